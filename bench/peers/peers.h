@@ -1,0 +1,88 @@
+/* Peers: what our Rust kernels are measured beside. NVIDIA's libraries (CUB, Thrust, cuBLAS) and CUDA C++ twins of our
+ * textbook rungs, all behind one C function, so that a Rust program can open them at run time.
+ *
+ * Build, in this folder, on the machine with the GPU (CUDA 13.0; `-t 0` in front uses all cores):
+ *
+ *     nvcc -O3 -std=c++17 -shared -Xcompiler -fPIC -arch=native -o libpeers.so *.cu -lcublas
+ *
+ * and the check of every peer against the CPU, on the library just built:
+ *
+ *     nvcc -O2 -std=c++17 -arch=native -DRUNGS_PEERS_SELFTEST -o selftest selftest.cu ./libpeers.so && ./selftest
+ *
+ * The library works in whatever context is current on the calling thread. It expects the device's primary context,
+ * which the CUDA runtime inside it shares with the caller: pointers and streams made through the driver API are good.
+ *
+ * How to run a peer:
+ *   1. size_t bytes; rungs_peer_run(name, NULL, NULL, NULL, &bytes, shape, shape_len, stream)   asks for the scratch size
+ *   2. allocate `bytes` (at least 1) of device memory, aligned as cudaMalloc aligns
+ *   3. rungs_peer_run(name, input, output, temp, &bytes, shape, shape_len, stream)              enqueues the work
+ *
+ * Step 1 also does what must not be timed (a cuBLAS handle is created there, CUB learns the device). Step 3 neither
+ * allocates nor synchronises; it may be repeated with the same scratch, which needs no clearing in between.
+ */
+#ifndef RUNGS_PEERS_H
+#define RUNGS_PEERS_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One peer. All strings live as long as the library.
+ *
+ * family    what it does, and with that the meaning of shape, input and output:
+ *
+ *   family     shape        input                            output
+ *   sort       n            n keys (pairs: then n u32 values) the same, sorted; stable
+ *   bubble     n            n keys                           in place
+ *   bitonic    n            n keys                           in place
+ *   odd-even   n            n keys                           in place
+ *   radix      n, columns   n keys                           n keys, sorted; columns is 1 to 1024; one block, so n
+ *                                                            is bounded by shared memory (about 28,000 on an H200)
+ *   scan       n            n elements                       n elements
+ *   reduce     n            n elements                       1 element of the same type; integer sums wrap
+ *   cubes      n            n u32                            8192 u64, a partial sum a thread: the host adds them
+ *   histogram  n, bins      n samples                        bins u32 counts; samples past the last bin are not counted;
+ *                                                            u8 wants bins = 256
+ *   matmul     m, n, k      A (m x k), then B (k x n)        C (m x n), all row-major and without gaps
+ *   copy       n            n bytes                          n bytes
+ *
+ *   "sort" is a peer of every sorting family. A twin (name begins with "twin_") has the family of its rung, and its
+ *   name is "twin_" + the rung's kernel symbol, with the type at the end where there are several.
+ * what      the call, or the algorithm, in one line
+ * dtype     u8 u32 i32 u64 i64 f32 f64 bf16: of the input's elements; matmul in bf16 gives f32 or, where `what` says
+ *           so, bf16
+ * in_place  1: the caller has put the data into output and passes input == output; 0: the input is left as it is and
+ *           must not overlap the output
+ */
+typedef struct {
+    const char* name;
+    const char* family;
+    const char* what;
+    const char* dtype;
+    int in_place;
+} RungsPeer;
+
+/* Points *out at the list of all peers and returns how many there are. */
+int rungs_peers_list(const RungsPeer** out);
+
+/* Bytes of input and of output for a shape, so that a caller needs no table of its own. 0 = ok. */
+int rungs_peer_bytes(const char* name, const size_t* shape, size_t shape_len, size_t* input_bytes,
+                     size_t* output_bytes);
+
+/* Runs a peer on `stream` (a CUstream); temp == NULL only writes *temp_bytes, and then input and output may be NULL.
+ * Every number of a shape is at most 2^31 - 1, and 0 is fine (bins and columns are at least 1).
+ * Returns 0, or the cudaError_t or cublasStatus_t of what failed (1, cudaErrorInvalidValue, for an unusable call);
+ * rungs_peer_error() has the text. */
+int rungs_peer_run(const char* name, const void* input, void* output, void* temp, size_t* temp_bytes,
+                   const size_t* shape, size_t shape_len, void* stream);
+
+/* The last failure on this thread: the call, file and line, and NVIDIA's text. "" when there was none. */
+const char* rungs_peer_error(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,348 @@
+// Checks every peer against the CPU at small sizes and prints a line for each; exit 1 when one is wrong.
+// peers.h has the command. Without RUNGS_PEERS_SELFTEST this file is empty, so that `nvcc *.cu` can name it.
+//
+// All numbers are small integers, so that floating-point sums and products are exact in any order and in TF32 and
+// bf16 too: results are compared for equality. Beside the result it checks that nothing was written past the end of
+// output or scratch, that the input of a peer that is not in place is unchanged, and that the scratch needs no clearing.
+#ifdef RUNGS_PEERS_SELFTEST
+
+#include "peers.h"
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace {
+
+using Raw = std::vector<unsigned char>;
+using Shape = std::vector<size_t>;
+
+constexpr size_t GUARD = 1024;
+constexpr unsigned char GUARD_BYTE = 0xA5;
+
+void check(cudaError_t status, const char* what) {
+    if (status == cudaSuccess) return;
+    std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(status));
+    std::exit(3);  // no device, or one that a peer has broken: nothing after this would mean anything
+}
+#define CHECK(call) check((call), #call)
+
+// Device memory with a guard behind it.
+struct Device {
+    unsigned char* at = nullptr;
+    size_t bytes;
+
+    explicit Device(size_t bytes) : bytes(bytes) {
+        CHECK(cudaMalloc(&at, bytes + GUARD));
+        CHECK(cudaMemset(at, GUARD_BYTE, bytes + GUARD));
+    }
+    Device(const Device&) = delete;
+    ~Device() { cudaFree(at); }
+
+    void put(const Raw& raw) { CHECK(cudaMemcpy(at, raw.data(), raw.size(), cudaMemcpyHostToDevice)); }
+    Raw take(size_t count) const {
+        Raw raw(count);
+        CHECK(cudaMemcpy(raw.data(), at, count, cudaMemcpyDeviceToHost));
+        return raw;
+    }
+    bool guard_is_whole() const {
+        Raw all = take(bytes + GUARD);
+        return std::all_of(all.begin() + bytes, all.end(), [](unsigned char b) { return b == GUARD_BYTE; });
+    }
+};
+
+template <class T>
+Raw raw(const std::vector<T>& values) {
+    Raw out(values.size() * sizeof(T));
+    if (!out.empty()) std::memcpy(out.data(), values.data(), out.size());
+    return out;
+}
+
+template <class T>
+std::vector<T> values(const Raw& bytes) {
+    std::vector<T> out(bytes.size() / sizeof(T));
+    if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * sizeof(T));
+    return out;
+}
+
+std::mt19937_64 random_bits(20261121);
+
+// ---- inputs and what they must give ----
+
+struct Case {
+    Raw input, expected;
+    bool defined = true;  // false: any result will do (an extreme of nothing)
+};
+
+// Keys over the whole range of the type, every fourth from few values, and both ends of the range.
+template <class T>
+std::vector<T> random_keys(size_t n) {
+    std::vector<T> keys(n);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits = random_bits();
+        if (bits % 4 == 0) keys[i] = T(bits >> 60);
+        else if constexpr (std::is_floating_point_v<T>) keys[i] = T(int64_t(bits)) / T(1 << 20);
+        else keys[i] = T(bits >> 8 << 8 | bits >> 56);
+        using Limits = std::numeric_limits<T>;
+        if (i % 97 == 5) keys[i] = Limits::has_infinity ? Limits::infinity() : Limits::max();
+        if (i % 89 == 7) keys[i] = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+    }
+    return keys;
+}
+
+template <class T>
+std::vector<T> small_numbers(size_t n, int below = 8) {
+    std::vector<T> numbers(n);
+    for (T& x : numbers) x = T(float(random_bits() % below));
+    return numbers;
+}
+
+template <class T>
+Case sort_case(size_t n) {
+    std::vector<T> keys = random_keys<T>(n);
+    Raw input = raw(keys);
+    std::sort(keys.begin(), keys.end());
+    return {input, raw(keys)};
+}
+
+Case pairs_case(size_t n) {
+    std::vector<uint32_t> keys = small_numbers<uint32_t>(n, 1000), order(n);
+    std::vector<uint32_t> input = keys, output(2 * n);
+    std::iota(order.begin(), order.end(), 0);
+    for (size_t i = 0; i < n; i++) input.push_back(uint32_t(7 * i + 1));
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return keys[a] < keys[b]; });
+    for (size_t i = 0; i < n; i++) {
+        output[i] = keys[order[i]];
+        output[n + i] = input[n + order[i]];
+    }
+    return {raw(input), raw(output)};
+}
+
+template <class T>
+Case scan_case(const std::string& name, size_t n) {
+    bool min = name.find("_min_") != std::string::npos, max = name.find("_max_") != std::string::npos;
+    bool exclusive = name.find("exclusive") != std::string::npos;
+    std::vector<T> numbers = min || max ? random_keys<T>(n) : small_numbers<T>(n), out(n);
+    T sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        T before = sum, x = numbers[i];
+        if (min) sum = i == 0 ? x : std::min(sum, x);
+        else if (max) sum = i == 0 ? x : std::max(sum, x);
+        else sum += x;
+        out[i] = exclusive ? before : sum;
+    }
+    return {raw(numbers), raw(out)};
+}
+
+template <class T>
+Case reduce_case(const std::string& name, size_t n) {
+    bool min = name.find("_min_") != std::string::npos, max = name.find("_max_") != std::string::npos;
+    std::vector<T> numbers = min || max ? random_keys<T>(n) : small_numbers<T>(n);
+    if ((min || max) && n == 0) return {raw(numbers), {}, false};
+    T result = min   ? *std::min_element(numbers.begin(), numbers.end())
+               : max ? *std::max_element(numbers.begin(), numbers.end())
+                     : std::accumulate(numbers.begin(), numbers.end(), T(0));
+    return {raw(numbers), raw(std::vector<T>{result})};
+}
+
+template <class T>
+Case histogram_case(size_t n, size_t bins) {
+    // A little past the last bin where the type can: what does not belong must not be counted.
+    std::vector<T> samples(n);
+    std::vector<uint32_t> counts(bins);
+    for (T& sample : samples) {
+        sample = T(random_bits() % (sizeof(T) == 1 ? bins : bins + bins / 8 + 1));
+        if (sizeof(T) > 1 && random_bits() % 50 == 0) sample = std::numeric_limits<T>::max();
+        if (sample < bins) counts[sample]++;
+    }
+    return {raw(samples), raw(counts)};
+}
+
+template <class In, class Out>
+Case matmul_case(size_t m, size_t n, size_t k) {
+    std::vector<In> input = small_numbers<In>(m * k + k * n);
+    std::vector<Out> c;
+    for (size_t row = 0; row < m; row++)
+        for (size_t col = 0; col < n; col++) {
+            float sum = 0;
+            for (size_t e = 0; e < k; e++) sum += float(input[row * k + e]) * float(input[m * k + e * n + col]);
+            c.push_back(Out(sum));
+        }
+    return {raw(input), raw(c)};
+}
+
+// Calls f with a value of the type that `dtype` names.
+template <class F>
+Case by_type(const std::string& dtype, F f) {
+    if (dtype == "u8") return f(uint8_t());
+    if (dtype == "u32") return f(uint32_t());
+    if (dtype == "i32") return f(int32_t());
+    if (dtype == "u64") return f(uint64_t());
+    if (dtype == "i64") return f(int64_t());
+    if (dtype == "f32") return f(float());
+    if (dtype == "f64") return f(double());
+    std::fprintf(stderr, "the self-test does not know the type %s\n", dtype.c_str());
+    std::exit(2);
+}
+
+bool is_pairs(const RungsPeer& peer) { return std::strstr(peer.name, "_pairs_") != nullptr; }
+
+Case make_case(const RungsPeer& peer, const Shape& shape) {
+    std::string family = peer.family, name = peer.name, dtype = peer.dtype;
+    size_t n = shape[0];
+    if (is_pairs(peer)) return pairs_case(n);
+    if (family == "scan") return by_type(dtype, [&](auto t) { return scan_case<decltype(t)>(name, n); });
+    if (family == "reduce") return by_type(dtype, [&](auto t) { return reduce_case<decltype(t)>(name, n); });
+    if (family == "histogram")
+        return dtype == "u8" ? histogram_case<uint8_t>(n, shape[1]) : histogram_case<uint32_t>(n, shape[1]);
+    if (family == "cubes") {
+        std::vector<uint32_t> numbers = small_numbers<uint32_t>(n, 10);
+        uint64_t sum = 0;
+        for (uint64_t x : numbers) sum += x * x * x;
+        return {raw(numbers), raw(std::vector<uint64_t>{sum})};  // compared after adding the partial sums
+    }
+    if (family == "matmul") {
+        if (dtype == "f32") return matmul_case<float, float>(shape[0], shape[1], shape[2]);
+        if (name == "cublas_gemm_bf16") return matmul_case<__nv_bfloat16, float>(shape[0], shape[1], shape[2]);
+        return matmul_case<__nv_bfloat16, __nv_bfloat16>(shape[0], shape[1], shape[2]);
+    }
+    if (family == "copy") {
+        std::vector<uint8_t> bytes = random_keys<uint8_t>(n);
+        return {raw(bytes), raw(bytes)};
+    }
+    return by_type(dtype, [&](auto t) { return sort_case<decltype(t)>(n); });  // all the families that sort
+}
+
+// The shapes to try: nothing, one, the edges of warps, tiles and blocks, and something of no particular size.
+std::vector<Shape> shapes_for(const RungsPeer& peer) {
+    std::string family = peer.family;
+    std::vector<Shape> shapes;
+    if (family == "matmul") {
+        // A result in bf16 holds integers up to 256, that is 5 products of numbers up to 7; one in f32 holds them all.
+        bool narrow = std::strcmp(peer.name, "cublas_gemm_bf16_bf16") == 0;
+        shapes = {{0, 0, 0}, {0, 5, 5}, {3, 4, 0}, {1, 1, 1}, {16, 16, 16}, {17, 31, 33}, {65, 130, 48}};
+        for (Shape& shape : shapes) shape[2] = narrow ? std::min<size_t>(shape[2], 5) : shape[2];
+        return shapes;
+    }
+    bool one_block = family == "radix";
+    for (size_t n : {0, 1, 2, 31, 33, 512, 1023, 1024, 1025, 1537, 4096, 10'007, 100'003}) {
+        if (family == "histogram" && std::strcmp(peer.dtype, "u8") == 0) shapes.push_back({n, 256});
+        else if (family == "histogram")
+            for (size_t bins : {1, 10, 256, 4096}) shapes.push_back({n, bins});
+        else if (one_block)
+            for (size_t columns : {1, 7, 8, 32, 128, 1024}) {
+                if (n <= 4096) shapes.push_back({n, columns});
+            }
+        else shapes.push_back({n});
+    }
+    if (one_block) shapes.push_back({25'000, 64});  // past the 48 KB that need no asking
+    return shapes;
+}
+
+// ---- running ----
+
+std::string shape_text(const Shape& shape) {
+    std::string text;
+    for (size_t x : shape) text += (text.empty() ? "" : " x ") + std::to_string(x);
+    return text;
+}
+
+// "" or what is wrong.
+std::string try_peer(const RungsPeer& peer, const Shape& shape, cudaStream_t stream) {
+    auto run = [&](const void* in, void* out, void* temp, size_t* bytes) {
+        return rungs_peer_run(peer.name, in, out, temp, bytes, shape.data(), shape.size(), stream);
+    };
+    size_t input_bytes = 0, output_bytes = 0, temp_bytes = 0;
+    if (rungs_peer_bytes(peer.name, shape.data(), shape.size(), &input_bytes, &output_bytes) != 0 ||
+        run(nullptr, nullptr, nullptr, &temp_bytes) != 0)
+        return rungs_peer_error();
+    if (temp_bytes == 0) return "asks for 0 bytes of scratch";
+
+    Case c = make_case(peer, shape);
+    if (c.input.size() != input_bytes) return "rungs_peer_bytes is wrong about the input";
+    Device input(input_bytes), output(output_bytes), temp(temp_bytes);
+    // Twice with the same scratch: the second run must not need a clean one.
+    for (int time = 0; time < 2; time++) {
+        CHECK(cudaMemset(output.at, 0x5A, output_bytes));
+        input.put(c.input);
+        if (peer.in_place) output.put(c.input);
+        CHECK(cudaDeviceSynchronize());
+        size_t bytes = temp_bytes;
+        if (run(peer.in_place ? output.at : input.at, output.at, temp.at, &bytes) != 0) return rungs_peer_error();
+        CHECK(cudaStreamSynchronize(stream));
+
+        Raw result = output.take(output_bytes);
+        if (std::strcmp(peer.family, "cubes") == 0) {
+            std::vector<uint64_t> sums = values<uint64_t>(result);
+            result = raw(std::vector<uint64_t>{std::accumulate(sums.begin(), sums.end(), uint64_t(0))});
+        }
+        if (c.defined && result != c.expected) return time == 0 ? "wrong result" : "wrong result with used scratch";
+        if (input.take(input_bytes) != c.input) return "changes its input";
+        if (!output.guard_is_whole()) return "writes past its output";
+        if (!temp.guard_is_whole()) return "writes past its scratch";
+    }
+    return "";
+}
+
+// Calls that must be refused, with a text.
+bool refusals_work() {
+    size_t one = 1, bytes = 0, past = size_t(INT_MAX) + 1, many[2] = {1'000'000, 8};
+    bool good = true;
+    auto refused = [&](const char* what, int code) {
+        std::string text = rungs_peer_error();
+        bool ok = code != 0 && !text.empty();
+        std::printf("%s  refuses %s: %s\n", ok ? "ok  " : "FAIL", what, text.c_str());
+        good = good && ok;
+    };
+    auto ask = [&](const char* name, const size_t* shape, size_t len) {
+        return rungs_peer_run(name, nullptr, nullptr, nullptr, &bytes, shape, len, nullptr);
+    };
+    refused("an unknown name", ask("cub_sort_of", &one, 1));
+    refused("a shape too short", ask("cublas_sgemm_tf32", &one, 1));
+    refused("n past 2^31 - 1", ask("cub_reduce_sum_u32", &past, 1));
+    refused("keys that do not fit a block", ask("twin_radix_columns_tree_u32", many, 2));
+    return good;
+}
+
+}  // namespace
+
+int main() {
+    cudaDeviceProp device;
+    CHECK(cudaGetDeviceProperties(&device, 0));
+    cudaStream_t stream;
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+
+    const RungsPeer* peers = nullptr;
+    int count = rungs_peers_list(&peers), wrong = 0;
+    std::printf("%d peers on %s\n", count, device.name);
+    for (int i = 0; i < count; i++) {
+        std::string error;
+        Shape shape;
+        std::vector<Shape> shapes = shapes_for(peers[i]);
+        for (const Shape& s : shapes) {
+            shape = s;
+            error = try_peer(peers[i], s, stream);
+            if (!error.empty()) break;
+        }
+        if (error.empty()) std::printf("ok    %-36s %zu shapes\n", peers[i].name, shapes.size());
+        else std::printf("FAIL  %-36s %s: %s\n", peers[i].name, shape_text(shape).c_str(), error.c_str());
+        wrong += !error.empty();
+    }
+    if (!refusals_work()) wrong++;
+    std::printf("%s\n", wrong == 0 ? "all good" : "something is wrong, see FAIL above");
+    return wrong == 0 ? 0 : 1;
+}
+
+#endif

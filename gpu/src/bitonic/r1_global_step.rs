@@ -1,0 +1,53 @@
+//! # Bitonic sort, one step a launch
+//!
+//! **Idea.** A sorting network of compare-exchanges. Stage `k` turns sorted runs of `k/2` keys into sorted runs
+//! of `k`; its steps compare keys `j` apart, `j` from `k/2` down to 1. One launch does one step for all keys,
+//! because blocks cannot wait for each other inside a launch.
+//!
+//! **Changed from the rung before.** First rung.
+//!
+//! **Bottleneck.** Every step reads and writes all keys in global memory: log²n passes. The next rung does all
+//! steps with `j` inside a block in shared memory.
+//!
+//! **Cost.** n·log₂n·(log₂n+1)/4 compare-exchanges; log₂n·(log₂n+1)/2 launches, each moving 8 bytes a key.
+//!
+//! **Threads.** One thread a key; the lower of each pair does the work, so half of them only look.
+//!
+//! **Limits and source.** Any n: a key past the end counts as larger than all others, which holds because every
+//! stage begins by mirroring (`flip`) and therefore sorts upwards everywhere. After V. A. Antonyuk, "GPGPU
+//! programming" (2015), with the directions of his network replaced by the flip; K. E. Batcher (1968).
+
+use simt::{Global, Scalar, kernel, thread};
+
+/// Threads a block. The step does not use shared memory; 256 keeps every multiprocessor full.
+pub const BLOCK: u32 = 256;
+
+/// Blocks for `n` keys, one thread a key.
+pub const fn grid(n: u32) -> u32 {
+    n.div_ceil(BLOCK)
+}
+
+/// The steps that sort `n` keys, in order: `j` and whether it is the first of its stage (`flip`).
+pub fn steps(n: u32) -> impl Iterator<Item = (u32, bool)> {
+    let stages = n.max(1).next_power_of_two().trailing_zeros();
+    (0..stages).flat_map(|stage| (0..=stage).rev().map(move |j| (1 << j, j == stage)))
+}
+
+/// One step: compares each key with its partner and leaves the smaller in front.
+///
+/// `keys`: n keys. `j`: distance of the step, a power of two. `flip`: 1 in the first step of a stage, in which the
+/// partner is the mirror image inside a run of `2j` keys, else 0.
+#[kernel(max_threads = BLOCK, instances(bitonic_global_step: <u32>, bitonic_global_step_u64: <u64>))]
+pub fn bitonic_global_step<T: Scalar>(keys: Global<T>, j: u32, flip: u32) {
+    let i = thread::index_1d();
+    // 2j - 1 wraps to all ones for j = 2³¹, which is the right mirror then.
+    let partner = if flip != 0 { i ^ j.wrapping_mul(2).wrapping_sub(1) } else { i ^ j };
+    // The lower index of a pair acts; a partner past the end is larger than any key and already in place.
+    if i < partner && partner < keys.len() {
+        let (a, b) = (keys.get(i), keys.get(partner));
+        if a > b {
+            keys.set(i, b);
+            keys.set(partner, a);
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Kernels: one folder a family, one file a rung. Each is written against [`simt`] alone and runs as PTX on a GPU or on
+//! the simulator.
+#![no_std]
+#![cfg_attr(target_os = "cuda", feature(abi_ptx, asm_experimental_arch))]
+
+pub mod bitonic;
+pub mod matmul;
+
+#[cfg(target_os = "cuda")]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    // The builder compiles panics to a trap; this is only here because the language asks for it.
+    loop {}
+}

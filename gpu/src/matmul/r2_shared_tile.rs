@@ -1,0 +1,66 @@
+//! # Matrix product, tiles in shared memory
+//!
+//! **Idea.** C is cut into tiles; a block computes one tile of C by walking along a row of tiles of A and a
+//! column of tiles of B. Each pair is copied to shared memory once and then used `TILE` times.
+//!
+//! **Changed from the rung before.** `naive` reads every element of A and B from global memory n times; here it
+//! is n/TILE times.
+//!
+//! **Bottleneck.** Two shared loads for each multiply-add: shared memory is busy, the arithmetic waits. A next
+//! rung would keep a small square of C in each thread's registers.
+//!
+//! **Cost.** 2·m·n·k operations, 8·m·n·k/TILE bytes from global memory, 2·⌈k/TILE⌉ barriers.
+//!
+//! **Threads.** A block of TILE × TILE; thread (x, y) computes element (y, x) of the block's tile.
+//!
+//! **Limits and source.** Any m, n, k and strides: what lies outside the matrices is read as zero and not written.
+//! After V. A. Antonyuk, "GPGPU programming" (2015).
+
+use super::Matrix;
+use simt::math::fma;
+use simt::{Global, kernel, shared, thread};
+
+/// Side of a tile: 16 × 16 threads, and 16 consecutive floats of a row fill two sectors.
+pub const TILE: u32 = 16;
+
+shared!(TILE_A: [f32; TILE * TILE]);
+shared!(TILE_B: [f32; TILE * TILE]);
+
+/// Blocks along (columns, rows) of an m × n product.
+pub const fn grid(m: u32, n: u32) -> (u32, u32) {
+    (n.div_ceil(TILE), m.div_ceil(TILE))
+}
+
+/// C = A·B: `a` is m × k with `lda` elements from row to row, `b` is k × n with `ldb`, `c` is m × n with `ldc`.
+#[kernel(max_threads = TILE * TILE)]
+#[rustfmt::skip]
+pub fn matmul_shared_tile(
+    a: Global<f32>, lda: u32, b: Global<f32>, ldb: u32, c: Global<f32>, ldc: u32, m: u32, n: u32, k: u32,
+) {
+    let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
+    let (first_row, first_column) = (thread::block_idx_y() * TILE, thread::block_idx_x() * TILE);
+    let (a, b, c) = (Matrix::new(a, m, k, lda), Matrix::new(b, k, n, ldb), Matrix::new(c, m, n, ldc));
+    let mut sum = 0.0;
+    let mut t = 0;
+    while t < k {
+        TILE_A::view().set(y * TILE + x, a.get(first_row + y, t + x));
+        TILE_B::view().set(y * TILE + x, b.get(t + y, first_column + x));
+        thread::sync_threads(); // the tiles are complete before anyone reads them
+        sum = dot(x, y, sum);
+        thread::sync_threads(); // everyone is done with the tiles before they are overwritten
+        t += TILE;
+    }
+    c.sub(first_row, first_column, TILE, TILE).set(y, x, sum);
+}
+
+/// Adds row `y` of the tile of A times column `x` of the tile of B to `sum`.
+#[inline(always)]
+fn dot(x: u32, y: u32, mut sum: f32) -> f32 {
+    let (a, b) = (TILE_A::view(), TILE_B::view());
+    let mut e = 0;
+    while e < TILE {
+        sum = fma(a.get(y * TILE + e), b.get(e * TILE + x), sum);
+        e += 1;
+    }
+    sum
+}

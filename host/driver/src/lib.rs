@@ -1,0 +1,1 @@
+//! The CUDA driver's functions, found when the program runs.

@@ -1,0 +1,1 @@
+//! The library and program rungs: engines, algorithms, reports.

@@ -1,0 +1,285 @@
+//! `#[kernel]`: one function, two faces.
+
+use proc_macro::TokenStream;
+use proc_macro2::{Ident, TokenStream as Tokens, TokenTree};
+use quote::{ToTokens, format_ident, quote};
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
+use syn::{Expr, FnArg, GenericParam, ItemFn, Pat, Token, Type, parenthesized, parse_macro_input};
+
+/// Makes a function a kernel.
+///
+/// On the device it becomes a PTX entry. Every `Global` parameter is flattened into a pointer and a length there,
+/// because a pointer inside a struct loses its address space on the way through LLVM. On the host it becomes a type
+/// that implements `simt::Kernel`, so that the compiler checks the number and the types of a launch's arguments.
+///
+/// - `#[kernel(max_threads = BLOCK, min_blocks = 2)]`: launch bounds, constant expressions; they become the entry's
+///   `.maxntid` and `.minnctapersm`.
+/// - `#[kernel(instances(sum_u32: <u32, Sum>, sum_f32: <f32, Sum>))]` on a generic function: one entry for each named
+///   instance. On the host the function's name is then a generic type, `name::<u32, Sum>::default()`.
+/// - `#[kernel(sm_90)]`: the kernel needs compute capability 9.0 and exists only in PTX built for that.
+#[proc_macro_attribute]
+pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let options = parse_macro_input!(attribute as Options);
+    let function = parse_macro_input!(item as ItemFn);
+    expand(options, function).unwrap_or_else(|e| e.to_compile_error()).into()
+}
+
+/// What stands in the attribute's parentheses.
+#[derive(Default)]
+struct Options {
+    max_threads: Option<Expr>,
+    min_blocks: Option<Expr>,
+    sm_90: bool,
+    instances: Vec<Instance>,
+}
+
+/// `name: <types>`: one entry of a generic kernel.
+struct Instance {
+    name: Ident,
+    types: Vec<Type>,
+}
+
+impl Parse for Instance {
+    fn parse(input: ParseStream) -> syn::Result<Self> {
+        let name = input.parse()?;
+        input.parse::<Token![:]>()?;
+        input.parse::<Token![<]>()?;
+        let mut types = vec![];
+        while !input.peek(Token![>]) {
+            types.push(input.parse()?);
+            if !input.peek(Token![>]) {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        input.parse::<Token![>]>()?;
+        Ok(Self { name, types })
+    }
+}
+
+impl Parse for Options {
+    fn parse(input: ParseStream) -> syn::Result<Self> {
+        let mut options = Self::default();
+        while !input.is_empty() {
+            let name: Ident = input.parse()?;
+            if name == "sm_90" {
+                options.sm_90 = true;
+            } else if name == "instances" {
+                let list;
+                parenthesized!(list in input);
+                options.instances =
+                    Punctuated::<Instance, Token![,]>::parse_terminated(&list)?.into_iter().collect();
+            } else if name == "max_threads" || name == "min_blocks" {
+                input.parse::<Token![=]>()?;
+                let value = Some(input.parse()?);
+                *(if name == "max_threads" { &mut options.max_threads } else { &mut options.min_blocks }) = value;
+            } else {
+                let known = "a kernel's options are max_threads, min_blocks, instances and sm_90";
+                return Err(syn::Error::new_spanned(name, known));
+            }
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        Ok(options)
+    }
+}
+
+fn expand(options: Options, f: ItemFn) -> syn::Result<Tokens> {
+    if let Some(output) = (!matches!(f.sig.output, syn::ReturnType::Default)).then_some(&f.sig.output) {
+        return Err(syn::Error::new_spanned(output, "a kernel returns nothing; it writes to a view"));
+    }
+    let mut params = vec![];
+    for arg in &f.sig.inputs {
+        let FnArg::Typed(arg) = arg else { return Err(syn::Error::new_spanned(arg, "a kernel is a free function")) };
+        let Pat::Ident(name) = &*arg.pat else { return Err(syn::Error::new_spanned(arg, "name the parameter")) };
+        params.push((name.ident.clone(), (*arg.ty).clone()));
+    }
+    let mut generics = vec![];
+    for param in &f.sig.generics.params {
+        let GenericParam::Type(t) = param else {
+            return Err(syn::Error::new_spanned(param, "a kernel is generic over types only"));
+        };
+        generics.push(t.ident.clone());
+    }
+    if generics.is_empty() != options.instances.is_empty() {
+        let rule = "a generic kernel names its instances, and only a generic kernel does";
+        return Err(syn::Error::new_spanned(&f.sig, rule));
+    }
+    for instance in &options.instances {
+        if instance.types.len() != generics.len() {
+            return Err(syn::Error::new_spanned(&instance.name, "as many types as the kernel has parameters"));
+        }
+    }
+    let body = body(&options, &f, &params);
+    let (device, host) = (device(&options, &f, &params, &generics), host(&options, &f, &params, &generics));
+    Ok(quote!(#body #device #host))
+}
+
+/// The body, as an ordinary function for both sides.
+fn body(options: &Options, f: &ItemFn, params: &[(Ident, Type)]) -> Tokens {
+    let (name, body) = (body_name(f), &f.block);
+    let (names, types): (Vec<_>, Vec<_>) = params.iter().cloned().unzip();
+    let (generics, _, where_clause) = f.sig.generics.split_for_impl();
+    let guard = options.guard();
+    quote! {
+        #[cfg(any(#guard, not(target_os = "cuda")))]
+        #[inline(always)]
+        #[allow(clippy::too_many_arguments)]
+        fn #name #generics (#(#names: #types),*) #where_clause #body
+    }
+}
+
+/// The PTX side: an entry for each instance that rebuilds the views and calls the body.
+fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ident]) -> Tokens {
+    let (vis, attrs, body, guard) = (&f.vis, &f.attrs, body_name(f), options.guard());
+    let (threads, blocks) = (options.max_threads(), options.min_blocks());
+    let entries = options.entries(f).into_iter().map(|(entry, concrete)| {
+        let (mut flat, mut rebuilt) = (vec![], vec![]);
+        for (id, ty) in params {
+            let ty = substitute(ty, generics, &concrete);
+            if let Some(element) = element_of_global(&ty) {
+                let (ptr, len) = (format_ident!("{id}_ptr"), format_ident!("{id}_len"));
+                flat.push(quote!(#ptr: *mut #element, #len: u32));
+                // SAFETY of the expansion: the host passes the address and the length of one allocation.
+                rebuilt.push(quote!(unsafe { simt::Global::from_raw(#ptr, #len) }));
+            } else {
+                flat.push(quote!(#id: #ty));
+                rebuilt.push(quote!(#id));
+            }
+        }
+        let of = turbofish(&concrete);
+        let bounds = format!("//.rungs.bounds {entry} {{threads}} {{blocks}}");
+        quote! {
+            #[cfg(#guard)]
+            simt::expansion::global_asm!(#bounds, threads = const #threads, blocks = const #blocks);
+
+            #(#attrs)*
+            #[cfg(#guard)]
+            #[unsafe(no_mangle)]
+            #[allow(improper_ctypes_definitions, clippy::missing_safety_doc, clippy::too_many_arguments)]
+            #vis unsafe extern "ptx-kernel" fn #entry(#(#flat),*) {
+                #body #of (#(#rebuilt),*)
+            }
+        }
+    });
+    quote!(#(#entries)*)
+}
+
+/// The host side: a type that implements `simt::Kernel`, once for each instance.
+fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ident]) -> Tokens {
+    let (name, vis, attrs, body) = (&f.sig.ident, &f.vis, &f.attrs, body_name(f));
+    let (names, types): (Vec<_>, Vec<_>) = params.iter().cloned().unzip();
+    let threads = options.max_threads();
+    let handle = if generics.is_empty() {
+        quote! {
+            #(#attrs)*
+            #[cfg(not(target_os = "cuda"))]
+            #[allow(non_camel_case_types)]
+            #[derive(Clone, Copy, Debug, Default)]
+            #vis struct #name;
+        }
+    } else {
+        quote! {
+            #(#attrs)*
+            #[cfg(not(target_os = "cuda"))]
+            #[allow(non_camel_case_types)]
+            #vis struct #name<#(#generics),*>(core::marker::PhantomData<fn() -> (#(#generics,)*)>);
+
+            #[cfg(not(target_os = "cuda"))]
+            impl<#(#generics),*> Clone for #name<#(#generics),*> {
+                fn clone(&self) -> Self {
+                    *self
+                }
+            }
+            #[cfg(not(target_os = "cuda"))]
+            impl<#(#generics),*> Copy for #name<#(#generics),*> {}
+            #[cfg(not(target_os = "cuda"))]
+            impl<#(#generics),*> Default for #name<#(#generics),*> {
+                fn default() -> Self {
+                    Self(core::marker::PhantomData)
+                }
+            }
+        }
+    };
+    let kernels = options.entries(f).into_iter().map(|(entry, concrete)| {
+        let types: Vec<Type> = types.iter().map(|t| substitute(t, generics, &concrete)).collect();
+        let of = (!concrete.is_empty()).then(|| quote!(<#(#concrete),*>));
+        let body_of = turbofish(&concrete);
+        quote! {
+            #[cfg(not(target_os = "cuda"))]
+            impl simt::Kernel for #name #of {
+                const NAME: &'static str = stringify!(#entry);
+                const MAX_THREADS: u32 = #threads;
+                type Args = (#(#types,)*);
+                fn thread((#(#names,)*): Self::Args) {
+                    #body #body_of (#(#names),*)
+                }
+            }
+        }
+    });
+    quote!(#handle #(#kernels)*)
+}
+
+impl Options {
+    /// Which PTX has the kernel.
+    fn guard(&self) -> Tokens {
+        if self.sm_90 { quote!(all(target_os = "cuda", sm_90)) } else { quote!(target_os = "cuda") }
+    }
+
+    fn max_threads(&self) -> Tokens {
+        self.max_threads.as_ref().map_or(quote!(0), |e| quote!(#e))
+    }
+
+    fn min_blocks(&self) -> Tokens {
+        self.min_blocks.as_ref().map_or(quote!(0), |e| quote!(#e))
+    }
+
+    /// Name and type arguments of each entry; a kernel that is not generic has one, called like the function.
+    fn entries(&self, f: &ItemFn) -> Vec<(Ident, Vec<Type>)> {
+        if self.instances.is_empty() {
+            return vec![(f.sig.ident.clone(), vec![])];
+        }
+        self.instances.iter().map(|i| (i.name.clone(), i.types.clone())).collect()
+    }
+}
+
+fn body_name(f: &ItemFn) -> Ident {
+    format_ident!("{}_body", f.sig.ident)
+}
+
+fn turbofish(types: &[Type]) -> Option<Tokens> {
+    (!types.is_empty()).then(|| quote!(::<#(#types),*>))
+}
+
+/// `ty` with each generic parameter replaced by its concrete type.
+fn substitute(ty: &Type, generics: &[Ident], concrete: &[Type]) -> Type {
+    fn walk(tokens: Tokens, generics: &[Ident], concrete: &[Type]) -> Tokens {
+        tokens
+            .into_iter()
+            .flat_map(|token| match token {
+                TokenTree::Ident(id) => match generics.iter().position(|g| *g == id) {
+                    Some(i) if i < concrete.len() => concrete[i].to_token_stream(),
+                    _ => TokenTree::Ident(id).into(),
+                },
+                TokenTree::Group(group) => {
+                    let inner = walk(group.stream(), generics, concrete);
+                    TokenTree::Group(proc_macro2::Group::new(group.delimiter(), inner)).into()
+                }
+                other => other.into(),
+            })
+            .collect()
+    }
+    syn::parse2(walk(ty.to_token_stream(), generics, concrete)).unwrap_or_else(|_| ty.clone())
+}
+
+/// The element type of a `Global<T>`, by the name of its last path segment.
+fn element_of_global(ty: &Type) -> Option<&Type> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last()?;
+    let syn::PathArguments::AngleBracketed(args) = &last.arguments else { return None };
+    match (last.ident == "Global", args.args.first()?) {
+        (true, syn::GenericArgument::Type(element)) => Some(element),
+        _ => None,
+    }
+}

@@ -1,0 +1,236 @@
+//! Views of global memory.
+
+use crate::Backend;
+use crate::atomic::{Operation, Order, Scope};
+use crate::machine::{Cache, Machine};
+use crate::scalar::{AtomicScalar, Scalar};
+
+/// A view of `len` elements of global memory: a pointer and a length, copied freely.
+///
+/// An access is in bounds or it ends the kernel: always on the simulator, on the GPU in PTX built with `--checked`
+/// (without it the length is not looked at). Several threads may hold the same view; a race gives an unspecified
+/// value.
+pub struct Global<T> {
+    ptr: *mut T,
+    len: u32,
+}
+
+impl<T> Clone for Global<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Global<T> {}
+
+// SAFETY: a view is an address; what is done through it is subject to the rules of the device's memory, where every
+// access of the simulator is atomic (see sim/memory.rs).
+unsafe impl<T> Send for Global<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Global<T> {}
+
+impl<T: Scalar> Global<T> {
+    /// A view of `len` elements at `ptr`.
+    ///
+    /// # Safety
+    /// - `ptr` is aligned for `T`, and `len` elements at it are valid for reads and writes on the machine that the
+    ///   kernel runs on, for as long as the view is used.
+    #[inline(always)]
+    pub const unsafe fn from_raw(ptr: *mut T, len: u32) -> Self {
+        Self { ptr, len }
+    }
+
+    /// Elements in view.
+    #[inline(always)]
+    pub const fn len(self) -> u32 {
+        self.len
+    }
+
+    /// Whether there is nothing in view.
+    #[inline(always)]
+    pub const fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// The address of the first element, for one's own kernels and libraries.
+    #[inline(always)]
+    pub const fn as_ptr(self) -> *mut T {
+        self.ptr
+    }
+
+    /// Element `i`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get(self, i: u32) -> T {
+        // SAFETY: `at` checked the index; the view's maker promised the memory.
+        unsafe { Backend::load_global(self.at(i)) }
+    }
+
+    /// Makes element `i` equal to `value`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn set(self, i: u32, value: T) {
+        // SAFETY: as for `get`.
+        unsafe { Backend::store_global(self.at(i), value) }
+    }
+
+    /// The `len` elements from `start` on, as a view of their own.
+    #[inline(always)]
+    #[track_caller]
+    pub fn slice(self, start: u32, len: u32) -> Self {
+        if checked() && (start > self.len || len > self.len - start) {
+            Backend::out_of_bounds("global slice", start as u64 + len as u64, self.len as u64);
+        }
+        Self { ptr: self.ptr.wrapping_add(start as usize), len }
+    }
+
+    /// The same bytes as elements of another type; a last incomplete element is left out.
+    #[inline(always)]
+    #[track_caller]
+    pub fn cast<U: Scalar>(self) -> Global<U> {
+        if checked() && !(self.ptr as usize).is_multiple_of(align_of::<U>()) {
+            Backend::misaligned("global view", self.ptr as u64, align_of::<U>() as u32);
+        }
+        let bytes = self.len as u64 * size_of::<T>() as u64;
+        Global { ptr: self.ptr as *mut U, len: (bytes / size_of::<U>() as u64) as u32 }
+    }
+
+    /// Pack `i`: the 16 bytes of elements `i * PACK` and following, in one access. The view starts on a multiple of
+    /// 16 bytes.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get_pack(self, i: u32) -> T::Pack {
+        self.load_pack(i, Cache::Default)
+    }
+
+    /// [`Global::get_pack`] of data that is touched once: it leaves the caches first.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get_pack_streaming(self, i: u32) -> T::Pack {
+        self.load_pack(i, Cache::Streaming)
+    }
+
+    /// [`Global::get_pack`] of data that nobody writes during the kernel, past the first-level cache.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get_pack_read_only(self, i: u32) -> T::Pack {
+        self.load_pack(i, Cache::ReadOnly)
+    }
+
+    /// Writes pack `i`, see [`Global::get_pack`].
+    #[inline(always)]
+    #[track_caller]
+    pub fn set_pack(self, i: u32, value: T::Pack) {
+        // SAFETY: `pack_at` checked the index and the alignment; T::Pack is 16 bytes.
+        unsafe { Backend::store_global_pack(self.pack_at(i), core::mem::transmute_copy(&value), Cache::Default) }
+    }
+
+    /// [`Global::set_pack`] of data that is not read again soon.
+    #[inline(always)]
+    #[track_caller]
+    pub fn set_pack_streaming(self, i: u32, value: T::Pack) {
+        // SAFETY: as for `set_pack`.
+        unsafe { Backend::store_global_pack(self.pack_at(i), core::mem::transmute_copy(&value), Cache::Streaming) }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn load_pack(self, i: u32, cache: Cache) -> T::Pack {
+        // SAFETY: `pack_at` checked the index and the alignment; T::Pack is 16 bytes of scalars.
+        unsafe { core::mem::transmute_copy(&Backend::load_global_pack(self.pack_at(i), cache)) }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn at(self, i: u32) -> *mut T {
+        if checked() && i >= self.len {
+            Backend::out_of_bounds("global", i as u64, self.len as u64);
+        }
+        self.ptr.wrapping_add(i as usize)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn pack_at(self, i: u32) -> *mut u8 {
+        if checked() && i >= self.len / T::PACK {
+            Backend::out_of_bounds("global pack", i as u64, (self.len / T::PACK) as u64);
+        }
+        let p = self.ptr.cast::<u8>().wrapping_add(i as usize * 16);
+        if checked() && !(p as usize).is_multiple_of(16) {
+            Backend::misaligned("global pack", p as u64, 16);
+        }
+        p
+    }
+}
+
+/// Whether views look at their bounds: the simulator always does, the GPU in a build with `--checked`.
+#[inline(always)]
+pub(crate) const fn checked() -> bool {
+    cfg!(any(feature = "checked", not(target_os = "cuda")))
+}
+
+/// Gives a view its atomic methods, on top of its own `atomic(operation, i, order, scope)`.
+macro_rules! atomic_methods {
+    () => {
+        atomic_methods! {
+            /// Adds `value` to element `i`, integers modulo their size; returns what was there before.
+            fetch_add = Add;
+            /// Makes element `i` the smaller of itself and `value` (integers); returns what was there before.
+            fetch_min = Min;
+            /// Makes element `i` the larger of itself and `value` (integers); returns what was there before.
+            fetch_max = Max;
+            /// Clears the bits of element `i` that `value` has not (integers); returns what was there before.
+            fetch_and = And;
+            /// Sets the bits of `value` in element `i` (integers); returns what was there before.
+            fetch_or = Or;
+            /// Flips the bits of `value` in element `i` (integers); returns what was there before.
+            fetch_xor = Xor;
+            /// Makes element `i` equal to `value`; returns what was there before.
+            exchange = Exchange;
+        }
+    };
+    ($($(#[$doc:meta])* $name:ident = $operation:ident;)*) => {
+        $(
+            $(#[$doc])*
+            #[inline(always)]
+            #[track_caller]
+            pub fn $name(self, i: u32, value: T, order: Order, scope: Scope) -> T {
+                self.atomic(Operation::$operation(value), i, order, scope)
+            }
+        )*
+
+        /// Reads element `i` atomically (`Relaxed` or `Acquire`). What a thread that waits for another calls; in the
+        /// simulator it lets the others run.
+        #[inline(always)]
+        #[track_caller]
+        pub fn load(self, i: u32, order: Order, scope: Scope) -> T {
+            self.atomic(Operation::Load, i, order, scope)
+        }
+
+        /// Writes element `i` atomically (`Relaxed` or `Release`).
+        #[inline(always)]
+        #[track_caller]
+        pub fn store(self, i: u32, value: T, order: Order, scope: Scope) {
+            self.atomic(Operation::Store(value), i, order, scope);
+        }
+
+        /// Writes `new` to element `i` if it has the bits of `current`; returns what was there before.
+        #[inline(always)]
+        #[track_caller]
+        pub fn compare_exchange(self, i: u32, current: T, new: T, order: Order, scope: Scope) -> T {
+            self.atomic(Operation::CompareExchange { current, new }, i, order, scope)
+        }
+    };
+}
+pub(crate) use atomic_methods;
+
+impl<T: AtomicScalar> Global<T> {
+    atomic_methods!();
+
+    #[inline(always)]
+    #[track_caller]
+    fn atomic(self, operation: Operation<T>, i: u32, order: Order, scope: Scope) -> T {
+        // SAFETY: `at` checked the index; the view's maker promised the memory.
+        unsafe { Backend::atomic_global(operation, self.at(i), order, scope) }
+    }
+}

@@ -1,0 +1,103 @@
+//! What a launch knows about a kernel: its name, its bounds, the types of its arguments.
+
+use crate::global::Global;
+use crate::scalar::Scalar;
+use core::ffi::c_void;
+
+/// A kernel as the host sees it; implemented by `#[kernel]`.
+///
+/// The simulator calls [`Kernel::thread`] once a thread; CUDA looks [`Kernel::NAME`] up in the module.
+pub trait Kernel: Copy + Send + Sync + 'static {
+    /// The entry's name in the PTX.
+    const NAME: &'static str;
+    /// Threads of a block that the kernel is compiled for, at most; 0 where it sets no bound.
+    const MAX_THREADS: u32;
+    /// The parameters, as a tuple.
+    type Args: Arguments;
+    /// Runs one thread.
+    fn thread(args: Self::Args);
+}
+
+/// A type that a kernel can take as a parameter. A struct of plain numbers (a functor, say) needs no more than
+/// `impl Argument for MyFunctor {}` and `#[repr(C)]`.
+pub trait Argument: Copy + Send + Sync + 'static {
+    /// Appends the address of each of the entry's parameters that this argument becomes.
+    fn append(&self, parameters: &mut Parameters) {
+        parameters.push(self);
+    }
+}
+
+macro_rules! plain_arguments {
+    ($($t:ty)*) => {$( impl Argument for $t {} )*};
+}
+plain_arguments!(u8 u16 u32 i32 f32 u64 i64 f64);
+
+impl<T: Scalar> Argument for Global<T> {
+    /// A view is flattened into pointer and length: a pointer inside a struct would lose its address space.
+    fn append(&self, parameters: &mut Parameters) {
+        parameters.push(&(self.as_ptr() as u64));
+        parameters.push(&self.len());
+    }
+}
+
+/// The parameters of one launch in the form that the driver wants: copies of the values, and their addresses.
+///
+/// Values are stored in 8-byte words; [`Parameters::pointers`] is computed at the end, when they no longer move.
+#[derive(Default)]
+pub struct Parameters {
+    words: Vec<u64>,
+    starts: Vec<usize>,
+}
+
+impl Parameters {
+    /// Appends one parameter by its bytes.
+    pub fn push<T: Copy>(&mut self, value: &T) {
+        const { assert!(align_of::<T>() <= 8, "a parameter is aligned to at most 8 bytes") };
+        self.starts.push(self.words.len());
+        self.words.resize(self.words.len() + size_of::<T>().div_ceil(8).max(1), 0);
+        // SAFETY: the words just appended have room for a T, are aligned for it, and do not overlap it.
+        unsafe { (&raw mut self.words[*self.starts.last().unwrap_or(&0)]).cast::<T>().write(*value) }
+    }
+
+    /// The address of each parameter, valid until `self` changes.
+    pub fn pointers(&mut self) -> Vec<*mut c_void> {
+        let base = self.words.as_mut_ptr();
+        self.starts.iter().map(|&start| base.wrapping_add(start).cast()).collect()
+    }
+}
+
+/// The parameters of a kernel: a tuple of [`Argument`]s.
+pub trait Arguments: Copy + Send + Sync + 'static {
+    /// All of them in the driver's form.
+    fn parameters(&self) -> Parameters;
+}
+
+macro_rules! tuples {
+    ($($name:ident)*) => {
+        impl<$($name: Argument),*> Arguments for ($($name,)*) {
+            #[allow(non_snake_case)]
+            fn parameters(&self) -> Parameters {
+                #[allow(unused_mut)]
+                let mut parameters = Parameters::default();
+                let ($($name,)*) = self;
+                $( $name.append(&mut parameters); )*
+                parameters
+            }
+        }
+    };
+}
+tuples!();
+tuples!(A);
+tuples!(A B);
+tuples!(A B C);
+tuples!(A B C D);
+tuples!(A B C D E);
+tuples!(A B C D E F);
+tuples!(A B C D E F G);
+tuples!(A B C D E F G H);
+tuples!(A B C D E F G H I);
+tuples!(A B C D E F G H I J);
+tuples!(A B C D E F G H I J K);
+tuples!(A B C D E F G H I J K L);
+tuples!(A B C D E F G H I J K L M);
+tuples!(A B C D E F G H I J K L M N);

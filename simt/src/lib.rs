@@ -1,0 +1,65 @@
+//! What a kernel may call: one API, three machines below it.
+//!
+//! A kernel is written once against this crate. Compiled for `nvptx64-nvidia-cuda` each call is an instruction or two
+//! of PTX; on any other target the same calls run on a simulator ([`sim`]), which needs no GPU and reports what a GPU
+//! would leave undefined. What the machines differ in is the trait in `machine.rs` and nothing else, so the compiler
+//! holds the backends against each other.
+//!
+//! | module | what it gives |
+//! | --- | --- |
+//! | [`thread`] | indices, block barriers |
+//! | [`warp`] | shuffles, votes, match, reduce, warp barrier |
+//! | [`Global`], [`Shared`], [`shared!`] | views of memory: scalar, 16-byte and atomic access |
+//! | [`atomic`] | orders, scopes, fences |
+//! | [`clock`] | cycle counter, global timer, sleep |
+//! | [`math`] | fused multiply-add |
+//!
+//! Names follow `cuda_std` where it has them, so that a reader of rust-cuda code knows them.
+#![cfg_attr(any(target_os = "cuda", feature = "rust-cuda"), no_std)]
+#![cfg_attr(
+    target_os = "cuda",
+    feature(asm_experimental_arch, core_intrinsics, link_llvm_intrinsics, stdarch_nvptx)
+)]
+#![cfg_attr(target_os = "cuda", allow(internal_features))]
+
+pub mod atomic;
+pub mod clock;
+mod global;
+mod machine;
+pub mod math;
+mod scalar;
+mod shared;
+pub mod thread;
+mod unroll;
+pub mod warp;
+
+#[cfg(target_os = "cuda")]
+mod ptx;
+#[cfg(target_os = "cuda")]
+pub(crate) use ptx::Ptx as Backend;
+
+#[cfg(not(target_os = "cuda"))]
+pub mod sim;
+#[cfg(not(target_os = "cuda"))]
+pub(crate) use sim::Simulator as Backend;
+
+#[cfg(not(target_os = "cuda"))]
+mod kernel;
+#[cfg(not(target_os = "cuda"))]
+pub use kernel::{Argument, Arguments, Kernel, Parameters};
+
+pub use global::Global;
+pub use scalar::{AtomicScalar, Scalar};
+pub use shared::{Shared, shared_symbol};
+pub use simt_macros::kernel;
+pub use unroll::unroll;
+
+/// What the macros of this crate expand to; not for direct use.
+#[doc(hidden)]
+pub mod expansion {
+    #[cfg(target_os = "cuda")]
+    pub use core::arch::{asm, global_asm};
+
+    #[cfg(not(target_os = "cuda"))]
+    pub use crate::sim::static_shared;
+}

@@ -1,0 +1,143 @@
+//! What a backend provides. The public modules are written once on top of this.
+
+use crate::atomic::{Operation, Order, Scope};
+use crate::scalar::{AtomicScalar, Scalar};
+
+/// A special register that a thread can read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Register {
+    ThreadX,
+    ThreadY,
+    ThreadZ,
+    BlockX,
+    BlockY,
+    BlockZ,
+    BlockDimX,
+    BlockDimY,
+    BlockDimZ,
+    GridDimX,
+    GridDimY,
+    GridDimZ,
+    Lane,
+    Multiprocessor,
+    DynamicSharedBytes,
+}
+
+/// Which lane a shuffle reads from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shuffle {
+    Up,
+    Down,
+    Xor,
+    Index,
+}
+
+/// What a warp or block reduction computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reduction {
+    Add,
+    MinUnsigned,
+    MaxUnsigned,
+    MinSigned,
+    MaxSigned,
+    And,
+    Or,
+    Xor,
+}
+
+/// What a barrier that also votes returns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Vote {
+    Count,
+    And,
+    Or,
+}
+
+/// How a 16-byte access treats the caches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cache {
+    Default,
+    /// The data is touched once: first to be evicted.
+    Streaming,
+    /// The data is read only during the whole kernel and skips the first-level cache.
+    ReadOnly,
+}
+
+/// A backend. Functions are associated, not methods: there is one machine, the one the code runs on.
+///
+/// Shared memory is addressed by 32-bit byte addresses, as the hardware does.
+pub(crate) trait Machine {
+    fn register(register: Register) -> u32;
+
+    #[track_caller]
+    fn sync_threads();
+    #[track_caller]
+    fn sync_threads_vote(vote: Vote, predicate: bool) -> u32;
+    #[track_caller]
+    fn barrier(id: u32, threads: u32);
+    #[track_caller]
+    fn sync_warp(mask: u32);
+    #[track_caller]
+    fn shuffle(kind: Shuffle, mask: u32, value: u32, argument: u32) -> u32;
+    #[track_caller]
+    fn ballot(mask: u32, predicate: bool) -> u32;
+    #[track_caller]
+    fn match_any(mask: u32, value: u32) -> u32;
+    #[track_caller]
+    fn warp_reduce(reduction: Reduction, mask: u32, value: u32) -> u32;
+    fn active_mask() -> u32;
+
+    /// # Safety
+    /// `p` is valid for reads of a `T` and aligned for it.
+    unsafe fn load_global<T: Scalar>(p: *const T) -> T;
+    /// # Safety
+    /// `p` is valid for writes of a `T` and aligned for it.
+    unsafe fn store_global<T: Scalar>(p: *mut T, value: T);
+    /// # Safety
+    /// `p` is valid for reads of 16 bytes and aligned to 16.
+    unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4];
+    /// # Safety
+    /// `p` is valid for writes of 16 bytes and aligned to 16.
+    unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], cache: Cache);
+
+    /// # Safety
+    /// `address` lies in the block's shared memory, with room for a `T`, and is aligned for it.
+    #[track_caller]
+    unsafe fn load_shared<T: Scalar>(address: u32) -> T;
+    /// # Safety
+    /// As [`Machine::load_shared`].
+    #[track_caller]
+    unsafe fn store_shared<T: Scalar>(address: u32, value: T);
+    /// # Safety
+    /// `address` lies in the block's shared memory, with room for 16 bytes, and is aligned to 16.
+    #[track_caller]
+    unsafe fn load_shared_pack(address: u32) -> [u32; 4];
+    /// # Safety
+    /// As [`Machine::load_shared_pack`].
+    #[track_caller]
+    unsafe fn store_shared_pack(address: u32, value: [u32; 4]);
+    fn dynamic_shared_address() -> u32;
+
+    /// # Safety
+    /// `p` is valid for reads and writes of a `T` and aligned for it.
+    #[track_caller]
+    unsafe fn atomic_global<T: AtomicScalar>(op: Operation<T>, p: *mut T, order: Order, scope: Scope) -> T;
+    /// # Safety
+    /// `address` lies in the block's shared memory, with room for a `T`, and is aligned for it.
+    #[track_caller]
+    unsafe fn atomic_shared<T: AtomicScalar>(op: Operation<T>, address: u32, order: Order) -> T;
+    fn fence(order: Order, scope: Scope);
+
+    fn fma_f32(a: f32, b: f32, c: f32) -> f32;
+    fn fma_f64(a: f64, b: f64, c: f64) -> f64;
+    fn clock() -> u64;
+    fn global_timer() -> u64;
+    fn nanosleep(nanoseconds: u32);
+
+    /// Ends the kernel with an error because of an access at `index` of a view of `len` elements.
+    #[track_caller]
+    fn out_of_bounds(space: &'static str, index: u64, len: u64) -> !;
+    /// Ends the kernel with an error because an address is not a multiple of `alignment`.
+    #[track_caller]
+    fn misaligned(space: &'static str, address: u64, alignment: u32) -> !;
+}

@@ -1,0 +1,121 @@
+//! Loads and stores that need an instruction of their own.
+//!
+//! A load is `readonly` and `pure`: LLVM may share or drop it between two stores or barriers (which clobber memory),
+//! but not move it across them.
+
+use crate::machine::Cache;
+use crate::scalar::{Scalar, from_bits, to_bits};
+use core::arch::asm;
+
+macro_rules! load_pack {
+    ($instruction:literal, $class:ident, $p:expr, $($option:ident),*) => {{
+        let (a, b, c, d): (u32, u32, u32, u32);
+        asm!(
+            concat!($instruction, " {{{0}, {1}, {2}, {3}}}, [{4}];"),
+            out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in($class) $p,
+            options($($option),*, nostack)
+        );
+        [a, b, c, d]
+    }};
+}
+
+macro_rules! store_pack {
+    ($instruction:literal, $class:ident, $p:expr, $v:expr) => {
+        asm!(
+            concat!($instruction, " [{0}], {{{1}, {2}, {3}, {4}}};"),
+            in($class) $p, in(reg32) $v[0], in(reg32) $v[1], in(reg32) $v[2], in(reg32) $v[3],
+            options(nostack)
+        )
+    };
+}
+
+/// # Safety
+/// `p` is valid for reads of 16 bytes and aligned to 16; for `Cache::ReadOnly` nobody writes there during the kernel.
+#[inline(always)]
+pub(super) unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4] {
+    // SAFETY: the caller's promise is the instruction's condition.
+    unsafe {
+        match cache {
+            Cache::Default => load_pack!("ld.global.v4.b32", reg64, p, pure, readonly),
+            Cache::Streaming => load_pack!("ld.global.cs.v4.b32", reg64, p, pure, readonly),
+            Cache::ReadOnly => load_pack!("ld.global.nc.L1::no_allocate.v4.b32", reg64, p, pure, readonly),
+        }
+    }
+}
+
+/// # Safety
+/// `p` is valid for writes of 16 bytes and aligned to 16.
+#[inline(always)]
+pub(super) unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], cache: Cache) {
+    // SAFETY: the caller's promise is the instruction's condition.
+    unsafe {
+        match cache {
+            Cache::Streaming => store_pack!("st.global.cs.v4.b32", reg64, p, value),
+            _ => store_pack!("st.global.v4.b32", reg64, p, value),
+        }
+    }
+}
+
+/// # Safety
+/// `address` lies in the block's shared memory, with room for a `T`, and is aligned for it.
+#[inline(always)]
+pub(super) unsafe fn load_shared<T: Scalar>(address: u32) -> T {
+    // SAFETY: the caller's promise is the instruction's condition.
+    unsafe {
+        let bits: u64 = match size_of::<T>() {
+            1 => {
+                let v: u16;
+                asm!("ld.shared.u8 {0}, [{1}];", out(reg16) v, in(reg32) address, options(pure, readonly, nostack));
+                v as u64
+            }
+            2 => {
+                let v: u16;
+                asm!("ld.shared.b16 {0}, [{1}];", out(reg16) v, in(reg32) address, options(pure, readonly, nostack));
+                v as u64
+            }
+            4 => {
+                let v: u32;
+                asm!("ld.shared.b32 {0}, [{1}];", out(reg32) v, in(reg32) address, options(pure, readonly, nostack));
+                v as u64
+            }
+            _ => {
+                let v: u64;
+                asm!("ld.shared.b64 {0}, [{1}];", out(reg64) v, in(reg32) address, options(pure, readonly, nostack));
+                v
+            }
+        };
+        from_bits(bits)
+    }
+}
+
+/// # Safety
+/// As [`load_shared`].
+#[inline(always)]
+pub(super) unsafe fn store_shared<T: Scalar>(address: u32, value: T) {
+    let bits = to_bits(value);
+    // SAFETY: the caller's promise is the instruction's condition.
+    unsafe {
+        match size_of::<T>() {
+            1 => asm!("st.shared.u8 [{0}], {1};", in(reg32) address, in(reg16) bits as u16, options(nostack)),
+            2 => asm!("st.shared.b16 [{0}], {1};", in(reg32) address, in(reg16) bits as u16, options(nostack)),
+            4 => asm!("st.shared.b32 [{0}], {1};", in(reg32) address, in(reg32) bits as u32, options(nostack)),
+            _ => asm!("st.shared.b64 [{0}], {1};", in(reg32) address, in(reg64) bits, options(nostack)),
+        }
+    }
+}
+
+/// # Safety
+/// `address` lies in the block's shared memory, with room for 16 bytes, and is aligned to 16.
+#[inline(always)]
+pub(super) unsafe fn load_shared_pack(address: u32) -> [u32; 4] {
+    // SAFETY: the caller's promise is the instruction's condition.
+    unsafe { load_pack!("ld.shared.v4.b32", reg32, address, pure, readonly) }
+}
+
+/// # Safety
+/// As [`load_shared_pack`].
+#[inline(always)]
+pub(super) unsafe fn store_shared_pack(address: u32, value: [u32; 4]) {
+    // SAFETY: the caller's promise is the instruction's condition.
+    unsafe { store_pack!("st.shared.v4.b32", reg32, address, value) }
+}

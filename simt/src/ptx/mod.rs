@@ -1,0 +1,280 @@
+//! The device: every call is an instruction or two of PTX.
+//!
+//! What lanes or threads do together is an LLVM intrinsic, because LLVM takes `asm!` for code that it may duplicate
+//! into both arms of a branch. Loads, stores and atomics of shared memory are `asm!`: a Rust pointer has no address
+//! space. Global memory is read and written through plain pointers, which become `ld.global` and `st.global` because
+//! a kernel's views are flattened to pointer parameters.
+
+mod atomic;
+mod memory;
+
+use crate::atomic::{Operation, Order, Scope};
+use crate::machine::{Cache, Machine, Reduction, Register, Shuffle, Vote};
+use crate::scalar::{AtomicScalar, Scalar};
+use core::arch::{asm, global_asm, nvptx};
+
+// The launch's dynamic shared memory. 128 bytes of alignment serve bulk copies too.
+global_asm!(".extern .shared .align 128 .b8 RUNGS_DYNAMIC_SHARED[];");
+
+/// Shuffle's clamp for segments of a whole warp: lanes 0 to 31; `up` counts towards lane 0.
+const CLAMP: i32 = 31;
+const CLAMP_UP: i32 = 0;
+
+#[allow(improper_ctypes)]
+unsafe extern "C" {
+    #[link_name = "llvm.nvvm.read.ptx.sreg.laneid"]
+    fn lane_id() -> i32;
+    #[link_name = "llvm.nvvm.read.ptx.sreg.clock64"]
+    fn clock64() -> i64;
+    #[link_name = "llvm.nvvm.read.ptx.sreg.globaltimer"]
+    fn globaltimer() -> i64;
+    #[link_name = "llvm.nvvm.barrier.cta.sync.aligned.count"]
+    fn barrier_count(id: i32, threads: i32);
+    #[link_name = "llvm.nvvm.barrier.cta.red.popc.aligned.all"]
+    fn barrier_popc(id: i32, predicate: bool) -> i32;
+    #[link_name = "llvm.nvvm.barrier.cta.red.and.aligned.all"]
+    fn barrier_and(id: i32, predicate: bool) -> bool;
+    #[link_name = "llvm.nvvm.barrier.cta.red.or.aligned.all"]
+    fn barrier_or(id: i32, predicate: bool) -> bool;
+    #[link_name = "llvm.nvvm.bar.warp.sync"]
+    fn bar_warp_sync(mask: i32);
+    #[link_name = "llvm.nvvm.shfl.sync.up.i32"]
+    fn shfl_up(mask: i32, value: i32, delta: i32, clamp: i32) -> i32;
+    #[link_name = "llvm.nvvm.shfl.sync.down.i32"]
+    fn shfl_down(mask: i32, value: i32, delta: i32, clamp: i32) -> i32;
+    #[link_name = "llvm.nvvm.shfl.sync.bfly.i32"]
+    fn shfl_bfly(mask: i32, value: i32, lanes: i32, clamp: i32) -> i32;
+    #[link_name = "llvm.nvvm.shfl.sync.idx.i32"]
+    fn shfl_idx(mask: i32, value: i32, lane: i32, clamp: i32) -> i32;
+    #[link_name = "llvm.nvvm.vote.ballot.sync"]
+    fn vote_ballot(mask: i32, predicate: bool) -> i32;
+    #[link_name = "llvm.nvvm.match.any.sync.i32"]
+    fn match_any(mask: i32, value: i32) -> i32;
+    #[link_name = "llvm.nvvm.activemask"]
+    fn activemask() -> i32;
+    #[link_name = "llvm.nvvm.redux.sync.add"]
+    fn redux_add(value: i32, mask: i32) -> i32;
+    #[link_name = "llvm.nvvm.redux.sync.umin"]
+    fn redux_umin(value: i32, mask: i32) -> i32;
+    #[link_name = "llvm.nvvm.redux.sync.umax"]
+    fn redux_umax(value: i32, mask: i32) -> i32;
+    #[link_name = "llvm.nvvm.redux.sync.min"]
+    fn redux_min(value: i32, mask: i32) -> i32;
+    #[link_name = "llvm.nvvm.redux.sync.max"]
+    fn redux_max(value: i32, mask: i32) -> i32;
+    #[link_name = "llvm.nvvm.redux.sync.and"]
+    fn redux_and(value: i32, mask: i32) -> i32;
+    #[link_name = "llvm.nvvm.redux.sync.or"]
+    fn redux_or(value: i32, mask: i32) -> i32;
+    #[link_name = "llvm.nvvm.redux.sync.xor"]
+    fn redux_xor(value: i32, mask: i32) -> i32;
+}
+
+/// The machine that PTX runs on.
+pub(crate) struct Ptx;
+
+// SAFETY of the intrinsics below: each has the meaning and the conditions of its PTX instruction, and the conditions
+// (all lanes of the mask, all threads of the block) are passed on to the caller in the public functions' docs; a
+// violation hangs or gives an unspecified value, it does not break memory safety.
+impl Machine for Ptx {
+    #[inline(always)]
+    fn register(register: Register) -> u32 {
+        unsafe {
+            match register {
+                Register::ThreadX => nvptx::_thread_idx_x(),
+                Register::ThreadY => nvptx::_thread_idx_y(),
+                Register::ThreadZ => nvptx::_thread_idx_z(),
+                Register::BlockX => nvptx::_block_idx_x(),
+                Register::BlockY => nvptx::_block_idx_y(),
+                Register::BlockZ => nvptx::_block_idx_z(),
+                Register::BlockDimX => nvptx::_block_dim_x(),
+                Register::BlockDimY => nvptx::_block_dim_y(),
+                Register::BlockDimZ => nvptx::_block_dim_z(),
+                Register::GridDimX => nvptx::_grid_dim_x(),
+                Register::GridDimY => nvptx::_grid_dim_y(),
+                Register::GridDimZ => nvptx::_grid_dim_z(),
+                Register::Lane => lane_id() as u32,
+                Register::Multiprocessor => {
+                    let id: u32;
+                    asm!("mov.u32 {0}, %smid;", out(reg32) id, options(nomem, nostack));
+                    id
+                }
+                Register::DynamicSharedBytes => {
+                    let bytes: u32;
+                    asm!("mov.u32 {0}, %dynamic_smem_size;", out(reg32) bytes, options(pure, nomem, nostack));
+                    bytes
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn sync_threads() {
+        unsafe { nvptx::_syncthreads() }
+    }
+
+    #[inline(always)]
+    fn sync_threads_vote(vote: Vote, predicate: bool) -> u32 {
+        unsafe {
+            match vote {
+                Vote::Count => barrier_popc(0, predicate) as u32,
+                Vote::And => barrier_and(0, predicate) as u32,
+                Vote::Or => barrier_or(0, predicate) as u32,
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn barrier(id: u32, threads: u32) {
+        unsafe { barrier_count(id as i32, threads as i32) }
+    }
+
+    #[inline(always)]
+    fn sync_warp(mask: u32) {
+        unsafe { bar_warp_sync(mask as i32) }
+    }
+
+    #[inline(always)]
+    fn shuffle(kind: Shuffle, mask: u32, value: u32, argument: u32) -> u32 {
+        let (mask, value, argument) = (mask as i32, value as i32, argument as i32);
+        unsafe {
+            (match kind {
+                Shuffle::Up => shfl_up(mask, value, argument, CLAMP_UP),
+                Shuffle::Down => shfl_down(mask, value, argument, CLAMP),
+                Shuffle::Xor => shfl_bfly(mask, value, argument, CLAMP),
+                Shuffle::Index => shfl_idx(mask, value, argument, CLAMP),
+            }) as u32
+        }
+    }
+
+    #[inline(always)]
+    fn ballot(mask: u32, predicate: bool) -> u32 {
+        unsafe { vote_ballot(mask as i32, predicate) as u32 }
+    }
+
+    #[inline(always)]
+    fn match_any(mask: u32, value: u32) -> u32 {
+        unsafe { match_any(mask as i32, value as i32) as u32 }
+    }
+
+    #[inline(always)]
+    fn warp_reduce(reduction: Reduction, mask: u32, value: u32) -> u32 {
+        let (mask, value) = (mask as i32, value as i32);
+        unsafe {
+            (match reduction {
+                Reduction::Add => redux_add(value, mask),
+                Reduction::MinUnsigned => redux_umin(value, mask),
+                Reduction::MaxUnsigned => redux_umax(value, mask),
+                Reduction::MinSigned => redux_min(value, mask),
+                Reduction::MaxSigned => redux_max(value, mask),
+                Reduction::And => redux_and(value, mask),
+                Reduction::Or => redux_or(value, mask),
+                Reduction::Xor => redux_xor(value, mask),
+            }) as u32
+        }
+    }
+
+    #[inline(always)]
+    fn active_mask() -> u32 {
+        unsafe { activemask() as u32 }
+    }
+
+    #[inline(always)]
+    unsafe fn load_global<T: Scalar>(p: *const T) -> T {
+        unsafe { *p }
+    }
+
+    #[inline(always)]
+    unsafe fn store_global<T: Scalar>(p: *mut T, value: T) {
+        unsafe { *p = value }
+    }
+
+    #[inline(always)]
+    unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4] {
+        unsafe { memory::load_global_pack(p, cache) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], cache: Cache) {
+        unsafe { memory::store_global_pack(p, value, cache) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_shared<T: Scalar>(address: u32) -> T {
+        unsafe { memory::load_shared(address) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_shared<T: Scalar>(address: u32, value: T) {
+        unsafe { memory::store_shared(address, value) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_shared_pack(address: u32) -> [u32; 4] {
+        unsafe { memory::load_shared_pack(address) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_shared_pack(address: u32, value: [u32; 4]) {
+        unsafe { memory::store_shared_pack(address, value) }
+    }
+
+    #[inline(always)]
+    fn dynamic_shared_address() -> u32 {
+        let address: u32;
+        unsafe {
+            asm!("mov.u32 {0}, RUNGS_DYNAMIC_SHARED;", out(reg32) address, options(pure, nomem, nostack));
+        }
+        address
+    }
+
+    #[inline(always)]
+    unsafe fn atomic_global<T: AtomicScalar>(op: Operation<T>, p: *mut T, order: Order, scope: Scope) -> T {
+        unsafe { atomic::global(op, p, order, scope) }
+    }
+
+    #[inline(always)]
+    unsafe fn atomic_shared<T: AtomicScalar>(op: Operation<T>, address: u32, order: Order) -> T {
+        unsafe { atomic::shared(op, address, order) }
+    }
+
+    #[inline(always)]
+    fn fence(order: Order, scope: Scope) {
+        atomic::fence(order, scope)
+    }
+
+    #[inline(always)]
+    fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
+        core::intrinsics::fmaf32(a, b, c)
+    }
+
+    #[inline(always)]
+    fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
+        core::intrinsics::fmaf64(a, b, c)
+    }
+
+    #[inline(always)]
+    fn clock() -> u64 {
+        unsafe { clock64() as u64 }
+    }
+
+    #[inline(always)]
+    fn global_timer() -> u64 {
+        unsafe { globaltimer() as u64 }
+    }
+
+    #[inline(always)]
+    fn nanosleep(nanoseconds: u32) {
+        unsafe { asm!("nanosleep.u32 {0};", in(reg32) nanoseconds, options(nomem, nostack)) }
+    }
+
+    #[inline(always)]
+    fn out_of_bounds(_: &'static str, _: u64, _: u64) -> ! {
+        unsafe { nvptx::trap() }
+    }
+
+    #[inline(always)]
+    fn misaligned(_: &'static str, _: u64, _: u32) -> ! {
+        unsafe { nvptx::trap() }
+    }
+}

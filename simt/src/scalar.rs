@@ -1,0 +1,75 @@
+//! Element types of views, and what each can do atomically.
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A type whose values a view can hold: integers and floats of 1 to 8 bytes.
+///
+/// Every bit pattern is a value, so a view can be read as another element type ([`crate::Global::cast`]).
+pub trait Scalar: Copy + PartialEq + PartialOrd + Default + Send + Sync + sealed::Sealed + 'static {
+    /// 16 bytes of this type, what one vector access moves.
+    type Pack: Copy + Default + AsRef<[Self]> + AsMut<[Self]>;
+    /// Elements in a [`Scalar::Pack`].
+    const PACK: u32 = (16 / size_of::<Self>()) as u32;
+}
+
+macro_rules! scalars {
+    ($($t:ty: $n:literal),*) => {$(
+        impl sealed::Sealed for $t {}
+        impl Scalar for $t {
+            type Pack = [$t; $n];
+        }
+    )*};
+}
+scalars!(u8: 16, u16: 8, u32: 4, i32: 4, f32: 4, u64: 2, i64: 2, f64: 2);
+
+/// How PTX and the simulator name an atomic's operand.
+#[doc(hidden)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    U32,
+    I32,
+    F32,
+    U64,
+    I64,
+    F64,
+}
+
+/// A type with atomic operations: the 32- and 64-bit integers, and floats (addition and exchange only).
+pub trait AtomicScalar: Scalar {
+    /// Which of the machine's operand kinds this is.
+    #[doc(hidden)]
+    const KIND: Kind;
+}
+
+macro_rules! atomic_scalars {
+    ($($t:ty: $k:ident),*) => {$(
+        impl AtomicScalar for $t {
+            const KIND: Kind = Kind::$k;
+        }
+    )*};
+}
+atomic_scalars!(u32: U32, i32: I32, f32: F32, u64: U64, i64: I64, f64: F64);
+
+/// Reinterprets the low bytes of a 64-bit word as a `T`.
+#[inline(always)]
+pub(crate) fn from_bits<T: Scalar>(bits: u64) -> T {
+    // SAFETY: T is a scalar of at most 8 bytes for which every bit pattern is valid; both supported targets are
+    // little-endian, so its bytes are the low ones.
+    unsafe { core::mem::transmute_copy(&bits) }
+}
+
+/// The bits of a `T`, zero-extended to 64.
+#[inline(always)]
+pub(crate) fn to_bits<T: Scalar>(value: T) -> u64 {
+    // SAFETY: each arm copies exactly size_of::<T>() bytes out of `value`.
+    unsafe {
+        match size_of::<T>() {
+            1 => core::mem::transmute_copy::<T, u8>(&value) as u64,
+            2 => core::mem::transmute_copy::<T, u16>(&value) as u64,
+            4 => core::mem::transmute_copy::<T, u32>(&value) as u64,
+            _ => core::mem::transmute_copy::<T, u64>(&value),
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! One block: its threads as coroutines, their barriers, its shared memory.
+
+use super::error::{Fault, LaunchError};
+use super::launch::Dim3;
+use super::warp::Warp;
+use super::{BLOCK, limits};
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use std::any::Any;
+use std::cell::{Cell, RefCell, UnsafeCell};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::Once;
+
+/// Indices or extents along x, y, z.
+pub(super) type Vector = [u32; 3];
+
+/// Named barriers of a block; number 0 is `sync_threads`.
+const BARRIERS: usize = 16;
+
+/// Rounds in which a block's threads did nothing but spin, after which the launch is given up. A thread that waits
+/// for another block spins while that one works; this is minutes of it.
+const SPIN_LIMIT: u64 = 1 << 32;
+
+/// What shared memory holds when a block begins: bytes that no kernel can take for its own data.
+const POISON: u8 = 0xCD;
+
+/// What a thread is doing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Ready,
+    Spinning,
+    AtBarrier(u8),
+    InWarp,
+    Ended,
+}
+
+/// A barrier that some threads have reached.
+#[derive(Clone, Copy, Default)]
+struct Barrier {
+    arrived: u32,
+    votes: u32,
+    /// Votes of the last completed round, which the released threads read.
+    result: u32,
+    /// Where the first thread of this round waits.
+    location: Option<&'static Location<'static>>,
+}
+
+/// Where a panic happened, noted by the hook while the stack is still there.
+struct Panic {
+    location: String,
+    message: String,
+}
+
+/// A block while it runs. Everything is interior-mutable: the block's threads all hold it, one at a time.
+pub(super) struct Block {
+    pub(super) block_idx: Vector,
+    pub(super) block_dim: Vector,
+    pub(super) grid_dim: Vector,
+    pub(super) dynamic_bytes: u32,
+    current: Cell<usize>,
+    indices: Vec<Vector>,
+    states: Vec<Cell<State>>,
+    locations: Vec<Cell<Option<&'static Location<'static>>>>,
+    yielders: Vec<Cell<*const Yielder<(), ()>>>,
+    warps: Vec<Warp>,
+    barriers: [Cell<Barrier>; BARRIERS],
+    /// Static arrays, by key, with the address that each was given.
+    arrays: RefCell<Vec<(usize, u32)>>,
+    shared_bytes: Cell<u32>,
+    arena: UnsafeCell<Vec<u128>>,
+    panic: RefCell<Option<Panic>>,
+}
+
+impl Block {
+    /// A block of this shape, to be used for one block of the grid after the other.
+    pub(super) fn new(grid_dim: Vector, block_dim: Vector, dynamic_bytes: u32) -> Self {
+        install_hook();
+        let [x, y, z] = block_dim;
+        let threads = (x * y * z) as usize;
+        let indices = (0..threads as u32).map(|t| [t % x, t / x % y, t / (x * y)]).collect();
+        Self {
+            block_idx: [0; 3],
+            block_dim,
+            grid_dim,
+            dynamic_bytes,
+            current: Cell::new(0),
+            indices,
+            states: vec![Cell::new(State::Ready); threads],
+            locations: vec![Cell::new(None); threads],
+            yielders: vec![Cell::new(std::ptr::null()); threads],
+            warps: (0..threads.div_ceil(32)).map(|_| Warp::default()).collect(),
+            barriers: Default::default(),
+            arrays: RefCell::default(),
+            shared_bytes: Cell::new(dynamic_bytes.next_multiple_of(16)),
+            arena: UnsafeCell::new(vec![0; limits::MAX_SHARED as usize / 16 + 1]),
+            panic: RefCell::default(),
+        }
+    }
+
+    /// Threads of the block.
+    pub(super) fn threads(&self) -> u32 {
+        self.states.len() as u32
+    }
+
+    /// The number of the running thread in its block.
+    #[inline(always)]
+    pub(super) fn current(&self) -> usize {
+        self.current.get()
+    }
+
+    /// The running thread's index.
+    #[inline(always)]
+    pub(super) fn thread_idx(&self) -> Vector {
+        self.indices[self.current.get()]
+    }
+
+    /// The warp of a thread.
+    pub(super) fn warp(&self, thread: usize) -> &Warp {
+        &self.warps[thread / 32]
+    }
+
+    /// A pointer to `bytes` bytes of shared memory; ends the kernel where they are not all inside.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn shared(&self, address: u32, bytes: u32) -> *mut u8 {
+        let end = address as u64 + bytes as u64;
+        assert!(
+            end <= self.shared_bytes.get() as u64,
+            "shared address {address} is outside of the block's {} bytes",
+            self.shared_bytes.get()
+        );
+        // SAFETY: the arena has MAX_SHARED bytes, and shared_bytes never exceeds that.
+        unsafe { (*self.arena.get()).as_mut_ptr().cast::<u8>().add(address as usize) }
+    }
+
+    /// The address of a static array, given when a thread first asks for it.
+    #[track_caller]
+    pub(super) fn static_shared(&self, key: usize, bytes: u32) -> u32 {
+        let mut arrays = self.arrays.borrow_mut();
+        if let Some((_, address)) = arrays.iter().find(|(k, _)| *k == key) {
+            return *address;
+        }
+        let (address, end) = (self.shared_bytes.get(), self.shared_bytes.get() + bytes.next_multiple_of(16));
+        let fixed = end - self.dynamic_bytes.next_multiple_of(16);
+        assert!(
+            fixed <= limits::MAX_STATIC_SHARED,
+            "the kernel declares {fixed} bytes of static shared memory; a block has at most {}",
+            limits::MAX_STATIC_SHARED
+        );
+        assert!(
+            end <= limits::MAX_SHARED,
+            "the block needs {end} bytes of shared memory, static and dynamic; it has at most {}",
+            limits::MAX_SHARED
+        );
+        self.shared_bytes.set(end);
+        arrays.push((key, address));
+        address
+    }
+
+    /// Waits at barrier `id` for `expected` threads (all of the block where None). Returns how many came with a true
+    /// `vote`.
+    #[track_caller]
+    pub(super) fn sync(&self, id: usize, expected: Option<u32>, vote: bool) -> u32 {
+        let location = Location::caller();
+        let thread = self.current.get();
+        let mut barrier = self.barriers[id].get();
+        let first = *barrier.location.get_or_insert(location);
+        assert!(
+            first == location,
+            "threads of one block wait at different barriers: others at {}:{}",
+            first.file(),
+            first.line()
+        );
+        barrier.arrived += 1;
+        barrier.votes += vote as u32;
+        if barrier.arrived == expected.unwrap_or(self.threads()) {
+            self.barriers[id].set(Barrier { result: barrier.votes, ..Barrier::default() });
+            let waiting = State::AtBarrier(id as u8);
+            self.states.iter().filter(|s| s.get() == waiting).for_each(|s| s.set(State::Ready));
+            // The last one waits for its turn like the others, so that all start the next phase in order.
+            self.suspend(thread, State::Ready);
+        } else {
+            self.barriers[id].set(barrier);
+            self.locations[thread].set(Some(location));
+            self.suspend(thread, State::AtBarrier(id as u8));
+        }
+        self.barriers[id].get().result
+    }
+
+    /// Lets the other threads run once.
+    #[track_caller]
+    pub(super) fn spin(&self) {
+        let thread = self.current.get();
+        self.locations[thread].set(Some(Location::caller()));
+        self.suspend(thread, State::Spinning);
+    }
+
+    /// Waits until [`Block::release_warp`] names the caller's lane.
+    pub(super) fn wait_for_warp(&self, location: &'static Location<'static>) {
+        let thread = self.current.get();
+        self.locations[thread].set(Some(location));
+        self.suspend(thread, State::InWarp);
+    }
+
+    /// Lets the lanes of `mask` in the warp of `thread` go on.
+    pub(super) fn release_warp(&self, thread: usize, mask: u32) {
+        let first = thread / 32 * 32;
+        for lane in (0..32).filter(|lane| mask >> lane & 1 == 1 && first + lane != thread) {
+            self.states[first + lane].set(State::Ready);
+        }
+    }
+
+    #[inline(always)]
+    fn suspend(&self, thread: usize, state: State) {
+        self.states[thread].set(state);
+        // SAFETY: set when the thread's coroutine began; it is this coroutine that runs.
+        unsafe { (*self.yielders[thread].get()).suspend(()) }
+    }
+
+    /// Runs the block `index` of the grid to its end. `stacks` are taken from and given back.
+    pub(super) fn run<F: Fn() + Copy + 'static>(
+        &mut self,
+        kernel: &'static str,
+        index: Vector,
+        body: F,
+        stacks: &mut Vec<DefaultStack>,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<(), LaunchError> {
+        self.begin(index);
+        let this: &Self = self;
+        let block: *const Block = this;
+        let mut threads: Vec<_> = (0..self.states.len())
+            .map(|thread| {
+                let stack = stacks.pop().expect("the launch took a stack for every thread");
+                Coroutine::<(), (), (), _>::with_stack(stack, move |yielder, ()| {
+                    // SAFETY: the block outlives its coroutines, which are finished before this function returns.
+                    let yielders = unsafe { &(&*block).yielders };
+                    yielders[thread].set(yielder);
+                    body();
+                })
+            })
+            .collect();
+        BLOCK.set(block);
+        let outcome = catch_unwind(AssertUnwindSafe(|| this.schedule(&mut threads, cancelled)));
+        let result = match outcome {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err((thread, what))) => Err(this.fault(kernel, thread, None, what)),
+            Err(payload) => {
+                let panic = this.panic.borrow_mut().take();
+                let (location, message) = panic.map_or((None, text(&*payload)), |p| (Some(p.location), p.message));
+                Err(this.fault(kernel, this.current.get(), location, message))
+            }
+        };
+        for mut thread in threads {
+            if !thread.done() {
+                // A kernel owns nothing that would have to be dropped: it is `no_std` code over views and numbers.
+                // SAFETY: so nothing of the abandoned frames is leaked or used again.
+                unsafe { thread.force_reset() };
+            }
+            stacks.push(thread.into_stack());
+        }
+        BLOCK.set(std::ptr::null());
+        result
+    }
+
+    /// Forgets the block before.
+    fn begin(&mut self, index: Vector) {
+        self.block_idx = index;
+        self.states.iter().for_each(|s| s.set(State::Ready));
+        self.barriers.iter().for_each(|b| b.set(Barrier::default()));
+        self.warps.iter().for_each(Warp::reset);
+        let bytes = self.shared_bytes.get() as usize;
+        // Arrays keep their addresses from block to block; only what was used is poisoned anew. The arena's first
+        // use finds it zeroed, so the first block poisons all that it can reach.
+        let words = if index == [0; 3] || bytes == 0 { self.arena.get_mut().len() } else { bytes.div_ceil(16) };
+        self.arena.get_mut()[..words].fill(u128::from_ne_bytes([POISON; 16]));
+    }
+
+    /// Resumes threads, round by round, until all have ended.
+    fn schedule(
+        &self,
+        threads: &mut [Coroutine<(), (), ()>],
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<(), (usize, String)> {
+        let (mut live, mut spins) = (threads.len(), 0u64);
+        while live > 0 {
+            let (mut worked, mut spun) = (false, false);
+            for (i, thread) in threads.iter_mut().enumerate() {
+                match self.states[i].get() {
+                    State::Ready => worked = true,
+                    State::Spinning => spun = true,
+                    _ => continue,
+                }
+                self.current.set(i);
+                self.states[i].set(State::Ready);
+                if let CoroutineResult::Return(()) = thread.resume(()) {
+                    self.states[i].set(State::Ended);
+                    live -= 1;
+                }
+            }
+            if live > 0 && !worked && !spun {
+                return Err(self.deadlock());
+            }
+            if worked {
+                spins = 0;
+            } else if spun {
+                spins += 1;
+                // Everyone here waits, probably for a block on another core.
+                std::thread::yield_now();
+                if cancelled() {
+                    return Ok(());
+                }
+                if spins > SPIN_LIMIT {
+                    let spinning = self.states.iter().position(|s| s.get() == State::Spinning).unwrap_or(0);
+                    return Err((spinning, "spins for ever: what it waits for does not come".into()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Nobody can go on: says who waits for whom.
+    fn deadlock(&self) -> (usize, String) {
+        let waiting = self.states.iter().position(|s| s.get() != State::Ended).unwrap_or(0);
+        let absent = |mut others: Box<dyn Iterator<Item = usize> + '_>| match others.next() {
+            Some(t) if self.states[t].get() == State::Ended => {
+                format!("thread {} has ended", Dim3(self.indices[t]))
+            }
+            Some(t) => {
+                let place = self.locations[t].get().map_or(String::new(), |l| format!(" at {}:{}", l.file(), l.line()));
+                format!("thread {} waits{place}", Dim3(self.indices[t]))
+            }
+            None => "no other thread is left".into(),
+        };
+        let what = match self.states[waiting].get() {
+            State::InWarp => {
+                let missing = self.warp(waiting).missing(waiting as u32 % 32);
+                let first = waiting / 32 * 32;
+                let others = (0..32).filter(move |l| missing >> l & 1 == 1).map(move |l| first + l);
+                let others = others.filter(|&t| t < self.states.len());
+                format!(
+                    "waits in a warp operation for the lanes {missing:#010x}, which never come: {}",
+                    absent(Box::new(others))
+                )
+            }
+            state => {
+                let others = (0..self.states.len()).filter(move |&t| self.states[t].get() != state);
+                format!("waits at a barrier that not all threads reach: {}", absent(Box::new(others)))
+            }
+        };
+        (waiting, what)
+    }
+
+    fn fault(&self, kernel: &'static str, thread: usize, location: Option<String>, what: String) -> LaunchError {
+        let waiting = || self.locations[thread].get().map(|l| format!("{}:{}", l.file(), l.line()));
+        let location = location.or_else(waiting).unwrap_or_else(|| "an unknown line".into());
+        let thread = Dim3(self.indices[thread]);
+        LaunchError::Fault(Box::new(Fault { kernel, block: Dim3(self.block_idx), thread, location, what }))
+    }
+}
+
+/// The message of a panic.
+fn text(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|s| s.to_string());
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "the kernel panicked".into())
+}
+
+/// Makes panics inside kernels silent: they are noted, with their place, and reported as the launch's error.
+fn install_hook() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let block = BLOCK.get();
+            if block.is_null() {
+                return before(info);
+            }
+            let location = info.location().map_or("an unknown line".into(), |l| format!("{}:{}", l.file(), l.line()));
+            let message = text(info.payload());
+            // SAFETY: non-null only while this thread runs the block.
+            unsafe { *(*block).panic.borrow_mut() = Some(Panic { location, message }) };
+        }));
+    });
+}

@@ -1,0 +1,53 @@
+//! What can go wrong with a launch.
+
+use super::launch::Dim3;
+use std::fmt;
+
+/// Why a launch did not run, or did not run to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// The launch asks for what no GPU of compute capability 9.0 gives; nothing ran.
+    Refused {
+        /// The kernel.
+        kernel: &'static str,
+        /// What was asked for and what the limit is.
+        why: String,
+    },
+    /// A thread did what a GPU leaves undefined; the launch ended there.
+    Fault(Box<Fault>),
+}
+
+/// Where and how a kernel failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The kernel.
+    pub kernel: &'static str,
+    /// The thread's block.
+    pub block: Dim3,
+    /// The thread in its block.
+    pub thread: Dim3,
+    /// Source file and line of the call, as `file:line`.
+    pub location: String,
+    /// What happened.
+    pub what: String,
+}
+
+impl fmt::Display for LaunchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused { kernel, why } => write!(f, "{kernel}: {why}"),
+            Self::Fault(fault) => fault.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kernel, block, thread, location, what } = self;
+        write!(f, "{kernel}, block {block}, thread {thread}, at {location}: {what}")
+    }
+}
+
+impl std::error::Error for LaunchError {}
+impl std::error::Error for Fault {}

@@ -1,0 +1,153 @@
+//! A launch: what it may ask for, and its blocks over the host's cores.
+
+use super::block::Block;
+use super::error::LaunchError;
+use super::limits::*;
+use crate::Kernel;
+use corosensei::stack::DefaultStack;
+use std::fmt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// Bytes of stack for a thread. Kernels need a few hundred; pages that are not touched cost nothing.
+const STACK: usize = 128 << 10;
+
+/// Below this many threads a launch runs on the calling thread: starting others would take longer.
+const SMALL: u64 = 2048;
+
+/// Indices or extents along x, y and z; printed without trailing ones of no interest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dim3(pub [u32; 3]);
+
+impl fmt::Display for Dim3 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.0;
+        write!(f, "({x}, {y}, {z})")
+    }
+}
+
+/// How a launch is simulated.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Threads of the host to use; 0 means as many as it has cores. With 1 the order of the blocks is fixed as well.
+    pub workers: usize,
+}
+
+/// Runs a kernel to its end: `grid` × `block` threads with `shared_bytes` of dynamic shared memory.
+///
+/// # Errors
+/// [`LaunchError::Refused`] if a GPU would refuse the launch, [`LaunchError::Fault`] if a thread did what a GPU leaves
+/// undefined. What other blocks had written by then stays written.
+pub fn launch<K: Kernel>(
+    _: K,
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+    args: K::Args,
+    options: Options,
+) -> Result<(), LaunchError> {
+    check(K::NAME, K::MAX_THREADS, grid, block, shared_bytes)?;
+    let blocks: u64 = grid.iter().map(|&d| d as u64).product();
+    let threads: u64 = block.iter().map(|&d| d as u64).product();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = if options.workers > 0 { options.workers } else { cores };
+    let workers = if blocks.saturating_mul(threads) <= SMALL { 1 } else { (workers as u64).min(blocks) };
+
+    let (next, failed) = (AtomicU64::new(0), AtomicBool::new(false));
+    let first_error = Mutex::new(None::<(u64, LaunchError)>);
+    let work = || {
+        let mut stacks = match take_stacks(threads as usize) {
+            Ok(stacks) => stacks,
+            Err(e) => {
+                failed.store(true, Relaxed);
+                let why = format!("no memory for the stacks of {threads} simulated threads: {e}");
+                first_error.lock().unwrap().get_or_insert((0, LaunchError::Refused { kernel: K::NAME, why }));
+                return;
+            }
+        };
+        let mut state = Block::new(grid, block, shared_bytes);
+        loop {
+            // Blocks start in the order of their index: who waits for an earlier one waits for one that runs.
+            let i = next.fetch_add(1, Relaxed);
+            if i >= blocks || failed.load(Relaxed) {
+                break;
+            }
+            let [x, y, _] = grid.map(u64::from);
+            let index = [(i % x) as u32, (i / x % y) as u32, (i / (x * y)) as u32];
+            let result = state.run(K::NAME, index, move || K::thread(args), &mut stacks, &|| failed.load(Relaxed));
+            if let Err(e) = result {
+                failed.store(true, Relaxed);
+                let mut first = first_error.lock().unwrap();
+                // Several blocks may fail at once: the one with the lowest index is reported.
+                if first.as_ref().is_none_or(|(at, _)| i < *at) {
+                    *first = Some((i, e));
+                }
+            }
+        }
+        give_stacks_back(stacks);
+    };
+    if workers == 1 {
+        work();
+    } else {
+        std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
+    }
+    first_error.into_inner().unwrap().map_or(Ok(()), |(_, e)| Err(e))
+}
+
+/// Refuses what a GPU refuses, and says the limit.
+fn check(
+    kernel: &'static str,
+    max_threads: u32,
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+) -> Result<(), LaunchError> {
+    let refuse = |why| Err(LaunchError::Refused { kernel, why });
+    for axis in 0..3 {
+        let name = ["x", "y", "z"][axis];
+        for (what, extents, limits) in [("grid", grid, MAX_GRID_DIM), ("block", block, MAX_BLOCK_DIM)] {
+            let (extent, limit) = (extents[axis], limits[axis]);
+            if extent == 0 || extent > limit {
+                return refuse(format!("a {what} of {extent} along {name} cannot be launched; it is 1 to {limit}"));
+            }
+        }
+    }
+    let threads: u32 = block.iter().product();
+    if threads > MAX_THREADS_PER_BLOCK {
+        return refuse(format!("a block of {threads} threads cannot be launched; the limit is {MAX_THREADS_PER_BLOCK}"));
+    }
+    if max_threads > 0 && threads > max_threads {
+        return refuse(format!(
+            "a block of {threads} threads cannot be launched; the kernel is compiled for at most {max_threads}"
+        ));
+    }
+    if shared_bytes > MAX_SHARED {
+        return refuse(format!("{shared_bytes} bytes of shared memory cannot be had; a block has at most {MAX_SHARED}"));
+    }
+    Ok(())
+}
+
+/// Stacks of finished launches, kept for the next: mapping a thousand of them takes milliseconds.
+static STACKS: Mutex<Vec<DefaultStack>> = Mutex::new(Vec::new());
+
+/// Stacks that are kept at most; the rest is unmapped.
+const KEPT: usize = 4096;
+
+fn take_stacks(n: usize) -> std::io::Result<Vec<DefaultStack>> {
+    let mut stacks = {
+        let mut pool = STACKS.lock().unwrap();
+        let rest = pool.len().saturating_sub(n);
+        pool.split_off(rest)
+    };
+    while stacks.len() < n {
+        stacks.push(DefaultStack::new(STACK)?);
+    }
+    Ok(stacks)
+}
+
+fn give_stacks_back(mut stacks: Vec<DefaultStack>) {
+    let mut pool = STACKS.lock().unwrap();
+    let room = KEPT.saturating_sub(pool.len());
+    stacks.truncate(room);
+    pool.append(&mut stacks);
+}

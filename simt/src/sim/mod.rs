@@ -1,0 +1,266 @@
+//! The simulator: kernels on the CPU, thread by thread, where there is no GPU.
+//!
+//! The threads of a block are coroutines on one thread of the host. A barrier is a yield: the scheduler
+//! ([`block`]) resumes each thread in turn until it waits, and lets all go on when the last has come. Blocks run side
+//! by side on the host's cores ([`launch`]), started in the order of their index, so a kernel that waits for blocks
+//! before it (look-back) makes progress.
+//!
+//! A run always follows the same schedule inside a block. Between blocks only the order in which global atomics of
+//! running blocks meet can differ from run to run; [`Options::workers`] = 1 fixes that too.
+//!
+//! What a GPU leaves undefined ends the launch with an error here: an access out of bounds or misaligned, a barrier
+//! that some threads never reach or that they reach in different places, lanes that a warp operation waits for in
+//! vain, a thread that spins for ever, a panic.
+
+mod block;
+mod error;
+mod launch;
+mod memory;
+mod warp;
+
+pub use error::{Fault, LaunchError};
+pub use launch::{Dim3, Options, launch};
+pub use limits::*;
+
+use crate::atomic::{Operation, Order, Scope};
+use crate::machine::{Cache, Machine, Reduction, Register, Shuffle, Vote};
+use crate::scalar::{AtomicScalar, Scalar};
+use block::{Block, Vector};
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+/// What a launch may ask for: the limits of compute capability 9.0, which the simulator holds to.
+mod limits {
+    /// Threads of a block.
+    pub const MAX_THREADS_PER_BLOCK: u32 = 1024;
+    /// Threads of a block along x, y and z.
+    pub const MAX_BLOCK_DIM: [u32; 3] = [1024, 1024, 64];
+    /// Blocks of a grid along x, y and z.
+    pub const MAX_GRID_DIM: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+    /// Bytes of static shared memory of a block.
+    pub const MAX_STATIC_SHARED: u32 = 48 << 10;
+    /// Bytes of static and dynamic shared memory of a block together.
+    pub const MAX_SHARED: u32 = 227 << 10;
+}
+
+thread_local! {
+    /// The block that this thread of the host is running; null outside of kernels.
+    static BLOCK: Cell<*const Block> = const { Cell::new(std::ptr::null()) };
+}
+
+/// The block that the calling thread belongs to.
+#[inline(always)]
+fn here() -> &'static Block {
+    let block = BLOCK.get();
+    assert!(!block.is_null(), "a function of simt was called outside of a kernel");
+    // SAFETY: non-null only while `block::run` runs on this thread, which owns the block; the reference does not
+    // outlive the call that asked for it.
+    unsafe { &*block }
+}
+
+/// The address of a static shared array, the same for all threads of the block; `key` stands for the array.
+#[doc(hidden)]
+#[track_caller]
+pub fn static_shared(key: &'static u8, bytes: u32) -> u32 {
+    here().static_shared(std::ptr::from_ref(key) as usize, bytes)
+}
+
+/// The machine that the host's processor is made into.
+pub(crate) struct Simulator;
+
+impl Machine for Simulator {
+    #[inline]
+    fn register(register: Register) -> u32 {
+        let block = here();
+        let component = |v: Vector, axis: usize| v[axis];
+        match register {
+            Register::ThreadX => component(block.thread_idx(), 0),
+            Register::ThreadY => component(block.thread_idx(), 1),
+            Register::ThreadZ => component(block.thread_idx(), 2),
+            Register::BlockX => component(block.block_idx, 0),
+            Register::BlockY => component(block.block_idx, 1),
+            Register::BlockZ => component(block.block_idx, 2),
+            Register::BlockDimX => component(block.block_dim, 0),
+            Register::BlockDimY => component(block.block_dim, 1),
+            Register::BlockDimZ => component(block.block_dim, 2),
+            Register::GridDimX => component(block.grid_dim, 0),
+            Register::GridDimY => component(block.grid_dim, 1),
+            Register::GridDimZ => component(block.grid_dim, 2),
+            Register::Lane => block.current() as u32 % crate::warp::WARP,
+            Register::Multiprocessor => 0,
+            Register::DynamicSharedBytes => block.dynamic_bytes,
+        }
+    }
+
+    #[track_caller]
+    fn sync_threads() {
+        here().sync(0, None, false);
+    }
+
+    #[track_caller]
+    fn sync_threads_vote(vote: Vote, predicate: bool) -> u32 {
+        let (block, threads) = (here(), here().threads());
+        let count = block.sync(0, None, predicate);
+        match vote {
+            Vote::Count => count,
+            Vote::And => (count == threads) as u32,
+            Vote::Or => (count != 0) as u32,
+        }
+    }
+
+    #[track_caller]
+    fn barrier(id: u32, threads: u32) {
+        assert!((1..16).contains(&id), "named barriers have the numbers 1 to 15, not {id}");
+        assert!(
+            threads.is_multiple_of(crate::warp::WARP) && threads > 0,
+            "a named barrier waits for whole warps, not for {threads} threads"
+        );
+        here().sync(id as usize, Some(threads), false);
+    }
+
+    #[track_caller]
+    fn sync_warp(mask: u32) {
+        warp::collective(mask, 0, 0, warp::nothing);
+    }
+
+    #[track_caller]
+    fn shuffle(kind: Shuffle, mask: u32, value: u32, argument: u32) -> u32 {
+        warp::shuffle(kind, mask, value, argument)
+    }
+
+    #[track_caller]
+    fn ballot(mask: u32, predicate: bool) -> u32 {
+        warp::collective(mask, predicate as u32, 0, warp::ballot)
+    }
+
+    #[track_caller]
+    fn match_any(mask: u32, value: u32) -> u32 {
+        warp::collective(mask, value, 0, warp::match_any)
+    }
+
+    #[track_caller]
+    fn warp_reduce(reduction: Reduction, mask: u32, value: u32) -> u32 {
+        warp::reduce(reduction, mask, value)
+    }
+
+    fn active_mask() -> u32 {
+        // Threads run one after the other here, so the honest hint is the caller alone.
+        1 << (here().current() as u32 % crate::warp::WARP)
+    }
+
+    #[inline(always)]
+    unsafe fn load_global<T: Scalar>(p: *const T) -> T {
+        // SAFETY: passed on.
+        unsafe { memory::load(p) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_global<T: Scalar>(p: *mut T, value: T) {
+        // SAFETY: passed on.
+        unsafe { memory::store(p, value) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_global_pack(p: *const u8, _: Cache) -> [u32; 4] {
+        // SAFETY: passed on.
+        unsafe { memory::load_pack(p) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], _: Cache) {
+        // SAFETY: passed on.
+        unsafe { memory::store_pack(p, value) }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn load_shared<T: Scalar>(address: u32) -> T {
+        // SAFETY: `shared` gives a pointer to size_of::<T>() bytes; the caller promises the alignment.
+        unsafe { memory::load(here().shared(address, size_of::<T>() as u32).cast()) }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn store_shared<T: Scalar>(address: u32, value: T) {
+        // SAFETY: as above.
+        unsafe { memory::store(here().shared(address, size_of::<T>() as u32).cast(), value) }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn load_shared_pack(address: u32) -> [u32; 4] {
+        // SAFETY: as above, for 16 bytes.
+        unsafe { memory::load_pack(here().shared(address, 16)) }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn store_shared_pack(address: u32, value: [u32; 4]) {
+        // SAFETY: as above, for 16 bytes.
+        unsafe { memory::store_pack(here().shared(address, 16), value) }
+    }
+
+    fn dynamic_shared_address() -> u32 {
+        0
+    }
+
+    #[track_caller]
+    unsafe fn atomic_global<T: AtomicScalar>(op: Operation<T>, p: *mut T, _: Order, _: Scope) -> T {
+        if op == Operation::Load {
+            // Who loads atomically may be waiting for another thread's store: let the others run.
+            here().spin();
+        }
+        // SAFETY: passed on.
+        unsafe { memory::atomic(op, p) }
+    }
+
+    #[track_caller]
+    unsafe fn atomic_shared<T: AtomicScalar>(op: Operation<T>, address: u32, _: Order) -> T {
+        if op == Operation::Load {
+            here().spin();
+        }
+        // SAFETY: `shared` gives a pointer to size_of::<T>() bytes; the caller promises the alignment.
+        unsafe { memory::atomic(op, here().shared(address, size_of::<T>() as u32).cast()) }
+    }
+
+    fn fence(_: Order, _: Scope) {
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    }
+
+    #[inline(always)]
+    fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
+
+    #[inline(always)]
+    fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
+        a.mul_add(b, c)
+    }
+
+    fn clock() -> u64 {
+        Self::global_timer()
+    }
+
+    fn global_timer() -> u64 {
+        static START: OnceLock<Instant> = OnceLock::new();
+        START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+    }
+
+    #[track_caller]
+    fn nanosleep(_: u32) {
+        here().spin();
+    }
+
+    #[cold]
+    #[track_caller]
+    fn out_of_bounds(space: &'static str, index: u64, len: u64) -> ! {
+        panic!("{space} index {index} is out of bounds: the view has {len}")
+    }
+
+    #[cold]
+    #[track_caller]
+    fn misaligned(space: &'static str, address: u64, alignment: u32) -> ! {
+        panic!("{space} at {address:#x} is not aligned to {alignment} bytes")
+    }
+}

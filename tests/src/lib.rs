@@ -1,0 +1,1 @@
+//! Every rung on every engine; the program; the PTX.

@@ -1,0 +1,173 @@
+//! Runs cargo on the crate `gpu` for a GPU.
+
+use crate::{Arch, Toolchain, ptx};
+use std::fmt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::{env, fs, thread};
+
+/// The compiler's name of the GPU.
+const TARGET: &str = "nvptx64-nvidia-cuda";
+
+/// Options for LLVM beyond what rustc gives it.
+const LLVM_ARGS: &[&str] = &[];
+
+/// Settings of the release profile for a GPU; the workspace's own are for the host.
+///
+/// One module with everything in it, because PTX is not linked; no debug information, which ptxas would take for
+/// compiling without optimisation.
+const PROFILE: &[&str] = &[
+    "lto=\"fat\"",
+    "codegen-units=1",
+    "panic=\"abort\"",
+    "opt-level=3",
+    "debug=false",
+    "debug-assertions=false",
+    "overflow-checks=false",
+    "incremental=false",
+];
+
+/// What to build.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// For which GPUs: this architecture and, as PTX is portable upwards, later ones.
+    pub arch: Arch,
+    /// With the feature `checked`: every access checks its bounds and traps.
+    pub checked: bool,
+    /// The folder of the workspace.
+    pub workspace_root: PathBuf,
+    /// The workspace's target folder; this build works in `device/` below it, because whoever calls may hold the
+    /// lock on the rest.
+    pub target_dir: PathBuf,
+}
+
+impl Options {
+    /// `sm_90`, or `sm_90-checked`: names the PTX and the folder it is built in.
+    pub fn name(&self) -> String {
+        format!("{}{}", self.arch, if self.checked { "-checked" } else { "" })
+    }
+}
+
+/// PTX that a GPU's driver can load.
+#[derive(Clone, Debug)]
+pub struct Ptx {
+    /// [`Options::name`] of what was asked for.
+    pub name: String,
+    /// The architecture.
+    pub arch: Arch,
+    /// The text.
+    pub text: String,
+    /// The compiler's warnings, empty if it had none.
+    pub warnings: String,
+}
+
+/// Why there is no PTX.
+#[derive(Debug)]
+pub enum BuildError {
+    /// The kernels are wrong: what the compiler, or the check of what it made, says.
+    Kernels(String),
+    /// The compiler did not get to the kernels: what cargo, or the system, says.
+    Toolchain(String),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kernels(why) => write!(f, "the kernels do not compile for a GPU:\n{why}"),
+            Self::Toolchain(why) => write!(f, "the compiler for the GPU did not run:\n{why}"),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+/// Compiles the kernels. Says nothing while it does; the first time takes about 20 seconds, most of it for `core`.
+pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError> {
+    let name = options.name();
+    let folder = options.target_dir.join("device").join(&name);
+    let assembly = folder.join("kernels.s");
+    let output = cargo(toolchain, options, &folder, &assembly)
+        .output()
+        .map_err(|e| BuildError::Toolchain(format!("{} did not start: {e}", toolchain.cargo.display())))?;
+    let said = String::from_utf8_lossy(&output.stderr).trim_end().to_string();
+    if !output.status.success() {
+        let compiled = said.contains("could not compile");
+        return Err(if compiled { BuildError::Kernels(said) } else { BuildError::Toolchain(said) });
+    }
+    let text = fs::read_to_string(&assembly).map_err(|e| {
+        let (file, folder) = (assembly.display(), folder.display());
+        BuildError::Toolchain(format!("cargo left no PTX in {file} ({e}); remove {folder} and build again"))
+    })?;
+    let text = ptx::finish(&text, &options.arch).map_err(|e| BuildError::Kernels(format!("{name}: {e:#}")))?;
+    Ok(Ptx { name, arch: options.arch.clone(), text, warnings: said })
+}
+
+/// [`build`]s several side by side, each in a folder of its own; the first error, if any.
+pub fn build_all(toolchain: &Toolchain, all: &[Options]) -> Result<Vec<Ptx>, BuildError> {
+    thread::scope(|scope| {
+        let running: Vec<_> = all.iter().map(|options| scope.spawn(|| build(toolchain, options))).collect();
+        running.into_iter().map(|one| one.join().expect("building does not panic")).collect()
+    })
+}
+
+/// The command: everything compiled from source for one GPU, its assembly written to `assembly`.
+fn cargo(toolchain: &Toolchain, options: &Options, folder: &std::path::Path, assembly: &std::path::Path) -> Command {
+    let mut command = Command::new(&toolchain.cargo);
+    clean_environment(&mut command);
+    command
+        .current_dir(&options.workspace_root)
+        .env("RUSTC", &toolchain.rustc)
+        .env("RUSTC_WRAPPER", "")
+        .env("RUSTC_WORKSPACE_WRAPPER", "")
+        .env("RUSTC_BOOTSTRAP", "1") // build-std and the target's intrinsics are not stable
+        .env("CARGO_ENCODED_RUSTFLAGS", rustflags(&options.arch).join("\x1f"))
+        .args(["rustc", "--quiet", "--locked", "--package", "gpu", "--release", "--lib", "--crate-type", "cdylib"])
+        .args(["-Zbuild-std=core", "--target", TARGET, "--target-dir"])
+        .arg(folder);
+    if options.checked {
+        command.args(["--features", "checked"]);
+    }
+    for setting in PROFILE {
+        command.args(["--config", &format!("profile.release.{setting}")]);
+    }
+    // PTX needs no linker, and rustc insists on one.
+    command.args(["--", "-Clinker=true"]).arg(format!("--emit=asm={}", assembly.display()));
+    command
+}
+
+/// Flags for the kernels and for `core` alike: both must be for the same GPU to be inlined into each other.
+fn rustflags(arch: &Arch) -> Vec<String> {
+    let mut flags = vec![format!("-Ctarget-cpu={arch}")];
+    // A panic becomes a trap, and no code to format a message stays.
+    flags.extend(["-Zunstable-options".into(), "-Cpanic=immediate-abort".into()]);
+    if arch.has_sm_90() {
+        flags.extend(["--cfg".into(), "sm_90".into()]);
+    }
+    flags.extend(LLVM_ARGS.iter().map(|arg| format!("-Cllvm-args={arg}")));
+    flags
+}
+
+/// Takes away what an outer cargo sets for its build scripts and what the user set for host code; leaves what says
+/// how to reach registries and how many jobs to run.
+fn clean_environment(command: &mut Command) {
+    const KEPT: &[&str] = &["CARGO_HOME", "CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTR", "CARGO_SOURCE_"];
+    for (name, _) in env::vars_os() {
+        let Some(name) = name.to_str() else { continue };
+        let ours = name == "CARGO" || ["CARGO_", "RUST"].iter().any(|prefix| name.starts_with(prefix));
+        let kept = KEPT.iter().any(|prefix| name.starts_with(prefix)) || name == "CARGO_MAKEFLAGS";
+        if ours && !kept && !name.starts_with("RUSTUP_") {
+            command.env_remove(name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hopper_kernels_are_compiled_from_sm_90_on() {
+        let has = |arch: &str| rustflags(&arch.parse().unwrap()).contains(&"sm_90".to_string());
+        assert_eq!(["sm_80", "sm_89", "sm_90", "sm_90a", "sm_100"].map(has), [false, false, true, true, true]);
+    }
+}

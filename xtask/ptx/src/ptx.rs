@@ -1,0 +1,153 @@
+//! Reads PTX text and finishes what rustc leaves open.
+
+use crate::Arch;
+use anyhow::{Context, Result, bail, ensure};
+
+/// Begins the comment by which `#[kernel]` passes a kernel's launch bounds through the compiler:
+/// `//.rungs.bounds <kernel> <max_threads> <min_blocks>`, 0 for one that is not given.
+const BOUNDS: &str = "//.rungs.bounds ";
+
+/// PTX of at least this version is needed for the bulk copies of Hopper.
+const HOPPER_VERSION: (u32, u32) = (8, 0);
+
+/// A kernel as the PTX declares it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its symbol.
+    pub name: String,
+    /// The most threads that a block of it may have, if that is declared.
+    pub max_threads: Option<u32>,
+    /// How many blocks of it should fit on one multiprocessor, if that is declared.
+    pub min_blocks: Option<u32>,
+}
+
+/// Code that costs a kernel its speed and that a kernel of ours never needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The kernel or function it is in; empty outside of all.
+    pub function: String,
+    /// Line number, from 1.
+    pub line: usize,
+    /// What it is, with the text that shows it.
+    pub what: String,
+}
+
+/// The text with launch bounds put in and, for Hopper and later, a PTX version that has its instructions.
+pub fn finish(text: &str, arch: &Arch) -> Result<String> {
+    let text = add_bounds(text)?;
+    if arch.has_sm_90() { raise_version(&text, HOPPER_VERSION) } else { Ok(text) }
+}
+
+/// The kernels in their order.
+pub fn entries(text: &str) -> Vec<Entry> {
+    heads(text)
+        .map(|(name, directives, _)| Entry {
+            name: name.into(),
+            max_threads: number_after(directives, ".maxntid"),
+            min_blocks: number_after(directives, ".minnctapersm"),
+        })
+        .collect()
+}
+
+/// Memory of a thread that is not in registers (`.local`) and calls of functions, wherever they are.
+pub fn findings(text: &str) -> Vec<Finding> {
+    let mut function = String::new();
+    let mut found = vec![];
+    for (i, line) in text.lines().enumerate() {
+        let code = line.split("//").next().unwrap_or_default().trim();
+        if let Some(name) = function_begun(code) {
+            function = name.into();
+        } else if code == "}" && !line.starts_with(char::is_whitespace) {
+            function.clear();
+        }
+        let first = code.split(|c: char| c.is_whitespace() || c == ';').find(|word| !word.starts_with('@'));
+        let what = match first.unwrap_or_default() {
+            ".local" => format!("memory outside of registers: {code}"),
+            word if word == "call" || word.starts_with("call.") => {
+                // What is called may stand on one of the next lines.
+                let call: String = text.lines().skip(i).flat_map(|line| [line, " "]).collect();
+                let call = call.split(';').next().unwrap_or_default();
+                format!("a call: {}", call.split_whitespace().collect::<Vec<_>>().join(" "))
+            }
+            _ => continue,
+        };
+        found.push(Finding { function: function.clone(), line: i + 1, what });
+    }
+    found
+}
+
+/// Puts the bounds that comments name into the entries that they name.
+fn add_bounds(text: &str) -> Result<String> {
+    let mut inserts = vec![];
+    for line in text.lines().filter_map(|line| line.trim().strip_prefix(BOUNDS)) {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let [name, threads, blocks] = words[..] else { bail!("`{BOUNDS}{line}` is not `kernel threads blocks`") };
+        let number = |word: &str| word.parse::<u32>().with_context(|| format!("launch bounds of {name}: `{word}`"));
+        let (threads, blocks) = (number(threads)?, number(blocks)?);
+        let at = heads(text).find(|head| head.0 == name).map(|head| head.2);
+        let at = at.with_context(|| format!("launch bounds are given for {name}, which is no kernel in the PTX"))?;
+        ensure!(threads > 0 || blocks == 0, "{name} declares min_blocks, which means nothing without max_threads");
+        let mut directives = String::new();
+        if threads > 0 {
+            directives += &format!("\n.maxntid {threads}, 1, 1");
+        }
+        if blocks > 0 {
+            directives += &format!("\n.minnctapersm {blocks}");
+        }
+        inserts.push((at, directives));
+    }
+    inserts.sort();
+    let mut finished = String::with_capacity(text.len() + 64 * inserts.len());
+    let mut done = 0;
+    for (at, directives) in inserts {
+        finished += &text[done..at];
+        finished += &directives;
+        done = at;
+    }
+    Ok(finished + &text[done..])
+}
+
+/// Makes `.version` at least `least`.
+fn raise_version(text: &str, least: (u32, u32)) -> Result<String> {
+    let line = text.lines().find(|line| line.starts_with(".version "));
+    let version = line.and_then(|line| line[".version ".len()..].trim().split_once('.'));
+    let version = version.and_then(|(major, minor)| Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?)));
+    let (Some(line), Some(version)) = (line, version) else { bail!("the PTX has no line `.version N.N`") };
+    let raised = format!(".version {}.{}", least.0, least.1);
+    Ok(if version < least { text.replacen(line, &raised, 1) } else { text.into() })
+}
+
+/// Name, directives between parameters and body, and the place right behind the parameters, of each kernel.
+fn heads(text: &str) -> impl Iterator<Item = (&str, &str, usize)> {
+    text.match_indices(".entry ").filter_map(|(at, word)| {
+        let before = text[..at].rsplit('\n').next().unwrap_or_default().trim();
+        if !["", ".visible", ".weak"].contains(&before) {
+            return None;
+        }
+        let name_at = at + word.len();
+        let open = name_at + text[name_at..].find('(')?;
+        let behind = open + text[open..].find(')')? + 1; // no parameter has parentheses in it
+        let body = behind + text[behind..].find('{')?;
+        Some((text[name_at..open].trim(), &text[behind..body], behind))
+    })
+}
+
+/// The name of the kernel or function whose head this line begins.
+fn function_begun(code: &str) -> Option<&str> {
+    let (before, after) = code.split_once(".entry ").or_else(|| code.split_once(".func "))?;
+    if before.contains(".extern") {
+        return None;
+    }
+    // A function's results stand in parentheses before its name.
+    let after = after.trim_start().strip_prefix('(').map_or(after, |a| a.split_once(')').map_or("", |s| s.1));
+    Some(after.split('(').next().unwrap_or_default().trim())
+}
+
+/// The number that follows a directive.
+fn number_after(directives: &str, name: &str) -> Option<u32> {
+    let rest = directives.split(name).nth(1)?;
+    rest.split(|c: char| !c.is_ascii_digit()).find(|digits| !digits.is_empty())?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+use super::*;
+
+const TWO_KERNELS: &str = "\
+.version 7.0
+.target sm_80
+.address_size 64
+
+// begin inline asm
+//.rungs.bounds second 256 2
+//.rungs.bounds first 0 0
+// end inline asm
+
+	// .globl	first
+.visible .entry first()
+{
+	ret;
+}
+	// .globl	second
+.visible .entry second(
+	.param .u64 .ptr .align 1 second_param_0,
+	.param .align 8 .b8 second_param_1[16]
+)
+{
+	.reg .b32 	%r<2>;
+	ret;
+}
+";
+
+fn arch(name: &str) -> Arch {
+    name.parse().unwrap()
+}
+
+#[test]
+fn bounds_come_between_parameters_and_body() {
+    let text = finish(TWO_KERNELS, &arch("sm_80")).unwrap();
+    assert!(text.contains("second_param_1[16]\n)\n.maxntid 256, 1, 1\n.minnctapersm 2\n{\n"), "{text}");
+    assert!(text.contains(".visible .entry first()\n{"), "{text}");
+    let entry = |name: &str, max_threads, min_blocks| Entry { name: name.into(), max_threads, min_blocks };
+    assert_eq!(entries(&text), [entry("first", None, None), entry("second", Some(256), Some(2))]);
+}
+
+#[test]
+fn bounds_of_threads_alone_are_enough() {
+    let text = finish(&TWO_KERNELS.replace("first 0 0", "first 1024 0"), &arch("sm_80")).unwrap();
+    assert!(text.contains(".entry first()\n.maxntid 1024, 1, 1\n{"), "{text}");
+}
+
+#[test]
+fn bounds_that_cannot_be_are_refused_with_the_kernel_s_name() {
+    for (bounds, says) in [
+        ("third 32 0", "third, which is no kernel"),
+        ("first 0 2", "first declares min_blocks"),
+        ("first many 2", "first: `many`"),
+        ("first", "is not `kernel threads blocks`"),
+    ] {
+        let text = TWO_KERNELS.replace("first 0 0", bounds);
+        let why = format!("{:#}", finish(&text, &arch("sm_80")).unwrap_err());
+        assert!(why.contains(says), "{why}");
+    }
+}
+
+#[test]
+fn a_name_that_begins_like_another_is_not_taken_for_it() {
+    let text = TWO_KERNELS.replace("entry first", "entry secondary");
+    let text = finish(&text.replace("bounds first", "bounds secondary"), &arch("sm_80")).unwrap();
+    assert!(text.contains(".entry secondary()\n{"), "{text}");
+}
+
+#[test]
+fn the_version_is_only_ever_raised() {
+    for (version, arch_name, becomes) in
+        [("7.0", "sm_80", "7.0"), ("7.8", "sm_90", "8.0"), ("8.0", "sm_90a", "8.0"), ("8.6", "sm_100", "8.6")]
+    {
+        let text = TWO_KERNELS.replace(".version 7.0", &format!(".version {version}"));
+        let text = finish(&text, &arch(arch_name)).unwrap();
+        assert!(text.starts_with(&format!(".version {becomes}\n")), "{version} for {arch_name}: {text}");
+    }
+    assert!(finish(".target sm_90\n", &arch("sm_90")).is_err());
+}
+
+#[test]
+fn good_code_has_no_findings() {
+    assert_eq!(findings(TWO_KERNELS), []);
+}
+
+#[test]
+fn local_memory_and_calls_are_found() {
+    let text = "\
+.extern .func printf ( .param .b32 a );
+.visible .entry bad()
+{
+	.local .align 16 .b8 	__local_depot0[256];
+	{ // callseq 0, 0
+	@%p1 call.uni (retval0),
+	helper,
+	(
+	param0
+	);
+	} // callseq 0
+	// a comment with call and .local in it
+}
+.func  (.param .b32 func_retval0) helper(
+	.param .b32 helper_param_0
+)
+{
+	call other, (param0);
+}
+.local .b8 loose[4];
+";
+    let found: Vec<_> = findings(text).into_iter().map(|f| (f.function, f.line, f.what)).collect();
+    let expected = [
+        ("bad", 4, "memory outside of registers: .local .align 16 .b8 \t__local_depot0[256];"),
+        ("bad", 6, "a call: @%p1 call.uni (retval0), helper, ( param0 )"),
+        ("helper", 18, "a call: call other, (param0)"),
+        ("", 20, "memory outside of registers: .local .b8 loose[4];"),
+    ];
+    assert_eq!(found, expected.map(|(f, line, what)| (f.to_string(), line, what.to_string())));
+}

@@ -1,0 +1,2 @@
+//! What builds, checks and packs the project.
+fn main() {}
