@@ -4,6 +4,7 @@
 #![cfg_attr(target_os = "cuda", feature(abi_ptx, asm_experimental_arch))]
 
 pub mod bitonic;
+pub mod keys;
 pub mod matmul;
 
 #[cfg(target_os = "cuda")]

@@ -1,0 +1,77 @@
+//! # Keys of any type as unsigned words
+//!
+//! Sorting kernels compare unsigned words. Signed integers and floats are mapped to them and back by functions that
+//! keep the order; floats get the IEEE total order: -NaN < -∞ < … < -0.0 < +0.0 < … < +∞ < +NaN. A rung can apply the
+//! map where it loads and stores a key; for those that do not, the kernels here map an array in place.
+
+use simt::{Global, Scalar, kernel, thread};
+
+/// How a word is ordered, the parameter `order` of kernels that map keys: as an unsigned integer.
+pub const UNSIGNED: u32 = 0;
+/// As a signed integer: the sign bit is flipped.
+pub const SIGNED: u32 = 1;
+/// As a float: a negative one has all bits flipped, others the sign bit.
+pub const FLOAT: u32 = 2;
+
+/// Threads a block; the map is bound by memory.
+pub const BLOCK: u32 = 256;
+
+/// Blocks for `n` keys, one thread a key.
+pub const fn grid(n: u32) -> u32 {
+    n.div_ceil(BLOCK)
+}
+
+/// A word that carries a key.
+pub trait Word: Scalar {
+    /// The key's bits as a word whose unsigned order is the key's.
+    fn encode(self, order: u32) -> Self;
+    /// The inverse of [`Word::encode`].
+    fn decode(self, order: u32) -> Self;
+}
+
+macro_rules! words {
+    ($($t:ty, $signed:ty);*) => {$(
+        impl Word for $t {
+            #[inline(always)]
+            fn encode(self, order: u32) -> Self {
+                const SIGN: $t = 1 << (<$t>::BITS - 1);
+                match order {
+                    UNSIGNED => self,
+                    SIGNED => self ^ SIGN,
+                    // The arithmetic shift gives all ones for a negative float, zeros for others.
+                    _ => self ^ ((self as $signed >> (<$t>::BITS - 1)) as $t | SIGN),
+                }
+            }
+
+            #[inline(always)]
+            fn decode(self, order: u32) -> Self {
+                const SIGN: $t = 1 << (<$t>::BITS - 1);
+                match order {
+                    UNSIGNED => self,
+                    SIGNED => self ^ SIGN,
+                    // A word with the sign bit set was not negative.
+                    _ => self ^ ((!self as $signed >> (<$t>::BITS - 1)) as $t | SIGN),
+                }
+            }
+        }
+    )*};
+}
+words!(u32, i32; u64, i64);
+
+/// Maps each key to a word of the same order, in place.
+#[kernel(max_threads = BLOCK, instances(keys_encode: <u32>, keys_encode_u64: <u64>))]
+pub fn keys_encode<T: Word>(keys: Global<T>, order: u32) {
+    let i = thread::index_1d();
+    if i < keys.len() {
+        keys.set(i, keys.get(i).encode(order));
+    }
+}
+
+/// The inverse of [`keys_encode`].
+#[kernel(max_threads = BLOCK, instances(keys_decode: <u32>, keys_decode_u64: <u64>))]
+pub fn keys_decode<T: Word>(keys: Global<T>, order: u32) {
+    let i = thread::index_1d();
+    if i < keys.len() {
+        keys.set(i, keys.get(i).decode(order));
+    }
+}
