@@ -90,8 +90,8 @@ int fail(int code, const char* file, int line, const char* call, const char* tex
         if (!(condition)) return ::peers::fail(cudaErrorInvalidValue, __FILE__, __LINE__, #condition, text);           \
     } while (0)
 
-// The two halves of the scratch protocol for peers that know their size: answers a question for the size, or leaves
-// `return`-less and lets the caller go on. Usage: `if (asks_for_size(call, bytes)) return 0;`
+// For peers that know their scratch size: true when the call only asks for it, and then it is answered.
+// `if (asks_for_size(call, bytes)) return 0;` stands before the work.
 inline bool asks_for_size(const Call& call, size_t bytes) {
     if (call.temp != nullptr) return false;
     *call.temp_bytes = std::max<size_t>(bytes, 1);

@@ -1,7 +1,7 @@
 /* Peers: what our Rust kernels are measured beside. NVIDIA's libraries (CUB, Thrust, cuBLAS) and CUDA C++ twins of our
  * textbook rungs, all behind one C function, so that a Rust program can open them at run time.
  *
- * Build, in this folder, on the machine with the GPU (CUDA 13.0; `-t 0` in front uses all cores):
+ * Build, in this folder, on the machine with the GPU (CUDA 13.0; about 40 s):
  *
  *     nvcc -O3 -std=c++17 -shared -Xcompiler -fPIC -arch=native -o libpeers.so *.cu -lcublas
  *

@@ -1,4 +1,5 @@
-// Reduction peers: cub::DeviceReduce. Of nothing, a sum is 0 and an extreme is the limit of the type that CUB starts from.
+// Reduction peers: cub::DeviceReduce. CUB starts a minimum from the type's largest finite number and a maximum from its
+// lowest: that is the result for n = 0, and also for floats that are all infinite on that side.
 #include "peer.cuh"
 
 #include <cub/device/device_reduce.cuh>

@@ -178,6 +178,7 @@ fn divergent_barrier(data: Global<u32>) {
 }
 
 #[kernel]
+#[allow(clippy::if_same_then_else)] // two barriers in two places are what is tested
 fn two_barriers(data: Global<u32>) {
     if thread::thread_idx_x() < 3 {
         thread::sync_threads();

@@ -1,2 +1,58 @@
-//! What builds, checks and packs the project.
-fn main() {}
+//! What builds, checks and packs the project: `cargo xtask --help`.
+
+mod build_ptx;
+mod check_ptx;
+mod dist;
+mod project;
+mod ptxas;
+mod registry;
+mod setup;
+mod shell;
+mod table;
+mod test;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Builds, checks and packs Rungs.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Find what the other tasks need, and install what is missing
+    Setup,
+    /// Compile the kernels to PTX, into target/ptx
+    BuildPtx(build_ptx::Args),
+    /// Assemble the PTX in target/ptx and hold it against the list of rungs
+    CheckPtx,
+    /// Everything that must pass: format, lints, PTX, tests
+    Test,
+    /// Pack what a GPU machine without Rust needs into one folder
+    Dist(dist::Args),
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<()> {
+    match task {
+        Task::Setup => setup::run(),
+        Task::BuildPtx(args) => build_ptx::run(&args),
+        Task::CheckPtx => check_ptx::run(),
+        Task::Test => test::run(),
+        Task::Dist(args) => dist::run(&args),
+    }
+}

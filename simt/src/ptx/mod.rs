@@ -5,6 +5,8 @@
 //! space. Global memory is read and written through plain pointers, which become `ld.global` and `st.global` because
 //! a kernel's views are flattened to pointer parameters.
 
+// rustfmt never settles on the nested macros there.
+#[rustfmt::skip]
 mod atomic;
 mod memory;
 

@@ -2,7 +2,8 @@
 
 use crate::{Arch, Toolchain, ptx};
 use std::fmt;
-use std::path::PathBuf;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, thread};
 
@@ -85,7 +86,7 @@ impl std::error::Error for BuildError {}
 pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError> {
     let name = options.name();
     let folder = options.target_dir.join("device").join(&name);
-    let assembly = folder.join("kernels.s");
+    let assembly = folder.join(assembly_name(toolchain, options));
     let output = cargo(toolchain, options, &folder, &assembly)
         .output()
         .map_err(|e| BuildError::Toolchain(format!("{} did not start: {e}", toolchain.cargo.display())))?;
@@ -111,7 +112,7 @@ pub fn build_all(toolchain: &Toolchain, all: &[Options]) -> Result<Vec<Ptx>, Bui
 }
 
 /// The command: everything compiled from source for one GPU, its assembly written to `assembly`.
-fn cargo(toolchain: &Toolchain, options: &Options, folder: &std::path::Path, assembly: &std::path::Path) -> Command {
+fn cargo(toolchain: &Toolchain, options: &Options, folder: &Path, assembly: &Path) -> Command {
     let mut command = Command::new(&toolchain.cargo);
     clean_environment(&mut command);
     command
@@ -133,6 +134,14 @@ fn cargo(toolchain: &Toolchain, options: &Options, folder: &std::path::Path, ass
     // PTX needs no linker, and rustc insists on one.
     command.args(["--", "-Clinker=true"]).arg(format!("--emit=asm={}", assembly.display()));
     command
+}
+
+/// A name of its own for each toolchain and each set of flags. Cargo keeps what it compiled with each of them and does
+/// not run rustc again when one comes back; under one name the assembly would then be that of another.
+fn assembly_name(toolchain: &Toolchain, options: &Options) -> String {
+    let mut hasher = DefaultHasher::new();
+    (&toolchain.version, rustflags(&options.arch), PROFILE).hash(&mut hasher);
+    format!("kernels-{:016x}.s", hasher.finish())
 }
 
 /// Flags for the kernels and for `core` alike: both must be for the same GPU to be inlined into each other.

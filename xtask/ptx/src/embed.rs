@@ -29,16 +29,16 @@ pub fn embed_from_build_script() {
     }
 }
 
-/// The target folder that a file made by cargo lies in: the outermost folder that cargo marked as its own.
+/// The target folder that a file made by cargo lies in: the nearest that cargo marked as its own.
 pub fn target_dir_above(path: &Path) -> Option<PathBuf> {
-    path.ancestors().filter(|folder| folder.join("CACHEDIR.TAG").is_file()).last().map(Path::to_path_buf)
+    path.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file()).map(Path::to_path_buf)
 }
 
 fn embed() -> Result<()> {
     let folder = |name: &str| env::var_os(name).map(PathBuf::from).with_context(|| format!("cargo sets no {name}"));
     let (out, package) = (folder("OUT_DIR")?, folder("CARGO_MANIFEST_DIR")?);
     let root = package.parent().context("the package is not in a folder of the workspace")?;
-    for path in ["Cargo.lock", "gpu", "simt", "xtask/ptx"] {
+    for path in ["Cargo.toml", "Cargo.lock", "gpu", "simt", "xtask/ptx"] {
         rerun_if_changed(&root.join(path));
     }
     println!("cargo::rerun-if-env-changed={PTX_DIR_VARIABLE}");
@@ -106,8 +106,10 @@ fn from_source(root: &Path, target_dir: &Path) -> Result<Embedded> {
             let ptx = built.into_iter().map(|Ptx { name, text, .. }| (name, text)).collect();
             Ok(Embedded { ptx, toolchain: toolchain.to_string(), missing: String::new() })
         }
-        // No network for what `core` is built with, say: the program is of use without PTX.
+        // No network for what `core` is built with, say: the program is of use without PTX. The next build tries
+        // again, because cargo runs a script anew that depends on a file which is not there.
         Err(BuildError::Toolchain(why)) => {
+            rerun_if_changed(&target_dir.join("device/try-again"));
             let why = why.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
             Ok(Embedded::without(format!("{toolchain} did not get to the kernels: {why}")))
         }

@@ -1,0 +1,159 @@
+//! `check-ptx`: what the assembler makes of the PTX, and whether PTX and rungs agree.
+
+use crate::ptxas::{Ptxas, Usage};
+use crate::registry::{self, Kernels};
+use crate::{project, table};
+use anyhow::{Context, Result, ensure};
+use ptx_builder::{Arch, ptx};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+
+/// One file of PTX.
+struct File {
+    path: PathBuf,
+    /// `sm_90`, `sm_90-checked`.
+    name: String,
+    arch: Arch,
+    text: String,
+}
+
+/// Checks every file in the folder of finished PTX; prints a table; fails with all that is wrong.
+pub fn run() -> Result<()> {
+    let ptxas = Ptxas::find()?;
+    let files = files()?;
+    println!("ptxas of CUDA {}", ptxas.release);
+    let (mut rows, mut wrong) = (vec![], vec![]);
+    for file in &files {
+        let short = project::short(&file.path);
+        for finding in ptx::findings(&file.text) {
+            wrong.push(format!("{short}:{}: {}: {}", finding.line, finding.function, finding.what));
+        }
+        match ptxas.check(&file.path, &file.arch.to_string()) {
+            Ok(usages) => {
+                for usage in &usages {
+                    wrong.extend(objections(usage).map(|what| format!("{short}: {}: {what}", usage.kernel)));
+                    rows.push(row(usage, &file.name));
+                }
+            }
+            Err(error) => wrong.push(format!("{error:#}")),
+        }
+    }
+    rows.sort();
+    let head = ["kernel", "PTX", "registers", "spills", "stack", "shared bytes"];
+    print!("{}", table::render(&head, &rows, 2));
+    let symbols: Vec<_> = files.iter().map(symbols).collect();
+    wrong.extend(disagreements(&registry::kernels()?, &symbols));
+    ensure!(wrong.is_empty(), "{} found in the PTX:\n  {}", count(wrong.len()), wrong.join("\n  "));
+    Ok(())
+}
+
+/// The finished PTX, in the order of its names.
+fn files() -> Result<Vec<File>> {
+    let folder = project::ptx();
+    let none = || format!("there is no PTX in {}; `cargo xtask build-ptx` makes it", project::short(&folder));
+    let mut files = vec![];
+    for entry in fs::read_dir(&folder).with_context(none)? {
+        let path = entry?.path();
+        let Some(name) = path.file_name().and_then(|n| n.to_str()).and_then(|n| n.strip_suffix(".ptx")) else {
+            continue;
+        };
+        let (name, arch) = (name.to_string(), name.strip_suffix("-checked").unwrap_or(name).parse()?);
+        let text = fs::read_to_string(&path).with_context(|| project::short(&path))?;
+        files.push(File { path, name, arch, text });
+    }
+    ensure!(!files.is_empty(), none());
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(files)
+}
+
+fn row(usage: &Usage, name: &str) -> Vec<String> {
+    let spills = usage.spill_stores + usage.spill_loads;
+    let numbers = [usage.registers, spills, usage.stack, usage.shared];
+    [usage.kernel.clone(), name.to_string()].into_iter().chain(numbers.map(|n| n.to_string())).collect()
+}
+
+/// What is wrong with a kernel by what it takes.
+fn objections(usage: &Usage) -> impl Iterator<Item = String> {
+    let of = [
+        (usage.spill_stores, "bytes of spill stores"),
+        (usage.spill_loads, "bytes of spill loads"),
+        (usage.stack, "bytes of stack frame"),
+    ];
+    of.into_iter().filter(|(bytes, _)| *bytes > 0).map(|(bytes, what)| format!("{bytes} {what}"))
+}
+
+/// A file's name, whether it has the kernels for Hopper, and its symbols.
+struct Symbols {
+    name: String,
+    hopper: bool,
+    kernels: BTreeSet<String>,
+}
+
+fn symbols(file: &File) -> Symbols {
+    let kernels = ptx::entries(&file.text).into_iter().map(|entry| entry.name).collect();
+    Symbols { name: file.name.clone(), hopper: file.arch.has_sm_90(), kernels }
+}
+
+/// Symbols without a rung and rungs without a symbol. A kernel that needs Hopper is missing from older PTX.
+fn disagreements(registry: &Kernels, files: &[Symbols]) -> Vec<String> {
+    let mut wrong = vec![];
+    let hopper_only = |kernel: &String| files.iter().any(|file| file.hopper && file.kernels.contains(kernel));
+    for file in files {
+        for kernel in file.kernels.iter().filter(|&kernel| !registry.contains_key(kernel)) {
+            wrong.push(format!("{}: no rung has the kernel {kernel}", file.name));
+        }
+        let absent = registry.iter().filter(|(kernel, _)| !file.kernels.contains(*kernel));
+        for (kernel, owner) in absent.filter(|(kernel, _)| file.hopper || !hopper_only(kernel)) {
+            wrong.push(format!("{}: the kernel {kernel} of {owner} is not in it", file.name));
+        }
+    }
+    wrong
+}
+
+fn count(n: usize) -> String {
+    if n == 1 { "1 fault".into() } else { format!("{n} faults") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, hopper: bool, kernels: &[&str]) -> Symbols {
+        Symbols { name: name.into(), hopper, kernels: kernels.iter().map(|k| k.to_string()).collect() }
+    }
+
+    fn registry() -> Kernels {
+        [("step", "bitonic/step"), ("wgmma", "matmul/wgmma")].map(|(k, o)| (k.to_string(), o.to_string())).into()
+    }
+
+    #[test]
+    fn a_hopper_kernel_may_be_absent_from_older_ptx() {
+        let files = [file("sm_80", false, &["step"]), file("sm_90", true, &["step", "wgmma"])];
+        assert_eq!(disagreements(&registry(), &files), [""; 0]);
+    }
+
+    #[test]
+    fn a_symbol_without_a_rung_and_a_rung_without_a_symbol_are_named() {
+        let files = [file("sm_80", false, &["step"]), file("sm_90", true, &["step", "stray"])];
+        let expected = [
+            "sm_80: the kernel wgmma of matmul/wgmma is not in it",
+            "sm_90: no rung has the kernel stray",
+            "sm_90: the kernel wgmma of matmul/wgmma is not in it",
+        ];
+        assert_eq!(disagreements(&registry(), &files), expected);
+    }
+
+    #[test]
+    fn a_kernel_that_is_in_newer_ptx_alone_must_be_in_all_of_that() {
+        let files = [file("sm_90", true, &["step", "wgmma"]), file("sm_100", true, &["step"])];
+        assert_eq!(disagreements(&registry(), &files), ["sm_100: the kernel wgmma of matmul/wgmma is not in it"]);
+    }
+
+    #[test]
+    fn spills_and_stack_are_objected_to() {
+        let usage = Usage { spill_loads: 8, stack: 16, registers: 255, ..Usage::default() };
+        assert_eq!(objections(&usage).collect::<Vec<_>>(), ["8 bytes of spill loads", "16 bytes of stack frame"]);
+        assert_eq!(objections(&Usage { registers: 40, ..Usage::default() }).count(), 0);
+    }
+}

@@ -1,0 +1,172 @@
+//! `dist`: one folder for a GPU machine without Rust.
+
+use crate::{project, shell};
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What runs there.
+const RUN: &str = include_str!("dist/run.sh");
+
+/// What it says of itself.
+const README: &str = include_str!("dist/README.txt");
+
+/// Packages whose tests say something about a GPU machine; those of the builders need Rust.
+const TESTED: &[&str] = &["gpu", "simt", "host", "tests"];
+
+/// Where to pack to.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The folder that gets rungs/ and rungs.tar.gz
+    #[arg(long, value_name = "DIR", default_value = "dist")]
+    out: PathBuf,
+}
+
+/// One line of cargo's messages, as far as it matters here.
+#[derive(Deserialize)]
+struct Message {
+    executable: Option<PathBuf>,
+    target: Option<Target>,
+    profile: Option<Profile>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Profile {
+    test: bool,
+}
+
+/// A program that cargo built.
+struct Executable {
+    name: String,
+    path: PathBuf,
+    is_test: bool,
+}
+
+/// Builds everything and packs it.
+pub fn run(args: &Args) -> Result<()> {
+    let out = project::root().join(&args.out);
+    let folder = out.join("rungs");
+    let program = build(&["build", "--release", "--package", "host", "--bin", "rungs"], &[])?;
+    let packages = TESTED.iter().flat_map(|package| ["--package", package]).collect::<Vec<_>>();
+    let tests = build(&["test", "--no-run", "--release", "--lib", "--bins", "--tests"], &packages)?;
+    // A file of an earlier pack that no longer belongs there would be run on the GPU machine.
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("{} cannot be removed", folder.display()))?;
+    }
+    let rungs = program.iter().find(|program| program.name == "rungs").context("cargo built no program `rungs`")?;
+    copy(&rungs.path, &folder.join("bin/rungs"))?;
+    for test in tests.iter().filter(|test| test.is_test) {
+        copy(&test.path, &folder.join("bin/tests").join(&test.name))?;
+    }
+    copy_folder(&project::root().join("bench/peers"), &folder.join("peers"))?;
+    for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        copy(&project::root().join(licence), &folder.join(licence))?;
+    }
+    write(&folder.join("README.txt"), README)?;
+    write(&folder.join("run.sh"), RUN)?;
+    make_executable(&folder.join("run.sh"))?;
+    let archive = out.join("rungs.tar.gz");
+    let mut tar = shell::command("tar", &["--owner=0", "--group=0", "-czf"]);
+    tar.arg(&archive).arg("-C").arg(&out).arg("rungs");
+    shell::run(tar)?;
+    let size = fs::metadata(&archive)?.len().div_ceil(1 << 20);
+    println!("{} ({size} MiB); unpack it on the GPU machine and start rungs/run.sh all", project::short(&archive));
+    Ok(())
+}
+
+/// The programs that a cargo command builds.
+fn build(args: &[&str], packages: &[&str]) -> Result<Vec<Executable>> {
+    let mut command = shell::cargo(args);
+    command.args(packages).arg("--message-format=json-render-diagnostics");
+    let messages = shell::capture(command)?;
+    let executables: Vec<_> = messages.lines().filter_map(executable).collect();
+    ensure!(!executables.is_empty(), "`cargo {}` built no program", args.join(" "));
+    Ok(executables)
+}
+
+/// The program of one message, if it tells of one.
+fn executable(message: &str) -> Option<Executable> {
+    let Message { executable, target, profile } = serde_json::from_str(message).ok()?;
+    let (path, target) = (executable?, target?);
+    // A test with a runner of its own is of kind `test`; a library's or a program's own tests have the profile.
+    let is_test = target.kind.iter().any(|kind| kind == "test") || profile.is_some_and(|profile| profile.test);
+    let kind = target.kind.first().map_or("", String::as_str);
+    let name = match kind {
+        "bin" if is_test => format!("{}-program", target.name),
+        "lib" => format!("{}-library", target.name),
+        _ => target.name,
+    };
+    Some(Executable { name, path, is_test })
+}
+
+/// The files of one folder.
+fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+    for entry in fs::read_dir(from).with_context(|| format!("{} cannot be read", from.display()))? {
+        let path = entry?.path();
+        if path.is_file() {
+            copy(&path, &to.join(path.file_name().expect("a file has a name")))?;
+        }
+    }
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    let folder = to.parent().expect("a file is in a folder");
+    fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+    fs::copy(from, to).with_context(|| format!("{} to {}", from.display(), to.display()))?;
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))
+}
+
+/// The mode of a program; where files have no mode, tar gives it none either.
+fn make_executable(path: &Path) -> Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+            .with_context(|| format!("{} cannot be made executable", path.display()))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_and_tests_are_told_apart() {
+        let message = |name: &str, kind: &str, test: bool| {
+            format!(
+                r#"{{"reason":"compiler-artifact","target":{{"kind":["{kind}"],"name":"{name}"}},
+                    "profile":{{"test":{test}}},"executable":"target/{name}"}}"#
+            )
+        };
+        for (kind, profile, name, is_test) in [
+            ("bin", false, "rungs", false),
+            ("bin", true, "rungs-program", true),
+            ("lib", true, "rungs-library", true),
+            ("test", true, "rungs", true),
+            ("test", false, "rungs", true),
+        ] {
+            let found = executable(&message("rungs", kind, profile)).unwrap();
+            assert_eq!((found.name.as_str(), found.is_test), (name, is_test), "{kind} {profile}");
+        }
+    }
+
+    #[test]
+    fn other_messages_are_passed_over() {
+        for message in [r#"{"reason":"build-finished","success":true}"#, "no json", r#"{"executable":null}"#] {
+            assert!(executable(message).is_none(), "{message}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! `setup`: finds what the other tasks need and installs what is missing.
+
+use crate::ptxas::Ptxas;
+use crate::{project, shell};
+use anyhow::{Context, Result, anyhow, bail};
+use ptx_builder::Toolchain;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+/// How long rustup may take before we look elsewhere: it waits long for a server that it cannot reach.
+const RUSTUP_LIMIT: Duration = Duration::from_secs(120);
+
+/// Debian's compiler, cargo and library source of one version.
+const DEBIAN_TOOLCHAIN: &[&str] = &["rustc-web", "cargo-web", "rust-web-src"];
+
+/// NVIDIA's assembler as a python package; from this CUDA on it takes every PTX that is built here.
+const PTXAS_PACKAGE: &str = "nvidia-cuda-nvcc>=13,<14";
+
+/// One thing that the tasks need.
+struct Need {
+    name: &'static str,
+    /// Where it is, or that it is missing.
+    find: fn() -> Result<String>,
+    install: fn() -> Result<()>,
+}
+
+const NEEDS: &[Need] = &[
+    Need { name: "rustfmt", find: || cargo_tool("fmt"), install: || component("rustfmt") },
+    Need { name: "clippy", find: || cargo_tool("clippy"), install: || component("clippy") },
+    Need { name: "device toolchain", find: device_toolchain, install: install_device_toolchain },
+    Need { name: "ptxas", find: ptxas, install: install_ptxas },
+];
+
+/// Goes through all needs, says where each is, and fails with those that cannot be met.
+pub fn run() -> Result<()> {
+    let mut unmet = vec![];
+    for need in NEEDS {
+        match meet(need) {
+            Ok(place) => println!("{:<17} {place}", need.name),
+            Err(why) => unmet.push(format!("{}: {why:#}", need.name)),
+        }
+    }
+    if unmet.is_empty() { Ok(()) } else { bail!("missing, and could not be installed:\n  {}", unmet.join("\n  ")) }
+}
+
+/// Where it is, after installing it if it was nowhere.
+fn meet(need: &Need) -> Result<String> {
+    if let Ok(place) = (need.find)() {
+        return Ok(place);
+    }
+    println!("{:<17} missing; installing it", need.name);
+    (need.install)()?;
+    let place = (need.find)().context("installed, but still not found")?;
+    Ok(format!("{place} (installed now)"))
+}
+
+fn cargo_tool(name: &str) -> Result<String> {
+    let mut command = shell::cargo(&[name, "--version"]);
+    let output = command.output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    if output.status.success() { Ok(text.trim().into()) } else { bail!("cargo {name} does not run") }
+}
+
+fn device_toolchain() -> Result<String> {
+    let toolchain = Toolchain::find(project::root())?;
+    Ok(format!("{toolchain}, {}", toolchain.rustc.display()))
+}
+
+fn ptxas() -> Result<String> {
+    let ptxas = Ptxas::find()?;
+    Ok(format!("CUDA {}, {}", ptxas.release, ptxas.path.display()))
+}
+
+/// A component of the toolchain that rustup uses in this workspace.
+fn component(name: &str) -> Result<()> {
+    let mut command = shell::command("rustup", &["component", "add", name]);
+    command.env("RUST_BACKTRACE", "0");
+    shell::run_within(RUSTUP_LIMIT, command).with_context(|| format!("rustup cannot add {name}"))
+}
+
+fn install_device_toolchain() -> Result<()> {
+    let Err(why) = component("rust-src") else { return Ok(()) };
+    println!("{why:#}; trying Debian's packages");
+    apt(DEBIAN_TOOLCHAIN)
+}
+
+/// Into a folder of our own: it disturbs no other python, and `cargo clean` takes it away.
+fn install_ptxas() -> Result<()> {
+    if !has_pip() {
+        apt(&["python3-pip"])?;
+    }
+    let tools = project::tools();
+    fs::create_dir_all(&tools).with_context(|| format!("{} cannot be made", tools.display()))?;
+    let args = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--upgrade", "--target"];
+    let mut pip = shell::command("python3", &args);
+    pip.arg(&tools).arg(PTXAS_PACKAGE).env("PIP_ROOT_USER_ACTION", "ignore");
+    shell::run(pip)
+}
+
+fn has_pip() -> bool {
+    shell::succeeds(shell::command("python3", &["-m", "pip", "--version"]))
+}
+
+/// Installs Debian packages, through sudo where that is needed and there.
+fn apt(packages: &[&str]) -> Result<()> {
+    let by_hand = || format!("install the Debian packages {} by hand, as root", packages.join(", "));
+    let apt_get = shell::which("apt-get").context("there is no apt-get here").with_context(by_hand)?;
+    // Both take NAME=VALUE before the program.
+    let runner = match (is_root(), shell::which("sudo")) {
+        (true, _) => PathBuf::from("env"),
+        (false, Some(sudo)) => sudo,
+        (false, None) => return Err(anyhow!("this is not root, and there is no sudo").context(by_hand())),
+    };
+    let run = |args: &[&str], packages: &[&str]| {
+        let mut command = shell::command(&runner, &["DEBIAN_FRONTEND=noninteractive"]);
+        command.arg(&apt_get).args(args).args(packages);
+        shell::run(command).with_context(by_hand)
+    };
+    run(&["update", "-qq"], &[])?;
+    run(&["install", "-qq", "-oDpkg::Use-Pty=0", "--yes", "--no-install-recommends"], packages)
+}
+
+fn is_root() -> bool {
+    let output = Command::new("id").arg("-u").output();
+    output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}

@@ -1,0 +1,47 @@
+//! `test`: everything that must pass, in the order in which it is cheapest to fail.
+
+use crate::{build_ptx, check_ptx, project, setup, shell};
+use anyhow::{Context, Result};
+use std::fs;
+use std::io::ErrorKind;
+use std::time::Instant;
+
+/// A name and what it does.
+type Step = (&'static str, fn() -> Result<()>);
+
+const STEPS: &[Step] = &[
+    ("setup", setup::run),
+    ("format", || shell::run(shell::cargo(&["fmt", "--all", "--check"]))),
+    ("lints", || shell::run(shell::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
+    ("kernels on rust-cuda", || {
+        shell::run(shell::cargo(&["check", "--package", "simt", "--package", "gpu", "--features", "rust-cuda"]))
+    }),
+    ("build-ptx", build_fresh_ptx),
+    ("check-ptx", check_ptx::run),
+    // Last, so that the summary of the test runner is the last that is printed.
+    ("tests", || shell::run(shell::cargo(&["test", "--workspace"]))),
+];
+
+/// Runs all steps; stops at the first that fails, with its name.
+pub fn run() -> Result<()> {
+    let last = STEPS.len() - 1;
+    for (i, (name, step)) in STEPS.iter().enumerate() {
+        println!("\n== {name} ({} of {})", i + 1, STEPS.len());
+        let started = Instant::now();
+        step().with_context(|| format!("step `{name}` of the test failed"))?;
+        if i < last {
+            println!("== {name}: ok, {:.1} s", started.elapsed().as_secs_f64());
+        }
+    }
+    Ok(())
+}
+
+/// The default PTX and no other: what an earlier build left would be checked against today's rungs.
+fn build_fresh_ptx() -> Result<()> {
+    match fs::remove_dir_all(project::ptx()) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("{} cannot be removed", project::ptx().display()))
+        }
+        _ => build_ptx::run(&build_ptx::Args::default()),
+    }
+}
