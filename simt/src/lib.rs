@@ -16,10 +16,7 @@
 //!
 //! Names follow `cuda_std` where it has them, so that a reader of rust-cuda code knows them.
 #![cfg_attr(target_os = "cuda", no_std)]
-#![cfg_attr(
-    target_os = "cuda",
-    feature(asm_experimental_arch, core_intrinsics, link_llvm_intrinsics, stdarch_nvptx)
-)]
+#![cfg_attr(target_os = "cuda", feature(asm_experimental_arch, core_intrinsics, link_llvm_intrinsics, stdarch_nvptx))]
 #![cfg_attr(target_os = "cuda", allow(internal_features))]
 
 pub mod atomic;

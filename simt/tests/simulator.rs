@@ -1,8 +1,10 @@
 //! The simulator: what threads do together, what is refused, what ends a launch, and how it is reported.
 
+#![allow(clippy::if_same_then_else)] // two barriers in two places are what one kernel is for
+
 use simt::atomic::{Order::*, Scope};
 use simt::sim::{LaunchError, Options, launch};
-use simt::{Global, Shared, Kernel, kernel, shared, thread, warp};
+use simt::{Global, Kernel, Shared, kernel, shared, thread, warp};
 
 fn view<T: simt::Scalar>(v: &mut [T]) -> Global<T> {
     // SAFETY: the slice outlives the launch that the view is passed to.
@@ -178,7 +180,6 @@ fn divergent_barrier(data: Global<u32>) {
 }
 
 #[kernel]
-#[allow(clippy::if_same_then_else)] // two barriers in two places are what is tested
 fn two_barriers(data: Global<u32>) {
     if thread::thread_idx_x() < 3 {
         thread::sync_threads();

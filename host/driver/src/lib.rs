@@ -1,1 +1,122 @@
 //! The CUDA driver's functions, found when the program runs.
+//!
+//! [cust](https://docs.rs/cust) calls the driver by name, so a program that uses it would link `libcuda.so.1` and not
+//! even start where there is no driver. This crate defines those names itself: each function jumps through a slot, and
+//! [`load`] opens the driver and fills the slots. Until then, and for a function that an older driver lacks, a call
+//! returns [`Status::STUB_LIBRARY`] and does nothing else. One program so runs on machines with and without a driver.
+//!
+//! Two kinds of calls go through the slots: cust's own, and those of this crate (`launch`, `jit_error`, …), which cust has no form for.
+
+mod calls;
+mod slots;
+mod status;
+
+pub use calls::{
+    Function, Launch, Stream, copy_on_device, copy_to_device, copy_to_host, device_attribute, fill, jit_error, launch,
+    set_carveout, set_max_dynamic_shared, synchronize,
+};
+pub use status::Status;
+
+use libloading::Library;
+use std::error::Error;
+use std::fmt;
+use std::sync::OnceLock;
+
+/// Where the driver is looked for, in this order. Its package installs the first; the second is there where somebody
+/// made the link by hand; the third is Windows' own, which WSL does not put on the loader's path.
+const NAMES: [&str; 3] = ["libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1"];
+
+/// There is no CUDA driver on this machine, or none that can be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// Each name that was tried with what the system's loader said of it, as `name: reason`.
+    pub tried: Vec<String>,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // What the loader said of each name is in `tried`, for whoever looks closer (`rungs doctor`).
+        write!(f, "no CUDA driver was found (no {} on this machine)", NAMES[0])
+    }
+}
+
+impl Error for Missing {}
+
+/// Opens the CUDA driver and makes its functions callable.
+///
+/// May be called from any thread and any number of times: the first call decides, later ones return what it found.
+/// The driver stays open for as long as the process runs. It is not initialised; that is `cust::init`.
+///
+/// # Errors
+/// [`Missing`] where no driver can be opened; the functions then keep returning [`Status::STUB_LIBRARY`].
+pub fn load() -> Result<(), Missing> {
+    static LOADED: OnceLock<Result<(), Missing>> = OnceLock::new();
+    LOADED.get_or_init(|| open(&NAMES)).clone()
+}
+
+/// Opens the first of `names` that is a CUDA driver and fills the slots from it.
+fn open(names: &[&str]) -> Result<(), Missing> {
+    let mut tried = Vec::new();
+    for &name in names {
+        // SAFETY: opening the driver runs its initialisers, which expect nothing of the program that opens it.
+        match unsafe { Library::new(name) } {
+            Ok(library) if slots::fill(&library) => {
+                // The slots point into the library from here on, so it is never closed.
+                std::mem::forget(library);
+                return Ok(());
+            }
+            Ok(_) => tried.push(format!("{name}: it has no cuInit")),
+            Err(error) => tried.push(reason(name, &error)),
+        }
+    }
+    Err(Missing { tried })
+}
+
+/// Why `name` was not opened, in the form `name: reason`. The system's loader says more than libloading, which keeps
+/// that as the error's source, and mostly begins with the name.
+fn reason(name: &str, error: &libloading::Error) -> String {
+    let said = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+    if said.starts_with(name) { said } else { format!("{name}: {said}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    unsafe extern "C" {
+        fn cuInit(flags: u32) -> u32;
+        fn cuDeviceGetCount(count: *mut i32) -> u32;
+    }
+
+    /// In one test and in this order, because the slots belong to the whole process: where there is a driver, `load`
+    /// fills them for good.
+    #[test]
+    fn calls_return_stub_library_until_a_driver_is_loaded() {
+        let missing = open(&["libno-such-driver.so.1", "/no/such/folder/libcuda.so.1"]).unwrap_err();
+        assert_eq!(missing.tried.len(), 2);
+        assert!(missing.tried[1].starts_with("/no/such/folder/libcuda.so.1: "), "{missing}");
+        assert!(
+            missing.to_string().starts_with("no CUDA driver was found (tried libno-such-driver.so.1: "),
+            "{missing}"
+        );
+
+        // Every Linux program has the C library: it opens, and is no driver.
+        let missing = open(&["libc.so.6"]).unwrap_err();
+        assert_eq!(missing.tried, ["libc.so.6: it has no cuInit"]);
+
+        let mut count = -1;
+        // SAFETY: the arguments are the ones that the driver's function takes; its slot is empty.
+        let code = unsafe { cuDeviceGetCount(&mut count) };
+        assert_eq!((code, count), (34, -1));
+        assert_eq!(device_attribute(0, 1), Err(Status::STUB_LIBRARY));
+
+        let first = std::thread::spawn(load).join().unwrap();
+        assert_eq!(load(), first, "load gives one answer, from every thread");
+        // SAFETY: 0 is the only flag there is.
+        let code = unsafe { cuInit(0) };
+        match first {
+            Ok(()) => assert_ne!(code, 34, "a driver was opened, and cuInit still leads nowhere"),
+            Err(missing) => assert_eq!((missing.tried.len(), code), (NAMES.len(), 34)),
+        }
+    }
+}

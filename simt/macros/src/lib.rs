@@ -67,8 +67,7 @@ impl Parse for Options {
             } else if name == "instances" {
                 let list;
                 parenthesized!(list in input);
-                options.instances =
-                    Punctuated::<Instance, Token![,]>::parse_terminated(&list)?.into_iter().collect();
+                options.instances = Punctuated::<Instance, Token![,]>::parse_terminated(&list)?.into_iter().collect();
             } else if name == "max_threads" || name == "min_blocks" {
                 input.parse::<Token![=]>()?;
                 let value = Some(input.parse()?);

@@ -1,0 +1,298 @@
+//! The calls that cust 0.3.2 has no form for.
+//!
+//! Some are newer than cust, some are options that it does not pass on. The others (copies, launches, waiting) it
+//! has, but those are the calls that report what a kernel did wrong, and cust reads their result as an enum of CUDA
+//! 11.4's codes; here it is a number, so that a code that is newer is neither lost nor undefined behaviour.
+//!
+//! A context must be current on the calling thread, except for [`device_attribute`].
+
+use crate::Status;
+use std::ffi::{CStr, c_char, c_void};
+use std::mem::offset_of;
+use std::ptr;
+
+/// A stream's handle, `CUstream`; null is the legacy default stream.
+pub type Stream = *mut c_void;
+
+/// A kernel's handle, `CUfunction`, valid for as long as its module is loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Function(*mut c_void);
+
+// SAFETY: a handle is a name to the driver, and the driver's functions may be called from any thread.
+unsafe impl Send for Function {}
+// SAFETY: as above; the handle itself is never written through.
+unsafe impl Sync for Function {}
+
+impl Function {
+    /// A function from the driver's handle, which cust's `Function::to_raw` gives.
+    ///
+    /// # Safety
+    /// `raw` is a `CUfunction` whose module stays loaded for as long as the result is used.
+    pub const unsafe fn from_raw(raw: *mut c_void) -> Self {
+        Self(raw)
+    }
+}
+
+/// One launch: `CUlaunchConfig` with the two attributes that this project uses.
+#[derive(Clone, Copy, Debug)]
+pub struct Launch {
+    /// Blocks in x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y and z.
+    pub block: [u32; 3],
+    /// Dynamic shared memory of a block, in bytes.
+    pub shared_bytes: u32,
+    /// The stream that it is enqueued on.
+    pub stream: Stream,
+    /// Programmatic dependent launch: it may start before the stream's kernel before it has ended, and waits for that
+    /// one's memory where it says `griddepcontrol.wait`. Compute capability 9.0 and up, CUDA 11.8 and up.
+    pub dependent: bool,
+    /// Blocks of a cluster in x, y and z, each a divisor of the grid's. Compute capability 9.0 and up, CUDA 11.8 and up.
+    pub cluster: Option<[u32; 3]>,
+}
+
+/// `CUlaunchAttribute`: a name and 64 bytes whose meaning depends on it.
+#[derive(Clone, Copy)]
+#[repr(C, align(8))]
+struct Attribute {
+    id: u32,
+    padding: u32,
+    value: [u32; 16],
+}
+
+impl Attribute {
+    const CLUSTER_DIMENSION: u32 = 4;
+    const PROGRAMMATIC_STREAM_SERIALIZATION: u32 = 6;
+
+    /// The attribute whose value begins with `words`; the rest of the value is zero.
+    fn new<const N: usize>(id: u32, words: [u32; N]) -> Self {
+        let mut value = [0; 16];
+        value[..N].copy_from_slice(&words);
+        Self { id, padding: 0, value }
+    }
+}
+
+/// `CUlaunchConfig`.
+#[repr(C)]
+struct Config {
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+    stream: Stream,
+    attributes: *mut Attribute,
+    attribute_count: u32,
+}
+
+// As a C compiler lays them out from CUDA 13.0's cuda.h.
+const _: () = assert!(size_of::<Attribute>() == 72 && offset_of!(Attribute, value) == 8);
+const _: () = assert!(size_of::<Config>() == 56 && offset_of!(Config, stream) == 32);
+const _: () = assert!(offset_of!(Config, attributes) == 40 && offset_of!(Config, attribute_count) == 48);
+
+/// `CUfunction_attribute`, as far as they can be set.
+const FUNCTION_MAX_DYNAMIC_SHARED: i32 = 8;
+const FUNCTION_PREFERRED_CARVEOUT: i32 = 9;
+
+/// `CUjit_option`.
+const JIT_ERROR_LOG_BUFFER: i32 = 5;
+const JIT_ERROR_LOG_BUFFER_BYTES: i32 = 6;
+
+unsafe extern "C" {
+    fn cuDeviceGetAttribute(value: *mut i32, attribute: i32, device: i32) -> u32;
+    fn cuFuncSetAttribute(function: Function, attribute: i32, value: i32) -> u32;
+    fn cuLaunchKernel(
+        function: Function,
+        grid_x: u32,
+        grid_y: u32,
+        grid_z: u32,
+        block_x: u32,
+        block_y: u32,
+        block_z: u32,
+        shared_bytes: u32,
+        stream: Stream,
+        parameters: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    ) -> u32;
+    fn cuLaunchKernelEx(
+        config: *const Config,
+        function: Function,
+        parameters: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    ) -> u32;
+    fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Stream) -> u32;
+    fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, bytes: usize, stream: Stream) -> u32;
+    fn cuMemcpyHtoDAsync_v2(to: u64, from: *const c_void, bytes: usize, stream: Stream) -> u32;
+    fn cuMemsetD8Async(to: u64, byte: u8, bytes: usize, stream: Stream) -> u32;
+    fn cuModuleLoadDataEx(
+        module: *mut *mut c_void,
+        image: *const c_char,
+        option_count: u32,
+        options: *mut i32,
+        values: *mut *mut c_void,
+    ) -> u32;
+    fn cuModuleUnload(module: *mut c_void) -> u32;
+    fn cuStreamSynchronize(stream: Stream) -> u32;
+}
+
+/// A device's attribute by the driver's number for it (`CUdevice_attribute`), for those that cust has no name for.
+///
+/// # Errors
+/// What the driver says, for a number that it does not know in particular.
+pub fn device_attribute(device: i32, attribute: i32) -> Result<i32, Status> {
+    let mut value = 0;
+    // SAFETY: the call writes one i32; it refuses a device or an attribute that it does not know.
+    Status::check(unsafe { cuDeviceGetAttribute(&mut value, attribute, device) })?;
+    Ok(value)
+}
+
+/// Lets launches of `function` ask for up to `bytes` of dynamic shared memory; without this the limit is 48 KiB, static
+/// shared memory included.
+///
+/// # Errors
+/// What the driver says, for more than the device allows in particular.
+///
+/// # Safety
+/// `function`'s module is loaded.
+pub unsafe fn set_max_dynamic_shared(function: Function, bytes: u32) -> Result<(), Status> {
+    let bytes = i32::try_from(bytes).map_err(|_| Status::INVALID_VALUE)?;
+    // SAFETY: the handle is valid, the caller says.
+    Status::check(unsafe { cuFuncSetAttribute(function, FUNCTION_MAX_DYNAMIC_SHARED, bytes) })
+}
+
+/// Says what share of the L1 cache `function` would like as shared memory, in percent of the largest; a hint.
+///
+/// # Errors
+/// What the driver says, for more than 100 in particular.
+///
+/// # Safety
+/// `function`'s module is loaded.
+pub unsafe fn set_carveout(function: Function, percent: u32) -> Result<(), Status> {
+    let percent = i32::try_from(percent).map_err(|_| Status::INVALID_VALUE)?;
+    // SAFETY: the handle is valid, the caller says.
+    Status::check(unsafe { cuFuncSetAttribute(function, FUNCTION_PREFERRED_CARVEOUT, percent) })
+}
+
+/// Enqueues a kernel. It uses `cuLaunchKernelEx` only where an attribute asks for it, so that drivers older than
+/// CUDA 11.8 run everything else.
+///
+/// # Errors
+/// What the driver says: of this launch, or of a kernel that went wrong before it.
+///
+/// # Safety
+/// `function`'s module is loaded; `parameters` holds the address of a value of the right type for each of the kernel's
+/// parameters, in their order (the driver copies the values before this returns); what the kernel then does with
+/// them is as sound as the kernel is, and the memory that it touches outlives it.
+pub unsafe fn launch(function: Function, launch: &Launch, parameters: &mut [*mut c_void]) -> Result<(), Status> {
+    let Launch { grid, block, shared_bytes, stream, dependent, cluster } = *launch;
+    let parameters = parameters.as_mut_ptr();
+    let mut attributes = Vec::new();
+    if dependent {
+        attributes.push(Attribute::new(Attribute::PROGRAMMATIC_STREAM_SERIALIZATION, [1]));
+    }
+    if let Some(cluster) = cluster {
+        attributes.push(Attribute::new(Attribute::CLUSTER_DIMENSION, cluster));
+    }
+    if attributes.is_empty() {
+        let ([gx, gy, gz], [bx, by, bz], extra) = (grid, block, ptr::null_mut());
+        // SAFETY: function and parameters are as the caller says; geometry and stream are checked by the driver.
+        let code = unsafe { cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared_bytes, stream, parameters, extra) };
+        return Status::check(code);
+    }
+    // At most two attributes were pushed.
+    let attribute_count = attributes.len() as u32;
+    let config = Config { grid, block, shared_bytes, stream, attributes: attributes.as_mut_ptr(), attribute_count };
+    // SAFETY: as above; the configuration and the attributes that it points to live until the call has returned.
+    Status::check(unsafe { cuLaunchKernelEx(&config, function, parameters, ptr::null_mut()) })
+}
+
+/// Enqueues a copy of `from` to device memory at `to`.
+///
+/// # Errors
+/// What the driver says: of this copy, or of a kernel that went wrong before it.
+///
+/// # Safety
+/// `from.len()` bytes at `to` are device memory of the current context, and `from` is neither freed nor written until
+/// the stream has come past the copy.
+pub unsafe fn copy_to_device(to: u64, from: &[u8], stream: Stream) -> Result<(), Status> {
+    // SAFETY: the slice is readable for its length; the rest is as the caller says.
+    Status::check(unsafe { cuMemcpyHtoDAsync_v2(to, from.as_ptr().cast(), from.len(), stream) })
+}
+
+/// Enqueues a copy of device memory at `from` to `to`.
+///
+/// # Errors
+/// What the driver says: of this copy, or of a kernel that went wrong before it.
+///
+/// # Safety
+/// `to.len()` bytes at `from` are device memory of the current context, and `to` is neither freed nor touched until the
+/// stream has come past the copy.
+pub unsafe fn copy_to_host(to: &mut [u8], from: u64, stream: Stream) -> Result<(), Status> {
+    // SAFETY: the slice is writable for its length; the rest is as the caller says.
+    Status::check(unsafe { cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), from, to.len(), stream) })
+}
+
+/// Enqueues a copy of `bytes` bytes within device memory.
+///
+/// # Errors
+/// What the driver says: of this copy, or of a kernel that went wrong before it.
+///
+/// # Safety
+/// `bytes` bytes at `to` and at `from` are device memory of the current context and do not overlap.
+pub unsafe fn copy_on_device(to: u64, from: u64, bytes: usize, stream: Stream) -> Result<(), Status> {
+    // SAFETY: as the caller says.
+    Status::check(unsafe { cuMemcpyDtoDAsync_v2(to, from, bytes, stream) })
+}
+
+/// Enqueues setting `bytes` bytes of device memory at `to` to `byte`.
+///
+/// # Errors
+/// What the driver says: of this call, or of a kernel that went wrong before it.
+///
+/// # Safety
+/// `bytes` bytes at `to` are device memory of the current context.
+pub unsafe fn fill(to: u64, byte: u8, bytes: usize, stream: Stream) -> Result<(), Status> {
+    // SAFETY: as the caller says.
+    Status::check(unsafe { cuMemsetD8Async(to, byte, bytes, stream) })
+}
+
+/// Waits until everything enqueued on `stream` has ended.
+///
+/// # Errors
+/// What the driver says, of a kernel that went wrong as a rule.
+///
+/// # Safety
+/// `stream` is a stream that has not been destroyed.
+pub unsafe fn synchronize(stream: Stream) -> Result<(), Status> {
+    // SAFETY: as the caller says.
+    Status::check(unsafe { cuStreamSynchronize(stream) })
+}
+
+/// Compiles `ptx` as loading it as a module would, and says why that fails: the status, and the compiler's own lines
+/// (empty where it wrote none). `None` where it succeeds; nothing stays loaded.
+///
+/// For after cust could not load a module: cust has no place for the compiler's log.
+///
+/// # Safety
+/// `ptx` is text. The driver would take bytes that begin like a compiled image for one, and trust its sizes.
+pub unsafe fn jit_error(ptx: &CStr) -> Option<(Status, String)> {
+    let mut log = vec![0_u8; 16 << 10];
+    let mut module = ptr::null_mut();
+    let mut options = [JIT_ERROR_LOG_BUFFER, JIT_ERROR_LOG_BUFFER_BYTES];
+    // A value that fits a pointer is passed in the pointer's place.
+    let mut values = [log.as_mut_ptr().cast(), ptr::without_provenance_mut(log.len() - 1)];
+    // SAFETY: options and values have two entries each, the log has the size that they say, the image is text and ends
+    // with a zero byte.
+    let code = unsafe { cuModuleLoadDataEx(&mut module, ptx.as_ptr(), 2, options.as_mut_ptr(), values.as_mut_ptr()) };
+    match Status::check(code) {
+        Ok(()) => {
+            // SAFETY: the module was loaded just now, and nobody else has its handle. That it can be unloaded is not
+            // the question here, so the result is let go.
+            let _ = unsafe { cuModuleUnload(module) };
+            None
+        }
+        Err(status) => {
+            let text = CStr::from_bytes_until_nul(&log).map(CStr::to_string_lossy).unwrap_or_default();
+            Some((status, text.trim().to_owned()))
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! One slot for each of the driver's functions, and under the function's own name a jump through it.
+
+use libloading::Library;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+compile_error!("the CUDA driver is reached on Linux only, on x86-64 or AArch64");
+
+/// What an empty slot leads to. It takes no arguments, and by the C calling convention those of any other function may
+/// be passed to it: the caller owns them, in registers and on the stack alike.
+extern "C" fn unavailable() -> u32 {
+    crate::Status::STUB_LIBRARY.code()
+}
+
+macro_rules! functions {
+    ($($name:ident)*) => {
+        #[allow(non_upper_case_globals)]
+        mod slot {
+            use super::{AtomicPtr, unavailable};
+            $(pub static $name: AtomicPtr<()> = AtomicPtr::new(unavailable as *mut ());)*
+        }
+
+        mod jump {
+            use super::slot;
+            $(
+                // SAFETY: the name is the driver's, and the driver itself is never linked, so it is defined once. The
+                // body jumps without touching an argument register or the stack: what it jumps to sees the caller's
+                // call, whatever its parameters are.
+                #[unsafe(no_mangle)]
+                #[unsafe(naked)]
+                #[allow(non_snake_case)]
+                unsafe extern "C" fn $name() {
+                    #[cfg(target_arch = "x86_64")]
+                    core::arch::naked_asm!("jmp qword ptr [rip + {slot}]", slot = sym slot::$name);
+                    // x16 is the register that the calling convention leaves to such jumps.
+                    #[cfg(target_arch = "aarch64")]
+                    core::arch::naked_asm!(
+                        "adrp x16, {slot}",
+                        "ldr x16, [x16, :lo12:{slot}]",
+                        "br x16",
+                        slot = sym slot::$name
+                    );
+                }
+            )*
+        }
+
+        /// Each function's name, ended by a zero byte, and its slot.
+        const SLOTS: &[(&str, &AtomicPtr<()>)] = &[$((concat!(stringify!($name), "\0"), &slot::$name)),*];
+    };
+}
+
+/// Points the slots at `library`'s functions; false, with nothing changed, where it is no CUDA driver. A function that
+/// the library lacks keeps its empty slot.
+pub fn fill(library: &Library) -> bool {
+    // SAFETY: the symbol is only tested for being there.
+    if unsafe { library.get::<*mut ()>(b"cuInit\0") }.is_err() {
+        return false;
+    }
+    for (name, slot) in SLOTS {
+        // SAFETY: the address is kept as an address; who calls it declares it as the driver's headers do.
+        if let Ok(function) = unsafe { library.get::<*mut ()>(name.as_bytes()) } {
+            // Relaxed: a thread that has not been told of `load`'s end may see the empty slot, which is harmless.
+            slot.store(*function, Ordering::Relaxed);
+        }
+    }
+    true
+}
+
+// The first block is what cust 0.3.2 calls, the second what `calls` adds.
+functions! {
+    cuArray3DCreate_v2 cuArray3DGetDescriptor_v2 cuArrayDestroy cuCtxCreate_v2 cuCtxDestroy_v2 cuCtxGetApiVersion
+    cuCtxGetCacheConfig cuCtxGetCurrent cuCtxGetDevice cuCtxGetFlags cuCtxGetLimit cuCtxGetSharedMemConfig
+    cuCtxGetStreamPriorityRange cuCtxPopCurrent_v2 cuCtxPushCurrent_v2 cuCtxSetCacheConfig cuCtxSetCurrent
+    cuCtxSetLimit cuCtxSetSharedMemConfig cuCtxSynchronize cuDestroyExternalMemory cuDeviceGet cuDeviceGetAttribute
+    cuDeviceGetCount cuDeviceGetName cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset_v2 cuDevicePrimaryCtxRetain
+    cuDevicePrimaryCtxSetFlags_v2 cuDeviceTotalMem_v2 cuDriverGetVersion cuEventCreate cuEventDestroy_v2
+    cuEventElapsedTime cuEventQuery cuEventRecord cuEventSynchronize cuExternalMemoryGetMappedBuffer cuFuncGetAttribute
+    cuFuncSetCacheConfig cuFuncSetSharedMemConfig cuGetErrorString cuGraphAddKernelNode cuGraphCreate
+    cuGraphDebugDotPrint cuGraphDestroy cuGraphGetEdges cuGraphGetNodes cuGraphKernelNodeGetParams cuGraphNodeGetType
+    cuImportExternalMemory cuInit cuLaunchHostFunc cuLaunchKernel cuLinkAddData_v2 cuLinkComplete cuLinkCreate_v2
+    cuLinkDestroy cuMemAdvise cuMemAllocAsync cuMemAllocHost_v2 cuMemAllocManaged cuMemAlloc_v2 cuMemFreeAsync
+    cuMemFreeHost cuMemFree_v2 cuMemGetInfo_v2 cuMemPrefetchAsync cuMemcpy2D_v2 cuMemcpyAtoH_v2 cuMemcpyDtoDAsync_v2
+    cuMemcpyDtoD_v2 cuMemcpyDtoHAsync_v2 cuMemcpyDtoH_v2 cuMemcpyHtoA_v2 cuMemcpyHtoDAsync_v2 cuMemcpyHtoD_v2
+    cuMemsetD16Async cuMemsetD16_v2 cuMemsetD32Async cuMemsetD32_v2 cuMemsetD8Async cuMemsetD8_v2 cuModuleGetFunction
+    cuModuleGetGlobal_v2 cuModuleLoad cuModuleLoadData cuModuleLoadDataEx cuModuleUnload
+    cuOccupancyAvailableDynamicSMemPerBlock cuOccupancyMaxActiveBlocksPerMultiprocessor
+    cuOccupancyMaxPotentialBlockSize cuStreamCreateWithPriority cuStreamDestroy_v2 cuStreamGetFlags
+    cuStreamGetPriority cuStreamSynchronize cuStreamWaitEvent cuSurfObjectCreate cuSurfObjectDestroy
+    cuSurfObjectGetResourceDesc cuTexObjectCreate cuTexObjectDestroy cuTexObjectGetResourceDesc
+    cuTexObjectGetResourceViewDesc
+
+    cuFuncSetAttribute cuGetErrorName cuLaunchKernelEx
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SLOTS;
+
+    #[test]
+    fn every_function_has_one_slot() {
+        let mut names: Vec<_> = SLOTS.iter().map(|(name, _)| *name).collect();
+        assert!(names.iter().all(|name| name.starts_with("cu") && name.ends_with('\0')));
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), SLOTS.len());
+        assert_eq!(SLOTS.len(), 105 + 3);
+    }
+}

@@ -1,0 +1,234 @@
+//! Matrix product.
+
+use super::rung::{Implementation, rung};
+use super::{Family, Prepared, Problem, RateUnit, Rung, Size, Work, Workload};
+use crate::data::{Data, Distribution, Dtype};
+use crate::engine::{Buffer, Engine, Geometry};
+use crate::error::{Error, Result};
+use gpu::matmul::r1_naive::{self as naive, matmul_naive};
+use gpu::matmul::r2_shared_tile::{self as shared_tile, matmul_shared_tile};
+use simt::{Global, Kernel};
+
+/// The family.
+pub static FAMILY: Family = Family {
+    name: "matmul",
+    about: "matrix product C = A·B of floats",
+    rungs: &[
+        rung!("matmul/r1_naive.rs", "naive", &[matmul_naive::NAME], Implementation::Matmul(&Naive)),
+        rung!(
+            "matmul/r2_shared_tile.rs",
+            "shared-tile",
+            &[matmul_shared_tile::NAME],
+            Implementation::Matmul(&SharedTile)
+        ),
+    ],
+    dtypes: &[Dtype::F32],
+    simulator_size: Size::Product { m: 160, n: 160, k: 160 },
+    gpu_size: Size::Product { m: 4096, n: 4096, k: 4096 },
+    extras: &[],
+    input: Distribution::Small,
+    problem,
+};
+
+/// A rung that multiplies matrices.
+pub trait MatmulRung: Sync {
+    /// Starts C = A·B.
+    fn multiply(&self, engine: &Engine, a: MatrixView, b: MatrixView, c: MatrixView) -> Result<()>;
+}
+
+/// A row-major matrix on the device.
+#[derive(Clone, Copy)]
+pub struct MatrixView {
+    /// The elements, beginning with the matrix's first.
+    pub data: Global<f32>,
+    /// Rows.
+    pub rows: u32,
+    /// Columns.
+    pub columns: u32,
+    /// Elements from one row to the next, at least `columns`.
+    pub stride: u32,
+}
+
+/// Launches `$kernel`, whose parameters are those of all kernels of the family.
+macro_rules! multiply {
+    ($name:ident, $kernel:ident, $module:ident, $side:expr) => {
+        impl MatmulRung for $name {
+            fn multiply(&self, engine: &Engine, a: MatrixView, b: MatrixView, c: MatrixView) -> Result<()> {
+                let geometry = Geometry::plane($module::grid(c.rows, c.columns), ($side, $side));
+                let args = (a.data, a.stride, b.data, b.stride, c.data, c.stride, c.rows, c.columns, a.columns);
+                engine.launch($kernel, geometry, args)
+            }
+        }
+    };
+}
+
+/// One thread an element.
+struct Naive;
+multiply!(Naive, matmul_naive, naive, naive::SIDE);
+
+/// Tiles in shared memory.
+struct SharedTile;
+multiply!(SharedTile, matmul_shared_tile, shared_tile, shared_tile::TILE);
+
+/// A and B on the host. Elements drawn as `small` are integers from -4 to 4, so that every product and sum is exact in `f32` and the
+/// whole of C can be compared without a tolerance.
+struct MatmulProblem {
+    m: usize,
+    n: usize,
+    k: usize,
+    a: Vec<f32>,
+    b: Vec<f32>,
+}
+
+fn problem(workload: Workload) -> Result<Box<dyn Problem>> {
+    let Size::Product { m, n, k } = workload.size else {
+        return Err(Error::Usage("matmul takes m x n x k".into()));
+    };
+    for (what, rows, columns) in [("A", m, k), ("B", k, n), ("C", m, n)] {
+        if rows.checked_mul(columns).is_none_or(|n| n > u32::MAX as u64) {
+            let limit = u32::MAX;
+            return Err(Error::Usage(format!("{what} would have {rows} x {columns} elements; the limit is {limit}")));
+        }
+    }
+    let (a, b) = match workload.input {
+        Some(input) => match <[Data; 2]>::try_from(input) {
+            Ok([Data::F32(a), Data::F32(b)]) => (a, b),
+            _ => return Err(Error::Usage("matmul takes two matrices of f32".into())),
+        },
+        None => {
+            let draw = |elements, seed| workload.distribution.keys(elements, seed);
+            (draw(m * k, workload.seed)?, draw(k * n, workload.seed.wrapping_add(1))?)
+        }
+    };
+    Ok(Box::new(MatmulProblem { m: m as usize, n: n as usize, k: k as usize, a, b }))
+}
+
+impl Problem for MatmulProblem {
+    fn size(&self) -> Size {
+        Size::Product { m: self.m as u64, n: self.n as u64, k: self.k as u64 }
+    }
+
+    fn work(&self) -> Work {
+        let (m, n, k) = (self.m as f64, self.n as f64, self.k as f64);
+        let flops = 2.0 * m * n * k;
+        Work { amount: flops, unit: RateUnit::Gigaflops, bytes: 4.0 * (m * k + k * n + m * n), flops }
+    }
+
+    fn prepare(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>> {
+        let Implementation::Matmul(implementation) = rung.implementation else {
+            return Err(Error::Usage(format!("{} is not a matrix product", rung.name)));
+        };
+        Ok(Box::new(PreparedMatmul {
+            problem: self,
+            rung: rung.name,
+            implementation,
+            engine: engine.clone(),
+            a: engine.upload(&self.a)?,
+            b: engine.upload(&self.b)?,
+            c: engine.alloc(self.m * self.n)?,
+        }))
+    }
+}
+
+struct PreparedMatmul<'p> {
+    problem: &'p MatmulProblem,
+    rung: &'static str,
+    implementation: &'static dyn MatmulRung,
+    engine: Engine,
+    a: Buffer<f32>,
+    b: Buffer<f32>,
+    c: Buffer<f32>,
+}
+
+impl Prepared for PreparedMatmul<'_> {
+    fn restore(&mut self) -> Result<()> {
+        // All ones are NaN: an element that nobody writes is found.
+        self.c.fill(0xFF)
+    }
+
+    fn run(&mut self) -> Result<()> {
+        let (m, n, k) = (self.problem.m as u32, self.problem.n as u32, self.problem.k as u32);
+        let view =
+            |buffer: &Buffer<f32>, rows, columns| MatrixView { data: buffer.view(), rows, columns, stride: columns };
+        let (a, b, c) = (view(&self.a, m, k), view(&self.b, k, n), view(&self.c, m, n));
+        self.implementation.multiply(&self.engine, a, b, c)
+    }
+
+    fn verify(&mut self) -> Result<()> {
+        let got = self.c.download()?;
+        match self.problem.first_difference(&got) {
+            None => Ok(()),
+            Some((index, want)) => Err(Error::Mismatch {
+                family: "matmul".into(),
+                rung: self.rung.into(),
+                n: self.problem.n as u64,
+                index: index as u64,
+                want: want.to_string(),
+                got: got[index].to_string(),
+            }),
+        }
+    }
+
+    fn output(&mut self) -> Result<Data> {
+        Ok(Data::F32(self.c.download()?))
+    }
+}
+
+/// Products up to this many multiply-adds are computed in full for comparison.
+const FULL_ORACLE: usize = 1 << 31;
+
+impl MatmulProblem {
+    /// The first element of C that is wrong, with what it should be.
+    ///
+    /// A drawn product of any size is checked exactly: with integers x, C·x must equal A·(B·x), computed modulo 2⁶⁴,
+    /// for several random x; a wrong row survives each with a probability below 2⁻⁵⁰. The row that fails is then
+    /// computed in full. A product of given matrices is computed in full in `f64`, and compared within the rounding
+    /// that k additions in `f32` can make.
+    fn first_difference(&self, c: &[f32]) -> Option<(usize, f64)> {
+        let integers = |v: &[f32]| v.iter().all(|x| x.abs() <= 64.0 && x.fract() == 0.0);
+        let exact = self.k <= 4096 && integers(&self.a) && integers(&self.b);
+        if exact && self.m * self.n * self.k > FULL_ORACLE {
+            return self.wrong_row(c).and_then(|row| self.row_difference(c, row, exact));
+        }
+        (0..self.m).find_map(|row| self.row_difference(c, row, exact))
+    }
+
+    /// A row of C that differs from A·B, by random vectors.
+    fn wrong_row(&self, c: &[f32]) -> Option<usize> {
+        (1..=3u64).find_map(|round| {
+            let draw = |i: usize| (i as u64 + (round << 40)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(31) | 1;
+            let x: Vec<u64> = (0..self.n).map(|i| draw(i).wrapping_mul(0xD6E8_FEB8_6659_FD93)).collect();
+            let bx = times(&self.b, self.n, &x);
+            let (abx, cx) = (times(&self.a, self.k, &bx), times(c, self.n, &x));
+            let wrong = abx.iter().zip(&cx).position(|(a, c)| a != c);
+            // NaN and fractions become some integer above, and could by accident become the right one.
+            wrong.or_else(|| c.iter().position(|v| v.fract() != 0.0 || v.is_nan()).map(|i| i / self.n))
+        })
+    }
+
+    fn row_difference(&self, c: &[f32], row: usize, exact: bool) -> Option<(usize, f64)> {
+        let a = &self.a[row * self.k..][..self.k];
+        let (mut sums, mut sizes) = (vec![0.0f64; self.n], vec![0.0f64; self.n]);
+        for (&a, b) in a.iter().zip(self.b.chunks(self.n.max(1))) {
+            for ((sum, size), &b) in sums.iter_mut().zip(&mut sizes).zip(b) {
+                let product = a as f64 * b as f64;
+                *sum += product;
+                *size += product.abs();
+            }
+        }
+        let tolerance = if exact { 0.0 } else { f32::EPSILON as f64 * (self.k as f64 + 1.0) };
+        let right = |got: f32, want: f64, size: f64| {
+            (got as f64 - want).abs() <= tolerance * size || (got as f64 == want) || (got.is_nan() && want.is_nan())
+        };
+        let got = &c[row * self.n..][..self.n];
+        let at = (0..self.n).find(|&i| !right(got[i], sums[i], sizes[i]))?;
+        Some((row * self.n + at, sums[at]))
+    }
+}
+
+/// A matrix of integers times a vector, modulo 2⁶⁴.
+fn times(matrix: &[f32], columns: usize, x: &[u64]) -> Vec<u64> {
+    let dot =
+        |row: &[f32]| row.iter().zip(x).fold(0u64, |sum, (&a, &x)| sum.wrapping_add((a as i64 as u64).wrapping_mul(x)));
+    matrix.chunks(columns.max(1)).map(dot).collect()
+}

@@ -1,0 +1,292 @@
+//! The algorithms: families, their rungs, and what running one means.
+//!
+//! A family's registry is data. `list`, `all`, `ladder`, `bench` and the tests walk [`FAMILIES`]; nothing else knows
+//! which rungs there are. To run a rung: [`Family::problem`] makes the input and the oracle on the host,
+//! [`Problem::prepare`] puts it on an engine, and then [`Prepared::restore`], [`Prepared::run`], [`Prepared::verify`],
+//! as often as wanted.
+
+pub mod bitonic;
+
+pub mod keys;
+pub mod matmul;
+mod rung;
+pub mod sort;
+
+pub use rung::{Head, Rung};
+
+use crate::data::{self, Data, Distribution, Dtype};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use serde::Serialize;
+
+/// All families, in the order of the program's lists.
+pub static FAMILIES: &[&Family] = &[&bitonic::FAMILY, &matmul::FAMILY];
+
+/// Kernels that belong to no rung, with what they are for.
+pub static SUPPORT: &[(&str, &[&str])] = &[("maps keys to unsigned words and back", keys::KERNELS)];
+
+/// An algorithm with its ladder of rungs.
+pub struct Family {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// One line about it.
+    pub about: &'static str,
+    /// The ladder, from the textbook up.
+    pub rungs: &'static [Rung],
+    /// The element types that it takes; the first is the default.
+    pub dtypes: &'static [Dtype],
+    /// The size that `all` uses on the simulator.
+    pub simulator_size: Size,
+    /// The size that `all` uses on a GPU.
+    pub gpu_size: Size,
+    /// Options of its own on the command line.
+    pub extras: &'static [Extra],
+    /// How its input is made where none is given.
+    pub input: Distribution,
+    /// Makes the input and the oracle.
+    pub problem: fn(Workload) -> Result<Box<dyn Problem>>,
+}
+
+/// How large a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// So many elements.
+    Elements(u64),
+    /// A product of an m × k by a k × n matrix.
+    Product {
+        /// Rows of A and C.
+        m: u64,
+        /// Columns of B and C.
+        n: u64,
+        /// Columns of A, rows of B.
+        k: u64,
+    },
+}
+
+impl Size {
+    /// The `n` that reports show: elements, or columns of C.
+    pub fn n(self) -> u64 {
+        match self {
+            Self::Elements(n) | Self::Product { n, .. } => n,
+        }
+    }
+
+    /// The number of elements.
+    ///
+    /// # Errors
+    /// If the size is a matrix product's.
+    pub fn elements(self) -> Result<u64> {
+        match self {
+            Self::Elements(n) => Ok(n),
+            Self::Product { .. } => Err(Error::Usage("this family takes a number of elements, not m x n x k".into())),
+        }
+    }
+}
+
+/// What a problem is made from.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// How large.
+    pub size: Size,
+    /// The element type.
+    pub dtype: Dtype,
+    /// How elements are drawn.
+    pub distribution: Distribution,
+    /// The seed of the draw.
+    pub seed: u64,
+    /// Input instead of drawn elements; `size` and `dtype` agree with it.
+    pub input: Option<Vec<Data>>,
+    /// What some families can be asked besides.
+    pub parameters: Parameters,
+}
+
+/// An option of some families on the command line; sets the field of [`Parameters`] of the same name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each is the field of Parameters of that name")]
+pub enum Extra {
+    Columns,
+    Threads,
+    Blocks,
+    Bins,
+    Operation,
+    Exclusive,
+}
+
+/// Parameters that only some families look at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parameters {
+    /// Columns (threads) of the column-wise radix sorts; the rung's own default where None.
+    pub columns: Option<u32>,
+    /// Threads of a block, where the rung leaves it open.
+    pub threads: Option<u32>,
+    /// Blocks of the grid, where the rung leaves it open.
+    pub blocks: Option<u32>,
+    /// Bins of a histogram.
+    pub bins: Option<u32>,
+    /// What a reduction or scan computes.
+    pub operation: Operation,
+    /// Whether a scan leaves each element out of its own result.
+    pub exclusive: bool,
+}
+
+/// What a reduction or scan combines elements with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Operation {
+    /// Addition; integers wrap.
+    #[default]
+    Sum,
+    /// The smaller.
+    Min,
+    /// The larger.
+    Max,
+}
+
+impl std::str::FromStr for Operation {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "sum" => Ok(Self::Sum),
+            "min" => Ok(Self::Min),
+            "max" => Ok(Self::Max),
+            _ => Err(Error::unknown("operation", name, &["sum", "min", "max"])),
+        }
+    }
+}
+
+/// Compares an output with its oracle, bit by bit.
+///
+/// # Errors
+/// [`Error::Mismatch`] at the first difference.
+pub fn compare(family: &str, rung: &str, got: &Data, want: &Data) -> Result<()> {
+    let Some(difference) = got.first_difference(want) else { return Ok(()) };
+    Err(Error::Mismatch {
+        family: family.into(),
+        rung: rung.into(),
+        n: want.len() as u64,
+        index: difference.index as u64,
+        want: difference.right,
+        got: difference.left,
+    })
+}
+
+/// Input and oracle on the host.
+pub trait Problem {
+    /// How large it is.
+    fn size(&self) -> Size;
+    /// What one run amounts to.
+    fn work(&self) -> Work;
+    /// Puts the problem on an engine for one rung.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the rung cannot take it (its capacity, its types), with the limit; [`Error::OutOfMemory`].
+    fn prepare(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>>;
+}
+
+/// A problem on an engine.
+pub trait Prepared {
+    /// Fresh input, poisoned output; not timed.
+    fn restore(&mut self) -> Result<()>;
+    /// What is timed: the launches.
+    fn run(&mut self) -> Result<()>;
+    /// Compares the whole output with the oracle.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] at the first place where they differ.
+    fn verify(&mut self) -> Result<()>;
+    /// The output, for `--output`.
+    fn output(&mut self) -> Result<Data>;
+}
+
+/// What one run amounts to, for rates and limits.
+#[derive(Clone, Copy, Debug)]
+pub struct Work {
+    /// The amount that the rate counts.
+    pub amount: f64,
+    /// What the rate is.
+    pub unit: RateUnit,
+    /// Bytes that any algorithm must move through global memory: input once, output once.
+    pub bytes: f64,
+    /// Floating-point operations, where those are the limit.
+    pub flops: f64,
+}
+
+/// What a rate counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum RateUnit {
+    /// Keys a second.
+    #[serde(rename = "keys/s")]
+    Keys,
+    /// 10⁹ bytes a second.
+    #[serde(rename = "GB/s")]
+    Gigabytes,
+    /// 10⁹ floating-point operations a second.
+    #[serde(rename = "GFLOP/s")]
+    Gigaflops,
+}
+
+impl RateUnit {
+    /// As reports write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Keys => "keys/s",
+            Self::Gigabytes => "GB/s",
+            Self::Gigaflops => "GFLOP/s",
+        }
+    }
+}
+
+impl Work {
+    /// The rate of a run that took so many milliseconds, in [`Work::unit`].
+    pub fn rate(&self, ms: f64) -> f64 {
+        let per_second = self.amount / (ms * 1e-3).max(f64::MIN_POSITIVE);
+        if self.unit == RateUnit::Keys { per_second } else { per_second * 1e-9 }
+    }
+}
+
+/// The family with this name.
+pub fn family(name: &str) -> Option<&'static Family> {
+    FAMILIES.iter().copied().find(|f| f.name == name)
+}
+
+impl Family {
+    /// The rung with this name.
+    ///
+    /// # Errors
+    /// [`Error::Usage`], with the nearest names.
+    pub fn rung(&self, name: &str) -> Result<&'static Rung> {
+        self.rungs.iter().find(|r| r.name == name).ok_or_else(|| {
+            let names: Vec<_> = self.rungs.iter().map(|r| r.name).collect();
+            Error::unknown(&format!("rung of {}", self.name), name, &names)
+        })
+    }
+
+    /// Makes the input and the oracle, if the host has the memory for them.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the family cannot be asked for this, [`Error::OutOfMemory`].
+    pub fn make(&self, workload: Workload) -> Result<Box<dyn Problem>> {
+        let elements = match workload.size {
+            Size::Elements(n) => n,
+            Size::Product { m, n, k } => {
+                let area = |a: u64, b: u64| a.saturating_mul(b);
+                area(m, k).saturating_add(area(k, n)).saturating_add(area(m, n))
+            }
+        };
+        // At the same time there are the input, what is on the simulator (or on its way to the GPU), the oracle and
+        // what came back.
+        let what = format!("input, output and oracle of {elements} elements of {}", workload.dtype);
+        data::memory_check(&what, elements.saturating_mul(4), workload.dtype.size())?;
+        (self.problem)(workload)
+    }
+
+    /// The size that `all` uses on this engine for this rung: the family's, or the rung's capacity where that is less.
+    pub fn default_size(&self, engine: &Engine, rung: &Rung) -> Size {
+        let size = if engine.is_simulator() { self.simulator_size } else { self.gpu_size };
+        match (size, rung.capacity) {
+            (Size::Elements(n), Some(capacity)) => Size::Elements(n.min(capacity)),
+            _ => size,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! `rungs doctor`: what was found of driver, GPU, PTX and toolchain, and what to do about what is missing. Works on a
+//! bare machine, by the same code that looks when it matters.
+
+use super::Common;
+use crate::engine::{cuda, ptx};
+use crate::error::Result;
+use crate::report::{self, Format, Grid};
+use clap::Command;
+use serde::Serialize;
+
+pub(super) fn command() -> Command {
+    Command::new("doctor").about("Say what was found of driver, GPU, PTX and toolchain, and what to do about the rest")
+}
+
+/// One thing that was looked for.
+#[derive(Serialize)]
+struct Finding {
+    what: &'static str,
+    found: bool,
+    detail: String,
+    /// What to do, where it is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Report {
+    schema: u32,
+    findings: Vec<Finding>,
+}
+
+pub(super) fn run(common: &Common) -> Result<()> {
+    let findings = vec![driver(), gpu(), embedded_ptx(), toolchain(), simulator()];
+    if common.format == Format::Json {
+        return report::json(&Report { schema: report::SCHEMA, findings });
+    }
+    let mut grid = Grid::new(&["what", "found", "detail"], &[]);
+    for finding in &findings {
+        grid.row([finding.what, if finding.found { "yes" } else { "no" }, &finding.detail]);
+        if let Some(advice) = &finding.advice {
+            grid.row(["", "", &format!("→ {advice}")]);
+        }
+    }
+    if common.format == Format::Csv { grid.print_csv() } else { grid.print() }
+}
+
+fn driver() -> Finding {
+    let (what, advice) =
+        ("CUDA driver", "install NVIDIA's driver (it brings libcuda.so.1); without it the simulator runs");
+    match cuda_driver::load() {
+        Ok(()) => Finding { what, found: true, detail: "libcuda was opened".into(), advice: None },
+        Err(missing) => Finding { what, found: false, detail: missing.tried.join("; "), advice: Some(advice.into()) },
+    }
+}
+
+fn gpu() -> Finding {
+    let what = "GPU";
+    match cuda::devices() {
+        Ok(gpus) if !gpus.is_empty() => {
+            let name = |p: &cuda::Properties| {
+                let (major, minor) = p.compute_capability;
+                format!("{} (compute capability {major}.{minor}, CUDA {})", p.name, p.driver_version)
+            };
+            let unserved = gpus.iter().find(|p| cuda::choose(ptx::PTX, p.compute_capability).is_none());
+            let advice = unserved.filter(|_| !ptx::PTX.is_empty()).map(|p| {
+                let (major, minor) = p.compute_capability;
+                format!("the PTX inside needs a newer GPU: cargo xtask build-ptx --arch sm_{major}{minor}")
+            });
+            Finding { what, found: true, detail: gpus.iter().map(name).collect::<Vec<_>>().join("; "), advice }
+        }
+        Ok(_) => Finding { what, found: false, detail: "the driver knows of none".into(), advice: None },
+        Err(e) => Finding { what, found: false, detail: e.to_string(), advice: None },
+    }
+}
+
+fn embedded_ptx() -> Finding {
+    let architectures: Vec<_> = ptx::PTX.iter().map(|(arch, _)| *arch).collect();
+    let found = !architectures.is_empty();
+    Finding {
+        what: "PTX in this program",
+        found,
+        detail: if found { architectures.join(", ") } else { ptx::PTX_MISSING.to_string() },
+        advice: (!found).then(|| "cargo xtask setup, then build again".into()),
+    }
+}
+
+fn toolchain() -> Finding {
+    let found = !ptx::PTX_TOOLCHAIN.is_empty();
+    Finding {
+        what: "toolchain for PTX, when built",
+        found,
+        detail: if found { ptx::PTX_TOOLCHAIN } else { ptx::PTX_MISSING }.to_string(),
+        advice: (!found).then(|| "cargo xtask setup finds or installs one".into()),
+    }
+}
+
+fn simulator() -> Finding {
+    let cores = crate::engine::Engine::simulator().multiprocessors();
+    Finding { what: "simulator", found: true, detail: format!("{cores} cores"), advice: None }
+}

@@ -1,0 +1,153 @@
+//! The program's commands, one file each.
+
+mod all;
+mod devices;
+mod doctor;
+mod family;
+mod list;
+
+use crate::algorithms::{FAMILIES, Family};
+use crate::engine::{DeviceChoice, Engine};
+use crate::error::{Error, Result};
+use crate::report::Format;
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// The seed where none is given.
+const SEED: u64 = 1;
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done and verified, 1 a result was wrong or a check found something, 2 the call was unusable, \
+3 no such device, 4 a file could not be read or written.";
+
+/// Runs the program with these arguments.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let outcome = match command().try_get_matches_from(args) {
+        Ok(matches) => dispatch(&matches),
+        Err(e) => {
+            // Help and version go to standard output and are no error; the rest is a usage error, 2.
+            let _ = e.print();
+            return ExitCode::from(e.exit_code() as u8);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            if !matches!(e, Error::ClosedPipe { .. }) {
+                eprintln!("rungs: {e}");
+            }
+            ExitCode::from(e.exit_code())
+        }
+    }
+}
+
+/// The whole command line; also what completions and manuals would be made from.
+pub fn command() -> Command {
+    let top = Command::new("rungs")
+        .about("GPU algorithms in Rust, from the textbook to library speed, on a GPU or on a simulator")
+        .version(env!("CARGO_PKG_VERSION"))
+        .after_help(EXIT_CODES)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .args(common_arguments())
+        .subcommand(all::command())
+        .subcommand(list::command())
+        .subcommand(devices::command())
+        .subcommand(doctor::command());
+    FAMILIES.iter().fold(top, |top, family| top.subcommand(family::command(family)))
+}
+
+fn dispatch(matches: &ArgMatches) -> Result<()> {
+    let Some((name, arguments)) = matches.subcommand() else {
+        return Err(Error::Usage("no command was given; rungs --help lists them".into()));
+    };
+    let common = Common::from(arguments);
+    match name {
+        "all" => all::run(arguments, &common),
+        "list" => list::run(&common),
+        "devices" => devices::run(&common),
+        "doctor" => doctor::run(&common),
+        _ => match crate::algorithms::family(name) {
+            Some(family) => family::run(family, arguments, &common),
+            None => Err(Error::Usage(format!("there is no command '{name}'; rungs --help lists them"))),
+        },
+    }
+}
+
+/// What every command takes.
+pub(crate) struct Common {
+    device: DeviceChoice,
+    /// The seed of drawn input.
+    pub seed: u64,
+    /// How the report is written.
+    pub format: Format,
+    quiet: bool,
+}
+
+fn common_arguments() -> [Arg; 4] {
+    [
+        Arg::new("device")
+            .long("device")
+            .value_name("DEVICE")
+            .help("Where to run: auto, cuda, cuda:N or sim")
+            .default_value("auto")
+            .value_parser(value_parser!(DeviceChoice))
+            .global(true),
+        Arg::new("seed")
+            .long("seed")
+            .value_name("SEED")
+            .help("Seed of drawn input [default: 1]")
+            .value_parser(value_parser!(u64))
+            .global(true),
+        Arg::new("format")
+            .long("format")
+            .value_name("FORMAT")
+            .help("How the report is written: text, json or csv")
+            .default_value("text")
+            .value_parser(value_parser!(Format))
+            .global(true),
+        Arg::new("quiet")
+            .long("quiet")
+            .short('q')
+            .help("No notes on standard error")
+            .action(ArgAction::SetTrue)
+            .global(true),
+    ]
+}
+
+impl Common {
+    fn from(matches: &ArgMatches) -> Self {
+        Self {
+            device: matches.get_one("device").copied().unwrap_or_default(),
+            seed: matches.get_one("seed").copied().unwrap_or(SEED),
+            format: matches.get_one("format").copied().unwrap_or_default(),
+            quiet: matches.get_flag("quiet"),
+        }
+    }
+
+    /// Opens the device, and says on standard error if it is not the one that most would expect.
+    pub fn engine(&self) -> Result<Engine> {
+        let engine = Engine::open(self.device)?;
+        if let Some(why) = &engine.info().note {
+            self.note(&format!("using the simulator: {why}"));
+        }
+        Ok(engine)
+    }
+
+    /// A line on standard error for whoever watches.
+    pub fn note(&self, text: &str) {
+        if !self.quiet {
+            eprintln!("rungs: {text}");
+        }
+    }
+}
+
+/// The family argument of commands that work on one.
+#[allow(dead_code)]
+pub(crate) fn family_named(name: &str) -> Result<&'static Family> {
+    crate::algorithms::family(name).ok_or_else(|| {
+        let names: Vec<_> = FAMILIES.iter().map(|f| f.name).collect();
+        Error::Usage(format!("there is no family '{name}'; the families are {}", names.join(", ")))
+    })
+}

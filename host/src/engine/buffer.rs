@@ -1,0 +1,168 @@
+//! Memory on an engine that frees itself.
+
+use super::{Backend, Engine, What};
+use crate::data::memory_check;
+use crate::error::Result;
+use simt::{Global, Scalar};
+use std::cell::Cell;
+use std::marker::PhantomData;
+
+/// What fresh memory of the simulator holds.
+const POISON: u8 = 0xA5;
+
+/// `len` elements in the memory of an engine; freed when dropped.
+pub struct Buffer<T> {
+    engine: Engine,
+    memory: Memory,
+    len: usize,
+    element: PhantomData<T>,
+}
+
+enum Memory {
+    /// An address of the GPU.
+    Device(u64),
+    /// Words of the host, 16 bytes each for the alignment that packs want; cells, because kernels write to them
+    /// through shared views.
+    Host(Box<[Cell<u128>]>),
+}
+
+impl<T: Scalar> Buffer<T> {
+    pub(super) fn new(engine: &Engine, len: usize) -> Result<Self> {
+        let bytes = len.saturating_mul(size_of::<T>());
+        let memory = match &engine.0.backend {
+            Backend::Cuda(cuda) => Memory::Device(cuda.alloc(bytes)?),
+            Backend::Simulator(_) => {
+                let what = format!("{len} elements of {} bytes", size_of::<T>());
+                memory_check(&what, len as u64, size_of::<T>())?;
+                Memory::Host(vec![Cell::new(u128::from_ne_bytes([POISON; 16])); bytes.div_ceil(16)].into())
+            }
+        };
+        Ok(Self { engine: engine.clone(), memory, len, element: PhantomData })
+    }
+
+    /// Elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The engine that the memory belongs to.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// The address of the first element, for one's own kernels and for libraries.
+    pub fn as_ptr(&self) -> *mut T {
+        match &self.memory {
+            Memory::Device(address) => *address as *mut T,
+            Memory::Host(words) => words.as_ptr() as *mut T,
+        }
+    }
+
+    /// All elements, as a kernel's argument.
+    ///
+    /// # Panics
+    /// If there are more than a view can count, 2³² - 1; [`Buffer::slice`] gives parts.
+    pub fn view(&self) -> Global<T> {
+        self.slice(0, self.len)
+    }
+
+    /// `len` elements from `start` on, as a kernel's argument.
+    ///
+    /// # Panics
+    /// If they are not all there, or more than a view can count.
+    pub fn slice(&self, start: usize, len: usize) -> Global<T> {
+        assert!(start <= self.len && len <= self.len - start, "{start} + {len} of {}", self.len);
+        let count = u32::try_from(len).expect("a view counts up to 2^32 - 1 elements");
+        // SAFETY: the elements are inside this buffer, and kernels that use the view have finished when the buffer's
+        // memory is reused: CUDA frees in stream order after a synchronisation, the simulator is synchronous.
+        unsafe { Global::from_raw(self.as_ptr().wrapping_add(start), count) }
+    }
+
+    /// Copies `data` to the beginning of the buffer.
+    pub fn write(&self, data: &[T]) -> Result<()> {
+        assert!(data.len() <= self.len, "{} elements into a buffer of {}", data.len(), self.len);
+        let what = What::Copy { direction: "HtoD", bytes: size_of_val(data) };
+        self.engine.logged(what, || match (&self.memory, &self.engine.0.backend) {
+            (Memory::Device(address), Backend::Cuda(cuda)) => Ok(cuda.copy_to_device(*address, bytes_of(data))?),
+            _ => {
+                // SAFETY: the buffer has room for data.len() elements, and `data` is not part of it.
+                unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), self.as_ptr(), data.len()) };
+                Ok(())
+            }
+        })
+    }
+
+    /// The elements, once everything asked of the engine before is done.
+    pub fn download(&self) -> Result<Vec<T>> {
+        let mut data = vec![T::default(); self.len];
+        self.read(&mut data)?;
+        Ok(data)
+    }
+
+    /// The first `data.len()` elements, once everything asked of the engine before is done.
+    pub fn read(&self, data: &mut [T]) -> Result<()> {
+        assert!(data.len() <= self.len, "{} elements out of a buffer of {}", data.len(), self.len);
+        let what = What::Copy { direction: "DtoH", bytes: size_of_val(data) };
+        self.engine.logged(what, || match (&self.memory, &self.engine.0.backend) {
+            (Memory::Device(address), Backend::Cuda(cuda)) => Ok(cuda.copy_to_host(bytes_of_mut(data), *address)?),
+            _ => {
+                // SAFETY: the buffer has data.len() elements, and `data` is not part of it.
+                unsafe { std::ptr::copy_nonoverlapping(self.as_ptr(), data.as_mut_ptr(), data.len()) };
+                Ok(())
+            }
+        })
+    }
+
+    /// Copies `other`, of the same engine, to the beginning of the buffer.
+    pub fn copy_from(&self, other: &Buffer<T>) -> Result<()> {
+        assert!(other.len <= self.len, "{} elements into a buffer of {}", other.len, self.len);
+        let bytes = other.len * size_of::<T>();
+        let what = What::Copy { direction: "DtoD", bytes };
+        self.engine.logged(what, || match (&self.memory, &other.memory, &self.engine.0.backend) {
+            (Memory::Device(to), Memory::Device(from), Backend::Cuda(cuda)) => Ok(cuda.copy_device(*to, *from, bytes)?),
+            _ => {
+                // SAFETY: both buffers have other.len elements; `copy` allows that they are the same one.
+                unsafe { std::ptr::copy(other.as_ptr(), self.as_ptr(), other.len) };
+                Ok(())
+            }
+        })
+    }
+
+    /// Sets every byte to `byte`.
+    pub fn fill(&self, byte: u8) -> Result<()> {
+        let bytes = self.len * size_of::<T>();
+        let what = What::Copy { direction: "memset", bytes };
+        self.engine.logged(what, || match (&self.memory, &self.engine.0.backend) {
+            (Memory::Device(address), Backend::Cuda(cuda)) => Ok(cuda.fill(*address, byte, bytes)?),
+            _ => {
+                // SAFETY: the bytes are this buffer's, and every byte pattern is a valid scalar.
+                unsafe { std::ptr::write_bytes(self.as_ptr().cast::<u8>(), byte, bytes) };
+                Ok(())
+            }
+        })
+    }
+}
+
+impl<T> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        if let (Memory::Device(address), Backend::Cuda(cuda)) = (&self.memory, &self.engine.0.backend) {
+            // Nothing can be done about a failure here; whatever is wrong shows at the next call.
+            let _ = cuda.free(*address);
+        }
+    }
+}
+
+fn bytes_of<T: Scalar>(data: &[T]) -> &[u8] {
+    // SAFETY: scalars have no padding.
+    unsafe { std::slice::from_raw_parts(data.as_ptr().cast(), size_of_val(data)) }
+}
+
+fn bytes_of_mut<T: Scalar>(data: &mut [T]) -> &mut [u8] {
+    // SAFETY: scalars have no padding, and every byte pattern is one.
+    unsafe { std::slice::from_raw_parts_mut(data.as_mut_ptr().cast(), size_of_val(data)) }
+}

@@ -1,0 +1,409 @@
+//! One GPU: its memory, its kernels and one stream of work for it.
+//!
+//! Devices, contexts, modules, streams and events are cust's; copies and launches go through [`cuda_driver`], which
+//! says why. Nothing here touches the driver before [`cuda_driver::load`] has found it, so all of it compiles, links
+//! and fails politely on a machine without a GPU.
+//!
+//! The context is the device's primary one, which the CUDA runtime API uses too: a library on top of that (cuBLAS, or
+//! one's own compiled by nvcc) can be handed addresses from [`Cuda::alloc`] and the stream.
+
+#[path = "cuda_error.rs"]
+mod error;
+#[path = "cuda_kernels.rs"]
+mod kernels;
+#[path = "cuda_properties.rs"]
+mod properties;
+
+pub use error::CudaError;
+pub use kernels::KernelAttributes;
+pub use properties::{Properties, devices};
+
+use cuda_driver::Status;
+use cust::context::{Context, CurrentContext};
+use cust::error::CudaResult;
+use cust::event::{Event, EventFlags};
+use cust::memory::{DevicePointer, cuda_free, cuda_malloc};
+use cust::module::Module;
+use cust::stream::{Stream, StreamFlags};
+use error::status;
+use kernels::Loaded;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::{CString, c_void};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+type Result<T> = std::result::Result<T, CudaError>;
+
+/// Where an allocation of no bytes is said to be: aligned like any other, and nothing is ever copied there.
+const NOWHERE: u64 = 256;
+
+/// A stream of one GPU, with the GPU's memory and kernels behind it. May be used from any thread.
+pub struct Cuda {
+    stream: Stream,
+    unconfirmed: Mutex<Unconfirmed>,
+    // After the stream, because fields are dropped in order and the context goes with the last handle.
+    gpu: Arc<Gpu>,
+}
+
+/// The kernels launched since the stream was last known to be well.
+#[derive(Clone, Copy, Default)]
+struct Unconfirmed {
+    launches: u64,
+    last: Option<&'static str>,
+}
+
+/// What all streams of a GPU share. Fields are dropped in order: the context is last.
+struct Gpu {
+    arch: String,
+    properties: Properties,
+    kernels: Mutex<HashMap<&'static str, Loaded>>,
+    /// Start and length in bytes of everything that is allocated.
+    allocations: Mutex<BTreeMap<u64, usize>>,
+    /// Events that no mark uses at present.
+    events: Mutex<Vec<Event>>,
+    module: Module,
+    context: Context,
+}
+
+/// A point in a stream's work, for [`Cuda::elapsed_ms`].
+pub struct Mark {
+    /// Always there until the mark is dropped.
+    event: Option<Event>,
+    gpu: Arc<Gpu>,
+}
+
+impl Cuda {
+    /// Opens the device with this number, the first being 0, and loads what [`choose`] takes of `ptx`: pairs of an
+    /// architecture (`sm_80`) and the PTX for it.
+    ///
+    /// # Errors
+    /// [`CudaError::NoDriver`], [`CudaError::NoDevice`], [`CudaError::NoPtx`]; [`CudaError::Ptx`] where the driver's
+    /// compiler refuses the PTX; [`CudaError::Driver`] where the driver refuses anything else.
+    pub fn open(ordinal: u32, ptx: &[(&str, &str)]) -> Result<Self> {
+        let count = properties::initialise()?;
+        if ordinal >= count {
+            return Err(CudaError::NoDevice { ordinal, count });
+        }
+        let device = properties::device(ordinal)?;
+        let mut properties = Properties::read(device)?;
+        let compute_capability = properties.compute_capability;
+        let (arch, text) = choose(ptx, compute_capability).ok_or_else(|| CudaError::NoPtx {
+            compute_capability,
+            have: ptx.iter().map(|(arch, _)| (*arch).to_owned()).collect(),
+        })?;
+        let told = |what: &str, e| CudaError::driver(format!("{what} on device {ordinal}"), status(e));
+        let context = Context::new(device).map_err(|e| told("making a context", e))?;
+        CurrentContext::set_current(&context).map_err(|e| told("making the context current", e))?;
+        let module = load(arch, text)?;
+        let stream = Stream::new(StreamFlags::DEFAULT, None).map_err(|e| told("making a stream", e))?;
+        properties.free_memory = cust::memory::mem_get_info().ok().map(|(free, _)| free as u64);
+        let gpu = Gpu {
+            arch: arch.to_owned(),
+            properties,
+            kernels: Mutex::default(),
+            allocations: Mutex::default(),
+            events: Mutex::default(),
+            module,
+            context,
+        };
+        Ok(Self { stream, unconfirmed: Mutex::default(), gpu: Arc::new(gpu) })
+    }
+
+    /// Another stream of the same GPU: it shares memory and kernels with this one, and its work is not ordered with
+    /// this one's.
+    ///
+    /// # Errors
+    /// [`CudaError::Driver`].
+    pub fn second_stream(&self) -> Result<Self> {
+        self.enter()?;
+        let stream = self.told(Stream::new(StreamFlags::DEFAULT, None), || "making a stream")?;
+        Ok(Self { stream, unconfirmed: Mutex::default(), gpu: Arc::clone(&self.gpu) })
+    }
+
+    /// The device as its driver describes it; the free memory is that of when it was opened.
+    pub fn properties(&self) -> &Properties {
+        &self.gpu.properties
+    }
+
+    /// The architecture of the PTX that is loaded, `sm_90` say.
+    pub fn arch(&self) -> &str {
+        &self.gpu.arch
+    }
+
+    /// The stream as the driver and the runtime API know it (`CUstream`, `cudaStream_t`); valid while this lives.
+    pub fn stream_handle(&self) -> *mut c_void {
+        self.stream.as_inner().cast()
+    }
+}
+
+/// Memory. Addresses are the device's; each range has to be inside one live allocation of this GPU, which is checked.
+impl Cuda {
+    /// Bytes of the GPU's memory that are free now.
+    ///
+    /// # Errors
+    /// [`CudaError::Driver`] or [`CudaError::Fault`].
+    pub fn free_memory(&self) -> Result<u64> {
+        self.enter()?;
+        let (free, _) = self.told(cust::memory::mem_get_info(), || "asking for the free memory")?;
+        Ok(free as u64)
+    }
+
+    /// Allocates `bytes` bytes, aligned to 256, with unspecified content; returns their address. No bytes are an
+    /// address too, which has to be passed to nothing but these functions.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfMemory`]; otherwise [`CudaError::Driver`] or [`CudaError::Fault`].
+    pub fn alloc(&self, bytes: usize) -> Result<u64> {
+        if bytes == 0 {
+            return Ok(NOWHERE);
+        }
+        // The driver calls a size that no device has an invalid value.
+        if bytes as u64 > self.gpu.properties.global_memory {
+            return Err(CudaError::OutOfMemory { asked: bytes as u64, free: self.free_memory()? });
+        }
+        self.enter()?;
+        // SAFETY: a byte of device memory has no invariants, and the pointer is only ever used as an address.
+        let allocated = unsafe { cuda_malloc::<u8>(bytes) };
+        match allocated.map_err(status) {
+            Ok(pointer) => {
+                lock(&self.gpu.allocations).insert(pointer.as_raw(), bytes);
+                Ok(pointer.as_raw())
+            }
+            Err(Status::OUT_OF_MEMORY) => {
+                Err(CudaError::OutOfMemory { asked: bytes as u64, free: self.free_memory()? })
+            }
+            Err(status) => Err(self.error(status, || format!("allocating {bytes} bytes"))),
+        }
+    }
+
+    /// Frees what [`Cuda::alloc`] returned, once all the GPU's work has ended.
+    ///
+    /// # Errors
+    /// [`CudaError::Address`] where nothing is allocated there; otherwise [`CudaError::Driver`] or
+    /// [`CudaError::Fault`].
+    pub fn free(&self, address: u64) -> Result<()> {
+        if address == NOWHERE {
+            return Ok(());
+        }
+        self.enter()?;
+        if lock(&self.gpu.allocations).remove(&address).is_none() {
+            return Err(CudaError::Address { address, bytes: 0 });
+        }
+        // SAFETY: the address came from cuda_malloc and, being in the table until now, has not been freed. The driver
+        // waits for work that may use it.
+        let freed = unsafe { cuda_free(DevicePointer::<u8>::from_raw(address)) };
+        self.told(freed, || "freeing memory")
+    }
+
+    /// Copies `from` to the device, after the stream's work so far; returns when it is there.
+    ///
+    /// # Errors
+    /// [`CudaError::Address`]; otherwise [`CudaError::Driver`], or [`CudaError::Fault`] from a kernel before it.
+    pub fn copy_to_device(&self, to: u64, from: &[u8]) -> Result<()> {
+        if from.is_empty() {
+            return Ok(());
+        }
+        self.inside(to, from.len())?;
+        self.enter()?;
+        // SAFETY: the range is inside an allocation, and the wait below lets nobody touch the slice before the end.
+        let copied = unsafe { cuda_driver::copy_to_device(to, from, self.stream_handle()) };
+        copied.map_err(|status| self.error(status, || format!("copying {} bytes to the device", from.len())))?;
+        self.synchronize()
+    }
+
+    /// Copies from the device to all of `to`, after the stream's work so far; returns when it is there.
+    ///
+    /// # Errors
+    /// [`CudaError::Address`]; otherwise [`CudaError::Driver`], or [`CudaError::Fault`] from a kernel before it.
+    pub fn copy_to_host(&self, to: &mut [u8], from: u64) -> Result<()> {
+        if to.is_empty() {
+            return Ok(());
+        }
+        self.inside(from, to.len())?;
+        self.enter()?;
+        // SAFETY: the range is inside an allocation, and the wait below lets nobody touch the slice before the end.
+        let copied = unsafe { cuda_driver::copy_to_host(to, from, self.stream_handle()) };
+        copied.map_err(|status| self.error(status, || format!("copying {} bytes from the device", to.len())))?;
+        self.synchronize()
+    }
+
+    /// Enqueues a copy of `bytes` bytes within the device. A copy to where the bytes already are is nothing to do.
+    ///
+    /// # Errors
+    /// [`CudaError::Address`], [`CudaError::Overlap`]; otherwise [`CudaError::Driver`], or [`CudaError::Fault`] from a
+    /// kernel before it.
+    pub fn copy_device(&self, to: u64, from: u64, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.inside(to, bytes)?;
+        self.inside(from, bytes)?;
+        if to == from {
+            return Ok(());
+        }
+        if to.abs_diff(from) < bytes as u64 {
+            return Err(CudaError::Overlap { to, from, bytes: bytes as u64 });
+        }
+        self.enter()?;
+        // SAFETY: both ranges are inside allocations, and they do not overlap.
+        let copied = unsafe { cuda_driver::copy_on_device(to, from, bytes, self.stream_handle()) };
+        copied.map_err(|status| self.error(status, || format!("copying {bytes} bytes on the device")))
+    }
+
+    /// Enqueues setting `bytes` bytes to `byte`.
+    ///
+    /// # Errors
+    /// [`CudaError::Address`]; otherwise [`CudaError::Driver`], or [`CudaError::Fault`] from a kernel before it.
+    pub fn fill(&self, to: u64, byte: u8, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.inside(to, bytes)?;
+        self.enter()?;
+        // SAFETY: the range is inside an allocation.
+        let filled = unsafe { cuda_driver::fill(to, byte, bytes, self.stream_handle()) };
+        filled.map_err(|status| self.error(status, || format!("filling {bytes} bytes")))
+    }
+
+    /// Refuses a range that is not inside one allocation.
+    fn inside(&self, address: u64, bytes: usize) -> Result<()> {
+        if within(&lock(&self.gpu.allocations), address, bytes) {
+            Ok(())
+        } else {
+            Err(CudaError::Address { address, bytes: bytes as u64 })
+        }
+    }
+}
+
+/// Waiting, and times.
+impl Cuda {
+    /// Waits until all of the stream's work has ended.
+    ///
+    /// # Errors
+    /// [`CudaError::Fault`] where a kernel went wrong; otherwise [`CudaError::Driver`].
+    pub fn synchronize(&self) -> Result<()> {
+        self.enter()?;
+        // SAFETY: the stream is this one's own, and lives.
+        let ended = unsafe { cuda_driver::synchronize(self.stream_handle()) };
+        ended.map_err(|status| self.error(status, || "waiting for the GPU"))?;
+        *lock(&self.unconfirmed) = Unconfirmed::default();
+        Ok(())
+    }
+
+    /// A point between the stream's work so far and what is enqueued next.
+    ///
+    /// # Errors
+    /// [`CudaError::Driver`] or [`CudaError::Fault`].
+    pub fn mark(&self) -> Result<Mark> {
+        self.enter()?;
+        let pooled = lock(&self.gpu.events).pop();
+        let event = match pooled {
+            Some(event) => event,
+            None => self.told(Event::new(EventFlags::DEFAULT), || "making an event")?,
+        };
+        self.told(event.record(&self.stream), || "recording an event")?;
+        Ok(Mark { event: Some(event), gpu: Arc::clone(&self.gpu) })
+    }
+
+    /// Milliseconds from one mark to the other, to about half a microsecond; waits until the GPU has come past both.
+    /// The marks may be of two streams of the GPU.
+    ///
+    /// # Errors
+    /// [`CudaError::Fault`] where a kernel before a mark went wrong; otherwise [`CudaError::Driver`], for marks of
+    /// another GPU in particular.
+    pub fn elapsed_ms(&self, from: &Mark, to: &Mark) -> Result<f64> {
+        self.enter()?;
+        let (Some(start), Some(end)) = (&from.event, &to.event) else {
+            return Err(CudaError::driver("comparing two marks", Status::INVALID_VALUE));
+        };
+        self.told(start.synchronize(), || "waiting for a mark")?;
+        self.told(end.synchronize(), || "waiting for a mark")?;
+        let ms = self.told(end.elapsed_time_f32(start), || "comparing two marks")?;
+        Ok(f64::from(ms))
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        // Recording an event again forgets what it stood for, so it can be used again even where it is still ahead.
+        lock(&self.gpu.events).extend(self.event.take());
+    }
+}
+
+impl Cuda {
+    /// Makes the context this thread's; the driver's functions act on the thread's context.
+    fn enter(&self) -> Result<()> {
+        self.told(CurrentContext::set_current(&self.gpu.context), || "making the context current")
+    }
+
+    /// cust's result with an error that says what was being done.
+    fn told<T, S: Into<String>>(&self, result: CudaResult<T>, what: impl FnOnce() -> S) -> Result<T> {
+        result.map_err(|e| self.error(status(e), what))
+    }
+
+    /// What a failed call means: the fault of a kernel before it, or what it says itself.
+    fn error<S: Into<String>>(&self, status: Status, what: impl FnOnce() -> S) -> CudaError {
+        let Unconfirmed { launches, last } = *lock(&self.unconfirmed);
+        match last {
+            Some(kernel) if status.is_fault() => CudaError::Fault { kernel, launches, status },
+            _ => CudaError::driver(what(), status),
+        }
+    }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        // Modules are unloaded from the thread's context. A failure has nobody to be told to, and the context, with
+        // all that is in it, is let go right after.
+        let _ = CurrentContext::set_current(&self.context);
+    }
+}
+
+/// The PTX to run on a device: of those that it can run, the one for the latest architecture.
+///
+/// `ptx` holds pairs of architecture and PTX. PTX for `sm_NM` runs on compute capability N.M and all later ones, for
+/// `sm_NMa` on N.M alone, for `sm_NMf` on N.M and later ones of the same N. Of equals the special one is taken.
+pub fn choose<'a>(ptx: &[(&'a str, &'a str)], compute_capability: (u32, u32)) -> Option<(&'a str, &'a str)> {
+    let rank = |arch: &str| -> Option<((u32, u32), bool)> {
+        let number = arch.strip_prefix("sm_")?;
+        let digits = number.trim_end_matches(['a', 'f']);
+        let version = digits.parse::<u32>().map(|n| (n / 10, n % 10)).ok()?;
+        let runs = match &number[digits.len()..] {
+            "" => version <= compute_capability,
+            "a" => version == compute_capability,
+            "f" => version.0 == compute_capability.0 && version <= compute_capability,
+            _ => false,
+        };
+        runs.then_some((version, digits != number))
+    };
+    let ranked = ptx.iter().filter_map(|pair| Some((rank(pair.0)?, *pair)));
+    ranked.max_by_key(|(rank, _)| *rank).map(|(_, pair)| pair)
+}
+
+/// Loads PTX into the current context; what the driver's compiler says of PTX that it refuses is kept.
+fn load(arch: &str, text: &str) -> Result<Module> {
+    let refused = |status, log| CudaError::Ptx { arch: arch.to_owned(), status, log };
+    let text = CString::new(text)
+        .map_err(|e| refused(Status::INVALID_VALUE, format!("there is a zero byte at {}", e.nul_position())))?;
+    Module::from_ptx_cstr(&text, &[]).map_err(|e| {
+        // SAFETY: the program's PTX is text.
+        match unsafe { cuda_driver::jit_error(&text) } {
+            Some((status, log)) => refused(status, log),
+            None => refused(status(e), String::new()),
+        }
+    })
+}
+
+/// Whether `bytes` bytes at `address` are inside one of the `allocations`.
+fn within(allocations: &BTreeMap<u64, usize>, address: u64, bytes: usize) -> bool {
+    let below = allocations.range(..=address).next_back();
+    below.is_some_and(|(start, len)| address - start <= *len as u64 && bytes as u64 <= *len as u64 - (address - start))
+}
+
+/// Locks; what a thread that panicked left behind is still whole, since nothing here panics half way.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+#[path = "cuda_tests.rs"]
+mod tests;

@@ -1,0 +1,146 @@
+//! What can go wrong with a GPU, each with what to do about it.
+
+use cuda_driver::{Missing, Status};
+
+/// Why a call of [`Cuda`](super::Cuda) did not do what it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CudaError {
+    /// There is no driver on this machine.
+    #[error(transparent)]
+    NoDriver(#[from] Missing),
+
+    /// There is a driver, and it has no device with this number.
+    #[error("there is no CUDA device {ordinal}: the driver knows of {}", devices(*.count))]
+    NoDevice {
+        /// The number that was asked for; the first device is 0.
+        ordinal: u32,
+        /// How many devices there are.
+        count: u32,
+    },
+
+    /// None of the PTX in the program runs on the device.
+    #[error(
+        "no PTX for compute capability {}.{}: this program carries {}; `cargo xtask build-ptx --arch sm_{}{}` makes it",
+        .compute_capability.0, .compute_capability.1, listed(.have), .compute_capability.0, .compute_capability.1
+    )]
+    NoPtx {
+        /// The device's.
+        compute_capability: (u32, u32),
+        /// The architectures that there is PTX for.
+        have: Vec<String>,
+    },
+
+    /// The driver's compiler refused the PTX.
+    #[error("the driver could not load the PTX for {arch}: {status}{}", after_newline(.log))]
+    Ptx {
+        /// The architecture of the PTX.
+        arch: String,
+        /// What the driver said.
+        status: Status,
+        /// What its compiler said, line by line; empty where it said nothing.
+        log: String,
+    },
+
+    /// The PTX has no kernel with this name.
+    #[error("there is no kernel {kernel} in the PTX for {arch}")]
+    NoKernel {
+        /// The name.
+        kernel: String,
+        /// The architecture of the PTX.
+        arch: String,
+    },
+
+    /// The device has less free memory than was asked for.
+    #[error("out of GPU memory: {asked} bytes were asked for, {free} are free")]
+    OutOfMemory {
+        /// Bytes that were asked for.
+        asked: u64,
+        /// Bytes that were free then, perhaps not in one piece.
+        free: u64,
+    },
+
+    /// A range of device memory that is not inside one live allocation.
+    #[error("{bytes} bytes at {address:#x} are not inside an allocation of this device")]
+    Address {
+        /// Where the range begins.
+        address: u64,
+        /// How long it is.
+        bytes: u64,
+    },
+
+    /// A copy whose source and destination overlap, but are not the same.
+    #[error("a copy of {bytes} bytes from {from:#x} to {to:#x} overlaps itself")]
+    Overlap {
+        /// Where the destination begins.
+        to: u64,
+        /// Where the source begins.
+        from: u64,
+        /// How long both are.
+        bytes: u64,
+    },
+
+    /// The launch asks for what the device does not give; nothing ran.
+    #[error("{kernel}: {why}")]
+    Refused {
+        /// The kernel.
+        kernel: &'static str,
+        /// What was asked for and what the limit is.
+        why: String,
+    },
+
+    /// A kernel went wrong on the device. The device's context is lost: whatever it is asked next fails the same way.
+    #[error("{} went wrong on the GPU: {status}; on the simulator (--device sim) the same input tells where", culprit(.kernel, *.launches))]
+    Fault {
+        /// The last kernel that was launched since the stream was last known to be well.
+        kernel: &'static str,
+        /// How many were launched since then; the culprit is one of them.
+        launches: u64,
+        /// What the driver said.
+        status: Status,
+    },
+
+    /// Any other call that the driver refused.
+    #[error("{what}: {status}")]
+    Driver {
+        /// What was being done.
+        what: String,
+        /// What the driver said: code, name and text.
+        status: Status,
+    },
+}
+
+impl CudaError {
+    /// A call that failed while `what` was done.
+    pub(super) fn driver(what: impl Into<String>, status: Status) -> Self {
+        Self::Driver { what: what.into(), status }
+    }
+}
+
+/// The driver's code behind cust's error; 999, unknown, for codes later than CUDA 11.4's.
+pub(super) fn status(error: cust::error::CudaError) -> Status {
+    Status::from_code(error as u32)
+}
+
+fn devices(count: u32) -> String {
+    match count {
+        0 => "none".into(),
+        1 => "one, device 0".into(),
+        _ => format!("{count}, 0 to {}", count - 1),
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "none".into() } else { names.join(", ") }
+}
+
+fn after_newline(log: &str) -> String {
+    if log.is_empty() { String::new() } else { format!("\n{log}") }
+}
+
+fn culprit(kernel: &str, launches: u64) -> String {
+    match launches {
+        1 => kernel.into(),
+        _ => format!("one of the last {launches} kernels, the last of them {kernel},"),
+    }
+}

@@ -1,0 +1,251 @@
+//! Kernels: looked up once, refused where the device has not what they ask for, and enqueued.
+
+use super::error::{CudaError, status};
+use super::{Cuda, Properties, Result, Unconfirmed, lock};
+use crate::engine::Geometry;
+use cuda_driver::{Function, Launch, Status};
+use cust::function::{BlockSize, FunctionAttribute};
+use std::ffi::c_void;
+
+/// Shared memory of a block, static and dynamic together, that a kernel can have without asking.
+const SHARED_WITHOUT_ASKING: u32 = 48 << 10;
+
+/// Blocks of a cluster that every device which has clusters can run.
+const MAX_CLUSTER: u32 = 8;
+
+/// A kernel that has been looked up.
+#[derive(Clone, Copy)]
+pub(super) struct Loaded {
+    pub(super) function: Function,
+    pub(super) max_threads: u32,
+    pub(super) static_shared: u32,
+    /// The dynamic shared memory that launches may ask for; grows as they do.
+    pub(super) dynamic_limit: u32,
+}
+
+/// What the driver's compiler made of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelAttributes {
+    /// Registers of a thread, of 32 bits.
+    pub registers: u32,
+    /// Static shared memory of a block, in bytes.
+    pub static_shared: u32,
+    /// Local memory of a thread, in bytes: its stack and what was spilled.
+    pub local_bytes: u32,
+    /// Threads of a block, at most; by its registers, and by its launch bounds if it has them.
+    pub max_threads: u32,
+    /// The PTX version that it was compiled from, times ten: compute capability, as `80`.
+    pub ptx_version: u32,
+    /// The compute capability that it was compiled for, times ten, as `90`.
+    pub binary_version: u32,
+}
+
+impl Cuda {
+    /// Enqueues a kernel. Where the geometry says `overlapping` and the device can (compute capability 9.0 and up), it
+    /// may start before the kernel before it on the stream has ended.
+    ///
+    /// `parameters` are the addresses of the values of the kernel's parameters, in order; the values are copied
+    /// before this returns.
+    ///
+    /// # Errors
+    /// [`CudaError::NoKernel`]; [`CudaError::Refused`] where the device has not what the geometry asks for, found
+    /// out before the driver is asked; otherwise [`CudaError::Driver`], or [`CudaError::Fault`] from a kernel before.
+    ///
+    /// # Safety
+    /// There is an address of a value of the right type for each of the kernel's parameters. What the kernel then
+    /// reads and writes is memory that it may, and that nobody frees before it has ended.
+    pub unsafe fn launch(
+        &self,
+        kernel: &'static str,
+        geometry: &Geometry,
+        parameters: &mut [*mut c_void],
+    ) -> Result<()> {
+        // SAFETY: as the caller says.
+        unsafe { self.enqueue(kernel, geometry, None, parameters) }
+    }
+
+    /// Enqueues a kernel whose blocks run in clusters of `cluster` blocks in x, y and z, at most 8 in all, each a
+    /// divisor of the grid's. Otherwise as [`Cuda::launch`].
+    ///
+    /// # Errors
+    /// As for [`Cuda::launch`]; devices below compute capability 9.0 have no clusters.
+    ///
+    /// # Safety
+    /// As for [`Cuda::launch`].
+    pub unsafe fn launch_clusters(
+        &self,
+        kernel: &'static str,
+        geometry: &Geometry,
+        cluster: [u32; 3],
+        parameters: &mut [*mut c_void],
+    ) -> Result<()> {
+        // SAFETY: as the caller says.
+        unsafe { self.enqueue(kernel, geometry, Some(cluster), parameters) }
+    }
+
+    /// # Safety
+    /// As for [`Cuda::launch`].
+    unsafe fn enqueue(
+        &self,
+        kernel: &'static str,
+        geometry: &Geometry,
+        cluster: Option<[u32; 3]>,
+        parameters: &mut [*mut c_void],
+    ) -> Result<()> {
+        self.enter()?;
+        let loaded = self.loaded(kernel)?;
+        check(&self.gpu.properties, &loaded, geometry, cluster).map_err(|why| CudaError::Refused { kernel, why })?;
+        self.allow_shared(kernel, loaded, geometry.shared_bytes)?;
+        let launch = Launch {
+            grid: geometry.grid,
+            block: geometry.block,
+            shared_bytes: geometry.shared_bytes,
+            stream: self.stream_handle(),
+            dependent: geometry.overlapping && self.gpu.properties.compute_capability >= (9, 0),
+            cluster,
+        };
+        // SAFETY: the function's module lives as long as self; parameters and memory are as the caller says.
+        let launched = unsafe { cuda_driver::launch(loaded.function, &launch, parameters) };
+        launched.map_err(|status| self.error(status, || format!("launching {kernel}")))?;
+        let mut unconfirmed = lock(&self.unconfirmed);
+        *unconfirmed = Unconfirmed { launches: unconfirmed.launches + 1, last: Some(kernel) };
+        Ok(())
+    }
+
+    /// What the driver's compiler made of a kernel.
+    ///
+    /// # Errors
+    /// [`CudaError::NoKernel`]; otherwise [`CudaError::Driver`] or [`CudaError::Fault`].
+    pub fn kernel_attributes(&self, kernel: &str) -> Result<KernelAttributes> {
+        self.enter()?;
+        let function = self.look_up(kernel)?;
+        let of = |attribute| {
+            // No attribute is negative.
+            self.told(function.get_attribute(attribute), || format!("asking about {kernel}")).map(i32::unsigned_abs)
+        };
+        Ok(KernelAttributes {
+            registers: of(FunctionAttribute::NumRegisters)?,
+            static_shared: of(FunctionAttribute::SharedMemorySizeBytes)?,
+            local_bytes: of(FunctionAttribute::LocalSizeBytes)?,
+            max_threads: of(FunctionAttribute::MaxThreadsPerBlock)?,
+            ptx_version: of(FunctionAttribute::PtxVersion)?,
+            binary_version: of(FunctionAttribute::BinaryVersion)?,
+        })
+    }
+
+    /// How many blocks of `block` threads and `shared_bytes` of dynamic shared memory are on a multiprocessor at a
+    /// time; 0 where none fits.
+    ///
+    /// # Errors
+    /// [`CudaError::NoKernel`]; [`CudaError::Refused`] as for a launch; otherwise [`CudaError::Driver`] or
+    /// [`CudaError::Fault`].
+    pub fn occupancy(&self, kernel: &'static str, block: [u32; 3], shared_bytes: u32) -> Result<u32> {
+        self.enter()?;
+        let loaded = self.loaded(kernel)?;
+        let geometry = Geometry { block, ..Geometry::linear(1, 1).shared(shared_bytes) };
+        check(&self.gpu.properties, &loaded, &geometry, None).map_err(|why| CudaError::Refused { kernel, why })?;
+        self.allow_shared(kernel, loaded, shared_bytes)?;
+        let [x, y, z] = block;
+        let function = self.look_up(kernel)?;
+        let blocks = function.max_active_blocks_per_multiprocessor(BlockSize::xyz(x, y, z), shared_bytes as usize);
+        self.told(blocks, || format!("asking for the occupancy of {kernel}"))
+    }
+
+    /// Says what share of a multiprocessor's first-level cache a kernel would like as shared memory, in percent from
+    /// 0 to 100; the driver takes it as a hint.
+    ///
+    /// # Errors
+    /// [`CudaError::NoKernel`]; otherwise [`CudaError::Driver`] or [`CudaError::Fault`].
+    pub fn prefer_shared(&self, kernel: &'static str, percent: u32) -> Result<()> {
+        self.enter()?;
+        let function = self.loaded(kernel)?.function;
+        // SAFETY: the function's module lives as long as self.
+        let set = unsafe { cuda_driver::set_carveout(function, percent) };
+        set.map_err(|status| self.error(status, || format!("setting the shared memory that {kernel} prefers")))
+    }
+
+    /// The kernel with this name, by the driver's own table.
+    fn look_up(&self, kernel: &str) -> Result<cust::function::Function<'_>> {
+        self.gpu.module.get_function(kernel).map_err(status).map_err(|status| match status {
+            Status::NOT_FOUND => CudaError::NoKernel { kernel: kernel.to_owned(), arch: self.gpu.arch.clone() },
+            _ => self.error(status, || format!("looking up {kernel}")),
+        })
+    }
+
+    /// The kernel with this name, by ours: a launch should not cost the driver's look-up each time.
+    fn loaded(&self, kernel: &'static str) -> Result<Loaded> {
+        if let Some(loaded) = lock(&self.gpu.kernels).get(kernel) {
+            return Ok(*loaded);
+        }
+        let KernelAttributes { max_threads, static_shared, .. } = self.kernel_attributes(kernel)?;
+        // SAFETY: the module lives as long as `gpu`, and the function stays in there.
+        let function = unsafe { Function::from_raw(self.look_up(kernel)?.to_raw().cast()) };
+        let dynamic_limit = SHARED_WITHOUT_ASKING.saturating_sub(static_shared);
+        let loaded = Loaded { function, max_threads, static_shared, dynamic_limit };
+        lock(&self.gpu.kernels).insert(kernel, loaded);
+        Ok(loaded)
+    }
+
+    /// Lets the kernel have this much dynamic shared memory, unless it may already.
+    fn allow_shared(&self, kernel: &'static str, loaded: Loaded, shared_bytes: u32) -> Result<()> {
+        if shared_bytes <= loaded.dynamic_limit {
+            return Ok(());
+        }
+        let mut kernels = lock(&self.gpu.kernels);
+        // Another thread may have raised it further in between; it must not be lowered.
+        let dynamic_limit = kernels.get(kernel).map_or(0, |now| now.dynamic_limit).max(shared_bytes);
+        // SAFETY: the function's module lives as long as self.
+        let set = unsafe { cuda_driver::set_max_dynamic_shared(loaded.function, dynamic_limit) };
+        set.map_err(|status| self.error(status, || format!("giving {kernel} {shared_bytes} bytes of shared memory")))?;
+        kernels.insert(kernel, Loaded { dynamic_limit, ..loaded });
+        Ok(())
+    }
+}
+
+/// Says what a device cannot give a launch, and the limit.
+pub(super) fn check(
+    device: &Properties,
+    kernel: &Loaded,
+    geometry: &Geometry,
+    cluster: Option<[u32; 3]>,
+) -> std::result::Result<(), String> {
+    let Geometry { grid, block, shared_bytes, .. } = *geometry;
+    for (what, asked, limits) in [("grid", grid, device.max_grid), ("block", block, device.max_block)] {
+        for ((axis, asked), limit) in ["x", "y", "z"].into_iter().zip(asked).zip(limits) {
+            if asked == 0 || asked > limit {
+                return Err(format!("a {what} of {asked} in {axis} cannot be launched; the limit is 1 to {limit}"));
+            }
+        }
+    }
+    let threads: u64 = block.into_iter().map(u64::from).product();
+    for (limit, whose) in [(device.max_threads_per_block, "device's"), (kernel.max_threads, "kernel's own")] {
+        if threads > u64::from(limit) {
+            return Err(format!("a block of {threads} threads cannot be launched; the {whose} limit is {limit}"));
+        }
+    }
+    let (fixed, limit) = (kernel.static_shared, device.shared_per_block_optin);
+    let shared = u64::from(fixed) + u64::from(shared_bytes);
+    if shared > u64::from(limit) {
+        return Err(format!(
+            "{shared} bytes of shared memory for a block ({fixed} static, {shared_bytes} dynamic) cannot be had; \
+             the device's limit is {limit}"
+        ));
+    }
+    cluster.map_or(Ok(()), |cluster| check_cluster(device, grid, cluster))
+}
+
+/// Says what a device cannot give a launch in clusters.
+fn check_cluster(device: &Properties, grid: [u32; 3], cluster: [u32; 3]) -> std::result::Result<(), String> {
+    let (major, minor) = device.compute_capability;
+    if major < 9 {
+        return Err(format!("clusters need compute capability 9.0; the device has {major}.{minor}"));
+    }
+    let blocks: u64 = cluster.into_iter().map(u64::from).product();
+    if blocks == 0 || blocks > u64::from(MAX_CLUSTER) {
+        return Err(format!("a cluster of {blocks} blocks cannot be launched; the limit is 1 to {MAX_CLUSTER}"));
+    }
+    if grid.into_iter().zip(cluster).any(|(grid, cluster)| grid % cluster != 0) {
+        return Err(format!("a grid of {grid:?} blocks does not divide into clusters of {cluster:?}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,184 @@
+//! What the driver says of a device.
+
+use super::error::{CudaError, status};
+use cuda_driver::Status;
+use cust::context::Context;
+use cust::device::{Device, DeviceAttribute as A};
+use cust::error::CudaResult;
+use cust::{CudaApiVersion, CudaFlags};
+
+/// A device as its driver describes it. Sizes are in bytes where nothing else is said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Properties {
+    /// Its name, `NVIDIA H200` say.
+    pub name: String,
+    /// Global memory.
+    pub global_memory: u64,
+    /// Global memory that was free when this was read; `None` where another process has the device to itself.
+    pub free_memory: Option<u64>,
+    /// Shared memory that any launch can have for a block.
+    pub shared_per_block: u32,
+    /// Shared memory that a launch can have for a block if it asks for it beforehand, as `Cuda::launch` does.
+    pub shared_per_block_optin: u32,
+    /// Shared memory that all blocks on a multiprocessor share.
+    pub shared_per_multiprocessor: u32,
+    /// Constant memory.
+    pub constant_memory: u32,
+    /// Registers, of 32 bits, that a block can have.
+    pub registers_per_block: u32,
+    /// Registers, of 32 bits, of a multiprocessor.
+    pub registers_per_multiprocessor: u32,
+    /// Threads of a warp.
+    pub warp_size: u32,
+    /// The longest row that a two-dimensional copy takes.
+    pub max_pitch: u32,
+    /// Threads of a block, at most.
+    pub max_threads_per_block: u32,
+    /// Threads of a block in x, y and z, at most.
+    pub max_block: [u32; 3],
+    /// Blocks of a grid in x, y and z, at most.
+    pub max_grid: [u32; 3],
+    /// Threads on a multiprocessor at a time, at most.
+    pub max_threads_per_multiprocessor: u32,
+    /// Blocks on a multiprocessor at a time, at most.
+    pub max_blocks_per_multiprocessor: u32,
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+    /// Peak clock of the multiprocessors in kHz.
+    pub clock_khz: u32,
+    /// Peak clock of the memory in kHz; 0 where the driver does not tell.
+    pub memory_clock_khz: u32,
+    /// Width of the memory bus in bits.
+    pub memory_bus_bits: u32,
+    /// What the memory could move in theory, in 10⁹ bytes a second: two transfers a clock over the whole bus.
+    pub memory_bandwidth_gbs: f64,
+    /// Second-level cache.
+    pub l2_bytes: u32,
+    /// Alignment that textures need.
+    pub texture_alignment: u32,
+    /// Copies that can run beside kernels: engines that do nothing else.
+    pub copy_engines: u32,
+    /// Compute capability, `(9, 0)` say.
+    pub compute_capability: (u32, u32),
+    /// Whether the memory corrects errors.
+    pub ecc: bool,
+    /// Whether the device shares the host's memory.
+    pub integrated: bool,
+    /// Whether the driver ends kernels that run too long.
+    pub kernel_timeout: bool,
+    /// Where it is on the PCI bus, as `domain:bus:device.0` in hexadecimal.
+    pub pci: String,
+    /// The newest CUDA that the driver serves, `13.0` say.
+    pub driver_version: String,
+}
+
+/// `CUdevice_attribute`s that cust has no names for.
+const MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: i32 = 97;
+const MAX_BLOCKS_PER_MULTIPROCESSOR: i32 = 106;
+
+/// Every device that the driver knows of, in the driver's order; none is not an error.
+///
+/// # Errors
+/// [`CudaError::NoDriver`], or [`CudaError::Driver`] where there is a driver and it does not work.
+pub fn devices() -> Result<Vec<Properties>, CudaError> {
+    (0..initialise()?)
+        .map(|ordinal| {
+            let device = device(ordinal)?;
+            let mut properties = Properties::read(device)?;
+            // Free memory is only told to who has a context. This one is gone at once, if it was not there before.
+            if let Ok(_context) = Context::new(device) {
+                properties.free_memory = cust::memory::mem_get_info().ok().map(|(free, _)| free as u64);
+            }
+            Ok(properties)
+        })
+        .collect()
+}
+
+/// Loads and initialises the driver, and counts the devices.
+pub(super) fn initialise() -> Result<u32, CudaError> {
+    cuda_driver::load()?;
+    let counted = cust::init(CudaFlags::empty()).and_then(|()| Device::num_devices()).map_err(status);
+    match counted {
+        Err(Status::NO_DEVICE) => Ok(0),
+        other => other.map_err(|status| CudaError::driver("the CUDA driver is there and does not start", status)),
+    }
+}
+
+/// The device with this number; the driver is initialised.
+pub(super) fn device(ordinal: u32) -> Result<Device, CudaError> {
+    Device::get_device(ordinal).map_err(|e| CudaError::driver(format!("opening device {ordinal}"), status(e)))
+}
+
+impl Properties {
+    /// All but the free memory, which needs a context.
+    pub(super) fn read(device: Device) -> Result<Self, CudaError> {
+        Self::ask(device).map_err(|status| CudaError::driver("asking for the device's properties", status))
+    }
+
+    fn ask(device: Device) -> Result<Self, Status> {
+        // No attribute is negative.
+        let of = |attribute: A| device.get_attribute(attribute).map(i32::unsigned_abs).map_err(status);
+        let of_number = |number: i32| cuda_driver::device_attribute(device.as_raw(), number).map(i32::unsigned_abs);
+        let told = |result: CudaResult<_>| result.map_err(status);
+
+        let version = told(CudaApiVersion::get())?;
+        let (memory_clock_khz, memory_bus_bits) = (of(A::MemoryClockRate)?, of(A::GlobalMemoryBusWidth)?);
+        Ok(Self {
+            name: device.name().map_err(status)?,
+            global_memory: device.total_memory().map_err(status)? as u64,
+            free_memory: None,
+            shared_per_block: of(A::MaxSharedMemoryPerBlock)?,
+            shared_per_block_optin: of_number(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+            shared_per_multiprocessor: of(A::MaxSharedMemoryPerMultiprocessor)?,
+            constant_memory: of(A::TotalConstantMemory)?,
+            registers_per_block: of(A::MaxRegistersPerBlock)?,
+            registers_per_multiprocessor: of(A::MaxRegistersPerMultiprocessor)?,
+            warp_size: of(A::WarpSize)?,
+            max_pitch: of(A::MaxPitch)?,
+            max_threads_per_block: of(A::MaxThreadsPerBlock)?,
+            max_block: [of(A::MaxBlockDimX)?, of(A::MaxBlockDimY)?, of(A::MaxBlockDimZ)?],
+            max_grid: [of(A::MaxGridDimX)?, of(A::MaxGridDimY)?, of(A::MaxGridDimZ)?],
+            max_threads_per_multiprocessor: of(A::MaxThreadsPerMultiprocessor)?,
+            max_blocks_per_multiprocessor: of_number(MAX_BLOCKS_PER_MULTIPROCESSOR)?,
+            multiprocessors: of(A::MultiprocessorCount)?,
+            clock_khz: of(A::ClockRate)?,
+            memory_clock_khz,
+            memory_bus_bits,
+            memory_bandwidth_gbs: bandwidth_gbs(memory_clock_khz, memory_bus_bits),
+            l2_bytes: of(A::L2CacheSize)?,
+            texture_alignment: of(A::TextureAlignment)?,
+            copy_engines: of(A::AsyncEngineCount)?,
+            compute_capability: (of(A::ComputeCapabilityMajor)?, of(A::ComputeCapabilityMinor)?),
+            ecc: of(A::EccEnabled)? != 0,
+            integrated: of(A::Integrated)? != 0,
+            kernel_timeout: of(A::KernelExecTimeout)? != 0,
+            pci: format!("{:04x}:{:02x}:{:02x}.0", of(A::PciDomainId)?, of(A::PciBusId)?, of(A::PciDeviceId)?),
+            driver_version: format!("{}.{}", version.major(), version.minor()),
+        })
+    }
+}
+
+/// 10⁹ bytes a second of memory that moves its bus' width twice a clock.
+fn bandwidth_gbs(clock_khz: u32, bus_bits: u32) -> f64 {
+    2.0 * f64::from(clock_khz) * 1e3 * f64::from(bus_bits) / 8.0 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bandwidth_is_the_data_sheets() {
+        assert_eq!(bandwidth_gbs(877_000, 4096).round(), 898.0); // V100: 900 GB/s
+        assert_eq!(bandwidth_gbs(891_000, 128).round(), 29.0); // the GT 640 with DDR3: 28.5 GB/s
+    }
+
+    #[test]
+    fn devices_are_listed_or_the_driver_is_missing() {
+        match devices() {
+            Err(CudaError::NoDriver(missing)) => assert!(!missing.tried.is_empty()),
+            Err(other) => panic!("{other}"),
+            Ok(devices) => assert!(devices.iter().all(|p| p.warp_size == 32 && p.max_threads_per_block >= 512)),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What can be told without a GPU; the rungs' own tests run the rest wherever there is one.
+
+use super::kernels::check;
+use super::*;
+use crate::engine::Geometry;
+use cuda_driver::Function;
+
+fn h200() -> Properties {
+    Properties {
+        compute_capability: (9, 0),
+        max_threads_per_block: 1024,
+        max_block: [1024, 1024, 64],
+        max_grid: [i32::MAX as u32, 65535, 65535],
+        shared_per_block_optin: 232_448,
+        ..Properties::default()
+    }
+}
+
+fn kernel(max_threads: u32, static_shared: u32) -> Loaded {
+    // SAFETY: never launched.
+    let function = unsafe { Function::from_raw(std::ptr::null_mut()) };
+    Loaded { function, max_threads, static_shared, dynamic_limit: 0 }
+}
+
+fn refusal(geometry: Geometry) -> String {
+    check(&h200(), &kernel(1024, 1024), &geometry, None).unwrap_err()
+}
+
+#[test]
+fn the_latest_ptx_that_runs_is_chosen() {
+    let ptx = [("sm_90", "hopper"), ("sm_80", "ampere"), ("sm_90a", "hopper alone"), ("sm_100f", "blackwell")];
+    let chosen = |cc| choose(&ptx, cc).map(|(_, text)| text);
+    assert_eq!(chosen((7, 5)), None);
+    assert_eq!(chosen((8, 0)), Some("ampere"));
+    assert_eq!(chosen((8, 9)), Some("ampere"));
+    assert_eq!(chosen((9, 0)), Some("hopper alone"));
+    assert_eq!(chosen((10, 3)), Some("blackwell"));
+    assert_eq!(chosen((12, 0)), Some("hopper"));
+    assert_eq!(choose(&[], (9, 0)), None);
+    assert_eq!(choose(&[("sm_", ""), ("compute_80", ""), ("sm_80x", ""), ("sm_90af", "")], (9, 0)), None);
+}
+
+#[test]
+fn a_launch_that_fits_is_not_refused() {
+    let fits = |geometry, cluster| check(&h200(), &kernel(1024, 1024), &geometry, cluster);
+    assert_eq!(fits(Geometry::linear(i32::MAX as u32, 1024), None), Ok(()));
+    assert_eq!(fits(Geometry::linear(1, 1).shared(232_448 - 1024), None), Ok(()));
+    assert_eq!(fits(Geometry::plane((6, 4), (32, 32)), Some([2, 4, 1])), Ok(()));
+}
+
+#[test]
+fn a_refusal_names_the_limit() {
+    assert_eq!(refusal(Geometry::linear(0, 1)), "a grid of 0 in x cannot be launched; the limit is 1 to 2147483647");
+    let tall = Geometry::plane((1, 65536), (1, 1));
+    assert_eq!(refusal(tall), "a grid of 65536 in y cannot be launched; the limit is 1 to 65535");
+    let wide = Geometry::plane((1, 1), (64, 32));
+    assert_eq!(refusal(wide), "a block of 2048 threads cannot be launched; the device's limit is 1024");
+    let deep = Geometry { block: [1, 1, 65], ..Geometry::linear(1, 1) };
+    assert_eq!(refusal(deep), "a block of 65 in z cannot be launched; the limit is 1 to 64");
+    let shared = Geometry::linear(1, 1).shared(232_448);
+    let why = "233472 bytes of shared memory for a block (1024 static, 232448 dynamic) cannot be had; the device's \
+               limit is 232448";
+    assert_eq!(refusal(shared), why);
+
+    let bounded = check(&h200(), &kernel(256, 0), &Geometry::linear(1, 512), None).unwrap_err();
+    assert_eq!(bounded, "a block of 512 threads cannot be launched; the kernel's own limit is 256");
+}
+
+#[test]
+fn clusters_are_checked() {
+    let refusal = |device: &Properties, cluster| {
+        check(device, &kernel(1024, 0), &Geometry::linear(6, 32), Some(cluster)).unwrap_err()
+    };
+    assert_eq!(refusal(&h200(), [4, 1, 1]), "a grid of [6, 1, 1] blocks does not divide into clusters of [4, 1, 1]");
+    assert_eq!(refusal(&h200(), [0, 1, 1]), "a cluster of 0 blocks cannot be launched; the limit is 1 to 8");
+    assert_eq!(refusal(&h200(), [16, 1, 1]), "a cluster of 16 blocks cannot be launched; the limit is 1 to 8");
+    let ampere = Properties { compute_capability: (8, 0), ..h200() };
+    assert_eq!(refusal(&ampere, [2, 1, 1]), "clusters need compute capability 9.0; the device has 8.0");
+}
+
+#[test]
+fn ranges_are_inside_one_allocation() {
+    let allocations = BTreeMap::from([(1024, 256), (1280, 256)]);
+    let inside = |address, bytes| within(&allocations, address, bytes);
+    assert!(inside(1024, 256) && inside(1100, 100) && inside(1279, 1) && inside(1280, 256));
+    assert!(!inside(1023, 1) && !inside(1024, 257) && !inside(1535, 2) && !inside(1536, 1) && !inside(u64::MAX, 1));
+    assert!(!inside(1100, usize::MAX));
+}
+
+#[test]
+fn errors_say_what_to_do() {
+    let no_device = |ordinal, count| CudaError::NoDevice { ordinal, count }.to_string();
+    assert_eq!(no_device(0, 0), "there is no CUDA device 0: the driver knows of none");
+    assert_eq!(no_device(4, 1), "there is no CUDA device 4: the driver knows of one, device 0");
+    assert_eq!(no_device(4, 2), "there is no CUDA device 4: the driver knows of 2, 0 to 1");
+
+    let no_ptx = CudaError::NoPtx { compute_capability: (7, 5), have: vec!["sm_80".into(), "sm_90".into()] };
+    let said = "no PTX for compute capability 7.5: this program carries sm_80, sm_90; `cargo xtask build-ptx --arch \
+                sm_75` makes it";
+    assert_eq!(no_ptx.to_string(), said);
+
+    let fault = |launches| CudaError::Fault { kernel: "bubble", launches, status: Status::from_code(700) }.to_string();
+    assert!(fault(1).starts_with("bubble went wrong on the GPU: "), "{}", fault(1));
+    assert!(fault(3).starts_with("one of the last 3 kernels, the last of them bubble, went wrong"), "{}", fault(3));
+}
+
+/// On a machine without a driver this is the error that `--device auto` falls back from.
+#[test]
+fn opening_without_a_driver_or_ptx_is_an_error() {
+    match Cuda::open(0, &[]) {
+        Err(CudaError::NoDriver(_) | CudaError::NoDevice { ordinal: 0, count: 0 } | CudaError::NoPtx { .. }) => {}
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("opened without PTX"),
+    }
+}
+
+#[test]
+fn handles_go_between_threads() {
+    fn sent_and_shared<T: Send + Sync>() {}
+    sent_and_shared::<Cuda>();
+    sent_and_shared::<Mark>();
+}

@@ -1,0 +1,339 @@
+//! Where kernels run: a GPU through CUDA, or the simulator. One handle for both.
+//!
+//! An algorithm asks the [`Engine`] for memory and launches; it does not know which machine it is on. Launches are
+//! typed: the compiler checks the number and the types of a kernel's arguments on both.
+
+mod buffer;
+pub mod cuda;
+
+pub use buffer::Buffer;
+
+use crate::error::{Error, Result};
+use cuda::Cuda;
+use simt::{Arguments, Kernel, Scalar};
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+use std::str::FromStr;
+use std::time::Instant;
+
+/// The PTX that this program was built with, by architecture.
+pub mod ptx {
+    include!(concat!(env!("OUT_DIR"), "/ptx.rs"));
+}
+
+/// How many threads run a kernel, and with how much dynamic shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Blocks along x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block along x, y, z.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory of a block.
+    pub shared_bytes: u32,
+    /// Whether the launch may begin while the one before it ends (programmatic dependent launch). The kernel waits
+    /// for its predecessor itself, by `simt`'s calls; a device that cannot do this runs one after the other.
+    pub overlapping: bool,
+}
+
+impl Geometry {
+    /// `blocks` × `threads` along x.
+    pub const fn linear(blocks: u32, threads: u32) -> Self {
+        Self { grid: [blocks, 1, 1], block: [threads, 1, 1], shared_bytes: 0, overlapping: false }
+    }
+
+    /// Blocks of `block` threads, `grid` of them, along x and y.
+    pub const fn plane(grid: (u32, u32), block: (u32, u32)) -> Self {
+        Self { grid: [grid.0, grid.1, 1], block: [block.0, block.1, 1], shared_bytes: 0, overlapping: false }
+    }
+
+    /// The same with `bytes` of dynamic shared memory.
+    pub const fn shared(self, bytes: u32) -> Self {
+        Self { shared_bytes: bytes, ..self }
+    }
+
+    /// The same, allowed to overlap with the launch before it.
+    pub const fn overlapping(self) -> Self {
+        Self { overlapping: true, ..self }
+    }
+}
+
+/// Which machine to use, as given by `--device`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeviceChoice {
+    /// The first GPU if there is a driver and PTX for it, otherwise the simulator.
+    #[default]
+    Auto,
+    /// The GPU with this number, or an error.
+    Cuda(u32),
+    /// The simulator.
+    Simulator,
+}
+
+impl FromStr for DeviceChoice {
+    type Err = String;
+
+    fn from_str(s: &str) -> std::result::Result<Self, String> {
+        match s.split_once(':') {
+            None if s == "auto" => Ok(Self::Auto),
+            None if s == "sim" => Ok(Self::Simulator),
+            None if s == "cuda" => Ok(Self::Cuda(0)),
+            Some(("cuda", n)) => {
+                n.parse().map(Self::Cuda).map_err(|_| format!("'{n}' is not the number of a GPU; the first is 0"))
+            }
+            _ => Err("a device is auto, cuda, cuda:N or sim".into()),
+        }
+    }
+}
+
+/// What a report says about the machine.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct DeviceInfo {
+    /// `cuda` or `simulator`.
+    pub kind: &'static str,
+    /// The GPU's name, or the simulator's.
+    pub name: String,
+    /// `9.0` for a GPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compute_capability: Option<String>,
+    /// Multiprocessors of a GPU, cores that the simulator uses.
+    pub multiprocessors: u32,
+    /// The newest CUDA version that the driver serves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+    /// Why the simulator was taken although nobody asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// A machine that runs kernels; a handle that is cheap to clone.
+#[derive(Clone)]
+pub struct Engine(Rc<Inner>);
+
+struct Inner {
+    backend: Backend,
+    info: DeviceInfo,
+    log: RefCell<Option<Vec<Activity>>>,
+}
+
+enum Backend {
+    Cuda(Cuda),
+    Simulator(simt::sim::Options),
+}
+
+/// A point in the engine's time, see [`Engine::mark`].
+pub enum Mark {
+    /// An event on the GPU's stream.
+    Event(cuda::Mark),
+    /// The host's clock, for the simulator, which has finished whatever was asked of it.
+    Instant(Instant),
+}
+
+/// One launch or copy, as [`Engine::record`] notes it.
+pub struct Activity {
+    /// What was done.
+    pub what: What,
+    start: Mark,
+    end: Mark,
+}
+
+/// What an [`Activity`] did.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// A kernel.
+    Launch {
+        /// Its name.
+        kernel: &'static str,
+        /// Its shape.
+        geometry: Geometry,
+    },
+    /// A copy, with the direction as profilers write it (`HtoD`, `DtoH`, `DtoD`), or `memset`.
+    Copy {
+        /// The direction.
+        direction: &'static str,
+        /// How much.
+        bytes: usize,
+    },
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Engine({})", self.0.info.name)
+    }
+}
+
+impl Engine {
+    /// Opens a machine.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] if a GPU was asked for and cannot be used. `Auto` falls back to the simulator where there
+    /// is no driver or no GPU, and says so in [`DeviceInfo::note`]; what goes wrong with a GPU that is there is an
+    /// error for it too.
+    pub fn open(choice: DeviceChoice) -> Result<Self> {
+        match choice {
+            DeviceChoice::Simulator => Ok(Self::simulator()),
+            DeviceChoice::Cuda(ordinal) => Self::cuda(ordinal),
+            DeviceChoice::Auto => match Self::cuda(0) {
+                Err(Error::NoDevice(why)) => Ok(Self::simulator_because(Some(why))),
+                other => other,
+            },
+        }
+    }
+
+    /// The simulator on all cores.
+    pub fn simulator() -> Self {
+        Self::simulator_because(None)
+    }
+
+    fn simulator_because(note: Option<String>) -> Self {
+        let info = DeviceInfo {
+            kind: "simulator",
+            name: "simulator".into(),
+            compute_capability: None,
+            multiprocessors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
+            driver: None,
+            note,
+        };
+        let backend = Backend::Simulator(simt::sim::Options::default());
+        Self(Rc::new(Inner { backend, info, log: RefCell::default() }))
+    }
+
+    fn cuda(ordinal: u32) -> Result<Self> {
+        let cuda = Cuda::open(ordinal, ptx::PTX)?;
+        Ok(Self::with_cuda(cuda))
+    }
+
+    fn with_cuda(cuda: Cuda) -> Self {
+        let p = cuda.properties();
+        let info = DeviceInfo {
+            kind: "cuda",
+            name: p.name.clone(),
+            compute_capability: Some(format!("{}.{}", p.compute_capability.0, p.compute_capability.1)),
+            multiprocessors: p.multiprocessors,
+            driver: Some(p.driver_version.clone()),
+            note: None,
+        };
+        Self(Rc::new(Inner { backend: Backend::Cuda(cuda), info, log: RefCell::default() }))
+    }
+
+    /// The machine, for reports.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.0.info
+    }
+
+    /// The GPU, where the engine is one.
+    pub fn as_cuda(&self) -> Option<&Cuda> {
+        match &self.0.backend {
+            Backend::Cuda(cuda) => Some(cuda),
+            Backend::Simulator(_) => None,
+        }
+    }
+
+    /// Whether this is the simulator.
+    pub fn is_simulator(&self) -> bool {
+        self.as_cuda().is_none()
+    }
+
+    /// Blocks that run at the same time if a multiprocessor holds one: what persistent kernels size their grid by.
+    pub fn multiprocessors(&self) -> u32 {
+        self.0.info.multiprocessors
+    }
+
+    /// The same machine with another stream, so that two sequences of launches can overlap. The simulator has one.
+    pub fn second_stream(&self) -> Result<Self> {
+        match &self.0.backend {
+            Backend::Cuda(cuda) => Ok(Self::with_cuda(cuda.second_stream()?)),
+            Backend::Simulator(_) => Ok(Self::simulator()),
+        }
+    }
+
+    /// Memory for `len` elements. What is in it is unspecified; on the simulator it is filled with a pattern that no
+    /// kernel can take for its data.
+    pub fn alloc<T: Scalar>(&self, len: usize) -> Result<Buffer<T>> {
+        Buffer::new(self, len)
+    }
+
+    /// Memory holding a copy of `data`.
+    pub fn upload<T: Scalar>(&self, data: &[T]) -> Result<Buffer<T>> {
+        let buffer = self.alloc(data.len())?;
+        buffer.write(data)?;
+        Ok(buffer)
+    }
+
+    /// Starts a kernel. An empty grid is no work and not an error.
+    pub fn launch<K: Kernel>(&self, kernel: K, geometry: Geometry, args: K::Args) -> Result<()> {
+        if geometry.grid.contains(&0) {
+            return Ok(());
+        }
+        self.logged(What::Launch { kernel: K::NAME, geometry }, || match &self.0.backend {
+            Backend::Cuda(cuda) => {
+                let mut parameters = args.parameters();
+                // SAFETY: the parameters are those of the kernel, by its type; views are of live buffers.
+                unsafe { Ok(cuda.launch(K::NAME, &geometry, &mut parameters.pointers())?) }
+            }
+            Backend::Simulator(options) => {
+                let Geometry { grid, block, shared_bytes, .. } = geometry;
+                Ok(simt::sim::launch(kernel, grid, block, shared_bytes, args, *options)?)
+            }
+        })
+    }
+
+    /// Waits until everything asked for is done.
+    pub fn synchronize(&self) -> Result<()> {
+        if let Backend::Cuda(cuda) = &self.0.backend {
+            cuda.synchronize()?;
+        }
+        Ok(())
+    }
+
+    /// A point in time between what was asked before and what is asked after.
+    pub fn mark(&self) -> Result<Mark> {
+        match &self.0.backend {
+            Backend::Cuda(cuda) => Ok(Mark::Event(cuda.mark()?)),
+            Backend::Simulator(_) => Ok(Mark::Instant(Instant::now())),
+        }
+    }
+
+    /// Milliseconds between two marks; waits for the second.
+    pub fn elapsed_ms(&self, from: &Mark, to: &Mark) -> Result<f64> {
+        match (from, to, &self.0.backend) {
+            (Mark::Event(a), Mark::Event(b), Backend::Cuda(cuda)) => Ok(cuda.elapsed_ms(a, b)?),
+            (Mark::Instant(a), Mark::Instant(b), _) => Ok(b.duration_since(*a).as_secs_f64() * 1e3),
+            _ => Err(Error::Usage("two marks of different machines cannot be compared".into())),
+        }
+    }
+
+    /// Runs `work` and tells how many milliseconds it took on the machine, by events where that is a GPU.
+    pub fn time<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<(R, f64)> {
+        let start = self.mark()?;
+        let result = work()?;
+        let end = self.mark()?;
+        Ok((result, self.elapsed_ms(&start, &end)?))
+    }
+
+    /// Notes every launch and copy that `work` makes, with its times.
+    pub fn record<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<(R, Vec<Activity>)> {
+        *self.0.log.borrow_mut() = Some(vec![]);
+        let result = work();
+        let log = self.0.log.borrow_mut().take().unwrap_or_default();
+        Ok((result?, log))
+    }
+
+    /// Start and duration of a recorded activity in milliseconds, the start counted from `origin`.
+    pub fn times(&self, origin: &Mark, activity: &Activity) -> Result<(f64, f64)> {
+        Ok((self.elapsed_ms(origin, &activity.start)?, self.elapsed_ms(&activity.start, &activity.end)?))
+    }
+
+    fn logged<R>(&self, what: What, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        if self.0.log.borrow().is_none() {
+            return work();
+        }
+        let start = self.mark()?;
+        let result = work()?;
+        let end = self.mark()?;
+        if let Some(log) = &mut *self.0.log.borrow_mut() {
+            log.push(Activity { what, start, end });
+        }
+        Ok(result)
+    }
+}

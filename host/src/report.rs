@@ -1,0 +1,199 @@
+//! What the program prints: tables for people, JSON and CSV for programs.
+
+use crate::engine::DeviceInfo;
+use crate::error::{Error, Result};
+use crate::measure::Row;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use serde::Serialize;
+use std::io::Write;
+use std::str::FromStr;
+
+/// The version of the JSON reports' schema.
+pub const SCHEMA: u32 = 1;
+
+/// How a report is written, as given by `--format`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// An aligned table.
+    #[default]
+    Text,
+    /// One JSON object.
+    Json,
+    /// A header line and a line for each row.
+    Csv,
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(s: &str) -> std::result::Result<Self, String> {
+        match s {
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            "csv" => Ok(Self::Csv),
+            _ => Err("a format is text, json or csv".into()),
+        }
+    }
+}
+
+/// The JSON report of runs.
+#[derive(Serialize)]
+struct Runs<'a> {
+    schema: u32,
+    device: &'a DeviceInfo,
+    seed: u64,
+    results: &'a [Row],
+}
+
+/// Writes the report of runs to standard output.
+pub fn runs(format: Format, device: &DeviceInfo, seed: u64, rows: &[Row]) -> Result<()> {
+    match format {
+        Format::Json => json(&Runs { schema: SCHEMA, device, seed, results: rows }),
+        Format::Text => {
+            let columns = ["family", "rung", "device", "n", "type", "time", "rate", "verified"];
+            let mut grid = Grid::new(&columns, &[3, 5, 6]);
+            rows.iter().for_each(|row| grid.row(cells(row)));
+            grid.print()
+        }
+        Format::Csv => {
+            let columns =
+                ["family", "rung", "device", "m", "n", "k", "dtype", "time_ms", "rate", "rate_unit", "verified"];
+            let mut grid = Grid::new(&columns, &[]);
+            for r in rows {
+                let number = |v: Option<u64>| v.map_or(String::new(), |v| v.to_string());
+                let float = |v: Option<f64>| v.map_or(String::new(), |v| v.to_string());
+                grid.row([
+                    r.family.to_string(),
+                    r.rung.to_string(),
+                    r.device.to_string(),
+                    number(r.m),
+                    r.n.to_string(),
+                    number(r.k),
+                    r.dtype.to_string(),
+                    float(r.time_ms),
+                    float(r.rate),
+                    r.rate_unit.name().to_string(),
+                    r.verified.to_string(),
+                ]);
+            }
+            grid.print_csv()
+        }
+    }
+}
+
+fn cells(row: &Row) -> [String; 8] {
+    let n = match (row.m, row.k) {
+        (Some(m), Some(k)) if m != row.n || k != row.n => format!("{m}x{}x{k}", row.n),
+        (Some(_), _) => format!("{0}³", row.n),
+        _ => count(row.n),
+    };
+    let verdict = match (&row.skipped, &row.error) {
+        (Some(why), _) => format!("skipped ({why})"),
+        (_, Some(error)) => format!("WRONG: {error}"),
+        _ => if row.verified { "yes" } else { "no" }.to_string(),
+    };
+    [
+        row.family.to_string(),
+        row.rung.to_string(),
+        row.device.to_string(),
+        n,
+        row.dtype.to_string(),
+        row.time_ms.map_or("-".into(), time),
+        row.rate.map_or("-".into(), |r| rate(r, row.rate_unit.name())),
+        verdict,
+    ]
+}
+
+/// A table that is being filled.
+pub struct Grid {
+    columns: Vec<String>,
+    right: Vec<usize>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Grid {
+    /// A table with these columns, those numbered in `right` aligned to the right.
+    pub fn new(columns: &[&str], right: &[usize]) -> Self {
+        Self { columns: columns.iter().map(|c| c.to_string()).collect(), right: right.to_vec(), rows: vec![] }
+    }
+
+    /// Appends a row.
+    pub fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
+    }
+
+    /// Writes it to standard output, for people.
+    pub fn print(&self) -> Result<()> {
+        print(&format!("{}\n", self.text()))
+    }
+
+    /// As text.
+    pub fn text(&self) -> String {
+        let mut table = Table::new();
+        // Rows are never wrapped: a table that is wider than the terminal can still be searched and piped.
+        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        table.set_header(&self.columns);
+        table.add_rows(&self.rows);
+        for &i in &self.right {
+            if let Some(column) = table.column_mut(i) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        table.to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Writes it to standard output as CSV (RFC 4180).
+    pub fn print_csv(&self) -> Result<()> {
+        let quote = |cell: &String| match cell.contains([',', '"', '\n']) {
+            true => format!("\"{}\"", cell.replace('"', "\"\"")),
+            false => cell.clone(),
+        };
+        let line = |cells: &Vec<String>| cells.iter().map(quote).collect::<Vec<_>>().join(",") + "\n";
+        print(&std::iter::once(&self.columns).chain(&self.rows).map(line).collect::<String>())
+    }
+}
+
+/// Writes one JSON object to standard output.
+pub fn json<T: Serialize>(value: &T) -> Result<()> {
+    let text =
+        serde_json::to_string_pretty(value).map_err(|e| Error::Usage(format!("cannot be written as JSON: {e}")))?;
+    print(&(text + "\n"))
+}
+
+/// Writes text to standard output.
+///
+/// # Errors
+/// [`Error::ClosedPipe`] if the reader has gone, which ends the program quietly.
+pub fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| Error::printing(&e))
+}
+
+/// A duration, with the unit that suits it.
+pub fn time(ms: f64) -> String {
+    match ms {
+        ms if ms >= 1000.0 => format!("{:.2} s", ms / 1000.0),
+        ms if ms >= 1.0 => format!("{ms:.3} ms"),
+        ms => format!("{:.1} µs", ms * 1000.0),
+    }
+}
+
+/// A rate with a decimal prefix where its unit has none yet.
+pub fn rate(rate: f64, unit: &str) -> String {
+    if unit != "keys/s" {
+        return if rate < 1.0 { format!("{rate:.4} {unit}") } else { format!("{rate:.1} {unit}") };
+    }
+    let (scaled, prefix) = match rate {
+        r if r >= 1e9 => (r / 1e9, "G"),
+        r if r >= 1e6 => (r / 1e6, "M"),
+        r => (r / 1e3, "k"),
+    };
+    format!("{scaled:.2} {prefix}{unit}")
+}
+
+/// A count with groups of three digits.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(|g| String::from_utf8_lossy(g));
+    groups.collect::<Vec<_>>().join(",")
+}
