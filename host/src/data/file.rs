@@ -1,0 +1,479 @@
+//! Keys and matrices in files and on the standard streams.
+//!
+//! What is read is trusted in nothing: memory is taken as the bytes arrive, never because a header announces them.
+//! What is written appears whole or not at all: it goes to a new file beside the old one, which it then replaces.
+
+use super::npy::{Head, MAGIC};
+use super::{Data, Dtype, Element, for_dtype, memory};
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::{fmt, process, str::FromStr};
+
+/// Where keys come from or go: a file, or `-` for the standard stream. (A file of that name is `./-`.)
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Standard input or output.
+    Standard,
+    /// A file.
+    File(PathBuf),
+}
+
+impl From<&OsStr> for Place {
+    fn from(name: &OsStr) -> Self {
+        if name == "-" { Self::Standard } else { Self::File(name.into()) }
+    }
+}
+
+impl From<OsString> for Place {
+    fn from(name: OsString) -> Self {
+        name.as_os_str().into()
+    }
+}
+
+impl From<&str> for Place {
+    fn from(name: &str) -> Self {
+        OsStr::new(name).into()
+    }
+}
+
+impl Place {
+    /// Whether the name ends in `.npy`.
+    fn is_named_npy(&self) -> bool {
+        matches!(self, Self::File(path) if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("npy")))
+    }
+
+    fn name(&self, standard: &str) -> String {
+        match self {
+            Self::Standard => standard.into(),
+            // As a user sees it, without what a terminal would obey.
+            Self::File(path) => path.to_string_lossy().chars().flat_map(safe).collect(),
+        }
+    }
+}
+
+/// A character as it can be printed: control characters escaped, all others themselves.
+fn safe(c: char) -> impl Iterator<Item = char> {
+    let (escaped, plain) = if c.is_control() { (Some(c.escape_default()), None) } else { (None, Some(c)) };
+    escaped.into_iter().flatten().chain(plain)
+}
+
+/// How keys lie in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// numpy's format, C order, little-endian. Written as version 1.0, byte for byte as numpy does.
+    Npy,
+    /// The elements one after the other, little-endian, nothing else.
+    Raw,
+}
+
+impl Format {
+    /// The format to write: by the file's name where `place` is a file (`.npy`, or raw), and `otherwise` on the standard
+    /// output, which should be the format that the input had, or [`Format::Npy`].
+    pub fn of(place: &Place, otherwise: Self) -> Self {
+        match place {
+            Place::Standard => otherwise,
+            file if file.is_named_npy() => Self::Npy,
+            Place::File(_) => Self::Raw,
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Npy => "npy",
+            Self::Raw => "raw",
+        })
+    }
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "npy" => Ok(Self::Npy),
+            "raw" => Ok(Self::Raw),
+            _ => Err(Error::unknown("file format", name, &["npy", "raw"])),
+        }
+    }
+}
+
+/// Keys that were read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// The keys.
+    pub data: Data,
+    /// How they lay in the file.
+    pub format: Format,
+}
+
+/// A matrix that was read, row after row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatrixInput {
+    /// Its elements, `rows * columns` of them.
+    pub data: Data,
+    /// How it lay in the file.
+    pub format: Format,
+    /// Number of rows.
+    pub rows: usize,
+    /// Number of columns.
+    pub columns: usize,
+}
+
+/// Reads keys: one dimension, any of the seven types.
+///
+/// The file is `.npy` if it begins as such; everything else is raw, for which `dtype` is needed. A file that is *named*
+/// `.npy` and does not begin so is refused. With `dtype`, an `.npy` file of another type is refused too.
+pub fn read_keys(place: &Place, dtype: Option<Dtype>) -> Result<Input> {
+    Source::open(place)?.read(dtype, None).map(|(data, format, _)| Input { data, format })
+}
+
+/// Reads a matrix in C order. As [`read_keys`], but of two dimensions; a raw file needs `shape` (rows, columns) too, and an
+/// `.npy` file must have it if it is given.
+pub fn read_matrix(place: &Place, dtype: Option<Dtype>, shape: Option<(usize, usize)>) -> Result<MatrixInput> {
+    let (data, format, shape) = Source::open(place)?.read(dtype, Some(shape))?;
+    // Both fit: the elements are in memory, and a side past it can only belong to a matrix without elements.
+    let side = |i: usize| usize::try_from(shape[i]).unwrap_or(usize::MAX);
+    Ok(MatrixInput { data, format, rows: side(0), columns: side(1) })
+}
+
+/// A stream that is being read.
+struct Source {
+    stream: Box<dyn Read>,
+    name: String,
+    is_named_npy: bool,
+    /// Its length, where the system knows it.
+    length: Option<u64>,
+}
+
+impl Source {
+    fn open(place: &Place) -> Result<Self> {
+        let name = place.name("standard input");
+        let (stream, length): (Box<dyn Read>, _) = match place {
+            Place::Standard => (Box::new(io::stdin().lock()), None),
+            Place::File(path) => {
+                let open = || {
+                    let file = File::open(path)?;
+                    let about = file.metadata()?;
+                    if about.is_dir() {
+                        return Err(io::ErrorKind::IsADirectory.into());
+                    }
+                    // Some files of /proc and /sys say 0 and hold more.
+                    let length = (about.is_file() && about.len() > 0).then_some(about.len());
+                    Ok((file, length))
+                };
+                let (file, length) = open().map_err(|error| Error::reading(&name, &error))?;
+                (Box::new(file), length)
+            }
+        };
+        Ok(Self { stream, name, is_named_npy: place.is_named_npy(), length })
+    }
+
+    fn refuse<T>(&self, what: impl Into<String>) -> Result<T> {
+        Err(Error::Read { path: self.name.clone(), what: what.into() })
+    }
+
+    fn failed(&self, error: &io::Error) -> Error {
+        Error::reading(&self.name, error)
+    }
+
+    /// Reads all. `matrix` is there for a matrix, and holds the shape if that is known beforehand.
+    fn read(
+        mut self,
+        dtype: Option<Dtype>,
+        matrix: Option<Option<(usize, usize)>>,
+    ) -> Result<(Data, Format, Vec<u64>)> {
+        let mut start = [0; MAGIC.len()];
+        let got = read_full(&mut self.stream, &mut start).map_err(|error| self.failed(&error))?;
+        let start = start[..got].to_vec();
+        let is_npy = self.is_named_npy || start == MAGIC;
+        self.stream = Box::new(io::Cursor::new(start).chain(self.stream));
+        let wanted = matrix.flatten().map(|(rows, columns)| [rows as u64, columns as u64]);
+        if is_npy {
+            let (data, shape) = self.read_npy(dtype, if matrix.is_some() { 2 } else { 1 })?;
+            if let Some(wanted) = wanted.filter(|wanted| shape != wanted) {
+                let (shape, wanted) = (Head::shape_text(&shape), Head::shape_text(&wanted));
+                return self.refuse(format!("its shape is {shape}, and {wanted} was asked for"));
+            }
+            return Ok((data, Format::Npy, shape));
+        }
+        let Some(dtype) = dtype else {
+            return Err(Error::Usage(format!(
+                "{} is no .npy file, so its type must be given: --dtype u8|u32|i32|f32|u64|i64|f64",
+                self.name
+            )));
+        };
+        if matrix == Some(None) {
+            return Err(Error::Usage(format!("{} is no .npy file, so its shape must be given", self.name)));
+        }
+        let data = self.read_raw(dtype)?;
+        let shape = wanted.map_or(vec![data.len() as u64], Vec::from);
+        if Head::count(&Head { dtype, shape: shape.clone() }) != Some(data.len() as u64) {
+            let shape = Head::shape_text(&shape);
+            return self.refuse(format!("it holds {} elements, which do not make the shape {shape}", data.len()));
+        }
+        Ok((data, Format::Raw, shape))
+    }
+
+    fn read_npy(&mut self, dtype: Option<Dtype>, dimensions: usize) -> Result<(Data, Vec<u64>)> {
+        let head = Head::read(&mut self.stream).map_err(|error| self.failed(&error))?;
+        let head = head.or_else(|what| self.refuse(what))?;
+        if let Some(dtype) = dtype.filter(|dtype| *dtype != head.dtype) {
+            return self.refuse(format!("its elements are {}, and {dtype} was asked for", head.dtype));
+        }
+        if head.shape.len() != dimensions {
+            let shape = Head::shape_text(&head.shape);
+            return self.refuse(match dimensions {
+                1 => format!("its shape is {shape}; keys have one dimension, save array.ravel() instead"),
+                _ => format!("its shape is {shape}; a matrix has two dimensions, save array.reshape(rows, columns)"),
+            });
+        }
+        let Some(count) = head.count() else {
+            return self.refuse(format!("its shape {} has 2^64 elements or more", Head::shape_text(&head.shape)));
+        };
+        let (data, bytes) = for_dtype!(head.dtype, T => self.elements::<T>(Some(count)).map(|(v, b)| (T::wrap(v), b)))?;
+        let Head { dtype, shape } = head;
+        if (data.len() as u64) < count {
+            return self.refuse(format!(
+                "it is cut off: its header announces {count} elements of {dtype}, and {bytes} bytes follow"
+            ));
+        }
+        if read_full(&mut self.stream, &mut [0]).map_err(|error| self.failed(&error))? > 0 {
+            return self.refuse(format!("bytes follow its {count} elements of {dtype}; save one array in a file"));
+        }
+        Ok((data, shape))
+    }
+
+    fn read_raw(&mut self, dtype: Dtype) -> Result<Data> {
+        let (data, bytes) = for_dtype!(dtype, T => self.elements::<T>(None).map(|(v, b)| (T::wrap(v), b)))?;
+        if bytes != data.as_bytes().len() as u64 {
+            let size = dtype.size();
+            return self.refuse(format!("its {bytes} bytes are no whole number of {dtype} ({size} bytes each)"));
+        }
+        Ok(data)
+    }
+
+    /// Elements up to `count` or to the end, and the bytes that were read.
+    fn elements<T: Element>(&mut self, count: Option<u64>) -> Result<(Vec<T>, u64)> {
+        /// What is taken at once while nothing but a header says that more will come.
+        const STEP: usize = (1 << 20) / size_of::<u64>();
+        let limit = count.unwrap_or(u64::MAX);
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        // A file's length says what will come, header included: enough to take the memory at once. One element more, so
+        // that the end of a raw file is found without growing.
+        let expected = self.length.map(|length| (length / size_of::<T>() as u64).min(limit as u64));
+        if let Some(expected) = expected {
+            memory::check(&format!("elements of {} in {}", T::DTYPE, self.name), expected, size_of::<T>())?;
+        }
+        let mut step = expected.map_or(STEP, |expected| expected as usize + 1);
+        let mut elements = Vec::<T>::new();
+        let mut read = 0;
+        while elements.len() < limit {
+            let step_now = step.min(limit - elements.len());
+            let old = elements.len();
+            let refused = || Error::OutOfMemory {
+                what: format!("elements of {} in {}", T::DTYPE, self.name),
+                asked: (old as u64 + step_now as u64).saturating_mul(size_of::<T>() as u64),
+                have: memory::available().unwrap_or(0),
+            };
+            if old > 0 {
+                memory::check(
+                    &format!("more elements of {} in {}", T::DTYPE, self.name),
+                    step_now as u64,
+                    size_of::<T>(),
+                )?;
+            }
+            elements.try_reserve_exact(step_now).map_err(|_| refused())?;
+            elements.resize(old + step_now, T::zeroed());
+            let space = bytemuck::cast_slice_mut(&mut elements[old..]);
+            let got = read_full(&mut self.stream, space).map_err(|error| self.failed(&error))?;
+            let wanted = space.len();
+            read += got as u64;
+            elements.truncate(old + got / size_of::<T>());
+            if got < wanted {
+                break;
+            }
+            step = elements.len().max(STEP);
+        }
+        Ok((elements, read))
+    }
+}
+
+/// Fills `space` from `stream` as far as that goes; how far is the result.
+fn read_full(stream: &mut dyn Read, space: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < space.len() {
+        match stream.read(&mut space[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// An output that was found to be writable, before the work whose result it will hold.
+///
+/// A file that exists keeps its permissions, and its content until [`write`](Self::write) has succeeded; a link stays a
+/// link. Devices, pipes and the standard output are written directly.
+#[derive(Debug)]
+pub struct Output {
+    name: String,
+    sink: Sink,
+    format: Format,
+}
+
+#[derive(Debug)]
+enum Sink {
+    Standard,
+    /// Something that is no regular file.
+    Direct(File),
+    Beside(Beside),
+}
+
+/// A new file beside the one that it will replace; removed if it does not come to that.
+#[derive(Debug)]
+struct Beside {
+    file: File,
+    path: PathBuf,
+    target: PathBuf,
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // After the renaming there is nothing under this name any more.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+impl Output {
+    /// Prepares an output. `otherwise` is the format on the standard output, see [`Format::of`].
+    pub fn open(place: &Place, otherwise: Format) -> Result<Self> {
+        let name = place.name("standard output");
+        let format = Format::of(place, otherwise);
+        let sink = match place {
+            Place::Standard if io::stdout().is_terminal() => {
+                return Err(Error::Usage(
+                    "the standard output is a terminal, and keys are binary: name a file or a pipe".into(),
+                ));
+            }
+            Place::Standard => Sink::Standard,
+            Place::File(path) => Sink::open(path).map_err(|error| Error::writing(&name, &error))?,
+        };
+        Ok(Self { name, sink, format })
+    }
+
+    /// Writes keys, one dimension.
+    pub fn write(self, data: &Data) -> Result<()> {
+        let shape = vec![data.len() as u64];
+        self.write_shape(data, shape)
+    }
+
+    /// Writes a matrix, row after row.
+    ///
+    /// # Panics
+    /// If `rows * columns` is not the number of elements.
+    pub fn write_matrix(self, data: &Data, rows: usize, columns: usize) -> Result<()> {
+        assert_eq!(rows.checked_mul(columns), Some(data.len()), "a matrix has rows * columns elements");
+        self.write_shape(data, vec![rows as u64, columns as u64])
+    }
+
+    fn write_shape(self, data: &Data, shape: Vec<u64>) -> Result<()> {
+        let head = match self.format {
+            Format::Npy => Head { dtype: data.dtype(), shape }.to_bytes(),
+            Format::Raw => Vec::new(),
+        };
+        let parts = [&head[..], data.as_bytes()];
+        self.sink.write(parts).map_err(|error| Error::writing(&self.name, &error))
+    }
+}
+
+impl Sink {
+    fn open(path: &Path) -> io::Result<Self> {
+        let (old, target) = match fs::metadata(path) {
+            Ok(about) if about.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Ok(about) => {
+                // Opened without truncating. Of a regular file this asks only whether it may be written: a file that is
+                // protected must not be replaced because its folder is not.
+                let file = OpenOptions::new().write(true).open(path)?;
+                if !about.is_file() {
+                    return Ok(Self::Direct(file));
+                }
+                (Some(about), fs::canonicalize(path)?)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (None, follow(path)?),
+            Err(error) => return Err(error),
+        };
+        let folder = match target.parent() {
+            Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+            Some(folder) => folder,
+            None => return Err(io::ErrorKind::NotFound.into()),
+        };
+        if target.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let (file, path) = new_file(folder)?;
+        let beside = Beside { file, path, target };
+        if let Some(about) = old {
+            beside.file.set_permissions(about.permissions())?;
+        }
+        Ok(Self::Beside(beside))
+    }
+
+    fn write(self, parts: [&[u8]; 2]) -> io::Result<()> {
+        let all = |stream: &mut dyn Write| {
+            parts.iter().try_for_each(|part| stream.write_all(part))?;
+            stream.flush()
+        };
+        match self {
+            Self::Standard => all(&mut io::stdout().lock()),
+            Self::Direct(mut file) => all(&mut file),
+            Self::Beside(mut beside) => {
+                all(&mut beside.file)?;
+                // Some file systems report a full disk only here, and the old file must not be gone by then.
+                beside.file.sync_all()?;
+                fs::rename(&beside.path, &beside.target)
+            }
+        }
+    }
+}
+
+/// The file that `path`, which does not exist, would create: links may lead there.
+fn follow(path: &Path) -> io::Result<PathBuf> {
+    /// What Linux allows.
+    const LINKS: usize = 40;
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS {
+        match fs::read_link(&path) {
+            Ok(next) => path = path.parent().unwrap_or(Path::new("")).join(next),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("its links go round in a circle"))
+}
+
+/// A new file in `folder`, under a name that nothing else has.
+fn new_file(folder: &Path) -> io::Result<(File, PathBuf)> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = folder.join(format!(".rungs-{}-{number}.tmp", process::id()));
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => return Ok((file, path)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "file_tests.rs"]
+mod tests;

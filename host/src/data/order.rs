@@ -1,0 +1,192 @@
+//! The one order of keys.
+//!
+//! Keys of every type are sorted as unsigned words through a map that keeps the order ([`Element::to_word`]). For
+//! integers that is the usual order. For floats it is the total order of IEEE 754:
+//!
+//! ```text
+//! -NaN < -∞ < … < -1.0 < … < -0.0 < +0.0 < … < 1.0 < … < +∞ < +NaN
+//! ```
+//!
+//! NaNs among themselves are ordered by their bits, so a sort never changes a key and its result is unique.
+//! **`numpy.sort` differs in two places:** it puts every NaN last, whatever its sign, and holds -0.0 and 0.0 to be
+//! equal, so that their order in its result is unspecified. On input without a negative NaN the two results are equal as
+//! numbers (`numpy.array_equal(…, equal_nan=True)`).
+
+use super::{Data, Dtype, Element, for_data};
+use std::thread;
+
+/// Keys as unsigned words: mapped to the order of the keys, or their bits as they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Words {
+    /// Keys of 32 bits; `u8` is widened.
+    U32(Vec<u32>),
+    /// Keys of 64 bits.
+    U64(Vec<u64>),
+}
+
+impl Data {
+    /// The keys as words, [`Element::to_word`] of each.
+    pub fn to_words(&self) -> Words {
+        fn map<T: Element, W>(keys: &[T], word: impl Fn(T) -> W) -> Vec<W> {
+            keys.iter().map(|&key| word(key)).collect()
+        }
+        match self {
+            Self::U8(keys) => Words::U32(map(keys, u32::from)),
+            Self::U32(keys) => Words::U32(keys.clone()),
+            Self::I32(keys) => Words::U32(map(keys, Element::to_word)),
+            Self::F32(keys) => Words::U32(map(keys, Element::to_word)),
+            Self::U64(keys) => Words::U64(keys.clone()),
+            Self::I64(keys) => Words::U64(map(keys, Element::to_word)),
+            Self::F64(keys) => Words::U64(map(keys, Element::to_word)),
+        }
+    }
+
+    /// The keys' bits as they are, for kernels that map keys themselves.
+    pub fn to_bits(&self) -> Words {
+        match self {
+            Self::U8(keys) => Words::U32(keys.iter().map(|&key| key.into()).collect()),
+            Self::U32(_) | Self::I32(_) | Self::F32(_) => Words::U32(bytemuck::pod_collect_to_vec(self.as_bytes())),
+            Self::U64(_) | Self::I64(_) | Self::F64(_) => Words::U64(bytemuck::pod_collect_to_vec(self.as_bytes())),
+        }
+    }
+
+    /// The keys of these bits, the inverse of [`to_bits`](Self::to_bits).
+    ///
+    /// # Panics
+    /// If the words are not of the width that [`to_bits`](Self::to_bits) gives for `dtype`.
+    pub fn from_bits(dtype: Dtype, words: Words) -> Self {
+        // Vectors of one size and alignment: the memory stays where it is.
+        match (dtype, words) {
+            (Dtype::U8, Words::U32(words)) => Self::U8(words.into_iter().map(|word| word as u8).collect()),
+            (Dtype::U32, Words::U32(words)) => Self::U32(words),
+            (Dtype::I32, Words::U32(words)) => Self::I32(bytemuck::cast_vec(words)),
+            (Dtype::F32, Words::U32(words)) => Self::F32(bytemuck::cast_vec(words)),
+            (Dtype::U64, Words::U64(words)) => Self::U64(words),
+            (Dtype::I64, Words::U64(words)) => Self::I64(bytemuck::cast_vec(words)),
+            (Dtype::F64, Words::U64(words)) => Self::F64(bytemuck::cast_vec(words)),
+            (dtype, _) => panic!("words of the wrong width for {dtype}"),
+        }
+    }
+
+    /// The keys of these words, the inverse of [`to_words`](Self::to_words).
+    ///
+    /// # Panics
+    /// If the words are not of the width that [`to_words`](Self::to_words) gives for `dtype`.
+    pub fn from_words(dtype: Dtype, words: Words) -> Self {
+        // Equal sizes: collect reuses the vector's memory.
+        fn map<T: Element>(words: Vec<T::Word>) -> Data {
+            T::wrap(words.into_iter().map(T::from_word).collect())
+        }
+        match (dtype, words) {
+            (Dtype::U8, Words::U32(words)) => Self::U8(words.into_iter().map(|word| word as u8).collect()),
+            (Dtype::U32, Words::U32(words)) => Self::U32(words),
+            (Dtype::I32, Words::U32(words)) => map::<i32>(words),
+            (Dtype::F32, Words::U32(words)) => map::<f32>(words),
+            (Dtype::U64, Words::U64(words)) => Self::U64(words),
+            (Dtype::I64, Words::U64(words)) => map::<i64>(words),
+            (Dtype::F64, Words::U64(words)) => map::<f64>(words),
+            (dtype, _) => panic!("words of the wrong width for {dtype}"),
+        }
+    }
+}
+
+/// The keys in their order: the oracle of every sort. By the standard library's sorts, on all cores when that pays.
+pub fn sorted(data: &Data) -> Data {
+    fn sort<T: Element>(keys: &[T]) -> Data {
+        let mut words: Vec<T::Word> = keys.iter().map(|&key| key.to_word()).collect();
+        sort_words(&mut words);
+        T::wrap(words.into_iter().map(T::from_word).collect())
+    }
+    for_data!(data, keys => sort(keys))
+}
+
+/// Below this many words one core is as fast.
+const PARALLEL_FROM: usize = 1 << 18;
+
+fn sort_words<W: Ord + Copy + Send>(words: &mut [W]) {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    if words.len() < PARALLEL_FROM || cores == 1 {
+        return words.sort_unstable();
+    }
+    let part = words.len().div_ceil(cores);
+    thread::scope(|scope| {
+        for part in words.chunks_mut(part) {
+            scope.spawn(move || part.sort_unstable());
+        }
+    });
+    // The stable sort looks for sorted runs and merges them, so this is a merge of the parts.
+    words.sort();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The corners of every type are listed in the order of keys, but for the two longest NaNs.
+    fn corners_rise<T: Element>(count: usize) {
+        for pair in T::CORNERS[..count].windows(2) {
+            assert!(pair[0].to_word() < pair[1].to_word(), "{pair:?}");
+        }
+        for &corner in T::CORNERS {
+            let back = T::from_word(corner.to_word());
+            assert_eq!(bytemuck::bytes_of(&back), bytemuck::bytes_of(&corner));
+        }
+    }
+
+    #[test]
+    fn words_keep_the_order() {
+        corners_rise::<u8>(6);
+        corners_rise::<u32>(6);
+        corners_rise::<i32>(7);
+        corners_rise::<f32>(14);
+        corners_rise::<u64>(8);
+        corners_rise::<i64>(9);
+        corners_rise::<f64>(14);
+        assert_eq!(f32::from_bits(u32::MAX).to_word(), 0);
+        assert_eq!(f32::from_bits(u32::MAX >> 1).to_word(), u32::MAX);
+        assert_eq!(f64::from_bits(u64::MAX).to_word(), 0);
+        assert_eq!(f64::from_bits(u64::MAX >> 1).to_word(), u64::MAX);
+    }
+
+    #[test]
+    fn sorted_is_the_total_order() {
+        let mut keys: Vec<f32> = (0..5000_u32).map(|i| f32::from_bits(i.wrapping_mul(0x9E37_79B9))).collect();
+        keys.extend(f32::CORNERS);
+        let result = sorted(&Data::from(keys.clone()));
+        keys.sort_by(f32::total_cmp);
+        assert_eq!(result, Data::from(keys));
+
+        let mut keys: Vec<f64> = f64::CORNERS.iter().rev().copied().collect();
+        let result = sorted(&Data::from(keys.clone()));
+        keys.sort_by(f64::total_cmp);
+        assert_eq!(result, Data::from(keys));
+    }
+
+    #[test]
+    fn sorted_on_many_cores_equals_one() {
+        let n = PARALLEL_FROM + 4321;
+        let keys: Vec<i64> =
+            (0..n as u64).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 3) as i64 - (1 << 60)).collect();
+        let mut want = keys.clone();
+        want.sort_unstable();
+        assert_eq!(sorted(&Data::from(keys)), Data::from(want));
+    }
+
+    #[test]
+    fn words_and_back() {
+        assert_eq!(Data::from(vec![-1_i32, 1]).to_bits(), Words::U32(vec![u32::MAX, 1]));
+        assert_eq!(Data::from(vec![-0.0_f64]).to_bits(), Words::U64(vec![1 << 63]));
+        for data in [
+            Data::from(u8::CORNERS.to_vec()),
+            Data::from(u32::CORNERS.to_vec()),
+            Data::from(i32::CORNERS.to_vec()),
+            Data::from(f32::CORNERS.to_vec()),
+            Data::from(u64::CORNERS.to_vec()),
+            Data::from(i64::CORNERS.to_vec()),
+            Data::from(f64::CORNERS.to_vec()),
+        ] {
+            assert_eq!(Data::from_words(data.dtype(), data.to_words()), data);
+            assert_eq!(Data::from_bits(data.dtype(), data.to_bits()), data);
+        }
+    }
+}

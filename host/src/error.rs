@@ -1,0 +1,192 @@
+//! Everything that can go wrong, each with one message and one exit code.
+
+use std::io;
+
+/// What a function of this library gives back.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What went wrong. The message says what was wrong with what and what to do, in one or two lines;
+/// [`exit_code`](Error::exit_code) is what the program ends with.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The call cannot be carried out as it was made.
+    #[error("{0}")]
+    Usage(String),
+    /// The device that was asked for is not there.
+    #[error("{0}")]
+    NoDevice(String),
+    /// A file or the standard input could not be read, or does not hold what was expected.
+    #[error("cannot read {path}: {what}")]
+    Read {
+        /// The file as the user named it, or "standard input".
+        path: String,
+        /// What is wrong with it and what to do.
+        what: String,
+    },
+    /// A file or the standard output could not be written. A file that was there before is unchanged.
+    #[error("cannot write {path}: {what}")]
+    Write {
+        /// The file as the user named it, or "standard output".
+        path: String,
+        /// What stopped it and what to do.
+        what: String,
+    },
+    /// Whoever read the standard output (or a named pipe) stopped reading. Exit code 4 like every other output that did
+    /// not arrive whole: "done and verified" would be false for it.
+    #[error("the reader of {path} closed it before everything was written")]
+    ClosedPipe {
+        /// "standard output" or the pipe as the user named it.
+        path: String,
+    },
+    /// The simulator refused a launch or ended it.
+    #[error("{0}")]
+    Launch(#[from] simt::sim::LaunchError),
+    /// A call of the CUDA driver failed; the text names the call and the driver's reason.
+    #[error("{0}")]
+    Cuda(String),
+    /// More memory was asked for than there is.
+    #[error("{what} would take {}, but {} are free: ask for fewer elements", bytes(*.asked), bytes(*.have))]
+    OutOfMemory {
+        /// What the memory was for, as "268435456 keys of u32".
+        what: String,
+        /// Bytes asked for; `u64::MAX` stands for a number past it.
+        asked: u64,
+        /// Bytes free.
+        have: u64,
+    },
+    /// A result differs from its oracle.
+    #[error("{family} {rung} is wrong at n = {n}: element {index} is {got}, and {want} is right")]
+    Mismatch {
+        /// The family.
+        family: String,
+        /// The rung.
+        rung: String,
+        /// The number of elements, or the side of a matrix.
+        n: u64,
+        /// Where the first difference is.
+        index: u64,
+        /// What the oracle has there.
+        want: String,
+        /// What the rung has there.
+        got: String,
+    },
+}
+
+impl Error {
+    /// What the program ends with: 1 a result was wrong or a check found something, 2 the call was unusable, 3 no such
+    /// device, 4 a file could not be read or written. (0, done and verified, is no error.)
+    ///
+    /// A failing launch and a failing driver call are 1: they are what a broken kernel looks like.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Mismatch { .. } | Self::Launch(_) | Self::Cuda(_) => 1,
+            Self::Usage(_) | Self::OutOfMemory { .. } => 2,
+            Self::NoDevice(_) => 3,
+            Self::Read { .. } | Self::Write { .. } | Self::ClosedPipe { .. } => 4,
+        }
+    }
+
+    /// The error for a failed read of `path`.
+    pub fn reading(path: impl ToString, error: &io::Error) -> Self {
+        Self::Read { path: path.to_string(), what: plain(error) }
+    }
+
+    /// The error for a failed write to `path`: [`Error::ClosedPipe`] or [`Error::Write`].
+    pub fn writing(path: impl ToString, error: &io::Error) -> Self {
+        let path = path.to_string();
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ClosedPipe { path },
+            _ => Self::Write { path, what: plain(error) },
+        }
+    }
+
+    /// The error for a failed write to the standard output. (`println!` panics there: write with `writeln!` and map.)
+    pub fn printing(error: &io::Error) -> Self {
+        Self::writing("standard output", error)
+    }
+
+    /// The error for a name that is none of `known`: names the near ones, or all where none is near. `what` is the kind
+    /// of thing in the singular, as "rung of bitonic".
+    pub fn unknown(what: &str, name: &str, known: &[&str]) -> Self {
+        let lower = name.to_lowercase();
+        let is_near = |candidate: &&&str| {
+            let contains = lower.len() > 2 && (candidate.contains(&lower) || lower.contains(**candidate));
+            contains || strsim::damerau_levenshtein(candidate, &lower) <= 1 + candidate.len() / 4
+        };
+        // A name may be long (it is whatever was typed), and the distance takes time in proportion to it.
+        let near: Vec<&str> =
+            if name.len() > 100 { Vec::new() } else { known.iter().filter(is_near).copied().collect() };
+        let name: String = name.chars().take(100).flat_map(char::escape_debug).collect();
+        Self::Usage(match near.as_slice() {
+            [] => format!("there is no {what} called '{name}'; there are: {}", known.join(", ")),
+            near => format!("there is no {what} called '{name}'; did you mean {}?", near.join(" or ")),
+        })
+    }
+}
+
+/// An operating system's error as a clause, with what to do where that is plain.
+fn plain(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file or folder; check the name".into(),
+        io::ErrorKind::PermissionDenied => "permission denied; check the file's and its folder's permissions".into(),
+        io::ErrorKind::IsADirectory => "it is a folder; name a file".into(),
+        io::ErrorKind::StorageFull => "no space is left on the device; free some or write elsewhere".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// A number of bytes as people write it.
+fn bytes(n: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if n == u64::MAX {
+        return "more than 16 EiB".into();
+    }
+    if n < 1024 {
+        return format!("{n} bytes");
+    }
+    let unit = (n.ilog2() / 10) as usize;
+    format!("{:.1} {}", n as f64 / (1_u64 << (10 * unit)) as f64, UNITS[unit - 1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_and_codes() {
+        let mismatch = Error::Mismatch {
+            family: "bitonic".into(),
+            rung: "global-step".into(),
+            n: 4,
+            index: 2,
+            want: "7".into(),
+            got: "9".into(),
+        };
+        assert_eq!(mismatch.to_string(), "bitonic global-step is wrong at n = 4: element 2 is 9, and 7 is right");
+        assert_eq!(mismatch.exit_code(), 1);
+        let memory = Error::OutOfMemory { what: "3 keys of u32".into(), asked: 3 << 30, have: 12 };
+        assert_eq!(
+            memory.to_string(),
+            "3 keys of u32 would take 3.0 GiB, but 12 bytes are free: ask for fewer elements"
+        );
+        assert_eq!(memory.exit_code(), 2);
+        assert_eq!(Error::NoDevice(String::new()).exit_code(), 3);
+        assert_eq!(Error::reading("a", &io::ErrorKind::NotFound.into()).exit_code(), 4);
+        assert!(matches!(Error::printing(&io::ErrorKind::BrokenPipe.into()), Error::ClosedPipe { .. }));
+        assert_eq!(bytes(1023), "1023 bytes");
+        assert_eq!(bytes(u64::MAX - 1), "16.0 EiB");
+    }
+
+    #[test]
+    fn near_names() {
+        let known = ["global-step", "shared-block", "register"];
+        let message = |name| Error::unknown("rung of bitonic", name, &known).to_string();
+        assert_eq!(message("globl-step"), "there is no rung of bitonic called 'globl-step'; did you mean global-step?");
+        assert_eq!(message("shared"), "there is no rung of bitonic called 'shared'; did you mean shared-block?");
+        assert_eq!(
+            message("x\n"),
+            "there is no rung of bitonic called 'x\\n'; there are: global-step, shared-block, register"
+        );
+    }
+}
