@@ -1,20 +1,6 @@
-//! The library below the program `rungs`: engines, algorithms, data, reports.
-//!
-//! | module | what it holds |
-//! | --- | --- |
-//! | [`engine`] | where kernels run: a GPU through CUDA, or the simulator |
-//! | [`algorithms`] | families and rungs, their problems and oracles |
-//! | [`data`] | elements: types, generators, files |
-//! | [`measure`] | running a rung: verified, then timed |
-//! | [`report`] | tables, JSON, CSV |
-//! | [`cli`] | the program's commands |
+//! The library and program rungs: engines, algorithms, reports.
 
-pub mod algorithms;
-pub mod cli;
 pub mod data;
-pub mod engine;
-pub mod error;
-pub mod measure;
-pub mod report;
+mod error;
 
 pub use error::{Error, Result};
