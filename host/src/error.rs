@@ -1,5 +1,6 @@
 //! Everything that can go wrong, each with one message and one exit code.
 
+use crate::engine::cuda::CudaError;
 use std::io;
 
 /// What a function of this library gives back.
@@ -55,6 +56,14 @@ pub enum Error {
         /// Bytes free.
         have: u64,
     },
+    /// Some of the results of one call differ from their oracles; each was reported.
+    #[error("{wrong} of {of} results are wrong")]
+    Wrong {
+        /// How many are wrong.
+        wrong: usize,
+        /// How many there are.
+        of: usize,
+    },
     /// A result differs from its oracle.
     #[error("{family} {rung} is wrong at n = {n}: element {index} is {got}, and {want} is right")]
     Mismatch {
@@ -73,6 +82,20 @@ pub enum Error {
     },
 }
 
+impl From<CudaError> for Error {
+    fn from(error: CudaError) -> Self {
+        match error {
+            CudaError::NoDriver(_) | CudaError::NoDevice { .. } | CudaError::NoPtx { .. } => {
+                Self::NoDevice(error.to_string())
+            }
+            CudaError::OutOfMemory { asked, free } => {
+                Self::OutOfMemory { what: "memory of the GPU".into(), asked, have: free }
+            }
+            other => Self::Cuda(other.to_string()),
+        }
+    }
+}
+
 impl Error {
     /// What the program ends with: 1 a result was wrong or a check found something, 2 the call was unusable, 3 no such
     /// device, 4 a file could not be read or written. (0, done and verified, is no error.)
@@ -80,7 +103,7 @@ impl Error {
     /// A failing launch and a failing driver call are 1: they are what a broken kernel looks like.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Mismatch { .. } | Self::Launch(_) | Self::Cuda(_) => 1,
+            Self::Mismatch { .. } | Self::Wrong { .. } | Self::Launch(_) | Self::Cuda(_) => 1,
             Self::Usage(_) | Self::OutOfMemory { .. } => 2,
             Self::NoDevice(_) => 3,
             Self::Read { .. } | Self::Write { .. } | Self::ClosedPipe { .. } => 4,

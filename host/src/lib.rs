@@ -1,6 +1,20 @@
-//! The library and program rungs: engines, algorithms, reports.
+//! The library below the program `rungs`: engines, algorithms, data, reports.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`engine`] | where kernels run: a GPU through CUDA, or the simulator |
+//! | [`algorithms`] | families and rungs, their problems and oracles |
+//! | [`data`] | elements: types, generators, files |
+//! | [`measure`] | running a rung: verified, then timed |
+//! | [`report`] | tables, JSON, CSV |
+//! | [`cli`] | the program's commands |
 
+pub mod algorithms;
+pub mod cli;
 pub mod data;
-mod error;
+pub mod engine;
+pub mod error;
+pub mod measure;
+pub mod report;
 
 pub use error::{Error, Result};

@@ -4,7 +4,7 @@
 //! has, but those are the calls that report what a kernel did wrong, and cust reads their result as an enum of CUDA
 //! 11.4's codes; here it is a number, so that a code that is newer is neither lost nor undefined behaviour.
 //!
-//! A context must be current on the calling thread, except for [`device_attribute`].
+//! A context must be current on the calling thread, except for [`init`] and [`device_attribute`].
 
 use crate::Status;
 use std::ffi::{CStr, c_char, c_void};
@@ -98,6 +98,7 @@ const JIT_ERROR_LOG_BUFFER: i32 = 5;
 const JIT_ERROR_LOG_BUFFER_BYTES: i32 = 6;
 
 unsafe extern "C" {
+    fn cuInit(flags: u32) -> u32;
     fn cuDeviceGetAttribute(value: *mut i32, attribute: i32, device: i32) -> u32;
     fn cuFuncSetAttribute(function: Function, attribute: i32, value: i32) -> u32;
     fn cuLaunchKernel(
@@ -132,6 +133,16 @@ unsafe extern "C" {
     ) -> u32;
     fn cuModuleUnload(module: *mut c_void) -> u32;
     fn cuStreamSynchronize(stream: Stream) -> u32;
+}
+
+/// Initialises the driver; again is nothing to do. `cust::init` is the same call, and loses the codes of a driver that
+/// cannot start (802 to 804: a service that is not running, a library of another version than the kernel's module).
+///
+/// # Errors
+/// What the driver says; [`Status::NO_DEVICE`] where there is no device for it.
+pub fn init() -> Result<(), Status> {
+    // SAFETY: 0 is the only flag there is.
+    Status::check(unsafe { cuInit(0) })
 }
 
 /// A device's attribute by the driver's number for it (`CUdevice_attribute`), for those that cust has no name for.

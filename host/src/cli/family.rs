@@ -117,6 +117,8 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
         let names: Vec<_> = family.dtypes.iter().map(|d| d.to_string()).collect();
         return Err(Error::Usage(format!("{} does not take {dtype}; it takes {}", family.name, names.join(", "))));
     }
+    // Before the work: an output that cannot be written is known at once.
+    let file = output.as_ref().map(|place| Output::open(place, format)).transpose()?;
     let engine = common.engine()?;
     let rung = named.unwrap_or_else(|| best(family, size, engine.is_simulator()));
     let size = size.unwrap_or_else(|| family.default_size(&engine, rung));
@@ -133,14 +135,13 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
         return Err(Error::Usage(format!("{} {} does not run on the simulator: {why}", family.name, rung.name)));
     }
     all::verdict(std::slice::from_ref(&row))?;
-    if let (Some(place), Some(mut prepared)) = (output, prepared) {
-        let file = Output::open(&place, format)?;
+    if let (Some(file), Some(mut prepared)) = (file, prepared) {
         let data = prepared.output()?;
         match size {
             Size::Product { m, n, .. } => file.write_matrix(&data, m as usize, n as usize)?,
             Size::Elements(_) => file.write(&data)?,
         }
-        if place == Place::Standard {
+        if output == Some(Place::Standard) {
             // Standard output holds the data; the report goes where people look.
             common.note(&format!("{} {}: {} elements, verified, on the {}", row.family, row.rung, row.n, row.device));
             return Ok(());

@@ -337,7 +337,15 @@ impl Cuda {
 
     /// cust's result with an error that says what was being done.
     fn told<T, S: Into<String>>(&self, result: CudaResult<T>, what: impl FnOnce() -> S) -> Result<T> {
-        result.map_err(|e| self.error(status(e), what))
+        result.map_err(|e| match e {
+            // It may be anything that is newer than cust. If a kernel caused it, waiting for the stream says the same.
+            cust::error::CudaError::UnknownError => {
+                // SAFETY: the stream is this one's own, and lives.
+                let fault = unsafe { cuda_driver::synchronize(self.stream_handle()) }.err();
+                fault.map_or_else(|| CudaError::driver(what(), status(e)), |fault| self.error(fault, || "waiting"))
+            }
+            _ => self.error(status(e), what),
+        })
     }
 
     /// What a failed call means: the fault of a kernel before it, or what it says itself.

@@ -2,10 +2,10 @@
 
 use super::error::{CudaError, status};
 use cuda_driver::Status;
+use cust::CudaApiVersion;
 use cust::context::Context;
 use cust::device::{Device, DeviceAttribute as A};
 use cust::error::CudaResult;
-use cust::{CudaApiVersion, CudaFlags};
 
 /// A device as its driver describes it. Sizes are in bytes where nothing else is said.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -97,7 +97,7 @@ pub fn devices() -> Result<Vec<Properties>, CudaError> {
 /// Loads and initialises the driver, and counts the devices.
 pub(super) fn initialise() -> Result<u32, CudaError> {
     cuda_driver::load()?;
-    let counted = cust::init(CudaFlags::empty()).and_then(|()| Device::num_devices()).map_err(status);
+    let counted = cuda_driver::init().and_then(|()| Device::num_devices().map_err(status));
     match counted {
         Err(Status::NO_DEVICE) => Ok(0),
         other => other.map_err(|status| CudaError::driver("the CUDA driver is there and does not start", status)),
