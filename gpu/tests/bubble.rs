@@ -3,7 +3,7 @@
 mod common;
 
 use common::{check_sort, inputs, narrow, run, view};
-use gpu::bubble::{Key, r1_one_block as r1, r2_shared_block as r2};
+use gpu::bubble::{Key, r1_one_block as r1, r2_shared_block as r2, r3_warp_registers as r3};
 use simt::Kernel;
 
 fn one_block<T: Key, K: Kernel<Args = (simt::Global<T>,)>>(kernel: K, keys: &mut [T]) {
@@ -16,6 +16,13 @@ fn shared_block<T: Key, K: Kernel<Args = (simt::Global<T>, u32)>>(kernel: K, thr
     let (n, window) = (keys.len() as u32, 2 * threads);
     for offset in r2::passes(n, window) {
         run(kernel, r2::grid(n, window, offset), threads, 0, (view(keys), offset));
+    }
+}
+
+fn warp_registers<T: Key, K: Kernel<Args = (simt::Global<T>, u32)>>(kernel: K, keys: &mut [T]) {
+    let n = keys.len() as u32;
+    for offset in r3::passes(n) {
+        run(kernel, r3::grid(n, offset), r3::BLOCK, 0, (view(keys), offset));
     }
 }
 
@@ -44,6 +51,18 @@ fn shared_block_sorts_any_n() {
             let (u32s, u64s) = (r2::bubble_shared_block::<u32>::default(), r2::bubble_shared_block::<u64>::default());
             check_sort(name, &narrow(&keys), |k| shared_block(u32s, r2::BLOCK, k));
             check_sort(name, &keys, |k| shared_block(u64s, r2::BLOCK, k));
+        }
+    }
+}
+
+#[test]
+fn warp_registers_sorts_any_n() {
+    for n in [0, 1, 2, 3, 31, 32, 33, 511, 512, 513, 1023, 1024, 1025, 1537, 4099] {
+        for (name, keys) in some(inputs(n)) {
+            let (u32s, u64s) =
+                (r3::bubble_warp_registers::<u32>::default(), r3::bubble_warp_registers::<u64>::default());
+            check_sort(name, &narrow(&keys), |k| warp_registers(u32s, k));
+            check_sort(name, &keys, |k| warp_registers(u64s, k));
         }
     }
 }

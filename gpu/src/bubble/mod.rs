@@ -5,6 +5,7 @@
 
 pub mod r1_one_block;
 pub mod r2_shared_block;
+pub mod r3_warp_registers;
 
 use simt::{Global, Scalar};
 

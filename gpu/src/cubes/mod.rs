@@ -6,9 +6,14 @@
 //! Values are `u32`, sums are `u64` modulo 2⁶⁴. Each kernel also writes down when each of its blocks began and ended,
 //! on two clocks, see [`Start`].
 
+pub mod r1_one_thread;
+pub mod r2_one_block_strided;
 pub mod r3_one_block;
 pub mod r4_many_blocks;
 pub mod r5_block_sum;
+pub mod r6_block_tree;
+pub mod r7_warp_shuffle;
+pub mod r8_grid_atomic;
 
 use simt::{Global, clock, thread};
 

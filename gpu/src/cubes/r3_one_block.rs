@@ -26,7 +26,7 @@ pub const fn sums(threads: u32) -> u32 {
     threads
 }
 
-/// Writes to `sums` the sum of cubes of each thread's share of `values`.
+/// Writes to `sums` the sum of cubes of each thread's share of `values`, and when each block began and ended to `times`.
 #[kernel]
 pub fn cubes_one_block(values: Global<u32>, sums: Global<u64>, times: Global<u64>) {
     let start = Start::now();

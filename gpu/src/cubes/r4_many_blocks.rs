@@ -29,7 +29,7 @@ pub const fn sums(blocks: u32, threads: u32) -> u32 {
     blocks * threads
 }
 
-/// Writes to `sums` the sum of cubes of each thread's share of `values`.
+/// Writes to `sums` the sum of cubes of each thread's share of `values`, and when each block began and ended to `times`.
 #[kernel]
 pub fn cubes_many_blocks(values: Global<u32>, sums: Global<u64>, times: Global<u64>) {
     let start = Start::now();

@@ -33,7 +33,7 @@ pub const fn shared_bytes(threads: u32) -> u32 {
     threads * size_of::<u64>() as u32
 }
 
-/// Writes to `sums` the sum of cubes of each block's share of `values`.
+/// Writes to `sums` the sum of cubes of each block's share of `values`, and when each began and ended to `times`.
 #[kernel]
 pub fn cubes_block_sum(values: Global<u32>, sums: Global<u64>, times: Global<u64>) {
     let start = Start::now();
