@@ -4,8 +4,11 @@
 #![cfg_attr(target_os = "cuda", feature(abi_ptx, asm_experimental_arch))]
 
 pub mod bitonic;
+pub mod bubble;
+pub mod cubes;
 pub mod keys;
 pub mod matmul;
+pub mod radix;
 
 #[cfg(target_os = "cuda")]
 #[panic_handler]

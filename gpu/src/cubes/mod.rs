@@ -1,0 +1,74 @@
+//! # Sum of cubes
+//!
+//! The sum of v³ over many values: little arithmetic, one read a value, and then all threads have a part of one
+//! number. The ladder is about how to use many threads and how to bring their parts together.
+//!
+//! Values are `u32`, sums are `u64` modulo 2⁶⁴. Each kernel also writes down when each of its blocks began and ended,
+//! on two clocks, see [`Start`].
+
+pub mod r1_one_thread;
+pub mod r2_one_block_strided;
+pub mod r3_one_block;
+pub mod r4_many_blocks;
+pub mod r5_block_sum;
+pub mod r6_block_tree;
+pub mod r7_warp_shuffle;
+pub mod r8_grid_atomic;
+
+use simt::{Global, clock, thread};
+
+/// Words that a block writes to `times`: the multiprocessor's clock at start and end, the device's timer at both.
+pub const TIMES: u32 = 4;
+
+/// When a block began.
+///
+/// The clock counts cycles of one multiprocessor; those of two multiprocessors have nothing to do with each other, so
+/// "latest end minus earliest start" over blocks means something on the timer only.
+#[derive(Clone, Copy)]
+pub struct Start {
+    clock: u64,
+    timer: u64,
+}
+
+impl Start {
+    /// Reads both clocks.
+    #[inline(always)]
+    pub fn now() -> Self {
+        Self { clock: clock::clock(), timer: clock::global_timer() }
+    }
+
+    /// Reads both again and writes the block's four words. Called by all threads behind a barrier, so that the block
+    /// is done; the first thread's readings count.
+    #[inline(always)]
+    pub fn record(self, times: Global<u64>) {
+        if thread::thread_idx_x() == 0 {
+            let end = Self::now();
+            let row = times.slice(thread::block_idx_x() * TIMES, TIMES);
+            row.set(0, self.clock);
+            row.set(1, end.clock);
+            row.set(2, self.timer);
+            row.set(3, end.timer);
+        }
+    }
+}
+
+/// v³ modulo 2⁶⁴.
+#[inline(always)]
+pub fn cube(v: u32) -> u64 {
+    let v = v as u64;
+    (v * v).wrapping_mul(v)
+}
+
+/// The sum of the cubes of the values `first`, `first` + `step`, … .
+#[inline(always)]
+pub fn sum_every(values: Global<u32>, first: u32, step: u32) -> u64 {
+    // Counted beforehand, because `i` may pass 2³² behind the last value.
+    let mut left = values.len().saturating_sub(first).div_ceil(step.max(1));
+    let (mut i, mut sum) = (first, 0u64);
+    while left > 0 {
+        sum = sum.wrapping_add(cube(values.get(i)));
+        i = i.wrapping_add(step);
+        left -= 1;
+    }
+    sum
+}

@@ -1,0 +1,34 @@
+//! # Sum of cubes, one thread
+//!
+//! **Idea.** The loop as one would write it for a processor: one thread reads one value after the other and adds its
+//! cube.
+//!
+//! **Changed from the rung before.** First rung.
+//!
+//! **Bottleneck.** Latency: one thread has a few loads on their way at a time and waits for each, hundreds of cycles.
+//! The rest of the device does nothing. The next rung gives the values to many threads.
+//!
+//! **Cost.** 4 bytes, two multiplications and an addition a value, all in a row.
+//!
+//! **Threads.** One block of one thread. The host reads one sum.
+//!
+//! **Limits and source.** Any n. The start of the series "CUDA编程(六) 进一步并行", with 64-bit sums.
+
+use super::{Start, sum_every};
+use simt::{Global, kernel};
+
+/// Threads of the block.
+pub const THREADS: u32 = 1;
+
+/// Sums that the kernel writes.
+pub const fn sums() -> u32 {
+    1
+}
+
+/// Writes to `sums` the sum of cubes of `values`, and when the block began and ended to `times`.
+#[kernel(max_threads = THREADS)]
+pub fn cubes_one_thread(values: Global<u32>, sums: Global<u64>, times: Global<u64>) {
+    let start = Start::now();
+    sums.set(0, sum_every(values, 0, 1));
+    start.record(times);
+}

@@ -1,0 +1,45 @@
+//! # Sum of cubes, one block, a chunk a thread
+//!
+//! **Idea.** Cut the values into as many chunks as there are threads; each thread walks through its own.
+//!
+//! **Changed from the rung before.** The threads of a block instead of one, so that many loads are on their way.
+//!
+//! **Bottleneck.** The lanes of a warp read words that are a chunk apart: 32 sectors of 32 bytes for 32 words, of which
+//! the cache must keep the rest until the thread's next steps. The next rung reads the same words in another order.
+//!
+//! **Cost.** As `one-thread`, by as many threads; one barrier, for the clock.
+//!
+//! **Threads.** One block, by default of 256 threads; thread t has the values t·chunk to (t + 1)·chunk - 1. Each writes
+//! its sum; the host adds them.
+//!
+//! **Limits and source.** Any n and any block. After "CUDA编程(六) 进一步并行", with 64-bit sums.
+
+use super::{Start, sum_every};
+use simt::{Global, kernel, thread};
+
+/// Threads of the block if nothing else is asked for.
+pub const THREADS: u32 = 256;
+
+/// Sums that the kernel writes: one a thread.
+pub const fn sums(threads: u32) -> u32 {
+    threads
+}
+
+/// Writes to `sums` the sum of cubes of each thread's share of `values`, and when the block began and ended to `times`.
+#[kernel]
+pub fn cubes_one_block_strided(values: Global<u32>, sums: Global<u64>, times: Global<u64>) {
+    let start = Start::now();
+    let t = thread::thread_idx_x();
+    sums.set(t, sum_every(chunk(values, t, thread::block_dim_x()), 0, 1));
+    thread::sync_threads(); // all threads are done when the first reads the clock
+    start.record(times);
+}
+
+/// Chunk `t` of `chunks` equal ones; the last ones may be shorter or empty.
+#[inline(always)]
+fn chunk(values: Global<u32>, t: u32, chunks: u32) -> Global<u32> {
+    let n = values.len();
+    let size = n.div_ceil(chunks.max(1));
+    let start = size.saturating_mul(t).min(n);
+    values.slice(start, size.min(n - start))
+}

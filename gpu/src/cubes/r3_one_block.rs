@@ -1,0 +1,37 @@
+//! # Sum of cubes, one block, contiguous access
+//!
+//! **Idea.** The threads of one block walk over the values side by side: thread t takes the values t, t + threads, … .
+//! The 32 lanes of a warp read 32 neighbouring words, which are four sectors of memory in one request.
+//!
+//! **Changed from the rung before.** `one-block-strided` gives each thread a chunk of its own, so that the lanes of a
+//! warp read 32 words far apart.
+//!
+//! **Bottleneck.** One multiprocessor cannot have enough loads in flight to keep the memory busy. The next rung uses
+//! all of them.
+//!
+//! **Cost.** 4 bytes and two multiplications a value; one barrier, for the clock.
+//!
+//! **Threads.** One block, by default of 256 threads. Each writes its sum; the host adds them.
+//!
+//! **Limits and source.** Any n and any block. After "CUDA编程(六) 进一步并行", with 64-bit sums.
+
+use super::{Start, sum_every};
+use simt::{Global, kernel, thread};
+
+/// Threads of the block if nothing else is asked for.
+pub const THREADS: u32 = 256;
+
+/// Sums that the kernel writes: one a thread.
+pub const fn sums(threads: u32) -> u32 {
+    threads
+}
+
+/// Writes to `sums` the sum of cubes of each thread's share of `values`, and when each block began and ended to `times`.
+#[kernel]
+pub fn cubes_one_block(values: Global<u32>, sums: Global<u64>, times: Global<u64>) {
+    let start = Start::now();
+    let t = thread::thread_idx_x();
+    sums.set(t, sum_every(values, t, thread::block_dim_x()));
+    thread::sync_threads(); // all threads are done when the first reads the clock
+    start.record(times);
+}

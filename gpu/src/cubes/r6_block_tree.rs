@@ -1,0 +1,65 @@
+//! # Sum of cubes, a tree in each block
+//!
+//! **Idea.** The sums of a block's threads lie in shared memory. In each step the first half of them is added to by the
+//! second half, until one is left.
+//!
+//! **Changed from the rung before.** log₂ of the block's threads steps instead of as many additions in a row.
+//!
+//! **Bottleneck.** A barrier and three accesses to shared memory a step, in the last of which few threads have work. The
+//! next rung adds within a warp without memory.
+//!
+//! **Cost.** 4 bytes and two multiplications a value, 8 bytes a block; ⌈log₂ threads⌉ + 1 barriers.
+//!
+//! **Threads.** As in `many-blocks`; 8 bytes of shared memory a thread. Active threads are neighbours and read
+//! neighbouring words, so whole warps drop out and no two lanes meet on a bank.
+//!
+//! **Limits and source.** Any n, any grid and block of fewer than 2³² threads in all; the block need not be a power of
+//! two. The next step of "CUDA编程(六) 进一步并行".
+
+use super::{Start, sum_every};
+use simt::{Global, Shared, kernel, thread};
+
+/// Threads of a block if nothing else is asked for.
+pub const THREADS: u32 = 256;
+
+/// Blocks a multiprocessor if nothing else is asked for: as many as it holds of 256 threads.
+pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+
+/// Sums that the kernel writes: one a block.
+pub const fn sums(blocks: u32) -> u32 {
+    blocks
+}
+
+/// Bytes of dynamic shared memory: a sum for each thread.
+pub const fn shared_bytes(threads: u32) -> u32 {
+    threads * size_of::<u64>() as u32
+}
+
+/// Writes to `sums` the sum of cubes of each block's share of `values`, and when each began and ended to `times`.
+#[kernel]
+pub fn cubes_block_tree(values: Global<u32>, sums: Global<u64>, times: Global<u64>) {
+    let start = Start::now();
+    let t = thread::thread_idx_x();
+    let parts = Shared::<u64>::dynamic(0, thread::block_dim_x());
+    parts.set(t, sum_every(values, thread::index_1d(), thread::grid_threads_1d()));
+    thread::sync_threads(); // all parts are written before a neighbour adds them
+    let mut left = parts.len();
+    while left > 1 {
+        let half = left.div_ceil(2);
+        add_second_half(parts, t, half, left);
+        thread::sync_threads(); // the first half is complete before it is halved
+        left = half;
+    }
+    if t == 0 {
+        sums.set(thread::block_idx_x(), parts.get(0));
+    }
+    start.record(times);
+}
+
+/// Adds part `half` + t to part t. With an odd number of parts the one in the middle has no partner.
+#[inline(always)]
+fn add_second_half(parts: Shared<u64>, t: u32, half: u32, left: u32) {
+    if t + half < left {
+        parts.set(t, parts.get(t).wrapping_add(parts.get(t + half)));
+    }
+}

@@ -1,0 +1,73 @@
+//! # Sum of cubes, added by shuffles
+//!
+//! **Idea.** The lanes of a warp hand their sums to each other directly: after five steps lane 0 has the warp's sum.
+//! The warps of a block leave theirs in shared memory, and the first warp adds them in the same way.
+//!
+//! **Changed from the rung before.** One barrier instead of one a step, and 32 words of shared memory instead of one a
+//! thread.
+//!
+//! **Bottleneck.** The host still copies one number a block and adds. The next rung needs no host.
+//!
+//! **Cost.** 4 bytes and two multiplications a value, 8 bytes a block; at most 10 shuffles of 8 bytes a thread, one
+//! barrier.
+//!
+//! **Threads.** As in `many-blocks`, with blocks of whole warps.
+//!
+//! **Limits and source.** Any n, any grid of blocks of whole warps, fewer than 2³² threads in all. Goes beyond
+//! "CUDA编程(六) 进一步并行".
+
+use super::{Start, sum_every};
+use simt::warp::{self, FULL, WARP};
+use simt::{Global, kernel, shared, thread};
+
+/// Threads of a block if nothing else is asked for.
+pub const THREADS: u32 = 256;
+
+/// Blocks a multiprocessor if nothing else is asked for: as many as it holds of 256 threads.
+pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+
+// A sum for each warp of the largest block.
+shared!(WARP_SUMS: [u64; WARP]);
+
+/// Sums that the kernel writes: one a block.
+pub const fn sums(blocks: u32) -> u32 {
+    blocks
+}
+
+/// Writes to `sums` the sum of cubes of each block's share of `values`, and when each began and ended to `times`.
+#[kernel]
+pub fn cubes_warp_shuffle(values: Global<u32>, sums: Global<u64>, times: Global<u64>) {
+    let start = Start::now();
+    let sum = block_sum(sum_every(values, thread::index_1d(), thread::grid_threads_1d()));
+    if thread::thread_idx_x() == 0 {
+        sums.set(thread::block_idx_x(), sum);
+    }
+    start.record(times);
+}
+
+/// The sum over the block, which has whole warps, in its first thread. All threads call it once; it has a barrier.
+#[inline(always)]
+pub(super) fn block_sum(part: u64) -> u64 {
+    let (t, lane, warp_sums) = (thread::thread_idx_x(), warp::lane_id(), WARP_SUMS::view());
+    let sum = warp_sum(part);
+    if lane == 0 {
+        warp_sums.set(t / WARP, sum);
+    }
+    thread::sync_threads(); // every warp's sum is there before the first warp reads them
+    if t >= WARP {
+        return sum;
+    }
+    let warps = thread::block_dim_x() / WARP;
+    warp_sum(if lane < warps { warp_sums.get(lane) } else { 0 })
+}
+
+/// The sum over the warp, in lane 0. Lanes without one that far above add their own and are not asked.
+#[inline(always)]
+fn warp_sum(mut sum: u64) -> u64 {
+    let mut distance = WARP / 2;
+    while distance > 0 {
+        sum = sum.wrapping_add(warp::shuffle_down(FULL, sum, distance));
+        distance /= 2;
+    }
+    sum
+}

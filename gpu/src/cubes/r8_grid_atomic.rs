@@ -1,0 +1,44 @@
+//! # Sum of cubes, one launch
+//!
+//! **Idea.** The first thread of each block adds the block's sum to one word of global memory by an atomic.
+//!
+//! **Changed from the rung before.** One number comes back, and it is the answer.
+//!
+//! **Bottleneck.** Memory: each value is read once and nothing else takes time at large n. What is left to gain, wider
+//! loads and more of them on their way, is the subject of the family `reduce`.
+//!
+//! **Cost.** 4 bytes and two multiplications a value, one atomic and one barrier a block.
+//!
+//! **Threads.** As in `many-blocks`, with blocks of whole warps.
+//!
+//! **Limits and source.** Any n, any grid of blocks of whole warps, fewer than 2³² threads in all. The host clears the
+//! word before. The order in which blocks add differs from run to run; for integers the sum does not. Goes beyond
+//! "CUDA编程(六) 进一步并行".
+
+use super::r7_warp_shuffle::block_sum;
+use super::{Start, sum_every};
+use simt::atomic::{Order::Relaxed, Scope};
+use simt::{Global, kernel, thread};
+
+/// Threads of a block if nothing else is asked for.
+pub const THREADS: u32 = 256;
+
+/// Blocks a multiprocessor if nothing else is asked for: as many as it holds of 256 threads.
+pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+
+/// Sums that the kernel adds to.
+pub const fn sums() -> u32 {
+    1
+}
+
+/// Adds the sum of cubes of `values` to the first word of `sums`; writes when each block began and ended to `times`.
+#[kernel]
+pub fn cubes_grid_atomic(values: Global<u32>, sums: Global<u64>, times: Global<u64>) {
+    let start = Start::now();
+    let sum = block_sum(sum_every(values, thread::index_1d(), thread::grid_threads_1d()));
+    if thread::thread_idx_x() == 0 {
+        // Relaxed: nobody reads the word before the kernel's end, which orders everything.
+        sums.fetch_add(0, sum, Relaxed, Scope::Device);
+    }
+    start.record(times);
+}

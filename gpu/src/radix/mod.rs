@@ -1,0 +1,7 @@
+//! # Radix sort
+//!
+//! Sorting by digits instead of comparisons. The first rungs sort columns inside one block, bit by bit, and merge
+//! them in four ways; the cost is in the merge, which puts out one key at a time.
+
+pub mod columns;
+pub mod r2_columns_atomic_min;
