@@ -1,0 +1,71 @@
+//! # Radix sort of columns, merged by a tree
+//!
+//! **Idea.** Each thread sorts a column of keys by its bits. Then, for each key, the heads of the columns are compared
+//! in pairs, the winners in pairs again, until one is left: it is put out, and its column moves on.
+//!
+//! **Changed from the rung before.** `columns-atomic-min` compares all heads at one word, one after the other. Here the
+//! comparisons of a step are independent.
+//!
+//! **Bottleneck.** A barrier a step: log₂ of the columns for each key, which costs more than the atomics saved. This
+//! rung is slower than the one before, and stays for showing it. The next one has two steps.
+//!
+//! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then log₂ columns + 1
+//! barriers and 2·columns accesses to shared memory for each key.
+//!
+//! **Threads.** One block, thread c has column c. 8 to 1024 columns. In a step the first threads compare, each its own
+//! winner with one that lies as many places further as there are winners left.
+//!
+//! **Limits and source.** 32-bit keys, as many as fit twice into the block's shared memory (27,648 and more of 227
+//! KiB); the host refuses more. After the blog "cuda练习(三):使用gpu进行排序", with its mistakes mended: a head carries its
+//! column, so of equal keys one wins and none is lost; an exhausted column has a head that is larger than every key.
+
+use super::columns::{Columns, MAX_COLUMNS};
+use simt::{Global, kernel, shared, thread};
+
+// The winners so far: the key above its column.
+shared!(HEADS: [u64; MAX_COLUMNS]);
+shared!(WINNER: [u64; 1]);
+
+/// The head of an exhausted column: larger than the largest key of the last column.
+const EXHAUSTED: u64 = u64::MAX;
+
+/// Sorts `keys`, as many as `columns::capacity` allows, with a thread a column.
+#[kernel(max_threads = MAX_COLUMNS)]
+pub fn radix_columns_tree(keys: Global<u32>) {
+    let t = thread::thread_idx_x();
+    let columns = Columns::new(keys.len());
+    columns.load(keys);
+    columns.sort();
+    thread::sync_threads(); // all keys are in shared memory before one is overwritten in global
+
+    let mut place = t;
+    let mut head = with_column(columns.key(place), t);
+    let mut to = 0;
+    while to < keys.len() {
+        let mut best = head;
+        let mut half = columns.columns() / 2;
+        HEADS::view().set(t, best);
+        thread::sync_threads(); // the heads are there before others compare them
+        while half > 0 {
+            if t < half {
+                best = best.min(HEADS::view().get(t + half));
+                (if half > 1 { HEADS::view() } else { WINNER::view() }).set(t, best);
+            }
+            thread::sync_threads(); // the winners of this step are there before the next
+            half /= 2;
+        }
+        // The winner is read here and written behind the barriers of the next key; the heads are not read any more.
+        if head == WINNER::view().get(0) {
+            keys.set(to, (head >> u32::BITS) as u32);
+            place = columns.below(place);
+            head = with_column(columns.key(place), t);
+        }
+        to += 1;
+    }
+}
+
+/// A head that compares like its key, and among equal keys like its column, so that there is one smallest.
+#[inline(always)]
+fn with_column(key: Option<u32>, column: u32) -> u64 {
+    key.map_or(EXHAUSTED, |key| (key as u64) << u32::BITS | column as u64)
+}

@@ -1,0 +1,83 @@
+//! # Radix sort of columns, merged by minima of groups
+//!
+//! **Idea.** Each thread sorts a column of keys by its bits. Then, for each key, groups of 8 columns take the minimum of
+//! their heads by atomics on a word a group, and one thread of each group adds its group's minimum to that of all.
+//!
+//! **Changed from the rung before.** Two steps instead of log₂ of the columns, with at most 8 threads at a word in the
+//! first one, and a thread a group in the second.
+//!
+//! **Bottleneck.** One key, or one run of equal heads, goes out between two pairs of barriers. No merge of this kind
+//! gets past that; the next rungs sort by larger digits, with all blocks, and have nothing to merge.
+//!
+//! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then two barriers and
+//! 9/8 atomics a column for each key (for each distinct key in a row of equal heads).
+//!
+//! **Threads.** One block, thread c has column c. 8 to 1024 columns. The first thread of each group acts for it.
+//!
+//! **Limits and source.** 32-bit keys, as many as fit twice into the block's shared memory (27,648 and more of 227
+//! KiB); the host refuses more. After the blog "cuda练习(三):使用gpu进行排序", with its mistakes mended as in
+//! `columns-atomic-min`.
+
+use super::columns::{Columns, MAX_COLUMNS};
+use simt::atomic::{Order::Relaxed, Scope};
+use simt::{Global, kernel, shared, thread};
+
+/// Columns of a group.
+const GROUP: u32 = 8;
+
+shared!(GROUP_MINIMUM: [u32; MAX_COLUMNS / GROUP]);
+// One is read while the other waits to be used, in turn.
+shared!(MINIMUM: [u32; 2]);
+// How many keys have been put out.
+shared!(PLACED: [u32; 1]);
+
+/// Larger than or equal to any key.
+const NOTHING: u32 = u32::MAX;
+
+/// Sorts `keys`, as many as `columns::capacity` allows, with a thread a column.
+#[kernel(max_threads = MAX_COLUMNS)]
+pub fn radix_columns_groups(keys: Global<u32>) {
+    let t = thread::thread_idx_x();
+    let (group, first_of_group) = (t / GROUP, t.is_multiple_of(GROUP));
+    let (columns, groups, minimum) = (Columns::new(keys.len()), GROUP_MINIMUM::view(), MINIMUM::view());
+    columns.load(keys);
+    columns.sort();
+    if first_of_group {
+        groups.set(group, NOTHING);
+    }
+    if t == 0 {
+        minimum.set(0, NOTHING);
+        PLACED::view().set(0, 0);
+    }
+    thread::sync_threads(); // all keys are in shared memory before one is overwritten in global; the words are set
+
+    let (mut place, mut turn) = (t, 0);
+    let mut head = columns.key(place);
+    loop {
+        if let Some(key) = head {
+            groups.fetch_min(group, key, Relaxed, Scope::Block);
+        }
+        // The groups' minima are complete before they are read. Without any head everything has been put out.
+        if !thread::sync_threads_or(head.is_some()) {
+            break;
+        }
+        if first_of_group {
+            minimum.fetch_min(turn, groups.get(group), Relaxed, Scope::Block);
+            // Until the next barrier nobody else touches the group's word.
+            groups.set(group, NOTHING);
+        }
+        thread::sync_threads(); // the minimum is complete before it is read; the groups' words are set again
+        let least = minimum.get(turn);
+        if head == Some(least) {
+            // Relaxed: the counter only gives each of several equal keys a place of its own.
+            keys.set(PLACED::view().fetch_add(0, 1, Relaxed, Scope::Block), least);
+            place = columns.below(place);
+            head = columns.key(place);
+        }
+        turn = 1 - turn;
+        if t == 0 {
+            // Read before the barriers above, written behind the next one.
+            minimum.set(turn, NOTHING);
+        }
+    }
+}
