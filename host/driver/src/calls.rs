@@ -48,7 +48,8 @@ pub struct Launch {
     /// Programmatic dependent launch: it may start before the stream's kernel before it has ended, and waits for that
     /// one's memory where it says `griddepcontrol.wait`. Compute capability 9.0 and up, CUDA 11.8 and up.
     pub dependent: bool,
-    /// Blocks of a cluster in x, y and z, each a divisor of the grid's. Compute capability 9.0 and up, CUDA 11.8 and up.
+    /// Blocks of a cluster in x, y and z, each a divisor of the grid's. Compute capability 9.0 and up, CUDA 11.8 and
+    /// up.
     pub cluster: Option<[u32; 3]>,
 }
 

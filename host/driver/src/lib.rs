@@ -5,7 +5,8 @@
 //! [`load`] opens the driver and fills the slots. Until then, and for a function that an older driver lacks, a call
 //! returns [`Status::STUB_LIBRARY`] and does nothing else. One program so runs on machines with and without a driver.
 //!
-//! Two kinds of calls go through the slots: cust's own, and those of this crate (`launch`, `jit_error`, …), which cust has no form for.
+//! Two kinds of calls go through the slots: cust's own, and those of this crate (`launch`, `jit_error`, …), which cust
+//! has no form for.
 
 mod calls;
 mod slots;
@@ -94,10 +95,7 @@ mod tests {
         let missing = open(&["libno-such-driver.so.1", "/no/such/folder/libcuda.so.1"]).unwrap_err();
         assert_eq!(missing.tried.len(), 2);
         assert!(missing.tried[1].starts_with("/no/such/folder/libcuda.so.1: "), "{missing}");
-        assert!(
-            missing.to_string().starts_with("no CUDA driver was found (tried libno-such-driver.so.1: "),
-            "{missing}"
-        );
+        assert_eq!(missing.to_string(), "no CUDA driver was found (no libcuda.so.1 on this machine)");
 
         // Every Linux program has the C library: it opens, and is no driver.
         let missing = open(&["libc.so.6"]).unwrap_err();

@@ -6,9 +6,12 @@
 //! as often as wanted.
 
 pub mod bitonic;
+pub mod bubble;
+pub mod cubes;
 
 pub mod keys;
 pub mod matmul;
+pub mod radix;
 mod rung;
 pub mod sort;
 
@@ -20,7 +23,7 @@ use crate::error::{Error, Result};
 use serde::Serialize;
 
 /// All families, in the order of the program's lists.
-pub static FAMILIES: &[&Family] = &[&bitonic::FAMILY, &matmul::FAMILY];
+pub static FAMILIES: &[&Family] = &[&bubble::FAMILY, &bitonic::FAMILY, &radix::FAMILY, &matmul::FAMILY, &cubes::FAMILY];
 
 /// Kernels that belong to no rung, with what they are for.
 pub static SUPPORT: &[(&str, &[&str])] = &[("maps keys to unsigned words and back", keys::KERNELS)];

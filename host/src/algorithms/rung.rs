@@ -1,5 +1,6 @@
 //! A rung as data, and what its source file says about it.
 
+use super::cubes::CubesRung;
 use super::matmul::MatmulRung;
 use super::sort::SortRung;
 use crate::error::{Error, Result};
@@ -26,6 +27,8 @@ pub struct Rung {
 pub enum Implementation {
     /// Sorts keys.
     Sort(&'static dyn SortRung),
+    /// Adds up cubes.
+    Cubes(&'static dyn CubesRung),
     /// Multiplies matrices.
     Matmul(&'static dyn MatmulRung),
 }

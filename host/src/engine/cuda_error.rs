@@ -90,7 +90,10 @@ pub enum CudaError {
     },
 
     /// A kernel went wrong on the device. The device's context is lost: whatever it is asked next fails the same way.
-    #[error("{} went wrong on the GPU: {status}; on the simulator (--device sim) the same input tells where", culprit(.kernel, *.launches))]
+    #[error(
+        "{} went wrong on the GPU: {status}; on the simulator (--device sim) the same input tells where",
+        culprit(.kernel, *.launches)
+    )]
     Fault {
         /// The last kernel that was launched since the stream was last known to be well.
         kernel: &'static str,
