@@ -279,8 +279,8 @@ impl Family {
         };
         // At the same time there are the input, what is on the simulator (or on its way to the GPU), the oracle and
         // what came back.
-        let what = format!("input, output and oracle of {elements} elements of {}", workload.dtype);
-        data::memory_check(&what, elements.saturating_mul(4), workload.dtype.size())?;
+        let what = format!("elements of {} with their oracle", workload.dtype);
+        data::memory_check(&what, elements, 4 * workload.dtype.size())?;
         (self.problem)(workload)
     }
 
