@@ -9,15 +9,15 @@
 //! **Bottleneck.** All threads of a block update the same word, one after the other, for every key. The next rungs
 //! compare the heads in a tree, or in groups with a word each.
 //!
-//! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then a barrier, an
-//! atomic a column and the like for each key (for each distinct key in a row of equal heads).
+//! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then a barrier
+//! and an atomic a column for each distinct key, and an atomic for each key.
 //!
 //! **Threads.** One block, thread c has column c. 8 to 1024 columns.
 //!
 //! **Limits and source.** 32-bit keys, as many as fit twice into the block's shared memory (27,648 and more of 227
 //! KiB); the host refuses more. After the blog "cuda练习(三):使用gpu进行排序", with its mistakes mended: the minimum
-//! is set before its first use and never while somebody reads it; every column that has the minimum puts out its own copy, so no
-//! equal key is lost; a column without keys takes no part, so that no key is needed to say "empty".
+//! is set before its first use and never while somebody reads it; every column that has the minimum puts out its own
+//! copies, so no equal key is lost; a column without keys takes no part, so the largest key need not mean "empty".
 
 use super::columns::{Columns, MAX_COLUMNS};
 use simt::atomic::{Order::Relaxed, Scope};
@@ -51,16 +51,17 @@ pub fn radix_columns_atomic_min(keys: Global<u32>) {
         if let Some(key) = head {
             minimum.fetch_min(slot, key, Relaxed, Scope::Block);
         }
-        // All heads are in the minimum before anyone reads it. Without any head everything has been put out.
-        if !thread::sync_threads_or(head.is_some()) {
-            break;
-        }
+        thread::sync_threads(); // all heads are in the minimum before anyone reads it
         let least = minimum.get(slot);
-        if head == Some(least) {
+        while head == Some(least) {
             // Relaxed: the counter only gives each of several equal keys a place of its own.
             keys.set(placed.fetch_add(0, 1, Relaxed, Scope::Block), least);
             place = columns.below(place);
             head = columns.key(place);
+        }
+        // Behind the largest key, or where nobody had a head, there is nothing left to put out.
+        if least == u32::MAX {
+            break;
         }
         slot = next(slot);
         if t == 0 {

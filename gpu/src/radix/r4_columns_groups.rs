@@ -6,11 +6,11 @@
 //! **Changed from the rung before.** Two steps instead of log₂ of the columns, with at most 8 threads at a word in the
 //! first one, and a thread a group in the second.
 //!
-//! **Bottleneck.** One key, or one run of equal heads, goes out between two pairs of barriers. No merge of this kind
+//! **Bottleneck.** One key, with its copies, goes out between one pair of barriers and the next. No merge of this kind
 //! gets past that; the next rungs sort by larger digits, with all blocks, and have nothing to merge.
 //!
 //! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then two barriers and
-//! 9/8 atomics a column for each key (for each distinct key in a row of equal heads).
+//! 9/8 atomics a column for each distinct key, and an atomic for each key.
 //!
 //! **Threads.** One block, thread c has column c. 8 to 1024 columns. The first thread of each group acts for it.
 //!
@@ -57,10 +57,7 @@ pub fn radix_columns_groups(keys: Global<u32>) {
         if let Some(key) = head {
             groups.fetch_min(group, key, Relaxed, Scope::Block);
         }
-        // The groups' minima are complete before they are read. Without any head everything has been put out.
-        if !thread::sync_threads_or(head.is_some()) {
-            break;
-        }
+        thread::sync_threads(); // the groups' minima are complete before they are read
         if first_of_group {
             minimum.fetch_min(turn, groups.get(group), Relaxed, Scope::Block);
             // Until the next barrier nobody else touches the group's word.
@@ -68,11 +65,15 @@ pub fn radix_columns_groups(keys: Global<u32>) {
         }
         thread::sync_threads(); // the minimum is complete before it is read; the groups' words are set again
         let least = minimum.get(turn);
-        if head == Some(least) {
+        while head == Some(least) {
             // Relaxed: the counter only gives each of several equal keys a place of its own.
             keys.set(PLACED::view().fetch_add(0, 1, Relaxed, Scope::Block), least);
             place = columns.below(place);
             head = columns.key(place);
+        }
+        // Behind the largest key, or where nobody had a head, there is nothing left to put out.
+        if least == NOTHING {
+            break;
         }
         turn = 1 - turn;
         if t == 0 {
