@@ -7,7 +7,7 @@
 //! comparisons of a step are independent.
 //!
 //! **Bottleneck.** A barrier a step: log₂ of the columns for each key. In the source's measurements that costs more than
-//! it saves, and this is its slowest merge but one; it is here to show that. The next rung has two steps.
+//! it saves: this is its slowest merge up to 64 columns, and it is here to show that. The next rung has two steps.
 //!
 //! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then log₂ columns + 1
 //! barriers and 2·columns accesses to shared memory for each key.
