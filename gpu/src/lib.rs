@@ -3,9 +3,11 @@
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(abi_ptx, asm_experimental_arch))]
 
+pub mod aligned;
 pub mod bitonic;
 pub mod bubble;
 pub mod cubes;
+pub mod histogram;
 pub mod keys;
 pub mod matmul;
 pub mod radix;
