@@ -10,6 +10,7 @@ pub mod cubes;
 pub mod histogram;
 pub mod keys;
 pub mod matmul;
+pub mod operator;
 pub mod radix;
 
 #[cfg(target_os = "cuda")]
