@@ -12,6 +12,7 @@ pub mod keys;
 pub mod matmul;
 pub mod operator;
 pub mod radix;
+pub mod reduce;
 
 #[cfg(target_os = "cuda")]
 #[panic_handler]

@@ -38,8 +38,10 @@ const _: () = assert!(MAX_BINS <= TABLE_WORDS, "at least one table fits");
 
 /// Tables of a block: one a warp, or as many as fit.
 pub const fn tables(bins: u32) -> u32 {
-    let fit = if bins == 0 { BLOCK } else { TABLE_WORDS / bins };
-    if fit < BLOCK / WARP { fit } else { BLOCK / WARP }
+    match TABLE_WORDS.checked_div(bins) {
+        Some(fit) if fit < BLOCK / WARP => fit,
+        _ => BLOCK / WARP,
+    }
 }
 
 /// Bytes of shared memory for that many bins.

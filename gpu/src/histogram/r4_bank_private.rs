@@ -57,13 +57,15 @@ const fn rows<K: Key>(bins: u32) -> u32 {
 
 /// Copies of a table of that many rows, as a power of two: one a bank, or as many as fit.
 const fn copies_log2(rows: u32) -> u32 {
-    let fit = if rows == 0 { WARP } else { TABLE_WORDS / rows };
-    if fit >= WARP { WARP.ilog2() } else { fit.ilog2() }
+    match TABLE_WORDS.checked_div(rows) {
+        Some(fit) if fit < WARP => fit.ilog2(),
+        _ => WARP.ilog2(),
+    }
 }
 
 /// Bytes of shared memory for that many bins.
 pub const fn shared_bytes<K: Key>(bins: u32) -> u32 {
-    4 * rows::<K>(bins) << copies_log2(rows::<K>(bins))
+    (4 * rows::<K>(bins)) << copies_log2(rows::<K>(bins))
 }
 
 /// Blocks, and threads a block, for `n` keys on a device with that many multiprocessors. At least one block, which sets
