@@ -96,6 +96,11 @@ pub(crate) trait Machine {
     /// # Safety
     /// `p` is valid for reads of 16 bytes and aligned to 16.
     unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4];
+    /// The 16 bytes at `p` where `there`, else `otherwise`; cached as [`Cache::ReadOnly`].
+    ///
+    /// # Safety
+    /// As [`Machine::load_global_pack`] if `there`; else `p` may be anything.
+    unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [u32; 4]) -> [u32; 4];
     /// # Safety
     /// `p` is valid for writes of 16 bytes and aligned to 16.
     unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], cache: Cache);

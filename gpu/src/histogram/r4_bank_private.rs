@@ -144,8 +144,10 @@ fn count<K: Key>(keys: Global<K>, table: Shared<u32>, rows: u32) {
     let mut i = thread::index_1d();
     while i < packs {
         let mut loaded = [[0; 4]; LOADS];
-        // Past the end the last pack is loaded again and not counted: all loads leave together, with no branch between.
-        unroll::<LOADS>(|l| loaded[l] = words.get_pack_streaming((i + l as u32 * stride).min(packs - 1)));
+        unroll::<LOADS>(|l| {
+            let at = i + l as u32 * stride;
+            loaded[l] = words.get_pack_read_only_or(at, at < packs, [0; 4]);
+        });
         unroll::<LOADS>(|l| {
             if i + (l as u32 * stride) < packs {
                 unroll::<4>(|w| unroll_keys::<K>(loaded[l][w], add));

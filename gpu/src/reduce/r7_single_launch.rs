@@ -133,9 +133,7 @@ fn combine_piece<T: Scalar, O: Operator<T>>(input: Global<T>) -> T {
         let mut loaded = [running.nothing(); LOADS];
         unroll::<LOADS>(|l| {
             let at = i + l as u32 * BLOCK + t;
-            if at < end {
-                loaded[l] = input.body().get_pack_read_only(at);
-            }
+            loaded[l] = input.body().get_pack_read_only_or(at, at < end, running.nothing());
         });
         unroll::<LOADS>(|l| running.take(loaded[l]));
         i += TILE;

@@ -197,6 +197,11 @@ impl Machine for Ptx {
     }
 
     #[inline(always)]
+    unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [u32; 4]) -> [u32; 4] {
+        unsafe { memory::load_global_pack_or(p, there, otherwise) }
+    }
+
+    #[inline(always)]
     unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], cache: Cache) {
         unsafe { memory::store_global_pack(p, value, cache) }
     }

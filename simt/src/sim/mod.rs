@@ -168,6 +168,12 @@ impl Machine for Simulator {
     }
 
     #[inline(always)]
+    unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [u32; 4]) -> [u32; 4] {
+        // SAFETY: passed on.
+        if there { unsafe { memory::load_pack(p) } } else { otherwise }
+    }
+
+    #[inline(always)]
     unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], _: Cache) {
         // SAFETY: passed on.
         unsafe { memory::store_pack(p, value) }
