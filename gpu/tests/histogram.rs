@@ -75,16 +75,16 @@ fn bank_private<K: Key, F>(kernel: F, keys: &[K], start: usize, bins: u32) -> Ve
 where
     F: Kernel<Args = (Global<K>, Global<u32>, Global<u32>, Global<u32>)>,
 {
-    use r4_bank_private::{geometry, shared_bytes};
+    use r4_bank_private::{BLOCK, grid, shared_bytes};
     let (mut totals, mut ticket) = (vec![0; bins as usize], [0]);
     let mut memory = Keys::new(keys, start);
-    let (grid, block) = geometry::<K>(keys.len() as u32, MULTIPROCESSORS);
+    let grid = grid::<K>(keys.len() as u32, MULTIPROCESSORS);
     let mut counts = vec![];
     // Twice: a launch leaves totals and ticket as it found them.
     for _ in 0..2 {
         counts = vec![POISON; bins as usize + 2];
         let args = (memory.view(), view(&mut counts[1..=bins as usize]), view(&mut totals), view(&mut ticket));
-        launch(kernel, [grid, 1, 1], [block, 1, 1], shared_bytes::<K>(bins), args, Options::default()).unwrap();
+        launch(kernel, [grid, 1, 1], [BLOCK, 1, 1], shared_bytes::<K>(bins), args, Options::default()).unwrap();
         assert!(totals.iter().all(|&t| t == 0) && ticket == [0], "not zero after the launch");
         counts = inside(counts);
     }
@@ -111,7 +111,7 @@ fn inputs(n: usize, bins: u32) -> Vec<Vec<u32>> {
     let random = words(n);
     let beyond = bins as u64 + bins as u64 / 8 + 1;
     vec![
-        random.iter().map(|&w| (w as u64 * beyond >> 32) as u32).collect(),
+        random.iter().map(|&w| ((w as u64 * beyond) >> 32) as u32).collect(),
         vec![bins - 1; n],
         (0..n).map(|i| (i as u64 * bins as u64 / n as u64) as u32).collect(),
         random.iter().map(|&w| w % bins / 32 * 32).collect(),
@@ -187,9 +187,8 @@ fn bank_private_tables() {
     use r4_bank_private::*;
     check_u32(|k, b| bank_private(histogram_bank_private::<u32>::default(), k, 0, b), &SIZES[..14]);
     check_u8(|k, b| bank_private(histogram_bank_private::<u8>::default(), k, 0, b), &SIZES);
-    assert_eq!(geometry::<u8>(0, 132), (1, 256));
-    assert_eq!(geometry::<u8>(1 << 20, 132), (256, 256));
-    assert_eq!(geometry::<u8>(1 << 28, 132), (264, 1024));
+    assert_eq!([0, 1, 2048, 2049, 1 << 18, 1 << 20, u32::MAX].map(|n| grid::<u8>(n, 132)), [1, 1, 1, 2, 128, 264, 264]);
+    assert_eq!(grid::<u32>(u32::MAX, 132), 264);
     assert_eq!(
         (shared_bytes::<u8>(256), shared_bytes::<u32>(512), shared_bytes::<u32>(4096)),
         (32 << 10, 65536, 65536)

@@ -13,8 +13,8 @@
 //! **Cost.** n shared atomics; at most blocks × bins global atomics; one read of each key, 16 bytes at a time; four
 //! barriers.
 //!
-//! **Threads.** Neighbouring threads read neighbouring 16 bytes, in steps of the grid's threads. To add up the copies, four
-//! threads share a bin.
+//! **Threads.** A warp loads 2 KiB at once, neighbouring lanes neighbouring 16 bytes; these units go to the blocks in turn.
+//! To add up the copies, four threads share a bin.
 //!
 //! **Limits and source.** Any n, any alignment of the first key, up to 4096 bins; larger keys are not counted. Tables take
 //! at most 64 KiB, so above 512 bins there are fewer than 32 copies and lanes whose numbers are equal modulo the number
@@ -27,11 +27,8 @@ use simt::atomic::{Order, Scope};
 use simt::warp::{FULL, WARP, lane_id, shuffle_xor};
 use simt::{Global, Shared, kernel, thread, unroll};
 
-/// Threads a block at most; a launch for few keys has smaller blocks, so that every multiprocessor gets some.
+/// Threads a block.
 pub const BLOCK: u32 = 1024;
-
-/// Threads a block at least.
-const MIN_BLOCK: u32 = 256;
 
 /// Blocks that a multiprocessor holds at once: 2048 threads, and two tables.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 2;
@@ -41,6 +38,9 @@ const LOADS: usize = 4;
 
 /// Bytes of such a load.
 const PACK_BYTES: u32 = 16;
+
+/// Packs that a warp loads at once.
+const UNIT: u32 = LOADS as u32 * WARP;
 
 /// Words that all copies of the table may take.
 const TABLE_WORDS: u32 = (64 << 10) / 4;
@@ -68,18 +68,17 @@ pub const fn shared_bytes<K: Key>(bins: u32) -> u32 {
     (4 * rows::<K>(bins)) << copies_log2(rows::<K>(bins))
 }
 
-/// Blocks, and threads a block, for `n` keys on a device with that many multiprocessors. At least one block, which sets
-/// the counts of no keys.
-pub const fn geometry<K: Key>(n: u32, multiprocessors: u32) -> (u32, u32) {
-    let packs = (n as u64 * size_of::<K>() as u64).div_ceil(PACK_BYTES as u64) as u32;
+/// Blocks for `n` keys on a device with that many multiprocessors. At least one, which sets the counts of no keys.
+pub const fn grid<K: Key>(n: u32, multiprocessors: u32) -> u32 {
+    let units = (n as u64 * size_of::<K>() as u64).div_ceil((PACK_BYTES * UNIT) as u64);
     let most = multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
-    let mut block = MIN_BLOCK;
-    while block < BLOCK && packs.div_ceil(block) > most {
-        block *= 2;
+    if units == 0 {
+        1
+    } else if units < most as u64 {
+        units as u32
+    } else {
+        most
     }
-    let grid = packs.div_ceil(block);
-    let grid = if grid == 0 { 1 } else { grid };
-    (if grid < most { grid } else { most }, block)
 }
 
 /// Sets `counts`, one counter a bin, to the counts of the keys.
@@ -110,7 +109,7 @@ fn clear(table: Shared<u32>) {
     let mut pack = thread::thread_idx_x();
     while pack < table.len() / 4 {
         table.set_pack(pack, [0; 4]);
-        pack += thread::block_dim_x();
+        pack += BLOCK;
     }
 }
 
@@ -140,20 +139,23 @@ fn count<K: Key>(keys: Global<K>, table: Shared<u32>, rows: u32) {
         return;
     }
     let words = keys.body().cast::<u32>();
-    let stride = thread::grid_threads_1d();
-    let mut i = thread::index_1d();
-    while i < packs {
+    // Units go to the blocks in turn, so that few keys are spread over all of them.
+    let (blocks, warps) = (thread::grid_dim_x(), BLOCK / WARP);
+    let mut unit = thread::thread_idx_x() / WARP * blocks + thread::block_idx_x();
+    while unit * UNIT < packs {
+        let first = (unit * UNIT + lane_id()).min(packs);
+        let (mine, left) = (words.slice(4 * first, 4 * (packs - first)), packs - first);
         let mut loaded = [[0; 4]; LOADS];
         unroll::<LOADS>(|l| {
-            let at = i + l as u32 * stride;
-            loaded[l] = words.get_pack_read_only_or(at, at < packs, [0; 4]);
+            let at = l as u32 * WARP;
+            loaded[l] = mine.get_pack_read_only_or(at, at < left, [0; 4]);
         });
         unroll::<LOADS>(|l| {
-            if i + (l as u32 * stride) < packs {
+            if l as u32 * WARP < left {
                 unroll::<4>(|w| unroll_keys::<K>(loaded[l][w], add));
             }
         });
-        i += LOADS as u32 * stride;
+        unit += blocks * warps;
     }
 }
 
@@ -191,7 +193,7 @@ fn add_copies(table: Shared<u32>, rows: u32, totals: Global<u32>) {
                 totals.fetch_add(bin, sum, Order::Relaxed, Scope::Device);
             }
         }
-        i += thread::block_dim_x();
+        i += BLOCK;
     }
 }
 
@@ -210,7 +212,7 @@ fn publish(totals: Global<u32>, counts: Global<u32>, ticket: Global<u32>) {
     while bin < counts.len() {
         // Atomic, because the totals were added up by atomics and live in the level-2 cache.
         counts.set(bin, totals.exchange(bin, 0, Order::Relaxed, Scope::Device));
-        bin += thread::block_dim_x();
+        bin += BLOCK;
     }
     if thread::thread_idx_x() == 0 {
         ticket.set(0, 0);

@@ -4,8 +4,8 @@
 //! are there, combines them in the order of the blocks, and writes the result.
 //!
 //! **Changed from the rung before.** No second launch, nothing to clear before the first (the last block puts the ticket
-//! counter back to zero), and 16 loads under way in each thread. A block has one piece of the input to itself, so that
-//! pieces, and with them the order in which floats are added, do not depend on which block ran when.
+//! counter back to zero), and 16 loads under way in each thread. Which elements belong to which thread, and in which
+//! order all is combined, does not depend on which block ran when, so sums of floats are the same in every run.
 //!
 //! **Bottleneck.** Memory bandwidth for large inputs; for small ones the launch, one trip to memory, and the two or three
 //! more that ticket and values take.
@@ -13,7 +13,7 @@
 //! **Cost.** n - 1 useful combinations; one read of each element; one atomic a block; two barriers, and one more in the last
 //! block.
 //!
-//! **Threads.** Piece b belongs to block b; its threads load neighbouring 16 bytes, in steps of the block's threads.
+//! **Threads.** Neighbouring threads load neighbouring 16 bytes, in steps of the grid's threads.
 //!
 //! **Limits and source.** Any n, 0 included; any alignment of the first element. The ticket is that of NVIDIA's sample
 //! threadFenceReduction, with the fences that it means written into the atomic.
@@ -100,7 +100,7 @@ pub fn reduce_single_launch<T: Scalar, O: Operator<T>>(
 ) {
     let (t, block, blocks) = (thread::thread_idx_x(), thread::block_idx_x(), thread::grid_dim_x());
     let warps = VALUES::view().cast::<T>().slice(0, BLOCK / WARP);
-    let all = combine_block::<T, O>(combine_piece::<T, O>(input), warps);
+    let all = combine_block::<T, O>(combine_input::<T, O>(input), warps);
     if blocks == 1 {
         if t == 0 {
             output.set(0, all);
@@ -118,28 +118,24 @@ pub fn reduce_single_launch<T: Scalar, O: Operator<T>>(
     }
 }
 
-/// What the thread's share of the block's piece makes together.
+/// What the thread's share of the input makes together.
 #[inline(always)]
-fn combine_piece<T: Scalar, O: Operator<T>>(input: Global<T>) -> T {
-    let (t, block) = (thread::thread_idx_x(), thread::block_idx_x());
+fn combine_input<T: Scalar, O: Operator<T>>(input: Global<T>) -> T {
     let input = Aligned::new(input);
-    // Pieces of whole warps' loads, all but the last of the same size.
-    let piece = input.packs().div_ceil(thread::grid_dim_x()).next_multiple_of(WARP);
-    let start = (block * piece).min(input.packs());
-    let end = (start + piece).min(input.packs());
+    let (packs, stride) = (input.packs(), thread::grid_threads_1d());
     let mut running = Running::<T, O>::new();
-    let mut i = start;
-    while i < end {
+    let mut i = thread::index_1d();
+    while i < packs {
         let mut loaded = [running.nothing(); LOADS];
         unroll::<LOADS>(|l| {
-            let at = i + l as u32 * BLOCK + t;
-            loaded[l] = input.body().get_pack_read_only_or(at, at < end, running.nothing());
+            let at = i + l as u32 * stride;
+            loaded[l] = input.body().get_pack_read_only_or(at, at < packs, running.nothing());
         });
         unroll::<LOADS>(|l| running.take(loaded[l]));
-        i += TILE;
+        i += LOADS as u32 * stride;
     }
     // What lies outside of the packs is less than a thread each for the first block.
-    running.finish(if block == 0 { input.edge(t) } else { None })
+    running.finish(if thread::block_idx_x() == 0 { input.edge(thread::thread_idx_x()) } else { None })
 }
 
 /// Hands in the block's value: whether all other blocks of the grid have done so.
