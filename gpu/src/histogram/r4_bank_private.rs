@@ -18,8 +18,8 @@
 //!
 //! **Limits and source.** Any n, any alignment of the first key, up to 4096 bins; larger keys are not counted. Tables take
 //! at most 64 KiB, so above 512 bins there are fewer than 32 copies and lanes whose numbers are equal modulo the number
-//! of copies may meet again. The idea of private copies is old (V. Podlozhnyuk, "Histogram calculation in CUDA", 2007);
-//! a copy a bank is what shared atomics at full rate make of it.
+//! of copies may meet again. After V. Podlozhnyuk, "Histogram calculation in CUDA" (2007), where a thread had counters of
+//! its own.
 
 use super::{Key, MAX_BINS};
 use crate::aligned::Aligned;

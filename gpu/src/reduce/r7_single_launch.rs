@@ -15,7 +15,7 @@
 //!
 //! **Threads.** Neighbouring threads load neighbouring 16 bytes, in steps of the grid's threads.
 //!
-//! **Limits and source.** Any n, 0 included; any alignment of the first element. The ticket is that of NVIDIA's sample
+//! **Limits and source.** Any n, 0 included; any alignment of the first element. After NVIDIA's sample
 //! threadFenceReduction, with the fences that it means written into the atomic.
 
 use super::{Running, combine_block};

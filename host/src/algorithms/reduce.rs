@@ -1,7 +1,7 @@
 //! Reduction: the sum, the minimum or the maximum of all elements.
 
 use super::rung::{Implementation, rung};
-use super::{Extra, Family, Operation, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, compare};
+use super::{Extra, Family, Operation, Prepared, Problem, RateUnit, Rung, Size, Work, Workload};
 use crate::data::{Data, Distribution, Dtype, Element};
 use crate::engine::{Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
@@ -361,7 +361,9 @@ fn problem(workload: Workload) -> Result<Box<dyn Problem>> {
         Data::F32(input) => of(input, parameters.operation),
         Data::U64(input) => of(input, parameters.operation),
         Data::F64(input) => of(input, parameters.operation),
-        other => Err(Error::Usage(format!("reduce does not take {}; it takes u32, i32, f32, u64 and f64", other.dtype()))),
+        other => {
+            Err(Error::Usage(format!("reduce does not take {}; it takes u32, i32, f32, u64 and f64", other.dtype())))
+        }
     }
 }
 
