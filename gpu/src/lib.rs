@@ -7,6 +7,8 @@ pub mod bitonic;
 pub mod bubble;
 pub mod cubes;
 pub mod keys;
+#[cfg(not(target_os = "cuda"))]
+pub mod launcher;
 pub mod matmul;
 pub mod radix;
 

@@ -94,6 +94,9 @@ pub(crate) trait Machine {
     /// `p` is valid for writes of a `T` and aligned for it.
     unsafe fn store_global<T: Scalar>(p: *mut T, value: T);
     /// # Safety
+    /// As [`Machine::load_global`].
+    unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T;
+    /// # Safety
     /// `p` is valid for reads of 16 bytes and aligned to 16.
     unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4];
     /// # Safety
@@ -127,6 +130,9 @@ pub(crate) trait Machine {
     #[track_caller]
     unsafe fn atomic_shared<T: AtomicScalar>(op: Operation<T>, address: u32, order: Order) -> T;
     fn fence(order: Order, scope: Scope);
+
+    fn wait_for_previous_grid();
+    fn let_next_grid_start();
 
     fn fma_f32(a: f32, b: f32, c: f32) -> f32;
     fn fma_f64(a: f64, b: f64, c: f64) -> f64;

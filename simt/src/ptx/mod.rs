@@ -192,6 +192,11 @@ impl Machine for Ptx {
     }
 
     #[inline(always)]
+    unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T {
+        unsafe { memory::load_global_streaming(p) }
+    }
+
+    #[inline(always)]
     unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4] {
         unsafe { memory::load_global_pack(p, cache) }
     }
@@ -243,6 +248,23 @@ impl Machine for Ptx {
     #[inline(always)]
     fn fence(order: Order, scope: Scope) {
         atomic::fence(order, scope)
+    }
+
+    #[inline(always)]
+    fn wait_for_previous_grid() {
+        // It clobbers memory: what follows may read what the grid before wrote.
+        #[cfg(sm_90)]
+        unsafe {
+            asm!("griddepcontrol.wait;", options(nostack))
+        }
+    }
+
+    #[inline(always)]
+    fn let_next_grid_start() {
+        #[cfg(sm_90)]
+        unsafe {
+            asm!("griddepcontrol.launch_dependents;", options(nostack))
+        }
     }
 
     #[inline(always)]

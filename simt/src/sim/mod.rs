@@ -162,6 +162,12 @@ impl Machine for Simulator {
     }
 
     #[inline(always)]
+    unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T {
+        // SAFETY: passed on.
+        unsafe { memory::load(p) }
+    }
+
+    #[inline(always)]
     unsafe fn load_global_pack(p: *const u8, _: Cache) -> [u32; 4] {
         // SAFETY: passed on.
         unsafe { memory::load_pack(p) }
@@ -227,6 +233,14 @@ impl Machine for Simulator {
     fn fence(_: Order, _: Scope) {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
     }
+
+    #[inline(always)]
+    fn wait_for_previous_grid() {
+        // Launches follow one another here: the one before is over.
+    }
+
+    #[inline(always)]
+    fn let_next_grid_start() {}
 
     #[inline(always)]
     fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
