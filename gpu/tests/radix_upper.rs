@@ -68,12 +68,8 @@ fn msd_sort<W: Sort>(input: &[W], order: u32, poison: W) -> Vec<W> {
     for epoch in 1..3 {
         // Twice: what the first leaves in the workspace must serve the second.
         output.slice().fill(poison);
-        let memory = Memory {
-            input: keys.view(),
-            output: output.view(),
-            scratch: scratch.view(),
-            workspace: workspace.view(),
-        };
+        let memory =
+            Memory { input: keys.view(), output: output.view(), scratch: scratch.view(), workspace: workspace.view() };
         W::sort(&mut Simulator, &plan, order, memory, epoch).unwrap();
         assert!(keys.slice() == input, "the input was written to");
     }

@@ -51,7 +51,7 @@ pub use global::Global;
 pub use scalar::{AtomicScalar, Scalar};
 pub use shared::{Shared, shared_symbol};
 pub use simt_macros::kernel;
-pub use unroll::unroll;
+pub use unroll::{opaque, unroll};
 
 /// What the macros of this crate expand to; not for direct use.
 #[doc(hidden)]

@@ -134,6 +134,8 @@ pub(crate) trait Machine {
     fn wait_for_previous_grid();
     fn let_next_grid_start();
 
+    fn opaque(value: u32) -> u32;
+    fn mul_hi(a: u32, b: u32) -> u32;
     fn fma_f32(a: f32, b: f32, c: f32) -> f32;
     fn fma_f64(a: f64, b: f64, c: f64) -> f64;
     fn clock() -> u64;

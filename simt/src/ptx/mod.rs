@@ -30,6 +30,8 @@ unsafe extern "C" {
     fn clock64() -> i64;
     #[link_name = "llvm.nvvm.read.ptx.sreg.globaltimer"]
     fn globaltimer() -> i64;
+    #[link_name = "llvm.nvvm.mulhi.ui"]
+    fn mulhi_ui(a: i32, b: i32) -> i32;
     #[link_name = "llvm.nvvm.barrier.cta.sync.aligned.count"]
     fn barrier_count(id: i32, threads: i32);
     #[link_name = "llvm.nvvm.barrier.cta.red.popc.aligned.all"]
@@ -265,6 +267,18 @@ impl Machine for Ptx {
         unsafe {
             asm!("griddepcontrol.launch_dependents;", options(nostack))
         }
+    }
+
+    #[inline(always)]
+    fn opaque(mut value: u32) -> u32 {
+        unsafe { asm!("// opaque {0}", inout(reg32) value, options(pure, nomem, nostack)) }
+        value
+    }
+
+    #[inline(always)]
+    fn mul_hi(a: u32, b: u32) -> u32 {
+        // As a 64-bit product and a shift LLVM would merge it with shifts that follow, and keep it 64 bits wide.
+        unsafe { mulhi_ui(a as i32, b as i32) as u32 }
     }
 
     #[inline(always)]

@@ -243,6 +243,16 @@ impl Machine for Simulator {
     fn let_next_grid_start() {}
 
     #[inline(always)]
+    fn opaque(value: u32) -> u32 {
+        value
+    }
+
+    #[inline(always)]
+    fn mul_hi(a: u32, b: u32) -> u32 {
+        ((a as u64 * b as u64) >> 32) as u32
+    }
+
+    #[inline(always)]
     fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
         a.mul_add(b, c)
     }

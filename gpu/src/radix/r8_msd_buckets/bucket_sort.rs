@@ -3,7 +3,7 @@
 use super::{Key, Mapped, Mapping, Plain, SLOTS, warp_scan};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::math::mul_hi;
-use simt::{Global, Shared, grid, kernel, thread, unroll, warp};
+use simt::{Global, Shared, grid, kernel, opaque, thread, unroll, warp};
 
 /// Threads a block.
 pub const BUCKET_SORT_THREADS: u32 = 384;
@@ -16,6 +16,9 @@ const COUNTERS: u32 = SLOTS / 2;
 
 /// Items that need no test in a bucket which fills this many rows of the window.
 const FULL_ROWS: u32 = 10;
+
+/// Places that a thread asks for at once.
+const GROUP: usize = 4;
 
 /// Bytes of dynamic shared memory: counters, slots, a sum a warp.
 pub const fn bucket_sort_shared(key_bytes: u32) -> u32 {
@@ -83,31 +86,35 @@ fn bucket_sort<W: Key, M: Mapping>(
     let filled = skip + count;
     let first = start - skip;
     let row = |view: Global<W>| view.slice((first + t).min(view.len()), view.len() - (first + t).min(view.len()));
-    let is_ours = |i: usize| i as u32 * BUCKET_SORT_THREADS + t < filled && (i > 0 || t >= skip);
+    // Whether slot i of this thread's column is ours. What `t` is compared with is the same for all threads, so that it
+    // takes no register of theirs.
+    let is_ours = |t: u32, i: usize| (t as i32) < filled as i32 - (i as u32 * BUCKET_SORT_THREADS) as i32 && (i > 0 || t >= skip);
     let full = filled >= FULL_ROWS * BUCKET_SORT_THREADS;
     // Which items of a full bucket are there without a test.
     let sure = |i: usize| i > 0 && (i as u32) < FULL_ROWS;
     // The counter word is chosen by the bits after the next one, the half by the next one.
     let counter = |key: W| counters.slice(mul_hi(key.top() << (top_bits + 1), COUNTERS), 1);
-    let upper = |key: W| (key.top() << top_bits) as i32 >= 0;
-    let add = |key: W| counter(key).fetch_add(0, if upper(key) { 1 } else { 1 << 16 }, Relaxed, Scope::Block);
+    let in_upper_half = |key: W| ((key.top() << top_bits) as i32) < 0;
+    let add = |key: W, upper: bool| counter(key).fetch_add(0, if upper { 1 << 16 } else { 1 }, Relaxed, Scope::Block);
 
     let mut keys = [W::LARGEST; ITEMS as usize];
     let window = row(input);
+    let u = opaque(t);
     if full {
-        unroll::<{ ITEMS as usize }>(|i| if sure(i) || is_ours(i) {
+        unroll::<{ ITEMS as usize }>(|i| if sure(i) || is_ours(u, i) {
             keys[i] = window.get_streaming(i as u32 * BUCKET_SORT_THREADS);
         });
     } else {
-        unroll::<{ ITEMS as usize }>(|i| if is_ours(i) {
+        unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
             keys[i] = window.get_streaming(i as u32 * BUCKET_SORT_THREADS);
         });
     }
     thread::sync_threads(); // the counters are zero before the first key is counted
+    let u = opaque(t);
     if full {
-        unroll::<{ ITEMS as usize }>(|i| if sure(i) || is_ours(i) { add(keys[i]); });
+        unroll::<{ ITEMS as usize }>(|i| if sure(i) || is_ours(u, i) { add(keys[i], in_upper_half(keys[i])); });
     } else {
-        unroll::<{ ITEMS as usize }>(|i| if is_ours(i) { add(keys[i]); });
+        unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) { add(keys[i], in_upper_half(keys[i])); });
     }
     thread::sync_threads(); // every key is counted before the counts are read
 
@@ -131,14 +138,21 @@ fn bucket_sort<W: Key, M: Mapping>(
         next = next.wrapping_add(low).wrapping_add(high);
     });
     thread::sync_threads(); // counters hold places before keys are placed
-    let put = |key: W| {
-        let before = add(key);
-        slots.set(if upper(key) { before & 0xffff } else { before >> 16 }, key);
+    let place_of = |key: W| {
+        let upper = in_upper_half(key);
+        let before = add(key, upper);
+        if upper { before >> 16 } else { before & 0xffff }
     };
+    let u = opaque(t);
     if full {
-        unroll::<{ ITEMS as usize }>(|i| if sure(i) || is_ours(i) { put(keys[i]) });
+        unroll::<{ ITEMS as usize / GROUP }>(|g| {
+            // The places of a group are all asked for before the first is used.
+            let mut places = [0; GROUP];
+            each_of(g, |j, i| if sure(i) || is_ours(u, i) { places[j] = place_of(keys[i]) });
+            each_of(g, |j, i| if sure(i) || is_ours(u, i) { slots.set(places[j], keys[i]) });
+        });
     } else {
-        unroll::<{ ITEMS as usize }>(|i| if is_ours(i) { put(keys[i]) });
+        unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) { slots.set(place_of(keys[i]), keys[i]) });
     }
     let mut i = count + t;
     while i < SLOTS {
@@ -173,8 +187,8 @@ fn bucket_sort<W: Key, M: Mapping>(
             unsorted = own_slots.get(5) > own_slots.get(6);
         }
         // Written before anyone knows whether it is final, which it nearly always is: the stores hide the vote.
-        let window = row(output);
-        unroll::<{ ITEMS as usize }>(|i| if is_ours(i) {
+        let (window, u) = (row(output), opaque(t));
+        unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
             let i = i as u32 * BUCKET_SORT_THREADS;
             window.set(i, M::decode(slots.get(i + t - skip), order));
         });
@@ -182,6 +196,12 @@ fn bucket_sort<W: Key, M: Mapping>(
             break;
         }
     }
+}
+
+/// Calls `f` with place in the group and number of each item of group `g`.
+#[inline(always)]
+fn each_of(g: usize, mut f: impl FnMut(usize, usize)) {
+    unroll::<GROUP>(|j| f(j, g * GROUP + j));
 }
 
 macro_rules! compare_exchange {

@@ -85,7 +85,13 @@ fn count_keys<W: Key, M: Mapping>(keys: Global<W>, order: u32, top_bits: u32, co
         let bucket = M::encode(key, order).top() >> (32 - top_bits);
         counters.fetch_add(bucket >> 1, if bucket & 1 == 0 { 1 } else { 1 << 16 }, Relaxed, Scope::Block);
     };
-    let count_pack = |pack: W::Pack| unroll::<4>(|j| if j < W::PACK as usize { count(pack.as_ref()[j]) });
+    let count_pack = |pack: W::Pack| {
+        unroll::<4>(|j| {
+            if j < W::PACK as usize {
+                count(pack.as_ref()[j])
+            }
+        })
+    };
     let (packs, stride) = (keys.len() / W::PACK, thread::grid_threads_1d());
     let mut i = thread::index_1d();
     let mut mine = 0;

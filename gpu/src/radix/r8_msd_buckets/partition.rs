@@ -2,7 +2,7 @@
 
 use super::{Key, Mapped, Mapping, Plain, spread, warp_scan};
 use simt::atomic::{Order::Relaxed, Scope};
-use simt::{Global, Scalar, Shared, grid, kernel, thread, unroll, warp};
+use simt::{Global, Scalar, Shared, grid, kernel, opaque, thread, unroll, warp};
 
 /// Threads of a block, and of a wide one, which the first partition of 2²⁷ keys and more uses.
 pub const PARTITION_THREADS: u32 = 512;
@@ -116,15 +116,17 @@ fn partition<W: Key, D: Digit, M: Mapping, const THREADS: u32>(
     if begin == end || flag.get(0) == epoch {
         return;
     }
+    let count = end - begin;
     // Full tiles have loops of their own, without a test for each key: the tests double their instructions.
-    let full = begin == origin && end - origin == in_tile;
+    let full = count == in_tile;
     // The word of `table` for a key: the digit is taken out in place as a byte offset, shift and mask and no more.
     let word = |table: Shared<u32>, key: W| {
         let offset = key.top() >> (shift - 2) & ((buckets - 1) * 4);
         table.cast::<u8>().slice(offset, 4).cast::<u32>()
     };
-    let index = |p: usize, j: usize| origin + (p as u32 * THREADS + t) * W::PACK + j as u32;
-    let is_ours = |p: usize, j: usize| index(p, j) >= begin && index(p, j) < end;
+    // A key's number counted from the first that is ours; those before it wrap to large ones.
+    let first = (origin + t * W::PACK).wrapping_sub(begin);
+    let number = |first: u32, p: usize, j: usize| first.wrapping_add(p as u32 * THREADS * W::PACK + j as u32);
     let mut keys = [W::Pack::default(); PACKS as usize];
     if full {
         let mine = input.slice(origin + t * W::PACK, in_tile - t * W::PACK);
@@ -133,34 +135,35 @@ fn partition<W: Key, D: Digit, M: Mapping, const THREADS: u32>(
             each::<W>(|j| keys[p].as_mut()[j] = M::encode(keys[p].as_ref()[j], order));
         });
     } else {
-        each_key::<W>(|p, j| if is_ours(p, j) {
-            keys[p].as_mut()[j] = M::encode(input.get(index(p, j)), order);
+        each_key::<W>(|p, j| if number(first, p, j) < count {
+            keys[p].as_mut()[j] = M::encode(input.get(begin + number(first, p, j)), order);
         });
     }
     thread::sync_threads(); // the counters are zero before the first key is counted
     if full {
         each_key::<W>(|p, j| { word(counters, keys[p].as_ref()[j]).fetch_add(0, 1, Relaxed, Scope::Block); });
     } else {
-        each_key::<W>(|p, j| if is_ours(p, j) {
+        let first = opaque(first); // 16 tests kept from phase to phase would not fit the registers
+        each_key::<W>(|p, j| if number(first, p, j) < count {
             word(counters, keys[p].as_ref()[j]).fetch_add(0, 1, Relaxed, Scope::Block);
         });
     }
     thread::sync_threads(); // every key is counted before the counts are read
 
-    let (mut count, mut place) = (0, 0);
+    let (mut found, mut place) = (0, 0);
     if t < buckets {
-        count = counters.get(t);
-        if count != 0 {
+        found = counters.get(t);
+        if found != 0 {
             // Room in the bucket. It is asked for before the scan, which then hides how long it takes.
             let bucket = first_bucket + t;
             let cursor = if spread_out != 0 { spread(bucket) } else { bucket };
-            place = cursors.fetch_add(cursor, count, Relaxed, Scope::Device);
+            place = cursors.fetch_add(cursor, found, Relaxed, Scope::Device);
         }
     }
     let warps = buckets / warp::WARP;
     let mut inclusive = 0;
     if w < warps {
-        inclusive = warp_scan(count);
+        inclusive = warp_scan(found);
         if lane == warp::WARP - 1 {
             sums.set(w, inclusive);
         }
@@ -168,17 +171,25 @@ fn partition<W: Key, D: Digit, M: Mapping, const THREADS: u32>(
     thread::sync_threads(); // every warp's sum is there before they are added up
     if w < warps {
         let below = if lane < w { sums.get(lane) } else { 0 };
-        let start = warp::reduce_add(warp::FULL, below) + inclusive - count;
+        let start = warp::reduce_add(warp::FULL, below) + inclusive - found;
         counters.set(t, start);
         offsets.set(t, start);
     }
     thread::sync_threads(); // counters hold where each bucket starts in the tile before keys are placed
     // The counter says where the key goes, and then where the next one of its bucket will.
-    let put = |key: W| sorted.set(word(counters, key).fetch_add(0, 1, Relaxed, Scope::Block), key);
+    let place_of = |key: W| word(counters, key).fetch_add(0, 1, Relaxed, Scope::Block);
     if full {
-        each_key::<W>(|p, j| put(keys[p].as_ref()[j]));
+        unroll::<{ PACKS as usize }>(|p| {
+            // All places of a pack are asked for before the first is used.
+            let mut places = [0; 4];
+            each::<W>(|j| places[j] = place_of(keys[p].as_ref()[j]));
+            each::<W>(|j| sorted.set(places[j], keys[p].as_ref()[j]));
+        });
     } else {
-        each_key::<W>(|p, j| if is_ours(p, j) { put(keys[p].as_ref()[j]) });
+        let first = opaque(first);
+        each_key::<W>(|p, j| if number(first, p, j) < count {
+            sorted.set(place_of(keys[p].as_ref()[j]), keys[p].as_ref()[j]);
+        });
     }
     if w < warps {
         offsets.set(t, place.wrapping_sub(offsets.get(t)));
@@ -191,14 +202,18 @@ fn partition<W: Key, D: Digit, M: Mapping, const THREADS: u32>(
     if full {
         unroll::<16>(|i| if (i as u32) < PACKS * W::PACK { store(i as u32) });
     } else {
-        unroll::<16>(|i| if (i as u32) < PACKS * W::PACK && i as u32 * THREADS + t < end - begin { store(i as u32) });
+        unroll::<16>(|i| if (i as u32) < PACKS * W::PACK && i as u32 * THREADS + t < count { store(i as u32) });
     }
 }
 
 /// Calls `f` with the number of each key in a pack.
 #[inline(always)]
 fn each<W: Scalar>(mut f: impl FnMut(usize)) {
-    unroll::<4>(|j| if j < W::PACK as usize { f(j) });
+    unroll::<4>(|j| {
+        if j < W::PACK as usize {
+            f(j)
+        }
+    });
 }
 
 /// Calls `f` with pack and place in the pack of each key of a thread.
