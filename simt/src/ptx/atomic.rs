@@ -12,13 +12,13 @@ macro_rules! rmw {
     ($space:literal, $op:literal, $class:ident, $t:ty, $address_class:ident, $a:expr, $v:expr, $order:expr, $scope:expr) => {{
         let d: $t;
         macro_rules! one {
-                ($qualifier:literal) => {
-                    asm!(
-                        concat!("atom.", $qualifier, ".", $space, ".", $op, " {0}, [{1}], {2};"),
-                        out($class) d, in($address_class) $a, in($class) $v as $t, options(nostack)
-                    )
-                };
-            }
+            ($qualifier:literal) => {
+                asm!(
+                    concat!("atom.", $qualifier, ".", $space, ".", $op, " {0}, [{1}], {2};"),
+                    out($class) d, in($address_class) $a, in($class) $v as $t, options(nostack)
+                )
+            };
+        }
         each_qualifier!(one, $order, $scope);
         d as u64
     }};
@@ -29,13 +29,13 @@ macro_rules! cas {
     ($space:literal, $op:literal, $class:ident, $t:ty, $address_class:ident, $a:expr, $c:expr, $n:expr, $order:expr, $scope:expr) => {{
         let d: $t;
         macro_rules! one {
-                ($qualifier:literal) => {
-                    asm!(
-                        concat!("atom.", $qualifier, ".", $space, ".", $op, " {0}, [{1}], {2}, {3};"),
-                        out($class) d, in($address_class) $a, in($class) $c as $t, in($class) $n as $t, options(nostack)
-                    )
-                };
-            }
+            ($qualifier:literal) => {
+                asm!(
+                    concat!("atom.", $qualifier, ".", $space, ".", $op, " {0}, [{1}], {2}, {3};"),
+                    out($class) d, in($address_class) $a, in($class) $c as $t, in($class) $n as $t, options(nostack)
+                )
+            };
+        }
         each_qualifier!(one, $order, $scope);
         d as u64
     }};
@@ -46,13 +46,13 @@ macro_rules! load {
     ($space:literal, $op:literal, $class:ident, $t:ty, $address_class:ident, $a:expr, $order:expr, $scope:expr) => {{
         let d: $t;
         macro_rules! one {
-                ($qualifier:literal) => {
-                    asm!(
-                        concat!("ld.", $qualifier, ".", $space, ".", $op, " {0}, [{1}];"),
-                        out($class) d, in($address_class) $a, options(nostack)
-                    )
-                };
-            }
+            ($qualifier:literal) => {
+                asm!(
+                    concat!("ld.", $qualifier, ".", $space, ".", $op, " {0}, [{1}];"),
+                    out($class) d, in($address_class) $a, options(nostack)
+                )
+            };
+        }
         match ($order, $scope) {
             (Order::Relaxed, Scope::Block) => one!("relaxed.cta"),
             (Order::Relaxed, Scope::Device) => one!("relaxed.gpu"),
@@ -69,13 +69,13 @@ macro_rules! load {
 macro_rules! store {
     ($space:literal, $op:literal, $class:ident, $t:ty, $address_class:ident, $a:expr, $v:expr, $order:expr, $scope:expr) => {{
         macro_rules! one {
-                ($qualifier:literal) => {
-                    asm!(
-                        concat!("st.", $qualifier, ".", $space, ".", $op, " [{0}], {1};"),
-                        in($address_class) $a, in($class) $v as $t, options(nostack)
-                    )
-                };
-            }
+            ($qualifier:literal) => {
+                asm!(
+                    concat!("st.", $qualifier, ".", $space, ".", $op, " [{0}], {1};"),
+                    in($address_class) $a, in($class) $v as $t, options(nostack)
+                )
+            };
+        }
         match ($order, $scope) {
             (Order::Relaxed, Scope::Block) => one!("relaxed.cta"),
             (Order::Relaxed, Scope::Device) => one!("relaxed.gpu"),
@@ -134,13 +134,13 @@ macro_rules! operations {
                     let d: f32;
                     let x = f32::from_bits(v as u32);
                     macro_rules! one {
-                            ($qualifier:literal) => {
-                                asm!(
-                                    concat!("atom.", $qualifier, ".", $space, ".add.f32 {0}, [{1}], {2};"),
-                                    out(reg32) d, in($address_class) $a, in(reg32) x, options(nostack)
-                                )
-                            };
-                        }
+                        ($qualifier:literal) => {
+                            asm!(
+                                concat!("atom.", $qualifier, ".", $space, ".add.f32 {0}, [{1}], {2};"),
+                                out(reg32) d, in($address_class) $a, in(reg32) x, options(nostack)
+                            )
+                        };
+                    }
                     each_qualifier!(one, $order, $scope);
                     d.to_bits() as u64
                 }
@@ -149,13 +149,13 @@ macro_rules! operations {
                     let d: f64;
                     let x = f64::from_bits(v);
                     macro_rules! one {
-                            ($qualifier:literal) => {
-                                asm!(
-                                    concat!("atom.", $qualifier, ".", $space, ".add.f64 {0}, [{1}], {2};"),
-                                    out(reg64) d, in($address_class) $a, in(reg64) x, options(nostack)
-                                )
-                            };
-                        }
+                        ($qualifier:literal) => {
+                            asm!(
+                                concat!("atom.", $qualifier, ".", $space, ".add.f64 {0}, [{1}], {2};"),
+                                out(reg64) d, in($address_class) $a, in(reg64) x, options(nostack)
+                            )
+                        };
+                    }
                     each_qualifier!(one, $order, $scope);
                     d.to_bits()
                 }
