@@ -10,6 +10,9 @@ const BOUNDS: &str = "//.rungs.bounds ";
 /// PTX of at least this version is needed for the bulk copies of Hopper.
 const HOPPER_VERSION: (u32, u32) = (8, 0);
 
+/// PTX of at least this version is needed for loads that pass the first-level cache by (`L1::no_allocate`).
+const AMPERE_VERSION: (u32, u32) = (7, 4);
+
 /// A kernel as the PTX declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -32,10 +35,10 @@ pub struct Finding {
     pub what: String,
 }
 
-/// The text with launch bounds put in and, for Hopper and later, a PTX version that has its instructions.
+/// The text with launch bounds put in and a PTX version that has the instructions used.
 pub fn finish(text: &str, arch: &Arch) -> Result<String> {
     let text = add_bounds(text)?;
-    if arch.has_sm_90() { raise_version(&text, HOPPER_VERSION) } else { Ok(text) }
+    raise_version(&text, if arch.has_sm_90() { HOPPER_VERSION } else { AMPERE_VERSION })
 }
 
 /// The kernels in their order.

@@ -108,9 +108,7 @@ impl Plan {
 
 /// Sorts keys of one word type.
 pub trait Sort: Key {
-    /// Sorts `input` into `output`; both have `plan.n` keys, as has `scratch`. `input` is only read, and may be
-    /// `output`'s memory only if there is one partition. `order`: see [`crate::keys`]. `workspace`, `epoch`: see
-    /// [`Layout::zeroed`].
+    /// Sorts `plan.n` keys. `order`: see [`crate::keys`]. `epoch`: see [`Layout::zeroed`].
     ///
     /// # Errors
     /// Whatever a launch fails with.
@@ -126,9 +124,9 @@ pub trait Sort: Key {
 /// The memory of one sort.
 #[derive(Clone, Copy)]
 pub struct Memory<W> {
-    /// The keys; they are only read.
+    /// The keys; they are only read here.
     pub input: Global<W>,
-    /// Where they go, sorted.
+    /// Where they go, sorted. It may be the same memory: nothing is written to it before all of `input` was read.
     pub output: Global<W>,
     /// As many words of any content, overwritten.
     pub scratch: Global<W>,
