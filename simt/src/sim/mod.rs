@@ -162,6 +162,12 @@ impl Machine for Simulator {
     }
 
     #[inline(always)]
+    unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T {
+        // SAFETY: passed on.
+        unsafe { memory::load(p) }
+    }
+
+    #[inline(always)]
     unsafe fn load_global_pack(p: *const u8, _: Cache) -> [u32; 4] {
         // SAFETY: passed on.
         unsafe { memory::load_pack(p) }
@@ -232,6 +238,24 @@ impl Machine for Simulator {
 
     fn fence(_: Order, _: Scope) {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    }
+
+    #[inline(always)]
+    fn wait_for_previous_grid() {
+        // Launches follow one another here: the one before is over.
+    }
+
+    #[inline(always)]
+    fn let_next_grid_start() {}
+
+    #[inline(always)]
+    fn opaque(value: u32) -> u32 {
+        value
+    }
+
+    #[inline(always)]
+    fn mul_hi(a: u32, b: u32) -> u32 {
+        ((a as u64 * b as u64) >> 32) as u32
     }
 
     #[inline(always)]
