@@ -9,6 +9,7 @@ pub mod cubes;
 pub mod keys;
 pub mod matmul;
 pub mod radix;
+pub mod operator;
 
 #[cfg(target_os = "cuda")]
 #[panic_handler]

@@ -130,6 +130,8 @@ pub(crate) trait Machine {
 
     fn fma_f32(a: f32, b: f32, c: f32) -> f32;
     fn fma_f64(a: f64, b: f64, c: f64) -> f64;
+    fn minimum_f32(a: f32, b: f32) -> f32;
+    fn maximum_f32(a: f32, b: f32) -> f32;
     fn clock() -> u64;
     fn global_timer() -> u64;
     fn nanosleep(nanoseconds: u32);

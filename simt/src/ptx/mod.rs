@@ -256,6 +256,24 @@ impl Machine for Ptx {
     }
 
     #[inline(always)]
+    fn minimum_f32(a: f32, b: f32) -> f32 {
+        let d: f32;
+        unsafe {
+            asm!("min.NaN.f32 {0}, {1}, {2};", out(reg32) d, in(reg32) a, in(reg32) b, options(pure, nomem, nostack))
+        };
+        d
+    }
+
+    #[inline(always)]
+    fn maximum_f32(a: f32, b: f32) -> f32 {
+        let d: f32;
+        unsafe {
+            asm!("max.NaN.f32 {0}, {1}, {2};", out(reg32) d, in(reg32) a, in(reg32) b, options(pure, nomem, nostack))
+        };
+        d
+    }
+
+    #[inline(always)]
     fn clock() -> u64 {
         unsafe { clock64() as u64 }
     }

@@ -238,6 +238,23 @@ impl Machine for Simulator {
         a.mul_add(b, c)
     }
 
+    fn minimum_f32(a: f32, b: f32) -> f32 {
+        match () {
+            // The NaN that the hardware gives.
+            _ if a.is_nan() || b.is_nan() => f32::from_bits(0x7fff_ffff),
+            _ if a < b || a == b && a.is_sign_negative() => a,
+            _ => b,
+        }
+    }
+
+    fn maximum_f32(a: f32, b: f32) -> f32 {
+        match () {
+            _ if a.is_nan() || b.is_nan() => f32::from_bits(0x7fff_ffff),
+            _ if a > b || a == b && a.is_sign_positive() => a,
+            _ => b,
+        }
+    }
+
     fn clock() -> u64 {
         Self::global_timer()
     }
