@@ -10,6 +10,7 @@ pub mod keys;
 pub mod matmul;
 pub mod radix;
 pub mod operator;
+pub mod scan;
 
 #[cfg(target_os = "cuda")]
 #[panic_handler]
