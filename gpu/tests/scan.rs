@@ -228,3 +228,41 @@ fn minimum_and_maximum_of_floats_are_those_of_ieee_754() {
     assert_eq!(out.map(f32::to_bits)[..5], [-3.0, -0.0, 0.0, 0.0, 5.0].map(f32::to_bits));
     assert!(out[5..].iter().all(|x| x.is_nan()));
 }
+
+macro_rules! for_each_instance {
+    ($all:ident) => {
+        $all::<u32, Sum>();
+        $all::<u32, Min>();
+        $all::<u32, Max>();
+        $all::<u64, Sum>();
+        $all::<u64, Min>();
+        $all::<u64, Max>();
+        $all::<f32, Sum>();
+        $all::<f32, Min>();
+        $all::<f32, Max>();
+    };
+}
+
+#[test]
+fn look_back() {
+    use r5_look_back::*;
+
+    fn all<T: Element, O: Operator<T>>()
+    where
+        scan_look_back<T, O>: Kernel<Args = (Global<T>, Global<T>, Global<u64>, u32)>,
+    {
+        // More than 32 tiles: more than one look may be needed.
+        for n in [sizes(TILE), vec![TILE + 1, 2 * TILE + 1, 35 * TILE + 17]].concat() {
+            let mut workspace = vec![u64::MAX; workspace::<T>(n) as usize];
+            for input in inputs::<T>(n).into_iter().take(if n > 100_000 { 1 } else { 5 }) {
+                check::<T, O>("look-back", &input, (1, 0), |input, output, exclusive| {
+                    let words = view(&mut workspace);
+                    run(scan_look_back_clear, clear_grid(words.len()), BLOCK, 0, (words,));
+                    let kernel = scan_look_back::<T, O>::default();
+                    run(kernel, grid(n), BLOCK, shared_bytes::<T>(), (input, output, words, exclusive));
+                });
+            }
+        }
+    }
+    for_each_instance!(all);
+}

@@ -9,6 +9,8 @@ pub mod r1_hillis_steele;
 pub mod r2_blelloch;
 pub mod r3_blelloch_padded;
 pub mod r4_three_kernels;
+pub mod r5_look_back;
+pub mod state;
 
 use crate::operator::Operator;
 use simt::{Global, Scalar};
