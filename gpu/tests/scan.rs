@@ -266,3 +266,40 @@ fn look_back() {
     }
     for_each_instance!(all);
 }
+
+/// Multiprocessors of the device that the simulator stands for: few, so that blocks take many tiles.
+const MULTIPROCESSORS: u32 = 3;
+
+fn look_ahead_all<T: Element, O: Operator<T>>(sizes: &[u32], offsets: &[(usize, usize)])
+where
+    r6_look_ahead::scan_look_ahead<T, O>: Kernel<Args = (Global<T>, Global<T>, Global<u64>, u32)>,
+{
+    use r6_look_ahead::*;
+
+    let most = sizes.iter().copied().max().unwrap_or(0);
+    // One workspace for all scans, as in use: it is never cleared.
+    let mut workspace = vec![0; workspace::<T>(most) as usize];
+    for &n in sizes {
+        for input in inputs::<T>(n).into_iter().take(if n > 10_000 { 1 } else { 5 }) {
+            for &offsets in offsets {
+                check::<T, O>("look-ahead", &input, offsets, |input, output, exclusive| {
+                    let (kernel, words) = (scan_look_ahead::<T, O>::default(), view(&mut workspace));
+                    let grid = grid::<T>(n, MULTIPROCESSORS);
+                    run(kernel, grid, BLOCK, SHARED_BYTES, (input, output, words, exclusive));
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn look_ahead() {
+    fn all<T: Element, O: Operator<T>>()
+    where
+        r6_look_ahead::scan_look_ahead<T, O>: Kernel<Args = (Global<T>, Global<T>, Global<u64>, u32)>,
+    {
+        let tile = r6_look_ahead::tile::<T>();
+        look_ahead_all::<T, O>(&[0, 1, 2, 3, 4, 5, 33, 1009, tile - 1, tile, tile + 1, 2 * tile + 1], &[(0, 0)]);
+    }
+    for_each_instance!(all);
+}

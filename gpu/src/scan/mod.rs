@@ -10,6 +10,8 @@ pub mod r2_blelloch;
 pub mod r3_blelloch_padded;
 pub mod r4_three_kernels;
 pub mod r5_look_back;
+pub mod r6_look_ahead;
+mod ring;
 pub mod state;
 
 use crate::operator::Operator;

@@ -1,0 +1,303 @@
+//! The ring of tiles in shared memory that `look-ahead` works on: where tiles are, who may touch them, and the thread
+//! that has them brought and taken away.
+
+use super::r6_look_ahead::{SQUAD, STAGES, STATES, WARPS, tile};
+use super::state::NOTHING;
+use crate::operator::Operator;
+use simt::atomic::{Order::Relaxed, Scope::Device};
+use simt::mbarrier::{self, Mbarrier};
+use simt::{Global, Scalar, Shared, bulk, shared, thread};
+
+shared!(
+    /// Number of the tile in each stage; one that does not exist ends the work.
+    NUMBERS: [u32; STAGES]
+);
+shared!(
+    /// Tag of this launch's states.
+    TAG: [u32; 1]
+);
+shared!(
+    /// Three barriers a stage.
+    BARRIERS: [u64; 3 * STAGES]
+);
+
+/// A tile goes from full (its number and its elements are there) …
+#[inline(always)]
+pub(super) fn full(stage: u32) -> Mbarrier {
+    Mbarrier::at(BARRIERS::view(), stage)
+}
+
+/// … over ready (what is before each thread's elements is known) …
+#[inline(always)]
+pub(super) fn ready(stage: u32) -> Mbarrier {
+    Mbarrier::at(BARRIERS::view(), STAGES + stage)
+}
+
+/// … to done (it is scanned).
+#[inline(always)]
+pub(super) fn done(stage: u32) -> Mbarrier {
+    Mbarrier::at(BARRIERS::view(), 2 * STAGES + stage)
+}
+
+/// Makes the barriers; one thread does it.
+#[inline(always)]
+pub(super) fn init_barriers() {
+    let mut stage = 0;
+    while stage < STAGES {
+        full(stage).init(1); // the mover, and the bytes that it announces
+        ready(stage).init(SQUAD + 1); // the threads that add, and the look-ahead
+        done(stage).init(WARPS); // the warps that scan
+        stage += 1;
+    }
+    mbarrier::fence_init();
+    bulk::fence(); // the copy engine sees the barriers too
+}
+
+/// Where in the ring a role is: the stage, and the parity of its barriers' phase.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) stage: u32,
+    pub(super) parity: u32,
+}
+
+impl Place {
+    pub(super) const FIRST: Self = Self { stage: 0, parity: 0 };
+
+    #[inline(always)]
+    pub(super) fn next(self) -> Self {
+        let wraps = self.stage == STAGES - 1;
+        Self { stage: if wraps { 0 } else { self.stage + 1 }, parity: self.parity ^ wraps as u32 }
+    }
+}
+
+/// The part of a tile that is inside the input: place `i` of the tile has element `base + i`, for `i` from `low` up to
+/// `high`. In the first tile `base` may lie before element 0 and wraps.
+#[derive(Clone, Copy)]
+pub(super) struct Span {
+    base: u32,
+    low: u32,
+    high: u32,
+}
+
+impl Span {
+    /// Whether the whole tile is inside.
+    #[inline(always)]
+    pub(super) fn whole<T>(self) -> bool {
+        self.low == 0 && self.high == tile::<T>()
+    }
+
+    /// Packs that have an element inside; the first of them is pack 0.
+    #[inline(always)]
+    pub(super) fn all_packs<T: Scalar>(self) -> u32 {
+        self.high.div_ceil(T::PACK)
+    }
+
+    /// The first place of the packs that are wholly inside, and the number of their elements.
+    #[inline(always)]
+    fn whole_packs<T: Scalar>(self) -> (u32, u32) {
+        let first = if self.low > 0 { T::PACK } else { 0 };
+        (first, (self.high / T::PACK * T::PACK).saturating_sub(first))
+    }
+
+    /// Calls `f` with each place of the packs that are partly inside, and whether it is inside itself.
+    #[inline(always)]
+    fn edges<T: Scalar>(self, mut f: impl FnMut(u32, bool)) {
+        let last = self.high / T::PACK * T::PACK;
+        let mut each = |pack: u32| {
+            let mut i = pack;
+            while i < pack + T::PACK {
+                f(i, i >= self.low && i < self.high);
+                i += 1;
+            }
+        };
+        if self.low > 0 {
+            each(0);
+        }
+        // A short tile may begin and end in the same pack.
+        if self.high > last && (self.low == 0 || last > 0) {
+            each(last);
+        }
+    }
+}
+
+/// What all roles know.
+#[derive(Clone, Copy)]
+pub(super) struct Job<T> {
+    input: Global<T>,
+    output: Global<T>,
+    control: Global<u64>,
+    pub(super) states: Global<u64>,
+    ring: Shared<T>,
+    /// Elements of the first pack that lie before the input.
+    skip: u32,
+    tiles: u32,
+    pub(super) exclusive: bool,
+    /// Whether tiles can be copied to the output as they are.
+    pub(super) direct: bool,
+}
+
+impl<T: Scalar> Job<T> {
+    #[inline(always)]
+    pub(super) fn new(input: Global<T>, output: Global<T>, workspace: Global<u64>, exclusive: u32) -> Self {
+        let past_pack = |data: Global<T>| (data.as_ptr() as usize % 16 / size_of::<T>()) as u32;
+        let skip = past_pack(input);
+        Self {
+            input,
+            output,
+            control: workspace.slice(0, 1),
+            states: workspace.slice(STATES, workspace.len() - STATES),
+            ring: Shared::dynamic(0, STAGES * tile::<T>()),
+            skip,
+            tiles: (input.len() as u64 + skip as u64).div_ceil(tile::<T>() as u64) as u32,
+            exclusive: exclusive != 0,
+            direct: skip == past_pack(output),
+        }
+    }
+
+    /// Waits for the tile at `place` and returns its number; none if there is no more.
+    #[inline(always)]
+    pub(super) fn next_tile(self, place: Place) -> Option<u32> {
+        full(place.stage).wait(place.parity);
+        let number = NUMBERS::view().get(place.stage);
+        (number < self.tiles).then_some(number)
+    }
+
+    /// The tag of this launch's states; it can be asked for when there is a tile.
+    #[inline(always)]
+    pub(super) fn tag(self) -> u32 {
+        TAG::view().get(0)
+    }
+
+    #[inline(always)]
+    pub(super) fn span(self, number: u32) -> Span {
+        let base = number.wrapping_mul(tile::<T>()).wrapping_sub(self.skip);
+        let last = number + 1 == self.tiles;
+        let high = if last { self.input.len().wrapping_sub(base) } else { tile::<T>() };
+        Span { base, low: if number == 0 { self.skip } else { 0 }, high }
+    }
+
+    #[inline(always)]
+    pub(super) fn elements(self, stage: u32) -> Shared<T> {
+        self.ring.slice(stage * tile::<T>(), tile::<T>())
+    }
+
+    /// Stores a scanned tile by the threads of a squad, for an output that tiles cannot be copied to.
+    #[inline(always)]
+    pub(super) fn store_by_threads(self, stage: u32, span: Span, t: u32) {
+        let (elements, mut i) = (self.elements(stage), t);
+        while i < span.high {
+            if i >= span.low {
+                self.output.set(span.base.wrapping_add(i), elements.get(i));
+            }
+            i += SQUAD;
+        }
+    }
+}
+
+/// The thread that draws tiles and has them copied in and out.
+pub(super) struct Mover<T> {
+    job: Job<T>,
+    /// What the last draw gave: the number of the launch above that of the tile.
+    drawn: u64,
+    begun: u32,
+    ended: bool,
+}
+
+impl<T: Scalar> Mover<T> {
+    #[inline(always)]
+    pub(super) fn new(job: Job<T>) -> Self {
+        Self { job, drawn: job.control.fetch_add(0, 1, Relaxed, Device), begun: 0, ended: false }
+    }
+
+    /// Moves tiles until there are none.
+    #[inline(always)]
+    pub(super) fn run<O: Operator<T>>(mut self) {
+        let mut stage = 0;
+        while stage < STAGES {
+            self.begin::<O>(stage);
+            stage += 1;
+        }
+        let (mut place, mut ended) = (Place::FIRST, 0);
+        while ended < self.begun {
+            let number = NUMBERS::view().get(place.stage);
+            done(place.stage).wait(place.parity);
+            if self.job.direct {
+                self.store(place.stage, number);
+            }
+            self.begin::<O>(place.stage);
+            (place, ended) = (place.next(), ended + 1);
+        }
+    }
+
+    /// Draws a tile and has it brought to `stage`; after the last one tells the other roles that there is none.
+    #[inline(always)]
+    fn begin<O: Operator<T>>(&mut self, stage: u32) {
+        if self.ended {
+            return;
+        }
+        let (job, launch, number) = (self.job, (self.drawn >> 32) as u32, self.drawn as u32);
+        NUMBERS::view().set(stage, number);
+        if self.begun == 0 {
+            TAG::view().set(0, launch + 1);
+        }
+        if number >= job.tiles {
+            self.ended = true;
+            if number == job.tiles + thread::grid_dim_x() - 1 {
+                // The very last draw of the launch: nobody needs the control word any more, it is made ready for the next
+                // launch. Launches are numbered from 0 up to two below 2³², so that a tag is never NOTHING.
+                let next = if launch == u32::MAX - 2 { 0 } else { launch + 1 };
+                job.control.store(0, (next as u64) << 32, Relaxed, Device);
+            }
+            full(stage).arrive();
+            return;
+        }
+        if number == 0 {
+            forget_one(job.states, launch, job.tiles * super::state::words::<T>());
+        }
+        self.begun += 1;
+        // For the next call; its answer comes while this tile is under way.
+        self.drawn = job.control.fetch_add(0, 1, Relaxed, Device);
+        let (span, elements) = (job.span(number), job.elements(stage));
+        // Places of those packs that are outside of the input get the identity, which changes no sum.
+        span.edges::<T>(|i, inside| {
+            elements.set(i, if inside { job.input.get(span.base.wrapping_add(i)) } else { O::IDENTITY });
+        });
+        let (first, len) = span.whole_packs::<T>();
+        if len > 0 {
+            full(stage).arrive_expecting(len * size_of::<T>() as u32);
+            let from = job.input.slice(span.base.wrapping_add(first), len);
+            bulk::load(elements.slice(first, len), from, full(stage));
+        } else {
+            full(stage).arrive();
+        }
+    }
+
+    /// Has a scanned tile stored, and waits until its stage can be used again.
+    #[inline(always)]
+    fn store(&self, stage: u32, number: u32) {
+        let (job, elements) = (self.job, self.job.elements(stage));
+        let span = job.span(number);
+        let (first, len) = span.whole_packs::<T>();
+        if len > 0 {
+            bulk::store(job.output.slice(span.base.wrapping_add(first), len), elements.slice(first, len));
+        }
+        bulk::commit();
+        span.edges::<T>(|i, inside| {
+            if inside {
+                job.output.set(span.base.wrapping_add(i), elements.get(i));
+            }
+        });
+        // The next tile may be copied to the stage when this one has been read from it.
+        bulk::wait_read::<0>();
+    }
+}
+
+/// Clears one of the words that this launch does not use, another one in each launch: so no tag survives until launches
+/// come to the same number again.
+#[inline(always)]
+fn forget_one(states: Global<u64>, launch: u32, used: u32) {
+    let word = launch % states.len();
+    if word >= used {
+        states.store(word, NOTHING as u64, Relaxed, Device);
+    }
+}
