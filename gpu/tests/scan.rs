@@ -303,3 +303,79 @@ fn look_ahead() {
     }
     for_each_instance!(all);
 }
+
+#[test]
+fn look_ahead_at_any_alignment() {
+    let offsets: Vec<_> = (0..4).flat_map(|from| (0..4).map(move |to| (from, to))).collect();
+    let (words, longs) = (r6_look_ahead::tile::<u32>(), r6_look_ahead::tile::<u64>());
+    look_ahead_all::<u32, Sum>(&[1, 2, 3, 4, 5, 7, 8, words - 3, words - 1, words, words + 2, 20_011], &offsets);
+    look_ahead_all::<f32, Max>(&[1, 3, 6, words, 20_011], &offsets);
+    let offsets: Vec<_> = (0..2).flat_map(|from| (0..2).map(move |to| (from, to))).collect();
+    look_ahead_all::<u64, Sum>(&[1, 2, 3, 4, longs - 1, longs, longs + 1, 20_011], &offsets);
+}
+
+#[test]
+fn look_ahead_over_many_groups_of_tiles() {
+    // With few blocks some look ahead over more groups at once than they ask for in one round.
+    look_ahead_all::<u32, Sum>(&[200 * r6_look_ahead::tile::<u32>() + 5], &[(0, 0)]);
+    look_ahead_all::<u64, Min>(&[70 * r6_look_ahead::tile::<u64>() + 5], &[(1, 1)]);
+}
+
+/// Runs look-ahead on `n` elements with the given workspace and compares.
+fn look_ahead_once(n: u32, words: &mut [u64]) {
+    use r6_look_ahead::*;
+
+    let input: Vec<u32> = (0..n).map(mixed).collect();
+    check::<u32, Sum>("look-ahead", &input, (0, 0), |input, output, exclusive| {
+        let grid = grid::<u32>(n, MULTIPROCESSORS);
+        let args = (input, output, view(words), exclusive);
+        run(scan_look_ahead::<u32, Sum>::default(), grid, BLOCK, SHARED_BYTES, args);
+    });
+}
+
+#[test]
+fn look_ahead_counts_launches_past_the_end_of_32_bits() {
+    let n = 2 * r6_look_ahead::tile::<u32>() + 1;
+    let mut workspace = vec![0; r6_look_ahead::workspace::<u32>(n) as usize];
+    workspace[0] = ((u32::MAX - 6) as u64) << 32;
+    // `check` scans three times: the launches MAX - 6 to MAX - 2, then 0 to 3.
+    (0..3).for_each(|_| look_ahead_once(n, &mut workspace));
+    assert_eq!(workspace[0], 4 << 32);
+}
+
+#[test]
+fn look_ahead_forgets_tags_of_long_ago() {
+    let n = 40 * r6_look_ahead::tile::<u32>();
+    let mut workspace = vec![77 << 32 | 5; r6_look_ahead::workspace::<u32>(n) as usize];
+    workspace[0] = 1000 << 32;
+    // As many small launches as there are states clear all that a later launch with number 76 could mistake for its own.
+    (0..workspace.len() / 3 + 1).for_each(|_| look_ahead_once(3, &mut workspace));
+    let first = workspace.len() - r6_look_ahead::grid::<u32>(n, u32::MAX) as usize;
+    assert!(workspace[first..].iter().all(|w| w >> 32 != 77));
+}
+
+#[test]
+fn look_ahead_adds_floats_in_one_order() {
+    use r6_look_ahead::*;
+
+    // Sums that are rounded at every step, on devices of different size: the same to the last bit.
+    let n = 50 * tile::<f32>() + 9;
+    let mut input: Vec<f32> = (0..n).map(|i| mixed(i) as f32 * 1e-7).collect();
+    let mut words = vec![0; workspace::<f32>(n) as usize];
+    let mut results = [1, 2, 5].map(|multiprocessors| {
+        let mut output = Aligned::new(n as usize, 0);
+        let mut from = Aligned::new(n as usize, 0);
+        from.data().copy_from_slice(&input);
+        let args = (view(from.data()), view(output.data()), view(&mut words), 0);
+        let grid = grid::<f32>(n, multiprocessors);
+        run(scan_look_ahead::<f32, Sum>::default(), grid, BLOCK, SHARED_BYTES, args);
+        output.data().iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+    });
+    assert!(results[0] == results[1] && results[1] == results[2]);
+    // And close to the exact sums.
+    let mut sum = 0.0;
+    for (x, got) in input.drain(..).zip(results[0].drain(..)) {
+        sum += x as f64;
+        assert!((f32::from_bits(got) as f64 - sum).abs() <= sum * 1e-5);
+    }
+}

@@ -8,7 +8,7 @@
 //! **Bottleneck.** Every step adds in every place: n·log₂n additions where n - 1 are enough. The next rung does no
 //! more work than adding one by one.
 //!
-//! **Cost.** n·log₂n additions, 8 bytes a word of global memory, log₂n + 1 barriers.
+//! **Cost.** n·log₂n additions, 8 bytes a word of global memory, log₂n barriers, one more if exclusive.
 //!
 //! **Threads.** One block, one thread an element.
 //!

@@ -9,7 +9,7 @@
 //! **Bottleneck.** Shared memory: nodes of one level stand a power of two apart, so at level `d` 2ᵈ⁺¹ lanes of a
 //! warp meet in each bank. The next rung moves the nodes apart.
 //!
-//! **Cost.** 2·(n - 1) additions, 8 bytes a word of global memory, 2·log₂n + 2 barriers.
+//! **Cost.** 2·(n - 1) additions, 8 bytes a word of global memory, 2·log₂n + 1 barriers.
 //!
 //! **Threads.** One block; thread t loads elements t and t + BLOCK. At a level of k nodes the threads below k work.
 //!

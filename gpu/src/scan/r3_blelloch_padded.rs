@@ -8,7 +8,7 @@
 //! **Bottleneck.** Barriers and idle threads: half of the block works at the lowest level, one thread at the top. And
 //! one block is one multiprocessor of many; the next rung uses them all.
 //!
-//! **Cost.** As before: 2·(n - 1) additions, 8 bytes a word of global memory, 2·log₂n + 2 barriers. At most two lanes
+//! **Cost.** As before: 2·(n - 1) additions, 8 bytes a word of global memory, 2·log₂n + 1 barriers. No two lanes
 //! meet in a bank, where in the rung before it were up to 32.
 //!
 //! **Threads.** As before: one block, two elements a thread.

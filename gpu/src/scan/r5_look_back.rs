@@ -10,7 +10,7 @@
 //! **Bottleneck.** A block loads, then waits for others, then stores: its memory traffic stands still meanwhile, and
 //! only other blocks on the same multiprocessor can fill the gap. The next rung does all three at once.
 //!
-//! **Cost.** About 2·n additions, 8 bytes a word of global memory and 8 or 16 a tile; 4 barriers a tile; two launches.
+//! **Cost.** About 2·n additions, 8 bytes a word of global memory and 8 or 16 a tile; 5 barriers a tile; two launches.
 //!
 //! **Threads.** A block a tile of [`BLOCK`] × [`ITEMS`] elements. Threads load and store in stripes, so that a warp
 //! touches neighbouring elements; each scans [`ITEMS`] consecutive ones. ITEMS is odd: a stride without bank conflicts.
@@ -115,7 +115,11 @@ pub fn scan_look_back<T: Scalar, O: Operator<T>>(
     let len = (input.len() - start).min(TILE);
     let (input, output) = (input.slice(start, len), output.slice(start, len));
 
-    if len == TILE { load::<T, O, true>(elements, input, t) } else { load::<T, O, false>(elements, input, t) }
+    if len == TILE {
+        load::<T, O, true>(elements, input, t)
+    } else {
+        load::<T, O, false>(elements, input, t)
+    }
     thread::sync_threads(); // the stripes are there before threads take consecutive elements
     let mut items = [O::IDENTITY; ITEMS];
     simt::unroll::<ITEMS>(|i| items[i] = elements.get(t * ITEMS as u32 + i as u32));

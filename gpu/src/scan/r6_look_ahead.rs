@@ -22,18 +22,22 @@
 //! one by one, then the incomplete group: the same for every device and run with the same n and the same alignment of
 //! the input. Our own; the look-ahead is an idea of CUB's authors (CCCL, pull request 6811).
 
-use super::ring::{Job, Mover, Place, done, init_barriers, ready};
+use super::mover::Mover;
+use super::packs::{scan_packs, sum_of_packs};
+use super::ring::{Job, Place, done, init_barriers, ready};
 use super::state::{self, look, publish};
 use crate::operator::{Max, Min, Operator, Sum, warp_exclusive_of, warp_reduce, warp_scan_inclusive};
 use simt::warp::{self, FULL, WARP};
-use simt::{Global, Scalar, Shared, bulk, kernel, shared, thread};
+use simt::{Global, Scalar, bulk, kernel, shared, thread};
 
 /// Warps that add, and warps that scan.
 pub(super) const WARPS: u32 = 4;
 /// Threads that add, and threads that scan.
 pub(super) const SQUAD: u32 = WARPS * WARP;
 /// Packs of 16 bytes that a thread has in a tile.
-const VECTORS: usize = 11;
+pub(super) const VECTORS: usize = 11;
+/// The thread that has tiles moved.
+const MOVER: u32 = 2 * SQUAD;
 /// Tiles in the ring.
 pub(super) const STAGES: u32 = 8;
 /// Groups of 32 states that the look-ahead has on their way at once: those of 132 blocks, begun anywhere in a group.
@@ -103,7 +107,10 @@ pub fn scan_look_ahead<T: Scalar, O: Operator<T>>(
 ) {
     let job = Job::new(input, output, workspace, exclusive);
     let (t, role) = (thread::thread_idx_x(), thread::thread_idx_x() / WARP);
-    if t == 0 {
+    let mut drawn = 0;
+    if t == MOVER {
+        // The answer comes while the barriers are made.
+        drawn = job.draw();
         init_barriers();
     }
     thread::sync_threads(); // the barriers exist before anyone uses them
@@ -111,8 +118,8 @@ pub fn scan_look_ahead<T: Scalar, O: Operator<T>>(
         add::<T, O>(job, t);
     } else if role < 2 * WARPS {
         scan::<T, O>(job, t - SQUAD);
-    } else if t == 2 * SQUAD {
-        Mover::new(job).run::<O>();
+    } else if t == MOVER {
+        Mover::new(job, drawn).run::<O>();
     } else if role == 2 * WARPS + 1 {
         look_ahead::<T, O>(job);
     }
@@ -151,22 +158,6 @@ fn add<T: Scalar, O: Operator<T>>(job: Job<T>, t: u32) {
         ready(stage).arrive();
         place = place.next();
     }
-}
-
-/// The sum of `count` packs from `first` on, up to [`VECTORS`].
-#[inline(always)]
-fn sum_of_packs<T: Scalar, O: Operator<T>>(elements: Shared<T>, first: u32, count: u32) -> T {
-    let mut sum = O::IDENTITY;
-    simt::unroll::<VECTORS>(|v| {
-        if (v as u32) < count {
-            let pack = elements.get_pack(first + v as u32);
-            let p = pack.as_ref();
-            // Elements of 4 bytes in two pairs, so that fewer additions wait for each other.
-            let pairs = if p.len() == 4 { O::combine(O::combine(p[0], p[1]), O::combine(p[2], p[3])) } else { O::combine(p[0], p[1]) };
-            sum = O::combine(sum, pairs);
-        }
-    });
-    sum
 }
 
 /// Finds what is before tile after tile: the sum of all groups of 32 tiles that are complete, which it keeps, and of
@@ -260,40 +251,4 @@ fn scan<T: Scalar, O: Operator<T>>(job: Job<T>, t: u32) {
         }
         place = place.next();
     }
-}
-
-/// Scans `count` packs from `first` on, up to [`VECTORS`]; `sum` is what is before them.
-#[inline(always)]
-fn scan_packs<T: Scalar, O: Operator<T>, const EXCLUSIVE: bool>(
-    elements: Shared<T>,
-    first: u32,
-    count: u32,
-    mut sum: T,
-) {
-    simt::unroll::<VECTORS>(|v| {
-        if (v as u32) < count {
-            let mut pack = elements.get_pack(first + v as u32);
-            let p = pack.as_mut();
-            // First inside the pack, then with what is before it: only one addition a pack waits for the pack before.
-            simt::unroll::<3>(|i| {
-                if i + 1 < p.len() {
-                    p[i + 1] = O::combine(p[i], p[i + 1]);
-                }
-            });
-            let before = sum;
-            sum = O::combine(before, p[p.len() - 1]);
-            simt::unroll::<4>(|i| {
-                // From the last to the first, so that each still finds its predecessor in the exclusive case.
-                let i = 3 - i;
-                if i < p.len() {
-                    p[i] = match (EXCLUSIVE, i) {
-                        (true, 0) => before,
-                        (true, _) => O::combine(before, p[i - 1]),
-                        (false, _) => O::combine(before, p[i]),
-                    };
-                }
-            });
-            elements.set_pack(first + v as u32, pack);
-        }
-    });
 }

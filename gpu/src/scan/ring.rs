@@ -1,12 +1,9 @@
-//! The ring of tiles in shared memory that `look-ahead` works on: where tiles are, who may touch them, and the thread
-//! that has them brought and taken away.
+//! The ring of tiles in shared memory that `look-ahead` works on: where tiles are, and who may touch them.
 
 use super::r6_look_ahead::{SQUAD, STAGES, STATES, WARPS, tile};
-use super::state::NOTHING;
-use crate::operator::Operator;
 use simt::atomic::{Order::Relaxed, Scope::Device};
 use simt::mbarrier::{self, Mbarrier};
-use simt::{Global, Scalar, Shared, bulk, shared, thread};
+use simt::{Global, Scalar, Shared, bulk, shared};
 
 shared!(
     /// Number of the tile in each stage; one that does not exist ends the work.
@@ -74,7 +71,7 @@ impl Place {
 /// `high`. In the first tile `base` may lie before element 0 and wraps.
 #[derive(Clone, Copy)]
 pub(super) struct Span {
-    base: u32,
+    pub(super) base: u32,
     low: u32,
     high: u32,
 }
@@ -94,14 +91,14 @@ impl Span {
 
     /// The first place of the packs that are wholly inside, and the number of their elements.
     #[inline(always)]
-    fn whole_packs<T: Scalar>(self) -> (u32, u32) {
+    pub(super) fn whole_packs<T: Scalar>(self) -> (u32, u32) {
         let first = if self.low > 0 { T::PACK } else { 0 };
         (first, (self.high / T::PACK * T::PACK).saturating_sub(first))
     }
 
     /// Calls `f` with each place of the packs that are partly inside, and whether it is inside itself.
     #[inline(always)]
-    fn edges<T: Scalar>(self, mut f: impl FnMut(u32, bool)) {
+    pub(super) fn edges<T: Scalar>(self, mut f: impl FnMut(u32, bool)) {
         let last = self.high / T::PACK * T::PACK;
         let mut each = |pack: u32| {
             let mut i = pack;
@@ -123,14 +120,14 @@ impl Span {
 /// What all roles know.
 #[derive(Clone, Copy)]
 pub(super) struct Job<T> {
-    input: Global<T>,
-    output: Global<T>,
-    control: Global<u64>,
+    pub(super) input: Global<T>,
+    pub(super) output: Global<T>,
+    pub(super) control: Global<u64>,
     pub(super) states: Global<u64>,
     ring: Shared<T>,
     /// Elements of the first pack that lie before the input.
     skip: u32,
-    tiles: u32,
+    pub(super) tiles: u32,
     pub(super) exclusive: bool,
     /// Whether tiles can be copied to the output as they are.
     pub(super) direct: bool,
@@ -154,12 +151,36 @@ impl<T: Scalar> Job<T> {
         }
     }
 
+    /// Draws the next tile: the number of the launch above that of the tile.
+    #[inline(always)]
+    pub(super) fn draw(self) -> u64 {
+        self.control.fetch_add(0, 1, Relaxed, Device)
+    }
+
     /// Waits for the tile at `place` and returns its number; none if there is no more.
     #[inline(always)]
     pub(super) fn next_tile(self, place: Place) -> Option<u32> {
         full(place.stage).wait(place.parity);
-        let number = NUMBERS::view().get(place.stage);
+        let number = self.number(place.stage);
         (number < self.tiles).then_some(number)
+    }
+
+    /// Says which tile will be at `stage`. The mover does it before it fills the stage.
+    #[inline(always)]
+    pub(super) fn announce(self, stage: u32, number: u32) {
+        NUMBERS::view().set(stage, number);
+    }
+
+    /// Says the tag of this launch, once, before the first stage is filled.
+    #[inline(always)]
+    pub(super) fn announce_tag(self, tag: u32) {
+        TAG::view().set(0, tag);
+    }
+
+    /// The tile at `stage`.
+    #[inline(always)]
+    pub(super) fn number(self, stage: u32) -> u32 {
+        NUMBERS::view().get(stage)
     }
 
     /// The tag of this launch's states; it can be asked for when there is a tile.
@@ -191,113 +212,5 @@ impl<T: Scalar> Job<T> {
             }
             i += SQUAD;
         }
-    }
-}
-
-/// The thread that draws tiles and has them copied in and out.
-pub(super) struct Mover<T> {
-    job: Job<T>,
-    /// What the last draw gave: the number of the launch above that of the tile.
-    drawn: u64,
-    begun: u32,
-    ended: bool,
-}
-
-impl<T: Scalar> Mover<T> {
-    #[inline(always)]
-    pub(super) fn new(job: Job<T>) -> Self {
-        Self { job, drawn: job.control.fetch_add(0, 1, Relaxed, Device), begun: 0, ended: false }
-    }
-
-    /// Moves tiles until there are none.
-    #[inline(always)]
-    pub(super) fn run<O: Operator<T>>(mut self) {
-        let mut stage = 0;
-        while stage < STAGES {
-            self.begin::<O>(stage);
-            stage += 1;
-        }
-        let (mut place, mut ended) = (Place::FIRST, 0);
-        while ended < self.begun {
-            let number = NUMBERS::view().get(place.stage);
-            done(place.stage).wait(place.parity);
-            if self.job.direct {
-                self.store(place.stage, number);
-            }
-            self.begin::<O>(place.stage);
-            (place, ended) = (place.next(), ended + 1);
-        }
-    }
-
-    /// Draws a tile and has it brought to `stage`; after the last one tells the other roles that there is none.
-    #[inline(always)]
-    fn begin<O: Operator<T>>(&mut self, stage: u32) {
-        if self.ended {
-            return;
-        }
-        let (job, launch, number) = (self.job, (self.drawn >> 32) as u32, self.drawn as u32);
-        NUMBERS::view().set(stage, number);
-        if self.begun == 0 {
-            TAG::view().set(0, launch + 1);
-        }
-        if number >= job.tiles {
-            self.ended = true;
-            if number == job.tiles + thread::grid_dim_x() - 1 {
-                // The very last draw of the launch: nobody needs the control word any more, it is made ready for the next
-                // launch. Launches are numbered from 0 up to two below 2³², so that a tag is never NOTHING.
-                let next = if launch == u32::MAX - 2 { 0 } else { launch + 1 };
-                job.control.store(0, (next as u64) << 32, Relaxed, Device);
-            }
-            full(stage).arrive();
-            return;
-        }
-        if number == 0 {
-            forget_one(job.states, launch, job.tiles * super::state::words::<T>());
-        }
-        self.begun += 1;
-        // For the next call; its answer comes while this tile is under way.
-        self.drawn = job.control.fetch_add(0, 1, Relaxed, Device);
-        let (span, elements) = (job.span(number), job.elements(stage));
-        // Places of those packs that are outside of the input get the identity, which changes no sum.
-        span.edges::<T>(|i, inside| {
-            elements.set(i, if inside { job.input.get(span.base.wrapping_add(i)) } else { O::IDENTITY });
-        });
-        let (first, len) = span.whole_packs::<T>();
-        if len > 0 {
-            full(stage).arrive_expecting(len * size_of::<T>() as u32);
-            let from = job.input.slice(span.base.wrapping_add(first), len);
-            bulk::load(elements.slice(first, len), from, full(stage));
-        } else {
-            full(stage).arrive();
-        }
-    }
-
-    /// Has a scanned tile stored, and waits until its stage can be used again.
-    #[inline(always)]
-    fn store(&self, stage: u32, number: u32) {
-        let (job, elements) = (self.job, self.job.elements(stage));
-        let span = job.span(number);
-        let (first, len) = span.whole_packs::<T>();
-        if len > 0 {
-            bulk::store(job.output.slice(span.base.wrapping_add(first), len), elements.slice(first, len));
-        }
-        bulk::commit();
-        span.edges::<T>(|i, inside| {
-            if inside {
-                job.output.set(span.base.wrapping_add(i), elements.get(i));
-            }
-        });
-        // The next tile may be copied to the stage when this one has been read from it.
-        bulk::wait_read::<0>();
-    }
-}
-
-/// Clears one of the words that this launch does not use, another one in each launch: so no tag survives until launches
-/// come to the same number again.
-#[inline(always)]
-fn forget_one(states: Global<u64>, launch: u32, used: u32) {
-    let word = launch % states.len();
-    if word >= used {
-        states.store(word, NOTHING as u64, Relaxed, Device);
     }
 }

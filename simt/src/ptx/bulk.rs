@@ -9,7 +9,9 @@ use core::arch::asm;
 #[inline(always)]
 pub(super) unsafe fn init(address: u32, arrivals: u32) {
     // SAFETY: the caller's promise is the instruction's condition.
-    unsafe { asm!("mbarrier.init.shared::cta.b64 [{0}], {1};", in(reg32) address, in(reg32) arrivals, options(nostack)) }
+    unsafe {
+        asm!("mbarrier.init.shared::cta.b64 [{0}], {1};", in(reg32) address, in(reg32) arrivals, options(nostack))
+    }
 }
 
 /// # Safety

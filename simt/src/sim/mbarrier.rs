@@ -1,7 +1,7 @@
 //! Barriers in shared memory. Their state is kept beside the memory, under their address, so that the use of a word
 //! that never became a barrier is noticed.
 
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 
 /// One barrier.
 struct State {
@@ -37,37 +37,42 @@ impl Barriers {
 
     #[track_caller]
     pub(super) fn arrive(&self, address: u32, bytes: u32) {
-        self.change(address, |b| {
-            assert!(b.pending > 0, "more threads arrive at a barrier than the {} of a phase", b.arrivals);
-            b.pending -= 1;
-            b.bytes += bytes as i64;
-        });
+        let mut b = self.at(address);
+        assert!(b.pending > 0, "more threads arrive at a barrier than the {} of a phase", b.arrivals);
+        b.pending -= 1;
+        b.count(bytes as i64);
     }
 
     #[track_caller]
     pub(super) fn copied(&self, address: u32, bytes: u32) {
-        self.change(address, |b| b.bytes -= bytes as i64);
+        self.at(address).count(-(bytes as i64));
     }
 
     /// Whether the phase of that parity has ended.
     #[track_caller]
     pub(super) fn ended(&self, address: u32, parity: u32) -> bool {
-        let mut ended = false;
-        self.change(address, |b| ended = b.phase != parity & 1);
-        ended
+        self.at(address).phase != parity & 1
     }
 
     #[track_caller]
-    fn change(&self, address: u32, f: impl FnOnce(&mut State)) {
-        let mut all = self.0.borrow_mut();
-        let Some(b) = all.iter_mut().find(|b| b.address == address) else {
+    fn at(&self, address: u32) -> RefMut<'_, State> {
+        let all = self.0.borrow_mut();
+        let Some(i) = all.iter().position(|b| b.address == address) else {
             panic!("no barrier was initialised at the shared address {address}")
         };
+        RefMut::map(all, |all| &mut all[i])
+    }
+}
+
+impl State {
+    /// Counts bytes announced, or copied where negative; ends the phase if nothing is missing.
+    #[track_caller]
+    fn count(&mut self, bytes: i64) {
         let most = crate::mbarrier::Mbarrier::MAX as i64;
-        f(b);
-        assert!(b.bytes.abs() <= most, "a barrier counts at most {most} bytes, not {}", b.bytes);
-        if b.pending == 0 && b.bytes == 0 {
-            (b.pending, b.phase) = (b.arrivals, b.phase ^ 1);
+        self.bytes += bytes;
+        assert!(self.bytes.abs() <= most, "a barrier counts at most {most} bytes, not {}", self.bytes);
+        if self.pending == 0 && self.bytes == 0 {
+            (self.pending, self.phase) = (self.arrivals, self.phase ^ 1);
         }
     }
 }
