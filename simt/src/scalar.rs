@@ -15,13 +15,13 @@ pub trait Scalar: Copy + PartialEq + PartialOrd + Default + Send + Sync + sealed
 
     /// The value's bits, zero-extended to 64.
     #[inline(always)]
-    fn into_word(self) -> u64 {
+    fn to_bits_64(self) -> u64 {
         to_bits(self)
     }
 
     /// The value whose bits are the low ones of `word`.
     #[inline(always)]
-    fn from_word(word: u64) -> Self {
+    fn from_bits_64(word: u64) -> Self {
         from_bits(word)
     }
 }

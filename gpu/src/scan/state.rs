@@ -19,7 +19,7 @@ pub const fn words<T>() -> u32 {
 #[inline(always)]
 #[track_caller]
 pub(super) fn publish<T: Scalar>(states: Global<u64>, tile: u32, tag: u32, value: T) {
-    let (tag, bits) = ((tag as u64) << 32, value.into_word());
+    let (tag, bits) = ((tag as u64) << 32, value.to_bits_64());
     states.store(tile * words::<T>(), tag | bits & u32::MAX as u64, Relaxed, Device);
     if words::<T>() == 2 {
         states.store(tile * words::<T>() + 1, tag | bits >> 32, Relaxed, Device);
@@ -33,5 +33,5 @@ pub(super) fn look<T: Scalar>(states: Global<u64>, tile: u32) -> (u32, T) {
     let low = states.load(tile * words::<T>(), Relaxed, Device);
     let high = if words::<T>() == 2 { states.load(tile * words::<T>() + 1, Relaxed, Device) } else { low };
     let tag = if low >> 32 == high >> 32 { (low >> 32) as u32 } else { NOTHING };
-    (tag, T::from_word(high << 32 | low & u32::MAX as u64))
+    (tag, T::from_bits_64(high << 32 | low & u32::MAX as u64))
 }
