@@ -8,8 +8,8 @@ pub mod bubble;
 pub mod cubes;
 pub mod keys;
 pub mod matmul;
-pub mod radix;
 pub mod operator;
+pub mod radix;
 pub mod scan;
 
 #[cfg(target_os = "cuda")]

@@ -13,6 +13,7 @@ pub mod keys;
 pub mod matmul;
 pub mod radix;
 mod rung;
+pub mod scan;
 pub mod sort;
 
 pub use rung::{Head, Rung};
@@ -23,7 +24,7 @@ use crate::error::{Error, Result};
 use serde::Serialize;
 
 /// All families, in the order of the program's lists.
-pub static FAMILIES: &[&Family] = &[&bubble::FAMILY, &bitonic::FAMILY, &radix::FAMILY, &matmul::FAMILY, &cubes::FAMILY];
+pub static FAMILIES: &[&Family] = &[&bubble::FAMILY, &bitonic::FAMILY, &radix::FAMILY, &matmul::FAMILY, &cubes::FAMILY, &scan::FAMILY];
 
 /// Kernels that belong to no rung, with what they are for.
 pub static SUPPORT: &[(&str, &[&str])] = &[("maps keys to unsigned words and back", keys::KERNELS)];

@@ -2,6 +2,7 @@
 
 use super::cubes::CubesRung;
 use super::matmul::MatmulRung;
+use super::scan::ScanRung;
 use super::sort::SortRung;
 use crate::error::{Error, Result};
 
@@ -31,6 +32,8 @@ pub enum Implementation {
     Cubes(&'static dyn CubesRung),
     /// Multiplies matrices.
     Matmul(&'static dyn MatmulRung),
+    /// Scans.
+    Scan(&'static dyn ScanRung),
 }
 
 /// Names a rung by its file. `rung!("bitonic/r1_global_step.rs", "global-step", kernels, implementation)`.
