@@ -15,6 +15,7 @@ pub mod matmul;
 pub mod operator;
 pub mod radix;
 pub mod reduce;
+pub mod scan;
 
 #[cfg(target_os = "cuda")]
 #[panic_handler]

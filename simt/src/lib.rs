@@ -12,6 +12,7 @@
 //! | [`Global`], [`Shared`], [`shared!`] | views of memory: scalar, 16-byte and atomic access |
 //! | [`atomic`] | orders, scopes, fences |
 //! | [`grid`] | overlap of a launch with the one before |
+//! | [`mbarrier`], [`bulk`] | barriers that count bytes, and copies that they count |
 //! | [`clock`] | cycle counter, global timer, sleep |
 //! | [`math`] | fused multiply-add |
 //!
@@ -21,11 +22,13 @@
 #![cfg_attr(target_os = "cuda", allow(internal_features))]
 
 pub mod atomic;
+pub mod bulk;
 pub mod clock;
 mod global;
 pub mod grid;
 mod machine;
 pub mod math;
+pub mod mbarrier;
 mod scalar;
 mod shared;
 pub mod thread;

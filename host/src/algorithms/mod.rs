@@ -14,6 +14,7 @@ pub mod matmul;
 pub mod radix;
 pub mod reduce;
 mod rung;
+pub mod scan;
 pub mod sort;
 
 pub use rung::{Head, Rung};
@@ -31,6 +32,7 @@ pub static FAMILIES: &[&Family] = &[
     &matmul::FAMILY,
     &cubes::FAMILY,
     &reduce::FAMILY,
+    &scan::FAMILY,
     &histogram::FAMILY,
 ];
 

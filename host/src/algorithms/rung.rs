@@ -4,6 +4,7 @@ use super::cubes::CubesRung;
 use super::histogram::HistogramRung;
 use super::matmul::MatmulRung;
 use super::reduce::ReduceRung;
+use super::scan::ScanRung;
 use super::sort::SortRung;
 use super::{Parameters, Size};
 use crate::data::Dtype;
@@ -43,6 +44,8 @@ pub enum Implementation {
     Histogram(&'static dyn HistogramRung),
     /// Multiplies matrices.
     Matmul(&'static dyn MatmulRung),
+    /// Scans.
+    Scan(&'static dyn ScanRung),
 }
 
 /// Names a rung by its file. `rung!("bitonic/r1_global_step.rs", "global-step", kernels, implementation)`.
