@@ -39,22 +39,26 @@ pub static FAMILY: Family = Family {
             names!(scan_hillis_steele: u32, f32),
             Implementation::Scan(&HillisSteele)
         )
-        .with_capacity(hillis_steele::CAPACITY as u64),
+        .with_capacity(hillis_steele::CAPACITY as u64)
+        .refusing(wide),
         rung!("scan/r2_blelloch.rs", "blelloch", names!(scan_blelloch: u32, f32), Implementation::Scan(&Blelloch))
-            .with_capacity(blelloch::CAPACITY as u64),
+            .with_capacity(blelloch::CAPACITY as u64)
+            .refusing(wide),
         rung!(
             "scan/r3_blelloch_padded.rs",
             "blelloch-padded",
             names!(scan_blelloch_padded: u32, f32),
             Implementation::Scan(&BlellochPadded)
         )
-        .with_capacity(blelloch_padded::CAPACITY as u64),
+        .with_capacity(blelloch_padded::CAPACITY as u64)
+        .refusing(wide),
         rung!(
             "scan/r4_three_kernels.rs",
             "three-kernels",
             names!(scan_three_kernels_tiles: u32, f32; scan_three_kernels_add: u32, f32),
             Implementation::Scan(&ThreeKernels)
-        ),
+        )
+        .refusing(wide),
         rung!(
             "scan/r5_look_back.rs",
             "look-back",
@@ -76,6 +80,13 @@ pub static FAMILY: Family = Family {
     problem,
 };
 
+const NOT_WIDE: &str = "this rung of scan takes u32 and f32; look-back and look-ahead take u64 too";
+
+/// Why the textbook's rungs cannot scan this.
+fn wide(_: &Size, dtype: Dtype, _: &Parameters) -> Option<String> {
+    (dtype == Dtype::U64).then(|| NOT_WIDE.into())
+}
+
 /// A rung that scans.
 ///
 /// Each method takes the rung's scratch memory for up to `n` elements on an engine.
@@ -87,7 +98,7 @@ pub trait ScanRung: Sync {
     fn scanner_u32(&self, engine: &Engine, n: u32, operation: Operation) -> Result<Box<dyn Scanner<u32>>>;
     fn scanner_f32(&self, engine: &Engine, n: u32, operation: Operation) -> Result<Box<dyn Scanner<f32>>>;
     fn scanner_u64(&self, _: &Engine, _: u32, _: Operation) -> Result<Box<dyn Scanner<u64>>> {
-        Err(Error::Usage("this rung of scan takes u32 and f32; look-back and look-ahead take u64 too".into()))
+        Err(Error::Usage(NOT_WIDE.into()))
     }
 }
 
