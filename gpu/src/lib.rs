@@ -3,13 +3,18 @@
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(abi_ptx, asm_experimental_arch))]
 
+pub mod aligned;
 pub mod bitonic;
 pub mod bubble;
 pub mod cubes;
+pub mod histogram;
 pub mod keys;
+#[cfg(not(target_os = "cuda"))]
+pub mod launcher;
 pub mod matmul;
 pub mod operator;
 pub mod radix;
+pub mod reduce;
 pub mod scan;
 
 #[cfg(target_os = "cuda")]

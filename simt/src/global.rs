@@ -66,6 +66,14 @@ impl<T: Scalar> Global<T> {
         unsafe { Backend::load_global(self.at(i)) }
     }
 
+    /// Element `i`, as data that is touched once: it leaves the caches first.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get_streaming(self, i: u32) -> T {
+        // SAFETY: as for `get`.
+        unsafe { Backend::load_global_streaming(self.at(i)) }
+    }
+
     /// Makes element `i` equal to `value`.
     #[inline(always)]
     #[track_caller]
@@ -115,6 +123,19 @@ impl<T: Scalar> Global<T> {
     #[track_caller]
     pub fn get_pack_read_only(self, i: u32) -> T::Pack {
         self.load_pack(i, Cache::ReadOnly)
+    }
+
+    /// [`Global::get_pack_read_only`] where `there`, else `otherwise`: the tail of a loop without a branch, so that all
+    /// its loads leave together. Only where `there` need `i` be in view.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get_pack_read_only_or(self, i: u32, there: bool, otherwise: T::Pack) -> T::Pack {
+        let p = if checked() { if there { self.pack_at(i) } else { core::ptr::null_mut() } } else { self.pack_at(i) };
+        // SAFETY: where it is loaded, `pack_at` checked the index and the alignment; T::Pack is 16 bytes of scalars.
+        unsafe {
+            let otherwise = core::mem::transmute_copy(&otherwise);
+            core::mem::transmute_copy(&Backend::load_global_pack_or(p, there, otherwise))
+        }
     }
 
     /// Writes pack `i`, see [`Global::get_pack`].

@@ -94,8 +94,16 @@ pub(crate) trait Machine {
     /// `p` is valid for writes of a `T` and aligned for it.
     unsafe fn store_global<T: Scalar>(p: *mut T, value: T);
     /// # Safety
+    /// As [`Machine::load_global`].
+    unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T;
+    /// # Safety
     /// `p` is valid for reads of 16 bytes and aligned to 16.
     unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4];
+    /// The 16 bytes at `p` where `there`, else `otherwise`; cached as [`Cache::ReadOnly`].
+    ///
+    /// # Safety
+    /// As [`Machine::load_global_pack`] if `there`; else `p` may be anything.
+    unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [u32; 4]) -> [u32; 4];
     /// # Safety
     /// `p` is valid for writes of 16 bytes and aligned to 16.
     unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], cache: Cache);
@@ -159,6 +167,11 @@ pub(crate) trait Machine {
     fn bulk_wait_read<const N: u32>();
     fn fence_async_shared();
 
+    fn wait_for_previous_grid();
+    fn let_next_grid_start();
+
+    fn opaque(value: u32) -> u32;
+    fn mul_hi(a: u32, b: u32) -> u32;
     fn fma_f32(a: f32, b: f32, c: f32) -> f32;
     fn fma_f64(a: f64, b: f64, c: f64) -> f64;
     fn minimum_f32(a: f32, b: f32) -> f32;

@@ -8,10 +8,11 @@
 pub mod bitonic;
 pub mod bubble;
 pub mod cubes;
-
+pub mod histogram;
 pub mod keys;
 pub mod matmul;
 pub mod radix;
+pub mod reduce;
 mod rung;
 pub mod scan;
 pub mod sort;
@@ -24,7 +25,16 @@ use crate::error::{Error, Result};
 use serde::Serialize;
 
 /// All families, in the order of the program's lists.
-pub static FAMILIES: &[&Family] = &[&bubble::FAMILY, &bitonic::FAMILY, &radix::FAMILY, &matmul::FAMILY, &cubes::FAMILY, &scan::FAMILY];
+pub static FAMILIES: &[&Family] = &[
+    &bubble::FAMILY,
+    &bitonic::FAMILY,
+    &radix::FAMILY,
+    &matmul::FAMILY,
+    &cubes::FAMILY,
+    &reduce::FAMILY,
+    &scan::FAMILY,
+    &histogram::FAMILY,
+];
 
 /// Kernels that belong to no rung, with what they are for.
 pub static SUPPORT: &[(&str, &[&str])] = &[("maps keys to unsigned words and back", keys::KERNELS)];
@@ -280,8 +290,8 @@ impl Family {
         };
         // At the same time there are the input, what is on the simulator (or on its way to the GPU), the oracle and
         // what came back.
-        let what = format!("input, output and oracle of {elements} elements of {}", workload.dtype);
-        data::memory_check(&what, elements.saturating_mul(4), workload.dtype.size())?;
+        let what = format!("elements of {} with their oracle", workload.dtype);
+        data::memory_check(&what, elements, 4 * workload.dtype.size())?;
         (self.problem)(workload)
     }
 

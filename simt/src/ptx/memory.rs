@@ -30,6 +30,28 @@ macro_rules! store_pack {
 }
 
 /// # Safety
+/// `p` is valid for reads of a `T` and aligned for it.
+#[inline(always)]
+pub(super) unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T {
+    // SAFETY: the caller's promise is the instruction's condition.
+    unsafe {
+        match size_of::<T>() {
+            4 => {
+                let v: u32;
+                asm!("ld.global.cs.b32 {0}, [{1}];", out(reg32) v, in(reg64) p, options(pure, readonly, nostack));
+                from_bits(v as u64)
+            }
+            8 => {
+                let v: u64;
+                asm!("ld.global.cs.b64 {0}, [{1}];", out(reg64) v, in(reg64) p, options(pure, readonly, nostack));
+                from_bits(v)
+            }
+            _ => *p,
+        }
+    }
+}
+
+/// # Safety
 /// `p` is valid for reads of 16 bytes and aligned to 16; for `Cache::ReadOnly` nobody writes there during the kernel.
 #[inline(always)]
 pub(super) unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4] {
@@ -41,6 +63,29 @@ pub(super) unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4] {
             Cache::ReadOnly => load_pack!("ld.global.nc.L1::no_allocate.v4.b32", reg64, p, pure, readonly),
         }
     }
+}
+
+/// A load under a predicate, which neither LLVM nor ptxas turns into a branch.
+///
+/// # Safety
+/// `p` is valid for reads of 16 bytes and aligned to 16 if `there`; nobody writes there during the kernel.
+#[inline(always)]
+pub(super) unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [u32; 4]) -> [u32; 4] {
+    let [mut a, mut b, mut c, mut d] = otherwise;
+    // SAFETY: the caller's promise is the instruction's condition; without the predicate nothing is loaded.
+    unsafe {
+        asm!(
+            "{{",
+            ".reg .pred there;",
+            "setp.ne.b32 there, {there}, 0;",
+            "@there ld.global.nc.L1::no_allocate.v4.b32 {{{a}, {b}, {c}, {d}}}, [{p}];",
+            "}}",
+            a = inout(reg32) a, b = inout(reg32) b, c = inout(reg32) c, d = inout(reg32) d,
+            p = in(reg64) p, there = in(reg32) there as u32,
+            options(pure, readonly, nostack)
+        );
+    }
+    [a, b, c, d]
 }
 
 /// # Safety
