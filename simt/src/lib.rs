@@ -11,8 +11,8 @@
 //! | [`warp`] | shuffles, votes, match, reduce, warp barrier |
 //! | [`Global`], [`Shared`], [`shared!`] | views of memory: scalar, 16-byte and atomic access |
 //! | [`atomic`] | orders, scopes, fences |
-//! | [`mbarrier`], [`bulk`] | barriers that count bytes, and copies that they count |
 //! | [`grid`] | overlap of a launch with the one before |
+//! | [`mbarrier`], [`bulk`] | barriers that count bytes, and copies that they count |
 //! | [`clock`] | cycle counter, global timer, sleep |
 //! | [`math`] | fused multiply-add |
 //!

@@ -136,6 +136,11 @@ pub(crate) trait Machine {
     unsafe fn atomic_shared<T: AtomicScalar>(op: Operation<T>, address: u32, order: Order) -> T;
     fn fence(order: Order, scope: Scope);
 
+    fn wait_for_previous_grid();
+    fn let_next_grid_start();
+
+    fn opaque(value: u32) -> u32;
+    fn mul_hi(a: u32, b: u32) -> u32;
     /// # Safety
     /// `address` is that of 8 bytes of the block's shared memory, aligned to 8.
     #[track_caller]
@@ -167,11 +172,6 @@ pub(crate) trait Machine {
     fn bulk_wait_read<const N: u32>();
     fn fence_async_shared();
 
-    fn wait_for_previous_grid();
-    fn let_next_grid_start();
-
-    fn opaque(value: u32) -> u32;
-    fn mul_hi(a: u32, b: u32) -> u32;
     fn fma_f32(a: f32, b: f32, c: f32) -> f32;
     fn fma_f64(a: f64, b: f64, c: f64) -> f64;
     fn minimum_f32(a: f32, b: f32) -> f32;

@@ -4,7 +4,7 @@
 
 use simt::atomic::{Order::*, Scope};
 use simt::sim::{LaunchError, Options, launch};
-use simt::{Global, Shared, Kernel, kernel, shared, thread, warp};
+use simt::{Global, Kernel, Shared, kernel, shared, thread, warp};
 
 fn view<T: simt::Scalar>(v: &mut [T]) -> Global<T> {
     // SAFETY: the slice outlives the launch that the view is passed to.

@@ -29,7 +29,8 @@ impl Matrix {
     /// outside.
     #[inline(always)]
     pub fn sub(self, row: u32, column: u32, rows: u32, columns: u32) -> Self {
-        let (rows, columns) = (rows.min(self.rows.saturating_sub(row)), columns.min(self.columns.saturating_sub(column)));
+        let (rows, columns) =
+            (rows.min(self.rows.saturating_sub(row)), columns.min(self.columns.saturating_sub(column)));
         if rows == 0 || columns == 0 {
             return Self { rows: 0, columns: 0, ..self };
         }

@@ -259,6 +259,35 @@ impl Machine for Ptx {
     }
 
     #[inline(always)]
+    fn wait_for_previous_grid() {
+        // It clobbers memory: what follows may read what the grid before wrote.
+        #[cfg(sm_90)]
+        unsafe {
+            asm!("griddepcontrol.wait;", options(nostack))
+        }
+    }
+
+    #[inline(always)]
+    fn let_next_grid_start() {
+        #[cfg(sm_90)]
+        unsafe {
+            asm!("griddepcontrol.launch_dependents;", options(nostack))
+        }
+    }
+
+    #[inline(always)]
+    fn opaque(mut value: u32) -> u32 {
+        unsafe { asm!("// opaque {0}", inout(reg32) value, options(pure, nomem, nostack)) }
+        value
+    }
+
+    #[inline(always)]
+    fn mul_hi(a: u32, b: u32) -> u32 {
+        // As a 64-bit product and a shift LLVM would merge it with shifts that follow, and keep it 64 bits wide.
+        unsafe { mulhi_ui(a as i32, b as i32) as u32 }
+    }
+
+    #[inline(always)]
     unsafe fn mbarrier_init(address: u32, arrivals: u32) {
         unsafe { bulk::init(address, arrivals) }
     }
@@ -306,35 +335,6 @@ impl Machine for Ptx {
     #[inline(always)]
     fn fence_async_shared() {
         bulk::fence_async_shared()
-    }
-
-    #[inline(always)]
-    fn wait_for_previous_grid() {
-        // It clobbers memory: what follows may read what the grid before wrote.
-        #[cfg(sm_90)]
-        unsafe {
-            asm!("griddepcontrol.wait;", options(nostack))
-        }
-    }
-
-    #[inline(always)]
-    fn let_next_grid_start() {
-        #[cfg(sm_90)]
-        unsafe {
-            asm!("griddepcontrol.launch_dependents;", options(nostack))
-        }
-    }
-
-    #[inline(always)]
-    fn opaque(mut value: u32) -> u32 {
-        unsafe { asm!("// opaque {0}", inout(reg32) value, options(pure, nomem, nostack)) }
-        value
-    }
-
-    #[inline(always)]
-    fn mul_hi(a: u32, b: u32) -> u32 {
-        // As a 64-bit product and a shift LLVM would merge it with shifts that follow, and keep it 64 bits wide.
-        unsafe { mulhi_ui(a as i32, b as i32) as u32 }
     }
 
     #[inline(always)]

@@ -114,7 +114,9 @@ fn check(
     }
     let threads: u32 = block.iter().product();
     if threads > MAX_THREADS_PER_BLOCK {
-        return refuse(format!("a block of {threads} threads cannot be launched; the limit is {MAX_THREADS_PER_BLOCK}"));
+        return refuse(format!(
+            "a block of {threads} threads cannot be launched; the limit is {MAX_THREADS_PER_BLOCK}"
+        ));
     }
     if max_threads > 0 && threads > max_threads {
         return refuse(format!(
@@ -122,7 +124,9 @@ fn check(
         ));
     }
     if shared_bytes > MAX_SHARED {
-        return refuse(format!("{shared_bytes} bytes of shared memory cannot be had; a block has at most {MAX_SHARED}"));
+        return refuse(format!(
+            "{shared_bytes} bytes of shared memory cannot be had; a block has at most {MAX_SHARED}"
+        ));
     }
     Ok(())
 }
