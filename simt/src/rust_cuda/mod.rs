@@ -61,6 +61,7 @@ intrinsics! {
     #[link_name = "llvm.nvvm.shfl.sync.bfly.i32"] fn shfl_bfly(mask: u32, value: u32, lanes: u32, clamp: u32) -> u32;
     #[link_name = "llvm.nvvm.shfl.sync.idx.i32"] fn shfl_idx(mask: u32, value: u32, lane: u32, clamp: u32) -> u32;
     #[link_name = "llvm.nvvm.vote.ballot.sync"] fn vote_ballot(mask: u32, predicate: bool) -> u32;
+    #[link_name = "llvm.nvvm.mulhi.ui"] fn mulhi_ui(a: u32, b: u32) -> u32;
     #[link_name = "llvm.nvvm.match.any.sync.i32"] fn match_any(mask: u32, value: u32) -> u32;
 }
 
@@ -194,8 +195,18 @@ impl Machine for RustCuda {
     }
 
     #[inline(always)]
+    unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T {
+        unsafe { memory::load_global_streaming(p) }
+    }
+
+    #[inline(always)]
     unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4] {
         unsafe { memory::load_global_pack(p, cache) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [u32; 4]) -> [u32; 4] {
+        unsafe { memory::load_global_pack_or(p, there, otherwise) }
     }
 
     #[inline(always)]
@@ -244,6 +255,33 @@ impl Machine for RustCuda {
     }
 
     #[inline(always)]
+    fn wait_for_previous_grid() {
+        #[cfg(any(sm_90, not(target_os = "cuda")))]
+        unsafe {
+            asm!("griddepcontrol.wait;", options(nostack))
+        }
+    }
+
+    #[inline(always)]
+    fn let_next_grid_start() {
+        #[cfg(any(sm_90, not(target_os = "cuda")))]
+        unsafe {
+            asm!("griddepcontrol.launch_dependents;", options(nostack))
+        }
+    }
+
+    #[inline(always)]
+    fn opaque(mut value: u32) -> u32 {
+        unsafe { asm!("// opaque {0}", inout(reg32) value, options(pure, nomem, nostack)) }
+        value
+    }
+
+    #[inline(always)]
+    fn mul_hi(a: u32, b: u32) -> u32 {
+        unsafe { mulhi_ui(a, b) }
+    }
+
+    #[inline(always)]
     fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
         unsafe { libdevice::fmaf(a, b, c) }
     }
@@ -251,6 +289,24 @@ impl Machine for RustCuda {
     #[inline(always)]
     fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
         unsafe { libdevice::fma(a, b, c) }
+    }
+
+    #[inline(always)]
+    fn minimum_f32(a: f32, b: f32) -> f32 {
+        let d: f32;
+        unsafe {
+            asm!("min.NaN.f32 {0}, {1}, {2};", out(reg32) d, in(reg32) a, in(reg32) b, options(pure, nomem, nostack))
+        }
+        d
+    }
+
+    #[inline(always)]
+    fn maximum_f32(a: f32, b: f32) -> f32 {
+        let d: f32;
+        unsafe {
+            asm!("max.NaN.f32 {0}, {1}, {2};", out(reg32) d, in(reg32) a, in(reg32) b, options(pure, nomem, nostack))
+        }
+        d
     }
 
     #[inline(always)]

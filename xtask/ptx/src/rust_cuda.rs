@@ -88,7 +88,9 @@ impl RustCuda {
         let parts = parts();
         let place = |name: &str| parts.iter().find(|part| part.name == name)?.place.clone().ok();
         match (place(NIGHTLY), place(LLVM_7), place(CUDA), place(LIBNVVM)) {
-            (Some(toolchain), Some(llvm_config), Some(cuda), Some(libnvvm)) if parts.iter().all(|p| p.place.is_ok()) => {
+            (Some(toolchain), Some(llvm_config), Some(cuda), Some(libnvvm))
+                if parts.iter().all(|p| p.place.is_ok()) =>
+            {
                 let nvvm = libnvvm.parent().map(Path::to_path_buf).unwrap_or_default();
                 Ok(Self { toolchain, llvm_config, cuda, nvvm })
             }
@@ -112,15 +114,16 @@ pub fn parts() -> Vec<Part> {
     let toolchain = toolchain();
     let component = |name: &str| component(&toolchain, name);
     let cuda = cuda();
+    let toolkit = |folder: &str, file: &str| in_nvvm(&cuda, folder, file);
     vec![
+        Part { name: NIGHTLY, place: toolchain.clone() },
         Part { name: "rustc-dev", place: component("rustc-dev") },
         Part { name: "rust-src", place: component("rust-src") },
         Part { name: LLVM_7, place: llvm_config() },
-        Part { name: LIBNVVM, place: libnvvm(&cuda, "lib64", "libnvvm.so") },
-        Part { name: "libdevice", place: libnvvm(&cuda, "libdevice", "libdevice.10.bc") },
+        Part { name: CUDA, place: cuda.clone() },
+        Part { name: LIBNVVM, place: toolkit("lib64", "libnvvm.so") },
+        Part { name: "libdevice", place: toolkit("libdevice", "libdevice.10.bc") },
         Part { name: "libclang", place: libclang() },
-        Part { name: CUDA, place: cuda },
-        Part { name: NIGHTLY, place: toolchain },
     ]
 }
 
@@ -193,7 +196,7 @@ fn cuda_version(header: &str) -> Option<(u32, u32)> {
 }
 
 /// A file of CUDA's folder `nvvm`.
-fn libnvvm(cuda: &Result<PathBuf, String>, folder: &str, file: &str) -> Result<PathBuf, String> {
+fn in_nvvm(cuda: &Result<PathBuf, String>, folder: &str, file: &str) -> Result<PathBuf, String> {
     let Ok(cuda) = cuda else { return Err("a part of the CUDA toolkit, which is not here".into()) };
     let path = cuda.join("nvvm").join(folder).join(file);
     if path.is_file() { Ok(path) } else { Err(format!("no {}", path.display())) }
@@ -203,11 +206,15 @@ fn libnvvm(cuda: &Result<PathBuf, String>, folder: &str, file: &str) -> Result<P
 fn libclang() -> Result<PathBuf, String> {
     let named = env::var_os("LIBCLANG_PATH").map(PathBuf::from);
     let llvm = entries(Path::new("/usr/lib")).into_iter().filter(|path| name(path).starts_with("llvm"));
-    let usual = ["/usr/lib64", "/usr/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"].map(PathBuf::from);
+    let usual =
+        ["/usr/lib64", "/usr/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"].map(PathBuf::from);
     let folders: Vec<_> = named.into_iter().chain(llvm.map(|path| path.join("lib"))).chain(usual).collect();
+    // Not libclang-cpp.so, which is something else.
     let is_libclang = |path: &PathBuf| {
         let name = name(path);
-        (name.starts_with("libclang.so") || name.starts_with("libclang-")) && name.contains(".so")
+        let rest = name.strip_prefix("libclang").unwrap_or_default();
+        let numbered = rest.strip_prefix('-').is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()));
+        rest.starts_with(".so") || numbered && rest.contains(".so")
     };
     let found = folders.iter().flat_map(|folder| entries(folder)).find(is_libclang);
     let looked = || folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ");
