@@ -19,7 +19,7 @@ fn signature(s: &syn::Signature) -> String {
     let mut s = s.clone();
     for input in &mut s.inputs {
         if let syn::FnArg::Typed(argument) = input {
-            argument.pat = Box::new(syn::parse_quote!(_));
+            *argument.pat = syn::parse_quote!(_);
         }
     }
     s.to_token_stream().to_string()
@@ -43,7 +43,7 @@ fn machine() -> Vec<String> {
         .collect()
 }
 
-/// What a backend has, in its order; functions behind a `cfg` are refused.
+/// What a backend has; functions behind a `cfg` are refused.
 fn backend(folder: &str, name: &str) -> Vec<String> {
     let items = parse(&format!("{folder}/mod.rs"));
     let mut impls = items.iter().filter_map(|item| match item {
@@ -65,7 +65,7 @@ fn backend(folder: &str, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_backend_has_every_function_of_the_trait_in_its_order() {
+fn every_backend_has_every_function_of_the_trait_and_no_other() {
     let machine = machine();
     assert!(machine.len() > 20, "that is not the trait: {machine:?}");
     for (folder, name) in BACKENDS {
@@ -73,7 +73,6 @@ fn every_backend_has_every_function_of_the_trait_in_its_order() {
         let missing: Vec<_> = machine.iter().filter(|f| !backend.contains(f)).collect();
         let extra: Vec<_> = backend.iter().filter(|f| !machine.contains(f)).collect();
         assert!(missing.is_empty() && extra.is_empty(), "{folder} lacks {missing:#?}\nand has {extra:#?}");
-        assert_eq!(backend, machine, "{folder} has them in another order");
     }
 }
 
