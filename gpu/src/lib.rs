@@ -8,6 +8,7 @@ pub mod bubble;
 pub mod cubes;
 pub mod keys;
 pub mod matmul;
+pub mod odd_even;
 pub mod radix;
 
 #[cfg(target_os = "cuda")]
