@@ -21,7 +21,7 @@
 //! "GPGPU programming" (2015) does step by step. After K. E. Batcher, "Sorting networks and their applications" (1968).
 
 use super::tile::{BLOCK, KEYS, Registers, TILE, TILE_BITS, TOP, WINDOW};
-use super::tile::{keys_of_tile, merge_tile, place, shared, sort_tile, upper_place};
+use super::tile::{keys_of_tile, merge_tile, min_blocks, place, shared, sort_tile, upper_place};
 use crate::keys::{Key, key_or_last, set_if_inside};
 use simt::{Global, kernel, thread, unroll};
 
@@ -36,7 +36,8 @@ const _: () = assert!(TILE_BITS - MAX_STRIDES == 5);
 pub enum Pass {
     /// Sorts every tile.
     Sort,
-    /// `strides` long steps, those of the bits from `low` on; `mirrored`: they begin a stage.
+    /// `strides` long steps, those of the bits from `low` on; `mirrored`: they begin a stage. A window has no less than
+    /// four; where fewer are left it takes some that [`Pass::Merge`] does again, which then changes nothing.
     Strides {
         /// The lowest bit.
         low: u32,
@@ -56,10 +57,9 @@ pub fn passes(n: u32) -> impl Iterator<Item = Pass> {
         let passes = (stage + 1 - TILE_BITS).div_ceil(MAX_STRIDES);
         // The bits from TILE_BITS to the stage's, from above, in parts as equal as can be.
         let cut = move |pass: u32| TILE_BITS + (stage + 1 - TILE_BITS) * (passes - pass) / passes;
-        let strides = (0..passes).map(move |pass| Pass::Strides {
-            low: cut(pass + 1),
-            strides: cut(pass) - cut(pass + 1),
-            mirrored: pass == 0,
+        let strides = (0..passes).map(move |pass| {
+            let strides = (cut(pass) - cut(pass + 1)).max(WINDOW);
+            Pass::Strides { low: cut(pass) - strides, strides, mirrored: pass == 0 }
         });
         strides.chain([Pass::Merge])
     });
@@ -78,20 +78,20 @@ pub const fn grid(n: u32, pass: Pass) -> u32 {
 }
 
 /// Sorts every tile.
-#[kernel(max_threads = BLOCK, instances(bitonic_register_step_sort: <u32>, bitonic_register_step_sort_u64: <u64>))]
+#[kernel(max_threads = BLOCK, min_blocks = min_blocks::<T>(), instances(bitonic_register_step_sort: <u32>, bitonic_register_step_sort_u64: <u64>))]
 pub fn bitonic_register_step_sort<T: Key>(keys: Global<T>) {
     sort_tile(keys_of_tile(keys, thread::block_idx_x() * TILE));
 }
 
 /// The steps inside tiles that end a longer stage.
-#[kernel(max_threads = BLOCK, instances(bitonic_register_step_merge: <u32>, bitonic_register_step_merge_u64: <u64>))]
+#[kernel(max_threads = BLOCK, min_blocks = min_blocks::<T>(), instances(bitonic_register_step_merge: <u32>, bitonic_register_step_merge_u64: <u64>))]
 pub fn bitonic_register_step_merge<T: Key>(keys: Global<T>) {
     merge_tile(keys_of_tile(keys, thread::block_idx_x() * TILE), false);
 }
 
-/// The steps of `strides` bits from `low` on, 1 to [`MAX_STRIDES`] of them; `mirrored`: 1 if they begin a stage, else 0.
+/// The steps of `strides` bits from `low` on, 4 to [`MAX_STRIDES`] of them; `mirrored`: 1 if they begin a stage, else 0.
 #[kernel(
-    max_threads = BLOCK,
+    max_threads = BLOCK, min_blocks = min_blocks::<T>(),
     instances(bitonic_register_step_strides: <u32>, bitonic_register_step_strides_u64: <u64>)
 )]
 pub fn bitonic_register_step_strides<T: Key>(keys: Global<T>, low: u32, strides: u32, mirrored: u32) {
@@ -101,12 +101,12 @@ pub fn bitonic_register_step_strides<T: Key>(keys: Global<T>, low: u32, strides:
         return; // the whole block, so nobody waits for it; its other keys come later still
     }
     let bases = [rows.at(place(t, TOP)), rows.upper_at(upper_place(t, TOP, mirrored))];
-    let mut own = Registers::from_fn(|r, upper| key_or_last(keys, bases[upper as usize] + rows.spread(r << TOP)));
-    own.steps(highest(strides), mirrored);
-    if strides <= WINDOW {
-        unroll::<KEYS>(|r| {
-            set_if_inside(keys, bases[r / (KEYS / 2)] + rows.spread((r as u32) << TOP), own.0[r]);
-        });
+    // The window's bits number rows, all of them.
+    let distance = TOP - rows.columns + low;
+    let mut own = Registers::from_fn(|r, upper| key_or_last(keys, bases[upper as usize] + (r << distance)));
+    own.steps(highest(WINDOW), mirrored);
+    if strides == WINDOW {
+        unroll::<KEYS>(|r| set_if_inside(keys, bases[r / (KEYS / 2)] + ((r as u32) << distance), own.0[r]));
         return;
     }
     // A mirrored key is put at the place of its row and column, so that only the rows' numbers tell the halves apart.
@@ -121,10 +121,10 @@ pub fn bitonic_register_step_strides<T: Key>(keys: Global<T>, low: u32, strides:
     unroll::<KEYS>(|r| set_if_inside(keys, base + rows.spread((r as u32) << NEXT), own.0[r]));
 }
 
-/// The mask of a window's highest `strides` bits, all four if there are more.
+/// The mask of a window's highest `strides` bits.
 #[inline(always)]
 const fn highest(strides: u32) -> u32 {
-    if strides < WINDOW { 16 - (16 >> strides) } else { 15 }
+    KEYS as u32 - (KEYS as u32 >> strides)
 }
 
 /// Where the places of a block's tile are among the keys. The low bits of a place number the columns, the others the

@@ -31,6 +31,12 @@ pub const TILE_BITS: u32 = TILE.trailing_zeros();
 /// global memory is contiguous.
 pub const TOP: u32 = TILE_BITS - WINDOW;
 
+/// Blocks of a multiprocessor, at least, for keys of type `T`: while one waits the other works. Keys of 8 bytes take
+/// twice the registers, which leaves room for one without spilling.
+pub const fn min_blocks<T>() -> u32 {
+    if size_of::<T>() > 4 { 1 } else { 2 }
+}
+
 /// Bytes of dynamic shared memory of a block, for keys of so many bytes.
 pub const fn shared_bytes(key_bytes: u32) -> u32 {
     PADDED_TILE * key_bytes

@@ -20,7 +20,7 @@
 //! **Limits and source.** Any n; the last half may be short, and nothing outside the array is touched. After Moscow
 //! Aviation Institute, parallel data processing, lab 3 (2020).
 
-use crate::bitonic::tile::{BLOCK, TILE, keys_of_tile, merge_tile, sort_tile};
+use crate::bitonic::tile::{BLOCK, TILE, keys_of_tile, merge_tile, min_blocks, sort_tile};
 use crate::keys::Key;
 use simt::{Global, kernel, thread};
 
@@ -45,7 +45,7 @@ pub fn merges(n: u32) -> impl Iterator<Item = u32> {
 
 /// Sorts every block.
 #[kernel(
-    max_threads = BLOCK,
+    max_threads = BLOCK, min_blocks = min_blocks::<T>(),
     instances(odd_even_bitonic_blocks_sort: <u32>, odd_even_bitonic_blocks_sort_u64: <u64>)
 )]
 pub fn odd_even_bitonic_blocks_sort<T: Key>(keys: Global<T>) {
@@ -54,7 +54,7 @@ pub fn odd_even_bitonic_blocks_sort<T: Key>(keys: Global<T>) {
 
 /// Merges the two sorted halves of every block, the first of which begins at `offset`.
 #[kernel(
-    max_threads = BLOCK,
+    max_threads = BLOCK, min_blocks = min_blocks::<T>(),
     instances(odd_even_bitonic_blocks_merge: <u32>, odd_even_bitonic_blocks_merge_u64: <u64>)
 )]
 pub fn odd_even_bitonic_blocks_merge<T: Key>(keys: Global<T>, offset: u32) {
