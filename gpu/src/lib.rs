@@ -3,13 +3,17 @@
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(abi_ptx, asm_experimental_arch))]
 
+pub mod aligned;
 pub mod bitonic;
 pub mod bubble;
 pub mod cubes;
+pub mod histogram;
 pub mod keys;
 pub mod matmul;
 pub mod odd_even;
+pub mod operator;
 pub mod radix;
+pub mod reduce;
 
 #[cfg(target_os = "cuda")]
 #[panic_handler]

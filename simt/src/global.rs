@@ -117,6 +117,19 @@ impl<T: Scalar> Global<T> {
         self.load_pack(i, Cache::ReadOnly)
     }
 
+    /// [`Global::get_pack_read_only`] where `there`, else `otherwise`: the tail of a loop without a branch, so that all
+    /// its loads leave together. Only where `there` need `i` be in view.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get_pack_read_only_or(self, i: u32, there: bool, otherwise: T::Pack) -> T::Pack {
+        let p = if checked() { if there { self.pack_at(i) } else { core::ptr::null_mut() } } else { self.pack_at(i) };
+        // SAFETY: where it is loaded, `pack_at` checked the index and the alignment; T::Pack is 16 bytes of scalars.
+        unsafe {
+            let otherwise = core::mem::transmute_copy(&otherwise);
+            core::mem::transmute_copy(&Backend::load_global_pack_or(p, there, otherwise))
+        }
+    }
+
     /// Writes pack `i`, see [`Global::get_pack`].
     #[inline(always)]
     #[track_caller]

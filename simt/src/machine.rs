@@ -96,6 +96,11 @@ pub(crate) trait Machine {
     /// # Safety
     /// `p` is valid for reads of 16 bytes and aligned to 16.
     unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4];
+    /// The 16 bytes at `p` where `there`, else `otherwise`; cached as [`Cache::ReadOnly`].
+    ///
+    /// # Safety
+    /// As [`Machine::load_global_pack`] if `there`; else `p` may be anything.
+    unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [u32; 4]) -> [u32; 4];
     /// # Safety
     /// `p` is valid for writes of 16 bytes and aligned to 16.
     unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], cache: Cache);
@@ -130,6 +135,8 @@ pub(crate) trait Machine {
 
     fn fma_f32(a: f32, b: f32, c: f32) -> f32;
     fn fma_f64(a: f64, b: f64, c: f64) -> f64;
+    fn minimum_f32(a: f32, b: f32) -> f32;
+    fn maximum_f32(a: f32, b: f32) -> f32;
     fn clock() -> u64;
     fn global_timer() -> u64;
     fn nanosleep(nanoseconds: u32);

@@ -20,3 +20,39 @@ pub fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
 pub const fn mul_hi(a: u32, b: u32) -> u32 {
     ((a as u64 * b as u64) >> 32) as u32
 }
+
+/// The smaller of two: NaN if either is NaN, and -0 is less than +0 (IEEE 754-2019 `minimum`).
+#[inline(always)]
+pub fn minimum(a: f32, b: f32) -> f32 {
+    Backend::minimum_f32(a, b)
+}
+
+/// The larger of two: NaN if either is NaN, and -0 is less than +0 (IEEE 754-2019 `maximum`).
+#[inline(always)]
+pub fn maximum(a: f32, b: f32) -> f32 {
+    Backend::maximum_f32(a, b)
+}
+
+/// [`minimum`] in double precision, for which there is no instruction.
+#[inline(always)]
+pub fn minimum_f64(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() {
+        f64::NAN
+    } else if a < b || a == b && a.is_sign_negative() {
+        a
+    } else {
+        b
+    }
+}
+
+/// [`maximum`] in double precision, for which there is no instruction.
+#[inline(always)]
+pub fn maximum_f64(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() {
+        f64::NAN
+    } else if a > b || a == b && a.is_sign_positive() {
+        a
+    } else {
+        b
+    }
+}

@@ -8,10 +8,11 @@
 pub mod bitonic;
 pub mod bubble;
 pub mod cubes;
-
+pub mod histogram;
 pub mod keys;
 pub mod matmul;
 pub mod radix;
+pub mod reduce;
 mod rung;
 pub mod sort;
 
@@ -23,7 +24,15 @@ use crate::error::{Error, Result};
 use serde::Serialize;
 
 /// All families, in the order of the program's lists.
-pub static FAMILIES: &[&Family] = &[&bubble::FAMILY, &bitonic::FAMILY, &radix::FAMILY, &matmul::FAMILY, &cubes::FAMILY];
+pub static FAMILIES: &[&Family] = &[
+    &bubble::FAMILY,
+    &bitonic::FAMILY,
+    &radix::FAMILY,
+    &matmul::FAMILY,
+    &cubes::FAMILY,
+    &reduce::FAMILY,
+    &histogram::FAMILY,
+];
 
 /// Kernels that belong to no rung, with what they are for.
 pub static SUPPORT: &[(&str, &[&str])] = &[("maps keys to unsigned words and back", keys::KERNELS)];

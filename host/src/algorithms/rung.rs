@@ -1,7 +1,9 @@
 //! A rung as data, and what its source file says about it.
 
 use super::cubes::CubesRung;
+use super::histogram::HistogramRung;
 use super::matmul::MatmulRung;
+use super::reduce::ReduceRung;
 use super::sort::SortRung;
 use crate::error::{Error, Result};
 
@@ -29,6 +31,10 @@ pub enum Implementation {
     Sort(&'static dyn SortRung),
     /// Adds up cubes.
     Cubes(&'static dyn CubesRung),
+    /// Combines all elements into one.
+    Reduce(&'static dyn ReduceRung),
+    /// Counts values.
+    Histogram(&'static dyn HistogramRung),
     /// Multiplies matrices.
     Matmul(&'static dyn MatmulRung),
 }

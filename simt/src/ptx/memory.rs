@@ -43,6 +43,29 @@ pub(super) unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4] {
     }
 }
 
+/// A load under a predicate, which neither LLVM nor ptxas turns into a branch.
+///
+/// # Safety
+/// `p` is valid for reads of 16 bytes and aligned to 16 if `there`; nobody writes there during the kernel.
+#[inline(always)]
+pub(super) unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [u32; 4]) -> [u32; 4] {
+    let [mut a, mut b, mut c, mut d] = otherwise;
+    // SAFETY: the caller's promise is the instruction's condition; without the predicate nothing is loaded.
+    unsafe {
+        asm!(
+            "{{",
+            ".reg .pred there;",
+            "setp.ne.b32 there, {there}, 0;",
+            "@there ld.global.nc.L1::no_allocate.v4.b32 {{{a}, {b}, {c}, {d}}}, [{p}];",
+            "}}",
+            a = inout(reg32) a, b = inout(reg32) b, c = inout(reg32) c, d = inout(reg32) d,
+            p = in(reg64) p, there = in(reg32) there as u32,
+            options(pure, readonly, nostack)
+        );
+    }
+    [a, b, c, d]
+}
+
 /// # Safety
 /// `p` is valid for writes of 16 bytes and aligned to 16.
 #[inline(always)]

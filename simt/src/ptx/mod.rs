@@ -197,6 +197,11 @@ impl Machine for Ptx {
     }
 
     #[inline(always)]
+    unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [u32; 4]) -> [u32; 4] {
+        unsafe { memory::load_global_pack_or(p, there, otherwise) }
+    }
+
+    #[inline(always)]
     unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], cache: Cache) {
         unsafe { memory::store_global_pack(p, value, cache) }
     }
@@ -253,6 +258,24 @@ impl Machine for Ptx {
     #[inline(always)]
     fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
         core::intrinsics::fmaf64(a, b, c)
+    }
+
+    #[inline(always)]
+    fn minimum_f32(a: f32, b: f32) -> f32 {
+        let d: f32;
+        unsafe {
+            asm!("min.NaN.f32 {0}, {1}, {2};", out(reg32) d, in(reg32) a, in(reg32) b, options(pure, nomem, nostack))
+        };
+        d
+    }
+
+    #[inline(always)]
+    fn maximum_f32(a: f32, b: f32) -> f32 {
+        let d: f32;
+        unsafe {
+            asm!("max.NaN.f32 {0}, {1}, {2};", out(reg32) d, in(reg32) a, in(reg32) b, options(pure, nomem, nostack))
+        };
+        d
     }
 
     #[inline(always)]

@@ -168,6 +168,12 @@ impl Machine for Simulator {
     }
 
     #[inline(always)]
+    unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [u32; 4]) -> [u32; 4] {
+        // SAFETY: passed on.
+        if there { unsafe { memory::load_pack(p) } } else { otherwise }
+    }
+
+    #[inline(always)]
     unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], _: Cache) {
         // SAFETY: passed on.
         unsafe { memory::store_pack(p, value) }
@@ -236,6 +242,23 @@ impl Machine for Simulator {
     #[inline(always)]
     fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
         a.mul_add(b, c)
+    }
+
+    fn minimum_f32(a: f32, b: f32) -> f32 {
+        match () {
+            // The NaN that the hardware gives.
+            _ if a.is_nan() || b.is_nan() => f32::from_bits(0x7fff_ffff),
+            _ if a < b || a == b && a.is_sign_negative() => a,
+            _ => b,
+        }
+    }
+
+    fn maximum_f32(a: f32, b: f32) -> f32 {
+        match () {
+            _ if a.is_nan() || b.is_nan() => f32::from_bits(0x7fff_ffff),
+            _ if a > b || a == b && a.is_sign_positive() => a,
+            _ => b,
+        }
     }
 
     fn clock() -> u64 {

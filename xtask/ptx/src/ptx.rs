@@ -7,6 +7,9 @@ use anyhow::{Context, Result, bail, ensure};
 /// `//.rungs.bounds <kernel> <max_threads> <min_blocks>`, 0 for one that is not given.
 const BOUNDS: &str = "//.rungs.bounds ";
 
+/// PTX of at least this version is needed for loads that leave the first-level cache alone.
+const LEAST_VERSION: (u32, u32) = (7, 4);
+
 /// PTX of at least this version is needed for the bulk copies of Hopper.
 const HOPPER_VERSION: (u32, u32) = (8, 0);
 
@@ -32,10 +35,10 @@ pub struct Finding {
     pub what: String,
 }
 
-/// The text with launch bounds put in and, for Hopper and later, a PTX version that has its instructions.
+/// The text with launch bounds put in and a PTX version that has all instructions of the architecture that are used.
 pub fn finish(text: &str, arch: &Arch) -> Result<String> {
     let text = add_bounds(text)?;
-    if arch.has_sm_90() { raise_version(&text, HOPPER_VERSION) } else { Ok(text) }
+    raise_version(&text, if arch.has_sm_90() { HOPPER_VERSION } else { LEAST_VERSION })
 }
 
 /// The kernels in their order.

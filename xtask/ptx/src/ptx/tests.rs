@@ -69,7 +69,7 @@ fn a_name_that_begins_like_another_is_not_taken_for_it() {
 #[test]
 fn the_version_is_only_ever_raised() {
     for (version, arch_name, becomes) in
-        [("7.0", "sm_80", "7.0"), ("7.8", "sm_90", "8.0"), ("8.0", "sm_90a", "8.0"), ("8.6", "sm_100", "8.6")]
+        [("7.0", "sm_80", "7.4"), ("7.8", "sm_90", "8.0"), ("8.0", "sm_90a", "8.0"), ("8.6", "sm_100", "8.6")]
     {
         let text = TWO_KERNELS.replace(".version 7.0", &format!(".version {version}"));
         let text = finish(&text, &arch(arch_name)).unwrap();

@@ -1,0 +1,76 @@
+//! # Histogram
+//!
+//! How often each value occurs: `counts[b]` is the number of keys equal to `b`, for `b` from 0 to `counts.len()` - 1.
+//! A key outside of that range is counted nowhere. Keys are bytes or 32-bit words, bins are at most [`MAX_BINS`].
+//!
+//! Additions of integers may come in any order, so every rung gives the same counts in every run.
+
+pub mod r1_global_atomics;
+pub mod r2_shared_atomics;
+pub mod r3_warp_tables;
+pub mod r4_bank_private;
+
+use simt::Scalar;
+
+/// Bins at most: what the tables in shared memory are laid out for.
+pub const MAX_BINS: u32 = 4096;
+
+/// A type whose values can be counted.
+pub trait Key: Scalar {
+    /// Keys in a 32-bit word.
+    const IN_WORD: usize;
+
+    /// The bin that the key belongs to.
+    fn bin(self) -> u32;
+
+    /// The bin of key `i` of a word.
+    fn bin_in_word(word: u32, i: usize) -> u32;
+}
+
+impl Key for u8 {
+    const IN_WORD: usize = 4;
+
+    #[inline(always)]
+    fn bin(self) -> u32 {
+        self as u32
+    }
+
+    #[inline(always)]
+    fn bin_in_word(word: u32, i: usize) -> u32 {
+        word >> (8 * i) & 0xff
+    }
+}
+
+impl Key for u32 {
+    const IN_WORD: usize = 1;
+
+    #[inline(always)]
+    fn bin(self) -> u32 {
+        self
+    }
+
+    #[inline(always)]
+    fn bin_in_word(word: u32, _: usize) -> u32 {
+        word
+    }
+}
+
+/// Calls `f(i)` for `i` = `first`, `first + stride`, … below `n`.
+///
+/// The turns are counted first, because `i + stride` may pass 2³² when `n` is close to it.
+#[inline(always)]
+fn strided(first: u32, n: u32, stride: u32, mut f: impl FnMut(u32)) {
+    let mut turns = if first < n { (n - first - 1) / stride + 1 } else { 0 };
+    let mut i = first;
+    while turns > 0 {
+        f(i);
+        i = i.wrapping_add(stride);
+        turns -= 1;
+    }
+}
+
+/// Blocks for `n` keys: `per_block` keys each, but no more blocks than `blocks`.
+const fn blocks_for(n: u32, per_block: u32, blocks: u32) -> u32 {
+    let needed = n.div_ceil(per_block);
+    if needed < blocks { needed } else { blocks }
+}

@@ -1,0 +1,46 @@
+//! # Histogram, one atomic addition in global memory a key
+//!
+//! **Idea.** A thread reads a key and adds one to its counter with an atomic addition, because other threads may be adding
+//! to the same counter at the same time.
+//!
+//! **Changed from the rung before.** First rung.
+//!
+//! **Bottleneck.** All additions meet in the level-2 cache, and those to one counter are done one after the other: the
+//! fewer different keys there are, the slower it gets. The next rung counts in each block's shared memory first.
+//!
+//! **Cost.** n global atomics, one read of each key, no barrier; the counts are set to zero by the host before.
+//!
+//! **Threads.** Neighbouring threads read neighbouring keys, in steps of the grid's threads.
+//!
+//! **Limits and source.** Any n, up to 4096 bins; larger keys are not counted. After the histogram of
+//! lab 3, Moscow Aviation Institute (2020).
+
+use super::{Key, blocks_for, strided};
+use simt::atomic::{Order, Scope};
+use simt::{Global, kernel, thread};
+
+/// Threads a block.
+pub const BLOCK: u32 = 256;
+
+/// Blocks that keep a multiprocessor of 2048 threads full.
+const BLOCKS_PER_MULTIPROCESSOR: u32 = 2048 / BLOCK;
+
+/// Blocks for `n` keys on a device with that many multiprocessors; none for no keys.
+pub const fn grid(n: u32, multiprocessors: u32) -> u32 {
+    blocks_for(n, BLOCK, multiprocessors * BLOCKS_PER_MULTIPROCESSOR)
+}
+
+/// Adds the keys to `counts`, one counter a bin, which the host has set to zero.
+#[kernel(
+    max_threads = BLOCK,
+    instances(histogram_global_atomics_u8: <u8>, histogram_global_atomics_u32: <u32>)
+)]
+pub fn histogram_global_atomics<K: Key>(keys: Global<K>, counts: Global<u32>) {
+    strided(thread::index_1d(), keys.len(), thread::grid_threads_1d(), |i| {
+        let bin = keys.get(i).bin();
+        if bin < counts.len() {
+            // Atomic: any thread of the grid may be adding to the same counter.
+            counts.fetch_add(bin, 1, Order::Relaxed, Scope::Device);
+        }
+    });
+}

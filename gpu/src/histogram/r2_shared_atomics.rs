@@ -1,0 +1,72 @@
+//! # Histogram, one table a block in shared memory
+//!
+//! **Idea.** Each block counts its keys in a table of its own in shared memory and adds the table to the counts at the
+//! end.
+//!
+//! **Changed from the rung before.** The atomic addition of each key goes to the multiprocessor's own memory and meets
+//! only the block's other threads; the level-2 cache sees one addition for each block and bin.
+//!
+//! **Bottleneck.** The block's warps share one table: keys that repeat send all of them to the same few words. The next
+//! rung gives each warp a table.
+//!
+//! **Cost.** n shared atomics, at most blocks × bins global atomics, two barriers; the counts are set to zero by the
+//! host before.
+//!
+//! **Threads.** Neighbouring threads read neighbouring keys, in steps of the grid's threads; in the first and last
+//! phase a thread has the bins t, t + BLOCK, ….
+//!
+//! **Limits and source.** Any n, up to 4096 bins; larger keys are not counted. After lab 3, Moscow Aviation Institute
+//! (2020).
+
+use super::{Key, MAX_BINS, blocks_for, strided};
+use simt::atomic::{Order, Scope};
+use simt::{Global, Shared, kernel, thread};
+
+/// Threads a block.
+pub const BLOCK: u32 = 256;
+
+/// Blocks that keep a multiprocessor of 2048 threads full.
+const BLOCKS_PER_MULTIPROCESSOR: u32 = 2048 / BLOCK;
+
+/// Keys a block should have at least, so that its table is worth its additions at the end.
+const KEYS_PER_BLOCK: u32 = 4096;
+
+// Shared memory: the block's table, one word a bin, dynamic because the number of bins is known at the launch.
+const _: () = assert!(4 * MAX_BINS <= 48 << 10, "a table fits in what every device gives a block");
+
+/// Bytes of shared memory for that many bins.
+pub const fn shared_bytes(bins: u32) -> u32 {
+    4 * bins
+}
+
+/// Blocks for `n` keys on a device with that many multiprocessors; none for no keys.
+pub const fn grid(n: u32, multiprocessors: u32) -> u32 {
+    blocks_for(n, KEYS_PER_BLOCK, multiprocessors * BLOCKS_PER_MULTIPROCESSOR)
+}
+
+/// Adds the keys to `counts`, one counter a bin, which the host has set to zero.
+#[kernel(
+    max_threads = BLOCK,
+    instances(histogram_shared_atomics_u8: <u8>, histogram_shared_atomics_u32: <u32>)
+)]
+pub fn histogram_shared_atomics<K: Key>(keys: Global<K>, counts: Global<u32>) {
+    let (t, bins) = (thread::thread_idx_x(), counts.len());
+    let table = Shared::<u32>::dynamic(0, bins);
+    strided(t, bins, BLOCK, |bin| table.set(bin, 0));
+    thread::sync_threads(); // the whole table is zero before anyone adds to it
+    strided(thread::index_1d(), keys.len(), thread::grid_threads_1d(), |i| {
+        let bin = keys.get(i).bin();
+        if bin < bins {
+            // Atomic: any thread of the block may be adding to the same word.
+            table.fetch_add(bin, 1, Order::Relaxed, Scope::Block);
+        }
+    });
+    thread::sync_threads(); // all keys are in the table before it is added to the counts
+    strided(t, bins, BLOCK, |bin| {
+        let count = table.get(bin);
+        if count != 0 {
+            // Atomic: every block adds to the same counts.
+            counts.fetch_add(bin, count, Order::Relaxed, Scope::Device);
+        }
+    });
+}

@@ -1,0 +1,220 @@
+//! # Histogram, one table a memory bank, one launch
+//!
+//! **Idea.** Shared memory has 32 banks, each serving one lane at a time. With 32 copies of the table, interleaved so that
+//! counter (bin, copy) is word `32 * bin + copy`, copy c lies in bank c: lane c of every warp adds there, and no two
+//! lanes of a warp ever want the same bank, whatever the keys are.
+//!
+//! **Changed from the rung before.** Copies belong to lanes, not to warps, which ends the conflicts within a warp for
+//! random and for equal keys alike. Each thread has four loads of 16 bytes in flight. The counts need no clearing: blocks add
+//! to totals that are zero between launches, and the last block to finish moves them to the counts.
+//!
+//! **Bottleneck.** The rate of shared atomics for bytes, memory bandwidth for words.
+//!
+//! **Cost.** n shared atomics; at most blocks × bins global atomics; one read of each key, 16 bytes at a time; four
+//! barriers.
+//!
+//! **Threads.** A warp loads 2 KiB at once, neighbouring lanes neighbouring 16 bytes; these units go to the blocks in turn.
+//! To add up the copies, four threads share a bin.
+//!
+//! **Limits and source.** Any n, any alignment of the first key, up to 4096 bins; larger keys are not counted. Tables take
+//! at most 64 KiB, so above 512 bins there are fewer than 32 copies and lanes whose numbers are equal modulo the number
+//! of copies may meet again. After V. Podlozhnyuk, "Histogram calculation in CUDA" (2007), where a thread had counters of
+//! its own.
+
+use super::{Key, MAX_BINS};
+use crate::aligned::Aligned;
+use simt::atomic::{Order, Scope};
+use simt::warp::{FULL, WARP, lane_id, shuffle_xor};
+use simt::{Global, Shared, kernel, thread, unroll};
+
+/// Threads a block.
+pub const BLOCK: u32 = 1024;
+
+/// Blocks that a multiprocessor holds at once: 2048 threads, and two tables.
+const BLOCKS_PER_MULTIPROCESSOR: u32 = 2;
+
+/// Loads of 16 bytes that a thread has in flight.
+const LOADS: usize = 4;
+
+/// Bytes of such a load.
+const PACK_BYTES: u32 = 16;
+
+/// Packs that a warp loads at once.
+const UNIT: u32 = LOADS as u32 * WARP;
+
+/// Words that all copies of the table may take.
+const TABLE_WORDS: u32 = (64 << 10) / 4;
+
+/// Threads that add up the copies of one bin.
+const HELPERS: u32 = 4;
+
+const _: () = assert!(TABLE_WORDS / MAX_BINS >= HELPERS, "each helper has a copy, and a table is whole packs");
+
+/// Rows of the table: as many as bins, but a byte is always one of 256, which spares it the comparison.
+const fn rows<K: Key>(bins: u32) -> u32 {
+    if size_of::<K>() == 1 { 1 << 8 } else { bins }
+}
+
+/// Copies of a table of that many rows, as a power of two: one a bank, or as many as fit.
+const fn copies_log2(rows: u32) -> u32 {
+    match TABLE_WORDS.checked_div(rows) {
+        Some(fit) if fit < WARP => fit.ilog2(),
+        _ => WARP.ilog2(),
+    }
+}
+
+/// Bytes of shared memory for that many bins.
+pub const fn shared_bytes<K: Key>(bins: u32) -> u32 {
+    (4 * rows::<K>(bins)) << copies_log2(rows::<K>(bins))
+}
+
+/// Blocks for `n` keys on a device with that many multiprocessors. At least one, which sets the counts of no keys.
+pub const fn grid<K: Key>(n: u32, multiprocessors: u32) -> u32 {
+    let units = (n as u64 * size_of::<K>() as u64).div_ceil((PACK_BYTES * UNIT) as u64);
+    let most = multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
+    if units == 0 {
+        1
+    } else if units < most as u64 {
+        units as u32
+    } else {
+        most
+    }
+}
+
+/// Sets `counts`, one counter a bin, to the counts of the keys.
+///
+/// `totals` (as many words as `counts`) and `ticket` (one word) are zero when the launch begins, and again when it ends.
+#[kernel(
+    max_threads = BLOCK, min_blocks = BLOCKS_PER_MULTIPROCESSOR,
+    instances(histogram_bank_private_u8: <u8>, histogram_bank_private_u32: <u32>)
+)]
+pub fn histogram_bank_private<K: Key>(keys: Global<K>, counts: Global<u32>, totals: Global<u32>, ticket: Global<u32>) {
+    let rows = rows::<K>(counts.len());
+    let table = Shared::<u32>::dynamic(0, rows << copies_log2(rows));
+    clear(table);
+    thread::sync_threads(); // the whole table is zero before anyone adds to it
+    count(keys, table, rows);
+    thread::sync_threads(); // all keys are in the table before its copies are added up
+    add_copies(table, rows, totals);
+    thread::sync_threads(); // the block's additions are done before its ticket says so
+    // The or makes thread 0's answer every thread's; the barrier lets what it acquired be seen by all of them.
+    if thread::sync_threads_or(thread::thread_idx_x() == 0 && is_last(ticket)) {
+        publish(totals, counts, ticket);
+    }
+}
+
+/// Makes the block's table zero.
+#[inline(always)]
+fn clear(table: Shared<u32>) {
+    let mut pack = thread::thread_idx_x();
+    while pack < table.len() / 4 {
+        table.set_pack(pack, [0; 4]);
+        pack += BLOCK;
+    }
+}
+
+/// Counts the thread's keys in the lane's copy of the table.
+#[inline(always)]
+fn count<K: Key>(keys: Global<K>, table: Shared<u32>, rows: u32) {
+    let log2 = copies_log2(rows);
+    let copy = lane_id() & ((1 << log2) - 1);
+    let mine = table.slice(copy, table.len() - copy);
+    let add = |bin: u32| {
+        if bin < rows {
+            // Atomic: the same lane of every warp of the block adds to this copy.
+            mine.fetch_add(bin << log2, 1, Order::Relaxed, Scope::Block);
+        }
+    };
+
+    // The keys before the first multiple of 16 bytes and after the last belong to the first block, one a thread.
+    let keys = Aligned::new(keys);
+    if thread::block_idx_x() == 0
+        && let Some(key) = keys.edge(thread::thread_idx_x())
+    {
+        add(key.bin());
+    }
+
+    let packs = keys.packs();
+    if packs == 0 {
+        return;
+    }
+    let words = keys.body().cast::<u32>();
+    // Units go to the blocks in turn, so that few keys are spread over all of them.
+    let (blocks, warps) = (thread::grid_dim_x(), BLOCK / WARP);
+    let mut unit = thread::thread_idx_x() / WARP * blocks + thread::block_idx_x();
+    while unit * UNIT < packs {
+        let first = (unit * UNIT + lane_id()).min(packs);
+        let (mine, left) = (words.slice(4 * first, 4 * (packs - first)), packs - first);
+        let mut loaded = [[0; 4]; LOADS];
+        unroll::<LOADS>(|l| {
+            let at = l as u32 * WARP;
+            loaded[l] = mine.get_pack_read_only_or(at, at < left, [0; 4]);
+        });
+        unroll::<LOADS>(|l| {
+            if l as u32 * WARP < left {
+                unroll::<4>(|w| unroll_keys::<K>(loaded[l][w], add));
+            }
+        });
+        unit += blocks * warps;
+    }
+}
+
+/// Calls `add` with the bin of each key in a word.
+#[inline(always)]
+fn unroll_keys<K: Key>(word: u32, add: impl Fn(u32)) {
+    unroll::<4>(|k| {
+        if k < K::IN_WORD {
+            add(K::bin_in_word(word, k));
+        }
+    });
+}
+
+/// Adds the copies of each bin up and the sums to the totals of the grid.
+#[inline(always)]
+fn add_copies(table: Shared<u32>, rows: u32, totals: Global<u32>) {
+    let log2 = copies_log2(rows);
+    let each = (1 << log2) / HELPERS;
+    let mut i = thread::thread_idx_x();
+    // All lanes of a warp go round together, for the shuffles; a bin past the last has nothing to add.
+    while i - lane_id() < rows * HELPERS {
+        let (bin, helper) = (i / HELPERS, i % HELPERS);
+        // Bins that share a bank begin at different copies.
+        let turn = bin >> (WARP.ilog2() - log2);
+        let (mut sum, mut k) = (0, 0);
+        while bin < rows && k < each {
+            sum += table.get((bin << log2) + helper * each + ((turn + k) & (each - 1)));
+            k += 1;
+        }
+        sum += shuffle_xor(FULL, sum, 1);
+        sum += shuffle_xor(FULL, sum, 2);
+        if helper == 0 && sum != 0 {
+            // Atomic: every block adds to the same totals. For a byte above the last bin there is none.
+            if bin < totals.len() {
+                totals.fetch_add(bin, sum, Order::Relaxed, Scope::Device);
+            }
+        }
+        i += BLOCK;
+    }
+}
+
+/// Takes a ticket: whether all other blocks of the grid have taken theirs.
+#[inline(always)]
+fn is_last(ticket: Global<u32>) -> bool {
+    // Release: the block's additions, which the barrier put before, are seen by whoever finds this ticket taken.
+    // Acquire: the last block sees those of all the others.
+    ticket.fetch_add(0, 1, Order::AcqRel, Scope::Device) == thread::grid_dim_x() - 1
+}
+
+/// Moves the totals to the counts and leaves zeros for the next launch.
+#[inline(always)]
+fn publish(totals: Global<u32>, counts: Global<u32>, ticket: Global<u32>) {
+    let mut bin = thread::thread_idx_x();
+    while bin < counts.len() {
+        // Atomic, because the totals were added up by atomics and live in the level-2 cache.
+        counts.set(bin, totals.exchange(bin, 0, Order::Relaxed, Scope::Device));
+        bin += BLOCK;
+    }
+    if thread::thread_idx_x() == 0 {
+        ticket.set(0, 0);
+    }
+}

@@ -1,0 +1,126 @@
+//! What a reduction or a scan combines with: sum, minimum, maximum, and what a warp does with them.
+//!
+//! An operator is a type of size zero, so that a kernel which is generic over it is compiled once for each. A new one
+//! is a type with `impl Operator<T>`; nothing in the kernels has to change.
+//!
+//! | operator | integers | floats |
+//! | --- | --- | --- |
+//! | [`Sum`] | modulo 2³² or 2⁶⁴ | rounded at each step, so the order of the additions shows; starts from +0 |
+//! | [`Min`], [`Max`] | the smaller, the larger | IEEE 754-2019 minimum and maximum: NaN if either is NaN, and -0 is less than +0 |
+
+use simt::{Scalar, math, warp};
+
+/// An associative and commutative operation with an identity.
+///
+/// Addition of floats is neither to the last bit; kernels say in which order they add.
+pub trait Operator<T>: Copy + 'static {
+    /// `combine(IDENTITY, x)` is `x` (for a sum of floats: +0 where `x` is -0).
+    const IDENTITY: T;
+
+    /// Both together; `a` stands before `b`.
+    fn combine(a: T, b: T) -> T;
+
+    /// All values of a warp together, in every lane: a butterfly, so that all lanes round alike.
+    #[inline(always)]
+    #[track_caller]
+    fn combine_warp(value: T) -> T
+    where
+        T: Scalar,
+    {
+        let mut all = value;
+        simt::unroll::<5>(|step| all = Self::combine(all, warp::shuffle_xor(warp::FULL, all, 1 << step)));
+        all
+    }
+}
+
+/// Addition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum;
+
+/// The smallest value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Min;
+
+/// The largest value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Max;
+
+macro_rules! operators {
+    ($($operator:ident, $t:ty: $identity:expr, $combine:expr $(, $reduce:path)?;)*) => {$(
+        impl Operator<$t> for $operator {
+            const IDENTITY: $t = $identity;
+
+            #[inline(always)]
+            fn combine(a: $t, b: $t) -> $t {
+                $combine(a, b)
+            }
+            $(
+                #[inline(always)]
+                #[track_caller]
+                fn combine_warp(value: $t) -> $t {
+                    $reduce(warp::FULL, value)
+                }
+            )?
+        }
+    )*};
+}
+
+/// The sum of a warp's signed values: two's complement adds like unsigned.
+#[inline(always)]
+#[track_caller]
+fn reduce_add_i32(mask: u32, value: i32) -> i32 {
+    warp::reduce_add(mask, value as u32) as i32
+}
+
+// 32-bit integers have an instruction that combines a whole warp.
+operators! {
+    Sum, u32: 0, u32::wrapping_add, warp::reduce_add;
+    Sum, i32: 0, i32::wrapping_add, reduce_add_i32;
+    Sum, u64: 0, u64::wrapping_add;
+    Sum, i64: 0, i64::wrapping_add;
+    Sum, f32: 0.0, core::ops::Add::add;
+    Sum, f64: 0.0, core::ops::Add::add;
+    Min, u32: u32::MAX, Ord::min, warp::reduce_min;
+    Min, i32: i32::MAX, Ord::min, warp::reduce_min_i32;
+    Min, u64: u64::MAX, Ord::min;
+    Min, i64: i64::MAX, Ord::min;
+    Min, f32: f32::INFINITY, math::minimum;
+    Min, f64: f64::INFINITY, math::minimum_f64;
+    Max, u32: u32::MIN, Ord::max, warp::reduce_max;
+    Max, i32: i32::MIN, Ord::max, warp::reduce_max_i32;
+    Max, u64: u64::MIN, Ord::max;
+    Max, i64: i64::MIN, Ord::max;
+    Max, f32: f32::NEG_INFINITY, math::maximum;
+    Max, f64: f64::NEG_INFINITY, math::maximum_f64;
+}
+
+/// All values of the calling warp together, in every lane. All 32 lanes call it.
+#[inline(always)]
+#[track_caller]
+pub fn warp_reduce<O: Operator<T>, T: Scalar>(value: T) -> T {
+    O::combine_warp(value)
+}
+
+/// The values of the calling lane and of those below it together. All 32 lanes call it.
+#[inline(always)]
+#[track_caller]
+pub fn warp_scan_inclusive<O: Operator<T>, T: Scalar>(value: T) -> T {
+    let (lane, mut sum) = (warp::lane_id(), value);
+    simt::unroll::<5>(|step| {
+        let below = warp::shuffle_up(warp::FULL, sum, 1 << step);
+        // Lanes without a partner got their own value back.
+        if lane >= 1 << step {
+            sum = O::combine(below, sum);
+        }
+    });
+    sum
+}
+
+/// The values of the lanes below the calling one together: the identity in lane 0. `inclusive` is what
+/// [`warp_scan_inclusive`] gave. All 32 lanes call it.
+#[inline(always)]
+#[track_caller]
+pub fn warp_exclusive_of<O: Operator<T>, T: Scalar>(inclusive: T) -> T {
+    let below = warp::shuffle_up(warp::FULL, inclusive, 1);
+    if warp::lane_id() == 0 { O::IDENTITY } else { below }
+}

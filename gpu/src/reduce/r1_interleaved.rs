@@ -1,0 +1,62 @@
+//! # Reduction, neighbours first
+//!
+//! **Idea.** A tree in shared memory: first each element at an even place takes in its right neighbour, then each at a
+//! multiple of four the one two places on, and so on, until the block's first element is all of them together.
+//!
+//! **Changed from the rung before.** First rung.
+//!
+//! **Bottleneck.** The threads that still work are spread over all warps: at distance d only every 2d-th, so every warp
+//! runs nearly every level with most of its lanes idle (divergence). The next rung keeps the working threads together.
+//!
+//! **Cost.** n - 1 combinations; one read of each element; a launch for each factor of 256 in n; nine barriers a launch
+//! less one.
+//!
+//! **Threads.** One thread an element; thread t holds element t of its block.
+//!
+//! **Limits and source.** Any n, 0 included. After M. Harris, "Optimizing parallel reduction in CUDA" (2007), and lab 3,
+//! Moscow Aviation Institute (2020).
+
+use super::blocks_for;
+use crate::operator::{Operator, Sum};
+use simt::{Global, Scalar, kernel, shared, thread};
+
+/// Threads a block, and elements.
+pub const BLOCK: u32 = 256;
+
+// Words wide enough for every type.
+shared!(VALUES: [u64; BLOCK]);
+
+/// Blocks for `n` elements, and so values left by a launch.
+pub const fn grid(n: u32) -> u32 {
+    blocks_for(n, BLOCK)
+}
+
+/// Writes what the elements of each block make together to the block's element of `output`.
+#[kernel(
+    max_threads = BLOCK,
+    instances(
+        reduce_interleaved_sum_u32: <u32, Sum>,
+        reduce_interleaved_sum_i32: <i32, Sum>,
+        reduce_interleaved_sum_u64: <u64, Sum>,
+        reduce_interleaved_sum_f32: <f32, Sum>,
+        reduce_interleaved_sum_f64: <f64, Sum>,
+    )
+)]
+pub fn reduce_interleaved<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>) {
+    let (t, block) = (thread::thread_idx_x(), thread::block_idx_x());
+    let values = VALUES::view().cast::<T>();
+    let start = block * BLOCK;
+    values.set(t, if t < input.len() - start { input.get(start + t) } else { O::IDENTITY });
+    let mut distance = 1;
+    while distance < BLOCK {
+        thread::sync_threads(); // the level below is complete before this one reads it
+        // Multiples of 2 * distance: the mask is what a remainder by a power of two comes to.
+        if t & (2 * distance - 1) == 0 {
+            values.set(t, O::combine(values.get(t), values.get(t + distance)));
+        }
+        distance *= 2;
+    }
+    if t == 0 {
+        output.set(block, values.get(0)); // written by this thread itself
+    }
+}

@@ -1,0 +1,71 @@
+//! # Reduction, first combination on load
+//!
+//! **Idea.** A thread loads two elements and combines them in registers before the tree begins.
+//!
+//! **Changed from the rung before.** A block takes in twice the elements with the same tree, so there are half as many
+//! blocks, barriers and levels to an element.
+//!
+//! **Bottleneck.** The last levels belong to a single warp, and each still stops the whole block at a barrier. The next
+//! rung takes the block's barriers out of them.
+//!
+//! **Cost.** n - 1 combinations; one read of each element; a launch for each factor of 512 in n; eight barriers a
+//! launch.
+//!
+//! **Threads.** Thread t of a block loads the block's elements t and t + 256.
+//!
+//! **Limits and source.** Any n, 0 included. After M. Harris, "Optimizing parallel reduction in CUDA" (2007), and lab 3,
+//! Moscow Aviation Institute (2020).
+
+use super::blocks_for;
+use crate::operator::{Operator, Sum};
+use simt::{Global, Scalar, kernel, shared, thread};
+
+/// Threads a block.
+pub const BLOCK: u32 = 256;
+
+/// Elements a block.
+const PER_BLOCK: u32 = 2 * BLOCK;
+
+// Words wide enough for every type.
+shared!(VALUES: [u64; BLOCK]);
+
+/// Blocks for `n` elements, and so values left by a launch.
+pub const fn grid(n: u32) -> u32 {
+    blocks_for(n, PER_BLOCK)
+}
+
+/// Writes what the elements of each block make together to the block's element of `output`.
+#[kernel(
+    max_threads = BLOCK,
+    instances(
+        reduce_first_add_sum_u32: <u32, Sum>,
+        reduce_first_add_sum_i32: <i32, Sum>,
+        reduce_first_add_sum_u64: <u64, Sum>,
+        reduce_first_add_sum_f32: <f32, Sum>,
+        reduce_first_add_sum_f64: <f64, Sum>,
+    )
+)]
+pub fn reduce_first_add<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>) {
+    let (t, block) = (thread::thread_idx_x(), thread::block_idx_x());
+    let values = VALUES::view().cast::<T>();
+    values.set(t, load_two::<T, O>(input, block * PER_BLOCK, t));
+    let mut distance = BLOCK / 2;
+    while distance > 0 {
+        thread::sync_threads(); // the level below is complete before this one reads it
+        if t < distance {
+            values.set(t, O::combine(values.get(t), values.get(t + distance)));
+        }
+        distance /= 2;
+    }
+    if t == 0 {
+        output.set(block, values.get(0)); // written by this thread itself
+    }
+}
+
+/// The thread's two elements of those from `start` on, together.
+#[inline(always)]
+pub(super) fn load_two<T: Scalar, O: Operator<T>>(input: Global<T>, start: u32, t: u32) -> T {
+    let left = input.len() - start;
+    let first = if t < left { input.get(start + t) } else { O::IDENTITY };
+    if t + BLOCK < left { O::combine(first, input.get(start + t + BLOCK)) } else { first }
+}

@@ -1,0 +1,158 @@
+//! # Reduction, one launch
+//!
+//! **Idea.** Each block leaves its value in memory and takes a ticket. The block with the last ticket knows that all values
+//! are there, combines them in the order of the blocks, and writes the result.
+//!
+//! **Changed from the rung before.** No second launch, nothing to clear before the first (the last block puts the ticket
+//! counter back to zero), and 16 loads under way in each thread. Which elements belong to which thread, and in which
+//! order all is combined, does not depend on which block ran when, so sums of floats are the same in every run.
+//!
+//! **Bottleneck.** Memory bandwidth for large inputs; for small ones the launch, one trip to memory, and the two or three
+//! more that ticket and values take.
+//!
+//! **Cost.** n - 1 useful combinations; one read of each element; one atomic a block; two barriers, and one more in the last
+//! block.
+//!
+//! **Threads.** Neighbouring threads load neighbouring 16 bytes, in steps of the grid's threads.
+//!
+//! **Limits and source.** Any n, 0 included; any alignment of the first element. After NVIDIA's sample
+//! threadFenceReduction, with the fences that it means written into the atomic.
+
+use super::{Running, combine_block};
+use crate::aligned::Aligned;
+use crate::operator::{Max, Min, Operator, Sum};
+use simt::atomic::{Order, Scope};
+use simt::warp::WARP;
+use simt::{Global, Scalar, kernel, shared, thread, unroll};
+
+/// Threads a block.
+pub const BLOCK: u32 = 256;
+
+/// Loads of 16 bytes that a thread has under way: 64 registers.
+const LOADS: usize = 16;
+
+/// Blocks that a multiprocessor holds at once, which leaves 128 registers a thread.
+const RESIDENT: u32 = 2;
+
+/// Blocks of a large input for each that can run at once: who ends early makes room for one that waits.
+const WAVES: u32 = 4;
+
+/// Packs that a block loads in one turn.
+const TILE: u32 = BLOCK * LOADS as u32;
+
+/// Turns that a block should have before there are more blocks than run at once.
+const TURNS: u32 = 4;
+
+/// Packs that one block loads sooner than a second could hand it a value.
+const SMALL: u32 = TILE / 2;
+
+// A value for each warp, in words wide enough for every type.
+shared!(VALUES: [u64; BLOCK / WARP]);
+
+/// Blocks at most on a device with that many multiprocessors: elements that `values` needs.
+pub const fn max_grid(multiprocessors: u32) -> u32 {
+    multiprocessors * RESIDENT * WAVES
+}
+
+/// Blocks for `n` elements on a device with that many multiprocessors.
+pub const fn grid<T: Scalar>(n: u32, multiprocessors: u32) -> u32 {
+    let packs = n.div_ceil(T::PACK);
+    if packs <= SMALL {
+        return 1;
+    }
+    // One load a thread is enough to give every multiprocessor something to do.
+    let (one_load, long) = (packs.div_ceil(BLOCK), packs / (TILE * TURNS));
+    let (resident, most) = (multiprocessors * RESIDENT, max_grid(multiprocessors));
+    let few = if one_load < resident { one_load } else { resident };
+    let many = if long < most { long } else { most };
+    if many > few { many } else { few }
+}
+
+/// Sets `output[0]` to what all elements make together.
+///
+/// `values` (an element a block) is scratch; `ticket` (one word) is zero when the launch begins, and again when it
+/// ends.
+#[kernel(
+    max_threads = BLOCK, min_blocks = RESIDENT,
+    instances(
+        reduce_single_launch_sum_u32: <u32, Sum>,
+        reduce_single_launch_sum_i32: <i32, Sum>,
+        reduce_single_launch_sum_u64: <u64, Sum>,
+        reduce_single_launch_sum_f32: <f32, Sum>,
+        reduce_single_launch_sum_f64: <f64, Sum>,
+        reduce_single_launch_min_u32: <u32, Min>,
+        reduce_single_launch_min_i32: <i32, Min>,
+        reduce_single_launch_min_u64: <u64, Min>,
+        reduce_single_launch_min_f32: <f32, Min>,
+        reduce_single_launch_min_f64: <f64, Min>,
+        reduce_single_launch_max_u32: <u32, Max>,
+        reduce_single_launch_max_i32: <i32, Max>,
+        reduce_single_launch_max_u64: <u64, Max>,
+        reduce_single_launch_max_f32: <f32, Max>,
+        reduce_single_launch_max_f64: <f64, Max>,
+    )
+)]
+pub fn reduce_single_launch<T: Scalar, O: Operator<T>>(
+    input: Global<T>,
+    output: Global<T>,
+    values: Global<T>,
+    ticket: Global<u32>,
+) {
+    let (t, block, blocks) = (thread::thread_idx_x(), thread::block_idx_x(), thread::grid_dim_x());
+    let warps = VALUES::view().cast::<T>().slice(0, BLOCK / WARP);
+    let all = combine_block::<T, O>(combine_input::<T, O>(input), warps);
+    if blocks == 1 {
+        if t == 0 {
+            output.set(0, all);
+        }
+        return;
+    }
+    // The or makes thread 0's answer every thread's; the barrier lets what it acquired be seen by all of them, and
+    // frees `warps`.
+    if thread::sync_threads_or(t == 0 && is_last(values, block, all, ticket)) {
+        let all = combine_block::<T, O>(combine_values::<T, O>(values.slice(0, blocks)), warps);
+        if t == 0 {
+            output.set(0, all);
+            ticket.set(0, 0); // for the next launch
+        }
+    }
+}
+
+/// What the thread's share of the input makes together.
+#[inline(always)]
+fn combine_input<T: Scalar, O: Operator<T>>(input: Global<T>) -> T {
+    let input = Aligned::new(input);
+    let (packs, stride) = (input.packs(), thread::grid_threads_1d());
+    let mut running = Running::<T, O>::new();
+    let mut i = thread::index_1d();
+    while i < packs {
+        let mut loaded = [running.nothing(); LOADS];
+        unroll::<LOADS>(|l| {
+            let at = i + l as u32 * stride;
+            loaded[l] = input.body().get_pack_read_only_or(at, at < packs, running.nothing());
+        });
+        unroll::<LOADS>(|l| running.take(loaded[l]));
+        i += LOADS as u32 * stride;
+    }
+    // What lies outside of the packs is less than a thread each for the first block.
+    running.finish(if thread::block_idx_x() == 0 { input.edge(thread::thread_idx_x()) } else { None })
+}
+
+/// Hands in the block's value: whether all other blocks of the grid have done so.
+#[inline(always)]
+fn is_last<T: Scalar>(values: Global<T>, block: u32, value: T, ticket: Global<u32>) -> bool {
+    values.set(block, value);
+    // Release: the value is seen by whoever finds this ticket taken. Acquire: the last block sees those of all others.
+    ticket.fetch_add(0, 1, Order::AcqRel, Scope::Device) == thread::grid_dim_x() - 1
+}
+
+/// What the thread's share of the blocks' values makes together.
+#[inline(always)]
+fn combine_values<T: Scalar, O: Operator<T>>(values: Global<T>) -> T {
+    let (mut all, mut i) = (O::IDENTITY, thread::thread_idx_x());
+    while i < values.len() {
+        all = O::combine(all, values.get(i));
+        i += BLOCK;
+    }
+    all
+}
