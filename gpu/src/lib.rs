@@ -14,6 +14,7 @@ pub mod odd_even;
 pub mod operator;
 pub mod radix;
 pub mod reduce;
+pub mod scan;
 
 #[cfg(target_os = "cuda")]
 #[panic_handler]

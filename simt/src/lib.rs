@@ -11,6 +11,7 @@
 //! | [`warp`] | shuffles, votes, match, reduce, warp barrier |
 //! | [`Global`], [`Shared`], [`shared!`] | views of memory: scalar, 16-byte and atomic access |
 //! | [`atomic`] | orders, scopes, fences |
+//! | [`mbarrier`], [`bulk`] | barriers that count bytes, and copies that they count |
 //! | [`clock`] | cycle counter, global timer, sleep |
 //! | [`math`] | fused multiply-add |
 //!
@@ -20,10 +21,12 @@
 #![cfg_attr(target_os = "cuda", allow(internal_features))]
 
 pub mod atomic;
+pub mod bulk;
 pub mod clock;
 mod global;
 mod machine;
 pub mod math;
+pub mod mbarrier;
 mod scalar;
 mod shared;
 pub mod thread;

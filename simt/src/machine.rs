@@ -133,6 +133,37 @@ pub(crate) trait Machine {
     unsafe fn atomic_shared<T: AtomicScalar>(op: Operation<T>, address: u32, order: Order) -> T;
     fn fence(order: Order, scope: Scope);
 
+    /// # Safety
+    /// `address` is that of 8 bytes of the block's shared memory, aligned to 8.
+    #[track_caller]
+    unsafe fn mbarrier_init(address: u32, arrivals: u32);
+    /// # Safety
+    /// `address` is that of a barrier of the block.
+    #[track_caller]
+    unsafe fn mbarrier_arrive(address: u32);
+    /// # Safety
+    /// `address` is that of a barrier of the block.
+    #[track_caller]
+    unsafe fn mbarrier_arrive_expecting(address: u32, bytes: u32);
+    /// # Safety
+    /// `address` is that of a barrier of the block.
+    #[track_caller]
+    unsafe fn mbarrier_try_wait(address: u32, parity: u32) -> bool;
+    fn fence_mbarrier_init();
+    /// # Safety
+    /// `from` is valid for reads of `bytes` bytes, `to` lies in the block's shared memory with room for them; both and
+    /// `bytes` are multiples of 16; `barrier` is the address of a barrier of the block.
+    #[track_caller]
+    unsafe fn bulk_load(to: u32, from: *const u8, bytes: u32, barrier: u32);
+    /// # Safety
+    /// `to` is valid for writes of `bytes` bytes, which lie at `from` in the block's shared memory; all are multiples
+    /// of 16.
+    #[track_caller]
+    unsafe fn bulk_store(to: *mut u8, from: u32, bytes: u32);
+    fn bulk_commit();
+    fn bulk_wait_read<const N: u32>();
+    fn fence_async_shared();
+
     fn fma_f32(a: f32, b: f32, c: f32) -> f32;
     fn fma_f64(a: f64, b: f64, c: f64) -> f64;
     fn minimum_f32(a: f32, b: f32) -> f32;

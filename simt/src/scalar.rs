@@ -12,6 +12,18 @@ pub trait Scalar: Copy + PartialEq + PartialOrd + Default + Send + Sync + sealed
     type Pack: Copy + Default + AsRef<[Self]> + AsMut<[Self]>;
     /// Elements in a [`Scalar::Pack`].
     const PACK: u32 = (16 / size_of::<Self>()) as u32;
+
+    /// The value's bits, zero-extended to 64.
+    #[inline(always)]
+    fn to_bits_64(self) -> u64 {
+        to_bits(self)
+    }
+
+    /// The value whose bits are the low ones of `word`.
+    #[inline(always)]
+    fn from_bits_64(word: u64) -> Self {
+        from_bits(word)
+    }
 }
 
 macro_rules! scalars {

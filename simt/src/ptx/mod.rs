@@ -8,6 +8,7 @@
 // rustfmt never settles on the nested macros there.
 #[rustfmt::skip]
 mod atomic;
+mod bulk;
 mod memory;
 
 use crate::atomic::{Operation, Order, Scope};
@@ -248,6 +249,56 @@ impl Machine for Ptx {
     #[inline(always)]
     fn fence(order: Order, scope: Scope) {
         atomic::fence(order, scope)
+    }
+
+    #[inline(always)]
+    unsafe fn mbarrier_init(address: u32, arrivals: u32) {
+        unsafe { bulk::init(address, arrivals) }
+    }
+
+    #[inline(always)]
+    unsafe fn mbarrier_arrive(address: u32) {
+        unsafe { bulk::arrive(address) }
+    }
+
+    #[inline(always)]
+    unsafe fn mbarrier_arrive_expecting(address: u32, bytes: u32) {
+        unsafe { bulk::arrive_expecting(address, bytes) }
+    }
+
+    #[inline(always)]
+    unsafe fn mbarrier_try_wait(address: u32, parity: u32) -> bool {
+        unsafe { bulk::try_wait(address, parity) }
+    }
+
+    #[inline(always)]
+    fn fence_mbarrier_init() {
+        bulk::fence_init()
+    }
+
+    #[inline(always)]
+    unsafe fn bulk_load(to: u32, from: *const u8, bytes: u32, barrier: u32) {
+        unsafe { bulk::load(to, from, bytes, barrier) }
+    }
+
+    #[inline(always)]
+    unsafe fn bulk_store(to: *mut u8, from: u32, bytes: u32) {
+        unsafe { bulk::store(to, from, bytes) }
+    }
+
+    #[inline(always)]
+    fn bulk_commit() {
+        bulk::commit()
+    }
+
+    #[inline(always)]
+    fn bulk_wait_read<const N: u32>() {
+        bulk::wait_read::<N>()
+    }
+
+    #[inline(always)]
+    fn fence_async_shared() {
+        bulk::fence_async_shared()
     }
 
     #[inline(always)]

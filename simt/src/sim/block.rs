@@ -2,6 +2,7 @@
 
 use super::error::{Fault, LaunchError};
 use super::launch::Dim3;
+use super::mbarrier::Barriers;
 use super::warp::Warp;
 use super::{BLOCK, limits};
 use corosensei::stack::DefaultStack;
@@ -64,6 +65,7 @@ pub(super) struct Block {
     yielders: Vec<Cell<*const Yielder<(), ()>>>,
     warps: Vec<Warp>,
     barriers: [Cell<Barrier>; BARRIERS],
+    pub(super) mbarriers: Barriers,
     /// Static arrays, by key, with the address that each was given.
     arrays: RefCell<Vec<(usize, u32)>>,
     shared_bytes: Cell<u32>,
@@ -90,6 +92,7 @@ impl Block {
             yielders: vec![Cell::new(std::ptr::null()); threads],
             warps: (0..threads.div_ceil(32)).map(|_| Warp::default()).collect(),
             barriers: Default::default(),
+            mbarriers: Barriers::default(),
             arrays: RefCell::default(),
             shared_bytes: Cell::new(dynamic_bytes.next_multiple_of(16)),
             arena: UnsafeCell::new(vec![0; limits::MAX_SHARED as usize / 16 + 1]),
@@ -268,6 +271,7 @@ impl Block {
         self.block_idx = index;
         self.states.iter().for_each(|s| s.set(State::Ready));
         self.barriers.iter().for_each(|b| b.set(Barrier::default()));
+        self.mbarriers.reset();
         self.warps.iter().for_each(Warp::reset);
         let bytes = self.shared_bytes.get() as usize;
         // Arrays keep their addresses from block to block; only what was used is poisoned anew. The arena's first

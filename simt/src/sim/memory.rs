@@ -57,6 +57,17 @@ pub(super) unsafe fn store_pack(p: *mut u8, value: [u32; 4]) {
     }
 }
 
+/// Copies `bytes` bytes, pack by pack.
+///
+/// # Safety
+/// `to` is valid for writes and `from` for reads of `bytes` bytes; all three are multiples of 16.
+pub(super) unsafe fn copy(to: *mut u8, from: *const u8, bytes: u32) {
+    for at in (0..bytes as usize).step_by(16) {
+        // SAFETY: within the ranges that the caller promises.
+        unsafe { store_pack(to.add(at), load_pack(from.add(at))) }
+    }
+}
+
 /// Any operation, sequentially consistent: the simulator does not model weaker orders.
 ///
 /// # Safety

@@ -15,6 +15,7 @@
 mod block;
 mod error;
 mod launch;
+mod mbarrier;
 mod memory;
 mod warp;
 
@@ -233,6 +234,54 @@ impl Machine for Simulator {
     fn fence(_: Order, _: Scope) {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
     }
+
+    #[track_caller]
+    unsafe fn mbarrier_init(address: u32, arrivals: u32) {
+        here().mbarriers.init(address, arrivals);
+    }
+
+    #[track_caller]
+    unsafe fn mbarrier_arrive(address: u32) {
+        here().mbarriers.arrive(address, 0);
+    }
+
+    #[track_caller]
+    unsafe fn mbarrier_arrive_expecting(address: u32, bytes: u32) {
+        here().mbarriers.arrive(address, bytes);
+    }
+
+    #[track_caller]
+    unsafe fn mbarrier_try_wait(address: u32, parity: u32) -> bool {
+        let block = here();
+        let ended = block.mbarriers.ended(address, parity);
+        if !ended {
+            block.spin();
+        }
+        ended
+    }
+
+    fn fence_mbarrier_init() {}
+
+    // Copies are done at once: a kernel that needs them to take time would be wrong on the GPU too.
+    #[track_caller]
+    unsafe fn bulk_load(to: u32, from: *const u8, bytes: u32, barrier: u32) {
+        let block = here();
+        // SAFETY: `shared` gives a pointer to `bytes` bytes; the caller promises the source and the alignment.
+        unsafe { memory::copy(block.shared(to, bytes), from, bytes) };
+        block.mbarriers.copied(barrier, bytes);
+    }
+
+    #[track_caller]
+    unsafe fn bulk_store(to: *mut u8, from: u32, bytes: u32) {
+        // SAFETY: as above, the other way.
+        unsafe { memory::copy(to, here().shared(from, bytes), bytes) };
+    }
+
+    fn bulk_commit() {}
+
+    fn bulk_wait_read<const N: u32>() {}
+
+    fn fence_async_shared() {}
 
     #[inline(always)]
     fn fma_f32(a: f32, b: f32, c: f32) -> f32 {

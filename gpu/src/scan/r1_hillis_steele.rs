@@ -1,0 +1,75 @@
+//! # Scan of one block, n·log n additions
+//!
+//! **Idea.** Before step `s` each element is the sum of the 2ˢ elements that end with it. The step adds to each
+//! the one 2ˢ places before, so sums double in length, and after log₂n steps all reach back to the start.
+//!
+//! **Changed from the rung before.** First rung.
+//!
+//! **Bottleneck.** Every step adds in every place: n·log₂n additions where n - 1 are enough. The next rung does no
+//! more work than adding one by one.
+//!
+//! **Cost.** n·log₂n additions, 8 bytes a word of global memory, log₂n barriers, one more if exclusive.
+//!
+//! **Threads.** One block, one thread an element.
+//!
+//! **Limits and source.** At most [`CAPACITY`] elements: one block. Floats are added in the order of the doubling. After
+//! W. D. Hillis and G. L. Steele, "Data parallel algorithms" (1986).
+
+use super::{get_or_identity, set_within};
+use crate::operator::{Max, Min, Operator, Sum};
+use simt::{Global, Scalar, kernel, shared, thread};
+
+/// Threads of the block, the most that a block may have.
+pub const BLOCK: u32 = 1024;
+
+/// Elements that can be scanned.
+pub const CAPACITY: u32 = BLOCK;
+
+/// Steps, each of which doubles the length of the sums.
+const STEPS: usize = BLOCK.ilog2() as usize;
+
+shared!(
+    /// Two generations of sums, written in turn; one 32-bit word each.
+    SUMS: [u32; 2 * BLOCK]
+);
+
+/// Blocks for `n` elements: one, or none if there is nothing to do.
+pub const fn grid(n: u32) -> u32 {
+    (n > 0) as u32
+}
+
+/// Scans the elements of `input` into `output`, at most [`CAPACITY`].
+#[kernel(max_threads = BLOCK, instances(
+    scan_hillis_steele_sum_u32: <u32, Sum>,
+    scan_hillis_steele_min_u32: <u32, Min>,
+    scan_hillis_steele_max_u32: <u32, Max>,
+    scan_hillis_steele_sum_f32: <f32, Sum>,
+    scan_hillis_steele_min_f32: <f32, Min>,
+    scan_hillis_steele_max_f32: <f32, Max>,
+))]
+pub fn scan_hillis_steele<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>, exclusive: u32) {
+    let (t, sums) = (thread::thread_idx_x(), SUMS::view().cast::<T>());
+    let mut sum = get_or_identity::<T, O>(input, t);
+    simt::unroll::<STEPS>(|step| {
+        let distance = 1 << step;
+        // The generation that nobody reads any more: those who read it have passed the last barrier.
+        let generation = sums.slice((step as u32 & 1) * BLOCK, BLOCK);
+        generation.set(t, sum);
+        thread::sync_threads(); // all of this generation are written before anyone reads its neighbour's
+        if t >= distance {
+            sum = O::combine(generation.get(t - distance), sum);
+        }
+    });
+    let scanned = if exclusive != 0 { shift(t, sum, O::IDENTITY) } else { sum };
+    set_within(output, t, scanned);
+}
+
+/// The sum of the thread before; `first` for thread 0. All threads of the block call it: it has a barrier.
+#[inline(always)]
+fn shift<T: Scalar>(t: u32, sum: T, first: T) -> T {
+    // The generation that the last step did not read.
+    let generation = SUMS::view().cast::<T>().slice((STEPS as u32 & 1) * BLOCK, BLOCK);
+    generation.set(t, sum);
+    thread::sync_threads(); // all sums are written before anyone reads its neighbour's
+    if t == 0 { first } else { generation.get(t - 1) }
+}

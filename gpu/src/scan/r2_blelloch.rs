@@ -1,0 +1,103 @@
+//! # Scan of one block, a tree of sums
+//!
+//! **Idea.** Up the tree: pairs are added, then pairs of pairs, until the root is the sum of all. Down the tree:
+//! the root becomes the identity; each node hands its value to its left child, and that value together with the left
+//! child's old one to its right child. At the leaves stands the sum of all that is before them.
+//!
+//! **Changed from the rung before.** 2·(n - 1) additions instead of n·log₂n; two elements a thread.
+//!
+//! **Bottleneck.** Shared memory: nodes of one level stand a power of two apart, so at level `d` 2ᵈ⁺¹ lanes of a
+//! warp meet in each bank. The next rung moves the nodes apart.
+//!
+//! **Cost.** 2·(n - 1) additions, 8 bytes a word of global memory, 2·log₂n + 1 barriers.
+//!
+//! **Threads.** One block; thread t loads elements t and t + BLOCK. At a level of k nodes the threads below k work.
+//!
+//! **Limits and source.** At most [`CAPACITY`] elements: one block. Floats are added in the order of the tree. After
+//! G. E. Blelloch, "Prefix sums and their applications" (1990), as in S2.
+
+use super::{get_or_identity, set_within};
+use crate::operator::{Max, Min, Operator, Sum};
+use simt::{Global, Scalar, Shared, kernel, shared, thread};
+
+/// Threads of the block: half the elements, as many as the lowest level of the tree has nodes.
+pub const BLOCK: u32 = 512;
+
+/// Elements that can be scanned.
+pub const CAPACITY: u32 = 2 * BLOCK;
+
+/// Levels of the tree above the leaves.
+const LEVELS: u32 = CAPACITY.ilog2();
+
+shared!(
+    /// The tree in place: a node stands where the last leaf below it stood. One 32-bit word each.
+    TREE: [u32; CAPACITY]
+);
+
+/// Blocks for `n` elements: one, or none if there is nothing to do.
+pub const fn grid(n: u32) -> u32 {
+    (n > 0) as u32
+}
+
+/// Scans the elements of `input` into `output`, at most [`CAPACITY`].
+#[kernel(max_threads = BLOCK, instances(
+    scan_blelloch_sum_u32: <u32, Sum>,
+    scan_blelloch_min_u32: <u32, Min>,
+    scan_blelloch_max_u32: <u32, Max>,
+    scan_blelloch_sum_f32: <f32, Sum>,
+    scan_blelloch_min_f32: <f32, Min>,
+    scan_blelloch_max_f32: <f32, Max>,
+))]
+pub fn scan_blelloch<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>, exclusive: u32) {
+    let (t, tree) = (thread::thread_idx_x(), TREE::view().cast::<T>());
+    let (low, high) = (get_or_identity::<T, O>(input, t), get_or_identity::<T, O>(input, t + BLOCK));
+    tree.set(t, low);
+    tree.set(t + BLOCK, high);
+    let mut level = 0;
+    while level < LEVELS {
+        thread::sync_threads(); // the level below is complete before it is added up
+        up::<T, O>(tree, t, level);
+        level += 1;
+    }
+    if t == 0 {
+        // Thread 0 itself made the root, at the top level.
+        tree.set(CAPACITY - 1, O::IDENTITY);
+    }
+    while level > 0 {
+        level -= 1;
+        thread::sync_threads(); // the level above has handed its values down
+        down::<T, O>(tree, t, level);
+    }
+    thread::sync_threads(); // all leaves have their sums
+    let (before_low, before_high) = (tree.get(t), tree.get(t + BLOCK));
+    let inclusive = exclusive == 0;
+    set_within(output, t, if inclusive { O::combine(before_low, low) } else { before_low });
+    set_within(output, t + BLOCK, if inclusive { O::combine(before_high, high) } else { before_high });
+}
+
+/// The places of the children of node `t` of a level; the right child's is the node's own.
+#[inline(always)]
+fn children(t: u32, level: u32) -> (u32, u32) {
+    let width = 2 << level;
+    (width * t + width / 2 - 1, width * t + width - 1)
+}
+
+/// Up one level: each node becomes the sum of its children.
+#[inline(always)]
+fn up<T: Scalar, O: Operator<T>>(tree: Shared<T>, t: u32, level: u32) {
+    if t < BLOCK >> level {
+        let (left, right) = children(t, level);
+        tree.set(right, O::combine(tree.get(left), tree.get(right)));
+    }
+}
+
+/// Down one level: the left child gets what is before the node, the right child that and the left child's sum.
+#[inline(always)]
+fn down<T: Scalar, O: Operator<T>>(tree: Shared<T>, t: u32, level: u32) {
+    if t < BLOCK >> level {
+        let (left, right) = children(t, level);
+        let (sum, before) = (tree.get(left), tree.get(right));
+        tree.set(left, before);
+        tree.set(right, O::combine(before, sum));
+    }
+}

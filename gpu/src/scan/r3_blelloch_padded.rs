@@ -1,0 +1,121 @@
+//! # Scan of one block, a tree without bank conflicts
+//!
+//! **Idea.** The tree of the rung before, with one unused word after every 32. Nodes that stood a multiple of 32
+//! apart, all in one bank, now stand in different ones.
+//!
+//! **Changed from the rung before.** Every place `i` of the tree becomes `i + i / 32`, nothing else.
+//!
+//! **Bottleneck.** Barriers and idle threads: half of the block works at the lowest level, one thread at the top. And
+//! one block is one multiprocessor of many; the next rung uses them all.
+//!
+//! **Cost.** As before: 2·(n - 1) additions, 8 bytes a word of global memory, 2·log₂n + 1 barriers. No two lanes
+//! meet in a bank, where in the rung before it were up to 32.
+//!
+//! **Threads.** As before: one block, two elements a thread.
+//!
+//! **Limits and source.** At most [`CAPACITY`] elements: one block. Floats are added in the order of the tree. After
+//! M. Harris, S. Sengupta and J. D. Owens, "Parallel prefix sum (scan) with CUDA" (GPU Gems 3, 2007).
+
+use super::{get_or_identity, set_within};
+use crate::operator::{Max, Min, Operator, Sum};
+use simt::{Global, Scalar, Shared, kernel, shared, thread};
+
+/// Threads of the block: half the elements, as many as the lowest level of the tree has nodes.
+pub const BLOCK: u32 = 512;
+
+/// Elements that can be scanned.
+pub const CAPACITY: u32 = 2 * BLOCK;
+
+/// Levels of the tree above the leaves.
+const LEVELS: u32 = CAPACITY.ilog2();
+
+/// Banks of shared memory, each a 32-bit word wide.
+const BANKS: u32 = 32;
+
+shared!(
+    /// The tree in place, padded: [`place`] says where. One 32-bit word each.
+    TREE: [u32; place(CAPACITY)]
+);
+
+/// Blocks for `n` elements: one, or none if there is nothing to do.
+pub const fn grid(n: u32) -> u32 {
+    (n > 0) as u32
+}
+
+/// Scans the elements of `input` into `output`, at most [`CAPACITY`].
+#[kernel(max_threads = BLOCK, instances(
+    scan_blelloch_padded_sum_u32: <u32, Sum>,
+    scan_blelloch_padded_min_u32: <u32, Min>,
+    scan_blelloch_padded_max_u32: <u32, Max>,
+    scan_blelloch_padded_sum_f32: <f32, Sum>,
+    scan_blelloch_padded_min_f32: <f32, Min>,
+    scan_blelloch_padded_max_f32: <f32, Max>,
+))]
+pub fn scan_blelloch_padded<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>, exclusive: u32) {
+    scan_block::<T, O>(input, output, exclusive);
+}
+
+/// What the kernel does; the next rung's blocks do it too. All threads of the block call it: it has barriers.
+///
+/// Returns the sum of all elements to thread 0, the identity to the others.
+#[inline(always)]
+pub(super) fn scan_block<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>, exclusive: u32) -> T {
+    let (t, tree) = (thread::thread_idx_x(), TREE::view().cast::<T>());
+    let (low, high) = (get_or_identity::<T, O>(input, t), get_or_identity::<T, O>(input, t + BLOCK));
+    tree.set(place(t), low);
+    tree.set(place(t + BLOCK), high);
+    let (mut level, mut sum) = (0, O::IDENTITY);
+    while level < LEVELS {
+        thread::sync_threads(); // the level below is complete before it is added up
+        up::<T, O>(tree, t, level);
+        level += 1;
+    }
+    if t == 0 {
+        // Thread 0 itself made the root, at the top level.
+        sum = tree.get(place(CAPACITY - 1));
+        tree.set(place(CAPACITY - 1), O::IDENTITY);
+    }
+    while level > 0 {
+        level -= 1;
+        thread::sync_threads(); // the level above has handed its values down
+        down::<T, O>(tree, t, level);
+    }
+    thread::sync_threads(); // all leaves have their sums
+    let (before_low, before_high) = (tree.get(place(t)), tree.get(place(t + BLOCK)));
+    let inclusive = exclusive == 0;
+    set_within(output, t, if inclusive { O::combine(before_low, low) } else { before_low });
+    set_within(output, t + BLOCK, if inclusive { O::combine(before_high, high) } else { before_high });
+    sum
+}
+
+/// Where element `i` of the tree is: one word is left out after every [`BANKS`].
+const fn place(i: u32) -> u32 {
+    i + i / BANKS
+}
+
+/// The places of the children of node `t` of a level; the right child's is the node's own.
+#[inline(always)]
+fn children(t: u32, level: u32) -> (u32, u32) {
+    let width = 2 << level;
+    (place(width * t + width / 2 - 1), place(width * t + width - 1))
+}
+
+/// Up one level: each node becomes the sum of its children.
+#[inline(always)]
+fn up<T: Scalar, O: Operator<T>>(tree: Shared<T>, t: u32, level: u32) {
+    if t < BLOCK >> level {
+        let (left, right) = children(t, level);
+        tree.set(right, O::combine(tree.get(left), tree.get(right)));
+    }
+}
+
+/// Down one level: the left child gets what is before the node, the right child that and the left child's sum.
+#[inline(always)]
+fn down<T: Scalar, O: Operator<T>>(tree: Shared<T>, t: u32, level: u32) {
+    if t < BLOCK >> level {
+        let (left, right) = children(t, level);
+        let (sum, before) = (tree.get(left), tree.get(right));
+        tree.set(left, before);
+        tree.set(right, O::combine(before, sum));
+    }
+}

@@ -1,0 +1,254 @@
+//! # Scan in one pass, looking ahead
+//!
+//! **Idea.** A block stays for the whole scan and takes one tile after the other, several at once, as a workshop: one
+//! thread has tiles brought to a ring in shared memory and taken away; four warps add a tile up and publish its sum;
+//! one warp adds up what is before the tile; four warps scan it in place. Each is ahead of the next by some tiles.
+//!
+//! **Changed from the rung before.** Loading, waiting and storing go on at the same time in each block, the copies
+//! without threads. Tiles publish only their own sums, so nobody waits for a chain of prefixes; a block keeps the
+//! sum up to its last tile and adds what has come since. Tags count launches, so nothing is cleared.
+//!
+//! **Bottleneck.** The bandwidth of global memory.
+//!
+//! **Cost.** About 2·n additions, 8 bytes a word of global memory, and 8 or 16 bytes of states a tile and block.
+//! 185 KB of shared memory: one block a multiprocessor.
+//!
+//! **Threads.** Warps 0 to 3 add, 4 to 7 scan, the first lane of warp 8 moves tiles, warp 9 looks ahead. In a tile each
+//! of 128 threads has [`VECTORS`] consecutive packs of 16 bytes, an odd number: a stride without bank conflicts.
+//!
+//! **Limits and source.** Any n and any alignment; compute capability 9.0. Fast if input and output are equally far from
+//! a multiple of 16 bytes; else the scanning warps store. Tiles begin at a multiple of 16 bytes. Order of additions: a
+//! pack in pairs, packs one by one, lanes by doubling, warps one by one; tiles in groups of 32 by a butterfly, groups
+//! one by one, then the incomplete group: the same for every device and run with the same n and the same alignment of
+//! the input. Our own; the look-ahead is an idea of CUB's authors (CCCL, pull request 6811).
+
+use super::mover::Mover;
+use super::packs::{scan_packs, sum_of_packs};
+use super::ring::{Job, Place, done, init_barriers, ready};
+use super::state::{self, look, publish};
+use crate::operator::{Max, Min, Operator, Sum, warp_exclusive_of, warp_reduce, warp_scan_inclusive};
+use simt::warp::{self, FULL, WARP};
+use simt::{Global, Scalar, bulk, kernel, shared, thread};
+
+/// Warps that add, and warps that scan.
+pub(super) const WARPS: u32 = 4;
+/// Threads that add, and threads that scan.
+pub(super) const SQUAD: u32 = WARPS * WARP;
+/// Packs of 16 bytes that a thread has in a tile.
+pub(super) const VECTORS: usize = 11;
+/// The thread that has tiles moved.
+const MOVER: u32 = 2 * SQUAD;
+/// Tiles in the ring.
+pub(super) const STAGES: u32 = 8;
+/// Groups of 32 states that the look-ahead has on their way at once: those of 132 blocks, begun anywhere in a group.
+const GROUPS: usize = 6;
+
+/// Threads a block: two squads, the warp that moves tiles, the warp that looks ahead.
+pub const BLOCK: u32 = 2 * SQUAD + 2 * WARP;
+/// Bytes of dynamic shared memory: the ring.
+pub const SHARED_BYTES: u32 = STAGES * TILE_BYTES;
+/// Bytes of a tile.
+const TILE_BYTES: u32 = SQUAD * VECTORS as u32 * 16;
+/// Where the states begin in the workspace: 128 bytes after the control word, which all blocks draw from.
+pub(super) const STATES: u32 = 16;
+
+/// Elements of a tile.
+pub const fn tile<T>() -> u32 {
+    TILE_BYTES / size_of::<T>() as u32
+}
+
+/// Tiles for `n` elements at most: up to a pack is lost at the beginning.
+const fn most_tiles<T>(n: u32) -> u32 {
+    (n as u64 + 16 / size_of::<T>() as u64 - 1).div_ceil(tile::<T>() as u64) as u32
+}
+
+/// Blocks for `n` elements: one a multiprocessor, or one a tile.
+pub const fn grid<T>(n: u32, multiprocessors: u32) -> u32 {
+    let tiles = if n == 0 { 0 } else { most_tiles::<T>(n) };
+    if tiles < multiprocessors { tiles } else { multiprocessors }
+}
+
+/// Words of the workspace for up to `n` elements of type `T`. It is all zero before the first scan and belongs to the
+/// scans from then on, of any type and size, one at a time.
+pub const fn workspace<T>(n: u32) -> u32 {
+    STATES + most_tiles::<T>(n) * state::words::<T>()
+}
+
+shared!(
+    /// Sum of what is before each thread's elements in its tile, for each stage; room for elements of 8 bytes.
+    OFFSETS: [u64; STAGES * SQUAD]
+);
+shared!(
+    /// Sum of each adding warp, for each stage.
+    WARP_SUMS: [u64; STAGES * WARPS]
+);
+shared!(
+    /// Sum of all tiles before the one in each stage.
+    BEFORE: [u64; STAGES]
+);
+
+/// Scans `input` into `output`. `workspace` has at least [`workspace`] words.
+#[kernel(sm_90, max_threads = BLOCK, min_blocks = 1, instances(
+    scan_look_ahead_sum_u32: <u32, Sum>,
+    scan_look_ahead_min_u32: <u32, Min>,
+    scan_look_ahead_max_u32: <u32, Max>,
+    scan_look_ahead_sum_u64: <u64, Sum>,
+    scan_look_ahead_min_u64: <u64, Min>,
+    scan_look_ahead_max_u64: <u64, Max>,
+    scan_look_ahead_sum_f32: <f32, Sum>,
+    scan_look_ahead_min_f32: <f32, Min>,
+    scan_look_ahead_max_f32: <f32, Max>,
+))]
+pub fn scan_look_ahead<T: Scalar, O: Operator<T>>(
+    input: Global<T>,
+    output: Global<T>,
+    workspace: Global<u64>,
+    exclusive: u32,
+) {
+    let job = Job::new(input, output, workspace, exclusive);
+    let (t, role) = (thread::thread_idx_x(), thread::thread_idx_x() / WARP);
+    let mut drawn = 0;
+    if t == MOVER {
+        // The answer comes while the barriers are made.
+        drawn = job.draw();
+        init_barriers();
+    }
+    thread::sync_threads(); // the barriers exist before anyone uses them
+    if role < WARPS {
+        add::<T, O>(job, t);
+    } else if role < 2 * WARPS {
+        scan::<T, O>(job, t - SQUAD);
+    } else if t == MOVER {
+        Mover::new(job, drawn).run::<O>();
+    } else if role == 2 * WARPS + 1 {
+        look_ahead::<T, O>(job);
+    }
+}
+
+/// Adds up tile after tile, publishes the sums, and leaves what is before each thread's elements.
+#[inline(always)]
+fn add<T: Scalar, O: Operator<T>>(job: Job<T>, t: u32) {
+    let (warp_sums, offsets) = (WARP_SUMS::view().cast::<T>(), OFFSETS::view().cast::<T>());
+    let mut place = Place::FIRST;
+    while let Some(number) = job.next_tile(place) {
+        let (stage, span) = (place.stage, job.span(number));
+        let first = t * VECTORS as u32;
+        let sum = if span.whole::<T>() {
+            sum_of_packs::<T, O>(job.elements(stage), first, VECTORS as u32)
+        } else {
+            sum_of_packs::<T, O>(job.elements(stage), first, span.all_packs::<T>().saturating_sub(first))
+        };
+        let inclusive = warp_scan_inclusive::<O, T>(sum);
+        if warp::lane_id() == WARP - 1 {
+            warp_sums.set(stage * WARPS + t / WARP, inclusive);
+        }
+        thread::barrier(1, SQUAD); // the sums of all four warps are there
+        let (mut before, mut total) = (O::IDENTITY, O::IDENTITY);
+        simt::unroll::<{ WARPS as usize }>(|w| {
+            if w as u32 == t / WARP {
+                before = total;
+            }
+            total = O::combine(total, warp_sums.get(stage * WARPS + w as u32));
+        });
+        if t == 0 {
+            publish(job.states, number, job.tag(), total);
+        }
+        offsets.set(stage * SQUAD + t, O::combine(before, warp_exclusive_of::<O, T>(inclusive)));
+        // Every thread arrives for itself, so that its own write is seen by who waits.
+        ready(stage).arrive();
+        place = place.next();
+    }
+}
+
+/// Finds what is before tile after tile: the sum of all groups of 32 tiles that are complete, which it keeps, and of
+/// the group that is not.
+#[inline(always)]
+fn look_ahead<T: Scalar, O: Operator<T>>(job: Job<T>) {
+    let lane = warp::lane_id();
+    let (mut place, mut groups, mut end) = (Place::FIRST, O::IDENTITY, 0);
+    while let Some(number) = job.next_tile(place) {
+        let (tag, mut rest) = (job.tag(), O::IDENTITY);
+        // One round is enough unless this block has fallen far behind the others.
+        while end < number {
+            let seen = wait_for_groups::<T, O>(job.states, tag, end + lane, number);
+            let first = end;
+            simt::unroll::<GROUPS>(|g| {
+                let group = first + g as u32 * WARP;
+                if group < number {
+                    let sum = warp_reduce::<O, T>(seen[g]);
+                    if group + WARP <= number {
+                        (groups, end) = (O::combine(groups, sum), group + WARP);
+                    } else {
+                        rest = sum;
+                    }
+                }
+            });
+            if number - first <= GROUPS as u32 * WARP {
+                break;
+            }
+        }
+        warp::sync_warp(FULL); // all lanes have read the stage's number before it may be given another
+        if lane == 0 {
+            BEFORE::view().cast::<T>().set(place.stage, O::combine(groups, rest));
+            ready(place.stage).arrive();
+        }
+        place = place.next();
+    }
+}
+
+/// The sums of the tiles `first`, `first` + 32 … in [`GROUPS`] groups, as soon as all are there; the identity for those
+/// from `end` on.
+#[inline(always)]
+fn wait_for_groups<T: Scalar, O: Operator<T>>(states: Global<u64>, tag: u32, first: u32, end: u32) -> [T; GROUPS] {
+    let (mut tags, mut sums) = ([tag; GROUPS], [O::IDENTITY; GROUPS]);
+    // All are asked for before any answer is looked at.
+    simt::unroll::<GROUPS>(|g| {
+        let number = first + g as u32 * WARP;
+        if number < end {
+            (tags[g], sums[g]) = look(states, number);
+        }
+    });
+    loop {
+        let mut missing = false;
+        simt::unroll::<GROUPS>(|g| {
+            if tags[g] != tag {
+                (tags[g], sums[g]) = look(states, first + g as u32 * WARP);
+                missing = true;
+            }
+        });
+        if !missing {
+            return sums;
+        }
+    }
+}
+
+/// Scans tile after tile in place.
+#[inline(always)]
+fn scan<T: Scalar, O: Operator<T>>(job: Job<T>, t: u32) {
+    let (before, offsets) = (BEFORE::view().cast::<T>(), OFFSETS::view().cast::<T>());
+    let mut place = Place::FIRST;
+    while let Some(number) = job.next_tile(place) {
+        let (stage, span) = (place.stage, job.span(number));
+        ready(stage).wait(place.parity);
+        let (elements, first) = (job.elements(stage), t * VECTORS as u32);
+        let sum = O::combine(before.get(stage), offsets.get(stage * SQUAD + t));
+        // Two copies of the loop for each case: for whole tiles all loads can go first.
+        let count = if span.whole::<T>() { VECTORS as u32 } else { span.all_packs::<T>().saturating_sub(first) };
+        match (job.exclusive, span.whole::<T>()) {
+            (false, true) => scan_packs::<T, O, false>(elements, first, VECTORS as u32, sum),
+            (true, true) => scan_packs::<T, O, true>(elements, first, VECTORS as u32, sum),
+            (false, false) => scan_packs::<T, O, false>(elements, first, count, sum),
+            (true, false) => scan_packs::<T, O, true>(elements, first, count, sum),
+        }
+        if !job.direct {
+            thread::barrier(2, SQUAD); // the whole tile is scanned before threads store others' elements
+            job.store_by_threads(stage, span, t);
+        }
+        bulk::fence(); // what this thread wrote is seen by the copy that takes the tile away
+        warp::sync_warp(FULL); // all lanes have done so before one of them says it
+        if warp::lane_id() == 0 {
+            done(stage).arrive();
+        }
+        place = place.next();
+    }
+}

@@ -1,0 +1,216 @@
+//! The ring of tiles in shared memory that `look-ahead` works on: where tiles are, and who may touch them.
+
+use super::r6_look_ahead::{SQUAD, STAGES, STATES, WARPS, tile};
+use simt::atomic::{Order::Relaxed, Scope::Device};
+use simt::mbarrier::{self, Mbarrier};
+use simt::{Global, Scalar, Shared, bulk, shared};
+
+shared!(
+    /// Number of the tile in each stage; one that does not exist ends the work.
+    NUMBERS: [u32; STAGES]
+);
+shared!(
+    /// Tag of this launch's states.
+    TAG: [u32; 1]
+);
+shared!(
+    /// Three barriers a stage.
+    BARRIERS: [u64; 3 * STAGES]
+);
+
+/// A tile goes from full (its number and its elements are there) …
+#[inline(always)]
+pub(super) fn full(stage: u32) -> Mbarrier {
+    Mbarrier::at(BARRIERS::view(), stage)
+}
+
+/// … over ready (what is before each thread's elements is known) …
+#[inline(always)]
+pub(super) fn ready(stage: u32) -> Mbarrier {
+    Mbarrier::at(BARRIERS::view(), STAGES + stage)
+}
+
+/// … to done (it is scanned).
+#[inline(always)]
+pub(super) fn done(stage: u32) -> Mbarrier {
+    Mbarrier::at(BARRIERS::view(), 2 * STAGES + stage)
+}
+
+/// Makes the barriers; one thread does it.
+#[inline(always)]
+pub(super) fn init_barriers() {
+    let mut stage = 0;
+    while stage < STAGES {
+        full(stage).init(1); // the mover, and the bytes that it announces
+        ready(stage).init(SQUAD + 1); // the threads that add, and the look-ahead
+        done(stage).init(WARPS); // the warps that scan
+        stage += 1;
+    }
+    mbarrier::fence_init();
+    bulk::fence(); // the copy engine sees the barriers too
+}
+
+/// Where in the ring a role is: the stage, and the parity of its barriers' phase.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) stage: u32,
+    pub(super) parity: u32,
+}
+
+impl Place {
+    pub(super) const FIRST: Self = Self { stage: 0, parity: 0 };
+
+    #[inline(always)]
+    pub(super) fn next(self) -> Self {
+        let wraps = self.stage == STAGES - 1;
+        Self { stage: if wraps { 0 } else { self.stage + 1 }, parity: self.parity ^ wraps as u32 }
+    }
+}
+
+/// The part of a tile that is inside the input: place `i` of the tile has element `base + i`, for `i` from `low` up to
+/// `high`. In the first tile `base` may lie before element 0 and wraps.
+#[derive(Clone, Copy)]
+pub(super) struct Span {
+    pub(super) base: u32,
+    low: u32,
+    high: u32,
+}
+
+impl Span {
+    /// Whether the whole tile is inside.
+    #[inline(always)]
+    pub(super) fn whole<T>(self) -> bool {
+        self.low == 0 && self.high == tile::<T>()
+    }
+
+    /// Packs that have an element inside; the first of them is pack 0.
+    #[inline(always)]
+    pub(super) fn all_packs<T: Scalar>(self) -> u32 {
+        self.high.div_ceil(T::PACK)
+    }
+
+    /// The first place of the packs that are wholly inside, and the number of their elements.
+    #[inline(always)]
+    pub(super) fn whole_packs<T: Scalar>(self) -> (u32, u32) {
+        let first = if self.low > 0 { T::PACK } else { 0 };
+        (first, (self.high / T::PACK * T::PACK).saturating_sub(first))
+    }
+
+    /// Calls `f` with each place of the packs that are partly inside, and whether it is inside itself.
+    #[inline(always)]
+    pub(super) fn edges<T: Scalar>(self, mut f: impl FnMut(u32, bool)) {
+        let last = self.high / T::PACK * T::PACK;
+        let mut each = |pack: u32| {
+            let mut i = pack;
+            while i < pack + T::PACK {
+                f(i, i >= self.low && i < self.high);
+                i += 1;
+            }
+        };
+        if self.low > 0 {
+            each(0);
+        }
+        // A short tile may begin and end in the same pack.
+        if self.high > last && (self.low == 0 || last > 0) {
+            each(last);
+        }
+    }
+}
+
+/// What all roles know.
+#[derive(Clone, Copy)]
+pub(super) struct Job<T> {
+    pub(super) input: Global<T>,
+    pub(super) output: Global<T>,
+    pub(super) control: Global<u64>,
+    pub(super) states: Global<u64>,
+    ring: Shared<T>,
+    /// Elements of the first pack that lie before the input.
+    skip: u32,
+    pub(super) tiles: u32,
+    pub(super) exclusive: bool,
+    /// Whether tiles can be copied to the output as they are.
+    pub(super) direct: bool,
+}
+
+impl<T: Scalar> Job<T> {
+    #[inline(always)]
+    pub(super) fn new(input: Global<T>, output: Global<T>, workspace: Global<u64>, exclusive: u32) -> Self {
+        let past_pack = |data: Global<T>| (data.as_ptr() as usize % 16 / size_of::<T>()) as u32;
+        let skip = past_pack(input);
+        Self {
+            input,
+            output,
+            control: workspace.slice(0, 1),
+            states: workspace.slice(STATES, workspace.len() - STATES),
+            ring: Shared::dynamic(0, STAGES * tile::<T>()),
+            skip,
+            tiles: (input.len() as u64 + skip as u64).div_ceil(tile::<T>() as u64) as u32,
+            exclusive: exclusive != 0,
+            direct: skip == past_pack(output),
+        }
+    }
+
+    /// Draws the next tile: the number of the launch above that of the tile.
+    #[inline(always)]
+    pub(super) fn draw(self) -> u64 {
+        self.control.fetch_add(0, 1, Relaxed, Device)
+    }
+
+    /// Waits for the tile at `place` and returns its number; none if there is no more.
+    #[inline(always)]
+    pub(super) fn next_tile(self, place: Place) -> Option<u32> {
+        full(place.stage).wait(place.parity);
+        let number = self.number(place.stage);
+        (number < self.tiles).then_some(number)
+    }
+
+    /// Says which tile will be at `stage`. The mover does it before it fills the stage.
+    #[inline(always)]
+    pub(super) fn announce(self, stage: u32, number: u32) {
+        NUMBERS::view().set(stage, number);
+    }
+
+    /// Says the tag of this launch, once, before the first stage is filled.
+    #[inline(always)]
+    pub(super) fn announce_tag(self, tag: u32) {
+        TAG::view().set(0, tag);
+    }
+
+    /// The tile at `stage`.
+    #[inline(always)]
+    pub(super) fn number(self, stage: u32) -> u32 {
+        NUMBERS::view().get(stage)
+    }
+
+    /// The tag of this launch's states; it can be asked for when there is a tile.
+    #[inline(always)]
+    pub(super) fn tag(self) -> u32 {
+        TAG::view().get(0)
+    }
+
+    #[inline(always)]
+    pub(super) fn span(self, number: u32) -> Span {
+        let base = number.wrapping_mul(tile::<T>()).wrapping_sub(self.skip);
+        let last = number + 1 == self.tiles;
+        let high = if last { self.input.len().wrapping_sub(base) } else { tile::<T>() };
+        Span { base, low: if number == 0 { self.skip } else { 0 }, high }
+    }
+
+    #[inline(always)]
+    pub(super) fn elements(self, stage: u32) -> Shared<T> {
+        self.ring.slice(stage * tile::<T>(), tile::<T>())
+    }
+
+    /// Stores a scanned tile by the threads of a squad, for an output that tiles cannot be copied to.
+    #[inline(always)]
+    pub(super) fn store_by_threads(self, stage: u32, span: Span, t: u32) {
+        let (elements, mut i) = (self.elements(stage), t);
+        while i < span.high {
+            if i >= span.low {
+                self.output.set(span.base.wrapping_add(i), elements.get(i));
+            }
+            i += SQUAD;
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Barriers in shared memory that count threads and bytes (compute capability 9.0).
+//!
+//! A barrier goes through phases. A phase ends when as many arrivals have come as [`Mbarrier::init`] said, and when
+//! all bytes that [`Mbarrier::arrive_expecting`] announced have been copied. Who waits names the parity of the phase
+//! (0 for the first, 1 for the second, 0 for the third …) and goes on when that one has ended. What a thread
+//! wrote before it arrived, and what was copied, is seen by those who have waited.
+
+use crate::machine::Machine;
+use crate::{Backend, Shared};
+
+/// One barrier: 8 bytes of shared memory.
+#[derive(Clone, Copy)]
+pub struct Mbarrier {
+    address: u32,
+}
+
+impl Mbarrier {
+    /// Arrivals that a phase can wait for, and bytes.
+    pub const MAX: u32 = (1 << 20) - 1;
+
+    /// The barrier in word `i` of `words`. Nothing else is ever done with that word.
+    #[inline(always)]
+    #[track_caller]
+    pub fn at(words: Shared<u64>, i: u32) -> Self {
+        Self { address: words.slice(i, 1).address() }
+    }
+
+    /// Makes the word a barrier in its first phase, each phase of which ends after `arrivals` arrivals. One thread
+    /// does it; the others wait at a barrier of the block, and the thread calls [`fence_init`] before that.
+    #[inline(always)]
+    #[track_caller]
+    pub fn init(self, arrivals: u32) {
+        // SAFETY: `at` checked that the word is in the block's shared memory; it is aligned as a u64.
+        unsafe { Backend::mbarrier_init(self.address, arrivals) }
+    }
+
+    /// Arrives.
+    #[inline(always)]
+    #[track_caller]
+    pub fn arrive(self) {
+        // SAFETY: as for `init`.
+        unsafe { Backend::mbarrier_arrive(self.address) }
+    }
+
+    /// Announces that `bytes` will be copied, then arrives: the phase does not end before they are there.
+    #[inline(always)]
+    #[track_caller]
+    pub fn arrive_expecting(self, bytes: u32) {
+        // SAFETY: as for `init`.
+        unsafe { Backend::mbarrier_arrive_expecting(self.address, bytes) }
+    }
+
+    /// Whether the phase of that parity has ended. On the GPU the thread may be suspended for a while first; on the
+    /// simulator the block's other threads run if it has not.
+    #[inline(always)]
+    #[track_caller]
+    pub fn try_wait(self, parity: u32) -> bool {
+        // SAFETY: as for `init`.
+        unsafe { Backend::mbarrier_try_wait(self.address, parity) }
+    }
+
+    /// Waits until the phase of that parity has ended.
+    #[inline(always)]
+    #[track_caller]
+    pub fn wait(self, parity: u32) {
+        while !self.try_wait(parity) {}
+    }
+
+    /// The byte address of the barrier in the block's shared memory.
+    #[inline(always)]
+    pub const fn address(self) -> u32 {
+        self.address
+    }
+}
+
+/// Makes initialised barriers known to the copy engine. The thread that called [`Mbarrier::init`] calls it.
+#[inline(always)]
+pub fn fence_init() {
+    Backend::fence_mbarrier_init()
+}
