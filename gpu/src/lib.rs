@@ -14,7 +14,9 @@ pub mod odd_even;
 pub mod operator;
 pub mod radix;
 pub mod reduce;
+pub mod saxpy;
 pub mod scan;
+pub mod transform;
 
 #[cfg(target_os = "cuda")]
 #[panic_handler]

@@ -63,3 +63,13 @@ pub mod expansion {
     #[cfg(not(target_os = "cuda"))]
     pub use crate::sim::static_shared;
 }
+
+/// Lets kernels take a struct of plain numbers as a parameter: `simt::argument!(MyFunctor);`. The struct is `Copy` and
+/// `#[repr(C)]`, so that host and device lay it out alike.
+#[macro_export]
+macro_rules! argument {
+    ($t:ty) => {
+        #[cfg(not(target_os = "cuda"))]
+        impl $crate::Argument for $t {}
+    };
+}

@@ -206,7 +206,12 @@ fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ide
         let types: Vec<Type> = types.iter().map(|t| substitute(t, generics, &concrete)).collect();
         let of = (!concrete.is_empty()).then(|| quote!(<#(#concrete),*>));
         let body_of = turbofish(&concrete);
+        let blocks = substitute_tokens(options.min_blocks(), generics, &concrete);
         quote! {
+            // The bound only counts on the device; here it is only compiled.
+            #[cfg(not(target_os = "cuda"))]
+            const _: u32 = #blocks;
+
             #[cfg(not(target_os = "cuda"))]
             impl simt::Kernel for #name #of {
                 const NAME: &'static str = stringify!(#entry);
