@@ -29,29 +29,35 @@ pub trait Word: Scalar {
     fn decode(self, order: u32) -> Self;
 }
 
+/// What an order flips: the bits of every key, and those of negative keys only. The same for all keys of a launch, so a
+/// kernel computes them once.
+trait Flips: Sized {
+    fn flips(order: u32) -> (Self, Self);
+}
+
 macro_rules! words {
     ($($t:ty, $signed:ty);*) => {$(
+        impl Flips for $t {
+            #[inline(always)]
+            fn flips(order: u32) -> (Self, Self) {
+                const SIGN: $t = 1 << (<$t>::BITS - 1);
+                (if order == UNSIGNED { 0 } else { SIGN }, if order == FLOAT { <$t>::MAX } else { 0 })
+            }
+        }
+
         impl Word for $t {
             #[inline(always)]
             fn encode(self, order: u32) -> Self {
-                const SIGN: $t = 1 << (<$t>::BITS - 1);
-                match order {
-                    UNSIGNED => self,
-                    SIGNED => self ^ SIGN,
-                    // The arithmetic shift gives all ones for a negative float, zeros for others.
-                    _ => self ^ ((self as $signed >> (<$t>::BITS - 1)) as $t | SIGN),
-                }
+                let (sign, all) = <$t>::flips(order);
+                // The arithmetic shift gives all ones for a negative key, zeros for others.
+                self ^ ((self as $signed >> (<$t>::BITS - 1)) as $t & all | sign)
             }
 
             #[inline(always)]
             fn decode(self, order: u32) -> Self {
-                const SIGN: $t = 1 << (<$t>::BITS - 1);
-                match order {
-                    UNSIGNED => self,
-                    SIGNED => self ^ SIGN,
-                    // A word with the sign bit set was not negative.
-                    _ => self ^ ((!self as $signed >> (<$t>::BITS - 1)) as $t | SIGN),
-                }
+                let (sign, all) = <$t>::flips(order);
+                // A word with the sign bit set was not negative.
+                self ^ ((!self as $signed >> (<$t>::BITS - 1)) as $t & all | sign)
             }
         }
     )*};

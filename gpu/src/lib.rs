@@ -9,6 +9,8 @@ pub mod bubble;
 pub mod cubes;
 pub mod histogram;
 pub mod keys;
+#[cfg(not(target_os = "cuda"))]
+pub mod launcher;
 pub mod matmul;
 pub mod odd_even;
 pub mod operator;

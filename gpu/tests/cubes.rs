@@ -42,9 +42,7 @@ fn check<K: Kernel<Args = Args>>(
 }
 
 const BLOCK_SHAPES: [(u32, u32); 4] = [(1, 1), (1, 31), (1, 256), (1, 1024)];
-const GRID_SHAPES: [(u32, u32); 5] = [(1, 32), (3, 96), (32, 256), (7, 1024), (100, 1)];
-
-const WARP_SHAPES: [(u32, u32); 4] = [(1, 32), (3, 96), (32, 256), (7, 1024)];
+const GRID_SHAPES: [(u32, u32); 6] = [(1, 32), (3, 96), (32, 256), (7, 1024), (100, 1), (2, 33)];
 
 #[test]
 fn one_thread() {
@@ -78,10 +76,10 @@ fn block_tree() {
 
 #[test]
 fn warp_shuffle() {
-    check(r7::cubes_warp_shuffle, &WARP_SHAPES, |blocks, _| r7::sums(blocks), |_| 0);
+    check(r7::cubes_warp_shuffle, &GRID_SHAPES, |blocks, _| r7::sums(blocks), |_| 0);
 }
 
 #[test]
 fn grid_atomic() {
-    check(r8::cubes_grid_atomic, &WARP_SHAPES, |_, _| r8::sums(), |_| 0);
+    check(r8::cubes_grid_atomic, &GRID_SHAPES, |_, _| r8::sums(), |_| 0);
 }

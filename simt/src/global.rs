@@ -66,6 +66,14 @@ impl<T: Scalar> Global<T> {
         unsafe { Backend::load_global(self.at(i)) }
     }
 
+    /// Element `i`, as data that is touched once: it leaves the caches first.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get_streaming(self, i: u32) -> T {
+        // SAFETY: as for `get`.
+        unsafe { Backend::load_global_streaming(self.at(i)) }
+    }
+
     /// Makes element `i` equal to `value`.
     #[inline(always)]
     #[track_caller]

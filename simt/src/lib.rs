@@ -11,6 +11,7 @@
 //! | [`warp`] | shuffles, votes, match, reduce, warp barrier |
 //! | [`Global`], [`Shared`], [`shared!`] | views of memory: scalar, 16-byte and atomic access |
 //! | [`atomic`] | orders, scopes, fences |
+//! | [`grid`] | overlap of a launch with the one before |
 //! | [`mbarrier`], [`bulk`] | barriers that count bytes, and copies that they count |
 //! | [`clock`] | cycle counter, global timer, sleep |
 //! | [`math`] | fused multiply-add |
@@ -24,6 +25,7 @@ pub mod atomic;
 pub mod bulk;
 pub mod clock;
 mod global;
+pub mod grid;
 mod machine;
 pub mod math;
 pub mod mbarrier;
@@ -52,7 +54,7 @@ pub use global::Global;
 pub use scalar::{AtomicScalar, Scalar};
 pub use shared::{Shared, shared_symbol};
 pub use simt_macros::kernel;
-pub use unroll::unroll;
+pub use unroll::{opaque, unroll};
 
 /// What the macros of this crate expand to; not for direct use.
 #[doc(hidden)]

@@ -94,6 +94,9 @@ pub(crate) trait Machine {
     /// `p` is valid for writes of a `T` and aligned for it.
     unsafe fn store_global<T: Scalar>(p: *mut T, value: T);
     /// # Safety
+    /// As [`Machine::load_global`].
+    unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T;
+    /// # Safety
     /// `p` is valid for reads of 16 bytes and aligned to 16.
     unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4];
     /// The 16 bytes at `p` where `there`, else `otherwise`; cached as [`Cache::ReadOnly`].
@@ -133,6 +136,11 @@ pub(crate) trait Machine {
     unsafe fn atomic_shared<T: AtomicScalar>(op: Operation<T>, address: u32, order: Order) -> T;
     fn fence(order: Order, scope: Scope);
 
+    fn wait_for_previous_grid();
+    fn let_next_grid_start();
+
+    fn opaque(value: u32) -> u32;
+    fn mul_hi(a: u32, b: u32) -> u32;
     /// # Safety
     /// `address` is that of 8 bytes of the block's shared memory, aligned to 8.
     #[track_caller]

@@ -17,8 +17,8 @@ pub fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
 
 /// The upper 32 bits of a 64-bit product.
 #[inline(always)]
-pub const fn mul_hi(a: u32, b: u32) -> u32 {
-    ((a as u64 * b as u64) >> 32) as u32
+pub fn mul_hi(a: u32, b: u32) -> u32 {
+    Backend::mul_hi(a, b)
 }
 
 /// The smaller of two: NaN if either is NaN, and -0 is less than +0 (IEEE 754-2019 `minimum`).

@@ -1,4 +1,7 @@
-//! Loops that must disappear.
+//! Loops that must disappear, and values that must be computed again.
+
+use crate::Backend;
+use crate::machine::Machine;
 
 /// Calls `f(0)`, `f(1)` … `f(N - 1)`, written out.
 ///
@@ -16,4 +19,14 @@ pub fn unroll<const N: usize>(mut f: impl FnMut(usize)) {
         )*};
     }
     calls!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
+}
+
+/// `value`, of which the compiler knows nothing more: what is computed from it is computed anew.
+///
+/// The compiler computes a common expression once and keeps it in a register. Where dozens of them live through
+/// several phases of a kernel (a test for each key, say), registers run out; computing them anew in each phase is
+/// cheaper.
+#[inline(always)]
+pub fn opaque(value: u32) -> u32 {
+    Backend::opaque(value)
 }

@@ -1,1 +1,7 @@
-//! Every rung on every engine; the program; the PTX.
+//! What proves the project:
+//!
+//! | test | what it holds |
+//! | --- | --- |
+//! | `tests/rungs.rs` | every rung on every engine: all sizes, types and distributions, against oracles of the input |
+//! | `tests/program.rs` | the program `rungs`: reports, files, wrong input, exit codes |
+//! | `tests/sources.rs` | registry, files, heads and PTX symbols against each other |

@@ -16,8 +16,8 @@
 //! with keys 32·l to 32·l + 31; it starts with every 32nd, because a pass sorts its window whatever order it finds, and
 //! so the loads of a warp are contiguous.
 //!
-//! **Limits and source.** Any n. The registers hold what the shared memory of the forum course "CUDA 程式設計 (9): 泡泡龍
-//! part 2" (2008) holds.
+//! **Limits and source.** Any n. After the forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008), with registers in place
+//! of its shared memory.
 
 use super::{Key, key_or_last, set_if_inside};
 use simt::warp::{FULL, WARP};

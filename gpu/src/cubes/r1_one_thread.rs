@@ -12,7 +12,7 @@
 //!
 //! **Threads.** One block of one thread. The host reads one sum.
 //!
-//! **Limits and source.** Any n. The start of the series "CUDA编程(六) 进一步并行", with 64-bit sums.
+//! **Limits and source.** Any n. After the start of the series "CUDA编程(六) 进一步并行", with 64-bit sums.
 
 use super::{Start, sum_every};
 use simt::{Global, kernel};

@@ -14,7 +14,7 @@
 //! neighbouring words, so whole warps drop out and no two lanes meet on a bank.
 //!
 //! **Limits and source.** Any n, any grid and block of fewer than 2³² threads in all; the block need not be a power of
-//! two. The next step of "CUDA编程(六) 进一步并行".
+//! two. After "CUDA编程(六) 进一步并行", one step further.
 
 use super::{Start, sum_every};
 use simt::{Global, Shared, kernel, thread};

@@ -11,10 +11,10 @@
 //! **Cost.** 4 bytes and two multiplications a value, 8 bytes a block; at most 10 shuffles of 8 bytes a thread, one
 //! barrier.
 //!
-//! **Threads.** As in `many-blocks`, with blocks of whole warps.
+//! **Threads.** As in `many-blocks`. The last warp of a block may have fewer lanes.
 //!
-//! **Limits and source.** Any n, any grid of blocks of whole warps, fewer than 2³² threads in all. Goes beyond
-//! "CUDA编程(六) 进一步并行".
+//! **Limits and source.** Any n, any grid and block of fewer than 2³² threads in all. After "CUDA编程(六) 进一步并行", two
+//! steps further.
 
 use super::{Start, sum_every};
 use simt::warp::{self, FULL, WARP};
@@ -45,11 +45,12 @@ pub fn cubes_warp_shuffle(values: Global<u32>, sums: Global<u64>, times: Global<
     start.record(times);
 }
 
-/// The sum over the block, which has whole warps, in its first thread. All threads call it once; it has a barrier.
+/// The sum over the block in its first thread. All threads call it once; it has a barrier.
 #[inline(always)]
 pub(super) fn block_sum(part: u64) -> u64 {
     let (t, lane, warp_sums) = (thread::thread_idx_x(), warp::lane_id(), WARP_SUMS::view());
-    let sum = warp_sum(part);
+    let threads = thread::block_dim_x();
+    let sum = warp_sum(part, (threads - (t - lane)).min(WARP));
     if lane == 0 {
         warp_sums.set(t / WARP, sum);
     }
@@ -57,16 +58,21 @@ pub(super) fn block_sum(part: u64) -> u64 {
     if t >= WARP {
         return sum;
     }
-    let warps = thread::block_dim_x() / WARP;
-    warp_sum(if lane < warps { warp_sums.get(lane) } else { 0 })
+    let warps = threads.div_ceil(WARP);
+    warp_sum(if lane < warps { warp_sums.get(lane) } else { 0 }, threads.min(WARP))
 }
 
-/// The sum over the warp, in lane 0. Lanes without one that far above add their own and are not asked.
+/// The sum over the warp in lane 0, where the warp has so many `lanes`.
 #[inline(always)]
-fn warp_sum(mut sum: u64) -> u64 {
+fn warp_sum(mut sum: u64, lanes: u32) -> u64 {
+    // The lanes that exist: a shuffle must not wait for others.
+    let mask = FULL >> (WARP - lanes);
     let mut distance = WARP / 2;
     while distance > 0 {
-        sum = sum.wrapping_add(warp::shuffle_down(FULL, sum, distance));
+        let above = warp::shuffle_down(mask, sum, distance);
+        if warp::lane_id() + distance < lanes {
+            sum = sum.wrapping_add(above);
+        }
         distance /= 2;
     }
     sum

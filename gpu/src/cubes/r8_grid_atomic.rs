@@ -9,11 +9,11 @@
 //!
 //! **Cost.** 4 bytes and two multiplications a value, one atomic and one barrier a block.
 //!
-//! **Threads.** As in `many-blocks`, with blocks of whole warps.
+//! **Threads.** As in `many-blocks`.
 //!
-//! **Limits and source.** Any n, any grid of blocks of whole warps, fewer than 2³² threads in all. The host clears the
-//! word before. The order in which blocks add differs from run to run; for integers the sum does not. Goes beyond
-//! "CUDA编程(六) 进一步并行".
+//! **Limits and source.** Any n, any grid and block of fewer than 2³² threads in all. The host clears the word before.
+//! The order in which blocks add differs from run to run; for integers the sum does not. After "CUDA编程(六)
+//! 进一步并行", three steps further.
 
 use super::r7_warp_shuffle::block_sum;
 use super::{Start, sum_every};

@@ -1,10 +1,12 @@
 //! # Radix sort
 //!
 //! Sorting by digits instead of comparisons. The first rungs sort columns inside one block, bit by bit, and merge
-//! them in four ways; the cost is in the merge, which puts out one key at a time.
+//! them in four ways; the cost is in the merge, which puts out one key at a time. From `lsd-blocks` on many blocks
+//! work on one input: digit by digit from the last (`lsd-ballot`, `onesweep`), then from the first (`msd-buckets`).
 
 pub mod columns;
 pub mod r1_columns_one_thread;
 pub mod r2_columns_atomic_min;
 pub mod r3_columns_tree;
 pub mod r4_columns_groups;
+pub mod r8_msd_buckets;

@@ -18,7 +18,7 @@
 //! KiB); the host refuses more. After the blog "cuda练习(三):使用gpu进行排序", with its mistakes mended: a column that
 //! is exhausted leaves the list of heads, so it is not read past its end, and no key is needed to say "empty".
 
-use super::columns::{Columns, MAX_COLUMNS};
+use super::columns::{Columns, MAX_COLUMNS, MIN_COLUMNS};
 use simt::{Global, Shared, kernel, shared, thread, unroll};
 
 /// Heads in one access of 16 bytes, each compared in a chain of its own.
@@ -27,6 +27,8 @@ const CHAINS: usize = 4;
 const PACKS: usize = 2;
 /// Heads that are looked at together.
 const GROUP: u32 = (CHAINS * PACKS) as u32;
+// Whole groups never reach beyond the heads that the columns' threads set.
+const _: () = assert!(MIN_COLUMNS.is_multiple_of(GROUP));
 
 // The heads of the columns that have one, and the place of each. Behind the last head there are largest keys up to a
 // whole group.

@@ -6,78 +6,76 @@
 //! **Changed from the rung before.** `columns-one-thread` lets one thread look at every head for every key. Here the
 //! threads look at one head each, at the same time, and the hardware compares.
 //!
-//! **Bottleneck.** All threads of a block update the same word, one after the other, for every key. The next rungs
-//! compare the heads in a tree, or in groups with a word each.
+//! **Bottleneck.** One key, with its copies, goes out between two barriers, and every warp updates the same word. (The
+//! assembler makes one atomic of a warp's.) The next rungs compare the heads in a tree, or in groups.
 //!
 //! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then a barrier, an
-//! atomic a column and the like for each key (for each distinct key in a row of equal heads).
+//! atomic a column and one store for each key, less where several columns have the same one.
 //!
 //! **Threads.** One block, thread c has column c. 8 to 1024 columns.
 //!
 //! **Limits and source.** 32-bit keys, as many as fit twice into the block's shared memory (27,648 and more of 227
 //! KiB); the host refuses more. After the blog "cuda练习(三):使用gpu进行排序", with its mistakes mended: the minimum
-//! is set before its first use and never while somebody reads it; every column that has the minimum puts out its own copy, so no
-//! equal key is lost; a column without keys takes no part, so that no key is needed to say "empty".
+//! is set before its first use and never while somebody reads it; as many copies are put out as columns had the
+//! minimum, so no equal key is lost; a column without keys takes no part, so the largest key need not mean "empty".
 
 use super::columns::{Columns, MAX_COLUMNS};
 use simt::atomic::{Order::Relaxed, Scope};
-use simt::{Global, Shared, kernel, shared, thread};
+use simt::{Global, kernel, shared, thread};
 
 /// Words that the minimum moves through. While one is read, the next may already be written by the quick, so the one
 /// that is cleared meanwhile must be a third.
 const SLOTS: u32 = 3;
 
 shared!(MINIMUM: [u32; SLOTS]);
-// How many keys have been put out.
-shared!(PLACED: [u32; 1]);
+
+/// What a minimum is cleared to: nothing is larger.
+const CLEAR: u32 = u32::MAX;
 
 /// Sorts `keys`, as many as `columns::capacity` allows, with a thread a column.
 #[kernel(max_threads = MAX_COLUMNS)]
 pub fn radix_columns_atomic_min(keys: Global<u32>) {
     let t = thread::thread_idx_x();
-    let (columns, minimum, placed) = (Columns::new(keys.len()), MINIMUM::view(), PLACED::view());
+    let (columns, minimum) = (Columns::new(keys.len()), MINIMUM::view());
     columns.load(keys);
     columns.sort();
     if t == 0 {
-        clear(minimum, 0);
-        clear(minimum, 1);
-        placed.set(0, 0);
+        minimum.set(0, CLEAR);
+        minimum.set(1, CLEAR);
     }
     thread::sync_threads(); // all keys are in shared memory before one is overwritten in global; the words are set
 
-    let (mut place, mut slot) = (t, 0);
+    let (mut place, mut slot, mut to) = (t, 0, 0);
     let mut head = columns.key(place);
-    loop {
+    // The minimum of the round before, and whether it was the thread's head.
+    let (mut least, mut won) = (CLEAR, false);
+    while to < keys.len() {
         if let Some(key) = head {
             minimum.fetch_min(slot, key, Relaxed, Scope::Block);
         }
-        // All heads are in the minimum before anyone reads it. Without any head everything has been put out.
-        if !thread::sync_threads_or(head.is_some()) {
-            break;
+        // All heads are in the minimum before anyone reads it. On the way the barrier counts the last round's winners.
+        let copies = thread::sync_threads_count(won);
+        let next = minimum.get(slot);
+        if t < copies {
+            keys.set(to + t, least);
         }
-        let least = minimum.get(slot);
-        if head == Some(least) {
-            // Relaxed: the counter only gives each of several equal keys a place of its own.
-            keys.set(placed.fetch_add(0, 1, Relaxed, Scope::Block), least);
+        to += copies;
+        least = next;
+        won = head == Some(least);
+        if won {
             place = columns.below(place);
             head = columns.key(place);
         }
-        slot = next(slot);
+        slot = after(slot);
         if t == 0 {
             // The slot after the next: its readers passed the barrier above, its writers wait for the next one.
-            clear(minimum, next(slot));
+            minimum.set(after(slot), CLEAR);
         }
     }
-}
-
-/// Makes a slot larger than or equal to any key.
-#[inline(always)]
-fn clear(minimum: Shared<u32>, slot: u32) {
-    minimum.set(slot, u32::MAX);
 }
 
 /// The slots in turn.
 #[inline(always)]
-fn next(slot: u32) -> u32 {
+fn after(slot: u32) -> u32 {
     if slot + 1 == SLOTS { 0 } else { slot + 1 }
 }

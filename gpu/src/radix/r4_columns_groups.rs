@@ -6,11 +6,11 @@
 //! **Changed from the rung before.** Two steps instead of log₂ of the columns, with at most 8 threads at a word in the
 //! first one, and a thread a group in the second.
 //!
-//! **Bottleneck.** One key, or one run of equal heads, goes out between two pairs of barriers. No merge of this kind
+//! **Bottleneck.** One key, with its copies, goes out between one pair of barriers and the next. No merge of this kind
 //! gets past that; the next rungs sort by larger digits, with all blocks, and have nothing to merge.
 //!
-//! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then two barriers and
-//! 9/8 atomics a column for each key (for each distinct key in a row of equal heads).
+//! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then two barriers, 9/8
+//! atomics a column and one store for each key, less where several columns have the same one.
 //!
 //! **Threads.** One block, thread c has column c. 8 to 1024 columns. The first thread of each group acts for it.
 //!
@@ -28,11 +28,9 @@ const GROUP: u32 = 8;
 shared!(GROUP_MINIMUM: [u32; MAX_COLUMNS / GROUP]);
 // One is read while the other waits to be used, in turn.
 shared!(MINIMUM: [u32; 2]);
-// How many keys have been put out.
-shared!(PLACED: [u32; 1]);
 
-/// Larger than or equal to any key.
-const NOTHING: u32 = u32::MAX;
+/// What a minimum is cleared to: nothing is larger.
+const CLEAR: u32 = u32::MAX;
 
 /// Sorts `keys`, as many as `columns::capacity` allows, with a thread a column.
 #[kernel(max_threads = MAX_COLUMNS)]
@@ -43,41 +41,43 @@ pub fn radix_columns_groups(keys: Global<u32>) {
     columns.load(keys);
     columns.sort();
     if first_of_group {
-        groups.set(group, NOTHING);
+        groups.set(group, CLEAR);
     }
     if t == 0 {
-        minimum.set(0, NOTHING);
-        PLACED::view().set(0, 0);
+        minimum.set(0, CLEAR);
     }
     thread::sync_threads(); // all keys are in shared memory before one is overwritten in global; the words are set
 
-    let (mut place, mut turn) = (t, 0);
+    let (mut place, mut turn, mut to) = (t, 0, 0);
     let mut head = columns.key(place);
-    loop {
+    // The minimum of the round before, and whether it was the thread's head.
+    let (mut least, mut won) = (CLEAR, false);
+    while to < keys.len() {
         if let Some(key) = head {
             groups.fetch_min(group, key, Relaxed, Scope::Block);
         }
-        // The groups' minima are complete before they are read. Without any head everything has been put out.
-        if !thread::sync_threads_or(head.is_some()) {
-            break;
-        }
+        // The groups' minima are complete before they are read. On the way the barrier counts the last round's winners.
+        let copies = thread::sync_threads_count(won);
         if first_of_group {
             minimum.fetch_min(turn, groups.get(group), Relaxed, Scope::Block);
             // Until the next barrier nobody else touches the group's word.
-            groups.set(group, NOTHING);
+            groups.set(group, CLEAR);
         }
-        thread::sync_threads(); // the minimum is complete before it is read; the groups' words are set again
-        let least = minimum.get(turn);
-        if head == Some(least) {
-            // Relaxed: the counter only gives each of several equal keys a place of its own.
-            keys.set(PLACED::view().fetch_add(0, 1, Relaxed, Scope::Block), least);
+        if t < copies {
+            keys.set(to + t, least);
+        }
+        to += copies;
+        thread::sync_threads(); // the minimum is complete before it is read; the groups' words are clear again
+        least = minimum.get(turn);
+        won = head == Some(least);
+        if won {
             place = columns.below(place);
             head = columns.key(place);
         }
         turn = 1 - turn;
         if t == 0 {
-            // Read before the barriers above, written behind the next one.
-            minimum.set(turn, NOTHING);
+            // Its readers passed the barriers above, its writers wait for the next one.
+            minimum.set(turn, CLEAR);
         }
     }
 }

@@ -58,10 +58,17 @@ pub fn narrow(keys: &[u64]) -> Vec<u32> {
 
 /// Panics unless `sort` makes the keys what the standard library makes of them.
 pub fn check_sort<T: Scalar + Ord + std::fmt::Debug>(what: &str, keys: &[T], sort: impl FnOnce(&mut [T])) {
-    let (mut got, mut want) = (keys.to_vec(), keys.to_vec());
+    let mut got = keys.to_vec();
     sort(&mut got);
-    want.sort_unstable();
-    if let Some(i) = (0..want.len()).find(|&i| got[i] != want[i]) {
-        panic!("{what}, n = {}: place {i} holds {:?} instead of {:?}", keys.len(), got[i], want[i]);
+    if let Some(difference) = difference(keys, &got) {
+        panic!("{what}, n = {}: {difference}", keys.len());
     }
+}
+
+/// Where `got` is not `keys` as the standard library sorts them.
+pub fn difference<T: Scalar + Ord + std::fmt::Debug>(keys: &[T], got: &[T]) -> Option<String> {
+    let mut want = keys.to_vec();
+    want.sort_unstable();
+    let i = (0..want.len()).find(|&i| got[i] != want[i])?;
+    Some(format!("place {i} holds {:?} instead of {:?}", got[i], want[i]))
 }

@@ -29,13 +29,15 @@ pub static FAMILY: Family = Family {
             "shared-block",
             &[<bubble_shared_block<u32> as Kernel>::NAME, <bubble_shared_block<u64> as Kernel>::NAME],
             Implementation::Sort(&SharedBlock)
-        ),
+        )
+        .with_tiles(&[shared_block::BLOCK_KEYS as u64]),
         rung!(
             "bubble/r3_warp_registers.rs",
             "warp-registers",
             &[<bubble_warp_registers<u32> as Kernel>::NAME, <bubble_warp_registers<u64> as Kernel>::NAME],
             Implementation::Sort(&WarpRegisters)
-        ),
+        )
+        .with_tiles(&[warp_registers::WARP_KEYS as u64]),
     ],
     dtypes: KEY_TYPES,
     simulator_size: Size::Elements(1 << 12),

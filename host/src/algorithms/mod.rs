@@ -14,6 +14,7 @@ pub mod matmul;
 pub mod radix;
 pub mod reduce;
 mod rung;
+pub mod scan;
 pub mod sort;
 
 pub use rung::{Head, Rung};
@@ -31,6 +32,7 @@ pub static FAMILIES: &[&Family] = &[
     &matmul::FAMILY,
     &cubes::FAMILY,
     &reduce::FAMILY,
+    &scan::FAMILY,
     &histogram::FAMILY,
 ];
 
@@ -288,8 +290,8 @@ impl Family {
         };
         // At the same time there are the input, what is on the simulator (or on its way to the GPU), the oracle and
         // what came back.
-        let what = format!("input, output and oracle of {elements} elements of {}", workload.dtype);
-        data::memory_check(&what, elements.saturating_mul(4), workload.dtype.size())?;
+        let what = format!("elements of {} with their oracle", workload.dtype);
+        data::memory_check(&what, elements, 4 * workload.dtype.size())?;
         (self.problem)(workload)
     }
 

@@ -4,7 +4,10 @@ use super::cubes::CubesRung;
 use super::histogram::HistogramRung;
 use super::matmul::MatmulRung;
 use super::reduce::ReduceRung;
+use super::scan::ScanRung;
 use super::sort::SortRung;
+use super::{Parameters, Size};
+use crate::data::Dtype;
 use crate::error::{Error, Result};
 
 /// One step of a ladder.
@@ -19,6 +22,10 @@ pub struct Rung {
     pub kernels: &'static [&'static str],
     /// Most elements that it takes, where it has a limit.
     pub capacity: Option<u64>,
+    /// Sizes of its tiles, blocks or windows: where off-by-one errors would be.
+    pub tiles: &'static [u64],
+    /// What it refuses although its family takes it, with the reason.
+    pub refuses: fn(&Size, Dtype, &Parameters) -> Option<String>,
     /// Why it does not run on the simulator, where it does not.
     pub gpu_only: Option<&'static str>,
     /// How the host runs it.
@@ -37,6 +44,8 @@ pub enum Implementation {
     Histogram(&'static dyn HistogramRung),
     /// Multiplies matrices.
     Matmul(&'static dyn MatmulRung),
+    /// Scans.
+    Scan(&'static dyn ScanRung),
 }
 
 /// Names a rung by its file. `rung!("bitonic/r1_global_step.rs", "global-step", kernels, implementation)`.
@@ -48,6 +57,8 @@ macro_rules! rung {
             text: include_str!(concat!("../../../gpu/src/", $path)),
             kernels: $kernels,
             capacity: None,
+            tiles: &[],
+            refuses: |_, _, _| None,
             gpu_only: None,
             implementation: $implementation,
         }
@@ -67,6 +78,21 @@ impl Rung {
     /// The same rung with a limit on its input.
     pub const fn with_capacity(self, capacity: u64) -> Self {
         Self { capacity: Some(capacity), ..self }
+    }
+
+    /// The same rung with the sizes of its tiles.
+    pub const fn with_tiles(self, tiles: &'static [u64]) -> Self {
+        Self { tiles, ..self }
+    }
+
+    /// The same rung that refuses some of what its family takes.
+    pub const fn refusing(self, refuses: fn(&Size, Dtype, &Parameters) -> Option<String>) -> Self {
+        Self { refuses, ..self }
+    }
+
+    /// The reason why the rung cannot take this, where there is one.
+    pub fn refuses(&self, size: &Size, dtype: Dtype, parameters: &Parameters) -> Option<String> {
+        (self.refuses)(size, dtype, parameters)
     }
 
     /// Refuses more elements than the rung takes.

@@ -32,7 +32,7 @@ impl<T: Scalar> Buffer<T> {
         let memory = match &engine.0.backend {
             Backend::Cuda(cuda) => Memory::Device(cuda.alloc(bytes)?),
             Backend::Simulator(_) => {
-                let what = format!("{len} elements of {} bytes", size_of::<T>());
+                let what = format!("elements of {} bytes", size_of::<T>());
                 memory_check(&what, len as u64, size_of::<T>())?;
                 Memory::Host(vec![Cell::new(u128::from_ne_bytes([POISON; 16])); bytes.div_ceil(16)].into())
             }

@@ -30,6 +30,28 @@ macro_rules! store_pack {
 }
 
 /// # Safety
+/// `p` is valid for reads of a `T` and aligned for it.
+#[inline(always)]
+pub(super) unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T {
+    // SAFETY: the caller's promise is the instruction's condition.
+    unsafe {
+        match size_of::<T>() {
+            4 => {
+                let v: u32;
+                asm!("ld.global.cs.b32 {0}, [{1}];", out(reg32) v, in(reg64) p, options(pure, readonly, nostack));
+                from_bits(v as u64)
+            }
+            8 => {
+                let v: u64;
+                asm!("ld.global.cs.b64 {0}, [{1}];", out(reg64) v, in(reg64) p, options(pure, readonly, nostack));
+                from_bits(v)
+            }
+            _ => *p,
+        }
+    }
+}
+
+/// # Safety
 /// `p` is valid for reads of 16 bytes and aligned to 16; for `Cache::ReadOnly` nobody writes there during the kernel.
 #[inline(always)]
 pub(super) unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4] {

@@ -31,6 +31,8 @@ unsafe extern "C" {
     fn clock64() -> i64;
     #[link_name = "llvm.nvvm.read.ptx.sreg.globaltimer"]
     fn globaltimer() -> i64;
+    #[link_name = "llvm.nvvm.mulhi.ui"]
+    fn mulhi_ui(a: i32, b: i32) -> i32;
     #[link_name = "llvm.nvvm.barrier.cta.sync.aligned.count"]
     fn barrier_count(id: i32, threads: i32);
     #[link_name = "llvm.nvvm.barrier.cta.red.popc.aligned.all"]
@@ -193,6 +195,11 @@ impl Machine for Ptx {
     }
 
     #[inline(always)]
+    unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T {
+        unsafe { memory::load_global_streaming(p) }
+    }
+
+    #[inline(always)]
     unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4] {
         unsafe { memory::load_global_pack(p, cache) }
     }
@@ -249,6 +256,35 @@ impl Machine for Ptx {
     #[inline(always)]
     fn fence(order: Order, scope: Scope) {
         atomic::fence(order, scope)
+    }
+
+    #[inline(always)]
+    fn wait_for_previous_grid() {
+        // It clobbers memory: what follows may read what the grid before wrote.
+        #[cfg(sm_90)]
+        unsafe {
+            asm!("griddepcontrol.wait;", options(nostack))
+        }
+    }
+
+    #[inline(always)]
+    fn let_next_grid_start() {
+        #[cfg(sm_90)]
+        unsafe {
+            asm!("griddepcontrol.launch_dependents;", options(nostack))
+        }
+    }
+
+    #[inline(always)]
+    fn opaque(mut value: u32) -> u32 {
+        unsafe { asm!("// opaque {0}", inout(reg32) value, options(pure, nomem, nostack)) }
+        value
+    }
+
+    #[inline(always)]
+    fn mul_hi(a: u32, b: u32) -> u32 {
+        // As a 64-bit product and a shift LLVM would merge it with shifts that follow, and keep it 64 bits wide.
+        unsafe { mulhi_ui(a as i32, b as i32) as u32 }
     }
 
     #[inline(always)]

@@ -163,6 +163,12 @@ impl Machine for Simulator {
     }
 
     #[inline(always)]
+    unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T {
+        // SAFETY: passed on.
+        unsafe { memory::load(p) }
+    }
+
+    #[inline(always)]
     unsafe fn load_global_pack(p: *const u8, _: Cache) -> [u32; 4] {
         // SAFETY: passed on.
         unsafe { memory::load_pack(p) }
@@ -282,6 +288,24 @@ impl Machine for Simulator {
     fn bulk_wait_read<const N: u32>() {}
 
     fn fence_async_shared() {}
+
+    #[inline(always)]
+    fn wait_for_previous_grid() {
+        // Launches follow one another here: the one before is over.
+    }
+
+    #[inline(always)]
+    fn let_next_grid_start() {}
+
+    #[inline(always)]
+    fn opaque(value: u32) -> u32 {
+        value
+    }
+
+    #[inline(always)]
+    fn mul_hi(a: u32, b: u32) -> u32 {
+        ((a as u64 * b as u64) >> 32) as u32
+    }
 
     #[inline(always)]
     fn fma_f32(a: f32, b: f32, c: f32) -> f32 {

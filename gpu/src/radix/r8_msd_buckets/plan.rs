@@ -1,0 +1,229 @@
+//! The launches of one sort, and the memory that they need beside the keys.
+
+use super::*;
+use crate::keys;
+use crate::launcher::{Launcher, Shape};
+use simt::Global;
+
+/// From so many keys on the first partition is wide.
+const WIDE: u32 = 1 << 27;
+
+/// What is to be launched for `n` keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Keys.
+    pub n: u32,
+    /// Bits of the first partition.
+    pub first_bits: u32,
+    /// Bits of the second partition; 0 if there is none.
+    pub second_bits: u32,
+    /// Whether the first partition uses blocks of 1024.
+    pub wide: bool,
+    /// Blocks of the histogram.
+    pub histogram_blocks: u32,
+    /// Keys of 16 bytes.
+    pub pack: u32,
+    /// Keys of a tile of the second partition.
+    pub tile: u32,
+}
+
+/// Where in the workspace each array lies: first word and number of words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// `flag[0]`: the input is skewed; `flag[1]`: so much that the histogram is worth nothing. Hold an epoch.
+    pub flag: (u32, u32),
+    /// Keys a bucket. Zero before and after a sort.
+    pub histogram: (u32, u32),
+    /// Where each bucket starts, and the end.
+    pub starts: (u32, u32),
+    /// Cursors of the second partition.
+    pub second: (u32, u32),
+    /// Cursors of the first partition.
+    pub first: (u32, u32),
+    /// Tiles of the second partition.
+    pub tiles: (u32, u32),
+    /// Words in all.
+    pub words: u32,
+}
+
+impl Layout {
+    /// Words at the beginning that the host zeroes once, when it makes the workspace: the flags and the histogram. All
+    /// else is written before it is read. A workspace serves one sort after the other, each with an epoch (not 0)
+    /// that the workspace has not seen; two sorts at once need two.
+    pub const fn zeroed(&self) -> u32 {
+        self.starts.0
+    }
+}
+
+impl Plan {
+    /// For `n` keys of type `W` on a device with so many multiprocessors.
+    pub const fn new<W: Key>(n: u32, multiprocessors: u32) -> Self {
+        let top = top_bits(n);
+        let (first_bits, second_bits) = split_bits(top);
+        Self {
+            n,
+            first_bits,
+            second_bits,
+            wide: n >= WIDE && first_bits == 8,
+            histogram_blocks: histogram_blocks(n, top, multiprocessors),
+            pack: W::PACK,
+            tile: partition_tile::<W>(false),
+        }
+    }
+
+    /// Top bits that buckets are told apart by.
+    pub const fn top_bits(&self) -> u32 {
+        self.first_bits + self.second_bits
+    }
+
+    /// Buckets.
+    pub const fn buckets(&self) -> u32 {
+        1 << self.top_bits()
+    }
+
+    /// Tiles of the second partition, empty ones included.
+    pub const fn tile_slots(&self) -> u32 {
+        if self.second_bits == 0 { 0 } else { self.n / self.tile + (1 << self.first_bits) }
+    }
+
+    /// Where the arrays of the workspace lie, each on a multiple of 128 bytes.
+    pub const fn layout(&self) -> Layout {
+        const fn place(words: u32, end: &mut u32) -> (u32, u32) {
+            let start = *end;
+            *end = (start + words).next_multiple_of(32);
+            (start, words)
+        }
+        let (buckets, mut words) = (self.buckets(), 0);
+        Layout {
+            flag: place(2, &mut words),
+            histogram: place(1 << MAX_TOP_BITS, &mut words),
+            starts: place(buckets + 1, &mut words),
+            second: place(buckets, &mut words),
+            first: place(if self.second_bits == 0 { buckets } else { spread(1 << self.first_bits) }, &mut words),
+            tiles: place(4 * self.tile_slots(), &mut words),
+            words,
+        }
+    }
+}
+
+/// Sorts keys of one word type.
+pub trait Sort: Key {
+    /// Sorts `plan.n` keys. `order`: see [`crate::keys`]. `epoch`: see [`Layout::zeroed`].
+    ///
+    /// # Errors
+    /// Whatever a launch fails with.
+    fn sort<L: Launcher>(
+        launcher: &mut L,
+        plan: &Plan,
+        order: u32,
+        memory: Memory<Self>,
+        epoch: u32,
+    ) -> Result<(), L::Error>;
+}
+
+/// The memory of one sort.
+#[derive(Clone, Copy)]
+pub struct Memory<W> {
+    /// The keys; they are only read here.
+    pub input: Global<W>,
+    /// Where they go, sorted. It may be the same memory: nothing is written to it before all of `input` was read.
+    pub output: Global<W>,
+    /// As many words of any content, overwritten.
+    pub scratch: Global<W>,
+    /// See [`Layout`].
+    pub workspace: Global<u32>,
+}
+
+/// Launches the instance of a partition for `$bits` bits.
+macro_rules! partition {
+    ($launcher:ident, $kernel:ident <$word:ty, $map:ident>, $shape:expr, $args:expr, $bits:expr, $($n:literal)*) => {
+        match $bits {
+            $($n => $launcher.launch($kernel::<$word, Bits<$n>, $map>::default(), $shape, $args)?,)*
+            bits => unreachable!("no partition looks at {bits} bits"),
+        }
+    };
+}
+
+macro_rules! sorts {
+    ($word:ty, $bucket_sort:ident) => {
+        impl Sort for $word {
+            fn sort<L: Launcher>(
+                launcher: &mut L,
+                plan: &Plan,
+                order: u32,
+                memory: Memory<Self>,
+                epoch: u32,
+            ) -> Result<(), L::Error> {
+                if plan.n == 0 {
+                    return Ok(());
+                }
+                let Memory { input, output, scratch, workspace } = memory;
+                let (layout, top_bits, mapped) = (plan.layout(), plan.top_bits(), order != keys::UNSIGNED);
+                let part = |(start, words): (u32, u32)| workspace.slice(start, words);
+                let (flag, histogram, starts) = (part(layout.flag), part(layout.histogram), part(layout.starts));
+                let (first, second, tiles) = (part(layout.first), part(layout.second), part(layout.tiles));
+
+                let shape = Shape::new(plan.histogram_blocks, HISTOGRAM_THREADS);
+                let shape = shape.shared(histogram_shared(top_bits)).overlapping();
+                let args = (input, order, top_bits, histogram, flag, epoch);
+                if mapped {
+                    launcher.launch(radix_msd_buckets_histogram::<$word, Mapped>::default(), shape, args)?;
+                } else {
+                    launcher.launch(radix_msd_buckets_histogram::<$word, Plain>::default(), shape, args)?;
+                }
+
+                let (first_bits, second_bits) = (plan.first_bits, plan.second_bits);
+                let shape = Shape::new(starts_blocks(first_bits, second_bits), STARTS_THREADS).overlapping();
+                let (tile, pack) = (plan.tile, plan.pack);
+                let args =
+                    (histogram, plan.n, first_bits, second_bits, starts, second, first, tiles, tile, pack, flag, epoch);
+                launcher.launch(radix_msd_buckets_starts, shape, args)?;
+
+                let (threads, tile) = if plan.wide {
+                    (PARTITION_THREADS_WIDE, partition_tile::<$word>(true))
+                } else {
+                    (PARTITION_THREADS, partition_tile::<$word>(false))
+                };
+                let shape = Shape::new(plan.n.div_ceil(tile), threads);
+                let shape = shape.shared(partition_shared(first_bits, plan.wide)).overlapping();
+                let all = tiles.slice(0, 0);
+                let spread_out = (second_bits != 0) as u32;
+                let args = (input, scratch, order, 32 - first_bits, first, spread_out, all, flag, epoch);
+                match (plan.wide, mapped) {
+                    (true, true) => {
+                        partition!(launcher, radix_msd_buckets_partition_wide<$word, Mapped>, shape, args, first_bits, 8)
+                    }
+                    (true, false) => {
+                        partition!(launcher, radix_msd_buckets_partition_wide<$word, Plain>, shape, args, first_bits, 8)
+                    }
+                    (false, true) => {
+                        partition!(launcher, radix_msd_buckets_partition<$word, Mapped>, shape, args, first_bits, 5 6 7 8 9)
+                    }
+                    (false, false) => {
+                        partition!(launcher, radix_msd_buckets_partition<$word, Plain>, shape, args, first_bits, 5 6 7 8 9)
+                    }
+                }
+
+                let mut source = scratch;
+                if second_bits != 0 {
+                    let shape = Shape::new(plan.tile_slots(), PARTITION_THREADS);
+                    let shape = shape.shared(partition_shared(second_bits, false)).overlapping();
+                    let args = (scratch, output, order, 32 - top_bits, second, 0, tiles, flag, epoch);
+                    partition!(launcher, radix_msd_buckets_partition<$word, Plain>, shape, args, second_bits, 5 6 7 8);
+                    source = output;
+                }
+
+                let shape = Shape::new(plan.buckets(), BUCKET_SORT_THREADS);
+                let shape = shape.shared(bucket_sort_shared(size_of::<$word>() as u32)).overlapping();
+                let args = (source, output, order, starts, top_bits, histogram, flag, epoch);
+                if mapped {
+                    launcher.launch($bucket_sort::<$word, Mapped>::default(), shape, args)
+                } else {
+                    launcher.launch($bucket_sort::<$word, Plain>::default(), shape, args)
+                }
+            }
+        }
+    };
+}
+sorts!(u32, radix_msd_buckets_bucket_sort);
+sorts!(u64, radix_msd_buckets_bucket_sort_wide);

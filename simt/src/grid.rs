@@ -1,0 +1,22 @@
+//! How a launch overlaps with the one before it on the same stream (programmatic dependent launch).
+//!
+//! A host that launches with that attribute lets a grid begin while the one before still runs; without it, on GPUs
+//! before compute capability 9.0 and in the simulator, the grids follow one another and these calls do nothing. A
+//! kernel that makes them is correct either way.
+
+use crate::Backend;
+use crate::machine::Machine;
+
+/// Waits until the grid before is over and what it wrote can be seen. Everything that depends on it comes after;
+/// every block makes the call before it ends, so that the grid after next may rely on this one's end alone.
+#[inline(always)]
+pub fn wait_for_previous() {
+    Backend::wait_for_previous_grid()
+}
+
+/// Allows the next grid to begin as soon as all blocks of this one have said so or have ended. It does not let it
+/// see anything: for that the next grid waits.
+#[inline(always)]
+pub fn let_next_start() {
+    Backend::let_next_grid_start()
+}

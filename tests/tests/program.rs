@@ -1,0 +1,242 @@
+//! The program as its users meet it: reports, files in and out, wrong input, exit codes. Everything runs on the
+//! simulator, so that it holds on any machine.
+
+use assert_cmd::Command;
+use host::data::{Data, Distribution, Dtype, Format, Output, Place, read_keys, sorted};
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use tempfile::TempDir;
+
+/// The program, told to use the simulator.
+fn rungs(arguments: &[&str]) -> Command {
+    let mut command = Command::from_std(raw(arguments));
+    command.timeout(std::time::Duration::from_secs(120));
+    command
+}
+
+/// The program: where `RUNGS_BIN` says, or beside the test programs.
+fn raw(arguments: &[&str]) -> std::process::Command {
+    let path = std::env::var_os("RUNGS_BIN").map(PathBuf::from).unwrap_or_else(|| {
+        let folder = std::env::current_exe().unwrap();
+        folder.ancestors().nth(2).unwrap().join("rungs")
+    });
+    let mut command = std::process::Command::new(&path);
+    command.args(arguments).env("NO_COLOR", "1");
+    if !arguments.contains(&"--device") {
+        command.args(["--device", "sim"]);
+    }
+    command
+}
+
+/// Runs, and gives exit code, standard output and standard error.
+fn outcome(arguments: &[&str]) -> (i32, String, String) {
+    let output = rungs(arguments).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().expect("ended by a signal"), text(&output.stdout), text(&output.stderr))
+}
+
+/// Expects an error: this exit code, nothing on standard output, a message of one or two lines that has these words.
+fn refused(arguments: &[&str], code: i32, words: &[&str]) {
+    let (got, out, err) = outcome(arguments);
+    assert_eq!(got, code, "{arguments:?}: {err}");
+    assert_eq!(out, "", "{arguments:?} printed to standard output");
+    for word in words {
+        assert!(err.contains(word), "{arguments:?}: '{word}' is not in: {err}");
+    }
+    assert!(!err.contains("panicked"), "{err}");
+}
+
+/// [`refused`], for errors that are ours and not the command-line parser's, which prints the usage too.
+fn refused_in_short(arguments: &[&str], code: i32, words: &[&str]) {
+    refused(arguments, code, words);
+    let (_, _, err) = outcome(arguments);
+    assert!(err.lines().count() <= 2, "{arguments:?}: {err}");
+}
+
+fn path(folder: &TempDir, name: &str) -> String {
+    folder.path().join(name).to_string_lossy().into_owned()
+}
+
+fn write(name: &str, data: &Data) {
+    Output::open(&Place::from(name), Format::Npy).unwrap().write(data).unwrap();
+}
+
+#[test]
+fn all_reports_every_rung_as_json_and_nothing_else() {
+    let (code, out, _) = outcome(&["all", "--n", "200", "--format", "json", "--seed", "5"]);
+    assert_eq!(code, 0);
+    let report: Value = serde_json::from_str(&out).expect("one JSON object");
+    assert_eq!((&report["schema"], &report["seed"]), (&1.into(), &5.into()));
+    assert_eq!(report["device"]["kind"], "simulator");
+    let results = report["results"].as_array().unwrap();
+    let rungs: usize = host::algorithms::FAMILIES.iter().map(|f| f.rungs.len()).sum();
+    assert_eq!(results.len(), rungs);
+    for row in results {
+        assert!(row["verified"] == true || row["skipped"].is_string(), "{row}");
+        for key in ["family", "rung", "device", "n", "dtype", "time_ms", "rate", "rate_unit"] {
+            assert!(row.get(key).is_some(), "{key} is missing in {row}");
+        }
+        if row["family"] == "matmul" {
+            assert_eq!((&row["m"], &row["n"], &row["k"]), (&200.into(), &200.into(), &200.into()));
+        }
+    }
+}
+
+#[test]
+fn list_names_every_rung_with_its_kernels_and_source() {
+    let (code, out, err) = outcome(&["list", "--format", "json"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let list: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(list["schema"], 1);
+    for rung in list["families"].as_array().unwrap().iter().flat_map(|f| f["rungs"].as_array().unwrap()) {
+        assert!(!rung["kernels"].as_array().unwrap().is_empty());
+        assert!(["source", "summary", "rung"].iter().all(|key| rung[key].as_str().is_some_and(|s| !s.is_empty())));
+    }
+}
+
+#[test]
+fn doctor_and_devices_work_on_a_bare_machine() {
+    for command in ["doctor", "devices"] {
+        assert_eq!(outcome(&[command]).0, 0);
+        let (code, out, _) = outcome(&[command, "--format", "json"]);
+        assert_eq!((code, serde_json::from_str::<Value>(&out).unwrap()["schema"].as_u64()), (0, Some(1)));
+    }
+}
+
+#[test]
+fn keys_from_npy_come_back_sorted_for_every_type() {
+    let folder = TempDir::new().unwrap();
+    let (input, output) = (path(&folder, "keys.npy"), path(&folder, "sorted.npy"));
+    for dtype in [Dtype::U32, Dtype::I32, Dtype::F32, Dtype::U64, Dtype::I64, Dtype::F64] {
+        for n in (0..=70).step_by(7).chain([1, 70, 1025]) {
+            let keys = Distribution::Special.generate(dtype, n, n).unwrap();
+            write(&input, &keys);
+            let (code, _, err) = outcome(&["bitonic", "--input", &input, "--output", &output]);
+            assert_eq!(code, 0, "{err}");
+            assert_eq!(read_keys(&Place::from(&*output), None).unwrap().data, sorted(&keys), "{dtype}, n = {n}");
+        }
+    }
+}
+
+#[test]
+fn keys_through_the_standard_streams() {
+    let keys: Vec<u8> = [5u32, 1, u32::MAX, 0, 5].iter().flat_map(|k| k.to_le_bytes()).collect();
+    let output =
+        rungs(&["bitonic", "--input", "-", "--dtype", "u32", "--output", "-", "-q"]).write_stdin(keys).output();
+    let output = output.unwrap();
+    let want: Vec<u8> = [0u32, 1, 5, 5, u32::MAX].iter().flat_map(|k| k.to_le_bytes()).collect();
+    assert_eq!((output.status.code(), output.stdout, output.stderr), (Some(0), want, vec![]));
+}
+
+#[test]
+fn matrices_from_npy() {
+    let folder = TempDir::new().unwrap();
+    let (a, b, c) = (path(&folder, "a.npy"), path(&folder, "b.npy"), path(&folder, "c.npy"));
+    let matrix = |name: &str, values: Vec<f32>, rows, columns| {
+        Output::open(&Place::from(name), Format::Npy)
+            .unwrap()
+            .write_matrix(&Data::from(values), rows, columns)
+            .unwrap();
+    };
+    matrix(&a, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2, 3);
+    matrix(&b, vec![1.0, 0.0, 0.5, 2.0, -1.0, 1.0], 3, 2);
+    assert_eq!(outcome(&["matmul", "--input", &a, &b, "--output", &c]).0, 0);
+    let product = host::data::read_matrix(&Place::from(&*c), None, None).unwrap();
+    assert_eq!((product.rows, product.columns), (2, 2));
+    assert_eq!(product.data, Data::from(vec![-1.0f32, 7.0, 0.5, 16.0]));
+    refused_in_short(&["matmul", "--input", &a, &a], 2, &["3 columns", "2 rows"]);
+}
+
+#[test]
+fn unusable_calls() {
+    refused_in_short(&["bitonic", "--rung", "globl-step"], 2, &["global-step"]);
+    refused(&["bitonik"], 2, &["bitonic"]);
+    refused(&["bitonic", "--n", "12x"], 2, &["12x"]);
+    refused(&["bitonic", "--n", "-5"], 2, &["-5"]);
+    refused(&["bitonic", "--n", "99999999999999999999999"], 2, &["99999999999999999999999"]);
+    refused_in_short(&["bitonic", "--n", "2^50"], 2, &["fewer elements"]);
+    refused_in_short(&["matmul", "--n", "2^31"], 2, &["fewer elements"]);
+    refused_in_short(&["bitonic", "--dtype", "u8"], 2, &["u8", "u32"]);
+    refused_in_short(&["radix", "--rung", "columns-tree", "--columns", "12"], 2, &["power of two"]);
+    refused_in_short(&["radix", "--rung", "columns-tree", "--n", "1M"], 2, &["at most"]);
+    refused(&[], 2, &[]);
+}
+
+#[test]
+fn a_device_that_is_not_there() {
+    refused_in_short(&["bitonic", "--n", "8", "--device", "cuda:99"], 3, &[]);
+    refused(&["bitonic", "--device", "tpu"], 2, &["tpu"]);
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    let folder = TempDir::new().unwrap();
+    refused_in_short(&["bitonic", "--input", &path(&folder, "none.npy")], 4, &["none.npy"]);
+    refused_in_short(&["bitonic", "--input", folder.path().to_str().unwrap()], 4, &["folder"]);
+    let keys = path(&folder, "keys.npy");
+    write(&keys, &Distribution::Uniform.generate(Dtype::U32, 100, 1).unwrap());
+    let whole = fs::read(&keys).unwrap();
+    for (name, bytes, words) in [
+        ("truncated.npy", whole[..whole.len() - 3].to_vec(), &["truncated.npy"][..]),
+        ("header.npy", whole[..40].to_vec(), &["header.npy"][..]),
+        ("empty.npy", vec![], &["empty.npy"][..]),
+        ("text.npy", b"hello, world".to_vec(), &["text.npy"][..]),
+        ("type.npy", replaced(&whole, b"<u4", b"<c8"), &["type.npy"][..]),
+        ("order.npy", replaced(&whole, b"False", b"True "), &["order.npy"][..]),
+        ("endian.npy", replaced(&whole, b"<u4", b">u4"), &["endian.npy"][..]),
+        ("huge.npy", replaced(&whole, b"(100,)", b"(9e9,)"), &["huge.npy"][..]),
+    ] {
+        let file = path(&folder, name);
+        fs::write(&file, bytes).unwrap();
+        refused_in_short(&["bitonic", "--input", &file], 4, words);
+    }
+    let raw = path(&folder, "raw.bin");
+    fs::write(&raw, [0; 7]).unwrap();
+    refused_in_short(&["bitonic", "--input", &raw, "--dtype", "u32"], 4, &["raw.bin"]);
+}
+
+fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let at = bytes.windows(from.len()).position(|w| w == from).expect("the header has it");
+    [&bytes[..at], to, &bytes[at + to.len()..]].concat()
+}
+
+#[test]
+fn an_output_that_cannot_be_written_leaves_the_old_file() {
+    let folder = TempDir::new().unwrap();
+    let file = path(&folder, "keys.npy");
+    let missing = Path::new(&file).join("below.npy");
+    fs::write(&file, "old").unwrap();
+    let (code, out, err) = outcome(&["bitonic", "--n", "10", "--output", missing.to_str().unwrap()]);
+    assert_eq!((code, out.as_str()), (4, ""), "{err}");
+    assert_eq!(fs::read(&file).unwrap(), b"old");
+    // A wrong input is found before the output is touched.
+    assert_eq!(outcome(&["bitonic", "--input", "none.npy", "--output", &file]).0, 4);
+    assert_eq!(fs::read(&file).unwrap(), b"old");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "something was left behind");
+}
+
+#[test]
+fn a_closed_pipe_is_no_panic() {
+    let mut child = raw(&["list"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"));
+    assert!(output.status.code().is_some(), "ended by a signal");
+}
+
+#[test]
+fn a_closed_input_is_an_error() {
+    let mut child = raw(&["bitonic", "--input", "-", "--dtype", "u32"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(&[1, 2, 3]).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(4), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -1,0 +1,155 @@
+//! Every rung of the registry, on the simulator and on the GPU, by one set of checks.
+//!
+//! A rung's trial runs all its sizes, element types and distributions; each result is compared whole with an oracle
+//! that the host computes from the input. Where there is no GPU, the GPU's trials are reported as ignored.
+
+use host::algorithms::{Extra, FAMILIES, Family, Operation, Parameters, Rung, Size, Workload};
+use host::data::{Distribution, Dtype};
+use host::engine::{DeviceChoice, Engine};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// Sizes that every rung is run at: around a warp, around blocks, around common tiles, and primes.
+const SIZES: &[u64] = &[0, 1, 2, 3, 31, 32, 33, 255, 256, 257, 1009, 1023, 1024, 1025, 4099];
+
+/// Elements of the larger inputs, each a prime: with every distribution once.
+const LARGE_SIMULATOR: u64 = 6007;
+const LARGE_GPU: u64 = 1_000_003;
+
+/// Sides of matrix products: m, n, k.
+const PRODUCTS: &[[u64; 3]] = &[
+    [0, 0, 0],
+    [0, 3, 2],
+    [3, 0, 2],
+    [3, 2, 0],
+    [1, 1, 1],
+    [1, 17, 1],
+    [15, 16, 17],
+    [16, 16, 16],
+    [33, 7, 65],
+    [31, 64, 1],
+    [64, 48, 32],
+    [101, 67, 43],
+];
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let gpu = Engine::open(DeviceChoice::Cuda(0));
+    let why = gpu.as_ref().err().map(|e| e.to_string());
+    if let Some(why) = &why {
+        eprintln!("tests on a GPU are ignored: {why}");
+    }
+    let mut trials = vec![];
+    for family in FAMILIES {
+        for rung in family.rungs {
+            let name = |engine: &str| format!("{engine}::{}::{}", family.name, rung.name);
+            let simulator = Trial::test(name("simulator"), move || check(&Engine::simulator(), family, rung));
+            trials.push(simulator.with_ignored_flag(rung.gpu_only.is_some()));
+            let on_gpu = Trial::test(name("gpu"), move || {
+                check(&Engine::open(DeviceChoice::Cuda(0)).map_err(|e| e.to_string())?, family, rung)
+            });
+            trials.push(on_gpu.with_ignored_flag(why.is_some()));
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// All inputs of a rung on an engine.
+fn check(engine: &Engine, family: &'static Family, rung: &'static Rung) -> Result<(), Failed> {
+    let large = if engine.is_simulator() { LARGE_SIMULATOR } else { LARGE_GPU };
+    // Quadratic algorithms are given what they can do in seconds.
+    let large = if family.name == "bubble" { large.min(200_003) } else { large };
+    if let Size::Product { .. } = family.simulator_size {
+        for &[m, n, k] in PRODUCTS {
+            run(engine, family, rung, Case::new(family, Size::Product { m, n, k }))?;
+        }
+        return Ok(());
+    }
+    for parameters in variants(family) {
+        let sizes = SIZES.iter().copied().chain(rung.tiles.iter().flat_map(|&t| [t - 1, t, t + 1, 2 * t + 1]));
+        for n in sizes {
+            run(engine, family, rung, Case { parameters, ..Case::new(family, Size::Elements(n)) })?;
+        }
+        for &dtype in family.dtypes {
+            for distribution in distributions() {
+                let case = Case::new(family, Size::Elements(large));
+                run(engine, family, rung, Case { dtype, distribution, parameters, ..case })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Uniform, ordered, few distinct, all equal, the largest keys, corner values such as NaN and -0.0, skewed bits.
+fn distributions() -> Vec<Distribution> {
+    use Distribution::*;
+    vec![Uniform, Sorted, Reversed, Equal, Few, Two, Special, Entropy(3), LowBits(8), HighBits(5), Zipf]
+}
+
+/// What a family can be asked besides: each operation, inclusive and exclusive, some numbers of columns and bins.
+fn variants(family: &Family) -> Vec<Parameters> {
+    let mut variants = vec![Parameters::default()];
+    let mut multiply = |f: &dyn Fn(Parameters) -> Vec<Parameters>| {
+        variants = variants.iter().flat_map(|p| f(*p)).collect();
+    };
+    for extra in family.extras {
+        match extra {
+            Extra::Operation => multiply(&|p| {
+                [Operation::Sum, Operation::Min, Operation::Max].map(|operation| Parameters { operation, ..p }).to_vec()
+            }),
+            Extra::Exclusive => {
+                multiply(&|p| [false, true].map(|exclusive| Parameters { exclusive, ..p }).to_vec());
+            }
+            Extra::Columns => {
+                multiply(&|p| [None, Some(8), Some(32), Some(1024)].map(|columns| Parameters { columns, ..p }).to_vec())
+            }
+            Extra::Bins => {
+                multiply(&|p| [None, Some(1), Some(37), Some(4096)].map(|bins| Parameters { bins, ..p }).to_vec());
+            }
+            Extra::Threads | Extra::Blocks => {}
+        }
+    }
+    variants
+}
+
+/// One input.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    size: Size,
+    dtype: Dtype,
+    distribution: Distribution,
+    parameters: Parameters,
+}
+
+impl Case {
+    fn new(family: &Family, size: Size) -> Self {
+        let (dtype, distribution) = (family.dtypes[0], family.input);
+        Self { size, dtype, distribution, parameters: Parameters::default() }
+    }
+}
+
+/// Runs one input twice (what a first run leaves behind must not matter to the second), and compares both.
+fn run(engine: &Engine, family: &'static Family, rung: &'static Rung, case: Case) -> Result<(), Failed> {
+    let Case { size, dtype, distribution, parameters } = case;
+    let size = match (size, rung.capacity) {
+        (Size::Elements(n), Some(capacity)) => Size::Elements(n.min(capacity)),
+        _ => size,
+    };
+    let failed = |e: host::Error| Failed::from(format!("{case:?}: {e}"));
+    let workload = Workload { size, dtype, distribution, seed: 7, input: None, parameters };
+    let problem = family.make(workload).map_err(failed)?;
+    if let Some(why) = rung.refuses(&problem.size(), dtype, &parameters) {
+        // What a rung refuses it must refuse with a usage error, not run wrongly.
+        return match problem.prepare(engine, rung) {
+            Err(host::Error::Usage(_)) => Ok(()),
+            Ok(_) => Err(format!("{case:?} should be refused ({why}) and is not").into()),
+            Err(e) => Err(failed(e)),
+        };
+    }
+    let mut prepared = problem.prepare(engine, rung).map_err(failed)?;
+    for _ in 0..2 {
+        prepared.restore().map_err(failed)?;
+        prepared.run().map_err(failed)?;
+        prepared.verify().map_err(failed)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! The registry, the files and the heads of the rungs against each other.
+
+use host::algorithms::{FAMILIES, SUPPORT};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const PARTS: [&str; 6] = ["Idea", "Changed from the rung before", "Bottleneck", "Cost", "Threads", "Limits and source"];
+
+/// Lines of a rung's file at most: what can be read in one sitting.
+const LINES: usize = 300;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
+}
+
+/// `gpu/src/bitonic/r1_global_step.rs` → (`bitonic`, `global_step`); a folder's `mod.rs` counts by the folder's name.
+fn family_and_stem(path: &str) -> (String, String) {
+    let path = path.strip_suffix("/mod.rs").or_else(|| path.strip_suffix(".rs")).unwrap();
+    let mut parts = path.rsplit('/');
+    let (file, family) = (parts.next().unwrap(), parts.next().unwrap());
+    let (number, stem) = file.split_once('_').unwrap();
+    assert!(number.starts_with('r') && number[1..].parse::<u32>().is_ok(), "{path}: a rung's file is rN_name.rs");
+    (family.into(), stem.into())
+}
+
+#[test]
+fn every_rung_file_is_registered_and_every_registered_file_is_there() {
+    let registered: BTreeSet<String> = FAMILIES.iter().flat_map(|f| f.rungs).map(|r| r.path.to_string()).collect();
+    let mut found = BTreeSet::new();
+    for family in fs::read_dir(root().join("gpu/src")).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir()) {
+        for entry in fs::read_dir(&family).unwrap().map(|e| e.unwrap().path()) {
+            let name = entry.file_name().unwrap().to_string_lossy().to_string();
+            let is_rung = name.starts_with('r') && name[1..].starts_with(|c: char| c.is_ascii_digit());
+            if is_rung {
+                let file = if entry.is_dir() { entry.join("mod.rs") } else { entry };
+                found.insert(file.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/"));
+            }
+        }
+    }
+    assert_eq!(found, registered);
+}
+
+#[test]
+fn names_are_the_same_everywhere_and_ladders_are_in_order() {
+    let mut kernels = BTreeSet::new();
+    for family in FAMILIES {
+        let mut last = 0;
+        for rung in family.rungs {
+            let (folder, stem) = family_and_stem(rung.path);
+            assert_eq!(folder.replace('_', "-"), family.name, "{}", rung.path);
+            assert_eq!(stem.replace('_', "-"), rung.name, "{}", rung.path);
+            let number: u32 =
+                rung.path.rsplit('/').find_map(|p| p.strip_prefix('r')?.split('_').next()?.parse().ok()).unwrap();
+            assert!(number > last, "{} comes after rung {last} in the registry", rung.path);
+            last = number;
+            assert!(!rung.kernels.is_empty(), "{} {} has no kernel", family.name, rung.name);
+            for kernel in rung.kernels {
+                let prefix = format!("{folder}_{stem}");
+                assert!(kernel.starts_with(&prefix), "{kernel} of {} should begin with {prefix}", rung.path);
+                assert!(kernels.insert(*kernel), "{kernel} is registered twice");
+            }
+        }
+    }
+    for kernel in SUPPORT.iter().flat_map(|(_, kernels)| *kernels) {
+        assert!(kernels.insert(kernel), "{kernel} is registered twice");
+    }
+}
+
+#[test]
+fn every_head_has_its_six_parts_in_order() {
+    for rung in FAMILIES.iter().flat_map(|f| f.rungs) {
+        let head = rung.head();
+        assert!(!head.title.is_empty(), "{} has no title", rung.path);
+        let names: Vec<_> = head.parts.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, PARTS, "{}", rung.path);
+        for (name, text) in &head.parts {
+            assert!(!text.is_empty(), "{}: {name} is empty", rung.path);
+        }
+        assert!(!rung.source().is_empty(), "{} names no source", rung.path);
+    }
+}
+
+#[test]
+fn kernels_hold_no_unsafe_code_and_can_be_read_in_one_sitting() {
+    fn walk(folder: &Path, check: &mut impl FnMut(&Path, &str)) {
+        for path in fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()) {
+            if path.is_dir() {
+                walk(&path, check);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                check(&path, &fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    walk(&root().join("gpu/src"), &mut |path, text| {
+        let code = text.lines().filter(|l| !l.trim_start().starts_with("//"));
+        for line in code {
+            assert!(!line.contains("unsafe") && !line.contains("asm!"), "{}: {line}", path.display());
+        }
+        let lines = text.lines().count();
+        assert!(lines <= LINES, "{} has {lines} lines; a reader can take {LINES}", path.display());
+    });
+}
