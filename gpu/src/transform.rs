@@ -56,7 +56,7 @@ pub const BLOCK: u32 = 256;
 const ITEMS: usize = 4;
 
 /// Elements of a block.
-const TILE: u32 = BLOCK * ITEMS as u32;
+pub const TILE: u32 = BLOCK * ITEMS as u32;
 
 /// Blocks for `n` elements.
 pub const fn grid(n: u32) -> u32 {

@@ -5,9 +5,9 @@
 //! of them read backwards, are a bitonic sequence, which one sweep of the network sorts. Halves behave like the keys of
 //! a bubble sort: h of them are sorted after h passes.
 //!
-//! **Changed from the rung before.** First rung. In the lab's program a block is 1024 keys, a pass one launch of one
-//! step; here a block is eight times as large, so there are an eighth of the passes, and a pass is one launch whose keys
-//! stay in registers.
+//! **Changed from the rung before.** First rung. The lab's program has blocks of 1024 keys with a key a thread, a launch
+//! for each step of their sort, and merges step by step in shared memory. Here a block is eight times as large, so there
+//! are an eighth of the passes; its sort is one launch, and keys stay in registers for four steps at a time.
 //!
 //! **Bottleneck.** The number of passes: n/4096 of them over all keys, so the work grows with n². `bitonic` sorts the
 //! same way without going through neighbours.

@@ -32,7 +32,8 @@ pub static FAMILY: Family = Family {
             "shared-step",
             &[<bitonic_shared_step<u32> as Kernel>::NAME, <bitonic_shared_step<u64> as Kernel>::NAME],
             Implementation::Sort(&SharedStep)
-        ),
+        )
+        .with_tiles(&[shared_step::TILE as u64]),
         rung!(
             "bitonic/r3_register_step.rs",
             "register-step",
@@ -45,7 +46,8 @@ pub static FAMILY: Family = Family {
                 <bitonic_register_step_merge<u64> as Kernel>::NAME,
             ],
             Implementation::Sort(&RegisterStep)
-        ),
+        )
+        .with_tiles(&[gpu::bitonic::tile::TILE as u64]),
     ],
     dtypes: KEY_TYPES,
     simulator_size: Size::Elements(1 << 13),

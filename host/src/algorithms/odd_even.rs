@@ -25,7 +25,8 @@ pub static FAMILY: Family = Family {
             <odd_even_bitonic_blocks_merge<u64> as Kernel>::NAME,
         ],
         Implementation::Sort(&BitonicBlocks)
-    )],
+    )
+    .with_tiles(&[blocks::HALF as u64, blocks::KEYS as u64])],
     dtypes: KEY_TYPES,
     simulator_size: Size::Elements(1 << 15),
     gpu_size: Size::Elements(1 << 20),
