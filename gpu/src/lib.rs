@@ -1,7 +1,8 @@
 //! Kernels: one folder a family, one file a rung. Each is written against [`simt`] alone and runs as PTX on a GPU or on
 //! the simulator.
 #![no_std]
-#![cfg_attr(target_os = "cuda", feature(abi_ptx, asm_experimental_arch))]
+#![cfg_attr(target_os = "cuda", feature(asm_experimental_arch))]
+#![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(abi_ptx))]
 
 pub mod aligned;
 pub mod bitonic;
@@ -20,7 +21,8 @@ pub mod saxpy;
 pub mod scan;
 pub mod transform;
 
-#[cfg(target_os = "cuda")]
+// rust-cuda's cuda_std has its own.
+#[cfg(all(target_os = "cuda", not(feature = "rust-cuda")))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {
     // The builder compiles panics to a trap; this is only here because the language asks for it.

@@ -18,9 +18,12 @@
 //!
 //! Names follow `cuda_std` where it has them, so that a reader of rust-cuda code knows them.
 #![cfg_attr(target_os = "cuda", no_std)]
-#![cfg_attr(target_os = "cuda", feature(asm_experimental_arch, core_intrinsics, link_llvm_intrinsics, stdarch_nvptx))]
+#![cfg_attr(target_os = "cuda", feature(asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx))]
+#![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(core_intrinsics))]
 #![cfg_attr(target_os = "cuda", allow(internal_features))]
 
+#[cfg(any(target_os = "cuda", feature = "rust-cuda"))]
+mod assembly;
 pub mod atomic;
 pub mod bulk;
 pub mod clock;
@@ -35,14 +38,20 @@ pub mod thread;
 mod unroll;
 pub mod warp;
 
-#[cfg(target_os = "cuda")]
+// One machine below the API, and which one is decided here: the feature, then the target.
+#[cfg(all(target_os = "cuda", not(feature = "rust-cuda")))]
 mod ptx;
-#[cfg(target_os = "cuda")]
+#[cfg(all(target_os = "cuda", not(feature = "rust-cuda")))]
 pub(crate) use ptx::Ptx as Backend;
 
-#[cfg(not(target_os = "cuda"))]
+#[cfg(feature = "rust-cuda")]
+mod rust_cuda;
+#[cfg(feature = "rust-cuda")]
+pub(crate) use rust_cuda::RustCuda as Backend;
+
+#[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
 pub mod sim;
-#[cfg(not(target_os = "cuda"))]
+#[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
 pub(crate) use sim::Simulator as Backend;
 
 #[cfg(not(target_os = "cuda"))]
@@ -62,7 +71,12 @@ pub mod expansion {
     #[cfg(target_os = "cuda")]
     pub use core::arch::{asm, global_asm};
 
-    #[cfg(not(target_os = "cuda"))]
+    #[cfg(feature = "rust-cuda")]
+    pub use crate::rust_cuda::{SharedArray, shared_address};
+    #[cfg(feature = "rust-cuda")]
+    pub use cuda_std::{address_space, kernel as cuda_kernel};
+
+    #[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
     pub use crate::sim::static_shared;
 }
 

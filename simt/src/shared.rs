@@ -177,12 +177,7 @@ pub const fn shared_symbol(module: &str) -> u32 {
 #[macro_export]
 macro_rules! shared {
     ($(#[$doc:meta])* $name:ident: [$t:ty; $n:expr]) => {
-        #[cfg(target_os = "cuda")]
-        $crate::expansion::global_asm!(
-            concat!(".shared .align 16 .b8 ", stringify!($name), "_{module}[{bytes}];"),
-            module = const $crate::shared_symbol(module_path!()),
-            bytes = const ($n) as usize * size_of::<$t>(),
-        );
+        $crate::shared_declaration!($name: [$t; $n]);
 
         $(#[$doc])*
         #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
@@ -191,26 +186,7 @@ macro_rules! shared {
         impl $name {
             #[inline(always)]
             fn view() -> $crate::Shared<$t> {
-                #[cfg(target_os = "cuda")]
-                let address = {
-                    let address: u32;
-                    // SAFETY: reads the address of the array declared above.
-                    unsafe {
-                        $crate::expansion::asm!(
-                            concat!("mov.u32 {address}, ", stringify!($name), "_{module};"),
-                            module = const $crate::shared_symbol(module_path!()),
-                            address = out(reg32) address,
-                            options(pure, nomem, nostack),
-                        )
-                    };
-                    address
-                };
-                #[cfg(not(target_os = "cuda"))]
-                let address = {
-                    static ARRAY: u8 = 0;
-                    $crate::expansion::static_shared(&ARRAY, size_of::<$t>() as u32 * ($n) as u32)
-                };
-                $crate::Shared::at_address(address, ($n) as u32)
+                $crate::Shared::at_address($crate::shared_array_address!($name: [$t; $n]), ($n) as u32)
             }
         }
     };

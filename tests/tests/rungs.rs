@@ -11,10 +11,6 @@ use libtest_mimic::{Arguments, Failed, Trial};
 /// Sizes that every rung is run at: around a warp, around blocks, around common tiles, and primes.
 const SIZES: &[u64] = &[0, 1, 2, 3, 31, 32, 33, 255, 256, 257, 1009, 1023, 1024, 1025, 4099];
 
-/// Elements of the larger inputs, each a prime: with every distribution once.
-const LARGE_SIMULATOR: u64 = 6007;
-const LARGE_GPU: u64 = 1_000_003;
-
 /// Sides of matrix products: m, n, k.
 const PRODUCTS: &[[u64; 3]] = &[
     [0, 0, 0],
@@ -53,30 +49,39 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// All inputs of a rung on an engine.
+/// All inputs of a rung on an engine: every size, and a larger input of every type and distribution. What a family can
+/// be asked besides is tried at every size, with one larger input each.
 fn check(engine: &Engine, family: &'static Family, rung: &'static Rung) -> Result<(), Failed> {
-    let large = if engine.is_simulator() { LARGE_SIMULATOR } else { LARGE_GPU };
-    // Quadratic algorithms are given what they can do in seconds.
-    let large = if family.name == "bubble" { large.min(200_003) } else { large };
     if let Size::Product { .. } = family.simulator_size {
         for &[m, n, k] in PRODUCTS {
             run(engine, family, rung, Case::new(family, Size::Product { m, n, k }))?;
         }
         return Ok(());
     }
+    let large = large(engine, family);
     for parameters in variants(family) {
-        let sizes = SIZES.iter().copied().chain(rung.tiles.iter().flat_map(|&t| [t - 1, t, t + 1, 2 * t + 1]));
-        for n in sizes {
+        let tiles = rung.tiles.iter().flat_map(|&t| [t - 1, t, t + 1, 2 * t + 1]);
+        for n in SIZES.iter().copied().chain(tiles).chain([large]) {
             run(engine, family, rung, Case { parameters, ..Case::new(family, Size::Elements(n)) })?;
         }
-        for &dtype in family.dtypes {
-            for distribution in distributions() {
-                let case = Case::new(family, Size::Elements(large));
-                run(engine, family, rung, Case { dtype, distribution, parameters, ..case })?;
-            }
+    }
+    for &dtype in family.dtypes {
+        for distribution in distributions() {
+            let case = Case::new(family, Size::Elements(large));
+            run(engine, family, rung, Case { dtype, distribution, ..case })?;
         }
     }
     Ok(())
+}
+
+/// The size of the larger inputs, a prime. Quadratic algorithms are given what they can do in a moment.
+fn large(engine: &Engine, family: &Family) -> u64 {
+    match (engine.is_simulator(), family.name) {
+        (true, "bubble" | "odd-even" | "radix") => 1499,
+        (true, _) => 6007,
+        (false, "bubble") => 50_021,
+        (false, _) => 1_000_003,
+    }
 }
 
 /// Uniform, ordered, few distinct, all equal, the largest keys, corner values such as NaN and -0.0, skewed bits.

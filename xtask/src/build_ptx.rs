@@ -1,21 +1,34 @@
 //! `build-ptx`: the kernels as PTX, in files.
 
-use crate::project;
+use crate::{project, rust_cuda};
 use anyhow::{Context, Result};
-use ptx_builder::{Arch, DEFAULT_ARCHES, Options, Toolchain, build_all, ptx};
+use ptx_builder::{Arch, DEFAULT_ARCHES, Options, Ptx, Toolchain, build_all, ptx};
 use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
+/// What compiles the kernels.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// rustc's own code generator for NVIDIA GPUs
+    #[default]
+    Rustc,
+    /// rust-cuda: cuda_std below the kernels, libnvvm behind the compiler
+    RustCuda,
+}
+
 /// What to build, and where to.
 #[derive(clap::Args)]
 pub struct Args {
+    /// What compiles the kernels
+    #[arg(long, value_enum, default_value_t)]
+    backend: Backend,
     /// For which GPUs, with commas between
     #[arg(long, value_name = "ARCH", value_delimiter = ',', default_values = DEFAULT_ARCHES)]
-    arch: Vec<Arch>,
+    pub arch: Vec<Arch>,
     /// Check the bounds of every access on the GPU too
     #[arg(long)]
-    checked: bool,
+    pub checked: bool,
     /// The folder to write to [default: ptx in cargo's target folder]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -25,14 +38,16 @@ impl Default for Args {
     /// What an empty command line gives.
     fn default() -> Self {
         let arch = DEFAULT_ARCHES.iter().map(|arch| arch.parse().expect("the defaults are architectures")).collect();
-        Self { arch, checked: false, out: None }
+        Self { backend: Backend::default(), arch, checked: false, out: None }
     }
 }
 
 /// Builds the PTX and says what is in it.
 pub fn run(args: &Args) -> Result<()> {
     let out = args.out.clone().unwrap_or_else(project::ptx);
-    let toolchain = Toolchain::find(project::root())?;
+    if args.backend == Backend::RustCuda && !cfg!(feature = "rust-cuda") {
+        return rust_cuda::start_again(args, &out);
+    }
     let (workspace_root, target_dir) = (project::root().to_path_buf(), project::target());
     let options = |arch: &Arch| Options {
         arch: arch.clone(),
@@ -42,9 +57,7 @@ pub fn run(args: &Args) -> Result<()> {
     };
     let all: Vec<_> = args.arch.iter().map(options).collect();
     let started = Instant::now();
-    let names: Vec<_> = all.iter().map(Options::name).collect();
-    println!("compiling the kernels for {} with {toolchain}", names.join(", "));
-    let built = build_all(&toolchain, &all)?;
+    let built = compile(args.backend, &all)?;
     fs::create_dir_all(&out).with_context(|| format!("{} cannot be made", out.display()))?;
     for one in &built {
         let path = out.join(format!("{}.ptx", one.name));
@@ -60,4 +73,23 @@ pub fn run(args: &Args) -> Result<()> {
     }
     println!("{:.1} s", started.elapsed().as_secs_f64());
     Ok(())
+}
+
+fn compile(backend: Backend, all: &[Options]) -> Result<Vec<Ptx>> {
+    let names: Vec<_> = all.iter().map(Options::name).collect();
+    let announce = |toolchain: &dyn std::fmt::Display| {
+        println!("compiling the kernels for {} with {toolchain}", names.join(", "));
+    };
+    match backend {
+        #[cfg(feature = "rust-cuda")]
+        Backend::RustCuda => {
+            announce(&format_args!("rust-cuda on {}", ptx_builder::rust_cuda::NIGHTLY));
+            rust_cuda::build(all)
+        }
+        _ => {
+            let toolchain = Toolchain::find(project::root())?;
+            announce(&toolchain);
+            Ok(build_all(&toolchain, all)?)
+        }
+    }
 }

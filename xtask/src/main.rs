@@ -6,6 +6,7 @@ mod dist;
 mod project;
 mod ptxas;
 mod registry;
+mod rust_cuda;
 mod setup;
 mod shell;
 mod table;
@@ -26,7 +27,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Task {
     /// Find what the other tasks need, and install what is missing
-    Setup,
+    Setup(setup::Args),
     /// Compile the kernels to PTX, into target/ptx
     BuildPtx(build_ptx::Args),
     /// Assemble the PTX in target/ptx and hold it against the list of rungs
@@ -49,7 +50,7 @@ fn main() -> ExitCode {
 
 fn run(task: Task) -> Result<()> {
     match task {
-        Task::Setup => setup::run(),
+        Task::Setup(args) => setup::run(&args),
         Task::BuildPtx(args) => build_ptx::run(&args),
         Task::CheckPtx => check_ptx::run(),
         Task::Test => test::run(),

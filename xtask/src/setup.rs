@@ -1,7 +1,9 @@
 //! `setup`: finds what the other tasks need and installs what is missing.
 
+use crate::build_ptx::Backend;
 use crate::ptxas::Ptxas;
-use crate::{project, shell};
+
+use crate::{project, rust_cuda, shell};
 use anyhow::{Context, Result, anyhow, bail};
 use ptx_builder::Toolchain;
 use std::fs;
@@ -33,8 +35,16 @@ const NEEDS: &[Need] = &[
     Need { name: "ptxas", find: ptxas, install: install_ptxas },
 ];
 
+/// For which backend.
+#[derive(clap::Args, Default)]
+pub struct Args {
+    /// What compiles the kernels. What rust-cuda needs is looked for, not installed
+    #[arg(long, value_enum, default_value_t)]
+    backend: Backend,
+}
+
 /// Goes through all needs, says where each is, and fails with those that cannot be met.
-pub fn run() -> Result<()> {
+pub fn run(args: &Args) -> Result<()> {
     let mut unmet = vec![];
     for need in NEEDS {
         match meet(need) {
@@ -42,7 +52,8 @@ pub fn run() -> Result<()> {
             Err(why) => unmet.push(format!("{}: {why:#}", need.name)),
         }
     }
-    if unmet.is_empty() { Ok(()) } else { bail!("missing, and could not be installed:\n  {}", unmet.join("\n  ")) }
+    let rust_cuda = if args.backend == Backend::RustCuda { rust_cuda::report() } else { Ok(()) };
+    if unmet.is_empty() { rust_cuda } else { bail!("missing, and could not be installed:\n  {}", unmet.join("\n  ")) }
 }
 
 /// Where it is, after installing it if it was nowhere.

@@ -10,7 +10,7 @@ use std::time::Instant;
 type Step = (&'static str, fn() -> Result<()>);
 
 const STEPS: &[Step] = &[
-    ("setup", setup::run),
+    ("setup", || setup::run(&setup::Args::default())),
     ("format", || shell::run(shell::cargo(&["fmt", "--all", "--check"]))),
     ("lints", || shell::run(shell::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
     ("kernels on rust-cuda", || {

@@ -5,10 +5,6 @@
 //!
 //! Every kernel has a parameter `exclusive`, 1 or 0. Input and output may be the same view.
 
-#[cfg(any(sm_90, not(target_os = "cuda")))]
-mod mover;
-#[cfg(any(sm_90, not(target_os = "cuda")))]
-mod packs;
 pub mod r1_hillis_steele;
 pub mod r2_blelloch;
 pub mod r3_blelloch_padded;
@@ -16,8 +12,6 @@ pub mod r4_three_kernels;
 pub mod r5_look_back;
 #[cfg(any(sm_90, not(target_os = "cuda")))]
 pub mod r6_look_ahead;
-#[cfg(any(sm_90, not(target_os = "cuda")))]
-mod ring;
 pub mod state;
 
 use crate::operator::Operator;

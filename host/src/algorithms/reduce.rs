@@ -1,7 +1,7 @@
 //! Reduction: the sum, the minimum or the maximum of all elements.
 
 use super::rung::{Implementation, rung};
-use super::{Extra, Family, Operation, Prepared, Problem, RateUnit, Rung, Size, Work, Workload};
+use super::{Extra, Family, Operation, Parameters, Prepared, Problem, RateUnit, Rung, Size, Work, Workload};
 use crate::data::{Data, Distribution, Dtype, Element};
 use crate::engine::{Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
@@ -36,11 +36,15 @@ pub static FAMILY: Family = Family {
     name: "reduce",
     about: "sum, minimum or maximum of all elements",
     rungs: &[
-        rung!("reduce/r1_interleaved.rs", "interleaved", names!(reduce_interleaved, Sum), reduce(&Interleaved)),
-        rung!("reduce/r2_sequential.rs", "sequential", names!(reduce_sequential, Sum), reduce(&Sequential)),
-        rung!("reduce/r3_first_add.rs", "first-add", names!(reduce_first_add, Sum), reduce(&FirstAdd)),
-        rung!("reduce/r4_unrolled_warp.rs", "unrolled-warp", names!(reduce_unrolled_warp, Sum), reduce(&UnrolledWarp)),
-        rung!("reduce/r5_shuffle.rs", "shuffle", names!(reduce_shuffle, Sum), reduce(&Shuffle)),
+        rung!("reduce/r1_interleaved.rs", "interleaved", names!(reduce_interleaved, Sum), reduce(&Interleaved))
+            .refusing(not_a_sum),
+        rung!("reduce/r2_sequential.rs", "sequential", names!(reduce_sequential, Sum), reduce(&Sequential))
+            .refusing(not_a_sum),
+        rung!("reduce/r3_first_add.rs", "first-add", names!(reduce_first_add, Sum), reduce(&FirstAdd))
+            .refusing(not_a_sum),
+        rung!("reduce/r4_unrolled_warp.rs", "unrolled-warp", names!(reduce_unrolled_warp, Sum), reduce(&UnrolledWarp))
+            .refusing(not_a_sum),
+        rung!("reduce/r5_shuffle.rs", "shuffle", names!(reduce_shuffle, Sum), reduce(&Shuffle)).refusing(not_a_sum),
         rung!(
             "reduce/r6_vector_loads.rs",
             "vector-loads",
@@ -84,6 +88,16 @@ pub trait ReduceRung: Reduces<u32> + Reduces<i32> + Reduces<u64> + Reduces<f32> 
 
 impl<R: Reduces<u32> + Reduces<i32> + Reduces<u64> + Reduces<f32> + Reduces<f64> + Sync> ReduceRung for R {}
 
+/// Why the textbook's rungs cannot compute this.
+fn only_sums(operation: Operation) -> Option<String> {
+    let others = "vector-loads and single-launch have min and max too";
+    (operation != Operation::Sum).then(|| format!("this rung of reduce computes sums; {others}"))
+}
+
+fn not_a_sum(_: &Size, _: Dtype, parameters: &Parameters) -> Option<String> {
+    only_sums(parameters.operation)
+}
+
 /// A rung of the textbook: sums, launched over what it leaves until one value is left.
 macro_rules! textbook {
     ($(#[$doc:meta])* $rung:ident, $kernel:ident, $file:ident) => {
@@ -95,9 +109,8 @@ macro_rules! textbook {
             $kernel<T, Sum>: Kernel<Args = (Global<T>, Global<T>)>,
         {
             fn reducer(&self, engine: &Engine, n: u32, operation: Operation) -> Result<Reducer<T>> {
-                if operation != Operation::Sum {
-                    let others = "vector-loads and single-launch have min and max too";
-                    return Err(Error::Usage(format!("this rung of reduce computes sums; {others}")));
+                if let Some(why) = only_sums(operation) {
+                    return Err(Error::Usage(why));
                 }
                 levels($kernel::<T, Sum>::default(), engine, n, $file::BLOCK, $file::grid)
             }

@@ -39,8 +39,10 @@ pub static FAMILY: Family = Family {
             names!(scan_hillis_steele: u32, f32),
             Implementation::Scan(&HillisSteele)
         )
+        .refusing(refuses)
         .with_capacity(hillis_steele::CAPACITY as u64),
         rung!("scan/r2_blelloch.rs", "blelloch", names!(scan_blelloch: u32, f32), Implementation::Scan(&Blelloch))
+            .refusing(refuses)
             .with_capacity(blelloch::CAPACITY as u64),
         rung!(
             "scan/r3_blelloch_padded.rs",
@@ -48,25 +50,30 @@ pub static FAMILY: Family = Family {
             names!(scan_blelloch_padded: u32, f32),
             Implementation::Scan(&BlellochPadded)
         )
+        .refusing(refuses)
         .with_capacity(blelloch_padded::CAPACITY as u64),
         rung!(
             "scan/r4_three_kernels.rs",
             "three-kernels",
             names!(scan_three_kernels_tiles: u32, f32; scan_three_kernels_add: u32, f32),
             Implementation::Scan(&ThreeKernels)
-        ),
+        )
+        .refusing(refuses)
+        .with_tiles(&[three_kernels::TILE as u64]),
         rung!(
             "scan/r5_look_back.rs",
             "look-back",
             names!([scan_look_back_clear] scan_look_back: u32, u64, f32),
             Implementation::Scan(&LookBack)
-        ),
+        )
+        .with_tiles(&[look_back::TILE as u64]),
         rung!(
-            "scan/r6_look_ahead.rs",
+            "scan/r6_look_ahead/mod.rs",
             "look-ahead",
             names!(scan_look_ahead: u32, u64, f32),
             Implementation::Scan(&LookAhead)
-        ),
+        )
+        .with_tiles(&[look_ahead::tile::<u32>() as u64]),
     ],
     dtypes: &[Dtype::U32, Dtype::U64, Dtype::F32],
     simulator_size: Size::Elements(1 << 18),
@@ -75,6 +82,12 @@ pub static FAMILY: Family = Family {
     input: Distribution::Uniform,
     problem,
 };
+
+/// What the textbook rungs do not take.
+fn refuses(_: &Size, dtype: Dtype, _: &Parameters) -> Option<String> {
+    let why = "this rung of scan takes u32 and f32; look-back and look-ahead take u64 too";
+    (dtype == Dtype::U64).then(|| why.into())
+}
 
 /// A rung that scans.
 ///
@@ -86,8 +99,9 @@ pub static FAMILY: Family = Family {
 pub trait ScanRung: Sync {
     fn scanner_u32(&self, engine: &Engine, n: u32, operation: Operation) -> Result<Box<dyn Scanner<u32>>>;
     fn scanner_f32(&self, engine: &Engine, n: u32, operation: Operation) -> Result<Box<dyn Scanner<f32>>>;
-    fn scanner_u64(&self, _: &Engine, _: u32, _: Operation) -> Result<Box<dyn Scanner<u64>>> {
-        Err(Error::Usage("this rung of scan takes u32 and f32; look-back and look-ahead take u64 too".into()))
+    fn scanner_u64(&self, _: &Engine, n: u32, _: Operation) -> Result<Box<dyn Scanner<u64>>> {
+        let refused = refuses(&Size::Elements(n as u64), Dtype::U64, &Parameters::default());
+        Err(Error::Usage(refused.unwrap_or_default()))
     }
 }
 
@@ -446,41 +460,6 @@ impl<T: ScanElement> Prepared for PreparedScan<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Runs every rung that takes the problem, and verifies it.
-    fn all_rungs(dtype: Dtype, distribution: Distribution, n: u64, parameters: Parameters) {
-        let engine = Engine::simulator();
-        let workload = Workload { size: Size::Elements(n), dtype, distribution, seed: 7, input: None, parameters };
-        let problem = FAMILY.make(workload).unwrap();
-        for rung in FAMILY.rungs.iter().filter(|rung| rung.capacity.is_none_or(|capacity| n <= capacity)) {
-            if dtype == Dtype::U64 && !rung.name.starts_with("look") {
-                assert!(matches!(problem.prepare(&engine, rung), Err(Error::Usage(_))));
-                continue;
-            }
-            let mut prepared = problem.prepare(&engine, rung).unwrap();
-            for _ in 0..2 {
-                prepared.restore().unwrap();
-                prepared.run().unwrap();
-                prepared.verify().unwrap_or_else(|e| panic!("{dtype} {parameters:?}: {e}"));
-            }
-        }
-    }
-
-    #[test]
-    fn every_rung_on_every_type_and_operation() {
-        for operation in [Operation::Sum, Operation::Min, Operation::Max] {
-            for exclusive in [false, true] {
-                let parameters = Parameters { operation, exclusive, ..Parameters::default() };
-                for dtype in FAMILY.dtypes {
-                    for n in [0, 1, 33, 1024, 20_011] {
-                        all_rungs(*dtype, Distribution::Uniform, n, parameters);
-                    }
-                    all_rungs(*dtype, Distribution::Small, 1000, parameters);
-                    all_rungs(*dtype, Distribution::Special, 20_011, parameters);
-                }
-            }
-        }
-    }
 
     #[test]
     fn wrong_sums_are_found() {

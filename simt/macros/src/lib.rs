@@ -147,6 +147,9 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
             }
         }
         let of = turbofish(&concrete);
+        if cfg!(feature = "rust-cuda") {
+            return rust_cuda_entry(options, f, &entry, &flat, &quote!(#body #of (#(#rebuilt),*)));
+        }
         let bound = |tokens| substitute_tokens(tokens, generics, &concrete);
         let (threads, blocks) = (bound(options.max_threads()), bound(options.min_blocks()));
         let bounds = format!("//.rungs.bounds {entry} {{threads}} {{blocks}}");
@@ -164,6 +167,33 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
         }
     });
     quote!(#(#entries)*)
+}
+
+/// [`device`]'s entry on rust-cuda: a function that cuda_std's `#[kernel]` makes one.
+///
+/// Module-level assembly gets lost in libnvvm, so the comment with the launch bounds stands in the body. On the host the
+/// function is there to be type-checked; the block keeps its name from meeting the handle's.
+fn rust_cuda_entry(options: &Options, f: &ItemFn, entry: &Ident, flat: &[Tokens], call: &Tokens) -> Tokens {
+    let (attrs, guard) = (&f.attrs, options.guard());
+    let (threads, blocks) = (options.max_threads(), options.min_blocks());
+    let bounds = format!("//.rungs.bounds {entry} {{threads}} {{blocks}}");
+    quote! {
+        #[cfg(any(#guard, not(target_os = "cuda")))]
+        const _: () = {
+            #(#attrs)*
+            #[simt::expansion::cuda_kernel]
+            #[allow(improper_ctypes_definitions, clippy::missing_safety_doc, clippy::too_many_arguments)]
+            pub unsafe fn #entry(#(#flat),*) {
+                #[cfg(target_os = "cuda")]
+                unsafe {
+                    simt::expansion::asm!(
+                        #bounds, threads = const #threads, blocks = const #blocks, options(nomem, nostack)
+                    )
+                }
+                #call
+            }
+        };
+    }
 }
 
 /// The host side: a type that implements `simt::Kernel`, once for each instance.

@@ -3,9 +3,9 @@
 //!
 //! Order and scope are constants where kernels call, so each `match` below is decided at compile time.
 
+use crate::assembly::{asm, trap};
 use crate::atomic::{Operation, Order, Scope};
 use crate::scalar::{AtomicScalar, Kind, from_bits, to_bits};
-use core::arch::asm;
 
 /// One instruction of the form `atom.<order>.<scope>.<space>.<op> d, [a], v;` for every order and scope.
 macro_rules! rmw {
@@ -165,14 +165,14 @@ macro_rules! operations {
                 Kind::I32 => b32!("min.s32", v),
                 Kind::U64 => b64!("min.u64", v),
                 Kind::I64 => b64!("min.s64", v),
-                Kind::F32 | Kind::F64 => core::arch::nvptx::trap(),
+                Kind::F32 | Kind::F64 => trap(),
             },
             Op::Max(v) => match kind {
                 Kind::U32 => b32!("max.u32", v),
                 Kind::I32 => b32!("max.s32", v),
                 Kind::U64 => b64!("max.u64", v),
                 Kind::I64 => b64!("max.s64", v),
-                Kind::F32 | Kind::F64 => core::arch::nvptx::trap(),
+                Kind::F32 | Kind::F64 => trap(),
             },
             Op::And(v) if wide => b64!("and.b64", v),
             Op::And(v) => b32!("and.b32", v),

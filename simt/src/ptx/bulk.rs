@@ -2,7 +2,7 @@
 //!
 //! None of these is done by a warp together, so `asm!` is right; all of them clobber memory.
 
-use core::arch::asm;
+use crate::assembly::asm;
 
 /// # Safety
 /// `address` is that of 8 bytes of the block's shared memory, aligned to 8.

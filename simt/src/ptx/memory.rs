@@ -3,9 +3,9 @@
 //! A load is `readonly` and `pure`: LLVM may share or drop it between two stores or barriers (which clobber memory),
 //! but not move it across them.
 
+use crate::assembly::asm;
 use crate::machine::Cache;
 use crate::scalar::{Scalar, from_bits, to_bits};
-use core::arch::asm;
 
 macro_rules! load_pack {
     ($instruction:literal, $class:ident, $p:expr, $($option:ident),*) => {{

@@ -10,6 +10,7 @@
 mod atomic;
 mod bulk;
 mod memory;
+mod shared;
 
 use crate::atomic::{Operation, Order, Scope};
 use crate::machine::{Cache, Machine, Reduction, Register, Shuffle, Vote};

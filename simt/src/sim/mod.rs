@@ -17,6 +17,7 @@ mod error;
 mod launch;
 mod mbarrier;
 mod memory;
+mod shared;
 mod warp;
 
 pub use error::{Fault, LaunchError};

@@ -8,6 +8,7 @@ mod arch;
 mod build;
 mod embed;
 pub mod ptx;
+pub mod rust_cuda;
 mod toolchain;
 
 pub use arch::Arch;

@@ -1,9 +1,9 @@
 //! The thread of `look-ahead` that draws tiles, and has them brought to the ring and taken away.
 
-use super::r6_look_ahead::STAGES;
+use super::STAGES;
 use super::ring::{Job, Place, done, full};
-use super::state::{NOTHING, words};
 use crate::operator::Operator;
+use crate::scan::state::{NOTHING, words};
 use simt::atomic::{Order::Relaxed, Scope::Device};
 use simt::{Global, Scalar, bulk, thread};
 

@@ -1,6 +1,6 @@
 //! What a thread of `look-ahead` does with its part of a tile: consecutive packs of 16 bytes.
 
-use super::r6_look_ahead::VECTORS;
+use super::VECTORS;
 use crate::operator::Operator;
 use simt::{Scalar, Shared};
 

@@ -22,24 +22,28 @@
 //! one by one, then the incomplete group: the same for every device and run with the same n and the same alignment of
 //! the input. Our own; the look-ahead is an idea of CUB's authors (CCCL, pull request 6811).
 
-use super::mover::Mover;
-use super::packs::{scan_packs, sum_of_packs};
-use super::ring::{Job, Place, done, init_barriers, ready};
+mod mover;
+mod packs;
+mod ring;
+
 use super::state::{self, look, publish};
 use crate::operator::{Max, Min, Operator, Sum, warp_exclusive_of, warp_reduce, warp_scan_inclusive};
+use mover::Mover;
+use packs::{scan_packs, sum_of_packs};
+use ring::{Job, Place, done, init_barriers, ready};
 use simt::warp::{self, FULL, WARP};
 use simt::{Global, Scalar, bulk, kernel, shared, thread};
 
 /// Warps that add, and warps that scan.
-pub(super) const WARPS: u32 = 4;
+const WARPS: u32 = 4;
 /// Threads that add, and threads that scan.
-pub(super) const SQUAD: u32 = WARPS * WARP;
+const SQUAD: u32 = WARPS * WARP;
 /// Packs of 16 bytes that a thread has in a tile.
-pub(super) const VECTORS: usize = 11;
+const VECTORS: usize = 11;
 /// The thread that has tiles moved.
 const MOVER: u32 = 2 * SQUAD;
 /// Tiles in the ring.
-pub(super) const STAGES: u32 = 8;
+const STAGES: u32 = 8;
 /// Groups of 32 states that the look-ahead has on their way at once: those of 132 blocks, begun anywhere in a group.
 const GROUPS: usize = 6;
 
@@ -50,7 +54,7 @@ pub const SHARED_BYTES: u32 = STAGES * TILE_BYTES;
 /// Bytes of a tile.
 const TILE_BYTES: u32 = SQUAD * VECTORS as u32 * 16;
 /// Where the states begin in the workspace: 128 bytes after the control word, which all blocks draw from.
-pub(super) const STATES: u32 = 16;
+const STATES: u32 = 16;
 
 /// Elements of a tile.
 pub const fn tile<T>() -> u32 {

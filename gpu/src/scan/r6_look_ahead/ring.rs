@@ -1,6 +1,6 @@
 //! The ring of tiles in shared memory that `look-ahead` works on: where tiles are, and who may touch them.
 
-use super::r6_look_ahead::{SQUAD, STAGES, STATES, WARPS, tile};
+use super::{SQUAD, STAGES, STATES, WARPS, tile};
 use simt::atomic::{Order::Relaxed, Scope::Device};
 use simt::mbarrier::{self, Mbarrier};
 use simt::{Global, Scalar, Shared, bulk, shared};

@@ -1,0 +1,390 @@
+//! rust-cuda: the same instructions through `cuda_std` and the code generator `rustc_codegen_nvvm`.
+//!
+//! Loads, stores and atomics are the very text of the PTX backend; what differs is how the threads, the block and its
+//! shared memory are reached. `cuda_std` serves where the published version (0.2.2) and the pinned revision
+//! (xtask/rust-cuda.toml) both have a function that does what we need. It does not for
+//!
+//! - `thread::sync_threads`: its `__nvvm_block_barrier` is an unknown function until libnvvm, and LLVM 7, which runs
+//!   before that, may duplicate a call of one into both arms of a branch. The intrinsic below it is convergent there.
+//! - `warp::lane_id`, `misc::clock`, `thread::nanosleep`: the published ones, and of the last two the pinned ones too,
+//!   lack the semicolon that PTX wants behind an instruction.
+//! - shuffles, votes, match: not in the published version. LLVM 7 and libnvvm know the intrinsics.
+//! - atomics and fences: generic addresses, and `fence.acq_rel.gl`, which is not PTX.
+//!
+//! `redux.sync` has no intrinsic in LLVM 7. It is `asm!`, as in `cuda_std`, and `rustc_codegen_nvvm` does not mark
+//! `asm!` as convergent; see docs/backends.md.
+
+// The text of the instructions is the same in both backends for PTX.
+#[rustfmt::skip]
+#[path = "../ptx/atomic.rs"]
+mod atomic;
+#[path = "../ptx/bulk.rs"]
+mod bulk;
+#[path = "../ptx/memory.rs"]
+mod memory;
+mod shared;
+
+pub use shared::{SharedArray, shared_address};
+
+use crate::assembly::{asm, trap};
+use crate::atomic::{Operation, Order, Scope};
+use crate::machine::{Cache, Machine, Reduction, Register, Shuffle, Vote};
+use crate::scalar::{AtomicScalar, Scalar};
+use cuda_std::{intrinsics as libdevice, thread, warp};
+
+/// Shuffle's clamp for segments of a whole warp: lanes 0 to 31; `up` counts towards lane 0.
+const CLAMP: u32 = 31;
+const CLAMP_UP: u32 = 0;
+
+/// Declares intrinsics of LLVM 7. On the host, where there are none, functions of the same types.
+macro_rules! intrinsics {
+    ($(#[link_name = $name:literal] fn $f:ident($($argument:ident: $t:ty),*) $(-> $result:ty)?;)*) => {
+        #[cfg(target_os = "cuda")]
+        #[allow(improper_ctypes)]
+        unsafe extern "C" {
+            $(#[link_name = $name] fn $f($($argument: $t),*) $(-> $result)?;)*
+        }
+        $(
+            #[cfg(not(target_os = "cuda"))]
+            unsafe fn $f($(_: $t),*) $(-> $result)? {
+                trap()
+            }
+        )*
+    };
+}
+
+intrinsics! {
+    #[link_name = "llvm.nvvm.read.ptx.sreg.laneid"] fn lane_id() -> u32;
+    #[link_name = "llvm.nvvm.read.ptx.sreg.clock64"] fn clock64() -> u64;
+    #[link_name = "llvm.nvvm.barrier0"] fn barrier_0();
+    #[link_name = "llvm.nvvm.barrier.sync.cnt"] fn barrier_count(id: u32, threads: u32);
+    #[link_name = "llvm.nvvm.shfl.sync.up.i32"] fn shfl_up(mask: u32, value: u32, delta: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.shfl.sync.down.i32"] fn shfl_down(mask: u32, value: u32, delta: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.shfl.sync.bfly.i32"] fn shfl_bfly(mask: u32, value: u32, lanes: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.shfl.sync.idx.i32"] fn shfl_idx(mask: u32, value: u32, lane: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.vote.ballot.sync"] fn vote_ballot(mask: u32, predicate: bool) -> u32;
+    #[link_name = "llvm.nvvm.mulhi.ui"] fn mulhi_ui(a: u32, b: u32) -> u32;
+    #[link_name = "llvm.nvvm.match.any.sync.i32"] fn match_any(mask: u32, value: u32) -> u32;
+}
+
+/// One `redux.sync`.
+macro_rules! redux {
+    ($operation:literal, $mask:expr, $value:expr) => {{
+        let reduced: u32;
+        asm!(
+            concat!("redux.sync.", $operation, " {0}, {1}, {2};"),
+            out(reg32) reduced, in(reg32) $value, in(reg32) $mask, options(nomem, nostack)
+        );
+        reduced
+    }};
+}
+
+/// The machine that rust-cuda's PTX runs on.
+pub(crate) struct RustCuda;
+
+// SAFETY of the intrinsics and instructions below: as in the PTX backend, each has the meaning and the conditions of its
+// PTX instruction, which the public functions' docs pass on to the caller.
+impl Machine for RustCuda {
+    #[inline(always)]
+    fn register(register: Register) -> u32 {
+        unsafe {
+            match register {
+                Register::ThreadX => thread::thread_idx_x(),
+                Register::ThreadY => thread::thread_idx_y(),
+                Register::ThreadZ => thread::thread_idx_z(),
+                Register::BlockX => thread::block_idx_x(),
+                Register::BlockY => thread::block_idx_y(),
+                Register::BlockZ => thread::block_idx_z(),
+                Register::BlockDimX => thread::block_dim_x(),
+                Register::BlockDimY => thread::block_dim_y(),
+                Register::BlockDimZ => thread::block_dim_z(),
+                Register::GridDimX => thread::grid_dim_x(),
+                Register::GridDimY => thread::grid_dim_y(),
+                Register::GridDimZ => thread::grid_dim_z(),
+                Register::Lane => lane_id(),
+                Register::Multiprocessor => {
+                    let id: u32;
+                    asm!("mov.u32 {0}, %smid;", out(reg32) id, options(nomem, nostack));
+                    id
+                }
+                Register::DynamicSharedBytes => {
+                    let bytes: u32;
+                    asm!("mov.u32 {0}, %dynamic_smem_size;", out(reg32) bytes, options(pure, nomem, nostack));
+                    bytes
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn sync_threads() {
+        unsafe { barrier_0() }
+    }
+
+    #[inline(always)]
+    fn sync_threads_vote(vote: Vote, predicate: bool) -> u32 {
+        let predicate = predicate as u32;
+        match vote {
+            Vote::Count => thread::sync_threads_count(predicate),
+            Vote::And => thread::sync_threads_and(predicate),
+            Vote::Or => thread::sync_threads_or(predicate),
+        }
+    }
+
+    #[inline(always)]
+    fn barrier(id: u32, threads: u32) {
+        unsafe { barrier_count(id, threads) }
+    }
+
+    #[inline(always)]
+    fn sync_warp(mask: u32) {
+        unsafe { warp::sync_warp(mask) }
+    }
+
+    #[inline(always)]
+    fn shuffle(kind: Shuffle, mask: u32, value: u32, argument: u32) -> u32 {
+        unsafe {
+            match kind {
+                Shuffle::Up => shfl_up(mask, value, argument, CLAMP_UP),
+                Shuffle::Down => shfl_down(mask, value, argument, CLAMP),
+                Shuffle::Xor => shfl_bfly(mask, value, argument, CLAMP),
+                Shuffle::Index => shfl_idx(mask, value, argument, CLAMP),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn ballot(mask: u32, predicate: bool) -> u32 {
+        unsafe { vote_ballot(mask, predicate) }
+    }
+
+    #[inline(always)]
+    fn match_any(mask: u32, value: u32) -> u32 {
+        unsafe { match_any(mask, value) }
+    }
+
+    #[inline(always)]
+    fn warp_reduce(reduction: Reduction, mask: u32, value: u32) -> u32 {
+        unsafe {
+            match reduction {
+                Reduction::Add => redux!("add.u32", mask, value),
+                Reduction::MinUnsigned => redux!("min.u32", mask, value),
+                Reduction::MaxUnsigned => redux!("max.u32", mask, value),
+                Reduction::MinSigned => redux!("min.s32", mask, value),
+                Reduction::MaxSigned => redux!("max.s32", mask, value),
+                Reduction::And => redux!("and.b32", mask, value),
+                Reduction::Or => redux!("or.b32", mask, value),
+                Reduction::Xor => redux!("xor.b32", mask, value),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn active_mask() -> u32 {
+        let mask: u32;
+        unsafe { asm!("activemask.b32 {0};", out(reg32) mask, options(nomem, nostack)) }
+        mask
+    }
+
+    #[inline(always)]
+    unsafe fn load_global<T: Scalar>(p: *const T) -> T {
+        unsafe { *p }
+    }
+
+    #[inline(always)]
+    unsafe fn store_global<T: Scalar>(p: *mut T, value: T) {
+        unsafe { *p = value }
+    }
+
+    #[inline(always)]
+    unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T {
+        unsafe { memory::load_global_streaming(p) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4] {
+        unsafe { memory::load_global_pack(p, cache) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [u32; 4]) -> [u32; 4] {
+        unsafe { memory::load_global_pack_or(p, there, otherwise) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], cache: Cache) {
+        unsafe { memory::store_global_pack(p, value, cache) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_shared<T: Scalar>(address: u32) -> T {
+        unsafe { memory::load_shared(address) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_shared<T: Scalar>(address: u32, value: T) {
+        unsafe { memory::store_shared(address, value) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_shared_pack(address: u32) -> [u32; 4] {
+        unsafe { memory::load_shared_pack(address) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_shared_pack(address: u32, value: [u32; 4]) {
+        unsafe { memory::store_shared_pack(address, value) }
+    }
+
+    #[inline(always)]
+    fn dynamic_shared_address() -> u32 {
+        shared_address(cuda_std::shared::dynamic_shared_mem::<u8>())
+    }
+
+    #[inline(always)]
+    unsafe fn atomic_global<T: AtomicScalar>(op: Operation<T>, p: *mut T, order: Order, scope: Scope) -> T {
+        unsafe { atomic::global(op, p, order, scope) }
+    }
+
+    #[inline(always)]
+    unsafe fn atomic_shared<T: AtomicScalar>(op: Operation<T>, address: u32, order: Order) -> T {
+        unsafe { atomic::shared(op, address, order) }
+    }
+
+    #[inline(always)]
+    fn fence(order: Order, scope: Scope) {
+        atomic::fence(order, scope)
+    }
+
+    #[inline(always)]
+    fn wait_for_previous_grid() {
+        #[cfg(any(sm_90, not(target_os = "cuda")))]
+        unsafe {
+            asm!("griddepcontrol.wait;", options(nostack))
+        }
+    }
+
+    #[inline(always)]
+    fn let_next_grid_start() {
+        #[cfg(any(sm_90, not(target_os = "cuda")))]
+        unsafe {
+            asm!("griddepcontrol.launch_dependents;", options(nostack))
+        }
+    }
+
+    #[inline(always)]
+    fn opaque(mut value: u32) -> u32 {
+        unsafe { asm!("// opaque {0}", inout(reg32) value, options(pure, nomem, nostack)) }
+        value
+    }
+
+    #[inline(always)]
+    fn mul_hi(a: u32, b: u32) -> u32 {
+        unsafe { mulhi_ui(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn mbarrier_init(address: u32, arrivals: u32) {
+        unsafe { bulk::init(address, arrivals) }
+    }
+
+    #[inline(always)]
+    unsafe fn mbarrier_arrive(address: u32) {
+        unsafe { bulk::arrive(address) }
+    }
+
+    #[inline(always)]
+    unsafe fn mbarrier_arrive_expecting(address: u32, bytes: u32) {
+        unsafe { bulk::arrive_expecting(address, bytes) }
+    }
+
+    #[inline(always)]
+    unsafe fn mbarrier_try_wait(address: u32, parity: u32) -> bool {
+        unsafe { bulk::try_wait(address, parity) }
+    }
+
+    #[inline(always)]
+    fn fence_mbarrier_init() {
+        bulk::fence_init()
+    }
+
+    #[inline(always)]
+    unsafe fn bulk_load(to: u32, from: *const u8, bytes: u32, barrier: u32) {
+        unsafe { bulk::load(to, from, bytes, barrier) }
+    }
+
+    #[inline(always)]
+    unsafe fn bulk_store(to: *mut u8, from: u32, bytes: u32) {
+        unsafe { bulk::store(to, from, bytes) }
+    }
+
+    #[inline(always)]
+    fn bulk_commit() {
+        bulk::commit()
+    }
+
+    #[inline(always)]
+    fn bulk_wait_read<const N: u32>() {
+        bulk::wait_read::<N>()
+    }
+
+    #[inline(always)]
+    fn fence_async_shared() {
+        bulk::fence_async_shared()
+    }
+
+    #[inline(always)]
+    fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
+        unsafe { libdevice::fmaf(a, b, c) }
+    }
+
+    #[inline(always)]
+    fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
+        unsafe { libdevice::fma(a, b, c) }
+    }
+
+    #[inline(always)]
+    fn minimum_f32(a: f32, b: f32) -> f32 {
+        let d: f32;
+        unsafe {
+            asm!("min.NaN.f32 {0}, {1}, {2};", out(reg32) d, in(reg32) a, in(reg32) b, options(pure, nomem, nostack))
+        }
+        d
+    }
+
+    #[inline(always)]
+    fn maximum_f32(a: f32, b: f32) -> f32 {
+        let d: f32;
+        unsafe {
+            asm!("max.NaN.f32 {0}, {1}, {2};", out(reg32) d, in(reg32) a, in(reg32) b, options(pure, nomem, nostack))
+        }
+        d
+    }
+
+    #[inline(always)]
+    fn clock() -> u64 {
+        unsafe { clock64() }
+    }
+
+    #[inline(always)]
+    fn global_timer() -> u64 {
+        let nanoseconds: u64;
+        unsafe { asm!("mov.u64 {0}, %globaltimer;", out(reg64) nanoseconds, options(nomem, nostack)) }
+        nanoseconds
+    }
+
+    #[inline(always)]
+    fn nanosleep(nanoseconds: u32) {
+        unsafe { asm!("nanosleep.u32 {0};", in(reg32) nanoseconds, options(nomem, nostack)) }
+    }
+
+    #[inline(always)]
+    fn out_of_bounds(_: &'static str, _: u64, _: u64) -> ! {
+        trap()
+    }
+
+    #[inline(always)]
+    fn misaligned(_: &'static str, _: u64, _: u32) -> ! {
+        trap()
+    }
+}

@@ -1,0 +1,54 @@
+//! Static shared memory as rust-cuda has it: a static in the address space `shared`.
+//!
+//! The published `cuda_std` wraps that in `shared_array!`, which the pinned revision no longer has; both have the
+//! attribute `address_space`, so this is the one place that uses it. `global_asm!`, as in the PTX backend, is not to be
+//! had here: libnvvm drops module-level assembly without a word.
+
+use crate::assembly::asm;
+use core::mem::MaybeUninit;
+
+/// Bytes of a static shared array, aligned for 16-byte access.
+#[repr(C, align(16))]
+pub struct SharedArray<const BYTES: usize>(MaybeUninit<[u8; BYTES]>);
+
+impl<const BYTES: usize> SharedArray<BYTES> {
+    /// What is in it when a block begins is unspecified.
+    pub const UNSPECIFIED: Self = Self(MaybeUninit::uninit());
+}
+
+/// The address within the block's shared memory of what `p` points at.
+#[inline(always)]
+pub fn shared_address<T>(p: *const T) -> u32 {
+    let address: u32;
+    // SAFETY: converts an address; ptxas folds it where `p` is a constant.
+    unsafe {
+        asm!(
+            "{{",
+            ".reg .u64 shared;",
+            "cvta.to.shared.u64 shared, {1};",
+            "cvt.u32.u64 {0}, shared;",
+            "}}",
+            out(reg32) address, in(reg64) p, options(pure, nomem, nostack)
+        );
+    }
+    address
+}
+
+/// What [`shared!`](crate::shared) puts beside the type: nothing.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! shared_declaration {
+    ($name:ident: [$t:ty; $n:expr]) => {};
+}
+
+/// The address of the array.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! shared_array_address {
+    ($name:ident: [$t:ty; $n:expr]) => {{
+        #[$crate::expansion::address_space(shared)]
+        static mut ARRAY: $crate::expansion::SharedArray<{ ($n) as usize * size_of::<$t>() }> =
+            $crate::expansion::SharedArray::UNSPECIFIED;
+        $crate::expansion::shared_address(&raw const ARRAY)
+    }};
+}

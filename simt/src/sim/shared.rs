@@ -1,0 +1,18 @@
+//! Static shared memory: each array has a key, and each block gives a key a place.
+
+/// What [`shared!`](crate::shared) puts beside the type: nothing.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! shared_declaration {
+    ($name:ident: [$t:ty; $n:expr]) => {};
+}
+
+/// The address of the array.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! shared_array_address {
+    ($name:ident: [$t:ty; $n:expr]) => {{
+        static ARRAY: u8 = 0;
+        $crate::expansion::static_shared(&ARRAY, size_of::<$t>() as u32 * ($n) as u32)
+    }};
+}

@@ -1,0 +1,113 @@
+//! The three backends have the same functions, in the sources as they stand: one that is compiled on no machine of ours
+//! (a PTX function behind a wrong `cfg`, say) would escape the compiler.
+
+use std::path::Path;
+use syn::{ImplItem, Item, TraitItem};
+
+/// The functions of the trait and the one type that implements it in each backend.
+const BACKENDS: [(&str, &str); 3] = [("ptx", "Ptx"), ("rust_cuda", "RustCuda"), ("sim", "Simulator")];
+
+fn parse(path: &str) -> Vec<Item> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(path);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    syn::parse_file(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display())).items
+}
+
+/// A function without what may differ between its declarations: the names of its arguments, and `mut`.
+fn signature(s: &syn::Signature) -> String {
+    use quote::ToTokens;
+    let mut s = s.clone();
+    for input in &mut s.inputs {
+        if let syn::FnArg::Typed(argument) = input {
+            *argument.pat = syn::parse_quote!(_);
+        }
+    }
+    s.to_token_stream().to_string()
+}
+
+/// What the trait asks for.
+fn machine() -> Vec<String> {
+    let items = parse("machine.rs");
+    let machine = items.iter().find_map(|item| match item {
+        Item::Trait(t) if t.ident == "Machine" => Some(t),
+        _ => None,
+    });
+    let items = &machine.expect("machine.rs has the trait Machine").items;
+    items
+        .iter()
+        .map(|item| match item {
+            // A default would let a backend do without.
+            TraitItem::Fn(f) if f.default.is_none() => signature(&f.sig),
+            _ => panic!("Machine has only functions, and none with a body"),
+        })
+        .collect()
+}
+
+/// What a backend has; functions behind a `cfg` are refused.
+fn backend(folder: &str, name: &str) -> Vec<String> {
+    let items = parse(&format!("{folder}/mod.rs"));
+    let mut impls = items.iter().filter_map(|item| match item {
+        Item::Impl(i) if i.trait_.as_ref().is_some_and(|t| t.1.is_ident("Machine")) => Some(i),
+        _ => None,
+    });
+    let found = impls.next().unwrap_or_else(|| panic!("{folder} has no `impl Machine`"));
+    assert!(impls.next().is_none(), "{folder} has a second `impl Machine`");
+    let implementor = &found.self_ty;
+    assert_eq!(quote::quote!(#implementor).to_string(), name, "{folder} implements Machine for another type");
+    let function = |item: &ImplItem| match item {
+        ImplItem::Fn(f) => {
+            assert!(!f.attrs.iter().any(|a| a.path().is_ident("cfg")), "{folder}: {} is behind a cfg", f.sig.ident);
+            signature(&f.sig)
+        }
+        _ => panic!("{folder}: `impl Machine` has only functions"),
+    };
+    found.items.iter().map(function).collect()
+}
+
+#[test]
+fn every_backend_has_every_function_of_the_trait_and_no_other() {
+    let machine = machine();
+    assert!(machine.len() > 20, "that is not the trait: {machine:?}");
+    for (folder, name) in BACKENDS {
+        let backend = backend(folder, name);
+        let missing: Vec<_> = machine.iter().filter(|f| !backend.contains(f)).collect();
+        let extra: Vec<_> = backend.iter().filter(|f| !machine.contains(f)).collect();
+        assert!(missing.is_empty() && extra.is_empty(), "{folder} lacks {missing:#?}\nand has {extra:#?}");
+    }
+}
+
+/// Each backend is chosen once, and any two choices exclude each other.
+#[test]
+fn the_crate_chooses_one_backend() {
+    let chosen: Vec<_> = parse("lib.rs")
+        .iter()
+        .filter_map(|item| match item {
+            Item::Use(u) if quote::quote!(#u).to_string().ends_with("as Backend ;") => {
+                Some(u.attrs.iter().map(|a| quote::quote!(#a).to_string()).collect::<Vec<_>>())
+            }
+            _ => None,
+        })
+        .collect();
+    let expected = [
+        "# [cfg (all (target_os = \"cuda\" , not (feature = \"rust-cuda\")))]",
+        "# [cfg (feature = \"rust-cuda\")]",
+        "# [cfg (not (any (target_os = \"cuda\" , feature = \"rust-cuda\")))]",
+    ];
+    assert_eq!(chosen, expected.map(|cfg| vec![cfg.to_string()]));
+}
+
+/// Macros that `shared!` is made of exist once in each backend, with the same patterns.
+#[test]
+fn shared_memory_is_declared_by_the_same_macros() {
+    let patterns = |folder: &str| -> Vec<(String, String)> {
+        let macros = parse(&format!("{folder}/shared.rs")).into_iter().filter_map(|item| match item {
+            Item::Macro(m) => m.ident.map(|name| (name.to_string(), m.mac.tokens.to_string())),
+            _ => None,
+        });
+        macros.map(|(name, rules)| (name, rules.split("=>").next().unwrap_or_default().to_string())).collect()
+    };
+    let ptx = patterns("ptx");
+    assert_eq!(ptx.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["shared_declaration", "shared_array_address"]);
+    assert_eq!(ptx, patterns("rust_cuda"));
+    assert_eq!(ptx, patterns("sim"));
+}

@@ -1,0 +1,306 @@
+//! What rust-cuda needs, and where it is: for xtask, which builds with it, and for a program that reports on it.
+//!
+//! Nothing here depends on rust-cuda itself, runs rustup, or asks a network.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fmt, fs};
+
+/// The nightly that the pinned revision of rust-cuda is made for.
+pub const NIGHTLY: &str = "nightly-2026-04-02";
+
+/// The config file, below the workspace's folder, that makes cargo take rust-cuda from its repository.
+pub const CONFIG: &str = "xtask/rust-cuda.toml";
+
+/// The package, below the workspace's folder, that rust-cuda builds the kernels as.
+pub const PACKAGE: &str = "xtask/rust-cuda";
+
+/// The oldest CUDA whose libnvvm the pinned revision works with.
+const OLDEST_CUDA: u32 = 12;
+
+/// The LLVM that the code generator is linked with.
+const LLVM: &str = "7.";
+
+/// One thing that rust-cuda needs.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// What it is.
+    pub name: &'static str,
+    /// Where it is, or where it was looked for and what was found instead.
+    pub place: Result<PathBuf, String>,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Ok(path) => write!(f, "{}: {}", self.name, path.display()),
+            Err(looked) => write!(f, "{}: missing ({looked})", self.name),
+        }
+    }
+}
+
+/// A complete toolchain of rust-cuda.
+#[derive(Clone, Debug)]
+pub struct RustCuda {
+    /// The folder of the nightly toolchain.
+    pub toolchain: PathBuf,
+    /// LLVM's own description of itself.
+    pub llvm_config: PathBuf,
+    /// The folder of the CUDA toolkit.
+    pub cuda: PathBuf,
+    /// The folder of libnvvm, inside of that.
+    pub nvvm: PathBuf,
+}
+
+/// That a part of it is missing; displays all parts.
+#[derive(Clone, Debug)]
+pub struct Incomplete {
+    /// All parts, present and missing.
+    pub parts: Vec<Part>,
+}
+
+impl Incomplete {
+    /// The names of what is missing.
+    pub fn missing(&self) -> impl Iterator<Item = &'static str> {
+        self.parts.iter().filter(|part| part.place.is_err()).map(|part| part.name)
+    }
+
+    /// What to do about it.
+    pub const REMEDY: &str = "containers/rust-cuda.Containerfile has all of it; docs/backends.md says how to install it \
+                              by hand. The default backend needs none of it";
+}
+
+impl fmt::Display for Incomplete {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "rust-cuda's toolchain is not complete here")?;
+        for part in &self.parts {
+            writeln!(f, "  {part}")?;
+        }
+        f.write_str(Self::REMEDY)
+    }
+}
+
+impl std::error::Error for Incomplete {}
+
+impl RustCuda {
+    /// The toolchain on this machine.
+    pub fn find() -> Result<Self, Incomplete> {
+        let parts = parts();
+        let place = |name: &str| parts.iter().find(|part| part.name == name)?.place.clone().ok();
+        match (place(NIGHTLY), place(LLVM_7), place(CUDA), place(LIBNVVM)) {
+            (Some(toolchain), Some(llvm_config), Some(cuda), Some(libnvvm))
+                if parts.iter().all(|p| p.place.is_ok()) =>
+            {
+                let nvvm = libnvvm.parent().map(Path::to_path_buf).unwrap_or_default();
+                Ok(Self { toolchain, llvm_config, cuda, nvvm })
+            }
+            _ => Err(Incomplete { parts }),
+        }
+    }
+}
+
+impl fmt::Display for RustCuda {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rust-cuda on {NIGHTLY} and CUDA in {}", self.cuda.display())
+    }
+}
+
+const LLVM_7: &str = "LLVM 7";
+const CUDA: &str = "CUDA toolkit";
+const LIBNVVM: &str = "libnvvm";
+
+/// All parts, each with its place or with where it was looked for.
+pub fn parts() -> Vec<Part> {
+    let toolchain = toolchain();
+    let component = |name: &str| component(&toolchain, name);
+    let cuda = cuda();
+    let toolkit = |folder: &str, file: &str| in_nvvm(&cuda, folder, file);
+    vec![
+        Part { name: NIGHTLY, place: toolchain.clone() },
+        Part { name: "rustc-dev", place: component("rustc-dev") },
+        Part { name: "rust-src", place: component("rust-src") },
+        Part { name: LLVM_7, place: llvm_config() },
+        Part { name: CUDA, place: cuda.clone() },
+        Part { name: LIBNVVM, place: toolkit("lib64", "libnvvm.so") },
+        Part { name: "libdevice", place: toolkit("libdevice", "libdevice.10.bc") },
+        Part { name: "libclang", place: libclang() },
+    ]
+}
+
+/// The nightly, in rustup's folder.
+fn toolchain() -> Result<PathBuf, String> {
+    let rustup = env::var_os("RUSTUP_HOME").map(PathBuf::from);
+    let rustup = rustup.or_else(|| Some(env::home_dir()?.join(".rustup"))).ok_or("there is no home folder")?;
+    let folder = rustup.join("toolchains");
+    let prefix = format!("{NIGHTLY}-");
+    let found = entries(&folder).into_iter().find(|path| name(path).starts_with(&prefix));
+    found.ok_or_else(|| format!("no {NIGHTLY}-* in {}; rustup toolchain install {NIGHTLY}", folder.display()))
+}
+
+/// A component of the nightly, by the list that rustup keeps in it.
+fn component(toolchain: &Result<PathBuf, String>, component: &str) -> Result<PathBuf, String> {
+    let Ok(toolchain) = toolchain else { return Err(format!("a component of {NIGHTLY}, which is not here")) };
+    let list = toolchain.join("lib/rustlib/components");
+    let installed = fs::read_to_string(&list).unwrap_or_default();
+    // A line is a component, with the host behind it if the component has one.
+    if installed.lines().any(|line| line == component || line.starts_with(&format!("{component}-"))) {
+        return Ok(toolchain.clone());
+    }
+    let add = format!("rustup component add --toolchain {NIGHTLY} {component}");
+    Err(format!("not in {}; {add}", list.display()))
+}
+
+/// What rust-cuda's build looks at: `$LLVM_CONFIG`, then `llvm-config` in PATH; and two names under which packages and
+/// people install an old LLVM beside a new one.
+fn llvm_config() -> Result<PathBuf, String> {
+    let named = env::var_os("LLVM_CONFIG").map(PathBuf::from);
+    let in_path = ["llvm-config", "llvm-config-7"].map(|name| in_path(name).unwrap_or_else(|| name.into()));
+    let usual = ["/usr/lib/llvm-7/bin/llvm-config", "/opt/llvm-7/bin/llvm-config"].map(PathBuf::from);
+    let mut looked = vec![];
+    for program in named.into_iter().chain(in_path).chain(usual) {
+        match version(&program) {
+            Some(version) if version.starts_with(LLVM) => return Ok(program),
+            Some(version) => looked.push(format!("{} is of LLVM {version}", program.display())),
+            None => looked.push(format!("no {}", program.display())),
+        }
+    }
+    Err(looked.join(", "))
+}
+
+/// Where rust-cuda's build looks, and `$CUDA_HOME`.
+fn cuda() -> Result<PathBuf, String> {
+    let mut looked = vec![];
+    let variables = ["CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "CUDA_HOME"];
+    let named = variables.into_iter().filter_map(env::var_os).map(PathBuf::from);
+    let usual = ["/usr/lib/cuda", "/usr/local/cuda", "/opt/cuda"].map(PathBuf::from);
+    for folder in named.chain(usual) {
+        let header = folder.join("include/cuda.h");
+        match fs::read_to_string(&header).ok().and_then(|text| cuda_version(&text)) {
+            Some((major, _)) if major >= OLDEST_CUDA => return Ok(folder),
+            Some((major, minor)) => looked.push(format!("{} is CUDA {major}.{minor}", folder.display())),
+            None => looked.push(format!("no {}", header.display())),
+        }
+    }
+    let unset: Vec<_> = variables.into_iter().filter(|name| env::var_os(name).is_none()).collect();
+    if !unset.is_empty() {
+        looked.push(format!("{} not set", unset.join(", ")));
+    }
+    Err(looked.join(", "))
+}
+
+/// `(12, 8)` of `#define CUDA_VERSION 12080`.
+fn cuda_version(header: &str) -> Option<(u32, u32)> {
+    let line = header.lines().find(|line| line.starts_with("#define CUDA_VERSION "))?;
+    let number: u32 = line.split_whitespace().nth(2)?.parse().ok()?;
+    Some((number / 1000, number / 10 % 100))
+}
+
+/// A file of CUDA's folder `nvvm`.
+fn in_nvvm(cuda: &Result<PathBuf, String>, folder: &str, file: &str) -> Result<PathBuf, String> {
+    let Ok(cuda) = cuda else { return Err("a part of the CUDA toolkit, which is not here".into()) };
+    let path = cuda.join("nvvm").join(folder).join(file);
+    if path.is_file() { Ok(path) } else { Err(format!("no {}", path.display())) }
+}
+
+/// What reads CUDA's headers for rust-cuda: where bindgen looks for it first, and where packages put it.
+fn libclang() -> Result<PathBuf, String> {
+    let named = env::var_os("LIBCLANG_PATH").map(PathBuf::from);
+    let llvm = entries(Path::new("/usr/lib")).into_iter().filter(|path| name(path).starts_with("llvm"));
+    let usual =
+        ["/usr/lib64", "/usr/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"].map(PathBuf::from);
+    let folders: Vec<_> = named.into_iter().chain(llvm.map(|path| path.join("lib"))).chain(usual).collect();
+    // Not libclang-cpp.so, which is something else.
+    let is_libclang = |path: &PathBuf| {
+        let name = name(path);
+        let rest = name.strip_prefix("libclang").unwrap_or_default();
+        let numbered = rest.strip_prefix('-').is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()));
+        rest.starts_with(".so") || numbered && rest.contains(".so")
+    };
+    let found = folders.iter().flat_map(|folder| entries(folder)).find(is_libclang);
+    let looked = || folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ");
+    found.ok_or_else(|| format!("no libclang.so in {}", looked()))
+}
+
+/// The entries of a folder, in order; none if it is not there.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let mut entries: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    entries.sort();
+    entries
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The path of a program that is in PATH.
+fn in_path(program: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+/// What `llvm-config --version` prints.
+fn version(llvm_config: &Path) -> Option<String> {
+    let output = Command::new(llvm_config).arg("--version").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?.trim().to_string();
+    (output.status.success() && !text.is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nightly_and_the_revision_are_the_same_in_all_files() {
+        let toolchain = include_str!("../../rust-cuda/rust-toolchain.toml");
+        assert!(toolchain.contains(&format!("channel = \"{NIGHTLY}\"")), "{toolchain}");
+        let config = include_str!("../../rust-cuda.toml");
+        assert!(config.contains(NIGHTLY), "the head of {CONFIG} names another nightly");
+        let container = include_str!("../../../containers/rust-cuda.Containerfile");
+        assert!(container.contains(NIGHTLY), "the container has another nightly");
+        let revisions: Vec<_> = config.split("rev = \"").skip(1).map(|rest| &rest[..40]).collect();
+        assert_eq!(revisions.len(), 4, "{config}");
+        assert!(revisions.iter().all(|revision| *revision == revisions[0]), "{revisions:?}");
+        let lock = include_str!("../../rust-cuda/Cargo.lock");
+        assert!(lock.contains(revisions[0]), "{PACKAGE}/Cargo.lock was made with another revision");
+    }
+
+    #[test]
+    fn every_part_says_where_it_is_or_where_it_was_looked_for() {
+        for part in parts() {
+            match &part.place {
+                Ok(path) => assert!(path.exists(), "{part}"),
+                Err(looked) => assert!(!looked.is_empty(), "{part}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_message_names_every_missing_part() {
+        let part = |name, place| Part { name, place };
+        let parts = vec![part(NIGHTLY, Err("no such folder".into())), part(CUDA, Ok("/opt/cuda".into()))];
+        let incomplete = Incomplete { parts };
+        assert_eq!(incomplete.missing().collect::<Vec<_>>(), [NIGHTLY]);
+        let text = incomplete.to_string();
+        assert!(text.contains("nightly-2026-04-02: missing (no such folder)"), "{text}");
+        assert!(text.contains("CUDA toolkit: /opt/cuda"), "{text}");
+        assert!(text.ends_with(Incomplete::REMEDY), "{text}");
+    }
+
+    #[test]
+    fn cuda_s_header_tells_its_version() {
+        assert_eq!(cuda_version("// x\n#define CUDA_VERSION 12080\n"), Some((12, 8)));
+        assert_eq!(cuda_version("#define CUDA_VERSION 13000"), Some((13, 0)));
+        assert_eq!(cuda_version("#define __CUDA_API_VERSION 1"), None);
+    }
+
+    #[test]
+    fn a_component_is_found_in_rustup_s_list() {
+        let folder = env::temp_dir().join(format!("rungs-components-{}", std::process::id()));
+        fs::create_dir_all(folder.join("lib/rustlib")).unwrap();
+        let list = "rustc-x86_64-unknown-linux-gnu\nrustc-dev-x86_64-unknown-linux-gnu\n";
+        fs::write(folder.join("lib/rustlib/components"), list).unwrap();
+        assert_eq!(component(&Ok(folder.clone()), "rustc-dev"), Ok(folder.clone()));
+        assert!(component(&Ok(folder.clone()), "rust-src").unwrap_err().contains("rustup component add"));
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,139 @@
+//! `build-ptx --backend rust-cuda`: in two steps, because rust-cuda's code generator is part of a compiler.
+//!
+//! The xtask that a person runs is compiled without rust-cuda. It finds the toolchain ([`RustCuda::find`]) and starts
+//! itself again: compiled by the nightly, with the feature `rust-cuda`, which makes cuda_builder and the code generator
+//! part of it, both from the repository by the config file. That second xtask builds the kernels.
+
+use crate::build_ptx::Args;
+use crate::{project, shell};
+use anyhow::{Context, Result};
+use ptx_builder::rust_cuda::{CONFIG, NIGHTLY, RustCuda, parts};
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+/// Says of each part of the toolchain where it is; fails if one is missing. Installs nothing: LLVM 7 and CUDA are not
+/// for a tool to install unasked.
+pub fn report() -> Result<()> {
+    for part in parts() {
+        let place = part.place.map_or_else(|looked| format!("missing: {looked}"), |path| path.display().to_string());
+        println!("{:<19} {place}", part.name);
+    }
+    RustCuda::find().map(drop).map_err(|incomplete| {
+        let missing = incomplete.missing().collect::<Vec<_>>().join(", ");
+        anyhow::anyhow!("rust-cuda's toolchain lacks {missing}; {}", ptx_builder::rust_cuda::Incomplete::REMEDY)
+    })
+}
+
+/// Starts this program again, with rust-cuda in it.
+pub fn start_again(args: &Args, out: &Path) -> Result<()> {
+    let found = RustCuda::find()?;
+    println!("building xtask with {found}");
+    let mut command = shell::command(found.toolchain.join("bin/cargo"), &["run", "--quiet", "--config", CONFIG]);
+    command
+        .args(["--package", "xtask", "--features", "rust-cuda", "--target-dir"])
+        .arg(target_dir())
+        .args(["--", "build-ptx", "--backend", "rust-cuda", "--out"])
+        .arg(out)
+        .args(args.arch.iter().flat_map(|arch| ["--arch".to_string(), arch.to_string()]));
+    if args.checked {
+        command.arg("--checked");
+    }
+    // cuda_builder starts a plain `cargo`, and finds the code generator below CARGO_TARGET_DIR.
+    command
+        .env("PATH", before("PATH", &[found.toolchain.join("bin")])?)
+        .env("LD_LIBRARY_PATH", before("LD_LIBRARY_PATH", &[found.toolchain.join("lib"), found.nvvm])?)
+        .env("RUSTUP_TOOLCHAIN", NIGHTLY)
+        .env("CARGO_TARGET_DIR", target_dir())
+        .env("CUDA_PATH", found.cuda)
+        .env("LLVM_CONFIG", found.llvm_config)
+        .env_remove("CARGO")
+        .env_remove("RUSTC");
+    let _lock = KeptLock::new()?;
+    shell::run(command)
+}
+
+/// Where the second xtask and the code generator are built.
+fn target_dir() -> PathBuf {
+    project::target().join("rust-cuda")
+}
+
+/// A list of folders with some more in front.
+fn before(variable: &str, folders: &[PathBuf]) -> Result<std::ffi::OsString> {
+    let old = env::var_os(variable).unwrap_or_default();
+    let old = env::split_paths(&old).filter(|folder| !folder.as_os_str().is_empty());
+    env::join_paths(folders.iter().cloned().chain(old)).with_context(|| format!("{variable} cannot be extended"))
+}
+
+/// The workspace's Cargo.lock, which the config file's patches would change, put back at the end.
+struct KeptLock {
+    path: PathBuf,
+    text: Vec<u8>,
+}
+
+impl KeptLock {
+    fn new() -> Result<Self> {
+        let path = project::root().join("Cargo.lock");
+        let text = fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+        Ok(Self { path, text })
+    }
+}
+
+impl Drop for KeptLock {
+    fn drop(&mut self) {
+        if let Err(error) = fs::write(&self.path, &self.text) {
+            eprintln!("warning: {} is changed and could not be put back: {error}", self.path.display());
+        }
+    }
+}
+
+#[cfg(feature = "rust-cuda")]
+pub use inside::build;
+
+/// The second xtask.
+#[cfg(feature = "rust-cuda")]
+mod inside {
+    use crate::project;
+    use anyhow::{Context, Result, anyhow};
+    use cuda_builder::{CudaBuilder, NvvmArch};
+    use ptx_builder::rust_cuda::{CONFIG, PACKAGE};
+    use ptx_builder::{Options, Ptx, ptx};
+    use std::fs;
+
+    /// Settings as in the default backend's build: no debug information, no checks that the simulator makes.
+    const PROFILE: &[&str] = &["opt-level=3", "debug=false", "debug-assertions=false", "overflow-checks=false"];
+
+    /// Builds the PTX, one architecture after the other.
+    pub fn build(all: &[Options]) -> Result<Vec<Ptx>> {
+        all.iter().map(one).collect()
+    }
+
+    fn one(options: &Options) -> Result<Ptx> {
+        let name = options.name();
+        let arch = options.arch.to_string().replacen("sm_", "compute_", 1);
+        let arch: NvvmArch = arch.parse().map_err(|why| anyhow!("rust-cuda on {}: {why}", options.arch))?;
+        let folder = options.target_dir.join("device").join(&name);
+        fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+        let mut args = vec![
+            "--locked".to_string(),
+            format!("--config={}", project::root().join(CONFIG).display()),
+            format!("--target-dir={}", folder.display()),
+        ];
+        args.extend(PROFILE.iter().map(|setting| format!("--config=profile.release.{setting}")));
+        if options.arch.has_sm_90() {
+            // cuda_builder sets RUSTFLAGS itself; a profile's flags are added to them.
+            args.extend(
+                ["-Zprofile-rustflags", "--config=profile.release.rustflags=['--cfg','sm_90']"].map(String::from),
+            );
+        }
+        if options.checked {
+            args.push("--features=checked".into());
+        }
+        let raw = folder.join("kernels.ptx");
+        // A product and a sum stay two operations, as the default backend leaves them.
+        let builder = CudaBuilder::new(project::root().join(PACKAGE)).arch(arch).fma_contraction(false);
+        builder.build_args(&args).copy_to(&raw).build().map_err(|error| anyhow!("{name}: {error}"))?;
+        let text = fs::read_to_string(&raw).with_context(|| format!("{} cannot be read", raw.display()))?;
+        let text = ptx::finish(&text, &options.arch).with_context(|| format!("PTX of rust-cuda for {name}"))?;
+        Ok(Ptx { name, arch: options.arch.clone(), text, warnings: String::new() })
+    }
+}
