@@ -64,6 +64,35 @@ macro_rules! words {
 }
 words!(u32, i32; u64, i64);
 
+/// What comparing kernels sort: unsigned words. The host maps other types to them, keeping their order.
+pub trait Key: Scalar + Ord {
+    /// The largest key. A place without a key counts as holding it: nothing moves behind it, and being equal to real
+    /// keys of that value it cannot be told from them.
+    const LAST: Self;
+}
+
+impl Key for u32 {
+    const LAST: Self = u32::MAX;
+}
+
+impl Key for u64 {
+    const LAST: Self = u64::MAX;
+}
+
+/// Key `i`, or the largest key where there is none.
+#[inline(always)]
+pub(crate) fn key_or_last<T: Key>(keys: Global<T>, i: u32) -> T {
+    if i < keys.len() { keys.get(i) } else { T::LAST }
+}
+
+/// Writes key `i` if there is such a place.
+#[inline(always)]
+pub(crate) fn set_if_inside<T: Key>(keys: Global<T>, i: u32, key: T) {
+    if i < keys.len() {
+        keys.set(i, key);
+    }
+}
+
 /// Maps each key to a word of the same order, in place.
 #[kernel(max_threads = BLOCK, instances(keys_encode: <u32>, keys_encode_u64: <u64>))]
 pub fn keys_encode<T: Word>(keys: Global<T>, order: u32) {

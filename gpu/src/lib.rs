@@ -13,10 +13,13 @@ pub mod keys;
 #[cfg(not(target_os = "cuda"))]
 pub mod launcher;
 pub mod matmul;
+pub mod odd_even;
 pub mod operator;
 pub mod radix;
 pub mod reduce;
+pub mod saxpy;
 pub mod scan;
+pub mod transform;
 
 // rust-cuda's cuda_std has its own.
 #[cfg(all(target_os = "cuda", not(feature = "rust-cuda")))]

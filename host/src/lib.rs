@@ -6,6 +6,7 @@
 //! | [`algorithms`] | families and rungs, their problems and oracles |
 //! | [`data`] | elements: types, generators, files |
 //! | [`measure`] | running a rung: verified, then timed |
+//! | [`vec`] | vectors on an engine with sort, reduce, scan, transform |
 //! | [`report`] | tables, JSON, CSV |
 //! | [`cli`] | the program's commands |
 
@@ -16,5 +17,6 @@ pub mod engine;
 pub mod error;
 pub mod measure;
 pub mod report;
+pub mod vec;
 
 pub use error::{Error, Result};

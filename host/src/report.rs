@@ -81,26 +81,34 @@ pub fn runs(format: Format, device: &DeviceInfo, seed: u64, rows: &[Row]) -> Res
     }
 }
 
-fn cells(row: &Row) -> [String; 8] {
-    let n = match (row.m, row.k) {
+/// How large the row's problem is, for people.
+pub fn size(row: &Row) -> String {
+    match (row.m, row.k) {
         (Some(m), Some(k)) if m != row.n || k != row.n => format!("{m}x{}x{k}", row.n),
         (Some(_), _) => format!("{0}³", row.n),
         _ => count(row.n),
-    };
-    let verdict = match (&row.skipped, &row.error) {
+    }
+}
+
+/// Whether the row's result is right, for people.
+pub fn verdict(row: &Row) -> String {
+    match (&row.skipped, &row.error) {
         (Some(why), _) => format!("skipped ({why})"),
         (_, Some(error)) => format!("WRONG: {error}"),
         _ => if row.verified { "yes" } else { "no" }.to_string(),
-    };
+    }
+}
+
+fn cells(row: &Row) -> [String; 8] {
     [
         row.family.to_string(),
         row.rung.to_string(),
         row.device.to_string(),
-        n,
+        size(row),
         row.dtype.to_string(),
         row.time_ms.map_or("-".into(), time),
         row.rate.map_or("-".into(), |r| rate(r, row.rate_unit.name())),
-        verdict,
+        verdict(row),
     ]
 }
 

@@ -79,3 +79,13 @@ pub mod expansion {
     #[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
     pub use crate::sim::static_shared;
 }
+
+/// Lets kernels take a struct of plain numbers as a parameter: `simt::argument!(MyFunctor);`. The struct is `Copy` and
+/// `#[repr(C)]`, so that host and device lay it out alike.
+#[macro_export]
+macro_rules! argument {
+    ($t:ty) => {
+        #[cfg(not(target_os = "cuda"))]
+        impl $crate::Argument for $t {}
+    };
+}

@@ -4,3 +4,6 @@
 //! time.
 
 pub mod r1_global_step;
+pub mod r2_shared_step;
+pub mod r3_register_step;
+pub mod tile;

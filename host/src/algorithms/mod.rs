@@ -11,13 +11,15 @@ pub mod cubes;
 pub mod histogram;
 pub mod keys;
 pub mod matmul;
+pub mod odd_even;
 pub mod radix;
 pub mod reduce;
 mod rung;
+pub mod saxpy;
 pub mod scan;
 pub mod sort;
 
-pub use rung::{Head, Rung};
+pub use rung::{Head, Implementation, Rung};
 
 use crate::data::{self, Data, Distribution, Dtype};
 use crate::engine::Engine;
@@ -28,12 +30,14 @@ use serde::Serialize;
 pub static FAMILIES: &[&Family] = &[
     &bubble::FAMILY,
     &bitonic::FAMILY,
+    &odd_even::FAMILY,
     &radix::FAMILY,
     &matmul::FAMILY,
     &cubes::FAMILY,
     &reduce::FAMILY,
     &scan::FAMILY,
     &histogram::FAMILY,
+    &saxpy::FAMILY,
 ];
 
 /// Kernels that belong to no rung, with what they are for.
@@ -274,6 +278,18 @@ impl Family {
             let names: Vec<_> = self.rungs.iter().map(|r| r.name).collect();
             Error::unknown(&format!("rung of {}", self.name), name, &names)
         })
+    }
+
+    /// Refuses an element type that the family does not take.
+    ///
+    /// # Errors
+    /// [`Error::Usage`], with those that it takes.
+    pub fn check_dtype(&self, dtype: Dtype) -> Result<()> {
+        if self.dtypes.contains(&dtype) {
+            return Ok(());
+        }
+        let names: Vec<_> = self.dtypes.iter().map(|d| d.to_string()).collect();
+        Err(Error::Usage(format!("{} does not take {dtype}; it takes {}", self.name, names.join(", "))))
     }
 
     /// Makes the input and the oracle, if the host has the memory for them.

@@ -4,6 +4,7 @@ use super::cubes::CubesRung;
 use super::histogram::HistogramRung;
 use super::matmul::MatmulRung;
 use super::reduce::ReduceRung;
+use super::saxpy::SaxpyRung;
 use super::scan::ScanRung;
 use super::sort::SortRung;
 use super::{Parameters, Size};
@@ -46,6 +47,8 @@ pub enum Implementation {
     Matmul(&'static dyn MatmulRung),
     /// Scans.
     Scan(&'static dyn ScanRung),
+    /// Computes y = a·x + y.
+    Saxpy(&'static dyn SaxpyRung),
 }
 
 /// Names a rung by its file. `rung!("bitonic/r1_global_step.rs", "global-step", kernels, implementation)`.
@@ -106,6 +109,14 @@ impl Rung {
                 "{family} {} takes at most {capacity} elements, not {n}; higher rungs take any number",
                 self.name
             ))),
+        }
+    }
+
+    /// How it sorts, if it is a sort.
+    pub fn sorts(&self) -> Option<&'static dyn SortRung> {
+        match self.implementation {
+            Implementation::Sort(sort) => Some(sort),
+            _ => None,
         }
     }
 

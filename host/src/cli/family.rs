@@ -65,7 +65,7 @@ pub(super) fn command(family: &'static Family) -> Command {
     family.extras.iter().fold(command, |command, extra| command.arg(extra_argument(*extra)))
 }
 
-fn extra_argument(extra: Extra) -> Arg {
+pub(super) fn extra_argument(extra: Extra) -> Arg {
     let number = |name: &'static str, help: &'static str| {
         Arg::new(name).long(name).value_name("NUMBER").help(help).value_parser(value_parser!(u32).range(1..))
     };
@@ -87,7 +87,7 @@ fn extra_argument(extra: Extra) -> Arg {
 }
 
 /// What of [`Parameters`] was given.
-fn parameters(family: &Family, matches: &ArgMatches) -> Parameters {
+pub(super) fn parameters(family: &Family, matches: &ArgMatches) -> Parameters {
     let mut parameters = Parameters::default();
     for extra in family.extras {
         let number = |name: &str| matches.get_one::<u32>(name).copied();
@@ -113,10 +113,7 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
         (None, Some(dtype)) => *dtype,
         (None, None) => family.dtypes[0],
     };
-    if !family.dtypes.contains(&dtype) {
-        let names: Vec<_> = family.dtypes.iter().map(|d| d.to_string()).collect();
-        return Err(Error::Usage(format!("{} does not take {dtype}; it takes {}", family.name, names.join(", "))));
-    }
+    family.check_dtype(dtype)?;
     // Before the work: an output that cannot be written is known at once.
     let file = output.as_ref().map(|place| Output::open(place, format)).transpose()?;
     let engine = common.engine()?;

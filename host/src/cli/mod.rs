@@ -3,7 +3,10 @@
 mod all;
 mod devices;
 mod doctor;
+mod explain;
 mod family;
+mod lab;
+mod ladder;
 mod list;
 
 use crate::algorithms::{FAMILIES, Family};
@@ -53,6 +56,9 @@ pub fn command() -> Command {
         .args(common_arguments())
         .subcommand(all::command())
         .subcommand(list::command())
+        .subcommand(explain::command())
+        .subcommand(ladder::command())
+        .subcommand(lab::command())
         .subcommand(devices::command())
         .subcommand(doctor::command());
     FAMILIES.iter().fold(top, |top, family| top.subcommand(family::command(family)))
@@ -66,6 +72,9 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
     match name {
         "all" => all::run(arguments, &common),
         "list" => list::run(&common),
+        "explain" => explain::run(arguments, &common),
+        "ladder" => ladder::run(arguments, &common),
+        "lab" => lab::run(&common),
         "devices" => devices::run(&common),
         "doctor" => doctor::run(&common),
         _ => match crate::algorithms::family(name) {
@@ -144,10 +153,9 @@ impl Common {
 }
 
 /// The family argument of commands that work on one.
-#[allow(dead_code)]
 pub(crate) fn family_named(name: &str) -> Result<&'static Family> {
     crate::algorithms::family(name).ok_or_else(|| {
         let names: Vec<_> = FAMILIES.iter().map(|f| f.name).collect();
-        Error::Usage(format!("there is no family '{name}'; the families are {}", names.join(", ")))
+        Error::unknown("family", name, &names)
     })
 }

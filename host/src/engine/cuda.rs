@@ -61,6 +61,8 @@ struct Gpu {
     /// Events that no mark uses at present.
     events: Mutex<Vec<Event>>,
     module: Module,
+    /// Modules that were added; none is taken out again.
+    more: Mutex<Vec<Box<Module>>>,
     context: Context,
 }
 
@@ -103,9 +105,27 @@ impl Cuda {
             allocations: Mutex::default(),
             events: Mutex::default(),
             module,
+            more: Mutex::default(),
             context,
         };
         Ok(Self { stream, unconfirmed: Mutex::default(), gpu: Arc::new(gpu) })
+    }
+
+    /// Adds kernels, for all streams of the GPU: what [`choose`] takes of `ptx`. A kernel whose name is there already
+    /// stays what it was.
+    ///
+    /// # Errors
+    /// [`CudaError::NoPtx`]; [`CudaError::Ptx`] where the driver's compiler refuses the PTX; otherwise
+    /// [`CudaError::Driver`], or [`CudaError::Fault`] from a kernel before.
+    pub fn add_kernels(&self, ptx: &[(&str, &str)]) -> Result<()> {
+        self.enter()?;
+        let compute_capability = self.gpu.properties.compute_capability;
+        let (arch, text) = choose(ptx, compute_capability).ok_or_else(|| CudaError::NoPtx {
+            compute_capability,
+            have: ptx.iter().map(|(arch, _)| (*arch).to_owned()).collect(),
+        })?;
+        lock(&self.gpu.more).push(Box::new(load(arch, text)?));
+        Ok(())
     }
 
     /// Another stream of the same GPU: it shares memory and kernels with this one, and its work is not ordered with

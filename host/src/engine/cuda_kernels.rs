@@ -5,6 +5,7 @@ use super::{Cuda, Properties, Result, Unconfirmed, lock};
 use crate::engine::Geometry;
 use cuda_driver::{Function, Launch, Status};
 use cust::function::{BlockSize, FunctionAttribute};
+use cust::module::Module;
 use std::ffi::c_void;
 
 /// Shared memory of a block, static and dynamic together, that a kernel can have without asking.
@@ -166,7 +167,15 @@ impl Cuda {
 
     /// The kernel with this name, by the driver's own table.
     fn look_up(&self, kernel: &str) -> Result<cust::function::Function<'_>> {
-        self.gpu.module.get_function(kernel).map_err(status).map_err(|status| match status {
+        let mut found = self.gpu.module.get_function(kernel).map_err(status);
+        for module in lock(&self.gpu.more).iter() {
+            // SAFETY: the box is neither dropped nor replaced as long as `gpu` lives, which is as long as self.
+            let module: &Module = unsafe { &*std::ptr::from_ref(&**module) };
+            if let Err(Status::NOT_FOUND) = found {
+                found = module.get_function(kernel).map_err(status);
+            }
+        }
+        found.map_err(|status| match status {
             Status::NOT_FOUND => CudaError::NoKernel { kernel: kernel.to_owned(), arch: self.gpu.arch.clone() },
             _ => self.error(status, || format!("looking up {kernel}")),
         })

@@ -260,6 +260,18 @@ impl Engine {
         Ok(buffer)
     }
 
+    /// Adds the kernels of another crate: pairs of an architecture (`sm_80`) and the PTX for it, of which the engine
+    /// takes the one that suits it best. The simulator runs kernels as they are and needs no PTX.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] if there is none for the device; [`Error::Cuda`] if the driver refuses it.
+    pub fn add_kernels(&self, ptx: &[(&str, &str)]) -> Result<()> {
+        match &self.0.backend {
+            Backend::Cuda(cuda) => Ok(cuda.add_kernels(ptx)?),
+            Backend::Simulator(_) => Ok(()),
+        }
+    }
+
     /// Starts a kernel. An empty grid is no work and not an error.
     pub fn launch<K: Kernel>(&self, kernel: K, geometry: Geometry, args: K::Args) -> Result<()> {
         if geometry.grid.contains(&0) {

@@ -14,7 +14,7 @@ use syn::{Expr, FnArg, GenericParam, ItemFn, Pat, Token, Type, parenthesized, pa
 /// that implements `simt::Kernel`, so that the compiler checks the number and the types of a launch's arguments.
 ///
 /// - `#[kernel(max_threads = BLOCK, min_blocks = 2)]`: launch bounds, constant expressions; they become the entry's
-///   `.maxntid` and `.minnctapersm`.
+///   `.maxntid` and `.minnctapersm`. `min_blocks` may look at the types of an instance: `min_blocks = blocks::<T>()`.
 /// - `#[kernel(instances(sum_u32: <u32, Sum>, sum_f32: <f32, Sum>))]` on a generic function: one entry for each named
 ///   instance. On the host the function's name is then a generic type, `name::<u32, Sum>::default()`.
 /// - `#[kernel(sm_90)]`: the kernel needs compute capability 9.0 and exists only in PTX built for that.
@@ -132,7 +132,6 @@ fn body(options: &Options, f: &ItemFn, params: &[(Ident, Type)]) -> Tokens {
 /// The PTX side: an entry for each instance that rebuilds the views and calls the body.
 fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ident]) -> Tokens {
     let (vis, attrs, body, guard) = (&f.vis, &f.attrs, body_name(f), options.guard());
-    let (threads, blocks) = (options.max_threads(), options.min_blocks());
     let entries = options.entries(f).into_iter().map(|(entry, concrete)| {
         let (mut flat, mut rebuilt) = (vec![], vec![]);
         for (id, ty) in params {
@@ -151,6 +150,8 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
         if cfg!(feature = "rust-cuda") {
             return rust_cuda_entry(options, f, &entry, &flat, &quote!(#body #of (#(#rebuilt),*)));
         }
+        let bound = |tokens| substitute_tokens(tokens, generics, &concrete);
+        let (threads, blocks) = (bound(options.max_threads()), bound(options.min_blocks()));
         let bounds = format!("//.rungs.bounds {entry} {{threads}} {{blocks}}");
         quote! {
             #[cfg(#guard)]
@@ -235,7 +236,12 @@ fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ide
         let types: Vec<Type> = types.iter().map(|t| substitute(t, generics, &concrete)).collect();
         let of = (!concrete.is_empty()).then(|| quote!(<#(#concrete),*>));
         let body_of = turbofish(&concrete);
+        let blocks = substitute_tokens(options.min_blocks(), generics, &concrete);
         quote! {
+            // The bound only counts on the device; here it is only compiled.
+            #[cfg(not(target_os = "cuda"))]
+            const _: u32 = #blocks;
+
             #[cfg(not(target_os = "cuda"))]
             impl simt::Kernel for #name #of {
                 const NAME: &'static str = stringify!(#entry);
@@ -283,23 +289,25 @@ fn turbofish(types: &[Type]) -> Option<Tokens> {
 
 /// `ty` with each generic parameter replaced by its concrete type.
 fn substitute(ty: &Type, generics: &[Ident], concrete: &[Type]) -> Type {
-    fn walk(tokens: Tokens, generics: &[Ident], concrete: &[Type]) -> Tokens {
-        tokens
-            .into_iter()
-            .flat_map(|token| match token {
-                TokenTree::Ident(id) => match generics.iter().position(|g| *g == id) {
-                    Some(i) if i < concrete.len() => concrete[i].to_token_stream(),
-                    _ => TokenTree::Ident(id).into(),
-                },
-                TokenTree::Group(group) => {
-                    let inner = walk(group.stream(), generics, concrete);
-                    TokenTree::Group(proc_macro2::Group::new(group.delimiter(), inner)).into()
-                }
-                other => other.into(),
-            })
-            .collect()
-    }
-    syn::parse2(walk(ty.to_token_stream(), generics, concrete)).unwrap_or_else(|_| ty.clone())
+    syn::parse2(substitute_tokens(ty.to_token_stream(), generics, concrete)).unwrap_or_else(|_| ty.clone())
+}
+
+/// The same for any piece of code.
+fn substitute_tokens(tokens: Tokens, generics: &[Ident], concrete: &[Type]) -> Tokens {
+    tokens
+        .into_iter()
+        .flat_map(|token| match token {
+            TokenTree::Ident(id) => match generics.iter().position(|g| *g == id) {
+                Some(i) if i < concrete.len() => concrete[i].to_token_stream(),
+                _ => TokenTree::Ident(id).into(),
+            },
+            TokenTree::Group(group) => {
+                let inner = substitute_tokens(group.stream(), generics, concrete);
+                TokenTree::Group(proc_macro2::Group::new(group.delimiter(), inner)).into()
+            }
+            other => other.into(),
+        })
+        .collect()
 }
 
 /// The element type of a `Global<T>`, by the name of its last path segment.

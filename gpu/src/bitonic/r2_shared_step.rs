@@ -1,0 +1,113 @@
+//! # Bitonic sort, the short steps in shared memory
+//!
+//! **Idea.** A block keeps a tile of 4096 keys in shared memory. All steps that compare keys of one tile need no other
+//! block, so one launch does them all: every stage up to the tile's size, and later the tail of every longer stage.
+//!
+//! **Changed from the rung before.** `global-step` goes to global memory and back for every step. Here 78 steps of the
+//! first 12 stages are one launch, and so are the last 12 steps of each longer stage. Every thread has whole pairs,
+//! none only looks.
+//!
+//! **Bottleneck.** The long steps are still one launch each, and inside a tile every step ends at a barrier, with two
+//! reads and two writes of shared memory for one compare-exchange. The next rung does several steps on keys that it
+//! holds in registers, long steps too.
+//!
+//! **Cost.** For 2^m keys, m > 12: (m - 12)·(m - 11)/2 launches of one step and m - 11 of a tile, each moving every key
+//! once each way; one barrier a step inside a tile.
+//!
+//! **Threads.** 512 a block, four pairs each. Neighbouring threads have neighbouring pairs, so accesses to shared
+//! memory are without conflicts down to a distance of 32.
+//!
+//! **Limits and source.** Any n: past the end a tile is filled with the largest key. After V. A. Antonyuk, "GPGPU
+//! programming" (2015), whose kernel this gives its own shared memory; K. E. Batcher (1968).
+
+use crate::keys::{Key, key_or_last, set_if_inside};
+use simt::{Global, Shared, kernel, thread};
+
+/// Threads of a block.
+pub const BLOCK: u32 = 512;
+
+/// log₂ of the keys of a tile.
+pub const TILE_BITS: u32 = 12;
+
+/// Keys of a tile. Of 8 bytes each they fill 32 KiB, what a block gets everywhere.
+pub const TILE: u32 = 1 << TILE_BITS;
+const _: () = assert!(TILE.is_multiple_of(2 * BLOCK));
+
+/// Blocks for `n` keys.
+pub const fn grid(n: u32) -> u32 {
+    n.div_ceil(TILE)
+}
+
+/// Bytes of dynamic shared memory of a block, for keys of so many bytes.
+pub const fn shared_bytes(key_bytes: u32) -> u32 {
+    TILE * key_bytes
+}
+
+/// One launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Launch {
+    /// This rung's kernel: the steps inside tiles of these stages, first and last.
+    Tile(u32, u32),
+    /// A step across tiles, by the kernel of the rung before: its distance, and whether it begins a stage.
+    Step(u32, bool),
+}
+
+/// The launches that sort `n` keys, in order.
+pub fn launches(n: u32) -> impl Iterator<Item = Launch> {
+    let stages = u32::BITS - n.saturating_sub(1).leading_zeros();
+    let short = (stages > 0).then(|| Launch::Tile(0, stages.min(TILE_BITS) - 1));
+    let long = (TILE_BITS..stages).flat_map(|stage| {
+        let steps = (TILE_BITS..=stage).rev().map(move |j| Launch::Step(1 << j, j == stage));
+        steps.chain([Launch::Tile(stage, stage)])
+    });
+    short.into_iter().chain(long)
+}
+
+/// The steps inside tiles of the stages `first` to `last`: stage s merges runs of 2^s keys into runs of twice that.
+#[kernel(max_threads = BLOCK, instances(bitonic_shared_step: <u32>, bitonic_shared_step_u64: <u64>))]
+pub fn bitonic_shared_step<T: Key>(keys: Global<T>, first: u32, last: u32) {
+    let (tile, t) = (Shared::<T>::dynamic(0, TILE), thread::thread_idx_x());
+    let begin = thread::block_idx_x() * TILE;
+    let mut i = t;
+    while i < TILE {
+        tile.set(i, key_or_last(keys, begin + i));
+        i += BLOCK;
+    }
+    thread::sync_threads(); // the tile is whole before anybody compares keys that others loaded
+    let mut stage = first;
+    while stage <= last {
+        // A stage longer than the tile had its first steps, the mirrored one among them, across tiles.
+        let mut bit = if stage < TILE_BITS { stage } else { TILE_BITS - 1 };
+        step(tile, t, bit, bit == stage);
+        thread::sync_threads(); // the next step compares keys that other threads have just placed
+        while bit > 0 {
+            bit -= 1;
+            step(tile, t, bit, false);
+            thread::sync_threads(); // as above; after the last step, before the tile is stored
+        }
+        stage += 1;
+    }
+    let mut i = t;
+    while i < TILE {
+        set_if_inside(keys, begin + i, tile.get(i));
+        i += BLOCK;
+    }
+}
+
+/// One step of the whole tile: keys whose places differ in `bit`, or, mirrored, in it and all bits below.
+#[inline(always)]
+fn step<T: Key>(tile: Shared<T>, t: u32, bit: u32, mirrored: bool) {
+    let j = 1 << bit;
+    let mask = if mirrored { 2 * j - 1 } else { j };
+    let mut pair = t;
+    while pair < TILE / 2 {
+        // The pair's number with a zero put in at `bit`: the lower place.
+        let low = ((pair & !(j - 1)) << 1) | (pair & (j - 1));
+        let (a, b) = (tile.get(low), tile.get(low ^ mask));
+        if a > b {
+            tile.set(low, b);
+            tile.set(low ^ mask, a);
+        }
+        pair += BLOCK;
+    }
+}

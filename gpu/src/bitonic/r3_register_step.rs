@@ -1,0 +1,170 @@
+//! # Bitonic sort, several steps in registers
+//!
+//! **Idea.** A thread holds 16 keys whose places differ in four bits and does four steps on them without asking
+//! anybody; then the block changes the keys round through shared memory and does four others. A block's 8192 keys need
+//! not be neighbours: taken from up to 256 rows of 32 keys, eight long steps are one pass over global memory.
+//!
+//! **Changed from the rung before.** `shared-step` reads and writes shared memory for every step and global memory for
+//! every long one. Here four steps cost one read and one write of shared memory, and up to eight long steps one pass.
+//!
+//! **Bottleneck.** The passes over global memory, one for every stage and eight long steps, then the comparisons. A
+//! network compares n·log²n/4 pairs whatever the keys are; faster is a sort that compares less, see `radix`.
+//!
+//! **Cost.** For 2²⁴ keys 26 passes that move every key once each way, where the rung before has 91; two minimum or
+//! maximum operations a compare-exchange and no branch.
+//!
+//! **Threads.** 512 a block, 16 keys each in [`super::tile`]'s windows. Lanes of a warp have neighbouring keys wherever
+//! global memory is touched.
+//!
+//! **Limits and source.** Any n: keys past the end count as the largest and are not stored. The network is K. E.
+//! Batcher's (1968); rows of several keys and several steps at a time are our working out of what V. A. Antonyuk,
+//! "GPGPU programming" (2015) does step by step. After K. E. Batcher, "Sorting networks and their applications" (1968).
+
+use super::tile::{BLOCK, KEYS, Registers, TILE, TILE_BITS, TOP, WINDOW};
+use super::tile::{keys_of_tile, merge_tile, min_blocks, place, shared, sort_tile, upper_place};
+use crate::keys::{Key, key_or_last, set_if_inside};
+use simt::{Global, kernel, thread, unroll};
+
+pub use super::tile::{BLOCK as THREADS, shared_bytes};
+
+/// Long steps in one pass: two windows. Rows are then 32 keys, what a warp reads at once.
+pub const MAX_STRIDES: u32 = 2 * WINDOW;
+const _: () = assert!(TILE_BITS - MAX_STRIDES == 5);
+
+/// One pass over the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// Sorts every tile.
+    Sort,
+    /// `strides` long steps, those of the bits from `low` on; `mirrored`: they begin a stage. A window has no less than
+    /// four; where fewer are left it takes some that [`Pass::Merge`] does again, which then changes nothing.
+    Strides {
+        /// The lowest bit.
+        low: u32,
+        /// How many bits.
+        strides: u32,
+        /// Whether the highest bit is its stage's first, which compares mirror images.
+        mirrored: bool,
+    },
+    /// The steps inside tiles that end a longer stage.
+    Merge,
+}
+
+/// The passes that sort `n` keys, in order.
+pub fn passes(n: u32) -> impl Iterator<Item = Pass> {
+    let stages = u32::BITS - n.saturating_sub(1).leading_zeros();
+    let long = (TILE_BITS..stages).flat_map(|stage| {
+        let passes = (stage + 1 - TILE_BITS).div_ceil(MAX_STRIDES);
+        // The bits from TILE_BITS to the stage's, from above, in parts as equal as can be.
+        let cut = move |pass: u32| TILE_BITS + (stage + 1 - TILE_BITS) * (passes - pass) / passes;
+        let strides = (0..passes).map(move |pass| {
+            let strides = (cut(pass) - cut(pass + 1)).max(WINDOW);
+            Pass::Strides { low: cut(pass) - strides, strides, mirrored: pass == 0 }
+        });
+        strides.chain([Pass::Merge])
+    });
+    (n > 1).then_some(Pass::Sort).into_iter().chain(long)
+}
+
+/// Blocks of a pass over `n` keys.
+pub const fn grid(n: u32, pass: Pass) -> u32 {
+    match pass {
+        Pass::Sort | Pass::Merge => n.div_ceil(TILE),
+        // A block's keys lie in one run of 2^(low + strides) keys, and such a run has whole blocks.
+        Pass::Strides { low, strides, .. } => {
+            ((n as u64).div_ceil(1 << (low + strides)) << (low + strides - TILE_BITS)) as u32
+        }
+    }
+}
+
+/// Sorts every tile.
+#[kernel(max_threads = BLOCK, min_blocks = min_blocks::<T>(), instances(bitonic_register_step_sort: <u32>, bitonic_register_step_sort_u64: <u64>))]
+pub fn bitonic_register_step_sort<T: Key>(keys: Global<T>) {
+    sort_tile(keys_of_tile(keys, thread::block_idx_x() * TILE));
+}
+
+/// The steps inside tiles that end a longer stage.
+#[kernel(max_threads = BLOCK, min_blocks = min_blocks::<T>(), instances(bitonic_register_step_merge: <u32>, bitonic_register_step_merge_u64: <u64>))]
+pub fn bitonic_register_step_merge<T: Key>(keys: Global<T>) {
+    merge_tile(keys_of_tile(keys, thread::block_idx_x() * TILE), false);
+}
+
+/// The steps of `strides` bits from `low` on, 4 to [`MAX_STRIDES`] of them; `mirrored`: 1 if they begin a stage, else 0.
+#[kernel(
+    max_threads = BLOCK, min_blocks = min_blocks::<T>(),
+    instances(bitonic_register_step_strides: <u32>, bitonic_register_step_strides_u64: <u64>)
+)]
+pub fn bitonic_register_step_strides<T: Key>(keys: Global<T>, low: u32, strides: u32, mirrored: u32) {
+    let (t, mirrored) = (thread::thread_idx_x(), mirrored != 0);
+    let rows = Rows::of_block(thread::block_idx_x(), low, strides, mirrored);
+    if rows.lower >= keys.len() {
+        return; // the whole block, so nobody waits for it; its other keys come later still
+    }
+    let bases = [rows.at(place(t, TOP)), rows.upper_at(upper_place(t, TOP, mirrored))];
+    // The window's bits number rows, all of them.
+    let distance = TOP - rows.columns + low;
+    let mut own = Registers::from_fn(|r, upper| key_or_last(keys, bases[upper as usize] + (r << distance)));
+    own.steps(highest(WINDOW), mirrored);
+    if strides == WINDOW {
+        unroll::<KEYS>(|r| set_if_inside(keys, bases[r / (KEYS / 2)] + ((r as u32) << distance), own.0[r]));
+        return;
+    }
+    // A mirrored key is put at the place of its row and column, so that only the rows' numbers tell the halves apart.
+    const NEXT: u32 = TOP - WINDOW;
+    let tile = shared::<T>();
+    own.store(tile, TOP, mirrored);
+    thread::sync_threads(); // all rows are there before they are read in another order
+    let mut own = Registers::load(tile, NEXT);
+    own.steps(highest(strides - WINDOW), false);
+    let first = place(t, NEXT);
+    let base = if first < TILE / 2 { rows.at(first) } else { rows.upper_at(first) };
+    unroll::<KEYS>(|r| set_if_inside(keys, base + rows.spread((r as u32) << NEXT), own.0[r]));
+}
+
+/// The mask of a window's highest `strides` bits.
+#[inline(always)]
+const fn highest(strides: u32) -> u32 {
+    KEYS as u32 - (KEYS as u32 >> strides)
+}
+
+/// Where the places of a block's tile are among the keys. The low bits of a place number the columns, the others the
+/// rows; rows are 2^`low` keys apart.
+struct Rows {
+    /// log₂ of the columns.
+    columns: u32,
+    low: u32,
+    /// Where the first row begins, and what the rows of the upper half add to their own distance.
+    lower: u32,
+    upper: u32,
+}
+
+impl Rows {
+    #[inline(always)]
+    fn of_block(block: u32, low: u32, strides: u32, mirrored: bool) -> Self {
+        let columns = TILE_BITS - strides;
+        // Bits of the keys' places that the block has for itself: those between columns and rows, and those above.
+        let between = (1 << (low - columns)) - 1;
+        // In two shifts: by 32 at once is not defined, and there is nothing above then.
+        let above = (block >> (low - columns)) << (low + strides - 1) << 1;
+        let middle = block & between;
+        // Mirror images have these bits turned over, too.
+        let opposite = if mirrored { middle ^ between } else { middle };
+        Self { columns, low, lower: above | (middle << columns), upper: above | (opposite << columns) }
+    }
+
+    /// What place `i` adds to the beginning. For numbers without common bits `spread(a | b)` is their sum.
+    #[inline(always)]
+    fn spread(&self, i: u32) -> u32 {
+        ((i >> self.columns) << self.low) | (i & ((1 << self.columns) - 1))
+    }
+
+    #[inline(always)]
+    fn at(&self, i: u32) -> u32 {
+        self.lower + self.spread(i)
+    }
+
+    #[inline(always)]
+    fn upper_at(&self, i: u32) -> u32 {
+        self.upper + self.spread(i)
+    }
+}

@@ -1,0 +1,67 @@
+//! # Odd-even sort over bitonic-sorted blocks
+//!
+//! **Idea.** Blocks of 8192 keys are sorted by a bitonic network. Then passes merge halves of blocks: across the seams,
+//! the upper half of a block with the lower half of the next, then inside the blocks, and so on. Two sorted halves, one
+//! of them read backwards, are a bitonic sequence, which one sweep of the network sorts. Halves behave like the keys of
+//! a bubble sort: h of them are sorted after h passes.
+//!
+//! **Changed from the rung before.** First rung. The lab's program has blocks of 1024 keys with a key a thread, a launch
+//! for each step of their sort, and merges step by step in shared memory. Here a block is eight times as large, so there
+//! are an eighth of the passes; its sort is one launch, and keys stay in registers for four steps at a time.
+//!
+//! **Bottleneck.** The number of passes: n/4096 of them over all keys, so the work grows with n². `bitonic` sorts the
+//! same way without going through neighbours.
+//!
+//! **Cost.** ⌈n/4096⌉ launches; a merging one 13 steps of the network on every key, moved once each way, or two keys for
+//! halves that are in order.
+//!
+//! **Threads.** 512 a block, 16 keys each in registers, as in [`crate::bitonic::tile`].
+//!
+//! **Limits and source.** Any n; the last half may be short, and nothing outside the array is touched. After Moscow
+//! Aviation Institute, parallel data processing, lab 3 (2020).
+
+use crate::bitonic::tile::{BLOCK, TILE, keys_of_tile, merge_tile, min_blocks, sort_tile};
+use crate::keys::Key;
+use simt::{Global, kernel, thread};
+
+pub use crate::bitonic::tile::{BLOCK as THREADS, shared_bytes};
+
+/// Keys of a block.
+pub const KEYS: u32 = TILE;
+
+/// Keys of half a block.
+pub const HALF: u32 = KEYS / 2;
+
+/// Blocks for `n` keys, the first of which begins at `offset`: 0 or [`HALF`].
+pub const fn grid(n: u32, offset: u32) -> u32 {
+    n.saturating_sub(offset).div_ceil(KEYS)
+}
+
+/// The offsets of the merging passes that follow the sort of the blocks, in order.
+pub fn merges(n: u32) -> impl Iterator<Item = u32> {
+    // The sort of the blocks was the first of as many passes as there are halves.
+    (1..n.div_ceil(HALF)).map(|pass| if pass % 2 == 1 { HALF } else { 0 })
+}
+
+/// Sorts every block.
+#[kernel(
+    max_threads = BLOCK, min_blocks = min_blocks::<T>(),
+    instances(odd_even_bitonic_blocks_sort: <u32>, odd_even_bitonic_blocks_sort_u64: <u64>)
+)]
+pub fn odd_even_bitonic_blocks_sort<T: Key>(keys: Global<T>) {
+    sort_tile(keys_of_tile(keys, thread::block_idx_x() * KEYS));
+}
+
+/// Merges the two sorted halves of every block, the first of which begins at `offset`.
+#[kernel(
+    max_threads = BLOCK, min_blocks = min_blocks::<T>(),
+    instances(odd_even_bitonic_blocks_merge: <u32>, odd_even_bitonic_blocks_merge_u64: <u64>)
+)]
+pub fn odd_even_bitonic_blocks_merge<T: Key>(keys: Global<T>, offset: u32) {
+    let keys = keys_of_tile(keys, thread::block_idx_x() * KEYS + offset);
+    // In order already where there is no upper half, or where it begins with what the lower half ends with or more. All
+    // threads of the block read the same two keys, before any of them writes: the merge writes behind a barrier.
+    if keys.len() > HALF && keys.get(HALF - 1) > keys.get(HALF) {
+        merge_tile(keys, true);
+    }
+}

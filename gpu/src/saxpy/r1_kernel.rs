@@ -1,0 +1,34 @@
+//! # Saxpy as a kernel
+//!
+//! **Idea.** One thread an element: it reads x and y, multiplies, adds and writes y.
+//!
+//! **Changed from the rung before.** First rung.
+//!
+//! **Bottleneck.** The bandwidth of global memory. A thread has two loads on their way and then ends; the next rung has
+//! eight.
+//!
+//! **Cost.** One fused multiply-add and 12 bytes an element; no barrier.
+//!
+//! **Threads.** 256 a block, one element each; neighbours are neighbours in memory.
+//!
+//! **Limits and source.** Any n. After V. A. Antonyuk, "GPGPU programming" (2015).
+
+use simt::math::fma;
+use simt::{Global, kernel, thread};
+
+/// Threads of a block.
+pub const BLOCK: u32 = 256;
+
+/// Blocks for `n` elements.
+pub const fn grid(n: u32) -> u32 {
+    n.div_ceil(BLOCK)
+}
+
+/// y = a·x + y, rounded once.
+#[kernel(max_threads = BLOCK)]
+pub fn saxpy_kernel(a: f32, x: Global<f32>, y: Global<f32>) {
+    let i = thread::index_1d();
+    if i < y.len() {
+        y.set(i, fma(a, x.get(i), y.get(i)));
+    }
+}

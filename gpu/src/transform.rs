@@ -1,0 +1,108 @@
+//! Functions applied to every element.
+//!
+//! A functor is a type with a function that runs on the device. What applies it is written once, here, generic over it;
+//! a kernel for a new functor is three lines in whatever crate the functor is in, because a PTX entry has a name and
+//! cannot be generic:
+//!
+//! ```
+//! use gpu::transform::{self, Functor};
+//! use simt::{Global, kernel};
+//!
+//! /// Squares, times a factor.
+//! #[derive(Clone, Copy)]
+//! #[repr(C)]
+//! pub struct ScaledSquare {
+//!     pub factor: f32,
+//! }
+//! simt::argument!(ScaledSquare);
+//!
+//! impl Functor<f32> for ScaledSquare {
+//!     type Out = f32;
+//!
+//!     #[inline(always)]
+//!     fn call(&self, x: f32) -> f32 {
+//!         self.factor * x * x
+//!     }
+//! }
+//!
+//! #[kernel(max_threads = transform::BLOCK)]
+//! pub fn scaled_square(input: Global<f32>, output: Global<f32>, functor: ScaledSquare) {
+//!     transform::transform(input, output, functor)
+//! }
+//! # let mut x = [1.0f32, 2.0, 3.0];
+//! # let view = unsafe { Global::from_raw(x.as_mut_ptr(), 3) };
+//! # let args = (view, view, ScaledSquare { factor: 0.5 });
+//! # simt::sim::launch(scaled_square, [1; 3], [transform::BLOCK, 1, 1], 0, args, Default::default()).unwrap();
+//! # assert_eq!(x, [0.5, 2.0, 4.5]);
+//! ```
+//!
+//! The host then writes `x.transform(scaled_square, ScaledSquare { factor: 0.5 })`, with `x` a `host::vec::DeviceVec`.
+//! The simulator needs no more. For a GPU the crate is compiled to PTX as this one is (a `cdylib` for
+//! `nvptx64-nvidia-cuda`), and `engine.add_kernels(&[("sm_80", PTX)])` tells the engine of it.
+
+use simt::{Global, Scalar, thread, unroll};
+
+/// A function of an element that runs on the device; of a pair of elements with `In` a pair.
+pub trait Functor<In> {
+    /// What it gives.
+    type Out;
+
+    /// The function itself.
+    fn call(&self, x: In) -> Self::Out;
+}
+
+/// Threads of a block.
+pub const BLOCK: u32 = 256;
+
+/// Elements of a thread: so many loads are on their way at once.
+const ITEMS: usize = 4;
+
+/// Elements of a block.
+pub const TILE: u32 = BLOCK * ITEMS as u32;
+
+/// Blocks for `n` elements.
+pub const fn grid(n: u32) -> u32 {
+    n.div_ceil(TILE)
+}
+
+/// Writes what the functor makes of each element of `input` to `output`, which may be the same.
+#[inline(always)]
+pub fn transform<A: Scalar, B: Scalar, F: Functor<A, Out = B>>(input: Global<A>, output: Global<B>, functor: F) {
+    let (input, output) = (tile_of_block(input), tile_of_block(output));
+    each(input.len(), |i| input.get(i), |i, x| output.set(i, functor.call(x)));
+}
+
+/// Writes what the functor makes of each pair, of an element of `left` and one of `right`, to `output`, which may be
+/// either.
+#[inline(always)]
+pub fn transform_pairs<A: Scalar, B: Scalar, C: Scalar, F: Functor<(A, B), Out = C>>(
+    left: Global<A>,
+    right: Global<B>,
+    output: Global<C>,
+    functor: F,
+) {
+    let (left, right, output) = (tile_of_block(left), tile_of_block(right), tile_of_block(output));
+    each(left.len(), |i| (left.get(i), right.get(i)), |i, pair| output.set(i, functor.call(pair)));
+}
+
+/// The part of `data` that is the block's.
+#[inline(always)]
+fn tile_of_block<T: Scalar>(data: Global<T>) -> Global<T> {
+    let first = thread::block_idx_x() * TILE;
+    let left = data.len() - first;
+    data.slice(first, if left < TILE { left } else { TILE })
+}
+
+/// Loads all elements of the thread, then hands them on: so that a store does not keep the next load waiting, which
+/// might read the same memory for all that the compiler knows.
+#[inline(always)]
+fn each<X: Copy>(len: u32, load: impl Fn(u32) -> X, mut store: impl FnMut(u32, X)) {
+    let place = |i: usize| thread::thread_idx_x() + i as u32 * BLOCK;
+    let mut loaded = [None; ITEMS];
+    unroll::<ITEMS>(|i| loaded[i] = (place(i) < len).then(|| load(place(i))));
+    unroll::<ITEMS>(|i| {
+        if let Some(x) = loaded[i] {
+            store(place(i), x);
+        }
+    });
+}

@@ -1,0 +1,42 @@
+//! y = a·x + y, once by a kernel and once by a transform with a functor, and the two compared.
+//!
+//!     cargo run --release -p host --example saxpy [N]
+//!
+//! N is 64 Mi on a GPU and 256 Ki on the simulator.
+
+use gpu::saxpy::r1_kernel::{self, saxpy_kernel};
+use gpu::saxpy::r2_transform::{Saxpy, saxpy_transform};
+use host::data::{Distribution, Size};
+use host::engine::{DeviceChoice, Engine, Geometry};
+use host::error::{Error, Result};
+use host::vec::DeviceVec;
+
+const A: f32 = 2.5;
+
+fn main() -> Result<()> {
+    let engine = Engine::open(DeviceChoice::Auto)?;
+    let default = if engine.is_simulator() { 1 << 18 } else { 1 << 26 };
+    let n = std::env::args().nth(1).map_or(Ok(default), |n| n.parse::<Size>().map(|n| n.0))?;
+
+    let x = DeviceVec::<f32>::random(&engine, n as usize, Distribution::Uniform, 1)?;
+    let y = DeviceVec::<f32>::random(&engine, n as usize, Distribution::Uniform, 2)?;
+
+    // With a functor: what is done to a pair is a type; the result is a new vector.
+    let (transformed, by_transform) = engine.time(|| x.transform_pairs(&y, saxpy_transform, Saxpy { a: A }))?;
+
+    // With a kernel: the vectors' views are its arguments; y changes in place.
+    let before = y.to_vec()?;
+    let geometry = Geometry::linear(r1_kernel::grid(n as u32), r1_kernel::BLOCK);
+    let ((), by_kernel) = engine.time(|| engine.launch(saxpy_kernel, geometry, (A, x.view(), y.view())))?;
+
+    let (x, y, transformed) = (x.to_vec()?, y.to_vec()?, transformed.to_vec()?);
+    let wrong = (0..n as usize)
+        .filter(|&i| y[i] != A.mul_add(x[i], before[i]) || transformed[i].to_bits() != y[i].to_bits())
+        .count();
+    if wrong > 0 {
+        return Err(Error::Wrong { wrong, of: n as usize });
+    }
+    let name = &engine.info().name;
+    println!("{n} elements on {name}: kernel {by_kernel:.3} ms, transform {by_transform:.3} ms (with its memory)");
+    Ok(())
+}

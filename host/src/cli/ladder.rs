@@ -1,0 +1,230 @@
+//! `rungs ladder FAMILY`: all rungs on the same input, each beside the one before.
+
+use super::family::{extra_argument, parameters};
+use super::{Common, all, family_named};
+use crate::algorithms::{FAMILIES, Family, Problem, Size, Workload};
+use crate::data::{Distribution, Dtype, MatrixSize};
+use crate::engine::{DeviceInfo, Engine};
+use crate::error::{Error, Result};
+use crate::measure::{Row, measure};
+use crate::report::{self, Format, Grid};
+use clap::{Arg, ArgMatches, Command, value_parser};
+use serde::Serialize;
+
+/// CUDA cores of a multiprocessor do one fused multiply-add of floats each in a clock: two operations.
+const FLOPS_A_CORE: f64 = 2.0;
+
+pub(super) fn command() -> Command {
+    let ladder = Command::new("ladder")
+        .about("Run all rungs of a family on the same input, in teaching order, in one table")
+        .subcommand_required(true)
+        .subcommand_value_name("FAMILY")
+        .subcommand_help_heading("Families");
+    FAMILIES.iter().fold(ladder, |ladder, family| ladder.subcommand(of_family(family)))
+}
+
+fn of_family(family: &'static Family) -> Command {
+    let command = Command::new(family.name).about(format!("All rungs: {}", family.about)).args([
+        Arg::new("n")
+            .long("n")
+            .value_name("N")
+            .help(
+                "Elements, or sides of a matrix product as N or MxNxK; rungs with a smaller capacity are listed and not \
+                 run [default: what every rung takes]",
+            )
+            .value_parser(value_parser!(MatrixSize)),
+        Arg::new("dtype").long("dtype").value_name("TYPE").help("Element type").value_parser(value_parser!(Dtype)),
+        Arg::new("keys")
+            .long("keys")
+            .value_name("DISTRIBUTION")
+            .help("How elements are drawn: uniform, sorted, reversed, equal, few, entropy=K, low-bits=K, …")
+            .value_parser(value_parser!(Distribution)),
+    ]);
+    family.extras.iter().fold(command, |command, extra| command.arg(extra_argument(*extra)))
+}
+
+/// One rung of the table.
+#[derive(Serialize)]
+struct Step {
+    #[serde(flatten)]
+    row: Row,
+    /// What the rate could be by the device's limit: bytes by its memory's bandwidth, or operations by its cores.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<Limit>,
+    /// Times faster than the last rung before it that ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    speedup: Option<f64>,
+}
+
+/// How much of what the device can do in theory was done.
+#[derive(Serialize, Clone, Copy)]
+struct Limit {
+    /// From 0 to 1.
+    share: f64,
+    /// `bandwidth` or `FLOP/s`.
+    of: &'static str,
+}
+
+#[derive(Serialize)]
+struct Ladder<'a> {
+    schema: u32,
+    device: &'a DeviceInfo,
+    seed: u64,
+    family: &'static str,
+    distribution: String,
+    results: &'a [Step],
+}
+
+pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
+    let Some((name, matches)) = matches.subcommand() else {
+        return Err(Error::Usage("no family was given; rungs ladder --help lists them".into()));
+    };
+    let family = family_named(name)?;
+    let dtype = matches.get_one("dtype").copied().unwrap_or(family.dtypes[0]);
+    family.check_dtype(dtype)?;
+    let engine = common.engine()?;
+    let size = size(family, matches.get_one("n").copied(), &engine)?;
+    let distribution = matches.get_one("keys").copied().unwrap_or(family.input);
+    let parameters = parameters(family, matches);
+    let workload = Workload { size, dtype, distribution, seed: common.seed, input: None, parameters };
+    let problem = family.make(workload)?;
+    let mut steps: Vec<Step> = vec![];
+    for rung in family.rungs {
+        let refused = rung.refuses(&problem.size(), dtype, &parameters);
+        let over = rung.capacity.filter(|&capacity| size.n() > capacity);
+        let over = over.map(|capacity| format!("takes at most {} elements", report::count(capacity)));
+        let row = match over.or(refused) {
+            Some(why) => Row { skipped: Some(why), ..Row::new(&engine, family, rung, &*problem, dtype) },
+            None => match measure(&engine, family, rung, &*problem, dtype) {
+                // What a rung finds that it cannot take once it is asked is no reason to leave out the others.
+                Err(Error::Usage(why)) => {
+                    Row { skipped: Some(why), ..Row::new(&engine, family, rung, &*problem, dtype) }
+                }
+                other => other?,
+            },
+        };
+        let before = steps.iter().rev().find_map(|step| step.row.time_ms);
+        let speedup = before.zip(row.time_ms).map(|(before, now)| before / now);
+        let limit = row.time_ms.and_then(|ms| limit(&engine, &*problem, ms));
+        steps.push(Step { row, limit, speedup });
+    }
+    print(common, &engine, family, distribution, &steps)?;
+    let rows: Vec<Row> = steps.into_iter().map(|step| step.row).collect();
+    all::verdict(&rows)
+}
+
+/// What was asked for, or the family's size for the device, lowered to what the smallest rung takes.
+fn size(family: &Family, asked: Option<MatrixSize>, engine: &Engine) -> Result<Size> {
+    let default = if engine.is_simulator() { family.simulator_size } else { family.gpu_size };
+    match (asked, default) {
+        (Some(MatrixSize { m, n, k }), Size::Product { .. }) => Ok(Size::Product { m, n, k }),
+        (Some(MatrixSize { m, n, k }), Size::Elements(_)) if m == n && n == k => Ok(Size::Elements(n)),
+        (Some(size), Size::Elements(_)) => {
+            Err(Error::Usage(format!("{} takes a number of elements, not {size}", family.name)))
+        }
+        (None, Size::Elements(n)) => {
+            Ok(Size::Elements(family.rungs.iter().filter_map(|r| r.capacity).fold(n, u64::min)))
+        }
+        (None, product) => Ok(product),
+    }
+}
+
+/// The share of the device's limit that a run of so many milliseconds reached: of the floating-point operations where
+/// those are what there is most of, else of the memory's bandwidth. The simulator has no limit of the kind.
+fn limit(engine: &Engine, problem: &dyn Problem, ms: f64) -> Option<Limit> {
+    let properties = engine.as_cuda()?.properties();
+    let (work, seconds) = (problem.work(), ms * 1e-3);
+    let cores = cores_of_multiprocessor(properties.compute_capability)? * properties.multiprocessors;
+    let flops = FLOPS_A_CORE * f64::from(cores) * f64::from(properties.clock_khz) * 1e3;
+    let bandwidth = properties.memory_bandwidth_gbs * 1e9;
+    // Whichever would take longer at full speed is the limit.
+    match (work.flops / flops, work.bytes / bandwidth) {
+        (by_flops, by_bytes) if by_flops > by_bytes => Some(Limit { share: by_flops / seconds, of: "FLOP/s" }),
+        (_, by_bytes) if by_bytes.is_finite() => Some(Limit { share: by_bytes / seconds, of: "bandwidth" }),
+        _ => None,
+    }
+}
+
+/// Single-precision cores of a multiprocessor by compute capability, as the CUDA programming guide's table has them;
+/// `None` for what is not in it.
+fn cores_of_multiprocessor(compute_capability: (u32, u32)) -> Option<u32> {
+    match compute_capability {
+        (8, 0) => Some(64),
+        (8, _) | (9, _) | (10, _) | (12, _) => Some(128),
+        _ => None,
+    }
+}
+
+fn print(common: &Common, engine: &Engine, family: &Family, distribution: Distribution, steps: &[Step]) -> Result<()> {
+    let distribution = distribution.to_string();
+    match common.format {
+        Format::Json => report::json(&Ladder {
+            schema: report::SCHEMA,
+            device: engine.info(),
+            seed: common.seed,
+            family: family.name,
+            distribution,
+            results: steps,
+        }),
+        Format::Csv => {
+            let columns = [
+                "family",
+                "rung",
+                "device",
+                "m",
+                "n",
+                "k",
+                "dtype",
+                "time_ms",
+                "rate",
+                "rate_unit",
+                "limit_share",
+                "limit",
+                "speedup",
+                "verified",
+                "skipped",
+            ];
+            let mut grid = Grid::new(&columns, &[]);
+            for Step { row, limit, speedup } in steps {
+                let number = |v: Option<u64>| v.map_or(String::new(), |v| v.to_string());
+                let float = |v: Option<f64>| v.map_or(String::new(), |v| v.to_string());
+                grid.row([
+                    row.family.to_string(),
+                    row.rung.to_string(),
+                    row.device.to_string(),
+                    number(row.m),
+                    row.n.to_string(),
+                    number(row.k),
+                    row.dtype.to_string(),
+                    float(row.time_ms),
+                    float(row.rate),
+                    row.rate_unit.name().to_string(),
+                    float(limit.map(|l| l.share)),
+                    limit.map_or("", |l| l.of).to_string(),
+                    float(*speedup),
+                    row.verified.to_string(),
+                    row.skipped.clone().unwrap_or_default(),
+                ]);
+            }
+            grid.print_csv()
+        }
+        Format::Text => {
+            let info = engine.info();
+            let size = steps.first().map_or(String::new(), |step| report::size(&step.row));
+            let dtype = steps.first().map_or(String::new(), |step| step.row.dtype.to_string());
+            let title = format!("{}, n = {size}, {dtype}, {distribution}, on {}", family.name, info.name);
+            let mut grid = Grid::new(&["rung", "time", "rate", "of the limit", "× before", "verified"], &[1, 2, 3, 4]);
+            for Step { row, limit, speedup } in steps {
+                grid.row([
+                    row.rung.to_string(),
+                    row.time_ms.map_or("-".into(), report::time),
+                    row.rate.map_or("-".into(), |r| report::rate(r, row.rate_unit.name())),
+                    limit.map_or("-".into(), |l| format!("{:.1} % {}", 100.0 * l.share, l.of)),
+                    speedup.map_or("-".into(), |s| format!("{s:.2}")),
+                    report::verdict(row),
+                ]);
+            }
+            report::print(&format!("{title}\n\n{}\n", grid.text()))
+        }
+    }
+}

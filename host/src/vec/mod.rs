@@ -1,0 +1,253 @@
+//! Vectors on an engine, with the algorithms that one wants of a library.
+//!
+//! ```
+//! use host::algorithms::Operation;
+//! use host::engine::Engine;
+//! use host::vec::DeviceVec;
+//!
+//! # fn main() -> host::Result<()> {
+//! let engine = Engine::simulator();
+//! let mut keys = DeviceVec::from_slice(&engine, &[3.5f32, -1.0, 2.0])?;
+//! keys.sort()?;
+//! assert_eq!(keys.to_vec()?, [-1.0, 2.0, 3.5]);
+//! assert_eq!(keys.reduce(Operation::Sum)?, 4.5);
+//! assert_eq!(keys.scan(Operation::Sum, true)?.to_vec()?, [0.0, -1.0, 1.0]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`DeviceVec::sort`], [`DeviceVec::reduce`] and [`DeviceVec::scan`] run the rung that [`choice`] names for the type,
+//! the size and the device. What a transform does to an element is a functor, a type of one's own: see
+//! [`gpu::transform`] for its kernel. A kernel of one's own takes [`DeviceVec::view`] as an argument, another library
+//! [`DeviceVec::as_ptr`].
+
+pub mod choice;
+
+use crate::algorithms::reduce::{ReduceRung, Reduces};
+use crate::algorithms::scan::{ScanRung, Scanner};
+use crate::algorithms::sort::{KeyWord, order_of};
+use crate::algorithms::{Implementation, Operation, Parameters};
+use crate::data::{Distribution, Element};
+use crate::engine::{Buffer, Engine, Geometry};
+use crate::error::{Error, Result};
+use choice::{Task, choose};
+use gpu::transform::{self, Functor};
+use simt::{Argument, Global, Kernel, Scalar};
+
+/// Elements in the memory of an engine, at most 2³² - 1; freed when dropped.
+pub struct DeviceVec<T> {
+    engine: Engine,
+    buffer: Buffer<T>,
+}
+
+impl<T: Scalar> DeviceVec<T> {
+    /// Room for `len` elements; what is in them is unspecified.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for more than 2³² - 1, [`Error::OutOfMemory`].
+    pub fn uninit(engine: &Engine, len: usize) -> Result<Self> {
+        if u32::try_from(len).is_err() {
+            return Err(Error::Usage(format!("{len} elements are too many for a vector; the limit is {}", u32::MAX)));
+        }
+        Ok(Self { engine: engine.clone(), buffer: engine.alloc(len)? })
+    }
+
+    /// A copy of `data`.
+    ///
+    /// # Errors
+    /// As for [`DeviceVec::uninit`].
+    pub fn from_slice(engine: &Engine, data: &[T]) -> Result<Self> {
+        let vec = Self::uninit(engine, data.len())?;
+        vec.buffer.write(data)?;
+        Ok(vec)
+    }
+
+    /// `len` elements, element i being `element(i)`; made by the host.
+    ///
+    /// # Errors
+    /// As for [`DeviceVec::uninit`].
+    pub fn generate(engine: &Engine, len: usize, element: impl FnMut(usize) -> T) -> Result<Self> {
+        let vec = Self::uninit(engine, len)?;
+        vec.buffer.write(&(0..len).map(element).collect::<Vec<T>>())?;
+        Ok(vec)
+    }
+
+    /// `len` elements drawn by the host; the same seed gives the same everywhere.
+    ///
+    /// # Errors
+    /// As for [`DeviceVec::uninit`].
+    pub fn random(engine: &Engine, len: usize, distribution: Distribution, seed: u64) -> Result<Self>
+    where
+        T: Element,
+    {
+        let vec = Self::uninit(engine, len)?;
+        vec.buffer.write(&distribution.keys::<T>(len as u64, seed)?)?;
+        Ok(vec)
+    }
+
+    /// A copy of all elements, once everything asked of the engine before is done.
+    ///
+    /// # Errors
+    /// Whatever a kernel failed with that was still running.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        self.buffer.download()
+    }
+
+    /// A second vector with the same elements.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn duplicate(&self) -> Result<Self> {
+        let vec = Self::uninit(&self.engine, self.len())?;
+        vec.buffer.copy_from(&self.buffer)?;
+        Ok(vec)
+    }
+
+    /// How many elements.
+    pub fn len(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The engine whose memory this is.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// All elements, as an argument for one's own kernel.
+    pub fn view(&self) -> Global<T> {
+        self.buffer.view()
+    }
+
+    /// The address of the first element, for other libraries: one of the GPU's memory, or of the simulator's.
+    pub fn as_ptr(&self) -> *mut T {
+        self.buffer.as_ptr()
+    }
+
+    /// Sorts in place; floats in the IEEE total order, see [`crate::data`].
+    ///
+    /// # Errors
+    /// Whatever keeps the engine from it.
+    pub fn sort(&mut self) -> Result<()>
+    where
+        T: Element,
+        T::Word: KeyWord,
+    {
+        let rung = choose(&self.engine, Task::Sort, size_of::<T>(), self.len())?;
+        let Some(sort) = rung.sorts() else { return Err(wrong_kind(rung.name)) };
+        let n = self.len() as u32;
+        let mut sorter = sort.sorter(&self.engine, n, size_of::<T>() as u32, &Parameters::default())?;
+        sorter.sort(<T::Word as KeyWord>::keys(self.view().cast()), order_of(T::DTYPE))
+    }
+
+    /// All elements together; of nothing, what changes nothing: 0, or the type's largest or smallest value.
+    ///
+    /// # Errors
+    /// Whatever keeps the engine from it.
+    pub fn reduce(&self, operation: Operation) -> Result<T>
+    where
+        dyn ReduceRung: Reduces<T>,
+    {
+        let rung = choose(&self.engine, Task::Reduce, size_of::<T>(), self.len())?;
+        let Implementation::Reduce(reduce) = rung.implementation else { return Err(wrong_kind(rung.name)) };
+        let output: Buffer<T> = self.engine.alloc(1)?;
+        let mut reducer = reduce.reducer(&self.engine, self.len() as u32, operation)?;
+        reducer(self.view(), output.view())?;
+        Ok(output.download()?[0])
+    }
+
+    /// Running sums, minima or maxima; with `exclusive`, element i leaves element i itself out.
+    ///
+    /// # Errors
+    /// Whatever keeps the engine from it.
+    pub fn scan(&self, operation: Operation, exclusive: bool) -> Result<Self>
+    where
+        T: Scan,
+    {
+        let rung = choose(&self.engine, Task::Scan, size_of::<T>(), self.len())?;
+        let Implementation::Scan(scan) = rung.implementation else { return Err(wrong_kind(rung.name)) };
+        let output = Self::uninit(&self.engine, self.len())?;
+        T::scanner(scan, &self.engine, self.len() as u32, operation)?.scan(self.view(), output.view(), exclusive)?;
+        Ok(output)
+    }
+
+    /// What the functor makes of each element. `kernel` is the functor's, see [`gpu::transform`].
+    ///
+    /// # Errors
+    /// Whatever keeps the engine from it.
+    pub fn transform<U, F, K>(&self, kernel: K, functor: F) -> Result<DeviceVec<U>>
+    where
+        U: Scalar,
+        F: Functor<T, Out = U> + Argument,
+        K: Kernel<Args = (Global<T>, Global<U>, F)>,
+    {
+        let output = DeviceVec::uninit(&self.engine, self.len())?;
+        self.engine.launch(kernel, self.geometry(), (self.view(), output.view(), functor))?;
+        Ok(output)
+    }
+
+    /// The same in place.
+    ///
+    /// # Errors
+    /// Whatever keeps the engine from it.
+    pub fn transform_in_place<F, K>(&mut self, kernel: K, functor: F) -> Result<()>
+    where
+        F: Functor<T, Out = T> + Argument,
+        K: Kernel<Args = (Global<T>, Global<T>, F)>,
+    {
+        self.engine.launch(kernel, self.geometry(), (self.view(), self.view(), functor))
+    }
+
+    /// What the functor makes of each pair of an element and the one at its place in `other`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there are not as many of both; whatever keeps the engine from it.
+    pub fn transform_pairs<B, U, F, K>(&self, other: &DeviceVec<B>, kernel: K, functor: F) -> Result<DeviceVec<U>>
+    where
+        B: Scalar,
+        U: Scalar,
+        F: Functor<(T, B), Out = U> + Argument,
+        K: Kernel<Args = (Global<T>, Global<B>, Global<U>, F)>,
+    {
+        if self.len() != other.len() {
+            let (left, right) = (self.len(), other.len());
+            return Err(Error::Usage(format!("{left} elements cannot be paired with {right}; there must be as many")));
+        }
+        let output = DeviceVec::uninit(&self.engine, self.len())?;
+        self.engine.launch(kernel, self.geometry(), (self.view(), other.view(), output.view(), functor))?;
+        Ok(output)
+    }
+
+    fn geometry(&self) -> Geometry {
+        Geometry::linear(transform::grid(self.len() as u32), transform::BLOCK)
+    }
+}
+
+/// The table of choices names a rung of another kind; its test would have failed.
+fn wrong_kind(rung: &str) -> Error {
+    Error::Usage(format!("the table of choices names {rung}, which does something else"))
+}
+
+/// An element that can be scanned: `u32`, `u64` and `f32`.
+pub trait Scan: Scalar {
+    /// The rung for this type.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it has none.
+    fn scanner(rung: &dyn ScanRung, engine: &Engine, n: u32, operation: Operation) -> Result<Box<dyn Scanner<Self>>>;
+}
+
+macro_rules! scans {
+    ($($T:ty: $method:ident),*) => {$(
+        impl Scan for $T {
+            fn scanner(rung: &dyn ScanRung, engine: &Engine, n: u32, op: Operation) -> Result<Box<dyn Scanner<$T>>> {
+                rung.$method(engine, n, op)
+            }
+        }
+    )*};
+}
+scans!(u32: scanner_u32, u64: scanner_u64, f32: scanner_f32);
