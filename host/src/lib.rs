@@ -7,6 +7,7 @@
 //! | [`data`] | elements: types, generators, files |
 //! | [`measure`] | running a rung: verified, then timed |
 //! | [`report`] | tables, JSON, CSV |
+//! | [`trace`] | the data after each step of a rung |
 //! | [`cli`] | the program's commands |
 
 pub mod algorithms;
@@ -16,5 +17,6 @@ pub mod engine;
 pub mod error;
 pub mod measure;
 pub mod report;
+pub mod trace;
 
 pub use error::{Error, Result};

@@ -17,7 +17,7 @@ mod rung;
 pub mod scan;
 pub mod sort;
 
-pub use rung::{Head, Rung};
+pub use rung::{Head, Implementation, Rung};
 
 use crate::data::{self, Data, Distribution, Dtype};
 use crate::engine::Engine;

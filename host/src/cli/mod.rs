@@ -5,6 +5,7 @@ mod devices;
 mod doctor;
 mod family;
 mod list;
+mod trace;
 
 use crate::algorithms::{FAMILIES, Family};
 use crate::engine::{DeviceChoice, Engine};
@@ -54,7 +55,8 @@ pub fn command() -> Command {
         .subcommand(all::command())
         .subcommand(list::command())
         .subcommand(devices::command())
-        .subcommand(doctor::command());
+        .subcommand(doctor::command())
+        .subcommand(trace::command());
     FAMILIES.iter().fold(top, |top, family| top.subcommand(family::command(family)))
 }
 
@@ -68,6 +70,7 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
         "list" => list::run(&common),
         "devices" => devices::run(&common),
         "doctor" => doctor::run(&common),
+        "trace" => trace::run(arguments, &common),
         _ => match crate::algorithms::family(name) {
             Some(family) => family::run(family, arguments, &common),
             None => Err(Error::Usage(format!("there is no command '{name}'; rungs --help lists them"))),
@@ -144,7 +147,6 @@ impl Common {
 }
 
 /// The family argument of commands that work on one.
-#[allow(dead_code)]
 pub(crate) fn family_named(name: &str) -> Result<&'static Family> {
     crate::algorithms::family(name).ok_or_else(|| {
         let names: Vec<_> = FAMILIES.iter().map(|f| f.name).collect();
