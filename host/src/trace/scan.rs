@@ -37,6 +37,7 @@ pub(super) fn steps(launches: &[Launch], input: &[u32], output: &[u32]) -> Vec<S
     };
     let mut steps: Vec<Step> = vec![];
     for (i, launch) in launches.iter().enumerate() {
+        let first_step = steps.len();
         data.homes.clear();
         let mut pending = Step { values: vec![], workers: vec![None; input.len()], ..empty(i + 1, launch.kernel) };
         let mut loaded = false;
@@ -48,7 +49,6 @@ pub(super) fn steps(launches: &[Launch], input: &[u32], output: &[u32]) -> Vec<S
             }
             pending.pairs.extend(pairs);
             let last = k + 1 == launch.pieces.len();
-            pending.whole_launch = launch.pieces.len() == 1;
             let first = !loaded && pending.workers.iter().all(Option::is_some) && data.values == before;
             if data.values == before && !first && !last {
                 pending.workers = vec![None; input.len()];
@@ -63,6 +63,11 @@ pub(super) fn steps(launches: &[Launch], input: &[u32], output: &[u32]) -> Vec<S
             pending.note = if first && !last { LOADED.into() } else { note(&pending) };
             let next = Step { workers: vec![None; input.len()], ..empty(i + 1, launch.kernel) };
             steps.push(std::mem::replace(&mut pending, next));
+        }
+        if let [.., step] = &mut steps[first_step..]
+            && first_step + 1 == steps.len()
+        {
+            step.whole_launch = true;
         }
     }
     // What is written past the simulator's sight (by a copy engine) shows in the end.

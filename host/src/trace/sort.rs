@@ -65,6 +65,7 @@ impl Finder {
     fn launch(&mut self, number: usize, launch: &Launch) {
         // Shared memory does not outlive its block.
         self.memory.retain(|&(global, _), _| global);
+        let first = self.steps.len();
         let mut written_output = BTreeSet::new();
         let mut since: Vec<Access> = vec![];
         let mut barriers = 0;
@@ -73,14 +74,18 @@ impl Finder {
             since.extend(&piece.accesses);
             barriers += piece.barriers;
             let last = i + 1 == launch.pieces.len();
-            if let Some(mut step) = self.step(number, launch.kernel, &since, barriers, last, &mut written_output) {
-                step.whole_launch = launch.pieces.len() == 1;
+            if let Some(step) = self.step(number, launch.kernel, &since, barriers, last, &mut written_output) {
                 self.steps.push(step);
                 since.clear();
                 barriers = 0;
             } else {
                 barriers += 1;
             }
+        }
+        if let [.., step] = &mut self.steps[first..]
+            && first + 1 == self.steps.len()
+        {
+            step.whole_launch = true;
         }
     }
 
@@ -150,7 +155,7 @@ impl Finder {
         }
         // A launch that leaves the data alone, or comparisons that found nothing to change.
         let at = self.at.or(self.output)?;
-        let pairs = if barriers == 0 { pairs(since, at, &self.before, &self.before) } else { vec![] };
+        let pairs = if barriers == 0 && (last || written.is_empty()) { pairs(since, at, &self.before, &self.before) } else { vec![] };
         let told = self.steps.last().is_some_and(|s| s.launch == launch);
         if pairs.is_empty() && (!last || told) {
             return None;
