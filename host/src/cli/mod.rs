@@ -5,6 +5,8 @@ mod devices;
 mod doctor;
 mod family;
 mod list;
+mod profile;
+mod sweep;
 mod trace;
 
 use crate::algorithms::{FAMILIES, Family};
@@ -56,7 +58,9 @@ pub fn command() -> Command {
         .subcommand(list::command())
         .subcommand(devices::command())
         .subcommand(doctor::command())
-        .subcommand(trace::command());
+        .subcommand(trace::command())
+        .subcommand(profile::command())
+        .subcommand(sweep::command());
     FAMILIES.iter().fold(top, |top, family| top.subcommand(family::command(family)))
 }
 
@@ -70,6 +74,8 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
         "list" => list::run(&common),
         "devices" => devices::run(&common),
         "doctor" => doctor::run(&common),
+        "profile" => profile::run(arguments, &common),
+        "sweep" => sweep::run(arguments, &common),
         "trace" => trace::run(arguments, &common),
         _ => match crate::algorithms::family(name) {
             Some(family) => family::run(family, arguments, &common),

@@ -64,9 +64,7 @@ pub(super) fn steps(launches: &[Launch], input: &[u32], output: &[u32]) -> Vec<S
             let next = Step { workers: vec![None; input.len()], ..empty(i + 1, launch.kernel) };
             steps.push(std::mem::replace(&mut pending, next));
         }
-        if let [.., step] = &mut steps[first_step..]
-            && first_step + 1 == steps.len()
-        {
+        if let [step] = &mut steps[first_step..] {
             step.whole_launch = true;
         }
     }
@@ -151,7 +149,9 @@ impl Elements {
             }
         }
         for (worker, elements) in read {
+            // A thread with one element that reads another's and writes its own has combined the two.
             let own = self.owned.get(&worker).filter(|own| own.len() == 1).map(|own| own[0]);
+            let own = own.filter(|&own| touched.contains(&(own, worker)));
             let (a, b) = match (&elements[..], own) {
                 (&[a, b], _) if a != b => (a.min(b), a.max(b)),
                 (&[a], Some(own)) if a != own => (a.min(own), a.max(own)),

@@ -82,9 +82,7 @@ impl Finder {
                 barriers += 1;
             }
         }
-        if let [.., step] = &mut self.steps[first..]
-            && first + 1 == self.steps.len()
-        {
+        if let [step] = &mut self.steps[first..] {
             step.whole_launch = true;
         }
     }
