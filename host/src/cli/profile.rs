@@ -123,16 +123,40 @@ fn summary(totals: &[Total], plain: bool) -> Grid {
 
 fn trace(entries: &[Entry], plain: bool) -> Grid {
     let columns = [
-        "start", "duration", "grid", "block", "regs", "static smem", "dyn smem", "size", "throughput", "device", "context",
-        "stream", "name",
+        "start",
+        "duration",
+        "grid",
+        "block",
+        "regs",
+        "static smem",
+        "dyn smem",
+        "size",
+        "throughput",
+        "device",
+        "context",
+        "stream",
+        "name",
     ];
     let csv = [
-        "start_ms", "duration_ms", "grid", "block", "registers", "static_shared_bytes", "dynamic_shared_bytes", "size_bytes",
-        "throughput_gbs", "device", "context", "stream", "name",
+        "start_ms",
+        "duration_ms",
+        "grid",
+        "block",
+        "registers",
+        "static_shared_bytes",
+        "dynamic_shared_bytes",
+        "size_bytes",
+        "throughput_gbs",
+        "device",
+        "context",
+        "stream",
+        "name",
     ];
     let mut grid = Grid::new(if plain { &csv } else { &columns }, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11]);
     let none = || "-".to_string();
-    let dims = |d: [u32; 3]| if plain { format!("{} {} {}", d[0], d[1], d[2]) } else { format!("({} {} {})", d[0], d[1], d[2]) };
+    let dims = |d: [u32; 3]| {
+        if plain { format!("{} {} {}", d[0], d[1], d[2]) } else { format!("({} {} {})", d[0], d[1], d[2]) }
+    };
     let bytes = |b: u64| if plain { b.to_string() } else { size(b) };
     for e in entries {
         grid.row([

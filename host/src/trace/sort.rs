@@ -153,7 +153,11 @@ impl Finder {
         }
         // A launch that leaves the data alone, or comparisons that found nothing to change.
         let at = self.at.or(self.output)?;
-        let pairs = if barriers == 0 && (last || written.is_empty()) { pairs(since, at, &self.before, &self.before) } else { vec![] };
+        let pairs = if barriers == 0 && (last || written.is_empty()) {
+            pairs(since, at, &self.before, &self.before)
+        } else {
+            vec![]
+        };
         let told = self.steps.last().is_some_and(|s| s.launch == launch);
         if pairs.is_empty() && (!last || told) {
             return None;

@@ -136,14 +136,20 @@ struct Figures {
 }
 
 /// Runs one rung and prints S0's report.
-pub(super) fn report(family: &'static Family, rung: Option<&'static Rung>, n: Option<u64>, common: &Common) -> Result<()> {
+pub(super) fn report(
+    family: &'static Family,
+    rung: Option<&'static Rung>,
+    n: Option<u64>,
+    common: &Common,
+) -> Result<()> {
     let source = family.rung(RUNG)?;
     if let Some(other) = rung.filter(|r| r.name != RUNG) {
         return Err(Error::Usage(format!("the model of S0 is about {RUNG}, not {}", other.name)));
     }
     let engine = common.engine()?;
     let n = n.unwrap_or(if engine.is_simulator() { SIMULATOR_SIZES[2] } else { SIZES[0] });
-    let keys = u32::try_from(n).map_err(|_| Error::Usage(format!("{n} keys cannot be sorted; the limit is {}", u32::MAX)))?;
+    let keys =
+        u32::try_from(n).map_err(|_| Error::Usage(format!("{n} keys cannot be sorted; the limit is {}", u32::MAX)))?;
     let time = |n| time(&engine, source, &*problem(family, n, common.seed, Parameters::default())?);
     let (gpu_ms, gpu_pass) = passed(time(n))?;
     let (host_ms, host_pass) = passed(host(n, common.seed))?;

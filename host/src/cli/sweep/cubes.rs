@@ -78,8 +78,11 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     for &b in &blocks {
         let mut row = vec![];
         for &t in &threads {
-            let parameters =
-                Parameters { threads: Some(small("threads", t)?), blocks: Some(small("blocks", b)?), ..Parameters::default() };
+            let parameters = Parameters {
+                threads: Some(small("threads", t)?),
+                blocks: Some(small("blocks", b)?),
+                ..Parameters::default()
+            };
             row.push(time(&engine, rung, &*problem(family, n, common.seed, parameters)?)?);
         }
         times.push(row);
@@ -98,11 +101,13 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         gigabytes_per_second: n as f64 * 4.0 / times[b][t] * 1e-6,
         best: (b, t) == best,
     };
-    let cells: Vec<Cell> = (0..blocks.len()).flat_map(|b| (0..threads.len()).map(move |t| (b, t))).map(|(b, t)| cell(b, t)).collect();
+    let cells: Vec<Cell> =
+        (0..blocks.len()).flat_map(|b| (0..threads.len()).map(move |t| (b, t))).map(|(b, t)| cell(b, t)).collect();
     match common.format {
         Format::Json => json(&engine, common, "cubes", Cells { rung: rung.name, n, results: cells }),
         Format::Csv => {
-            let mut grid = Grid::new(&["rung", "n", "blocks", "threads", "time_ms", "gigabytes_per_second", "best"], &[]);
+            let mut grid =
+                Grid::new(&["rung", "n", "blocks", "threads", "time_ms", "gigabytes_per_second", "best"], &[]);
             for c in cells {
                 let (ms, rate) = (c.time_ms.to_string(), c.gigabytes_per_second.to_string());
                 let shape = [n.to_string(), c.blocks.to_string(), c.threads.to_string()];
@@ -114,7 +119,14 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     }
 }
 
-fn table(engine: &Engine, rung: &Rung, n: u64, axes: (&[u64], &[u64]), times: &[Vec<f64>], best: (usize, usize)) -> Result<()> {
+fn table(
+    engine: &Engine,
+    rung: &Rung,
+    n: u64,
+    axes: (&[u64], &[u64]),
+    times: &[Vec<f64>],
+    best: (usize, usize),
+) -> Result<()> {
     let (blocks, threads) = axes;
     let names: Vec<String> = threads.iter().map(u64::to_string).collect();
     let head: Vec<&str> = std::iter::once("blocks \\ threads").chain(names.iter().map(String::as_str)).collect();
@@ -205,7 +217,11 @@ pub(super) fn report(
                 .map(|row| {
                     let ms = row.clocks as f64 / CUBES_HZ * 1e3;
                     let shape = format!("{} x {}", row.blocks, row.threads);
-                    format!("  GT 640, {shape:10}  {:>10} clocks = {ms:.3} ms at {:.0} MHz\n", row.clocks, CUBES_HZ / 1e6)
+                    format!(
+                        "  GT 640, {shape:10}  {:>10} clocks = {ms:.3} ms at {:.0} MHz\n",
+                        row.clocks,
+                        CUBES_HZ / 1e6
+                    )
                 })
                 .collect();
             let (clocks, ms) = CUBES_H200;
@@ -276,12 +292,32 @@ fn clocks(engine: &Engine, rung: &'static Rung, values: &[u32], parameters: &Par
 
 fn columns(results: &[Clocks], plain: bool) -> Grid {
     let csv = [
-        "rung", "n", "blocks", "clocks", "longest_block_clocks", "timer_ms", "event_ms", "clock_gbs", "timer_gbs", "event_gbs",
-        "bandwidth_percent", "verified",
+        "rung",
+        "n",
+        "blocks",
+        "clocks",
+        "longest_block_clocks",
+        "timer_ms",
+        "event_ms",
+        "clock_gbs",
+        "timer_gbs",
+        "event_gbs",
+        "bandwidth_percent",
+        "verified",
     ];
     let text = [
-        "rung", "n", "blocks", "clocks (S1)", "longest block", "timer", "events", "GB/s clocks", "GB/s timer", "GB/s events",
-        "% of memory", "verified",
+        "rung",
+        "n",
+        "blocks",
+        "clocks (S1)",
+        "longest block",
+        "timer",
+        "events",
+        "GB/s clocks",
+        "GB/s timer",
+        "GB/s events",
+        "% of memory",
+        "verified",
     ];
     let mut grid = Grid::new(if plain { &csv } else { &text }, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     for r in results {

@@ -7,11 +7,20 @@ const CELL: (usize, usize) = (72, 34);
 const LEFT: usize = 90;
 const TOP: usize = 70;
 
+/// Width of the picture at least: the title fits.
+const WIDTH: usize = 460;
+
 /// The picture of `times[row][column]` in milliseconds.
-pub(super) fn map(title: &str, rows: (&str, &[u64]), columns: (&str, &[u64]), times: &[Vec<f64>], best: (usize, usize)) -> String {
+pub(super) fn map(
+    title: &str,
+    rows: (&str, &[u64]),
+    columns: (&str, &[u64]),
+    times: &[Vec<f64>],
+    best: (usize, usize),
+) -> String {
     let all = || times.iter().flatten().copied().filter(|t| *t > 0.0).map(f64::ln);
     let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
-    let (width, height) = (LEFT + columns.1.len() * CELL.0 + 20, TOP + rows.1.len() * CELL.1 + 50);
+    let (width, height) = ((LEFT + columns.1.len() * CELL.0 + 20).max(WIDTH), TOP + rows.1.len() * CELL.1 + 50);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
          font-family=\"system-ui, sans-serif\" font-size=\"12\">\n<title>{title}</title>\n\
@@ -37,7 +46,10 @@ pub(super) fn map(title: &str, rows: (&str, &[u64]), columns: (&str, &[u64]), ti
             let star = if (r, c) == best { "★ " } else { "" };
             let text = crate::report::time(ms);
             let (tx, ty) = (x + w / 2, y + 21);
-            let _ = writeln!(svg, "<text x=\"{tx}\" y=\"{ty}\" text-anchor=\"middle\" font-size=\"11\" fill=\"{ink}\">{star}{text}</text>");
+            let _ = writeln!(
+                svg,
+                "<text x=\"{tx}\" y=\"{ty}\" text-anchor=\"middle\" font-size=\"11\" fill=\"{ink}\">{star}{text}</text>"
+            );
         }
     }
     let (x, y) = (LEFT + best.1 * CELL.0, TOP + best.0 * CELL.1);
@@ -46,13 +58,18 @@ pub(super) fn map(title: &str, rows: (&str, &[u64]), columns: (&str, &[u64]), ti
         "<rect class=\"best\" x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#000000\" stroke-width=\"3\"/>",
         CELL.0, CELL.1
     );
-    let _ = writeln!(svg, "<text x=\"10\" y=\"{}\">light: fast, dark: slow, by the logarithm; ★ the best</text>", height - 16);
+    let _ = writeln!(
+        svg,
+        "<text x=\"10\" y=\"{}\">light: fast, dark: slow, by the logarithm; ★ the best</text>",
+        height - 16
+    );
     svg + "</svg>\n"
 }
 
 /// From light yellow to dark blue: lightness alone tells the order, whatever colours one sees. And what to write in.
 fn colour(share: f64) -> (String, &'static str) {
-    const STOPS: [[f64; 3]; 4] = [[253.0, 231.0, 160.0], [122.0, 190.0, 170.0], [50.0, 110.0, 150.0], [20.0, 30.0, 80.0]];
+    const STOPS: [[f64; 3]; 4] =
+        [[253.0, 231.0, 160.0], [122.0, 190.0, 170.0], [50.0, 110.0, 150.0], [20.0, 30.0, 80.0]];
     let place = share.clamp(0.0, 1.0) * (STOPS.len() - 1) as f64;
     let i = (place as usize).min(STOPS.len() - 2);
     let part = place - i as f64;
