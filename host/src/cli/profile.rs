@@ -60,7 +60,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let problem = family.make(Workload {
         size,
         dtype: family.dtypes[0],
-        distribution: family.input.clone(),
+        distribution: family.input,
         seed: common.seed,
         input: None,
         parameters: Parameters::default(),

@@ -112,7 +112,7 @@ fn draw(n: u64, seed: u64) -> Result<Vec<u32>> {
         return Err(Error::Usage(format!("{n} elements are too many to draw; {} are the limit", trace::MAX_ELEMENTS)));
     }
     let keys = Distribution::Uniform.keys::<u32>(n, seed)?;
-    Ok(keys.into_iter().map(|key| (u64::from(key) * 100 >> 32) as u32).collect())
+    Ok(keys.into_iter().map(|key| ((u64::from(key) * 100) >> 32) as u32).collect())
 }
 
 #[derive(Serialize)]

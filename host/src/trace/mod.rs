@@ -104,7 +104,7 @@ pub fn trace(family: &'static Family, rung: &'static Rung, input: Vec<u32>, para
     let problem = family.make(Workload {
         size: Size::Elements(input.len() as u64),
         dtype: Dtype::U32,
-        distribution: family.input.clone(),
+        distribution: family.input,
         seed: 0,
         input: Some(vec![Data::from(input.clone())]),
         parameters,

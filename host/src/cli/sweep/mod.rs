@@ -85,7 +85,7 @@ fn problem(family: &Family, n: u64, seed: u64, parameters: Parameters) -> Result
     family.make(Workload {
         size: Size::Elements(n),
         dtype: family.dtypes[0],
-        distribution: family.input.clone(),
+        distribution: family.input,
         seed,
         input: None,
         parameters,
