@@ -3,6 +3,7 @@
 use super::error::{Fault, LaunchError};
 use super::launch::Dim3;
 use super::mbarrier::Barriers;
+use super::observe::{self, Event};
 use super::warp::Warp;
 use super::{BLOCK, limits};
 use corosensei::stack::DefaultStack;
@@ -178,6 +179,7 @@ impl Block {
         barrier.votes += vote as u32;
         if barrier.arrived == expected.unwrap_or(self.threads()) {
             self.barriers[id].set(Barrier { result: barrier.votes, ..Barrier::default() });
+            observe::tell(|| Event::Barrier { block: observe::number(self), id: id as u32 });
             let waiting = State::AtBarrier(id as u8);
             self.states.iter().filter(|s| s.get() == waiting).for_each(|s| s.set(State::Ready));
             // The last one waits for its turn like the others, so that all start the next phase in order.
