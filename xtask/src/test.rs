@@ -18,6 +18,8 @@ const STEPS: &[Step] = &[
     }),
     ("build-ptx", build_fresh_ptx),
     ("check-ptx", check_ptx::run),
+    // The tests of the program run it.
+    ("program", || shell::run(shell::cargo(&["build", "--package", "host"]))),
     ("pages in a browser", browser::run),
     // Last, so that the summary of the test runner is the last that is printed.
     ("tests", || shell::run(shell::cargo(&["test", "--workspace"]))),

@@ -62,7 +62,7 @@ struct Gpu {
     events: Mutex<Vec<Event>>,
     module: Module,
     /// Modules that were added; none is taken out again.
-    more: Mutex<Vec<Box<Module>>>,
+    more: Mutex<Vec<Module>>,
     context: Context,
 }
 
@@ -124,7 +124,7 @@ impl Cuda {
             compute_capability,
             have: ptx.iter().map(|(arch, _)| (*arch).to_owned()).collect(),
         })?;
-        lock(&self.gpu.more).push(Box::new(load(arch, text)?));
+        lock(&self.gpu.more).push(load(arch, text)?);
         Ok(())
     }
 

@@ -48,6 +48,18 @@ pub fn launch<K: Kernel>(
     options: Options,
 ) -> Result<(), LaunchError> {
     check(K::NAME, K::MAX_THREADS, grid, block, shared_bytes)?;
+    run(K::NAME, grid, block, shared_bytes, &move || K::thread(args), options)
+}
+
+/// [`launch`] for any kernel: compiled once, not once a kernel.
+fn run(
+    kernel: &'static str,
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+    thread: &(dyn Fn() + Sync),
+    options: Options,
+) -> Result<(), LaunchError> {
     let blocks: u64 = grid.iter().map(|&d| d as u64).product();
     let threads: u64 = block.iter().map(|&d| d as u64).product();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -55,7 +67,7 @@ pub fn launch<K: Kernel>(
     // An observer belongs to this thread.
     let alone = observe::active() || blocks.saturating_mul(threads) <= SMALL;
     let workers = if alone { 1 } else { (workers as u64).min(blocks) };
-    observe::tell(|| Event::Launch { kernel: K::NAME, grid: Dim3(grid), block: Dim3(block) });
+    observe::tell(|| Event::Launch { kernel, grid: Dim3(grid), block: Dim3(block) });
 
     let (next, failed) = (AtomicU64::new(0), AtomicBool::new(false));
     let first_error = Mutex::new(None::<(u64, LaunchError)>);
@@ -65,7 +77,7 @@ pub fn launch<K: Kernel>(
             Err(e) => {
                 failed.store(true, Relaxed);
                 let why = format!("no memory for the stacks of {threads} simulated threads: {e}");
-                first_error.lock().unwrap().get_or_insert((0, LaunchError::Refused { kernel: K::NAME, why }));
+                first_error.lock().unwrap().get_or_insert((0, LaunchError::Refused { kernel, why }));
                 return;
             }
         };
@@ -78,7 +90,7 @@ pub fn launch<K: Kernel>(
             }
             let [x, y, _] = grid.map(u64::from);
             let index = [(i % x) as u32, (i / x % y) as u32, (i / (x * y)) as u32];
-            let result = state.run(K::NAME, index, move || K::thread(args), &mut stacks, &|| failed.load(Relaxed));
+            let result = state.run(kernel, index, thread, &mut stacks, &|| failed.load(Relaxed));
             if result.is_ok() {
                 observe::tell(|| Event::BlockEnd { block: i as u32 });
             }
