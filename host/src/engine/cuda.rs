@@ -62,7 +62,9 @@ struct Gpu {
     events: Mutex<Vec<Event>>,
     module: Module,
     /// Modules that were added; none is taken out again.
-    more: Mutex<Vec<Module>>,
+    // Boxed, because functions borrow from modules whose place must not change when another is added.
+    #[allow(clippy::vec_box)]
+    more: Mutex<Vec<Box<Module>>>,
     context: Context,
 }
 
@@ -124,7 +126,7 @@ impl Cuda {
             compute_capability,
             have: ptx.iter().map(|(arch, _)| (*arch).to_owned()).collect(),
         })?;
-        lock(&self.gpu.more).push(load(arch, text)?);
+        lock(&self.gpu.more).push(Box::new(load(arch, text)?));
         Ok(())
     }
 
