@@ -36,8 +36,9 @@ pub use partition::*;
 pub use plan::*;
 pub use starts::*;
 
+use super::steps::{Digits, warp_scan};
 use crate::keys::Word;
-use simt::{Shared, warp};
+use simt::Shared;
 
 /// Slots of the bucket sort: 384 threads of 12 keys.
 pub const SLOTS: u32 = 384 * 12;
@@ -72,9 +73,7 @@ pub const fn split_bits(top_bits: u32) -> (u32, u32) {
 }
 
 /// A word that this rung sorts.
-pub trait Key: Word + Ord {
-    /// The largest word: what fills slots without a key.
-    const LARGEST: Self;
+pub trait Key: Digits {
     /// Its 32 most significant bits, which hold every digit.
     fn top(self) -> u32;
     /// Copies slots `at` and the next to elements `to` and the next, in one access. `at` is even.
@@ -88,8 +87,6 @@ pub trait Key: Word + Ord {
 }
 
 impl Key for u32 {
-    const LARGEST: Self = u32::MAX;
-
     #[inline(always)]
     fn top(self) -> u32 {
         self
@@ -118,8 +115,6 @@ impl Key for u32 {
 }
 
 impl Key for u64 {
-    const LARGEST: Self = u64::MAX;
-
     #[inline(always)]
     fn top(self) -> u32 {
         (self >> 32) as u32
@@ -184,18 +179,4 @@ impl Mapping for Mapped {
     fn decode<W: Word>(word: W, order: u32) -> W {
         word.decode(order)
     }
-}
-
-/// The sum of `value` over this lane and those below it.
-#[inline(always)]
-fn warp_scan(value: u32) -> u32 {
-    let lane = warp::lane_id();
-    let mut sum = value;
-    simt::unroll::<5>(|i| {
-        let below = warp::shuffle_up(warp::FULL, sum, 1 << i);
-        if lane >= 1 << i {
-            sum = sum.wrapping_add(below);
-        }
-    });
-    sum
 }
