@@ -1,7 +1,7 @@
 //! A pass: every key, and value, to its place by one digit.
 
 use super::{BITS, DIGITS};
-use crate::radix::steps::{Digits, block_scan, lanes_below, match_digit};
+use crate::radix::steps::{ByAtomics, ByBallots, Digits, Matching, block_scan, rank_row};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Scalar, Shared, grid, kernel, opaque, shared, thread, unroll, warp};
 
@@ -56,24 +56,6 @@ impl Payload for KeysOnly {
 }
 impl Payload for Pairs {
     const VALUES: bool = true;
-}
-
-/// How lanes with the same digit find each other.
-pub trait Matching: 'static {
-    /// Whether by an atomic or in shared memory.
-    const ATOMIC: bool;
-}
-
-/// By eight ballots.
-pub struct ByBallots;
-/// By an atomic or.
-pub struct ByAtomics;
-
-impl Matching for ByBallots {
-    const ATOMIC: bool = false;
-}
-impl Matching for ByAtomics {
-    const ATOMIC: bool = true;
 }
 
 /// Moves each key of `input` to its place in `output` by the digit at bit `shift`, and its value with it.
@@ -146,26 +128,7 @@ pub fn radix_onesweep_pass<W: Digits, P: Payload, M: Matching>(
             own.set(digit(keys[0]), items::<W>() * warp::WARP);
         }
     } else {
-        rows::<W>(|i| {
-            let d = digit(keys[i]);
-            let same = if M::ATOMIC {
-                lanes.fetch_or(d, 1 << lane, Relaxed, Scope::Block);
-                warp::sync_warp(warp::FULL); // every lane's bit is set before the sets are read
-                lanes.get(d)
-            } else {
-                match_digit(d, BITS)
-            };
-            let before = own.get(d);
-            ranks[i] = before + (same & lanes_below()).count_ones();
-            warp::sync_warp(warp::FULL); // all lanes have read before the last of each digit writes
-            if same & !lanes_below() == 1 << lane {
-                own.set(d, ranks[i] + 1);
-                if M::ATOMIC {
-                    lanes.set(d, 0);
-                }
-            }
-            warp::sync_warp(warp::FULL); // counts and sets are up to date before the next row
-        });
+        rows::<W>(|i| ranks[i] = rank_row::<M>(digit(keys[i]), own, lanes));
     }
     thread::sync_threads(); // every warp has counted its keys before the counts are added up
 

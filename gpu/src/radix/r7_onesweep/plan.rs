@@ -3,7 +3,7 @@
 use super::*;
 use crate::keys::UNSIGNED;
 use crate::launcher::{Launcher, Shape};
-use crate::radix::steps::Digits;
+use crate::radix::steps::{ByAtomics, ByBallots, Digits};
 use simt::Global;
 
 /// What is to be launched for `n` keys.

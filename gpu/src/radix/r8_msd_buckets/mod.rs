@@ -24,16 +24,22 @@
 
 mod bucket_sort;
 mod histogram;
+mod lists;
 mod partition;
 #[cfg(not(target_os = "cuda"))]
 mod plan;
+mod rest;
+mod split;
 mod starts;
 
 pub use bucket_sort::*;
 pub use histogram::*;
+pub use lists::*;
 pub use partition::*;
 #[cfg(not(target_os = "cuda"))]
 pub use plan::*;
+pub use rest::*;
+pub use split::*;
 pub use starts::*;
 
 use super::steps::{Digits, warp_scan};
@@ -74,8 +80,16 @@ pub const fn split_bits(top_bits: u32) -> (u32, u32) {
 
 /// A word that this rung sorts.
 pub trait Key: Digits {
-    /// Its 32 most significant bits, which hold every digit.
+    /// Halves of 32 bits.
+    const HALVES: u32;
+    /// Its 32 most significant bits, which hold the digits of the first partitions.
     fn top(self) -> u32;
+    /// The word, with zeros above.
+    fn bits(self) -> u64;
+    /// The inverse of [`Key::bits`].
+    fn from_bits(bits: u64) -> Self;
+    /// The `bits` bits from bit `shift` on, wherever they lie.
+    fn digit_at(self, shift: u32, bits: u32) -> u32;
     /// Copies slots `at` and the next to elements `to` and the next, in one access. `at` is even.
     fn get_two<const N: usize>(slots: Shared<Self>, at: u32, keys: &mut [Self; N], to: usize);
     /// The other way.
@@ -87,6 +101,23 @@ pub trait Key: Digits {
 }
 
 impl Key for u32 {
+    const HALVES: u32 = 1;
+
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        self as u64
+    }
+
+    #[inline(always)]
+    fn from_bits(bits: u64) -> Self {
+        bits as Self
+    }
+
+    #[inline(always)]
+    fn digit_at(self, shift: u32, bits: u32) -> u32 {
+        (self >> shift) as u32 & ((1 << bits) - 1)
+    }
+
     #[inline(always)]
     fn top(self) -> u32 {
         self
@@ -115,6 +146,23 @@ impl Key for u32 {
 }
 
 impl Key for u64 {
+    const HALVES: u32 = 2;
+
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        self as u64
+    }
+
+    #[inline(always)]
+    fn from_bits(bits: u64) -> Self {
+        bits as Self
+    }
+
+    #[inline(always)]
+    fn digit_at(self, shift: u32, bits: u32) -> u32 {
+        (self >> shift) as u32 & ((1 << bits) - 1)
+    }
+
     #[inline(always)]
     fn top(self) -> u32 {
         (self >> 32) as u32
