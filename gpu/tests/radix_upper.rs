@@ -73,8 +73,8 @@ fn msd_sort<W: Sort>(input: &[W], order: u32, poison: W) -> Vec<W> {
     let (mut keys, mut workspace) = (Memory128::new(input), Memory128::new(&words));
     let mut output = Memory128::new(&vec![poison; input.len()]);
     let mut scratch = Memory128::new(&vec![poison; input.len()]);
-    for _ in 0..2 {
-        // Twice: what the first leaves in the workspace must serve the second.
+    // Small ones twice: what the first leaves in the workspace must serve the second.
+    for _ in 0..if input.len() < 20_000 { 2 } else { 1 } {
         output.slice().fill(poison);
         let memory =
             Memory { input: keys.view(), output: output.view(), scratch: scratch.view(), workspace: workspace.view() };
@@ -86,9 +86,13 @@ fn msd_sort<W: Sort>(input: &[W], order: u32, poison: W) -> Vec<W> {
 
 #[test]
 fn msd_buckets_sorts_every_kind_of_input() {
-    for_kinds(&[1, 2, 31, 33, 4097, 8193, 40_009, 150_001], |what, narrow, wide| {
+    for_kinds(&[1, 33, 4097, 40_009], |what, narrow, wide| {
         check(what, &narrow, &msd_sort(&narrow, keys::UNSIGNED, 0xABAB_ABAB));
         check(what, &wide, &msd_sort(&wide, keys::UNSIGNED, 0xABAB_ABAB_ABAB_ABAB));
+    });
+    // Many large buckets, which are split several times.
+    for_kinds(&[150_001], |what, narrow, _| {
+        check(what, &narrow, &msd_sort(&narrow, keys::UNSIGNED, 0xABAB_ABAB));
     });
 }
 
@@ -291,4 +295,23 @@ fn onesweep_maps_signed_keys_and_floats() {
         assert!(onesweep_sort(&wide, &[], order, false).0 == want);
         assert!(onesweep_sort(&narrow, &[], order, false).0 == want_narrow);
     }
+}
+
+#[test]
+fn msd_buckets_sorts_skewed_input_after_two_partitions() {
+    // Floats between 0 and 1: half of them have one exponent. Their order is mapped where they are written for good.
+    let n = (4096 << 9) + 12_345;
+    let floats: Vec<u32> = (0..n).map(|i| (random(i) as u32 as f32 / u32::MAX as f32).to_bits()).collect();
+    let mut want = floats.clone();
+    want.sort_unstable();
+    assert!(msd_sort(&floats, keys::FLOAT, u32::MAX) == want);
+    let few: Vec<u32> = (0..n).map(|i| (random(i) as u32 % 7).wrapping_mul(0x3333_3333)).collect();
+    let mut want = few.clone();
+    want.sort_unstable();
+    assert!(msd_sort(&few, keys::UNSIGNED, 0xABAB_ABAB) == want);
+    // More than 65,535 keys of one value in a block of the histogram.
+    let one: Vec<u32> = (0..n).map(|i| if i % 1000 == 0 { random(i) as u32 } else { 0x7777_7777 }).collect();
+    let mut want = one.clone();
+    want.sort_unstable_by_key(|k| k.encode(keys::SIGNED));
+    assert!(msd_sort(&one, keys::SIGNED, 0xABAB_ABAB) == want);
 }

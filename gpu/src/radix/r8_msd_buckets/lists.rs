@@ -87,6 +87,12 @@ pub struct Lists {
 const TILES_FROM: u32 = 20;
 const COUNTERS_FROM: u32 = 41;
 
+#[inline(always)]
+fn segments_and_tiles(pushed: u64) -> (u32, u32) {
+    const TILES: u32 = (1 << (COUNTERS_FROM - TILES_FROM)) - 1;
+    (pushed as u32 & ((1 << TILES_FROM) - 1), (pushed >> TILES_FROM) as u32 & TILES)
+}
+
 impl Lists {
     /// The lists in `words`, made for so many segments at a time.
     #[inline(always)]
@@ -98,7 +104,7 @@ impl Lists {
     #[inline(always)]
     pub fn level(self, level: u32) -> (u32, u32) {
         let pushed = self.words.cast::<u64>().get(PUSHES / 2 + level);
-        (pushed as u32 & ((1 << TILES_FROM) - 1), (pushed >> TILES_FROM) as u32 & ((1 << (COUNTERS_FROM - TILES_FROM)) - 1))
+        segments_and_tiles(pushed)
     }
 
     /// The words of segment `i` of a level. Two levels share the memory of four.
@@ -111,7 +117,7 @@ impl Lists {
     #[inline(always)]
     pub fn counters(self, level: u32, first: u32, values: u32) -> Global<u32> {
         let all = CONTROL_WORDS + 2 * self.segments * SEGMENT_WORDS;
-        self.words.slice(all + (level % 2 * self.segments << MIN_BITS) + first, values)
+        self.words.slice(all + ((level % 2 * self.segments) << MIN_BITS) + first, values)
     }
 
     /// The ticket and the number of items done of a phase.
@@ -124,6 +130,7 @@ impl Lists {
     /// Appends segments to a level: each lane of the warp brings one if `is_segment`. `array`: where the keys lie.
     /// `tile`: keys of a tile, `pack`: keys of 16 bytes.
     #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
     #[rustfmt::skip]
     pub fn push_segments(
         self, level: u32, is_segment: bool, start: u32, end: u32, window: Window, array: u32, tile: u32, pack: u32,
@@ -133,7 +140,7 @@ impl Lists {
             let tiles = (end - (start & !(pack - 1))).div_ceil(tile);
             let share = 1 | (tiles as u64) << TILES_FROM | (window.values() as u64) << COUNTERS_FROM;
             let pushed = self.words.cast::<u64>().fetch_add(PUSHES / 2 + level, share, Relaxed, Scope::Device);
-            let (i, first_tile) = (pushed as u32 & ((1 << TILES_FROM) - 1), (pushed >> TILES_FROM) as u32 & ((1 << (COUNTERS_FROM - TILES_FROM)) - 1));
+            let (i, first_tile) = segments_and_tiles(pushed);
             counters = (pushed >> COUNTERS_FROM) as u32;
             let segment = self.segment(level, i);
             segment.set_pack(0, [start, end, window.shift | window.bits << 8 | array << 16, first_tile]);
@@ -143,7 +150,8 @@ impl Lists {
         let mut left = warp::ballot(warp::FULL, is_segment);
         while left != 0 {
             let lane = left.trailing_zeros();
-            let (first, values) = (warp::shuffle(warp::FULL, counters, lane), warp::shuffle(warp::FULL, window.values(), lane));
+            let first = warp::shuffle(warp::FULL, counters, lane);
+            let values = warp::shuffle(warp::FULL, window.values(), lane);
             let mut i = warp::lane_id();
             while i < values {
                 self.counters(level, first, values).set(i, 0);

@@ -29,8 +29,10 @@ mod partition;
 #[cfg(not(target_os = "cuda"))]
 mod plan;
 mod rest;
+mod segment;
 mod split;
 mod starts;
+mod tile;
 
 pub use bucket_sort::*;
 pub use histogram::*;

@@ -130,12 +130,7 @@ pub trait Sort: Key {
     ///
     /// # Errors
     /// Whatever a launch fails with.
-    fn sort<L: Launcher>(
-        launcher: &mut L,
-        plan: &Plan,
-        order: u32,
-        memory: Memory<Self>,
-    ) -> Result<(), L::Error>;
+    fn sort<L: Launcher>(launcher: &mut L, plan: &Plan, order: u32, memory: Memory<Self>) -> Result<(), L::Error>;
 }
 
 /// The memory of one sort.

@@ -5,11 +5,11 @@
 //! block takes items by a ticket. It waits for a phase's end only after it has found no ticket left, so it waits for
 //! items that running blocks have taken, and never for a block that has yet to start.
 
-use super::partition::{Digit, PACKS, Tile, clear_counters, each_key, is_crowd, move_tile, take_places};
+use super::segment::{MOVE, Segment, VALUES, WRITE, Work, arrange};
+use super::tile::{Digit, PACKS, Tile, clear_counters, each_key, is_crowd, move_tile, take_places};
 use super::*;
-use crate::radix::steps::block_scan;
 use simt::atomic::{self, Order, Order::Relaxed, Scope};
-use simt::{Global, Scalar, clock, grid, kernel, shared, thread, unroll, warp};
+use simt::{Global, clock, grid, kernel, shared, thread, unroll, warp};
 
 /// Threads a block; a tile is [`partition_tile`].
 pub const SPLIT_THREADS: u32 = PARTITION_THREADS;
@@ -17,81 +17,13 @@ pub const SPLIT_THREADS: u32 = PARTITION_THREADS;
 /// Blocks a multiprocessor.
 pub const SPLIT_BLOCKS: u32 = 3;
 
-/// Values of a digit, at most.
-const VALUES: u32 = 256;
-
-/// What is to be done with a segment: nothing, move its keys by their digits, or write them anew, since the counts say
-/// all.
-const NOTHING: u32 = 0;
-const MOVE: u32 = 1;
-const WRITE: u32 = 2;
-
-/// A group takes children that start within so many keys; with the last one it has at most [`BUCKET_MAX`].
-const GROUP_SPAN: u32 = BUCKET_MAX / 2;
-
 // What the block is at: an item, how many of the phase it has done, segments and tiles of the level. In shared memory,
 // because registers are few.
 shared!(ITEM: [u32; 1]);
 shared!(MINE: [u32; 1]);
 shared!(EXTENT: [u32; 2]);
 shared!(DIFFER: [u32; 2]);
-shared!(STARTS: [u32; VALUES + 1]);
-shared!(EDGES: [u32; VALUES / warp::WARP]);
-shared!(SUMS: [u32; SPLIT_THREADS / warp::WARP]);
-
-/// A segment's words.
-#[derive(Clone, Copy)]
-struct Segment {
-    words: Global<u32>,
-    start: u32,
-    end: u32,
-    window: Window,
-    array: u32,
-    first_tile: u32,
-    first_counter: u32,
-    action: u32,
-    differ: u64,
-}
-
-impl Segment {
-    #[inline(always)]
-    fn read(words: Global<u32>) -> Self {
-        let ([start, end, digit, first_tile], [first_counter, action, low, high]) = (words.get_pack(0), words.get_pack(1));
-        let window = Window { shift: digit & 0xff, bits: digit >> 8 & 0xff };
-        let (array, differ) = (digit >> 16, low as u64 | (high as u64) << 32);
-        Self { words, start, end, window, array, first_tile, first_counter, action, differ }
-    }
-
-    /// Its tile with number `i` in the level.
-    #[inline(always)]
-    fn tile<W: Scalar>(&self, i: u32) -> Tile {
-        let in_tile = partition_tile::<W>(false);
-        let origin = (self.start & !(W::PACK - 1)) + (i - self.first_tile) * in_tile;
-        Tile { begin: self.start.max(origin), end: self.end.min(origin.saturating_add(in_tile)), origin }
-    }
-}
-
-/// Everything that the phases work on.
-#[derive(Clone, Copy)]
-struct Work<W> {
-    scratch: Global<W>,
-    output: Global<W>,
-    order: u32,
-    lists: Lists,
-    level: u32,
-}
-
-impl<W: Key> Work<W> {
-    #[inline(always)]
-    fn array(&self, number: u32) -> Global<W> {
-        if number == IN_SCRATCH { self.scratch } else { self.output }
-    }
-
-    #[inline(always)]
-    fn counters(&self, segment: &Segment) -> Global<u32> {
-        self.lists.counters(self.level, segment.first_counter, segment.window.values())
-    }
-}
+shared!(STARTS: [u32; VALUES]);
 
 /// Splits the segments on the `lists`, which are in `output` or `scratch`, until what is left of each is sorted in
 /// `output`, or on the lists as groups. `order`: to map keys to as they are written for good.
@@ -242,96 +174,6 @@ fn count<W: Key>(work: &Work<W>, segment: Segment, i: u32) {
     }
 }
 
-/// Second phase: what to do with a segment, and what it leaves for others.
-#[inline(always)]
-#[track_caller]
-fn arrange<W: Key>(work: &Work<W>, segment: Segment) {
-    let t = thread::thread_idx_x();
-    let Segment { words, start, end, window, array, differ, .. } = segment;
-    let (values, counters) = (window.values(), work.counters(&segment));
-    let found = if t < values { counters.get(t) } else { 0 };
-    let (before, _) = block_scan::<{ SPLIT_THREADS / warp::WARP }>(found, SUMS::view());
-    let kinds = thread::sync_threads_count(found != 0);
-    let action = if differ & !(((values - 1) as u64) << window.shift) == 0 {
-        // The digit is all that differs. If not even that does, and the keys are where and as they should be, they stay.
-        let stays = differ == 0 && array == IN_OUTPUT && work.order == crate::keys::UNSIGNED;
-        if stays { NOTHING } else { WRITE }
-    } else if kinds == 1 {
-        NOTHING
-    } else {
-        MOVE
-    };
-    if t < values {
-        counters.set(t, start + before);
-    }
-    if t == 0 {
-        let first = work.array(array).get(start).bits();
-        words.set(5, action);
-        words.set(8, first as u32);
-        words.set(9, (first >> 32) as u32);
-    }
-    let (lists, level, tile) = (work.lists, work.level + 1, partition_tile::<W>(false));
-    if action == NOTHING && differ != 0 {
-        // All have one digit: they stay where they are until they are split by bits in which they differ.
-        if t < warp::WARP {
-            let window = Window::next(64 - differ.leading_zeros(), end - start);
-            lists.push_segments(level, t == 0, start, end, window, array, tile, W::PACK);
-        }
-    }
-    if action == MOVE {
-        if t < values {
-            STARTS::view().set(t, before);
-        }
-        if t == values {
-            STARTS::view().set(t, end - start);
-        }
-        thread::sync_threads(); // every child's start is known to its neighbours
-        leave_children(work, &segment, found, before);
-    }
-}
-
-/// What becomes of the children of a segment that is moved: large ones are segments of the next level, the others are
-/// collected to groups. Thread t has child t, of `size` keys from `before` on.
-#[inline(always)]
-#[track_caller]
-fn leave_children<W: Key>(work: &Work<W>, segment: &Segment, size: u32, before: u32) {
-    let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
-    let (values, lists, to) = (segment.window.values(), work.lists, 1 - segment.array);
-    let is_child = t < values;
-    let starts = STARTS::view();
-    if t < VALUES {
-        let start = segment.start + before;
-        let is_segment = size > BUCKET_MAX;
-        if warp::any(warp::FULL, is_segment) {
-            let window = Window::next(segment.window.shift, size);
-            let tile = partition_tile::<W>(false);
-            lists.push_segments(work.level + 1, is_segment, start, start + size, window, to, tile, W::PACK);
-        }
-        // An edge: here one group ends, and another starts unless the child is a segment.
-        let mut edge = is_child && (t == 0 || size > GROUP_SPAN);
-        if is_child && t > 0 {
-            let (left, left_size) = (starts.get(t - 1), before - starts.get(t - 1));
-            edge |= left_size > GROUP_SPAN || left / GROUP_SPAN != before / GROUP_SPAN;
-        }
-        let edges = warp::ballot(warp::FULL, edge);
-        if lane == 0 {
-            EDGES::view().set(t / warp::WARP, edges);
-        }
-    }
-    thread::sync_threads(); // all edges are known before groups look for their ends
-    let is_edge = is_child && EDGES::view().get(t / warp::WARP) >> lane & 1 == 1;
-    if is_edge && size <= BUCKET_MAX {
-        let mut next = t + 1;
-        while next < values && EDGES::view().get(next / warp::WARP) >> (next % warp::WARP) & 1 == 0 {
-            next += 1;
-        }
-        let count = starts.get(next) - before;
-        if count > 0 {
-            lists.push_group(segment.start + before, count, to);
-        }
-    }
-}
-
 /// Third phase: moves tile `i`, or writes it anew.
 #[inline(always)]
 #[track_caller]
@@ -340,7 +182,7 @@ fn carry_out<W: Key>(work: &Work<W>, segment: Segment, i: u32) {
     let tile = segment.tile::<W>(i);
     let (window, counters) = (segment.window, work.counters(&segment));
     if segment.action == MOVE {
-        clear_counters::<W, SPLIT_THREADS>(window.values());
+        clear_counters::<SPLIT_THREADS>(window.values());
         let (from, to) = (work.array(segment.array), work.array(1 - segment.array));
         move_tile::<W, Plain, SPLIT_THREADS>(from, to, 0, tile, window.values(), window, counters, |bucket| bucket);
     }
