@@ -2,17 +2,26 @@
 
 use super::keys::Keys;
 use super::rung::{Implementation, rung};
-use super::sort::{SortRung, Sorter, problem, unsigned_sorter};
+use super::sort::{KEY_TYPES, KeyWord, SortRung, Sorter, problem, unsigned_sorter, with_keys};
 use super::{Extra, Family, Parameters, Size};
 use crate::data::{Distribution, Dtype};
-use crate::engine::{Engine, Geometry};
+use crate::engine::{Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
+use gpu::launcher::{Launcher, Shape};
 use gpu::radix::columns;
 use gpu::radix::r1_columns_one_thread::radix_columns_one_thread;
 use gpu::radix::r2_columns_atomic_min::radix_columns_atomic_min;
 use gpu::radix::r3_columns_tree::radix_columns_tree;
 use gpu::radix::r4_columns_groups::radix_columns_groups;
-use simt::{Global, Kernel};
+use gpu::radix::r5_lsd_blocks::{
+    self as lsd_blocks, radix_lsd_blocks_count, radix_lsd_blocks_scan, radix_lsd_blocks_scatter,
+};
+use gpu::radix::r6_lsd_ballot::{
+    self as lsd_ballot, radix_lsd_ballot_count, radix_lsd_ballot_scan, radix_lsd_ballot_scatter,
+};
+use gpu::radix::steps::SCAN_THREADS;
+use gpu::radix::{r7_onesweep as onesweep, r8_msd_buckets as msd_buckets};
+use simt::{Global, Kernel, Scalar};
 
 /// The family.
 pub static FAMILY: Family = Family {
@@ -51,8 +60,43 @@ pub static FAMILY: Family = Family {
         )
         .with_capacity(CAPACITY)
         .refusing(refuses),
+        rung!(
+            "radix/r5_lsd_blocks.rs",
+            "lsd-blocks",
+            &[
+                <radix_lsd_blocks_count<u32> as Kernel>::NAME,
+                <radix_lsd_blocks_count<u64> as Kernel>::NAME,
+                radix_lsd_blocks_scan::NAME,
+                <radix_lsd_blocks_scatter<u32> as Kernel>::NAME,
+                <radix_lsd_blocks_scatter<u64> as Kernel>::NAME,
+            ],
+            Implementation::Sort(&LsdBlocks)
+        )
+        .with_tiles(&[lsd_blocks::TILE as u64]),
+        rung!(
+            "radix/r6_lsd_ballot.rs",
+            "lsd-ballot",
+            &[
+                <radix_lsd_ballot_count<u32> as Kernel>::NAME,
+                <radix_lsd_ballot_count<u64> as Kernel>::NAME,
+                radix_lsd_ballot_scan::NAME,
+                <radix_lsd_ballot_scatter<u32> as Kernel>::NAME,
+                <radix_lsd_ballot_scatter<u64> as Kernel>::NAME,
+            ],
+            Implementation::Sort(&LsdBallot)
+        )
+        .with_tiles(&[lsd_ballot::TILE as u64]),
+        rung!("radix/r7_onesweep/mod.rs", "onesweep", onesweep_kernels::NAMES, Implementation::Sort(&Onesweep))
+            .with_tiles(&[onesweep::pass_tile::<u32>() as u64]),
+        rung!(
+            "radix/r8_msd_buckets/mod.rs",
+            "msd-buckets",
+            msd_buckets_kernels::NAMES,
+            Implementation::Sort(&MsdBuckets)
+        )
+        .with_tiles(&[msd_buckets::partition_tile::<u32>(false) as u64]),
     ],
-    dtypes: &[Dtype::U32, Dtype::I32, Dtype::F32],
+    dtypes: KEY_TYPES,
     simulator_size: Size::Elements(1 << 12),
     gpu_size: Size::Elements(1 << 24),
     extras: &[Extra::Columns],
@@ -67,7 +111,10 @@ const COLUMNS: u32 = 128;
 const CAPACITY: u64 = columns::capacity(COLUMNS, simt::sim::MAX_SHARED) as u64;
 
 /// Why the column-wise rungs cannot sort this.
-fn refuses(size: &Size, _: Dtype, parameters: &Parameters) -> Option<String> {
+fn refuses(size: &Size, dtype: Dtype, parameters: &Parameters) -> Option<String> {
+    if dtype.size() != 4 {
+        return Some(format!("the column-wise radix sorts take keys of 32 bits, not {dtype}"));
+    }
     let columns = parameters.columns.unwrap_or(COLUMNS);
     let (least, most) = (columns::MIN_COLUMNS, columns::MAX_COLUMNS);
     if !columns.is_power_of_two() || !(least..=most).contains(&columns) {
@@ -95,5 +142,199 @@ impl<K: Kernel<Args = (Global<u32>,)>> SortRung for Columns<K> {
             }
             Keys::Bits64(_) => Err(Error::Usage("the column-wise radix sorts take keys of 32 bits".into())),
         })
+    }
+}
+
+/// The kernels of `onesweep`.
+mod onesweep_kernels {
+    use gpu::radix::r7_onesweep::*;
+    use gpu::radix::steps::{ByAtomics, ByBallots};
+    use simt::Kernel;
+
+    pub const NAMES: &[&str] = &[
+        <radix_onesweep_histogram<u32> as Kernel>::NAME,
+        <radix_onesweep_histogram<u64> as Kernel>::NAME,
+        radix_onesweep_starts::NAME,
+        <radix_onesweep_pass<u32, KeysOnly, ByAtomics> as Kernel>::NAME,
+        <radix_onesweep_pass<u64, KeysOnly, ByAtomics> as Kernel>::NAME,
+        <radix_onesweep_pass<u32, Pairs, ByAtomics> as Kernel>::NAME,
+        <radix_onesweep_pass<u32, KeysOnly, ByBallots> as Kernel>::NAME,
+        <radix_onesweep_pass<u64, KeysOnly, ByBallots> as Kernel>::NAME,
+        <radix_onesweep_pass<u32, Pairs, ByBallots> as Kernel>::NAME,
+    ];
+}
+
+/// The kernels of `msd-buckets`.
+mod msd_buckets_kernels {
+    use gpu::radix::r8_msd_buckets::*;
+
+    use simt::Kernel;
+
+    pub const NAMES: &[&str] = &[
+        <radix_msd_buckets_bucket_sort<u32, Plain> as Kernel>::NAME,
+        <radix_msd_buckets_bucket_sort<u32, Mapped> as Kernel>::NAME,
+        <radix_msd_buckets_bucket_sort_wide<u64, Plain> as Kernel>::NAME,
+        <radix_msd_buckets_bucket_sort_wide<u64, Mapped> as Kernel>::NAME,
+        <radix_msd_buckets_histogram<u32, Plain> as Kernel>::NAME,
+        <radix_msd_buckets_histogram<u32, Mapped> as Kernel>::NAME,
+        <radix_msd_buckets_histogram<u64, Plain> as Kernel>::NAME,
+        <radix_msd_buckets_histogram<u64, Mapped> as Kernel>::NAME,
+        <radix_msd_buckets_partition<u32, Plain> as Kernel>::NAME,
+        <radix_msd_buckets_partition<u32, Mapped> as Kernel>::NAME,
+        <radix_msd_buckets_partition<u64, Plain> as Kernel>::NAME,
+        <radix_msd_buckets_partition<u64, Mapped> as Kernel>::NAME,
+        <radix_msd_buckets_partition_wide<u32, Plain> as Kernel>::NAME,
+        <radix_msd_buckets_partition_wide<u32, Mapped> as Kernel>::NAME,
+        <radix_msd_buckets_partition_wide<u64, Plain> as Kernel>::NAME,
+        <radix_msd_buckets_partition_wide<u64, Mapped> as Kernel>::NAME,
+        <radix_msd_buckets_rest<u32> as Kernel>::NAME,
+        <radix_msd_buckets_rest<u64> as Kernel>::NAME,
+        <radix_msd_buckets_split<u32> as Kernel>::NAME,
+        <radix_msd_buckets_split<u64> as Kernel>::NAME,
+        radix_msd_buckets_starts::NAME,
+    ];
+}
+
+/// A pass a digit, three launches a pass: count, scan, scatter. Passes go to and fro between the keys and the scratch.
+macro_rules! lsd {
+    ($(#[$doc:meta])* $name:ident, $module:ident, $count:ident, $scan:ident, $scatter:ident, $shared:expr) => {
+        $(#[$doc])*
+        struct $name;
+
+        impl SortRung for $name {
+            fn sorter(&self, engine: &Engine, n: u32, bytes: u32, _: &Parameters) -> Result<Box<dyn Sorter>> {
+                fn sort<T: Scalar>(engine: &Engine, keys: Global<T>, scratch: Global<T>, counts: Global<u32>) -> Result<()>
+                where
+                    $count<T>: Kernel<Args = (Global<T>, Global<u32>, u32)>,
+                    $scatter<T>: Kernel<Args = (Global<T>, Global<T>, Global<u32>, u32)>,
+                {
+                    let geometry = Geometry::linear($module::grid(keys.len()), $module::BLOCK);
+                    let (bytes, shared): (u32, fn(u32) -> u32) = (size_of::<T>() as u32, $shared);
+                    let (mut from, mut to) = (keys, scratch);
+                    for shift in (0..8 * bytes).step_by($module::BITS as usize) {
+                        engine.launch($count::<T>::default(), geometry, (from, counts, shift))?;
+                        engine.launch($scan, Geometry::linear(1, SCAN_THREADS), (counts,))?;
+                        let geometry = geometry.shared(shared(bytes));
+                        engine.launch($scatter::<T>::default(), geometry, (from, to, counts, shift))?;
+                        (from, to) = (to, from);
+                    }
+                    Ok(()) // an even number of passes ends where it began
+                }
+                let counts = engine.alloc::<u32>($module::counts(n) as usize)?;
+                let scratch = engine.alloc::<u64>((n as usize * bytes as usize).div_ceil(8))?;
+                unsigned_sorter(engine, move |engine, keys: Keys| {
+                    let room = scratch.slice(0, scratch.len());
+                    with_keys!(keys, k => sort(engine, k, room.cast().slice(0, k.len()), counts.view()))
+                })
+            }
+        }
+    };
+}
+lsd!(
+    /// 4-bit digits, ranked by counters a thread.
+    LsdBlocks, lsd_blocks, radix_lsd_blocks_count, radix_lsd_blocks_scan, radix_lsd_blocks_scatter, |_| 0
+);
+lsd!(
+    /// 8-bit digits, ranked by ballots.
+    LsdBallot, lsd_ballot, radix_lsd_ballot_count, radix_lsd_ballot_scan, radix_lsd_ballot_scatter,
+    lsd_ballot::shared_bytes
+);
+
+/// Launches of a sequence that stands beside its kernels.
+struct On<'e>(&'e Engine);
+
+impl Launcher for On<'_> {
+    type Error = Error;
+
+    fn launch<K: Kernel>(&mut self, kernel: K, shape: Shape, args: K::Args) -> Result<()> {
+        let geometry = Geometry::linear(shape.blocks, shape.threads).shared(shape.shared_bytes);
+        let geometry = if shape.overlaps { geometry.overlapping() } else { geometry };
+        self.0.launch(kernel, geometry, args)
+    }
+}
+
+/// One pass over memory a digit.
+struct Onesweep;
+
+impl SortRung for Onesweep {
+    fn sorter(&self, engine: &Engine, n: u32, bytes: u32, _: &Parameters) -> Result<Box<dyn Sorter>> {
+        fn sorter<W: onesweep::Sort + KeyWord>(engine: &Engine, n: u32) -> Result<Box<dyn Sorter>> {
+            let plan = onesweep::Plan::new::<W>(n, engine.multiprocessors());
+            let workspace = engine.alloc::<u32>(plan.workspace_words() as usize)?;
+            workspace.fill(0)?;
+            let scratch = engine.alloc::<W>(n as usize)?;
+            Ok(Box::new(OnesweepSorter { engine: engine.clone(), plan, workspace, scratch, epoch: 1 }))
+        }
+        if bytes == 4 { sorter::<u32>(engine, n) } else { sorter::<u64>(engine, n) }
+    }
+}
+
+struct OnesweepSorter<W> {
+    engine: Engine,
+    plan: onesweep::Plan,
+    workspace: Buffer<u32>,
+    scratch: Buffer<W>,
+    /// The next number that the workspace has not seen.
+    epoch: u32,
+}
+
+impl<W: onesweep::Sort + KeyWord> Sorter for OnesweepSorter<W> {
+    fn sort(&mut self, keys: Keys, order: u32) -> Result<()> {
+        let Some(keys) = W::from_keys(keys) else {
+            return Err(Error::Usage("the sorter was made for keys of another width".into()));
+        };
+        if self.epoch > onesweep::LAST_EPOCH - self.plan.epochs() {
+            self.workspace.fill(0)?;
+            self.epoch = 1;
+        }
+        let none = self.workspace.slice(0, 0);
+        let memory = onesweep::Memory {
+            keys,
+            scratch: self.scratch.view(),
+            values: none,
+            values_scratch: none,
+            workspace: self.workspace.view(),
+        };
+        W::sort(&mut On(&self.engine), &self.plan, order, memory, self.epoch, false)?;
+        self.epoch += self.plan.epochs();
+        Ok(())
+    }
+}
+
+/// The most significant digits first.
+struct MsdBuckets;
+
+impl SortRung for MsdBuckets {
+    fn sorter(&self, engine: &Engine, n: u32, bytes: u32, _: &Parameters) -> Result<Box<dyn Sorter>> {
+        fn sorter<W: msd_buckets::Sort + KeyWord>(engine: &Engine, n: u32) -> Result<Box<dyn Sorter>> {
+            let plan = msd_buckets::Plan::new::<W>(n, engine.multiprocessors());
+            let workspace = engine.alloc::<u32>(plan.layout().words as usize)?;
+            workspace.fill(0)?;
+            let scratch = engine.alloc::<W>(n as usize)?;
+            Ok(Box::new(MsdBucketsSorter { engine: engine.clone(), plan, workspace, scratch }))
+        }
+        if bytes == 4 { sorter::<u32>(engine, n) } else { sorter::<u64>(engine, n) }
+    }
+}
+
+struct MsdBucketsSorter<W> {
+    engine: Engine,
+    plan: msd_buckets::Plan,
+    workspace: Buffer<u32>,
+    scratch: Buffer<W>,
+}
+
+impl<W: msd_buckets::Sort + KeyWord> Sorter for MsdBucketsSorter<W> {
+    fn sort(&mut self, keys: Keys, order: u32) -> Result<()> {
+        let Some(keys) = W::from_keys(keys) else {
+            return Err(Error::Usage("the sorter was made for keys of another width".into()));
+        };
+        let memory = msd_buckets::Memory {
+            input: keys,
+            output: keys,
+            scratch: self.scratch.view(),
+            workspace: self.workspace.view(),
+        };
+        W::sort(&mut On(&self.engine), &self.plan, order, memory)
     }
 }

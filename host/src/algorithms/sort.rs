@@ -66,17 +66,27 @@ pub(crate) use with_keys;
 pub trait KeyWord: Word + bytemuck::Pod {
     /// The view of it as keys.
     fn keys(view: Global<Self>) -> Keys;
+    /// The inverse, where the width is this one.
+    fn from_keys(keys: Keys) -> Option<Global<Self>>;
 }
 
 impl KeyWord for u32 {
     fn keys(view: Global<Self>) -> Keys {
         Keys::Bits32(view)
     }
+
+    fn from_keys(keys: Keys) -> Option<Global<Self>> {
+        if let Keys::Bits32(view) = keys { Some(view) } else { None }
+    }
 }
 
 impl KeyWord for u64 {
     fn keys(view: Global<Self>) -> Keys {
         Keys::Bits64(view)
+    }
+
+    fn from_keys(keys: Keys) -> Option<Global<Self>> {
+        if let Keys::Bits64(view) = keys { Some(view) } else { None }
     }
 }
 
