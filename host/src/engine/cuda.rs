@@ -62,6 +62,7 @@ struct Gpu {
     events: Mutex<Vec<Event>>,
     module: Module,
     /// Modules that were added; none is taken out again.
+    #[allow(clippy::vec_box, reason = "functions refer to a module, which must not move when the vector grows")]
     more: Mutex<Vec<Box<Module>>>,
     context: Context,
 }
