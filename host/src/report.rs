@@ -1,5 +1,6 @@
 //! What the program prints: tables for people, JSON and CSV for programs.
 
+use crate::data::{Data, Format::Raw, Output, Place};
 use crate::engine::DeviceInfo;
 use crate::error::{Error, Result};
 use crate::measure::Row;
@@ -175,6 +176,17 @@ pub fn json<T: Serialize>(value: &T) -> Result<()> {
 pub fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| Error::printing(&e))
+}
+
+/// Writes text to a file, or to standard output.
+///
+/// # Errors
+/// [`Error::Write`], [`Error::ClosedPipe`].
+pub fn write_text(place: &Place, text: &str) -> Result<()> {
+    match place {
+        Place::Standard => print(text),
+        Place::File(_) => Output::open(place, Raw)?.write(&Data::from(text.as_bytes().to_vec())),
+    }
 }
 
 /// A duration, with the unit that suits it.

@@ -1,5 +1,6 @@
 //! What builds, checks and packs the project: `cargo xtask --help`.
 
+mod browser;
 mod build_ptx;
 mod check_ptx;
 mod dist;

@@ -115,7 +115,7 @@ fn has_pip() -> bool {
 }
 
 /// Installs Debian packages, through sudo where that is needed and there.
-fn apt(packages: &[&str]) -> Result<()> {
+pub fn apt(packages: &[&str]) -> Result<()> {
     let by_hand = || format!("install the Debian packages {} by hand, as root", packages.join(", "));
     let apt_get = shell::which("apt-get").context("there is no apt-get here").with_context(by_hand)?;
     // Both take NAME=VALUE before the program.

@@ -1,6 +1,6 @@
 //! `test`: everything that must pass, in the order in which it is cheapest to fail.
 
-use crate::{build_ptx, check_ptx, project, setup, shell};
+use crate::{browser, build_ptx, check_ptx, project, setup, shell};
 use anyhow::{Context, Result};
 use std::fs;
 use std::io::ErrorKind;
@@ -18,6 +18,9 @@ const STEPS: &[Step] = &[
     }),
     ("build-ptx", build_fresh_ptx),
     ("check-ptx", check_ptx::run),
+    // The tests of the program run it.
+    ("program", || shell::run(shell::cargo(&["build", "--package", "host"]))),
+    ("pages in a browser", browser::run),
     // Last, so that the summary of the test runner is the last that is printed.
     ("tests", || shell::run(shell::cargo(&["test", "--workspace"]))),
 ];

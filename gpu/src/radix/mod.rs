@@ -9,4 +9,8 @@ pub mod r1_columns_one_thread;
 pub mod r2_columns_atomic_min;
 pub mod r3_columns_tree;
 pub mod r4_columns_groups;
+pub mod r5_lsd_blocks;
+pub mod r6_lsd_ballot;
+pub mod r7_onesweep;
 pub mod r8_msd_buckets;
+pub mod steps;

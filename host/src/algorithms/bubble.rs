@@ -6,7 +6,7 @@ use super::sort::{KEY_TYPES, SortRung, Sorter, problem, unsigned_sorter, with_ke
 use super::{Family, Parameters, Size};
 use crate::data::Distribution;
 use crate::engine::{Engine, Geometry};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use gpu::bubble::r1_one_block::{self as one_block, bubble_one_block};
 use gpu::bubble::r2_shared_block::{self as shared_block, bubble_shared_block};
 use gpu::bubble::r3_warp_registers::{self as warp_registers, bubble_warp_registers};
@@ -69,18 +69,23 @@ impl SortRung for OneBlock {
 struct SharedBlock;
 
 impl SortRung for SharedBlock {
-    fn sorter(&self, engine: &Engine, _: u32, _: u32, _: &Parameters) -> Result<Box<dyn Sorter>> {
-        fn sort<T: Scalar>(engine: &Engine, keys: Global<T>) -> Result<()>
+    fn sorter(&self, engine: &Engine, _: u32, _: u32, parameters: &Parameters) -> Result<Box<dyn Sorter>> {
+        fn sort<T: Scalar>(engine: &Engine, keys: Global<T>, threads: u32) -> Result<()>
         where
             bubble_shared_block<T>: Kernel<Args = (Global<T>, u32)>,
         {
-            let (n, window) = (keys.len(), shared_block::BLOCK_KEYS);
+            let (n, window) = (keys.len(), 2 * threads);
             shared_block::passes(n, window).try_for_each(|offset| {
-                let geometry = Geometry::linear(shared_block::grid(n, window, offset), shared_block::BLOCK);
+                let geometry = Geometry::linear(shared_block::grid(n, window, offset), threads);
                 engine.launch(bubble_shared_block::<T>::default(), geometry, (keys, offset))
             })
         }
-        unsigned_sorter(engine, |engine, keys: Keys| with_keys!(keys, k => sort(engine, k)))
+        let threads = parameters.threads.unwrap_or(shared_block::BLOCK);
+        if !(1..=shared_block::BLOCK).contains(&threads) {
+            let (keys, most) = (2 * u64::from(threads), shared_block::BLOCK_KEYS);
+            return Err(Error::Usage(format!("a block of {keys} keys: bubble shared-block takes 2 to {most}")));
+        }
+        unsigned_sorter(engine, move |engine, keys: Keys| with_keys!(keys, k => sort(engine, k, threads)))
     }
 }
 

@@ -185,8 +185,12 @@ impl MatmulProblem {
     /// computed in full. A product of given matrices is computed in full in `f64`, and compared within the rounding
     /// that k additions in `f32` can make.
     fn first_difference(&self, c: &[f32]) -> Option<(usize, f64)> {
-        let integers = |v: &[f32]| v.iter().all(|x| x.abs() <= 64.0 && x.fract() == 0.0);
-        let exact = self.k <= 4096 && integers(&self.a) && integers(&self.b);
+        let largest = |v: &[f32]| v.iter().fold(0.0f32, |most, x| most.max(x.abs()));
+        let integers = |v: &[f32]| v.iter().all(|x| x.fract() == 0.0);
+        // Every partial sum is then an integer that f32 holds exactly.
+        let exact = largest(&self.a) as f64 * largest(&self.b) as f64 * self.k as f64 <= (1 << 24) as f64
+            && integers(&self.a)
+            && integers(&self.b);
         if exact && self.m * self.n * self.k > FULL_ORACLE {
             return self.wrong_row(c).and_then(|row| self.row_difference(c, row, exact));
         }

@@ -1,6 +1,6 @@
 //! `rungs FAMILY`: one rung of a family, on drawn or given input.
 
-use super::{Common, all};
+use super::{Common, all, sweep};
 use crate::algorithms::{Extra, Family, Operation, Parameters, Rung, Size, Workload};
 use crate::data::{Data, Distribution, Dtype, Format, Output, Place, Size as Count, read_keys, read_matrix};
 use crate::error::{Error, Result};
@@ -62,6 +62,16 @@ pub(super) fn command(family: &'static Family) -> Command {
                     .value_parser(value_parser!(Count)),
             ]);
     }
+    if sweep::has_report(family) {
+        let help = "Print what the source prints of a run, and what its figures mean";
+        command = command.arg(
+            Arg::new("report")
+                .long("report")
+                .help(help)
+                .action(ArgAction::SetTrue)
+                .conflicts_with_all(["dtype", "keys", "input", "output"]),
+        );
+    }
     family.extras.iter().fold(command, |command, extra| command.arg(extra_argument(*extra)))
 }
 
@@ -106,6 +116,10 @@ pub(super) fn parameters(family: &Family, matches: &ArgMatches) -> Parameters {
 pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common) -> Result<()> {
     let output = matches.get_one::<OsString>("output").map(|name| Place::from(name.as_os_str()));
     let named = matches.get_one::<String>("rung").map(|name| family.rung(name)).transpose()?;
+    if matches!(matches.try_get_one::<bool>("report"), Ok(Some(true))) {
+        let n = matches.get_one::<Count>("n").map(|n| n.0);
+        return sweep::report(family, named, n, parameters(family, matches), common);
+    }
     let given = Given::read(family, matches)?;
     let (size, format) = (given.size, given.format);
     let dtype = match (&given.data, matches.get_one::<Dtype>("dtype")) {
@@ -148,7 +162,7 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
 }
 
 /// The last rung that takes input of this size on this kind of engine.
-fn best(family: &'static Family, size: Option<Size>, simulator: bool) -> &'static Rung {
+pub(super) fn best(family: &'static Family, size: Option<Size>, simulator: bool) -> &'static Rung {
     let n = size.map_or(0, Size::n);
     let fits = |r: &&Rung| r.capacity.is_none_or(|c| n <= c) && !(simulator && r.gpu_only.is_some());
     family.rungs.iter().rev().find(fits).unwrap_or(&family.rungs[0])

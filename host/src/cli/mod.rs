@@ -8,6 +8,9 @@ mod family;
 mod lab;
 mod ladder;
 mod list;
+mod profile;
+mod sweep;
+mod trace;
 
 use crate::algorithms::{FAMILIES, Family};
 use crate::engine::{DeviceChoice, Engine};
@@ -60,7 +63,10 @@ pub fn command() -> Command {
         .subcommand(ladder::command())
         .subcommand(lab::command())
         .subcommand(devices::command())
-        .subcommand(doctor::command());
+        .subcommand(doctor::command())
+        .subcommand(trace::command())
+        .subcommand(profile::command())
+        .subcommand(sweep::command());
     FAMILIES.iter().fold(top, |top, family| top.subcommand(family::command(family)))
 }
 
@@ -77,6 +83,9 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
         "lab" => lab::run(&common),
         "devices" => devices::run(&common),
         "doctor" => doctor::run(&common),
+        "profile" => profile::run(arguments, &common),
+        "sweep" => sweep::run(arguments, &common),
+        "trace" => trace::run(arguments, &common),
         _ => match crate::algorithms::family(name) {
             Some(family) => family::run(family, arguments, &common),
             None => Err(Error::Usage(format!("there is no command '{name}'; rungs --help lists them"))),

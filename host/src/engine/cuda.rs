@@ -62,7 +62,8 @@ struct Gpu {
     events: Mutex<Vec<Event>>,
     module: Module,
     /// Modules that were added; none is taken out again.
-    #[allow(clippy::vec_box, reason = "functions refer to a module, which must not move when the vector grows")]
+    // Boxed, because functions borrow from modules whose place must not change when another is added.
+    #[allow(clippy::vec_box)]
     more: Mutex<Vec<Box<Module>>>,
     context: Context,
 }

@@ -3,6 +3,7 @@
 use super::error::{Fault, LaunchError};
 use super::launch::Dim3;
 use super::mbarrier::Barriers;
+use super::observe::{self, Event};
 use super::warp::Warp;
 use super::{BLOCK, limits};
 use corosensei::stack::DefaultStack;
@@ -23,7 +24,7 @@ const BARRIERS: usize = 16;
 const SPIN_LIMIT: u64 = 1 << 32;
 
 /// What shared memory holds when a block begins: bytes that no kernel can take for its own data.
-const POISON: u8 = 0xCD;
+const POISON: u128 = u128::from_ne_bytes([0xCD; 16]);
 
 /// What a thread is doing.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,7 +96,7 @@ impl Block {
             mbarriers: Barriers::default(),
             arrays: RefCell::default(),
             shared_bytes: Cell::new(dynamic_bytes.next_multiple_of(16)),
-            arena: UnsafeCell::new(vec![0; limits::MAX_SHARED as usize / 16 + 1]),
+            arena: UnsafeCell::new(vec![POISON; limits::MAX_SHARED as usize / 16 + 1]),
             panic: RefCell::default(),
         }
     }
@@ -178,6 +179,7 @@ impl Block {
         barrier.votes += vote as u32;
         if barrier.arrived == expected.unwrap_or(self.threads()) {
             self.barriers[id].set(Barrier { result: barrier.votes, ..Barrier::default() });
+            observe::tell(|| Event::Barrier { block: observe::number(self), id: id as u32 });
             let waiting = State::AtBarrier(id as u8);
             self.states.iter().filter(|s| s.get() == waiting).for_each(|s| s.set(State::Ready));
             // The last one waits for its turn like the others, so that all start the next phase in order.
@@ -221,17 +223,19 @@ impl Block {
     }
 
     /// Runs the block `index` of the grid to its end. `stacks` are taken from and given back.
-    pub(super) fn run<F: Fn() + Copy + 'static>(
+    pub(super) fn run(
         &mut self,
         kernel: &'static str,
         index: Vector,
-        body: F,
+        body: &(dyn Fn() + Sync),
         stacks: &mut Vec<DefaultStack>,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<(), LaunchError> {
         self.begin(index);
         let this: &Self = self;
         let block: *const Block = this;
+        // SAFETY: only the lifetime changes; the body outlives the coroutines for the reason given below.
+        let body: &'static (dyn Fn() + Sync) = unsafe { std::mem::transmute(body) };
         let mut threads: Vec<_> = (0..self.states.len())
             .map(|thread| {
                 let stack = stacks.pop().expect("the launch took a stack for every thread");
@@ -274,10 +278,8 @@ impl Block {
         self.mbarriers.reset();
         self.warps.iter().for_each(Warp::reset);
         let bytes = self.shared_bytes.get() as usize;
-        // Arrays keep their addresses from block to block; only what was used is poisoned anew. The arena's first
-        // use finds it zeroed, so the first block poisons all that it can reach.
-        let words = if index == [0; 3] || bytes == 0 { self.arena.get_mut().len() } else { bytes.div_ceil(16) };
-        self.arena.get_mut()[..words].fill(u128::from_ne_bytes([POISON; 16]));
+        // Arrays keep their addresses from block to block; what no array has been given yet is still poisoned.
+        self.arena.get_mut()[..bytes.div_ceil(16)].fill(POISON);
     }
 
     /// Resumes threads, round by round, until all have ended.

@@ -3,6 +3,7 @@
 use super::block::Block;
 use super::error::LaunchError;
 use super::limits::*;
+use super::observe::{self, Event};
 use crate::Kernel;
 use corosensei::stack::DefaultStack;
 use std::fmt;
@@ -47,11 +48,26 @@ pub fn launch<K: Kernel>(
     options: Options,
 ) -> Result<(), LaunchError> {
     check(K::NAME, K::MAX_THREADS, grid, block, shared_bytes)?;
+    run(K::NAME, grid, block, shared_bytes, &move || K::thread(args), options)
+}
+
+/// [`launch`] for any kernel: compiled once, not once a kernel.
+fn run(
+    kernel: &'static str,
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+    thread: &(dyn Fn() + Sync),
+    options: Options,
+) -> Result<(), LaunchError> {
     let blocks: u64 = grid.iter().map(|&d| d as u64).product();
     let threads: u64 = block.iter().map(|&d| d as u64).product();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = if options.workers > 0 { options.workers } else { cores };
-    let workers = if blocks.saturating_mul(threads) <= SMALL { 1 } else { (workers as u64).min(blocks) };
+    // An observer belongs to this thread.
+    let alone = observe::active() || blocks.saturating_mul(threads) <= SMALL;
+    let workers = if alone { 1 } else { (workers as u64).min(blocks) };
+    observe::tell(|| Event::Launch { kernel, grid: Dim3(grid), block: Dim3(block) });
 
     let (next, failed) = (AtomicU64::new(0), AtomicBool::new(false));
     let first_error = Mutex::new(None::<(u64, LaunchError)>);
@@ -61,7 +77,7 @@ pub fn launch<K: Kernel>(
             Err(e) => {
                 failed.store(true, Relaxed);
                 let why = format!("no memory for the stacks of {threads} simulated threads: {e}");
-                first_error.lock().unwrap().get_or_insert((0, LaunchError::Refused { kernel: K::NAME, why }));
+                first_error.lock().unwrap().get_or_insert((0, LaunchError::Refused { kernel, why }));
                 return;
             }
         };
@@ -74,7 +90,10 @@ pub fn launch<K: Kernel>(
             }
             let [x, y, _] = grid.map(u64::from);
             let index = [(i % x) as u32, (i / x % y) as u32, (i / (x * y)) as u32];
-            let result = state.run(K::NAME, index, move || K::thread(args), &mut stacks, &|| failed.load(Relaxed));
+            let result = state.run(kernel, index, thread, &mut stacks, &|| failed.load(Relaxed));
+            if result.is_ok() {
+                observe::tell(|| Event::BlockEnd { block: i as u32 });
+            }
             if let Err(e) = result {
                 failed.store(true, Relaxed);
                 let mut first = first_error.lock().unwrap();
@@ -91,7 +110,11 @@ pub fn launch<K: Kernel>(
     } else {
         std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
     }
-    first_error.into_inner().unwrap().map_or(Ok(()), |(_, e)| Err(e))
+    if let Some((_, error)) = first_error.into_inner().unwrap() {
+        return Err(error);
+    }
+    observe::tell(|| Event::LaunchEnd);
+    Ok(())
 }
 
 /// Refuses what a GPU refuses, and says the limit.

@@ -17,12 +17,14 @@ mod error;
 mod launch;
 mod mbarrier;
 mod memory;
+mod observe;
 mod shared;
 mod warp;
 
 pub use error::{Fault, LaunchError};
 pub use launch::{Dim3, Options, launch};
 pub use limits::*;
+pub use observe::{Access, AccessKind, Event, Space, observe};
 
 use crate::atomic::{Operation, Order, Scope};
 use crate::machine::{Cache, Machine, Reduction, Register, Shuffle, Vote};
@@ -154,44 +156,52 @@ impl Machine for Simulator {
     #[inline(always)]
     unsafe fn load_global<T: Scalar>(p: *const T) -> T {
         // SAFETY: passed on.
-        unsafe { memory::load(p) }
+        let value = unsafe { memory::load(p) };
+        observe::access(Space::Global, AccessKind::Read, p as u64, value);
+        value
     }
 
     #[inline(always)]
     unsafe fn store_global<T: Scalar>(p: *mut T, value: T) {
         // SAFETY: passed on.
         unsafe { memory::store(p, value) }
+        observe::access(Space::Global, AccessKind::Write, p as u64, value);
     }
 
     #[inline(always)]
     unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T {
         // SAFETY: passed on.
-        unsafe { memory::load(p) }
+        unsafe { Self::load_global(p) }
     }
 
     #[inline(always)]
     unsafe fn load_global_pack(p: *const u8, _: Cache) -> [u32; 4] {
         // SAFETY: passed on.
-        unsafe { memory::load_pack(p) }
+        let words = unsafe { memory::load_pack(p) };
+        observe::pack(Space::Global, AccessKind::Read, p as u64, words);
+        words
     }
 
     #[inline(always)]
     unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [u32; 4]) -> [u32; 4] {
         // SAFETY: passed on.
-        if there { unsafe { memory::load_pack(p) } } else { otherwise }
+        if there { unsafe { Self::load_global_pack(p, Cache::Default) } } else { otherwise }
     }
 
     #[inline(always)]
     unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], _: Cache) {
         // SAFETY: passed on.
         unsafe { memory::store_pack(p, value) }
+        observe::pack(Space::Global, AccessKind::Write, p as u64, value);
     }
 
     #[inline(always)]
     #[track_caller]
     unsafe fn load_shared<T: Scalar>(address: u32) -> T {
         // SAFETY: `shared` gives a pointer to size_of::<T>() bytes; the caller promises the alignment.
-        unsafe { memory::load(here().shared(address, size_of::<T>() as u32).cast()) }
+        let value = unsafe { memory::load(here().shared(address, size_of::<T>() as u32).cast()) };
+        observe::access(Space::Shared, AccessKind::Read, address.into(), value);
+        value
     }
 
     #[inline(always)]
@@ -199,13 +209,16 @@ impl Machine for Simulator {
     unsafe fn store_shared<T: Scalar>(address: u32, value: T) {
         // SAFETY: as above.
         unsafe { memory::store(here().shared(address, size_of::<T>() as u32).cast(), value) }
+        observe::access(Space::Shared, AccessKind::Write, address.into(), value);
     }
 
     #[inline(always)]
     #[track_caller]
     unsafe fn load_shared_pack(address: u32) -> [u32; 4] {
         // SAFETY: as above, for 16 bytes.
-        unsafe { memory::load_pack(here().shared(address, 16)) }
+        let words = unsafe { memory::load_pack(here().shared(address, 16)) };
+        observe::pack(Space::Shared, AccessKind::Read, address.into(), words);
+        words
     }
 
     #[inline(always)]
@@ -213,6 +226,7 @@ impl Machine for Simulator {
     unsafe fn store_shared_pack(address: u32, value: [u32; 4]) {
         // SAFETY: as above, for 16 bytes.
         unsafe { memory::store_pack(here().shared(address, 16), value) }
+        observe::pack(Space::Shared, AccessKind::Write, address.into(), value);
     }
 
     fn dynamic_shared_address() -> u32 {
@@ -226,7 +240,9 @@ impl Machine for Simulator {
             here().spin();
         }
         // SAFETY: passed on.
-        unsafe { memory::atomic(op, p) }
+        let (before, after) = unsafe { (memory::atomic(op, p), memory::load(p)) };
+        observe::access(Space::Global, AccessKind::Atomic, p as u64, after);
+        before
     }
 
     #[track_caller]
@@ -234,8 +250,11 @@ impl Machine for Simulator {
         if op == Operation::Load {
             here().spin();
         }
+        let p = here().shared(address, size_of::<T>() as u32).cast();
         // SAFETY: `shared` gives a pointer to size_of::<T>() bytes; the caller promises the alignment.
-        unsafe { memory::atomic(op, here().shared(address, size_of::<T>() as u32).cast()) }
+        let (before, after) = unsafe { (memory::atomic(op, p), memory::load::<T>(p)) };
+        observe::access(Space::Shared, AccessKind::Atomic, address.into(), after);
+        before
     }
 
     fn fence(_: Order, _: Scope) {
@@ -275,13 +294,20 @@ impl Machine for Simulator {
         let block = here();
         // SAFETY: `shared` gives a pointer to `bytes` bytes; the caller promises the source and the alignment.
         unsafe { memory::copy(block.shared(to, bytes), from, bytes) };
+        // SAFETY: as above.
+        let word = |at: u32| unsafe { memory::load_pack(from.add(at as usize)) };
+        observe::copy((Space::Global, from as u64), (Space::Shared, to.into()), bytes, word);
         block.mbarriers.copied(barrier, bytes);
     }
 
     #[track_caller]
     unsafe fn bulk_store(to: *mut u8, from: u32, bytes: u32) {
+        let p = here().shared(from, bytes);
         // SAFETY: as above, the other way.
-        unsafe { memory::copy(to, here().shared(from, bytes), bytes) };
+        unsafe { memory::copy(to, p, bytes) };
+        // SAFETY: as above.
+        let word = |at: u32| unsafe { memory::load_pack(p.add(at as usize)) };
+        observe::copy((Space::Shared, from.into()), (Space::Global, to as u64), bytes, word);
     }
 
     fn bulk_commit() {}

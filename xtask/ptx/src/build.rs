@@ -149,6 +149,9 @@ fn rustflags(arch: &Arch) -> Vec<String> {
     let mut flags = vec![format!("-Ctarget-cpu={arch}")];
     // A panic becomes a trap, and no code to format a message stays.
     flags.extend(["-Zunstable-options".into(), "-Cpanic=immediate-abort".into()]);
+    // rustc's own jump threading knows nothing of convergence. It copied a block's barrier into both arms of an `if`
+    // before LLVM, which would not have, saw either; the threads of one warp then met at two barriers and hung.
+    flags.push("-Zmir-enable-passes=-JumpThreading".into());
     if arch.has_sm_90() {
         flags.extend(["--cfg".into(), "sm_90".into()]);
     }

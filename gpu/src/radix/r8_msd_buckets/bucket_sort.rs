@@ -1,6 +1,6 @@
 //! Step 5: each bucket in order, in one block's shared memory.
 
-use super::{Key, Mapped, Mapping, Plain, SLOTS, warp_scan};
+use super::{BUCKET_MAX, IN_OUTPUT, Key, Lists, Mapped, Mapping, Plain, SLOTS, warp_scan};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::math::mul_hi;
 use simt::{Global, Shared, grid, kernel, opaque, thread, unroll, warp};
@@ -17,6 +17,15 @@ const COUNTERS: u32 = SLOTS / 2;
 /// Items that need no test in a bucket which fills this many rows of the window.
 const FULL_ROWS: u32 = 10;
 
+/// A bucket is given up as crowded if so many of 32 neighbouring keys have one counter, or if after the second round so
+/// many seams are out of order, or any after so many rounds: merging neighbours would take too long.
+const CROWD: u32 = 12;
+const MANY_SEAMS: u32 = 160;
+const MANY_ROUNDS: u32 = 12;
+
+/// The warp whose keys are looked at for that: not one at an end, where the window may have no keys.
+const SAMPLED_WARP: u32 = 3;
+
 /// Places that a thread asks for at once.
 const GROUP: usize = 4;
 
@@ -28,7 +37,8 @@ pub const fn bucket_sort_shared(key_bytes: u32) -> u32 {
 /// Sorts bucket b, `starts[b]` to `starts[b + 1]` of `input`, into the same place of `output`, and zeroes
 /// `histogram[b]` for the next call. Block b does bucket b.
 ///
-/// `top_bits`: how many top bits the keys of a bucket have in common. Nothing is sorted if `flag[0]` is `epoch`.
+/// `top_bits`: how many top bits the keys of a bucket have in common. Buckets of more than [`BUCKET_MAX`] keys are left
+/// alone, and crowded ones are put on the `lists` (made for so many `segments`) as groups; `array`: where `input` is.
 #[kernel(max_threads = BUCKET_SORT_THREADS, min_blocks = 5, instances(
     radix_msd_buckets_bucket_sort: <u32, Plain>,
     radix_msd_buckets_bucket_sort_mapped: <u32, Mapped>,
@@ -36,9 +46,9 @@ pub const fn bucket_sort_shared(key_bytes: u32) -> u32 {
 #[rustfmt::skip]
 pub fn radix_msd_buckets_bucket_sort<W: Key, M: Mapping>(
     input: Global<W>, output: Global<W>, order: u32, starts: Global<u32>, top_bits: u32, histogram: Global<u32>,
-    flag: Global<u32>, epoch: u32,
+    lists: Global<u32>, segments: u32, array: u32,
 ) {
-    bucket_sort::<W, M>(input, output, order, starts, top_bits, histogram, flag, epoch);
+    bucket_sort::<W, M>(input, output, order, starts, top_bits, histogram, lists, segments, array);
 }
 
 /// [`radix_msd_buckets_bucket_sort`] for wide keys, which take twice the room.
@@ -49,9 +59,9 @@ pub fn radix_msd_buckets_bucket_sort<W: Key, M: Mapping>(
 #[rustfmt::skip]
 pub fn radix_msd_buckets_bucket_sort_wide<W: Key, M: Mapping>(
     input: Global<W>, output: Global<W>, order: u32, starts: Global<u32>, top_bits: u32, histogram: Global<u32>,
-    flag: Global<u32>, epoch: u32,
+    lists: Global<u32>, segments: u32, array: u32,
 ) {
-    bucket_sort::<W, M>(input, output, order, starts, top_bits, histogram, flag, epoch);
+    bucket_sort::<W, M>(input, output, order, starts, top_bits, histogram, lists, segments, array);
 }
 
 #[inline(always)]
@@ -59,7 +69,7 @@ pub fn radix_msd_buckets_bucket_sort_wide<W: Key, M: Mapping>(
 #[rustfmt::skip]
 fn bucket_sort<W: Key, M: Mapping>(
     input: Global<W>, output: Global<W>, order: u32, starts: Global<u32>, top_bits: u32, histogram: Global<u32>,
-    flag: Global<u32>, epoch: u32,
+    lists: Global<u32>, segments: u32, array: u32,
 ) {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
     let w = t / warp::WARP;
@@ -71,15 +81,16 @@ fn bucket_sort<W: Key, M: Mapping>(
     let own_slots = slots.slice(t * ITEMS, ITEMS);
     grid::let_next_start();
     unroll::<3>(|i| own_counters.set(i as u32, 0));
-    grid::wait_for_previous(); // keys, starts and the flag
+    grid::wait_for_previous(); // keys and starts
     let b = thread::block_idx_x();
     let (start, end) = (starts.get(b), starts.get(b + 1));
     if t == 0 {
         histogram.set(b, 0);
     }
-    if start == end || flag.get(0) == epoch {
+    if start == end || end - start > BUCKET_MAX {
         return;
     }
+    let lists = Lists::new(lists, segments);
     // The bucket is read and written in rows that begin on a multiple of 32 keys: slots `skip` to `filled` of a window.
     let count = end - start;
     let skip = start % 32;
@@ -109,7 +120,29 @@ fn bucket_sort<W: Key, M: Mapping>(
             keys[i] = window.get_streaming(i as u32 * BUCKET_SORT_THREADS);
         });
     }
-    thread::sync_threads(); // the counters are zero before the first key is counted
+    let mut crowded = false;
+    if w == SAMPLED_WARP && (t | 31) + BUCKET_SORT_THREADS < filled {
+        let like_first = warp::shuffle(warp::FULL, counter(keys[1]).address(), 0) == counter(keys[1]).address();
+        crowded = warp::ballot(warp::FULL, like_first).count_ones() >= CROWD;
+    }
+    // The counters are zero before the first key is counted.
+    if thread::sync_threads_or(crowded) {
+        // Atomics on few counters would wait for each other. If all keys are equal, they are sorted.
+        let (key, u) = (input.get(start), opaque(t));
+        let mut differ = false;
+        unroll::<{ ITEMS as usize }>(|i| differ |= is_ours(u, i) && keys[i] != key);
+        if thread::sync_threads_or(differ) {
+            if t == 0 {
+                lists.push_group(start, count, array);
+            }
+        } else {
+            let window = row(output);
+            unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
+                window.set(i as u32 * BUCKET_SORT_THREADS, M::decode(key, order));
+            });
+        }
+        return;
+    }
     let u = opaque(t);
     if full {
         unroll::<{ ITEMS as usize }>(|i| if sure(i) || is_ours(u, i) { add(keys[i], in_upper_half(keys[i])); });
@@ -163,6 +196,7 @@ fn bucket_sort<W: Key, M: Mapping>(
 
     // Nearly sorted now: only keys that share a counter may stand the wrong way round, and those are neighbours. Sort
     // runs of 12, then across the seams, until nothing is out of order.
+    let mut rounds = 0;
     loop {
         unroll::<3>(|q| W::get_four(own_slots, 4 * q as u32, &mut keys, 4 * q));
         sort_12(&mut keys);
@@ -192,7 +226,20 @@ fn bucket_sort<W: Key, M: Mapping>(
             let i = i as u32 * BUCKET_SORT_THREADS;
             window.set(i, M::decode(slots.get(i + t - skip), order));
         });
-        if !thread::sync_threads_or(unsorted) {
+        let seams = thread::sync_threads_count(unsorted);
+        if seams == 0 {
+            break;
+        }
+        rounds += 1;
+        if rounds > 1 && (seams > MANY_SEAMS || rounds > MANY_ROUNDS) {
+            // As they are, encoded.
+            unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
+                let i = i as u32 * BUCKET_SORT_THREADS;
+                window.set(i, slots.get(i + t - skip));
+            });
+            if t == 0 {
+                lists.push_group(start, count, IN_OUTPUT);
+            }
             break;
         }
     }

@@ -1,14 +1,17 @@
 //! Step 1: how many keys each bucket will have.
 
-use super::{Key, Mapped, Mapping, Plain};
+use super::{CONTROL_WORDS, Key, Mapped, Mapping, Plain};
 use simt::atomic::{Order::Relaxed, Scope};
-use simt::{Global, Shared, grid, kernel, shared, thread, unroll};
+use simt::{Global, Shared, grid, kernel, shared, thread, unroll, warp};
 
 /// Threads a block.
 pub const HISTOGRAM_THREADS: u32 = 1024;
 
 /// 16-byte loads that a thread has in flight.
 const PACKS: u32 = 4;
+
+/// From so many lanes with one bucket on, they are counted together.
+const CROWD: u32 = 12;
 
 shared!(LOST: [u32; 1]);
 
@@ -25,9 +28,8 @@ pub const fn histogram_blocks(n: u32, top_bits: u32, multiprocessors: u32) -> u3
     if enough < most { enough } else { most }
 }
 
-/// Adds the number of keys with each value of the top bits to `histogram`, which was zero.
-///
-/// Sets `flag[0]` and `flag[1]` to `epoch` if a counter overflowed; the histogram is then worth nothing.
+/// Adds the number of keys with each value of the top bits to `histogram`, which was zero, and zeroes the head of the
+/// `lists` that later kernels append to.
 #[kernel(max_threads = HISTOGRAM_THREADS, min_blocks = 2, instances(
     radix_msd_buckets_histogram: <u32, Plain>,
     radix_msd_buckets_histogram_mapped: <u32, Mapped>,
@@ -36,82 +38,151 @@ pub const fn histogram_blocks(n: u32, top_bits: u32, multiprocessors: u32) -> u3
 ))]
 #[rustfmt::skip]
 pub fn radix_msd_buckets_histogram<W: Key, M: Mapping>(
-    keys: Global<W>, order: u32, top_bits: u32, histogram: Global<u32>, flag: Global<u32>, epoch: u32,
+    keys: Global<W>, order: u32, top_bits: u32, histogram: Global<u32>, lists: Global<u32>,
 ) {
     let t = thread::thread_idx_x();
-    let words = 1 << (top_bits - 1);
-    let counters = Shared::<u32>::dynamic(0, words);
+    let counters = Shared::<u32>::dynamic(0, 1 << (top_bits - 1));
     grid::let_next_start();
-    let mut i = t;
-    while i < words {
-        counters.set(i, 0);
-        i += HISTOGRAM_THREADS;
-    }
-    if t == 0 {
-        LOST::view().set(0, 0);
-    }
+    clear(counters);
     grid::wait_for_previous(); // `histogram` was zeroed and `keys` may have been written by the grid before
-    thread::sync_threads(); // every counter is zero before the first key is counted
-    let mine = count_keys::<W, M>(keys, order, top_bits, counters);
-    thread::sync_threads(); // every key is counted before counters are read
-    let mut found = 0;
-    let mut i = t;
-    while i < words {
-        let pair = counters.get(i);
-        let (low, high) = (pair & 0xffff, pair >> 16);
-        found += low + high;
-        if low != 0 {
-            histogram.fetch_add(2 * i, low, Relaxed, Scope::Device); // all blocks add to the same counts
-        }
-        if high != 0 {
-            histogram.fetch_add(2 * i + 1, high, Relaxed, Scope::Device);
-        }
-        i += HISTOGRAM_THREADS;
+    if thread::block_idx_x() == 0 && t < CONTROL_WORDS {
+        lists.set(t, 0);
     }
-    // A carry out of the low half makes 65,536 keys one, out of the high half none: the sum of what was found differs
-    // from the number of keys exactly if there was a carry.
-    LOST::view().fetch_add(0, mine.wrapping_sub(found), Relaxed, Scope::Block);
-    thread::sync_threads(); // all differences are added before the sum is read
-    if t == 0 && LOST::view().get(0) != 0 {
-        flag.store(0, epoch, Relaxed, Scope::Device);
-        flag.store(1, epoch, Relaxed, Scope::Device);
+    // The last keys, fewer than a pack, without a counter.
+    let packs = keys.len() / W::PACK;
+    let rest = packs * W::PACK + thread::index_1d();
+    if rest < keys.len() {
+        let bucket = M::encode(keys.get(rest), order).top() >> (32 - top_bits);
+        histogram.fetch_add(bucket, 1, Relaxed, Scope::Device);
+    }
+    // All in one round, if no counter overflows; else in rounds too short for that.
+    let (block, stride) = (thread::block_idx_x() * HISTOGRAM_THREADS, thread::grid_threads_1d());
+    let short = PACKS * stride * (0xffff / (HISTOGRAM_THREADS * PACKS * W::PACK));
+    let (mut first, mut round) = (0, packs);
+    while first < packs && block < packs - first {
+        thread::sync_threads(); // every counter is zero before the first key is counted
+        let end = packs.min(first.saturating_add(round));
+        let mine = count_keys::<W, M>(keys, order, top_bits, counters, first + block + t, end);
+        if t == 0 {
+            LOST::view().set(0, 0);
+        }
+        thread::sync_threads(); // every key is counted before counters are read
+        let found = each_word(counters, |_, pair| (pair & 0xffff) + (pair >> 16));
+        // A carry out of the low half makes 65,536 keys one, out of the high half none: the sum of what was found
+        // differs from the number of keys exactly if there was a carry.
+        let lost = warp::reduce_add(warp::FULL, mine.wrapping_sub(found));
+        if lost != 0 && warp::lane_id() == 0 {
+            LOST::view().fetch_add(0, lost, Relaxed, Scope::Block);
+        }
+        thread::sync_threads(); // all differences are added before the sum is read
+        if LOST::view().get(0) != 0 {
+            round = short;
+        } else {
+            each_word(counters, |i, pair| {
+                // All blocks add to the same counts.
+                if pair & 0xffff != 0 {
+                    histogram.fetch_add(2 * i, pair & 0xffff, Relaxed, Scope::Device);
+                }
+                if pair >> 16 != 0 {
+                    histogram.fetch_add(2 * i + 1, pair >> 16, Relaxed, Scope::Device);
+                }
+                0
+            });
+            first = end;
+        }
+        if first < packs {
+            thread::sync_threads(); // all have read the counters, and the sum, before they are cleared
+            clear(counters);
+        }
     }
 }
 
-/// Counts the keys of this thread; returns how many they were.
+/// Makes this thread's counters zero.
 #[inline(always)]
-fn count_keys<W: Key, M: Mapping>(keys: Global<W>, order: u32, top_bits: u32, counters: Shared<u32>) -> u32 {
-    let count = |key: W| {
-        let bucket = M::encode(key, order).top() >> (32 - top_bits);
-        counters.fetch_add(bucket >> 1, if bucket & 1 == 0 { 1 } else { 1 << 16 }, Relaxed, Scope::Block);
+fn clear(counters: Shared<u32>) {
+    let mut i = thread::thread_idx_x();
+    while i < counters.len() {
+        counters.set(i, 0);
+        i += HISTOGRAM_THREADS;
+    }
+}
+
+/// The sum of `f` over number and value of this thread's counters.
+#[inline(always)]
+fn each_word(counters: Shared<u32>, f: impl Fn(u32, u32) -> u32) -> u32 {
+    let mut sum = 0u32;
+    let mut i = thread::thread_idx_x();
+    while i < counters.len() {
+        sum = sum.wrapping_add(f(i, counters.get(i)));
+        i += HISTOGRAM_THREADS;
+    }
+    sum
+}
+
+/// Counts the packs of this thread, `first` and every grid's width from there on to `end`; returns how many keys they
+/// have.
+#[inline(always)]
+#[rustfmt::skip]
+fn count_keys<W: Key, M: Mapping>(
+    keys: Global<W>, order: u32, top_bits: u32, counters: Shared<u32>, first: u32, end: u32,
+) -> u32 {
+    let lane = warp::lane_id();
+    let bucket = |word: W| word.top() >> (32 - top_bits);
+    let add = |bucket: u32, count: u32| {
+        counters.fetch_add(bucket >> 1, if bucket & 1 == 0 { count } else { count << 16 }, Relaxed, Scope::Block);
     };
-    let count_pack = |pack: W::Pack| {
-        unroll::<4>(|j| {
-            if j < W::PACK as usize {
-                count(pack.as_ref()[j])
-            }
-        })
+    // The lanes with the first lane's bucket are counted at once, the others each for itself.
+    let add_together = |bucket: u32| {
+        let with_first = warp::ballot(warp::FULL, bucket == warp::shuffle(warp::FULL, bucket, 0));
+        if lane == 0 {
+            add(bucket, with_first.count_ones());
+        } else if with_first >> lane & 1 == 0 {
+            add(bucket, 1);
+        }
     };
-    let (packs, stride) = (keys.len() / W::PACK, thread::grid_threads_1d());
-    let mut i = thread::index_1d();
-    let mut mine = 0;
-    // Far below 2³²: packs are at most 2³⁰, and the grid is a few hundred blocks.
-    while i + (PACKS - 1) * stride < packs {
-        let mut loaded = [W::Pack::default(); PACKS as usize];
-        unroll::<{ PACKS as usize }>(|p| loaded[p] = keys.get_pack_read_only(i + p as u32 * stride));
-        unroll::<{ PACKS as usize }>(|p| count_pack(loaded[p]));
+    let stride = thread::grid_threads_1d();
+    let (mut i, mut mine) = (first, 0);
+    // Whole warps go round, up to the last lane's pack: the warp votes inside. The numbers stay far below 2³²: packs
+    // are at most 2³⁰, and the grid is a few hundred blocks.
+    while (i | 31) + (PACKS - 1) * stride < end {
+        let mut packs = [W::Pack::default(); PACKS as usize];
+        unroll::<{ PACKS as usize }>(|p| packs[p] = keys.get_pack_read_only(i + p as u32 * stride));
+        unroll::<{ PACKS as usize }>(|p| packs[p] = encoded::<W, M>(packs[p], order));
+        let sample = bucket(packs[0].as_ref()[0]);
+        let like_first = warp::ballot(warp::FULL, sample == warp::shuffle(warp::FULL, sample, 0));
+        if like_first.count_ones() >= CROWD {
+            unroll::<{ PACKS as usize }>(|p| each::<W>(packs[p], |word| add_together(bucket(word))));
+        } else {
+            unroll::<{ PACKS as usize }>(|p| each::<W>(packs[p], |word| add(bucket(word), 1)));
+        }
         mine += PACKS * W::PACK;
         i += PACKS * stride;
     }
-    while i < packs {
-        count_pack(keys.get_pack_read_only(i));
+    while i < end {
+        each::<W>(encoded::<W, M>(keys.get_pack_read_only(i), order), |word| add(bucket(word), 1));
         mine += W::PACK;
         i += stride;
     }
-    let rest = packs * W::PACK + thread::index_1d();
-    if rest < keys.len() {
-        count(keys.get(rest));
-        mine += 1;
-    }
     mine
+}
+
+/// The keys of a pack as words.
+#[inline(always)]
+fn encoded<W: Key, M: Mapping>(mut pack: W::Pack, order: u32) -> W::Pack {
+    unroll::<4>(|j| {
+        if (j as u32) < W::PACK {
+            pack.as_mut()[j] = M::encode(pack.as_ref()[j], order);
+        }
+    });
+    pack
+}
+
+/// Calls `f` with each key of a pack.
+#[inline(always)]
+fn each<W: Key>(pack: W::Pack, f: impl Fn(W)) {
+    unroll::<4>(|j| {
+        if (j as u32) < W::PACK {
+            f(pack.as_ref()[j]);
+        }
+    });
 }

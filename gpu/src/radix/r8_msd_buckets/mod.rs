@@ -24,20 +24,29 @@
 
 mod bucket_sort;
 mod histogram;
+mod lists;
 mod partition;
 #[cfg(not(target_os = "cuda"))]
 mod plan;
+mod rest;
+mod segment;
+mod split;
 mod starts;
+mod tile;
 
 pub use bucket_sort::*;
 pub use histogram::*;
+pub use lists::*;
 pub use partition::*;
 #[cfg(not(target_os = "cuda"))]
 pub use plan::*;
+pub use rest::*;
+pub use split::*;
 pub use starts::*;
 
+use super::steps::{Digits, warp_scan};
 use crate::keys::Word;
-use simt::{Shared, warp};
+use simt::Shared;
 
 /// Slots of the bucket sort: 384 threads of 12 keys.
 pub const SLOTS: u32 = 384 * 12;
@@ -72,11 +81,17 @@ pub const fn split_bits(top_bits: u32) -> (u32, u32) {
 }
 
 /// A word that this rung sorts.
-pub trait Key: Word + Ord {
-    /// The largest word: what fills slots without a key.
-    const LARGEST: Self;
-    /// Its 32 most significant bits, which hold every digit.
+pub trait Key: Digits {
+    /// Halves of 32 bits.
+    const HALVES: u32;
+    /// Its 32 most significant bits, which hold the digits of the first partitions.
     fn top(self) -> u32;
+    /// The word, with zeros above.
+    fn bits(self) -> u64;
+    /// The inverse of [`Key::bits`].
+    fn from_bits(bits: u64) -> Self;
+    /// The `bits` bits from bit `shift` on, wherever they lie.
+    fn digit_at(self, shift: u32, bits: u32) -> u32;
     /// Copies slots `at` and the next to elements `to` and the next, in one access. `at` is even.
     fn get_two<const N: usize>(slots: Shared<Self>, at: u32, keys: &mut [Self; N], to: usize);
     /// The other way.
@@ -88,7 +103,22 @@ pub trait Key: Word + Ord {
 }
 
 impl Key for u32 {
-    const LARGEST: Self = u32::MAX;
+    const HALVES: u32 = 1;
+
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        self as u64
+    }
+
+    #[inline(always)]
+    fn from_bits(bits: u64) -> Self {
+        bits as Self
+    }
+
+    #[inline(always)]
+    fn digit_at(self, shift: u32, bits: u32) -> u32 {
+        (self >> shift) as u32 & ((1 << bits) - 1)
+    }
 
     #[inline(always)]
     fn top(self) -> u32 {
@@ -118,7 +148,22 @@ impl Key for u32 {
 }
 
 impl Key for u64 {
-    const LARGEST: Self = u64::MAX;
+    const HALVES: u32 = 2;
+
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        self as u64
+    }
+
+    #[inline(always)]
+    fn from_bits(bits: u64) -> Self {
+        bits as Self
+    }
+
+    #[inline(always)]
+    fn digit_at(self, shift: u32, bits: u32) -> u32 {
+        (self >> shift) as u32 & ((1 << bits) - 1)
+    }
 
     #[inline(always)]
     fn top(self) -> u32 {
@@ -184,18 +229,4 @@ impl Mapping for Mapped {
     fn decode<W: Word>(word: W, order: u32) -> W {
         word.decode(order)
     }
-}
-
-/// The sum of `value` over this lane and those below it.
-#[inline(always)]
-fn warp_scan(value: u32) -> u32 {
-    let lane = warp::lane_id();
-    let mut sum = value;
-    simt::unroll::<5>(|i| {
-        let below = warp::shuffle_up(warp::FULL, sum, 1 << i);
-        if lane >= 1 << i {
-            sum = sum.wrapping_add(below);
-        }
-    });
-    sum
 }

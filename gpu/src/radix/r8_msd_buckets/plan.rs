@@ -25,13 +25,17 @@ pub struct Plan {
     pub pack: u32,
     /// Keys of a tile of the second partition.
     pub tile: u32,
+    /// Bits of a key.
+    pub key_bits: u32,
+    /// Blocks of the kernels for skewed input.
+    pub split_blocks: u32,
+    /// See `split_blocks`.
+    pub rest_blocks: u32,
 }
 
 /// Where in the workspace each array lies: first word and number of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// `flag[0]`: the input is skewed; `flag[1]`: so much that the histogram is worth nothing. Hold an epoch.
-    pub flag: (u32, u32),
     /// Keys a bucket. Zero before and after a sort.
     pub histogram: (u32, u32),
     /// Where each bucket starts, and the end.
@@ -42,14 +46,15 @@ pub struct Layout {
     pub first: (u32, u32),
     /// Tiles of the second partition.
     pub tiles: (u32, u32),
+    /// What is left over for skewed input, see [`Lists`].
+    pub lists: (u32, u32),
     /// Words in all.
     pub words: u32,
 }
 
 impl Layout {
-    /// Words at the beginning that the host zeroes once, when it makes the workspace: the flags and the histogram. All
-    /// else is written before it is read. A workspace serves one sort after the other, each with an epoch (not 0)
-    /// that the workspace has not seen; two sorts at once need two.
+    /// Words at the beginning that the host zeroes once, when it makes the workspace: the histogram. All else is written
+    /// before it is read. A workspace serves one sort after the other; two sorts at once need two.
     pub const fn zeroed(&self) -> u32 {
         self.starts.0
     }
@@ -68,6 +73,9 @@ impl Plan {
             histogram_blocks: histogram_blocks(n, top, multiprocessors),
             pack: W::PACK,
             tile: partition_tile::<W>(false),
+            key_bits: 32 * W::HALVES,
+            split_blocks: SPLIT_BLOCKS * multiprocessors,
+            rest_blocks: REST_BLOCKS * multiprocessors,
         }
     }
 
@@ -86,6 +94,16 @@ impl Plan {
         if self.second_bits == 0 { 0 } else { self.n / self.tile + (1 << self.first_bits) }
     }
 
+    /// Segments that there can be at a time.
+    pub const fn max_segments(&self) -> u32 {
+        max_segments(self.n)
+    }
+
+    /// Groups that there can be.
+    pub const fn max_groups(&self) -> u32 {
+        max_groups(self.n, self.buckets(), self.key_bits, self.top_bits())
+    }
+
     /// Where the arrays of the workspace lie, each on a multiple of 128 bytes.
     pub const fn layout(&self) -> Layout {
         const fn place(words: u32, end: &mut u32) -> (u32, u32) {
@@ -95,12 +113,12 @@ impl Plan {
         }
         let (buckets, mut words) = (self.buckets(), 0);
         Layout {
-            flag: place(2, &mut words),
             histogram: place(1 << MAX_TOP_BITS, &mut words),
             starts: place(buckets + 1, &mut words),
             second: place(buckets, &mut words),
             first: place(if self.second_bits == 0 { buckets } else { spread(1 << self.first_bits) }, &mut words),
             tiles: place(4 * self.tile_slots(), &mut words),
+            lists: place(list_words(self.max_segments(), self.max_groups()), &mut words),
             words,
         }
     }
@@ -108,17 +126,11 @@ impl Plan {
 
 /// Sorts keys of one word type.
 pub trait Sort: Key {
-    /// Sorts `plan.n` keys. `order`: see [`crate::keys`]. `epoch`: see [`Layout::zeroed`].
+    /// Sorts `plan.n` keys. `order`: see [`crate::keys`].
     ///
     /// # Errors
     /// Whatever a launch fails with.
-    fn sort<L: Launcher>(
-        launcher: &mut L,
-        plan: &Plan,
-        order: u32,
-        memory: Memory<Self>,
-        epoch: u32,
-    ) -> Result<(), L::Error>;
+    fn sort<L: Launcher>(launcher: &mut L, plan: &Plan, order: u32, memory: Memory<Self>) -> Result<(), L::Error>;
 }
 
 /// The memory of one sort.
@@ -134,12 +146,13 @@ pub struct Memory<W> {
     pub workspace: Global<u32>,
 }
 
-/// Launches the instance of a partition for `$bits` bits.
-macro_rules! partition {
-    ($launcher:ident, $kernel:ident <$word:ty, $map:ident>, $shape:expr, $args:expr, $bits:expr, $($n:literal)*) => {
-        match $bits {
-            $($n => $launcher.launch($kernel::<$word, Bits<$n>, $map>::default(), $shape, $args)?,)*
-            bits => unreachable!("no partition looks at {bits} bits"),
+/// Launches the instance of a kernel for keys that are unsigned words, or for others.
+macro_rules! launch {
+    ($launcher:ident, $kernel:ident <$word:ty>, $mapped:expr, $shape:expr, $args:expr) => {
+        if $mapped {
+            $launcher.launch($kernel::<$word, Mapped>::default(), $shape, $args)?;
+        } else {
+            $launcher.launch($kernel::<$word, Plain>::default(), $shape, $args)?;
         }
     };
 }
@@ -147,12 +160,9 @@ macro_rules! partition {
 macro_rules! sorts {
     ($word:ty, $bucket_sort:ident) => {
         impl Sort for $word {
+            #[rustfmt::skip]
             fn sort<L: Launcher>(
-                launcher: &mut L,
-                plan: &Plan,
-                order: u32,
-                memory: Memory<Self>,
-                epoch: u32,
+                launcher: &mut L, plan: &Plan, order: u32, memory: Memory<Self>,
             ) -> Result<(), L::Error> {
                 if plan.n == 0 {
                     return Ok(());
@@ -160,67 +170,50 @@ macro_rules! sorts {
                 let Memory { input, output, scratch, workspace } = memory;
                 let (layout, top_bits, mapped) = (plan.layout(), plan.top_bits(), order != keys::UNSIGNED);
                 let part = |(start, words): (u32, u32)| workspace.slice(start, words);
-                let (flag, histogram, starts) = (part(layout.flag), part(layout.histogram), part(layout.starts));
+                let (histogram, starts, lists) = (part(layout.histogram), part(layout.starts), part(layout.lists));
                 let (first, second, tiles) = (part(layout.first), part(layout.second), part(layout.tiles));
+                let (first_bits, second_bits, segments) = (plan.first_bits, plan.second_bits, plan.max_segments());
 
-                let shape = Shape::new(plan.histogram_blocks, HISTOGRAM_THREADS);
-                let shape = shape.shared(histogram_shared(top_bits)).overlapping();
-                let args = (input, order, top_bits, histogram, flag, epoch);
-                if mapped {
-                    launcher.launch(radix_msd_buckets_histogram::<$word, Mapped>::default(), shape, args)?;
-                } else {
-                    launcher.launch(radix_msd_buckets_histogram::<$word, Plain>::default(), shape, args)?;
-                }
+                let shape = Shape::new(plan.histogram_blocks, HISTOGRAM_THREADS).shared(histogram_shared(top_bits));
+                let args = (input, order, top_bits, histogram, lists);
+                launch!(launcher, radix_msd_buckets_histogram<$word>, mapped, shape.overlapping(), args);
 
-                let (first_bits, second_bits) = (plan.first_bits, plan.second_bits);
                 let shape = Shape::new(starts_blocks(first_bits, second_bits), STARTS_THREADS).overlapping();
-                let (tile, pack) = (plan.tile, plan.pack);
-                let args =
-                    (histogram, plan.n, first_bits, second_bits, starts, second, first, tiles, tile, pack, flag, epoch);
+                let args = (
+                    histogram, plan.n, first_bits, second_bits, starts, second, first, tiles, plan.tile, plan.pack,
+                    plan.key_bits, lists, segments,
+                );
                 launcher.launch(radix_msd_buckets_starts, shape, args)?;
 
-                let (threads, tile) = if plan.wide {
-                    (PARTITION_THREADS_WIDE, partition_tile::<$word>(true))
+                let threads = if plan.wide { PARTITION_THREADS_WIDE } else { PARTITION_THREADS };
+                let shape = Shape::new(plan.n.div_ceil(partition_tile::<$word>(plan.wide)), threads);
+                let shape = shape.shared(partition_shared(plan.wide)).overlapping();
+                let (spread_out, all) = ((second_bits != 0) as u32, tiles.slice(0, 0));
+                let args = (input, scratch, order, 32 - first_bits, first_bits, first, spread_out, all);
+                if plan.wide {
+                    launch!(launcher, radix_msd_buckets_partition_wide<$word>, mapped, shape, args);
                 } else {
-                    (PARTITION_THREADS, partition_tile::<$word>(false))
-                };
-                let shape = Shape::new(plan.n.div_ceil(tile), threads);
-                let shape = shape.shared(partition_shared(first_bits, plan.wide)).overlapping();
-                let all = tiles.slice(0, 0);
-                let spread_out = (second_bits != 0) as u32;
-                let args = (input, scratch, order, 32 - first_bits, first, spread_out, all, flag, epoch);
-                match (plan.wide, mapped) {
-                    (true, true) => {
-                        partition!(launcher, radix_msd_buckets_partition_wide<$word, Mapped>, shape, args, first_bits, 8)
-                    }
-                    (true, false) => {
-                        partition!(launcher, radix_msd_buckets_partition_wide<$word, Plain>, shape, args, first_bits, 8)
-                    }
-                    (false, true) => {
-                        partition!(launcher, radix_msd_buckets_partition<$word, Mapped>, shape, args, first_bits, 5 6 7 8 9)
-                    }
-                    (false, false) => {
-                        partition!(launcher, radix_msd_buckets_partition<$word, Plain>, shape, args, first_bits, 5 6 7 8 9)
-                    }
+                    launch!(launcher, radix_msd_buckets_partition<$word>, mapped, shape, args);
                 }
 
-                let mut source = scratch;
+                let (mut source, mut array) = (scratch, IN_SCRATCH);
                 if second_bits != 0 {
-                    let shape = Shape::new(plan.tile_slots(), PARTITION_THREADS);
-                    let shape = shape.shared(partition_shared(second_bits, false)).overlapping();
-                    let args = (scratch, output, order, 32 - top_bits, second, 0, tiles, flag, epoch);
-                    partition!(launcher, radix_msd_buckets_partition<$word, Plain>, shape, args, second_bits, 5 6 7 8);
-                    source = output;
+                    let shape = Shape::new(plan.tile_slots(), PARTITION_THREADS).shared(partition_shared(false));
+                    let args = (scratch, output, order, 32 - top_bits, second_bits, second, 0, tiles);
+                    launch!(launcher, radix_msd_buckets_partition<$word>, false, shape.overlapping(), args);
+                    (source, array) = (output, IN_OUTPUT);
                 }
 
                 let shape = Shape::new(plan.buckets(), BUCKET_SORT_THREADS);
                 let shape = shape.shared(bucket_sort_shared(size_of::<$word>() as u32)).overlapping();
-                let args = (source, output, order, starts, top_bits, histogram, flag, epoch);
-                if mapped {
-                    launcher.launch($bucket_sort::<$word, Mapped>::default(), shape, args)
-                } else {
-                    launcher.launch($bucket_sort::<$word, Plain>::default(), shape, args)
-                }
+                let args = (source, output, order, starts, top_bits, histogram, lists, segments, array);
+                launch!(launcher, $bucket_sort<$word>, mapped, shape, args);
+
+                let shape = Shape::new(plan.split_blocks, SPLIT_THREADS).shared(partition_shared(false)).overlapping();
+                let args = (scratch, output, order, lists, segments);
+                launcher.launch(radix_msd_buckets_split::<$word>::default(), shape, args)?;
+                let shape = Shape::new(plan.rest_blocks, REST_THREADS).shared(rest_shared(size_of::<$word>() as u32));
+                launcher.launch(radix_msd_buckets_rest::<$word>::default(), shape.overlapping(), args)
             }
         }
     };

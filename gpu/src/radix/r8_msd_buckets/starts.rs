@@ -1,7 +1,6 @@
 //! Step 2: where each bucket starts, and which tiles the second partition has.
 
-use super::{BUCKET_MAX, partition_tile, warp_scan};
-use simt::atomic::{Order::Relaxed, Scope};
+use super::{BUCKET_MAX, IN_OUTPUT, IN_SCRATCH, Lists, Window, warp_scan};
 use simt::{Global, grid, kernel, shared, thread, warp};
 
 /// Threads a block, and buckets that one block looks after, at most.
@@ -24,23 +23,19 @@ pub const fn spread(d: u32) -> u32 {
     (d >> 3) * 32 + (d & 7)
 }
 
-/// Tile descriptors of the second partition. The tiles of top bucket q stand from ⌊start_q / tile⌋ + q on, which
-/// needs no scan over the numbers of tiles; descriptors that no tile needs are empty.
-pub const fn tile_slots<W: simt::Scalar>(n: u32, first_bits: u32) -> u32 {
-    n / partition_tile::<W>(false) + (1 << first_bits)
-}
-
 /// Turns the histogram of `1 << (first_bits + second_bits)` buckets into starts.
 ///
 /// `starts`: one more than buckets. `second`, `first`: a cursor for each bucket and each top bucket ([`spread`]), set
 /// to its start; with one partition only `first`, dense, one a bucket. `tiles`: four words a tile: begin, end, first
-/// bucket, and the multiple of a pack that the tile counts from. `tile`: keys of a tile, `pack`: keys of 16 bytes.
-/// Sets `flag[0]` to `epoch` if a bucket is too large for the bucket sort.
+/// bucket, and the multiple of a pack that the tile counts from. The tiles of top bucket q stand from
+/// ⌊start_q / tile⌋ + q on, which needs no scan over the numbers of tiles; descriptors that no tile needs are empty.
+/// `tile`: keys of a tile, `pack`: keys of 16 bytes. Buckets that are too large for the bucket sort are put on the
+/// `lists` as segments; `key_bits`: bits of a key.
 #[kernel(max_threads = STARTS_THREADS)]
 #[rustfmt::skip]
 pub fn radix_msd_buckets_starts(
     histogram: Global<u32>, n: u32, first_bits: u32, second_bits: u32, starts: Global<u32>, second: Global<u32>,
-    first: Global<u32>, tiles: Global<u32>, tile: u32, pack: u32, flag: Global<u32>, epoch: u32,
+    first: Global<u32>, tiles: Global<u32>, tile: u32, pack: u32, key_bits: u32, lists: Global<u32>, segments: u32,
 ) {
     let (t, q) = (thread::thread_idx_x(), thread::block_idx_x());
     let (lane, w) = (warp::lane_id(), t / warp::WARP);
@@ -50,9 +45,6 @@ pub fn radix_msd_buckets_starts(
     grid::let_next_start();
     grid::wait_for_previous(); // the histogram is complete
     let count = if t < buckets { histogram.get(mine + t) } else { 0 };
-    if count > BUCKET_MAX {
-        flag.store(0, epoch, Relaxed, Scope::Device);
-    }
     let below = warp::reduce_add(warp::FULL, sum_below(histogram, mine));
     let inclusive = warp_scan(count);
     if lane == warp::WARP - 1 {
@@ -69,6 +61,13 @@ pub fn radix_msd_buckets_starts(
     if t < buckets {
         starts.set(mine + t, start);
         if two { second.set(mine + t, start) } else { first.set(t, start) }
+    }
+    if warp::any(warp::FULL, count > BUCKET_MAX) {
+        // Keys of a bucket may differ in all bits below the top ones.
+        let window = Window::next(key_bits - first_bits - second_bits, count);
+        let array = if two { IN_OUTPUT } else { IN_SCRATCH };
+        let lists = Lists::new(lists, segments);
+        lists.push_segments(0, count > BUCKET_MAX, start, start + count, window, array, tile, pack);
     }
     let last = q == thread::grid_dim_x() - 1;
     if t == 0 && last {

@@ -1,0 +1,143 @@
+//! # Radix sort, eight bits a pass, ranked by ballots
+//!
+//! **Idea.** A warp finds out by eight ballots, one a bit, which of its lanes hold the same digit. A key's rank among
+//! its like is then the number of those lanes below its own, plus what the warp counted in its rows before. No thread
+//! needs counters of its own, so a digit can have 256 values and half as many passes do.
+//!
+//! **Changed from the rung before.** Eight bits a pass in place of four: 4 passes in place of 8. And a tile is put in
+//! order in shared memory first, so that keys of one digit leave as a run of neighbouring words.
+//!
+//! **Bottleneck.** A pass reads the keys twice, once only to count them, because a block cannot know where its keys go
+//! before all blocks have counted. The next rung lets it ask the blocks before it.
+//!
+//! **Cost.** A pass moves 12 bytes a key of 4; 4 passes, 12 launches. 8 ballots a key and pass.
+//!
+//! **Threads.** A block of 256 has a tile of 4096 keys. Each warp has 512 in a row and reads them as 16 rows of 32, lane
+//! by lane: the order of rows and lanes is the order of the keys.
+//!
+//! **Limits and source.** Any n. After D. Merrill and A. Grimshaw, "High performance and scalable radix sorting" (2011),
+//! with the ranking that S. Ashkiani and others call warp-level multisplit (2016).
+
+use super::steps::{Digits, SCAN_THREADS, block_scan, lanes_below, match_digit, scan_in_one_block};
+use simt::atomic::{Order::Relaxed, Scope};
+use simt::{Global, Shared, kernel, shared, thread, unroll, warp};
+
+/// Bits of a digit.
+pub const BITS: u32 = 8;
+
+/// Values of a digit, and threads a block: each thread looks after one value.
+pub const DIGITS: u32 = 1 << BITS;
+
+/// Threads a block.
+pub const BLOCK: u32 = DIGITS;
+
+const WARPS: u32 = BLOCK / warp::WARP;
+
+/// Keys a thread, rows a warp.
+const ITEMS: u32 = 16;
+
+/// Keys a block.
+pub const TILE: u32 = BLOCK * ITEMS;
+
+/// Blocks for `n` keys.
+pub const fn grid(n: u32) -> u32 {
+    n.div_ceil(TILE)
+}
+
+/// Words of the table of counts: block b's count of digit d at d · grid + b.
+pub const fn counts(n: u32) -> u32 {
+    DIGITS * grid(n)
+}
+
+/// Bytes of dynamic shared memory of the third launch: the tile in order.
+pub const fn shared_bytes(key_bytes: u32) -> u32 {
+    TILE * key_bytes
+}
+
+shared!(TOTALS: [u32; DIGITS]);
+shared!(COUNTERS: [u32; WARPS * DIGITS]);
+shared!(OFFSETS: [u32; DIGITS]);
+shared!(SUMS: [u32; WARPS]);
+
+/// First launch of a pass: each block's digits at bit `shift`, into `counts`.
+#[kernel(max_threads = BLOCK, instances(radix_lsd_ballot_count: <u32>, radix_lsd_ballot_count_u64: <u64>))]
+pub fn radix_lsd_ballot_count<W: Digits>(keys: Global<W>, counts: Global<u32>, shift: u32) {
+    let (t, b) = (thread::thread_idx_x(), thread::block_idx_x());
+    TOTALS::view().set(t, 0);
+    thread::sync_threads(); // the counters are zero before the first key is counted
+    unroll::<{ ITEMS as usize }>(|i| {
+        let at = b * TILE + i as u32 * BLOCK + t;
+        if at < keys.len() {
+            TOTALS::view().fetch_add(keys.get(at).digit(shift, BITS), 1, Relaxed, Scope::Block);
+        }
+    });
+    thread::sync_threads(); // every key is counted before the counts are read
+    counts.set(t * thread::grid_dim_x() + b, TOTALS::view().get(t));
+}
+
+/// Second launch, of one block of [`SCAN_THREADS`]: each count becomes the number of keys before.
+#[kernel(max_threads = SCAN_THREADS)]
+pub fn radix_lsd_ballot_scan(counts: Global<u32>) {
+    scan_in_one_block(counts);
+}
+
+/// Third launch: each key of `input` to its place in `output`; `starts` is what the second made.
+#[kernel(max_threads = BLOCK, instances(radix_lsd_ballot_scatter: <u32>, radix_lsd_ballot_scatter_u64: <u64>))]
+pub fn radix_lsd_ballot_scatter<W: Digits>(input: Global<W>, output: Global<W>, starts: Global<u32>, shift: u32) {
+    let (t, b, lane) = (thread::thread_idx_x(), thread::block_idx_x(), warp::lane_id());
+    let w = t / warp::WARP;
+    let counters = COUNTERS::view().slice(w * DIGITS, DIGITS);
+    unroll::<{ (DIGITS / warp::WARP) as usize }>(|i| counters.set(i as u32 * warp::WARP + lane, 0));
+    warp::sync_warp(warp::FULL); // the warp's counters are zero before its first row is counted
+
+    let first = b * TILE + w * (ITEMS * warp::WARP) + lane;
+    let (mut keys, mut ranks) = ([W::default(); ITEMS as usize], [0; ITEMS as usize]);
+    unroll::<{ ITEMS as usize }>(|i| {
+        let at = first + i as u32 * warp::WARP;
+        let is_key = at < input.len();
+        if is_key {
+            keys[i] = input.get(at);
+        }
+        let digit = keys[i].digit(shift, BITS);
+        // Lanes past the end have no key: they vote like the others, and nobody counts them.
+        let same = match_digit(digit, BITS) & warp::ballot(warp::FULL, is_key);
+        let before = counters.get(digit);
+        ranks[i] = before + (same & lanes_below()).count_ones();
+        warp::sync_warp(warp::FULL); // all lanes have read the counters before one of each digit changes them
+        if is_key && same & lanes_below() == 0 {
+            counters.set(digit, before + same.count_ones());
+        }
+        warp::sync_warp(warp::FULL); // the counters are up to date before the next row reads them
+    });
+    thread::sync_threads(); // every warp has counted its keys before the counts are added up
+
+    // Thread t is digit t from here to the barrier.
+    let counters = COUNTERS::view();
+    let mut total = 0;
+    unroll::<{ WARPS as usize }>(|v| total += counters.get(v as u32 * DIGITS + t));
+    let (start, _) = block_scan::<WARPS>(total, SUMS::view());
+    let mut next = start;
+    unroll::<{ WARPS as usize }>(|v| {
+        let count = counters.get(v as u32 * DIGITS + t);
+        counters.set(v as u32 * DIGITS + t, next);
+        next += count;
+    });
+    // What to add to a place in the tile to get the place in the output; it may be below zero, and wraps.
+    OFFSETS::view().set(t, starts.get(t * thread::grid_dim_x() + b).wrapping_sub(start));
+    thread::sync_threads(); // every warp and digit knows its place in the tile
+
+    let sorted = Shared::<W>::dynamic(0, TILE);
+    unroll::<{ ITEMS as usize }>(|i| {
+        if first + i as u32 * warp::WARP < input.len() {
+            sorted.set(counters.get(w * DIGITS + keys[i].digit(shift, BITS)) + ranks[i], keys[i]);
+        }
+    });
+    thread::sync_threads(); // the tile is in order before it is written out
+    unroll::<{ ITEMS as usize }>(|i| {
+        let place = i as u32 * BLOCK + t;
+        if b * TILE + place < input.len() {
+            let key = sorted.get(place);
+            output.set(OFFSETS::view().get(key.digit(shift, BITS)).wrapping_add(place), key);
+        }
+    });
+}

@@ -1,0 +1,44 @@
+//! # Radix sort with one pass over memory a digit
+//!
+//! **Idea.** A block that has counted its digits publishes the counts and asks the blocks before it for theirs
+//! (decoupled look-back): it adds up their counts, going back until it meets a block that already knows the sum of
+//! all before. So it can place its keys at once, and the keys are read and written once a digit. Where each digit
+//! starts in the whole input does not depend on the order of the keys: all digits are counted in one read at the
+//! beginning.
+//!
+//! **Changed from the rung before.** `lsd-ballot` reads the keys twice a pass and launches three kernels; here it is
+//! once and one. Lanes with the same digit find each other by an atomic or in shared memory where the digits of a warp
+//! differ, which takes less of the multiprocessor than eight ballots, and by one vote where they do not.
+//!
+//! **Bottleneck.** Ranking the keys inside a block, which has to keep their order. Keys without values do not need the
+//! order kept; the next rung makes use of that.
+//!
+//! **Cost.** 4 bytes a key to count, then 8 bytes a key and digit: 36 bytes for keys of 32 bits in 6 launches.
+//!
+//! **Threads.** A block of 512 has a tile of 64 bytes of keys a thread. Each warp has a piece in a row and reads it as
+//! rows of 32. Threads 0 to 255 look back, each for one digit.
+//!
+//! **Limits and source.** Any n; sorts keys of 32 and 64 bits, and keys with a value of 32 bits each, and is stable.
+//! After A. Adinets and D. Merrill, "Onesweep" (2022), and D. Merrill and M. Garland, "Single-pass parallel prefix scan
+//! with decoupled look-back" (2016).
+
+mod histogram;
+mod pass;
+#[cfg(not(target_os = "cuda"))]
+mod plan;
+
+pub use histogram::*;
+pub use pass::*;
+#[cfg(not(target_os = "cuda"))]
+pub use plan::*;
+
+/// Bits of a digit.
+pub const BITS: u32 = 8;
+
+/// Values of a digit.
+pub const DIGITS: u32 = 1 << BITS;
+
+/// Passes over keys of so many bytes.
+pub const fn passes(key_bytes: u32) -> u32 {
+    key_bytes * 8 / BITS
+}

@@ -1,0 +1,167 @@
+//! A segment of skewed input, and what becomes of it once its digits are counted.
+
+use super::tile::Tile;
+use super::*;
+use crate::radix::steps::block_scan;
+use simt::{Global, Scalar, shared, thread, warp};
+
+/// Values of a digit, at most.
+pub(super) const VALUES: u32 = 256;
+
+/// What is to be done with a segment: nothing, move its keys by their digits, or write them anew, since the counts say
+/// all.
+pub(super) const NOTHING: u32 = 0;
+pub(super) const MOVE: u32 = 1;
+pub(super) const WRITE: u32 = 2;
+
+/// A group takes children that start within so many keys; with the last one it has at most [`BUCKET_MAX`].
+const GROUP_SPAN: u32 = BUCKET_MAX / 2;
+
+shared!(STARTS: [u32; VALUES + 1]);
+shared!(EDGES: [u32; VALUES / warp::WARP]);
+shared!(SUMS: [u32; SPLIT_THREADS / warp::WARP]);
+
+/// A segment's words.
+#[derive(Clone, Copy)]
+pub(super) struct Segment {
+    pub words: Global<u32>,
+    pub start: u32,
+    pub end: u32,
+    pub window: Window,
+    pub array: u32,
+    pub first_tile: u32,
+    pub first_counter: u32,
+    pub action: u32,
+    pub differ: u64,
+}
+
+impl Segment {
+    #[inline(always)]
+    pub fn read(words: Global<u32>) -> Self {
+        let ([start, end, digit, first_tile], [first_counter, action, low, high]) =
+            (words.get_pack(0), words.get_pack(1));
+        let window = Window { shift: digit & 0xff, bits: digit >> 8 & 0xff };
+        let (array, differ) = (digit >> 16, low as u64 | (high as u64) << 32);
+        Self { words, start, end, window, array, first_tile, first_counter, action, differ }
+    }
+
+    /// Its tile with number `i` in the level.
+    #[inline(always)]
+    pub fn tile<W: Scalar>(&self, i: u32) -> Tile {
+        let in_tile = partition_tile::<W>(false);
+        let origin = (self.start & !(W::PACK - 1)) + (i - self.first_tile) * in_tile;
+        Tile { begin: self.start.max(origin), end: self.end.min(origin.saturating_add(in_tile)), origin }
+    }
+}
+
+/// Everything that the phases work on.
+#[derive(Clone, Copy)]
+pub(super) struct Work<W> {
+    pub scratch: Global<W>,
+    pub output: Global<W>,
+    pub order: u32,
+    pub lists: Lists,
+    pub level: u32,
+}
+
+impl<W: Key> Work<W> {
+    #[inline(always)]
+    pub fn array(&self, number: u32) -> Global<W> {
+        if number == IN_SCRATCH { self.scratch } else { self.output }
+    }
+
+    #[inline(always)]
+    pub fn counters(&self, segment: &Segment) -> Global<u32> {
+        self.lists.counters(self.level, segment.first_counter, segment.window.values())
+    }
+}
+
+/// Second phase: what to do with a segment, and what it leaves for others.
+#[inline(always)]
+#[track_caller]
+pub(super) fn arrange<W: Key>(work: &Work<W>, segment: Segment) {
+    let t = thread::thread_idx_x();
+    let Segment { words, start, end, window, array, differ, .. } = segment;
+    let (values, counters) = (window.values(), work.counters(&segment));
+    let found = if t < values { counters.get(t) } else { 0 };
+    let (before, _) = block_scan::<{ SPLIT_THREADS / warp::WARP }>(found, SUMS::view());
+    let kinds = thread::sync_threads_count(found != 0);
+    let action = if differ & !(((values - 1) as u64) << window.shift) == 0 {
+        // The digit is all that differs. If not even that does, and the keys are where and as they should be, they stay.
+        let stays = differ == 0 && array == IN_OUTPUT && work.order == crate::keys::UNSIGNED;
+        if stays { NOTHING } else { WRITE }
+    } else if kinds == 1 {
+        NOTHING
+    } else {
+        MOVE
+    };
+    if t < values {
+        counters.set(t, start + before);
+    }
+    if t == 0 {
+        let first = work.array(array).get(start).bits();
+        words.set(5, action);
+        words.set(8, first as u32);
+        words.set(9, (first >> 32) as u32);
+    }
+    let (lists, level, tile) = (work.lists, work.level + 1, partition_tile::<W>(false));
+    if action == NOTHING && differ != 0 {
+        // All have one digit: they stay where they are until they are split by bits in which they differ.
+        if t < warp::WARP {
+            let window = Window::next(64 - differ.leading_zeros(), end - start);
+            lists.push_segments(level, t == 0, start, end, window, array, tile, W::PACK);
+        }
+    }
+    if action == MOVE {
+        if t < values {
+            STARTS::view().set(t, before);
+        }
+        if t == values {
+            STARTS::view().set(t, end - start);
+        }
+        thread::sync_threads(); // every child's start is known to its neighbours
+        leave_children(work, &segment, found, before);
+    }
+}
+
+/// What becomes of the children of a segment that is moved: large ones are segments of the next level, the others are
+/// collected to groups. Thread t has child t, of `size` keys from `before` on.
+#[inline(always)]
+#[track_caller]
+fn leave_children<W: Key>(work: &Work<W>, segment: &Segment, size: u32, before: u32) {
+    let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
+    let (values, lists, to) = (segment.window.values(), work.lists, 1 - segment.array);
+    let is_child = t < values;
+    let starts = STARTS::view();
+    if t < VALUES {
+        let start = segment.start + before;
+        let is_segment = size > BUCKET_MAX;
+        if warp::any(warp::FULL, is_segment) {
+            let window = Window::next(segment.window.shift, size);
+            let tile = partition_tile::<W>(false);
+            lists.push_segments(work.level + 1, is_segment, start, start + size, window, to, tile, W::PACK);
+        }
+        // An edge: here one group ends, and another starts unless the child is a segment.
+        let mut edge = is_child && (t == 0 || size > GROUP_SPAN);
+        if is_child && t > 0 {
+            let (left, left_size) = (starts.get(t - 1), before - starts.get(t - 1));
+            edge |= left_size > GROUP_SPAN || left / GROUP_SPAN != before / GROUP_SPAN;
+        }
+        let edges = warp::ballot(warp::FULL, edge);
+        if lane == 0 {
+            EDGES::view().set(t / warp::WARP, edges);
+        }
+    }
+    thread::sync_threads(); // all edges are known before groups look for their ends
+    let is_edge = is_child && EDGES::view().get(t / warp::WARP) >> lane & 1 == 1;
+    if is_edge && size <= BUCKET_MAX {
+        let mut next = t + 1;
+        while next < values && EDGES::view().get(next / warp::WARP) >> (next % warp::WARP) & 1 == 0 {
+            next += 1;
+        }
+        let count = starts.get(next) - before;
+        if count > 0 {
+            lists.push_group(segment.start + before, count, to);
+        }
+    }
+}

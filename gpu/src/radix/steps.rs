@@ -1,0 +1,187 @@
+//! Steps that the rungs on many blocks share.
+
+use crate::keys::Word;
+use simt::atomic::{Order::Relaxed, Scope};
+use simt::{Global, Shared, shared, thread, unroll, warp};
+
+/// A key as radix sort sees it: an unsigned word made of digits.
+pub trait Digits: Word + Ord {
+    /// The largest word.
+    const LARGEST: Self;
+    /// The `bits` bits from bit `shift` on.
+    fn digit(self, shift: u32, bits: u32) -> u32;
+}
+
+impl Digits for u32 {
+    const LARGEST: Self = u32::MAX;
+
+    #[inline(always)]
+    fn digit(self, shift: u32, bits: u32) -> u32 {
+        self >> shift & ((1 << bits) - 1)
+    }
+}
+
+impl Digits for u64 {
+    const LARGEST: Self = u64::MAX;
+
+    #[inline(always)]
+    fn digit(self, shift: u32, bits: u32) -> u32 {
+        // No digit lies across the halves. The choice is the same for all keys, and shifts of 32 bits are cheaper.
+        let half = if shift < 32 { self as u32 } else { (self >> 32) as u32 };
+        half >> (shift % 32) & ((1 << bits) - 1)
+    }
+}
+
+/// The sum of `value` over this lane and those below it.
+#[inline(always)]
+pub fn warp_scan(value: u32) -> u32 {
+    let lane = warp::lane_id();
+    let mut sum = value;
+    unroll::<5>(|i| {
+        let below = warp::shuffle_up(warp::FULL, sum, 1 << i);
+        if lane >= 1 << i {
+            sum = sum.wrapping_add(below);
+        }
+    });
+    sum
+}
+
+/// The lanes of the warp whose `digit` of `bits` bits is the caller's: one ballot a bit.
+#[inline(always)]
+pub fn match_digit(digit: u32, bits: u32) -> u32 {
+    let mut same = warp::FULL;
+    unroll::<8>(|b| {
+        if (b as u32) < bits {
+            let set = digit >> b & 1;
+            // All ones where the bit is 0, so that those lanes keep who has voted no.
+            same &= warp::ballot(warp::FULL, set != 0) ^ set.wrapping_sub(1);
+        }
+    });
+    same
+}
+
+/// The lanes below the caller's, one bit each.
+#[inline(always)]
+pub fn lanes_below() -> u32 {
+    (1 << warp::lane_id()) - 1
+}
+
+/// How lanes with the same digit find each other.
+pub trait Matching: 'static {
+    /// Whether by an atomic or in shared memory.
+    const ATOMIC: bool;
+}
+
+/// By one ballot a bit.
+pub struct ByBallots;
+/// By an atomic or.
+pub struct ByAtomics;
+
+impl Matching for ByBallots {
+    const ATOMIC: bool = false;
+}
+impl Matching for ByAtomics {
+    const ATOMIC: bool = true;
+}
+
+/// The rank of each lane's digit (of 8 bits) among its like: how many the warp had in the rows before, plus those of
+/// the lanes below. `counters`, a word a digit, count along; `lanes`, a word a digit, are zero before and after. Both are
+/// the warp's own.
+#[inline(always)]
+#[track_caller]
+pub fn rank_row<M: Matching>(digit: u32, counters: Shared<u32>, lanes: Shared<u32>) -> u32 {
+    let lane = warp::lane_id();
+    let same = if M::ATOMIC {
+        lanes.fetch_or(digit, 1 << lane, Relaxed, Scope::Block);
+        warp::sync_warp(warp::FULL); // every lane's bit is set before the sets are read
+        lanes.get(digit)
+    } else {
+        match_digit(digit, 8)
+    };
+    let rank = counters.get(digit) + (same & lanes_below()).count_ones();
+    warp::sync_warp(warp::FULL); // all lanes have read before the last of each digit writes
+    if same & !lanes_below() == 1 << lane {
+        counters.set(digit, rank + 1);
+        if M::ATOMIC {
+            lanes.set(digit, 0);
+        }
+    }
+    warp::sync_warp(warp::FULL); // counts and sets are up to date before the next row
+    rank
+}
+
+/// Threads of a block that scans a long array.
+pub const SCAN_THREADS: u32 = 1024;
+
+/// 16-byte loads of a thread and round.
+const SCAN_PACKS: u32 = 2;
+
+/// Counts of one round.
+const SCAN_ROUND: u32 = SCAN_THREADS * SCAN_PACKS * 4;
+
+shared!(SUMS: [u32; warp::WARP]);
+
+/// Makes each element the sum of those before it, in one block of [`SCAN_THREADS`].
+#[inline(always)]
+pub fn scan_in_one_block(counts: Global<u32>) {
+    let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
+    let (w, packs) = (t / warp::WARP, counts.len() / 4);
+    let mut carry = 0;
+    let mut first = 0;
+    while first < counts.len() {
+        let mut mine = [[0u32; 4]; SCAN_PACKS as usize];
+        let at = |p: usize| first / 4 + t * SCAN_PACKS + p as u32;
+        unroll::<{ SCAN_PACKS as usize }>(|p| {
+            if at(p) < packs {
+                mine[p] = counts.get_pack(at(p));
+            } else {
+                // The last elements, fewer than 4, one by one.
+                unroll::<4>(|j| {
+                    if at(p) * 4 + (j as u32) < counts.len() {
+                        mine[p][j] = counts.get(at(p) * 4 + j as u32);
+                    }
+                });
+            }
+        });
+        let mut sum = 0;
+        unroll::<{ SCAN_PACKS as usize }>(|p| unroll::<4>(|j| sum += mine[p][j]));
+        let inclusive = warp_scan(sum);
+        if lane == warp::WARP - 1 {
+            SUMS::view().set(w, inclusive);
+        }
+        thread::sync_threads(); // every warp's sum is there before they are added up
+        let sums = SUMS::view().get(lane);
+        let mut next = carry + warp::reduce_add(warp::FULL, if lane < w { sums } else { 0 }) + inclusive - sum;
+        carry += warp::reduce_add(warp::FULL, sums);
+        unroll::<{ SCAN_PACKS as usize }>(|p| {
+            unroll::<4>(|j| (mine[p][j], next) = (next, next + mine[p][j]));
+            if at(p) < packs {
+                counts.set_pack(at(p), mine[p]);
+            } else {
+                unroll::<4>(|j| {
+                    if at(p) * 4 + (j as u32) < counts.len() {
+                        counts.set(at(p) * 4 + j as u32, mine[p][j]);
+                    }
+                });
+            }
+        });
+        thread::sync_threads(); // all have read the sums before the next round writes them
+        first += SCAN_ROUND;
+    }
+}
+
+/// The sum of `value` over the threads before the caller and the sum over all, in a block of `WARPS` warps, at most
+/// 32. `sums` has an element a warp; a barrier has to come before it is used again.
+#[inline(always)]
+#[track_caller]
+pub fn block_scan<const WARPS: u32>(value: u32, sums: Shared<u32>) -> (u32, u32) {
+    let (w, lane) = (thread::thread_idx_x() / warp::WARP, warp::lane_id());
+    let inclusive = warp_scan(value);
+    if lane == warp::WARP - 1 {
+        sums.set(w, inclusive);
+    }
+    thread::sync_threads(); // every warp's sum is there before they are added up
+    let sum = if lane < WARPS { sums.get(lane) } else { 0 };
+    let below = warp::reduce_add(warp::FULL, if lane < w { sum } else { 0 });
+    (below + inclusive - value, warp::reduce_add(warp::FULL, sum))
+}

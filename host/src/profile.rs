@@ -1,0 +1,183 @@
+//! A profile: every copy and launch of a run with its times, and what they add up to, as nvprof shows it.
+//!
+//! On a GPU the times are those of events around each activity, and what a kernel uses is the driver's word. The
+//! simulator has only the host's clock: its times say how long the simulation took.
+
+use crate::engine::{Activity, Engine, Mark, What};
+use crate::error::Result;
+use serde::Serialize;
+
+/// A run, activity by activity.
+#[derive(Debug, Serialize)]
+pub struct Profile {
+    /// The activities in order.
+    pub trace: Vec<Entry>,
+    /// The same by name, longest first.
+    pub summary: Vec<Total>,
+}
+
+/// One copy or launch. What the machine does not tell is None.
+#[derive(Clone, Debug, Serialize)]
+pub struct Entry {
+    /// When it began, in milliseconds from the beginning of the run.
+    pub start_ms: f64,
+    /// How long it took, in milliseconds.
+    pub duration_ms: f64,
+    /// Blocks of a launch along x, y, z.
+    pub grid: Option<[u32; 3]>,
+    /// Threads of a block along x, y, z.
+    pub block: Option<[u32; 3]>,
+    /// Registers of a thread.
+    pub registers: Option<u32>,
+    /// Static shared memory of a block, in bytes.
+    pub static_shared: Option<u32>,
+    /// Dynamic shared memory of a block, in bytes.
+    pub dynamic_shared: Option<u32>,
+    /// Bytes of a copy.
+    pub size: Option<usize>,
+    /// Its rate in 10⁹ bytes a second.
+    pub throughput_gbs: Option<f64>,
+    /// The device.
+    pub device: String,
+    /// The context: the program makes one for each device, numbered from 1.
+    pub context: Option<u32>,
+    /// The stream, numbered likewise.
+    pub stream: Option<u32>,
+    /// The kernel, or `[HtoD]`, `[DtoH]`, `[DtoD]`, `[memset]`.
+    pub name: String,
+}
+
+/// All activities of one name.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Total {
+    /// Its share of the time of all activities.
+    pub percent: f64,
+    /// The time of all of them.
+    pub time_ms: f64,
+    /// How many.
+    pub calls: usize,
+    /// The mean.
+    pub average_ms: f64,
+    /// The shortest.
+    pub min_ms: f64,
+    /// The longest.
+    pub max_ms: f64,
+    /// The kernel or the kind of copy.
+    pub name: String,
+}
+
+/// Runs `work` and notes each of its activities.
+///
+/// # Errors
+/// What `work` gives, or what the driver says when it is asked for times.
+pub fn profile<R>(engine: &Engine, work: impl FnOnce() -> Result<R>) -> Result<(R, Profile)> {
+    engine.synchronize()?;
+    let origin = engine.mark()?;
+    let (result, activities) = engine.record(work)?;
+    let entries = activities.iter().map(|a| entry(engine, &origin, a)).collect::<Result<Vec<_>>>()?;
+    let summary = totals(&entries);
+    Ok((result, Profile { trace: entries, summary }))
+}
+
+fn entry(engine: &Engine, origin: &Mark, activity: &Activity) -> Result<Entry> {
+    let (start_ms, duration_ms) = engine.times(origin, activity)?;
+    let own = engine.as_cuda().map(|_| 1);
+    let blank = Entry {
+        start_ms,
+        duration_ms,
+        grid: None,
+        block: None,
+        registers: None,
+        static_shared: None,
+        dynamic_shared: None,
+        size: None,
+        throughput_gbs: None,
+        device: engine.info().name.clone(),
+        context: own,
+        stream: own,
+        name: String::new(),
+    };
+    Ok(match &activity.what {
+        What::Launch { kernel, geometry } => {
+            let attributes = engine.as_cuda().map(|cuda| cuda.kernel_attributes(kernel)).transpose()?;
+            Entry {
+                grid: Some(geometry.grid),
+                block: Some(geometry.block),
+                registers: attributes.map(|a| a.registers),
+                static_shared: attributes.map(|a| a.static_shared),
+                dynamic_shared: Some(geometry.shared_bytes),
+                name: kernel.to_string(),
+                ..blank
+            }
+        }
+        What::Copy { direction, bytes } => Entry {
+            size: Some(*bytes),
+            throughput_gbs: (duration_ms > 0.0).then(|| *bytes as f64 / duration_ms * 1e-6),
+            name: format!("[{direction}]"),
+            ..blank
+        },
+    })
+}
+
+/// Adds up the activities of each name.
+fn totals(entries: &[Entry]) -> Vec<Total> {
+    let all: f64 = entries.iter().map(|e| e.duration_ms).sum();
+    let mut totals: Vec<Total> = vec![];
+    for Entry { name, duration_ms: ms, .. } in entries {
+        let at = totals.iter().position(|t| t.name == *name).unwrap_or_else(|| {
+            let (min_ms, max_ms, name) = (f64::INFINITY, 0.0, name.clone());
+            totals.push(Total { percent: 0.0, time_ms: 0.0, calls: 0, average_ms: 0.0, min_ms, max_ms, name });
+            totals.len() - 1
+        });
+        let total = &mut totals[at];
+        total.calls += 1;
+        total.time_ms += ms;
+        total.min_ms = total.min_ms.min(*ms);
+        total.max_ms = total.max_ms.max(*ms);
+    }
+    for total in &mut totals {
+        total.average_ms = total.time_ms / total.calls as f64;
+        total.percent = if all > 0.0 { total.time_ms / all * 100.0 } else { 0.0 };
+    }
+    totals.sort_by(|a, b| b.time_ms.total_cmp(&a.time_ms));
+    totals
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str, duration_ms: f64) -> Entry {
+        Entry {
+            start_ms: 0.0,
+            duration_ms,
+            grid: None,
+            block: None,
+            registers: None,
+            static_shared: None,
+            dynamic_shared: None,
+            size: None,
+            throughput_gbs: None,
+            device: String::new(),
+            context: None,
+            stream: None,
+            name: name.into(),
+        }
+    }
+
+    #[test]
+    fn activities_add_up_by_name_with_the_longest_first() {
+        let totals = totals(&[entry("a", 1.0), entry("[HtoD]", 6.0), entry("a", 3.0)]);
+        let total = |name: &str, percent, time_ms, calls, average_ms, min_ms, max_ms| Total {
+            percent,
+            time_ms,
+            calls,
+            average_ms,
+            min_ms,
+            max_ms,
+            name: name.into(),
+        };
+        assert_eq!(totals, [total("[HtoD]", 60.0, 6.0, 1, 6.0, 6.0, 6.0), total("a", 40.0, 4.0, 2, 2.0, 1.0, 3.0)]);
+        assert_eq!(super::totals(&[]), []);
+    }
+}

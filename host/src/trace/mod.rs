@@ -1,0 +1,203 @@
+//! The data after each step of a rung, as a textbook draws it.
+//!
+//! The kernels are the ones that a GPU runs: the simulator tells an observer of each access and each barrier
+//! ([`simt::sim::observe`]), and [`steps`] finds in what was told where the data was at each barrier and after each
+//! launch, who touched which element and which elements were compared. Nothing here knows an algorithm.
+
+mod html;
+mod record;
+mod scan;
+mod sort;
+mod text;
+
+pub use html::page;
+pub use text::{line, lines};
+
+use crate::algorithms::{Family, Parameters, Problem, Rung, Size, Workload};
+use crate::data::{Data, Dtype};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use record::Launch;
+use serde::Serialize;
+
+/// Most elements that are traced: beyond that nobody reads the lines.
+pub const MAX_ELEMENTS: usize = 512;
+
+/// What became of the data.
+#[derive(Debug, Serialize)]
+pub struct Trace {
+    /// The family.
+    pub family: &'static str,
+    /// The rung.
+    pub rung: &'static str,
+    /// Elements.
+    pub n: usize,
+    /// What was there before.
+    pub input: Vec<u32>,
+    /// The steps in order; the last one shows the output.
+    pub steps: Vec<Step>,
+    /// The output.
+    pub output: Vec<u32>,
+}
+
+/// The data at one time, and what led to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// Its name: `1a`, `3`, `2.5`.
+    pub label: String,
+    /// The number of the launch, from 1.
+    pub launch: usize,
+    /// The kernel that was launched.
+    pub kernel: &'static str,
+    /// What was done, in a few words.
+    pub note: String,
+    /// The data; None where the output has not been written yet.
+    pub values: Vec<Option<u32>>,
+    /// Who wrote each element last in this step, or read it where nobody wrote; None for elements left alone.
+    pub workers: Vec<Option<Worker>>,
+    /// The elements that were compared or combined, where a thread worked on two at a time.
+    pub pairs: Vec<Pair>,
+    /// Whether the step is all of its launch, and not what was done up to or from a barrier inside it.
+    pub whole_launch: bool,
+}
+
+/// A thread of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Worker {
+    /// Its block in the grid.
+    pub block: u32,
+    /// Its number in the block.
+    pub thread: u32,
+}
+
+/// Two elements that one thread worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Pair {
+    /// One element.
+    pub a: usize,
+    /// The other.
+    pub b: usize,
+    /// Whether either changed.
+    pub changed: bool,
+    /// Who did it.
+    #[serde(flatten)]
+    pub worker: Worker,
+}
+
+/// Runs a rung on `input` in the simulator and finds its steps.
+///
+/// # Errors
+/// [`Error::Usage`] if the family is not one whose data has steps to draw, or the input is too long for it;
+/// [`Error::Mismatch`] if the rung's result is wrong.
+pub fn trace(family: &'static Family, rung: &'static Rung, input: Vec<u32>, parameters: Parameters) -> Result<Trace> {
+    if let Some(why) = rung.gpu_only {
+        return Err(Error::Usage(format!("{} {} does not run on the simulator: {why}", family.name, rung.name)));
+    }
+    if input.len() > MAX_ELEMENTS {
+        return Err(Error::Usage(format!(
+            "{} elements are too many to draw; {MAX_ELEMENTS} are the limit",
+            input.len()
+        )));
+    }
+    let kind = Kind::of(family, rung)?;
+    let engine = Engine::simulator();
+    let problem = family.make(Workload {
+        size: Size::Elements(input.len() as u64),
+        dtype: Dtype::U32,
+        distribution: family.input,
+        seed: 0,
+        input: Some(vec![Data::from(input.clone())]),
+        parameters,
+    })?;
+    let (launches, output) = watch(&engine, &*problem, rung)?;
+    let mut steps = match kind {
+        Kind::Sort => sort::steps(&launches, &input, &output),
+        Kind::Scan => scan::steps(&launches, &input, &output),
+    };
+    label(&mut steps, family.name == "bubble");
+    Ok(Trace { family: family.name, rung: rung.name, n: input.len(), input, steps, output })
+}
+
+/// What the data of a family does.
+enum Kind {
+    /// It is rearranged.
+    Sort,
+    /// Elements are combined with those before them.
+    Scan,
+}
+
+impl Kind {
+    fn of(family: &Family, rung: &Rung) -> Result<Self> {
+        use crate::algorithms::Implementation;
+        match rung.implementation {
+            Implementation::Sort(_) => Ok(Self::Sort),
+            _ if family.name == "scan" => Ok(Self::Scan),
+            _ => Err(Error::Usage(format!("{} has no steps to draw; the sorting families and scan have", family.name))),
+        }
+    }
+}
+
+/// Runs a problem, noting everything that the kernels do; verifies the result.
+fn watch(engine: &Engine, problem: &dyn Problem, rung: &Rung) -> Result<(Vec<Launch>, Vec<u32>)> {
+    let mut prepared = problem.prepare(engine, rung)?;
+    prepared.restore()?;
+    let (launches, result) = record::record(|| prepared.run());
+    result?;
+    prepared.verify()?;
+    let output = prepared.output()?;
+    let words = output.into_vec::<u32>();
+    Ok((launches, words.map_err(|d| Error::Usage(format!("only u32 can be traced, not {}", d.dtype())))?))
+}
+
+/// Names the steps: launches are numbered, and steps inside a launch behind a point if there are several launches. The
+/// passes of bubble sort are called a and b in turn, as its source does.
+fn label(steps: &mut [Step], bubble: bool) {
+    let launches = steps.last().map_or(0, |s| s.launch);
+    let (mut last, mut inside, mut phase) = (0, 0, 0);
+    for step in steps {
+        inside = if step.launch == last { inside + 1 } else { 1 };
+        last = step.launch;
+        let copies = step.note == LOADED || step.note == STORED;
+        step.label = if copies {
+            if step.note == LOADED { "in" } else { "out" }.to_string()
+        } else if bubble {
+            phase += 1;
+            format!("{}{}", (phase + 1) / 2, if phase % 2 == 1 { 'a' } else { 'b' })
+        } else if launches == 1 {
+            phase += 1;
+            phase.to_string()
+        } else if inside == 1 && step.whole_launch {
+            step.launch.to_string()
+        } else {
+            format!("{}.{inside}", step.launch)
+        };
+    }
+}
+
+const LOADED: &str = "loaded into shared memory";
+const STORED: &str = "stored to global memory";
+
+/// What was done, in a few words.
+fn note(step: &Step) -> String {
+    let mut workers: Vec<Worker> = step.workers.iter().flatten().copied().collect();
+    workers.extend(step.pairs.iter().map(|p| p.worker));
+    workers.sort_unstable();
+    workers.dedup();
+    let threads = workers.len();
+    workers.dedup_by_key(|w| w.block);
+    let blocks = workers.len();
+    if threads == 0 {
+        return "works elsewhere and leaves the data alone".into();
+    }
+    let plural = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let who = format!("{} of {}", plural(threads, "thread"), plural(blocks, "block"));
+    if step.pairs.is_empty() {
+        return who;
+    }
+    let changed = step.pairs.iter().filter(|p| p.changed).count();
+    let distance = |p: &Pair| p.a.abs_diff(p.b);
+    let first = distance(&step.pairs[0]);
+    let same = step.pairs.iter().all(|p| distance(p) == first);
+    let apart = if same { format!(", {first} apart") } else { String::new() };
+    format!("{}{apart}, {changed} changed; {who}", plural(step.pairs.len(), "pair"))
+}

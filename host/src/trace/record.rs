@@ -1,0 +1,47 @@
+//! What the kernels did, launch by launch, cut into pieces at the barriers.
+
+use simt::sim::{Access, Event, observe};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// One launch.
+pub(super) struct Launch {
+    /// The kernel's name.
+    pub kernel: &'static str,
+    /// What was done up to each barrier of the whole block and, in the last piece, up to the end. A launch of several
+    /// blocks is one piece: the blocks do not wait for each other, so there is no "after the first barrier".
+    pub pieces: Vec<Piece>,
+}
+
+/// What was done between two barriers.
+#[derive(Default)]
+pub(super) struct Piece {
+    /// All accesses, thread after thread.
+    pub accesses: Vec<Access>,
+    /// Barriers inside, which there are in a launch of several blocks.
+    pub barriers: usize,
+}
+
+/// Runs `work` and notes what its kernels do.
+pub(super) fn record<R>(work: impl FnOnce() -> R) -> (Vec<Launch>, R) {
+    let launches: Rc<RefCell<Vec<Launch>>> = Rc::default();
+    let log = launches.clone();
+    let mut single = false;
+    let watch = move |event| {
+        let mut launches = log.borrow_mut();
+        if let Event::Launch { kernel, grid, .. } = event {
+            single = grid.0 == [1; 3];
+            launches.push(Launch { kernel, pieces: vec![Piece::default()] });
+        }
+        let Some(launch) = launches.last_mut() else { return };
+        let Some(piece) = launch.pieces.last_mut() else { return };
+        match event {
+            Event::Access(access) => piece.accesses.push(access),
+            Event::Barrier { id: 0, .. } if single => launch.pieces.push(Piece::default()),
+            Event::Barrier { .. } => piece.barriers += 1,
+            _ => {}
+        }
+    };
+    let result = observe(watch, work);
+    (launches.take(), result)
+}

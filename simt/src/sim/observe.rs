@@ -1,0 +1,182 @@
+//! Watching kernels at work: every access to memory, every barrier, every launch, as events.
+//!
+//! What draws a kernel's steps, or counts what it does, listens here. While nobody does, an access costs one look at
+//! a number that does not change.
+
+use super::block::Block;
+use super::{Dim3, here};
+use crate::scalar::{Scalar, to_bits};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// What a kernel did. Between two [`Event::Barrier`]s of a block its threads appear one after the other, each in the
+/// order of its program; observed blocks run one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A launch begins.
+    Launch {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// Blocks.
+        grid: Dim3,
+        /// Threads of a block.
+        block: Dim3,
+    },
+    /// A thread read or wrote memory.
+    Access(Access),
+    /// All threads that a barrier waits for have come.
+    Barrier {
+        /// The block, counted along x, then y, then z.
+        block: u32,
+        /// 0 for the barrier of the whole block, otherwise the number of the named barrier.
+        id: u32,
+    },
+    /// All threads of a block have ended.
+    BlockEnd {
+        /// The block.
+        block: u32,
+    },
+    /// A launch has ended without a fault.
+    LaunchEnd,
+}
+
+/// One access to memory. Accesses of 16 bytes appear as four of 4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The block, counted along x, then y, then z.
+    pub block: u32,
+    /// The thread in its block, counted likewise.
+    pub thread: u32,
+    /// Which memory.
+    pub space: Space,
+    /// What was done there.
+    pub kind: AccessKind,
+    /// Bytes: 1, 2, 4 or 8.
+    pub bytes: u32,
+    /// The address; in shared memory from the start of the block's.
+    pub address: u64,
+    /// What is there afterwards, as bits.
+    pub value: u64,
+}
+
+/// The memory that an access went to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// Global memory, which all blocks see.
+    Global,
+    /// The block's shared memory.
+    Shared,
+}
+
+/// What an access did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessKind {
+    /// It read.
+    Read,
+    /// It wrote.
+    Write,
+    /// It read and may have written, in one.
+    Atomic,
+}
+
+type Observer = Box<dyn FnMut(Event)>;
+
+thread_local! {
+    static OBSERVER: RefCell<Option<Observer>> = const { RefCell::new(None) };
+}
+
+/// Observers in all threads of the host: 0 nearly always, so that asking costs little.
+static OBSERVERS: AtomicUsize = AtomicUsize::new(0);
+
+/// Runs `work`, and tells `observer` what the kernels do that it launches from this thread. They run on this thread
+/// too, block after block.
+///
+/// # Panics
+/// If this thread is being observed already.
+pub fn observe<R>(observer: impl FnMut(Event) + 'static, work: impl FnOnce() -> R) -> R {
+    /// Ends the observation also when `work` panics.
+    struct Guard;
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            OBSERVERS.fetch_sub(1, Relaxed);
+            OBSERVER.set(None);
+        }
+    }
+    let before = OBSERVER.replace(Some(Box::new(observer)));
+    OBSERVERS.fetch_add(1, Relaxed);
+    let _guard = Guard;
+    assert!(before.is_none(), "this thread is being observed already");
+    work()
+}
+
+/// Whether anybody watches, in any thread.
+#[inline(always)]
+fn watched() -> bool {
+    OBSERVERS.load(Relaxed) != 0
+}
+
+/// Whether somebody watches this thread.
+pub(super) fn active() -> bool {
+    watched() && OBSERVER.with_borrow(Option::is_some)
+}
+
+/// Tells the observer, if there is one.
+#[inline(always)]
+pub(super) fn tell(event: impl FnOnce() -> Event) {
+    if watched() {
+        tell_it(event());
+    }
+}
+
+#[cold]
+fn tell_it(event: Event) {
+    OBSERVER.with_borrow_mut(|observer| {
+        if let Some(observer) = observer {
+            observer(event);
+        }
+    });
+}
+
+/// Tells of an access by the running thread.
+#[inline(always)]
+pub(super) fn access<T: Scalar>(space: Space, kind: AccessKind, address: u64, value: T) {
+    tell(|| {
+        let block = here();
+        Event::Access(Access {
+            block: number(block),
+            thread: block.current() as u32,
+            space,
+            kind,
+            bytes: size_of::<T>() as u32,
+            address,
+            value: to_bits(value),
+        })
+    });
+}
+
+/// Tells of an access of 16 bytes.
+#[inline(always)]
+pub(super) fn pack(space: Space, kind: AccessKind, address: u64, words: [u32; 4]) {
+    for (i, word) in words.into_iter().enumerate() {
+        access(space, kind, address + 4 * i as u64, word);
+    }
+}
+
+/// Tells of a copy that the running thread asked for: a read and a write of each 16 bytes, `pack(offset)`.
+#[inline(always)]
+pub(super) fn copy(from: (Space, u64), to: (Space, u64), bytes: u32, pack: impl Fn(u32) -> [u32; 4]) {
+    if !watched() {
+        return;
+    }
+    for at in (0..bytes).step_by(16) {
+        let words = pack(at);
+        self::pack(from.0, AccessKind::Read, from.1 + u64::from(at), words);
+        self::pack(to.0, AccessKind::Write, to.1 + u64::from(at), words);
+    }
+}
+
+/// The number of a block in its grid.
+pub(super) fn number(block: &Block) -> u32 {
+    let ([x, y, z], [dx, dy, _]) = (block.block_idx, block.grid_dim);
+    x.wrapping_add(dx.wrapping_mul(y.wrapping_add(dy.wrapping_mul(z))))
+}
