@@ -79,7 +79,6 @@ const fn row(
 const SIMULATED: Basis = Basis::Measured("rungs ladder --device sim on two cores, 2026-11-21");
 
 const REGISTER_STEP: (&str, &str) = ("bitonic", "register-step");
-const VECTOR_LOADS: (&str, &str) = ("reduce", "vector-loads");
 const SINGLE_LAUNCH: (&str, &str) = ("reduce", "single-launch");
 const LOOK_BACK: (&str, &str) = ("scan", "look-back");
 const LOOK_AHEAD: (&str, &str) = ("scan", "look-ahead");
@@ -90,9 +89,7 @@ pub static ROWS: &[Row] = &[
     row(Task::Sort, 8, Device::Simulator, ANY, REGISTER_STEP, SIMULATED),
     row(Task::Sort, 4, Device::Cuda(8, 0), ANY, REGISTER_STEP, Basis::Ladder),
     row(Task::Sort, 8, Device::Cuda(8, 0), ANY, REGISTER_STEP, Basis::Ladder),
-    row(Task::Reduce, 4, Device::Simulator, 1000, VECTOR_LOADS, SIMULATED),
     row(Task::Reduce, 4, Device::Simulator, ANY, SINGLE_LAUNCH, SIMULATED),
-    row(Task::Reduce, 8, Device::Simulator, 1000, VECTOR_LOADS, SIMULATED),
     row(Task::Reduce, 8, Device::Simulator, ANY, SINGLE_LAUNCH, SIMULATED),
     row(Task::Reduce, 4, Device::Cuda(8, 0), ANY, SINGLE_LAUNCH, Basis::Ladder),
     row(Task::Reduce, 8, Device::Cuda(8, 0), ANY, SINGLE_LAUNCH, Basis::Ladder),
@@ -109,13 +106,18 @@ pub static ROWS: &[Row] = &[
 /// # Errors
 /// [`Error::Usage`] if the table has none.
 pub fn choose(engine: &Engine, task: Task, bytes: usize, n: usize) -> Result<&'static Rung> {
-    let fits = |row: &&Row| row.task == task && row.bytes == bytes && n as u64 <= row.up_to && row.device.fits(engine);
-    let row = ROWS.iter().find(fits);
+    let row = pick(ROWS, engine, task, bytes, n);
     let found = row.and_then(|row| family(row.rung.0)?.rungs.iter().find(|rung| rung.name == row.rung.1));
     found.ok_or_else(|| {
         let device = &engine.info().name;
         Error::Usage(format!("there is no choice for {task:?} of {n} elements of {bytes} bytes on {device}"))
     })
+}
+
+/// The first row that fits.
+fn pick<'a>(rows: &'a [Row], engine: &Engine, task: Task, bytes: usize, n: usize) -> Option<&'a Row> {
+    let fits = |row: &&Row| row.task == task && row.bytes == bytes && n as u64 <= row.up_to && row.device.fits(engine);
+    rows.iter().find(fits)
 }
 
 #[cfg(test)]
@@ -159,10 +161,18 @@ mod tests {
     }
 
     #[test]
-    fn choices_depend_on_the_size() {
+    fn choices_depend_on_task_element_device_and_size() {
         let engine = Engine::simulator();
-        let name = |n| choose(&engine, Task::Reduce, 4, n).unwrap().name;
-        assert_eq!((name(0), name(1000), name(1001)), ("vector-loads", "vector-loads", "single-launch"));
+        let rows = [
+            row(Task::Reduce, 4, Device::Cuda(8, 0), ANY, ("a", "gpu"), Basis::Ladder),
+            row(Task::Scan, 4, Device::Simulator, ANY, ("a", "other task"), Basis::Ladder),
+            row(Task::Reduce, 8, Device::Simulator, ANY, ("a", "other element"), Basis::Ladder),
+            row(Task::Reduce, 4, Device::Simulator, 10, ("a", "small"), Basis::Ladder),
+            row(Task::Reduce, 4, Device::Simulator, 20, ("a", "large"), Basis::Ladder),
+        ];
+        let name = |n| pick(&rows, &engine, Task::Reduce, 4, n).map(|row| row.rung.1);
+        assert_eq!([0, 10, 11, 20, 21].map(name), [Some("small"), Some("small"), Some("large"), Some("large"), None]);
+        assert_eq!(choose(&engine, Task::Sort, 8, 5).unwrap().name, "register-step");
         assert!(choose(&engine, Task::Sort, 2, 5).is_err());
     }
 }
