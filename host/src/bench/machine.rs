@@ -6,6 +6,7 @@ use crate::error::Result;
 use bench_report::{Device, Limits};
 use gpu::wait::wait;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -118,6 +119,23 @@ fn nvidia_smi(pci: &str) -> BTreeMap<String, String> {
     let text = String::from_utf8_lossy(&output.stdout);
     let values = text.trim().split(',').map(|value| value.trim().to_string());
     QUERY.iter().map(|name| name.to_string()).zip(values).collect()
+}
+
+/// The commit that the program was built from: what `RUNGS_COMMIT` says, the file `commit` beside the program (which
+/// `cargo xtask dist` writes), or what git says of the folder that the program is in; `unknown` where none of them is.
+///
+/// Looked up when it is wanted and not built in, because then every commit would be a reason to build all anew.
+pub fn commit() -> String {
+    let folder = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.to_path_buf()));
+    let git = |folder: &Path| {
+        let args = ["describe", "--always", "--exclude=*", "--abbrev=40", "--dirty=-modified"];
+        let output = Command::new("git").arg("-C").arg(folder).args(args).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let found = std::env::var("RUNGS_COMMIT").ok().filter(|commit| !commit.trim().is_empty());
+    let found = found.or_else(|| std::fs::read_to_string(folder.as_ref()?.join("commit")).ok());
+    let found = found.or_else(|| git(folder.as_ref()?));
+    found.map_or("unknown".into(), |commit| commit.trim().to_string())
 }
 
 /// The time in UTC, as `2026-11-21T10:24:19Z`.

@@ -96,7 +96,7 @@ pub fn run(engine: &Engine, options: &Options, mut progress: impl FnMut(&str)) -
         notes: vec![],
         seed: options.seed,
         date: machine::now(),
-        commit: option_env!("RUNGS_COMMIT").unwrap_or("unknown").into(),
+        commit: machine::commit(),
         version: env!("CARGO_PKG_VERSION").into(),
         command: options.command.clone(),
         peers: options.peers.as_ref().map(|peers| peers.path.display().to_string()),
@@ -341,7 +341,7 @@ fn contest<'p>(
     let waiter = Waiter::new(engine)?;
     rounds(engine, contestants, options, &waiter)?;
     clocks.extend(waiter.clock_mhz()?);
-    contestants.iter_mut().try_for_each(Contestant::verify)
+    contestants.iter_mut().try_for_each(|contestant| contestant.verify(engine))
 }
 
 /// Rounds of all contestants, until the medians are stable.
@@ -382,32 +382,29 @@ impl<'p> Contestant<'p> {
                 self.row.skipped = Some(e.to_string());
                 return Ok(());
             }
-            Err(e) => return self.broken(e),
+            Err(e) => return self.broken(engine, e),
         };
         let first = self.one_call(engine).and_then(|ms| {
             // What the first round of the simulator is planned by; on a GPU the warm-up measures again.
             self.call.push(ms);
-            self.verify()
+            self.verify(engine)
         });
-        first.or_else(|e| self.broken(e))
+        first.or_else(|e| self.broken(engine, e))
     }
 
-    /// Notes what is wrong. A wrong result or a refusal is no reason to stop; a fault of the device is.
-    fn broken(&mut self, error: Error) -> Result<()> {
+    /// Notes what is wrong. That is no reason to stop, as long as the device still answers.
+    fn broken(&mut self, engine: &Engine, error: Error) -> Result<()> {
         (self.row.verified, self.prepared) = (false, None);
         self.row.error = Some(error.to_string());
-        match error {
-            Error::Mismatch { .. } => Ok(()),
-            error => Err(error),
-        }
+        if engine.synchronize().is_ok() { Ok(()) } else { Err(error) }
     }
 
     /// Checks the output of the last run.
-    fn verify(&mut self) -> Result<()> {
+    fn verify(&mut self, engine: &Engine) -> Result<()> {
         let Some(prepared) = &mut self.prepared else { return Ok(()) };
         match prepared.verify() {
             Ok(()) => self.row.verified = true,
-            Err(e) => return self.broken(e),
+            Err(e) => return self.broken(engine, e),
         }
         Ok(())
     }
@@ -426,10 +423,10 @@ impl<'p> Contestant<'p> {
         if self.prepared.is_none() {
             return Ok(());
         }
-        let ms = self.one_call(engine).or_else(|e| self.broken(e).map(|()| f64::NAN))?;
+        let ms = self.one_call(engine).or_else(|e| self.broken(engine, e).map(|()| f64::NAN))?;
         self.call.push(ms);
         if back_to_back {
-            let ms = self.many_calls(engine, waiter).or_else(|e| self.broken(e).map(|()| f64::NAN))?;
+            let ms = self.many_calls(engine, waiter).or_else(|e| self.broken(engine, e).map(|()| f64::NAN))?;
             self.back_to_back.push(ms);
         }
         Ok(())

@@ -40,17 +40,24 @@ type Run = unsafe extern "C" fn(
 ) -> c_int;
 type LastError = unsafe extern "C" fn() -> *const c_char;
 
+/// The functions of peers.h.
+#[derive(Clone, Copy)]
+struct Functions {
+    list: List,
+    bytes: Bytes,
+    run: Run,
+    error: LastError,
+}
+
 /// An open library of peers.
 pub struct Peers {
     /// Its file.
     pub path: PathBuf,
     /// What it offers.
     pub list: Vec<Peer>,
-    bytes: Bytes,
-    run: Run,
-    error: LastError,
-    // Last: the functions above are in it.
-    _library: Library,
+    functions: Functions,
+    // Last, because the functions are in it.
+    _library: Option<Library>,
 }
 
 /// One peer, as the library describes it.
@@ -109,18 +116,22 @@ impl Peers {
         // CUDA libraries that it links, which expect nothing of us.
         let library = unsafe { Library::new(path) }.map_err(refused)?;
         // SAFETY: the types are those of peers.h, and the functions are not used after the library is closed.
-        let (list, bytes, run, error) = unsafe {
-            (
-                *library.get::<List>(b"rungs_peers_list\0").map_err(refused)?,
-                *library.get::<Bytes>(b"rungs_peer_bytes\0").map_err(refused)?,
-                *library.get::<Run>(b"rungs_peer_run\0").map_err(refused)?,
-                *library.get::<LastError>(b"rungs_peer_error\0").map_err(refused)?,
-            )
+        let functions = unsafe {
+            Functions {
+                list: *library.get(b"rungs_peers_list\0").map_err(refused)?,
+                bytes: *library.get(b"rungs_peer_bytes\0").map_err(refused)?,
+                run: *library.get(b"rungs_peer_run\0").map_err(refused)?,
+                error: *library.get(b"rungs_peer_error\0").map_err(refused)?,
+            }
         };
+        Ok(Self::new(path, functions, Some(library)))
+    }
+
+    fn new(path: &Path, functions: Functions, library: Option<Library>) -> Self {
         let mut first = std::ptr::null();
         // SAFETY: the function writes one pointer, to as many entries as it returns.
         let entries = unsafe {
-            let count = list(&mut first);
+            let count = (functions.list)(&mut first);
             if count > 0 { std::slice::from_raw_parts(first, count as usize) } else { &[] }
         };
         // SAFETY: the strings live as long as the library and end with a zero; they are copied here.
@@ -135,7 +146,7 @@ impl Peers {
             symbol: unsafe { CStr::from_ptr(raw.name) }.to_owned(),
         };
         let list = entries.iter().map(peer).collect();
-        Ok(Self { path: path.to_path_buf(), list, bytes, run, error, _library: library })
+        Self { path: path.to_path_buf(), list, functions, _library: library }
     }
 
     /// Those that do what a family does with elements of this type, with what each is to it. Twins only of `rungs`.
@@ -152,7 +163,7 @@ impl Peers {
     /// Puts a peer on an engine.
     ///
     /// # Errors
-    /// [`Error::Cuda`] with the library's words if it refuses the problem; [`Error::OutOfMemory`].
+    /// [`Error::Usage`] with the library's words if it refuses the problem; [`Error::OutOfMemory`].
     pub fn prepare<'p>(
         &'p self,
         peer: &'p Peer,
@@ -166,9 +177,16 @@ impl Peers {
         let (mut input_bytes, mut output_bytes) = (0, 0);
         // SAFETY: the arguments are as peers.h says.
         let code = unsafe {
-            (self.bytes)(peer.symbol.as_ptr(), shape.as_ptr(), shape.len(), &mut input_bytes, &mut output_bytes)
+            (self.functions.bytes)(
+                peer.symbol.as_ptr(),
+                shape.as_ptr(),
+                shape.len(),
+                &mut input_bytes,
+                &mut output_bytes,
+            )
         };
-        self.told(peer, code)?;
+        let refused = |e: Error| Error::Usage(e.to_string());
+        self.told(peer, code).map_err(refused)?;
         let input = problem.input(engine)?;
         if input.bytes() != input_bytes {
             let name = &peer.name;
@@ -190,7 +208,7 @@ impl Peers {
             next: 0,
             scratch: engine.alloc(1)?,
         };
-        prepared.scratch = engine.alloc(prepared.scratch_bytes()?.max(1))?;
+        prepared.scratch = engine.alloc(prepared.scratch_bytes().map_err(refused)?.max(1))?;
         Ok(Box::new(prepared))
     }
 
@@ -200,7 +218,7 @@ impl Peers {
             return Ok(());
         }
         // SAFETY: the function returns a string that ends with a zero.
-        let text = unsafe { CStr::from_ptr((self.error)()) }.to_string_lossy().into_owned();
+        let text = unsafe { CStr::from_ptr((self.functions.error)()) }.to_string_lossy().into_owned();
         Err(Error::Cuda(format!("the peer {} failed with {code}: {text}", peer.name)))
     }
 }
@@ -321,7 +339,7 @@ impl PreparedPeer<'_> {
         // SAFETY: as the caller says; the stream is the engine's and its context is current on this thread, because
         // the engine made it so for whatever it did last.
         let code = unsafe {
-            (self.peers.run)(name, input, output, scratch, scratch_bytes, shape.as_ptr(), shape.len(), stream)
+            (self.peers.functions.run)(name, input, output, scratch, scratch_bytes, shape.as_ptr(), shape.len(), stream)
         };
         self.peers.told(self.peer, code)
     }
@@ -371,3 +389,7 @@ impl Prepared for PreparedPeer<'_> {
         Ok(Data::U8(self.last().download()?))
     }
 }
+
+#[cfg(test)]
+#[path = "peers_tests.rs"]
+mod tests;
