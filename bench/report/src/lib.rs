@@ -234,6 +234,11 @@ pub struct Case<'a> {
     pub parameters: &'a str,
 }
 
+/// A measured number with six digits, which is more than a measurement has and can be read again without loss.
+pub fn rounded(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
 /// A rate in its own unit with a decimal prefix: `12.3 G keys/s`.
 pub fn rate(rate: f64, unit: &str) -> String {
     if unit != "keys/s" {
@@ -257,5 +262,111 @@ pub fn time(ms: f64) -> String {
         ms if ms >= 1000.0 => format!("{:.2} s", ms / 1000.0),
         ms if ms >= 1.0 => format!("{ms:.3} ms"),
         ms => format!("{:.1} µs", ms * 1000.0),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    fn row(family: &str, name: &str, kind: Kind, n: u64, ms: f64) -> Row {
+        let times = |ms: f64| {
+            let [median_ms, p10_ms, p90_ms] = [1.0, 0.9, 1.1].map(|part| rounded(ms * part));
+            Some(Times { median_ms, p10_ms, p90_ms, runs: 15, calls: 1, stable: true })
+        };
+        Row {
+            family: family.into(),
+            name: name.into(),
+            kind,
+            n,
+            m: None,
+            k: None,
+            dtype: "u32".into(),
+            keys: "uniform".into(),
+            parameters: String::new(),
+            verified: true,
+            skipped: None,
+            error: None,
+            call: times(ms),
+            back_to_back: times(ms * 0.8),
+            rate: Some(rounded(n as f64 / (ms * 1e-3))),
+            rate_unit: "keys/s".into(),
+            gbs: Some(rounded(n as f64 * 8e-6 / ms)),
+            of_copy: Some(0.5),
+            gflops: None,
+            of_fp32: None,
+            flops_per_byte: None,
+            over_peer: None,
+            over_twin: None,
+        }
+    }
+
+    /// A report with made-up numbers: a sort at two sizes beside CUB, a wrong rung, a matrix product.
+    pub fn sample() -> Report {
+        let peer = "cub_radix_sort_keys_u32";
+        let mut results = vec![];
+        for (n, ms) in [(1 << 16, 0.01), (1 << 20, 0.05)] {
+            let ratio = |call| Some(Ratio { of: peer.into(), call, back_to_back: Some(call) });
+            results.push(Row { over_peer: ratio(0.5), ..row("radix", "lsd-blocks", Kind::Rung, n, 4.0 * ms) });
+            results.push(Row { over_peer: ratio(2.0), ..row("radix", "msd-buckets", Kind::Rung, n, ms) });
+            results.push(row("radix", peer, Kind::Peer, n, 2.0 * ms));
+        }
+        results.retain(|row| row.name != "lsd-blocks" || row.n == 1 << 16);
+        let (call, error) = (None, Some("key 3 is wrong".into()));
+        let wrong = row("radix", "onesweep", Kind::Rung, 1 << 16, 1.0);
+        results.push(Row { verified: false, error, call, back_to_back: None, rate: None, ..wrong });
+        let product = row("matmul", "naive", Kind::Rung, 4096, 20.0);
+        let (m, k, unit) = (Some(4096), Some(4096), "GFLOP/s".into());
+        let (gflops, flops_per_byte) = (Some(6900.0), Some(682.0));
+        results.push(Row { m, k, rate: gflops, rate_unit: unit, gflops, flops_per_byte, ..product });
+        let smi = [("driver_version".to_string(), "580.1".to_string())];
+        Report {
+            schema: SCHEMA,
+            device: Device {
+                kind: "cuda".into(),
+                name: "NVIDIA H200".into(),
+                multiprocessors: 132,
+                nvidia_smi: smi.into(),
+                ..Device::default()
+            },
+            limits: Limits {
+                copy_gbs: 4000.0,
+                copy_bytes: 1 << 30,
+                clock_mhz: Some(1980.0),
+                fp32_gflops: Some(66_900.0),
+            },
+            method: vec![],
+            notes: vec![],
+            seed: 1,
+            date: "2026-11-21T10:24:19Z".into(),
+            commit: "unknown".into(),
+            version: "0.1.0".into(),
+            command: "rungs bench".into(),
+            peers: None,
+            results,
+        }
+    }
+
+    #[test]
+    fn a_report_can_be_read_again() {
+        let report = sample();
+        let text = serde_json::to_string(&report).unwrap();
+        assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), report);
+    }
+
+    #[test]
+    fn sizes_and_rates_as_people_write_them() {
+        let mut sized = row("f", "r", Kind::Rung, 1 << 20, 1.0);
+        assert_eq!(sized.size(), "2^20");
+        sized.n = 1000;
+        assert_eq!(sized.size(), "1000");
+        (sized.m, sized.k) = (Some(1000), Some(1000));
+        assert_eq!(sized.size(), "1000³");
+        sized.m = Some(3);
+        assert_eq!(sized.size(), "3x1000x1000");
+        assert_eq!(rate(43.21e9, "keys/s"), "43.21 Gkeys/s");
+        assert_eq!(rate(4012.3, "GB/s"), "4012 GB/s");
+        assert_eq!(time(0.0123), "12.3 µs");
+        assert_eq!([rounded(0.012345678), rounded(f64::INFINITY)], [0.0123457, f64::INFINITY]);
     }
 }

@@ -3,7 +3,7 @@
 use super::stats;
 use crate::engine::{Buffer, Engine, Geometry};
 use crate::error::Result;
-use bench_report::{Device, Limits};
+use bench_report::{Device, Limits, rounded};
 use gpu::wait::wait;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -61,7 +61,7 @@ impl Waiter {
         self.wait(200_000)?;
         let mut passed = [0u64; 2];
         self.passed.read(&mut passed)?;
-        Ok(Some(passed[0] as f64 / passed[1].max(1) as f64 * 1e3))
+        Ok(Some(rounded(passed[0] as f64 / passed[1].max(1) as f64 * 1e3)))
     }
 }
 
@@ -80,7 +80,7 @@ pub fn limits(engine: &Engine) -> Result<Limits> {
     let copy = |_| engine.time(|| to.copy_from(&from)).map(|((), ms)| ms);
     let measured = (0..COPIES).map(copy).collect::<Result<Vec<_>>>()?;
     let ms = stats::times(&measured, 1).map_or(f64::NAN, |times| times.median_ms);
-    Ok(Limits { copy_gbs: 2.0 * bytes as f64 / (ms * 1e6), copy_bytes: bytes as u64, ..Limits::default() })
+    Ok(Limits { copy_gbs: rounded(2.0 * bytes as f64 / (ms * 1e6)), copy_bytes: bytes as u64, ..Limits::default() })
 }
 
 /// 10⁹ floating-point operations a second outside the tensor cores: two for each lane and cycle.
@@ -91,7 +91,7 @@ pub fn fp32_gflops(engine: &Engine, clock_mhz: f64) -> Option<f64> {
         (5 | 6, _) | (8.., _) => 128,
         _ => return None,
     };
-    Some(2.0 * f64::from(lanes * engine.multiprocessors()) * clock_mhz * 1e-3)
+    Some(rounded(2.0 * f64::from(lanes * engine.multiprocessors()) * clock_mhz * 1e-3))
 }
 
 /// The machine.

@@ -28,6 +28,7 @@ use crate::algorithms::{Family, Parameters, Prepared, Problem, Rung, Size, Work,
 use crate::data::{Distribution, Dtype};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use bench_report::rounded;
 use machine::Waiter;
 use peers::{Peer, Peers, Relation, parameter_text};
 use std::time::{Duration, Instant};
@@ -472,11 +473,11 @@ impl<'p> Contestant<'p> {
         row.call = stats::times(&self.call, 1);
         row.back_to_back = stats::times(&self.back_to_back, self.calls);
         let Some(call) = row.call else { return };
-        let giga = |amount: f64| Some(amount / (call.median_ms * 1e6)).filter(|_| amount > 0.0);
-        row.rate = Some(work.rate(call.median_ms));
+        let giga = |amount: f64| Some(rounded(amount / (call.median_ms * 1e6))).filter(|_| amount > 0.0);
+        row.rate = Some(rounded(work.rate(call.median_ms)));
         row.gbs = giga(work.bytes);
         row.gflops = giga(work.flops);
-        row.flops_per_byte = Some(work.flops / work.bytes).filter(|_| work.flops > 0.0);
+        row.flops_per_byte = Some(rounded(work.flops / work.bytes)).filter(|_| work.flops > 0.0);
     }
 }
 
@@ -484,7 +485,7 @@ impl<'p> Contestant<'p> {
 fn with_ratios(rows: Vec<(Row, Option<Relation>)>) -> Vec<Row> {
     let ratio = |row: &Row, wanted: Relation| {
         let (other, _) = rows.iter().find(|(_, relation)| *relation == Some(wanted))?;
-        let over = |ours: Option<Times>, theirs: Option<Times>| Some(theirs?.median_ms / ours?.median_ms);
+        let over = |ours: Option<Times>, theirs: Option<Times>| Some(rounded(theirs?.median_ms / ours?.median_ms));
         Some(Ratio {
             of: other.name.clone(),
             call: over(row.call, other.call)?,
@@ -512,7 +513,7 @@ fn set_limits(engine: &Engine, report: &mut Report, clocks: &[f64]) {
     report.limits.fp32_gflops = clock.and_then(|clock| machine::fp32_gflops(engine, clock));
     let limits = &report.limits;
     for row in &mut report.results {
-        row.of_copy = row.gbs.map(|gbs| gbs / limits.copy_gbs);
-        row.of_fp32 = row.gflops.zip(limits.fp32_gflops).map(|(gflops, most)| gflops / most);
+        row.of_copy = row.gbs.map(|gbs| rounded(gbs / limits.copy_gbs));
+        row.of_fp32 = row.gflops.zip(limits.fp32_gflops).map(|(gflops, most)| rounded(gflops / most));
     }
 }

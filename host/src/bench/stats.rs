@@ -1,6 +1,6 @@
 //! What a row of measurements says.
 
-use bench_report::Times;
+use bench_report::{Times, rounded};
 
 /// How well a median must be known: half of its confidence interval, over the median.
 const PRECISION: f64 = 0.005;
@@ -15,9 +15,9 @@ pub fn times(measurements: &[f64], calls: usize) -> Option<Times> {
     let median_ms = quantile(&sorted, 0.5)?;
     let half = interval(&sorted).map_or(f64::INFINITY, |(low, high)| (high - low) / 2.0);
     Some(Times {
-        median_ms,
-        p10_ms: quantile(&sorted, 0.1)?,
-        p90_ms: quantile(&sorted, 0.9)?,
+        median_ms: rounded(median_ms),
+        p10_ms: rounded(quantile(&sorted, 0.1)?),
+        p90_ms: rounded(quantile(&sorted, 0.9)?),
         runs: sorted.len(),
         calls,
         stable: half <= (PRECISION * median_ms).max(RESOLUTION_MS),
