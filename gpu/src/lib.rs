@@ -20,6 +20,8 @@ pub mod reduce;
 pub mod saxpy;
 pub mod scan;
 pub mod transform;
+pub mod verify;
+pub mod wait;
 
 // rust-cuda's cuda_std has its own.
 #[cfg(all(target_os = "cuda", not(feature = "rust-cuda")))]

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`engine`] | where kernels run: a GPU through CUDA, or the simulator |
 //! | [`algorithms`] | families and rungs, their problems and oracles |
+//! | [`bench`] | measuring rungs, beside libraries |
 //! | [`data`] | elements: types, generators, files |
 //! | [`measure`] | running a rung: verified, then timed |
 //! | [`vec`] | vectors on an engine with sort, reduce, scan, transform |
@@ -15,6 +16,7 @@
 
 pub mod algorithms;
 pub mod baseline;
+pub mod bench;
 pub mod cli;
 pub mod data;
 pub mod engine;

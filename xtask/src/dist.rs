@@ -65,6 +65,11 @@ pub fn run(args: &Args) -> Result<()> {
     for test in tests.iter().filter(|test| test.is_test) {
         copy(&test.path, &folder.join("bin/tests").join(&test.name))?;
     }
+    // For the reports of `rungs bench`.
+    let describe = ["describe", "--always", "--exclude=*", "--abbrev=40", "--dirty=-modified"];
+    if let Ok(commit) = shell::capture(shell::command("git", &describe)) {
+        write(&folder.join("bin/commit"), &commit)?;
+    }
     copy_folder(&project::root().join("bench/peers"), &folder.join("peers"))?;
     for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
         copy(&project::root().join(licence), &folder.join(licence))?;

@@ -11,6 +11,7 @@ mod rust_cuda;
 mod setup;
 mod shell;
 mod table;
+mod tables;
 mod test;
 
 use anyhow::Result;
@@ -33,6 +34,8 @@ enum Task {
     BuildPtx(build_ptx::Args),
     /// Assemble the PTX in target/ptx and hold it against the list of rungs
     CheckPtx,
+    /// Make the README's tables and the plots from the reports in bench/results
+    Tables(tables::Args),
     /// Everything that must pass: format, lints, PTX, tests
     Test,
     /// Pack what a GPU machine without Rust needs into one folder
@@ -54,6 +57,7 @@ fn run(task: Task) -> Result<()> {
         Task::Setup(args) => setup::run(&args),
         Task::BuildPtx(args) => build_ptx::run(&args),
         Task::CheckPtx => check_ptx::run(),
+        Task::Tables(args) => tables::run(&args),
         Task::Test => test::run(),
         Task::Dist(args) => dist::run(&args),
     }

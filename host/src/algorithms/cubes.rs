@@ -1,9 +1,10 @@
 //! Sum of cubes.
 
 use super::rung::{Implementation, rung};
-use super::{Extra, Family, Parameters, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, compare};
+use super::upload::Uploaded;
+use super::{Extra, Family, OpenProblem, Parameters, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, compare};
 use crate::data::{Data, Distribution, Dtype};
-use crate::engine::{Buffer, Engine, Geometry};
+use crate::engine::{AnyBuffer, Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
 use gpu::cubes::TIMES;
 use gpu::cubes::r1_one_thread::{self as one_thread, cubes_one_thread};
@@ -15,6 +16,7 @@ use gpu::cubes::r6_block_tree::{self as block_tree, cubes_block_tree};
 use gpu::cubes::r7_warp_shuffle::{self as warp_shuffle, cubes_warp_shuffle};
 use gpu::cubes::r8_grid_atomic::{self as grid_atomic, cubes_grid_atomic};
 use simt::{Global, Kernel};
+use std::rc::Rc;
 
 /// The family.
 pub static FAMILY: Family = Family {
@@ -221,6 +223,7 @@ impl<K: Kernel<Args = (Global<u32>, Global<u64>, Global<u64>)>> Summer for Runni
 struct CubesProblem {
     values: Vec<u32>,
     parameters: Parameters,
+    uploaded: Uploaded<u32>,
 }
 
 fn problem(workload: Workload) -> Result<Box<dyn Problem>> {
@@ -233,7 +236,27 @@ fn problem(workload: Workload) -> Result<Box<dyn Problem>> {
         return Err(Error::Usage(format!("{} values are too many; the limit is {}", data.len(), u32::MAX)));
     }
     let values = data.into_vec::<u32>().map_err(|d| Error::Usage(format!("cubes takes u32, not {}", d.dtype())))?;
-    Ok(Box::new(CubesProblem { values, parameters }))
+    Ok(Box::new(CubesProblem { values, parameters, uploaded: Uploaded::default() }))
+}
+
+impl CubesProblem {
+    /// Compares a sum with the oracle.
+    fn check_sum(&self, who: &str, sum: u64) -> Result<()> {
+        let cube = |&v: &u32| (v as u64).wrapping_mul(v as u64).wrapping_mul(v as u64);
+        let want = self.values.iter().map(cube).fold(0u64, u64::wrapping_add);
+        compare("cubes", who, &Data::from(vec![sum]), &Data::from(vec![want]))
+    }
+}
+
+impl OpenProblem for CubesProblem {
+    fn input(&self, engine: &Engine) -> Result<Rc<dyn AnyBuffer>> {
+        Ok(self.uploaded.get(engine, &[&self.values])?)
+    }
+
+    /// The output is partial sums, any number of them.
+    fn check(&self, who: &str, output: &dyn AnyBuffer) -> Result<()> {
+        self.check_sum(who, output.download_as::<u64>()?.into_iter().fold(0, u64::wrapping_add))
+    }
 }
 
 impl Problem for CubesProblem {
@@ -253,16 +276,20 @@ impl Problem for CubesProblem {
         Ok(Box::new(PreparedCubes {
             problem: self,
             rung: rung.name,
-            values: engine.upload(&self.values)?,
+            values: self.uploaded.get(engine, &[&self.values])?,
             summer: implementation.summer(engine, &self.parameters)?,
         }))
+    }
+
+    fn open(&self) -> Option<&dyn OpenProblem> {
+        Some(self)
     }
 }
 
 struct PreparedCubes<'p> {
     problem: &'p CubesProblem,
     rung: &'static str,
-    values: Buffer<u32>,
+    values: Rc<Buffer<u32>>,
     summer: Box<dyn Summer>,
 }
 
@@ -276,9 +303,8 @@ impl Prepared for PreparedCubes<'_> {
     }
 
     fn verify(&mut self) -> Result<()> {
-        let cube = |&v: &u32| (v as u64).wrapping_mul(v as u64).wrapping_mul(v as u64);
-        let want = self.problem.values.iter().map(cube).fold(0u64, u64::wrapping_add);
-        compare("cubes", self.rung, &self.output()?, &Data::from(vec![want]))
+        let sum = self.summer.sum()?;
+        self.problem.check_sum(self.rung, sum)
     }
 
     fn output(&mut self) -> Result<Data> {

@@ -1,9 +1,10 @@
 //! Histogram: how often each value occurs.
 
 use super::rung::{Implementation, rung};
-use super::{Extra, Family, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, compare};
+use super::upload::Uploaded;
+use super::{Extra, Family, OpenProblem, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, compare};
 use crate::data::{Data, Distribution, Dtype};
-use crate::engine::{Buffer, Engine, Geometry};
+use crate::engine::{AnyBuffer, Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
 use gpu::histogram::{
     Key, MAX_BINS,
@@ -14,9 +15,10 @@ use gpu::histogram::{
 };
 use simt::{Global, Kernel};
 use std::cell::OnceCell;
+use std::rc::Rc;
 
 /// Bins where none are asked for: one for each byte.
-const DEFAULT_BINS: u32 = 256;
+pub const DEFAULT_BINS: u32 = 256;
 
 /// Names of a kernel's instances.
 macro_rules! names {
@@ -141,6 +143,7 @@ struct HistogramProblem<K> {
     keys: Vec<K>,
     bins: u32,
     counts: OnceCell<Data>,
+    uploaded: Uploaded<K>,
 }
 
 fn problem(workload: Workload) -> Result<Box<dyn Problem>> {
@@ -157,8 +160,12 @@ fn problem(workload: Workload) -> Result<Box<dyn Problem>> {
         return Err(Error::Usage(format!("{} keys cannot be counted; the limit is {}", keys.len(), u32::MAX)));
     }
     match keys {
-        Data::U8(keys) => Ok(Box::new(HistogramProblem { keys, bins, counts: OnceCell::new() })),
-        Data::U32(keys) => Ok(Box::new(HistogramProblem { keys, bins, counts: OnceCell::new() })),
+        Data::U8(keys) => {
+            Ok(Box::new(HistogramProblem { keys, bins, counts: OnceCell::new(), uploaded: Uploaded::default() }))
+        }
+        Data::U32(keys) => {
+            Ok(Box::new(HistogramProblem { keys, bins, counts: OnceCell::new(), uploaded: Uploaded::default() }))
+        }
         other => Err(Error::Usage(format!("histogram does not take {}; it takes u8 and u32", other.dtype()))),
     }
 }
@@ -192,6 +199,16 @@ impl<K: Key> HistogramProblem<K> {
     }
 }
 
+impl<K: Key> OpenProblem for HistogramProblem<K> {
+    fn input(&self, engine: &Engine) -> Result<Rc<dyn AnyBuffer>> {
+        Ok(self.uploaded.get(engine, &[&self.keys])?)
+    }
+
+    fn check(&self, who: &str, output: &dyn AnyBuffer) -> Result<()> {
+        compare("histogram", who, &Data::U32(output.download_as()?), self.counts())
+    }
+}
+
 impl<K: Key> Problem for HistogramProblem<K>
 where
     dyn HistogramRung: Counts<K>,
@@ -212,17 +229,21 @@ where
         Ok(Box::new(PreparedHistogram {
             problem: self,
             rung: rung.name,
-            keys: engine.upload(&self.keys)?,
+            keys: self.uploaded.get(engine, &[&self.keys])?,
             counts: engine.alloc(self.bins as usize)?,
             counter: implementation.counter(engine, self.bins)?,
         }))
+    }
+
+    fn open(&self) -> Option<&dyn OpenProblem> {
+        Some(self)
     }
 }
 
 struct PreparedHistogram<'p, K> {
     problem: &'p HistogramProblem<K>,
     rung: &'static str,
-    keys: Buffer<K>,
+    keys: Rc<Buffer<K>>,
     counts: Buffer<u32>,
     counter: Counter<K>,
 }
@@ -237,7 +258,7 @@ impl<K: Key> Prepared for PreparedHistogram<'_, K> {
     }
 
     fn verify(&mut self) -> Result<()> {
-        compare("histogram", self.rung, &self.output()?, self.problem.counts())
+        self.problem.check(self.rung, &self.counts)
     }
 
     fn output(&mut self) -> Result<Data> {

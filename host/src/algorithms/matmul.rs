@@ -1,13 +1,15 @@
 //! Matrix product.
 
 use super::rung::{Implementation, rung};
-use super::{Family, Prepared, Problem, RateUnit, Rung, Size, Work, Workload};
+use super::upload::Uploaded;
+use super::{Family, OpenProblem, Prepared, Problem, RateUnit, Rung, Size, Work, Workload};
 use crate::data::{Data, Distribution, Dtype};
-use crate::engine::{Buffer, Engine, Geometry};
+use crate::engine::{AnyBuffer, Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
 use gpu::matmul::r1_naive::{self as naive, matmul_naive};
 use gpu::matmul::r2_shared_tile::{self as shared_tile, matmul_shared_tile};
 use simt::{Global, Kernel};
+use std::rc::Rc;
 
 /// The family.
 pub static FAMILY: Family = Family {
@@ -78,6 +80,7 @@ struct MatmulProblem {
     k: usize,
     a: Vec<f32>,
     b: Vec<f32>,
+    uploaded: Uploaded<f32>,
 }
 
 fn problem(workload: Workload) -> Result<Box<dyn Problem>> {
@@ -100,7 +103,28 @@ fn problem(workload: Workload) -> Result<Box<dyn Problem>> {
             (draw(m * k, workload.seed)?, draw(k * n, workload.seed.wrapping_add(1))?)
         }
     };
-    Ok(Box::new(MatmulProblem { m: m as usize, n: n as usize, k: k as usize, a, b }))
+    Ok(Box::new(MatmulProblem { m: m as usize, n: n as usize, k: k as usize, a, b, uploaded: Uploaded::default() }))
+}
+
+impl OpenProblem for MatmulProblem {
+    fn input(&self, engine: &Engine) -> Result<Rc<dyn AnyBuffer>> {
+        Ok(self.uploaded.get(engine, &[&self.a, &self.b])?)
+    }
+
+    fn check(&self, who: &str, output: &dyn AnyBuffer) -> Result<()> {
+        let got = output.download_as::<f32>()?;
+        match self.first_difference(&got) {
+            None => Ok(()),
+            Some((index, want)) => Err(Error::Mismatch {
+                family: "matmul".into(),
+                rung: who.into(),
+                n: self.n as u64,
+                index: index as u64,
+                want: want.to_string(),
+                got: got[index].to_string(),
+            }),
+        }
+    }
 }
 
 impl Problem for MatmulProblem {
@@ -123,10 +147,13 @@ impl Problem for MatmulProblem {
             rung: rung.name,
             implementation,
             engine: engine.clone(),
-            a: engine.upload(&self.a)?,
-            b: engine.upload(&self.b)?,
+            ab: self.uploaded.get(engine, &[&self.a, &self.b])?,
             c: engine.alloc(self.m * self.n)?,
         }))
+    }
+
+    fn open(&self) -> Option<&dyn OpenProblem> {
+        Some(self)
     }
 }
 
@@ -135,8 +162,8 @@ struct PreparedMatmul<'p> {
     rung: &'static str,
     implementation: &'static dyn MatmulRung,
     engine: Engine,
-    a: Buffer<f32>,
-    b: Buffer<f32>,
+    /// A, and then B.
+    ab: Rc<Buffer<f32>>,
     c: Buffer<f32>,
 }
 
@@ -148,25 +175,17 @@ impl Prepared for PreparedMatmul<'_> {
 
     fn run(&mut self) -> Result<()> {
         let (m, n, k) = (self.problem.m as u32, self.problem.n as u32, self.problem.k as u32);
-        let view =
-            |buffer: &Buffer<f32>, rows, columns| MatrixView { data: buffer.view(), rows, columns, stride: columns };
-        let (a, b, c) = (view(&self.a, m, k), view(&self.b, k, n), view(&self.c, m, n));
+        let view = |buffer: &Buffer<f32>, start, rows, columns| {
+            let data = buffer.slice(start, rows as usize * columns as usize);
+            MatrixView { data, rows, columns, stride: columns }
+        };
+        let (a, b) = (view(&self.ab, 0, m, k), view(&self.ab, self.problem.a.len(), k, n));
+        let c = view(&self.c, 0, m, n);
         self.implementation.multiply(&self.engine, a, b, c)
     }
 
     fn verify(&mut self) -> Result<()> {
-        let got = self.c.download()?;
-        match self.problem.first_difference(&got) {
-            None => Ok(()),
-            Some((index, want)) => Err(Error::Mismatch {
-                family: "matmul".into(),
-                rung: self.rung.into(),
-                n: self.problem.n as u64,
-                index: index as u64,
-                want: want.to_string(),
-                got: got[index].to_string(),
-            }),
-        }
+        self.problem.check(self.rung, &self.c)
     }
 
     fn output(&mut self) -> Result<Data> {

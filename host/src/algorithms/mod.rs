@@ -18,13 +18,16 @@ mod rung;
 pub mod saxpy;
 pub mod scan;
 pub mod sort;
+pub mod upload;
+pub mod verify;
 
 pub use rung::{Head, Implementation, Rung};
 
 use crate::data::{self, Data, Distribution, Dtype};
-use crate::engine::Engine;
+use crate::engine::{AnyBuffer, Engine};
 use crate::error::{Error, Result};
 use serde::Serialize;
+use std::rc::Rc;
 
 /// All families, in the order of the program's lists.
 pub static FAMILIES: &[&Family] = &[
@@ -41,7 +44,11 @@ pub static FAMILIES: &[&Family] = &[
 ];
 
 /// Kernels that belong to no rung, with what they are for.
-pub static SUPPORT: &[(&str, &[&str])] = &[("maps keys to unsigned words and back", keys::KERNELS)];
+pub static SUPPORT: &[(&str, &[&str])] = &[
+    ("maps keys to unsigned words and back", keys::KERNELS),
+    ("checks sorts and scans where they lie", verify::KERNELS),
+    ("waits, so that the host can enqueue what is measured", verify::WAIT),
+];
 
 /// An algorithm with its ladder of rungs.
 pub struct Family {
@@ -200,12 +207,33 @@ pub trait Problem {
     /// # Errors
     /// [`Error::Usage`] if the rung cannot take it (its capacity, its types), with the limit; [`Error::OutOfMemory`].
     fn prepare(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>>;
+    /// The problem as a program that is not ours can take it, where there are such.
+    fn open(&self) -> Option<&dyn OpenProblem> {
+        None
+    }
+}
+
+/// What others need in order to work on a [`Problem`]: libraries that [`crate::bench`] measures beside the rungs.
+pub trait OpenProblem {
+    /// The input on an engine: all operands, one after the other. It is shared, and nobody may change it.
+    fn input(&self, engine: &Engine) -> Result<Rc<dyn AnyBuffer>>;
+    /// Compares a whole output with the oracle.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`]; `who` is whose output it is.
+    fn check(&self, who: &str, output: &dyn AnyBuffer) -> Result<()>;
 }
 
 /// A problem on an engine.
 pub trait Prepared {
     /// Fresh input, poisoned output; not timed.
     fn restore(&mut self) -> Result<()>;
+    /// Fresh input for so many calls of [`Prepared::run`] in a row; what the last one leaves is what the other methods
+    /// look at. Enough for a problem whose input survives a run: one [`Prepared::restore`].
+    fn restore_for(&mut self, calls: usize) -> Result<()> {
+        let _ = calls;
+        self.restore()
+    }
     /// What is timed: the launches.
     fn run(&mut self) -> Result<()>;
     /// Compares the whole output with the oracle.

@@ -105,7 +105,7 @@ pub static FAMILY: Family = Family {
 };
 
 /// Columns where nobody asks for a number.
-const COLUMNS: u32 = 128;
+pub const COLUMNS: u32 = 128;
 
 /// Keys that fit a block in that many columns.
 const CAPACITY: u64 = columns::capacity(COLUMNS, simt::sim::MAX_SHARED) as u64;

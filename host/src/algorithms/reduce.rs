@@ -1,9 +1,12 @@
 //! Reduction: the sum, the minimum or the maximum of all elements.
 
 use super::rung::{Implementation, rung};
-use super::{Extra, Family, Operation, Parameters, Prepared, Problem, RateUnit, Rung, Size, Work, Workload};
+use super::upload::Uploaded;
+use super::{
+    Extra, Family, OpenProblem, Operation, Parameters, Prepared, Problem, RateUnit, Rung, Size, Work, Workload,
+};
 use crate::data::{Data, Distribution, Dtype, Element};
-use crate::engine::{Buffer, Engine, Geometry};
+use crate::engine::{AnyBuffer, Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
 use gpu::operator::{Max, Min, Operator, Sum};
 use gpu::reduce::{
@@ -17,6 +20,7 @@ use gpu::reduce::{
 };
 use simt::{Global, Kernel, Scalar};
 use std::cell::OnceCell;
+use std::rc::Rc;
 
 /// Names of a kernel's instances: `$operator` on all types.
 macro_rules! names {
@@ -351,6 +355,7 @@ struct ReduceProblem<T> {
     input: Vec<T>,
     operation: Operation,
     expected: OnceCell<Expected<T>>,
+    uploaded: Uploaded<T>,
 }
 
 fn problem(workload: Workload) -> Result<Box<dyn Problem>> {
@@ -366,7 +371,7 @@ fn problem(workload: Workload) -> Result<Box<dyn Problem>> {
     where
         dyn ReduceRung: Reduces<T>,
     {
-        Ok(Box::new(ReduceProblem { input, operation, expected: OnceCell::new() }))
+        Ok(Box::new(ReduceProblem { input, operation, expected: OnceCell::new(), uploaded: Uploaded::default() }))
     }
     match input {
         Data::U32(input) => of(input, parameters.operation),
@@ -377,6 +382,30 @@ fn problem(workload: Workload) -> Result<Box<dyn Problem>> {
         other => {
             Err(Error::Usage(format!("reduce does not take {}; it takes u32, i32, f32, u64 and f64", other.dtype())))
         }
+    }
+}
+
+impl<T: Reducible> OpenProblem for ReduceProblem<T> {
+    fn input(&self, engine: &Engine) -> Result<Rc<dyn AnyBuffer>> {
+        Ok(self.uploaded.get(engine, &[&self.input])?)
+    }
+
+    fn check(&self, who: &str, output: &dyn AnyBuffer) -> Result<()> {
+        let (n, got) = (self.input.len(), output.download_as::<T>()?[0]);
+        let want = *self.expected.get_or_init(|| expected(&self.input, self.operation));
+        // Every rung keeps at least 512 running sums a multiprocessor, and combines them in trees of a few dozen levels.
+        let additions = n as f64 / (512.0 * output.engine().multiprocessors() as f64) + 64.0;
+        if want.admits(got, additions) {
+            return Ok(());
+        }
+        Err(Error::Mismatch {
+            family: "reduce".into(),
+            rung: who.into(),
+            n: n as u64,
+            index: 0,
+            want: want.show(),
+            got: got.show(),
+        })
     }
 }
 
@@ -400,19 +429,21 @@ where
         Ok(Box::new(PreparedReduce {
             problem: self,
             rung: rung.name,
-            multiprocessors: engine.multiprocessors(),
-            input: engine.upload(&self.input)?,
+            input: self.uploaded.get(engine, &[&self.input])?,
             output: engine.alloc(1)?,
             reducer: implementation.reducer(engine, self.input.len() as u32, self.operation)?,
         }))
+    }
+
+    fn open(&self) -> Option<&dyn OpenProblem> {
+        Some(self)
     }
 }
 
 struct PreparedReduce<'p, T> {
     problem: &'p ReduceProblem<T>,
     rung: &'static str,
-    multiprocessors: u32,
-    input: Buffer<T>,
+    input: Rc<Buffer<T>>,
     output: Buffer<T>,
     reducer: Reducer<T>,
 }
@@ -427,21 +458,7 @@ impl<T: Reducible> Prepared for PreparedReduce<'_, T> {
     }
 
     fn verify(&mut self) -> Result<()> {
-        let (n, got) = (self.problem.input.len(), self.output.download()?[0]);
-        let want = *self.problem.expected.get_or_init(|| expected(&self.problem.input, self.problem.operation));
-        // Every rung keeps at least 512 running sums a multiprocessor, and combines them in trees of a few dozen levels.
-        let additions = n as f64 / (512.0 * self.multiprocessors as f64) + 64.0;
-        if want.admits(got, additions) {
-            return Ok(());
-        }
-        Err(Error::Mismatch {
-            family: "reduce".into(),
-            rung: self.rung.into(),
-            n: n as u64,
-            index: 0,
-            want: want.show(),
-            got: got.show(),
-        })
+        self.problem.check(self.rung, &self.output)
     }
 
     fn output(&mut self) -> Result<Data> {

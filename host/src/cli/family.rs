@@ -97,9 +97,9 @@ pub(super) fn extra_argument(extra: Extra) -> Arg {
 }
 
 /// What of [`Parameters`] was given.
-pub(super) fn parameters(family: &Family, matches: &ArgMatches) -> Parameters {
+pub(super) fn parameters(extras: &[Extra], matches: &ArgMatches) -> Parameters {
     let mut parameters = Parameters::default();
-    for extra in family.extras {
+    for extra in extras {
         let number = |name: &str| matches.get_one::<u32>(name).copied();
         match extra {
             Extra::Columns => parameters.columns = number("columns"),
@@ -139,7 +139,7 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
         distribution: matches.get_one("keys").cloned().unwrap_or(family.input),
         seed: common.seed,
         input: given.data,
-        parameters: parameters(family, matches),
+        parameters: parameters(family.extras, matches),
     })?;
     let (row, prepared) = measure_and_keep(&engine, family, rung, &*problem, dtype)?;
     if let Some(why) = &row.skipped {

@@ -1,6 +1,7 @@
 //! The program's commands, one file each.
 
 mod all;
+mod bench;
 mod devices;
 mod doctor;
 mod explain;
@@ -58,6 +59,7 @@ pub fn command() -> Command {
         .arg_required_else_help(true)
         .args(common_arguments())
         .subcommand(all::command())
+        .subcommand(bench::command())
         .subcommand(list::command())
         .subcommand(explain::command())
         .subcommand(ladder::command())
@@ -77,6 +79,7 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
     let common = Common::from(arguments);
     match name {
         "all" => all::run(arguments, &common),
+        "bench" => bench::run(arguments, &common),
         "list" => list::run(&common),
         "explain" => explain::run(arguments, &common),
         "ladder" => ladder::run(arguments, &common),

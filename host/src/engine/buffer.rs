@@ -26,6 +26,70 @@ enum Memory {
     Host(Box<[Cell<u128>]>),
 }
 
+/// A [`Buffer`] by its bytes, for those who do not know or mind the type of its elements.
+pub trait AnyBuffer {
+    /// The engine that the memory belongs to.
+    fn engine(&self) -> &Engine;
+    /// The address of the first byte.
+    fn address(&self) -> *mut u8;
+    /// How many bytes there are.
+    fn bytes(&self) -> usize;
+    /// The bytes, once everything asked of the engine before is done; there are as many as in `to`.
+    fn read_bytes(&self, to: &mut [u8]) -> Result<()>;
+}
+
+impl<T: Scalar> AnyBuffer for Buffer<T> {
+    fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    fn address(&self) -> *mut u8 {
+        self.as_ptr().cast()
+    }
+
+    fn bytes(&self) -> usize {
+        self.len * size_of::<T>()
+    }
+
+    fn read_bytes(&self, to: &mut [u8]) -> Result<()> {
+        assert_eq!(to.len(), self.bytes(), "all bytes are read");
+        let what = What::Copy { direction: "DtoH", bytes: to.len() };
+        self.engine.logged(what, || match (&self.memory, &self.engine.0.backend) {
+            (Memory::Device(address), Backend::Cuda(cuda)) => Ok(cuda.copy_to_host(to, *address)?),
+            _ => {
+                // SAFETY: the buffer has so many bytes, and `to` is not part of it.
+                unsafe { std::ptr::copy_nonoverlapping(self.address(), to.as_mut_ptr(), to.len()) };
+                Ok(())
+            }
+        })
+    }
+}
+
+impl dyn AnyBuffer + '_ {
+    /// The bytes as elements of a type, as a kernel's argument.
+    ///
+    /// # Panics
+    /// If they are not a whole number of such elements, or too many for a view.
+    pub fn view_as<T: Scalar>(&self) -> Global<T> {
+        // Every allocation starts on a multiple of 16 bytes, which is enough for all scalars.
+        assert!(self.bytes().is_multiple_of(size_of::<T>()), "{} bytes as elements of another type", self.bytes());
+        let count = u32::try_from(self.bytes() / size_of::<T>()).expect("a view counts up to 2^32 - 1 elements");
+        // SAFETY: as for `Buffer::slice`.
+        unsafe { Global::from_raw(self.address().cast(), count) }
+    }
+
+    /// The bytes as elements of a type.
+    ///
+    /// # Panics
+    /// If they are not a whole number of such elements.
+    pub fn download_as<T: Scalar>(&self) -> Result<Vec<T>> {
+        assert!(self.bytes().is_multiple_of(size_of::<T>()), "{} bytes as elements of another type", self.bytes());
+        let mut data = vec![T::default(); self.bytes() / size_of::<T>()];
+        self.read_bytes(bytes_of_mut(&mut data))?;
+        Ok(data)
+    }
+}
+
 impl<T: Scalar> Buffer<T> {
     pub(super) fn new(engine: &Engine, len: usize) -> Result<Self> {
         let bytes = len.saturating_mul(size_of::<T>());
@@ -85,13 +149,22 @@ impl<T: Scalar> Buffer<T> {
 
     /// Copies `data` to the beginning of the buffer.
     pub fn write(&self, data: &[T]) -> Result<()> {
-        assert!(data.len() <= self.len, "{} elements into a buffer of {}", data.len(), self.len);
+        self.write_at(0, data)
+    }
+
+    /// Copies `data` to the elements from `start` on.
+    pub fn write_at(&self, start: usize, data: &[T]) -> Result<()> {
+        let fits = start <= self.len && data.len() <= self.len - start;
+        assert!(fits, "{} elements into a buffer of {} from {start} on", data.len(), self.len);
+        let skipped = (start * size_of::<T>()) as u64;
         let what = What::Copy { direction: "HtoD", bytes: size_of_val(data) };
         self.engine.logged(what, || match (&self.memory, &self.engine.0.backend) {
-            (Memory::Device(address), Backend::Cuda(cuda)) => Ok(cuda.copy_to_device(*address, bytes_of(data))?),
+            (Memory::Device(address), Backend::Cuda(cuda)) => {
+                Ok(cuda.copy_to_device(*address + skipped, bytes_of(data))?)
+            }
             _ => {
-                // SAFETY: the buffer has room for data.len() elements, and `data` is not part of it.
-                unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), self.as_ptr(), data.len()) };
+                // SAFETY: the buffer has room for data.len() elements from `start` on, and `data` is not part of it.
+                unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), self.as_ptr().add(start), data.len()) };
                 Ok(())
             }
         })
@@ -120,14 +193,19 @@ impl<T: Scalar> Buffer<T> {
 
     /// Copies `other`, of the same engine, to the beginning of the buffer.
     pub fn copy_from(&self, other: &Buffer<T>) -> Result<()> {
-        assert!(other.len <= self.len, "{} elements into a buffer of {}", other.len, self.len);
-        let bytes = other.len * size_of::<T>();
+        self.copy_bytes(other)
+    }
+
+    /// Copies the bytes of `other`, of the same engine, to the beginning of the buffer.
+    pub fn copy_bytes(&self, other: &dyn AnyBuffer) -> Result<()> {
+        let bytes = other.bytes();
+        assert!(bytes <= self.bytes(), "{bytes} bytes into a buffer of {}", self.bytes());
         let what = What::Copy { direction: "DtoD", bytes };
-        self.engine.logged(what, || match (&self.memory, &other.memory, &self.engine.0.backend) {
-            (Memory::Device(to), Memory::Device(from), Backend::Cuda(cuda)) => Ok(cuda.copy_device(*to, *from, bytes)?),
-            _ => {
-                // SAFETY: both buffers have other.len elements; `copy` allows that they are the same one.
-                unsafe { std::ptr::copy(other.as_ptr(), self.as_ptr(), other.len) };
+        self.engine.logged(what, || match &self.engine.0.backend {
+            Backend::Cuda(cuda) => Ok(cuda.copy_device(self.address() as u64, other.address() as u64, bytes)?),
+            Backend::Simulator(_) => {
+                // SAFETY: both buffers have so many bytes; `copy` allows that they are the same one.
+                unsafe { std::ptr::copy(other.address(), self.address(), bytes) };
                 Ok(())
             }
         })

@@ -6,7 +6,7 @@
 mod buffer;
 pub mod cuda;
 
-pub use buffer::Buffer;
+pub use buffer::{AnyBuffer, Buffer};
 
 use crate::error::{Error, Result};
 use cuda::Cuda;
@@ -232,6 +232,11 @@ impl Engine {
     /// Whether this is the simulator.
     pub fn is_simulator(&self) -> bool {
         self.as_cuda().is_none()
+    }
+
+    /// Whether the other handle is of the same machine and the same stream of it.
+    pub fn is(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
     }
 
     /// Blocks that run at the same time if a multiprocessor holds one: what persistent kernels size their grid by.

@@ -1,0 +1,372 @@
+//! What `rungs bench` measured, as data that can be read again.
+//!
+//! The program writes it, `cargo xtask tables` makes the README's tables and the plots in `bench/results` from it.
+//! Nothing here measures or knows an algorithm.
+
+pub mod plot;
+mod svg;
+pub mod table;
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The layout of a report.
+pub const SCHEMA: u32 = 1;
+
+/// All that one call of `rungs bench` found out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The machine.
+    pub device: Device,
+    /// What it can do at most.
+    pub limits: Limits,
+    /// How it was measured, in words.
+    pub method: Vec<String>,
+    /// What a reader has to know, as that times are the simulator's.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// The seed of all input.
+    pub seed: u64,
+    /// When, in UTC: `2026-11-21T10:24:19Z`.
+    pub date: String,
+    /// The commit that the program was built from.
+    pub commit: String,
+    /// The program's version.
+    pub version: String,
+    /// The call.
+    pub command: String,
+    /// Where the peers are from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peers: Option<String>,
+    /// A row for each rung and each peer in each case; rows of one case stand together.
+    pub results: Vec<Row>,
+}
+
+/// The machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Device {
+    /// `cuda` or `simulator`.
+    pub kind: String,
+    /// The GPU's name.
+    pub name: String,
+    /// `9.0` for a GPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compute_capability: Option<String>,
+    /// Multiprocessors of a GPU, cores that the simulator uses.
+    pub multiprocessors: u32,
+    /// The newest CUDA version that the driver serves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cuda: Option<String>,
+    /// Whether the memory corrects errors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecc: Option<bool>,
+    /// Peak clocks as the driver has them, in MHz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_clock_mhz: Option<f64>,
+    /// What the memory could move in theory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_peak_gbs: Option<f64>,
+    /// What `nvidia-smi` said after the measurements: driver, clocks, power. Empty where there is none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub nvidia_smi: BTreeMap<String, String>,
+}
+
+/// What the machine can do at most.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// 10⁹ bytes a second, read and written, of a copy within the device: measured in the same call.
+    pub copy_gbs: f64,
+    /// How many bytes that copy had.
+    pub copy_bytes: u64,
+    /// The clock of the multiprocessors in MHz, right after each case: the median.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_mhz: Option<f64>,
+    /// 10⁹ multiply-adds and the like a second in `f32`, outside the tensor cores, at that clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fp32_gflops: Option<f64>,
+}
+
+/// Whose a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A rung of ours.
+    Rung,
+    /// A library.
+    Peer,
+    /// The CUDA C++ twin of a rung.
+    Twin,
+}
+
+/// One rung or peer in one case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The family.
+    pub family: String,
+    /// The rung, or the peer's name.
+    pub name: String,
+    /// Whose it is.
+    pub kind: Kind,
+    /// Elements; for a matrix product the columns of C.
+    pub n: u64,
+    /// Rows of C.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub m: Option<u64>,
+    /// Columns of A.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub k: Option<u64>,
+    /// The element type.
+    pub dtype: String,
+    /// How elements were drawn.
+    pub keys: String,
+    /// What else decides what is computed, as `bins=256`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub parameters: String,
+    /// Whether the whole output was right, before and after the timed runs.
+    pub verified: bool,
+    /// Why it was not run, where it was not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
+    /// What was wrong, where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// One call on an idle device, launch gaps and all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<Times>,
+    /// A call among calls that follow each other without a gap.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub back_to_back: Option<Times>,
+    /// Work by the time of a call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// What the rate counts: `keys/s`, `GB/s`, `GFLOP/s`.
+    pub rate_unit: String,
+    /// 10⁹ bytes a second of what any algorithm must move: input once, output once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gbs: Option<f64>,
+    /// That over [`Limits::copy_gbs`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of_copy: Option<f64>,
+    /// 10⁹ floating-point operations a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gflops: Option<f64>,
+    /// That over [`Limits::fp32_gflops`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of_fp32: Option<f64>,
+    /// Operations for each byte that must be moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flops_per_byte: Option<f64>,
+    /// The speed over that of the library that the family is held against.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_peer: Option<Ratio>,
+    /// The speed over that of the rung's twin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_twin: Option<Ratio>,
+}
+
+/// Times of runs, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Times {
+    /// The median.
+    pub median_ms: f64,
+    /// A tenth of the runs took no longer.
+    pub p10_ms: f64,
+    /// Nine tenths of the runs took no longer.
+    pub p90_ms: f64,
+    /// How many measurements.
+    pub runs: usize,
+    /// How many calls in a row each of them has.
+    pub calls: usize,
+    /// Whether the median is known to within half a percent (of a 95 % confidence interval that assumes no
+    /// distribution), or to within the timer's resolution.
+    pub stable: bool,
+}
+
+/// Our speed over another's, in the same rounds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ratio {
+    /// The other's name.
+    pub of: String,
+    /// By the medians of one call.
+    pub call: f64,
+    /// By the medians back to back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub back_to_back: Option<f64>,
+}
+
+impl Row {
+    /// What rows of one case have in common.
+    pub fn case(&self) -> Case<'_> {
+        Case {
+            family: &self.family,
+            size: (self.n, self.m, self.k),
+            dtype: &self.dtype,
+            keys: &self.keys,
+            parameters: &self.parameters,
+        }
+    }
+
+    /// The size as people write it: `2^20`, `1000003`, `4096³`, `3x4x5`.
+    pub fn size(&self) -> String {
+        match (self.m, self.k) {
+            (Some(m), Some(k)) if m == self.n && k == self.n => format!("{m}³"),
+            (Some(m), Some(k)) => format!("{m}x{}x{k}", self.n),
+            _ if self.n.is_power_of_two() && self.n > 512 => format!("2^{}", self.n.ilog2()),
+            _ => self.n.to_string(),
+        }
+    }
+}
+
+/// What is measured: the rows of one case are compared with each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Case<'a> {
+    /// The family.
+    pub family: &'a str,
+    /// Elements, or columns of C with its rows and the columns of A.
+    pub size: (u64, Option<u64>, Option<u64>),
+    /// The element type.
+    pub dtype: &'a str,
+    /// How elements were drawn.
+    pub keys: &'a str,
+    /// What else decides what is computed.
+    pub parameters: &'a str,
+}
+
+/// A measured number with six digits, which is more than a measurement has and can be read again without loss.
+pub fn rounded(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
+/// A rate in its own unit with a decimal prefix: `12.3 G keys/s`.
+pub fn rate(rate: f64, unit: &str) -> String {
+    if unit != "keys/s" {
+        return match rate {
+            rate if rate < 1.0 => format!("{rate:.4} {unit}"),
+            rate if rate < 100.0 => format!("{rate:.1} {unit}"),
+            rate => format!("{rate:.0} {unit}"),
+        };
+    }
+    let (scaled, prefix) = match rate {
+        r if r >= 1e9 => (r / 1e9, "G"),
+        r if r >= 1e6 => (r / 1e6, "M"),
+        r => (r / 1e3, "k"),
+    };
+    format!("{scaled:.2} {prefix}{unit}")
+}
+
+/// A duration with the unit that suits it.
+pub fn time(ms: f64) -> String {
+    match ms {
+        ms if ms >= 1000.0 => format!("{:.2} s", ms / 1000.0),
+        ms if ms >= 1.0 => format!("{ms:.3} ms"),
+        ms => format!("{:.1} µs", ms * 1000.0),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    fn row(family: &str, name: &str, kind: Kind, n: u64, ms: f64) -> Row {
+        let times = |ms: f64| {
+            let [median_ms, p10_ms, p90_ms] = [1.0, 0.9, 1.1].map(|part| rounded(ms * part));
+            Some(Times { median_ms, p10_ms, p90_ms, runs: 15, calls: 1, stable: true })
+        };
+        Row {
+            family: family.into(),
+            name: name.into(),
+            kind,
+            n,
+            m: None,
+            k: None,
+            dtype: "u32".into(),
+            keys: "uniform".into(),
+            parameters: String::new(),
+            verified: true,
+            skipped: None,
+            error: None,
+            call: times(ms),
+            back_to_back: times(ms * 0.8),
+            rate: Some(rounded(n as f64 / (ms * 1e-3))),
+            rate_unit: "keys/s".into(),
+            gbs: Some(rounded(n as f64 * 8e-6 / ms)),
+            of_copy: Some(0.5),
+            gflops: None,
+            of_fp32: None,
+            flops_per_byte: None,
+            over_peer: None,
+            over_twin: None,
+        }
+    }
+
+    /// A report with made-up numbers: a sort at two sizes beside CUB, a wrong rung, a matrix product.
+    pub fn sample() -> Report {
+        let peer = "cub_radix_sort_keys_u32";
+        let mut results = vec![];
+        for (n, ms) in [(1 << 16, 0.01), (1 << 20, 0.05)] {
+            let ratio = |call| Some(Ratio { of: peer.into(), call, back_to_back: Some(call) });
+            results.push(Row { over_peer: ratio(0.5), ..row("radix", "lsd-blocks", Kind::Rung, n, 4.0 * ms) });
+            results.push(Row { over_peer: ratio(2.0), ..row("radix", "msd-buckets", Kind::Rung, n, ms) });
+            results.push(row("radix", peer, Kind::Peer, n, 2.0 * ms));
+        }
+        results.retain(|row| row.name != "lsd-blocks" || row.n == 1 << 16);
+        let (call, error) = (None, Some("key 3 is wrong".into()));
+        let wrong = row("radix", "onesweep", Kind::Rung, 1 << 16, 1.0);
+        results.push(Row { verified: false, error, call, back_to_back: None, rate: None, ..wrong });
+        let product = row("matmul", "naive", Kind::Rung, 4096, 20.0);
+        let (m, k, unit) = (Some(4096), Some(4096), "GFLOP/s".into());
+        let (gflops, flops_per_byte) = (Some(6900.0), Some(682.0));
+        results.push(Row { m, k, rate: gflops, rate_unit: unit, gflops, flops_per_byte, ..product });
+        let smi = [("driver_version".to_string(), "580.1".to_string())];
+        Report {
+            schema: SCHEMA,
+            device: Device {
+                kind: "cuda".into(),
+                name: "NVIDIA H200".into(),
+                multiprocessors: 132,
+                nvidia_smi: smi.into(),
+                ..Device::default()
+            },
+            limits: Limits {
+                copy_gbs: 4000.0,
+                copy_bytes: 1 << 30,
+                clock_mhz: Some(1980.0),
+                fp32_gflops: Some(66_900.0),
+            },
+            method: vec![],
+            notes: vec![],
+            seed: 1,
+            date: "2026-11-21T10:24:19Z".into(),
+            commit: "unknown".into(),
+            version: "0.1.0".into(),
+            command: "rungs bench".into(),
+            peers: None,
+            results,
+        }
+    }
+
+    #[test]
+    fn a_report_can_be_read_again() {
+        let report = sample();
+        let text = serde_json::to_string(&report).unwrap();
+        assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), report);
+    }
+
+    #[test]
+    fn sizes_and_rates_as_people_write_them() {
+        let mut sized = row("f", "r", Kind::Rung, 1 << 20, 1.0);
+        assert_eq!(sized.size(), "2^20");
+        sized.n = 1000;
+        assert_eq!(sized.size(), "1000");
+        (sized.m, sized.k) = (Some(1000), Some(1000));
+        assert_eq!(sized.size(), "1000³");
+        sized.m = Some(3);
+        assert_eq!(sized.size(), "3x1000x1000");
+        assert_eq!(rate(43.21e9, "keys/s"), "43.21 Gkeys/s");
+        assert_eq!(rate(4012.3, "GB/s"), "4012 GB/s");
+        assert_eq!(time(0.0123), "12.3 µs");
+        assert_eq!([rounded(0.012345678), rounded(f64::INFINITY)], [0.0123457, f64::INFINITY]);
+    }
+}

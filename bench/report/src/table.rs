@@ -1,0 +1,158 @@
+//! Tables of a report, in Markdown.
+
+use crate::{Kind, Report, Row, rate, time};
+
+/// What is said where nothing has been measured.
+pub const NOTHING: &str = "No results are recorded yet: `rungs bench --peers --save FILE` on a GPU makes some.";
+
+/// All that a README shows of these reports, newest first: for each case with a peer the fastest rung beside it, and
+/// for each rung with a twin both.
+///
+/// `reports` are names of files, as a reader of the README finds them, with what is in them.
+pub fn markdown(reports: &[(String, Report)]) -> String {
+    let parts: Vec<String> = reports.iter().map(|(file, report)| part(file, report)).collect();
+    if parts.is_empty() { format!("{NOTHING}\n") } else { parts.join("\n") }
+}
+
+fn part(file: &str, report: &Report) -> String {
+    let (device, limits) = (&report.device, &report.limits);
+    let driver = device.nvidia_smi.get("driver_version").map_or(String::new(), |version| format!(", driver {version}"));
+    let commit: String = report.commit.chars().take(12).collect();
+    let mut text = format!(
+        "Measured on {}{driver}, {}, commit {commit}, by `{}` ([{file}]({file})). A copy within the device moves {:.0} \
+         GB/s.",
+        device.name, report.date, report.command, limits.copy_gbs
+    );
+    report.notes.iter().for_each(|note| text += &format!(" {}.", capitalised(note)));
+    text += " Times are medians of single calls, launch gaps included; in brackets back to back. A ratio above 1: ours is \
+             faster.\n";
+    let peers = with_peers(report);
+    if !peers.is_empty() {
+        let head = ["family", "n", "type", "input", "rung", "time", "rate", "peer", "its time", "ratio"];
+        text += &format!("\n{}", grid(&head, &peers));
+    }
+    let twins = with_twins(report);
+    if !twins.is_empty() {
+        let head = ["family", "n", "type", "rung", "time", "twin in CUDA C++", "ratio"];
+        text += &format!("\n{}", grid(&head, &twins));
+    }
+    let wrong: Vec<&Row> = report.results.iter().filter(|row| row.error.is_some()).collect();
+    if !wrong.is_empty() {
+        text += "\nWithout a number, because the result was wrong or the call failed:\n\n";
+        for row in wrong {
+            let error = row.error.as_deref().unwrap_or_default();
+            text += &format!(
+                "- {} {} at n = {} of {} ({}): {error}\n",
+                row.family,
+                row.name,
+                row.size(),
+                row.dtype,
+                row.keys
+            );
+        }
+    }
+    text
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// The fastest rung of each case, beside the peer.
+fn with_peers(report: &Report) -> Vec<Vec<String>> {
+    let mut best: Vec<&Row> = vec![];
+    for row in report.results.iter().filter(|row| row.over_peer.is_some()) {
+        let speed = |row: &Row| row.over_peer.as_ref().map_or(0.0, |ratio| ratio.call);
+        match best.iter_mut().find(|other| other.case() == row.case()) {
+            Some(other) if speed(row) > speed(other) => *other = row,
+            Some(_) => {}
+            None => best.push(row),
+        }
+    }
+    best.into_iter()
+        .filter_map(|row| {
+            let ratio = row.over_peer.as_ref()?;
+            let theirs = report.results.iter().find(|other| other.case() == row.case() && other.name == ratio.of)?;
+            let input = [row.keys.as_str(), row.parameters.as_str()].join(" ").trim().to_string();
+            Some(vec![
+                row.family.clone(),
+                size(row),
+                row.dtype.clone(),
+                input,
+                row.name.clone(),
+                times(row),
+                row.rate.map_or("-".into(), |value| rate(value, &row.rate_unit)),
+                format!("`{}`", ratio.of),
+                times(theirs),
+                both(Some(ratio.call), ratio.back_to_back),
+            ])
+        })
+        .collect()
+}
+
+/// Every rung with a twin.
+fn with_twins(report: &Report) -> Vec<Vec<String>> {
+    let rows = report.results.iter().filter(|row| row.kind == Kind::Rung);
+    rows.filter_map(|row| {
+        let ratio = row.over_twin.as_ref()?;
+        Some(vec![
+            row.family.clone(),
+            size(row),
+            row.dtype.clone(),
+            row.name.clone(),
+            times(row),
+            format!("`{}`", ratio.of),
+            both(Some(ratio.call), ratio.back_to_back),
+        ])
+    })
+    .collect()
+}
+
+/// As Markdown may show it: powers raised.
+fn size(row: &Row) -> String {
+    row.size().strip_prefix("2^").map_or_else(|| row.size(), |exponent| format!("2<sup>{exponent}</sup>"))
+}
+
+fn times(row: &Row) -> String {
+    let back = row.back_to_back.map_or(String::new(), |t| format!(" ({})", time(t.median_ms)));
+    row.call.map_or("-".into(), |t| time(t.median_ms)) + &back
+}
+
+fn both(call: Option<f64>, back: Option<f64>) -> String {
+    let back = back.map_or(String::new(), |ratio| format!(" ({ratio:.2})"));
+    call.map_or("-".into(), |ratio| format!("{ratio:.2}")) + &back
+}
+
+fn grid(head: &[&str], rows: &[Vec<String>]) -> String {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let mut text = line(head.iter().map(|cell| cell.to_string()).collect());
+    text += &line(vec!["---".into(); head.len()]);
+    rows.iter().for_each(|row| text += &line(row.clone()));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::sample;
+
+    #[test]
+    fn nothing_measured_is_said_plainly() {
+        assert!(markdown(&[]).contains("No results are recorded"));
+    }
+
+    #[test]
+    fn the_fastest_rung_of_each_case_stands_beside_the_peer() {
+        let text = markdown(&[("bench/results/h200.json".into(), sample())]);
+        let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| radix")).collect();
+        assert_eq!(rows.len(), 2, "{text}");
+        assert_eq!(
+            rows[0],
+            "| radix | 2<sup>16</sup> | u32 | uniform | msd-buckets | 10.0 µs (8.0 µs) | 6.55 Gkeys/s | \
+             `cub_radix_sort_keys_u32` | 20.0 µs (16.0 µs) | 2.00 (2.00) |"
+        );
+        assert!(text.contains("NVIDIA H200, driver 580.1") && text.contains("bench/results/h200.json"));
+        assert!(text.contains("- radix onesweep at n = 2^16 of u32 (uniform): key 3 is wrong"), "{text}");
+    }
+}

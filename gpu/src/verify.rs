@@ -1,0 +1,107 @@
+//! # Verification on the device
+//!
+//! A host needs seconds to sort 2²⁸ keys, or to walk along as many sums. What makes a sort or a scan right can be
+//! checked by neighbours, in one pass over memory, without computing the result a second time:
+//!
+//! - keys are sorted when no key is less than the one before it, and they are the input's keys when both have the same
+//!   checksum: the sum, modulo 2⁶⁴, of a mixed word for each key, so that the order does not matter;
+//! - a scan is right when each result is the one before it combined with one more input, by induction.
+//!
+//! The checksum can be fooled by keys that were chosen with it in mind. Those that a faulty sort loses, doubles or
+//! changes pass with a probability near 2⁻⁶⁴.
+
+use crate::keys::Word;
+use crate::operator::{Max, Min, Operator, Sum};
+use simt::atomic::{Order, Scope};
+use simt::{Global, Scalar, kernel, thread};
+
+/// Threads a block; everything here is bound by memory.
+pub const BLOCK: u32 = 256;
+
+/// Blocks a multiprocessor: as many as it holds of 256 threads.
+const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
+
+/// Words that the kernels leave: how many places are wrong, and the checksum (of keys).
+pub const FOUND: u32 = 2;
+
+/// Blocks for `n` elements; each thread looks at many.
+pub const fn grid(n: u32, multiprocessors: u32) -> u32 {
+    let (all, most) = (n.div_ceil(BLOCK), multiprocessors * BLOCKS_PER_MULTIPROCESSOR);
+    if all < most { all } else { most }
+}
+
+/// A word whose every bit depends on every bit of the key: the steps of splitmix64.
+pub const fn mixed(key: u64) -> u64 {
+    let key = (key ^ (key >> 30)).wrapping_add(0x9E37_79B9_7F4A_7C15).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let key = (key ^ (key >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    key ^ (key >> 31)
+}
+
+/// Calls `look` with every index below `n` that is this thread's.
+#[inline(always)]
+fn every(n: u32, mut look: impl FnMut(u32)) {
+    let (mut i, step) = (thread::index_1d(), thread::grid_threads_1d());
+    // Counted beforehand, because `i` may pass 2³² behind the last index.
+    let mut left = n.saturating_sub(i).div_ceil(step);
+    while left > 0 {
+        look(i);
+        i = i.wrapping_add(step);
+        left -= 1;
+    }
+}
+
+/// Adds a thread's part to a word that the host cleared.
+#[inline(always)]
+fn add(found: Global<u64>, word: u32, part: u64) {
+    if part > 0 {
+        // Atomic, because all threads add; relaxed, because the kernel's end orders everything.
+        found.fetch_add(word, part, Order::Relaxed, Scope::Device);
+    }
+}
+
+/// Adds to `found` how many keys are less than the one before them, as `order` (see [`crate::keys`]) has it, and the
+/// checksum. `zeros_equal`: -0 and +0 may stand in any order, as other libraries have it.
+#[kernel(max_threads = BLOCK, instances(verify_keys: <u32>, verify_keys_u64: <u64>))]
+pub fn verify_keys<T: Word>(keys: Global<T>, order: u32, zeros_equal: u32, found: Global<u64>) {
+    let zero = T::default().encode(order);
+    let (mut wrong, mut sum) = (0u64, 0u64);
+    every(keys.len(), |i| {
+        let key = keys.get(i);
+        sum = sum.wrapping_add(mixed(key.to_bits_64()));
+        if i > 0 {
+            let (word, before) = (key.encode(order), keys.get(i - 1).encode(order));
+            // Among words -0 is the one right below +0.
+            let zeros = zeros_equal != 0 && before == zero && word.to_bits_64().wrapping_add(1) == before.to_bits_64();
+            wrong += (word < before && !zeros) as u64;
+        }
+    });
+    add(found, 0, wrong);
+    add(found, 1, sum);
+}
+
+/// Adds to `found` how many results of a scan are not the one before them combined with one more input.
+#[kernel(
+    max_threads = BLOCK,
+    instances(
+        verify_scan_u32_sum: <u32, Sum>,
+        verify_scan_u32_min: <u32, Min>,
+        verify_scan_u32_max: <u32, Max>,
+        verify_scan_u64_sum: <u64, Sum>,
+        verify_scan_u64_min: <u64, Min>,
+        verify_scan_u64_max: <u64, Max>,
+    )
+)]
+pub fn verify_scan<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>, exclusive: u32, found: Global<u64>) {
+    let mut wrong = 0u64;
+    every(output.len(), |i| {
+        let first = O::IDENTITY;
+        let right = if i == 0 {
+            if exclusive != 0 { first } else { O::combine(first, input.get(0)) }
+        } else {
+            let next = if exclusive != 0 { input.get(i - 1) } else { input.get(i) };
+            O::combine(output.get(i - 1), next)
+        };
+        wrong += (output.get(i) != right) as u64;
+    });
+    add(found, 0, wrong);
+}

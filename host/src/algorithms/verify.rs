@@ -1,0 +1,160 @@
+//! Sorts and scans checked on the device, where the host would need seconds; see [`gpu::verify`].
+
+use super::Operation;
+use crate::engine::{AnyBuffer, Engine, Geometry};
+use crate::error::Result;
+use gpu::keys::Word;
+use gpu::operator::{Max, Min, Sum};
+use gpu::verify::{self, verify_keys, verify_scan};
+use gpu::wait::wait;
+use simt::{Global, Kernel, Scalar};
+
+/// From this many elements on a GPU checks, below it the host: there an oracle of its own takes no time.
+pub const ON_DEVICE_FROM: usize = 1 << 20;
+
+/// The kernels used here.
+pub const KERNELS: &[&str] = &[
+    <verify_keys<u32> as Kernel>::NAME,
+    <verify_keys<u64> as Kernel>::NAME,
+    <verify_scan<u32, Sum> as Kernel>::NAME,
+    <verify_scan<u32, Min> as Kernel>::NAME,
+    <verify_scan<u32, Max> as Kernel>::NAME,
+    <verify_scan<u64, Sum> as Kernel>::NAME,
+    <verify_scan<u64, Min> as Kernel>::NAME,
+    <verify_scan<u64, Max> as Kernel>::NAME,
+];
+
+/// The kernel that [`crate::bench`] lets the device wait with.
+pub const WAIT: &[&str] = &[wait::NAME];
+
+/// What a pass over keys finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Keys that are less than the one before them.
+    pub descents: u64,
+    /// The keys' checksum, whatever their order.
+    pub checksum: u64,
+}
+
+/// Looks through keys, ordered as `order` of [`gpu::keys`] says; `zeros_equal`: -0 and +0 in any order.
+pub fn keys<T: Word>(keys: &dyn AnyBuffer, order: u32, zeros_equal: bool) -> Result<Found>
+where
+    verify_keys<T>: Kernel<Args = (Global<T>, u32, u32, Global<u64>)>,
+{
+    let (engine, keys) = (keys.engine(), keys.view_as::<T>());
+    let [descents, checksum] = found(engine, keys.len(), |geometry, found| {
+        engine.launch(verify_keys::<T>::default(), geometry, (keys, order, zeros_equal as u32, found))
+    })?;
+    Ok(Found { descents, checksum })
+}
+
+/// The number of results of a scan that are wrong, given the results before them.
+pub fn scan<T: Scalar>(
+    input: &dyn AnyBuffer,
+    output: &dyn AnyBuffer,
+    operation: Operation,
+    exclusive: bool,
+) -> Result<u64>
+where
+    verify_scan<T, Sum>: Kernel<Args = (Global<T>, Global<T>, u32, Global<u64>)>,
+    verify_scan<T, Min>: Kernel<Args = (Global<T>, Global<T>, u32, Global<u64>)>,
+    verify_scan<T, Max>: Kernel<Args = (Global<T>, Global<T>, u32, Global<u64>)>,
+{
+    let (engine, exclusive) = (input.engine(), exclusive as u32);
+    let (input, output) = (input.view_as::<T>(), output.view_as::<T>());
+    let [wrong, _] = found(engine, output.len(), |geometry, found| {
+        let args = (input, output, exclusive, found);
+        match operation {
+            Operation::Sum => engine.launch(verify_scan::<T, Sum>::default(), geometry, args),
+            Operation::Min => engine.launch(verify_scan::<T, Min>::default(), geometry, args),
+            Operation::Max => engine.launch(verify_scan::<T, Max>::default(), geometry, args),
+        }
+    })?;
+    Ok(wrong)
+}
+
+/// What a launch over `n` elements adds to two words.
+fn found(
+    engine: &Engine,
+    n: u32,
+    launch: impl FnOnce(Geometry, Global<u64>) -> Result<()>,
+) -> Result<[u64; verify::FOUND as usize]> {
+    let words = engine.upload(&[0u64; verify::FOUND as usize])?;
+    launch(Geometry::linear(verify::grid(n, engine.multiprocessors()), verify::BLOCK), words.view())?;
+    let mut found = [0; verify::FOUND as usize];
+    words.read(&mut found)?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{self, Distribution, Dtype};
+
+    fn look(keys: &[u32], order: u32, zeros_equal: bool) -> Found {
+        let buffer = Engine::simulator().upload(keys).unwrap();
+        super::keys::<u32>(&buffer, order, zeros_equal).unwrap()
+    }
+
+    #[test]
+    fn sorted_keys_pass_and_every_fault_is_seen() {
+        let input: Vec<u32> = Distribution::Uniform.keys(5001, 3).unwrap();
+        let data = data::sorted(&data::Data::from(input.clone()));
+        let sorted = data.as_slice::<u32>().unwrap().to_vec();
+        let want = Found { descents: 0, checksum: look(&input, 0, false).checksum };
+        assert_eq!(look(&sorted, 0, false), want);
+        let mut swapped = sorted.clone();
+        swapped.swap(4999, 5000);
+        assert_eq!(look(&swapped, 0, false), Found { descents: 1, ..want });
+        for (at, value) in [(0, 0), (5000, u32::MAX), (77, sorted[78]), (78, sorted[77])] {
+            let mut changed = sorted.clone();
+            changed[at] = value;
+            assert_ne!(look(&changed, 0, false), want, "key {at}");
+        }
+        assert_eq!(look(&[], 0, false), Found { descents: 0, checksum: 0 });
+    }
+
+    #[test]
+    fn floats_and_signed_numbers_have_their_order() {
+        for dtype in [Dtype::I32, Dtype::F32, Dtype::I64, Dtype::F64] {
+            let data = data::sorted(&Distribution::Special.generate(dtype, 3000, 1).unwrap());
+            let order = crate::algorithms::sort::order_of(dtype);
+            let engine = Engine::simulator();
+            let descents = match data.to_bits() {
+                data::Words::U32(words) => super::keys::<u32>(&engine.upload(&words).unwrap(), order, false),
+                data::Words::U64(words) => super::keys::<u64>(&engine.upload(&words).unwrap(), order, false),
+            };
+            assert_eq!(descents.unwrap().descents, 0, "{dtype}");
+        }
+        let zeros = [-1.0f32, 0.0, -0.0, 0.0, 1.0].map(f32::to_bits);
+        assert_eq!(look(&zeros, gpu::keys::FLOAT, false).descents, 1);
+        assert_eq!(look(&zeros, gpu::keys::FLOAT, true).descents, 0);
+        assert_eq!(look(&[0.0f32, -1.0].map(f32::to_bits), gpu::keys::FLOAT, true).descents, 1);
+    }
+
+    #[test]
+    fn scans_are_right_or_not() {
+        let engine = Engine::simulator();
+        let input: Vec<u64> = Distribution::Uniform.keys(4000, 3).unwrap();
+        let mut sum = 0u64;
+        let mut sums: Vec<u64> = input
+            .iter()
+            .map(|x| {
+                sum = sum.wrapping_add(*x);
+                sum
+            })
+            .collect();
+        let input = engine.upload(&input).unwrap();
+        let wrong = |sums: &[u64], exclusive| {
+            super::scan::<u64>(&input, &engine.upload(sums).unwrap(), Operation::Sum, exclusive).unwrap()
+        };
+        assert_eq!(wrong(&sums, false), 0);
+        assert!(wrong(&sums, true) > 0);
+        sums[3999] += 1;
+        assert_eq!(wrong(&sums, false), 1);
+        sums.insert(0, 0);
+        assert_eq!(wrong(&sums[..4000], true), 0);
+        sums[0] = 5;
+        assert_eq!(wrong(&sums[..4000], true), 2);
+    }
+}

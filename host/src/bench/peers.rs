@@ -1,0 +1,395 @@
+//! The libraries that rungs are measured beside, through the C functions of `bench/peers/peers.h`.
+
+use crate::algorithms::{Implementation, Extra, Family, OpenProblem, Operation, Parameters, Prepared, Rung, Size};
+use crate::algorithms::{histogram, radix};
+use crate::data::{Data, Dtype};
+use crate::engine::{AnyBuffer, Buffer, Engine};
+use crate::error::{Error, Result};
+use libloading::Library;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// The library's file.
+const FILE: &str = "libpeers.so";
+
+/// The variable that says where it is.
+const VARIABLE: &str = "RUNGS_PEERS";
+
+/// `RungsPeer`.
+#[repr(C)]
+struct RawPeer {
+    name: *const c_char,
+    family: *const c_char,
+    what: *const c_char,
+    dtype: *const c_char,
+    in_place: c_int,
+}
+
+type List = unsafe extern "C" fn(*mut *const RawPeer) -> c_int;
+type Bytes = unsafe extern "C" fn(*const c_char, *const usize, usize, *mut usize, *mut usize) -> c_int;
+type Run = unsafe extern "C" fn(
+    *const c_char,
+    *const c_void,
+    *mut c_void,
+    *mut c_void,
+    *mut usize,
+    *const usize,
+    usize,
+    *mut c_void,
+) -> c_int;
+type LastError = unsafe extern "C" fn() -> *const c_char;
+
+/// The functions of peers.h.
+#[derive(Clone, Copy)]
+struct Functions {
+    list: List,
+    bytes: Bytes,
+    run: Run,
+    error: LastError,
+}
+
+/// An open library of peers.
+pub struct Peers {
+    /// Its file.
+    pub path: PathBuf,
+    /// What it offers.
+    pub list: Vec<Peer>,
+    functions: Functions,
+    // Last, because the functions are in it.
+    _library: Option<Library>,
+}
+
+/// One peer, as the library describes it.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// Its name, `cub_radix_sort_keys_u32` say.
+    pub name: String,
+    /// What it does: a family, or `sort` for all that sort.
+    pub family: String,
+    /// The call, in one line.
+    pub what: String,
+    /// The type of its elements.
+    pub dtype: String,
+    in_place: bool,
+    symbol: CString,
+}
+
+/// What a peer is to a family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// The library function that the family is held against.
+    Reference,
+    /// The CUDA C++ twin of this rung.
+    Twin(&'static str),
+    /// Another that does the same.
+    Other,
+}
+
+/// Where the library is: where the call says, where the variable says, or beside the program.
+///
+/// # Errors
+/// [`Error::Read`] where it is in none of these places.
+pub fn find(given: Option<&Path>) -> Result<PathBuf> {
+    let variable = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+    if let Some(path) = given.map(Path::to_path_buf).or(variable) {
+        return Ok(path);
+    }
+    let folder = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.to_path_buf()));
+    let folder = folder.unwrap_or_default();
+    // Beside the program, or in the folder of the peers' sources in a packed distribution.
+    let places = [folder.join(FILE), folder.join("../peers").join(FILE)];
+    places.into_iter().find(|path| path.is_file()).ok_or_else(|| Error::Read {
+        path: FILE.into(),
+        what: format!("it is not beside the program; build it as bench/peers/peers.h says and name it by --peers=PATH or {VARIABLE}"),
+    })
+}
+
+impl Peers {
+    /// Opens a library.
+    ///
+    /// # Errors
+    /// [`Error::Read`] if it cannot be loaded or is another library.
+    pub fn open(path: &Path) -> Result<Self> {
+        let refused = |e: libloading::Error| Error::Read { path: path.display().to_string(), what: e.to_string() };
+        // SAFETY: the library is the one whose functions peers.h declares; loading it runs the constructors of the
+        // CUDA libraries that it links, which expect nothing of us.
+        let library = unsafe { Library::new(path) }.map_err(refused)?;
+        // SAFETY: the types are those of peers.h, and the functions are not used after the library is closed.
+        let functions = unsafe {
+            Functions {
+                list: *library.get(b"rungs_peers_list\0").map_err(refused)?,
+                bytes: *library.get(b"rungs_peer_bytes\0").map_err(refused)?,
+                run: *library.get(b"rungs_peer_run\0").map_err(refused)?,
+                error: *library.get(b"rungs_peer_error\0").map_err(refused)?,
+            }
+        };
+        Ok(Self::new(path, functions, Some(library)))
+    }
+
+    fn new(path: &Path, functions: Functions, library: Option<Library>) -> Self {
+        let mut first = std::ptr::null();
+        // SAFETY: the function writes one pointer, to as many entries as it returns.
+        let entries = unsafe {
+            let count = (functions.list)(&mut first);
+            if count > 0 { std::slice::from_raw_parts(first, count as usize) } else { &[] }
+        };
+        // SAFETY: the strings live as long as the library and end with a zero; they are copied here.
+        let text = |text: *const c_char| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
+        let peer = |raw: &RawPeer| Peer {
+            name: text(raw.name),
+            family: text(raw.family),
+            what: text(raw.what),
+            dtype: text(raw.dtype),
+            in_place: raw.in_place != 0,
+            // SAFETY: as above.
+            symbol: unsafe { CStr::from_ptr(raw.name) }.to_owned(),
+        };
+        let list = entries.iter().map(peer).collect();
+        Self { path: path.to_path_buf(), list, functions, _library: library }
+    }
+
+    /// Those that do what a family does with elements of this type, with what each is to it. Twins only of `rungs`.
+    pub fn of<'p>(
+        &'p self,
+        family: &'static Family,
+        rungs: &'p [&'static Rung],
+        dtype: Dtype,
+        parameters: &'p Parameters,
+    ) -> impl Iterator<Item = (&'p Peer, Relation)> {
+        self.list.iter().filter_map(move |peer| Some((peer, relation(peer, family, rungs, dtype, parameters)?)))
+    }
+
+    /// Puts a peer on an engine.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] with the library's words if it refuses the problem; [`Error::OutOfMemory`].
+    pub fn prepare<'p>(
+        &'p self,
+        peer: &'p Peer,
+        engine: &Engine,
+        family: &Family,
+        problem: &'p dyn OpenProblem,
+        size: Size,
+        parameters: &Parameters,
+    ) -> Result<Box<dyn Prepared + 'p>> {
+        let shape = shape(peer, size, parameters);
+        let (mut input_bytes, mut output_bytes) = (0, 0);
+        // SAFETY: the arguments are as peers.h says.
+        let code = unsafe {
+            (self.functions.bytes)(
+                peer.symbol.as_ptr(),
+                shape.as_ptr(),
+                shape.len(),
+                &mut input_bytes,
+                &mut output_bytes,
+            )
+        };
+        let refused = |e: Error| Error::Usage(e.to_string());
+        self.told(peer, code).map_err(refused)?;
+        let input = problem.input(engine)?;
+        if input.bytes() != input_bytes {
+            let name = &peer.name;
+            return Err(Error::Cuda(format!("{name} wants {input_bytes} bytes of input, not {}", input.bytes())));
+        }
+        // Our sorts find their input as a copy leaves it in the caches. So must others; the other families read the
+        // same shared input.
+        let sorts = family.rungs.iter().all(|rung| matches!(rung.implementation, Implementation::Sort(_)));
+        let own = if sorts && !peer.in_place { Some(engine.alloc(input_bytes)?) } else { None };
+        let mut prepared = PreparedPeer {
+            peers: self,
+            peer,
+            problem,
+            engine: engine.clone(),
+            shape,
+            input,
+            own,
+            outputs: vec![engine.alloc(output_bytes)?],
+            next: 0,
+            scratch: engine.alloc(1)?,
+        };
+        prepared.scratch = engine.alloc(prepared.scratch_bytes().map_err(refused)?.max(1))?;
+        Ok(Box::new(prepared))
+    }
+
+    /// What a call's result means.
+    fn told(&self, peer: &Peer, code: c_int) -> Result<()> {
+        if code == 0 {
+            return Ok(());
+        }
+        // SAFETY: the function returns a string that ends with a zero.
+        let text = unsafe { CStr::from_ptr((self.functions.error)()) }.to_string_lossy().into_owned();
+        Err(Error::Cuda(format!("the peer {} failed with {code}: {text}", peer.name)))
+    }
+}
+
+/// The numbers that describe a problem to a peer, as peers.h lists them by family.
+fn shape(peer: &Peer, size: Size, parameters: &Parameters) -> Vec<usize> {
+    match (size, peer.family.as_str()) {
+        (Size::Product { m, n, k }, _) => vec![m as usize, n as usize, k as usize],
+        (Size::Elements(n), "radix") => vec![n as usize, parameters.columns.unwrap_or(radix::COLUMNS) as usize],
+        (Size::Elements(n), "histogram") => {
+            vec![n as usize, parameters.bins.unwrap_or(histogram::DEFAULT_BINS) as usize]
+        }
+        (Size::Elements(n), _) => vec![n as usize],
+    }
+}
+
+/// What a peer is to a family, if anything.
+fn relation(
+    peer: &Peer,
+    family: &Family,
+    rungs: &[&'static Rung],
+    dtype: Dtype,
+    parameters: &Parameters,
+) -> Option<Relation> {
+    if peer.dtype != dtype.name() {
+        return None;
+    }
+    if let Some(symbol) = peer.name.strip_prefix("twin_") {
+        let symbol = symbol.strip_suffix(&format!("_{dtype}")).unwrap_or(symbol);
+        let twin = |rung: &&&Rung| {
+            symbol == format!("{}_{}", family.name.replace('-', "_"), rung.name.replace('-', "_"))
+                && parameters.operation == Operation::Sum
+        };
+        return rungs.iter().find(twin).map(|rung| Relation::Twin(rung.name));
+    }
+    let reference = reference(family, dtype, parameters)?;
+    if peer.name == reference {
+        return Some(Relation::Reference);
+    }
+    // Others compute the same only where nothing but family and type says what that is.
+    let same = match family.rungs[0].implementation {
+        Implementation::Sort(_) => peer.family == "sort" && !peer.name.contains("_pairs_"),
+        Implementation::Matmul(_) => peer.family == family.name,
+        _ => false,
+    };
+    same.then_some(Relation::Other)
+}
+
+/// The name of the library function that a family is held against.
+fn reference(family: &Family, dtype: Dtype, parameters: &Parameters) -> Option<String> {
+    let operation = match parameters.operation {
+        Operation::Sum => "sum",
+        Operation::Min => "min",
+        Operation::Max => "max",
+    };
+    let kind = if parameters.exclusive { "exclusive" } else { "inclusive" };
+    match family.rungs[0].implementation {
+        Implementation::Sort(_) => Some(format!("cub_radix_sort_keys_{dtype}")),
+        Implementation::Scan(_) => Some(format!("cub_{kind}_{operation}_{dtype}")),
+        Implementation::Reduce(_) => Some(format!("cub_reduce_{operation}_{dtype}")),
+        Implementation::Histogram(_) => Some(format!("cub_histogram_{dtype}")),
+        Implementation::Matmul(_) => Some("cublas_sgemm_pedantic".into()),
+        Implementation::Cubes(_) => None,
+    }
+}
+
+/// What of the parameters a family looks at, as text: `op=sum`, `bins=256`.
+pub fn parameter_text(family: &Family, parameters: &Parameters) -> String {
+    let number = |name: &str, value: Option<u32>| value.map(|value| format!("{name}={value}"));
+    let text = |extra: &Extra| match extra {
+        Extra::Columns => number("columns", parameters.columns),
+        Extra::Threads => number("threads", parameters.threads),
+        Extra::Blocks => number("blocks", parameters.blocks),
+        Extra::Bins => number("bins", Some(parameters.bins.unwrap_or(histogram::DEFAULT_BINS))),
+        Extra::Operation => Some(format!("{:?}", parameters.operation).to_lowercase()),
+        Extra::Exclusive => Some(if parameters.exclusive { "exclusive" } else { "inclusive" }.into()),
+    };
+    family.extras.iter().filter_map(text).collect::<Vec<_>>().join(" ")
+}
+
+/// A peer with its memory.
+struct PreparedPeer<'p> {
+    peers: &'p Peers,
+    peer: &'p Peer,
+    problem: &'p dyn OpenProblem,
+    engine: Engine,
+    shape: Vec<usize>,
+    /// The problem's input, which is never written to.
+    input: Rc<dyn AnyBuffer>,
+    /// A copy of it that is written anew before each run.
+    own: Option<Buffer<u8>>,
+    /// One; of a peer that works in place one for each call that is made without another restore.
+    outputs: Vec<Buffer<u8>>,
+    /// The output of the next call.
+    next: usize,
+    scratch: Buffer<u8>,
+}
+
+impl PreparedPeer<'_> {
+    fn scratch_bytes(&self) -> Result<usize> {
+        let mut bytes = 0;
+        // SAFETY: without scratch memory the call only writes how much it wants.
+        unsafe { self.call(std::ptr::null(), std::ptr::null_mut(), std::ptr::null_mut(), &mut bytes)? };
+        Ok(bytes)
+    }
+
+    /// # Safety
+    /// The addresses are null, or of memory on the engine as large as the library asked for.
+    unsafe fn call(
+        &self,
+        input: *const c_void,
+        output: *mut c_void,
+        scratch: *mut c_void,
+        scratch_bytes: &mut usize,
+    ) -> Result<()> {
+        let stream = self.engine.as_cuda().map_or(std::ptr::null_mut(), |cuda| cuda.stream_handle());
+        let (name, shape) = (self.peer.symbol.as_ptr(), self.shape.as_slice());
+        // SAFETY: as the caller says; the stream is the engine's and its context is current on this thread, because
+        // the engine made it so for whatever it did last.
+        let code = unsafe {
+            (self.peers.functions.run)(name, input, output, scratch, scratch_bytes, shape.as_ptr(), shape.len(), stream)
+        };
+        self.peers.told(self.peer, code)
+    }
+
+    fn last(&self) -> &Buffer<u8> {
+        &self.outputs[self.next.saturating_sub(1) % self.outputs.len()]
+    }
+}
+
+impl Prepared for PreparedPeer<'_> {
+    fn restore(&mut self) -> Result<()> {
+        self.restore_for(1)
+    }
+
+    fn restore_for(&mut self, calls: usize) -> Result<()> {
+        self.next = 0;
+        if self.peer.in_place {
+            while self.outputs.len() < calls {
+                self.outputs.push(self.engine.alloc(self.outputs[0].len())?);
+            }
+            return self.outputs[..calls].iter().try_for_each(|output| output.copy_bytes(&*self.input));
+        }
+        // As a float it is NaN, which differs from every result; as an integer the largest, which is rare.
+        self.outputs[0].fill(0xFF)?;
+        self.own.as_ref().map_or(Ok(()), |own| own.copy_bytes(&*self.input))
+    }
+
+    fn run(&mut self) -> Result<()> {
+        let output = &self.outputs[self.next % self.outputs.len()];
+        let input = match &self.own {
+            _ if self.peer.in_place => output.address(),
+            Some(own) => own.address(),
+            None => self.input.address(),
+        };
+        let mut bytes = self.scratch.len();
+        // SAFETY: input and output have the bytes that the library named for this shape, scratch what it asked for.
+        unsafe { self.call(input.cast(), output.address().cast(), self.scratch.address().cast(), &mut bytes)? };
+        self.next += 1;
+        Ok(())
+    }
+
+    fn verify(&mut self) -> Result<()> {
+        self.problem.check(&self.peer.name, self.last())
+    }
+
+    fn output(&mut self) -> Result<Data> {
+        Ok(Data::U8(self.last().download()?))
+    }
+}
+
+#[cfg(test)]
+#[path = "peers_tests.rs"]
+mod tests;
