@@ -81,6 +81,8 @@ impl KeyWord for u32 {
 
     fn from_keys(keys: Keys) -> Option<Global<Self>> {
         if let Keys::Bits32(view) = keys { Some(view) } else { None }
+    }
+
     fn look(keys: &dyn AnyBuffer, order: u32, zeros_equal: bool) -> Result<verify::Found> {
         verify::keys::<u32>(keys, order, zeros_equal)
     }
@@ -93,6 +95,8 @@ impl KeyWord for u64 {
 
     fn from_keys(keys: Keys) -> Option<Global<Self>> {
         if let Keys::Bits64(view) = keys { Some(view) } else { None }
+    }
+
     fn look(keys: &dyn AnyBuffer, order: u32, zeros_equal: bool) -> Result<verify::Found> {
         verify::keys::<u64>(keys, order, zeros_equal)
     }

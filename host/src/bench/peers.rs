@@ -1,6 +1,6 @@
 //! The libraries that rungs are measured beside, through the C functions of `bench/peers/peers.h`.
 
-use crate::algorithms::{Implementation, Extra, Family, OpenProblem, Operation, Parameters, Prepared, Rung, Size};
+use crate::algorithms::{Extra, Family, Implementation, OpenProblem, Operation, Parameters, Prepared, Rung, Size};
 use crate::algorithms::{histogram, radix};
 use crate::data::{Data, Dtype};
 use crate::engine::{AnyBuffer, Buffer, Engine};
@@ -281,7 +281,7 @@ fn reference(family: &Family, dtype: Dtype, parameters: &Parameters) -> Option<S
         Implementation::Reduce(_) => Some(format!("cub_reduce_{operation}_{dtype}")),
         Implementation::Histogram(_) => Some(format!("cub_histogram_{dtype}")),
         Implementation::Matmul(_) => Some("cublas_sgemm_pedantic".into()),
-        Implementation::Cubes(_) => None,
+        Implementation::Cubes(_) | Implementation::Saxpy(_) => None,
     }
 }
 
