@@ -249,10 +249,8 @@ fn scan<T: Scalar, O: Operator<T>>(job: Job<T>, t: u32) {
             job.store_by_threads(stage, span, t);
         }
         bulk::fence(); // what this thread wrote is seen by the copy that takes the tile away
-        warp::sync_warp(FULL); // all lanes have done so before one of them says it
-        if warp::lane_id() == 0 {
-            done(stage).arrive();
-        }
+        // Every thread arrives for itself, so that what it wrote is seen by the mover, which stores the edges.
+        done(stage).arrive();
         place = place.next();
     }
 }

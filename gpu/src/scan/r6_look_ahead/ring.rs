@@ -1,6 +1,6 @@
 //! The ring of tiles in shared memory that `look-ahead` works on: where tiles are, and who may touch them.
 
-use super::{SQUAD, STAGES, STATES, WARPS, tile};
+use super::{SQUAD, STAGES, STATES, tile};
 use simt::atomic::{Order::Relaxed, Scope::Device};
 use simt::mbarrier::{self, Mbarrier};
 use simt::{Global, Scalar, Shared, bulk, shared};
@@ -43,7 +43,7 @@ pub(super) fn init_barriers() {
     while stage < STAGES {
         full(stage).init(1); // the mover, and the bytes that it announces
         ready(stage).init(SQUAD + 1); // the threads that add, and the look-ahead
-        done(stage).init(WARPS); // the warps that scan
+        done(stage).init(SQUAD); // the threads that scan
         stage += 1;
     }
     mbarrier::fence_init();
