@@ -237,7 +237,7 @@ fn lsd_ballot_sorts_every_kind_of_input() {
 }
 
 /// Sorts twice with one workspace; returns keys and values.
-fn onesweep_sort<W: onesweep::Sort>(input: &[W], values: &[u32], order: u32, ballots: bool) -> (Vec<W>, Vec<u32>) {
+fn onesweep_sort<W: onesweep::Sort>(input: &[W], values: &[u32], order: u32) -> (Vec<W>, Vec<u32>) {
     let plan = onesweep::Plan::new::<W>(input.len() as u32, 4);
     let mut workspace = Memory128::new(&vec![0u32; plan.workspace_words() as usize]);
     let (mut keys, mut scratch) = (Memory128::new(input), Memory128::new(&vec![W::LARGEST; input.len()]));
@@ -253,7 +253,7 @@ fn onesweep_sort<W: onesweep::Sort>(input: &[W], values: &[u32], order: u32, bal
             values_scratch: payload_scratch.view(),
             workspace: workspace.view(),
         };
-        W::sort(&mut Simulator, &plan, order, memory, epoch, ballots).unwrap();
+        W::sort(&mut Simulator, &plan, order, memory, epoch).unwrap();
         epoch += plan.epochs();
     }
     (keys.slice().to_vec(), payload.slice().to_vec())
@@ -262,26 +262,20 @@ fn onesweep_sort<W: onesweep::Sort>(input: &[W], values: &[u32], order: u32, bal
 #[test]
 fn onesweep_sorts_every_kind_of_input() {
     for_kinds(&[0, 1, 2, 31, 32, 33, 4095, 4096, 4097, 8191, 8192, 8193, 30_011, 100_003], |what, narrow, wide| {
-        check(what, &narrow, &onesweep_sort(&narrow, &[], keys::UNSIGNED, false).0);
-        check(what, &wide, &onesweep_sort(&wide, &[], keys::UNSIGNED, false).0);
-    });
-    for_kinds(&[33, 30_011], |what, narrow, wide| {
-        check(what, &narrow, &onesweep_sort(&narrow, &[], keys::UNSIGNED, true).0);
-        check(what, &wide, &onesweep_sort(&wide, &[], keys::UNSIGNED, true).0);
+        check(what, &narrow, &onesweep_sort(&narrow, &[], keys::UNSIGNED).0);
+        check(what, &wide, &onesweep_sort(&wide, &[], keys::UNSIGNED).0);
     });
 }
 
 #[test]
 fn onesweep_moves_values_with_their_keys_and_is_stable() {
-    for ballots in [false, true] {
-        for_kinds(&[0, 1, 33, 8193, 30_011], |what, narrow, _| {
-            let values: Vec<u32> = (0..narrow.len() as u32).collect();
-            let (got, got_values) = onesweep_sort(&narrow, &values, keys::UNSIGNED, ballots);
-            let mut want: Vec<(u32, u32)> = narrow.iter().copied().zip(values).collect();
-            want.sort_by_key(|&(key, _)| key);
-            assert!(got.into_iter().zip(got_values).eq(want), "{what}");
-        });
-    }
+    for_kinds(&[0, 1, 33, 8193, 30_011], |what, narrow, _| {
+        let values: Vec<u32> = (0..narrow.len() as u32).collect();
+        let (got, got_values) = onesweep_sort(&narrow, &values, keys::UNSIGNED);
+        let mut want: Vec<(u32, u32)> = narrow.iter().copied().zip(values).collect();
+        want.sort_by_key(|&(key, _)| key);
+        assert!(got.into_iter().zip(got_values).eq(want), "{what}");
+    });
 }
 
 #[test]
@@ -292,8 +286,8 @@ fn onesweep_maps_signed_keys_and_floats() {
         let (mut want, mut want_narrow) = (wide.clone(), narrow.clone());
         want.sort_by_key(|k| k.encode(order));
         want_narrow.sort_by_key(|k| k.encode(order));
-        assert!(onesweep_sort(&wide, &[], order, false).0 == want);
-        assert!(onesweep_sort(&narrow, &[], order, false).0 == want_narrow);
+        assert!(onesweep_sort(&wide, &[], order).0 == want);
+        assert!(onesweep_sort(&narrow, &[], order).0 == want_narrow);
     }
 }
 

@@ -66,45 +66,21 @@ pub fn lanes_below() -> u32 {
     (1 << warp::lane_id()) - 1
 }
 
-/// How lanes with the same digit find each other.
-pub trait Matching: 'static {
-    /// Whether by an atomic or in shared memory.
-    const ATOMIC: bool;
-}
-
-/// By one ballot a bit.
-pub struct ByBallots;
-/// By an atomic or.
-pub struct ByAtomics;
-
-impl Matching for ByBallots {
-    const ATOMIC: bool = false;
-}
-impl Matching for ByAtomics {
-    const ATOMIC: bool = true;
-}
-
 /// The rank of each lane's digit (of 8 bits) among its like: how many the warp had in the rows before, plus those of
-/// the lanes below. `counters`, a word a digit, count along; `lanes`, a word a digit, are zero before and after. Both are
-/// the warp's own.
+/// the lanes below. Lanes with one digit find each other by the word of `lanes` in which each sets its bit; it is zero
+/// before and after. `counters`, a word a digit too, count along. Both are the warp's own.
 #[inline(always)]
 #[track_caller]
-pub fn rank_row<M: Matching>(digit: u32, counters: Shared<u32>, lanes: Shared<u32>) -> u32 {
+pub fn rank_row(digit: u32, counters: Shared<u32>, lanes: Shared<u32>) -> u32 {
     let lane = warp::lane_id();
-    let same = if M::ATOMIC {
-        lanes.fetch_or(digit, 1 << lane, Relaxed, Scope::Block);
-        warp::sync_warp(warp::FULL); // every lane's bit is set before the sets are read
-        lanes.get(digit)
-    } else {
-        match_digit(digit, 8)
-    };
+    lanes.fetch_or(digit, 1 << lane, Relaxed, Scope::Block);
+    warp::sync_warp(warp::FULL); // every lane's bit is set before the sets are read
+    let same = lanes.get(digit);
     let rank = counters.get(digit) + (same & lanes_below()).count_ones();
     warp::sync_warp(warp::FULL); // all lanes have read before the last of each digit writes
     if same & !lanes_below() == 1 << lane {
         counters.set(digit, rank + 1);
-        if M::ATOMIC {
-            lanes.set(digit, 0);
-        }
+        lanes.set(digit, 0);
     }
     warp::sync_warp(warp::FULL); // counts and sets are up to date before the next row
     rank

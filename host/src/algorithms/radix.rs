@@ -148,19 +148,15 @@ impl<K: Kernel<Args = (Global<u32>,)>> SortRung for Columns<K> {
 /// The kernels of `onesweep`.
 mod onesweep_kernels {
     use gpu::radix::r7_onesweep::*;
-    use gpu::radix::steps::{ByAtomics, ByBallots};
     use simt::Kernel;
 
     pub const NAMES: &[&str] = &[
         <radix_onesweep_histogram<u32> as Kernel>::NAME,
         <radix_onesweep_histogram<u64> as Kernel>::NAME,
         radix_onesweep_starts::NAME,
-        <radix_onesweep_pass<u32, KeysOnly, ByAtomics> as Kernel>::NAME,
-        <radix_onesweep_pass<u64, KeysOnly, ByAtomics> as Kernel>::NAME,
-        <radix_onesweep_pass<u32, Pairs, ByAtomics> as Kernel>::NAME,
-        <radix_onesweep_pass<u32, KeysOnly, ByBallots> as Kernel>::NAME,
-        <radix_onesweep_pass<u64, KeysOnly, ByBallots> as Kernel>::NAME,
-        <radix_onesweep_pass<u32, Pairs, ByBallots> as Kernel>::NAME,
+        <radix_onesweep_pass<u32, KeysOnly> as Kernel>::NAME,
+        <radix_onesweep_pass<u64, KeysOnly> as Kernel>::NAME,
+        <radix_onesweep_pass<u32, Pairs> as Kernel>::NAME,
     ];
 }
 
@@ -295,7 +291,7 @@ impl<W: onesweep::Sort + KeyWord> Sorter for OnesweepSorter<W> {
             values_scratch: none,
             workspace: self.workspace.view(),
         };
-        W::sort(&mut On(&self.engine), &self.plan, order, memory, self.epoch, false)?;
+        W::sort(&mut On(&self.engine), &self.plan, order, memory, self.epoch)?;
         self.epoch += self.plan.epochs();
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! A pass: every key, and value, to its place by one digit.
 
 use super::{BITS, DIGITS};
-use crate::radix::steps::{ByAtomics, ByBallots, Digits, Matching, block_scan, rank_row};
+use crate::radix::steps::{Digits, block_scan, rank_row};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Scalar, Shared, grid, kernel, opaque, shared, thread, unroll, warp};
 
@@ -63,15 +63,12 @@ impl Payload for Pairs {
 /// `starts`: where each value of this digit starts. `ticket`: zero. `states`: 256 words a tile. `encode`, `decode`: the
 /// order (see [`crate::keys`]) to map keys from as they come in, and to as they go out.
 #[kernel(max_threads = PASS_THREADS, min_blocks = 2, instances(
-    radix_onesweep_pass: <u32, KeysOnly, ByAtomics>,
-    radix_onesweep_pass_u64: <u64, KeysOnly, ByAtomics>,
-    radix_onesweep_pass_pairs: <u32, Pairs, ByAtomics>,
-    radix_onesweep_pass_ballots: <u32, KeysOnly, ByBallots>,
-    radix_onesweep_pass_ballots_u64: <u64, KeysOnly, ByBallots>,
-    radix_onesweep_pass_ballots_pairs: <u32, Pairs, ByBallots>,
+    radix_onesweep_pass: <u32, KeysOnly>,
+    radix_onesweep_pass_u64: <u64, KeysOnly>,
+    radix_onesweep_pass_pairs: <u32, Pairs>,
 ))]
 #[rustfmt::skip]
-pub fn radix_onesweep_pass<W: Digits, P: Payload, M: Matching>(
+pub fn radix_onesweep_pass<W: Digits, P: Payload>(
     input: Global<W>, output: Global<W>, values_in: Global<u32>, values_out: Global<u32>, shift: u32, encode: u32,
     decode: u32, starts: Global<u32>, ticket: Global<u32>, states: Global<u64>, epoch: u32,
 ) {
@@ -83,9 +80,7 @@ pub fn radix_onesweep_pass<W: Digits, P: Payload, M: Matching>(
     grid::let_next_start();
     unroll::<{ (DIGITS / warp::WARP) as usize }>(|i| {
         own.set(i as u32 * warp::WARP + lane, 0);
-        if M::ATOMIC {
-            lanes.set(i as u32 * warp::WARP + lane, 0);
-        }
+        lanes.set(i as u32 * warp::WARP + lane, 0);
     });
     grid::wait_for_previous(); // keys, starts and the ticket
     if t == 0 {
@@ -128,7 +123,7 @@ pub fn radix_onesweep_pass<W: Digits, P: Payload, M: Matching>(
             own.set(digit(keys[0]), items::<W>() * warp::WARP);
         }
     } else {
-        rows::<W>(|i| ranks[i] = rank_row::<M>(digit(keys[i]), own, lanes));
+        rows::<W>(|i| ranks[i] = rank_row(digit(keys[i]), own, lanes));
     }
     thread::sync_threads(); // every warp has counted its keys before the counts are added up
 

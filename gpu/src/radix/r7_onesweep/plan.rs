@@ -3,7 +3,7 @@
 use super::*;
 use crate::keys::UNSIGNED;
 use crate::launcher::{Launcher, Shape};
-use crate::radix::steps::{ByAtomics, ByBallots, Digits};
+use crate::radix::steps::Digits;
 use simt::Global;
 
 /// What is to be launched for `n` keys.
@@ -65,8 +65,7 @@ pub struct Memory<W> {
 /// Sorts keys of one word type.
 pub trait Sort: Digits {
     /// Sorts keys, and values with them if there are any (32-bit keys only). `order`: see [`crate::keys`]. `epoch`:
-    /// the first of [`Plan::epochs`] numbers from 1 to [`LAST_EPOCH`] that the workspace has not seen. `ballots`: rank
-    /// by ballots instead of atomics.
+    /// the first of [`Plan::epochs`] numbers from 1 to [`LAST_EPOCH`] that the workspace has not seen.
     ///
     /// # Errors
     /// Whatever a launch fails with.
@@ -76,7 +75,6 @@ pub trait Sort: Digits {
         order: u32,
         memory: Memory<Self>,
         epoch: u32,
-        ballots: bool,
     ) -> Result<(), L::Error>;
 }
 
@@ -89,7 +87,6 @@ macro_rules! sorts {
                 order: u32,
                 memory: Memory<Self>,
                 epoch: u32,
-                ballots: bool,
             ) -> Result<(), L::Error> {
                 if plan.n == 0 {
                     return Ok(());
@@ -119,17 +116,8 @@ macro_rules! sorts {
                         from, to, values_in, values_out, pass * BITS, encode, decode, starts, ticket, states,
                         epoch + pass,
                     );
-                    match (!values.is_empty(), ballots) {
-                        $(
-                            ($values, false) => {
-                                let kernel = radix_onesweep_pass::<$word, $payload, ByAtomics>::default();
-                                launcher.launch(kernel, shape, args)?;
-                            }
-                            ($values, true) => {
-                                let kernel = radix_onesweep_pass::<$word, $payload, ByBallots>::default();
-                                launcher.launch(kernel, shape, args)?;
-                            }
-                        )*
+                    match !values.is_empty() {
+                        $($values => launcher.launch(radix_onesweep_pass::<$word, $payload>::default(), shape, args)?,)*
                         #[allow(unreachable_patterns)]
                         _ => unreachable!("values go with keys of 32 bits only"),
                     }

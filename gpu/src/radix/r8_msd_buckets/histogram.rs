@@ -2,7 +2,7 @@
 
 use super::{CONTROL_WORDS, Key, Mapped, Mapping, Plain};
 use simt::atomic::{Order::Relaxed, Scope};
-use simt::{Global, Shared, grid, kernel, shared, thread, unroll, warp};
+use simt::{Global, Shared, grid, kernel, opaque, shared, thread, unroll, warp};
 
 /// Threads a block.
 pub const HISTOGRAM_THREADS: u32 = 1024;
@@ -127,7 +127,8 @@ fn count_keys<W: Key, M: Mapping>(
     keys: Global<W>, order: u32, top_bits: u32, counters: Shared<u32>, first: u32, end: u32,
 ) -> u32 {
     let lane = warp::lane_id();
-    let bucket = |word: W| word.top() >> (32 - top_bits);
+    let shift = 32 - top_bits;
+    let bucket = |shift: u32, word: W| word.top() >> shift;
     let add = |bucket: u32, count: u32| {
         counters.fetch_add(bucket >> 1, if bucket & 1 == 0 { count } else { count << 16 }, Relaxed, Scope::Block);
     };
@@ -141,29 +142,28 @@ fn count_keys<W: Key, M: Mapping>(
         }
     };
     let stride = thread::grid_threads_1d();
-    let (mut i, mut mine) = (first, 0);
+    let mut i = first;
     // Whole warps go round, up to the last lane's pack: the warp votes inside. The numbers stay far below 2³²: packs
     // are at most 2³⁰, and the grid is a few hundred blocks.
     while (i | 31) + (PACKS - 1) * stride < end {
         let mut packs = [W::Pack::default(); PACKS as usize];
         unroll::<{ PACKS as usize }>(|p| packs[p] = keys.get_pack_read_only(i + p as u32 * stride));
         unroll::<{ PACKS as usize }>(|p| packs[p] = encoded::<W, M>(packs[p], order));
-        let sample = bucket(packs[0].as_ref()[0]);
+        let sample = bucket(shift, packs[0].as_ref()[0]);
         let like_first = warp::ballot(warp::FULL, sample == warp::shuffle(warp::FULL, sample, 0));
         if like_first.count_ones() >= CROWD {
-            unroll::<{ PACKS as usize }>(|p| each::<W>(packs[p], |word| add_together(bucket(word))));
+            let shift = opaque(shift); // or the buckets would be found before the branch, and need 16 registers more
+            unroll::<{ PACKS as usize }>(|p| each::<W>(packs[p], |word| add_together(bucket(shift, word))));
         } else {
-            unroll::<{ PACKS as usize }>(|p| each::<W>(packs[p], |word| add(bucket(word), 1)));
+            unroll::<{ PACKS as usize }>(|p| each::<W>(packs[p], |word| add(bucket(shift, word), 1)));
         }
-        mine += PACKS * W::PACK;
         i += PACKS * stride;
     }
     while i < end {
-        each::<W>(encoded::<W, M>(keys.get_pack_read_only(i), order), |word| add(bucket(word), 1));
-        mine += W::PACK;
+        each::<W>(encoded::<W, M>(keys.get_pack_read_only(i), order), |word| add(bucket(shift, word), 1));
         i += stride;
     }
-    mine
+    end.saturating_sub(first).div_ceil(stride) * W::PACK
 }
 
 /// The keys of a pack as words.

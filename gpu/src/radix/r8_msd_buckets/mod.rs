@@ -117,7 +117,7 @@ impl Key for u32 {
 
     #[inline(always)]
     fn digit_at(self, shift: u32, bits: u32) -> u32 {
-        (self >> shift) as u32 & ((1 << bits) - 1)
+        self >> shift & ((1 << bits) - 1)
     }
 
     #[inline(always)]
@@ -152,12 +152,12 @@ impl Key for u64 {
 
     #[inline(always)]
     fn bits(self) -> u64 {
-        self as u64
+        self
     }
 
     #[inline(always)]
     fn from_bits(bits: u64) -> Self {
-        bits as Self
+        bits
     }
 
     #[inline(always)]

@@ -9,6 +9,12 @@ pub const PARTITION_THREADS: u32 = 512;
 /// See [`PARTITION_THREADS`].
 pub const PARTITION_THREADS_WIDE: u32 = 1024;
 
+/// Blocks that a multiprocessor holds, at least: four times 512 threads of 32 registers. Without the registers that
+/// Hopper has for what is the same in a warp, 32 are not enough.
+pub const PARTITION_BLOCKS: u32 = if cfg!(sm_90) { 4 } else { 3 };
+/// The same of wide ones.
+pub const PARTITION_BLOCKS_WIDE: u32 = if cfg!(sm_90) { 2 } else { 1 };
+
 /// Keys of a tile.
 pub const fn partition_tile<W: Scalar>(wide: bool) -> u32 {
     PACKS * W::PACK * if wide { PARTITION_THREADS_WIDE } else { PARTITION_THREADS }
@@ -24,7 +30,7 @@ pub const fn partition_shared(wide: bool) -> u32 {
 ///
 /// `shift`, `bits`: the digit among the 32 top bits. `tiles`: empty to partition all of `input`, or the descriptors of
 /// [`super::radix_msd_buckets_starts`]. `spread_out`: whether `cursors` are placed by [`spread`].
-#[kernel(max_threads = PARTITION_THREADS, min_blocks = 4, instances(
+#[kernel(max_threads = PARTITION_THREADS, min_blocks = PARTITION_BLOCKS, instances(
     radix_msd_buckets_partition: <u32, Plain>,
     radix_msd_buckets_partition_mapped: <u32, Mapped>,
     radix_msd_buckets_partition_u64: <u64, Plain>,
@@ -39,7 +45,7 @@ pub fn radix_msd_buckets_partition<W: Key, M: Mapping>(
 }
 
 /// [`radix_msd_buckets_partition`] with twice the threads: longer runs to each bucket.
-#[kernel(max_threads = PARTITION_THREADS_WIDE, min_blocks = 2, instances(
+#[kernel(max_threads = PARTITION_THREADS_WIDE, min_blocks = PARTITION_BLOCKS_WIDE, instances(
     radix_msd_buckets_partition_wide: <u32, Plain>,
     radix_msd_buckets_partition_wide_mapped: <u32, Mapped>,
     radix_msd_buckets_partition_wide_u64: <u64, Plain>,

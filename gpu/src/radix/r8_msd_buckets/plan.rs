@@ -74,8 +74,8 @@ impl Plan {
             pack: W::PACK,
             tile: partition_tile::<W>(false),
             key_bits: 32 * W::HALVES,
-            split_blocks: SPLIT_BLOCKS * multiprocessors,
-            rest_blocks: REST_BLOCKS * multiprocessors,
+            split_blocks: split_blocks(n, partition_tile::<W>(false), multiprocessors),
+            rest_blocks: rest_blocks(n, multiprocessors),
         }
     }
 

@@ -4,15 +4,21 @@
 //! which the keys of a group differ make a digit, so there are few.
 
 use super::{IN_SCRATCH, Key, Lists, SLOTS};
-use crate::radix::steps::{ByAtomics, block_scan, rank_row};
+use crate::radix::steps::{block_scan, rank_row};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, grid, kernel, shared, thread, unroll, warp};
 
 /// Threads a block.
 pub const REST_THREADS: u32 = 512;
 
-/// Blocks a multiprocessor.
+/// Blocks that a multiprocessor holds, at least.
 pub const REST_BLOCKS: u32 = 2;
+
+/// Blocks: as many as are at work at once, or as there would be groups of half the largest size.
+pub const fn rest_blocks(n: u32, multiprocessors: u32) -> u32 {
+    let (most, enough) = (REST_BLOCKS * multiprocessors, n.div_ceil(SLOTS / 2));
+    if enough < most { enough } else { most }
+}
 
 const WARPS: u32 = REST_THREADS / warp::WARP;
 
@@ -90,7 +96,7 @@ pub fn radix_msd_buckets_rest<W: Key>(
             unroll::<{ (VALUES / warp::WARP) as usize }>(|i| own.set(i as u32 * warp::WARP + lane, 0));
             warp::sync_warp(warp::FULL); // the warp's counters are zero before its first row is counted
             let mut ranks = [0; ITEMS];
-            unroll::<ITEMS>(|i| ranks[i] = rank_row::<ByAtomics>(digit(keys[i]), own, lanes));
+            unroll::<ITEMS>(|i| ranks[i] = rank_row(digit(keys[i]), own, lanes));
             thread::sync_threads(); // every warp has counted its keys before the counts are added up
             // Thread t is digit t.
             let mut total = 0;

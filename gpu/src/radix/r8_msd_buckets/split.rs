@@ -14,8 +14,15 @@ use simt::{Global, clock, grid, kernel, shared, thread, unroll, warp};
 /// Threads a block; a tile is [`partition_tile`].
 pub const SPLIT_THREADS: u32 = PARTITION_THREADS;
 
-/// Blocks a multiprocessor.
-pub const SPLIT_BLOCKS: u32 = 3;
+/// Blocks that a multiprocessor holds, at least: before Hopper, 40 registers are not enough for three, see
+/// [`PARTITION_BLOCKS`].
+pub const SPLIT_BLOCKS: u32 = if cfg!(sm_90) { 3 } else { 2 };
+
+/// Blocks: as many as are at work at once, or as there are tiles; none if no bucket can be too large.
+pub const fn split_blocks(n: u32, tile: u32, multiprocessors: u32) -> u32 {
+    let (most, enough) = (3 * multiprocessors, if max_segments(n) == 0 { 0 } else { n.div_ceil(tile) });
+    if enough < most { enough } else { most }
+}
 
 // What the block is at: an item, how many of the phase it has done, segments and tiles of the level. In shared memory,
 // because registers are few.

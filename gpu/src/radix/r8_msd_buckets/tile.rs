@@ -110,14 +110,23 @@ pub(super) fn move_tile<W: Key, M: Mapping, const THREADS: u32>(
         offsets.set(t, place.wrapping_sub(offsets.get(t)));
     }
     thread::sync_threads(); // the tile is in order and the offsets are complete before either is read
-    let store = |i: u32| {
-        let key = sorted.slice(t, in_tile - t).get(i * THREADS);
-        output.set(word(offsets, digit.offset(key)).get(0).wrapping_add(i * THREADS + t), key);
+    let store = |place: u32, key: W| {
+        output.set(word(offsets, digit.offset(key)).get(0).wrapping_add(place), key);
     };
     if full {
-        unroll::<16>(|i| if (i as u32) < PACKS * W::PACK { store(i as u32) });
+        let mine = sorted.slice(t, in_tile - t);
+        unroll::<16>(|i| {
+            let i = i as u32;
+            if i < PACKS * W::PACK {
+                store(i * THREADS + t, mine.get(i * THREADS));
+            }
+        });
     } else {
-        unroll::<16>(|i| if (i as u32) < PACKS * W::PACK && i as u32 * THREADS + t < count { store(i as u32) });
+        let (mut place, step) = (t, opaque(THREADS)); // not a constant, so that the loop stays one
+        while place < count {
+            store(place, sorted.get(place));
+            place += step;
+        }
     }
 }
 
