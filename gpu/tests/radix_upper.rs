@@ -309,3 +309,16 @@ fn msd_buckets_sorts_skewed_input_after_two_partitions() {
     want.sort_unstable_by_key(|k| k.encode(keys::SIGNED));
     assert!(msd_sort(&one, keys::SIGNED, 0xABAB_ABAB) == want);
 }
+
+#[test]
+fn msd_buckets_needs_little_memory_beside_the_keys() {
+    for bits in 0..32 {
+        let n = 1u32 << bits;
+        let (narrow, wide) = (Plan::new::<u32>(n, 132), Plan::new::<u64>(n, 132));
+        let bytes = |plan: &Plan| plan.layout().words as u64 * 4;
+        assert!(bytes(&narrow) < (1 << 20) + n as u64 * 4 / 40, "2^{bits}: {}", bytes(&narrow));
+        assert!(bytes(&wide) < (1 << 20) + n as u64 * 8 / 40, "2^{bits}: {}", bytes(&wide));
+    }
+    // A fraction of 32 MiB beside keys and scratch at 2²⁸.
+    assert!(Plan::new::<u32>(1 << 28, 132).layout().words as u64 * 4 < 24 << 20);
+}

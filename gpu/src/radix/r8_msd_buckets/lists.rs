@@ -82,10 +82,12 @@ pub struct Lists {
     segments: u32,
 }
 
-/// Segments, tiles and counters in one word, so that one atomic takes a share of all three and their orders agree: 20,
-/// 21 and 23 bits.
+/// Segments, tiles and counters (in units of the fewest that a segment has) in one word, so that one atomic takes a share
+/// of all three and their orders agree: 20, 22 and 22 bits, enough for 2³² keys.
 const TILES_FROM: u32 = 20;
-const COUNTERS_FROM: u32 = 41;
+const COUNTERS_FROM: u32 = 42;
+const _: () = assert!(max_segments(u32::MAX) < 1 << TILES_FROM);
+const _: () = assert!(u32::MAX / 4096 + 2 * max_segments(u32::MAX) < 1 << (COUNTERS_FROM - TILES_FROM));
 
 #[inline(always)]
 fn segments_and_tiles(pushed: u64) -> (u32, u32) {
@@ -107,7 +109,7 @@ impl Lists {
         segments_and_tiles(pushed)
     }
 
-    /// The words of segment `i` of a level. Two levels share the memory of four.
+    /// The words of segment `i` of a level. Levels take turns in two pieces of memory.
     #[inline(always)]
     pub fn segment(self, level: u32, i: u32) -> Global<u32> {
         self.words.slice(CONTROL_WORDS + (level % 2 * self.segments + i) * SEGMENT_WORDS, SEGMENT_WORDS)
@@ -138,10 +140,10 @@ impl Lists {
         let mut counters = 0;
         if is_segment {
             let tiles = (end - (start & !(pack - 1))).div_ceil(tile);
-            let share = 1 | (tiles as u64) << TILES_FROM | (window.values() as u64) << COUNTERS_FROM;
+            let share = 1 | (tiles as u64) << TILES_FROM | (window.values().div_ceil(1 << MIN_BITS) as u64) << COUNTERS_FROM;
             let pushed = self.words.cast::<u64>().fetch_add(PUSHES / 2 + level, share, Relaxed, Scope::Device);
             let (i, first_tile) = segments_and_tiles(pushed);
-            counters = (pushed >> COUNTERS_FROM) as u32;
+            counters = ((pushed >> COUNTERS_FROM) as u32) << MIN_BITS;
             let segment = self.segment(level, i);
             segment.set_pack(0, [start, end, window.shift | window.bits << 8 | array << 16, first_tile]);
             segment.set_pack(1, [counters, 0, 0, 0]);

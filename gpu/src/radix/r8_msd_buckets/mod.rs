@@ -3,24 +3,40 @@
 //! **Idea.** Keys without payload need no stable sort: two equal keys cannot be told apart. So the keys are split by
 //! their top bits first, in one or two passes over memory, until each bucket fits a block's shared memory, and a
 //! bucket is sorted there. A key's place among its like comes from an atomic addition in shared memory that returns
-//! the count before it, in whatever order the threads come.
+//! the count before it, in whatever order the threads come. What skewed input leaves over is split again by its next
+//! bits, or only counted and written anew where the counts say all, and the small parts are collected to groups.
 //!
-//! **Changed from the rung before.** `onesweep` ranks keys by eight ballots and works upwards from the last digit, in
-//! four passes, each keeping the order of the one before. Here one atomic takes the place of the ballots, 28 bytes a
-//! key are moved instead of 36, and no block waits for another: it reserves room in a bucket by one global atomic.
+//! **Changed from the rung before.** `onesweep` works upwards from the last digit, in four passes, each keeping the order
+//! of the one before, so its ranks have to follow the order of the lanes. Here one atomic a key gives the rank, 28 bytes
+//! a key are moved instead of 36, and no block waits for another: it reserves room in a bucket by one global atomic.
 //!
-//! **Bottleneck.** In the partitions nothing is saturated (on an H200 by ncu: L2 fabric 78 to 87 %, shared memory 67 to
-//! 74 %); the bucket sort is bound by shared memory (91 %).
+//! **Bottleneck.** In the partitions nothing is saturated, in the bucket sort shared memory is: a prototype in CUDA C++
+//! with the same configuration had, by ncu on an H200, the second-level cache's fabric at 78 to 87 % and shared memory at
+//! 67 to 74 % in the partitions, and shared memory at 91 % in the bucket sort.
 //!
-//! **Cost.** Five launches (four up to 9 top bits): a read of all keys, two partitions that read and write them, and
-//! a sort of each bucket that does so too. Comparisons only inside runs of 12 keys.
+//! **Cost.** Seven launches (six up to 9 top bits): a read of all keys; their starts; two partitions that read and write
+//! them; a sort of each bucket that does so too; and two that find nothing to do unless the input is skewed.
+//! Comparisons only inside runs of 12 keys.
 //!
 //! **Threads.** Histogram: 1024 a block, 16 keys each in flight. Partition: 512 threads of 64 bytes of keys. Bucket
-//! sort: 384 threads of 12 keys, one block a bucket.
+//! sort: 384 threads of 12 keys, one block a bucket. The last two: as many blocks as the device holds, which take what
+//! there is.
 //!
-//! **Limits and source.** Any n, any input. Views start on multiples of 16 bytes. Composed of known ideas: E. Stehle
-//! and H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort on GPUs" (2017) for most significant digits
-//! first; A. Adinets and D. Merrill, "Onesweep" (2022) for what is changed.
+//! **Limits and source.** Any n up to 2³² - 2¹⁶, any input, keys of 32 and 64 bits. Views start on multiples of 16 bytes;
+//! multiples of 128 are faster. Composed of known ideas: E. Stehle and H.-A. Jacobsen, "A memory bandwidth-efficient
+//! hybrid radix sort on GPUs" (2017) for most significant digits first; A. Adinets and D. Merrill, "Onesweep" (2022) for
+//! what is changed.
+//!
+//! | launch | file | what it does |
+//! | --- | --- | --- |
+//! | 1 | `histogram.rs` | how many keys each bucket will have |
+//! | 2 | `starts.rs` | where each bucket starts; tiles of the second partition; buckets too large for a block |
+//! | 3, 4 | `partition.rs`, `tile.rs` | the keys to their buckets, by the upper and the lower half of the top bits |
+//! | 5 | `bucket_sort.rs` | each bucket in order |
+//! | 6 | `split.rs`, `segment.rs` | too large buckets split again, level by level |
+//! | 7 | `rest.rs` | groups that are left, in order |
+//!
+//! `plan.rs` has the sequence of the launches and the memory that they need, `lists.rs` what the later ones are told.
 
 mod bucket_sort;
 mod histogram;
