@@ -43,7 +43,7 @@ pub fn passes(n: u32) -> impl Iterator<Item = u32> {
 }
 
 /// One pass: sorts each window of [`WARP_KEYS`] keys, the first of which starts at `offset`.
-#[kernel(max_threads = BLOCK, instances(bubble_warp_registers: <u32>, bubble_warp_registers_u64: <u64>))]
+#[kernel(max_threads = BLOCK, min_blocks = 1, instances(bubble_warp_registers: <u32>, bubble_warp_registers_u64: <u64>))]
 pub fn bubble_warp_registers<T: Key>(keys: Global<T>, offset: u32) {
     let (warps, lane) = (BLOCK / WARP, warp::lane_id());
     let windows_before = thread::block_idx_x() * warps + thread::thread_idx_x() / WARP;
