@@ -118,7 +118,7 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
     let named = matches.get_one::<String>("rung").map(|name| family.rung(name)).transpose()?;
     if matches!(matches.try_get_one::<bool>("report"), Ok(Some(true))) {
         let n = matches.get_one::<Count>("n").map(|n| n.0);
-        return sweep::report(family, named, n, parameters(family, matches), common);
+        return sweep::report(family, named, n, parameters(family.extras, matches), common);
     }
     let given = Given::read(family, matches)?;
     let (size, format) = (given.size, given.format);

@@ -85,7 +85,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let engine = common.engine()?;
     let size = size(family, matches.get_one("n").copied(), &engine)?;
     let distribution = matches.get_one("keys").copied().unwrap_or(family.input);
-    let parameters = parameters(family, matches);
+    let parameters = parameters(family.extras, matches);
     let workload = Workload { size, dtype, distribution, seed: common.seed, input: None, parameters };
     let problem = family.make(workload)?;
     let mut steps: Vec<Step> = vec![];
