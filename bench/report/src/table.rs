@@ -1,6 +1,7 @@
 //! Tables of a report, in Markdown.
 
-use crate::{Kind, Report, Row, rate, time};
+use crate::{Case, Kind, Report, Row, rate, time};
+use std::collections::BTreeSet;
 
 /// What is said where nothing has been measured.
 pub const NOTHING: &str = "No results are recorded yet: `rungs bench --peers --save FILE` on a GPU makes some.";
@@ -59,10 +60,20 @@ fn capitalised(text: &str) -> String {
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
+/// Sizes that stand in the table where more than a handful were measured; the plots have them all.
+const SIZES: [u64; 5] = [1 << 16, 1 << 20, 1 << 22, 1 << 24, 1 << 28];
+
+/// Whether a row's size is one of those that stand in the table.
+fn stands_in_table(report: &Report, row: &Row) -> bool {
+    let like = |other: &&Row| Case { size: row.case().size, ..other.case() } == row.case();
+    let sizes: BTreeSet<u64> = report.results.iter().filter(like).map(|other| other.n).collect();
+    sizes.len() <= SIZES.len() || SIZES.contains(&row.n)
+}
+
 /// The fastest rung of each case, beside the peer.
 fn with_peers(report: &Report) -> Vec<Vec<String>> {
     let mut best: Vec<&Row> = vec![];
-    for row in report.results.iter().filter(|row| row.over_peer.is_some()) {
+    for row in report.results.iter().filter(|row| row.over_peer.is_some() && stands_in_table(report, row)) {
         let speed = |row: &Row| row.over_peer.as_ref().map_or(0.0, |ratio| ratio.call);
         match best.iter_mut().find(|other| other.case() == row.case()) {
             Some(other) if speed(row) > speed(other) => *other = row,
@@ -152,6 +163,14 @@ mod tests {
             "| radix | 2<sup>16</sup> | u32 | uniform | msd-buckets | 10.0 µs (8.0 µs) | 6.55 Gkeys/s | \
              `cub_radix_sort_keys_u32` | 20.0 µs (16.0 µs) | 2.00 (2.00) |"
         );
+        // Of many sizes only the usual ones.
+        let mut report = sample();
+        for n in (10..19).map(|i| 1u64 << i) {
+            let row = Row { n, ..report.results[1].clone() };
+            report.results.push(row);
+        }
+        let of_many = markdown(&[("a.json".into(), report)]);
+        assert_eq!(of_many.lines().filter(|line| line.starts_with("| radix")).count(), 2, "{of_many}");
         assert!(text.contains("NVIDIA H200, driver 580.1") && text.contains("bench/results/h200.json"));
         assert!(text.contains("- radix onesweep at n = 2^16 of u32 (uniform): key 3 is wrong"), "{text}");
     }

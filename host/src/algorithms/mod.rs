@@ -348,3 +348,39 @@ impl Family {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Calls in a row have each their own input, and the last one's output is what is looked at.
+    #[test]
+    fn every_rung_runs_several_times_in_a_row() {
+        let engine = Engine::simulator();
+        for family in FAMILIES {
+            let size = match family.simulator_size {
+                Size::Product { .. } => Size::Product { m: 20, n: 33, k: 17 },
+                Size::Elements(_) => Size::Elements(700),
+            };
+            let problem = family
+                .make(Workload {
+                    size,
+                    dtype: family.dtypes[0],
+                    distribution: family.input,
+                    seed: 5,
+                    input: None,
+                    parameters: Parameters::default(),
+                })
+                .unwrap();
+            for rung in family.rungs.iter().filter(|rung| rung.gpu_only.is_none()) {
+                let mut prepared = problem.prepare(&engine, rung).unwrap();
+                for calls in [3, 1, 2] {
+                    prepared.restore_for(calls).unwrap();
+                    assert!(prepared.verify().is_err(), "{} {}: nothing ran, and it passes", family.name, rung.name);
+                    (0..calls).for_each(|_| prepared.run().unwrap());
+                    prepared.verify().unwrap();
+                }
+            }
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! y = a·x + y.
 
 use super::rung::{Implementation, rung};
+use super::upload::Changed;
 use super::{Family, Prepared, Problem, RateUnit, Rung, Size, Work, Workload};
 use crate::data::{Data, Distribution, Dtype, Element};
 use crate::engine::{Buffer, Engine, Geometry};
@@ -91,7 +92,7 @@ impl Problem for SaxpyProblem {
         let Implementation::Saxpy(implementation) = rung.implementation else {
             return Err(Error::Usage(format!("{} does not compute a·x + y", rung.name)));
         };
-        let (x, fresh, y) = (engine.upload(&self.x)?, engine.upload(&self.y)?, engine.alloc(self.y.len())?);
+        let (x, fresh, y) = (engine.upload(&self.x)?, engine.upload(&self.y)?, Changed::new(engine, self.y.len())?);
         Ok(Box::new(PreparedSaxpy {
             problem: self,
             rung: rung.name,
@@ -112,20 +113,24 @@ struct PreparedSaxpy<'p> {
     x: Buffer<f32>,
     /// y as it was.
     fresh: Buffer<f32>,
-    y: Buffer<f32>,
+    y: Changed<f32>,
 }
 
 impl Prepared for PreparedSaxpy<'_> {
     fn restore(&mut self) -> Result<()> {
-        self.y.copy_from(&self.fresh)
+        self.restore_for(1)
+    }
+
+    fn restore_for(&mut self, calls: usize) -> Result<()> {
+        self.y.restore_for(calls, &self.fresh)
     }
 
     fn run(&mut self) -> Result<()> {
-        self.implementation.saxpy(&self.engine, A, self.x.view(), self.y.view())
+        self.implementation.saxpy(&self.engine, A, self.x.view(), self.y.next().view())
     }
 
     fn verify(&mut self) -> Result<()> {
-        let got = self.y.download()?;
+        let got = self.y.last().download()?;
         let want = |i: usize| A.mul_add(self.problem.x[i], self.problem.y[i]);
         // Rounded once on both sides, so every bit is known; only which NaN comes out is the machine's own affair.
         let same = |i: usize| got[i].to_bits() == want(i).to_bits() || got[i].is_nan() && want(i).is_nan();
@@ -143,6 +148,6 @@ impl Prepared for PreparedSaxpy<'_> {
     }
 
     fn output(&mut self) -> Result<Data> {
-        Ok(Data::from(self.y.download()?))
+        Ok(Data::from(self.y.last().download()?))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::keys::Keys;
 use super::rung::Implementation;
-use super::upload::Uploaded;
+use super::upload::{Changed, Uploaded};
 use super::verify::{self, ON_DEVICE_FROM};
 use super::{OpenProblem, Parameters, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, compare};
 use crate::data::{self, Data, Dtype, for_dtype};
@@ -201,8 +201,7 @@ impl<T: KeyWord> Problem for SortProblem<T> {
             problem: self,
             rung: rung.name,
             input: self.uploaded(engine)?,
-            keys: vec![engine.alloc(n)?],
-            next: 0,
+            keys: Changed::new(engine, n)?,
             sorter: implementation.sorter(engine, n as u32, size_of::<T>() as u32, &self.parameters)?,
         }))
     }
@@ -216,18 +215,8 @@ struct PreparedSort<'p, T> {
     problem: &'p SortProblem<T>,
     rung: &'static str,
     input: Rc<Buffer<T>>,
-    /// One buffer for each call that is made without another restore, because a sort changes its input.
-    keys: Vec<Buffer<T>>,
-    /// The buffer that the next call sorts.
-    next: usize,
+    keys: Changed<T>,
     sorter: Box<dyn Sorter>,
-}
-
-impl<T: KeyWord> PreparedSort<'_, T> {
-    /// What the last call sorted.
-    fn last(&self) -> &Buffer<T> {
-        &self.keys[self.next.saturating_sub(1)]
-    }
 }
 
 impl<T: KeyWord> Prepared for PreparedSort<'_, T> {
@@ -236,24 +225,18 @@ impl<T: KeyWord> Prepared for PreparedSort<'_, T> {
     }
 
     fn restore_for(&mut self, calls: usize) -> Result<()> {
-        while self.keys.len() < calls {
-            self.keys.push(self.input.engine().alloc(self.input.len())?);
-        }
-        self.next = 0;
-        self.keys[..calls].iter().try_for_each(|keys| keys.copy_from(&self.input))
+        self.keys.restore_for(calls, &*self.input)
     }
 
     fn run(&mut self) -> Result<()> {
-        let keys = T::keys(self.keys[self.next % self.keys.len()].view());
-        self.next += 1;
-        self.sorter.sort(keys, order_of(self.problem.input.dtype()))
+        self.sorter.sort(T::keys(self.keys.next().view()), order_of(self.problem.input.dtype()))
     }
 
     fn verify(&mut self) -> Result<()> {
-        self.problem.check_order(self.rung, self.last(), false)
+        self.problem.check_order(self.rung, self.keys.last(), false)
     }
 
     fn output(&mut self) -> Result<Data> {
-        Ok(self.problem.keys(&self.last().download()?))
+        Ok(self.problem.keys(&self.keys.last().download()?))
     }
 }

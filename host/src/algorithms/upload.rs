@@ -1,6 +1,6 @@
-//! Input that is uploaded once and read by many.
+//! Input that is uploaded once and read by many, and copies of it for those who change it.
 
-use crate::engine::{Buffer, Engine};
+use crate::engine::{AnyBuffer, Buffer, Engine};
 use crate::error::Result;
 use simt::Scalar;
 use std::cell::RefCell;
@@ -27,6 +27,41 @@ impl<T: Scalar> Uploaded<T> {
         let buffer = Rc::new(buffer);
         *self.0.borrow_mut() = Rc::downgrade(&buffer);
         Ok(buffer)
+    }
+}
+
+/// Memory that a run changes: one buffer for each call that is made without another restore.
+pub struct Changed<T> {
+    buffers: Vec<Buffer<T>>,
+    /// The buffer of the next call.
+    next: usize,
+}
+
+impl<T: Scalar> Changed<T> {
+    /// Of `len` elements on an engine.
+    pub fn new(engine: &Engine, len: usize) -> Result<Self> {
+        Ok(Self { buffers: vec![engine.alloc(len)?], next: 0 })
+    }
+
+    /// Copies `input`, which has as many bytes, to as many buffers as there will be calls.
+    pub fn restore_for(&mut self, calls: usize, input: &dyn AnyBuffer) -> Result<()> {
+        while self.buffers.len() < calls {
+            let (engine, len) = (self.buffers[0].engine(), self.buffers[0].len());
+            self.buffers.push(engine.alloc(len)?);
+        }
+        self.next = 0;
+        self.buffers[..calls].iter().try_for_each(|buffer| buffer.copy_bytes(input))
+    }
+
+    /// The buffer of the next call.
+    pub fn next(&mut self) -> &Buffer<T> {
+        self.next += 1;
+        self.last()
+    }
+
+    /// The buffer of the last call.
+    pub fn last(&self) -> &Buffer<T> {
+        &self.buffers[self.next.saturating_sub(1) % self.buffers.len()]
     }
 }
 

@@ -1,5 +1,6 @@
 //! The libraries that rungs are measured beside, through the C functions of `bench/peers/peers.h`.
 
+use crate::algorithms::upload::Changed;
 use crate::algorithms::{Extra, Family, Implementation, OpenProblem, Operation, Parameters, Prepared, Rung, Size};
 use crate::algorithms::{histogram, radix};
 use crate::data::{Data, Dtype};
@@ -204,8 +205,7 @@ impl Peers {
             shape,
             input,
             own,
-            outputs: vec![engine.alloc(output_bytes)?],
-            next: 0,
+            output: Changed::new(engine, output_bytes)?,
             scratch: engine.alloc(1)?,
         };
         prepared.scratch = engine.alloc(prepared.scratch_bytes().map_err(refused)?.max(1))?;
@@ -281,7 +281,7 @@ fn reference(family: &Family, dtype: Dtype, parameters: &Parameters) -> Option<S
         Implementation::Reduce(_) => Some(format!("cub_reduce_{operation}_{dtype}")),
         Implementation::Histogram(_) => Some(format!("cub_histogram_{dtype}")),
         Implementation::Matmul(_) => Some("cublas_sgemm_pedantic".into()),
-        Implementation::Cubes(_) | Implementation::Saxpy(_) => None,
+        _ => None,
     }
 }
 
@@ -310,10 +310,7 @@ struct PreparedPeer<'p> {
     input: Rc<dyn AnyBuffer>,
     /// A copy of it that is written anew before each run.
     own: Option<Buffer<u8>>,
-    /// One; of a peer that works in place one for each call that is made without another restore.
-    outputs: Vec<Buffer<u8>>,
-    /// The output of the next call.
-    next: usize,
+    output: Changed<u8>,
     scratch: Buffer<u8>,
 }
 
@@ -343,10 +340,6 @@ impl PreparedPeer<'_> {
         };
         self.peers.told(self.peer, code)
     }
-
-    fn last(&self) -> &Buffer<u8> {
-        &self.outputs[self.next.saturating_sub(1) % self.outputs.len()]
-    }
 }
 
 impl Prepared for PreparedPeer<'_> {
@@ -355,38 +348,33 @@ impl Prepared for PreparedPeer<'_> {
     }
 
     fn restore_for(&mut self, calls: usize) -> Result<()> {
-        self.next = 0;
         if self.peer.in_place {
-            while self.outputs.len() < calls {
-                self.outputs.push(self.engine.alloc(self.outputs[0].len())?);
-            }
-            return self.outputs[..calls].iter().try_for_each(|output| output.copy_bytes(&*self.input));
+            return self.output.restore_for(calls, &*self.input);
         }
         // As a float it is NaN, which differs from every result; as an integer the largest, which is rare.
-        self.outputs[0].fill(0xFF)?;
+        self.output.last().fill(0xFF)?;
         self.own.as_ref().map_or(Ok(()), |own| own.copy_bytes(&*self.input))
     }
 
     fn run(&mut self) -> Result<()> {
-        let output = &self.outputs[self.next % self.outputs.len()];
+        let output = if self.peer.in_place { self.output.next() } else { self.output.last() }.address();
         let input = match &self.own {
-            _ if self.peer.in_place => output.address(),
+            _ if self.peer.in_place => output,
             Some(own) => own.address(),
             None => self.input.address(),
         };
         let mut bytes = self.scratch.len();
         // SAFETY: input and output have the bytes that the library named for this shape, scratch what it asked for.
-        unsafe { self.call(input.cast(), output.address().cast(), self.scratch.address().cast(), &mut bytes)? };
-        self.next += 1;
+        unsafe { self.call(input.cast(), output.cast(), self.scratch.address().cast(), &mut bytes)? };
         Ok(())
     }
 
     fn verify(&mut self) -> Result<()> {
-        self.problem.check(&self.peer.name, self.last())
+        self.problem.check(&self.peer.name, self.output.last())
     }
 
     fn output(&mut self) -> Result<Data> {
-        Ok(Data::U8(self.last().download()?))
+        Ok(Data::U8(self.output.last().download()?))
     }
 }
 

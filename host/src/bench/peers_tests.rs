@@ -144,7 +144,7 @@ fn options(families: &[&str], rounds: usize) -> Options {
         sizes: vec![1000],
         dtypes: vec![],
         keys: vec![],
-        rungs: vec![],
+        rungs: families.iter().any(|name| *name == "bitonic").then(|| "global-step".into()).into_iter().collect(),
         peers: Some(library()),
         peer_names: vec![],
         parameters: Parameters::default(),

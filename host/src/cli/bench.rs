@@ -7,6 +7,7 @@ use crate::data::{Distribution, Dtype, Size};
 use crate::error::{Error, Result};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -48,10 +49,15 @@ pub(super) fn command() -> Command {
                 "PEER",
                 "Which peers, by name, or 'reference' for what ratios are taken against [default: all]",
             ),
-            path("peers", "PATH", "Measure peers too; their library is at PATH, $RUNGS_PEERS or beside the program")
+            Arg::new("peers")
+                .long("peers")
+                .value_name("PATH")
+                .help("Measure peers too; their library is at PATH, $RUNGS_PEERS or beside the program")
                 .num_args(0..=1)
                 .require_equals(true)
-                .default_missing_value(""),
+                // No path at all; a PathBuf would refuse it.
+                .default_missing_value("")
+                .value_parser(value_parser!(OsString)),
             Arg::new("runs")
                 .long("runs")
                 .value_name("RUNS")
@@ -74,11 +80,11 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let engine = common.engine()?;
     let on_host = matches.get_flag("peers-on-host");
     options.back_to_back = !engine.is_simulator() || on_host;
-    if let Some(path) = matches.get_one::<PathBuf>("peers") {
+    if let Some(path) = matches.get_one::<OsString>("peers") {
         if engine.is_simulator() && !on_host {
             return Err(Error::Usage(PEERS_NEED_CUDA.into()));
         }
-        let given = Some(path.as_path()).filter(|path| !path.as_os_str().is_empty());
+        let given = Some(Path::new(path)).filter(|_| !path.is_empty());
         let library = peers::Peers::open(&peers::find(given)?)?;
         let known: Vec<&str> = library.list.iter().map(|p| p.name.as_str()).chain(["reference"]).collect();
         if let Some(name) = options.peer_names.iter().find(|name| !known.contains(&name.as_str())) {

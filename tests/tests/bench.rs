@@ -1,0 +1,174 @@
+//! `rungs bench` as its users meet it, on the simulator; with a library of peers written in C where a compiler is.
+
+use assert_cmd::Command;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command as Process, Output};
+use tempfile::TempDir;
+
+/// A library with the functions of bench/peers/peers.h that works on the host's memory. Its reference sorts by an
+/// insertion sort, Thrust's stand-in leaves the keys as they are.
+const LIBRARY: &str = r#"
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+typedef struct { const char *name, *family, *what, *dtype; int in_place; } Peer;
+static const Peer PEERS[] = {
+    {"cub_radix_sort_keys_u32", "sort", "an insertion sort", "u32", 0},
+    {"thrust_sort_u32", "sort", "nothing", "u32", 1},
+};
+int rungs_peers_list(const Peer** out) { *out = PEERS; return 2; }
+int rungs_peer_bytes(const char* name, const size_t* shape, size_t len, size_t* in, size_t* out) {
+    (void)name; (void)len;
+    *in = *out = shape[0] * 4;
+    return 0;
+}
+int rungs_peer_run(const char* name, const void* input, void* output, void* temp, size_t* bytes, const size_t* shape,
+                   size_t len, void* stream) {
+    (void)len; (void)stream;
+    if (temp == NULL) { *bytes = 1; return 0; }
+    if (strcmp(name, "cub_radix_sort_keys_u32") != 0) return 0;
+    uint32_t* keys = output;
+    memcpy(keys, input, shape[0] * 4);
+    for (size_t i = 1; i < shape[0]; i++) {
+        uint32_t key = keys[i];
+        size_t at = i;
+        for (; at > 0 && keys[at - 1] > key; at--) keys[at] = keys[at - 1];
+        keys[at] = key;
+    }
+    return 0;
+}
+const char* rungs_peer_error(void) { return ""; }
+"#;
+
+/// The program: where `RUNGS_BIN` says, or beside the test programs.
+fn bench(arguments: &[&str]) -> Output {
+    let path = std::env::var_os("RUNGS_BIN").map(PathBuf::from).unwrap_or_else(|| {
+        let folder = std::env::current_exe().unwrap();
+        folder.ancestors().nth(2).unwrap().join("rungs")
+    });
+    let mut command = Command::from_std(Process::new(path));
+    command.arg("bench").args(arguments).args(["--device", "sim", "-q"]).env_remove("RUNGS_PEERS");
+    command.timeout(std::time::Duration::from_secs(120)).output().unwrap()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("ended by a signal")
+}
+
+fn json(text: &[u8]) -> Value {
+    serde_json::from_slice(text).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(text)))
+}
+
+/// The library, where a C compiler is.
+fn library(folder: &Path) -> Option<String> {
+    let (source, library) = (folder.join("peers.c"), folder.join("libpeers.so"));
+    fs::write(&source, LIBRARY).unwrap();
+    let built = Process::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(&source).status();
+    match built {
+        Ok(status) => assert!(status.success(), "the made-up peers do not compile"),
+        // Machines that only run the tests may have none.
+        Err(_) => return None,
+    }
+    Some(library.to_string_lossy().into_owned())
+}
+
+#[test]
+fn every_family_is_measured_and_says_that_it_is_the_simulator() {
+    let output = bench(&["--n", "64", "--format", "json"]);
+    assert_eq!(code(&output), 0, "{}", String::from_utf8_lossy(&output.stderr));
+    let report = json(&output.stdout);
+    assert!(report["notes"][0].as_str().unwrap().contains("simulator"));
+    let rows = report["results"].as_array().unwrap();
+    for family in host::algorithms::FAMILIES {
+        let measured = rows.iter().filter(|row| row["family"] == family.name).count();
+        assert_eq!(measured, family.rungs.len(), "{}", family.name);
+    }
+    for row in rows.iter().filter(|row| row["skipped"].is_null()) {
+        assert_eq!(row["verified"], true, "{row}");
+        assert!(row["call"]["median_ms"].as_f64().unwrap() > 0.0 && row["rate"].as_f64().unwrap() > 0.0);
+    }
+}
+
+#[test]
+fn a_library_of_peers_is_opened_and_who_is_wrong_is_called_so() {
+    let folder = TempDir::new().unwrap();
+    let Some(library) = library(folder.path()) else { return };
+    let plots = folder.path().join("plots");
+    let save = folder.path().join("new/report.json");
+    let (plots, save) = (plots.to_str().unwrap(), save.to_str().unwrap());
+    let peers = format!("--peers={library}");
+    let call = [
+        "bitonic",
+        "--rung",
+        "global-step",
+        "--n",
+        "32,2^6",
+        "--runs",
+        "2",
+        &peers,
+        "--peers-on-host",
+        "--plot",
+        plots,
+        "--save",
+        save,
+    ];
+    let output = bench(&call);
+    assert_eq!(code(&output), 1, "a wrong result is exit code 1");
+    let report = json(&fs::read(save).unwrap());
+    let rows = report["results"].as_array().unwrap();
+    assert_eq!(rows.len(), 6);
+    for row in rows {
+        let wrong = row["name"] == "thrust_sort_u32";
+        assert_eq!(
+            (row["verified"] == true, row["error"].is_null(), row["call"].is_null()),
+            (!wrong, !wrong, wrong),
+            "{row}"
+        );
+        assert_eq!(row["kind"], if row["name"] == "global-step" { "rung" } else { "peer" });
+        if row["name"] == "global-step" {
+            assert_eq!(row["over_peer"]["of"], "cub_radix_sort_keys_u32");
+            assert!(row["over_peer"]["call"].as_f64().unwrap() > 0.0 && row["back_to_back"]["runs"] == 2);
+        }
+    }
+    let mut names: Vec<_> =
+        fs::read_dir(plots).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, ["bitonic-u32-uniform-rate.svg", "bitonic-u32-uniform-ratio.svg"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("WRONG: ") && text.contains("over peer"), "{text}");
+}
+
+#[test]
+fn csv_has_a_line_a_row() {
+    let output = bench(&["cubes", "--rung", "many-blocks,cubes/grid-atomic", "--n", "100", "--format", "csv"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    assert!(lines.iter().all(|line| line.len() == lines[0].len()), "{text}");
+    assert_eq!((lines[1][1], lines[2][1]), ("many-blocks", "grid-atomic"));
+}
+
+#[test]
+fn unusable_calls() {
+    let folder = TempDir::new().unwrap();
+    let nothing = format!("--peers={}", folder.path().join("libpeers.so").display());
+    for (call, want, words) in [
+        (&["bitonik"][..], 2, "bitonic"),
+        (&["bitonic", "--rung", "globl-step"], 2, "global-step"),
+        (&["bitonic", "--n", "2^5..2^3"], 2, "2^5..2^3"),
+        (&["bitonic", "--dtype", "u8"], 2, "no rung"),
+        (&["bitonic", "--budget=-1"], 2, "budget"),
+        (&["bitonic", "--runs", "0"], 2, "runs"),
+        (&["bitonic", "--n", "8", "--peers"], 2, "GPU"),
+        (&["bitonic", "--n", "8", &nothing, "--peers-on-host"], 4, "libpeers.so"),
+        (&["bitonic", "--n", "8", "--save", "/dev/null/report.json"], 4, "/dev/null"),
+    ] {
+        let output = bench(call);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(code(&output), want, "{call:?}: {said}");
+        assert!(said.contains(words) && !said.contains("panicked"), "{call:?}: {said}");
+        assert!(output.stdout.is_empty(), "{call:?}");
+    }
+}
