@@ -6,10 +6,10 @@ use std::fmt::Write;
 pub const COLOURS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#b8860b", "#000000", "#7f7f7f"];
 
 /// Width and height of a drawing, and what the axes leave at its sides.
-const WIDTH: f64 = 860.0;
+const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 460.0;
 const LEFT: f64 = 74.0;
-const RIGHT: f64 = 250.0;
+const RIGHT: f64 = 290.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 56.0;
 
@@ -135,7 +135,9 @@ pub fn plot(title: &str, x: &Axis, y: &Axis, lines: &[Line]) -> String {
     line((LEFT, TOP), (LEFT, TOP + height), "#222222", "");
     line((LEFT, TOP + height), (LEFT + width, TOP + height), "#222222", "");
     for (i, drawn) in lines.iter().enumerate() {
-        let colour = COLOURS[i % COLOURS.len()];
+        // Colours begin anew for dashed lines, so that there are twice as many before two lines look alike.
+        let alike = lines[..i].iter().filter(|other| other.dashed == drawn.dashed).count();
+        let colour = COLOURS[alike % COLOURS.len()];
         let dashes = if drawn.dashed { " stroke-dasharray=\"6 4\"" } else { "" };
         let points: Vec<String> =
             drawn.points.iter().map(|(x, y)| format!("{:.1},{:.1}", at_x(*x), at_y(*y))).collect();

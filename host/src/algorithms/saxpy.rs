@@ -126,7 +126,7 @@ impl Prepared for PreparedSaxpy<'_> {
     }
 
     fn run(&mut self) -> Result<()> {
-        self.implementation.saxpy(&self.engine, A, self.x.view(), self.y.next().view())
+        self.implementation.saxpy(&self.engine, A, self.x.view(), self.y.for_next().view())
     }
 
     fn verify(&mut self) -> Result<()> {

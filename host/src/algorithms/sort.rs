@@ -229,7 +229,7 @@ impl<T: KeyWord> Prepared for PreparedSort<'_, T> {
     }
 
     fn run(&mut self) -> Result<()> {
-        self.sorter.sort(T::keys(self.keys.next().view()), order_of(self.problem.input.dtype()))
+        self.sorter.sort(T::keys(self.keys.for_next().view()), order_of(self.problem.input.dtype()))
     }
 
     fn verify(&mut self) -> Result<()> {

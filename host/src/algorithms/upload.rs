@@ -54,7 +54,7 @@ impl<T: Scalar> Changed<T> {
     }
 
     /// The buffer of the next call.
-    pub fn next(&mut self) -> &Buffer<T> {
+    pub fn for_next(&mut self) -> &Buffer<T> {
         self.next += 1;
         self.last()
     }

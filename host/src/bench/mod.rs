@@ -61,7 +61,7 @@ pub struct Options {
     pub rungs: Vec<String>,
     /// The library of peers.
     pub peers: Option<Peers>,
-    /// Names of peers, or `reference`; all where none are given.
+    /// Names of peers, `reference` or `twins`; all where none are given.
     pub peer_names: Vec<String>,
     /// What else decides what is computed, for the families that look at it.
     pub parameters: Parameters,
@@ -329,7 +329,10 @@ fn contest<'p>(
     if let (Some(peers), Some(open)) = (&options.peers, problem.open()) {
         let chosen = |(peer, relation): &(&Peer, Relation)| {
             let names = &options.peer_names;
-            let is = |name: &String| *name == peer.name || name == "reference" && *relation == Relation::Reference;
+            let is = |name: &String| match (name.as_str(), relation) {
+                ("reference", Relation::Reference) | ("twins", Relation::Twin(_)) => true,
+                (name, _) => name == peer.name,
+            };
             names.is_empty() || names.iter().any(is)
         };
         let list: Vec<_> = peers.of(case.family, &case.rungs, case.dtype, &options.parameters).filter(chosen).collect();

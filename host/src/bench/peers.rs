@@ -357,7 +357,7 @@ impl Prepared for PreparedPeer<'_> {
     }
 
     fn run(&mut self) -> Result<()> {
-        let output = if self.peer.in_place { self.output.next() } else { self.output.last() }.address();
+        let output = if self.peer.in_place { self.output.for_next() } else { self.output.last() }.address();
         let input = match &self.own {
             _ if self.peer.in_place => output,
             Some(own) => own.address(),

@@ -144,7 +144,7 @@ fn options(families: &[&str], rounds: usize) -> Options {
         sizes: vec![1000],
         dtypes: vec![],
         keys: vec![],
-        rungs: families.iter().any(|name| *name == "bitonic").then(|| "global-step".into()).into_iter().collect(),
+        rungs: families.contains(&"bitonic").then(|| "global-step".into()).into_iter().collect(),
         peers: Some(library()),
         peer_names: vec![],
         parameters: Parameters::default(),
@@ -191,6 +191,14 @@ fn a_contest_has_rung_reference_twin_and_others() {
     assert_eq!(peer.call, bench_report::rounded(theirs / rung.call.unwrap().median_ms));
     assert!(row(&report, "thrust_sort_u32").over_peer.is_none());
     assert_eq!(report.peers.as_deref(), Some("made up"));
+}
+
+#[test]
+fn twins_can_be_asked_for_alone() {
+    let mut options = options(&["bitonic"], 1);
+    options.peer_names = vec!["twins".into()];
+    let names: Vec<_> = report(&options).results.into_iter().map(|row| row.name).collect();
+    assert_eq!(names, ["global-step", "twin_bitonic_global_step_u32"]);
 }
 
 #[test]

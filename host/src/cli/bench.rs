@@ -47,7 +47,7 @@ pub(super) fn command() -> Command {
             list(
                 "peer",
                 "PEER",
-                "Which peers, by name, or 'reference' for what ratios are taken against [default: all]",
+                "Which peers: names, 'reference' (what ratios are taken against), 'twins' (CUDA C++ of the same rungs) [default: all]",
             ),
             Arg::new("peers")
                 .long("peers")
@@ -86,7 +86,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         }
         let given = Some(Path::new(path)).filter(|_| !path.is_empty());
         let library = peers::Peers::open(&peers::find(given)?)?;
-        let known: Vec<&str> = library.list.iter().map(|p| p.name.as_str()).chain(["reference"]).collect();
+        let known: Vec<&str> = library.list.iter().map(|p| p.name.as_str()).chain(["reference", "twins"]).collect();
         if let Some(name) = options.peer_names.iter().find(|name| !known.contains(&name.as_str())) {
             return Err(Error::unknown("peer", name, &known));
         }
