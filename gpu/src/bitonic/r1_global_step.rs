@@ -11,7 +11,8 @@
 //!
 //! **Cost.** n·log₂n·(log₂n+1)/4 compare-exchanges; log₂n·(log₂n+1)/2 launches, each moving 8 bytes a key.
 //!
-//! **Threads.** One thread a key; the lower of each pair does the work, so half of them only look.
+//! **Threads.** One thread a pair: the bits of its number from that of `j` on move up by one, which leaves a gap for the
+//! bit that the two partners differ in.
 //!
 //! **Limits and source.** Any n: a key past the end counts as larger than all others, which holds because every
 //! stage begins by mirroring (`flip`) and therefore sorts upwards everywhere. After V. A. Antonyuk, "GPGPU
@@ -22,9 +23,15 @@ use simt::{Global, Scalar, kernel, thread};
 /// Threads a block. The step does not use shared memory; 256 keeps every multiprocessor full.
 pub const BLOCK: u32 = 256;
 
-/// Blocks for `n` keys, one thread a key.
+/// Blocks for the steps of `n` keys, one thread a pair of the next power of two: which pairs lack a partner depends on
+/// the step.
 pub const fn grid(n: u32) -> u32 {
-    n.div_ceil(BLOCK)
+    if n < 2 {
+        return 0;
+    }
+    // Half of the next power of two, which itself may be 2³².
+    let pairs = 1u32 << (u32::BITS - 1 - (n - 1).leading_zeros());
+    pairs.div_ceil(BLOCK)
 }
 
 /// The steps that sort `n` keys, in order: `j` and whether it is the first of its stage (`flip`).
@@ -39,10 +46,11 @@ pub fn steps(n: u32) -> impl Iterator<Item = (u32, bool)> {
 /// partner is the mirror image inside a run of `2j` keys, else 0.
 #[kernel(max_threads = BLOCK, instances(bitonic_global_step: <u32>, bitonic_global_step_u64: <u64>))]
 pub fn bitonic_global_step<T: Scalar>(keys: Global<T>, j: u32, flip: u32) {
-    let i = thread::index_1d();
+    let t = thread::index_1d();
+    let i = (t & !(j - 1)) << 1 | t & (j - 1);
     // 2j - 1 wraps to all ones for j = 2³¹, which is the right mirror then.
     let partner = if flip != 0 { i ^ j.wrapping_mul(2).wrapping_sub(1) } else { i ^ j };
-    // The lower index of a pair acts; a partner past the end is larger than any key and already in place.
+    // A partner past the end is larger than any key and already in place.
     if i < partner && partner < keys.len() {
         let (a, b) = (keys.get(i), keys.get(partner));
         if a > b {

@@ -197,6 +197,9 @@ impl<T: KeyWord> Problem for SortProblem<T> {
         };
         let n = self.input.len();
         rung.check_capacity(self.family, n as u64)?;
+        if let Some(why) = rung.refuses(&self.size(), self.input.dtype(), &self.parameters) {
+            return Err(Error::Usage(why));
+        }
         Ok(Box::new(PreparedSort {
             problem: self,
             rung: rung.name,
