@@ -51,7 +51,7 @@ pub fn bitonic_global_step<T: Scalar>(keys: Global<T>, j: u32, flip: u32) {
     // 2j - 1 wraps to all ones for j = 2³¹, which is the right mirror then.
     let partner = if flip != 0 { i ^ j.wrapping_mul(2).wrapping_sub(1) } else { i ^ j };
     // A partner past the end is larger than any key and already in place.
-    if i < partner && partner < keys.len() {
+    if partner < keys.len() {
         let (a, b) = (keys.get(i), keys.get(partner));
         if a > b {
             keys.set(i, b);
