@@ -13,6 +13,9 @@ use crate::error::{Error, Result};
 #[allow(missing_docs, reason = "each is the method of that name")]
 pub enum Task {
     Sort,
+    /// Sorting floats. Their exponents crowd the top bits of a key even where their values are spread evenly, and a
+    /// rung that begins with those bits must split again.
+    SortFloats,
     Reduce,
     Scan,
 }
@@ -78,7 +81,12 @@ const fn row(
 /// How the simulator's rows were measured.
 const SIMULATED: Basis = Basis::Measured("rungs ladder --device sim on two cores, 2026-11-21");
 
+/// How the rows of a GPU were measured.
+const H200: Basis = Basis::Measured("rungs bench on an H200, bench/results/h200-2026-11-21-*.json");
+
 const REGISTER_STEP: (&str, &str) = ("bitonic", "register-step");
+const ONESWEEP: (&str, &str) = ("radix", "onesweep");
+const MSD_BUCKETS: (&str, &str) = ("radix", "msd-buckets");
 const SINGLE_LAUNCH: (&str, &str) = ("reduce", "single-launch");
 const LOOK_BACK: (&str, &str) = ("scan", "look-back");
 const LOOK_AHEAD: (&str, &str) = ("scan", "look-ahead");
@@ -87,15 +95,24 @@ const LOOK_AHEAD: (&str, &str) = ("scan", "look-ahead");
 pub static ROWS: &[Row] = &[
     row(Task::Sort, 4, Device::Simulator, ANY, REGISTER_STEP, SIMULATED),
     row(Task::Sort, 8, Device::Simulator, ANY, REGISTER_STEP, SIMULATED),
-    row(Task::Sort, 4, Device::Cuda(8, 0), ANY, REGISTER_STEP, Basis::Ladder),
-    row(Task::Sort, 8, Device::Cuda(8, 0), ANY, REGISTER_STEP, Basis::Ladder),
+    row(Task::Sort, 4, Device::Cuda(9, 0), ANY, MSD_BUCKETS, H200),
+    row(Task::Sort, 8, Device::Cuda(9, 0), ANY, MSD_BUCKETS, H200),
+    row(Task::Sort, 4, Device::Cuda(8, 0), ANY, MSD_BUCKETS, Basis::Ladder),
+    row(Task::Sort, 8, Device::Cuda(8, 0), ANY, MSD_BUCKETS, Basis::Ladder),
+    row(Task::SortFloats, 4, Device::Simulator, ANY, REGISTER_STEP, SIMULATED),
+    row(Task::SortFloats, 8, Device::Simulator, ANY, REGISTER_STEP, SIMULATED),
+    row(Task::SortFloats, 4, Device::Cuda(9, 0), ANY, ONESWEEP, H200),
+    row(Task::SortFloats, 8, Device::Cuda(9, 0), ANY, ONESWEEP, H200),
+    row(Task::SortFloats, 4, Device::Cuda(8, 0), ANY, ONESWEEP, Basis::Ladder),
+    row(Task::SortFloats, 8, Device::Cuda(8, 0), ANY, ONESWEEP, Basis::Ladder),
     row(Task::Reduce, 4, Device::Simulator, ANY, SINGLE_LAUNCH, SIMULATED),
     row(Task::Reduce, 8, Device::Simulator, ANY, SINGLE_LAUNCH, SIMULATED),
+    row(Task::Reduce, 4, Device::Cuda(9, 0), ANY, SINGLE_LAUNCH, H200),
     row(Task::Reduce, 4, Device::Cuda(8, 0), ANY, SINGLE_LAUNCH, Basis::Ladder),
     row(Task::Reduce, 8, Device::Cuda(8, 0), ANY, SINGLE_LAUNCH, Basis::Ladder),
     row(Task::Scan, 4, Device::Simulator, ANY, LOOK_AHEAD, SIMULATED),
     row(Task::Scan, 8, Device::Simulator, ANY, LOOK_AHEAD, SIMULATED),
-    row(Task::Scan, 4, Device::Cuda(9, 0), ANY, LOOK_AHEAD, Basis::Ladder),
+    row(Task::Scan, 4, Device::Cuda(9, 0), ANY, LOOK_AHEAD, H200),
     row(Task::Scan, 8, Device::Cuda(9, 0), ANY, LOOK_AHEAD, Basis::Ladder),
     row(Task::Scan, 4, Device::Cuda(8, 0), ANY, LOOK_BACK, Basis::Ladder),
     row(Task::Scan, 8, Device::Cuda(8, 0), ANY, LOOK_BACK, Basis::Ladder),
@@ -133,15 +150,15 @@ mod tests {
             let rung = family(row.rung.0).unwrap().rung(row.rung.1).unwrap();
             assert!(rung.capacity.is_none_or(|capacity| row.up_to <= capacity), "{row:?}");
             assert!(row.device != Device::Simulator || rung.gpu_only.is_none(), "{row:?}");
-            let kind = match rung.implementation {
-                Implementation::Sort(_) => Task::Sort,
-                Implementation::Reduce(_) => Task::Reduce,
-                Implementation::Scan(_) => Task::Scan,
-                _ => panic!("{row:?} does something else"),
+            let does_it = match rung.implementation {
+                Implementation::Sort(_) => matches!(row.task, Task::Sort | Task::SortFloats),
+                Implementation::Reduce(_) => row.task == Task::Reduce,
+                Implementation::Scan(_) => row.task == Task::Scan,
+                _ => false,
             };
-            assert_eq!(kind, row.task, "{row:?}");
+            assert!(does_it, "{row:?}");
         }
-        for task in [Task::Sort, Task::Reduce, Task::Scan] {
+        for task in [Task::Sort, Task::SortFloats, Task::Reduce, Task::Scan] {
             for bytes in [4, 8] {
                 for device in [Device::Simulator, Device::Cuda(8, 0)] {
                     let any = |row: &&Row| (row.task, row.bytes, row.device, row.up_to) == (task, bytes, device, ANY);
