@@ -6,6 +6,7 @@ use crate::engine::{cuda, ptx};
 use crate::error::Result;
 use crate::report::{self, Format, Grid};
 use clap::Command;
+use ptx_builder::rust_cuda::{Incomplete, RustCuda};
 use serde::Serialize;
 
 pub(super) fn command() -> Command {
@@ -30,7 +31,7 @@ struct Report {
 }
 
 pub(super) fn run(common: &Common) -> Result<()> {
-    let findings = vec![driver(), gpu(), embedded_ptx(), toolchain(), simulator()];
+    let findings = vec![driver(), gpu(), embedded_ptx(), toolchain(), rust_cuda(), simulator()];
     if common.format == Format::Json {
         return report::json(&Report { schema: report::SCHEMA, findings });
     }
@@ -91,6 +92,18 @@ fn toolchain() -> Finding {
         found,
         detail: if found { ptx::PTX_TOOLCHAIN } else { ptx::PTX_MISSING }.to_string(),
         advice: (!found).then(|| "cargo xtask setup finds or installs one".into()),
+    }
+}
+
+/// The other way to PTX: whether rust-cuda's toolchain is here, by the code that `xtask build-ptx` looks with.
+fn rust_cuda() -> Finding {
+    let what = "rust-cuda's toolchain";
+    match RustCuda::find() {
+        Ok(_) => Finding { what, found: true, detail: "all of its parts were found".into(), advice: None },
+        Err(incomplete) => {
+            let detail = format!("missing: {}", incomplete.missing().collect::<Vec<_>>().join(", "));
+            Finding { what, found: false, detail, advice: Some(Incomplete::REMEDY.into()) }
+        }
     }
 }
 
