@@ -6,7 +6,7 @@ use gpu::radix::r7_onesweep as onesweep;
 use gpu::radix::r8_msd_buckets::{self as msd, Memory, Plan, Sort};
 use gpu::radix::steps::{Digits, SCAN_THREADS};
 use gpu::radix::{r5_lsd_blocks as blocks, r6_lsd_ballot as ballot};
-use simt::sim::{LaunchError, Options, launch};
+use simt::sim::{LaunchError, MAX_SHARED, Options, launch};
 use simt::{Global, Kernel, Scalar};
 
 /// Runs each launch on the simulator.
@@ -66,7 +66,7 @@ fn random(i: u64) -> u64 {
 }
 
 fn msd_sort<W: Sort>(input: &[W], order: u32, poison: W) -> Vec<W> {
-    let plan = Plan::new::<W>(input.len() as u32, 4);
+    let plan = Plan::new::<W>(input.len() as u32, 4, MAX_SHARED);
     let layout = plan.layout();
     let mut words = vec![0xCDCD_CDCDu32; layout.words as usize];
     words[..layout.zeroed() as usize].fill(0);
@@ -314,11 +314,11 @@ fn msd_buckets_sorts_skewed_input_after_two_partitions() {
 fn msd_buckets_needs_little_memory_beside_the_keys() {
     for bits in 0..32 {
         let n = 1u32 << bits;
-        let (narrow, wide) = (Plan::new::<u32>(n, 132), Plan::new::<u64>(n, 132));
+        let (narrow, wide) = (Plan::new::<u32>(n, 132, MAX_SHARED), Plan::new::<u64>(n, 132, MAX_SHARED));
         let bytes = |plan: &Plan| plan.layout().words as u64 * 4;
         assert!(bytes(&narrow) < (1 << 20) + n as u64 * 4 / 40, "2^{bits}: {}", bytes(&narrow));
         assert!(bytes(&wide) < (1 << 20) + n as u64 * 8 / 40, "2^{bits}: {}", bytes(&wide));
     }
     // A fraction of 32 MiB beside keys and scratch at 2²⁸.
-    assert!(Plan::new::<u32>(1 << 28, 132).layout().words as u64 * 4 < 24 << 20);
+    assert!(Plan::new::<u32>(1 << 28, 132, MAX_SHARED).layout().words as u64 * 4 < 24 << 20);
 }

@@ -171,6 +171,8 @@ mod msd_buckets_kernels {
         <radix_msd_buckets_bucket_sort<u32, Mapped> as Kernel>::NAME,
         <radix_msd_buckets_bucket_sort_wide<u64, Plain> as Kernel>::NAME,
         <radix_msd_buckets_bucket_sort_wide<u64, Mapped> as Kernel>::NAME,
+        <radix_msd_buckets_groups<u32> as Kernel>::NAME,
+        <radix_msd_buckets_groups_wide<u64> as Kernel>::NAME,
         <radix_msd_buckets_histogram<u32, Plain> as Kernel>::NAME,
         <radix_msd_buckets_histogram<u32, Mapped> as Kernel>::NAME,
         <radix_msd_buckets_histogram<u64, Plain> as Kernel>::NAME,
@@ -188,6 +190,8 @@ mod msd_buckets_kernels {
         <radix_msd_buckets_split<u32> as Kernel>::NAME,
         <radix_msd_buckets_split<u64> as Kernel>::NAME,
         radix_msd_buckets_starts::NAME,
+        <radix_msd_buckets_tally<u32> as Kernel>::NAME,
+        <radix_msd_buckets_tally<u64> as Kernel>::NAME,
     ];
 }
 
@@ -303,7 +307,7 @@ struct MsdBuckets;
 impl SortRung for MsdBuckets {
     fn sorter(&self, engine: &Engine, n: u32, bytes: u32, _: &Parameters) -> Result<Box<dyn Sorter>> {
         fn sorter<W: msd_buckets::Sort + KeyWord>(engine: &Engine, n: u32) -> Result<Box<dyn Sorter>> {
-            let plan = msd_buckets::Plan::new::<W>(n, engine.multiprocessors());
+            let plan = msd_buckets::Plan::new::<W>(n, engine.multiprocessors(), engine.shared_per_block());
             let workspace = engine.alloc::<u32>(plan.layout().words as usize)?;
             workspace.fill(0)?;
             let scratch = engine.alloc::<W>(n as usize)?;

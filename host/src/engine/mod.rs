@@ -98,6 +98,9 @@ pub struct DeviceInfo {
     pub compute_capability: Option<String>,
     /// Multiprocessors of a GPU, cores that the simulator uses.
     pub multiprocessors: u32,
+    /// Bytes of shared memory that a block can have.
+    #[serde(skip)]
+    pub shared_per_block: u32,
     /// The newest CUDA version that the driver serves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
@@ -191,6 +194,7 @@ impl Engine {
             name: "simulator".into(),
             compute_capability: None,
             multiprocessors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
+            shared_per_block: simt::sim::MAX_SHARED,
             driver: None,
             note,
         };
@@ -210,6 +214,7 @@ impl Engine {
             name: p.name.clone(),
             compute_capability: Some(format!("{}.{}", p.compute_capability.0, p.compute_capability.1)),
             multiprocessors: p.multiprocessors,
+            shared_per_block: p.shared_per_block_optin,
             driver: Some(p.driver_version.clone()),
             note: None,
         };
@@ -242,6 +247,11 @@ impl Engine {
     /// Blocks that run at the same time if a multiprocessor holds one: what persistent kernels size their grid by.
     pub fn multiprocessors(&self) -> u32 {
         self.0.info.multiprocessors
+    }
+
+    /// Bytes of shared memory that a block can have.
+    pub fn shared_per_block(&self) -> u32 {
+        self.0.info.shared_per_block
     }
 
     /// The same machine with another stream, so that two sequences of launches can overlap. The simulator has one.

@@ -1,5 +1,6 @@
 //! Step 1: how many keys each bucket will have.
 
+use super::halves::{CROWD, Halves, RELIEF, halves};
 use super::{CONTROL_WORDS, Key, Mapped, Mapping, Plain};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, grid, kernel, opaque, shared, thread, unroll, warp};
@@ -10,10 +11,14 @@ pub const HISTOGRAM_THREADS: u32 = 1024;
 /// 16-byte loads that a thread has in flight.
 const PACKS: u32 = 4;
 
-/// From so many lanes with one bucket on, they are counted together.
-const CROWD: u32 = 12;
+/// Reliefs that a block notes down until it knows that no counter has overflowed, and keys that it counts until then at
+/// most: there can be no more reliefs.
+const NOTES: u32 = 1024;
+const MAX_ROUND: u32 = NOTES * RELIEF;
 
 shared!(LOST: [u32; 1]);
+shared!(NOTED: [u32; 1]);
+shared!(RELIEVED: [u32; NOTES]);
 
 /// Bytes of dynamic shared memory: a 16-bit counter a bucket, two of them in a word.
 pub const fn histogram_shared(top_bits: u32) -> u32 {
@@ -57,17 +62,20 @@ pub fn radix_msd_buckets_histogram<W: Key, M: Mapping>(
     }
     // All in one round, if no counter overflows; else in rounds too short for that.
     let (block, stride) = (thread::block_idx_x() * HISTOGRAM_THREADS, thread::grid_threads_1d());
-    let short = PACKS * stride * (0xffff / (HISTOGRAM_THREADS * PACKS * W::PACK));
-    let (mut first, mut round) = (0, packs);
+    let round_of = |keys: u32| PACKS * stride * (keys / (HISTOGRAM_THREADS * PACKS * W::PACK));
+    let (mut first, mut round) = (0, round_of(MAX_ROUND));
     while first < packs && block < packs - first {
-        thread::sync_threads(); // every counter is zero before the first key is counted
-        let end = packs.min(first.saturating_add(round));
-        let mine = count_keys::<W, M>(keys, order, top_bits, counters, first + block + t, end);
         if t == 0 {
             LOST::view().set(0, 0);
+            NOTED::view().set(0, 0);
         }
+        thread::sync_threads(); // every counter is zero before the first key is counted
+        let end = packs.min(first.saturating_add(round));
+        let mine = count_keys::<W, M>(keys, order, top_bits, Halves(counters), first + block + t, end);
         thread::sync_threads(); // every key is counted before counters are read
-        let found = each_word(counters, |_, pair| (pair & 0xffff) + (pair >> 16));
+        let noted = NOTED::view().get(0);
+        let found = each_word(counters, |_, pair| halves(pair)[0] + halves(pair)[1]);
+        let found = if t == 0 { found.wrapping_add(noted * RELIEF) } else { found };
         // A carry out of the low half makes 65,536 keys one, out of the high half none: the sum of what was found
         // differs from the number of keys exactly if there was a carry.
         let lost = warp::reduce_add(warp::FULL, mine.wrapping_sub(found));
@@ -76,18 +84,22 @@ pub fn radix_msd_buckets_histogram<W: Key, M: Mapping>(
         }
         thread::sync_threads(); // all differences are added before the sum is read
         if LOST::view().get(0) != 0 {
-            round = short;
+            round = round_of(0xffff);
         } else {
+            // All blocks add to the same counts.
             each_word(counters, |i, pair| {
-                // All blocks add to the same counts.
-                if pair & 0xffff != 0 {
-                    histogram.fetch_add(2 * i, pair & 0xffff, Relaxed, Scope::Device);
+                let [low, high] = halves(pair);
+                if low != 0 {
+                    histogram.fetch_add(2 * i, low, Relaxed, Scope::Device);
                 }
-                if pair >> 16 != 0 {
-                    histogram.fetch_add(2 * i + 1, pair >> 16, Relaxed, Scope::Device);
+                if high != 0 {
+                    histogram.fetch_add(2 * i + 1, high, Relaxed, Scope::Device);
                 }
                 0
             });
+            if t < noted {
+                histogram.fetch_add(RELIEVED::view().get(t), RELIEF, Relaxed, Scope::Device);
+            }
             first = end;
         }
         if first < packs {
@@ -124,25 +136,12 @@ fn each_word(counters: Shared<u32>, f: impl Fn(u32, u32) -> u32) -> u32 {
 #[inline(always)]
 #[rustfmt::skip]
 fn count_keys<W: Key, M: Mapping>(
-    keys: Global<W>, order: u32, top_bits: u32, counters: Shared<u32>, first: u32, end: u32,
+    keys: Global<W>, order: u32, top_bits: u32, counters: Halves, first: u32, end: u32,
 ) -> u32 {
-    let lane = warp::lane_id();
     let shift = 32 - top_bits;
     let bucket = |shift: u32, word: W| word.top() >> shift;
-    let add = |bucket: u32, count: u32| {
-        counters.fetch_add(bucket >> 1, if bucket & 1 == 0 { count } else { count << 16 }, Relaxed, Scope::Block);
-    };
-    // The lanes with the first lane's bucket are counted at once, the others each for itself.
-    let add_together = |bucket: u32| {
-        let with_first = warp::ballot(warp::FULL, bucket == warp::shuffle(warp::FULL, bucket, 0));
-        if lane == 0 {
-            add(bucket, with_first.count_ones());
-        } else if with_first >> lane & 1 == 0 {
-            add(bucket, 1);
-        }
-    };
     let stride = thread::grid_threads_1d();
-    let mut i = first;
+    let (mut i, mut hot) = (first, 0);
     // Whole warps go round, up to the last lane's pack: the warp votes inside. The numbers stay far below 2³²: packs
     // are at most 2³⁰, and the grid is a few hundred blocks.
     while (i | 31) + (PACKS - 1) * stride < end {
@@ -150,17 +149,26 @@ fn count_keys<W: Key, M: Mapping>(
         unroll::<{ PACKS as usize }>(|p| packs[p] = keys.get_pack_read_only(i + p as u32 * stride));
         unroll::<{ PACKS as usize }>(|p| packs[p] = encoded::<W, M>(packs[p], order));
         let sample = bucket(shift, packs[0].as_ref()[0]);
-        let like_first = warp::ballot(warp::FULL, sample == warp::shuffle(warp::FULL, sample, 0));
-        if like_first.count_ones() >= CROWD {
+        // Atomics of many lanes on one counter would wait for each other; and one that has come far may overflow.
+        let like = |hot: u32| warp::ballot(warp::FULL, sample == hot).count_ones();
+        let crowded = like(hot) >= CROWD || like(warp::shuffle(warp::FULL, sample, 0)) >= CROWD;
+        if crowded || warp::any(warp::FULL, counters.get(sample) >= RELIEF / 2) {
             let shift = opaque(shift); // or the buckets would be found before the branch, and need 16 registers more
-            unroll::<{ PACKS as usize }>(|p| each::<W>(packs[p], |word| add_together(bucket(shift, word))));
+            unroll::<{ PACKS as usize }>(|p| {
+                let mut buckets = [0; 4];
+                each::<W>(packs[p], |j, word| buckets[j] = bucket(shift, word));
+                counters.add_crowded(&mut hot, buckets, W::PACK as usize, RELIEF, |bucket| {
+                    let note = NOTED::view().fetch_add(0, 1, Relaxed, Scope::Block);
+                    RELIEVED::view().set(note, bucket);
+                });
+            });
         } else {
-            unroll::<{ PACKS as usize }>(|p| each::<W>(packs[p], |word| add(bucket(shift, word), 1)));
+            unroll::<{ PACKS as usize }>(|p| each::<W>(packs[p], |_, word| counters.add(bucket(shift, word))));
         }
         i += PACKS * stride;
     }
     while i < end {
-        each::<W>(encoded::<W, M>(keys.get_pack_read_only(i), order), |word| add(bucket(shift, word), 1));
+        each::<W>(encoded::<W, M>(keys.get_pack_read_only(i), order), |_, word| counters.add(bucket(shift, word)));
         i += stride;
     }
     end.saturating_sub(first).div_ceil(stride) * W::PACK
@@ -177,12 +185,12 @@ fn encoded<W: Key, M: Mapping>(mut pack: W::Pack, order: u32) -> W::Pack {
     pack
 }
 
-/// Calls `f` with each key of a pack.
+/// Calls `f` with the number and the word of each key of a pack.
 #[inline(always)]
-fn each<W: Key>(pack: W::Pack, f: impl Fn(W)) {
+fn each<W: Key>(pack: W::Pack, mut f: impl FnMut(usize, W)) {
     unroll::<4>(|j| {
         if (j as u32) < W::PACK {
-            f(pack.as_ref()[j]);
+            f(j, pack.as_ref()[j]);
         }
     });
 }

@@ -1,6 +1,6 @@
-//! What is left over for later kernels: segments that are too large for a block, and groups that want another sort.
+//! What skewed input leaves over for later kernels: segments to split, segments to tally, groups to sort.
 
-use super::{BUCKET_MAX, SLOTS};
+use super::{BUCKET_MAX, GROUP_MAX};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, warp};
 
@@ -14,40 +14,71 @@ pub const IN_OUTPUT: u32 = 1;
 pub const LEVELS: u32 = 32;
 
 /// Phases of a level, see [`super::radix_msd_buckets_split`].
-pub const PHASES: u32 = 3;
+pub const LEVEL_PHASES: u32 = 3;
 
-/// Words of a segment: 0 start, 1 end, 2 digit and array, 3 first tile, 4 first counter, 5 what to do, 6 and 7 the bits in
-/// which its keys differ, 8 and 9 its first key.
+/// Phases of the tally, see [`super::radix_msd_buckets_tally`], and the number of the first.
+pub const TALLY_PHASES: u32 = 4;
+/// See [`TALLY_PHASES`].
+pub const TALLY_PHASE: u32 = LEVEL_PHASES * LEVELS;
+
+/// Words of a segment to split: 0 start, 1 end, 2 digit and array, 3 first tile, 4 first counter, 5 what to do, 6 and 7 the
+/// bits in which its keys differ, 8 and 9 its first key.
 pub const SEGMENT_WORDS: u32 = 12;
+
+/// Words of a segment to tally: 0 start, 1 end, 2 bits and array, 3 first chunk, 4 and 5 what its keys have in common.
+const TALLY_WORDS: u32 = 8;
 
 /// Counters that a segment has, at least.
 const MIN_BITS: u32 = 4;
 /// And at most, as powers of two.
-const MAX_BITS: u32 = 8;
+const MAX_BITS: u32 = super::tile::MAX_BITS;
 
-/// Where the parts of the lists begin, in words.
+/// Keys of a segment that is tallied by one block, at most: no counter of 16 bits can overflow. Also keys of a chunk of
+/// larger ones.
+pub const CHUNK: u32 = 1 << 16;
+
+/// Where the parts of the lists begin, in words. First two words for each level, and for the large segments to tally.
 const PUSHES: u32 = 0;
-const TICKETS: u32 = PUSHES + 2 * LEVELS;
-const DONE: u32 = TICKETS + PHASES * LEVELS;
-const GROUPS: u32 = DONE + PHASES * LEVELS;
+const LARGE_PUSHES: u32 = PUSHES + 2 * LEVELS;
+const TICKETS: u32 = LARGE_PUSHES + 2;
+const DONE: u32 = TICKETS + TALLY_PHASE + TALLY_PHASES;
+const SMALL: u32 = DONE + TALLY_PHASE + TALLY_PHASES;
+const GROUPS: u32 = SMALL + 1;
+const CROWDED: u32 = GROUPS + 1;
 /// Words at the beginning that are zeroed at the start of each sort.
-pub const CONTROL_WORDS: u32 = (GROUPS + 1).next_multiple_of(32);
+pub const CONTROL_WORDS: u32 = (CROWDED + 1).next_multiple_of(32);
 
-/// How many segments of more than [`BUCKET_MAX`] keys there can be.
+/// How many segments of more than [`GROUP_MAX`] keys there can be.
 pub const fn max_segments(n: u32) -> u32 {
-    n / (BUCKET_MAX + 1)
+    n / (GROUP_MAX + 1)
 }
 
-/// How many groups there can be: crowded buckets, and what splitting leaves in its levels.
-pub const fn max_groups(n: u32, buckets: u32, key_bits: u32, top_bits: u32) -> u32 {
-    // A split of s keys makes at most 8 · s / BUCKET_MAX groups, but what it leaves for the next level makes no more
+/// How many segments of more than a [`CHUNK`] there can be.
+const fn max_large(n: u32) -> u32 {
+    n / CHUNK
+}
+
+/// How many groups there can be: buckets, and what splitting leaves in its levels.
+const fn max_groups(n: u32, buckets: u32, key_bits: u32, top_bits: u32) -> u32 {
+    // A split of s keys makes at most 8 · s / GROUP_MAX groups, but what it leaves for the next level makes no more
     // than 2 a segment there that were not counted yet.
     buckets + max_segments(n) * (8 + 2 * (key_bits - top_bits).div_ceil(MIN_BITS))
 }
 
-/// Words of the lists for so many segments and groups.
-pub const fn list_words(segments: u32, groups: u32) -> u32 {
-    CONTROL_WORDS + 2 * segments * (SEGMENT_WORDS + (1 << MIN_BITS)) + 2 * groups
+/// Where segments to tally begin, in words.
+const fn tally_at(n: u32) -> u32 {
+    CONTROL_WORDS + 2 * max_segments(n) * (SEGMENT_WORDS + (1 << MIN_BITS))
+}
+
+/// Where groups begin.
+const fn groups_at(n: u32) -> u32 {
+    tally_at(n) + TALLY_WORDS * (max_segments(n) + max_large(n))
+}
+
+/// Words of the lists for a sort of `n` keys by way of so many buckets.
+pub const fn list_words(n: u32, buckets: u32, key_bits: u32, top_bits: u32) -> u32 {
+    // Any group, and any bucket, may turn out to be crowded.
+    groups_at(n) + 2 * (max_groups(n, buckets, key_bits, top_bits) * 2 + buckets)
 }
 
 /// Which bits a segment is split by: `bits` from `shift` on.
@@ -55,16 +86,16 @@ pub const fn list_words(segments: u32, groups: u32) -> u32 {
 pub struct Window {
     /// The lowest bit.
     pub shift: u32,
-    /// How many, 1 to 8.
+    /// How many, 1 to 9.
     pub bits: u32,
 }
 
 impl Window {
-    /// The next bits of keys whose lowest `left` bits may differ: as many as leave 512 keys each of `count`, or
-    /// up to 1024.
+    /// The next bits of keys whose lowest `left` bits may differ: as many as leave 1024 keys each of `count`, or
+    /// up to 2048.
     #[inline(always)]
     pub fn next(left: u32, count: u32) -> Self {
-        let bits = (22 - count.leading_zeros().min(22)).clamp(MIN_BITS, MAX_BITS).min(left);
+        let bits = (21 - count.leading_zeros().min(21)).clamp(MIN_BITS, MAX_BITS).min(left);
         Self { shift: left - bits, bits }
     }
 
@@ -74,12 +105,28 @@ impl Window {
         1 << self.bits
     }
 }
+// The counters of a level: no segment has more of them than its share of the keys.
+const _: () = assert!(1024 << MIN_BITS > GROUP_MAX);
+
+/// Keys `start` to `end` of an array, whose lowest `left` bits may differ.
+#[derive(Clone, Copy)]
+pub struct Leftover {
+    /// The first key.
+    pub start: u32,
+    /// Behind the last key.
+    pub end: u32,
+    /// Lowest bits that may differ.
+    pub left: u32,
+    /// Where the keys lie.
+    pub array: u32,
+}
 
 /// A view of the lists.
 #[derive(Clone, Copy)]
 pub struct Lists {
     words: Global<u32>,
-    segments: u32,
+    n: u32,
+    tally_bits: u32,
 }
 
 /// Segments, tiles and counters (in units of the fewest that a segment has) in one word, so that one atomic takes a share
@@ -96,10 +143,10 @@ fn segments_and_tiles(pushed: u64) -> (u32, u32) {
 }
 
 impl Lists {
-    /// The lists in `words`, made for so many segments at a time.
+    /// The lists in `words`, for `n` keys. `tally_bits`: how many bits can be tallied.
     #[inline(always)]
-    pub fn new(words: Global<u32>, segments: u32) -> Self {
-        Self { words, segments }
+    pub fn new(words: Global<u32>, n: u32, tally_bits: u32) -> Self {
+        Self { words, n, tally_bits }
     }
 
     /// Segments and tiles of a level.
@@ -112,34 +159,53 @@ impl Lists {
     /// The words of segment `i` of a level. Levels take turns in two pieces of memory.
     #[inline(always)]
     pub fn segment(self, level: u32, i: u32) -> Global<u32> {
-        self.words.slice(CONTROL_WORDS + (level % 2 * self.segments + i) * SEGMENT_WORDS, SEGMENT_WORDS)
+        let first = level % 2 * max_segments(self.n);
+        self.words.slice(CONTROL_WORDS + (first + i) * SEGMENT_WORDS, SEGMENT_WORDS)
     }
 
     /// The counters from number `first` on of a level.
     #[inline(always)]
     pub fn counters(self, level: u32, first: u32, values: u32) -> Global<u32> {
-        let all = CONTROL_WORDS + 2 * self.segments * SEGMENT_WORDS;
-        self.words.slice(all + ((level % 2 * self.segments) << MIN_BITS) + first, values)
+        let segments = max_segments(self.n);
+        let all = CONTROL_WORDS + 2 * segments * SEGMENT_WORDS;
+        self.words.slice(all + ((level % 2 * segments) << MIN_BITS) + first, values)
     }
 
-    /// The ticket and the number of items done of a phase.
+    /// The ticket and the number of items done of a phase: those of the levels, one level after the other, then those of
+    /// the tally.
     #[inline(always)]
-    pub fn phase(self, level: u32, phase: u32) -> (Global<u32>, Global<u32>) {
-        let at = level * PHASES + phase;
-        (self.words.slice(TICKETS + at, 1), self.words.slice(DONE + at, 1))
+    pub fn phase(self, number: u32) -> (Global<u32>, Global<u32>) {
+        (self.words.slice(TICKETS + number, 1), self.words.slice(DONE + number, 1))
     }
 
-    /// Appends segments to a level: each lane of the warp brings one if `is_segment`. `array`: where the keys lie.
-    /// `tile`: keys of a tile, `pack`: keys of 16 bytes.
+    /// Appends what has more than [`GROUP_MAX`] keys to a level, or to what is tallied, if that can be: each lane of the
+    /// warp brings something if `is_one`. `tile`: keys of a tile, `pack`: keys of 16 bytes.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    #[rustfmt::skip]
-    pub fn push_segments(
-        self, level: u32, is_segment: bool, start: u32, end: u32, window: Window, array: u32, tile: u32, pack: u32,
-    ) {
+    #[track_caller]
+    pub fn push_large(self, level: u32, is_one: bool, leftover: Leftover, tile: u32, pack: u32) {
+        let Leftover { start, end, left, array } = leftover;
+        let from_pack = end - (start & !(pack - 1));
+        let is_segment = is_one && left > self.tally_bits;
+        if is_one && !is_segment {
+            let what = left | array << 8;
+            if end - start < CHUNK {
+                let i = self.words.fetch_add(SMALL, 1, Relaxed, Scope::Device);
+                self.tally_words(max_large(self.n) + i).set_pack(0, [start, end, what, 0]);
+            } else {
+                let share = 1 | (from_pack.div_ceil(CHUNK) as u64) << 32;
+                let pushes = self.words.cast::<u64>();
+                let pushed = pushes.fetch_add(LARGE_PUSHES / 2, share, Relaxed, Scope::Device);
+                self.tally_words(pushed as u32).set_pack(0, [start, end, what, (pushed >> 32) as u32]);
+            }
+        }
+        let mut left_to_clear = warp::ballot(warp::FULL, is_segment);
+        if left_to_clear == 0 {
+            return;
+        }
+        let window = Window::next(left, end - start);
         let mut counters = 0;
         if is_segment {
-            let tiles = (end - (start & !(pack - 1))).div_ceil(tile);
+            let tiles = from_pack.div_ceil(tile);
             let share = 1 | (tiles as u64) << TILES_FROM | (window.values().div_ceil(1 << MIN_BITS) as u64) << COUNTERS_FROM;
             let pushed = self.words.cast::<u64>().fetch_add(PUSHES / 2 + level, share, Relaxed, Scope::Device);
             let (i, first_tile) = segments_and_tiles(pushed);
@@ -149,9 +215,8 @@ impl Lists {
             segment.set_pack(1, [counters, 0, 0, 0]);
         }
         // The whole warp zeroes the counters of each.
-        let mut left = warp::ballot(warp::FULL, is_segment);
-        while left != 0 {
-            let lane = left.trailing_zeros();
+        while left_to_clear != 0 {
+            let lane = left_to_clear.trailing_zeros();
             let first = warp::shuffle(warp::FULL, counters, lane);
             let values = warp::shuffle(warp::FULL, window.values(), lane);
             let mut i = warp::lane_id();
@@ -159,15 +224,63 @@ impl Lists {
                 self.counters(level, first, values).set(i, 0);
                 i += warp::WARP;
             }
-            left &= left - 1;
+            left_to_clear &= left_to_clear - 1;
         }
     }
 
-    /// Appends a group of at most [`SLOTS`] keys.
+    /// How many segments of less than a chunk are to be tallied.
+    #[inline(always)]
+    pub fn small(self) -> u32 {
+        self.words.get(SMALL)
+    }
+
+    /// How many larger ones, and how many chunks they have.
+    #[inline(always)]
+    pub fn large(self) -> (u32, u32) {
+        let pushed = self.words.cast::<u64>().get(LARGE_PUSHES / 2);
+        (pushed as u32, (pushed >> 32) as u32)
+    }
+
+    /// Segment `i` of those of less than a chunk.
+    #[inline(always)]
+    pub fn small_segment(self, i: u32) -> Leftover {
+        self.tally_segment(max_large(self.n) + i).0
+    }
+
+    /// Segment `i` of the larger ones, and the number of its first chunk.
+    #[inline(always)]
+    pub fn large_segment(self, i: u32) -> (Leftover, u32) {
+        self.tally_segment(i)
+    }
+
+    #[inline(always)]
+    fn tally_segment(self, i: u32) -> (Leftover, u32) {
+        let [start, end, what, first_chunk] = self.tally_words(i).get_pack(0);
+        (Leftover { start, end, left: what & 0xff, array: what >> 8 }, first_chunk)
+    }
+
+    /// Where to note what the keys of segment `i` of the larger ones have in common, in two words.
+    #[inline(always)]
+    pub fn in_common(self, i: u32) -> Global<u32> {
+        self.tally_words(i).slice(4, 2)
+    }
+
+    /// The number of the first chunk of segment `i` of the larger ones.
+    #[inline(always)]
+    pub fn first_chunk(self, i: u32) -> u32 {
+        self.tally_words(i).get(3)
+    }
+
+    #[inline(always)]
+    fn tally_words(self, i: u32) -> Global<u32> {
+        self.words.slice(tally_at(self.n) + i * TALLY_WORDS, TALLY_WORDS)
+    }
+
+    /// Appends a group of at most [`GROUP_MAX`] keys.
     #[inline(always)]
     pub fn push_group(self, start: u32, count: u32, array: u32) {
         let i = self.words.fetch_add(GROUPS, 1, Relaxed, Scope::Device);
-        self.groups_view().set(i, start as u64 | (count as u64 | (array as u64) << 31) << 32);
+        self.group_words().set(i, packed(start, count, array));
     }
 
     /// How many groups there are.
@@ -179,15 +292,46 @@ impl Lists {
     /// Start, number of keys and array of group `i`.
     #[inline(always)]
     pub fn group(self, i: u32) -> (u32, u32, u32) {
-        const { assert!(SLOTS < 1 << 31) };
-        let group = self.groups_view().get(i);
-        let high = (group >> 32) as u32;
-        (group as u32, high & !(1 << 31), high >> 31)
+        unpacked(self.group_words().get(i))
+    }
+
+    /// Appends a crowded group of at most [`GROUP_MAX`] keys. These lie at the end of the memory, backwards.
+    #[inline(always)]
+    pub fn push_crowded(self, start: u32, count: u32, array: u32) {
+        let i = self.words.fetch_add(CROWDED, 1, Relaxed, Scope::Device);
+        let words = self.group_words();
+        words.set(words.len() - 1 - i, packed(start, count, array));
+    }
+
+    /// How many crowded groups there are.
+    #[inline(always)]
+    pub fn crowded(self) -> u32 {
+        self.words.get(CROWDED)
+    }
+
+    /// Start, number of keys and array of crowded group `i`.
+    #[inline(always)]
+    pub fn crowded_group(self, i: u32) -> (u32, u32, u32) {
+        let words = self.group_words();
+        unpacked(words.get(words.len() - 1 - i))
     }
 
     #[inline(always)]
-    fn groups_view(self) -> Global<u64> {
-        let at = list_words(self.segments, 0);
+    fn group_words(self) -> Global<u64> {
+        let at = groups_at(self.n);
         self.words.slice(at, self.words.len() - at).cast()
     }
+}
+
+/// A group in one word.
+#[inline(always)]
+fn packed(start: u32, count: u32, array: u32) -> u64 {
+    const { assert!(BUCKET_MAX < 1 << 31) };
+    start as u64 | (count as u64 | (array as u64) << 31) << 32
+}
+
+#[inline(always)]
+fn unpacked(group: u64) -> (u32, u32, u32) {
+    let high = (group >> 32) as u32;
+    (group as u32, high & !(1 << 31), high >> 31)
 }

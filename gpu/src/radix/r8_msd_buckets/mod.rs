@@ -39,18 +39,24 @@
 //! `plan.rs` has the sequence of the launches and the memory that they need, `lists.rs` what the later ones are told.
 
 mod bucket_sort;
+mod groups;
+mod halves;
 mod histogram;
+mod in_block;
 mod lists;
 mod partition;
+mod phases;
 #[cfg(not(target_os = "cuda"))]
 mod plan;
 mod rest;
 mod segment;
 mod split;
 mod starts;
+mod tally;
 mod tile;
 
 pub use bucket_sort::*;
+pub use groups::*;
 pub use histogram::*;
 pub use lists::*;
 pub use partition::*;
@@ -59,6 +65,7 @@ pub use plan::*;
 pub use rest::*;
 pub use split::*;
 pub use starts::*;
+pub use tally::*;
 
 use super::steps::{Digits, warp_scan};
 use crate::keys::Word;
@@ -72,6 +79,12 @@ pub const BUCKET_MAX: u32 = SLOTS - 31;
 
 /// Keys that a bucket of uniform input has on average, at most: 7.5 standard deviations below [`BUCKET_MAX`].
 pub const BUCKET_MEAN: u32 = 4096;
+
+/// Slots of the sort of a group: 768 threads of 12 keys.
+pub const GROUP_SLOTS: u32 = 768 * 12;
+
+/// Keys that a group may have, see [`BUCKET_MAX`].
+pub const GROUP_MAX: u32 = GROUP_SLOTS - 31;
 
 /// Top bits that buckets are told apart by, at least and at most. At most: so many u16 counters fit a block.
 pub const MIN_TOP_BITS: u32 = 8;
@@ -106,6 +119,8 @@ pub trait Key: Digits {
     fn bits(self) -> u64;
     /// The inverse of [`Key::bits`].
     fn from_bits(bits: u64) -> Self;
+    /// The 32 bits after the first `shift`.
+    fn after(self, shift: u32) -> u32;
     /// The `bits` bits from bit `shift` on, wherever they lie.
     fn digit_at(self, shift: u32, bits: u32) -> u32;
     /// Copies slots `at` and the next to elements `to` and the next, in one access. `at` is even.
@@ -129,6 +144,11 @@ impl Key for u32 {
     #[inline(always)]
     fn from_bits(bits: u64) -> Self {
         bits as Self
+    }
+
+    #[inline(always)]
+    fn after(self, shift: u32) -> u32 {
+        self << shift
     }
 
     #[inline(always)]
@@ -174,6 +194,11 @@ impl Key for u64 {
     #[inline(always)]
     fn from_bits(bits: u64) -> Self {
         bits
+    }
+
+    #[inline(always)]
+    fn after(self, shift: u32) -> u32 {
+        ((self << shift) >> 32) as u32
     }
 
     #[inline(always)]

@@ -1,8 +1,8 @@
 //! Steps 3 and 4: the keys of a tile to their buckets.
 
-use super::tile::{Digit, MAX_BUCKETS, PACKS, Tile, clear_counters, move_tile};
+use super::tile::{Digit, PACKS, Tables, Tile, move_tile, tile_shared};
 use super::{Key, Mapped, Mapping, Plain, spread};
-use simt::{Global, Scalar, grid, kernel, thread, warp};
+use simt::{Global, Scalar, grid, kernel, thread};
 
 /// Threads of a block, and of a wide one, which the first partition of 2²⁷ keys and more uses.
 pub const PARTITION_THREADS: u32 = 512;
@@ -20,10 +20,9 @@ pub const fn partition_tile<W: Scalar>(wide: bool) -> u32 {
     PACKS * W::PACK * if wide { PARTITION_THREADS_WIDE } else { PARTITION_THREADS }
 }
 
-/// Bytes of dynamic shared memory: the tile, a counter and an offset a bucket, a sum a warp.
+/// Bytes of dynamic shared memory.
 pub const fn partition_shared(wide: bool) -> u32 {
-    let threads = if wide { PARTITION_THREADS_WIDE } else { PARTITION_THREADS };
-    PACKS * 16 * threads + 8 * MAX_BUCKETS + 4 * warp::WARP
+    tile_shared(if wide { PARTITION_THREADS_WIDE } else { PARTITION_THREADS })
 }
 
 /// Moves the keys of `input` to `output`, each to where the cursor of its bucket points.
@@ -68,7 +67,7 @@ fn partition<W: Key, M: Mapping, const THREADS: u32>(
 ) {
     let in_tile = PACKS * W::PACK * THREADS;
     grid::let_next_start();
-    clear_counters::<THREADS>(1 << bits);
+    Tables::new(THREADS, bits).clear();
     grid::wait_for_previous(); // cursors, tiles, and in the second partition the keys
     let [begin, end, first_bucket, origin] = if tiles.is_empty() {
         let origin = thread::block_idx_x() * in_tile;
@@ -79,25 +78,31 @@ fn partition<W: Key, M: Mapping, const THREADS: u32>(
     if begin == end {
         return;
     }
-    let digit = TopDigit { shift: shift - 2, mask: ((1 << bits) - 1) << 2 };
+    let digit = TopDigit { shift, bits };
     let cursor = |bucket: u32| {
         let bucket = first_bucket + bucket;
         if spread_out != 0 { spread(bucket) } else { bucket }
     };
     let tile = Tile { begin, end, origin };
-    move_tile::<W, M, THREADS>(input, output, order, tile, 1 << bits, digit, cursors, cursor);
+    move_tile::<W, M, THREADS>(input, output, order, tile, digit, cursors, cursor);
 }
 
-/// A digit of the 32 top bits, taken out in place: shift and mask and no more.
+/// A digit of the 32 top bits, in the upper half of them.
 #[derive(Clone, Copy)]
 struct TopDigit {
     shift: u32,
-    mask: u32,
+    bits: u32,
 }
 
 impl<W: Key> Digit<W> for TopDigit {
     #[inline(always)]
-    fn offset(self, key: W) -> u32 {
-        key.top() >> self.shift & self.mask
+    fn bits(self) -> u32 {
+        self.bits
+    }
+
+    /// Taken out in place: shift and mask and no more, and both are the same for all keys.
+    #[inline(always)]
+    fn scaled(self, key: W, log2: u32) -> u32 {
+        key.top() >> (self.shift - log2) & (((1 << self.bits) - 1) << log2)
     }
 }

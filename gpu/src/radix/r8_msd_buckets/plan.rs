@@ -27,8 +27,14 @@ pub struct Plan {
     pub tile: u32,
     /// Bits of a key.
     pub key_bits: u32,
+    /// Last bits of a key that can be tallied.
+    pub tally_bits: u32,
     /// Blocks of the kernels for skewed input.
     pub split_blocks: u32,
+    /// See `split_blocks`.
+    pub tally_blocks: u32,
+    /// See `split_blocks`.
+    pub groups_blocks: u32,
     /// See `split_blocks`.
     pub rest_blocks: u32,
 }
@@ -61,8 +67,8 @@ impl Layout {
 }
 
 impl Plan {
-    /// For `n` keys of type `W` on a device with so many multiprocessors.
-    pub const fn new<W: Key>(n: u32, multiprocessors: u32) -> Self {
+    /// For `n` keys of type `W` on a device with so many multiprocessors and bytes of shared memory a block.
+    pub const fn new<W: Key>(n: u32, multiprocessors: u32, max_shared: u32) -> Self {
         let top = top_bits(n);
         let (first_bits, second_bits) = split_bits(top);
         Self {
@@ -74,7 +80,10 @@ impl Plan {
             pack: W::PACK,
             tile: partition_tile::<W>(false),
             key_bits: 32 * W::HALVES,
+            tally_bits: tally_bits(max_shared),
             split_blocks: split_blocks(n, partition_tile::<W>(false), multiprocessors),
+            tally_blocks: tally_blocks(n, multiprocessors),
+            groups_blocks: groups_blocks(n, multiprocessors),
             rest_blocks: rest_blocks(n, multiprocessors),
         }
     }
@@ -94,16 +103,6 @@ impl Plan {
         if self.second_bits == 0 { 0 } else { self.n / self.tile + (1 << self.first_bits) }
     }
 
-    /// Segments that there can be at a time.
-    pub const fn max_segments(&self) -> u32 {
-        max_segments(self.n)
-    }
-
-    /// Groups that there can be.
-    pub const fn max_groups(&self) -> u32 {
-        max_groups(self.n, self.buckets(), self.key_bits, self.top_bits())
-    }
-
     /// Where the arrays of the workspace lie, each on a multiple of 128 bytes.
     pub const fn layout(&self) -> Layout {
         const fn place(words: u32, end: &mut u32) -> (u32, u32) {
@@ -118,7 +117,7 @@ impl Plan {
             second: place(buckets, &mut words),
             first: place(if self.second_bits == 0 { buckets } else { spread(1 << self.first_bits) }, &mut words),
             tiles: place(4 * self.tile_slots(), &mut words),
-            lists: place(list_words(self.max_segments(), self.max_groups()), &mut words),
+            lists: place(list_words(self.n, buckets, self.key_bits, self.top_bits()), &mut words),
             words,
         }
     }
@@ -158,7 +157,7 @@ macro_rules! launch {
 }
 
 macro_rules! sorts {
-    ($word:ty, $bucket_sort:ident) => {
+    ($word:ty, $bucket_sort:ident, $groups:ident) => {
         impl Sort for $word {
             #[rustfmt::skip]
             fn sort<L: Launcher>(
@@ -169,10 +168,11 @@ macro_rules! sorts {
                 }
                 let Memory { input, output, scratch, workspace } = memory;
                 let (layout, top_bits, mapped) = (plan.layout(), plan.top_bits(), order != keys::UNSIGNED);
+                let key_bytes = size_of::<$word>() as u32;
                 let part = |(start, words): (u32, u32)| workspace.slice(start, words);
                 let (histogram, starts, lists) = (part(layout.histogram), part(layout.starts), part(layout.lists));
                 let (first, second, tiles) = (part(layout.first), part(layout.second), part(layout.tiles));
-                let (first_bits, second_bits, segments) = (plan.first_bits, plan.second_bits, plan.max_segments());
+                let (first_bits, second_bits, tally_bits) = (plan.first_bits, plan.second_bits, plan.tally_bits);
 
                 let shape = Shape::new(plan.histogram_blocks, HISTOGRAM_THREADS).shared(histogram_shared(top_bits));
                 let args = (input, order, top_bits, histogram, lists);
@@ -181,7 +181,7 @@ macro_rules! sorts {
                 let shape = Shape::new(starts_blocks(first_bits, second_bits), STARTS_THREADS).overlapping();
                 let args = (
                     histogram, plan.n, first_bits, second_bits, starts, second, first, tiles, plan.tile, plan.pack,
-                    plan.key_bits, lists, segments,
+                    plan.key_bits, lists, tally_bits,
                 );
                 launcher.launch(radix_msd_buckets_starts, shape, args)?;
 
@@ -205,18 +205,24 @@ macro_rules! sorts {
                 }
 
                 let shape = Shape::new(plan.buckets(), BUCKET_SORT_THREADS);
-                let shape = shape.shared(bucket_sort_shared(size_of::<$word>() as u32)).overlapping();
-                let args = (source, output, order, starts, top_bits, histogram, lists, segments, array);
+                let shape = shape.shared(bucket_sort_shared(key_bytes)).overlapping();
+                let args = (source, output, order, starts, top_bits, histogram, lists, tally_bits, array);
                 launch!(launcher, $bucket_sort<$word>, mapped, shape, args);
 
-                let shape = Shape::new(plan.split_blocks, SPLIT_THREADS).shared(partition_shared(false)).overlapping();
-                let args = (scratch, output, order, lists, segments);
+                let args = (scratch, output, order, lists, tally_bits);
+                let shape = Shape::new(plan.split_blocks, SPLIT_THREADS).shared(SPLIT_SHARED).overlapping();
                 launcher.launch(radix_msd_buckets_split::<$word>::default(), shape, args)?;
-                let shape = Shape::new(plan.rest_blocks, REST_THREADS).shared(rest_shared(size_of::<$word>() as u32));
-                launcher.launch(radix_msd_buckets_rest::<$word>::default(), shape.overlapping(), args)
+                let shape = Shape::new(plan.tally_blocks, TALLY_THREADS).shared(tally_shared(tally_bits)).overlapping();
+                launcher.launch(radix_msd_buckets_tally::<$word>::default(), shape, args)?;
+                let shape = Shape::new(plan.groups_blocks, GROUPS_THREADS);
+                let shape = shape.shared(groups_shared(key_bytes)).overlapping();
+                launcher.launch($groups::<$word>::default(), shape, args)?;
+                let shape = Shape::new(plan.rest_blocks, REST_THREADS);
+                let shape = shape.shared(rest_shared(key_bytes)).overlapping();
+                launcher.launch(radix_msd_buckets_rest::<$word>::default(), shape, args)
             }
         }
     };
 }
-sorts!(u32, radix_msd_buckets_bucket_sort);
-sorts!(u64, radix_msd_buckets_bucket_sort_wide);
+sorts!(u32, radix_msd_buckets_bucket_sort, radix_msd_buckets_groups);
+sorts!(u64, radix_msd_buckets_bucket_sort_wide, radix_msd_buckets_groups_wide);

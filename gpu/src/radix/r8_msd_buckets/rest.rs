@@ -1,29 +1,24 @@
-//! Last step, for skewed input: groups of keys that the bucket sort has given up or never saw, each in one block.
+//! Last step, for skewed input: groups of keys that are too crowded to be sorted by neighbours, each in one block.
 //!
 //! They are sorted from the last digit on, as `onesweep` does in its tiles: it takes as long for any keys. Only bits in
 //! which the keys of a group differ make a digit, so there are few.
 
-use super::{IN_SCRATCH, Key, Lists, SLOTS};
+use super::{IN_SCRATCH, Key, Lists, GROUP_MAX, GROUP_SLOTS};
 use crate::radix::steps::{block_scan, rank_row};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, grid, kernel, shared, thread, unroll, warp};
 
-/// Threads a block.
-pub const REST_THREADS: u32 = 512;
+/// Keys a thread.
+const ITEMS: usize = 24;
 
-/// Blocks that a multiprocessor holds, at least.
-pub const REST_BLOCKS: u32 = 2;
+/// Threads a block.
+pub const REST_THREADS: u32 = GROUP_SLOTS / ITEMS as u32;
 
 /// Blocks: as many as are at work at once, or as there would be groups of half the largest size.
 pub const fn rest_blocks(n: u32, multiprocessors: u32) -> u32 {
-    let (most, enough) = (REST_BLOCKS * multiprocessors, n.div_ceil(SLOTS / 2));
-    if enough < most { enough } else { most }
+    let enough = n.div_ceil(GROUP_MAX / 2);
+    if enough < multiprocessors { enough } else { multiprocessors }
 }
-
-const WARPS: u32 = REST_THREADS / warp::WARP;
-
-/// Keys a thread.
-const ITEMS: usize = (SLOTS / REST_THREADS) as usize;
 
 /// Bits of a digit, and how many values they have.
 const BITS: u32 = 8;
@@ -31,36 +26,38 @@ const VALUES: u32 = 1 << BITS;
 
 /// Bytes of dynamic shared memory: the keys, and a counter and a set of lanes for each warp and digit.
 pub const fn rest_shared(key_bytes: u32) -> u32 {
-    SLOTS * key_bytes + 2 * WARPS * VALUES * 4
+    GROUP_SLOTS * key_bytes + 2 * WARPS * VALUES * 4
 }
+
+const WARPS: u32 = REST_THREADS / warp::WARP;
 
 shared!(DIFFER: [u32; 2]);
 shared!(SUMS: [u32; WARPS]);
 
-/// Sorts every group on the `lists`, from where it is into `output`.
-#[kernel(max_threads = REST_THREADS, min_blocks = REST_BLOCKS, instances(
+/// Sorts every crowded group on the `lists`, from where it is into `output`. `tally_bits`: how many can be tallied.
+#[kernel(max_threads = REST_THREADS, min_blocks = 1, instances(
     radix_msd_buckets_rest: <u32>,
     radix_msd_buckets_rest_u64: <u64>,
 ))]
 #[rustfmt::skip]
 pub fn radix_msd_buckets_rest<W: Key>(
-    scratch: Global<W>, output: Global<W>, order: u32, lists: Global<u32>, segments: u32,
+    scratch: Global<W>, output: Global<W>, order: u32, lists: Global<u32>, tally_bits: u32,
 ) {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
     let w = t / warp::WARP;
     grid::let_next_start();
     grid::wait_for_previous(); // keys and lists
-    let lists = Lists::new(lists, segments);
-    let groups = lists.groups();
+    let lists = Lists::new(lists, output.len(), tally_bits);
+    let groups = lists.crowded();
     let size = size_of::<W>() as u32;
-    let sorted = Shared::<W>::dynamic(0, SLOTS);
-    let counters = Shared::<u32>::dynamic(SLOTS * size, WARPS * VALUES);
+    let sorted = Shared::<W>::dynamic(0, GROUP_SLOTS);
+    let counters = Shared::<u32>::dynamic(GROUP_SLOTS * size, WARPS * VALUES);
     let own = counters.slice(w * VALUES, VALUES);
-    let lanes = Shared::<u32>::dynamic(SLOTS * size + (WARPS + w) * VALUES * 4, VALUES);
+    let lanes = Shared::<u32>::dynamic(GROUP_SLOTS * size + (WARPS + w) * VALUES * 4, VALUES);
     unroll::<{ (VALUES / warp::WARP) as usize }>(|i| lanes.set(i as u32 * warp::WARP + lane, 0));
     let mut g = thread::block_idx_x();
     while g < groups {
-        let (start, count, array) = lists.group(g);
+        let (start, count, array) = lists.crowded_group(g);
         let input = if array == IN_SCRATCH { scratch } else { output }.slice(start, count);
         // Slots past the end hold the largest key and stay behind all others, because every pass keeps the order.
         let at = |i: usize| w * (ITEMS as u32 * warp::WARP) + i as u32 * warp::WARP + lane;

@@ -5,8 +5,9 @@ use super::*;
 use crate::radix::steps::block_scan;
 use simt::{Global, Scalar, shared, thread, warp};
 
-/// Values of a digit, at most.
-pub(super) const VALUES: u32 = 256;
+/// Values of a digit, at most: a thread each.
+pub(super) const VALUES: u32 = SPLIT_THREADS;
+const _: () = assert!(VALUES == super::tile::MAX_BUCKETS);
 
 /// What is to be done with a segment: nothing, move its keys by their digits, or write them anew, since the counts say
 /// all.
@@ -14,8 +15,8 @@ pub(super) const NOTHING: u32 = 0;
 pub(super) const MOVE: u32 = 1;
 pub(super) const WRITE: u32 = 2;
 
-/// A group takes children that start within so many keys; with the last one it has at most [`BUCKET_MAX`].
-const GROUP_SPAN: u32 = BUCKET_MAX / 2;
+/// A group takes children that start within so many keys; with the last one it has at most [`GROUP_MAX`].
+const GROUP_SPAN: u32 = GROUP_MAX / 2;
 
 shared!(STARTS: [u32; VALUES + 1]);
 shared!(EDGES: [u32; VALUES / warp::WARP]);
@@ -108,16 +109,16 @@ pub(super) fn arrange<W: Key>(work: &Work<W>, segment: Segment) {
     if action == NOTHING && differ != 0 {
         // All have one digit: they stay where they are until they are split by bits in which they differ.
         if t < warp::WARP {
-            let window = Window::next(64 - differ.leading_zeros(), end - start);
-            lists.push_segments(level, t == 0, start, end, window, array, tile, W::PACK);
+            let leftover = Leftover { start, end, left: 64 - differ.leading_zeros(), array };
+            lists.push_large(level, t == 0, leftover, tile, W::PACK);
         }
     }
     if action == MOVE {
         if t < values {
             STARTS::view().set(t, before);
         }
-        if t == values {
-            STARTS::view().set(t, end - start);
+        if t == 0 {
+            STARTS::view().set(values, end - start);
         }
         thread::sync_threads(); // every child's start is known to its neighbours
         leave_children(work, &segment, found, before);
@@ -133,28 +134,24 @@ fn leave_children<W: Key>(work: &Work<W>, segment: &Segment, size: u32, before: 
     let (values, lists, to) = (segment.window.values(), work.lists, 1 - segment.array);
     let is_child = t < values;
     let starts = STARTS::view();
-    if t < VALUES {
-        let start = segment.start + before;
-        let is_segment = size > BUCKET_MAX;
-        if warp::any(warp::FULL, is_segment) {
-            let window = Window::next(segment.window.shift, size);
-            let tile = partition_tile::<W>(false);
-            lists.push_segments(work.level + 1, is_segment, start, start + size, window, to, tile, W::PACK);
-        }
-        // An edge: here one group ends, and another starts unless the child is a segment.
-        let mut edge = is_child && (t == 0 || size > GROUP_SPAN);
-        if is_child && t > 0 {
-            let (left, left_size) = (starts.get(t - 1), before - starts.get(t - 1));
-            edge |= left_size > GROUP_SPAN || left / GROUP_SPAN != before / GROUP_SPAN;
-        }
-        let edges = warp::ballot(warp::FULL, edge);
-        if lane == 0 {
-            EDGES::view().set(t / warp::WARP, edges);
-        }
+    let start = segment.start + before;
+    let leftover = Leftover { start, end: start + size, left: segment.window.shift, array: to };
+    if warp::any(warp::FULL, size > GROUP_MAX) {
+        lists.push_large(work.level + 1, size > GROUP_MAX, leftover, partition_tile::<W>(false), W::PACK);
+    }
+    // An edge: here one group ends, and another starts unless the child is too large.
+    let mut edge = is_child && (t == 0 || size > GROUP_SPAN);
+    if is_child && t > 0 {
+        let (left, left_size) = (starts.get(t - 1), before - starts.get(t - 1));
+        edge |= left_size > GROUP_SPAN || left / GROUP_SPAN != before / GROUP_SPAN;
+    }
+    let edges = warp::ballot(warp::FULL, edge);
+    if lane == 0 {
+        EDGES::view().set(t / warp::WARP, edges);
     }
     thread::sync_threads(); // all edges are known before groups look for their ends
     let is_edge = is_child && EDGES::view().get(t / warp::WARP) >> lane & 1 == 1;
-    if is_edge && size <= BUCKET_MAX {
+    if is_edge && size <= GROUP_MAX {
         let mut next = t + 1;
         while next < values && EDGES::view().get(next / warp::WARP) >> (next % warp::WARP) & 1 == 0 {
             next += 1;

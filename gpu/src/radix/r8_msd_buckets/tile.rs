@@ -1,29 +1,46 @@
 //! What a partition does with one tile: every key to its bucket.
 
 use super::{Key, Mapping, ONE_PASS_BITS, Window, warp_scan};
-use crate::radix::steps::lanes_below;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Scalar, Shared, opaque, thread, unroll, warp};
 
 /// 16-byte loads of a thread, which are its share of a tile.
 pub(super) const PACKS: u32 = 4;
 
-/// Buckets that a tile is parted into, at most.
-pub(super) const MAX_BUCKETS: u32 = 1 << ONE_PASS_BITS;
+/// Bits of a digit, and buckets that a tile is parted into, at most.
+pub(super) const MAX_BITS: u32 = ONE_PASS_BITS;
+pub(super) const MAX_BUCKETS: u32 = 1 << MAX_BITS;
 
-/// From so many lanes with one bucket on, a warp's keys are counted together.
-const CROWD: u32 = 12;
+/// Counters of a tile.
+const COUNTERS: u32 = 2048;
+
+/// How many counters each of `1 << bits` buckets has, as a power of two. A lane uses the one of its number, so that at
+/// most four lanes of a warp (eight with [`MAX_BITS`]) meet in a counter or its bank, whatever the keys: keys that are
+/// all alike take no longer than others, of which about three meet in a bank anyway.
+#[inline(always)]
+const fn copies_log2(bits: u32) -> u32 {
+    let room = COUNTERS.ilog2() - bits;
+    if room < 3 { room } else { 3 }
+}
+const _: () = assert!(copies_log2(MAX_BITS) >= 2, "the four counters of a thread are of one bucket");
 
 /// How the bucket of a key is found.
 pub(super) trait Digit<W>: Copy {
-    /// Four times the bucket: a byte offset into a table of words.
-    fn offset(self, key: W) -> u32;
+    /// Bits of a bucket's number.
+    fn bits(self) -> u32;
+    /// The number of the key's bucket times `1 << log2`.
+    fn scaled(self, key: W, log2: u32) -> u32;
 }
 
 impl<W: Key> Digit<W> for Window {
     #[inline(always)]
-    fn offset(self, key: W) -> u32 {
-        key.digit_at(self.shift, self.bits) * 4
+    fn bits(self) -> u32 {
+        self.bits
+    }
+
+    #[inline(always)]
+    fn scaled(self, key: W, log2: u32) -> u32 {
+        key.digit_at(self.shift, self.bits) << log2
     }
 }
 
@@ -35,16 +52,127 @@ pub(super) struct Tile {
     pub origin: u32,
 }
 
-#[inline(always)]
-fn counters<const THREADS: u32>() -> Shared<u32> {
-    Shared::dynamic(PACKS * 16 * THREADS, MAX_BUCKETS)
+impl Tile {
+    /// Whether it has as many keys as a block of so many threads takes.
+    #[inline(always)]
+    pub fn is_full<W: Scalar, const THREADS: u32>(self) -> bool {
+        self.end - self.begin == PACKS * W::PACK * THREADS
+    }
 }
 
-/// Zeroes the counters of [`move_tile`].
+/// This thread's keys of a full tile.
 #[inline(always)]
-pub(super) fn clear_counters<const THREADS: u32>(buckets: u32) {
-    if thread::thread_idx_x() < buckets {
-        counters::<THREADS>().set(thread::thread_idx_x(), 0);
+pub(super) fn load<W: Scalar, const THREADS: u32>(input: Global<W>, tile: Tile) -> [W::Pack; PACKS as usize] {
+    let mut keys = [W::Pack::default(); PACKS as usize];
+    let (mine, in_tile) = (thread::thread_idx_x() * W::PACK, PACKS * W::PACK * THREADS);
+    let mine = input.slice(tile.origin + mine, in_tile - mine);
+    unroll::<{ PACKS as usize }>(|p| keys[p] = mine.get_pack_streaming(p as u32 * THREADS));
+    keys
+}
+
+/// Bytes of dynamic shared memory for a tile: its keys, the counters, an offset a bucket, a sum a warp.
+pub(super) const fn tile_shared(threads: u32) -> u32 {
+    PACKS * 16 * threads + 4 * (COUNTERS + MAX_BUCKETS + warp::WARP)
+}
+
+/// A tile's shared memory but for its keys.
+#[derive(Clone, Copy)]
+pub(super) struct Tables {
+    counters: Shared<u32>,
+    offsets: Shared<u32>,
+    sums: Shared<u32>,
+    bits: u32,
+}
+
+impl Tables {
+    /// For a block of so many threads and digits of so many bits.
+    #[inline(always)]
+    pub fn new(threads: u32, bits: u32) -> Self {
+        let at = PACKS * 16 * threads;
+        Self {
+            counters: Shared::dynamic(at, COUNTERS),
+            offsets: Shared::dynamic(at + 4 * COUNTERS, MAX_BUCKETS),
+            sums: Shared::dynamic(at + 4 * (COUNTERS + MAX_BUCKETS), warp::WARP),
+            bits,
+        }
+    }
+
+    /// How many threads have four counters each.
+    #[inline(always)]
+    fn threads(self) -> u32 {
+        1 << (self.bits + copies_log2(self.bits) - 2)
+    }
+
+    /// Zeroes this thread's counters.
+    #[inline(always)]
+    pub fn clear(self) {
+        if thread::thread_idx_x() < self.threads() {
+            self.counters.set_pack(thread::thread_idx_x(), [0; 4]);
+        }
+    }
+
+    /// The counter for a key of this lane.
+    #[inline(always)]
+    pub fn counter<W: Key>(self, key: W, digit: impl Digit<W>) -> Shared<u32> {
+        let log2 = copies_log2(self.bits);
+        let copy = (warp::lane_id() & ((1 << log2) - 1)) * 4;
+        self.counters.cast::<u8>().slice(digit.scaled(key, log2 + 2) | copy, 4).cast()
+    }
+
+    /// What is added to a key's place in the tile.
+    #[inline(always)]
+    fn offset<W: Key>(self, key: W, digit: impl Digit<W>) -> u32 {
+        self.offsets.cast::<u8>().slice(digit.scaled(key, 2), 4).cast().get(0)
+    }
+
+    /// Whether this thread's warp has counters.
+    #[inline(always)]
+    fn in_use(self) -> bool {
+        thread::thread_idx_x() & !(warp::WARP - 1) < self.threads()
+    }
+
+    /// This thread's counters, in a warp that has some.
+    #[inline(always)]
+    fn four(self) -> [u32; 4] {
+        let t = thread::thread_idx_x();
+        if t < self.threads() { self.counters.get_pack(t) } else { [0; 4] }
+    }
+
+    /// The bucket of which this thread is the first.
+    #[inline(always)]
+    fn bucket(self) -> Option<u32> {
+        let (t, two) = (thread::thread_idx_x(), self.two());
+        (t < self.threads() && t & two == 0).then_some(t >> two)
+    }
+
+    /// 1 if a bucket's counters are those of two neighbours, 0 if they are those of one thread.
+    #[inline(always)]
+    fn two(self) -> u32 {
+        copies_log2(self.bits) - 2
+    }
+
+    /// How many keys this thread's counters have, and how many the whole bucket has. In a warp that has counters.
+    #[inline(always)]
+    #[track_caller]
+    fn found(self) -> (u32, u32) {
+        let [a, b, c, d] = self.four();
+        let mine = a + b + c + d;
+        let other = warp::shuffle_xor(warp::FULL, mine, self.two());
+        (mine, if self.two() == 0 { mine } else { mine + other })
+    }
+
+    /// Calls `f` with each bucket that has keys, and how many, in the bucket's first thread.
+    #[inline(always)]
+    #[track_caller]
+    pub fn each_bucket(self, f: impl FnOnce(u32, u32)) {
+        if self.in_use() {
+            let (_, found) = self.found();
+            if let Some(bucket) = self.bucket()
+                && found != 0
+            {
+                f(bucket, found);
+            }
+        }
     }
 }
 
@@ -55,64 +183,54 @@ pub(super) fn clear_counters<const THREADS: u32>(buckets: u32) {
 #[allow(clippy::too_many_arguments)]
 #[rustfmt::skip]
 pub(super) fn move_tile<W: Key, M: Mapping, const THREADS: u32>(
-    input: Global<W>, output: Global<W>, order: u32, tile: Tile, buckets: u32, digit: impl Digit<W>,
-    cursors: Global<u32>, cursor: impl Fn(u32) -> u32,
+    input: Global<W>, output: Global<W>, order: u32, tile: Tile, digit: impl Digit<W>, cursors: Global<u32>,
+    cursor: impl Fn(u32) -> u32,
 ) {
     let in_tile = PACKS * W::PACK * THREADS;
     let sorted = Shared::<W>::dynamic(0, in_tile);
-    let counters = counters::<THREADS>();
-    let offsets = Shared::<u32>::dynamic(PACKS * 16 * THREADS + 4 * MAX_BUCKETS, MAX_BUCKETS);
+    let tables = Tables::new(THREADS, digit.bits());
     let t = thread::thread_idx_x();
-    let Tile { begin, end, origin } = tile;
-    let count = end - begin;
-    // The word of `table` at a byte offset.
-    let word = |table: Shared<u32>, offset: u32| table.cast::<u8>().slice(offset, 4).cast::<u32>();
     let mut keys = [W::Pack::default(); PACKS as usize];
-    let full = count == in_tile;
+    let full = tile.is_full::<W, THREADS>();
     if full {
-        let mine = input.slice(origin + t * W::PACK, in_tile - t * W::PACK);
-        unroll::<{ PACKS as usize }>(|p| keys[p] = mine.get_pack_streaming(p as u32 * THREADS));
+        keys = load::<W, THREADS>(input, tile);
         each_key::<W>(|p, j| keys[p].as_mut()[j] = M::encode(keys[p].as_ref()[j], order));
     }
-    let sample = digit.offset(keys[0].as_ref()[0]);
-    let like_first = sample == warp::shuffle(warp::FULL, sample, 0);
-    // Atomics of many lanes on one counter would wait for each other.
-    let crowded = full && warp::ballot(warp::FULL, like_first).count_ones() >= CROWD;
-    // The counters are zero before the first key is counted.
-    let crowded = thread::sync_threads_or(crowded);
-    // Nearly every tile: all keys in registers, and no test for any of them, which would double the instructions. The
-    // others read their keys twice, a pack at a time.
-    let fast = full && !crowded;
-    if fast {
+    thread::sync_threads(); // the counters are zero before the first key is counted
+    // A full tile has all keys in registers, and no test for any of them, which would double the instructions. Others
+    // read their keys twice, a pack at a time.
+    if full {
         each_key::<W>(|p, j| {
-            word(counters, digit.offset(keys[p].as_ref()[j])).fetch_add(0, 1, Relaxed, Scope::Block);
+            tables.counter(keys[p].as_ref()[j], digit).fetch_add(0, 1, Relaxed, Scope::Block);
         });
     } else {
-        each_slowly::<W, M, THREADS>(input, order, tile, crowded, counters, digit, |_, _| ());
+        each_slowly::<W, M, THREADS>(input, order, tile, |key| {
+            tables.counter(key, digit).fetch_add(0, 1, Relaxed, Scope::Block);
+        });
         keys = Default::default(); // so that they take no registers in here
     }
     thread::sync_threads(); // every key is counted before the counts are read
-    let place = reserve::<THREADS>(buckets, cursors, cursor);
-    if fast {
+    let place = reserve(tables, cursors, cursor);
+    if full {
         unroll::<{ PACKS as usize }>(|p| {
             // All places of a pack are asked for before the first is used.
             let mut places = [0; 4];
             each::<W>(|j| {
-                let counter = word(counters, digit.offset(keys[p].as_ref()[j]));
-                places[j] = counter.fetch_add(0, 1, Relaxed, Scope::Block);
+                places[j] = tables.counter(keys[p].as_ref()[j], digit).fetch_add(0, 1, Relaxed, Scope::Block);
             });
             each::<W>(|j| sorted.set(places[j], keys[p].as_ref()[j]));
         });
     } else {
-        each_slowly::<W, M, THREADS>(input, order, tile, crowded, counters, digit, |key, place| sorted.set(place, key));
+        each_slowly::<W, M, THREADS>(input, order, tile, |key| {
+            sorted.set(tables.counter(key, digit).fetch_add(0, 1, Relaxed, Scope::Block), key);
+        });
     }
-    if t < buckets {
-        offsets.set(t, place.wrapping_sub(offsets.get(t)));
+    if let Some(bucket) = tables.bucket() {
+        let start = tables.offsets.get(bucket);
+        tables.offsets.set(bucket, place.wrapping_sub(start));
     }
     thread::sync_threads(); // the tile is in order and the offsets are complete before either is read
-    let store = |place: u32, key: W| {
-        output.set(word(offsets, digit.offset(key)).get(0).wrapping_add(place), key);
-    };
+    let store = |place: u32, key: W| output.set(tables.offset(key, digit).wrapping_add(place), key);
     if full {
         let mine = sorted.slice(t, in_tile - t);
         unroll::<16>(|i| {
@@ -123,7 +241,7 @@ pub(super) fn move_tile<W: Key, M: Mapping, const THREADS: u32>(
         });
     } else {
         let (mut place, step) = (t, opaque(THREADS)); // not a constant, so that the loop stays one
-        while place < count {
+        while place < tile.end - tile.begin {
             store(place, sorted.get(place));
             place += step;
         }
@@ -131,49 +249,48 @@ pub(super) fn move_tile<W: Key, M: Mapping, const THREADS: u32>(
 }
 
 /// Turns the tile's counts into starts, in counters and offsets, and takes room for them behind the cursors: returns
-/// where thread t's keys of bucket t go.
+/// where the keys of a bucket go, in the bucket's first thread.
 #[inline(always)]
 #[track_caller]
-fn reserve<const THREADS: u32>(buckets: u32, cursors: Global<u32>, cursor: impl Fn(u32) -> u32) -> u32 {
-    let counters = counters::<THREADS>();
-    let offsets = Shared::<u32>::dynamic(PACKS * 16 * THREADS + 4 * MAX_BUCKETS, MAX_BUCKETS);
-    let sums = Shared::<u32>::dynamic(PACKS * 16 * THREADS + 8 * MAX_BUCKETS, warp::WARP);
+fn reserve(tables: Tables, cursors: Global<u32>, cursor: impl Fn(u32) -> u32) -> u32 {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
     let w = t / warp::WARP;
-    let (mut found, mut place) = (0, 0);
-    if t < buckets {
-        found = counters.get(t);
-        if found != 0 {
+    let (mut place, mut before) = (0, 0);
+    if tables.in_use() {
+        let (mine, found) = tables.found();
+        if let Some(bucket) = tables.bucket()
+            && found != 0
+        {
             // It is asked for before the scan, which hides how long it takes.
-            place = cursors.fetch_add(cursor(t), found, Relaxed, Scope::Device);
+            place = cursors.fetch_add(cursor(bucket), found, Relaxed, Scope::Device);
         }
-    }
-    let in_scan = w * warp::WARP < buckets;
-    let mut inclusive = 0;
-    if in_scan {
-        inclusive = warp_scan(found);
+        let inclusive = warp_scan(mine);
         if lane == warp::WARP - 1 {
-            sums.set(w, inclusive);
+            tables.sums.set(w, inclusive);
         }
+        before = inclusive - mine;
     }
     thread::sync_threads(); // every warp's sum is there before they are added up
-    if in_scan {
-        let below = if lane < w { sums.get(lane) } else { 0 };
-        let start = warp::reduce_add(warp::FULL, below) + inclusive - found;
-        counters.set(t, start);
-        offsets.set(t, start);
+    if tables.in_use() {
+        let below = if lane < w { tables.sums.get(lane) } else { 0 };
+        let start = warp::reduce_add(warp::FULL, below) + before;
+        let [a, b, c, _] = tables.four(); // again: they have been in nobody's registers meanwhile
+        if t < tables.threads() {
+            tables.counters.set_pack(t, [start, start + a, start + a + b, start + a + b + c]);
+        }
+        if let Some(bucket) = tables.bucket() {
+            tables.offsets.set(bucket, start);
+        }
     }
     thread::sync_threads(); // counters hold where each bucket starts in the tile before keys are placed
     place
 }
 
-/// Takes a place for each key of a tile, any tile, and calls `f` with key and place.
+/// Calls `f` with each key of a tile, any tile.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
 #[rustfmt::skip]
-fn each_slowly<W: Key, M: Mapping, const THREADS: u32>(
-    input: Global<W>, order: u32, tile: Tile, crowded: bool, counters: Shared<u32>, digit: impl Digit<W>,
-    f: impl Fn(W, u32),
+pub(super) fn each_slowly<W: Key, M: Mapping, const THREADS: u32>(
+    input: Global<W>, order: u32, tile: Tile, mut f: impl FnMut(W),
 ) {
     let Tile { begin, end, origin } = tile;
     let mut at = origin + thread::thread_idx_x() * W::PACK;
@@ -181,56 +298,10 @@ fn each_slowly<W: Key, M: Mapping, const THREADS: u32>(
     while at != last {
         let mut keys = W::Pack::default();
         let is_key = |j: usize| at + (j as u32) >= begin && at + (j as u32) < end;
-        each::<W>(|j| if is_key(j) { keys.as_mut()[j] = M::encode(input.get(at + j as u32), order) });
-        each::<W>(|j| {
-            let key = keys.as_ref()[j];
-            let place = take_places(counters, digit.offset(key), is_key(j), crowded);
-            if is_key(j) {
-                f(key, place);
-            }
-        });
+        each::<W>(|j| if is_key(j) { keys.as_mut()[j] = input.get(at + j as u32) });
+        each::<W>(|j| if is_key(j) { f(M::encode(keys.as_ref()[j], order)) });
         at += THREADS * W::PACK;
     }
-}
-
-/// Whether many lanes have the first lane's counter: their atomics would wait for each other.
-#[inline(always)]
-pub(super) fn is_crowd(offset: u32) -> bool {
-    let like_first = offset == warp::shuffle(warp::FULL, offset, 0);
-    warp::ballot(warp::FULL, like_first).count_ones() >= CROWD
-}
-
-/// Adds one to the counter at byte `offset` for every lane with a key; returns what was there before, and for lanes
-/// with the same counter one more for each. In a crowded warp the lanes of the two first counters add together.
-#[inline(always)]
-pub(super) fn take_places(counters: Shared<u32>, offset: u32, is_key: bool, crowded: bool) -> u32 {
-    let lane = warp::lane_id();
-    let word = |offset: u32| counters.cast::<u8>().slice(offset, 4).cast::<u32>();
-    let (mut place, mut alone) = (0, is_key);
-    if crowded {
-        let mut left = warp::ballot(warp::FULL, is_key);
-        unroll::<2>(|_| {
-            if left != 0 {
-                let leader = left.trailing_zeros();
-                let with_leader = left & warp::ballot(warp::FULL, offset == warp::shuffle(warp::FULL, offset, leader));
-                let mut before = 0;
-                if lane == leader {
-                    before = word(offset).fetch_add(0, with_leader.count_ones(), Relaxed, Scope::Block);
-                }
-                before = warp::shuffle(warp::FULL, before, leader);
-                if with_leader >> lane & 1 == 1 {
-                    // It wraps where thread 0 takes some off meanwhile; nobody uses the place then.
-                    place = before.wrapping_add((with_leader & lanes_below()).count_ones());
-                }
-                left &= !with_leader;
-            }
-        });
-        alone = left >> lane & 1 == 1;
-    }
-    if alone {
-        place = word(offset).fetch_add(0, 1, Relaxed, Scope::Block);
-    }
-    place
 }
 
 /// Calls `f` with the number of each key in a pack.
