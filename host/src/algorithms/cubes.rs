@@ -227,14 +227,7 @@ struct CubesProblem {
 }
 
 fn problem(workload: Workload) -> Result<Box<dyn Problem>> {
-    let Workload { size, dtype, distribution, seed, input, parameters } = workload;
-    let data = match input.and_then(|mut data| data.pop()) {
-        Some(data) => data,
-        None => distribution.generate(dtype, size.elements()?, seed)?,
-    };
-    if data.len() as u64 > u32::MAX as u64 {
-        return Err(Error::Usage(format!("{} values are too many; the limit is {}", data.len(), u32::MAX)));
-    }
+    let (parameters, data) = (workload.parameters, workload.operand("cubes")?);
     let values = data.into_vec::<u32>().map_err(|d| Error::Usage(format!("cubes takes u32, not {}", d.dtype())))?;
     Ok(Box::new(CubesProblem { values, parameters, uploaded: Uploaded::default() }))
 }

@@ -5,6 +5,7 @@
 //! [`Problem::prepare`] puts it on an engine, and then [`Prepared::restore`], [`Prepared::run`], [`Prepared::verify`],
 //! as often as wanted.
 
+mod apart;
 pub mod bitonic;
 pub mod bubble;
 pub mod cubes;
@@ -23,7 +24,7 @@ pub mod verify;
 
 pub use rung::{Head, Implementation, Rung};
 
-use crate::data::{self, Data, Distribution, Dtype};
+use crate::data::{self, Data, Difference, Distribution, Dtype};
 use crate::engine::{AnyBuffer, Engine};
 use crate::error::{Error, Result};
 use serde::Serialize;
@@ -125,6 +126,24 @@ pub struct Workload {
     pub parameters: Parameters,
 }
 
+impl Workload {
+    /// The elements of a problem that has one operand: those given, or drawn ones.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if a number of 32 bits cannot count them; [`Error::OutOfMemory`].
+    fn operand(self, family: &str) -> Result<Data> {
+        let data = match self.input.and_then(|mut data| data.pop()) {
+            Some(data) => data,
+            None => self.distribution.generate(self.dtype, self.size.elements()?, self.seed)?,
+        };
+        if data.len() as u64 > u32::MAX as u64 {
+            let (n, limit) = (data.len(), u32::MAX);
+            return Err(Error::Usage(format!("{n} elements are too many for {family}; the limit is {limit}")));
+        }
+        Ok(data)
+    }
+}
+
 /// An option of some families on the command line; sets the field of [`Parameters`] of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each is the field of Parameters of that name")]
@@ -185,15 +204,13 @@ impl std::str::FromStr for Operation {
 /// # Errors
 /// [`Error::Mismatch`] at the first difference.
 pub fn compare(family: &str, rung: &str, got: &Data, want: &Data) -> Result<()> {
-    let Some(difference) = got.first_difference(want) else { return Ok(()) };
-    Err(Error::Mismatch {
-        family: family.into(),
-        rung: rung.into(),
-        n: want.len() as u64,
-        index: difference.index as u64,
-        want: difference.right,
-        got: difference.left,
-    })
+    verdict(family, rung, want.len(), got.first_difference(want))
+}
+
+/// What the first place means where a result (left) is not what is right (right), for a problem of `n` elements.
+fn verdict(family: &str, rung: &str, n: usize, first: Option<Difference>) -> Result<()> {
+    let Some(Difference { index, left: got, right: want }) = first else { return Ok(()) };
+    Err(Error::Mismatch { family: family.into(), rung: rung.into(), n: n as u64, index: index as u64, want, got })
 }
 
 /// Input and oracle on the host.
