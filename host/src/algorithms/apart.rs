@@ -18,6 +18,7 @@ pub struct Apart<'p, I, O> {
     output: Buffer<O>,
     poison: u8,
     launches: Launches<I, O>,
+    scratch_bytes: u64,
 }
 
 impl<'p, I: Scalar, O: Scalar + Element> Apart<'p, I, O> {
@@ -35,8 +36,8 @@ impl<'p, I: Scalar, O: Scalar + Element> Apart<'p, I, O> {
         O: 'p,
     {
         let output = input.engine().alloc(len)?;
-        let launches = launches(input.engine())?;
-        Ok(Box::new(Self { problem, rung: rung.name, input, output, poison, launches }))
+        let (launches, scratch_bytes) = input.engine().held_after(|| launches(input.engine()))?;
+        Ok(Box::new(Self { problem, rung: rung.name, input, output, poison, launches, scratch_bytes }))
     }
 }
 
@@ -47,6 +48,10 @@ impl<I: Scalar, O: Scalar + Element> Prepared for Apart<'_, I, O> {
 
     fn run(&mut self) -> Result<()> {
         (self.launches)(&self.input, &self.output)
+    }
+
+    fn scratch_bytes(&self) -> u64 {
+        self.scratch_bytes
     }
 
     fn verify(&mut self) -> Result<()> {

@@ -266,12 +266,10 @@ impl Problem for CubesProblem {
         let Implementation::Cubes(implementation) = rung.implementation else {
             return Err(Error::Usage(format!("{} does not add up cubes", rung.name)));
         };
-        Ok(Box::new(PreparedCubes {
-            problem: self,
-            rung: rung.name,
-            values: self.uploaded.get(engine, &[&self.values])?,
-            summer: implementation.summer(engine, &self.parameters)?,
-        }))
+        let values = self.uploaded.get(engine, &[&self.values])?;
+        // The partial sums are scratch: what comes out is one number.
+        let (summer, scratch_bytes) = engine.held_after(|| implementation.summer(engine, &self.parameters))?;
+        Ok(Box::new(PreparedCubes { problem: self, rung: rung.name, values, summer, scratch_bytes }))
     }
 
     fn open(&self) -> Option<&dyn OpenProblem> {
@@ -284,6 +282,7 @@ struct PreparedCubes<'p> {
     rung: &'static str,
     values: Rc<Buffer<u32>>,
     summer: Box<dyn Summer>,
+    scratch_bytes: u64,
 }
 
 impl Prepared for PreparedCubes<'_> {
@@ -293,6 +292,10 @@ impl Prepared for PreparedCubes<'_> {
 
     fn run(&mut self) -> Result<()> {
         self.summer.run(self.values.view())
+    }
+
+    fn scratch_bytes(&self) -> u64 {
+        self.scratch_bytes
     }
 
     fn verify(&mut self) -> Result<()> {

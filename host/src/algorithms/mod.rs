@@ -253,6 +253,9 @@ pub trait Prepared {
     }
     /// What is timed: the launches.
     fn run(&mut self) -> Result<()>;
+    /// Bytes of the engine's memory that a run needs beside its input and its output. A sort in place has its keys as
+    /// both.
+    fn scratch_bytes(&self) -> u64;
     /// Compares the whole output with the oracle.
     ///
     /// # Errors
@@ -370,6 +373,26 @@ impl Family {
 mod tests {
     use super::*;
 
+    /// The upper sorts hold a second copy of the keys, as CUB does, and little beside it.
+    #[test]
+    fn scratch_memory_is_counted() {
+        let engine = Engine::simulator();
+        let scratch = |family: &str, rung: &str, n: u64| {
+            let family = super::family(family).unwrap();
+            let (dtype, distribution, parameters) = (Dtype::U32, family.input, Parameters::default());
+            let workload = Workload { size: Size::Elements(n), dtype, distribution, seed: 5, input: None, parameters };
+            let problem = family.make(workload).unwrap();
+            problem.prepare(&engine, family.rung(rung).unwrap()).unwrap().scratch_bytes()
+        };
+        for rung in ["onesweep", "msd-buckets"] {
+            let of = |n: u64| scratch("radix", rung, n) - 4 * n;
+            assert!((1..32 << 20).contains(&of(1 << 20)), "{rung}: {} bytes beside a copy of the keys", of(1 << 20));
+        }
+        assert_eq!(scratch("bitonic", "global-step", 1000), 0);
+        assert_eq!(scratch("histogram", "bank-private", 1000), 257 * 4);
+        assert_eq!(scratch("scan", "hillis-steele", 1000), 0);
+    }
+
     /// Calls in a row have each their own input, and the last one's output is what is looked at.
     #[test]
     fn every_rung_runs_several_times_in_a_row() {
@@ -394,7 +417,9 @@ mod tests {
                 for calls in [3, 1, 2] {
                     prepared.restore_for(calls).unwrap();
                     assert!(prepared.verify().is_err(), "{} {}: nothing ran, and it passes", family.name, rung.name);
-                    (0..calls).for_each(|_| prepared.run().unwrap());
+                    let run = || (0..calls).try_for_each(|_| prepared.run());
+                    let ((), taken) = engine.held_after(run).unwrap();
+                    assert_eq!(taken, 0, "{} {}: memory that no report shows", family.name, rung.name);
                     prepared.verify().unwrap();
                 }
             }

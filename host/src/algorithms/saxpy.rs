@@ -122,6 +122,11 @@ impl Prepared for PreparedSaxpy<'_> {
         self.implementation.saxpy(&self.engine, A, self.x.view(), self.y.for_next().view())
     }
 
+    /// The rungs have none.
+    fn scratch_bytes(&self) -> u64 {
+        0
+    }
+
     fn verify(&mut self) -> Result<()> {
         let got = self.y.last().download()?;
         let want = |i: usize| A.mul_add(self.problem.x[i], self.problem.y[i]);
