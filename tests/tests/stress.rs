@@ -14,10 +14,10 @@
 use host::Error;
 use host::algorithms::keys::Keys;
 use host::algorithms::reduce::Reduces;
-use host::algorithms::sort::Sorter;
+use host::algorithms::sort::{Sorter, order_of};
 use host::algorithms::{self, Extra, Family, Implementation, Operation, Parameters, Problem, Rung, Size, Workload};
-use host::data::{Data, Distribution, Dtype};
-use host::engine::{Buffer, DeviceChoice, Engine};
+use host::data::{self, Data, Difference, Distribution, Dtype};
+use host::engine::{AnyBuffer, Buffer, DeviceChoice, Engine};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::IndexedRandom;
@@ -206,11 +206,11 @@ fn fresh_workspace(
     Ok(())
 }
 
-/// Runs a rung from the first buffer to the second, which is as long as the oracle's output.
-type Call = Box<dyn FnMut(&Buffer<u32>, &Buffer<u32>) -> Result<(), Error>>;
+/// Runs a rung on elements of a type, from the first buffer to the second. Both hold their bytes as words.
+type Call = Box<dyn FnMut(Dtype, &Buffer<u32>, &Buffer<u32>) -> Result<(), Error>>;
 
 /// What a call should leave, from its input.
-type Oracle = fn(&[u32]) -> Vec<u32>;
+type Oracle = fn(&Data) -> Data;
 
 const BINS: u32 = 256;
 
@@ -219,51 +219,57 @@ fn keeping(engine: &Engine, rung: &Rung, largest: u64) -> Result<(Call, Oracle),
     let (engine, n) = (engine.clone(), largest as u32);
     Ok(match rung.implementation {
         Implementation::Sort(sort) => {
-            let mut sorters: HashMap<usize, Box<dyn Sorter>> = HashMap::new();
-            let call: Call = Box::new(move |input, output| {
+            let mut sorters: HashMap<(u32, usize), Box<dyn Sorter>> = HashMap::new();
+            let call: Call = Box::new(move |dtype, input, output| {
                 output.copy_from(input)?;
-                let sorter = match sorters.entry(input.len()) {
+                let words: &dyn AnyBuffer = output;
+                let keys = match dtype.size() {
+                    4 => Keys::Bits32(output.view()),
+                    _ => Keys::Bits64(words.view_as()),
+                };
+                let sorter = match sorters.entry((keys.len(), dtype.size())) {
                     Entry::Occupied(there) => there.into_mut(),
                     Entry::Vacant(place) => {
-                        place.insert(sort.sorter(&engine, input.len() as u32, 4, &Parameters::default())?)
+                        place.insert(sort.sorter(&engine, keys.len(), dtype.size() as u32, &Parameters::default())?)
                     }
                 };
-                sorter.sort(Keys::Bits32(output.view()), gpu::keys::UNSIGNED)
+                sorter.sort(keys, order_of(dtype))
             });
-            (call, |keys| {
-                let mut keys = keys.to_vec();
-                keys.sort_unstable();
-                keys
-            })
+            (call, data::sorted)
         }
         Implementation::Scan(scan) => {
             let mut scanner = scan.scanner_u32(&engine, n, Operation::Sum)?;
-            let call: Call = Box::new(move |input, output| scanner.scan(input.view(), output.view(), false));
+            let call: Call = Box::new(move |_, input, output| scanner.scan(input.view(), output.view(), false));
             (call, |all| {
                 let mut sum = 0u32;
-                let add = |&x: &u32| {
+                let add = |x: u32| {
                     sum = sum.wrapping_add(x);
                     sum
                 };
-                all.iter().map(add).collect()
+                Data::U32(words(all).map(add).collect())
             })
         }
         Implementation::Reduce(reduce) => {
             let mut reducer = Reduces::<u32>::reducer(reduce, &engine, n, Operation::Sum)?;
-            let call: Call = Box::new(move |input, output| reducer(input.view(), output.view()));
-            (call, |all| vec![all.iter().fold(0, |sum: u32, &x| sum.wrapping_add(x))])
+            let call: Call = Box::new(move |_, input, output| reducer(input.view(), output.view()));
+            (call, |all| Data::U32(vec![words(all).fold(0, u32::wrapping_add)]))
         }
         Implementation::Histogram(histogram) => {
             let mut counter = algorithms::histogram::Counts::<u32>::counter(histogram, &engine, BINS)?;
-            let call: Call = Box::new(move |input, output| counter(input.view(), output));
+            let call: Call = Box::new(move |_, input, output| counter(input.view(), output));
             (call, |keys| {
                 let mut counts = vec![0; BINS as usize];
-                keys.iter().filter(|&&key| key < BINS).for_each(|&key| counts[key as usize] += 1);
-                counts
+                words(keys).filter(|&key| key < BINS).for_each(|key| counts[key as usize] += 1);
+                Data::U32(counts)
             })
         }
         _ => return Err(Error::Usage(format!("there is no test of {} on a workspace that lasts", rung.name))),
     })
+}
+
+/// The bytes of elements of any type, as words.
+fn words(data: &Data) -> impl Iterator<Item = u32> {
+    data.as_bytes().as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes))
 }
 
 fn kept_workspace(
@@ -301,7 +307,7 @@ struct Pending {
     case: Case,
     input: Buffer<u32>,
     output: Buffer<u32>,
-    want: Vec<u32>,
+    want: Data,
 }
 
 /// The engines take turns: each has a workspace that it keeps, and inputs of its own. Returns how often two streams of a
@@ -321,9 +327,11 @@ fn take_turns(
         for _ in 0..AT_ONCE {
             for (engine, (_, oracle)) in engines.iter().zip(&rungs) {
                 let mut case = Case::draw(family, rung, m.largest, random);
-                (case.dtype, case.parameters) = (Dtype::U32, Parameters::default());
+                case.parameters = Parameters::default();
                 if rung.sorts().is_some() {
                     case.n = *sizes.choose(random).expect("there are some");
+                } else {
+                    case.dtype = Dtype::U32;
                 }
                 pending.push(prepare(engine, case, *oracle)?);
             }
@@ -332,13 +340,13 @@ fn take_turns(
         // Nothing is waited for between the calls: a launch finds the workspace as the one before it leaves it.
         for (i, Pending { case, input, output, .. }) in pending.iter().enumerate() {
             let (call, _) = &mut rungs[i % engines.len()];
-            call(input, output).map_err(|e| case.failed(e))?;
+            call(case.dtype, input, output).map_err(|e| case.failed(e))?;
         }
         let ends = engines.iter().map(Engine::mark).collect::<Result<Vec<_>, _>>()?;
         for Pending { case, output, want, .. } in pending {
-            let got = Data::from(output.download()?);
-            if let Some(first) = got.first_difference(&Data::from(want)) {
-                return Err(case.failed(format!("{} at {}, and {} is right", first.left, first.index, first.right)));
+            let (got, want) = (Data::U32(output.download()?), Data::U32(words(&want).collect()));
+            if let Some(Difference { index, left, right }) = got.first_difference(&want) {
+                return Err(case.failed(format!("word {index} is {left}, and {right} is right")));
             }
         }
         if let [one, other] = engines {
@@ -350,13 +358,13 @@ fn take_turns(
 }
 
 fn prepare(engine: &Engine, case: Case, oracle: Oracle) -> Result<Pending, Error> {
-    let mut keys = case.distribution.keys::<u32>(case.n, case.seed)?;
-    if let Implementation::Histogram(_) = case.rung.implementation {
+    let mut input = case.distribution.generate(case.dtype, case.n, case.seed)?;
+    if let (Implementation::Histogram(_), Data::U32(keys)) = (&case.rung.implementation, &mut input) {
         // Most of them in the range of the bins, and some outside, which nobody counts.
         keys.iter_mut().for_each(|key| *key = ((*key as u64 * (BINS as u64 + 9)) >> 32) as u32);
     }
-    let want = oracle(&keys);
-    let output = engine.alloc(want.len())?;
+    let want = oracle(&input);
+    let output = engine.alloc(words(&want).count())?;
     output.fill(0xA5)?;
-    Ok(Pending { case, input: engine.upload(&keys)?, output, want })
+    Ok(Pending { case, input: engine.upload(&words(&input).collect::<Vec<_>>())?, output, want })
 }
