@@ -17,6 +17,9 @@
  *   2. allocate `bytes` (at least 1) of device memory, aligned as cudaMalloc aligns
  *   3. rungs_peer_run(name, input, output, temp, &bytes, shape, shape_len, stream)              enqueues the work
  *
+ * The scratch is all the device memory that a call needs beside input and output; only cuBLAS's handle has some of its
+ * own. So it is what a peer's use of memory is compared by.
+ *
  * Step 1 also does what must not be timed (a cuBLAS handle is created there, CUB learns the device). Step 3 neither
  * allocates nor synchronises; it may be repeated with the same scratch, which needs no clearing in between.
  */

@@ -131,6 +131,7 @@ fn a_library_of_peers_is_opened_and_who_is_wrong_is_called_so() {
             assert_eq!(row["over_peer"]["of"], "cub_radix_sort_keys_u32");
             assert!(row["over_peer"]["call"].as_f64().unwrap() > 0.0 && row["back_to_back"]["runs"] == 2);
         }
+        assert_eq!(row["scratch_bytes"], if row["name"] == "global-step" { 0 } else { 1 });
     }
     let mut names: Vec<_> =
         fs::read_dir(plots).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();

@@ -164,6 +164,10 @@ pub struct Row {
     /// The speed over that of the rung's twin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over_twin: Option<Ratio>,
+    /// Bytes of device memory that a call needs beside its input and its output. Reports from before it was measured
+    /// have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scratch_bytes: Option<u64>,
 }
 
 /// Times of runs, in milliseconds.
@@ -256,6 +260,15 @@ pub fn rate(rate: f64, unit: &str) -> String {
     format!("{scaled:.2} {prefix}{unit}")
 }
 
+/// An amount of memory with the unit that suits it.
+pub fn bytes(bytes: u64) -> String {
+    match bytes {
+        bytes if bytes < 1 << 10 => format!("{bytes} B"),
+        bytes if bytes < 1 << 20 => format!("{:.1} KiB", bytes as f64 / 1024.0),
+        bytes => format!("{:.1} MiB", bytes as f64 / (1 << 20) as f64),
+    }
+}
+
 /// A duration with the unit that suits it.
 pub fn time(ms: f64) -> String {
     match ms {
@@ -298,6 +311,7 @@ pub(crate) mod tests {
             flops_per_byte: None,
             over_peer: None,
             over_twin: None,
+            scratch_bytes: Some(4 * n + 1000),
         }
     }
 
@@ -355,6 +369,17 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_report_without_what_was_added_later_can_be_read() {
+        let mut report = sample();
+        let mut old = serde_json::to_value(&report).unwrap();
+        for row in old["results"].as_array_mut().unwrap() {
+            assert!(row.as_object_mut().unwrap().remove("scratch_bytes").is_some());
+        }
+        report.results.iter_mut().for_each(|row| row.scratch_bytes = None);
+        assert_eq!(serde_json::from_value::<Report>(old).unwrap(), report);
+    }
+
+    #[test]
     fn sizes_and_rates_as_people_write_them() {
         let mut sized = row("f", "r", Kind::Rung, 1 << 20, 1.0);
         assert_eq!(sized.size(), "2^20");
@@ -367,6 +392,7 @@ pub(crate) mod tests {
         assert_eq!(rate(43.21e9, "keys/s"), "43.21 Gkeys/s");
         assert_eq!(rate(4012.3, "GB/s"), "4012 GB/s");
         assert_eq!(time(0.0123), "12.3 µs");
+        assert_eq!([1000, 5 << 9, 3 << 29].map(bytes), ["1000 B", "2.5 KiB", "1536.0 MiB"]);
         assert_eq!([rounded(0.012345678), rounded(f64::INFINITY)], [0.0123457, f64::INFINITY]);
     }
 }

@@ -227,14 +227,7 @@ struct CubesProblem {
 }
 
 fn problem(workload: Workload) -> Result<Box<dyn Problem>> {
-    let Workload { size, dtype, distribution, seed, input, parameters } = workload;
-    let data = match input.and_then(|mut data| data.pop()) {
-        Some(data) => data,
-        None => distribution.generate(dtype, size.elements()?, seed)?,
-    };
-    if data.len() as u64 > u32::MAX as u64 {
-        return Err(Error::Usage(format!("{} values are too many; the limit is {}", data.len(), u32::MAX)));
-    }
+    let (parameters, data) = (workload.parameters, workload.operand("cubes")?);
     let values = data.into_vec::<u32>().map_err(|d| Error::Usage(format!("cubes takes u32, not {}", d.dtype())))?;
     Ok(Box::new(CubesProblem { values, parameters, uploaded: Uploaded::default() }))
 }
@@ -273,12 +266,10 @@ impl Problem for CubesProblem {
         let Implementation::Cubes(implementation) = rung.implementation else {
             return Err(Error::Usage(format!("{} does not add up cubes", rung.name)));
         };
-        Ok(Box::new(PreparedCubes {
-            problem: self,
-            rung: rung.name,
-            values: self.uploaded.get(engine, &[&self.values])?,
-            summer: implementation.summer(engine, &self.parameters)?,
-        }))
+        let values = self.uploaded.get(engine, &[&self.values])?;
+        // The partial sums are scratch: what comes out is one number.
+        let (summer, scratch_bytes) = engine.held_after(|| implementation.summer(engine, &self.parameters))?;
+        Ok(Box::new(PreparedCubes { problem: self, rung: rung.name, values, summer, scratch_bytes }))
     }
 
     fn open(&self) -> Option<&dyn OpenProblem> {
@@ -291,6 +282,7 @@ struct PreparedCubes<'p> {
     rung: &'static str,
     values: Rc<Buffer<u32>>,
     summer: Box<dyn Summer>,
+    scratch_bytes: u64,
 }
 
 impl Prepared for PreparedCubes<'_> {
@@ -300,6 +292,10 @@ impl Prepared for PreparedCubes<'_> {
 
     fn run(&mut self) -> Result<()> {
         self.summer.run(self.values.view())
+    }
+
+    fn scratch_bytes(&self) -> u64 {
+        self.scratch_bytes
     }
 
     fn verify(&mut self) -> Result<()> {

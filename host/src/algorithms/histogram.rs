@@ -1,5 +1,6 @@
 //! Histogram: how often each value occurs.
 
+use super::apart::Apart;
 use super::rung::{Implementation, rung};
 use super::upload::Uploaded;
 use super::{Extra, Family, OpenProblem, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, compare};
@@ -147,19 +148,13 @@ struct HistogramProblem<K> {
 }
 
 fn problem(workload: Workload) -> Result<Box<dyn Problem>> {
-    let Workload { size, dtype, distribution, seed, input, parameters } = workload;
-    let bins = parameters.bins.unwrap_or(DEFAULT_BINS);
+    let (distribution, given) = (workload.distribution, workload.input.is_some());
+    let bins = workload.parameters.bins.unwrap_or(DEFAULT_BINS);
     if !(1..=MAX_BINS).contains(&bins) {
         return Err(Error::Usage(format!("a histogram has 1 to {MAX_BINS} bins, not {bins}")));
     }
-    let keys = match input.and_then(|mut data| data.pop()) {
-        Some(data) => data,
-        None => into_range(distribution.generate(dtype, size.elements()?, seed)?, bins, distribution),
-    };
-    if keys.len() as u64 > u32::MAX as u64 {
-        return Err(Error::Usage(format!("{} keys cannot be counted; the limit is {}", keys.len(), u32::MAX)));
-    }
-    match keys {
+    let keys = workload.operand("histogram")?;
+    match if given { keys } else { into_range(keys, bins, distribution) } {
         Data::U8(keys) => {
             Ok(Box::new(HistogramProblem { keys, bins, counts: OnceCell::new(), uploaded: Uploaded::default() }))
         }
@@ -226,43 +221,15 @@ where
         let Implementation::Histogram(implementation) = rung.implementation else {
             return Err(Error::Usage(format!("{} is not a histogram", rung.name)));
         };
-        Ok(Box::new(PreparedHistogram {
-            problem: self,
-            rung: rung.name,
-            keys: self.uploaded.get(engine, &[&self.keys])?,
-            counts: engine.alloc(self.bins as usize)?,
-            counter: implementation.counter(engine, self.bins)?,
-        }))
+        let keys = self.uploaded.get(engine, &[&self.keys])?;
+        Apart::prepare(self, rung, keys, (self.bins as usize, 0xA5), |engine| {
+            let mut counter = implementation.counter(engine, self.bins)?;
+            Ok(Box::new(move |keys, counts| counter(keys.view(), counts)))
+        })
     }
 
     fn open(&self) -> Option<&dyn OpenProblem> {
         Some(self)
-    }
-}
-
-struct PreparedHistogram<'p, K> {
-    problem: &'p HistogramProblem<K>,
-    rung: &'static str,
-    keys: Rc<Buffer<K>>,
-    counts: Buffer<u32>,
-    counter: Counter<K>,
-}
-
-impl<K: Key> Prepared for PreparedHistogram<'_, K> {
-    fn restore(&mut self) -> Result<()> {
-        self.counts.fill(0xA5)
-    }
-
-    fn run(&mut self) -> Result<()> {
-        (self.counter)(self.keys.view(), &self.counts)
-    }
-
-    fn verify(&mut self) -> Result<()> {
-        self.problem.check(self.rung, &self.counts)
-    }
-
-    fn output(&mut self) -> Result<Data> {
-        Ok(Data::U32(self.counts.download()?))
     }
 }
 

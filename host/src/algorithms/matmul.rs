@@ -1,9 +1,10 @@
 //! Matrix product.
 
+use super::apart::Apart;
 use super::rung::{Implementation, rung};
 use super::upload::Uploaded;
-use super::{Family, OpenProblem, Prepared, Problem, RateUnit, Rung, Size, Work, Workload};
-use crate::data::{Data, Distribution, Dtype};
+use super::{Family, OpenProblem, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, verdict};
+use crate::data::{Data, Difference, Distribution, Dtype};
 use crate::engine::{AnyBuffer, Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
 use gpu::matmul::r1_naive::{self as naive, matmul_naive};
@@ -113,17 +114,9 @@ impl OpenProblem for MatmulProblem {
 
     fn check(&self, who: &str, output: &dyn AnyBuffer) -> Result<()> {
         let got = output.download_as::<f32>()?;
-        match self.first_difference(&got) {
-            None => Ok(()),
-            Some((index, want)) => Err(Error::Mismatch {
-                family: "matmul".into(),
-                rung: who.into(),
-                n: self.n as u64,
-                index: index as u64,
-                want: want.to_string(),
-                got: got[index].to_string(),
-            }),
-        }
+        let difference =
+            |(index, want): (usize, f64)| Difference { index, left: got[index].to_string(), right: want.to_string() };
+        verdict("matmul", who, self.n, self.first_difference(&got).map(difference))
     }
 }
 
@@ -142,54 +135,24 @@ impl Problem for MatmulProblem {
         let Implementation::Matmul(implementation) = rung.implementation else {
             return Err(Error::Usage(format!("{} is not a matrix product", rung.name)));
         };
-        Ok(Box::new(PreparedMatmul {
-            problem: self,
-            rung: rung.name,
-            implementation,
-            engine: engine.clone(),
-            ab: self.uploaded.get(engine, &[&self.a, &self.b])?,
-            c: engine.alloc(self.m * self.n)?,
-        }))
+        let ab = self.uploaded.get(engine, &[&self.a, &self.b])?;
+        let (m, n, k) = (self.m as u32, self.n as u32, self.k as u32);
+        // All ones are NaN: an element that nobody writes is found.
+        Apart::prepare(self, rung, ab, (self.m * self.n, 0xFF), |engine| {
+            let engine = engine.clone();
+            Ok(Box::new(move |ab: &Buffer<f32>, c: &Buffer<f32>| {
+                let view = |buffer: &Buffer<f32>, start, rows, columns| {
+                    let data = buffer.slice(start, rows as usize * columns as usize);
+                    MatrixView { data, rows, columns, stride: columns }
+                };
+                let (a, b) = (view(ab, 0, m, k), view(ab, m as usize * k as usize, k, n));
+                implementation.multiply(&engine, a, b, view(c, 0, m, n))
+            }))
+        })
     }
 
     fn open(&self) -> Option<&dyn OpenProblem> {
         Some(self)
-    }
-}
-
-struct PreparedMatmul<'p> {
-    problem: &'p MatmulProblem,
-    rung: &'static str,
-    implementation: &'static dyn MatmulRung,
-    engine: Engine,
-    /// A, and then B.
-    ab: Rc<Buffer<f32>>,
-    c: Buffer<f32>,
-}
-
-impl Prepared for PreparedMatmul<'_> {
-    fn restore(&mut self) -> Result<()> {
-        // All ones are NaN: an element that nobody writes is found.
-        self.c.fill(0xFF)
-    }
-
-    fn run(&mut self) -> Result<()> {
-        let (m, n, k) = (self.problem.m as u32, self.problem.n as u32, self.problem.k as u32);
-        let view = |buffer: &Buffer<f32>, start, rows, columns| {
-            let data = buffer.slice(start, rows as usize * columns as usize);
-            MatrixView { data, rows, columns, stride: columns }
-        };
-        let (a, b) = (view(&self.ab, 0, m, k), view(&self.ab, self.problem.a.len(), k, n));
-        let c = view(&self.c, 0, m, n);
-        self.implementation.multiply(&self.engine, a, b, c)
-    }
-
-    fn verify(&mut self) -> Result<()> {
-        self.problem.check(self.rung, &self.c)
-    }
-
-    fn output(&mut self) -> Result<Data> {
-        Ok(Data::F32(self.c.download()?))
     }
 }
 

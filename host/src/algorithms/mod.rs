@@ -5,6 +5,7 @@
 //! [`Problem::prepare`] puts it on an engine, and then [`Prepared::restore`], [`Prepared::run`], [`Prepared::verify`],
 //! as often as wanted.
 
+mod apart;
 pub mod bitonic;
 pub mod bubble;
 pub mod cubes;
@@ -23,7 +24,7 @@ pub mod verify;
 
 pub use rung::{Head, Implementation, Rung};
 
-use crate::data::{self, Data, Distribution, Dtype};
+use crate::data::{self, Data, Difference, Distribution, Dtype};
 use crate::engine::{AnyBuffer, Engine};
 use crate::error::{Error, Result};
 use serde::Serialize;
@@ -125,6 +126,24 @@ pub struct Workload {
     pub parameters: Parameters,
 }
 
+impl Workload {
+    /// The elements of a problem that has one operand: those given, or drawn ones.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if a number of 32 bits cannot count them; [`Error::OutOfMemory`].
+    fn operand(self, family: &str) -> Result<Data> {
+        let data = match self.input.and_then(|mut data| data.pop()) {
+            Some(data) => data,
+            None => self.distribution.generate(self.dtype, self.size.elements()?, self.seed)?,
+        };
+        if data.len() as u64 > u32::MAX as u64 {
+            let (n, limit) = (data.len(), u32::MAX);
+            return Err(Error::Usage(format!("{n} elements are too many for {family}; the limit is {limit}")));
+        }
+        Ok(data)
+    }
+}
+
 /// An option of some families on the command line; sets the field of [`Parameters`] of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each is the field of Parameters of that name")]
@@ -185,15 +204,13 @@ impl std::str::FromStr for Operation {
 /// # Errors
 /// [`Error::Mismatch`] at the first difference.
 pub fn compare(family: &str, rung: &str, got: &Data, want: &Data) -> Result<()> {
-    let Some(difference) = got.first_difference(want) else { return Ok(()) };
-    Err(Error::Mismatch {
-        family: family.into(),
-        rung: rung.into(),
-        n: want.len() as u64,
-        index: difference.index as u64,
-        want: difference.right,
-        got: difference.left,
-    })
+    verdict(family, rung, want.len(), got.first_difference(want))
+}
+
+/// What the first place means where a result (left) is not what is right (right), for a problem of `n` elements.
+fn verdict(family: &str, rung: &str, n: usize, first: Option<Difference>) -> Result<()> {
+    let Some(Difference { index, left: got, right: want }) = first else { return Ok(()) };
+    Err(Error::Mismatch { family: family.into(), rung: rung.into(), n: n as u64, index: index as u64, want, got })
 }
 
 /// Input and oracle on the host.
@@ -236,6 +253,9 @@ pub trait Prepared {
     }
     /// What is timed: the launches.
     fn run(&mut self) -> Result<()>;
+    /// Bytes of the engine's memory that a run needs beside its input and its output. A sort in place has its keys as
+    /// both.
+    fn scratch_bytes(&self) -> u64;
     /// Compares the whole output with the oracle.
     ///
     /// # Errors
@@ -353,6 +373,26 @@ impl Family {
 mod tests {
     use super::*;
 
+    /// The upper sorts hold a second copy of the keys, as CUB does, and little beside it.
+    #[test]
+    fn scratch_memory_is_counted() {
+        let engine = Engine::simulator();
+        let scratch = |family: &str, rung: &str, n: u64| {
+            let family = super::family(family).unwrap();
+            let (dtype, distribution, parameters) = (Dtype::U32, family.input, Parameters::default());
+            let workload = Workload { size: Size::Elements(n), dtype, distribution, seed: 5, input: None, parameters };
+            let problem = family.make(workload).unwrap();
+            problem.prepare(&engine, family.rung(rung).unwrap()).unwrap().scratch_bytes()
+        };
+        for rung in ["onesweep", "msd-buckets"] {
+            let of = |n: u64| scratch("radix", rung, n) - 4 * n;
+            assert!((1..32 << 20).contains(&of(1 << 20)), "{rung}: {} bytes beside a copy of the keys", of(1 << 20));
+        }
+        assert_eq!(scratch("bitonic", "global-step", 1000), 0);
+        assert_eq!(scratch("histogram", "bank-private", 1000), 257 * 4);
+        assert_eq!(scratch("scan", "hillis-steele", 1000), 0);
+    }
+
     /// Calls in a row have each their own input, and the last one's output is what is looked at.
     #[test]
     fn every_rung_runs_several_times_in_a_row() {
@@ -377,7 +417,9 @@ mod tests {
                 for calls in [3, 1, 2] {
                     prepared.restore_for(calls).unwrap();
                     assert!(prepared.verify().is_err(), "{} {}: nothing ran, and it passes", family.name, rung.name);
-                    (0..calls).for_each(|_| prepared.run().unwrap());
+                    let run = || (0..calls).try_for_each(|_| prepared.run());
+                    let ((), taken) = engine.held_after(run).unwrap();
+                    assert_eq!(taken, 0, "{} {}: memory that no report shows", family.name, rung.name);
                     prepared.verify().unwrap();
                 }
             }

@@ -1,11 +1,12 @@
 //! Reduction: the sum, the minimum or the maximum of all elements.
 
+use super::apart::Apart;
 use super::rung::{Implementation, rung};
 use super::upload::Uploaded;
 use super::{
-    Extra, Family, OpenProblem, Operation, Parameters, Prepared, Problem, RateUnit, Rung, Size, Work, Workload,
+    Extra, Family, OpenProblem, Operation, Parameters, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, verdict,
 };
-use crate::data::{Data, Distribution, Dtype, Element};
+use crate::data::{Data, Difference, Distribution, Dtype, Element};
 use crate::engine::{AnyBuffer, Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
 use gpu::operator::{Max, Min, Operator, Sum};
@@ -359,26 +360,19 @@ struct ReduceProblem<T> {
 }
 
 fn problem(workload: Workload) -> Result<Box<dyn Problem>> {
-    let Workload { size, dtype, distribution, seed, input, parameters } = workload;
-    let input = match input.and_then(|mut data| data.pop()) {
-        Some(data) => data,
-        None => distribution.generate(dtype, size.elements()?, seed)?,
-    };
-    if input.len() as u64 > u32::MAX as u64 {
-        return Err(Error::Usage(format!("{} elements cannot be reduced; the limit is {}", input.len(), u32::MAX)));
-    }
     fn of<T: Reducible>(input: Vec<T>, operation: Operation) -> Result<Box<dyn Problem>>
     where
         dyn ReduceRung: Reduces<T>,
     {
         Ok(Box::new(ReduceProblem { input, operation, expected: OnceCell::new(), uploaded: Uploaded::default() }))
     }
-    match input {
-        Data::U32(input) => of(input, parameters.operation),
-        Data::I32(input) => of(input, parameters.operation),
-        Data::F32(input) => of(input, parameters.operation),
-        Data::U64(input) => of(input, parameters.operation),
-        Data::F64(input) => of(input, parameters.operation),
+    let operation = workload.parameters.operation;
+    match workload.operand("reduce")? {
+        Data::U32(input) => of(input, operation),
+        Data::I32(input) => of(input, operation),
+        Data::F32(input) => of(input, operation),
+        Data::U64(input) => of(input, operation),
+        Data::F64(input) => of(input, operation),
         other => {
             Err(Error::Usage(format!("reduce does not take {}; it takes u32, i32, f32, u64 and f64", other.dtype())))
         }
@@ -395,17 +389,8 @@ impl<T: Reducible> OpenProblem for ReduceProblem<T> {
         let want = *self.expected.get_or_init(|| expected(&self.input, self.operation));
         // Every rung keeps at least 512 running sums a multiprocessor, and combines them in trees of a few dozen levels.
         let additions = n as f64 / (512.0 * output.engine().multiprocessors() as f64) + 64.0;
-        if want.admits(got, additions) {
-            return Ok(());
-        }
-        Err(Error::Mismatch {
-            family: "reduce".into(),
-            rung: who.into(),
-            n: n as u64,
-            index: 0,
-            want: want.show(),
-            got: got.show(),
-        })
+        let wrong = !want.admits(got, additions);
+        verdict("reduce", who, n, wrong.then(|| Difference { index: 0, left: got.show(), right: want.show() }))
     }
 }
 
@@ -426,43 +411,15 @@ where
         let Implementation::Reduce(implementation) = rung.implementation else {
             return Err(Error::Usage(format!("{} is not a reduction", rung.name)));
         };
-        Ok(Box::new(PreparedReduce {
-            problem: self,
-            rung: rung.name,
-            input: self.uploaded.get(engine, &[&self.input])?,
-            output: engine.alloc(1)?,
-            reducer: implementation.reducer(engine, self.input.len() as u32, self.operation)?,
-        }))
+        let input = self.uploaded.get(engine, &[&self.input])?;
+        Apart::prepare(self, rung, input, (1, 0xA5), |engine| {
+            let mut reducer = implementation.reducer(engine, self.input.len() as u32, self.operation)?;
+            Ok(Box::new(move |input, output| reducer(input.view(), output.view())))
+        })
     }
 
     fn open(&self) -> Option<&dyn OpenProblem> {
         Some(self)
-    }
-}
-
-struct PreparedReduce<'p, T> {
-    problem: &'p ReduceProblem<T>,
-    rung: &'static str,
-    input: Rc<Buffer<T>>,
-    output: Buffer<T>,
-    reducer: Reducer<T>,
-}
-
-impl<T: Reducible> Prepared for PreparedReduce<'_, T> {
-    fn restore(&mut self) -> Result<()> {
-        self.output.fill(0xA5)
-    }
-
-    fn run(&mut self) -> Result<()> {
-        (self.reducer)(self.input.view(), self.output.view())
-    }
-
-    fn verify(&mut self) -> Result<()> {
-        self.problem.check(self.rung, &self.output)
-    }
-
-    fn output(&mut self) -> Result<Data> {
-        Ok(T::wrap(self.output.download()?))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::rung::{Implementation, rung};
 use super::upload::Changed;
-use super::{Family, Prepared, Problem, RateUnit, Rung, Size, Work, Workload};
-use crate::data::{Data, Distribution, Dtype, Element};
+use super::{Family, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, verdict};
+use crate::data::{Data, Difference, Distribution, Dtype, Element};
 use crate::engine::{Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
 use gpu::saxpy::r1_kernel::{self as kernel, saxpy_kernel};
@@ -64,16 +64,9 @@ struct SaxpyProblem {
 
 /// x from the workload's input, or drawn; y drawn with the next seed.
 fn problem(workload: Workload) -> Result<Box<dyn Problem>> {
-    let Workload { size, distribution, seed, input, .. } = workload;
-    let x = match input.and_then(|mut data| data.pop()) {
-        Some(data) => {
-            data.into_vec::<f32>().map_err(|d| Error::Usage(format!("saxpy takes f32, not {}", d.dtype())))?
-        }
-        None => distribution.keys(size.elements()?, seed)?,
-    };
-    if x.len() as u64 > u32::MAX as u64 {
-        return Err(Error::Usage(format!("{} elements are too many; the limit is {}", x.len(), u32::MAX)));
-    }
+    let Workload { distribution, seed, .. } = workload;
+    let x = workload.operand("saxpy")?;
+    let x = x.into_vec::<f32>().map_err(|d| Error::Usage(format!("saxpy takes f32, not {}", d.dtype())))?;
     let y = distribution.keys(x.len() as u64, seed.wrapping_add(1))?;
     Ok(Box::new(SaxpyProblem { x, y }))
 }
@@ -129,22 +122,18 @@ impl Prepared for PreparedSaxpy<'_> {
         self.implementation.saxpy(&self.engine, A, self.x.view(), self.y.for_next().view())
     }
 
+    /// The rungs have none.
+    fn scratch_bytes(&self) -> u64 {
+        0
+    }
+
     fn verify(&mut self) -> Result<()> {
         let got = self.y.last().download()?;
         let want = |i: usize| A.mul_add(self.problem.x[i], self.problem.y[i]);
         // Rounded once on both sides, so every bit is known; only which NaN comes out is the machine's own affair.
         let same = |i: usize| got[i].to_bits() == want(i).to_bits() || got[i].is_nan() && want(i).is_nan();
-        match (0..got.len()).find(|&i| !same(i)) {
-            None => Ok(()),
-            Some(i) => Err(Error::Mismatch {
-                family: "saxpy".into(),
-                rung: self.rung.into(),
-                n: got.len() as u64,
-                index: i as u64,
-                want: want(i).show(),
-                got: got[i].show(),
-            }),
-        }
+        let difference = |index| Difference { index, left: got[index].show(), right: want(index).show() };
+        verdict("saxpy", self.rung, got.len(), (0..got.len()).find(|&i| !same(i)).map(difference))
     }
 
     fn output(&mut self) -> Result<Data> {

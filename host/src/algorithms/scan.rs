@@ -1,13 +1,14 @@
 //! Scan: running sums, minima and maxima.
 
+use super::apart::Apart;
 use super::rung::{Implementation, rung};
 use super::upload::Uploaded;
 use super::verify::{self, ON_DEVICE_FROM};
 use super::{
-    Extra, Family, OpenProblem, Operation, Parameters, Prepared, Problem, RateUnit, Rung, Size, Work, Workload,
+    Extra, Family, OpenProblem, Operation, Parameters, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, verdict,
 };
-use crate::data::{Data, Distribution, Dtype, Element};
-use crate::engine::{AnyBuffer, Buffer, Engine, Geometry};
+use crate::data::{Data, Difference, Distribution, Dtype, Element};
+use crate::engine::{AnyBuffer, Engine, Geometry};
 use crate::error::{Error, Result};
 use gpu::operator::{Max, Min, Operator, Sum};
 use gpu::scan::r1_hillis_steele::{self as hillis_steele, scan_hillis_steele};
@@ -397,15 +398,8 @@ struct ScanProblem<T> {
 }
 
 fn problem(workload: Workload) -> Result<Box<dyn Problem>> {
-    let Workload { size, dtype, distribution, seed, input, parameters } = workload;
-    let input = match input.and_then(|mut data| data.pop()) {
-        Some(data) => data,
-        None => distribution.generate(dtype, size.elements()?, seed)?,
-    };
-    if input.len() as u64 > u32::MAX as u64 {
-        return Err(Error::Usage(format!("{} elements are too many to scan; the limit is {}", input.len(), u32::MAX)));
-    }
-    match input {
+    let parameters = workload.parameters;
+    match workload.operand("scan")? {
         Data::U32(input) => Ok(Box::new(ScanProblem { input, parameters, uploaded: Uploaded::default() })),
         Data::U64(input) => Ok(Box::new(ScanProblem { input, parameters, uploaded: Uploaded::default() })),
         Data::F32(input) => Ok(Box::new(ScanProblem { input, parameters, uploaded: Uploaded::default() })),
@@ -428,17 +422,9 @@ impl<T: ScanElement> OpenProblem for ScanProblem<T> {
         }
         // The host walks along all of them, and knows where the first wrong one is.
         let got = output.download_as::<T>()?;
-        match T::first_difference(input, &got, self.parameters) {
-            None => Ok(()),
-            Some((index, want)) => Err(Error::Mismatch {
-                family: "scan".into(),
-                rung: who.into(),
-                n: input.len() as u64,
-                index: index as u64,
-                want,
-                got: got[index].show(),
-            }),
-        }
+        let wrong = T::first_difference(input, &got, self.parameters);
+        let difference = |(index, right): (usize, String)| Difference { index, left: got[index].show(), right };
+        verdict("scan", who, input.len(), wrong.map(difference))
     }
 }
 
@@ -458,43 +444,16 @@ impl<T: ScanElement> Problem for ScanProblem<T> {
         };
         let n = self.input.len();
         rung.check_capacity("scan", n as u64)?;
-        Ok(Box::new(PreparedScan {
-            problem: self,
-            rung: rung.name,
-            input: self.uploaded.get(engine, &[&self.input])?,
-            output: engine.alloc(n)?,
-            scanner: T::scanner(implementation, engine, n as u32, self.parameters.operation)?,
-        }))
+        let input = self.uploaded.get(engine, &[&self.input])?;
+        let Parameters { operation, exclusive, .. } = self.parameters;
+        Apart::prepare(self, rung, input, (n, T::POISON), |engine| {
+            let mut scanner = T::scanner(implementation, engine, n as u32, operation)?;
+            Ok(Box::new(move |input, output| scanner.scan(input.view(), output.view(), exclusive)))
+        })
     }
 
     fn open(&self) -> Option<&dyn OpenProblem> {
         Some(self)
-    }
-}
-
-struct PreparedScan<'p, T> {
-    problem: &'p ScanProblem<T>,
-    rung: &'static str,
-    input: Rc<Buffer<T>>,
-    output: Buffer<T>,
-    scanner: Box<dyn Scanner<T>>,
-}
-
-impl<T: ScanElement> Prepared for PreparedScan<'_, T> {
-    fn restore(&mut self) -> Result<()> {
-        self.output.fill(T::POISON)
-    }
-
-    fn run(&mut self) -> Result<()> {
-        self.scanner.scan(self.input.view(), self.output.view(), self.problem.parameters.exclusive)
-    }
-
-    fn verify(&mut self) -> Result<()> {
-        self.problem.check(self.rung, &self.output)
-    }
-
-    fn output(&mut self) -> Result<Data> {
-        Ok(Data::from(self.output.download()?))
     }
 }
 

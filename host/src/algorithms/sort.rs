@@ -200,12 +200,15 @@ impl<T: KeyWord> Problem for SortProblem<T> {
         if let Some(why) = rung.refuses(&self.size(), self.input.dtype(), &self.parameters) {
             return Err(Error::Usage(why));
         }
+        let make = || implementation.sorter(engine, n as u32, size_of::<T>() as u32, &self.parameters);
+        let (sorter, scratch_bytes) = engine.held_after(make)?;
         Ok(Box::new(PreparedSort {
             problem: self,
             rung: rung.name,
             input: self.uploaded(engine)?,
             keys: Changed::new(engine, n)?,
-            sorter: implementation.sorter(engine, n as u32, size_of::<T>() as u32, &self.parameters)?,
+            sorter,
+            scratch_bytes,
         }))
     }
 
@@ -220,6 +223,7 @@ struct PreparedSort<'p, T> {
     input: Rc<Buffer<T>>,
     keys: Changed<T>,
     sorter: Box<dyn Sorter>,
+    scratch_bytes: u64,
 }
 
 impl<T: KeyWord> Prepared for PreparedSort<'_, T> {
@@ -233,6 +237,10 @@ impl<T: KeyWord> Prepared for PreparedSort<'_, T> {
 
     fn run(&mut self) -> Result<()> {
         self.sorter.sort(T::keys(self.keys.for_next().view()), order_of(self.problem.input.dtype()))
+    }
+
+    fn scratch_bytes(&self) -> u64 {
+        self.scratch_bytes
     }
 
     fn verify(&mut self) -> Result<()> {

@@ -136,6 +136,7 @@ fn method(options: &Options) -> Vec<String> {
         format!("all contestants of a case run once a round, in turns, on fresh input; {rounds}"),
         "call: one call on an idle device between two events, launch gaps included".into(),
         "back to back: calls in a row between two events, enqueued while the device waits".into(),
+        "scratch: bytes of device memory that a call needs beside its input and its output; ours sort in place".into(),
         "the whole output of every contestant is checked before and after the rounds".into(),
     ]
 }
@@ -251,6 +252,7 @@ impl Case {
             flops_per_byte: None,
             over_peer: None,
             over_twin: None,
+            scratch_bytes: None,
         }
     }
 }
@@ -381,7 +383,10 @@ impl<'p> Contestant<'p> {
     /// The first run, and the verdict on it.
     fn enter(&mut self, engine: &Engine, prepared: Result<Box<dyn Prepared + 'p>>) -> Result<()> {
         self.prepared = match prepared {
-            Ok(prepared) => Some(prepared),
+            Ok(prepared) => {
+                self.row.scratch_bytes = Some(prepared.scratch_bytes());
+                Some(prepared)
+            }
             Err(e @ (Error::Usage(_) | Error::OutOfMemory { .. })) => {
                 self.row.skipped = Some(e.to_string());
                 return Ok(());

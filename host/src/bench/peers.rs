@@ -369,6 +369,10 @@ impl Prepared for PreparedPeer<'_> {
         Ok(())
     }
 
+    fn scratch_bytes(&self) -> u64 {
+        self.scratch.len() as u64
+    }
+
     fn verify(&mut self) -> Result<()> {
         self.problem.check(&self.peer.name, self.output.last())
     }

@@ -190,6 +190,8 @@ fn a_contest_has_rung_reference_twin_and_others() {
     let theirs = row(&report, "cub_radix_sort_keys_u32").call.unwrap().median_ms;
     assert_eq!(peer.call, bench_report::rounded(theirs / rung.call.unwrap().median_ms));
     assert!(row(&report, "thrust_sort_u32").over_peer.is_none());
+    let scratch = |name| row(&report, name).scratch_bytes;
+    assert_eq!((scratch("global-step"), scratch("thrust_sort_u32")), (Some(0), Some(SCRATCH as u64)));
     assert_eq!(report.peers.as_deref(), Some("made up"));
 }
 

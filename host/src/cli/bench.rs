@@ -198,8 +198,9 @@ fn text(report: &Report) -> String {
         "over peer",
         "back to back",
         "over twin",
+        "scratch",
     ];
-    let mut grid = Grid::new(&columns, &[1, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
+    let mut grid = Grid::new(&columns, &[1, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
     report.results.iter().for_each(|row| grid.row(cells(row)));
     format!("{head}\n{}\n", grid.text())
 }
@@ -230,6 +231,7 @@ fn cells(row: &Row) -> Vec<String> {
         ratio(row.over_peer.as_ref().map(|r| r.call)),
         ratio(row.over_peer.as_ref().and_then(|r| r.back_to_back)),
         ratio(row.over_twin.as_ref().map(|r| r.call)),
+        row.scratch_bytes.map_or_else(dash, bench_report::bytes),
     ]
 }
 
@@ -268,6 +270,7 @@ fn csv(report: &Report) -> Result<()> {
         "twin",
         "over_twin",
         "over_twin_back_to_back",
+        "scratch_bytes",
     ];
     fn cell<T: ToString>(value: Option<T>) -> String {
         value.map_or(String::new(), |value| value.to_string())
@@ -311,6 +314,7 @@ fn csv(report: &Report) -> Result<()> {
             cell(twin.map(|r| &r.of)),
             cell(twin.map(|r| r.call)),
             cell(twin.and_then(|r| r.back_to_back)),
+            cell(row.scratch_bytes),
         ]);
     }
     grid.print_csv()

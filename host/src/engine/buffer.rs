@@ -101,6 +101,7 @@ impl<T: Scalar> Buffer<T> {
                 Memory::Host(vec![Cell::new(u128::from_ne_bytes([POISON; 16])); bytes.div_ceil(16)].into())
             }
         };
+        engine.0.held.update(|held| held + bytes as u64);
         Ok(Self { engine: engine.clone(), memory, len, element: PhantomData })
     }
 
@@ -228,6 +229,7 @@ impl<T: Scalar> Buffer<T> {
 
 impl<T> Drop for Buffer<T> {
     fn drop(&mut self) {
+        self.engine.0.held.update(|held| held - (self.len * size_of::<T>()) as u64);
         if let (Memory::Device(address), Backend::Cuda(cuda)) = (&self.memory, &self.engine.0.backend) {
             // Nothing can be done about a failure here; whatever is wrong shows at the next call.
             let _ = cuda.free(*address);

@@ -11,7 +11,7 @@ pub use buffer::{AnyBuffer, Buffer};
 use crate::error::{Error, Result};
 use cuda::Cuda;
 use simt::{Arguments, Kernel, Scalar};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
 use std::str::FromStr;
@@ -117,6 +117,8 @@ struct Inner {
     backend: Backend,
     info: DeviceInfo,
     log: RefCell<Option<Vec<Activity>>>,
+    /// Bytes of all buffers that live.
+    held: Cell<u64>,
 }
 
 enum Backend {
@@ -199,7 +201,11 @@ impl Engine {
             note,
         };
         let backend = Backend::Simulator(simt::sim::Options::default());
-        Self(Rc::new(Inner { backend, info, log: RefCell::default() }))
+        Self::new(backend, info)
+    }
+
+    fn new(backend: Backend, info: DeviceInfo) -> Self {
+        Self(Rc::new(Inner { backend, info, log: RefCell::default(), held: Cell::default() }))
     }
 
     fn cuda(ordinal: u32) -> Result<Self> {
@@ -218,7 +224,7 @@ impl Engine {
             driver: Some(p.driver_version.clone()),
             note: None,
         };
-        Self(Rc::new(Inner { backend: Backend::Cuda(cuda), info, log: RefCell::default() }))
+        Self::new(Backend::Cuda(cuda), info)
     }
 
     /// The machine, for reports.
@@ -273,6 +279,13 @@ impl Engine {
         let buffer = self.alloc(data.len())?;
         buffer.write(data)?;
         Ok(buffer)
+    }
+
+    /// Runs `work` and tells how many bytes of memory it allocated here that it did not free.
+    pub fn held_after<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<(R, u64)> {
+        let before = self.0.held.get();
+        let result = work()?;
+        Ok((result, self.0.held.get().saturating_sub(before)))
     }
 
     /// Adds the kernels of another crate: pairs of an architecture (`sm_80`) and the PTX for it, of which the engine

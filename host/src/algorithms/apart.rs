@@ -1,0 +1,64 @@
+//! Rungs that read one buffer and write another: reductions, scans, histograms, products.
+
+use super::{OpenProblem, Prepared, Rung};
+use crate::data::{Data, Element};
+use crate::engine::{Buffer, Engine};
+use crate::error::Result;
+use simt::Scalar;
+use std::rc::Rc;
+
+/// What a rung enqueues to make the output of the input.
+pub type Launches<I, O> = Box<dyn FnMut(&Buffer<I>, &Buffer<O>) -> Result<()>>;
+
+/// An input that no run changes, and an output that every run writes anew.
+pub struct Apart<'p, I, O> {
+    problem: &'p dyn OpenProblem,
+    rung: &'static str,
+    input: Rc<Buffer<I>>,
+    output: Buffer<O>,
+    poison: u8,
+    launches: Launches<I, O>,
+    scratch_bytes: u64,
+}
+
+impl<'p, I: Scalar, O: Scalar + Element> Apart<'p, I, O> {
+    /// With an output of `len` elements that are made of the byte `poison` before each run; `launches` takes the rung's
+    /// scratch memory on the input's engine.
+    pub fn prepare(
+        problem: &'p dyn OpenProblem,
+        rung: &Rung,
+        input: Rc<Buffer<I>>,
+        (len, poison): (usize, u8),
+        launches: impl FnOnce(&Engine) -> Result<Launches<I, O>>,
+    ) -> Result<Box<dyn Prepared + 'p>>
+    where
+        I: 'p,
+        O: 'p,
+    {
+        let output = input.engine().alloc(len)?;
+        let (launches, scratch_bytes) = input.engine().held_after(|| launches(input.engine()))?;
+        Ok(Box::new(Self { problem, rung: rung.name, input, output, poison, launches, scratch_bytes }))
+    }
+}
+
+impl<I: Scalar, O: Scalar + Element> Prepared for Apart<'_, I, O> {
+    fn restore(&mut self) -> Result<()> {
+        self.output.fill(self.poison)
+    }
+
+    fn run(&mut self) -> Result<()> {
+        (self.launches)(&self.input, &self.output)
+    }
+
+    fn scratch_bytes(&self) -> u64 {
+        self.scratch_bytes
+    }
+
+    fn verify(&mut self) -> Result<()> {
+        self.problem.check(self.rung, &self.output)
+    }
+
+    fn output(&mut self) -> Result<Data> {
+        Ok(Data::from(self.output.download()?))
+    }
+}

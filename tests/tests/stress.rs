@@ -1,0 +1,370 @@
+//! The rungs whose blocks wait for one another, or whose workspace is cleaned by whoever used it last: many calls, of
+//! random size and kind.
+//!
+//! | trial | what it does |
+//! | --- | --- |
+//! | `fresh-workspace` | calls that have each their own size, type, distribution, options and workspace |
+//! | `kept-workspace` | calls on one workspace (a sort: one for each of a few sizes), enqueued several at a time |
+//! | `two-streams` | two streams of a GPU at once, each with its own workspace; on the simulator two threads |
+//!
+//! Every output is poisoned first and compared whole with an oracle that the host computes from the input. Where there
+//! is no GPU, the GPU's trials are reported as ignored. A failure names the call as a command of `rungs` (size, seed,
+//! distribution). `RUNGS_STRESS_SEED` draws other calls.
+
+use host::Error;
+use host::algorithms::keys::Keys;
+use host::algorithms::reduce::Reduces;
+use host::algorithms::sort::{Sorter, order_of};
+use host::algorithms::{self, Extra, Family, Implementation, Operation, Parameters, Problem, Rung, Size, Workload};
+use host::data::{self, Data, Difference, Distribution, Dtype};
+use host::engine::{AnyBuffer, Buffer, DeviceChoice, Engine};
+use libtest_mimic::{Arguments, Failed, Trial};
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::seq::IndexedRandom;
+use rand::{RngExt, SeedableRng};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+
+type Random = Xoshiro256PlusPlus;
+
+/// Families, and their rungs that are tried.
+const RUNGS: &[(&str, &[&str])] = &[
+    ("radix", &["onesweep", "msd-buckets"]),
+    ("reduce", &["vector-loads", "single-launch"]),
+    ("scan", &["look-back", "look-ahead"]),
+    ("histogram", &["bank-private"]),
+];
+
+type Test = fn(&Machine, &'static Family, &'static Rung, &mut Random) -> Result<(), Failed>;
+
+/// The trials of each of them.
+const TESTS: &[(&str, Test)] =
+    &[("fresh-workspace", fresh_workspace), ("kept-workspace", kept_workspace), ("two-streams", two_streams)];
+
+/// Where to run, and how much.
+struct Machine {
+    name: &'static str,
+    choice: DeviceChoice,
+    /// Calls of a trial (of each stream, where there are two).
+    calls: usize,
+    /// Elements of a call at most.
+    largest: u64,
+}
+
+const MACHINES: [Machine; 2] = [
+    Machine { name: "simulator", choice: DeviceChoice::Simulator, calls: 48, largest: 20_000 },
+    Machine { name: "gpu", choice: DeviceChoice::Cuda(0), calls: 1000, largest: 300_000 },
+];
+
+/// Calls that are enqueued before the first of them is waited for.
+const AT_ONCE: usize = 4;
+
+/// Sizes for which a sort keeps a workspace.
+const SIZES: usize = 8;
+
+const DEFAULT_SEED: u64 = 20_261_121;
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let seed = std::env::var("RUNGS_STRESS_SEED").map_or(DEFAULT_SEED, |text| {
+        text.parse().unwrap_or_else(|_| panic!("RUNGS_STRESS_SEED is a whole number, not '{text}'"))
+    });
+    let mut trials = vec![];
+    for machine in &MACHINES {
+        let missing = Engine::open(machine.choice).err();
+        if let Some(why) = &missing {
+            eprintln!("tests on a GPU are ignored: {why}");
+        }
+        for (family, rungs) in RUNGS {
+            let family = algorithms::family(family).expect("a family of the registry");
+            for rung in *rungs {
+                let rung = family.rung(rung).expect("a rung of the registry");
+                let ignored = missing.is_some() || machine.name == "simulator" && rung.gpu_only.is_some();
+                trials.extend(TESTS.iter().map(|(name, test)| {
+                    let name = format!("{}::{}::{}::{name}", machine.name, family.name, rung.name);
+                    let run = move || {
+                        test(machine, family, rung, &mut Random::seed_from_u64(seed)).map_err(|e| {
+                            format!("RUNGS_STRESS_SEED={seed}: {}", e.message().unwrap_or_default()).into()
+                        })
+                    };
+                    Trial::test(name, run).with_ignored_flag(ignored)
+                }));
+            }
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// What a call is asked for.
+struct Case {
+    family: &'static Family,
+    rung: &'static Rung,
+    n: u64,
+    dtype: Dtype,
+    distribution: Distribution,
+    parameters: Parameters,
+    seed: u64,
+}
+
+/// As a command.
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { family, rung, n, dtype, distribution, parameters, seed } = self;
+        write!(f, "rungs {} --rung {} --n {n} --dtype {dtype}", family.name, rung.name)?;
+        write!(f, " --keys {distribution} --seed {seed}")?;
+        if family.extras.contains(&Extra::Operation) {
+            write!(f, " --op {}", format!("{:?}", parameters.operation).to_lowercase())?;
+        }
+        parameters.bins.map_or(Ok(()), |bins| write!(f, " --bins {bins}"))?;
+        f.write_str(if parameters.exclusive { " --exclusive" } else { "" })
+    }
+}
+
+/// From 0 to `largest`, each power of two about as likely as the next.
+fn draw_size(random: &mut Random, largest: u64) -> u64 {
+    let size = ((largest + 2) as f64).powf(random.random_range(0.0..1.0)) as u64 - 1;
+    size.min(largest)
+}
+
+fn draw_distribution(random: &mut Random) -> Distribution {
+    use Distribution::*;
+    let bits = random.random_range(0..=32);
+    let all = [
+        Uniform,
+        Sorted,
+        Reversed,
+        NearlySorted,
+        Runs,
+        Equal,
+        Few,
+        Two,
+        Zipf,
+        Small,
+        Special,
+        Entropy(1 + bits % 5),
+        LowBits(bits),
+        HighBits(bits),
+    ];
+    *all.choose(random).expect("there are some")
+}
+
+impl Case {
+    fn draw(family: &'static Family, rung: &'static Rung, largest: u64, random: &mut Random) -> Self {
+        let mut parameters = Parameters::default();
+        for extra in family.extras {
+            match extra {
+                Extra::Operation => {
+                    let all = [Operation::Sum, Operation::Min, Operation::Max];
+                    parameters.operation = *all.choose(random).expect("there are some");
+                }
+                Extra::Exclusive => parameters.exclusive = random.random(),
+                Extra::Bins => parameters.bins = Some(random.random_range(1..=gpu::histogram::MAX_BINS)),
+                Extra::Columns | Extra::Threads | Extra::Blocks => {}
+            }
+        }
+        Self {
+            family,
+            rung,
+            n: draw_size(random, largest),
+            dtype: *family.dtypes.choose(random).expect("a family has types"),
+            distribution: draw_distribution(random),
+            parameters,
+            seed: random.random_range(0..1 << 32),
+        }
+    }
+
+    fn problem(&self) -> Result<Box<dyn Problem>, Error> {
+        let Self { n, dtype, distribution, parameters, seed, .. } = *self;
+        self.family.make(Workload { size: Size::Elements(n), dtype, distribution, seed, input: None, parameters })
+    }
+
+    /// An error of this call.
+    fn failed(&self, error: impl fmt::Display) -> Failed {
+        format!("{self}: {error}").into()
+    }
+}
+
+fn fresh_workspace(
+    m: &Machine,
+    family: &'static Family,
+    rung: &'static Rung,
+    random: &mut Random,
+) -> Result<(), Failed> {
+    let engine = Engine::open(m.choice)?;
+    for _ in 0..m.calls {
+        let case = Case::draw(family, rung, m.largest, random);
+        let attempt = || {
+            let problem = case.problem()?;
+            let mut prepared = problem.prepare(&engine, rung)?;
+            prepared.restore()?;
+            prepared.run()?;
+            prepared.verify()
+        };
+        attempt().map_err(|e| case.failed(e))?;
+    }
+    Ok(())
+}
+
+/// Runs a rung on elements of a type, from the first buffer to the second. Both hold their bytes as words.
+type Call = Box<dyn FnMut(Dtype, &Buffer<u32>, &Buffer<u32>) -> Result<(), Error>>;
+
+/// What a call should leave, from its input.
+type Oracle = fn(&Data) -> Data;
+
+const BINS: u32 = 256;
+
+/// A rung on an engine with a workspace that lasts, for up to `largest` elements, and its oracle.
+fn keeping(engine: &Engine, rung: &Rung, largest: u64) -> Result<(Call, Oracle), Error> {
+    let (engine, n) = (engine.clone(), largest as u32);
+    Ok(match rung.implementation {
+        Implementation::Sort(sort) => {
+            let mut sorters: HashMap<(u32, usize), Box<dyn Sorter>> = HashMap::new();
+            let call: Call = Box::new(move |dtype, input, output| {
+                output.copy_from(input)?;
+                let words: &dyn AnyBuffer = output;
+                let keys = match dtype.size() {
+                    4 => Keys::Bits32(output.view()),
+                    _ => Keys::Bits64(words.view_as()),
+                };
+                let sorter = match sorters.entry((keys.len(), dtype.size())) {
+                    Entry::Occupied(there) => there.into_mut(),
+                    Entry::Vacant(place) => {
+                        place.insert(sort.sorter(&engine, keys.len(), dtype.size() as u32, &Parameters::default())?)
+                    }
+                };
+                sorter.sort(keys, order_of(dtype))
+            });
+            (call, data::sorted)
+        }
+        Implementation::Scan(scan) => {
+            let mut scanner = scan.scanner_u32(&engine, n, Operation::Sum)?;
+            let call: Call = Box::new(move |_, input, output| scanner.scan(input.view(), output.view(), false));
+            (call, |all| {
+                let mut sum = 0u32;
+                let add = |x: u32| {
+                    sum = sum.wrapping_add(x);
+                    sum
+                };
+                Data::U32(words(all).map(add).collect())
+            })
+        }
+        Implementation::Reduce(reduce) => {
+            let mut reducer = Reduces::<u32>::reducer(reduce, &engine, n, Operation::Sum)?;
+            let call: Call = Box::new(move |_, input, output| reducer(input.view(), output.view()));
+            (call, |all| Data::U32(vec![words(all).fold(0, u32::wrapping_add)]))
+        }
+        Implementation::Histogram(histogram) => {
+            let mut counter = algorithms::histogram::Counts::<u32>::counter(histogram, &engine, BINS)?;
+            let call: Call = Box::new(move |_, input, output| counter(input.view(), output));
+            (call, |keys| {
+                let mut counts = vec![0; BINS as usize];
+                words(keys).filter(|&key| key < BINS).for_each(|key| counts[key as usize] += 1);
+                Data::U32(counts)
+            })
+        }
+        _ => return Err(Error::Usage(format!("there is no test of {} on a workspace that lasts", rung.name))),
+    })
+}
+
+/// The bytes of elements of any type, as words.
+fn words(data: &Data) -> impl Iterator<Item = u32> {
+    data.as_bytes().as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes))
+}
+
+fn kept_workspace(
+    m: &Machine,
+    family: &'static Family,
+    rung: &'static Rung,
+    random: &mut Random,
+) -> Result<(), Failed> {
+    take_turns(m, &[Engine::open(m.choice)?], family, rung, random).map(drop)
+}
+
+fn two_streams(m: &Machine, family: &'static Family, rung: &'static Rung, random: &mut Random) -> Result<(), Failed> {
+    let engine = Engine::open(m.choice)?;
+    if !engine.is_simulator() {
+        let engines = [engine.second_stream()?, engine];
+        return match take_turns(m, &engines, family, rung, random)? {
+            0 => Err("the two streams never ran at the same time".into()),
+            _ => Ok(()),
+        };
+    }
+    // A launch on the simulator has ended when it returns: what is to run at the same time has a thread of its own.
+    let seeds: [u64; 2] = random.random();
+    std::thread::scope(|scope| {
+        let threads = seeds.map(|seed| {
+            scope.spawn(move || {
+                take_turns(m, &[Engine::simulator()], family, rung, &mut Random::seed_from_u64(seed)).map(drop)
+            })
+        });
+        threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|_| Err("a thread panicked".into())))
+    })
+}
+
+/// A call that was made, and what it should leave.
+struct Pending {
+    case: Case,
+    input: Buffer<u32>,
+    output: Buffer<u32>,
+    want: Data,
+}
+
+/// The engines take turns: each has a workspace that it keeps, and inputs of its own. Returns how often two streams of a
+/// GPU were at work at the same time.
+fn take_turns(
+    m: &Machine,
+    engines: &[Engine],
+    family: &'static Family,
+    rung: &'static Rung,
+    random: &mut Random,
+) -> Result<usize, Failed> {
+    let mut rungs = engines.iter().map(|engine| keeping(engine, rung, m.largest)).collect::<Result<Vec<_>, _>>()?;
+    let sizes: Vec<u64> = (1..SIZES).map(|_| draw_size(random, m.largest)).chain([m.largest]).collect();
+    let mut overlaps = 0;
+    for _ in 0..m.calls.div_ceil(AT_ONCE) {
+        let mut pending = vec![];
+        for _ in 0..AT_ONCE {
+            for (engine, (_, oracle)) in engines.iter().zip(&rungs) {
+                let mut case = Case::draw(family, rung, m.largest, random);
+                case.parameters = Parameters::default();
+                if rung.sorts().is_some() {
+                    case.n = *sizes.choose(random).expect("there are some");
+                } else {
+                    case.dtype = Dtype::U32;
+                }
+                pending.push(prepare(engine, case, *oracle)?);
+            }
+        }
+        let starts = engines.iter().map(Engine::mark).collect::<Result<Vec<_>, _>>()?;
+        // Nothing is waited for between the calls: a launch finds the workspace as the one before it leaves it.
+        for (i, Pending { case, input, output, .. }) in pending.iter().enumerate() {
+            let (call, _) = &mut rungs[i % engines.len()];
+            call(case.dtype, input, output).map_err(|e| case.failed(e))?;
+        }
+        let ends = engines.iter().map(Engine::mark).collect::<Result<Vec<_>, _>>()?;
+        for Pending { case, output, want, .. } in pending {
+            let (got, want) = (Data::U32(output.download()?), Data::U32(words(&want).collect()));
+            if let Some(Difference { index, left, right }) = got.first_difference(&want) {
+                return Err(case.failed(format!("word {index} is {left}, and {right} is right")));
+            }
+        }
+        if let [one, other] = engines {
+            let began_before = one.elapsed_ms(&starts[0], &ends[1])? > 0.0;
+            overlaps += usize::from(began_before && other.elapsed_ms(&starts[1], &ends[0])? > 0.0);
+        }
+    }
+    Ok(overlaps)
+}
+
+fn prepare(engine: &Engine, case: Case, oracle: Oracle) -> Result<Pending, Error> {
+    let mut input = case.distribution.generate(case.dtype, case.n, case.seed)?;
+    if let (Implementation::Histogram(_), Data::U32(keys)) = (&case.rung.implementation, &mut input) {
+        // Most of them in the range of the bins, and some outside, which nobody counts.
+        keys.iter_mut().for_each(|key| *key = ((*key as u64 * (BINS as u64 + 9)) >> 32) as u32);
+    }
+    let want = oracle(&input);
+    let output = engine.alloc(words(&want).count())?;
+    output.fill(0xA5)?;
+    Ok(Pending { case, input: engine.upload(&words(&input).collect::<Vec<_>>())?, output, want })
+}
