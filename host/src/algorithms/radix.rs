@@ -185,8 +185,6 @@ mod msd_buckets_kernels {
         <radix_msd_buckets_partition_wide<u32, Mapped> as Kernel>::NAME,
         <radix_msd_buckets_partition_wide<u64, Plain> as Kernel>::NAME,
         <radix_msd_buckets_partition_wide<u64, Mapped> as Kernel>::NAME,
-        <radix_msd_buckets_rest<u32> as Kernel>::NAME,
-        <radix_msd_buckets_rest<u64> as Kernel>::NAME,
         <radix_msd_buckets_split<u32> as Kernel>::NAME,
         <radix_msd_buckets_split<u64> as Kernel>::NAME,
         radix_msd_buckets_starts::NAME,

@@ -1,7 +1,8 @@
-//! For skewed input: groups of keys that are too many for the bucket sort, or that splitting has left, each in one block.
+//! For skewed input: groups of keys that are too many for the bucket sort, or too crowded, or that splitting has left,
+//! each in one block.
 
-use super::in_block::{ITEMS, Outcome, clear_counters, in_block_shared, sort_in_block};
-use super::{IN_OUTPUT, IN_SCRATCH, Key, Lists, Mapped, GROUP_MAX, GROUP_SLOTS};
+use super::in_block::{ITEMS, clear_counters, in_block_shared, sort_in_block};
+use super::{IN_SCRATCH, Key, Limits, Lists, Mapped, GROUP_MAX, GROUP_SLOTS};
 use simt::{Global, grid, kernel, thread};
 
 /// Threads a block.
@@ -21,42 +22,39 @@ pub const fn groups_blocks(n: u32, multiprocessors: u32) -> u32 {
     if enough < most { enough } else { most }
 }
 
-/// Sorts every group on the `lists`, from where it is into `output`; crowded ones are put on the lists again.
-/// `tally_bits`: how many can be tallied.
+/// Sorts every group on the `lists`, from where it is into `output`.
+/// `tally_bits`, `least_bits`: see [`Limits`].
 #[kernel(max_threads = GROUPS_THREADS, min_blocks = BLOCKS, instances(radix_msd_buckets_groups: <u32>))]
 #[rustfmt::skip]
 pub fn radix_msd_buckets_groups<W: Key>(
-    scratch: Global<W>, output: Global<W>, order: u32, lists: Global<u32>, tally_bits: u32,
+    scratch: Global<W>, output: Global<W>, order: u32, lists: Global<u32>, tally_bits: u32, least_bits: u32,
 ) {
-    groups::<W>(scratch, output, order, lists, tally_bits);
+    groups::<W>(scratch, output, order, lists, tally_bits, least_bits);
 }
 
 /// [`radix_msd_buckets_groups`] for wide keys, which take twice the registers.
 #[kernel(max_threads = GROUPS_THREADS, min_blocks = 1, instances(radix_msd_buckets_groups_u64: <u64>))]
 #[rustfmt::skip]
 pub fn radix_msd_buckets_groups_wide<W: Key>(
-    scratch: Global<W>, output: Global<W>, order: u32, lists: Global<u32>, tally_bits: u32,
+    scratch: Global<W>, output: Global<W>, order: u32, lists: Global<u32>, tally_bits: u32, least_bits: u32,
 ) {
-    groups::<W>(scratch, output, order, lists, tally_bits);
+    groups::<W>(scratch, output, order, lists, tally_bits, least_bits);
 }
 
 #[inline(always)]
 #[rustfmt::skip]
 fn groups<W: Key>(
-    scratch: Global<W>, output: Global<W>, order: u32, lists: Global<u32>, tally_bits: u32,
+    scratch: Global<W>, output: Global<W>, order: u32, lists: Global<u32>, tally_bits: u32, least_bits: u32,
 ) {
     grid::let_next_start();
     grid::wait_for_previous(); // keys and lists
-    let lists = Lists::new(lists, output.len(), tally_bits);
+    let lists = Lists::new(lists, output.len(), Limits { tally_bits, least_bits });
     let mut g = thread::block_idx_x();
     while g < lists.groups() {
         let (start, count, array) = lists.group(g);
         let input = if array == IN_SCRATCH { scratch } else { output };
         clear_counters::<GROUPS_THREADS>();
-        let outcome = sort_in_block::<W, Mapped, GROUPS_THREADS, false>(input, output, order, start, start + count, 0);
-        if outcome != Outcome::Sorted && thread::thread_idx_x() == 0 {
-            lists.push_crowded(start, count, if outcome == Outcome::Untouched { array } else { IN_OUTPUT });
-        }
+        sort_in_block::<W, Mapped, GROUPS_THREADS, false>(input, output, order, start, start + count, 0);
         thread::sync_threads(); // all are done with the shared memory before the next group uses it
         g += thread::grid_dim_x();
     }

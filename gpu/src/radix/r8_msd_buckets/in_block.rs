@@ -11,11 +11,11 @@ pub(super) const ITEMS: u32 = 12;
 /// Items that need no test where keys fill this many rows of the window.
 const FULL_ROWS: u32 = 10;
 
-/// Keys are given up as crowded if so many of 32 neighbours have one counter, or if after the second round so many of
-/// 12 seams are out of order, or any after so many rounds: merging neighbours would take too long.
+/// Keys of a bucket are given up as crowded if so many of 32 neighbours have one counter, or if after the second round
+/// so many of 12 seams are out of order, or any after so many rounds: merging neighbours would take too long.
 const CROWD: u32 = 12;
 const MANY_SEAMS_OF_12: u32 = 5;
-const MANY_ROUNDS: u32 = 12;
+const MANY_ROUNDS: u32 = 4;
 
 /// The warp whose keys are looked at for that: not one at an end, where the window may have no keys.
 const SAMPLED_WARP: u32 = 3;
@@ -62,7 +62,8 @@ shared!(DIFFER: [u32; 2]);
 /// Sorts keys `start` to `end` of `input` into the same place of `output`, by all threads of a block. There are at most
 /// 31 fewer than [`ITEMS`] a thread: they are read from a multiple of 128 bytes on.
 ///
-/// `SAME`: all keys have the same `shift` top bits, fewer than 32. If not, the block looks how many they are.
+/// `SAME`: all keys have the same `shift` top bits, fewer than 32, and crowded ones are given up. If not, the block looks
+/// how many are the same, and always sorts.
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
@@ -119,7 +120,7 @@ pub(super) fn sort_in_block<W: Key, M: Mapping, const THREADS: u32, const SAME: 
         crowded = warp::ballot(warp::FULL, like_first).count_ones() >= CROWD;
     }
     // The counters are zero before the first key is counted.
-    if thread::sync_threads_or(crowded) {
+    if thread::sync_threads_or(crowded && SAME) {
         // Atomics on few counters would wait for each other. If all keys are equal, they are sorted.
         let (key, u) = (input.get(start), opaque(t));
         let mut differ = false;
@@ -220,6 +221,18 @@ pub(super) fn sort_in_block<W: Key, M: Mapping, const THREADS: u32, const SAME: 
         if seams == 0 {
             return Outcome::Sorted;
         }
+        if !SAME {
+            unroll::<3>(|q| W::get_four(own_slots, 4 * q as u32, &mut keys, 4 * q));
+            sort_12(&mut keys);
+            unroll::<3>(|q| W::set_four(own_slots, 4 * q as u32, &keys, 4 * q));
+            thread::sync_threads(); // all runs are sorted, and have been written out, before they are merged
+            merge_runs::<W, THREADS>(slots);
+            unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
+                let i = i as u32 * THREADS;
+                window.set(i, M::decode(slots.get(i + t - skip), order));
+            });
+            return Outcome::Sorted;
+        }
         rounds += 1;
         if rounds > 1 && (seams > THREADS * MANY_SEAMS_OF_12 / 12 || rounds > MANY_ROUNDS) {
             // As they are, encoded.
@@ -229,6 +242,57 @@ pub(super) fn sort_in_block<W: Key, M: Mapping, const THREADS: u32, const SAME: 
             });
             return Outcome::InOutput;
         }
+    }
+}
+
+/// Merges the sorted runs of all threads: those of two neighbours, then of four, and so on. Pairs that are in order
+/// already, which most are, are left alone.
+#[inline(always)]
+#[track_caller]
+fn merge_runs<W: Key, const THREADS: u32>(slots: Shared<W>) {
+    let t = thread::thread_idx_x();
+    let mut keys = [W::LARGEST; ITEMS as usize];
+    let mut width = 1;
+    while width < THREADS {
+        // The threads of the pair of runs that this thread's keys belong to.
+        let first = t & !(2 * width - 1);
+        let (middle, end) = ((first + width).min(THREADS) * ITEMS, (first + 2 * width).min(THREADS) * ITEMS);
+        let apart = middle < end && slots.get(middle - 1) > slots.get(middle);
+        if apart {
+            let left = slots.slice(first * ITEMS, middle - first * ITEMS);
+            let right = slots.slice(middle, end - middle);
+            // Of the keys before this thread's, how many are from the left run?
+            let before = (t - first) * ITEMS;
+            let (mut low, mut high) = (before.saturating_sub(right.len()), before.min(left.len()));
+            while low < high {
+                let half = (low + high) / 2;
+                if left.get(half) <= right.get(before - 1 - half) {
+                    low = half + 1;
+                } else {
+                    high = half;
+                }
+            }
+            // Behind the end of a run are largest keys.
+            let key = |run: Shared<W>, i: u32| if i < run.len() { run.get(i) } else { W::LARGEST };
+            let (mut i, mut j) = (low, before - low);
+            let (mut x, mut y) = (key(left, i), key(right, j));
+            unroll::<{ ITEMS as usize }>(|k| {
+                keys[k] = x.min(y);
+                if x <= y {
+                    i += 1;
+                    x = key(left, i);
+                } else {
+                    j += 1;
+                    y = key(right, j);
+                }
+            });
+        }
+        thread::sync_threads(); // all runs have been read before merged ones overwrite them
+        if apart {
+            unroll::<3>(|q| W::set_four(slots.slice(t * ITEMS, ITEMS), 4 * q as u32, &keys, 4 * q));
+        }
+        thread::sync_threads(); // all runs of this width are merged before the next round reads them
+        width *= 2;
     }
 }
 

@@ -1,6 +1,6 @@
 //! What skewed input leaves over for later kernels: segments to split, segments to tally, groups to sort.
 
-use super::{BUCKET_MAX, GROUP_MAX};
+use super::GROUP_MAX;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, warp};
 
@@ -28,14 +28,31 @@ pub const SEGMENT_WORDS: u32 = 12;
 /// Words of a segment to tally: 0 start, 1 end, 2 bits and array, 3 first chunk, 4 and 5 what its keys have in common.
 const TALLY_WORDS: u32 = 8;
 
-/// Counters that a segment has, at least.
-const MIN_BITS: u32 = 4;
-/// And at most, as powers of two.
+/// Bits of a segment's digit, at most.
 const MAX_BITS: u32 = super::tile::MAX_BITS;
 
-/// Keys of a segment that is tallied by one block, at most: no counter of 16 bits can overflow. Also keys of a chunk of
-/// larger ones.
-pub const CHUNK: u32 = 1 << 16;
+/// What depends on device and keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Last bits of a key that can be tallied.
+    pub tally_bits: u32,
+    /// Bits of a segment's digit, at least. So many leave no more than can be tallied, if 9 can do that.
+    pub least_bits: u32,
+}
+
+impl Limits {
+    /// For keys of so many bits, of which the buckets have the `top_bits` in common.
+    pub const fn new(key_bits: u32, top_bits: u32, tally_bits: u32) -> Self {
+        let excess = (key_bits - top_bits).saturating_sub(tally_bits);
+        Self { tally_bits, least_bits: if excess < 4 || excess > MAX_BITS { 4 } else { excess } }
+    }
+}
+
+/// Keys of a segment that is tallied by one block are fewer: no counter of 16 bits can overflow.
+pub const LARGE: u32 = 1 << 16;
+
+/// Keys of a chunk of larger ones.
+pub const CHUNK: u32 = 1 << 14;
 
 /// Where the parts of the lists begin, in words. First two words for each level, and for the large segments to tally.
 const PUSHES: u32 = 0;
@@ -44,41 +61,40 @@ const TICKETS: u32 = LARGE_PUSHES + 2;
 const DONE: u32 = TICKETS + TALLY_PHASE + TALLY_PHASES;
 const SMALL: u32 = DONE + TALLY_PHASE + TALLY_PHASES;
 const GROUPS: u32 = SMALL + 1;
-const CROWDED: u32 = GROUPS + 1;
 /// Words at the beginning that are zeroed at the start of each sort.
-pub const CONTROL_WORDS: u32 = (CROWDED + 1).next_multiple_of(32);
+pub const CONTROL_WORDS: u32 = (GROUPS + 1).next_multiple_of(32);
 
 /// How many segments of more than [`GROUP_MAX`] keys there can be.
 pub const fn max_segments(n: u32) -> u32 {
     n / (GROUP_MAX + 1)
 }
 
-/// How many segments of more than a [`CHUNK`] there can be.
+/// How many segments of at least [`LARGE`] keys there can be.
 const fn max_large(n: u32) -> u32 {
-    n / CHUNK
+    n / LARGE
 }
 
 /// How many groups there can be: buckets, and what splitting leaves in its levels.
 const fn max_groups(n: u32, buckets: u32, key_bits: u32, top_bits: u32) -> u32 {
+    const LEAST: u32 = 4;
     // A split of s keys makes at most 8 · s / GROUP_MAX groups, but what it leaves for the next level makes no more
     // than 2 a segment there that were not counted yet.
-    buckets + max_segments(n) * (8 + 2 * (key_bits - top_bits).div_ceil(MIN_BITS))
+    buckets + max_segments(n) * (8 + 2 * (key_bits - top_bits).div_ceil(LEAST))
 }
 
 /// Where segments to tally begin, in words.
-const fn tally_at(n: u32) -> u32 {
-    CONTROL_WORDS + 2 * max_segments(n) * (SEGMENT_WORDS + (1 << MIN_BITS))
+const fn tally_at(n: u32, limits: Limits) -> u32 {
+    CONTROL_WORDS + 2 * max_segments(n) * (SEGMENT_WORDS + (1 << limits.least_bits))
 }
 
 /// Where groups begin.
-const fn groups_at(n: u32) -> u32 {
-    tally_at(n) + TALLY_WORDS * (max_segments(n) + max_large(n))
+const fn groups_at(n: u32, limits: Limits) -> u32 {
+    tally_at(n, limits) + TALLY_WORDS * (max_segments(n) + max_large(n))
 }
 
 /// Words of the lists for a sort of `n` keys by way of so many buckets.
-pub const fn list_words(n: u32, buckets: u32, key_bits: u32, top_bits: u32) -> u32 {
-    // Any group, and any bucket, may turn out to be crowded.
-    groups_at(n) + 2 * (max_groups(n, buckets, key_bits, top_bits) * 2 + buckets)
+pub const fn list_words(n: u32, buckets: u32, key_bits: u32, top_bits: u32, limits: Limits) -> u32 {
+    groups_at(n, limits) + 2 * max_groups(n, buckets, key_bits, top_bits)
 }
 
 /// Which bits a segment is split by: `bits` from `shift` on.
@@ -92,10 +108,10 @@ pub struct Window {
 
 impl Window {
     /// The next bits of keys whose lowest `left` bits may differ: as many as leave 1024 keys each of `count`, or
-    /// up to 2048.
+    /// up to 2048, within the limits.
     #[inline(always)]
-    pub fn next(left: u32, count: u32) -> Self {
-        let bits = (21 - count.leading_zeros().min(21)).clamp(MIN_BITS, MAX_BITS).min(left);
+    pub fn next(left: u32, count: u32, limits: Limits) -> Self {
+        let bits = (21 - count.leading_zeros().min(21)).clamp(limits.least_bits, MAX_BITS).min(left);
         Self { shift: left - bits, bits }
     }
 
@@ -106,7 +122,7 @@ impl Window {
     }
 }
 // The counters of a level: no segment has more of them than its share of the keys.
-const _: () = assert!(1024 << MIN_BITS > GROUP_MAX);
+const _: () = assert!(1024 << 4 > GROUP_MAX);
 
 /// Keys `start` to `end` of an array, whose lowest `left` bits may differ.
 #[derive(Clone, Copy)]
@@ -126,7 +142,7 @@ pub struct Leftover {
 pub struct Lists {
     words: Global<u32>,
     n: u32,
-    tally_bits: u32,
+    limits: Limits,
 }
 
 /// Segments, tiles and counters (in units of the fewest that a segment has) in one word, so that one atomic takes a share
@@ -143,10 +159,10 @@ fn segments_and_tiles(pushed: u64) -> (u32, u32) {
 }
 
 impl Lists {
-    /// The lists in `words`, for `n` keys. `tally_bits`: how many bits can be tallied.
+    /// The lists in `words`, for `n` keys.
     #[inline(always)]
-    pub fn new(words: Global<u32>, n: u32, tally_bits: u32) -> Self {
-        Self { words, n, tally_bits }
+    pub fn new(words: Global<u32>, n: u32, limits: Limits) -> Self {
+        Self { words, n, limits }
     }
 
     /// Segments and tiles of a level.
@@ -168,7 +184,7 @@ impl Lists {
     pub fn counters(self, level: u32, first: u32, values: u32) -> Global<u32> {
         let segments = max_segments(self.n);
         let all = CONTROL_WORDS + 2 * segments * SEGMENT_WORDS;
-        self.words.slice(all + ((level % 2 * segments) << MIN_BITS) + first, values)
+        self.words.slice(all + ((level % 2 * segments) << self.limits.least_bits) + first, values)
     }
 
     /// The ticket and the number of items done of a phase: those of the levels, one level after the other, then those of
@@ -185,10 +201,10 @@ impl Lists {
     pub fn push_large(self, level: u32, is_one: bool, leftover: Leftover, tile: u32, pack: u32) {
         let Leftover { start, end, left, array } = leftover;
         let from_pack = end - (start & !(pack - 1));
-        let is_segment = is_one && left > self.tally_bits;
+        let is_segment = is_one && left > self.limits.tally_bits;
         if is_one && !is_segment {
             let what = left | array << 8;
-            if end - start < CHUNK {
+            if end - start < LARGE {
                 let i = self.words.fetch_add(SMALL, 1, Relaxed, Scope::Device);
                 self.tally_words(max_large(self.n) + i).set_pack(0, [start, end, what, 0]);
             } else {
@@ -202,14 +218,14 @@ impl Lists {
         if left_to_clear == 0 {
             return;
         }
-        let window = Window::next(left, end - start);
+        let window = Window::next(left, end - start, self.limits);
         let mut counters = 0;
         if is_segment {
             let tiles = from_pack.div_ceil(tile);
-            let share = 1 | (tiles as u64) << TILES_FROM | (window.values().div_ceil(1 << MIN_BITS) as u64) << COUNTERS_FROM;
+            let share = 1 | (tiles as u64) << TILES_FROM | (window.values().div_ceil(1 << self.limits.least_bits) as u64) << COUNTERS_FROM;
             let pushed = self.words.cast::<u64>().fetch_add(PUSHES / 2 + level, share, Relaxed, Scope::Device);
             let (i, first_tile) = segments_and_tiles(pushed);
-            counters = ((pushed >> COUNTERS_FROM) as u32) << MIN_BITS;
+            counters = ((pushed >> COUNTERS_FROM) as u32) << self.limits.least_bits;
             let segment = self.segment(level, i);
             segment.set_pack(0, [start, end, window.shift | window.bits << 8 | array << 16, first_tile]);
             segment.set_pack(1, [counters, 0, 0, 0]);
@@ -228,7 +244,7 @@ impl Lists {
         }
     }
 
-    /// How many segments of less than a chunk are to be tallied.
+    /// How many segments of less than [`LARGE`] keys are to be tallied.
     #[inline(always)]
     pub fn small(self) -> u32 {
         self.words.get(SMALL)
@@ -241,7 +257,7 @@ impl Lists {
         (pushed as u32, (pushed >> 32) as u32)
     }
 
-    /// Segment `i` of those of less than a chunk.
+    /// Segment `i` of those of less than [`LARGE`] keys.
     #[inline(always)]
     pub fn small_segment(self, i: u32) -> Leftover {
         self.tally_segment(max_large(self.n) + i).0
@@ -273,14 +289,14 @@ impl Lists {
 
     #[inline(always)]
     fn tally_words(self, i: u32) -> Global<u32> {
-        self.words.slice(tally_at(self.n) + i * TALLY_WORDS, TALLY_WORDS)
+        self.words.slice(tally_at(self.n, self.limits) + i * TALLY_WORDS, TALLY_WORDS)
     }
 
     /// Appends a group of at most [`GROUP_MAX`] keys.
     #[inline(always)]
     pub fn push_group(self, start: u32, count: u32, array: u32) {
         let i = self.words.fetch_add(GROUPS, 1, Relaxed, Scope::Device);
-        self.group_words().set(i, packed(start, count, array));
+        self.group_words().set(i, start as u64 | (count as u64 | (array as u64) << 31) << 32);
     }
 
     /// How many groups there are.
@@ -292,46 +308,15 @@ impl Lists {
     /// Start, number of keys and array of group `i`.
     #[inline(always)]
     pub fn group(self, i: u32) -> (u32, u32, u32) {
-        unpacked(self.group_words().get(i))
-    }
-
-    /// Appends a crowded group of at most [`GROUP_MAX`] keys. These lie at the end of the memory, backwards.
-    #[inline(always)]
-    pub fn push_crowded(self, start: u32, count: u32, array: u32) {
-        let i = self.words.fetch_add(CROWDED, 1, Relaxed, Scope::Device);
-        let words = self.group_words();
-        words.set(words.len() - 1 - i, packed(start, count, array));
-    }
-
-    /// How many crowded groups there are.
-    #[inline(always)]
-    pub fn crowded(self) -> u32 {
-        self.words.get(CROWDED)
-    }
-
-    /// Start, number of keys and array of crowded group `i`.
-    #[inline(always)]
-    pub fn crowded_group(self, i: u32) -> (u32, u32, u32) {
-        let words = self.group_words();
-        unpacked(words.get(words.len() - 1 - i))
+        const { assert!(GROUP_MAX < 1 << 31) };
+        let group = self.group_words().get(i);
+        let high = (group >> 32) as u32;
+        (group as u32, high & !(1 << 31), high >> 31)
     }
 
     #[inline(always)]
     fn group_words(self) -> Global<u64> {
-        let at = groups_at(self.n);
+        let at = groups_at(self.n, self.limits);
         self.words.slice(at, self.words.len() - at).cast()
     }
-}
-
-/// A group in one word.
-#[inline(always)]
-fn packed(start: u32, count: u32, array: u32) -> u64 {
-    const { assert!(BUCKET_MAX < 1 << 31) };
-    start as u64 | (count as u64 | (array as u64) << 31) << 32
-}
-
-#[inline(always)]
-fn unpacked(group: u64) -> (u32, u32, u32) {
-    let high = (group >> 32) as u32;
-    (group as u32, high & !(1 << 31), high >> 31)
 }

@@ -48,7 +48,6 @@ mod partition;
 mod phases;
 #[cfg(not(target_os = "cuda"))]
 mod plan;
-mod rest;
 mod segment;
 mod split;
 mod starts;
@@ -62,7 +61,6 @@ pub use lists::*;
 pub use partition::*;
 #[cfg(not(target_os = "cuda"))]
 pub use plan::*;
-pub use rest::*;
 pub use split::*;
 pub use starts::*;
 pub use tally::*;

@@ -27,16 +27,14 @@ pub struct Plan {
     pub tile: u32,
     /// Bits of a key.
     pub key_bits: u32,
-    /// Last bits of a key that can be tallied.
-    pub tally_bits: u32,
+    /// What can be tallied, and how keys are split until then.
+    pub limits: Limits,
     /// Blocks of the kernels for skewed input.
     pub split_blocks: u32,
     /// See `split_blocks`.
     pub tally_blocks: u32,
     /// See `split_blocks`.
     pub groups_blocks: u32,
-    /// See `split_blocks`.
-    pub rest_blocks: u32,
 }
 
 /// Where in the workspace each array lies: first word and number of words.
@@ -80,11 +78,10 @@ impl Plan {
             pack: W::PACK,
             tile: partition_tile::<W>(false),
             key_bits: 32 * W::HALVES,
-            tally_bits: tally_bits(max_shared),
+            limits: Limits::new(32 * W::HALVES, top, tally_bits(max_shared)),
             split_blocks: split_blocks(n, partition_tile::<W>(false), multiprocessors),
             tally_blocks: tally_blocks(n, multiprocessors),
             groups_blocks: groups_blocks(n, multiprocessors),
-            rest_blocks: rest_blocks(n, multiprocessors),
         }
     }
 
@@ -117,7 +114,7 @@ impl Plan {
             second: place(buckets, &mut words),
             first: place(if self.second_bits == 0 { buckets } else { spread(1 << self.first_bits) }, &mut words),
             tiles: place(4 * self.tile_slots(), &mut words),
-            lists: place(list_words(self.n, buckets, self.key_bits, self.top_bits()), &mut words),
+            lists: place(list_words(self.n, buckets, self.key_bits, self.top_bits(), self.limits), &mut words),
             words,
         }
     }
@@ -172,7 +169,8 @@ macro_rules! sorts {
                 let part = |(start, words): (u32, u32)| workspace.slice(start, words);
                 let (histogram, starts, lists) = (part(layout.histogram), part(layout.starts), part(layout.lists));
                 let (first, second, tiles) = (part(layout.first), part(layout.second), part(layout.tiles));
-                let (first_bits, second_bits, tally_bits) = (plan.first_bits, plan.second_bits, plan.tally_bits);
+                let (first_bits, second_bits) = (plan.first_bits, plan.second_bits);
+                let Limits { tally_bits, least_bits } = plan.limits;
 
                 let shape = Shape::new(plan.histogram_blocks, HISTOGRAM_THREADS).shared(histogram_shared(top_bits));
                 let args = (input, order, top_bits, histogram, lists);
@@ -181,7 +179,7 @@ macro_rules! sorts {
                 let shape = Shape::new(starts_blocks(first_bits, second_bits), STARTS_THREADS).overlapping();
                 let args = (
                     histogram, plan.n, first_bits, second_bits, starts, second, first, tiles, plan.tile, plan.pack,
-                    plan.key_bits, lists, tally_bits,
+                    plan.key_bits, lists, tally_bits, least_bits,
                 );
                 launcher.launch(radix_msd_buckets_starts, shape, args)?;
 
@@ -206,20 +204,17 @@ macro_rules! sorts {
 
                 let shape = Shape::new(plan.buckets(), BUCKET_SORT_THREADS);
                 let shape = shape.shared(bucket_sort_shared(key_bytes)).overlapping();
-                let args = (source, output, order, starts, top_bits, histogram, lists, tally_bits, array);
+                let args = (source, output, order, starts, top_bits, histogram, lists, tally_bits, least_bits, array);
                 launch!(launcher, $bucket_sort<$word>, mapped, shape, args);
 
-                let args = (scratch, output, order, lists, tally_bits);
+                let args = (scratch, output, order, lists, tally_bits, least_bits);
                 let shape = Shape::new(plan.split_blocks, SPLIT_THREADS).shared(SPLIT_SHARED).overlapping();
                 launcher.launch(radix_msd_buckets_split::<$word>::default(), shape, args)?;
                 let shape = Shape::new(plan.tally_blocks, TALLY_THREADS).shared(tally_shared(tally_bits)).overlapping();
                 launcher.launch(radix_msd_buckets_tally::<$word>::default(), shape, args)?;
                 let shape = Shape::new(plan.groups_blocks, GROUPS_THREADS);
                 let shape = shape.shared(groups_shared(key_bytes)).overlapping();
-                launcher.launch($groups::<$word>::default(), shape, args)?;
-                let shape = Shape::new(plan.rest_blocks, REST_THREADS);
-                let shape = shape.shared(rest_shared(key_bytes)).overlapping();
-                launcher.launch(radix_msd_buckets_rest::<$word>::default(), shape, args)
+                launcher.launch($groups::<$word>::default(), shape, args)
             }
         }
     };

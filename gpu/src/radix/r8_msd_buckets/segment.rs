@@ -57,15 +57,16 @@ impl Segment {
 
 /// Everything that the phases work on.
 #[derive(Clone, Copy)]
-pub(super) struct Work<W> {
+pub(super) struct Work<W, L> {
     pub scratch: Global<W>,
     pub output: Global<W>,
     pub order: u32,
-    pub lists: Lists,
+    /// Makes a view of the lists.
+    pub lists: L,
     pub level: u32,
 }
 
-impl<W: Key> Work<W> {
+impl<W: Key, L: Fn() -> Lists> Work<W, L> {
     #[inline(always)]
     pub fn array(&self, number: u32) -> Global<W> {
         if number == IN_SCRATCH { self.scratch } else { self.output }
@@ -73,14 +74,14 @@ impl<W: Key> Work<W> {
 
     #[inline(always)]
     pub fn counters(&self, segment: &Segment) -> Global<u32> {
-        self.lists.counters(self.level, segment.first_counter, segment.window.values())
+        (self.lists)().counters(self.level, segment.first_counter, segment.window.values())
     }
 }
 
 /// Second phase: what to do with a segment, and what it leaves for others.
 #[inline(always)]
 #[track_caller]
-pub(super) fn arrange<W: Key>(work: &Work<W>, segment: Segment) {
+pub(super) fn arrange<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segment) {
     let t = thread::thread_idx_x();
     let Segment { words, start, end, window, array, differ, .. } = segment;
     let (values, counters) = (window.values(), work.counters(&segment));
@@ -105,13 +106,17 @@ pub(super) fn arrange<W: Key>(work: &Work<W>, segment: Segment) {
         words.set(8, first as u32);
         words.set(9, (first >> 32) as u32);
     }
-    let (lists, level, tile) = (work.lists, work.level + 1, partition_tile::<W>(false));
-    if action == NOTHING && differ != 0 {
-        // All have one digit: they stay where they are until they are split by bits in which they differ.
-        if t < warp::WARP {
-            let leftover = Leftover { start, end, left: 64 - differ.leading_zeros(), array };
-            lists.push_large(level, t == 0, leftover, tile, W::PACK);
-        }
+    // A moved segment leaves its children. Another one whose keys all have one digit stays where it is until it is split
+    // by bits in which they differ.
+    let leftover = if action == MOVE {
+        Leftover { start: start + before, end: start + before + found, left: window.shift, array: 1 - array }
+    } else {
+        let end = if action == NOTHING && t == 0 && differ != 0 { end } else { start };
+        Leftover { start, end, left: 64 - differ.leading_zeros(), array }
+    };
+    let is_large = leftover.end - leftover.start > GROUP_MAX;
+    if warp::any(warp::FULL, is_large) {
+        (work.lists)().push_large(work.level + 1, is_large, leftover, partition_tile::<W>(false), W::PACK);
     }
     if action == MOVE {
         if t < values {
@@ -121,24 +126,18 @@ pub(super) fn arrange<W: Key>(work: &Work<W>, segment: Segment) {
             STARTS::view().set(values, end - start);
         }
         thread::sync_threads(); // every child's start is known to its neighbours
-        leave_children(work, &segment, found, before);
+        group_children(work, &segment, found, before);
     }
 }
 
-/// What becomes of the children of a segment that is moved: large ones are segments of the next level, the others are
-/// collected to groups. Thread t has child t, of `size` keys from `before` on.
+/// Collects the children of a segment that are not large to groups. Thread t has child t, of `size` keys from `before`
+/// on.
 #[inline(always)]
 #[track_caller]
-fn leave_children<W: Key>(work: &Work<W>, segment: &Segment, size: u32, before: u32) {
+fn group_children<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: &Segment, size: u32, before: u32) {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
-    let (values, lists, to) = (segment.window.values(), work.lists, 1 - segment.array);
+    let (values, starts) = (segment.window.values(), STARTS::view());
     let is_child = t < values;
-    let starts = STARTS::view();
-    let start = segment.start + before;
-    let leftover = Leftover { start, end: start + size, left: segment.window.shift, array: to };
-    if warp::any(warp::FULL, size > GROUP_MAX) {
-        lists.push_large(work.level + 1, size > GROUP_MAX, leftover, partition_tile::<W>(false), W::PACK);
-    }
     // An edge: here one group ends, and another starts unless the child is too large.
     let mut edge = is_child && (t == 0 || size > GROUP_SPAN);
     if is_child && t > 0 {
@@ -158,7 +157,7 @@ fn leave_children<W: Key>(work: &Work<W>, segment: &Segment, size: u32, before: 
         }
         let count = starts.get(next) - before;
         if count > 0 {
-            lists.push_group(segment.start + before, count, to);
+            (work.lists)().push_group(segment.start + before, count, 1 - segment.array);
         }
     }
 }

@@ -26,8 +26,8 @@ pub const fn split_blocks(n: u32, tile: u32, multiprocessors: u32) -> u32 {
     if enough < most { enough } else { most }
 }
 
-// Segments and tiles of the level. In shared memory, because registers are few.
-shared!(EXTENT: [u32; 2]);
+// Segments and tiles of the level, and the number of keys. In shared memory, because registers are few.
+shared!(EXTENT: [u32; 3]);
 shared!(DIFFER: [u32; 2]);
 shared!(STARTS: [u32; VALUES]);
 
@@ -39,14 +39,19 @@ shared!(STARTS: [u32; VALUES]);
 ))]
 #[rustfmt::skip]
 pub fn radix_msd_buckets_split<W: Key>(
-    scratch: Global<W>, output: Global<W>, order: u32, lists: Global<u32>, tally_bits: u32,
+    scratch: Global<W>, output: Global<W>, order: u32, lists: Global<u32>, tally_bits: u32, least_bits: u32,
 ) {
     grid::let_next_start();
     grid::wait_for_previous(); // keys and lists
-    let lists = Lists::new(lists, output.len(), tally_bits);
+    if thread::thread_idx_x() == 0 {
+        EXTENT::view().set(2, output.len());
+    }
+    thread::sync_threads(); // the number of keys is known
+    // Made anew wherever it is used: what follows from the number of keys would take registers all the time.
+    let lists = || Lists::new(lists, EXTENT::view().get(2), Limits { tally_bits, least_bits });
     let mut work = Work { scratch, output, order, lists, level: 0 };
     while work.level < LEVELS {
-        let (segments, tiles) = work.lists.level(work.level);
+        let (segments, tiles) = (work.lists)().level(work.level);
         if segments == 0 {
             break;
         }
@@ -57,9 +62,9 @@ pub fn radix_msd_buckets_split<W: Key>(
         thread::sync_threads(); // the extent of the level is known
         let (segments, tiles) = (|| EXTENT::view().get(0), || EXTENT::view().get(1));
         let phase = work.level * LEVEL_PHASES;
-        each_item(lists, phase, tiles, true, |i| count(&work, find_segment(&work, i), i));
-        each_item(lists, phase + 1, segments, true, |i| arrange(&work, Segment::read(lists.segment(work.level, i))));
-        each_item(lists, phase + 2, tiles, true, |i| carry_out(&work, find_segment(&work, i), i));
+        each_item(lists(), phase, tiles, true, |i| count(&work, find_segment(&work, i), i));
+        each_item(lists(), phase + 1, segments, true, |i| arrange(&work, Segment::read(lists().segment(work.level, i))));
+        each_item(lists(), phase + 2, tiles, true, |i| carry_out(&work, find_segment(&work, i), i));
         work.level += 1;
     }
 }
@@ -67,15 +72,15 @@ pub fn radix_msd_buckets_split<W: Key>(
 /// The segment that has tile `i`: the last one whose first tile is not after it.
 #[inline(always)]
 #[track_caller]
-fn find_segment<W: Key>(work: &Work<W>, i: u32) -> Segment {
-    let segment = |s: u32| work.lists.segment(work.level, s);
+fn find_segment<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, i: u32) -> Segment {
+    let segment = |s: u32| (work.lists)().segment(work.level, s);
     Segment::read(segment(find_last(SPLIT_THREADS, EXTENT::view().get(0), |s| segment(s).get(3) <= i)))
 }
 
 /// First phase: the digits of tile `i`, and the bits in which its keys differ from the segment's first.
 #[inline(always)]
 #[track_caller]
-fn count<W: Key>(work: &Work<W>, segment: Segment, i: u32) {
+fn count<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segment, i: u32) {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
     let digit = segment.window;
     let tables = Tables::new(SPLIT_THREADS, digit.bits);
@@ -127,7 +132,7 @@ fn count<W: Key>(work: &Work<W>, segment: Segment, i: u32) {
 /// Third phase: moves tile `i`, or writes it anew.
 #[inline(always)]
 #[track_caller]
-fn carry_out<W: Key>(work: &Work<W>, segment: Segment, i: u32) {
+fn carry_out<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segment, i: u32) {
     let t = thread::thread_idx_x();
     let tile = segment.tile::<W>(i);
     let (window, counters) = (segment.window, work.counters(&segment));

@@ -1,6 +1,6 @@
 //! Step 2: where each bucket starts, and which tiles the second partition has.
 
-use super::{BUCKET_MAX, GROUP_MAX, IN_OUTPUT, IN_SCRATCH, Leftover, Lists, warp_scan};
+use super::{BUCKET_MAX, GROUP_MAX, IN_OUTPUT, IN_SCRATCH, Leftover, Limits, Lists, warp_scan};
 use simt::{Global, grid, kernel, shared, thread, warp};
 
 /// Threads a block, and buckets that one block looks after, at most.
@@ -30,12 +30,12 @@ pub const fn spread(d: u32) -> u32 {
 /// bucket, and the multiple of a pack that the tile counts from. The tiles of top bucket q stand from
 /// ⌊start_q / tile⌋ + q on, which needs no scan over the numbers of tiles; descriptors that no tile needs are empty.
 /// `tile`: keys of a tile, `pack`: keys of 16 bytes. Buckets that are too large for the bucket sort are put on the
-/// `lists`; `key_bits`: bits of a key, `tally_bits`: how many can be tallied.
+/// `lists`; `key_bits`: bits of a key, `tally_bits`, `least_bits`: see [`Limits`].
 #[kernel(max_threads = STARTS_THREADS)]
 #[rustfmt::skip]
 pub fn radix_msd_buckets_starts(
     histogram: Global<u32>, n: u32, first_bits: u32, second_bits: u32, starts: Global<u32>, second: Global<u32>,
-    first: Global<u32>, tiles: Global<u32>, tile: u32, pack: u32, key_bits: u32, lists: Global<u32>, tally_bits: u32,
+    first: Global<u32>, tiles: Global<u32>, tile: u32, pack: u32, key_bits: u32, lists: Global<u32>, tally_bits: u32, least_bits: u32,
 ) {
     let (t, q) = (thread::thread_idx_x(), thread::block_idx_x());
     let (lane, w) = (warp::lane_id(), t / warp::WARP);
@@ -63,7 +63,7 @@ pub fn radix_msd_buckets_starts(
         if two { second.set(mine + t, start) } else { first.set(t, start) }
     }
     if warp::any(warp::FULL, count > BUCKET_MAX) {
-        let lists = Lists::new(lists, n, tally_bits);
+        let lists = Lists::new(lists, n, Limits { tally_bits, least_bits });
         let array = if two { IN_OUTPUT } else { IN_SCRATCH };
         let is_large = count > GROUP_MAX;
         if count > BUCKET_MAX && !is_large {

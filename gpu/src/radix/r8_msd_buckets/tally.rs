@@ -27,6 +27,9 @@ const MARKS: u32 = 1 << 14;
 /// 16-byte loads that a thread has in flight.
 const PACKS: usize = 4;
 
+/// Chunks that a block counts at once, at most.
+const COUNT_BATCH: u32 = 32;
+
 /// Starts that a thread has in flight.
 const STARTS: usize = 4;
 
@@ -59,18 +62,19 @@ struct Tally<W> {
     marks: Shared<u16>,
 }
 
-/// Tallies the segments on the `lists`, which are in `output` or `scratch`, into `output`. `order`: to map keys to.
+/// Tallies the segments on the `lists`, which are in `output` or `scratch`, into `output`. `order`: to map keys to,
+/// `tally_bits`, `least_bits`: see [`Limits`].
 #[kernel(max_threads = TALLY_THREADS, min_blocks = 1, instances(
     radix_msd_buckets_tally: <u32>,
     radix_msd_buckets_tally_u64: <u64>,
 ))]
 #[rustfmt::skip]
 pub fn radix_msd_buckets_tally<W: Key>(
-    scratch: Global<W>, output: Global<W>, order: u32, lists: Global<u32>, tally_bits: u32,
+    scratch: Global<W>, output: Global<W>, order: u32, lists: Global<u32>, tally_bits: u32, least_bits: u32,
 ) {
     grid::let_next_start();
     grid::wait_for_previous(); // keys and lists
-    let lists = Lists::new(lists, output.len(), tally_bits);
+    let lists = Lists::new(lists, output.len(), Limits { tally_bits, least_bits });
     let counters = Shared::dynamic(0, 1 << (tally_bits - 1));
     let marks = Shared::dynamic(2 << tally_bits, MARKS);
     let work = Tally { scratch, output, order, counters: Halves(counters), marks };
@@ -86,28 +90,39 @@ pub fn radix_msd_buckets_tally<W: Key>(
         });
     }
     // Neighbouring chunks go to one block, which adds up their counts before it adds them to those of the others.
-    let batch = (chunks / (4 * thread::grid_dim_x())).clamp(1, 8);
+    let batch = (chunks / (4 * thread::grid_dim_x())).clamp(1, COUNT_BATCH);
     let batches = chunks.div_ceil(batch);
     each_item(lists, TALLY_PHASE + 1, || batches + small, large != 0, |i| {
         if i >= batches {
             return work.tally_small(lists.small_segment(i - batches));
         }
-        let (mut chunk, end) = (i * batch, chunks.min((i + 1) * batch));
-        while chunk < end {
-            let s = find_last(TALLY_THREADS, large, |s| lists.first_chunk(s) <= chunk);
-            let (segment, first) = lists.large_segment(s);
-            let behind = if s + 1 < large { lists.first_chunk(s + 1).min(end) } else { end };
-            work.count_chunks(segment, chunk - first, behind - first);
-            chunk = behind;
-        }
+        each_range(lists, large, i * batch, chunks.min((i + 1) * batch), |s, begin, end| {
+            work.count_chunks(lists.large_segment(s).0, begin, end);
+        });
     });
     if large != 0 {
-        each_item(lists, TALLY_PHASE + 2, || large, true, |i| work.start_values(lists.large_segment(i).0, lists.in_common(i)));
-        each_item(lists, TALLY_PHASE + 3, || chunks, false, |i| {
-            let s = find_last(TALLY_THREADS, large, |s| lists.first_chunk(s) <= i);
-            let (segment, first) = lists.large_segment(s);
-            work.write_chunk(segment, i - first, lists.in_common(s));
+        each_item(lists, TALLY_PHASE + 2, || large, true, |i| {
+            work.start_values(lists.large_segment(i).0, lists.in_common(i));
         });
+        let batch = batch.min(1 << tally_bits >> CHUNK.ilog2());
+        each_item(lists, TALLY_PHASE + 3, || chunks.div_ceil(batch), false, |i| {
+            each_range(lists, large, i * batch, chunks.min((i + 1) * batch), |s, begin, end| {
+                work.write_chunks(lists.large_segment(s).0, begin, end, lists.in_common(s));
+            });
+        });
+    }
+}
+
+/// Calls `f` with segment, first chunk and end of each piece of a segment that chunks `begin` to `end` of all are.
+#[inline(always)]
+#[track_caller]
+fn each_range(lists: Lists, large: u32, begin: u32, end: u32, f: impl Fn(u32, u32, u32)) {
+    let mut chunk = begin;
+    while chunk < end {
+        let s = find_last(TALLY_THREADS, large, |s| lists.first_chunk(s) <= chunk);
+        let (first, behind) = (lists.first_chunk(s), if s + 1 < large { lists.first_chunk(s + 1).min(end) } else { end });
+        f(s, chunk - first, behind - first);
+        chunk = behind;
     }
 }
 
@@ -280,46 +295,44 @@ impl<W: Key> Tally<W> {
         warp::reduce_add(warp::FULL, if lane < w { SUMS::view().get(lane) } else { 0 })
     }
 
-    /// Writes chunk `i` of a large segment, in as many pieces as need be to have a mark a place where the counters were.
+    /// Writes chunks `begin` to `end` of a large segment, no more than there are counters: where those were, each place
+    /// has a mark.
     #[inline(always)]
     #[track_caller]
-    fn write_chunk(&self, segment: Leftover, i: u32, in_common: Global<u32>) {
-        let (origin, starts) = ((segment.start & !(W::PACK - 1)) + i * CHUNK, self.starts(segment));
-        let marks = self.counters.0.cast::<u16>();
+    fn write_chunks(&self, segment: Leftover, begin: u32, end: u32, in_common: Global<u32>) {
+        let (origin, starts) = (segment.start & !(W::PACK - 1), self.starts(segment));
+        let from = origin + begin * CHUNK;
+        let marks = self.counters.0.cast::<u16>().slice(0, (end - begin) * CHUNK);
+        let (begin, end) = (segment.start.max(from), segment.end.min(from.saturating_add(marks.len())));
         let values = 1 << segment.left;
         let base = in_common.get(0) as u64 | (in_common.get(1) as u64) << 32;
-        let mut from = origin;
-        while from < segment.end && from - origin < CHUNK {
-            let (begin, end) = (segment.start.max(from), segment.end.min(from.saturating_add(marks.len())));
-            clear(self.counters.0);
-            let first = find_last(TALLY_THREADS, values, |value| starts.get(value) <= begin);
-            thread::sync_threads(); // all marks are cleared before the first is set
-            let mut value = first + thread::thread_idx_x();
-            let mut before_end = true;
-            while before_end && value < values {
-                let mut places = [segment.end; STARTS + 1];
-                let mut next = [segment.end; STARTS];
-                unroll::<STARTS>(|r| {
-                    let value = value + r as u32 * TALLY_THREADS;
-                    if value < values {
-                        places[r] = starts.get(value);
-                    }
-                    if value + 1 < values {
-                        next[r] = starts.get(value + 1);
-                    }
-                });
-                unroll::<STARTS>(|r| {
-                    if places[r] < next[r] && places[r] < end && next[r] > begin {
-                        marks.set(places[r].max(begin) - from, (value + r as u32 * TALLY_THREADS) as u16);
-                    }
-                });
-                before_end = next[STARTS - 1] < end;
-                value += STARTS as u32 * TALLY_THREADS;
-            }
-            self.write_marked(marks, base, from, begin, end);
-            thread::sync_threads(); // all marks have been read before they are cleared
-            from = from.saturating_add(marks.len());
+        clear(marks.cast());
+        let first = find_last(TALLY_THREADS, values, |value| starts.get(value) <= begin);
+        thread::sync_threads(); // all marks are cleared before the first is set
+        let mut value = first + thread::thread_idx_x();
+        let mut before_end = true;
+        while before_end && value < values {
+            let mut places = [segment.end; STARTS];
+            let mut next = [segment.end; STARTS];
+            unroll::<STARTS>(|r| {
+                let value = value + r as u32 * TALLY_THREADS;
+                if value < values {
+                    places[r] = starts.get(value);
+                }
+                if value + 1 < values {
+                    next[r] = starts.get(value + 1);
+                }
+            });
+            unroll::<STARTS>(|r| {
+                if places[r] < next[r] && places[r] < end && next[r] > begin {
+                    marks.set(places[r].max(begin) - from, (value + r as u32 * TALLY_THREADS) as u16);
+                }
+            });
+            before_end = next[STARTS - 1] < end;
+            value += STARTS as u32 * TALLY_THREADS;
         }
+        self.write_marked(marks, base, from, begin, end);
+        thread::sync_threads(); // all marks have been read before they are cleared
     }
 
     /// The bits that all keys of a segment have in common.
