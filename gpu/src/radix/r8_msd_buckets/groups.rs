@@ -1,24 +1,25 @@
-//! For skewed input: groups of keys that are too many for the bucket sort, or too crowded, or that splitting has left,
-//! each in one block.
+//! For skewed input: groups of keys that are too crowded for the bucket sort, or that splitting has left, each in
+//! one block.
 
 use super::in_block::{ITEMS, clear_counters, in_block_shared, sort_in_block};
-use super::{IN_SCRATCH, Key, Limits, Lists, Mapped, GROUP_MAX, GROUP_SLOTS};
+use super::{IN_SCRATCH, Key, Limits, Lists, Mapped, BUCKET_MAX, SLOTS};
 use simt::{Global, grid, kernel, thread};
 
 /// Threads a block.
-pub const GROUPS_THREADS: u32 = GROUP_SLOTS / ITEMS;
+pub const GROUPS_THREADS: u32 = SLOTS / ITEMS;
 
 /// Bytes of dynamic shared memory.
 pub const fn groups_shared(key_bytes: u32) -> u32 {
     in_block_shared(GROUPS_THREADS, key_bytes)
 }
 
-/// Blocks that a multiprocessor holds.
-const BLOCKS: u32 = 2;
+/// Blocks that a multiprocessor holds, at least, and of those for wide keys.
+const BLOCKS: u32 = 4;
+const BLOCKS_WIDE: u32 = 3;
 
 /// Blocks: as many as are at work at once, or as there would be groups of half the largest size.
 pub const fn groups_blocks(n: u32, multiprocessors: u32) -> u32 {
-    let (most, enough) = (BLOCKS * multiprocessors, n.div_ceil(GROUP_MAX / 2));
+    let (most, enough) = (BLOCKS * multiprocessors, n.div_ceil(BUCKET_MAX / 2));
     if enough < most { enough } else { most }
 }
 
@@ -32,8 +33,8 @@ pub fn radix_msd_buckets_groups<W: Key>(
     groups::<W>(scratch, output, order, lists, tally_bits, least_bits);
 }
 
-/// [`radix_msd_buckets_groups`] for wide keys, which take twice the registers.
-#[kernel(max_threads = GROUPS_THREADS, min_blocks = 1, instances(radix_msd_buckets_groups_u64: <u64>))]
+/// [`radix_msd_buckets_groups`] for wide keys.
+#[kernel(max_threads = GROUPS_THREADS, min_blocks = BLOCKS_WIDE, instances(radix_msd_buckets_groups_u64: <u64>))]
 #[rustfmt::skip]
 pub fn radix_msd_buckets_groups_wide<W: Key>(
     scratch: Global<W>, output: Global<W>, order: u32, lists: Global<u32>, tally_bits: u32, least_bits: u32,

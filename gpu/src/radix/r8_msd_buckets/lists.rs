@@ -1,6 +1,6 @@
 //! What skewed input leaves over for later kernels: segments to split, segments to tally, groups to sort.
 
-use super::GROUP_MAX;
+use super::BUCKET_MAX;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, warp};
 
@@ -44,7 +44,8 @@ impl Limits {
     /// For keys of so many bits, of which the buckets have the `top_bits` in common.
     pub const fn new(key_bits: u32, top_bits: u32, tally_bits: u32) -> Self {
         let excess = (key_bits - top_bits).saturating_sub(tally_bits);
-        Self { tally_bits, least_bits: if excess < 4 || excess > MAX_BITS { 4 } else { excess } }
+        // One bit less to tally halves the counters.
+        Self { tally_bits, least_bits: if excess < 4 || excess >= MAX_BITS { 4 } else { excess + 1 } }
     }
 }
 
@@ -64,9 +65,9 @@ const GROUPS: u32 = SMALL + 1;
 /// Words at the beginning that are zeroed at the start of each sort.
 pub const CONTROL_WORDS: u32 = (GROUPS + 1).next_multiple_of(32);
 
-/// How many segments of more than [`GROUP_MAX`] keys there can be.
+/// How many segments of more than [`BUCKET_MAX`] keys there can be.
 pub const fn max_segments(n: u32) -> u32 {
-    n / (GROUP_MAX + 1)
+    n / (BUCKET_MAX + 1)
 }
 
 /// How many segments of at least [`LARGE`] keys there can be.
@@ -77,7 +78,7 @@ const fn max_large(n: u32) -> u32 {
 /// How many groups there can be: buckets, and what splitting leaves in its levels.
 const fn max_groups(n: u32, buckets: u32, key_bits: u32, top_bits: u32) -> u32 {
     const LEAST: u32 = 4;
-    // A split of s keys makes at most 8 · s / GROUP_MAX groups, but what it leaves for the next level makes no more
+    // A split of s keys makes at most 8 · s / BUCKET_MAX groups, but what it leaves for the next level makes no more
     // than 2 a segment there that were not counted yet.
     buckets + max_segments(n) * (8 + 2 * (key_bits - top_bits).div_ceil(LEAST))
 }
@@ -122,7 +123,7 @@ impl Window {
     }
 }
 // The counters of a level: no segment has more of them than its share of the keys.
-const _: () = assert!(1024 << 4 > GROUP_MAX);
+const _: () = assert!(1024 << 4 > BUCKET_MAX);
 
 /// Keys `start` to `end` of an array, whose lowest `left` bits may differ.
 #[derive(Clone, Copy)]
@@ -194,7 +195,7 @@ impl Lists {
         (self.words.slice(TICKETS + number, 1), self.words.slice(DONE + number, 1))
     }
 
-    /// Appends what has more than [`GROUP_MAX`] keys to a level, or to what is tallied, if that can be: each lane of the
+    /// Appends what has more than [`BUCKET_MAX`] keys to a level, or to what is tallied, if that can be: each lane of the
     /// warp brings something if `is_one`. `tile`: keys of a tile, `pack`: keys of 16 bytes.
     #[inline(always)]
     #[track_caller]
@@ -292,7 +293,7 @@ impl Lists {
         self.words.slice(tally_at(self.n, self.limits) + i * TALLY_WORDS, TALLY_WORDS)
     }
 
-    /// Appends a group of at most [`GROUP_MAX`] keys.
+    /// Appends a group of at most [`BUCKET_MAX`] keys.
     #[inline(always)]
     pub fn push_group(self, start: u32, count: u32, array: u32) {
         let i = self.words.fetch_add(GROUPS, 1, Relaxed, Scope::Device);
@@ -308,7 +309,7 @@ impl Lists {
     /// Start, number of keys and array of group `i`.
     #[inline(always)]
     pub fn group(self, i: u32) -> (u32, u32, u32) {
-        const { assert!(GROUP_MAX < 1 << 31) };
+        const { assert!(BUCKET_MAX < 1 << 31) };
         let group = self.group_words().get(i);
         let high = (group >> 32) as u32;
         (group as u32, high & !(1 << 31), high >> 31)

@@ -78,12 +78,6 @@ pub const BUCKET_MAX: u32 = SLOTS - 31;
 /// Keys that a bucket of uniform input has on average, at most: 7.5 standard deviations below [`BUCKET_MAX`].
 pub const BUCKET_MEAN: u32 = 4096;
 
-/// Slots of the sort of a group: 768 threads of 12 keys.
-pub const GROUP_SLOTS: u32 = 768 * 12;
-
-/// Keys that a group may have, see [`BUCKET_MAX`].
-pub const GROUP_MAX: u32 = GROUP_SLOTS - 31;
-
 /// Top bits that buckets are told apart by, at least and at most. At most: so many u16 counters fit a block.
 pub const MIN_TOP_BITS: u32 = 8;
 /// See [`MIN_TOP_BITS`].

@@ -15,8 +15,8 @@ pub(super) const NOTHING: u32 = 0;
 pub(super) const MOVE: u32 = 1;
 pub(super) const WRITE: u32 = 2;
 
-/// A group takes children that start within so many keys; with the last one it has at most [`GROUP_MAX`].
-const GROUP_SPAN: u32 = GROUP_MAX / 2;
+/// A group takes children that start within so many keys; with the last one it has at most [`BUCKET_MAX`].
+const GROUP_SPAN: u32 = BUCKET_MAX / 2;
 
 shared!(STARTS: [u32; VALUES + 1]);
 shared!(EDGES: [u32; VALUES / warp::WARP]);
@@ -114,7 +114,7 @@ pub(super) fn arrange<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segm
         let end = if action == NOTHING && t == 0 && differ != 0 { end } else { start };
         Leftover { start, end, left: 64 - differ.leading_zeros(), array }
     };
-    let is_large = leftover.end - leftover.start > GROUP_MAX;
+    let is_large = leftover.end - leftover.start > BUCKET_MAX;
     if warp::any(warp::FULL, is_large) {
         (work.lists)().push_large(work.level + 1, is_large, leftover, partition_tile::<W>(false), W::PACK);
     }
@@ -138,7 +138,7 @@ fn group_children<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: &Segment
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
     let (values, starts) = (segment.window.values(), STARTS::view());
     let is_child = t < values;
-    // An edge: here one group ends, and another starts unless the child is too large.
+    // An edge: here one group ends, and another starts unless the child is large.
     let mut edge = is_child && (t == 0 || size > GROUP_SPAN);
     if is_child && t > 0 {
         let (left, left_size) = (starts.get(t - 1), before - starts.get(t - 1));
@@ -150,7 +150,7 @@ fn group_children<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: &Segment
     }
     thread::sync_threads(); // all edges are known before groups look for their ends
     let is_edge = is_child && EDGES::view().get(t / warp::WARP) >> lane & 1 == 1;
-    if is_edge && size <= GROUP_MAX {
+    if is_edge && size <= BUCKET_MAX {
         let mut next = t + 1;
         while next < values && EDGES::view().get(next / warp::WARP) >> (next % warp::WARP) & 1 == 0 {
             next += 1;

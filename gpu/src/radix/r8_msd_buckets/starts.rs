@@ -1,6 +1,6 @@
 //! Step 2: where each bucket starts, and which tiles the second partition has.
 
-use super::{BUCKET_MAX, GROUP_MAX, IN_OUTPUT, IN_SCRATCH, Leftover, Limits, Lists, warp_scan};
+use super::{BUCKET_MAX, IN_OUTPUT, IN_SCRATCH, Leftover, Limits, Lists, warp_scan};
 use simt::{Global, grid, kernel, shared, thread, warp};
 
 /// Threads a block, and buckets that one block looks after, at most.
@@ -65,13 +65,9 @@ pub fn radix_msd_buckets_starts(
     if warp::any(warp::FULL, count > BUCKET_MAX) {
         let lists = Lists::new(lists, n, Limits { tally_bits, least_bits });
         let array = if two { IN_OUTPUT } else { IN_SCRATCH };
-        let is_large = count > GROUP_MAX;
-        if count > BUCKET_MAX && !is_large {
-            lists.push_group(start, count, array);
-        }
         // Its keys may differ in all bits below the top ones.
         let leftover = Leftover { start, end: start + count, left: key_bits - first_bits - second_bits, array };
-        lists.push_large(0, is_large, leftover, tile, pack);
+        lists.push_large(0, count > BUCKET_MAX, leftover, tile, pack);
     }
     let last = q == thread::grid_dim_x() - 1;
     if t == 0 && last {

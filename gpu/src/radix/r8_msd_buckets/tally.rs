@@ -21,11 +21,17 @@ pub const LEAST_TALLY_BITS: u32 = 15;
 
 const WARPS: u32 = TALLY_THREADS / warp::WARP;
 
-/// Places of a tile that are marked at a time, while the counters are in use.
+/// Values whose counts a warp reads at a time: 8 a lane.
+const ROW: u32 = 8 * warp::WARP;
+
+/// Places that are marked at a time, at least, while the counters are in use.
 const MARKS: u32 = 1 << 14;
 
 /// 16-byte loads that a thread has in flight.
 const PACKS: usize = 4;
+
+/// Blocks that turn the counts of a segment into starts, at most.
+const MAX_SLICES: u32 = 16;
 
 /// Chunks that a block counts at once, at most.
 const COUNT_BATCH: u32 = 32;
@@ -51,6 +57,7 @@ pub const fn tally_blocks(n: u32, multiprocessors: u32) -> u32 {
 }
 
 shared!(SUMS: [u32; WARPS]);
+shared!(BELOW: [u32; WARPS]);
 
 /// Everything that the phases work on.
 #[derive(Clone, Copy)]
@@ -58,8 +65,7 @@ struct Tally<W> {
     scratch: Global<W>,
     output: Global<W>,
     order: u32,
-    counters: Halves,
-    marks: Shared<u16>,
+    words: Shared<u32>,
 }
 
 /// Tallies the segments on the `lists`, which are in `output` or `scratch`, into `output`. `order`: to map keys to,
@@ -75,14 +81,12 @@ pub fn radix_msd_buckets_tally<W: Key>(
     grid::let_next_start();
     grid::wait_for_previous(); // keys and lists
     let lists = Lists::new(lists, output.len(), Limits { tally_bits, least_bits });
-    let counters = Shared::dynamic(0, 1 << (tally_bits - 1));
-    let marks = Shared::dynamic(2 << tally_bits, MARKS);
-    let work = Tally { scratch, output, order, counters: Halves(counters), marks };
+    let words = Shared::dynamic(0, tally_shared(tally_bits) / 4);
+    let work = Tally { scratch, output, order, words };
     let (small, (large, chunks)) = (lists.small(), lists.large());
     if small + large == 0 {
         return;
     }
-    clear(counters);
     if large != 0 {
         each_item(lists, TALLY_PHASE, || large, true, |i| {
             let (segment, _) = lists.large_segment(i);
@@ -101,8 +105,11 @@ pub fn radix_msd_buckets_tally<W: Key>(
         });
     });
     if large != 0 {
-        each_item(lists, TALLY_PHASE + 2, || large, true, |i| {
-            work.start_values(lists.large_segment(i).0, lists.in_common(i));
+        // Where blocks are more than segments, several do one.
+        let slices = (thread::grid_dim_x() / large).clamp(1, MAX_SLICES);
+        each_item(lists, TALLY_PHASE + 2, || large * slices, true, |i| {
+            let s = i / slices;
+            work.start_values(lists.large_segment(s).0, i % slices, slices, lists.in_common(s));
         });
         let batch = batch.min(1 << tally_bits >> CHUNK.ilog2());
         each_item(lists, TALLY_PHASE + 3, || chunks.div_ceil(batch), false, |i| {
@@ -137,16 +144,31 @@ fn clear(words: Shared<u32>) {
 }
 
 impl<W: Key> Tally<W> {
+    /// A counter for each value that keys of a segment can have, in shared memory. Each warp of those that add up counts has
+    /// some, even if few are in use.
+    #[inline(always)]
+    fn counters(&self, segment: Leftover) -> Halves {
+        Halves(self.words.slice(0, (1 << segment.left >> 1).max(ROW * WARPS / 2)))
+    }
+
     #[inline(always)]
     fn keys(&self, segment: Leftover) -> Global<W> {
         if segment.array == IN_SCRATCH { self.scratch } else { self.output }
     }
 
-    /// Where a large segment's keys are counted: in the other array, at its place.
+    /// Where a large segment's keys are counted: in the other array, at its place, and behind the starts if it has room.
     #[inline(always)]
     fn counts(&self, segment: Leftover) -> Global<u32> {
         let other = if segment.array == IN_SCRATCH { self.output } else { self.scratch };
-        other.slice(segment.start, segment.end - segment.start).cast()
+        let (all, values) = (other.slice(segment.start, segment.end - segment.start).cast::<u32>(), 1 << segment.left);
+        all.slice(if self.has_room(segment) { values } else { 0 }, values)
+    }
+
+    /// Whether a large segment's counts are not in the place of its starts, so that several blocks can turn the ones into
+    /// the others.
+    #[inline(always)]
+    fn has_room(&self, segment: Leftover) -> bool {
+        (segment.end - segment.start) / (2 / W::HALVES) >= 1 << segment.left
     }
 
     /// Where each value of a large segment starts: in the scratch, since the output is written to.
@@ -171,6 +193,7 @@ impl<W: Key> Tally<W> {
     #[track_caller]
     fn count<const CHECKED: bool>(&self, segment: Leftover, begin: u32, end: u32) {
         let (keys, t) = (self.keys(segment), thread::thread_idx_x());
+        let counters = self.counters(segment);
         let value = |key: W| key.digit_at(0, segment.left);
         let relieved = |value: u32| {
             self.counts(segment).fetch_add(value, RELIEF, Relaxed, Scope::Device);
@@ -178,7 +201,7 @@ impl<W: Key> Tally<W> {
         let limit = if CHECKED { RELIEF } else { u32::MAX };
         let add = |key: W| {
             let value = value(key);
-            if CHECKED { self.counters.add_checked(value, 1, limit, || relieved(value)) } else { self.counters.add(value) }
+            if CHECKED { counters.add_checked(value, 1, limit, || relieved(value)) } else { counters.add(value) }
         };
         let first = begin.div_ceil(W::PACK);
         let behind = first.max(end / W::PACK);
@@ -195,7 +218,7 @@ impl<W: Key> Tally<W> {
             // Atomics of many lanes on one counter would wait for each other.
             let like = |hot: u32| warp::ballot(warp::FULL, values[0] == hot).count_ones();
             if like(hot) >= CROWD || like(warp::shuffle(warp::FULL, values[0], 0)) >= CROWD {
-                self.counters.add_crowded(&mut hot, values, W::PACK as usize, limit, relieved);
+                counters.add_crowded(&mut hot, values, W::PACK as usize, limit, relieved);
             } else {
                 each::<W>(|j| add(pack.as_ref()[j]));
             }
@@ -219,7 +242,8 @@ impl<W: Key> Tally<W> {
     #[inline(always)]
     #[track_caller]
     fn count_chunks(&self, segment: Leftover, begin: u32, end: u32) {
-        let (origin, words) = (segment.start & !(W::PACK - 1), self.counters.0);
+        let (origin, words) = (segment.start & !(W::PACK - 1), self.counters(segment).0);
+        clear(words);
         thread::sync_threads(); // the counters are zero before the first key is counted
         let first = segment.start.max(origin + begin * CHUNK);
         self.count::<true>(segment, first, segment.end.min((origin + (end - 1) * CHUNK).saturating_add(CHUNK)));
@@ -228,7 +252,6 @@ impl<W: Key> Tally<W> {
         let mut i = thread::thread_idx_x();
         while i < words.len() {
             let [low, high] = halves(words.get(i));
-            words.set(i, 0);
             if low != 0 {
                 counts.fetch_add(2 * i, low, Relaxed, Scope::Device); // blocks add to the same counts
             }
@@ -239,32 +262,45 @@ impl<W: Key> Tally<W> {
         }
     }
 
-    /// Turns the counts of a large segment into starts, and notes what its keys have `in_common` before they are
-    /// overwritten.
+    /// Turns a slice of the counts of a large segment into starts. The first also notes what the keys have `in_common`.
     #[inline(always)]
     #[track_caller]
-    fn start_values(&self, segment: Leftover, in_common: Global<u32>) {
-        if thread::thread_idx_x() == 0 {
+    fn start_values(&self, segment: Leftover, slice: u32, slices: u32, in_common: Global<u32>) {
+        if thread::thread_idx_x() == 0 && slice == 0 {
             let base = self.base(segment);
             in_common.set(0, base as u32);
             in_common.set(1, (base >> 32) as u32);
         }
-        let (counts, starts) = (self.counts(segment), self.starts(segment));
-        let (w, lane) = (thread::thread_idx_x() / warp::WARP, warp::lane_id());
-        // Each warp has a share of the values in a row.
-        let share = (1 << segment.left) / WARPS.min(1 << segment.left);
-        let (begin, end) = ((w * share).min(1 << segment.left), ((w + 1) * share).min(1 << segment.left));
-        let mut sum = 0;
-        let mut value = begin + lane;
-        while value < end {
-            let mut found = [0; 8];
-            unroll::<8>(|r| if value + r as u32 * warp::WARP < end {
-                found[r] = counts.get(value + r as u32 * warp::WARP);
-            });
-            unroll::<8>(|r| sum += found[r]);
-            value += 8 * warp::WARP;
+        let slices = if self.has_room(segment) { slices } else { 1 };
+        if slice >= slices {
+            return;
         }
-        let mut next = segment.start + self.sum_of_warps_before(warp::reduce_add(warp::FULL, sum));
+        let (counts, starts) = (self.counts(segment), self.starts(segment));
+        let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
+        let (w, values) = (t / warp::WARP, 1u32 << segment.left);
+        let sum = |begin: u32, end: u32, step: u32| {
+            let (mut sum, mut value) = (0, begin);
+            while value < end {
+                let mut found = [0; 8];
+                unroll::<8>(|r| if value + r as u32 * step < end {
+                    found[r] = counts.get(value + r as u32 * step);
+                });
+                unroll::<8>(|r| sum += found[r]);
+                value += 8 * step;
+            }
+            warp::reduce_add(warp::FULL, sum)
+        };
+        // Each warp has a share of the slice's values, in a row.
+        let in_slice = values.div_ceil(slices);
+        let (first, behind) = ((slice * in_slice).min(values), ((slice + 1) * in_slice).min(values));
+        let share = in_slice.div_ceil(WARPS);
+        let (begin, end) = ((first + w * share).min(behind), (first + (w + 1) * share).min(behind));
+        let (mine, below) = (sum(begin + lane, end, warp::WARP), sum(t, first, TALLY_THREADS));
+        if lane == 0 {
+            BELOW::view().set(w, below);
+        }
+        let mut next = segment.start + self.sum_of_warps_before(mine);
+        next += warp::reduce_add(warp::FULL, BELOW::view().get(lane));
         let mut row = begin;
         while row < end {
             let mut found = [0; 8];
@@ -302,7 +338,7 @@ impl<W: Key> Tally<W> {
     fn write_chunks(&self, segment: Leftover, begin: u32, end: u32, in_common: Global<u32>) {
         let (origin, starts) = (segment.start & !(W::PACK - 1), self.starts(segment));
         let from = origin + begin * CHUNK;
-        let marks = self.counters.0.cast::<u16>().slice(0, (end - begin) * CHUNK);
+        let marks = self.words.cast::<u16>().slice(0, (end - begin) * CHUNK);
         let (begin, end) = (segment.start.max(from), segment.end.min(from.saturating_add(marks.len())));
         let values = 1 << segment.left;
         let base = in_common.get(0) as u64 | (in_common.get(1) as u64) << 32;
@@ -345,13 +381,17 @@ impl<W: Key> Tally<W> {
     #[inline(always)]
     #[track_caller]
     fn tally_small(&self, segment: Leftover) {
-        let (w, words) = (thread::thread_idx_x() / warp::WARP, self.counters.0);
+        let (w, words) = (thread::thread_idx_x() / warp::WARP, self.counters(segment).0);
+        // The rest of the memory is for marks, as many as make whole rows of all threads.
+        let marks = self.words.slice(words.len(), self.words.len() - words.len()).cast::<u16>();
+        let marks = marks.slice(0, marks.len().min(LARGE) & !(4 * TALLY_THREADS - 1));
         let base = self.base(segment);
+        clear(words);
         thread::sync_threads(); // the counters are zero before the first key is counted
         self.count::<false>(segment, segment.start, segment.end);
         thread::sync_threads(); // every key is counted before the counts are read, and read before it is overwritten
         // Each warp has some rows, of 8 values a lane. Values past the last have no keys.
-        let rows = (1u32 << segment.left).div_ceil(8 * warp::WARP * WARPS);
+        let rows = words.len() * 2 / (ROW * WARPS);
         let row = |r: u32| (w * rows + r) * warp::WARP + warp::lane_id();
         let mut sum = 0;
         let mut r = 0;
@@ -363,8 +403,8 @@ impl<W: Key> Tally<W> {
         let before = segment.start + self.sum_of_warps_before(sum);
         let mut from = segment.start & !(W::PACK - 1);
         while from < segment.end {
-            let (begin, end) = (segment.start.max(from), segment.end.min(from.saturating_add(MARKS)));
-            clear(self.marks.cast());
+            let (begin, end) = (segment.start.max(from), segment.end.min(from.saturating_add(marks.len())));
+            clear(marks.cast());
             thread::sync_threads(); // all marks are cleared before the first is set
             if before < end && before + sum > begin {
                 let (mut next, mut r) = (before, 0);
@@ -378,7 +418,7 @@ impl<W: Key> Tally<W> {
                         unroll::<8>(|i| {
                             let found = halves(four[i / 2])[i % 2];
                             if found != 0 && place < end && place + found > begin {
-                                self.marks.set(place.max(begin) - from, (row(r) * 8 + i as u32) as u16);
+                                marks.set(place.max(begin) - from, (row(r) * 8 + i as u32) as u16);
                             }
                             place += found;
                         });
@@ -387,11 +427,10 @@ impl<W: Key> Tally<W> {
                     r += 1;
                 }
             }
-            self.write_marked(self.marks, base, from, begin, end);
+            self.write_marked(marks, base, from, begin, end);
             thread::sync_threads(); // all marks have been read before they are cleared
-            from = from.saturating_add(MARKS);
+            from = from.saturating_add(marks.len());
         }
-        clear(words);
     }
 
     /// Writes places `begin` to `end`, which are marked from place `from` on: where a value starts, `marks` has it, and
