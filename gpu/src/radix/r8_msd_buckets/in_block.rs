@@ -15,7 +15,7 @@ const FULL_ROWS: u32 = 10;
 /// so many of 12 seams are out of order, or any after so many rounds: merging neighbours would take too long.
 const CROWD: u32 = 12;
 const MANY_SEAMS_OF_12: u32 = 5;
-const MANY_ROUNDS: u32 = 4;
+const MANY_ROUNDS: u32 = 3;
 
 /// The warp whose keys are looked at for that: not one at an end, where the window may have no keys.
 const SAMPLED_WARP: u32 = 3;
@@ -253,7 +253,8 @@ fn merge_runs<W: Key, const THREADS: u32>(slots: Shared<W>) {
     let t = thread::thread_idx_x();
     let mut keys = [W::LARGEST; ITEMS as usize];
     let mut width = 1;
-    while width < THREADS {
+    // All runs of the width before are merged, and some seam of threads is not in order.
+    while thread::sync_threads_or(t + 1 < THREADS && slots.get((t + 1) * ITEMS - 1) > slots.get((t + 1) * ITEMS)) {
         // The threads of the pair of runs that this thread's keys belong to.
         let first = t & !(2 * width - 1);
         let (middle, end) = ((first + width).min(THREADS) * ITEMS, (first + 2 * width).min(THREADS) * ITEMS);

@@ -1,6 +1,6 @@
 //! What skewed input leaves over for later kernels: segments to split, segments to tally, groups to sort.
 
-use super::BUCKET_MAX;
+use super::{BUCKET_MAX, Key};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, warp};
 
@@ -16,10 +16,16 @@ pub const LEVELS: u32 = 32;
 /// Phases of a level, see [`super::radix_msd_buckets_split`].
 pub const LEVEL_PHASES: u32 = 3;
 
-/// Phases of the tally, see [`super::radix_msd_buckets_tally`], and the number of the first.
-pub const TALLY_PHASES: u32 = 4;
-/// See [`TALLY_PHASES`].
-pub const TALLY_PHASE: u32 = LEVEL_PHASES * LEVELS;
+/// Numbers of the phases of the tally, behind those of all levels: zero the counters, which the split does at its end, and
+/// those of [`super::radix_msd_buckets_tally`].
+pub const TALLY_ZERO: u32 = LEVEL_PHASES * LEVELS;
+/// See [`TALLY_ZERO`].
+pub const TALLY_COUNT: u32 = TALLY_ZERO + 1;
+/// See [`TALLY_ZERO`].
+pub const TALLY_START: u32 = TALLY_ZERO + 2;
+/// See [`TALLY_ZERO`].
+pub const TALLY_WRITE: u32 = TALLY_ZERO + 3;
+const PHASES: u32 = TALLY_ZERO + 4;
 
 /// Words of a segment to split: 0 start, 1 end, 2 digit and array, 3 first tile, 4 first counter, 5 what to do, 6 and 7 the
 /// bits in which its keys differ, 8 and 9 its first key.
@@ -59,8 +65,8 @@ pub const CHUNK: u32 = 1 << 14;
 const PUSHES: u32 = 0;
 const LARGE_PUSHES: u32 = PUSHES + 2 * LEVELS;
 const TICKETS: u32 = LARGE_PUSHES + 2;
-const DONE: u32 = TICKETS + TALLY_PHASE + TALLY_PHASES;
-const SMALL: u32 = DONE + TALLY_PHASE + TALLY_PHASES;
+const DONE: u32 = TICKETS + PHASES;
+const SMALL: u32 = DONE + PHASES;
 const GROUPS: u32 = SMALL + 1;
 /// Words at the beginning that are zeroed at the start of each sort.
 pub const CONTROL_WORDS: u32 = (GROUPS + 1).next_multiple_of(32);
@@ -108,11 +114,11 @@ pub struct Window {
 }
 
 impl Window {
-    /// The next bits of keys whose lowest `left` bits may differ: as many as leave 1024 keys each of `count`, or
-    /// up to 2048, within the limits.
+    /// The next bits of keys whose lowest `left` bits may differ: as many as leave 512 keys each of `count`, or
+    /// up to 1024, within the limits.
     #[inline(always)]
     pub fn next(left: u32, count: u32, limits: Limits) -> Self {
-        let bits = (21 - count.leading_zeros().min(21)).clamp(limits.least_bits, MAX_BITS).min(left);
+        let bits = (22 - count.leading_zeros().min(22)).clamp(limits.least_bits, MAX_BITS).min(left);
         Self { shift: left - bits, bits }
     }
 
@@ -123,7 +129,7 @@ impl Window {
     }
 }
 // The counters of a level: no segment has more of them than its share of the keys.
-const _: () = assert!(1024 << 4 > BUCKET_MAX);
+const _: () = assert!(512 << 4 > BUCKET_MAX);
 
 /// Keys `start` to `end` of an array, whose lowest `left` bits may differ.
 #[derive(Clone, Copy)]
@@ -136,6 +142,24 @@ pub struct Leftover {
     pub left: u32,
     /// Where the keys lie.
     pub array: u32,
+}
+
+impl Leftover {
+    /// Where a large segment's keys are counted: in the array that they are not in, at their place, and behind the starts if
+    /// it [has room](Self::has_room).
+    #[inline(always)]
+    pub fn counts<W: Key>(self, scratch: Global<W>, output: Global<W>) -> Global<u32> {
+        let other = if self.array == IN_SCRATCH { output } else { scratch };
+        let (all, values) = (other.slice(self.start, self.end - self.start).cast::<u32>(), 1 << self.left);
+        all.slice(if self.has_room::<W>() { values } else { 0 }, values)
+    }
+
+    /// Whether a large segment's counts are not in the place of its starts, so that several blocks can turn the ones into
+    /// the others.
+    #[inline(always)]
+    pub fn has_room<W: Key>(self) -> bool {
+        (self.end - self.start) / (2 / W::HALVES) >= 1 << self.left
+    }
 }
 
 /// A view of the lists.
@@ -237,8 +261,8 @@ impl Lists {
             let first = warp::shuffle(warp::FULL, counters, lane);
             let values = warp::shuffle(warp::FULL, window.values(), lane);
             let mut i = warp::lane_id();
-            while i < values {
-                self.counters(level, first, values).set(i, 0);
+            while i < values.div_ceil(4) {
+                self.counters(level, first, values.next_multiple_of(4)).set_pack(i, [0; 4]);
                 i += warp::WARP;
             }
             left_to_clear &= left_to_clear - 1;

@@ -15,8 +15,9 @@ pub(super) const NOTHING: u32 = 0;
 pub(super) const MOVE: u32 = 1;
 pub(super) const WRITE: u32 = 2;
 
-/// A group takes children that start within so many keys; with the last one it has at most [`BUCKET_MAX`].
-const GROUP_SPAN: u32 = BUCKET_MAX / 2;
+/// A group takes children that start within so many keys, and none of more than what is left of [`BUCKET_MAX`] then.
+const GROUP_SPAN: u32 = 3072;
+const CHILD_MAX: u32 = BUCKET_MAX - GROUP_SPAN;
 
 shared!(STARTS: [u32; VALUES + 1]);
 shared!(EDGES: [u32; VALUES / warp::WARP]);
@@ -139,10 +140,10 @@ fn group_children<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: &Segment
     let (values, starts) = (segment.window.values(), STARTS::view());
     let is_child = t < values;
     // An edge: here one group ends, and another starts unless the child is large.
-    let mut edge = is_child && (t == 0 || size > GROUP_SPAN);
+    let mut edge = is_child && (t == 0 || size > CHILD_MAX);
     if is_child && t > 0 {
         let (left, left_size) = (starts.get(t - 1), before - starts.get(t - 1));
-        edge |= left_size > GROUP_SPAN || left / GROUP_SPAN != before / GROUP_SPAN;
+        edge |= left_size > CHILD_MAX || left / GROUP_SPAN != before / GROUP_SPAN;
     }
     let edges = warp::ballot(warp::FULL, edge);
     if lane == 0 {
@@ -151,10 +152,14 @@ fn group_children<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: &Segment
     thread::sync_threads(); // all edges are known before groups look for their ends
     let is_edge = is_child && EDGES::view().get(t / warp::WARP) >> lane & 1 == 1;
     if is_edge && size <= BUCKET_MAX {
-        let mut next = t + 1;
-        while next < values && EDGES::view().get(next / warp::WARP) >> (next % warp::WARP) & 1 == 0 {
-            next += 1;
+        // The next edge, in this warp's bits or in those of a later one.
+        let mut word = t / warp::WARP;
+        let mut edges = EDGES::view().get(word) & (u32::MAX << lane << 1);
+        while edges == 0 && word + 1 < VALUES / warp::WARP {
+            word += 1;
+            edges = EDGES::view().get(word);
         }
+        let next = if edges == 0 { values } else { word * warp::WARP + edges.trailing_zeros() };
         let count = starts.get(next) - before;
         if count > 0 {
             (work.lists)().push_group(segment.start + before, count, 1 - segment.array);

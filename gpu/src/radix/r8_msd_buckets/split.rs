@@ -67,6 +67,15 @@ pub fn radix_msd_buckets_split<W: Key>(
         each_item(lists(), phase + 2, tiles, true, |i| carry_out(&work, find_segment(&work, i), i));
         work.level += 1;
     }
+    // The counters for what is tallied lie where keys have been until now.
+    each_item(lists(), TALLY_ZERO, || lists().large().0, false, |i| {
+        let counts = lists().large_segment(i).0.counts(scratch, output);
+        let mut value = thread::thread_idx_x();
+        while value < counts.len() {
+            counts.set(value, 0);
+            value += SPLIT_THREADS;
+        }
+    });
 }
 
 /// The segment that has tile `i`: the last one whose first tile is not after it.

@@ -1,9 +1,9 @@
 //! For skewed input: keys of which few bits are left are not moved but counted, and written anew.
 //!
 //! Keys without payload that agree in all but their last 16 bits are known by how often each of 65,536 values comes. A
-//! block counts a segment of less than 65,536 keys and writes it in order. Larger ones go through four phases: zero the
-//! counters, which lie in the array that does not hold the keys; count, chunk by chunk; turn counts into starts;
-//! write, chunk by chunk.
+//! block counts a segment of less than 65,536 keys and writes it in order. Larger ones go through three phases: count,
+//! chunk by chunk, into counters that lie in the array that does not hold the keys; turn counts into starts; write, chunk
+//! by chunk.
 
 use super::halves::{CROWD, Halves, RELIEF, halves};
 use super::phases::{each_item, find_last};
@@ -87,16 +87,10 @@ pub fn radix_msd_buckets_tally<W: Key>(
     if small + large == 0 {
         return;
     }
-    if large != 0 {
-        each_item(lists, TALLY_PHASE, || large, true, |i| {
-            let (segment, _) = lists.large_segment(i);
-            work.each_value(segment, |value| work.counts(segment).set(value, 0));
-        });
-    }
     // Neighbouring chunks go to one block, which adds up their counts before it adds them to those of the others.
     let batch = (chunks / (4 * thread::grid_dim_x())).clamp(1, COUNT_BATCH);
     let batches = chunks.div_ceil(batch);
-    each_item(lists, TALLY_PHASE + 1, || batches + small, large != 0, |i| {
+    each_item(lists, TALLY_COUNT, || batches + small, large != 0, |i| {
         if i >= batches {
             return work.tally_small(lists.small_segment(i - batches));
         }
@@ -107,12 +101,12 @@ pub fn radix_msd_buckets_tally<W: Key>(
     if large != 0 {
         // Where blocks are more than segments, several do one.
         let slices = (thread::grid_dim_x() / large).clamp(1, MAX_SLICES);
-        each_item(lists, TALLY_PHASE + 2, || large * slices, true, |i| {
+        each_item(lists, TALLY_START, || large * slices, true, |i| {
             let s = i / slices;
             work.start_values(lists.large_segment(s).0, i % slices, slices, lists.in_common(s));
         });
         let batch = batch.min(1 << tally_bits >> CHUNK.ilog2());
-        each_item(lists, TALLY_PHASE + 3, || chunks.div_ceil(batch), false, |i| {
+        each_item(lists, TALLY_WRITE, || chunks.div_ceil(batch), false, |i| {
             each_range(lists, large, i * batch, chunks.min((i + 1) * batch), |s, begin, end| {
                 work.write_chunks(lists.large_segment(s).0, begin, end, lists.in_common(s));
             });
@@ -156,35 +150,15 @@ impl<W: Key> Tally<W> {
         if segment.array == IN_SCRATCH { self.scratch } else { self.output }
     }
 
-    /// Where a large segment's keys are counted: in the other array, at its place, and behind the starts if it has room.
     #[inline(always)]
     fn counts(&self, segment: Leftover) -> Global<u32> {
-        let other = if segment.array == IN_SCRATCH { self.output } else { self.scratch };
-        let (all, values) = (other.slice(segment.start, segment.end - segment.start).cast::<u32>(), 1 << segment.left);
-        all.slice(if self.has_room(segment) { values } else { 0 }, values)
-    }
-
-    /// Whether a large segment's counts are not in the place of its starts, so that several blocks can turn the ones into
-    /// the others.
-    #[inline(always)]
-    fn has_room(&self, segment: Leftover) -> bool {
-        (segment.end - segment.start) / (2 / W::HALVES) >= 1 << segment.left
+        segment.counts(self.scratch, self.output)
     }
 
     /// Where each value of a large segment starts: in the scratch, since the output is written to.
     #[inline(always)]
     fn starts(&self, segment: Leftover) -> Global<u32> {
         self.scratch.slice(segment.start, segment.end - segment.start).cast()
-    }
-
-    /// Calls `f` with each value that keys of a segment can have, by all threads.
-    #[inline(always)]
-    fn each_value(&self, segment: Leftover, f: impl Fn(u32)) {
-        let mut value = thread::thread_idx_x();
-        while value < 1 << segment.left {
-            f(value);
-            value += TALLY_THREADS;
-        }
     }
 
     /// Counts keys `begin` to `end` of a segment. `CHECKED`: there may be so many that a counter overflows, and it is
@@ -271,7 +245,7 @@ impl<W: Key> Tally<W> {
             in_common.set(0, base as u32);
             in_common.set(1, (base >> 32) as u32);
         }
-        let slices = if self.has_room(segment) { slices } else { 1 };
+        let slices = if segment.has_room::<W>() { slices } else { 1 };
         if slice >= slices {
             return;
         }
