@@ -100,6 +100,22 @@ pub fn sorted(data: &Data) -> Data {
     for_data!(data, keys => sort(keys))
 }
 
+/// Where a stable sort takes each key from: the indexes of the keys in the order of the keys, those of equal keys
+/// rising.
+///
+/// # Panics
+/// If there are more keys than 32 bits count.
+pub fn stable_order(data: &Data) -> Vec<u32> {
+    fn order<T: Element>(keys: &[T]) -> Vec<u32> {
+        let n = u32::try_from(keys.len()).expect("32 bits count the keys");
+        // A key with its index has no equal, so that every sort of these is the stable one of the keys.
+        let mut places: Vec<(T::Word, u32)> = keys.iter().map(|&key| key.to_word()).zip(0..n).collect();
+        sort_words(&mut places);
+        places.into_iter().map(|(_, place)| place).collect()
+    }
+    for_data!(data, keys => order(keys))
+}
+
 /// Below this many words one core is as fast.
 const PARALLEL_FROM: usize = 1 << 18;
 
@@ -170,6 +186,17 @@ mod tests {
         let mut want = keys.clone();
         want.sort_unstable();
         assert_eq!(sorted(&Data::from(keys)), Data::from(want));
+    }
+
+    #[test]
+    fn equal_keys_keep_their_order() {
+        let n = PARALLEL_FROM as u32 + 1234;
+        let keys: Vec<f32> = (0..n).map(|i| f32::CORNERS[i.wrapping_mul(0x9E37_79B9) as usize % 7]).collect();
+        let mut want: Vec<u32> = (0..n).collect();
+        want.sort_by(|&a, &b| keys[a as usize].total_cmp(&keys[b as usize]));
+        assert_eq!(stable_order(&Data::from(keys)), want);
+        assert_eq!(stable_order(&Data::from(vec![7_u64, 3, 7, 3])), [1, 3, 0, 2]);
+        assert!(stable_order(&Data::from(Vec::<i32>::new())).is_empty());
     }
 
     #[test]
