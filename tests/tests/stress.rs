@@ -160,7 +160,7 @@ impl Case {
                 }
                 Extra::Exclusive => parameters.exclusive = random.random(),
                 Extra::Bins => parameters.bins = Some(random.random_range(1..=gpu::histogram::MAX_BINS)),
-                Extra::Columns | Extra::Threads | Extra::Blocks => {}
+                Extra::Columns | Extra::Threads | Extra::Blocks | Extra::Values => {}
             }
         }
         Self {
