@@ -100,20 +100,21 @@ pub fn sorted(data: &Data) -> Data {
     for_data!(data, keys => sort(keys))
 }
 
-/// Where a stable sort takes each key from: the indexes of the keys in the order of the keys, those of equal keys
-/// rising.
+/// The keys in their order, and where in the data each of them was; equal keys stay as they stand. The oracle of stable
+/// sorts.
 ///
 /// # Panics
 /// If there are more keys than 32 bits count.
-pub fn stable_order(data: &Data) -> Vec<u32> {
-    fn order<T: Element>(keys: &[T]) -> Vec<u32> {
+pub fn stable_sorted(data: &Data) -> (Data, Vec<u32>) {
+    fn sort<T: Element>(keys: &[T]) -> (Data, Vec<u32>) {
         let n = u32::try_from(keys.len()).expect("32 bits count the keys");
         // A key with its index has no equal, so that every sort of these is the stable one of the keys.
-        let mut places: Vec<(T::Word, u32)> = keys.iter().map(|&key| key.to_word()).zip(0..n).collect();
-        sort_words(&mut places);
-        places.into_iter().map(|(_, place)| place).collect()
+        let mut pairs: Vec<(T::Word, u32)> = keys.iter().map(|&key| key.to_word()).zip(0..n).collect();
+        sort_words(&mut pairs);
+        let places = pairs.iter().map(|&(_, place)| place).collect();
+        (T::wrap(pairs.into_iter().map(|(word, _)| T::from_word(word)).collect()), places)
     }
-    for_data!(data, keys => order(keys))
+    for_data!(data, keys => sort(keys))
 }
 
 /// Below this many words one core is as fast.
@@ -194,9 +195,12 @@ mod tests {
         let keys: Vec<f32> = (0..n).map(|i| f32::CORNERS[i.wrapping_mul(0x9E37_79B9) as usize % 7]).collect();
         let mut want: Vec<u32> = (0..n).collect();
         want.sort_by(|&a, &b| keys[a as usize].total_cmp(&keys[b as usize]));
-        assert_eq!(stable_order(&Data::from(keys)), want);
-        assert_eq!(stable_order(&Data::from(vec![7_u64, 3, 7, 3])), [1, 3, 0, 2]);
-        assert!(stable_order(&Data::from(Vec::<i32>::new())).is_empty());
+        let keys = Data::from(keys);
+        assert_eq!(stable_sorted(&keys), (sorted(&keys), want));
+        let (keys, places) = stable_sorted(&Data::from(vec![7_u64, 3, 7, 3]));
+        assert_eq!((keys, places), (Data::from(vec![3_u64, 3, 7, 7]), vec![1, 3, 0, 2]));
+        let nothing = Data::from(Vec::<i32>::new());
+        assert_eq!(stable_sorted(&nothing), (nothing, vec![]));
     }
 
     #[test]
