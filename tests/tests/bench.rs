@@ -184,6 +184,8 @@ fn unusable_calls() {
         (&["bitonic", "--rung", "globl-step"], 2, "global-step"),
         (&["bitonic", "--n", "2^5..2^3"], 2, "2^5..2^3"),
         (&["bitonic", "--dtype", "u8"], 2, "no rung"),
+        (&["radix", "--values", "--dtype", "u64", "--n", "8"], 2, "keys of 32 bits"),
+        (&["radix", "--rung", "msd-buckets", "--values", "--n", "8"], 2, "onesweep moves both"),
         (&["bitonic", "--budget=-1"], 2, "budget"),
         (&["bitonic", "--runs", "0"], 2, "runs"),
         (&["bitonic", "--n", "8", "--peers"], 2, "GPU"),

@@ -73,7 +73,7 @@ pub static FAMILY: Family = Family {
             Implementation::Sort(&LsdBlocks)
         )
         .with_tiles(&[lsd_blocks::TILE as u64])
-        .refusing(|_, _, parameters| keys_only("lsd-blocks sorts", parameters)),
+        .refusing(|_, dtype, parameters| keys_only("lsd-blocks sorts", dtype, parameters)),
         rung!(
             "radix/r6_lsd_ballot.rs",
             "lsd-ballot",
@@ -87,13 +87,10 @@ pub static FAMILY: Family = Family {
             Implementation::Sort(&LsdBallot)
         )
         .with_tiles(&[lsd_ballot::TILE as u64])
-        .refusing(|_, _, parameters| keys_only("lsd-ballot sorts", parameters)),
+        .refusing(|_, dtype, parameters| keys_only("lsd-ballot sorts", dtype, parameters)),
         rung!("radix/r7_onesweep/mod.rs", "onesweep", onesweep_kernels::NAMES, Implementation::Sort(&Onesweep))
             .with_tiles(&[onesweep::pass_tile::<u32>() as u64])
-            .refusing(|_, dtype, parameters| {
-                let wide = parameters.values && dtype.size() != 4;
-                wide.then(|| format!("onesweep moves values with keys of 32 bits, not with {dtype}"))
-            }),
+            .refusing(|_, dtype, parameters| wide_pairs(dtype, parameters)),
         rung!(
             "radix/r8_msd_buckets/mod.rs",
             "msd-buckets",
@@ -101,7 +98,7 @@ pub static FAMILY: Family = Family {
             Implementation::Sort(&MsdBuckets)
         )
         .with_tiles(&[msd_buckets::partition_tile::<u32>(false) as u64])
-        .refusing(|_, _, parameters| keys_only("msd-buckets sorts", parameters)),
+        .refusing(|_, dtype, parameters| keys_only("msd-buckets sorts", dtype, parameters)),
     ],
     dtypes: KEY_TYPES,
     simulator_size: Size::Elements(1 << 12),
@@ -120,14 +117,20 @@ pub const COLUMNS: u32 = 128;
 /// Keys that fit a block in that many columns.
 const CAPACITY: u64 = columns::capacity(COLUMNS, simt::sim::MAX_SHARED) as u64;
 
+/// Why no rung can sort this with values.
+fn wide_pairs(dtype: Dtype, parameters: &Parameters) -> Option<String> {
+    (parameters.values && dtype.size() != 4).then(|| format!("values go with keys of 32 bits, not with {dtype}"))
+}
+
 /// Why a rung that sorts keys alone cannot sort this.
-fn keys_only(who_sorts: &str, parameters: &Parameters) -> Option<String> {
-    parameters.values.then(|| format!("{who_sorts} keys without values; onesweep moves both"))
+fn keys_only(who_sorts: &str, dtype: Dtype, parameters: &Parameters) -> Option<String> {
+    let alone = || parameters.values.then(|| format!("{who_sorts} keys without values; onesweep moves both"));
+    wide_pairs(dtype, parameters).or_else(alone)
 }
 
 /// Why the column-wise rungs cannot sort this.
 fn refuses(size: &Size, dtype: Dtype, parameters: &Parameters) -> Option<String> {
-    if let Some(why) = keys_only("the column-wise radix sorts sort", parameters) {
+    if let Some(why) = keys_only("the column-wise rungs sort", dtype, parameters) {
         return Some(why);
     }
     if dtype.size() != 4 {

@@ -145,7 +145,7 @@ fn method(options: &Options) -> Vec<String> {
 /// All cases that the options ask for.
 fn cases(engine: &Engine, options: &Options, progress: &mut impl FnMut(&str)) -> Result<Vec<Case>> {
     check_names(options)?;
-    let mut cases = vec![];
+    let (mut cases, mut refused) = (vec![], None);
     for &family in &options.families {
         let named = |rung: &&&'static Rung| {
             let full = format!("{}/{}", family.name, rung.name);
@@ -162,9 +162,11 @@ fn cases(engine: &Engine, options: &Options, progress: &mut impl FnMut(&str)) ->
                         rung.capacity.is_none_or(|capacity| size.n() <= capacity)
                             && rung.refuses(&size, dtype, &parameters).is_none()
                     };
-                    let rungs: Vec<_> = rungs.iter().filter(takes).copied().collect();
-                    if !rungs.is_empty() {
-                        cases.push(Case { family, size, dtype, keys, parameters, rungs });
+                    let takers: Vec<_> = rungs.iter().filter(takes).copied().collect();
+                    if takers.is_empty() {
+                        refused = rungs.last().and_then(|rung| rung.refuses(&size, dtype, &parameters));
+                    } else {
+                        cases.push(Case { family, size, dtype, keys, parameters, rungs: takers });
                     }
                 }
             }
@@ -174,7 +176,8 @@ fn cases(engine: &Engine, options: &Options, progress: &mut impl FnMut(&str)) ->
         }
     }
     if cases.is_empty() {
-        return Err(Error::Usage("no rung takes what was asked for; see rungs list and the limits there".into()));
+        let why = refused.unwrap_or("see rungs list and the limits there".into());
+        return Err(Error::Usage(format!("no rung takes what was asked for; {why}")));
     }
     Ok(cases)
 }
