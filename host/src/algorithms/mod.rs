@@ -372,9 +372,9 @@ impl Family {
         (self.problem)(workload)
     }
 
-    /// The parameters without those that other families look at.
+    /// What this family makes of parameters that are for several: it has values only where it offers them. All others
+    /// are looked at by nobody whose family does not offer them.
     pub fn own(&self, parameters: &Parameters) -> Parameters {
-        // A sort looks at all that concerns sorts, whether its family offers it or not.
         Parameters { values: parameters.values && self.extras.contains(&Extra::Values), ..*parameters }
     }
 
