@@ -5,6 +5,8 @@
 //!
 //! - keys are sorted when no key is less than the one before it, and they are the input's keys when both have the same
 //!   checksum: the sum, modulo 2⁶⁴, of a mixed word for each key, so that the order does not matter;
+//! - keys whose values are their places in the input are sorted, and stably, when each key is the one that its value
+//!   names, and each pair is greater than the one before it: then no two pairs are alike, and every place is named once;
 //! - a scan is right when each result is the one before it combined with one more input, by induction.
 //!
 //! The checksum can be fooled by keys that were chosen with it in mind. Those that a faulty sort loses, doubles or
@@ -77,6 +79,23 @@ pub fn verify_keys<T: Word>(keys: Global<T>, order: u32, zeros_equal: u32, found
     });
     add(found, 0, wrong);
     add(found, 1, sum);
+}
+
+/// Adds to `found` how many places of `keys` and `values` are wrong, where each value is the place of its key in `input`
+/// and there are as many of each.
+#[kernel(max_threads = BLOCK)]
+pub fn verify_pairs(input: Global<u32>, keys: Global<u32>, values: Global<u32>, order: u32, found: Global<u64>) {
+    let mut wrong = 0u64;
+    every(keys.len(), |i| {
+        let (key, place) = (keys.get(i), values.get(i));
+        let mut right = place < input.len() && input.get(place) == key;
+        if i > 0 {
+            let (word, before) = (key.encode(order), keys.get(i - 1).encode(order));
+            right &= before < word || before == word && values.get(i - 1) < place;
+        }
+        wrong += !right as u64;
+    });
+    add(found, 0, wrong);
 }
 
 /// Adds to `found` how many results of a scan are not the one before them combined with one more input.

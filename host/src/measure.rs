@@ -28,6 +28,9 @@ pub struct Row {
     pub k: Option<u64>,
     /// The element type.
     pub dtype: Dtype,
+    /// The type of the values that keys have with them, where they have any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<Dtype>,
     /// Whether the whole output equals the oracle.
     pub verified: bool,
     /// Why the rung was not run, where it was not.
@@ -131,6 +134,7 @@ impl Row {
             m,
             k,
             dtype,
+            values: problem.values(),
             verified: false,
             skipped: None,
             error: None,

@@ -57,8 +57,20 @@ pub fn runs(format: Format, device: &DeviceInfo, seed: u64, rows: &[Row]) -> Res
             grid.print()
         }
         Format::Csv => {
-            let columns =
-                ["family", "rung", "device", "m", "n", "k", "dtype", "time_ms", "rate", "rate_unit", "verified"];
+            let columns = [
+                "family",
+                "rung",
+                "device",
+                "m",
+                "n",
+                "k",
+                "dtype",
+                "values",
+                "time_ms",
+                "rate",
+                "rate_unit",
+                "verified",
+            ];
             let mut grid = Grid::new(&columns, &[]);
             for r in rows {
                 let number = |v: Option<u64>| v.map_or(String::new(), |v| v.to_string());
@@ -71,6 +83,7 @@ pub fn runs(format: Format, device: &DeviceInfo, seed: u64, rows: &[Row]) -> Res
                     r.n.to_string(),
                     number(r.k),
                     r.dtype.to_string(),
+                    r.values.map_or(String::new(), |values| values.to_string()),
                     float(r.time_ms),
                     float(r.rate),
                     r.rate_unit.name().to_string(),
@@ -91,6 +104,11 @@ pub fn size(row: &Row) -> String {
     }
 }
 
+/// The type of the row's elements, and of the values with them, for people.
+pub fn dtype(row: &Row) -> String {
+    row.values.map_or(row.dtype.to_string(), |values| format!("{} with {values}", row.dtype))
+}
+
 /// Whether the row's result is right, for people.
 pub fn verdict(row: &Row) -> String {
     match (&row.skipped, &row.error) {
@@ -106,7 +124,7 @@ fn cells(row: &Row) -> [String; 8] {
         row.rung.to_string(),
         row.device.to_string(),
         size(row),
-        row.dtype.to_string(),
+        dtype(row),
         row.time_ms.map_or("-".into(), time),
         row.rate.map_or("-".into(), |r| rate(r, row.rate_unit.name())),
         verdict(row),

@@ -177,3 +177,33 @@ fn too_many_elements_are_refused() {
     let error = DeviceVec::<u32>::uninit(&Engine::simulator(), 1 << 32).err().unwrap();
     assert!(error.to_string().contains("4294967295"), "{error}");
 }
+
+#[test]
+fn values_move_with_their_keys() {
+    let engine = Engine::simulator();
+    for &n in SIZES {
+        let keys: Vec<i32> = (0..n as u32).map(|i| (i.wrapping_mul(0x9E37_79B9) >> 28) as i32 - 8).collect();
+        let values: Vec<f32> = (0..n).map(|i| i as f32 * 0.5).collect();
+        let mut want: Vec<(i32, f32)> = keys.iter().copied().zip(values.iter().copied()).collect();
+        want.sort_by_key(|(key, _)| *key);
+        let mut keys = DeviceVec::from_slice(&engine, &keys).unwrap();
+        let mut values = DeviceVec::from_slice(&engine, &values).unwrap();
+        keys.sort_with(&mut values).unwrap();
+        let got: Vec<(i32, f32)> = keys.to_vec().unwrap().into_iter().zip(values.to_vec().unwrap()).collect();
+        assert!(got == want && keys.len() == n, "n = {n}");
+    }
+}
+
+#[test]
+fn values_that_cannot_go_along() {
+    let (engine, other) = (Engine::simulator(), Engine::simulator());
+    let mut keys = DeviceVec::from_slice(&engine, &[3u32, 1, 2]).unwrap();
+    let refused = |error: Error, words: &str| {
+        assert!(matches!(&error, Error::Usage(text) if text.contains(words)), "{error}");
+    };
+    let mut few = DeviceVec::from_slice(&engine, &[1u32, 2]).unwrap();
+    refused(keys.sort_with(&mut few).unwrap_err(), "3 keys cannot take 2 values");
+    let mut elsewhere = DeviceVec::from_slice(&other, &[1u32, 2, 3]).unwrap();
+    refused(keys.sort_with(&mut elsewhere).unwrap_err(), "same engine");
+    assert_eq!(keys.to_vec().unwrap(), [3, 1, 2]);
+}

@@ -17,25 +17,31 @@ typedef struct { const char *name, *family, *what, *dtype; int in_place; } Peer;
 static const Peer PEERS[] = {
     {"cub_radix_sort_keys_u32", "sort", "an insertion sort", "u32", 0},
     {"thrust_sort_u32", "sort", "nothing", "u32", 1},
+    {"cub_radix_sort_pairs_u32", "sort", "an insertion sort", "u32", 0},
 };
-int rungs_peers_list(const Peer** out) { *out = PEERS; return 2; }
+int rungs_peers_list(const Peer** out) { *out = PEERS; return 3; }
 int rungs_peer_bytes(const char* name, const size_t* shape, size_t len, size_t* in, size_t* out) {
-    (void)name; (void)len;
-    *in = *out = shape[0] * 4;
+    (void)len;
+    *in = *out = shape[0] * (strcmp(name, "cub_radix_sort_pairs_u32") == 0 ? 8 : 4);
     return 0;
 }
 int rungs_peer_run(const char* name, const void* input, void* output, void* temp, size_t* bytes, const size_t* shape,
                    size_t len, void* stream) {
     (void)len; (void)stream;
     if (temp == NULL) { *bytes = 1; return 0; }
-    if (strcmp(name, "cub_radix_sort_keys_u32") != 0) return 0;
-    uint32_t* keys = output;
-    memcpy(keys, input, shape[0] * 4);
+    if (strncmp(name, "cub", 3) != 0) return 0;
+    int pairs = strcmp(name, "cub_radix_sort_pairs_u32") == 0;
+    uint32_t *keys = output, *values = keys + shape[0];
+    memcpy(keys, input, shape[0] * (pairs ? 8 : 4));
     for (size_t i = 1; i < shape[0]; i++) {
-        uint32_t key = keys[i];
+        uint32_t key = keys[i], value = pairs ? values[i] : 0;
         size_t at = i;
-        for (; at > 0 && keys[at - 1] > key; at--) keys[at] = keys[at - 1];
+        for (; at > 0 && keys[at - 1] > key; at--) {
+            keys[at] = keys[at - 1];
+            if (pairs) values[at] = values[at - 1];
+        }
         keys[at] = key;
+        if (pairs) values[at] = value;
     }
     return 0;
 }
@@ -142,6 +148,24 @@ fn a_library_of_peers_is_opened_and_who_is_wrong_is_called_so() {
 }
 
 #[test]
+fn values_beside_a_library_that_moves_values() {
+    let folder = TempDir::new().unwrap();
+    let Some(library) = library(folder.path()) else { return };
+    let peers = format!("--peers={library}");
+    let call = ["radix", "--values", "--n", "1000", "--keys", "few", "--runs", "2", &peers, "--peers-on-host"];
+    let output = bench(&[&call[..], &["--format", "json"]].concat());
+    assert_eq!(code(&output), 0, "{}", String::from_utf8_lossy(&output.stderr));
+    let report = json(&output.stdout);
+    let rows = report["results"].as_array().unwrap();
+    let names: Vec<_> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["onesweep", "cub_radix_sort_pairs_u32"]);
+    for row in rows {
+        assert_eq!((&row["verified"], &row["parameters"]), (&true.into(), &"values".into()), "{row}");
+    }
+    assert_eq!(rows[0]["over_peer"]["of"], "cub_radix_sort_pairs_u32");
+}
+
+#[test]
 fn csv_has_a_line_a_row() {
     let output = bench(&["cubes", "--rung", "many-blocks,cubes/grid-atomic", "--n", "100", "--format", "csv"]);
     let text = String::from_utf8(output.stdout).unwrap();
@@ -160,6 +184,8 @@ fn unusable_calls() {
         (&["bitonic", "--rung", "globl-step"], 2, "global-step"),
         (&["bitonic", "--n", "2^5..2^3"], 2, "2^5..2^3"),
         (&["bitonic", "--dtype", "u8"], 2, "no rung"),
+        (&["radix", "--values", "--dtype", "u64", "--n", "8"], 2, "keys of 32 bits"),
+        (&["radix", "--rung", "msd-buckets", "--values", "--n", "8"], 2, "onesweep moves both"),
         (&["bitonic", "--budget=-1"], 2, "budget"),
         (&["bitonic", "--runs", "0"], 2, "runs"),
         (&["bitonic", "--n", "8", "--peers"], 2, "GPU"),

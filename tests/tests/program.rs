@@ -2,7 +2,7 @@
 //! simulator, so that it holds on any machine.
 
 use assert_cmd::Command;
-use host::data::{Data, Distribution, Dtype, Format, Output, Place, read_keys, sorted};
+use host::data::{Data, Distribution, Dtype, Format, Output, Place, read_keys, sorted, stable_sorted};
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
@@ -131,6 +131,44 @@ fn keys_through_the_standard_streams() {
     assert_eq!((output.status.code(), output.stdout, output.stderr), (Some(0), want, vec![]));
 }
 
+/// Where no rung is named, one that takes values is chosen; what comes out is the stable order of the keys.
+#[test]
+fn keys_and_the_places_that_they_come_from() {
+    let folder = TempDir::new().unwrap();
+    let (input, output, places) = (path(&folder, "keys.npy"), path(&folder, "sorted.npy"), path(&folder, "places.npy"));
+    let read = |name: &str| read_keys(&Place::from(name), None).unwrap().data;
+    for (dtype, n) in [(Dtype::U32, 0), (Dtype::U32, 1), (Dtype::I32, 1009), (Dtype::F32, 8193)] {
+        let keys = Distribution::Special.generate(dtype, n, 3).unwrap();
+        write(&input, &keys);
+        let call = [
+            "radix",
+            "--values",
+            "--input",
+            &input,
+            "--output",
+            &output,
+            "--output-values",
+            &places,
+            "--format",
+            "json",
+        ];
+        let (code, out, err) = outcome(&call);
+        assert_eq!(code, 0, "{err}");
+        let (want, places_from) = stable_sorted(&keys);
+        let row = &serde_json::from_str::<Value>(&out).unwrap()["results"][0];
+        assert_eq!((&row["rung"], &row["values"], &row["verified"]), (&"onesweep".into(), &"u32".into(), &true.into()));
+        assert_eq!(row["dtype"], dtype.name());
+        assert_eq!((read(&output), read(&places)), (want, Data::from(places_from)), "{dtype}, n = {n}");
+    }
+    let call = ["radix", "--rung", "onesweep", "--values", "--n", "100"];
+    let (_, text, _) = outcome(&call);
+    assert!(text.contains("u32 with u32"), "{text}");
+    let (_, csv, _) = outcome(&[&call[..], &["--format", "csv"]].concat());
+    assert!(csv.contains("dtype,values,") && csv.contains(",u32,u32,"), "{csv}");
+    let (_, keys_only, _) = outcome(&["radix", "--n", "100", "--format", "json"]);
+    assert!(!keys_only.contains("values"), "{keys_only}");
+}
+
 #[test]
 fn matrices_from_npy() {
     let folder = TempDir::new().unwrap();
@@ -162,6 +200,23 @@ fn unusable_calls() {
     refused_in_short(&["bitonic", "--dtype", "u8"], 2, &["u8", "u32"]);
     refused_in_short(&["radix", "--rung", "columns-tree", "--columns", "12"], 2, &["power of two"]);
     refused_in_short(&["radix", "--rung", "columns-tree", "--n", "1M"], 2, &["at most"]);
+    for rung in ["columns-tree", "lsd-blocks", "lsd-ballot", "msd-buckets"] {
+        refused_in_short(
+            &["radix", "--rung", rung, "--values", "--n", "100"],
+            2,
+            &["without values", "onesweep moves both"],
+        );
+    }
+    for dtype in ["u64", "i64", "f64"] {
+        refused_in_short(&["radix", "--values", "--n", "100", "--dtype", dtype], 2, &["keys of 32 bits", dtype]);
+    }
+    refused(&["bitonic", "--values"], 2, &["--values"]);
+    refused(&["radix", "--n", "100", "--output-values", "places.npy"], 2, &["--values"]);
+    refused_in_short(
+        &["radix", "--values", "--n", "100", "--output", "-", "--output-values", "-"],
+        2,
+        &["the same place"],
+    );
     refused(&[], 2, &[]);
 }
 

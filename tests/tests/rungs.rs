@@ -50,7 +50,8 @@ fn main() {
 }
 
 /// All inputs of a rung on an engine: every size, and a larger input of every type and distribution. What a family can
-/// be asked besides is tried at every size, with one larger input each.
+/// be asked besides is tried at every size, with one larger input each; keys with values with every type and distribution
+/// too.
 fn check(engine: &Engine, family: &'static Family, rung: &'static Rung) -> Result<(), Failed> {
     if let Size::Product { .. } = family.simulator_size {
         for &[m, n, k] in PRODUCTS {
@@ -67,8 +68,16 @@ fn check(engine: &Engine, family: &'static Family, rung: &'static Rung) -> Resul
     }
     for &dtype in family.dtypes {
         for distribution in distributions() {
-            let case = Case::new(family, Size::Elements(large));
-            run(engine, family, rung, Case { dtype, distribution, ..case })?;
+            let case = Case { dtype, distribution, ..Case::new(family, Size::Elements(large)) };
+            run(engine, family, rung, case)?;
+            if family.extras.contains(&Extra::Values) && dtype.size() == 4 {
+                let parameters = Parameters { values: true, ..case.parameters };
+                run(engine, family, rung, Case { parameters, ..case })?;
+                // Equal keys within a tile and across its end.
+                for size in rung.tiles.iter().flat_map(|&t| [t - 1, t, t + 1]).map(Size::Elements) {
+                    run(engine, family, rung, Case { parameters, size, ..case })?;
+                }
+            }
         }
     }
     Ok(())
@@ -110,9 +119,12 @@ fn variants(family: &Family) -> Vec<Parameters> {
             Extra::Bins => {
                 multiply(&|p| [None, Some(1), Some(37), Some(4096)].map(|bins| Parameters { bins, ..p }).to_vec());
             }
+            Extra::Values => multiply(&|p| [false, true].map(|values| Parameters { values, ..p }).to_vec()),
             Extra::Threads | Extra::Blocks => {}
         }
     }
+    // The rungs that have columns take no values.
+    variants.retain(|p| !(p.values && p.columns.is_some()));
     variants
 }
 

@@ -117,7 +117,8 @@ impl fmt::Display for Case {
             write!(f, " --op {}", format!("{:?}", parameters.operation).to_lowercase())?;
         }
         parameters.bins.map_or(Ok(()), |bins| write!(f, " --bins {bins}"))?;
-        f.write_str(if parameters.exclusive { " --exclusive" } else { "" })
+        f.write_str(if parameters.exclusive { " --exclusive" } else { "" })?;
+        f.write_str(if parameters.values { " --values" } else { "" })
     }
 }
 
@@ -160,18 +161,16 @@ impl Case {
                 }
                 Extra::Exclusive => parameters.exclusive = random.random(),
                 Extra::Bins => parameters.bins = Some(random.random_range(1..=gpu::histogram::MAX_BINS)),
-                Extra::Columns | Extra::Threads | Extra::Blocks => {}
+                Extra::Columns | Extra::Threads | Extra::Blocks | Extra::Values => {}
             }
         }
-        Self {
-            family,
-            rung,
-            n: draw_size(random, largest),
-            dtype: *family.dtypes.choose(random).expect("a family has types"),
-            distribution: draw_distribution(random),
-            parameters,
-            seed: random.random_range(0..1 << 32),
-        }
+        let (n, dtype) = (draw_size(random, largest), *family.dtypes.choose(random).expect("a family has types"));
+        let (distribution, seed) = (draw_distribution(random), random.random_range(0..1 << 32));
+        let with_values = Parameters { values: true, ..parameters };
+        let moves_values =
+            family.extras.contains(&Extra::Values) && rung.refuses(&Size::Elements(n), dtype, &with_values).is_none();
+        parameters.values = moves_values && random.random();
+        Self { family, rung, n, dtype, distribution, parameters, seed }
     }
 
     fn problem(&self) -> Result<Box<dyn Problem>, Error> {

@@ -13,6 +13,7 @@ pub mod histogram;
 pub mod keys;
 pub mod matmul;
 pub mod odd_even;
+mod pairs;
 pub mod radix;
 pub mod reduce;
 mod rung;
@@ -154,6 +155,7 @@ pub enum Extra {
     Bins,
     Operation,
     Exclusive,
+    Values,
 }
 
 /// Parameters that only some families look at.
@@ -171,6 +173,8 @@ pub struct Parameters {
     pub operation: Operation,
     /// Whether a scan leaves each element out of its own result.
     pub exclusive: bool,
+    /// Whether each key of a sort has a value of 32 bits that moves with it.
+    pub values: bool,
 }
 
 /// What a reduction or scan combines elements with.
@@ -224,6 +228,10 @@ pub trait Problem {
     /// # Errors
     /// [`Error::Usage`] if the rung cannot take it (its capacity, its types), with the limit; [`Error::OutOfMemory`].
     fn prepare(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>>;
+    /// The type of the values that move with the elements, where there are any.
+    fn values(&self) -> Option<Dtype> {
+        None
+    }
     /// The problem as a program that is not ours can take it, where there are such.
     fn open(&self) -> Option<&dyn OpenProblem> {
         None
@@ -261,8 +269,12 @@ pub trait Prepared {
     /// # Errors
     /// [`Error::Mismatch`] at the first place where they differ.
     fn verify(&mut self) -> Result<()>;
-    /// The output, for `--output`.
+    /// The output, for `--output`; of pairs the keys.
     fn output(&mut self) -> Result<Data>;
+    /// The values of the output, for `--output-values`, where there are any.
+    fn values(&mut self) -> Result<Option<Data>> {
+        Ok(None)
+    }
 }
 
 /// What one run amounts to, for rates and limits.
@@ -354,9 +366,16 @@ impl Family {
         };
         // At the same time there are the input, what is on the simulator (or on its way to the GPU), the oracle and
         // what came back.
-        let what = format!("elements of {} with their oracle", workload.dtype);
-        data::memory_check(&what, elements, 4 * workload.dtype.size())?;
+        let (with, bytes) = if workload.parameters.values { (" with values", 4) } else { ("", 0) };
+        let what = format!("elements of {}{with} and their oracle", workload.dtype);
+        data::memory_check(&what, elements, 4 * (workload.dtype.size() + bytes))?;
         (self.problem)(workload)
+    }
+
+    /// What this family makes of parameters that are for several: it has values only where it offers them. All others
+    /// are looked at by nobody whose family does not offer them.
+    pub fn own(&self, parameters: &Parameters) -> Parameters {
+        Parameters { values: parameters.values && self.extras.contains(&Extra::Values), ..*parameters }
     }
 
     /// The size that `all` uses on this engine for this rung: the family's, or the rung's capacity where that is less.
@@ -397,22 +416,18 @@ mod tests {
     #[test]
     fn every_rung_runs_several_times_in_a_row() {
         let engine = Engine::simulator();
-        for family in FAMILIES {
+        let with_values = FAMILIES.iter().filter(|family| family.extras.contains(&Extra::Values)).map(|f| (f, true));
+        for (family, values) in FAMILIES.iter().map(|family| (family, false)).chain(with_values) {
             let size = match family.simulator_size {
                 Size::Product { .. } => Size::Product { m: 20, n: 33, k: 17 },
                 Size::Elements(_) => Size::Elements(700),
             };
+            let (dtype, parameters) = (family.dtypes[0], Parameters { values, ..Parameters::default() });
             let problem = family
-                .make(Workload {
-                    size,
-                    dtype: family.dtypes[0],
-                    distribution: family.input,
-                    seed: 5,
-                    input: None,
-                    parameters: Parameters::default(),
-                })
+                .make(Workload { size, dtype, distribution: family.input, seed: 5, input: None, parameters })
                 .unwrap();
-            for rung in family.rungs.iter().filter(|rung| rung.gpu_only.is_none()) {
+            let takes = |rung: &&Rung| rung.gpu_only.is_none() && rung.refuses(&size, dtype, &parameters).is_none();
+            for rung in family.rungs.iter().filter(takes) {
                 let mut prepared = problem.prepare(&engine, rung).unwrap();
                 for calls in [3, 1, 2] {
                     prepared.restore_for(calls).unwrap();

@@ -2,8 +2,8 @@
 
 use super::keys::Keys;
 use super::rung::{Implementation, rung};
-use super::sort::{KEY_TYPES, KeyWord, SortRung, Sorter, problem, unsigned_sorter, with_keys};
-use super::{Extra, Family, Parameters, Size};
+use super::sort::{KEY_TYPES, KeyWord, PairSorter, SortRung, Sorter, problem, unsigned_sorter, with_keys};
+use super::{Extra, Family, Parameters, Size, pairs};
 use crate::data::{Distribution, Dtype};
 use crate::engine::{Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
@@ -72,7 +72,8 @@ pub static FAMILY: Family = Family {
             ],
             Implementation::Sort(&LsdBlocks)
         )
-        .with_tiles(&[lsd_blocks::TILE as u64]),
+        .with_tiles(&[lsd_blocks::TILE as u64])
+        .refusing(|_, dtype, parameters| keys_only("lsd-blocks sorts", dtype, parameters)),
         rung!(
             "radix/r6_lsd_ballot.rs",
             "lsd-ballot",
@@ -85,23 +86,29 @@ pub static FAMILY: Family = Family {
             ],
             Implementation::Sort(&LsdBallot)
         )
-        .with_tiles(&[lsd_ballot::TILE as u64]),
+        .with_tiles(&[lsd_ballot::TILE as u64])
+        .refusing(|_, dtype, parameters| keys_only("lsd-ballot sorts", dtype, parameters)),
         rung!("radix/r7_onesweep/mod.rs", "onesweep", onesweep_kernels::NAMES, Implementation::Sort(&Onesweep))
-            .with_tiles(&[onesweep::pass_tile::<u32>() as u64]),
+            .with_tiles(&[onesweep::pass_tile::<u32>() as u64])
+            .refusing(|_, dtype, parameters| wide_pairs(dtype, parameters)),
         rung!(
             "radix/r8_msd_buckets/mod.rs",
             "msd-buckets",
             msd_buckets_kernels::NAMES,
             Implementation::Sort(&MsdBuckets)
         )
-        .with_tiles(&[msd_buckets::partition_tile::<u32>(false) as u64]),
+        .with_tiles(&[msd_buckets::partition_tile::<u32>(false) as u64])
+        .refusing(|_, dtype, parameters| keys_only("msd-buckets sorts", dtype, parameters)),
     ],
     dtypes: KEY_TYPES,
     simulator_size: Size::Elements(1 << 12),
     gpu_size: Size::Elements(1 << 24),
-    extras: &[Extra::Columns],
+    extras: &[Extra::Columns, Extra::Values],
     input: Distribution::Uniform,
-    problem: |workload| problem("radix", workload),
+    problem: |workload| match workload.parameters.values {
+        true => pairs::problem("radix", workload),
+        false => problem("radix", workload),
+    },
 };
 
 /// Columns where nobody asks for a number.
@@ -110,8 +117,22 @@ pub const COLUMNS: u32 = 128;
 /// Keys that fit a block in that many columns.
 const CAPACITY: u64 = columns::capacity(COLUMNS, simt::sim::MAX_SHARED) as u64;
 
+/// Why no rung can sort this with values.
+fn wide_pairs(dtype: Dtype, parameters: &Parameters) -> Option<String> {
+    (parameters.values && dtype.size() != 4).then(|| format!("values go with keys of 32 bits, not with {dtype}"))
+}
+
+/// Why a rung that sorts keys alone cannot sort this.
+fn keys_only(who_sorts: &str, dtype: Dtype, parameters: &Parameters) -> Option<String> {
+    let alone = || parameters.values.then(|| format!("{who_sorts} keys without values; onesweep moves both"));
+    wide_pairs(dtype, parameters).or_else(alone)
+}
+
 /// Why the column-wise rungs cannot sort this.
 fn refuses(size: &Size, dtype: Dtype, parameters: &Parameters) -> Option<String> {
+    if let Some(why) = keys_only("the column-wise rungs sort", dtype, parameters) {
+        return Some(why);
+    }
     if dtype.size() != 4 {
         return Some(format!("the column-wise radix sorts take keys of 32 bits, not {dtype}"));
     }
@@ -256,14 +277,14 @@ struct Onesweep;
 
 impl SortRung for Onesweep {
     fn sorter(&self, engine: &Engine, n: u32, bytes: u32, _: &Parameters) -> Result<Box<dyn Sorter>> {
-        fn sorter<W: onesweep::Sort + KeyWord>(engine: &Engine, n: u32) -> Result<Box<dyn Sorter>> {
-            let plan = onesweep::Plan::new::<W>(n, engine.multiprocessors());
-            let workspace = engine.alloc::<u32>(plan.workspace_words() as usize)?;
-            workspace.fill(0)?;
-            let scratch = engine.alloc::<W>(n as usize)?;
-            Ok(Box::new(OnesweepSorter { engine: engine.clone(), plan, workspace, scratch, epoch: 1 }))
-        }
-        if bytes == 4 { sorter::<u32>(engine, n) } else { sorter::<u64>(engine, n) }
+        Ok(match bytes {
+            4 => Box::new(OnesweepSorter::<u32>::new(engine, n, 0)?),
+            _ => Box::new(OnesweepSorter::<u64>::new(engine, n, 0)?),
+        })
+    }
+
+    fn pair_sorter(&self, engine: &Engine, n: u32) -> Result<Box<dyn PairSorter>> {
+        Ok(Box::new(OnesweepSorter::<u32>::new(engine, n, n)?))
     }
 }
 
@@ -272,8 +293,37 @@ struct OnesweepSorter<W> {
     plan: onesweep::Plan,
     workspace: Buffer<u32>,
     scratch: Buffer<W>,
+    values_scratch: Buffer<u32>,
     /// The next number that the workspace has not seen.
     epoch: u32,
+}
+
+impl<W: onesweep::Sort + KeyWord> OnesweepSorter<W> {
+    /// For `n` keys, and either as many values or none.
+    fn new(engine: &Engine, n: u32, values: u32) -> Result<Self> {
+        let plan = onesweep::Plan::new::<W>(n, engine.multiprocessors());
+        let workspace = engine.alloc::<u32>(plan.workspace_words() as usize)?;
+        workspace.fill(0)?;
+        let (scratch, values_scratch) = (engine.alloc(n as usize)?, engine.alloc(values as usize)?);
+        Ok(Self { engine: engine.clone(), plan, workspace, scratch, values_scratch, epoch: 1 })
+    }
+
+    fn launch(&mut self, keys: Global<W>, values: Global<u32>, order: u32) -> Result<()> {
+        if self.epoch > onesweep::LAST_EPOCH - self.plan.epochs() {
+            self.workspace.fill(0)?;
+            self.epoch = 1;
+        }
+        let memory = onesweep::Memory {
+            keys,
+            scratch: self.scratch.view(),
+            values,
+            values_scratch: self.values_scratch.view(),
+            workspace: self.workspace.view(),
+        };
+        W::sort(&mut On(&self.engine), &self.plan, order, memory, self.epoch)?;
+        self.epoch += self.plan.epochs();
+        Ok(())
+    }
 }
 
 impl<W: onesweep::Sort + KeyWord> Sorter for OnesweepSorter<W> {
@@ -281,21 +331,13 @@ impl<W: onesweep::Sort + KeyWord> Sorter for OnesweepSorter<W> {
         let Some(keys) = W::from_keys(keys) else {
             return Err(Error::Usage("the sorter was made for keys of another width".into()));
         };
-        if self.epoch > onesweep::LAST_EPOCH - self.plan.epochs() {
-            self.workspace.fill(0)?;
-            self.epoch = 1;
-        }
-        let none = self.workspace.slice(0, 0);
-        let memory = onesweep::Memory {
-            keys,
-            scratch: self.scratch.view(),
-            values: none,
-            values_scratch: none,
-            workspace: self.workspace.view(),
-        };
-        W::sort(&mut On(&self.engine), &self.plan, order, memory, self.epoch)?;
-        self.epoch += self.plan.epochs();
-        Ok(())
+        self.launch(keys, self.workspace.slice(0, 0), order)
+    }
+}
+
+impl PairSorter for OnesweepSorter<u32> {
+    fn sort(&mut self, keys: Global<u32>, values: Global<u32>, order: u32) -> Result<()> {
+        self.launch(keys, values, order)
     }
 }
 

@@ -23,12 +23,28 @@ pub trait SortRung: Sync {
     /// # Errors
     /// [`Error::Usage`] where the rung has a limit and this is beyond it.
     fn sorter(&self, engine: &Engine, n: u32, bytes: u32, parameters: &Parameters) -> Result<Box<dyn Sorter>>;
+
+    /// Prepares to sort `n` keys of 4 bytes that have a value each: takes its scratch memory.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the rung sorts keys without values, as most do.
+    fn pair_sorter(&self, engine: &Engine, n: u32) -> Result<Box<dyn PairSorter>> {
+        let _ = (engine, n);
+        Err(Error::Usage("this rung sorts keys without values".into()))
+    }
 }
 
 /// A rung with its scratch memory, ready to sort again and again.
 pub trait Sorter {
     /// Sorts `keys` in place, `order` saying what their words mean (see [`gpu::keys`]).
     fn sort(&mut self, keys: Keys, order: u32) -> Result<()>;
+}
+
+/// A rung with its scratch memory, ready to sort keys with values again and again.
+pub trait PairSorter {
+    /// Sorts `keys` in place, `order` saying what their words mean (see [`gpu::keys`]), and moves the value of each with
+    /// it. Equal keys keep their order. There are as many values as keys.
+    fn sort(&mut self, keys: Global<u32>, values: Global<u32>, order: u32) -> Result<()>;
 }
 
 /// A sorter of unsigned words made able to sort all: it maps the keys, sorts, and maps back.

@@ -5,7 +5,7 @@ use crate::engine::{AnyBuffer, Engine, Geometry};
 use crate::error::Result;
 use gpu::keys::Word;
 use gpu::operator::{Max, Min, Sum};
-use gpu::verify::{self, verify_keys, verify_scan};
+use gpu::verify::{self, verify_keys, verify_pairs, verify_scan};
 use gpu::wait::wait;
 use simt::{Global, Kernel, Scalar};
 
@@ -16,6 +16,7 @@ pub const ON_DEVICE_FROM: usize = 1 << 20;
 pub const KERNELS: &[&str] = &[
     <verify_keys<u32> as Kernel>::NAME,
     <verify_keys<u64> as Kernel>::NAME,
+    verify_pairs::NAME,
     <verify_scan<u32, Sum> as Kernel>::NAME,
     <verify_scan<u32, Min> as Kernel>::NAME,
     <verify_scan<u32, Max> as Kernel>::NAME,
@@ -46,6 +47,16 @@ where
         engine.launch(verify_keys::<T>::default(), geometry, (keys, order, zeros_equal as u32, found))
     })?;
     Ok(Found { descents, checksum })
+}
+
+/// The number of places that are wrong in sorted pairs, whose values are the places of the keys in `input`. The pairs are
+/// all keys and then all values.
+pub fn pairs(input: Global<u32>, pairs: &dyn AnyBuffer, order: u32) -> Result<u64> {
+    let (engine, n, pairs) = (pairs.engine(), input.len(), pairs.view_as::<u32>());
+    let (keys, values) = (pairs.slice(0, n), pairs.slice(n, n));
+    let [wrong, _] =
+        found(engine, n, |geometry, found| engine.launch(verify_pairs, geometry, (input, keys, values, order, found)))?;
+    Ok(wrong)
 }
 
 /// The number of results of a scan that are wrong, given the results before them.
@@ -112,6 +123,42 @@ mod tests {
             assert_ne!(look(&changed, 0, false), want, "key {at}");
         }
         assert_eq!(look(&[], 0, false), Found { descents: 0, checksum: 0 });
+    }
+
+    #[test]
+    fn sorted_pairs_pass_and_every_fault_is_seen() {
+        let engine = Engine::simulator();
+        for (dtype, distribution) in [(Dtype::U32, Distribution::Few), (Dtype::F32, Distribution::Special)] {
+            let (input, order) =
+                (distribution.generate(dtype, 5001, 3).unwrap(), crate::algorithms::sort::order_of(dtype));
+            let bits = |data: &data::Data| bytemuck::cast_slice::<u8, u32>(data.as_bytes()).to_vec();
+            let (keys, values) = data::stable_sorted(&input);
+            let (input, keys) = (engine.upload(&bits(&input)).unwrap(), bits(&keys));
+            let wrong = |keys: &[u32], values: &[u32]| {
+                pairs(input.view(), &engine.upload(&[keys, values].concat()).unwrap(), order).unwrap()
+            };
+            assert_eq!(wrong(&keys, &values), 0);
+            let equal = (0..5000).find(|&i| keys[i] == keys[i + 1]).unwrap();
+            let less = (0..5000).find(|&i| keys[i] != keys[i + 1]).unwrap();
+            for (i, what) in [(equal, "not stable"), (less, "not sorted")] {
+                let (mut keys, mut values) = (keys.clone(), values.clone());
+                keys.swap(i, i + 1);
+                values.swap(i, i + 1);
+                assert_eq!(wrong(&keys, &values), 1, "{dtype}: {what}");
+            }
+            for (at, value) in
+                [(0, u32::MAX), (5000, 5001), (17, values[18]), (18, values[17]), (equal, values[less + 1])]
+            {
+                let mut changed = values.clone();
+                changed[at] = value;
+                assert!(wrong(&keys, &changed) > 0, "{dtype}: value {at}");
+                let mut changed = keys.clone();
+                changed[at] ^= 1;
+                assert!(wrong(&changed, &values) > 0, "{dtype}: key {at}");
+            }
+            let nothing = engine.upload::<u32>(&[]).unwrap();
+            assert_eq!(pairs(nothing.view(), &nothing, order).unwrap(), 0);
+        }
     }
 
     #[test]

@@ -83,6 +83,7 @@ struct Case {
     size: Size,
     dtype: Dtype,
     keys: Distribution,
+    parameters: Parameters,
     rungs: Vec<&'static Rung>,
 }
 
@@ -108,7 +109,7 @@ pub fn run(engine: &Engine, options: &Options, mut progress: impl FnMut(&str)) -
     }
     let (mut clocks, mut failed) = (vec![], None);
     for (i, case) in cases.iter().enumerate() {
-        progress(&format!("{} of {}: {}", i + 1, cases.len(), case.name(options)));
+        progress(&format!("{} of {}: {}", i + 1, cases.len(), case.name()));
         let mut rows = vec![];
         let outcome = measure_case(engine, case, options, &mut rows, &mut clocks);
         report.results.append(&mut rows);
@@ -144,7 +145,7 @@ fn method(options: &Options) -> Vec<String> {
 /// All cases that the options ask for.
 fn cases(engine: &Engine, options: &Options, progress: &mut impl FnMut(&str)) -> Result<Vec<Case>> {
     check_names(options)?;
-    let mut cases = vec![];
+    let (mut cases, mut refused) = (vec![], None);
     for &family in &options.families {
         let named = |rung: &&&'static Rung| {
             let full = format!("{}/{}", family.name, rung.name);
@@ -153,17 +154,19 @@ fn cases(engine: &Engine, options: &Options, progress: &mut impl FnMut(&str)) ->
         let rungs: Vec<&'static Rung> = family.rungs.iter().filter(|rung| named(&rung)).collect();
         let dtypes = if options.dtypes.is_empty() { &family.dtypes[..1] } else { &options.dtypes };
         let keys = if options.keys.is_empty() { std::slice::from_ref(&family.input) } else { &options.keys };
-        let before = cases.len();
+        let (before, parameters) = (cases.len(), family.own(&options.parameters));
         for &dtype in dtypes.iter().filter(|dtype| family.dtypes.contains(dtype)) {
             for (size, rungs) in sizes(engine, family, &rungs, &options.sizes) {
                 for &keys in keys {
                     let takes = |rung: &&&'static Rung| {
                         rung.capacity.is_none_or(|capacity| size.n() <= capacity)
-                            && rung.refuses(&size, dtype, &options.parameters).is_none()
+                            && rung.refuses(&size, dtype, &parameters).is_none()
                     };
-                    let rungs: Vec<_> = rungs.iter().filter(takes).copied().collect();
-                    if !rungs.is_empty() {
-                        cases.push(Case { family, size, dtype, keys, rungs });
+                    let takers: Vec<_> = rungs.iter().filter(takes).copied().collect();
+                    if takers.is_empty() {
+                        refused = rungs.last().and_then(|rung| rung.refuses(&size, dtype, &parameters));
+                    } else {
+                        cases.push(Case { family, size, dtype, keys, parameters, rungs: takers });
                     }
                 }
             }
@@ -173,7 +176,8 @@ fn cases(engine: &Engine, options: &Options, progress: &mut impl FnMut(&str)) ->
         }
     }
     if cases.is_empty() {
-        return Err(Error::Usage("no rung takes what was asked for; see rungs list and the limits there".into()));
+        let why = refused.unwrap_or("see rungs list and the limits there".into());
+        return Err(Error::Usage(format!("no rung takes what was asked for; {why}")));
     }
     Ok(cases)
 }
@@ -216,14 +220,14 @@ fn sizes(
 }
 
 impl Case {
-    fn name(&self, options: &Options) -> String {
-        let row = self.row(options, "", Kind::Rung, crate::algorithms::RateUnit::Keys.name());
+    fn name(&self) -> String {
+        let row = self.row("", Kind::Rung, crate::algorithms::RateUnit::Keys.name());
         let words = [self.family.name, &row.size(), self.dtype.name(), &row.keys, &row.parameters];
         words.iter().filter(|word| !word.is_empty()).copied().collect::<Vec<_>>().join(" ")
     }
 
     /// A row before the run.
-    fn row(&self, options: &Options, name: &str, kind: Kind, rate_unit: &str) -> Row {
+    fn row(&self, name: &str, kind: Kind, rate_unit: &str) -> Row {
         let (m, k) = match self.size {
             Size::Elements(_) => (None, None),
             Size::Product { m, k, .. } => (Some(m), Some(k)),
@@ -237,7 +241,7 @@ impl Case {
             k,
             dtype: self.dtype.name().into(),
             keys: self.keys.to_string(),
-            parameters: parameter_text(self.family, &options.parameters),
+            parameters: parameter_text(self.family, &self.parameters),
             verified: false,
             skipped: None,
             error: None,
@@ -286,7 +290,7 @@ fn measure_case(
         distribution: case.keys,
         seed: options.seed,
         input: None,
-        parameters: options.parameters,
+        parameters: case.parameters,
     })?;
     let mut contestants = vec![];
     let outcome = contest(engine, case, options, &*problem, &mut contestants, clocks);
@@ -309,7 +313,7 @@ fn contest<'p>(
     let unit = problem.work().unit.name();
     let mut enter = |name: &str, kind, relation, prepared: Result<Box<dyn Prepared + 'p>>| {
         let mut contestant = Contestant {
-            row: case.row(options, name, kind, unit),
+            row: case.row(name, kind, unit),
             relation,
             prepared: None,
             call: vec![],
@@ -337,10 +341,10 @@ fn contest<'p>(
             };
             names.is_empty() || names.iter().any(is)
         };
-        let list: Vec<_> = peers.of(case.family, &case.rungs, case.dtype, &options.parameters).filter(chosen).collect();
+        let list: Vec<_> = peers.of(case.family, &case.rungs, case.dtype, &case.parameters).filter(chosen).collect();
         for (peer, relation) in list {
             let kind = if matches!(relation, Relation::Twin(_)) { Kind::Twin } else { Kind::Peer };
-            let prepared = peers.prepare(peer, engine, case.family, open, case.size, &options.parameters);
+            let prepared = peers.prepare(peer, engine, case.family, open, case.size, &case.parameters);
             enter(&peer.name, kind, Some(relation), prepared)?;
         }
     }

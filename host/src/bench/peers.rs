@@ -251,6 +251,7 @@ fn relation(
         let twin = |rung: &&&Rung| {
             symbol == format!("{}_{}", family.name.replace('-', "_"), rung.name.replace('-', "_"))
                 && parameters.operation == Operation::Sum
+                && !parameters.values
         };
         return rungs.iter().find(twin).map(|rung| Relation::Twin(rung.name));
     }
@@ -260,7 +261,7 @@ fn relation(
     }
     // Others compute the same only where nothing but family and type says what that is.
     let same = match family.rungs[0].implementation {
-        Implementation::Sort(_) => peer.family == "sort" && !peer.name.contains("_pairs_"),
+        Implementation::Sort(_) => peer.family == "sort" && peer.name.contains("_pairs_") == parameters.values,
         Implementation::Matmul(_) => peer.family == family.name,
         _ => false,
     };
@@ -276,6 +277,7 @@ fn reference(family: &Family, dtype: Dtype, parameters: &Parameters) -> Option<S
     };
     let kind = if parameters.exclusive { "exclusive" } else { "inclusive" };
     match family.rungs[0].implementation {
+        Implementation::Sort(_) if parameters.values => Some(format!("cub_radix_sort_pairs_{dtype}")),
         Implementation::Sort(_) => Some(format!("cub_radix_sort_keys_{dtype}")),
         Implementation::Scan(_) => Some(format!("cub_{kind}_{operation}_{dtype}")),
         Implementation::Reduce(_) => Some(format!("cub_reduce_{operation}_{dtype}")),
@@ -295,6 +297,7 @@ pub fn parameter_text(family: &Family, parameters: &Parameters) -> String {
         Extra::Bins => number("bins", Some(parameters.bins.unwrap_or(histogram::DEFAULT_BINS))),
         Extra::Operation => Some(format!("{:?}", parameters.operation).to_lowercase()),
         Extra::Exclusive => Some(if parameters.exclusive { "exclusive" } else { "inclusive" }.into()),
+        Extra::Values => parameters.values.then(|| "values".into()),
     };
     family.extras.iter().filter_map(text).collect::<Vec<_>>().join(" ")
 }

@@ -66,6 +66,7 @@ unsafe extern "C" fn bytes(
         "cub_histogram_u8" if shape[1] != 256 => return 1,
         "cub_histogram_u8" => (n, 4 * shape[1]),
         name if name.starts_with("cub_reduce") => (4 * n, 4),
+        "cub_radix_sort_pairs_u32" => (8 * n, 8 * n),
         _ => (4 * n, 4 * n),
     };
     // SAFETY: as the header says.
@@ -92,11 +93,12 @@ unsafe extern "C" fn run(
     let (name, n, keys) = unsafe {
         assert_eq!(*scratch_bytes, SCRATCH);
         let (name, n) = (text(name), *shape);
-        (
-            name.clone(),
-            n,
-            if name.ends_with("u8") { vec![] } else { std::slice::from_raw_parts(input.cast::<u32>(), n).to_vec() },
-        )
+        let words = match name.as_str() {
+            "cub_histogram_u8" => 0,
+            "cub_radix_sort_pairs_u32" => 2 * n,
+            _ => n,
+        };
+        (name, n, std::slice::from_raw_parts(input.cast::<u32>(), words).to_vec())
     };
     // SAFETY: as above.
     let write = |words: &[u32]| unsafe { std::ptr::copy(words.as_ptr(), output.cast::<u32>(), words.len()) };
@@ -119,6 +121,14 @@ unsafe extern "C" fn run(
             let mut floats: Vec<f32> = keys.into_iter().map(f32::from_bits).collect();
             floats.sort_by(|a, b| if *a == 0.0 && *b == 0.0 { std::cmp::Ordering::Equal } else { a.total_cmp(b) });
             write(&floats.into_iter().map(f32::to_bits).collect::<Vec<_>>());
+        }
+        "cub_radix_sort_pairs_u32" => {
+            let (keys, values) = keys.split_at(n);
+            assert!(!keys.is_sorted() && values.is_sorted(), "{name} got input that is not fresh");
+            let mut pairs: Vec<_> = keys.iter().zip(values).collect();
+            pairs.sort_by_key(|(key, _)| **key);
+            let (keys, values): (Vec<u32>, Vec<u32>) = pairs.into_iter().unzip();
+            write(&[keys, values].concat());
         }
         _ => {
             assert!(n < 100 || !keys.is_sorted(), "{name} got input that is not fresh");
@@ -244,6 +254,31 @@ fn a_peer_that_fails_or_refuses_does_not_end_the_contest() {
     }
 }
 
+/// Only who moves values is in, input and output count with them, and families without values are measured as ever.
+#[test]
+fn values_are_measured_beside_pairs() {
+    let mut options = options(&["radix", "bitonic"], 3);
+    options.rungs = vec!["global-step".into(), "onesweep".into(), "msd-buckets".into()];
+    options.parameters.values = true;
+    options.keys = vec!["few".parse().unwrap()];
+    let report = report(&options);
+    let all: Vec<_> = report.results.iter().map(|row| (row.name.as_str(), row.parameters.as_str())).collect();
+    let want = [
+        ("onesweep", "values"),
+        ("cub_radix_sort_pairs_u32", "values"),
+        ("global-step", ""),
+        ("cub_radix_sort_keys_u32", ""),
+        ("thrust_sort_u32", ""),
+        ("twin_bitonic_global_step_u32", ""),
+    ];
+    assert_eq!(all, want);
+    assert!(report.results.iter().all(|row| row.verified), "{:?}", report.results);
+    let rung = row(&report, "onesweep");
+    assert_eq!(rung.over_peer.as_ref().unwrap().of, "cub_radix_sort_pairs_u32");
+    // 1000 keys and values of 4 bytes, read once and written once.
+    assert_eq!(rung.gbs.unwrap(), bench_report::rounded(16_000.0 / (rung.call.unwrap().median_ms * 1e6)));
+}
+
 #[test]
 fn peers_can_be_chosen_and_zeros_of_libraries_are_equal() {
     let mut options = options(&["bitonic"], 1);
@@ -267,6 +302,12 @@ fn parity_wants_the_same_problem() {
     assert_eq!(of("cub_radix_sort_keys_u32", Dtype::U32), Some(Relation::Reference));
     assert_eq!(of("cub_radix_sort_keys_u32", Dtype::I32), None);
     assert_eq!(of("cub_radix_sort_pairs_u32", Dtype::U32), None);
+    let pairs = Parameters { values: true, ..Parameters::default() };
+    let of_pairs = |name: &str| relation(&peer(name), bitonic, &rungs, Dtype::U32, &pairs);
+    assert_eq!(of_pairs("cub_radix_sort_pairs_u32"), Some(Relation::Reference));
+    for keys_only in ["cub_radix_sort_keys_u32", "thrust_sort_u32", "twin_bitonic_global_step_u32"] {
+        assert_eq!(of_pairs(keys_only), None, "{keys_only}");
+    }
     assert_eq!(of("cub_reduce_sum_u32", Dtype::U32), None);
     let reduces = |parameters| relation(&peer("cub_reduce_sum_u32"), reduce, &[], Dtype::U32, &parameters);
     assert_eq!(reduces(Parameters::default()), Some(Relation::Reference));

@@ -72,6 +72,16 @@ pub(super) fn command(family: &'static Family) -> Command {
                 .conflicts_with_all(["dtype", "keys", "input", "output"]),
         );
     }
+    if family.extras.contains(&Extra::Values) {
+        command = command.arg(
+            Arg::new("output-values")
+                .long("output-values")
+                .value_name("FILE")
+                .help("Write the values there as --output writes the keys: where each key stood in the input")
+                .value_parser(value_parser!(OsString))
+                .requires("values"),
+        );
+    }
     family.extras.iter().fold(command, |command, extra| command.arg(extra_argument(*extra)))
 }
 
@@ -93,6 +103,10 @@ pub(super) fn extra_argument(extra: Extra) -> Arg {
             .long("exclusive")
             .help("Leave each element out of its own result")
             .action(ArgAction::SetTrue),
+        Extra::Values => Arg::new("values")
+            .long("values")
+            .help("Give each key a value of 32 bits that moves with it: its place in the input")
+            .action(ArgAction::SetTrue),
     }
 }
 
@@ -108,13 +122,21 @@ pub(super) fn parameters(extras: &[Extra], matches: &ArgMatches) -> Parameters {
             Extra::Bins => parameters.bins = number("bins"),
             Extra::Operation => parameters.operation = matches.get_one("op").copied().unwrap_or_default(),
             Extra::Exclusive => parameters.exclusive = matches.get_flag("exclusive"),
+            Extra::Values => parameters.values = matches.get_flag("values"),
         }
     }
     parameters
 }
 
 pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common) -> Result<()> {
-    let output = matches.get_one::<OsString>("output").map(|name| Place::from(name.as_os_str()));
+    let place = |name: &str| {
+        let given = matches.try_get_one::<OsString>(name).ok().flatten();
+        given.map(|name| Place::from(name.as_os_str()))
+    };
+    let (output, output_values) = (place("output"), place("output-values"));
+    if output.is_some() && output == output_values {
+        return Err(Error::Usage("keys and values cannot go to the same place; name another for one of them".into()));
+    }
     let named = matches.get_one::<String>("rung").map(|name| family.rung(name)).transpose()?;
     if matches!(matches.try_get_one::<bool>("report"), Ok(Some(true))) {
         let n = matches.get_one::<Count>("n").map(|n| n.0);
@@ -129,9 +151,11 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
     };
     family.check_dtype(dtype)?;
     // Before the work: an output that cannot be written is known at once.
-    let file = output.as_ref().map(|place| Output::open(place, format)).transpose()?;
+    let open = |place: &Option<Place>| place.as_ref().map(|place| Output::open(place, format)).transpose();
+    let (file, values_file) = (open(&output)?, open(&output_values)?);
     let engine = common.engine()?;
-    let rung = named.unwrap_or_else(|| best(family, size, engine.is_simulator()));
+    let parameters = parameters(family.extras, matches);
+    let rung = named.unwrap_or_else(|| best(family, size, dtype, &parameters, engine.is_simulator()));
     let size = size.unwrap_or_else(|| family.default_size(&engine, rung));
     let problem = family.make(Workload {
         size,
@@ -139,32 +163,44 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
         distribution: matches.get_one("keys").cloned().unwrap_or(family.input),
         seed: common.seed,
         input: given.data,
-        parameters: parameters(family.extras, matches),
+        parameters,
     })?;
     let (row, prepared) = measure_and_keep(&engine, family, rung, &*problem, dtype)?;
     if let Some(why) = &row.skipped {
         return Err(Error::Usage(format!("{} {} does not run on the simulator: {why}", family.name, rung.name)));
     }
     all::verdict(std::slice::from_ref(&row))?;
-    if let (Some(file), Some(mut prepared)) = (file, prepared) {
-        let data = prepared.output()?;
-        match size {
-            Size::Product { m, n, .. } => file.write_matrix(&data, m as usize, n as usize)?,
-            Size::Elements(_) => file.write(&data)?,
+    if let Some(mut prepared) = prepared {
+        if let Some(file) = file {
+            let data = prepared.output()?;
+            match size {
+                Size::Product { m, n, .. } => file.write_matrix(&data, m as usize, n as usize)?,
+                Size::Elements(_) => file.write(&data)?,
+            }
         }
-        if output == Some(Place::Standard) {
-            // Standard output holds the data; the report goes where people look.
-            common.note(&format!("{} {}: {} elements, verified, on the {}", row.family, row.rung, row.n, row.device));
-            return Ok(());
+        if let (Some(file), Some(values)) = (values_file, prepared.values()?) {
+            file.write(&values)?;
         }
+    }
+    if [output, output_values].contains(&Some(Place::Standard)) {
+        // Standard output holds the data; the report goes where people look.
+        common.note(&format!("{} {}: {} elements, verified, on the {}", row.family, row.rung, row.n, row.device));
+        return Ok(());
     }
     report::runs(common.format, engine.info(), common.seed, &[row])
 }
 
-/// The last rung that takes input of this size on this kind of engine.
-pub(super) fn best(family: &'static Family, size: Option<Size>, simulator: bool) -> &'static Rung {
-    let n = size.map_or(0, Size::n);
-    let fits = |r: &&Rung| r.capacity.is_none_or(|c| n <= c) && !(simulator && r.gpu_only.is_some());
+/// The last rung that takes this input on this kind of engine.
+pub(super) fn best(
+    family: &'static Family,
+    size: Option<Size>,
+    dtype: Dtype,
+    parameters: &Parameters,
+    simulator: bool,
+) -> &'static Rung {
+    let size = size.unwrap_or(Size::Elements(0));
+    let takes = |r: &&Rung| r.capacity.is_none_or(|c| size.n() <= c) && r.refuses(&size, dtype, parameters).is_none();
+    let fits = |r: &&Rung| takes(r) && !(simulator && r.gpu_only.is_some());
     family.rungs.iter().rev().find(fits).unwrap_or(&family.rungs[0])
 }
 

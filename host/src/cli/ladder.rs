@@ -2,7 +2,7 @@
 
 use super::family::{extra_argument, parameters};
 use super::{Common, all, family_named};
-use crate::algorithms::{FAMILIES, Family, Problem, Size, Workload};
+use crate::algorithms::{FAMILIES, Family, Parameters, Problem, Rung, Size, Workload};
 use crate::data::{Distribution, Dtype, MatrixSize};
 use crate::engine::{DeviceInfo, Engine};
 use crate::error::{Error, Result};
@@ -83,9 +83,9 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let dtype = matches.get_one("dtype").copied().unwrap_or(family.dtypes[0]);
     family.check_dtype(dtype)?;
     let engine = common.engine()?;
-    let size = size(family, matches.get_one("n").copied(), &engine)?;
     let distribution = matches.get_one("keys").copied().unwrap_or(family.input);
     let parameters = parameters(family.extras, matches);
+    let size = size(family, matches.get_one("n").copied(), dtype, &parameters, &engine)?;
     let workload = Workload { size, dtype, distribution, seed: common.seed, input: None, parameters };
     let problem = family.make(workload)?;
     let mut steps: Vec<Step> = vec![];
@@ -113,8 +113,15 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     all::verdict(&rows)
 }
 
-/// What was asked for, or the family's size for the device, lowered to what the smallest rung takes.
-fn size(family: &Family, asked: Option<MatrixSize>, engine: &Engine) -> Result<Size> {
+/// What was asked for, or the family's size for the device, lowered to what the smallest rung takes of those that take
+/// this type at all.
+fn size(
+    family: &Family,
+    asked: Option<MatrixSize>,
+    dtype: Dtype,
+    parameters: &Parameters,
+    engine: &Engine,
+) -> Result<Size> {
     let default = if engine.is_simulator() { family.simulator_size } else { family.gpu_size };
     match (asked, default) {
         (Some(MatrixSize { m, n, k }), Size::Product { .. }) => Ok(Size::Product { m, n, k }),
@@ -123,7 +130,8 @@ fn size(family: &Family, asked: Option<MatrixSize>, engine: &Engine) -> Result<S
             Err(Error::Usage(format!("{} takes a number of elements, not {size}", family.name)))
         }
         (None, Size::Elements(n)) => {
-            Ok(Size::Elements(family.rungs.iter().filter_map(|r| r.capacity).fold(n, u64::min)))
+            let takes = |rung: &&Rung| rung.refuses(&Size::Elements(0), dtype, parameters).is_none();
+            Ok(Size::Elements(family.rungs.iter().filter(takes).filter_map(|rung| rung.capacity).fold(n, u64::min)))
         }
         (None, product) => Ok(product),
     }
@@ -175,6 +183,7 @@ fn print(common: &Common, engine: &Engine, family: &Family, distribution: Distri
                 "n",
                 "k",
                 "dtype",
+                "values",
                 "time_ms",
                 "rate",
                 "rate_unit",
@@ -196,6 +205,7 @@ fn print(common: &Common, engine: &Engine, family: &Family, distribution: Distri
                     row.n.to_string(),
                     number(row.k),
                     row.dtype.to_string(),
+                    row.values.map_or(String::new(), |values| values.to_string()),
                     float(row.time_ms),
                     float(row.rate),
                     row.rate_unit.name().to_string(),
@@ -211,7 +221,7 @@ fn print(common: &Common, engine: &Engine, family: &Family, distribution: Distri
         Format::Text => {
             let info = engine.info();
             let size = steps.first().map_or(String::new(), |step| report::size(&step.row));
-            let dtype = steps.first().map_or(String::new(), |step| step.row.dtype.to_string());
+            let dtype = steps.first().map_or(String::new(), |step| report::dtype(&step.row));
             let title = format!("{}, n = {size}, {dtype}, {distribution}, on {}", family.name, info.name);
             let mut grid = Grid::new(&["rung", "time", "rate", "of the limit", "× before", "verified"], &[1, 2, 3, 4]);
             for Step { row, limit, speedup } in steps {

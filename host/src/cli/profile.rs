@@ -52,7 +52,9 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         Size::Product { .. } => Size::Product { m: n.0, n: n.0, k: n.0 },
         Size::Elements(_) => Size::Elements(n.0),
     });
-    let rung = named.unwrap_or_else(|| super::family::best(family, asked, engine.is_simulator()));
+    let rung = named.unwrap_or_else(|| {
+        super::family::best(family, asked, family.dtypes[0], &Parameters::default(), engine.is_simulator())
+    });
     if let (true, Some(why)) = (engine.is_simulator(), rung.gpu_only) {
         return Err(Error::Usage(format!("{} {} does not run on the simulator: {why}", family.name, rung.name)));
     }

@@ -3,7 +3,7 @@
 //! | part | what it gives |
 //! | --- | --- |
 //! | [`Dtype`], [`Data`], [`Element`] | the seven types, a vector of any of them, and what generic code needs of one |
-//! | [`sorted`], [`Words`] | the order of keys, and keys as the unsigned words that sort so |
+//! | [`sorted`], [`stable_sorted`], [`Words`] | the order of keys, and keys as the unsigned words that sort so |
 //! | [`Distribution`] | input from a seed, the same on every machine |
 //! | [`Place`], [`Format`], [`read_keys`], [`read_matrix`], [`Output`] | `.npy` and raw files, the standard streams |
 //! | [`Size`], [`MatrixSize`] | sizes as people write them |
@@ -20,7 +20,7 @@ pub use element::Element;
 pub use file::{Format, Input, MatrixInput, Output, Place, read_keys, read_matrix};
 pub use generate::Distribution;
 pub use memory::{available as memory_available, check as memory_check};
-pub use order::{Words, sorted};
+pub use order::{Words, sorted, stable_sorted};
 pub use size::{MatrixSize, Size};
 
 use crate::{Error, Result};

@@ -100,6 +100,23 @@ pub fn sorted(data: &Data) -> Data {
     for_data!(data, keys => sort(keys))
 }
 
+/// The keys in their order, and where in the data each of them was; equal keys stay as they stand. The oracle of stable
+/// sorts.
+///
+/// # Panics
+/// If there are more keys than 32 bits count.
+pub fn stable_sorted(data: &Data) -> (Data, Vec<u32>) {
+    fn sort<T: Element>(keys: &[T]) -> (Data, Vec<u32>) {
+        let n = u32::try_from(keys.len()).expect("32 bits count the keys");
+        // A key with its index has no equal, so that every sort of these is the stable one of the keys.
+        let mut pairs: Vec<(T::Word, u32)> = keys.iter().map(|&key| key.to_word()).zip(0..n).collect();
+        sort_words(&mut pairs);
+        let places = pairs.iter().map(|&(_, place)| place).collect();
+        (T::wrap(pairs.into_iter().map(|(word, _)| T::from_word(word)).collect()), places)
+    }
+    for_data!(data, keys => sort(keys))
+}
+
 /// Below this many words one core is as fast.
 const PARALLEL_FROM: usize = 1 << 18;
 
@@ -170,6 +187,20 @@ mod tests {
         let mut want = keys.clone();
         want.sort_unstable();
         assert_eq!(sorted(&Data::from(keys)), Data::from(want));
+    }
+
+    #[test]
+    fn equal_keys_keep_their_order() {
+        let n = PARALLEL_FROM as u32 + 1234;
+        let keys: Vec<f32> = (0..n).map(|i| f32::CORNERS[i.wrapping_mul(0x9E37_79B9) as usize % 7]).collect();
+        let mut want: Vec<u32> = (0..n).collect();
+        want.sort_by(|&a, &b| keys[a as usize].total_cmp(&keys[b as usize]));
+        let keys = Data::from(keys);
+        assert_eq!(stable_sorted(&keys), (sorted(&keys), want));
+        let (keys, places) = stable_sorted(&Data::from(vec![7_u64, 3, 7, 3]));
+        assert_eq!((keys, places), (Data::from(vec![3_u64, 3, 7, 7]), vec![1, 3, 0, 2]));
+        let nothing = Data::from(Vec::<i32>::new());
+        assert_eq!(stable_sorted(&nothing), (nothing, vec![]));
     }
 
     #[test]

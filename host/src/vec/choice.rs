@@ -16,6 +16,8 @@ pub enum Task {
     /// Sorting floats. Their exponents crowd the top bits of a key even where their values are spread evenly, and a
     /// rung that begins with those bits must split again.
     SortFloats,
+    /// Sorting keys that have a value each, see [`DeviceVec::sort_with`](super::DeviceVec::sort_with).
+    SortPairs,
     Reduce,
     Scan,
 }
@@ -105,6 +107,8 @@ pub static ROWS: &[Row] = &[
     row(Task::SortFloats, 8, Device::Cuda(9, 0), ANY, ONESWEEP, H200),
     row(Task::SortFloats, 4, Device::Cuda(8, 0), ANY, ONESWEEP, Basis::Ladder),
     row(Task::SortFloats, 8, Device::Cuda(8, 0), ANY, ONESWEEP, Basis::Ladder),
+    row(Task::SortPairs, 4, Device::Simulator, ANY, ONESWEEP, Basis::Ladder),
+    row(Task::SortPairs, 4, Device::Cuda(8, 0), ANY, ONESWEEP, Basis::Ladder),
     row(Task::Reduce, 4, Device::Simulator, ANY, SINGLE_LAUNCH, SIMULATED),
     row(Task::Reduce, 8, Device::Simulator, ANY, SINGLE_LAUNCH, SIMULATED),
     row(Task::Reduce, 4, Device::Cuda(9, 0), ANY, SINGLE_LAUNCH, H200),
@@ -140,7 +144,8 @@ fn pick<'a>(rows: &'a [Row], engine: &Engine, task: Task, bytes: usize, n: usize
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithms::Implementation;
+    use crate::algorithms::{Implementation, Parameters, Size};
+    use crate::data::Dtype;
 
     /// Every row names a rung that does the task at every size that it may be asked for, and for each task, size of
     /// element and device there is a row for any n.
@@ -151,15 +156,19 @@ mod tests {
             assert!(rung.capacity.is_none_or(|capacity| row.up_to <= capacity), "{row:?}");
             assert!(row.device != Device::Simulator || rung.gpu_only.is_none(), "{row:?}");
             let does_it = match rung.implementation {
-                Implementation::Sort(_) => matches!(row.task, Task::Sort | Task::SortFloats),
+                Implementation::Sort(_) => matches!(row.task, Task::Sort | Task::SortFloats | Task::SortPairs),
                 Implementation::Reduce(_) => row.task == Task::Reduce,
                 Implementation::Scan(_) => row.task == Task::Scan,
                 _ => false,
             };
             assert!(does_it, "{row:?}");
+            let pairs = Parameters { values: row.task == Task::SortPairs, ..Parameters::default() };
+            let dtype = if row.bytes == 4 { Dtype::U32 } else { Dtype::U64 };
+            assert_eq!(rung.refuses(&Size::Elements(0), dtype, &pairs), None, "{row:?}");
         }
-        for task in [Task::Sort, Task::SortFloats, Task::Reduce, Task::Scan] {
-            for bytes in [4, 8] {
+        let widths = [Task::Sort, Task::SortFloats, Task::Reduce, Task::Scan].map(|task| (task, &[4, 8][..]));
+        for (task, widths) in widths.into_iter().chain([(Task::SortPairs, &[4][..])]) {
+            for &bytes in widths {
                 for device in [Device::Simulator, Device::Cuda(8, 0)] {
                     let any = |row: &&Row| (row.task, row.bytes, row.device, row.up_to) == (task, bytes, device, ANY);
                     assert!(ROWS.iter().any(|row| any(&row)), "{task:?} of {bytes} bytes on {device:?}");

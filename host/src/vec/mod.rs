@@ -16,7 +16,7 @@
 //! # }
 //! ```
 //!
-//! [`DeviceVec::sort`], [`DeviceVec::reduce`] and [`DeviceVec::scan`] run the rung that [`choice`] names for the type,
+//! [`DeviceVec::sort`], [`DeviceVec::sort_with`], [`DeviceVec::reduce`] and [`DeviceVec::scan`] run the rung that [`choice`] names for the type,
 //! the size and the device. What a transform does to an element is a functor, a type of one's own: see
 //! [`gpu::transform`] for its kernel. A kernel of one's own takes [`DeviceVec::view`] as an argument, another library
 //! [`DeviceVec::as_ptr`].
@@ -143,6 +143,56 @@ impl<T: Scalar> DeviceVec<T> {
         let n = self.len() as u32;
         let mut sorter = sort.sorter(&self.engine, n, size_of::<T>() as u32, &Parameters::default())?;
         sorter.sort(<T::Word as KeyWord>::keys(self.view().cast()), order_of(T::DTYPE))
+    }
+
+    /// Sorts in place as [`DeviceVec::sort`] does, and moves the value of each key with it: `values[i]` belongs to key i,
+    /// before and after. Keys and values have 4 bytes each; equal keys keep their order, and with them their values.
+    ///
+    /// ```
+    /// use host::engine::Engine;
+    /// use host::vec::DeviceVec;
+    ///
+    /// # fn main() -> host::Result<()> {
+    /// let engine = Engine::simulator();
+    /// let mut years = DeviceVec::from_slice(&engine, &[1991u32, 1968, 2004, 1968])?;
+    /// let mut heights = DeviceVec::from_slice(&engine, &[1.73f32, 1.80, 1.66, 1.59])?;
+    /// years.sort_with(&mut heights)?;
+    /// assert_eq!(years.to_vec()?, [1968, 1968, 1991, 2004]);
+    /// assert_eq!(heights.to_vec()?, [1.80, 1.59, 1.73, 1.66]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Larger values stay where they are: sort their indices along, and fetch each value by its index afterwards.
+    /// Values of another size do not compile:
+    ///
+    /// ```compile_fail
+    /// # use host::{engine::Engine, vec::DeviceVec};
+    /// # let engine = Engine::simulator();
+    /// let mut keys = DeviceVec::from_slice(&engine, &[2u32, 1]).unwrap();
+    /// let mut values = DeviceVec::from_slice(&engine, &[1u64, 2]).unwrap();
+    /// keys.sort_with(&mut values).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there are not as many values as keys, or if they are on another engine; whatever keeps the
+    /// engine from it.
+    pub fn sort_with<V: Scalar>(&mut self, values: &mut DeviceVec<V>) -> Result<()>
+    where
+        T: Element<Word = u32>,
+    {
+        const { assert!(size_of::<V>() == size_of::<u32>(), "values have 4 bytes") };
+        if self.len() != values.len() {
+            let (keys, values) = (self.len(), values.len());
+            return Err(Error::Usage(format!("{keys} keys cannot take {values} values along; there must be as many")));
+        }
+        if !self.engine.is(&values.engine) {
+            return Err(Error::Usage("keys and values must be on the same engine".into()));
+        }
+        let rung = choose(&self.engine, Task::SortPairs, size_of::<T>(), self.len())?;
+        let Some(sort) = rung.sorts() else { return Err(wrong_kind(rung.name)) };
+        let mut sorter = sort.pair_sorter(&self.engine, self.len() as u32)?;
+        sorter.sort(self.view().cast(), values.view().cast(), order_of(T::DTYPE))
     }
 
     /// All elements together; of nothing, what changes nothing: 0, or the type's largest or smallest value.
