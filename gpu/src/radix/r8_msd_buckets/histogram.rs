@@ -25,17 +25,15 @@ pub const fn histogram_shared(top_bits: u32) -> u32 {
     2 << top_bits
 }
 
-/// Blocks: as many as the device holds at once, and none for fewer than 8192 keys.
-pub const fn histogram_blocks(n: u32, top_bits: u32, multiprocessors: u32) -> u32 {
-    // Two blocks of 1024 threads fit a multiprocessor, but with 13 to 15 bits only they are worth their flush.
-    let most = if top_bits > 12 && top_bits < 16 { 2 * multiprocessors } else { multiprocessors };
+/// Blocks: one a multiprocessor, since each has counters to add up, and none for fewer than 8192 keys.
+pub const fn histogram_blocks(n: u32, multiprocessors: u32) -> u32 {
     let enough = n.div_ceil(8192);
-    if enough < most { enough } else { most }
+    if enough < multiprocessors { enough } else { multiprocessors }
 }
 
 /// Adds the number of keys with each value of the top bits to `histogram`, which was zero, and zeroes the head of the
 /// `lists` that later kernels append to.
-#[kernel(max_threads = HISTOGRAM_THREADS, min_blocks = 2, instances(
+#[kernel(max_threads = HISTOGRAM_THREADS, min_blocks = 1, instances(
     radix_msd_buckets_histogram: <u32, Plain>,
     radix_msd_buckets_histogram_mapped: <u32, Mapped>,
     radix_msd_buckets_histogram_u64: <u64, Plain>,

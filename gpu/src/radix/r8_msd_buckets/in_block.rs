@@ -1,5 +1,6 @@
 //! Keys of one block in order, in its shared memory.
 
+use super::halves::Halves;
 use super::{Key, Mapping, warp_scan};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::math::mul_hi;
@@ -76,7 +77,6 @@ pub(super) fn sort_in_block<W: Key, M: Mapping, const THREADS: u32, const SAME: 
     let counters = Shared::<u32>::dynamic(0, words);
     let slots = Shared::<W>::dynamic(words * 4, all);
     let sums = Shared::<u32>::dynamic(words * 4 + all * size_of::<W>() as u32, warp::WARP);
-    let own_counters = own_counters::<THREADS>();
     let own_slots = slots.slice(t * ITEMS, ITEMS);
     // The keys are read and written in rows that begin on a multiple of 32 keys: slots `skip` to `filled` of a window.
     let count = end - start;
@@ -142,26 +142,7 @@ pub(super) fn sort_in_block<W: Key, M: Mapping, const THREADS: u32, const SAME: 
     }
     thread::sync_threads(); // every key is counted before the counts are read
 
-    let mut pairs = [0u64; 3];
-    unroll::<3>(|i| pairs[i] = own_counters.get(i as u32));
-    let mut mine = 0u32;
-    unroll::<3>(|i| mine += pairs[i] as u32 + (pairs[i] >> 32) as u32);
-    let inclusive = warp_scan(mine);
-    if lane == warp::WARP - 1 {
-        sums.set(w, inclusive);
-    }
-    thread::sync_threads(); // every warp's sum is there before they are added up
-    let sum = if lane < THREADS / warp::WARP { sums.get(lane) } else { 0 };
-    let total = warp::reduce_add(warp::FULL, sum);
-    let below = warp::reduce_add(warp::FULL, if lane < w { sum } else { 0 });
-    // Both halves are scanned in one word. The keys of the upper halves come after all those of the lower.
-    let mut next = (below + inclusive - mine).wrapping_add(total << 16);
-    unroll::<3>(|i| {
-        let (low, high) = (pairs[i] as u32, (pairs[i] >> 32) as u32);
-        own_counters.set(i as u32, next as u64 | (next.wrapping_add(low) as u64) << 32);
-        next = next.wrapping_add(low).wrapping_add(high);
-    });
-    thread::sync_threads(); // counters hold places before keys are placed
+    start_counters::<THREADS>(sums);
     let place_of = |key: W| {
         let upper = in_upper_half(key);
         let before = add(key, upper);
@@ -221,6 +202,14 @@ pub(super) fn sort_in_block<W: Key, M: Mapping, const THREADS: u32, const SAME: 
         if seams == 0 {
             return Outcome::Sorted;
         }
+        rounds += 1;
+        if !SAME && rounds == 1 {
+            place_again::<W, THREADS>(slots, count, sums, |key| {
+                let bits = next_bits(key) << 1;
+                (in_upper_half(key), mul_hi(bits, words), bits.wrapping_mul(words))
+            });
+            continue;
+        }
         if !SAME {
             unroll::<3>(|q| W::get_four(own_slots, 4 * q as u32, &mut keys, 4 * q));
             sort_12(&mut keys);
@@ -233,7 +222,6 @@ pub(super) fn sort_in_block<W: Key, M: Mapping, const THREADS: u32, const SAME: 
             });
             return Outcome::Sorted;
         }
-        rounds += 1;
         if rounds > 1 && (seams > THREADS * MANY_SEAMS_OF_12 / 12 || rounds > MANY_ROUNDS) {
             // As they are, encoded.
             unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
@@ -243,6 +231,81 @@ pub(super) fn sort_in_block<W: Key, M: Mapping, const THREADS: u32, const SAME: 
             return Outcome::InOutput;
         }
     }
+}
+
+/// Turns counts, which are complete, into the places of the first of each counter's keys.
+#[inline(always)]
+#[track_caller]
+fn start_counters<const THREADS: u32>(sums: Shared<u32>) {
+    let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
+    let (w, own) = (t / warp::WARP, own_counters::<THREADS>());
+    let mut pairs = [0u64; 3];
+    unroll::<3>(|i| pairs[i] = own.get(i as u32));
+    let mut mine = 0u32;
+    unroll::<3>(|i| mine += pairs[i] as u32 + (pairs[i] >> 32) as u32);
+    let inclusive = warp_scan(mine);
+    if lane == warp::WARP - 1 {
+        sums.set(w, inclusive);
+    }
+    thread::sync_threads(); // every warp's sum is there before they are added up
+    let sum = if lane < THREADS / warp::WARP { sums.get(lane) } else { 0 };
+    let total = warp::reduce_add(warp::FULL, sum);
+    let below = warp::reduce_add(warp::FULL, if lane < w { sum } else { 0 });
+    // Both halves are scanned in one word. The keys of the upper halves come after all those of the lower.
+    let mut next = (below + inclusive - mine).wrapping_add(total << 16);
+    unroll::<3>(|i| {
+        let (low, high) = (pairs[i] as u32, (pairs[i] >> 32) as u32);
+        own.set(i as u32, next as u64 | (next.wrapping_add(low) as u64) << 32);
+        next = next.wrapping_add(low).wrapping_add(high);
+    });
+    thread::sync_threads(); // counters hold places before keys are placed
+}
+
+/// Places keys once more, by bits that their first counters did not tell apart. The keys of a counter stand in a row; they
+/// get as many new counters as they are, by what is behind the bits that chose the old one. `bin`: the half of the old
+/// counter, its word, and those next bits.
+#[inline(always)]
+#[track_caller]
+fn place_again<W: Key, const THREADS: u32>(
+    slots: Shared<W>,
+    count: u32,
+    sums: Shared<u32>,
+    bin: impl Fn(W) -> (bool, u32, u32),
+) {
+    let (t, words) = (thread::thread_idx_x(), counter_words(THREADS));
+    let counters = Halves(Shared::dynamic(0, words));
+    let mut keys = [W::LARGEST; ITEMS as usize];
+    let mut bins = [0; ITEMS as usize / 2]; // two in a word
+    // The tests are made anew each time rather than kept.
+    let is_key = |t: u32, i: usize| t * ITEMS + (i as u32) < count;
+    let bin_of = |bins: [u32; ITEMS as usize / 2], i: usize| bins[i / 2] >> (i % 2 * 16) & 0xffff;
+    unroll::<3>(|q| W::get_four(slots.slice(t * ITEMS, ITEMS), 4 * q as u32, &mut keys, 4 * q));
+    unroll::<{ ITEMS as usize }>(|i| if is_key(t, i) {
+        // Each counter holds where its keys end, and the keys of the one before end where its own begin.
+        let (upper, word, next_bits) = bin(keys[i]);
+        let end = counters.get(2 * word + upper as u32);
+        let start = if word > 0 {
+            counters.get(2 * (word - 1) + upper as u32)
+        } else if upper {
+            counters.get(2 * (words - 1))
+        } else {
+            0
+        };
+        let new = start + mul_hi(next_bits, end - start);
+        // Counters are told apart by word first: the lower halves of all words come before the upper ones.
+        let new_bin = if new < words { 2 * new } else { 2 * (new - words) + 1 };
+        bins[i / 2] |= new_bin << (i % 2 * 16);
+    });
+    thread::sync_threads(); // all counters have been read before they are cleared
+    clear_counters::<THREADS>();
+    thread::sync_threads(); // the counters are zero before the first key is counted
+    let u = opaque(t);
+    unroll::<{ ITEMS as usize }>(|i| if is_key(u, i) { counters.add(bin_of(bins, i)) });
+    thread::sync_threads(); // every key is counted before the counts are read
+    start_counters::<THREADS>(sums);
+    let u = opaque(t);
+    unroll::<{ ITEMS as usize }>(|i| if is_key(u, i) { slots.set(counters.take(bin_of(bins, i)), keys[i]) });
+    thread::sync_threads(); // every slot is filled before runs of slots are read
 }
 
 /// Merges the sorted runs of all threads: those of two neighbours, then of four, and so on. Pairs that are in order

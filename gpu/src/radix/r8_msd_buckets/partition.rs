@@ -33,7 +33,6 @@ pub const fn partition_shared(wide: bool) -> u32 {
     radix_msd_buckets_partition: <u32, Plain>,
     radix_msd_buckets_partition_mapped: <u32, Mapped>,
     radix_msd_buckets_partition_u64: <u64, Plain>,
-    radix_msd_buckets_partition_u64_mapped: <u64, Mapped>,
 ))]
 #[rustfmt::skip]
 pub fn radix_msd_buckets_partition<W: Key, M: Mapping>(
@@ -48,10 +47,29 @@ pub fn radix_msd_buckets_partition<W: Key, M: Mapping>(
     radix_msd_buckets_partition_wide: <u32, Plain>,
     radix_msd_buckets_partition_wide_mapped: <u32, Mapped>,
     radix_msd_buckets_partition_wide_u64: <u64, Plain>,
-    radix_msd_buckets_partition_wide_u64_mapped: <u64, Mapped>,
 ))]
 #[rustfmt::skip]
 pub fn radix_msd_buckets_partition_wide<W: Key, M: Mapping>(
+    input: Global<W>, output: Global<W>, order: u32, shift: u32, bits: u32, cursors: Global<u32>, spread_out: u32,
+    tiles: Global<u32>,
+) {
+    partition::<W, M, PARTITION_THREADS_WIDE>(input, output, order, shift, bits, cursors, spread_out, tiles);
+}
+
+/// [`radix_msd_buckets_partition`] for wide keys that are mapped, which takes more registers.
+#[kernel(max_threads = PARTITION_THREADS, min_blocks = 3, instances(radix_msd_buckets_partition_u64_mapped: <u64, Mapped>))]
+#[rustfmt::skip]
+pub fn radix_msd_buckets_partition_mapped_wide_keys<W: Key, M: Mapping>(
+    input: Global<W>, output: Global<W>, order: u32, shift: u32, bits: u32, cursors: Global<u32>, spread_out: u32,
+    tiles: Global<u32>,
+) {
+    partition::<W, M, PARTITION_THREADS>(input, output, order, shift, bits, cursors, spread_out, tiles);
+}
+
+/// [`radix_msd_buckets_partition_wide`] for wide keys that are mapped, which takes more registers.
+#[kernel(max_threads = PARTITION_THREADS_WIDE, min_blocks = 1, instances(radix_msd_buckets_partition_wide_u64_mapped: <u64, Mapped>))]
+#[rustfmt::skip]
+pub fn radix_msd_buckets_partition_wide_mapped_wide_keys<W: Key, M: Mapping>(
     input: Global<W>, output: Global<W>, order: u32, shift: u32, bits: u32, cursors: Global<u32>, spread_out: u32,
     tiles: Global<u32>,
 ) {

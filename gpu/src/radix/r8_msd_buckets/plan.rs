@@ -74,7 +74,7 @@ impl Plan {
             first_bits,
             second_bits,
             wide: n >= WIDE && first_bits == 8,
-            histogram_blocks: histogram_blocks(n, top, multiprocessors),
+            histogram_blocks: histogram_blocks(n, multiprocessors),
             pack: W::PACK,
             tile: partition_tile::<W>(false),
             key_bits: 32 * W::HALVES,
@@ -145,8 +145,11 @@ pub struct Memory<W> {
 /// Launches the instance of a kernel for keys that are unsigned words, or for others.
 macro_rules! launch {
     ($launcher:ident, $kernel:ident <$word:ty>, $mapped:expr, $shape:expr, $args:expr) => {
+        launch!($launcher, $kernel | $kernel <$word>, $mapped, $shape, $args)
+    };
+    ($launcher:ident, $kernel:ident | $for_mapped:ident <$word:ty>, $mapped:expr, $shape:expr, $args:expr) => {
         if $mapped {
-            $launcher.launch($kernel::<$word, Mapped>::default(), $shape, $args)?;
+            $launcher.launch($for_mapped::<$word, Mapped>::default(), $shape, $args)?;
         } else {
             $launcher.launch($kernel::<$word, Plain>::default(), $shape, $args)?;
         }
@@ -154,7 +157,7 @@ macro_rules! launch {
 }
 
 macro_rules! sorts {
-    ($word:ty, $bucket_sort:ident, $groups:ident) => {
+    ($word:ty, $bucket_sort:ident, $groups:ident, $narrow:ident, $wide:ident) => {
         impl Sort for $word {
             #[rustfmt::skip]
             fn sort<L: Launcher>(
@@ -189,16 +192,16 @@ macro_rules! sorts {
                 let (spread_out, all) = ((second_bits != 0) as u32, tiles.slice(0, 0));
                 let args = (input, scratch, order, 32 - first_bits, first_bits, first, spread_out, all);
                 if plan.wide {
-                    launch!(launcher, radix_msd_buckets_partition_wide<$word>, mapped, shape, args);
+                    launch!(launcher, radix_msd_buckets_partition_wide | $wide <$word>, mapped, shape, args);
                 } else {
-                    launch!(launcher, radix_msd_buckets_partition<$word>, mapped, shape, args);
+                    launch!(launcher, radix_msd_buckets_partition | $narrow <$word>, mapped, shape, args);
                 }
 
                 let (mut source, mut array) = (scratch, IN_SCRATCH);
                 if second_bits != 0 {
                     let shape = Shape::new(plan.tile_slots(), PARTITION_THREADS).shared(partition_shared(false));
                     let args = (scratch, output, order, 32 - top_bits, second_bits, second, 0, tiles);
-                    launch!(launcher, radix_msd_buckets_partition<$word>, false, shape.overlapping(), args);
+                    launcher.launch(radix_msd_buckets_partition::<$word, Plain>::default(), shape.overlapping(), args)?;
                     (source, array) = (output, IN_OUTPUT);
                 }
 
@@ -219,5 +222,17 @@ macro_rules! sorts {
         }
     };
 }
-sorts!(u32, radix_msd_buckets_bucket_sort, radix_msd_buckets_groups);
-sorts!(u64, radix_msd_buckets_bucket_sort_wide, radix_msd_buckets_groups_wide);
+sorts!(
+    u32,
+    radix_msd_buckets_bucket_sort,
+    radix_msd_buckets_groups,
+    radix_msd_buckets_partition,
+    radix_msd_buckets_partition_wide
+);
+sorts!(
+    u64,
+    radix_msd_buckets_bucket_sort_wide,
+    radix_msd_buckets_groups_wide,
+    radix_msd_buckets_partition_mapped_wide_keys,
+    radix_msd_buckets_partition_wide_mapped_wide_keys
+);

@@ -15,7 +15,7 @@ pub const SPLIT_THREADS: u32 = PARTITION_THREADS;
 
 /// Blocks that a multiprocessor holds, at least: before Hopper, 40 registers are not enough for three, see
 /// [`PARTITION_BLOCKS`].
-pub const SPLIT_BLOCKS: u32 = if cfg!(sm_90) { 3 } else { 2 };
+pub const SPLIT_BLOCKS: u32 = 2;
 
 /// Bytes of dynamic shared memory.
 pub const SPLIT_SHARED: u32 = tile_shared(SPLIT_THREADS);
