@@ -152,19 +152,6 @@ impl Cuda {
         self.told(blocks, || format!("asking for the occupancy of {kernel}"))
     }
 
-    /// Says what share of a multiprocessor's first-level cache a kernel would like as shared memory, in percent from
-    /// 0 to 100; the driver takes it as a hint.
-    ///
-    /// # Errors
-    /// [`CudaError::NoKernel`]; otherwise [`CudaError::Driver`] or [`CudaError::Fault`].
-    pub fn prefer_shared(&self, kernel: &'static str, percent: u32) -> Result<()> {
-        self.enter()?;
-        let function = self.loaded(kernel)?.function;
-        // SAFETY: the function's module lives as long as self.
-        let set = unsafe { cuda_driver::set_carveout(function, percent) };
-        set.map_err(|status| self.error(status, || format!("setting the shared memory that {kernel} prefers")))
-    }
-
     /// The kernel with this name, by the driver's own table.
     fn look_up(&self, kernel: &str) -> Result<cust::function::Function<'_>> {
         let mut found = self.gpu.module.get_function(kernel).map_err(status);

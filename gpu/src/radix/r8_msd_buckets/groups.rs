@@ -14,7 +14,7 @@ pub const fn groups_shared(key_bytes: u32) -> u32 {
 }
 
 /// Blocks that a multiprocessor holds, at least, and of those for wide keys.
-const BLOCKS: u32 = 3;
+const BLOCKS: u32 = 4;
 const BLOCKS_WIDE: u32 = 2;
 
 /// Blocks: as many as are at work at once, or as there would be groups of half the largest size.

@@ -32,13 +32,6 @@ impl Halves {
         self.0.fetch_add(bin >> 1, if bin & 1 == 0 { 1 } else { 1 << 16 }, Relaxed, Scope::Block);
     }
 
-    /// Counts a key; returns what was counted before.
-    #[inline(always)]
-    pub fn take(self, bin: u32) -> u32 {
-        let shift = (bin & 1) * 16;
-        self.0.fetch_add(bin >> 1, 1 << shift, Relaxed, Scope::Block) >> shift & 0xffff
-    }
-
     /// Counts up to 128 keys. From `limit` on, which is [`RELIEF`] or `u32::MAX` for never, calls `relieved` when it took
     /// [`RELIEF`] off the counter. While all threads count so, no counter overflows: each of them takes the relief
     /// before it adds again.

@@ -1,6 +1,5 @@
 //! Keys of one block in order, in its shared memory.
 
-use super::halves::Halves;
 use super::{Key, Mapping, warp_scan};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::math::mul_hi;
@@ -12,11 +11,9 @@ pub(super) const ITEMS: u32 = 12;
 /// Items that need no test where keys fill this many rows of the window.
 const FULL_ROWS: u32 = 10;
 
-/// Keys of a bucket are given up as crowded if so many of 32 neighbours have one counter, or if after the second round
-/// so many of 12 seams are out of order, or any after so many rounds: merging neighbours would take too long.
+/// Keys of a bucket are given up as crowded if so many of 32 neighbours have one counter, or if they are not in order after
+/// the second round.
 const CROWD: u32 = 12;
-const MANY_SEAMS_OF_12: u32 = 5;
-const MANY_ROUNDS: u32 = 3;
 
 /// The warp whose keys are looked at for that: not one at an end, where the window may have no keys.
 const SAMPLED_WARP: u32 = 3;
@@ -168,11 +165,9 @@ pub(super) fn sort_in_block<W: Key, M: Mapping, const THREADS: u32, const SAME: 
 
     // Nearly sorted now: only keys that share a counter may stand the wrong way round, and those are neighbours. Sort
     // runs of 12, then across the seams, until nothing is out of order.
-    let mut rounds = 0;
+    let mut is_first_round = true;
     loop {
-        unroll::<3>(|q| W::get_four(own_slots, 4 * q as u32, &mut keys, 4 * q));
-        sort_12(&mut keys);
-        unroll::<3>(|q| W::set_four(own_slots, 4 * q as u32, &keys, 4 * q));
+        sort_own::<W>(own_slots, &mut keys);
         thread::sync_threads(); // all runs are sorted before the lower half of the next one is read
         unroll::<6>(|i| keys[i] = keys[i + 6]);
         if t < THREADS - 1 {
@@ -198,31 +193,21 @@ pub(super) fn sort_in_block<W: Key, M: Mapping, const THREADS: u32, const SAME: 
             let i = i as u32 * THREADS;
             window.set(i, M::decode(slots.get(i + t - skip), order));
         });
-        let seams = thread::sync_threads_count(unsorted);
-        if seams == 0 {
+        if thread::sync_threads_count(unsorted) == 0 {
             return Outcome::Sorted;
-        }
-        rounds += 1;
-        if !SAME && rounds == 1 {
-            place_again::<W, THREADS>(slots, count, sums, |key| {
-                let bits = next_bits(key) << 1;
-                (in_upper_half(key), mul_hi(bits, words), bits.wrapping_mul(words))
-            });
-            continue;
         }
         if !SAME {
-            unroll::<3>(|q| W::get_four(own_slots, 4 * q as u32, &mut keys, 4 * q));
-            sort_12(&mut keys);
-            unroll::<3>(|q| W::set_four(own_slots, 4 * q as u32, &keys, 4 * q));
+            sort_own::<W>(own_slots, &mut keys);
             thread::sync_threads(); // all runs are sorted, and have been written out, before they are merged
             merge_runs::<W, THREADS>(slots);
+            let (window, u) = (row(output), opaque(t));
             unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
                 let i = i as u32 * THREADS;
-                window.set(i, M::decode(slots.get(i + t - skip), order));
+                window.set(i, M::decode(slots.get(i + u - skip), order));
             });
             return Outcome::Sorted;
         }
-        if rounds > 1 && (seams > THREADS * MANY_SEAMS_OF_12 / 12 || rounds > MANY_ROUNDS) {
+        if !is_first_round {
             // As they are, encoded.
             unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
                 let i = i as u32 * THREADS;
@@ -230,7 +215,17 @@ pub(super) fn sort_in_block<W: Key, M: Mapping, const THREADS: u32, const SAME: 
             });
             return Outcome::InOutput;
         }
+        is_first_round = false;
     }
+}
+
+/// Sorts the run of a thread.
+#[inline(always)]
+#[track_caller]
+fn sort_own<W: Key>(slots: Shared<W>, keys: &mut [W; ITEMS as usize]) {
+    unroll::<3>(|q| W::get_four(slots, 4 * q as u32, keys, 4 * q));
+    sort_12(keys);
+    unroll::<3>(|q| W::set_four(slots, 4 * q as u32, keys, 4 * q));
 }
 
 /// Turns counts, which are complete, into the places of the first of each counter's keys.
@@ -259,53 +254,6 @@ fn start_counters<const THREADS: u32>(sums: Shared<u32>) {
         next = next.wrapping_add(low).wrapping_add(high);
     });
     thread::sync_threads(); // counters hold places before keys are placed
-}
-
-/// Places keys once more, by bits that their first counters did not tell apart. The keys of a counter stand in a row; they
-/// get as many new counters as they are, by what is behind the bits that chose the old one. `bin`: the half of the old
-/// counter, its word, and those next bits.
-#[inline(always)]
-#[track_caller]
-fn place_again<W: Key, const THREADS: u32>(
-    slots: Shared<W>,
-    count: u32,
-    sums: Shared<u32>,
-    bin: impl Fn(W) -> (bool, u32, u32),
-) {
-    let (t, words) = (thread::thread_idx_x(), counter_words(THREADS));
-    let counters = Halves(Shared::dynamic(0, words));
-    let mut keys = [W::LARGEST; ITEMS as usize];
-    let mut bins = [0; ITEMS as usize / 2]; // two in a word
-    // The tests are made anew each time rather than kept.
-    let is_key = |t: u32, i: usize| t * ITEMS + (i as u32) < count;
-    let bin_of = |bins: [u32; ITEMS as usize / 2], i: usize| bins[i / 2] >> (i % 2 * 16) & 0xffff;
-    unroll::<3>(|q| W::get_four(slots.slice(t * ITEMS, ITEMS), 4 * q as u32, &mut keys, 4 * q));
-    unroll::<{ ITEMS as usize }>(|i| if is_key(t, i) {
-        // Each counter holds where its keys end, and the keys of the one before end where its own begin.
-        let (upper, word, next_bits) = bin(keys[i]);
-        let end = counters.get(2 * word + upper as u32);
-        let start = if word > 0 {
-            counters.get(2 * (word - 1) + upper as u32)
-        } else if upper {
-            counters.get(2 * (words - 1))
-        } else {
-            0
-        };
-        let new = start + mul_hi(next_bits, end - start);
-        // Counters are told apart by word first: the lower halves of all words come before the upper ones.
-        let new_bin = if new < words { 2 * new } else { 2 * (new - words) + 1 };
-        bins[i / 2] |= new_bin << (i % 2 * 16);
-    });
-    thread::sync_threads(); // all counters have been read before they are cleared
-    clear_counters::<THREADS>();
-    thread::sync_threads(); // the counters are zero before the first key is counted
-    let u = opaque(t);
-    unroll::<{ ITEMS as usize }>(|i| if is_key(u, i) { counters.add(bin_of(bins, i)) });
-    thread::sync_threads(); // every key is counted before the counts are read
-    start_counters::<THREADS>(sums);
-    let u = opaque(t);
-    unroll::<{ ITEMS as usize }>(|i| if is_key(u, i) { slots.set(counters.take(bin_of(bins, i)), keys[i]) });
-    thread::sync_threads(); // every slot is filled before runs of slots are read
 }
 
 /// Merges the sorted runs of all threads: those of two neighbours, then of four, and so on. Pairs that are in order

@@ -114,11 +114,11 @@ pub struct Window {
 }
 
 impl Window {
-    /// The next bits of keys whose lowest `left` bits may differ: as many as leave 512 keys each of `count`, or
-    /// up to 1024, within the limits.
+    /// The next bits of keys whose lowest `left` bits may differ: as many as leave 1024 keys each of `count`, or
+    /// up to 2048, within the limits.
     #[inline(always)]
     pub fn next(left: u32, count: u32, limits: Limits) -> Self {
-        let bits = (22 - count.leading_zeros().min(22)).clamp(limits.least_bits, MAX_BITS).min(left);
+        let bits = (21 - count.leading_zeros().min(21)).clamp(limits.least_bits, MAX_BITS).min(left);
         Self { shift: left - bits, bits }
     }
 
@@ -129,7 +129,7 @@ impl Window {
     }
 }
 // The counters of a level: no segment has more of them than its share of the keys.
-const _: () = assert!(512 << 4 > BUCKET_MAX);
+const _: () = assert!(1024 << 4 > BUCKET_MAX);
 
 /// Keys `start` to `end` of an array, whose lowest `left` bits may differ.
 #[derive(Clone, Copy)]

@@ -16,7 +16,7 @@ pub(super) const MOVE: u32 = 1;
 pub(super) const WRITE: u32 = 2;
 
 /// A group takes children that start within so many keys, and none of more than what is left of [`BUCKET_MAX`] then.
-const GROUP_SPAN: u32 = 3072;
+const GROUP_SPAN: u32 = BUCKET_MAX / 2;
 const CHILD_MAX: u32 = BUCKET_MAX - GROUP_SPAN;
 
 shared!(STARTS: [u32; VALUES + 1]);
