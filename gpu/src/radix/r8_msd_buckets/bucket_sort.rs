@@ -1,6 +1,7 @@
 //! Step 5: each bucket in order, in one block's shared memory.
 
-use super::in_block::{ITEMS, Outcome, clear_counters, in_block_shared, sort_in_block};
+use super::in_block::{Outcome, clear_counters, in_block_shared, sort_in_block};
+use super::runs::ITEMS;
 use super::{BUCKET_MAX, IN_OUTPUT, Key, Limits, Lists, Mapped, Mapping, Plain, SLOTS};
 use simt::{Global, grid, kernel, thread};
 

@@ -1,8 +1,9 @@
 //! For skewed input: groups of keys that are too crowded for the bucket sort, or that splitting has left, each in
 //! one block.
 
-use super::in_block::{ITEMS, clear_counters, in_block_shared, sort_in_block};
-use super::{IN_SCRATCH, Key, Limits, Lists, Mapped, BUCKET_MAX, SLOTS};
+use super::in_block::{clear_counters, in_block_shared, sort_in_block};
+use super::runs::ITEMS;
+use super::{BUCKET_MAX, IN_SCRATCH, Key, Limits, Lists, Mapped, SLOTS};
 use simt::{Global, grid, kernel, thread};
 
 /// Threads a block.

@@ -7,7 +7,7 @@ use simt::{Shared, warp};
 pub(super) const RELIEF: u32 = 1 << 15;
 
 /// From so many lanes with one bin on, a warp counts that bin apart.
-pub(super) const CROWD: u32 = 8;
+pub(super) const CROWD: u32 = 4;
 
 /// The counters.
 #[derive(Clone, Copy)]
@@ -23,7 +23,7 @@ impl Halves {
     /// The counter of a bin.
     #[inline(always)]
     pub fn get(self, bin: u32) -> u32 {
-        self.0.get(bin >> 1) >> (bin & 1) * 16 & 0xffff
+        self.0.get(bin >> 1) >> ((bin & 1) * 16) & 0xffff
     }
 
     /// Counts a key. A carry is for the caller to find.

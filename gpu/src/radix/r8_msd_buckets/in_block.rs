@@ -1,12 +1,10 @@
 //! Keys of one block in order, in its shared memory.
 
+use super::runs::{ITEMS, merge_6_6, merge_runs, sort_own};
 use super::{Key, Mapping, warp_scan};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::math::mul_hi;
 use simt::{Global, Shared, opaque, shared, thread, unroll, warp};
-
-/// Keys of a thread. Runs of 12 words are free of bank conflicts for 16-byte accesses.
-pub(super) const ITEMS: u32 = 12;
 
 /// Items that need no test where keys fill this many rows of the window.
 const FULL_ROWS: u32 = 10;
@@ -219,15 +217,6 @@ pub(super) fn sort_in_block<W: Key, M: Mapping, const THREADS: u32, const SAME: 
     }
 }
 
-/// Sorts the run of a thread.
-#[inline(always)]
-#[track_caller]
-fn sort_own<W: Key>(slots: Shared<W>, keys: &mut [W; ITEMS as usize]) {
-    unroll::<3>(|q| W::get_four(slots, 4 * q as u32, keys, 4 * q));
-    sort_12(keys);
-    unroll::<3>(|q| W::set_four(slots, 4 * q as u32, keys, 4 * q));
-}
-
 /// Turns counts, which are complete, into the places of the first of each counter's keys.
 #[inline(always)]
 #[track_caller]
@@ -256,58 +245,6 @@ fn start_counters<const THREADS: u32>(sums: Shared<u32>) {
     thread::sync_threads(); // counters hold places before keys are placed
 }
 
-/// Merges the sorted runs of all threads: those of two neighbours, then of four, and so on. Pairs that are in order
-/// already, which most are, are left alone.
-#[inline(always)]
-#[track_caller]
-fn merge_runs<W: Key, const THREADS: u32>(slots: Shared<W>) {
-    let t = thread::thread_idx_x();
-    let mut keys = [W::LARGEST; ITEMS as usize];
-    let mut width = 1;
-    // All runs of the width before are merged, and some seam of threads is not in order.
-    while thread::sync_threads_or(t + 1 < THREADS && slots.get((t + 1) * ITEMS - 1) > slots.get((t + 1) * ITEMS)) {
-        // The threads of the pair of runs that this thread's keys belong to.
-        let first = t & !(2 * width - 1);
-        let (middle, end) = ((first + width).min(THREADS) * ITEMS, (first + 2 * width).min(THREADS) * ITEMS);
-        let apart = middle < end && slots.get(middle - 1) > slots.get(middle);
-        if apart {
-            let left = slots.slice(first * ITEMS, middle - first * ITEMS);
-            let right = slots.slice(middle, end - middle);
-            // Of the keys before this thread's, how many are from the left run?
-            let before = (t - first) * ITEMS;
-            let (mut low, mut high) = (before.saturating_sub(right.len()), before.min(left.len()));
-            while low < high {
-                let half = (low + high) / 2;
-                if left.get(half) <= right.get(before - 1 - half) {
-                    low = half + 1;
-                } else {
-                    high = half;
-                }
-            }
-            // Behind the end of a run are largest keys.
-            let key = |run: Shared<W>, i: u32| if i < run.len() { run.get(i) } else { W::LARGEST };
-            let (mut i, mut j) = (low, before - low);
-            let (mut x, mut y) = (key(left, i), key(right, j));
-            unroll::<{ ITEMS as usize }>(|k| {
-                keys[k] = x.min(y);
-                if x <= y {
-                    i += 1;
-                    x = key(left, i);
-                } else {
-                    j += 1;
-                    y = key(right, j);
-                }
-            });
-        }
-        thread::sync_threads(); // all runs have been read before merged ones overwrite them
-        if apart {
-            unroll::<3>(|q| W::set_four(slots.slice(t * ITEMS, ITEMS), 4 * q as u32, &keys, 4 * q));
-        }
-        thread::sync_threads(); // all runs of this width are merged before the next round reads them
-        width *= 2;
-    }
-}
-
 /// How many top bits all keys of a block have in common, if `differ` has the bits in which this thread's differ from one of
 /// them.
 #[inline(always)]
@@ -318,10 +255,12 @@ fn same_bits<W: Key>(differ: u64) -> u32 {
         DIFFER::view().set(thread::thread_idx_x(), 0);
     }
     thread::sync_threads(); // the bits are zero before any is set
-    unroll::<2>(|h| if (h as u32) < W::HALVES {
-        let half = warp::reduce_or(warp::FULL, halves[h]);
-        if warp::lane_id() == 0 && half != 0 {
-            DIFFER::view().fetch_or(h as u32, half, Relaxed, Scope::Block);
+    unroll::<2>(|h| {
+        if (h as u32) < W::HALVES {
+            let half = warp::reduce_or(warp::FULL, halves[h]);
+            if warp::lane_id() == 0 && half != 0 {
+                DIFFER::view().fetch_or(h as u32, half, Relaxed, Scope::Block);
+            }
         }
     });
     thread::sync_threads(); // every warp's bits are there
@@ -334,29 +273,4 @@ fn same_bits<W: Key>(differ: u64) -> u32 {
 #[inline(always)]
 fn each_of(g: usize, mut f: impl FnMut(usize, usize)) {
     unroll::<GROUP>(|j| f(j, g * GROUP + j));
-}
-
-macro_rules! compare_exchange {
-    ($keys:ident: $($a:literal $b:literal),*) => {$(
-        let (x, y) = ($keys[$a], $keys[$b]);
-        $keys[$a] = x.min(y);
-        $keys[$b] = x.max(y);
-    )*};
-}
-
-/// A sorting network for 12 keys with 41 comparators.
-#[inline(always)]
-#[rustfmt::skip]
-fn sort_12<W: Key>(keys: &mut [W; ITEMS as usize]) {
-    compare_exchange!(keys:
-        0 8, 1 9, 2 10, 3 11, 0 4, 1 5, 2 6, 3 7, 4 8, 5 9, 6 10, 7 11, 0 2, 1 3, 4 6, 5 7, 8 10, 9 11, 2 8, 3 9, 2 4,
-        3 5, 6 8, 7 9, 0 1, 2 3, 4 5, 6 7, 8 9, 10 11, 1 8, 3 10, 1 4, 3 6, 5 8, 7 10, 1 2, 3 4, 5 6, 7 8, 9 10);
-}
-
-/// Merges two sorted runs of 6 with 19 comparators.
-#[inline(always)]
-#[rustfmt::skip]
-fn merge_6_6<W: Key>(keys: &mut [W; ITEMS as usize]) {
-    compare_exchange!(keys:
-        2 10, 2 6, 0 8, 4 8, 0 2, 4 6, 8 10, 3 11, 3 7, 1 9, 5 9, 1 3, 5 7, 9 11, 1 2, 3 4, 5 6, 7 8, 9 10);
 }

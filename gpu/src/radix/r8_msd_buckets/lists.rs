@@ -1,13 +1,8 @@
 //! What skewed input leaves over for later kernels: segments to split, segments to tally, groups to sort.
 
-use super::{BUCKET_MAX, Key};
+use super::{BUCKET_MAX, CHUNK, LARGE, Leftover, Limits, Window};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, warp};
-
-/// In which array keys lie.
-pub const IN_SCRATCH: u32 = 0;
-/// See [`IN_SCRATCH`].
-pub const IN_OUTPUT: u32 = 1;
 
 /// Times that keys may be split again, at most. Each takes at least 4 bits, or finds where the keys differ and takes 4
 /// the next time.
@@ -33,33 +28,6 @@ pub const SEGMENT_WORDS: u32 = 12;
 
 /// Words of a segment to tally: 0 start, 1 end, 2 bits and array, 3 first chunk, 4 and 5 what its keys have in common.
 const TALLY_WORDS: u32 = 8;
-
-/// Bits of a segment's digit, at most.
-const MAX_BITS: u32 = super::tile::MAX_BITS;
-
-/// What depends on device and keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Last bits of a key that can be tallied.
-    pub tally_bits: u32,
-    /// Bits of a segment's digit, at least. So many leave no more than can be tallied, if 9 can do that.
-    pub least_bits: u32,
-}
-
-impl Limits {
-    /// For keys of so many bits, of which the buckets have the `top_bits` in common.
-    pub const fn new(key_bits: u32, top_bits: u32, tally_bits: u32) -> Self {
-        let excess = (key_bits - top_bits).saturating_sub(tally_bits);
-        // One bit less to tally halves the counters.
-        Self { tally_bits, least_bits: if excess < 4 || excess >= MAX_BITS { 4 } else { excess + 1 } }
-    }
-}
-
-/// Keys of a segment that is tallied by one block are fewer: no counter of 16 bits can overflow.
-pub const LARGE: u32 = 1 << 16;
-
-/// Keys of a chunk of larger ones.
-pub const CHUNK: u32 = 1 << 14;
 
 /// Where the parts of the lists begin, in words. First two words for each level, and for the large segments to tally.
 const PUSHES: u32 = 0;
@@ -102,64 +70,6 @@ const fn groups_at(n: u32, limits: Limits) -> u32 {
 /// Words of the lists for a sort of `n` keys by way of so many buckets.
 pub const fn list_words(n: u32, buckets: u32, key_bits: u32, top_bits: u32, limits: Limits) -> u32 {
     groups_at(n, limits) + 2 * max_groups(n, buckets, key_bits, top_bits)
-}
-
-/// Which bits a segment is split by: `bits` from `shift` on.
-#[derive(Clone, Copy)]
-pub struct Window {
-    /// The lowest bit.
-    pub shift: u32,
-    /// How many, 1 to 9.
-    pub bits: u32,
-}
-
-impl Window {
-    /// The next bits of keys whose lowest `left` bits may differ: as many as leave 1024 keys each of `count`, or
-    /// up to 2048, within the limits.
-    #[inline(always)]
-    pub fn next(left: u32, count: u32, limits: Limits) -> Self {
-        let bits = (21 - count.leading_zeros().min(21)).clamp(limits.least_bits, MAX_BITS).min(left);
-        Self { shift: left - bits, bits }
-    }
-
-    /// How many values they have.
-    #[inline(always)]
-    pub fn values(self) -> u32 {
-        1 << self.bits
-    }
-}
-// The counters of a level: no segment has more of them than its share of the keys.
-const _: () = assert!(1024 << 4 > BUCKET_MAX);
-
-/// Keys `start` to `end` of an array, whose lowest `left` bits may differ.
-#[derive(Clone, Copy)]
-pub struct Leftover {
-    /// The first key.
-    pub start: u32,
-    /// Behind the last key.
-    pub end: u32,
-    /// Lowest bits that may differ.
-    pub left: u32,
-    /// Where the keys lie.
-    pub array: u32,
-}
-
-impl Leftover {
-    /// Where a large segment's keys are counted: in the array that they are not in, at their place, and behind the starts if
-    /// it [has room](Self::has_room).
-    #[inline(always)]
-    pub fn counts<W: Key>(self, scratch: Global<W>, output: Global<W>) -> Global<u32> {
-        let other = if self.array == IN_SCRATCH { output } else { scratch };
-        let (all, values) = (other.slice(self.start, self.end - self.start).cast::<u32>(), 1 << self.left);
-        all.slice(if self.has_room::<W>() { values } else { 0 }, values)
-    }
-
-    /// Whether a large segment's counts are not in the place of its starts, so that several blocks can turn the ones into
-    /// the others.
-    #[inline(always)]
-    pub fn has_room<W: Key>(self) -> bool {
-        (self.end - self.start) / (2 / W::HALVES) >= 1 << self.left
-    }
 }
 
 /// A view of the lists.
@@ -247,7 +157,9 @@ impl Lists {
         let mut counters = 0;
         if is_segment {
             let tiles = from_pack.div_ceil(tile);
-            let share = 1 | (tiles as u64) << TILES_FROM | (window.values().div_ceil(1 << self.limits.least_bits) as u64) << COUNTERS_FROM;
+            let share = 1
+                | (tiles as u64) << TILES_FROM
+                | (window.values().div_ceil(1 << self.limits.least_bits) as u64) << COUNTERS_FROM;
             let pushed = self.words.cast::<u64>().fetch_add(PUSHES / 2 + level, share, Relaxed, Scope::Device);
             let (i, first_tile) = segments_and_tiles(pushed);
             counters = ((pushed >> COUNTERS_FROM) as u32) << self.limits.least_bits;

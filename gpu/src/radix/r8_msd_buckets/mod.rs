@@ -43,20 +43,26 @@ mod groups;
 mod halves;
 mod histogram;
 mod in_block;
+mod leftover;
 mod lists;
 mod partition;
 mod phases;
 #[cfg(not(target_os = "cuda"))]
 mod plan;
+mod runs;
 mod segment;
 mod split;
 mod starts;
+mod tables;
 mod tally;
+mod tally_count;
+mod tally_write;
 mod tile;
 
 pub use bucket_sort::*;
 pub use groups::*;
 pub use histogram::*;
+pub use leftover::*;
 pub use lists::*;
 pub use partition::*;
 #[cfg(not(target_os = "cuda"))]

@@ -1,6 +1,7 @@
 //! Steps 3 and 4: the keys of a tile to their buckets.
 
-use super::tile::{Digit, PACKS, Tables, Tile, move_tile, tile_shared};
+use super::tables::{Digit, Tables, tile_shared};
+use super::tile::{PACKS, Tile, move_tile};
 use super::{Key, Mapped, Mapping, Plain, spread};
 use simt::{Global, Scalar, grid, kernel, thread};
 

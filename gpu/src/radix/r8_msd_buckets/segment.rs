@@ -7,7 +7,7 @@ use simt::{Global, Scalar, shared, thread, warp};
 
 /// Values of a digit, at most: a thread each.
 pub(super) const VALUES: u32 = SPLIT_THREADS;
-const _: () = assert!(VALUES == super::tile::MAX_BUCKETS);
+const _: () = assert!(VALUES == super::tables::MAX_BUCKETS);
 
 /// What is to be done with a segment: nothing, move its keys by their digits, or write them anew, since the counts say
 /// all.

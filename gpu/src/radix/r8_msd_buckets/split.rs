@@ -5,7 +5,8 @@
 
 use super::phases::{each_item, find_last};
 use super::segment::{MOVE, Segment, VALUES, WRITE, Work, arrange};
-use super::tile::{PACKS, Tables, each_key, each_slowly, load, move_tile, tile_shared};
+use super::tables::{Tables, tile_shared};
+use super::tile::{PACKS, each_key, each_slowly, load, move_tile};
 use super::*;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, grid, kernel, shared, thread, unroll, warp};
