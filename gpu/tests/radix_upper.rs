@@ -319,12 +319,10 @@ fn msd_buckets_sorts_skewed_input_after_two_partitions() {
 fn msd_buckets_tallies_keys_of_which_few_bits_are_left() {
     let zeros = |i: u64| random(i) & random(i + (1 << 40)) & random(i + (1 << 41));
     // Segments of more than 65,535 keys, of fewer, and both; places and values that no key has.
-    let kinds: [&dyn Fn(u64) -> u64; 4] = [
-        &|i| random(i) & 0xffff,
-        &zeros,
-        &|i| random(i) % 3 << 30 | random(i) >> 32 & 0x7fff,
-        &|i| random(i) % 20 << 24 | zeros(i) & 0xffff,
-    ];
+    let kinds: [&dyn Fn(u64) -> u64; 4] =
+        [&|i| random(i) & 0xffff, &zeros, &|i| ((random(i) % 3) << 30) | random(i) >> 32 & 0x7fff, &|i| {
+            ((random(i) % 20) << 24) | zeros(i) & 0xffff
+        }];
     // An RTX has less shared memory than an H200, and tallies one bit less.
     for (max_shared, n) in [(MAX_SHARED, 300_007), (99 << 10, 300_007), (MAX_SHARED, (4096 << 9) + 5)] {
         for (i, kind) in kinds.iter().enumerate() {

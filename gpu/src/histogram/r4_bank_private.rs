@@ -8,7 +8,8 @@
 //! random and for equal keys alike. Each thread has four loads of 16 bytes in flight. The counts need no clearing: blocks add
 //! to totals that are zero between launches, and the last block to finish moves them to the counts.
 //!
-//! **Bottleneck.** The rate of shared atomics for bytes, memory bandwidth for words.
+//! **Bottleneck.** The rate of shared atomics for bytes, memory bandwidth for words. By ncu on an H200, 2²⁸ bytes: memory
+//! at 84 % of its peak, shared memory and issue slots at 64.
 //!
 //! **Cost.** n shared atomics; at most blocks × bins global atomics; one read of each key, 16 bytes at a time; four
 //! barriers.

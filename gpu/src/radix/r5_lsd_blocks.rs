@@ -9,7 +9,8 @@
 //! and merging them puts out one key at a time. Here nothing is merged, and any number of blocks works at once.
 //!
 //! **Bottleneck.** A pass reads the keys twice and writes them once, for four bits; and neighbouring threads write to
-//! 16 places far apart. The next rung takes eight bits a pass and puts a block's keys in order before it writes them.
+//! 16 places far apart: by ncu on an H200, 2²⁶ keys, the scatter has the path from first-level cache and shared memory at
+//! 98 % of its peak. The next rung takes eight bits a pass and puts a block's keys in order before it writes them.
 //!
 //! **Cost.** A pass moves 12 bytes a key of 4, and 32 bits take 8 passes; 24 launches.
 //!

@@ -8,7 +8,9 @@
 //! order in shared memory first, so that keys of one digit leave as a run of neighbouring words.
 //!
 //! **Bottleneck.** A pass reads the keys twice, once only to count them, because a block cannot know where its keys go
-//! before all blocks have counted. The next rung lets it ask the blocks before it.
+//! before all blocks have counted; and one block scans all counts, which takes more than half of the time at 2²⁶ keys (ncu,
+//! H200). The scatter waits: 25 % of the warps that fit are there, no unit is above 33 %. The next rung lets a block ask
+//! the blocks before it.
 //!
 //! **Cost.** A pass moves 12 bytes a key of 4; 4 passes, 12 launches. 8 ballots a key and pass.
 //!

@@ -6,8 +6,8 @@
 //! **Changed from the rung before.** A quarter of the load instructions and four times the bytes under way; blocks stay,
 //! and the tree at the end is paid for once a block instead of once for 512 elements.
 //!
-//! **Bottleneck.** Two launches: the second combines a few values, and starting it takes longer than that. The next rung
-//! needs one.
+//! **Bottleneck.** Memory for large inputs: 93 % of its peak at 2²⁸ words (ncu, H200). For small ones two launches: the
+//! second combines a few values, and starting it takes longer than that. The next rung needs one.
 //!
 //! **Cost.** n - 1 useful combinations; one read of each element; one barrier a launch.
 //!

@@ -8,7 +8,8 @@
 //! block inside the launch. (A small kernel before it clears what they left the last time.)
 //!
 //! **Bottleneck.** A block loads, then waits for others, then stores: its memory traffic stands still meanwhile, and
-//! only other blocks on the same multiprocessor can fill the gap. The next rung does all three at once.
+//! only other blocks on the same multiprocessor can fill the gap: by ncu on an H200, 2²⁸ words, memory is at 52 % of its
+//! peak, and no unit of the multiprocessor above 29. The next rung does all three at once.
 //!
 //! **Cost.** About 2·n additions, 8 bytes a word of global memory and 8 or 16 a tile; 5 barriers a tile; two launches.
 //!

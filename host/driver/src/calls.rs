@@ -92,7 +92,6 @@ const _: () = assert!(offset_of!(Config, attributes) == 40 && offset_of!(Config,
 
 /// `CUfunction_attribute`, as far as they can be set.
 const FUNCTION_MAX_DYNAMIC_SHARED: i32 = 8;
-const FUNCTION_PREFERRED_CARVEOUT: i32 = 9;
 
 /// `CUjit_option`.
 const JIT_ERROR_LOG_BUFFER: i32 = 5;
@@ -169,19 +168,6 @@ pub unsafe fn set_max_dynamic_shared(function: Function, bytes: u32) -> Result<(
     let bytes = i32::try_from(bytes).map_err(|_| Status::INVALID_VALUE)?;
     // SAFETY: the handle is valid, the caller says.
     Status::check(unsafe { cuFuncSetAttribute(function, FUNCTION_MAX_DYNAMIC_SHARED, bytes) })
-}
-
-/// Says what share of the L1 cache `function` would like as shared memory, in percent of the largest; a hint.
-///
-/// # Errors
-/// What the driver says, for more than 100 in particular.
-///
-/// # Safety
-/// `function`'s module is loaded.
-pub unsafe fn set_carveout(function: Function, percent: u32) -> Result<(), Status> {
-    let percent = i32::try_from(percent).map_err(|_| Status::INVALID_VALUE)?;
-    // SAFETY: the handle is valid, the caller says.
-    Status::check(unsafe { cuFuncSetAttribute(function, FUNCTION_PREFERRED_CARVEOUT, percent) })
 }
 
 /// Enqueues a kernel. It uses `cuLaunchKernelEx` only where an attribute asks for it, so that drivers older than

@@ -14,7 +14,7 @@ mod status;
 
 pub use calls::{
     Function, Launch, Stream, copy_on_device, copy_to_device, copy_to_host, device_attribute, fill, init, jit_error,
-    launch, set_carveout, set_max_dynamic_shared, synchronize,
+    launch, set_max_dynamic_shared, synchronize,
 };
 pub use status::Status;
 

@@ -13,9 +13,6 @@ use crate::error::{Error, Result};
 #[allow(missing_docs, reason = "each is the method of that name")]
 pub enum Task {
     Sort,
-    /// Sorting floats. Their exponents crowd the top bits of a key even where their values are spread evenly, and a
-    /// rung that begins with those bits must split again.
-    SortFloats,
     /// Sorting keys that have a value each, see [`DeviceVec::sort_with`](super::DeviceVec::sort_with).
     SortPairs,
     Reduce,
@@ -101,13 +98,8 @@ pub static ROWS: &[Row] = &[
     row(Task::Sort, 8, Device::Cuda(9, 0), ANY, MSD_BUCKETS, H200),
     row(Task::Sort, 4, Device::Cuda(8, 0), ANY, MSD_BUCKETS, Basis::Ladder),
     row(Task::Sort, 8, Device::Cuda(8, 0), ANY, MSD_BUCKETS, Basis::Ladder),
-    row(Task::SortFloats, 4, Device::Simulator, ANY, REGISTER_STEP, SIMULATED),
-    row(Task::SortFloats, 8, Device::Simulator, ANY, REGISTER_STEP, SIMULATED),
-    row(Task::SortFloats, 4, Device::Cuda(9, 0), ANY, ONESWEEP, H200),
-    row(Task::SortFloats, 8, Device::Cuda(9, 0), ANY, ONESWEEP, H200),
-    row(Task::SortFloats, 4, Device::Cuda(8, 0), ANY, ONESWEEP, Basis::Ladder),
-    row(Task::SortFloats, 8, Device::Cuda(8, 0), ANY, ONESWEEP, Basis::Ladder),
     row(Task::SortPairs, 4, Device::Simulator, ANY, ONESWEEP, Basis::Ladder),
+    row(Task::SortPairs, 4, Device::Cuda(9, 0), ANY, ONESWEEP, H200),
     row(Task::SortPairs, 4, Device::Cuda(8, 0), ANY, ONESWEEP, Basis::Ladder),
     row(Task::Reduce, 4, Device::Simulator, ANY, SINGLE_LAUNCH, SIMULATED),
     row(Task::Reduce, 8, Device::Simulator, ANY, SINGLE_LAUNCH, SIMULATED),
@@ -156,7 +148,7 @@ mod tests {
             assert!(rung.capacity.is_none_or(|capacity| row.up_to <= capacity), "{row:?}");
             assert!(row.device != Device::Simulator || rung.gpu_only.is_none(), "{row:?}");
             let does_it = match rung.implementation {
-                Implementation::Sort(_) => matches!(row.task, Task::Sort | Task::SortFloats | Task::SortPairs),
+                Implementation::Sort(_) => matches!(row.task, Task::Sort | Task::SortPairs),
                 Implementation::Reduce(_) => row.task == Task::Reduce,
                 Implementation::Scan(_) => row.task == Task::Scan,
                 _ => false,
@@ -166,7 +158,7 @@ mod tests {
             let dtype = if row.bytes == 4 { Dtype::U32 } else { Dtype::U64 };
             assert_eq!(rung.refuses(&Size::Elements(0), dtype, &pairs), None, "{row:?}");
         }
-        let widths = [Task::Sort, Task::SortFloats, Task::Reduce, Task::Scan].map(|task| (task, &[4, 8][..]));
+        let widths = [Task::Sort, Task::Reduce, Task::Scan].map(|task| (task, &[4, 8][..]));
         for (task, widths) in widths.into_iter().chain([(Task::SortPairs, &[4][..])]) {
             for &bytes in widths {
                 for device in [Device::Simulator, Device::Cuda(8, 0)] {

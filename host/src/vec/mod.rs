@@ -137,8 +137,7 @@ impl<T: Scalar> DeviceVec<T> {
         T: Element,
         T::Word: KeyWord,
     {
-        let task = if T::DTYPE.is_float() { Task::SortFloats } else { Task::Sort };
-        let rung = choose(&self.engine, task, size_of::<T>(), self.len())?;
+        let rung = choose(&self.engine, Task::Sort, size_of::<T>(), self.len())?;
         let Some(sort) = rung.sorts() else { return Err(wrong_kind(rung.name)) };
         let n = self.len() as u32;
         let mut sorter = sort.sorter(&self.engine, n, size_of::<T>() as u32, &Parameters::default())?;

@@ -10,8 +10,9 @@
 //! once and one. Lanes with the same digit find each other by an atomic or in shared memory where the digits of a warp
 //! differ, which takes less of the multiprocessor than eight ballots, and by one vote where they do not.
 //!
-//! **Bottleneck.** Ranking the keys inside a block, which has to keep their order. Keys without values do not need the
-//! order kept; the next rung makes use of that.
+//! **Bottleneck.** Ranking the keys inside a block, which has to keep their order: by ncu on an H200, 2²⁸ keys, a pass
+//! has shared memory at 73 % of its peak and memory at 32 (with values 70 and 48), the histogram has shared memory at 98.
+//! Keys without values do not need the order kept; the next rung makes use of that.
 //!
 //! **Cost.** 4 bytes a key to count, then 8 bytes a key and digit: 36 bytes for keys of 32 bits in 6 launches.
 //!

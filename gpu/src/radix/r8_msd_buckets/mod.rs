@@ -4,39 +4,43 @@
 //! their top bits first, in one or two passes over memory, until each bucket fits a block's shared memory, and a
 //! bucket is sorted there. A key's place among its like comes from an atomic addition in shared memory that returns
 //! the count before it, in whatever order the threads come. What skewed input leaves over is split again by its next
-//! bits, or only counted and written anew where the counts say all, and the small parts are collected to groups.
+//! bits; and once its keys agree in all but their last 16 bits they are not moved any more, but counted, and written anew
+//! as often as they came.
 //!
 //! **Changed from the rung before.** `onesweep` works upwards from the last digit, in four passes, each keeping the order
 //! of the one before, so its ranks have to follow the order of the lanes. Here one atomic a key gives the rank, 28 bytes
 //! a key are moved instead of 36, and no block waits for another: it reserves room in a bucket by one global atomic.
 //!
-//! **Bottleneck.** In the partitions nothing is saturated, in the bucket sort shared memory is: a prototype in CUDA C++
-//! with the same configuration had, by ncu on an H200, the second-level cache's fabric at 78 to 87 % and shared memory at
-//! 67 to 74 % in the partitions, and shared memory at 91 % in the bucket sort.
+//! **Bottleneck.** By ncu on an H200, 2²⁸ uniform keys: the histogram is bound by memory (80 % of its peak); in the
+//! partitions nothing is saturated (shared memory 66 and 78 %, memory 58 %), in the bucket sort shared memory is (90 %).
+//! For keys that are the AND of three random words, the tally (shared memory 63 %, memory 42 %) and the groups (shared
+//! memory 50 %) wait at barriers, most of all at 2²⁴ keys, where groups take as long as both partitions together.
 //!
-//! **Cost.** Seven launches (six up to 9 top bits): a read of all keys; their starts; two partitions that read and write
-//! them; a sort of each bucket that does so too; and two that find nothing to do unless the input is skewed.
-//! Comparisons only inside runs of 12 keys.
+//! **Cost.** Eight launches (seven up to 9 top bits): a read of all keys; their starts; two partitions that read and write
+//! them; a sort of each bucket that does so too; and three that find nothing to do unless the input is skewed.
+//! Comparisons only inside runs of 12 keys, and where a group is merged.
 //!
-//! **Threads.** Histogram: 1024 a block, 16 keys each in flight. Partition: 512 threads of 64 bytes of keys. Bucket
-//! sort: 384 threads of 12 keys, one block a bucket. The last two: as many blocks as the device holds, which take what
-//! there is.
+//! **Threads.** Histogram: 1024 a block, 16 keys each in flight. Partition and split: 512 threads of 64 bytes of keys.
+//! Bucket sort and groups: 384 threads of 12 keys. Tally: 1024, one block a multiprocessor. The last three take as many
+//! blocks as the device holds, which take what there is.
 //!
 //! **Limits and source.** Any n up to 2³² - 2¹⁶, any input, keys of 32 and 64 bits. Views start on multiples of 16 bytes;
-//! multiples of 128 are faster. Composed of known ideas: E. Stehle and H.-A. Jacobsen, "A memory bandwidth-efficient
-//! hybrid radix sort on GPUs" (2017) for most significant digits first; A. Adinets and D. Merrill, "Onesweep" (2022) for
-//! what is changed.
+//! multiples of 128 are faster. Blocks take up to 128 KiB of shared memory from 2²⁷ keys on. Composed of known ideas:
+//! E. Stehle and H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort on GPUs" (2017) for most significant
+//! digits first; A. Adinets and D. Merrill, "Onesweep" (2022) for what is changed.
 //!
 //! | launch | file | what it does |
 //! | --- | --- | --- |
-//! | 1 | `histogram.rs` | how many keys each bucket will have |
+//! | 1 | `histogram.rs`, `halves.rs` | how many keys each bucket will have |
 //! | 2 | `starts.rs` | where each bucket starts; tiles of the second partition; buckets too large for a block |
-//! | 3, 4 | `partition.rs`, `tile.rs` | the keys to their buckets, by the upper and the lower half of the top bits |
-//! | 5 | `bucket_sort.rs` | each bucket in order |
-//! | 6 | `split.rs`, `segment.rs` | too large buckets split again, level by level |
-//! | 7 | `rest.rs` | groups that are left, in order |
+//! | 3, 4 | `partition.rs`, `tile.rs`, `tables.rs` | the keys to their buckets, by the upper and the lower half of the top bits |
+//! | 5 | `bucket_sort.rs`, `in_block.rs`, `runs.rs` | each bucket in order |
+//! | 6 | `split.rs`, `segment.rs`, `phases.rs` | too large buckets split again, level by level |
+//! | 7 | `tally.rs`, `tally_count.rs`, `tally_write.rs` | too large parts of which few bits are left, counted and written anew |
+//! | 8 | `groups.rs` | what is left of splitting, and crowded buckets, in order |
 //!
-//! `plan.rs` has the sequence of the launches and the memory that they need, `lists.rs` what the later ones are told.
+//! `plan.rs` has the sequence of the launches and the memory that they need, `leftover.rs` and `lists.rs` what the later
+//! ones are told.
 
 mod bucket_sort;
 mod groups;
