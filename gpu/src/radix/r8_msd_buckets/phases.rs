@@ -16,6 +16,9 @@ shared!(MINE: [u32; 1]);
 #[inline(always)]
 #[track_caller]
 pub(super) fn each_item(lists: Lists, number: u32, extent: impl Fn() -> u32, then_wait: bool, item: impl Fn(u32)) {
+    if extent() == 0 {
+        return; // no ticket, which takes a trip to memory
+    }
     let (ticket, done) = lists.phase(number);
     let t = thread::thread_idx_x();
     if t == 0 {
