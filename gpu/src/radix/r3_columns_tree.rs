@@ -46,14 +46,18 @@ pub fn radix_columns_tree(keys: Global<u32>) {
         let mut half = columns.columns() / 2;
         HEADS::view().set(t, best);
         thread::sync_threads(); // the heads are there before others compare them
-        while half > 0 {
+        while half > 1 {
             if t < half {
                 best = best.min(HEADS::view().get(t + half));
-                (if half > 1 { HEADS::view() } else { WINNER::view() }).set(t, best);
+                HEADS::view().set(t, best);
             }
             thread::sync_threads(); // the winners of this step are there before the next
             half /= 2;
         }
+        if t == 0 {
+            WINNER::view().set(0, best.min(HEADS::view().get(1)));
+        }
+        thread::sync_threads(); // the winner is there before it is read
         // The winner is read here and written behind the barriers of the next key; the heads are not read any more.
         if head == WINNER::view().get(0) {
             keys.set(to, (head >> u32::BITS) as u32);
