@@ -343,6 +343,17 @@ fn msd_buckets_tallies_keys_of_which_few_bits_are_left() {
 }
 
 #[test]
+fn msd_buckets_tallies_wide_keys_of_few_values() {
+    // Segments that one partition has left where it put them, of which 1 to 4 bits differ.
+    for values in [2, 5, 16] {
+        let input: Vec<u64> = (0..200_003).map(|i| 0x1234_5678_9ABC_DEF0 | (random(i) % values)).collect();
+        let mut want = input.clone();
+        want.sort_unstable();
+        assert!(msd_sort(&input, keys::UNSIGNED, u64::MAX) == want, "{values} values");
+    }
+}
+
+#[test]
 fn msd_buckets_needs_little_memory_beside_the_keys() {
     for bits in 0..=31 {
         let n = 1u32 << bits;

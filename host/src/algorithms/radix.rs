@@ -98,6 +98,7 @@ pub static FAMILY: Family = Family {
             Implementation::Sort(&MsdBuckets)
         )
         .with_tiles(&[msd_buckets::partition_tile::<u32>(false) as u64])
+        .with_capacity(msd_buckets::MAX_KEYS as u64)
         .refusing(|_, dtype, parameters| keys_only("msd-buckets sorts", dtype, parameters)),
     ],
     dtypes: KEY_TYPES,

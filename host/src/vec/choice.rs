@@ -66,6 +66,9 @@ pub struct Row {
 
 const ANY: u64 = u32::MAX as u64;
 
+/// Elements that `msd-buckets` takes, at most.
+const MSD_MOST: u64 = gpu::radix::r8_msd_buckets::MAX_KEYS as u64;
+
 const fn row(
     task: Task,
     bytes: usize,
@@ -94,10 +97,14 @@ const LOOK_AHEAD: (&str, &str) = ("scan", "look-ahead");
 pub static ROWS: &[Row] = &[
     row(Task::Sort, 4, Device::Simulator, ANY, REGISTER_STEP, SIMULATED),
     row(Task::Sort, 8, Device::Simulator, ANY, REGISTER_STEP, SIMULATED),
-    row(Task::Sort, 4, Device::Cuda(9, 0), ANY, MSD_BUCKETS, H200),
-    row(Task::Sort, 8, Device::Cuda(9, 0), ANY, MSD_BUCKETS, H200),
-    row(Task::Sort, 4, Device::Cuda(8, 0), ANY, MSD_BUCKETS, Basis::Ladder),
-    row(Task::Sort, 8, Device::Cuda(8, 0), ANY, MSD_BUCKETS, Basis::Ladder),
+    row(Task::Sort, 4, Device::Cuda(9, 0), MSD_MOST, MSD_BUCKETS, H200),
+    row(Task::Sort, 4, Device::Cuda(9, 0), ANY, ONESWEEP, Basis::Ladder),
+    row(Task::Sort, 8, Device::Cuda(9, 0), MSD_MOST, MSD_BUCKETS, H200),
+    row(Task::Sort, 8, Device::Cuda(9, 0), ANY, ONESWEEP, Basis::Ladder),
+    row(Task::Sort, 4, Device::Cuda(8, 0), MSD_MOST, MSD_BUCKETS, Basis::Ladder),
+    row(Task::Sort, 4, Device::Cuda(8, 0), ANY, ONESWEEP, Basis::Ladder),
+    row(Task::Sort, 8, Device::Cuda(8, 0), MSD_MOST, MSD_BUCKETS, Basis::Ladder),
+    row(Task::Sort, 8, Device::Cuda(8, 0), ANY, ONESWEEP, Basis::Ladder),
     row(Task::SortPairs, 4, Device::Simulator, ANY, ONESWEEP, Basis::Ladder),
     row(Task::SortPairs, 4, Device::Cuda(9, 0), ANY, ONESWEEP, H200),
     row(Task::SortPairs, 4, Device::Cuda(8, 0), ANY, ONESWEEP, Basis::Ladder),

@@ -60,17 +60,17 @@ pub fn radix_onesweep_histogram<W: Digits>(keys: Global<W>, order: u32, histogra
     let mut i = thread::index_1d();
     while i + (PACKS - 1) * stride < packs {
         let mut loaded = [W::Pack::default(); PACKS as usize];
-        unroll::<{ PACKS as usize }>(|p| loaded[p] = keys.get_pack_read_only(i + p as u32 * stride));
+        // Not by the path for what nobody writes: the grid before may still have been writing when this one started.
+        unroll::<{ PACKS as usize }>(|p| loaded[p] = keys.get_pack_streaming(i + p as u32 * stride));
         unroll::<{ PACKS as usize }>(|p| count_pack(loaded[p]));
         i += PACKS * stride;
     }
     while i < packs {
-        count_pack(keys.get_pack_read_only(i));
+        count_pack(keys.get_pack_streaming(i));
         i += stride;
     }
-    let rest = packs * W::PACK + thread::index_1d();
-    if rest < keys.len() {
-        count(keys.get(rest));
+    if thread::index_1d() < keys.len() - packs * W::PACK {
+        count(keys.get(packs * W::PACK + thread::index_1d()));
     }
     thread::sync_threads(); // every key is counted before counters are read
     let mut i = t;

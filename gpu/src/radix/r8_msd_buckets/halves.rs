@@ -7,7 +7,7 @@ use simt::{Shared, warp};
 pub(super) const RELIEF: u32 = 1 << 15;
 
 /// From so many lanes with one bin on, a warp counts that bin apart.
-pub(super) const CROWD: u32 = 4;
+const CROWD: u32 = 4;
 
 /// The counters.
 #[derive(Clone, Copy)]
@@ -17,6 +17,15 @@ pub(super) struct Halves(pub Shared<u32>);
 #[inline(always)]
 pub(super) fn halves(word: u32) -> [u32; 2] {
     [word & 0xffff, word >> 16]
+}
+
+/// Whether many lanes have the `hot` bin, or the first lane's, by a `sample` of each: atomics of many lanes on one counter
+/// would wait for each other.
+#[inline(always)]
+#[track_caller]
+pub(super) fn is_crowd(hot: u32, sample: u32) -> bool {
+    let like = |hot: u32| warp::ballot(warp::FULL, sample == hot).count_ones();
+    like(hot) >= CROWD || like(warp::shuffle(warp::FULL, sample, 0)) >= CROWD
 }
 
 impl Halves {

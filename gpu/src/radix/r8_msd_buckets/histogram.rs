@@ -1,6 +1,6 @@
 //! Step 1: how many keys each bucket will have.
 
-use super::halves::{CROWD, Halves, RELIEF, halves};
+use super::halves::{Halves, RELIEF, halves, is_crowd};
 use super::{CONTROL_WORDS, Key, Mapped, Mapping, Plain};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, grid, kernel, opaque, shared, thread, unroll, warp};
@@ -25,7 +25,7 @@ pub const fn histogram_shared(top_bits: u32) -> u32 {
     2 << top_bits
 }
 
-/// Blocks: one a multiprocessor, since each has counters to add up, and none for fewer than 8192 keys.
+/// Blocks: one a multiprocessor, since each has counters to add up, and no more than have 8192 keys each.
 pub const fn histogram_blocks(n: u32, multiprocessors: u32) -> u32 {
     let enough = n.div_ceil(8192);
     if enough < multiprocessors { enough } else { multiprocessors }
@@ -53,14 +53,14 @@ pub fn radix_msd_buckets_histogram<W: Key, M: Mapping>(
     }
     // The last keys, fewer than a pack, without a counter.
     let packs = keys.len() / W::PACK;
-    let rest = packs * W::PACK + thread::index_1d();
-    if rest < keys.len() {
+    if thread::index_1d() < keys.len() - packs * W::PACK {
+        let rest = packs * W::PACK + thread::index_1d();
         let bucket = M::encode(keys.get(rest), order).top() >> (32 - top_bits);
         histogram.fetch_add(bucket, 1, Relaxed, Scope::Device);
     }
-    // All in one round, if no counter overflows; else in rounds too short for that.
+    // In rounds as long as the notes allow, nearly always one; after an overflow in rounds too short for another.
     let (block, stride) = (thread::block_idx_x() * HISTOGRAM_THREADS, thread::grid_threads_1d());
-    let round_of = |keys: u32| PACKS * stride * (keys / (HISTOGRAM_THREADS * PACKS * W::PACK));
+    let round_of = |keys: u32| (PACKS * stride).saturating_mul(keys / (HISTOGRAM_THREADS * PACKS * W::PACK));
     let (mut first, mut round) = (0, round_of(MAX_ROUND));
     while first < packs && block < packs - first {
         if t == 0 {
@@ -141,16 +141,15 @@ fn count_keys<W: Key, M: Mapping>(
     let stride = thread::grid_threads_1d();
     let (mut i, mut hot) = (first, 0);
     // Whole warps go round, up to the last lane's pack: the warp votes inside. The numbers stay far below 2³²: packs
-    // are at most 2³⁰, and the grid is a few hundred blocks.
+    // are at most 2³¹, and the grid is a few hundred blocks.
     while (i | 31) + (PACKS - 1) * stride < end {
         let mut packs = [W::Pack::default(); PACKS as usize];
-        unroll::<{ PACKS as usize }>(|p| packs[p] = keys.get_pack_read_only(i + p as u32 * stride));
+        // Not by the path for what nobody writes: the grid before may still have been writing when this one started.
+        unroll::<{ PACKS as usize }>(|p| packs[p] = keys.get_pack_streaming(i + p as u32 * stride));
         unroll::<{ PACKS as usize }>(|p| packs[p] = encoded::<W, M>(packs[p], order));
         let sample = bucket(shift, packs[0].as_ref()[0]);
-        // Atomics of many lanes on one counter would wait for each other; and one that has come far may overflow.
-        let like = |hot: u32| warp::ballot(warp::FULL, sample == hot).count_ones();
-        let crowded = like(hot) >= CROWD || like(warp::shuffle(warp::FULL, sample, 0)) >= CROWD;
-        if crowded || warp::any(warp::FULL, counters.get(sample) >= RELIEF / 2) {
+        // A counter that has come far may overflow.
+        if is_crowd(hot, sample) || warp::any(warp::FULL, counters.get(sample) >= RELIEF / 2) {
             let shift = opaque(shift); // or the buckets would be found before the branch, and need 16 registers more
             unroll::<{ PACKS as usize }>(|p| {
                 let mut buckets = [0; 4];
@@ -166,7 +165,7 @@ fn count_keys<W: Key, M: Mapping>(
         i += PACKS * stride;
     }
     while i < end {
-        each::<W>(encoded::<W, M>(keys.get_pack_read_only(i), order), |_, word| counters.add(bucket(shift, word)));
+        each::<W>(encoded::<W, M>(keys.get_pack_streaming(i), order), |_, word| counters.add(bucket(shift, word)));
         i += stride;
     }
     end.saturating_sub(first).div_ceil(stride) * W::PACK

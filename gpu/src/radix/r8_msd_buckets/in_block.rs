@@ -9,7 +9,7 @@ use simt::{Global, Shared, opaque, shared, thread, unroll, warp};
 /// Items that need no test where keys fill this many rows of the window.
 const FULL_ROWS: u32 = 10;
 
-/// Keys of a bucket are given up as crowded if so many of 32 neighbours have one counter, or if they are not in order after
+/// Keys of a bucket are given up as crowded if so many of 32 neighbours have one word of counters, or if they are not in order after
 /// the second round.
 const CROWD: u32 = 12;
 
@@ -32,7 +32,7 @@ pub(super) const fn in_block_shared(threads: u32, key_bytes: u32) -> u32 {
 /// How it went.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The keys are in order, or there are none.
+    /// The keys are in order.
     Sorted,
     /// They are too crowded, and where they were.
     Untouched,
@@ -201,7 +201,7 @@ pub(super) fn sort_in_block<W: Key, M: Mapping, const THREADS: u32, const SAME: 
             let (window, u) = (row(output), opaque(t));
             unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
                 let i = i as u32 * THREADS;
-                window.set(i, M::decode(slots.get(i + u - skip), order));
+                window.set(i, M::decode(slots.get(i + t - skip), order));
             });
             return Outcome::Sorted;
         }

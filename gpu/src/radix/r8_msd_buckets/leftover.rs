@@ -22,7 +22,7 @@ const MAX_BITS: u32 = super::tables::MAX_BITS;
 pub struct Limits {
     /// Last bits of a key that can be tallied.
     pub tally_bits: u32,
-    /// Bits of a segment's digit, at least. So many leave no more than can be tallied, if 9 can do that.
+    /// Bits of a segment's digit, at least. 4, or one more than leave what can be tallied, if 9 can do that.
     pub least_bits: u32,
 }
 
@@ -85,8 +85,8 @@ impl Leftover {
         all.slice(if self.has_room::<W>() { values } else { 0 }, values)
     }
 
-    /// Whether a large segment's counts are not in the place of its starts, so that several blocks can turn the ones into
-    /// the others.
+    /// Whether a large segment's counts have a place of their own even if that of its starts, in the scratch, is the same
+    /// array: then several blocks can turn the ones into the others.
     #[inline(always)]
     pub fn has_room<W: Key>(self) -> bool {
         (self.end - self.start) / (2 / W::HALVES) >= 1 << self.left

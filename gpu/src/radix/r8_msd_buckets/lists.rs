@@ -52,9 +52,9 @@ const fn max_large(n: u32) -> u32 {
 /// How many groups there can be: buckets, and what splitting leaves in its levels.
 const fn max_groups(n: u32, buckets: u32, key_bits: u32, top_bits: u32) -> u32 {
     const LEAST: u32 = 4;
-    // A split of s keys makes at most 8 · s / BUCKET_MAX groups, but what it leaves for the next level makes no more
-    // than 2 a segment there that were not counted yet.
-    buckets + max_segments(n) * (8 + 2 * (key_bits - top_bits).div_ceil(LEAST))
+    // A split of s keys makes at most 8 · s / BUCKET_MAX groups; one that leaves a large child, whose keys are counted in
+    // the next level, up to 3 beside it.
+    buckets + max_segments(n) * (8 + 3 * (key_bits - top_bits).div_ceil(LEAST))
 }
 
 /// Where segments to tally begin, in words.
@@ -197,19 +197,19 @@ impl Lists {
     /// Segment `i` of those of less than [`LARGE`] keys.
     #[inline(always)]
     pub fn small_segment(self, i: u32) -> Leftover {
-        self.tally_segment(max_large(self.n) + i).0
+        self.tally_segment(max_large(self.n) + i)
     }
 
-    /// Segment `i` of the larger ones, and the number of its first chunk.
+    /// Segment `i` of the larger ones.
     #[inline(always)]
-    pub fn large_segment(self, i: u32) -> (Leftover, u32) {
+    pub fn large_segment(self, i: u32) -> Leftover {
         self.tally_segment(i)
     }
 
     #[inline(always)]
-    fn tally_segment(self, i: u32) -> (Leftover, u32) {
-        let [start, end, what, first_chunk] = self.tally_words(i).get_pack(0);
-        (Leftover { start, end, left: what & 0xff, array: what >> 8 }, first_chunk)
+    fn tally_segment(self, i: u32) -> Leftover {
+        let [start, end, what, _] = self.tally_words(i).get_pack(0);
+        Leftover { start, end, left: what & 0xff, array: what >> 8 }
     }
 
     /// Where to note what the keys of segment `i` of the larger ones have in common, in two words.

@@ -16,26 +16,29 @@
 //! For keys that are the AND of three random words, the tally (shared memory 63 %, memory 42 %) and the groups (shared
 //! memory 50 %) wait at barriers, most of all at 2²⁴ keys, where groups take as long as both partitions together.
 //!
-//! **Cost.** Eight launches (seven up to 9 top bits): a read of all keys; their starts; two partitions that read and write
-//! them; a sort of each bucket that does so too; and three that find nothing to do unless the input is skewed.
-//! Comparisons only inside runs of 12 keys, and where a group is merged.
+//! **Cost.** Eight launches: a read of all keys; their starts; two partitions that read and write them (one up to 9 top
+//! bits); a sort of each bucket that does so too; and three that find nothing to do unless the input is skewed (one where
+//! no bucket can be too large). Comparisons only between the 12 keys of a thread and its neighbours', and where a group
+//! is merged.
 //!
-//! **Threads.** Histogram: 1024 a block, 16 keys each in flight. Partition and split: 512 threads of 64 bytes of keys.
-//! Bucket sort and groups: 384 threads of 12 keys. Tally: 1024, one block a multiprocessor. The last three take as many
-//! blocks as the device holds, which take what there is.
+//! **Threads.** Histogram: 1024 a block, 16 keys each in flight. Partition and split: 512 threads of 64 bytes of keys, from
+//! 2²⁷ keys on 1024 in the first partition. Bucket sort and groups: 384 threads of 12 keys, in the bucket sort one block a
+//! bucket. Tally: 1024, one block a multiprocessor. Split, tally and groups take as many blocks as the device holds,
+//! which take what there is.
 //!
-//! **Limits and source.** Any n up to 2³² - 2¹⁶, any input, keys of 32 and 64 bits. Views start on multiples of 16 bytes;
-//! multiples of 128 are faster. Blocks take up to 128 KiB of shared memory from 2²⁷ keys on. Composed of known ideas:
-//! E. Stehle and H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort on GPUs" (2017) for most significant
-//! digits first; A. Adinets and D. Merrill, "Onesweep" (2022) for what is changed.
+//! **Limits and source.** Up to [`MAX_KEYS`], any input, keys of 32 and 64 bits. Views start on multiples of 16 bytes;
+//! multiples of 128 are faster. A block of the tally has 160 KiB of shared memory, or 96 where the device gives no more;
+//! beyond 2²⁷ keys one of the histogram has 132. Composed of known ideas: E. Stehle and H.-A. Jacobsen, "A memory
+//! bandwidth-efficient hybrid radix sort on GPUs" (2017) for most significant digits first; A. Adinets and D. Merrill,
+//! "Onesweep" (2022) for what is changed.
 //!
 //! | launch | file | what it does |
 //! | --- | --- | --- |
-//! | 1 | `histogram.rs`, `halves.rs` | how many keys each bucket will have |
+//! | 1 | `histogram.rs`, `halves.rs` (also 7) | how many keys each bucket will have |
 //! | 2 | `starts.rs` | where each bucket starts; tiles of the second partition; buckets too large for a block |
-//! | 3, 4 | `partition.rs`, `tile.rs`, `tables.rs` | the keys to their buckets, by the upper and the lower half of the top bits |
-//! | 5 | `bucket_sort.rs`, `in_block.rs`, `runs.rs` | each bucket in order |
-//! | 6 | `split.rs`, `segment.rs`, `phases.rs` | too large buckets split again, level by level |
+//! | 3, 4 | `partition.rs`, `tile.rs`, `tables.rs` (also 6) | the keys to their buckets, by the upper and the lower half of the top bits |
+//! | 5 | `bucket_sort.rs`, `in_block.rs`, `runs.rs` (also 8) | each bucket in order |
+//! | 6 | `split.rs`, `segment.rs`, `phases.rs` (also 7) | too large buckets split again, level by level |
 //! | 7 | `tally.rs`, `tally_count.rs`, `tally_write.rs` | too large parts of which few bits are left, counted and written anew |
 //! | 8 | `groups.rs` | what is left of splitting, and crowded buckets, in order |
 //!
@@ -78,6 +81,9 @@ pub use tally::*;
 use super::steps::{Digits, warp_scan};
 use crate::keys::Word;
 use simt::Shared;
+
+/// Keys of a sort, at most: numbers of keys, rounded up to whole tiles, are words of 32 bits.
+pub const MAX_KEYS: u32 = u32::MAX - 0xffff;
 
 /// Slots of the bucket sort: 384 threads of 12 keys.
 pub const SLOTS: u32 = 384 * 12;

@@ -1,7 +1,8 @@
 //! For skewed input: buckets that are too large for a block, split by their next bits, again and again.
 //!
 //! One launch, whatever the input: nothing to do is its most frequent case. A level has three phases: count the digits
-//! of every segment, tile by tile; turn each segment's counts into starts; move the keys, tile by tile.
+//! of every segment, tile by tile; turn each segment's counts into starts; move the keys, tile by tile. At the end the
+//! counters of the tally are zeroed: they lie where keys have been until then.
 
 use super::phases::{each_item, find_last};
 use super::segment::{MOVE, Segment, VALUES, WRITE, Work, arrange};
@@ -14,8 +15,7 @@ use simt::{Global, grid, kernel, shared, thread, unroll, warp};
 /// Threads a block; a tile is [`partition_tile`].
 pub const SPLIT_THREADS: u32 = PARTITION_THREADS;
 
-/// Blocks that a multiprocessor holds, at least: before Hopper, 40 registers are not enough for three, see
-/// [`PARTITION_BLOCKS`].
+/// Blocks that a multiprocessor holds, at least: 40 registers are not enough for three.
 pub const SPLIT_BLOCKS: u32 = 2;
 
 /// Bytes of dynamic shared memory.
@@ -23,7 +23,7 @@ pub const SPLIT_SHARED: u32 = tile_shared(SPLIT_THREADS);
 
 /// Blocks: as many as are at work at once, or as there are tiles; none if no bucket can be too large.
 pub const fn split_blocks(n: u32, tile: u32, multiprocessors: u32) -> u32 {
-    let (most, enough) = (3 * multiprocessors, if max_segments(n) == 0 { 0 } else { n.div_ceil(tile) });
+    let (most, enough) = (SPLIT_BLOCKS * multiprocessors, if max_segments(n) == 0 { 0 } else { n.div_ceil(tile) });
     if enough < most { enough } else { most }
 }
 
@@ -33,7 +33,8 @@ shared!(DIFFER: [u32; 2]);
 shared!(STARTS: [u32; VALUES]);
 
 /// Splits the segments on the `lists`, which are in `output` or `scratch`, until what is left of each is sorted in
-/// `output`, or on the lists as groups. `order`: to map keys to as they are written for good.
+/// `output`, or on the lists as groups or to be tallied; and zeroes the counters for the latter. `order`: to map keys to as
+/// they are written for good.
 #[kernel(max_threads = SPLIT_THREADS, min_blocks = SPLIT_BLOCKS, instances(
     radix_msd_buckets_split: <u32>,
     radix_msd_buckets_split_u64: <u64>,
@@ -70,7 +71,7 @@ pub fn radix_msd_buckets_split<W: Key>(
     }
     // The counters for what is tallied lie where keys have been until now.
     each_item(lists(), TALLY_ZERO, || lists().large().0, false, |i| {
-        let counts = lists().large_segment(i).0.counts(scratch, output);
+        let counts = lists().large_segment(i).counts(scratch, output);
         let mut value = thread::thread_idx_x();
         while value < counts.len() {
             counts.set(value, 0);

@@ -86,7 +86,7 @@ pub fn radix_msd_buckets_tally<W: Key>(
             return work.tally_small(lists.small_segment(i - batches));
         }
         each_range(lists, large, i * batch, chunks.min((i + 1) * batch), |s, begin, end| {
-            work.count_chunks(lists.large_segment(s).0, begin, end);
+            work.count_chunks(lists.large_segment(s), begin, end);
         });
     });
     if large > 0 {
@@ -94,12 +94,12 @@ pub fn radix_msd_buckets_tally<W: Key>(
         let slices = thread::grid_dim_x().div_ceil(large).min(MAX_SLICES);
         each_item(lists, TALLY_START, || large * slices, true, |i| {
             let s = i / slices;
-            work.start_values(lists.large_segment(s).0, i % slices, slices, lists.in_common(s));
+            work.start_values(lists.large_segment(s), i % slices, slices, lists.in_common(s));
         });
         let batch = batch.min(1 << tally_bits >> CHUNK.ilog2());
         each_item(lists, TALLY_WRITE, || chunks.div_ceil(batch), false, |i| {
             each_range(lists, large, i * batch, chunks.min((i + 1) * batch), |s, begin, end| {
-                work.write_chunks(lists.large_segment(s).0, begin, end, lists.in_common(s));
+                work.write_chunks(lists.large_segment(s), begin, end, lists.in_common(s));
             });
         });
     }

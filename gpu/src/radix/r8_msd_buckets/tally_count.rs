@@ -1,6 +1,6 @@
 //! How often each value comes in a segment, and where it starts.
 
-use super::halves::{CROWD, RELIEF, halves};
+use super::halves::{RELIEF, halves, is_crowd};
 use super::tally::{TALLY_THREADS, Tally, WARPS, clear, each};
 use super::{CHUNK, Key, Leftover, warp_scan};
 use simt::atomic::{Order::Relaxed, Scope};
@@ -41,9 +41,7 @@ impl<W: Key> Tally<W> {
         let mut add_pack = |pack: W::Pack| {
             let mut values = [0; 4];
             each::<W>(|j| values[j] = value(pack.as_ref()[j]));
-            // Atomics of many lanes on one counter would wait for each other.
-            let like = |hot: u32| warp::ballot(warp::FULL, values[0] == hot).count_ones();
-            if like(hot) >= CROWD || like(warp::shuffle(warp::FULL, values[0], 0)) >= CROWD {
+            if is_crowd(hot, values[0]) {
                 counters.add_crowded(&mut hot, values, W::PACK as usize, limit, relieved);
             } else {
                 each::<W>(|j| add(pack.as_ref()[j]));
@@ -119,7 +117,8 @@ impl<W: Key> Tally<W> {
             warp::reduce_add(warp::FULL, sum)
         };
         // Each warp has a share of the slice's values, in a row.
-        let in_slice = values.div_ceil(slices);
+        // The first key, from which slice 0 learns what they have in common, may lie where two values' starts go.
+        let in_slice = values.div_ceil(slices).max(2);
         let (first, behind) = ((slice * in_slice).min(values), ((slice + 1) * in_slice).min(values));
         let share = in_slice.div_ceil(WARPS);
         let (begin, end) = ((first + w * share).min(behind), (first + (w + 1) * share).min(behind));

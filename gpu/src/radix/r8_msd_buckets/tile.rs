@@ -11,7 +11,7 @@ use simt::{Global, Scalar, Shared, opaque, thread, unroll, warp};
 /// 16-byte loads of a thread, which are its share of a tile.
 pub(super) const PACKS: u32 = 4;
 
-/// Keys `begin` to `end`, counted from `origin`, the multiple of a pack below `begin` or `begin` itself less whole packs.
+/// Keys `begin` to `end`, counted from `origin`: whole tiles behind the first key's pack.
 #[derive(Clone, Copy)]
 pub(super) struct Tile {
     pub begin: u32,
