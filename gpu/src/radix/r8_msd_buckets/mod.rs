@@ -13,8 +13,9 @@
 //!
 //! **Bottleneck.** By ncu on an H200, 2²⁸ uniform keys: the histogram is bound by memory (80 % of its peak); in the
 //! partitions nothing is saturated (shared memory 66 and 78 %, memory 58 %), in the bucket sort shared memory is (90 %).
-//! For keys that are the AND of three random words, the tally (shared memory 63 %, memory 42 %) and the groups (shared
-//! memory 50 %) wait at barriers, most of all at 2²⁴ keys, where groups take as long as both partitions together.
+//! For keys that are the AND of three random words nothing is saturated in the tally (shared memory 63 %, memory 42 %) nor
+//! in the groups (shared memory 50 %), whose warps mostly wait at barriers; at 2²⁴ keys the groups take longer than both
+//! partitions together.
 //!
 //! **Cost.** Eight launches: a read of all keys; their starts; two partitions that read and write them (one up to 9 top
 //! bits); a sort of each bucket that does so too; and three that find nothing to do unless the input is skewed (one where
