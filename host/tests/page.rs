@@ -1,9 +1,22 @@
-//! The page of `rungs trace --html` in a real browser. Ignored by default, because not every machine has one;
-//! `cargo xtask test` installs Chromium where it can and runs this.
+//! The page of `rungs trace --html` in a real browser. Reported as ignored where there is none; `cargo xtask test` installs
+//! Chromium where it can.
 
+use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
+
+fn main() {
+    let missing = Command::new(chromium()).arg("--version").output().err();
+    if let Some(why) = &missing {
+        eprintln!("the test in a browser is ignored: {} does not start: {why}", chromium());
+    }
+    let trial = Trial::test("the_page_steps_to_the_output_without_an_error", || {
+        the_page_steps_to_the_output_without_an_error();
+        Ok(())
+    });
+    libtest_mimic::run(&Arguments::from_args(), vec![trial.with_ignored_flag(missing.is_some())]).exit();
+}
 
 /// The browser: what `RUNGS_CHROMIUM` says, or Debian's.
 fn chromium() -> String {
@@ -32,8 +45,6 @@ fn attribute<'d>(document: &'d str, name: &str) -> Option<&'d str> {
     rest.split_once('"').map(|(value, _)| value)
 }
 
-#[test]
-#[ignore = "needs Chromium; cargo xtask test installs it and runs this"]
 fn the_page_steps_to_the_output_without_an_error() {
     let folder = std::env::temp_dir().join(format!("rungs-page-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

@@ -20,9 +20,8 @@ const STEPS: &[Step] = &[
     ("check-ptx", check_ptx::run),
     // The tests of the program run it.
     ("program", || shell::run(shell::cargo(&["build", "--package", "host"]))),
-    ("pages in a browser", browser::run),
     // Last, so that the summary of the test runner is the last that is printed.
-    ("tests", || shell::run(shell::cargo(&["test", "--workspace"]))),
+    ("tests", run_tests),
 ];
 
 /// Runs all steps; stops at the first that fails, with its name.
@@ -37,6 +36,15 @@ pub fn run() -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// All tests, with a browser for those that need one.
+fn run_tests() -> Result<()> {
+    let mut tests = shell::cargo(&["test", "--workspace"]);
+    if let Some(browser) = browser::find_or_install() {
+        tests.env("RUNGS_CHROMIUM", browser);
+    }
+    shell::run(tests)
 }
 
 /// The default PTX and no other: what an earlier build left would be checked against today's rungs.
