@@ -17,7 +17,7 @@ pub struct Profile {
 }
 
 /// One copy or launch. What the machine does not tell is None.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Entry {
     /// When it began, in milliseconds from the beginning of the run.
     pub start_ms: f64,
@@ -82,21 +82,8 @@ pub fn profile<R>(engine: &Engine, work: impl FnOnce() -> Result<R>) -> Result<(
 fn entry(engine: &Engine, origin: &Mark, activity: &Activity) -> Result<Entry> {
     let (start_ms, duration_ms) = engine.times(origin, activity)?;
     let own = engine.as_cuda().map(|_| 1);
-    let blank = Entry {
-        start_ms,
-        duration_ms,
-        grid: None,
-        block: None,
-        registers: None,
-        static_shared: None,
-        dynamic_shared: None,
-        size: None,
-        throughput_gbs: None,
-        device: engine.info().name.clone(),
-        context: own,
-        stream: own,
-        name: String::new(),
-    };
+    let device = engine.info().name.clone();
+    let blank = Entry { start_ms, duration_ms, device, context: own, stream: own, ..Entry::default() };
     Ok(match &activity.what {
         What::Launch { kernel, geometry } => {
             let attributes = engine.as_cuda().map(|cuda| cuda.kernel_attributes(kernel)).transpose()?;
@@ -148,21 +135,7 @@ mod tests {
     use super::*;
 
     fn entry(name: &str, duration_ms: f64) -> Entry {
-        Entry {
-            start_ms: 0.0,
-            duration_ms,
-            grid: None,
-            block: None,
-            registers: None,
-            static_shared: None,
-            dynamic_shared: None,
-            size: None,
-            throughput_gbs: None,
-            device: String::new(),
-            context: None,
-            stream: None,
-            name: name.into(),
-        }
+        Entry { duration_ms, name: name.into(), ..Entry::default() }
     }
 
     #[test]

@@ -57,42 +57,37 @@ pub fn runs(format: Format, device: &DeviceInfo, seed: u64, rows: &[Row]) -> Res
             grid.print()
         }
         Format::Csv => {
-            let columns = [
-                "family",
-                "rung",
-                "device",
-                "m",
-                "n",
-                "k",
-                "dtype",
-                "values",
-                "time_ms",
-                "rate",
-                "rate_unit",
-                "verified",
-            ];
-            let mut grid = Grid::new(&columns, &[]);
-            for r in rows {
-                let number = |v: Option<u64>| v.map_or(String::new(), |v| v.to_string());
-                let float = |v: Option<f64>| v.map_or(String::new(), |v| v.to_string());
-                grid.row([
-                    r.family.to_string(),
-                    r.rung.to_string(),
-                    r.device.to_string(),
-                    number(r.m),
-                    r.n.to_string(),
-                    number(r.k),
-                    r.dtype.to_string(),
-                    r.values.map_or(String::new(), |values| values.to_string()),
-                    float(r.time_ms),
-                    float(r.rate),
-                    r.rate_unit.name().to_string(),
-                    r.verified.to_string(),
-                ]);
+            let mut grid = Grid::new(&[&CSV_COLUMNS[..], &["verified"]].concat(), &[]);
+            for row in rows {
+                grid.row(csv_cells(row).into_iter().chain([row.verified.to_string()]));
             }
             grid.print_csv()
         }
     }
+}
+
+/// What the CSV of every report says of a row first.
+pub const CSV_COLUMNS: [&str; 11] =
+    ["family", "rung", "device", "m", "n", "k", "dtype", "values", "time_ms", "rate", "rate_unit"];
+
+/// The cells of those columns.
+pub fn csv_cells(row: &Row) -> [String; CSV_COLUMNS.len()] {
+    fn or_nothing<T: ToString>(value: Option<T>) -> String {
+        value.map_or(String::new(), |value| value.to_string())
+    }
+    [
+        row.family.to_string(),
+        row.rung.to_string(),
+        row.device.to_string(),
+        or_nothing(row.m),
+        row.n.to_string(),
+        or_nothing(row.k),
+        row.dtype.to_string(),
+        or_nothing(row.values),
+        or_nothing(row.time_ms),
+        or_nothing(row.rate),
+        row.rate_unit.name().to_string(),
+    ]
 }
 
 /// How large the row's problem is, for people.

@@ -175,46 +175,17 @@ fn print(common: &Common, engine: &Engine, family: &Family, distribution: Distri
             results: steps,
         }),
         Format::Csv => {
-            let columns = [
-                "family",
-                "rung",
-                "device",
-                "m",
-                "n",
-                "k",
-                "dtype",
-                "values",
-                "time_ms",
-                "rate",
-                "rate_unit",
-                "limit_share",
-                "limit",
-                "speedup",
-                "verified",
-                "skipped",
-            ];
-            let mut grid = Grid::new(&columns, &[]);
+            let own = ["limit_share", "limit", "speedup", "verified", "skipped"];
+            let mut grid = Grid::new(&[&report::CSV_COLUMNS[..], &own].concat(), &[]);
             for Step { row, limit, speedup } in steps {
-                let number = |v: Option<u64>| v.map_or(String::new(), |v| v.to_string());
                 let float = |v: Option<f64>| v.map_or(String::new(), |v| v.to_string());
-                grid.row([
-                    row.family.to_string(),
-                    row.rung.to_string(),
-                    row.device.to_string(),
-                    number(row.m),
-                    row.n.to_string(),
-                    number(row.k),
-                    row.dtype.to_string(),
-                    row.values.map_or(String::new(), |values| values.to_string()),
-                    float(row.time_ms),
-                    float(row.rate),
-                    row.rate_unit.name().to_string(),
+                grid.row(report::csv_cells(row).into_iter().chain([
                     float(limit.map(|l| l.share)),
                     limit.map_or("", |l| l.of).to_string(),
                     float(*speedup),
                     row.verified.to_string(),
                     row.skipped.clone().unwrap_or_default(),
-                ]);
+                ]));
             }
             grid.print_csv()
         }
