@@ -5,7 +5,7 @@
 //! cannot be generic:
 //!
 //! ```
-//! use gpu::transform::{self, Functor};
+//! use rungs_kernels::transform::{self, Functor};
 //! use simt::{Global, kernel};
 //!
 //! /// Squares, times a factor.
@@ -36,7 +36,7 @@
 //! # assert_eq!(x, [0.5, 2.0, 4.5]);
 //! ```
 //!
-//! The host then writes `x.transform(scaled_square, ScaledSquare { factor: 0.5 })`, with `x` a `host::vec::DeviceVec`.
+//! The host then writes `x.transform(scaled_square, ScaledSquare { factor: 0.5 })`, with `x` a `rungs::vec::DeviceVec`.
 //! The simulator needs no more. For a GPU the crate is compiled to PTX as this one is (a `cdylib` for
 //! `nvptx64-nvidia-cuda`), and `engine.add_kernels(&[("sm_80", PTX)])` tells the engine of it.
 

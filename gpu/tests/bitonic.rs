@@ -3,10 +3,10 @@
 mod common;
 
 use common::{Random, check_sort, inputs, narrow, run, view};
-use gpu::bitonic::r3_register_step::Pass;
-use gpu::bitonic::{r1_global_step as r1, r2_shared_step as r2, r3_register_step as r3};
-use gpu::keys::Key;
-use gpu::odd_even::r1_bitonic_blocks as blocks;
+use rungs_kernels::bitonic::r3_register_step::Pass;
+use rungs_kernels::bitonic::{r1_global_step as r1, r2_shared_step as r2, r3_register_step as r3};
+use rungs_kernels::keys::Key;
+use rungs_kernels::odd_even::r1_bitonic_blocks as blocks;
 use simt::{Global, Kernel};
 
 fn shared_step<T: Key, K, S>(kernel: K, step: S, keys: &mut [T])
@@ -110,7 +110,7 @@ fn shared_step_sorts_any_n() {
 
 #[test]
 fn register_step_sorts_any_n() {
-    for n in sizes(gpu::bitonic::tile::TILE as usize) {
+    for n in sizes(rungs_kernels::bitonic::tile::TILE as usize) {
         for (name, keys) in inputs(n) {
             check_sort(name, &narrow(&keys), u32s_register_step);
             check_sort(name, &keys, u64s_register_step);
@@ -142,7 +142,7 @@ fn register_step_sorts_millions() {
 /// The passes of r3 do the steps of the network: each bit of each stage once, in falling order.
 #[test]
 fn passes_cover_every_step() {
-    use gpu::bitonic::tile::{TILE_BITS, WINDOW};
+    use rungs_kernels::bitonic::tile::{TILE_BITS, WINDOW};
     for n in [0, 1, 2, 8192, 8193, 1 << 20, (1 << 20) + 1, 1 << 31, u32::MAX] {
         let stages = u32::BITS - n.saturating_sub(1).leading_zeros();
         let mut want = vec![];
@@ -160,7 +160,7 @@ fn passes_cover_every_step() {
                 Pass::Strides { low, strides, mirrored } => {
                     assert!((WINDOW..=r3::MAX_STRIDES).contains(&strides) && (low >= TILE_BITS || strides == WINDOW));
                     assert_eq!(mirrored, low + strides == stage + 1);
-                    assert!(r3::grid(n, pass) as u64 * gpu::bitonic::tile::TILE as u64 >= n as u64);
+                    assert!(r3::grid(n, pass) as u64 * rungs_kernels::bitonic::tile::TILE as u64 >= n as u64);
                     got.extend((low.max(TILE_BITS)..low + strides).rev().map(|bit| (stage, bit)));
                 }
                 Pass::Merge => {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{check_sort, inputs, narrow, run, view};
-use gpu::bubble::{Key, r1_one_block as r1, r2_shared_block as r2, r3_warp_registers as r3};
+use rungs_kernels::bubble::{Key, r1_one_block as r1, r2_shared_block as r2, r3_warp_registers as r3};
 use simt::Kernel;
 
 fn one_block<T: Key, K: Kernel<Args = (simt::Global<T>,)>>(kernel: K, keys: &mut [T]) {

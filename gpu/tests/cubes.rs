@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Random, run, view};
-use gpu::cubes::{
+use rungs_kernels::cubes::{
     TIMES, r1_one_thread as r1, r2_one_block_strided as r2, r3_one_block as r3, r4_many_blocks as r4,
     r5_block_sum as r5, r6_block_tree as r6, r7_warp_shuffle as r7, r8_grid_atomic as r8,
 };

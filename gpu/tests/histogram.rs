@@ -1,6 +1,6 @@
 //! Every histogram rung on the simulator against a count on the host.
 
-use gpu::histogram::*;
+use rungs_kernels::histogram::*;
 use simt::sim::{Options, launch};
 use simt::{Global, Kernel};
 

@@ -7,11 +7,11 @@
 mod common;
 
 use common::{difference, inputs, narrow, try_run, view};
-use gpu::radix::columns::{self, Columns};
-use gpu::radix::r1_columns_one_thread::radix_columns_one_thread;
-use gpu::radix::r2_columns_atomic_min::radix_columns_atomic_min;
-use gpu::radix::r3_columns_tree::radix_columns_tree;
-use gpu::radix::r4_columns_groups::radix_columns_groups;
+use rungs_kernels::radix::columns::{self, Columns};
+use rungs_kernels::radix::r1_columns_one_thread::radix_columns_one_thread;
+use rungs_kernels::radix::r2_columns_atomic_min::radix_columns_atomic_min;
+use rungs_kernels::radix::r3_columns_tree::radix_columns_tree;
+use rungs_kernels::radix::r4_columns_groups::radix_columns_groups;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Kernel, Shared, kernel, shared, thread};
 

@@ -1,11 +1,11 @@
 //! The upper rungs of radix sort on the simulator: the whole output against the standard library's sort.
 
-use gpu::keys::{self, Word};
-use gpu::launcher::{Launcher, Shape};
-use gpu::radix::r7_onesweep as onesweep;
-use gpu::radix::r8_msd_buckets::{self as msd, Memory, Plan, Sort};
-use gpu::radix::steps::{Digits, SCAN_THREADS};
-use gpu::radix::{r5_lsd_blocks as blocks, r6_lsd_ballot as ballot};
+use rungs_kernels::keys::{self, Word};
+use rungs_kernels::launcher::{Launcher, Shape};
+use rungs_kernels::radix::r7_onesweep as onesweep;
+use rungs_kernels::radix::r8_msd_buckets::{self as msd, Memory, Plan, Sort};
+use rungs_kernels::radix::steps::{Digits, SCAN_THREADS};
+use rungs_kernels::radix::{r5_lsd_blocks as blocks, r6_lsd_ballot as ballot};
 use simt::sim::{LaunchError, MAX_SHARED, Options, launch};
 use simt::{Global, Kernel, Scalar};
 

@@ -1,7 +1,7 @@
 //! Every reduction rung on the simulator against a fold on the host.
 
-use gpu::operator::{Max, Min, Operator, Sum};
-use gpu::reduce::*;
+use rungs_kernels::operator::{Max, Min, Operator, Sum};
+use rungs_kernels::reduce::*;
 use simt::sim::{Options, launch};
 use simt::{Global, Kernel, Scalar};
 use std::fmt::Debug;

@@ -1,7 +1,7 @@
 //! Every rung of scan on the simulator, against a serial scan of the input.
 
-use gpu::operator::{Max, Min, Operator, Sum};
-use gpu::scan::*;
+use rungs_kernels::operator::{Max, Min, Operator, Sum};
+use rungs_kernels::scan::*;
 use simt::sim::{Options, launch};
 use simt::{Global, Kernel, Scalar};
 use std::fmt::Debug;

@@ -1,14 +1,14 @@
 //! Sum, least and greatest of a vector, and its running sums, checked by the host.
 //!
-//!     cargo run --release -p host --example reduce_scan [N]
+//!     cargo run --release -p rungs --example reduce_scan [N]
 //!
 //! N is 64 Mi on a GPU and 256 Ki on the simulator.
 
-use host::algorithms::Operation;
-use host::data::{Distribution, Size};
-use host::engine::{DeviceChoice, Engine};
-use host::error::{Error, Result};
-use host::vec::DeviceVec;
+use rungs::algorithms::Operation;
+use rungs::data::{Distribution, Size};
+use rungs::engine::{DeviceChoice, Engine};
+use rungs::error::{Error, Result};
+use rungs::vec::DeviceVec;
 
 fn main() -> Result<()> {
     let engine = Engine::open(DeviceChoice::Auto)?;

@@ -1,15 +1,15 @@
 //! y = a·x + y, once by a kernel and once by a transform with a functor, and the two compared.
 //!
-//!     cargo run --release -p host --example saxpy [N]
+//!     cargo run --release -p rungs --example saxpy [N]
 //!
 //! N is 64 Mi on a GPU and 256 Ki on the simulator.
 
-use gpu::saxpy::r1_kernel::{self, saxpy_kernel};
-use gpu::saxpy::r2_transform::{Saxpy, saxpy_transform};
-use host::data::{Distribution, Size};
-use host::engine::{DeviceChoice, Engine, Geometry};
-use host::error::{Error, Result};
-use host::vec::DeviceVec;
+use rungs::data::{Distribution, Size};
+use rungs::engine::{DeviceChoice, Engine, Geometry};
+use rungs::error::{Error, Result};
+use rungs::vec::DeviceVec;
+use rungs_kernels::saxpy::r1_kernel::{self, saxpy_kernel};
+use rungs_kernels::saxpy::r2_transform::{Saxpy, saxpy_transform};
 
 const A: f32 = 2.5;
 

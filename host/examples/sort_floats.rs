@@ -1,13 +1,13 @@
 //! Draws floats, sorts them on the device, copies them back and checks them.
 //!
-//!     cargo run --release -p host --example sort_floats [N]
+//!     cargo run --release -p rungs --example sort_floats [N]
 //!
 //! N is 16 Mi on a GPU and 64 Ki on the simulator.
 
-use host::data::{Distribution, Size};
-use host::engine::{DeviceChoice, Engine};
-use host::error::{Error, Result};
-use host::vec::DeviceVec;
+use rungs::data::{Distribution, Size};
+use rungs::engine::{DeviceChoice, Engine};
+use rungs::error::{Error, Result};
+use rungs::vec::DeviceVec;
 
 fn main() -> Result<()> {
     let engine = Engine::open(DeviceChoice::Auto)?;

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    host::cli::main(std::env::args_os())
+    rungs::cli::main(std::env::args_os())
 }

@@ -1,7 +1,7 @@
 //! The commands that show things: `trace`, `profile`, `sweep` and the reports of S0 and S1, on the simulator.
 
-use host::algorithms::{Extra, FAMILIES, Family, Implementation, Parameters, Rung, family};
-use host::trace::{Step, Trace, trace};
+use rungs::algorithms::{Extra, FAMILIES, Family, Implementation, Parameters, Rung, family};
+use rungs::trace::{Step, Trace, trace};
 use serde_json::Value;
 use std::process::Command;
 

@@ -1,11 +1,11 @@
 //! Vectors on the simulator, with functors and a kernel that this file brings along: nothing in the library knows them.
 
-use gpu::transform::{self, Functor};
-use host::Error;
-use host::algorithms::Operation;
-use host::data::{Distribution, Element};
-use host::engine::{Engine, Geometry};
-use host::vec::DeviceVec;
+use rungs::Error;
+use rungs::algorithms::Operation;
+use rungs::data::{Distribution, Element};
+use rungs::engine::{Engine, Geometry};
+use rungs::vec::DeviceVec;
+use rungs_kernels::transform::{self, Functor};
 use simt::{Global, kernel, thread};
 
 /// Sizes around blocks of 256, tiles of 1024 and 8192.
@@ -82,7 +82,7 @@ fn reverse(input: Global<u32>, output: Global<u32>) {
 
 fn sorts<T: Element + simt::Scalar>(engine: &Engine, n: usize)
 where
-    T::Word: host::algorithms::sort::KeyWord,
+    T::Word: rungs::algorithms::sort::KeyWord,
 {
     let mut vec = DeviceVec::<T>::random(engine, n, Distribution::Special, n as u64).unwrap();
     let mut want = vec.to_vec().unwrap();

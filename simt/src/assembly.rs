@@ -14,7 +14,7 @@ pub(crate) fn trap() -> ! {
 }
 
 #[cfg(not(target_os = "cuda"))]
-pub(crate) use host::{asm, trap};
+pub(crate) use rungs::{asm, trap};
 
 #[cfg(not(target_os = "cuda"))]
 pub(crate) mod host {

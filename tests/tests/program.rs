@@ -2,7 +2,7 @@
 //! simulator, so that it holds on any machine.
 
 use assert_cmd::Command;
-use host::data::{Data, Distribution, Dtype, Format, Output, Place, read_keys, sorted, stable_sorted};
+use rungs::data::{Data, Distribution, Dtype, Format, Output, Place, read_keys, sorted, stable_sorted};
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
@@ -72,7 +72,7 @@ fn all_reports_every_rung_as_json_and_nothing_else() {
     assert_eq!((&report["schema"], &report["seed"]), (&1.into(), &5.into()));
     assert_eq!(report["device"]["kind"], "simulator");
     let results = report["results"].as_array().unwrap();
-    let rungs: usize = host::algorithms::FAMILIES.iter().map(|f| f.rungs.len()).sum();
+    let rungs: usize = rungs::algorithms::FAMILIES.iter().map(|f| f.rungs.len()).sum();
     assert_eq!(results.len(), rungs);
     for row in results {
         assert!(row["verified"] == true || row["skipped"].is_string(), "{row}");
@@ -182,7 +182,7 @@ fn matrices_from_npy() {
     matrix(&a, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2, 3);
     matrix(&b, vec![1.0, 0.0, 0.5, 2.0, -1.0, 1.0], 3, 2);
     assert_eq!(outcome(&["matmul", "--input", &a, &b, "--output", &c]).0, 0);
-    let product = host::data::read_matrix(&Place::from(&*c), None, None).unwrap();
+    let product = rungs::data::read_matrix(&Place::from(&*c), None, None).unwrap();
     assert_eq!((product.rows, product.columns), (2, 2));
     assert_eq!(product.data, Data::from(vec![-1.0f32, 7.0, 0.5, 16.0]));
     refused_in_short(&["matmul", "--input", &a, &a], 2, &["3 columns", "2 rows"]);

@@ -3,10 +3,10 @@
 //! A rung's trial runs all its sizes, element types and distributions; each result is compared whole with an oracle
 //! that the host computes from the input. Where there is no GPU, the GPU's trials are reported as ignored.
 
-use host::algorithms::{Extra, FAMILIES, Family, Operation, Parameters, Rung, Size, Workload};
-use host::data::{Distribution, Dtype};
-use host::engine::{DeviceChoice, Engine};
 use libtest_mimic::{Arguments, Failed, Trial};
+use rungs::algorithms::{Extra, FAMILIES, Family, Operation, Parameters, Rung, Size, Workload};
+use rungs::data::{Distribution, Dtype};
+use rungs::engine::{DeviceChoice, Engine};
 
 /// Sizes that every rung is run at: around a warp, around blocks, around common tiles, and primes.
 const SIZES: &[u64] = &[0, 1, 2, 3, 31, 32, 33, 255, 256, 257, 1009, 1023, 1024, 1025, 4099];
@@ -151,13 +151,13 @@ fn run(engine: &Engine, family: &'static Family, rung: &'static Rung, case: Case
         (Size::Elements(n), Some(capacity)) => Size::Elements(n.min(capacity)),
         _ => size,
     };
-    let failed = |e: host::Error| Failed::from(format!("{case:?}: {e}"));
+    let failed = |e: rungs::Error| Failed::from(format!("{case:?}: {e}"));
     let workload = Workload { size, dtype, distribution, seed: 7, input: None, parameters };
     let problem = family.make(workload).map_err(failed)?;
     if let Some(why) = rung.refuses(&problem.size(), dtype, &parameters) {
         // What a rung refuses it must refuse with a usage error, not run wrongly.
         return match problem.prepare(engine, rung) {
-            Err(host::Error::Usage(_)) => Ok(()),
+            Err(rungs::Error::Usage(_)) => Ok(()),
             Ok(_) => Err(format!("{case:?} should be refused ({why}) and is not").into()),
             Err(e) => Err(failed(e)),
         };

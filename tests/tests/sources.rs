@@ -1,6 +1,6 @@
 //! The registry, the files and the heads of the rungs against each other.
 
-use host::algorithms::{FAMILIES, SUPPORT};
+use rungs::algorithms::{FAMILIES, SUPPORT};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -11,17 +11,17 @@
 //! is no GPU, the GPU's trials are reported as ignored. A failure names the call as a command of `rungs` (size, seed,
 //! distribution). `RUNGS_STRESS_SEED` draws other calls.
 
-use host::Error;
-use host::algorithms::keys::Keys;
-use host::algorithms::reduce::Reduces;
-use host::algorithms::sort::{Sorter, order_of};
-use host::algorithms::{self, Extra, Family, Implementation, Operation, Parameters, Problem, Rung, Size, Workload};
-use host::data::{self, Data, Difference, Distribution, Dtype};
-use host::engine::{AnyBuffer, Buffer, DeviceChoice, Engine};
 use libtest_mimic::{Arguments, Failed, Trial};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
+use rungs::Error;
+use rungs::algorithms::keys::Keys;
+use rungs::algorithms::reduce::Reduces;
+use rungs::algorithms::sort::{Sorter, order_of};
+use rungs::algorithms::{self, Extra, Family, Implementation, Operation, Parameters, Problem, Rung, Size, Workload};
+use rungs::data::{self, Data, Difference, Distribution, Dtype};
+use rungs::engine::{AnyBuffer, Buffer, DeviceChoice, Engine};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
@@ -160,7 +160,7 @@ impl Case {
                     parameters.operation = *all.choose(random).expect("there are some");
                 }
                 Extra::Exclusive => parameters.exclusive = random.random(),
-                Extra::Bins => parameters.bins = Some(random.random_range(1..=gpu::histogram::MAX_BINS)),
+                Extra::Bins => parameters.bins = Some(random.random_range(1..=rungs_kernels::histogram::MAX_BINS)),
                 Extra::Columns | Extra::Threads | Extra::Blocks | Extra::Values => {}
             }
         }

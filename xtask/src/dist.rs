@@ -13,7 +13,7 @@ const RUN: &str = include_str!("dist/run.sh");
 const README: &str = include_str!("dist/README.txt");
 
 /// Packages whose tests say something about a GPU machine; those of the builders need Rust.
-const TESTED: &[&str] = &["gpu", "simt", "host", "tests"];
+const TESTED: &[&str] = &["rungs-kernels", "simt", "rungs", "rungs-tests"];
 
 /// Where to pack to.
 #[derive(clap::Args)]
@@ -53,7 +53,7 @@ struct Executable {
 pub fn run(args: &Args) -> Result<()> {
     let out = project::root().join(&args.out);
     let folder = out.join("rungs");
-    let program = build(&["build", "--release", "--package", "host", "--bin", "rungs"], &[])?;
+    let program = build(&["build", "--release", "--package", "rungs", "--bin", "rungs"], &[])?;
     let packages = TESTED.iter().flat_map(|package| ["--package", package]).collect::<Vec<_>>();
     let tests = build(&["test", "--no-run", "--release", "--lib", "--bins", "--tests"], &packages)?;
     // A file of an earlier pack that no longer belongs there would be run on the GPU machine.

@@ -40,7 +40,7 @@ pub type Kernels = BTreeMap<String, String>;
 
 /// Asks the program.
 pub fn kernels() -> Result<Kernels> {
-    let args = ["run", "--quiet", "--package", "host", "--bin", "rungs", "--", "list", "--format", "json"];
+    let args = ["run", "--quiet", "--package", "rungs", "--bin", "rungs", "--", "list", "--format", "json"];
     parse(&shell::capture(shell::cargo(&args))?)
 }
 

@@ -14,12 +14,20 @@ const STEPS: &[Step] = &[
     ("format", || shell::run(shell::cargo(&["fmt", "--all", "--check"]))),
     ("lints", || shell::run(shell::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
     ("kernels on rust-cuda", || {
-        shell::run(shell::cargo(&["check", "--package", "simt", "--package", "gpu", "--features", "rust-cuda"]))
+        shell::run(shell::cargo(&[
+            "check",
+            "--package",
+            "simt",
+            "--package",
+            "rungs-kernels",
+            "--features",
+            "rust-cuda",
+        ]))
     }),
     ("build-ptx", build_fresh_ptx),
     ("check-ptx", check_ptx::run),
     // The tests of the program run it.
-    ("program", || shell::run(shell::cargo(&["build", "--package", "host"]))),
+    ("program", || shell::run(shell::cargo(&["build", "--package", "rungs"]))),
     // Last, so that the summary of the test runner is the last that is printed.
     ("tests", run_tests),
 ];

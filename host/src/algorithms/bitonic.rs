@@ -7,13 +7,13 @@ use super::{Family, Parameters, Size};
 use crate::data::Distribution;
 use crate::engine::{Engine, Geometry};
 use crate::error::Result;
-use gpu::bitonic::r1_global_step::{self as global_step, bitonic_global_step};
-use gpu::bitonic::r2_shared_step::{self as shared_step, Launch, bitonic_shared_step};
-use gpu::bitonic::r3_register_step::{self as register_step, Pass};
-use gpu::bitonic::r3_register_step::{
+use rungs_kernels::bitonic::r1_global_step::{self as global_step, bitonic_global_step};
+use rungs_kernels::bitonic::r2_shared_step::{self as shared_step, Launch, bitonic_shared_step};
+use rungs_kernels::bitonic::r3_register_step::{self as register_step, Pass};
+use rungs_kernels::bitonic::r3_register_step::{
     bitonic_register_step_merge, bitonic_register_step_sort, bitonic_register_step_strides,
 };
-use gpu::keys::Key;
+use rungs_kernels::keys::Key;
 use simt::{Global, Kernel, Scalar};
 
 /// The family.
@@ -47,7 +47,7 @@ pub static FAMILY: Family = Family {
             ],
             Implementation::Sort(&RegisterStep)
         )
-        .with_tiles(&[gpu::bitonic::tile::TILE as u64]),
+        .with_tiles(&[rungs_kernels::bitonic::tile::TILE as u64]),
     ],
     dtypes: KEY_TYPES,
     simulator_size: Size::Elements(1 << 13),

@@ -7,9 +7,9 @@ use super::{Family, Parameters, Size};
 use crate::data::Distribution;
 use crate::engine::{Engine, Geometry};
 use crate::error::{Error, Result};
-use gpu::bubble::r1_one_block::{self as one_block, bubble_one_block};
-use gpu::bubble::r2_shared_block::{self as shared_block, bubble_shared_block};
-use gpu::bubble::r3_warp_registers::{self as warp_registers, bubble_warp_registers};
+use rungs_kernels::bubble::r1_one_block::{self as one_block, bubble_one_block};
+use rungs_kernels::bubble::r2_shared_block::{self as shared_block, bubble_shared_block};
+use rungs_kernels::bubble::r3_warp_registers::{self as warp_registers, bubble_warp_registers};
 use simt::{Global, Kernel, Scalar};
 
 /// The family.

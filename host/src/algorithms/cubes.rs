@@ -6,15 +6,15 @@ use super::{Extra, Family, OpenProblem, Parameters, Prepared, Problem, RateUnit,
 use crate::data::{Data, Distribution, Dtype};
 use crate::engine::{AnyBuffer, Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
-use gpu::cubes::TIMES;
-use gpu::cubes::r1_one_thread::{self as one_thread, cubes_one_thread};
-use gpu::cubes::r2_one_block_strided::{self as one_block_strided, cubes_one_block_strided};
-use gpu::cubes::r3_one_block::{self as one_block, cubes_one_block};
-use gpu::cubes::r4_many_blocks::{self as many_blocks, cubes_many_blocks};
-use gpu::cubes::r5_block_sum::{self as block_sum, cubes_block_sum};
-use gpu::cubes::r6_block_tree::{self as block_tree, cubes_block_tree};
-use gpu::cubes::r7_warp_shuffle::{self as warp_shuffle, cubes_warp_shuffle};
-use gpu::cubes::r8_grid_atomic::{self as grid_atomic, cubes_grid_atomic};
+use rungs_kernels::cubes::TIMES;
+use rungs_kernels::cubes::r1_one_thread::{self as one_thread, cubes_one_thread};
+use rungs_kernels::cubes::r2_one_block_strided::{self as one_block_strided, cubes_one_block_strided};
+use rungs_kernels::cubes::r3_one_block::{self as one_block, cubes_one_block};
+use rungs_kernels::cubes::r4_many_blocks::{self as many_blocks, cubes_many_blocks};
+use rungs_kernels::cubes::r5_block_sum::{self as block_sum, cubes_block_sum};
+use rungs_kernels::cubes::r6_block_tree::{self as block_tree, cubes_block_tree};
+use rungs_kernels::cubes::r7_warp_shuffle::{self as warp_shuffle, cubes_warp_shuffle};
+use rungs_kernels::cubes::r8_grid_atomic::{self as grid_atomic, cubes_grid_atomic};
 use simt::{Global, Kernel};
 use std::rc::Rc;
 
@@ -141,7 +141,7 @@ pub trait Summer {
     fn run(&mut self, values: Global<u32>) -> Result<()>;
     /// The sum modulo 2⁶⁴, once it is done: partial sums that the rung leaves to the host are added here.
     fn sum(&mut self) -> Result<u64>;
-    /// When each block began and ended: four words a block, see [`gpu::cubes::Start`].
+    /// When each block began and ended: four words a block, see [`rungs_kernels::cubes::Start`].
     fn times(&mut self) -> Result<Vec<[u64; TIMES as usize]>>;
 }
 

@@ -7,7 +7,7 @@ use super::{Extra, Family, OpenProblem, Prepared, Problem, RateUnit, Rung, Size,
 use crate::data::{Data, Distribution, Dtype};
 use crate::engine::{AnyBuffer, Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
-use gpu::histogram::{
+use rungs_kernels::histogram::{
     Key, MAX_BINS,
     r1_global_atomics::{self as global_atomics, histogram_global_atomics},
     r2_shared_atomics::{self as shared_atomics, histogram_shared_atomics},

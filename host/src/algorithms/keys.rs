@@ -2,7 +2,7 @@
 
 use crate::engine::{Engine, Geometry};
 use crate::error::Result;
-use gpu::keys::{self, Word, keys_decode, keys_encode};
+use rungs_kernels::keys::{self, Word, keys_decode, keys_encode};
 use simt::{Global, Kernel};
 
 /// The kernels used here.
@@ -36,7 +36,7 @@ impl Keys {
         self.len() == 0
     }
 
-    /// Maps each key to a word of the same order, in place; `order` as in [`gpu::keys`].
+    /// Maps each key to a word of the same order, in place; `order` as in [`rungs_kernels::keys`].
     pub fn encode(self, engine: &Engine, order: u32) -> Result<()> {
         fn map<T: Word>(engine: &Engine, keys: Global<T>, order: u32) -> Result<()>
         where

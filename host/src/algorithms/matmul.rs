@@ -7,8 +7,8 @@ use super::{Family, OpenProblem, Prepared, Problem, RateUnit, Rung, Size, Work, 
 use crate::data::{Data, Difference, Distribution, Dtype};
 use crate::engine::{AnyBuffer, Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
-use gpu::matmul::r1_naive::{self as naive, matmul_naive};
-use gpu::matmul::r2_shared_tile::{self as shared_tile, matmul_shared_tile};
+use rungs_kernels::matmul::r1_naive::{self as naive, matmul_naive};
+use rungs_kernels::matmul::r2_shared_tile::{self as shared_tile, matmul_shared_tile};
 use simt::{Global, Kernel};
 use std::rc::Rc;
 

@@ -7,8 +7,10 @@ use super::{Family, Parameters, Size};
 use crate::data::Distribution;
 use crate::engine::{Engine, Geometry};
 use crate::error::Result;
-use gpu::keys::Key;
-use gpu::odd_even::r1_bitonic_blocks::{self as blocks, odd_even_bitonic_blocks_merge, odd_even_bitonic_blocks_sort};
+use rungs_kernels::keys::Key;
+use rungs_kernels::odd_even::r1_bitonic_blocks::{
+    self as blocks, odd_even_bitonic_blocks_merge, odd_even_bitonic_blocks_sort,
+};
 use simt::{Global, Kernel};
 
 /// The family.

@@ -7,20 +7,20 @@ use super::{Extra, Family, Parameters, Size, pairs};
 use crate::data::{Distribution, Dtype};
 use crate::engine::{Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
-use gpu::launcher::{Launcher, Shape};
-use gpu::radix::columns;
-use gpu::radix::r1_columns_one_thread::radix_columns_one_thread;
-use gpu::radix::r2_columns_atomic_min::radix_columns_atomic_min;
-use gpu::radix::r3_columns_tree::radix_columns_tree;
-use gpu::radix::r4_columns_groups::radix_columns_groups;
-use gpu::radix::r5_lsd_blocks::{
+use rungs_kernels::launcher::{Launcher, Shape};
+use rungs_kernels::radix::columns;
+use rungs_kernels::radix::r1_columns_one_thread::radix_columns_one_thread;
+use rungs_kernels::radix::r2_columns_atomic_min::radix_columns_atomic_min;
+use rungs_kernels::radix::r3_columns_tree::radix_columns_tree;
+use rungs_kernels::radix::r4_columns_groups::radix_columns_groups;
+use rungs_kernels::radix::r5_lsd_blocks::{
     self as lsd_blocks, radix_lsd_blocks_count, radix_lsd_blocks_scan, radix_lsd_blocks_scatter,
 };
-use gpu::radix::r6_lsd_ballot::{
+use rungs_kernels::radix::r6_lsd_ballot::{
     self as lsd_ballot, radix_lsd_ballot_count, radix_lsd_ballot_scan, radix_lsd_ballot_scatter,
 };
-use gpu::radix::steps::SCAN_THREADS;
-use gpu::radix::{r7_onesweep as onesweep, r8_msd_buckets as msd_buckets};
+use rungs_kernels::radix::steps::SCAN_THREADS;
+use rungs_kernels::radix::{r7_onesweep as onesweep, r8_msd_buckets as msd_buckets};
 use simt::{Global, Kernel, Scalar};
 
 /// The family.
@@ -169,7 +169,7 @@ impl<K: Kernel<Args = (Global<u32>,)>> SortRung for Columns<K> {
 
 /// The kernels of `onesweep`.
 mod onesweep_kernels {
-    use gpu::radix::r7_onesweep::*;
+    use rungs_kernels::radix::r7_onesweep::*;
     use simt::Kernel;
 
     pub const NAMES: &[&str] = &[
@@ -184,7 +184,7 @@ mod onesweep_kernels {
 
 /// The kernels of `msd-buckets`.
 mod msd_buckets_kernels {
-    use gpu::radix::r8_msd_buckets::*;
+    use rungs_kernels::radix::r8_msd_buckets::*;
 
     use simt::Kernel;
 

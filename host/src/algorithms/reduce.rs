@@ -9,8 +9,8 @@ use super::{
 use crate::data::{Data, Difference, Distribution, Dtype, Element};
 use crate::engine::{AnyBuffer, Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
-use gpu::operator::{Max, Min, Operator, Sum};
-use gpu::reduce::{
+use rungs_kernels::operator::{Max, Min, Operator, Sum};
+use rungs_kernels::reduce::{
     r1_interleaved::{self as interleaved, reduce_interleaved},
     r2_sequential::{self as sequential, reduce_sequential},
     r3_first_add::{self as first_add, reduce_first_add},

@@ -6,8 +6,8 @@ use super::{Family, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, ver
 use crate::data::{Data, Difference, Distribution, Dtype, Element};
 use crate::engine::{Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
-use gpu::saxpy::r1_kernel::{self as kernel, saxpy_kernel};
-use gpu::saxpy::r2_transform::{self as transform, Saxpy, saxpy_transform};
+use rungs_kernels::saxpy::r1_kernel::{self as kernel, saxpy_kernel};
+use rungs_kernels::saxpy::r2_transform::{self as transform, Saxpy, saxpy_transform};
 use simt::{Global, Kernel};
 
 /// The family.
@@ -18,7 +18,7 @@ pub static FAMILY: Family = Family {
         rung!("saxpy/r1_kernel.rs", "kernel", &[saxpy_kernel::NAME], Implementation::Saxpy(&AsKernel))
             .with_tiles(&[kernel::BLOCK as u64]),
         rung!("saxpy/r2_transform.rs", "transform", &[saxpy_transform::NAME], Implementation::Saxpy(&AsTransform))
-            .with_tiles(&[gpu::transform::TILE as u64]),
+            .with_tiles(&[rungs_kernels::transform::TILE as u64]),
     ],
     dtypes: &[Dtype::F32],
     simulator_size: Size::Elements(1 << 18),

@@ -10,13 +10,13 @@ use super::{
 use crate::data::{Data, Difference, Distribution, Dtype, Element};
 use crate::engine::{AnyBuffer, Engine, Geometry};
 use crate::error::{Error, Result};
-use gpu::operator::{Max, Min, Operator, Sum};
-use gpu::scan::r1_hillis_steele::{self as hillis_steele, scan_hillis_steele};
-use gpu::scan::r2_blelloch::{self as blelloch, scan_blelloch};
-use gpu::scan::r3_blelloch_padded::{self as blelloch_padded, scan_blelloch_padded};
-use gpu::scan::r4_three_kernels::{self as three_kernels, scan_three_kernels_add, scan_three_kernels_tiles};
-use gpu::scan::r5_look_back::{self as look_back, scan_look_back, scan_look_back_clear};
-use gpu::scan::r6_look_ahead::{self as look_ahead, scan_look_ahead};
+use rungs_kernels::operator::{Max, Min, Operator, Sum};
+use rungs_kernels::scan::r1_hillis_steele::{self as hillis_steele, scan_hillis_steele};
+use rungs_kernels::scan::r2_blelloch::{self as blelloch, scan_blelloch};
+use rungs_kernels::scan::r3_blelloch_padded::{self as blelloch_padded, scan_blelloch_padded};
+use rungs_kernels::scan::r4_three_kernels::{self as three_kernels, scan_three_kernels_add, scan_three_kernels_tiles};
+use rungs_kernels::scan::r5_look_back::{self as look_back, scan_look_back, scan_look_back_clear};
+use rungs_kernels::scan::r6_look_ahead::{self as look_ahead, scan_look_ahead};
 use simt::{Global, Kernel, Scalar};
 use std::rc::Rc;
 

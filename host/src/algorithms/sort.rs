@@ -8,7 +8,7 @@ use super::{OpenProblem, Parameters, Prepared, Problem, RateUnit, Rung, Size, Wo
 use crate::data::{self, Data, Dtype, for_dtype};
 use crate::engine::{AnyBuffer, Buffer, Engine};
 use crate::error::{Error, Result};
-use gpu::keys::{FLOAT, SIGNED, UNSIGNED, Word};
+use rungs_kernels::keys::{FLOAT, SIGNED, UNSIGNED, Word};
 use simt::Global;
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -36,13 +36,13 @@ pub trait SortRung: Sync {
 
 /// A rung with its scratch memory, ready to sort again and again.
 pub trait Sorter {
-    /// Sorts `keys` in place, `order` saying what their words mean (see [`gpu::keys`]).
+    /// Sorts `keys` in place, `order` saying what their words mean (see [`rungs_kernels::keys`]).
     fn sort(&mut self, keys: Keys, order: u32) -> Result<()>;
 }
 
 /// A rung with its scratch memory, ready to sort keys with values again and again.
 pub trait PairSorter {
-    /// Sorts `keys` in place, `order` saying what their words mean (see [`gpu::keys`]), and moves the value of each with
+    /// Sorts `keys` in place, `order` saying what their words mean (see [`rungs_kernels::keys`]), and moves the value of each with
     /// it. Equal keys keep their order. There are as many values as keys.
     fn sort(&mut self, keys: Global<u32>, values: Global<u32>, order: u32) -> Result<()>;
 }
@@ -118,7 +118,7 @@ impl KeyWord for u64 {
     }
 }
 
-/// How words of a type are ordered, see [`gpu::keys`].
+/// How words of a type are ordered, see [`rungs_kernels::keys`].
 pub fn order_of(dtype: Dtype) -> u32 {
     match dtype {
         Dtype::I32 | Dtype::I64 => SIGNED,

@@ -1,12 +1,12 @@
-//! Sorts and scans checked on the device, where the host would need seconds; see [`gpu::verify`].
+//! Sorts and scans checked on the device, where the host would need seconds; see [`rungs_kernels::verify`].
 
 use super::Operation;
 use crate::engine::{AnyBuffer, Engine, Geometry};
 use crate::error::Result;
-use gpu::keys::Word;
-use gpu::operator::{Max, Min, Sum};
-use gpu::verify::{self, verify_keys, verify_pairs, verify_scan};
-use gpu::wait::wait;
+use rungs_kernels::keys::Word;
+use rungs_kernels::operator::{Max, Min, Sum};
+use rungs_kernels::verify::{self, verify_keys, verify_pairs, verify_scan};
+use rungs_kernels::wait::wait;
 use simt::{Global, Kernel, Scalar};
 
 /// From this many elements on a GPU checks, below it the host: there an oracle of its own takes no time.
@@ -37,7 +37,7 @@ pub struct Found {
     pub checksum: u64,
 }
 
-/// Looks through keys, ordered as `order` of [`gpu::keys`] says; `zeros_equal`: -0 and +0 in any order.
+/// Looks through keys, ordered as `order` of [`rungs_kernels::keys`] says; `zeros_equal`: -0 and +0 in any order.
 pub fn keys<T: Word>(keys: &dyn AnyBuffer, order: u32, zeros_equal: bool) -> Result<Found>
 where
     verify_keys<T>: Kernel<Args = (Global<T>, u32, u32, Global<u64>)>,
@@ -174,9 +174,9 @@ mod tests {
             assert_eq!(descents.unwrap().descents, 0, "{dtype}");
         }
         let zeros = [-1.0f32, 0.0, -0.0, 0.0, 1.0].map(f32::to_bits);
-        assert_eq!(look(&zeros, gpu::keys::FLOAT, false).descents, 1);
-        assert_eq!(look(&zeros, gpu::keys::FLOAT, true).descents, 0);
-        assert_eq!(look(&[0.0f32, -1.0].map(f32::to_bits), gpu::keys::FLOAT, true).descents, 1);
+        assert_eq!(look(&zeros, rungs_kernels::keys::FLOAT, false).descents, 1);
+        assert_eq!(look(&zeros, rungs_kernels::keys::FLOAT, true).descents, 0);
+        assert_eq!(look(&[0.0f32, -1.0].map(f32::to_bits), rungs_kernels::keys::FLOAT, true).descents, 1);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::stats;
 use crate::engine::{Buffer, Engine, Geometry};
 use crate::error::Result;
 use bench_report::{Device, Limits, rounded};
-use gpu::wait::wait;
+use rungs_kernels::wait::wait;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;

@@ -4,7 +4,7 @@
 //! the rungs that take it and the peers that do the same. For each case:
 //!
 //! 1. The input is made on the host and uploaded once. Every contestant runs on it and its whole output is checked: who
-//!    is wrong gets no number. Large sorts and scans are checked where they lie, see [`gpu::verify`].
+//!    is wrong gets no number. Large sorts and scans are checked where they lie, see [`rungs_kernels::verify`].
 //! 2. Some rounds without a clock. Then rounds in which every contestant runs, each time beginning with another one, so
 //!    that what changes over time (clocks, temperature) is everybody's. A measurement has two parts, both on fresh
 //!    input that is put there before the clock starts:

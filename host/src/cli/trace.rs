@@ -98,7 +98,8 @@ fn parameters(family: &Family, block: Option<u32>, columns: Option<u32>, n: usiz
         Some(_) if !takes_columns => return Err(Error::Usage(format!("{} has no columns", family.name))),
         Some(columns) => parameters.columns = Some(columns),
         None if takes_columns => {
-            let (least, most) = (gpu::radix::columns::MIN_COLUMNS, gpu::radix::columns::MAX_COLUMNS);
+            let (least, most) =
+                (rungs_kernels::radix::columns::MIN_COLUMNS, rungs_kernels::radix::columns::MAX_COLUMNS);
             parameters.columns = Some((n as u32 / 2).next_power_of_two().clamp(least, most));
         }
         None => {}

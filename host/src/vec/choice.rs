@@ -67,7 +67,7 @@ pub struct Row {
 const ANY: u64 = u32::MAX as u64;
 
 /// Elements that `msd-buckets` takes, at most.
-const MSD_MOST: u64 = gpu::radix::r8_msd_buckets::MAX_KEYS as u64;
+const MSD_MOST: u64 = rungs_kernels::radix::r8_msd_buckets::MAX_KEYS as u64;
 
 const fn row(
     task: Task,

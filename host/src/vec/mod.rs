@@ -1,11 +1,11 @@
 //! Vectors on an engine, with the algorithms that one wants of a library.
 //!
 //! ```
-//! use host::algorithms::Operation;
-//! use host::engine::Engine;
-//! use host::vec::DeviceVec;
+//! use rungs::algorithms::Operation;
+//! use rungs::engine::Engine;
+//! use rungs::vec::DeviceVec;
 //!
-//! # fn main() -> host::Result<()> {
+//! # fn main() -> rungs::Result<()> {
 //! let engine = Engine::simulator();
 //! let mut keys = DeviceVec::from_slice(&engine, &[3.5f32, -1.0, 2.0])?;
 //! keys.sort()?;
@@ -18,7 +18,7 @@
 //!
 //! [`DeviceVec::sort`], [`DeviceVec::sort_with`], [`DeviceVec::reduce`] and [`DeviceVec::scan`] run the rung that [`choice`] names for the type,
 //! the size and the device. What a transform does to an element is a functor, a type of one's own: see
-//! [`gpu::transform`] for its kernel. A kernel of one's own takes [`DeviceVec::view`] as an argument, another library
+//! [`rungs_kernels::transform`] for its kernel. A kernel of one's own takes [`DeviceVec::view`] as an argument, another library
 //! [`DeviceVec::as_ptr`].
 
 pub mod choice;
@@ -31,7 +31,7 @@ use crate::data::{Distribution, Element};
 use crate::engine::{Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
 use choice::{Task, choose};
-use gpu::transform::{self, Functor};
+use rungs_kernels::transform::{self, Functor};
 use simt::{Argument, Global, Kernel, Scalar};
 
 /// Elements in the memory of an engine, at most 2³² - 1; freed when dropped.
@@ -148,10 +148,10 @@ impl<T: Scalar> DeviceVec<T> {
     /// before and after. Keys and values have 4 bytes each; equal keys keep their order, and with them their values.
     ///
     /// ```
-    /// use host::engine::Engine;
-    /// use host::vec::DeviceVec;
+    /// use rungs::engine::Engine;
+    /// use rungs::vec::DeviceVec;
     ///
-    /// # fn main() -> host::Result<()> {
+    /// # fn main() -> rungs::Result<()> {
     /// let engine = Engine::simulator();
     /// let mut years = DeviceVec::from_slice(&engine, &[1991u32, 1968, 2004, 1968])?;
     /// let mut heights = DeviceVec::from_slice(&engine, &[1.73f32, 1.80, 1.66, 1.59])?;
@@ -166,7 +166,7 @@ impl<T: Scalar> DeviceVec<T> {
     /// Values of another size do not compile:
     ///
     /// ```compile_fail
-    /// # use host::{engine::Engine, vec::DeviceVec};
+    /// # use rungs::{engine::Engine, vec::DeviceVec};
     /// # let engine = Engine::simulator();
     /// let mut keys = DeviceVec::from_slice(&engine, &[2u32, 1]).unwrap();
     /// let mut values = DeviceVec::from_slice(&engine, &[1u64, 2]).unwrap();
@@ -225,7 +225,7 @@ impl<T: Scalar> DeviceVec<T> {
         Ok(output)
     }
 
-    /// What the functor makes of each element. `kernel` is the functor's, see [`gpu::transform`].
+    /// What the functor makes of each element. `kernel` is the functor's, see [`rungs_kernels::transform`].
     ///
     /// # Errors
     /// Whatever keeps the engine from it.

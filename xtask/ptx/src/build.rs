@@ -1,4 +1,4 @@
-//! Runs cargo on the crate `gpu` for a GPU.
+//! Runs cargo on the crate `rungs-kernels` for a GPU.
 
 use crate::{Arch, Toolchain, ptx};
 use std::fmt;
@@ -122,7 +122,17 @@ fn cargo(toolchain: &Toolchain, options: &Options, folder: &Path, assembly: &Pat
         .env("RUSTC_WORKSPACE_WRAPPER", "")
         .env("RUSTC_BOOTSTRAP", "1") // build-std and the target's intrinsics are not stable
         .env("CARGO_ENCODED_RUSTFLAGS", rustflags(&options.arch).join("\x1f"))
-        .args(["rustc", "--quiet", "--locked", "--package", "gpu", "--release", "--lib", "--crate-type", "cdylib"])
+        .args([
+            "rustc",
+            "--quiet",
+            "--locked",
+            "--package",
+            "rungs-kernels",
+            "--release",
+            "--lib",
+            "--crate-type",
+            "cdylib",
+        ])
         .args(["-Zbuild-std=core", "--target", TARGET, "--target-dir"])
         .arg(folder);
     if options.checked {

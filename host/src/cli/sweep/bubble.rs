@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::history::{BUBBLE, BUBBLE_R1, BubbleRow};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgMatches, Command, value_parser};
-use gpu::bubble::r2_shared_block::{self as shared_block, BLOCK, BLOCK_KEYS};
+use rungs_kernels::bubble::r2_shared_block::{self as shared_block, BLOCK, BLOCK_KEYS};
 use serde::Serialize;
 
 /// The rung that does what S0 does.
@@ -194,7 +194,7 @@ fn passed(outcome: Result<f64>) -> Result<(f64, bool)> {
 
 /// Blocks of the rung that a multiprocessor holds; a core of the simulator runs one.
 fn occupancy(engine: &Engine) -> Result<u32> {
-    use gpu::bubble::r2_shared_block::bubble_shared_block;
+    use rungs_kernels::bubble::r2_shared_block::bubble_shared_block;
     use simt::Kernel;
     match engine.as_cuda() {
         Some(cuda) => Ok(cuda.occupancy(<bubble_shared_block<u32> as Kernel>::NAME, [BLOCK, 1, 1], 0)?.max(1)),
