@@ -4,7 +4,7 @@
 //! keep the order; floats get the IEEE total order: -NaN < -∞ < … < -0.0 < +0.0 < … < +∞ < +NaN. A rung can apply the
 //! map where it loads and stores a key; for those that do not, the kernels here map an array in place.
 
-use simt::{Global, Scalar, kernel, thread};
+use simt::{Geometry, Global, Scalar, kernel, thread};
 
 /// How a word is ordered, the parameter `order` of kernels that map keys: as an unsigned integer.
 pub const UNSIGNED: u32 = 0;
@@ -13,12 +13,12 @@ pub const SIGNED: u32 = 1;
 /// As a float: a negative one has all bits flipped, others the sign bit.
 pub const FLOAT: u32 = 2;
 
-/// Threads a block; the map is bound by memory.
+/// Threads per block; the map is bound by memory.
 pub const BLOCK: u32 = 256;
 
-/// Blocks for `n` keys, one thread a key.
-pub const fn grid(n: u32) -> u32 {
-    n.div_ceil(BLOCK)
+/// One thread per key of `n`.
+pub const fn geometry(n: u32) -> Geometry {
+    Geometry::linear(n.div_ceil(BLOCK), BLOCK)
 }
 
 /// A word that carries a key.
@@ -110,3 +110,7 @@ pub fn keys_decode<T: Word>(keys: Global<T>, order: u32) {
         keys.set(i, keys.get(i).decode(order));
     }
 }
+
+/// The kernels here, for the list of kernels that belong to no rung.
+#[cfg(not(target_os = "cuda"))]
+pub const KERNELS: &[&[&str]] = &[<keys_encode as simt::Instances>::NAMES, <keys_decode as simt::Instances>::NAMES];

@@ -1,8 +1,11 @@
-//! Kernels: one folder a family, one file a rung. Each is written against [`simt`] alone and runs as PTX on a GPU or on
-//! the simulator.
+//! Kernels and their launches: one folder per family, one file per rung. Each is written against [`simt`] alone and runs
+//! as PTX on a GPU or on the simulator.
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(asm_experimental_arch))]
 #![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(abi_ptx))]
+
+#[cfg(not(target_os = "cuda"))]
+extern crate std;
 
 pub mod aligned;
 pub mod bitonic;
@@ -11,7 +14,7 @@ pub mod cubes;
 pub mod histogram;
 pub mod keys;
 #[cfg(not(target_os = "cuda"))]
-pub mod launcher;
+pub mod ladder;
 pub mod matmul;
 pub mod odd_even;
 pub mod operator;

@@ -45,6 +45,46 @@ pub struct Min;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Max;
 
+/// An operator that is chosen when the program runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Operation {
+    /// [`Sum`].
+    #[default]
+    Sum,
+    /// [`Min`].
+    Min,
+    /// [`Max`].
+    Max,
+}
+
+impl Operation {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Sum, Self::Min, Self::Max];
+
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Min => "min",
+            Self::Max => "max",
+        }
+    }
+
+    /// The operation's identity for a type.
+    pub fn identity<T>(self) -> T
+    where
+        Sum: Operator<T>,
+        Min: Operator<T>,
+        Max: Operator<T>,
+    {
+        match self {
+            Self::Sum => Sum::IDENTITY,
+            Self::Min => Min::IDENTITY,
+            Self::Max => Max::IDENTITY,
+        }
+    }
+}
+
 macro_rules! operators {
     ($($operator:ident, $t:ty: $identity:expr, $combine:expr $(, $reduce:path)?;)*) => {$(
         impl Operator<$t> for $operator {

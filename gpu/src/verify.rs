@@ -101,14 +101,7 @@ pub fn verify_pairs(input: Global<u32>, keys: Global<u32>, values: Global<u32>, 
 /// Adds to `found` how many results of a scan are not the one before them combined with one more input.
 #[kernel(
     max_threads = BLOCK,
-    instances(
-        verify_scan_u32_sum: <u32, Sum>,
-        verify_scan_u32_min: <u32, Min>,
-        verify_scan_u32_max: <u32, Max>,
-        verify_scan_u64_sum: <u64, Sum>,
-        verify_scan_u64_min: <u64, Min>,
-        verify_scan_u64_max: <u64, Max>,
-    )
+    instances([u32, i32, u64, i64] * [Sum, Min, Max])
 )]
 pub fn verify_scan<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>, exclusive: u32, found: Global<u64>) {
     let mut wrong = 0u64;
@@ -124,3 +117,11 @@ pub fn verify_scan<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T
     });
     add(found, 0, wrong);
 }
+
+/// The kernels here, for the list of kernels that belong to no rung.
+#[cfg(not(target_os = "cuda"))]
+pub const KERNELS: &[&[&str]] = &[
+    <verify_keys as simt::Instances>::NAMES,
+    <verify_pairs as simt::Instances>::NAMES,
+    <verify_scan as simt::Instances>::NAMES,
+];

@@ -1,6 +1,7 @@
 //! Everything that can go wrong, each with one message and one exit code.
 
 use crate::engine::cuda::CudaError;
+use simt::launcher::Failed;
 use std::io;
 
 /// What a function of this library gives back.
@@ -92,6 +93,28 @@ impl From<CudaError> for Error {
                 Self::OutOfMemory { what: "memory of the GPU".into(), asked, have: free }
             }
             other => Self::Cuda(other.to_string()),
+        }
+    }
+}
+
+impl From<Failed> for Error {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            Failed::Unsuitable(why) => Self::Usage(why),
+            // An engine of this library fails with nothing else; another machine's words are passed on.
+            Failed::Machine(error) => match error.downcast::<Self>() {
+                Ok(error) => *error,
+                Err(error) => Self::Usage(error.to_string()),
+            },
+        }
+    }
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Usage(why) => Self::Unsuitable(why),
+            other => Self::Machine(other.into()),
         }
     }
 }

@@ -70,10 +70,6 @@ pub fn measure_and_keep<'p>(
     dtype: Dtype,
 ) -> Result<(Row, Option<Box<dyn Prepared + 'p>>)> {
     let mut row = Row::new(engine, family, rung, problem, dtype);
-    if let (true, Some(why)) = (engine.is_simulator(), rung.gpu_only) {
-        row.skipped = Some(format!("GPU only: {why}"));
-        return Ok((row, None));
-    }
     let mut prepared = problem.prepare(engine, rung)?;
     let first = timed(engine, &mut *prepared)?;
     match prepared.verify() {

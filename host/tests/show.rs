@@ -1,6 +1,6 @@
 //! The commands that show things: `trace`, `profile`, `sweep` and the reports of S0 and S1, on the simulator.
 
-use rungs::algorithms::{Extra, FAMILIES, Family, Implementation, Parameters, Rung, family};
+use rungs::algorithms::{Extra, FAMILIES, Family, Kind, Parameters, Rung, family};
 use rungs::trace::{Step, Trace, trace};
 use serde_json::Value;
 use std::process::Command;
@@ -114,11 +114,8 @@ fn a_tree_scan_goes_up_and_down() {
 
 /// Every rung whose steps can be drawn.
 fn drawable() -> Vec<(&'static Family, &'static Rung)> {
-    let sorts = |r: &&Rung| matches!(r.implementation, Implementation::Sort(_)) && r.gpu_only.is_none();
-    let all = FAMILIES
-        .iter()
-        .flat_map(|f| f.rungs.iter().filter(move |r| f.name == "scan" || sorts(r)).map(move |r| (*f, r)));
-    all.collect()
+    let families = FAMILIES.iter().filter(|family| matches!(family.kind, Kind::Sort | Kind::Scan));
+    families.flat_map(|family| family.rungs.iter().map(move |rung| (family, *rung))).collect()
 }
 
 /// Numbers in no order, some of them equal.

@@ -18,6 +18,13 @@ pub trait Kernel: Copy + Send + Sync + 'static {
     fn thread(args: Self::Args);
 }
 
+/// The entries that `#[kernel]` made of one function: of a generic function one per instance. Implemented for the
+/// function's handle; of a generic one for the handle without its types.
+pub trait Instances {
+    /// Their names in the PTX.
+    const NAMES: &'static [&'static str];
+}
+
 /// A type that a kernel can take as a parameter. A struct of plain numbers (a functor, say) needs no more than
 /// `impl Argument for MyFunctor {}` and `#[repr(C)]`.
 pub trait Argument: Copy + Send + Sync + 'static {

@@ -14,6 +14,7 @@
 //! | [`grid`] | overlap of a launch with the one before |
 //! | [`mbarrier`], [`bulk`] | barriers that count bytes, and copies that they count |
 //! | [`clock`] | cycle counter, global timer, sleep |
+//! | [`Geometry`], [`launcher`] | what the host launches, and on what |
 //! | [`math`] | fused multiply-add |
 //!
 //! Names follow `cuda_std` where it has them, so that a reader of rust-cuda code knows them.
@@ -27,6 +28,7 @@ mod assembly;
 pub mod atomic;
 pub mod bulk;
 pub mod clock;
+mod geometry;
 mod global;
 pub mod grid;
 mod machine;
@@ -57,8 +59,11 @@ pub(crate) use sim::Simulator as Backend;
 #[cfg(not(target_os = "cuda"))]
 mod kernel;
 #[cfg(not(target_os = "cuda"))]
-pub use kernel::{Argument, Arguments, Kernel, Parameters};
+pub mod launcher;
+#[cfg(not(target_os = "cuda"))]
+pub use kernel::{Argument, Arguments, Instances, Kernel, Parameters};
 
+pub use geometry::Geometry;
 pub use global::Global;
 pub use scalar::{AtomicScalar, Scalar};
 pub use shared::{Shared, shared_symbol};

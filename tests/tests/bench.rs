@@ -87,7 +87,7 @@ fn every_family_is_measured_and_says_that_it_is_the_simulator() {
     let report = json(&output.stdout);
     assert!(report["notes"][0].as_str().unwrap().contains("simulator"));
     let rows = report["results"].as_array().unwrap();
-    for family in rungs::algorithms::FAMILIES {
+    for family in rungs::algorithms::FAMILIES.iter() {
         let measured = rows.iter().filter(|row| row["family"] == family.name).count();
         assert_eq!(measured, family.rungs.len(), "{}", family.name);
     }

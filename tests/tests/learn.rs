@@ -63,7 +63,7 @@ fn lab_writes_nothing_for_a_wrong_count() {
 
 #[test]
 fn ladders_have_every_rung_in_order() {
-    for family in rungs::algorithms::FAMILIES {
+    for family in rungs::algorithms::FAMILIES.iter() {
         let n = if family.name == "matmul" { "33x17x20" } else { "1500" };
         let (code, out, err) = outcome(&["ladder", family.name, "--n", n, "--format", "json"], &[]);
         assert_eq!(code, 0, "{}: {err}", family.name);
@@ -72,7 +72,7 @@ fn ladders_have_every_rung_in_order() {
         let names: Vec<&str> = results.iter().map(|r| r["rung"].as_str().unwrap()).collect();
         assert_eq!(names, family.rungs.iter().map(|r| r.name).collect::<Vec<_>>());
         let mut before = None;
-        for (row, rung) in results.iter().zip(family.rungs) {
+        for (row, rung) in results.iter().zip(&family.rungs) {
             let over = rung.capacity.is_some_and(|capacity| capacity < 1500);
             assert!(over || row["skipped"].is_null(), "{row}");
             assert_eq!(row["verified"] == true, row["skipped"].is_null(), "{row}");
@@ -107,14 +107,14 @@ fn ladders_without_a_size_take_what_every_rung_takes() {
 
 #[test]
 fn explain_prints_the_head_of_the_source() {
-    for family in rungs::algorithms::FAMILIES {
+    for family in rungs::algorithms::FAMILIES.iter() {
         let (code, out, _) = outcome(&["explain", family.name], &[]);
         let text = String::from_utf8(out).unwrap();
         assert_eq!(code, 0);
         let mut rest = text.as_str();
-        for rung in family.rungs {
+        for rung in family.rungs.iter().copied() {
             // In teaching order, each with its six parts.
-            for words in [rung.path, "Idea", "Changed from", "Bottleneck", "Cost", "Threads", "Limits and source"] {
+            for words in [&rung.path(), "Idea", "Changed from", "Bottleneck", "Cost", "Threads", "Limits", "Source"] {
                 let at =
                     rest.find(words).unwrap_or_else(|| panic!("{} lacks '{words}' for {}", family.name, rung.name));
                 rest = &rest[at..];

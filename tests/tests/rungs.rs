@@ -35,11 +35,11 @@ fn main() {
         eprintln!("tests on a GPU are ignored: {why}");
     }
     let mut trials = vec![];
-    for family in FAMILIES {
-        for rung in family.rungs {
+    for family in FAMILIES.iter() {
+        for rung in family.rungs.iter().copied() {
             let name = |engine: &str| format!("{engine}::{}::{}", family.name, rung.name);
             let simulator = Trial::test(name("simulator"), move || check(&Engine::simulator(), family, rung));
-            trials.push(simulator.with_ignored_flag(rung.gpu_only.is_some()));
+            trials.push(simulator);
             let on_gpu = Trial::test(name("gpu"), move || {
                 check(&Engine::open(DeviceChoice::Cuda(0)).map_err(|e| e.to_string())?, family, rung)
             });
@@ -53,7 +53,7 @@ fn main() {
 /// be asked besides is tried at every size, with one larger input each; keys with values with every type and distribution
 /// too.
 fn check(engine: &Engine, family: &'static Family, rung: &'static Rung) -> Result<(), Failed> {
-    if let Size::Product { .. } = family.simulator_size {
+    if let Size::Product { .. } = family.sizes.simulator {
         for &[m, n, k] in PRODUCTS {
             run(engine, family, rung, Case::new(family, Size::Product { m, n, k }))?;
         }
@@ -107,9 +107,7 @@ fn variants(family: &Family) -> Vec<Parameters> {
     };
     for extra in family.extras {
         match extra {
-            Extra::Operation => multiply(&|p| {
-                [Operation::Sum, Operation::Min, Operation::Max].map(|operation| Parameters { operation, ..p }).to_vec()
-            }),
+            Extra::Operation => multiply(&|p| Operation::ALL.map(|operation| Parameters { operation, ..p }).to_vec()),
             Extra::Exclusive => {
                 multiply(&|p| [false, true].map(|exclusive| Parameters { exclusive, ..p }).to_vec());
             }
@@ -154,7 +152,7 @@ fn run(engine: &Engine, family: &'static Family, rung: &'static Rung, case: Case
     let failed = |e: rungs::Error| Failed::from(format!("{case:?}: {e}"));
     let workload = Workload { size, dtype, distribution, seed: 7, input: None, parameters };
     let problem = family.make(workload).map_err(failed)?;
-    if let Some(why) = rung.refuses(&problem.size(), dtype, &parameters) {
+    if let Some(why) = family.refusal(rung, size, dtype, &parameters, engine.device()) {
         // What a rung refuses it must refuse with a usage error, not run wrongly.
         return match problem.prepare(engine, rung) {
             Err(rungs::Error::Usage(_)) => Ok(()),

@@ -4,7 +4,7 @@
 //! | trial | what it does |
 //! | --- | --- |
 //! | `fresh-workspace` | calls that have each their own size, type, distribution, options and workspace |
-//! | `kept-workspace` | calls on one workspace (a sort: one for each of a few sizes), enqueued several at a time |
+//! | `kept-workspace` | calls on a workspace for each of a few sizes, enqueued several at a time; one in four fails once before |
 //! | `two-streams` | two streams of a GPU at once, each with its own workspace; on the simulator two threads |
 //!
 //! Every output is poisoned first and compared whole with an oracle that the host computes from the input. Where there
@@ -16,12 +16,14 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rungs::Error;
-use rungs::algorithms::keys::Keys;
-use rungs::algorithms::reduce::Reduces;
-use rungs::algorithms::sort::{Sorter, order_of};
-use rungs::algorithms::{self, Extra, Family, Implementation, Operation, Parameters, Problem, Rung, Size, Workload};
+use rungs::algorithms::sort::order_of;
+use rungs::algorithms::{self, Extra, Family, Kind, Operation, Parameters, Problem, Rung, Size, Workload};
 use rungs::data::{self, Data, Difference, Distribution, Dtype};
 use rungs::engine::{AnyBuffer, Buffer, DeviceChoice, Engine};
+use rungs_kernels::ladder::sort::Keys;
+use rungs_kernels::ladder::{Device, Launcher, Lengths, Options, Sequence, histogram, reduce, scan};
+use simt::{Geometry, launcher};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
@@ -60,7 +62,13 @@ const MACHINES: [Machine; 2] = [
 /// Calls that are enqueued before the first of them is waited for.
 const AT_ONCE: usize = 4;
 
-/// Sizes for which a sort keeps a workspace.
+/// One call in so many is made once before with a launch that fails.
+const FAILURES: u32 = 4;
+
+/// Launches of a sequence, about.
+const MOST_LAUNCHES: u32 = 8;
+
+/// Sizes for which a rung keeps a workspace.
 const SIZES: usize = 8;
 
 const DEFAULT_SEED: u64 = 20_261_121;
@@ -80,7 +88,7 @@ fn main() {
             let family = algorithms::family(family).expect("a family of the registry");
             for rung in *rungs {
                 let rung = family.rung(rung).expect("a rung of the registry");
-                let ignored = missing.is_some() || machine.name == "simulator" && rung.gpu_only.is_some();
+                let ignored = missing.is_some();
                 trials.extend(TESTS.iter().map(|(name, test)| {
                     let name = format!("{}::{}::{}::{name}", machine.name, family.name, rung.name);
                     let run = move || {
@@ -114,7 +122,7 @@ impl fmt::Display for Case {
         write!(f, "rungs {} --rung {} --n {n} --dtype {dtype}", family.name, rung.name)?;
         write!(f, " --keys {distribution} --seed {seed}")?;
         if family.extras.contains(&Extra::Operation) {
-            write!(f, " --op {}", format!("{:?}", parameters.operation).to_lowercase())?;
+            write!(f, " --op {}", parameters.operation.name())?;
         }
         parameters.bins.map_or(Ok(()), |bins| write!(f, " --bins {bins}"))?;
         f.write_str(if parameters.exclusive { " --exclusive" } else { "" })?;
@@ -156,8 +164,7 @@ impl Case {
         for extra in family.extras {
             match extra {
                 Extra::Operation => {
-                    let all = [Operation::Sum, Operation::Min, Operation::Max];
-                    parameters.operation = *all.choose(random).expect("there are some");
+                    parameters.operation = *Operation::ALL.choose(random).expect("there are some");
                 }
                 Extra::Exclusive => parameters.exclusive = random.random(),
                 Extra::Bins => parameters.bins = Some(random.random_range(1..=rungs_kernels::histogram::MAX_BINS)),
@@ -167,8 +174,9 @@ impl Case {
         let (n, dtype) = (draw_size(random, largest), *family.dtypes.choose(random).expect("a family has types"));
         let (distribution, seed) = (draw_distribution(random), random.random_range(0..1 << 32));
         let with_values = Parameters { values: true, ..parameters };
+        let (size, device) = (Size::Elements(n), Engine::simulator().device());
         let moves_values =
-            family.extras.contains(&Extra::Values) && rung.refuses(&Size::Elements(n), dtype, &with_values).is_none();
+            family.extras.contains(&Extra::Values) && family.refusal(rung, size, dtype, &with_values, device).is_none();
         parameters.values = moves_values && random.random();
         Self { family, rung, n, dtype, distribution, parameters, seed }
     }
@@ -205,40 +213,60 @@ fn fresh_workspace(
     Ok(())
 }
 
-/// Runs a rung on elements of a type, from the first buffer to the second. Both hold their bytes as words.
-type Call = Box<dyn FnMut(Dtype, &Buffer<u32>, &Buffer<u32>) -> Result<(), Error>>;
+/// Runs a rung on elements of a type, from the first buffer to the second, on a launcher of the engine.
+type Call = Box<dyn FnMut(&dyn Launcher, Dtype, &Buffer<u32>, &Buffer<u32>) -> Result<(), Error>>;
 
 /// What a call should leave, from its input.
 type Oracle = fn(&Data) -> Data;
 
 const BINS: u32 = 256;
 
-/// A rung on an engine with a workspace that lasts, for up to `largest` elements, and its oracle.
-fn keeping(engine: &Engine, rung: &Rung, largest: u64) -> Result<(Call, Oracle), Error> {
-    let (engine, n) = (engine.clone(), largest as u32);
-    Ok(match rung.implementation {
-        Implementation::Sort(sort) => {
-            let mut sorters: HashMap<(u32, usize), Box<dyn Sorter>> = HashMap::new();
-            let call: Call = Box::new(move |dtype, input, output| {
+/// Sequences of launches that last, by the number of elements that each is for.
+type Kept<A> = HashMap<u32, Sequence<A>>;
+
+/// The sequence for `n` elements, made where there is none yet.
+fn kept<A: Lengths>(
+    sequences: &mut Kept<A>,
+    n: u32,
+    make: impl FnOnce() -> launcher::Result<Sequence<A>>,
+) -> Result<&mut Sequence<A>, Error> {
+    Ok(match sequences.entry(n) {
+        Entry::Occupied(there) => there.into_mut(),
+        Entry::Vacant(place) => place.insert(make()?),
+    })
+}
+
+/// A rung on an engine with workspaces that last, and its oracle.
+fn keeping(engine: &Engine, family: &Family, rung: &Rung) -> Result<(Call, Oracle), Error> {
+    let engine = engine.clone();
+    let gone = || Error::Usage(format!("{} is of no ladder that is tested", rung.name));
+    Ok(match family.kind {
+        Kind::Sort => {
+            let entry = rungs_kernels::radix::LADDER.get(rung.name).ok_or_else(gone)?;
+            let (mut narrow, mut wide): (Kept<Keys<u32>>, Kept<Keys<u64>>) = Default::default();
+            let call: Call = Box::new(move |on, dtype, input, output| {
                 output.copy_from(input)?;
-                let words: &dyn AnyBuffer = output;
-                let keys = match dtype.size() {
-                    4 => Keys::Bits32(output.view()),
-                    _ => Keys::Bits64(words.view_as()),
-                };
-                let sorter = match sorters.entry((keys.len(), dtype.size())) {
-                    Entry::Occupied(there) => there.into_mut(),
-                    Entry::Vacant(place) => {
-                        place.insert(sort.sorter(&engine, keys.len(), dtype.size() as u32, &Parameters::default())?)
-                    }
-                };
-                sorter.sort(keys, order_of(dtype))
+                let (words, order): (&dyn AnyBuffer, u32) = (output, order_of(dtype));
+                if dtype.size() == 4 {
+                    let keys = output.view();
+                    let make = || entry.sorter(&engine, keys.len(), Options::default());
+                    Ok(kept(&mut narrow, keys.len(), make)?.run(on, Keys { keys, order })?)
+                } else {
+                    let keys = words.view_as::<u64>();
+                    let make = || entry.sorter(&engine, keys.len(), Options::default());
+                    Ok(kept(&mut wide, keys.len(), make)?.run(on, Keys { keys, order })?)
+                }
             });
             (call, data::sorted)
         }
-        Implementation::Scan(scan) => {
-            let mut scanner = scan.scanner_u32(&engine, n, Operation::Sum)?;
-            let call: Call = Box::new(move |_, input, output| scanner.scan(input.view(), output.view(), false));
+        Kind::Scan => {
+            let entry = rungs_kernels::scan::LADDER.get(rung.name).ok_or_else(gone)?;
+            let mut scanners: Kept<scan::Elements<u32>> = Kept::new();
+            let call: Call = Box::new(move |on, _, input, output| {
+                let args = scan::Elements { input: input.view(), output: output.view(), exclusive: false };
+                let n = args.input.len();
+                Ok(kept(&mut scanners, n, || entry.scanner(&engine, n, Operation::Sum))?.run(on, args)?)
+            });
             (call, |all| {
                 let mut sum = 0u32;
                 let add = |x: u32| {
@@ -248,14 +276,22 @@ fn keeping(engine: &Engine, rung: &Rung, largest: u64) -> Result<(Call, Oracle),
                 Data::U32(words(all).map(add).collect())
             })
         }
-        Implementation::Reduce(reduce) => {
-            let mut reducer = Reduces::<u32>::reducer(reduce, &engine, n, Operation::Sum)?;
-            let call: Call = Box::new(move |_, input, output| reducer(input.view(), output.view()));
+        Kind::Reduce => {
+            let entry = rungs_kernels::reduce::LADDER.get(rung.name).ok_or_else(gone)?;
+            let mut reducers: Kept<reduce::Elements<u32>> = Kept::new();
+            let call: Call = Box::new(move |on, _, input, output| {
+                let args = reduce::Elements { input: input.view(), output: output.view() };
+                let n = args.input.len();
+                Ok(kept(&mut reducers, n, || entry.reducer(&engine, n, Operation::Sum))?.run(on, args)?)
+            });
             (call, |all| Data::U32(vec![words(all).fold(0, u32::wrapping_add)]))
         }
-        Implementation::Histogram(histogram) => {
-            let mut counter = algorithms::histogram::Counts::<u32>::counter(histogram, &engine, BINS)?;
-            let call: Call = Box::new(move |_, input, output| counter(input.view(), output));
+        Kind::Histogram => {
+            let entry = rungs_kernels::histogram::LADDER.get(rung.name).ok_or_else(gone)?;
+            let mut counter = entry.counter::<u32>(&engine, BINS)?;
+            let call: Call = Box::new(move |on, _, input, output| {
+                Ok(counter.run(on, histogram::Keys { keys: input.view(), counts: output.view() })?)
+            });
             (call, |keys| {
                 let mut counts = vec![0; BINS as usize];
                 words(keys).filter(|&key| key < BINS).for_each(|key| counts[key as usize] += 1);
@@ -264,6 +300,38 @@ fn keeping(engine: &Engine, rung: &Rung, largest: u64) -> Result<(Call, Oracle),
         }
         _ => return Err(Error::Usage(format!("there is no test of {} on a workspace that lasts", rung.name))),
     })
+}
+
+/// An engine whose launches fail from one on, as they do where memory runs out in the middle of a sequence.
+struct Failing<'e> {
+    engine: &'e Engine,
+    /// Launches that do not fail yet.
+    left: Cell<u32>,
+}
+
+impl Launcher for Failing<'_> {
+    fn device(&self) -> Device {
+        self.engine.device()
+    }
+
+    fn enqueue(&self, call: &dyn launcher::Call, geometry: Geometry) -> launcher::Result {
+        match self.left.get().checked_sub(1) {
+            Some(left) => {
+                self.left.set(left);
+                self.engine.enqueue(call, geometry)
+            }
+            None => Err(launcher::Failed::Machine("made to fail".into())),
+        }
+    }
+
+    fn allocate(&self, bytes: usize) -> launcher::Result<Box<dyn launcher::Memory>> {
+        self.engine.allocate(bytes)
+    }
+
+    unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> launcher::Result {
+        // SAFETY: as the caller says.
+        unsafe { self.engine.clear_bytes(address, bytes) }
+    }
 }
 
 /// The bytes of elements of any type, as words.
@@ -318,7 +386,7 @@ fn take_turns(
     rung: &'static Rung,
     random: &mut Random,
 ) -> Result<usize, Failed> {
-    let mut rungs = engines.iter().map(|engine| keeping(engine, rung, m.largest)).collect::<Result<Vec<_>, _>>()?;
+    let mut rungs = engines.iter().map(|engine| keeping(engine, family, rung)).collect::<Result<Vec<_>, _>>()?;
     let sizes: Vec<u64> = (1..SIZES).map(|_| draw_size(random, m.largest)).chain([m.largest]).collect();
     let mut overlaps = 0;
     for _ in 0..m.calls.div_ceil(AT_ONCE) {
@@ -327,9 +395,8 @@ fn take_turns(
             for (engine, (_, oracle)) in engines.iter().zip(&rungs) {
                 let mut case = Case::draw(family, rung, m.largest, random);
                 case.parameters = Parameters::default();
-                if rung.sorts().is_some() {
-                    case.n = *sizes.choose(random).expect("there are some");
-                } else {
+                case.n = *sizes.choose(random).expect("there are some");
+                if family.kind != Kind::Sort {
                     case.dtype = Dtype::U32;
                 }
                 pending.push(prepare(engine, case, *oracle)?);
@@ -338,8 +405,13 @@ fn take_turns(
         let starts = engines.iter().map(Engine::mark).collect::<Result<Vec<_>, _>>()?;
         // Nothing is waited for between the calls: a launch finds the workspace as the one before it leaves it.
         for (i, Pending { case, input, output, .. }) in pending.iter().enumerate() {
-            let (call, _) = &mut rungs[i % engines.len()];
-            call(case.dtype, input, output).map_err(|e| case.failed(e))?;
+            let (engine, (call, _)) = (&engines[i % engines.len()], &mut rungs[i % engines.len()]);
+            if random.random_ratio(1, FAILURES) {
+                // What a call that fails half way leaves in its workspace must not matter to the next.
+                let left = Cell::new(random.random_range(0..MOST_LAUNCHES));
+                let _ = call(&Failing { engine, left }, case.dtype, input, output);
+            }
+            call(engine, case.dtype, input, output).map_err(|e| case.failed(e))?;
         }
         let ends = engines.iter().map(Engine::mark).collect::<Result<Vec<_>, _>>()?;
         for Pending { case, output, want, .. } in pending {
@@ -358,7 +430,7 @@ fn take_turns(
 
 fn prepare(engine: &Engine, case: Case, oracle: Oracle) -> Result<Pending, Error> {
     let mut input = case.distribution.generate(case.dtype, case.n, case.seed)?;
-    if let (Implementation::Histogram(_), Data::U32(keys)) = (&case.rung.implementation, &mut input) {
+    if let (Kind::Histogram, Data::U32(keys)) = (case.family.kind, &mut input) {
         // Most of them in the range of the bins, and some outside, which nobody counts.
         keys.iter_mut().for_each(|key| *key = ((*key as u64 * (BINS as u64 + 9)) >> 32) as u32);
     }

@@ -7,3 +7,20 @@ pub mod r1_global_step;
 pub mod r2_shared_step;
 pub mod r3_register_step;
 pub mod tile;
+
+#[cfg(not(target_os = "cuda"))]
+pub use host::LADDER;
+
+#[cfg(not(target_os = "cuda"))]
+mod host {
+    use super::*;
+    use crate::ladder::sort::*;
+
+    /// The ladder, from the textbook up.
+    pub static LADDER: Ladder<Sort> = Ladder {
+        family: "bitonic",
+        about: "bitonic sorting network",
+        rungs: &[&r1_global_step::launches::RUNG, &r2_shared_step::launches::RUNG, &r3_register_step::launches::RUNG],
+        default: &r3_register_step::launches::RUNG,
+    };
+}

@@ -14,9 +14,11 @@
 //! **Threads.** One thread a pair: the bits of its number from that of `j` on move up by one, which leaves a gap for the
 //! bit that the two partners differ in.
 //!
-//! **Limits and source.** Any n: a key past the end counts as larger than all others, which holds because every
-//! stage begins by mirroring (`flip`) and therefore sorts upwards everywhere. After V. A. Antonyuk, "GPGPU
-//! programming" (2015), with the directions of his network replaced by the flip; K. E. Batcher (1968).
+//! **Limits.** Any n: a key past the end counts as larger than all others, which holds because every stage begins by
+//! mirroring (`flip`) and therefore sorts upwards everywhere.
+//!
+//! **Source.** V. A. Antonyuk, "GPGPU programming" (2015), with the directions of his network replaced by the flip;
+//! K. E. Batcher (1968).
 
 use simt::{Global, Scalar, kernel, thread};
 
@@ -56,6 +58,33 @@ pub fn bitonic_global_step<T: Scalar>(keys: Global<T>, j: u32, flip: u32) {
         if a > b {
             keys.set(i, b);
             keys.set(partner, a);
+        }
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: a kernel per step.
+
+    use super::*;
+    use crate::ladder::sort::*;
+
+    /// The rung.
+    pub static RUNG: Entry<Sort> = rung!("r1_global_step.rs", [bitonic_global_step]).run_by(Sort::both(&GlobalStep));
+
+    struct GlobalStep;
+
+    impl<W: Width> Sorts<W> for GlobalStep
+    where
+        bitonic_global_step<W>: Kernel<Args = (Global<W>, u32, u32)>,
+    {
+        fn launches(&self, _: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
+            let geometry = Geometry::linear(grid(n), BLOCK);
+            Ok(unsigned(move |on, keys| {
+                steps(n).try_for_each(|(j, flip)| {
+                    on.launch(bitonic_global_step::<W>::default(), geometry, (keys, j, flip as u32))
+                })
+            }))
         }
     }
 }

@@ -17,8 +17,10 @@
 //! **Threads.** 512 a block, four pairs each. Neighbouring threads have neighbouring pairs, so accesses to shared
 //! memory are without conflicts down to a distance of 32.
 //!
-//! **Limits and source.** Any n: past the end a tile is filled with the largest key. After V. A. Antonyuk, "GPGPU
-//! programming" (2015), whose kernel this gives its own shared memory; K. E. Batcher (1968).
+//! **Limits.** Any n: past the end a tile is filled with the largest key.
+//!
+//! **Source.** V. A. Antonyuk, "GPGPU programming" (2015), whose kernel this gives its own shared memory; K. E.
+//! Batcher (1968).
 
 use crate::keys::{Key, key_or_last, set_if_inside};
 use simt::{Global, Shared, kernel, thread};
@@ -43,22 +45,22 @@ pub const fn shared_bytes(key_bytes: u32) -> u32 {
     TILE * key_bytes
 }
 
-/// One launch.
+/// What one launch does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Launch {
+pub enum Step {
     /// This rung's kernel: the steps inside tiles of these stages, first and last.
     Tile(u32, u32),
     /// A step across tiles, by the kernel of the rung before: its distance, and whether it begins a stage.
-    Step(u32, bool),
+    Across(u32, bool),
 }
 
 /// The launches that sort `n` keys, in order.
-pub fn launches(n: u32) -> impl Iterator<Item = Launch> {
+pub fn steps(n: u32) -> impl Iterator<Item = Step> {
     let stages = u32::BITS - n.saturating_sub(1).leading_zeros();
-    let short = (stages > 0).then(|| Launch::Tile(0, stages.min(TILE_BITS) - 1));
+    let short = (stages > 0).then(|| Step::Tile(0, stages.min(TILE_BITS) - 1));
     let long = (TILE_BITS..stages).flat_map(|stage| {
-        let steps = (TILE_BITS..=stage).rev().map(move |j| Launch::Step(1 << j, j == stage));
-        steps.chain([Launch::Tile(stage, stage)])
+        let steps = (TILE_BITS..=stage).rev().map(move |j| Step::Across(1 << j, j == stage));
+        steps.chain([Step::Tile(stage, stage)])
     });
     short.into_iter().chain(long)
 }
@@ -78,11 +80,11 @@ pub fn bitonic_shared_step<T: Key>(keys: Global<T>, first: u32, last: u32) {
     while stage <= last {
         // A stage longer than the tile had its first steps, the mirrored one among them, across tiles.
         let mut bit = if stage < TILE_BITS { stage } else { TILE_BITS - 1 };
-        step(tile, t, bit, bit == stage);
+        compare_all(tile, t, bit, bit == stage);
         thread::sync_threads(); // the next step compares keys that other threads have just placed
         while bit > 0 {
             bit -= 1;
-            step(tile, t, bit, false);
+            compare_all(tile, t, bit, false);
             thread::sync_threads(); // as above; after the last step, before the tile is stored
         }
         stage += 1;
@@ -96,7 +98,7 @@ pub fn bitonic_shared_step<T: Key>(keys: Global<T>, first: u32, last: u32) {
 
 /// One step of the whole tile: keys whose places differ in `bit`, or, mirrored, in it and all bits below.
 #[inline(always)]
-fn step<T: Key>(tile: Shared<T>, t: u32, bit: u32, mirrored: bool) {
+fn compare_all<T: Key>(tile: Shared<T>, t: u32, bit: u32, mirrored: bool) {
     let j = 1 << bit;
     let mask = if mirrored { 2 * j - 1 } else { j };
     let mut pair = t;
@@ -109,5 +111,41 @@ fn step<T: Key>(tile: Shared<T>, t: u32, bit: u32, mirrored: bool) {
             tile.set(low ^ mask, a);
         }
         pair += BLOCK;
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: steps inside tiles together, each longer step alone.
+
+    use super::*;
+    use crate::bitonic::r1_global_step::{self, bitonic_global_step};
+    use crate::ladder::sort::*;
+
+    /// The rung.
+    pub static RUNG: Entry<Sort> =
+        rung!("r2_shared_step.rs", [bitonic_shared_step]).with_tiles(&[TILE as u64]).run_by(Sort::both(&SharedStep));
+
+    struct SharedStep;
+
+    impl<W: Width> Sorts<W> for SharedStep
+    where
+        bitonic_shared_step<W>: Kernel<Args = (Global<W>, u32, u32)>,
+        bitonic_global_step<W>: Kernel<Args = (Global<W>, u32, u32)>,
+    {
+        fn launches(&self, _: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
+            let tiles = Geometry::linear(grid(n), BLOCK).shared(shared_bytes(size_of::<W>() as u32));
+            let pairs = Geometry::linear(r1_global_step::grid(n), r1_global_step::BLOCK);
+            Ok(unsigned(move |on, keys| {
+                steps(n).try_for_each(|step| match step {
+                    Step::Tile(first, last) => {
+                        on.launch(bitonic_shared_step::<W>::default(), tiles, (keys, first, last))
+                    }
+                    Step::Across(j, flip) => {
+                        on.launch(bitonic_global_step::<W>::default(), pairs, (keys, j, flip as u32))
+                    }
+                })
+            }))
+        }
     }
 }

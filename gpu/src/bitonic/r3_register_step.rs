@@ -16,9 +16,11 @@
 //! **Threads.** 512 a block, 16 keys each in [`super::tile`]'s windows. Lanes of a warp have neighbouring keys wherever
 //! global memory is touched.
 //!
-//! **Limits and source.** Any n: keys past the end count as the largest and are not stored. The network is K. E.
-//! Batcher's (1968); rows of several keys and several steps at a time are our working out of what V. A. Antonyuk,
-//! "GPGPU programming" (2015) does step by step. After K. E. Batcher, "Sorting networks and their applications" (1968).
+//! **Limits.** Any n: keys past the end count as the largest and are not stored. The network is K. E. Batcher's
+//! (1968); rows of several keys and several steps at a time are our working out of what V. A. Antonyuk, "GPGPU
+//! programming" (2015) does step by step.
+//!
+//! **Source.** K. E. Batcher, "Sorting networks and their applications" (1968).
 
 use super::tile::{BLOCK, KEYS, Registers, TILE, TILE_BITS, TOP, WINDOW};
 use super::tile::{keys_of_tile, merge_tile, min_blocks, place, shared, sort_tile, upper_place};
@@ -166,5 +168,47 @@ impl Rows {
     #[inline(always)]
     fn upper_at(&self, i: u32) -> u32 {
         self.upper + self.spread(i)
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: a kernel per pass.
+
+    use super::*;
+    use crate::ladder::sort::*;
+
+    /// The rung.
+    pub static RUNG: Entry<Sort> = rung!(
+        "r3_register_step.rs",
+        [bitonic_register_step_sort, bitonic_register_step_strides, bitonic_register_step_merge]
+    )
+    .with_tiles(&[TILE as u64])
+    .run_by(Sort::both(&RegisterStep));
+
+    struct RegisterStep;
+
+    impl<W: Width> Sorts<W> for RegisterStep
+    where
+        bitonic_register_step_sort<W>: Kernel<Args = (Global<W>,)>,
+        bitonic_register_step_strides<W>: Kernel<Args = (Global<W>, u32, u32, u32)>,
+        bitonic_register_step_merge<W>: Kernel<Args = (Global<W>,)>,
+    {
+        fn launches(&self, _: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
+            let shared = shared_bytes(size_of::<W>() as u32);
+            Ok(unsigned(move |on, keys| {
+                passes(n).try_for_each(|pass| {
+                    let geometry = Geometry::linear(grid(n, pass), THREADS).shared(shared);
+                    match pass {
+                        Pass::Sort => on.launch(bitonic_register_step_sort::<W>::default(), geometry, (keys,)),
+                        Pass::Strides { low, strides, mirrored } => {
+                            let kernel = bitonic_register_step_strides::<W>::default();
+                            on.launch(kernel, geometry, (keys, low, strides, mirrored as u32))
+                        }
+                        Pass::Merge => on.launch(bitonic_register_step_merge::<W>::default(), geometry, (keys,)),
+                    }
+                })
+            }))
+        }
     }
 }

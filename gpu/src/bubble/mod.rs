@@ -9,3 +9,20 @@ pub mod r3_warp_registers;
 
 pub use crate::keys::Key;
 pub(crate) use crate::keys::{key_or_last, set_if_inside};
+
+#[cfg(not(target_os = "cuda"))]
+pub use host::LADDER;
+
+#[cfg(not(target_os = "cuda"))]
+mod host {
+    use super::*;
+    use crate::ladder::sort::*;
+
+    /// The ladder, from the textbook up.
+    pub static LADDER: Ladder<Sort> = Ladder {
+        family: "bubble",
+        about: "odd-even transposition, the bubble sort that many threads can do",
+        rungs: &[&r1_one_block::launches::RUNG, &r2_shared_block::launches::RUNG, &r3_warp_registers::launches::RUNG],
+        default: &r3_warp_registers::launches::RUNG,
+    };
+}

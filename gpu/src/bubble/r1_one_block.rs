@@ -14,8 +14,10 @@
 //! **Threads.** Thread t compares the pairs t, t + threads, … of each phase. Lanes read words two apart, so two lanes
 //! share a bank and an access takes two turns.
 //!
-//! **Limits and source.** Any n up to the block's shared memory: 58,112 keys of 4 bytes where a block may have 227 KiB;
-//! the host refuses more. After the forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008); N. Haberman (1972).
+//! **Limits.** Any n up to the block's shared memory: 58,112 keys of 4 bytes where a block may have 227 KiB; the host
+//! refuses more.
+//!
+//! **Source.** The forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008); N. Haberman (1972).
 
 use super::Key;
 use simt::{Global, Shared, kernel, thread};
@@ -88,5 +90,37 @@ fn each(first: u32, step: u32, end: u32, mut f: impl FnMut(u32)) {
     while i < end {
         f(i);
         i += step * thread::block_dim_x();
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: one block.
+
+    use super::*;
+    use crate::ladder::sort::*;
+
+    /// The rung.
+    pub static RUNG: Entry<Sort> = rung!("r1_one_block.rs", [bubble_one_block])
+        .with_capacity(capacity(MAX_SHARED, 8) as u64)
+        .refusing(refuses)
+        .run_by(Sort::both(&OneBlock));
+
+    struct OneBlock;
+
+    fn refuses(ask: &Ask) -> Option<String> {
+        let capacity = capacity(ask.device.shared_per_block, ask.element_bytes);
+        let n = ask.n;
+        (n > capacity.into()).then(|| format!("{n} keys do not fit a block's shared memory; {capacity} do"))
+    }
+
+    impl<W: Width> Sorts<W> for OneBlock
+    where
+        bubble_one_block<W>: Kernel<Args = (Global<W>,)>,
+    {
+        fn launches(&self, _: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
+            let geometry = Geometry::linear(grid(n), threads(n)).shared(shared_bytes(n, size_of::<W>() as u32));
+            Ok(unsigned(move |on, keys| on.launch(bubble_one_block::<W>::default(), geometry, (keys,))))
+        }
     }
 }

@@ -17,8 +17,9 @@
 //! **Threads.** Thread t of a block owns the keys 2t (in shared memory) and 2t + 1 (in a register). Its partners are
 //! those two, and then 2t + 1 and 2t + 2; in each phase a place is touched by one thread only.
 //!
-//! **Limits and source.** Any n; the launch may have fewer threads, a window is always two keys a thread. After the
-//! forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008), with any n and without its bank conflicts.
+//! **Limits.** Any n; the launch may have fewer threads, a window is always two keys a thread.
+//!
+//! **Source.** The forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008), with any n and without its bank conflicts.
 
 use super::{Key, key_or_last, set_if_inside};
 use simt::{Global, kernel, shared, thread};
@@ -81,4 +82,42 @@ pub fn bubble_shared_block<T: Key>(keys: Global<T>, offset: u32) {
 #[inline(always)]
 fn rounds(n: u32, window: u32, pairs: u32) -> u32 {
     n.saturating_sub(window).div_ceil(2).min(pairs)
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: a kernel per pass, at the offsets a and b in turn.
+
+    use super::*;
+    use crate::ladder::sort::*;
+
+    /// The rung.
+    pub static RUNG: Entry<Sort> = rung!("r2_shared_block.rs", [bubble_shared_block])
+        .refusing(refuses)
+        .with_tiles(&[BLOCK_KEYS as u64])
+        .run_by(Sort::both(&SharedBlock));
+
+    struct SharedBlock;
+
+    fn refuses(ask: &Ask) -> Option<String> {
+        let threads = ask.options.threads.filter(|threads| !(1..=BLOCK).contains(threads))?;
+        let keys = 2 * u64::from(threads);
+        Some(format!("a block of {keys} keys: shared-block takes 2 to {BLOCK_KEYS}"))
+    }
+
+    impl<W: Width> Sorts<W> for SharedBlock
+    where
+        bubble_shared_block<W>: Kernel<Args = (Global<W>, u32)>,
+    {
+        fn launches(&self, _: &dyn Launcher, n: u32, options: &Options) -> Result<Launches<Keys<W>>> {
+            let threads = options.threads.unwrap_or(BLOCK);
+            let window = 2 * threads;
+            Ok(unsigned(move |on, keys| {
+                passes(n, window).try_for_each(|offset| {
+                    let geometry = Geometry::linear(grid(n, window, offset), threads);
+                    on.launch(bubble_shared_block::<W>::default(), geometry, (keys, offset))
+                })
+            }))
+        }
+    }
 }

@@ -16,8 +16,9 @@
 //! with keys 32·l to 32·l + 31; it starts with every 32nd, because a pass sorts its window whatever order it finds, and
 //! so the loads of a warp are contiguous.
 //!
-//! **Limits and source.** Any n. After the forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008), with registers in place
-//! of its shared memory.
+//! **Limits.** Any n.
+//!
+//! **Source.** The forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008), with registers in place of its shared memory.
 
 use super::{Key, key_or_last, set_if_inside};
 use simt::warp::{FULL, WARP};
@@ -91,4 +92,33 @@ fn odd_phase<T: Key>(own: &mut [T; LANE_KEYS], lane: u32) {
 #[inline(always)]
 fn exchange<T: Key>(own: &mut [T; LANE_KEYS], i: usize) {
     (own[i], own[i + 1]) = (own[i].min(own[i + 1]), own[i].max(own[i + 1]));
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: a kernel per pass, at the offsets a and b in turn.
+
+    use super::*;
+    use crate::ladder::sort::*;
+
+    /// The rung.
+    pub static RUNG: Entry<Sort> = rung!("r3_warp_registers.rs", [bubble_warp_registers])
+        .with_tiles(&[WARP_KEYS as u64])
+        .run_by(Sort::both(&WarpRegisters));
+
+    struct WarpRegisters;
+
+    impl<W: Width> Sorts<W> for WarpRegisters
+    where
+        bubble_warp_registers<W>: Kernel<Args = (Global<W>, u32)>,
+    {
+        fn launches(&self, _: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
+            Ok(unsigned(move |on, keys| {
+                passes(n).try_for_each(|offset| {
+                    let geometry = Geometry::linear(grid(n, offset), BLOCK);
+                    on.launch(bubble_warp_registers::<W>::default(), geometry, (keys, offset))
+                })
+            }))
+        }
+    }
 }

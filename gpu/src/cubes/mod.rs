@@ -72,3 +72,29 @@ pub fn sum_every(values: Global<u32>, first: u32, step: u32) -> u64 {
     }
     sum
 }
+
+#[cfg(not(target_os = "cuda"))]
+pub use host::LADDER;
+
+#[cfg(not(target_os = "cuda"))]
+mod host {
+    use super::*;
+    use crate::ladder::cubes::*;
+
+    /// The ladder, from the textbook up.
+    pub static LADDER: Ladder<Cubes> = Ladder {
+        family: "cubes",
+        about: "sum of the cubes of many values",
+        rungs: &[
+            &r1_one_thread::launches::RUNG,
+            &r2_one_block_strided::launches::RUNG,
+            &r3_one_block::launches::RUNG,
+            &r4_many_blocks::launches::RUNG,
+            &r5_block_sum::launches::RUNG,
+            &r6_block_tree::launches::RUNG,
+            &r7_warp_shuffle::launches::RUNG,
+            &r8_grid_atomic::launches::RUNG,
+        ],
+        default: &r8_grid_atomic::launches::RUNG,
+    };
+}

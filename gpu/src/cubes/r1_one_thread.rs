@@ -12,7 +12,9 @@
 //!
 //! **Threads.** One block of one thread. The host reads one sum.
 //!
-//! **Limits and source.** Any n. After the start of the series "CUDA编程(六) 进一步并行", with 64-bit sums.
+//! **Limits.** Any n.
+//!
+//! **Source.** The start of the series "CUDA编程(六) 进一步并行", with 64-bit sums.
 
 use super::{Start, sum_every};
 use simt::{Global, kernel};
@@ -31,4 +33,28 @@ pub fn cubes_one_thread(values: Global<u32>, sums: Global<u64>, times: Global<u6
     let start = Start::now();
     sums.set(0, sum_every(values, 0, 1));
     start.record(times);
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the kernel, once.
+
+    use super::*;
+    use crate::ladder::cubes::*;
+
+    /// The rung.
+    pub static RUNG: Entry<Cubes> = rung!("r1_one_thread.rs", [cubes_one_thread]).run_by(&OneThread);
+
+    struct OneThread;
+
+    impl AddsCubes for OneThread {
+        fn plan(&self, _: &Options, _: Device) -> Plan {
+            Plan { blocks: 1, threads: THREADS, shared_bytes: 0, sums: sums() }
+        }
+
+        fn launch(&self, on: &dyn Launcher, plan: Plan, Values { values, sums, times }: Values) -> Result {
+            let geometry = Geometry::linear(plan.blocks, plan.threads);
+            on.launch(cubes_one_thread, geometry, (values, sums, times))
+        }
+    }
 }

@@ -12,7 +12,9 @@
 //! **Threads.** One block, by default of 256 threads; thread t has the values t·chunk to (t + 1)·chunk - 1. Each writes
 //! its sum; the host adds them.
 //!
-//! **Limits and source.** Any n and any block. After "CUDA编程(六) 进一步并行", with 64-bit sums.
+//! **Limits.** Any n and any block.
+//!
+//! **Source.** "CUDA编程(六) 进一步并行", with 64-bit sums.
 
 use super::{Start, sum_every};
 use simt::{Global, kernel, thread};
@@ -42,4 +44,30 @@ fn chunk(values: Global<u32>, t: u32, chunks: u32) -> Global<u32> {
     let size = n.div_ceil(chunks.max(1));
     let start = size.saturating_mul(t).min(n);
     values.slice(start, size.min(n - start))
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the kernel, once.
+
+    use super::*;
+    use crate::ladder::cubes::*;
+
+    /// The rung.
+    pub static RUNG: Entry<Cubes> =
+        rung!("r2_one_block_strided.rs", [cubes_one_block_strided]).run_by(&OneBlockStrided);
+
+    struct OneBlockStrided;
+
+    impl AddsCubes for OneBlockStrided {
+        fn plan(&self, options: &Options, _: Device) -> Plan {
+            let threads = options.threads.unwrap_or(THREADS);
+            Plan { blocks: 1, threads, shared_bytes: 0, sums: sums(threads) }
+        }
+
+        fn launch(&self, on: &dyn Launcher, plan: Plan, Values { values, sums, times }: Values) -> Result {
+            let geometry = Geometry::linear(plan.blocks, plan.threads);
+            on.launch(cubes_one_block_strided, geometry, (values, sums, times))
+        }
+    }
 }

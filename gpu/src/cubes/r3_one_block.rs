@@ -13,7 +13,9 @@
 //!
 //! **Threads.** One block, by default of 256 threads. Each writes its sum; the host adds them.
 //!
-//! **Limits and source.** Any n and any block. After "CUDA编程(六) 进一步并行", with 64-bit sums.
+//! **Limits.** Any n and any block.
+//!
+//! **Source.** "CUDA编程(六) 进一步并行", with 64-bit sums.
 
 use super::{Start, sum_every};
 use simt::{Global, kernel, thread};
@@ -34,4 +36,29 @@ pub fn cubes_one_block(values: Global<u32>, sums: Global<u64>, times: Global<u64
     sums.set(t, sum_every(values, t, thread::block_dim_x()));
     thread::sync_threads(); // all threads are done when the first reads the clock
     start.record(times);
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the kernel, once.
+
+    use super::*;
+    use crate::ladder::cubes::*;
+
+    /// The rung.
+    pub static RUNG: Entry<Cubes> = rung!("r3_one_block.rs", [cubes_one_block]).run_by(&OneBlock);
+
+    struct OneBlock;
+
+    impl AddsCubes for OneBlock {
+        fn plan(&self, options: &Options, _: Device) -> Plan {
+            let threads = options.threads.unwrap_or(THREADS);
+            Plan { blocks: 1, threads, shared_bytes: 0, sums: sums(threads) }
+        }
+
+        fn launch(&self, on: &dyn Launcher, plan: Plan, Values { values, sums, times }: Values) -> Result {
+            let geometry = Geometry::linear(plan.blocks, plan.threads);
+            on.launch(cubes_one_block, geometry, (values, sums, times))
+        }
+    }
 }

@@ -12,8 +12,9 @@
 //!
 //! **Threads.** By default blocks of 256, as many as fill the device. Reads are contiguous over each warp.
 //!
-//! **Limits and source.** Any n, any grid and block of fewer than 2³² threads in all. After "CUDA编程(六) 进一步并行", with
-//! 64-bit sums.
+//! **Limits.** Any n, any grid and block of fewer than 2³² threads in all.
+//!
+//! **Source.** "CUDA编程(六) 进一步并行", with 64-bit sums.
 
 use super::{Start, sum_every};
 use simt::{Global, kernel, thread};
@@ -37,4 +38,29 @@ pub fn cubes_many_blocks(values: Global<u32>, sums: Global<u64>, times: Global<u
     sums.set(t, sum_every(values, t, thread::grid_threads_1d()));
     thread::sync_threads(); // all threads are done when the first reads the clock
     start.record(times);
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the kernel, once.
+
+    use super::*;
+    use crate::ladder::cubes::*;
+
+    /// The rung.
+    pub static RUNG: Entry<Cubes> = rung!("r4_many_blocks.rs", [cubes_many_blocks]).run_by(&ManyBlocks);
+
+    struct ManyBlocks;
+
+    impl AddsCubes for ManyBlocks {
+        fn plan(&self, options: &Options, device: Device) -> Plan {
+            let (blocks, threads) = grid(options, device, BLOCKS_PER_MULTIPROCESSOR, THREADS);
+            Plan { blocks, threads, shared_bytes: 0, sums: sums(blocks, threads) }
+        }
+
+        fn launch(&self, on: &dyn Launcher, plan: Plan, Values { values, sums, times }: Values) -> Result {
+            let geometry = Geometry::linear(plan.blocks, plan.threads);
+            on.launch(cubes_many_blocks, geometry, (values, sums, times))
+        }
+    }
 }

@@ -11,8 +11,9 @@
 //!
 //! **Threads.** As in `many-blocks`; 8 bytes of shared memory a thread.
 //!
-//! **Limits and source.** Any n, any grid and block of fewer than 2³² threads in all. After "CUDA编程(六) 进一步并行", which
-//! announces this step; with 64-bit sums.
+//! **Limits.** Any n, any grid and block of fewer than 2³² threads in all.
+//!
+//! **Source.** "CUDA编程(六) 进一步并行", which announces this step; with 64-bit sums.
 
 use super::{Start, sum_every};
 use simt::{Global, Shared, kernel, thread};
@@ -57,4 +58,29 @@ fn add_up(parts: Shared<u64>) -> u64 {
         i += 1;
     }
     sum
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the kernel, once.
+
+    use super::*;
+    use crate::ladder::cubes::*;
+
+    /// The rung.
+    pub static RUNG: Entry<Cubes> = rung!("r5_block_sum.rs", [cubes_block_sum]).run_by(&BlockSum);
+
+    struct BlockSum;
+
+    impl AddsCubes for BlockSum {
+        fn plan(&self, options: &Options, device: Device) -> Plan {
+            let (blocks, threads) = grid(options, device, BLOCKS_PER_MULTIPROCESSOR, THREADS);
+            Plan { blocks, threads, shared_bytes: shared_bytes(threads), sums: sums(blocks) }
+        }
+
+        fn launch(&self, on: &dyn Launcher, plan: Plan, Values { values, sums, times }: Values) -> Result {
+            let geometry = Geometry::linear(plan.blocks, plan.threads).shared(plan.shared_bytes);
+            on.launch(cubes_block_sum, geometry, (values, sums, times))
+        }
+    }
 }

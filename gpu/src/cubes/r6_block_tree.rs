@@ -13,8 +13,9 @@
 //! **Threads.** As in `many-blocks`; 8 bytes of shared memory a thread. Active threads are neighbours and read
 //! neighbouring words, so whole warps drop out and no two lanes meet on a bank.
 //!
-//! **Limits and source.** Any n, any grid and block of fewer than 2³² threads in all; the block need not be a power of
-//! two. After "CUDA编程(六) 进一步并行", one step further.
+//! **Limits.** Any n, any grid and block of fewer than 2³² threads in all; the block need not be a power of two.
+//!
+//! **Source.** "CUDA编程(六) 进一步并行", one step further.
 
 use super::{Start, sum_every};
 use simt::{Global, Shared, kernel, thread};
@@ -61,5 +62,30 @@ pub fn cubes_block_tree(values: Global<u32>, sums: Global<u64>, times: Global<u6
 fn add_second_half(parts: Shared<u64>, t: u32, half: u32, left: u32) {
     if t + half < left {
         parts.set(t, parts.get(t).wrapping_add(parts.get(t + half)));
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the kernel, once.
+
+    use super::*;
+    use crate::ladder::cubes::*;
+
+    /// The rung.
+    pub static RUNG: Entry<Cubes> = rung!("r6_block_tree.rs", [cubes_block_tree]).run_by(&BlockTree);
+
+    struct BlockTree;
+
+    impl AddsCubes for BlockTree {
+        fn plan(&self, options: &Options, device: Device) -> Plan {
+            let (blocks, threads) = grid(options, device, BLOCKS_PER_MULTIPROCESSOR, THREADS);
+            Plan { blocks, threads, shared_bytes: shared_bytes(threads), sums: sums(blocks) }
+        }
+
+        fn launch(&self, on: &dyn Launcher, plan: Plan, Values { values, sums, times }: Values) -> Result {
+            let geometry = Geometry::linear(plan.blocks, plan.threads).shared(plan.shared_bytes);
+            on.launch(cubes_block_tree, geometry, (values, sums, times))
+        }
     }
 }

@@ -13,8 +13,9 @@
 //!
 //! **Threads.** As in `many-blocks`. The last warp of a block may have fewer lanes.
 //!
-//! **Limits and source.** Any n, any grid and block of fewer than 2³² threads in all. After "CUDA编程(六) 进一步并行", two
-//! steps further.
+//! **Limits.** Any n, any grid and block of fewer than 2³² threads in all.
+//!
+//! **Source.** "CUDA编程(六) 进一步并行", two steps further.
 
 use super::{Start, sum_every};
 use simt::warp::{self, FULL, WARP};
@@ -76,4 +77,29 @@ fn warp_sum(mut sum: u64, lanes: u32) -> u64 {
         distance /= 2;
     }
     sum
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the kernel, once.
+
+    use super::*;
+    use crate::ladder::cubes::*;
+
+    /// The rung.
+    pub static RUNG: Entry<Cubes> = rung!("r7_warp_shuffle.rs", [cubes_warp_shuffle]).run_by(&WarpShuffle);
+
+    struct WarpShuffle;
+
+    impl AddsCubes for WarpShuffle {
+        fn plan(&self, options: &Options, device: Device) -> Plan {
+            let (blocks, threads) = grid(options, device, BLOCKS_PER_MULTIPROCESSOR, THREADS);
+            Plan { blocks, threads, shared_bytes: 0, sums: sums(blocks) }
+        }
+
+        fn launch(&self, on: &dyn Launcher, plan: Plan, Values { values, sums, times }: Values) -> Result {
+            let geometry = Geometry::linear(plan.blocks, plan.threads);
+            on.launch(cubes_warp_shuffle, geometry, (values, sums, times))
+        }
+    }
 }

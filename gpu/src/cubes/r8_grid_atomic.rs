@@ -11,9 +11,10 @@
 //!
 //! **Threads.** As in `many-blocks`.
 //!
-//! **Limits and source.** Any n, any grid and block of fewer than 2³² threads in all. The host clears the word before.
-//! The order in which blocks add differs from run to run; for integers the sum does not. After "CUDA编程(六)
-//! 进一步并行", three steps further.
+//! **Limits.** Any n, any grid and block of fewer than 2³² threads in all. The host clears the word before. The order
+//! in which blocks add differs from run to run; for integers the sum does not.
+//!
+//! **Source.** "CUDA编程(六) 进一步并行", three steps further.
 
 use super::r7_warp_shuffle::block_sum;
 use super::{Start, sum_every};
@@ -41,4 +42,30 @@ pub fn cubes_grid_atomic(values: Global<u32>, sums: Global<u64>, times: Global<u
         sums.fetch_add(0, sum, Relaxed, Scope::Device);
     }
     start.record(times);
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the kernel, once.
+
+    use super::*;
+    use crate::ladder::cubes::*;
+
+    /// The rung.
+    pub static RUNG: Entry<Cubes> = rung!("r8_grid_atomic.rs", [cubes_grid_atomic]).run_by(&GridAtomic);
+
+    struct GridAtomic;
+
+    impl AddsCubes for GridAtomic {
+        fn plan(&self, options: &Options, device: Device) -> Plan {
+            let (blocks, threads) = grid(options, device, BLOCKS_PER_MULTIPROCESSOR, THREADS);
+            Plan { blocks, threads, shared_bytes: 0, sums: sums() }
+        }
+
+        fn launch(&self, on: &dyn Launcher, plan: Plan, Values { values, sums, times }: Values) -> Result {
+            on.clear(sums)?; // the blocks add to it
+            let geometry = Geometry::linear(plan.blocks, plan.threads);
+            on.launch(cubes_grid_atomic, geometry, (values, sums, times))
+        }
+    }
 }

@@ -74,3 +74,25 @@ const fn blocks_for(n: u32, per_block: u32, blocks: u32) -> u32 {
     let needed = n.div_ceil(per_block);
     if needed < blocks { needed } else { blocks }
 }
+
+#[cfg(not(target_os = "cuda"))]
+pub use host::LADDER;
+
+#[cfg(not(target_os = "cuda"))]
+mod host {
+    use super::*;
+    use crate::ladder::histogram::*;
+
+    /// The ladder, from the textbook up.
+    pub static LADDER: Ladder<&dyn Histogram> = Ladder {
+        family: "histogram",
+        about: "how often each value occurs",
+        rungs: &[
+            &r1_global_atomics::launches::RUNG,
+            &r2_shared_atomics::launches::RUNG,
+            &r3_warp_tables::launches::RUNG,
+            &r4_bank_private::launches::RUNG,
+        ],
+        default: &r4_bank_private::launches::RUNG,
+    };
+}

@@ -12,8 +12,9 @@
 //!
 //! **Threads.** Neighbouring threads read neighbouring keys, in steps of the grid's threads.
 //!
-//! **Limits and source.** Any n, up to 4096 bins; larger keys are not counted. After the histogram of
-//! lab 3, Moscow Aviation Institute (2020).
+//! **Limits.** Any n, up to 4096 bins; larger keys are not counted.
+//!
+//! **Source.** The histogram of lab 3, Moscow Aviation Institute (2020).
 
 use super::{Key, blocks_for, strided};
 use simt::atomic::{Order, Scope};
@@ -43,4 +44,32 @@ pub fn histogram_global_atomics<K: Key>(keys: Global<K>, counts: Global<u32>) {
             counts.fetch_add(bin, 1, Order::Relaxed, Scope::Device);
         }
     });
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the counts cleared, then the kernel.
+
+    use super::*;
+    use crate::ladder::histogram::*;
+
+    /// The rung.
+    pub static RUNG: Entry<&dyn Histogram> =
+        rung!("r1_global_atomics.rs", [histogram_global_atomics]).run_by(&GlobalAtomics);
+
+    struct GlobalAtomics;
+
+    impl<K: Key> Counts<K> for GlobalAtomics
+    where
+        histogram_global_atomics<K>: Kernel<Args = (Global<K>, Global<u32>)>,
+    {
+        fn launches(&self, on: &dyn Launcher, _: u32) -> Result<Launches<Keys<K>>> {
+            let multiprocessors = on.device().multiprocessors;
+            Ok(Box::new(move |on, Keys { keys, counts }| {
+                on.clear(counts)?;
+                let geometry = Geometry::linear(grid(keys.len(), multiprocessors), BLOCK);
+                on.launch(histogram_global_atomics::<K>::default(), geometry, (keys, counts))
+            }))
+        }
+    }
 }

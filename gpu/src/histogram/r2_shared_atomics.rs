@@ -15,8 +15,9 @@
 //! **Threads.** Neighbouring threads read neighbouring keys, in steps of the grid's threads; in the first and last
 //! phase a thread has the bins t, t + BLOCK, ….
 //!
-//! **Limits and source.** Any n, up to 4096 bins; larger keys are not counted. After lab 3, Moscow Aviation Institute
-//! (2020).
+//! **Limits.** Any n, up to 4096 bins; larger keys are not counted.
+//!
+//! **Source.** Lab 3, Moscow Aviation Institute (2020).
 
 use super::{Key, MAX_BINS, blocks_for, strided};
 use simt::atomic::{Order, Scope};
@@ -69,4 +70,32 @@ pub fn histogram_shared_atomics<K: Key>(keys: Global<K>, counts: Global<u32>) {
             counts.fetch_add(bin, count, Order::Relaxed, Scope::Device);
         }
     });
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the counts cleared, then the kernel.
+
+    use super::*;
+    use crate::ladder::histogram::*;
+
+    /// The rung.
+    pub static RUNG: Entry<&dyn Histogram> =
+        rung!("r2_shared_atomics.rs", [histogram_shared_atomics]).run_by(&SharedAtomics);
+
+    struct SharedAtomics;
+
+    impl<K: Key> Counts<K> for SharedAtomics
+    where
+        histogram_shared_atomics<K>: Kernel<Args = (Global<K>, Global<u32>)>,
+    {
+        fn launches(&self, on: &dyn Launcher, bins: u32) -> Result<Launches<Keys<K>>> {
+            let multiprocessors = on.device().multiprocessors;
+            Ok(Box::new(move |on, Keys { keys, counts }| {
+                on.clear(counts)?;
+                let geometry = Geometry::linear(grid(keys.len(), multiprocessors), BLOCK).shared(shared_bytes(bins));
+                on.launch(histogram_shared_atomics::<K>::default(), geometry, (keys, counts))
+            }))
+        }
+    }
 }

@@ -14,8 +14,10 @@
 //! **Threads.** Neighbouring threads read neighbouring keys, in steps of the grid's threads; in the last phase a thread
 //! adds up the bins t, t + BLOCK, … of all tables.
 //!
-//! **Limits and source.** Any n, up to 4096 bins; larger keys are not counted. Where eight tables would not fit in 48 KiB
-//! (above 1536 bins), warps share as many as do. After lab 3, Moscow Aviation Institute (2020).
+//! **Limits.** Any n, up to 4096 bins; larger keys are not counted. Where eight tables would not fit in 48 KiB (above
+//! 1536 bins), warps share as many as do.
+//!
+//! **Source.** Lab 3, Moscow Aviation Institute (2020).
 
 use super::{Key, MAX_BINS, blocks_for, strided};
 use simt::atomic::{Order, Scope};
@@ -82,4 +84,31 @@ pub fn histogram_warp_tables<K: Key>(keys: Global<K>, counts: Global<u32>) {
             counts.fetch_add(bin, count, Order::Relaxed, Scope::Device);
         }
     });
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the counts cleared, then the kernel.
+
+    use super::*;
+    use crate::ladder::histogram::*;
+
+    /// The rung.
+    pub static RUNG: Entry<&dyn Histogram> = rung!("r3_warp_tables.rs", [histogram_warp_tables]).run_by(&WarpTables);
+
+    struct WarpTables;
+
+    impl<K: Key> Counts<K> for WarpTables
+    where
+        histogram_warp_tables<K>: Kernel<Args = (Global<K>, Global<u32>)>,
+    {
+        fn launches(&self, on: &dyn Launcher, bins: u32) -> Result<Launches<Keys<K>>> {
+            let multiprocessors = on.device().multiprocessors;
+            Ok(Box::new(move |on, Keys { keys, counts }| {
+                on.clear(counts)?;
+                let geometry = Geometry::linear(grid(keys.len(), multiprocessors), BLOCK).shared(shared_bytes(bins));
+                on.launch(histogram_warp_tables::<K>::default(), geometry, (keys, counts))
+            }))
+        }
+    }
 }

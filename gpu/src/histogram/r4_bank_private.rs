@@ -17,10 +17,11 @@
 //! **Threads.** A warp loads 2 KiB at once, neighbouring lanes neighbouring 16 bytes; these units go to the blocks in turn.
 //! To add up the copies, four threads share a bin.
 //!
-//! **Limits and source.** Any n, any alignment of the first key, up to 4096 bins; larger keys are not counted. Tables take
-//! at most 64 KiB, so above 512 bins there are fewer than 32 copies and lanes whose numbers are equal modulo the number
-//! of copies may meet again. After V. Podlozhnyuk, "Histogram calculation in CUDA" (2007), where a thread had counters of
-//! its own.
+//! **Limits.** Any n, any alignment of the first key, up to 4096 bins; larger keys are not counted. Tables take at
+//! most 64 KiB, so above 512 bins there are fewer than 32 copies and lanes whose numbers are equal modulo the number
+//! of copies may meet again.
+//!
+//! **Source.** V. Podlozhnyuk, "Histogram calculation in CUDA" (2007), where a thread had counters of its own.
 
 use super::{Key, MAX_BINS};
 use crate::aligned::Aligned;
@@ -217,5 +218,35 @@ fn publish(totals: Global<u32>, counts: Global<u32>, ticket: Global<u32>) {
     }
     if thread::thread_idx_x() == 0 {
         ticket.set(0, 0);
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the kernel, once.
+
+    use super::*;
+    use crate::ladder::histogram::*;
+
+    /// The rung.
+    pub static RUNG: Entry<&dyn Histogram> = rung!("r4_bank_private.rs", [histogram_bank_private]).run_by(&BankPrivate);
+
+    struct BankPrivate;
+
+    impl<K: Key> Counts<K> for BankPrivate
+    where
+        histogram_bank_private<K>: Kernel<Args = (Global<K>, Global<u32>, Global<u32>, Global<u32>)>,
+    {
+        fn launches(&self, on: &dyn Launcher, bins: u32) -> Result<Launches<Keys<K>>> {
+            let multiprocessors = on.device().multiprocessors;
+            // Zero once: every launch leaves both so.
+            let (totals, ticket) = (on.zeros(bins)?, on.zeros(1)?);
+            Ok(Box::new(move |on, Keys { keys, counts }| {
+                let grid = grid::<K>(keys.len(), multiprocessors);
+                let geometry = Geometry::linear(grid, BLOCK).shared(shared_bytes::<K>(bins));
+                let args = (keys, counts, totals.view(), ticket.view());
+                on.launch(histogram_bank_private::<K>::default(), geometry, args)
+            }))
+        }
     }
 }

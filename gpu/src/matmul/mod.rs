@@ -58,3 +58,20 @@ impl Matrix {
         self.columns
     }
 }
+
+#[cfg(not(target_os = "cuda"))]
+pub use host::LADDER;
+
+#[cfg(not(target_os = "cuda"))]
+mod host {
+    use super::*;
+    use crate::ladder::matmul::*;
+
+    /// The ladder, from the textbook up.
+    pub static LADDER: Ladder<Matmul> = Ladder {
+        family: "matmul",
+        about: "matrix product C = A·B of floats",
+        rungs: &[&r1_naive::launches::RUNG, &r2_shared_tile::launches::RUNG],
+        default: &r2_shared_tile::launches::RUNG,
+    };
+}

@@ -13,7 +13,9 @@
 //! **Threads.** Blocks of 16 × 16; thread (x, y) of block (X, Y) computes element (16·Y + y, 16·X + x), so the threads
 //! of a warp share two rows of A and read neighbouring columns of B.
 //!
-//! **Limits and source.** Any m, n, k and strides. After V. A. Antonyuk, "GPGPU programming" (2015).
+//! **Limits.** Any m, n, k and strides.
+//!
+//! **Source.** V. A. Antonyuk, "GPGPU programming" (2015).
 
 use super::Matrix;
 use simt::math::fma;
@@ -45,5 +47,28 @@ pub fn matmul_naive(
             e += 1;
         }
         c.set(row, column, sum);
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the kernel, once.
+
+    use super::*;
+    use crate::ladder::matmul::*;
+
+    /// The rung.
+    pub static RUNG: Entry<Matmul> = rung!("r1_naive.rs", [matmul_naive]).run_by(&Naive);
+
+    struct Naive;
+
+    impl Multiplies for Naive {
+        fn launches(&self, _: &dyn Launcher) -> Result<Launches<Product>> {
+            Ok(Box::new(|on, Product { a, b, c }| {
+                let geometry = Geometry::plane(grid(c.rows, c.columns), (SIDE, SIDE));
+                let args = (a.data, a.stride, b.data, b.stride, c.data, c.stride, c.rows, c.columns, a.columns);
+                on.launch(matmul_naive, geometry, args)
+            }))
+        }
     }
 }

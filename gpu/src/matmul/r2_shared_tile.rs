@@ -13,8 +13,9 @@
 //!
 //! **Threads.** A block of TILE × TILE; thread (x, y) computes element (y, x) of the block's tile.
 //!
-//! **Limits and source.** Any m, n, k and strides: what lies outside the matrices is read as zero and not written.
-//! After V. A. Antonyuk, "GPGPU programming" (2015).
+//! **Limits.** Any m, n, k and strides: what lies outside the matrices is read as zero and not written.
+//!
+//! **Source.** V. A. Antonyuk, "GPGPU programming" (2015).
 
 use super::Matrix;
 use simt::math::fma;
@@ -63,4 +64,27 @@ fn dot(x: u32, y: u32, mut sum: f32) -> f32 {
         e += 1;
     }
     sum
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the kernel, once.
+
+    use super::*;
+    use crate::ladder::matmul::*;
+
+    /// The rung.
+    pub static RUNG: Entry<Matmul> = rung!("r2_shared_tile.rs", [matmul_shared_tile]).run_by(&SharedTile);
+
+    struct SharedTile;
+
+    impl Multiplies for SharedTile {
+        fn launches(&self, _: &dyn Launcher) -> Result<Launches<Product>> {
+            Ok(Box::new(|on, Product { a, b, c }| {
+                let geometry = Geometry::plane(grid(c.rows, c.columns), (TILE, TILE));
+                let args = (a.data, a.stride, b.data, b.stride, c.data, c.stride, c.rows, c.columns, a.columns);
+                on.launch(matmul_shared_tile, geometry, args)
+            }))
+        }
+    }
 }

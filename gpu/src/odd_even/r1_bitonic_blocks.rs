@@ -17,8 +17,9 @@
 //!
 //! **Threads.** 512 a block, 16 keys each in registers, as in [`crate::bitonic::tile`].
 //!
-//! **Limits and source.** Any n; the last half may be short, and nothing outside the array is touched. After Moscow
-//! Aviation Institute, parallel data processing, lab 3 (2020).
+//! **Limits.** Any n; the last half may be short, and nothing outside the array is touched.
+//!
+//! **Source.** Moscow Aviation Institute, parallel data processing, lab 3 (2020).
 
 use crate::bitonic::tile::{BLOCK, TILE, keys_of_tile, merge_tile, min_blocks, sort_tile};
 use crate::keys::Key;
@@ -63,5 +64,38 @@ pub fn odd_even_bitonic_blocks_merge<T: Key>(keys: Global<T>, offset: u32) {
     // threads of the block read the same two keys, before any of them writes: the merge writes behind a barrier.
     if keys.len() > HALF && keys.get(HALF - 1) > keys.get(HALF) {
         merge_tile(keys, true);
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: blocks sorted, then merged across their seams and inside, in turn.
+
+    use super::*;
+    use crate::ladder::sort::*;
+
+    /// The rung.
+    pub static RUNG: Entry<Sort> =
+        rung!("r1_bitonic_blocks.rs", [odd_even_bitonic_blocks_sort, odd_even_bitonic_blocks_merge])
+            .with_tiles(&[HALF as u64, KEYS as u64])
+            .run_by(Sort::both(&BitonicBlocks));
+
+    struct BitonicBlocks;
+
+    impl<W: Width> Sorts<W> for BitonicBlocks
+    where
+        odd_even_bitonic_blocks_sort<W>: Kernel<Args = (Global<W>,)>,
+        odd_even_bitonic_blocks_merge<W>: Kernel<Args = (Global<W>, u32)>,
+    {
+        fn launches(&self, _: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
+            let shared = shared_bytes(size_of::<W>() as u32);
+            let geometry = move |offset| Geometry::linear(grid(n, offset), THREADS).shared(shared);
+            Ok(unsigned(move |on, keys| {
+                on.launch(odd_even_bitonic_blocks_sort::<W>::default(), geometry(0), (keys,))?;
+                merges(n).try_for_each(|offset| {
+                    on.launch(odd_even_bitonic_blocks_merge::<W>::default(), geometry(offset), (keys, offset))
+                })
+            }))
+        }
     }
 }

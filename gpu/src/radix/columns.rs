@@ -1,7 +1,7 @@
 //! # Columns in shared memory, sorted bit by bit
 //!
-//! What the rungs `columns-…` have in common. The keys lie in shared memory as rows of one key a thread; thread c sorts
-//! column c by 32 passes, one a bit: keys with a zero move to the front of the column, keys with a one go to a second
+//! What the rungs `columns-…` have in common. The keys lie in shared memory as rows of one key per thread; thread c sorts
+//! column c by 32 passes, one per bit: keys with a zero move to the front of the column, keys with a one go to a second
 //! array and are appended. Each pass keeps the order of equal bits, so the passes add up to a sort.
 //!
 //! Key `row * columns + c` belongs to column c. Then the lanes of a warp always use 32 different banks, however far
@@ -30,11 +30,6 @@ pub const fn capacity(columns: u32, block_bytes: u32) -> u32 {
 /// Bytes of dynamic shared memory for `n` keys in that many columns.
 pub const fn shared_bytes(n: u32, columns: u32) -> u32 {
     2 * KEY_BYTES * padded(n, columns)
-}
-
-/// Blocks for `n` keys: one, or none for no keys.
-pub const fn grid(n: u32) -> u32 {
-    if n == 0 { 0 } else { 1 }
 }
 
 const KEY_BYTES: u32 = size_of::<u32>() as u32;
@@ -153,5 +148,36 @@ impl Columns {
             });
             i += AHEAD as u32 * self.columns;
         }
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub use host::{CAPACITY, COLUMNS, geometry, refuses};
+
+#[cfg(not(target_os = "cuda"))]
+mod host {
+    use super::*;
+    use crate::ladder::*;
+
+    /// Columns where no number is asked for.
+    pub const COLUMNS: u32 = 128;
+
+    /// Keys that fit a block in so many columns, where it has most shared memory.
+    pub const CAPACITY: u64 = capacity(COLUMNS, MAX_SHARED) as u64;
+
+    /// One block, or none for no keys, of a thread per column.
+    pub fn geometry(n: u32, options: &Options) -> Geometry {
+        let columns = options.columns.unwrap_or(COLUMNS);
+        Geometry::linear((n > 0) as u32, columns).shared(shared_bytes(n, columns))
+    }
+
+    /// Why the rungs cannot sort this.
+    pub fn refuses(ask: &Ask) -> Option<String> {
+        let columns = ask.options.columns.unwrap_or(COLUMNS);
+        if !columns.is_power_of_two() || !(MIN_COLUMNS..=MAX_COLUMNS).contains(&columns) {
+            return Some(format!("{columns} columns: it takes a power of two from {MIN_COLUMNS} to {MAX_COLUMNS}"));
+        }
+        let (n, capacity) = (ask.n, capacity(columns, ask.device.shared_per_block));
+        (n > capacity.into()).then(|| format!("{n} keys do not fit a block's shared memory; {capacity} do"))
     }
 }

@@ -14,3 +14,29 @@ pub mod r6_lsd_ballot;
 pub mod r7_onesweep;
 pub mod r8_msd_buckets;
 pub mod steps;
+
+#[cfg(not(target_os = "cuda"))]
+pub use host::LADDER;
+
+#[cfg(not(target_os = "cuda"))]
+mod host {
+    use super::*;
+    use crate::ladder::sort::*;
+
+    /// The ladder, from the textbook up.
+    pub static LADDER: Ladder<Sort> = Ladder {
+        family: "radix",
+        about: "sort by digits",
+        rungs: &[
+            &r1_columns_one_thread::launches::RUNG,
+            &r2_columns_atomic_min::launches::RUNG,
+            &r3_columns_tree::launches::RUNG,
+            &r4_columns_groups::launches::RUNG,
+            &r5_lsd_blocks::launches::RUNG,
+            &r6_lsd_ballot::launches::RUNG,
+            &r7_onesweep::launches::RUNG,
+            &r8_msd_buckets::launches::RUNG,
+        ],
+        default: &r8_msd_buckets::launches::RUNG,
+    };
+}

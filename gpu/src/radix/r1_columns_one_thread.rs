@@ -14,9 +14,11 @@
 //! **Threads.** One block, thread c has column c. 8 to 1024 columns. The first thread keeps the heads in shared memory,
 //! eight of them in two accesses, and compares them in four chains that do not wait for each other.
 //!
-//! **Limits and source.** 32-bit keys, as many as fit twice into the block's shared memory (27,648 and more of 227
-//! KiB); the host refuses more. After the blog "cuda练习(三):使用gpu进行排序", with its mistakes mended: a column that
-//! is exhausted leaves the list of heads, so it is not read past its end, and no key is needed to say "empty".
+//! **Limits.** 32-bit keys, as many as fit twice into the block's shared memory (27,648 and more of 227 KiB); the
+//! host refuses more.
+//!
+//! **Source.** The blog "cuda练习(三):使用gpu进行排序", with its mistakes mended: a column that is exhausted leaves the list
+//! of heads, so it is not read past its end, and no key is needed to say "empty".
 
 use super::columns::{Columns, MAX_COLUMNS, MIN_COLUMNS};
 use simt::{Global, Shared, kernel, shared, thread, unroll};
@@ -99,4 +101,28 @@ fn smallest(heads: Shared<u32>, live: u32) -> (u32, u32) {
         }
     });
     (least[0], at[0])
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: one block.
+
+    use super::*;
+    use crate::ladder::sort::*;
+    use crate::radix::columns;
+
+    /// The rung.
+    pub static RUNG: Entry<Sort> = rung!("r1_columns_one_thread.rs", [radix_columns_one_thread])
+        .with_capacity(columns::CAPACITY)
+        .refusing(columns::refuses)
+        .run_by(Sort::narrow(&OneThread));
+
+    struct OneThread;
+
+    impl Sorts<u32> for OneThread {
+        fn launches(&self, _: &dyn Launcher, n: u32, options: &Options) -> Result<Launches<Keys<u32>>> {
+            let geometry = columns::geometry(n, options);
+            Ok(unsigned(move |on, keys| on.launch(radix_columns_one_thread, geometry, (keys,))))
+        }
+    }
 }

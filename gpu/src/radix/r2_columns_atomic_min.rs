@@ -14,10 +14,12 @@
 //!
 //! **Threads.** One block, thread c has column c. 8 to 1024 columns.
 //!
-//! **Limits and source.** 32-bit keys, as many as fit twice into the block's shared memory (27,648 and more of 227
-//! KiB); the host refuses more. After the blog "cuda练习(三):使用gpu进行排序", with its mistakes mended: the minimum
-//! is set before its first use and never while somebody reads it; as many copies are put out as columns had the
-//! minimum, so no equal key is lost; a column without keys takes no part, so the largest key need not mean "empty".
+//! **Limits.** 32-bit keys, as many as fit twice into the block's shared memory (27,648 and more of 227 KiB); the
+//! host refuses more.
+//!
+//! **Source.** The blog "cuda练习(三):使用gpu进行排序", with its mistakes mended: the minimum is set before its first use and
+//! never while somebody reads it; as many copies are put out as columns had the minimum, so no equal key is lost; a
+//! column without keys takes no part, so the largest key need not mean "empty".
 
 use super::columns::{Columns, MAX_COLUMNS};
 use simt::atomic::{Order::Relaxed, Scope};
@@ -78,4 +80,28 @@ pub fn radix_columns_atomic_min(keys: Global<u32>) {
 #[inline(always)]
 fn after(slot: u32) -> u32 {
     if slot + 1 == SLOTS { 0 } else { slot + 1 }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: one block.
+
+    use super::*;
+    use crate::ladder::sort::*;
+    use crate::radix::columns;
+
+    /// The rung.
+    pub static RUNG: Entry<Sort> = rung!("r2_columns_atomic_min.rs", [radix_columns_atomic_min])
+        .with_capacity(columns::CAPACITY)
+        .refusing(columns::refuses)
+        .run_by(Sort::narrow(&AtomicMin));
+
+    struct AtomicMin;
+
+    impl Sorts<u32> for AtomicMin {
+        fn launches(&self, _: &dyn Launcher, n: u32, options: &Options) -> Result<Launches<Keys<u32>>> {
+            let geometry = columns::geometry(n, options);
+            Ok(unsigned(move |on, keys| on.launch(radix_columns_atomic_min, geometry, (keys,))))
+        }
+    }
 }

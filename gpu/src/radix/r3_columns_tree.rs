@@ -15,9 +15,11 @@
 //! **Threads.** One block, thread c has column c. 8 to 1024 columns. In a step the first threads compare, each its own
 //! winner with one that lies as many places further as there are winners left.
 //!
-//! **Limits and source.** 32-bit keys, as many as fit twice into the block's shared memory (27,648 and more of 227
-//! KiB); the host refuses more. After the blog "cuda练习(三):使用gpu进行排序", with its mistakes mended: a head carries its
-//! column, so of equal keys one wins and none is lost; an exhausted column has a head that is larger than every key.
+//! **Limits.** 32-bit keys, as many as fit twice into the block's shared memory (27,648 and more of 227 KiB); the
+//! host refuses more.
+//!
+//! **Source.** The blog "cuda练习(三):使用gpu进行排序", with its mistakes mended: a head carries its column, so of equal keys
+//! one wins and none is lost; an exhausted column has a head that is larger than every key.
 
 use super::columns::{Columns, MAX_COLUMNS};
 use simt::{Global, kernel, shared, thread};
@@ -72,4 +74,28 @@ pub fn radix_columns_tree(keys: Global<u32>) {
 #[inline(always)]
 fn with_column(key: Option<u32>, column: u32) -> u64 {
     key.map_or(EXHAUSTED, |key| (key as u64) << u32::BITS | column as u64)
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: one block.
+
+    use super::*;
+    use crate::ladder::sort::*;
+    use crate::radix::columns;
+
+    /// The rung.
+    pub static RUNG: Entry<Sort> = rung!("r3_columns_tree.rs", [radix_columns_tree])
+        .with_capacity(columns::CAPACITY)
+        .refusing(columns::refuses)
+        .run_by(Sort::narrow(&Tree));
+
+    struct Tree;
+
+    impl Sorts<u32> for Tree {
+        fn launches(&self, _: &dyn Launcher, n: u32, options: &Options) -> Result<Launches<Keys<u32>>> {
+            let geometry = columns::geometry(n, options);
+            Ok(unsigned(move |on, keys| on.launch(radix_columns_tree, geometry, (keys,))))
+        }
+    }
 }

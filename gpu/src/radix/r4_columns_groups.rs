@@ -14,9 +14,10 @@
 //!
 //! **Threads.** One block, thread c has column c. 8 to 1024 columns. The first thread of each group acts for it.
 //!
-//! **Limits and source.** 32-bit keys, as many as fit twice into the block's shared memory (27,648 and more of 227
-//! KiB); the host refuses more. After the blog "cuda练习(三):使用gpu进行排序", with its mistakes mended as in
-//! `columns-atomic-min`.
+//! **Limits.** 32-bit keys, as many as fit twice into the block's shared memory (27,648 and more of 227 KiB); the
+//! host refuses more.
+//!
+//! **Source.** The blog "cuda练习(三):使用gpu进行排序", with its mistakes mended as in `columns-atomic-min`.
 
 use super::columns::{Columns, MAX_COLUMNS};
 use simt::atomic::{Order::Relaxed, Scope};
@@ -78,6 +79,30 @@ pub fn radix_columns_groups(keys: Global<u32>) {
         if t == 0 {
             // Its readers passed the barriers above, its writers wait for the next one.
             minimum.set(turn, CLEAR);
+        }
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: one block.
+
+    use super::*;
+    use crate::ladder::sort::*;
+    use crate::radix::columns;
+
+    /// The rung.
+    pub static RUNG: Entry<Sort> = rung!("r4_columns_groups.rs", [radix_columns_groups])
+        .with_capacity(columns::CAPACITY)
+        .refusing(columns::refuses)
+        .run_by(Sort::narrow(&Groups));
+
+    struct Groups;
+
+    impl Sorts<u32> for Groups {
+        fn launches(&self, _: &dyn Launcher, n: u32, options: &Options) -> Result<Launches<Keys<u32>>> {
+            let geometry = columns::geometry(n, options);
+            Ok(unsigned(move |on, keys| on.launch(radix_columns_groups, geometry, (keys,))))
         }
     }
 }

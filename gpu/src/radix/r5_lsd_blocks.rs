@@ -17,8 +17,10 @@
 //! **Threads.** A block of 256 has a tile of 2048 keys, thread t the 8 in a row from 8·t on: the order of the threads
 //! is the order of the keys. Each thread counts its digits in a column of shared memory of its own, without atomics.
 //!
-//! **Limits and source.** Any n. After N. Satish, M. Harris and M. Garland, "Designing efficient sorting algorithms for
-//! manycore GPUs" (2009), with a counter a thread and digit in place of their one-bit splits.
+//! **Limits.** Any n.
+//!
+//! **Source.** N. Satish, M. Harris and M. Garland, "Designing efficient sorting algorithms for manycore GPUs"
+//! (2009), with a counter a thread and digit in place of their one-bit splits.
 
 use super::steps::{Digits, SCAN_THREADS, block_scan, scan_in_one_block};
 use simt::atomic::{Order::Relaxed, Scope};
@@ -121,4 +123,41 @@ fn scan_counters() {
         mine.set(i as u32, before);
         before += values[i];
     });
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: three kernels per digit, to and fro between the keys and the scratch memory.
+
+    use super::*;
+    use crate::ladder::sort::*;
+
+    /// The rung.
+    pub static RUNG: Entry<Sort> =
+        rung!("r5_lsd_blocks.rs", [radix_lsd_blocks_count, radix_lsd_blocks_scan, radix_lsd_blocks_scatter])
+            .with_tiles(&[TILE as u64])
+            .run_by(Sort::both(&LsdBlocks));
+
+    struct LsdBlocks;
+
+    impl<W: Width> Sorts<W> for LsdBlocks
+    where
+        radix_lsd_blocks_count<W>: Kernel<Args = (Global<W>, Global<u32>, u32)>,
+        radix_lsd_blocks_scatter<W>: Kernel<Args = (Global<W>, Global<W>, Global<u32>, u32)>,
+    {
+        fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
+            let (counts, other) = (on.scratch::<u32>(counts(n))?, on.scratch::<W>(n)?);
+            let (tiles, one) = (Geometry::linear(grid(n), BLOCK), Geometry::linear(1, SCAN_THREADS));
+            Ok(unsigned(move |on, keys| {
+                let (counts, mut from, mut to) = (counts.view(), keys, other.view());
+                for shift in (0..8 * size_of::<W>() as u32).step_by(BITS as usize) {
+                    on.launch(radix_lsd_blocks_count::<W>::default(), tiles, (from, counts, shift))?;
+                    on.launch(radix_lsd_blocks_scan, one, (counts,))?;
+                    on.launch(radix_lsd_blocks_scatter::<W>::default(), tiles, (from, to, counts, shift))?;
+                    (from, to) = (to, from);
+                }
+                Ok(()) // an even number of passes ends where it began
+            }))
+        }
+    }
 }

@@ -17,8 +17,10 @@
 //! **Threads.** A block of 256 has a tile of 4096 keys. Each warp has 512 in a row and reads them as 16 rows of 32, lane
 //! by lane: the order of rows and lanes is the order of the keys.
 //!
-//! **Limits and source.** Any n. After D. Merrill and A. Grimshaw, "High performance and scalable radix sorting" (2011),
-//! with the ranking that S. Ashkiani and others call warp-level multisplit (2016).
+//! **Limits.** Any n.
+//!
+//! **Source.** D. Merrill and A. Grimshaw, "High performance and scalable radix sorting" (2011), with the ranking
+//! that S. Ashkiani and others call warp-level multisplit (2016).
 
 use super::steps::{Digits, SCAN_THREADS, block_scan, lanes_below, match_digit, scan_in_one_block};
 use simt::atomic::{Order::Relaxed, Scope};
@@ -142,4 +144,42 @@ pub fn radix_lsd_ballot_scatter<W: Digits>(input: Global<W>, output: Global<W>, 
             output.set(OFFSETS::view().get(key.digit(shift, BITS)).wrapping_add(place), key);
         }
     });
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: three kernels per digit, to and fro between the keys and the scratch memory.
+
+    use super::*;
+    use crate::ladder::sort::*;
+
+    /// The rung.
+    pub static RUNG: Entry<Sort> =
+        rung!("r6_lsd_ballot.rs", [radix_lsd_ballot_count, radix_lsd_ballot_scan, radix_lsd_ballot_scatter])
+            .with_tiles(&[TILE as u64])
+            .run_by(Sort::both(&LsdBallot));
+
+    struct LsdBallot;
+
+    impl<W: Width> Sorts<W> for LsdBallot
+    where
+        radix_lsd_ballot_count<W>: Kernel<Args = (Global<W>, Global<u32>, u32)>,
+        radix_lsd_ballot_scatter<W>: Kernel<Args = (Global<W>, Global<W>, Global<u32>, u32)>,
+    {
+        fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
+            let (counts, other) = (on.scratch::<u32>(counts(n))?, on.scratch::<W>(n)?);
+            let (tiles, one) = (Geometry::linear(grid(n), BLOCK), Geometry::linear(1, SCAN_THREADS));
+            let scatter = tiles.shared(shared_bytes(size_of::<W>() as u32));
+            Ok(unsigned(move |on, keys| {
+                let (counts, mut from, mut to) = (counts.view(), keys, other.view());
+                for shift in (0..8 * size_of::<W>() as u32).step_by(BITS as usize) {
+                    on.launch(radix_lsd_ballot_count::<W>::default(), tiles, (from, counts, shift))?;
+                    on.launch(radix_lsd_ballot_scan, one, (counts,))?;
+                    on.launch(radix_lsd_ballot_scatter::<W>::default(), scatter, (from, to, counts, shift))?;
+                    (from, to) = (to, from);
+                }
+                Ok(()) // an even number of passes ends where it began
+            }))
+        }
+    }
 }

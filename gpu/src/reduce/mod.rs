@@ -80,3 +80,59 @@ impl<T: Scalar, O: Operator<T>> Running<T, O> {
         self.values.as_ref().iter().fold(all, |all, &value| O::combine(all, value))
     }
 }
+
+#[cfg(not(target_os = "cuda"))]
+pub use host::{LADDER, levels};
+
+#[cfg(not(target_os = "cuda"))]
+mod host {
+    use super::*;
+    use crate::ladder::reduce::*;
+
+    /// The ladder, from the textbook up.
+    pub static LADDER: Ladder<&dyn Reduce> = Ladder {
+        family: "reduce",
+        about: "sum, minimum or maximum of all elements",
+        rungs: &[
+            &r1_interleaved::launches::RUNG,
+            &r2_sequential::launches::RUNG,
+            &r3_first_add::launches::RUNG,
+            &r4_unrolled_warp::launches::RUNG,
+            &r5_shuffle::launches::RUNG,
+            &r6_vector_loads::launches::RUNG,
+            &r7_single_launch::launches::RUNG,
+        ],
+        default: &r7_single_launch::launches::RUNG,
+    };
+
+    /// Launches of a kernel over what it leaves, one value per block, until one value is left.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`] if there is no memory.
+    pub fn levels<T: Scalar, K>(
+        kernel: K,
+        on: &dyn Launcher,
+        n: u32,
+        geometry: impl Fn(u32) -> Geometry + 'static,
+    ) -> Result<Launches<Elements<T>>>
+    where
+        K: Kernel<Args = (Global<T>, Global<T>)>,
+    {
+        // What the levels leave that are not the last, used in turn; the last one writes to the output.
+        let blocks = |n| geometry(n).grid[0];
+        let scratch = [on.scratch::<T>(blocks(n))?, on.scratch::<T>(blocks(blocks(n)))?];
+        Ok(Box::new(move |on, Elements { input, output }| {
+            let (mut from, mut turn) = (input, 0);
+            loop {
+                let geometry = geometry(from.len());
+                let blocks = geometry.grid[0];
+                let to = if blocks == 1 { output } else { scratch[turn].view().slice(0, blocks) };
+                on.launch(kernel, geometry, (from, to))?;
+                if blocks == 1 {
+                    return Ok(());
+                }
+                (from, turn) = (to, 1 - turn);
+            }
+        }))
+    }
+}

@@ -15,12 +15,14 @@
 //!
 //! **Threads.** Thread t of a block loads the block's elements t and t + 256.
 //!
-//! **Limits and source.** Any n, 0 included. After M. Harris, "Optimizing parallel reduction in CUDA" (2007), and lab 3,
-//! Moscow Aviation Institute (2020).
+//! **Limits.** Any n, 0 included.
+//!
+//! **Source.** M. Harris, "Optimizing parallel reduction in CUDA" (2007), and lab 3, Moscow Aviation Institute
+//! (2020).
 
 use super::blocks_for;
 use super::r3_first_add::load_two;
-use crate::operator::{Operator, Sum};
+use crate::operator::{Max, Min, Operator, Sum};
 use simt::warp::{FULL, WARP, sync_warp};
 use simt::{Global, Scalar, Shared, kernel, shared, thread, unroll};
 
@@ -41,13 +43,7 @@ pub const fn grid(n: u32) -> u32 {
 /// Writes what the elements of each block make together to the block's element of `output`.
 #[kernel(
     max_threads = BLOCK,
-    instances(
-        reduce_unrolled_warp_sum_u32: <u32, Sum>,
-        reduce_unrolled_warp_sum_i32: <i32, Sum>,
-        reduce_unrolled_warp_sum_u64: <u64, Sum>,
-        reduce_unrolled_warp_sum_f32: <f32, Sum>,
-        reduce_unrolled_warp_sum_f64: <f64, Sum>,
-    )
+    instances([u32, i32, f32, u64, i64, f64] * [Sum, Min, Max])
 )]
 pub fn reduce_unrolled_warp<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>) {
     let (t, block) = (thread::thread_idx_x(), thread::block_idx_x());
@@ -81,4 +77,27 @@ fn finish_in_warp<T: Scalar, O: Operator<T>>(values: Shared<T>, t: u32) -> T {
         values.set(t, mine);
     });
     mine
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the kernel over what it leaves, until one value is left.
+
+    use super::*;
+    use crate::ladder::reduce::*;
+    use crate::reduce::levels;
+
+    /// The rung.
+    pub static RUNG: Entry<&dyn Reduce> = rung!("r4_unrolled_warp.rs", [reduce_unrolled_warp]).run_by(&UnrolledWarp);
+
+    struct UnrolledWarp;
+
+    impl<T: Scalar, O: Operator<T>> ReducesWith<T, O> for UnrolledWarp
+    where
+        reduce_unrolled_warp<T, O>: Kernel<Args = (Global<T>, Global<T>)>,
+    {
+        fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
+            levels(reduce_unrolled_warp::<T, O>::default(), on, n, |n| Geometry::linear(grid(n), BLOCK))
+        }
+    }
 }

@@ -13,11 +13,13 @@
 //!
 //! **Threads.** Thread t of a block loads the block's elements t and t + 256.
 //!
-//! **Limits and source.** Any n, 0 included. After J. Luitjens, "Faster parallel reductions on Kepler" (2014).
+//! **Limits.** Any n, 0 included.
+//!
+//! **Source.** J. Luitjens, "Faster parallel reductions on Kepler" (2014).
 
 use super::blocks_for;
 use super::r3_first_add::load_two;
-use crate::operator::{Operator, Sum};
+use crate::operator::{Max, Min, Operator, Sum};
 use simt::warp::{FULL, WARP, lane_id, shuffle_down};
 use simt::{Global, Scalar, kernel, shared, thread, unroll};
 
@@ -41,13 +43,7 @@ pub const fn grid(n: u32) -> u32 {
 /// Writes what the elements of each block make together to the block's element of `output`.
 #[kernel(
     max_threads = BLOCK,
-    instances(
-        reduce_shuffle_sum_u32: <u32, Sum>,
-        reduce_shuffle_sum_i32: <i32, Sum>,
-        reduce_shuffle_sum_u64: <u64, Sum>,
-        reduce_shuffle_sum_f32: <f32, Sum>,
-        reduce_shuffle_sum_f64: <f64, Sum>,
-    )
+    instances([u32, i32, f32, u64, i64, f64] * [Sum, Min, Max])
 )]
 pub fn reduce_shuffle<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>) {
     let (t, block) = (thread::thread_idx_x(), thread::block_idx_x());
@@ -72,4 +68,27 @@ fn combine_lanes<T: Scalar, O: Operator<T>>(value: T) -> T {
     // Lanes without a partner get their own value back; what they make of it is not used.
     unroll::<5>(|level| all = O::combine(all, shuffle_down(FULL, all, (WARP / 2) >> level)));
     all
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the kernel over what it leaves, until one value is left.
+
+    use super::*;
+    use crate::ladder::reduce::*;
+    use crate::reduce::levels;
+
+    /// The rung.
+    pub static RUNG: Entry<&dyn Reduce> = rung!("r5_shuffle.rs", [reduce_shuffle]).run_by(&Shuffle);
+
+    struct Shuffle;
+
+    impl<T: Scalar, O: Operator<T>> ReducesWith<T, O> for Shuffle
+    where
+        reduce_shuffle<T, O>: Kernel<Args = (Global<T>, Global<T>)>,
+    {
+        fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
+            levels(reduce_shuffle::<T, O>::default(), on, n, |n| Geometry::linear(grid(n), BLOCK))
+        }
+    }
 }

@@ -13,8 +13,9 @@
 //!
 //! **Threads.** Neighbouring threads load neighbouring 16 bytes, in steps of the grid's threads.
 //!
-//! **Limits and source.** Any n, 0 included; any alignment of the first element. After J. Luitjens, "Increase performance
-//! with vectorized memory access" (2013).
+//! **Limits.** Any n, 0 included; any alignment of the first element.
+//!
+//! **Source.** J. Luitjens, "Increase performance with vectorized memory access" (2013).
 
 use super::combine_block;
 use crate::aligned::Aligned;
@@ -44,23 +45,7 @@ pub const fn grid<T: Scalar>(n: u32, multiprocessors: u32) -> u32 {
 /// Writes what the elements of each block make together to the block's element of `output`.
 #[kernel(
     max_threads = BLOCK,
-    instances(
-        reduce_vector_loads_sum_u32: <u32, Sum>,
-        reduce_vector_loads_sum_i32: <i32, Sum>,
-        reduce_vector_loads_sum_u64: <u64, Sum>,
-        reduce_vector_loads_sum_f32: <f32, Sum>,
-        reduce_vector_loads_sum_f64: <f64, Sum>,
-        reduce_vector_loads_min_u32: <u32, Min>,
-        reduce_vector_loads_min_i32: <i32, Min>,
-        reduce_vector_loads_min_u64: <u64, Min>,
-        reduce_vector_loads_min_f32: <f32, Min>,
-        reduce_vector_loads_min_f64: <f64, Min>,
-        reduce_vector_loads_max_u32: <u32, Max>,
-        reduce_vector_loads_max_i32: <i32, Max>,
-        reduce_vector_loads_max_u64: <u64, Max>,
-        reduce_vector_loads_max_f32: <f32, Max>,
-        reduce_vector_loads_max_f64: <f64, Max>,
-    )
+    instances([u32, i32, f32, u64, i64, f64] * [Sum, Min, Max])
 )]
 pub fn reduce_vector_loads<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>) {
     let input = Aligned::new(input);
@@ -83,5 +68,30 @@ pub fn reduce_vector_loads<T: Scalar, O: Operator<T>>(input: Global<T>, output: 
     let all = combine_block::<T, O>(running.finish(edge), VALUES::view().cast::<T>().slice(0, BLOCK / WARP));
     if thread::thread_idx_x() == 0 {
         output.set(thread::block_idx_x(), all);
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the kernel over what it leaves, until one value is left.
+
+    use super::*;
+    use crate::ladder::reduce::*;
+    use crate::reduce::levels;
+
+    /// The rung.
+    pub static RUNG: Entry<&dyn Reduce> = rung!("r6_vector_loads.rs", [reduce_vector_loads]).run_by(&VectorLoads);
+
+    struct VectorLoads;
+
+    impl<T: Scalar, O: Operator<T>> ReducesWith<T, O> for VectorLoads
+    where
+        reduce_vector_loads<T, O>: Kernel<Args = (Global<T>, Global<T>)>,
+    {
+        fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
+            let multiprocessors = on.device().multiprocessors;
+            let geometry = move |n| Geometry::linear(grid::<T>(n, multiprocessors), BLOCK);
+            levels(reduce_vector_loads::<T, O>::default(), on, n, geometry)
+        }
     }
 }

@@ -15,8 +15,9 @@
 //!
 //! **Threads.** Neighbouring threads load neighbouring 16 bytes, in steps of the grid's threads.
 //!
-//! **Limits and source.** Any n, 0 included; any alignment of the first element. After NVIDIA's sample
-//! threadFenceReduction, with the fences that it means written into the atomic.
+//! **Limits.** Any n, 0 included; any alignment of the first element.
+//!
+//! **Source.** NVIDIA's sample threadFenceReduction, with the fences that it means written into the atomic.
 
 use super::{Running, combine_block};
 use crate::aligned::Aligned;
@@ -74,23 +75,7 @@ pub const fn grid<T: Scalar>(n: u32, multiprocessors: u32) -> u32 {
 /// ends.
 #[kernel(
     max_threads = BLOCK, min_blocks = RESIDENT,
-    instances(
-        reduce_single_launch_sum_u32: <u32, Sum>,
-        reduce_single_launch_sum_i32: <i32, Sum>,
-        reduce_single_launch_sum_u64: <u64, Sum>,
-        reduce_single_launch_sum_f32: <f32, Sum>,
-        reduce_single_launch_sum_f64: <f64, Sum>,
-        reduce_single_launch_min_u32: <u32, Min>,
-        reduce_single_launch_min_i32: <i32, Min>,
-        reduce_single_launch_min_u64: <u64, Min>,
-        reduce_single_launch_min_f32: <f32, Min>,
-        reduce_single_launch_min_f64: <f64, Min>,
-        reduce_single_launch_max_u32: <u32, Max>,
-        reduce_single_launch_max_i32: <i32, Max>,
-        reduce_single_launch_max_u64: <u64, Max>,
-        reduce_single_launch_max_f32: <f32, Max>,
-        reduce_single_launch_max_f64: <f64, Max>,
-    )
+    instances([u32, i32, f32, u64, i64, f64] * [Sum, Min, Max])
 )]
 pub fn reduce_single_launch<T: Scalar, O: Operator<T>>(
     input: Global<T>,
@@ -155,4 +140,33 @@ fn combine_values<T: Scalar, O: Operator<T>>(values: Global<T>) -> T {
         i += BLOCK;
     }
     all
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the kernel, once.
+
+    use super::*;
+    use crate::ladder::reduce::*;
+
+    /// The rung.
+    pub static RUNG: Entry<&dyn Reduce> = rung!("r7_single_launch.rs", [reduce_single_launch]).run_by(&SingleLaunch);
+
+    struct SingleLaunch;
+
+    impl<T: Scalar, O: Operator<T>> ReducesWith<T, O> for SingleLaunch
+    where
+        reduce_single_launch<T, O>: Kernel<Args = (Global<T>, Global<T>, Global<T>, Global<u32>)>,
+    {
+        fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
+            let multiprocessors = on.device().multiprocessors;
+            let geometry = Geometry::linear(grid::<T>(n, multiprocessors), BLOCK);
+            // Zero once: every launch leaves the ticket so.
+            let (values, ticket) = (on.scratch(max_grid(multiprocessors))?, on.zeros(1)?);
+            Ok(Box::new(move |on, Elements { input, output }| {
+                let args = (input, output, values.view(), ticket.view());
+                on.launch(reduce_single_launch::<T, O>::default(), geometry, args)
+            }))
+        }
+    }
 }

@@ -5,3 +5,20 @@
 
 pub mod r1_kernel;
 pub mod r2_transform;
+
+#[cfg(not(target_os = "cuda"))]
+pub use host::LADDER;
+
+#[cfg(not(target_os = "cuda"))]
+mod host {
+    use super::*;
+    use crate::ladder::saxpy::*;
+
+    /// The ladder, from the textbook up.
+    pub static LADDER: Ladder<Axpy> = Ladder {
+        family: "saxpy",
+        about: "y = a·x + y on floats, a = 2.5",
+        rungs: &[&r1_kernel::launches::RUNG, &r2_transform::launches::RUNG],
+        default: &r2_transform::launches::RUNG,
+    };
+}

@@ -11,7 +11,9 @@
 //!
 //! **Threads.** 256 a block, one element each; neighbours are neighbours in memory.
 //!
-//! **Limits and source.** Any n. After V. A. Antonyuk, "GPGPU programming" (2015).
+//! **Limits.** Any n.
+//!
+//! **Source.** V. A. Antonyuk, "GPGPU programming" (2015).
 
 use simt::math::fma;
 use simt::{Global, kernel, thread};
@@ -30,5 +32,24 @@ pub fn saxpy_kernel(a: f32, x: Global<f32>, y: Global<f32>) {
     let i = thread::index_1d();
     if i < y.len() {
         y.set(i, fma(a, x.get(i), y.get(i)));
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the kernel, once.
+
+    use super::*;
+    use crate::ladder::saxpy::*;
+
+    /// The rung.
+    pub static RUNG: Entry<Axpy> = rung!("r1_kernel.rs", [saxpy_kernel]).with_tiles(&[BLOCK as u64]).run_by(&AsKernel);
+
+    struct AsKernel;
+
+    impl AddsScaled for AsKernel {
+        fn launch(&self, on: &dyn Launcher, Vectors { a, x, y }: Vectors) -> Result {
+            on.launch(saxpy_kernel, Geometry::linear(grid(y.len()), BLOCK), (a, x, y))
+        }
     }
 }

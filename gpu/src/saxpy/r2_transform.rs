@@ -12,7 +12,9 @@
 //!
 //! **Threads.** 256 a block, four elements each, 256 apart; neighbours are neighbours in memory.
 //!
-//! **Limits and source.** Any n. After V. A. Antonyuk, "GPGPU programming" (2015), who uses Thrust's transform.
+//! **Limits.** Any n.
+//!
+//! **Source.** V. A. Antonyuk, "GPGPU programming" (2015), who uses Thrust's transform.
 
 use crate::transform::{Functor, transform_pairs};
 use simt::math::fma;
@@ -42,4 +44,26 @@ impl Functor<(f32, f32)> for Saxpy {
 #[kernel(max_threads = BLOCK)]
 pub fn saxpy_transform(x: Global<f32>, y: Global<f32>, output: Global<f32>, functor: Saxpy) {
     transform_pairs(x, y, output, functor)
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the kernel, once.
+
+    use super::*;
+    use crate::ladder::saxpy::*;
+    use crate::transform;
+
+    /// The rung.
+    pub static RUNG: Entry<Axpy> =
+        rung!("r2_transform.rs", [saxpy_transform]).with_tiles(&[transform::TILE as u64]).run_by(&AsTransform);
+
+    struct AsTransform;
+
+    impl AddsScaled for AsTransform {
+        fn launch(&self, on: &dyn Launcher, Vectors { a, x, y }: Vectors) -> Result {
+            let geometry = Geometry::linear(transform::grid(y.len()), transform::BLOCK);
+            on.launch(saxpy_transform, geometry, (x, y, y, Saxpy { a }))
+        }
+    }
 }

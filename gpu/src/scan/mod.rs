@@ -30,3 +30,27 @@ pub(crate) fn set_within<T: Scalar>(data: Global<T>, i: u32, value: T) {
         data.set(i, value);
     }
 }
+
+#[cfg(not(target_os = "cuda"))]
+pub use host::LADDER;
+
+#[cfg(not(target_os = "cuda"))]
+mod host {
+    use super::*;
+    use crate::ladder::scan::*;
+
+    /// The ladder, from the textbook up.
+    pub static LADDER: Ladder<&dyn Scan> = Ladder {
+        family: "scan",
+        about: "running sums, minima and maxima",
+        rungs: &[
+            &r1_hillis_steele::launches::RUNG,
+            &r2_blelloch::launches::RUNG,
+            &r3_blelloch_padded::launches::RUNG,
+            &r4_three_kernels::launches::RUNG,
+            &r5_look_back::launches::RUNG,
+            &r6_look_ahead::launches::RUNG,
+        ],
+        default: &r6_look_ahead::launches::RUNG,
+    };
+}

@@ -12,8 +12,9 @@
 //!
 //! **Threads.** One block, one thread an element.
 //!
-//! **Limits and source.** At most [`CAPACITY`] elements: one block. Floats are added in the order of the doubling. After
-//! W. D. Hillis and G. L. Steele, "Data parallel algorithms" (1986).
+//! **Limits.** At most [`CAPACITY`] elements: one block. Floats are added in the order of the doubling.
+//!
+//! **Source.** W. D. Hillis and G. L. Steele, "Data parallel algorithms" (1986).
 
 use super::{get_or_identity, set_within};
 use crate::operator::{Max, Min, Operator, Sum};
@@ -39,14 +40,7 @@ pub const fn grid(n: u32) -> u32 {
 }
 
 /// Scans the elements of `input` into `output`, at most [`CAPACITY`].
-#[kernel(max_threads = BLOCK, instances(
-    scan_hillis_steele_sum_u32: <u32, Sum>,
-    scan_hillis_steele_min_u32: <u32, Min>,
-    scan_hillis_steele_max_u32: <u32, Max>,
-    scan_hillis_steele_sum_f32: <f32, Sum>,
-    scan_hillis_steele_min_f32: <f32, Min>,
-    scan_hillis_steele_max_f32: <f32, Max>,
-))]
+#[kernel(max_threads = BLOCK, instances([u32, i32, f32, u64, i64, f64] * [Sum, Min, Max]))]
 pub fn scan_hillis_steele<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>, exclusive: u32) {
     let (t, sums) = (thread::thread_idx_x(), SUMS::view().cast::<T>());
     let mut sum = get_or_identity::<T, O>(input, t);
@@ -72,4 +66,30 @@ fn shift<T: Scalar>(t: u32, sum: T, first: T) -> T {
     generation.set(t, sum);
     thread::sync_threads(); // all sums are written before anyone reads its neighbour's
     if t == 0 { first } else { generation.get(t - 1) }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: one block.
+
+    use super::*;
+    use crate::ladder::scan::*;
+
+    /// The rung.
+    pub static RUNG: Entry<&dyn Scan> =
+        rung!("r1_hillis_steele.rs", [scan_hillis_steele]).with_capacity(CAPACITY as u64).run_by(&HillisSteele);
+
+    struct HillisSteele;
+
+    impl<T: Scalar, O: Operator<T>> ScansWith<T, O> for HillisSteele
+    where
+        scan_hillis_steele<T, O>: Kernel<Args = (Global<T>, Global<T>, u32)>,
+    {
+        fn launches(&self, _: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
+            let geometry = Geometry::linear(grid(n), BLOCK);
+            Ok(Box::new(move |on, Elements { input, output, exclusive }| {
+                on.launch(scan_hillis_steele::<T, O>::default(), geometry, (input, output, exclusive as u32))
+            }))
+        }
+    }
 }

@@ -13,8 +13,9 @@
 //!
 //! **Threads.** As before: one block, two elements a thread.
 //!
-//! **Limits and source.** At most [`CAPACITY`] elements: one block. Floats are added in the order of the tree. After
-//! M. Harris, S. Sengupta and J. D. Owens, "Parallel prefix sum (scan) with CUDA" (GPU Gems 3, 2007).
+//! **Limits.** At most [`CAPACITY`] elements: one block. Floats are added in the order of the tree.
+//!
+//! **Source.** M. Harris, S. Sengupta and J. D. Owens, "Parallel prefix sum (scan) with CUDA" (GPU Gems 3, 2007).
 
 use super::{get_or_identity, set_within};
 use crate::operator::{Max, Min, Operator, Sum};
@@ -43,14 +44,7 @@ pub const fn grid(n: u32) -> u32 {
 }
 
 /// Scans the elements of `input` into `output`, at most [`CAPACITY`].
-#[kernel(max_threads = BLOCK, instances(
-    scan_blelloch_padded_sum_u32: <u32, Sum>,
-    scan_blelloch_padded_min_u32: <u32, Min>,
-    scan_blelloch_padded_max_u32: <u32, Max>,
-    scan_blelloch_padded_sum_f32: <f32, Sum>,
-    scan_blelloch_padded_min_f32: <f32, Min>,
-    scan_blelloch_padded_max_f32: <f32, Max>,
-))]
+#[kernel(max_threads = BLOCK, instances([u32, i32, f32, u64, i64, f64] * [Sum, Min, Max]))]
 pub fn scan_blelloch_padded<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>, exclusive: u32) {
     scan_block::<T, O>(input, output, exclusive);
 }
@@ -117,5 +111,31 @@ fn down<T: Scalar, O: Operator<T>>(tree: Shared<T>, t: u32, level: u32) {
         let (sum, before) = (tree.get(left), tree.get(right));
         tree.set(left, before);
         tree.set(right, O::combine(before, sum));
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: one block.
+
+    use super::*;
+    use crate::ladder::scan::*;
+
+    /// The rung.
+    pub static RUNG: Entry<&dyn Scan> =
+        rung!("r3_blelloch_padded.rs", [scan_blelloch_padded]).with_capacity(CAPACITY as u64).run_by(&BlellochPadded);
+
+    struct BlellochPadded;
+
+    impl<T: Scalar, O: Operator<T>> ScansWith<T, O> for BlellochPadded
+    where
+        scan_blelloch_padded<T, O>: Kernel<Args = (Global<T>, Global<T>, u32)>,
+    {
+        fn launches(&self, _: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
+            let geometry = Geometry::linear(grid(n), BLOCK);
+            Ok(Box::new(move |on, Elements { input, output, exclusive }| {
+                on.launch(scan_blelloch_padded::<T, O>::default(), geometry, (input, output, exclusive as u32))
+            }))
+        }
     }
 }

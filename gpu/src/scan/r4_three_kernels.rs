@@ -13,8 +13,10 @@
 //!
 //! **Threads.** A block a tile, two elements a thread, as in the rung before.
 //!
-//! **Limits and source.** Any n. Floats are added in the order of the tree, then tile by tile of 1024, in the same
-//! order in every run. After M. Harris, S. Sengupta and J. D. Owens (GPU Gems 3, 2007), as in S2.
+//! **Limits.** Any n. Floats are added in the order of the tree, then tile by tile of 1024, in the same order in
+//! every run.
+//!
+//! **Source.** M. Harris, S. Sengupta and J. D. Owens (GPU Gems 3, 2007), as in S2.
 
 use super::r3_blelloch_padded as tile;
 use crate::operator::{Max, Min, Operator, Sum};
@@ -44,14 +46,7 @@ pub const fn scratch(n: u32) -> u32 {
 
 /// The first kernel: scans each tile of `input` into `output` and writes its sum to `sums`. Also scans the sums of a
 /// level, in place and exclusively.
-#[kernel(max_threads = BLOCK, instances(
-    scan_three_kernels_tiles_sum_u32: <u32, Sum>,
-    scan_three_kernels_tiles_min_u32: <u32, Min>,
-    scan_three_kernels_tiles_max_u32: <u32, Max>,
-    scan_three_kernels_tiles_sum_f32: <f32, Sum>,
-    scan_three_kernels_tiles_min_f32: <f32, Min>,
-    scan_three_kernels_tiles_max_f32: <f32, Max>,
-))]
+#[kernel(max_threads = BLOCK, instances([u32, i32, f32, u64, i64, f64] * [Sum, Min, Max]))]
 pub fn scan_three_kernels_tiles<T: Scalar, O: Operator<T>>(
     input: Global<T>,
     output: Global<T>,
@@ -67,14 +62,7 @@ pub fn scan_three_kernels_tiles<T: Scalar, O: Operator<T>>(
 }
 
 /// The last kernel: combines each element of `output` with what is before its tile, `sums` scanned exclusively.
-#[kernel(max_threads = BLOCK, instances(
-    scan_three_kernels_add_sum_u32: <u32, Sum>,
-    scan_three_kernels_add_min_u32: <u32, Min>,
-    scan_three_kernels_add_max_u32: <u32, Max>,
-    scan_three_kernels_add_sum_f32: <f32, Sum>,
-    scan_three_kernels_add_min_f32: <f32, Min>,
-    scan_three_kernels_add_max_f32: <f32, Max>,
-))]
+#[kernel(max_threads = BLOCK, instances([u32, i32, f32, u64, i64, f64] * [Sum, Min, Max]))]
 pub fn scan_three_kernels_add<T: Scalar, O: Operator<T>>(output: Global<T>, sums: Global<T>) {
     let block = thread::block_idx_x();
     let (start, len) = tile_of(block, output.len());
@@ -91,4 +79,54 @@ pub fn scan_three_kernels_add<T: Scalar, O: Operator<T>>(output: Global<T>, sums
 fn tile_of(block: u32, n: u32) -> (u32, u32) {
     let start = block * TILE;
     (start, (n - start).min(TILE))
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: tiles, level by level, up to one tile of sums; then the sums into the levels below.
+
+    use super::*;
+    use crate::ladder::scan::*;
+    use std::vec::Vec;
+
+    /// The rung.
+    pub static RUNG: Entry<&dyn Scan> =
+        rung!("r4_three_kernels.rs", [scan_three_kernels_tiles, scan_three_kernels_add])
+            .with_tiles(&[TILE as u64])
+            .run_by(&ThreeKernels);
+
+    struct ThreeKernels;
+
+    impl<T: Scalar, O: Operator<T>> ScansWith<T, O> for ThreeKernels
+    where
+        scan_three_kernels_tiles<T, O>: Kernel<Args = (Global<T>, Global<T>, Global<T>, u32)>,
+        scan_three_kernels_add<T, O>: Kernel<Args = (Global<T>, Global<T>)>,
+    {
+        fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
+            let scratch = on.scratch::<T>(scratch(n))?;
+            let geometry = |n| Geometry::linear(grid(n), BLOCK);
+            Ok(Box::new(move |on, Elements { input, output, exclusive }| {
+                // Up: the sums of a level's tiles are the next level's input; the first level has the caller's.
+                let (mut level, mut rest) = ((input, output, exclusive as u32), scratch.view());
+                let mut levels = Vec::new();
+                loop {
+                    let (input, output, exclusive) = level;
+                    let tiles = grid(input.len());
+                    let kernel = scan_three_kernels_tiles::<T, O>::default();
+                    on.launch(kernel, geometry(input.len()), (input, output, rest, exclusive))?;
+                    if tiles <= 1 {
+                        break;
+                    }
+                    let sums = rest.slice(0, tiles);
+                    levels.push((output, sums));
+                    (level, rest) = ((sums, sums, 1), rest.slice(tiles, rest.len() - tiles));
+                }
+                // Down: the sums are scanned and go into the level below.
+                levels.into_iter().rev().try_for_each(|(output, sums)| {
+                    let kernel = scan_three_kernels_add::<T, O>::default();
+                    on.launch(kernel, geometry(output.len()), (output, sums))
+                })
+            }))
+        }
+    }
 }

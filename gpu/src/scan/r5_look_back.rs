@@ -16,9 +16,10 @@
 //! **Threads.** A block a tile of [`BLOCK`] × [`ITEMS`] elements. Threads load and store in stripes, so that a warp
 //! touches neighbouring elements; each scans [`ITEMS`] consecutive ones. ITEMS is odd: a stride without bank conflicts.
 //!
-//! **Limits and source.** Any n and any alignment. Floats: the order of the additions between tiles depends on how
-//! far a block had to look, so the last bits may differ from run to run. After D. Merrill and M. Garland,
-//! "Single-pass parallel prefix scan with decoupled look-back" (2016).
+//! **Limits.** Any n and any alignment. Floats: the order of the additions between tiles depends on how far a block
+//! had to look, so the last bits may differ from run to run.
+//!
+//! **Source.** D. Merrill and M. Garland, "Single-pass parallel prefix scan with decoupled look-back" (2016).
 
 use super::state::{self, look, publish};
 use super::{get_or_identity, set_within};
@@ -87,17 +88,7 @@ pub fn scan_look_back_clear(workspace: Global<u64>) {
 }
 
 /// Scans `input` into `output`; `workspace` is clear.
-#[kernel(max_threads = BLOCK, instances(
-    scan_look_back_sum_u32: <u32, Sum>,
-    scan_look_back_min_u32: <u32, Min>,
-    scan_look_back_max_u32: <u32, Max>,
-    scan_look_back_sum_u64: <u64, Sum>,
-    scan_look_back_min_u64: <u64, Min>,
-    scan_look_back_max_u64: <u64, Max>,
-    scan_look_back_sum_f32: <f32, Sum>,
-    scan_look_back_min_f32: <f32, Min>,
-    scan_look_back_max_f32: <f32, Max>,
-))]
+#[kernel(max_threads = BLOCK, instances([u32, i32, f32, u64, i64, f64] * [Sum, Min, Max]))]
 pub fn scan_look_back<T: Scalar, O: Operator<T>>(
     input: Global<T>,
     output: Global<T>,
@@ -218,6 +209,36 @@ fn wait<T: Scalar>(states: Global<u64>, tile: u32) -> (u32, T) {
         let state = look(states, tile);
         if state.0 != state::NOTHING {
             return state;
+        }
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the states cleared, then one pass.
+
+    use super::*;
+    use crate::ladder::scan::*;
+
+    /// The rung.
+    pub static RUNG: Entry<&dyn Scan> =
+        rung!("r5_look_back.rs", [scan_look_back_clear, scan_look_back]).with_tiles(&[TILE as u64]).run_by(&LookBack);
+
+    struct LookBack;
+
+    impl<T: Scalar, O: Operator<T>> ScansWith<T, O> for LookBack
+    where
+        scan_look_back<T, O>: Kernel<Args = (Global<T>, Global<T>, Global<u64>, u32)>,
+    {
+        fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
+            let states = on.scratch::<u64>(workspace::<T>(n))?;
+            let clear = Geometry::linear(clear_grid(workspace::<T>(n)), BLOCK);
+            let pass = Geometry::linear(grid(n), BLOCK).shared(shared_bytes::<T>());
+            Ok(Box::new(move |on, Elements { input, output, exclusive }| {
+                on.launch(scan_look_back_clear, clear, (states.view(),))?;
+                let args = (input, output, states.view(), exclusive as u32);
+                on.launch(scan_look_back::<T, O>::default(), pass, args)
+            }))
         }
     }
 }

@@ -1,81 +1,26 @@
 //! Matrix product.
 
 use super::apart::Apart;
-use super::rung::{Implementation, rung};
 use super::upload::Uploaded;
-use super::{Family, OpenProblem, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, verdict};
+use super::{
+    Family, Kind, OpenProblem, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload, entry, verdict,
+};
 use crate::data::{Data, Difference, Distribution, Dtype};
-use crate::engine::{AnyBuffer, Buffer, Engine, Geometry};
+use crate::engine::{AnyBuffer, Buffer, Engine};
 use crate::error::{Error, Result};
-use rungs_kernels::matmul::r1_naive::{self as naive, matmul_naive};
-use rungs_kernels::matmul::r2_shared_tile::{self as shared_tile, matmul_shared_tile};
-use simt::{Global, Kernel};
+use rungs_kernels::ladder::Ladder;
+use rungs_kernels::ladder::matmul::{Matmul, Matrix, Product};
 use std::rc::Rc;
 
-/// The family.
-pub static FAMILY: Family = Family {
-    name: "matmul",
-    about: "matrix product C = A·B of floats",
-    rungs: &[
-        rung!("matmul/r1_naive.rs", "naive", &[matmul_naive::NAME], Implementation::Matmul(&Naive)),
-        rung!(
-            "matmul/r2_shared_tile.rs",
-            "shared-tile",
-            &[matmul_shared_tile::NAME],
-            Implementation::Matmul(&SharedTile)
-        ),
-    ],
-    dtypes: &[Dtype::F32],
-    simulator_size: Size::Product { m: 160, n: 160, k: 160 },
-    gpu_size: Size::Product { m: 4096, n: 4096, k: 4096 },
-    extras: &[],
-    input: Distribution::Small,
-    problem,
-};
-
-/// A rung that multiplies matrices.
-pub trait MatmulRung: Sync {
-    /// Starts C = A·B.
-    fn multiply(&self, engine: &Engine, a: MatrixView, b: MatrixView, c: MatrixView) -> Result<()>;
+/// The family of a ladder of matrix products.
+pub fn family(ladder: &'static Ladder<Matmul>, sizes: Sizes) -> Family {
+    Family { dtypes: &[Dtype::F32], input: Distribution::Small, ..Family::new(ladder, Kind::Matmul, sizes, problem) }
 }
 
-/// A row-major matrix on the device.
-#[derive(Clone, Copy)]
-pub struct MatrixView {
-    /// The elements, beginning with the matrix's first.
-    pub data: Global<f32>,
-    /// Rows.
-    pub rows: u32,
-    /// Columns.
-    pub columns: u32,
-    /// Elements from one row to the next, at least `columns`.
-    pub stride: u32,
-}
-
-/// Launches `$kernel`, whose parameters are those of all kernels of the family.
-macro_rules! multiply {
-    ($name:ident, $kernel:ident, $module:ident, $side:expr) => {
-        impl MatmulRung for $name {
-            fn multiply(&self, engine: &Engine, a: MatrixView, b: MatrixView, c: MatrixView) -> Result<()> {
-                let geometry = Geometry::plane($module::grid(c.rows, c.columns), ($side, $side));
-                let args = (a.data, a.stride, b.data, b.stride, c.data, c.stride, c.rows, c.columns, a.columns);
-                engine.launch($kernel, geometry, args)
-            }
-        }
-    };
-}
-
-/// One thread an element.
-struct Naive;
-multiply!(Naive, matmul_naive, naive, naive::SIDE);
-
-/// Tiles in shared memory.
-struct SharedTile;
-multiply!(SharedTile, matmul_shared_tile, shared_tile, shared_tile::TILE);
-
-/// A and B on the host. Elements drawn as `small` are integers from -4 to 4, so that every product and sum is exact in `f32` and the
-/// whole of C can be compared without a tolerance.
+/// A and B on the host. Elements drawn as `small` are integers from -4 to 4, so that every product and sum is exact in
+/// `f32` and the whole of C can be compared without a tolerance.
 struct MatmulProblem {
+    ladder: &'static Ladder<Matmul>,
     m: usize,
     n: usize,
     k: usize,
@@ -84,7 +29,7 @@ struct MatmulProblem {
     uploaded: Uploaded<f32>,
 }
 
-fn problem(workload: Workload) -> Result<Box<dyn Problem>> {
+fn problem(ladder: &'static Ladder<Matmul>, workload: Workload) -> Result<Box<dyn Problem>> {
     let Size::Product { m, n, k } = workload.size else {
         return Err(Error::Usage("matmul takes m x n x k".into()));
     };
@@ -104,7 +49,15 @@ fn problem(workload: Workload) -> Result<Box<dyn Problem>> {
             (draw(m * k, workload.seed)?, draw(k * n, workload.seed.wrapping_add(1))?)
         }
     };
-    Ok(Box::new(MatmulProblem { m: m as usize, n: n as usize, k: k as usize, a, b, uploaded: Uploaded::default() }))
+    Ok(Box::new(MatmulProblem {
+        ladder,
+        m: m as usize,
+        n: n as usize,
+        k: k as usize,
+        a,
+        b,
+        uploaded: Uploaded::default(),
+    }))
 }
 
 impl OpenProblem for MatmulProblem {
@@ -132,21 +85,18 @@ impl Problem for MatmulProblem {
     }
 
     fn prepare(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>> {
-        let Implementation::Matmul(implementation) = rung.implementation else {
-            return Err(Error::Usage(format!("{} is not a matrix product", rung.name)));
-        };
+        let mut launches = entry(self.ladder, rung)?.multiplier(engine)?;
         let ab = self.uploaded.get(engine, &[&self.a, &self.b])?;
         let (m, n, k) = (self.m as u32, self.n as u32, self.k as u32);
         // All ones are NaN: an element that nobody writes is found.
-        Apart::prepare(self, rung, ab, (self.m * self.n, 0xFF), |engine| {
-            let engine = engine.clone();
+        Apart::prepare(self, rung, ab, (self.m * self.n, 0xFF), |_| {
             Ok(Box::new(move |ab: &Buffer<f32>, c: &Buffer<f32>| {
-                let view = |buffer: &Buffer<f32>, start, rows, columns| {
+                let matrix = |buffer: &Buffer<f32>, start, rows, columns| {
                     let data = buffer.slice(start, rows as usize * columns as usize);
-                    MatrixView { data, rows, columns, stride: columns }
+                    Matrix { data, rows, columns, stride: columns }
                 };
-                let (a, b) = (view(ab, 0, m, k), view(ab, m as usize * k as usize, k, n));
-                implementation.multiply(&engine, a, b, view(c, 0, m, n))
+                let (a, b) = (matrix(ab, 0, m, k), matrix(ab, m as usize * k as usize, k, n));
+                Ok(launches.run(ab.engine(), Product { a, b, c: matrix(c, 0, m, n) })?)
             }))
         })
     }

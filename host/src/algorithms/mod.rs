@@ -1,55 +1,57 @@
 //! The algorithms: families, their rungs, and what running one means.
 //!
-//! A family's registry is data. `list`, `all`, `ladder`, `bench` and the tests walk [`FAMILIES`]; nothing else knows
-//! which rungs there are. To run a rung: [`Family::problem`] makes the input and the oracle on the host,
+//! A family is a ladder of `rungs_kernels` and the problem that its rungs solve; [`FAMILIES`] is the registry. `list`,
+//! `all`, `ladder`, `bench` and the tests walk it; nothing else knows which families there are, and nothing here knows a
+//! rung or a kernel by name. To run a rung: [`Family::make`] makes the input and the oracle on the host,
 //! [`Problem::prepare`] puts it on an engine, and then [`Prepared::restore`], [`Prepared::run`], [`Prepared::verify`],
 //! as often as wanted.
 
 mod apart;
-pub mod bitonic;
-pub mod bubble;
 pub mod cubes;
 pub mod histogram;
-pub mod keys;
 pub mod matmul;
-pub mod odd_even;
+pub mod oracle;
 mod pairs;
-pub mod radix;
 pub mod reduce;
-mod rung;
 pub mod saxpy;
 pub mod scan;
 pub mod sort;
 pub mod upload;
 pub mod verify;
 
-pub use rung::{Head, Implementation, Rung};
+pub use rungs_kernels::ladder::{Head, Rung};
+pub use rungs_kernels::operator::Operation;
 
 use crate::data::{self, Data, Difference, Distribution, Dtype};
 use crate::engine::{AnyBuffer, Engine};
 use crate::error::{Error, Result};
+use rungs_kernels as kernels;
+use rungs_kernels::ladder::{Ask, Device, Ladder, Options};
 use serde::Serialize;
 use std::rc::Rc;
+use std::sync::LazyLock;
 
 /// All families, in the order of the program's lists.
-pub static FAMILIES: &[&Family] = &[
-    &bubble::FAMILY,
-    &bitonic::FAMILY,
-    &odd_even::FAMILY,
-    &radix::FAMILY,
-    &matmul::FAMILY,
-    &cubes::FAMILY,
-    &reduce::FAMILY,
-    &scan::FAMILY,
-    &histogram::FAMILY,
-    &saxpy::FAMILY,
-];
+pub static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
+    vec![
+        Family { phases: true, ..sort::family(&kernels::bubble::LADDER, Sizes::elements(1 << 12, 1 << 17), &[]) },
+        sort::family(&kernels::bitonic::LADDER, Sizes::elements(1 << 13, 1 << 24), &[]),
+        sort::family(&kernels::odd_even::LADDER, Sizes::elements(1 << 15, 1 << 20), &[]),
+        sort::family(&kernels::radix::LADDER, Sizes::elements(1 << 12, 1 << 24), &[Extra::Columns, Extra::Values]),
+        matmul::family(&kernels::matmul::LADDER, Sizes::square(160, 4096)),
+        cubes::family(&kernels::cubes::LADDER, Sizes::elements(1 << 18, 1 << 24)),
+        reduce::family(&kernels::reduce::LADDER, Sizes::elements(1 << 17, 1 << 26)),
+        scan::family(&kernels::scan::LADDER, Sizes::elements(1 << 18, 1 << 24)),
+        histogram::family(&kernels::histogram::LADDER, Sizes::elements(1 << 18, 1 << 28)),
+        saxpy::family(&kernels::saxpy::LADDER, Sizes::elements(1 << 18, 1 << 26)),
+    ]
+});
 
 /// Kernels that belong to no rung, with what they are for.
-pub static SUPPORT: &[(&str, &[&str])] = &[
-    ("maps keys to unsigned words and back", keys::KERNELS),
-    ("checks sorts and scans where they lie", verify::KERNELS),
-    ("waits, so that the host can enqueue what is measured", verify::WAIT),
+pub static SUPPORT: &[(&str, &[&[&str]])] = &[
+    ("maps keys to unsigned words and back", kernels::keys::KERNELS),
+    ("checks sorts and scans where they lie", kernels::verify::KERNELS),
+    ("waits, so that the host can enqueue what is measured", kernels::wait::KERNELS),
 ];
 
 /// An algorithm with its ladder of rungs.
@@ -58,20 +60,74 @@ pub struct Family {
     pub name: &'static str,
     /// One line about it.
     pub about: &'static str,
+    /// What its rungs do.
+    pub kind: Kind,
     /// The ladder, from the textbook up.
-    pub rungs: &'static [Rung],
+    pub rungs: Vec<&'static Rung>,
+    /// The rung that a user gets who names none.
+    pub default: &'static Rung,
     /// The element types that it takes; the first is the default.
     pub dtypes: &'static [Dtype],
-    /// The size that `all` uses on the simulator.
-    pub simulator_size: Size,
-    /// The size that `all` uses on a GPU.
-    pub gpu_size: Size,
+    /// The sizes that `all` uses.
+    pub sizes: Sizes,
     /// Options of its own on the command line.
     pub extras: &'static [Extra],
     /// How its input is made where none is given.
     pub input: Distribution,
+    /// Whether its steps come in two phases in turn, which its source calls a and b.
+    pub phases: bool,
     /// Makes the input and the oracle.
-    pub problem: fn(Workload) -> Result<Box<dyn Problem>>,
+    problem: Box<dyn Fn(Workload) -> Result<Box<dyn Problem>> + Send + Sync>,
+    /// Why a rung cannot do what its kind can.
+    unable: Box<dyn Fn(&Rung, Dtype, &Parameters) -> Option<String> + Send + Sync>,
+}
+
+/// What the rungs of a family do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Sort keys.
+    Sort,
+    /// Multiply matrices.
+    Matmul,
+    /// Add up cubes.
+    Cubes,
+    /// Combine all elements into one.
+    Reduce,
+    /// Combine each element with those before it.
+    Scan,
+    /// Count values.
+    Histogram,
+    /// Compute y = a·x + y.
+    Saxpy,
+}
+
+/// How large the inputs are that `all` uses, by machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// On the simulator.
+    pub simulator: Size,
+    /// On a GPU.
+    pub gpu: Size,
+}
+
+impl Sizes {
+    /// Elements.
+    const fn elements(simulator: u64, gpu: u64) -> Self {
+        Self { simulator: Size::Elements(simulator), gpu: Size::Elements(gpu) }
+    }
+
+    /// Square matrices.
+    const fn square(simulator: u64, gpu: u64) -> Self {
+        const fn square(n: u64) -> Size {
+            Size::Product { m: n, n, k: n }
+        }
+        Self { simulator: square(simulator), gpu: square(gpu) }
+    }
+
+    /// Those of an engine.
+    pub fn on(&self, engine: &Engine) -> Size {
+        if engine.is_simulator() { self.simulator } else { self.gpu }
+    }
 }
 
 /// How large a problem is.
@@ -177,29 +233,10 @@ pub struct Parameters {
     pub values: bool,
 }
 
-/// What a reduction or scan combines elements with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Operation {
-    /// Addition; integers wrap.
-    #[default]
-    Sum,
-    /// The smaller.
-    Min,
-    /// The larger.
-    Max,
-}
-
-impl std::str::FromStr for Operation {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        match name {
-            "sum" => Ok(Self::Sum),
-            "min" => Ok(Self::Min),
-            "max" => Ok(Self::Max),
-            _ => Err(Error::unknown("operation", name, &["sum", "min", "max"])),
-        }
+impl Parameters {
+    /// What of them launches depend on.
+    pub fn options(&self) -> Options {
+        Options { columns: self.columns, threads: self.threads, blocks: self.blocks }
     }
 }
 
@@ -325,16 +362,34 @@ impl Work {
 
 /// The family with this name.
 pub fn family(name: &str) -> Option<&'static Family> {
-    FAMILIES.iter().copied().find(|f| f.name == name)
+    FAMILIES.iter().find(|f| f.name == name)
 }
 
 impl Family {
+    /// The family of a ladder.
+    fn new<K: Sync>(ladder: &'static Ladder<K>, kind: Kind, sizes: Sizes, problem: ProblemOf<K>) -> Self {
+        Self {
+            name: ladder.family,
+            about: ladder.about,
+            kind,
+            rungs: ladder.rungs.iter().map(|entry| &entry.rung).collect(),
+            default: &ladder.default.rung,
+            dtypes: &[],
+            sizes,
+            extras: &[],
+            input: Distribution::Uniform,
+            phases: false,
+            problem: Box::new(move |workload| problem(ladder, workload)),
+            unable: Box::new(|_, _, _| None),
+        }
+    }
+
     /// The rung with this name.
     ///
     /// # Errors
     /// [`Error::Usage`], with the nearest names.
     pub fn rung(&self, name: &str) -> Result<&'static Rung> {
-        self.rungs.iter().find(|r| r.name == name).ok_or_else(|| {
+        self.rungs.iter().copied().find(|r| r.name == name).ok_or_else(|| {
             let names: Vec<_> = self.rungs.iter().map(|r| r.name).collect();
             Error::unknown(&format!("rung of {}", self.name), name, &names)
         })
@@ -378,14 +433,51 @@ impl Family {
         Parameters { values: parameters.values && self.extras.contains(&Extra::Values), ..*parameters }
     }
 
+    /// Why the rung cannot do this on a device, where that is so.
+    pub fn refusal(
+        &self,
+        rung: &Rung,
+        size: Size,
+        dtype: Dtype,
+        parameters: &Parameters,
+        device: Device,
+    ) -> Option<String> {
+        let n = match size {
+            Size::Elements(n) => n,
+            Size::Product { m, n, .. } => m.saturating_mul(n),
+        };
+        let ask = Ask { n, element_bytes: dtype.size() as u32, options: parameters.options(), device };
+        (self.unable)(rung, dtype, parameters).or_else(|| rung.refusal(&ask))
+    }
+
+    /// The rung that a user gets who names none: the default, or the last that takes what is asked for.
+    pub fn choose(&self, size: Size, dtype: Dtype, parameters: &Parameters, device: Device) -> &'static Rung {
+        let takes = |rung: &Rung| self.refusal(rung, size, dtype, parameters, device).is_none();
+        if takes(self.default) {
+            return self.default;
+        }
+        self.rungs.iter().rev().copied().find(|rung| takes(rung)).unwrap_or(self.default)
+    }
+
     /// The size that `all` uses on this engine for this rung: the family's, or the rung's capacity where that is less.
     pub fn default_size(&self, engine: &Engine, rung: &Rung) -> Size {
-        let size = if engine.is_simulator() { self.simulator_size } else { self.gpu_size };
-        match (size, rung.capacity) {
+        match (self.sizes.on(engine), rung.capacity) {
             (Size::Elements(n), Some(capacity)) => Size::Elements(n.min(capacity)),
-            _ => size,
+            (size, _) => size,
         }
     }
+}
+
+/// Makes the problem of a family from its ladder.
+type ProblemOf<K> = fn(&'static Ladder<K>, Workload) -> Result<Box<dyn Problem>>;
+
+/// The entry of a ladder that belongs to a rung.
+///
+/// # Errors
+/// [`Error::Usage`] if the rung is of another ladder.
+fn entry<K>(ladder: &'static Ladder<K>, rung: &Rung) -> Result<&'static kernels::ladder::Entry<K>> {
+    let names = || ladder.rungs.iter().map(|entry| entry.rung.name).collect::<Vec<_>>();
+    ladder.get(rung.name).ok_or_else(|| Error::unknown(&format!("rung of {}", ladder.family), rung.name, &names()))
 }
 
 #[cfg(test)]
@@ -418,7 +510,7 @@ mod tests {
         let engine = Engine::simulator();
         let with_values = FAMILIES.iter().filter(|family| family.extras.contains(&Extra::Values)).map(|f| (f, true));
         for (family, values) in FAMILIES.iter().map(|family| (family, false)).chain(with_values) {
-            let size = match family.simulator_size {
+            let size = match family.sizes.simulator {
                 Size::Product { .. } => Size::Product { m: 20, n: 33, k: 17 },
                 Size::Elements(_) => Size::Elements(700),
             };
@@ -426,7 +518,8 @@ mod tests {
             let problem = family
                 .make(Workload { size, dtype, distribution: family.input, seed: 5, input: None, parameters })
                 .unwrap();
-            let takes = |rung: &&Rung| rung.gpu_only.is_none() && rung.refuses(&size, dtype, &parameters).is_none();
+            let device = engine.device();
+            let takes = |rung: &&&Rung| family.refusal(rung, size, dtype, &parameters, device).is_none();
             for rung in family.rungs.iter().filter(takes) {
                 let mut prepared = problem.prepare(&engine, rung).unwrap();
                 for calls in [3, 1, 2] {

@@ -1,13 +1,14 @@
 //! Sorting keys that have a value each: the problem and its oracle.
 
-use super::rung::Implementation;
-use super::sort::{PairSorter, order_of};
+use super::sort::order_of;
 use super::upload::{Changed, Uploaded};
 use super::verify::{self, ON_DEVICE_FROM};
-use super::{OpenProblem, Parameters, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, verdict};
+use super::{OpenProblem, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, entry, verdict};
 use crate::data::{Data, Difference, Dtype, Words, stable_sorted};
 use crate::engine::{AnyBuffer, Buffer, Engine};
 use crate::error::{Error, Result};
+use rungs_kernels::ladder::sort::{Pairs, Sort};
+use rungs_kernels::ladder::{Ladder, Sequence};
 use std::cell::OnceCell;
 use std::rc::Rc;
 
@@ -15,11 +16,10 @@ use std::rc::Rc;
 ///
 /// On an engine they are one buffer, first the keys and then the values, which is also how peers take them.
 struct PairProblem {
-    family: &'static str,
+    ladder: &'static Ladder<Sort>,
     keys: Data,
     values: Vec<u32>,
     sorted: OnceCell<Vec<u32>>,
-    parameters: Parameters,
     uploaded: Uploaded<u32>,
 }
 
@@ -27,18 +27,17 @@ struct PairProblem {
 ///
 /// # Errors
 /// [`Error::Usage`] for keys of another width than 32 bits.
-pub fn problem(family: &'static str, workload: Workload) -> Result<Box<dyn Problem>> {
-    let parameters = workload.parameters;
+pub fn problem(ladder: &'static Ladder<Sort>, workload: Workload) -> Result<Box<dyn Problem>> {
     if workload.dtype.size() != 4 {
-        let dtype = workload.dtype;
+        let (dtype, family) = (workload.dtype, ladder.family);
         return Err(Error::Usage(format!(
             "values go with keys of 32 bits (u32, i32, f32), not with {dtype}; without values {family} sorts {dtype}"
         )));
     }
-    let keys = workload.operand(family)?;
+    let keys = workload.operand(ladder.family)?;
     let values = (0..keys.len() as u32).collect();
     let (sorted, uploaded) = (OnceCell::new(), Uploaded::default());
-    Ok(Box::new(PairProblem { family, keys, values, sorted, parameters, uploaded }))
+    Ok(Box::new(PairProblem { ladder, keys, values, sorted, uploaded }))
 }
 
 impl PairProblem {
@@ -88,7 +87,7 @@ impl OpenProblem for PairProblem {
             format!("{key} with value {}", words[n + i])
         };
         let difference = |index| Difference { index, left: pair(&got, index), right: pair(want, index) };
-        verdict(self.family, who, n, (0..n).find(wrong).map(difference))
+        verdict(self.ladder.family, who, n, (0..n).find(wrong).map(difference))
     }
 }
 
@@ -103,17 +102,11 @@ impl Problem for PairProblem {
     }
 
     fn prepare(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>> {
-        let Implementation::Sort(implementation) = rung.implementation else {
-            return Err(Error::Usage(format!("{} is not a sort", rung.name)));
-        };
-        let n = self.keys.len();
-        if let Some(why) = rung.refuses(&self.size(), self.keys.dtype(), &self.parameters) {
-            return Err(Error::Usage(why));
-        }
-        let (sorter, scratch_bytes) = engine.held_after(|| implementation.pair_sorter(engine, n as u32))?;
+        let (entry, n) = (entry(self.ladder, rung)?, self.keys.len());
+        let (sorter, scratch_bytes) = engine.held_after(|| Ok(entry.pair_sorter(engine, n as u32)?))?;
         Ok(Box::new(PreparedPairs {
             problem: self,
-            rung: rung.name,
+            rung: entry.rung.name,
             input: self.uploaded(engine)?,
             pairs: Changed::new(engine, 2 * n)?,
             sorter,
@@ -135,7 +128,7 @@ struct PreparedPairs<'p> {
     rung: &'static str,
     input: Rc<Buffer<u32>>,
     pairs: Changed<u32>,
-    sorter: Box<dyn PairSorter>,
+    sorter: Sequence<Pairs>,
     scratch_bytes: u64,
 }
 
@@ -151,7 +144,8 @@ impl Prepared for PreparedPairs<'_> {
     fn run(&mut self) -> Result<()> {
         let (n, order) = (self.problem.keys.len(), order_of(self.problem.keys.dtype()));
         let pairs = self.pairs.for_next();
-        self.sorter.sort(pairs.slice(0, n), pairs.slice(n, n), order)
+        let args = Pairs { keys: pairs.slice(0, n), values: pairs.slice(n, n), order };
+        Ok(self.sorter.run(pairs.engine(), args)?)
     }
 
     fn scratch_bytes(&self) -> u64 {
@@ -176,17 +170,19 @@ impl Prepared for PreparedPairs<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithms::radix::FAMILY;
+    use crate::data::Distribution;
 
     /// A wrong value is found as a wrong key is, and an order that is not stable counts as wrong.
     #[test]
     fn keys_and_values_are_compared() {
         let engine = Engine::simulator();
         let keys = Data::from(vec![2.5f32, -1.0, 2.5, -0.0]);
-        let parameters = Parameters { values: true, ..Parameters::default() };
+        let parameters = super::super::Parameters { values: true, ..Default::default() };
         let size = Size::Elements(4);
-        let (dtype, distribution, seed, input) = (keys.dtype(), FAMILY.input, 0, Some(vec![keys]));
-        let problem = problem("radix", Workload { size, dtype, distribution, seed, input, parameters }).unwrap();
+        let (dtype, distribution, seed, input) = (keys.dtype(), Distribution::Uniform, 0, Some(vec![keys]));
+        let problem =
+            problem(&rungs_kernels::radix::LADDER, Workload { size, dtype, distribution, seed, input, parameters })
+                .unwrap();
         let check = |keys: [f32; 4], values: [u32; 4]| {
             let output = engine.upload(&[keys.map(f32::to_bits), values].concat()).unwrap();
             problem.open().unwrap().check("somebody", &output).map_err(|e| e.to_string())

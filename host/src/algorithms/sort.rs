@@ -1,118 +1,36 @@
-//! What the sorting families share: the problem, the oracle, and the trait of a rung.
+//! Sorting: the problem and its oracle.
 
-use super::keys::Keys;
-use super::rung::Implementation;
 use super::upload::{Changed, Uploaded};
 use super::verify::{self, ON_DEVICE_FROM};
-use super::{OpenProblem, Parameters, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, compare};
+use super::{
+    Extra, Family, Kind, OpenProblem, Parameters, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload,
+    compare, entry, pairs,
+};
 use crate::data::{self, Data, Dtype, for_dtype};
 use crate::engine::{AnyBuffer, Buffer, Engine};
 use crate::error::{Error, Result};
-use rungs_kernels::keys::{FLOAT, SIGNED, UNSIGNED, Word};
-use simt::Global;
+use rungs_kernels::keys::{FLOAT, SIGNED, UNSIGNED};
+use rungs_kernels::ladder::sort::{Keys, Sort, Width};
+use rungs_kernels::ladder::{Ladder, Sequence};
 use std::cell::OnceCell;
 use std::rc::Rc;
 
 /// The types that sorting rungs of any width take.
 pub const KEY_TYPES: &[Dtype] = &[Dtype::U32, Dtype::I32, Dtype::F32, Dtype::U64, Dtype::I64, Dtype::F64];
 
-/// A rung that sorts.
-pub trait SortRung: Sync {
-    /// Prepares to sort `n` keys of `bytes` bytes (4 or 8) on an engine: takes its scratch memory.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] where the rung has a limit and this is beyond it.
-    fn sorter(&self, engine: &Engine, n: u32, bytes: u32, parameters: &Parameters) -> Result<Box<dyn Sorter>>;
-
-    /// Prepares to sort `n` keys of 4 bytes that have a value each: takes its scratch memory.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if the rung sorts keys without values, as most do.
-    fn pair_sorter(&self, engine: &Engine, n: u32) -> Result<Box<dyn PairSorter>> {
-        let _ = (engine, n);
-        Err(Error::Usage("this rung sorts keys without values".into()))
-    }
-}
-
-/// A rung with its scratch memory, ready to sort again and again.
-pub trait Sorter {
-    /// Sorts `keys` in place, `order` saying what their words mean (see [`rungs_kernels::keys`]).
-    fn sort(&mut self, keys: Keys, order: u32) -> Result<()>;
-}
-
-/// A rung with its scratch memory, ready to sort keys with values again and again.
-pub trait PairSorter {
-    /// Sorts `keys` in place, `order` saying what their words mean (see [`rungs_kernels::keys`]), and moves the value of each with
-    /// it. Equal keys keep their order. There are as many values as keys.
-    fn sort(&mut self, keys: Global<u32>, values: Global<u32>, order: u32) -> Result<()>;
-}
-
-/// A sorter of unsigned words made able to sort all: it maps the keys, sorts, and maps back.
-struct Mapped<F> {
-    engine: Engine,
-    sort: F,
-}
-
-impl<F: FnMut(&Engine, Keys) -> Result<()>> Sorter for Mapped<F> {
-    fn sort(&mut self, keys: Keys, order: u32) -> Result<()> {
-        keys.encode(&self.engine, order)?;
-        (self.sort)(&self.engine, keys)?;
-        keys.decode(&self.engine, order)
-    }
-}
-
-/// A [`Sorter`] from a function that sorts unsigned words in place.
-pub fn unsigned_sorter(
-    engine: &Engine,
-    sort: impl FnMut(&Engine, Keys) -> Result<()> + 'static,
-) -> Result<Box<dyn Sorter>> {
-    Ok(Box::new(Mapped { engine: engine.clone(), sort }))
-}
-
-/// Runs `$body` with `$keys` bound to the view inside, for either width.
-macro_rules! with_keys {
-    ($value:expr, $keys:ident => $body:expr) => {
-        match $value {
-            $crate::algorithms::keys::Keys::Bits32($keys) => $body,
-            $crate::algorithms::keys::Keys::Bits64($keys) => $body,
-        }
-    };
-}
-pub(crate) use with_keys;
-
 /// A word that keys of a width are stored in.
-pub trait KeyWord: Word + bytemuck::Pod {
-    /// The view of it as keys.
-    fn keys(view: Global<Self>) -> Keys;
-    /// The inverse, where the width is this one.
-    fn from_keys(keys: Keys) -> Option<Global<Self>>;
+pub trait KeyWord: Width + bytemuck::Pod {
     /// Looks through keys on their engine, see [`verify::keys`].
     fn look(keys: &dyn AnyBuffer, order: u32, zeros_equal: bool) -> Result<verify::Found>;
 }
 
 impl KeyWord for u32 {
-    fn keys(view: Global<Self>) -> Keys {
-        Keys::Bits32(view)
-    }
-
-    fn from_keys(keys: Keys) -> Option<Global<Self>> {
-        if let Keys::Bits32(view) = keys { Some(view) } else { None }
-    }
-
     fn look(keys: &dyn AnyBuffer, order: u32, zeros_equal: bool) -> Result<verify::Found> {
         verify::keys::<u32>(keys, order, zeros_equal)
     }
 }
 
 impl KeyWord for u64 {
-    fn keys(view: Global<Self>) -> Keys {
-        Keys::Bits64(view)
-    }
-
-    fn from_keys(keys: Keys) -> Option<Global<Self>> {
-        if let Keys::Bits64(view) = keys { Some(view) } else { None }
-    }
-
     fn look(keys: &dyn AnyBuffer, order: u32, zeros_equal: bool) -> Result<verify::Found> {
         verify::keys::<u64>(keys, order, zeros_equal)
     }
@@ -129,28 +47,53 @@ pub fn order_of(dtype: Dtype) -> u32 {
 
 /// Keys to sort, and the same keys sorted by the host.
 struct SortProblem<T> {
-    family: &'static str,
+    ladder: &'static Ladder<Sort>,
     input: Data,
     sorted: OnceCell<Data>,
     parameters: Parameters,
     uploaded: Uploaded<T>,
 }
 
-/// Makes the problem of a sorting family.
-pub fn problem(family: &'static str, workload: Workload) -> Result<Box<dyn Problem>> {
-    let Workload { size, dtype, distribution, seed, input, parameters } = workload;
-    let input = match input.and_then(|mut data| data.pop()) {
-        Some(data) => data,
-        None => distribution.generate(dtype, size.elements()?, seed)?,
+/// The family of a ladder of sorts.
+pub fn family(ladder: &'static Ladder<Sort>, sizes: Sizes, extras: &'static [Extra]) -> Family {
+    let problem = |ladder, workload: Workload| match workload.parameters.values {
+        true => pairs::problem(ladder, workload),
+        false => problem(ladder, workload),
     };
-    if input.len() as u64 > u32::MAX as u64 {
-        return Err(Error::Usage(format!("{} keys cannot be sorted; the limit is {}", input.len(), u32::MAX)));
+    let unable = move |rung: &Rung, dtype, parameters: &Parameters| unable(ladder, rung, dtype, parameters);
+    Family { dtypes: KEY_TYPES, extras, unable: Box::new(unable), ..Family::new(ladder, Kind::Sort, sizes, problem) }
+}
+
+/// Why a rung cannot sort such keys.
+fn unable(ladder: &'static Ladder<Sort>, rung: &Rung, dtype: Dtype, parameters: &Parameters) -> Option<String> {
+    let (name, run) = (rung.name, ladder.get(rung.name)?.run);
+    if parameters.values && dtype.size() != 4 {
+        return Some(format!("values go with keys of 32 bits, not with {dtype}"));
     }
-    let (dtype, sorted) = (input.dtype(), OnceCell::new());
-    match dtype.size() {
-        4 => Ok(Box::new(SortProblem::<u32> { family, input, sorted, parameters, uploaded: Uploaded::default() })),
-        8 => Ok(Box::new(SortProblem::<u64> { family, input, sorted, parameters, uploaded: Uploaded::default() })),
-        _ => Err(Error::Usage(format!("{family} does not sort {dtype}; it takes u32, i32, f32, u64, i64 and f64"))),
+    if parameters.values && run.pairs.is_none() {
+        let moves = ladder.rungs.iter().filter(|entry| entry.run.pairs.is_some());
+        let others: Vec<&str> = moves.map(|entry| entry.rung.name).collect();
+        let others = if others.is_empty() { String::new() } else { format!("; {} moves both", others.join(", ")) };
+        return Some(format!("{name} sorts keys without values{others}"));
+    }
+    (dtype.size() == 8 && run.wide.is_none()).then(|| format!("{name} sorts keys of 32 bits, not {dtype}"))
+}
+
+/// Makes the problem.
+fn problem(ladder: &'static Ladder<Sort>, workload: Workload) -> Result<Box<dyn Problem>> {
+    fn of<T: KeyWord>(ladder: &'static Ladder<Sort>, input: Data, parameters: Parameters) -> Box<dyn Problem> {
+        let (sorted, uploaded) = (OnceCell::new(), Uploaded::<T>::default());
+        Box::new(SortProblem { ladder, input, sorted, parameters, uploaded })
+    }
+    let (family, parameters) = (ladder.family, workload.parameters);
+    let input = workload.operand(family)?;
+    match input.dtype().size() {
+        4 => Ok(of::<u32>(ladder, input, parameters)),
+        8 => Ok(of::<u64>(ladder, input, parameters)),
+        _ => {
+            let dtype = input.dtype();
+            Err(Error::Usage(format!("{family} does not sort {dtype}; it takes u32, i32, f32, u64, i64 and f64")))
+        }
     }
 }
 
@@ -182,7 +125,7 @@ impl<T: KeyWord> SortProblem<T> {
             }
         }
         // The host's own sort knows where the first wrong key is.
-        compare(self.family, who, &self.keys(&output.download_as()?), self.sorted())
+        compare(self.ladder.family, who, &self.keys(&output.download_as()?), self.sorted())
     }
 }
 
@@ -208,19 +151,15 @@ impl<T: KeyWord> Problem for SortProblem<T> {
     }
 
     fn prepare(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>> {
-        let Implementation::Sort(implementation) = rung.implementation else {
-            return Err(Error::Usage(format!("{} is not a sort", rung.name)));
-        };
-        let n = self.input.len();
-        rung.check_capacity(self.family, n as u64)?;
-        if let Some(why) = rung.refuses(&self.size(), self.input.dtype(), &self.parameters) {
+        let (entry, n) = (entry(self.ladder, rung)?, self.input.len());
+        if let Some(why) = unable(self.ladder, rung, self.input.dtype(), &self.parameters) {
             return Err(Error::Usage(why));
         }
-        let make = || implementation.sorter(engine, n as u32, size_of::<T>() as u32, &self.parameters);
+        let make = || Ok(entry.sorter::<T>(engine, n as u32, self.parameters.options())?);
         let (sorter, scratch_bytes) = engine.held_after(make)?;
         Ok(Box::new(PreparedSort {
             problem: self,
-            rung: rung.name,
+            rung: entry.rung.name,
             input: self.uploaded(engine)?,
             keys: Changed::new(engine, n)?,
             sorter,
@@ -233,12 +172,12 @@ impl<T: KeyWord> Problem for SortProblem<T> {
     }
 }
 
-struct PreparedSort<'p, T> {
+struct PreparedSort<'p, T: KeyWord> {
     problem: &'p SortProblem<T>,
     rung: &'static str,
     input: Rc<Buffer<T>>,
     keys: Changed<T>,
-    sorter: Box<dyn Sorter>,
+    sorter: Sequence<Keys<T>>,
     scratch_bytes: u64,
 }
 
@@ -252,7 +191,8 @@ impl<T: KeyWord> Prepared for PreparedSort<'_, T> {
     }
 
     fn run(&mut self) -> Result<()> {
-        self.sorter.sort(T::keys(self.keys.for_next().view()), order_of(self.problem.input.dtype()))
+        let (keys, order) = (self.keys.for_next(), order_of(self.problem.input.dtype()));
+        Ok(self.sorter.run(keys.engine(), Keys { keys: keys.view(), order })?)
     }
 
     fn scratch_bytes(&self) -> u64 {

@@ -1,32 +1,16 @@
 //! Sorts and scans checked on the device, where the host would need seconds; see [`rungs_kernels::verify`].
 
-use super::Operation;
-use crate::engine::{AnyBuffer, Engine, Geometry};
+use super::{Operation, Parameters};
+use crate::data::Dtype;
+use crate::engine::{AnyBuffer, Engine};
 use crate::error::Result;
 use rungs_kernels::keys::Word;
 use rungs_kernels::operator::{Max, Min, Sum};
 use rungs_kernels::verify::{self, verify_keys, verify_pairs, verify_scan};
-use rungs_kernels::wait::wait;
-use simt::{Global, Kernel, Scalar};
+use simt::{Geometry, Global, Kernel, Scalar};
 
 /// From this many elements on a GPU checks, below it the host: there an oracle of its own takes no time.
 pub const ON_DEVICE_FROM: usize = 1 << 20;
-
-/// The kernels used here.
-pub const KERNELS: &[&str] = &[
-    <verify_keys<u32> as Kernel>::NAME,
-    <verify_keys<u64> as Kernel>::NAME,
-    verify_pairs::NAME,
-    <verify_scan<u32, Sum> as Kernel>::NAME,
-    <verify_scan<u32, Min> as Kernel>::NAME,
-    <verify_scan<u32, Max> as Kernel>::NAME,
-    <verify_scan<u64, Sum> as Kernel>::NAME,
-    <verify_scan<u64, Min> as Kernel>::NAME,
-    <verify_scan<u64, Max> as Kernel>::NAME,
-];
-
-/// The kernel that [`crate::bench`] lets the device wait with.
-pub const WAIT: &[&str] = &[wait::NAME];
 
 /// What a pass over keys finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +66,28 @@ where
         }
     })?;
     Ok(wrong)
+}
+
+/// Whether every result of a scan follows from the one before it; `None` where that cannot be said, because sums of
+/// floats round.
+///
+/// # Errors
+/// What the engine fails with.
+pub fn follows(
+    dtype: Dtype,
+    input: &dyn AnyBuffer,
+    output: &dyn AnyBuffer,
+    parameters: Parameters,
+) -> Result<Option<bool>> {
+    let Parameters { operation, exclusive, .. } = parameters;
+    let wrong = match dtype {
+        Dtype::U32 => scan::<u32>(input, output, operation, exclusive)?,
+        Dtype::I32 => scan::<i32>(input, output, operation, exclusive)?,
+        Dtype::U64 => scan::<u64>(input, output, operation, exclusive)?,
+        Dtype::I64 => scan::<i64>(input, output, operation, exclusive)?,
+        _ => return Ok(None),
+    };
+    Ok(Some(wrong == 0))
 }
 
 /// What a launch over `n` elements adds to two words.

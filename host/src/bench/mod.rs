@@ -151,20 +151,17 @@ fn cases(engine: &Engine, options: &Options, progress: &mut impl FnMut(&str)) ->
             let full = format!("{}/{}", family.name, rung.name);
             options.rungs.is_empty() || options.rungs.iter().any(|name| name == rung.name || *name == full)
         };
-        let rungs: Vec<&'static Rung> = family.rungs.iter().filter(|rung| named(&rung)).collect();
+        let rungs: Vec<&'static Rung> = family.rungs.iter().copied().filter(|rung| named(&rung)).collect();
         let dtypes = if options.dtypes.is_empty() { &family.dtypes[..1] } else { &options.dtypes };
         let keys = if options.keys.is_empty() { std::slice::from_ref(&family.input) } else { &options.keys };
         let (before, parameters) = (cases.len(), family.own(&options.parameters));
         for &dtype in dtypes.iter().filter(|dtype| family.dtypes.contains(dtype)) {
             for (size, rungs) in sizes(engine, family, &rungs, &options.sizes) {
                 for &keys in keys {
-                    let takes = |rung: &&&'static Rung| {
-                        rung.capacity.is_none_or(|capacity| size.n() <= capacity)
-                            && rung.refuses(&size, dtype, &parameters).is_none()
-                    };
-                    let takers: Vec<_> = rungs.iter().filter(takes).copied().collect();
+                    let refusal = |rung: &Rung| family.refusal(rung, size, dtype, &parameters, engine.device());
+                    let takers: Vec<_> = rungs.iter().copied().filter(|rung| refusal(rung).is_none()).collect();
                     if takers.is_empty() {
-                        refused = rungs.last().and_then(|rung| rung.refuses(&size, dtype, &parameters));
+                        refused = rungs.last().and_then(|rung| refusal(rung));
                     } else {
                         cases.push(Case { family, size, dtype, keys, parameters, rungs: takers });
                     }
@@ -203,7 +200,7 @@ fn sizes(
     rungs: &[&'static Rung],
     asked: &[u64],
 ) -> Vec<(Size, Vec<&'static Rung>)> {
-    let product = matches!(family.gpu_size, Size::Product { .. });
+    let product = matches!(family.sizes.gpu, Size::Product { .. });
     let of = |n: u64| if product { Size::Product { m: n, n, k: n } } else { Size::Elements(n) };
     if !asked.is_empty() {
         return asked.iter().map(|&n| (of(n), rungs.to_vec())).collect();
@@ -326,11 +323,7 @@ fn contest<'p>(
         outcome
     };
     for rung in &case.rungs {
-        let prepared = match rung.gpu_only.filter(|_| engine.is_simulator()) {
-            Some(why) => Err(Error::Usage(format!("GPU only: {why}"))),
-            None => problem.prepare(engine, rung),
-        };
-        enter(rung.name, Kind::Rung, None, prepared)?;
+        enter(rung.name, Kind::Rung, None, problem.prepare(engine, rung))?;
     }
     if let (Some(peers), Some(open)) = (&options.peers, problem.open()) {
         let chosen = |(peer, relation): &(&Peer, Relation)| {

@@ -1,12 +1,13 @@
 //! The libraries that rungs are measured beside, through the C functions of `bench/peers/peers.h`.
 
+use crate::algorithms::histogram;
 use crate::algorithms::upload::Changed;
-use crate::algorithms::{Extra, Family, Implementation, OpenProblem, Operation, Parameters, Prepared, Rung, Size};
-use crate::algorithms::{histogram, radix};
+use crate::algorithms::{Extra, Family, Kind, OpenProblem, Operation, Parameters, Prepared, Rung, Size};
 use crate::data::{Data, Dtype};
 use crate::engine::{AnyBuffer, Buffer, Engine};
 use crate::error::{Error, Result};
 use libloading::Library;
+use rungs_kernels::radix::columns;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -195,7 +196,7 @@ impl Peers {
         }
         // Our sorts find their input as a copy leaves it in the caches. So must others; the other families read the
         // same shared input.
-        let sorts = family.rungs.iter().all(|rung| matches!(rung.implementation, Implementation::Sort(_)));
+        let sorts = family.kind == Kind::Sort;
         let own = if sorts && !peer.in_place { Some(engine.alloc(input_bytes)?) } else { None };
         let mut prepared = PreparedPeer {
             peers: self,
@@ -227,7 +228,7 @@ impl Peers {
 fn shape(peer: &Peer, size: Size, parameters: &Parameters) -> Vec<usize> {
     match (size, peer.family.as_str()) {
         (Size::Product { m, n, k }, _) => vec![m as usize, n as usize, k as usize],
-        (Size::Elements(n), "radix") => vec![n as usize, parameters.columns.unwrap_or(radix::COLUMNS) as usize],
+        (Size::Elements(n), "radix") => vec![n as usize, parameters.columns.unwrap_or(columns::COLUMNS) as usize],
         (Size::Elements(n), "histogram") => {
             vec![n as usize, parameters.bins.unwrap_or(histogram::DEFAULT_BINS) as usize]
         }
@@ -260,9 +261,9 @@ fn relation(
         return Some(Relation::Reference);
     }
     // Others compute the same only where nothing but family and type says what that is.
-    let same = match family.rungs[0].implementation {
-        Implementation::Sort(_) => peer.family == "sort" && peer.name.contains("_pairs_") == parameters.values,
-        Implementation::Matmul(_) => peer.family == family.name,
+    let same = match family.kind {
+        Kind::Sort => peer.family == "sort" && peer.name.contains("_pairs_") == parameters.values,
+        Kind::Matmul => peer.family == family.name,
         _ => false,
     };
     same.then_some(Relation::Other)
@@ -270,19 +271,15 @@ fn relation(
 
 /// The name of the library function that a family is held against.
 fn reference(family: &Family, dtype: Dtype, parameters: &Parameters) -> Option<String> {
-    let operation = match parameters.operation {
-        Operation::Sum => "sum",
-        Operation::Min => "min",
-        Operation::Max => "max",
-    };
+    let operation = parameters.operation.name();
     let kind = if parameters.exclusive { "exclusive" } else { "inclusive" };
-    match family.rungs[0].implementation {
-        Implementation::Sort(_) if parameters.values => Some(format!("cub_radix_sort_pairs_{dtype}")),
-        Implementation::Sort(_) => Some(format!("cub_radix_sort_keys_{dtype}")),
-        Implementation::Scan(_) => Some(format!("cub_{kind}_{operation}_{dtype}")),
-        Implementation::Reduce(_) => Some(format!("cub_reduce_{operation}_{dtype}")),
-        Implementation::Histogram(_) => Some(format!("cub_histogram_{dtype}")),
-        Implementation::Matmul(_) => Some("cublas_sgemm_pedantic".into()),
+    match family.kind {
+        Kind::Sort if parameters.values => Some(format!("cub_radix_sort_pairs_{dtype}")),
+        Kind::Sort => Some(format!("cub_radix_sort_keys_{dtype}")),
+        Kind::Scan => Some(format!("cub_{kind}_{operation}_{dtype}")),
+        Kind::Reduce => Some(format!("cub_reduce_{operation}_{dtype}")),
+        Kind::Histogram => Some(format!("cub_histogram_{dtype}")),
+        Kind::Matmul => Some("cublas_sgemm_pedantic".into()),
         _ => None,
     }
 }
@@ -295,7 +292,7 @@ pub fn parameter_text(family: &Family, parameters: &Parameters) -> String {
         Extra::Threads => number("threads", parameters.threads),
         Extra::Blocks => number("blocks", parameters.blocks),
         Extra::Bins => number("bins", Some(parameters.bins.unwrap_or(histogram::DEFAULT_BINS))),
-        Extra::Operation => Some(format!("{:?}", parameters.operation).to_lowercase()),
+        Extra::Operation => Some(parameters.operation.name().into()),
         Extra::Exclusive => Some(if parameters.exclusive { "exclusive" } else { "inclusive" }.into()),
         Extra::Values => parameters.values.then(|| "values".into()),
     };

@@ -295,7 +295,7 @@ fn peers_can_be_chosen_and_zeros_of_libraries_are_equal() {
 fn parity_wants_the_same_problem() {
     let peer = |name: &str| LIST.with(|_| library().list.into_iter().find(|p| p.name == name).unwrap());
     let (bitonic, reduce) = (family("bitonic").unwrap(), family("reduce").unwrap());
-    let rungs: Vec<&'static Rung> = bitonic.rungs.iter().collect();
+    let rungs: Vec<&'static Rung> = bitonic.rungs.clone();
     let parameters = Parameters::default();
     let of = |name: &str, dtype| relation(&peer(name), bitonic, &rungs, dtype, &parameters);
     assert_eq!(of("twin_bitonic_global_step_u32", Dtype::U32), Some(Relation::Twin("global-step")));

@@ -25,10 +25,10 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let n = matches.get_one::<Count>("n").map(|n| n.0);
     let progress = std::io::stderr().is_terminal();
     let mut rows = vec![];
-    for family in FAMILIES {
+    for family in FAMILIES.iter() {
         // Neighbouring rungs of the same size share the input and, above all, the oracle.
         let mut shared: Option<(Size, Box<dyn Problem>)> = None;
-        for rung in family.rungs {
+        for rung in family.rungs.iter().copied() {
             if progress {
                 common.note(&format!("{} {}", family.name, rung.name));
             }

@@ -123,7 +123,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
 fn options(matches: &ArgMatches, common: &Common) -> Result<Options> {
     let many = |name: &str| matches.get_many::<String>(name).into_iter().flatten().cloned().collect::<Vec<_>>();
     let families: Vec<&'static Family> = match &many("family")[..] {
-        [] => FAMILIES.to_vec(),
+        [] => FAMILIES.iter().collect(),
         names => names.iter().map(|name| super::family_named(name)).collect::<Result<_>>()?,
     };
     let sizes = many("n").iter().map(|text| sizes(text)).collect::<Result<Vec<_>>>()?.concat();

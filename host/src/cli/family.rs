@@ -1,11 +1,12 @@
 //! `rungs FAMILY`: one rung of a family, on drawn or given input.
 
 use super::{Common, all, sweep};
-use crate::algorithms::{Extra, Family, Operation, Parameters, Rung, Size, Workload};
+use crate::algorithms::{Extra, Family, Operation, Parameters, Size, Workload};
 use crate::data::{Data, Distribution, Dtype, Format, Output, Place, Size as Count, read_keys, read_matrix};
 use crate::error::{Error, Result};
 use crate::measure::measure_and_keep;
 use crate::report;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use std::ffi::OsString;
 
@@ -13,12 +14,13 @@ use std::ffi::OsString;
 pub(super) fn command(family: &'static Family) -> Command {
     let dtypes: Vec<String> = family.dtypes.iter().map(|d| d.to_string()).collect();
     let rungs: Vec<&str> = family.rungs.iter().map(|r| r.name).collect();
-    let product = matches!(family.simulator_size, Size::Product { .. });
+    let product = matches!(family.sizes.simulator, Size::Product { .. });
     let mut command = Command::new(family.name).about(format!("Run a rung: {}", family.about)).args([
-        Arg::new("rung")
-            .long("rung")
-            .value_name("RUNG")
-            .help(format!("Which rung: {} [default: the last that takes the input]", rungs.join(", "))),
+        Arg::new("rung").long("rung").value_name("RUNG").help(format!(
+            "Which rung: {} [default: {}]",
+            rungs.join(", "),
+            family.default.name
+        )),
         Arg::new("n")
             .long("n")
             .value_name("N")
@@ -98,7 +100,10 @@ pub(super) fn extra_argument(extra: Extra) -> Arg {
             .long("op")
             .value_name("OPERATION")
             .help("What to combine elements with: sum, min or max")
-            .value_parser(value_parser!(Operation)),
+            .value_parser(PossibleValuesParser::new(Operation::ALL.map(Operation::name)).map(|name| {
+                let named = |operation: &Operation| operation.name() == name;
+                Operation::ALL.into_iter().find(named).unwrap_or_default()
+            })),
         Extra::Exclusive => Arg::new("exclusive")
             .long("exclusive")
             .help("Leave each element out of its own result")
@@ -155,7 +160,8 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
     let (file, values_file) = (open(&output)?, open(&output_values)?);
     let engine = common.engine()?;
     let parameters = parameters(family.extras, matches);
-    let rung = named.unwrap_or_else(|| best(family, size, dtype, &parameters, engine.is_simulator()));
+    let rung =
+        named.unwrap_or_else(|| family.choose(size.unwrap_or(Size::Elements(0)), dtype, &parameters, engine.device()));
     let size = size.unwrap_or_else(|| family.default_size(&engine, rung));
     let problem = family.make(Workload {
         size,
@@ -166,9 +172,6 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
         parameters,
     })?;
     let (row, prepared) = measure_and_keep(&engine, family, rung, &*problem, dtype)?;
-    if let Some(why) = &row.skipped {
-        return Err(Error::Usage(format!("{} {} does not run on the simulator: {why}", family.name, rung.name)));
-    }
     all::verdict(std::slice::from_ref(&row))?;
     if let Some(mut prepared) = prepared {
         if let Some(file) = file {
@@ -190,20 +193,6 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
     report::runs(common.format, engine.info(), common.seed, &[row])
 }
 
-/// The last rung that takes this input on this kind of engine.
-pub(super) fn best(
-    family: &'static Family,
-    size: Option<Size>,
-    dtype: Dtype,
-    parameters: &Parameters,
-    simulator: bool,
-) -> &'static Rung {
-    let size = size.unwrap_or(Size::Elements(0));
-    let takes = |r: &&Rung| r.capacity.is_none_or(|c| size.n() <= c) && r.refuses(&size, dtype, parameters).is_none();
-    let fits = |r: &&Rung| takes(r) && !(simulator && r.gpu_only.is_some());
-    family.rungs.iter().rev().find(fits).unwrap_or(&family.rungs[0])
-}
-
 /// What the call says of the input.
 struct Given {
     /// The input, where a file holds it.
@@ -217,7 +206,7 @@ struct Given {
 impl Given {
     fn read(family: &Family, matches: &ArgMatches) -> Result<Self> {
         let number = |name| matches.try_get_one::<Count>(name).ok().flatten().map(|c| c.0);
-        let product = matches!(family.simulator_size, Size::Product { .. });
+        let product = matches!(family.sizes.simulator, Size::Product { .. });
         let dtype = matches.get_one::<Dtype>("dtype").copied();
         let places: Vec<Place> =
             matches.get_many::<OsString>("input").into_iter().flatten().map(|name| name.as_os_str().into()).collect();

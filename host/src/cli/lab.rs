@@ -4,12 +4,14 @@
 //! integers alone.
 
 use super::Common;
-use crate::algorithms::sort::{SortRung, order_of};
-use crate::algorithms::{Parameters, Rung, keys::Keys, odd_even};
+use crate::algorithms::sort::order_of;
 use crate::data::{Dtype, memory_check};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use clap::Command;
+use rungs_kernels::ladder::Options;
+use rungs_kernels::ladder::sort::Keys;
+use rungs_kernels::odd_even;
 use std::io::{Read, Write};
 
 const ABOUT: &str = "Sort a stream as the laboratory of 2020 does: a 32-bit little-endian count and as many 32-bit signed \
@@ -79,16 +81,14 @@ fn take(input: &mut impl Read, bytes: u64, to: &mut Vec<u8>) -> Result<usize> {
     input.take(bytes).read_to_end(to).map_err(|e| Error::reading(INPUT, &e))
 }
 
-/// Sorts by the family's last rung.
+/// Sorts by the family's default rung.
 ///
 /// # Errors
 /// What the engine refuses.
 pub fn sort(engine: &Engine, keys: &[i32]) -> Result<Vec<i32>> {
-    let rung = odd_even::FAMILY.rungs.last().and_then(Rung::sorts);
-    let rung: &dyn SortRung = rung.ok_or_else(|| Error::Usage("odd-even has no rung that sorts".into()))?;
-    let mut sorter = rung.sorter(engine, keys.len() as u32, WORD as u32, &Parameters::default())?;
+    let mut sorter = odd_even::LADDER.default.sorter::<u32>(engine, keys.len() as u32, Options::default())?;
     let buffer = engine.upload(bytemuck::cast_slice::<i32, u32>(keys))?;
-    sorter.sort(Keys::Bits32(buffer.view()), order_of(Dtype::I32))?;
+    sorter.run(engine, Keys { keys: buffer.view(), order: order_of(Dtype::I32) })?;
     let words = buffer.download()?;
     Ok(bytemuck::cast_vec(words))
 }

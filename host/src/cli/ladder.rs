@@ -89,11 +89,8 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let workload = Workload { size, dtype, distribution, seed: common.seed, input: None, parameters };
     let problem = family.make(workload)?;
     let mut steps: Vec<Step> = vec![];
-    for rung in family.rungs {
-        let refused = rung.refuses(&problem.size(), dtype, &parameters);
-        let over = rung.capacity.filter(|&capacity| size.n() > capacity);
-        let over = over.map(|capacity| format!("takes at most {} elements", report::count(capacity)));
-        let row = match over.or(refused) {
+    for rung in family.rungs.iter().copied() {
+        let row = match family.refusal(rung, problem.size(), dtype, &parameters, engine.device()) {
             Some(why) => Row { skipped: Some(why), ..Row::new(&engine, family, rung, &*problem, dtype) },
             None => match measure(&engine, family, rung, &*problem, dtype) {
                 // What a rung finds that it cannot take once it is asked is no reason to leave out the others.
@@ -122,7 +119,7 @@ fn size(
     parameters: &Parameters,
     engine: &Engine,
 ) -> Result<Size> {
-    let default = if engine.is_simulator() { family.simulator_size } else { family.gpu_size };
+    let default = family.sizes.on(engine);
     match (asked, default) {
         (Some(MatrixSize { m, n, k }), Size::Product { .. }) => Ok(Size::Product { m, n, k }),
         (Some(MatrixSize { m, n, k }), Size::Elements(_)) if m == n && n == k => Ok(Size::Elements(n)),
@@ -130,7 +127,8 @@ fn size(
             Err(Error::Usage(format!("{} takes a number of elements, not {size}", family.name)))
         }
         (None, Size::Elements(n)) => {
-            let takes = |rung: &&Rung| rung.refuses(&Size::Elements(0), dtype, parameters).is_none();
+            let (none, device) = (Size::Elements(0), engine.device());
+            let takes = |rung: &&&Rung| family.refusal(rung, none, dtype, parameters, device).is_none();
             Ok(Size::Elements(family.rungs.iter().filter(takes).filter_map(|rung| rung.capacity).fold(n, u64::min)))
         }
         (None, product) => Ok(product),

@@ -29,16 +29,16 @@ struct FamilyEntry {
 #[derive(Serialize)]
 struct RungEntry {
     rung: &'static str,
-    kernels: &'static [&'static str],
+    kernels: Vec<&'static str>,
     source: String,
     summary: String,
-    file: &'static str,
+    file: String,
 }
 
 #[derive(Serialize)]
 struct SupportEntry {
     about: &'static str,
-    kernels: &'static [&'static str],
+    kernels: Vec<&'static str>,
 }
 
 pub(super) fn run(common: &Common) -> Result<()> {
@@ -52,22 +52,23 @@ pub(super) fn run(common: &Common) -> Result<()> {
                 .iter()
                 .map(|r| RungEntry {
                     rung: r.name,
-                    kernels: r.kernels,
+                    kernels: r.kernel_names().collect(),
                     source: r.source(),
                     summary: r.head().title,
-                    file: r.path,
+                    file: r.path(),
                 })
                 .collect(),
         })
         .collect();
     if common.format == Format::Json {
-        let support = SUPPORT.iter().map(|(about, kernels)| SupportEntry { about, kernels }).collect();
+        let support =
+            SUPPORT.iter().map(|(about, kernels)| SupportEntry { about, kernels: kernels.concat() }).collect();
         return report::json(&List { schema: report::SCHEMA, families, support });
     }
     let mut grid = Grid::new(&["family", "rung", "summary", "file"], &[]);
     for family in &families {
         for rung in &family.rungs {
-            grid.row([family.family, rung.rung, &rung.summary, rung.file]);
+            grid.row([family.family, rung.rung, &rung.summary, &rung.file]);
         }
     }
     if common.format == Format::Csv { grid.print_csv() } else { grid.print() }

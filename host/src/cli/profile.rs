@@ -48,16 +48,14 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         return Err(Error::Usage("CSV has one table: --view summary or --view trace".into()));
     }
     let engine = common.engine()?;
-    let asked = matches.get_one::<Count>("n").map(|n| match family.simulator_size {
+    let asked = matches.get_one::<Count>("n").map(|n| match family.sizes.simulator {
         Size::Product { .. } => Size::Product { m: n.0, n: n.0, k: n.0 },
         Size::Elements(_) => Size::Elements(n.0),
     });
     let rung = named.unwrap_or_else(|| {
-        super::family::best(family, asked, family.dtypes[0], &Parameters::default(), engine.is_simulator())
+        let size = asked.unwrap_or(Size::Elements(0));
+        family.choose(size, family.dtypes[0], &Parameters::default(), engine.device())
     });
-    if let (true, Some(why)) = (engine.is_simulator(), rung.gpu_only) {
-        return Err(Error::Usage(format!("{} {} does not run on the simulator: {why}", family.name, rung.name)));
-    }
     let size = asked.unwrap_or_else(|| family.default_size(&engine, rung));
     let problem = family.make(Workload {
         size,

@@ -3,12 +3,10 @@
 use super::{Backend, Engine, What};
 use crate::data::memory_check;
 use crate::error::Result;
+use simt::launcher::Memory as _;
+use simt::sim::HostMemory;
 use simt::{Global, Scalar};
-use std::cell::Cell;
 use std::marker::PhantomData;
-
-/// What fresh memory of the simulator holds.
-const POISON: u8 = 0xA5;
 
 /// `len` elements in the memory of an engine; freed when dropped.
 pub struct Buffer<T> {
@@ -21,9 +19,8 @@ pub struct Buffer<T> {
 enum Memory {
     /// An address of the GPU.
     Device(u64),
-    /// Words of the host, 16 bytes each for the alignment that packs want; cells, because kernels write to them
-    /// through shared views.
-    Host(Box<[Cell<u128>]>),
+    /// The simulator's.
+    Host(HostMemory),
 }
 
 /// A [`Buffer`] by its bytes, for those who do not know or mind the type of its elements.
@@ -98,7 +95,7 @@ impl<T: Scalar> Buffer<T> {
             Backend::Simulator(_) => {
                 let what = format!("elements of {} bytes", size_of::<T>());
                 memory_check(&what, len as u64, size_of::<T>())?;
-                Memory::Host(vec![Cell::new(u128::from_ne_bytes([POISON; 16])); bytes.div_ceil(16)].into())
+                Memory::Host(HostMemory::new(bytes))
             }
         };
         engine.0.held.update(|held| held + bytes as u64);
@@ -124,7 +121,7 @@ impl<T: Scalar> Buffer<T> {
     pub fn as_ptr(&self) -> *mut T {
         match &self.memory {
             Memory::Device(address) => *address as *mut T,
-            Memory::Host(words) => words.as_ptr() as *mut T,
+            Memory::Host(memory) => memory.address().cast(),
         }
     }
 
@@ -213,17 +210,35 @@ impl<T: Scalar> Buffer<T> {
     }
 
     /// Sets every byte to `byte`.
+    ///
+    /// # Errors
+    /// What the engine fails with.
     pub fn fill(&self, byte: u8) -> Result<()> {
-        let bytes = self.len * size_of::<T>();
-        let what = What::Copy { direction: "memset", bytes };
-        self.engine.logged(what, || match (&self.memory, &self.engine.0.backend) {
-            (Memory::Device(address), Backend::Cuda(cuda)) => Ok(cuda.fill(*address, byte, bytes)?),
-            _ => {
-                // SAFETY: the bytes are this buffer's, and every byte pattern is a valid scalar.
-                unsafe { std::ptr::write_bytes(self.as_ptr().cast::<u8>(), byte, bytes) };
-                Ok(())
-            }
-        })
+        // SAFETY: the bytes are this buffer's, and every byte pattern is a valid scalar.
+        unsafe { fill(&self.engine, self.as_ptr().cast(), byte, self.len * size_of::<T>()) }
+    }
+}
+
+/// Sets bytes of an engine's memory to `byte`.
+///
+/// # Safety
+/// The `bytes` bytes at `address` are memory of that engine which lives.
+pub(super) unsafe fn fill(engine: &Engine, address: *mut u8, byte: u8, bytes: usize) -> Result<()> {
+    engine.logged(What::Copy { direction: "memset", bytes }, || match &engine.0.backend {
+        Backend::Cuda(cuda) => Ok(cuda.fill(address as u64, byte, bytes)?),
+        Backend::Simulator(_) => {
+            // SAFETY: as the caller says; the simulator has finished whatever was asked of it.
+            unsafe { std::ptr::write_bytes(address, byte, bytes) };
+            Ok(())
+        }
+    })
+}
+
+// SAFETY: the buffer owns its memory, which is aligned to 16 bytes and more, and frees it when dropped; it frees in the
+// order of launches, see `Drop`.
+unsafe impl simt::launcher::Memory for Buffer<u8> {
+    fn address(&self) -> *mut u8 {
+        self.as_ptr()
     }
 }
 

@@ -7,10 +7,12 @@ mod buffer;
 pub mod cuda;
 
 pub use buffer::{AnyBuffer, Buffer};
+pub use simt::Geometry;
 
 use crate::error::{Error, Result};
 use cuda::Cuda;
-use simt::{Arguments, Kernel, Scalar};
+use simt::launcher::{self, Call, Device, Launcher, Memory, With};
+use simt::{Kernel, Scalar};
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
@@ -20,42 +22,6 @@ use std::time::Instant;
 /// The PTX that this program was built with, by architecture.
 pub mod ptx {
     include!(concat!(env!("OUT_DIR"), "/ptx.rs"));
-}
-
-/// How many threads run a kernel, and with how much dynamic shared memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Geometry {
-    /// Blocks along x, y, z.
-    pub grid: [u32; 3],
-    /// Threads of a block along x, y, z.
-    pub block: [u32; 3],
-    /// Bytes of dynamic shared memory of a block.
-    pub shared_bytes: u32,
-    /// Whether the launch may begin while the one before it ends (programmatic dependent launch). The kernel waits
-    /// for its predecessor itself, by `simt`'s calls; a device that cannot do this runs one after the other.
-    pub overlapping: bool,
-}
-
-impl Geometry {
-    /// `blocks` × `threads` along x.
-    pub const fn linear(blocks: u32, threads: u32) -> Self {
-        Self { grid: [blocks, 1, 1], block: [threads, 1, 1], shared_bytes: 0, overlapping: false }
-    }
-
-    /// Blocks of `block` threads, `grid` of them, along x and y.
-    pub const fn plane(grid: (u32, u32), block: (u32, u32)) -> Self {
-        Self { grid: [grid.0, grid.1, 1], block: [block.0, block.1, 1], shared_bytes: 0, overlapping: false }
-    }
-
-    /// The same with `bytes` of dynamic shared memory.
-    pub const fn shared(self, bytes: u32) -> Self {
-        Self { shared_bytes: bytes, ..self }
-    }
-
-    /// The same, allowed to overlap with the launch before it.
-    pub const fn overlapping(self) -> Self {
-        Self { overlapping: true, ..self }
-    }
 }
 
 /// Which machine to use, as given by `--device`.
@@ -250,14 +216,17 @@ impl Engine {
         Rc::ptr_eq(&self.0, &other.0)
     }
 
+    /// What geometry can depend on.
+    pub fn device(&self) -> Device {
+        let DeviceInfo { multiprocessors, shared_per_block, .. } = self.0.info;
+        // The simulator holds to the limits of compute capability 9.0.
+        let compute_capability = self.as_cuda().map_or((9, 0), |cuda| cuda.properties().compute_capability);
+        Device { multiprocessors, shared_per_block, compute_capability }
+    }
+
     /// Blocks that run at the same time if a multiprocessor holds one: what persistent kernels size their grid by.
     pub fn multiprocessors(&self) -> u32 {
         self.0.info.multiprocessors
-    }
-
-    /// Bytes of shared memory that a block can have.
-    pub fn shared_per_block(&self) -> u32 {
-        self.0.info.shared_per_block
     }
 
     /// The same machine with another stream, so that two sequences of launches can overlap. The simulator has one.
@@ -301,20 +270,25 @@ impl Engine {
     }
 
     /// Starts a kernel. An empty grid is no work and not an error.
+    ///
+    /// # Errors
+    /// [`Error::Launch`] or [`Error::Cuda`] if the launch is refused or, on the simulator, the kernel failed.
     pub fn launch<K: Kernel>(&self, kernel: K, geometry: Geometry, args: K::Args) -> Result<()> {
-        if geometry.grid.contains(&0) {
+        self.start(&With::new(kernel, args), geometry)
+    }
+
+    fn start(&self, call: &dyn Call, geometry: Geometry) -> Result<()> {
+        if geometry.is_empty() {
             return Ok(());
         }
-        self.logged(What::Launch { kernel: K::NAME, geometry }, || match &self.0.backend {
+        let kernel = call.name();
+        self.logged(What::Launch { kernel, geometry }, || match &self.0.backend {
             Backend::Cuda(cuda) => {
-                let mut parameters = args.parameters();
+                let mut parameters = call.parameters();
                 // SAFETY: the parameters are those of the kernel, by its type; views are of live buffers.
-                unsafe { Ok(cuda.launch(K::NAME, &geometry, &mut parameters.pointers())?) }
+                unsafe { Ok(cuda.launch(kernel, &geometry, &mut parameters.pointers())?) }
             }
-            Backend::Simulator(options) => {
-                let Geometry { grid, block, shared_bytes, .. } = geometry;
-                Ok(simt::sim::launch(kernel, grid, block, shared_bytes, args, *options)?)
-            }
+            Backend::Simulator(options) => Ok(simt::sim::enqueue(call, geometry, *options)?),
         })
     }
 
@@ -375,5 +349,24 @@ impl Engine {
             log.push(Activity { what, start, end });
         }
         Ok(result)
+    }
+}
+
+impl Launcher for Engine {
+    fn device(&self) -> Device {
+        Engine::device(self)
+    }
+
+    fn enqueue(&self, call: &dyn Call, geometry: Geometry) -> launcher::Result {
+        Ok(self.start(call, geometry)?)
+    }
+
+    fn allocate(&self, bytes: usize) -> launcher::Result<Box<dyn Memory>> {
+        Ok(Box::new(self.alloc::<u8>(bytes)?))
+    }
+
+    unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> launcher::Result {
+        // SAFETY: as the caller says.
+        Ok(unsafe { buffer::fill(self, address, 0, bytes) }?)
     }
 }

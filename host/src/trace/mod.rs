@@ -13,7 +13,7 @@ mod text;
 pub use html::page;
 pub use text::{line, lines};
 
-use crate::algorithms::{Family, Parameters, Problem, Rung, Size, Workload};
+use crate::algorithms::{Family, Kind, Parameters, Problem, Rung, Size, Workload};
 use crate::data::{Data, Dtype};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -90,16 +90,13 @@ pub struct Pair {
 /// [`Error::Usage`] if the family is not one whose data has steps to draw, or the input is too long for it;
 /// [`Error::Mismatch`] if the rung's result is wrong.
 pub fn trace(family: &'static Family, rung: &'static Rung, input: Vec<u32>, parameters: Parameters) -> Result<Trace> {
-    if let Some(why) = rung.gpu_only {
-        return Err(Error::Usage(format!("{} {} does not run on the simulator: {why}", family.name, rung.name)));
-    }
     if input.len() > MAX_ELEMENTS {
         return Err(Error::Usage(format!(
             "{} elements are too many to draw; {MAX_ELEMENTS} are the limit",
             input.len()
         )));
     }
-    let kind = Kind::of(family, rung)?;
+    let kind = Draws::of(family)?;
     let engine = Engine::simulator();
     let problem = family.make(Workload {
         size: Size::Elements(input.len() as u64),
@@ -111,27 +108,26 @@ pub fn trace(family: &'static Family, rung: &'static Rung, input: Vec<u32>, para
     })?;
     let (launches, output) = watch(&engine, &*problem, rung)?;
     let mut steps = match kind {
-        Kind::Sort => sort::steps(&launches, &input, &output),
-        Kind::Scan => scan::steps(&launches, &input, &output),
+        Draws::Keys => sort::steps(&launches, &input, &output),
+        Draws::Prefixes => scan::steps(&launches, &input, &output),
     };
-    label(&mut steps, family.name == "bubble");
+    label(&mut steps, family.phases);
     Ok(Trace { family: family.name, rung: rung.name, n: input.len(), input, steps, output })
 }
 
 /// What the data of a family does.
-enum Kind {
+enum Draws {
     /// It is rearranged.
-    Sort,
+    Keys,
     /// Elements are combined with those before them.
-    Scan,
+    Prefixes,
 }
 
-impl Kind {
-    fn of(family: &Family, rung: &Rung) -> Result<Self> {
-        use crate::algorithms::Implementation;
-        match rung.implementation {
-            Implementation::Sort(_) => Ok(Self::Sort),
-            _ if family.name == "scan" => Ok(Self::Scan),
+impl Draws {
+    fn of(family: &Family) -> Result<Self> {
+        match family.kind {
+            Kind::Sort => Ok(Self::Keys),
+            Kind::Scan => Ok(Self::Prefixes),
             _ => Err(Error::Usage(format!("{} has no steps to draw; the sorting families and scan have", family.name))),
         }
     }
@@ -149,9 +145,9 @@ fn watch(engine: &Engine, problem: &dyn Problem, rung: &Rung) -> Result<(Vec<Lau
     Ok((launches, words.map_err(|d| Error::Usage(format!("only u32 can be traced, not {}", d.dtype())))?))
 }
 
-/// Names the steps: launches are numbered, and steps inside a launch behind a point if there are several launches. The
-/// passes of bubble sort are called a and b in turn, as its source does.
-fn label(steps: &mut [Step], bubble: bool) {
+/// Names the steps: launches are numbered, and steps inside a launch behind a point if there are several launches; of a
+/// family with two `phases` a step is called a and b in turn.
+fn label(steps: &mut [Step], phases: bool) {
     let launches = steps.last().map_or(0, |s| s.launch);
     let (mut last, mut inside, mut phase) = (0, 0, 0);
     for step in steps {
@@ -160,7 +156,7 @@ fn label(steps: &mut [Step], bubble: bool) {
         let copies = step.note == LOADED || step.note == STORED;
         step.label = if copies {
             if step.note == LOADED { "in" } else { "out" }.to_string()
-        } else if bubble {
+        } else if phases {
             phase += 1;
             format!("{}{}", (phase + 1) / 2, if phase % 2 == 1 { 'a' } else { 'b' })
         } else if launches == 1 {

@@ -1,41 +1,24 @@
-//! Which rung does what a vector is asked to do: a table.
+//! Which rung does what a vector is asked to do: a table per task.
 //!
-//! A row says what is done, for elements of how many bytes, on what kind of device, up to how many elements, and by
-//! which rung. The first row that fits is taken. [`Row::basis`] says where it comes from: a measurement, or, until there
-//! is one, the order of the ladder.
+//! A row says for elements of how many bytes, on what machine and up to how many elements a rung is taken. The first row
+//! counts that fits and whose rung does not refuse the device. [`Row::basis`] says where a row comes from: a measurement,
+//! or, until there is one, the order of the ladder.
 
-use crate::algorithms::{Rung, family};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use rungs_kernels::ladder::reduce::Reduce;
+use rungs_kernels::ladder::scan::Scan;
+use rungs_kernels::ladder::sort::Sort;
+use rungs_kernels::ladder::{Ask, Device, Entry, Ladder, Options};
+use rungs_kernels::{bitonic, radix, reduce, scan};
 
-/// What a vector can be asked to do.
+/// A kind of machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "each is the method of that name")]
-pub enum Task {
-    Sort,
-    /// Sorting keys that have a value each, see [`DeviceVec::sort_with`](super::DeviceVec::sort_with).
-    SortPairs,
-    Reduce,
-    Scan,
-}
-
-/// A kind of device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Device {
+pub enum Machine {
     /// The simulator, where a choice is about how long one waits for it.
     Simulator,
     /// A GPU of this compute capability or a later one.
     Cuda(u32, u32),
-}
-
-impl Device {
-    fn fits(self, engine: &Engine) -> bool {
-        match (self, engine.as_cuda()) {
-            (Self::Simulator, None) => true,
-            (Self::Cuda(major, minor), Some(cuda)) => cuda.properties().compute_capability >= (major, minor),
-            _ => false,
-        }
-    }
 }
 
 /// Why a row says what it says.
@@ -48,156 +31,177 @@ pub enum Basis {
 }
 
 /// One choice.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// What is done.
-    pub task: Task,
+#[derive(Clone, Copy)]
+pub struct Row<K: 'static> {
     /// Bytes of an element.
     pub bytes: usize,
     /// On what.
-    pub device: Device,
+    pub machine: Machine,
     /// Up to how many elements.
     pub up_to: u64,
-    /// The family and the rung that does it.
-    pub rung: (&'static str, &'static str),
+    /// The ladder of the rung.
+    pub ladder: &'static Ladder<K>,
+    /// The rung's name.
+    pub rung: &'static str,
     /// Why.
     pub basis: Basis,
 }
 
 const ANY: u64 = u32::MAX as u64;
-
-/// Elements that `msd-buckets` takes, at most.
-const MSD_MOST: u64 = rungs_kernels::radix::r8_msd_buckets::MAX_KEYS as u64;
-
-const fn row(
-    task: Task,
-    bytes: usize,
-    device: Device,
-    up_to: u64,
-    rung: (&'static str, &'static str),
-    basis: Basis,
-) -> Row {
-    Row { task, bytes, device, up_to, rung, basis }
-}
+const SIM: Machine = Machine::Simulator;
+const CUDA_8: Machine = Machine::Cuda(8, 0);
+const CUDA_9: Machine = Machine::Cuda(9, 0);
 
 /// How the simulator's rows were measured.
 const SIMULATED: Basis = Basis::Measured("rungs ladder --device sim on two cores, 2026-11-21");
-
 /// How the rows of a GPU were measured.
 const H200: Basis = Basis::Measured("rungs bench on an H200, bench/results/h200-2026-11-21-*.json");
 
-const REGISTER_STEP: (&str, &str) = ("bitonic", "register-step");
-const ONESWEEP: (&str, &str) = ("radix", "onesweep");
-const MSD_BUCKETS: (&str, &str) = ("radix", "msd-buckets");
-const SINGLE_LAUNCH: (&str, &str) = ("reduce", "single-launch");
-const LOOK_BACK: (&str, &str) = ("scan", "look-back");
-const LOOK_AHEAD: (&str, &str) = ("scan", "look-ahead");
+const fn row<K>(
+    bytes: usize,
+    machine: Machine,
+    up_to: u64,
+    ladder: &'static Ladder<K>,
+    rung: &'static str,
+    basis: Basis,
+) -> Row<K> {
+    Row { bytes, machine, up_to, ladder, rung, basis }
+}
 
-/// The choices, by task, size of element and device; of these by rising `up_to`.
-pub static ROWS: &[Row] = &[
-    row(Task::Sort, 4, Device::Simulator, ANY, REGISTER_STEP, SIMULATED),
-    row(Task::Sort, 8, Device::Simulator, ANY, REGISTER_STEP, SIMULATED),
-    row(Task::Sort, 4, Device::Cuda(9, 0), MSD_MOST, MSD_BUCKETS, H200),
-    row(Task::Sort, 4, Device::Cuda(9, 0), ANY, ONESWEEP, Basis::Ladder),
-    row(Task::Sort, 8, Device::Cuda(9, 0), MSD_MOST, MSD_BUCKETS, H200),
-    row(Task::Sort, 8, Device::Cuda(9, 0), ANY, ONESWEEP, Basis::Ladder),
-    row(Task::Sort, 4, Device::Cuda(8, 0), MSD_MOST, MSD_BUCKETS, Basis::Ladder),
-    row(Task::Sort, 4, Device::Cuda(8, 0), ANY, ONESWEEP, Basis::Ladder),
-    row(Task::Sort, 8, Device::Cuda(8, 0), MSD_MOST, MSD_BUCKETS, Basis::Ladder),
-    row(Task::Sort, 8, Device::Cuda(8, 0), ANY, ONESWEEP, Basis::Ladder),
-    row(Task::SortPairs, 4, Device::Simulator, ANY, ONESWEEP, Basis::Ladder),
-    row(Task::SortPairs, 4, Device::Cuda(9, 0), ANY, ONESWEEP, H200),
-    row(Task::SortPairs, 4, Device::Cuda(8, 0), ANY, ONESWEEP, Basis::Ladder),
-    row(Task::Reduce, 4, Device::Simulator, ANY, SINGLE_LAUNCH, SIMULATED),
-    row(Task::Reduce, 8, Device::Simulator, ANY, SINGLE_LAUNCH, SIMULATED),
-    row(Task::Reduce, 4, Device::Cuda(9, 0), ANY, SINGLE_LAUNCH, H200),
-    row(Task::Reduce, 4, Device::Cuda(8, 0), ANY, SINGLE_LAUNCH, Basis::Ladder),
-    row(Task::Reduce, 8, Device::Cuda(8, 0), ANY, SINGLE_LAUNCH, Basis::Ladder),
-    row(Task::Scan, 4, Device::Simulator, ANY, LOOK_AHEAD, SIMULATED),
-    row(Task::Scan, 8, Device::Simulator, ANY, LOOK_AHEAD, SIMULATED),
-    row(Task::Scan, 4, Device::Cuda(9, 0), ANY, LOOK_AHEAD, H200),
-    row(Task::Scan, 8, Device::Cuda(9, 0), ANY, LOOK_AHEAD, Basis::Ladder),
-    row(Task::Scan, 4, Device::Cuda(8, 0), ANY, LOOK_BACK, Basis::Ladder),
-    row(Task::Scan, 8, Device::Cuda(8, 0), ANY, LOOK_BACK, Basis::Ladder),
+/// Elements that `msd-buckets` takes, at most.
+const MSD_MOST: u64 = radix::r8_msd_buckets::MAX_KEYS as u64;
+
+/// Sorting keys.
+pub static SORTS: &[Row<Sort>] = &[
+    row(4, SIM, ANY, &bitonic::LADDER, "register-step", SIMULATED),
+    row(8, SIM, ANY, &bitonic::LADDER, "register-step", SIMULATED),
+    row(4, CUDA_9, MSD_MOST, &radix::LADDER, "msd-buckets", H200),
+    row(8, CUDA_9, MSD_MOST, &radix::LADDER, "msd-buckets", H200),
+    row(4, CUDA_8, MSD_MOST, &radix::LADDER, "msd-buckets", Basis::Ladder),
+    row(8, CUDA_8, MSD_MOST, &radix::LADDER, "msd-buckets", Basis::Ladder),
+    row(4, CUDA_8, ANY, &radix::LADDER, "onesweep", Basis::Ladder),
+    row(8, CUDA_8, ANY, &radix::LADDER, "onesweep", Basis::Ladder),
 ];
 
-/// The rung for a task on elements of so many bytes.
+/// Sorting keys that have a value each, see [`DeviceVec::sort_with`](super::DeviceVec::sort_with).
+pub static PAIR_SORTS: &[Row<Sort>] = &[
+    row(4, SIM, ANY, &radix::LADDER, "onesweep", Basis::Ladder),
+    row(4, CUDA_9, ANY, &radix::LADDER, "onesweep", H200),
+    row(4, CUDA_8, ANY, &radix::LADDER, "onesweep", Basis::Ladder),
+];
+
+/// Reducing.
+pub static REDUCTIONS: &[Row<&dyn Reduce>] = &[
+    row(4, SIM, ANY, &reduce::LADDER, "single-launch", SIMULATED),
+    row(8, SIM, ANY, &reduce::LADDER, "single-launch", SIMULATED),
+    row(4, CUDA_9, ANY, &reduce::LADDER, "single-launch", H200),
+    row(4, CUDA_8, ANY, &reduce::LADDER, "single-launch", Basis::Ladder),
+    row(8, CUDA_8, ANY, &reduce::LADDER, "single-launch", Basis::Ladder),
+];
+
+/// Scanning.
+pub static SCANS: &[Row<&dyn Scan>] = &[
+    row(4, SIM, ANY, &scan::LADDER, "look-ahead", SIMULATED),
+    row(8, SIM, ANY, &scan::LADDER, "look-ahead", SIMULATED),
+    row(4, CUDA_9, ANY, &scan::LADDER, "look-ahead", H200),
+    row(8, CUDA_9, ANY, &scan::LADDER, "look-ahead", Basis::Ladder),
+    row(4, CUDA_8, ANY, &scan::LADDER, "look-back", Basis::Ladder),
+    row(8, CUDA_8, ANY, &scan::LADDER, "look-back", Basis::Ladder),
+];
+
+/// The rung of a table for `n` elements of so many bytes on an engine.
 ///
 /// # Errors
 /// [`Error::Usage`] if the table has none.
-pub fn choose(engine: &Engine, task: Task, bytes: usize, n: usize) -> Result<&'static Rung> {
-    let row = pick(ROWS, engine, task, bytes, n);
-    let found = row.and_then(|row| family(row.rung.0)?.rungs.iter().find(|rung| rung.name == row.rung.1));
-    found.ok_or_else(|| {
+pub fn choose<K>(rows: &[Row<K>], engine: &Engine, bytes: usize, n: usize) -> Result<&'static Entry<K>> {
+    pick(rows, engine.is_simulator(), engine.device(), bytes, n as u64).ok_or_else(|| {
         let device = &engine.info().name;
-        Error::Usage(format!("there is no choice for {task:?} of {n} elements of {bytes} bytes on {device}"))
+        Error::Usage(format!("there is no choice for {n} elements of {bytes} bytes on {device}"))
     })
 }
 
-/// The first row that fits.
-fn pick<'a>(rows: &'a [Row], engine: &Engine, task: Task, bytes: usize, n: usize) -> Option<&'a Row> {
-    let fits = |row: &&Row| row.task == task && row.bytes == bytes && n as u64 <= row.up_to && row.device.fits(engine);
-    rows.iter().find(fits)
+/// The first rung that fits and that does not refuse.
+fn pick<K>(rows: &[Row<K>], simulator: bool, device: Device, bytes: usize, n: u64) -> Option<&'static Entry<K>> {
+    let there = |machine| match machine {
+        Machine::Simulator => simulator,
+        Machine::Cuda(major, minor) => !simulator && device.compute_capability >= (major, minor),
+    };
+    let ask = Ask { n, element_bytes: bytes as u32, options: Options::default(), device };
+    let fits = |row: &&Row<K>| row.bytes == bytes && n <= row.up_to && there(row.machine);
+    let entries = rows.iter().filter(fits).filter_map(|row| row.ladder.get(row.rung));
+    entries.into_iter().find(|entry| entry.rung.refusal(&ask).is_none())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithms::{Implementation, Parameters, Size};
-    use crate::data::Dtype;
+    use simt::launcher::MAX_SHARED;
 
-    /// Every row names a rung that does the task at every size that it may be asked for, and for each task, size of
-    /// element and device there is a row for any n.
-    #[test]
-    fn rows_name_rungs_that_can_do_it() {
-        for row in ROWS {
-            let rung = family(row.rung.0).unwrap().rung(row.rung.1).unwrap();
-            assert!(rung.capacity.is_none_or(|capacity| row.up_to <= capacity), "{row:?}");
-            assert!(row.device != Device::Simulator || rung.gpu_only.is_none(), "{row:?}");
-            let does_it = match rung.implementation {
-                Implementation::Sort(_) => matches!(row.task, Task::Sort | Task::SortPairs),
-                Implementation::Reduce(_) => row.task == Task::Reduce,
-                Implementation::Scan(_) => row.task == Task::Scan,
-                _ => false,
-            };
-            assert!(does_it, "{row:?}");
-            let pairs = Parameters { values: row.task == Task::SortPairs, ..Parameters::default() };
-            let dtype = if row.bytes == 4 { Dtype::U32 } else { Dtype::U64 };
-            assert_eq!(rung.refuses(&Size::Elements(0), dtype, &pairs), None, "{row:?}");
+    /// A name for each entry that a table chooses at some sizes around its limits, on every kind of device.
+    fn check<K>(rows: &[Row<K>], widths: &[usize]) {
+        for row in rows {
+            let entry = row.ladder.get(row.rung).unwrap_or_else(|| panic!("no rung {}", row.rung));
+            assert!(entry.rung.capacity.is_none_or(|capacity| row.up_to <= capacity), "{}", row.rung);
         }
-        let widths = [Task::Sort, Task::Reduce, Task::Scan].map(|task| (task, &[4, 8][..]));
-        for (task, widths) in widths.into_iter().chain([(Task::SortPairs, &[4][..])]) {
+        for &(compute_capability, shared_per_block) in DEVICES {
+            let device = Device { multiprocessors: 100, shared_per_block, compute_capability };
             for &bytes in widths {
-                for device in [Device::Simulator, Device::Cuda(8, 0)] {
-                    let any = |row: &&Row| (row.task, row.bytes, row.device, row.up_to) == (task, bytes, device, ANY);
-                    assert!(ROWS.iter().any(|row| any(&row)), "{task:?} of {bytes} bytes on {device:?}");
+                for n in [0, 1, 1 << 16, 1 << 27, (1 << 27) + 1, ANY - 0xffff, ANY] {
+                    let found = pick(rows, false, device, bytes, n);
+                    assert!(found.is_some(), "{n} elements of {bytes} bytes on {device:?}");
                 }
             }
         }
-    }
-
-    /// The first row that fits is meant to be the one with the least limit.
-    #[test]
-    fn rows_of_one_kind_rise() {
-        for pair in ROWS.windows(2) {
-            let same = (pair[0].task, pair[0].bytes, pair[0].device) == (pair[1].task, pair[1].bytes, pair[1].device);
-            assert!(!same || pair[0].up_to < pair[1].up_to, "{pair:?}");
+        for &bytes in widths {
+            let device = Device { multiprocessors: 2, shared_per_block: MAX_SHARED, compute_capability: (9, 0) };
+            assert!(pick(rows, true, device, bytes, ANY).is_some(), "{bytes} bytes on the simulator");
+            assert!(pick(rows, true, device, 3, 5).is_none());
         }
     }
 
+    /// Compute capabilities, and the shared memory that a block may have there, by the CUDA programming guide.
+    const DEVICES: &[((u32, u32), u32)] = &[
+        ((8, 0), 163 << 10),
+        ((8, 6), 99 << 10),
+        ((8, 9), 99 << 10),
+        ((9, 0), 227 << 10),
+        ((10, 0), 227 << 10),
+        ((12, 0), 99 << 10),
+    ];
+
     #[test]
-    fn choices_depend_on_task_element_device_and_size() {
+    fn every_table_has_a_rung_for_every_size_on_every_device() {
+        check(SORTS, &[4, 8]);
+        check(PAIR_SORTS, &[4]);
+        check(REDUCTIONS, &[4, 8]);
+        check(SCANS, &[4, 8]);
+    }
+
+    #[test]
+    fn a_rung_that_the_device_cannot_run_is_passed_over() {
+        let on = |compute_capability, shared_per_block| {
+            let device = Device { multiprocessors: 100, shared_per_block, compute_capability };
+            pick(SCANS, false, device, 4, 1000).map(|entry| entry.rung.name)
+        };
+        assert_eq!(on((9, 0), 227 << 10), Some("look-ahead"));
+        assert_eq!(on((12, 0), 99 << 10), Some("look-back"));
+        assert_eq!(on((8, 0), 163 << 10), Some("look-back"));
+        assert_eq!(on((7, 5), 64 << 10), None);
+    }
+
+    #[test]
+    fn choices_depend_on_element_machine_and_size() {
         let engine = Engine::simulator();
         let rows = [
-            row(Task::Reduce, 4, Device::Cuda(8, 0), ANY, ("a", "gpu"), Basis::Ladder),
-            row(Task::Scan, 4, Device::Simulator, ANY, ("a", "other task"), Basis::Ladder),
-            row(Task::Reduce, 8, Device::Simulator, ANY, ("a", "other element"), Basis::Ladder),
-            row(Task::Reduce, 4, Device::Simulator, 10, ("a", "small"), Basis::Ladder),
-            row(Task::Reduce, 4, Device::Simulator, 20, ("a", "large"), Basis::Ladder),
+            row(4, CUDA_8, ANY, &reduce::LADDER, "shuffle", Basis::Ladder),
+            row(8, SIM, ANY, &reduce::LADDER, "sequential", Basis::Ladder),
+            row(4, SIM, 10, &reduce::LADDER, "first-add", Basis::Ladder),
+            row(4, SIM, 20, &reduce::LADDER, "interleaved", Basis::Ladder),
         ];
-        let name = |n| pick(&rows, &engine, Task::Reduce, 4, n).map(|row| row.rung.1);
-        assert_eq!([0, 10, 11, 20, 21].map(name), [Some("small"), Some("small"), Some("large"), Some("large"), None]);
-        assert_eq!(choose(&engine, Task::Sort, 8, 5).unwrap().name, "register-step");
-        assert!(choose(&engine, Task::Sort, 2, 5).is_err());
+        let name = |n| choose(&rows, &engine, 4, n).ok().map(|entry| entry.rung.name);
+        let (small, large) = (Some("first-add"), Some("interleaved"));
+        assert_eq!([0, 10, 11, 20, 21].map(name), [small, small, large, large, None]);
+        assert_eq!(choose(SORTS, &engine, 8, 5).unwrap().rung.name, "register-step");
+        assert!(choose(SORTS, &engine, 2, 5).is_err());
     }
 }

@@ -23,14 +23,16 @@
 
 pub mod choice;
 
-use crate::algorithms::reduce::{ReduceRung, Reduces};
-use crate::algorithms::scan::{ScanRung, Scanner};
+use crate::algorithms::Operation;
 use crate::algorithms::sort::{KeyWord, order_of};
-use crate::algorithms::{Implementation, Operation, Parameters};
 use crate::data::{Distribution, Element};
 use crate::engine::{Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
-use choice::{Task, choose};
+use choice::choose;
+use rungs_kernels::ladder::Options;
+use rungs_kernels::ladder::reduce::{self, Reduce, Reduces};
+use rungs_kernels::ladder::scan::{self, Scan, Scans};
+use rungs_kernels::ladder::sort::{Keys, Pairs};
 use rungs_kernels::transform::{self, Functor};
 use simt::{Argument, Global, Kernel, Scalar};
 
@@ -137,11 +139,9 @@ impl<T: Scalar> DeviceVec<T> {
         T: Element,
         T::Word: KeyWord,
     {
-        let rung = choose(&self.engine, Task::Sort, size_of::<T>(), self.len())?;
-        let Some(sort) = rung.sorts() else { return Err(wrong_kind(rung.name)) };
-        let n = self.len() as u32;
-        let mut sorter = sort.sorter(&self.engine, n, size_of::<T>() as u32, &Parameters::default())?;
-        sorter.sort(<T::Word as KeyWord>::keys(self.view().cast()), order_of(T::DTYPE))
+        let rung = choose(choice::SORTS, &self.engine, size_of::<T>(), self.len())?;
+        let mut sorter = rung.sorter::<T::Word>(&self.engine, self.len() as u32, Options::default())?;
+        Ok(sorter.run(&self.engine, Keys { keys: self.view().cast(), order: order_of(T::DTYPE) })?)
     }
 
     /// Sorts in place as [`DeviceVec::sort`] does, and moves the value of each key with it: `values[i]` belongs to key i,
@@ -188,25 +188,24 @@ impl<T: Scalar> DeviceVec<T> {
         if !self.engine.is(&values.engine) {
             return Err(Error::Usage("keys and values must be on the same engine".into()));
         }
-        let rung = choose(&self.engine, Task::SortPairs, size_of::<T>(), self.len())?;
-        let Some(sort) = rung.sorts() else { return Err(wrong_kind(rung.name)) };
-        let mut sorter = sort.pair_sorter(&self.engine, self.len() as u32)?;
-        sorter.sort(self.view().cast(), values.view().cast(), order_of(T::DTYPE))
+        let rung = choose(choice::PAIR_SORTS, &self.engine, size_of::<T>(), self.len())?;
+        let mut sorter = rung.pair_sorter(&self.engine, self.len() as u32)?;
+        let args = Pairs { keys: self.view().cast(), values: values.view().cast(), order: order_of(T::DTYPE) };
+        Ok(sorter.run(&self.engine, args)?)
     }
 
-    /// All elements together; of nothing, what changes nothing: 0, or the type's largest or smallest value.
+    /// All elements together; for an empty vector, the identity: 0, or the type's largest or smallest value.
     ///
     /// # Errors
     /// Whatever keeps the engine from it.
     pub fn reduce(&self, operation: Operation) -> Result<T>
     where
-        dyn ReduceRung: Reduces<T>,
+        dyn Reduce: Reduces<T>,
     {
-        let rung = choose(&self.engine, Task::Reduce, size_of::<T>(), self.len())?;
-        let Implementation::Reduce(reduce) = rung.implementation else { return Err(wrong_kind(rung.name)) };
+        let rung = choose(choice::REDUCTIONS, &self.engine, size_of::<T>(), self.len())?;
         let output: Buffer<T> = self.engine.alloc(1)?;
-        let mut reducer = reduce.reducer(&self.engine, self.len() as u32, operation)?;
-        reducer(self.view(), output.view())?;
+        let mut reducer = rung.reducer::<T>(&self.engine, self.len() as u32, operation)?;
+        reducer.run(&self.engine, reduce::Elements { input: self.view(), output: output.view() })?;
         Ok(output.download()?[0])
     }
 
@@ -216,12 +215,12 @@ impl<T: Scalar> DeviceVec<T> {
     /// Whatever keeps the engine from it.
     pub fn scan(&self, operation: Operation, exclusive: bool) -> Result<Self>
     where
-        T: Scan,
+        dyn Scan: Scans<T>,
     {
-        let rung = choose(&self.engine, Task::Scan, size_of::<T>(), self.len())?;
-        let Implementation::Scan(scan) = rung.implementation else { return Err(wrong_kind(rung.name)) };
+        let rung = choose(choice::SCANS, &self.engine, size_of::<T>(), self.len())?;
         let output = Self::uninit(&self.engine, self.len())?;
-        T::scanner(scan, &self.engine, self.len() as u32, operation)?.scan(self.view(), output.view(), exclusive)?;
+        let mut scanner = rung.scanner::<T>(&self.engine, self.len() as u32, operation)?;
+        scanner.run(&self.engine, scan::Elements { input: self.view(), output: output.view(), exclusive })?;
         Ok(output)
     }
 
@@ -276,28 +275,3 @@ impl<T: Scalar> DeviceVec<T> {
         Geometry::linear(transform::grid(self.len() as u32), transform::BLOCK)
     }
 }
-
-/// The table of choices names a rung of another kind; its test would have failed.
-fn wrong_kind(rung: &str) -> Error {
-    Error::Usage(format!("the table of choices names {rung}, which does something else"))
-}
-
-/// An element that can be scanned: `u32`, `u64` and `f32`.
-pub trait Scan: Scalar {
-    /// The rung for this type.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if it has none.
-    fn scanner(rung: &dyn ScanRung, engine: &Engine, n: u32, operation: Operation) -> Result<Box<dyn Scanner<Self>>>;
-}
-
-macro_rules! scans {
-    ($($T:ty: $method:ident),*) => {$(
-        impl Scan for $T {
-            fn scanner(rung: &dyn ScanRung, engine: &Engine, n: u32, op: Operation) -> Result<Box<dyn Scanner<$T>>> {
-                rung.$method(engine, n, op)
-            }
-        }
-    )*};
-}
-scans!(u32: scanner_u32, u64: scanner_u64, f32: scanner_f32);

@@ -5,7 +5,7 @@ use proc_macro2::{Ident, TokenStream as Tokens, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
-use syn::{Expr, FnArg, GenericParam, ItemFn, Pat, Token, Type, parenthesized, parse_macro_input};
+use syn::{Expr, FnArg, GenericParam, ItemFn, Pat, Token, Type, bracketed, parenthesized, parse_macro_input, token};
 
 /// Makes a function a kernel.
 ///
@@ -17,6 +17,8 @@ use syn::{Expr, FnArg, GenericParam, ItemFn, Pat, Token, Type, parenthesized, pa
 ///   `.maxntid` and `.minnctapersm`. `min_blocks` may look at the types of an instance: `min_blocks = blocks::<T>()`.
 /// - `#[kernel(instances(sum_u32: <u32, Sum>, sum_f32: <f32, Sum>))]` on a generic function: one entry for each named
 ///   instance. On the host the function's name is then a generic type, `name::<u32, Sum>::default()`.
+/// - `#[kernel(instances([u32, f32] * [Sum, Min]))]`: the same for all combinations of the types, a list for each
+///   parameter of the function; the entries are called `function_sum_u32`, `function_min_u32`, … .
 /// - `#[kernel(sm_90)]`: the kernel needs compute capability 9.0 and exists only in PTX built for that.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
@@ -32,12 +34,25 @@ struct Options {
     min_blocks: Option<Expr>,
     sm_90: bool,
     instances: Vec<Instance>,
+    /// For each type parameter the types that it takes, where all combinations are instances.
+    each: Vec<Vec<Type>>,
 }
 
 /// `name: <types>`: one entry of a generic kernel.
 struct Instance {
     name: Ident,
     types: Vec<Type>,
+}
+
+/// `[A, B]`: the types that a parameter takes.
+struct Choices(Vec<Type>);
+
+impl Parse for Choices {
+    fn parse(input: ParseStream) -> syn::Result<Self> {
+        let types;
+        bracketed!(types in input);
+        Ok(Self(Punctuated::<Type, Token![,]>::parse_terminated(&types)?.into_iter().collect()))
+    }
 }
 
 impl Parse for Instance {
@@ -67,7 +82,15 @@ impl Parse for Options {
             } else if name == "instances" {
                 let list;
                 parenthesized!(list in input);
-                options.instances = Punctuated::<Instance, Token![,]>::parse_terminated(&list)?.into_iter().collect();
+                if list.peek(token::Bracket) {
+                    options.each = Punctuated::<Choices, Token![*]>::parse_separated_nonempty(&list)?
+                        .into_iter()
+                        .map(|choices| choices.0)
+                        .collect();
+                } else {
+                    options.instances =
+                        Punctuated::<Instance, Token![,]>::parse_terminated(&list)?.into_iter().collect();
+                }
             } else if name == "max_threads" || name == "min_blocks" {
                 input.parse::<Token![=]>()?;
                 let value = Some(input.parse()?);
@@ -84,7 +107,8 @@ impl Parse for Options {
     }
 }
 
-fn expand(options: Options, f: ItemFn) -> syn::Result<Tokens> {
+fn expand(mut options: Options, f: ItemFn) -> syn::Result<Tokens> {
+    options.instances.append(&mut combinations(&options.each, &f.sig.ident));
     if let Some(output) = (!matches!(f.sig.output, syn::ReturnType::Default)).then_some(&f.sig.output) {
         return Err(syn::Error::new_spanned(output, "a kernel returns nothing; it writes to a view"));
     }
@@ -113,6 +137,22 @@ fn expand(options: Options, f: ItemFn) -> syn::Result<Tokens> {
     let body = body(&options, &f, &params);
     let (device, host) = (device(&options, &f, &params, &generics), host(&options, &f, &params, &generics));
     Ok(quote!(#body #device #host))
+}
+
+/// An instance for each combination of types, named by the function and the types, the last parameter's first.
+fn combinations(each: &[Vec<Type>], function: &Ident) -> Vec<Instance> {
+    let mut all = vec![vec![]];
+    for choices in each {
+        let longer = |types: &Vec<Type>, ty: &Type| [types.as_slice(), std::slice::from_ref(ty)].concat();
+        all = all.iter().flat_map(|types| choices.iter().map(move |ty| longer(types, ty))).collect();
+    }
+    let name = |types: &[Type]| {
+        types.iter().rev().fold(function.to_string(), |name, ty| {
+            format!("{name}_{}", ty.to_token_stream().to_string().to_lowercase())
+        })
+    };
+    let instance = |types: Vec<Type>| Instance { name: Ident::new(&name(&types), function.span()), types };
+    if each.is_empty() { vec![] } else { all.into_iter().map(instance).collect() }
 }
 
 /// The body, as an ordinary function for both sides.
@@ -214,7 +254,7 @@ fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ide
             #(#attrs)*
             #[cfg(not(target_os = "cuda"))]
             #[allow(non_camel_case_types)]
-            #vis struct #name<#(#generics),*>(core::marker::PhantomData<fn() -> (#(#generics,)*)>);
+            #vis struct #name<#(#generics = ()),*>(core::marker::PhantomData<fn() -> (#(#generics,)*)>);
 
             #[cfg(not(target_os = "cuda"))]
             impl<#(#generics),*> Clone for #name<#(#generics),*> {
@@ -253,7 +293,16 @@ fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ide
             }
         }
     });
-    quote!(#handle #(#kernels)*)
+    let entries: Vec<_> = options.entries(f).into_iter().map(|(entry, _)| entry.to_string()).collect();
+    quote! {
+        #handle
+        #(#kernels)*
+
+        #[cfg(not(target_os = "cuda"))]
+        impl simt::Instances for #name {
+            const NAMES: &'static [&'static str] = &[#(#entries),*];
+        }
+    }
 }
 
 impl Options {

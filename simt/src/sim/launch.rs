@@ -4,7 +4,8 @@ use super::block::Block;
 use super::error::LaunchError;
 use super::limits::*;
 use super::observe::{self, Event};
-use crate::Kernel;
+use crate::launcher::{Call, With};
+use crate::{Geometry, Kernel};
 use corosensei::stack::DefaultStack;
 use std::fmt;
 use std::sync::Mutex;
@@ -40,18 +41,27 @@ pub struct Options {
 /// [`LaunchError::Refused`] if a GPU would refuse the launch, [`LaunchError::Fault`] if a thread did what a GPU leaves
 /// undefined. What other blocks had written by then stays written.
 pub fn launch<K: Kernel>(
-    _: K,
+    kernel: K,
     grid: [u32; 3],
     block: [u32; 3],
     shared_bytes: u32,
     args: K::Args,
     options: Options,
 ) -> Result<(), LaunchError> {
-    check(K::NAME, K::MAX_THREADS, grid, block, shared_bytes)?;
-    run(K::NAME, grid, block, shared_bytes, &move || K::thread(args), options)
+    let geometry = Geometry { grid, block, ..Geometry::linear(0, 0).shared(shared_bytes) };
+    enqueue(&With::<K>::new(kernel, args), geometry, options)
 }
 
-/// [`launch`] for any kernel: compiled once, not once a kernel.
+/// [`launch`] for a kernel of any type: compiled once, not once per kernel.
+///
+/// # Errors
+/// As for [`launch`].
+pub fn enqueue(call: &dyn Call, geometry: Geometry, options: Options) -> Result<(), LaunchError> {
+    let Geometry { grid, block, shared_bytes, .. } = geometry;
+    check(call.name(), call.max_threads(), grid, block, shared_bytes)?;
+    run(call.name(), grid, block, shared_bytes, &|| call.thread(), options)
+}
+
 fn run(
     kernel: &'static str,
     grid: [u32; 3],

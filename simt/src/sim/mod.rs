@@ -15,6 +15,7 @@
 mod block;
 mod error;
 mod launch;
+mod launcher;
 mod mbarrier;
 mod memory;
 mod observe;
@@ -22,7 +23,8 @@ mod shared;
 mod warp;
 
 pub use error::{Fault, LaunchError};
-pub use launch::{Dim3, Options, launch};
+pub use launch::{Dim3, Options, enqueue, launch};
+pub use launcher::{Gpu, HostMemory, POISON};
 pub use limits::*;
 pub use observe::{Access, AccessKind, Event, Space, observe};
 
@@ -44,8 +46,7 @@ mod limits {
     pub const MAX_GRID_DIM: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
     /// Bytes of static shared memory of a block.
     pub const MAX_STATIC_SHARED: u32 = 48 << 10;
-    /// Bytes of static and dynamic shared memory of a block together.
-    pub const MAX_SHARED: u32 = 227 << 10;
+    pub use crate::launcher::MAX_SHARED;
 }
 
 thread_local! {

@@ -19,19 +19,18 @@
 //! **Threads.** A block of 512 has a tile of 64 bytes of keys a thread. Each warp has a piece in a row and reads it as
 //! rows of 32. Threads 0 to 255 look back, each for one digit.
 //!
-//! **Limits and source.** Any n; sorts keys of 32 and 64 bits, and keys with a value of 32 bits each, and is stable.
-//! After A. Adinets and D. Merrill, "Onesweep" (2022), and D. Merrill and M. Garland, "Single-pass parallel prefix scan
-//! with decoupled look-back" (2016).
+//! **Limits.** Any n; sorts keys of 32 and 64 bits, and keys with a value of 32 bits each, and is stable.
+//!
+//! **Source.** A. Adinets and D. Merrill, "Onesweep" (2022), and D. Merrill and M. Garland, "Single-pass parallel
+//! prefix scan with decoupled look-back" (2016).
 
 mod histogram;
-mod pass;
 #[cfg(not(target_os = "cuda"))]
-mod plan;
+pub mod launches;
+mod pass;
 
 pub use histogram::*;
 pub use pass::*;
-#[cfg(not(target_os = "cuda"))]
-pub use plan::*;
 
 /// Bits of a digit.
 pub const BITS: u32 = 8;

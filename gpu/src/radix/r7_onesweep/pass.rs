@@ -58,10 +58,27 @@ impl Payload for Pairs {
     const VALUES: bool = true;
 }
 
-/// Moves each key of `input` to its place in `output` by the digit at bit `shift`, and its value with it.
+/// The digit of a pass.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Digit {
+    /// Its first bit.
+    pub shift: u32,
+    /// The order (see [`crate::keys`]) that keys are mapped from as they come in.
+    pub encode: u32,
+    /// The order that they are mapped to as they go out.
+    pub decode: u32,
+    /// A number from 1 to [`LAST_EPOCH`] that `states` has not seen.
+    pub epoch: u32,
+}
+simt::argument!(Digit);
+
+/// The arguments of a pass.
+pub type PassArgs<W> = (Global<W>, Global<W>, Global<u32>, Global<u32>, Digit, Global<u32>, Global<u32>, Global<u64>);
+
+/// Moves each key of `input` to its place in `output` by a digit, and its value with it.
 ///
-/// `starts`: where each value of this digit starts. `ticket`: zero. `states`: 256 words a tile. `encode`, `decode`: the
-/// order (see [`crate::keys`]) to map keys from as they come in, and to as they go out.
+/// `starts`: where each value of this digit starts. `ticket`: zero. `states`: 256 words per tile.
 #[kernel(max_threads = PASS_THREADS, min_blocks = 2, instances(
     radix_onesweep_pass: <u32, KeysOnly>,
     radix_onesweep_pass_u64: <u64, KeysOnly>,
@@ -69,9 +86,10 @@ impl Payload for Pairs {
 ))]
 #[rustfmt::skip]
 pub fn radix_onesweep_pass<W: Digits, P: Payload>(
-    input: Global<W>, output: Global<W>, values_in: Global<u32>, values_out: Global<u32>, shift: u32, encode: u32,
-    decode: u32, starts: Global<u32>, ticket: Global<u32>, states: Global<u64>, epoch: u32,
+    input: Global<W>, output: Global<W>, values_in: Global<u32>, values_out: Global<u32>, digit: Digit,
+    starts: Global<u32>, ticket: Global<u32>, states: Global<u64>,
 ) {
+    let Digit { shift, encode, decode, epoch } = digit;
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
     let w = t / warp::WARP;
     let counters = Shared::<u32>::dynamic(0, WARPS * DIGITS);

@@ -27,11 +27,13 @@
 //! bucket. Tally: 1024, one block a multiprocessor. Split, tally and groups take as many blocks as the device holds,
 //! which take what there is.
 //!
-//! **Limits and source.** Up to [`MAX_KEYS`], any input, keys of 32 and 64 bits. Views start on multiples of 16 bytes;
-//! multiples of 128 are faster. A block of the tally has 160 KiB of shared memory, or 96 where the device gives no more;
-//! beyond 2²⁷ keys one of the histogram has 132. Composed of known ideas: E. Stehle and H.-A. Jacobsen, "A memory
-//! bandwidth-efficient hybrid radix sort on GPUs" (2017) for most significant digits first; A. Adinets and D. Merrill,
-//! "Onesweep" (2022) for what is changed.
+//! **Limits.** Up to [`MAX_KEYS`], any input, keys of 32 and 64 bits. Views start on multiples of 16 bytes; multiples
+//! of 128 are faster. A block of the tally has 160 KiB of shared memory, or 96 where the device gives no more; beyond
+//! 2²⁷ keys one of the histogram has 132.
+//!
+//! **Source.** Composed of known ideas: E. Stehle and H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort
+//! on GPUs" (2017) for most significant digits first; A. Adinets and D. Merrill, "Onesweep" (2022) for what is
+//! changed.
 //!
 //! | launch | file | what it does |
 //! | --- | --- | --- |
@@ -51,6 +53,8 @@ mod groups;
 mod halves;
 mod histogram;
 mod in_block;
+#[cfg(not(target_os = "cuda"))]
+pub mod launches;
 mod leftover;
 mod lists;
 mod partition;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::keys;
-use crate::launcher::{Launcher, Shape};
+use crate::ladder::{Geometry, Launcher, Result};
 use simt::Global;
 
 /// From so many keys on the first partition is wide.
@@ -126,7 +126,7 @@ pub trait Sort: Key {
     ///
     /// # Errors
     /// Whatever a launch fails with.
-    fn sort<L: Launcher>(launcher: &mut L, plan: &Plan, order: u32, memory: Memory<Self>) -> Result<(), L::Error>;
+    fn sort(launcher: &dyn Launcher, plan: &Plan, order: u32, memory: Memory<Self>) -> Result;
 }
 
 /// The memory of one sort.
@@ -160,9 +160,9 @@ macro_rules! sorts {
     ($word:ty, $bucket_sort:ident, $groups:ident, $narrow:ident, $wide:ident) => {
         impl Sort for $word {
             #[rustfmt::skip]
-            fn sort<L: Launcher>(
-                launcher: &mut L, plan: &Plan, order: u32, memory: Memory<Self>,
-            ) -> Result<(), L::Error> {
+            fn sort(
+                launcher: &dyn Launcher, plan: &Plan, order: u32, memory: Memory<Self>,
+            ) -> Result {
                 if plan.n == 0 {
                     return Ok(());
                 }
@@ -175,11 +175,11 @@ macro_rules! sorts {
                 let (first_bits, second_bits) = (plan.first_bits, plan.second_bits);
                 let Limits { tally_bits, least_bits } = plan.limits;
 
-                let shape = Shape::new(plan.histogram_blocks, HISTOGRAM_THREADS).shared(histogram_shared(top_bits));
+                let shape = Geometry::linear(plan.histogram_blocks, HISTOGRAM_THREADS).shared(histogram_shared(top_bits));
                 let args = (input, order, top_bits, histogram, lists);
                 launch!(launcher, radix_msd_buckets_histogram<$word>, mapped, shape.overlapping(), args);
 
-                let shape = Shape::new(starts_blocks(first_bits, second_bits), STARTS_THREADS).overlapping();
+                let shape = Geometry::linear(starts_blocks(first_bits, second_bits), STARTS_THREADS).overlapping();
                 let args = (
                     histogram, plan.n, first_bits, second_bits, starts, second, first, tiles, plan.tile, plan.pack,
                     plan.key_bits, lists, tally_bits, least_bits,
@@ -187,7 +187,7 @@ macro_rules! sorts {
                 launcher.launch(radix_msd_buckets_starts, shape, args)?;
 
                 let threads = if plan.wide { PARTITION_THREADS_WIDE } else { PARTITION_THREADS };
-                let shape = Shape::new(plan.n.div_ceil(partition_tile::<$word>(plan.wide)), threads);
+                let shape = Geometry::linear(plan.n.div_ceil(partition_tile::<$word>(plan.wide)), threads);
                 let shape = shape.shared(partition_shared(plan.wide)).overlapping();
                 let (spread_out, all) = ((second_bits != 0) as u32, tiles.slice(0, 0));
                 let args = (input, scratch, order, 32 - first_bits, first_bits, first, spread_out, all);
@@ -199,23 +199,23 @@ macro_rules! sorts {
 
                 let (mut source, mut array) = (scratch, IN_SCRATCH);
                 if second_bits != 0 {
-                    let shape = Shape::new(plan.tile_slots(), PARTITION_THREADS).shared(partition_shared(false));
+                    let shape = Geometry::linear(plan.tile_slots(), PARTITION_THREADS).shared(partition_shared(false));
                     let args = (scratch, output, order, 32 - top_bits, second_bits, second, 0, tiles);
                     launcher.launch(radix_msd_buckets_partition::<$word, Plain>::default(), shape.overlapping(), args)?;
                     (source, array) = (output, IN_OUTPUT);
                 }
 
-                let shape = Shape::new(plan.buckets(), BUCKET_SORT_THREADS);
+                let shape = Geometry::linear(plan.buckets(), BUCKET_SORT_THREADS);
                 let shape = shape.shared(bucket_sort_shared(key_bytes)).overlapping();
                 let args = (source, output, order, starts, top_bits, histogram, lists, tally_bits, least_bits, array);
                 launch!(launcher, $bucket_sort<$word>, mapped, shape, args);
 
                 let args = (scratch, output, order, lists, tally_bits, least_bits);
-                let shape = Shape::new(plan.split_blocks, SPLIT_THREADS).shared(SPLIT_SHARED).overlapping();
+                let shape = Geometry::linear(plan.split_blocks, SPLIT_THREADS).shared(SPLIT_SHARED).overlapping();
                 launcher.launch(radix_msd_buckets_split::<$word>::default(), shape, args)?;
-                let shape = Shape::new(plan.tally_blocks, TALLY_THREADS).shared(tally_shared(tally_bits)).overlapping();
+                let shape = Geometry::linear(plan.tally_blocks, TALLY_THREADS).shared(tally_shared(tally_bits)).overlapping();
                 launcher.launch(radix_msd_buckets_tally::<$word>::default(), shape, args)?;
-                let shape = Shape::new(plan.groups_blocks, GROUPS_THREADS);
+                let shape = Geometry::linear(plan.groups_blocks, GROUPS_THREADS);
                 let shape = shape.shared(groups_shared(key_bytes)).overlapping();
                 launcher.launch($groups::<$word>::default(), shape, args)
             }

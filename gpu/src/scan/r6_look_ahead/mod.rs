@@ -16,11 +16,13 @@
 //! **Threads.** Warps 0 to 3 add, 4 to 7 scan, the first lane of warp 8 moves tiles, warp 9 looks ahead. In a tile each
 //! of 128 threads has [`VECTORS`] consecutive packs of 16 bytes, an odd number: a stride without bank conflicts.
 //!
-//! **Limits and source.** Any n and any alignment; compute capability 9.0. Fast if input and output are equally far from
-//! a multiple of 16 bytes; else the scanning warps store. Tiles begin at a multiple of 16 bytes. Order of additions: a
+//! **Limits.** Any n and any alignment; compute capability 9.0. Fast if input and output are equally far from a
+//! multiple of 16 bytes; else the scanning warps store. Tiles begin at a multiple of 16 bytes. Order of additions: a
 //! pack in pairs, packs one by one, lanes by doubling, warps one by one; tiles in groups of 32 by a butterfly, groups
 //! one by one, then the incomplete group: the same for every device and run with the same n and the same alignment of
-//! the input. Our own; the look-ahead is an idea of CUB's authors (CCCL, pull request 6811).
+//! the input.
+//!
+//! **Source.** Our own; the look-ahead is an idea of CUB's authors (CCCL, pull request 6811).
 
 mod mover;
 mod packs;
@@ -92,17 +94,7 @@ shared!(
 );
 
 /// Scans `input` into `output`. `workspace` has at least [`workspace`] words.
-#[kernel(sm_90, max_threads = BLOCK, min_blocks = 1, instances(
-    scan_look_ahead_sum_u32: <u32, Sum>,
-    scan_look_ahead_min_u32: <u32, Min>,
-    scan_look_ahead_max_u32: <u32, Max>,
-    scan_look_ahead_sum_u64: <u64, Sum>,
-    scan_look_ahead_min_u64: <u64, Min>,
-    scan_look_ahead_max_u64: <u64, Max>,
-    scan_look_ahead_sum_f32: <f32, Sum>,
-    scan_look_ahead_min_f32: <f32, Min>,
-    scan_look_ahead_max_f32: <f32, Max>,
-))]
+#[kernel(sm_90, max_threads = BLOCK, min_blocks = 1, instances([u32, i32, f32, u64, i64, f64] * [Sum, Min, Max]))]
 pub fn scan_look_ahead<T: Scalar, O: Operator<T>>(
     input: Global<T>,
     output: Global<T>,
@@ -252,5 +244,51 @@ fn scan<T: Scalar, O: Operator<T>>(job: Job<T>, t: u32) {
         // Every thread arrives for itself, so that what it wrote is seen by the mover, which stores the edges.
         done(stage).arrive();
         place = place.next();
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: one pass.
+
+    use super::*;
+    use crate::ladder::scan::*;
+
+    /// The rung.
+    pub static RUNG: Entry<&dyn Scan> =
+        rung!("mod.rs", [scan_look_ahead]).with_tiles(&[TILE]).refusing(refuses).run_by(&LookAhead);
+
+    struct LookAhead;
+
+    const TILE: u64 = tile::<u32>() as u64;
+
+    /// Bytes of shared memory that a device must give a block: the ring, and at most so much static shared memory.
+    const NEEDED: u32 = SHARED_BYTES + (16 << 10);
+
+    fn refuses(ask: &Ask) -> Option<String> {
+        let Device { compute_capability: (major, minor), shared_per_block, .. } = ask.device;
+        if major < 9 {
+            let why = format!("look-ahead needs compute capability 9.0, and this GPU has {major}.{minor}");
+            return Some(format!("{why}; look-back runs on it"));
+        }
+        (shared_per_block < NEEDED).then(|| {
+            let why = format!("look-ahead needs {NEEDED} bytes of shared memory per block, and this GPU gives");
+            format!("{why} {shared_per_block}; look-back runs on it")
+        })
+    }
+
+    impl<T: Scalar, O: Operator<T>> ScansWith<T, O> for LookAhead
+    where
+        scan_look_ahead<T, O>: Kernel<Args = (Global<T>, Global<T>, Global<u64>, u32)>,
+    {
+        fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
+            let geometry = Geometry::linear(grid::<T>(n, on.device().multiprocessors), BLOCK).shared(SHARED_BYTES);
+            // Zero once: each launch leaves it ready for the next.
+            let workspace = on.zeros::<u64>(workspace::<T>(n))?;
+            Ok(Box::new(move |on, Elements { input, output, exclusive }| {
+                let args = (input, output, workspace.view(), exclusive as u32);
+                on.launch(scan_look_ahead::<T, O>::default(), geometry, args)
+            }))
+        }
     }
 }

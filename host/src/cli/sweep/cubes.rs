@@ -1,7 +1,8 @@
 //! S1's experiments: how many threads and blocks are best, and what each clock says of a kernel.
 
 use super::{GPU_RUNS, counts, json, list, number, problem, time};
-use crate::algorithms::{Family, Implementation, Parameters, Rung, family};
+use crate::algorithms::cubes::Summer;
+use crate::algorithms::{Family, Parameters, Rung, family};
 use crate::cli::Common;
 use crate::data::{Distribution, Place, Size as Count};
 use crate::engine::{Engine, What};
@@ -200,10 +201,10 @@ pub(super) fn report(
     let n = match n {
         Some(n) => n,
         None if engine.is_simulator() => SIMULATOR_VALUES,
-        None => family.gpu_size.elements()?,
+        None => family.sizes.gpu.elements()?,
     };
     let values = Distribution::Small.keys::<u32>(n, common.seed)?;
-    let rungs = family.rungs.iter().filter(|r| rung.is_none_or(|only| only.name == r.name));
+    let rungs = family.rungs.iter().copied().filter(|r| rung.is_none_or(|only| only.name == r.name));
     let results = rungs.map(|rung| clocks(&engine, rung, &values, &parameters)).collect::<Result<Vec<_>>>()?;
     let why = if engine.is_simulator() { WHY_SIMULATOR } else { WHY };
     let wrong = results.iter().filter(|r| !r.verified).count();
@@ -239,10 +240,7 @@ pub(super) fn report(
 }
 
 fn clocks(engine: &Engine, rung: &'static Rung, values: &[u32], parameters: &Parameters) -> Result<Clocks> {
-    let Implementation::Cubes(implementation) = rung.implementation else {
-        return Err(Error::Usage(format!("{} does not add up cubes", rung.name)));
-    };
-    let mut summer = implementation.summer(engine, parameters)?;
+    let mut summer = Summer::new(rung, engine, parameters)?;
     let input = engine.upload(values)?;
     let runs = if engine.is_simulator() { 1 } else { 1 + GPU_RUNS };
     let mut events = vec![];
@@ -250,7 +248,7 @@ fn clocks(engine: &Engine, rung: &'static Rung, values: &[u32], parameters: &Par
         summer.poison()?;
         engine.synchronize()?;
         let origin = engine.mark()?;
-        let ((), activities) = engine.record(|| summer.run(input.view()))?;
+        let ((), activities) = engine.record(|| summer.run(&input))?;
         let launches = activities.iter().filter(|a| matches!(a.what, What::Launch { .. }));
         let times = launches.map(|a| engine.times(&origin, a).map(|(_, ms)| ms)).collect::<Result<Vec<_>>>()?;
         events.push(times.iter().sum::<f64>());

@@ -1,0 +1,47 @@
+//! Rungs that count how often each value occurs.
+
+pub use super::*;
+
+/// Keys, and where their counts go.
+#[derive(Clone, Copy)]
+pub struct Keys<K> {
+    /// The keys: numbers of bins. Keys past the last bin are not counted.
+    pub keys: Global<K>,
+    /// A count for each bin; whatever is there is overwritten.
+    pub counts: Global<u32>,
+}
+
+impl<K: Scalar> Lengths for Keys<K> {
+    /// The launches are for a number of bins; there may be any number of keys.
+    fn check(&self, bins: u32) -> Result {
+        expect_len("counts", self.counts, bins)
+    }
+}
+
+/// A rung that counts keys of type `K`.
+pub trait Counts<K>: Sync {
+    /// The launches that count keys in `bins` bins; takes their scratch memory.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`] if there is no memory.
+    fn launches(&self, on: &dyn Launcher, bins: u32) -> Result<Launches<Keys<K>>>;
+}
+
+/// A rung that counts keys of all types of the family.
+pub trait Histogram: Counts<u8> + Counts<u32> {}
+
+impl<R: Counts<u8> + Counts<u32>> Histogram for R {}
+
+impl Entry<&'static dyn Histogram> {
+    /// The rung ready to count keys in `bins` bins.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`] if there is no memory.
+    pub fn counter<K: Scalar>(&self, on: &dyn Launcher, bins: u32) -> Result<Sequence<Keys<K>>>
+    where
+        dyn Histogram: Counts<K>,
+    {
+        let run = self.run;
+        Sequence::new(on, bins, move |on| Counts::<K>::launches(run, on, bins))
+    }
+}

@@ -1,0 +1,67 @@
+//! Rungs that combine all elements into one.
+
+pub use super::*;
+use crate::operator::{Max, Min, Operation, Sum};
+
+/// Elements, and where the one element goes that they make together.
+#[derive(Clone, Copy)]
+pub struct Elements<T> {
+    /// The elements.
+    pub input: Global<T>,
+    /// One element.
+    pub output: Global<T>,
+}
+
+impl<T: Scalar> Lengths for Elements<T> {
+    fn check(&self, n: u32) -> Result {
+        expect_len("elements", self.input, n)?;
+        expect_len("elements of output", self.output, 1)
+    }
+}
+
+/// A rung that combines elements of type `T` by the operator `O`.
+pub trait ReducesWith<T, O>: Sync {
+    /// The launches that reduce `n` elements; takes their scratch memory.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`] if there is no memory.
+    fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>>;
+}
+
+/// A rung that combines elements of type `T` by each operation.
+pub trait Reduces<T>: Sync {
+    /// [`ReducesWith::launches`] for an operation.
+    ///
+    /// # Errors
+    /// As there.
+    fn launches(&self, on: &dyn Launcher, n: u32, operation: Operation) -> Result<Launches<Elements<T>>>;
+}
+
+impl<T, R: ReducesWith<T, Sum> + ReducesWith<T, Min> + ReducesWith<T, Max>> Reduces<T> for R {
+    fn launches(&self, on: &dyn Launcher, n: u32, operation: Operation) -> Result<Launches<Elements<T>>> {
+        match operation {
+            Operation::Sum => ReducesWith::<T, Sum>::launches(self, on, n),
+            Operation::Min => ReducesWith::<T, Min>::launches(self, on, n),
+            Operation::Max => ReducesWith::<T, Max>::launches(self, on, n),
+        }
+    }
+}
+
+/// A rung that reduces elements of all six types.
+pub trait Reduce: Reduces<u32> + Reduces<i32> + Reduces<f32> + Reduces<u64> + Reduces<i64> + Reduces<f64> {}
+
+impl<R: Reduces<u32> + Reduces<i32> + Reduces<f32> + Reduces<u64> + Reduces<i64> + Reduces<f64>> Reduce for R {}
+
+impl Entry<&'static dyn Reduce> {
+    /// The rung ready to reduce `n` elements.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`] if there is no memory.
+    pub fn reducer<T: Scalar>(&self, on: &dyn Launcher, n: u32, operation: Operation) -> Result<Sequence<Elements<T>>>
+    where
+        dyn Reduce: Reduces<T>,
+    {
+        let run = self.run;
+        Sequence::new(on, n, move |on| Reduces::<T>::launches(run, on, n, operation))
+    }
+}

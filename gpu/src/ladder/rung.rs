@@ -1,0 +1,177 @@
+//! A rung as data, and what its source file says about it.
+
+use super::{Ask, Entry, Failed, Result};
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+/// One step of a ladder: a source file with its kernels.
+pub struct Rung {
+    /// Its name on the command line: the stem of its file without the number, with dashes.
+    pub name: &'static str,
+    /// The text of its file; of a folder, of the folder's `mod.rs`.
+    pub text: &'static str,
+    /// The names of its kernels in the PTX, by function.
+    pub kernels: &'static [&'static [&'static str]],
+    /// Most elements that it takes, where it has a limit.
+    pub capacity: Option<u64>,
+    /// Sizes of its tiles, blocks or windows: where off-by-one errors would be.
+    pub tiles: &'static [u64],
+    /// Why it cannot do what is asked for, although its family can.
+    pub refuses: fn(&Ask) -> Option<String>,
+    /// The file that declares the rung, and the name of the file that [`Rung::text`] is from, in the same folder.
+    pub place: (&'static str, &'static str),
+}
+
+/// Makes a [`Rung`](crate::ladder::Rung) in the file, or in the folder, that is the rung: `rung!("r1_global_step.rs", [bitonic_global_step])`
+/// with the file of the head and the kernels. Its name is that of the module.
+#[macro_export]
+macro_rules! rung {
+    ($text:literal, [$($kernel:ident),+ $(,)?]) => {{
+        const NAME: [u8; $crate::ladder::stem_len(module_path!())] = $crate::ladder::dashed(module_path!());
+        $crate::ladder::Rung {
+            name: match core::str::from_utf8(&NAME) {
+                Ok(name) => name,
+                Err(_) => panic!("a module's name is not UTF-8"),
+            },
+            text: include_str!($text),
+            kernels: &[$(<$kernel as $crate::ladder::Instances>::NAMES),+],
+            capacity: None,
+            tiles: &[],
+            refuses: |_| None,
+            place: (file!(), $text),
+        }
+    }};
+}
+
+/// Where the rung's name is in the path of a module: the segment `rN_name`, from its name on.
+const fn stem(path: &[u8]) -> (usize, usize) {
+    let mut start = 0;
+    while start < path.len() {
+        let mut end = start;
+        while end < path.len() && path[end] != b':' {
+            end += 1;
+        }
+        let mut name = start + 1;
+        while name < end && path[name].is_ascii_digit() {
+            name += 1;
+        }
+        if path[start] == b'r' && name > start + 1 && name < end && path[name] == b'_' {
+            return (name + 1, end);
+        }
+        start = end + 2;
+    }
+    panic!("a rung stands in a module rN_name");
+}
+
+/// Bytes of the name of the rung that the module with this path is in.
+pub const fn stem_len(path: &str) -> usize {
+    let (start, end) = stem(path.as_bytes());
+    end - start
+}
+
+/// The name of the rung that the module with this path is in, with dashes.
+pub const fn dashed<const N: usize>(path: &str) -> [u8; N] {
+    let (path, (start, _)) = (path.as_bytes(), stem(path.as_bytes()));
+    let (mut name, mut i) = ([0; N], 0);
+    while i < N {
+        name[i] = if path[start + i] == b'_' { b'-' } else { path[start + i] };
+        i += 1;
+    }
+    name
+}
+
+impl Rung {
+    /// The same rung with a limit on its input.
+    pub const fn with_capacity(self, capacity: u64) -> Self {
+        Self { capacity: Some(capacity), ..self }
+    }
+
+    /// The same rung with the sizes of its tiles.
+    pub const fn with_tiles(self, tiles: &'static [u64]) -> Self {
+        Self { tiles, ..self }
+    }
+
+    /// The same rung that refuses some of what its family takes, or some devices.
+    pub const fn refusing(self, refuses: fn(&Ask) -> Option<String>) -> Self {
+        Self { refuses, ..self }
+    }
+
+    /// The rung with its launches.
+    pub const fn run_by<K>(self, run: K) -> Entry<K> {
+        Entry { rung: self, run }
+    }
+
+    /// Why it cannot do what is asked for, where that is so: its capacity, or what it says itself.
+    pub fn refusal(&self, ask: &Ask) -> Option<String> {
+        let (name, n) = (self.name, ask.n);
+        let beyond =
+            |capacity| std::format!("{name} takes at most {capacity} elements, not {n}; higher rungs take any number");
+        self.capacity.filter(|&capacity| n > capacity).map(beyond).or_else(|| (self.refuses)(ask))
+    }
+
+    /// Refuses what the rung cannot do.
+    ///
+    /// # Errors
+    /// [`Failed::Unsuitable`] with [`Rung::refusal`].
+    pub fn check(&self, ask: &Ask) -> Result {
+        self.refusal(ask).map_or(Ok(()), |why| Err(Failed::Unsuitable(why)))
+    }
+
+    /// Its source file, from the root of the project.
+    pub fn path(&self) -> String {
+        let (file, text) = self.place;
+        let folder = file.rfind(['/', '\\']).map_or("", |slash| &file[..=slash]);
+        std::format!("{folder}{text}").replace('\\', "/")
+    }
+
+    /// The names of all its kernels in the PTX.
+    pub fn kernel_names(&self) -> impl Iterator<Item = &'static str> {
+        self.kernels.iter().copied().flatten().copied()
+    }
+
+    /// What the file says at its top. Lines of a part are joined; paragraphs stay apart.
+    pub fn head(&self) -> Head {
+        let lines = self.text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
+        let mut head = Head { title: String::new(), parts: Vec::new() };
+        for line in lines {
+            if let Some(title) = line.strip_prefix("# ") {
+                head.title = title.to_string();
+            } else if let Some((name, text)) = line.strip_prefix("**").and_then(|rest| rest.split_once(".**")) {
+                head.parts.push((name.to_string(), text.trim().to_string()));
+            } else if let Some((_, text)) = head.parts.last_mut() {
+                let gap = if line.is_empty() || text.is_empty() || text.ends_with('\n') { "" } else { " " };
+                text.push_str(gap);
+                text.push_str(if line.is_empty() { "\n" } else { line });
+            }
+        }
+        for (_, text) in &mut head.parts {
+            text.truncate(text.trim_end().len());
+        }
+        head
+    }
+
+    /// Where the rung comes from: the last part of its head.
+    pub fn source(&self) -> String {
+        self.head().part("Source").replace('\n', " ")
+    }
+}
+
+/// The head of a rung's file, in its parts.
+pub struct Head {
+    /// The first line.
+    pub title: String,
+    /// Name and text of each part: Idea, Changed from the rung before, Bottleneck, Cost, Threads, Limits, Source.
+    pub parts: Vec<(String, String)>,
+}
+
+impl Head {
+    /// The text of a part; empty if there is none of that name.
+    pub fn part(&self, name: &str) -> &str {
+        self.parts.iter().find(|(part, _)| part == name).map_or("", |(_, text)| text)
+    }
+
+    /// The idea in a few words: what the title says after its first comma.
+    pub fn idea(&self) -> &str {
+        self.title.split_once(", ").map_or(&*self.title, |(_, idea)| idea)
+    }
+}

@@ -1,0 +1,71 @@
+//! Rungs that scan: running sums, minima and maxima.
+
+pub use super::*;
+use crate::operator::{Max, Min, Operation, Sum};
+
+/// Elements, and where the results go.
+#[derive(Clone, Copy)]
+pub struct Elements<T> {
+    /// The elements.
+    pub input: Global<T>,
+    /// As many results; it may be the same view.
+    pub output: Global<T>,
+    /// Whether each element is left out of its own result.
+    pub exclusive: bool,
+}
+
+impl<T: Scalar> Lengths for Elements<T> {
+    fn check(&self, n: u32) -> Result {
+        expect_len("elements", self.input, n)?;
+        expect_len("elements of output", self.output, n)
+    }
+}
+
+/// A rung that scans elements of type `T` by the operator `O`.
+pub trait ScansWith<T, O>: Sync {
+    /// The launches that scan `n` elements; takes their scratch memory.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`] if there is no memory.
+    fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>>;
+}
+
+/// A rung that scans elements of type `T` by each operation.
+pub trait Scans<T>: Sync {
+    /// [`ScansWith::launches`] for an operation.
+    ///
+    /// # Errors
+    /// As there.
+    fn launches(&self, on: &dyn Launcher, n: u32, operation: Operation) -> Result<Launches<Elements<T>>>;
+}
+
+impl<T, R: ScansWith<T, Sum> + ScansWith<T, Min> + ScansWith<T, Max>> Scans<T> for R {
+    fn launches(&self, on: &dyn Launcher, n: u32, operation: Operation) -> Result<Launches<Elements<T>>> {
+        match operation {
+            Operation::Sum => ScansWith::<T, Sum>::launches(self, on, n),
+            Operation::Min => ScansWith::<T, Min>::launches(self, on, n),
+            Operation::Max => ScansWith::<T, Max>::launches(self, on, n),
+        }
+    }
+}
+
+/// A rung that scans elements of all six types.
+pub trait Scan: Scans<u32> + Scans<i32> + Scans<f32> + Scans<u64> + Scans<i64> + Scans<f64> {}
+
+impl<R: Scans<u32> + Scans<i32> + Scans<f32> + Scans<u64> + Scans<i64> + Scans<f64>> Scan for R {}
+
+impl Entry<&'static dyn Scan> {
+    /// The rung ready to scan `n` elements.
+    ///
+    /// # Errors
+    /// [`Failed::Unsuitable`] beyond the rung's capacity or on a device that it cannot use; [`Failed::Machine`] if there is
+    /// no memory.
+    pub fn scanner<T: Scalar>(&self, on: &dyn Launcher, n: u32, operation: Operation) -> Result<Sequence<Elements<T>>>
+    where
+        dyn Scan: Scans<T>,
+    {
+        let run = self.run;
+        self.rung.check(&Ask::of::<T>(on, n))?;
+        Sequence::new(on, n, move |on| Scans::<T>::launches(run, on, n, operation))
+    }
+}

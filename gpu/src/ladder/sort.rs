@@ -1,0 +1,163 @@
+//! Rungs that sort.
+
+pub use super::*;
+use crate::keys::{self, Key, Word, keys_decode, keys_encode};
+
+/// Keys to sort in place, as words.
+#[derive(Clone, Copy)]
+pub struct Keys<W> {
+    /// The keys.
+    pub keys: Global<W>,
+    /// What the words mean, see [`crate::keys`].
+    pub order: u32,
+}
+
+/// Keys to sort in place, with a value of 32 bits each that moves along.
+#[derive(Clone, Copy)]
+pub struct Pairs {
+    /// The keys.
+    pub keys: Global<u32>,
+    /// A value for each key.
+    pub values: Global<u32>,
+    /// What the words of the keys mean, see [`crate::keys`].
+    pub order: u32,
+}
+
+impl<W: Scalar> Lengths for Keys<W> {
+    fn check(&self, n: u32) -> Result {
+        expect_len("keys", self.keys, n)
+    }
+}
+
+impl Lengths for Pairs {
+    fn check(&self, n: u32) -> Result {
+        expect_len("keys", self.keys, n)?;
+        expect_len("values", self.values, n)
+    }
+}
+
+/// A rung that sorts words of one width.
+pub trait Sorts<W>: Sync {
+    /// The launches that sort `n` keys in place; takes their scratch memory.
+    ///
+    /// # Errors
+    /// [`Failed::Unsuitable`] beyond a limit of the rung; [`Failed::Machine`] if there is no memory.
+    fn launches(&self, on: &dyn Launcher, n: u32, options: &Options) -> Result<Launches<Keys<W>>>;
+}
+
+/// A rung that sorts keys of 32 bits which have a value of 32 bits each. Equal keys keep their order.
+pub trait SortsPairs: Sync {
+    /// The launches that sort `n` keys in place and move the value of each key with it; takes their scratch memory.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`] if there is no memory.
+    fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Pairs>>;
+}
+
+/// What a rung sorts.
+#[derive(Clone, Copy)]
+pub struct Sort {
+    /// Keys of 32 bits.
+    pub narrow: &'static dyn Sorts<u32>,
+    /// Keys of 64 bits, if it can.
+    pub wide: Option<&'static dyn Sorts<u64>>,
+    /// Keys of 32 bits with values of 32 bits, if it can.
+    pub pairs: Option<&'static dyn SortsPairs>,
+}
+
+impl Sort {
+    /// Keys of 32 and of 64 bits, without values.
+    pub const fn both<R: Sorts<u32> + Sorts<u64>>(rung: &'static R) -> Self {
+        Self { narrow: rung, wide: Some(rung), pairs: None }
+    }
+
+    /// Keys of 32 bits, without values.
+    pub const fn narrow<R: Sorts<u32>>(rung: &'static R) -> Self {
+        Self { narrow: rung, wide: None, pairs: None }
+    }
+
+    /// The same, and pairs.
+    pub const fn with_pairs<R: SortsPairs>(self, rung: &'static R) -> Self {
+        Self { pairs: Some(rung), ..self }
+    }
+}
+
+/// A width of keys: `u32` or `u64`.
+pub trait Width: Word + Key {
+    /// How a rung sorts keys of this width, if it can.
+    fn of(sort: &Sort) -> Option<&'static dyn Sorts<Self>>;
+
+    /// Maps each key to a word of the same order, in place.
+    ///
+    /// # Errors
+    /// As a launch has them.
+    fn encode_all(on: &dyn Launcher, keys: Keys<Self>) -> Result;
+
+    /// The inverse of [`Width::encode_all`].
+    ///
+    /// # Errors
+    /// As a launch has them.
+    fn decode_all(on: &dyn Launcher, keys: Keys<Self>) -> Result;
+}
+
+macro_rules! widths {
+    ($($W:ty: |$sort:ident| $of:expr;)*) => {$(
+        impl Width for $W {
+            fn of($sort: &Sort) -> Option<&'static dyn Sorts<Self>> {
+                $of
+            }
+
+            fn encode_all(on: &dyn Launcher, Keys { keys, order }: Keys<Self>) -> Result {
+                on.launch(keys_encode::<$W>::default(), keys::geometry(keys.len()), (keys, order))
+            }
+
+            fn decode_all(on: &dyn Launcher, Keys { keys, order }: Keys<Self>) -> Result {
+                on.launch(keys_decode::<$W>::default(), keys::geometry(keys.len()), (keys, order))
+            }
+        }
+    )*};
+}
+widths! {
+    u32: |sort| Some(sort.narrow);
+    u64: |sort| sort.wide;
+}
+
+impl Entry<Sort> {
+    /// The rung ready to sort `n` keys.
+    ///
+    /// # Errors
+    /// [`Failed::Unsuitable`] if the rung cannot sort such keys; [`Failed::Machine`] if there is no memory.
+    pub fn sorter<W: Width>(&self, on: &dyn Launcher, n: u32, options: Options) -> Result<Sequence<Keys<W>>> {
+        let (name, bits) = (self.rung.name, 8 * size_of::<W>());
+        let Some(sorts) = W::of(&self.run) else {
+            return Err(Failed::Unsuitable(format!("{name} does not sort keys of {bits} bits")));
+        };
+        self.rung.check(&Ask { options, ..Ask::of::<W>(on, n) })?;
+        Sequence::new(on, n, move |on| sorts.launches(on, n, &options))
+    }
+
+    /// The rung ready to sort `n` keys with values.
+    ///
+    /// # Errors
+    /// [`Failed::Unsuitable`] if the rung sorts keys alone; [`Failed::Machine`] if there is no memory.
+    pub fn pair_sorter(&self, on: &dyn Launcher, n: u32) -> Result<Sequence<Pairs>> {
+        let Some(sorts) = self.run.pairs else {
+            return Err(Failed::Unsuitable(format!("{} sorts keys without values", self.rung.name)));
+        };
+        self.rung.check(&Ask::of::<u32>(on, n))?;
+        Sequence::new(on, n, move |on| sorts.launches(on, n))
+    }
+}
+
+/// Launches that sort keys of any order, from launches that sort unsigned words: keys are mapped to such words, sorted,
+/// and mapped back.
+pub fn unsigned<W: Width>(mut sort: impl FnMut(&dyn Launcher, Global<W>) -> Result + 'static) -> Launches<Keys<W>> {
+    Box::new(move |on, keys| {
+        if keys.order == keys::UNSIGNED {
+            return sort(on, keys.keys);
+        }
+        W::encode_all(on, keys)?;
+        sort(on, keys.keys)?;
+        W::decode_all(on, keys)
+    })
+}

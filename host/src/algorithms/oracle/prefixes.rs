@@ -1,0 +1,196 @@
+//! What a scan must give.
+
+use crate::algorithms::{Operation, Parameters};
+use crate::data::Element;
+use rungs_kernels::operator::{Max, Min, Operator, Sum};
+use simt::Scalar;
+
+/// A type that can be scanned.
+pub trait Scannable: Element + Scalar {
+    /// What no scan leaves by accident, as a byte.
+    const POISON: u8;
+
+    /// The first place where `got` is wrong, and what is right there.
+    fn first_difference(input: &[Self], got: &[Self], parameters: Parameters) -> Option<(usize, String)>;
+}
+
+macro_rules! scannable {
+    ($($T:ty: $poison:literal, $sums:ident;)*) => {$(
+        impl Scannable for $T {
+            const POISON: u8 = $poison;
+
+            fn first_difference(input: &[$T], got: &[$T], parameters: Parameters) -> Option<(usize, String)> {
+                match parameters.operation {
+                    Operation::Sum => $sums::<$T>(input, got, parameters.exclusive),
+                    Operation::Min => exact::<$T, Min>(input, got, parameters.exclusive),
+                    Operation::Max => exact::<$T, Max>(input, got, parameters.exclusive),
+                }
+            }
+        }
+    )*};
+}
+// All ones are NaN in a float, which differs from every number.
+scannable! {
+    u32: 0xA5, wrapped_sums;
+    i32: 0xA5, wrapped_sums;
+    u64: 0xA5, wrapped_sums;
+    i64: 0xA5, wrapped_sums;
+    f32: 0xFF, rounded_sums;
+    f64: 0xFF, rounded_sums;
+}
+
+/// The first wrong sum of integers.
+fn wrapped_sums<T: Element + Scalar>(input: &[T], got: &[T], exclusive: bool) -> Option<(usize, String)>
+where
+    Sum: Operator<T>,
+{
+    exact::<T, Sum>(input, got, exclusive)
+}
+
+/// The first place where `got` is not bit by bit what one scan from left to right gives; any NaN is as good as another.
+fn exact<T: Element + Scalar, O: Operator<T>>(input: &[T], got: &[T], exclusive: bool) -> Option<(usize, String)> {
+    let mut sum = O::IDENTITY;
+    input.iter().zip(got).enumerate().find_map(|(i, (&x, &got))| {
+        let before = sum;
+        sum = O::combine(sum, x);
+        let want = if exclusive { before } else { sum };
+        let nan = |v: T| v.partial_cmp(&v).is_none();
+        let same = got.to_bits_64() == want.to_bits_64() || nan(got) && nan(want);
+        (!same).then(|| (i, want.show()))
+    })
+}
+
+/// A float that is summed.
+pub trait Float: Element + Scalar {
+    /// The distance from 1 to the next number.
+    const EPSILON: f64;
+    /// The largest number.
+    const LARGEST: f64;
+    /// Whole numbers are exact up to here.
+    const EXACT_UP_TO: f64;
+    /// As a double.
+    fn wide(self) -> f64;
+    /// The nearest number of this type.
+    fn narrow(value: f64) -> Self;
+}
+
+macro_rules! floats {
+    ($($T:ident)*) => {$(
+        impl Float for $T {
+            const EPSILON: f64 = $T::EPSILON as f64;
+            const LARGEST: f64 = $T::MAX as f64;
+            const EXACT_UP_TO: f64 = (1u64 << $T::MANTISSA_DIGITS) as f64;
+            fn wide(self) -> f64 {
+                self as f64
+            }
+            fn narrow(value: f64) -> Self {
+                value as $T
+            }
+        }
+    )*};
+}
+floats!(f32 f64);
+
+/// The first place where `got` is further from the true sum than rounding explains.
+fn rounded_sums<T: Float>(input: &[T], got: &[T], exclusive: bool) -> Option<(usize, String)> {
+    let mut sums = Sums { whole: true, ..Sums::default() };
+    input.iter().zip(got).enumerate().find_map(|(i, (&x, &got))| {
+        let before = sums;
+        sums.add(x.wide());
+        let want = if exclusive { before } else { sums };
+        (!want.allows::<T>(got.wide())).then(|| (i, T::narrow(want.value()).show()))
+    })
+}
+
+/// The sum of a prefix, and what decides how far a computed sum may be from it.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    /// The sum in double precision, and what the additions rounded away of it.
+    sum: f64,
+    lost: f64,
+    /// The sum of the absolute values, and the largest absolute value of a sum so far; of finite elements.
+    sizes: f64,
+    largest: f64,
+    elements: f64,
+    /// Whether all elements are whole numbers.
+    whole: bool,
+}
+
+impl Sums {
+    fn add(&mut self, x: f64) {
+        let next = self.sum + x;
+        if next.is_finite() {
+            // Neumaier's summation: exact enough for sums of doubles too.
+            self.lost += if self.sum.abs() >= x.abs() { (self.sum - next) + x } else { (x - next) + self.sum };
+        }
+        self.sum = next;
+        if x.is_finite() {
+            self.sizes += x.abs();
+        }
+        if self.sum.is_finite() {
+            self.largest = self.largest.max(self.sum.abs());
+        }
+        self.elements += 1.0;
+        self.whole &= x.fract() == 0.0;
+    }
+
+    fn value(&self) -> f64 {
+        if self.sum.is_finite() { self.sum + self.lost } else { self.sum }
+    }
+
+    /// Whether some order of the additions in type `T` gives `got`.
+    ///
+    /// Each addition rounds by at most half an epsilon of its result. Inside a tile an element goes through at most
+    /// [`STEPS`] additions, whose results are together at most so many times the sum of the absolute values; between
+    /// tiles there is at most one addition per [`SHORTEST_TILE`] elements, with results that are differences of two
+    /// prefixes. Whole numbers that the type holds exactly do not round at all.
+    fn allows<T: Float>(&self, got: f64) -> bool {
+        const STEPS: f64 = 48.0;
+        const SHORTEST_TILE: f64 = 1024.0;
+        let sum = self.value();
+        if (self.sizes > T::LARGEST || self.sizes.is_infinite()) && !self.sum.is_nan() && !got.is_finite() {
+            // A sum on the way may have been too large for the type.
+            return true;
+        }
+        if !sum.is_finite() {
+            return if sum.is_nan() { got.is_nan() } else { got == sum };
+        }
+        let chain = (self.elements / SHORTEST_TILE).ceil() * 2.0 * self.largest;
+        let rounds = !(self.whole && self.sizes <= T::EXACT_UP_TO);
+        let slack = if rounds { T::EPSILON * 0.5 * (STEPS * self.sizes + chain) } else { 0.0 };
+        // A NaN is not within any distance.
+        (got - sum).abs() <= slack
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Distribution;
+
+    #[test]
+    fn wrong_sums_are_found() {
+        let input: Vec<f32> = Distribution::Uniform.keys(1 << 16, 1).unwrap();
+        let mut sum = 0.0f64;
+        let add = |x: &f32| {
+            sum += *x as f64;
+            sum as f32
+        };
+        let mut sums: Vec<f32> = input.iter().map(add).collect();
+        assert_eq!(rounded_sums(&input, &sums, false), None);
+        assert!(rounded_sums(&input, &sums, true).is_some());
+        // A tile whose predecessors' sum is lost, a NaN.
+        let lost: Vec<f32> =
+            sums.iter().enumerate().map(|(i, &s)| if i < 40_000 { s } else { s - sums[39_999] }).collect();
+        assert_eq!(rounded_sums(&input, &lost, false).map(|(i, _)| i), Some(40_000));
+        sums[60_000] = f32::NAN;
+        assert_eq!(rounded_sums(&input, &sums, false).map(|(i, _)| i), Some(60_000));
+        // Infinite and undefined sums are what they are, whatever comes after.
+        let input = [1.0, f32::INFINITY, 2.0, f32::NEG_INFINITY, 5.0];
+        let right = [1.0, f32::INFINITY, f32::INFINITY, f32::NAN, f32::NAN];
+        assert_eq!(rounded_sums(&input, &right, false), None);
+        assert_eq!(rounded_sums(&input, &[1.0; 5], false).map(|(i, _)| i), Some(1));
+        assert_eq!(exact::<f32, Min>(&[3.0, f32::NAN], &[3.0, f32::NAN], false), None);
+        assert_eq!(exact::<f32, Min>(&[0.0, -0.0], &[0.0, 0.0], false), Some((1, "-0.0".into())));
+    }
+}

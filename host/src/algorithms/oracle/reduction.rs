@@ -1,0 +1,164 @@
+//! What a reduction must give.
+
+use crate::algorithms::Operation;
+use crate::data::Element;
+use simt::Scalar;
+
+/// A type that the family takes.
+pub trait Reducible: Element + Scalar {
+    /// What an operation makes of nothing.
+    fn identity(operation: Operation) -> Self;
+    /// The sum of all; where they are floats, `None`: see [`float_sum`].
+    fn integer_sum(all: &[Self]) -> Option<Self>;
+    /// As a number of 64 bits.
+    fn to_f64(self) -> f64;
+    /// The nearest value of this type.
+    fn of_f64(value: f64) -> Self;
+    /// Floats: whole numbers are exact up to here.
+    const EXACT_UP_TO: f64;
+    /// Floats: the distance from 1 to the next number.
+    const EPSILON: f64;
+    /// Floats: the largest.
+    const LARGEST: f64;
+}
+
+macro_rules! reducible {
+    ($($t:ident: $sum:expr, $exact:expr, $epsilon:expr;)*) => {$(
+        impl Reducible for $t {
+            fn identity(operation: Operation) -> Self {
+                operation.identity::<$t>()
+            }
+            fn integer_sum(all: &[Self]) -> Option<Self> {
+                $sum(all)
+            }
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+            fn of_f64(value: f64) -> Self {
+                value as $t
+            }
+            const EXACT_UP_TO: f64 = $exact;
+            const EPSILON: f64 = $epsilon;
+            const LARGEST: f64 = <$t>::MAX as f64;
+        }
+    )*};
+}
+reducible! {
+    u32: |all: &[u32]| Some(all.iter().fold(0, |sum: u32, &v| sum.wrapping_add(v))), 0.0, 0.0;
+    i32: |all: &[i32]| Some(all.iter().fold(0, |sum: i32, &v| sum.wrapping_add(v))), 0.0, 0.0;
+    u64: |all: &[u64]| Some(all.iter().fold(0, |sum: u64, &v| sum.wrapping_add(v))), 0.0, 0.0;
+    i64: |all: &[i64]| Some(all.iter().fold(0, |sum: i64, &v| sum.wrapping_add(v))), 0.0, 0.0;
+    f32: |_: &[f32]| None, (1u64 << f32::MANTISSA_DIGITS) as f64, f32::EPSILON as f64;
+    f64: |_: &[f64]| None, (1u64 << f64::MANTISSA_DIGITS) as f64, f64::EPSILON;
+}
+
+/// What the result should be.
+#[derive(Clone, Copy, Debug)]
+pub enum Expected<T> {
+    /// These bits, or any NaN for a NaN.
+    Exactly(T),
+    /// A sum of floats, which depends on the order of the additions.
+    Near {
+        /// The sum, rounded once.
+        sum: f64,
+        /// The sum of the absolute values, which the roundings are in proportion to.
+        size: f64,
+    },
+}
+
+/// The oracle.
+pub fn expected<T: Reducible>(all: &[T], operation: Operation) -> Expected<T> {
+    let extreme = |largest: bool| {
+        let nan = all.iter().copied().find(|v| v.to_f64().is_nan());
+        let (smaller, larger) = (all.iter().copied().min_by_key(order), all.iter().copied().max_by_key(order));
+        nan.or(if largest { larger } else { smaller }).unwrap_or(T::identity(operation))
+    };
+    match operation {
+        Operation::Sum => T::integer_sum(all).map_or_else(|| float_sum(all), Expected::Exactly),
+        Operation::Min => Expected::Exactly(extreme(false)),
+        Operation::Max => Expected::Exactly(extreme(true)),
+    }
+}
+
+/// What orders keys as numbers are ordered, -0 before +0.
+fn order<T: Reducible>(key: &T) -> T::Word {
+    key.to_word()
+}
+
+/// The sum of floats: exact if every order of additions gives the same bits, else what they are near to.
+fn float_sum<T: Reducible>(all: &[T]) -> Expected<T> {
+    let (mut sum, mut lost, mut size, mut whole, mut special) = (0.0f64, 0.0f64, 0.0f64, true, 0.0f64);
+    for value in all.iter().map(|v| v.to_f64()) {
+        if !value.is_finite() {
+            special += value;
+            continue;
+        }
+        // Neumaier's summation: what each addition rounds away is kept apart.
+        let next = sum + value;
+        lost += if sum.abs() >= value.abs() { (sum - next) + value } else { (value - next) + sum };
+        sum = next;
+        size += value.abs();
+        whole &= value.fract() == 0.0;
+    }
+    if special != 0.0 && size <= T::LARGEST {
+        return Expected::Exactly(T::of_f64(special));
+    }
+    let sum = sum + lost + special;
+    if whole && size <= T::EXACT_UP_TO { Expected::Exactly(T::of_f64(sum)) } else { Expected::Near { sum, size } }
+}
+
+impl<T: Reducible> Expected<T> {
+    /// Whether `got` is right, after chains of at most `additions` roundings.
+    pub fn admits(self, got: T, additions: f64) -> bool {
+        match self {
+            Self::Exactly(want) if want.to_f64().is_nan() => got.to_f64().is_nan(),
+            Self::Exactly(want) => got.to_word() == want.to_word(),
+            // Some orders may overflow on the way, and then even become NaN.
+            Self::Near { size, .. } if size > T::LARGEST && !got.to_f64().is_finite() => true,
+            Self::Near { sum, size } => (got.to_f64() - sum).abs() <= size * T::EPSILON * additions,
+        }
+    }
+
+    /// For a message.
+    pub fn show(self) -> String {
+        match self {
+            Self::Exactly(want) => want.show(),
+            Self::Near { sum, .. } => format!("about {sum}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oracle_knows_the_corners() {
+        let exactly = |all: &[f32], operation| match expected(all, operation) {
+            Expected::Exactly(v) => v,
+            near => panic!("{near:?}"),
+        };
+        assert_eq!(exactly(&[], Operation::Sum), 0.0);
+        assert_eq!(exactly(&[], Operation::Min), f32::INFINITY);
+        assert_eq!(exactly(&[2.0, -0.0, 0.0], Operation::Min).to_bits(), (-0.0f32).to_bits());
+        assert_eq!(exactly(&[-2.0, 0.0, -0.0], Operation::Max).to_bits(), 0);
+        assert!(exactly(&[1.0, f32::NAN], Operation::Max).is_nan());
+        assert!(exactly(&[1.0, f32::NAN], Operation::Sum).is_nan());
+        assert_eq!(exactly(&[1.0, 2.0, -4.0], Operation::Sum), -1.0);
+        assert!(matches!(expected(&[u32::MAX, 2], Operation::Sum), Expected::Exactly(1)));
+        assert!(matches!(expected::<i32>(&[], Operation::Max), Expected::Exactly(i32::MIN)));
+    }
+
+    #[test]
+    fn sums_of_floats_are_held_to_their_rounding() {
+        let all: Vec<f32> = (0..1000).map(|i| 0.1 + i as f32 * 1e-4).collect();
+        let want = expected(&all, Operation::Sum);
+        let sum: f32 = all.iter().sum();
+        assert!(want.admits(sum, 1000.0));
+        assert!(!want.admits(sum - all[0], 66.0), "a lost element goes unseen");
+        let huge = expected(&[f32::MAX, f32::MAX], Operation::Sum);
+        assert!(huge.admits(f32::INFINITY, 65.0) && !huge.admits(0.0, 65.0));
+        let infinite = expected(&[f32::INFINITY, 1.5], Operation::Sum);
+        assert!(infinite.admits(f32::INFINITY, 65.0) && !infinite.admits(1.5, 65.0), "{infinite:?}");
+    }
+}

@@ -1,0 +1,43 @@
+//! The shape of a launch.
+
+/// How many threads run a kernel, and with how much dynamic shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Blocks along x, y and z. A grid with a zero in it is no work: the launch is left out.
+    pub grid: [u32; 3],
+    /// Threads per block along x, y and z.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory per block.
+    pub shared_bytes: u32,
+    /// Whether the launch may begin while the one before it ends (programmatic dependent launch). The kernel waits for
+    /// its predecessor itself, with [`grid::wait_for_previous`](crate::grid::wait_for_previous); a machine that cannot
+    /// do this runs one launch after the other.
+    pub overlapping: bool,
+}
+
+impl Geometry {
+    /// `blocks` blocks of `threads` threads along x.
+    pub const fn linear(blocks: u32, threads: u32) -> Self {
+        Self { grid: [blocks, 1, 1], block: [threads, 1, 1], shared_bytes: 0, overlapping: false }
+    }
+
+    /// A grid of `grid` blocks of `block` threads, each along x and y.
+    pub const fn plane(grid: (u32, u32), block: (u32, u32)) -> Self {
+        Self { grid: [grid.0, grid.1, 1], block: [block.0, block.1, 1], shared_bytes: 0, overlapping: false }
+    }
+
+    /// The same with `bytes` bytes of dynamic shared memory per block.
+    pub const fn shared(self, bytes: u32) -> Self {
+        Self { shared_bytes: bytes, ..self }
+    }
+
+    /// The same, allowed to overlap with the launch before it.
+    pub const fn overlapping(self) -> Self {
+        Self { overlapping: true, ..self }
+    }
+
+    /// Whether there is nothing to launch.
+    pub const fn is_empty(&self) -> bool {
+        self.grid[0] == 0 || self.grid[1] == 0 || self.grid[2] == 0
+    }
+}

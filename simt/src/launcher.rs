@@ -1,0 +1,190 @@
+//! What a sequence of launches asks of the machine that it runs on.
+//!
+//! A rung's launches stand beside its kernels, written against [`Launcher`]: a stream of a GPU, the simulator, or
+//! something that only counts. The sequence asks for scratch memory, looks at the device where its geometry depends on
+//! it, and launches.
+
+use crate::kernel::{Arguments, Kernel, Parameters};
+use crate::{Geometry, Global, Scalar};
+use std::error::Error;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// What geometry can depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Multiprocessors of a GPU; cores that the simulator uses.
+    pub multiprocessors: u32,
+    /// Bytes of shared memory that a block can have, static and dynamic together.
+    pub shared_per_block: u32,
+    /// Major and minor compute capability. The simulator has what kernels of the newest one ask for.
+    pub compute_capability: (u32, u32),
+}
+
+/// Bytes of shared memory that a block has on the devices that give it most (compute capability 9.0 and 10.0), static and
+/// dynamic together.
+pub const MAX_SHARED: u32 = 227 << 10;
+
+/// Why a sequence of launches did not run.
+#[derive(Debug)]
+pub enum Failed {
+    /// The sequence cannot do this at all, whatever the machine's state: what was asked for, and the limit.
+    Unsuitable(String),
+    /// What the machine says: no memory, a refused launch, a fault.
+    Machine(Box<dyn Error + Send + Sync>),
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsuitable(why) => f.write_str(why),
+            Self::Machine(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for Failed {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Unsuitable(_) => None,
+            Self::Machine(error) => error.source(),
+        }
+    }
+}
+
+/// What a sequence of launches gives back.
+pub type Result<T = ()> = std::result::Result<T, Failed>;
+
+/// A kernel with its arguments, whatever its type.
+pub trait Call: Sync {
+    /// The entry's name in the PTX.
+    fn name(&self) -> &'static str;
+    /// Threads per block that the kernel is compiled for, at most; 0 where it sets no bound.
+    fn max_threads(&self) -> u32;
+    /// The arguments in the driver's form.
+    fn parameters(&self) -> Parameters;
+    /// Runs one thread, on the simulator.
+    fn thread(&self);
+}
+
+/// A kernel with its arguments.
+pub struct With<K: Kernel> {
+    args: K::Args,
+    kernel: PhantomData<K>,
+}
+
+impl<K: Kernel> With<K> {
+    /// `kernel` with `args`.
+    pub fn new(_kernel: K, args: K::Args) -> Self {
+        Self { args, kernel: PhantomData }
+    }
+}
+
+impl<K: Kernel> Call for With<K> {
+    fn name(&self) -> &'static str {
+        K::NAME
+    }
+
+    fn max_threads(&self) -> u32 {
+        K::MAX_THREADS
+    }
+
+    fn parameters(&self) -> Parameters {
+        self.args.parameters()
+    }
+
+    fn thread(&self) {
+        K::thread(self.args)
+    }
+}
+
+/// Memory of a machine, freed when dropped.
+///
+/// # Safety
+/// As long as the value lives, [`Memory::address`] is that of as many bytes as were asked for, aligned to 16, which
+/// kernels on that machine may read and write and nobody else uses.
+pub unsafe trait Memory {
+    /// The address of the first byte, on the machine.
+    fn address(&self) -> *mut u8;
+}
+
+/// A machine that launches run on.
+pub trait Launcher {
+    /// What geometry can depend on.
+    fn device(&self) -> Device;
+
+    /// Enqueues a kernel after all launches before it; an empty grid does nothing.
+    ///
+    /// # Errors
+    /// If the launch is refused or, where that is known at once, the kernel failed.
+    fn enqueue(&self, call: &dyn Call, geometry: Geometry) -> Result;
+
+    /// Memory of `bytes` bytes; what is in it is unspecified.
+    ///
+    /// # Errors
+    /// If the machine has not so much left.
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>>;
+
+    /// Makes bytes zero, after all launches before.
+    ///
+    /// # Errors
+    /// What the machine says.
+    ///
+    /// # Safety
+    /// The `bytes` bytes at `address` are memory of this machine that lives, and that kernels may write.
+    unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> Result;
+}
+
+impl dyn Launcher + '_ {
+    /// Launches `kernel` after all launches before it; an empty grid does nothing.
+    ///
+    /// # Errors
+    /// If the launch is refused or, where that is known at once, the kernel failed.
+    pub fn launch<K: Kernel>(&self, kernel: K, geometry: Geometry, args: K::Args) -> Result {
+        self.enqueue(&With::new(kernel, args), geometry)
+    }
+
+    /// Scratch memory for `len` elements, whose values are unspecified.
+    ///
+    /// # Errors
+    /// If the machine has not so much left.
+    pub fn scratch<T: Scalar>(&self, len: u32) -> Result<Scratch<T>> {
+        let memory = self.allocate(len as usize * size_of::<T>())?;
+        Ok(Scratch { memory, len, element: PhantomData })
+    }
+
+    /// Scratch memory for `len` elements, all bytes zero.
+    ///
+    /// # Errors
+    /// As for [`scratch`](#method.scratch); what the machine says.
+    pub fn zeros<T: Scalar>(&self, len: u32) -> Result<Scratch<T>> {
+        let scratch = self.scratch(len)?;
+        self.clear(scratch.view())?;
+        Ok(scratch)
+    }
+
+    /// Makes all bytes of a view zero, after all launches before.
+    ///
+    /// # Errors
+    /// What the machine says.
+    pub fn clear<T: Scalar>(&self, view: Global<T>) -> Result {
+        // SAFETY: by the promise of the view's maker.
+        unsafe { self.clear_bytes(view.as_ptr().cast(), view.len() as usize * size_of::<T>()) }
+    }
+}
+
+/// Scratch memory of a sequence of launches, freed when dropped.
+pub struct Scratch<T> {
+    memory: Box<dyn Memory>,
+    len: u32,
+    element: PhantomData<T>,
+}
+
+impl<T: Scalar> Scratch<T> {
+    /// All elements, as a kernel's argument.
+    pub fn view(&self) -> Global<T> {
+        // SAFETY: the memory is that of `len` elements by the promise of `Memory`. The sequence that owns it keeps it
+        // until its last launch has been enqueued, and machines free memory in the order of their launches.
+        unsafe { Global::from_raw(self.memory.address().cast(), self.len) }
+    }
+}

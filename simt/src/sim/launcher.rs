@@ -1,0 +1,78 @@
+//! The simulator as a machine that sequences of launches run on.
+
+use super::launch::{Options, enqueue};
+use super::limits::MAX_SHARED;
+use crate::Geometry;
+use crate::launcher::{Call, Device, Failed, Launcher, Memory, Result};
+use std::cell::Cell;
+
+/// What fresh memory holds: a byte that no kernel takes for its data by accident.
+pub const POISON: u8 = 0xA5;
+
+/// The compute capability whose limits the simulator holds to.
+const COMPUTE_CAPABILITY: (u32, u32) = (9, 0);
+
+/// A simulated GPU, as a [`Launcher`].
+#[derive(Clone, Copy, Debug)]
+pub struct Gpu {
+    /// How launches are simulated.
+    pub options: Options,
+    /// What sequences are told of the device. Fewer multiprocessors or less shared memory than there are let one see
+    /// what a sequence does on another device.
+    pub device: Device,
+}
+
+impl Default for Gpu {
+    fn default() -> Self {
+        let multiprocessors = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+        let device = Device { multiprocessors, shared_per_block: MAX_SHARED, compute_capability: COMPUTE_CAPABILITY };
+        Self { options: Options::default(), device }
+    }
+}
+
+impl Launcher for Gpu {
+    fn device(&self) -> Device {
+        self.device
+    }
+
+    fn enqueue(&self, call: &dyn Call, geometry: Geometry) -> Result {
+        if geometry.is_empty() {
+            return Ok(());
+        }
+        if geometry.shared_bytes > self.device.shared_per_block {
+            let (asked, limit) = (geometry.shared_bytes, self.device.shared_per_block);
+            let kernel = call.name();
+            let why = format!("{kernel}: {asked} bytes of shared memory per block; the device's limit is {limit}");
+            return Err(Failed::Machine(why.into()));
+        }
+        enqueue(call, geometry, self.options).map_err(|error| Failed::Machine(error.into()))
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>> {
+        Ok(Box::new(HostMemory::new(bytes)))
+    }
+
+    unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> Result {
+        // SAFETY: the bytes are there, as the caller says, and launches have ended when they return.
+        unsafe { address.write_bytes(0, bytes) };
+        Ok(())
+    }
+}
+
+/// Memory of the simulator: words of the host, 16 bytes each for the alignment that packs want; cells, because kernels
+/// write to them through shared views.
+pub struct HostMemory(Box<[Cell<u128>]>);
+
+impl HostMemory {
+    /// Room for `bytes` bytes, each [`POISON`].
+    pub fn new(bytes: usize) -> Self {
+        Self(vec![Cell::new(u128::from_ne_bytes([POISON; 16])); bytes.div_ceil(16)].into())
+    }
+}
+
+// SAFETY: the words are this value's own, and `u128` is aligned to 16.
+unsafe impl Memory for HostMemory {
+    fn address(&self) -> *mut u8 {
+        self.0.as_ptr() as *mut u8
+    }
+}
