@@ -2,69 +2,49 @@
 
 mod common;
 
-use common::{check_sort, inputs, narrow, run, view};
-use rungs_kernels::bubble::{Key, r1_one_block as r1, r2_shared_block as r2, r3_warp_registers as r3};
-use simt::Kernel;
+use common::{Sorting, inputs, narrow, view};
+use rungs_kernels::bubble::{r1_one_block as r1, r2_shared_block as r2, r3_warp_registers as r3};
+use rungs_kernels::keys::UNSIGNED;
+use rungs_kernels::ladder::sort::Keys;
+use rungs_kernels::ladder::{Device, Launcher, Options, Result};
+use simt::launcher::{Call, Memory};
+use simt::sim::Gpu;
+use simt::{Geometry, Global};
+use std::cell::RefCell;
 
-fn one_block<T: Key, K: Kernel<Args = (simt::Global<T>,)>>(kernel: K, keys: &mut [T]) {
-    let n = keys.len() as u32;
-    let shared = r1::shared_bytes(n, size_of::<T>() as u32);
-    run(kernel, r1::grid(n), r1::threads(n), shared, (view(keys),));
-}
-
-fn shared_block<T: Key, K: Kernel<Args = (simt::Global<T>, u32)>>(kernel: K, threads: u32, keys: &mut [T]) {
-    let (n, window) = (keys.len() as u32, 2 * threads);
-    for offset in r2::passes(n, window) {
-        run(kernel, r2::grid(n, window, offset), threads, 0, (view(keys), offset));
+/// Every input of both widths at these sizes; one of many keys: simulating n² comparisons takes a while.
+fn check(sort: Sorting, sizes: &[usize]) {
+    for &n in sizes {
+        let mut inputs = inputs(n);
+        inputs.truncate(if n > 512 { 1 } else { inputs.len() });
+        for (name, keys) in inputs {
+            sort.check_both(name, &narrow(&keys), &keys);
+        }
     }
-}
-
-fn warp_registers<T: Key, K: Kernel<Args = (simt::Global<T>, u32)>>(kernel: K, keys: &mut [T]) {
-    let n = keys.len() as u32;
-    for offset in r3::passes(n) {
-        run(kernel, r3::grid(n, offset), r3::BLOCK, 0, (view(keys), offset));
-    }
-}
-
-/// All inputs of a few keys, one of many keys: simulating n² comparisons takes a while.
-fn some(mut inputs: Vec<(&'static str, Vec<u64>)>) -> Vec<(&'static str, Vec<u64>)> {
-    let many = inputs[0].1.len() > 512;
-    inputs.truncate(if many { 1 } else { inputs.len() });
-    inputs
 }
 
 #[test]
 fn one_block_sorts_any_n() {
     // 2049 keys: more pairs than threads.
-    for n in [0, 1, 2, 3, 31, 32, 33, 63, 64, 65, 127, 509, 2049] {
-        for (name, keys) in some(inputs(n)) {
-            check_sort(name, &narrow(&keys), |k| one_block(r1::bubble_one_block::<u32>::default(), k));
-            check_sort(name, &keys, |k| one_block(r1::bubble_one_block::<u64>::default(), k));
-        }
-    }
+    check(Sorting::by(&r1::launches::RUNG), &[0, 1, 2, 3, 31, 32, 33, 63, 64, 65, 127, 509, 2049]);
 }
 
 #[test]
 fn shared_block_sorts_any_n() {
-    for n in [0, 1, 2, 3, 31, 32, 33, 511, 512, 513, 1023, 1024, 1025, 1537, 2053] {
-        for (name, keys) in some(inputs(n)) {
-            let (u32s, u64s) = (r2::bubble_shared_block::<u32>::default(), r2::bubble_shared_block::<u64>::default());
-            check_sort(name, &narrow(&keys), |k| shared_block(u32s, r2::BLOCK, k));
-            check_sort(name, &keys, |k| shared_block(u64s, r2::BLOCK, k));
-        }
-    }
+    let sizes = [0, 1, 2, 3, 31, 32, 33, 511, 512, 513, 1023, 1024, 1025, 1537, 2053];
+    check(Sorting::by(&r2::launches::RUNG), &sizes);
 }
 
 #[test]
 fn warp_registers_sorts_any_n() {
-    for n in [0, 1, 2, 3, 31, 32, 33, 511, 512, 513, 1023, 1024, 1025, 1537, 4099] {
-        for (name, keys) in some(inputs(n)) {
-            let (u32s, u64s) =
-                (r3::bubble_warp_registers::<u32>::default(), r3::bubble_warp_registers::<u64>::default());
-            check_sort(name, &narrow(&keys), |k| warp_registers(u32s, k));
-            check_sort(name, &keys, |k| warp_registers(u64s, k));
-        }
-    }
+    let sizes = [0, 1, 2, 3, 31, 32, 33, 511, 512, 513, 1023, 1024, 1025, 1537, 4099];
+    check(Sorting::by(&r3::launches::RUNG), &sizes);
+}
+
+/// Shared-block with windows of two keys per thread.
+fn in_windows(threads: u32) -> Sorting {
+    let options = Options { threads: Some(threads), ..Options::default() };
+    Sorting { options, ..Sorting::by(&r2::launches::RUNG) }
 }
 
 #[test]
@@ -72,22 +52,52 @@ fn shared_block_sorts_in_small_windows() {
     for n in 0..70 {
         for threads in [1, 2, 3, 8] {
             for (name, keys) in inputs(n) {
-                let kernel = r2::bubble_shared_block::<u32>::default();
-                check_sort(name, &narrow(&keys), |k| shared_block(kernel, threads, k));
+                in_windows(threads).check(name, &narrow(&keys));
             }
         }
+    }
+}
+
+/// The simulator, and what the keys are after each launch.
+struct Steps {
+    gpu: Gpu,
+    keys: Global<u32>,
+    seen: RefCell<Vec<Vec<u32>>>,
+}
+
+impl Launcher for Steps {
+    fn device(&self) -> Device {
+        self.gpu.device()
+    }
+
+    fn enqueue(&self, call: &dyn Call, geometry: Geometry) -> Result {
+        self.gpu.enqueue(call, geometry)?;
+        // SAFETY: the view's array outlives the sort, and no kernel is running.
+        let keys = unsafe { std::slice::from_raw_parts(self.keys.as_ptr(), self.keys.len() as usize) };
+        self.seen.borrow_mut().push(keys.to_vec());
+        Ok(())
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>> {
+        self.gpu.allocate(bytes)
+    }
+
+    unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> Result {
+        // SAFETY: the caller's promise.
+        unsafe { self.gpu.clear_bytes(address, bytes) }
     }
 }
 
 #[test]
 fn worked_example_of_the_source() {
     let mut keys = [9, 5, 8, 4, 7, 6, 3, 2, 6, 8, 7, 4, 3, 2, 1, 0];
-    let steps: Vec<Vec<u32>> = r2::passes(16, 4)
-        .map(|offset| {
-            run(r2::bubble_shared_block::<u32>::default(), r2::grid(16, 4, offset), 2, 0, (view(&mut keys), offset));
-            keys.to_vec()
-        })
-        .collect();
+    let keys = view(&mut keys);
+    let on = Steps { gpu: Gpu::default(), keys, seen: RefCell::default() };
+    // The source's blocks have four keys.
+    let Sorting { rung, options, .. } = in_windows(2);
+    let mut sort = rung.sorter(&on, keys.len(), options).unwrap();
+    sort.run(&on, Keys { keys, order: UNSIGNED }).unwrap();
+    let steps = on.seen.into_inner();
     assert_eq!(steps.len(), 8);
     assert_eq!(steps[0], [4, 5, 8, 9, 2, 3, 6, 7, 4, 6, 7, 8, 0, 1, 2, 3]);
     assert_eq!(steps[1], [4, 5, 2, 3, 8, 9, 4, 6, 6, 7, 0, 1, 7, 8, 2, 3]);

@@ -6,14 +6,15 @@
 
 mod common;
 
-use common::{difference, inputs, narrow, try_run, view};
+use common::{difference, inputs, narrow, view};
+use rungs_kernels::keys::UNSIGNED;
+use rungs_kernels::ladder::sort::{Keys, Sort};
+use rungs_kernels::ladder::{Entry, Launcher, Options, Result};
 use rungs_kernels::radix::columns::{self, Columns};
-use rungs_kernels::radix::r1_columns_one_thread::radix_columns_one_thread;
-use rungs_kernels::radix::r2_columns_atomic_min::radix_columns_atomic_min;
-use rungs_kernels::radix::r3_columns_tree::radix_columns_tree;
-use rungs_kernels::radix::r4_columns_groups::radix_columns_groups;
+use rungs_kernels::radix::{r1_columns_one_thread, r2_columns_atomic_min, r3_columns_tree, r4_columns_groups};
 use simt::atomic::{Order::Relaxed, Scope};
-use simt::{Global, Kernel, Shared, kernel, shared, thread};
+use simt::sim::Gpu;
+use simt::{Global, Shared, kernel, shared, thread};
 
 const NONE: u32 = 0;
 /// The shared minimum is not set before its first use.
@@ -91,13 +92,27 @@ fn checked_inputs() -> Vec<(&'static str, Vec<u32>)> {
     all
 }
 
+/// Few columns, so that many keys are in each.
+const IN_COLUMNS: Options = Options { columns: Some(8), threads: None, blocks: None };
+
+/// Sorts by the source's merge with a mistake in it.
+fn by_source(mistake: u32, keys: Global<u32>) -> Result {
+    let on: &dyn Launcher = &Gpu::default();
+    on.launch(source_merge, columns::geometry(keys.len(), &IN_COLUMNS), (keys, mistake))
+}
+
+/// Sorts by a rung.
+fn by_rung(rung: &'static Entry<Sort>, keys: Global<u32>) -> Result {
+    let on: &dyn Launcher = &Gpu::default();
+    rung.sorter(on, keys.len(), IN_COLUMNS)?.run(on, Keys { keys, order: UNSIGNED })
+}
+
 /// What the check finds wrong: the input, and the difference or the launch's error.
-fn findings<K: Kernel>(kernel: K, args: impl Fn(Global<u32>) -> K::Args) -> Vec<(&'static str, String)> {
-    const COLUMNS: u32 = 8;
+fn findings(sort: impl Fn(Global<u32>) -> Result) -> Vec<(&'static str, String)> {
     let find = |keys: &[u32]| {
-        let (mut got, n) = (keys.to_vec(), keys.len() as u32);
-        match try_run(kernel, columns::grid(n), COLUMNS, columns::shared_bytes(n, COLUMNS), args(view(&mut got))) {
-            Ok(()) => difference(keys, &got),
+        let mut got = keys.to_vec();
+        match sort(view(&mut got)) {
+            Ok(()) => difference(keys, &got, UNSIGNED),
             Err(e) => Some(e.to_string()),
         }
     };
@@ -106,16 +121,20 @@ fn findings<K: Kernel>(kernel: K, args: impl Fn(Global<u32>) -> K::Args) -> Vec<
 
 /// Whether the check finds a mistake by that input.
 fn found(mistake: u32, input: &str, what: &str) -> bool {
-    findings(source_merge, |keys| (keys, mistake)).iter().any(|(name, error)| *name == input && error.contains(what))
+    findings(|keys| by_source(mistake, keys)).iter().any(|(name, error)| *name == input && error.contains(what))
 }
 
 #[test]
 fn the_check_finds_nothing_where_nothing_is_wrong() {
-    assert_eq!(findings(source_merge, |keys| (keys, NONE)), []);
-    assert_eq!(findings(radix_columns_one_thread, |keys| (keys,)), []);
-    assert_eq!(findings(radix_columns_atomic_min, |keys| (keys,)), []);
-    assert_eq!(findings(radix_columns_tree, |keys| (keys,)), []);
-    assert_eq!(findings(radix_columns_groups, |keys| (keys,)), []);
+    assert_eq!(findings(|keys| by_source(NONE, keys)), []);
+    for rung in [
+        &r1_columns_one_thread::launches::RUNG,
+        &r2_columns_atomic_min::launches::RUNG,
+        &r3_columns_tree::launches::RUNG,
+        &r4_columns_groups::launches::RUNG,
+    ] {
+        assert_eq!(findings(|keys| by_rung(rung, keys)), [], "{}", rung.rung.name);
+    }
 }
 
 #[test]
@@ -146,30 +165,28 @@ fn head_of_an_exhausted_column() {
     assert!(found(READS_PAST_THE_END, "random", "out of bounds"));
 }
 
-/// A "sort" that does nothing.
-#[kernel]
-fn does_nothing(_keys: Global<u32>) {}
-
-/// Sorts by one kernel and then by another, into which the keys are loaded anew or not; whether both results are right.
-fn one_after_the_other<A, B>(first: A, second: B, reload: bool) -> bool
-where
-    A: Kernel<Args = (Global<u32>,)>,
-    B: Kernel<Args = (Global<u32>,)>,
-{
+/// Sorts in one way and then in another, for which the keys are loaded anew or not; whether both results are right.
+fn one_after_the_other(
+    first: impl Fn(Global<u32>) -> Result,
+    second: impl Fn(Global<u32>) -> Result,
+    reload: bool,
+) -> bool {
     let input = narrow(&inputs(200)[0].1);
     let mut keys = input.clone();
-    try_run(first, 1, 8, columns::shared_bytes(200, 8), (view(&mut keys),)).unwrap();
-    let first_is_right = difference(&input, &keys).is_none();
+    first(view(&mut keys)).unwrap();
+    let first_is_right = difference(&input, &keys, UNSIGNED).is_none();
     if reload {
         keys.copy_from_slice(&input);
     }
-    try_run(second, 1, 8, columns::shared_bytes(200, 8), (view(&mut keys),)).unwrap();
-    first_is_right && difference(&input, &keys).is_none()
+    second(view(&mut keys)).unwrap();
+    first_is_right && difference(&input, &keys, UNSIGNED).is_none()
 }
 
 #[test]
 fn keys_that_are_not_loaded_anew() {
-    let (sorts, other) = (radix_columns_atomic_min, radix_columns_tree);
+    let sorts = |keys| by_rung(&r2_columns_atomic_min::launches::RUNG, keys);
+    let other = |keys| by_rung(&r3_columns_tree::launches::RUNG, keys);
+    let does_nothing = |_: Global<u32>| Ok(());
     assert!(one_after_the_other(sorts, other, true));
     assert!(!one_after_the_other(sorts, does_nothing, true));
     // With the mistake whatever leaves sorted keys alone passes, even this: the result says nothing about it.

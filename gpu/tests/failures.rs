@@ -1,0 +1,392 @@
+//! A sequence of launches is right again after one of them failed: every rung of every ladder, every launch.
+
+mod common;
+
+use common::{Buffer, Element, SORTS, difference, families, random, same, view, with_multiprocessors};
+use rungs_kernels::bubble;
+use rungs_kernels::histogram::Key;
+use rungs_kernels::keys::{SIGNED, Word};
+use rungs_kernels::ladder::histogram::{Counts, Histogram};
+use rungs_kernels::ladder::matmul::{Matmul, Matrix, Product};
+use rungs_kernels::ladder::reduce::{Reduce, Reduces};
+use rungs_kernels::ladder::saxpy::{Axpy, Vectors};
+use rungs_kernels::ladder::scan::{Scan, Scans};
+use rungs_kernels::ladder::sort::{Sort, Width};
+use rungs_kernels::ladder::{Device, Entry, Failed, Launcher, Options, Result, Rung};
+use rungs_kernels::ladder::{cubes, histogram, reduce, scan, sort};
+use rungs_kernels::operator::Operation;
+use simt::Geometry;
+use simt::launcher::{Call, Memory};
+use simt::sim::Gpu;
+use std::cell::Cell;
+use std::fmt::Debug;
+
+/// A rung's sequence with a problem of its own: each call runs it on fresh memory, and compares if the run did not fail.
+type Run = Box<dyn FnMut(&dyn Launcher) -> Result>;
+
+/// A rung, and how to make its [`Run`] for `n` elements.
+struct Case {
+    what: String,
+    rung: &'static Rung,
+    /// Elements for a few blocks.
+    many: u32,
+    make: Box<dyn Fn(&dyn Launcher, u32) -> Result<Run>>,
+}
+
+impl Case {
+    fn new(
+        rung: &'static Rung,
+        what: &str,
+        many: u32,
+        make: impl Fn(&dyn Launcher, u32) -> Result<Run> + 'static,
+    ) -> Self {
+        let many = rung.tiles.iter().max().map_or(many, |&tile| 2 * tile as u32 + 77);
+        let many = rung.capacity.map_or(many, |capacity| many.min(capacity.min(u32::MAX.into()) as u32));
+        Self { what: format!("{} on {what}", rung.path()), rung, many, make: Box::new(make) }
+    }
+}
+
+/// Elements of sorts that have no tiles: more than one block of `global-step`, whose launches are many.
+const FEW: u32 = 300;
+
+/// Elements of other rungs that have no tiles: several blocks of each.
+const MANY: u32 = 20_000;
+
+/// Words with more zeros than ones, so that some buckets of a sort are crowded; others in every run.
+fn words<W: From<u32> + Width>(n: u32, run: u64) -> Vec<W> {
+    let word = |i| random(i) & random(i + 77) & random(i + 99);
+    (0..n as u64).map(|i| W::from_bits_64(word(i + (run << 32)))).collect()
+}
+
+fn sorts<W: From<u32> + Width + Debug>(entry: &'static Entry<Sort>, what: &str) -> Case {
+    let name = entry.rung.name;
+    Case::new(&entry.rung, what, FEW, move |on, n| {
+        let (mut sequence, mut run) = (entry.sorter::<W>(on, n, Options::default())?, 0);
+        Ok(Box::new(move |on| {
+            run += 1;
+            let keys = words::<W>(n, run);
+            let mut buffer = Buffer::new(&keys, 0);
+            sequence.run(on, sort::Keys { keys: buffer.view(), order: SIGNED })?;
+            buffer.check_guards(name);
+            assert_eq!(difference(&keys, buffer.slice(), SIGNED), None, "{name}, n = {n}, run {run}");
+            Ok(())
+        }))
+    })
+}
+
+fn sorts_pairs(entry: &'static Entry<Sort>) -> Case {
+    let name = entry.rung.name;
+    Case::new(&entry.rung, "pairs", FEW, move |on, n| {
+        let (mut sequence, mut run) = (entry.pair_sorter(on, n)?, 0);
+        Ok(Box::new(move |on| {
+            run += 1;
+            let mut want: Vec<(u32, u32)> = words::<u32>(n, run).into_iter().zip(0..n).collect();
+            let mut keys = Buffer::new(&want.iter().map(|pair| pair.0).collect::<Vec<_>>(), 0);
+            let mut values = Buffer::new(&want.iter().map(|pair| pair.1).collect::<Vec<_>>(), 0);
+            sequence.run(on, sort::Pairs { keys: keys.view(), values: values.view(), order: SIGNED })?;
+            want.sort_by_key(|pair| pair.0.encode(SIGNED));
+            let got = keys.slice().iter().copied().zip(values.slice().iter().copied());
+            assert!(got.eq(want), "{name}, n = {n}, run {run}");
+            Ok(())
+        }))
+    })
+}
+
+/// Elements, others in every run.
+fn elements<T: Element>(n: u32, run: u64) -> Vec<T> {
+    (0..n as u64).map(|i| T::of(random(i + (run << 32)))).collect()
+}
+
+fn reduces<T: Element>(entry: &'static Entry<&dyn Reduce>, operation: Operation) -> Case
+where
+    dyn Reduce: Reduces<T>,
+{
+    let (name, what) = (entry.rung.name, std::any::type_name::<T>());
+    Case::new(&entry.rung, what, MANY, move |on, n| {
+        let (mut sequence, mut run) = (entry.reducer::<T>(on, n, operation)?, 0);
+        Ok(Box::new(move |on| {
+            run += 1;
+            let values = elements::<T>(n, run);
+            let (mut input, mut output) = (Buffer::new(&values, 0), Buffer::poisoned(1, 0));
+            sequence.run(on, reduce::Elements { input: input.view(), output: output.view() })?;
+            let fold = |all, &value| T::combine(operation, all, value);
+            let (got, want) = (output.slice()[0], values.iter().fold(T::identity(operation), fold));
+            assert!(same(got, want), "{name}, n = {n}, run {run}: {got:?}, not {want:?}");
+            Ok(())
+        }))
+    })
+}
+
+fn scans<T: Element>(entry: &'static Entry<&dyn Scan>, operation: Operation) -> Case
+where
+    dyn Scan: Scans<T>,
+{
+    let (name, what) = (entry.rung.name, std::any::type_name::<T>());
+    Case::new(&entry.rung, what, MANY, move |on, n| {
+        let (mut sequence, mut run) = (entry.scanner::<T>(on, n, operation)?, 0);
+        Ok(Box::new(move |on| {
+            run += 1;
+            let values = elements::<T>(n, run);
+            let (mut input, mut output) = (Buffer::new(&values, 0), Buffer::poisoned(n as usize, 0));
+            sequence.run(on, scan::Elements { input: input.view(), output: output.view(), exclusive: false })?;
+            let mut all = T::identity(operation);
+            for (i, (&value, &got)) in values.iter().zip(output.slice().iter()).enumerate() {
+                all = T::combine(operation, all, value);
+                assert!(same(got, all), "{name}, n = {n}, run {run}: [{i}] is {got:?}, not {all:?}");
+            }
+            Ok(())
+        }))
+    })
+}
+
+/// Bins of the histograms here; keys go a little beyond.
+const BINS: u32 = 100;
+
+fn counts<K: Key + TryFrom<u32>>(entry: &'static Entry<&dyn Histogram>) -> Case
+where
+    dyn Histogram: Counts<K>,
+{
+    let (name, what) = (entry.rung.name, std::any::type_name::<K>());
+    Case::new(&entry.rung, what, MANY, move |on, n| {
+        let (mut sequence, mut run) = (entry.counter::<K>(on, BINS)?, 0);
+        Ok(Box::new(move |on| {
+            run += 1;
+            let keys = words::<u32>(n, run).into_iter().map(|word| word % (BINS + 9));
+            let keys: Vec<K> = keys.filter_map(|key| key.try_into().ok()).collect();
+            let (mut keys, mut counts) = (Buffer::new(&keys, 0), Buffer::poisoned(BINS as usize, 0));
+            sequence.run(on, histogram::Keys { keys: keys.view(), counts: counts.view() })?;
+            let count = |bin: u32| keys.slice().iter().filter(|key| key.bin() == bin).count() as u32;
+            let want: Vec<u32> = (0..BINS).map(count).collect();
+            assert_eq!(counts.slice(), want, "{name}, n = {n}, run {run}");
+            Ok(())
+        }))
+    })
+}
+
+fn adds_cubes(entry: &'static Entry<cubes::Cubes>) -> Case {
+    let name = entry.rung.name;
+    Case::new(&entry.rung, "words", MANY, move |on, n| {
+        let (mut sequence, mut run) = (entry.adder(on)?, 0);
+        let plan = entry.run.plan(&Options::default(), on.device());
+        Ok(Box::new(move |on| {
+            run += 1;
+            let mut values = Buffer::new(&words::<u32>(n, run), 0);
+            let mut sums = Buffer::<u64>::poisoned(plan.sums as usize, 0);
+            let mut times = Buffer::<u64>::poisoned((plan.blocks * rungs_kernels::cubes::TIMES) as usize, 0);
+            let args = cubes::Values { values: values.view(), sums: sums.view(), times: times.view() };
+            sequence.run(on, (args, plan))?;
+            let add = |sum: u64, part: u64| sum.wrapping_add(part);
+            let want = values.slice().iter().map(|&v| (v as u64).wrapping_pow(3)).fold(0, add);
+            assert_eq!(sums.slice().iter().copied().fold(0, add), want, "{name}, n = {n}, run {run}");
+            Ok(())
+        }))
+    })
+}
+
+/// Columns of A, whatever n is: A has `n / 100` rows.
+const INNER: u32 = 19;
+
+/// Columns of B.
+const COLUMNS: u32 = 37;
+
+fn multiplies(entry: &'static Entry<Matmul>) -> Case {
+    let name = entry.rung.name;
+    Case::new(&entry.rung, "floats", MANY, move |on, n| {
+        let (mut sequence, mut run) = (entry.multiplier(on)?, 0);
+        let rows = n / 100;
+        Ok(Box::new(move |on| {
+            run += 1;
+            let (mut a, mut b) = (elements::<f32>(rows * INNER, run), elements::<f32>(INNER * COLUMNS, run + 1000));
+            let mut c = Buffer::<f32>::poisoned((rows * COLUMNS) as usize, 0);
+            let matrix = |data, rows, columns| Matrix { data, rows, columns, stride: columns };
+            sequence.run(
+                on,
+                Product {
+                    a: matrix(view(&mut a), rows, INNER),
+                    b: matrix(view(&mut b), INNER, COLUMNS),
+                    c: matrix(c.view(), rows, COLUMNS),
+                },
+            )?;
+            for (i, &got) in c.slice().iter().enumerate() {
+                let (row, column) = (i / COLUMNS as usize, i % COLUMNS as usize);
+                let term = |k| a[row * INNER as usize + k] * b[k * COLUMNS as usize + column];
+                // Small whole numbers: sums are exact in any order.
+                let want: f32 = (0..INNER as usize).map(term).sum();
+                assert!(got == want, "{name}, n = {n}, run {run}: [{row}, {column}] is {got}, not {want}");
+            }
+            Ok(())
+        }))
+    })
+}
+
+fn adds_scaled(entry: &'static Entry<Axpy>) -> Case {
+    let name = entry.rung.name;
+    Case::new(&entry.rung, "floats", MANY, move |on, n| {
+        let (mut sequence, mut run) = (entry.adder(on)?, 0);
+        Ok(Box::new(move |on| {
+            run += 1;
+            let (mut x, y) = (elements::<f32>(n, run), elements::<f32>(n, run + 1000));
+            let mut result = Buffer::new(&y, 1);
+            sequence.run(on, Vectors { a: 2.5, x: view(&mut x), y: result.view() })?;
+            result.check_guards(name);
+            let want = x.iter().zip(&y).map(|(x, y)| 2.5 * x + y);
+            assert!(want.eq(result.slice().iter().copied()), "{name}, n = {n}, run {run}");
+            Ok(())
+        }))
+    })
+}
+
+/// Every rung of every ladder, with the kinds of elements that differ in their launches.
+fn cases() -> Vec<Case> {
+    let mut cases = vec![];
+    for entry in SORTS.iter().flat_map(|ladder| ladder.rungs) {
+        cases.push(sorts::<u32>(entry, "u32"));
+        // Simulating n² comparisons takes a while; the launches are those of narrow keys.
+        if entry.run.wide.is_some() && bubble::LADDER.get(entry.rung.name).is_none() {
+            cases.push(sorts::<u64>(entry, "u64"));
+        }
+        if entry.run.pairs.is_some() {
+            cases.push(sorts_pairs(entry));
+        }
+    }
+    for entry in rungs_kernels::reduce::LADDER.rungs {
+        cases.extend([reduces::<u32>(entry, Operation::Sum), reduces::<f64>(entry, Operation::Max)]);
+    }
+    for entry in rungs_kernels::scan::LADDER.rungs {
+        cases.extend([scans::<u32>(entry, Operation::Sum), scans::<f64>(entry, Operation::Max)]);
+    }
+    for entry in rungs_kernels::histogram::LADDER.rungs {
+        cases.extend([counts::<u8>(entry), counts::<u32>(entry)]);
+    }
+    cases.extend(rungs_kernels::cubes::LADDER.rungs.iter().map(|entry| adds_cubes(entry)));
+    cases.extend(rungs_kernels::matmul::LADDER.rungs.iter().map(|entry| multiplies(entry)));
+    cases.extend(rungs_kernels::saxpy::LADDER.rungs.iter().map(|entry| adds_scaled(entry)));
+    cases
+}
+
+#[test]
+fn every_rung_has_a_case_here() {
+    let cases = cases();
+    for rung in families().into_iter().flat_map(|(_, rungs)| rungs) {
+        assert!(cases.iter().any(|case| std::ptr::eq(case.rung, rung)), "{}", rung.path());
+    }
+}
+
+/// What a request that failed on purpose says.
+const PLANTED: &str = "this request was to fail";
+
+/// The simulator, of which one request fails: an allocation, the clearing of memory, or a launch.
+struct Flaky {
+    gpu: Gpu,
+    /// Whether a launch that fails has run half of its blocks, as after a fault, or none.
+    half: bool,
+    /// Requests so far.
+    requests: Cell<u32>,
+    /// The number of the one that fails.
+    fails: Cell<Option<u32>>,
+}
+
+impl Flaky {
+    fn new(half: bool) -> Self {
+        Self { gpu: with_multiprocessors(3), half, requests: Cell::new(0), fails: Cell::new(None) }
+    }
+
+    /// Lets the request fail that comes after so many.
+    fn fail_after(&self, requests: u32) {
+        self.fails.set(Some(self.requests.get() + requests));
+    }
+
+    /// Counts a request, and fails the one that has to.
+    fn request(&self) -> Result {
+        let number = self.requests.replace(self.requests.get() + 1);
+        if self.fails.get() == Some(number) { Err(Failed::Machine(PLANTED.into())) } else { Ok(()) }
+    }
+}
+
+impl Launcher for Flaky {
+    fn device(&self) -> Device {
+        self.gpu.device()
+    }
+
+    fn enqueue(&self, call: &dyn Call, geometry: Geometry) -> Result {
+        if geometry.is_empty() {
+            return Ok(());
+        }
+        let result = self.request();
+        if result.is_ok() {
+            self.gpu.enqueue(call, geometry)?;
+        } else if self.half {
+            let [x, y, z] = geometry.grid;
+            self.gpu.enqueue(call, Geometry { grid: [x / 2, y, z], ..geometry })?;
+        }
+        result
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>> {
+        self.request()?;
+        self.gpu.allocate(bytes)
+    }
+
+    unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> Result {
+        self.request()?;
+        // SAFETY: the caller's promise.
+        unsafe { self.gpu.clear_bytes(address, bytes) }
+    }
+}
+
+/// Runs a sequence, for every request of a run: with that request failing, then with the first request after it failing,
+/// then twice with none failing, which has to give the right result.
+fn check_after_failures(case: &Case, on: &Flaky) {
+    let what = &case.what;
+    let mut run = (case.make)(on, case.many).unwrap();
+    run(on).unwrap();
+    let before = on.requests.get();
+    run(on).unwrap();
+    let requests = on.requests.get() - before;
+    assert!(requests > 0, "{what} has launched nothing");
+    for k in 0..requests {
+        for after in [k, 0] {
+            on.fail_after(after);
+            match run(on) {
+                Err(Failed::Machine(error)) if error.to_string() == PLANTED => {}
+                Err(error) => panic!("{what}: request {k} of {requests} failed with {error}"),
+                Ok(()) => panic!("{what}: request {k} of {requests} failed, and the run did not"),
+            }
+        }
+        for _ in 0..2 {
+            run(on).unwrap_or_else(|error| panic!("{what}, after request {k} of {requests} failed: {error}"));
+        }
+    }
+}
+
+#[test]
+fn a_sequence_is_right_after_a_launch_that_was_refused() {
+    cases().iter().for_each(|case| check_after_failures(case, &Flaky::new(false)));
+}
+
+#[test]
+fn a_sequence_is_right_after_a_launch_that_ended_half_way() {
+    cases().iter().for_each(|case| check_after_failures(case, &Flaky::new(true)));
+}
+
+#[test]
+fn a_sequence_that_gets_no_memory_is_not_made() {
+    for case in cases() {
+        let on = Flaky::new(false);
+        drop((case.make)(&on, case.many).unwrap());
+        for k in 0..on.requests.get() {
+            on.fail_after(k);
+            let failed = matches!((case.make)(&on, case.many), Err(Failed::Machine(_)));
+            assert!(failed, "{}: request {k} of making it failed", case.what);
+        }
+    }
+}
+
+#[test]
+fn no_elements_are_no_failure() {
+    for case in cases() {
+        let on = Flaky::new(false);
+        let mut run = (case.make)(&on, 0).unwrap_or_else(|error| panic!("{}: {error}", case.what));
+        (0..2).for_each(|_| run(&on).unwrap_or_else(|error| panic!("{}: {error}", case.what)));
+    }
+}
