@@ -1,13 +1,13 @@
 //! S0's experiment: odd-even transposition on the device and on one core, and what their ratio counts.
 
+use super::baseline;
+use super::history::{BUBBLE, BUBBLE_R1, BubbleRow};
 use super::{counts, json, list, number, problem, time};
 use crate::algorithms::{Family, Parameters, Rung, family};
-use crate::baseline;
 use crate::cli::Common;
 use crate::data::{Distribution, Size as Count};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::history::{BUBBLE, BUBBLE_R1, BubbleRow};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use rungs_kernels::bubble::r2_shared_block::{self as shared_block, BLOCK, BLOCK_KEYS};

@@ -1,5 +1,6 @@
 //! S1's experiments: how many threads and blocks are best, and what each clock says of a kernel.
 
+use super::history::{CUBES, CUBES_H200, CUBES_HZ, CUBES_VALUES};
 use super::{GPU_RUNS, counts, json, list, number, problem, time};
 use crate::algorithms::cubes::Summer;
 use crate::algorithms::{Family, Parameters, Rung, family};
@@ -7,7 +8,6 @@ use crate::cli::Common;
 use crate::data::{Distribution, Place, Size as Count};
 use crate::engine::{Engine, What};
 use crate::error::{Error, Result};
-use crate::history::{CUBES, CUBES_H200, CUBES_HZ, CUBES_VALUES};
 use crate::measure::median;
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgMatches, Command, value_parser};

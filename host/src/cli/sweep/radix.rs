@@ -1,13 +1,13 @@
 //! S4's experiment: four ways to merge sorted columns, over the number of columns, beside the library's sort.
 
+use super::baseline;
+use super::history::{RADIX, RADIX_COLUMNS, RADIX_KEYS, RADIX_STD, RADIX_STD_H200};
 use super::{counts, json, list, time};
 use crate::algorithms::{Family, Parameters, Size, Workload, family};
-use crate::baseline;
 use crate::cli::Common;
 use crate::data::{Data, Distribution, Size as Count};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::history::{RADIX, RADIX_COLUMNS, RADIX_KEYS, RADIX_STD, RADIX_STD_H200};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use serde::Serialize;

@@ -1,7 +1,7 @@
-//! Figures that the sources print, and figures of their own code on an H200, as SOURCES.md quotes them.
+//! Figures that the sources print, and figures of their own code on an H200, as docs/sources.md quotes them.
 
 /// A line of S0's table: odd-even transposition on a GPU and on one core of the host.
-pub struct BubbleRow {
+pub(super) struct BubbleRow {
     /// The GPU.
     pub gpu: &'static str,
     /// The host's processor.
@@ -16,7 +16,7 @@ pub struct BubbleRow {
 
 impl BubbleRow {
     /// How many times faster the GPU was.
-    pub fn ratio(&self) -> Option<f64> {
+    pub(super) fn ratio(&self) -> Option<f64> {
         self.host_ms.map(|host| host / self.gpu_ms)
     }
 }
@@ -30,7 +30,7 @@ const fn bubble_h200(n: u64, gpu_ms: f64) -> BubbleRow {
 }
 
 /// S0 · "CUDA 程式設計 (9): 泡泡龍 part 2" (2008), and its own code on an H200 (nvcc 13.0).
-pub static BUBBLE: &[BubbleRow] = &[
+pub(super) static BUBBLE: &[BubbleRow] = &[
     bubble("8800 GTX Ultra", "Q6600", 131_072, 1330.0, 22_940.0),
     bubble("8800 GTX Ultra", "Q6600", 262_144, 5330.0, 91_850.0),
     bubble("GTX 280", "Q9400", 262_144, 2920.0, 84_070.0),
@@ -43,10 +43,10 @@ pub static BUBBLE: &[BubbleRow] = &[
 ];
 
 /// R1 of S0: how many times longer the host takes for a compare-exchange than a multiprocessor, then.
-pub const BUBBLE_R1: f64 = 1.9;
+pub(super) const BUBBLE_R1: f64 = 1.9;
 
 /// A figure of S1, "CUDA编程(六) 进一步并行": the sum of the cubes of 2²⁰ values on a GT 640.
-pub struct CubesRow {
+pub(super) struct CubesRow {
     /// Blocks.
     pub blocks: u32,
     /// Threads of a block.
@@ -56,32 +56,32 @@ pub struct CubesRow {
 }
 
 /// Clock rate of S1's GT 640 in Hz.
-pub const CUBES_HZ: f64 = 797e6;
+pub(super) const CUBES_HZ: f64 = 797e6;
 
 /// Values that S1 adds up.
-pub const CUBES_VALUES: u64 = 1 << 20;
+pub(super) const CUBES_VALUES: u64 = 1 << 20;
 
 /// S1 · "CUDA编程(六) 进一步并行".
-pub static CUBES: &[CubesRow] = &[
+pub(super) static CUBES: &[CubesRow] = &[
     CubesRow { blocks: 1, threads: 256, clocks: 3_488_971 },
     CubesRow { blocks: 32, threads: 256, clocks: 133_133 },
     CubesRow { blocks: 128, threads: 1024, clocks: 153_292 },
 ];
 
 /// S1's own program on an H200: what it prints, and what the kernel takes by events, in milliseconds.
-pub const CUBES_H200: (u64, f64) = (24_839_510, 0.0258);
+pub(super) const CUBES_H200: (u64, f64) = (24_839_510, 0.0258);
 
 /// Keys that S4 sorts.
-pub const RADIX_KEYS: u64 = 4096;
+pub(super) const RADIX_KEYS: u64 = 4096;
 
 /// The numbers of columns in S4's table.
-pub static RADIX_COLUMNS: &[u32] = &[8, 16, 32, 64, 128];
+pub(super) static RADIX_COLUMNS: &[u32] = &[8, 16, 32, 64, 128];
 
 /// S4 · "cuda练习(三):使用gpu进行排序": seconds of `std::sort`, by columns (it has none, it was timed each time).
-pub static RADIX_STD: [f64; 5] = [0.000508, 0.000507, 0.000507, 0.000507, 0.000508];
+pub(super) static RADIX_STD: [f64; 5] = [0.000508, 0.000507, 0.000507, 0.000507, 0.000508];
 
 /// A line of S4's table.
-pub struct RadixRow {
+pub(super) struct RadixRow {
     /// The rung that does the same.
     pub rung: &'static str,
     /// How S4 calls it.
@@ -97,7 +97,7 @@ const fn h200(eight: f64, thirty_two: f64, last: f64) -> [Option<f64>; 5] {
 }
 
 /// S4's four merges.
-pub static RADIX: &[RadixRow] = &[
+pub(super) static RADIX: &[RadixRow] = &[
     RadixRow {
         rung: "columns-one-thread",
         name: "1: one thread",
@@ -125,7 +125,7 @@ pub static RADIX: &[RadixRow] = &[
 ];
 
 /// Seconds of `std::sort` on the CPU beside the H200.
-pub const RADIX_STD_H200: f64 = 0.00016;
+pub(super) const RADIX_STD_H200: f64 = 0.00016;
 
 #[cfg(test)]
 mod tests {

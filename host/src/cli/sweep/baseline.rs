@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 /// Odd-even transposition on one core: the algorithm of the rungs of `bubble`, pair by pair instead of all at once.
-pub fn odd_even(keys: &mut [u32]) {
+pub(super) fn odd_even(keys: &mut [u32]) {
     // Two phases a round; a key moves one place a phase and has at most n - 1 places to go.
     for _ in 0..keys.len().div_ceil(2) {
         phase(keys);
@@ -23,12 +23,12 @@ fn phase(keys: &mut [u32]) {
 }
 
 /// The library's own sort.
-pub fn std_sort(keys: &mut [u32]) {
+pub(super) fn std_sort(keys: &mut [u32]) {
     keys.sort_unstable();
 }
 
 /// Milliseconds that `sort` takes on a copy of `keys`, by the wall clock, and whether the copy is in order then.
-pub fn timed(keys: &[u32], sort: fn(&mut [u32])) -> (f64, bool) {
+pub(super) fn timed(keys: &[u32], sort: fn(&mut [u32])) -> (f64, bool) {
     let mut sorted = keys.to_vec();
     let start = Instant::now();
     sort(black_box(&mut sorted));
