@@ -78,11 +78,11 @@ fn make(root: &Path) -> Result<Files> {
     for (file, report) in &reports {
         let stem = file.strip_suffix(".json").unwrap_or(file);
         sections += &format!("\n## {stem}\n\n{}", table::section(file, report));
-        // All that the front page's roofline shows is in it; one for each report says no more.
-        for (name, svg) in plot::all(report).into_iter().filter(|(name, _)| name != ROOFLINE) {
+        for (name, svg) in plot::beside_tables(report) {
             let title = name.trim_end_matches(".svg").replace('-', " ");
             let path = format!("{stem}-{name}");
             sections += &format!("\n![{title}]({path})\n");
+            // The newest report's; sorts of pairs are another matter.
             if name.starts_with(RATES) && name.ends_with("-rate.svg") && !name.contains("values") {
                 rates = rates.or(Some(path.clone()));
             }
@@ -90,37 +90,35 @@ fn make(root: &Path) -> Result<Files> {
         }
     }
     let all: Vec<&Report> = reports.iter().map(|(_, report)| report).collect();
-    let fronts = [(OVER_LIBRARIES, plot::over_libraries(&all)), (ROOFLINE, plot::roofline(&all))];
-    let mut shown = vec![];
-    for (name, svg) in fronts.into_iter().filter_map(|(name, svg)| Some((name, svg?))) {
+    let mut shown: Vec<Shown> =
+        rates.map(|path| (format!("Rates of the {RATES} sorts, by n"), path)).into_iter().collect();
+    let fronts = [
+        (OVER_LIBRARIES, "Speed of the fastest rungs over the libraries' functions, by n", plot::over_libraries(&all)),
+        (ROOFLINE, "Roofline", plot::roofline(&all)),
+    ];
+    for (name, title, svg) in fronts {
+        let Some(svg) = svg else { continue };
         files.insert(format!("{RESULTS}/{name}"), svg);
-        shown.push(name.to_string());
+        shown.push((title.into(), name.into()));
     }
-    shown.splice(shown.len().min(1)..shown.len().min(1), rates);
     files.insert(ALL.into(), results_page(&shown, &sections));
     let readme = read(&root.join(README))?.with_context(|| format!("there is no {README}"))?;
     files.insert(README.into(), front_page(root, &readme, &all, &shown)?);
     Ok(files)
 }
 
+/// What a plot shows, and its file in the folder of results.
+type Shown = (String, String);
+
 /// The page of all tables and plots.
-fn results_page(plots: &[String], sections: &str) -> String {
-    let plots: String = plots.iter().map(|name| format!("\n![{}]({name})\n", described(name))).collect();
+fn results_page(plots: &[Shown], sections: &str) -> String {
+    let plots: String = plots.iter().map(|(title, name)| format!("\n![{title}]({name})\n")).collect();
     let method = table::METHOD;
     format!("# Results\n\nMade by `cargo xtask tables` from the reports in this folder. {method}\n{plots}{sections}")
 }
 
-/// What a plot shows, from its name.
-fn described(name: &str) -> String {
-    match name {
-        OVER_LIBRARIES => "Speed of the fastest rungs over the libraries' functions, by n".into(),
-        ROOFLINE => "Roofline".into(),
-        name => name.trim_end_matches(".svg").replace('-', " "),
-    }
-}
-
 /// The front page with its generated parts as the reports and the rungs have them.
-fn front_page(root: &Path, readme: &str, reports: &[&Report], plots: &[String]) -> Result<String> {
+fn front_page(root: &Path, readme: &str, reports: &[&Report], plots: &[Shown]) -> Result<String> {
     let rungs = rungs(root)?;
     let mut families = FAMILIES.to_vec();
     rungs.iter().for_each(|rung| {
@@ -130,7 +128,7 @@ fn front_page(root: &Path, readme: &str, reports: &[&Report], plots: &[String]) 
     });
     families.retain(|family| rungs.iter().any(|rung| rung.family == *family));
     let ladders: Vec<String> = families.iter().map(|family| ladder::ladder(family, &rungs, reports)).collect();
-    let plots: Vec<String> = plots.iter().map(|name| format!("![{}]({RESULTS}/{name})", described(name))).collect();
+    let plots: Vec<String> = plots.iter().map(|(title, name)| format!("![{title}]({RESULTS}/{name})")).collect();
     let summary = [ladder::summary(&families, reports), ladder::behind(reports) + "\n", plots.join(" ") + "\n"];
     let file = read(&root.join(KERNEL))?.with_context(|| format!("there is no {KERNEL}"))?;
     let parts = [
@@ -155,8 +153,10 @@ fn rungs(root: &Path) -> Result<Vec<Rung>> {
             let file = format!("{RUNGS}/{folder}/{entry}{inside}");
             let text = read(&root.join(&file))?.with_context(|| format!("there is no {file}"))?;
             let title = text.lines().find_map(|line| line.strip_prefix("//! # "));
-            let title = title.with_context(|| format!("{file} has no title"))?;
-            let idea = idea(title).to_string();
+            let (_, idea) = title.and_then(|title| title.split_once(", ")).with_context(|| {
+                format!("{file} should begin with //! # and the family's name, a comma and the idea in a few words")
+            })?;
+            let idea = idea.to_string();
             let rung = Rung { family: folder.replace('_', "-"), name: name.replace('_', "-"), idea, file };
             of_family.push((number, rung));
         }
@@ -164,11 +164,6 @@ fn rungs(root: &Path) -> Result<Vec<Rung>> {
         rungs.extend(of_family.into_iter().map(|(_, rung)| rung));
     }
     Ok(rungs)
-}
-
-/// The idea in a title `Family, the idea`; a title without a comma is one.
-fn idea(title: &str) -> &str {
-    title.split_once(", ").map_or(title, |(_, idea)| idea)
 }
 
 /// What the front page shows of a rung's file: the title and some parts of its head, and its kernel with the kernel's
@@ -313,12 +308,6 @@ mod tests {
     }
 
     #[test]
-    fn the_idea_stands_after_the_first_comma() {
-        assert_eq!(idea("Reduction, halves of the block"), "halves of the block");
-        assert_eq!(idea("Bubble sort in one block"), "Bubble sort in one block");
-    }
-
-    #[test]
     fn a_kernel_is_shown_with_its_head_and_its_comment() {
         let file = "//! # T\n//!\n//! **Idea.** A\n//! b.\n//!\n//! **Cost.** None.\n\nuse a;\n\n/// Does it.\n#[kernel]\npub fn f() {\n    g();\n}\n\nfn g() {\n}\n";
         let shown = "//! # T\n//!\n//! **Idea.** A\n//! b.\n\n/// Does it.\n#[kernel]\npub fn f() {\n    g();\n}\n";
@@ -347,6 +336,9 @@ mod tests {
         fs::write(root.join(RESULTS).join("old.svg"), "").unwrap();
         assert_eq!(stale(root, &made).unwrap(), [format!("{RESULTS}/old.svg")]);
         fs::write(root.join(RESULTS).join("a.json"), "{}").unwrap();
-        assert!(make(root).is_err());
+        assert!(format!("{:#}", make(root).unwrap_err()).contains("no report of rungs bench"));
+        fs::remove_file(root.join(RESULTS).join("a.json")).unwrap();
+        fs::write(&kernel, "//! # Sort without an idea\n#[kernel]\nfn f() {\n}\n").unwrap();
+        assert!(format!("{:#}", make(root).unwrap_err()).contains("a comma and the idea"));
     }
 }

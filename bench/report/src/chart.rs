@@ -18,7 +18,7 @@ const SIZE: (i32, i32) = (1600, 800);
 const TOP: i32 = 92;
 const RIGHT: i32 = 500;
 const RIGHT_OF_ROWS: i32 = 220;
-const RIGHT_OF_ROOFLINE: i32 = 60;
+const RIGHT_OF_ROOFLINE: i32 = 430;
 const LEFT: i32 = 130;
 const BOTTOM: i32 = 84;
 
@@ -134,12 +134,12 @@ impl Axis {
         Self { name: name.into(), range: (2f64.powi(from), 2f64.powi(to)), ticks, scale: Scale::Logarithmic }
     }
 
-    /// Powers of ten around `least` and `most`.
+    /// From `least` to `most`, which are at least a decade apart, with the powers of ten between them.
     pub fn decades(name: &str, least: f64, most: f64) -> Self {
-        let from = least.log10().floor() as i32;
-        let to = (most.log10().ceil() as i32).max(from + 1);
-        let ticks = (from..=to).map(|e| (10f64.powi(e), format!("10{}", superscript(e)))).collect();
-        Self { name: name.into(), range: (10f64.powi(from), 10f64.powi(to)), ticks, scale: Scale::Logarithmic }
+        let most = most.max(least * 10.0);
+        let inside = least.log10().ceil() as i32..=most.log10().floor() as i32;
+        let ticks = inside.map(|e| (10f64.powi(e), format!("10{}", superscript(e)))).collect();
+        Self { name: name.into(), range: (least, most), ticks, scale: Scale::Logarithmic }
     }
 
     /// A line of names, the first on top; the i-th is at -i.
@@ -381,33 +381,49 @@ pub struct Ceiling {
 /// Points below what memory and arithmetic allow. Ours have one colour, libraries another, limits none.
 pub fn roofline(title: &str, gbs: f64, ceilings: &[Ceiling], points: &[Point]) -> String {
     let ceilings = &ceilings[..ceilings.len().min(CEILINGS.len())];
-    let top = ceilings.iter().map(|c| c.gflops).chain(points.iter().map(|p| p.at.1)).fold(1.0, f64::max);
-    let ridges = || ceilings.iter().map(|c| c.gflops / gbs).chain(points.iter().map(|p| p.at.0));
-    let least = ridges().fold(f64::INFINITY, f64::min) / 2.0;
-    let lowest = points.iter().map(|p| p.at.1).fold(least * gbs, f64::min);
-    let x = Axis::decades("floating-point operations per byte that must be moved", least, ridges().fold(1.0, f64::max));
+    let highest = ceilings.iter().map(|c| c.gflops).fold(0.0, f64::max);
+    let xs = || ceilings.iter().map(|c| c.gflops / gbs).chain(points.iter().map(|p| p.at.0));
+    let (least, last) = (xs().fold(f64::INFINITY, f64::min) / 4.0, xs().fold(0.0, f64::max) * 1.5);
+    let ys = || points.iter().map(|p| p.at.1).chain([highest]);
+    let (lowest, top) = (ys().fold(least * gbs, f64::min) / 2.0, ys().fold(0.0, f64::max) * 1.5);
+    let x = Axis::decades("floating-point operations per byte that must be moved", least, last);
     let y = Axis::decades("GFLOP/s", lowest, top);
     svg(|root| {
         let at = frame(root, title, (&x, &y), (LEFT, RIGHT_OF_ROOFLINE))?;
-        let (start, last) = (x.range.0.max(y.range.0 / gbs), x.range.1);
-        let highest = ceilings.iter().map(|c| c.gflops).fold(0.0, f64::max);
+        let start = x.range.0.max(y.range.0 / gbs);
         stroke(root, vec![at(start, start * gbs), at(highest / gbs, highest)], INK, 3, None)?;
-        let (left, height) = at(start * 2.0, start * 2.0 * gbs);
-        write(root, &format!("memory: a copy moves {gbs:.0} GB/s"), (left + 20, height + 4), HPos::Left, SMALL)?;
+        // Right of the line, short of the first ceiling.
+        let ridge = ceilings.iter().map(|c| c.gflops / gbs).fold(f64::INFINITY, f64::min);
+        let beside = start.max(ridge / 8.0);
+        let (left, height) = at(beside, beside * gbs);
+        write(root, &format!("memory: a copy moves {gbs:.0} GB/s"), (left + 24, height + 8), HPos::Left, SMALL)?;
+        // Names that have no room inside stand at the right of the frame.
+        let mut outside = vec![];
+        let edge = SIZE.0 - RIGHT_OF_ROOFLINE;
         for (ceiling, dashes) in ceilings.iter().zip(CEILINGS) {
-            stroke(root, vec![at(ceiling.gflops / gbs, ceiling.gflops), at(last, ceiling.gflops)], INK, 3, dashes)?;
-            let (right, height) = at(last, ceiling.gflops);
-            let text = format!("{}: {:.1} TFLOP/s", ceiling.name, ceiling.gflops * 1e-3);
-            write(root, &text, (right - 8, height - 20), HPos::Right, SMALL)?;
+            let end = at(x.range.1, ceiling.gflops);
+            stroke(root, vec![at(ceiling.gflops / gbs, ceiling.gflops), end], INK, 3, dashes)?;
+            outside.push((end.1, format!("{}: {:.0} TFLOP/s", ceiling.name, ceiling.gflops * 1e-3)));
         }
-        let places: Vec<_> = points.iter().map(|point| at(point.at.0, point.at.1)).collect();
-        for (point, (&(left, height), name)) in points.iter().zip(places.iter().zip(spread_labels(&places))) {
-            mark(root, (left, height), (point.whose == Whose::Library).into(), point.whose)?;
-            // On the side where there is room.
-            let (beside, side) = if left > SIZE.0 * 2 / 3 { (left - 20, HPos::Right) } else { (left + 20, HPos::Left) };
-            write(root, &point.name, (beside, name), side, SMALL)?;
+        let mut inside = vec![];
+        for point in points {
+            let place = at(point.at.0, point.at.1);
+            mark(root, place, (point.whose == Whose::Library).into(), point.whose)?;
+            if place.0 > edge * 3 / 4 {
+                outside.push((place.1, point.name.clone()));
+            } else {
+                inside.push((place, point.name.clone()));
+            }
         }
-        Ok(())
+        let heights = spread(&outside.iter().map(|(height, _)| *height).collect::<Vec<_>>());
+        for ((_, name), height) in outside.iter().zip(heights) {
+            write(root, name, (edge + 16, height), HPos::Left, SMALL)?;
+        }
+        let heights = spread_labels(&inside.iter().map(|(place, _)| *place).collect::<Vec<_>>());
+        inside
+            .iter()
+            .zip(heights)
+            .try_for_each(|((place, name), height)| write(root, name, (place.0 + 20, height), HPos::Left, SMALL))
     })
 }
 
@@ -439,7 +455,7 @@ mod tests {
         assert_eq!(names(Axis::linear("", 43.0)), ["0", "10", "20", "30", "40", "50"]);
         assert_eq!(names(Axis::linear("", 0.7)), ["0.0", "0.2", "0.4", "0.6", "0.8"]);
         assert_eq!(names(Axis::powers("", 4096.0, 16384.0)), ["2¹²", "2¹³", "2¹⁴"]);
-        assert_eq!(names(Axis::decades("", 0.02, 30.0)), ["10⁻²", "10⁻¹", "10⁰", "10¹", "10²"]);
+        assert_eq!(names(Axis::decades("", 0.02, 30.0)), ["10⁻¹", "10⁰", "10¹"]);
         assert_eq!(names(Axis::decades("", 10.0, 10.0)), ["10¹", "10²"]);
     }
 
@@ -476,7 +492,7 @@ mod tests {
         let ceilings = [("fp32", 6e4), ("TF32", 4e5)].map(|(name, gflops)| Ceiling { name: name.into(), gflops });
         let points = [Point { name: "naive".into(), at: (600.0, 5e3), whose: Whose::Ours }];
         let text = roofline("title", 4000.0, &ceilings, &points);
-        for part in ["fp32: 60.0 TFLOP/s", "TF32: 400.0 TFLOP/s", "naive", "4000 GB/s", "10⁴", "10⁵"] {
+        for part in ["fp32: 60 TFLOP/s", "TF32: 400 TFLOP/s", "naive", "4000 GB/s", "10⁴", "10⁵"] {
             assert!(text.contains(part), "{part}: {text}");
         }
     }

@@ -100,7 +100,7 @@ pub fn ladder(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
     let source = Source::of(family, reports);
     let rungs: Vec<&Rung> = rungs.iter().filter(|rung| rung.family == family).collect();
     let mut peer = None;
-    let mut before: Option<(&Report, &Row)> = None;
+    let mut before = None;
     let mut lines = vec![];
     for rung in rungs {
         let found = source.as_ref().and_then(|source| {
@@ -112,12 +112,12 @@ pub fn ladder(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
             (Some((report, row)), Some(source)) => {
                 let theirs = library(report, row);
                 peer = peer.or(theirs.map(|row| row.name.as_str()));
-                measured_cells(source, before, (report, row), theirs)
+                measured_cells(source, before, row, theirs)
             }
             _ => [vec!["not measured".into()], vec![NOTHING.into(); 4]].concat(),
         });
         lines.push(cells);
-        before = found;
+        before = Some(rung.name.as_str());
     }
     let kind = source.map_or(String::new(), |source| {
         let row = measured(source.report).find(|row| row.case().size == source.size && row.family == family);
@@ -128,12 +128,7 @@ pub fn ladder(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
 }
 
 /// Time, rate, share of the limit, times the rung before, the library's time.
-fn measured_cells(
-    source: &Source,
-    before: Option<(&Report, &Row)>,
-    (report, row): (&Report, &Row),
-    theirs: Option<&Row>,
-) -> Vec<String> {
+fn measured_cells(source: &Source, before: Option<&str>, row: &Row, theirs: Option<&Row>) -> Vec<String> {
     let unlike: Vec<String> = [
         (row.case().size != source.size).then(|| format!("n = {}", size(row))),
         (row.dtype != source.dtype).then(|| row.dtype.clone()),
@@ -144,16 +139,25 @@ fn measured_cells(
     .flatten()
     .collect();
     let unlike = if unlike.is_empty() { String::new() } else { format!(" ({})", unlike.join(", ")) };
-    let faster = before.filter(|(other, earlier)| std::ptr::eq(*other, report) && earlier.case() == row.case());
-    let faster = faster.and_then(|(_, earlier)| Some(earlier.call_ms()? / row.call_ms()?));
+    let times_before = before.and_then(|before| times_before(source, before, row));
     let or_nothing = |text: Option<String>| text.unwrap_or(NOTHING.into());
     vec![
         or_nothing(row.call_ms().map(time)) + &unlike,
         or_nothing(row.rate.map(|value| rate(value, &row.rate_unit))),
         or_nothing(row.share().map(percent)),
-        or_nothing(faster.map(|faster| format!("{faster:.2}"))),
+        or_nothing(times_before),
         or_nothing(theirs.and_then(Row::call_ms).map(time)),
     ]
+}
+
+/// How many times as fast as the rung before a rung is, in the largest problem that both solved in the ladder's report.
+fn times_before(source: &Source, before: &str, shown: &Row) -> Option<String> {
+    let earlier = source.rows(&shown.family, before);
+    let rows = source.rows(&shown.family, &shown.name).into_iter().rev();
+    let (before, row) =
+        rows.filter_map(|row| Some((*earlier.iter().find(|other| other.case() == row.case())?, row))).next()?;
+    let size = if row.case().size == shown.case().size { String::new() } else { format!(" (n = {})", size(row)) };
+    Some(format!("{:.2}{size}", before.call_ms()? / row.call_ms()?))
 }
 
 fn percent(share: f64) -> String {
@@ -323,13 +327,18 @@ mod tests {
     }
 
     #[test]
-    fn a_rung_is_compared_with_the_one_before_in_the_same_case_only() {
+    fn a_rung_is_compared_with_the_one_before_where_both_ran_in_one_report() {
         let mut report = sample();
-        report.results.retain(|row| row.n == 1 << 16 && row.error.is_none());
         let two: Vec<Rung> = rungs().into_iter().filter(|rung| rung.name != "onesweep").collect();
         let text = ladder("radix", &two, &[&report]);
+        assert!(
+            lines(&text)[3].ends_with("| 50.0 µs | 20.97 Gkeys/s | 50 % | 4.00 (n = 2<sup>16</sup>) | 100.0 µs |"),
+            "{text}"
+        );
+        report.results.retain(|row| row.n == 1 << 16);
+        let text = ladder("radix", &two, &[&report]);
         assert!(lines(&text)[3].ends_with("| 50 % | 4.00 | 20.0 µs |"), "{text}");
-        // From another report it is shown, with its size, and not compared.
+        // From another report it is shown and not compared.
         let mut other = report.clone();
         report.results.retain(|row| row.name != "msd-buckets");
         other.results.retain(|row| row.name != "lsd-blocks");

@@ -4,8 +4,11 @@ use crate::chart::{self, Axis, Ceiling, Line, Point, Whose, superscript};
 use crate::{Case, Kind, Report, Row};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// From this many sizes on a rate or a ratio is drawn over n. Fewer are read more easily in the table.
-const SIZES: usize = 4;
+/// From this many sizes on a rate or a ratio can be drawn over n.
+const SIZES: usize = 2;
+
+/// From this many on it is, beside a table that shows fewer as well.
+const SIZES_BESIDE_TABLE: usize = 4;
 
 /// From this many kinds of input on their ratios are drawn beside each other.
 const INPUTS: usize = 4;
@@ -16,25 +19,39 @@ pub type Plot = (String, String);
 /// Rows that differ in their size and in whose they are, by family, type, distribution and parameters.
 type Groups<'r> = BTreeMap<(&'r str, &'r str, &'r str, &'r str), Vec<&'r Row>>;
 
-fn groups(report: &Report) -> Groups<'_> {
+fn groups(report: &Report, sizes: usize) -> Groups<'_> {
     let mut groups = Groups::new();
     for row in report.results.iter().filter(|row| row.rate.is_some()) {
         let Case { family, dtype, keys, parameters, .. } = row.case();
         groups.entry((family, dtype, keys, parameters)).or_default().push(row);
     }
-    groups.retain(|_, rows| rows.iter().map(|row| row.n).collect::<BTreeSet<_>>().len() >= SIZES);
+    groups.retain(|_, rows| rows.iter().map(|row| row.n).collect::<BTreeSet<_>>().len() >= sizes);
     groups
 }
 
 /// All plots of a report. The same report gives the same bytes.
 ///
-/// - For each family, type, distribution and parameters with enough sizes: the rate over n, a line for each rung and
+/// - For each family, type, distribution and parameters with more than one size: the rate over n, a line for each rung and
 ///   each peer; on a second plot the speed of the rungs over the peer's, where there is one.
 /// - For each family, type and parameters with enough kinds of input: the speed over the peer's by input.
 /// - One roofline of all rungs whose operations are counted.
 pub fn all(report: &Report) -> Vec<Plot> {
+    let mut plots = over_sizes(report, SIZES);
+    plots.extend(inputs(report));
+    plots.extend(roofline(&[report]).map(|svg| (file(&["roofline"], ""), svg)));
+    plots
+}
+
+/// The plots of a report that say more than its tables.
+pub fn beside_tables(report: &Report) -> Vec<Plot> {
+    let mut plots = over_sizes(report, SIZES_BESIDE_TABLE);
+    plots.extend(inputs(report));
+    plots
+}
+
+fn over_sizes(report: &Report, sizes: usize) -> Vec<Plot> {
     let mut plots = vec![];
-    for ((family, dtype, keys, parameters), rows) in &groups(report) {
+    for ((family, dtype, keys, parameters), rows) in &groups(report, sizes) {
         let what: Vec<&str> = [*family, dtype, keys, parameters].into_iter().filter(|word| !word.is_empty()).collect();
         let title = format!("{} on {}", what.join(" "), report.device.name);
         plots.push((file(&what, "rate"), rates(&title, rows)));
@@ -42,8 +59,6 @@ pub fn all(report: &Report) -> Vec<Plot> {
             plots.push((file(&what, "ratio"), ratios(&title, rows)));
         }
     }
-    plots.extend(inputs(report));
-    plots.extend(roofline(&[report]).map(|svg| (file(&["roofline"], ""), svg)));
     plots
 }
 
@@ -52,6 +67,12 @@ fn file(words: &[&str], last: &str) -> String {
     let words: Vec<&str> =
         words.iter().flat_map(|w| w.split([' ', '='])).chain([last]).filter(|w| !w.is_empty()).collect();
     format!("{}.svg", words.join("-"))
+}
+
+/// A size with its exponent raised.
+fn size(row: &Row) -> String {
+    let exponent = row.size().strip_prefix("2^").and_then(|exponent| exponent.parse().ok());
+    exponent.map_or_else(|| row.size(), |exponent| format!("2{}", superscript(exponent)))
 }
 
 fn whose(row: &Row) -> Whose {
@@ -118,7 +139,7 @@ fn over(title: &str, lines: &[Line]) -> String {
 pub fn over_libraries(reports: &[&Report]) -> Option<String> {
     let mut all: Vec<Line> = vec![];
     for report in reports {
-        for ((family, dtype, keys, parameters), rows) in &groups(report) {
+        for ((family, dtype, keys, parameters), rows) in &groups(report, SIZES_BESIDE_TABLE) {
             let words = [family, dtype, keys, parameters];
             let name = words.into_iter().copied().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
             // A family that an earlier report has at these sizes is in the plot already.
@@ -142,7 +163,7 @@ pub fn over_libraries(reports: &[&Report]) -> Option<String> {
 
 /// Speeds over the peer's for many kinds of input: a row for each, a marker for each size.
 fn inputs(report: &Report) -> Vec<Plot> {
-    let mut groups: BTreeMap<(&str, &str, &str), Vec<(&Row, f64)>> = BTreeMap::new();
+    let mut groups = BTreeMap::<(&str, &str, &str), Vec<_>>::new();
     for (row, ratio) in report.results.iter().filter_map(|row| Some((row, row.over_peer.as_ref()?.call))) {
         groups.entry((&row.family, &row.dtype, &row.parameters)).or_default().push((row, ratio));
     }
@@ -154,11 +175,7 @@ fn inputs(report: &Report) -> Vec<Plot> {
                 names.push(row.keys.clone());
                 names.len() - 1
             });
-            let size = match row.size().strip_prefix("2^").and_then(|exponent| exponent.parse().ok()) {
-                Some(exponent) => format!("n = 2{}", superscript(exponent)),
-                None => format!("n = {}", row.size()),
-            };
-            add(&mut lines, &size, Whose::Ours, (*ratio, place as f64));
+            add(&mut lines, &format!("n = {}", size(row)), Whose::Ours, (*ratio, place as f64));
         }
         if names.len() < INPUTS {
             continue;
@@ -188,7 +205,7 @@ pub fn roofline(reports: &[&Report]) -> Option<String> {
         .into_values()
         .filter_map(|row| {
             let family = if row.kind == Kind::Rung { format!("{} ", row.family) } else { String::new() };
-            let name = format!("{family}{} {}", row.name, row.size());
+            let name = format!("{family}{} {}", row.name, size(row));
             Some(Point { name, at: (row.flops_per_byte?, row.gflops?), whose: whose(row) })
         })
         .collect();
@@ -242,8 +259,9 @@ mod tests {
 
     #[test]
     fn few_sizes_are_left_to_the_table() {
-        let names: Vec<_> = all(&sample()).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["roofline.svg"]);
+        assert_eq!(all(&sample()).len(), 3);
+        assert!(beside_tables(&sample()).is_empty());
+        assert_eq!(beside_tables(&wide()).len(), 2);
     }
 
     #[test]
@@ -253,7 +271,7 @@ mod tests {
             let more: Vec<Row> = report.results.iter().filter(|row| row.over_peer.is_some()).cloned().collect();
             report.results.extend(more.into_iter().map(|row| Row { keys: keys.into(), ..row }));
         }
-        let (name, svg) = all(&report).remove(0);
+        let (name, svg) = beside_tables(&report).remove(0);
         assert_eq!(name, "radix-u32-inputs.svg");
         for part in ["uniform", "reversed", "n = 2²⁰", "as fast"] {
             assert!(svg.contains(part), "{part}: {svg}");
@@ -271,6 +289,6 @@ mod tests {
     fn tensor_cores_have_ceilings_of_their_own() {
         let mut report = sample();
         report.limits.bf16_gflops = Some(990_000.0);
-        assert!(roofline(&[&report]).unwrap().contains("bf16, tensor cores: 990.0 TFLOP/s"));
+        assert!(roofline(&[&report]).unwrap().contains("bf16, tensor cores: 990 TFLOP/s"));
     }
 }
