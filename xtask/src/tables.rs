@@ -309,7 +309,8 @@ mod tests {
 
     #[test]
     fn a_kernel_is_shown_with_its_head_and_its_comment() {
-        let file = "//! # T\n//!\n//! **Idea.** A\n//! b.\n//!\n//! **Cost.** None.\n\nuse a;\n\n/// Does it.\n#[kernel]\npub fn f() {\n    g();\n}\n\nfn g() {\n}\n";
+        let file = "//! # T\n//!\n//! **Idea.** A\n//! b.\n//!\n//! **Cost.** None.\n\nuse a;\n\n\
+                    /// Does it.\n#[kernel]\npub fn f() {\n    g();\n}\n\nfn g() {\n}\n";
         let shown = "//! # T\n//!\n//! **Idea.** A\n//! b.\n\n/// Does it.\n#[kernel]\npub fn f() {\n    g();\n}\n";
         assert_eq!(kernel(file).unwrap(), shown);
         assert!(kernel("//! # T\n").is_err());

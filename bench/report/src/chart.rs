@@ -340,7 +340,8 @@ pub fn lines(title: &str, x: &Axis, y: &Axis, lines: &[Line], level: Option<(f64
     })
 }
 
-/// Points in rows that have names: the x of a point is its value, its y the number of its row. `level` as for [`lines`].
+/// Points in rows that have names: the x of a point is its value, its y the number of its row. `level` is as for
+/// [`lines`].
 pub fn rows(title: &str, names: &[String], x: &Axis, points: &[Line], level: (f64, &str)) -> String {
     svg(|root| {
         let y = Axis::names(names);

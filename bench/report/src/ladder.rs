@@ -170,8 +170,8 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// A line for each family: its fastest rung in the largest problem that a library solves too. A family that moves values
-/// with its keys has a second line.
+/// A line for each family: its fastest rung in the largest problem that a library solves too. A family that moves
+/// values with its keys has a second line.
 pub fn summary(families: &[&str], reports: &[&Report]) -> String {
     let mut lines = vec![];
     for &family in families {
@@ -262,8 +262,8 @@ pub fn behind(reports: &[&Report]) -> String {
     let days = if first == last { first.to_string() } else { format!("{first} to {last}") };
     let devices = devices.into_iter().collect::<Vec<_>>().join(", ");
     let mut text = format!(
-        "Measured on {devices}, {days}; times are medians of single calls, launch gaps included. **Behind**: by single calls \
-         the library is ahead in {single} of the {} cases that were measured",
+        "Measured on {devices}, {days}; times are medians of single calls, launch gaps included. **Behind**: by \
+         single calls the library is ahead in {single} of the {} cases that were measured",
         cases.len()
     );
     text += &if single == 0 { ".".into() } else { format!(", here with the ratio: {list}.") };
@@ -312,7 +312,8 @@ mod tests {
         assert_eq!(lines.len(), 2 + 3, "{text}");
         assert_eq!(
             lines[0],
-            "| **radix**, u32, n = 2<sup>20</sup> | idea | time | rate | of limit | × before | `cub_radix_sort_keys_u32` |"
+            "| **radix**, u32, n = 2<sup>20</sup> | idea | time | rate | of limit | × before | \
+             `cub_radix_sort_keys_u32` |"
         );
         assert!(
             lines[2].starts_with(
@@ -353,8 +354,8 @@ mod tests {
         let lines = lines(&text);
         assert_eq!(
             lines[2],
-            "| radix | msd-buckets | 2<sup>20</sup>, u32 | 50.0 µs | 20.97 Gkeys/s | `cub_radix_sort_keys_u32` | 100.0 µs \
-             | **2.00** |"
+            "| radix | msd-buckets | 2<sup>20</sup>, u32 | 50.0 µs | 20.97 Gkeys/s | `cub_radix_sort_keys_u32` | \
+             100.0 µs | **2.00** |"
         );
         assert!(lines[3].starts_with("| matmul | naive | 4096³, u32 |") && lines[3].contains("none measured"));
         assert!(lines[4].starts_with("| scan | not measured |"), "{text}");

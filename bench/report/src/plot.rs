@@ -31,8 +31,8 @@ fn groups(report: &Report, sizes: usize) -> Groups<'_> {
 
 /// All plots of a report. The same report gives the same bytes.
 ///
-/// - For each family, type, distribution and parameters with more than one size: the rate over n, a line for each rung and
-///   each peer; on a second plot the speed of the rungs over the peer's, where there is one.
+/// - For each family, type, distribution and parameters with more than one size: the rate over n, a line for each rung
+///   and each peer; on a second plot the speed of the rungs over the peer's, where there is one.
 /// - For each family, type and parameters with enough kinds of input: the speed over the peer's by input.
 /// - One roofline of all rungs whose operations are counted.
 pub fn all(report: &Report) -> Vec<Plot> {

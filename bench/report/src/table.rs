@@ -4,10 +4,10 @@ use crate::{Case, Kind, Report, Row, rate, time};
 use std::collections::BTreeSet;
 
 /// How to read the tables, once for all of them.
-pub const METHOD: &str = "Times are medians of single calls, launch gaps included; in brackets back to back. Ratio: the \
-library's or the twin's time over ours; above 1, ours is faster. Of many sizes a table has some, the plots have all. A row \
-names the fastest rung that was measured for its input. A short sort takes as long as the host needs to enqueue its \
-launches: its ratio depends on the host that drives the GPU.";
+pub const METHOD: &str = "Times are medians of single calls, launch gaps included; in brackets back to back. Ratio: \
+the library's or the twin's time over ours; above 1, ours is faster. Of many sizes a table has some, the plots have \
+all. A row names the fastest rung that was measured for its input. A short sort takes as long as the host needs to \
+enqueue its launches: its ratio depends on the host that drives the GPU.";
 
 /// The tables of one report: for each case with a peer the fastest rung beside it, and for each rung with a twin both.
 ///
