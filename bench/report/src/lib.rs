@@ -1,10 +1,12 @@
 //! What `rungs bench` measured, as data that can be read again.
 //!
-//! The program writes it, `cargo xtask tables` makes the README's tables and the plots in `bench/results` from it.
+//! The program writes it, `cargo xtask tables` makes the tables of the README, and the tables and
+//! plots in `bench/results` from it.
 //! Nothing here measures or knows an algorithm.
 
+mod chart;
+pub mod ladder;
 pub mod plot;
-mod svg;
 pub mod table;
 
 use serde::{Deserialize, Serialize};
@@ -86,6 +88,12 @@ pub struct Limits {
     /// 10⁹ multiply-adds and the like a second in `f32`, outside the tensor cores, at that clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fp32_gflops: Option<f64>,
+    /// The same of the tensor cores on TF32, without sparsity, where it is known for the device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tf32_gflops: Option<f64>,
+    /// The same of the tensor cores on bf16.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bf16_gflops: Option<f64>,
 }
 
 /// Whose a row is.
@@ -210,6 +218,22 @@ impl Row {
             keys: &self.keys,
             parameters: &self.parameters,
         }
+    }
+
+    /// The parameters that decide what is computed, without those that decide only how (as `columns=128`).
+    pub fn task(&self) -> String {
+        let how = |word: &&str| ["columns=", "threads=", "blocks="].iter().any(|name| word.starts_with(name));
+        self.parameters.split(' ').filter(|word| !how(word)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The share of what the roofline allows: of a copy's bandwidth or of the arithmetic's peak, whichever is nearer.
+    pub fn share(&self) -> Option<f64> {
+        self.of_copy.into_iter().chain(self.of_fp32).reduce(f64::max)
+    }
+
+    /// The median time of one call, in milliseconds.
+    pub fn call_ms(&self) -> Option<f64> {
+        self.call.map(|times| times.median_ms)
     }
 
     /// The size as people write it: `2^20`, `1000003`, `4096³`, `3x4x5`.
@@ -348,6 +372,7 @@ pub(crate) mod tests {
                 copy_bytes: 1 << 30,
                 clock_mhz: Some(1980.0),
                 fp32_gflops: Some(66_900.0),
+                ..Limits::default()
             },
             method: vec![],
             notes: vec![],

@@ -3,30 +3,25 @@
 use crate::{Case, Kind, Report, Row, rate, time};
 use std::collections::BTreeSet;
 
-/// What is said where nothing has been measured.
-pub const NOTHING: &str = "No results are recorded yet: `rungs bench --peers --save FILE` on a GPU makes some.";
+/// How to read the tables, once for all of them.
+pub const METHOD: &str = "Times are medians of single calls, launch gaps included; in brackets back to back. Ratio: \
+the library's or the twin's time over ours; above 1, ours is faster. Of many sizes a table has some, the plots have \
+all. A row names the fastest rung that was measured for its input. A short sort takes as long as the host needs to \
+enqueue its launches: its ratio depends on the host that drives the GPU.";
 
-/// All that a README shows of these reports, newest first: for each case with a peer the fastest rung beside it, and
-/// for each rung with a twin both.
+/// The tables of one report: for each case with a peer the fastest rung beside it, and for each rung with a twin both.
 ///
-/// `reports` are names of files, as a reader of the README finds them, with what is in them.
-pub fn markdown(reports: &[(String, Report)]) -> String {
-    let parts: Vec<String> = reports.iter().map(|(file, report)| part(file, report)).collect();
-    if parts.is_empty() { format!("{NOTHING}\n") } else { parts.join("\n") }
-}
-
-fn part(file: &str, report: &Report) -> String {
+/// `file` is the report's name, as a reader of the table finds it.
+pub fn section(file: &str, report: &Report) -> String {
     let (device, limits) = (&report.device, &report.limits);
     let driver = device.nvidia_smi.get("driver_version").map_or(String::new(), |version| format!(", driver {version}"));
     let commit: String = report.commit.chars().take(12).collect();
     let mut text = format!(
-        "Measured on {}{driver}, {}, commit {commit}, by `{}` ([{file}]({file})). A copy within the device moves {:.0} \
-         GB/s.",
-        device.name, report.date, report.command, limits.copy_gbs
+        "[{file}]({file}): {}{driver}, {}, commit {commit}. A copy within the device moves {:.0} GB/s.",
+        device.name, report.date, limits.copy_gbs
     );
     report.notes.iter().for_each(|note| text += &format!(" {}.", capitalised(note)));
-    text += " Times are medians of single calls, launch gaps included; in brackets back to back. A ratio above 1: ours is \
-             faster.\n";
+    text += &format!("\n\n    {}\n", report.command);
     let peers = with_peers(report);
     if !peers.is_empty() {
         let head = ["family", "n", "type", "input", "rung", "time", "rate", "peer", "its time", "ratio"];
@@ -121,7 +116,7 @@ fn with_twins(report: &Report) -> Vec<Vec<String>> {
 }
 
 /// As Markdown may show it: powers raised.
-fn size(row: &Row) -> String {
+pub(crate) fn size(row: &Row) -> String {
     row.size().strip_prefix("2^").map_or_else(|| row.size(), |exponent| format!("2<sup>{exponent}</sup>"))
 }
 
@@ -135,7 +130,7 @@ fn both(call: Option<f64>, back: Option<f64>) -> String {
     call.map_or("-".into(), |ratio| format!("{ratio:.2}")) + &back
 }
 
-fn grid(head: &[&str], rows: &[Vec<String>]) -> String {
+pub(crate) fn grid(head: &[&str], rows: &[Vec<String>]) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let mut text = line(head.iter().map(|cell| cell.to_string()).collect());
     text += &line(vec!["---".into(); head.len()]);
@@ -149,13 +144,8 @@ mod tests {
     use crate::tests::sample;
 
     #[test]
-    fn nothing_measured_is_said_plainly() {
-        assert!(markdown(&[]).contains("No results are recorded"));
-    }
-
-    #[test]
     fn the_fastest_rung_of_each_case_stands_beside_the_peer() {
-        let text = markdown(&[("bench/results/h200.json".into(), sample())]);
+        let text = section("h200.json", &sample());
         let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| radix")).collect();
         assert_eq!(rows.len(), 2, "{text}");
         assert_eq!(
@@ -169,9 +159,9 @@ mod tests {
             let row = Row { n, ..report.results[1].clone() };
             report.results.push(row);
         }
-        let of_many = markdown(&[("a.json".into(), report)]);
+        let of_many = section("a.json", &report);
         assert_eq!(of_many.lines().filter(|line| line.starts_with("| radix")).count(), 2, "{of_many}");
-        assert!(text.contains("NVIDIA H200, driver 580.1") && text.contains("bench/results/h200.json"));
+        assert!(text.contains("NVIDIA H200, driver 580.1") && text.contains("[h200.json](h200.json)"));
         assert!(text.contains("- radix onesweep at n = 2^16 of u32 (uniform): key 3 is wrong"), "{text}");
     }
 }

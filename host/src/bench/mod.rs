@@ -516,6 +516,8 @@ fn set_limits(engine: &Engine, report: &mut Report, clocks: &[f64]) {
     let clock = stats::times(clocks, 1).map(|times| times.median_ms);
     report.limits.clock_mhz = clock;
     report.limits.fp32_gflops = clock.and_then(|clock| machine::fp32_gflops(engine, clock));
+    report.limits.tf32_gflops = clock.and_then(|clock| machine::tf32_gflops(engine, clock));
+    report.limits.bf16_gflops = report.limits.tf32_gflops.map(|gflops| rounded(2.0 * gflops));
     let limits = &report.limits;
     for row in &mut report.results {
         row.of_copy = row.gbs.map(|gbs| rounded(gbs / limits.copy_gbs));

@@ -1,4 +1,4 @@
-//! # Radix sort with one pass over memory a digit
+//! # Radix sort, one pass over memory per digit
 //!
 //! **Idea.** A block that has counted its digits publishes the counts and asks the blocks before it for theirs
 //! (decoupled look-back): it adds up their counts, going back until it meets a block that already knows the sum of
