@@ -82,7 +82,7 @@ fn reverse(input: Global<u32>, output: Global<u32>) {
 
 fn sorts<T: Element + simt::Scalar>(engine: &Engine, n: usize)
 where
-    T::Word: rungs::algorithms::sort::KeyWord,
+    T::Word: rungs::algorithms::keys::KeyWord,
 {
     let mut vec = DeviceVec::<T>::random(engine, n, Distribution::Special, n as u64).unwrap();
     let mut want = vec.to_vec().unwrap();

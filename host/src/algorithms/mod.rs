@@ -9,6 +9,7 @@
 mod apart;
 pub mod cubes;
 pub mod histogram;
+pub mod keys;
 pub mod matmul;
 pub mod oracle;
 mod pairs;

@@ -1,6 +1,6 @@
 //! Sorting keys that have a value each: the problem and its oracle.
 
-use super::sort::order_of;
+use super::keys::order_of;
 use super::upload::{Changed, Uploaded};
 use super::verify::{self, ON_DEVICE_FROM};
 use super::{OpenProblem, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, entry, verdict};

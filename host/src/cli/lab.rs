@@ -4,7 +4,7 @@
 //! integers alone.
 
 use super::Common;
-use crate::algorithms::sort::order_of;
+use crate::algorithms::keys::order_of;
 use crate::data::{Dtype, memory_check};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
