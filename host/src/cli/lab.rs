@@ -6,7 +6,7 @@
 use super::Common;
 use crate::algorithms::sort::{SortRung, order_of};
 use crate::algorithms::{Parameters, Rung, keys::Keys, odd_even};
-use crate::data::{Dtype, memory_check};
+use crate::data::{Dtype, memory_check, refuse_terminal};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use clap::Command;
@@ -30,6 +30,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn run(common: &Common) -> Result<()> {
+    refuse_terminal(&std::io::stdout(), "standard output")?;
     // Nothing is written before all of the input was read and all of the work is done.
     let keys = read(&mut std::io::stdin().lock())?;
     let engine = common.engine()?;
