@@ -6,8 +6,10 @@
 //! | [`sorted`], [`stable_sorted`], [`Words`] | the order of keys, and keys as the unsigned words that sort so |
 //! | [`Distribution`] | input from a seed, the same on every machine |
 //! | [`Place`], [`Format`], [`read_keys`], [`read_matrix`], [`read_values`], [`Output`] | `.npy` and raw files, the standard streams |
+//! | [`read_counted`] | the stream of `rungs lab` |
 //! | [`Size`], [`MatrixSize`] | sizes as people write them |
 
+mod counted;
 mod element;
 mod file;
 mod generate;
@@ -16,6 +18,7 @@ mod npy;
 mod order;
 mod size;
 
+pub use counted::read_counted;
 pub use element::Element;
 pub use file::{
     Format, Input, MatrixInput, Output, Place, keys_from, matrix_from, read_keys, read_matrix, read_values,
