@@ -78,8 +78,8 @@ pub fn measure(
 }
 
 /// [`measure`] for a table of several rungs, of which one that fails does not keep the others from running: what a rung
-/// refuses is a row that is skipped, and what it fails with is a row that says so. A device that no longer answers is not
-/// asked again.
+/// refuses is a row that is skipped, and what it fails with is a row that says so. A device that no longer answers is
+/// not asked again.
 pub fn attempt(
     engine: &Engine,
     family: &'static Family,

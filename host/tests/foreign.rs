@@ -1,5 +1,5 @@
-//! The readers of foreign bytes, on the seeds of the fuzz targets and on thousands of mutations of them: they return, with
-//! a result or an error, and take little more memory than there are bytes.
+//! The readers of foreign bytes, on the seeds of the fuzz targets and on thousands of mutations of them: they return,
+//! with a result or an error, and take little more memory than there are bytes.
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng, SeedableRng};

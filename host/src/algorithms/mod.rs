@@ -121,8 +121,8 @@ pub struct Workload {
     pub distribution: Distribution,
     /// The seed of the draw.
     pub seed: u64,
-    /// Input instead of drawn elements; `size` and `dtype` agree with it. Of a sort with values the keys, or the keys and
-    /// then values of 4 bytes.
+    /// Input instead of drawn elements; `size` and `dtype` agree with it. Of a sort with values the keys, or the keys
+    /// and then values of 4 bytes.
     pub input: Option<Vec<Data>>,
     /// What some families can be asked besides.
     pub parameters: Parameters,

@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-/// Keys with values of 4 bytes: those that were given, or each key's place in the input, so that the values of equal keys
-/// tell whether the sort was stable.
+/// Keys with values of 4 bytes: those that were given, or each key's place in the input, so that the values of equal
+/// keys tell whether the sort was stable.
 ///
 /// On an engine they are one buffer, first the keys and then the values, which is also how peers take them.
 struct PairProblem {

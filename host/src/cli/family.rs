@@ -93,8 +93,8 @@ pub(super) fn values_arguments() -> [Arg; 2] {
             .value_name("FILE")
             .num_args(0..=1)
             .help(
-                "Move a value of 4 bytes with each key: those of an .npy or raw file (with --input), or without FILE each \
-                 key's place in the input",
+                "Move a value of 4 bytes with each key: those of an .npy or raw file (with --input), or without FILE \
+                 each key's place in the input",
             )
             .value_parser(value_parser!(OsString)),
         Arg::new("output-values")

@@ -16,8 +16,8 @@ pub(super) fn command() -> Command {
     Command::new("sort")
         .about("Sort the keys of a file by the rung that is best for their type, their number and the device")
         .after_help(
-            "The result is checked, and written where --output says; floats are in the total order of IEEE 754. A rung of \
-             one's own choice: see `rungs radix --input`.",
+            "The result is checked, and written where --output says; floats are in the total order of IEEE 754. A rung \
+             of one's own choice: see `rungs radix --input`.",
         )
         .args([
             Arg::new("input")

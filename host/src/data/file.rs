@@ -129,8 +129,8 @@ pub struct MatrixInput {
 
 /// Reads keys: one dimension, one of `types`.
 ///
-/// The file is `.npy` if it begins as such; everything else is raw, which is read if `types` is a single one. A file that
-/// is *named* `.npy` and does not begin so is refused, and so is an `.npy` file of another type.
+/// The file is `.npy` if it begins as such; everything else is raw, which is read if `types` is a single one. A file
+/// that is *named* `.npy` and does not begin so is refused, and so is an `.npy` file of another type.
 ///
 /// # Errors
 /// [`Error::Read`] if it cannot be read or is refused, with what to save instead; [`Error::Usage`] for a raw file whose
@@ -404,8 +404,8 @@ pub fn refuse_terminal(stream: &impl IsTerminal, name: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::Usage(format!(
-        "{name} is a terminal, and what goes there is binary: send it to a file (> sorted.bin, --output sorted.npy) or a \
-         pipe (| xxd)"
+        "{name} is a terminal, and what goes there is binary: send it to a file (> sorted.bin, --output sorted.npy) or \
+         a pipe (| xxd)"
     )))
 }
 

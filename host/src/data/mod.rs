@@ -5,7 +5,7 @@
 //! | [`Dtype`], [`Data`], [`Element`] | the seven types, a vector of any of them, and what generic code needs of one |
 //! | [`sorted`], [`stable_sorted`], [`Words`] | the order of keys, and keys as the unsigned words that sort so |
 //! | [`Distribution`] | input from a seed, the same on every machine |
-//! | [`Place`], [`Format`], [`read_keys`], [`read_matrix`], [`read_values`], [`Output`] | `.npy` and raw files, the standard streams |
+//! | [`Place`], [`Format`], [`read_keys`], [`Output`] | `.npy` and raw files, the standard streams |
 //! | [`read_counted`] | the stream of `rungs lab` |
 //! | [`Size`], [`MatrixSize`] | sizes as people write them |
 

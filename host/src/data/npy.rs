@@ -416,8 +416,8 @@ mod tests {
         assert!(error.ends_with("array.astype('<f4') instead, if the numbers fit"), "{error}");
     }
 
-    /// The crate npyz reads what is written here, and what it writes is read here: two readers that know nothing of each
-    /// other.
+    /// The crate npyz reads what is written here, and what it writes is read here: two readers that know nothing of
+    /// each other.
     #[test]
     fn npyz_agrees() {
         use npyz::WriterBuilder;
