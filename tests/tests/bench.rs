@@ -143,6 +143,9 @@ fn a_library_of_peers_is_opened_and_who_is_wrong_is_called_so() {
         fs::read_dir(plots).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     assert_eq!(names, ["bitonic-u32-uniform-rate.svg", "bitonic-u32-uniform-ratio.svg"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("2 of 6 results are wrong; the first: bitonic thrust_sort_u32 is wrong"), "{said}");
+    assert!(said.contains(": got ") && said.contains(", expected "), "{said}");
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("WRONG: ") && text.contains("over peer"), "{text}");
 }

@@ -178,7 +178,8 @@ pub struct Workload {
     pub distribution: Distribution,
     /// The seed of the draw.
     pub seed: u64,
-    /// Input instead of drawn elements; `size` and `dtype` agree with it.
+    /// Input instead of drawn elements; `size` and `dtype` agree with it. Of a sort with values the keys, or the keys
+    /// and then values of 4 bytes.
     pub input: Option<Vec<Data>>,
     /// What some families can be asked besides.
     pub parameters: Parameters,
@@ -269,6 +270,10 @@ pub trait Problem {
     /// The type of the values that move with the elements, where there are any.
     fn values(&self) -> Option<Dtype> {
         None
+    }
+    /// Whether the whole result is one value, whatever the input's size.
+    fn makes_one_value(&self) -> bool {
+        false
     }
     /// The problem as a program that is not ours can take it, where there are such.
     fn open(&self) -> Option<&dyn OpenProblem> {

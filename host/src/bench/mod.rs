@@ -77,6 +77,14 @@ pub struct Options {
     pub command: String,
 }
 
+/// What [`run`] tells while it works.
+pub enum Told<'a> {
+    /// A case begins: which, of how many.
+    Case(usize, usize, &'a str),
+    /// What was asked for and is not measured.
+    Note(&'a str),
+}
+
 /// One case.
 struct Case {
     family: &'static Family,
@@ -87,9 +95,9 @@ struct Case {
     rungs: Vec<&'static Rung>,
 }
 
-/// Measures everything, telling `progress` of each case. What has been measured is reported even if an error ends it.
-pub fn run(engine: &Engine, options: &Options, mut progress: impl FnMut(&str)) -> Result<(Report, Option<Error>)> {
-    let cases = cases(engine, options, &mut progress)?;
+/// Measures everything, telling `tell` of each case. What has been measured is reported even if an error ends it.
+pub fn run(engine: &Engine, options: &Options, mut tell: impl FnMut(Told)) -> Result<(Report, Option<Error>)> {
+    let cases = cases(engine, options, &mut tell)?;
     let mut report = Report {
         schema: SCHEMA,
         device: bench_report::Device::default(),
@@ -109,7 +117,7 @@ pub fn run(engine: &Engine, options: &Options, mut progress: impl FnMut(&str)) -
     }
     let (mut clocks, mut failed) = (vec![], None);
     for (i, case) in cases.iter().enumerate() {
-        progress(&format!("{} of {}: {}", i + 1, cases.len(), case.name()));
+        tell(Told::Case(i + 1, cases.len(), &case.name()));
         let mut rows = vec![];
         let outcome = measure_case(engine, case, options, &mut rows, &mut clocks);
         report.results.append(&mut rows);
@@ -143,7 +151,7 @@ fn method(options: &Options) -> Vec<String> {
 }
 
 /// All cases that the options ask for.
-fn cases(engine: &Engine, options: &Options, progress: &mut impl FnMut(&str)) -> Result<Vec<Case>> {
+fn cases(engine: &Engine, options: &Options, tell: &mut impl FnMut(Told)) -> Result<Vec<Case>> {
     check_names(options)?;
     let (mut cases, mut refused) = (vec![], None);
     for &family in &options.families {
@@ -169,7 +177,7 @@ fn cases(engine: &Engine, options: &Options, progress: &mut impl FnMut(&str)) ->
             }
         }
         if cases.len() == before && !rungs.is_empty() {
-            progress(&format!("no rung of {} takes what was asked for", family.name));
+            tell(Told::Note(&format!("no rung of {} takes what was asked for", family.name)));
         }
     }
     if cases.is_empty() {

@@ -1,8 +1,9 @@
 //! `rungs bench`: rungs measured, beside libraries where there are any.
 
+use super::progress::Progress;
 use super::{Common, family};
 use crate::algorithms::{Extra, FAMILIES, Family};
-use crate::bench::{self, Options, Report, Row, peers};
+use crate::bench::{self, Options, Report, Row, Told, peers};
 use crate::data::{Distribution, Dtype, Size};
 use crate::error::{Error, Result};
 use crate::report::{self, Format, Grid};
@@ -97,7 +98,19 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     for folder in [plots.map(PathBuf::as_path), save.and_then(|file| file.parent())].into_iter().flatten() {
         fs::create_dir_all(folder).map_err(|e| Error::writing(folder.display(), &e))?;
     }
-    let (report, failed) = bench::run(&engine, &options, |text| common.note(text))?;
+    let mut progress: Option<Progress> = None;
+    let (report, failed) = bench::run(&engine, &options, |told| match told {
+        Told::Note(text) => common.note(text),
+        Told::Case(which, of, name) => {
+            let progress = progress.get_or_insert_with(|| common.progress(of));
+            // A log of a run that nobody watches still says how far it came.
+            if progress.is_hidden() {
+                common.note(&format!("{which} of {of}: {name}"));
+            }
+            progress.step(name);
+        }
+    })?;
+    drop(progress);
     if let Some(file) = save {
         write(file, &json(&report)?)?;
     }
@@ -114,10 +127,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     if let Some(error) = failed {
         return Err(error);
     }
-    match report.results.iter().filter(|row| row.error.is_some()).count() {
-        0 => Ok(()),
-        wrong => Err(Error::Wrong { wrong, of: report.results.len() }),
-    }
+    Error::wrong(report.results.iter().filter_map(|row| row.error.as_deref()), report.results.len())
 }
 
 fn options(matches: &ArgMatches, common: &Common) -> Result<Options> {
