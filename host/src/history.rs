@@ -1,4 +1,4 @@
-//! Figures that the sources print, and figures of their own code on an H200, as SOURCES.md quotes them.
+//! Figures that the sources print, and figures of their own code on an H200, as docs/sources.md quotes them.
 
 /// A line of S0's table: odd-even transposition on a GPU and on one core of the host.
 pub struct BubbleRow {
