@@ -251,8 +251,11 @@ fn shape(peer: &Peer, size: Size, parameters: &Parameters) -> Vec<usize> {
     }
 }
 
+/// A relation to the rung of this name.
+type ToRung = fn(&'static str) -> Relation;
+
 /// Peers that belong to one rung each: how their names begin, and what they are to it.
-const OF_RUNGS: [(&str, fn(&'static str) -> Relation); 2] = [("twin_", Relation::Twin), ("source_", Relation::Source)];
+const OF_RUNGS: [(&str, ToRung); 2] = [("twin_", Relation::Twin), ("source_", Relation::Source)];
 
 /// Whether the peers that belong to rungs do what is asked for. Their shape says how many columns or bins; everything
 /// else is written into them: inclusive sums, keys alone, the rungs' own grids.
