@@ -39,7 +39,7 @@ pub struct Report {
     pub version: String,
     /// The call.
     pub command: String,
-    /// Where the peers are from.
+    /// The peers' library: the name of its file and what it says of itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peers: Option<String>,
     /// A row for each rung and each peer in each case; rows of one case stand together.
@@ -104,8 +104,10 @@ pub enum Kind {
     Rung,
     /// A library.
     Peer,
-    /// The CUDA C++ twin of a rung.
+    /// The CUDA C++ twin of a rung: the same algorithm, launches and threads.
     Twin,
+    /// The algorithm of the source that a rung comes from, in the source's own shape.
+    Source,
 }
 
 /// One rung or peer in one case.
@@ -172,6 +174,9 @@ pub struct Row {
     /// The speed over that of the rung's twin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over_twin: Option<Ratio>,
+    /// The speed over that of the source's algorithm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_source: Option<Ratio>,
     /// Bytes of device memory that a call needs beside its input and its output. Reports from before it was measured
     /// have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -335,11 +340,13 @@ pub(crate) mod tests {
             flops_per_byte: None,
             over_peer: None,
             over_twin: None,
+            over_source: None,
             scratch_bytes: Some(4 * n + 1000),
         }
     }
 
-    /// A report with made-up numbers: a sort at two sizes beside CUB, a wrong rung, a matrix product.
+    /// A report with made-up numbers: a sort at two sizes beside CUB, a wrong rung, a matrix product, a bubble sort
+    /// with its twin and its source's algorithm.
     pub fn sample() -> Report {
         let peer = "cub_radix_sort_keys_u32";
         let mut results = vec![];
@@ -357,6 +364,12 @@ pub(crate) mod tests {
         let (m, k, unit) = (Some(4096), Some(4096), "GFLOP/s".into());
         let (gflops, flops_per_byte) = (Some(6900.0), Some(682.0));
         results.push(Row { m, k, rate: gflops, rate_unit: unit, gflops, flops_per_byte, ..product });
+        let (twin, source) = ("twin_bubble_shared_block_u32", "source_bubble_shared_block_u32");
+        let ratio = |of: &str, call| Some(Ratio { of: of.into(), call, back_to_back: None });
+        let bubble = row("bubble", "shared-block", Kind::Rung, 1 << 17, 10.0);
+        results.push(Row { over_twin: ratio(twin, 1.02), over_source: ratio(source, 1.5), ..bubble });
+        results.push(row("bubble", twin, Kind::Twin, 1 << 17, 10.2));
+        results.push(row("bubble", source, Kind::Source, 1 << 17, 15.0));
         let smi = [("driver_version".to_string(), "580.1".to_string())];
         Report {
             schema: SCHEMA,

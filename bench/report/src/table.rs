@@ -1,6 +1,6 @@
 //! Tables of a report, in Markdown.
 
-use crate::{Case, Kind, Report, Row, rate, time};
+use crate::{Case, Kind, Ratio, Report, Row, rate, time};
 use std::collections::BTreeSet;
 
 /// How to read the tables, once for all of them.
@@ -9,7 +9,8 @@ the library's or the twin's time over ours; above 1, ours is faster. Of many siz
 all. A row names the fastest rung that was measured for its input. A short sort takes as long as the host needs to \
 enqueue its launches: its ratio depends on the host that drives the GPU.";
 
-/// The tables of one report: for each case with a peer the fastest rung beside it, and for each rung with a twin both.
+/// The tables of one report: for each case with a peer the fastest rung beside it, and for each rung with a twin or a
+/// source's algorithm both, in a table each.
 ///
 /// `file` is the report's name, as a reader of the table finds it.
 pub fn section(file: &str, report: &Report) -> String {
@@ -27,10 +28,15 @@ pub fn section(file: &str, report: &Report) -> String {
         let head = ["family", "n", "type", "input", "rung", "time", "rate", "peer", "its time", "ratio"];
         text += &format!("\n{}", grid(&head, &peers));
     }
-    let twins = with_twins(report);
+    let twins = beside(report, |row| row.over_twin.as_ref());
     if !twins.is_empty() {
-        let head = ["family", "n", "type", "rung", "time", "twin in CUDA C++", "ratio"];
+        let head = ["family", "n", "type", "rung", "time", "twin in CUDA C++", "its time", "ratio"];
         text += &format!("\n{}", grid(&head, &twins));
+    }
+    let sources = beside(report, |row| row.over_source.as_ref());
+    if !sources.is_empty() {
+        let head = ["family", "n", "type", "rung", "time", "the source's algorithm", "its time", "ratio"];
+        text += &format!("\n{}", grid(&head, &sources));
     }
     let wrong: Vec<&Row> = report.results.iter().filter(|row| row.error.is_some()).collect();
     if !wrong.is_empty() {
@@ -97,11 +103,12 @@ fn with_peers(report: &Report) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Every rung with a twin.
-fn with_twins(report: &Report) -> Vec<Vec<String>> {
+/// Every rung that has this ratio, with what it is taken over.
+fn beside(report: &Report, ratio: impl Fn(&Row) -> Option<&Ratio>) -> Vec<Vec<String>> {
     let rows = report.results.iter().filter(|row| row.kind == Kind::Rung);
     rows.filter_map(|row| {
-        let ratio = row.over_twin.as_ref()?;
+        let ratio = ratio(row)?;
+        let theirs = report.results.iter().find(|other| other.case() == row.case() && other.name == ratio.of)?;
         Some(vec![
             row.family.clone(),
             size(row),
@@ -109,6 +116,7 @@ fn with_twins(report: &Report) -> Vec<Vec<String>> {
             row.name.clone(),
             times(row),
             format!("`{}`", ratio.of),
+            times(theirs),
             both(Some(ratio.call), ratio.back_to_back),
         ])
     })
@@ -142,6 +150,20 @@ pub(crate) fn grid(head: &[&str], rows: &[Vec<String>]) -> String {
 mod tests {
     use super::*;
     use crate::tests::sample;
+
+    #[test]
+    fn twins_and_sources_have_a_table_each() {
+        let text = section("h200.json", &sample());
+        let (twins, sources) = text.split_once("the source's algorithm").unwrap();
+        let row = |peer, its_time, ratio| {
+            let size = "2<sup>17</sup>";
+            format!("| bubble | {size} | u32 | shared-block | 10.000 ms (8.000 ms) | `{peer}` | {its_time} | {ratio} |")
+        };
+        let (twin, source) = ("twin_bubble_shared_block_u32", "source_bubble_shared_block_u32");
+        assert!(twins.contains(&row(twin, "10.200 ms (8.160 ms)", "1.02")), "{text}");
+        assert!(sources.contains(&row(source, "15.000 ms (12.000 ms)", "1.50")), "{text}");
+        assert!(!twins.contains(source) && !sources.contains(twin), "{text}");
+    }
 
     #[test]
     fn the_fastest_rung_of_each_case_stands_beside_the_peer() {

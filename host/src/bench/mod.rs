@@ -61,7 +61,7 @@ pub struct Options {
     pub rungs: Vec<String>,
     /// The library of peers.
     pub peers: Option<Peers>,
-    /// Names of peers, `reference` or `twins`; all where none are given.
+    /// Names of peers, `reference`, `twins` or `sources`; all where none are given.
     pub peer_names: Vec<String>,
     /// What else decides what is computed, for the families that look at it.
     pub parameters: Parameters,
@@ -109,7 +109,7 @@ pub fn run(engine: &Engine, options: &Options, mut tell: impl FnMut(Told)) -> Re
         commit: machine::commit(),
         version: env!("CARGO_PKG_VERSION").into(),
         command: options.command.clone(),
-        peers: options.peers.as_ref().map(|peers| peers.path.display().to_string()),
+        peers: options.peers.as_ref().map(Peers::description),
         results: vec![],
     };
     if engine.is_simulator() {
@@ -261,6 +261,7 @@ impl Case {
             flops_per_byte: None,
             over_peer: None,
             over_twin: None,
+            over_source: None,
             scratch_bytes: None,
         }
     }
@@ -337,14 +338,20 @@ fn contest<'p>(
         let chosen = |(peer, relation): &(&Peer, Relation)| {
             let names = &options.peer_names;
             let is = |name: &String| match (name.as_str(), relation) {
-                ("reference", Relation::Reference) | ("twins", Relation::Twin(_)) => true,
+                ("reference", Relation::Reference)
+                | ("twins", Relation::Twin(_))
+                | ("sources", Relation::Source(_)) => true,
                 (name, _) => name == peer.name,
             };
             names.is_empty() || names.iter().any(is)
         };
         let list: Vec<_> = peers.of(case.family, &case.rungs, case.dtype, &case.parameters).filter(chosen).collect();
         for (peer, relation) in list {
-            let kind = if matches!(relation, Relation::Twin(_)) { Kind::Twin } else { Kind::Peer };
+            let kind = match relation {
+                Relation::Twin(_) => Kind::Twin,
+                Relation::Source(_) => Kind::Source,
+                Relation::Reference | Relation::Other => Kind::Peer,
+            };
             let prepared = peers.prepare(peer, engine, case.family, open, case.size, &case.parameters);
             enter(&peer.name, kind, Some(relation), prepared)?;
         }
@@ -494,7 +501,7 @@ impl<'p> Contestant<'p> {
     }
 }
 
-/// The rows of a case, rungs with their speed over the reference's and over their twins'.
+/// The rows of a case, rungs with their speed over the reference's, over their twins' and over their sources'.
 fn with_ratios(rows: Vec<(Row, Option<Relation>)>) -> Vec<Row> {
     let ratio = |row: &Row, wanted: Relation| {
         let (other, _) = rows.iter().find(|(_, relation)| *relation == Some(wanted))?;
@@ -510,13 +517,15 @@ fn with_ratios(rows: Vec<(Row, Option<Relation>)>) -> Vec<Row> {
         .map(|(row, relation)| {
             let rung = crate::algorithms::family(&row.family).and_then(|f| f.rungs.iter().find(|r| r.name == row.name));
             match (relation, rung) {
-                (None, Some(rung)) => (ratio(row, Relation::Reference), ratio(row, Relation::Twin(rung.name))),
-                _ => (None, None),
+                (None, Some(rung)) => {
+                    [Relation::Reference, Relation::Twin(rung.name), Relation::Source(rung.name)].map(|r| ratio(row, r))
+                }
+                _ => [None, None, None],
             }
         })
         .collect();
     let rows = rows.iter().map(|(row, _)| row.clone()).zip(ratios);
-    rows.map(|(row, (over_peer, over_twin))| Row { over_peer, over_twin, ..row }).collect()
+    rows.map(|(row, [over_peer, over_twin, over_source])| Row { over_peer, over_twin, over_source, ..row }).collect()
 }
 
 /// Holds the rows against the limits of the device.
