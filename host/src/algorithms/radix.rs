@@ -20,7 +20,7 @@ use rungs_kernels::radix::r6_lsd_ballot::{
     self as lsd_ballot, radix_lsd_ballot_count, radix_lsd_ballot_scan, radix_lsd_ballot_scatter,
 };
 use rungs_kernels::radix::steps::SCAN_THREADS;
-use rungs_kernels::radix::{r7_onesweep as onesweep, r8_msd_buckets as msd_buckets};
+use rungs_kernels::radix::{r7_onesweep as onesweep, r8_msd_buckets as msd_buckets, r9_msd_skewed as msd_skewed};
 use simt::{Global, Kernel, Scalar};
 
 /// The family.
@@ -100,6 +100,10 @@ pub static FAMILY: Family = Family {
         .with_tiles(&[msd_buckets::partition_tile::<u32>(false) as u64])
         .with_capacity(msd_buckets::MAX_KEYS as u64)
         .refusing(|_, dtype, parameters| keys_only("msd-buckets sorts", dtype, parameters)),
+        rung!("radix/r9_msd_skewed/mod.rs", "msd-skewed", msd_skewed_kernels::NAMES, Implementation::Sort(&MsdSkewed))
+            .with_tiles(&[msd_buckets::partition_tile::<u32>(false) as u64])
+            .with_capacity(msd_buckets::MAX_KEYS as u64)
+            .refusing(|_, dtype, parameters| keys_only("msd-skewed sorts", dtype, parameters)),
     ],
     dtypes: KEY_TYPES,
     simulator_size: Size::Elements(1 << 12),
@@ -191,10 +195,8 @@ mod msd_buckets_kernels {
     pub const NAMES: &[&str] = &[
         <radix_msd_buckets_bucket_sort<u32, Plain> as Kernel>::NAME,
         <radix_msd_buckets_bucket_sort<u32, Mapped> as Kernel>::NAME,
-        <radix_msd_buckets_bucket_sort_wide<u64, Plain> as Kernel>::NAME,
-        <radix_msd_buckets_bucket_sort_wide<u64, Mapped> as Kernel>::NAME,
-        <radix_msd_buckets_groups<u32> as Kernel>::NAME,
-        <radix_msd_buckets_groups_wide<u64> as Kernel>::NAME,
+        <radix_msd_buckets_bucket_sort<u64, Plain> as Kernel>::NAME,
+        <radix_msd_buckets_bucket_sort<u64, Mapped> as Kernel>::NAME,
         <radix_msd_buckets_histogram<u32, Plain> as Kernel>::NAME,
         <radix_msd_buckets_histogram<u32, Mapped> as Kernel>::NAME,
         <radix_msd_buckets_histogram<u64, Plain> as Kernel>::NAME,
@@ -202,16 +204,35 @@ mod msd_buckets_kernels {
         <radix_msd_buckets_partition<u32, Plain> as Kernel>::NAME,
         <radix_msd_buckets_partition<u32, Mapped> as Kernel>::NAME,
         <radix_msd_buckets_partition<u64, Plain> as Kernel>::NAME,
-        <radix_msd_buckets_partition_mapped_wide_keys<u64, Mapped> as Kernel>::NAME,
+        <radix_msd_buckets_partition<u64, Mapped> as Kernel>::NAME,
         <radix_msd_buckets_partition_wide<u32, Plain> as Kernel>::NAME,
         <radix_msd_buckets_partition_wide<u32, Mapped> as Kernel>::NAME,
         <radix_msd_buckets_partition_wide<u64, Plain> as Kernel>::NAME,
-        <radix_msd_buckets_partition_wide_mapped_wide_keys<u64, Mapped> as Kernel>::NAME,
-        <radix_msd_buckets_split<u32> as Kernel>::NAME,
-        <radix_msd_buckets_split<u64> as Kernel>::NAME,
-        radix_msd_buckets_starts::NAME,
-        <radix_msd_buckets_tally<u32> as Kernel>::NAME,
-        <radix_msd_buckets_tally<u64> as Kernel>::NAME,
+        <radix_msd_buckets_partition_wide<u64, Mapped> as Kernel>::NAME,
+        <radix_msd_buckets_starts<u32> as Kernel>::NAME,
+        <radix_msd_buckets_starts<u64> as Kernel>::NAME,
+    ];
+}
+
+/// The kernels of `msd-skewed` beside those of `msd-buckets` that it launches too.
+mod msd_skewed_kernels {
+    use rungs_kernels::radix::r8_msd_buckets::{Mapped, Plain};
+    use rungs_kernels::radix::r9_msd_skewed::*;
+    use simt::Kernel;
+
+    pub const NAMES: &[&str] = &[
+        <radix_msd_skewed_bucket_sort<u32, Plain> as Kernel>::NAME,
+        <radix_msd_skewed_bucket_sort<u32, Mapped> as Kernel>::NAME,
+        <radix_msd_skewed_bucket_sort<u64, Plain> as Kernel>::NAME,
+        <radix_msd_skewed_bucket_sort<u64, Mapped> as Kernel>::NAME,
+        <radix_msd_skewed_groups<u32> as Kernel>::NAME,
+        <radix_msd_skewed_groups<u64> as Kernel>::NAME,
+        <radix_msd_skewed_split<u32> as Kernel>::NAME,
+        <radix_msd_skewed_split<u64> as Kernel>::NAME,
+        <radix_msd_skewed_starts<u32> as Kernel>::NAME,
+        <radix_msd_skewed_starts<u64> as Kernel>::NAME,
+        <radix_msd_skewed_tally<u32> as Kernel>::NAME,
+        <radix_msd_skewed_tally<u64> as Kernel>::NAME,
     ];
 }
 
@@ -342,40 +363,54 @@ impl PairSorter for OnesweepSorter<u32> {
     }
 }
 
-/// The most significant digits first.
-struct MsdBuckets;
+/// A rung that sorts from the most significant digit.
+macro_rules! msd {
+    ($(#[$doc:meta])* $name:ident, $sorter:ident, $module:ident, $words:expr, $sort:ident) => {
+        $(#[$doc])*
+        struct $name;
 
-impl SortRung for MsdBuckets {
-    fn sorter(&self, engine: &Engine, n: u32, bytes: u32, _: &Parameters) -> Result<Box<dyn Sorter>> {
-        fn sorter<W: msd_buckets::Sort + KeyWord>(engine: &Engine, n: u32) -> Result<Box<dyn Sorter>> {
-            let plan = msd_buckets::Plan::new::<W>(n, engine.multiprocessors(), engine.shared_per_block());
-            let workspace = engine.alloc::<u32>(plan.layout().words as usize)?;
-            workspace.fill(0)?;
-            let scratch = engine.alloc::<W>(n as usize)?;
-            Ok(Box::new(MsdBucketsSorter { engine: engine.clone(), plan, workspace, scratch }))
+        impl SortRung for $name {
+            fn sorter(&self, engine: &Engine, n: u32, bytes: u32, _: &Parameters) -> Result<Box<dyn Sorter>> {
+                fn sorter<W: $module::Sort + KeyWord>(engine: &Engine, n: u32) -> Result<Box<dyn Sorter>> {
+                    let plan = $module::Plan::new::<W>(n, engine.multiprocessors(), engine.shared_per_block());
+                    let words: fn(&$module::Plan) -> u32 = $words;
+                    let workspace = engine.alloc::<u32>(words(&plan) as usize)?;
+                    workspace.fill(0)?;
+                    let scratch = engine.alloc::<W>(n as usize)?;
+                    Ok(Box::new($sorter { engine: engine.clone(), plan, workspace, scratch }))
+                }
+                if bytes == 4 { sorter::<u32>(engine, n) } else { sorter::<u64>(engine, n) }
+            }
         }
-        if bytes == 4 { sorter::<u32>(engine, n) } else { sorter::<u64>(engine, n) }
-    }
-}
 
-struct MsdBucketsSorter<W> {
-    engine: Engine,
-    plan: msd_buckets::Plan,
-    workspace: Buffer<u32>,
-    scratch: Buffer<W>,
-}
+        struct $sorter<W> {
+            engine: Engine,
+            plan: $module::Plan,
+            workspace: Buffer<u32>,
+            scratch: Buffer<W>,
+        }
 
-impl<W: msd_buckets::Sort + KeyWord> Sorter for MsdBucketsSorter<W> {
-    fn sort(&mut self, keys: Keys, order: u32) -> Result<()> {
-        let Some(keys) = W::from_keys(keys) else {
-            return Err(Error::Usage("the sorter was made for keys of another width".into()));
-        };
-        let memory = msd_buckets::Memory {
-            input: keys,
-            output: keys,
-            scratch: self.scratch.view(),
-            workspace: self.workspace.view(),
-        };
-        W::sort(&mut On(&self.engine), &self.plan, order, memory)
-    }
+        impl<W: $module::Sort + KeyWord> Sorter for $sorter<W> {
+            fn sort(&mut self, keys: Keys, order: u32) -> Result<()> {
+                let Some(keys) = W::from_keys(keys) else {
+                    return Err(Error::Usage("the sorter was made for keys of another width".into()));
+                };
+                let memory = msd_buckets::Memory {
+                    input: keys,
+                    output: keys,
+                    scratch: self.scratch.view(),
+                    workspace: self.workspace.view(),
+                };
+                W::$sort(&mut On(&self.engine), &self.plan, order, memory)
+            }
+        }
+    };
 }
+msd!(
+    /// The most significant digits first, and each bucket in one block.
+    MsdBuckets, MsdBucketsSorter, msd_buckets, |plan| plan.layout().words, sort
+);
+msd!(
+    /// The same, and what is too large for a block is work for many.
+    MsdSkewed, MsdSkewedSorter, msd_skewed, msd_skewed::Plan::words, sort_skewed
+);

@@ -258,7 +258,7 @@ fn a_peer_that_fails_or_refuses_does_not_end_the_contest() {
 #[test]
 fn values_are_measured_beside_pairs() {
     let mut options = options(&["radix", "bitonic"], 3);
-    options.rungs = vec!["global-step".into(), "onesweep".into(), "msd-buckets".into()];
+    options.rungs = vec!["global-step".into(), "onesweep".into(), "msd-buckets".into(), "msd-skewed".into()];
     options.parameters.values = true;
     options.keys = vec!["few".parse().unwrap()];
     let report = report(&options);

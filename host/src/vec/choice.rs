@@ -66,7 +66,7 @@ pub struct Row {
 
 const ANY: u64 = u32::MAX as u64;
 
-/// Elements that `msd-buckets` takes, at most.
+/// Most elements that `msd-skewed` takes.
 const MSD_MOST: u64 = rungs_kernels::radix::r8_msd_buckets::MAX_KEYS as u64;
 
 const fn row(
@@ -88,7 +88,7 @@ const H200: Basis = Basis::Measured("rungs bench on an H200, bench/results/h200-
 
 const REGISTER_STEP: (&str, &str) = ("bitonic", "register-step");
 const ONESWEEP: (&str, &str) = ("radix", "onesweep");
-const MSD_BUCKETS: (&str, &str) = ("radix", "msd-buckets");
+const MSD_SKEWED: (&str, &str) = ("radix", "msd-skewed");
 const SINGLE_LAUNCH: (&str, &str) = ("reduce", "single-launch");
 const LOOK_BACK: (&str, &str) = ("scan", "look-back");
 const LOOK_AHEAD: (&str, &str) = ("scan", "look-ahead");
@@ -97,13 +97,13 @@ const LOOK_AHEAD: (&str, &str) = ("scan", "look-ahead");
 pub static ROWS: &[Row] = &[
     row(Task::Sort, 4, Device::Simulator, ANY, REGISTER_STEP, SIMULATED),
     row(Task::Sort, 8, Device::Simulator, ANY, REGISTER_STEP, SIMULATED),
-    row(Task::Sort, 4, Device::Cuda(9, 0), MSD_MOST, MSD_BUCKETS, H200),
+    row(Task::Sort, 4, Device::Cuda(9, 0), MSD_MOST, MSD_SKEWED, H200),
     row(Task::Sort, 4, Device::Cuda(9, 0), ANY, ONESWEEP, Basis::Ladder),
-    row(Task::Sort, 8, Device::Cuda(9, 0), MSD_MOST, MSD_BUCKETS, H200),
+    row(Task::Sort, 8, Device::Cuda(9, 0), MSD_MOST, MSD_SKEWED, H200),
     row(Task::Sort, 8, Device::Cuda(9, 0), ANY, ONESWEEP, Basis::Ladder),
-    row(Task::Sort, 4, Device::Cuda(8, 0), MSD_MOST, MSD_BUCKETS, Basis::Ladder),
+    row(Task::Sort, 4, Device::Cuda(8, 0), MSD_MOST, MSD_SKEWED, Basis::Ladder),
     row(Task::Sort, 4, Device::Cuda(8, 0), ANY, ONESWEEP, Basis::Ladder),
-    row(Task::Sort, 8, Device::Cuda(8, 0), MSD_MOST, MSD_BUCKETS, Basis::Ladder),
+    row(Task::Sort, 8, Device::Cuda(8, 0), MSD_MOST, MSD_SKEWED, Basis::Ladder),
     row(Task::Sort, 8, Device::Cuda(8, 0), ANY, ONESWEEP, Basis::Ladder),
     row(Task::SortPairs, 4, Device::Simulator, ANY, ONESWEEP, Basis::Ladder),
     row(Task::SortPairs, 4, Device::Cuda(9, 0), ANY, ONESWEEP, H200),

@@ -5,8 +5,26 @@ use crate::keys;
 use crate::launcher::{Launcher, Shape};
 use simt::Global;
 
-/// From so many keys on the first partition is wide.
+/// Most keys that a bucket of uniform input has on average, while top bits last: 7.5 standard deviations below
+/// [`BUCKET_MAX`](crate::radix::msd::BUCKET_MAX).
+const BUCKET_MEAN: u32 = 4096;
+
+/// Fewest top bits, and most: so many 16-bit counters fit a block on the devices with the most shared memory.
+const MIN_TOP_BITS: u32 = 8;
+const MAX_TOP_BITS: u32 = 16;
+
+/// Most top bits for one partition.
+const ONE_PASS_BITS: u32 = 9;
+
+/// From this many keys on the first partition is wide.
 const WIDE: u32 = 1 << 27;
+
+/// The least shared memory per block of the devices that the kernels are compiled for (8.6, 8.9 and 12.x have it): all
+/// but the largest histograms fit.
+const LEAST_SHARED: u32 = 99 << 10;
+const _: () = assert!(partition_shared(true) <= LEAST_SHARED);
+const _: () = assert!(BUCKET_SORT_STATIC + bucket_sort_shared::<u64>() <= LEAST_SHARED);
+const _: () = assert!(HISTOGRAM_STATIC + histogram_shared(MIN_TOP_BITS) <= LEAST_SHARED);
 
 /// What is to be launched for `n` keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,30 +35,18 @@ pub struct Plan {
     pub first_bits: u32,
     /// Bits of the second partition; 0 if there is none.
     pub second_bits: u32,
-    /// Whether the first partition uses blocks of 1024.
+    /// Whether the first partition uses wide blocks.
     pub wide: bool,
     /// Blocks of the histogram.
     pub histogram_blocks: u32,
-    /// Keys of 16 bytes.
-    pub pack: u32,
-    /// Keys of a tile of the second partition.
+    /// Keys per tile of the second partition.
     pub tile: u32,
-    /// Bits of a key.
-    pub key_bits: u32,
-    /// What can be tallied, and how keys are split until then.
-    pub limits: Limits,
-    /// Blocks of the kernels for skewed input.
-    pub split_blocks: u32,
-    /// See `split_blocks`.
-    pub tally_blocks: u32,
-    /// See `split_blocks`.
-    pub groups_blocks: u32,
 }
 
 /// Where in the workspace each array lies: first word and number of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Keys a bucket. Zero before and after a sort.
+    /// Keys per bucket. Zero before and after a sort.
     pub histogram: (u32, u32),
     /// Where each bucket starts, and the end.
     pub starts: (u32, u32),
@@ -50,8 +56,6 @@ pub struct Layout {
     pub first: (u32, u32),
     /// Tiles of the second partition.
     pub tiles: (u32, u32),
-    /// What is left over for skewed input, see [`Lists`].
-    pub lists: (u32, u32),
     /// Words in all.
     pub words: u32,
 }
@@ -65,23 +69,23 @@ impl Layout {
 }
 
 impl Plan {
-    /// For `n` keys of type `W` on a device with so many multiprocessors and bytes of shared memory a block.
+    /// For `n` keys of type `W` on a device with this many multiprocessors and bytes of shared memory per block.
     pub const fn new<W: Key>(n: u32, multiprocessors: u32, max_shared: u32) -> Self {
-        let top = top_bits(n);
-        let (first_bits, second_bits) = split_bits(top);
+        let mut top = MIN_TOP_BITS;
+        while top < MAX_TOP_BITS
+            && n as u64 > (BUCKET_MEAN as u64) << top
+            && HISTOGRAM_STATIC + histogram_shared(top + 1) <= max_shared
+        {
+            top += 1;
+        }
+        let first_bits = if top <= ONE_PASS_BITS { top } else { top.div_ceil(2) };
         Self {
             n,
             first_bits,
-            second_bits,
+            second_bits: top - first_bits,
             wide: n >= WIDE && first_bits == 8,
             histogram_blocks: histogram_blocks(n, multiprocessors),
-            pack: W::PACK,
             tile: partition_tile::<W>(false),
-            key_bits: 32 * W::HALVES,
-            limits: Limits::new(32 * W::HALVES, top, tally_bits(max_shared)),
-            split_blocks: split_blocks(n, partition_tile::<W>(false), multiprocessors),
-            tally_blocks: tally_blocks(n, multiprocessors),
-            groups_blocks: groups_blocks(n, multiprocessors),
         }
     }
 
@@ -114,19 +118,9 @@ impl Plan {
             second: place(buckets, &mut words),
             first: place(if self.second_bits == 0 { buckets } else { spread(1 << self.first_bits) }, &mut words),
             tiles: place(4 * self.tile_slots(), &mut words),
-            lists: place(list_words(self.n, buckets, self.key_bits, self.top_bits(), self.limits), &mut words),
             words,
         }
     }
-}
-
-/// Sorts keys of one word type.
-pub trait Sort: Key {
-    /// Sorts `plan.n` keys. `order`: see [`crate::keys`].
-    ///
-    /// # Errors
-    /// Whatever a launch fails with.
-    fn sort<L: Launcher>(launcher: &mut L, plan: &Plan, order: u32, memory: Memory<Self>) -> Result<(), L::Error>;
 }
 
 /// The memory of one sort.
@@ -142,97 +136,112 @@ pub struct Memory<W> {
     pub workspace: Global<u32>,
 }
 
+impl<W> Memory<W> {
+    /// An array of the workspace.
+    pub fn part(&self, (start, words): (u32, u32)) -> Global<u32> {
+        self.workspace.slice(start, words)
+    }
+}
+
 /// Launches the instance of a kernel for keys that are unsigned words, or for others.
 macro_rules! launch {
-    ($launcher:ident, $kernel:ident <$word:ty>, $mapped:expr, $shape:expr, $args:expr) => {
-        launch!($launcher, $kernel | $kernel <$word>, $mapped, $shape, $args)
-    };
-    ($launcher:ident, $kernel:ident | $for_mapped:ident <$word:ty>, $mapped:expr, $shape:expr, $args:expr) => {
-        if $mapped {
-            $launcher.launch($for_mapped::<$word, Mapped>::default(), $shape, $args)?;
+    ($launcher:ident, $kernel:ident <$word:ty>, $order:expr, $shape:expr, $args:expr) => {
+        if $order == keys::UNSIGNED {
+            $launcher.launch($kernel::<$word, Plain>::default(), $shape.overlapping(), $args)?;
         } else {
-            $launcher.launch($kernel::<$word, Plain>::default(), $shape, $args)?;
+            $launcher.launch($kernel::<$word, Mapped>::default(), $shape.overlapping(), $args)?;
         }
     };
+}
+pub(in crate::radix) use launch;
+
+/// Sorts keys of one word type.
+pub trait Sort: Key {
+    /// Sorts `plan.n` keys. `order`: see [`crate::keys`].
+    ///
+    /// # Errors
+    /// Whatever a launch fails with.
+    fn sort<L: Launcher>(on: &mut L, plan: &Plan, order: u32, memory: Memory<Self>) -> Result<(), L::Error>;
+
+    /// Launch 1. `zeroed`: see [`radix_msd_buckets_histogram`].
+    ///
+    /// # Errors
+    /// Whatever the launch fails with.
+    #[rustfmt::skip]
+    fn count<L: Launcher>(
+        on: &mut L, plan: &Plan, order: u32, memory: Memory<Self>, zeroed: Global<u32>,
+    ) -> Result<(), L::Error>;
+
+    /// Launches 3 and 4.
+    ///
+    /// # Errors
+    /// Whatever a launch fails with.
+    fn partition<L: Launcher>(on: &mut L, plan: &Plan, order: u32, memory: Memory<Self>) -> Result<(), L::Error>;
 }
 
 macro_rules! sorts {
-    ($word:ty, $bucket_sort:ident, $groups:ident, $narrow:ident, $wide:ident) => {
+    ($($word:ty),*) => {$(
         impl Sort for $word {
-            #[rustfmt::skip]
-            fn sort<L: Launcher>(
-                launcher: &mut L, plan: &Plan, order: u32, memory: Memory<Self>,
-            ) -> Result<(), L::Error> {
+            fn sort<L: Launcher>(on: &mut L, plan: &Plan, order: u32, memory: Memory<Self>) -> Result<(), L::Error> {
                 if plan.n == 0 {
                     return Ok(());
                 }
-                let Memory { input, output, scratch, workspace } = memory;
-                let (layout, top_bits, mapped) = (plan.layout(), plan.top_bits(), order != keys::UNSIGNED);
-                let key_bytes = size_of::<$word>() as u32;
-                let part = |(start, words): (u32, u32)| workspace.slice(start, words);
-                let (histogram, starts, lists) = (part(layout.histogram), part(layout.starts), part(layout.lists));
-                let (first, second, tiles) = (part(layout.first), part(layout.second), part(layout.tiles));
-                let (first_bits, second_bits) = (plan.first_bits, plan.second_bits);
-                let Limits { tally_bits, least_bits } = plan.limits;
+                let (layout, (first_bits, second_bits)) = (plan.layout(), (plan.first_bits, plan.second_bits));
+                let (histogram, starts) = (memory.part(layout.histogram), memory.part(layout.starts));
+                let (first, second, tiles) =
+                    (memory.part(layout.first), memory.part(layout.second), memory.part(layout.tiles));
 
-                let shape = Shape::new(plan.histogram_blocks, HISTOGRAM_THREADS).shared(histogram_shared(top_bits));
-                let args = (input, order, top_bits, histogram, lists);
-                launch!(launcher, radix_msd_buckets_histogram<$word>, mapped, shape.overlapping(), args);
+                Self::count(on, plan, order, memory, starts.slice(0, 0))?;
 
                 let shape = Shape::new(starts_blocks(first_bits, second_bits), STARTS_THREADS).overlapping();
-                let args = (
-                    histogram, plan.n, first_bits, second_bits, starts, second, first, tiles, plan.tile, plan.pack,
-                    plan.key_bits, lists, tally_bits, least_bits,
-                );
-                launcher.launch(radix_msd_buckets_starts, shape, args)?;
+                let args = (histogram, plan.n, first_bits, second_bits, starts, second, first, tiles);
+                on.launch(radix_msd_buckets_starts::<$word>::default(), shape, args)?;
 
-                let threads = if plan.wide { PARTITION_THREADS_WIDE } else { PARTITION_THREADS };
-                let shape = Shape::new(plan.n.div_ceil(partition_tile::<$word>(plan.wide)), threads);
-                let shape = shape.shared(partition_shared(plan.wide)).overlapping();
+                Self::partition(on, plan, order, memory)?;
+
+                let shape = Shape::new(plan.buckets(), BUCKET_SORT_THREADS).shared(bucket_sort_shared::<$word>());
+                let (in_output, top_bits) = ((second_bits != 0) as u32, plan.top_bits());
+                let args = (memory.scratch, memory.output, in_output, order, starts, top_bits, histogram);
+                launch!(on, radix_msd_buckets_bucket_sort<$word>, order, shape, args);
+                Ok(())
+            }
+
+            #[rustfmt::skip]
+            fn count<L: Launcher>(
+                on: &mut L, plan: &Plan, order: u32, memory: Memory<Self>, zeroed: Global<u32>,
+            ) -> Result<(), L::Error> {
+                let top_bits = plan.top_bits();
+                let shape = Shape::new(plan.histogram_blocks, HISTOGRAM_THREADS).shared(histogram_shared(top_bits));
+                let args = (memory.input, order, top_bits, memory.part(plan.layout().histogram), zeroed);
+                launch!(on, radix_msd_buckets_histogram<$word>, order, shape, args);
+                Ok(())
+            }
+
+            #[rustfmt::skip]
+            fn partition<L: Launcher>(
+                on: &mut L, plan: &Plan, order: u32, memory: Memory<Self>,
+            ) -> Result<(), L::Error> {
+                let (layout, (first_bits, second_bits)) = (plan.layout(), (plan.first_bits, plan.second_bits));
+                let (cursors, tiles) = (memory.part(layout.first), memory.part(layout.tiles));
+                let blocks = plan.n.div_ceil(partition_tile::<$word>(plan.wide));
+                let shape = Shape::new(blocks, partition_threads(plan.wide)).shared(partition_shared(plan.wide));
                 let (spread_out, all) = ((second_bits != 0) as u32, tiles.slice(0, 0));
-                let args = (input, scratch, order, 32 - first_bits, first_bits, first, spread_out, all);
+                let Memory { input, output, scratch, .. } = memory;
+                let args = (input, scratch, order, 32 - first_bits, first_bits, cursors, spread_out, all);
                 if plan.wide {
-                    launch!(launcher, radix_msd_buckets_partition_wide | $wide <$word>, mapped, shape, args);
+                    launch!(on, radix_msd_buckets_partition_wide<$word>, order, shape, args);
                 } else {
-                    launch!(launcher, radix_msd_buckets_partition | $narrow <$word>, mapped, shape, args);
+                    launch!(on, radix_msd_buckets_partition<$word>, order, shape, args);
                 }
-
-                let (mut source, mut array) = (scratch, IN_SCRATCH);
                 if second_bits != 0 {
                     let shape = Shape::new(plan.tile_slots(), PARTITION_THREADS).shared(partition_shared(false));
-                    let args = (scratch, output, order, 32 - top_bits, second_bits, second, 0, tiles);
-                    launcher.launch(radix_msd_buckets_partition::<$word, Plain>::default(), shape.overlapping(), args)?;
-                    (source, array) = (output, IN_OUTPUT);
+                    let cursors = memory.part(layout.second);
+                    let args = (scratch, output, order, 32 - plan.top_bits(), second_bits, cursors, 0, tiles);
+                    on.launch(radix_msd_buckets_partition::<$word, Plain>::default(), shape.overlapping(), args)?;
                 }
-
-                let shape = Shape::new(plan.buckets(), BUCKET_SORT_THREADS);
-                let shape = shape.shared(bucket_sort_shared(key_bytes)).overlapping();
-                let args = (source, output, order, starts, top_bits, histogram, lists, tally_bits, least_bits, array);
-                launch!(launcher, $bucket_sort<$word>, mapped, shape, args);
-
-                let args = (scratch, output, order, lists, tally_bits, least_bits);
-                let shape = Shape::new(plan.split_blocks, SPLIT_THREADS).shared(SPLIT_SHARED).overlapping();
-                launcher.launch(radix_msd_buckets_split::<$word>::default(), shape, args)?;
-                let shape = Shape::new(plan.tally_blocks, TALLY_THREADS).shared(tally_shared(tally_bits)).overlapping();
-                launcher.launch(radix_msd_buckets_tally::<$word>::default(), shape, args)?;
-                let shape = Shape::new(plan.groups_blocks, GROUPS_THREADS);
-                let shape = shape.shared(groups_shared(key_bytes)).overlapping();
-                launcher.launch($groups::<$word>::default(), shape, args)
+                Ok(())
             }
         }
-    };
+    )*};
 }
-sorts!(
-    u32,
-    radix_msd_buckets_bucket_sort,
-    radix_msd_buckets_groups,
-    radix_msd_buckets_partition,
-    radix_msd_buckets_partition_wide
-);
-sorts!(
-    u64,
-    radix_msd_buckets_bucket_sort_wide,
-    radix_msd_buckets_groups_wide,
-    radix_msd_buckets_partition_mapped_wide_keys,
-    radix_msd_buckets_partition_wide_mapped_wide_keys
-);
+sorts!(u32, u64);

@@ -1,9 +1,11 @@
-//! Step 2: where each bucket starts, and which tiles the second partition has.
+//! Launch 2: where each bucket starts, and which tiles the second partition has.
 
-use super::{BUCKET_MAX, IN_OUTPUT, IN_SCRATCH, Leftover, Limits, Lists, warp_scan};
+use super::partition_tile;
+use crate::operator::{Sum, warp_scan_inclusive};
+use crate::radix::msd::Key;
 use simt::{Global, grid, kernel, shared, thread, warp};
 
-/// Threads a block, and buckets that one block looks after, at most.
+/// Threads per block, and most buckets per block.
 pub const STARTS_THREADS: u32 = 512;
 
 const WARPS: u32 = STARTS_THREADS / warp::WARP;
@@ -16,27 +18,41 @@ pub const fn starts_blocks(first_bits: u32, second_bits: u32) -> u32 {
     if second_bits == 0 { 1 } else { 1 << first_bits }
 }
 
-/// Where the cursor of top bucket `d` lies: eight to a 128-byte line, so that the atomics of all blocks on a few
-/// hundred cursors meet in many lines of the second-level cache.
+/// Where the cursor of top bucket `d` lies: eight per 128-byte line, so that the atomics of all blocks on a few hundred
+/// cursors are spread over many lines of the second-level cache.
 #[inline(always)]
 pub const fn spread(d: u32) -> u32 {
     (d >> 3) * 32 + (d & 7)
 }
 
-/// Turns the histogram of `1 << (first_bits + second_bits)` buckets into starts.
+/// Turns the histogram of `1 << (first_bits + second_bits)` buckets of `n` keys into starts.
 ///
-/// `starts`: one more than buckets. `second`, `first`: a cursor for each bucket and each top bucket ([`spread`]), set
-/// to its start; with one partition only `first`, dense, one a bucket. `tiles`: four words a tile: begin, end, first
-/// bucket, and the multiple of a pack that the tile counts from. The tiles of top bucket q stand from
-/// ⌊start_q / tile⌋ + q on, which needs no scan over the numbers of tiles; descriptors that no tile needs are empty.
-/// `tile`: keys of a tile, `pack`: keys of 16 bytes. Buckets that are too large for the bucket sort are put on the
-/// `lists`; `key_bits`: bits of a key, `tally_bits`, `least_bits`: see [`Limits`].
-#[kernel(max_threads = STARTS_THREADS)]
+/// `starts`: one word per bucket, and the end. `second`, `first`: one cursor per bucket and per top bucket ([`spread`]),
+/// set to its start; with one partition only `first`, one word per bucket. `tiles`: four words per tile: begin, end, first
+/// bucket, and the multiple of a pack that the tile starts on. The tiles of top bucket q stand from ⌊start of q / keys per
+/// tile⌋ + q on, which takes no scan over the numbers of tiles; descriptors without a tile are empty.
+#[kernel(max_threads = STARTS_THREADS, instances(
+    radix_msd_buckets_starts: <u32>,
+    radix_msd_buckets_starts_u64: <u64>,
+))]
 #[rustfmt::skip]
-pub fn radix_msd_buckets_starts(
+pub fn radix_msd_buckets_starts<W: Key>(
     histogram: Global<u32>, n: u32, first_bits: u32, second_bits: u32, starts: Global<u32>, second: Global<u32>,
-    first: Global<u32>, tiles: Global<u32>, tile: u32, pack: u32, key_bits: u32, lists: Global<u32>, tally_bits: u32, least_bits: u32,
+    first: Global<u32>, tiles: Global<u32>,
 ) {
+    start_buckets::<W>(histogram, n, [first_bits, second_bits], starts, [first, second], tiles, |_, _| {});
+}
+
+/// The body of [`radix_msd_buckets_starts`]. Calls `see` with the start and the number of keys of the bucket of each
+/// thread; all lanes of a warp call it together.
+#[inline(always)]
+#[track_caller]
+#[rustfmt::skip]
+pub(in crate::radix) fn start_buckets<W: Key>(
+    histogram: Global<u32>, n: u32, [first_bits, second_bits]: [u32; 2], starts: Global<u32>,
+    [first, second]: [Global<u32>; 2], tiles: Global<u32>, see: impl FnOnce(u32, u32),
+) {
+    let (tile, pack) = (partition_tile::<W>(false), W::PACK);
     let (t, q) = (thread::thread_idx_x(), thread::block_idx_x());
     let (lane, w) = (warp::lane_id(), t / warp::WARP);
     let two = second_bits != 0;
@@ -46,7 +62,7 @@ pub fn radix_msd_buckets_starts(
     grid::wait_for_previous(); // the histogram is complete
     let count = if t < buckets { histogram.get(mine + t) } else { 0 };
     let below = warp::reduce_add(warp::FULL, sum_below(histogram, mine));
-    let inclusive = warp_scan(count);
+    let inclusive = warp_scan_inclusive::<Sum, u32>(count);
     if lane == warp::WARP - 1 {
         OWN::view().set(w, inclusive);
     }
@@ -62,13 +78,7 @@ pub fn radix_msd_buckets_starts(
         starts.set(mine + t, start);
         if two { second.set(mine + t, start) } else { first.set(t, start) }
     }
-    if warp::any(warp::FULL, count > BUCKET_MAX) {
-        let lists = Lists::new(lists, n, Limits { tally_bits, least_bits });
-        let array = if two { IN_OUTPUT } else { IN_SCRATCH };
-        // Its keys may differ in all bits below the top ones.
-        let leftover = Leftover { start, end: start + count, left: key_bits - first_bits - second_bits, array };
-        lists.push_large(0, count > BUCKET_MAX, leftover, tile, pack);
-    }
+    see(start, count);
     let last = q == thread::grid_dim_x() - 1;
     if t == 0 && last {
         starts.set(mine + buckets, n);
@@ -90,7 +100,7 @@ pub fn radix_msd_buckets_starts(
     }
 }
 
-/// This thread's share of the keys in the buckets before `end`.
+/// The number of keys in the buckets before `end` that this thread adds up.
 #[inline(always)]
 fn sum_below(histogram: Global<u32>, end: u32) -> u32 {
     let mut sum = 0;
