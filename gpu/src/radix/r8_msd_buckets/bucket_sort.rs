@@ -1,9 +1,9 @@
 //! Launch 5: sorts each bucket in the shared memory of one block, or, where that cannot be, in global memory.
 
-use super::by_digits::{BY_DIGITS_SHARED, sort_by_digits};
+use super::by_digits::{BY_DIGITS_SHARED, BY_DIGITS_STATIC, sort_by_digits};
 use crate::radix::msd::{
-    BUCKET_MAX, IN_BLOCK_STATIC, Key, Mapped, Mapping, Outcome, Plain, SORT_THREADS, clear_counters, in_block_shared,
-    sort_in_block,
+    BUCKET_MAX, Key, Mapped, Mapping, Outcome, Plain, SORT_THREADS, clear_counters, in_block_shared, sort_in_block,
+    static_shared,
 };
 use simt::{Global, grid, kernel, thread};
 
@@ -11,7 +11,7 @@ use simt::{Global, grid, kernel, thread};
 pub const BUCKET_SORT_THREADS: u32 = SORT_THREADS;
 
 /// Bytes of static shared memory.
-pub const BUCKET_SORT_STATIC: u32 = IN_BLOCK_STATIC + 64;
+pub const BUCKET_SORT_STATIC: u32 = static_shared(BY_DIGITS_STATIC);
 
 /// Bytes of dynamic shared memory.
 pub const fn bucket_sort_shared<W: Key>() -> u32 {

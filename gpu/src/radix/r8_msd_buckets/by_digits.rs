@@ -21,6 +21,9 @@ pub const BY_DIGITS_SHARED: u32 = 2 * WARPS * DIGITS * 4;
 
 shared!(SUMS: [u32; WARPS]);
 
+/// Bytes of static shared memory.
+pub const BY_DIGITS_STATIC: u32 = 4 * WARPS;
+
 /// Sorts keys `start` to `end`, whose lowest `left` bits may differ, into the same place of `output`, by all threads of the
 /// block. The keys are in `output` or in `scratch`; what lies at this place of the other array is overwritten.
 #[inline(always)]

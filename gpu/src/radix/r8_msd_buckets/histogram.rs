@@ -1,13 +1,13 @@
 //! Launch 1: counts the keys of each bucket.
 
-use crate::radix::msd::{COUNT_STATIC, COUNT_THREADS, Key, Mapped, Mapping, Plain, count_top_bits};
+use crate::radix::msd::{COUNT_STATIC, COUNT_THREADS, Key, Mapped, Mapping, Plain, count_top_bits, static_shared};
 use simt::{Global, kernel};
 
 /// Threads per block.
 pub const HISTOGRAM_THREADS: u32 = COUNT_THREADS;
 
 /// Bytes of static shared memory.
-pub const HISTOGRAM_STATIC: u32 = COUNT_STATIC;
+pub const HISTOGRAM_STATIC: u32 = static_shared(COUNT_STATIC);
 
 /// Bytes of dynamic shared memory: one 16-bit counter per bucket.
 pub const fn histogram_shared(top_bits: u32) -> u32 {

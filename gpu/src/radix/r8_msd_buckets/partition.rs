@@ -1,7 +1,6 @@
 //! Launches 3 and 4: moves the keys of each tile to their buckets.
 
-use super::spread;
-use crate::radix::msd::{Digit, Key, Mapped, Mapping, PACKS, Plain, Tables, Tile, move_tile, tile_shared};
+use crate::radix::msd::{Digit, Key, Mapped, Mapping, PACKS, Plain, Tables, Tile, move_tile, spread, tile_shared};
 use simt::{Global, Scalar, grid, kernel, thread};
 
 /// Threads per block.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::keys;
 use crate::launcher::{Launcher, Shape};
+use crate::radix::msd::spread;
 use simt::Global;
 
 /// Most keys that a bucket of uniform input has on average, while top bits last: 7.5 standard deviations below

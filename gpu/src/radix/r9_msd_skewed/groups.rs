@@ -4,6 +4,7 @@ use super::leftover::{Arrays, Numbers};
 use super::lists::Lists;
 use crate::radix::msd::{
     BUCKET_MAX, IN_BLOCK_STATIC, Key, Mapped, SORT_THREADS, clear_counters, in_block_shared, sort_in_block,
+    static_shared,
 };
 use simt::{Global, grid, kernel, thread};
 
@@ -11,7 +12,7 @@ use simt::{Global, grid, kernel, thread};
 pub const GROUPS_THREADS: u32 = SORT_THREADS;
 
 /// Bytes of static shared memory.
-pub const GROUPS_STATIC: u32 = IN_BLOCK_STATIC;
+pub const GROUPS_STATIC: u32 = static_shared(IN_BLOCK_STATIC);
 
 /// Bytes of dynamic shared memory.
 pub const fn groups_shared<W: Key>() -> u32 {

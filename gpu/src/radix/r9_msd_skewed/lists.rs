@@ -50,6 +50,7 @@ const fn max_large(n: u32) -> u32 {
 }
 
 /// Most groups: buckets, and what each level of the split leaves.
+#[cfg(not(target_os = "cuda"))]
 const fn max_groups(n: u32, buckets: u32, key_bits: u32, top_bits: u32) -> u32 {
     const LEAST: u32 = 4;
     // A split of s keys makes at most 8 · s / BUCKET_MAX groups. One that leaves a large child, whose keys count in the
@@ -68,6 +69,7 @@ const fn groups_at(n: u32, limits: Limits) -> u32 {
 }
 
 /// Words of the lists for a sort of `n` keys by way of `buckets` buckets.
+#[cfg(not(target_os = "cuda"))]
 pub const fn list_words(n: u32, buckets: u32, key_bits: u32, top_bits: u32, limits: Limits) -> u32 {
     groups_at(n, limits) + 2 * max_groups(n, buckets, key_bits, top_bits)
 }

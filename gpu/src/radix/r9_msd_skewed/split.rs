@@ -7,7 +7,9 @@ use super::leftover::{Arrays, Numbers};
 use super::lists::{LEVEL_PHASES, LEVELS, Lists, TALLY_ZERO, max_segments};
 use super::phases::{PHASES_STATIC, each_item, find_last};
 use super::segment::{MOVE, SEGMENT_STATIC, Segment, VALUES, WRITE, Work, arrange};
-use crate::radix::msd::{Key, PACKS, Plain, Tables, each_key, each_slowly, load, move_tile, tile_shared};
+use crate::radix::msd::{
+    Key, PACKS, Plain, Tables, each_key, each_slowly, load, move_tile, static_shared, tile_shared,
+};
 use crate::radix::r8_msd_buckets::PARTITION_THREADS;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, grid, kernel, shared, thread, unroll, warp};
@@ -22,7 +24,7 @@ pub const SPLIT_BLOCKS: u32 = 2;
 pub const SPLIT_SHARED: u32 = tile_shared(SPLIT_THREADS);
 
 /// Bytes of static shared memory.
-pub const SPLIT_STATIC: u32 = 2 * 16 + 4 * VALUES + SEGMENT_STATIC + PHASES_STATIC;
+pub const SPLIT_STATIC: u32 = static_shared(2 * 16 + 4 * VALUES + SEGMENT_STATIC + PHASES_STATIC);
 
 /// Blocks: as many as run at once, or as there are tiles; none if no bucket can be too large.
 pub const fn split_blocks(n: u32, tile: u32, multiprocessors: u32) -> u32 {

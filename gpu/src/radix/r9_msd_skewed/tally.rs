@@ -3,7 +3,7 @@
 use super::leftover::{Arrays, CHUNK, Leftover, Numbers};
 use super::lists::{Lists, TALLY_COUNT, TALLY_START, TALLY_WRITE, max_segments};
 use super::phases::{PHASES_STATIC, each_item, find_last};
-use crate::radix::msd::{Halves, Key};
+use crate::radix::msd::{Halves, Key, static_shared};
 use simt::{Global, Shared, grid, kernel, thread, warp};
 
 /// Threads per block.
@@ -29,7 +29,7 @@ const MAX_SLICES: u32 = 16;
 const COUNT_BATCH: u32 = 32;
 
 /// Bytes of static shared memory.
-pub const TALLY_STATIC: u32 = 3 * 4 * WARPS + PHASES_STATIC;
+pub const TALLY_STATIC: u32 = static_shared(3 * 4 * WARPS + PHASES_STATIC);
 
 /// Bytes of dynamic shared memory: one 16-bit counter per value, one 16-bit mark per place.
 pub const fn tally_shared(tally_bits: u32) -> u32 {

@@ -3,9 +3,10 @@
 use super::leftover::{IN_OUTPUT, IN_SCRATCH, Leftover, Numbers};
 use super::lists::Lists;
 use crate::radix::msd::{
-    BUCKET_MAX, Key, Mapped, Mapping, Outcome, Plain, SORT_THREADS, clear_counters, sort_in_block,
+    BUCKET_MAX, Key, Mapped, Mapping, Outcome, Plain, SORT_THREADS, STARTS_THREADS, clear_counters, sort_in_block,
+    start_buckets,
 };
-use crate::radix::r8_msd_buckets::{STARTS_THREADS, bucket_sort_blocks, partition_tile, start_buckets};
+use crate::radix::r8_msd_buckets::{bucket_sort_blocks, partition_tile};
 use simt::{Global, grid, kernel, thread, warp};
 
 /// [`radix_msd_buckets_starts`](crate::radix::r8_msd_buckets::radix_msd_buckets_starts), which also appends the buckets
@@ -20,13 +21,14 @@ pub fn radix_msd_skewed_starts<W: Key>(
     lists: Global<u32>, numbers: Numbers,
 ) {
     let Numbers { first_bits, second_bits, limits, .. } = numbers;
-    start_buckets::<W>(histogram, n, [first_bits, second_bits], starts, [first, second], tiles, |start, count| {
+    let (bits, tile) = ([first_bits, second_bits], partition_tile::<W>(false));
+    start_buckets::<W>(histogram, n, bits, starts, [first, second], tiles, tile, |start, count| {
         if warp::any(warp::FULL, count > BUCKET_MAX) {
             let lists = Lists::new(lists, n, limits);
             // The keys of a bucket may differ in all bits below the top ones.
             let left = 32 * W::HALVES - first_bits - second_bits;
             let leftover = Leftover { start, end: start + count, left, array: numbers.array() };
-            lists.push_large(0, count > BUCKET_MAX, leftover, partition_tile::<W>(false), W::PACK);
+            lists.push_large(0, count > BUCKET_MAX, leftover, tile, W::PACK);
         }
     });
 }
