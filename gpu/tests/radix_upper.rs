@@ -388,8 +388,8 @@ fn msd_needs_little_memory_beside_the_keys() {
     assert!(Plan::new::<u32>(1 << 28, 132, MAX_SHARED).words() as u64 * 4 < 32 << 20);
 }
 
-/// Static and dynamic shared memory of every kernel that the two rungs launch, on devices of compute capability 8.6, 8.9
-/// and 12.x, of 8.0, and of 9.0 and 10.0.
+/// Static and dynamic shared memory of every kernel that the two rungs launch, on devices of compute capability 8.6,
+/// 8.9 and 12.x, of 8.0, and of 9.0 and 10.0.
 #[test]
 fn msd_kernels_fit_the_shared_memory_of_every_device() {
     fn check<W: Sort>(n: u32, limit: u32) {

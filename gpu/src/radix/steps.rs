@@ -53,9 +53,10 @@ pub fn lanes_below() -> u32 {
     (1 << warp::lane_id()) - 1
 }
 
-/// The rank of the digit (of 8 bits) of each lane among equal ones: their number in earlier rows of the warp plus that in
-/// the lanes below. `counters` has one word per digit with the number in earlier rows. `lanes` has one word per digit,
-/// zero before and after: lanes with the same digit are matched by an atomic `or` in it. Both belong to this warp.
+/// The rank of the digit (of 8 bits) of each lane among equal ones: their number in earlier rows of the warp plus that
+/// in the lanes below. `counters` has one word per digit with the number in earlier rows. `lanes` has one word per
+/// digit, zero before and after: lanes with the same digit are matched by an atomic `or` in it. Both belong to this
+/// warp.
 #[inline(always)]
 #[track_caller]
 pub fn rank_row(digit: u32, counters: Shared<u32>, lanes: Shared<u32>) -> u32 {

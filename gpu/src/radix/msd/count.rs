@@ -118,8 +118,8 @@ fn each_word(counters: Shared<u32>, f: impl Fn(u32, u32) -> u32) -> u32 {
     sum
 }
 
-/// Counts the packs of this thread: `first`, and from there one per grid's width up to `end`. Returns the number of keys
-/// in them.
+/// Counts the packs of this thread: `first`, and from there one per grid's width up to `end`. Returns the number of
+/// keys in them.
 #[inline(always)]
 #[rustfmt::skip]
 fn count_keys<W: Key, M: Mapping>(

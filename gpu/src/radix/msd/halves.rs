@@ -19,8 +19,8 @@ pub fn halves(word: u32) -> [u32; 2] {
     [word & 0xffff, word >> 16]
 }
 
-/// Whether many lanes have the `hot` bin or that of the first lane, by one `sample` per lane: atomics of many lanes on one
-/// counter would wait for each other.
+/// Whether many lanes have the `hot` bin or that of the first lane, by one `sample` per lane: atomics of many lanes on
+/// one counter would wait for each other.
 #[inline(always)]
 #[track_caller]
 pub fn is_crowd(hot: u32, sample: u32) -> bool {
@@ -41,9 +41,9 @@ impl Halves {
         self.0.fetch_add(bin >> 1, if bin & 1 == 0 { 1 } else { 1 << 16 }, Relaxed, Scope::Block);
     }
 
-    /// Counts up to 128 keys. Once the counter is at `limit`, which is [`RELIEF`] or `u32::MAX` for never, takes [`RELIEF`]
-    /// off it and calls `relieved`. While all threads count in this way, no counter overflows: each thread takes the
-    /// relief before it adds again.
+    /// Counts up to 128 keys. Once the counter is at `limit`, which is [`RELIEF`] or `u32::MAX` for never, takes
+    /// [`RELIEF`] off it and calls `relieved`. While all threads count in this way, no counter overflows: each thread
+    /// takes the relief before it adds again.
     #[inline(always)]
     pub fn add_checked(self, bin: u32, count: u32, limit: u32, relieved: impl FnOnce()) {
         let shift = (bin & 1) * 16;

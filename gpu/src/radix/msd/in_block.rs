@@ -60,8 +60,8 @@ fn own_counters() -> Shared<u64> {
 
 shared!(DIFFER: [u32; 2]);
 
-/// Sorts keys `start` to `end` of `input`, at most [`BUCKET_MAX`](super::BUCKET_MAX), into the same place of `output`. All
-/// threads of the block call it.
+/// Sorts keys `start` to `end` of `input`, at most [`BUCKET_MAX`](super::BUCKET_MAX), into the same place of `output`.
+/// All threads of the block call it.
 ///
 /// `SAME`: all keys have the same `shift` top bits, fewer than 32, and crowded keys are given up. Without it the block
 /// finds out how many top bits are the same, and always sorts.
@@ -85,7 +85,8 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool>(
     let row = |view: Global<W>| view.slice((first + t).min(view.len()), view.len() - (first + t).min(view.len()));
     // Whether slot i of this thread's column holds a key of the bucket. The right side is the same for all threads, so
     // that it takes no register per thread.
-    let is_ours = |t: u32, i: usize| (t as i32) < filled as i32 - (i as u32 * SORT_THREADS) as i32 && (i > 0 || t >= skip);
+    let behind = |i: usize| filled as i32 - (i as u32 * SORT_THREADS) as i32;
+    let is_ours = |t: u32, i: usize| (t as i32) < behind(i) && (i > 0 || t >= skip);
     let full = filled >= FULL_ROWS * SORT_THREADS;
     // Items of a full window that need no bounds check.
     let sure = |i: usize| i > 0 && (i as u32) < FULL_ROWS;

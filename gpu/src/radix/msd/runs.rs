@@ -23,8 +23,8 @@ pub fn merge_runs<W: Key>(slots: Shared<W>) {
     let t = thread::thread_idx_x();
     let mut keys = [W::LARGEST; ITEMS as usize];
     let mut width = 1;
-    // The vote comes after all runs of the width before are merged; it goes on while the seam between two threads is not
-    // in order.
+    // The vote comes after all runs of the width before are merged; it goes on while the seam between two threads is
+    // not in order.
     while thread::sync_threads_or(t + 1 < SORT_THREADS && slots.get((t + 1) * ITEMS - 1) > slots.get((t + 1) * ITEMS)) {
         // The pair of runs that this thread belongs to.
         let first = t & !(2 * width - 1);

@@ -20,8 +20,8 @@ pub const fn spread(d: u32) -> u32 {
 }
 
 /// Turns the histogram into starts, cursors and tiles, see
-/// [`radix_msd_buckets_starts`](crate::radix::r8_msd_buckets::radix_msd_buckets_starts). Calls `see` with the start and the
-/// number of keys of the bucket of each thread; all lanes of a warp call it together.
+/// [`radix_msd_buckets_starts`](crate::radix::r8_msd_buckets::radix_msd_buckets_starts). Calls `see` with the start and
+/// the number of keys of the bucket of each thread; all lanes of a warp call it together.
 #[inline(always)]
 #[track_caller]
 #[allow(clippy::too_many_arguments)]

@@ -35,8 +35,8 @@ pub fn load<W: Scalar, const THREADS: u32>(input: Global<W>, tile: Tile) -> [W::
     keys
 }
 
-/// Moves the keys of a tile. All threads of the block call it, after they have cleared the counters. `cursor`: the index
-/// of the cursor of a bucket.
+/// Moves the keys of a tile. All threads of the block call it, after they have cleared the counters. `cursor`: the
+/// index of the cursor of a bucket.
 #[inline(always)]
 #[track_caller]
 #[allow(clippy::too_many_arguments)]

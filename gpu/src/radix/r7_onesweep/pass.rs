@@ -1,6 +1,6 @@
 //! A pass: every key, and value, to its place by one digit.
 
-use super::{BITS, DIGITS};
+use super::{BITS, DIGITS, KeysOnly, Pairs, Payload};
 use crate::radix::steps::{Digits, block_scan, rank_row};
 use core::marker::PhantomData;
 use simt::atomic::{Order::Relaxed, Scope};
@@ -29,8 +29,8 @@ pub const fn pass_tile<W: Scalar>() -> u32 {
 pub const PASS_SHARED: u32 = PASS_THREADS * ITEMS as u32 * 4;
 const _: () = assert!(2 * WARPS * DIGITS * 4 <= PASS_SHARED);
 
-/// What a tile publishes per digit, in one word: the epoch (30 bits, so that what an earlier pass left is not taken for a
-/// state of this one), what the count includes (2 bits), the count (32 bits).
+/// What a tile publishes per digit, in one word: the epoch (30 bits, so that what an earlier pass left is not taken for
+/// a state of this one), what the count includes (2 bits), the count (32 bits).
 const OWN: u64 = 1 << 32;
 const ALL_SO_FAR: u64 = 2 << 32;
 
@@ -41,28 +41,10 @@ shared!(TILE: [u32; 1]);
 shared!(OFFSETS: [u32; DIGITS]);
 shared!(SUMS: [u32; WARPS]);
 
-/// Whether keys have values.
-pub trait Payload: 'static {
-    /// Whether they have.
-    const VALUES: bool;
-}
-
-/// Keys alone.
-pub struct KeysOnly;
-/// A 32-bit value with each key.
-pub struct Pairs;
-
-impl Payload for KeysOnly {
-    const VALUES: bool = false;
-}
-impl Payload for Pairs {
-    const VALUES: bool = true;
-}
-
 /// Moves each key of `input` to its place in `output` by the digit at bit `shift`, and its value with it.
 ///
-/// `starts`: where each value of this digit starts. `ticket`: zero. `states`: 256 words per tile. `encode`, `decode`: the
-/// order (see [`crate::keys`]) to map keys from as they come in, and to as they go out.
+/// `starts`: where each value of this digit starts. `ticket`: zero. `states`: 256 words per tile. `encode`, `decode`:
+/// the order (see [`crate::keys`]) to map keys from as they come in, and to as they go out.
 #[kernel(max_threads = PASS_THREADS, min_blocks = 2, instances(
     radix_onesweep_pass: <u32, KeysOnly>,
     radix_onesweep_pass_u64: <u64, KeysOnly>,
@@ -170,7 +152,8 @@ impl<W: Digits> Tile<W> {
         keys
     }
 
-    /// Writes the `sorted` keys out. Returns the digits that this thread wrote, four per word: they say where values go.
+    /// Writes the `sorted` keys out. Returns the digits that this thread wrote, four per word: they say where values
+    /// go.
     #[inline(always)]
     #[rustfmt::skip]
     fn store(

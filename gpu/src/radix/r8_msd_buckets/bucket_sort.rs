@@ -24,10 +24,11 @@ pub(in crate::radix) const fn bucket_sort_blocks<W: Key>() -> u32 {
     if W::HALVES == 1 { 5 } else { 3 }
 }
 
-/// Sorts bucket b, keys `starts[b]` to `starts[b + 1]`, into the same place of `output`, and zeroes `histogram[b]` for the
-/// next sort. Block b does bucket b.
+/// Sorts bucket b, keys `starts[b]` to `starts[b + 1]`, into the same place of `output`, and zeroes `histogram[b]` for
+/// the next sort. Block b does bucket b.
 ///
-/// `in_output`: whether the keys are in `output` or in `scratch`. `top_bits`: how many top bits the keys of a bucket share.
+/// `in_output`: whether the keys are in `output` or in `scratch`. `top_bits`: how many top bits the keys of a bucket
+/// share.
 #[kernel(max_threads = BUCKET_SORT_THREADS, min_blocks = bucket_sort_blocks::<W>(), instances(
     radix_msd_buckets_bucket_sort: <u32, Plain>,
     radix_msd_buckets_bucket_sort_mapped: <u32, Mapped>,

@@ -1,8 +1,8 @@
 //! The slow way for a bucket of any size and any content: by digits from the last, by one block, in global memory.
 //!
-//! Each warp has a share of the bucket, and a counter for each digit. The counts of all warps become the places where the
-//! next key of a digit from a warp goes, digit by digit and within a digit warp by warp, so that a pass keeps the order of
-//! the one before.
+//! Each warp has a share of the bucket, and a counter for each digit. The counts of all warps become the places where
+//! the next key of a digit from a warp goes, digit by digit and within a digit warp by warp, so that a pass keeps the
+//! order of the one before.
 
 use crate::radix::msd::{Key, Mapping, SORT_THREADS};
 use crate::radix::steps::{block_scan, rank_row};
@@ -24,8 +24,8 @@ shared!(SUMS: [u32; WARPS]);
 /// Bytes of static shared memory.
 pub const BY_DIGITS_STATIC: u32 = 4 * WARPS;
 
-/// Sorts keys `start` to `end`, whose lowest `left` bits may differ, into the same place of `output`, by all threads of the
-/// block. The keys are in `output` or in `scratch`; what lies at this place of the other array is overwritten.
+/// Sorts keys `start` to `end`, whose lowest `left` bits may differ, into the same place of `output`, by all threads of
+/// the block. The keys are in `output` or in `scratch`; what lies at this place of the other array is overwritten.
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]

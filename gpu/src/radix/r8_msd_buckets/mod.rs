@@ -1,33 +1,37 @@
 //! # Radix sort from the most significant digit, into buckets that fit a block
 //!
-//! **Idea.** Keys without values need no stable sort: equal keys cannot be told apart. So the keys are split by their top
-//! bits first, in one or two passes over memory, into buckets that fit the shared memory of a block, and one block sorts
-//! each bucket there. The rank of a key among the keys of its bucket is what an atomic addition in shared memory returns,
-//! in whatever order the threads come.
+//! **Idea.** Keys without values need no stable sort: equal keys cannot be told apart. So the keys are split by their
+//! top bits first, in one or two passes over memory, into buckets that fit the shared memory of a block, and one block
+//! sorts each bucket there. The rank of a key among the keys of its bucket is what an atomic addition in shared memory
+//! returns, in whatever order the threads come.
 //!
-//! **Changed from the rung before.** `onesweep` works upwards from the last digit, in four passes that each keep the order
-//! of the one before, so its ranks have to follow the order of the lanes. Here one atomic per key gives the rank, 28
-//! bytes are moved per key instead of 36, and no block waits for another: a block reserves room in a bucket by one
+//! **Changed from the rung before.** `onesweep` works upwards from the last digit, in four passes that each keep the
+//! order of the one before, so its ranks have to follow the order of the lanes. Here one atomic per key gives the rank,
+//! 28 bytes are moved per key instead of 36, and no block waits for another: a block reserves room in a bucket by one
 //! global atomic.
 //!
 //! **Bottleneck.** By ncu on an H200, 2²⁸ uniform keys: the histogram is bound by memory (80 % of its peak); in the
-//! partitions nothing is saturated (shared memory 66 and 78 %, memory 58 %); in the bucket sort shared memory is (90 %).
-//! With skewed keys it is the largest bucket, on which one block works while the others are done; the next rung splits it.
+//! partitions nothing is saturated (shared memory 66 and 78 %, memory 58 %); in the bucket sort shared memory is (90
+//! %). With skewed keys it is the largest bucket, on which one block works while the others are done; the next rung
+//! splits it.
 //!
 //! **Cost.** Five launches: a read of all keys, the starts, two partitions that read and write them (one up to 9 top
-//! bits), and a sort of each bucket that does so too. Keys are compared only with the 11 others of their thread and with
-//! those of the neighbouring threads.
+//! bits), and a sort of each bucket that does so too. Keys are compared only with the 11 others of their thread and
+//! with those of the neighbouring threads.
 //!
-//! **Threads.** Histogram: 1024 per block, 16 keys each in flight. Partition: 512 threads with 64 bytes of keys each, from
-//! 2²⁷ keys on 1024 threads in the first partition. Bucket sort: one block of 384 threads with 12 keys each per bucket.
+//! **Threads.** Histogram: 1024 per block, 16 keys each in flight. Partition: 512 threads with 64 bytes of keys each,
+//! from 2²⁷ keys on 1024 threads in the first partition. Bucket sort: one block of 384 threads with 12 keys each per
+//! bucket.
 //!
-//! **Limits.** Up to [`MAX_KEYS`] keys of 32 or 64 bits, of any content. A bucket that is too large for a block, or whose
-//! keys agree in so many further bits that their atomics would wait for each other, is sorted right but slowly: by
-//! digits from the last, in global memory, by the one block. Views start on multiples of 16 bytes; multiples of 128 are
-//! faster. Top bits are at most 16, and fewer where a block has less than 132 KiB of shared memory for the histogram.
+//! **Limits.** Up to [`MAX_KEYS`] keys of 32 or 64 bits, of any content. A bucket that is too large for a block, or
+//! whose keys agree in so many further bits that their atomics would wait for each other, is sorted right but slowly:
+//! by digits from the last, in global memory, by the one block. Views start on multiples of 16 bytes; multiples of 128
+//! are faster. Top bits are at most 16, and fewer where a block has less than 132 KiB of shared memory for the
+//! histogram.
 //!
-//! **Source.** Composed of known ideas: E. Stehle and H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort on
-//! GPUs" (2017), for most significant digits first; A. Adinets and D. Merrill, "Onesweep" (2022), for what is changed.
+//! **Source.** Composed of known ideas: E. Stehle and H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort
+//! on GPUs" (2017), for most significant digits first; A. Adinets and D. Merrill, "Onesweep" (2022), for what is
+//! changed.
 //!
 //! | launch | file | what it does |
 //! | --- | --- | --- |

@@ -62,8 +62,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Words at the beginning that the host zeroes once, when it makes the workspace: the histogram. All else is written
-    /// before it is read. A workspace serves one sort after the other; two sorts at once need two.
+    /// Words at the beginning that the host zeroes once, when it makes the workspace: the histogram. All else is
+    /// written before it is read. A workspace serves one sort after the other; two sorts at once need two.
     pub const fn zeroed(&self) -> u32 {
         self.starts.0
     }

@@ -13,10 +13,11 @@ pub const fn starts_blocks(first_bits: u32, second_bits: u32) -> u32 {
 
 /// Turns the histogram of `1 << (first_bits + second_bits)` buckets of `n` keys into starts.
 ///
-/// `starts`: one word per bucket, and the end. `second`, `first`: one cursor per bucket and per top bucket ([`spread`](crate::radix::msd::spread)),
-/// set to its start; with one partition only `first`, one word per bucket. `tiles`: four words per tile: begin, end, first
-/// bucket, and the multiple of a pack that the tile starts on. The tiles of top bucket q stand from ⌊start of q / keys per
-/// tile⌋ + q on, which takes no scan over the numbers of tiles; descriptors without a tile are empty.
+/// `starts`: one word per bucket, and the end. `second`, `first`: one cursor per bucket and per top bucket (placed by
+/// `spread`), set to its start; with one partition only `first`, one word per bucket. `tiles`: four words per tile:
+/// begin, end, first bucket, and the multiple of a pack that the tile starts on. The tiles of top bucket q stand from
+/// ⌊start of q / keys per tile⌋ + q on, which takes no scan over the numbers of tiles; descriptors without a tile are
+/// empty.
 #[kernel(max_threads = STARTS_THREADS, instances(
     radix_msd_buckets_starts: <u32>,
     radix_msd_buckets_starts_u64: <u64>,

@@ -28,8 +28,8 @@ pub const SEGMENT_WORDS: u32 = 12;
 /// Words of a segment to tally: 0 start, 1 end, 2 bits and array, 3 first chunk, 4 and 5 the bits that its keys share.
 const TALLY_WORDS: u32 = 8;
 
-/// Where the parts of the lists begin, in words: two words per level and for the large segments to tally, which count what
-/// was appended; a ticket and the number of items done per phase; the numbers of small segments and of groups.
+/// Where the parts of the lists begin, in words: two words per level and for the large segments to tally, which count
+/// what was appended; a ticket and the number of items done per phase; the numbers of small segments and of groups.
 const PUSHES: u32 = 0;
 const LARGE_PUSHES: u32 = PUSHES + 2 * LEVELS;
 const TICKETS: u32 = LARGE_PUSHES + 2;
@@ -82,8 +82,8 @@ pub struct Lists {
     limits: Limits,
 }
 
-/// Segments, tiles, and counters (in units of the fewest that a segment has) in one word, so that one atomic takes a share
-/// of all three in the same order: 20, 22 and 22 bits, enough for 2³² keys.
+/// Segments, tiles, and counters (in units of the fewest that a segment has) in one word, so that one atomic takes a
+/// share of all three in the same order: 20, 22 and 22 bits, enough for 2³² keys.
 const TILES_FROM: u32 = 20;
 const COUNTERS_FROM: u32 = 42;
 const _: () = assert!(max_segments(u32::MAX) < 1 << TILES_FROM);
@@ -124,16 +124,16 @@ impl Lists {
         self.words.slice(all + ((level % 2 * segments) << self.limits.least_bits) + first, values)
     }
 
-    /// The ticket and the number of items done of a phase: those of the levels, one level after the other, then those of
-    /// the tally.
+    /// The ticket and the number of items done of a phase: those of the levels, one level after the other, then those
+    /// of the tally.
     #[inline(always)]
     pub fn phase(self, number: u32) -> (Global<u32>, Global<u32>) {
         (self.words.slice(TICKETS + number, 1), self.words.slice(DONE + number, 1))
     }
 
-    /// Appends what has more than [`BUCKET_MAX`] keys to the segments of a level or, if few bits are left, to those to tally.
-    /// All lanes of the warp call it, and each has something to append if `is_one`. `tile`: keys per tile, `pack`: keys per
-    /// 16 bytes.
+    /// Appends what has more than [`BUCKET_MAX`] keys to the segments of a level or, if few bits are left, to those to
+    /// tally. All lanes of the warp call it, and each has something to append if `is_one`. `tile`: keys per tile,
+    /// `pack`: keys per 16 bytes.
     #[inline(always)]
     #[track_caller]
     pub fn push_large(self, level: u32, is_one: bool, leftover: Leftover, tile: u32, pack: u32) {

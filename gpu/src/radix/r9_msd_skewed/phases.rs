@@ -58,8 +58,8 @@ pub fn each_item(lists: Lists, number: u32, extent: impl Fn() -> u32, then_wait:
     }
 }
 
-/// The last index below `n` that satisfies `is_before`, which is true for 0 and false from some index on. All `threads` of
-/// the block call it: each round, they test evenly spaced indices of the interval that is left.
+/// The last index below `n` that satisfies `is_before`, which is true for 0 and false from some index on. All `threads`
+/// of the block call it: each round, they test evenly spaced indices of the interval that is left.
 #[inline(always)]
 #[track_caller]
 pub fn find_last(threads: u32, n: u32, is_before: impl Fn(u32) -> bool) -> u32 {

@@ -91,7 +91,8 @@ pub fn arrange<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segment) {
     let (before, _) = block_scan::<{ SPLIT_THREADS / warp::WARP }>(found, SUMS::view());
     let kinds = thread::sync_threads_count(found != 0);
     let action = if differ & !(((values - 1) as u64) << window.shift) == 0 {
-        // Only the digit differs. If not even the digit does, and the keys are in their final place and form, they stay.
+        // Only the digit differs. If not even the digit does, and the keys are in their final place and form, they
+        // stay.
         let stays = differ == 0 && array == IN_OUTPUT && work.order == crate::keys::UNSIGNED;
         if stays { NOTHING } else { WRITE }
     } else if kinds == 1 {
@@ -132,8 +133,8 @@ pub fn arrange<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segment) {
     }
 }
 
-/// Makes groups of the children of a segment that are not large. Thread t has child t, of `size` keys from key `before` of
-/// the segment on.
+/// Makes groups of the children of a segment that are not large. Thread t has child t, of `size` keys from key `before`
+/// of the segment on.
 #[inline(always)]
 #[track_caller]
 fn group_children<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: &Segment, size: u32, before: u32) {

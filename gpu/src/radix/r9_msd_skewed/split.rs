@@ -37,8 +37,8 @@ shared!(EXTENT: [u32; 3]);
 shared!(DIFFER: [u32; 2]);
 shared!(STARTS: [u32; VALUES]);
 
-/// Splits the segments on the `lists`, which are in `output` or `scratch`, until each key is in its place in `output`, in a
-/// group, or in a segment to tally; and zeroes the counters for the latter.
+/// Splits the segments on the `lists`, which are in `output` or `scratch`, until each key is in its place in `output`,
+/// in a group, or in a segment to tally; and zeroes the counters for the latter.
 #[kernel(max_threads = SPLIT_THREADS, min_blocks = SPLIT_BLOCKS, instances(
     radix_msd_skewed_split: <u32>,
     radix_msd_skewed_split_u64: <u64>,
@@ -139,7 +139,8 @@ fn count<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segment, i: u32) 
     });
     thread::sync_threads(); // every key is counted and compared before the results are read
     tables.each_bucket(|bucket, found| {
-        work.counters(&segment).fetch_add(bucket, found, Relaxed, Scope::Device); // tiles of a segment add to the same counters
+        // Tiles of a segment add to the same counters.
+        work.counters(&segment).fetch_add(bucket, found, Relaxed, Scope::Device);
     });
     if t < W::HALVES {
         // Nearly always another tile has noted the bits already. Others may write the word meanwhile.

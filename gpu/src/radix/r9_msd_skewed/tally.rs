@@ -117,8 +117,8 @@ pub fn radix_msd_skewed_tally<W: Key>(scratch: Global<W>, output: Global<W>, lis
     }
 }
 
-/// Calls `f` with each segment that has some of the chunks `begin` to `end` of all, and with its first chunk and its end
-/// among them.
+/// Calls `f` with each segment that has some of the chunks `begin` to `end` of all, and with its first chunk and its
+/// end among them.
 #[inline(always)]
 #[track_caller]
 fn each_range(lists: Lists, large: u32, begin: u32, end: u32, f: impl Fn(u32, u32, u32)) {
@@ -143,8 +143,8 @@ pub(super) fn clear(words: Shared<u32>) {
 }
 
 impl<W: Key> Tally<W> {
-    /// One counter in shared memory per value that keys of the segment can have. There are some for each warp that adds up
-    /// counts, even if few are in use.
+    /// One counter in shared memory per value that keys of the segment can have. There are some for each warp that adds
+    /// up counts, even if few are in use.
     #[inline(always)]
     pub fn counters(&self, segment: Leftover) -> Halves {
         Halves(self.words.slice(0, (1 << segment.left >> 1).max(ROW * WARPS / 2)))

@@ -14,8 +14,8 @@ shared!(SUMS: [u32; WARPS]);
 shared!(BELOW: [u32; WARPS]);
 
 impl<W: Key> Tally<W> {
-    /// Counts keys `begin` to `end` of a segment. `CHECKED`: there may be so many keys that a counter overflows, so it is
-    /// reduced before that.
+    /// Counts keys `begin` to `end` of a segment. `CHECKED`: there may be so many keys that a counter overflows, so it
+    /// is reduced before that.
     #[inline(always)]
     #[track_caller]
     pub fn count<const CHECKED: bool>(&self, segment: Leftover, begin: u32, end: u32) {
@@ -87,8 +87,8 @@ impl<W: Key> Tally<W> {
         }
     }
 
-    /// Turns a slice of the counts of a large segment into starts. The first slice also notes the bits that the keys have
-    /// `in_common`.
+    /// Turns a slice of the counts of a large segment into starts. The first slice also notes the bits that the keys
+    /// have `in_common`.
     #[inline(always)]
     #[track_caller]
     pub fn start_values(&self, segment: Leftover, slice: u32, slices: u32, in_common: Global<u32>) {
@@ -118,8 +118,8 @@ impl<W: Key> Tally<W> {
             }
             warp::reduce_add(warp::FULL, sum)
         };
-        // Each warp has a share of the slice, in a row. A slice has two values or more: the first key, from which slice 0
-        // takes the common bits, may lie where the starts of two values go.
+        // Each warp has a share of the slice, in a row. A slice has two values or more: the first key, from which slice
+        // 0 takes the common bits, may lie where the starts of two values go.
         let in_slice = values.div_ceil(slices).max(2);
         let (first, behind) = ((slice * in_slice).min(values), ((slice + 1) * in_slice).min(values));
         let share = in_slice.div_ceil(WARPS);

@@ -13,8 +13,8 @@ const STARTS: usize = 4;
 shared!(LARGEST: [u32; WARPS]);
 
 impl<W: Key> Tally<W> {
-    /// Writes chunks `begin` to `end` of a large segment, no more keys than there are counters: each place has a mark where
-    /// those were.
+    /// Writes chunks `begin` to `end` of a large segment, no more keys than there are counters: each place has a mark
+    /// where those were.
     #[inline(always)]
     #[track_caller]
     pub fn write_chunks(&self, segment: Leftover, begin: u32, end: u32, in_common: Global<u32>) {
@@ -109,8 +109,8 @@ impl<W: Key> Tally<W> {
         }
     }
 
-    /// Writes places `begin` to `end`, whose `marks` begin at place `from`: where a value starts, its mark is the value, and
-    /// zero elsewhere. So the largest mark up to a place is the value there.
+    /// Writes places `begin` to `end`, whose `marks` begin at place `from`: where a value starts, its mark is the
+    /// value, and zero elsewhere. So the largest mark up to a place is the value there.
     #[inline(always)]
     #[track_caller]
     fn write_marked(&self, marks: Shared<u16>, base: u64, from: u32, begin: u32, end: u32) {

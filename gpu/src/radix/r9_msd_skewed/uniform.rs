@@ -34,8 +34,8 @@ pub fn radix_msd_skewed_starts<W: Key>(
 }
 
 /// Sorts bucket b, keys `starts[b]` to `starts[b + 1]` of `input`, into the same place of `output`, and zeroes
-/// `histogram[b]` for the next sort. Block b does bucket b. Buckets of more than [`BUCKET_MAX`] keys are left alone, and
-/// crowded ones become groups on the `lists`.
+/// `histogram[b]` for the next sort. Block b does bucket b. Buckets of more than [`BUCKET_MAX`] keys are left alone,
+/// and crowded ones become groups on the `lists`.
 #[kernel(max_threads = SORT_THREADS, min_blocks = bucket_sort_blocks::<W>(), instances(
     radix_msd_skewed_bucket_sort: <u32, Plain>,
     radix_msd_skewed_bucket_sort_mapped: <u32, Mapped>,
