@@ -3,7 +3,8 @@
 use rungs_kernels::keys::{self, Word};
 use rungs_kernels::launcher::{Launcher, Shape};
 use rungs_kernels::radix::r7_onesweep as onesweep;
-use rungs_kernels::radix::r8_msd_buckets::{self as msd, Memory, Plan, Sort};
+use rungs_kernels::radix::r8_msd_buckets::{self as buckets, Memory};
+use rungs_kernels::radix::r9_msd_skewed::{self as skewed, Plan, Sort};
 use rungs_kernels::radix::steps::{Digits, SCAN_THREADS};
 use rungs_kernels::radix::{r5_lsd_blocks as blocks, r6_lsd_ballot as ballot};
 use simt::sim::{LaunchError, MAX_SHARED, Options, launch};
@@ -65,88 +66,107 @@ fn random(i: u64) -> u64 {
     z ^ z >> 31
 }
 
-fn msd_sort<W: Sort>(input: &[W], order: u32, poison: W) -> Vec<W> {
-    msd_sort_with(MAX_SHARED, input, order, poison)
+/// The two rungs that sort from the most significant digit. They take the same inputs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Msd {
+    Buckets,
+    Skewed,
 }
 
-/// On a device with so much shared memory a block.
-fn msd_sort_with<W: Sort>(max_shared: u32, input: &[W], order: u32, poison: W) -> Vec<W> {
-    let plan = Plan::new::<W>(input.len() as u32, 4, max_shared);
-    let layout = plan.layout();
-    let mut words = vec![0xCDCD_CDCDu32; layout.words as usize];
-    words[..layout.zeroed() as usize].fill(0);
-    let (mut keys, mut workspace) = (Memory128::new(input), Memory128::new(&words));
-    let mut output = Memory128::new(&vec![poison; input.len()]);
-    let mut scratch = Memory128::new(&vec![poison; input.len()]);
-    // Small ones twice: what the first leaves in the workspace must serve the second.
-    for _ in 0..if input.len() < 20_000 { 2 } else { 1 } {
-        output.slice().fill(poison);
-        let memory =
-            Memory { input: keys.view(), output: output.view(), scratch: scratch.view(), workspace: workspace.view() };
-        W::sort(&mut Simulator, &plan, order, memory).unwrap();
-        assert!(keys.slice() == input, "the input was written to");
+const BOTH: [Msd; 2] = [Msd::Buckets, Msd::Skewed];
+
+impl Msd {
+    fn sort<W: Sort>(self, input: &[W], order: u32, poison: W) -> Vec<W> {
+        self.sort_with(MAX_SHARED, input, order, poison)
     }
-    output.slice().to_vec()
+
+    /// On a device with this many bytes of shared memory per block.
+    fn sort_with<W: Sort>(self, max_shared: u32, input: &[W], order: u32, poison: W) -> Vec<W> {
+        let plan = Plan::new::<W>(input.len() as u32, 4, max_shared);
+        let layout = plan.buckets.layout();
+        let words = if self == Self::Buckets { layout.words } else { plan.words() };
+        let mut words = vec![0xCDCD_CDCDu32; words as usize];
+        words[..layout.zeroed() as usize].fill(0);
+        let (mut keys, mut workspace) = (Memory128::new(input), Memory128::new(&words));
+        let mut output = Memory128::new(&vec![poison; input.len()]);
+        let mut scratch = Memory128::new(&vec![poison; input.len()]);
+        // Small ones twice: what the first leaves in the workspace must serve the second.
+        for _ in 0..if input.len() < 20_000 { 2 } else { 1 } {
+            output.slice().fill(poison);
+            let (input_view, output, scratch) = (keys.view(), output.view(), scratch.view());
+            let memory = Memory { input: input_view, output, scratch, workspace: workspace.view() };
+            match self {
+                Self::Buckets => W::sort(&mut Simulator, &plan.buckets, order, memory).unwrap(),
+                Self::Skewed => W::sort_skewed(&mut Simulator, &plan, order, memory).unwrap(),
+            }
+            assert!(keys.slice() == input, "the input was written to");
+        }
+        output.slice().to_vec()
+    }
+
+    /// Sorts and compares with the standard library's sort.
+    fn check<W: Sort + std::fmt::Debug>(self, what: &str, max_shared: u32, input: &[W], order: u32) {
+        let mut want = input.to_vec();
+        want.sort_unstable_by_key(|key| key.encode(order));
+        let got = self.sort_with(max_shared, input, order, W::LARGEST);
+        if let Some(i) = (0..want.len()).find(|&i| got[i] != want[i]) {
+            panic!("{self:?}, {what}: place {i} holds {:?} instead of {:?}", got[i], want[i]);
+        }
+    }
 }
 
 #[test]
-fn msd_buckets_sorts_every_kind_of_input() {
+fn msd_sorts_every_kind_of_input() {
     for_kinds(&[1, 33, 4097, 40_009], |what, narrow, wide| {
-        check(what, &narrow, &msd_sort(&narrow, keys::UNSIGNED, 0xABAB_ABAB));
-        check(what, &wide, &msd_sort(&wide, keys::UNSIGNED, 0xABAB_ABAB_ABAB_ABAB));
+        for rung in BOTH {
+            check(what, &narrow, &rung.sort(&narrow, keys::UNSIGNED, 0xABAB_ABAB));
+            check(what, &wide, &rung.sort(&wide, keys::UNSIGNED, 0xABAB_ABAB_ABAB_ABAB));
+        }
     });
     // Many large buckets, which are split several times.
     for_kinds(&[150_001], |what, narrow, _| {
-        check(what, &narrow, &msd_sort(&narrow, keys::UNSIGNED, 0xABAB_ABAB));
+        for rung in BOTH {
+            check(what, &narrow, &rung.sort(&narrow, keys::UNSIGNED, 0xABAB_ABAB));
+        }
     });
 }
 
-fn check_u32(input: &[u32]) {
-    let mut want = input.to_vec();
-    want.sort_unstable();
-    assert!(msd_sort(input, keys::UNSIGNED, 0xABAB_ABAB) == want, "{} keys", input.len());
-}
-
-#[test]
-fn msd_buckets_sorts_uniform_keys_of_any_number() {
-    for n in [0, 1, 2, 31, 32, 33, 4095, 4096, 4097, 8191, 8192, 8193, 10_007, 65_537, 262_147] {
-        let input: Vec<u32> = (0..n).map(|i| random(i) as u32).collect();
-        check_u32(&input);
-    }
-}
-
-#[test]
-fn msd_buckets_with_two_partitions() {
-    for n in [(4096 << 9) + 1, (1 << 22) + 12_345] {
-        assert!(msd::split_bits(msd::top_bits(n)).1 > 0);
-        let input: Vec<u32> = (0..n as u64).map(|i| random(i) as u32).collect();
-        check_u32(&input);
-    }
-}
-
 /// Keys of any type, by the order of their encoded words.
-fn check_mapped<W: Sort>(n: u64, order: u32, from: impl Fn(u64) -> W, poison: W) {
+fn check_mapped<W: Sort + std::fmt::Debug>(n: u64, order: u32, from: impl Fn(u64) -> W) {
     let input: Vec<W> = (0..n).map(from).collect();
-    let mut want = input.clone();
-    want.sort_unstable_by_key(|key| key.encode(order));
-    assert!(msd_sort(&input, order, poison) == want, "{n} keys in order {order}");
+    BOTH.iter().for_each(|rung| rung.check(&format!("{n} keys in order {order}"), MAX_SHARED, &input, order));
 }
 
 #[test]
-fn msd_buckets_maps_signed_keys_and_floats() {
+fn msd_sorts_uniform_keys_of_any_number() {
+    for n in [0, 1, 2, 31, 32, 33, 4095, 4096, 4097, 8191, 8192, 8193, 10_007, 65_537, 262_147] {
+        check_mapped(n, keys::UNSIGNED, |i| random(i) as u32);
+    }
+}
+
+#[test]
+fn msd_with_two_partitions() {
+    for n in [(4096 << 9) + 1, (1 << 22) + 12_345] {
+        assert!(Plan::new::<u32>(n, 4, MAX_SHARED).buckets.second_bits > 0);
+        check_mapped(n.into(), keys::UNSIGNED, |i| random(i) as u32);
+    }
+}
+
+#[test]
+fn msd_maps_signed_keys_and_floats() {
     for n in [33, 8193, 300_000] {
-        check_mapped(n, keys::SIGNED, |i| random(i) as u32, 0xABAB_ABAB);
-        check_mapped(n, keys::FLOAT, |i| random(i) as u32, 0xABAB_ABAB);
+        check_mapped(n, keys::SIGNED, |i| random(i) as u32);
+        check_mapped(n, keys::FLOAT, |i| random(i) as u32);
     }
 }
 
 #[test]
-fn msd_buckets_sorts_wide_keys() {
+fn msd_sorts_wide_keys() {
     for n in [0, 1, 2, 31, 32, 33, 4095, 4096, 4097, 65_537, 300_000, (4096 << 9) + 1] {
-        check_mapped(n, keys::UNSIGNED, random, 0xABAB_ABAB_ABAB_ABAB);
+        check_mapped(n, keys::UNSIGNED, random);
     }
-    check_mapped(100_003, keys::SIGNED, random, 0xABAB_ABAB_ABAB_ABAB);
-    check_mapped(100_003, keys::FLOAT, random, 0xABAB_ABAB_ABAB_ABAB);
+    check_mapped(100_003, keys::SIGNED, random);
+    check_mapped(100_003, keys::FLOAT, random);
 }
 
 /// Inputs that sorting by digits gets wrong: by name, made from random words.
@@ -297,26 +317,17 @@ fn onesweep_maps_signed_keys_and_floats() {
 }
 
 #[test]
-fn msd_buckets_sorts_skewed_input_after_two_partitions() {
-    // Floats between 0 and 1: half of them have one exponent. Their order is mapped where they are written for good.
+fn msd_sorts_skewed_input_after_two_partitions() {
     let n = (4096 << 9) + 12_345;
-    let floats: Vec<u32> = (0..n).map(|i| (random(i) as u32 as f32 / u32::MAX as f32).to_bits()).collect();
-    let mut want = floats.clone();
-    want.sort_unstable();
-    assert!(msd_sort(&floats, keys::FLOAT, u32::MAX) == want);
-    let few: Vec<u32> = (0..n).map(|i| (random(i) as u32 % 7).wrapping_mul(0x3333_3333)).collect();
-    let mut want = few.clone();
-    want.sort_unstable();
-    assert!(msd_sort(&few, keys::UNSIGNED, 0xABAB_ABAB) == want);
+    // Floats between 0 and 1: half of them have one exponent. Their order is mapped where they are written for good.
+    check_mapped(n, keys::FLOAT, |i| (random(i) as u32 as f32 / u32::MAX as f32).to_bits());
+    check_mapped(n, keys::UNSIGNED, |i| (random(i) as u32 % 7).wrapping_mul(0x3333_3333));
     // More than 65,535 keys of one value in a block of the histogram.
-    let one: Vec<u32> = (0..n).map(|i| if i % 1000 == 0 { random(i) as u32 } else { 0x7777_7777 }).collect();
-    let mut want = one.clone();
-    want.sort_unstable_by_key(|k| k.encode(keys::SIGNED));
-    assert!(msd_sort(&one, keys::SIGNED, 0xABAB_ABAB) == want);
+    check_mapped(n, keys::SIGNED, |i| if i % 1000 == 0 { random(i) as u32 } else { 0x7777_7777 });
 }
 
 #[test]
-fn msd_buckets_tallies_keys_of_which_few_bits_are_left() {
+fn msd_skewed_tallies_keys_of_which_few_bits_are_left() {
     let zeros = |i: u64| random(i) & random(i + (1 << 40)) & random(i + (1 << 41));
     // Segments of more than 65,535 keys, of fewer, and both; places and values that no key has.
     let kinds: [&dyn Fn(u64) -> u64; 4] =
@@ -326,44 +337,98 @@ fn msd_buckets_tallies_keys_of_which_few_bits_are_left() {
     // An RTX has less shared memory than an H200, and tallies one bit less.
     for (max_shared, n) in [(MAX_SHARED, 300_007), (99 << 10, 300_007), (MAX_SHARED, (4096 << 9) + 5)] {
         for (i, kind) in kinds.iter().enumerate() {
+            let what = format!("kind {i}, {n} keys, {max_shared} bytes of shared memory");
             let narrow: Vec<u32> = (0..n).map(|i| kind(i) as u32).collect();
-            let mut want = narrow.clone();
-            want.sort_unstable();
-            let got = msd_sort_with(max_shared, &narrow, keys::UNSIGNED, 0xABAB_ABAB);
-            assert!(got == want, "kind {i}, {n} keys, {max_shared} bytes of shared memory");
+            Msd::Skewed.check(&what, max_shared, &narrow, keys::UNSIGNED);
             if n < 1 << 20 {
                 let wide: Vec<u64> = (0..n).map(kind).collect();
-                let mut want = wide.clone();
-                want.sort_unstable_by_key(|k| k.encode(keys::SIGNED));
-                let got = msd_sort_with(max_shared, &wide, keys::SIGNED, u64::MAX);
-                assert!(got == want, "kind {i}, {n} wide keys, {max_shared} bytes of shared memory");
+                Msd::Skewed.check(&what, max_shared, &wide, keys::SIGNED);
             }
         }
     }
 }
 
 #[test]
-fn msd_buckets_tallies_wide_keys_of_few_values() {
+fn msd_skewed_tallies_wide_keys_of_few_values() {
     // Segments that one partition has left where it put them, of which 1 to 4 bits differ.
     for values in [2, 5, 16] {
         let input: Vec<u64> = (0..200_003).map(|i| 0x1234_5678_9ABC_DEF0 | (random(i) % values)).collect();
-        let mut want = input.clone();
-        want.sort_unstable();
-        assert!(msd_sort(&input, keys::UNSIGNED, u64::MAX) == want, "{values} values");
+        Msd::Skewed.check(&format!("{values} values"), MAX_SHARED, &input, keys::UNSIGNED);
+    }
+}
+
+/// A bucket that ends a sort by digits on the right side of the two arrays: one and two partitions, an even and an odd
+/// number of digits left, all keys in one bucket or crowded in buckets that would fit.
+#[test]
+fn msd_buckets_sorts_what_does_not_fit_a_block() {
+    for (n, kind) in [(50_021u64, "one partition"), ((4096 << 9) + 77, "two partitions")] {
+        let narrow: Vec<u32> = (0..n).map(|i| 0x5A00_0000 | random(i) as u32 & 0x003f_ffff).collect();
+        Msd::Buckets.check(kind, MAX_SHARED, &narrow, keys::UNSIGNED);
+        let crowded: Vec<u32> = (0..n).map(|i| (random(i) as u32 & 0xff3f_0000) | (random(!i) as u32 & 3)).collect();
+        Msd::Buckets.check(kind, MAX_SHARED, &crowded, keys::FLOAT);
+    }
+    let wide: Vec<u64> = (0..50_021).map(|i| random(i) & 0xff00_00ff_0000_ffff).collect();
+    for order in [keys::UNSIGNED, keys::SIGNED, keys::FLOAT] {
+        Msd::Buckets.check("wide keys", MAX_SHARED, &wide, order);
     }
 }
 
 #[test]
-fn msd_buckets_needs_little_memory_beside_the_keys() {
+fn msd_needs_little_memory_beside_the_keys() {
     for bits in 0..=31 {
         let n = 1u32 << bits;
         let (narrow, wide) = (Plan::new::<u32>(n, 132, MAX_SHARED), Plan::new::<u64>(n, 132, MAX_SHARED));
-        let bytes = |plan: &Plan| plan.layout().words as u64 * 4;
+        let bytes = |plan: &Plan| plan.words() as u64 * 4;
         for (plan, key_bytes) in [(narrow, 4), (wide, 8)] {
             // A tenth of the keys, and what any number takes; most of the tenth is counters of segments to split.
             assert!(bytes(&plan) < (1 << 20) + n as u64 * key_bytes / 8, "2^{bits}: {} for {plan:?}", bytes(&plan));
         }
     }
     // Less than 32 MiB beside keys and scratch at 2²⁸, whatever else another sort takes.
-    assert!(Plan::new::<u32>(1 << 28, 132, MAX_SHARED).layout().words as u64 * 4 < 32 << 20);
+    assert!(Plan::new::<u32>(1 << 28, 132, MAX_SHARED).words() as u64 * 4 < 32 << 20);
+}
+
+/// Static and dynamic shared memory of every kernel that the two rungs launch, on devices of compute capability 8.6,
+/// 8.9 and 12.x, of 8.0, and of 9.0 and 10.0.
+#[test]
+fn msd_kernels_fit_the_shared_memory_of_every_device() {
+    fn check<W: Sort>(n: u32, limit: u32) {
+        let plan = Plan::new::<W>(n, 142, limit);
+        let top_bits = plan.buckets.top_bits();
+        assert_eq!(plan.buckets.second_bits == 0, top_bits <= 9);
+        for (kernel, bytes) in [
+            ("histogram", buckets::HISTOGRAM_STATIC + buckets::histogram_shared(top_bits)),
+            ("partition", buckets::partition_shared(plan.buckets.wide)),
+            ("second partition", buckets::partition_shared(false)),
+            ("bucket sort", buckets::BUCKET_SORT_STATIC + buckets::bucket_sort_shared::<W>()),
+            ("split", skewed::SPLIT_STATIC + skewed::SPLIT_SHARED),
+            ("tally", skewed::TALLY_STATIC + skewed::tally_shared(plan.limits.tally_bits)),
+            ("groups", skewed::GROUPS_STATIC + skewed::groups_shared::<W>()),
+        ] {
+            assert!(bytes <= limit, "{kernel} of {n} keys takes {bytes} of {limit} bytes: {plan:?}");
+        }
+    }
+    for limit in [101_376, 166_912, 232_448] {
+        for n in (0..=32).flat_map(|bits| [(1u64 << bits) - 1, 1 << bits, (1 << bits) + 1, 3 << bits >> 1]) {
+            let n = n.min(buckets::MAX_KEYS.into()) as u32;
+            check::<u32>(n, limit);
+            check::<u64>(n, limit);
+        }
+    }
+    // The histogram of 16 top bits fits the larger devices alone.
+    let top_bits = |limit| Plan::new::<u32>((1 << 27) + 1, 142, limit).buckets.top_bits();
+    assert_eq!([101_376, 166_912, 232_448].map(top_bits), [15, 16, 16]);
+}
+
+/// Buckets that are too large on average, where the histogram of more top bits would not fit the device. A limit below
+/// that of any device makes them so few that the simulator can sort them.
+#[test]
+fn msd_sorts_with_fewer_top_bits_than_it_would_take() {
+    let n = (4096u32 << 9) + 3;
+    let limit = buckets::HISTOGRAM_STATIC + buckets::histogram_shared(8);
+    assert_eq!(Plan::new::<u32>(n, 4, limit).buckets.top_bits(), 8);
+    let input: Vec<u32> = (0..n.into()).map(|i| random(i) as u32).collect();
+    for rung in BOTH {
+        rung.check("fewer top bits", limit, &input, keys::SIGNED);
+    }
 }

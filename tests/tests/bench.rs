@@ -238,6 +238,7 @@ fn unusable_calls() {
         (&["bitonic", "--dtype", "u8"], 2, "no rung"),
         (&["radix", "--values", "--dtype", "u64", "--n", "8"], 2, "keys of 32 bits"),
         (&["radix", "--rung", "msd-buckets", "--values", "--n", "8"], 2, "onesweep moves both"),
+        (&["radix", "--rung", "msd-skewed", "--values", "--n", "8"], 2, "onesweep moves both"),
         (&["bitonic", "--budget=-1"], 2, "budget"),
         (&["bitonic", "--runs", "0"], 2, "runs"),
         (&["bitonic", "--n", "8", "--peers"], 2, "GPU"),

@@ -32,7 +32,7 @@ type Random = Xoshiro256PlusPlus;
 
 /// Families, and their rungs that are tried.
 const RUNGS: &[(&str, &[&str])] = &[
-    ("radix", &["onesweep", "msd-buckets"]),
+    ("radix", &["onesweep", "msd-buckets", "msd-skewed"]),
     ("reduce", &["vector-loads", "single-launch"]),
     ("scan", &["look-back", "look-ahead"]),
     ("histogram", &["bank-private"]),

@@ -501,7 +501,7 @@ mod tests {
             let problem = family.make(workload).unwrap();
             problem.prepare(&engine, family.rung(rung).unwrap()).unwrap().scratch_bytes()
         };
-        for rung in ["onesweep", "msd-buckets"] {
+        for rung in ["onesweep", "msd-buckets", "msd-skewed"] {
             let of = |n: u64| scratch("radix", rung, n) - 4 * n;
             assert!((1..32 << 20).contains(&of(1 << 20)), "{rung}: {} bytes beside a copy of the keys", of(1 << 20));
         }

@@ -242,7 +242,7 @@ fn contestants_take_turns() {
 #[test]
 fn who_is_wrong_has_no_number() {
     let mut options = options(&["reduce"], 2);
-    options.parameters.operation = Operation::Max;
+    options.parameters.operation = crate::algorithms::Operation::Max;
     options.rungs = vec!["single-launch".into()];
     let report = report(&options);
     let wrong = row(&report, "cub_reduce_max_u32");
@@ -272,7 +272,7 @@ fn a_peer_that_fails_or_refuses_does_not_end_the_contest() {
 #[test]
 fn values_are_measured_beside_pairs() {
     let mut options = options(&["radix", "bitonic"], 3);
-    options.rungs = vec!["global-step".into(), "onesweep".into(), "msd-buckets".into()];
+    options.rungs = vec!["global-step".into(), "onesweep".into(), "msd-buckets".into(), "msd-skewed".into()];
     options.parameters.values = true;
     options.keys = vec!["few".parse().unwrap()];
     let report = report(&options);
@@ -336,5 +336,5 @@ fn parity_wants_the_same_problem() {
     assert_eq!(of("cub_reduce_sum_u32", Dtype::U32), None);
     let reduces = |parameters| relation(&peer("cub_reduce_sum_u32"), reduce, &[], Dtype::U32, &parameters);
     assert_eq!(reduces(Parameters::default()), Some(Relation::Reference));
-    assert_eq!(reduces(Parameters { operation: Operation::Min, ..Parameters::default() }), None);
+    assert_eq!(reduces(Parameters { operation: crate::algorithms::Operation::Min, ..Parameters::default() }), None);
 }

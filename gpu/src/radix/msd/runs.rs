@@ -1,38 +1,39 @@
-//! Runs of 12 keys, one a thread, sorted in registers and merged.
+//! Runs of 12 keys, one per thread, sorted in registers and merged.
 
-use super::Key;
+use super::{Key, SORT_THREADS};
 use simt::{Shared, thread, unroll};
 
-/// Keys of a thread. Runs of 12 words are free of bank conflicts for 16-byte accesses.
-pub(super) const ITEMS: u32 = 12;
+/// Keys per thread. 16-byte accesses to runs of 12 words have no bank conflicts.
+pub const ITEMS: u32 = 12;
 
-/// Sorts the run of a thread.
+/// Sorts the run of this thread.
 #[inline(always)]
 #[track_caller]
-pub(super) fn sort_own<W: Key>(slots: Shared<W>, keys: &mut [W; ITEMS as usize]) {
+pub fn sort_own<W: Key>(slots: Shared<W>, keys: &mut [W; ITEMS as usize]) {
     unroll::<3>(|q| W::get_four(slots, 4 * q as u32, keys, 4 * q));
     sort_12(keys);
     unroll::<3>(|q| W::set_four(slots, 4 * q as u32, keys, 4 * q));
 }
 
-/// Merges the sorted runs of all threads: those of two neighbours, then of four, and so on. Pairs that are in order
-/// already, which most are, are left alone.
+/// Merges the sorted runs of all threads: two neighbouring runs, then two merged ones, and so on. Pairs that are in
+/// order already, as most are, are left alone.
 #[inline(always)]
 #[track_caller]
-pub(super) fn merge_runs<W: Key, const THREADS: u32>(slots: Shared<W>) {
+pub fn merge_runs<W: Key>(slots: Shared<W>) {
     let t = thread::thread_idx_x();
     let mut keys = [W::LARGEST; ITEMS as usize];
     let mut width = 1;
-    // All runs of the width before are merged, and some seam of threads is not in order.
-    while thread::sync_threads_or(t + 1 < THREADS && slots.get((t + 1) * ITEMS - 1) > slots.get((t + 1) * ITEMS)) {
-        // The threads of the pair of runs that this thread's keys belong to.
+    // The vote comes after all runs of the width before are merged; it goes on while the seam between two threads is
+    // not in order.
+    while thread::sync_threads_or(t + 1 < SORT_THREADS && slots.get((t + 1) * ITEMS - 1) > slots.get((t + 1) * ITEMS)) {
+        // The pair of runs that this thread belongs to.
         let first = t & !(2 * width - 1);
-        let (middle, end) = ((first + width).min(THREADS) * ITEMS, (first + 2 * width).min(THREADS) * ITEMS);
+        let (middle, end) = ((first + width).min(SORT_THREADS) * ITEMS, (first + 2 * width).min(SORT_THREADS) * ITEMS);
         let apart = middle < end && slots.get(middle - 1) > slots.get(middle);
         if apart {
             let left = slots.slice(first * ITEMS, middle - first * ITEMS);
             let right = slots.slice(middle, end - middle);
-            // Of the keys before this thread's, how many are from the left run?
+            // How many of the keys before this thread's places come from the left run?
             let before = (t - first) * ITEMS;
             let (mut low, mut high) = (before.saturating_sub(right.len()), before.min(left.len()));
             while low < high {
@@ -87,7 +88,7 @@ fn sort_12<W: Key>(keys: &mut [W; ITEMS as usize]) {
 /// Merges two sorted runs of 6 with 19 comparators.
 #[inline(always)]
 #[rustfmt::skip]
-pub(super) fn merge_6_6<W: Key>(keys: &mut [W; ITEMS as usize]) {
+pub fn merge_6_6<W: Key>(keys: &mut [W; ITEMS as usize]) {
     compare_exchange!(keys:
         2 10, 2 6, 0 8, 4 8, 0 2, 4 6, 8 10, 3 11, 3 7, 1 9, 5 9, 1 3, 5 7, 9 11, 1 2, 3 4, 5 6, 7 8, 9 10);
 }

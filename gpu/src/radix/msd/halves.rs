@@ -1,29 +1,29 @@
-//! Counters of 16 bits, two in a word of shared memory, for more bins than words would fit.
+//! Counters of 16 bits, two per word of shared memory, for more bins than words would fit.
 
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Shared, warp};
 
-/// A counter that has come so far is relieved of so much: the rest of its bits is for what others add meanwhile.
-pub(super) const RELIEF: u32 = 1 << 15;
+/// At this value a counter is reduced by it; its other bits are room for what other threads add meanwhile.
+pub const RELIEF: u32 = 1 << 15;
 
-/// From so many lanes with one bin on, a warp counts that bin apart.
+/// From this many lanes with the same bin on, a warp counts that bin apart.
 const CROWD: u32 = 4;
 
 /// The counters.
 #[derive(Clone, Copy)]
-pub(super) struct Halves(pub Shared<u32>);
+pub struct Halves(pub Shared<u32>);
 
 /// The two counters of a word.
 #[inline(always)]
-pub(super) fn halves(word: u32) -> [u32; 2] {
+pub fn halves(word: u32) -> [u32; 2] {
     [word & 0xffff, word >> 16]
 }
 
-/// Whether many lanes have the `hot` bin, or the first lane's, by a `sample` of each: atomics of many lanes on one counter
-/// would wait for each other.
+/// Whether many lanes have the `hot` bin or that of the first lane, by one `sample` per lane: atomics of many lanes on
+/// one counter would wait for each other.
 #[inline(always)]
 #[track_caller]
-pub(super) fn is_crowd(hot: u32, sample: u32) -> bool {
+pub fn is_crowd(hot: u32, sample: u32) -> bool {
     let like = |hot: u32| warp::ballot(warp::FULL, sample == hot).count_ones();
     like(hot) >= CROWD || like(warp::shuffle(warp::FULL, sample, 0)) >= CROWD
 }
@@ -35,28 +35,28 @@ impl Halves {
         self.0.get(bin >> 1) >> ((bin & 1) * 16) & 0xffff
     }
 
-    /// Counts a key. A carry is for the caller to find.
+    /// Counts a key. The caller has to detect a carry.
     #[inline(always)]
     pub fn add(self, bin: u32) {
         self.0.fetch_add(bin >> 1, if bin & 1 == 0 { 1 } else { 1 << 16 }, Relaxed, Scope::Block);
     }
 
-    /// Counts up to 128 keys. From `limit` on, which is [`RELIEF`] or `u32::MAX` for never, calls `relieved` when it took
-    /// [`RELIEF`] off the counter. While all threads count so, no counter overflows: each of them takes the relief
-    /// before it adds again.
+    /// Counts up to 128 keys. Once the counter is at `limit`, which is [`RELIEF`] or `u32::MAX` for never, takes
+    /// [`RELIEF`] off it and calls `relieved`. While all threads count in this way, no counter overflows: each thread
+    /// takes the relief before it adds again.
     #[inline(always)]
     pub fn add_checked(self, bin: u32, count: u32, limit: u32, relieved: impl FnOnce()) {
         let shift = (bin & 1) * 16;
         let before = self.0.fetch_add(bin >> 1, count << shift, Relaxed, Scope::Block) >> shift & 0xffff;
         let bit = RELIEF << shift;
-        // Of all who see the bit set, the one who clears it takes the relief.
+        // Of all threads that see the bit set, the one that clears it takes the relief.
         if before + count >= limit && self.0.fetch_and(bin >> 1, !bit, Relaxed, Scope::Block) & bit != 0 {
             relieved();
         }
     }
 
-    /// Counts the keys of a whole warp, the same number a lane. One bin is counted apart, without an atomic a key: the
-    /// one that the warp remembers as `hot`, or a lane's if that has become rare.
+    /// Counts the keys of a whole warp, the same number per lane. One bin is counted apart, without one atomic per key:
+    /// the bin that the warp remembers as `hot`, or that of the first lane once `hot` has become rare.
     #[inline(always)]
     #[track_caller]
     #[rustfmt::skip]

@@ -1,19 +1,20 @@
-//! A segment's values in order, each as often as it was counted.
+//! Writes the values of a segment in order, each as often as it was counted.
 
-use super::halves::halves;
+use super::leftover::{CHUNK, LARGE, Leftover};
 use super::phases::find_last;
-use super::tally::{ROW, TALLY_THREADS, Tally, WARPS, clear, each};
-use super::{CHUNK, Key, LARGE, Leftover, warp_scan};
+use super::tally::{ROW, TALLY_THREADS, Tally, WARPS, clear};
+use crate::operator::{Sum, warp_scan_inclusive};
+use crate::radix::msd::{Key, each_in_pack, halves};
 use simt::{Global, Shared, shared, thread, unroll, warp};
 
-/// Starts that a thread has in flight.
+/// Starts in flight per thread.
 const STARTS: usize = 4;
 
 shared!(LARGEST: [u32; WARPS]);
 
 impl<W: Key> Tally<W> {
-    /// Writes chunks `begin` to `end` of a large segment, no more than there are counters: where those were, each place
-    /// has a mark.
+    /// Writes chunks `begin` to `end` of a large segment, no more keys than there are counters: each place has a mark
+    /// where those were.
     #[inline(always)]
     #[track_caller]
     pub fn write_chunks(&self, segment: Leftover, begin: u32, end: u32, in_common: Global<u32>) {
@@ -52,12 +53,12 @@ impl<W: Key> Tally<W> {
         thread::sync_threads(); // all marks have been read before they are cleared
     }
 
-    /// Counts a segment of less than [`LARGE`] keys and writes it.
+    /// Counts a segment of fewer than [`LARGE`] keys and writes it.
     #[inline(always)]
     #[track_caller]
     pub fn tally_small(&self, segment: Leftover) {
         let (w, words) = (thread::thread_idx_x() / warp::WARP, self.counters(segment).0);
-        // The rest of the memory is for marks, as many as make whole rows of all threads.
+        // The rest of the shared memory is for marks, as many as make whole rows of all threads.
         let marks = self.words.slice(words.len(), self.words.len() - words.len()).cast::<u16>();
         let marks = marks.slice(0, marks.len().min(LARGE) & !(4 * TALLY_THREADS - 1));
         let base = self.base(segment);
@@ -65,7 +66,7 @@ impl<W: Key> Tally<W> {
         thread::sync_threads(); // the counters are zero before the first key is counted
         self.count::<false>(segment, segment.start, segment.end);
         thread::sync_threads(); // every key is counted before the counts are read, and read before it is overwritten
-        // Each warp has some rows, of 8 values a lane. Values past the last have no keys.
+        // Each warp has some rows of 8 values per lane. Values past the last have no keys.
         let rows = words.len() * 2 / (ROW * WARPS);
         let row = |r: u32| (w * rows + r) * warp::WARP + warp::lane_id();
         let mut sum = 0;
@@ -87,7 +88,7 @@ impl<W: Key> Tally<W> {
                     let four = words.get_pack(row(r));
                     let mut sum = 0;
                     unroll::<4>(|i| sum += pair_sum(four[i]));
-                    let inclusive = warp_scan(sum);
+                    let inclusive = warp_scan_inclusive::<Sum, u32>(sum);
                     let mut place = next + inclusive - sum;
                     if sum != 0 {
                         unroll::<8>(|i| {
@@ -108,13 +109,13 @@ impl<W: Key> Tally<W> {
         }
     }
 
-    /// Writes places `begin` to `end`, which are marked from place `from` on: where a value starts, `marks` has it, and
-    /// zero elsewhere. So the largest mark up to a place is the place's value.
+    /// Writes places `begin` to `end`, whose `marks` begin at place `from`: where a value starts, its mark is the
+    /// value, and zero elsewhere. So the largest mark up to a place is the value there.
     #[inline(always)]
     #[track_caller]
     fn write_marked(&self, marks: Shared<u16>, base: u64, from: u32, begin: u32, end: u32) {
         let (w, lane) = (thread::thread_idx_x() / warp::WARP, warp::lane_id());
-        // Each warp has some rows, of four places a lane.
+        // Each warp has some rows of four places per lane.
         let rows = marks.len() / (4 * warp::WARP * WARPS);
         let first = w * rows * warp::WARP + lane;
         let four = |r: u32| {
@@ -141,7 +142,7 @@ impl<W: Key> Tally<W> {
             unroll::<3>(|i| values[i + 1] = values[i + 1].max(values[i]));
             let mut inclusive = values[3];
             unroll::<5>(|i| {
-                // Lanes that have none below get their own.
+                // Lanes without a partner get their own value back.
                 inclusive = inclusive.max(warp::shuffle_up(warp::FULL, inclusive, 1 << i));
             });
             let below = warp::shuffle_up(warp::FULL, inclusive, 1);
@@ -153,15 +154,15 @@ impl<W: Key> Tally<W> {
                 unroll::<2>(|p| {
                     if p as u32 * W::PACK < 4 {
                         let mut pack = W::Pack::default();
-                        each::<W>(|j| pack.as_mut()[j] = key(p * W::PACK as usize + j));
-                        self.output.set_pack(place / W::PACK + p as u32, pack);
+                        each_in_pack::<W>(|j| pack.as_mut()[j] = key(p * W::PACK as usize + j));
+                        self.arrays.output.set_pack(place / W::PACK + p as u32, pack);
                     }
                 });
             } else {
                 unroll::<4>(|i| {
                     let place = place.saturating_add(i as u32);
                     if place >= begin && place < end {
-                        self.output.set(place, key(i));
+                        self.arrays.output.set(place, key(i));
                     }
                 });
             }

@@ -1,21 +1,24 @@
-//! A segment of skewed input, and what becomes of it once its digits are counted.
+//! A segment to split, and what becomes of it once its digits are counted.
 
-use super::tile::Tile;
-use super::*;
+use super::SPLIT_THREADS;
+use super::leftover::{Arrays, IN_OUTPUT, Leftover, Window};
+use super::lists::Lists;
+use crate::radix::msd::{BUCKET_MAX, Key, MAX_BUCKETS, Tile};
+use crate::radix::r8_msd_buckets::partition_tile;
 use crate::radix::steps::block_scan;
 use simt::{Global, Scalar, shared, thread, warp};
 
-/// Values of a digit, at most: a thread each.
-pub(super) const VALUES: u32 = SPLIT_THREADS;
-const _: () = assert!(VALUES == super::tables::MAX_BUCKETS);
+/// Most values of a digit: one thread per value.
+pub const VALUES: u32 = SPLIT_THREADS;
+const _: () = assert!(VALUES == MAX_BUCKETS);
 
-/// What is to be done with a segment: nothing, move its keys by their digits, or write them anew, since the counts say
-/// all.
-pub(super) const NOTHING: u32 = 0;
-pub(super) const MOVE: u32 = 1;
-pub(super) const WRITE: u32 = 2;
+/// What is to be done with a segment: nothing, move its keys by their digits, or write them anew, because the counts
+/// describe them fully.
+pub const NOTHING: u32 = 0;
+pub const MOVE: u32 = 1;
+pub const WRITE: u32 = 2;
 
-/// A group takes children that start within so many keys, and none of more than what is left of [`BUCKET_MAX`] then.
+/// A group takes children that start within this many keys, and none of more keys than [`BUCKET_MAX`] then has left.
 const GROUP_SPAN: u32 = BUCKET_MAX / 2;
 const CHILD_MAX: u32 = BUCKET_MAX - GROUP_SPAN;
 
@@ -23,9 +26,13 @@ shared!(STARTS: [u32; VALUES + 1]);
 shared!(EDGES: [u32; VALUES / warp::WARP]);
 shared!(SUMS: [u32; SPLIT_THREADS / warp::WARP]);
 
-/// A segment's words.
+/// Bytes of static shared memory.
+pub const SEGMENT_STATIC: u32 = 4 * VALUES + 16 + 2 * 64;
+const _: () = assert!(VALUES / warp::WARP * 4 == 64);
+
+/// A segment: its words, and what they say.
 #[derive(Clone, Copy)]
-pub(super) struct Segment {
+pub struct Segment {
     pub words: Global<u32>,
     pub start: u32,
     pub end: u32,
@@ -47,7 +54,7 @@ impl Segment {
         Self { words, start, end, window, array, first_tile, first_counter, action, differ }
     }
 
-    /// Its tile with number `i` in the level.
+    /// Tile `i` of the level, which is one of this segment.
     #[inline(always)]
     pub fn tile<W: Scalar>(&self, i: u32) -> Tile {
         let in_tile = partition_tile::<W>(false);
@@ -58,9 +65,8 @@ impl Segment {
 
 /// Everything that the phases work on.
 #[derive(Clone, Copy)]
-pub(super) struct Work<W, L> {
-    pub scratch: Global<W>,
-    pub output: Global<W>,
+pub struct Work<W, L> {
+    pub arrays: Arrays<W>,
     pub order: u32,
     /// Makes a view of the lists.
     pub lists: L,
@@ -69,20 +75,15 @@ pub(super) struct Work<W, L> {
 
 impl<W: Key, L: Fn() -> Lists> Work<W, L> {
     #[inline(always)]
-    pub fn array(&self, number: u32) -> Global<W> {
-        if number == IN_SCRATCH { self.scratch } else { self.output }
-    }
-
-    #[inline(always)]
     pub fn counters(&self, segment: &Segment) -> Global<u32> {
         (self.lists)().counters(self.level, segment.first_counter, segment.window.values())
     }
 }
 
-/// Second phase: what to do with a segment, and what it leaves for others.
+/// Second phase: decides what to do with a segment, and appends its children to the lists.
 #[inline(always)]
 #[track_caller]
-pub(super) fn arrange<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segment) {
+pub fn arrange<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segment) {
     let t = thread::thread_idx_x();
     let Segment { words, start, end, window, array, differ, .. } = segment;
     let (values, counters) = (window.values(), work.counters(&segment));
@@ -90,7 +91,8 @@ pub(super) fn arrange<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segm
     let (before, _) = block_scan::<{ SPLIT_THREADS / warp::WARP }>(found, SUMS::view());
     let kinds = thread::sync_threads_count(found != 0);
     let action = if differ & !(((values - 1) as u64) << window.shift) == 0 {
-        // The digit is all that differs. If not even that does, and the keys are where and as they should be, they stay.
+        // Only the digit differs. If not even the digit does, and the keys are in their final place and form, they
+        // stay.
         let stays = differ == 0 && array == IN_OUTPUT && work.order == crate::keys::UNSIGNED;
         if stays { NOTHING } else { WRITE }
     } else if kinds == 1 {
@@ -102,13 +104,13 @@ pub(super) fn arrange<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segm
         counters.set(t, start + before);
     }
     if t == 0 {
-        let first = work.array(array).get(start).bits();
+        let first = work.arrays.of(array).get(start).bits();
         words.set(5, action);
         words.set(8, first as u32);
         words.set(9, (first >> 32) as u32);
     }
-    // A moved segment leaves its children. Another one whose keys all have one digit stays where it is until it is split
-    // by bits in which they differ.
+    // A moved segment leaves its children. A segment with a single digit value stays where it is until it is split by
+    // bits in which its keys differ.
     let leftover = if action == MOVE {
         Leftover { start: start + before, end: start + before + found, left: window.shift, array: 1 - array }
     } else {
@@ -131,15 +133,15 @@ pub(super) fn arrange<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segm
     }
 }
 
-/// Collects the children of a segment that are not large to groups. Thread t has child t, of `size` keys from `before`
-/// on.
+/// Makes groups of the children of a segment that are not large. Thread t has child t, of `size` keys from key `before`
+/// of the segment on.
 #[inline(always)]
 #[track_caller]
 fn group_children<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: &Segment, size: u32, before: u32) {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
     let (values, starts) = (segment.window.values(), STARTS::view());
     let is_child = t < values;
-    // An edge: here one group ends, and another starts unless the child is large.
+    // An edge: one group ends here, and another starts unless the child is large.
     let mut edge = is_child && (t == 0 || size > CHILD_MAX);
     if is_child && t > 0 {
         let (left, left_size) = (starts.get(t - 1), before - starts.get(t - 1));

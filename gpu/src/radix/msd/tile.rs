@@ -1,35 +1,33 @@
-//! What a partition does with one tile: every key to its bucket.
+//! Moves the keys of one tile to their buckets.
 //!
-//! A key is counted, and with the counts turned into starts counted once more: what the counter had before is the key's
-//! place in the tile. There the keys of a bucket stand in a row, and go to memory as one.
+//! Keys are counted by bucket, and counts are turned into starts. Then each key is counted once more, and the value of
+//! the counter before is its place in the tile, where the keys of a bucket lie in a row and go to memory together.
 
-use super::tables::{Digit, Tables};
-use super::{Key, Mapping, warp_scan};
+use super::tables::{Digit, PACKS, Tables};
+use super::{Key, Mapping, each_in_pack};
+use crate::operator::{Sum, warp_scan_inclusive};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Scalar, Shared, opaque, thread, unroll, warp};
 
-/// 16-byte loads of a thread, which are its share of a tile.
-pub(super) const PACKS: u32 = 4;
-
-/// Keys `begin` to `end`, counted from `origin`: whole tiles behind the first key's pack.
+/// Keys `begin` to `end`. `origin`: where the tile starts, on a multiple of a pack.
 #[derive(Clone, Copy)]
-pub(super) struct Tile {
+pub struct Tile {
     pub begin: u32,
     pub end: u32,
     pub origin: u32,
 }
 
 impl Tile {
-    /// Whether it has as many keys as a block of so many threads takes.
+    /// Whether the tile has a key for every place of a block of `THREADS` threads.
     #[inline(always)]
     pub fn is_full<W: Scalar, const THREADS: u32>(self) -> bool {
         self.end - self.begin == PACKS * W::PACK * THREADS
     }
 }
 
-/// This thread's keys of a full tile.
+/// The keys of this thread in a full tile.
 #[inline(always)]
-pub(super) fn load<W: Scalar, const THREADS: u32>(input: Global<W>, tile: Tile) -> [W::Pack; PACKS as usize] {
+pub fn load<W: Scalar, const THREADS: u32>(input: Global<W>, tile: Tile) -> [W::Pack; PACKS as usize] {
     let mut keys = [W::Pack::default(); PACKS as usize];
     let (mine, in_tile) = (thread::thread_idx_x() * W::PACK, PACKS * W::PACK * THREADS);
     let mine = input.slice(tile.origin + mine, in_tile - mine);
@@ -37,13 +35,13 @@ pub(super) fn load<W: Scalar, const THREADS: u32>(input: Global<W>, tile: Tile) 
     keys
 }
 
-/// Moves a tile's keys, by all threads of the block. The counters have been cleared, by any of them. `cursor`: the
-/// number of a bucket's cursor.
+/// Moves the keys of a tile. All threads of the block call it, after they have cleared the counters. `cursor`: the
+/// index of the cursor of a bucket.
 #[inline(always)]
 #[track_caller]
 #[allow(clippy::too_many_arguments)]
 #[rustfmt::skip]
-pub(super) fn move_tile<W: Key, M: Mapping, const THREADS: u32>(
+pub fn move_tile<W: Key, M: Mapping, const THREADS: u32>(
     input: Global<W>, output: Global<W>, order: u32, tile: Tile, digit: impl Digit<W>, cursors: Global<u32>,
     cursor: impl Fn(u32) -> u32,
 ) {
@@ -58,8 +56,8 @@ pub(super) fn move_tile<W: Key, M: Mapping, const THREADS: u32>(
         each_key::<W>(|p, j| keys[p].as_mut()[j] = M::encode(keys[p].as_ref()[j], order));
     }
     thread::sync_threads(); // the counters are zero before the first key is counted
-    // A full tile has all keys in registers, and no test for any of them, which would double the instructions. Others
-    // read their keys twice, a pack at a time.
+    // A full tile has all keys in registers and needs no bounds check, which would double the instructions. Other tiles
+    // read their keys twice, one pack at a time.
     if full {
         each_key::<W>(|p, j| {
             tables.counter(keys[p].as_ref()[j], digit).fetch_add(0, 1, Relaxed, Scope::Block);
@@ -68,18 +66,18 @@ pub(super) fn move_tile<W: Key, M: Mapping, const THREADS: u32>(
         each_slowly::<W, M, THREADS>(input, order, tile, |key| {
             tables.counter(key, digit).fetch_add(0, 1, Relaxed, Scope::Block);
         });
-        keys = Default::default(); // so that they take no registers in here
+        keys = Default::default(); // so that the keys take no registers here
     }
     thread::sync_threads(); // every key is counted before the counts are read
     let place = reserve(tables, cursors, cursor);
     if full {
         unroll::<{ PACKS as usize }>(|p| {
-            // All places of a pack are asked for before the first is used.
+            // All places of a pack are requested before the first is used.
             let mut places = [0; 4];
-            each::<W>(|j| {
+            each_in_pack::<W>(|j| {
                 places[j] = tables.counter(keys[p].as_ref()[j], digit).fetch_add(0, 1, Relaxed, Scope::Block);
             });
-            each::<W>(|j| sorted.set(places[j], keys[p].as_ref()[j]));
+            each_in_pack::<W>(|j| sorted.set(places[j], keys[p].as_ref()[j]));
         });
     } else {
         each_slowly::<W, M, THREADS>(input, order, tile, |key| {
@@ -109,8 +107,8 @@ pub(super) fn move_tile<W: Key, M: Mapping, const THREADS: u32>(
     }
 }
 
-/// Turns the tile's counts into starts, in counters and offsets, and takes room for them behind the cursors: returns
-/// where the keys of a bucket go, in the bucket's first thread.
+/// Turns the counts of the tile into starts, in counters and offsets, and takes room for its keys behind the cursors.
+/// Returns where the keys of a bucket go, in the first thread of the bucket.
 #[inline(always)]
 #[track_caller]
 fn reserve(tables: Tables, cursors: Global<u32>, cursor: impl Fn(u32) -> u32) -> u32 {
@@ -122,10 +120,10 @@ fn reserve(tables: Tables, cursors: Global<u32>, cursor: impl Fn(u32) -> u32) ->
         if let Some(bucket) = tables.bucket()
             && found != 0
         {
-            // It is asked for before the scan, which hides how long it takes.
+            // Requested before the scan, which hides the latency.
             place = cursors.fetch_add(cursor(bucket), found, Relaxed, Scope::Device);
         }
-        let inclusive = warp_scan(mine);
+        let inclusive = warp_scan_inclusive::<Sum, u32>(mine);
         if lane == warp::WARP - 1 {
             tables.sums.set(w, inclusive);
         }
@@ -135,7 +133,7 @@ fn reserve(tables: Tables, cursors: Global<u32>, cursor: impl Fn(u32) -> u32) ->
     if tables.in_use() {
         let below = if lane < w { tables.sums.get(lane) } else { 0 };
         let start = warp::reduce_add(warp::FULL, below) + before;
-        let [a, b, c, _] = tables.four(); // again: they have been in nobody's registers meanwhile
+        let [a, b, c, _] = tables.four(); // read again rather than kept in registers
         if t < tables.threads() {
             tables.counters.set_pack(t, [start, start + a, start + a + b, start + a + b + c]);
         }
@@ -147,10 +145,10 @@ fn reserve(tables: Tables, cursors: Global<u32>, cursor: impl Fn(u32) -> u32) ->
     place
 }
 
-/// Calls `f` with each key of a tile, any tile.
+/// Calls `f` with each key of any tile.
 #[inline(always)]
 #[rustfmt::skip]
-pub(super) fn each_slowly<W: Key, M: Mapping, const THREADS: u32>(
+pub fn each_slowly<W: Key, M: Mapping, const THREADS: u32>(
     input: Global<W>, order: u32, tile: Tile, mut f: impl FnMut(W),
 ) {
     let Tile { begin, end, origin } = tile;
@@ -159,24 +157,14 @@ pub(super) fn each_slowly<W: Key, M: Mapping, const THREADS: u32>(
     while at != last {
         let mut keys = W::Pack::default();
         let is_key = |j: usize| at + (j as u32) >= begin && at + (j as u32) < end;
-        each::<W>(|j| if is_key(j) { keys.as_mut()[j] = input.get(at + j as u32) });
-        each::<W>(|j| if is_key(j) { f(M::encode(keys.as_ref()[j], order)) });
+        each_in_pack::<W>(|j| if is_key(j) { keys.as_mut()[j] = input.get(at + j as u32) });
+        each_in_pack::<W>(|j| if is_key(j) { f(M::encode(keys.as_ref()[j], order)) });
         at += THREADS * W::PACK;
     }
 }
 
-/// Calls `f` with the number of each key in a pack.
+/// Calls `f` with the pack, and the index in the pack, of each key of a thread.
 #[inline(always)]
-fn each<W: Scalar>(mut f: impl FnMut(usize)) {
-    unroll::<4>(|j| {
-        if j < W::PACK as usize {
-            f(j)
-        }
-    });
-}
-
-/// Calls `f` with pack and place in the pack of each key of a thread.
-#[inline(always)]
-pub(super) fn each_key<W: Scalar>(mut f: impl FnMut(usize, usize)) {
-    unroll::<{ PACKS as usize }>(|p| each::<W>(|j| f(p, j)));
+pub fn each_key<W: Scalar>(mut f: impl FnMut(usize, usize)) {
+    unroll::<{ PACKS as usize }>(|p| each_in_pack::<W>(|j| f(p, j)));
 }

@@ -1,20 +1,21 @@
-//! How often each value comes in a segment, and where it starts.
+//! Counts how often each value comes in a segment, and where it starts.
 
-use super::halves::{RELIEF, halves, is_crowd};
-use super::tally::{TALLY_THREADS, Tally, WARPS, clear, each};
-use super::{CHUNK, Key, Leftover, warp_scan};
+use super::leftover::{CHUNK, Leftover};
+use super::tally::{TALLY_THREADS, Tally, WARPS, clear};
+use crate::operator::{Sum, warp_scan_inclusive};
+use crate::radix::msd::{Key, RELIEF, each_in_pack, halves, is_crowd};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, shared, thread, unroll, warp};
 
-/// 16-byte loads that a thread has in flight.
+/// 16-byte loads in flight per thread.
 const PACKS: usize = 4;
 
 shared!(SUMS: [u32; WARPS]);
 shared!(BELOW: [u32; WARPS]);
 
 impl<W: Key> Tally<W> {
-    /// Counts keys `begin` to `end` of a segment. `CHECKED`: there may be so many that a counter overflows, and it is
-    /// relieved before that.
+    /// Counts keys `begin` to `end` of a segment. `CHECKED`: there may be so many keys that a counter overflows, so it
+    /// is reduced before that.
     #[inline(always)]
     #[track_caller]
     pub fn count<const CHECKED: bool>(&self, segment: Leftover, begin: u32, end: u32) {
@@ -40,15 +41,15 @@ impl<W: Key> Tally<W> {
         let mut hot = 0;
         let mut add_pack = |pack: W::Pack| {
             let mut values = [0; 4];
-            each::<W>(|j| values[j] = value(pack.as_ref()[j]));
+            each_in_pack::<W>(|j| values[j] = value(pack.as_ref()[j]));
             if is_crowd(hot, values[0]) {
                 counters.add_crowded(&mut hot, values, W::PACK as usize, limit, relieved);
             } else {
-                each::<W>(|j| add(pack.as_ref()[j]));
+                each_in_pack::<W>(|j| add(pack.as_ref()[j]));
             }
         };
         let mut i = first + t;
-        // Whole warps go round, since the warp votes inside.
+        // Whole warps go round together, because the warp votes inside.
         while (i - t % warp::WARP) + (PACKS as u32 - 1) * TALLY_THREADS + warp::WARP <= behind {
             let mut packs = [W::Pack::default(); PACKS];
             unroll::<PACKS>(|p| packs[p] = keys.get_pack_streaming(i + p as u32 * TALLY_THREADS));
@@ -57,17 +58,17 @@ impl<W: Key> Tally<W> {
         }
         while i < behind {
             let pack = keys.get_pack_streaming(i);
-            each::<W>(|j| add(pack.as_ref()[j]));
+            each_in_pack::<W>(|j| add(pack.as_ref()[j]));
             i += TALLY_THREADS;
         }
     }
 
-    /// Adds the counts of chunks `begin` to `end` of a large segment to those of the others.
+    /// Adds the counts of chunks `begin` to `end` of a large segment to those of its other chunks.
     #[inline(always)]
     #[track_caller]
     pub fn count_chunks(&self, segment: Leftover, begin: u32, end: u32) {
         let (origin, words) = (segment.start & !(W::PACK - 1), self.counters(segment).0);
-        clear(words); // all have read the counts before: between two segments, and two items, lies a barrier
+        clear(words); // all have read the counts before: there is a barrier between two segments, and between two items
         thread::sync_threads(); // the counters are zero before the first key is counted
         let first = segment.start.max(origin + begin * CHUNK);
         self.count::<true>(segment, first, segment.end.min((origin + (end - 1) * CHUNK).saturating_add(CHUNK)));
@@ -86,7 +87,8 @@ impl<W: Key> Tally<W> {
         }
     }
 
-    /// Turns a slice of the counts of a large segment into starts. The first also notes what the keys have `in_common`.
+    /// Turns a slice of the counts of a large segment into starts. The first slice also notes the bits that the keys
+    /// have `in_common`.
     #[inline(always)]
     #[track_caller]
     pub fn start_values(&self, segment: Leftover, slice: u32, slices: u32, in_common: Global<u32>) {
@@ -116,8 +118,8 @@ impl<W: Key> Tally<W> {
             }
             warp::reduce_add(warp::FULL, sum)
         };
-        // Each warp has a share of the slice's values, in a row.
-        // The first key, from which slice 0 learns what they have in common, may lie where two values' starts go.
+        // Each warp has a share of the slice, in a row. A slice has two values or more: the first key, from which slice
+        // 0 takes the common bits, may lie where the starts of two values go.
         let in_slice = values.div_ceil(slices).max(2);
         let (first, behind) = ((slice * in_slice).min(values), ((slice + 1) * in_slice).min(values));
         let share = in_slice.div_ceil(WARPS);
@@ -138,7 +140,7 @@ impl<W: Key> Tally<W> {
                 }
             });
             unroll::<8>(|r| {
-                let inclusive = warp_scan(found[r]);
+                let inclusive = warp_scan_inclusive::<Sum, u32>(found[r]);
                 if at(r) < end {
                     starts.set(at(r), next + inclusive - found[r]);
                 }

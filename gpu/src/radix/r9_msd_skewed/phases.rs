@@ -1,23 +1,26 @@
-//! Work that many blocks share in one launch, phase by phase.
+//! How many blocks share the items of a phase in one launch.
 
-use super::Lists;
+use super::lists::Lists;
 use simt::atomic::{self, Order, Order::Relaxed, Scope};
 use simt::{clock, shared, thread, warp};
 
-// What the block is at: an item, and how many of the phase it has done. In shared memory, because registers are few.
+// The item of the block, and how many of the phase it has done. In shared memory, because registers are few.
 shared!(ITEM: [u32; 1]);
 shared!(MINE: [u32; 1]);
 
-/// Does items of phase `number` until none of `extent` is left, then waits until those of other blocks are done too, if
-/// `then_wait`. All threads of the block do an item together.
+/// Bytes of static shared memory.
+pub const PHASES_STATIC: u32 = 2 * 16;
+
+/// Does items of phase `number` until none of `extent` is left. With `then_wait`, waits until other blocks have done
+/// theirs too. All threads of the block do an item together.
 ///
-/// A block takes items by a ticket. It waits for a phase's end only after it has found no ticket left, so it waits for
-/// items that running blocks have taken, and never for a block that has yet to start.
+/// A block takes items by a ticket. It waits for the end of a phase only after it has found no ticket left, so it waits
+/// for items that running blocks have taken, and never for a block that has yet to start.
 #[inline(always)]
 #[track_caller]
-pub(super) fn each_item(lists: Lists, number: u32, extent: impl Fn() -> u32, then_wait: bool, item: impl Fn(u32)) {
+pub fn each_item(lists: Lists, number: u32, extent: impl Fn() -> u32, then_wait: bool, item: impl Fn(u32)) {
     if extent() == 0 {
-        return; // no ticket, which takes a trip to memory
+        return; // without a ticket, which takes a trip to memory
     }
     let (ticket, done) = lists.phase(number);
     let t = thread::thread_idx_x();
@@ -41,24 +44,25 @@ pub(super) fn each_item(lists: Lists, number: u32, extent: impl Fn() -> u32, the
     }
     if then_wait {
         if t == 0 {
-            // What this block wrote comes before its word that it is done; the barriers above have collected it.
+            // What this block wrote becomes visible before its items count as done; the barriers above have collected
+            // the writes of all its threads.
             atomic::fence(Order::AcqRel, Scope::Device);
             done.fetch_add(0, MINE::view().get(0), Relaxed, Scope::Device);
             while done.load(0, Relaxed, Scope::Device) != extent() {
                 clock::nanosleep(20);
             }
-            // What others wrote comes after their word.
+            // What other blocks wrote is read after their items count as done.
             atomic::fence(Order::AcqRel, Scope::Device);
         }
-        thread::sync_threads(); // all wait for thread 0, and see what it has seen
+        thread::sync_threads(); // all wait for thread 0, and see what it sees
     }
 }
 
-/// The last of `n` things, at least one, that `is_before`, which is true for the first and for none behind one for which
-/// it is false. All `threads` of the block look at once, at every so many, then between two of those.
+/// The last index below `n` that satisfies `is_before`, which is true for 0 and false from some index on. All `threads`
+/// of the block call it: each round, they test evenly spaced indices of the interval that is left.
 #[inline(always)]
 #[track_caller]
-pub(super) fn find_last(threads: u32, n: u32, is_before: impl Fn(u32) -> bool) -> u32 {
+pub fn find_last(threads: u32, n: u32, is_before: impl Fn(u32) -> bool) -> u32 {
     let (mut low, mut span) = (0, n);
     while span > 1 {
         let stride = span.div_ceil(threads);
@@ -70,9 +74,9 @@ pub(super) fn find_last(threads: u32, n: u32, is_before: impl Fn(u32) -> bool) -
     uniform(low)
 }
 
-/// `value`, which is the same in all lanes, in a form that shows it: such values have registers of their own, one a warp.
+/// `value`, which is the same in all lanes, in a form that tells the compiler so: it goes to one register per warp.
 #[inline(always)]
 #[track_caller]
-pub(super) fn uniform(value: u32) -> u32 {
+pub fn uniform(value: u32) -> u32 {
     warp::reduce_or(warp::FULL, value)
 }

@@ -1,54 +1,45 @@
-//! A tile's counters, and what else is in shared memory beside its keys.
+//! Shared memory of a tile: its counters, and all else beside its keys.
 
-use super::tile::PACKS;
-use super::{Key, ONE_PASS_BITS, Window};
+use super::Key;
 use simt::{Shared, thread, warp};
 
-/// Bits of a digit, and buckets that a tile is parted into, at most.
-pub(super) const MAX_BITS: u32 = ONE_PASS_BITS;
-pub(super) const MAX_BUCKETS: u32 = 1 << MAX_BITS;
+/// 16-byte loads per thread and tile.
+pub const PACKS: u32 = 4;
 
-/// Counters of a tile.
+/// Most bits of a digit.
+pub const MAX_BITS: u32 = 9;
+/// Most buckets of a tile.
+pub const MAX_BUCKETS: u32 = 1 << MAX_BITS;
+
+/// Counters per tile.
 const COUNTERS: u32 = 2048;
 
-/// How many counters each of `1 << bits` buckets has, as a power of two. A lane uses the one of its number, so that at
-/// most four lanes of a warp (eight with [`MAX_BITS`]) meet in a counter or its bank, whatever the keys: keys that are
-/// all alike take no longer than others, of which about three meet in a bank anyway.
+/// Binary logarithm of the counters per bucket. Lanes take turns in them, so that at most four lanes of a warp (eight
+/// with [`MAX_BITS`]) meet in a counter or its bank, whatever the keys: equal keys take no longer than uniform ones,
+/// of which about three meet in a bank anyway.
 #[inline(always)]
 const fn copies_log2(bits: u32) -> u32 {
     let room = COUNTERS.ilog2() - bits;
     if room < 3 { room } else { 3 }
 }
-const _: () = assert!(copies_log2(MAX_BITS) >= 2, "the four counters of a thread are of one bucket");
+const _: () = assert!(copies_log2(MAX_BITS) >= 2, "the four counters of a thread belong to one bucket");
 
 /// How the bucket of a key is found.
-pub(super) trait Digit<W>: Copy {
+pub trait Digit<W>: Copy {
     /// Bits of a bucket's number.
     fn bits(self) -> u32;
     /// The number of the key's bucket times `1 << log2`.
     fn scaled(self, key: W, log2: u32) -> u32;
 }
 
-impl<W: Key> Digit<W> for Window {
-    #[inline(always)]
-    fn bits(self) -> u32 {
-        self.bits
-    }
-
-    #[inline(always)]
-    fn scaled(self, key: W, log2: u32) -> u32 {
-        key.digit_at(self.shift, self.bits) << log2
-    }
-}
-
-/// Bytes of dynamic shared memory for a tile: its keys, the counters, an offset a bucket, a sum a warp.
-pub(super) const fn tile_shared(threads: u32) -> u32 {
+/// Bytes of dynamic shared memory per tile: its keys, the counters, one offset per bucket, one sum per warp.
+pub const fn tile_shared(threads: u32) -> u32 {
     PACKS * 16 * threads + 4 * (COUNTERS + MAX_BUCKETS + warp::WARP)
 }
 
-/// A tile's shared memory but for its keys.
+/// The shared memory of a tile without its keys.
 #[derive(Clone, Copy)]
-pub(super) struct Tables {
+pub struct Tables {
     pub counters: Shared<u32>,
     pub offsets: Shared<u32>,
     pub sums: Shared<u32>,
@@ -56,7 +47,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// For a block of so many threads and digits of so many bits.
+    /// For blocks of `threads` threads and digits of `bits` bits.
     #[inline(always)]
     pub fn new(threads: u32, bits: u32) -> Self {
         let at = PACKS * 16 * threads;
@@ -68,7 +59,7 @@ impl Tables {
         }
     }
 
-    /// How many threads have four counters each.
+    /// How many threads look after four counters each.
     #[inline(always)]
     pub fn threads(self) -> u32 {
         1 << (self.bits + copies_log2(self.bits) - 2)
@@ -90,7 +81,7 @@ impl Tables {
         self.counters.cast::<u8>().slice(digit.scaled(key, log2 + 2) | copy, 4).cast()
     }
 
-    /// What is added to a key's place in the tile.
+    /// The difference between the places of a key in the output and in the tile.
     #[inline(always)]
     pub fn offset<W: Key>(self, key: W, digit: impl Digit<W>) -> u32 {
         self.offsets.cast::<u8>().slice(digit.scaled(key, 2), 4).cast().get(0)
@@ -109,20 +100,20 @@ impl Tables {
         if t < self.threads() { self.counters.get_pack(t) } else { [0; 4] }
     }
 
-    /// The bucket of which this thread is the first.
+    /// The bucket whose first counters this thread has.
     #[inline(always)]
     pub fn bucket(self) -> Option<u32> {
         let (t, two) = (thread::thread_idx_x(), self.two());
         (t < self.threads() && t & two == 0).then_some(t >> two)
     }
 
-    /// 1 if a bucket's counters are those of two neighbours, 0 if they are those of one thread.
+    /// 1 if two neighbouring threads share a bucket, 0 if one thread has all of its counters.
     #[inline(always)]
     fn two(self) -> u32 {
         copies_log2(self.bits) - 2
     }
 
-    /// How many keys this thread's counters have, and how many the whole bucket has. In a warp that has counters.
+    /// The counts of this thread and of its whole bucket. Called by warps that have counters.
     #[inline(always)]
     #[track_caller]
     pub fn found(self) -> (u32, u32) {
@@ -132,7 +123,7 @@ impl Tables {
         (mine, if self.two() == 0 { mine } else { mine + other })
     }
 
-    /// Calls `f` with each bucket that has keys, and how many, in the bucket's first thread.
+    /// Calls `f` with each bucket that has keys, and their number, in the first thread of the bucket.
     #[inline(always)]
     #[track_caller]
     pub fn each_bucket(self, f: impl FnOnce(u32, u32)) {

@@ -1,35 +1,35 @@
-//! What skewed input leaves over for later kernels: segments to split, segments to tally, groups to sort.
+//! The lists of what skewed keys leave over for later launches: segments to split, segments to tally, groups to sort.
+//!
+//! Any block appends to a list by an atomic addition to its number of items.
 
-use super::{BUCKET_MAX, CHUNK, LARGE, Leftover, Limits, Window};
+use super::leftover::{CHUNK, LARGE, Leftover, Limits, Window};
+use crate::radix::msd::BUCKET_MAX;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, warp};
 
-/// Times that keys may be split again, at most. Each takes at least 4 bits, or finds where the keys differ and takes 4
-/// the next time.
+/// Most levels of the split. A level takes at least 4 bits, or finds where the keys differ and takes 4 the next time.
 pub const LEVELS: u32 = 32;
 
-/// Phases of a level, see [`super::radix_msd_buckets_split`].
+/// Phases per level.
 pub const LEVEL_PHASES: u32 = 3;
 
-/// Numbers of the phases of the tally, behind those of all levels: zero the counters, which the split does at its end, and
-/// those of [`super::radix_msd_buckets_tally`].
+/// The phase behind those of all levels: the split zeroes the counters of the tally.
 pub const TALLY_ZERO: u32 = LEVEL_PHASES * LEVELS;
-/// See [`TALLY_ZERO`].
+/// The phases of the tally.
 pub const TALLY_COUNT: u32 = TALLY_ZERO + 1;
-/// See [`TALLY_ZERO`].
 pub const TALLY_START: u32 = TALLY_ZERO + 2;
-/// See [`TALLY_ZERO`].
 pub const TALLY_WRITE: u32 = TALLY_ZERO + 3;
 const PHASES: u32 = TALLY_ZERO + 4;
 
-/// Words of a segment to split: 0 start, 1 end, 2 digit and array, 3 first tile, 4 first counter, 5 what to do, 6 and 7 the
-/// bits in which its keys differ, 8 and 9 its first key.
+/// Words of a segment to split: 0 start, 1 end, 2 digit and array, 3 first tile, 4 first counter, 5 what to do, 6 and 7
+/// the bits in which its keys differ, 8 and 9 its first key.
 pub const SEGMENT_WORDS: u32 = 12;
 
-/// Words of a segment to tally: 0 start, 1 end, 2 bits and array, 3 first chunk, 4 and 5 what its keys have in common.
+/// Words of a segment to tally: 0 start, 1 end, 2 bits and array, 3 first chunk, 4 and 5 the bits that its keys share.
 const TALLY_WORDS: u32 = 8;
 
-/// Where the parts of the lists begin, in words. First two words for each level, and for the large segments to tally.
+/// Where the parts of the lists begin, in words: two words per level and for the large segments to tally, which count
+/// what was appended; a ticket and the number of items done per phase; the numbers of small segments and of groups.
 const PUSHES: u32 = 0;
 const LARGE_PUSHES: u32 = PUSHES + 2 * LEVELS;
 const TICKETS: u32 = LARGE_PUSHES + 2;
@@ -39,21 +39,22 @@ const GROUPS: u32 = SMALL + 1;
 /// Words at the beginning that are zeroed at the start of each sort.
 pub const CONTROL_WORDS: u32 = (GROUPS + 1).next_multiple_of(32);
 
-/// How many segments of more than [`BUCKET_MAX`] keys there can be.
+/// Most segments of more than [`BUCKET_MAX`] keys.
 pub const fn max_segments(n: u32) -> u32 {
     n / (BUCKET_MAX + 1)
 }
 
-/// How many segments of at least [`LARGE`] keys there can be.
+/// Most segments of at least [`LARGE`] keys.
 const fn max_large(n: u32) -> u32 {
     n / LARGE
 }
 
-/// How many groups there can be: buckets, and what splitting leaves in its levels.
+/// Most groups: buckets, and what each level of the split leaves.
+#[cfg(not(target_os = "cuda"))]
 const fn max_groups(n: u32, buckets: u32, key_bits: u32, top_bits: u32) -> u32 {
     const LEAST: u32 = 4;
-    // A split of s keys makes at most 8 · s / BUCKET_MAX groups; one that leaves a large child, whose keys are counted in
-    // the next level, up to 3 beside it.
+    // A split of s keys makes at most 8 · s / BUCKET_MAX groups. One that leaves a large child, whose keys count in the
+    // next level, makes up to 3 beside it.
     buckets + max_segments(n) * (8 + 3 * (key_bits - top_bits).div_ceil(LEAST))
 }
 
@@ -67,7 +68,8 @@ const fn groups_at(n: u32, limits: Limits) -> u32 {
     tally_at(n, limits) + TALLY_WORDS * (max_segments(n) + max_large(n))
 }
 
-/// Words of the lists for a sort of `n` keys by way of so many buckets.
+/// Words of the lists for a sort of `n` keys by way of `buckets` buckets.
+#[cfg(not(target_os = "cuda"))]
 pub const fn list_words(n: u32, buckets: u32, key_bits: u32, top_bits: u32, limits: Limits) -> u32 {
     groups_at(n, limits) + 2 * max_groups(n, buckets, key_bits, top_bits)
 }
@@ -80,8 +82,8 @@ pub struct Lists {
     limits: Limits,
 }
 
-/// Segments, tiles and counters (in units of the fewest that a segment has) in one word, so that one atomic takes a share
-/// of all three and their orders agree: 20, 22 and 22 bits, enough for 2³² keys.
+/// Segments, tiles, and counters (in units of the fewest that a segment has) in one word, so that one atomic takes a
+/// share of all three in the same order: 20, 22 and 22 bits, enough for 2³² keys.
 const TILES_FROM: u32 = 20;
 const COUNTERS_FROM: u32 = 42;
 const _: () = assert!(max_segments(u32::MAX) < 1 << TILES_FROM);
@@ -107,14 +109,14 @@ impl Lists {
         segments_and_tiles(pushed)
     }
 
-    /// The words of segment `i` of a level. Levels take turns in two pieces of memory.
+    /// The words of segment `i` of a level. Levels alternate between two pieces of memory.
     #[inline(always)]
     pub fn segment(self, level: u32, i: u32) -> Global<u32> {
         let first = level % 2 * max_segments(self.n);
         self.words.slice(CONTROL_WORDS + (first + i) * SEGMENT_WORDS, SEGMENT_WORDS)
     }
 
-    /// The counters from number `first` on of a level.
+    /// The `values` counters from counter `first` of a level on.
     #[inline(always)]
     pub fn counters(self, level: u32, first: u32, values: u32) -> Global<u32> {
         let segments = max_segments(self.n);
@@ -122,15 +124,16 @@ impl Lists {
         self.words.slice(all + ((level % 2 * segments) << self.limits.least_bits) + first, values)
     }
 
-    /// The ticket and the number of items done of a phase: those of the levels, one level after the other, then those of
-    /// the tally.
+    /// The ticket and the number of items done of a phase: those of the levels, one level after the other, then those
+    /// of the tally.
     #[inline(always)]
     pub fn phase(self, number: u32) -> (Global<u32>, Global<u32>) {
         (self.words.slice(TICKETS + number, 1), self.words.slice(DONE + number, 1))
     }
 
-    /// Appends what has more than [`BUCKET_MAX`] keys to a level, or to what is tallied, if that can be: each lane of the
-    /// warp brings something if `is_one`. `tile`: keys of a tile, `pack`: keys of 16 bytes.
+    /// Appends what has more than [`BUCKET_MAX`] keys to the segments of a level or, if few bits are left, to those to
+    /// tally. All lanes of the warp call it, and each has something to append if `is_one`. `tile`: keys per tile,
+    /// `pack`: keys per 16 bytes.
     #[inline(always)]
     #[track_caller]
     pub fn push_large(self, level: u32, is_one: bool, leftover: Leftover, tile: u32, pack: u32) {
@@ -181,20 +184,20 @@ impl Lists {
         }
     }
 
-    /// How many segments of less than [`LARGE`] keys are to be tallied.
+    /// How many segments of fewer than [`LARGE`] keys there are to tally.
     #[inline(always)]
     pub fn small(self) -> u32 {
         self.words.get(SMALL)
     }
 
-    /// How many larger ones, and how many chunks they have.
+    /// How many larger ones there are, and how many chunks they have.
     #[inline(always)]
     pub fn large(self) -> (u32, u32) {
         let pushed = self.words.cast::<u64>().get(LARGE_PUSHES / 2);
         (pushed as u32, (pushed >> 32) as u32)
     }
 
-    /// Segment `i` of those of less than [`LARGE`] keys.
+    /// Segment `i` of those of fewer than [`LARGE`] keys.
     #[inline(always)]
     pub fn small_segment(self, i: u32) -> Leftover {
         self.tally_segment(max_large(self.n) + i)
@@ -212,13 +215,13 @@ impl Lists {
         Leftover { start, end, left: what & 0xff, array: what >> 8 }
     }
 
-    /// Where to note what the keys of segment `i` of the larger ones have in common, in two words.
+    /// Two words for the bits that the keys of segment `i` of the larger ones share.
     #[inline(always)]
     pub fn in_common(self, i: u32) -> Global<u32> {
         self.tally_words(i).slice(4, 2)
     }
 
-    /// The number of the first chunk of segment `i` of the larger ones.
+    /// The index of the first chunk of segment `i` of the larger ones.
     #[inline(always)]
     pub fn first_chunk(self, i: u32) -> u32 {
         self.tally_words(i).get(3)
