@@ -30,7 +30,8 @@ constexpr const char* EVEN = "cub::DeviceHistogram::HistogramEven";
 
 const Entry PEERS[] = {
     {{"cub_histogram_u8", "histogram", EVEN, "u8", 0}, 2, histogram_bytes<uint8_t>, histogram_even<uint8_t, int>},
-    {{"cub_histogram_u32", "histogram", EVEN, "u32", 0}, 2, histogram_bytes<uint32_t>, histogram_even<uint32_t, uint32_t>},
+    {{"cub_histogram_u32", "histogram", EVEN, "u32", 0},
+     2, histogram_bytes<uint32_t>, histogram_even<uint32_t, uint32_t>},
 };
 
 }  // namespace

@@ -90,10 +90,14 @@ int gemm_bf16(const Call& call) {
 using bf16 = __nv_bfloat16;
 
 const Entry PEERS[] = {
-    {{"cublas_sgemm_pedantic", "matmul", "cublasSgemm, CUBLAS_PEDANTIC_MATH: fp32 throughout", "f32", 0}, 3, matmul_bytes<float, float>, sgemm<CUBLAS_PEDANTIC_MATH>},
-    {{"cublas_sgemm_tf32", "matmul", "cublasSgemm, CUBLAS_TF32_TENSOR_OP_MATH", "f32", 0}, 3, matmul_bytes<float, float>, sgemm<CUBLAS_TF32_TENSOR_OP_MATH>},
-    {{"cublas_gemm_bf16", "matmul", "cublasGemmEx, bf16 in, fp32 sums, C in f32", "bf16", 0}, 3, matmul_bytes<bf16, float>, gemm_bf16<float, CUDA_R_32F>},
-    {{"cublas_gemm_bf16_bf16", "matmul", "cublasGemmEx, bf16 in, fp32 sums, C in bf16", "bf16", 0}, 3, matmul_bytes<bf16, bf16>, gemm_bf16<bf16, CUDA_R_16BF>},
+    {{"cublas_sgemm_pedantic", "matmul", "cublasSgemm, CUBLAS_PEDANTIC_MATH: fp32 throughout", "f32", 0},
+     3, matmul_bytes<float, float>, sgemm<CUBLAS_PEDANTIC_MATH>},
+    {{"cublas_sgemm_tf32", "matmul", "cublasSgemm, CUBLAS_TF32_TENSOR_OP_MATH", "f32", 0},
+     3, matmul_bytes<float, float>, sgemm<CUBLAS_TF32_TENSOR_OP_MATH>},
+    {{"cublas_gemm_bf16", "matmul", "cublasGemmEx, bf16 in, fp32 sums, C in f32", "bf16", 0},
+     3, matmul_bytes<bf16, float>, gemm_bf16<float, CUDA_R_32F>},
+    {{"cublas_gemm_bf16_bf16", "matmul", "cublasGemmEx, bf16 in, fp32 sums, C in bf16", "bf16", 0},
+     3, matmul_bytes<bf16, bf16>, gemm_bf16<bf16, CUDA_R_16BF>},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 namespace peers {
 
@@ -55,7 +56,14 @@ Table reduce_peers();
 Table histogram_peers();
 Table matmul_peers();
 Table copy_peers();
-Table twin_peers();
+Table twin_sort_peers();
+Table twin_radix_peers();
+Table twin_cubes_peers();
+Table twin_reduce_peers();
+Table twin_scan_peers();
+Table twin_histogram_peers();
+Table twin_matmul_peers();
+Table source_peers();
 
 // Bytes of the common shapes.
 template <class T>

@@ -1,6 +1,10 @@
 // The C ABI of peers.h: joins the tables, checks a call once for all peers, keeps the last error.
 #include "peer.cuh"
 
+#include <cub/version.cuh>
+#include <cublas_v2.h>
+#include <thrust/version.h>
+
 #include <climits>
 #include <cstring>
 #include <exception>
@@ -22,7 +26,8 @@ struct Registry {
 
     Registry() {
         for (Table t : {sort_peers(), scan_peers(), reduce_peers(), histogram_peers(), matmul_peers(), copy_peers(),
-                        twin_peers()}) {
+                        twin_sort_peers(), twin_radix_peers(), twin_cubes_peers(), twin_reduce_peers(),
+                        twin_scan_peers(), twin_histogram_peers(), twin_matmul_peers(), source_peers()}) {
             for (size_t i = 0; i < t.count; i++) {
                 list.push_back(t.entries[i].info);
                 by_name.emplace(t.entries[i].info.name, &t.entries[i]);
@@ -54,6 +59,21 @@ const Entry* find(const char* name, const size_t* shape, size_t shape_len) {
     return entry;
 }
 
+std::string version(int major, int minor, int patch) {
+    return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+}
+
+// CUB and Thrust are headers, so theirs is the version at compilation; cuBLAS says what it is where it runs.
+std::string about() {
+    int cublas[3] = {};
+    for (libraryPropertyType part : {MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL})
+        if (cublasGetProperty(part, &cublas[part]) != CUBLAS_STATUS_SUCCESS) return "cuBLAS does not say its version";
+    return "nvcc " + version(__CUDACC_VER_MAJOR__, __CUDACC_VER_MINOR__, __CUDACC_VER_BUILD__) +  //
+           ", CUB " + version(CUB_MAJOR_VERSION, CUB_MINOR_VERSION, CUB_SUBMINOR_VERSION) +       //
+           ", Thrust " + version(THRUST_MAJOR_VERSION, THRUST_MINOR_VERSION, THRUST_SUBMINOR_VERSION) +
+           ", cuBLAS " + version(cublas[0], cublas[1], cublas[2]);
+}
+
 }  // namespace
 
 int fail(int code, const char* file, int line, const char* call, const char* text) {
@@ -71,6 +91,11 @@ extern "C" int rungs_peers_list(const RungsPeer** out) {
     const auto& list = peers::registry().list;
     if (out != nullptr) *out = list.data();
     return static_cast<int>(list.size());
+}
+
+extern "C" const char* rungs_peers_about(void) {
+    static const std::string text = peers::about();
+    return text.c_str();
 }
 
 extern "C" int rungs_peer_bytes(const char* name, const size_t* shape, size_t shape_len, size_t* input_bytes,

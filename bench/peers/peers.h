@@ -1,5 +1,6 @@
-/* Peers: what our Rust kernels are measured beside. NVIDIA's libraries (CUB, Thrust, cuBLAS) and CUDA C++ twins of our
- * textbook rungs, all behind one C function, so that a Rust program can open them at run time.
+/* Peers: what our Rust kernels are measured beside. NVIDIA's libraries (CUB, Thrust, cuBLAS), CUDA C++ twins of our
+ * rungs, and the algorithms of the sources that the rungs come from, all behind one C function, so that a Rust program
+ * can open them at run time.
  *
  * Build, in this folder, on the machine with the GPU (CUDA 13.0; about 40 s):
  *
@@ -13,7 +14,7 @@
  * which the CUDA runtime inside it shares with the caller: pointers and streams made through the driver API are good.
  *
  * How to run a peer:
- *   1. size_t bytes; rungs_peer_run(name, NULL, NULL, NULL, &bytes, shape, shape_len, stream)   asks for the scratch size
+ *   1. size_t bytes; rungs_peer_run(name, NULL, NULL, NULL, &bytes, shape, shape_len, stream)   asks for scratch size
  *   2. allocate `bytes` (at least 1) of device memory, aligned as cudaMalloc aligns
  *   3. rungs_peer_run(name, input, output, temp, &bytes, shape, shape_len, stream)              enqueues the work
  *
@@ -41,18 +42,24 @@ extern "C" {
  *   bubble     n            n keys                           in place
  *   bitonic    n            n keys                           in place
  *   odd-even   n            n keys                           in place
- *   radix      n, columns   n keys                           n keys, sorted; columns is 1 to 1024; one block, so n
- *                                                            is bounded by shared memory (about 28,000 on an H200)
+ *   radix      n, columns   n keys                           in place; one block, so n is bounded by shared memory
+ *                                                            (about 28,000 on an H200)
  *   scan       n            n elements                       n elements
  *   reduce     n            n elements                       1 element of the same type; integer sums wrap
- *   cubes      n            n u32                            8192 u64, a partial sum a thread: the host adds them
- *   histogram  n, bins      n samples                        bins u32 counts; samples past the last bin are not counted;
- *                                                            u8 wants bins = 256
+ *   cubes      n            n u32                            u64 partial sums, as many as rungs_peer_bytes has room
+ *                                                            for on the current device: the host adds them
+ *   histogram  n, bins      n samples                        bins u32 counts; samples past the last bin are not
+ *                                                            counted; CUB's of u8 wants bins = 256
  *   matmul     m, n, k      A (m x k), then B (k x n)        C (m x n), all row-major and without gaps
  *   copy       n            n bytes                          n bytes
  *
- *   "sort" is a peer of every sorting family. A twin (name begins with "twin_") has the family of its rung, and its
- *   name is "twin_" + the rung's kernel symbol, with the type at the end where there are several.
+ *   "sort" is a peer of every sorting family. Beside the libraries there are two kinds, told by their names, each with
+ *   the family of a rung:
+ *
+ *   - "twin_" + the rung's kernel symbol, with the type at the end where there are several: the rung's own kernels and
+ *     launches in CUDA C++ (twins_*.cu). A difference in time is a difference between compilers.
+ *   - "source_" + the same: the algorithm of the source that the rung comes from, in the source's own shape of grid and
+ *     block (sources.cu). A difference in time is a difference between algorithms.
  * what      the call, or the algorithm, in one line
  * dtype     u8 u32 i32 u64 i64 f32 f64 bf16: of the input's elements; matmul in bf16 gives f32 or, where `what` says
  *           so, bf16
@@ -70,12 +77,16 @@ typedef struct {
 /* Points *out at the list of all peers and returns how many there are. */
 int rungs_peers_list(const RungsPeer** out);
 
+/* What the library was made of, in one line: versions of the compiler and of NVIDIA's libraries. */
+const char* rungs_peers_about(void);
+
 /* Bytes of input and of output for a shape, so that a caller needs no table of its own. 0 = ok. */
 int rungs_peer_bytes(const char* name, const size_t* shape, size_t shape_len, size_t* input_bytes,
                      size_t* output_bytes);
 
 /* Runs a peer on `stream` (a CUstream); temp == NULL only writes *temp_bytes, and then input and output may be NULL.
- * Every number of a shape is at most 2^31 - 1, and 0 is fine (bins and columns are at least 1).
+ * Every number of a shape is at most 2^31 - 1, and 0 is fine (bins and columns are at least 1). Who cannot take a shape
+ * says so when it is asked for the scratch size.
  * Returns 0, or the cudaError_t or cublasStatus_t of what failed (1, cudaErrorInvalidValue, for an unusable call);
  * rungs_peer_error() has the text. */
 int rungs_peer_run(const char* name, const void* input, void* output, void* temp, size_t* temp_bytes,

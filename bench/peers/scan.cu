@@ -39,8 +39,10 @@ const Entry PEERS[] = {
     {{"cub_exclusive_sum_u32", "scan", EXCLUSIVE, "u32", 0}, 1, map_bytes<u32>, exclusive_sum<u32>},
     {{"cub_exclusive_sum_u64", "scan", EXCLUSIVE, "u64", 0}, 1, map_bytes<u64>, exclusive_sum<u64>},
     {{"cub_exclusive_sum_f32", "scan", EXCLUSIVE, "f32", 0}, 1, map_bytes<float>, exclusive_sum<float>},
-    {{"cub_inclusive_min_u32", "scan", "cub::DeviceScan::InclusiveScan, minimum", "u32", 0}, 1, map_bytes<u32>, inclusive_scan<u32, cuda::minimum<u32>>},
-    {{"cub_inclusive_max_u32", "scan", "cub::DeviceScan::InclusiveScan, maximum", "u32", 0}, 1, map_bytes<u32>, inclusive_scan<u32, cuda::maximum<u32>>},
+    {{"cub_inclusive_min_u32", "scan", "cub::DeviceScan::InclusiveScan, minimum", "u32", 0},
+     1, map_bytes<u32>, inclusive_scan<u32, cuda::minimum<u32>>},
+    {{"cub_inclusive_max_u32", "scan", "cub::DeviceScan::InclusiveScan, maximum", "u32", 0},
+     1, map_bytes<u32>, inclusive_scan<u32, cuda::maximum<u32>>},
 };
 
 }  // namespace

@@ -94,9 +94,12 @@ const Entry PEERS[] = {
     {{"cub_radix_sort_keys_u64", "sort", RADIX, "u64", 0}, 1, map_bytes<uint64_t>, radix_sort_keys<uint64_t>},
     {{"cub_radix_sort_keys_i64", "sort", RADIX, "i64", 0}, 1, map_bytes<int64_t>, radix_sort_keys<int64_t>},
     {{"cub_radix_sort_keys_f64", "sort", RADIX, "f64", 0}, 1, map_bytes<double>, radix_sort_keys<double>},
-    {{"cub_radix_sort_pairs_u32", "sort", "cub::DeviceRadixSort::SortPairs, u32 values", "u32", 0}, 1, pairs_bytes, radix_sort_pairs},
-    {{"cub_merge_sort_u32", "sort", "cub::DeviceMergeSort::SortKeysCopy", "u32", 0}, 1, map_bytes<uint32_t>, merge_sort<uint32_t>},
-    {{"thrust_sort_u32", "sort", "thrust::sort, scratch given, no waiting", "u32", 1}, 1, map_bytes<uint32_t>, thrust_sort<uint32_t>},
+    {{"cub_radix_sort_pairs_u32", "sort", "cub::DeviceRadixSort::SortPairs, u32 values", "u32", 0},
+     1, pairs_bytes, radix_sort_pairs},
+    {{"cub_merge_sort_u32", "sort", "cub::DeviceMergeSort::SortKeysCopy", "u32", 0},
+     1, map_bytes<uint32_t>, merge_sort<uint32_t>},
+    {{"thrust_sort_u32", "sort", "thrust::sort, scratch given, no waiting", "u32", 1},
+     1, map_bytes<uint32_t>, thrust_sort<uint32_t>},
 };
 
 }  // namespace

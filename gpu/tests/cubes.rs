@@ -3,7 +3,8 @@
 mod common;
 
 use common::{Buffer, Random};
-use rungs_kernels::cubes::{LADDER, TIMES};
+use rungs_kernels::cubes::LADDER;
+use rungs_kernels::cubes::clocks::TIMES;
 use rungs_kernels::ladder::Options;
 use rungs_kernels::ladder::cubes::{Cubes, Values};
 use rungs_kernels::ladder::{Entry, Launcher};

@@ -163,7 +163,7 @@ fn a_sequence_refuses_views_of_other_lengths() {
     for entry in rungs_kernels::cubes::LADDER.rungs {
         let options = Options { blocks: Some(2), threads: Some(5), columns: None };
         let plan = entry.run.plan(&options, on.device());
-        let times = plan.blocks * rungs_kernels::cubes::TIMES;
+        let times = plan.blocks * rungs_kernels::cubes::clocks::TIMES;
         let with =
             |sums, times| cubes::Values { values: words, sums: longs.slice(0, sums), times: longs.slice(0, times) };
         let sums = other_than(plan.sums).map(|m| ((with(m, times), plan), [m, plan.sums]));
@@ -323,6 +323,7 @@ fn launches_are_as_many_as_heads_say() {
     assert_eq!(narrow(&radix::LADDER, "lsd-blocks", 1 << 20), 24);
     assert_eq!(narrow(&radix::LADDER, "lsd-ballot", 1 << 20), 12);
     assert_eq!(narrow(&radix::LADDER, "onesweep", 1 << 20), 6);
+    assert_eq!(["msd-buckets", "msd-skewed"].map(|name| narrow(&radix::LADDER, name, 1 << 22)), [5, 5 + 3]);
 
     for (name, factor) in
         [("interleaved", 256), ("sequential", 256), ("first-add", 512), ("unrolled-warp", 512), ("shuffle", 512)]

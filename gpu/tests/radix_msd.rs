@@ -3,27 +3,39 @@
 
 mod common;
 
-use common::{Sorting, for_kinds, random, with_multiprocessors};
+use common::{Buffer, Sorting, difference, for_kinds, random, with_multiprocessors};
 use rungs_kernels::keys::{FLOAT, SIGNED, UNSIGNED};
-use rungs_kernels::ladder::sort::Width;
-use rungs_kernels::radix::r8_msd_buckets::{self as msd, Plan};
-use simt::sim::MAX_SHARED;
+use rungs_kernels::ladder::sort::{Keys, Sort as Kind, Width};
+use rungs_kernels::ladder::{Device, Entry, Launcher, Options, Result};
+use rungs_kernels::radix::r8_msd_buckets as buckets;
+use rungs_kernels::radix::r9_msd_skewed as skewed;
+use rungs_kernels::radix::r9_msd_skewed::launches::{Plan, Sort};
+use simt::Geometry;
+use simt::launcher::{Call, Memory};
+use simt::sim::{Gpu, MAX_SHARED};
 use std::fmt::Debug;
+
+const BUCKETS: &Entry<Kind> = &buckets::launches::RUNG;
+const SKEWED: &Entry<Kind> = &skewed::launches::RUNG;
+
+/// They take the same inputs.
+const BOTH: [&Entry<Kind>; 2] = [BUCKETS, SKEWED];
 
 /// Multiprocessors of the device that the simulator stands for: few, so that blocks take many tiles.
 const MULTIPROCESSORS: u32 = 4;
 
-/// Sorts on a device with so much shared memory per block, and compares.
-fn check_on<W: Width + Debug>(max_shared: u32, what: &str, keys: &[W], order: u32) {
+/// Sorts on a device with this many bytes of shared memory per block, and compares.
+fn check_on<W: Width + Debug>(rung: &'static Entry<Kind>, what: &str, max_shared: u32, keys: &[W], order: u32) {
     let mut on = with_multiprocessors(MULTIPROCESSORS);
     on.device.shared_per_block = max_shared;
     // Small ones twice: what the first sort leaves in the scratch memory must serve the second.
     let runs = if keys.len() < 20_000 { 2 } else { 1 };
-    Sorting { on, order, runs, ..Sorting::by(&msd::launches::RUNG) }.check(what, keys);
+    Sorting { on, order, runs, ..Sorting::by(rung) }.check(what, keys);
 }
 
+/// Sorts with both rungs, and compares.
 fn check<W: Width + Debug>(what: &str, keys: &[W], order: u32) {
-    check_on(MAX_SHARED, what, keys, order);
+    BOTH.iter().for_each(|rung| check_on(rung, what, MAX_SHARED, keys, order));
 }
 
 /// Keys made from their number.
@@ -32,7 +44,7 @@ fn check_made<W: Width + Debug>(n: u64, order: u32, from: impl Fn(u64) -> W) {
 }
 
 #[test]
-fn msd_buckets_sorts_every_kind_of_input() {
+fn msd_sorts_every_kind_of_input() {
     for_kinds(&[1, 33, 4097, 40_009], |what, narrow, wide| {
         check(what, narrow, UNSIGNED);
         check(what, wide, UNSIGNED);
@@ -42,22 +54,22 @@ fn msd_buckets_sorts_every_kind_of_input() {
 }
 
 #[test]
-fn msd_buckets_sorts_uniform_keys_of_any_number() {
+fn msd_sorts_uniform_keys_of_any_number() {
     for n in [0, 1, 2, 31, 32, 33, 4095, 4096, 4097, 8191, 8192, 8193, 10_007, 65_537, 262_147] {
         check_made(n, UNSIGNED, |i| random(i) as u32);
     }
 }
 
 #[test]
-fn msd_buckets_with_two_partitions() {
+fn msd_with_two_partitions() {
     for n in [(4096 << 9) + 1, (1 << 22) + 12_345] {
-        assert!(msd::split_bits(msd::top_bits(n)).1 > 0);
+        assert!(Plan::new::<u32>(n, MULTIPROCESSORS, MAX_SHARED).buckets.second_bits > 0);
         check_made(n.into(), UNSIGNED, |i| random(i) as u32);
     }
 }
 
 #[test]
-fn msd_buckets_maps_signed_keys_and_floats() {
+fn msd_maps_signed_keys_and_floats() {
     for n in [33, 8193, 300_000] {
         check_made(n, SIGNED, |i| random(i) as u32);
         check_made(n, FLOAT, |i| random(i) as u32);
@@ -65,7 +77,7 @@ fn msd_buckets_maps_signed_keys_and_floats() {
 }
 
 #[test]
-fn msd_buckets_sorts_wide_keys() {
+fn msd_sorts_wide_keys() {
     for n in [0, 1, 2, 31, 32, 33, 4095, 4096, 4097, 65_537, 300_000, (4096 << 9) + 1] {
         check_made(n, UNSIGNED, random);
     }
@@ -74,7 +86,7 @@ fn msd_buckets_sorts_wide_keys() {
 }
 
 #[test]
-fn msd_buckets_sorts_skewed_input_after_two_partitions() {
+fn msd_sorts_skewed_input_after_two_partitions() {
     let n = (4096 << 9) + 12_345;
     // Floats between 0 and 1: half of them have one exponent. Their order is mapped where they are written for good.
     check_made(n, FLOAT, |i| (random(i) as u32 as f32 / u32::MAX as f32).to_bits());
@@ -84,7 +96,7 @@ fn msd_buckets_sorts_skewed_input_after_two_partitions() {
 }
 
 #[test]
-fn msd_buckets_tallies_keys_of_which_few_bits_are_left() {
+fn msd_skewed_tallies_keys_of_which_few_bits_are_left() {
     let zeros = |i: u64| random(i) & random(i + (1 << 40)) & random(i + (1 << 41));
     // Segments of more than 65,535 keys, of fewer, and both; places and values that no key has.
     let kinds: [&dyn Fn(u64) -> u64; 4] =
@@ -96,35 +108,122 @@ fn msd_buckets_tallies_keys_of_which_few_bits_are_left() {
         for (i, kind) in kinds.iter().enumerate() {
             let what = format!("kind {i}, {max_shared} bytes of shared memory");
             let narrow: Vec<u32> = (0..n).map(|i| kind(i) as u32).collect();
-            check_on(max_shared, &what, &narrow, UNSIGNED);
+            check_on(SKEWED, &what, max_shared, &narrow, UNSIGNED);
             if n < 1 << 20 {
                 let wide: Vec<u64> = (0..n).map(kind).collect();
-                check_on(max_shared, &what, &wide, SIGNED);
+                check_on(SKEWED, &what, max_shared, &wide, SIGNED);
             }
         }
     }
 }
 
 #[test]
-fn msd_buckets_tallies_wide_keys_of_few_values() {
+fn msd_skewed_tallies_wide_keys_of_few_values() {
     // Segments that one partition has left where it put them, of which 1 to 4 bits differ.
     for values in [2, 5, 16] {
         let input: Vec<u64> = (0..200_003).map(|i| 0x1234_5678_9ABC_DEF0 | (random(i) % values)).collect();
-        check(&format!("{values} values"), &input, UNSIGNED);
+        check_on(SKEWED, &format!("{values} values"), MAX_SHARED, &input, UNSIGNED);
+    }
+}
+
+/// A bucket that ends a sort by digits on the right side of the two arrays: one and two partitions, an even and an odd
+/// number of digits left, all keys in one bucket or crowded in buckets that would fit.
+#[test]
+fn msd_buckets_sorts_what_does_not_fit_a_block() {
+    for (n, kind) in [(50_021u64, "one partition"), ((4096 << 9) + 77, "two partitions")] {
+        let narrow: Vec<u32> = (0..n).map(|i| 0x5A00_0000 | random(i) as u32 & 0x003f_ffff).collect();
+        check_on(BUCKETS, kind, MAX_SHARED, &narrow, UNSIGNED);
+        let crowded: Vec<u32> = (0..n).map(|i| (random(i) as u32 & 0xff3f_0000) | (random(!i) as u32 & 3)).collect();
+        check_on(BUCKETS, kind, MAX_SHARED, &crowded, FLOAT);
+    }
+    let wide: Vec<u64> = (0..50_021).map(|i| random(i) & 0xff00_00ff_0000_ffff).collect();
+    for order in [UNSIGNED, SIGNED, FLOAT] {
+        check_on(BUCKETS, "wide keys", MAX_SHARED, &wide, order);
     }
 }
 
 #[test]
-fn msd_buckets_needs_little_memory_beside_the_keys() {
+fn msd_needs_little_memory_beside_the_keys() {
     for bits in 0..=31 {
         let n = 1u32 << bits;
         let (narrow, wide) = (Plan::new::<u32>(n, 132, MAX_SHARED), Plan::new::<u64>(n, 132, MAX_SHARED));
-        let bytes = |plan: &Plan| plan.layout().words as u64 * 4;
+        let bytes = |plan: &Plan| plan.words() as u64 * 4;
         for (plan, key_bytes) in [(narrow, 4), (wide, 8)] {
             // A tenth of the keys, and what any number takes; most of the tenth is counters of segments to split.
             assert!(bytes(&plan) < (1 << 20) + n as u64 * key_bytes / 8, "2^{bits}: {} for {plan:?}", bytes(&plan));
         }
     }
     // Less than 32 MiB beside keys and scratch at 2²⁸, whatever else another sort takes.
-    assert!(Plan::new::<u32>(1 << 28, 132, MAX_SHARED).layout().words as u64 * 4 < 32 << 20);
+    assert!(Plan::new::<u32>(1 << 28, 132, MAX_SHARED).words() as u64 * 4 < 32 << 20);
+}
+
+/// Static and dynamic shared memory of every kernel that the two rungs launch, on devices of compute capability 8.6,
+/// 8.9 and 12.x, of 8.0, and of 9.0 and 10.0.
+#[test]
+fn msd_kernels_fit_the_shared_memory_of_every_device() {
+    fn check<W: Sort>(n: u32, limit: u32) {
+        let plan = Plan::new::<W>(n, 142, limit);
+        let top_bits = plan.buckets.top_bits();
+        assert_eq!(plan.buckets.second_bits == 0, top_bits <= 9);
+        for (kernel, bytes) in [
+            ("histogram", buckets::HISTOGRAM_STATIC + buckets::histogram_shared(top_bits)),
+            ("partition", buckets::partition_shared(plan.buckets.wide)),
+            ("second partition", buckets::partition_shared(false)),
+            ("bucket sort", buckets::BUCKET_SORT_STATIC + buckets::bucket_sort_shared::<W>()),
+            ("split", skewed::SPLIT_STATIC + skewed::SPLIT_SHARED),
+            ("tally", skewed::TALLY_STATIC + skewed::tally_shared(plan.limits.tally_bits)),
+            ("groups", skewed::GROUPS_STATIC + skewed::groups_shared::<W>()),
+        ] {
+            assert!(bytes <= limit, "{kernel} of {n} keys takes {bytes} of {limit} bytes: {plan:?}");
+        }
+    }
+    for limit in [101_376, 166_912, 232_448] {
+        for n in (0..=32).flat_map(|bits| [(1u64 << bits) - 1, 1 << bits, (1 << bits) + 1, 3 << bits >> 1]) {
+            let n = n.min(buckets::MAX_KEYS.into()) as u32;
+            check::<u32>(n, limit);
+            check::<u64>(n, limit);
+        }
+    }
+    // The histogram of 16 top bits fits the larger devices alone.
+    let top_bits = |limit| Plan::new::<u32>((1 << 27) + 1, 142, limit).buckets.top_bits();
+    assert_eq!([101_376, 166_912, 232_448].map(top_bits), [15, 16, 16]);
+}
+
+/// The simulator, which tells sequences of another device than launches find.
+struct Told(Device);
+
+impl Launcher for Told {
+    fn device(&self) -> Device {
+        self.0
+    }
+
+    fn enqueue(&self, call: &dyn Call, geometry: Geometry) -> Result {
+        Gpu::default().enqueue(call, geometry)
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>> {
+        Gpu::default().allocate(bytes)
+    }
+
+    unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> Result {
+        // SAFETY: the caller's promise.
+        unsafe { Gpu::default().clear_bytes(address, bytes) }
+    }
+}
+
+/// Buckets that are too large on average, where the histogram of more top bits would not fit the device. A limit below
+/// that of any device makes them so few that the simulator can sort them; what does not depend on them needs more.
+#[test]
+fn msd_sorts_with_fewer_top_bits_than_it_would_take() {
+    let n = (4096u32 << 9) + 3;
+    let limit = buckets::HISTOGRAM_STATIC + buckets::histogram_shared(8);
+    assert_eq!(Plan::new::<u32>(n, MULTIPROCESSORS, limit).buckets.top_bits(), 8);
+    let on = Told(Device { shared_per_block: limit, ..with_multiprocessors(MULTIPROCESSORS).device });
+    let input: Vec<u32> = (0..n.into()).map(|i| random(i) as u32).collect();
+    for rung in BOTH {
+        let mut keys = Buffer::new(&input, 0);
+        let mut sort = rung.sorter(&on, n, Options::default()).unwrap();
+        sort.run(&on, Keys { keys: keys.view(), order: SIGNED }).unwrap();
+        assert_eq!(difference(&input, keys.slice(), SIGNED), None, "{}", rung.rung.name);
+    }
 }

@@ -4,10 +4,10 @@
 //!
 //! N is 64 Mi on a GPU and 256 Ki on the simulator.
 
-use rungs::algorithms::Operation;
+use rungs::algorithms::{Operation, compare};
 use rungs::data::{Distribution, Size};
 use rungs::engine::{DeviceChoice, Engine};
-use rungs::error::{Error, Result};
+use rungs::error::Result;
 use rungs::vec::DeviceVec;
 
 fn main() -> Result<()> {
@@ -21,18 +21,15 @@ fn main() -> Result<()> {
     let running = x.scan(Operation::Sum, false)?.to_vec()?;
 
     let host = x.to_vec()?;
-    let mut total = 0u32;
-    let wrong = host.iter().zip(&running).filter(|&(&x, &got)| {
-        total = total.wrapping_add(x);
-        got != total
+    let sums = host.iter().scan(0u32, |total, &x| {
+        *total = total.wrapping_add(x);
+        Some(*total)
     });
-    let wrong = wrong.count()
-        + usize::from(sum != host.iter().fold(0u32, |sum, &x| sum.wrapping_add(x)))
-        + usize::from(least != host.iter().copied().min().unwrap_or(u32::MAX))
-        + usize::from(greatest != host.iter().copied().max().unwrap_or(0));
-    if wrong > 0 {
-        return Err(Error::Wrong { wrong, of: n as usize + 3 });
-    }
+    let sums: Vec<u32> = sums.collect();
+    let [lowest, highest] = [host.iter().min(), host.iter().max()].map(|x| x.copied());
+    let want = vec![sums.last().copied().unwrap_or(0), lowest.unwrap_or(u32::MAX), highest.unwrap_or(0)];
+    compare("DeviceVec", "scan", &running.into(), &sums.into())?;
+    compare("DeviceVec", "reduce", &vec![sum, least, greatest].into(), &want.into())?;
     println!("{n} elements on {}: sum {sum} (mod 2^32), least {least}, greatest {greatest}", engine.info().name);
     Ok(())
 }

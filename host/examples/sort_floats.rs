@@ -4,9 +4,10 @@
 //!
 //! N is 16 Mi on a GPU and 64 Ki on the simulator.
 
+use rungs::algorithms::compare;
 use rungs::data::{Distribution, Size};
 use rungs::engine::{DeviceChoice, Engine};
-use rungs::error::{Error, Result};
+use rungs::error::Result;
 use rungs::vec::DeviceVec;
 
 fn main() -> Result<()> {
@@ -21,9 +22,7 @@ fn main() -> Result<()> {
 
     let mut want = unsorted;
     want.sort_by(f32::total_cmp);
-    if sorted.iter().zip(&want).any(|(a, b)| a.to_bits() != b.to_bits()) {
-        return Err(Error::Wrong { wrong: 1, of: 1 });
-    }
+    compare("DeviceVec", "sort", &sorted.into(), &want.into())?;
     println!("{n} floats sorted on {} in {ms:.3} ms, and the order is right", engine.info().name);
     Ok(())
 }

@@ -57,16 +57,18 @@ pub enum Error {
         /// Bytes free.
         have: u64,
     },
-    /// Some of the results of one call differ from their oracles; each was reported.
-    #[error("{wrong} of {of} results are wrong")]
+    /// Some of the results of one call differ from their oracles, or rungs failed; each was reported.
+    #[error("{}", wrong_text(*.wrong, *.of, .first))]
     Wrong {
         /// How many are wrong.
         wrong: usize,
         /// How many there are.
         of: usize,
+        /// What is wrong with the first of them: rung, element, what it is and what it should be.
+        first: String,
     },
     /// A result differs from its oracle.
-    #[error("{family} {rung} is wrong at n = {n}: element {index} is {got}, and {want} is right")]
+    #[error("{family} {rung} is wrong at n = {n}: element {index}: got {got}, expected {want}")]
     Mismatch {
         /// The family.
         family: String,
@@ -119,7 +121,26 @@ impl From<Error> for Failed {
     }
 }
 
+/// A single result needs no count.
+fn wrong_text(wrong: usize, of: usize, first: &str) -> String {
+    match (wrong, of) {
+        (_, 1) => first.into(),
+        (1, _) => format!("1 of {of} results is wrong: {first}"),
+        _ => format!("{wrong} of {of} results are wrong; the first: {first}"),
+    }
+}
+
 impl Error {
+    /// The error for some of `of` results if `wrong`, what is wrong with each, names any.
+    ///
+    /// # Errors
+    /// [`Error::Wrong`].
+    pub fn wrong<'a>(wrong: impl IntoIterator<Item = &'a str>, of: usize) -> Result<()> {
+        let mut wrong = wrong.into_iter();
+        let Some(first) = wrong.next().map(String::from) else { return Ok(()) };
+        Err(Self::Wrong { wrong: 1 + wrong.count(), of, first })
+    }
+
     /// What the program ends with: 1 a result was wrong or a check found something, 2 the call was unusable, 3 no such
     /// device, 4 a file could not be read or written. (0, done and verified, is no error.)
     ///
@@ -209,8 +230,15 @@ mod tests {
             want: "7".into(),
             got: "9".into(),
         };
-        assert_eq!(mismatch.to_string(), "bitonic global-step is wrong at n = 4: element 2 is 9, and 7 is right");
+        assert_eq!(mismatch.to_string(), "bitonic global-step is wrong at n = 4: element 2: got 9, expected 7");
         assert_eq!(mismatch.exit_code(), 1);
+        let text = mismatch.to_string();
+        let wrong = |wrong: usize, of| Error::wrong(std::iter::repeat_n(text.as_str(), wrong), of).unwrap_err();
+        assert!(Error::wrong([], 3).is_ok());
+        assert_eq!(wrong(1, 1).to_string(), text, "the only result needs no count");
+        assert_eq!(wrong(1, 3).to_string(), format!("1 of 3 results is wrong: {text}"));
+        assert_eq!(wrong(2, 3).to_string(), format!("2 of 3 results are wrong; the first: {text}"));
+        assert_eq!(wrong(2, 3).exit_code(), 1);
         let memory = Error::OutOfMemory { what: "3 keys of u32".into(), asked: 3 << 30, have: 12 };
         assert_eq!(
             memory.to_string(),

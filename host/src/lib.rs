@@ -10,18 +10,15 @@
 //! | [`vec`] | vectors on an engine with sort, reduce, scan, transform |
 //! | [`report`] | tables, JSON, CSV |
 //! | [`profile`] | each copy and launch of a run |
-//! | [`baseline`], [`history`] | what results are set beside |
 //! | [`trace`] | the data after each step of a rung |
 //! | [`cli`] | the program's commands |
 
 pub mod algorithms;
-pub mod baseline;
 pub mod bench;
 pub mod cli;
 pub mod data;
 pub mod engine;
 pub mod error;
-pub mod history;
 pub mod measure;
 pub mod profile;
 pub mod report;

@@ -4,7 +4,7 @@ use crate::algorithms::{Family, Prepared, Problem, RateUnit, Rung, Size};
 use crate::data::Dtype;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// Timed runs on a GPU; the median counts.
 const GPU_RUNS: usize = 5;
@@ -39,12 +39,28 @@ pub struct Row {
     /// What was wrong, where it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The result, where it is a single value and was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<Number>,
     /// Milliseconds of one run: on a GPU the median between two events, on the simulator by the host's clock.
     pub time_ms: Option<f64>,
     /// Work by time.
     pub rate: Option<f64>,
-    /// What the rate counts.
-    pub rate_unit: RateUnit,
+    /// What the rate counts; open where there was no problem to run.
+    pub rate_unit: Option<RateUnit>,
+}
+
+/// A number as text, which JSON has as a number where it can: NaN and the infinities are strings there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Number(pub String);
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match serde_json::from_str::<serde_json::Number>(&self.0) {
+            Ok(number) => number.serialize(serializer),
+            Err(_) => serializer.serialize_str(&self.0),
+        }
+    }
 }
 
 /// Runs a rung on a problem and reports it. A wrong result is a row that says so, not an error.
@@ -59,6 +75,27 @@ pub fn measure(
     dtype: Dtype,
 ) -> Result<Row> {
     measure_and_keep(engine, family, rung, problem, dtype).map(|(row, _)| row)
+}
+
+/// [`measure`] for a table of several rungs, of which one that fails does not keep the others from running: what a rung
+/// refuses is a row that is skipped, and what it fails with is a row that says so. A device that no longer answers is
+/// not asked again.
+pub fn attempt(
+    engine: &Engine,
+    family: &'static Family,
+    rung: &'static Rung,
+    problem: &dyn Problem,
+    dtype: Dtype,
+) -> Row {
+    let row = || Row::new(engine, family, rung, problem, dtype);
+    if let Err(error) = engine.synchronize() {
+        return Row { skipped: Some(format!("the device no longer answers: {error}")), ..row() };
+    }
+    match measure(engine, family, rung, problem, dtype) {
+        Ok(row) => row,
+        Err(why @ (Error::Usage(_) | Error::OutOfMemory { .. })) => Row { skipped: Some(why.to_string()), ..row() },
+        Err(error) => Row { error: Some(format!("{} {} failed: {error}", family.name, rung.name)), ..row() },
+    }
 }
 
 /// [`measure`], and the problem on the engine with the output of the last run in it.
@@ -118,7 +155,13 @@ impl Row {
         problem: &dyn Problem,
         dtype: Dtype,
     ) -> Self {
-        let (m, k) = match problem.size() {
+        let unit = Some(problem.work().unit);
+        Self { values: problem.values(), rate_unit: unit, ..Self::without(engine, family, rung, problem.size(), dtype) }
+    }
+
+    /// A row for a problem that could not be made.
+    pub fn without(engine: &Engine, family: &'static Family, rung: &'static Rung, size: Size, dtype: Dtype) -> Self {
+        let (m, k) = match size {
             Size::Elements(_) => (None, None),
             Size::Product { m, k, .. } => (Some(m), Some(k)),
         };
@@ -126,17 +169,82 @@ impl Row {
             family: family.name,
             rung: rung.name,
             device: engine.info().kind,
-            n: problem.size().n(),
+            n: size.n(),
             m,
             k,
             dtype,
-            values: problem.values(),
+            values: None,
             verified: false,
             skipped: None,
             error: None,
+            value: None,
             time_ms: None,
             rate: None,
-            rate_unit: problem.work().unit,
+            rate_unit: None,
+        }
+    }
+
+    /// The rate for people.
+    pub fn rate_text(&self) -> Option<String> {
+        self.rate.zip(self.rate_unit).map(|(rate, unit)| crate::report::rate(rate, unit.name()))
+    }
+}
+
+/// A problem that one rung fails on, and all others do right at once.
+#[cfg(test)]
+pub(crate) mod fake {
+    use super::*;
+    use crate::algorithms::Work;
+    use crate::data::Data;
+
+    /// The rung that fails, and how.
+    pub(crate) struct Fails {
+        pub rung: &'static str,
+        pub how: fn() -> Error,
+    }
+
+    impl Fails {
+        pub(crate) fn mismatch(family: &str, rung: &str) -> Error {
+            let (want, got) = ("7".into(), "9".into());
+            Error::Mismatch { family: family.into(), rung: rung.into(), n: 8, index: 2, want, got }
+        }
+    }
+
+    impl Problem for Fails {
+        fn size(&self) -> Size {
+            Size::Elements(8)
+        }
+
+        fn work(&self) -> Work {
+            Work { amount: 8.0, unit: RateUnit::Keys, bytes: 64.0, flops: 0.0 }
+        }
+
+        fn prepare(&self, _: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>> {
+            Ok(Box::new(Run((rung.name == self.rung).then_some(self.how))))
+        }
+    }
+
+    struct Run(Option<fn() -> Error>);
+
+    impl Prepared for Run {
+        fn restore(&mut self) -> Result<()> {
+            Ok(())
+        }
+
+        fn run(&mut self) -> Result<()> {
+            self.0.map(|how| how()).filter(|error| !matches!(error, Error::Mismatch { .. })).map_or(Ok(()), Err)
+        }
+
+        fn scratch_bytes(&self) -> u64 {
+            0
+        }
+
+        fn verify(&mut self) -> Result<()> {
+            self.0.map_or(Ok(()), |how| Err(how()))
+        }
+
+        fn output(&mut self) -> Result<Data> {
+            Ok(Data::from(vec![0_u32; 8]))
         }
     }
 }

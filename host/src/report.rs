@@ -52,14 +52,23 @@ pub fn runs(format: Format, device: &DeviceInfo, seed: u64, rows: &[Row]) -> Res
         Format::Json => json(&Runs { schema: SCHEMA, device, seed, results: rows }),
         Format::Text => {
             let columns = ["family", "rung", "device", "n", "type", "time", "rate", "verified"];
-            let mut grid = Grid::new(&columns, &[3, 5, 6]);
-            rows.iter().for_each(|row| grid.row(cells(row)));
+            // Last, and only where there is one: most rungs make as many elements as they take.
+            let value = rows.iter().any(|row| row.value.is_some()).then_some("value");
+            let mut grid = Grid::new(&columns.into_iter().chain(value).collect::<Vec<_>>(), &[3, 5, 6, 8]);
+            for row in rows {
+                let shown = row.value.as_ref().map_or("-".into(), |value| value.0.clone());
+                grid.row(cells(row).into_iter().chain(value.map(|_| shown)));
+            }
             grid.print()
         }
         Format::Csv => {
-            let mut grid = Grid::new(&[&CSV_COLUMNS[..], &["verified"]].concat(), &[]);
+            let own = ["verified", "skipped", "error", "value"];
+            let mut grid = Grid::new(&[&CSV_COLUMNS[..], &own].concat(), &[]);
             for row in rows {
-                grid.row(csv_cells(row).into_iter().chain([row.verified.to_string()]));
+                let text = |text: &Option<String>| text.clone().unwrap_or_default();
+                let value = row.value.as_ref().map_or(String::new(), |value| value.0.clone());
+                let verified = row.verified.to_string();
+                grid.row(csv_cells(row).into_iter().chain([verified, text(&row.skipped), text(&row.error), value]));
             }
             grid.print_csv()
         }
@@ -86,7 +95,7 @@ pub fn csv_cells(row: &Row) -> [String; CSV_COLUMNS.len()] {
         or_nothing(row.values),
         or_nothing(row.time_ms),
         or_nothing(row.rate),
-        row.rate_unit.name().to_string(),
+        row.rate_unit.map_or("", |unit| unit.name()).to_string(),
     ]
 }
 
@@ -108,7 +117,9 @@ pub fn dtype(row: &Row) -> String {
 pub fn verdict(row: &Row) -> String {
     match (&row.skipped, &row.error) {
         (Some(why), _) => format!("skipped ({why})"),
-        (_, Some(error)) => format!("WRONG: {error}"),
+        // A rung that failed has no result that could be wrong.
+        (_, Some(error)) if error.contains(" is wrong at ") => format!("WRONG: {error}"),
+        (_, Some(error)) => format!("FAILED: {error}"),
         _ => if row.verified { "yes" } else { "no" }.to_string(),
     }
 }
@@ -121,7 +132,7 @@ fn cells(row: &Row) -> [String; 8] {
         size(row),
         dtype(row),
         row.time_ms.map_or("-".into(), time),
-        row.rate.map_or("-".into(), |r| rate(r, row.rate_unit.name())),
+        row.rate_text().unwrap_or("-".into()),
         verdict(row),
     ]
 }

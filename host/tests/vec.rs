@@ -1,5 +1,9 @@
 //! Vectors on the simulator, with functors and a kernel that this file brings along: nothing in the library knows them.
 
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::{Config, RngSeed, TestCaseResult, TestError, TestRunner};
 use rungs::Error;
 use rungs::algorithms::Operation;
 use rungs::data::{Distribution, Element};
@@ -80,64 +84,123 @@ fn reverse(input: Global<u32>, output: Global<u32>) {
     }
 }
 
-fn sorts<T: Element + simt::Scalar>(engine: &Engine, n: usize)
+/// A key of any bits, or one of few.
+fn key<T: Element>() -> impl Strategy<Value = T> {
+    let drawn = any::<u64>().prop_map(T::from_pattern);
+    let few = (0..9_i32).prop_map(|whole| T::from_whole(whole - 4));
+    prop_oneof![3 => drawn, 3 => few, 1 => select(T::CORNERS)]
+}
+
+/// Keys, a few to more than two tiles of them.
+fn keys<T: Element>() -> impl Strategy<Value = Vec<T>> {
+    prop_oneof![3 => vec(key(), 0..80), 2 => vec(key(), 0..1100), 1 => vec(key(), 0..2600)]
+}
+
+/// Runs `check` on drawn input; what fails is made as small as it still fails. The seed is fixed, so that a run can be
+/// repeated; `PROPTEST_RNG_SEED` and `PROPTEST_CASES` ask for another run and for more of it.
+fn for_all<S: Strategy>(input: S, check: impl Fn(S::Value) -> TestCaseResult) -> Result<(), TestError<S::Value>> {
+    let asked = Config { failure_persistence: None, ..Config::default() };
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { asked.cases } else { 40 };
+    let seed = if asked.rng_seed == RngSeed::Random { RngSeed::Fixed(1) } else { asked.rng_seed };
+    TestRunner::new(Config { cases, rng_seed: seed, max_shrink_iters: 1 << 16, ..asked }).run(&input, check)
+}
+
+fn words<T: Element>(keys: &[T]) -> Vec<T::Word> {
+    keys.iter().map(|key| key.to_word()).collect()
+}
+
+fn sorts<T: Element + simt::Scalar>(engine: &Engine)
 where
-    T::Word: rungs::algorithms::sort::KeyWord,
+    T::Word: rungs::algorithms::keys::KeyWord,
 {
-    let mut vec = DeviceVec::<T>::random(engine, n, Distribution::Special, n as u64).unwrap();
-    let mut want = vec.to_vec().unwrap();
-    want.sort_by_key(|key| key.to_word());
-    vec.sort().unwrap();
-    let words = |keys: &[T]| keys.iter().map(|key| key.to_word()).collect::<Vec<_>>();
-    assert_eq!(words(&vec.to_vec().unwrap()), words(&want), "{}, n = {n}", T::DTYPE);
+    let outcome = for_all(keys::<T>(), |keys| {
+        let mut vec = DeviceVec::from_slice(engine, &keys)?;
+        vec.sort()?;
+        let mut want = words(&keys);
+        want.sort_unstable();
+        prop_assert_eq!(words(&vec.to_vec()?), want);
+        Ok(())
+    });
+    outcome.unwrap_or_else(|error| panic!("{}: {error}", T::DTYPE));
 }
 
 #[test]
 fn sort_is_the_hosts_for_every_type() {
     let engine = Engine::simulator();
-    for &n in SIZES {
-        sorts::<u32>(&engine, n);
-        sorts::<i32>(&engine, n);
-        sorts::<f32>(&engine, n);
-        sorts::<u64>(&engine, n);
-        sorts::<i64>(&engine, n);
-        sorts::<f64>(&engine, n);
+    sorts::<u32>(&engine);
+    sorts::<i32>(&engine);
+    sorts::<f32>(&engine);
+    sorts::<u64>(&engine);
+    sorts::<i64>(&engine);
+    sorts::<f64>(&engine);
+}
+
+/// A sort that goes wrong where a key stands twice: of all that was drawn, the two keys that show it are left.
+#[test]
+fn a_counterexample_is_made_small() {
+    let engine = Engine::simulator();
+    let outcome = for_all(keys::<u32>(), |keys| {
+        let mut vec = DeviceVec::from_slice(&engine, &keys)?;
+        vec.sort()?;
+        let sorted = vec.to_vec()?;
+        prop_assert!(sorted.windows(2).all(|pair| pair[0] < pair[1]));
+        Ok(())
+    });
+    match outcome {
+        Err(TestError::Fail(_, keys)) => assert!(keys.len() == 2 && keys[0] == keys[1], "{keys:?}"),
+        other => panic!("{other:?}"),
     }
+}
+
+/// The running results of the host; element i left out of its own where `exclusive`.
+fn running(x: &[u32], operation: Operation, exclusive: bool) -> (Vec<u32>, u32) {
+    let (of_nothing, combine): (u32, fn(u32, u32) -> u32) = match operation {
+        Operation::Sum => (0, u32::wrapping_add),
+        Operation::Min => (u32::MAX, u32::min),
+        Operation::Max => (0, u32::max),
+    };
+    let mut all = of_nothing;
+    let each = x.iter().map(|&x| {
+        let before = all;
+        all = combine(all, x);
+        if exclusive { before } else { all }
+    });
+    (each.collect(), all)
 }
 
 #[test]
 fn reduce_and_scan_are_the_hosts() {
     let engine = Engine::simulator();
+    let operations = select(&[Operation::Sum, Operation::Min, Operation::Max][..]);
+    let outcome = for_all((keys::<u32>(), operations, any::<bool>()), |(keys, operation, exclusive)| {
+        let (want, all) = running(&keys, operation, exclusive);
+        let vec = DeviceVec::from_slice(&engine, &keys)?;
+        prop_assert_eq!(vec.reduce(operation)?, all);
+        prop_assert_eq!(vec.scan(operation, exclusive)?.to_vec()?, want);
+        // A functor's result is reduced and scanned like any other.
+        let wide = vec.transform(square, Square)?;
+        let sum = keys.iter().fold(0u64, |sum, &x| sum.wrapping_add(x as u64 * x as u64));
+        prop_assert_eq!(wide.reduce(Operation::Sum)?, sum);
+        let last = wide.scan(Operation::Sum, false)?.to_vec()?.last().copied();
+        prop_assert_eq!(last, (!keys.is_empty()).then_some(sum));
+        Ok(())
+    });
+    outcome.unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// Larger than what is drawn: around the tiles of the rungs.
+#[test]
+fn sizes_around_tiles() {
+    let engine = Engine::simulator();
     for &n in SIZES {
-        let vec = DeviceVec::<u32>::random(&engine, n, Distribution::Uniform, 3).unwrap();
-        let host = vec.to_vec().unwrap();
-        let sum = host.iter().fold(0u32, |sum, &x| sum.wrapping_add(x));
+        let mut vec = DeviceVec::<u32>::random(&engine, n, Distribution::Uniform, 3).unwrap();
+        let mut host = vec.to_vec().unwrap();
+        let (want, sum) = running(&host, Operation::Sum, false);
         assert_eq!(vec.reduce(Operation::Sum).unwrap(), sum, "n = {n}");
-        assert_eq!(vec.reduce(Operation::Min).unwrap(), host.iter().copied().min().unwrap_or(u32::MAX), "n = {n}");
-        assert_eq!(vec.reduce(Operation::Max).unwrap(), host.iter().copied().max().unwrap_or(0), "n = {n}");
-        for exclusive in [false, true] {
-            let mut total = 0u32;
-            let sums = host.iter().map(|&x| {
-                let before = total;
-                total = total.wrapping_add(x);
-                if exclusive { before } else { total }
-            });
-            let sums: Vec<u32> = sums.collect();
-            assert_eq!(vec.scan(Operation::Sum, exclusive).unwrap().to_vec().unwrap(), sums, "n = {n}");
-        }
-        let mut largest = 0;
-        let maxima: Vec<u32> = host
-            .iter()
-            .map(|&x| {
-                largest = x.max(largest);
-                largest
-            })
-            .collect();
-        assert_eq!(vec.scan(Operation::Max, false).unwrap().to_vec().unwrap(), maxima, "n = {n}");
-        let wide = vec.transform(square, Square).unwrap();
-        let want = host.iter().fold(0u64, |sum, &x| sum.wrapping_add(x as u64 * x as u64));
-        assert_eq!(wide.reduce(Operation::Sum).unwrap(), want, "n = {n}");
-        assert_eq!(wide.scan(Operation::Sum, false).unwrap().to_vec().unwrap().last(), (n > 0).then_some(&want));
+        assert_eq!(vec.scan(Operation::Sum, false).unwrap().to_vec().unwrap(), want, "n = {n}");
+        vec.sort().unwrap();
+        host.sort_unstable();
+        assert_eq!(vec.to_vec().unwrap(), host, "n = {n}");
     }
 }
 
@@ -178,20 +241,28 @@ fn too_many_elements_are_refused() {
     assert!(error.to_string().contains("4294967295"), "{error}");
 }
 
+fn values_move<T: Element<Word = u32> + simt::Scalar>(engine: &Engine) {
+    let outcome = for_all(keys::<T>(), |keys| {
+        let values: Vec<f32> = (0..keys.len()).map(|i| i as f32 * 0.5).collect();
+        let mut want: Vec<(u32, f32)> = words(&keys).into_iter().zip(values.iter().copied()).collect();
+        // A stable sort: equal keys keep their order, and with them their values.
+        want.sort_by_key(|(key, _)| *key);
+        let mut keys = DeviceVec::from_slice(engine, &keys)?;
+        let mut values = DeviceVec::from_slice(engine, &values)?;
+        keys.sort_with(&mut values)?;
+        let got: Vec<(u32, f32)> = words(&keys.to_vec()?).into_iter().zip(values.to_vec()?).collect();
+        prop_assert_eq!(got, want);
+        Ok(())
+    });
+    outcome.unwrap_or_else(|error| panic!("{}: {error}", T::DTYPE));
+}
+
 #[test]
 fn values_move_with_their_keys() {
     let engine = Engine::simulator();
-    for &n in SIZES {
-        let keys: Vec<i32> = (0..n as u32).map(|i| (i.wrapping_mul(0x9E37_79B9) >> 28) as i32 - 8).collect();
-        let values: Vec<f32> = (0..n).map(|i| i as f32 * 0.5).collect();
-        let mut want: Vec<(i32, f32)> = keys.iter().copied().zip(values.iter().copied()).collect();
-        want.sort_by_key(|(key, _)| *key);
-        let mut keys = DeviceVec::from_slice(&engine, &keys).unwrap();
-        let mut values = DeviceVec::from_slice(&engine, &values).unwrap();
-        keys.sort_with(&mut values).unwrap();
-        let got: Vec<(i32, f32)> = keys.to_vec().unwrap().into_iter().zip(values.to_vec().unwrap()).collect();
-        assert!(got == want && keys.len() == n, "n = {n}");
-    }
+    values_move::<u32>(&engine);
+    values_move::<i32>(&engine);
+    values_move::<f32>(&engine);
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn keys_from_npy_come_back_sorted_for_every_type() {
             write(&input, &keys);
             let (code, _, err) = outcome(&["bitonic", "--input", &input, "--output", &output]);
             assert_eq!(code, 0, "{err}");
-            assert_eq!(read_keys(&Place::from(&*output), None).unwrap().data, sorted(&keys), "{dtype}, n = {n}");
+            assert_eq!(read_keys(&Place::from(&*output), &Dtype::ALL).unwrap().data, sorted(&keys), "{dtype}, n = {n}");
         }
     }
 }
@@ -136,7 +136,7 @@ fn keys_through_the_standard_streams() {
 fn keys_and_the_places_that_they_come_from() {
     let folder = TempDir::new().unwrap();
     let (input, output, places) = (path(&folder, "keys.npy"), path(&folder, "sorted.npy"), path(&folder, "places.npy"));
-    let read = |name: &str| read_keys(&Place::from(name), None).unwrap().data;
+    let read = |name: &str| read_keys(&Place::from(name), &Dtype::ALL).unwrap().data;
     for (dtype, n) in [(Dtype::U32, 0), (Dtype::U32, 1), (Dtype::I32, 1009), (Dtype::F32, 8193)] {
         let keys = Distribution::Special.generate(dtype, n, 3).unwrap();
         write(&input, &keys);
@@ -169,6 +169,116 @@ fn keys_and_the_places_that_they_come_from() {
     assert!(!keys_only.contains("values"), "{keys_only}");
 }
 
+/// What does not go with values of a file is refused before any work.
+#[test]
+fn values_of_ones_own() {
+    let folder = TempDir::new().unwrap();
+    let [keys, heights, output, moved] = ["keys.npy", "heights.npy", "out.npy", "moved.npy"].map(|n| path(&folder, n));
+    let read = |name: &str| read_keys(&Place::from(name), &Dtype::ALL).unwrap().data;
+    write(&keys, &Data::from(vec![1991_i32, 1968, 2004, 1968]));
+    write(&heights, &Data::from(vec![1.73_f32, 1.80, 1.66, 1.59]));
+    let raw = path(&folder, "heights.bin");
+    write(&raw, &Data::from(vec![1.73_f32, 1.80, 1.66, 1.59]));
+    for (command, input) in [("radix", &["--input", &keys][..]), ("sort", &[&keys])] {
+        let call = [&[command][..], input, &["--output", &output, "--output-values", &moved, "--values"]].concat();
+        let (code, _, err) = outcome(&[&call[..], &[&heights]].concat());
+        assert_eq!(code, 0, "{err}");
+        assert_eq!(read(&output), Data::from(vec![1968, 1968, 1991, 2004]));
+        assert_eq!(read(&moved), Data::from(vec![1.80_f32, 1.59, 1.73, 1.66]));
+        assert_eq!(outcome(&[&call[..], &[&raw]].concat()).0, 0);
+        assert_eq!(read(&moved), Data::from([1.80_f32, 1.59, 1.73, 1.66].map(f32::to_bits).to_vec()), "bits alone");
+        assert_eq!(outcome(&call).0, 0, "without a file the values are the places");
+        assert_eq!(read(&moved), Data::from(vec![1_u32, 3, 0, 2]));
+
+        write(&path(&folder, "few.npy"), &Data::from(vec![1_u32, 2]));
+        refused_in_short(&[&call[..], &[&path(&folder, "few.npy")]].concat(), 2, &["4 keys", "2 values"]);
+        write(&path(&folder, "wide.npy"), &Data::from(vec![1_i64, 2, 3, 4]));
+        refused_in_short(
+            &[&call[..], &[&path(&folder, "wide.npy")]].concat(),
+            4,
+            &["wide.npy", "i64", "u32, i32, f32"],
+        );
+        write(&keys, &Data::from(vec![3_u64, 1, 2, 0]));
+        refused_in_short(&call, 4, &["keys.npy", "u64, and u32, i32, f32 are taken"]);
+        write(&keys, &Data::from(vec![1991_i32, 1968, 2004, 1968]));
+    }
+    refused_in_short(&["radix", "--n", "4", "--values", &heights], 2, &["--input"]);
+    refused_in_short(&["sort", "-", "--dtype", "u32", "--values", "-"], 2, &["standard input"]);
+}
+
+#[test]
+fn sort_takes_a_file_and_chooses_the_rung() {
+    let folder = TempDir::new().unwrap();
+    let (input, output) = (path(&folder, "keys.npy"), path(&folder, "sorted.npy"));
+    for dtype in [Dtype::U32, Dtype::I32, Dtype::F32, Dtype::U64, Dtype::I64, Dtype::F64] {
+        for n in [0, 1, 1025] {
+            let keys = Distribution::Special.generate(dtype, n, n).unwrap();
+            write(&input, &keys);
+            let (code, out, err) = outcome(&["sort", &input, "--output", &output, "--format", "json"]);
+            assert_eq!(code, 0, "{err}");
+            let row = &serde_json::from_str::<Value>(&out).unwrap()["results"][0];
+            assert_eq!((&row["verified"], &row["dtype"], &row["n"]), (&true.into(), &dtype.name().into(), &n.into()));
+            assert_eq!(read_keys(&Place::from(&*output), &[dtype]).unwrap().data, sorted(&keys), "{dtype}, n = {n}");
+        }
+    }
+    let raw: Vec<u8> = [-5_i32, 7, -6].iter().flat_map(|key| key.to_le_bytes()).collect();
+    let piped = rungs(&["sort", "-", "--dtype", "i32", "--output", "-", "-q"]).write_stdin(raw).output().unwrap();
+    let want: Vec<u8> = [-6_i32, -5, 7].iter().flat_map(|key| key.to_le_bytes()).collect();
+    assert_eq!((piped.status.code(), piped.stdout, piped.stderr), (Some(0), want, vec![]));
+
+    refused(&["sort"], 2, &["FILE"]);
+    refused_in_short(&["sort", &path(&folder, "none.npy")], 4, &["none.npy"]);
+    refused_in_short(&["sort", &input, "--dtype", "u8"], 2, &["u8", "u32"]);
+    write(&input, &Data::from(vec![3_u8, 1]));
+    refused_in_short(&["sort", &input], 4, &["elements are u8", "array.astype('<u4')"]);
+}
+
+#[test]
+fn a_single_value_is_printed() {
+    let folder = TempDir::new().unwrap();
+    let input = path(&folder, "a.npy");
+    let value = |call: &[&str]| {
+        let (code, out, err) = outcome(&[call, &["--format", "json"]].concat());
+        assert_eq!(code, 0, "{err}");
+        serde_json::from_str::<Value>(&out).unwrap()["results"][0]["value"].clone()
+    };
+    write(&input, &Data::from(vec![7_u64, u64::MAX - 10, 2]));
+    assert_eq!(value(&["reduce", "--input", &input]), u64::MAX - 1);
+    assert_eq!(value(&["reduce", "--input", &input, "--op", "min"]), 2);
+    let (_, text, _) = outcome(&["reduce", "--input", &input]);
+    assert!(text.contains("value") && text.contains("18446744073709551614"), "{text}");
+    let (_, csv, _) = outcome(&["reduce", "--input", &input, "--format", "csv"]);
+    assert!(
+        csv.lines().next().unwrap().ends_with(",value") && csv.trim_end().ends_with(",18446744073709551614"),
+        "{csv}"
+    );
+    write(&input, &Data::from(vec![0.5_f32, 0.1]));
+    assert_eq!(value(&["reduce", "--input", &input]), 0.6);
+    write(&input, &Data::from(vec![f32::INFINITY, 0.1]));
+    assert_eq!(value(&["reduce", "--input", &input]), "inf");
+    assert!(value(&["cubes", "--n", "100"]).is_u64());
+    assert!(!outcome(&["bitonic", "--n", "1"]).1.contains("value"), "a sort of one key makes no value");
+}
+
+/// The controlling side of a new terminal is one itself.
+#[cfg(target_os = "linux")]
+#[test]
+fn binary_never_goes_to_a_terminal() {
+    let terminal = || fs::OpenOptions::new().read(true).write(true).open("/dev/ptmx").unwrap();
+    for call in [
+        &["bitonic", "--n", "8", "--output", "-"][..],
+        &["bitonic", "--n", "8", "--output", "/dev/stdout"],
+        &["radix", "--n", "8", "--values", "--output-values", "-"],
+        &["sort", "-", "--dtype", "u32", "--output", "-"],
+        &["lab"],
+    ] {
+        let output = raw(call).stdin(Stdio::null()).stdout(terminal()).stderr(Stdio::piped()).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{call:?}: {err}");
+        assert!(err.contains("is a terminal") && err.contains("--output sorted.npy"), "{call:?}: {err}");
+    }
+}
+
 #[test]
 fn matrices_from_npy() {
     let folder = TempDir::new().unwrap();
@@ -182,7 +292,7 @@ fn matrices_from_npy() {
     matrix(&a, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2, 3);
     matrix(&b, vec![1.0, 0.0, 0.5, 2.0, -1.0, 1.0], 3, 2);
     assert_eq!(outcome(&["matmul", "--input", &a, &b, "--output", &c]).0, 0);
-    let product = rungs::data::read_matrix(&Place::from(&*c), None, None).unwrap();
+    let product = rungs::data::read_matrix(&Place::from(&*c), &[Dtype::F32], None).unwrap();
     assert_eq!((product.rows, product.columns), (2, 2));
     assert_eq!(product.data, Data::from(vec![-1.0f32, 7.0, 0.5, 16.0]));
     refused_in_short(&["matmul", "--input", &a, &a], 2, &["3 columns", "2 rows"]);
@@ -200,7 +310,7 @@ fn unusable_calls() {
     refused_in_short(&["bitonic", "--dtype", "u8"], 2, &["u8", "u32"]);
     refused_in_short(&["radix", "--rung", "columns-tree", "--columns", "12"], 2, &["power of two"]);
     refused_in_short(&["radix", "--rung", "columns-tree", "--n", "1M"], 2, &["at most"]);
-    for rung in ["columns-tree", "lsd-blocks", "lsd-ballot", "msd-buckets"] {
+    for rung in ["columns-tree", "lsd-blocks", "lsd-ballot", "msd-buckets", "msd-skewed"] {
         refused_in_short(
             &["radix", "--rung", rung, "--values", "--n", "100"],
             2,
@@ -241,7 +351,9 @@ fn files_that_cannot_be_read() {
         ("text.npy", b"hello, world".to_vec(), &["text.npy"][..]),
         ("type.npy", replaced(&whole, b"<u4", b"<c8"), &["type.npy"][..]),
         ("order.npy", replaced(&whole, b"False", b"True "), &["order.npy"][..]),
-        ("endian.npy", replaced(&whole, b"<u4", b">u4"), &["endian.npy"][..]),
+        ("endian.npy", replaced(&whole, b"<u4", b">u4"), &["endian.npy", "array.astype('<u4')"][..]),
+        ("half.npy", replaced(&whole, b"<u4", b"<f2"), &["half.npy", "array.astype('<f4')"][..]),
+        ("short.npy", replaced(&whole, b"<u4", b"<i2"), &["short.npy", "array.astype('<i4')"][..]),
         ("huge.npy", replaced(&whole, b"(100,)", b"(9e9,)"), &["huge.npy"][..]),
     ] {
         let file = path(&folder, name);

@@ -16,7 +16,7 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rungs::Error;
-use rungs::algorithms::sort::order_of;
+use rungs::algorithms::keys::order_of;
 use rungs::algorithms::{self, Extra, Family, Kind, Operation, Parameters, Problem, Rung, Size, Workload};
 use rungs::data::{self, Data, Difference, Distribution, Dtype};
 use rungs::engine::{AnyBuffer, Buffer, DeviceChoice, Engine};
@@ -32,7 +32,7 @@ type Random = Xoshiro256PlusPlus;
 
 /// Families, and their rungs that are tried.
 const RUNGS: &[(&str, &[&str])] = &[
-    ("radix", &["onesweep", "msd-buckets"]),
+    ("radix", &["onesweep", "msd-buckets", "msd-skewed"]),
     ("reduce", &["vector-loads", "single-launch"]),
     ("scan", &["look-back", "look-ahead"]),
     ("histogram", &["bank-private"]),

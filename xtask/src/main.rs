@@ -34,7 +34,7 @@ enum Task {
     BuildPtx(build_ptx::Args),
     /// Assemble the PTX in target/ptx and hold it against the list of rungs
     CheckPtx,
-    /// Make the README's tables and the plots from the reports in bench/results
+    /// Make the README's tables, and all tables and plots in bench/results, from the reports there
     Tables(tables::Args),
     /// Everything that must pass: format, lints, PTX, tests
     Test,

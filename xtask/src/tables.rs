@@ -1,20 +1,39 @@
-//! `tables`: the README's tables and the plots, from the reports in bench/results.
+//! `tables`: what is generated in README.md, bench/results/README.md and the plots, from the reports in bench/results
+//! and from the heads of the rungs.
 
 use crate::project;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
+use bench_report::ladder::{self, Rung};
 use bench_report::{Report, SCHEMA, plot, table};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Where reports and plots are, from the root.
+/// Where reports and plots are, from the root, and the page that shows all of them.
 const RESULTS: &str = "bench/results";
+const ALL: &str = "bench/results/README.md";
 
-/// What the tables stand in, from the root, and between which lines.
+/// The front page, whose generated parts stand between two lines each.
 const README: &str = "README.md";
-const BEGIN: &str = "<!-- bench:begin -->";
-const END: &str = "<!-- bench:end -->";
+
+/// Where the rungs are, from the root.
+const RUNGS: &str = "gpu/src";
+
+/// The kernel that the front page shows, and the parts of its head that stand above it.
+const KERNEL: &str = "gpu/src/bitonic/r1_global_step.rs";
+const PARTS: &[&str] = &["Idea", "Bottleneck"];
+
+/// The order of the ladders on the front page. Families that are not named here come last.
+const FAMILIES: &[&str] =
+    &["reduce", "scan", "histogram", "radix", "bitonic", "odd-even", "bubble", "matmul", "saxpy", "cubes"];
+
+/// The family whose rates the front page shows.
+const RATES: &str = "radix";
+
+/// Plots that belong to no single report.
+const OVER_LIBRARIES: &str = "over-libraries.svg";
+const ROOFLINE: &str = "roofline.svg";
 
 /// What to do.
 #[derive(clap::Args)]
@@ -24,7 +43,7 @@ pub struct Args {
     check: bool,
 }
 
-/// Makes the tables and plots anew, or says which are stale.
+/// Makes tables and plots anew, or says which are stale.
 pub fn run(args: &Args) -> Result<()> {
     let made = make(project::root())?;
     let stale = stale(project::root(), &made)?;
@@ -50,32 +69,141 @@ pub fn run(args: &Args) -> Result<()> {
 /// Files, from the root, with what is to be in them.
 type Files = BTreeMap<String, String>;
 
-/// The README and all plots, as the reports have them.
+/// The generated pages and all plots, as the reports and the rungs have them.
 fn make(root: &Path) -> Result<Files> {
     let reports = reports(root)?;
     let mut files = Files::new();
-    let mut plots = String::new();
+    let mut sections = String::new();
+    let mut rates = None;
     for (file, report) in &reports {
         let stem = file.strip_suffix(".json").unwrap_or(file);
-        for (name, svg) in plot::all(report) {
-            let path = format!("{stem}-{name}");
+        sections += &format!("\n## {stem}\n\n{}", table::section(file, report));
+        for (name, svg) in plot::beside_tables(report) {
             let title = name.trim_end_matches(".svg").replace('-', " ");
-            plots += &format!("\n![{title}]({path})\n");
-            files.insert(path, svg);
+            let path = format!("{stem}-{name}");
+            sections += &format!("\n![{title}]({path})\n");
+            // The newest report's; sorts of pairs are another matter.
+            if name.starts_with(RATES) && name.ends_with("-rate.svg") && !name.contains("values") {
+                rates = rates.or(Some(path.clone()));
+            }
+            files.insert(format!("{RESULTS}/{path}"), svg);
         }
     }
-    let text = format!("{BEGIN}\n\n{}{plots}\n{END}", table::markdown(&reports));
+    let all: Vec<&Report> = reports.iter().map(|(_, report)| report).collect();
+    let mut shown: Vec<Shown> =
+        rates.map(|path| (format!("Rates of the {RATES} sorts, by n"), path)).into_iter().collect();
+    let fronts = [
+        (OVER_LIBRARIES, "Speed of the fastest rungs over the libraries' functions, by n", plot::over_libraries(&all)),
+        (ROOFLINE, "Roofline", plot::roofline(&all)),
+    ];
+    for (name, title, svg) in fronts {
+        let Some(svg) = svg else { continue };
+        files.insert(format!("{RESULTS}/{name}"), svg);
+        shown.push((title.into(), name.into()));
+    }
+    files.insert(ALL.into(), results_page(&shown, &sections));
     let readme = read(&root.join(README))?.with_context(|| format!("there is no {README}"))?;
-    files.insert(README.into(), replaced(&readme, &text)?);
+    files.insert(README.into(), front_page(root, &readme, &all, &shown)?);
     Ok(files)
+}
+
+/// What a plot shows, and its file in the folder of results.
+type Shown = (String, String);
+
+/// The page of all tables and plots.
+fn results_page(plots: &[Shown], sections: &str) -> String {
+    let plots: String = plots.iter().map(|(title, name)| format!("\n![{title}]({name})\n")).collect();
+    let method = table::METHOD;
+    format!("# Results\n\nMade by `cargo xtask tables` from the reports in this folder. {method}\n{plots}{sections}")
+}
+
+/// The front page with its generated parts as the reports and the rungs have them.
+fn front_page(root: &Path, readme: &str, reports: &[&Report], plots: &[Shown]) -> Result<String> {
+    let rungs = rungs(root)?;
+    let mut families = FAMILIES.to_vec();
+    rungs.iter().for_each(|rung| {
+        if !families.contains(&rung.family.as_str()) {
+            families.push(&rung.family);
+        }
+    });
+    families.retain(|family| rungs.iter().any(|rung| rung.family == *family));
+    let ladders: Vec<String> = families.iter().map(|family| ladder::ladder(family, &rungs, reports)).collect();
+    let plots: Vec<String> = plots.iter().map(|(title, name)| format!("![{title}]({RESULTS}/{name})")).collect();
+    let summary = [ladder::summary(&families, reports), ladder::behind(reports) + "\n", plots.join(" ") + "\n"];
+    let file = read(&root.join(KERNEL))?.with_context(|| format!("there is no {KERNEL}"))?;
+    let parts = [
+        ("kernel", format!("```rust\n{}```\n", kernel(&file)?)),
+        ("summary", summary.join("\n")),
+        ("ladders", ladders.join("\n")),
+    ];
+    parts.iter().try_fold(readme.to_string(), |text, (name, part)| replaced(&text, name, part))
+}
+
+/// Every rung, in the order of its ladder: the files `rN_name.rs` and `rN_name/mod.rs`. That the program lists just
+/// these is tested in tests/tests/sources.rs; reading them here needs no build of the program.
+fn rungs(root: &Path) -> Result<Vec<Rung>> {
+    let mut rungs = vec![];
+    for folder in entries(&root.join(RUNGS))? {
+        let mut of_family = vec![];
+        for entry in entries(&root.join(RUNGS).join(&folder))? {
+            let stem = entry.strip_suffix(".rs").unwrap_or(&entry);
+            let Some((number, name)) = stem.strip_prefix('r').and_then(|rest| rest.split_once('_')) else { continue };
+            let Ok(number) = number.parse::<u32>() else { continue };
+            let inside = if entry.ends_with(".rs") { "" } else { "/mod.rs" };
+            let file = format!("{RUNGS}/{folder}/{entry}{inside}");
+            let text = read(&root.join(&file))?.with_context(|| format!("there is no {file}"))?;
+            let title = text.lines().find_map(|line| line.strip_prefix("//! # "));
+            let (_, idea) = title.and_then(|title| title.split_once(", ")).with_context(|| {
+                format!("{file} should begin with //! # and the family's name, a comma and the idea in a few words")
+            })?;
+            let idea = idea.to_string();
+            let rung = Rung { family: folder.replace('_', "-"), name: name.replace('_', "-"), idea, file };
+            of_family.push((number, rung));
+        }
+        of_family.sort_by_key(|(number, _)| *number);
+        rungs.extend(of_family.into_iter().map(|(_, rung)| rung));
+    }
+    Ok(rungs)
+}
+
+/// What the front page shows of a rung's file: the title and some parts of its head, and its kernel with the kernel's
+/// own comment.
+fn kernel(text: &str) -> Result<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let head: Vec<&str> = lines.iter().copied().take_while(|line| line.starts_with("//!")).collect();
+    let wanted = |paragraph: &&[&str]| {
+        let part = paragraph[0].strip_prefix("//! **").and_then(|rest| rest.split_once(".**"));
+        paragraph[0].starts_with("//! # ") || part.is_some_and(|(name, _)| PARTS.contains(&name))
+    };
+    let head: Vec<&[&str]> =
+        head.split(|line| *line == "//!").filter(|lines| !lines.is_empty()).filter(wanted).collect();
+    let attribute = lines.iter().position(|line| line.starts_with("#[kernel"));
+    let attribute = attribute.with_context(|| format!("{KERNEL} has no kernel"))?;
+    let comment = lines[..attribute].iter().rev().take_while(|line| line.starts_with("///")).count();
+    let length = lines[attribute..].iter().position(|line| *line == "}");
+    let end = attribute + length.with_context(|| format!("the kernel of {KERNEL} does not end"))?;
+    Ok(head.join(&"//!").join("\n") + "\n\n" + &lines[attribute - comment..=end].join("\n") + "\n")
+}
+
+/// The names in a folder, in order; none where there is no folder.
+fn entries(folder: &Path) -> Result<Vec<String>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(vec![]),
+        other => other.with_context(|| format!("{} cannot be read", folder.display()))?,
+    };
+    let mut names = vec![];
+    for entry in entries {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// The reports, by file, newest first.
 fn reports(root: &Path) -> Result<Vec<(String, Report)>> {
     let mut reports = vec![];
-    for name in names(root, ".json")? {
-        let file = format!("{RESULTS}/{name}");
-        let text = read(&root.join(&file))?.unwrap_or_default();
+    for file in names(root, ".json")? {
+        let text = read(&root.join(RESULTS).join(&file))?.unwrap_or_default();
         let report: Report =
             serde_json::from_str(&text).with_context(|| format!("{file} is no report of rungs bench"))?;
         ensure!(report.schema == SCHEMA, "{file} has schema {}, and xtask reads {SCHEMA}", report.schema);
@@ -85,12 +213,13 @@ fn reports(root: &Path) -> Result<Vec<(String, Report)>> {
     Ok(reports)
 }
 
-/// The README with what stands between the two lines replaced, lines included.
-fn replaced(readme: &str, text: &str) -> Result<String> {
-    match (readme.split_once(BEGIN), readme.split_once(END)) {
-        (Some((before, _)), Some((until, after))) if before.len() < until.len() => Ok(format!("{before}{text}{after}")),
-        _ => bail!("{README} has no {BEGIN} followed by {END}"),
-    }
+/// The page with a generated part replaced; the lines before and after it stay.
+fn replaced(page: &str, name: &str, part: &str) -> Result<String> {
+    let (begin, end) = (format!("<!-- {name}: generated -->\n"), format!("<!-- {name}: end -->"));
+    let missing = || format!("{README} has no {} followed by {end}", begin.trim_end());
+    let (before, rest) = page.split_once(&begin).with_context(missing)?;
+    let (_, after) = rest.split_once(&end).with_context(missing)?;
+    Ok(format!("{before}{begin}{part}{end}{after}"))
 }
 
 /// Files that differ from what was made, and plots that no report has.
@@ -108,19 +237,8 @@ fn stale(root: &Path, made: &Files) -> Result<Vec<String>> {
 
 /// Names in the folder of results that end so, in order.
 fn names(root: &Path, end: &str) -> Result<Vec<String>> {
-    let folder = root.join(RESULTS);
-    let entries = match fs::read_dir(&folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(vec![]),
-        other => other.with_context(|| format!("{} cannot be read", folder.display()))?,
-    };
-    let mut names = vec![];
-    for entry in entries {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        if name.ends_with(end) {
-            names.push(name);
-        }
-    }
-    names.sort();
+    let mut names = entries(&root.join(RESULTS))?;
+    names.retain(|name| name.ends_with(end));
     Ok(names)
 }
 
@@ -137,35 +255,91 @@ fn read(path: &Path) -> Result<Option<String>> {
 mod tests {
     use super::*;
 
+    /// What a reader of a page is patient for.
+    const LINES: usize = 200;
+
     #[test]
-    fn the_readme_and_the_plots_are_those_of_the_reports() {
+    fn the_pages_and_the_plots_are_those_of_the_reports_and_the_rungs() {
         let made = make(project::root()).unwrap();
         let stale = stale(project::root(), &made).unwrap();
         assert!(stale.is_empty(), "{stale:?}: run cargo xtask tables");
     }
 
     #[test]
+    fn the_front_page_is_short_and_names_every_rung() {
+        let readme = read(&project::root().join(README)).unwrap().unwrap();
+        assert!(readme.lines().count() <= LINES, "{README} has {} lines; {LINES} is the limit", readme.lines().count());
+        for rung in rungs(project::root()).unwrap() {
+            assert!(readme.contains(&format!("[{}]({})", rung.name, rung.file)), "{README} leaves out {}", rung.file);
+        }
+    }
+
+    /// Where the links of a page lead, without those that lead to the web or stay on the page.
+    fn links(text: &str) -> Vec<&str> {
+        let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
+        targets
+            .map(|target| target.split_once('#').map_or(target, |(file, _)| file))
+            .filter(|target| !target.is_empty() && !target.contains("://"))
+            .collect()
+    }
+
+    #[test]
+    fn links_lead_to_files() {
+        assert_eq!(links("[a](b.md#c) ![d](e.svg) [f](https://g) [h](#i)"), ["b.md", "e.svg"]);
+        let docs = entries(&project::root().join("docs")).unwrap().into_iter().map(|name| format!("docs/{name}"));
+        let pages = docs.filter(|name| name.ends_with(".md")).chain([README.into(), ALL.into()]);
+        let mut followed = 0;
+        for page in pages {
+            let path = project::root().join(&page);
+            for link in links(&read(&path).unwrap().unwrap()) {
+                assert!(path.parent().unwrap().join(link).exists(), "{page} links to {link}, which is not there");
+                followed += 1;
+            }
+        }
+        assert!(followed > rungs(project::root()).unwrap().len());
+    }
+
+    #[test]
     fn what_stands_between_the_lines_is_replaced() {
-        let readme = format!("a\n{BEGIN}\nold\n{END}\nb\n");
-        assert_eq!(replaced(&readme, "new").unwrap(), "a\nnew\nb\n");
-        assert!(replaced("nothing", "new").is_err());
-        assert!(replaced(&format!("{END} {BEGIN}"), "new").is_err());
+        let page = "a\n<!-- x: generated -->\nold\n<!-- x: end -->\nb\n";
+        assert_eq!(replaced(page, "x", "new\n").unwrap(), "a\n<!-- x: generated -->\nnew\n<!-- x: end -->\nb\n");
+        assert!(replaced(page, "y", "new").is_err());
+        assert!(replaced("<!-- x: end -->\n<!-- x: generated -->\n", "x", "new").is_err());
+    }
+
+    #[test]
+    fn a_kernel_is_shown_with_its_head_and_its_comment() {
+        let file = "//! # T\n//!\n//! **Idea.** A\n//! b.\n//!\n//! **Cost.** None.\n\nuse a;\n\n\
+                    /// Does it.\n#[kernel]\npub fn f() {\n    g();\n}\n\nfn g() {\n}\n";
+        let shown = "//! # T\n//!\n//! **Idea.** A\n//! b.\n\n/// Does it.\n#[kernel]\npub fn f() {\n    g();\n}\n";
+        assert_eq!(kernel(file).unwrap(), shown);
+        assert!(kernel("//! # T\n").is_err());
     }
 
     #[test]
     fn stale_and_left_over_files_are_found() {
-        let root = std::env::temp_dir().join(format!("rungs-tables-{}", std::process::id()));
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let kernel = root.join(KERNEL);
+        fs::create_dir_all(kernel.parent().unwrap()).unwrap();
         fs::create_dir_all(root.join(RESULTS)).unwrap();
-        fs::write(root.join(README), format!("{BEGIN}\n{END}\n")).unwrap();
-        let made = make(&root).unwrap();
-        assert!(made[README].contains(table::NOTHING));
-        assert_eq!(stale(&root, &made).unwrap(), [README]);
-        fs::write(root.join(README), &made[README]).unwrap();
-        assert!(stale(&root, &make(&root).unwrap()).unwrap().is_empty());
+        fs::write(&kernel, "//! # Sort, one step\n#[kernel]\nfn f() {\n}\n").unwrap();
+        let parts = ["kernel", "summary", "ladders"];
+        let page: String = parts.map(|name| format!("<!-- {name}: generated -->\n<!-- {name}: end -->\n")).concat();
+        fs::write(root.join(README), page).unwrap();
+        let made = make(root).unwrap();
+        assert!(
+            made[README].contains("| [global-step](gpu/src/bitonic/r1_global_step.rs) | one step | not measured |")
+        );
+        assert_eq!(stale(root, &made).unwrap(), [README, ALL]);
+        made.iter().for_each(|(path, text)| fs::write(root.join(path), text).unwrap());
+        assert!(stale(root, &make(root).unwrap()).unwrap().is_empty());
         fs::write(root.join(RESULTS).join("old.svg"), "").unwrap();
-        assert_eq!(stale(&root, &made).unwrap(), [format!("{RESULTS}/old.svg")]);
+        assert_eq!(stale(root, &made).unwrap(), [format!("{RESULTS}/old.svg")]);
         fs::write(root.join(RESULTS).join("a.json"), "{}").unwrap();
-        assert!(make(&root).is_err());
-        fs::remove_dir_all(&root).unwrap();
+        assert!(format!("{:#}", make(root).unwrap_err()).contains("no report of rungs bench"));
+        fs::remove_file(root.join(RESULTS).join("a.json")).unwrap();
+        fs::write(&kernel, "//! # Sort without an idea\n#[kernel]\nfn f() {\n}\n").unwrap();
+        assert!(format!("{:#}", make(root).unwrap_err()).contains("a comma and the idea"));
     }
 }

@@ -1,10 +1,12 @@
 //! What `rungs bench` measured, as data that can be read again.
 //!
-//! The program writes it, `cargo xtask tables` makes the README's tables and the plots in `bench/results` from it.
+//! The program writes it, `cargo xtask tables` makes the tables of the README, and the tables and
+//! plots in `bench/results` from it.
 //! Nothing here measures or knows an algorithm.
 
+mod chart;
+pub mod ladder;
 pub mod plot;
-mod svg;
 pub mod table;
 
 use serde::{Deserialize, Serialize};
@@ -37,7 +39,7 @@ pub struct Report {
     pub version: String,
     /// The call.
     pub command: String,
-    /// Where the peers are from.
+    /// The peers' library: the name of its file and what it says of itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peers: Option<String>,
     /// A row for each rung and each peer in each case; rows of one case stand together.
@@ -86,6 +88,12 @@ pub struct Limits {
     /// 10⁹ multiply-adds and the like a second in `f32`, outside the tensor cores, at that clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fp32_gflops: Option<f64>,
+    /// The same of the tensor cores on TF32, without sparsity, where it is known for the device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tf32_gflops: Option<f64>,
+    /// The same of the tensor cores on bf16.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bf16_gflops: Option<f64>,
 }
 
 /// Whose a row is.
@@ -96,8 +104,10 @@ pub enum Kind {
     Rung,
     /// A library.
     Peer,
-    /// The CUDA C++ twin of a rung.
+    /// The CUDA C++ twin of a rung: the same algorithm, launches and threads.
     Twin,
+    /// The algorithm of the source that a rung comes from, in the source's own shape.
+    Source,
 }
 
 /// One rung or peer in one case.
@@ -164,6 +174,9 @@ pub struct Row {
     /// The speed over that of the rung's twin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over_twin: Option<Ratio>,
+    /// The speed over that of the source's algorithm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_source: Option<Ratio>,
     /// Bytes of device memory that a call needs beside its input and its output. Reports from before it was measured
     /// have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -210,6 +223,22 @@ impl Row {
             keys: &self.keys,
             parameters: &self.parameters,
         }
+    }
+
+    /// The parameters that decide what is computed, without those that decide only how (as `columns=128`).
+    pub fn task(&self) -> String {
+        let how = |word: &&str| ["columns=", "threads=", "blocks="].iter().any(|name| word.starts_with(name));
+        self.parameters.split(' ').filter(|word| !how(word)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The share of what the roofline allows: of a copy's bandwidth or of the arithmetic's peak, whichever is nearer.
+    pub fn share(&self) -> Option<f64> {
+        self.of_copy.into_iter().chain(self.of_fp32).reduce(f64::max)
+    }
+
+    /// The median time of one call, in milliseconds.
+    pub fn call_ms(&self) -> Option<f64> {
+        self.call.map(|times| times.median_ms)
     }
 
     /// The size as people write it: `2^20`, `1000003`, `4096³`, `3x4x5`.
@@ -311,11 +340,13 @@ pub(crate) mod tests {
             flops_per_byte: None,
             over_peer: None,
             over_twin: None,
+            over_source: None,
             scratch_bytes: Some(4 * n + 1000),
         }
     }
 
-    /// A report with made-up numbers: a sort at two sizes beside CUB, a wrong rung, a matrix product.
+    /// A report with made-up numbers: a sort at two sizes beside CUB, a wrong rung, a matrix product, a bubble sort
+    /// with its twin and its source's algorithm.
     pub fn sample() -> Report {
         let peer = "cub_radix_sort_keys_u32";
         let mut results = vec![];
@@ -333,6 +364,12 @@ pub(crate) mod tests {
         let (m, k, unit) = (Some(4096), Some(4096), "GFLOP/s".into());
         let (gflops, flops_per_byte) = (Some(6900.0), Some(682.0));
         results.push(Row { m, k, rate: gflops, rate_unit: unit, gflops, flops_per_byte, ..product });
+        let (twin, source) = ("twin_bubble_shared_block_u32", "source_bubble_shared_block_u32");
+        let ratio = |of: &str, call| Some(Ratio { of: of.into(), call, back_to_back: None });
+        let bubble = row("bubble", "shared-block", Kind::Rung, 1 << 17, 10.0);
+        results.push(Row { over_twin: ratio(twin, 1.02), over_source: ratio(source, 1.5), ..bubble });
+        results.push(row("bubble", twin, Kind::Twin, 1 << 17, 10.2));
+        results.push(row("bubble", source, Kind::Source, 1 << 17, 15.0));
         let smi = [("driver_version".to_string(), "580.1".to_string())];
         Report {
             schema: SCHEMA,
@@ -348,6 +385,7 @@ pub(crate) mod tests {
                 copy_bytes: 1 << 30,
                 clock_mhz: Some(1980.0),
                 fp32_gflops: Some(66_900.0),
+                ..Limits::default()
             },
             method: vec![],
             notes: vec![],

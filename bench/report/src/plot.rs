@@ -1,26 +1,57 @@
-//! Plots of a report, as SVG.
+//! Plots of reports, as SVG.
 
-use crate::svg::{Axis, COLOURS, Line, plot};
+use crate::chart::{self, Axis, Ceiling, Line, Point, Whose, superscript};
 use crate::{Case, Kind, Report, Row};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All plots of a report: names of files and their content. The same report gives the same bytes.
-///
-/// - For each family, type, distribution and parameters with more than one size: the rate over n, a line for each rung
-///   and each peer; on a second plot the speed of the rungs over the peer's, where there is one.
-/// - One roofline of all rungs whose operations are counted.
-pub fn all(report: &Report) -> Vec<(String, String)> {
-    let mut groups: BTreeMap<(&str, &str, &str, &str), Vec<&Row>> = BTreeMap::new();
+/// From this many sizes on a rate or a ratio can be drawn over n.
+const SIZES: usize = 2;
+
+/// From this many on it is, beside a table that shows fewer as well.
+const SIZES_BESIDE_TABLE: usize = 4;
+
+/// From this many kinds of input on their ratios are drawn beside each other.
+const INPUTS: usize = 4;
+
+/// A file's name and its content.
+pub type Plot = (String, String);
+
+/// Rows that differ in their size and in whose they are, by family, type, distribution and parameters.
+type Groups<'r> = BTreeMap<(&'r str, &'r str, &'r str, &'r str), Vec<&'r Row>>;
+
+fn groups(report: &Report, sizes: usize) -> Groups<'_> {
+    let mut groups = Groups::new();
     for row in report.results.iter().filter(|row| row.rate.is_some()) {
         let Case { family, dtype, keys, parameters, .. } = row.case();
         groups.entry((family, dtype, keys, parameters)).or_default().push(row);
     }
+    groups.retain(|_, rows| rows.iter().map(|row| row.n).collect::<BTreeSet<_>>().len() >= sizes);
+    groups
+}
+
+/// All plots of a report. The same report gives the same bytes.
+///
+/// - For each family, type, distribution and parameters with more than one size: the rate over n, a line for each rung
+///   and each peer; on a second plot the speed of the rungs over the peer's, where there is one.
+/// - For each family, type and parameters with enough kinds of input: the speed over the peer's by input.
+/// - One roofline of all rungs whose operations are counted.
+pub fn all(report: &Report) -> Vec<Plot> {
+    let mut plots = over_sizes(report, SIZES);
+    plots.extend(inputs(report));
+    plots.extend(roofline(&[report]).map(|svg| (file(&["roofline"], ""), svg)));
+    plots
+}
+
+/// The plots of a report that say more than its tables.
+pub fn beside_tables(report: &Report) -> Vec<Plot> {
+    let mut plots = over_sizes(report, SIZES_BESIDE_TABLE);
+    plots.extend(inputs(report));
+    plots
+}
+
+fn over_sizes(report: &Report, sizes: usize) -> Vec<Plot> {
     let mut plots = vec![];
-    for ((family, dtype, keys, parameters), rows) in &groups {
-        let sizes: BTreeSet<u64> = rows.iter().map(|row| row.n).collect();
-        if sizes.len() < 2 {
-            continue;
-        }
+    for ((family, dtype, keys, parameters), rows) in &groups(report, sizes) {
         let what: Vec<&str> = [*family, dtype, keys, parameters].into_iter().filter(|word| !word.is_empty()).collect();
         let title = format!("{} on {}", what.join(" "), report.device.name);
         plots.push((file(&what, "rate"), rates(&title, rows)));
@@ -28,7 +59,6 @@ pub fn all(report: &Report) -> Vec<(String, String)> {
             plots.push((file(&what, "ratio"), ratios(&title, rows)));
         }
     }
-    plots.extend(roofline(report).map(|svg| (file(&["roofline"], ""), svg)));
     plots
 }
 
@@ -39,22 +69,35 @@ fn file(words: &[&str], last: &str) -> String {
     format!("{}.svg", words.join("-"))
 }
 
-/// Lines of all who have a value at some n, in the order in which they come.
+/// A size with its exponent raised.
+fn size(row: &Row) -> String {
+    let exponent = row.size().strip_prefix("2^").and_then(|exponent| exponent.parse().ok());
+    exponent.map_or_else(|| row.size(), |exponent| format!("2{}", superscript(exponent)))
+}
+
+fn whose(row: &Row) -> Whose {
+    if row.kind == Kind::Rung { Whose::Ours } else { Whose::Library }
+}
+
+/// Adds a point to the line of this name, in the order in which they come.
+fn add(lines: &mut Vec<Line>, name: &str, whose: Whose, point: (f64, f64)) {
+    match lines.iter_mut().find(|line| line.name == name) {
+        Some(line) => line.points.push(point),
+        None => lines.push(Line { name: name.into(), points: vec![point], whose }),
+    }
+}
+
+/// Lines of all that have a value at some n.
 fn lines(rows: &[&Row], value: impl Fn(&Row) -> Option<f64>) -> Vec<Line> {
-    let mut lines: Vec<Line> = vec![];
+    let mut lines = vec![];
     for row in rows {
         let Some(y) = value(row) else { continue };
-        let point = (row.n as f64, y);
-        match lines.iter_mut().find(|line| line.name == row.name) {
-            Some(line) => line.points.push(point),
-            None => lines.push(Line {
-                name: row.name.clone(),
-                points: vec![point],
-                dashed: row.kind != Kind::Rung,
-                marked: true,
-            }),
-        }
+        add(&mut lines, &row.name, whose(row), (row.n as f64, y));
     }
+    in_order(lines)
+}
+
+fn in_order(mut lines: Vec<Line>) -> Vec<Line> {
     lines.iter_mut().for_each(|line| line.points.sort_by(|a, b| a.0.total_cmp(&b.0)));
     lines
 }
@@ -64,8 +107,8 @@ fn most(lines: &[Line]) -> f64 {
     lines.iter().flat_map(|line| &line.points).map(|(_, y)| *y).fold(0.0, f64::max)
 }
 
-fn sizes(rows: &[&Row]) -> Axis {
-    let n = || rows.iter().map(|row| row.n.max(1) as f64);
+fn sizes(lines: &[Line]) -> Axis {
+    let n = || lines.iter().flat_map(|line| &line.points).map(|(n, _)| n.max(1.0));
     Axis::powers("n", n().fold(f64::INFINITY, f64::min), n().fold(1.0, f64::max))
 }
 
@@ -76,60 +119,109 @@ fn rates(title: &str, rows: &[&Row]) -> String {
         other => (1.0, other),
     };
     let lines = lines(rows, |row| row.rate.map(|rate| rate * scale));
-    plot(&format!("{title}: one call"), &sizes(rows), &Axis::linear(unit, most(&lines)), &lines)
+    chart::lines(title, &sizes(&lines), &Axis::linear(unit, most(&lines)), &lines, None)
 }
 
 /// The rungs' speed over the peer's.
 fn ratios(title: &str, rows: &[&Row]) -> String {
-    let mut lines = lines(rows, |row| row.over_peer.as_ref().map(|ratio| ratio.call));
-    let n = sizes(rows);
+    let lines = lines(rows, |row| row.over_peer.as_ref().map(|ratio| ratio.call));
     let peer = rows.iter().find_map(|row| row.over_peer.as_ref()).map_or("", |ratio| &ratio.of);
-    let level =
-        Line { name: "equal".into(), points: vec![(n.range.0, 1.0), (n.range.1, 1.0)], dashed: true, marked: false };
-    let top = Axis::linear("speed over the peer's", most(&lines).max(1.0));
-    lines.push(level);
-    plot(&format!("{title}, over {peer}"), &n, &top, &lines)
+    over(&format!("{title}, over {peer}"), &lines)
 }
 
-/// The rungs and peers that count operations, below what memory and arithmetic allow. Of each the largest problem.
-fn roofline(report: &Report) -> Option<String> {
-    let limit = report.limits.fp32_gflops?;
-    let (copy, mut points) = (report.limits.copy_gbs, BTreeMap::<(&str, &str), &Row>::new());
-    for row in report.results.iter().filter(|row| row.gflops.is_some() && row.flops_per_byte.is_some()) {
-        let largest = points.entry((&row.family, &row.name)).or_insert(row);
-        if row.n > largest.n {
-            *largest = row;
+/// Speeds over a library's.
+fn over(title: &str, lines: &[Line]) -> String {
+    let y = Axis::linear("speed over the library's", most(lines).max(1.0));
+    chart::lines(title, &sizes(lines), &y, lines, Some((1.0, "as fast as the library")))
+}
+
+/// For every family that is held against a library at enough sizes the fastest rung's speed over the library's.
+pub fn over_libraries(reports: &[&Report]) -> Option<String> {
+    let mut all: Vec<Line> = vec![];
+    for report in reports {
+        for ((family, dtype, keys, parameters), rows) in &groups(report, SIZES_BESIDE_TABLE) {
+            let words = [family, dtype, keys, parameters];
+            let name = words.into_iter().copied().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+            // A family that an earlier report has at these sizes is in the plot already.
+            if all.iter().any(|line| line.name == name) {
+                continue;
+            }
+            let mut best = BTreeMap::<u64, f64>::new();
+            for (row, ratio) in rows.iter().filter_map(|row| Some((row, row.over_peer.as_ref()?.call))) {
+                let fastest = best.entry(row.n).or_insert(ratio);
+                *fastest = fastest.max(ratio);
+            }
+            let points = best.into_iter().map(|(n, ratio)| (n as f64, ratio)).collect::<Vec<_>>();
+            if !points.is_empty() {
+                all.push(Line { name, points, whose: Whose::Ours });
+            }
         }
     }
-    let mut lines: Vec<Line> = points
+    let device = &reports.first()?.device.name;
+    (!all.is_empty()).then(|| over(&format!("The fastest rung over the library's function, on {device}"), &all))
+}
+
+/// Speeds over the peer's for many kinds of input: a row for each, a marker for each size.
+fn inputs(report: &Report) -> Vec<Plot> {
+    let mut groups = BTreeMap::<(&str, &str, &str), Vec<_>>::new();
+    for (row, ratio) in report.results.iter().filter_map(|row| Some((row, row.over_peer.as_ref()?.call))) {
+        groups.entry((&row.family, &row.dtype, &row.parameters)).or_default().push((row, ratio));
+    }
+    let mut plots = vec![];
+    for ((family, dtype, parameters), rows) in groups {
+        let (mut names, mut lines): (Vec<String>, _) = (vec![], vec![]);
+        for (row, ratio) in &rows {
+            let place = names.iter().position(|name| *name == row.keys).unwrap_or_else(|| {
+                names.push(row.keys.clone());
+                names.len() - 1
+            });
+            add(&mut lines, &format!("n = {}", size(row)), Whose::Ours, (*ratio, place as f64));
+        }
+        if names.len() < INPUTS {
+            continue;
+        }
+        let peer = rows[0].0.over_peer.as_ref().map_or("", |ratio| &ratio.of);
+        let what: Vec<&str> = [family, dtype, parameters].into_iter().filter(|word| !word.is_empty()).collect();
+        let title = format!("{} by kind of input on {}, over {peer}", what.join(" "), report.device.name);
+        let x = Axis::linear("speed over the library's", rows.iter().map(|row| row.1).fold(1.0, f64::max));
+        plots.push((file(&what, "inputs"), chart::rows(&title, &names, &x, &lines, (1.0, "as fast"))));
+    }
+    plots
+}
+
+/// The rungs and libraries that count operations, below what memory and arithmetic allow. Of each the largest problem,
+/// of the first report that has it.
+pub fn roofline(reports: &[&Report]) -> Option<String> {
+    let mut points = BTreeMap::<(&str, &str, &str), &Row>::new();
+    for row in reports.iter().flat_map(|report| &report.results).filter(|row| row.kind != Kind::Twin) {
+        if row.gflops.is_some() && row.flops_per_byte.is_some() {
+            let largest = points.entry((&row.family, &row.name, &row.dtype)).or_insert(row);
+            if row.n > largest.n {
+                *largest = row;
+            }
+        }
+    }
+    let points: Vec<Point> = points
         .into_values()
         .filter_map(|row| {
-            let point = (row.flops_per_byte?, row.gflops?);
-            let name = format!("{} {} {}", row.family, row.name, row.size());
-            Some(Line { name, points: vec![point], dashed: row.kind != Kind::Rung, marked: true })
+            let family = if row.kind == Kind::Rung { format!("{} ", row.family) } else { String::new() };
+            let name = format!("{family}{} {}", row.name, size(row));
+            Some(Point { name, at: (row.flops_per_byte?, row.gflops?), whose: whose(row) })
         })
-        .take(COLOURS.len() * 2)
         .collect();
-    let xs = || lines.iter().map(|line| line.points[0].0);
-    let ridge = limit / copy;
-    let (least, last) = (xs().fold(ridge, f64::min) / 2.0, xs().fold(ridge, f64::max) * 2.0);
-    let lowest = lines.iter().map(|line| line.points[0].1).fold(least * copy, f64::min);
-    let (x, y) = (
-        Axis::decades("floating-point operations a byte that must be moved", least, last),
-        Axis::decades("GFLOP/s", lowest, limit.max(most(&lines))),
-    );
-    (!lines.is_empty()).then(|| {
-        let (from, to) = x.range;
-        // Below the frame's lower edge nothing is drawn.
-        let start = from.max(y.range.0 / copy);
-        lines.push(Line {
-            name: format!("copy {copy:.0} GB/s, fp32 {:.1} TFLOP/s", limit * 1e-3),
-            points: vec![(start, start * copy), (ridge, limit), (to, limit)],
-            dashed: true,
-            marked: false,
-        });
-        plot(&format!("Roofline of {}", report.device.name), &x, &y, &lines)
-    })
+    let report = reports.iter().find(|report| report.limits.fp32_gflops.is_some())?;
+    let limits = &report.limits;
+    let ceilings = [
+        ("fp32", limits.fp32_gflops),
+        ("TF32, tensor cores", limits.tf32_gflops),
+        ("bf16, tensor cores", limits.bf16_gflops),
+    ];
+    let ceilings: Vec<Ceiling> = ceilings
+        .into_iter()
+        .filter_map(|(name, gflops)| Some(Ceiling { name: name.into(), gflops: gflops? }))
+        .collect();
+    let title = format!("Roofline of {}", report.device.name);
+    (!points.is_empty()).then(|| chart::roofline(&title, limits.copy_gbs, &ceilings, &points))
 }
 
 #[cfg(test)]
@@ -137,9 +229,20 @@ mod tests {
     use super::*;
     use crate::tests::sample;
 
+    /// The sample at four sizes.
+    fn wide() -> Report {
+        let mut report = sample();
+        for n in [1 << 17, 1 << 18] {
+            let more: Vec<Row> =
+                report.results.iter().filter(|row| row.n == 1 << 20).map(|row| Row { n, ..row.clone() }).collect();
+            report.results.extend(more);
+        }
+        report
+    }
+
     #[test]
     fn a_report_gives_rates_ratios_and_a_roofline() {
-        let report = sample();
+        let report = wide();
         let plots = all(&report);
         let names: Vec<_> = plots.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["radix-u32-uniform-rate.svg", "radix-u32-uniform-ratio.svg", "roofline.svg"]);
@@ -149,8 +252,43 @@ mod tests {
             assert!(svg.contains("NVIDIA H200"), "{name}");
         }
         let rate = &plots[0].1;
-        assert_eq!(rate.matches("<polyline").count(), 2);
         assert!(rate.contains("msd-buckets") && rate.contains("cub_radix_sort_keys_u32") && rate.contains("2¹⁶"));
-        assert!(plots[1].1.contains(">equal<"));
+        assert!(plots[1].1.contains("as fast as the library"));
+        assert!(plots[2].1.contains("matmul naive 4096³") && !plots[2].1.contains("TF32"));
+    }
+
+    #[test]
+    fn few_sizes_are_left_to_the_table() {
+        assert_eq!(all(&sample()).len(), 3);
+        assert!(beside_tables(&sample()).is_empty());
+        assert_eq!(beside_tables(&wide()).len(), 2);
+    }
+
+    #[test]
+    fn many_kinds_of_input_stand_beside_each_other() {
+        let mut report = sample();
+        for keys in ["sorted", "reversed", "equal"] {
+            let more: Vec<Row> = report.results.iter().filter(|row| row.over_peer.is_some()).cloned().collect();
+            report.results.extend(more.into_iter().map(|row| Row { keys: keys.into(), ..row }));
+        }
+        let (name, svg) = beside_tables(&report).remove(0);
+        assert_eq!(name, "radix-u32-inputs.svg");
+        for part in ["uniform", "reversed", "n = 2²⁰", "as fast"] {
+            assert!(svg.contains(part), "{part}: {svg}");
+        }
+    }
+
+    #[test]
+    fn the_fastest_rung_of_each_size_is_held_against_the_library() {
+        assert!(over_libraries(&[&sample()]).is_none());
+        let svg = over_libraries(&[&wide()]).unwrap();
+        assert!(svg.contains("radix u32 uniform") && svg.contains("as fast as the library"), "{svg}");
+    }
+
+    #[test]
+    fn tensor_cores_have_ceilings_of_their_own() {
+        let mut report = sample();
+        report.limits.bf16_gflops = Some(990_000.0);
+        assert!(roofline(&[&report]).unwrap().contains("bf16, tensor cores: 990 TFLOP/s"));
     }
 }

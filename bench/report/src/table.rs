@@ -1,41 +1,42 @@
 //! Tables of a report, in Markdown.
 
-use crate::{Case, Kind, Report, Row, rate, time};
+use crate::{Case, Kind, Ratio, Report, Row, rate, time};
 use std::collections::BTreeSet;
 
-/// What is said where nothing has been measured.
-pub const NOTHING: &str = "No results are recorded yet: `rungs bench --peers --save FILE` on a GPU makes some.";
+/// How to read the tables, once for all of them.
+pub const METHOD: &str = "Times are medians of single calls, launch gaps included; in brackets back to back. Ratio: \
+the library's or the twin's time over ours; above 1, ours is faster. Of many sizes a table has some, the plots have \
+all. A row names the fastest rung that was measured for its input. A short sort takes as long as the host needs to \
+enqueue its launches: its ratio depends on the host that drives the GPU.";
 
-/// All that a README shows of these reports, newest first: for each case with a peer the fastest rung beside it, and
-/// for each rung with a twin both.
+/// The tables of one report: for each case with a peer the fastest rung beside it, and for each rung with a twin or a
+/// source's algorithm both, in a table each.
 ///
-/// `reports` are names of files, as a reader of the README finds them, with what is in them.
-pub fn markdown(reports: &[(String, Report)]) -> String {
-    let parts: Vec<String> = reports.iter().map(|(file, report)| part(file, report)).collect();
-    if parts.is_empty() { format!("{NOTHING}\n") } else { parts.join("\n") }
-}
-
-fn part(file: &str, report: &Report) -> String {
+/// `file` is the report's name, as a reader of the table finds it.
+pub fn section(file: &str, report: &Report) -> String {
     let (device, limits) = (&report.device, &report.limits);
     let driver = device.nvidia_smi.get("driver_version").map_or(String::new(), |version| format!(", driver {version}"));
     let commit: String = report.commit.chars().take(12).collect();
     let mut text = format!(
-        "Measured on {}{driver}, {}, commit {commit}, by `{}` ([{file}]({file})). A copy within the device moves {:.0} \
-         GB/s.",
-        device.name, report.date, report.command, limits.copy_gbs
+        "[{file}]({file}): {}{driver}, {}, commit {commit}. A copy within the device moves {:.0} GB/s.",
+        device.name, report.date, limits.copy_gbs
     );
     report.notes.iter().for_each(|note| text += &format!(" {}.", capitalised(note)));
-    text += " Times are medians of single calls, launch gaps included; in brackets back to back. A ratio above 1: ours is \
-             faster.\n";
+    text += &format!("\n\n    {}\n", report.command);
     let peers = with_peers(report);
     if !peers.is_empty() {
         let head = ["family", "n", "type", "input", "rung", "time", "rate", "peer", "its time", "ratio"];
         text += &format!("\n{}", grid(&head, &peers));
     }
-    let twins = with_twins(report);
+    let twins = beside(report, |row| row.over_twin.as_ref());
     if !twins.is_empty() {
-        let head = ["family", "n", "type", "rung", "time", "twin in CUDA C++", "ratio"];
+        let head = ["family", "n", "type", "rung", "time", "twin in CUDA C++", "its time", "ratio"];
         text += &format!("\n{}", grid(&head, &twins));
+    }
+    let sources = beside(report, |row| row.over_source.as_ref());
+    if !sources.is_empty() {
+        let head = ["family", "n", "type", "rung", "time", "the source's algorithm", "its time", "ratio"];
+        text += &format!("\n{}", grid(&head, &sources));
     }
     let wrong: Vec<&Row> = report.results.iter().filter(|row| row.error.is_some()).collect();
     if !wrong.is_empty() {
@@ -102,11 +103,12 @@ fn with_peers(report: &Report) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Every rung with a twin.
-fn with_twins(report: &Report) -> Vec<Vec<String>> {
+/// Every rung that has this ratio, with what it is taken over.
+fn beside(report: &Report, ratio: impl Fn(&Row) -> Option<&Ratio>) -> Vec<Vec<String>> {
     let rows = report.results.iter().filter(|row| row.kind == Kind::Rung);
     rows.filter_map(|row| {
-        let ratio = row.over_twin.as_ref()?;
+        let ratio = ratio(row)?;
+        let theirs = report.results.iter().find(|other| other.case() == row.case() && other.name == ratio.of)?;
         Some(vec![
             row.family.clone(),
             size(row),
@@ -114,6 +116,7 @@ fn with_twins(report: &Report) -> Vec<Vec<String>> {
             row.name.clone(),
             times(row),
             format!("`{}`", ratio.of),
+            times(theirs),
             both(Some(ratio.call), ratio.back_to_back),
         ])
     })
@@ -121,7 +124,7 @@ fn with_twins(report: &Report) -> Vec<Vec<String>> {
 }
 
 /// As Markdown may show it: powers raised.
-fn size(row: &Row) -> String {
+pub(crate) fn size(row: &Row) -> String {
     row.size().strip_prefix("2^").map_or_else(|| row.size(), |exponent| format!("2<sup>{exponent}</sup>"))
 }
 
@@ -135,7 +138,7 @@ fn both(call: Option<f64>, back: Option<f64>) -> String {
     call.map_or("-".into(), |ratio| format!("{ratio:.2}")) + &back
 }
 
-fn grid(head: &[&str], rows: &[Vec<String>]) -> String {
+pub(crate) fn grid(head: &[&str], rows: &[Vec<String>]) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let mut text = line(head.iter().map(|cell| cell.to_string()).collect());
     text += &line(vec!["---".into(); head.len()]);
@@ -149,13 +152,22 @@ mod tests {
     use crate::tests::sample;
 
     #[test]
-    fn nothing_measured_is_said_plainly() {
-        assert!(markdown(&[]).contains("No results are recorded"));
+    fn twins_and_sources_have_a_table_each() {
+        let text = section("h200.json", &sample());
+        let (twins, sources) = text.split_once("the source's algorithm").unwrap();
+        let row = |peer, its_time, ratio| {
+            let size = "2<sup>17</sup>";
+            format!("| bubble | {size} | u32 | shared-block | 10.000 ms (8.000 ms) | `{peer}` | {its_time} | {ratio} |")
+        };
+        let (twin, source) = ("twin_bubble_shared_block_u32", "source_bubble_shared_block_u32");
+        assert!(twins.contains(&row(twin, "10.200 ms (8.160 ms)", "1.02")), "{text}");
+        assert!(sources.contains(&row(source, "15.000 ms (12.000 ms)", "1.50")), "{text}");
+        assert!(!twins.contains(source) && !sources.contains(twin), "{text}");
     }
 
     #[test]
     fn the_fastest_rung_of_each_case_stands_beside_the_peer() {
-        let text = markdown(&[("bench/results/h200.json".into(), sample())]);
+        let text = section("h200.json", &sample());
         let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| radix")).collect();
         assert_eq!(rows.len(), 2, "{text}");
         assert_eq!(
@@ -169,9 +181,9 @@ mod tests {
             let row = Row { n, ..report.results[1].clone() };
             report.results.push(row);
         }
-        let of_many = markdown(&[("a.json".into(), report)]);
+        let of_many = section("a.json", &report);
         assert_eq!(of_many.lines().filter(|line| line.starts_with("| radix")).count(), 2, "{of_many}");
-        assert!(text.contains("NVIDIA H200, driver 580.1") && text.contains("bench/results/h200.json"));
+        assert!(text.contains("NVIDIA H200, driver 580.1") && text.contains("[h200.json](h200.json)"));
         assert!(text.contains("- radix onesweep at n = 2^16 of u32 (uniform): key 3 is wrong"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! # Bubble sort in one block
+//! # Bubble sort, in one block
 //!
 //! **Idea.** Odd-even transposition: compare-exchange the pairs (0,1) (2,3) …, wait, then the pairs (1,2) (3,4) …, wait.
 //! ⌈n/2⌉ rounds of both sort n keys, because a key moves one place a phase and has at most n - 1 places to go.

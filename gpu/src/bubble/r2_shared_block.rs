@@ -1,4 +1,4 @@
-//! # Bubble sort over many blocks
+//! # Bubble sort, over many blocks
 //!
 //! **Idea.** Cut the keys into windows of 1024 and let a block bubble each, all at once (pass a); then do the same with
 //! the windows shifted by half (pass b), so that keys cross the seams. Seen from afar this is odd-even transposition

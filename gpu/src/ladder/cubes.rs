@@ -1,7 +1,7 @@
 //! Rungs that add up cubes.
 
 pub use super::*;
-use crate::cubes::TIMES;
+use crate::cubes::clocks::TIMES;
 
 /// The geometry of a launch, and the number of sums that it leaves to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Values {
     pub values: Global<u32>,
     /// [`Plan::sums`] partial sums; together they are the sum modulo 2⁶⁴.
     pub sums: Global<u64>,
-    /// [`TIMES`] words per block: when it began and ended, see [`crate::cubes::Start`].
+    /// [`TIMES`] words per block: when it began and ended, see [`crate::cubes::clocks::Start`].
     pub times: Global<u64>,
 }
 

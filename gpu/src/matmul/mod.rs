@@ -5,7 +5,7 @@
 pub mod r1_naive;
 pub mod r2_shared_tile;
 
-use simt::Global;
+use simt::{Global, thread};
 
 /// A matrix inside a view: `rows` × `columns` elements, row-major, `stride` elements from one row to the next.
 ///
@@ -16,6 +16,46 @@ pub struct Matrix {
     rows: u32,
     columns: u32,
     stride: u32,
+}
+
+/// How large the matrices of a product are, and how far apart their rows.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Shape {
+    /// Rows of A and C.
+    pub m: u32,
+    /// Columns of B and C.
+    pub n: u32,
+    /// Columns of A, rows of B.
+    pub k: u32,
+    /// Elements from one row of A to the next.
+    pub lda: u32,
+    /// Elements from one row of B to the next.
+    pub ldb: u32,
+    /// Elements from one row of C to the next.
+    pub ldc: u32,
+}
+simt::argument!(Shape);
+
+impl Shape {
+    /// Square tiles of C with this side. They are numbered along x, row by row: along y a grid ends at 65,535 blocks.
+    pub const fn tiles(&self, side: u32) -> u32 {
+        self.m.div_ceil(side) * self.n.div_ceil(side)
+    }
+
+    /// The first row and column of the block's tile of C.
+    #[inline(always)]
+    fn tile_of_block(&self, side: u32) -> (u32, u32) {
+        let (tile, along) = (thread::block_idx_x(), self.n.div_ceil(side));
+        (tile / along * side, tile % along * side)
+    }
+
+    /// The views as A, B and C.
+    #[inline(always)]
+    fn matrices(&self, a: Global<f32>, b: Global<f32>, c: Global<f32>) -> (Matrix, Matrix, Matrix) {
+        let Self { m, n, k, lda, ldb, ldc } = *self;
+        (Matrix::new(a, m, k, lda), Matrix::new(b, k, n, ldb), Matrix::new(c, m, n, ldc))
+    }
 }
 
 impl Matrix {
@@ -65,7 +105,15 @@ pub use host::LADDER;
 #[cfg(not(target_os = "cuda"))]
 mod host {
     use super::*;
-    use crate::ladder::matmul::*;
+    use crate::ladder::matmul::{Matrix as View, *};
+
+    impl Shape {
+        /// That of A, B and C, which fit each other.
+        pub(super) const fn of(a: &View, b: &View, c: &View) -> Self {
+            let (m, n, k) = (c.rows, c.columns, a.columns);
+            Self { m, n, k, lda: a.stride, ldb: b.stride, ldc: c.stride }
+        }
+    }
 
     /// The ladder, from the textbook up.
     pub static LADDER: Ladder<Matmul> = Ladder {

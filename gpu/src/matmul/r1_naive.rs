@@ -10,34 +10,27 @@
 //!
 //! **Cost.** 2·m·n·k operations, 8·m·n·k bytes asked of the memory system, no barrier.
 //!
-//! **Threads.** Blocks of 16 × 16; thread (x, y) of block (X, Y) computes element (16·Y + y, 16·X + x), so the threads
+//! **Threads.** Blocks of 16 × 16; thread (x, y) of a block computes element (y, x) of the block's tile, so the threads
 //! of a warp share two rows of A and read neighbouring columns of B.
 //!
 //! **Limits.** Any m, n, k and strides.
 //!
 //! **Source.** V. A. Antonyuk, "GPGPU programming" (2015).
 
-use super::Matrix;
+use super::Shape;
 use simt::math::fma;
 use simt::{Global, kernel, thread};
 
 /// Side of a block.
 pub const SIDE: u32 = 16;
 
-/// Blocks along (columns, rows) of an m × n product.
-pub const fn grid(m: u32, n: u32) -> (u32, u32) {
-    (n.div_ceil(SIDE), m.div_ceil(SIDE))
-}
-
-/// C = A·B: `a` is m × k with `lda` elements from row to row, `b` is k × n with `ldb`, `c` is m × n with `ldc`.
+/// C = A·B: `a` is m × k, `b` is k × n, `c` is m × n.
 #[kernel]
-#[rustfmt::skip]
-pub fn matmul_naive(
-    a: Global<f32>, lda: u32, b: Global<f32>, ldb: u32, c: Global<f32>, ldc: u32, m: u32, n: u32, k: u32,
-) {
-    let (a, b, c) = (Matrix::new(a, m, k, lda), Matrix::new(b, k, n, ldb), Matrix::new(c, m, n, ldc));
-    let row = thread::block_idx_y() * SIDE + thread::thread_idx_y();
-    let column = thread::block_idx_x() * SIDE + thread::thread_idx_x();
+pub fn matmul_naive(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
+    let Shape { m, n, k, .. } = shape;
+    let (a, b, c) = shape.matrices(a, b, c);
+    let (first_row, first_column) = shape.tile_of_block(SIDE);
+    let (row, column) = (first_row + thread::thread_idx_y(), first_column + thread::thread_idx_x());
     // Threads beyond the edge of C have nothing to do, and nobody waits for them.
     if row < m && column < n {
         let mut sum = 0.0;
@@ -65,9 +58,9 @@ pub mod launches {
     impl Multiplies for Naive {
         fn launches(&self, _: &dyn Launcher) -> Result<Launches<Product>> {
             Ok(Box::new(|on, Product { a, b, c }| {
-                let geometry = Geometry::plane(grid(c.rows, c.columns), (SIDE, SIDE));
-                let args = (a.data, a.stride, b.data, b.stride, c.data, c.stride, c.rows, c.columns, a.columns);
-                on.launch(matmul_naive, geometry, args)
+                let (shape, block) = (Shape::of(&a, &b, &c), [SIDE, SIDE, 1]);
+                let geometry = Geometry { block, ..Geometry::linear(shape.tiles(SIDE), 0) };
+                on.launch(matmul_naive, geometry, (a.data, b.data, c.data, shape))
             }))
         }
     }

@@ -17,7 +17,7 @@
 //!
 //! **Source.** V. A. Antonyuk, "GPGPU programming" (2015).
 
-use super::Matrix;
+use super::Shape;
 use simt::math::fma;
 use simt::{Global, kernel, shared, thread};
 
@@ -27,23 +27,15 @@ pub const TILE: u32 = 16;
 shared!(TILE_A: [f32; TILE * TILE]);
 shared!(TILE_B: [f32; TILE * TILE]);
 
-/// Blocks along (columns, rows) of an m × n product.
-pub const fn grid(m: u32, n: u32) -> (u32, u32) {
-    (n.div_ceil(TILE), m.div_ceil(TILE))
-}
-
-/// C = A·B: `a` is m × k with `lda` elements from row to row, `b` is k × n with `ldb`, `c` is m × n with `ldc`.
+/// C = A·B: `a` is m × k, `b` is k × n, `c` is m × n.
 #[kernel(max_threads = TILE * TILE)]
-#[rustfmt::skip]
-pub fn matmul_shared_tile(
-    a: Global<f32>, lda: u32, b: Global<f32>, ldb: u32, c: Global<f32>, ldc: u32, m: u32, n: u32, k: u32,
-) {
+pub fn matmul_shared_tile(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
-    let (first_row, first_column) = (thread::block_idx_y() * TILE, thread::block_idx_x() * TILE);
-    let (a, b, c) = (Matrix::new(a, m, k, lda), Matrix::new(b, k, n, ldb), Matrix::new(c, m, n, ldc));
+    let (first_row, first_column) = shape.tile_of_block(TILE);
+    let (a, b, c) = shape.matrices(a, b, c);
     let mut sum = 0.0;
     let mut t = 0;
-    while t < k {
+    while t < shape.k {
         TILE_A::view().set(y * TILE + x, a.get(first_row + y, t + x));
         TILE_B::view().set(y * TILE + x, b.get(t + y, first_column + x));
         thread::sync_threads(); // the tiles are complete before anyone reads them
@@ -81,9 +73,9 @@ pub mod launches {
     impl Multiplies for SharedTile {
         fn launches(&self, _: &dyn Launcher) -> Result<Launches<Product>> {
             Ok(Box::new(|on, Product { a, b, c }| {
-                let geometry = Geometry::plane(grid(c.rows, c.columns), (TILE, TILE));
-                let args = (a.data, a.stride, b.data, b.stride, c.data, c.stride, c.rows, c.columns, a.columns);
-                on.launch(matmul_shared_tile, geometry, args)
+                let (shape, block) = (Shape::of(&a, &b, &c), [TILE, TILE, 1]);
+                let geometry = Geometry { block, ..Geometry::linear(shape.tiles(TILE), 0) };
+                on.launch(matmul_shared_tile, geometry, (a.data, b.data, c.data, shape))
             }))
         }
     }

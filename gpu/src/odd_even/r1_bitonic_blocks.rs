@@ -1,4 +1,4 @@
-//! # Odd-even sort over bitonic-sorted blocks
+//! # Odd-even sort, over bitonic-sorted blocks
 //!
 //! **Idea.** Blocks of 8192 keys are sorted by a bitonic network. Then passes merge halves of blocks: across the seams,
 //! the upper half of a block with the lower half of the next, then inside the blocks, and so on. Two sorted halves, one

@@ -2,9 +2,11 @@
 //!
 //! Sorting by digits instead of comparisons. The first rungs sort columns inside one block, bit by bit, and merge
 //! them in four ways; the cost is in the merge, which puts out one key at a time. From `lsd-blocks` on many blocks
-//! work on one input: digit by digit from the last (`lsd-ballot`, `onesweep`), then from the first (`msd-buckets`).
+//! work on one input: digit by digit from the last (`lsd-ballot`, `onesweep`), then from the first (`msd-buckets`,
+//! `msd-skewed`).
 
 pub mod columns;
+mod msd;
 pub mod r1_columns_one_thread;
 pub mod r2_columns_atomic_min;
 pub mod r3_columns_tree;
@@ -13,6 +15,7 @@ pub mod r5_lsd_blocks;
 pub mod r6_lsd_ballot;
 pub mod r7_onesweep;
 pub mod r8_msd_buckets;
+pub mod r9_msd_skewed;
 pub mod steps;
 
 #[cfg(not(target_os = "cuda"))]
@@ -36,7 +39,8 @@ mod host {
             &r6_lsd_ballot::launches::RUNG,
             &r7_onesweep::launches::RUNG,
             &r8_msd_buckets::launches::RUNG,
+            &r9_msd_skewed::launches::RUNG,
         ],
-        default: &r8_msd_buckets::launches::RUNG,
+        default: &r9_msd_skewed::launches::RUNG,
     };
 }

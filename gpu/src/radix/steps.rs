@@ -1,6 +1,7 @@
 //! Steps that the rungs on many blocks share.
 
 use crate::keys::Word;
+use crate::operator::{Sum, warp_scan_inclusive};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, shared, thread, unroll, warp};
 
@@ -26,34 +27,20 @@ impl Digits for u64 {
 
     #[inline(always)]
     fn digit(self, shift: u32, bits: u32) -> u32 {
-        // No digit lies across the halves. The choice is the same for all keys, and shifts of 32 bits are cheaper.
+        // No digit lies across the halves. The branch is the same for all keys, and 32-bit shifts are cheaper.
         let half = if shift < 32 { self as u32 } else { (self >> 32) as u32 };
         half >> (shift % 32) & ((1 << bits) - 1)
     }
 }
 
-/// The sum of `value` over this lane and those below it.
-#[inline(always)]
-pub fn warp_scan(value: u32) -> u32 {
-    let lane = warp::lane_id();
-    let mut sum = value;
-    unroll::<5>(|i| {
-        let below = warp::shuffle_up(warp::FULL, sum, 1 << i);
-        if lane >= 1 << i {
-            sum = sum.wrapping_add(below);
-        }
-    });
-    sum
-}
-
-/// The lanes of the warp whose `digit` of `bits` bits is the caller's: one ballot a bit.
+/// The lanes of the warp whose `digit` of `bits` bits is the caller's: one ballot per bit.
 #[inline(always)]
 pub fn match_digit(digit: u32, bits: u32) -> u32 {
     let mut same = warp::FULL;
     unroll::<8>(|b| {
         if (b as u32) < bits {
             let set = digit >> b & 1;
-            // All ones where the bit is 0, so that those lanes keep who has voted no.
+            // All ones where the bit is 0: those lanes keep the lanes that voted no.
             same &= warp::ballot(warp::FULL, set != 0) ^ set.wrapping_sub(1);
         }
     });
@@ -66,9 +53,10 @@ pub fn lanes_below() -> u32 {
     (1 << warp::lane_id()) - 1
 }
 
-/// The rank of each lane's digit (of 8 bits) among its like: how many the warp had in the rows before, plus those of
-/// the lanes below. Lanes with one digit find each other by the word of `lanes` in which each sets its bit; it is zero
-/// before and after. `counters`, a word a digit too, count along. Both are the warp's own.
+/// The rank of the digit (of 8 bits) of each lane among equal ones: their number in earlier rows of the warp plus that
+/// in the lanes below. `counters` has one word per digit with the number in earlier rows. `lanes` has one word per
+/// digit, zero before and after: lanes with the same digit are matched by an atomic `or` in it. Both belong to this
+/// warp.
 #[inline(always)]
 #[track_caller]
 pub fn rank_row(digit: u32, counters: Shared<u32>, lanes: Shared<u32>) -> u32 {
@@ -86,13 +74,13 @@ pub fn rank_row(digit: u32, counters: Shared<u32>, lanes: Shared<u32>) -> u32 {
     rank
 }
 
-/// Threads of a block that scans a long array.
+/// Threads of the block that scans a long array.
 pub const SCAN_THREADS: u32 = 1024;
 
-/// 16-byte loads of a thread and round.
+/// 16-byte loads per thread and round.
 const SCAN_PACKS: u32 = 2;
 
-/// Counts of one round.
+/// Counts per round.
 const SCAN_ROUND: u32 = SCAN_THREADS * SCAN_PACKS * 4;
 
 shared!(SUMS: [u32; warp::WARP]);
@@ -121,7 +109,7 @@ pub fn scan_in_one_block(counts: Global<u32>) {
         });
         let mut sum = 0;
         unroll::<{ SCAN_PACKS as usize }>(|p| unroll::<4>(|j| sum += mine[p][j]));
-        let inclusive = warp_scan(sum);
+        let inclusive = warp_scan_inclusive::<Sum, u32>(sum);
         if lane == warp::WARP - 1 {
             SUMS::view().set(w, inclusive);
         }
@@ -147,12 +135,12 @@ pub fn scan_in_one_block(counts: Global<u32>) {
 }
 
 /// The sum of `value` over the threads before the caller and the sum over all, in a block of `WARPS` warps, at most
-/// 32. `sums` has an element a warp; a barrier has to come before it is used again.
+/// 32. `sums` has one element per warp; it takes a barrier before it can be used again.
 #[inline(always)]
 #[track_caller]
 pub fn block_scan<const WARPS: u32>(value: u32, sums: Shared<u32>) -> (u32, u32) {
     let (w, lane) = (thread::thread_idx_x() / warp::WARP, warp::lane_id());
-    let inclusive = warp_scan(value);
+    let inclusive = warp_scan_inclusive::<Sum, u32>(value);
     if lane == warp::WARP - 1 {
         sums.set(w, inclusive);
     }

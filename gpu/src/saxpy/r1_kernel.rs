@@ -1,4 +1,4 @@
-//! # Saxpy as a kernel
+//! # Saxpy, a kernel by hand
 //!
 //! **Idea.** One thread an element: it reads x and y, multiplies, adds and writes y.
 //!

@@ -1,4 +1,4 @@
-//! # Saxpy as a transform with a functor
+//! # Saxpy, a transform with a functor
 //!
 //! **Idea.** What is done to an element is a type with a function, the functor; what goes over the elements is written
 //! once, for all functors. a is a field of the functor and comes to the device as a parameter.

@@ -30,8 +30,8 @@ pub const CAPACITY: u32 = BLOCK;
 const STEPS: usize = BLOCK.ilog2() as usize;
 
 shared!(
-    /// Two generations of sums, written in turn; one 32-bit word each.
-    SUMS: [u32; 2 * BLOCK]
+    /// Two generations of sums, written in turn; room for elements of 8 bytes.
+    SUMS: [u64; 2 * BLOCK]
 );
 
 /// Blocks for `n` elements: one, or none if there is nothing to do.

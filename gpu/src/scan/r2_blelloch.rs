@@ -31,8 +31,8 @@ pub const CAPACITY: u32 = 2 * BLOCK;
 const LEVELS: u32 = CAPACITY.ilog2();
 
 shared!(
-    /// The tree in place: a node stands where the last leaf below it stood. One 32-bit word each.
-    TREE: [u32; CAPACITY]
+    /// The tree in place: a node stands where the last leaf below it stood. Room for elements of 8 bytes.
+    TREE: [u64; CAPACITY]
 );
 
 /// Blocks for `n` elements: one, or none if there is nothing to do.

@@ -34,8 +34,8 @@ const LEVELS: u32 = CAPACITY.ilog2();
 const BANKS: u32 = 32;
 
 shared!(
-    /// The tree in place, padded: [`place`] says where. One 32-bit word each.
-    TREE: [u32; place(CAPACITY)]
+    /// The tree in place, padded: [`place`] says where. Room for elements of 8 bytes.
+    TREE: [u64; place(CAPACITY)]
 );
 
 /// Blocks for `n` elements: one, or none if there is nothing to do.

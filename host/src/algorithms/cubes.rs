@@ -135,6 +135,10 @@ impl Problem for CubesProblem {
         Ok(Box::new(PreparedCubes { problem: self, rung: rung.name, values, summer, scratch_bytes }))
     }
 
+    fn makes_one_value(&self) -> bool {
+        true
+    }
+
     fn open(&self) -> Option<&dyn OpenProblem> {
         Some(self)
     }

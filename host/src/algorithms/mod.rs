@@ -9,6 +9,7 @@
 mod apart;
 pub mod cubes;
 pub mod histogram;
+pub mod keys;
 pub mod matmul;
 pub mod oracle;
 mod pairs;
@@ -177,7 +178,8 @@ pub struct Workload {
     pub distribution: Distribution,
     /// The seed of the draw.
     pub seed: u64,
-    /// Input instead of drawn elements; `size` and `dtype` agree with it.
+    /// Input instead of drawn elements; `size` and `dtype` agree with it. Of a sort with values the keys, or the keys
+    /// and then values of 4 bytes.
     pub input: Option<Vec<Data>>,
     /// What some families can be asked besides.
     pub parameters: Parameters,
@@ -268,6 +270,10 @@ pub trait Problem {
     /// The type of the values that move with the elements, where there are any.
     fn values(&self) -> Option<Dtype> {
         None
+    }
+    /// Whether the whole result is one value, whatever the input's size.
+    fn makes_one_value(&self) -> bool {
+        false
     }
     /// The problem as a program that is not ours can take it, where there are such.
     fn open(&self) -> Option<&dyn OpenProblem> {
@@ -495,7 +501,7 @@ mod tests {
             let problem = family.make(workload).unwrap();
             problem.prepare(&engine, family.rung(rung).unwrap()).unwrap().scratch_bytes()
         };
-        for rung in ["onesweep", "msd-buckets"] {
+        for rung in ["onesweep", "msd-buckets", "msd-skewed"] {
             let of = |n: u64| scratch("radix", rung, n) - 4 * n;
             assert!((1..32 << 20).contains(&of(1 << 20)), "{rung}: {} bytes beside a copy of the keys", of(1 << 20));
         }

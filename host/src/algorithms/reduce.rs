@@ -102,6 +102,10 @@ where
         })
     }
 
+    fn makes_one_value(&self) -> bool {
+        true
+    }
+
     fn open(&self) -> Option<&dyn OpenProblem> {
         Some(self)
     }

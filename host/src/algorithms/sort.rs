@@ -1,5 +1,6 @@
 //! Sorting: the problem and its oracle.
 
+use super::keys::{KEY_TYPES, KeyWord, order_of};
 use super::upload::{Changed, Uploaded};
 use super::verify::{self, ON_DEVICE_FROM};
 use super::{
@@ -9,41 +10,11 @@ use super::{
 use crate::data::{self, Data, Dtype, for_dtype};
 use crate::engine::{AnyBuffer, Buffer, Engine};
 use crate::error::{Error, Result};
-use rungs_kernels::keys::{FLOAT, SIGNED, UNSIGNED};
-use rungs_kernels::ladder::sort::{Keys, Sort, Width};
+use rungs_kernels::keys::FLOAT;
+use rungs_kernels::ladder::sort::{Keys, Sort};
 use rungs_kernels::ladder::{Ladder, Sequence};
 use std::cell::OnceCell;
 use std::rc::Rc;
-
-/// The types that sorting rungs of any width take.
-pub const KEY_TYPES: &[Dtype] = &[Dtype::U32, Dtype::I32, Dtype::F32, Dtype::U64, Dtype::I64, Dtype::F64];
-
-/// A word that keys of a width are stored in.
-pub trait KeyWord: Width + bytemuck::Pod {
-    /// Looks through keys on their engine, see [`verify::keys`].
-    fn look(keys: &dyn AnyBuffer, order: u32, zeros_equal: bool) -> Result<verify::Found>;
-}
-
-impl KeyWord for u32 {
-    fn look(keys: &dyn AnyBuffer, order: u32, zeros_equal: bool) -> Result<verify::Found> {
-        verify::keys::<u32>(keys, order, zeros_equal)
-    }
-}
-
-impl KeyWord for u64 {
-    fn look(keys: &dyn AnyBuffer, order: u32, zeros_equal: bool) -> Result<verify::Found> {
-        verify::keys::<u64>(keys, order, zeros_equal)
-    }
-}
-
-/// How words of a type are ordered, see [`rungs_kernels::keys`].
-pub fn order_of(dtype: Dtype) -> u32 {
-    match dtype {
-        Dtype::I32 | Dtype::I64 => SIGNED,
-        Dtype::F32 | Dtype::F64 => FLOAT,
-        _ => UNSIGNED,
-    }
-}
 
 /// Keys to sort, and the same keys sorted by the host.
 struct SortProblem<T> {

@@ -136,7 +136,7 @@ mod tests {
         let engine = Engine::simulator();
         for (dtype, distribution) in [(Dtype::U32, Distribution::Few), (Dtype::F32, Distribution::Special)] {
             let (input, order) =
-                (distribution.generate(dtype, 5001, 3).unwrap(), crate::algorithms::sort::order_of(dtype));
+                (distribution.generate(dtype, 5001, 3).unwrap(), crate::algorithms::keys::order_of(dtype));
             let bits = |data: &data::Data| bytemuck::cast_slice::<u8, u32>(data.as_bytes()).to_vec();
             let (keys, values) = data::stable_sorted(&input);
             let (input, keys) = (engine.upload(&bits(&input)).unwrap(), bits(&keys));
@@ -171,7 +171,7 @@ mod tests {
     fn floats_and_signed_numbers_have_their_order() {
         for dtype in [Dtype::I32, Dtype::F32, Dtype::I64, Dtype::F64] {
             let data = data::sorted(&Distribution::Special.generate(dtype, 3000, 1).unwrap());
-            let order = crate::algorithms::sort::order_of(dtype);
+            let order = crate::algorithms::keys::order_of(dtype);
             let engine = Engine::simulator();
             let descents = match data.to_bits() {
                 data::Words::U32(words) => super::keys::<u32>(&engine.upload(&words).unwrap(), order, false),

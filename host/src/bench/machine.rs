@@ -94,6 +94,17 @@ pub fn fp32_gflops(engine: &Engine, clock_mhz: f64) -> Option<f64> {
     Some(rounded(2.0 * f64::from(lanes * engine.multiprocessors()) * clock_mhz * 1e-3))
 }
 
+/// The same of the tensor cores on TF32, without sparsity; on bf16 it is twice as much. Known for compute capability 8.0
+/// and 9.0, whose devices all have tensor cores of one width.
+pub fn tf32_gflops(engine: &Engine, clock_mhz: f64) -> Option<f64> {
+    let per_cycle = match engine.as_cuda()?.properties().compute_capability {
+        (8, 0) => 1024,
+        (9, 0) => 2048,
+        _ => return None,
+    };
+    Some(rounded(f64::from(per_cycle * engine.multiprocessors()) * clock_mhz * 1e-3))
+}
+
 /// The machine.
 pub fn device(engine: &Engine) -> Device {
     let info = engine.info();

@@ -61,7 +61,7 @@ pub struct Options {
     pub rungs: Vec<String>,
     /// The library of peers.
     pub peers: Option<Peers>,
-    /// Names of peers, `reference` or `twins`; all where none are given.
+    /// Names of peers, `reference`, `twins` or `sources`; all where none are given.
     pub peer_names: Vec<String>,
     /// What else decides what is computed, for the families that look at it.
     pub parameters: Parameters,
@@ -77,6 +77,14 @@ pub struct Options {
     pub command: String,
 }
 
+/// What [`run`] tells while it works.
+pub enum Told<'a> {
+    /// A case begins: which, of how many.
+    Case(usize, usize, &'a str),
+    /// What was asked for and is not measured.
+    Note(&'a str),
+}
+
 /// One case.
 struct Case {
     family: &'static Family,
@@ -87,9 +95,9 @@ struct Case {
     rungs: Vec<&'static Rung>,
 }
 
-/// Measures everything, telling `progress` of each case. What has been measured is reported even if an error ends it.
-pub fn run(engine: &Engine, options: &Options, mut progress: impl FnMut(&str)) -> Result<(Report, Option<Error>)> {
-    let cases = cases(engine, options, &mut progress)?;
+/// Measures everything, telling `tell` of each case. What has been measured is reported even if an error ends it.
+pub fn run(engine: &Engine, options: &Options, mut tell: impl FnMut(Told)) -> Result<(Report, Option<Error>)> {
+    let cases = cases(engine, options, &mut tell)?;
     let mut report = Report {
         schema: SCHEMA,
         device: bench_report::Device::default(),
@@ -101,7 +109,7 @@ pub fn run(engine: &Engine, options: &Options, mut progress: impl FnMut(&str)) -
         commit: machine::commit(),
         version: env!("CARGO_PKG_VERSION").into(),
         command: options.command.clone(),
-        peers: options.peers.as_ref().map(|peers| peers.path.display().to_string()),
+        peers: options.peers.as_ref().map(Peers::description),
         results: vec![],
     };
     if engine.is_simulator() {
@@ -109,7 +117,7 @@ pub fn run(engine: &Engine, options: &Options, mut progress: impl FnMut(&str)) -
     }
     let (mut clocks, mut failed) = (vec![], None);
     for (i, case) in cases.iter().enumerate() {
-        progress(&format!("{} of {}: {}", i + 1, cases.len(), case.name()));
+        tell(Told::Case(i + 1, cases.len(), &case.name()));
         let mut rows = vec![];
         let outcome = measure_case(engine, case, options, &mut rows, &mut clocks);
         report.results.append(&mut rows);
@@ -143,7 +151,7 @@ fn method(options: &Options) -> Vec<String> {
 }
 
 /// All cases that the options ask for.
-fn cases(engine: &Engine, options: &Options, progress: &mut impl FnMut(&str)) -> Result<Vec<Case>> {
+fn cases(engine: &Engine, options: &Options, tell: &mut impl FnMut(Told)) -> Result<Vec<Case>> {
     check_names(options)?;
     let (mut cases, mut refused) = (vec![], None);
     for &family in &options.families {
@@ -169,7 +177,7 @@ fn cases(engine: &Engine, options: &Options, progress: &mut impl FnMut(&str)) ->
             }
         }
         if cases.len() == before && !rungs.is_empty() {
-            progress(&format!("no rung of {} takes what was asked for", family.name));
+            tell(Told::Note(&format!("no rung of {} takes what was asked for", family.name)));
         }
     }
     if cases.is_empty() {
@@ -253,6 +261,7 @@ impl Case {
             flops_per_byte: None,
             over_peer: None,
             over_twin: None,
+            over_source: None,
             scratch_bytes: None,
         }
     }
@@ -329,14 +338,20 @@ fn contest<'p>(
         let chosen = |(peer, relation): &(&Peer, Relation)| {
             let names = &options.peer_names;
             let is = |name: &String| match (name.as_str(), relation) {
-                ("reference", Relation::Reference) | ("twins", Relation::Twin(_)) => true,
+                ("reference", Relation::Reference)
+                | ("twins", Relation::Twin(_))
+                | ("sources", Relation::Source(_)) => true,
                 (name, _) => name == peer.name,
             };
             names.is_empty() || names.iter().any(is)
         };
         let list: Vec<_> = peers.of(case.family, &case.rungs, case.dtype, &case.parameters).filter(chosen).collect();
         for (peer, relation) in list {
-            let kind = if matches!(relation, Relation::Twin(_)) { Kind::Twin } else { Kind::Peer };
+            let kind = match relation {
+                Relation::Twin(_) => Kind::Twin,
+                Relation::Source(_) => Kind::Source,
+                Relation::Reference | Relation::Other => Kind::Peer,
+            };
             let prepared = peers.prepare(peer, engine, case.family, open, case.size, &case.parameters);
             enter(&peer.name, kind, Some(relation), prepared)?;
         }
@@ -486,7 +501,7 @@ impl<'p> Contestant<'p> {
     }
 }
 
-/// The rows of a case, rungs with their speed over the reference's and over their twins'.
+/// The rows of a case, rungs with their speed over the reference's, over their twins' and over their sources'.
 fn with_ratios(rows: Vec<(Row, Option<Relation>)>) -> Vec<Row> {
     let ratio = |row: &Row, wanted: Relation| {
         let (other, _) = rows.iter().find(|(_, relation)| *relation == Some(wanted))?;
@@ -502,13 +517,15 @@ fn with_ratios(rows: Vec<(Row, Option<Relation>)>) -> Vec<Row> {
         .map(|(row, relation)| {
             let rung = crate::algorithms::family(&row.family).and_then(|f| f.rungs.iter().find(|r| r.name == row.name));
             match (relation, rung) {
-                (None, Some(rung)) => (ratio(row, Relation::Reference), ratio(row, Relation::Twin(rung.name))),
-                _ => (None, None),
+                (None, Some(rung)) => {
+                    [Relation::Reference, Relation::Twin(rung.name), Relation::Source(rung.name)].map(|r| ratio(row, r))
+                }
+                _ => [None, None, None],
             }
         })
         .collect();
     let rows = rows.iter().map(|(row, _)| row.clone()).zip(ratios);
-    rows.map(|(row, (over_peer, over_twin))| Row { over_peer, over_twin, ..row }).collect()
+    rows.map(|(row, [over_peer, over_twin, over_source])| Row { over_peer, over_twin, over_source, ..row }).collect()
 }
 
 /// Holds the rows against the limits of the device.
@@ -516,6 +533,8 @@ fn set_limits(engine: &Engine, report: &mut Report, clocks: &[f64]) {
     let clock = stats::times(clocks, 1).map(|times| times.median_ms);
     report.limits.clock_mhz = clock;
     report.limits.fp32_gflops = clock.and_then(|clock| machine::fp32_gflops(engine, clock));
+    report.limits.tf32_gflops = clock.and_then(|clock| machine::tf32_gflops(engine, clock));
+    report.limits.bf16_gflops = report.limits.tf32_gflops.map(|gflops| rounded(2.0 * gflops));
     let limits = &report.limits;
     for row in &mut report.results {
         row.of_copy = row.gbs.map(|gbs| rounded(gbs / limits.copy_gbs));

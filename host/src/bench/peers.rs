@@ -2,7 +2,7 @@
 
 use crate::algorithms::histogram;
 use crate::algorithms::upload::Changed;
-use crate::algorithms::{Extra, Family, Kind, OpenProblem, Operation, Parameters, Prepared, Rung, Size};
+use crate::algorithms::{Extra, Family, Kind, OpenProblem, Parameters, Prepared, Rung, Size};
 use crate::data::{Data, Dtype};
 use crate::engine::{AnyBuffer, Buffer, Engine};
 use crate::error::{Error, Result};
@@ -28,6 +28,7 @@ struct RawPeer {
     in_place: c_int,
 }
 
+type About = unsafe extern "C" fn() -> *const c_char;
 type List = unsafe extern "C" fn(*mut *const RawPeer) -> c_int;
 type Bytes = unsafe extern "C" fn(*const c_char, *const usize, usize, *mut usize, *mut usize) -> c_int;
 type Run = unsafe extern "C" fn(
@@ -45,6 +46,7 @@ type LastError = unsafe extern "C" fn() -> *const c_char;
 /// The functions of peers.h.
 #[derive(Clone, Copy)]
 struct Functions {
+    about: About,
     list: List,
     bytes: Bytes,
     run: Run,
@@ -53,8 +55,10 @@ struct Functions {
 
 /// An open library of peers.
 pub struct Peers {
-    /// Its file.
-    pub path: PathBuf,
+    /// The name of its file.
+    file: String,
+    /// What it was made of, in its own words.
+    about: String,
     /// What it offers.
     pub list: Vec<Peer>,
     functions: Functions,
@@ -82,8 +86,10 @@ pub struct Peer {
 pub enum Relation {
     /// The library function that the family is held against.
     Reference,
-    /// The CUDA C++ twin of this rung.
+    /// The CUDA C++ twin of this rung: the same algorithm, launches and threads.
     Twin(&'static str),
+    /// The algorithm of the source that this rung comes from.
+    Source(&'static str),
     /// Another that does the same.
     Other,
 }
@@ -120,6 +126,7 @@ impl Peers {
         // SAFETY: the types are those of peers.h, and the functions are not used after the library is closed.
         let functions = unsafe {
             Functions {
+                about: *library.get(b"rungs_peers_about\0").map_err(refused)?,
                 list: *library.get(b"rungs_peers_list\0").map_err(refused)?,
                 bytes: *library.get(b"rungs_peer_bytes\0").map_err(refused)?,
                 run: *library.get(b"rungs_peer_run\0").map_err(refused)?,
@@ -148,10 +155,19 @@ impl Peers {
             symbol: unsafe { CStr::from_ptr(raw.name) }.to_owned(),
         };
         let list = entries.iter().map(peer).collect();
-        Self { path: path.to_path_buf(), list, functions, _library: library }
+        let file = path.file_name().map_or(FILE.into(), |name| name.to_string_lossy().into_owned());
+        // SAFETY: the function has no conditions.
+        let about = text(unsafe { (functions.about)() });
+        Self { file, about, list, functions, _library: library }
     }
 
-    /// Those that do what a family does with elements of this type, with what each is to it. Twins only of `rungs`.
+    /// The library for a report: its file, without the folders of this machine, and what it was made of.
+    pub fn description(&self) -> String {
+        format!("{}: {}", self.file, self.about)
+    }
+
+    /// Those that do what a family does with elements of this type, with what each is to it. Twins and sources only
+    /// of `rungs`.
     pub fn of<'p>(
         &'p self,
         family: &'static Family,
@@ -236,6 +252,19 @@ fn shape(peer: &Peer, size: Size, parameters: &Parameters) -> Vec<usize> {
     }
 }
 
+/// A relation to the rung of this name.
+type ToRung = fn(&'static str) -> Relation;
+
+/// Peers that belong to one rung each: how their names begin, and what they are to it.
+const OF_RUNGS: [(&str, ToRung); 2] = [("twin_", Relation::Twin), ("source_", Relation::Source)];
+
+/// Whether the peers that belong to rungs do what is asked for. Their shape says how many columns or bins; everything
+/// else is written into them: inclusive sums, keys alone, the rungs' own grids.
+fn is_as_written(parameters: &Parameters) -> bool {
+    let own = Parameters { columns: parameters.columns, bins: parameters.bins, ..Parameters::default() };
+    *parameters == own
+}
+
 /// What a peer is to a family, if anything.
 fn relation(
     peer: &Peer,
@@ -247,14 +276,11 @@ fn relation(
     if peer.dtype != dtype.name() {
         return None;
     }
-    if let Some(symbol) = peer.name.strip_prefix("twin_") {
+    for (prefix, of) in OF_RUNGS {
+        let Some(symbol) = peer.name.strip_prefix(prefix) else { continue };
         let symbol = symbol.strip_suffix(&format!("_{dtype}")).unwrap_or(symbol);
-        let twin = |rung: &&&Rung| {
-            symbol == format!("{}_{}", family.name.replace('-', "_"), rung.name.replace('-', "_"))
-                && parameters.operation == Operation::Sum
-                && !parameters.values
-        };
-        return rungs.iter().find(twin).map(|rung| Relation::Twin(rung.name));
+        let is = |rung: &&&Rung| symbol == format!("{}_{}", family.name.replace('-', "_"), rung.name.replace('-', "_"));
+        return rungs.iter().find(is).filter(|_| is_as_written(parameters)).map(|rung| of(rung.name));
     }
     let reference = reference(family, dtype, parameters)?;
     if peer.name == reference {

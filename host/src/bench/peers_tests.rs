@@ -26,6 +26,7 @@ thread_local! {
         "cub_radix_sort_pairs_u32", "sort", "u32", 0;
         "thrust_sort_u32", "sort", "u32", 1;
         "twin_bitonic_global_step_u32", "bitonic", "u32", 1;
+        "source_bitonic_global_step_u32", "bitonic", "u32", 1;
         "cub_reduce_sum_u32", "reduce", "u32", 0;
         "cub_reduce_max_u32", "reduce", "u32", 0;
         "cub_histogram_u8", "histogram", "u8", 0;
@@ -144,8 +145,12 @@ unsafe extern "C" fn error() -> *const c_char {
     c"so it says".as_ptr()
 }
 
+unsafe extern "C" fn about() -> *const c_char {
+    c"made up".as_ptr()
+}
+
 fn library() -> Peers {
-    Peers::new(Path::new("made up"), Functions { list, bytes, run, error }, None)
+    Peers::new(Path::new("/of/this/machine/libmade.so"), Functions { about, list, bytes, run, error }, None)
 }
 
 fn options(families: &[&str], rounds: usize) -> Options {
@@ -178,7 +183,7 @@ fn row<'r>(report: &'r Report, name: &str) -> &'r bench::Row {
 }
 
 #[test]
-fn a_contest_has_rung_reference_twin_and_others() {
+fn a_contest_has_rung_reference_twin_source_and_others() {
     let report = report(&options(&["bitonic"], 4));
     let kinds: Vec<_> = report.results.iter().map(|row| (row.name.as_str(), row.kind)).collect();
     let expected = [
@@ -186,6 +191,7 @@ fn a_contest_has_rung_reference_twin_and_others() {
         ("cub_radix_sort_keys_u32", Kind::Peer),
         ("thrust_sort_u32", Kind::Peer),
         ("twin_bitonic_global_step_u32", Kind::Twin),
+        ("source_bitonic_global_step_u32", Kind::Source),
     ];
     assert_eq!(kinds, expected);
     for row in &report.results {
@@ -199,18 +205,25 @@ fn a_contest_has_rung_reference_twin_and_others() {
     assert_eq!((peer.of.as_str(), twin.of.as_str()), ("cub_radix_sort_keys_u32", "twin_bitonic_global_step_u32"));
     let theirs = row(&report, "cub_radix_sort_keys_u32").call.unwrap().median_ms;
     assert_eq!(peer.call, bench_report::rounded(theirs / rung.call.unwrap().median_ms));
+    let source = rung.over_source.as_ref().unwrap();
+    let its_time = row(&report, "source_bitonic_global_step_u32").call.unwrap().median_ms;
+    assert_eq!(source.of, "source_bitonic_global_step_u32");
+    assert_eq!(source.call, bench_report::rounded(its_time / rung.call.unwrap().median_ms));
     assert!(row(&report, "thrust_sort_u32").over_peer.is_none());
     let scratch = |name| row(&report, name).scratch_bytes;
     assert_eq!((scratch("global-step"), scratch("thrust_sort_u32")), (Some(0), Some(SCRATCH as u64)));
-    assert_eq!(report.peers.as_deref(), Some("made up"));
+    // The file, without the folders that it is in, and what it says of itself.
+    assert_eq!(report.peers.as_deref(), Some("libmade.so: made up"));
 }
 
 #[test]
-fn twins_can_be_asked_for_alone() {
-    let mut options = options(&["bitonic"], 1);
-    options.peer_names = vec!["twins".into()];
-    let names: Vec<_> = report(&options).results.into_iter().map(|row| row.name).collect();
-    assert_eq!(names, ["global-step", "twin_bitonic_global_step_u32"]);
+fn twins_and_sources_can_be_asked_for_alone() {
+    for (asked, peer) in [("twins", "twin_bitonic_global_step_u32"), ("sources", "source_bitonic_global_step_u32")] {
+        let mut options = options(&["bitonic"], 1);
+        options.peer_names = vec![asked.into()];
+        let names: Vec<_> = report(&options).results.into_iter().map(|row| row.name).collect();
+        assert_eq!(names, ["global-step", peer]);
+    }
 }
 
 #[test]
@@ -220,15 +233,16 @@ fn contestants_take_turns() {
     report(&options);
     let ran = RAN.take();
     let (a, b, c) = ("cub_radix_sort_keys_u32", "thrust_sort_u32", "twin_bitonic_global_step_u32");
-    // Once each for the check; then in rounds of four, of which the first is the rung in round 0, the reference in
+    let d = "source_bitonic_global_step_u32";
+    // Once each for the check; then in rounds of five, of which the first is the rung in round 0, the reference in
     // round 1, Thrust in round 2.
-    assert_eq!(ran, [a, b, c, a, b, c, a, b, c, b, c, a]);
+    assert_eq!(ran, [a, b, c, d, a, b, c, d, a, b, c, d, b, c, d, a]);
 }
 
 #[test]
 fn who_is_wrong_has_no_number() {
     let mut options = options(&["reduce"], 2);
-    options.parameters.operation = Operation::Max;
+    options.parameters.operation = crate::algorithms::Operation::Max;
     options.rungs = vec!["single-launch".into()];
     let report = report(&options);
     let wrong = row(&report, "cub_reduce_max_u32");
@@ -258,7 +272,7 @@ fn a_peer_that_fails_or_refuses_does_not_end_the_contest() {
 #[test]
 fn values_are_measured_beside_pairs() {
     let mut options = options(&["radix", "bitonic"], 3);
-    options.rungs = vec!["global-step".into(), "onesweep".into(), "msd-buckets".into()];
+    options.rungs = vec!["global-step".into(), "onesweep".into(), "msd-buckets".into(), "msd-skewed".into()];
     options.parameters.values = true;
     options.keys = vec!["few".parse().unwrap()];
     let report = report(&options);
@@ -270,6 +284,7 @@ fn values_are_measured_beside_pairs() {
         ("cub_radix_sort_keys_u32", ""),
         ("thrust_sort_u32", ""),
         ("twin_bitonic_global_step_u32", ""),
+        ("source_bitonic_global_step_u32", ""),
     ];
     assert_eq!(all, want);
     assert!(report.results.iter().all(|row| row.verified), "{:?}", report.results);
@@ -299,17 +314,27 @@ fn parity_wants_the_same_problem() {
     let parameters = Parameters::default();
     let of = |name: &str, dtype| relation(&peer(name), bitonic, &rungs, dtype, &parameters);
     assert_eq!(of("twin_bitonic_global_step_u32", Dtype::U32), Some(Relation::Twin("global-step")));
+    assert_eq!(of("source_bitonic_global_step_u32", Dtype::U32), Some(Relation::Source("global-step")));
     assert_eq!(of("cub_radix_sort_keys_u32", Dtype::U32), Some(Relation::Reference));
     assert_eq!(of("cub_radix_sort_keys_u32", Dtype::I32), None);
     assert_eq!(of("cub_radix_sort_pairs_u32", Dtype::U32), None);
     let pairs = Parameters { values: true, ..Parameters::default() };
     let of_pairs = |name: &str| relation(&peer(name), bitonic, &rungs, Dtype::U32, &pairs);
     assert_eq!(of_pairs("cub_radix_sort_pairs_u32"), Some(Relation::Reference));
-    for keys_only in ["cub_radix_sort_keys_u32", "thrust_sort_u32", "twin_bitonic_global_step_u32"] {
+    for keys_only in
+        ["cub_radix_sort_keys_u32", "thrust_sort_u32", "twin_bitonic_global_step_u32", "source_bitonic_global_step_u32"]
+    {
         assert_eq!(of_pairs(keys_only), None, "{keys_only}");
     }
+    // A twin has the grid of its rung and no other; its columns are in its shape.
+    let twin_with =
+        |parameters| relation(&peer("twin_bitonic_global_step_u32"), bitonic, &rungs, Dtype::U32, &parameters);
+    let twin = Some(Relation::Twin("global-step"));
+    assert_eq!(twin_with(Parameters { blocks: Some(32), ..parameters }), None);
+    assert_eq!(twin_with(Parameters { exclusive: true, ..parameters }), None);
+    assert_eq!(twin_with(Parameters { columns: Some(32), ..parameters }), twin);
     assert_eq!(of("cub_reduce_sum_u32", Dtype::U32), None);
     let reduces = |parameters| relation(&peer("cub_reduce_sum_u32"), reduce, &[], Dtype::U32, &parameters);
     assert_eq!(reduces(Parameters::default()), Some(Relation::Reference));
-    assert_eq!(reduces(Parameters { operation: Operation::Min, ..Parameters::default() }), None);
+    assert_eq!(reduces(Parameters { operation: crate::algorithms::Operation::Min, ..Parameters::default() }), None);
 }

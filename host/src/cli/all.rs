@@ -5,10 +5,9 @@ use crate::algorithms::{FAMILIES, Family, Parameters, Problem, Rung, Size, Workl
 use crate::data::Size as Count;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::measure::{Row, measure};
+use crate::measure::{Row, attempt};
 use crate::report;
 use clap::{Arg, ArgMatches, Command, value_parser};
-use std::io::IsTerminal;
 
 pub(super) fn command() -> Command {
     Command::new("all").about("Run every rung on real input, verified, and print one table").arg(
@@ -23,25 +22,40 @@ pub(super) fn command() -> Command {
 pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let engine = common.engine()?;
     let n = matches.get_one::<Count>("n").map(|n| n.0);
-    let progress = std::io::stderr().is_terminal();
-    let mut rows = vec![];
-    for family in FAMILIES.iter() {
-        // Neighbouring rungs of the same size share the input and, above all, the oracle.
-        let mut shared: Option<(Size, Box<dyn Problem>)> = None;
-        for rung in family.rungs.iter().copied() {
-            if progress {
-                common.note(&format!("{} {}", family.name, rung.name));
-            }
-            let size = size(family, rung, &engine, n);
-            let problem = match &mut shared {
-                Some((same, problem)) if *same == size => problem,
-                other => &mut other.insert((size, problem(family, size, common.seed)?)).1,
-            };
-            rows.push(row(&engine, family, rung, &**problem)?);
-        }
-    }
+    let mut progress = common.progress(FAMILIES.iter().map(|family| family.rungs.len()).sum());
+    let rows = rows(&engine, FAMILIES.iter(), n, common.seed, |what| progress.step(what));
+    drop(progress);
     report::runs(common.format, engine.info(), common.seed, &rows)?;
     verdict(&rows)
+}
+
+/// A row for every rung of these families.
+fn rows(
+    engine: &Engine,
+    families: impl Iterator<Item = &'static Family>,
+    n: Option<u64>,
+    seed: u64,
+    mut tell: impl FnMut(String),
+) -> Vec<Row> {
+    let mut rows = vec![];
+    for family in families {
+        // Neighbouring rungs of the same size share the input and, above all, the oracle.
+        let mut shared: Option<(Size, Result<Box<dyn Problem>>)> = None;
+        for rung in family.rungs.iter().copied() {
+            tell(format!("{} {}", family.name, rung.name));
+            let (size, dtype) = (size(family, rung, engine, n), family.dtypes[0]);
+            let problem = match &mut shared {
+                Some((same, problem)) if *same == size => problem,
+                other => &mut other.insert((size, problem(family, size, seed))).1,
+            };
+            rows.push(match problem {
+                Ok(problem) => attempt(engine, family, rung, &**problem, dtype),
+                // One family for which the size is too large is no reason to leave out the others.
+                Err(why) => Row { skipped: Some(why.to_string()), ..Row::without(engine, family, rung, size, dtype) },
+            });
+        }
+    }
+    rows
 }
 
 /// The size for a rung: what was asked for, or the family's default, but no more than the rung takes.
@@ -58,14 +72,43 @@ fn problem(family: &Family, size: Size, seed: u64) -> Result<Box<dyn Problem>> {
     family.make(Workload { size, dtype, distribution, seed, input: None, parameters: Parameters::default() })
 }
 
-fn row(engine: &Engine, family: &'static Family, rung: &'static Rung, problem: &dyn Problem) -> Result<Row> {
-    measure(engine, family, rung, problem, family.dtypes[0])
-}
-
 /// An error if any row is wrong.
 pub(super) fn verdict(rows: &[Row]) -> Result<()> {
-    match rows.iter().filter(|r| !r.verified && r.skipped.is_none()).count() {
-        0 => Ok(()),
-        wrong => Err(Error::Wrong { wrong, of: rows.len() }),
+    Error::wrong(rows.iter().filter_map(|row| row.error.as_deref()), rows.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::family;
+    use crate::measure::fake::Fails;
+
+    #[test]
+    fn what_a_size_is_too_large_for_is_skipped() {
+        let families = ["matmul", "saxpy"].map(|name| family(name).unwrap());
+        let rows = rows(&Engine::simulator(), families.into_iter(), Some(1_000_003), 1, |_| ());
+        let rungs = families.iter().map(|family| family.rungs.len()).sum::<usize>();
+        assert_eq!(rows.len(), rungs);
+        for row in &rows {
+            let why = row.skipped.as_deref().unwrap_or("");
+            assert_eq!(why.contains("would take 43.7 TiB"), row.family == "matmul", "{row:?}");
+            assert_eq!(row.verified, row.family == "saxpy", "{row:?}");
+        }
+        assert!(verdict(&rows).is_ok());
+        let json = serde_json::to_value(&rows[0]).unwrap();
+        assert!(json["rate_unit"].is_null() && json["n"] == 1_000_003 && json["m"] == 1_000_003, "{json}");
+    }
+
+    /// One row is what `rungs FAMILY` has: its error names rung, element, what it is and what it should be.
+    #[test]
+    fn a_wrong_result_is_named() {
+        let (engine, family) = (Engine::simulator(), family("matmul").unwrap());
+        let problem = Fails { rung: "naive", how: || Fails::mismatch("matmul", "naive") };
+        let row = |i: usize| attempt(&engine, family, family.rungs[i], &problem, family.dtypes[0]);
+        let [wrong, right] = [row(0), row(1)];
+        let want = "matmul naive is wrong at n = 8: element 2: got 9, expected 7";
+        assert_eq!(verdict(std::slice::from_ref(&wrong)).unwrap_err().to_string(), want);
+        let both = verdict(&[right, wrong]).unwrap_err();
+        assert_eq!((both.to_string(), both.exit_code()), (format!("1 of 2 results is wrong: {want}"), 1));
     }
 }

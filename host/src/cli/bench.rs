@@ -1,8 +1,9 @@
 //! `rungs bench`: rungs measured, beside libraries where there are any.
 
+use super::progress::Progress;
 use super::{Common, family};
 use crate::algorithms::{Extra, FAMILIES, Family};
-use crate::bench::{self, Options, Report, Row, peers};
+use crate::bench::{self, Options, Report, Row, Told, peers};
 use crate::data::{Distribution, Dtype, Size};
 use crate::error::{Error, Result};
 use crate::report::{self, Format, Grid};
@@ -47,7 +48,7 @@ pub(super) fn command() -> Command {
             list(
                 "peer",
                 "PEER",
-                "Which peers: names, 'reference' (what ratios are taken against), 'twins' (CUDA C++ of the same rungs) [default: all]",
+                "Which peers: names, 'reference' (what ratios are taken against), 'twins' (the same rungs in CUDA C++), 'sources' (the sources' algorithms) [default: all]",
             ),
             Arg::new("peers")
                 .long("peers")
@@ -86,7 +87,8 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         }
         let given = Some(Path::new(path)).filter(|_| !path.is_empty());
         let library = peers::Peers::open(&peers::find(given)?)?;
-        let known: Vec<&str> = library.list.iter().map(|p| p.name.as_str()).chain(["reference", "twins"]).collect();
+        let known: Vec<&str> =
+            library.list.iter().map(|p| p.name.as_str()).chain(["reference", "twins", "sources"]).collect();
         if let Some(name) = options.peer_names.iter().find(|name| !known.contains(&name.as_str())) {
             return Err(Error::unknown("peer", name, &known));
         }
@@ -97,7 +99,19 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     for folder in [plots.map(PathBuf::as_path), save.and_then(|file| file.parent())].into_iter().flatten() {
         fs::create_dir_all(folder).map_err(|e| Error::writing(folder.display(), &e))?;
     }
-    let (report, failed) = bench::run(&engine, &options, |text| common.note(text))?;
+    let mut progress: Option<Progress> = None;
+    let (report, failed) = bench::run(&engine, &options, |told| match told {
+        Told::Note(text) => common.note(text),
+        Told::Case(which, of, name) => {
+            let progress = progress.get_or_insert_with(|| common.progress(of));
+            // A log of a run that nobody watches still says how far it came.
+            if progress.is_hidden() {
+                common.note(&format!("{which} of {of}: {name}"));
+            }
+            progress.step(name);
+        }
+    })?;
+    drop(progress);
     if let Some(file) = save {
         write(file, &json(&report)?)?;
     }
@@ -114,10 +128,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     if let Some(error) = failed {
         return Err(error);
     }
-    match report.results.iter().filter(|row| row.error.is_some()).count() {
-        0 => Ok(()),
-        wrong => Err(Error::Wrong { wrong, of: report.results.len() }),
-    }
+    Error::wrong(report.results.iter().filter_map(|row| row.error.as_deref()), report.results.len())
 }
 
 fn options(matches: &ArgMatches, common: &Common) -> Result<Options> {
@@ -154,13 +165,23 @@ fn sizes(text: &str) -> Result<Vec<u64>> {
     if powers.is_empty() { Err(Error::Usage(format!("there is no power of two in {text}"))) } else { Ok(powers) }
 }
 
-/// The call as it could be typed again, the program by its name alone.
+/// The call as it could be typed again; the program and files in folders of this machine by their names alone.
 fn command_line(mut args: impl Iterator<Item = String>) -> String {
     let program = args.next().unwrap_or_default();
-    let name = Path::new(&program).file_name().map_or("rungs".into(), |name| name.to_string_lossy().into_owned());
+    let file_name = |path: &str| Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = file_name(&program).unwrap_or_else(|| "rungs".into());
+    let without_folder = |text: String| {
+        let (option, value) = text.split_once('=').filter(|_| text.starts_with("--")).unwrap_or(("", &text));
+        match file_name(value).filter(|_| Path::new(value).is_absolute()) {
+            Some(name) if option.is_empty() => name,
+            Some(name) => format!("{option}={name}"),
+            None => text,
+        }
+    };
     let plain = |c: char| c.is_alphanumeric() || "-_=./,:^+@%".contains(c);
-    let quoted =
-        args.map(|a| if !a.is_empty() && a.chars().all(plain) { a } else { format!("'{}'", a.replace('\'', r"'\''")) });
+    let quoted = args
+        .map(without_folder)
+        .map(|a| if !a.is_empty() && a.chars().all(plain) { a } else { format!("'{}'", a.replace('\'', r"'\''")) });
     std::iter::once(name).chain(quoted).collect::<Vec<_>>().join(" ")
 }
 
@@ -198,9 +219,10 @@ fn text(report: &Report) -> String {
         "over peer",
         "back to back",
         "over twin",
+        "over source",
         "scratch",
     ];
-    let mut grid = Grid::new(&columns, &[1, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+    let mut grid = Grid::new(&columns, &[1, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
     report.results.iter().for_each(|row| grid.row(cells(row)));
     format!("{head}\n{}\n", grid.text())
 }
@@ -231,6 +253,7 @@ fn cells(row: &Row) -> Vec<String> {
         ratio(row.over_peer.as_ref().map(|r| r.call)),
         ratio(row.over_peer.as_ref().and_then(|r| r.back_to_back)),
         ratio(row.over_twin.as_ref().map(|r| r.call)),
+        ratio(row.over_source.as_ref().map(|r| r.call)),
         row.scratch_bytes.map_or_else(dash, bench_report::bytes),
     ]
 }
@@ -270,6 +293,9 @@ fn csv(report: &Report) -> Result<()> {
         "twin",
         "over_twin",
         "over_twin_back_to_back",
+        "source",
+        "over_source",
+        "over_source_back_to_back",
         "scratch_bytes",
     ];
     fn cell<T: ToString>(value: Option<T>) -> String {
@@ -279,7 +305,7 @@ fn csv(report: &Report) -> Result<()> {
     for row in &report.results {
         let kind = format!("{:?}", row.kind).to_lowercase();
         let (call, back) = (row.call, row.back_to_back);
-        let (peer, twin) = (row.over_peer.as_ref(), row.over_twin.as_ref());
+        let (peer, twin, source) = (row.over_peer.as_ref(), row.over_twin.as_ref(), row.over_source.as_ref());
         grid.row([
             row.family.clone(),
             row.name.clone(),
@@ -314,6 +340,9 @@ fn csv(report: &Report) -> Result<()> {
             cell(twin.map(|r| &r.of)),
             cell(twin.map(|r| r.call)),
             cell(twin.and_then(|r| r.back_to_back)),
+            cell(source.map(|r| &r.of)),
+            cell(source.map(|r| r.call)),
+            cell(source.and_then(|r| r.back_to_back)),
             cell(row.scratch_bytes),
         ]);
     }
@@ -337,5 +366,13 @@ mod tests {
         let args = ["/opt/rungs", "bench", "radix", "--n", "2^20", "--plot", "a b", "--save=it's"];
         let line = command_line(args.iter().map(|a| a.to_string()));
         assert_eq!(line, r"rungs bench radix --n 2^20 --plot 'a b' '--save=it'\''s'");
+    }
+
+    #[test]
+    fn a_call_in_a_report_names_no_folder_of_the_machine() {
+        let args =
+            ["/opt/rungs", "bench", "--peers=/opt/lib/libpeers.so", "--save", "/home/a b/new.json", "--plot", "x/y"];
+        let line = command_line(args.iter().map(|a| a.to_string()));
+        assert_eq!(line, "rungs bench --peers=libpeers.so --save new.json --plot x/y");
     }
 }

@@ -1,12 +1,16 @@
 //! `rungs FAMILY`: one rung of a family, on drawn or given input.
 
 use super::{Common, all, sweep};
-use crate::algorithms::{Extra, Family, Operation, Parameters, Size, Workload};
-use crate::data::{Data, Distribution, Dtype, Format, Output, Place, Size as Count, read_keys, read_matrix};
+use crate::algorithms::{Extra, Family, Operation, Parameters, Prepared, Size, Workload};
+use crate::data::{
+    Data, Distribution, Dtype, Format, Output, Place, Size as Count, read_keys, read_matrix, read_values,
+};
+use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::measure::measure_and_keep;
+use crate::measure::{Number, Row, measure_and_keep};
 use crate::report;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use std::ffi::OsString;
 
@@ -42,11 +46,7 @@ pub(super) fn command(family: &'static Family) -> Command {
             .help("Elements from an .npy or a raw little-endian file (with --dtype), or - for standard input")
             .value_parser(value_parser!(OsString))
             .conflicts_with("n"),
-        Arg::new("output")
-            .long("output")
-            .value_name("FILE")
-            .help("Write the result there as .npy or raw little-endian, or - for standard output")
-            .value_parser(value_parser!(OsString)),
+        output_argument(),
     ]);
     if product {
         command = command
@@ -74,17 +74,38 @@ pub(super) fn command(family: &'static Family) -> Command {
                 .conflicts_with_all(["dtype", "keys", "input", "output"]),
         );
     }
-    if family.extras.contains(&Extra::Values) {
-        command = command.arg(
-            Arg::new("output-values")
-                .long("output-values")
-                .value_name("FILE")
-                .help("Write the values there as --output writes the keys: where each key stood in the input")
-                .value_parser(value_parser!(OsString))
-                .requires("values"),
-        );
-    }
-    family.extras.iter().fold(command, |command, extra| command.arg(extra_argument(*extra)))
+    let own = |extra: &&Extra| **extra != Extra::Values;
+    command = family.extras.iter().filter(own).fold(command, |command, extra| command.arg(extra_argument(*extra)));
+    if family.extras.contains(&Extra::Values) { command.args(values_arguments()) } else { command }
+}
+
+pub(super) fn output_argument() -> Arg {
+    Arg::new("output")
+        .long("output")
+        .value_name("FILE")
+        .help("Write the result there as .npy or raw little-endian, or - for standard output")
+        .value_parser(value_parser!(OsString))
+}
+
+/// Values that go with keys, given or made, and where they go.
+pub(super) fn values_arguments() -> [Arg; 2] {
+    [
+        Arg::new("values")
+            .long("values")
+            .value_name("FILE")
+            .num_args(0..=1)
+            .help(
+                "Move a value of 4 bytes with each key: those of an .npy or raw file (with --input), or without FILE \
+                 each key's place in the input",
+            )
+            .value_parser(value_parser!(OsString)),
+        Arg::new("output-values")
+            .long("output-values")
+            .value_name("FILE")
+            .help("Write the values there as --output writes the keys")
+            .value_parser(value_parser!(OsString))
+            .requires("values"),
+    ]
 }
 
 pub(super) fn extra_argument(extra: Extra) -> Arg {
@@ -127,39 +148,34 @@ pub(super) fn parameters(extras: &[Extra], matches: &ArgMatches) -> Parameters {
             Extra::Bins => parameters.bins = number("bins"),
             Extra::Operation => parameters.operation = matches.get_one("op").copied().unwrap_or_default(),
             Extra::Exclusive => parameters.exclusive = matches.get_flag("exclusive"),
-            Extra::Values => parameters.values = matches.get_flag("values"),
+            // A switch where input is drawn, and an option with a file where it may be given.
+            Extra::Values => {
+                parameters.values = matches.value_source("values") == Some(ValueSource::CommandLine);
+            }
         }
     }
     parameters
 }
 
 pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common) -> Result<()> {
-    let place = |name: &str| {
-        let given = matches.try_get_one::<OsString>(name).ok().flatten();
-        given.map(|name| Place::from(name.as_os_str()))
-    };
-    let (output, output_values) = (place("output"), place("output-values"));
-    if output.is_some() && output == output_values {
-        return Err(Error::Usage("keys and values cannot go to the same place; name another for one of them".into()));
-    }
+    let outputs = Places::of(matches)?;
     let named = matches.get_one::<String>("rung").map(|name| family.rung(name)).transpose()?;
     if matches!(matches.try_get_one::<bool>("report"), Ok(Some(true))) {
         let n = matches.get_one::<Count>("n").map(|n| n.0);
         return sweep::report(family, named, n, parameters(family.extras, matches), common);
     }
-    let given = Given::read(family, matches)?;
+    let parameters = parameters(family.extras, matches);
+    matches.get_one::<Dtype>("dtype").map_or(Ok(()), |dtype| family.check_dtype(*dtype))?;
+    let given = Given::read(family, matches, &parameters)?;
     let (size, format) = (given.size, given.format);
     let dtype = match (&given.data, matches.get_one::<Dtype>("dtype")) {
         (Some(data), _) => data[0].dtype(),
         (None, Some(dtype)) => *dtype,
         (None, None) => family.dtypes[0],
     };
-    family.check_dtype(dtype)?;
     // Before the work: an output that cannot be written is known at once.
-    let open = |place: &Option<Place>| place.as_ref().map(|place| Output::open(place, format)).transpose();
-    let (file, values_file) = (open(&output)?, open(&output_values)?);
+    let outputs = outputs.open(format)?;
     let engine = common.engine()?;
-    let parameters = parameters(family.extras, matches);
     let rung =
         named.unwrap_or_else(|| family.choose(size.unwrap_or(Size::Elements(0)), dtype, &parameters, engine.device()));
     let size = size.unwrap_or_else(|| family.default_size(&engine, rung));
@@ -171,46 +187,105 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
         input: given.data,
         parameters,
     })?;
-    let (row, prepared) = measure_and_keep(&engine, family, rung, &*problem, dtype)?;
+    let (mut row, prepared) = measure_and_keep(&engine, family, rung, &*problem, dtype)?;
     all::verdict(std::slice::from_ref(&row))?;
-    if let Some(mut prepared) = prepared {
-        if let Some(file) = file {
+    let Some(mut prepared) = prepared else { return Ok(()) };
+    if problem.makes_one_value() {
+        row.value = Some(Number(prepared.output()?.show(0)));
+    }
+    outputs.write(&mut *prepared, size)?.report(common, &engine, row)
+}
+
+/// Where results go, as named.
+pub(super) struct Places {
+    result: Option<Place>,
+    values: Option<Place>,
+}
+
+/// Outputs that can be written.
+pub(super) struct Outputs {
+    result: Option<Output>,
+    values: Option<Output>,
+    to_standard: bool,
+}
+
+/// Results are written; what remains is to say so.
+pub(super) struct Written {
+    to_standard: bool,
+}
+
+impl Places {
+    pub(super) fn of(matches: &ArgMatches) -> Result<Self> {
+        let place = |name: &str| {
+            let given = matches.try_get_one::<OsString>(name).ok().flatten();
+            given.map(|name| Place::from(name.as_os_str()))
+        };
+        let (result, values) = (place("output"), place("output-values"));
+        if result.is_some() && result == values {
+            let why = "keys and values cannot go to the same place; name another for one of them";
+            return Err(Error::Usage(why.into()));
+        }
+        Ok(Self { result, values })
+    }
+
+    /// `format` is that of the standard output.
+    pub(super) fn open(self, format: Format) -> Result<Outputs> {
+        let to_standard = [&self.result, &self.values].contains(&&Some(Place::Standard));
+        let open = |place: Option<Place>| place.map(|place| Output::open(&place, format)).transpose();
+        Ok(Outputs { result: open(self.result)?, values: open(self.values)?, to_standard })
+    }
+}
+
+impl Outputs {
+    /// Writes what the last run left.
+    pub(super) fn write(self, prepared: &mut dyn Prepared, size: Size) -> Result<Written> {
+        if let Some(file) = self.result {
             let data = prepared.output()?;
             match size {
                 Size::Product { m, n, .. } => file.write_matrix(&data, m as usize, n as usize)?,
                 Size::Elements(_) => file.write(&data)?,
             }
         }
-        if let (Some(file), Some(values)) = (values_file, prepared.values()?) {
+        if let (Some(file), Some(values)) = (self.values, prepared.values()?) {
             file.write(&values)?;
         }
+        Ok(Written { to_standard: self.to_standard })
     }
-    if [output, output_values].contains(&Some(Place::Standard)) {
-        // Standard output holds the data; the report goes where people look.
-        common.note(&format!("{} {}: {} elements, verified, on the {}", row.family, row.rung, row.n, row.device));
-        return Ok(());
+}
+
+impl Written {
+    pub(super) fn report(self, common: &Common, engine: &Engine, row: Row) -> Result<()> {
+        if self.to_standard {
+            // Standard output holds the data; the report goes where people look.
+            common.note(&format!("{} {}: {} elements, verified, on the {}", row.family, row.rung, row.n, row.device));
+            return Ok(());
+        }
+        report::runs(common.format, engine.info(), common.seed, &[row])
     }
-    report::runs(common.format, engine.info(), common.seed, &[row])
 }
 
 /// What the call says of the input.
-struct Given {
+pub(super) struct Given {
     /// The input, where a file holds it.
-    data: Option<Vec<Data>>,
+    pub data: Option<Vec<Data>>,
     /// Its size, from the file or from `--n`, where either was given.
-    size: Option<Size>,
+    pub size: Option<Size>,
     /// The format of the input; what goes to standard output has it too.
-    format: Format,
+    pub format: Format,
 }
 
 impl Given {
-    fn read(family: &Family, matches: &ArgMatches) -> Result<Self> {
+    fn read(family: &Family, matches: &ArgMatches, parameters: &Parameters) -> Result<Self> {
         let number = |name| matches.try_get_one::<Count>(name).ok().flatten().map(|c| c.0);
         let product = matches!(family.sizes.simulator, Size::Product { .. });
-        let dtype = matches.get_one::<Dtype>("dtype").copied();
+        let values = matches.try_get_one::<OsString>("values").ok().flatten();
+        let types = types(family.dtypes, matches, parameters);
         let places: Vec<Place> =
             matches.get_many::<OsString>("input").into_iter().flatten().map(|name| name.as_os_str().into()).collect();
         match &places[..] {
+            [] if values.is_some() => {
+                Err(Error::Usage("values of a file go with keys of a file: name it with --input".into()))
+            }
             [] => {
                 let size = match (product, number("m"), number("n"), number("k")) {
                     (_, None, None, None) => None,
@@ -222,13 +297,9 @@ impl Given {
                 };
                 Ok(Self { data: None, size, format: Format::Npy })
             }
-            [place] => {
-                let input = read_keys(place, dtype)?;
-                let size = Size::Elements(input.data.len() as u64);
-                Ok(Self { data: Some(vec![input.data]), size: Some(size), format: input.format })
-            }
+            [keys] => Self::keys(keys, &types, values),
             [a, b, ..] => {
-                let (a, b) = (read_matrix(a, dtype, None)?, read_matrix(b, dtype, None)?);
+                let (a, b) = (read_matrix(a, &types, None)?, read_matrix(b, &types, None)?);
                 if a.columns != b.rows {
                     return Err(Error::Usage(format!(
                         "A has {} columns and B has {} rows; they must be equal",
@@ -240,4 +311,26 @@ impl Given {
             }
         }
     }
+
+    /// Keys, and the values that go with them where there are any.
+    pub(super) fn keys(place: &Place, types: &[Dtype], values: Option<&OsString>) -> Result<Self> {
+        let values = values.map(|name| Place::from(name.as_os_str()));
+        if values.as_ref() == Some(place) && *place == Place::Standard {
+            return Err(Error::Usage("keys and values cannot both come from standard input; name a file".into()));
+        }
+        let keys = read_keys(place, types)?;
+        let size = Size::Elements(keys.data.len() as u64);
+        let values = values.map(|place| read_values(&place)).transpose()?;
+        let data = std::iter::once(keys.data).chain(values).collect();
+        Ok(Self { data: Some(data), size: Some(size), format: keys.format })
+    }
+}
+
+/// The types of the input: the one that `--dtype` names, or those of `known` that can be taken.
+pub(super) fn types(known: &[Dtype], matches: &ArgMatches, parameters: &Parameters) -> Vec<Dtype> {
+    if let Some(dtype) = matches.get_one::<Dtype>("dtype") {
+        return vec![*dtype];
+    }
+    // Values go with keys of as many bytes.
+    known.iter().copied().filter(|dtype| !parameters.values || dtype.size() == 4).collect()
 }

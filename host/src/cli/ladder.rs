@@ -6,7 +6,7 @@ use crate::algorithms::{FAMILIES, Family, Parameters, Problem, Rung, Size, Workl
 use crate::data::{Distribution, Dtype, MatrixSize};
 use crate::engine::{DeviceInfo, Engine};
 use crate::error::{Error, Result};
-use crate::measure::{Row, measure};
+use crate::measure::{Row, attempt};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use serde::Serialize;
@@ -88,26 +88,36 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let size = size(family, matches.get_one("n").copied(), dtype, &parameters, &engine)?;
     let workload = Workload { size, dtype, distribution, seed: common.seed, input: None, parameters };
     let problem = family.make(workload)?;
-    let mut steps: Vec<Step> = vec![];
-    for rung in family.rungs.iter().copied() {
-        let row = match family.refusal(rung, problem.size(), dtype, &parameters, engine.device()) {
-            Some(why) => Row { skipped: Some(why), ..Row::new(&engine, family, rung, &*problem, dtype) },
-            None => match measure(&engine, family, rung, &*problem, dtype) {
-                // What a rung finds that it cannot take once it is asked is no reason to leave out the others.
-                Err(Error::Usage(why)) => {
-                    Row { skipped: Some(why), ..Row::new(&engine, family, rung, &*problem, dtype) }
-                }
-                other => other?,
-            },
-        };
-        let before = steps.iter().rev().find_map(|step| step.row.time_ms);
-        let speedup = before.zip(row.time_ms).map(|(before, now)| before / now);
-        let limit = row.time_ms.and_then(|ms| limit(&engine, &*problem, ms));
-        steps.push(Step { row, limit, speedup });
-    }
+    let mut progress = common.progress(family.rungs.len());
+    let steps = climb(&engine, family, &*problem, dtype, &parameters, |rung| progress.step(rung));
+    drop(progress);
     print(common, &engine, family, distribution, &steps)?;
     let rows: Vec<Row> = steps.into_iter().map(|step| step.row).collect();
     all::verdict(&rows)
+}
+
+/// Runs all rungs, each on the same problem.
+fn climb(
+    engine: &Engine,
+    family: &'static Family,
+    problem: &dyn Problem,
+    dtype: Dtype,
+    parameters: &Parameters,
+    mut tell: impl FnMut(&'static str),
+) -> Vec<Step> {
+    let (size, device, mut steps) = (problem.size(), engine.device(), Vec::<Step>::new());
+    for rung in family.rungs.iter().copied() {
+        tell(rung.name);
+        let row = match family.refusal(rung, size, dtype, parameters, device) {
+            Some(why) => Row { skipped: Some(why), ..Row::new(engine, family, rung, problem, dtype) },
+            None => attempt(engine, family, rung, problem, dtype),
+        };
+        let before = steps.iter().rev().find_map(|step| step.row.time_ms);
+        let speedup = before.zip(row.time_ms).map(|(before, now)| before / now);
+        let limit = row.time_ms.and_then(|ms| limit(engine, problem, ms));
+        steps.push(Step { row, limit, speedup });
+    }
+    steps
 }
 
 /// What was asked for, or the family's size for the device, lowered to what the smallest rung takes of those that take
@@ -173,7 +183,7 @@ fn print(common: &Common, engine: &Engine, family: &Family, distribution: Distri
             results: steps,
         }),
         Format::Csv => {
-            let own = ["limit_share", "limit", "speedup", "verified", "skipped"];
+            let own = ["limit_share", "limit", "speedup", "verified", "skipped", "error"];
             let mut grid = Grid::new(&[&report::CSV_COLUMNS[..], &own].concat(), &[]);
             for Step { row, limit, speedup } in steps {
                 let float = |v: Option<f64>| v.map_or(String::new(), |v| v.to_string());
@@ -183,6 +193,7 @@ fn print(common: &Common, engine: &Engine, family: &Family, distribution: Distri
                     float(*speedup),
                     row.verified.to_string(),
                     row.skipped.clone().unwrap_or_default(),
+                    row.error.clone().unwrap_or_default(),
                 ]));
             }
             grid.print_csv()
@@ -197,7 +208,7 @@ fn print(common: &Common, engine: &Engine, family: &Family, distribution: Distri
                 grid.row([
                     row.rung.to_string(),
                     row.time_ms.map_or("-".into(), report::time),
-                    row.rate.map_or("-".into(), |r| report::rate(r, row.rate_unit.name())),
+                    row.rate_text().unwrap_or("-".into()),
                     limit.map_or("-".into(), |l| format!("{:.1} % {}", 100.0 * l.share, l.of)),
                     speedup.map_or("-".into(), |s| format!("{s:.2}")),
                     report::verdict(row),
@@ -205,5 +216,42 @@ fn print(common: &Common, engine: &Engine, family: &Family, distribution: Distri
             }
             report::print(&format!("{title}\n\n{}\n", grid.text()))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::family;
+    use crate::measure::fake::Fails;
+
+    /// The rungs above one that fails are run, each beside the last one that ran; the call fails in the end.
+    #[test]
+    fn a_ladder_goes_on_after_a_rung_that_fails() {
+        let (engine, family) = (Engine::simulator(), family("bitonic").unwrap());
+        let (second, parameters) = (family.rungs[1].name, Parameters::default());
+        for (how, words) in [
+            ((|| Error::Cuda("the launch failed".into())) as fn() -> Error, "failed: the launch failed"),
+            (|| Fails::mismatch("bitonic", family_rung()), "element 2: got 9, expected 7"),
+        ] {
+            let problem = Fails { rung: second, how };
+            let mut told = vec![];
+            let steps = climb(&engine, family, &problem, Dtype::U32, &parameters, |rung| told.push(rung));
+            assert!(told.iter().eq(family.rungs.iter().map(|rung| &rung.name)), "{told:?}");
+            for (step, rung) in steps.iter().zip(&family.rungs) {
+                let error = step.row.error.as_deref().unwrap_or("");
+                let failed = rung.name == second;
+                assert_eq!((step.row.verified, step.row.time_ms.is_some()), (!failed, !failed), "{:?}", step.row);
+                assert_eq!(error.contains(words) && error.contains(second), failed, "{error}");
+            }
+            assert!(steps[2].speedup.is_some(), "over the first, because the second has no time");
+            let rows: Vec<Row> = steps.into_iter().map(|step| step.row).collect();
+            let error = all::verdict(&rows).unwrap_err();
+            assert!(error.exit_code() == 1 && error.to_string().contains(words), "{error}");
+        }
+    }
+
+    fn family_rung() -> &'static str {
+        family("bitonic").unwrap().rungs[1].name
     }
 }

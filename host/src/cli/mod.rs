@@ -10,6 +10,8 @@ mod lab;
 mod ladder;
 mod list;
 mod profile;
+mod progress;
+mod sort;
 mod sweep;
 mod trace;
 
@@ -63,6 +65,7 @@ pub fn command() -> Command {
         .subcommand(list::command())
         .subcommand(explain::command())
         .subcommand(ladder::command())
+        .subcommand(sort::command())
         .subcommand(lab::command())
         .subcommand(devices::command())
         .subcommand(doctor::command())
@@ -86,6 +89,7 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
         "lab" => lab::run(&common),
         "devices" => devices::run(&common),
         "doctor" => doctor::run(&common),
+        "sort" => sort::run(arguments, &common),
         "profile" => profile::run(arguments, &common),
         "sweep" => sweep::run(arguments, &common),
         "trace" => trace::run(arguments, &common),

@@ -3,7 +3,7 @@
 //! What is read is trusted in nothing: memory is taken as the bytes arrive, never because a header announces them.
 //! What is written appears whole or not at all: it goes to a new file beside the old one, which it then replaces.
 
-use super::npy::{Head, MAGIC};
+use super::npy::{Found, Head, MAGIC};
 use super::{Data, Dtype, Element, for_dtype, memory};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -127,33 +127,74 @@ pub struct MatrixInput {
     pub columns: usize,
 }
 
-/// Reads keys: one dimension, any of the seven types.
+/// Reads keys: one dimension, one of `types`.
 ///
-/// The file is `.npy` if it begins as such; everything else is raw, for which `dtype` is needed. A file that is *named*
-/// `.npy` and does not begin so is refused. With `dtype`, an `.npy` file of another type is refused too.
-pub fn read_keys(place: &Place, dtype: Option<Dtype>) -> Result<Input> {
-    Source::open(place)?.read(dtype, None).map(|(data, format, _)| Input { data, format })
+/// The file is `.npy` if it begins as such; everything else is raw, which is read if `types` is a single one. A file
+/// that is *named* `.npy` and does not begin so is refused, and so is an `.npy` file of another type.
+///
+/// # Errors
+/// [`Error::Read`] if it cannot be read or is refused, with what to save instead; [`Error::Usage`] for a raw file whose
+/// type is open; [`Error::OutOfMemory`].
+pub fn read_keys(place: &Place, types: &[Dtype]) -> Result<Input> {
+    Source::open(place)?.keys(types)
+}
+
+/// Reads values of 4 bytes that go with keys: one dimension. In a raw file they are taken as `u32`, because only their
+/// bits matter.
+///
+/// # Errors
+/// As for [`read_keys`].
+pub fn read_values(place: &Place) -> Result<Data> {
+    let source = Source { raw: Some(Dtype::U32), ..Source::open(place)? };
+    source.keys(&[Dtype::U32, Dtype::I32, Dtype::F32]).map(|input| input.data)
+}
+
+/// [`read_keys`] from any stream; `name` is what messages call it.
+///
+/// # Errors
+/// As for [`read_keys`].
+pub fn keys_from(stream: impl Read, name: &str, types: &[Dtype]) -> Result<Input> {
+    Source::of(stream, name).keys(types)
 }
 
 /// Reads a matrix in C order. As [`read_keys`], but of two dimensions; a raw file needs `shape` (rows, columns) too, and an
 /// `.npy` file must have it if it is given.
-pub fn read_matrix(place: &Place, dtype: Option<Dtype>, shape: Option<(usize, usize)>) -> Result<MatrixInput> {
-    let (data, format, shape) = Source::open(place)?.read(dtype, Some(shape))?;
-    // Both fit: the elements are in memory, and a side past it can only belong to a matrix without elements.
-    let side = |i: usize| usize::try_from(shape[i]).unwrap_or(usize::MAX);
-    Ok(MatrixInput { data, format, rows: side(0), columns: side(1) })
+///
+/// # Errors
+/// As for [`read_keys`].
+pub fn read_matrix(place: &Place, types: &[Dtype], shape: Option<(usize, usize)>) -> Result<MatrixInput> {
+    Source::open(place)?.matrix(types, shape)
+}
+
+/// [`read_matrix`] from any stream; `name` is what messages call it.
+///
+/// # Errors
+/// As for [`read_keys`].
+pub fn matrix_from(
+    stream: impl Read,
+    name: &str,
+    types: &[Dtype],
+    shape: Option<(usize, usize)>,
+) -> Result<MatrixInput> {
+    Source::of(stream, name).matrix(types, shape)
 }
 
 /// A stream that is being read.
-struct Source {
-    stream: Box<dyn Read>,
+struct Source<'a> {
+    stream: Box<dyn Read + 'a>,
     name: String,
     is_named_npy: bool,
     /// Its length, where the system knows it.
     length: Option<u64>,
+    /// The type of raw elements, where several are taken.
+    raw: Option<Dtype>,
 }
 
-impl Source {
+impl<'a> Source<'a> {
+    fn of(stream: impl Read + 'a, name: &str) -> Self {
+        Self { stream: Box::new(stream), name: name.into(), is_named_npy: false, length: None, raw: None }
+    }
+
     fn open(place: &Place) -> Result<Self> {
         let name = place.name("standard input");
         let (stream, length): (Box<dyn Read>, _) = match place {
@@ -173,7 +214,18 @@ impl Source {
                 (Box::new(file), length)
             }
         };
-        Ok(Self { stream, name, is_named_npy: place.is_named_npy(), length })
+        Ok(Self { stream, name, is_named_npy: place.is_named_npy(), length, raw: None })
+    }
+
+    fn keys(self, types: &[Dtype]) -> Result<Input> {
+        self.read(types, None).map(|(data, format, _)| Input { data, format })
+    }
+
+    fn matrix(self, types: &[Dtype], shape: Option<(usize, usize)>) -> Result<MatrixInput> {
+        let (data, format, shape) = self.read(types, Some(shape))?;
+        // Both fit: the elements are in memory, and a side past it can only belong to a matrix without elements.
+        let side = |i: usize| usize::try_from(shape[i]).unwrap_or(usize::MAX);
+        Ok(MatrixInput { data, format, rows: side(0), columns: side(1) })
     }
 
     fn refuse<T>(&self, what: impl Into<String>) -> Result<T> {
@@ -185,11 +237,7 @@ impl Source {
     }
 
     /// Reads all. `matrix` is there for a matrix, and holds the shape if that is known beforehand.
-    fn read(
-        mut self,
-        dtype: Option<Dtype>,
-        matrix: Option<Option<(usize, usize)>>,
-    ) -> Result<(Data, Format, Vec<u64>)> {
+    fn read(mut self, types: &[Dtype], matrix: Option<Option<(usize, usize)>>) -> Result<(Data, Format, Vec<u64>)> {
         let mut start = [0; MAGIC.len()];
         let got = read_full(&mut self.stream, &mut start).map_err(|error| self.failed(&error))?;
         let start = start[..got].to_vec();
@@ -197,17 +245,20 @@ impl Source {
         self.stream = Box::new(io::Cursor::new(start).chain(self.stream));
         let wanted = matrix.flatten().map(|(rows, columns)| [rows as u64, columns as u64]);
         if is_npy {
-            let (data, shape) = self.read_npy(dtype, if matrix.is_some() { 2 } else { 1 })?;
+            let (data, shape) = self.read_npy(types, if matrix.is_some() { 2 } else { 1 })?;
             if let Some(wanted) = wanted.filter(|wanted| shape != wanted) {
                 let (shape, wanted) = (Head::shape_text(&shape), Head::shape_text(&wanted));
                 return self.refuse(format!("its shape is {shape}, and {wanted} was asked for"));
             }
             return Ok((data, Format::Npy, shape));
         }
-        let Some(dtype) = dtype else {
+        let only = if let &[dtype] = types { Some(dtype) } else { None };
+        let Some(dtype) = only.or(self.raw) else {
+            let names: Vec<&str> = types.iter().map(|dtype| dtype.name()).collect();
             return Err(Error::Usage(format!(
-                "{} is no .npy file, so its type must be given: --dtype u8|u32|i32|f32|u64|i64|f64",
-                self.name
+                "{} is no .npy file, so its type must be given: --dtype {}",
+                self.name,
+                names.join("|")
             )));
         };
         if matrix == Some(None) {
@@ -222,19 +273,9 @@ impl Source {
         Ok((data, Format::Raw, shape))
     }
 
-    fn read_npy(&mut self, dtype: Option<Dtype>, dimensions: usize) -> Result<(Data, Vec<u64>)> {
-        let head = Head::read(&mut self.stream).map_err(|error| self.failed(&error))?;
-        let head = head.or_else(|what| self.refuse(what))?;
-        if let Some(dtype) = dtype.filter(|dtype| *dtype != head.dtype) {
-            return self.refuse(format!("its elements are {}, and {dtype} was asked for", head.dtype));
-        }
-        if head.shape.len() != dimensions {
-            let shape = Head::shape_text(&head.shape);
-            return self.refuse(match dimensions {
-                1 => format!("its shape is {shape}; keys have one dimension, save array.ravel() instead"),
-                _ => format!("its shape is {shape}; a matrix has two dimensions, save array.reshape(rows, columns)"),
-            });
-        }
+    fn read_npy(&mut self, types: &[Dtype], dimensions: usize) -> Result<(Data, Vec<u64>)> {
+        let found = Found::read(&mut self.stream).map_err(|error| self.failed(&error))?;
+        let head = found.and_then(|found| found.accept(types, dimensions)).or_else(|what| self.refuse(what))?;
         let Some(count) = head.count() else {
             return self.refuse(format!("its shape {} has 2^64 elements or more", Head::shape_text(&head.shape)));
         };
@@ -354,20 +395,35 @@ impl Drop for Beside {
     }
 }
 
+/// Refuses a stream that is a terminal: what goes there is binary, which a terminal would obey.
+///
+/// # Errors
+/// [`Error::Usage`], with where it can go instead.
+pub fn refuse_terminal(stream: &impl IsTerminal, name: &str) -> Result<()> {
+    if !stream.is_terminal() {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "{name} is a terminal, and what goes there is binary: send it to a file (> sorted.bin, --output sorted.npy) or \
+         a pipe (| xxd)"
+    )))
+}
+
 impl Output {
     /// Prepares an output. `otherwise` is the format on the standard output, see [`Format::of`].
     pub fn open(place: &Place, otherwise: Format) -> Result<Self> {
         let name = place.name("standard output");
         let format = Format::of(place, otherwise);
         let sink = match place {
-            Place::Standard if io::stdout().is_terminal() => {
-                return Err(Error::Usage(
-                    "the standard output is a terminal, and keys are binary: name a file or a pipe".into(),
-                ));
-            }
             Place::Standard => Sink::Standard,
             Place::File(path) => Sink::open(path).map_err(|error| Error::writing(&name, &error))?,
         };
+        match &sink {
+            Sink::Standard => refuse_terminal(&io::stdout(), &name)?,
+            // As /dev/stdout and /dev/tty are.
+            Sink::Direct(file) => refuse_terminal(file, &name)?,
+            Sink::Beside(_) => {}
+        }
         Ok(Self { name, sink, format })
     }
 

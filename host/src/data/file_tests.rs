@@ -84,10 +84,10 @@ fn numpy_files_of_every_type_read_and_written() {
     for (bytes, data) in fixtures() {
         let place = folder.file("keys.npy", &bytes);
         let want = Input { data: data.clone(), format: Format::Npy };
-        assert_eq!(read_keys(&place, None).unwrap(), want);
-        assert_eq!(read_keys(&place, Some(data.dtype())).unwrap(), want);
+        assert_eq!(read_keys(&place, &Dtype::ALL).unwrap(), want);
+        assert_eq!(read_keys(&place, &[data.dtype()]).unwrap(), want);
         // The content decides, not the name.
-        assert_eq!(read_keys(&folder.file("keys.bin", &bytes), None).unwrap(), want);
+        assert_eq!(read_keys(&folder.file("keys.bin", &bytes), &Dtype::ALL).unwrap(), want);
         let output = folder.place("out.npy");
         Output::open(&output, Format::Raw).unwrap().write(&data).unwrap();
         assert_eq!(fs::read(folder.0.join("out.npy")).unwrap(), bytes, "{} as numpy writes it", data.dtype());
@@ -98,22 +98,22 @@ fn numpy_files_of_every_type_read_and_written() {
 fn numpy_matrix_read_and_written() {
     let folder = Folder::new("matrix");
     let place = folder.file("a.npy", &matrix_fixture());
-    let read = read_matrix(&place, Some(Dtype::F32), None).unwrap();
+    let read = read_matrix(&place, &[Dtype::F32], None).unwrap();
     assert_eq!((read.rows, read.columns, read.format), (2, 3, Format::Npy));
     assert_eq!(read.data, Data::F32(vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0]));
     let output = folder.place("out.npy");
     Output::open(&output, Format::Npy).unwrap().write_matrix(&read.data, 2, 3).unwrap();
     assert_eq!(fs::read(folder.0.join("out.npy")).unwrap(), matrix_fixture());
 
-    assert!(read_matrix(&place, None, Some((2, 3))).is_ok());
-    assert!(read_matrix(&place, None, Some((3, 2))).unwrap_err().to_string().contains("(3, 2) was asked for"));
+    assert!(read_matrix(&place, &Dtype::ALL, Some((2, 3))).is_ok());
+    assert!(read_matrix(&place, &Dtype::ALL, Some((3, 2))).unwrap_err().to_string().contains("(3, 2) was asked for"));
     let raw = folder.file("a.bin", &matrix_fixture()[128..]);
-    assert_eq!(read_matrix(&raw, Some(Dtype::F32), Some((3, 2))).unwrap().rows, 3);
-    assert_eq!(read_matrix(&raw, Some(Dtype::F32), None).unwrap_err().exit_code(), 2);
-    let error = read_matrix(&raw, Some(Dtype::F32), Some((3, 3))).unwrap_err().to_string();
+    assert_eq!(read_matrix(&raw, &[Dtype::F32], Some((3, 2))).unwrap().rows, 3);
+    assert_eq!(read_matrix(&raw, &[Dtype::F32], None).unwrap_err().exit_code(), 2);
+    let error = read_matrix(&raw, &[Dtype::F32], Some((3, 3))).unwrap_err().to_string();
     assert!(error.contains("holds 6 elements") && error.contains("(3, 3)"), "{error}");
     let empty = numpy("{'descr': '<f4', 'fortran_order': False, 'shape': (0, 1099511627776), }", b"");
-    assert!(read_matrix(&folder.file("e.npy", &empty), None, None).unwrap().data.is_empty());
+    assert!(read_matrix(&folder.file("e.npy", &empty), &Dtype::ALL, None).unwrap().data.is_empty());
 }
 
 #[test]
@@ -123,18 +123,19 @@ fn other_files_of_numpy() {
     let mut two = b"\x93NUMPY\x02\x00t\x00\x00\x00{'descr': '<u4', 'fortran_order': False, 'shape': (2,), }".to_vec();
     two.resize(127, b' ');
     two.extend(b"\n\x01\0\0\0\x02\0\0\0");
-    assert_eq!(read_keys(&folder.file("a.npy", &two), None).unwrap().data, Data::U32(vec![1, 2]));
+    assert_eq!(read_keys(&folder.file("a.npy", &two), &Dtype::ALL).unwrap().data, Data::U32(vec![1, 2]));
     let empty = numpy("{'descr': '<f8', 'fortran_order': False, 'shape': (0,), }", b"");
-    assert_eq!(read_keys(&folder.file("a.npy", &empty), None).unwrap().data, Data::F64(vec![]));
+    assert_eq!(read_keys(&folder.file("a.npy", &empty), &Dtype::ALL).unwrap().data, Data::F64(vec![]));
 }
 
 #[test]
 fn bad_numpy_files() {
     let folder = Folder::new("bad");
-    let error = |bytes: &[u8]| read_error(read_keys(&folder.file("k.npy", bytes), None));
+    let error = |bytes: &[u8]| read_error(read_keys(&folder.file("k.npy", bytes), &Dtype::ALL));
     let head = |text: &str| error(&numpy(text, &[0; 24]));
     for (text, word) in [
-        ("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", "Fortran order"),
+        ("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", "save array.ravel() instead"),
+        ("{'descr': '<f4', 'fortran_order': True, 'shape': (6,), }", "Fortran order"),
         ("{'descr': '>u4', 'fortran_order': False, 'shape': (6,), }", "big-endian"),
         ("{'descr': '<u4', 'fortran_order': False, 'shape': (), }", "one dimension"),
         ("{'descr': '<u4', 'fortran_order': False, 'shape': (2, 3), }", "one dimension"),
@@ -163,43 +164,38 @@ fn bad_numpy_files() {
     assert!(error(&deep).contains("header has"));
 
     let bytes = &fixtures()[1].0;
-    let message = read_error(read_keys(&folder.file("k.npy", bytes), Some(Dtype::F32)));
-    assert!(message.contains("its elements are u32, and f32 was asked for"), "{message}");
-    let matrix = read_matrix(&folder.file("k.npy", bytes), None, None).unwrap_err().to_string();
+    let message = read_error(read_keys(&folder.file("k.npy", bytes), &[Dtype::F32]));
+    assert!(message.contains("its elements are u32, and f32 is needed"), "{message}");
+    let matrix = read_matrix(&folder.file("k.npy", bytes), &Dtype::ALL, None).unwrap_err().to_string();
     assert!(matrix.contains("shape is (3,)") && matrix.contains("two dimensions"), "{matrix}");
-    assert!(read_error(read_keys(&folder.place("none.npy"), None)).contains("no such file"));
-    assert!(read_error(read_keys(&Place::File(folder.0.clone()), None)).contains("folder"));
-    assert!(read_error(read_keys(&Place::from(""), None)).contains("no such file"));
+    assert!(read_error(read_keys(&folder.place("none.npy"), &Dtype::ALL)).contains("no such file"));
+    assert!(read_error(read_keys(&Place::File(folder.0.clone()), &Dtype::ALL)).contains("folder"));
+    assert!(read_error(read_keys(&Place::from(""), &Dtype::ALL)).contains("no such file"));
 }
 
 /// A stream without a known length, as a pipe is.
-fn piped(bytes: &[u8]) -> Source {
-    Source {
-        stream: Box::new(io::Cursor::new(bytes.to_vec())),
-        name: "standard input".into(),
-        is_named_npy: false,
-        length: None,
-    }
+fn piped(bytes: &[u8]) -> Source<'_> {
+    Source::of(bytes, "standard input")
 }
 
 #[test]
 fn streams_of_unknown_length() {
     // Long enough to take memory several times.
     let data = Distribution::Uniform.generate(Dtype::U64, 1_000_003, 1).unwrap();
-    let (read, format, _) = piped(data.as_bytes()).read(Some(Dtype::U64), None).unwrap();
+    let (read, format, _) = piped(data.as_bytes()).read(&[Dtype::U64], None).unwrap();
     assert!(read == data && format == Format::Raw);
     let mut npy = Head { dtype: Dtype::U64, shape: vec![1_000_003] }.to_bytes();
     npy.extend(data.as_bytes());
-    let (read, format, _) = piped(&npy).read(None, None).unwrap();
+    let (read, format, _) = piped(&npy).read(&Dtype::ALL, None).unwrap();
     assert!(read == data && format == Format::Npy);
 
     let lie = numpy("{'descr': '<u8', 'fortran_order': False, 'shape': (1152921504606846976,), }", &[0; 24]);
-    let error = piped(&lie).read(None, None).unwrap_err().to_string();
+    let error = piped(&lie).read(&Dtype::ALL, None).unwrap_err().to_string();
     assert!(error.contains("cut off") && error.contains("24 bytes"), "{error}");
     let lie = numpy("{'descr': '<u8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", &[0; 24]);
-    assert!(piped(&lie).read(None, Some(None)).unwrap_err().to_string().contains("2^64 elements"));
+    assert!(piped(&lie).read(&Dtype::ALL, Some(None)).unwrap_err().to_string().contains("2^64 elements"));
 
-    let error = piped(&[0; 8]).read(None, None).unwrap_err();
+    let error = piped(&[0; 8]).read(&Dtype::ALL, None).unwrap_err();
     assert!(error.exit_code() == 2 && error.to_string().contains("--dtype"), "{error}");
 }
 
@@ -212,13 +208,13 @@ fn raw_files() {
             let place = folder.place("keys.bin");
             Output::open(&place, Format::Npy).unwrap().write(&data).unwrap();
             assert_eq!(fs::metadata(folder.0.join("keys.bin")).unwrap().len(), n * dtype.size() as u64);
-            assert_eq!(read_keys(&place, Some(dtype)).unwrap(), Input { data, format: Format::Raw });
+            assert_eq!(read_keys(&place, &[dtype]).unwrap(), Input { data, format: Format::Raw });
         }
     }
     let place = folder.file("odd.bin", &[0; 7]);
-    assert!(read_error(read_keys(&place, Some(Dtype::U32))).contains("7 bytes are no whole number of u32"));
-    assert_eq!(read_keys(&place, None).unwrap_err().exit_code(), 2);
-    assert!(read_error(read_keys(&folder.file("raw.npy", &[0; 8]), Some(Dtype::U32))).contains("no .npy file"));
+    assert!(read_error(read_keys(&place, &[Dtype::U32])).contains("7 bytes are no whole number of u32"));
+    assert_eq!(read_keys(&place, &Dtype::ALL).unwrap_err().exit_code(), 2);
+    assert!(read_error(read_keys(&folder.file("raw.npy", &[0; 8]), &[Dtype::U32])).contains("no .npy file"));
 }
 
 #[test]
@@ -233,7 +229,7 @@ fn an_output_appears_whole_or_not_at_all() {
     let output = Output::open(&place, Format::Npy).unwrap();
     assert_eq!(fs::read(folder.0.join("old.npy")).unwrap(), b"old", "not before it is written");
     output.write(&data).unwrap();
-    assert_eq!(read_keys(&place, None).unwrap().data, data);
+    assert_eq!(read_keys(&place, &Dtype::ALL).unwrap().data, data);
     assert_eq!(folder.names(), ["old.npy"]);
 
     for place in [Place::File(folder.0.clone()), folder.place("none/keys.npy"), folder.place("new/")] {
@@ -257,12 +253,12 @@ fn permissions_links_and_devices() {
     write(&folder.place("link.npy")).unwrap();
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
     assert!(fs::symlink_metadata(folder.0.join("link.npy")).unwrap().is_symlink());
-    assert_eq!(read_keys(&place, None).unwrap().data, data);
+    assert_eq!(read_keys(&place, &Dtype::ALL).unwrap().data, data);
 
     // A link to a file that is not there yet, and links that lead nowhere.
     symlink("new.npy", folder.0.join("ahead.npy")).unwrap();
     write(&folder.place("ahead.npy")).unwrap();
-    assert_eq!(read_keys(&folder.place("new.npy"), None).unwrap().data, data);
+    assert_eq!(read_keys(&folder.place("new.npy"), &Dtype::ALL).unwrap().data, data);
     symlink("circle", folder.0.join("circle")).unwrap();
     assert!(matches!(write(&folder.place("circle")), Err(Error::Write { .. })));
 

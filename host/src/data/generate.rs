@@ -7,8 +7,10 @@
 use super::{Data, Dtype, Element, for_dtype, memory};
 use crate::{Error, Result};
 use rand::{Rng, SeedableRng, rngs::Xoshiro256PlusPlus};
+use rayon::iter::{IndexedParallelIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
 use serde::Serialize;
-use std::{fmt, str::FromStr, thread};
+use std::{fmt, str::FromStr};
 
 /// Keys made by one generator.
 const PART: usize = 1 << 16;
@@ -251,22 +253,7 @@ fn fill<T: Element>(n: u64, seed: u64, key: impl Fn(&mut Random, u64) -> T + Syn
             *slot = key(&mut random, i);
         }
     };
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let parts_each = length.div_ceil(PART).div_ceil(cores).max(1);
-    if length <= PART {
-        fill_part(0, &mut keys);
-        return Ok(keys);
-    }
-    thread::scope(|scope| {
-        for (core, keys) in keys.chunks_mut(parts_each * PART).enumerate() {
-            let fill_part = &fill_part;
-            scope.spawn(move || {
-                for (i, keys) in keys.chunks_mut(PART).enumerate() {
-                    fill_part(core * parts_each + i, keys);
-                }
-            });
-        }
-    });
+    keys.par_chunks_mut(PART).enumerate().for_each(|(part, keys)| fill_part(part, keys));
     Ok(keys)
 }
 

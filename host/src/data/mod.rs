@@ -5,9 +5,11 @@
 //! | [`Dtype`], [`Data`], [`Element`] | the seven types, a vector of any of them, and what generic code needs of one |
 //! | [`sorted`], [`stable_sorted`], [`Words`] | the order of keys, and keys as the unsigned words that sort so |
 //! | [`Distribution`] | input from a seed, the same on every machine |
-//! | [`Place`], [`Format`], [`read_keys`], [`read_matrix`], [`Output`] | `.npy` and raw files, the standard streams |
+//! | [`Place`], [`Format`], [`read_keys`], [`Output`] | `.npy` and raw files, the standard streams |
+//! | [`read_counted`] | the stream of `rungs lab` |
 //! | [`Size`], [`MatrixSize`] | sizes as people write them |
 
+mod counted;
 mod element;
 mod file;
 mod generate;
@@ -16,8 +18,12 @@ mod npy;
 mod order;
 mod size;
 
+pub use counted::read_counted;
 pub use element::Element;
-pub use file::{Format, Input, MatrixInput, Output, Place, read_keys, read_matrix};
+pub use file::{
+    Format, Input, MatrixInput, Output, Place, keys_from, matrix_from, read_keys, read_matrix, read_values,
+    refuse_terminal,
+};
 pub use generate::Distribution;
 pub use memory::{available as memory_available, check as memory_check};
 pub use order::{Words, sorted, stable_sorted};

@@ -6,7 +6,9 @@
 //! ```
 //!
 //! The text is a Python literal; the three keys may come in any order. It is read by a reader of its own, without
-//! recursion and with a limit on its length, because it comes from whoever made the file.
+//! recursion and with a limit on its length, because it comes from whoever made the file. The crate npyz 0.9 is held
+//! against it in the tests and not used here: it panics where the sides' product overflows, takes up to 4 GiB because a
+//! header announces them, and writes `(3, )` where numpy writes `(3,)`.
 
 use super::Dtype;
 use std::io::{self, Read};
@@ -17,13 +19,22 @@ pub const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// numpy itself writes longer texts only for structures, which are refused here.
 const LONGEST_TEXT: u32 = 1 << 16;
 
-/// What the head says.
+/// What the head of an array that is taken says.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Head {
     /// The type of the elements.
     pub dtype: Dtype,
     /// The lengths of the dimensions. Their product is not checked against anything.
     pub shape: Vec<u64>,
+}
+
+/// What a head says, taken or not.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Found {
+    /// numpy's name of the type, whatever that may be.
+    descr: String,
+    fortran: bool,
+    shape: Vec<u64>,
 }
 
 impl Head {
@@ -40,21 +51,19 @@ impl Head {
     pub fn shape_text(shape: &[u64]) -> String {
         match shape {
             [side] => format!("({side},)"),
-            sides => format!("({})", sides.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
+            sides => {
+                // Enough for a message; what is written has one or two.
+                const SHOWN: usize = 4;
+                let more = if sides.len() > SHOWN { ", …" } else { "" };
+                let sides: Vec<_> = sides.iter().take(SHOWN).map(u64::to_string).collect();
+                format!("({}{more})", sides.join(", "))
+            }
         }
     }
 
     /// The head as numpy writes it.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let descr = match self.dtype {
-            Dtype::U8 => "|u1",
-            Dtype::U32 => "<u4",
-            Dtype::I32 => "<i4",
-            Dtype::F32 => "<f4",
-            Dtype::U64 => "<u8",
-            Dtype::I64 => "<i8",
-            Dtype::F64 => "<f8",
-        };
+        let descr = descr_of(self.dtype);
         let shape = Self::shape_text(&self.shape);
         let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
         let before = MAGIC.len() + 2 + 2;
@@ -67,7 +76,9 @@ impl Head {
         bytes.extend(text.as_bytes());
         bytes
     }
+}
 
+impl Found {
     /// Reads the head, the magic included. The outer error is the stream's, the inner one says what is wrong with the
     /// head.
     pub fn read(stream: &mut dyn Read) -> io::Result<Result<Self, String>> {
@@ -103,10 +114,59 @@ impl Head {
         }
         Ok(String::from_utf8(text).map_err(|_| "its .npy header is no text".into()).and_then(|text| parse(&text)))
     }
+
+    /// The head, if its elements are of one of `types` and it has so many dimensions: one for keys, two for a matrix.
+    /// Otherwise everything that is wrong, and what to save instead: what numpy makes of it is taken.
+    pub fn accept(self, types: &[Dtype], dimensions: usize) -> Result<Head, String> {
+        let Self { descr, fortran, shape } = self;
+        let (mut wrong, mut array) = (vec![], "array".to_string());
+        let reshaped = shape.len() != dimensions;
+        if reshaped {
+            let (what, how) = match dimensions {
+                1 => ("keys have one dimension", ".ravel()"),
+                _ => ("a matrix has two dimensions", ".reshape(rows, columns)"),
+            };
+            wrong.push(format!("its shape is {}, and {what}", Head::shape_text(&shape)));
+            array += how;
+        }
+        let number = Number::of(&descr);
+        let dtype = number.and_then(Number::dtype);
+        if let Some(dtype) = dtype.filter(|dtype| types.contains(dtype)) {
+            if fortran {
+                wrong.push("it is in Fortran order".into());
+                // What ravel makes is in C order; the other two may leave the order as it is.
+                if !(reshaped && dimensions == 1) {
+                    array = format!("numpy.ascontiguousarray({array})");
+                }
+            }
+            return match &wrong[..] {
+                [] => Ok(Head { dtype, shape }),
+                wrong => Err(format!("{}; save {array} instead", wrong.join(", and "))),
+            };
+        }
+        let names: Vec<&str> = types.iter().map(|dtype| dtype.name()).collect();
+        let shown: String = descr.chars().take(20).collect();
+        let shown = dtype.map_or_else(|| format!("'{}'", shown.escape_debug()), |dtype| dtype.to_string());
+        wrong.push(match number {
+            Some(Number { order: Order::Big, .. }) => format!("its elements are big-endian ({shown})"),
+            Some(Number { order: Order::Unclear, .. }) => {
+                format!("the byte order of its elements ({shown}) is unclear")
+            }
+            _ if names.len() == 1 => format!("its elements are {shown}, and {} is needed", names[0]),
+            _ => format!("its elements are {shown}, and {} are taken", names.join(", ")),
+        });
+        let wrong = wrong.join(", and ");
+        let Some((to, exact)) = number.and_then(|number| number.fits(types)) else {
+            return Err(format!("{wrong}; save an array of {}", names.join(" or ")));
+        };
+        let order = if fortran && !(reshaped && dimensions == 1) { ", order='C'" } else { "" };
+        let rounds = if exact { "" } else { ", if the numbers fit" };
+        Err(format!("{wrong}; save {array}.astype('{}'{order}) instead{rounds}", descr_of(to)))
+    }
 }
 
 /// Reads the dictionary.
-fn parse(text: &str) -> Result<Head, String> {
+fn parse(text: &str) -> Result<Found, String> {
     let mut reader = Reader { rest: text };
     let (mut descr, mut fortran, mut shape) = (None, None, None);
     reader.expect('{')?;
@@ -134,38 +194,96 @@ fn parse(text: &str) -> Result<Head, String> {
     let descr = descr.ok_or_else(|| missing("descr"))?;
     let fortran = fortran.ok_or_else(|| missing("fortran_order"))?;
     let shape = shape.ok_or_else(|| missing("shape"))?;
-    let dtype = dtype(descr)?;
-    if fortran {
-        return Err("its array is in Fortran order; save numpy.ascontiguousarray(array) instead".into());
-    }
-    Ok(Head { dtype, shape })
+    Ok(Found { descr: descr.into(), fortran, shape })
 }
 
-/// The type that numpy's name for it stands for.
-fn dtype(descr: &str) -> Result<Dtype, String> {
-    let (order, name) = descr.split_at_checked(1).unwrap_or(("", descr));
-    let found = match name {
-        "u1" => Dtype::U8,
-        "u4" => Dtype::U32,
-        "i4" => Dtype::I32,
-        "f4" => Dtype::F32,
-        "u8" => Dtype::U64,
-        "i8" => Dtype::I64,
-        "f8" => Dtype::F64,
-        _ => {
-            let descr: String = descr.chars().take(20).collect();
-            return Err(format!(
-                "its elements are '{}'; convert them to u1, u4, i4, f4, u8, i8 or f8 with array.astype",
-                descr.escape_debug()
-            ));
+/// numpy's name of a type.
+fn descr_of(dtype: Dtype) -> &'static str {
+    match dtype {
+        Dtype::U8 => "|u1",
+        Dtype::U32 => "<u4",
+        Dtype::I32 => "<i4",
+        Dtype::F32 => "<f4",
+        Dtype::U64 => "<u8",
+        Dtype::I64 => "<i8",
+        Dtype::F64 => "<f8",
+    }
+}
+
+/// In what order the bytes of a number lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    Little,
+    Big,
+    Unclear,
+}
+
+/// A type of numbers in numpy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Number {
+    order: Order,
+    /// `u`, `i` or `f`; truth values count as `u`.
+    kind: char,
+    /// Bytes.
+    size: usize,
+    is_bool: bool,
+}
+
+impl Number {
+    /// The type that numpy's name for it stands for, if it is one of numbers.
+    fn of(descr: &str) -> Option<Self> {
+        let mut letters = descr.chars();
+        let (order, kind) = (letters.next()?, letters.next()?);
+        let size = match letters.as_str() {
+            "1" => 1,
+            "2" => 2,
+            "4" => 4,
+            "8" => 8,
+            "16" => 16,
+            _ => return None,
+        };
+        let order = match order {
+            '<' => Order::Little,
+            '|' | '>' if size == 1 => Order::Little,
+            '>' => Order::Big,
+            _ => Order::Unclear,
+        };
+        match kind {
+            'u' | 'i' | 'f' => Some(Self { order, kind, size, is_bool: false }),
+            'b' if size == 1 => Some(Self { order, kind: 'u', size, is_bool: true }),
+            _ => None,
         }
-    };
-    match order {
-        "<" => Ok(found),
-        "|" if found == Dtype::U8 => Ok(found),
-        ">" if found == Dtype::U8 => Ok(found),
-        ">" => Err(format!("its elements are big-endian ('{descr}'); save array.astype('<{name}') instead")),
-        _ => Err(format!("its elements are '{}', whose byte order is unclear", descr.escape_debug())),
+    }
+
+    /// The same type of ours, if there is one and the bytes lie as they should.
+    fn dtype(self) -> Option<Dtype> {
+        let name = |dtype: &Dtype| Self::of(descr_of(*dtype)) == Some(self);
+        Dtype::ALL.into_iter().find(name)
+    }
+
+    /// The one of `types` to convert to, and whether it holds every number of this type: of those that do, one of the
+    /// same kind if possible, and the shortest. A type that alone is taken is the one to convert to in any case.
+    fn fits(self, types: &[Dtype]) -> Option<(Dtype, bool)> {
+        // Bits that hold whole numbers, the sign not counted.
+        let bits = |kind: char, size: usize| match (kind, size) {
+            ('u', size) => 8 * size,
+            ('i', size) => 8 * size - 1,
+            (_, 2) => 11,
+            (_, 4) => 24,
+            (_, 8) => 53,
+            _ => 113,
+        };
+        let holds = |to: &Self| {
+            let wide = bits(to.kind, to.size) >= bits(self.kind, self.size);
+            wide && (to.kind == self.kind || self.kind == 'u' || to.kind == 'f' && self.kind == 'i')
+        };
+        let exact = types.iter().filter_map(|dtype| Some((*dtype, Self::of(descr_of(*dtype))?)));
+        let best = exact.filter(|(_, to)| holds(to)).min_by_key(|(_, to)| (to.kind != self.kind, to.size));
+        match (best, types) {
+            (Some((dtype, _)), _) => Some((dtype, true)),
+            (None, [only]) => Some((*only, false)),
+            _ => None,
+        }
     }
 }
 
@@ -245,21 +363,75 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
+    const KEYS: [Dtype; 6] = [Dtype::U32, Dtype::I32, Dtype::F32, Dtype::U64, Dtype::I64, Dtype::F64];
+
     fn head(text: &str) -> Result<Head, String> {
-        parse(text)
+        parse(text)?.accept(&Dtype::ALL, 1)
+    }
+
+    fn found(descr: &str, fortran: bool, shape: &[u64]) -> Found {
+        Found { descr: descr.into(), fortran, shape: shape.into() }
     }
 
     #[test]
     fn any_spelling_of_the_dictionary() {
-        let want = Head { dtype: Dtype::F32, shape: vec![2, 3] };
+        let want = found("<f4", false, &[2, 3]);
         for text in [
             "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }",
             "{\"shape\":(2,3),\"descr\":\"<f4\",\"fortran_order\":False}",
             "{'fortran_order': False, 'shape': (2L, 3L), 'descr': '<f4'}   \n",
         ] {
-            assert_eq!(head(text).unwrap(), want);
+            assert_eq!(parse(text).unwrap(), want);
         }
-        assert!(head("{'descr': '|u1', 'fortran_order': False, 'shape': ()}").unwrap().shape.is_empty());
+        assert!(parse("{'descr': '|u1', 'fortran_order': False, 'shape': ()}").unwrap().shape.is_empty());
+    }
+
+    /// Whoever does what the message says has an array that is taken.
+    #[test]
+    fn advice_is_right_the_first_time() {
+        for (found, types, dimensions, want) in [
+            (found("<f8", true, &[2, 3]), &KEYS[..], 1, "array.ravel()"),
+            (found("<f8", true, &[6]), &KEYS, 1, "numpy.ascontiguousarray(array)"),
+            (found("<f4", true, &[2, 3]), &[Dtype::F32], 2, "numpy.ascontiguousarray(array)"),
+            (found("<f4", true, &[2, 3, 1]), &[Dtype::F32], 2, "numpy.ascontiguousarray(array.reshape(rows, columns))"),
+            (found("<f8", true, &[2, 3]), &[Dtype::F32], 2, "array.astype('<f4', order='C')"),
+            (found("<f2", true, &[2, 3]), &KEYS, 1, "array.ravel().astype('<f4')"),
+            (found("<f2", false, &[6]), &KEYS, 1, "array.astype('<f4')"),
+            (found("<i2", false, &[6]), &KEYS, 1, "array.astype('<i4')"),
+            (found("|i1", false, &[6]), &Dtype::ALL, 1, "array.astype('<i4')"),
+            (found("<u2", false, &[6]), &KEYS, 1, "array.astype('<u4')"),
+            (found("|b1", false, &[6]), &Dtype::ALL, 1, "array.astype('|u1')"),
+            (found("|u1", false, &[6]), &KEYS, 1, "array.astype('<u4')"),
+            (found("<u4", false, &[6]), &[Dtype::I64, Dtype::F64], 1, "array.astype('<i8')"),
+            (found(">u4", false, &[6]), &KEYS, 1, "array.astype('<u4')"),
+            (found("=u4", false, &[6]), &KEYS, 1, "array.astype('<u4')"),
+            (found("<i8", false, &[6]), &[Dtype::F32], 1, "array.astype('<f4')"),
+        ] {
+            let error = found.accept(types, dimensions).unwrap_err();
+            assert!(error.contains(&format!("; save {want} instead")), "{error}");
+        }
+        let error = found("<u8", false, &[6]).accept(&KEYS[..3], 1).unwrap_err();
+        assert_eq!(error, "its elements are u64, and u32, i32, f32 are taken; save an array of u32 or i32 or f32");
+        let error = found("<f8", false, &[6]).accept(&[Dtype::F32], 1).unwrap_err();
+        assert!(error.ends_with("array.astype('<f4') instead, if the numbers fit"), "{error}");
+    }
+
+    /// The crate npyz reads what is written here, and what it writes is read here: two readers that know nothing of
+    /// each other.
+    #[test]
+    fn npyz_agrees() {
+        use npyz::WriterBuilder;
+        for (dtype, shape) in Dtype::ALL.into_iter().flat_map(|dtype| [(dtype, vec![7_u64]), (dtype, vec![3, 0])]) {
+            let ours = Head { dtype, shape: shape.clone() }.to_bytes();
+            let theirs = npyz::NpyHeader::from_reader(&ours[..]).unwrap();
+            let name = npyz::DType::Plain(descr_of(dtype).parse().unwrap());
+            assert_eq!((theirs.dtype(), theirs.shape()), (name.clone(), &shape[..]));
+            assert_eq!(theirs.order(), npyz::Order::C);
+            let options = npyz::WriteOptions::new_header_only().dtype(name).shape(&shape).writer(Vec::new());
+            let mut theirs = &options.write_header_only().unwrap()[..];
+            let head = Found::read(&mut theirs).unwrap().unwrap().accept(&[dtype], shape.len()).unwrap();
+            assert_eq!((head, theirs), (Head { dtype, shape }, &b""[..]));
+        }
     }
 
     #[test]
@@ -284,7 +456,8 @@ mod tests {
             ("{'descr': '<u4', 'shape': (2,)}", "lacks 'fortran_order'"),
             ("{'descr': '<u4', 'descr': '<u4'}", "twice"),
             ("{'descr': '<u4', 'more': 1}", "unknown key"),
-            ("{'descr': '<u4', 'fortran_order': True, 'shape': (2, 2)}", "Fortran order"),
+            ("{'descr': '<u4', 'fortran_order': True, 'shape': (2, 2)}", "one dimension"),
+            ("{'descr': '<u4', 'fortran_order': True, 'shape': (2,)}", "Fortran order"),
             ("{'descr': '<u4', 'fortran_order': 0, 'shape': (2, 2)}", "True or False"),
             ("{'descr': '<u4', 'fortran_order': False, 'shape': (2,)} {", "after its end"),
             ("{'descr", "without an end"),

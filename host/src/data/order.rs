@@ -13,7 +13,7 @@
 //! numbers (`numpy.array_equal(…, equal_nan=True)`).
 
 use super::{Data, Dtype, Element, for_data};
-use std::thread;
+use rayon::slice::ParallelSliceMut;
 
 /// Keys as unsigned words: mapped to the order of the keys, or their bits as they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,11 +90,11 @@ impl Data {
     }
 }
 
-/// The keys in their order: the oracle of every sort. By the standard library's sorts, on all cores when that pays.
+/// The keys in their order: the oracle of every sort. On all cores.
 pub fn sorted(data: &Data) -> Data {
     fn sort<T: Element>(keys: &[T]) -> Data {
         let mut words: Vec<T::Word> = keys.iter().map(|&key| key.to_word()).collect();
-        sort_words(&mut words);
+        words.par_sort_unstable();
         T::wrap(words.into_iter().map(T::from_word).collect())
     }
     for_data!(data, keys => sort(keys))
@@ -110,29 +110,11 @@ pub fn stable_sorted(data: &Data) -> (Data, Vec<u32>) {
         let n = u32::try_from(keys.len()).expect("32 bits count the keys");
         // A key with its index has no equal, so that every sort of these is the stable one of the keys.
         let mut pairs: Vec<(T::Word, u32)> = keys.iter().map(|&key| key.to_word()).zip(0..n).collect();
-        sort_words(&mut pairs);
+        pairs.par_sort_unstable();
         let places = pairs.iter().map(|&(_, place)| place).collect();
         (T::wrap(pairs.into_iter().map(|(word, _)| T::from_word(word)).collect()), places)
     }
     for_data!(data, keys => sort(keys))
-}
-
-/// Below this many words one core is as fast.
-const PARALLEL_FROM: usize = 1 << 18;
-
-fn sort_words<W: Ord + Copy + Send>(words: &mut [W]) {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    if words.len() < PARALLEL_FROM || cores == 1 {
-        return words.sort_unstable();
-    }
-    let part = words.len().div_ceil(cores);
-    thread::scope(|scope| {
-        for part in words.chunks_mut(part) {
-            scope.spawn(move || part.sort_unstable());
-        }
-    });
-    // The stable sort looks for sorted runs and merges them, so this is a merge of the parts.
-    words.sort();
 }
 
 #[cfg(test)]
@@ -179,9 +161,12 @@ mod tests {
         assert_eq!(result, Data::from(keys));
     }
 
+    /// Enough keys for every core to have a part.
+    const MANY: usize = (1 << 18) + 4321;
+
     #[test]
     fn sorted_on_many_cores_equals_one() {
-        let n = PARALLEL_FROM + 4321;
+        let n = MANY;
         let keys: Vec<i64> =
             (0..n as u64).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 3) as i64 - (1 << 60)).collect();
         let mut want = keys.clone();
@@ -191,7 +176,7 @@ mod tests {
 
     #[test]
     fn equal_keys_keep_their_order() {
-        let n = PARALLEL_FROM as u32 + 1234;
+        let n = MANY as u32;
         let keys: Vec<f32> = (0..n).map(|i| f32::CORNERS[i.wrapping_mul(0x9E37_79B9) as usize % 7]).collect();
         let mut want: Vec<u32> = (0..n).collect();
         want.sort_by(|&a, &b| keys[a as usize].total_cmp(&keys[b as usize]));

@@ -68,17 +68,17 @@ const fn row<K>(
     Row { bytes, machine, up_to, ladder, rung, basis }
 }
 
-/// Elements that `msd-buckets` takes, at most.
+/// Elements that `msd-skewed` takes, at most.
 const MSD_MOST: u64 = radix::r8_msd_buckets::MAX_KEYS as u64;
 
 /// Sorting keys.
 pub static SORTS: &[Row<Sort>] = &[
     row(4, SIM, ANY, &bitonic::LADDER, "register-step", SIMULATED),
     row(8, SIM, ANY, &bitonic::LADDER, "register-step", SIMULATED),
-    row(4, CUDA_9, MSD_MOST, &radix::LADDER, "msd-buckets", H200),
-    row(8, CUDA_9, MSD_MOST, &radix::LADDER, "msd-buckets", H200),
-    row(4, CUDA_8, MSD_MOST, &radix::LADDER, "msd-buckets", Basis::Ladder),
-    row(8, CUDA_8, MSD_MOST, &radix::LADDER, "msd-buckets", Basis::Ladder),
+    row(4, CUDA_9, MSD_MOST, &radix::LADDER, "msd-skewed", H200),
+    row(8, CUDA_9, MSD_MOST, &radix::LADDER, "msd-skewed", H200),
+    row(4, CUDA_8, MSD_MOST, &radix::LADDER, "msd-skewed", Basis::Ladder),
+    row(8, CUDA_8, MSD_MOST, &radix::LADDER, "msd-skewed", Basis::Ladder),
     row(4, CUDA_8, ANY, &radix::LADDER, "onesweep", Basis::Ladder),
     row(8, CUDA_8, ANY, &radix::LADDER, "onesweep", Basis::Ladder),
 ];

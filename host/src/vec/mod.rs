@@ -24,7 +24,7 @@
 pub mod choice;
 
 use crate::algorithms::Operation;
-use crate::algorithms::sort::{KeyWord, order_of};
+use crate::algorithms::keys::{KeyWord, order_of};
 use crate::data::{Distribution, Element};
 use crate::engine::{Buffer, Engine, Geometry};
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! # Radix sort with one pass over memory a digit
+//! # Radix sort, one pass over memory per digit
 //!
 //! **Idea.** A block that has counted its digits publishes the counts and asks the blocks before it for theirs
 //! (decoupled look-back): it adds up their counts, going back until it meets a block that already knows the sum of
@@ -7,17 +7,17 @@
 //! beginning.
 //!
 //! **Changed from the rung before.** `lsd-ballot` reads the keys twice a pass and launches three kernels; here it is
-//! once and one. Lanes with the same digit find each other by an atomic or in shared memory where the digits of a warp
+//! once and one. Lanes with the same digit are matched by an atomic `or` in shared memory where the digits of a warp
 //! differ, which takes less of the multiprocessor than eight ballots, and by one vote where they do not.
 //!
 //! **Bottleneck.** Ranking the keys inside a block, which has to keep their order: by ncu on an H200, 2²⁸ keys, a pass
-//! has shared memory at 73 % of its peak and memory at 32 (with values 70 and 48), the histogram has shared memory at 98.
-//! Keys without values do not need the order kept; the next rung makes use of that.
+//! has shared memory at 73 % of its peak and memory at 32 (with values 70 and 48), the histogram has shared memory at
+//! 98. Keys without values do not need the order kept; the next rung uses that.
 //!
-//! **Cost.** 4 bytes a key to count, then 8 bytes a key and digit: 36 bytes for keys of 32 bits in 6 launches.
+//! **Cost.** 4 bytes per key to count, then 8 bytes per key and digit: 36 bytes for keys of 32 bits, in 6 launches.
 //!
-//! **Threads.** A block of 512 has a tile of 64 bytes of keys a thread. Each warp has a piece in a row and reads it as
-//! rows of 32. Threads 0 to 255 look back, each for one digit.
+//! **Threads.** 512 per block, with a tile of 64 bytes of keys per thread. Each warp has a piece of the tile in a row
+//! and reads it as rows of 32. Threads 0 to 255 look back, each for one digit.
 //!
 //! **Limits.** Any n; sorts keys of 32 and 64 bits, and keys with a value of 32 bits each, and is stable.
 //!
@@ -41,4 +41,22 @@ pub const DIGITS: u32 = 1 << BITS;
 /// Passes over keys of so many bytes.
 pub const fn passes(key_bytes: u32) -> u32 {
     key_bytes * 8 / BITS
+}
+
+/// Whether keys have values.
+pub trait Payload: 'static {
+    /// Whether they have.
+    const VALUES: bool;
+}
+
+/// Keys alone.
+pub struct KeysOnly;
+/// A 32-bit value with each key.
+pub struct Pairs;
+
+impl Payload for KeysOnly {
+    const VALUES: bool = false;
+}
+impl Payload for Pairs {
+    const VALUES: bool = true;
 }

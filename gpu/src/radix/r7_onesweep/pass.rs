@@ -1,24 +1,25 @@
 //! A pass: every key, and value, to its place by one digit.
 
-use super::{BITS, DIGITS};
+use super::{BITS, DIGITS, KeysOnly, Pairs, Payload};
 use crate::radix::steps::{Digits, block_scan, rank_row};
+use core::marker::PhantomData;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Scalar, Shared, grid, kernel, opaque, shared, thread, unroll, warp};
 
-/// Threads a block.
+/// Threads per block.
 pub const PASS_THREADS: u32 = 512;
 
 const WARPS: u32 = PASS_THREADS / warp::WARP;
 
-/// Keys of 4 bytes that a thread has; half as many of 8.
+/// Keys of 4 bytes per thread; half as many of 8.
 const ITEMS: usize = 16;
 
-/// Keys a thread.
+/// Keys per thread.
 const fn items<W>() -> u32 {
     (ITEMS * 4 / size_of::<W>()) as u32
 }
 
-/// Keys of a tile.
+/// Keys per tile.
 pub const fn pass_tile<W: Scalar>() -> u32 {
     PASS_THREADS * items::<W>()
 }
@@ -28,8 +29,8 @@ pub const fn pass_tile<W: Scalar>() -> u32 {
 pub const PASS_SHARED: u32 = PASS_THREADS * ITEMS as u32 * 4;
 const _: () = assert!(2 * WARPS * DIGITS * 4 <= PASS_SHARED);
 
-/// What a tile publishes for a digit, in one word: an epoch (30 bits, so that what an earlier pass left is not
-/// mistaken for news), how much the count includes (2 bits), the count (32 bits).
+/// What a tile publishes per digit, in one word: the epoch (30 bits, so that what an earlier pass left is not taken for
+/// a state of this one), what the count includes (2 bits), the count (32 bits).
 const OWN: u64 = 1 << 32;
 const ALL_SO_FAR: u64 = 2 << 32;
 
@@ -39,24 +40,6 @@ pub const LAST_EPOCH: u32 = (1 << 30) - 1;
 shared!(TILE: [u32; 1]);
 shared!(OFFSETS: [u32; DIGITS]);
 shared!(SUMS: [u32; WARPS]);
-
-/// Whether keys have values.
-pub trait Payload: 'static {
-    /// Whether they do.
-    const VALUES: bool;
-}
-
-/// Keys alone.
-pub struct KeysOnly;
-/// A 32-bit value with each key.
-pub struct Pairs;
-
-impl Payload for KeysOnly {
-    const VALUES: bool = false;
-}
-impl Payload for Pairs {
-    const VALUES: bool = true;
-}
 
 /// The digit of a pass.
 #[derive(Clone, Copy)]
@@ -90,107 +73,135 @@ pub fn radix_onesweep_pass<W: Digits, P: Payload>(
     starts: Global<u32>, ticket: Global<u32>, states: Global<u64>,
 ) {
     let Digit { shift, encode, decode, epoch } = digit;
-    let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
-    let w = t / warp::WARP;
+    let (t, w) = (thread::thread_idx_x(), thread::thread_idx_x() / warp::WARP);
     let counters = Shared::<u32>::dynamic(0, WARPS * DIGITS);
     let own = counters.slice(w * DIGITS, DIGITS);
     let lanes = Shared::<u32>::dynamic((WARPS + w) * DIGITS * 4, DIGITS);
     grid::let_next_start();
-    unroll::<{ (DIGITS / warp::WARP) as usize }>(|i| {
-        own.set(i as u32 * warp::WARP + lane, 0);
-        lanes.set(i as u32 * warp::WARP + lane, 0);
-    });
+    clear(own, lanes);
     grid::wait_for_previous(); // keys, starts and the ticket
-    if t == 0 {
-        // Tiles are taken in order, so those that a block waits for have been taken by blocks that run.
-        TILE::view().set(0, ticket.fetch_add(0, 1, Relaxed, Scope::Device));
-    }
-    thread::sync_threads(); // the tile is known, and the warp's counters are zero
-    let tile = TILE::view().get(0);
-
-    // A key past the end counts as the largest: it is last of its digit, and is not stored.
-    let begin = tile * pass_tile::<W>();
-    let count = (input.len() - begin).min(pass_tile::<W>());
-    let first = w * (items::<W>() * warp::WARP) + lane;
-    let mut keys = [W::LARGEST; ITEMS];
-    let mine = input.slice(begin, count);
-    if count == pass_tile::<W>() {
-        let mine = mine.slice(first, count - first);
-        rows::<W>(|i| keys[i] = mine.get_streaming(i as u32 * warp::WARP));
-    } else {
-        rows::<W>(|i| if first + i as u32 * warp::WARP < count {
-            keys[i] = mine.get_streaming(first + i as u32 * warp::WARP);
-        });
-    }
-    if encode != crate::keys::UNSIGNED {
-        rows::<W>(|i| if first + i as u32 * warp::WARP < count {
-            keys[i] = keys[i].encode(encode);
-        });
-    }
-
-    let mut ranks = [0; ITEMS];
+    let tile = Tile::<W>::take(ticket, input.len());
     let digit = |key: W| key.digit(shift, BITS);
-    let first_digit = warp::shuffle(warp::FULL, digit(keys[0]), 0);
-    let mut differ = 0;
-    rows::<W>(|i| differ |= digit(keys[i]) ^ first_digit);
-    let all_alike = warp::all(warp::FULL, differ == 0);
-    if all_alike {
-        // One digit: its keys are ranked as they stand.
-        rows::<W>(|i| ranks[i] = i as u32 * warp::WARP + lane);
-        if lane == 0 {
-            own.set(digit(keys[0]), items::<W>() * warp::WARP);
-        }
-    } else {
-        rows::<W>(|i| ranks[i] = rank_row(digit(keys[i]), own, lanes));
-    }
+
+    let keys = tile.load(input, encode);
+    let mut ranks = rank(&keys, digit, own, lanes);
     thread::sync_threads(); // every warp has counted its keys before the counts are added up
 
-    // Thread t is digit t. It tells the tiles after this one as early as it can.
-    let mut total = 0;
-    let word = |kind: u64, sum: u32| (epoch as u64) << 34 | kind | sum as u64;
-    if t < DIGITS {
-        unroll::<{ WARPS as usize }>(|v| total += counters.get(v as u32 * DIGITS + t));
-        let kind = if tile == 0 { ALL_SO_FAR } else { OWN };
-        states.store(tile * DIGITS + t, word(kind, total), Relaxed, Scope::Device);
-    }
-    let (start, _) = block_scan::<WARPS>(total, SUMS::view());
-    if t < DIGITS {
-        let mut next = start;
-        unroll::<{ WARPS as usize }>(|v| {
-            let count = counters.get(v as u32 * DIGITS + t);
-            counters.set(v as u32 * DIGITS + t, next);
-            next += count;
-        });
-    }
+    let total = publish_own(counters, states, tile.number, epoch);
+    let start = start_digits(counters, total);
     thread::sync_threads(); // every warp and digit knows its place in the tile
     rows::<W>(|i| ranks[i] += own.get(digit(keys[i])));
     thread::sync_threads(); // all have read the counters before keys overwrite them
     let sorted = Shared::<W>::dynamic(0, pass_tile::<W>());
     rows::<W>(|i| sorted.set(ranks[i], keys[i]));
     if t < DIGITS {
-        let before = look_back(states, tile, epoch);
-        if tile > 0 {
-            states.store(tile * DIGITS + t, word(ALL_SO_FAR, before + total), Relaxed, Scope::Device);
+        let before = look_back(states, tile.number, epoch);
+        if tile.number > 0 {
+            let state = state(epoch, ALL_SO_FAR, before + total);
+            states.store(tile.number * DIGITS + t, state, Relaxed, Scope::Device);
         }
-        // What to add to a place in the tile to get the place in the output; it may be below zero, and wraps.
+        // The difference between the places in the output and in the tile; it may be below zero, and wraps.
         OFFSETS::view().set(t, (starts.get(t) + before).wrapping_sub(start));
     }
     thread::sync_threads(); // the tile is in order and the offsets are known before keys are written out
-    // The digits that this thread wrote out, four in a word: they say where the values go.
-    let mut digits = [0; ITEMS / 4];
-    rows::<W>(|i| {
-        let place = i as u32 * PASS_THREADS + t;
-        let key = sorted.get(place);
-        digits[i / 4] |= digit(key) << (i % 4 * 8);
-        if place < count {
-            let to = OFFSETS::view().get(digit(key)).wrapping_add(place);
-            output.set(to, if decode == crate::keys::UNSIGNED { key } else { key.decode(decode) });
-        }
-    });
+
+    let digits = tile.store(sorted, output, digit, decode);
     if P::VALUES {
-        let sorted = sorted.cast::<u32>();
-        let mine = values_in.slice(begin, count);
-        let (mut values, first, t) = ([0; ITEMS], opaque(first), opaque(t)); // tests made anew, not kept from above
+        tile.move_values(sorted.cast(), values_in, values_out, &ranks, digits);
+    }
+}
+
+/// Zeroes the counters and the sets of lanes of this warp.
+#[inline(always)]
+fn clear(own: Shared<u32>, lanes: Shared<u32>) {
+    let lane = warp::lane_id();
+    unroll::<{ (DIGITS / warp::WARP) as usize }>(|i| {
+        own.set(i as u32 * warp::WARP + lane, 0);
+        lanes.set(i as u32 * warp::WARP + lane, 0);
+    });
+}
+
+/// The keys of a block: `count` of the input, from key `begin` on.
+struct Tile<W> {
+    number: u32,
+    begin: u32,
+    count: u32,
+    /// Where the first row of this thread's warp has the thread's key.
+    first: u32,
+    word: PhantomData<W>,
+}
+
+impl<W: Digits> Tile<W> {
+    /// Takes tiles in order, so that those which a block waits for have been taken by running blocks.
+    #[inline(always)]
+    #[track_caller]
+    fn take(ticket: Global<u32>, n: u32) -> Self {
+        let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
+        if t == 0 {
+            TILE::view().set(0, ticket.fetch_add(0, 1, Relaxed, Scope::Device));
+        }
+        thread::sync_threads(); // the tile is known, and the warp's counters are zero
+        let number = TILE::view().get(0);
+        let begin = number * pass_tile::<W>();
+        let first = t / warp::WARP * (items::<W>() * warp::WARP) + lane;
+        Self { number, begin, count: (n - begin).min(pass_tile::<W>()), first, word: PhantomData }
+    }
+
+    /// The keys of this thread. One past the end counts as the largest: it is the last of its digit, and is not stored.
+    #[inline(always)]
+    #[rustfmt::skip]
+    fn load(&self, input: Global<W>, order: u32) -> [W; ITEMS] {
+        let &Self { begin, count, first, .. } = self;
+        let mut keys = [W::LARGEST; ITEMS];
+        let mine = input.slice(begin, count);
+        if count == pass_tile::<W>() {
+            let mine = mine.slice(first, count - first);
+            rows::<W>(|i| keys[i] = mine.get_streaming(i as u32 * warp::WARP));
+        } else {
+            rows::<W>(|i| if first + i as u32 * warp::WARP < count {
+                keys[i] = mine.get_streaming(first + i as u32 * warp::WARP);
+            });
+        }
+        if order != crate::keys::UNSIGNED {
+            rows::<W>(|i| if first + i as u32 * warp::WARP < count {
+                keys[i] = keys[i].encode(order);
+            });
+        }
+        keys
+    }
+
+    /// Writes the `sorted` keys out. Returns the digits that this thread wrote, four per word: they say where values
+    /// go.
+    #[inline(always)]
+    #[rustfmt::skip]
+    fn store(
+        &self, sorted: Shared<W>, output: Global<W>, digit: impl Fn(W) -> u32, order: u32,
+    ) -> [u32; ITEMS / 4] {
+        let mut digits = [0; ITEMS / 4];
+        rows::<W>(|i| {
+            let place = i as u32 * PASS_THREADS + thread::thread_idx_x();
+            let key = sorted.get(place);
+            digits[i / 4] |= digit(key) << (i % 4 * 8);
+            if place < self.count {
+                let to = OFFSETS::view().get(digit(key)).wrapping_add(place);
+                output.set(to, if order == crate::keys::UNSIGNED { key } else { key.decode(order) });
+            }
+        });
+        digits
+    }
+
+    /// Moves the values the way that the keys have gone.
+    #[inline(always)]
+    #[track_caller]
+    #[rustfmt::skip]
+    fn move_values(
+        &self, sorted: Shared<u32>, input: Global<u32>, output: Global<u32>, ranks: &[u32; ITEMS],
+        digits: [u32; ITEMS / 4],
+    ) {
+        let &Self { begin, count, .. } = self;
+        let mine = input.slice(begin, count);
+        // Bounds checks made anew, not kept from before.
+        let (mut values, first, t) = ([0; ITEMS], opaque(self.first), opaque(thread::thread_idx_x()));
         rows::<W>(|i| if first + i as u32 * warp::WARP < count {
             values[i] = mine.get_streaming(first + i as u32 * warp::WARP);
         });
@@ -201,18 +212,79 @@ pub fn radix_onesweep_pass<W: Digits, P: Payload>(
             let place = i as u32 * PASS_THREADS + t;
             if place < count {
                 let digit = digits[i / 4] >> (i % 4 * 8) & (DIGITS - 1);
-                values_out.set(OFFSETS::view().get(digit).wrapping_add(place), sorted.get(place));
+                output.set(OFFSETS::view().get(digit).wrapping_add(place), sorted.get(place));
             }
         });
     }
 }
 
-/// How many keys of this thread's digit the tiles before `tile` have.
+/// The rank of each key among those of its digit in this warp, in their order; `own` counts them.
+#[inline(always)]
+#[track_caller]
+#[rustfmt::skip]
+fn rank<W: Digits>(
+    keys: &[W; ITEMS], digit: impl Fn(W) -> u32, own: Shared<u32>, lanes: Shared<u32>,
+) -> [u32; ITEMS] {
+    let lane = warp::lane_id();
+    let mut ranks = [0; ITEMS];
+    let first_digit = warp::shuffle(warp::FULL, digit(keys[0]), 0);
+    let mut differ = 0;
+    rows::<W>(|i| differ |= digit(keys[i]) ^ first_digit);
+    let all_alike = warp::all(warp::FULL, differ == 0);
+    if all_alike {
+        // The keys of a single digit are ranked as they stand.
+        rows::<W>(|i| ranks[i] = i as u32 * warp::WARP + lane);
+        if lane == 0 {
+            own.set(digit(keys[0]), items::<W>() * warp::WARP);
+        }
+    } else {
+        rows::<W>(|i| ranks[i] = rank_row(digit(keys[i]), own, lanes));
+    }
+    ranks
+}
+
+/// Thread t adds up the keys of digit t, and tells the tiles behind this one as early as it can. Returns the sum.
+#[inline(always)]
+fn publish_own(counters: Shared<u32>, states: Global<u64>, tile: u32, epoch: u32) -> u32 {
+    let (mut total, t) = (0, thread::thread_idx_x());
+    if t < DIGITS {
+        unroll::<{ WARPS as usize }>(|v| total += counters.get(v as u32 * DIGITS + t));
+        let kind = if tile == 0 { ALL_SO_FAR } else { OWN };
+        states.store(tile * DIGITS + t, state(epoch, kind, total), Relaxed, Scope::Device);
+    }
+    total
+}
+
+/// The word that a tile publishes for a digit. `kind`: what the sum includes.
+#[inline(always)]
+fn state(epoch: u32, kind: u64, sum: u32) -> u64 {
+    (epoch as u64) << 34 | kind | sum as u64
+}
+
+/// Turns the counts of the tile into places in it, digit by digit and within a digit warp by warp. Returns where the
+/// digit of this thread starts.
+#[inline(always)]
+#[track_caller]
+fn start_digits(counters: Shared<u32>, total: u32) -> u32 {
+    let t = thread::thread_idx_x();
+    let (start, _) = block_scan::<WARPS>(total, SUMS::view());
+    if t < DIGITS {
+        let mut next = start;
+        unroll::<{ WARPS as usize }>(|v| {
+            let count = counters.get(v as u32 * DIGITS + t);
+            counters.set(v as u32 * DIGITS + t, next);
+            next += count;
+        });
+    }
+    start
+}
+
+/// How many keys with the digit of this thread the tiles before `tile` have.
 #[inline(always)]
 fn look_back(states: Global<u64>, mut tile: u32, epoch: u32) -> u32 {
     let mut sum = 0;
     while tile > 0 {
-        // The count comes in the same word as the news that it is there, so nothing else has to be ordered.
+        // Count and state are one word, so nothing else has to be ordered.
         let state = states.load((tile - 1) * DIGITS + thread::thread_idx_x(), Relaxed, Scope::Device);
         if state >> 34 == epoch as u64 {
             sum += state as u32;
@@ -225,7 +297,7 @@ fn look_back(states: Global<u64>, mut tile: u32, epoch: u32) -> u32 {
     sum
 }
 
-/// Calls `f` with the number of each row.
+/// Calls `f` with the index of each row.
 #[inline(always)]
 fn rows<W>(mut f: impl FnMut(usize)) {
     unroll::<ITEMS>(|i| {

@@ -1,38 +1,27 @@
-//! Step 1: how many keys each bucket will have.
+//! Launch 1: counts the keys of each bucket.
 
-use super::halves::{Halves, RELIEF, halves, is_crowd};
-use super::{CONTROL_WORDS, Key, Mapped, Mapping, Plain};
-use simt::atomic::{Order::Relaxed, Scope};
-use simt::{Global, Shared, grid, kernel, opaque, shared, thread, unroll, warp};
+use crate::radix::msd::{COUNT_STATIC, COUNT_THREADS, Key, Mapped, Mapping, Plain, count_top_bits, static_shared};
+use simt::{Global, kernel};
 
-/// Threads a block.
-pub const HISTOGRAM_THREADS: u32 = 1024;
+/// Threads per block.
+pub const HISTOGRAM_THREADS: u32 = COUNT_THREADS;
 
-/// 16-byte loads that a thread has in flight.
-const PACKS: u32 = 4;
+/// Bytes of static shared memory.
+pub const HISTOGRAM_STATIC: u32 = static_shared(COUNT_STATIC);
 
-/// Reliefs that a block notes down until it knows that no counter has overflowed, and keys that it counts until then at
-/// most: there can be no more reliefs.
-const NOTES: u32 = 1024;
-const MAX_ROUND: u32 = NOTES * RELIEF;
-
-shared!(LOST: [u32; 1]);
-shared!(NOTED: [u32; 1]);
-shared!(RELIEVED: [u32; NOTES]);
-
-/// Bytes of dynamic shared memory: a 16-bit counter a bucket, two of them in a word.
+/// Bytes of dynamic shared memory: one 16-bit counter per bucket.
 pub const fn histogram_shared(top_bits: u32) -> u32 {
     2 << top_bits
 }
 
-/// Blocks: one a multiprocessor, since each has counters to add up, and no more than have 8192 keys each.
+/// Blocks: one per multiprocessor, since each block has counters to add up, and at least 8192 keys per block.
 pub const fn histogram_blocks(n: u32, multiprocessors: u32) -> u32 {
     let enough = n.div_ceil(8192);
     if enough < multiprocessors { enough } else { multiprocessors }
 }
 
-/// Adds the number of keys with each value of the top bits to `histogram`, which was zero, and zeroes the head of the
-/// `lists` that later kernels append to.
+/// Adds the number of keys with each value of the top bits to `histogram`, which was zero. `zeroed`: as many words as a
+/// block has threads, or fewer, that are set to zero for later launches.
 #[kernel(max_threads = HISTOGRAM_THREADS, min_blocks = 1, instances(
     radix_msd_buckets_histogram: <u32, Plain>,
     radix_msd_buckets_histogram_mapped: <u32, Mapped>,
@@ -41,153 +30,7 @@ pub const fn histogram_blocks(n: u32, multiprocessors: u32) -> u32 {
 ))]
 #[rustfmt::skip]
 pub fn radix_msd_buckets_histogram<W: Key, M: Mapping>(
-    keys: Global<W>, order: u32, top_bits: u32, histogram: Global<u32>, lists: Global<u32>,
+    keys: Global<W>, order: u32, top_bits: u32, histogram: Global<u32>, zeroed: Global<u32>,
 ) {
-    let t = thread::thread_idx_x();
-    let counters = Shared::<u32>::dynamic(0, 1 << (top_bits - 1));
-    grid::let_next_start();
-    clear(counters);
-    grid::wait_for_previous(); // `histogram` was zeroed and `keys` may have been written by the grid before
-    if thread::block_idx_x() == 0 && t < CONTROL_WORDS {
-        lists.set(t, 0);
-    }
-    // The last keys, fewer than a pack, without a counter.
-    let packs = keys.len() / W::PACK;
-    if thread::index_1d() < keys.len() - packs * W::PACK {
-        let rest = packs * W::PACK + thread::index_1d();
-        let bucket = M::encode(keys.get(rest), order).top() >> (32 - top_bits);
-        histogram.fetch_add(bucket, 1, Relaxed, Scope::Device);
-    }
-    // In rounds as long as the notes allow, nearly always one; after an overflow in rounds too short for another.
-    let (block, stride) = (thread::block_idx_x() * HISTOGRAM_THREADS, thread::grid_threads_1d());
-    let round_of = |keys: u32| (PACKS * stride).saturating_mul(keys / (HISTOGRAM_THREADS * PACKS * W::PACK));
-    let (mut first, mut round) = (0, round_of(MAX_ROUND));
-    while first < packs && block < packs - first {
-        if t == 0 {
-            LOST::view().set(0, 0);
-            NOTED::view().set(0, 0);
-        }
-        thread::sync_threads(); // every counter is zero before the first key is counted
-        let end = packs.min(first.saturating_add(round));
-        let mine = count_keys::<W, M>(keys, order, top_bits, Halves(counters), first + block + t, end);
-        thread::sync_threads(); // every key is counted before counters are read
-        let noted = NOTED::view().get(0);
-        let found = each_word(counters, |_, pair| halves(pair)[0] + halves(pair)[1]);
-        let found = if t == 0 { found.wrapping_add(noted * RELIEF) } else { found };
-        // A carry out of the low half makes 65,536 keys one, out of the high half none: the sum of what was found
-        // differs from the number of keys exactly if there was a carry.
-        let lost = warp::reduce_add(warp::FULL, mine.wrapping_sub(found));
-        if lost != 0 && warp::lane_id() == 0 {
-            LOST::view().fetch_add(0, lost, Relaxed, Scope::Block);
-        }
-        thread::sync_threads(); // all differences are added before the sum is read
-        if LOST::view().get(0) != 0 {
-            round = round_of(0xffff);
-        } else {
-            // All blocks add to the same counts.
-            each_word(counters, |i, pair| {
-                let [low, high] = halves(pair);
-                if low != 0 {
-                    histogram.fetch_add(2 * i, low, Relaxed, Scope::Device);
-                }
-                if high != 0 {
-                    histogram.fetch_add(2 * i + 1, high, Relaxed, Scope::Device);
-                }
-                0
-            });
-            if t < noted {
-                histogram.fetch_add(RELIEVED::view().get(t), RELIEF, Relaxed, Scope::Device);
-            }
-            first = end;
-        }
-        if first < packs {
-            thread::sync_threads(); // all have read the counters, and the sum, before they are cleared
-            clear(counters);
-        }
-    }
-}
-
-/// Makes this thread's counters zero.
-#[inline(always)]
-fn clear(counters: Shared<u32>) {
-    let mut i = thread::thread_idx_x();
-    while i < counters.len() {
-        counters.set(i, 0);
-        i += HISTOGRAM_THREADS;
-    }
-}
-
-/// The sum of `f` over number and value of this thread's counters.
-#[inline(always)]
-fn each_word(counters: Shared<u32>, f: impl Fn(u32, u32) -> u32) -> u32 {
-    let mut sum = 0u32;
-    let mut i = thread::thread_idx_x();
-    while i < counters.len() {
-        sum = sum.wrapping_add(f(i, counters.get(i)));
-        i += HISTOGRAM_THREADS;
-    }
-    sum
-}
-
-/// Counts the packs of this thread, `first` and every grid's width from there on to `end`; returns how many keys they
-/// have.
-#[inline(always)]
-#[rustfmt::skip]
-fn count_keys<W: Key, M: Mapping>(
-    keys: Global<W>, order: u32, top_bits: u32, counters: Halves, first: u32, end: u32,
-) -> u32 {
-    let shift = 32 - top_bits;
-    let bucket = |shift: u32, word: W| word.top() >> shift;
-    let stride = thread::grid_threads_1d();
-    let (mut i, mut hot) = (first, 0);
-    // Whole warps go round, up to the last lane's pack: the warp votes inside. The numbers stay far below 2³²: packs
-    // are at most 2³¹, and the grid is a few hundred blocks.
-    while (i | 31) + (PACKS - 1) * stride < end {
-        let mut packs = [W::Pack::default(); PACKS as usize];
-        // Not by the path for what nobody writes: the grid before may still have been writing when this one started.
-        unroll::<{ PACKS as usize }>(|p| packs[p] = keys.get_pack_streaming(i + p as u32 * stride));
-        unroll::<{ PACKS as usize }>(|p| packs[p] = encoded::<W, M>(packs[p], order));
-        let sample = bucket(shift, packs[0].as_ref()[0]);
-        // A counter that has come far may overflow.
-        if is_crowd(hot, sample) || warp::any(warp::FULL, counters.get(sample) >= RELIEF / 2) {
-            let shift = opaque(shift); // or the buckets would be found before the branch, and need 16 registers more
-            unroll::<{ PACKS as usize }>(|p| {
-                let mut buckets = [0; 4];
-                each::<W>(packs[p], |j, word| buckets[j] = bucket(shift, word));
-                counters.add_crowded(&mut hot, buckets, W::PACK as usize, RELIEF, |bucket| {
-                    let note = NOTED::view().fetch_add(0, 1, Relaxed, Scope::Block);
-                    RELIEVED::view().set(note, bucket);
-                });
-            });
-        } else {
-            unroll::<{ PACKS as usize }>(|p| each::<W>(packs[p], |_, word| counters.add(bucket(shift, word))));
-        }
-        i += PACKS * stride;
-    }
-    while i < end {
-        each::<W>(encoded::<W, M>(keys.get_pack_streaming(i), order), |_, word| counters.add(bucket(shift, word)));
-        i += stride;
-    }
-    end.saturating_sub(first).div_ceil(stride) * W::PACK
-}
-
-/// The keys of a pack as words.
-#[inline(always)]
-fn encoded<W: Key, M: Mapping>(mut pack: W::Pack, order: u32) -> W::Pack {
-    unroll::<4>(|j| {
-        if (j as u32) < W::PACK {
-            pack.as_mut()[j] = M::encode(pack.as_ref()[j], order);
-        }
-    });
-    pack
-}
-
-/// Calls `f` with the number and the word of each key of a pack.
-#[inline(always)]
-fn each<W: Key>(pack: W::Pack, mut f: impl FnMut(usize, W)) {
-    unroll::<4>(|j| {
-        if (j as u32) < W::PACK {
-            f(j, pack.as_ref()[j]);
-        }
-    });
+    count_top_bits::<W, M>(keys, order, top_bits, histogram, zeroed);
 }

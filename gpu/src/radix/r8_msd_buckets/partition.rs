@@ -1,39 +1,48 @@
-//! Steps 3 and 4: the keys of a tile to their buckets.
+//! Launches 3 and 4: moves the keys of each tile to their buckets.
 
-use super::tables::{Digit, Tables, tile_shared};
-use super::tile::{PACKS, Tile, move_tile};
-use super::{Key, Mapped, Mapping, Plain, spread};
+use crate::radix::msd::{Digit, Key, Mapped, Mapping, PACKS, Plain, Tables, Tile, move_tile, spread, tile_shared};
 use simt::{Global, Scalar, grid, kernel, thread};
 
-/// Threads of a block, and of a wide one, which the first partition of 2²⁷ keys and more uses.
+/// Threads per block.
 pub const PARTITION_THREADS: u32 = 512;
-/// See [`PARTITION_THREADS`].
+/// Threads per wide block, which the first partition of many keys uses: longer runs of keys to each bucket.
 pub const PARTITION_THREADS_WIDE: u32 = 1024;
 
-/// Blocks that a multiprocessor holds, at least: four times 512 threads of 32 registers. Without the registers that
-/// Hopper has for what is the same in a warp, 32 are not enough.
-pub const PARTITION_BLOCKS: u32 = if cfg!(sm_90) { 4 } else { 3 };
-/// The same of wide ones.
-pub const PARTITION_BLOCKS_WIDE: u32 = if cfg!(sm_90) { 2 } else { 1 };
-
-/// Keys of a tile.
-pub const fn partition_tile<W: Scalar>(wide: bool) -> u32 {
-    PACKS * W::PACK * if wide { PARTITION_THREADS_WIDE } else { PARTITION_THREADS }
+/// Blocks per multiprocessor that the compiler makes room for: four of 512 threads with 32 registers. These are too few
+/// for 64-bit keys that are mapped, and without the registers that Hopper has for values that are the same in a warp.
+const fn blocks<W: Key, M: Mapping>() -> u32 {
+    if cfg!(sm_90) && !(W::HALVES == 2 && M::MAPS) { 4 } else { 3 }
 }
 
-/// Bytes of dynamic shared memory.
+/// The same for wide blocks.
+const fn blocks_wide<W: Key, M: Mapping>() -> u32 {
+    blocks::<W, M>() / 2
+}
+
+/// Keys per tile.
+pub const fn partition_tile<W: Scalar>(wide: bool) -> u32 {
+    PACKS * W::PACK * partition_threads(wide)
+}
+
+/// Threads per block.
+pub const fn partition_threads(wide: bool) -> u32 {
+    if wide { PARTITION_THREADS_WIDE } else { PARTITION_THREADS }
+}
+
+/// Bytes of dynamic shared memory; there is no static.
 pub const fn partition_shared(wide: bool) -> u32 {
-    tile_shared(if wide { PARTITION_THREADS_WIDE } else { PARTITION_THREADS })
+    tile_shared(partition_threads(wide))
 }
 
 /// Moves the keys of `input` to `output`, each to where the cursor of its bucket points.
 ///
 /// `shift`, `bits`: the digit among the 32 top bits. `tiles`: empty to partition all of `input`, or the descriptors of
 /// [`super::radix_msd_buckets_starts`]. `spread_out`: whether `cursors` are placed by [`spread`].
-#[kernel(max_threads = PARTITION_THREADS, min_blocks = PARTITION_BLOCKS, instances(
+#[kernel(max_threads = PARTITION_THREADS, min_blocks = blocks::<W, M>(), instances(
     radix_msd_buckets_partition: <u32, Plain>,
     radix_msd_buckets_partition_mapped: <u32, Mapped>,
     radix_msd_buckets_partition_u64: <u64, Plain>,
+    radix_msd_buckets_partition_u64_mapped: <u64, Mapped>,
 ))]
 #[rustfmt::skip]
 pub fn radix_msd_buckets_partition<W: Key, M: Mapping>(
@@ -43,34 +52,15 @@ pub fn radix_msd_buckets_partition<W: Key, M: Mapping>(
     partition::<W, M, PARTITION_THREADS>(input, output, order, shift, bits, cursors, spread_out, tiles);
 }
 
-/// [`radix_msd_buckets_partition`] with twice the threads: longer runs to each bucket.
-#[kernel(max_threads = PARTITION_THREADS_WIDE, min_blocks = PARTITION_BLOCKS_WIDE, instances(
+/// [`radix_msd_buckets_partition`] in wide blocks.
+#[kernel(max_threads = PARTITION_THREADS_WIDE, min_blocks = blocks_wide::<W, M>(), instances(
     radix_msd_buckets_partition_wide: <u32, Plain>,
     radix_msd_buckets_partition_wide_mapped: <u32, Mapped>,
     radix_msd_buckets_partition_wide_u64: <u64, Plain>,
+    radix_msd_buckets_partition_wide_u64_mapped: <u64, Mapped>,
 ))]
 #[rustfmt::skip]
 pub fn radix_msd_buckets_partition_wide<W: Key, M: Mapping>(
-    input: Global<W>, output: Global<W>, order: u32, shift: u32, bits: u32, cursors: Global<u32>, spread_out: u32,
-    tiles: Global<u32>,
-) {
-    partition::<W, M, PARTITION_THREADS_WIDE>(input, output, order, shift, bits, cursors, spread_out, tiles);
-}
-
-/// [`radix_msd_buckets_partition`] for wide keys that are mapped, which takes more registers.
-#[kernel(max_threads = PARTITION_THREADS, min_blocks = 3, instances(radix_msd_buckets_partition_u64_mapped: <u64, Mapped>))]
-#[rustfmt::skip]
-pub fn radix_msd_buckets_partition_mapped_wide_keys<W: Key, M: Mapping>(
-    input: Global<W>, output: Global<W>, order: u32, shift: u32, bits: u32, cursors: Global<u32>, spread_out: u32,
-    tiles: Global<u32>,
-) {
-    partition::<W, M, PARTITION_THREADS>(input, output, order, shift, bits, cursors, spread_out, tiles);
-}
-
-/// [`radix_msd_buckets_partition_wide`] for wide keys that are mapped, which takes more registers.
-#[kernel(max_threads = PARTITION_THREADS_WIDE, min_blocks = 1, instances(radix_msd_buckets_partition_wide_u64_mapped: <u64, Mapped>))]
-#[rustfmt::skip]
-pub fn radix_msd_buckets_partition_wide_mapped_wide_keys<W: Key, M: Mapping>(
     input: Global<W>, output: Global<W>, order: u32, shift: u32, bits: u32, cursors: Global<u32>, spread_out: u32,
     tiles: Global<u32>,
 ) {
@@ -119,7 +109,7 @@ impl<W: Key> Digit<W> for TopDigit {
         self.bits
     }
 
-    /// Taken out in place: shift and mask and no more, and both are the same for all keys.
+    /// Taken out in place: one shift and one mask, which are the same for all keys.
     #[inline(always)]
     fn scaled(self, key: W, log2: u32) -> u32 {
         key.top() >> (self.shift - log2) & (((1 << self.bits) - 1) << log2)

@@ -1,13 +1,13 @@
 //! S0's experiment: odd-even transposition on the device and on one core, and what their ratio counts.
 
+use super::baseline;
+use super::history::{BUBBLE, BUBBLE_R1, BubbleRow};
 use super::{counts, json, list, number, problem, time};
 use crate::algorithms::{Family, Parameters, Rung, family};
-use crate::baseline;
 use crate::cli::Common;
 use crate::data::{Distribution, Size as Count};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::history::{BUBBLE, BUBBLE_R1, BubbleRow};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use rungs_kernels::bubble::r2_shared_block::{self as shared_block, BLOCK, BLOCK_KEYS};
@@ -67,12 +67,15 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let sizes = list(matches, "sizes", if engine.is_simulator() { SIMULATOR_SIZES } else { SIZES });
     let limit = matches.get_one::<Count>("host-limit").map_or(u64::MAX, |n| n.0);
     let mut results = vec![];
+    let mut progress = common.progress(sizes.len());
     for n in sizes {
+        progress.step(format!("{n} keys"));
         let gpu_ms = time(&engine, rung, &*problem(family, n, common.seed, Parameters::default())?)?;
         let host_ms = if n <= limit { Some(host(n, common.seed)?) } else { None };
         let (gpu, ratio) = (engine.info().name.clone(), host_ms.map(|host| host / gpu_ms));
         results.push(Line { n, rung: rung.name, gpu, gpu_ms, host_ms, ratio });
     }
+    drop(progress);
     let then = |r: &BubbleRow| {
         let BubbleRow { gpu, cpu, n, gpu_ms, host_ms } = *r;
         Then { n, gpu, cpu, gpu_ms, host_ms, ratio: r.ratio() }
@@ -103,10 +106,7 @@ fn bubble() -> Result<&'static Family> {
 
 /// Milliseconds of the host's odd-even transposition on one core.
 fn host(n: u64, seed: u64) -> Result<f64> {
-    match baseline::timed(&Distribution::Uniform.keys::<u32>(n, seed)?, baseline::odd_even) {
-        (ms, true) => Ok(ms),
-        (_, false) => Err(Error::Wrong { wrong: 1, of: 1 }),
-    }
+    baseline::timed("odd-even", &Distribution::Uniform.keys::<u32>(n, seed)?, baseline::odd_even)
 }
 
 /// What S0 prints of a run, and what its model makes of it.
@@ -151,8 +151,8 @@ pub(super) fn report(
     let keys =
         u32::try_from(n).map_err(|_| Error::Usage(format!("{n} keys cannot be sorted; the limit is {}", u32::MAX)))?;
     let time = |n| time(&engine, source, &*problem(family, n, common.seed, Parameters::default())?);
-    let (gpu_ms, gpu_pass) = passed(time(n))?;
-    let (host_ms, host_pass) = passed(host(n, common.seed))?;
+    let (gpu_ms, gpu_wrong) = passed(time(n))?;
+    let (host_ms, host_wrong) = passed(host(n, common.seed))?;
     // One block alone: T1 = αB²/2. The host: TH = βN²/2.
     let (block_ms, _) = passed(time(BLOCK_KEYS.into()))?;
     let squared = |x: f64| x * x;
@@ -165,8 +165,8 @@ pub(super) fn report(
         num: n,
         grid: shared_block::grid(keys, BLOCK_KEYS, 0),
         block: BLOCK,
-        gpu_pass,
-        host_pass,
+        gpu_pass: gpu_wrong.is_none(),
+        host_pass: host_wrong.is_none(),
         gpu_ms,
         host_ms,
         ratio,
@@ -177,17 +177,15 @@ pub(super) fn report(
         multiprocessors: engine.multiprocessors(),
     };
     print(&engine, common, &figures)?;
-    match [gpu_pass, host_pass].iter().filter(|&&pass| !pass).count() {
-        0 => Ok(()),
-        wrong => Err(Error::Wrong { wrong, of: 2 }),
-    }
+    let results = [gpu_wrong, host_wrong];
+    Error::wrong(results.iter().filter_map(Option::as_deref), results.len())
 }
 
 /// A wrong result is reported with the others; whatever else goes wrong ends the report.
-fn passed(outcome: Result<f64>) -> Result<(f64, bool)> {
+fn passed(outcome: Result<f64>) -> Result<(f64, Option<String>)> {
     match outcome {
-        Ok(ms) => Ok((ms, true)),
-        Err(Error::Mismatch { .. } | Error::Wrong { .. }) => Ok((f64::NAN, false)),
+        Ok(ms) => Ok((ms, None)),
+        Err(wrong @ Error::Mismatch { .. }) => Ok((f64::NAN, Some(wrong.to_string()))),
         Err(other) => Err(other),
     }
 }

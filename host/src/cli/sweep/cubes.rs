@@ -1,13 +1,13 @@
 //! S1's experiments: how many threads and blocks are best, and what each clock says of a kernel.
 
+use super::history::{CUBES, CUBES_H200, CUBES_HZ, CUBES_VALUES};
 use super::{GPU_RUNS, counts, json, list, number, problem, time};
 use crate::algorithms::cubes::Summer;
-use crate::algorithms::{Family, Parameters, Rung, family};
+use crate::algorithms::{Family, Parameters, Rung, compare, family};
 use crate::cli::Common;
 use crate::data::{Distribution, Place, Size as Count};
 use crate::engine::{Engine, What};
 use crate::error::{Error, Result};
-use crate::history::{CUBES, CUBES_H200, CUBES_HZ, CUBES_VALUES};
 use crate::measure::median;
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgMatches, Command, value_parser};
@@ -76,9 +76,11 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
             .ok_or_else(|| Error::Usage(format!("{value} {what}: it takes 1 to {most}")))
     };
     let mut times = vec![];
+    let mut progress = common.progress(blocks.len() * threads.len());
     for &b in &blocks {
         let mut row = vec![];
         for &t in &threads {
+            progress.step(format!("{b} blocks of {t} threads"));
             let parameters = Parameters {
                 threads: Some(small("threads", t)?),
                 blocks: Some(small("blocks", b)?),
@@ -88,6 +90,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         }
         times.push(row);
     }
+    drop(progress);
     let places = (0..blocks.len()).flat_map(|b| (0..threads.len()).map(move |t| (b, t)));
     let best = places.min_by(|&(b, t), &(c, u)| times[b][t].total_cmp(&times[c][u])).unwrap_or((0, 0));
     if let Some(file) = matches.get_one::<OsString>("plot") {
@@ -155,6 +158,8 @@ struct Clocks {
     n: u64,
     blocks: usize,
     verified: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
     /// As S1 takes them: the latest end minus the earliest start, whatever multiprocessor they were read on.
     clocks: u64,
     /// The longest that one block took on its own multiprocessor's clock.
@@ -207,8 +212,7 @@ pub(super) fn report(
     let rungs = family.rungs.iter().copied().filter(|r| rung.is_none_or(|only| only.name == r.name));
     let results = rungs.map(|rung| clocks(&engine, rung, &values, &parameters)).collect::<Result<Vec<_>>>()?;
     let why = if engine.is_simulator() { WHY_SIMULATOR } else { WHY };
-    let wrong = results.iter().filter(|r| !r.verified).count();
-    let of = results.len();
+    let verdict = Error::wrong(results.iter().filter_map(|r| r.error.as_deref()), results.len());
     match common.format {
         Format::Json => json(&engine, common, "cubes report", AllClocks { results, why })?,
         Format::Csv => columns(&results, true).print_csv()?,
@@ -236,7 +240,7 @@ pub(super) fn report(
             ))?;
         }
     }
-    if wrong > 0 { Err(Error::Wrong { wrong, of }) } else { Ok(()) }
+    verdict
 }
 
 fn clocks(engine: &Engine, rung: &'static Rung, values: &[u32], parameters: &Parameters) -> Result<Clocks> {
@@ -258,7 +262,11 @@ fn clocks(engine: &Engine, rung: &'static Rung, values: &[u32], parameters: &Par
         events.remove(0);
     }
     let cube = |&v: &u32| u64::from(v).wrapping_pow(3);
-    let verified = summer.sum()? == values.iter().map(cube).fold(0, u64::wrapping_add);
+    let right = values.iter().map(cube).fold(0, u64::wrapping_add);
+    let error = match compare("cubes", rung.name, &vec![summer.sum()?].into(), &vec![right].into()) {
+        Err(wrong @ Error::Mismatch { .. }) => Some(wrong.to_string()),
+        other => other.map(|()| None)?,
+    };
     // The blocks' readings are those of the last run.
     let times = summer.times()?;
     let span = |start: usize, end: usize| {
@@ -276,7 +284,8 @@ fn clocks(engine: &Engine, rung: &'static Rung, values: &[u32], parameters: &Par
         rung: rung.name,
         n: values.len() as u64,
         blocks: times.len(),
-        verified,
+        verified: error.is_none(),
+        error,
         clocks,
         longest_block_clocks: times.iter().map(|t| t[1].saturating_sub(t[0])).max().unwrap_or(0),
         timer_ms,

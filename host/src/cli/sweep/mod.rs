@@ -1,9 +1,11 @@
 //! `rungs sweep`: the experiments of the sources, over their whole range, with what the sources measured beside it.
 //! Also the reports of single runs that they print, `rungs bubble --report` and `rungs cubes --report`.
 
+mod baseline;
 mod bubble;
 mod cubes;
 mod heat;
+mod history;
 mod radix;
 
 use super::Common;

@@ -1,13 +1,13 @@
 //! S4's experiment: four ways to merge sorted columns, over the number of columns, beside the library's sort.
 
+use super::baseline;
+use super::history::{RADIX, RADIX_COLUMNS, RADIX_KEYS, RADIX_STD, RADIX_STD_H200};
 use super::{counts, json, list, time};
 use crate::algorithms::{Family, Parameters, Size, Workload, family};
-use crate::baseline;
 use crate::cli::Common;
 use crate::data::{Data, Distribution, Size as Count};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::history::{RADIX, RADIX_COLUMNS, RADIX_KEYS, RADIX_STD, RADIX_STD_H200};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use serde::Serialize;
@@ -54,12 +54,11 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let n = matches.get_one::<Count>("n").map_or(otherwise, |n| n.0);
     let keys = distinct(n, common.seed)?;
     let mut results = vec![];
+    let mut progress = common.progress(columns.len());
     for &columns in &columns {
         let at = RADIX_COLUMNS.iter().position(|&c| u64::from(c) == columns);
-        let (ms, sorted) = baseline::timed(&keys, baseline::std_sort);
-        if !sorted {
-            return Err(Error::Wrong { wrong: 1, of: 1 });
-        }
+        progress.step(format!("{columns} columns"));
+        let ms = baseline::timed("sort_unstable", &keys, baseline::std_sort)?;
         results.push(Cell {
             method: "CPU",
             rung: None,
@@ -81,6 +80,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
             });
         }
     }
+    drop(progress);
     match common.format {
         Format::Json => json(&engine, common, "radix", Cells { results }),
         Format::Csv => csv(&results),

@@ -1,0 +1,396 @@
+//! Ladders and a summary of reports, in Markdown: what stands in the README.
+
+use crate::table::{grid, size};
+use crate::{Kind, Report, Row, rate, time};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A rung, as its file describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rung {
+    /// Its family.
+    pub family: String,
+    /// Its name.
+    pub name: String,
+    /// The idea in a few words.
+    pub idea: String,
+    /// Its file, as a reader of the table finds it.
+    pub file: String,
+}
+
+/// What is said where nothing has been measured.
+const NO_RESULTS: &str = "No results are recorded yet: `rungs bench --peers --save FILE` on a GPU makes some.";
+
+/// What stands in a cell that has nothing to say.
+const NOTHING: &str = "–";
+
+/// Elements, or columns of C with its rows and the columns of A.
+type Size = (u64, Option<u64>, Option<u64>);
+
+/// Where the ladder of a family is taken from: the report and the kind of problem in which most of its rungs ran.
+struct Source<'r> {
+    report: &'r Report,
+    dtype: &'r str,
+    keys: &'r str,
+    task: String,
+    /// The largest size.
+    size: Size,
+}
+
+impl<'r> Source<'r> {
+    /// Reports are searched in their order: of two that have as many rungs, the first is taken.
+    fn of(family: &str, reports: &[&'r Report]) -> Option<Self> {
+        let mut best: Option<(usize, Self)> = None;
+        for &report in reports {
+            let mut kinds: BTreeMap<(&str, &str, String), Vec<&Row>> = BTreeMap::new();
+            for row in measured(report).filter(|row| row.family == family) {
+                kinds.entry((&row.dtype, &row.keys, row.task())).or_default().push(row);
+            }
+            for ((dtype, keys, task), rows) in kinds {
+                let rungs = rows.iter().map(|row| &row.name).collect::<BTreeSet<_>>().len();
+                let Some(size) = rows.iter().map(|row| row.case().size).max() else { continue };
+                if best.as_ref().is_none_or(|(most, _)| rungs > *most) {
+                    best = Some((rungs, Self { report, dtype, keys, task, size }));
+                }
+            }
+        }
+        best.map(|(_, source)| source)
+    }
+
+    fn is_of_this_kind(&self, row: &Row) -> bool {
+        row.dtype == self.dtype && row.keys == self.keys && row.task() == self.task
+    }
+
+    /// The rows of a rung in this report, the largest problem last.
+    fn rows(&self, family: &str, rung: &str) -> Vec<&'r Row> {
+        let mut rows: Vec<&Row> = measured(self.report)
+            .filter(|row| row.family == family && row.name == rung && self.is_of_this_kind(row))
+            .collect();
+        rows.sort_by_key(|row| row.case().size);
+        rows
+    }
+
+    /// The largest problem that any report has of a rung: one of this kind, if there is any.
+    fn elsewhere(&self, family: &str, rung: &str, reports: &[&'r Report]) -> Option<(&'r Report, &'r Row)> {
+        let rank = |row: &Row| (self.is_of_this_kind(row), row.case().size);
+        let mut largest: Option<(&Report, &Row)> = None;
+        for &report in reports {
+            for row in measured(report).filter(|row| row.family == family && row.name == rung) {
+                if largest.is_none_or(|(_, other)| rank(row) > rank(other)) {
+                    largest = Some((report, row));
+                }
+            }
+        }
+        largest
+    }
+}
+
+/// Rungs that have a time.
+fn measured(report: &Report) -> impl Iterator<Item = &Row> {
+    report.results.iter().filter(|row| row.kind == Kind::Rung && row.call.is_some())
+}
+
+/// The row of the library that a rung is held against.
+fn library<'r>(report: &'r Report, row: &Row) -> Option<&'r Row> {
+    let name = &row.over_peer.as_ref()?.of;
+    report.results.iter().find(|other| other.case() == row.case() && other.name == *name)
+}
+
+/// The ladder of one family: a line for each of `rungs`, measured or not.
+pub fn ladder(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
+    let source = Source::of(family, reports);
+    let rungs: Vec<&Rung> = rungs.iter().filter(|rung| rung.family == family).collect();
+    let mut peer = None;
+    let mut before = None;
+    let mut lines = vec![];
+    for rung in rungs {
+        let found = source.as_ref().and_then(|source| {
+            let here = source.rows(family, &rung.name).pop().map(|row| (source.report, row));
+            here.or_else(|| source.elsewhere(family, &rung.name, reports))
+        });
+        let mut cells = vec![format!("[{}]({})", rung.name, rung.file), rung.idea.clone()];
+        cells.extend(match (found, &source) {
+            (Some((report, row)), Some(source)) => {
+                let theirs = library(report, row);
+                peer = peer.or(theirs.map(|row| row.name.as_str()));
+                measured_cells(source, before, row, theirs)
+            }
+            _ => [vec!["not measured".into()], vec![NOTHING.into(); 4]].concat(),
+        });
+        lines.push(cells);
+        before = Some(rung.name.as_str());
+    }
+    let kind = source.map_or(String::new(), |source| {
+        let row = measured(source.report).find(|row| row.case().size == source.size && row.family == family);
+        row.map_or(String::new(), |row| format!(", {}, n = {}", source.dtype, size(row)))
+    });
+    let peer = peer.map_or("library".into(), |name| format!("`{name}`"));
+    grid(&[&format!("**{family}**{kind}"), "idea", "time", "rate", "of limit", "× before", &peer], &lines)
+}
+
+/// Time, rate, share of the limit, times the rung before, the library's time.
+fn measured_cells(source: &Source, before: Option<&str>, row: &Row, theirs: Option<&Row>) -> Vec<String> {
+    let unlike: Vec<String> = [
+        (row.case().size != source.size).then(|| format!("n = {}", size(row))),
+        (row.dtype != source.dtype).then(|| row.dtype.clone()),
+        (row.keys != source.keys).then(|| row.keys.clone()),
+        (row.task() != source.task).then(|| row.task()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let unlike = if unlike.is_empty() { String::new() } else { format!(" ({})", unlike.join(", ")) };
+    let times_before = before.and_then(|before| times_before(source, before, row));
+    let or_nothing = |text: Option<String>| text.unwrap_or(NOTHING.into());
+    vec![
+        or_nothing(row.call_ms().map(time)) + &unlike,
+        or_nothing(row.rate.map(|value| rate(value, &row.rate_unit))),
+        or_nothing(row.share().map(percent)),
+        or_nothing(times_before),
+        or_nothing(theirs.and_then(Row::call_ms).map(time)),
+    ]
+}
+
+/// How many times as fast as the rung before a rung is, in the largest problem that both solved in the ladder's report.
+fn times_before(source: &Source, before: &str, shown: &Row) -> Option<String> {
+    let earlier = source.rows(&shown.family, before);
+    let rows = source.rows(&shown.family, &shown.name).into_iter().rev();
+    let (before, row) =
+        rows.filter_map(|row| Some((*earlier.iter().find(|other| other.case() == row.case())?, row))).next()?;
+    let size = if row.case().size == shown.case().size { String::new() } else { format!(" (n = {})", size(row)) };
+    Some(format!("{:.2}{size}", before.call_ms()? / row.call_ms()?))
+}
+
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        percent if percent < 0.01 => "< 0.01 %".into(),
+        percent if percent < 1.0 => format!("{percent:.2} %"),
+        percent if percent < 10.0 => format!("{percent:.1} %"),
+        percent => format!("{percent:.0} %"),
+    }
+}
+
+/// A line for each family: its fastest rung in the largest problem that a library solves too. A family that moves
+/// values with its keys has a second line.
+pub fn summary(families: &[&str], reports: &[&Report]) -> String {
+    let mut lines = vec![];
+    for &family in families {
+        let Some(source) = Source::of(family, reports) else {
+            lines.push([vec![family.into(), "not measured".into()], vec![NOTHING.into(); 6]].concat());
+            continue;
+        };
+        let values = |row: &Row| row.task().split(' ').any(|word| word == "values");
+        for with in [false, true] {
+            let like = |row: &&Row| {
+                row.family == family && row.dtype == source.dtype && row.keys == source.keys && values(row) == with
+            };
+            let held = |row: &&Row| row.over_peer.is_some();
+            let row = fastest(reports, |row| like(row) && held(row)).or_else(|| fastest(reports, like));
+            let Some((report, row)) = row else { continue };
+            let ratio = row.over_peer.as_ref().map_or(NOTHING.into(), |ratio| format!("**{:.2}**", ratio.call));
+            let theirs = library(report, row);
+            let or_nothing = |text: Option<String>| text.unwrap_or(NOTHING.into());
+            lines.push(vec![
+                if with { format!("{family}, key and value") } else { family.into() },
+                row.name.clone(),
+                format!("{}, {}", size(row), row.dtype),
+                or_nothing(row.call_ms().map(time)),
+                or_nothing(row.rate.map(|value| rate(value, &row.rate_unit))),
+                theirs.map_or("none measured".into(), |row| format!("`{}`", row.name)),
+                or_nothing(theirs.and_then(Row::call_ms).map(time)),
+                ratio,
+            ]);
+        }
+    }
+    grid(&["family", "fastest rung", "n, type", "time", "rate", "library", "its time", "ratio"], &lines)
+}
+
+/// Of the rungs that `wanted` names the fastest in the largest problem; of reports that have it the first.
+fn fastest<'r>(reports: &[&'r Report], wanted: impl Fn(&&Row) -> bool) -> Option<(&'r Report, &'r Row)> {
+    let rows = || reports.iter().flat_map(|&report| measured(report).map(move |row| (report, row)));
+    let largest = rows().filter(|(_, row)| wanted(row)).map(|(_, row)| row.case().size).max()?;
+    let mut best: Option<(&Report, &Row)> = None;
+    for (report, row) in rows().filter(|(_, row)| wanted(row) && row.case().size == largest) {
+        let better =
+            |(other, earlier): (&Report, &Row)| std::ptr::eq(other, report) && row.call_ms() < earlier.call_ms();
+        if best.is_none_or(better) {
+            best = Some((report, row));
+        }
+    }
+    best
+}
+
+/// How the fastest rung of a case does beside the library: by single calls, and back to back.
+#[derive(Clone, Copy)]
+struct Beside {
+    call: f64,
+    back_to_back: Option<f64>,
+}
+
+/// Where and when the reports were made, and every case in which the fastest rung that was measured is slower than the
+/// library.
+pub fn behind(reports: &[&Report]) -> String {
+    let mut cases: BTreeMap<(String, Size), Beside> = BTreeMap::new();
+    for row in reports.iter().flat_map(|report| measured(report)) {
+        let Some(ratio) = &row.over_peer else { continue };
+        let here = Beside { call: ratio.call, back_to_back: ratio.back_to_back };
+        let words = [row.family.as_str(), &row.dtype, &row.keys, &row.task()].map(str::to_string);
+        let kind = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+        let best = cases.entry((kind, row.case().size)).or_insert(here);
+        if here.call > best.call {
+            *best = here;
+        }
+    }
+    let of = |slower: &dyn Fn(&Beside) -> Option<f64>| {
+        let mut kinds: Vec<(String, Vec<String>)> = vec![];
+        for ((kind, size), beside) in &cases {
+            let Some(ratio) = slower(beside) else { continue };
+            let at = format!("{} {ratio:.2}", sized(*size));
+            match kinds.last_mut() {
+                Some((last, sizes)) if last == kind => sizes.push(at),
+                _ => kinds.push((kind.clone(), vec![at])),
+            }
+        }
+        let count: usize = kinds.iter().map(|(_, sizes)| sizes.len()).sum();
+        let list = kinds.iter().map(|(kind, sizes)| format!("{kind} ({})", sizes.join(", "))).collect::<Vec<_>>();
+        (count, list.join("; "))
+    };
+    let (single, list) = of(&|beside| Some(beside.call).filter(|ratio| *ratio < 1.0));
+    let devices: BTreeSet<&str> = reports.iter().map(|report| report.device.name.as_str()).collect();
+    let days: BTreeSet<&str> = reports.iter().map(|report| report.date.split('T').next().unwrap_or_default()).collect();
+    let (Some(first), Some(last)) = (days.first(), days.last()) else { return NO_RESULTS.into() };
+    let days = if first == last { first.to_string() } else { format!("{first} to {last}") };
+    let devices = devices.into_iter().collect::<Vec<_>>().join(", ");
+    let mut text = format!(
+        "Measured on {devices}, {days}; times are medians of single calls, launch gaps included. **Behind**: by \
+         single calls the library is ahead in {single} of the {} cases that were measured",
+        cases.len()
+    );
+    text += &if single == 0 { ".".into() } else { format!(", here with the ratio: {list}.") };
+    let (more, list) = of(&|beside| beside.back_to_back.filter(|ratio| *ratio < 1.0 && beside.call >= 1.0));
+    if more > 0 {
+        text += &format!(" Back to back it is ahead in {more} more: {list}.");
+    }
+    text
+}
+
+/// A size as Markdown shows it.
+fn sized((n, m, k): Size) -> String {
+    let cells =
+        |n: u64| if n.is_power_of_two() && n > 512 { format!("2<sup>{}</sup>", n.ilog2()) } else { n.to_string() };
+    match (m, k) {
+        (Some(m), Some(k)) if m == n && k == n => format!("{n}³"),
+        (Some(m), Some(k)) => format!("{m}x{n}x{k}"),
+        _ => cells(n),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::sample;
+
+    fn rungs() -> Vec<Rung> {
+        ["lsd-blocks", "onesweep", "msd-buckets"]
+            .map(|name| Rung {
+                family: "radix".into(),
+                name: name.into(),
+                idea: format!("what {name} does"),
+                file: format!("gpu/src/radix/{name}.rs"),
+            })
+            .into()
+    }
+
+    fn lines(text: &str) -> Vec<&str> {
+        text.lines().collect()
+    }
+
+    #[test]
+    fn a_ladder_names_every_rung_measured_or_not() {
+        let text = ladder("radix", &rungs(), &[&sample()]);
+        let lines = lines(&text);
+        assert_eq!(lines.len(), 2 + 3, "{text}");
+        assert_eq!(
+            lines[0],
+            "| **radix**, u32, n = 2<sup>20</sup> | idea | time | rate | of limit | × before | \
+             `cub_radix_sort_keys_u32` |"
+        );
+        assert!(
+            lines[2].starts_with(
+                "| [lsd-blocks](gpu/src/radix/lsd-blocks.rs) | what lsd-blocks does | 40.0 µs (n = 2<sup>16</sup>) |"
+            ),
+            "{text}"
+        );
+        assert!(lines[2].ends_with("| 50 % | – | 20.0 µs |"), "{text}");
+        // Its result was wrong, so it has no time.
+        assert!(lines[3].ends_with("| not measured | – | – | – | – |"), "{text}");
+        assert!(lines[4].contains("| 50.0 µs | 20.97 Gkeys/s | 50 % | – | 100.0 µs |"), "{text}");
+    }
+
+    #[test]
+    fn a_rung_is_compared_with_the_one_before_where_both_ran_in_one_report() {
+        let mut report = sample();
+        let two: Vec<Rung> = rungs().into_iter().filter(|rung| rung.name != "onesweep").collect();
+        let text = ladder("radix", &two, &[&report]);
+        assert!(
+            lines(&text)[3].ends_with("| 50.0 µs | 20.97 Gkeys/s | 50 % | 4.00 (n = 2<sup>16</sup>) | 100.0 µs |"),
+            "{text}"
+        );
+        report.results.retain(|row| row.n == 1 << 16);
+        let text = ladder("radix", &two, &[&report]);
+        assert!(lines(&text)[3].ends_with("| 50 % | 4.00 | 20.0 µs |"), "{text}");
+        // From another report it is shown and not compared.
+        let mut other = report.clone();
+        report.results.retain(|row| row.name != "msd-buckets");
+        other.results.retain(|row| row.name != "lsd-blocks");
+        let text = ladder("radix", &two, &[&report, &other]);
+        assert!(lines(&text)[3].ends_with("| 50 % | – | 20.0 µs |"), "{text}");
+        assert!(ladder("radix", &two, &[]).contains("not measured"));
+    }
+
+    #[test]
+    fn the_summary_has_the_fastest_rung_of_the_largest_problem() {
+        let text = summary(&["radix", "matmul", "scan"], &[&sample()]);
+        let lines = lines(&text);
+        assert_eq!(
+            lines[2],
+            "| radix | msd-buckets | 2<sup>20</sup>, u32 | 50.0 µs | 20.97 Gkeys/s | `cub_radix_sort_keys_u32` | \
+             100.0 µs | **2.00** |"
+        );
+        assert!(lines[3].starts_with("| matmul | naive | 4096³, u32 |") && lines[3].contains("none measured"));
+        assert!(lines[4].starts_with("| scan | not measured |"), "{text}");
+    }
+
+    #[test]
+    fn pairs_have_a_line_of_their_own() {
+        let mut report = sample();
+        let pairs: Vec<Row> = report.results.iter().filter(|row| row.family == "radix").cloned().collect();
+        report.results.extend(pairs.into_iter().map(|row| Row { parameters: "values".into(), ..row }));
+        let text = summary(&["radix"], &[&report]);
+        assert!(lines(&text)[3].starts_with("| radix, key and value | msd-buckets |"), "{text}");
+    }
+
+    #[test]
+    fn where_the_library_is_ahead_is_said_with_the_ratio() {
+        let mut report = sample();
+        assert!(behind(&[]).contains("No results are recorded"));
+        let text = behind(&[&report]);
+        assert!(
+            text.starts_with("Measured on NVIDIA H200, 2026-11-21; ") && text.contains("ahead in 0 of the 2 cases")
+        );
+        for row in &mut report.results {
+            if let Some(ratio) = &mut row.over_peer {
+                (ratio.call, ratio.back_to_back) = if row.n == 1 << 16 { (0.5, Some(0.4)) } else { (1.2, Some(0.9)) };
+            }
+        }
+        let text = behind(&[&report]);
+        let end = "the library is ahead in 1 of the 2 cases that were measured, here with the ratio: radix u32 uniform \
+                   (2<sup>16</sup> 0.50). Back to back it is ahead in 1 more: radix u32 uniform (2<sup>20</sup> 0.90).";
+        assert!(text.ends_with(end), "{text}");
+        // The columns of a sort decide how it is done and not what: the faster one counts.
+        let faster = report.results.iter().find(|row| row.over_peer.is_some()).cloned().unwrap();
+        let ratio = crate::Ratio { of: "cub".into(), call: 3.0, back_to_back: None };
+        report.results.push(Row { parameters: "columns=8".into(), over_peer: Some(ratio), ..faster });
+        assert!(behind(&[&report]).contains("ahead in 0 of the 2"));
+    }
+}

@@ -1,0 +1,38 @@
+//! When blocks begin and end, on two clocks.
+
+use simt::{Global, clock, thread};
+
+/// Words that a block writes to `times`: the multiprocessor's clock at start and end, the device's timer at both.
+pub const TIMES: u32 = 4;
+
+/// When a block began.
+///
+/// The clock counts cycles of one multiprocessor; those of two multiprocessors have nothing to do with each other, so
+/// "latest end minus earliest start" over blocks means something on the timer only.
+#[derive(Clone, Copy)]
+pub struct Start {
+    clock: u64,
+    timer: u64,
+}
+
+impl Start {
+    /// Reads both clocks.
+    #[inline(always)]
+    pub fn now() -> Self {
+        Self { clock: clock::clock(), timer: clock::global_timer() }
+    }
+
+    /// Reads both again and writes the block's four words. Called by all threads behind a barrier, so that the block
+    /// is done; the first thread's readings count.
+    #[inline(always)]
+    pub fn record(self, times: Global<u64>) {
+        if thread::thread_idx_x() == 0 {
+            let end = Self::now();
+            let row = times.slice(thread::block_idx_x() * TIMES, TIMES);
+            row.set(0, self.clock);
+            row.set(1, end.clock);
+            row.set(2, self.timer);
+            row.set(3, end.timer);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Keys as the sorting problems have them: words of 32 or 64 bits, ordered as their type is.
+
+use super::verify;
+use crate::data::Dtype;
+use crate::engine::AnyBuffer;
+use crate::error::Result;
+use rungs_kernels::keys::{FLOAT, SIGNED, UNSIGNED};
+use rungs_kernels::ladder::sort::Width;
+
+/// The types that sorting rungs of any width take.
+pub const KEY_TYPES: &[Dtype] = &[Dtype::U32, Dtype::I32, Dtype::F32, Dtype::U64, Dtype::I64, Dtype::F64];
+
+/// A word that keys of a width are stored in.
+pub trait KeyWord: Width + bytemuck::Pod {
+    /// Looks through keys on their engine, see [`verify::keys`].
+    fn look(keys: &dyn AnyBuffer, order: u32, zeros_equal: bool) -> Result<verify::Found>;
+}
+
+impl KeyWord for u32 {
+    fn look(keys: &dyn AnyBuffer, order: u32, zeros_equal: bool) -> Result<verify::Found> {
+        verify::keys::<u32>(keys, order, zeros_equal)
+    }
+}
+
+impl KeyWord for u64 {
+    fn look(keys: &dyn AnyBuffer, order: u32, zeros_equal: bool) -> Result<verify::Found> {
+        verify::keys::<u64>(keys, order, zeros_equal)
+    }
+}
+
+/// How words of a type are ordered, see [`rungs_kernels::keys`].
+pub fn order_of(dtype: Dtype) -> u32 {
+    match dtype {
+        Dtype::I32 | Dtype::I64 => SIGNED,
+        Dtype::F32 | Dtype::F64 => FLOAT,
+        _ => UNSIGNED,
+    }
+}
