@@ -14,22 +14,25 @@ use rungs_kernels::ladder::sort::{Sort, Width};
 use rungs_kernels::ladder::{Device, Entry, Failed, Launcher, Options, Result, Rung};
 use rungs_kernels::ladder::{cubes, histogram, reduce, scan, sort};
 use rungs_kernels::operator::Operation;
-use simt::Geometry;
 use simt::launcher::{Call, Memory};
 use simt::sim::Gpu;
+use simt::{Geometry, Parameters, thread};
 use std::cell::Cell;
 use std::fmt::Debug;
 
-/// A rung's sequence with a problem of its own: each call runs it on fresh memory, and compares if the run did not fail.
+/// A rung's sequence with a problem of its own: each call runs it on fresh memory, and compares unless the run failed.
 type Run = Box<dyn FnMut(&dyn Launcher) -> Result>;
 
-/// A rung, and how to make its [`Run`] for `n` elements.
+/// Makes a [`Run`] for a number of elements.
+type Make = Box<dyn Fn(&dyn Launcher, u32) -> Result<Run>>;
+
+/// A rung, and how to run it.
 struct Case {
     what: String,
     rung: &'static Rung,
     /// Elements for two or more blocks.
     many: u32,
-    make: Box<dyn Fn(&dyn Launcher, u32) -> Result<Run>>,
+    make: Make,
 }
 
 impl Case {
@@ -276,8 +279,34 @@ fn every_rung_has_a_case_here() {
 /// What a request that failed on purpose says.
 const PLANTED: &str = "this request was to fail";
 
-/// The simulator, of which one request fails: an allocation, the clearing of memory, or a launch. A launch that fails has
-/// run half of its blocks, as after a fault, or, if it has but one, nothing.
+/// A launch of which the first `blocks` blocks along x run, and no others.
+struct Half<'a> {
+    call: &'a dyn Call,
+    blocks: u32,
+}
+
+impl Call for Half<'_> {
+    fn name(&self) -> &'static str {
+        self.call.name()
+    }
+
+    fn max_threads(&self) -> u32 {
+        self.call.max_threads()
+    }
+
+    fn parameters(&self) -> Parameters {
+        self.call.parameters()
+    }
+
+    fn thread(&self) {
+        if thread::block_idx_x() < self.blocks {
+            self.call.thread();
+        }
+    }
+}
+
+/// The simulator, of which one request fails: an allocation, the clearing of memory, or a launch. A launch that fails
+/// has run half of its blocks, as after a fault, or, if it has but one, nothing.
 struct Flaky {
     gpu: Gpu,
     /// Requests so far.
@@ -312,9 +341,12 @@ impl Launcher for Flaky {
         if geometry.is_empty() {
             return Ok(());
         }
-        let (result, [x, y, z]) = (self.request(), geometry.grid);
-        let blocks = if result.is_ok() { x } else { x / 2 };
-        self.gpu.enqueue(call, Geometry { grid: [blocks, y, z], ..geometry })?;
+        let result = self.request();
+        match &result {
+            Ok(()) => self.gpu.enqueue(call, geometry)?,
+            // It may run into a fault of its own, as its blocks wait for each other.
+            Err(_) => drop(self.gpu.enqueue(&Half { call, blocks: geometry.grid[0] / 2 }, geometry)),
+        }
         result
     }
 
@@ -330,8 +362,8 @@ impl Launcher for Flaky {
     }
 }
 
-/// Runs a sequence, for every request of a run: with that request failing, and then with none failing, which has to give
-/// the right result. At last the first run after a failure fails as well, at its first request.
+/// Runs a sequence, for every request of a run: with that request failing, and then with none failing, which has to
+/// give the right result. At last the first run after a failure fails as well, at its first request.
 fn check_after_failures(case: &Case, on: &Flaky) {
     let what = &case.what;
     let mut run = (case.make)(on, case.many).unwrap_or_else(|error| panic!("{what}: {error}"));

@@ -1,5 +1,5 @@
-//! What holds for the rungs of every ladder: their names, what their sequences refuse, and how many launches and how much
-//! scratch memory they take.
+//! What holds for the rungs of every ladder: their names, what their sequences refuse, and how many launches and how
+//! much scratch memory they take.
 
 mod common;
 

@@ -11,8 +11,8 @@ use rungs_kernels::reduce::*;
 /// As if the device had so many multiprocessors.
 const MULTIPROCESSORS: u32 = 3;
 
-/// What a rung makes of values that begin `offset` elements after a multiple of 128 bytes. Where one launch leaves scratch
-/// memory ready for the next, twice by one sequence, with the same bits both times.
+/// What a rung makes of values that begin `offset` elements after a multiple of 128 bytes. Where one launch leaves
+/// scratch memory ready for the next, twice by one sequence, with the same bits both times.
 fn reduced<T: Element>(rung: &'static Entry<&dyn Reduce>, operation: Operation, values: &[T], offset: usize) -> T
 where
     dyn Reduce: Reduces<T>,

@@ -12,8 +12,8 @@ use simt::{Geometry, Global, Scalar};
 /// Multiprocessors of the device that the simulator stands for: few, so that blocks take many tiles.
 const MULTIPROCESSORS: u32 = 3;
 
-/// Inputs of `n` elements: mixed, all equal, the largest value, rising, falling. Both halves of a word differ, so that a
-/// torn word is seen.
+/// Inputs of `n` elements: mixed, all equal, the largest value, rising, falling. Both halves of a word differ, so that
+/// a torn word is seen.
 fn inputs<T: Element>(n: u32) -> Vec<Vec<T>> {
     let word = |low: u32| T::of((low as u64 ^ 0x5555_5555) << 32 | low as u64);
     let make = |f: &dyn Fn(u32) -> u32| (0..n).map(|i| word(f(i))).collect();
@@ -214,7 +214,8 @@ fn look_ahead_forgets_tags_of_long_ago() {
     let n = 40 * tile::<u32>();
     let mut workspace = vec![77 << 32 | 5; r6_look_ahead::workspace::<u32>(n) as usize];
     workspace[0] = 1000 << 32;
-    // As many small launches as there are states clear all that a later launch with number 76 could mistake for its own.
+    // As many small launches as there are states clear all that a later launch with number 76 could mistake for
+    // its own.
     (0..workspace.len() / 3 + 1).for_each(|_| look_ahead_in(&mut workspace, 3));
     let first = workspace.len() - r6_look_ahead::grid::<u32>(n, u32::MAX) as usize;
     assert!(workspace[first..].iter().all(|w| w >> 32 != 77));

@@ -121,8 +121,11 @@ pub fn expect_len<T: Scalar>(what: &str, view: Global<T>, n: u32) -> Result {
 pub struct Sequence<A> {
     n: u32,
     launches: Option<Launches<A>>,
-    make: Box<dyn Fn(&dyn Launcher) -> Result<Launches<A>>>,
+    make: Make<A>,
 }
+
+/// What takes the scratch memory of a sequence, and takes it anew after a run that failed.
+type Make<A> = Box<dyn Fn(&dyn Launcher) -> Result<Launches<A>>>;
 
 impl<A: Lengths> Sequence<A> {
     /// For arguments of `n` elements. `make` takes the scratch memory.

@@ -1,5 +1,5 @@
-//! What the tests of the families share: memory with guards, inputs that kernels get wrong, and sorts of any rung on the
-//! simulator.
+//! What the tests of the families share: memory with guards, inputs that kernels get wrong, and sorts of any rung on
+//! the simulator.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use rungs_kernels::keys::UNSIGNED;
@@ -36,8 +36,8 @@ pub fn with_multiprocessors(multiprocessors: u32) -> Gpu {
 #[derive(Clone, Copy)]
 struct Line([u32; 32]);
 
-/// What lies around data. Read by mistake it shows: as a float it is NaN, as an integer it is not zero, and as a key it is
-/// not the largest, which sorts fill up with.
+/// What lies around data. Read by mistake it shows: as a float it is NaN, as an integer it is not zero, and as a key it
+/// is not the largest, which sorts fill up with.
 const POISON: u32 = 0xFFF5_A5A5;
 
 /// `n` elements that begin so many elements after a multiple of 128 bytes, between poison that nobody may write.
