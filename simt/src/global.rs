@@ -1,8 +1,8 @@
 //! Views of global memory.
 
 use crate::Backend;
-use crate::atomic::{Operation, Order, Scope};
 use crate::machine::{Cache, Machine};
+use crate::machine::{Operation, Order, Scope};
 use crate::scalar::{AtomicScalar, Scalar};
 
 /// A view of `len` elements of global memory: a pointer and a length, copied freely.

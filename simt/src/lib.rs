@@ -22,11 +22,10 @@
 #![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(core_intrinsics))]
 #![cfg_attr(target_os = "cuda", allow(internal_features))]
 
-#[cfg(any(target_os = "cuda", feature = "rust-cuda"))]
-mod assembly;
 pub mod atomic;
 pub mod bulk;
 pub mod clock;
+mod dim;
 mod global;
 pub mod grid;
 mod machine;
@@ -38,7 +37,12 @@ pub mod thread;
 mod unroll;
 pub mod warp;
 
-// One machine below the API, and which one is decided here: the feature, then the target.
+#[cfg(any(target_os = "cuda", feature = "rust-cuda"))]
+mod nvidia;
+
+// One machine below the API, and which one is decided here: the feature, then the target. The alias `Backend` stands
+// for the trait `Machine`: who calls it depends on machine.rs, not on a backend's folder, so the modules above a backend
+// that it uses itself (`Kernel`, say, which `sim` runs) close no circle. tests/modules.rs holds that.
 #[cfg(all(target_os = "cuda", not(feature = "rust-cuda")))]
 mod ptx;
 #[cfg(all(target_os = "cuda", not(feature = "rust-cuda")))]
@@ -59,6 +63,7 @@ mod kernel;
 #[cfg(not(target_os = "cuda"))]
 pub use kernel::{Argument, Arguments, Kernel, Parameters};
 
+pub use dim::Dim3;
 pub use global::Global;
 pub use scalar::{AtomicScalar, Scalar};
 pub use shared::{Shared, shared_symbol};

@@ -1,7 +1,12 @@
 //! What a backend provides. The public modules are written once on top of this.
 
-use crate::atomic::{Operation, Order, Scope};
 use crate::scalar::{AtomicScalar, Scalar};
+
+/// Lanes of a warp.
+pub const WARP: u32 = 32;
+
+/// Arrivals that a phase of a barrier in shared memory can wait for, and bytes.
+pub(crate) const MBARRIER_MAX: u32 = (1 << 20) - 1;
 
 /// A special register that a thread can read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,6 +66,47 @@ pub(crate) enum Cache {
     Streaming,
     /// The data is read only during the whole kernel and skips the first-level cache.
     ReadOnly,
+}
+
+/// How an atomic access orders the thread's other accesses.
+///
+/// On the GPU these become the PTX qualifiers of the same names; plain and relaxed accesses are not ordered at all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Atomic, and nothing more.
+    Relaxed,
+    /// What follows in program order is not seen before this read.
+    Acquire,
+    /// What precedes in program order is seen by whoever acquires this write.
+    Release,
+    /// Both, for read-modify-writes and fences.
+    AcqRel,
+}
+
+/// Among which threads an order holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// The threads of the block (`.cta`).
+    Block,
+    /// The threads of the device (`.gpu`).
+    Device,
+    /// All threads, the host's too (`.sys`).
+    System,
+}
+
+/// A read-modify-write, or one half of it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Operation<T> {
+    Load,
+    Store(T),
+    Add(T),
+    Min(T),
+    Max(T),
+    And(T),
+    Or(T),
+    Xor(T),
+    Exchange(T),
+    CompareExchange { current: T, new: T },
 }
 
 /// A backend. Functions are associated, not methods: there is one machine, the one the code runs on.

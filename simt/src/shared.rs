@@ -1,9 +1,9 @@
 //! Views of a block's shared memory, and how it is declared.
 
 use crate::Backend;
-use crate::atomic::{Operation, Order, Scope};
 use crate::global::{atomic_methods, checked};
 use crate::machine::{Machine, Register};
+use crate::machine::{Operation, Order, Scope};
 use crate::scalar::{AtomicScalar, Scalar};
 use core::marker::PhantomData;
 

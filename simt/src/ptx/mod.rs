@@ -5,15 +5,10 @@
 //! space. Global memory is read and written through plain pointers, which become `ld.global` and `st.global` because
 //! a kernel's views are flattened to pointer parameters.
 
-// rustfmt never settles on the nested macros there.
-#[rustfmt::skip]
-mod atomic;
-mod bulk;
-mod memory;
 mod shared;
 
-use crate::atomic::{Operation, Order, Scope};
-use crate::machine::{Cache, Machine, Reduction, Register, Shuffle, Vote};
+use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Vote};
+use crate::nvidia::{atomic, bulk, memory};
 use crate::scalar::{AtomicScalar, Scalar};
 use core::arch::{asm, global_asm, nvptx};
 

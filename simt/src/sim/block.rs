@@ -1,11 +1,11 @@
 //! One block: its threads as coroutines, their barriers, its shared memory.
 
 use super::error::{Fault, LaunchError};
-use super::launch::Dim3;
 use super::mbarrier::Barriers;
 use super::observe::{self, Event};
 use super::warp::Warp;
 use super::{BLOCK, limits};
+use crate::Dim3;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::any::Any;

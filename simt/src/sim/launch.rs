@@ -4,9 +4,8 @@ use super::block::Block;
 use super::error::LaunchError;
 use super::limits::*;
 use super::observe::{self, Event};
-use crate::Kernel;
+use crate::{Dim3, Kernel};
 use corosensei::stack::DefaultStack;
-use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -15,17 +14,6 @@ const STACK: usize = 128 << 10;
 
 /// Below this many threads a launch runs on the calling thread: starting others would take longer.
 const SMALL: u64 = 2048;
-
-/// Indices or extents along x, y and z; printed without trailing ones of no interest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dim3(pub [u32; 3]);
-
-impl fmt::Display for Dim3 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [x, y, z] = self.0;
-        write!(f, "({x}, {y}, {z})")
-    }
-}
 
 /// How a launch is simulated.
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,7 +3,7 @@
 //! Blocks run on several threads of the host and a kernel may race, so plain accesses are relaxed atomics here: on
 //! today's processors they cost the same, and a race gives an unspecified value instead of undefined behaviour.
 
-use crate::atomic::Operation;
+use crate::machine::Operation;
 use crate::scalar::{AtomicScalar, Kind, Scalar, from_bits, to_bits};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64};

@@ -12,6 +12,9 @@
 //! that some threads never reach or that they reach in different places, lanes that a warp operation waits for in
 //! vain, a thread that spins for ever, a panic.
 
+// These files use each other in circles, and only these. A thread's call finds its block here (`here`); the block runs
+// threads, whose calls come back here, to its barriers and to its warps. Cutting the circle would take a trait between
+// block and machine, with one implementation, on the path of every access.
 mod block;
 mod error;
 mod launch;
@@ -22,12 +25,12 @@ mod shared;
 mod warp;
 
 pub use error::{Fault, LaunchError};
-pub use launch::{Dim3, Options, launch};
+pub use launch::{Options, launch};
 pub use limits::*;
 pub use observe::{Access, AccessKind, Event, Space, observe};
 
-use crate::atomic::{Operation, Order, Scope};
 use crate::machine::{Cache, Machine, Reduction, Register, Shuffle, Vote};
+use crate::machine::{Operation, Order, Scope};
 use crate::scalar::{AtomicScalar, Scalar};
 use block::{Block, Vector};
 use std::cell::Cell;
@@ -91,7 +94,7 @@ impl Machine for Simulator {
             Register::GridDimX => component(block.grid_dim, 0),
             Register::GridDimY => component(block.grid_dim, 1),
             Register::GridDimZ => component(block.grid_dim, 2),
-            Register::Lane => block.current() as u32 % crate::warp::WARP,
+            Register::Lane => block.current() as u32 % crate::machine::WARP,
             Register::Multiprocessor => 0,
             Register::DynamicSharedBytes => block.dynamic_bytes,
         }
@@ -117,7 +120,7 @@ impl Machine for Simulator {
     fn barrier(id: u32, threads: u32) {
         assert!((1..16).contains(&id), "named barriers have the numbers 1 to 15, not {id}");
         assert!(
-            threads.is_multiple_of(crate::warp::WARP) && threads > 0,
+            threads.is_multiple_of(crate::machine::WARP) && threads > 0,
             "a named barrier waits for whole warps, not for {threads} threads"
         );
         here().sync(id as usize, Some(threads), false);
@@ -150,7 +153,7 @@ impl Machine for Simulator {
 
     fn active_mask() -> u32 {
         // Threads run one after the other here, so the honest hint is the caller alone.
-        1 << (here().current() as u32 % crate::warp::WARP)
+        1 << (here().current() as u32 % crate::machine::WARP)
     }
 
     #[inline(always)]

@@ -4,7 +4,8 @@
 //! a number that does not change.
 
 use super::block::Block;
-use super::{Dim3, here};
+use super::here;
+use crate::Dim3;
 use crate::scalar::{Scalar, to_bits};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
