@@ -10,6 +10,9 @@ use crate::scalar::{AtomicScalar, Scalar};
 /// An access is in bounds or it ends the kernel: always on the simulator, on the GPU in PTX built with `--checked`
 /// (without it the length is not looked at). Several threads may hold the same view; a race gives an unspecified
 /// value.
+///
+/// Only kernels reach through a view. On the host every access panics: the memory is the device's, and the address means
+/// nothing there.
 pub struct Global<T> {
     ptr: *mut T,
     len: u32,
@@ -93,14 +96,20 @@ impl<T: Scalar> Global<T> {
     }
 
     /// The same bytes as elements of another type; a last incomplete element is left out.
+    ///
+    /// More elements than a `u32` can count end the kernel with an error, in every build.
     #[inline(always)]
     #[track_caller]
     pub fn cast<U: Scalar>(self) -> Global<U> {
         if checked() && !(self.ptr as usize).is_multiple_of(align_of::<U>()) {
             Backend::misaligned("global view", self.ptr as u64, align_of::<U>() as u32);
         }
-        let bytes = self.len as u64 * size_of::<T>() as u64;
-        Global { ptr: self.ptr as *mut U, len: (bytes / size_of::<U>() as u64) as u32 }
+        let len = self.len as u64 * size_of::<T>() as u64 / size_of::<U>() as u64;
+        // A length that wraps would not be noticed where lengths are not looked at, and be believed where they are.
+        if size_of::<U>() < size_of::<T>() && len > u32::MAX as u64 {
+            Backend::out_of_bounds("global cast", len, u32::MAX as u64);
+        }
+        Global { ptr: self.ptr as *mut U, len: len as u32 }
     }
 
     /// Pack `i`: the 16 bytes of elements `i * PACK` and following, in one access. The view starts on a multiple of

@@ -135,23 +135,29 @@ pub(crate) trait Machine {
 
     /// # Safety
     /// `p` is valid for reads of a `T` and aligned for it.
+    #[track_caller]
     unsafe fn load_global<T: Scalar>(p: *const T) -> T;
     /// # Safety
     /// `p` is valid for writes of a `T` and aligned for it.
+    #[track_caller]
     unsafe fn store_global<T: Scalar>(p: *mut T, value: T);
     /// # Safety
     /// As [`Machine::load_global`].
+    #[track_caller]
     unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T;
     /// # Safety
     /// `p` is valid for reads of 16 bytes and aligned to 16.
+    #[track_caller]
     unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4];
     /// The 16 bytes at `p` where `there`, else `otherwise`; cached as [`Cache::ReadOnly`].
     ///
     /// # Safety
     /// As [`Machine::load_global_pack`] if `there`; else `p` may be anything.
+    #[track_caller]
     unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [u32; 4]) -> [u32; 4];
     /// # Safety
     /// `p` is valid for writes of 16 bytes and aligned to 16.
+    #[track_caller]
     unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], cache: Cache);
 
     /// # Safety
@@ -224,6 +230,7 @@ pub(crate) trait Machine {
     fn maximum_f32(a: f32, b: f32) -> f32;
     fn clock() -> u64;
     fn global_timer() -> u64;
+    #[track_caller]
     fn nanosleep(nanoseconds: u32);
 
     /// Ends the kernel with an error because of an access at `index` of a view of `len` elements.

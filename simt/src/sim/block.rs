@@ -2,8 +2,10 @@
 
 use super::error::{Fault, LaunchError};
 use super::mbarrier::Barriers;
-use super::observe::{self, Event};
+use super::observe::{self, Event, Space};
+use super::spin::{Idle, Quiet, Watch};
 use super::warp::Warp;
+use super::watchdog;
 use super::{BLOCK, limits};
 use crate::Dim3;
 use corosensei::stack::DefaultStack;
@@ -12,16 +14,13 @@ use std::any::Any;
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Indices or extents along x, y, z.
 pub(super) type Vector = [u32; 3];
 
 /// Named barriers of a block; number 0 is `sync_threads`.
 const BARRIERS: usize = 16;
-
-/// Rounds in which a block's threads did nothing but spin, after which the launch is given up. A thread that waits
-/// for another block spins while that one works; this is minutes of it.
-const SPIN_LIMIT: u64 = 1 << 32;
 
 /// What shared memory holds when a block begins: bytes that no kernel can take for its own data.
 const POISON: u128 = u128::from_ne_bytes([0xCD; 16]);
@@ -53,6 +52,15 @@ struct Panic {
     message: String,
 }
 
+/// What a block has to know of those that run at the same time.
+pub(super) struct Others<'a> {
+    /// Whether there are none, because one thread of the host runs all blocks.
+    pub(super) none: bool,
+    pub(super) quiet: &'a Quiet,
+    /// Whether one has failed, so that the launch is over.
+    pub(super) cancelled: &'a AtomicBool,
+}
+
 /// A block while it runs. Everything is interior-mutable: the block's threads all hold it, one at a time.
 pub(super) struct Block {
     pub(super) block_idx: Vector,
@@ -67,6 +75,7 @@ pub(super) struct Block {
     warps: Vec<Warp>,
     barriers: [Cell<Barrier>; BARRIERS],
     pub(super) mbarriers: Barriers,
+    watch: Watch,
     /// Static arrays, by key, with the address that each was given.
     arrays: RefCell<Vec<(usize, u32)>>,
     shared_bytes: Cell<u32>,
@@ -94,6 +103,7 @@ impl Block {
             warps: (0..threads.div_ceil(32)).map(|_| Warp::default()).collect(),
             barriers: Default::default(),
             mbarriers: Barriers::default(),
+            watch: Watch::new(threads, observe::active()),
             arrays: RefCell::default(),
             shared_bytes: Cell::new(dynamic_bytes.next_multiple_of(16)),
             arena: UnsafeCell::new(vec![POISON; limits::MAX_SHARED as usize / 16 + 1]),
@@ -200,6 +210,22 @@ impl Block {
         self.suspend(thread, State::Spinning);
     }
 
+    /// Comes before an access that is looked at: a thread that spins, or may do so, lets the others run.
+    #[track_caller]
+    pub(super) fn before_access(&self) {
+        let thread = self.current.get();
+        if self.watch.spins(thread) {
+            self.spin();
+        } else if self.watch.goes_in_circles() {
+            self.suspend(thread, State::Ready);
+        }
+    }
+
+    /// Comes after it.
+    pub(super) fn after_access(&self, space: Space, address: u64, value: u64) {
+        self.watch.note(self.current.get(), space, address, value);
+    }
+
     /// Waits until [`Block::release_warp`] names the caller's lane.
     pub(super) fn wait_for_warp(&self, location: &'static Location<'static>) {
         let thread = self.current.get();
@@ -229,7 +255,7 @@ impl Block {
         index: Vector,
         body: &(dyn Fn() + Sync),
         stacks: &mut Vec<DefaultStack>,
-        cancelled: &dyn Fn() -> bool,
+        others: &Others,
     ) -> Result<(), LaunchError> {
         self.begin(index);
         let this: &Self = self;
@@ -248,7 +274,8 @@ impl Block {
             })
             .collect();
         BLOCK.set(block);
-        let outcome = catch_unwind(AssertUnwindSafe(|| this.schedule(&mut threads, cancelled)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| this.schedule(&mut threads, others)));
+        watchdog::look(true);
         let result = match outcome {
             Ok(Ok(())) => Ok(()),
             Ok(Err((thread, what))) => Err(this.fault(kernel, thread, None, what)),
@@ -276,6 +303,7 @@ impl Block {
         self.states.iter().for_each(|s| s.set(State::Ready));
         self.barriers.iter().for_each(|b| b.set(Barrier::default()));
         self.mbarriers.reset();
+        self.watch.reset();
         self.warps.iter().for_each(Warp::reset);
         let bytes = self.shared_bytes.get() as usize;
         // Arrays keep their addresses from block to block; what no array has been given yet is still poisoned.
@@ -283,42 +311,40 @@ impl Block {
     }
 
     /// Resumes threads, round by round, until all have ended.
-    fn schedule(
-        &self,
-        threads: &mut [Coroutine<(), (), ()>],
-        cancelled: &dyn Fn() -> bool,
-    ) -> Result<(), (usize, String)> {
-        let (mut live, mut spins) = (threads.len(), 0u64);
+    fn schedule(&self, threads: &mut [Coroutine<(), (), ()>], others: &Others) -> Result<(), (usize, String)> {
+        let (mut live, mut idle) = (threads.len(), Idle::default());
         while live > 0 {
-            let (mut worked, mut spun) = (false, false);
+            let (mut worked, mut spun) = (false, 0);
+            self.watch.round();
             for (i, thread) in threads.iter_mut().enumerate() {
                 match self.states[i].get() {
                     State::Ready => worked = true,
-                    State::Spinning => spun = true,
+                    State::Spinning => spun += 1,
                     _ => continue,
                 }
                 self.current.set(i);
                 self.states[i].set(State::Ready);
+                self.watch.turn(i);
                 if let CoroutineResult::Return(()) = thread.resume(()) {
                     self.states[i].set(State::Ended);
                     live -= 1;
                 }
             }
-            if live > 0 && !worked && !spun {
-                return Err(self.deadlock());
-            }
             if worked {
-                spins = 0;
-            } else if spun {
-                spins += 1;
-                // Everyone here waits, probably for a block on another core.
-                std::thread::yield_now();
-                if cancelled() {
-                    return Ok(());
-                }
-                if spins > SPIN_LIMIT {
+                idle.worked(&self.watch, others.quiet);
+            } else if live > 0 && spun == 0 {
+                return Err(self.deadlock());
+            } else if live > 0 {
+                if idle.spun(spun, &self.watch, others.quiet) {
                     let spinning = self.states.iter().position(|s| s.get() == State::Spinning).unwrap_or(0);
                     return Err((spinning, "spins for ever: what it waits for does not come".into()));
+                }
+                if others.cancelled.load(Relaxed) {
+                    return Ok(());
+                }
+                if !others.none {
+                    // Everyone here waits, probably for a block on another core.
+                    std::thread::yield_now();
                 }
             }
         }

@@ -22,7 +22,9 @@ mod mbarrier;
 mod memory;
 mod observe;
 mod shared;
+mod spin;
 mod warp;
+mod watchdog;
 
 pub use error::{Fault, LaunchError};
 pub use launch::{Options, launch};
@@ -31,7 +33,7 @@ pub use observe::{Access, AccessKind, Event, Space, observe};
 
 use crate::machine::{Cache, Machine, Reduction, Register, Shuffle, Vote};
 use crate::machine::{Operation, Order, Scope};
-use crate::scalar::{AtomicScalar, Scalar};
+use crate::scalar::{AtomicScalar, Scalar, to_bits};
 use block::{Block, Vector};
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -56,11 +58,16 @@ thread_local! {
     static BLOCK: Cell<*const Block> = const { Cell::new(std::ptr::null()) };
 }
 
+/// Why a call on the host is refused.
+const OUTSIDE: &str = "outside of a kernel there is no thread that could do this: a view's memory is the device's, and \
+    simt's functions are for kernels; launch a kernel, or copy the buffer to the host and read the copy";
+
 /// The block that the calling thread belongs to.
 #[inline(always)]
+#[track_caller]
 fn here() -> &'static Block {
     let block = BLOCK.get();
-    assert!(!block.is_null(), "a function of simt was called outside of a kernel");
+    assert!(!block.is_null(), "{OUTSIDE}");
     // SAFETY: non-null only while `block::run` runs on this thread, which owns the block; the reference does not
     // outlive the call that asked for it.
     unsafe { &*block }
@@ -73,7 +80,61 @@ pub fn static_shared(key: &'static u8, bytes: u32) -> u32 {
     here().static_shared(std::ptr::from_ref(key) as usize, bytes)
 }
 
-/// The machine that the host's processor is made into.
+/// An access that is looked at: refused outside of a kernel, told to the observer, searched for spins. `access` makes
+/// it, and gives what it returns and what is at `address` afterwards.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn look<T: Scalar, R>(space: Space, kind: AccessKind, address: u64, access: impl FnOnce() -> (R, T)) -> R {
+    let block = here();
+    block.before_access();
+    let (result, value) = access();
+    observe::access(space, kind, address, value);
+    block.after_access(space, address, to_bits(value));
+    result
+}
+
+/// [`look`] for 16 bytes.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn look_at_pack<R>(space: Space, kind: AccessKind, address: u64, access: impl FnOnce() -> (R, [u32; 4])) -> R {
+    let block = here();
+    block.before_access();
+    let (result, words) = access();
+    observe::pack(space, kind, address, words);
+    for (i, word) in words.into_iter().enumerate() {
+        block.after_access(space, address + 4 * i as u64, word.into());
+    }
+    result
+}
+
+/// What a load returns is what is there.
+fn twice<T: Copy>(value: T) -> (T, T) {
+    (value, value)
+}
+
+/// An atomic operation on the word at `p`, known to observers as `address`.
+///
+/// # Safety
+/// `p` is valid for reads and writes of a `T` and aligned for it.
+#[track_caller]
+unsafe fn atomic<T: AtomicScalar>(op: Operation<T>, p: *mut T, space: Space, address: u64) -> T {
+    if op == Operation::Load {
+        // Who loads atomically may be waiting for another thread's store: let the others run.
+        here().spin();
+    }
+    // SAFETY: passed on.
+    let run = move || unsafe { memory::atomic(op, p) };
+    // SAFETY: passed on.
+    if watchdog::looks() {
+        look(space, AccessKind::Atomic, address, move || (run(), unsafe { memory::load(p) }))
+    } else {
+        run()
+    }
+}
+
+/// The simulator backend.
 pub(crate) struct Simulator;
 
 impl Machine for Simulator {
@@ -157,79 +218,113 @@ impl Machine for Simulator {
     }
 
     #[inline(always)]
+    #[track_caller]
     unsafe fn load_global<T: Scalar>(p: *const T) -> T {
         // SAFETY: passed on.
-        let value = unsafe { memory::load(p) };
-        observe::access(Space::Global, AccessKind::Read, p as u64, value);
-        value
+        let load = move || unsafe { memory::load(p) };
+        if watchdog::looks() { look(Space::Global, AccessKind::Read, p as u64, move || twice(load())) } else { load() }
     }
 
     #[inline(always)]
+    #[track_caller]
     unsafe fn store_global<T: Scalar>(p: *mut T, value: T) {
         // SAFETY: passed on.
-        unsafe { memory::store(p, value) }
-        observe::access(Space::Global, AccessKind::Write, p as u64, value);
+        let store = move || unsafe { memory::store(p, value) };
+        if watchdog::looks() {
+            look(Space::Global, AccessKind::Write, p as u64, move || (store(), value))
+        } else {
+            store()
+        }
     }
 
     #[inline(always)]
+    #[track_caller]
     unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T {
         // SAFETY: passed on.
         unsafe { Self::load_global(p) }
     }
 
     #[inline(always)]
+    #[track_caller]
     unsafe fn load_global_pack(p: *const u8, _: Cache) -> [u32; 4] {
         // SAFETY: passed on.
-        let words = unsafe { memory::load_pack(p) };
-        observe::pack(Space::Global, AccessKind::Read, p as u64, words);
-        words
+        let load = move || unsafe { memory::load_pack(p) };
+        if watchdog::looks() {
+            look_at_pack(Space::Global, AccessKind::Read, p as u64, move || twice(load()))
+        } else {
+            load()
+        }
     }
 
     #[inline(always)]
+    #[track_caller]
     unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [u32; 4]) -> [u32; 4] {
         // SAFETY: passed on.
         if there { unsafe { Self::load_global_pack(p, Cache::Default) } } else { otherwise }
     }
 
     #[inline(always)]
+    #[track_caller]
     unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], _: Cache) {
         // SAFETY: passed on.
-        unsafe { memory::store_pack(p, value) }
-        observe::pack(Space::Global, AccessKind::Write, p as u64, value);
+        let store = move || unsafe { memory::store_pack(p, value) };
+        if watchdog::looks() {
+            look_at_pack(Space::Global, AccessKind::Write, p as u64, move || (store(), value))
+        } else {
+            store()
+        }
     }
 
     #[inline(always)]
     #[track_caller]
     unsafe fn load_shared<T: Scalar>(address: u32) -> T {
+        let p = here().shared(address, size_of::<T>() as u32).cast();
         // SAFETY: `shared` gives a pointer to size_of::<T>() bytes; the caller promises the alignment.
-        let value = unsafe { memory::load(here().shared(address, size_of::<T>() as u32).cast()) };
-        observe::access(Space::Shared, AccessKind::Read, address.into(), value);
-        value
+        let load = move || unsafe { memory::load(p) };
+        if watchdog::looks() {
+            look(Space::Shared, AccessKind::Read, address.into(), move || twice(load()))
+        } else {
+            load()
+        }
     }
 
     #[inline(always)]
     #[track_caller]
     unsafe fn store_shared<T: Scalar>(address: u32, value: T) {
+        let p = here().shared(address, size_of::<T>() as u32).cast();
         // SAFETY: as above.
-        unsafe { memory::store(here().shared(address, size_of::<T>() as u32).cast(), value) }
-        observe::access(Space::Shared, AccessKind::Write, address.into(), value);
+        let store = move || unsafe { memory::store(p, value) };
+        if watchdog::looks() {
+            look(Space::Shared, AccessKind::Write, address.into(), move || (store(), value))
+        } else {
+            store()
+        }
     }
 
     #[inline(always)]
     #[track_caller]
     unsafe fn load_shared_pack(address: u32) -> [u32; 4] {
+        let p = here().shared(address, 16);
         // SAFETY: as above, for 16 bytes.
-        let words = unsafe { memory::load_pack(here().shared(address, 16)) };
-        observe::pack(Space::Shared, AccessKind::Read, address.into(), words);
-        words
+        let load = move || unsafe { memory::load_pack(p) };
+        if watchdog::looks() {
+            look_at_pack(Space::Shared, AccessKind::Read, address.into(), move || twice(load()))
+        } else {
+            load()
+        }
     }
 
     #[inline(always)]
     #[track_caller]
     unsafe fn store_shared_pack(address: u32, value: [u32; 4]) {
+        let p = here().shared(address, 16);
         // SAFETY: as above, for 16 bytes.
-        unsafe { memory::store_pack(here().shared(address, 16), value) }
-        observe::pack(Space::Shared, AccessKind::Write, address.into(), value);
+        let store = move || unsafe { memory::store_pack(p, value) };
+        if watchdog::looks() {
+            look_at_pack(Space::Shared, AccessKind::Write, address.into(), move || (store(), value))
+        } else {
+            store()
+        }
     }
 
     fn dynamic_shared_address() -> u32 {
@@ -238,26 +333,15 @@ impl Machine for Simulator {
 
     #[track_caller]
     unsafe fn atomic_global<T: AtomicScalar>(op: Operation<T>, p: *mut T, _: Order, _: Scope) -> T {
-        if op == Operation::Load {
-            // Who loads atomically may be waiting for another thread's store: let the others run.
-            here().spin();
-        }
         // SAFETY: passed on.
-        let (before, after) = unsafe { (memory::atomic(op, p), memory::load(p)) };
-        observe::access(Space::Global, AccessKind::Atomic, p as u64, after);
-        before
+        unsafe { atomic(op, p, Space::Global, p as u64) }
     }
 
     #[track_caller]
     unsafe fn atomic_shared<T: AtomicScalar>(op: Operation<T>, address: u32, _: Order) -> T {
-        if op == Operation::Load {
-            here().spin();
-        }
         let p = here().shared(address, size_of::<T>() as u32).cast();
         // SAFETY: `shared` gives a pointer to size_of::<T>() bytes; the caller promises the alignment.
-        let (before, after) = unsafe { (memory::atomic(op, p), memory::load::<T>(p)) };
-        observe::access(Space::Shared, AccessKind::Atomic, address.into(), after);
-        before
+        unsafe { atomic(op, p, Space::Shared, address.into()) }
     }
 
     fn fence(_: Order, _: Scope) {
