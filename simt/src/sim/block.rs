@@ -3,12 +3,14 @@
 use super::error::{Fault, LaunchError};
 use super::mbarrier::Barriers;
 use super::observe::{self, Event, Space};
+use super::overflow;
 use super::spin::{Idle, Quiet, Watch};
 use super::warp::Warp;
 use super::watchdog;
 use super::{BLOCK, limits};
 use crate::Dim3;
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, Stack};
+use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::any::Any;
 use std::cell::{Cell, RefCell, UnsafeCell};
@@ -21,6 +23,12 @@ pub(super) type Vector = [u32; 3];
 
 /// Named barriers of a block; number 0 is `sync_threads`.
 const BARRIERS: usize = 16;
+
+/// Bytes of stack for a thread. Kernels need a few hundred; pages that are not touched cost nothing.
+pub(super) const STACK: usize = 128 << 10;
+
+/// Bytes at the end of a stack that are certainly not accessible: the smallest page there is.
+const GUARD: usize = 4 << 10;
 
 /// What shared memory holds when a block begins: bytes that no kernel can take for its own data.
 const POISON: u128 = u128::from_ne_bytes([0xCD; 16]);
@@ -81,12 +89,17 @@ pub(super) struct Block {
     shared_bytes: Cell<u32>,
     arena: UnsafeCell<Vec<u128>>,
     panic: RefCell<Option<Panic>>,
+    /// How to make each thread return, and whether the running one was made to, because its stack was at its end.
+    exits: Vec<Cell<Option<CoroutineTrapHandler<()>>>>,
+    overflown: Cell<bool>,
+    stack_limits: Vec<Cell<usize>>,
 }
 
 impl Block {
     /// A block of this shape, to be used for one block of the grid after the other.
     pub(super) fn new(grid_dim: Vector, block_dim: Vector, dynamic_bytes: u32) -> Self {
         install_hook();
+        overflow::install();
         let [x, y, z] = block_dim;
         let threads = (x * y * z) as usize;
         let indices = (0..threads as u32).map(|t| [t % x, t / x % y, t / (x * y)]).collect();
@@ -108,6 +121,9 @@ impl Block {
             shared_bytes: Cell::new(dynamic_bytes.next_multiple_of(16)),
             arena: UnsafeCell::new(vec![POISON; limits::MAX_SHARED as usize / 16 + 1]),
             panic: RefCell::default(),
+            exits: vec![Cell::new(None); threads],
+            overflown: Cell::new(false),
+            stack_limits: vec![Cell::new(0); threads],
         }
     }
 
@@ -248,6 +264,17 @@ impl Block {
         unsafe { (*self.yielders[thread].get()).suspend(()) }
     }
 
+    /// Whether a memory access at `address` that the system refused, with that stack pointer, shows the running thread's
+    /// stack to be at its end: then how to end the thread. A signal handler calls this.
+    pub(super) fn overflow(&self, address: usize, stack_pointer: usize) -> Option<CoroutineTrapHandler<()>> {
+        let thread = self.current.get();
+        let exit = self.exits[thread].get()?;
+        let guard = self.stack_limits[thread].get()..self.stack_limits[thread].get() + GUARD;
+        let overflow = guard.contains(&address) && exit.stack_ptr_in_bounds(stack_pointer);
+        self.overflown.set(overflow);
+        overflow.then_some(exit)
+    }
+
     /// Runs the block `index` of the grid to its end. `stacks` are taken from and given back.
     pub(super) fn run(
         &mut self,
@@ -265,12 +292,15 @@ impl Block {
         let mut threads: Vec<_> = (0..self.states.len())
             .map(|thread| {
                 let stack = stacks.pop().expect("the launch took a stack for every thread");
-                Coroutine::<(), (), (), _>::with_stack(stack, move |yielder, ()| {
+                this.stack_limits[thread].set(stack.limit().get());
+                let coroutine = Coroutine::<(), (), (), _>::with_stack(stack, move |yielder, ()| {
                     // SAFETY: the block outlives its coroutines, which are finished before this function returns.
                     let yielders = unsafe { &(&*block).yielders };
                     yielders[thread].set(yielder);
                     body();
-                })
+                });
+                this.exits[thread].set(Some(coroutine.trap_handler()));
+                coroutine
             })
             .collect();
         BLOCK.set(block);
@@ -326,6 +356,11 @@ impl Block {
                 self.states[i].set(State::Ready);
                 self.watch.turn(i);
                 if let CoroutineResult::Return(()) = thread.resume(()) {
+                    if self.overflown.get() {
+                        self.locations[i].set(None);
+                        let size = STACK >> 10;
+                        return Err((i, format!("overflows its stack: arrays and calls take more than {size} KiB")));
+                    }
                     self.states[i].set(State::Ended);
                     live -= 1;
                 }

@@ -1,6 +1,6 @@
 //! A launch: what it may ask for, and its blocks over the host's cores.
 
-use super::block::{Block, Others};
+use super::block::{Block, Others, STACK};
 use super::error::LaunchError;
 use super::limits::*;
 use super::observe::{self, Event};
@@ -10,9 +10,6 @@ use crate::{Dim3, Kernel};
 use corosensei::stack::DefaultStack;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-
-/// Bytes of stack for a thread. Kernels need a few hundred; pages that are not touched cost nothing.
-const STACK: usize = 128 << 10;
 
 /// Below this many threads a launch runs on the calling thread: starting others would take longer.
 const SMALL: u64 = 2048;

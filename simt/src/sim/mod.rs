@@ -10,7 +10,7 @@
 //!
 //! What a GPU leaves undefined ends the launch with an error here: an access out of bounds or misaligned, a barrier
 //! that some threads never reach or that they reach in different places, lanes that a warp operation waits for in
-//! vain, a thread that spins for ever, a panic.
+//! vain, a thread that spins for ever or overflows its stack, a panic.
 
 // These files use each other in circles, and only these. A thread's call finds its block here (`here`); the block runs
 // threads, whose calls come back here, to its barriers and to its warps. Cutting the circle would take a trait between
@@ -21,6 +21,7 @@ mod launch;
 mod mbarrier;
 mod memory;
 mod observe;
+mod overflow;
 mod shared;
 mod spin;
 mod warp;
