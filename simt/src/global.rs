@@ -8,8 +8,15 @@ use crate::scalar::{AtomicScalar, Scalar};
 /// A view of `len` elements of global memory: a pointer and a length, copied freely.
 ///
 /// An access is in bounds or it ends the kernel: always on the simulator, on the GPU in PTX built with `--checked`
-/// (without it the length is not looked at). Several threads may hold the same view; a race gives an unspecified
-/// value.
+/// (without it the length is not looked at).
+///
+/// Several threads may hold the same view. A word that one thread writes while another may read or write it is accessed
+/// with the atomic methods on both sides; [`Global::load`] with `Order::Relaxed` is enough where only the word itself
+/// matters, and is what a thread that waits in a loop calls. To the compiler for the GPU, [`Global::get`] and
+/// [`Global::set`] are ordinary accesses: between two barriers, fences or atomic accesses it may merge them, move them or
+/// do them once for a whole loop, and what a racing one reads is undefined. The simulator gives some value that was
+/// there. Atomic loads in place of plain ones are no way out: they become `ld.relaxed.sys`, which passes the first-level
+/// cache by.
 ///
 /// Only kernels reach through a view. On the host every access panics: the memory is the device's, and the address means
 /// nothing there.
@@ -61,7 +68,7 @@ impl<T: Scalar> Global<T> {
         self.ptr
     }
 
-    /// Element `i`.
+    /// Element `i`, which no other thread writes meanwhile.
     #[inline(always)]
     #[track_caller]
     pub fn get(self, i: u32) -> T {
@@ -77,7 +84,7 @@ impl<T: Scalar> Global<T> {
         unsafe { Backend::load_global_streaming(self.at(i)) }
     }
 
-    /// Makes element `i` equal to `value`.
+    /// Makes element `i`, which no other thread reads or writes meanwhile, equal to `value`.
     #[inline(always)]
     #[track_caller]
     pub fn set(self, i: u32, value: T) {
@@ -97,7 +104,7 @@ impl<T: Scalar> Global<T> {
 
     /// The same bytes as elements of another type; a last incomplete element is left out.
     ///
-    /// More elements than a `u32` can count end the kernel with an error, in every build.
+    /// More elements than a `u32` can count are refused where indices out of bounds are.
     #[inline(always)]
     #[track_caller]
     pub fn cast<U: Scalar>(self) -> Global<U> {
@@ -105,8 +112,7 @@ impl<T: Scalar> Global<T> {
             Backend::misaligned("global view", self.ptr as u64, align_of::<U>() as u32);
         }
         let len = self.len as u64 * size_of::<T>() as u64 / size_of::<U>() as u64;
-        // A length that wraps would not be noticed where lengths are not looked at, and be believed where they are.
-        if size_of::<U>() < size_of::<T>() && len > u32::MAX as u64 {
+        if checked() && len > u32::MAX as u64 {
             Backend::out_of_bounds("global cast", len, u32::MAX as u64);
         }
         Global { ptr: self.ptr as *mut U, len: len as u32 }

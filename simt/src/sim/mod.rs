@@ -1,7 +1,7 @@
 //! The simulator: kernels on the CPU, thread by thread, where there is no GPU.
 //!
 //! The threads of a block are coroutines on one thread of the host. A barrier is a yield: the scheduler
-//! ([`block`]) resumes each thread in turn until it waits, and lets all go on when the last has come. Blocks run side
+//! (block.rs) resumes each thread in turn until it waits, and lets all go on when the last has come. Blocks run side
 //! by side on the host's cores ([`launch`]), started in the order of their index, so a kernel that waits for blocks
 //! before it (look-back) makes progress.
 //!
