@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | [`thread`] | indices, block barriers |
 //! | [`warp`] | shuffles, votes, match, reduce, warp barrier |
+//! | [`kernel`](macro@kernel), [`argument`](macro@argument) | what makes a kernel of a function, and a parameter of a struct |
 //! | [`Global`], [`Shared`], [`shared!`] | views of memory: scalar, 16-byte and atomic access |
 //! | [`atomic`] | orders, scopes, fences |
 //! | [`grid`] | overlap of a launch with the one before |
@@ -67,7 +68,7 @@ pub use dim::Dim3;
 pub use global::Global;
 pub use scalar::{AtomicScalar, Scalar};
 pub use shared::{Shared, shared_symbol};
-pub use simt_macros::kernel;
+pub use simt_macros::{argument, kernel};
 pub use unroll::{opaque, unroll};
 
 /// What the macros of this crate expand to; not for direct use.
@@ -83,14 +84,4 @@ pub mod expansion {
 
     #[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
     pub use crate::sim::static_shared;
-}
-
-/// Lets kernels take a struct of plain numbers as a parameter: `simt::argument!(MyFunctor);`. The struct is `Copy` and
-/// `#[repr(C)]`, so that host and device lay it out alike.
-#[macro_export]
-macro_rules! argument {
-    ($t:ty) => {
-        #[cfg(not(target_os = "cuda"))]
-        impl $crate::Argument for $t {}
-    };
 }
