@@ -1,7 +1,7 @@
 //! What the simulator costs on one core: the time for one thread to pass one barrier, and for one access to memory.
 //!
-//! Criterion reports elements per second; an element is one thread passing one barrier, or one access, so 25 million per
-//! second are 40 ns.
+//! Criterion reports elements per second; an element is one thread passing one barrier, or one access, so 25 million
+//! per second are 40 ns.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use simt::atomic::{Order, Scope};

@@ -13,13 +13,13 @@ use crate::scalar::{AtomicScalar, Scalar};
 /// Several threads may hold the same view. A word that one thread writes while another may read or write it is accessed
 /// with the atomic methods on both sides; [`Global::load`] with `Order::Relaxed` is enough where only the word itself
 /// matters, and is what a thread that waits in a loop calls. To the compiler for the GPU, [`Global::get`] and
-/// [`Global::set`] are ordinary accesses: between two barriers, fences or atomic accesses it may merge them, move them or
-/// do them once for a whole loop, and what a racing one reads is undefined. The simulator gives some value that was
-/// there. Atomic loads in place of plain ones are no way out: they become `ld.relaxed.sys`, which passes the first-level
-/// cache by.
+/// [`Global::set`] are ordinary accesses: between two barriers, fences or atomic accesses it may merge them, move them
+/// or do them once for a whole loop, and what a racing one reads is undefined. The simulator gives some value that was
+/// there. Atomic loads in place of plain ones are no way out: they become `ld.relaxed.sys`, which passes the
+/// first-level cache by.
 ///
-/// Only kernels reach through a view. On the host every access panics: the memory is the device's, and the address means
-/// nothing there.
+/// Only kernels reach through a view. On the host every access panics: the memory is the device's, and the address
+/// means nothing there.
 pub struct Global<T> {
     ptr: *mut T,
     len: u32,

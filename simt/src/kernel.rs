@@ -123,10 +123,12 @@ impl Parameters {
     /// Appends one parameter by its bytes.
     pub fn push<T: Copy>(&mut self, value: &T) {
         const { assert!(align_of::<T>() <= 8, "a parameter is aligned to at most 8 bytes") };
-        self.starts.push(self.words.len());
-        self.words.resize(self.words.len() + size_of::<T>().div_ceil(8).max(1), 0);
-        // SAFETY: the words just appended have room for a T, are aligned for it, and do not overlap it.
-        unsafe { (&raw mut self.words[*self.starts.last().unwrap_or(&0)]).cast::<T>().write(*value) }
+        let start = self.words.len();
+        self.starts.push(start);
+        self.words.resize(start + size_of::<T>().div_ceil(8).max(1), 0);
+        // SAFETY: the words just appended have room for a T, are aligned for it, and do not overlap it. The pointer is
+        // that of all words: one made of the first alone may not be written through beyond it.
+        unsafe { self.words.as_mut_ptr().add(start).cast::<T>().write(*value) }
     }
 
     /// The address of each parameter, valid until `self` changes.

@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | [`thread`] | indices, block barriers |
 //! | [`warp`] | shuffles, votes, match, reduce, warp barrier |
-//! | [`kernel`](macro@kernel), [`argument`](macro@argument) | what makes a kernel of a function, and a parameter of a struct |
+//! | [`kernel`](macro@kernel), [`argument`](macro@argument) | for a function and for a struct that it takes |
 //! | [`Global`], [`Shared`], [`shared!`] | views of memory: scalar, 16-byte and atomic access |
 //! | [`atomic`] | orders, scopes, fences |
 //! | [`grid`] | overlap of a launch with the one before |
@@ -18,6 +18,10 @@
 //! | [`math`] | fused multiply-add |
 //!
 //! Names follow `cuda_std` where it has them, so that a reader of rust-cuda code knows them.
+
+// Miri cannot switch stacks, so it runs no kernel. The unsafe code below that, memory and parameters, has tests for it:
+// MIRIFLAGS=-Zmiri-disable-weak-memory-emulation cargo +nightly miri test -p simt --lib --test parameters
+// (its emulation of weak memory stops at a word that is written in one size and read in another).
 #![cfg_attr(target_os = "cuda", no_std)]
 #![cfg_attr(target_os = "cuda", feature(asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx))]
 #![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(core_intrinsics))]
@@ -42,8 +46,8 @@ pub mod warp;
 mod nvidia;
 
 // One machine below the API, and which one is decided here: the feature, then the target. The alias `Backend` stands
-// for the trait `Machine`: who calls it depends on machine.rs, not on a backend's folder, so the modules above a backend
-// that it uses itself (`Kernel`, say, which `sim` runs) close no circle. tests/modules.rs holds that.
+// for the trait `Machine`: who calls it depends on machine.rs, not on a backend's folder, so the modules above a
+// backend that it uses itself (`Kernel`, say, which `sim` runs) close no circle. tests/modules.rs holds that.
 #[cfg(all(target_os = "cuda", not(feature = "rust-cuda")))]
 mod ptx;
 #[cfg(all(target_os = "cuda", not(feature = "rust-cuda")))]

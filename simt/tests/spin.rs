@@ -75,7 +75,8 @@ macro_rules! waits {
 waits! {
     global_get: |words, _flag| wait while words.get(0) == 0 {}, set words.set(0, 1);
     global_get_pack: |words, _flag| wait while words.get_pack(0)[1] == 0 {}, set words.set(1, 1);
-    global_two_words: |words, _flag| wait while words.get(0) + words.get(3) < 2 {}, set { words.set(0, 1); words.set(3, 1) };
+    global_two_words: |words, _flag| wait while words.get(0) + words.get(3) < 2 {},
+        set { words.set(0, 1); words.set(3, 1) };
     global_load: |words, _flag| wait while words.load(0, Acquire, Scope::Device) == 0 {},
         set words.store(0, 1, Release, Scope::Device);
     global_compare_exchange: |words, _flag| wait while words.compare_exchange(0, 1, 2, AcqRel, Scope::Device) != 1 {},

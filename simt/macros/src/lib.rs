@@ -254,7 +254,7 @@ fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ide
             #[cfg(not(target_os = "cuda"))]
             const _: u32 = #blocks;
 
-            // SAFETY: the entry is the expansion of the same function, of its name and parameters; `thread` calls its body.
+            // SAFETY: the entry is made of the same function, with its name and parameters; `thread` calls its body.
             #[cfg(not(target_os = "cuda"))]
             unsafe impl simt::Kernel for #name #of {
                 const NAME: &'static str = stringify!(#entry);

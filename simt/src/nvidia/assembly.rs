@@ -1,7 +1,7 @@
 //! `asm!` for the files that both backends share.
 //!
-//! On a GPU it is the compiler's. On the host, where the feature `rust-cuda` is only type-checked, it looks at the types
-//! of the operands and at the classes of their registers, and panics if it is ever run.
+//! On a GPU it is the compiler's. On the host, where the feature `rust-cuda` is only type-checked, it looks at the
+//! types of the operands and at the classes of their registers, and panics if it is ever run.
 
 #[cfg(target_os = "cuda")]
 pub(crate) use core::arch::asm;

@@ -264,8 +264,8 @@ impl Block {
         unsafe { (*self.yielders[thread].get()).suspend(()) }
     }
 
-    /// Whether a memory access at `address` that the system refused, with that stack pointer, shows the running thread's
-    /// stack to be at its end: then how to end the thread. A signal handler calls this.
+    /// Whether an access at `address` that the system refused, with that stack pointer, shows the running thread's stack
+    /// to be at its end: then how to end the thread. A signal handler calls this.
     pub(super) fn overflow(&self, address: usize, stack_pointer: usize) -> Option<CoroutineTrapHandler<()>> {
         let thread = self.current.get();
         let exit = self.exits[thread].get()?;

@@ -2,9 +2,9 @@
 //! that an access there raises ends the thread instead of the process.
 //!
 //! A check at each access to simulated memory would be simpler and find less: an array that is larger than the stack
-//! overflows it before anything is accessed. The handler needs a stack of its own, which Rust gives to every thread that
-//! it starts; on another thread, and where the handler is not compiled, an overflow ends the process as it does anywhere.
-//! So does one in the midst of the host's memory allocator, which then holds its lock for ever.
+//! overflows it before anything is accessed. The handler needs a stack of its own, which Rust gives to every thread
+//! that it starts; on another thread, and where the handler is not compiled, an overflow ends the process as it does
+//! anywhere. So does one in the midst of the host's memory allocator, which then holds its lock for ever.
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) use handler::install;

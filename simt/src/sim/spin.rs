@@ -1,17 +1,18 @@
 //! Threads that wait in a loop for what another thread writes.
 //!
-//! On a GPU the other thread runs meanwhile. Here one thread of a block runs at a time, so a thread that spins has to be
-//! told from one that works. An atomic load, a failed `try_wait` and `nanosleep` say by themselves that a thread may be
-//! waiting, and let the others run. Of other accesses nothing is known as long as the block gets on. When a round takes
-//! long ([`watchdog`]), the simulator looks at the words that the running thread touches: new words are work;
+//! On a GPU the other thread runs meanwhile. Here one thread of a block runs at a time, so a thread that spins has to
+//! be told from one that works. An atomic load, a failed `try_wait` and `nanosleep` say by themselves that a thread may
+//! be waiting, and let the others run. Of other accesses nothing is known as long as the block gets on. When a round
+//! takes long ([`watchdog`]), the simulator looks at the words that the running thread touches: new words are work;
 //! [`STALE`] accesses in a row that find words as the thread knows them are a spin, and the others run. A window of
-//! accesses to known words with new values is work, or a spin that counts its polls: the others run once, and the thread
-//! goes on. The result of a kernel does not depend on when that is, unless it counts its polls or races.
+//! accesses to known words with new values is work, or a spin that counts its polls: the others run once, and the
+//! thread goes on. The result of a kernel does not depend on when that is, unless it counts its polls or races.
 //!
-//! A spin that nobody can end is found in the same way. A block in which every thread spins or waits is idle; when it has
-//! been idle for [`SILENT`] rounds, the accesses of all threads are looked at, and the turns in rounds that find nothing
-//! new add up. The launch is given up when that sum is large in every block that runs, without one having worked in
-//! between ([`Quiet`]). So a wait that ends by a clock, or after a number of polls, has to end within seconds.
+//! A spin that nobody can end is found in the same way. A block in which every thread spins or waits is idle; when it
+//! has been idle for [`SILENT`] rounds, the accesses of all threads are looked at, and the turns in rounds that find
+//! nothing new add up. The launch is given up when that sum is large in every block that runs, without one having
+//! worked in between ([`Quiet`]). So a wait that ends by a clock, or after a number of polls, has to end within
+//! seconds.
 //!
 //! Not found are loops that touch no memory; endless loops each round of which passes a barrier or a warp operation, or
 //! changes what is in memory; and loops over more words than [`MEMORY`].
