@@ -9,12 +9,11 @@
 //! use simt::{Global, kernel};
 //!
 //! /// Squares, times a factor.
+//! #[simt::argument]
 //! #[derive(Clone, Copy)]
-//! #[repr(C)]
 //! pub struct ScaledSquare {
 //!     pub factor: f32,
 //! }
-//! simt::argument!(ScaledSquare);
 //!
 //! impl Functor<f32> for ScaledSquare {
 //!     type Out = f32;

@@ -1,4 +1,6 @@
-//! `#[kernel]`: one function, two faces.
+//! `#[kernel]`: one function, two faces. `#[argument]`: a struct that a kernel takes.
+
+mod argument;
 
 use proc_macro::TokenStream;
 use proc_macro2::{Ident, TokenStream as Tokens, TokenTree};
@@ -25,6 +27,16 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let options = parse_macro_input!(attribute as Options);
     let function = parse_macro_input!(item as ItemFn);
     expand(options, function).unwrap_or_else(|e| e.to_compile_error()).into()
+}
+
+/// Lets kernels take a struct of numbers as a parameter.
+///
+/// The struct is `Copy` and becomes `#[repr(C)]`, so that host and device lay it out alike. Its fields are numbers or
+/// structs of the same kind; a `Global` is a parameter by itself.
+#[proc_macro_attribute]
+pub fn argument(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    parse_macro_input!(attribute as syn::parse::Nothing);
+    argument::expand(parse_macro_input!(item)).unwrap_or_else(|e| e.to_compile_error()).into()
 }
 
 /// What stands in the attribute's parentheses.
@@ -282,8 +294,9 @@ fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ide
             #[cfg(not(target_os = "cuda"))]
             const _: u32 = #blocks;
 
+            // SAFETY: the entry is made of the same function, with its name and parameters; `thread` calls its body.
             #[cfg(not(target_os = "cuda"))]
-            impl simt::Kernel for #name #of {
+            unsafe impl simt::Kernel for #name #of {
                 const NAME: &'static str = stringify!(#entry);
                 const MAX_THREADS: u32 = #threads;
                 type Args = (#(#types,)*);
