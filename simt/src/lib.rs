@@ -89,3 +89,11 @@ macro_rules! argument {
         impl $crate::Argument for $t {}
     };
 }
+
+// Here, so that a crate of kernels needs none. rust-cuda's cuda_std has its own.
+#[cfg(all(target_os = "cuda", not(feature = "rust-cuda")))]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    // The builder compiles panics to a trap; this is only here because the language asks for it.
+    loop {}
+}

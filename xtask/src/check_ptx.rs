@@ -4,7 +4,7 @@ use crate::ptxas::{Ptxas, Usage};
 use crate::registry::{self, Kernels};
 use crate::{project, table};
 use anyhow::{Context, Result, ensure};
-use ptx_builder::{Arch, ptx};
+use rungs_ptx::{Arch, ptx};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
 //! What builds, checks and packs the project: `cargo xtask --help`.
 
+mod backend;
 mod browser;
 mod build_ptx;
 mod check_ptx;
@@ -30,7 +31,7 @@ struct Cli {
 enum Task {
     /// Find what the other tasks need, and install what is missing
     Setup(setup::Args),
-    /// Compile the kernels to PTX, into target/ptx
+    /// Compile the kernels, or those of a package of your own, to PTX, into target/ptx
     BuildPtx(build_ptx::Args),
     /// Assemble the PTX in target/ptx and hold it against the list of rungs
     CheckPtx,
