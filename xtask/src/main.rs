@@ -5,6 +5,7 @@ mod browser;
 mod build_ptx;
 mod check_ptx;
 mod dist;
+mod own_kernel;
 mod project;
 mod ptxas;
 mod registry;
@@ -14,6 +15,7 @@ mod shell;
 mod table;
 mod tables;
 mod test;
+mod test_rung;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -37,8 +39,8 @@ enum Task {
     CheckPtx,
     /// Make the README's tables and the plots from the reports in bench/results
     Tables(tables::Args),
-    /// Everything that must pass: format, lints, PTX, tests
-    Test,
+    /// Everything that must pass: format, lints, PTX, tests; or the checks of the rungs that are named
+    Test(test::Args),
     /// Pack what a GPU machine without Rust needs into one folder
     Dist(dist::Args),
 }
@@ -59,7 +61,7 @@ fn run(task: Task) -> Result<()> {
         Task::BuildPtx(args) => build_ptx::run(&args),
         Task::CheckPtx => check_ptx::run(),
         Task::Tables(args) => tables::run(&args),
-        Task::Test => test::run(),
+        Task::Test(args) => test::run(&args),
         Task::Dist(args) => dist::run(&args),
     }
 }
