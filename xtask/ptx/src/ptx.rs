@@ -22,6 +22,8 @@ pub struct Entry {
     pub max_threads: Option<u32>,
     /// How many blocks of it should fit on one multiprocessor, if that is declared.
     pub min_blocks: Option<u32>,
+    /// Whether it waits for the grid before (`griddepcontrol.wait`), so that it may be launched before that has ended.
+    pub waits_for_previous: bool,
 }
 
 /// Code that costs a kernel its speed and that a kernel of ours never needs.
@@ -43,13 +45,15 @@ pub fn finish(text: &str, arch: &Arch) -> Result<String> {
 
 /// The kernels in their order.
 pub fn entries(text: &str) -> Vec<Entry> {
-    heads(text)
-        .map(|(name, directives, _)| Entry {
-            name: name.into(),
-            max_threads: number_after(directives, ".maxntid"),
-            min_blocks: number_after(directives, ".minnctapersm"),
-        })
-        .collect()
+    let heads: Vec<_> = heads(text).collect();
+    let ends = heads.iter().skip(1).map(|head| head.2).chain([text.len()]);
+    let entry = |(&(name, directives, body), end): (&(&str, &str, usize), usize)| Entry {
+        name: name.into(),
+        max_threads: number_after(directives, ".maxntid"),
+        min_blocks: number_after(directives, ".minnctapersm"),
+        waits_for_previous: text[body..end].contains("griddepcontrol.wait"),
+    };
+    heads.iter().zip(ends).map(entry).collect()
 }
 
 /// Memory of a thread that is not in registers (`.local`) and calls of functions, wherever they are.
