@@ -1,6 +1,6 @@
 //! Runs cargo on a package for a GPU.
 
-use crate::{Arch, Package, Toolchain, ptx};
+use crate::{Arch, Package, Toolchain, convergence, ptx};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -11,18 +11,22 @@ use std::{env, fs, thread};
 pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 
 /// Options for LLVM beyond what rustc gives it.
-const LLVM_ARGS: &[&str] = &[];
+///
+/// rustc marks the intrinsics of barriers and shuffles `convergent`, and no function that has one inside; LLVM then copies
+/// a call of it into both arms of a branch, barrier and all. This marks every function before LLVM does anything, as
+/// clang does for GPUs, and LLVM takes the mark off those that it finds to need none.
+const LLVM_ARGS: &[&str] = &["-force-attribute=convergent"];
 
 /// Settings of the release profile for a GPU; the workspace's own are for the host.
 ///
-/// One module with everything in it, because PTX is not linked; no debug information, which ptxas would take for
-/// compiling without optimisation.
+/// One module with everything in it, because PTX is not linked. Of debug information only which line an instruction is
+/// of, for [`convergence`]; it does not change the code, and is not left in the PTX.
 const PROFILE: &[&str] = &[
     "lto=\"fat\"",
     "codegen-units=1",
     "panic=\"abort\"",
     "opt-level=3",
-    "debug=false",
+    "debug=\"line-directives-only\"",
     "debug-assertions=false",
     "overflow-checks=false",
     "incremental=false",
@@ -112,8 +116,31 @@ pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError
         let (file, folder) = (assembly.display(), folder.display());
         BuildError::Toolchain(format!("cargo left no PTX in {file} ({e}); remove {folder} and build again"))
     })?;
+    let text = ptx::without_lines(&text);
+    check_convergence(&text, &assembly).map_err(|error| match error {
+        BuildError::Kernels(why) => BuildError::Kernels(format!("{name}: {why}")),
+        other => other,
+    })?;
     let text = ptx::finish(&text, &options.arch).map_err(|e| BuildError::Kernels(format!("{name}: {e:#}")))?;
     Ok(Ptx { name, arch: options.arch.clone(), text, warnings: said })
+}
+
+/// Looks for collectives that were copied, in what rustc has just left. Where cargo had nothing to compile, rustc left
+/// nothing, and what it left before was looked at.
+fn check_convergence(text: &str, assembly: &Path) -> Result<(), BuildError> {
+    let (ir, checked) = (assembly.with_extension("ll"), assembly.with_extension("checked"));
+    let failed = |e: std::io::Error| BuildError::Toolchain(format!("{}: {e}", ir.display()));
+    if !ir.exists() && checked.exists() {
+        return Ok(());
+    }
+    let copied = convergence::check(&fs::read_to_string(&ir).map_err(failed)?, text);
+    if !copied.is_empty() {
+        let lines: Vec<_> = copied.iter().map(|copied| format!("  {copied}")).collect();
+        let why = "the compiler copied code at which threads meet into several branches, where they would not";
+        return Err(BuildError::Kernels(format!("{why}:\n{}", lines.join("\n"))));
+    }
+    // Some 40 MB, that is gone here.
+    fs::write(&checked, "").and_then(|()| fs::remove_file(&ir)).map_err(failed)
 }
 
 /// [`build`]s several side by side, each in a folder of its own.
@@ -149,7 +176,8 @@ fn cargo(toolchain: &Toolchain, options: &Options, folder: &Path, assembly: &Pat
         command.args(["--config", &format!("profile.release.{setting}")]);
     }
     // PTX needs no linker, and rustc insists on one.
-    command.args(["--", "-Clinker=true"]).arg(format!("--emit=asm={}", assembly.display()));
+    let ir = assembly.with_extension("ll");
+    command.args(["--", "-Clinker=true"]).arg(format!("--emit=asm={},llvm-ir={}", assembly.display(), ir.display()));
     command
 }
 

@@ -6,6 +6,7 @@
 
 mod arch;
 mod build;
+mod convergence;
 mod embed;
 mod package;
 pub mod ptx;

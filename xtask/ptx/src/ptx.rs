@@ -37,6 +37,17 @@ pub struct Finding {
     pub what: String,
 }
 
+/// The text without what says which line of the source an instruction is of.
+pub(crate) fn without_lines(text: &str) -> String {
+    const LABELS: &[&str] = &["$L__tmp", "$L__func_begin", "$L__func_end"];
+    const DIRECTIVES: &[&str] = &[".loc", ".file", ".section"];
+    let of_lines = |line: &str| {
+        let word = line.split_whitespace().next().unwrap_or_default();
+        DIRECTIVES.contains(&word) || word.ends_with(':') && LABELS.iter().any(|label| word.starts_with(label))
+    };
+    text.lines().filter(|line| !of_lines(line)).flat_map(|line| [line, "\n"]).collect()
+}
+
 /// The text with launch bounds put in and a PTX version that has all instructions of the architecture that are used.
 pub fn finish(text: &str, arch: &Arch) -> Result<String> {
     let text = add_bounds(text)?;
@@ -140,7 +151,7 @@ fn heads(text: &str) -> impl Iterator<Item = (&str, &str, usize)> {
 }
 
 /// The name of the kernel or function whose head this line begins.
-fn function_begun(code: &str) -> Option<&str> {
+pub(crate) fn function_begun(code: &str) -> Option<&str> {
     let (before, after) = code.split_once(".entry ").or_else(|| code.split_once(".func "))?;
     if before.contains(".extern") {
         return None;

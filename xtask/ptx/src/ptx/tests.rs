@@ -131,3 +131,11 @@ fn each_kernel_is_asked_whether_it_waits_for_the_grid_before() {
     };
     assert_eq!((waits(0), waits(1)), (vec![true, false], vec![false, true]));
 }
+
+#[test]
+fn nothing_is_left_of_line_tables() {
+    let lines = TWO_KERNELS.replace("\tret;\n", "$L__tmp12:\n\t.loc\t2 55 5\n\tret;\n$L__func_end0:\n");
+    let text = format!("{lines}\t.section\t.debug_macinfo\t{{\t}}\n\t.file\t2 \"lib.rs\"\n");
+    assert_ne!(text, TWO_KERNELS);
+    assert_eq!(without_lines(&text), TWO_KERNELS);
+}
