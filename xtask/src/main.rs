@@ -36,7 +36,7 @@ enum Task {
     /// Compile the kernels, or those of a package of your own, to PTX, into target/ptx
     BuildPtx(build_ptx::Args),
     /// Assemble the PTX in target/ptx and hold it against the list of rungs
-    CheckPtx,
+    CheckPtx(check_ptx::Args),
     /// Make the README's tables and the plots from the reports in bench/results
     Tables(tables::Args),
     /// Everything that must pass: format, lints, PTX, tests; or the checks of the rungs that are named
@@ -59,7 +59,7 @@ fn run(task: Task) -> Result<()> {
     match task {
         Task::Setup(args) => setup::run(&args),
         Task::BuildPtx(args) => build_ptx::run(&args),
-        Task::CheckPtx => check_ptx::run(),
+        Task::CheckPtx(args) => check_ptx::run(&args),
         Task::Tables(args) => tables::run(&args),
         Task::Test(args) => test::run(&args),
         Task::Dist(args) => dist::run(&args),

@@ -34,7 +34,7 @@ const STEPS: &[Step] = &[
         ]))
     }),
     ("build-ptx", build_fresh_ptx),
-    ("check-ptx", check_ptx::run),
+    ("check-ptx", || check_ptx::run(&check_ptx::Args::default())),
     // The tests of the program run it.
     ("program", || shell::run(shell::cargo(&["build", "--package", "rungs"]))),
     ("own kernel", own_kernel::run),

@@ -6,13 +6,18 @@
 //!
 //! What is read is the LLVM IR that the PTX is printed from: it has the control flow, and for each call the place in
 //! the source with all places that it was inlined through, which PTX of this LLVM lacks. Copies of one call have one
-//! such chain. Copies that run one after the other are what unrolling a loop makes, and one of them dominates the other.
-//! Where of two copies neither dominates the other, they are on two sides of a branch.
+//! such chain. Copies that come one after the other are what unrolling a loop makes, and of those a thread passes all,
+//! or those whose condition holds. Copies of which neither comes after the other are on two sides of a branch: a thread
+//! passes one of them, and other threads may be at another.
+//!
+//! "After" is within one round of the loops around: a way from one copy to the other counts where it does not lead
+//! through the block at which the ways to both part (their nearest common dominator).
 //!
 //! Behind the IR only the printer of PTX comes. That it copies no collective is seen by counting them in both.
 
-use petgraph::algo::dominators::{self, Dominators};
+use petgraph::algo::{dominators, has_path_connecting};
 use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::NodeFiltered;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
@@ -61,8 +66,8 @@ fn count(ptx: &str) -> BTreeMap<&str, usize> {
         if let Some(name) = crate::ptx::function_begun(code) {
             function = name;
         }
-        let words = code.split(|c: char| c.is_whitespace() || c == ';' || c == '{').filter(|word| !word.is_empty());
-        let instruction = words.filter(|word| !word.starts_with('@')).next().unwrap_or_default();
+        let mut words = code.split(|c: char| c.is_whitespace() || c == ';' || c == '{');
+        let instruction = words.find(|word| !word.is_empty() && !word.starts_with('@')).unwrap_or_default();
         if KINDS.contains(&instruction.split('.').next().unwrap_or_default()) && !instruction.ends_with(':') {
             *counts.entry(function).or_insert(0) += 1;
         }
@@ -177,58 +182,60 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// Which block dominates which.
-    fn dominators(&self) -> Dominators<NodeIndex> {
+    /// Which block may come after which; a node's index is the block's.
+    fn graph(&self) -> DiGraph<(), ()> {
         let number: HashMap<_, _> = self.blocks.iter().enumerate().map(|(i, (label, _))| (*label, i)).collect();
-        let mut graph = DiGraph::<(), ()>::new();
+        let mut graph = DiGraph::new();
         let nodes: Vec<_> = self.blocks.iter().map(|_| graph.add_node(())).collect();
         for (from, (_, after)) in self.blocks.iter().enumerate() {
             for to in after.iter().filter_map(|label| number.get(label)) {
                 graph.add_edge(nodes[from], nodes[*to], ());
             }
         }
-        dominators::simple_fast(&graph, NodeIndex::new(0))
+        graph
     }
 }
 
-/// The copies of one collective in a function of which neither dominates the other.
+/// The copies of one collective in a function of which neither comes after the other.
 fn copies(module: &Module, function: &Function) -> Vec<Copied> {
-    let mut groups: BTreeMap<(&str, Vec<Place>), Vec<usize>> = BTreeMap::new();
+    let mut groups: BTreeMap<(&str, Vec<Place>), Vec<NodeIndex>> = BTreeMap::new();
     for Collective { intrinsic, block, location } in &function.collectives {
         // What has no location is no copy: a copy has that of what it was made of.
         if let Some(location) = location {
-            groups.entry((intrinsic, module.chain(*location))).or_default().push(*block);
+            groups.entry((intrinsic, module.chain(*location))).or_default().push(NodeIndex::new(*block));
         }
     }
     groups.retain(|_, blocks| blocks.len() > 1);
     if groups.is_empty() {
         return vec![];
     }
-    let dominators = function.dominators();
-    let above = |block: usize| -> Vec<usize> {
-        dominators.dominators(NodeIndex::new(block)).into_iter().flatten().map(|node| node.index()).collect()
-    };
+    let graph = function.graph();
+    let dominators = dominators::simple_fast(&graph, NodeIndex::new(0));
+    // From a block up to the first.
+    let above = |block| -> Vec<NodeIndex> { dominators.dominators(block).into_iter().flatten().collect() };
     let mut found = vec![];
     for ((intrinsic, chain), blocks) in groups {
-        let pairs = blocks.iter().enumerate().flat_map(|(i, a)| blocks[i + 1..].iter().map(move |b| (*a, *b)));
-        for (a, b) in pairs {
-            let (above_a, above_b) = (above(a), above(b));
-            // Neither is empty: LLVM leaves no block that cannot be reached.
-            if above_a.contains(&b) || above_b.contains(&a) {
+        let above: Vec<_> = blocks.iter().map(|block| above(*block)).collect();
+        for (i, j) in (0..blocks.len()).flat_map(|i| (i + 1..blocks.len()).map(move |j| (i, j))) {
+            let (a, b) = (blocks[i], blocks[j]);
+            // Every block has the first above it: LLVM leaves none that cannot be reached.
+            let Some(parting) = above[i].iter().copied().find(|block| above[j].contains(block)) else { continue };
+            let past = NodeFiltered::from_fn(&graph, |block| block != parting);
+            let leads = |from, to| has_path_connecting(&past, from, to, None);
+            if parting == a || parting == b || leads(a, b) || leads(b, a) {
                 continue;
             }
-            let parting = above_a.iter().find(|block| above_b.contains(block)).copied();
-            let branch =
-                parting.and_then(|block| function.branches[block]).map(|at| module.describe(&module.chain(at)));
+            let branch = function.branches[parting.index()].map(|at| module.describe(&module.chain(at)));
             let what = format!(
                 "{intrinsic} at {} was copied into the blocks %{} and %{}, and a thread comes to one of them; they part \
                  at {}",
                 module.describe(&chain),
-                function.blocks[a].0,
-                function.blocks[b].0,
+                function.blocks[a.index()].0,
+                function.blocks[b.index()].0,
                 branch.unwrap_or_else(|| "an unknown place".into())
             );
             found.push(Copied { function: function.name.into(), what });
+            break; // one pair says where to look
         }
     }
     found
