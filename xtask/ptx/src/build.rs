@@ -165,10 +165,14 @@ fn cargo(toolchain: &Toolchain, options: &Options, folder: &Path, assembly: &Pat
         .env("RUSTC_WORKSPACE_WRAPPER", "")
         .env("RUSTC_BOOTSTRAP", "1") // build-std and the target's intrinsics are not stable
         .env("CARGO_ENCODED_RUSTFLAGS", rustflags(&options.arch).join("\x1f"))
-        .args(["rustc", "--quiet", "--locked", "--release", "--lib", "--crate-type", "cdylib", "--manifest-path"])
+        .args(["rustc", "--quiet", "--release", "--lib", "--crate-type", "cdylib", "--manifest-path"])
         .arg(&options.package.manifest)
         .args(["-Zbuild-std=core", "--target", TARGET, "--target-dir"])
         .arg(folder);
+    // Versions are the workspace's affair, not this build's. A package that was never built has none yet.
+    if options.package.workspace_root.join("Cargo.lock").exists() {
+        command.arg("--locked");
+    }
     if options.checked {
         command.args(["--features", "simt/checked"]);
     }
