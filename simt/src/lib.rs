@@ -94,3 +94,11 @@ pub mod expansion {
     #[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
     pub use crate::sim::static_shared;
 }
+
+// Here, so that a crate of kernels needs none. rust-cuda's cuda_std has its own.
+#[cfg(all(target_os = "cuda", not(feature = "rust-cuda")))]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    // The builder compiles panics to a trap; this is only here because the language asks for it.
+    loop {}
+}

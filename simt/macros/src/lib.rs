@@ -205,13 +205,19 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
         let bound = |tokens| substitute_tokens(tokens, generics, &concrete);
         let (threads, blocks) = (bound(options.max_threads()), bound(options.min_blocks()));
         let bounds = format!("//.rungs.bounds {entry} {{threads}} {{blocks}}");
+        let exported = is_primary_package().then(|| {
+            quote! {
+                #[cfg(#guard)]
+                simt::expansion::global_asm!(#bounds, threads = const #threads, blocks = const #blocks);
+            }
+        });
+        let symbol = exported.is_some().then(|| quote!(#[unsafe(no_mangle)]));
         quote! {
-            #[cfg(#guard)]
-            simt::expansion::global_asm!(#bounds, threads = const #threads, blocks = const #blocks);
+            #exported
 
             #(#attrs)*
             #[cfg(#guard)]
-            #[unsafe(no_mangle)]
+            #symbol
             #[allow(improper_ctypes_definitions, clippy::missing_safety_doc, clippy::too_many_arguments)]
             #vis unsafe extern "ptx-kernel" fn #entry(#(#flat),*) {
                 #body #of (#(#rebuilt),*)
@@ -219,6 +225,12 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
         }
     });
     quote!(#(#entries)*)
+}
+
+/// Whether cargo compiles the package that it was asked for, not one that it depends on. PTX has the kernels of the
+/// former alone: who uses a function of `rungs-kernels` in a kernel does not get all of that crate's kernels too.
+fn is_primary_package() -> bool {
+    std::env::var_os("CARGO_PRIMARY_PACKAGE").is_some()
 }
 
 /// [`device`]'s entry on rust-cuda: a function that cuda_std's `#[kernel]` makes one.
