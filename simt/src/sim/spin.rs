@@ -59,6 +59,8 @@ pub(super) struct Watch {
     all: Cell<bool>,
     /// Rounds for which that is so because a thread was found spinning: others may do the same.
     caught: Cell<u32>,
+    /// Whether none of that is so, nor any thread suspected: the case that has to be fast.
+    calm: Cell<bool>,
     /// Threads that were found spinning.
     suspects: Vec<Cell<bool>>,
     /// Accesses of each thread since the last that found something new.
@@ -80,6 +82,8 @@ impl Watch {
     pub(super) fn reset(&mut self) {
         self.all.set(false);
         self.caught.set(0);
+        self.calm.set(true);
+        self.look(false);
         self.suspects.iter().for_each(|s| s.set(false));
         self.stale.iter().for_each(|n| n.set(0));
         self.words.get_mut().clear();
@@ -91,12 +95,19 @@ impl Watch {
     pub(super) fn round(&self) {
         watchdog::round();
         self.caught.set(self.caught.get().saturating_sub(1));
+        let suspected = || self.suspects.iter().any(Cell::get);
+        self.calm.set(!self.all.get() && self.caught.get() == 0 && (self.calm.get() || !suspected()));
     }
 
     /// A thread's turn begins.
     #[inline(always)]
     pub(super) fn turn(&self, thread: usize) {
-        self.look(self.all.get() || self.caught.get() > 0 || self.suspects[thread].get());
+        if self.calm.get() {
+            // The window that another thread has left serves as well.
+            watchdog::look(self.observed);
+        } else {
+            self.look(self.all.get() || self.caught.get() > 0 || self.suspects[thread].get());
+        }
     }
 
     /// Begins a window now, or leaves that to the watchdog or to the count of an observed block's accesses.
@@ -117,6 +128,7 @@ impl Watch {
             self.stale[thread].set(0);
             self.suspects[thread].set(true);
             self.caught.set(2);
+            self.calm.set(false);
             return true;
         }
         false
