@@ -205,15 +205,17 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
         let bound = |tokens| substitute_tokens(tokens, generics, &concrete);
         let (threads, blocks) = (bound(options.max_threads()), bound(options.min_blocks()));
         let bounds = format!("//.rungs.bounds {entry} {{threads}} {{blocks}}");
-        let exported = is_primary_package().then(|| {
-            quote! {
-                #[cfg(#guard)]
-                simt::expansion::global_asm!(#bounds, threads = const #threads, blocks = const #blocks);
-            }
-        });
-        let symbol = exported.is_some().then(|| quote!(#[unsafe(no_mangle)]));
+        let (symbol, declared) = if is_primary_package() {
+            let declared =
+                quote!(simt::expansion::global_asm!(#bounds, threads = const #threads, blocks = const #blocks););
+            (quote!(#[unsafe(no_mangle)]), declared)
+        } else {
+            // Nobody reads them, and what they are made of is not to be called unused.
+            (quote!(), quote!(const _: (u32, u32) = (#threads, #blocks);))
+        };
         quote! {
-            #exported
+            #[cfg(#guard)]
+            #declared
 
             #(#attrs)*
             #[cfg(#guard)]
