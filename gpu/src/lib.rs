@@ -25,11 +25,3 @@ pub mod scan;
 pub mod transform;
 pub mod verify;
 pub mod wait;
-
-// rust-cuda's cuda_std has its own.
-#[cfg(all(target_os = "cuda", not(feature = "rust-cuda")))]
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo) -> ! {
-    // The builder compiles panics to a trap; this is only here because the language asks for it.
-    loop {}
-}

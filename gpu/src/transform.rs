@@ -9,12 +9,11 @@
 //! use simt::{Global, kernel};
 //!
 //! /// Squares, times a factor.
+//! #[simt::argument]
 //! #[derive(Clone, Copy)]
-//! #[repr(C)]
 //! pub struct ScaledSquare {
 //!     pub factor: f32,
 //! }
-//! simt::argument!(ScaledSquare);
 //!
 //! impl Functor<f32> for ScaledSquare {
 //!     type Out = f32;
@@ -37,8 +36,8 @@
 //! ```
 //!
 //! The host then writes `x.transform(scaled_square, ScaledSquare { factor: 0.5 })`, with `x` a `rungs::vec::DeviceVec`.
-//! The simulator needs no more. For a GPU the crate is compiled to PTX as this one is (a `cdylib` for
-//! `nvptx64-nvidia-cuda`), and `engine.add_kernels(&[("sm_80", PTX)])` tells the engine of it.
+//! The simulator needs no more. For a GPU a build script compiles the crate to PTX with `rungs-ptx`, and
+//! `engine.add_kernels(PTX)` tells the engine of it; `docs/own-kernels.md` shows all of that.
 
 use simt::{Global, Scalar, thread, unroll};
 

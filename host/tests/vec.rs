@@ -16,10 +16,9 @@ use simt::{Global, kernel, thread};
 const SIZES: &[usize] = &[0, 1, 2, 31, 33, 255, 257, 1000, 1001, 1023, 1024, 1025, 8191, 8193, 20_011];
 
 /// x², in a type twice as wide.
+#[simt::argument]
 #[derive(Clone, Copy)]
-#[repr(C)]
 struct Square;
-simt::argument!(Square);
 
 impl Functor<u32> for Square {
     type Out = u64;
@@ -35,13 +34,12 @@ fn square(input: Global<u32>, output: Global<u64>, functor: Square) {
 }
 
 /// Keeps a number between two others.
+#[simt::argument]
 #[derive(Clone, Copy)]
-#[repr(C)]
 struct Clamp {
     low: f32,
     high: f32,
 }
-simt::argument!(Clamp);
 
 impl Functor<f32> for Clamp {
     type Out = f32;
@@ -57,10 +55,9 @@ fn clamp(input: Global<f32>, output: Global<f32>, functor: Clamp) {
 }
 
 /// Whether a pair's first is less.
+#[simt::argument]
 #[derive(Clone, Copy)]
-#[repr(C)]
 struct Less;
-simt::argument!(Less);
 
 impl Functor<(u32, u64)> for Less {
     type Out = u8;

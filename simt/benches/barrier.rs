@@ -1,9 +1,10 @@
-//! What the simulator costs: the time for one thread to pass one barrier, on one core.
+//! What the simulator costs on one core: the time for one thread to pass one barrier, and for one access to memory.
 //!
-//! Criterion reports elements a second; an element is one thread passing one barrier, so 25 million a second are
-//! 40 ns.
+//! Criterion reports elements per second; an element is one thread passing one barrier, or one access, so 25 million
+//! per second are 40 ns.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use simt::atomic::{Order, Scope};
 use simt::sim::{Options, launch};
 use simt::{Global, kernel, shared, thread};
 
@@ -30,6 +31,22 @@ fn barriers_between_accesses(out: Global<u32>) {
     out.set(t, cells.get(t));
 }
 
+/// Reads a word of global memory and writes it to shared memory, again and again.
+#[kernel]
+fn accesses_alone(data: Global<u32>) {
+    let (t, cells) = (thread::thread_idx_x(), CELLS::view());
+    (0..ROUNDS / 2).for_each(|i| cells.set(t, data.get((t + i) % THREADS)));
+    data.set(t, cells.get(t));
+}
+
+/// Adds to a word of global memory, again and again.
+#[kernel]
+fn atomics_alone(data: Global<u32>) {
+    (0..ROUNDS).for_each(|_| {
+        data.fetch_add(thread::thread_idx_x(), 1, Order::Relaxed, Scope::Device);
+    });
+}
+
 fn barriers(c: &mut Criterion) {
     let mut out = vec![0u32; THREADS as usize];
     // SAFETY: the words outlive the launches.
@@ -42,6 +59,11 @@ fn barriers(c: &mut Criterion) {
     group.bench_function("between accesses of shared memory", |b| {
         b.iter(|| launch(barriers_between_accesses, grid, block, 0, (view,), options).unwrap());
     });
+    group.finish();
+    let mut group = c.benchmark_group("access");
+    group.throughput(Throughput::Elements((THREADS * ROUNDS) as u64)).sample_size(20);
+    group.bench_function("plain", |b| b.iter(|| launch(accesses_alone, grid, block, 0, (view,), options).unwrap()));
+    group.bench_function("atomic", |b| b.iter(|| launch(atomics_alone, grid, block, 0, (view,), options).unwrap()));
     group.finish();
 }
 

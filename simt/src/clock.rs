@@ -19,6 +19,7 @@ pub fn global_timer() -> u64 {
 /// Suspends the thread for about so many nanoseconds; what a spinning thread does between two looks, so that others
 /// can work. In the simulator it lets the block's other threads run.
 #[inline(always)]
+#[track_caller]
 pub fn nanosleep(nanoseconds: u32) {
     Backend::nanosleep(nanoseconds)
 }

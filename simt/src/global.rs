@@ -1,15 +1,25 @@
 //! Views of global memory.
 
 use crate::Backend;
-use crate::atomic::{Operation, Order, Scope};
 use crate::machine::{Cache, Machine};
+use crate::machine::{Operation, Order, Scope};
 use crate::scalar::{AtomicScalar, Scalar};
 
 /// A view of `len` elements of global memory: a pointer and a length, copied freely.
 ///
 /// An access is in bounds or it ends the kernel: always on the simulator, on the GPU in PTX built with `--checked`
-/// (without it the length is not looked at). Several threads may hold the same view; a race gives an unspecified
-/// value.
+/// (without it the length is not looked at).
+///
+/// Several threads may hold the same view. A word that one thread writes while another may read or write it is accessed
+/// with the atomic methods on both sides; [`Global::load`] with `Order::Relaxed` is enough where only the word itself
+/// matters, and is what a thread that waits in a loop calls. To the compiler for the GPU, [`Global::get`] and
+/// [`Global::set`] are ordinary accesses: between two barriers, fences or atomic accesses it may merge them, move them
+/// or do them once for a whole loop, and what a racing one reads is undefined. The simulator gives some value that was
+/// there. Atomic loads in place of plain ones are no way out: they become `ld.relaxed.sys`, which passes the
+/// first-level cache by.
+///
+/// Only kernels reach through a view. On the host every access panics: the memory is the device's, and the address
+/// means nothing there.
 pub struct Global<T> {
     ptr: *mut T,
     len: u32,
@@ -58,7 +68,7 @@ impl<T: Scalar> Global<T> {
         self.ptr
     }
 
-    /// Element `i`.
+    /// Element `i`, which no other thread writes meanwhile.
     #[inline(always)]
     #[track_caller]
     pub fn get(self, i: u32) -> T {
@@ -74,7 +84,7 @@ impl<T: Scalar> Global<T> {
         unsafe { Backend::load_global_streaming(self.at(i)) }
     }
 
-    /// Makes element `i` equal to `value`.
+    /// Makes element `i`, which no other thread reads or writes meanwhile, equal to `value`.
     #[inline(always)]
     #[track_caller]
     pub fn set(self, i: u32, value: T) {
@@ -93,14 +103,19 @@ impl<T: Scalar> Global<T> {
     }
 
     /// The same bytes as elements of another type; a last incomplete element is left out.
+    ///
+    /// More elements than a `u32` can count are refused where indices out of bounds are.
     #[inline(always)]
     #[track_caller]
     pub fn cast<U: Scalar>(self) -> Global<U> {
         if checked() && !(self.ptr as usize).is_multiple_of(align_of::<U>()) {
             Backend::misaligned("global view", self.ptr as u64, align_of::<U>() as u32);
         }
-        let bytes = self.len as u64 * size_of::<T>() as u64;
-        Global { ptr: self.ptr as *mut U, len: (bytes / size_of::<U>() as u64) as u32 }
+        let len = self.len as u64 * size_of::<T>() as u64 / size_of::<U>() as u64;
+        if checked() && len > u32::MAX as u64 {
+            Backend::out_of_bounds("global cast", len, u32::MAX as u64);
+        }
+        Global { ptr: self.ptr as *mut U, len: len as u32 }
     }
 
     /// Pack `i`: the 16 bytes of elements `i * PACK` and following, in one access. The view starts on a multiple of

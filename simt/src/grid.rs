@@ -1,8 +1,11 @@
 //! How a launch overlaps with the one before it on the same stream (programmatic dependent launch).
 //!
-//! A host that launches with that attribute lets a grid begin while the one before still runs; without it, on GPUs
-//! before compute capability 9.0 and in the simulator, the grids follow one another and these calls do nothing. A
-//! kernel that makes them is correct either way.
+//! A host that launches with that attribute lets a grid begin while the one before still runs. The calls are instructions
+//! in PTX for compute capability 9.0 and up (compiled with `--cfg sm_90`); in older PTX and in the simulator they do
+//! nothing. So what decides is the PTX that was loaded, not the device: on a GPU of 9.0 and up with older PTX a grid that
+//! was launched with the attribute would not wait, and could read what the one before has yet to write. `rungs` sets it
+//! only for kernels whose PTX has the wait; a host of one's own has to do the same. Launched without it, grids follow
+//! one another, and a kernel that makes these calls is correct either way.
 
 use crate::Backend;
 use crate::machine::Machine;

@@ -7,7 +7,25 @@ use core::ffi::c_void;
 /// A kernel as the host sees it; implemented by `#[kernel]`.
 ///
 /// The simulator calls [`Kernel::thread`] once a thread; CUDA looks [`Kernel::NAME`] up in the module.
-pub trait Kernel: Copy + Send + Sync + 'static {
+///
+/// # Safety
+/// Launching a kernel is safe, so the implementation answers for what runs.
+/// - The entry called [`Kernel::NAME`] has one parameter for each that [`Arguments::parameters`] makes of
+///   [`Kernel::Args`], in that order and of those types; blocks of [`Kernel::MAX_THREADS`] threads can be launched.
+/// - The entry does what [`Kernel::thread`] does. Neither reaches memory except through the views that it is given, or
+///   does with them what the docs of this crate do not allow.
+///
+/// ```compile_fail,E0200
+/// #[derive(Clone, Copy)]
+/// struct Forged;
+/// impl simt::Kernel for Forged {
+///     const NAME: &'static str = "an_entry_with_other_parameters";
+///     const MAX_THREADS: u32 = 0;
+///     type Args = (u64,);
+///     fn thread(_: Self::Args) {}
+/// }
+/// ```
+pub unsafe trait Kernel: Copy + Send + Sync + 'static {
     /// The entry's name in the PTX.
     const NAME: &'static str;
     /// Threads of a block that the kernel is compiled for, at most; 0 where it sets no bound.
@@ -25,9 +43,55 @@ pub trait Instances {
     const NAMES: &'static [&'static str];
 }
 
-/// A type that a kernel can take as a parameter. A struct of plain numbers (a functor, say) needs no more than
-/// `impl Argument for MyFunctor {}` and `#[repr(C)]`.
-pub trait Argument: Copy + Send + Sync + 'static {
+/// A type that a kernel can take as a parameter. A struct of numbers (a functor, say) becomes one with
+/// [`#[argument]`](crate::argument).
+///
+/// # Safety
+/// - [`Argument::append`] pushes what `#[kernel]` makes of a parameter of this type: for a type that goes by its bytes
+///   the value itself, which the device lays out as the host does.
+/// - A value of a type that goes by its bytes is plain numbers: the device follows no pointer in it.
+///
+/// ```compile_fail,E0200
+/// #[derive(Clone, Copy)]
+/// struct Forged(&'static u32);
+/// impl simt::Argument for Forged {}
+/// ```
+///
+/// ```compile_fail,E0277
+/// #[simt::argument]
+/// #[derive(Clone, Copy)]
+/// struct Reference {
+///     to: &'static u32,
+/// }
+/// ```
+///
+/// ```compile_fail,E0080
+/// #[simt::argument]
+/// #[derive(Clone, Copy)]
+/// struct View {
+///     data: simt::Global<u32>,
+/// }
+/// ```
+///
+/// ```
+/// #[simt::argument]
+/// #[derive(Clone, Copy)]
+/// struct Line {
+///     slope: f32,
+///     offset: f32,
+/// }
+///
+/// #[simt::argument]
+/// #[derive(Clone, Copy)]
+/// struct Lines(Line, Line, u8, f64);
+///
+/// fn takes<T: simt::Argument>() {}
+/// takes::<Lines>();
+/// ```
+pub unsafe trait Argument: Copy + Send + Sync + 'static {
+    /// Whether the entry has one parameter for the argument, the value by its bytes.
+    const BY_ITS_BYTES: bool = true;
+
     /// Appends the address of each of the entry's parameters that this argument becomes.
     fn append(&self, parameters: &mut Parameters) {
         parameters.push(self);
@@ -35,11 +99,17 @@ pub trait Argument: Copy + Send + Sync + 'static {
 }
 
 macro_rules! plain_arguments {
-    ($($t:ty)*) => {$( impl Argument for $t {} )*};
+    ($($t:ty)*) => {$(
+        // SAFETY: a number, of one size and alignment on both sides.
+        unsafe impl Argument for $t {}
+    )*};
 }
 plain_arguments!(u8 u16 u32 i32 f32 u64 i64 f64);
 
-impl<T: Scalar> Argument for Global<T> {
+// SAFETY: `#[kernel]` makes two parameters of a view, the pointer and the length.
+unsafe impl<T: Scalar> Argument for Global<T> {
+    const BY_ITS_BYTES: bool = false;
+
     /// A view is flattened into pointer and length: a pointer inside a struct would lose its address space.
     fn append(&self, parameters: &mut Parameters) {
         parameters.push(&(self.as_ptr() as u64));
@@ -60,10 +130,12 @@ impl Parameters {
     /// Appends one parameter by its bytes.
     pub fn push<T: Copy>(&mut self, value: &T) {
         const { assert!(align_of::<T>() <= 8, "a parameter is aligned to at most 8 bytes") };
-        self.starts.push(self.words.len());
-        self.words.resize(self.words.len() + size_of::<T>().div_ceil(8).max(1), 0);
-        // SAFETY: the words just appended have room for a T, are aligned for it, and do not overlap it.
-        unsafe { (&raw mut self.words[*self.starts.last().unwrap_or(&0)]).cast::<T>().write(*value) }
+        let start = self.words.len();
+        self.starts.push(start);
+        self.words.resize(start + size_of::<T>().div_ceil(8).max(1), 0);
+        // SAFETY: the words just appended have room for a T, are aligned for it, and do not overlap it. The pointer is
+        // that of all words: one made of the first alone may not be written through beyond it.
+        unsafe { self.words.as_mut_ptr().add(start).cast::<T>().write(*value) }
     }
 
     /// The address of each parameter, valid until `self` changes.

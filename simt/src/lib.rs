@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | [`thread`] | indices, block barriers |
 //! | [`warp`] | shuffles, votes, match, reduce, warp barrier |
+//! | [`kernel`](macro@kernel), [`argument`](macro@argument) | for a function and for a struct that it takes |
 //! | [`Global`], [`Shared`], [`shared!`] | views of memory: scalar, 16-byte and atomic access |
 //! | [`atomic`] | orders, scopes, fences |
 //! | [`grid`] | overlap of a launch with the one before |
@@ -18,16 +19,19 @@
 //! | [`math`] | fused multiply-add |
 //!
 //! Names follow `cuda_std` where it has them, so that a reader of rust-cuda code knows them.
+
+// Miri cannot switch stacks, so it runs no kernel. The unsafe code below that, memory and parameters, has tests for it:
+// MIRIFLAGS=-Zmiri-disable-weak-memory-emulation cargo +nightly miri test -p simt --lib --test parameters
+// (its emulation of weak memory stops at a word that is written in one size and read in another).
 #![cfg_attr(target_os = "cuda", no_std)]
 #![cfg_attr(target_os = "cuda", feature(asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx))]
 #![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(core_intrinsics))]
 #![cfg_attr(target_os = "cuda", allow(internal_features))]
 
-#[cfg(any(target_os = "cuda", feature = "rust-cuda"))]
-mod assembly;
 pub mod atomic;
 pub mod bulk;
 pub mod clock;
+mod dim;
 mod geometry;
 mod global;
 pub mod grid;
@@ -40,7 +44,12 @@ pub mod thread;
 mod unroll;
 pub mod warp;
 
-// One machine below the API, and which one is decided here: the feature, then the target.
+#[cfg(any(target_os = "cuda", feature = "rust-cuda"))]
+mod nvidia;
+
+// One machine below the API, and which one is decided here: the feature, then the target. The alias `Backend` stands
+// for the trait `Machine`: who calls it depends on machine.rs, not on a backend's folder, so the modules above a
+// backend that it uses itself (`Kernel`, say, which `sim` runs) close no circle. tests/modules.rs holds that.
 #[cfg(all(target_os = "cuda", not(feature = "rust-cuda")))]
 mod ptx;
 #[cfg(all(target_os = "cuda", not(feature = "rust-cuda")))]
@@ -63,11 +72,12 @@ pub mod launcher;
 #[cfg(not(target_os = "cuda"))]
 pub use kernel::{Argument, Arguments, Instances, Kernel, Parameters};
 
+pub use dim::Dim3;
 pub use geometry::Geometry;
 pub use global::Global;
 pub use scalar::{AtomicScalar, Scalar};
 pub use shared::{Shared, shared_symbol};
-pub use simt_macros::kernel;
+pub use simt_macros::{argument, kernel};
 pub use unroll::{opaque, unroll};
 
 /// What the macros of this crate expand to; not for direct use.
@@ -85,12 +95,10 @@ pub mod expansion {
     pub use crate::sim::static_shared;
 }
 
-/// Lets kernels take a struct of plain numbers as a parameter: `simt::argument!(MyFunctor);`. The struct is `Copy` and
-/// `#[repr(C)]`, so that host and device lay it out alike.
-#[macro_export]
-macro_rules! argument {
-    ($t:ty) => {
-        #[cfg(not(target_os = "cuda"))]
-        impl $crate::Argument for $t {}
-    };
+// Here, so that a crate of kernels needs none. rust-cuda's cuda_std has its own.
+#[cfg(all(target_os = "cuda", not(feature = "rust-cuda")))]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    // The builder compiles panics to a trap; this is only here because the language asks for it.
+    loop {}
 }

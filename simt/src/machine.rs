@@ -1,7 +1,12 @@
 //! What a backend provides. The public modules are written once on top of this.
 
-use crate::atomic::{Operation, Order, Scope};
 use crate::scalar::{AtomicScalar, Scalar};
+
+/// Lanes of a warp.
+pub const WARP: u32 = 32;
+
+/// Arrivals that a phase of a barrier in shared memory can wait for, and bytes.
+pub(crate) const MBARRIER_MAX: u32 = (1 << 20) - 1;
 
 /// A special register that a thread can read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,6 +68,47 @@ pub(crate) enum Cache {
     ReadOnly,
 }
 
+/// How an atomic access orders the thread's other accesses.
+///
+/// On the GPU these become the PTX qualifiers of the same names; plain and relaxed accesses are not ordered at all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Atomic, and nothing more.
+    Relaxed,
+    /// What follows in program order is not seen before this read.
+    Acquire,
+    /// What precedes in program order is seen by whoever acquires this write.
+    Release,
+    /// Both, for read-modify-writes and fences.
+    AcqRel,
+}
+
+/// Among which threads an order holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// The threads of the block (`.cta`).
+    Block,
+    /// The threads of the device (`.gpu`).
+    Device,
+    /// All threads, the host's too (`.sys`).
+    System,
+}
+
+/// A read-modify-write, or one half of it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Operation<T> {
+    Load,
+    Store(T),
+    Add(T),
+    Min(T),
+    Max(T),
+    And(T),
+    Or(T),
+    Xor(T),
+    Exchange(T),
+    CompareExchange { current: T, new: T },
+}
+
 /// A backend. Functions are associated, not methods: there is one machine, the one the code runs on.
 ///
 /// Shared memory is addressed by 32-bit byte addresses, as the hardware does.
@@ -89,23 +135,29 @@ pub(crate) trait Machine {
 
     /// # Safety
     /// `p` is valid for reads of a `T` and aligned for it.
+    #[track_caller]
     unsafe fn load_global<T: Scalar>(p: *const T) -> T;
     /// # Safety
     /// `p` is valid for writes of a `T` and aligned for it.
+    #[track_caller]
     unsafe fn store_global<T: Scalar>(p: *mut T, value: T);
     /// # Safety
     /// As [`Machine::load_global`].
+    #[track_caller]
     unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T;
     /// # Safety
     /// `p` is valid for reads of 16 bytes and aligned to 16.
+    #[track_caller]
     unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4];
     /// The 16 bytes at `p` where `there`, else `otherwise`; cached as [`Cache::ReadOnly`].
     ///
     /// # Safety
     /// As [`Machine::load_global_pack`] if `there`; else `p` may be anything.
+    #[track_caller]
     unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [u32; 4]) -> [u32; 4];
     /// # Safety
     /// `p` is valid for writes of 16 bytes and aligned to 16.
+    #[track_caller]
     unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], cache: Cache);
 
     /// # Safety
@@ -178,6 +230,7 @@ pub(crate) trait Machine {
     fn maximum_f32(a: f32, b: f32) -> f32;
     fn clock() -> u64;
     fn global_timer() -> u64;
+    #[track_caller]
     fn nanosleep(nanoseconds: u32);
 
     /// Ends the kernel with an error because of an access at `index` of a view of `len` elements.

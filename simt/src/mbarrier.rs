@@ -5,7 +5,7 @@
 //! (0 for the first, 1 for the second, 0 for the third …) and goes on when that one has ended. What a thread
 //! wrote before it arrived, and what was copied, is seen by those who have waited.
 
-use crate::machine::Machine;
+use crate::machine::{MBARRIER_MAX, Machine};
 use crate::{Backend, Shared};
 
 /// One barrier: 8 bytes of shared memory.
@@ -16,7 +16,7 @@ pub struct Mbarrier {
 
 impl Mbarrier {
     /// Arrivals that a phase can wait for, and bytes.
-    pub const MAX: u32 = (1 << 20) - 1;
+    pub const MAX: u32 = MBARRIER_MAX;
 
     /// The barrier in word `i` of `words`. Nothing else is ever done with that word.
     #[inline(always)]

@@ -1,9 +1,9 @@
 //! Views of a block's shared memory, and how it is declared.
 
 use crate::Backend;
-use crate::atomic::{Operation, Order, Scope};
 use crate::global::{atomic_methods, checked};
 use crate::machine::{Machine, Register};
+use crate::machine::{Operation, Order, Scope};
 use crate::scalar::{AtomicScalar, Scalar};
 use core::marker::PhantomData;
 
@@ -11,6 +11,10 @@ use core::marker::PhantomData;
 ///
 /// Declared with [`shared!`](crate::shared) (static) or [`Shared::dynamic`]. Bounds are checked as for
 /// [`crate::Global`]. What is in it when a block begins is unspecified.
+///
+/// A plain access that races gives some value that was there, on the GPU too; but a plain load between two barriers,
+/// fences, stores or atomic accesses may be done once for several, so a thread that waits in a loop calls
+/// [`Shared::load`].
 pub struct Shared<T> {
     address: u32,
     len: u32,

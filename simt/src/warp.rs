@@ -4,11 +4,9 @@
 //! them. A 64-bit value travels as two halves.
 
 use crate::Backend;
+pub use crate::machine::WARP;
 use crate::machine::{Machine, Reduction, Shuffle};
 use crate::scalar::{Scalar, from_bits, to_bits};
-
-/// Lanes of a warp.
-pub const WARP: u32 = 32;
 
 /// The mask of all lanes.
 pub const FULL: u32 = u32::MAX;

@@ -1,8 +1,8 @@
 //! What an observer of the simulator is told.
 
 use simt::atomic::{Order, Scope};
-use simt::sim::{Access, AccessKind, Dim3, Event, LaunchError, Options, Space, launch, observe};
-use simt::{Global, Kernel, kernel, shared, thread};
+use simt::sim::{Access, AccessKind, Event, LaunchError, Options, Space, launch, observe};
+use simt::{Dim3, Global, Kernel, kernel, shared, thread};
 use std::cell::RefCell;
 use std::rc::Rc;
 

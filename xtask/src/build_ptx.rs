@@ -1,21 +1,12 @@
 //! `build-ptx`: the kernels as PTX, in files.
 
+use crate::backend::Backend;
 use crate::{project, rust_cuda};
-use anyhow::{Context, Result};
-use ptx_builder::{Arch, DEFAULT_ARCHES, Options, Ptx, Toolchain, build_all, ptx};
+use anyhow::{Context, Result, ensure};
+use rungs_ptx::{Arch, DEFAULT_ARCHES, Options, Package, Ptx, Toolchain, build_all, ptx};
 use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
-
-/// What compiles the kernels.
-#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Backend {
-    /// rustc's own code generator for NVIDIA GPUs
-    #[default]
-    Rustc,
-    /// rust-cuda: cuda_std below the kernels, libnvvm behind the compiler
-    RustCuda,
-}
 
 /// What to build, and where to.
 #[derive(clap::Args)]
@@ -25,11 +16,14 @@ pub struct Args {
     backend: Backend,
     /// For which GPUs, with commas between
     #[arg(long, value_name = "ARCH", value_delimiter = ',', default_values = DEFAULT_ARCHES)]
-    pub arch: Vec<Arch>,
+    arch: Vec<Arch>,
     /// Check the bounds of every access on the GPU too
     #[arg(long)]
-    pub checked: bool,
-    /// The folder to write to [default: ptx in cargo's target folder]
+    checked: bool,
+    /// The Cargo.toml of a package with kernels of your own; it may be anywhere [default: this project's kernels]
+    #[arg(long, value_name = "PATH")]
+    manifest_path: Option<PathBuf>,
+    /// The folder to write to [default: ptx in the target folder of the package's workspace]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -38,26 +32,33 @@ impl Default for Args {
     /// What an empty command line gives.
     fn default() -> Self {
         let arch = DEFAULT_ARCHES.iter().map(|arch| arch.parse().expect("the defaults are architectures")).collect();
-        Self { backend: Backend::default(), arch, checked: false, out: None }
+        Self { backend: Backend::default(), arch, checked: false, manifest_path: None, out: None }
     }
 }
 
 /// Builds the PTX and says what is in it.
 pub fn run(args: &Args) -> Result<()> {
-    let out = args.out.clone().unwrap_or_else(project::ptx);
-    if args.backend == Backend::RustCuda && !cfg!(feature = "rust-cuda") {
-        return rust_cuda::start_again(args, &out);
+    let (package, target_dir) = match &args.manifest_path {
+        Some(manifest) => Package::at(manifest).map(|package| (package.clone(), package.target_dir))?,
+        // In the target folder of this program, which need not be the one that cargo's settings name now.
+        None => (Package::at(&project::root().join("gpu"))?, project::target()),
+    };
+    let out = args.out.clone().unwrap_or_else(|| target_dir.join("ptx"));
+    if args.backend == Backend::RustCuda {
+        ensure!(args.manifest_path.is_none(), "--backend rust-cuda compiles this project's kernels alone");
+        if !cfg!(feature = "rust-cuda") {
+            return rust_cuda::start_again(&args.arch, args.checked, &out);
+        }
     }
-    let (workspace_root, target_dir) = (project::root().to_path_buf(), project::target());
     let options = |arch: &Arch| Options {
         arch: arch.clone(),
         checked: args.checked,
-        workspace_root: workspace_root.clone(),
+        package: package.clone(),
         target_dir: target_dir.clone(),
     };
     let all: Vec<_> = args.arch.iter().map(options).collect();
     let started = Instant::now();
-    let built = compile(args.backend, &all)?;
+    let built = compile(args.backend, &package, &all)?;
     fs::create_dir_all(&out).with_context(|| format!("{} cannot be made", out.display()))?;
     for one in &built {
         let path = out.join(format!("{}.ptx", one.name));
@@ -75,19 +76,19 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn compile(backend: Backend, all: &[Options]) -> Result<Vec<Ptx>> {
+fn compile(backend: Backend, package: &Package, all: &[Options]) -> Result<Vec<Ptx>> {
     let names: Vec<_> = all.iter().map(Options::name).collect();
     let announce = |toolchain: &dyn std::fmt::Display| {
-        println!("compiling the kernels for {} with {toolchain}", names.join(", "));
+        println!("compiling the kernels of {} for {} with {toolchain}", package.name, names.join(", "));
     };
     match backend {
         #[cfg(feature = "rust-cuda")]
         Backend::RustCuda => {
-            announce(&format_args!("rust-cuda on {}", ptx_builder::rust_cuda::NIGHTLY));
+            announce(&format_args!("rust-cuda on {}", rungs_ptx::rust_cuda::NIGHTLY));
             rust_cuda::build(all)
         }
         _ => {
-            let toolchain = Toolchain::find(project::root())?;
+            let toolchain = Toolchain::find(package.folder())?;
             announce(&toolchain);
             Ok(build_all(&toolchain, all)?)
         }

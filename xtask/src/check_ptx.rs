@@ -4,10 +4,10 @@ use crate::ptxas::{Ptxas, Usage};
 use crate::registry::{self, Kernels};
 use crate::{project, table};
 use anyhow::{Context, Result, ensure};
-use ptx_builder::{Arch, ptx};
+use rungs_ptx::{Arch, ptx};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// One file of PTX.
 struct File {
@@ -18,10 +18,18 @@ struct File {
     text: String,
 }
 
+/// Which PTX.
+#[derive(clap::Args, Default)]
+pub struct Args {
+    /// A folder with PTX of your own kernels, which are in no list of rungs [default: ptx in cargo's target folder]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
 /// Checks every file in the folder of finished PTX; prints a table; fails with all that is wrong.
-pub fn run() -> Result<()> {
+pub fn run(args: &Args) -> Result<()> {
     let ptxas = Ptxas::find()?;
-    let files = files()?;
+    let files = files(&args.dir.clone().unwrap_or_else(project::ptx))?;
     println!("ptxas of CUDA {}", ptxas.release);
     let (mut rows, mut wrong) = (vec![], vec![]);
     for file in &files {
@@ -42,18 +50,19 @@ pub fn run() -> Result<()> {
     rows.sort();
     let head = ["kernel", "PTX", "registers", "spills", "stack", "shared bytes"];
     print!("{}", table::render(&head, &rows, 2));
-    let symbols: Vec<_> = files.iter().map(symbols).collect();
-    wrong.extend(disagreements(&registry::kernels()?, &symbols));
+    if args.dir.is_none() {
+        let symbols: Vec<_> = files.iter().map(symbols).collect();
+        wrong.extend(disagreements(&registry::kernels()?, &symbols));
+    }
     ensure!(wrong.is_empty(), "{} found in the PTX:\n  {}", count(wrong.len()), wrong.join("\n  "));
     Ok(())
 }
 
 /// The finished PTX, in the order of its names.
-fn files() -> Result<Vec<File>> {
-    let folder = project::ptx();
-    let none = || format!("there is no PTX in {}; `cargo xtask build-ptx` makes it", project::short(&folder));
+fn files(folder: &Path) -> Result<Vec<File>> {
+    let none = || format!("there is no PTX in {}; `cargo xtask build-ptx` makes it", project::short(folder));
     let mut files = vec![];
-    for entry in fs::read_dir(&folder).with_context(none)? {
+    for entry in fs::read_dir(folder).with_context(none)? {
         let path = entry?.path();
         let Some(name) = path.file_name().and_then(|n| n.to_str()).and_then(|n| n.strip_suffix(".ptx")) else {
             continue;

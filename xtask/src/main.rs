@@ -1,9 +1,11 @@
 //! What builds, checks and packs the project: `cargo xtask --help`.
 
+mod backend;
 mod browser;
 mod build_ptx;
 mod check_ptx;
 mod dist;
+mod own_kernel;
 mod project;
 mod ptxas;
 mod registry;
@@ -13,6 +15,7 @@ mod shell;
 mod table;
 mod tables;
 mod test;
+mod test_rung;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -30,14 +33,14 @@ struct Cli {
 enum Task {
     /// Find what the other tasks need, and install what is missing
     Setup(setup::Args),
-    /// Compile the kernels to PTX, into target/ptx
+    /// Compile the kernels, or those of a package of your own, to PTX, into target/ptx
     BuildPtx(build_ptx::Args),
     /// Assemble the PTX in target/ptx and hold it against the list of rungs
-    CheckPtx,
+    CheckPtx(check_ptx::Args),
     /// Make the README's tables, and all tables and plots in bench/results, from the reports there
     Tables(tables::Args),
-    /// Everything that must pass: format, lints, PTX, tests
-    Test,
+    /// Everything that must pass: format, lints, PTX, tests; or the checks of the rungs that are named
+    Test(test::Args),
     /// Pack what a GPU machine without Rust needs into one folder
     Dist(dist::Args),
 }
@@ -56,9 +59,9 @@ fn run(task: Task) -> Result<()> {
     match task {
         Task::Setup(args) => setup::run(&args),
         Task::BuildPtx(args) => build_ptx::run(&args),
-        Task::CheckPtx => check_ptx::run(),
+        Task::CheckPtx(args) => check_ptx::run(&args),
         Task::Tables(args) => tables::run(&args),
-        Task::Test => test::run(),
+        Task::Test(args) => test::run(&args),
         Task::Dist(args) => dist::run(&args),
     }
 }

@@ -10,7 +10,7 @@ pub fn root() -> &'static Path {
 
 /// Cargo's target folder: the one that this program was built in.
 pub fn target() -> PathBuf {
-    let above = |program: PathBuf| ptx_builder::target_dir_above(&program);
+    let above = |program: PathBuf| rungs_ptx::target_dir_above(&program);
     env::current_exe().ok().and_then(above).unwrap_or_else(|| root().join("target"))
 }
 

@@ -4,10 +4,10 @@
 //! itself again: compiled by the nightly, with the feature `rust-cuda`, which makes cuda_builder and the code generator
 //! part of it, both from the repository by the config file. That second xtask builds the kernels.
 
-use crate::build_ptx::Args;
 use crate::{project, shell};
 use anyhow::{Context, Result};
-use ptx_builder::rust_cuda::{CONFIG, NIGHTLY, RustCuda, parts};
+use rungs_ptx::Arch;
+use rungs_ptx::rust_cuda::{CONFIG, NIGHTLY, RustCuda, parts};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -20,12 +20,12 @@ pub fn report() -> Result<()> {
     }
     RustCuda::find().map(drop).map_err(|incomplete| {
         let missing = incomplete.missing().collect::<Vec<_>>().join(", ");
-        anyhow::anyhow!("rust-cuda's toolchain lacks {missing}; {}", ptx_builder::rust_cuda::Incomplete::REMEDY)
+        anyhow::anyhow!("rust-cuda's toolchain lacks {missing}; {}", rungs_ptx::rust_cuda::Incomplete::REMEDY)
     })
 }
 
 /// Starts this program again, with rust-cuda in it.
-pub fn start_again(args: &Args, out: &Path) -> Result<()> {
+pub fn start_again(arches: &[Arch], checked: bool, out: &Path) -> Result<()> {
     let found = RustCuda::find()?;
     println!("building xtask with {found}");
     let mut command = shell::command(found.toolchain.join("bin/cargo"), &["run", "--quiet", "--config", CONFIG]);
@@ -34,8 +34,8 @@ pub fn start_again(args: &Args, out: &Path) -> Result<()> {
         .arg(target_dir())
         .args(["--", "build-ptx", "--backend", "rust-cuda", "--out"])
         .arg(out)
-        .args(args.arch.iter().flat_map(|arch| ["--arch".to_string(), arch.to_string()]));
-    if args.checked {
+        .args(arches.iter().flat_map(|arch| ["--arch".to_string(), arch.to_string()]));
+    if checked {
         command.arg("--checked");
     }
     // cuda_builder starts a plain `cargo`, and finds the code generator below CARGO_TARGET_DIR.
@@ -95,8 +95,8 @@ mod inside {
     use crate::project;
     use anyhow::{Context, Result, anyhow};
     use cuda_builder::{CudaBuilder, NvvmArch};
-    use ptx_builder::rust_cuda::{CONFIG, PACKAGE};
-    use ptx_builder::{Options, Ptx, ptx};
+    use rungs_ptx::rust_cuda::{CONFIG, PACKAGE};
+    use rungs_ptx::{Options, Ptx, ptx};
     use std::fs;
 
     /// Settings as in the default backend's build: no debug information, no checks that the simulator makes.

@@ -1,11 +1,10 @@
 //! `setup`: finds what the other tasks need and installs what is missing.
 
-use crate::build_ptx::Backend;
+use crate::backend::Backend;
 use crate::ptxas::Ptxas;
-
 use crate::{project, rust_cuda, shell};
 use anyhow::{Context, Result, anyhow, bail};
-use ptx_builder::Toolchain;
+use rungs_ptx::Toolchain;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;

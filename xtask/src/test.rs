@@ -1,10 +1,19 @@
 //! `test`: everything that must pass, in the order in which it is cheapest to fail.
 
-use crate::{browser, build_ptx, check_ptx, project, setup, shell};
+use crate::{browser, build_ptx, check_ptx, own_kernel, project, setup, shell, test_rung};
 use anyhow::{Context, Result};
 use std::fs;
 use std::io::ErrorKind;
 use std::time::Instant;
+
+/// What to test.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Only the checks of these rungs, on the simulator and on the GPU if there is one: reduce/shuffle, or reduce for
+    /// the whole family. A name that is of no rung is an error
+    #[arg(value_name = "FAMILY/RUNG")]
+    rungs: Vec<String>,
+}
 
 /// A name and what it does.
 type Step = (&'static str, fn() -> Result<()>);
@@ -25,15 +34,19 @@ const STEPS: &[Step] = &[
         ]))
     }),
     ("build-ptx", build_fresh_ptx),
-    ("check-ptx", check_ptx::run),
+    ("check-ptx", || check_ptx::run(&check_ptx::Args::default())),
     // The tests of the program run it.
     ("program", || shell::run(shell::cargo(&["build", "--package", "rungs"]))),
+    ("own kernel", own_kernel::run),
     // Last, so that the summary of the test runner is the last that is printed.
     ("tests", run_tests),
 ];
 
-/// Runs all steps; stops at the first that fails, with its name.
-pub fn run() -> Result<()> {
+/// Runs all steps, or the rungs that are named; stops at the first that fails, with its name.
+pub fn run(args: &Args) -> Result<()> {
+    if !args.rungs.is_empty() {
+        return test_rung::run(&args.rungs);
+    }
     let last = STEPS.len() - 1;
     for (i, (name, step)) in STEPS.iter().enumerate() {
         println!("\n== {name} ({} of {})", i + 1, STEPS.len());

@@ -19,8 +19,8 @@ pub struct Matrix {
 }
 
 /// How large the matrices of a product are, and how far apart their rows.
+#[simt::argument]
 #[derive(Clone, Copy)]
-#[repr(C)]
 pub struct Shape {
     /// Rows of A and C.
     pub m: u32,
@@ -35,7 +35,6 @@ pub struct Shape {
     /// Elements from one row of C to the next.
     pub ldc: u32,
 }
-simt::argument!(Shape);
 
 impl Shape {
     /// Square tiles of C with this side. They are numbered along x, row by row: along y a grid ends at 65,535 blocks.

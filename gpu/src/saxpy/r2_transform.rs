@@ -23,13 +23,12 @@ use simt::{Global, kernel};
 pub use crate::transform::{BLOCK, grid};
 
 /// a·x + y of a pair (x, y), rounded once.
+#[simt::argument]
 #[derive(Clone, Copy, Debug)]
-#[repr(C)]
 pub struct Saxpy {
     /// The factor.
     pub a: f32,
 }
-simt::argument!(Saxpy);
 
 impl Functor<(f32, f32)> for Saxpy {
     type Out = f32;

@@ -6,7 +6,7 @@ use crate::engine::{cuda, ptx};
 use crate::error::Result;
 use crate::report::{self, Format, Grid};
 use clap::Command;
-use ptx_builder::rust_cuda::{Incomplete, RustCuda};
+use rungs_ptx::rust_cuda::{Incomplete, RustCuda};
 use serde::Serialize;
 
 pub(super) fn command() -> Command {

@@ -26,7 +26,7 @@ use cust::memory::{DevicePointer, cuda_free, cuda_malloc};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use error::status;
-use kernels::Loaded;
+use kernels::{Declared, Loaded};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CString, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -56,6 +56,8 @@ struct Gpu {
     arch: String,
     properties: Properties,
     kernels: Mutex<HashMap<&'static str, Loaded>>,
+    /// What the PTX of all modules declares.
+    declared: Mutex<Declared>,
     /// Start and length in bytes of everything that is allocated.
     allocations: Mutex<BTreeMap<u64, usize>>,
     /// Events that no mark uses at present.
@@ -104,6 +106,7 @@ impl Cuda {
             arch: arch.to_owned(),
             properties,
             kernels: Mutex::default(),
+            declared: Mutex::new(Declared::of(text)),
             allocations: Mutex::default(),
             events: Mutex::default(),
             module,
@@ -113,11 +116,11 @@ impl Cuda {
         Ok(Self { stream, unconfirmed: Mutex::default(), gpu: Arc::new(gpu) })
     }
 
-    /// Adds kernels, for all streams of the GPU: what [`choose`] takes of `ptx`. A kernel whose name is there already
-    /// stays what it was.
+    /// Adds kernels, for all streams of the GPU: what [`choose`] takes of `ptx`. None of it is added where one has the
+    /// name of a kernel that is there.
     ///
     /// # Errors
-    /// [`CudaError::NoPtx`]; [`CudaError::Ptx`] where the driver's compiler refuses the PTX; otherwise
+    /// [`CudaError::NoPtx`]; [`CudaError::Doubled`]; [`CudaError::Ptx`] where the driver's compiler refuses the PTX; otherwise
     /// [`CudaError::Driver`], or [`CudaError::Fault`] from a kernel before.
     pub fn add_kernels(&self, ptx: &[(&str, &str)]) -> Result<()> {
         self.enter()?;
@@ -126,7 +129,11 @@ impl Cuda {
             compute_capability,
             have: ptx.iter().map(|(arch, _)| (*arch).to_owned()).collect(),
         })?;
+        // Held until the module is there, so that of two threads that add one name the second is refused.
+        let mut declared = lock(&self.gpu.declared);
+        let both = declared.with(Declared::of(text))?;
         lock(&self.gpu.more).push(Box::new(load(arch, text)?));
+        *declared = both;
         Ok(())
     }
 

@@ -51,6 +51,15 @@ pub enum CudaError {
         arch: String,
     },
 
+    /// Kernels were to be added of which one has the name of a kernel that is there.
+    #[error(
+        "there is a kernel {kernel} already; names are one space for all PTX of an engine, so call yours otherwise"
+    )]
+    Doubled {
+        /// The name.
+        kernel: String,
+    },
+
     /// The device has less free memory than was asked for.
     #[error("out of GPU memory: {asked} bytes were asked for, {free} are free")]
     OutOfMemory {

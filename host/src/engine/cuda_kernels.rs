@@ -6,6 +6,8 @@ use crate::engine::Geometry;
 use cuda_driver::{Function, Launch, Status};
 use cust::function::{BlockSize, FunctionAttribute};
 use cust::module::Module;
+use rungs_ptx::ptx;
+use std::collections::HashMap;
 use std::ffi::c_void;
 
 /// Shared memory of a block, static and dynamic together, that a kernel can have without asking.
@@ -22,6 +24,30 @@ pub(super) struct Loaded {
     pub(super) static_shared: u32,
     /// The dynamic shared memory that launches may ask for; grows as they do.
     pub(super) dynamic_limit: u32,
+    /// Whether it waits for the grid before where it needs what that one writes.
+    pub(super) waits_for_previous: bool,
+}
+
+/// What PTX says of its kernels, by their names.
+#[derive(Clone, Default)]
+pub(super) struct Declared(HashMap<String, ptx::Entry>);
+
+impl Declared {
+    pub(super) fn of(text: &str) -> Self {
+        Self(ptx::entries(text).into_iter().map(|entry| (entry.name.clone(), entry)).collect())
+    }
+
+    /// These and more, if no name is in both.
+    pub(super) fn with(&self, more: Self) -> Result<Self> {
+        if let Some(kernel) = more.0.keys().filter(|name| self.0.contains_key(*name)).min() {
+            return Err(CudaError::Doubled { kernel: kernel.clone() });
+        }
+        Ok(Self(self.0.iter().map(|(name, entry)| (name.clone(), entry.clone())).chain(more.0).collect()))
+    }
+
+    pub(super) fn waits_for_previous(&self, kernel: &str) -> bool {
+        self.0.get(kernel).is_some_and(|entry| entry.waits_for_previous)
+    }
 }
 
 /// What the driver's compiler made of a kernel.
@@ -42,8 +68,10 @@ pub struct KernelAttributes {
 }
 
 impl Cuda {
-    /// Enqueues a kernel. Where the geometry says `overlapping` and the device can (compute capability 9.0 and up), it
-    /// may start before the kernel before it on the stream has ended.
+    /// Enqueues a kernel. Where the geometry says `overlapping` and the kernel's PTX has the instruction that waits for
+    /// the grid before (`griddepcontrol.wait`, in PTX for compute capability 9.0 and up), it may start before the kernel
+    /// before it on the stream has ended. A device of that capability alone is not enough: with PTX for an older one
+    /// the kernel would not wait, and could read what is not yet written.
     ///
     /// `parameters` are the addresses of the values of the kernel's parameters, in order; the values are copied
     /// before this returns.
@@ -102,7 +130,7 @@ impl Cuda {
             block: geometry.block,
             shared_bytes: geometry.shared_bytes,
             stream: self.stream_handle(),
-            dependent: geometry.overlapping && self.gpu.properties.compute_capability >= (9, 0),
+            dependent: may_start_early(&loaded, geometry),
             cluster,
         };
         // SAFETY: the function's module lives as long as self; parameters and memory are as the caller says.
@@ -152,15 +180,18 @@ impl Cuda {
         self.told(blocks, || format!("asking for the occupancy of {kernel}"))
     }
 
-    /// The kernel with this name, by the driver's own table.
+    /// The kernel with this name, by the driver's own table; in one module only, by [`Cuda::add_kernels`].
     fn look_up(&self, kernel: &str) -> Result<cust::function::Function<'_>> {
-        let mut found = self.gpu.module.get_function(kernel).map_err(status);
+        let mut found = Err(Status::NOT_FOUND);
         for module in lock(&self.gpu.more).iter() {
             // SAFETY: the box is neither dropped nor replaced as long as `gpu` lives, which is as long as self.
             let module: &Module = unsafe { &*std::ptr::from_ref(&**module) };
             if let Err(Status::NOT_FOUND) = found {
                 found = module.get_function(kernel).map_err(status);
             }
+        }
+        if let Err(Status::NOT_FOUND) = found {
+            found = self.gpu.module.get_function(kernel).map_err(status);
         }
         found.map_err(|status| match status {
             Status::NOT_FOUND => CudaError::NoKernel { kernel: kernel.to_owned(), arch: self.gpu.arch.clone() },
@@ -177,7 +208,8 @@ impl Cuda {
         // SAFETY: the module lives as long as `gpu`, and the function stays in there.
         let function = unsafe { Function::from_raw(self.look_up(kernel)?.to_raw().cast()) };
         let dynamic_limit = SHARED_WITHOUT_ASKING.saturating_sub(static_shared);
-        let loaded = Loaded { function, max_threads, static_shared, dynamic_limit };
+        let waits_for_previous = lock(&self.gpu.declared).waits_for_previous(kernel);
+        let loaded = Loaded { function, max_threads, static_shared, dynamic_limit, waits_for_previous };
         lock(&self.gpu.kernels).insert(kernel, loaded);
         Ok(loaded)
     }
@@ -196,6 +228,12 @@ impl Cuda {
         kernels.insert(kernel, Loaded { dynamic_limit, ..loaded });
         Ok(())
     }
+}
+
+/// Whether a launch may start before the one before it has ended: where it asks to, and where the kernel's own code then
+/// waits. Without the launch's attribute that instruction does nothing, without the instruction nobody waits.
+pub(super) fn may_start_early(kernel: &Loaded, geometry: &Geometry) -> bool {
+    geometry.overlapping && kernel.waits_for_previous
 }
 
 /// Says what a device cannot give a launch, and the limit.

@@ -1,6 +1,6 @@
 //! What can be told without a GPU; the rungs' own tests run the rest wherever there is one.
 
-use super::kernels::check;
+use super::kernels::{check, may_start_early};
 use super::*;
 use crate::engine::Geometry;
 use cuda_driver::Function;
@@ -19,7 +19,7 @@ fn h200() -> Properties {
 fn kernel(max_threads: u32, static_shared: u32) -> Loaded {
     // SAFETY: never launched.
     let function = unsafe { Function::from_raw(std::ptr::null_mut()) };
-    Loaded { function, max_threads, static_shared, dynamic_limit: 0 }
+    Loaded { function, max_threads, static_shared, dynamic_limit: 0, waits_for_previous: false }
 }
 
 fn refusal(geometry: Geometry) -> String {
@@ -119,4 +119,36 @@ fn handles_go_between_threads() {
     fn sent_and_shared<T: Send + Sync>() {}
     sent_and_shared::<Cuda>();
     sent_and_shared::<Mark>();
+}
+
+/// PTX of kernels that do nothing, or wait for the grid before.
+fn text(kernels: &[(&str, bool)]) -> String {
+    let wait = |waits: bool| if waits { "griddepcontrol.wait;" } else { "" };
+    kernels.iter().map(|(name, waits)| format!(".visible .entry {name}()\n{{\n{}\nret;\n}}\n", wait(*waits))).collect()
+}
+
+#[test]
+fn a_name_that_is_there_is_not_added() {
+    let ours = Declared::of(&text(&[("sort", false), ("scan", false)]));
+    let both = ours.with(Declared::of(&text(&[("smooth", false)]))).map_err(|e| e.to_string()).unwrap();
+    for (kernels, doubled) in [([("smooth", false)], "smooth"), ([("scan", true)], "scan")] {
+        let why = both.with(Declared::of(&text(&kernels))).map(drop).unwrap_err().to_string();
+        assert!(why.starts_with(&format!("there is a kernel {doubled} already")), "{why}");
+    }
+    assert!(ours.with(Declared::of(&text(&[("smooth", false)]))).is_ok());
+}
+
+/// On an H100, sm_80 PTX has no instruction that waits: its kernels must not start early, whatever the device can.
+#[test]
+fn a_kernel_starts_early_only_where_it_waits_itself() {
+    let declared = Declared::of(&text(&[("waits", true), ("does_not", false)]));
+    let early = |name: &str, geometry| {
+        let waits_for_previous = declared.waits_for_previous(name);
+        may_start_early(&Loaded { waits_for_previous, ..kernel(1024, 0) }, &geometry)
+    };
+    let plain = Geometry::linear(1, 32);
+    assert!(early("waits", plain.overlapping()));
+    assert!(
+        !early("waits", plain) && !early("does_not", plain.overlapping()) && !early("unknown", plain.overlapping())
+    );
 }

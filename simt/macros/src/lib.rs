@@ -1,4 +1,6 @@
-//! `#[kernel]`: one function, two faces.
+//! `#[kernel]`: one function, two faces. `#[argument]`: a struct that a kernel takes.
+
+mod argument;
 
 use proc_macro::TokenStream;
 use proc_macro2::{Ident, TokenStream as Tokens, TokenTree};
@@ -25,6 +27,16 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let options = parse_macro_input!(attribute as Options);
     let function = parse_macro_input!(item as ItemFn);
     expand(options, function).unwrap_or_else(|e| e.to_compile_error()).into()
+}
+
+/// Lets kernels take a struct of numbers as a parameter.
+///
+/// The struct is `Copy` and becomes `#[repr(C)]`, so that host and device lay it out alike. Its fields are numbers or
+/// structs of the same kind; a `Global` is a parameter by itself.
+#[proc_macro_attribute]
+pub fn argument(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    parse_macro_input!(attribute as syn::parse::Nothing);
+    argument::expand(parse_macro_input!(item)).unwrap_or_else(|e| e.to_compile_error()).into()
 }
 
 /// What stands in the attribute's parentheses.
@@ -193,13 +205,21 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
         let bound = |tokens| substitute_tokens(tokens, generics, &concrete);
         let (threads, blocks) = (bound(options.max_threads()), bound(options.min_blocks()));
         let bounds = format!("//.rungs.bounds {entry} {{threads}} {{blocks}}");
+        let (symbol, declared) = if is_primary_package() {
+            let declared =
+                quote!(simt::expansion::global_asm!(#bounds, threads = const #threads, blocks = const #blocks););
+            (quote!(#[unsafe(no_mangle)]), declared)
+        } else {
+            // Nobody reads them, and what they are made of is not to be called unused.
+            (quote!(), quote!(const _: (u32, u32) = (#threads, #blocks);))
+        };
         quote! {
             #[cfg(#guard)]
-            simt::expansion::global_asm!(#bounds, threads = const #threads, blocks = const #blocks);
+            #declared
 
             #(#attrs)*
             #[cfg(#guard)]
-            #[unsafe(no_mangle)]
+            #symbol
             #[allow(improper_ctypes_definitions, clippy::missing_safety_doc, clippy::too_many_arguments)]
             #vis unsafe extern "ptx-kernel" fn #entry(#(#flat),*) {
                 #body #of (#(#rebuilt),*)
@@ -207,6 +227,12 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
         }
     });
     quote!(#(#entries)*)
+}
+
+/// Whether cargo compiles the package that it was asked for, not one that it depends on. PTX has the kernels of the
+/// former alone: who uses a function of `rungs-kernels` in a kernel does not get all of that crate's kernels too.
+fn is_primary_package() -> bool {
+    std::env::var_os("CARGO_PRIMARY_PACKAGE").is_some()
 }
 
 /// [`device`]'s entry on rust-cuda: a function that cuda_std's `#[kernel]` makes one.
@@ -282,8 +308,9 @@ fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ide
             #[cfg(not(target_os = "cuda"))]
             const _: u32 = #blocks;
 
+            // SAFETY: the entry is made of the same function, with its name and parameters; `thread` calls its body.
             #[cfg(not(target_os = "cuda"))]
-            impl simt::Kernel for #name #of {
+            unsafe impl simt::Kernel for #name #of {
                 const NAME: &'static str = stringify!(#entry);
                 const MAX_THREADS: u32 = #threads;
                 type Args = (#(#types,)*);

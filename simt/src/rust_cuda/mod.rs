@@ -1,7 +1,7 @@
 //! rust-cuda: the same instructions through `cuda_std` and the code generator `rustc_codegen_nvvm`.
 //!
-//! Loads, stores and atomics are the very text of the PTX backend; what differs is how the threads, the block and its
-//! shared memory are reached. `cuda_std` serves where the published version (0.2.2) and the pinned revision
+//! Loads, stores and atomics are those of the PTX backend (`crate::nvidia`); what differs is how the threads, the block
+//! and its shared memory are reached. `cuda_std` serves where the published version (0.2.2) and the pinned revision
 //! (xtask/rust-cuda.toml) both have a function that does what we need. It does not for
 //!
 //! - `thread::sync_threads`: its `__nvvm_block_barrier` is an unknown function until libnvvm, and LLVM 7, which runs
@@ -14,21 +14,13 @@
 //! `redux.sync` has no intrinsic in LLVM 7. It is `asm!`, as in `cuda_std`, and `rustc_codegen_nvvm` does not mark
 //! `asm!` as convergent; see docs/backends.md.
 
-// The text of the instructions is the same in both backends for PTX.
-#[rustfmt::skip]
-#[path = "../ptx/atomic.rs"]
-mod atomic;
-#[path = "../ptx/bulk.rs"]
-mod bulk;
-#[path = "../ptx/memory.rs"]
-mod memory;
 mod shared;
 
 pub use shared::{SharedArray, shared_address};
 
-use crate::assembly::{asm, trap};
-use crate::atomic::{Operation, Order, Scope};
-use crate::machine::{Cache, Machine, Reduction, Register, Shuffle, Vote};
+use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Vote};
+use crate::nvidia::assembly::{asm, trap};
+use crate::nvidia::{atomic, bulk, memory};
 use crate::scalar::{AtomicScalar, Scalar};
 use cuda_std::{intrinsics as libdevice, thread, warp};
 
@@ -82,8 +74,8 @@ macro_rules! redux {
 /// The machine that rust-cuda's PTX runs on.
 pub(crate) struct RustCuda;
 
-// SAFETY of the intrinsics and instructions below: as in the PTX backend, each has the meaning and the conditions of its
-// PTX instruction, which the public functions' docs pass on to the caller.
+// SAFETY of the intrinsics and instructions below: as in the PTX backend, each has the meaning and the conditions of
+// its PTX instruction, which the public functions' docs pass on to the caller.
 impl Machine for RustCuda {
     #[inline(always)]
     fn register(register: Register) -> u32 {

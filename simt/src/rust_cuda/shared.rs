@@ -4,7 +4,7 @@
 //! attribute `address_space`, so this is the one place that uses it. `global_asm!`, as in the PTX backend, is not to be
 //! had here: libnvvm drops module-level assembly without a word.
 
-use crate::assembly::asm;
+use crate::nvidia::assembly::asm;
 use core::mem::MaybeUninit;
 
 /// Bytes of a static shared array, aligned for 16-byte access.

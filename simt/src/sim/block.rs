@@ -1,17 +1,22 @@
 //! One block: its threads as coroutines, their barriers, its shared memory.
 
 use super::error::{Fault, LaunchError};
-use super::launch::Dim3;
 use super::mbarrier::Barriers;
-use super::observe::{self, Event};
+use super::observe::{self, Event, Space};
+use super::overflow;
+use super::spin::{Idle, Quiet, Watch};
 use super::warp::Warp;
+use super::watchdog;
 use super::{BLOCK, limits};
-use corosensei::stack::DefaultStack;
+use crate::Dim3;
+use corosensei::stack::{DefaultStack, Stack};
+use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::any::Any;
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Indices or extents along x, y, z.
 pub(super) type Vector = [u32; 3];
@@ -19,9 +24,11 @@ pub(super) type Vector = [u32; 3];
 /// Named barriers of a block; number 0 is `sync_threads`.
 const BARRIERS: usize = 16;
 
-/// Rounds in which a block's threads did nothing but spin, after which the launch is given up. A thread that waits
-/// for another block spins while that one works; this is minutes of it.
-const SPIN_LIMIT: u64 = 1 << 32;
+/// Bytes of stack for a thread. Kernels need a few hundred; pages that are not touched cost nothing.
+pub(super) const STACK: usize = 128 << 10;
+
+/// Bytes at the end of a stack that are certainly not accessible: the smallest page there is.
+const GUARD: usize = 4 << 10;
 
 /// What shared memory holds when a block begins: bytes that no kernel can take for its own data.
 const POISON: u128 = u128::from_ne_bytes([0xCD; 16]);
@@ -53,6 +60,15 @@ struct Panic {
     message: String,
 }
 
+/// What a block has to know of those that run at the same time.
+pub(super) struct Others<'a> {
+    /// Whether there are none, because one thread of the host runs all blocks.
+    pub(super) none: bool,
+    pub(super) quiet: &'a Quiet,
+    /// Whether one has failed, so that the launch is over.
+    pub(super) cancelled: &'a AtomicBool,
+}
+
 /// A block while it runs. Everything is interior-mutable: the block's threads all hold it, one at a time.
 pub(super) struct Block {
     pub(super) block_idx: Vector,
@@ -67,17 +83,23 @@ pub(super) struct Block {
     warps: Vec<Warp>,
     barriers: [Cell<Barrier>; BARRIERS],
     pub(super) mbarriers: Barriers,
+    watch: Watch,
     /// Static arrays, by key, with the address that each was given.
     arrays: RefCell<Vec<(usize, u32)>>,
     shared_bytes: Cell<u32>,
     arena: UnsafeCell<Vec<u128>>,
     panic: RefCell<Option<Panic>>,
+    /// How to make each thread return, and whether the running one was made to, because its stack was at its end.
+    exits: Vec<Cell<Option<CoroutineTrapHandler<()>>>>,
+    overflown: Cell<bool>,
+    stack_limits: Vec<Cell<usize>>,
 }
 
 impl Block {
     /// A block of this shape, to be used for one block of the grid after the other.
     pub(super) fn new(grid_dim: Vector, block_dim: Vector, dynamic_bytes: u32) -> Self {
         install_hook();
+        overflow::install();
         let [x, y, z] = block_dim;
         let threads = (x * y * z) as usize;
         let indices = (0..threads as u32).map(|t| [t % x, t / x % y, t / (x * y)]).collect();
@@ -94,10 +116,14 @@ impl Block {
             warps: (0..threads.div_ceil(32)).map(|_| Warp::default()).collect(),
             barriers: Default::default(),
             mbarriers: Barriers::default(),
+            watch: Watch::new(threads, observe::active()),
             arrays: RefCell::default(),
             shared_bytes: Cell::new(dynamic_bytes.next_multiple_of(16)),
             arena: UnsafeCell::new(vec![POISON; limits::MAX_SHARED as usize / 16 + 1]),
             panic: RefCell::default(),
+            exits: vec![Cell::new(None); threads],
+            overflown: Cell::new(false),
+            stack_limits: vec![Cell::new(0); threads],
         }
     }
 
@@ -200,6 +226,22 @@ impl Block {
         self.suspend(thread, State::Spinning);
     }
 
+    /// Comes before an access that is looked at: a thread that spins, or may do so, lets the others run.
+    #[track_caller]
+    pub(super) fn before_access(&self) {
+        let thread = self.current.get();
+        if self.watch.spins(thread) {
+            self.spin();
+        } else if self.watch.goes_in_circles() {
+            self.suspend(thread, State::Ready);
+        }
+    }
+
+    /// Comes after it.
+    pub(super) fn after_access(&self, space: Space, address: u64, value: u64) {
+        self.watch.note(self.current.get(), space, address, value);
+    }
+
     /// Waits until [`Block::release_warp`] names the caller's lane.
     pub(super) fn wait_for_warp(&self, location: &'static Location<'static>) {
         let thread = self.current.get();
@@ -222,6 +264,17 @@ impl Block {
         unsafe { (*self.yielders[thread].get()).suspend(()) }
     }
 
+    /// Whether an access at `address` that the system refused, with that stack pointer, shows the running thread's stack
+    /// to be at its end: then how to end the thread. A signal handler calls this.
+    pub(super) fn overflow(&self, address: usize, stack_pointer: usize) -> Option<CoroutineTrapHandler<()>> {
+        let thread = self.current.get();
+        let exit = self.exits[thread].get()?;
+        let guard = self.stack_limits[thread].get()..self.stack_limits[thread].get() + GUARD;
+        let overflow = guard.contains(&address) && exit.stack_ptr_in_bounds(stack_pointer);
+        self.overflown.set(overflow);
+        overflow.then_some(exit)
+    }
+
     /// Runs the block `index` of the grid to its end. `stacks` are taken from and given back.
     pub(super) fn run(
         &mut self,
@@ -229,7 +282,7 @@ impl Block {
         index: Vector,
         body: &(dyn Fn() + Sync),
         stacks: &mut Vec<DefaultStack>,
-        cancelled: &dyn Fn() -> bool,
+        others: &Others,
     ) -> Result<(), LaunchError> {
         self.begin(index);
         let this: &Self = self;
@@ -239,16 +292,20 @@ impl Block {
         let mut threads: Vec<_> = (0..self.states.len())
             .map(|thread| {
                 let stack = stacks.pop().expect("the launch took a stack for every thread");
-                Coroutine::<(), (), (), _>::with_stack(stack, move |yielder, ()| {
+                this.stack_limits[thread].set(stack.limit().get());
+                let coroutine = Coroutine::<(), (), (), _>::with_stack(stack, move |yielder, ()| {
                     // SAFETY: the block outlives its coroutines, which are finished before this function returns.
                     let yielders = unsafe { &(&*block).yielders };
                     yielders[thread].set(yielder);
                     body();
-                })
+                });
+                this.exits[thread].set(Some(coroutine.trap_handler()));
+                coroutine
             })
             .collect();
         BLOCK.set(block);
-        let outcome = catch_unwind(AssertUnwindSafe(|| this.schedule(&mut threads, cancelled)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| this.schedule(&mut threads, others)));
+        watchdog::look(true);
         let result = match outcome {
             Ok(Ok(())) => Ok(()),
             Ok(Err((thread, what))) => Err(this.fault(kernel, thread, None, what)),
@@ -276,6 +333,7 @@ impl Block {
         self.states.iter().for_each(|s| s.set(State::Ready));
         self.barriers.iter().for_each(|b| b.set(Barrier::default()));
         self.mbarriers.reset();
+        self.watch.reset();
         self.warps.iter().for_each(Warp::reset);
         let bytes = self.shared_bytes.get() as usize;
         // Arrays keep their addresses from block to block; what no array has been given yet is still poisoned.
@@ -283,42 +341,45 @@ impl Block {
     }
 
     /// Resumes threads, round by round, until all have ended.
-    fn schedule(
-        &self,
-        threads: &mut [Coroutine<(), (), ()>],
-        cancelled: &dyn Fn() -> bool,
-    ) -> Result<(), (usize, String)> {
-        let (mut live, mut spins) = (threads.len(), 0u64);
+    fn schedule(&self, threads: &mut [Coroutine<(), (), ()>], others: &Others) -> Result<(), (usize, String)> {
+        let (mut live, mut idle) = (threads.len(), Idle::default());
         while live > 0 {
-            let (mut worked, mut spun) = (false, false);
+            let (mut worked, mut spun) = (false, 0);
+            self.watch.round();
             for (i, thread) in threads.iter_mut().enumerate() {
                 match self.states[i].get() {
                     State::Ready => worked = true,
-                    State::Spinning => spun = true,
+                    State::Spinning => spun += 1,
                     _ => continue,
                 }
                 self.current.set(i);
                 self.states[i].set(State::Ready);
+                self.watch.turn(i);
                 if let CoroutineResult::Return(()) = thread.resume(()) {
+                    if self.overflown.get() {
+                        self.locations[i].set(None);
+                        let size = STACK >> 10;
+                        return Err((i, format!("overflows its stack: arrays and calls take more than {size} KiB")));
+                    }
                     self.states[i].set(State::Ended);
                     live -= 1;
                 }
             }
-            if live > 0 && !worked && !spun {
-                return Err(self.deadlock());
-            }
             if worked {
-                spins = 0;
-            } else if spun {
-                spins += 1;
-                // Everyone here waits, probably for a block on another core.
-                std::thread::yield_now();
-                if cancelled() {
-                    return Ok(());
-                }
-                if spins > SPIN_LIMIT {
+                idle.worked(&self.watch, others.quiet);
+            } else if live > 0 && spun == 0 {
+                return Err(self.deadlock());
+            } else if live > 0 {
+                if idle.spun(spun, &self.watch, others.quiet) {
                     let spinning = self.states.iter().position(|s| s.get() == State::Spinning).unwrap_or(0);
                     return Err((spinning, "spins for ever: what it waits for does not come".into()));
+                }
+                if others.cancelled.load(Relaxed) {
+                    return Ok(());
+                }
+                if !others.none {
+                    // Everyone here waits, probably for a block on another core.
+                    std::thread::yield_now();
                 }
             }
         }

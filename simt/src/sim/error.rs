@@ -1,6 +1,6 @@
 //! What can go wrong with a launch.
 
-use super::launch::Dim3;
+use crate::Dim3;
 use std::fmt;
 
 /// Why a launch did not run, or did not run to its end.

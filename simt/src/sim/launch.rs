@@ -1,32 +1,19 @@
 //! A launch: what it may ask for, and its blocks over the host's cores.
 
-use super::block::Block;
+use super::block::{Block, Others, STACK};
 use super::error::LaunchError;
 use super::limits::*;
 use super::observe::{self, Event};
+use super::spin::Quiet;
+use super::watchdog::Leash;
 use crate::launcher::{Call, With};
-use crate::{Geometry, Kernel};
+use crate::{Dim3, Geometry, Kernel};
 use corosensei::stack::DefaultStack;
-use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// Bytes of stack for a thread. Kernels need a few hundred; pages that are not touched cost nothing.
-const STACK: usize = 128 << 10;
-
 /// Below this many threads a launch runs on the calling thread: starting others would take longer.
 const SMALL: u64 = 2048;
-
-/// Indices or extents along x, y and z; printed without trailing ones of no interest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dim3(pub [u32; 3]);
-
-impl fmt::Display for Dim3 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [x, y, z] = self.0;
-        write!(f, "({x}, {y}, {z})")
-    }
-}
 
 /// How a launch is simulated.
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,12 +68,15 @@ fn run(
 
     let (next, failed) = (AtomicU64::new(0), AtomicBool::new(false));
     let first_error = Mutex::new(None::<(u64, LaunchError)>);
-    let work = || {
-        let mut stacks = match take_stacks(threads as usize) {
-            Ok(stacks) => stacks,
+    let quiet = Quiet::new(workers as u32);
+    let others = Others { none: workers == 1, quiet: &quiet, cancelled: &failed };
+    let run_blocks = || {
+        let taken = take_stacks(threads as usize).and_then(|stacks| Ok((stacks, Leash::new()?)));
+        let (mut stacks, _leash) = match taken {
+            Ok(taken) => taken,
             Err(e) => {
                 failed.store(true, Relaxed);
-                let why = format!("no memory for the stacks of {threads} simulated threads: {e}");
+                let why = format!("the host has no room for {threads} simulated threads: {e}");
                 first_error.lock().unwrap().get_or_insert((0, LaunchError::Refused { kernel, why }));
                 return;
             }
@@ -100,7 +90,7 @@ fn run(
             }
             let [x, y, _] = grid.map(u64::from);
             let index = [(i % x) as u32, (i / x % y) as u32, (i / (x * y)) as u32];
-            let result = state.run(kernel, index, thread, &mut stacks, &|| failed.load(Relaxed));
+            let result = state.run(kernel, index, thread, &mut stacks, &others);
             if result.is_ok() {
                 observe::tell(|| Event::BlockEnd { block: i as u32 });
             }
@@ -114,6 +104,10 @@ fn run(
             }
         }
         give_stacks_back(stacks);
+    };
+    let work = || {
+        run_blocks();
+        quiet.leave();
     };
     if workers == 1 {
         work();

@@ -28,7 +28,7 @@ impl Barriers {
 
     #[track_caller]
     pub(super) fn init(&self, address: u32, arrivals: u32) {
-        let most = crate::mbarrier::Mbarrier::MAX;
+        let most = crate::machine::MBARRIER_MAX;
         assert!((1..=most).contains(&arrivals), "a barrier waits for 1 to {most} arrivals, not for {arrivals}");
         let mut all = self.0.borrow_mut();
         all.retain(|b| b.address != address);
@@ -68,7 +68,7 @@ impl State {
     /// Counts bytes announced, or copied where negative; ends the phase if nothing is missing.
     #[track_caller]
     fn count(&mut self, bytes: i64) {
-        let most = crate::mbarrier::Mbarrier::MAX as i64;
+        let most = crate::machine::MBARRIER_MAX as i64;
         self.bytes += bytes;
         assert!(self.bytes.abs() <= most, "a barrier counts at most {most} bytes, not {}", self.bytes);
         if self.pending == 0 && self.bytes == 0 {

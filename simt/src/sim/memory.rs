@@ -3,7 +3,7 @@
 //! Blocks run on several threads of the host and a kernel may race, so plain accesses are relaxed atomics here: on
 //! today's processors they cost the same, and a race gives an unspecified value instead of undefined behaviour.
 
-use crate::atomic::Operation;
+use crate::machine::Operation;
 use crate::scalar::{AtomicScalar, Kind, Scalar, from_bits, to_bits};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64};
@@ -113,5 +113,55 @@ pub(super) unsafe fn atomic<T: AtomicScalar>(op: Operation<T>, p: *mut T) -> T {
         integer!(AtomicU32, AtomicI32, u32, i32, Kind::I32, f32, Kind::F32)
     } else {
         integer!(AtomicU64, AtomicI64, u64, i64, Kind::I64, f64, Kind::F64)
+    }
+}
+
+// Kernels under test reach all of this too, but not under Miri, which cannot switch stacks.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sixteen bytes, where a pack may be.
+    #[repr(align(16))]
+    struct Pack([u8; 32]);
+
+    #[test]
+    fn words_of_every_size_and_packs() {
+        let mut bytes = Pack(std::array::from_fn(|i| i as u8));
+        let p = bytes.0.as_mut_ptr();
+        // SAFETY: all accesses lie in the 32 bytes, at multiples of their sizes.
+        unsafe {
+            assert_eq!(load(p.add(3)), 3u8);
+            assert_eq!(load(p.add(2).cast::<u16>()), 0x0302);
+            assert_eq!(load_pack(p)[1], 0x0706_0504);
+            store(p.add(8).cast(), -1.0f64);
+            assert_eq!(load(p.add(12).cast::<f32>()), f32::from_bits(0xbff0_0000));
+            store_pack(p, [1, 2, 3, 4]);
+            copy(p.add(16), p, 16);
+            assert_eq!(load_pack(p.add(16)), [1, 2, 3, 4]);
+        }
+    }
+
+    #[test]
+    fn atomics_return_what_was_there() {
+        fn all<T: AtomicScalar + std::fmt::Debug>(start: T, operations: &[(Operation<T>, T)]) {
+            let mut word = start;
+            for &(op, after) in operations {
+                // SAFETY: the word is valid and aligned.
+                let before = unsafe { atomic(op, &raw mut word) };
+                assert!(matches!(op, Operation::Store(_)) || before == start, "{op:?}: {before:?}");
+                assert_eq!(word, after, "{op:?}");
+                word = start;
+            }
+        }
+        use Operation::*;
+        let exchange = |current, new| CompareExchange { current, new };
+        all(6u32, &[(Load, 6), (Store(9), 9), (Add(u32::MAX), 5), (Min(3), 3), (Max(3), 6), (And(3), 2), (Or(3), 7)]);
+        all(6u32, &[(Xor(3), 5), (Exchange(3), 3), (exchange(6, 1), 1), (exchange(5, 1), 6)]);
+        all(-6i32, &[(Min(3), -6), (Max(3), 3), (Add(7), 1)]);
+        all(6u64, &[(Add(u64::MAX), 5), (Max(1 << 40), 1 << 40)]);
+        all(-6i64, &[(Min(3), -6), (Max(3), 3)]);
+        all(1.5f32, &[(Add(0.25), 1.75), (Exchange(0.0), 0.0)]);
+        all(1.5f64, &[(Add(0.25), 1.75)]);
     }
 }

@@ -1,7 +1,7 @@
 //! The simulator: kernels on the CPU, thread by thread, where there is no GPU.
 //!
 //! The threads of a block are coroutines on one thread of the host. A barrier is a yield: the scheduler
-//! ([`block`]) resumes each thread in turn until it waits, and lets all go on when the last has come. Blocks run side
+//! (block.rs) resumes each thread in turn until it waits, and lets all go on when the last has come. Blocks run side
 //! by side on the host's cores ([`launch`]), started in the order of their index, so a kernel that waits for blocks
 //! before it (look-back) makes progress.
 //!
@@ -10,8 +10,11 @@
 //!
 //! What a GPU leaves undefined ends the launch with an error here: an access out of bounds or misaligned, a barrier
 //! that some threads never reach or that they reach in different places, lanes that a warp operation waits for in
-//! vain, a thread that spins for ever, a panic.
+//! vain, a thread that spins for ever or overflows its stack, a panic.
 
+// These files use each other in circles, and only these. A thread's call finds its block here (`here`); the block runs
+// threads, whose calls come back here, to its barriers and to its warps. Cutting the circle would take a trait between
+// block and machine, with one implementation, on the path of every access.
 mod block;
 mod error;
 mod launch;
@@ -19,18 +22,21 @@ mod launcher;
 mod mbarrier;
 mod memory;
 mod observe;
+mod overflow;
 mod shared;
+mod spin;
 mod warp;
+mod watchdog;
 
 pub use error::{Fault, LaunchError};
-pub use launch::{Dim3, Options, enqueue, launch};
+pub use launch::{Options, enqueue, launch};
 pub use launcher::{Gpu, HostMemory, POISON};
 pub use limits::*;
 pub use observe::{Access, AccessKind, Event, Space, observe};
 
-use crate::atomic::{Operation, Order, Scope};
 use crate::machine::{Cache, Machine, Reduction, Register, Shuffle, Vote};
-use crate::scalar::{AtomicScalar, Scalar};
+use crate::machine::{Operation, Order, Scope};
+use crate::scalar::{AtomicScalar, Scalar, to_bits};
 use block::{Block, Vector};
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -54,11 +60,16 @@ thread_local! {
     static BLOCK: Cell<*const Block> = const { Cell::new(std::ptr::null()) };
 }
 
+/// Why a call on the host is refused.
+const OUTSIDE: &str = "outside of a kernel there is no thread that could do this: a view's memory is the device's, and \
+    simt's functions are for kernels; launch a kernel, or copy the buffer to the host and read the copy";
+
 /// The block that the calling thread belongs to.
 #[inline(always)]
+#[track_caller]
 fn here() -> &'static Block {
     let block = BLOCK.get();
-    assert!(!block.is_null(), "a function of simt was called outside of a kernel");
+    assert!(!block.is_null(), "{OUTSIDE}");
     // SAFETY: non-null only while `block::run` runs on this thread, which owns the block; the reference does not
     // outlive the call that asked for it.
     unsafe { &*block }
@@ -71,7 +82,61 @@ pub fn static_shared(key: &'static u8, bytes: u32) -> u32 {
     here().static_shared(std::ptr::from_ref(key) as usize, bytes)
 }
 
-/// The machine that the host's processor is made into.
+/// An access that is looked at: refused outside of a kernel, told to the observer, searched for spins. `access` makes
+/// it, and gives what it returns and what is at `address` afterwards.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn look<T: Scalar, R>(space: Space, kind: AccessKind, address: u64, access: impl FnOnce() -> (R, T)) -> R {
+    let block = here();
+    block.before_access();
+    let (result, value) = access();
+    observe::access(space, kind, address, value);
+    block.after_access(space, address, to_bits(value));
+    result
+}
+
+/// [`look`] for 16 bytes.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn look_at_pack<R>(space: Space, kind: AccessKind, address: u64, access: impl FnOnce() -> (R, [u32; 4])) -> R {
+    let block = here();
+    block.before_access();
+    let (result, words) = access();
+    observe::pack(space, kind, address, words);
+    for (i, word) in words.into_iter().enumerate() {
+        block.after_access(space, address + 4 * i as u64, word.into());
+    }
+    result
+}
+
+/// What a load returns is what is there.
+fn twice<T: Copy>(value: T) -> (T, T) {
+    (value, value)
+}
+
+/// An atomic operation on the word at `p`, known to observers as `address`.
+///
+/// # Safety
+/// `p` is valid for reads and writes of a `T` and aligned for it.
+#[track_caller]
+unsafe fn atomic<T: AtomicScalar>(op: Operation<T>, p: *mut T, space: Space, address: u64) -> T {
+    if op == Operation::Load {
+        // Who loads atomically may be waiting for another thread's store: let the others run.
+        here().spin();
+    }
+    // SAFETY: passed on.
+    let run = move || unsafe { memory::atomic(op, p) };
+    // SAFETY: passed on.
+    if watchdog::looks() {
+        look(space, AccessKind::Atomic, address, move || (run(), unsafe { memory::load(p) }))
+    } else {
+        run()
+    }
+}
+
+/// The simulator backend.
 pub(crate) struct Simulator;
 
 impl Machine for Simulator {
@@ -92,7 +157,7 @@ impl Machine for Simulator {
             Register::GridDimX => component(block.grid_dim, 0),
             Register::GridDimY => component(block.grid_dim, 1),
             Register::GridDimZ => component(block.grid_dim, 2),
-            Register::Lane => block.current() as u32 % crate::warp::WARP,
+            Register::Lane => block.current() as u32 % crate::machine::WARP,
             Register::Multiprocessor => 0,
             Register::DynamicSharedBytes => block.dynamic_bytes,
         }
@@ -118,7 +183,7 @@ impl Machine for Simulator {
     fn barrier(id: u32, threads: u32) {
         assert!((1..16).contains(&id), "named barriers have the numbers 1 to 15, not {id}");
         assert!(
-            threads.is_multiple_of(crate::warp::WARP) && threads > 0,
+            threads.is_multiple_of(crate::machine::WARP) && threads > 0,
             "a named barrier waits for whole warps, not for {threads} threads"
         );
         here().sync(id as usize, Some(threads), false);
@@ -151,83 +216,117 @@ impl Machine for Simulator {
 
     fn active_mask() -> u32 {
         // Threads run one after the other here, so the honest hint is the caller alone.
-        1 << (here().current() as u32 % crate::warp::WARP)
+        1 << (here().current() as u32 % crate::machine::WARP)
     }
 
     #[inline(always)]
+    #[track_caller]
     unsafe fn load_global<T: Scalar>(p: *const T) -> T {
         // SAFETY: passed on.
-        let value = unsafe { memory::load(p) };
-        observe::access(Space::Global, AccessKind::Read, p as u64, value);
-        value
+        let load = move || unsafe { memory::load(p) };
+        if watchdog::looks() { look(Space::Global, AccessKind::Read, p as u64, move || twice(load())) } else { load() }
     }
 
     #[inline(always)]
+    #[track_caller]
     unsafe fn store_global<T: Scalar>(p: *mut T, value: T) {
         // SAFETY: passed on.
-        unsafe { memory::store(p, value) }
-        observe::access(Space::Global, AccessKind::Write, p as u64, value);
+        let store = move || unsafe { memory::store(p, value) };
+        if watchdog::looks() {
+            look(Space::Global, AccessKind::Write, p as u64, move || (store(), value))
+        } else {
+            store()
+        }
     }
 
     #[inline(always)]
+    #[track_caller]
     unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T {
         // SAFETY: passed on.
         unsafe { Self::load_global(p) }
     }
 
     #[inline(always)]
+    #[track_caller]
     unsafe fn load_global_pack(p: *const u8, _: Cache) -> [u32; 4] {
         // SAFETY: passed on.
-        let words = unsafe { memory::load_pack(p) };
-        observe::pack(Space::Global, AccessKind::Read, p as u64, words);
-        words
+        let load = move || unsafe { memory::load_pack(p) };
+        if watchdog::looks() {
+            look_at_pack(Space::Global, AccessKind::Read, p as u64, move || twice(load()))
+        } else {
+            load()
+        }
     }
 
     #[inline(always)]
+    #[track_caller]
     unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [u32; 4]) -> [u32; 4] {
         // SAFETY: passed on.
         if there { unsafe { Self::load_global_pack(p, Cache::Default) } } else { otherwise }
     }
 
     #[inline(always)]
+    #[track_caller]
     unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], _: Cache) {
         // SAFETY: passed on.
-        unsafe { memory::store_pack(p, value) }
-        observe::pack(Space::Global, AccessKind::Write, p as u64, value);
+        let store = move || unsafe { memory::store_pack(p, value) };
+        if watchdog::looks() {
+            look_at_pack(Space::Global, AccessKind::Write, p as u64, move || (store(), value))
+        } else {
+            store()
+        }
     }
 
     #[inline(always)]
     #[track_caller]
     unsafe fn load_shared<T: Scalar>(address: u32) -> T {
+        let p = here().shared(address, size_of::<T>() as u32).cast();
         // SAFETY: `shared` gives a pointer to size_of::<T>() bytes; the caller promises the alignment.
-        let value = unsafe { memory::load(here().shared(address, size_of::<T>() as u32).cast()) };
-        observe::access(Space::Shared, AccessKind::Read, address.into(), value);
-        value
+        let load = move || unsafe { memory::load(p) };
+        if watchdog::looks() {
+            look(Space::Shared, AccessKind::Read, address.into(), move || twice(load()))
+        } else {
+            load()
+        }
     }
 
     #[inline(always)]
     #[track_caller]
     unsafe fn store_shared<T: Scalar>(address: u32, value: T) {
+        let p = here().shared(address, size_of::<T>() as u32).cast();
         // SAFETY: as above.
-        unsafe { memory::store(here().shared(address, size_of::<T>() as u32).cast(), value) }
-        observe::access(Space::Shared, AccessKind::Write, address.into(), value);
+        let store = move || unsafe { memory::store(p, value) };
+        if watchdog::looks() {
+            look(Space::Shared, AccessKind::Write, address.into(), move || (store(), value))
+        } else {
+            store()
+        }
     }
 
     #[inline(always)]
     #[track_caller]
     unsafe fn load_shared_pack(address: u32) -> [u32; 4] {
+        let p = here().shared(address, 16);
         // SAFETY: as above, for 16 bytes.
-        let words = unsafe { memory::load_pack(here().shared(address, 16)) };
-        observe::pack(Space::Shared, AccessKind::Read, address.into(), words);
-        words
+        let load = move || unsafe { memory::load_pack(p) };
+        if watchdog::looks() {
+            look_at_pack(Space::Shared, AccessKind::Read, address.into(), move || twice(load()))
+        } else {
+            load()
+        }
     }
 
     #[inline(always)]
     #[track_caller]
     unsafe fn store_shared_pack(address: u32, value: [u32; 4]) {
+        let p = here().shared(address, 16);
         // SAFETY: as above, for 16 bytes.
-        unsafe { memory::store_pack(here().shared(address, 16), value) }
-        observe::pack(Space::Shared, AccessKind::Write, address.into(), value);
+        let store = move || unsafe { memory::store_pack(p, value) };
+        if watchdog::looks() {
+            look_at_pack(Space::Shared, AccessKind::Write, address.into(), move || (store(), value))
+        } else {
+            store()
+        }
     }
 
     fn dynamic_shared_address() -> u32 {
@@ -236,26 +335,15 @@ impl Machine for Simulator {
 
     #[track_caller]
     unsafe fn atomic_global<T: AtomicScalar>(op: Operation<T>, p: *mut T, _: Order, _: Scope) -> T {
-        if op == Operation::Load {
-            // Who loads atomically may be waiting for another thread's store: let the others run.
-            here().spin();
-        }
         // SAFETY: passed on.
-        let (before, after) = unsafe { (memory::atomic(op, p), memory::load(p)) };
-        observe::access(Space::Global, AccessKind::Atomic, p as u64, after);
-        before
+        unsafe { atomic(op, p, Space::Global, p as u64) }
     }
 
     #[track_caller]
     unsafe fn atomic_shared<T: AtomicScalar>(op: Operation<T>, address: u32, _: Order) -> T {
-        if op == Operation::Load {
-            here().spin();
-        }
         let p = here().shared(address, size_of::<T>() as u32).cast();
         // SAFETY: `shared` gives a pointer to size_of::<T>() bytes; the caller promises the alignment.
-        let (before, after) = unsafe { (memory::atomic(op, p), memory::load::<T>(p)) };
-        observe::access(Space::Shared, AccessKind::Atomic, address.into(), after);
-        before
+        unsafe { atomic(op, p, Space::Shared, address.into()) }
     }
 
     fn fence(_: Order, _: Scope) {

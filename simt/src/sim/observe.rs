@@ -1,16 +1,18 @@
 //! Watching kernels at work: every access to memory, every barrier, every launch, as events.
 //!
-//! What draws a kernel's steps, or counts what it does, listens here. While nobody does, an access costs one look at
-//! a number that does not change.
+//! What draws a kernel's steps, or counts what it does, listens here. While nobody does, an access comes here only when
+//! the simulator looks at it for its own purpose (spin.rs).
 
 use super::block::Block;
-use super::{Dim3, here};
+use super::here;
+use crate::Dim3;
 use crate::scalar::{Scalar, to_bits};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// What a kernel did. Between two [`Event::Barrier`]s of a block its threads appear one after the other, each in the
-/// order of its program; observed blocks run one after the other.
+/// order of its program, unless one waits for another in a loop or makes millions of accesses; observed blocks run one
+/// after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A launch begins.
@@ -60,7 +62,7 @@ pub struct Access {
 }
 
 /// The memory that an access went to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Space {
     /// Global memory, which all blocks see.
     Global,

@@ -1,6 +1,6 @@
-//! Runs cargo on the crate `rungs-kernels` for a GPU.
+//! Runs cargo on a package for a GPU.
 
-use crate::{Arch, Toolchain, ptx};
+use crate::{Arch, Package, Toolchain, convergence, ptx};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -8,21 +8,25 @@ use std::process::Command;
 use std::{env, fs, thread};
 
 /// The compiler's name of the GPU.
-const TARGET: &str = "nvptx64-nvidia-cuda";
+pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 
 /// Options for LLVM beyond what rustc gives it.
-const LLVM_ARGS: &[&str] = &[];
+///
+/// rustc marks the intrinsics of barriers and shuffles `convergent`, and no function that has one inside; LLVM then copies
+/// a call of it into both arms of a branch, barrier and all. This marks every function before LLVM does anything, as
+/// clang does for GPUs, and LLVM takes the mark off those that it finds to need none.
+const LLVM_ARGS: &[&str] = &["-force-attribute=convergent"];
 
 /// Settings of the release profile for a GPU; the workspace's own are for the host.
 ///
-/// One module with everything in it, because PTX is not linked; no debug information, which ptxas would take for
-/// compiling without optimisation.
+/// One module with everything in it, because PTX is not linked. Of debug information only which line an instruction is
+/// of, for [`convergence`]; it does not change the code, and is not left in the PTX.
 const PROFILE: &[&str] = &[
     "lto=\"fat\"",
     "codegen-units=1",
     "panic=\"abort\"",
     "opt-level=3",
-    "debug=false",
+    "debug=\"line-directives-only\"",
     "debug-assertions=false",
     "overflow-checks=false",
     "incremental=false",
@@ -33,12 +37,12 @@ const PROFILE: &[&str] = &[
 pub struct Options {
     /// For which GPUs: this architecture and, as PTX is portable upwards, later ones.
     pub arch: Arch,
-    /// With the feature `checked`: every access checks its bounds and traps.
+    /// With simt's feature `checked`: every access checks its bounds and traps.
     pub checked: bool,
-    /// The folder of the workspace.
-    pub workspace_root: PathBuf,
-    /// The workspace's target folder; this build works in `device/` below it, because whoever calls may hold the
-    /// lock on the rest.
+    /// The package with the kernels.
+    pub package: Package,
+    /// A target folder of cargo's; this build works in `device/` below it, because whoever calls may hold the lock on
+    /// the rest.
     pub target_dir: PathBuf,
 }
 
@@ -46,6 +50,17 @@ impl Options {
     /// `sm_90`, or `sm_90-checked`: names the PTX and the folder it is built in.
     pub fn name(&self) -> String {
         format!("{}{}", self.arch, if self.checked { "-checked" } else { "" })
+    }
+
+    /// The folder that cargo works in.
+    fn folder(&self) -> PathBuf {
+        self.target_dir.join("device").join(self.name())
+    }
+
+    /// The file in which cargo lists all sources that the package was compiled from, its dependencies' too where those
+    /// are in folders beside it.
+    pub(crate) fn dep_info(&self) -> PathBuf {
+        self.folder().join(TARGET).join("release").join(&self.package.library).with_extension("d")
     }
 }
 
@@ -83,9 +98,11 @@ impl fmt::Display for BuildError {
 impl std::error::Error for BuildError {}
 
 /// Compiles the kernels. Says nothing while it does; the first time takes about 20 seconds, most of it for `core`.
+///
+/// # Errors
+/// [`BuildError`].
 pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError> {
-    let name = options.name();
-    let folder = options.target_dir.join("device").join(&name);
+    let (name, folder) = (options.name(), options.folder());
     let assembly = folder.join(assembly_name(toolchain, options));
     let output = cargo(toolchain, options, &folder, &assembly)
         .output()
@@ -99,11 +116,37 @@ pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError
         let (file, folder) = (assembly.display(), folder.display());
         BuildError::Toolchain(format!("cargo left no PTX in {file} ({e}); remove {folder} and build again"))
     })?;
+    let text = ptx::without_lines(&text);
+    check_convergence(&text, &assembly).map_err(|error| match error {
+        BuildError::Kernels(why) => BuildError::Kernels(format!("{name}: {why}")),
+        other => other,
+    })?;
     let text = ptx::finish(&text, &options.arch).map_err(|e| BuildError::Kernels(format!("{name}: {e:#}")))?;
     Ok(Ptx { name, arch: options.arch.clone(), text, warnings: said })
 }
 
-/// [`build`]s several side by side, each in a folder of its own; the first error, if any.
+/// Looks for collectives that were copied, in what rustc has just left. Where cargo had nothing to compile, rustc left
+/// nothing, and what it left before was looked at.
+fn check_convergence(text: &str, assembly: &Path) -> Result<(), BuildError> {
+    let (ir, checked) = (assembly.with_extension("ll"), assembly.with_extension("checked"));
+    let failed = |e: std::io::Error| BuildError::Toolchain(format!("{}: {e}", ir.display()));
+    if !ir.exists() && checked.exists() {
+        return Ok(());
+    }
+    let copied = convergence::check(&fs::read_to_string(&ir).map_err(failed)?, text);
+    if !copied.is_empty() {
+        let lines: Vec<_> = copied.iter().map(|copied| format!("  {copied}")).collect();
+        let why = "the compiler copied code at which threads meet into several branches, where they would not";
+        return Err(BuildError::Kernels(format!("{why}:\n{}", lines.join("\n"))));
+    }
+    // Some 40 MB, that is gone here.
+    fs::write(&checked, "").and_then(|()| fs::remove_file(&ir)).map_err(failed)
+}
+
+/// [`build`]s several side by side, each in a folder of its own.
+///
+/// # Errors
+/// The first [`BuildError`] of all.
 pub fn build_all(toolchain: &Toolchain, all: &[Options]) -> Result<Vec<Ptx>, BuildError> {
     thread::scope(|scope| {
         let running: Vec<_> = all.iter().map(|options| scope.spawn(|| build(toolchain, options))).collect();
@@ -116,42 +159,38 @@ fn cargo(toolchain: &Toolchain, options: &Options, folder: &Path, assembly: &Pat
     let mut command = Command::new(&toolchain.cargo);
     clean_environment(&mut command);
     command
-        .current_dir(&options.workspace_root)
+        .current_dir(options.package.folder())
         .env("RUSTC", &toolchain.rustc)
         .env("RUSTC_WRAPPER", "")
         .env("RUSTC_WORKSPACE_WRAPPER", "")
         .env("RUSTC_BOOTSTRAP", "1") // build-std and the target's intrinsics are not stable
         .env("CARGO_ENCODED_RUSTFLAGS", rustflags(&options.arch).join("\x1f"))
-        .args([
-            "rustc",
-            "--quiet",
-            "--locked",
-            "--package",
-            "rungs-kernels",
-            "--release",
-            "--lib",
-            "--crate-type",
-            "cdylib",
-        ])
+        .args(["rustc", "--quiet", "--release", "--lib", "--crate-type", "cdylib", "--manifest-path"])
+        .arg(&options.package.manifest)
         .args(["-Zbuild-std=core", "--target", TARGET, "--target-dir"])
         .arg(folder);
+    // Versions are the workspace's affair, not this build's. A package that was never built has none yet.
+    if options.package.workspace_root.join("Cargo.lock").exists() {
+        command.arg("--locked");
+    }
     if options.checked {
-        command.args(["--features", "checked"]);
+        command.args(["--features", "simt/checked"]);
     }
     for setting in PROFILE {
         command.args(["--config", &format!("profile.release.{setting}")]);
     }
     // PTX needs no linker, and rustc insists on one.
-    command.args(["--", "-Clinker=true"]).arg(format!("--emit=asm={}", assembly.display()));
+    let ir = assembly.with_extension("ll");
+    command.args(["--", "-Clinker=true"]).arg(format!("--emit=asm={},llvm-ir={}", assembly.display(), ir.display()));
     command
 }
 
-/// A name of its own for each toolchain and each set of flags. Cargo keeps what it compiled with each of them and does
-/// not run rustc again when one comes back; under one name the assembly would then be that of another.
+/// A name of its own for each package, toolchain and set of flags. Cargo keeps what it compiled with each of them and
+/// does not run rustc again when one comes back; under one name the assembly would then be that of another.
 fn assembly_name(toolchain: &Toolchain, options: &Options) -> String {
     let mut hasher = DefaultHasher::new();
-    (&toolchain.version, rustflags(&options.arch), PROFILE).hash(&mut hasher);
-    format!("kernels-{:016x}.s", hasher.finish())
+    (&options.package.manifest, &toolchain.version, rustflags(&options.arch), PROFILE).hash(&mut hasher);
+    format!("{}-{:016x}.s", options.package.library, hasher.finish())
 }
 
 /// Flags for the kernels and for `core` alike: both must be for the same GPU to be inlined into each other.

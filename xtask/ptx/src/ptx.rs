@@ -22,6 +22,8 @@ pub struct Entry {
     pub max_threads: Option<u32>,
     /// How many blocks of it should fit on one multiprocessor, if that is declared.
     pub min_blocks: Option<u32>,
+    /// Whether it waits for the grid before (`griddepcontrol.wait`), so that it may be launched before that has ended.
+    pub waits_for_previous: bool,
 }
 
 /// Code that costs a kernel its speed and that a kernel of ours never needs.
@@ -35,6 +37,17 @@ pub struct Finding {
     pub what: String,
 }
 
+/// The text without what says which line of the source an instruction is of.
+pub(crate) fn without_lines(text: &str) -> String {
+    const LABELS: &[&str] = &["$L__tmp", "$L__func_begin", "$L__func_end"];
+    const DIRECTIVES: &[&str] = &[".loc", ".file", ".section"];
+    let of_lines = |line: &str| {
+        let word = line.split_whitespace().next().unwrap_or_default();
+        DIRECTIVES.contains(&word) || word.ends_with(':') && LABELS.iter().any(|label| word.starts_with(label))
+    };
+    text.lines().filter(|line| !of_lines(line)).flat_map(|line| [line, "\n"]).collect()
+}
+
 /// The text with launch bounds put in and a PTX version that has all instructions of the architecture that are used.
 pub fn finish(text: &str, arch: &Arch) -> Result<String> {
     let text = add_bounds(text)?;
@@ -43,13 +56,15 @@ pub fn finish(text: &str, arch: &Arch) -> Result<String> {
 
 /// The kernels in their order.
 pub fn entries(text: &str) -> Vec<Entry> {
-    heads(text)
-        .map(|(name, directives, _)| Entry {
-            name: name.into(),
-            max_threads: number_after(directives, ".maxntid"),
-            min_blocks: number_after(directives, ".minnctapersm"),
-        })
-        .collect()
+    let heads: Vec<_> = heads(text).collect();
+    let ends = heads.iter().skip(1).map(|head| head.2).chain([text.len()]);
+    let entry = |(&(name, directives, body), end): (&(&str, &str, usize), usize)| Entry {
+        name: name.into(),
+        max_threads: number_after(directives, ".maxntid"),
+        min_blocks: number_after(directives, ".minnctapersm"),
+        waits_for_previous: text[body..end].contains("griddepcontrol.wait"),
+    };
+    heads.iter().zip(ends).map(entry).collect()
 }
 
 /// Memory of a thread that is not in registers (`.local`) and calls of functions, wherever they are.
@@ -136,7 +151,7 @@ fn heads(text: &str) -> impl Iterator<Item = (&str, &str, usize)> {
 }
 
 /// The name of the kernel or function whose head this line begins.
-fn function_begun(code: &str) -> Option<&str> {
+pub(crate) fn function_begun(code: &str) -> Option<&str> {
     let (before, after) = code.split_once(".entry ").or_else(|| code.split_once(".func "))?;
     if before.contains(".extern") {
         return None;

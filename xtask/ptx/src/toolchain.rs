@@ -28,19 +28,22 @@ pub struct Toolchain {
 impl Toolchain {
     /// The first that can compile for a GPU of `$RUSTC`, the `rustc` in PATH, and Debian's.
     ///
-    /// Asked in `workspace_root`, so that rustup answers with the toolchain which is pinned there.
-    pub fn find(workspace_root: &Path) -> Result<Self, Missing> {
+    /// Asked in `folder`, so that rustup answers with the toolchain which is pinned there.
+    ///
+    /// # Errors
+    /// [`Missing`], where none of them can.
+    pub fn find(folder: &Path) -> Result<Self, Missing> {
         let mut missing = Missing { looked: vec![], sysroots: vec![] };
         let named = env::var_os("RUSTC").map(PathBuf::from);
         for rustc in named.into_iter().chain([PathBuf::from("rustc"), PathBuf::from(DEBIAN_RUSTC)]) {
-            let Some(sysroot) = output(&rustc, &["--print", "sysroot"], workspace_root).map(PathBuf::from) else {
+            let Some(sysroot) = output(&rustc, &["--print", "sysroot"], folder).map(PathBuf::from) else {
                 missing.looked.push(format!("{}: there is no such compiler, or it does not run", rustc.display()));
                 continue;
             };
             if missing.sysroots.contains(&sysroot) {
                 continue;
             }
-            match Self::in_sysroot(&sysroot, &rustc, workspace_root) {
+            match Self::in_sysroot(&sysroot, &rustc, folder) {
                 Ok(found) => return Ok(found),
                 Err(why) => missing.looked.push(format!("{}: {why}", rustc.display())),
             }
@@ -50,7 +53,7 @@ impl Toolchain {
     }
 
     /// The toolchain of a sysroot, or what it lacks.
-    fn in_sysroot(sysroot: &Path, named: &Path, workspace_root: &Path) -> Result<Self, String> {
+    fn in_sysroot(sysroot: &Path, named: &Path, folder: &Path) -> Result<Self, String> {
         let library = sysroot.join(LIBRARY);
         if !library.join("core/Cargo.toml").is_file() {
             return Err(format!("has no library source ({} is not there)", library.display()));
@@ -61,12 +64,12 @@ impl Toolchain {
         };
         let rustc = beside("rustc", named);
         let cargo = beside("cargo", &env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from));
-        let version = release(&rustc, workspace_root).ok_or("does not tell its version")?;
+        let version = release(&rustc, folder).ok_or("does not tell its version")?;
         let needed = env!("CARGO_PKG_RUST_VERSION");
         if minor(&version) < minor(needed) {
             return Err(format!("is version {version}, and {needed} or later is needed"));
         }
-        let cargo_version = release(&cargo, workspace_root).ok_or("has no cargo with it")?;
+        let cargo_version = release(&cargo, folder).ok_or("has no cargo with it")?;
         if minor(&cargo_version) != minor(&version) {
             return Err(format!("is version {version}, but its cargo ({}) is {cargo_version}", cargo.display()));
         }
@@ -102,8 +105,8 @@ impl Missing {
     }
 
     const WHAT: &str = "no Rust toolchain here can compile kernels for a GPU";
-    const REMEDY: &str = "`cargo xtask setup` installs one (rustup's component rust-src, or Debian's packages \
-                          rustc-web, cargo-web and rust-web-src)";
+    const REMEDY: &str = "rustup's component rust-src does (`rustup component add rust-src`), or Debian's packages \
+                          rustc-web, cargo-web and rust-web-src; in a clone of Rungs `cargo xtask setup` installs it";
 }
 
 impl fmt::Display for Missing {

@@ -42,8 +42,8 @@ shared!(OFFSETS: [u32; DIGITS]);
 shared!(SUMS: [u32; WARPS]);
 
 /// The digit of a pass.
+#[simt::argument]
 #[derive(Clone, Copy)]
-#[repr(C)]
 pub struct Digit {
     /// Its first bit.
     pub shift: u32,
@@ -54,7 +54,6 @@ pub struct Digit {
     /// A number from 1 to [`LAST_EPOCH`] that `states` has not seen.
     pub epoch: u32,
 }
-simt::argument!(Digit);
 
 /// The arguments of a pass.
 pub type PassArgs<W> = (Global<W>, Global<W>, Global<u32>, Global<u32>, Digit, Global<u32>, Global<u32>, Global<u64>);

@@ -30,8 +30,8 @@ pub const LARGE: u32 = 1 << 16;
 pub const CHUNK: u32 = 1 << 14;
 
 /// The numbers of a sort that the kernels share.
+#[simt::argument]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
 pub struct Numbers {
     /// How keys are ordered, see [`crate::keys`].
     pub order: u32,
@@ -42,11 +42,10 @@ pub struct Numbers {
     /// What can be tallied, and how keys are split until then.
     pub limits: Limits,
 }
-simt::argument!(Numbers);
 
 /// What depends on device and keys.
+#[simt::argument]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
 pub struct Limits {
     /// Last bits of a key that can be tallied.
     pub tally_bits: u32,

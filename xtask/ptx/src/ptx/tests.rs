@@ -35,7 +35,12 @@ fn bounds_come_between_parameters_and_body() {
     let text = finish(TWO_KERNELS, &arch("sm_80")).unwrap();
     assert!(text.contains("second_param_1[16]\n)\n.maxntid 256, 1, 1\n.minnctapersm 2\n{\n"), "{text}");
     assert!(text.contains(".visible .entry first()\n{"), "{text}");
-    let entry = |name: &str, max_threads, min_blocks| Entry { name: name.into(), max_threads, min_blocks };
+    let entry = |name: &str, max_threads, min_blocks| Entry {
+        name: name.into(),
+        max_threads,
+        min_blocks,
+        waits_for_previous: false,
+    };
     assert_eq!(entries(&text), [entry("first", None, None), entry("second", Some(256), Some(2))]);
 }
 
@@ -115,4 +120,22 @@ fn local_memory_and_calls_are_found() {
         ("", 20, "memory outside of registers: .local .b8 loose[4];"),
     ];
     assert_eq!(found, expected.map(|(f, line, what)| (f.to_string(), line, what.to_string())));
+}
+
+#[test]
+fn each_kernel_is_asked_whether_it_waits_for_the_grid_before() {
+    let waits = |at: usize| {
+        let (before, after) = TWO_KERNELS.split_at(TWO_KERNELS.match_indices("ret;").nth(at).unwrap().0);
+        let text = format!("{before}griddepcontrol.wait;\n\t{after}");
+        entries(&text).iter().map(|entry| entry.waits_for_previous).collect::<Vec<_>>()
+    };
+    assert_eq!((waits(0), waits(1)), (vec![true, false], vec![false, true]));
+}
+
+#[test]
+fn nothing_is_left_of_line_tables() {
+    let lines = TWO_KERNELS.replace("\tret;\n", "$L__tmp12:\n\t.loc\t2 55 5\n\tret;\n$L__func_end0:\n");
+    let text = format!("{lines}\t.section\t.debug_macinfo\t{{\t}}\n\t.file\t2 \"lib.rs\"\n");
+    assert_ne!(text, TWO_KERNELS);
+    assert_eq!(without_lines(&text), TWO_KERNELS);
 }

@@ -2,12 +2,12 @@
 //!
 //! None of these is done by a warp together, so `asm!` is right; all of them clobber memory.
 
-use crate::assembly::asm;
+use super::assembly::asm;
 
 /// # Safety
 /// `address` is that of 8 bytes of the block's shared memory, aligned to 8.
 #[inline(always)]
-pub(super) unsafe fn init(address: u32, arrivals: u32) {
+pub(crate) unsafe fn init(address: u32, arrivals: u32) {
     // SAFETY: the caller's promise is the instruction's condition.
     unsafe {
         asm!("mbarrier.init.shared::cta.b64 [{0}], {1};", in(reg32) address, in(reg32) arrivals, options(nostack))
@@ -17,7 +17,7 @@ pub(super) unsafe fn init(address: u32, arrivals: u32) {
 /// # Safety
 /// `address` is that of a barrier of the block.
 #[inline(always)]
-pub(super) unsafe fn arrive(address: u32) {
+pub(crate) unsafe fn arrive(address: u32) {
     // SAFETY: the caller's promise is the instruction's condition.
     unsafe { asm!("mbarrier.arrive.shared::cta.b64 _, [{0}];", in(reg32) address, options(nostack)) }
 }
@@ -25,7 +25,7 @@ pub(super) unsafe fn arrive(address: u32) {
 /// # Safety
 /// `address` is that of a barrier of the block.
 #[inline(always)]
-pub(super) unsafe fn arrive_expecting(address: u32, bytes: u32) {
+pub(crate) unsafe fn arrive_expecting(address: u32, bytes: u32) {
     // SAFETY: the caller's promise is the instruction's condition.
     unsafe {
         asm!("mbarrier.arrive.expect_tx.shared::cta.b64 _, [{0}], {1};", in(reg32) address, in(reg32) bytes, options(nostack))
@@ -35,7 +35,7 @@ pub(super) unsafe fn arrive_expecting(address: u32, bytes: u32) {
 /// # Safety
 /// `address` is that of a barrier of the block.
 #[inline(always)]
-pub(super) unsafe fn try_wait(address: u32, parity: u32) -> bool {
+pub(crate) unsafe fn try_wait(address: u32, parity: u32) -> bool {
     let ended: u32;
     // SAFETY: the caller's promise is the instruction's condition.
     unsafe {
@@ -55,7 +55,7 @@ pub(super) unsafe fn try_wait(address: u32, parity: u32) -> bool {
 /// `from` is valid for reads of `bytes` bytes, `to` lies in the block's shared memory with room for them; both and
 /// `bytes` are multiples of 16; `barrier` is the address of a barrier of the block.
 #[inline(always)]
-pub(super) unsafe fn load(to: u32, from: *const u8, bytes: u32, barrier: u32) {
+pub(crate) unsafe fn load(to: u32, from: *const u8, bytes: u32, barrier: u32) {
     // SAFETY: the caller's promise is the instruction's condition.
     unsafe {
         asm!(
@@ -69,7 +69,7 @@ pub(super) unsafe fn load(to: u32, from: *const u8, bytes: u32, barrier: u32) {
 /// `to` is valid for writes of `bytes` bytes, which lie at `from` in the block's shared memory; all are multiples of
 /// 16.
 #[inline(always)]
-pub(super) unsafe fn store(to: *mut u8, from: u32, bytes: u32) {
+pub(crate) unsafe fn store(to: *mut u8, from: u32, bytes: u32) {
     // SAFETY: the caller's promise is the instruction's condition.
     unsafe {
         asm!(
@@ -80,25 +80,25 @@ pub(super) unsafe fn store(to: *mut u8, from: u32, bytes: u32) {
 }
 
 #[inline(always)]
-pub(super) fn commit() {
+pub(crate) fn commit() {
     // SAFETY: closes a group, which may be empty.
     unsafe { asm!("cp.async.bulk.commit_group;", options(nostack)) }
 }
 
 #[inline(always)]
-pub(super) fn wait_read<const N: u32>() {
+pub(crate) fn wait_read<const N: u32>() {
     // SAFETY: waiting has no conditions.
     unsafe { asm!("cp.async.bulk.wait_group.read {n};", n = const N, options(nostack)) }
 }
 
 #[inline(always)]
-pub(super) fn fence_init() {
+pub(crate) fn fence_init() {
     // SAFETY: a fence has no conditions.
     unsafe { asm!("fence.mbarrier_init.release.cluster;", options(nostack)) }
 }
 
 #[inline(always)]
-pub(super) fn fence_async_shared() {
+pub(crate) fn fence_async_shared() {
     // SAFETY: a fence has no conditions.
     unsafe { asm!("fence.proxy.async.shared::cta;", options(nostack)) }
 }

@@ -3,8 +3,8 @@
 //!
 //! Order and scope are constants where kernels call, so each `match` below is decided at compile time.
 
-use crate::assembly::{asm, trap};
-use crate::atomic::{Operation, Order, Scope};
+use super::assembly::{asm, trap};
+use crate::machine::{Operation, Order, Scope};
 use crate::scalar::{AtomicScalar, Kind, from_bits, to_bits};
 
 /// One instruction of the form `atom.<order>.<scope>.<space>.<op> d, [a], v;` for every order and scope.
@@ -213,7 +213,7 @@ fn bits<T: AtomicScalar>(op: Operation<T>) -> Operation<u64> {
 /// # Safety
 /// `p` is valid for reads and writes of a `T` and aligned for it.
 #[inline(always)]
-pub(super) unsafe fn global<T: AtomicScalar>(op: Operation<T>, p: *mut T, order: Order, scope: Scope) -> T {
+pub(crate) unsafe fn global<T: AtomicScalar>(op: Operation<T>, p: *mut T, order: Order, scope: Scope) -> T {
     // SAFETY: the caller's promise is the instruction's condition.
     unsafe { from_bits(operations!("global", reg64, bits(op), T::KIND, p, order, scope)) }
 }
@@ -221,14 +221,14 @@ pub(super) unsafe fn global<T: AtomicScalar>(op: Operation<T>, p: *mut T, order:
 /// # Safety
 /// `address` lies in the block's shared memory, with room for a `T`, and is aligned for it.
 #[inline(always)]
-pub(super) unsafe fn shared<T: AtomicScalar>(op: Operation<T>, address: u32, order: Order) -> T {
+pub(crate) unsafe fn shared<T: AtomicScalar>(op: Operation<T>, address: u32, order: Order) -> T {
     // SAFETY: the caller's promise is the instruction's condition.
     unsafe { from_bits(operations!("shared", reg32, bits(op), T::KIND, address, order, Scope::Block)) }
 }
 
 /// A fence. PTX has `acq_rel` and `sc`; the weaker orders are served by `acq_rel`, and a relaxed fence by none.
 #[inline(always)]
-pub(super) fn fence(order: Order, scope: Scope) {
+pub(crate) fn fence(order: Order, scope: Scope) {
     // SAFETY: a fence has no conditions.
     unsafe {
         match (order, scope) {

@@ -3,7 +3,7 @@
 //! A load is `readonly` and `pure`: LLVM may share or drop it between two stores or barriers (which clobber memory),
 //! but not move it across them.
 
-use crate::assembly::asm;
+use super::assembly::asm;
 use crate::machine::Cache;
 use crate::scalar::{Scalar, from_bits, to_bits};
 
@@ -32,7 +32,7 @@ macro_rules! store_pack {
 /// # Safety
 /// `p` is valid for reads of a `T` and aligned for it.
 #[inline(always)]
-pub(super) unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T {
+pub(crate) unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T {
     // SAFETY: the caller's promise is the instruction's condition.
     unsafe {
         match size_of::<T>() {
@@ -54,7 +54,7 @@ pub(super) unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T {
 /// # Safety
 /// `p` is valid for reads of 16 bytes and aligned to 16; for `Cache::ReadOnly` nobody writes there during the kernel.
 #[inline(always)]
-pub(super) unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4] {
+pub(crate) unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4] {
     // SAFETY: the caller's promise is the instruction's condition.
     unsafe {
         match cache {
@@ -70,7 +70,7 @@ pub(super) unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4] {
 /// # Safety
 /// `p` is valid for reads of 16 bytes and aligned to 16 if `there`; nobody writes there during the kernel.
 #[inline(always)]
-pub(super) unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [u32; 4]) -> [u32; 4] {
+pub(crate) unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [u32; 4]) -> [u32; 4] {
     let [mut a, mut b, mut c, mut d] = otherwise;
     // SAFETY: the caller's promise is the instruction's condition; without the predicate nothing is loaded.
     unsafe {
@@ -91,7 +91,7 @@ pub(super) unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [
 /// # Safety
 /// `p` is valid for writes of 16 bytes and aligned to 16.
 #[inline(always)]
-pub(super) unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], cache: Cache) {
+pub(crate) unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], cache: Cache) {
     // SAFETY: the caller's promise is the instruction's condition.
     unsafe {
         match cache {
@@ -104,7 +104,7 @@ pub(super) unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], cache: Cache
 /// # Safety
 /// `address` lies in the block's shared memory, with room for a `T`, and is aligned for it.
 #[inline(always)]
-pub(super) unsafe fn load_shared<T: Scalar>(address: u32) -> T {
+pub(crate) unsafe fn load_shared<T: Scalar>(address: u32) -> T {
     // SAFETY: the caller's promise is the instruction's condition.
     unsafe {
         let bits: u64 = match size_of::<T>() {
@@ -136,7 +136,7 @@ pub(super) unsafe fn load_shared<T: Scalar>(address: u32) -> T {
 /// # Safety
 /// As [`load_shared`].
 #[inline(always)]
-pub(super) unsafe fn store_shared<T: Scalar>(address: u32, value: T) {
+pub(crate) unsafe fn store_shared<T: Scalar>(address: u32, value: T) {
     let bits = to_bits(value);
     // SAFETY: the caller's promise is the instruction's condition.
     unsafe {
@@ -152,7 +152,7 @@ pub(super) unsafe fn store_shared<T: Scalar>(address: u32, value: T) {
 /// # Safety
 /// `address` lies in the block's shared memory, with room for 16 bytes, and is aligned to 16.
 #[inline(always)]
-pub(super) unsafe fn load_shared_pack(address: u32) -> [u32; 4] {
+pub(crate) unsafe fn load_shared_pack(address: u32) -> [u32; 4] {
     // SAFETY: the caller's promise is the instruction's condition.
     unsafe { load_pack!("ld.shared.v4.b32", reg32, address, pure, readonly) }
 }
@@ -160,7 +160,7 @@ pub(super) unsafe fn load_shared_pack(address: u32) -> [u32; 4] {
 /// # Safety
 /// As [`load_shared_pack`].
 #[inline(always)]
-pub(super) unsafe fn store_shared_pack(address: u32, value: [u32; 4]) {
+pub(crate) unsafe fn store_shared_pack(address: u32, value: [u32; 4]) {
     // SAFETY: the caller's promise is the instruction's condition.
     unsafe { store_pack!("st.shared.v4.b32", reg32, address, value) }
 }

@@ -1,7 +1,7 @@
-//! `asm!` for files that two backends share.
+//! `asm!` for the files that both backends share.
 //!
-//! On a GPU it is the compiler's. On the host, where the feature `rust-cuda` is only type-checked, it looks at the types
-//! of the operands and at the classes of their registers, and panics if it is ever run.
+//! On a GPU it is the compiler's. On the host, where the feature `rust-cuda` is only type-checked, it looks at the
+//! types of the operands and at the classes of their registers, and panics if it is ever run.
 
 #[cfg(target_os = "cuda")]
 pub(crate) use core::arch::asm;
@@ -14,7 +14,7 @@ pub(crate) fn trap() -> ! {
 }
 
 #[cfg(not(target_os = "cuda"))]
-pub(crate) use rungs::{asm, trap};
+pub(crate) use host::{asm, trap};
 
 #[cfg(not(target_os = "cuda"))]
 pub(crate) mod host {
@@ -67,31 +67,31 @@ pub(crate) mod host {
         (@ options($($option:ident),*) $(,)?) => {};
         (@ const $e:expr $(, $($rest:tt)*)?) => {
             let _: u32 = $e;
-            crate::assembly::asm!(@ $($($rest)*)?)
+            crate::nvidia::assembly::asm!(@ $($($rest)*)?)
         };
         (@ in($class:ident) $e:expr $(, $($rest:tt)*)?) => {
-            crate::assembly::host::read::<crate::assembly::host::$class, _>($e);
-            crate::assembly::asm!(@ $($($rest)*)?)
+            crate::nvidia::assembly::host::read::<crate::nvidia::assembly::host::$class, _>($e);
+            crate::nvidia::assembly::asm!(@ $($($rest)*)?)
         };
         (@ out($class:ident) $e:expr $(, $($rest:tt)*)?) => {
-            $e = crate::assembly::host::written::<crate::assembly::host::$class, _>();
-            crate::assembly::asm!(@ $($($rest)*)?)
+            $e = crate::nvidia::assembly::host::written::<crate::nvidia::assembly::host::$class, _>();
+            crate::nvidia::assembly::asm!(@ $($($rest)*)?)
         };
         (@ inout($class:ident) $e:expr $(, $($rest:tt)*)?) => {
-            crate::assembly::host::read::<crate::assembly::host::$class, _>($e);
-            $e = crate::assembly::host::written::<crate::assembly::host::$class, _>();
-            crate::assembly::asm!(@ $($($rest)*)?)
+            crate::nvidia::assembly::host::read::<crate::nvidia::assembly::host::$class, _>($e);
+            $e = crate::nvidia::assembly::host::written::<crate::nvidia::assembly::host::$class, _>();
+            crate::nvidia::assembly::asm!(@ $($($rest)*)?)
         };
         (@ $name:ident = $($rest:tt)*) => {
-            crate::assembly::asm!(@ $($rest)*)
+            crate::nvidia::assembly::asm!(@ $($rest)*)
         };
         (@ $template:expr $(, $($rest:tt)*)?) => {
             let _: &str = $template;
-            crate::assembly::asm!(@ $($($rest)*)?)
+            crate::nvidia::assembly::asm!(@ $($($rest)*)?)
         };
         ($($all:tt)*) => {{
-            crate::assembly::host::refuse::<()>();
-            crate::assembly::asm!(@ $($all)*);
+            crate::nvidia::assembly::host::refuse::<()>();
+            crate::nvidia::assembly::asm!(@ $($all)*);
         }};
     }
     pub(crate) use asm;

@@ -1,0 +1,59 @@
+//! Two kernels: one from nothing, one that is a functor for a function of `rungs-kernels`.
+#![no_std]
+#![cfg_attr(target_os = "cuda", feature(abi_ptx, asm_experimental_arch))]
+
+use rungs_kernels::transform::{self, Functor};
+use simt::{Global, kernel, shared, thread};
+
+/// Threads per block of [`smooth`], and elements that a block writes.
+pub const BLOCK: u32 = 256;
+
+shared! {
+    /// A block's elements, with one more on either side.
+    TILE: [f32; BLOCK as usize + 2]
+}
+
+/// Writes the mean of each element of `input` and its two neighbours to `output`, which is as long and not the same. The
+/// first and the last element count as their own missing neighbours.
+#[kernel(max_threads = BLOCK)]
+pub fn smooth(input: Global<f32>, output: Global<f32>) {
+    let (i, n, tile) = (thread::index_1d(), input.len(), TILE::view());
+    let in_tile = thread::thread_idx_x() + 1;
+    let last = n - 1; // no block is launched for n = 0
+    tile.set(in_tile, input.get(i.min(last)));
+    if thread::thread_idx_x() == 0 {
+        tile.set(0, input.get(i.saturating_sub(1)));
+    }
+    if in_tile == BLOCK {
+        tile.set(BLOCK + 1, input.get((i + 1).min(last)));
+    }
+    // Every thread, also one without an element, comes here: its neighbours read what it wrote.
+    thread::sync_threads();
+    if i < n {
+        output.set(i, (tile.get(in_tile - 1) + tile.get(in_tile) + tile.get(in_tile + 1)) / 3.0);
+    }
+}
+
+/// Multiplies by a factor.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Scale {
+    /// The factor.
+    pub factor: f32,
+}
+simt::argument!(Scale);
+
+impl Functor<f32> for Scale {
+    type Out = f32;
+
+    #[inline(always)]
+    fn call(&self, x: f32) -> f32 {
+        self.factor * x
+    }
+}
+
+/// Writes each element of `input` times the factor to `output`, which may be the same.
+#[kernel(max_threads = transform::BLOCK)]
+pub fn scale(input: Global<f32>, output: Global<f32>, functor: Scale) {
+    transform::transform(input, output, functor)
+}

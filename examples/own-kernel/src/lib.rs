@@ -1,0 +1,39 @@
+//! What the program does, apart from its command line, so that tests can do it too.
+
+use own_kernels::{BLOCK, Scale, scale, smooth};
+use rungs::Result;
+use rungs::engine::{DeviceChoice, Engine, Geometry};
+use rungs::vec::DeviceVec;
+
+/// The kernels' PTX, as the build script left it.
+pub mod ptx {
+    include!(concat!(env!("OUT_DIR"), "/ptx.rs"));
+}
+
+/// Opens a machine and tells it of our kernels.
+///
+/// # Errors
+/// Where the machine cannot be used, or its driver refuses the PTX.
+pub fn open(choice: DeviceChoice) -> Result<Engine> {
+    let engine = Engine::open(choice)?;
+    engine.add_kernels(ptx::PTX)?;
+    Ok(engine)
+}
+
+/// The mean of each element and its two neighbours, times `factor`.
+///
+/// # Errors
+/// Where the machine has too little memory, or a kernel goes wrong.
+pub fn smooth_and_scale(engine: &Engine, data: &[f32], factor: f32) -> Result<Vec<f32>> {
+    let input = DeviceVec::from_slice(engine, data)?;
+    let smoothed = DeviceVec::uninit(engine, data.len())?;
+    let geometry = Geometry::linear((data.len() as u32).div_ceil(BLOCK), BLOCK);
+    engine.launch(smooth, geometry, (input.view(), smoothed.view()))?;
+    smoothed.transform(scale, Scale { factor })?.to_vec()
+}
+
+/// The same on the host, to compare with.
+pub fn expected(data: &[f32], factor: f32) -> Vec<f32> {
+    let at = |i: usize| data[i.min(data.len() - 1)];
+    (0..data.len()).map(|i| factor * ((at(i.saturating_sub(1)) + at(i) + at(i + 1)) / 3.0)).collect()
+}

@@ -1,0 +1,120 @@
+//! Threads whose stack is too small for them: a page below each stack can be neither read nor written, and the signal
+//! that an access there raises ends the thread instead of the process.
+//!
+//! A check at each access to simulated memory would be simpler and find less: an array that is larger than the stack
+//! overflows it before anything is accessed. The handler needs a stack of its own, which Rust gives to every thread
+//! that it starts; on another thread, and where the handler is not compiled, an overflow ends the process as it does
+//! anywhere. So does one in the midst of the host's memory allocator, which then holds its lock for ever.
+
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(super) use handler::install;
+
+/// Nothing is known of this platform's signals.
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+pub(super) fn install() {}
+
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod handler {
+    use crate::sim::BLOCK;
+    use libc::{c_int, c_void, siginfo_t, ucontext_t};
+    use std::mem::MaybeUninit;
+    use std::ptr;
+    use std::sync::OnceLock;
+
+    /// What handled the signal before: Rust's own handler, in most programs.
+    static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
+
+    /// Makes overflows known to their blocks, from the first call on.
+    pub(in crate::sim) fn install() {
+        BEFORE.get_or_init(|| {
+            let mut before = MaybeUninit::zeroed();
+            // SAFETY: all zeros are a value of this struct, in which the three fields that matter are then set; the
+            // handler calls only functions that a handler may call.
+            unsafe {
+                let mut ours: libc::sigaction = MaybeUninit::zeroed().assume_init();
+                ours.sa_sigaction = on_fault as *const () as usize;
+                ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+                libc::sigfillset(&mut ours.sa_mask);
+                // The old handler is asked for first, so that it is known when the first signal comes; neither call
+                // fails, as the signal exists.
+                libc::sigaction(libc::SIGSEGV, ptr::null(), before.as_mut_ptr());
+                libc::sigaction(libc::SIGSEGV, &ours, ptr::null_mut());
+                before.assume_init()
+            }
+        });
+    }
+
+    /// # Safety
+    /// Called by the system, for a signal of the thread's own making.
+    unsafe extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
+        // SAFETY: the system passes valid pointers; a block that is not null runs on this thread, and was interrupted
+        // in the midst of the coroutine that `overflow` checks the stack pointer against.
+        unsafe {
+            let registers = &mut (*context.cast::<ucontext_t>()).uc_mcontext;
+            let block = BLOCK.get();
+            if !block.is_null()
+                && let Some(thread) = (*block).overflow((*info).si_addr() as usize, stack_pointer(registers))
+            {
+                // The coroutine returns at once; the block, which knows why, reports it.
+                leave(registers, thread.setup_trap_handler(|| ()));
+                return;
+            }
+            pass_on(signal, info, context);
+        }
+    }
+
+    /// Does what would have been done without us.
+    ///
+    /// # Safety
+    /// As for [`on_fault`].
+    unsafe fn pass_on(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
+        type WithInfo = unsafe extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
+        let handler = BEFORE.get().map_or((libc::SIG_DFL, 0), |before| (before.sa_sigaction, before.sa_flags));
+        // SAFETY: a handler that is not one of the two constants is a function of the type that its flags name.
+        unsafe {
+            match handler {
+                (libc::SIG_DFL | libc::SIG_IGN, _) => {
+                    // The access is made again when the handler returns, and then ends the process.
+                    libc::signal(signal, libc::SIG_DFL);
+                }
+                (function, flags) if flags & libc::SA_SIGINFO != 0 => {
+                    std::mem::transmute::<usize, WithInfo>(function)(signal, info, context)
+                }
+                (function, _) => std::mem::transmute::<usize, unsafe extern "C" fn(c_int)>(function)(signal),
+            }
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn stack_pointer(registers: &libc::mcontext_t) -> usize {
+        registers.gregs[libc::REG_RSP as usize] as usize
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn stack_pointer(registers: &libc::mcontext_t) -> usize {
+        registers.sp as usize
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn leave(registers: &mut libc::mcontext_t, to: corosensei::trap::TrapHandlerRegs) {
+        let corosensei::trap::TrapHandlerRegs { rip, rsp, rbp, rdi, rsi } = to;
+        for (register, value) in [
+            (libc::REG_RIP, rip),
+            (libc::REG_RSP, rsp),
+            (libc::REG_RBP, rbp),
+            (libc::REG_RDI, rdi),
+            (libc::REG_RSI, rsi),
+        ] {
+            registers.gregs[register as usize] = value as i64;
+        }
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn leave(registers: &mut libc::mcontext_t, to: corosensei::trap::TrapHandlerRegs) {
+        let corosensei::trap::TrapHandlerRegs { pc, sp, x0, x1, x29, lr } = to;
+        (registers.pc, registers.sp) = (pc, sp);
+        for (register, value) in [(0, x0), (1, x1), (29, x29), (30, lr)] {
+            registers.regs[register] = value;
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Threads that wait in a loop for what another thread writes.
+//!
+//! On a GPU the other thread runs meanwhile. Here one thread of a block runs at a time, so a thread that spins has to
+//! be told from one that works. An atomic load, a failed `try_wait` and `nanosleep` say by themselves that a thread may
+//! be waiting, and let the others run. Of other accesses nothing is known as long as the block gets on. When a round
+//! takes long ([`watchdog`]), the simulator looks at the words that the running thread touches: new words are work;
+//! [`STALE`] accesses in a row that find words as the thread knows them are a spin, and the others run. A window of
+//! accesses to known words with new values is work, or a spin that counts its polls: the others run once, and the
+//! thread goes on. The result of a kernel does not depend on when that is, unless it counts its polls or races.
+//!
+//! A spin that nobody can end is found in the same way. A block in which every thread spins or waits is idle; when it
+//! has been idle for [`SILENT`] rounds, the accesses of all threads are looked at, and the turns in rounds that find
+//! nothing new add up. The launch is given up when that sum is large in every block that runs, without one having
+//! worked in between ([`Quiet`]). So a wait that ends by a clock, or after a number of polls, has to end within
+//! seconds.
+//!
+//! Not found are loops that touch no memory; endless loops each round of which passes a barrier or a warp operation, or
+//! changes what is in memory; and loops over more words than [`MEMORY`].
+
+use super::observe::Space;
+use super::watchdog;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
+
+/// Accesses of a thread that are looked at in a row, unless they turn out to be a spin.
+const WINDOW: u32 = 256;
+
+/// Accesses in a row to known words, with the values that they had, that are a spin.
+const STALE: u32 = 16;
+
+/// Accesses between two windows where an observer, not the watchdog, is why accesses are looked at.
+const OBSERVED: u32 = 1 << 14;
+
+/// Words that are remembered for a block.
+const MEMORY: usize = 1 << 18;
+
+/// Idle rounds after which every access is looked at.
+const SILENT: u32 = 1 << 10;
+
+/// Idle rounds, at least, before a launch is given up.
+const ROUNDS: u32 = 1 << 12;
+
+/// Turns of spinning threads that find nothing new before a launch is given up; they take seconds.
+const GIVE_UP: u64 = 1 << 20;
+
+/// A word that a thread of the block has touched.
+type Word = (usize, Space, u64);
+
+/// What is known of the accesses of a block.
+#[derive(Default)]
+pub(super) struct Watch {
+    /// Whether somebody observes this launch: then every access is looked at.
+    observed: bool,
+    /// Accesses that go by before the next window begins, and those that are left of it then.
+    before: Cell<u32>,
+    window: Cell<u32>,
+    /// Whether the turns of all threads begin with a window.
+    all: Cell<bool>,
+    /// Rounds for which that is so because a thread was found spinning: others may do the same.
+    caught: Cell<u32>,
+    /// Whether none of that is so, nor any thread suspected: the case that has to be fast.
+    calm: Cell<bool>,
+    /// Threads that were found spinning.
+    suspects: Vec<Cell<bool>>,
+    /// Accesses of each thread since the last that found something new.
+    stale: Vec<Cell<u32>>,
+    /// Whether the window has found a new word.
+    new_word: Cell<bool>,
+    words: RefCell<HashMap<Word, u64>>,
+    /// Whether an access of this round found a new word, or a new value in a known one.
+    news: Cell<bool>,
+}
+
+impl Watch {
+    pub(super) fn new(threads: usize, observed: bool) -> Self {
+        let (suspects, stale) = (vec![Cell::new(false); threads], vec![Cell::new(0); threads]);
+        Self { observed, suspects, stale, ..Self::default() }
+    }
+
+    /// Forgets the block before.
+    pub(super) fn reset(&mut self) {
+        self.all.set(false);
+        self.caught.set(0);
+        self.calm.set(true);
+        self.look(false);
+        self.suspects.iter().for_each(|s| s.set(false));
+        self.stale.iter().for_each(|n| n.set(0));
+        self.words.get_mut().clear();
+        self.news.take();
+    }
+
+    /// A round begins.
+    #[inline(always)]
+    pub(super) fn round(&self) {
+        watchdog::round();
+        self.caught.set(self.caught.get().saturating_sub(1));
+        let suspected = || self.suspects.iter().any(Cell::get);
+        self.calm.set(!self.all.get() && self.caught.get() == 0 && (self.calm.get() || !suspected()));
+    }
+
+    /// A thread's turn begins.
+    #[inline(always)]
+    pub(super) fn turn(&self, thread: usize) {
+        if self.calm.get() {
+            // The window that another thread has left serves as well.
+            watchdog::look(self.observed);
+        } else {
+            self.look(self.all.get() || self.caught.get() > 0 || self.suspects[thread].get());
+        }
+    }
+
+    /// Begins a window now, or leaves that to the watchdog or to the count of an observed block's accesses.
+    #[inline(always)]
+    fn look(&self, now: bool) {
+        self.window.set(WINDOW);
+        self.new_word.set(false);
+        self.before.set(if self.observed && !now { OBSERVED } else { 0 });
+        watchdog::look(self.observed || now);
+    }
+
+    /// Before an access that is looked at: whether the thread spins, so that the others have to run first.
+    pub(super) fn spins(&self, thread: usize) -> bool {
+        if self.before.get() > 0 {
+            return false;
+        }
+        if self.stale[thread].get() >= STALE {
+            self.stale[thread].set(0);
+            self.suspects[thread].set(true);
+            self.caught.set(2);
+            self.calm.set(false);
+            return true;
+        }
+        false
+    }
+
+    /// Before an access that is looked at: whether a window ends that found no new word. Begins the next.
+    pub(super) fn goes_in_circles(&self) -> bool {
+        let ends = self.before.get() == 0 && self.window.get() == 0;
+        let circles = ends && !self.new_word.get();
+        if ends {
+            self.look(false);
+        }
+        circles
+    }
+
+    /// After an access that is looked at.
+    pub(super) fn note(&self, thread: usize, space: Space, address: u64, value: u64) {
+        if let Some(before) = self.before.get().checked_sub(1) {
+            return self.before.set(before);
+        }
+        let mut words = self.words.borrow_mut();
+        if words.len() >= MEMORY {
+            words.clear();
+        }
+        let before = words.insert((thread, space, address), value);
+        let stale = &self.stale[thread];
+        if before == Some(value) {
+            stale.set(stale.get() + 1);
+        } else {
+            stale.set(0);
+            self.suspects[thread].set(false);
+            self.news.set(true);
+        }
+        self.new_word.set(self.new_word.get() || before.is_none());
+        self.window.set(self.window.get().saturating_sub(1));
+    }
+}
+
+/// How long a block has been idle.
+#[derive(Default)]
+pub(super) struct Idle {
+    rounds: u32,
+    sum: u64,
+    /// The time, in [`Quiet`]'s count, in which `sum` was added up, and whether it has been reported.
+    epoch: u32,
+    reported: bool,
+}
+
+impl Idle {
+    /// A round in which a thread worked.
+    #[inline(always)]
+    pub(super) fn worked(&mut self, watch: &Watch, quiet: &Quiet) {
+        if self.rounds > 0 {
+            *self = Self::default();
+            watch.all.set(false);
+            watch.news.take();
+            quiet.disturb();
+        }
+    }
+
+    /// A round in which `turns` threads did nothing but spin and the others waited. Says whether nobody can end that.
+    pub(super) fn spun(&mut self, turns: u64, watch: &Watch, quiet: &Quiet) -> bool {
+        let (news, watched) = (watch.news.take(), watch.all.get());
+        if self.rounds == 0 || news {
+            // What this block has written until now, others may not have read yet.
+            *self = Self::default();
+            quiet.disturb();
+        }
+        self.rounds = self.rounds.saturating_add(1);
+        watch.all.set(self.rounds >= SILENT);
+        let epoch = quiet.epoch();
+        if self.epoch != epoch {
+            *self = Self { rounds: self.rounds, epoch, ..Self::default() };
+        }
+        if watched {
+            self.sum += turns;
+        }
+        if !self.reported && self.rounds >= ROUNDS && self.sum >= GIVE_UP {
+            self.reported = quiet.report(epoch);
+        }
+        self.reported && quiet.complete(epoch)
+    }
+}
+
+/// What the blocks that run at the same time know of each other: whether all of them spin.
+pub(super) struct Quiet {
+    /// In the upper half the number of times that a block began or ceased to be idle, the epoch; in the lower half the
+    /// blocks that have spun for long in this one. A block that reports has read, since the epoch began, all that
+    /// others wrote before.
+    word: AtomicU64,
+    /// Threads of the host that still run blocks.
+    workers: AtomicU32,
+}
+
+impl Quiet {
+    pub(super) fn new(workers: u32) -> Self {
+        Self { word: AtomicU64::new(1 << 32), workers: workers.into() }
+    }
+
+    /// Begins a new epoch.
+    fn disturb(&self) {
+        let _ = self.word.fetch_update(SeqCst, SeqCst, |word| Some(((word >> 32) + 1) << 32));
+    }
+
+    fn epoch(&self) -> u32 {
+        (self.word.load(SeqCst) >> 32) as u32
+    }
+
+    /// Counts a block that has spun for long, if the epoch is still the one that it thinks of.
+    fn report(&self, epoch: u32) -> bool {
+        let count = |word| ((word >> 32) as u32 == epoch).then_some(word + 1);
+        self.word.fetch_update(SeqCst, SeqCst, count).is_ok()
+    }
+
+    /// Whether all have reported in this epoch.
+    fn complete(&self, epoch: u32) -> bool {
+        self.word.load(SeqCst) == (epoch as u64) << 32 | self.workers.load(SeqCst) as u64
+    }
+
+    /// One worker has run its last block.
+    pub(super) fn leave(&self) {
+        self.workers.fetch_sub(1, SeqCst);
+        self.disturb();
+    }
+}

@@ -1,0 +1,142 @@
+//! The package whose kernels are compiled.
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// Kinds of a library that can be compiled to PTX.
+const LIBRARIES: &[&str] = &["lib", "rlib", "dylib", "cdylib", "staticlib"];
+
+/// A package with kernels in its library.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Package {
+    /// Its name.
+    pub name: String,
+    /// The name of its library, as rustc has it: without hyphens.
+    pub library: String,
+    /// Its Cargo.toml.
+    pub manifest: PathBuf,
+    /// The folder of its workspace, which is its own where it is in none.
+    pub workspace_root: PathBuf,
+    /// The target folder that cargo uses for it.
+    pub target_dir: PathBuf,
+}
+
+impl Package {
+    /// The package of a Cargo.toml, or of the Cargo.toml in a folder.
+    ///
+    /// # Errors
+    /// Where there is no such file, or cargo cannot read it; where it is of a workspace without a package of its own;
+    /// where the package has no library.
+    pub fn at(manifest: &Path) -> Result<Self> {
+        let manifest = if manifest.is_dir() { manifest.join("Cargo.toml") } else { manifest.to_path_buf() };
+        let manifest = fs::canonicalize(&manifest).with_context(|| manifest.display().to_string())?;
+        let cargo = env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
+        let output = Command::new(&cargo)
+            .args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path"])
+            .arg(&manifest)
+            .current_dir(folder(&manifest))
+            .output()
+            .with_context(|| format!("{} did not start", cargo.display()))?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "cargo cannot read {}:\n{}", manifest.display(), said.trim_end());
+        Self::of_metadata(&String::from_utf8_lossy(&output.stdout), manifest)
+    }
+
+    /// The package of a Cargo.toml in what `cargo metadata` prints of its workspace.
+    fn of_metadata(json: &str, manifest: PathBuf) -> Result<Self> {
+        let metadata: Value = serde_json::from_str(json).context("`cargo metadata` printed something else")?;
+        let text = |value: &Value, key: &str| -> Result<String> {
+            Ok(value[key].as_str().with_context(|| format!("`cargo metadata` gives no {key}"))?.to_owned())
+        };
+        let packages = metadata["packages"].as_array().map_or(&[][..], Vec::as_slice);
+        let is_it = |package: &&Value| package["manifest_path"].as_str().map(Path::new) == Some(&manifest);
+        let Some(package) = packages.iter().find(is_it) else {
+            let members: Vec<_> = packages.iter().filter_map(|package| package["name"].as_str()).collect();
+            bail!(
+                "{} is a workspace without a package of its own; name the Cargo.toml of the package with the kernels \
+                 (its packages: {})",
+                manifest.display(),
+                members.join(", ")
+            );
+        };
+        let name = text(package, "name")?;
+        let is_library = |target: &&Value| {
+            let kinds = target["kind"].as_array().map_or(&[][..], Vec::as_slice);
+            kinds.iter().filter_map(Value::as_str).any(|kind| LIBRARIES.contains(&kind))
+        };
+        let targets = package["targets"].as_array().map_or(&[][..], Vec::as_slice);
+        let library = targets.iter().find(is_library).with_context(|| {
+            format!("the package {name} has no library; kernels stand in src/lib.rs or in modules of that")
+        })?;
+        Ok(Self {
+            name,
+            library: text(library, "name")?.replace('-', "_"),
+            workspace_root: text(&metadata, "workspace_root")?.into(),
+            target_dir: text(&metadata, "target_directory")?.into(),
+            manifest,
+        })
+    }
+
+    /// The folder of its Cargo.toml.
+    pub fn folder(&self) -> &Path {
+        folder(&self.manifest)
+    }
+}
+
+/// The folder of a Cargo.toml whose path is absolute.
+fn folder(manifest: &Path) -> &Path {
+    manifest.parent().expect("an absolute path of a file has a folder")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const METADATA: &str = r#"{
+        "packages": [
+            {"name": "own-kernels", "manifest_path": "/w/kernels/Cargo.toml",
+             "targets": [{"kind": ["custom-build"], "name": "build-script-build"},
+                         {"kind": ["lib"], "name": "own-kernels"}]},
+            {"name": "program", "manifest_path": "/w/program/Cargo.toml",
+             "targets": [{"kind": ["bin"], "name": "program"}]}
+        ],
+        "workspace_root": "/w", "target_directory": "/w/target"}"#;
+
+    fn of(manifest: &str) -> Result<Package> {
+        Package::of_metadata(METADATA, manifest.into())
+    }
+
+    #[test]
+    fn a_package_is_found_by_its_manifest() {
+        let package = of("/w/kernels/Cargo.toml").unwrap();
+        assert_eq!((package.name.as_str(), package.library.as_str()), ("own-kernels", "own_kernels"));
+        assert_eq!((package.folder(), package.target_dir.as_path()), (Path::new("/w/kernels"), Path::new("/w/target")));
+    }
+
+    #[test]
+    fn a_workspace_without_a_package_is_refused_with_its_members() {
+        let why = of("/w/Cargo.toml").unwrap_err().to_string();
+        assert!(why.contains("a workspace without a package") && why.contains("own-kernels, program"), "{why}");
+    }
+
+    #[test]
+    fn a_package_without_a_library_is_refused() {
+        let why = of("/w/program/Cargo.toml").unwrap_err().to_string();
+        assert!(why.contains("the package program has no library"), "{why}");
+    }
+
+    /// The project's own: the root is a workspace, whose default member is not a package of kernels.
+    #[test]
+    fn cargo_is_asked() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+        let why = Package::at(root).unwrap_err().to_string();
+        assert!(why.contains("a workspace without a package") && why.contains("rungs-kernels"), "{why}");
+        let kernels = Package::at(&root.join("gpu")).unwrap();
+        assert_eq!((kernels.name.as_str(), kernels.library.as_str()), ("rungs-kernels", "rungs_kernels"));
+        assert_eq!(kernels.workspace_root, fs::canonicalize(root).unwrap());
+        assert!(Package::at(&root.join("no-such-folder")).is_err());
+    }
+}

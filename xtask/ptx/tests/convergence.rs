@@ -1,0 +1,34 @@
+//! The kernel in `planted`, compiled as all kernels are: its barrier stays one barrier.
+//!
+//! What this compiler makes of it without the flag that marks functions convergent is recorded beside the check that finds it
+//! (`src/convergence/planted.ll`); this test shows that the flag works with the compiler that is here now.
+
+use rungs_ptx::{Arch, Options, Package, Toolchain, build};
+use std::path::Path;
+use std::process::Command;
+use std::{env, fs};
+
+#[test]
+fn a_barrier_in_a_function_stays_one_barrier() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (from, to) = (folder.join("tests/planted"), Path::new(env!("CARGO_TARGET_TMPDIR")).join("planted"));
+    // Away from the sources, because its Cargo.lock is made here: from the workspace's, so that no network is needed.
+    fs::create_dir_all(to.join("src")).unwrap();
+    fs::copy(from.join("src/lib.rs"), to.join("src/lib.rs")).unwrap();
+    let root = folder.ancestors().nth(2).unwrap();
+    let manifest = fs::read_to_string(from.join("Cargo.toml")).unwrap();
+    fs::write(to.join("Cargo.toml"), manifest.replace("../../../..", &root.display().to_string())).unwrap();
+    fs::copy(root.join("Cargo.lock"), to.join("Cargo.lock")).unwrap();
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap());
+    assert!(cargo.args(["update", "--quiet", "--offline", "--workspace"]).current_dir(&to).status().unwrap().success());
+
+    let toolchain = Toolchain::find(folder).expect("`cargo xtask setup` installs it");
+    let package = Package::at(&to).unwrap();
+    let arch: Arch = "sm_80".parse().unwrap();
+    let built = build(&toolchain, &Options { arch, checked: false, target_dir: to.join("target"), package }).unwrap();
+    assert_eq!(built.text.matches("bar.sync").count(), 1, "{}", built.text);
+    assert!(built.text.contains(".entry planted("), "{}", built.text);
+    for left in [".loc", ".file", ".section", "$L__tmp"] {
+        assert!(!built.text.contains(left), "{left} of the line tables is in the PTX");
+    }
+}

@@ -1,0 +1,11 @@
+//! What compiles the kernels.
+
+/// A compiler for GPUs, as it is named on the command line.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// rustc's own code generator for NVIDIA GPUs
+    #[default]
+    Rustc,
+    /// rust-cuda: cuda_std below the kernels, libnvvm behind the compiler
+    RustCuda,
+}

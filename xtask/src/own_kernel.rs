@@ -1,0 +1,94 @@
+//! `examples/own-kernel`, built and run as a stranger's crate: outside of this folder, whose settings for cargo would
+//! otherwise count for it too.
+
+use crate::{project, shell};
+use anyhow::{Context, Result};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// The example's folder, below the workspace's.
+const EXAMPLE: &str = "examples/own-kernel";
+
+/// Checks the example's format, copies it away, runs its tests and then the program.
+pub fn run() -> Result<()> {
+    // Here, by this project's style.
+    let manifest = format!("{EXAMPLE}/Cargo.toml");
+    shell::run(shell::cargo(&["fmt", "--all", "--check", "--manifest-path", &manifest]))?;
+    let folder = place();
+    fs::remove_dir_all(&folder).ok();
+    copy(&project::root().join(EXAMPLE), &folder)?;
+    // The versions that the project is tested with. Cargo takes out what is not needed and adds the example's packages.
+    let lock = folder.join("Cargo.lock");
+    fs::copy(project::root().join("Cargo.lock"), &lock).with_context(|| lock.display().to_string())?;
+    let ran = [&["test"][..], &["run", "--quiet"]].iter().try_for_each(|args| shell::run(cargo(&folder, args)));
+    fs::remove_dir_all(&folder).ok();
+    ran
+}
+
+/// The same at each call, so that cargo builds again only what has changed; another one for another clone.
+fn place() -> PathBuf {
+    let mut hasher = DefaultHasher::new();
+    project::root().hash(&mut hasher);
+    env::temp_dir().join(format!("rungs-own-kernel-{:016x}", hasher.finish()))
+}
+
+fn cargo(folder: &Path, args: &[&str]) -> Command {
+    let mut command = shell::cargo(args);
+    command
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", project::target().join("own-kernel"))
+        // Set by this project's settings for cargo; the example has to do without.
+        .env_remove("CUDA_LIBRARY_PATH");
+    command
+}
+
+/// Copies a folder without what cargo left in it; paths to this project become absolute.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to).with_context(|| format!("{} cannot be made", to.display()))?;
+    for entry in fs::read_dir(from).with_context(|| format!("{} cannot be read", from.display()))? {
+        let (path, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;
+        let to = to.join(&name);
+        if name == "target" || name == "Cargo.lock" {
+            continue;
+        }
+        let copied = if path.is_dir() {
+            copy(&path, &to)
+        } else if name == "Cargo.toml" {
+            fs::read_to_string(&path)
+                .and_then(|text| fs::write(&to, absolute(&text, project::root())))
+                .map_err(Into::into)
+        } else {
+            fs::copy(&path, &to).map(drop).map_err(Into::into)
+        };
+        copied.with_context(|| format!("{} to {}", path.display(), to.display()))?;
+    }
+    Ok(())
+}
+
+/// A manifest with the paths that lead out of the example made absolute.
+fn absolute(manifest: &str, root: &Path) -> String {
+    let root = format!("\"{}/", root.display());
+    manifest.replace("\"../../../", &root).replace("\"../../", &root)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_out_of_the_example_become_absolute() {
+        let manifest = "a = { path = \"../../host\" }\nb = { path = \"../../../simt\" }\nc = { path = \"kernels\" }\n";
+        let expected = "a = { path = \"/r/host\" }\nb = { path = \"/r/simt\" }\nc = { path = \"kernels\" }\n";
+        assert_eq!(absolute(manifest, Path::new("/r")), expected);
+    }
+
+    #[test]
+    fn the_example_names_this_project_by_such_paths_alone() {
+        for manifest in ["Cargo.toml", "kernels/Cargo.toml"] {
+            let text = fs::read_to_string(project::root().join(EXAMPLE).join(manifest)).unwrap();
+            assert!(!absolute(&text, Path::new("/r")).contains("\"../"), "{manifest}");
+        }
+    }
+}
