@@ -1,5 +1,5 @@
-//! Kernels and their launches: one folder per family, one file per rung. Each is written against [`simt`] alone and runs
-//! as PTX on a GPU or on the simulator.
+//! Kernels and their launches: one folder per family, one file per rung. Each is written against [`simt`] alone and
+//! runs as PTX on a GPU or on the simulator.
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(asm_experimental_arch))]
 #![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(abi_ptx))]
@@ -26,10 +26,10 @@ pub mod transform;
 pub mod verify;
 pub mod wait;
 
-// rust-cuda's cuda_std has its own.
+// rust-cuda's cuda_std has its own panic handler.
 #[cfg(all(target_os = "cuda", not(feature = "rust-cuda")))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {
-    // The builder compiles panics to a trap; this is only here because the language asks for it.
+    // The builder compiles panics to a trap; this function is here only because the language requires it.
     loop {}
 }
