@@ -6,7 +6,7 @@
 //! | operator | integers | floats |
 //! | --- | --- | --- |
 //! | [`Sum`] | modulo 2³² or 2⁶⁴ | rounded at each step, so the order of the additions shows; starts from +0 |
-//! | [`Min`], [`Max`] | the smaller, the larger | IEEE 754-2019 minimum, maximum: NaN if either is; -0 is less than +0 |
+//! | [`Min`], [`Max`] | the smaller, the larger | IEEE 754-2019 minimum, maximum: NaN if either is; -0 < +0 |
 
 use simt::{Scalar, math, warp};
 

@@ -58,8 +58,8 @@ impl Entry<&'static dyn Scan> {
     /// The rung ready to scan `n` elements.
     ///
     /// # Errors
-    /// [`Failed::Unsuitable`] beyond the rung's capacity or on a device that it cannot use; [`Failed::Machine`] if there
-    /// is no memory.
+    /// [`Failed::Unsuitable`] beyond the rung's capacity or on a device that it cannot use;
+    /// [`Failed::Machine`] if there is no memory.
     pub fn scanner<T: Scalar>(&self, on: &dyn Launcher, n: u32, operation: Operation) -> Result<Sequence<Elements<T>>>
     where
         dyn Scan: Scans<T>,

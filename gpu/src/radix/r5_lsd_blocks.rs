@@ -14,8 +14,8 @@
 //! memory at 98 % of its peak. The next rung takes eight bits per pass and puts a block's keys in order before it
 //! writes them.
 //!
-//! **Cost.** A pass moves 12 bytes per key of 4 bytes; 8 passes, 24 launches, twice as many for keys of 8 bytes.
-//! Barriers per block: 2 to count, 3 to scatter; 2 per 8192 counts in the scan.
+//! **Cost.** Besides the counts, a pass moves 12 bytes per key of 4 bytes; 8 passes, 24 launches, twice as many for
+//! keys of 8 bytes. Barriers per block: 2 to count, 3 to scatter; 2 per 8192 counts in the scan.
 //!
 //! **Threads.** A block of 256 has a tile of 2048 keys; thread t has 8 keys in a row from key 8·t on, so the order of
 //! the threads is the order of the keys. Each thread counts its digits in a column of shared memory of its own, without

@@ -13,9 +13,9 @@
 //! (ncu, H200). The scatter waits: 25 % of the warps that fit are resident, no unit is above 33 %. The next rung lets a
 //! block ask the blocks before it.
 //!
-//! **Cost.** A pass moves 12 bytes per key of 4 bytes; 4 passes, 12 launches, twice as many for keys of 8 bytes. 9
-//! ballots per row of 32 keys and pass, one of them for the end of the input. Barriers per block: 2 to count, 4 to
-//! scatter; 2 per 8192 counts in the scan.
+//! **Cost.** Besides the counts, a pass moves 12 bytes per key of 4 bytes; 4 passes, 12 launches, twice as many for
+//! keys of 8 bytes. 9 ballots per row of 32 keys and pass, one of them for the end of the input. Barriers per block: 2
+//! to count, 4 to scatter; 2 per 8192 counts in the scan.
 //!
 //! **Threads.** A block of 256 has a tile of 4096 keys. Each warp has 512 keys in a row and reads them as 16 rows of
 //! 32, one key per lane: the order of rows and lanes is the order of the keys.
