@@ -11,7 +11,7 @@
 //! steps.
 //!
 //! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then log₂(columns) + 1
-//! barriers and about 4·columns accesses to shared memory for each key; one launch.
+//! barriers and 4·columns - 2 accesses to shared memory for each key; one launch.
 //!
 //! **Threads.** One block; thread c has column c. 8 to 1024 columns. In a step with h winners to find, thread t < h
 //! compares its own winner with the one h places further on.
