@@ -30,7 +30,7 @@ use simt::{Global, kernel, thread, unroll};
 
 pub use super::tile::{BLOCK as THREADS, shared_bytes};
 
-/// Long steps in one pass: two windows. Rows are then 32 keys, what a warp reads at once.
+/// Long steps in one pass: two windows. Rows are then 32 keys, one per lane of a warp.
 pub const MAX_STRIDES: u32 = 2 * WINDOW;
 const _: () = assert!(TILE_BITS - MAX_STRIDES == 5);
 

@@ -22,8 +22,8 @@ pub struct Rung {
     pub place: (&'static str, &'static str),
 }
 
-/// Makes a [`Rung`](crate::ladder::Rung): `rung!("r1_global_step.rs", [bitonic_global_step])`, with the file of the
-/// head and the kernels, in that file or in its folder. The rung has the name of the module.
+/// Makes a [`Rung`]: `rung!("r1_global_step.rs", [bitonic_global_step])`, with the file of the head and the kernels, in
+/// that file or in its folder. The rung has the name of the module.
 #[macro_export]
 macro_rules! rung {
     ($text:literal, [$($kernel:ident),+ $(,)?]) => {{

@@ -1,4 +1,4 @@
-//! # Odd-even sort, over bitonic-sorted blocks
+//! # Odd-even sort, merging bitonic-sorted blocks
 //!
 //! **Idea.** A bitonic network sorts blocks of 8192 keys. Then passes merge halves of blocks: across the seams, the
 //! upper half of a block with the lower half of the next, then inside the blocks, and so on. Two sorted halves, one of
