@@ -606,7 +606,9 @@ fn sums_of_cubes() {
         // Without the blocks' times, which the heads do not count.
         (launch.written - 32 * u64::from(plan.blocks), launch, cost.clears, plan)
     };
-    let rungs: [(_, &str, fn(u32) -> u32); 7] = [
+    /// Barriers per block of a number of threads.
+    type Barriers = fn(u32) -> u32;
+    let rungs: [(_, &str, Barriers); 7] = [
         (&r1_one_thread::launches::RUNG, "no barrier; one launch", |_| 0),
         (&r2_one_block_strided::launches::RUNG, "8 bytes per thread; 1 barrier, for the clock; one launch", |_| 1),
         (&r3_one_block::launches::RUNG, "8 bytes per thread; 1 barrier, for the clock; one launch", |_| 1),

@@ -122,8 +122,11 @@ pub fn expect_len<T: Scalar>(what: &str, view: Global<T>, n: u32) -> Result {
 pub struct Sequence<A> {
     n: u32,
     launches: Option<Launches<A>>,
-    make: Box<dyn Fn(&dyn Launcher) -> Result<Launches<A>>>,
+    make: Make<A>,
 }
+
+/// Allocates scratch memory and gives the launches that use it.
+type Make<A> = Box<dyn Fn(&dyn Launcher) -> Result<Launches<A>>>;
 
 impl<A: Lengths> Sequence<A> {
     /// A sequence for arguments of `n` elements. `make` allocates the scratch memory.

@@ -15,7 +15,7 @@
 //! 184.5 KiB of shared memory, so there is one block per multiprocessor.
 //!
 //! **Threads.** Warps 0 to 3 add, 4 to 7 scan, the first lane of warp 8 moves tiles, warp 9 looks ahead. In a tile each
-//! of 128 threads has [`VECTORS`] consecutive packs of 16 bytes, an odd number: a stride without bank conflicts.
+//! of 128 threads has 11 consecutive packs of 16 bytes, an odd number: a stride without bank conflicts.
 //!
 //! **Limits.** Any n and any alignment; compute capability 9.0. Fast if input and output are equally far from a
 //! multiple of 16 bytes; else the scanning warps store. Tiles begin at a multiple of 16 bytes. Order of additions: a
