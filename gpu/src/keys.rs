@@ -12,6 +12,8 @@ pub const UNSIGNED: u32 = 0;
 pub const SIGNED: u32 = 1;
 /// The word is a float: the map flips all bits of a negative one, the sign bit of others.
 pub const FLOAT: u32 = 2;
+/// Added to one of the others: the largest key comes first. Equal keys of a stable sort keep their order.
+pub const DESCENDING: u32 = 4;
 
 /// Threads per block; the map is bound by memory.
 pub const BLOCK: u32 = 256;
@@ -29,35 +31,49 @@ pub trait Word: Scalar {
     fn decode(self, order: u32) -> Self;
 }
 
-/// The bits that an order flips: those of every key, and those of negative keys only. They are the same for all keys of
-/// a launch, so a kernel computes them once.
-trait Flips: Sized {
-    fn flips(order: u32) -> (Self, Self);
+/// What an order does to the bits of a key. It is the same for all keys of a launch, so a kernel computes it once.
+struct Flips<W> {
+    /// The bits that are flipped in every key.
+    every: W,
+    /// The bits that are flipped besides in a negative key.
+    negative: W,
+    /// The bits of a mapped key that are flipped to make its sign bit the inverse of the key's: all, or none where the
+    /// order is descending.
+    sign: W,
+}
+
+trait Orders: Sized {
+    fn flips(order: u32) -> Flips<Self>;
 }
 
 macro_rules! words {
     ($($t:ty, $signed:ty);*) => {$(
-        impl Flips for $t {
+        impl Orders for $t {
             #[inline(always)]
-            fn flips(order: u32) -> (Self, Self) {
+            fn flips(order: u32) -> Flips<Self> {
                 const SIGN: $t = 1 << (<$t>::BITS - 1);
-                (if order == UNSIGNED { 0 } else { SIGN }, if order == FLOAT { <$t>::MAX } else { 0 })
+                let (kind, ascending) = (order & !DESCENDING, order & DESCENDING == 0);
+                let sign = if kind == UNSIGNED { 0 } else { SIGN };
+                Flips {
+                    every: if ascending { sign } else { !sign },
+                    negative: if kind == FLOAT { !SIGN } else { 0 },
+                    sign: if ascending { <$t>::MAX } else { 0 },
+                }
             }
         }
 
         impl Word for $t {
             #[inline(always)]
             fn encode(self, order: u32) -> Self {
-                let (sign, all) = <$t>::flips(order);
+                let Flips { every, negative, .. } = <$t>::flips(order);
                 // The arithmetic shift gives all ones for a negative key, zeros for others.
-                self ^ ((self as $signed >> (<$t>::BITS - 1)) as $t & all | sign)
+                self ^ (self as $signed >> (<$t>::BITS - 1)) as $t & negative ^ every
             }
 
             #[inline(always)]
             fn decode(self, order: u32) -> Self {
-                let (sign, all) = <$t>::flips(order);
-                // A word with the sign bit set was not negative.
-                self ^ ((!self as $signed >> (<$t>::BITS - 1)) as $t & all | sign)
+                let Flips { every, negative, sign } = <$t>::flips(order);
+                self ^ ((self ^ sign) as $signed >> (<$t>::BITS - 1)) as $t & negative ^ every
             }
         }
     )*};

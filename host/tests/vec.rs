@@ -275,3 +275,72 @@ fn values_that_cannot_go_along() {
     refused(keys.sort_with(&mut elsewhere).unwrap_err(), "same engine");
     assert_eq!(keys.to_vec().unwrap(), [3, 1, 2]);
 }
+
+/// A view is copied freely: a launch, not the compiler, finds that its memory is gone or elsewhere.
+#[test]
+fn launches_refuse_views_of_memory_that_is_not_theirs() {
+    let (engine, other) = (Engine::simulator(), Engine::simulator());
+    let (here, elsewhere) = (DeviceVec::from_slice(&engine, &[1u32, 2, 3]).unwrap(), [4u32, 5, 6]);
+    let elsewhere = DeviceVec::from_slice(&other, &elsewhere).unwrap();
+    let dropped = DeviceVec::from_slice(&engine, &[7u32, 8, 9]).unwrap().view();
+    let launch = |input, output| engine.launch(reverse, Geometry::linear(1, 128), (input, output));
+    for view in [dropped, elsewhere.view()] {
+        for (input, output, number) in [(view, here.view(), 1), (here.view(), view, 2)] {
+            match launch(input, output) {
+                Err(Error::Usage(why)) => assert!(why.contains(&format!("reverse: view number {number}")), "{why}"),
+                taken => panic!("{taken:?}"),
+            }
+        }
+    }
+    assert_eq!(here.to_vec().unwrap(), [1, 2, 3]);
+    let whole = DeviceVec::<u32>::uninit(&engine, 3).unwrap();
+    launch(here.view(), whole.view()).unwrap();
+    assert_eq!(whole.to_vec().unwrap(), [3, 2, 1]);
+    // A part of a vector and an empty view are taken.
+    let part = DeviceVec::<u32>::uninit(&engine, 2).unwrap();
+    launch(here.view().slice(1, 2), part.view()).unwrap();
+    assert_eq!(part.to_vec().unwrap(), [3, 2]);
+    launch(DeviceVec::<u32>::uninit(&engine, 0).unwrap().view(), part.view()).unwrap();
+}
+
+#[test]
+fn buffers_of_two_engines_are_not_copied() {
+    let (engine, other) = (Engine::simulator(), Engine::simulator());
+    let (to, from) = (engine.upload(&[1u32, 2]).unwrap(), other.upload(&[3u32, 4]).unwrap());
+    let error = to.copy_from(&from).unwrap_err().to_string();
+    assert!(error.contains("buffers of one engine"), "{error}");
+    assert_eq!(to.download().unwrap(), [1, 2]);
+}
+
+/// The reverse of the ascending order; with values, equal keys keep their order.
+fn sorts_descending<T: Element + simt::Scalar>(engine: &Engine, n: usize)
+where
+    T::Word: rungs::algorithms::keys::KeyWord,
+{
+    let mut vec = DeviceVec::<T>::random(engine, n, Distribution::Special, n as u64).unwrap();
+    let mut want: Vec<_> = vec.to_vec().unwrap().iter().map(|key| key.to_word()).collect();
+    want.sort_unstable_by(|a, b| b.cmp(a));
+    vec.sort_descending().unwrap();
+    let got: Vec<_> = vec.to_vec().unwrap().iter().map(|key| key.to_word()).collect();
+    assert_eq!(got, want, "{}, n = {n}", T::DTYPE);
+}
+
+#[test]
+fn the_largest_key_comes_first_where_that_is_asked_for() {
+    let engine = Engine::simulator();
+    for &n in SIZES {
+        sorts_descending::<u32>(&engine, n);
+        sorts_descending::<i32>(&engine, n);
+        sorts_descending::<f32>(&engine, n);
+        sorts_descending::<u64>(&engine, n);
+        sorts_descending::<i64>(&engine, n);
+        sorts_descending::<f64>(&engine, n);
+        let mut keys = DeviceVec::<i32>::random(&engine, n, Distribution::Few, 5).unwrap();
+        let mut places = DeviceVec::generate(&engine, n, |i| i as u32).unwrap();
+        let mut want: Vec<_> = keys.to_vec().unwrap().into_iter().zip(0u32..).collect();
+        want.sort_by_key(|(key, _)| std::cmp::Reverse(*key));
+        keys.sort_with_descending(&mut places).unwrap();
+        let got: Vec<_> = keys.to_vec().unwrap().into_iter().zip(places.to_vec().unwrap()).collect();
+        assert_eq!(got, want, "n = {n}");
+    }
+}

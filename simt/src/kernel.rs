@@ -114,6 +114,7 @@ unsafe impl<T: Scalar> Argument for Global<T> {
     fn append(&self, parameters: &mut Parameters) {
         parameters.push(&(self.as_ptr() as u64));
         parameters.push(&self.len());
+        parameters.views.push((self.as_ptr() as u64, self.len() as u64 * size_of::<T>() as u64));
     }
 }
 
@@ -124,6 +125,7 @@ unsafe impl<T: Scalar> Argument for Global<T> {
 pub struct Parameters {
     words: Vec<u64>,
     starts: Vec<usize>,
+    views: Vec<(u64, u64)>,
 }
 
 impl Parameters {
@@ -136,6 +138,11 @@ impl Parameters {
         // SAFETY: the words just appended have room for a T, are aligned for it, and do not overlap it. The pointer is
         // that of all words: one made of the first alone may not be written through beyond it.
         unsafe { self.words.as_mut_ptr().add(start).cast::<T>().write(*value) }
+    }
+
+    /// Address and bytes of each view among the arguments, in order.
+    pub fn views(&self) -> &[(u64, u64)] {
+        &self.views
     }
 
     /// The address of each parameter, valid until `self` changes.

@@ -80,7 +80,7 @@ pub struct Family {
     /// Makes the input and the oracle.
     problem: Box<dyn Fn(Workload) -> Result<Box<dyn Problem>> + Send + Sync>,
     /// Why a rung cannot do what its kind can.
-    unable: Box<dyn Fn(&Rung, Dtype, &Parameters) -> Option<String> + Send + Sync>,
+    unable: Unable,
 }
 
 /// What the rungs of a family do.
@@ -473,6 +473,9 @@ impl Family {
         }
     }
 }
+
+/// Says why a rung cannot do what its family can, where that is so.
+type Unable = Box<dyn Fn(&Rung, Dtype, &Parameters) -> Option<String> + Send + Sync>;
 
 /// Makes the problem of a family from its ladder.
 type ProblemOf<K> = fn(&'static Ladder<K>, Workload) -> Result<Box<dyn Problem>>;

@@ -2,7 +2,7 @@
 
 use super::{Backend, Engine, What};
 use crate::data::memory_check;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use simt::launcher::Memory as _;
 use simt::sim::HostMemory;
 use simt::{Global, Scalar};
@@ -21,6 +21,15 @@ enum Memory {
     Device(u64),
     /// The simulator's.
     Host(HostMemory),
+}
+
+impl Memory {
+    fn address(&self) -> u64 {
+        match self {
+            Self::Device(address) => *address,
+            Self::Host(memory) => memory.address() as u64,
+        }
+    }
 }
 
 /// A [`Buffer`] by its bytes, for those who do not know or mind the type of its elements.
@@ -98,8 +107,10 @@ impl<T: Scalar> Buffer<T> {
                 Memory::Host(HostMemory::new(bytes))
             }
         };
+        let buffer = Self { engine: engine.clone(), memory, len, element: PhantomData };
         engine.0.held.update(|held| held + bytes as u64);
-        Ok(Self { engine: engine.clone(), memory, len, element: PhantomData })
+        engine.0.live.borrow_mut().insert(buffer.memory.address(), bytes as u64);
+        Ok(buffer)
     }
 
     /// Elements.
@@ -119,10 +130,7 @@ impl<T: Scalar> Buffer<T> {
 
     /// The address of the first element, for one's own kernels and for libraries.
     pub fn as_ptr(&self) -> *mut T {
-        match &self.memory {
-            Memory::Device(address) => *address as *mut T,
-            Memory::Host(memory) => memory.address().cast(),
-        }
+        self.memory.address() as *mut T
     }
 
     /// All elements, as a kernel's argument.
@@ -190,14 +198,27 @@ impl<T: Scalar> Buffer<T> {
     }
 
     /// Copies `other`, of the same engine, to the beginning of the buffer.
+    ///
+    /// # Errors
+    /// As for [`Buffer::copy_bytes`].
     pub fn copy_from(&self, other: &Buffer<T>) -> Result<()> {
         self.copy_bytes(other)
     }
 
     /// Copies the bytes of `other`, of the same engine, to the beginning of the buffer.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if `other` is of another engine; [`Error::Cuda`] if a kernel before failed.
+    ///
+    /// # Panics
+    /// If `other` has more bytes.
     pub fn copy_bytes(&self, other: &dyn AnyBuffer) -> Result<()> {
         let bytes = other.bytes();
         assert!(bytes <= self.bytes(), "{bytes} bytes into a buffer of {}", self.bytes());
+        if !self.engine.is(other.engine()) {
+            let why = "a copy is between buffers of one engine; download from one and write to the other";
+            return Err(Error::Usage(why.into()));
+        }
         let what = What::Copy { direction: "DtoD", bytes };
         self.engine.logged(what, || match &self.engine.0.backend {
             Backend::Cuda(cuda) => Ok(cuda.copy_device(self.address() as u64, other.address() as u64, bytes)?),
@@ -245,6 +266,7 @@ unsafe impl simt::launcher::Memory for Buffer<u8> {
 impl<T> Drop for Buffer<T> {
     fn drop(&mut self) {
         self.engine.0.held.update(|held| held - (self.len * size_of::<T>()) as u64);
+        self.engine.0.live.borrow_mut().remove(&self.memory.address());
         if let (Memory::Device(address), Backend::Cuda(cuda)) = (&self.memory, &self.engine.0.backend) {
             // Nothing can be done about a failure here; whatever is wrong shows at the next call.
             let _ = cuda.free(*address);

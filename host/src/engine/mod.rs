@@ -14,6 +14,7 @@ use cuda::Cuda;
 use simt::launcher::{self, Call, Device, Launcher, Memory, With};
 use simt::{Kernel, Scalar};
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 use std::str::FromStr;
@@ -85,6 +86,8 @@ struct Inner {
     log: RefCell<Option<Vec<Activity>>>,
     /// Bytes of all buffers that live.
     held: Cell<u64>,
+    /// The buffers that live: bytes by address.
+    live: RefCell<BTreeMap<u64, u64>>,
 }
 
 enum Backend {
@@ -171,7 +174,7 @@ impl Engine {
     }
 
     fn new(backend: Backend, info: DeviceInfo) -> Self {
-        Self(Rc::new(Inner { backend, info, log: RefCell::default(), held: Cell::default() }))
+        Self(Rc::new(Inner { backend, info, log: RefCell::default(), held: Cell::default(), live: RefCell::default() }))
     }
 
     fn cuda(ordinal: u32) -> Result<Self> {
@@ -272,7 +275,8 @@ impl Engine {
     /// Starts a kernel. An empty grid is no work and not an error.
     ///
     /// # Errors
-    /// [`Error::Launch`] or [`Error::Cuda`] if the launch is refused or, on the simulator, the kernel failed.
+    /// [`Error::Usage`] for a view that is not of live memory of this engine; [`Error::Launch`] or [`Error::Cuda`] if the
+    /// launch is refused or, on the simulator, the kernel failed.
     pub fn launch<K: Kernel>(&self, kernel: K, geometry: Geometry, args: K::Args) -> Result<()> {
         self.start(&With::new(kernel, args), geometry)
     }
@@ -281,15 +285,31 @@ impl Engine {
         if geometry.is_empty() {
             return Ok(());
         }
-        let kernel = call.name();
+        let (kernel, mut parameters) = (call.name(), call.parameters());
+        self.check_views(kernel, parameters.views())?;
         self.logged(What::Launch { kernel, geometry }, || match &self.0.backend {
             Backend::Cuda(cuda) => {
-                let mut parameters = call.parameters();
                 // SAFETY: the parameters are those of the kernel, by its type; views are of live buffers.
                 unsafe { Ok(cuda.launch(kernel, &geometry, &mut parameters.pointers())?) }
             }
             Backend::Simulator(options) => Ok(simt::sim::enqueue(call, geometry, *options)?),
         })
+    }
+
+    /// Refuses views that are not of a buffer of this engine: a view is copied freely and may outlive its buffer.
+    fn check_views(&self, kernel: &str, views: &[(u64, u64)]) -> Result<()> {
+        let live = self.0.live.borrow();
+        for (i, &(address, bytes)) in views.iter().enumerate().filter(|(_, (_, bytes))| *bytes > 0) {
+            let inside = |(start, len): (&u64, &u64)| bytes <= *len && address - start <= len - bytes;
+            if !live.range(..=address).next_back().is_some_and(inside) {
+                return Err(Error::Usage(format!(
+                    "{kernel}: view number {} is not of memory that this engine holds now; its vector or buffer was dropped \
+                     before the launch, or is another engine's",
+                    i + 1
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Waits until everything asked for is done.

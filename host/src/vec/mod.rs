@@ -29,6 +29,7 @@ use crate::data::{Distribution, Element};
 use crate::engine::{Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
 use choice::choose;
+use rungs_kernels::keys::DESCENDING;
 use rungs_kernels::ladder::Options;
 use rungs_kernels::ladder::reduce::{self, Reduce, Reduces};
 use rungs_kernels::ladder::scan::{self, Scan, Scans};
@@ -139,9 +140,29 @@ impl<T: Scalar> DeviceVec<T> {
         T: Element,
         T::Word: KeyWord,
     {
+        self.sort_by_order(order_of(T::DTYPE))
+    }
+
+    /// Sorts in place as [`DeviceVec::sort`] does, the largest key first.
+    ///
+    /// # Errors
+    /// As for [`DeviceVec::sort`].
+    pub fn sort_descending(&mut self) -> Result<()>
+    where
+        T: Element,
+        T::Word: KeyWord,
+    {
+        self.sort_by_order(order_of(T::DTYPE) | DESCENDING)
+    }
+
+    fn sort_by_order(&mut self, order: u32) -> Result<()>
+    where
+        T: Element,
+        T::Word: KeyWord,
+    {
         let rung = choose(choice::SORTS, &self.engine, size_of::<T>(), self.len())?;
         let mut sorter = rung.sorter::<T::Word>(&self.engine, self.len() as u32, Options::default())?;
-        Ok(sorter.run(&self.engine, Keys { keys: self.view().cast(), order: order_of(T::DTYPE) })?)
+        Ok(sorter.run(&self.engine, Keys { keys: self.view().cast(), order })?)
     }
 
     /// Sorts in place as [`DeviceVec::sort`] does, and moves the value of each key with it: `values[i]` belongs to key i,
@@ -180,6 +201,24 @@ impl<T: Scalar> DeviceVec<T> {
     where
         T: Element<Word = u32>,
     {
+        self.sort_pairs_by_order(values, order_of(T::DTYPE))
+    }
+
+    /// Sorts in place as [`DeviceVec::sort_with`] does, the largest key first. Equal keys keep their order here too.
+    ///
+    /// # Errors
+    /// As for [`DeviceVec::sort_with`].
+    pub fn sort_with_descending<V: Scalar>(&mut self, values: &mut DeviceVec<V>) -> Result<()>
+    where
+        T: Element<Word = u32>,
+    {
+        self.sort_pairs_by_order(values, order_of(T::DTYPE) | DESCENDING)
+    }
+
+    fn sort_pairs_by_order<V: Scalar>(&mut self, values: &mut DeviceVec<V>, order: u32) -> Result<()>
+    where
+        T: Element<Word = u32>,
+    {
         const { assert!(size_of::<V>() == size_of::<u32>(), "values have 4 bytes") };
         if self.len() != values.len() {
             let (keys, values) = (self.len(), values.len());
@@ -190,7 +229,7 @@ impl<T: Scalar> DeviceVec<T> {
         }
         let rung = choose(choice::PAIR_SORTS, &self.engine, size_of::<T>(), self.len())?;
         let mut sorter = rung.pair_sorter(&self.engine, self.len() as u32)?;
-        let args = Pairs { keys: self.view().cast(), values: values.view().cast(), order: order_of(T::DTYPE) };
+        let args = Pairs { keys: self.view().cast(), values: values.view().cast(), order };
         Ok(sorter.run(&self.engine, args)?)
     }
 
