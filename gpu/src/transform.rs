@@ -37,7 +37,7 @@
 //!
 //! The host then writes `x.transform(scaled_square, ScaledSquare { factor: 0.5 })`, with `x` a `rungs::vec::DeviceVec`.
 //! The simulator needs nothing else. For a GPU a build script compiles the crate to PTX with `rungs-ptx`, and
-//! `engine.add_kernels(PTX)` tells the engine of it; `docs/own-kernels.md` shows all of that.
+//! `engine.add_kernels(PTX)` adds its kernels to the engine; `docs/own-kernels.md` shows how.
 
 use simt::{Global, Scalar, thread, unroll};
 

@@ -211,7 +211,7 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
                 quote!(simt::expansion::global_asm!(#bounds, threads = const #threads, blocks = const #blocks););
             (quote!(#[unsafe(no_mangle)]), declared)
         } else {
-            // Nobody reads them, and what they are made of is not to be called unused.
+            // No code reads the bounds; this keeps their parts from being reported as unused.
             (quote!(), quote!(const _: (u32, u32) = (#threads, #blocks);))
         };
         quote! {
@@ -230,8 +230,8 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
     quote!(#(#entries)*)
 }
 
-/// Whether cargo compiles the package that it was asked for, not one that it depends on. PTX has the kernels of the
-/// former alone: a crate that uses a function of `rungs-kernels` in a kernel does not get all of that crate's kernels.
+/// Whether cargo compiles the package that it was asked for, not a dependency of it. Only the former's kernels are in
+/// the PTX: a crate that uses a function of `rungs-kernels` in a kernel does not get all kernels of that crate.
 fn is_primary_package() -> bool {
     std::env::var_os("CARGO_PRIMARY_PACKAGE").is_some()
 }
