@@ -6,11 +6,11 @@
 
 use simt::{Geometry, Global, Scalar, kernel, thread};
 
-/// How a word is ordered, the parameter `order` of kernels that map keys: as an unsigned integer.
+/// A value of the parameter `order` of kernels that map keys: the word is an unsigned integer.
 pub const UNSIGNED: u32 = 0;
-/// As a signed integer: the sign bit is flipped.
+/// The word is a signed integer: the map flips the sign bit.
 pub const SIGNED: u32 = 1;
-/// As a float: a negative one has all bits flipped, others the sign bit.
+/// The word is a float: the map flips all bits of a negative one, the sign bit of others.
 pub const FLOAT: u32 = 2;
 
 /// Threads per block; the map is bound by memory.
@@ -29,8 +29,8 @@ pub trait Word: Scalar {
     fn decode(self, order: u32) -> Self;
 }
 
-/// What an order flips: the bits of every key, and those of negative keys only. The same for all keys of a launch, so a
-/// kernel computes them once.
+/// The bits that an order flips: those of every key, and those of negative keys only. They are the same for all keys of
+/// a launch, so a kernel computes them once.
 trait Flips: Sized {
     fn flips(order: u32) -> (Self, Self);
 }
@@ -64,10 +64,10 @@ macro_rules! words {
 }
 words!(u32, i32; u64, i64);
 
-/// What comparing kernels sort: unsigned words. The host maps other types to them, keeping their order.
+/// The keys of sorts that compare: unsigned words. The host maps other types to them and keeps their order.
 pub trait Key: Scalar + Ord {
-    /// The largest key. A place without a key counts as holding it: nothing moves behind it, and being equal to real
-    /// keys of that value it cannot be told from them.
+    /// The largest key. A place without a key counts as holding it: no key moves behind it, and real keys of that value
+    /// are equal to it.
     const LAST: Self;
 }
 
@@ -79,13 +79,13 @@ impl Key for u64 {
     const LAST: Self = u64::MAX;
 }
 
-/// Key `i`, or the largest key where there is none.
+/// Key `i`, or the largest key if there is no key `i`.
 #[inline(always)]
 pub(crate) fn key_or_last<T: Key>(keys: Global<T>, i: u32) -> T {
     if i < keys.len() { keys.get(i) } else { T::LAST }
 }
 
-/// Writes key `i` if there is such a place.
+/// Writes key `i` if there is a key `i`.
 #[inline(always)]
 pub(crate) fn set_if_inside<T: Key>(keys: Global<T>, i: u32, key: T) {
     if i < keys.len() {
@@ -93,7 +93,7 @@ pub(crate) fn set_if_inside<T: Key>(keys: Global<T>, i: u32, key: T) {
     }
 }
 
-/// Maps each key to a word of the same order, in place.
+/// Maps each key, in place, to a word whose unsigned order is the key's.
 #[kernel(max_threads = BLOCK, instances(keys_encode: <u32>, keys_encode_u64: <u64>))]
 pub fn keys_encode<T: Word>(keys: Global<T>, order: u32) {
     let i = thread::index_1d();

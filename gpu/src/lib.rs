@@ -1,5 +1,5 @@
-//! Kernels and their launches: one folder per family, one file per rung. Each is written against [`simt`] alone and runs
-//! as PTX on a GPU or on the simulator.
+//! Kernels and their launches: one folder per family, one file per rung. Each is written against [`simt`] alone and
+//! runs as PTX on a GPU or on the simulator.
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(asm_experimental_arch))]
 #![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(abi_ptx))]

@@ -1,26 +1,26 @@
-//! What a reduction or a scan combines with: sum, minimum, maximum, and what a warp does with them.
+//! The operators of reductions and scans (sum, minimum, maximum), and how a warp combines values with them.
 //!
-//! An operator is a type of size zero, so that a kernel which is generic over it is compiled once for each. A new one
-//! is a type with `impl Operator<T>`; nothing in the kernels has to change.
+//! An operator is a type of size zero, so that a kernel which is generic over it is compiled once for each operator. A
+//! new operator is a type with `impl Operator<T>`; the kernels need no change.
 //!
 //! | operator | integers | floats |
 //! | --- | --- | --- |
 //! | [`Sum`] | modulo 2³² or 2⁶⁴ | rounded at each step, so the order of the additions shows; starts from +0 |
-//! | [`Min`], [`Max`] | the smaller, the larger | IEEE 754-2019 minimum and maximum: NaN if either is NaN, and -0 is less than +0 |
+//! | [`Min`], [`Max`] | the smaller, the larger | IEEE 754-2019 minimum, maximum: NaN if either is; -0 < +0 |
 
 use simt::{Scalar, math, warp};
 
 /// An associative and commutative operation with an identity.
 ///
-/// Addition of floats is neither to the last bit; kernels say in which order they add.
+/// Addition of floats is not associative in the last bits; kernels state the order in which they add.
 pub trait Operator<T>: Copy + 'static {
     /// `combine(IDENTITY, x)` is `x` (for a sum of floats: +0 where `x` is -0).
     const IDENTITY: T;
 
-    /// Both together; `a` stands before `b`.
+    /// Combines both; `a` comes before `b`.
     fn combine(a: T, b: T) -> T;
 
-    /// All values of a warp together, in every lane: a butterfly, so that all lanes round alike.
+    /// Combines all values of a warp; every lane gets the result. A butterfly, so that all lanes round alike.
     #[inline(always)]
     #[track_caller]
     fn combine_warp(value: T) -> T
@@ -58,7 +58,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All of them.
+    /// All operations.
     pub const ALL: [Self; 3] = [Self::Sum, Self::Min, Self::Max];
 
     /// Its name on the command line.
@@ -105,7 +105,7 @@ macro_rules! operators {
     )*};
 }
 
-/// The sum of a warp's signed values: two's complement adds like unsigned.
+/// The sum of a warp's signed values: two's complement adds as unsigned numbers do.
 #[inline(always)]
 #[track_caller]
 fn reduce_add_i32(mask: u32, value: i32) -> i32 {
@@ -134,14 +134,14 @@ operators! {
     Max, f64: f64::NEG_INFINITY, math::maximum_f64;
 }
 
-/// All values of the calling warp together, in every lane. All 32 lanes call it.
+/// Combines all values of the calling warp; every lane gets the result. All 32 lanes call it.
 #[inline(always)]
 #[track_caller]
 pub fn warp_reduce<O: Operator<T>, T: Scalar>(value: T) -> T {
     O::combine_warp(value)
 }
 
-/// The values of the calling lane and of those below it together. All 32 lanes call it.
+/// Combines the values of the calling lane and of the lanes below it. All 32 lanes call it.
 #[inline(always)]
 #[track_caller]
 pub fn warp_scan_inclusive<O: Operator<T>, T: Scalar>(value: T) -> T {
@@ -156,8 +156,8 @@ pub fn warp_scan_inclusive<O: Operator<T>, T: Scalar>(value: T) -> T {
     sum
 }
 
-/// The values of the lanes below the calling one together: the identity in lane 0. `inclusive` is what
-/// [`warp_scan_inclusive`] gave. All 32 lanes call it.
+/// Combines the values of the lanes below the calling lane; lane 0 gets the identity. `inclusive` is the result of
+/// [`warp_scan_inclusive`]. All 32 lanes call it.
 #[inline(always)]
 #[track_caller]
 pub fn warp_exclusive_of<O: Operator<T>, T: Scalar>(inclusive: T) -> T {

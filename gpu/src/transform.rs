@@ -1,8 +1,8 @@
 //! Functions applied to every element.
 //!
-//! A functor is a type with a function that runs on the device. What applies it is written once, here, generic over it;
-//! a kernel for a new functor is three lines in whatever crate the functor is in, because a PTX entry has a name and
-//! cannot be generic:
+//! A functor is a type with a function that runs on the device. The code that applies a functor is written once, here,
+//! generic over the functor. A PTX entry has a name and cannot be generic, so each functor needs a kernel of its own:
+//! three lines, in the crate of the functor.
 //!
 //! ```
 //! use rungs_kernels::transform::{self, Functor};
@@ -36,27 +36,27 @@
 //! ```
 //!
 //! The host then writes `x.transform(scaled_square, ScaledSquare { factor: 0.5 })`, with `x` a `rungs::vec::DeviceVec`.
-//! The simulator needs no more. For a GPU a build script compiles the crate to PTX with `rungs-ptx`, and
+//! The simulator needs nothing else. For a GPU a build script compiles the crate to PTX with `rungs-ptx`, and
 //! `engine.add_kernels(PTX)` tells the engine of it; `docs/own-kernels.md` shows all of that.
 
 use simt::{Global, Scalar, thread, unroll};
 
-/// A function of an element that runs on the device; of a pair of elements with `In` a pair.
+/// A function of an element that runs on the device; if `In` is a pair, of a pair of elements.
 pub trait Functor<In> {
-    /// What it gives.
+    /// The type of the result.
     type Out;
 
     /// The function itself.
     fn call(&self, x: In) -> Self::Out;
 }
 
-/// Threads of a block.
+/// Threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Elements of a thread: so many loads are on their way at once.
+/// Elements per thread, and so loads in flight per thread and input.
 const ITEMS: usize = 4;
 
-/// Elements of a block.
+/// Elements per block.
 pub const TILE: u32 = BLOCK * ITEMS as u32;
 
 /// Blocks for `n` elements.
@@ -64,15 +64,15 @@ pub const fn grid(n: u32) -> u32 {
     n.div_ceil(TILE)
 }
 
-/// Writes what the functor makes of each element of `input` to `output`, which may be the same.
+/// Applies the functor to each element of `input` and writes the results to `output`, which may be `input`.
 #[inline(always)]
 pub fn transform<A: Scalar, B: Scalar, F: Functor<A, Out = B>>(input: Global<A>, output: Global<B>, functor: F) {
     let (input, output) = (tile_of_block(input), tile_of_block(output));
     each(input.len(), |i| input.get(i), |i, x| output.set(i, functor.call(x)));
 }
 
-/// Writes what the functor makes of each pair, of an element of `left` and one of `right`, to `output`, which may be
-/// either.
+/// Applies the functor to each pair of an element of `left` and one of `right` and writes the results to `output`,
+/// which may be either.
 #[inline(always)]
 pub fn transform_pairs<A: Scalar, B: Scalar, C: Scalar, F: Functor<(A, B), Out = C>>(
     left: Global<A>,
@@ -84,7 +84,7 @@ pub fn transform_pairs<A: Scalar, B: Scalar, C: Scalar, F: Functor<(A, B), Out =
     each(left.len(), |i| (left.get(i), right.get(i)), |i, pair| output.set(i, functor.call(pair)));
 }
 
-/// The part of `data` that is the block's.
+/// The block's part of `data`.
 #[inline(always)]
 fn tile_of_block<T: Scalar>(data: Global<T>) -> Global<T> {
     let first = thread::block_idx_x() * TILE;
@@ -92,8 +92,8 @@ fn tile_of_block<T: Scalar>(data: Global<T>) -> Global<T> {
     data.slice(first, if left < TILE { left } else { TILE })
 }
 
-/// Loads all elements of the thread, then hands them on: so that a store does not keep the next load waiting, which
-/// might read the same memory for all that the compiler knows.
+/// Loads all elements of the thread, then passes them to `store`. A load after a store would wait for it: for the
+/// compiler both might use the same memory.
 #[inline(always)]
 fn each<X: Copy>(len: u32, load: impl Fn(u32) -> X, mut store: impl FnMut(u32, X)) {
     let place = |i: usize| thread::thread_idx_x() + i as u32 * BLOCK;

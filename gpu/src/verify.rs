@@ -1,32 +1,33 @@
 //! # Verification on the device
 //!
-//! A host needs seconds to sort 2²⁸ keys, or to walk along as many sums. What makes a sort or a scan right can be
-//! checked by neighbours, in one pass over memory, without computing the result a second time:
+//! A host needs seconds to sort 2²⁸ keys, or to compute as many running sums. In one pass over memory neighbours can be
+//! compared instead, without computing the result a second time:
 //!
-//! - keys are sorted when no key is less than the one before it, and they are the input's keys when both have the same
-//!   checksum: the sum, modulo 2⁶⁴, of a mixed word for each key, so that the order does not matter;
-//! - keys whose values are their places in the input are sorted, and stably, when each key is the one that its value
-//!   names, and each pair is greater than the one before it: then no two pairs are alike, and every place is named once;
-//! - a scan is right when each result is the one before it combined with one more input, by induction.
+//! - keys are sorted if no key is less than the one before it. They are the input's keys if both have the same
+//!   checksum: the sum, modulo 2⁶⁴, of a mixed word for each key, which does not depend on the order;
+//! - keys whose values are their places in the input are sorted, and stably, if each key is the one at the place that
+//!   its value names, and each pair is greater than the pair before it: then no two pairs are equal, and every place is
+//!   named once;
+//! - a scan is right, by induction, if each result is the one before it combined with one more input.
 //!
-//! The checksum can be fooled by keys that were chosen with it in mind. Those that a faulty sort loses, doubles or
-//! changes pass with a probability near 2⁻⁶⁴.
+//! Keys that were chosen with the checksum in mind can deceive it. Keys that a faulty sort loses, doubles or changes
+//! pass with a probability near 2⁻⁶⁴.
 
 use crate::keys::Word;
 use crate::operator::{Max, Min, Operator, Sum};
 use simt::atomic::{Order, Scope};
 use simt::{Global, Scalar, kernel, thread};
 
-/// Threads a block; everything here is bound by memory.
+/// Threads per block; memory is the limit of all kernels here.
 pub const BLOCK: u32 = 256;
 
-/// Blocks a multiprocessor: as many as it holds of 256 threads.
+/// Blocks per multiprocessor: as many as it holds of 256 threads.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
-/// Words that the kernels leave: how many places are wrong, and the checksum (of keys).
+/// Words that the kernels write: the number of wrong places, and the checksum (of keys).
 pub const FOUND: u32 = 2;
 
-/// Blocks for `n` elements; each thread looks at many.
+/// Blocks for `n` elements; each thread checks many.
 pub const fn grid(n: u32, multiprocessors: u32) -> u32 {
     let (all, most) = (n.div_ceil(BLOCK), multiprocessors * BLOCKS_PER_MULTIPROCESSOR);
     if all < most { all } else { most }
@@ -39,11 +40,11 @@ pub const fn mixed(key: u64) -> u64 {
     key ^ (key >> 31)
 }
 
-/// Calls `look` with every index below `n` that is this thread's.
+/// Calls `look` with each of the thread's indices below `n`.
 #[inline(always)]
 fn every(n: u32, mut look: impl FnMut(u32)) {
     let (mut i, step) = (thread::index_1d(), thread::grid_threads_1d());
-    // Counted beforehand, because `i` may pass 2³² behind the last index.
+    // The steps are counted first, because `i` may pass 2³² after the last index.
     let mut left = n.saturating_sub(i).div_ceil(step);
     while left > 0 {
         look(i);
@@ -56,13 +57,13 @@ fn every(n: u32, mut look: impl FnMut(u32)) {
 #[inline(always)]
 fn add(found: Global<u64>, word: u32, part: u64) {
     if part > 0 {
-        // Atomic, because all threads add; relaxed, because the kernel's end orders everything.
+        // Atomic, because all threads add; relaxed, because the end of the kernel orders everything.
         found.fetch_add(word, part, Order::Relaxed, Scope::Device);
     }
 }
 
-/// Adds to `found` how many keys are less than the one before them, as `order` (see [`crate::keys`]) has it, and the
-/// checksum. `zeros_equal`: -0 and +0 may stand in any order, as other libraries have it.
+/// Adds to `found` the number of keys that are less than the key before them in the order `order` (see
+/// [`crate::keys`]), and the checksum. `zeros_equal`: -0 and +0 may be in any order, as in other libraries.
 #[kernel(max_threads = BLOCK, instances(verify_keys: <u32>, verify_keys_u64: <u64>))]
 pub fn verify_keys<T: Word>(keys: Global<T>, order: u32, zeros_equal: u32, found: Global<u64>) {
     let zero = T::default().encode(order);
@@ -72,7 +73,7 @@ pub fn verify_keys<T: Word>(keys: Global<T>, order: u32, zeros_equal: u32, found
         sum = sum.wrapping_add(mixed(key.to_bits_64()));
         if i > 0 {
             let (word, before) = (key.encode(order), keys.get(i - 1).encode(order));
-            // Among words -0 is the one right below +0.
+            // The word of -0 is the one right below that of +0.
             let zeros = zeros_equal != 0 && before == zero && word.to_bits_64().wrapping_add(1) == before.to_bits_64();
             wrong += (word < before && !zeros) as u64;
         }
@@ -81,8 +82,8 @@ pub fn verify_keys<T: Word>(keys: Global<T>, order: u32, zeros_equal: u32, found
     add(found, 1, sum);
 }
 
-/// Adds to `found` how many places of `keys` and `values` are wrong, where each value is the place of its key in `input`
-/// and there are as many of each.
+/// Adds to `found` the number of wrong places of `keys` and `values`. Each value is the place of its key in `input`;
+/// all three have the same length.
 #[kernel(max_threads = BLOCK)]
 pub fn verify_pairs(input: Global<u32>, keys: Global<u32>, values: Global<u32>, order: u32, found: Global<u64>) {
     let mut wrong = 0u64;
@@ -98,7 +99,7 @@ pub fn verify_pairs(input: Global<u32>, keys: Global<u32>, values: Global<u32>, 
     add(found, 0, wrong);
 }
 
-/// Adds to `found` how many results of a scan are not the one before them combined with one more input.
+/// Adds to `found` the number of results of a scan that are not the result before them combined with one more input.
 #[kernel(
     max_threads = BLOCK,
     instances([u32, i32, u64, i64] * [Sum, Min, Max])

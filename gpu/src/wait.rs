@@ -1,11 +1,11 @@
 //! # Waiting on the device
 //!
-//! A measurement of calls back to back must not contain the time that the host takes to enqueue them: a kernel that
-//! waits stands before them, long enough for the host to be done. It also tells the clock: cycles over nanoseconds.
+//! A measurement of calls back to back must not contain the time that the host takes to enqueue them. So a kernel runs
+//! before them that waits until the host is done. It also measures the clock rate: cycles over nanoseconds.
 
 use simt::{Global, clock, kernel};
 
-/// Waits for so many nanoseconds; writes the cycles that went by, and the nanoseconds. One thread.
+/// Waits for `nanoseconds`; writes the cycles that passed, and the nanoseconds. One thread.
 #[kernel(max_threads = 1)]
 pub fn wait(nanoseconds: u64, passed: Global<u64>) {
     let (clock, timer) = (clock::clock(), clock::global_timer());

@@ -1,7 +1,6 @@
 //! # Bitonic sort
 //!
-//! A sorting network: which keys are compared does not depend on the data, so all threads do the same at the same
-//! time.
+//! A sorting network: the data does not decide which keys are compared, so all threads do the same at the same time.
 
 pub mod r1_global_step;
 pub mod r2_shared_step;

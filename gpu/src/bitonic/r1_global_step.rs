@@ -1,32 +1,34 @@
-//! # Bitonic sort, one step a launch
+//! # Bitonic sort, one step per launch
 //!
-//! **Idea.** A sorting network of compare-exchanges. Stage `k` turns sorted runs of `k/2` keys into sorted runs
-//! of `k`; its steps compare keys `j` apart, `j` from `k/2` down to 1. One launch does one step for all keys,
-//! because blocks cannot wait for each other inside a launch.
+//! **Idea.** A sorting network of compare-exchanges. Stage `k` turns sorted runs of `k/2` keys into sorted runs of `k`;
+//! its steps compare keys `j` apart, `j` from `k/2` down to 1. One launch does one step for all keys, because blocks
+//! cannot wait for each other inside a launch.
 //!
 //! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** Every step reads and writes all keys in global memory: log²n passes. The next rung does all
-//! steps with `j` inside a block in shared memory.
+//! **Bottleneck.** Every step reads all keys from global memory and writes those that move. The next rung does all
+//! steps within a tile in shared memory.
 //!
-//! **Cost.** n·log₂n·(log₂n+1)/4 compare-exchanges; log₂n·(log₂n+1)/2 launches, each moving 8 bytes a key.
+//! **Cost.** For 2^m keys, m·(m + 1)/2 launches; each does n/2 compare-exchanges, reads every key and writes those that
+//! move.
 //!
-//! **Threads.** One thread a pair: the bits of its number from that of `j` on move up by one, which leaves a gap for the
-//! bit that the two partners differ in.
+//! **Threads.** One thread per pair. The bits of its number from that of `j` on move up by one, which leaves a gap for
+//! the bit in which the two partners differ.
 //!
-//! **Limits.** Any n: a key past the end counts as larger than all others, which holds because every stage begins by
+//! **Limits.** Any n: a key past the end counts as larger than all others. That holds because every stage begins by
 //! mirroring (`flip`) and therefore sorts upwards everywhere.
 //!
-//! **Source.** V. A. Antonyuk, "GPGPU programming" (2015), with the directions of his network replaced by the flip;
-//! K. E. Batcher (1968).
+//! **Source.** V. A. Antonyuk, "GPGPU programming" (2015), and K. E. Batcher, "Sorting networks and their applications"
+//! (1968). Changed: one thread per pair instead of one per key, any n, and the mirrored first step of a stage in place
+//! of runs that sort downwards.
 
 use simt::{Global, Scalar, kernel, thread};
 
-/// Threads a block. The step does not use shared memory; 256 keeps every multiprocessor full.
+/// Threads per block. The step does not use shared memory; 256 keeps every multiprocessor full.
 pub const BLOCK: u32 = 256;
 
-/// Blocks for the steps of `n` keys, one thread a pair of the next power of two: which pairs lack a partner depends on
-/// the step.
+/// Blocks for the steps of `n` keys, one thread per pair of the next power of two: the pairs that lack a partner differ
+/// from step to step.
 pub const fn grid(n: u32) -> u32 {
     if n < 2 {
         return 0;
@@ -44,7 +46,7 @@ pub fn steps(n: u32) -> impl Iterator<Item = (u32, bool)> {
 
 /// One step: compares each key with its partner and leaves the smaller in front.
 ///
-/// `keys`: n keys. `j`: distance of the step, a power of two. `flip`: 1 in the first step of a stage, in which the
+/// `keys`: n keys. `j`: the distance of the step, a power of two. `flip`: 1 in the first step of a stage, in which the
 /// partner is the mirror image inside a run of `2j` keys, else 0.
 #[kernel(max_threads = BLOCK, instances(bitonic_global_step: <u32>, bitonic_global_step_u64: <u64>))]
 pub fn bitonic_global_step<T: Scalar>(keys: Global<T>, j: u32, flip: u32) {

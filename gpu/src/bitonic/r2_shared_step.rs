@@ -1,37 +1,38 @@
-//! # Bitonic sort, the short steps in shared memory
+//! # Bitonic sort, short steps in shared memory
 //!
-//! **Idea.** A block keeps a tile of 4096 keys in shared memory. All steps that compare keys of one tile need no other
-//! block, so one launch does them all: every stage up to the tile's size, and later the tail of every longer stage.
+//! **Idea.** A block keeps a tile of 4096 keys in shared memory. Steps that compare keys of one tile need no other
+//! block, so one launch does all of them: every stage up to the size of the tile, and later the tail of every longer
+//! stage.
 //!
-//! **Changed from the rung before.** `global-step` goes to global memory and back for every step. Here 78 steps of the
-//! first 12 stages are one launch, and so are the last 12 steps of each longer stage. Every thread has whole pairs,
-//! none only looks.
+//! **Changed from the rung before.** `global-step` goes to global memory and back for every step. Here the 78 steps of
+//! the first 12 stages are one launch, and so are the last 12 steps of each longer stage.
 //!
-//! **Bottleneck.** The long steps are still one launch each, and inside a tile every step ends at a barrier, with two
-//! reads and two writes of shared memory for one compare-exchange. The next rung does several steps on keys that it
-//! holds in registers, long steps too.
+//! **Bottleneck.** Each long step is still one launch. Inside a tile every step ends at a barrier, and one
+//! compare-exchange takes two reads and up to two writes of shared memory. The next rung does several steps on keys
+//! that it holds in registers, the long steps too.
 //!
-//! **Cost.** For 2^m keys, m > 12: (m - 12)·(m - 11)/2 launches of one step and m - 11 of a tile, each moving every key
-//! once each way; one barrier a step inside a tile.
+//! **Cost.** For 2^m keys, m > 12: (m - 12)·(m - 11)/2 launches of one step and m - 11 launches of tiles, each of which
+//! reads every key once; the latter write every key once. A launch of tiles has one barrier per step and one more: 79
+//! barriers, later 13.
 //!
-//! **Threads.** 512 a block, four pairs each. Neighbouring threads have neighbouring pairs, so accesses to shared
-//! memory are without conflicts down to a distance of 32.
+//! **Threads.** 512 per block, four pairs each: no thread is idle. Neighbouring threads have neighbouring pairs, so for
+//! keys of 4 bytes there is no bank conflict down to a distance of 32.
 //!
 //! **Limits.** Any n: past the end a tile is filled with the largest key.
 //!
-//! **Source.** V. A. Antonyuk, "GPGPU programming" (2015), whose kernel this gives its own shared memory; K. E.
-//! Batcher (1968).
+//! **Source.** V. A. Antonyuk, "GPGPU programming" (2015), and K. E. Batcher, "Sorting networks and their applications"
+//! (1968). Changed: as in `global-step`, and tiles in shared memory.
 
 use crate::keys::{Key, key_or_last, set_if_inside};
 use simt::{Global, Shared, kernel, thread};
 
-/// Threads of a block.
+/// Threads per block.
 pub const BLOCK: u32 = 512;
 
 /// log₂ of the keys of a tile.
 pub const TILE_BITS: u32 = 12;
 
-/// Keys of a tile. Of 8 bytes each they fill 32 KiB, what a block gets everywhere.
+/// Keys of a tile. Keys of 8 bytes fill 32 KiB, which every device gives a block.
 pub const TILE: u32 = 1 << TILE_BITS;
 const _: () = assert!(TILE.is_multiple_of(2 * BLOCK));
 
@@ -40,7 +41,7 @@ pub const fn grid(n: u32) -> u32 {
     n.div_ceil(TILE)
 }
 
-/// Bytes of dynamic shared memory of a block, for keys of so many bytes.
+/// Bytes of dynamic shared memory per block, for keys of `key_bytes` bytes.
 pub const fn shared_bytes(key_bytes: u32) -> u32 {
     TILE * key_bytes
 }
@@ -48,7 +49,7 @@ pub const fn shared_bytes(key_bytes: u32) -> u32 {
 /// What one launch does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// This rung's kernel: the steps inside tiles of these stages, first and last.
+    /// This rung's kernel: the steps inside tiles, from the first to the last of these stages.
     Tile(u32, u32),
     /// A step across tiles, by the kernel of the rung before: its distance, and whether it begins a stage.
     Across(u32, bool),
@@ -75,10 +76,10 @@ pub fn bitonic_shared_step<T: Key>(keys: Global<T>, first: u32, last: u32) {
         tile.set(i, key_or_last(keys, begin + i));
         i += BLOCK;
     }
-    thread::sync_threads(); // the tile is whole before anybody compares keys that others loaded
+    thread::sync_threads(); // the tile is whole before a thread compares keys that others loaded
     let mut stage = first;
     while stage <= last {
-        // A stage longer than the tile had its first steps, the mirrored one among them, across tiles.
+        // The first steps of a stage longer than the tile, the mirrored one among them, were done across tiles.
         let mut bit = if stage < TILE_BITS { stage } else { TILE_BITS - 1 };
         compare_all(tile, t, bit, bit == stage);
         thread::sync_threads(); // the next step compares keys that other threads have just placed

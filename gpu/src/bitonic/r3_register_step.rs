@@ -1,26 +1,27 @@
 //! # Bitonic sort, several steps in registers
 //!
-//! **Idea.** A thread holds 16 keys whose places differ in four bits and does four steps on them without asking
-//! anybody; then the block changes the keys round through shared memory and does four others. A block's 8192 keys need
-//! not be neighbours: taken from up to 256 rows of 32 keys, eight long steps are one pass over global memory.
+//! **Idea.** A thread holds 16 keys whose places differ in four bits and does four steps on them without another
+//! thread. Then the block exchanges the keys through shared memory and does four other steps. The 8192 keys of a block
+//! need not be neighbours: if they come from up to 256 rows of 32 keys, eight long steps are one pass over global
+//! memory.
 //!
-//! **Changed from the rung before.** `shared-step` reads and writes shared memory for every step and global memory for
-//! every long one. Here four steps cost one read and one write of shared memory, and up to eight long steps one pass.
+//! **Changed from the rung before.** `shared-step` uses shared memory for every step and global memory for every long
+//! step. Here four steps cost one read and one write of shared memory, and up to eight long steps are one pass.
 //!
-//! **Bottleneck.** The passes over global memory, one for every stage and eight long steps, then the comparisons. A
-//! network compares n·log²n/4 pairs whatever the keys are; faster is a sort that compares less, see `radix`.
+//! **Bottleneck.** The passes over global memory: in each stage longer than a tile, one pass per eight long steps and
+//! one for the rest. Then the comparisons: a network of n keys compares about n·log₂²n/4 pairs whatever the keys are.
+//! Only a sort that compares less is faster: see `radix`.
 //!
-//! **Cost.** For 2²⁴ keys 26 passes that move every key once each way, where the rung before has 91; two minimum or
-//! maximum operations a compare-exchange and no branch.
+//! **Cost.** 26 launches for 2²⁴ keys, each of which moves every key once each way; the rung before has 91. A minimum
+//! and a maximum per compare-exchange, no branch.
 //!
-//! **Threads.** 512 a block, 16 keys each in [`super::tile`]'s windows. Lanes of a warp have neighbouring keys wherever
-//! global memory is touched.
+//! **Threads.** 512 per block, 16 keys each in the windows of [`super::tile`]. Lanes of a warp have neighbouring keys
+//! wherever they use global memory.
 //!
-//! **Limits.** Any n: keys past the end count as the largest and are not stored. The network is K. E. Batcher's
-//! (1968); rows of several keys and several steps at a time are our working out of what V. A. Antonyuk, "GPGPU
-//! programming" (2015) does step by step.
+//! **Limits.** Any n: keys past the end count as the largest and are not stored.
 //!
-//! **Source.** K. E. Batcher, "Sorting networks and their applications" (1968).
+//! **Source.** K. E. Batcher, "Sorting networks and their applications" (1968); step by step in V. A. Antonyuk, "GPGPU
+//! programming" (2015). Our own: several steps at a time, and rows of several keys.
 
 use super::tile::{BLOCK, KEYS, Registers, TILE, TILE_BITS, TOP, WINDOW};
 use super::tile::{keys_of_tile, merge_tile, min_blocks, place, shared, sort_tile, upper_place};
@@ -29,7 +30,7 @@ use simt::{Global, kernel, thread, unroll};
 
 pub use super::tile::{BLOCK as THREADS, shared_bytes};
 
-/// Long steps in one pass: two windows. Rows are then 32 keys, what a warp reads at once.
+/// Long steps in one pass: two windows. Rows are then 32 keys, one per lane of a warp.
 pub const MAX_STRIDES: u32 = 2 * WINDOW;
 const _: () = assert!(TILE_BITS - MAX_STRIDES == 5);
 
@@ -38,8 +39,8 @@ const _: () = assert!(TILE_BITS - MAX_STRIDES == 5);
 pub enum Pass {
     /// Sorts every tile.
     Sort,
-    /// `strides` long steps, those of the bits from `low` on; `mirrored`: they begin a stage. A window has no less than
-    /// four; where fewer are left it takes some that [`Pass::Merge`] does again, which then changes nothing.
+    /// `strides` long steps, those of the bits from `low` on; `mirrored`: they begin a stage. A window has no fewer
+    /// than four steps. If fewer are left it takes some that [`Pass::Merge`] repeats, which then changes nothing.
     Strides {
         /// The lowest bit.
         low: u32,
@@ -57,7 +58,7 @@ pub fn passes(n: u32) -> impl Iterator<Item = Pass> {
     let stages = u32::BITS - n.saturating_sub(1).leading_zeros();
     let long = (TILE_BITS..stages).flat_map(|stage| {
         let passes = (stage + 1 - TILE_BITS).div_ceil(MAX_STRIDES);
-        // The bits from TILE_BITS to the stage's, from above, in parts as equal as can be.
+        // The bits from TILE_BITS to the stage's, from the top, in parts as equal as possible.
         let cut = move |pass: u32| TILE_BITS + (stage + 1 - TILE_BITS) * (passes - pass) / passes;
         let strides = (0..passes).map(move |pass| {
             let strides = (cut(pass) - cut(pass + 1)).max(WINDOW);
@@ -80,18 +81,25 @@ pub const fn grid(n: u32, pass: Pass) -> u32 {
 }
 
 /// Sorts every tile.
-#[kernel(max_threads = BLOCK, min_blocks = min_blocks::<T>(), instances(bitonic_register_step_sort: <u32>, bitonic_register_step_sort_u64: <u64>))]
+#[kernel(
+    max_threads = BLOCK, min_blocks = min_blocks::<T>(),
+    instances(bitonic_register_step_sort: <u32>, bitonic_register_step_sort_u64: <u64>)
+)]
 pub fn bitonic_register_step_sort<T: Key>(keys: Global<T>) {
     sort_tile(keys_of_tile(keys, thread::block_idx_x() * TILE));
 }
 
 /// The steps inside tiles that end a longer stage.
-#[kernel(max_threads = BLOCK, min_blocks = min_blocks::<T>(), instances(bitonic_register_step_merge: <u32>, bitonic_register_step_merge_u64: <u64>))]
+#[kernel(
+    max_threads = BLOCK, min_blocks = min_blocks::<T>(),
+    instances(bitonic_register_step_merge: <u32>, bitonic_register_step_merge_u64: <u64>)
+)]
 pub fn bitonic_register_step_merge<T: Key>(keys: Global<T>) {
     merge_tile(keys_of_tile(keys, thread::block_idx_x() * TILE), false);
 }
 
-/// The steps of `strides` bits from `low` on, 4 to [`MAX_STRIDES`] of them; `mirrored`: 1 if they begin a stage, else 0.
+/// The steps of `strides` bits from `low` on, from 4 to [`MAX_STRIDES`] steps; `mirrored`: 1 if they begin a stage,
+/// else 0.
 #[kernel(
     max_threads = BLOCK, min_blocks = min_blocks::<T>(),
     instances(bitonic_register_step_strides: <u32>, bitonic_register_step_strides_u64: <u64>)
@@ -100,10 +108,10 @@ pub fn bitonic_register_step_strides<T: Key>(keys: Global<T>, low: u32, strides:
     let (t, mirrored) = (thread::thread_idx_x(), mirrored != 0);
     let rows = Rows::of_block(thread::block_idx_x(), low, strides, mirrored);
     if rows.lower >= keys.len() {
-        return; // the whole block, so nobody waits for it; its other keys come later still
+        return; // the whole block ends, so no thread waits; its other keys lie further on
     }
     let bases = [rows.at(place(t, TOP)), rows.upper_at(upper_place(t, TOP, mirrored))];
-    // The window's bits number rows, all of them.
+    // All bits of the window are bits of row numbers.
     let distance = TOP - rows.columns + low;
     let mut own = Registers::from_fn(|r, upper| key_or_last(keys, bases[upper as usize] + (r << distance)));
     own.steps(highest(WINDOW), mirrored);
@@ -111,11 +119,11 @@ pub fn bitonic_register_step_strides<T: Key>(keys: Global<T>, low: u32, strides:
         unroll::<KEYS>(|r| set_if_inside(keys, bases[r / (KEYS / 2)] + ((r as u32) << distance), own.0[r]));
         return;
     }
-    // A mirrored key is put at the place of its row and column, so that only the rows' numbers tell the halves apart.
+    // A mirrored key goes to the place of its row and column, so that only the row's number tells the halves apart.
     const NEXT: u32 = TOP - WINDOW;
     let tile = shared::<T>();
     own.store(tile, TOP, mirrored);
-    thread::sync_threads(); // all rows are there before they are read in another order
+    thread::sync_threads(); // all rows are stored before they are read in another order
     let mut own = Registers::load(tile, NEXT);
     own.steps(highest(strides - WINDOW), false);
     let first = place(t, NEXT);
@@ -129,13 +137,13 @@ const fn highest(strides: u32) -> u32 {
     KEYS as u32 - (KEYS as u32 >> strides)
 }
 
-/// Where the places of a block's tile are among the keys. The low bits of a place number the columns, the others the
-/// rows; rows are 2^`low` keys apart.
+/// Where the places of a block's tile are among the keys. The low bits of a place are the column, the others the row;
+/// rows are 2^`low` keys apart.
 struct Rows {
     /// log₂ of the columns.
     columns: u32,
     low: u32,
-    /// Where the first row begins, and what the rows of the upper half add to their own distance.
+    /// Where the rows of the lower and of the upper half are counted from.
     lower: u32,
     upper: u32,
 }
@@ -144,17 +152,19 @@ impl Rows {
     #[inline(always)]
     fn of_block(block: u32, low: u32, strides: u32, mirrored: bool) -> Self {
         let columns = TILE_BITS - strides;
-        // Bits of the keys' places that the block has for itself: those between columns and rows, and those above.
+        // Bits of the keys' places that are the same for the whole block: those between column and row, and those
+        // above.
         let between = (1 << (low - columns)) - 1;
-        // In two shifts: by 32 at once is not defined, and there is nothing above then.
+        // In two shifts: a shift by 32 at once is undefined, and then there is nothing above.
         let above = (block >> (low - columns)) << (low + strides - 1) << 1;
         let middle = block & between;
-        // Mirror images have these bits turned over, too.
+        // Mirror images have these bits inverted too.
         let opposite = if mirrored { middle ^ between } else { middle };
         Self { columns, low, lower: above | (middle << columns), upper: above | (opposite << columns) }
     }
 
-    /// What place `i` adds to the beginning. For numbers without common bits `spread(a | b)` is their sum.
+    /// The distance of place `i` from the first key. For `a` and `b` without common bits, `spread(a | b)` is
+    /// `spread(a) + spread(b)`.
     #[inline(always)]
     fn spread(&self, i: u32) -> u32 {
         ((i >> self.columns) << self.low) | (i & ((1 << self.columns) - 1))

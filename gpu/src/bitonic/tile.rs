@@ -1,24 +1,24 @@
 //! A tile of 8192 keys that a block sorts or merges in registers.
 //!
-//! A thread holds 16 keys whose places in the tile differ in four neighbouring bits, a window: four steps of the
-//! network, those that compare places differing in one of these bits, then need nobody else. To change to another
-//! window the block writes its keys to shared memory and reads them back in the other order. Each place is read and
-//! written by one thread between two barriers, so one barrier a change is enough.
+//! A thread holds 16 keys whose places in the tile differ in four neighbouring bits, a window. Four steps of the
+//! network, those that compare places differing in one of these bits, then need no other thread. To change to another
+//! window the block writes its keys to shared memory and reads them back in the other order. Between two barriers only
+//! one thread reads and writes a place, so one barrier per change is enough.
 //!
-//! A step that begins a stage compares mirror images instead: place p of the lower half with the p-th from the end of
-//! the upper half. A mirrored window holds such pairs: of its registers those of the upper half come from the places
-//! with all lower bits turned over.
+//! A step that begins a stage compares mirror images instead: place p of the lower half with the p-th place from the
+//! end of the upper half. A mirrored window holds such pairs: its registers of the upper half come from places with all
+//! lower bits inverted.
 
 use crate::keys::{Key, key_or_last, set_if_inside};
 use simt::{Global, Shared, thread, unroll};
 
-/// Threads of a block.
+/// Threads per block.
 pub const BLOCK: u32 = 512;
 
 /// Bits of a window.
 pub const WINDOW: u32 = 4;
 
-/// Keys of a thread.
+/// Keys per thread.
 pub const KEYS: usize = 1 << WINDOW;
 
 /// Keys of a tile.
@@ -27,17 +27,17 @@ pub const TILE: u32 = BLOCK * KEYS as u32;
 /// log₂ of [`TILE`].
 pub const TILE_BITS: u32 = TILE.trailing_zeros();
 
-/// The lowest bit of the highest window. In it thread t has place t and every 512th from there: what a warp loads from
-/// global memory is contiguous.
+/// The lowest bit of the highest window. There thread t has place t and every 512th place from it on, so that the loads
+/// of a warp from global memory are contiguous.
 pub const TOP: u32 = TILE_BITS - WINDOW;
 
-/// Blocks of a multiprocessor, at least, for keys of type `T`: while one waits the other works. Keys of 8 bytes take
-/// twice the registers, which leaves room for one without spilling.
+/// Fewest blocks per multiprocessor for keys of type `T`: while one waits the other works. Keys of 8 bytes take twice
+/// the registers, which leaves room for one block without spilling.
 pub const fn min_blocks<T>() -> u32 {
     if size_of::<T>() > 4 { 1 } else { 2 }
 }
 
-/// Bytes of dynamic shared memory of a block, for keys of so many bytes.
+/// Bytes of dynamic shared memory per block, for keys of `key_bytes` bytes.
 pub const fn shared_bytes(key_bytes: u32) -> u32 {
     PADDED_TILE * key_bytes
 }
@@ -45,8 +45,8 @@ pub const fn shared_bytes(key_bytes: u32) -> u32 {
 /// Places of shared memory for a tile.
 const PADDED_TILE: u32 = padded(TILE);
 
-/// Where place `i` is in shared memory: a gap after every 32, so that threads with 16 neighbouring keys each do not
-/// meet in a bank. For numbers without common bits `padded(a | b)` is `padded(a) + padded(b)`.
+/// Where place `i` is in shared memory: there is a gap after every 32 places, so that threads with 16 neighbouring keys
+/// each do not meet in a bank. For `a` and `b` without common bits, `padded(a | b)` is `padded(a) + padded(b)`.
 const fn padded(i: u32) -> u32 {
     i + (i >> 5)
 }
@@ -57,14 +57,15 @@ pub(crate) fn shared<T: Key>() -> Shared<T> {
     Shared::dynamic(0, PADDED_TILE)
 }
 
-/// Place of the thread's register 0 in the window from bit `low` on: its number with four zeros put in there.
+/// Place of the thread's register 0 in the window from bit `low` on: the thread's number with four zeros inserted
+/// there.
 #[inline(always)]
 pub(crate) fn place(t: u32, low: u32) -> u32 {
     let below = (1 << low) - 1;
     ((t & !below) << WINDOW) | (t & below)
 }
 
-/// The same for the registers of the upper half, of which a mirrored window has the lower bits turned over.
+/// The same for the registers of the upper half, whose lower bits a mirrored window inverts.
 #[inline(always)]
 pub(crate) fn upper_place(t: u32, low: u32, mirrored: bool) -> u32 {
     place(t, low) ^ if mirrored { (1 << low) - 1 } else { 0 }
@@ -74,7 +75,7 @@ pub(crate) fn upper_place(t: u32, low: u32, mirrored: bool) -> u32 {
 pub(crate) struct Registers<T>(pub [T; KEYS]);
 
 impl<T: Key> Registers<T> {
-    /// Keys from `source`, which takes a register's number and says whether it is of the upper half.
+    /// Keys from `source`, which takes a register's number and whether the register is of the upper half.
     #[inline(always)]
     pub fn from_fn(mut source: impl FnMut(u32, bool) -> T) -> Self {
         let mut keys = [T::LAST; KEYS];
@@ -89,7 +90,7 @@ impl<T: Key> Registers<T> {
         Self::from_fn(|r, _| tile.get(base + padded(r << low)))
     }
 
-    /// Writes the keys to where the window from bit `low` on has them.
+    /// Writes the keys to their places in the window from bit `low` on.
     #[inline(always)]
     pub fn store(&self, tile: Shared<T>, low: u32, mirrored: bool) {
         let t = thread::thread_idx_x();
@@ -97,11 +98,11 @@ impl<T: Key> Registers<T> {
         unroll::<KEYS>(|r| tile.set(bases[r / (KEYS / 2)] + padded((r as u32) << low), self.0[r]));
     }
 
-    /// The steps of the bits in `mask`, from the highest on; `mirrored`: the first one compares mirror images.
+    /// The steps of the bits in `mask`, from the highest bit down; `mirrored`: the first one compares mirror images.
     #[inline(always)]
     pub fn steps(&mut self, mask: u32, mirrored: bool) {
         if mask & 8 != 0 {
-            // Every thread of the grid takes the same way here and below.
+            // All threads of the grid take the same branch, here and below.
             if mirrored {
                 self.compare(8, 15);
             } else {
@@ -119,8 +120,8 @@ impl<T: Key> Registers<T> {
         }
     }
 
-    /// One step: of each pair of registers that differ in the bits of `flip`, the highest of which is `bit`, the lower
-    /// gets the smaller key.
+    /// One step over the pairs of registers whose numbers differ in the bits of `flip`, the highest of which is `bit`:
+    /// the lower register of each pair gets the smaller key.
     #[inline(always)]
     fn compare(&mut self, bit: usize, flip: usize) {
         unroll::<KEYS>(|r| {
@@ -132,11 +133,12 @@ impl<T: Key> Registers<T> {
     }
 }
 
-/// The steps of all bits below `low`, on keys in shared memory that all threads see; afterwards all see them again.
+/// The steps of all bits below `low`, on keys in shared memory that all threads see. Afterwards all threads see the
+/// result.
 #[inline(always)]
 fn merge_below<T: Key>(tile: Shared<T>, mut low: u32) {
     while low > 0 {
-        // The last window may have fewer new bits than four; the others of it have been compared.
+        // The last window may have fewer than four new bits; its other bits have been compared.
         let mask = if low < WINDOW { (1 << low) - 1 } else { KEYS as u32 - 1 };
         low = low.saturating_sub(WINDOW);
         let mut own = Registers::load(tile, low);
@@ -146,7 +148,7 @@ fn merge_below<T: Key>(tile: Shared<T>, mut low: u32) {
     }
 }
 
-/// The keys of a tile that are there: at most [`TILE`] from `first` on.
+/// The keys of a tile: those from `first` on, at most [`TILE`].
 #[inline(always)]
 pub(crate) fn keys_of_tile<T: Key>(keys: Global<T>, first: u32) -> Global<T> {
     let left = keys.len().saturating_sub(first);
@@ -160,7 +162,7 @@ pub(crate) fn sort_tile<T: Key>(keys: Global<T>) {
     Registers::from_fn(|r, _| key_or_last(keys, t + (r << TOP))).store(tile, TOP, false);
     thread::sync_threads(); // the tile is whole before it is read in another order
 
-    // The first four stages are inside 16 neighbouring places.
+    // The first four stages stay within 16 neighbouring places.
     let mut own = Registers::load(tile, 0);
     own.compare(1, 1);
     own.compare(2, 3);
@@ -186,7 +188,7 @@ pub(crate) fn sort_tile<T: Key>(keys: Global<T>) {
     store_tile(keys, tile);
 }
 
-/// Merges one tile, in place: its two sorted halves if `mirrored`, else what the longer steps of the network left.
+/// Merges one tile, in place: its two sorted halves if `mirrored`, else the bitonic runs that the longer steps left.
 #[inline(always)]
 pub(crate) fn merge_tile<T: Key>(keys: Global<T>, mirrored: bool) {
     let (tile, t) = (shared::<T>(), thread::thread_idx_x());

@@ -1,28 +1,30 @@
-//! # Bubble sort, in one block
+//! # Bubble sort, all keys in one block
 //!
-//! **Idea.** Odd-even transposition: compare-exchange the pairs (0,1) (2,3) …, wait, then the pairs (1,2) (3,4) …, wait.
-//! ⌈n/2⌉ rounds of both sort n keys, because a key moves one place a phase and has at most n - 1 places to go.
+//! **Idea.** Odd-even transposition: compare-exchange the pairs (0,1) (2,3) …, wait, then the pairs (1,2) (3,4) …,
+//! wait. n such phases sort n keys, so ⌈n/2⌉ rounds of two phases do.
 //!
 //! **Changed from the rung before.** First rung.
 //!
 //! **Bottleneck.** One multiprocessor works and the others idle; n ends where its shared memory ends. The next rung
 //! uses all of them.
 //!
-//! **Cost.** n²/2 compare-exchanges, each with two shared loads and up to two stores; 2·⌈n/2⌉ + 1 barriers; 2 accesses
-//! to global memory a key.
+//! **Cost.** ⌈n/2⌉·(n - 1) compare-exchanges, each with two shared loads and up to two stores; 2·⌈n/2⌉ + 1 barriers;
+//! one launch; one read and one write of each key in global memory.
 //!
-//! **Threads.** Thread t compares the pairs t, t + threads, … of each phase. Lanes read words two apart, so two lanes
-//! share a bank and an access takes two turns.
+//! **Threads.** Thread t compares the pairs t, t + threads, … of each phase. Lanes use words two apart, so two lanes
+//! share a bank and an access to keys of 4 bytes takes two turns.
 //!
 //! **Limits.** Any n up to the block's shared memory: 58,112 keys of 4 bytes where a block may have 227 KiB; the host
 //! refuses more.
 //!
-//! **Source.** The forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008); N. Haberman (1972).
+//! **Source.** The forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008), its kernel of one block, and N. Haberman, "Parallel
+//! neighbor-sort (or the glory of the induction principle)" (1972). Changed: any n that fits, and a thread for several
+//! pairs.
 
 use super::Key;
 use simt::{Global, Shared, kernel, thread};
 
-/// Threads of the block, at most; fewer if there are fewer pairs.
+/// Most threads of the block; there are fewer if there are fewer pairs.
 pub const MAX_THREADS: u32 = 1024;
 
 /// Keys of `key_bytes` that fit a block's `shared_bytes`.
@@ -35,7 +37,7 @@ pub const fn grid(n: u32) -> u32 {
     if n == 0 { 0 } else { 1 }
 }
 
-/// Threads for `n` keys: one a pair, in whole warps.
+/// Threads for `n` keys: one per pair, in whole warps.
 pub const fn threads(n: u32) -> u32 {
     let threads = n.div_ceil(2).div_ceil(32) * 32;
     if threads == 0 {
@@ -58,13 +60,13 @@ pub fn bubble_one_block<T: Key>(keys: Global<T>) {
     let n = keys.len();
     let sorted = Shared::<T>::dynamic(0, n);
     each(0, 1, n, |i| sorted.set(i, keys.get(i)));
-    thread::sync_threads(); // all keys are in before anyone compares another's
+    thread::sync_threads(); // all keys are loaded before any thread compares another thread's
     let mut round = 0;
     while round < n.div_ceil(2) {
         compare_pairs(sorted, 0);
-        thread::sync_threads(); // the pairs change: a key just written is now compared by a neighbour
+        thread::sync_threads(); // the pairs change: a neighbour now compares a key just written
         compare_pairs(sorted, 1);
-        thread::sync_threads(); // and back
+        thread::sync_threads(); // the pairs change back
         round += 1;
     }
     each(0, 1, n, |i| keys.set(i, sorted.get(i)));
@@ -83,7 +85,7 @@ fn compare_pairs<T: Key>(sorted: Shared<T>, first: u32) {
     });
 }
 
-/// The thread's share of `first`, `first` + `step`, … below `end`.
+/// Calls `f` with the thread's share of `first`, `first` + `step`, … below `end`.
 #[inline(always)]
 fn each(first: u32, step: u32, end: u32, mut f: impl FnMut(u32)) {
     let mut i = first + step * thread::thread_idx_x();

@@ -1,41 +1,43 @@
-//! # Bubble sort, over many blocks
+//! # Bubble sort, shifted windows over many blocks
 //!
-//! **Idea.** Cut the keys into windows of 1024 and let a block bubble each, all at once (pass a); then do the same with
-//! the windows shifted by half (pass b), so that keys cross the seams. Seen from afar this is odd-even transposition
-//! again, its elements being the half windows: as many passes as there are halves sort everything.
+//! **Idea.** Cut the keys into windows of 1024; one block bubbles each window, all at once (pass a). Then do the same
+//! with the windows shifted by half (pass b), so that keys cross the seams. Seen from afar this is odd-even
+//! transposition again, with half windows as its elements: as many passes as there are halves sort everything.
 //!
-//! **Changed from the rung before.** All multiprocessors work, on any n. Blocks cannot meet inside a launch, so a pass
-//! is a launch. Inside a block each thread keeps its odd key in a register and shares the even ones only: one load and
-//! one store a phase, of neighbouring words, where the rung before had two of each with two lanes on a bank.
+//! **Changed from the rung before.** All multiprocessors work, on any n. Blocks cannot wait for each other inside a
+//! launch, so a pass is a launch. Inside a block each thread keeps its odd key in a register and shares only its even
+//! key: one load and one store per phase, of neighbouring words. The rung before had two of each, with two lanes per
+//! bank.
 //!
 //! **Bottleneck.** A shared load, a shared store and a barrier for each compare-exchange. The next rung keeps all keys
 //! in registers.
 //!
-//! **Cost.** About n²/2 compare-exchanges: 2·⌈n/1024⌉ passes, each of 512 rounds of two phases; 1024 barriers a block.
-//! Memory does not matter: a key is loaded once for 512 exchanges.
+//! **Cost.** About n² compare-exchanges, twice those of the rung before: ⌈n/512⌉ launches, each of 512 rounds of two
+//! phases; 1024 barriers per block and launch. Memory does not matter: a key is read and written once for 1024 phases.
 //!
-//! **Threads.** Thread t of a block owns the keys 2t (in shared memory) and 2t + 1 (in a register). Its partners are
-//! those two, and then 2t + 1 and 2t + 2; in each phase a place is touched by one thread only.
+//! **Threads.** Thread t of a block owns the keys 2t (in shared memory) and 2t + 1 (in a register). It compares these
+//! two, then the keys 2t + 1 and 2t + 2; in each phase only one thread touches a place.
 //!
-//! **Limits.** Any n; the launch may have fewer threads, a window is always two keys a thread.
+//! **Limits.** Any n. A launch may have fewer threads: a window is always two keys per thread.
 //!
-//! **Source.** The forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008), with any n and without its bank conflicts.
+//! **Source.** The forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008), its two passes. Changed: any n, one key of each
+//! pair in a register, no bank conflicts.
 
 use super::{Key, key_or_last, set_if_inside};
 use simt::{Global, kernel, shared, thread};
 
-/// Threads of a block. Four such blocks fill a multiprocessor.
+/// Threads per block. Four such blocks fill a multiprocessor.
 pub const BLOCK: u32 = 512;
 
 /// Keys of a block's window: a pair for each thread.
 pub const BLOCK_KEYS: u32 = 2 * BLOCK;
 
-// The even keys and one place more, which holds no key: the last thread's partner in the second phase. The room is
-// for 8-byte keys; narrower ones use half of it.
+// The even keys, and one more place that holds no key: the last thread's partner in the second phase. There is room for
+// keys of 8 bytes; keys of 4 bytes use half of it.
 shared!(EVEN: [u64; BLOCK + 1]);
 
-/// Blocks of a pass over `n` keys in windows of `block_keys` from `offset` on. The shifted pass needs one less: what
-/// it leaves out at the end is half a window, sorted by the pass before.
+/// Blocks of a pass over `n` keys in windows of `block_keys` from `offset` on. The shifted pass needs one block fewer:
+/// it leaves out at most half a window at the end, which the pass before sorted.
 pub const fn grid(n: u32, block_keys: u32, offset: u32) -> u32 {
     let windows = n.div_ceil(block_keys);
     if offset == 0 { windows } else { windows.saturating_sub(1) }
@@ -47,7 +49,7 @@ pub fn passes(n: u32, block_keys: u32) -> impl Iterator<Item = u32> {
     (0..n.div_ceil(half)).map(move |pass| pass % 2 * half)
 }
 
-/// One pass: sorts each window of two keys a thread, the first of which starts at `offset`.
+/// One pass: sorts each window of two keys per thread; the first window starts at `offset`.
 #[kernel(max_threads = BLOCK, min_blocks = 4, instances(bubble_shared_block: <u32>, bubble_shared_block_u64: <u64>))]
 pub fn bubble_shared_block<T: Key>(keys: Global<T>, offset: u32) {
     let (t, pairs) = (thread::thread_idx_x(), thread::block_dim_x());
@@ -62,7 +64,7 @@ pub fn bubble_shared_block<T: Key>(keys: Global<T>, offset: u32) {
     }
     let mut round = 0;
     while round < rounds(keys.len(), window, pairs) {
-        // Keys 2t and 2t + 1. In the first round only the thread's own place is touched, so nobody had to wait.
+        // Keys 2t and 2t + 1. Here a thread touches only its own place, so the first round needs no barrier before it.
         let key = even.get(t);
         even.set(t, key.min(odd));
         odd = key.max(odd);
@@ -78,7 +80,8 @@ pub fn bubble_shared_block<T: Key>(keys: Global<T>, offset: u32) {
     set_if_inside(keys, mine.saturating_add(1), odd);
 }
 
-/// Rounds that sort a window: one a pair, and a window at the end has fewer. The same for all threads of the block.
+/// Rounds that sort a window: one per pair, and fewer for a short window at the end. The same for all threads of the
+/// block.
 #[inline(always)]
 fn rounds(n: u32, window: u32, pairs: u32) -> u32 {
     n.saturating_sub(window).div_ceil(2).min(pairs)

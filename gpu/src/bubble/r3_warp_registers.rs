@@ -1,33 +1,35 @@
-//! # Bubble sort, a window in the registers of a warp
+//! # Bubble sort, one window per warp, in registers
 //!
-//! **Idea.** A warp holds a window of 1024 keys in its registers, 32 neighbours a lane. Of 32 compare-exchanges that a
-//! lane has in two phases, 31 are between its own registers; for the one across the seam it asks the lane above for
-//! its first key and the lane below for its last.
+//! **Idea.** A warp holds a window of 1024 keys in its registers, 32 neighbours per lane. In a round of two phases a
+//! lane compares 31 pairs of its own registers. For the pairs across the seams it asks the lane above for its first key
+//! and the lane below for its last.
 //!
-//! **Changed from the rung before.** `shared-block` reads and writes shared memory and waits at a barrier for every
-//! compare-exchange. Here there is no shared memory and no barrier: two shuffles a round of 1024 keys.
+//! **Changed from the rung before.** `shared-block` uses shared memory and waits at a barrier for every
+//! compare-exchange. Here there is no shared memory and no barrier: each lane does two shuffles per round.
 //!
-//! **Bottleneck.** The arithmetic itself, a minimum and a maximum for each compare-exchange, of which there are n²/2.
-//! Faster is only to compare less: see the bitonic and the odd-even sorts.
+//! **Bottleneck.** The arithmetic itself: a minimum and a maximum for each compare-exchange, of which there are about
+//! n². Only a sort that compares less is faster: see the bitonic and the odd-even sorts.
 //!
-//! **Cost.** About n²/2 compare-exchanges; 2·⌈n/1024⌉ passes of 512 rounds; two shuffles a round and warp.
+//! **Cost.** About n² compare-exchanges: ⌈n/512⌉ launches, each of 512 rounds of two phases; no barrier; two shuffles
+//! per warp and round, four for keys of 8 bytes.
 //!
-//! **Threads.** A warp a window, four warps a block so that each scheduler of a multiprocessor has one. Lane l ends
-//! with keys 32·l to 32·l + 31; it starts with every 32nd, because a pass sorts its window whatever order it finds, and
-//! so the loads of a warp are contiguous.
+//! **Threads.** One window per warp, four warps per block, so that each scheduler of a multiprocessor has one. Lane l
+//! ends with the keys 32·l to 32·l + 31. It starts with every 32nd key, which makes the loads of a warp contiguous: a
+//! pass sorts its window whatever order it finds.
 //!
 //! **Limits.** Any n.
 //!
-//! **Source.** The forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008), with registers in place of its shared memory.
+//! **Source.** The forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008), its two passes. Changed: any n, and registers and
+//! shuffles in place of shared memory and barriers.
 
 use super::{Key, key_or_last, set_if_inside};
 use simt::warp::{FULL, WARP};
 use simt::{Global, kernel, thread, unroll, warp};
 
-/// Threads of a block.
+/// Threads per block.
 pub const BLOCK: u32 = 4 * WARP;
 
-/// Keys of a lane.
+/// Keys per lane.
 const LANE_KEYS: usize = 32;
 
 /// Keys of a warp's window.
@@ -43,8 +45,11 @@ pub fn passes(n: u32) -> impl Iterator<Item = u32> {
     super::r2_shared_block::passes(n, WARP_KEYS)
 }
 
-/// One pass: sorts each window of [`WARP_KEYS`] keys, the first of which starts at `offset`.
-#[kernel(max_threads = BLOCK, min_blocks = 1, instances(bubble_warp_registers: <u32>, bubble_warp_registers_u64: <u64>))]
+/// One pass: sorts each window of [`WARP_KEYS`] keys; the first window starts at `offset`.
+#[kernel(
+    max_threads = BLOCK, min_blocks = 1,
+    instances(bubble_warp_registers: <u32>, bubble_warp_registers_u64: <u64>)
+)]
 pub fn bubble_warp_registers<T: Key>(keys: Global<T>, offset: u32) {
     let (warps, lane) = (BLOCK / WARP, warp::lane_id());
     let windows_before = thread::block_idx_x() * warps + thread::thread_idx_x() / WARP;
@@ -52,8 +57,8 @@ pub fn bubble_warp_registers<T: Key>(keys: Global<T>, offset: u32) {
     let window = windows_before.saturating_mul(WARP_KEYS).saturating_add(offset);
     let mut own = [T::LAST; LANE_KEYS];
     unroll::<LANE_KEYS>(|i| own[i] = key_or_last(keys, window.saturating_add(i as u32 * WARP + lane)));
-    // The same for all lanes of the warp, so that all of them shuffle. A window with few keys takes as many rounds: a
-    // key may lie anywhere in it.
+    // The same for all lanes of the warp, so that all of them shuffle. A window with few keys takes as many rounds as a
+    // full one: a key may lie anywhere in it.
     let rounds = if window < keys.len() { WARP_KEYS / 2 } else { 0 };
     let mut round = 0;
     while round < rounds {
@@ -75,7 +80,7 @@ fn even_phase<T: Key>(own: &mut [T; LANE_KEYS]) {
 #[inline(always)]
 fn odd_phase<T: Key>(own: &mut [T; LANE_KEYS], lane: u32) {
     const LAST_OWN: usize = LANE_KEYS - 1;
-    // Asked for first: the answers come while the pairs inside are compared.
+    // The shuffles come first: their results arrive while the lane compares its own pairs.
     let (above, below) = (warp::shuffle_down(FULL, own[0], 1), warp::shuffle_up(FULL, own[LAST_OWN], 1));
     unroll::<{ LANE_KEYS / 2 - 1 }>(|i| exchange(own, 2 * i + 1));
     // The seams: the lower lane keeps the smaller key, the upper one the larger. At the ends of the window there is no

@@ -7,8 +7,8 @@ pub const TIMES: u32 = 4;
 
 /// When a block began.
 ///
-/// The clock counts cycles of one multiprocessor; those of two multiprocessors have nothing to do with each other, so
-/// "latest end minus earliest start" over blocks means something on the timer only.
+/// The clock counts cycles of one multiprocessor; the clocks of two multiprocessors are unrelated. So "latest end minus
+/// earliest start" over blocks is a time on the timer only.
 #[derive(Clone, Copy)]
 pub struct Start {
     clock: u64,
@@ -22,8 +22,8 @@ impl Start {
         Self { clock: clock::clock(), timer: clock::global_timer() }
     }
 
-    /// Reads both again and writes the block's four words. Called by all threads behind a barrier, so that the block
-    /// is done; the first thread's readings count.
+    /// Reads both clocks again and writes the block's four words. All threads call it after a barrier, so that the work
+    /// of the block is done; the readings of the first thread count.
     #[inline(always)]
     pub fn record(self, times: Global<u64>) {
         if thread::thread_idx_x() == 0 {

@@ -1,10 +1,10 @@
 //! # Sum of cubes
 //!
-//! The sum of v³ over many values: little arithmetic, one read a value, and then all threads have a part of one
-//! number. The ladder is about how to use many threads and how to bring their parts together.
+//! The sum of v³ over many values: little arithmetic, one read per value, and then all threads hold a part of one
+//! number. The ladder shows how to use many threads and how to combine their parts.
 //!
-//! Values are `u32`, sums are `u64` modulo 2⁶⁴. Each kernel also writes down when each of its blocks began and ended,
-//! on two clocks, see [`Start`].
+//! Values are `u32`, sums are `u64` modulo 2⁶⁴. Each kernel also writes when each of its blocks began and ended, on two
+//! clocks, see [`Start`]. The heads do not count these 32 bytes per block.
 
 pub mod clocks;
 pub mod r1_one_thread;
@@ -29,7 +29,7 @@ pub fn cube(v: u32) -> u64 {
 /// The sum of the cubes of the values `first`, `first` + `step`, … .
 #[inline(always)]
 pub fn sum_every(values: Global<u32>, first: u32, step: u32) -> u64 {
-    // Counted beforehand, because `i` may pass 2³² behind the last value.
+    // The steps are counted first, because `i` may pass 2³² after the last value.
     let mut left = values.len().saturating_sub(first).div_ceil(step.max(1));
     let (mut i, mut sum) = (first, 0u64);
     while left > 0 {

@@ -1,20 +1,21 @@
 //! # Sum of cubes, one thread
 //!
-//! **Idea.** The loop as one would write it for a processor: one thread reads one value after the other and adds its
+//! **Idea.** The loop as one would write it for a processor: one thread reads one value after another and adds its
 //! cube.
 //!
 //! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** Latency: one thread has a few loads on their way at a time and waits for each, hundreds of cycles.
-//! The rest of the device does nothing. The next rung gives the values to many threads.
+//! **Bottleneck.** Latency: one thread has a few loads in flight at a time and waits hundreds of cycles for each. The
+//! rest of the device does nothing. The next rung gives the values to many threads.
 //!
-//! **Cost.** 4 bytes, two multiplications and an addition a value, all in a row.
+//! **Cost.** 4 bytes, two multiplications and an addition per value, all in a row; no barrier; one launch.
 //!
 //! **Threads.** One block of one thread. The host reads one sum.
 //!
 //! **Limits.** Any n.
 //!
-//! **Source.** The start of the series "CUDA编程(六) 进一步并行", with 64-bit sums.
+//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated, the step
+//! before its first. Changed: sums of 64 bits.
 
 use super::{Start, sum_every};
 use simt::{Global, kernel};

@@ -1,28 +1,31 @@
-//! # Sum of cubes, one block, a chunk a thread
+//! # Sum of cubes, one chunk per thread
 //!
-//! **Idea.** Cut the values into as many chunks as there are threads; each thread walks through its own.
+//! **Idea.** Cut the values into as many chunks as there are threads; each thread walks through its own chunk.
 //!
-//! **Changed from the rung before.** The threads of a block instead of one, so that many loads are on their way.
+//! **Changed from the rung before.** The threads of a block instead of one thread, so that many loads are in flight.
 //!
-//! **Bottleneck.** The lanes of a warp read words that are a chunk apart: 32 sectors of 32 bytes for 32 words, of which
-//! the cache must keep the rest until the thread's next steps. The next rung reads the same words in another order.
+//! **Bottleneck.** The lanes of a warp read words that are a chunk apart: 32 sectors of 32 bytes for 32 words. The
+//! cache must keep the rest of each sector until the next steps of its thread. The next rung reads the same words in
+//! another order.
 //!
-//! **Cost.** As `one-thread`, by as many threads; one barrier, for the clock.
+//! **Cost.** 4 bytes, two multiplications and an addition per value; 8 bytes per thread; 1 barrier, for the clock; one
+//! launch.
 //!
-//! **Threads.** One block, by default of 256 threads; thread t has the values t·chunk to (t + 1)·chunk - 1. Each writes
-//! its sum; the host adds them.
+//! **Threads.** One block, by default of 256 threads; thread t has the values t·chunk to (t + 1)·chunk - 1. Each thread
+//! writes its sum; the host adds the sums.
 //!
 //! **Limits.** Any n and any block.
 //!
-//! **Source.** "CUDA编程(六) 进一步并行", with 64-bit sums.
+//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated. Changed:
+//! sums of 64 bits.
 
 use super::{Start, sum_every};
 use simt::{Global, kernel, thread};
 
-/// Threads of the block if nothing else is asked for.
+/// Threads of the block by default.
 pub const THREADS: u32 = 256;
 
-/// Sums that the kernel writes: one a thread.
+/// Sums that the kernel writes: one per thread.
 pub const fn sums(threads: u32) -> u32 {
     threads
 }
@@ -33,7 +36,7 @@ pub fn cubes_one_block_strided(values: Global<u32>, sums: Global<u64>, times: Gl
     let start = Start::now();
     let t = thread::thread_idx_x();
     sums.set(t, sum_every(chunk(values, t, thread::block_dim_x()), 0, 1));
-    thread::sync_threads(); // all threads are done when the first reads the clock
+    thread::sync_threads(); // all threads are done when the first one reads the clock
     start.record(times);
 }
 

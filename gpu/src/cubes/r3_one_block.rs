@@ -9,32 +9,35 @@
 //! **Bottleneck.** One multiprocessor cannot have enough loads in flight to keep the memory busy. The next rung uses
 //! all of them.
 //!
-//! **Cost.** 4 bytes and two multiplications a value; one barrier, for the clock.
+//! **Cost.** 4 bytes, two multiplications and an addition per value; 8 bytes per thread; 1 barrier, for the clock; one
+//! launch.
 //!
-//! **Threads.** One block, by default of 256 threads. Each writes its sum; the host adds them.
+//! **Threads.** One block, by default of 256 threads. Each thread writes its sum; the host adds the sums.
 //!
 //! **Limits.** Any n and any block.
 //!
-//! **Source.** "CUDA编程(六) 进一步并行", with 64-bit sums.
+//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated. Changed:
+//! sums of 64 bits.
 
 use super::{Start, sum_every};
 use simt::{Global, kernel, thread};
 
-/// Threads of the block if nothing else is asked for.
+/// Threads of the block by default.
 pub const THREADS: u32 = 256;
 
-/// Sums that the kernel writes: one a thread.
+/// Sums that the kernel writes: one per thread.
 pub const fn sums(threads: u32) -> u32 {
     threads
 }
 
-/// Writes to `sums` the sum of cubes of each thread's share of `values`, and when each block began and ended to `times`.
+/// Writes to `sums` the sum of cubes of each thread's share of `values`, and when each block began and ended to
+/// `times`.
 #[kernel]
 pub fn cubes_one_block(values: Global<u32>, sums: Global<u64>, times: Global<u64>) {
     let start = Start::now();
     let t = thread::thread_idx_x();
     sums.set(t, sum_every(values, t, thread::block_dim_x()));
-    thread::sync_threads(); // all threads are done when the first reads the clock
+    thread::sync_threads(); // all threads are done when the first one reads the clock
     start.record(times);
 }
 

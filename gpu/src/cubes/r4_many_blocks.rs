@@ -6,37 +6,40 @@
 //! **Changed from the rung before.** A grid instead of a block: all multiprocessors ask for memory at the same time.
 //!
 //! **Bottleneck.** Every thread leaves a sum: the host copies and adds as many numbers as there are threads. The next
-//! rung leaves one a block.
+//! rung leaves one sum per block.
 //!
-//! **Cost.** 4 bytes and two multiplications a value, 8 bytes a thread; one barrier, for the clock.
+//! **Cost.** 4 bytes, two multiplications and an addition per value; 8 bytes per thread; 1 barrier per block, for the
+//! clock; one launch.
 //!
-//! **Threads.** By default blocks of 256, as many as fill the device. Reads are contiguous over each warp.
+//! **Threads.** By default blocks of 256 threads, as many as fill the device. Reads are contiguous over each warp.
 //!
 //! **Limits.** Any n, any grid and block of fewer than 2³² threads in all.
 //!
-//! **Source.** "CUDA编程(六) 进一步并行", with 64-bit sums.
+//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated. Changed:
+//! sums of 64 bits.
 
 use super::{Start, sum_every};
 use simt::{Global, kernel, thread};
 
-/// Threads of a block if nothing else is asked for.
+/// Threads per block by default.
 pub const THREADS: u32 = 256;
 
-/// Blocks a multiprocessor if nothing else is asked for: as many as it holds of 256 threads.
+/// Blocks per multiprocessor by default: as many as it holds of 256 threads.
 pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
-/// Sums that the kernel writes: one a thread.
+/// Sums that the kernel writes: one per thread.
 pub const fn sums(blocks: u32, threads: u32) -> u32 {
     blocks * threads
 }
 
-/// Writes to `sums` the sum of cubes of each thread's share of `values`, and when each block began and ended to `times`.
+/// Writes to `sums` the sum of cubes of each thread's share of `values`, and when each block began and ended to
+/// `times`.
 #[kernel]
 pub fn cubes_many_blocks(values: Global<u32>, sums: Global<u64>, times: Global<u64>) {
     let start = Start::now();
     let t = thread::index_1d();
     sums.set(t, sum_every(values, t, thread::grid_threads_1d()));
-    thread::sync_threads(); // all threads are done when the first reads the clock
+    thread::sync_threads(); // all threads are done when the first one reads the clock
     start.record(times);
 }
 

@@ -1,30 +1,32 @@
-//! # Sum of cubes, each block adds up its own
+//! # Sum of cubes, one sum per block
 //!
-//! **Idea.** The threads of a block put their sums into shared memory, and the first thread adds them.
+//! **Idea.** The threads of a block store their sums in shared memory, and the first thread adds them.
 //!
-//! **Changed from the rung before.** The host gets one sum a block, not one a thread.
+//! **Changed from the rung before.** The host gets one sum per block instead of one per thread.
 //!
-//! **Bottleneck.** While one thread adds, the others of its block wait: as many dependent additions as the block has
-//! threads. The next rung adds in pairs, all threads at once.
+//! **Bottleneck.** While one thread adds, the other threads of its block wait: as many dependent additions as the block
+//! has threads. The next rung adds in pairs, with many threads at once.
 //!
-//! **Cost.** 4 bytes and two multiplications a value, 8 bytes a block; threads - 1 additions in a row; two barriers.
+//! **Cost.** 4 bytes, two multiplications and an addition per value; 8 bytes per block; as many additions in a row as
+//! the block has threads; 2 barriers per block, the second for the clock; one launch.
 //!
-//! **Threads.** As in `many-blocks`; 8 bytes of shared memory a thread.
+//! **Threads.** As in `many-blocks`; 8 bytes of shared memory per thread.
 //!
 //! **Limits.** Any n, any grid and block of fewer than 2³² threads in all.
 //!
-//! **Source.** "CUDA编程(六) 进一步并行", which announces this step; with 64-bit sums.
+//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated, which
+//! announces this step. Changed: sums of 64 bits.
 
 use super::{Start, sum_every};
 use simt::{Global, Shared, kernel, thread};
 
-/// Threads of a block if nothing else is asked for.
+/// Threads per block by default.
 pub const THREADS: u32 = 256;
 
-/// Blocks a multiprocessor if nothing else is asked for: as many as it holds of 256 threads.
+/// Blocks per multiprocessor by default: as many as it holds of 256 threads.
 pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
-/// Sums that the kernel writes: one a block.
+/// Sums that the kernel writes: one per block.
 pub const fn sums(blocks: u32) -> u32 {
     blocks
 }
@@ -45,11 +47,11 @@ pub fn cubes_block_sum(values: Global<u32>, sums: Global<u64>, times: Global<u64
     if t == 0 {
         sums.set(thread::block_idx_x(), add_up(parts));
     }
-    thread::sync_threads(); // keeps the end of the block behind the addition, for the clock
+    thread::sync_threads(); // the addition is done before the clock is read
     start.record(times);
 }
 
-/// The sum of `parts`, one after the other.
+/// The sum of `parts`, one after another.
 #[inline(always)]
 fn add_up(parts: Shared<u64>) -> u64 {
     let (mut sum, mut i) = (0u64, 0);

@@ -1,32 +1,36 @@
 //! # Sum of cubes, a tree in each block
 //!
-//! **Idea.** The sums of a block's threads lie in shared memory. In each step the first half of them is added to by the
-//! second half, until one is left.
+//! **Idea.** The sums of a block's threads lie in shared memory. In each step the second half of them is added to the
+//! first half, until one sum is left.
 //!
-//! **Changed from the rung before.** log₂ of the block's threads steps instead of as many additions in a row.
+//! **Changed from the rung before.** ⌈log₂ threads⌉ steps instead of as many additions in a row as the block has
+//! threads.
 //!
-//! **Bottleneck.** A barrier and three accesses to shared memory a step, in the last of which few threads have work. The
-//! next rung adds within a warp without memory.
+//! **Bottleneck.** Each step has a barrier and three accesses to shared memory, and in the last steps few threads have
+//! work. The next rung adds within a warp without memory.
 //!
-//! **Cost.** 4 bytes and two multiplications a value, 8 bytes a block; ⌈log₂ threads⌉ + 1 barriers.
+//! **Cost.** 4 bytes, two multiplications and an addition per value; 8 bytes per block; ⌈log₂ threads⌉ + 1 barriers per
+//! block; one launch.
 //!
-//! **Threads.** As in `many-blocks`; 8 bytes of shared memory a thread. Active threads are neighbours and read
-//! neighbouring words, so whole warps drop out and no two lanes meet on a bank.
+//! **Threads.** As in `many-blocks`; 8 bytes of shared memory per thread. Active threads are neighbours and use
+//! neighbouring words, so whole warps drop out and there are no bank conflicts.
 //!
-//! **Limits.** Any n, any grid and block of fewer than 2³² threads in all; the block need not be a power of two.
+//! **Limits.** Any n, any grid and block of fewer than 2³² threads in all; the number of threads per block need not be
+//! a power of two.
 //!
-//! **Source.** "CUDA编程(六) 进一步并行", one step further.
+//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated; our next
+//! step after the one that it announces.
 
 use super::{Start, sum_every};
 use simt::{Global, Shared, kernel, thread};
 
-/// Threads of a block if nothing else is asked for.
+/// Threads per block by default.
 pub const THREADS: u32 = 256;
 
-/// Blocks a multiprocessor if nothing else is asked for: as many as it holds of 256 threads.
+/// Blocks per multiprocessor by default: as many as it holds of 256 threads.
 pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
-/// Sums that the kernel writes: one a block.
+/// Sums that the kernel writes: one per block.
 pub const fn sums(blocks: u32) -> u32 {
     blocks
 }
@@ -43,7 +47,7 @@ pub fn cubes_block_tree(values: Global<u32>, sums: Global<u64>, times: Global<u6
     let t = thread::thread_idx_x();
     let parts = Shared::<u64>::dynamic(0, thread::block_dim_x());
     parts.set(t, sum_every(values, thread::index_1d(), thread::grid_threads_1d()));
-    thread::sync_threads(); // all parts are written before a neighbour adds them
+    thread::sync_threads(); // all parts are written before other threads add them
     let mut left = parts.len();
     while left > 1 {
         let half = left.div_ceil(2);

@@ -1,36 +1,37 @@
 //! # Sum of cubes, added by shuffles
 //!
-//! **Idea.** The lanes of a warp hand their sums to each other directly: after five steps lane 0 has the warp's sum.
-//! The warps of a block leave theirs in shared memory, and the first warp adds them in the same way.
+//! **Idea.** The lanes of a warp pass their sums to each other directly: after five steps lane 0 has the sum of the
+//! warp. Each warp of a block stores its sum in shared memory, and the first warp adds these sums in the same way.
 //!
-//! **Changed from the rung before.** One barrier instead of one a step, and 32 words of shared memory instead of one a
-//! thread.
+//! **Changed from the rung before.** One barrier instead of one per step, and 256 bytes of shared memory instead of 8
+//! per thread.
 //!
-//! **Bottleneck.** The host still copies one number a block and adds. The next rung needs no host.
+//! **Bottleneck.** The host still copies one number per block and adds. The next rung leaves the host one number.
 //!
-//! **Cost.** 4 bytes and two multiplications a value, 8 bytes a block; at most 10 shuffles of 8 bytes a thread, one
-//! barrier.
+//! **Cost.** 4 bytes, two multiplications and an addition per value; 8 bytes per block; at most 10 shuffles of 8 bytes
+//! per thread; 1 barrier per block; one launch.
 //!
 //! **Threads.** As in `many-blocks`. The last warp of a block may have fewer lanes.
 //!
 //! **Limits.** Any n, any grid and block of fewer than 2³² threads in all.
 //!
-//! **Source.** "CUDA编程(六) 进一步并行", two steps further.
+//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated; our second
+//! step after the one that it announces.
 
 use super::{Start, sum_every};
 use simt::warp::{self, FULL, WARP};
 use simt::{Global, kernel, shared, thread};
 
-/// Threads of a block if nothing else is asked for.
+/// Threads per block by default.
 pub const THREADS: u32 = 256;
 
-/// Blocks a multiprocessor if nothing else is asked for: as many as it holds of 256 threads.
+/// Blocks per multiprocessor by default: as many as it holds of 256 threads.
 pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
 // A sum for each warp of the largest block.
 shared!(WARP_SUMS: [u64; WARP]);
 
-/// Sums that the kernel writes: one a block.
+/// Sums that the kernel writes: one per block.
 pub const fn sums(blocks: u32) -> u32 {
     blocks
 }
@@ -46,7 +47,7 @@ pub fn cubes_warp_shuffle(values: Global<u32>, sums: Global<u64>, times: Global<
     start.record(times);
 }
 
-/// The sum over the block in its first thread. All threads call it once; it has a barrier.
+/// The sum over the block, in its first thread. Contains a barrier: all threads call it, once.
 #[inline(always)]
 pub(super) fn block_sum(part: u64) -> u64 {
     let (t, lane, warp_sums) = (thread::thread_idx_x(), warp::lane_id(), WARP_SUMS::view());
@@ -63,10 +64,10 @@ pub(super) fn block_sum(part: u64) -> u64 {
     warp_sum(if lane < warps { warp_sums.get(lane) } else { 0 }, threads.min(WARP))
 }
 
-/// The sum over the warp in lane 0, where the warp has so many `lanes`.
+/// The sum over a warp of `lanes` lanes, in lane 0.
 #[inline(always)]
 fn warp_sum(mut sum: u64, lanes: u32) -> u64 {
-    // The lanes that exist: a shuffle must not wait for others.
+    // The lanes that exist: a shuffle must not wait for any other.
     let mask = FULL >> (WARP - lanes);
     let mut distance = WARP / 2;
     while distance > 0 {

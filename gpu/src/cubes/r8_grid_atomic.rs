@@ -2,29 +2,31 @@
 //!
 //! **Idea.** The first thread of each block adds the block's sum to one word of global memory by an atomic.
 //!
-//! **Changed from the rung before.** One number comes back, and it is the answer.
+//! **Changed from the rung before.** One number comes back, and it is the result.
 //!
-//! **Bottleneck.** Memory: each value is read once and nothing else takes time at large n. What is left to gain, wider
-//! loads and more of them on their way, is the subject of the family `reduce`.
+//! **Bottleneck.** Memory: each value is read once, and nothing else takes time at large n. The family `reduce` shows
+//! the remaining gain: wider loads and more of them in flight.
 //!
-//! **Cost.** 4 bytes and two multiplications a value, one atomic and one barrier a block.
+//! **Cost.** 4 bytes, two multiplications and an addition per value; one atomic and 1 barrier per block; one launch,
+//! and the clearing of a word before it.
 //!
 //! **Threads.** As in `many-blocks`.
 //!
-//! **Limits.** Any n, any grid and block of fewer than 2³² threads in all. The host clears the word before. The order
-//! in which blocks add differs from run to run; for integers the sum does not.
+//! **Limits.** Any n, any grid and block of fewer than 2³² threads in all. The host clears the word before the launch.
+//! The order in which blocks add differs from run to run, which does not change a sum of integers.
 //!
-//! **Source.** "CUDA编程(六) 进一步并行", three steps further.
+//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated; our third
+//! step after the one that it announces.
 
 use super::r7_warp_shuffle::block_sum;
 use super::{Start, sum_every};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, kernel, thread};
 
-/// Threads of a block if nothing else is asked for.
+/// Threads per block by default.
 pub const THREADS: u32 = 256;
 
-/// Blocks a multiprocessor if nothing else is asked for: as many as it holds of 256 threads.
+/// Blocks per multiprocessor by default: as many as it holds of 256 threads.
 pub const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
 /// Sums that the kernel adds to.
@@ -38,7 +40,7 @@ pub fn cubes_grid_atomic(values: Global<u32>, sums: Global<u64>, times: Global<u
     let start = Start::now();
     let sum = block_sum(sum_every(values, thread::index_1d(), thread::grid_threads_1d()));
     if thread::thread_idx_x() == 0 {
-        // Relaxed: nobody reads the word before the kernel's end, which orders everything.
+        // Relaxed: the word is read after the end of the kernel, which orders everything.
         sums.fetch_add(0, sum, Relaxed, Scope::Device);
     }
     start.record(times);

@@ -1,9 +1,9 @@
 //! # Histogram
 //!
 //! How often each value occurs: `counts[b]` is the number of keys equal to `b`, for `b` from 0 to `counts.len()` - 1.
-//! A key outside of that range is counted nowhere. Keys are bytes or 32-bit words, bins are at most [`MAX_BINS`].
+//! Keys outside that range are not counted. Keys are bytes or 32-bit words; there are at most [`MAX_BINS`] bins.
 //!
-//! Additions of integers may come in any order, so every rung gives the same counts in every run.
+//! The order of integer additions does not matter, so every rung gives the same counts in every run.
 
 pub mod r1_global_atomics;
 pub mod r2_shared_atomics;
@@ -12,7 +12,7 @@ pub mod r4_bank_private;
 
 use simt::Scalar;
 
-/// Bins at most: what the tables in shared memory are laid out for.
+/// Most bins: the tables in shared memory are laid out for this number.
 pub const MAX_BINS: u32 = 4096;
 
 /// A type whose values can be counted.
@@ -57,7 +57,7 @@ impl Key for u32 {
 
 /// Calls `f(i)` for `i` = `first`, `first + stride`, … below `n`.
 ///
-/// The turns are counted first, because `i + stride` may pass 2³² when `n` is close to it.
+/// The turns are counted first, because `i + stride` may pass 2³² if `n` is close to it.
 #[inline(always)]
 fn strided(first: u32, n: u32, stride: u32, mut f: impl FnMut(u32)) {
     let mut turns = if first < n { (n - first - 1) / stride + 1 } else { 0 };

@@ -1,26 +1,27 @@
-//! # Histogram, one atomic addition in global memory a key
+//! # Histogram, one global atomic per key
 //!
-//! **Idea.** A thread reads a key and adds one to its counter with an atomic addition, because other threads may be adding
-//! to the same counter at the same time.
+//! **Idea.** A thread reads a key and adds one to its counter with an atomic addition, because other threads may add to
+//! the same counter at the same time.
 //!
 //! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** All additions meet in the level-2 cache, and those to one counter are done one after the other: the
-//! fewer different keys there are, the slower it gets. The next rung counts in each block's shared memory first.
+//! **Bottleneck.** All additions meet in the level-2 cache, and those to one counter are done one after another: the
+//! fewer different keys there are, the slower it gets. The next rung counts in the shared memory of each block first.
 //!
-//! **Cost.** n global atomics, one read of each key, no barrier; the counts are set to zero by the host before.
+//! **Cost.** n global atomics; one read of each key; no barrier; one launch, and the clearing of the counts before it.
 //!
 //! **Threads.** Neighbouring threads read neighbouring keys, in steps of the grid's threads.
 //!
 //! **Limits.** Any n, up to 4096 bins; larger keys are not counted.
 //!
-//! **Source.** The histogram of lab 3, Moscow Aviation Institute (2020).
+//! **Source.** Moscow Aviation Institute, "Parallel data processing", lab 3 (2020), its histogram. Changed: any n and
+//! number of bins, and bytes as keys.
 
 use super::{Key, blocks_for, strided};
 use simt::atomic::{Order, Scope};
 use simt::{Global, kernel, thread};
 
-/// Threads a block.
+/// Threads per block.
 pub const BLOCK: u32 = 256;
 
 /// Blocks that keep a multiprocessor of 2048 threads full.
@@ -31,7 +32,7 @@ pub const fn grid(n: u32, multiprocessors: u32) -> u32 {
     blocks_for(n, BLOCK, multiprocessors * BLOCKS_PER_MULTIPROCESSOR)
 }
 
-/// Adds the keys to `counts`, one counter a bin, which the host has set to zero.
+/// Adds the number of keys in each bin to `counts`, one counter per bin, which the host has cleared.
 #[kernel(
     max_threads = BLOCK,
     instances(histogram_global_atomics_u8: <u8>, histogram_global_atomics_u32: <u32>)

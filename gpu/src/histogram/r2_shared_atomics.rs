@@ -1,38 +1,39 @@
-//! # Histogram, one table a block in shared memory
+//! # Histogram, one shared table per block
 //!
 //! **Idea.** Each block counts its keys in a table of its own in shared memory and adds the table to the counts at the
 //! end.
 //!
 //! **Changed from the rung before.** The atomic addition of each key goes to the multiprocessor's own memory and meets
-//! only the block's other threads; the level-2 cache sees one addition for each block and bin.
+//! only the other threads of the block; the level-2 cache sees at most one addition per block and bin.
 //!
-//! **Bottleneck.** The block's warps share one table: keys that repeat send all of them to the same few words. The next
-//! rung gives each warp a table.
+//! **Bottleneck.** The warps of the block share one table: keys that repeat send all of them to the same few words. The
+//! next rung gives each warp a table.
 //!
-//! **Cost.** n shared atomics, at most blocks × bins global atomics, two barriers; the counts are set to zero by the
-//! host before.
+//! **Cost.** n shared atomics, at most blocks × bins global atomics; one read of each key; 2 barriers per block; one
+//! launch, and the clearing of the counts before it.
 //!
 //! **Threads.** Neighbouring threads read neighbouring keys, in steps of the grid's threads; in the first and last
-//! phase a thread has the bins t, t + BLOCK, ….
+//! phase a thread has the bins t, t + 256, ….
 //!
 //! **Limits.** Any n, up to 4096 bins; larger keys are not counted.
 //!
-//! **Source.** Lab 3, Moscow Aviation Institute (2020).
+//! **Source.** Moscow Aviation Institute, "Parallel data processing", lab 3 (2020), its histogram in shared memory.
+//! Changed: any n and number of bins, and bytes as keys.
 
 use super::{Key, MAX_BINS, blocks_for, strided};
 use simt::atomic::{Order, Scope};
 use simt::{Global, Shared, kernel, thread};
 
-/// Threads a block.
+/// Threads per block.
 pub const BLOCK: u32 = 256;
 
 /// Blocks that keep a multiprocessor of 2048 threads full.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 2048 / BLOCK;
 
-/// Keys a block should have at least, so that its table is worth its additions at the end.
+/// Fewest keys per block that make its table worth the additions at the end.
 const KEYS_PER_BLOCK: u32 = 4096;
 
-// Shared memory: the block's table, one word a bin, dynamic because the number of bins is known at the launch.
+// Shared memory: the block's table, one word per bin; dynamic, because the number of bins is known at the launch.
 const _: () = assert!(4 * MAX_BINS <= 48 << 10, "a table fits in what every device gives a block");
 
 /// Bytes of shared memory for that many bins.
@@ -45,7 +46,7 @@ pub const fn grid(n: u32, multiprocessors: u32) -> u32 {
     blocks_for(n, KEYS_PER_BLOCK, multiprocessors * BLOCKS_PER_MULTIPROCESSOR)
 }
 
-/// Adds the keys to `counts`, one counter a bin, which the host has set to zero.
+/// Adds the number of keys in each bin to `counts`, one counter per bin, which the host has cleared.
 #[kernel(
     max_threads = BLOCK,
     instances(histogram_shared_atomics_u8: <u8>, histogram_shared_atomics_u32: <u32>)
@@ -54,7 +55,7 @@ pub fn histogram_shared_atomics<K: Key>(keys: Global<K>, counts: Global<u32>) {
     let (t, bins) = (thread::thread_idx_x(), counts.len());
     let table = Shared::<u32>::dynamic(0, bins);
     strided(t, bins, BLOCK, |bin| table.set(bin, 0));
-    thread::sync_threads(); // the whole table is zero before anyone adds to it
+    thread::sync_threads(); // the whole table is zero before any thread adds to it
     strided(thread::index_1d(), keys.len(), thread::grid_threads_1d(), |i| {
         let bin = keys.get(i).bin();
         if bin < bins {

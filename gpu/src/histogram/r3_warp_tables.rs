@@ -1,44 +1,45 @@
-//! # Histogram, one table a warp in shared memory
+//! # Histogram, one shared table per warp
 //!
-//! **Idea.** Each warp counts in a table of its own; the block adds its tables up and then adds the sums to the counts.
+//! **Idea.** Each warp counts in a table of its own; the block adds its tables and then adds the sums to the counts.
 //!
 //! **Changed from the rung before.** Warps no longer wait for each other's additions to the same word.
 //!
-//! **Bottleneck.** The lanes of one warp still meet: those whose counters lie in the same memory bank are served one after
-//! the other, about three times for random keys, and each lane fetches its keys one at a time. The next rung gives
-//! each bank its own table and loads 16 bytes at once.
+//! **Bottleneck.** The lanes of one warp still meet: lanes whose counters lie in the same bank are served one after
+//! another, about three turns for random keys, and each lane loads one key at a time. The next rung gives each bank its
+//! own table and loads 16 bytes at once.
 //!
-//! **Cost.** n shared atomics, at most blocks × bins global atomics, two barriers; the counts are set to zero by the
-//! host before.
+//! **Cost.** n shared atomics, at most blocks × bins global atomics; one read of each key; 2 barriers per block; one
+//! launch, and the clearing of the counts before it.
 //!
 //! **Threads.** Neighbouring threads read neighbouring keys, in steps of the grid's threads; in the last phase a thread
-//! adds up the bins t, t + BLOCK, … of all tables.
+//! adds the bins t, t + 256, … of all tables.
 //!
-//! **Limits.** Any n, up to 4096 bins; larger keys are not counted. Where eight tables would not fit in 48 KiB (above
-//! 1536 bins), warps share as many as do.
+//! **Limits.** Any n, up to 4096 bins; larger keys are not counted. Above 1536 bins eight tables do not fit in 48 KiB,
+//! and warps share as many tables as fit.
 //!
-//! **Source.** Lab 3, Moscow Aviation Institute (2020).
+//! **Source.** Moscow Aviation Institute, "Parallel data processing", lab 3 (2020). Changed: a table per warp, any n
+//! and number of bins, and bytes as keys.
 
 use super::{Key, MAX_BINS, blocks_for, strided};
 use simt::atomic::{Order, Scope};
 use simt::warp::WARP;
 use simt::{Global, Shared, kernel, thread};
 
-/// Threads a block.
+/// Threads per block.
 pub const BLOCK: u32 = 256;
 
 /// Blocks that keep a multiprocessor of 2048 threads full.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 2048 / BLOCK;
 
-/// Keys a block should have at least, so that its tables are worth clearing and adding up.
+/// Fewest keys per block that make its tables worth clearing and adding up.
 const KEYS_PER_BLOCK: u32 = 4096;
 
-/// Words that all tables of a block may take: the shared memory that every device gives a block.
+/// Words for all tables of a block: the shared memory that every device gives a block.
 const TABLE_WORDS: u32 = (48 << 10) / 4;
 
 const _: () = assert!(MAX_BINS <= TABLE_WORDS, "at least one table fits");
 
-/// Tables of a block: one a warp, or as many as fit.
+/// Tables per block: one per warp, or as many as fit.
 pub const fn tables(bins: u32) -> u32 {
     match TABLE_WORDS.checked_div(bins) {
         Some(fit) if fit < BLOCK / WARP => fit,
@@ -56,7 +57,7 @@ pub const fn grid(n: u32, multiprocessors: u32) -> u32 {
     blocks_for(n, KEYS_PER_BLOCK, multiprocessors * BLOCKS_PER_MULTIPROCESSOR)
 }
 
-/// Adds the keys to `counts`, one counter a bin, which the host has set to zero.
+/// Adds the number of keys in each bin to `counts`, one counter per bin, which the host has cleared.
 #[kernel(
     max_threads = BLOCK,
     instances(histogram_warp_tables_u8: <u8>, histogram_warp_tables_u32: <u32>)
@@ -67,7 +68,7 @@ pub fn histogram_warp_tables<K: Key>(keys: Global<K>, counts: Global<u32>) {
     let all = Shared::<u32>::dynamic(0, bins * tables);
     let mine = all.slice(t / WARP % tables * bins, bins);
     strided(t, bins * tables, BLOCK, |word| all.set(word, 0));
-    thread::sync_threads(); // all tables are zero before anyone adds to one
+    thread::sync_threads(); // all tables are zero before any thread adds to one
     strided(thread::index_1d(), keys.len(), thread::grid_threads_1d(), |i| {
         let bin = keys.get(i).bin();
         if bin < bins {

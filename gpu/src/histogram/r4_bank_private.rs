@@ -1,27 +1,28 @@
-//! # Histogram, one table a memory bank, one launch
+//! # Histogram, one shared table per bank
 //!
-//! **Idea.** Shared memory has 32 banks, each serving one lane at a time. With 32 copies of the table, interleaved so that
-//! counter (bin, copy) is word `32 * bin + copy`, copy c lies in bank c: lane c of every warp adds there, and no two
-//! lanes of a warp ever want the same bank, whatever the keys are.
+//! **Idea.** Shared memory has 32 banks, each of which serves one lane at a time. There are 32 copies of the table,
+//! interleaved so that counter (bin, copy) is word `32 * bin + copy`: copy c lies in bank c. Lane c of every warp adds
+//! to copy c, so no two lanes of a warp ever want the same bank, whatever the keys are.
 //!
 //! **Changed from the rung before.** Copies belong to lanes, not to warps, which ends the conflicts within a warp for
-//! random and for equal keys alike. Each thread has four loads of 16 bytes in flight. The counts need no clearing: blocks add
-//! to totals that are zero between launches, and the last block to finish moves them to the counts.
+//! random and for equal keys alike. Each thread has four loads of 16 bytes in flight. The counts need no clearing:
+//! blocks add to totals that are zero between launches, and the last block to finish moves the totals to the counts.
 //!
-//! **Bottleneck.** The rate of shared atomics for bytes, memory bandwidth for words. By ncu on an H200, 2²⁸ bytes: memory
-//! at 84 % of its peak, shared memory and issue slots at 64.
+//! **Bottleneck.** The rate of shared atomics for bytes, memory bandwidth for words. By ncu on an H200, 2²⁸ bytes:
+//! memory at 84 % of its peak, shared memory and issue slots at 64.
 //!
-//! **Cost.** n shared atomics; at most blocks × bins global atomics; one read of each key, 16 bytes at a time; four
-//! barriers.
+//! **Cost.** n shared atomics; at most blocks × bins global atomics, one more per block, and one per bin in the last
+//! block; one read of each key, 16 bytes at a time; 4 barriers per block; one launch.
 //!
-//! **Threads.** A warp loads 2 KiB at once, neighbouring lanes neighbouring 16 bytes; these units go to the blocks in turn.
-//! To add up the copies, four threads share a bin.
+//! **Threads.** A warp loads 2 KiB at once, neighbouring lanes neighbouring 16 bytes; these units go to the blocks in
+//! turn. Four threads share a bin to add up its copies.
 //!
-//! **Limits.** Any n, any alignment of the first key, up to 4096 bins; larger keys are not counted. Tables take at
-//! most 64 KiB, so above 512 bins there are fewer than 32 copies and lanes whose numbers are equal modulo the number
-//! of copies may meet again.
+//! **Limits.** Any n, any alignment of the first key, up to 4096 bins; larger keys are not counted. Tables take at most
+//! 64 KiB, so above 512 bins there are fewer than 32 copies, and lanes whose numbers are equal modulo the number of
+//! copies may meet.
 //!
-//! **Source.** V. Podlozhnyuk, "Histogram calculation in CUDA" (2007), where a thread had counters of its own.
+//! **Source.** V. Podlozhnyuk, "Histogram calculation in CUDA" (2007), where each thread has counters of its own.
+//! Changed: a table per bank instead, and one launch.
 
 use super::{Key, MAX_BINS};
 use crate::aligned::Aligned;
@@ -29,7 +30,7 @@ use simt::atomic::{Order, Scope};
 use simt::warp::{FULL, WARP, lane_id, shuffle_xor};
 use simt::{Global, Shared, kernel, thread, unroll};
 
-/// Threads a block.
+/// Threads per block.
 pub const BLOCK: u32 = 1024;
 
 /// Blocks that a multiprocessor holds at once: 2048 threads, and two tables.
@@ -44,7 +45,7 @@ const PACK_BYTES: u32 = 16;
 /// Packs that a warp loads at once.
 const UNIT: u32 = LOADS as u32 * WARP;
 
-/// Words that all copies of the table may take.
+/// Words for all copies of the table.
 const TABLE_WORDS: u32 = (64 << 10) / 4;
 
 /// Threads that add up the copies of one bin.
@@ -52,12 +53,12 @@ const HELPERS: u32 = 4;
 
 const _: () = assert!(TABLE_WORDS / MAX_BINS >= HELPERS, "each helper has a copy, and a table is whole packs");
 
-/// Rows of the table: as many as bins, but a byte is always one of 256, which spares it the comparison.
+/// Rows of the table: as many as bins; for bytes always 256, which spares each key a comparison.
 const fn rows<K: Key>(bins: u32) -> u32 {
     if size_of::<K>() == 1 { 1 << 8 } else { bins }
 }
 
-/// Copies of a table of that many rows, as a power of two: one a bank, or as many as fit.
+/// log₂ of the copies of a table of `rows` rows: one per bank, or as many as fit.
 const fn copies_log2(rows: u32) -> u32 {
     match TABLE_WORDS.checked_div(rows) {
         Some(fit) if fit < WARP => fit.ilog2(),
@@ -70,7 +71,8 @@ pub const fn shared_bytes<K: Key>(bins: u32) -> u32 {
     (4 * rows::<K>(bins)) << copies_log2(rows::<K>(bins))
 }
 
-/// Blocks for `n` keys on a device with that many multiprocessors. At least one, which sets the counts of no keys.
+/// Blocks for `n` keys on a device with that many multiprocessors. At least one: it sets the counts even if there are
+/// no keys.
 pub const fn grid<K: Key>(n: u32, multiprocessors: u32) -> u32 {
     let units = (n as u64 * size_of::<K>() as u64).div_ceil((PACK_BYTES * UNIT) as u64);
     let most = multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
@@ -83,9 +85,10 @@ pub const fn grid<K: Key>(n: u32, multiprocessors: u32) -> u32 {
     }
 }
 
-/// Sets `counts`, one counter a bin, to the counts of the keys.
+/// Sets `counts`, one counter per bin, to the number of keys in each bin.
 ///
-/// `totals` (as many words as `counts`) and `ticket` (one word) are zero when the launch begins, and again when it ends.
+/// `totals` (as many words as `counts`) and `ticket` (one word) are zero when the launch begins, and again when it
+/// ends.
 #[kernel(
     max_threads = BLOCK, min_blocks = BLOCKS_PER_MULTIPROCESSOR,
     instances(histogram_bank_private_u8: <u8>, histogram_bank_private_u32: <u32>)
@@ -94,12 +97,12 @@ pub fn histogram_bank_private<K: Key>(keys: Global<K>, counts: Global<u32>, tota
     let rows = rows::<K>(counts.len());
     let table = Shared::<u32>::dynamic(0, rows << copies_log2(rows));
     clear(table);
-    thread::sync_threads(); // the whole table is zero before anyone adds to it
+    thread::sync_threads(); // the whole table is zero before any thread adds to it
     count(keys, table, rows);
     thread::sync_threads(); // all keys are in the table before its copies are added up
     add_copies(table, rows, totals);
-    thread::sync_threads(); // the block's additions are done before its ticket says so
-    // The or makes thread 0's answer every thread's; the barrier lets what it acquired be seen by all of them.
+    thread::sync_threads(); // the block's additions are done before it takes its ticket
+    // The `or` gives thread 0's answer to all threads; the barrier lets all of them see what thread 0 acquired.
     if thread::sync_threads_or(thread::thread_idx_x() == 0 && is_last(ticket)) {
         publish(totals, counts, ticket);
     }
@@ -128,7 +131,7 @@ fn count<K: Key>(keys: Global<K>, table: Shared<u32>, rows: u32) {
         }
     };
 
-    // The keys before the first multiple of 16 bytes and after the last belong to the first block, one a thread.
+    // The keys before the first multiple of 16 bytes and after the last belong to the first block, one per thread.
     let keys = Aligned::new(keys);
     if thread::block_idx_x() == 0
         && let Some(key) = keys.edge(thread::thread_idx_x())
@@ -171,13 +174,13 @@ fn unroll_keys<K: Key>(word: u32, add: impl Fn(u32)) {
     });
 }
 
-/// Adds the copies of each bin up and the sums to the totals of the grid.
+/// Adds up the copies of each bin, and adds the sums to the totals of the grid.
 #[inline(always)]
 fn add_copies(table: Shared<u32>, rows: u32, totals: Global<u32>) {
     let log2 = copies_log2(rows);
     let each = (1 << log2) / HELPERS;
     let mut i = thread::thread_idx_x();
-    // All lanes of a warp go round together, for the shuffles; a bin past the last has nothing to add.
+    // All lanes of a warp stay in the loop together, for the shuffles; a bin past the last has nothing to add.
     while i - lane_id() < rows * HELPERS {
         let (bin, helper) = (i / HELPERS, i % HELPERS);
         // Bins that share a bank begin at different copies.
@@ -190,7 +193,7 @@ fn add_copies(table: Shared<u32>, rows: u32, totals: Global<u32>) {
         sum += shuffle_xor(FULL, sum, 1);
         sum += shuffle_xor(FULL, sum, 2);
         if helper == 0 && sum != 0 {
-            // Atomic: every block adds to the same totals. For a byte above the last bin there is none.
+            // Atomic: every block adds to the same totals. A byte above the last bin has no total.
             if bin < totals.len() {
                 totals.fetch_add(bin, sum, Order::Relaxed, Scope::Device);
             }
@@ -199,11 +202,11 @@ fn add_copies(table: Shared<u32>, rows: u32, totals: Global<u32>) {
     }
 }
 
-/// Takes a ticket: whether all other blocks of the grid have taken theirs.
+/// Takes a ticket; returns whether all other blocks of the grid have taken theirs.
 #[inline(always)]
 fn is_last(ticket: Global<u32>) -> bool {
-    // Release: the block's additions, which the barrier put before, are seen by whoever finds this ticket taken.
-    // Acquire: the last block sees those of all the others.
+    // Release: a block that sees this ticket taken also sees the block's additions, which the barrier put before it.
+    // Acquire: the last block sees the additions of all blocks.
     ticket.fetch_add(0, 1, Order::AcqRel, Scope::Device) == thread::grid_dim_x() - 1
 }
 
@@ -212,7 +215,7 @@ fn is_last(ticket: Global<u32>) -> bool {
 fn publish(totals: Global<u32>, counts: Global<u32>, ticket: Global<u32>) {
     let mut bin = thread::thread_idx_x();
     while bin < counts.len() {
-        // Atomic, because the totals were added up by atomics and live in the level-2 cache.
+        // Atomic, because atomics added up the totals, which live in the level-2 cache.
         counts.set(bin, totals.exchange(bin, 0, Order::Relaxed, Scope::Device));
         bin += BLOCK;
     }
@@ -239,7 +242,7 @@ pub mod launches {
     {
         fn launches(&self, on: &dyn Launcher, bins: u32) -> Result<Launches<Keys<K>>> {
             let multiprocessors = on.device().multiprocessors;
-            // Zero once: every launch leaves both so.
+            // Cleared once: every launch leaves both zero.
             let (totals, ticket) = (on.zeros(bins)?, on.zeros(1)?);
             Ok(Box::new(move |on, Keys { keys, counts }| {
                 let grid = grid::<K>(keys.len(), multiprocessors);

@@ -16,12 +16,12 @@ pub struct Plan {
     pub sums: u32,
 }
 
-/// Values, and where the sum of their cubes goes.
+/// The values, and the memory for the sum of their cubes.
 #[derive(Clone, Copy)]
 pub struct Values {
     /// The values.
     pub values: Global<u32>,
-    /// [`Plan::sums`] partial sums; together they are the sum modulo 2⁶⁴.
+    /// [`Plan::sums`] partial sums, which add up to the sum modulo 2⁶⁴.
     pub sums: Global<u64>,
     /// [`TIMES`] words per block: when it began and ended, see [`crate::cubes::clocks::Start`].
     pub times: Global<u64>,
@@ -37,20 +37,20 @@ impl Lengths for (Values, Plan) {
 
 /// A rung that adds up cubes.
 pub trait AddsCubes: Sync {
-    /// Its geometry on a device, and what it leaves.
+    /// Its geometry on a device, and the number of sums that it leaves.
     fn plan(&self, options: &Options, device: Device) -> Plan;
 
     /// Enqueues the launches.
     ///
     /// # Errors
-    /// As a launch has them.
+    /// Those of a launch.
     fn launch(&self, on: &dyn Launcher, plan: Plan, values: Values) -> Result;
 }
 
-/// What a rung of the family is run by.
+/// The type that runs a rung of the family.
 pub type Cubes = &'static dyn AddsCubes;
 
-/// Blocks and threads: what was asked for, or `blocks_per_multiprocessor` blocks of `threads` threads.
+/// Blocks and threads as the options ask; by default `blocks_per_multiprocessor` blocks of `threads` threads.
 pub fn grid(options: &Options, device: Device, blocks_per_multiprocessor: u32, threads: u32) -> (u32, u32) {
     let blocks = options.blocks.unwrap_or(device.multiprocessors * blocks_per_multiprocessor);
     (blocks, options.threads.unwrap_or(threads))

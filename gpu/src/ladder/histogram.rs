@@ -1,18 +1,18 @@
-//! Rungs that count how often each value occurs.
+//! Rungs that count the occurrences of each value.
 
 pub use super::*;
 
-/// Keys, and where their counts go.
+/// The keys, and the memory for their counts.
 #[derive(Clone, Copy)]
 pub struct Keys<K> {
     /// The keys: numbers of bins. Keys past the last bin are not counted.
     pub keys: Global<K>,
-    /// A count for each bin; whatever is there is overwritten.
+    /// A count for each bin; overwritten.
     pub counts: Global<u32>,
 }
 
 impl<K: Scalar> Lengths for Keys<K> {
-    /// The launches are for a number of bins; there may be any number of keys.
+    /// The launches are made for a number of bins; the number of keys is free.
     fn check(&self, bins: u32) -> Result {
         expect_len("counts", self.counts, bins)
     }

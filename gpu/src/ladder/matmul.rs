@@ -15,7 +15,7 @@ pub struct Matrix {
     pub stride: u32,
 }
 
-/// Two matrices, and where their product goes: C = A·B.
+/// Two matrices, and the memory for their product: C = A·B.
 #[derive(Clone, Copy)]
 pub struct Product {
     /// A, m × k.
@@ -27,7 +27,7 @@ pub struct Product {
 }
 
 impl Matrix {
-    /// Refuses a view that the rows do not fit into.
+    /// Refuses a view that is too short for the rows.
     fn check(&self, what: &str) -> Result {
         let Self { data, rows, columns, stride } = *self;
         let last = (rows as u64).saturating_sub(1) * stride as u64 + columns as u64;
@@ -43,7 +43,7 @@ impl Matrix {
 }
 
 impl Lengths for Product {
-    /// The matrices say themselves how large they are.
+    /// The matrices carry their own sizes, so `n` is not used.
     fn check(&self, _: u32) -> Result {
         let Self { a, b, c } = self;
         [("A", a), ("B", b), ("C", c)].into_iter().try_for_each(|(what, matrix)| matrix.check(what))?;
@@ -64,7 +64,7 @@ pub trait Multiplies: Sync {
     fn launches(&self, on: &dyn Launcher) -> Result<Launches<Product>>;
 }
 
-/// What a rung of the family is run by.
+/// The type that runs a rung of the family.
 pub type Matmul = &'static dyn Multiplies;
 
 impl Entry<Matmul> {

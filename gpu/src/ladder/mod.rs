@@ -1,8 +1,8 @@
-//! What a rung is: its file, its kernels, its launches; and a ladder of them.
+//! Rungs (file, kernels, launches) and the ladders that they form.
 //!
-//! A rung's launches stand below its kernels, as an implementation of the trait of its kind:
+//! A rung's launches are below its kernels, as an implementation of the trait of its kind:
 //!
-//! | kind | what a rung of it does |
+//! | kind | task of a rung |
 //! | --- | --- |
 //! | [`sort`] | sorts keys, or keys with values |
 //! | [`reduce`] | combines all elements |
@@ -12,8 +12,9 @@
 //! | [`cubes`] | adds up cubes |
 //! | [`saxpy`] | computes y = a·x + y |
 //!
-//! Each trait has one method that takes the rung's scratch memory and gives [`Launches`], which can be run again and
-//! again. Tests, the program and the library run them through [`Sequence`].
+//! A trait has one method that allocates the rung's scratch memory and returns [`Launches`], which can be run any
+//! number of times (rungs of [`cubes`] and [`saxpy`] need no memory and launch directly). Tests, the program and the
+//! library run them through [`Sequence`].
 
 pub mod cubes;
 pub mod histogram;
@@ -40,13 +41,13 @@ pub struct Ladder<K: 'static> {
     pub about: &'static str,
     /// The rungs, from the textbook up.
     pub rungs: &'static [&'static Entry<K>],
-    /// The rung that a user gets who names none.
+    /// The rung that runs if the user names none.
     pub default: &'static Entry<K>,
 }
 
-/// A rung, and how to run it.
+/// A rung with its launches.
 pub struct Entry<K> {
-    /// What it is.
+    /// The rung's description.
     pub rung: Rung,
     /// Its launches.
     pub run: K,
@@ -59,7 +60,7 @@ impl<K> Ladder<K> {
     }
 }
 
-/// What launches can be asked for besides their problem, where a rung leaves it open.
+/// Wishes about the geometry of launches, for rungs that leave it open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Columns (threads) of the column-wise radix sorts.
@@ -70,21 +71,21 @@ pub struct Options {
     pub blocks: Option<u32>,
 }
 
-/// What somebody wants a rung to do, for [`Rung::refuses`].
+/// A request to a rung, for [`Rung::refuses`].
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
-    /// Elements; of a matrix product those of C.
+    /// Elements; for a matrix product those of C.
     pub n: u64,
     /// Bytes per element.
     pub element_bytes: u32,
-    /// What else is asked for.
+    /// Wishes about the geometry.
     pub options: Options,
     /// The device.
     pub device: Device,
 }
 
 impl Ask {
-    /// `n` elements of type `T` on this machine, and nothing else.
+    /// `n` elements of type `T` on this machine, with no other wishes.
     pub fn of<T>(on: &dyn Launcher, n: u32) -> Self {
         let (element_bytes, options) = (size_of::<T>() as u32, Options::default());
         Self { n: n.into(), element_bytes, options, device: on.device() }
@@ -94,7 +95,7 @@ impl Ask {
 /// The launches of a rung, with the scratch memory that they need. They run on the machine that they were made on.
 pub type Launches<A> = Box<dyn FnMut(&dyn Launcher, A) -> Result>;
 
-/// Arguments of [`Launches`] that were made for a number of elements.
+/// Arguments of [`Launches`] made for a number of elements.
 pub trait Lengths {
     /// Refuses views of other lengths.
     ///
@@ -103,7 +104,7 @@ pub trait Lengths {
     fn check(&self, n: u32) -> Result;
 }
 
-/// Refuses a view of `what` that has not `n` elements.
+/// Refuses a view of `what` that does not have `n` elements.
 ///
 /// # Errors
 /// [`Failed::Unsuitable`], with both lengths.
@@ -116,22 +117,22 @@ pub fn expect_len<T: Scalar>(what: &str, view: Global<T>, n: u32) -> Result {
 
 /// A rung's launches, ready to be run again and again on one machine.
 ///
-/// Many rungs leave their scratch memory ready for the next run. A run that failed may not have, so its scratch memory is
-/// given up, and the next run takes fresh memory.
+/// Many rungs leave their scratch memory ready for the next run. A run that fails may not, so its scratch memory is
+/// freed and the next run allocates fresh memory.
 pub struct Sequence<A> {
     n: u32,
     launches: Option<Launches<A>>,
     make: Make<A>,
 }
 
-/// What takes the scratch memory of a sequence, and takes it anew after a run that failed.
+/// Allocates the scratch memory of a sequence, and allocates it anew after a run that failed.
 type Make<A> = Box<dyn Fn(&dyn Launcher) -> Result<Launches<A>>>;
 
 impl<A: Lengths> Sequence<A> {
-    /// For arguments of `n` elements. `make` takes the scratch memory.
+    /// A sequence for arguments of `n` elements. `make` allocates the scratch memory.
     ///
     /// # Errors
-    /// What `make` fails with.
+    /// Those of `make`.
     pub fn new(
         on: &dyn Launcher,
         n: u32,
@@ -142,9 +143,8 @@ impl<A: Lengths> Sequence<A> {
 
     /// Enqueues all launches, on the machine that the sequence was made on.
     ///
-    /// # Errors
-    /// [`Failed::Unsuitable`] for views of other lengths; [`Failed::Machine`] as a launch or, after a run that failed,
-    /// an allocation has it.
+    /// # Errors [`Failed::Unsuitable`] for views of other lengths; [`Failed::Machine`] if a launch fails or, after a
+    /// run that failed, an allocation.
     pub fn run(&mut self, on: &dyn Launcher, args: A) -> Result {
         args.check(self.n)?;
         let mut launches = match self.launches.take() {

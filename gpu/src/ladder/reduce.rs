@@ -3,7 +3,7 @@
 pub use super::*;
 use crate::operator::{Max, Min, Operation, Sum};
 
-/// Elements, and where the one element goes that they make together.
+/// The elements, and the memory for the element that they are combined into.
 #[derive(Clone, Copy)]
 pub struct Elements<T> {
     /// The elements.
@@ -30,10 +30,10 @@ pub trait ReducesWith<T, O>: Sync {
 
 /// A rung that combines elements of type `T` by each operation.
 pub trait Reduces<T>: Sync {
-    /// [`ReducesWith::launches`] for an operation.
+    /// Calls [`ReducesWith::launches`] for an operation.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`ReducesWith::launches`].
     fn launches(&self, on: &dyn Launcher, n: u32, operation: Operation) -> Result<Launches<Elements<T>>>;
 }
 

@@ -1,4 +1,4 @@
-//! A rung as data, and what its source file says about it.
+//! A rung as data, and the head of its source file.
 
 use super::{Ask, Entry, Failed, Result};
 use std::string::{String, ToString};
@@ -12,18 +12,18 @@ pub struct Rung {
     pub text: &'static str,
     /// The names of its kernels in the PTX, by function.
     pub kernels: &'static [&'static [&'static str]],
-    /// Most elements that it takes, where it has a limit.
+    /// Most elements that it takes, if it has a limit.
     pub capacity: Option<u64>,
-    /// Sizes of its tiles, blocks or windows: where off-by-one errors would be.
+    /// Sizes of its tiles, blocks or windows: around these lengths tests look for off-by-one errors.
     pub tiles: &'static [u64],
-    /// Why it cannot do what is asked for, although its family can.
+    /// Why it cannot serve a request that its family can.
     pub refuses: fn(&Ask) -> Option<String>,
-    /// The file that declares the rung, and the name of the file that [`Rung::text`] is from, in the same folder.
+    /// The file that declares the rung, and the name of the file of [`Rung::text`], in the same folder.
     pub place: (&'static str, &'static str),
 }
 
-/// Makes a [`Rung`](crate::ladder::Rung) in the file, or in the folder, that is the rung: `rung!("r1_global_step.rs", [bitonic_global_step])`
-/// with the file of the head and the kernels. Its name is that of the module.
+/// Makes a [`Rung`]: `rung!("r1_global_step.rs", [bitonic_global_step])`, with the file of the head and the kernels, in
+/// that file or in its folder. The rung has the name of the module.
 #[macro_export]
 macro_rules! rung {
     ($text:literal, [$($kernel:ident),+ $(,)?]) => {{
@@ -43,7 +43,7 @@ macro_rules! rung {
     }};
 }
 
-/// Where the rung's name is in the path of a module: the segment `rN_name`, from its name on.
+/// Begin and end of the rung's name in the path of a module: the segment `rN_name` without its number.
 const fn stem(path: &[u8]) -> (usize, usize) {
     let mut start = 0;
     while start < path.len() {
@@ -63,13 +63,13 @@ const fn stem(path: &[u8]) -> (usize, usize) {
     panic!("a rung stands in a module rN_name");
 }
 
-/// Bytes of the name of the rung that the module with this path is in.
+/// Length in bytes of the name of the rung to which the module with this path belongs.
 pub const fn stem_len(path: &str) -> usize {
     let (start, end) = stem(path.as_bytes());
     end - start
 }
 
-/// The name of the rung that the module with this path is in, with dashes.
+/// The name, with dashes, of the rung to which the module with this path belongs.
 pub const fn dashed<const N: usize>(path: &str) -> [u8; N] {
     let (path, (start, _)) = (path.as_bytes(), stem(path.as_bytes()));
     let (mut name, mut i) = ([0; N], 0);
@@ -91,7 +91,7 @@ impl Rung {
         Self { tiles, ..self }
     }
 
-    /// The same rung that refuses some of what its family takes, or some devices.
+    /// The same rung, which refuses some requests that its family takes, or some devices.
     pub const fn refusing(self, refuses: fn(&Ask) -> Option<String>) -> Self {
         Self { refuses, ..self }
     }
@@ -101,7 +101,7 @@ impl Rung {
         Entry { rung: self, run }
     }
 
-    /// Why it cannot do what is asked for, where that is so: its capacity, or what it says itself.
+    /// Why it cannot serve the request, if so: its capacity, or [`Rung::refuses`].
     pub fn refusal(&self, ask: &Ask) -> Option<String> {
         let (name, n) = (self.name, ask.n);
         let beyond =
@@ -109,7 +109,7 @@ impl Rung {
         self.capacity.filter(|&capacity| n > capacity).map(beyond).or_else(|| (self.refuses)(ask))
     }
 
-    /// Refuses what the rung cannot do.
+    /// Refuses a request that the rung cannot serve.
     ///
     /// # Errors
     /// [`Failed::Unsuitable`] with [`Rung::refusal`].
@@ -129,7 +129,7 @@ impl Rung {
         self.kernels.iter().copied().flatten().copied()
     }
 
-    /// What the file says at its top. Lines of a part are joined; paragraphs stay apart.
+    /// The head of the file, at its top. Lines of a part are joined; paragraphs stay apart.
     pub fn head(&self) -> Head {
         let lines = self.text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
         let mut head = Head { title: String::new(), parts: Vec::new() };
@@ -150,7 +150,7 @@ impl Rung {
         head
     }
 
-    /// Where the rung comes from: the last part of its head.
+    /// The source of the rung: the last part of its head.
     pub fn source(&self) -> String {
         self.head().part("Source").replace('\n', " ")
     }
@@ -165,12 +165,12 @@ pub struct Head {
 }
 
 impl Head {
-    /// The text of a part; empty if there is none of that name.
+    /// The text of a part; empty if no part has that name.
     pub fn part(&self, name: &str) -> &str {
         self.parts.iter().find(|(part, _)| part == name).map_or("", |(_, text)| text)
     }
 
-    /// The idea in a few words: what the title says after its first comma.
+    /// The idea in a few words: the title after its first comma.
     pub fn idea(&self) -> &str {
         self.title.split_once(", ").map_or(&*self.title, |(_, idea)| idea)
     }

@@ -14,7 +14,7 @@ pub struct Vectors {
 }
 
 impl Lengths for Vectors {
-    /// The launches are for any length.
+    /// The launches take any length.
     fn check(&self, _: u32) -> Result {
         expect_len("elements of x", self.x, self.y.len())
     }
@@ -25,11 +25,11 @@ pub trait AddsScaled: Sync {
     /// Enqueues the launches.
     ///
     /// # Errors
-    /// As a launch has them.
+    /// Those of a launch.
     fn launch(&self, on: &dyn Launcher, vectors: Vectors) -> Result;
 }
 
-/// What a rung of the family is run by.
+/// The type that runs a rung of the family.
 pub type Axpy = &'static dyn AddsScaled;
 
 impl Entry<Axpy> {

@@ -3,14 +3,14 @@
 pub use super::*;
 use crate::operator::{Max, Min, Operation, Sum};
 
-/// Elements, and where the results go.
+/// The elements, and the memory for the results.
 #[derive(Clone, Copy)]
 pub struct Elements<T> {
     /// The elements.
     pub input: Global<T>,
-    /// As many results; it may be the same view.
+    /// As many results as elements; it may be the same view.
     pub output: Global<T>,
-    /// Whether each element is left out of its own result.
+    /// Whether each result leaves out its own element.
     pub exclusive: bool,
 }
 
@@ -32,10 +32,10 @@ pub trait ScansWith<T, O>: Sync {
 
 /// A rung that scans elements of type `T` by each operation.
 pub trait Scans<T>: Sync {
-    /// [`ScansWith::launches`] for an operation.
+    /// Calls [`ScansWith::launches`] for an operation.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`ScansWith::launches`].
     fn launches(&self, on: &dyn Launcher, n: u32, operation: Operation) -> Result<Launches<Elements<T>>>;
 }
 
@@ -58,8 +58,8 @@ impl Entry<&'static dyn Scan> {
     /// The rung ready to scan `n` elements.
     ///
     /// # Errors
-    /// [`Failed::Unsuitable`] beyond the rung's capacity or on a device that it cannot use; [`Failed::Machine`] if there is
-    /// no memory.
+    /// [`Failed::Unsuitable`] beyond the rung's capacity or on a device that it cannot use;
+    /// [`Failed::Machine`] if there is no memory.
     pub fn scanner<T: Scalar>(&self, on: &dyn Launcher, n: u32, operation: Operation) -> Result<Sequence<Elements<T>>>
     where
         dyn Scan: Scans<T>,

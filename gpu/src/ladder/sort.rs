@@ -8,18 +8,18 @@ use crate::keys::{self, Key, Word, keys_decode, keys_encode};
 pub struct Keys<W> {
     /// The keys.
     pub keys: Global<W>,
-    /// What the words mean, see [`crate::keys`].
+    /// The meaning of the words, see [`crate::keys`].
     pub order: u32,
 }
 
-/// Keys to sort in place, with a value of 32 bits each that moves along.
+/// Keys to sort in place, each with a value of 32 bits that moves with its key.
 #[derive(Clone, Copy)]
 pub struct Pairs {
     /// The keys.
     pub keys: Global<u32>,
     /// A value for each key.
     pub values: Global<u32>,
-    /// What the words of the keys mean, see [`crate::keys`].
+    /// The meaning of the words of the keys, see [`crate::keys`].
     pub order: u32,
 }
 
@@ -45,7 +45,7 @@ pub trait Sorts<W>: Sync {
     fn launches(&self, on: &dyn Launcher, n: u32, options: &Options) -> Result<Launches<Keys<W>>>;
 }
 
-/// A rung that sorts keys of 32 bits which have a value of 32 bits each. Equal keys keep their order.
+/// A rung that sorts keys of 32 bits, each with a value of 32 bits. Equal keys keep their order.
 pub trait SortsPairs: Sync {
     /// The launches that sort `n` keys in place and move the value of each key with it; takes their scratch memory.
     ///
@@ -54,14 +54,14 @@ pub trait SortsPairs: Sync {
     fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Pairs>>;
 }
 
-/// What a rung sorts.
+/// The kinds of keys that a rung sorts.
 #[derive(Clone, Copy)]
 pub struct Sort {
     /// Keys of 32 bits.
     pub narrow: &'static dyn Sorts<u32>,
-    /// Keys of 64 bits, if it can.
+    /// Keys of 64 bits, if the rung sorts them.
     pub wide: Option<&'static dyn Sorts<u64>>,
-    /// Keys of 32 bits with values of 32 bits, if it can.
+    /// Keys of 32 bits with values of 32 bits, if the rung sorts them.
     pub pairs: Option<&'static dyn SortsPairs>,
 }
 
@@ -76,7 +76,7 @@ impl Sort {
         Self { narrow: rung, wide: None, pairs: None }
     }
 
-    /// The same, and pairs.
+    /// The same kinds, and pairs.
     pub const fn with_pairs<R: SortsPairs>(self, rung: &'static R) -> Self {
         Self { pairs: Some(rung), ..self }
     }
@@ -84,19 +84,19 @@ impl Sort {
 
 /// A width of keys: `u32` or `u64`.
 pub trait Width: Word + Key {
-    /// How a rung sorts keys of this width, if it can.
+    /// The launches for keys of this width, if the rung sorts them.
     fn of(sort: &Sort) -> Option<&'static dyn Sorts<Self>>;
 
     /// Maps each key to a word of the same order, in place.
     ///
     /// # Errors
-    /// As a launch has them.
+    /// Those of a launch.
     fn encode_all(on: &dyn Launcher, keys: Keys<Self>) -> Result;
 
     /// The inverse of [`Width::encode_all`].
     ///
     /// # Errors
-    /// As a launch has them.
+    /// Those of a launch.
     fn decode_all(on: &dyn Launcher, keys: Keys<Self>) -> Result;
 }
 
@@ -150,7 +150,7 @@ impl Entry<Sort> {
 }
 
 /// Launches that sort keys of any order, from launches that sort unsigned words: keys are mapped to such words, sorted,
-/// and mapped back.
+/// and mapped back. For keys that are not unsigned that is two more launches than the heads of the rungs count.
 pub fn unsigned<W: Width>(mut sort: impl FnMut(&dyn Launcher, Global<W>) -> Result + 'static) -> Launches<Keys<W>> {
     Box::new(move |on, keys| {
         if keys.order == keys::UNSIGNED {

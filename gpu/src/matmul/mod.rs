@@ -18,7 +18,7 @@ pub struct Matrix {
     stride: u32,
 }
 
-/// How large the matrices of a product are, and how far apart their rows.
+/// The sizes of the matrices of a product, and the distances of their rows.
 #[simt::argument]
 #[derive(Clone, Copy)]
 pub struct Shape {
@@ -37,7 +37,8 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Square tiles of C with this side. They are numbered along x, row by row: along y a grid ends at 65,535 blocks.
+    /// Square tiles of C with this side. They are numbered along x, row by row, because a grid has at most 65,535
+    /// blocks along y.
     pub const fn tiles(&self, side: u32) -> u32 {
         self.m.div_ceil(side) * self.n.div_ceil(side)
     }
@@ -64,8 +65,8 @@ impl Matrix {
         Self { data, rows, columns, stride }
     }
 
-    /// The part of at most `rows` × `columns` elements whose first element is (`row`, `column`); empty if that lies
-    /// outside.
+    /// The part of at most `rows` × `columns` elements whose first element is (`row`, `column`); empty if that element
+    /// lies outside.
     #[inline(always)]
     pub fn sub(self, row: u32, column: u32, rows: u32, columns: u32) -> Self {
         let (rows, columns) =
@@ -83,7 +84,7 @@ impl Matrix {
         if row < self.rows && column < self.columns { self.data.get(row * self.stride + column) } else { 0.0 }
     }
 
-    /// Writes element (`row`, `column`); outside the matrix it does nothing.
+    /// Writes element (`row`, `column`); does nothing outside the matrix.
     #[inline(always)]
     pub fn set(self, row: u32, column: u32, value: f32) {
         if row < self.rows && column < self.columns {
@@ -107,7 +108,7 @@ mod host {
     use crate::ladder::matmul::{Matrix as View, *};
 
     impl Shape {
-        /// That of A, B and C, which fit each other.
+        /// The shape of A, B and C, which fit each other.
         pub(super) const fn of(a: &View, b: &View, c: &View) -> Self {
             let (m, n, k) = (c.rows, c.columns, a.columns);
             Self { m, n, k, lda: a.stride, ldb: b.stride, ldc: c.stride }

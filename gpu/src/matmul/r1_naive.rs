@@ -1,21 +1,21 @@
-//! # Matrix product, one thread an element
+//! # Matrix product, one thread per element
 //!
-//! **Idea.** Each thread computes one element of C: the sum over k of a row of A times a column of B, read from
-//! global memory as the formula says.
+//! **Idea.** Each thread computes one element of C: the sum over k of a row of A times a column of B, read from global
+//! memory as the formula says.
 //!
 //! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** Every element of A is read n times and every element of B m times. The caches catch most of it, but
-//! each multiply-add waits for two loads. The next rung reads a tile once and uses it from shared memory.
+//! **Bottleneck.** Every element of A is read n times and every element of B m times. The caches catch most of these
+//! reads, but each multiply-add waits for two loads. The next rung loads a tile once and uses it from shared memory.
 //!
-//! **Cost.** 2·m·n·k operations, 8·m·n·k bytes asked of the memory system, no barrier.
+//! **Cost.** 2·m·n·k operations; 8·m·n·k bytes of loads; no barrier; one launch.
 //!
 //! **Threads.** Blocks of 16 × 16; thread (x, y) of a block computes element (y, x) of the block's tile, so the threads
 //! of a warp share two rows of A and read neighbouring columns of B.
 //!
 //! **Limits.** Any m, n, k and strides.
 //!
-//! **Source.** V. A. Antonyuk, "GPGPU programming" (2015).
+//! **Source.** V. A. Antonyuk, "GPGPU programming" (2015). Changed: any sizes and strides.
 
 use super::Shape;
 use simt::math::fma;
@@ -31,7 +31,7 @@ pub fn matmul_naive(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape
     let (a, b, c) = shape.matrices(a, b, c);
     let (first_row, first_column) = shape.tile_of_block(SIDE);
     let (row, column) = (first_row + thread::thread_idx_y(), first_column + thread::thread_idx_x());
-    // Threads beyond the edge of C have nothing to do, and nobody waits for them.
+    // Threads beyond the edge of C have nothing to do, and no barrier waits for them.
     if row < m && column < n {
         let mut sum = 0.0;
         let mut e = 0;

@@ -1,27 +1,27 @@
 //! # Matrix product, tiles in shared memory
 //!
-//! **Idea.** C is cut into tiles; a block computes one tile of C by walking along a row of tiles of A and a
-//! column of tiles of B. Each pair is copied to shared memory once and then used `TILE` times.
+//! **Idea.** C is cut into tiles. A block computes one tile of C by walking along a row of tiles of A and a column of
+//! tiles of B. It copies each pair of tiles to shared memory once and uses every element `TILE` times.
 //!
-//! **Changed from the rung before.** `naive` reads every element of A and B from global memory n times; here it
-//! is n/TILE times.
+//! **Changed from the rung before.** `naive` reads every element of A n times and every element of B m times; here it
+//! is n/TILE and m/TILE times.
 //!
-//! **Bottleneck.** Two shared loads for each multiply-add: shared memory is busy, the arithmetic waits. A next
-//! rung would keep a small square of C in each thread's registers.
+//! **Bottleneck.** Two shared loads for each multiply-add: shared memory is busy and the arithmetic waits. A small
+//! square of C in the registers of each thread would need fewer loads.
 //!
-//! **Cost.** 2·m·n·k operations, 8·m·n·k/TILE bytes from global memory, 2·⌈k/TILE⌉ barriers.
+//! **Cost.** 2·m·n·k operations; 8·m·n·k/TILE bytes of global loads; 2·⌈k/TILE⌉ barriers per block; one launch.
 //!
-//! **Threads.** A block of TILE × TILE; thread (x, y) computes element (y, x) of the block's tile.
+//! **Threads.** Blocks of TILE × TILE; thread (x, y) computes element (y, x) of the block's tile.
 //!
-//! **Limits.** Any m, n, k and strides: what lies outside the matrices is read as zero and not written.
+//! **Limits.** Any m, n, k and strides: elements outside the matrices are read as zero and not written.
 //!
-//! **Source.** V. A. Antonyuk, "GPGPU programming" (2015).
+//! **Source.** V. A. Antonyuk, "GPGPU programming" (2015). Changed: any sizes and strides.
 
 use super::Shape;
 use simt::math::fma;
 use simt::{Global, kernel, shared, thread};
 
-/// Side of a tile: 16 × 16 threads, and 16 consecutive floats of a row fill two sectors.
+/// Side of a tile: 16 × 16 threads; 16 consecutive floats of a row fill two sectors.
 pub const TILE: u32 = 16;
 
 shared!(TILE_A: [f32; TILE * TILE]);
@@ -38,9 +38,9 @@ pub fn matmul_shared_tile(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape:
     while t < shape.k {
         TILE_A::view().set(y * TILE + x, a.get(first_row + y, t + x));
         TILE_B::view().set(y * TILE + x, b.get(t + y, first_column + x));
-        thread::sync_threads(); // the tiles are complete before anyone reads them
+        thread::sync_threads(); // the tiles are complete before any thread reads them
         sum = dot(x, y, sum);
-        thread::sync_threads(); // everyone is done with the tiles before they are overwritten
+        thread::sync_threads(); // all threads are done with the tiles before they are overwritten
         t += TILE;
     }
     c.sub(first_row, first_column, TILE, TILE).set(y, x, sum);

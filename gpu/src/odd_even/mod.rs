@@ -1,7 +1,7 @@
 //! # Odd-even sort over sorted blocks
 //!
-//! The bubble sort of whole blocks: blocks are sorted each for itself, and then neighbours are merged, in turn those
-//! at even and those at odd places, until everything has had the time to reach its end.
+//! The bubble sort of whole blocks. Each block is sorted by itself. Then neighbouring halves of blocks are merged, in
+//! turn across the seams and inside the blocks, until every key has had time to reach its place.
 
 pub mod r1_bitonic_blocks;
 

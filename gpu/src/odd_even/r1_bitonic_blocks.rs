@@ -1,25 +1,27 @@
-//! # Odd-even sort, over bitonic-sorted blocks
+//! # Odd-even sort, merging bitonic-sorted blocks
 //!
-//! **Idea.** Blocks of 8192 keys are sorted by a bitonic network. Then passes merge halves of blocks: across the seams,
-//! the upper half of a block with the lower half of the next, then inside the blocks, and so on. Two sorted halves, one
-//! of them read backwards, are a bitonic sequence, which one sweep of the network sorts. Halves behave like the keys of
-//! a bubble sort: h of them are sorted after h passes.
+//! **Idea.** A bitonic network sorts blocks of 8192 keys. Then passes merge halves of blocks: across the seams, the
+//! upper half of a block with the lower half of the next, then inside the blocks, and so on. Two sorted halves, one of
+//! them read backwards, are a bitonic sequence, which one sweep of the network sorts. Halves behave like the keys of a
+//! bubble sort: h of them are sorted after h passes.
 //!
-//! **Changed from the rung before.** First rung. The lab's program has blocks of 1024 keys with a key a thread, a launch
-//! for each step of their sort, and merges step by step in shared memory. Here a block is eight times as large, so there
-//! are an eighth of the passes; its sort is one launch, and keys stay in registers for four steps at a time.
+//! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** The number of passes: n/4096 of them over all keys, so the work grows with n². `bitonic` sorts the
-//! same way without going through neighbours.
+//! **Bottleneck.** The number of passes: ⌈n/4096⌉ passes over all keys, so the work grows with n². `bitonic` sorts in
+//! the same way without going from neighbour to neighbour.
 //!
-//! **Cost.** ⌈n/4096⌉ launches; a merging one 13 steps of the network on every key, moved once each way, or two keys for
-//! halves that are in order.
+//! **Cost.** ⌈n/4096⌉ launches. The first one sorts the blocks in 91 steps of the network and 26 barriers; each of the
+//! others merges in 13 steps and 4 barriers, and moves every key once each way. A merge of halves that are already in
+//! order reads two keys.
 //!
-//! **Threads.** 512 a block, 16 keys each in registers, as in [`crate::bitonic::tile`].
+//! **Threads.** 512 per block, 16 keys each in registers, as in [`crate::bitonic::tile`].
 //!
 //! **Limits.** Any n; the last half may be short, and nothing outside the array is touched.
 //!
-//! **Source.** Moscow Aviation Institute, parallel data processing, lab 3 (2020).
+//! **Source.** Moscow Aviation Institute, "Parallel data processing", lab 3 (2020). Its blocks have 1024 keys, one per
+//! thread, with a launch for each step of their sort, and its merges go step by step through shared memory. Changed:
+//! blocks eight times as large, so an eighth of the passes; one launch sorts them; keys stay in registers for four
+//! steps at a time.
 
 use crate::bitonic::tile::{BLOCK, TILE, keys_of_tile, merge_tile, min_blocks, sort_tile};
 use crate::keys::Key;
@@ -27,20 +29,20 @@ use simt::{Global, kernel, thread};
 
 pub use crate::bitonic::tile::{BLOCK as THREADS, shared_bytes};
 
-/// Keys of a block.
+/// Keys per block.
 pub const KEYS: u32 = TILE;
 
 /// Keys of half a block.
 pub const HALF: u32 = KEYS / 2;
 
-/// Blocks for `n` keys, the first of which begins at `offset`: 0 or [`HALF`].
+/// Blocks for `n` keys; the first block begins at `offset`, 0 or [`HALF`].
 pub const fn grid(n: u32, offset: u32) -> u32 {
     n.saturating_sub(offset).div_ceil(KEYS)
 }
 
 /// The offsets of the merging passes that follow the sort of the blocks, in order.
 pub fn merges(n: u32) -> impl Iterator<Item = u32> {
-    // The sort of the blocks was the first of as many passes as there are halves.
+    // There are as many passes as halves; the sort of the blocks is the first.
     (1..n.div_ceil(HALF)).map(|pass| if pass % 2 == 1 { HALF } else { 0 })
 }
 
@@ -53,15 +55,16 @@ pub fn odd_even_bitonic_blocks_sort<T: Key>(keys: Global<T>) {
     sort_tile(keys_of_tile(keys, thread::block_idx_x() * KEYS));
 }
 
-/// Merges the two sorted halves of every block, the first of which begins at `offset`.
+/// Merges the two sorted halves of every block; the first block begins at `offset`.
 #[kernel(
     max_threads = BLOCK, min_blocks = min_blocks::<T>(),
     instances(odd_even_bitonic_blocks_merge: <u32>, odd_even_bitonic_blocks_merge_u64: <u64>)
 )]
 pub fn odd_even_bitonic_blocks_merge<T: Key>(keys: Global<T>, offset: u32) {
     let keys = keys_of_tile(keys, thread::block_idx_x() * KEYS + offset);
-    // In order already where there is no upper half, or where it begins with what the lower half ends with or more. All
-    // threads of the block read the same two keys, before any of them writes: the merge writes behind a barrier.
+    // The halves are in order already if there is no upper half, or if its first key is not less than the last key of
+    // the lower half. All threads of the block read the same two keys before any of them writes: the merge writes after
+    // a barrier.
     if keys.len() > HALF && keys.get(HALF - 1) > keys.get(HALF) {
         merge_tile(keys, true);
     }

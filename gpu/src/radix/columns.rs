@@ -1,29 +1,29 @@
 //! # Columns in shared memory, sorted bit by bit
 //!
-//! What the rungs `columns-…` have in common. The keys lie in shared memory as rows of one key per thread; thread c sorts
-//! column c by 32 passes, one per bit: keys with a zero move to the front of the column, keys with a one go to a second
-//! array and are appended. Each pass keeps the order of equal bits, so the passes add up to a sort.
+//! The common part of the rungs `columns-…`. The keys lie in shared memory as rows of one key per thread. Thread c
+//! sorts column c in 32 passes, one per bit: keys with a zero move to the front of the column; keys with a one go to a
+//! second array and are appended. Each pass keeps the order of equal bits, so after all passes the column is sorted.
 //!
-//! Key `row * columns + c` belongs to column c. Then the lanes of a warp always use 32 different banks, however far
-//! each has come in its own column; with a column in consecutive words they would meet on one bank. It is also how the
-//! keys lie in global memory, so loading is contiguous, and the last row may be ragged.
+//! Key `row * columns + c` belongs to column c. So the lanes of a warp always use 32 different banks, however far each
+//! of them is in its own column; if a column were consecutive words they would meet in one bank. The keys lie in the
+//! same order in global memory, so loads are contiguous, and the last row may be short.
 
 use simt::{Global, Shared, thread, unroll};
 
-/// Fewest and most columns, each sorted by one thread of one block; a power of two.
+/// Fewest columns; their number is a power of two, and one thread sorts each column.
 pub const MIN_COLUMNS: u32 = 8;
-/// See [`MIN_COLUMNS`].
+/// Most columns: the most threads that a block may have.
 pub const MAX_COLUMNS: u32 = 1024;
 
 /// Static shared memory that a rung may use for its merge.
 pub const MERGE_BYTES: u32 = 9 << 10;
 
-/// Keys that a thread reads before it writes one. The reads of such a group do not wait for each other.
+/// Keys that a thread reads before it writes one. The reads of such a group overlap.
 const AHEAD: usize = 8;
 
-/// Keys that can be sorted in that many columns where a block may have `block_bytes` of shared memory.
+/// Most keys that can be sorted in that many columns, if a block may have `block_bytes` of shared memory.
 pub const fn capacity(columns: u32, block_bytes: u32) -> u32 {
-    // Both arrays have whole rows.
+    // Both arrays consist of whole rows.
     (block_bytes - MERGE_BYTES) / (2 * KEY_BYTES) / columns * columns
 }
 
@@ -34,12 +34,12 @@ pub const fn shared_bytes(n: u32, columns: u32) -> u32 {
 
 const KEY_BYTES: u32 = size_of::<u32>() as u32;
 
-/// Keys of whole rows.
+/// `n` rounded up to whole rows.
 const fn padded(n: u32, columns: u32) -> u32 {
     n.div_ceil(columns) * columns
 }
 
-/// The keys in shared memory, one row of columns after the other, and as much room behind them.
+/// The keys in shared memory, row after row, and as much room after them.
 #[derive(Clone, Copy)]
 pub struct Columns {
     words: Shared<u32>,
@@ -65,7 +65,7 @@ impl Columns {
         }
     }
 
-    /// Sorts the thread's own column. No other thread's key is touched, so there is nothing to wait for.
+    /// Sorts the thread's own column. It uses no other thread's keys, so it needs no barrier.
     #[inline(always)]
     pub fn sort(self) {
         let mut bit = 0;
@@ -75,7 +75,7 @@ impl Columns {
         }
     }
 
-    /// The key at `place` of a sorted column, if the column reaches that far. The first place of column c is c.
+    /// The key at `place` of a sorted column; `None` past the end of the column. The first place of column c is c.
     #[inline(always)]
     pub fn key(self, place: u32) -> Option<u32> {
         if place < self.keys { Some(self.words.get(place)) } else { None }
@@ -87,21 +87,21 @@ impl Columns {
         place + self.columns
     }
 
-    /// Columns, which is also the number of threads.
+    /// The number of columns, which is also that of threads.
     #[inline(always)]
     pub fn columns(self) -> u32 {
         self.columns
     }
 
-    /// Moves the keys without `bit` to the front of the column and those with it to the second array. Returns the
-    /// place behind the last zero and the one behind the last one.
+    /// Moves the keys whose `bit` is zero to the front of the column and the others to the second array. Returns the
+    /// place after the last key with a zero, and the place after the last key with a one.
     #[inline(always)]
     fn split(self, bit: u32) -> (u32, u32) {
         let mut zero = thread::thread_idx_x();
         let mut one = self.second() + zero;
         self.each_group(zero, self.keys, |key| {
             let is_one = key >> bit & 1 != 0;
-            // Zeros never overtake the reading, so the front of the column can be written in place.
+            // The writing of zeros never overtakes the reading, so the front of the column can be written in place.
             self.words.set(if is_one { one } else { zero }, key);
             if is_one {
                 one += self.columns;
@@ -112,7 +112,7 @@ impl Columns {
         (zero, one)
     }
 
-    /// Appends what `split` put into the second array.
+    /// Appends the keys that `split` put into the second array.
     #[inline(always)]
     fn append_ones(self, (zero, one): (u32, u32)) {
         let mut to = zero;
@@ -128,8 +128,8 @@ impl Columns {
         self.words.len() / 2
     }
 
-    /// Calls `f` for each key of the thread's column from place `from` on, to below `end`. Keys are read in groups
-    /// before `f` sees the first of them, which is what hides the latency of shared memory.
+    /// Calls `f` for each key of the thread's column from place `from` on, to below `end`. All keys of a group are read
+    /// before `f` sees the first of them, which hides the latency of shared memory.
     #[inline(always)]
     fn each_group(self, from: u32, end: u32, mut f: impl FnMut(u32)) {
         let mut i = from;
@@ -159,19 +159,19 @@ mod host {
     use super::*;
     use crate::ladder::*;
 
-    /// Columns where no number is asked for.
+    /// Columns by default.
     pub const COLUMNS: u32 = 128;
 
-    /// Keys that fit a block in so many columns, where it has most shared memory.
+    /// Keys that fit a block in the default number of columns, on the devices with most shared memory per block.
     pub const CAPACITY: u64 = capacity(COLUMNS, MAX_SHARED) as u64;
 
-    /// One block, or none for no keys, of a thread per column.
+    /// One block of one thread per column; no block if there are no keys.
     pub fn geometry(n: u32, options: &Options) -> Geometry {
         let columns = options.columns.unwrap_or(COLUMNS);
         Geometry::linear((n > 0) as u32, columns).shared(shared_bytes(n, columns))
     }
 
-    /// Why the rungs cannot sort this.
+    /// Why the rungs cannot sort these keys, if so.
     pub fn refuses(ask: &Ask) -> Option<String> {
         let columns = ask.options.columns.unwrap_or(COLUMNS);
         if !columns.is_power_of_two() || !(MIN_COLUMNS..=MAX_COLUMNS).contains(&columns) {

@@ -1,9 +1,9 @@
 //! # Radix sort
 //!
-//! Sorting by digits instead of comparisons. The first rungs sort columns inside one block, bit by bit, and merge
-//! them in four ways; the cost is in the merge, which puts out one key at a time. From `lsd-blocks` on many blocks
-//! work on one input: digit by digit from the last (`lsd-ballot`, `onesweep`), then from the first (`msd-buckets`,
-//! `msd-skewed`).
+//! Sorting by digits instead of comparisons. The first rungs sort columns inside one block, bit by bit, and merge them
+//! in four ways; the merge is the expensive part, because it puts out one key at a time. From `lsd-blocks` on many
+//! blocks work on one input: digit by digit from the last one (`lsd-blocks`, `lsd-ballot`, `onesweep`), then from the
+//! first (`msd-buckets`, `msd-skewed`).
 
 pub mod columns;
 mod msd;

@@ -5,46 +5,46 @@
 //!
 //! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** The merge: as many looks as there are columns for each key, by one thread, while the others have
-//! ended. The next rungs let every thread look at its own head.
+//! **Bottleneck.** The merge: one thread looks at as many heads as there are columns for each key, while the other
+//! threads have ended. The next rungs let every thread look at its own head.
 //!
 //! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then keys × columns
-//! looks in a row. More columns make the first part faster and the second slower.
+//! looks in a row; 1 barrier; one launch. More columns make the first part faster and the second slower.
 //!
-//! **Threads.** One block, thread c has column c. 8 to 1024 columns. The first thread keeps the heads in shared memory,
-//! eight of them in two accesses, and compares them in four chains that do not wait for each other.
+//! **Threads.** One block; thread c has column c. 8 to 1024 columns. The first thread keeps the heads in shared memory,
+//! reads eight of them in two accesses, and compares them in four chains that do not wait for each other.
 //!
-//! **Limits.** 32-bit keys, as many as fit twice into the block's shared memory (27,648 and more of 227 KiB); the
-//! host refuses more.
+//! **Limits.** 32-bit keys, as many as fit twice into the block's shared memory (27,648 keys or more where a block may
+//! have 227 KiB); the host refuses more.
 //!
-//! **Source.** The blog "cuda练习(三):使用gpu进行排序", with its mistakes mended: a column that is exhausted leaves the list
-//! of heads, so it is not read past its end, and no key is needed to say "empty".
+//! **Source.** The blog post "cuda练习(三):使用gpu进行排序" (CUDA exercise 3: sorting on the GPU), undated. Changed: an
+//! exhausted column leaves the list of heads, so no thread reads past the column's end and no key is needed to mean
+//! "empty".
 
 use super::columns::{Columns, MAX_COLUMNS, MIN_COLUMNS};
 use simt::{Global, Shared, kernel, shared, thread, unroll};
 
 /// Heads in one access of 16 bytes, each compared in a chain of its own.
 const CHAINS: usize = 4;
-/// Accesses that are on their way together.
+/// Accesses in flight together.
 const PACKS: usize = 2;
-/// Heads that are looked at together.
+/// Heads compared together.
 const GROUP: u32 = (CHAINS * PACKS) as u32;
-// Whole groups never reach beyond the heads that the columns' threads set.
+// Whole groups never reach past the heads that the threads of the columns set.
 const _: () = assert!(MIN_COLUMNS.is_multiple_of(GROUP));
 
-// The heads of the columns that have one, and the place of each. Behind the last head there are largest keys up to a
-// whole group.
+// The heads of the columns that have one, and the place of each head. After the last head, largest keys fill its group.
 shared!(HEADS: [u32; MAX_COLUMNS]);
 shared!(PLACES: [u32; MAX_COLUMNS]);
 
-/// Sorts `keys`, as many as `columns::capacity` allows, with a thread a column.
+/// Sorts `keys`, at most `columns::capacity` of them, with one thread per column.
 #[kernel(max_threads = MAX_COLUMNS)]
 pub fn radix_columns_one_thread(keys: Global<u32>) {
     let t = thread::thread_idx_x();
     let columns = Columns::new(keys.len());
     columns.load(keys);
     columns.sort();
-    // The columns that are not empty are the first ones.
+    // The first columns are the ones that are not empty.
     HEADS::view().set(t, columns.key(t).unwrap_or(u32::MAX));
     PLACES::view().set(t, t);
     thread::sync_threads(); // all columns are sorted before the first thread merges them
@@ -67,7 +67,8 @@ fn merge(columns: Columns, keys: Global<u32>) {
             heads.set(at, key);
             places.set(at, place);
         } else {
-            // The last column takes the place of the exhausted one, and a largest key that of the last.
+            // The last column takes the place of the exhausted one, and a largest key takes the place of the last
+            // column.
             live -= 1;
             heads.set(at, heads.get(live));
             places.set(at, places.get(live));
@@ -77,8 +78,8 @@ fn merge(columns: Columns, keys: Global<u32>) {
     }
 }
 
-/// The smallest of the first `live` heads, and where it is. The largest keys behind them are never taken for one: each
-/// chain starts with a largest key at the first head, which is live, and changes only for a smaller one.
+/// The smallest of the first `live` heads, and its index. The largest keys after them are never chosen: each chain
+/// starts with a largest key and the index of the first head, which is live, and changes only for a smaller key.
 #[inline(always)]
 fn smallest(heads: Shared<u32>, live: u32) -> (u32, u32) {
     let (mut least, mut at) = ([u32::MAX; CHAINS], [0; CHAINS]);

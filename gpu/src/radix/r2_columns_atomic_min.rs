@@ -1,40 +1,42 @@
 //! # Radix sort of columns, merged by one atomic minimum
 //!
-//! **Idea.** Each thread sorts a column of keys by its bits. Then, until nothing is left, all threads take the minimum
-//! of the heads of their columns by an atomic on one shared word; whoever has that key puts it out and moves on.
+//! **Idea.** Each thread sorts a column of keys by its bits. Then, until no key is left, all threads take the minimum
+//! of the heads of their columns by an atomic on one shared word. The thread that has this key puts it out and moves
+//! on.
 //!
-//! **Changed from the rung before.** `columns-one-thread` lets one thread look at every head for every key. Here the
-//! threads look at one head each, at the same time, and the hardware compares.
+//! **Changed from the rung before.** `columns-one-thread` lets one thread look at every head for every key. Here each
+//! thread looks at one head, all at the same time, and the hardware compares.
 //!
-//! **Bottleneck.** One key, with its copies, goes out between two barriers, and every warp updates the same word. (The
-//! assembler makes one atomic of a warp's.) The next rungs compare the heads in a tree, or in groups.
+//! **Bottleneck.** One key, with its copies, is put out between two barriers, and every warp updates the same word.
+//! (The assembler combines the atomics of a warp into one.) The next rungs compare the heads in a tree, or in groups.
 //!
 //! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then a barrier, an
-//! atomic a column and one store for each key, less where several columns have the same one.
+//! atomic per column and one store for each key: n + 2 barriers for n keys, fewer if several columns have the same key;
+//! one launch.
 //!
-//! **Threads.** One block, thread c has column c. 8 to 1024 columns.
+//! **Threads.** One block; thread c has column c. 8 to 1024 columns.
 //!
-//! **Limits.** 32-bit keys, as many as fit twice into the block's shared memory (27,648 and more of 227 KiB); the
-//! host refuses more.
+//! **Limits.** 32-bit keys, as many as fit twice into the block's shared memory (27,648 keys or more where a block may
+//! have 227 KiB); the host refuses more.
 //!
-//! **Source.** The blog "cuda练习(三):使用gpu进行排序", with its mistakes mended: the minimum is set before its first use and
-//! never while somebody reads it; as many copies are put out as columns had the minimum, so no equal key is lost; a
-//! column without keys takes no part, so the largest key need not mean "empty".
+//! **Source.** The blog post "cuda练习(三):使用gpu进行排序" (CUDA exercise 3: sorting on the GPU), undated. Changed: the minimum
+//! is set before its first use and never while a thread may read it; as many copies are put out as columns had the
+//! minimum, so no equal key is lost; a column without keys takes no part, so the largest key need not mean "empty".
 
 use super::columns::{Columns, MAX_COLUMNS};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, kernel, shared, thread};
 
-/// Words that the minimum moves through. While one is read, the next may already be written by the quick, so the one
-/// that is cleared meanwhile must be a third.
+/// Words for the minimum, used in turn. While some threads read one word, faster threads may already write the next
+/// one, so the word that is cleared meanwhile must be a third.
 const SLOTS: u32 = 3;
 
 shared!(MINIMUM: [u32; SLOTS]);
 
-/// What a minimum is cleared to: nothing is larger.
+/// The value of a cleared minimum: no key is larger.
 const CLEAR: u32 = u32::MAX;
 
-/// Sorts `keys`, as many as `columns::capacity` allows, with a thread a column.
+/// Sorts `keys`, at most `columns::capacity` of them, with one thread per column.
 #[kernel(max_threads = MAX_COLUMNS)]
 pub fn radix_columns_atomic_min(keys: Global<u32>) {
     let t = thread::thread_idx_x();
@@ -45,7 +47,7 @@ pub fn radix_columns_atomic_min(keys: Global<u32>) {
         minimum.set(0, CLEAR);
         minimum.set(1, CLEAR);
     }
-    thread::sync_threads(); // all keys are in shared memory before one is overwritten in global; the words are set
+    thread::sync_threads(); // all keys are loaded before any is overwritten in global memory; the words are set
 
     let (mut place, mut slot, mut to) = (t, 0, 0);
     let mut head = columns.key(place);
@@ -55,7 +57,7 @@ pub fn radix_columns_atomic_min(keys: Global<u32>) {
         if let Some(key) = head {
             minimum.fetch_min(slot, key, Relaxed, Scope::Block);
         }
-        // All heads are in the minimum before anyone reads it. On the way the barrier counts the last round's winners.
+        // All heads are in the minimum before any thread reads it. The same barrier counts the last round's winners.
         let copies = thread::sync_threads_count(won);
         let next = minimum.get(slot);
         if t < copies {
@@ -70,13 +72,14 @@ pub fn radix_columns_atomic_min(keys: Global<u32>) {
         }
         slot = after(slot);
         if t == 0 {
-            // The slot after the next: its readers passed the barrier above, its writers wait for the next one.
+            // The slot after the next: its readers have passed the barrier above, its writers come after the next
+            // barrier.
             minimum.set(after(slot), CLEAR);
         }
     }
 }
 
-/// The slots in turn.
+/// The slot after `slot`.
 #[inline(always)]
 fn after(slot: u32) -> u32 {
     if slot + 1 == SLOTS { 0 } else { slot + 1 }

@@ -1,39 +1,42 @@
 //! # Radix sort of columns, merged by minima of groups
 //!
-//! **Idea.** Each thread sorts a column of keys by its bits. Then, for each key, groups of 8 columns take the minimum of
-//! their heads by atomics on a word a group, and one thread of each group adds its group's minimum to that of all.
+//! **Idea.** Each thread sorts a column of keys by its bits. Then, for each key, groups of 8 columns take the minimum
+//! of their heads by atomics on one word per group, and one thread of each group adds its group's minimum to the
+//! minimum of all.
 //!
-//! **Changed from the rung before.** Two steps instead of log₂ of the columns, with at most 8 threads at a word in the
-//! first one, and a thread a group in the second.
+//! **Changed from the rung before.** Two steps instead of log₂ of the columns. At most 8 threads use one word in the
+//! first step, and one thread per group takes part in the second.
 //!
-//! **Bottleneck.** One key, with its copies, goes out between one pair of barriers and the next. No merge of this kind
-//! gets past that; the next rungs sort by larger digits, with all blocks, and have nothing to merge.
+//! **Bottleneck.** One key, with its copies, is put out per two barriers. No merge of this kind does better; the next
+//! rungs sort by larger digits, with all blocks, and have nothing to merge.
 //!
 //! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then two barriers, 9/8
-//! atomics a column and one store for each key, less where several columns have the same one.
+//! atomics per column and one store for each key: 2·n + 3 barriers for n keys, fewer if several columns have the same
+//! key; one launch.
 //!
-//! **Threads.** One block, thread c has column c. 8 to 1024 columns. The first thread of each group acts for it.
+//! **Threads.** One block; thread c has column c. 8 to 1024 columns. The first thread of each group acts for it.
 //!
-//! **Limits.** 32-bit keys, as many as fit twice into the block's shared memory (27,648 and more of 227 KiB); the
-//! host refuses more.
+//! **Limits.** 32-bit keys, as many as fit twice into the block's shared memory (27,648 keys or more where a block may
+//! have 227 KiB); the host refuses more.
 //!
-//! **Source.** The blog "cuda练习(三):使用gpu进行排序", with its mistakes mended as in `columns-atomic-min`.
+//! **Source.** The blog post "cuda练习(三):使用gpu进行排序" (CUDA exercise 3: sorting on the GPU), undated. Changed: as in
+//! `columns-atomic-min`.
 
 use super::columns::{Columns, MAX_COLUMNS};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, kernel, shared, thread};
 
-/// Columns of a group.
+/// Columns per group.
 const GROUP: u32 = 8;
 
 shared!(GROUP_MINIMUM: [u32; MAX_COLUMNS / GROUP]);
-// One is read while the other waits to be used, in turn.
+// Used in turn: one is read while the other is cleared.
 shared!(MINIMUM: [u32; 2]);
 
-/// What a minimum is cleared to: nothing is larger.
+/// The value of a cleared minimum: no key is larger.
 const CLEAR: u32 = u32::MAX;
 
-/// Sorts `keys`, as many as `columns::capacity` allows, with a thread a column.
+/// Sorts `keys`, at most `columns::capacity` of them, with one thread per column.
 #[kernel(max_threads = MAX_COLUMNS)]
 pub fn radix_columns_groups(keys: Global<u32>) {
     let t = thread::thread_idx_x();
@@ -47,7 +50,7 @@ pub fn radix_columns_groups(keys: Global<u32>) {
     if t == 0 {
         minimum.set(0, CLEAR);
     }
-    thread::sync_threads(); // all keys are in shared memory before one is overwritten in global; the words are set
+    thread::sync_threads(); // all keys are loaded before any is overwritten in global memory; the words are set
 
     let (mut place, mut turn, mut to) = (t, 0, 0);
     let mut head = columns.key(place);
@@ -57,11 +60,11 @@ pub fn radix_columns_groups(keys: Global<u32>) {
         if let Some(key) = head {
             groups.fetch_min(group, key, Relaxed, Scope::Block);
         }
-        // The groups' minima are complete before they are read. On the way the barrier counts the last round's winners.
+        // The groups' minima are complete before they are read. The same barrier counts the last round's winners.
         let copies = thread::sync_threads_count(won);
         if first_of_group {
             minimum.fetch_min(turn, groups.get(group), Relaxed, Scope::Block);
-            // Until the next barrier nobody else touches the group's word.
+            // Until the next barrier no other thread uses the group's word.
             groups.set(group, CLEAR);
         }
         if t < copies {
@@ -77,7 +80,7 @@ pub fn radix_columns_groups(keys: Global<u32>) {
         }
         turn = 1 - turn;
         if t == 0 {
-            // Its readers passed the barriers above, its writers wait for the next one.
+            // Its readers have passed the barriers above, its writers come after the next barrier.
             minimum.set(turn, CLEAR);
         }
     }

@@ -1,26 +1,30 @@
-//! # Radix sort over many blocks, four bits a pass
+//! # Radix sort over many blocks, four bits per pass
 //!
-//! **Idea.** Sort by the last digit, then by the one before it, and so on; each pass keeps the order that the passes
-//! before made among equal digits (it is stable), so after the first digit all is sorted. A pass over many blocks
-//! takes three launches: each block counts its digits; a scan over all counts, digit by digit and block by block, says
-//! where the keys of each digit of each block go; each block puts its keys there.
+//! **Idea.** Sort by the last digit, then by the one before it, and so on. Each pass is stable: it keeps the order that
+//! the passes before made among equal digits, so after the first digit all keys are sorted. A pass over many blocks
+//! takes three launches. Each block counts its digits; a scan over all counts, digit by digit and block by block, gives
+//! the place where the keys of each digit of each block go; each block puts its keys there.
 //!
-//! **Changed from the rung before.** The columns of `columns-*` live in one block, so n ends where its memory ends,
-//! and merging them puts out one key at a time. Here nothing is merged, and any number of blocks works at once.
+//! **Changed from the rung before.** The columns of `columns-*` live in one block, so n ends where the memory of a
+//! block ends, and merging them puts out one key at a time. Here nothing is merged, and any number of blocks works at
+//! once.
 //!
-//! **Bottleneck.** A pass reads the keys twice and writes them once, for four bits; and neighbouring threads write to
-//! 16 places far apart: by ncu on an H200, 2²⁶ keys, the scatter has the path from first-level cache and shared memory at
-//! 98 % of its peak. The next rung takes eight bits a pass and puts a block's keys in order before it writes them.
+//! **Bottleneck.** A pass reads the keys twice and writes them once, for four bits, and neighbouring threads write to
+//! 16 places far apart. By ncu on an H200, 2²⁶ keys, the scatter has the path from the first-level cache and shared
+//! memory at 98 % of its peak. The next rung takes eight bits per pass and puts a block's keys in order before it
+//! writes them.
 //!
-//! **Cost.** A pass moves 12 bytes a key of 4, and 32 bits take 8 passes; 24 launches.
+//! **Cost.** Besides the counts, a pass moves 12 bytes per key of 4 bytes; 8 passes, 24 launches, twice as many for
+//! keys of 8 bytes. Barriers per block: 2 to count, 3 to scatter; 2 per 8192 counts in the scan.
 //!
-//! **Threads.** A block of 256 has a tile of 2048 keys, thread t the 8 in a row from 8·t on: the order of the threads
-//! is the order of the keys. Each thread counts its digits in a column of shared memory of its own, without atomics.
+//! **Threads.** A block of 256 has a tile of 2048 keys; thread t has 8 keys in a row from key 8·t on, so the order of
+//! the threads is the order of the keys. Each thread counts its digits in a column of shared memory of its own, without
+//! atomics.
 //!
-//! **Limits.** Any n.
+//! **Limits.** Any n; keys of 32 and 64 bits, without values.
 //!
-//! **Source.** N. Satish, M. Harris and M. Garland, "Designing efficient sorting algorithms for manycore GPUs"
-//! (2009), with a counter a thread and digit in place of their one-bit splits.
+//! **Source.** N. Satish, M. Harris and M. Garland, "Designing efficient sorting algorithms for manycore GPUs" (2009).
+//! Changed: a counter per thread and digit in place of their one-bit splits.
 
 use super::steps::{Digits, SCAN_THREADS, block_scan, scan_in_one_block};
 use simt::atomic::{Order::Relaxed, Scope};
@@ -32,13 +36,13 @@ pub const BITS: u32 = 4;
 /// Values of a digit.
 pub const DIGITS: u32 = 1 << BITS;
 
-/// Threads a block.
+/// Threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Keys a thread.
+/// Keys per thread.
 const ITEMS: u32 = 8;
 
-/// Keys a block.
+/// Keys per block.
 pub const TILE: u32 = BLOCK * ITEMS;
 
 /// Blocks for `n` keys.
@@ -46,7 +50,7 @@ pub const fn grid(n: u32) -> u32 {
     n.div_ceil(TILE)
 }
 
-/// Words of the table of counts: block b's count of digit d at d · grid + b.
+/// Words of the table of counts: block b's count of digit d is at d · grid + b.
 pub const fn counts(n: u32) -> u32 {
     DIGITS * grid(n)
 }
@@ -55,7 +59,7 @@ shared!(TOTALS: [u32; DIGITS]);
 shared!(COUNTERS: [u32; DIGITS * BLOCK]);
 shared!(SUMS: [u32; BLOCK / warp::WARP]);
 
-/// First launch of a pass: each block's digits at bit `shift`, into `counts`.
+/// First launch of a pass: counts each block's digits at bit `shift` into `counts`.
 #[kernel(max_threads = BLOCK, instances(radix_lsd_blocks_count: <u32>, radix_lsd_blocks_count_u64: <u64>))]
 pub fn radix_lsd_blocks_count<W: Digits>(keys: Global<W>, counts: Global<u32>, shift: u32) {
     let (t, b) = (thread::thread_idx_x(), thread::block_idx_x());
@@ -64,7 +68,7 @@ pub fn radix_lsd_blocks_count<W: Digits>(keys: Global<W>, counts: Global<u32>, s
     }
     thread::sync_threads(); // the counters are zero before the first key is counted
     unroll::<{ ITEMS as usize }>(|i| {
-        // In which order does not matter here, so neighbours read neighbouring keys.
+        // The order does not matter here, so neighbouring threads read neighbouring keys.
         let at = b * TILE + i as u32 * BLOCK + t;
         if at < keys.len() {
             TOTALS::view().fetch_add(keys.get(at).digit(shift, BITS), 1, Relaxed, Scope::Block);
@@ -76,13 +80,14 @@ pub fn radix_lsd_blocks_count<W: Digits>(keys: Global<W>, counts: Global<u32>, s
     }
 }
 
-/// Second launch, of one block of [`SCAN_THREADS`]: each count becomes the number of keys before.
+/// Second launch, of one block of [`SCAN_THREADS`]: each count becomes the number of keys that come before those
+/// counted.
 #[kernel(max_threads = SCAN_THREADS)]
 pub fn radix_lsd_blocks_scan(counts: Global<u32>) {
     scan_in_one_block(counts);
 }
 
-/// Third launch: each key of `input` to its place in `output`; `starts` is what the second made.
+/// Third launch: copies each key of `input` to its place in `output`; `starts` is the result of the second launch.
 #[kernel(max_threads = BLOCK, instances(radix_lsd_blocks_scatter: <u32>, radix_lsd_blocks_scatter_u64: <u64>))]
 pub fn radix_lsd_blocks_scatter<W: Digits>(input: Global<W>, output: Global<W>, starts: Global<u32>, shift: u32) {
     let (t, b) = (thread::thread_idx_x(), thread::block_idx_x());
@@ -92,15 +97,15 @@ pub fn radix_lsd_blocks_scatter<W: Digits>(input: Global<W>, output: Global<W>, 
     unroll::<{ ITEMS as usize }>(|i| {
         if first + (i as u32) < input.len() {
             keys[i] = input.get(first + i as u32);
-            // Nobody else touches this thread's column.
+            // No other thread uses this thread's column.
             let counter = keys[i].digit(shift, BITS) * BLOCK + t;
             ranks[i] = counters.get(counter);
             counters.set(counter, ranks[i] + 1);
         }
     });
-    thread::sync_threads(); // all columns are complete before rows are summed
+    thread::sync_threads(); // all columns are complete before rows are added up
     scan_counters();
-    thread::sync_threads(); // every counter says how many keys of the tile come before
+    thread::sync_threads(); // every counter is the number of keys of the tile that come before
     unroll::<{ ITEMS as usize }>(|i| {
         if first + (i as u32) < input.len() {
             let digit = keys[i].digit(shift, BITS);
@@ -110,7 +115,8 @@ pub fn radix_lsd_blocks_scatter<W: Digits>(input: Global<W>, output: Global<W>, 
     });
 }
 
-/// Makes each counter the sum of those before it: thread t takes the 16 from 16·t on, which lie in one digit's row.
+/// Makes each counter the sum of those before it: thread t takes the 16 counters from 16·t on, which lie in one digit's
+/// row.
 #[inline(always)]
 fn scan_counters() {
     let mine = COUNTERS::view().slice(thread::thread_idx_x() * DIGITS, DIGITS);
@@ -127,7 +133,7 @@ fn scan_counters() {
 
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
-    //! What the host launches: three kernels per digit, to and fro between the keys and the scratch memory.
+    //! What the host launches: three kernels per digit, back and forth between the keys and the scratch memory.
 
     use super::*;
     use crate::ladder::sort::*;

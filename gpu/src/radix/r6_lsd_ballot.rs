@@ -1,26 +1,29 @@
-//! # Radix sort, eight bits a pass, ranked by ballots
+//! # Radix sort, eight bits per pass, ranked by ballots
 //!
-//! **Idea.** A warp finds out by eight ballots, one a bit, which of its lanes hold the same digit. A key's rank among
-//! its like is then the number of those lanes below its own, plus what the warp counted in its rows before. No thread
-//! needs counters of its own, so a digit can have 256 values and half as many passes do.
+//! **Idea.** A warp finds out by eight ballots, one per bit, which of its lanes hold the same digit. The rank of a key
+//! among those with its digit is the number of such lanes below its own, plus the count of the digit in the warp's
+//! earlier rows. No thread needs counters of its own, so a digit can have 256 values, and half as many passes are
+//! enough.
 //!
-//! **Changed from the rung before.** Eight bits a pass in place of four: 4 passes in place of 8. And a tile is put in
-//! order in shared memory first, so that keys of one digit leave as a run of neighbouring words.
+//! **Changed from the rung before.** Eight bits per pass in place of four: 4 passes in place of 8. A tile is first put
+//! in order in shared memory, so that the keys of one digit leave as a run of neighbouring words.
 //!
 //! **Bottleneck.** A pass reads the keys twice, once only to count them, because a block cannot know where its keys go
-//! before all blocks have counted; and one block scans all counts, which takes more than half of the time at 2²⁶ keys (ncu,
-//! H200). The scatter waits: 25 % of the warps that fit are there, no unit is above 33 %. The next rung lets a block ask
-//! the blocks before it.
+//! before all blocks have counted. And one block scans all counts, which takes more than half of the time at 2²⁶ keys
+//! (ncu, H200). The scatter waits: 25 % of the warps that fit are resident, no unit is above 33 %. The next rung lets a
+//! block ask the blocks before it.
 //!
-//! **Cost.** A pass moves 12 bytes a key of 4; 4 passes, 12 launches. 8 ballots a key and pass.
+//! **Cost.** Besides the counts, a pass moves 12 bytes per key of 4 bytes; 4 passes, 12 launches, twice as many for
+//! keys of 8 bytes. 9 ballots per row of 32 keys and pass, one of them for the end of the input. Barriers per block: 2
+//! to count, 4 to scatter; 2 per 8192 counts in the scan.
 //!
-//! **Threads.** A block of 256 has a tile of 4096 keys. Each warp has 512 in a row and reads them as 16 rows of 32, lane
-//! by lane: the order of rows and lanes is the order of the keys.
+//! **Threads.** A block of 256 has a tile of 4096 keys. Each warp has 512 keys in a row and reads them as 16 rows of
+//! 32, one key per lane: the order of rows and lanes is the order of the keys.
 //!
-//! **Limits.** Any n.
+//! **Limits.** Any n; keys of 32 and 64 bits, without values.
 //!
-//! **Source.** D. Merrill and A. Grimshaw, "High performance and scalable radix sorting" (2011), with the ranking
-//! that S. Ashkiani and others call warp-level multisplit (2016).
+//! **Source.** D. Merrill and A. Grimshaw, "High performance and scalable radix sorting" (2011). Changed: the ranking
+//! of S. Ashkiani, A. Davidson, U. Meyer and J. D. Owens, "GPU multisplit" (2016), by warps.
 
 use super::steps::{Digits, SCAN_THREADS, block_scan, lanes_below, match_digit, scan_in_one_block};
 use simt::atomic::{Order::Relaxed, Scope};
@@ -29,18 +32,18 @@ use simt::{Global, Shared, kernel, shared, thread, unroll, warp};
 /// Bits of a digit.
 pub const BITS: u32 = 8;
 
-/// Values of a digit, and threads a block: each thread looks after one value.
+/// Values of a digit, and threads per block: each thread handles one value.
 pub const DIGITS: u32 = 1 << BITS;
 
-/// Threads a block.
+/// Threads per block.
 pub const BLOCK: u32 = DIGITS;
 
 const WARPS: u32 = BLOCK / warp::WARP;
 
-/// Keys a thread, rows a warp.
+/// Keys per thread, rows per warp.
 const ITEMS: u32 = 16;
 
-/// Keys a block.
+/// Keys per block.
 pub const TILE: u32 = BLOCK * ITEMS;
 
 /// Blocks for `n` keys.
@@ -48,12 +51,12 @@ pub const fn grid(n: u32) -> u32 {
     n.div_ceil(TILE)
 }
 
-/// Words of the table of counts: block b's count of digit d at d · grid + b.
+/// Words of the table of counts: block b's count of digit d is at d · grid + b.
 pub const fn counts(n: u32) -> u32 {
     DIGITS * grid(n)
 }
 
-/// Bytes of dynamic shared memory of the third launch: the tile in order.
+/// Bytes of dynamic shared memory of the third launch: the sorted tile.
 pub const fn shared_bytes(key_bytes: u32) -> u32 {
     TILE * key_bytes
 }
@@ -63,7 +66,7 @@ shared!(COUNTERS: [u32; WARPS * DIGITS]);
 shared!(OFFSETS: [u32; DIGITS]);
 shared!(SUMS: [u32; WARPS]);
 
-/// First launch of a pass: each block's digits at bit `shift`, into `counts`.
+/// First launch of a pass: counts each block's digits at bit `shift` into `counts`.
 #[kernel(max_threads = BLOCK, instances(radix_lsd_ballot_count: <u32>, radix_lsd_ballot_count_u64: <u64>))]
 pub fn radix_lsd_ballot_count<W: Digits>(keys: Global<W>, counts: Global<u32>, shift: u32) {
     let (t, b) = (thread::thread_idx_x(), thread::block_idx_x());
@@ -79,13 +82,14 @@ pub fn radix_lsd_ballot_count<W: Digits>(keys: Global<W>, counts: Global<u32>, s
     counts.set(t * thread::grid_dim_x() + b, TOTALS::view().get(t));
 }
 
-/// Second launch, of one block of [`SCAN_THREADS`]: each count becomes the number of keys before.
+/// Second launch, of one block of [`SCAN_THREADS`]: each count becomes the number of keys that come before those
+/// counted.
 #[kernel(max_threads = SCAN_THREADS)]
 pub fn radix_lsd_ballot_scan(counts: Global<u32>) {
     scan_in_one_block(counts);
 }
 
-/// Third launch: each key of `input` to its place in `output`; `starts` is what the second made.
+/// Third launch: copies each key of `input` to its place in `output`; `starts` is the result of the second launch.
 #[kernel(max_threads = BLOCK, instances(radix_lsd_ballot_scatter: <u32>, radix_lsd_ballot_scatter_u64: <u64>))]
 pub fn radix_lsd_ballot_scatter<W: Digits>(input: Global<W>, output: Global<W>, starts: Global<u32>, shift: u32) {
     let (t, b, lane) = (thread::thread_idx_x(), thread::block_idx_x(), warp::lane_id());
@@ -103,7 +107,7 @@ pub fn radix_lsd_ballot_scatter<W: Digits>(input: Global<W>, output: Global<W>, 
             keys[i] = input.get(at);
         }
         let digit = keys[i].digit(shift, BITS);
-        // Lanes past the end have no key: they vote like the others, and nobody counts them.
+        // Lanes past the end have no key: they vote like the others but are not counted.
         let same = match_digit(digit, BITS) & warp::ballot(warp::FULL, is_key);
         let before = counters.get(digit);
         ranks[i] = before + (same & lanes_below()).count_ones();
@@ -126,9 +130,9 @@ pub fn radix_lsd_ballot_scatter<W: Digits>(input: Global<W>, output: Global<W>, 
         counters.set(v as u32 * DIGITS + t, next);
         next += count;
     });
-    // What to add to a place in the tile to get the place in the output; it may be below zero, and wraps.
+    // The place in the output minus the place in the tile; it may be below zero, and wraps.
     OFFSETS::view().set(t, starts.get(t * thread::grid_dim_x() + b).wrapping_sub(start));
-    thread::sync_threads(); // every warp and digit knows its place in the tile
+    thread::sync_threads(); // the place of every warp and digit in the tile is known
 
     let sorted = Shared::<W>::dynamic(0, TILE);
     unroll::<{ ITEMS as usize }>(|i| {
@@ -148,7 +152,7 @@ pub fn radix_lsd_ballot_scatter<W: Digits>(input: Global<W>, output: Global<W>, 
 
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
-    //! What the host launches: three kernels per digit, to and fro between the keys and the scratch memory.
+    //! What the host launches: three kernels per digit, back and forth between the keys and the scratch memory.
 
     use super::*;
     use crate::ladder::sort::*;

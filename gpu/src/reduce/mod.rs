@@ -1,12 +1,12 @@
 //! # Reduction
 //!
-//! All elements together: their sum, or with another [`Operator`] their minimum or maximum; of nothing, the operator's
-//! identity. Sums of integers are taken modulo 2³² or 2⁶⁴. Floats are added in an order that depends on how many there
-//! are (and, in the last two rungs, on the alignment of the first and on the device), never on timing: the same call
-//! gives the same bits in every run.
+//! Combines all elements into one: their sum or, with another [`Operator`], their minimum or maximum. Without elements
+//! the result is the operator's identity. Sums of integers are taken modulo 2³² or 2⁶⁴. The order in which floats are
+//! added depends on the number of elements (in the last two rungs also on the alignment of the first element and on the
+//! device), never on timing: the same call gives the same bits in every run.
 //!
-//! The rungs up to [`r6_vector_loads`] leave one value a block, and are launched again over these until one is left:
-//! while `grid(n) > 1`, `n` becomes `grid(n)`.
+//! The rungs up to [`r6_vector_loads`] leave one value per block. The host launches the kernel again over these values
+//! until one is left: while `grid(n) > 1`, `n` becomes `grid(n)`.
 
 pub mod r1_interleaved;
 pub mod r2_sequential;
@@ -21,14 +21,14 @@ use core::marker::PhantomData;
 use simt::warp::{WARP, lane_id};
 use simt::{Scalar, Shared, thread, unroll};
 
-/// Blocks for `n` elements, `per_block` each; one block for none of them, which writes the identity.
+/// Blocks for `n` elements, `per_block` each. For no elements one block, which writes the identity.
 const fn blocks_for(n: u32, per_block: u32) -> u32 {
     if n == 0 { 1 } else { n.div_ceil(per_block) }
 }
 
-/// All values of a block together, in the threads of its first warp. `warps` has an element for each warp.
+/// Combines all values of a block; the threads of its first warp get the result. `warps` has an element for each warp.
 ///
-/// Contains one block barrier; a second call needs another between the two, so that `warps` is free again.
+/// Contains one block barrier. Between two calls there must be another, so that `warps` is free again.
 #[inline(always)]
 fn combine_block<T: Scalar, O: Operator<T>>(value: T, warps: Shared<T>) -> T {
     let (t, all) = (thread::thread_idx_x(), warp_reduce::<O, T>(value));
@@ -40,15 +40,15 @@ fn combine_block<T: Scalar, O: Operator<T>>(value: T, warps: Shared<T>) -> T {
     if t < WARP { warp_reduce::<O, T>(if t < warps.len() { warps.get(t) } else { O::IDENTITY }) } else { all }
 }
 
-/// What a thread has combined so far: a running value for each element of a 16-byte load, so that one combination does
-/// not wait for the last.
+/// What a thread has combined so far: one running value for each element of a 16-byte load, so that the combinations of
+/// one load do not wait for each other.
 struct Running<T: Scalar, O: Operator<T>> {
     values: T::Pack,
     operator: PhantomData<O>,
 }
 
 impl<T: Scalar, O: Operator<T>> Running<T, O> {
-    /// Nothing yet.
+    /// Identities: nothing is combined yet.
     #[inline(always)]
     fn new() -> Self {
         let mut values = T::Pack::default();
@@ -56,13 +56,13 @@ impl<T: Scalar, O: Operator<T>> Running<T, O> {
         Self { values, operator: PhantomData }
     }
 
-    /// A load of nothing: what [`Running::take`] takes without a change.
+    /// A pack of identities, which [`Running::take`] takes in without a change.
     #[inline(always)]
     fn nothing(&self) -> T::Pack {
         Self::new().values
     }
 
-    /// Takes in 16 bytes.
+    /// Takes in a load of 16 bytes.
     #[inline(always)]
     fn take(&mut self, pack: T::Pack) {
         unroll::<4>(|e| {
@@ -73,7 +73,7 @@ impl<T: Scalar, O: Operator<T>> Running<T, O> {
         });
     }
 
-    /// All of it together, with one more element.
+    /// Combines all running values, and one more element if there is one.
     #[inline(always)]
     fn finish(self, more: Option<T>) -> T {
         let all = more.unwrap_or(O::IDENTITY);
@@ -105,7 +105,8 @@ mod host {
         default: &r7_single_launch::launches::RUNG,
     };
 
-    /// Launches of a kernel over what it leaves, one value per block, until one value is left.
+    /// Launches a kernel over the elements, then over the values that it leaves, one per block, until one value is
+    /// left.
     ///
     /// # Errors
     /// [`Failed::Machine`] if there is no memory.
@@ -118,7 +119,8 @@ mod host {
     where
         K: Kernel<Args = (Global<T>, Global<T>)>,
     {
-        // What the levels leave that are not the last, used in turn; the last one writes to the output.
+        // The values that the levels before the last leave, in two buffers used in turn; the last level writes to the
+        // output.
         let blocks = |n| geometry(n).grid[0];
         let scratch = [on.scratch::<T>(blocks(n))?, on.scratch::<T>(blocks(blocks(n)))?];
         Ok(Box::new(move |on, Elements { input, output }| {

@@ -1,39 +1,42 @@
 //! # Reduction, neighbours first
 //!
-//! **Idea.** A tree in shared memory: first each element at an even place takes in its right neighbour, then each at a
-//! multiple of four the one two places on, and so on, until the block's first element is all of them together.
+//! **Idea.** A tree in shared memory. First each element at an even place takes in its right neighbour, then each
+//! element at a multiple of four takes in the one two places on, and so on, until the block's first element holds the
+//! result of all of them.
 //!
 //! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** The threads that still work are spread over all warps: at distance d only every 2d-th, so every warp
-//! runs nearly every level with most of its lanes idle (divergence). The next rung keeps the working threads together.
+//! **Bottleneck.** Divergence: at distance d only every 2d-th thread works. In the first five of the eight levels every
+//! warp has such a thread, so every warp runs them, with ever fewer of its lanes at work. The next rung keeps the
+//! working threads together.
 //!
-//! **Cost.** n - 1 combinations; one read of each element; a launch for each factor of 256 in n; nine barriers a launch
-//! less one.
+//! **Cost.** n - 1 useful combinations; one read of each element and of each block's value; ⌈log₂₅₆ n⌉ launches, at
+//! least one; 8 barriers per block.
 //!
-//! **Threads.** One thread an element; thread t holds element t of its block.
+//! **Threads.** One thread per element; thread t holds element t of its block.
 //!
 //! **Limits.** Any n, 0 included.
 //!
-//! **Source.** M. Harris, "Optimizing parallel reduction in CUDA" (2007), and lab 3, Moscow Aviation Institute
-//! (2020).
+//! **Source.** M. Harris, "Optimizing parallel reduction in CUDA" (2007), kernel 1, and Moscow Aviation Institute,
+//! "Parallel data processing", lab 3 (2020). Changed: any n, other types and operators, and a mask in place of the
+//! remainder.
 
 use super::blocks_for;
 use crate::operator::{Max, Min, Operator, Sum};
 use simt::{Global, Scalar, kernel, shared, thread};
 
-/// Threads a block, and elements.
+/// Threads, and elements, per block.
 pub const BLOCK: u32 = 256;
 
 // Words wide enough for every type.
 shared!(VALUES: [u64; BLOCK]);
 
-/// Blocks for `n` elements, and so values left by a launch.
+/// Blocks for `n` elements: also the number of values that a launch leaves.
 pub const fn grid(n: u32) -> u32 {
     blocks_for(n, BLOCK)
 }
 
-/// Writes what the elements of each block make together to the block's element of `output`.
+/// Combines the elements of each block and writes the result to the block's element of `output`.
 #[kernel(
     max_threads = BLOCK,
     instances([u32, i32, f32, u64, i64, f64] * [Sum, Min, Max])
@@ -46,20 +49,20 @@ pub fn reduce_interleaved<T: Scalar, O: Operator<T>>(input: Global<T>, output: G
     let mut distance = 1;
     while distance < BLOCK {
         thread::sync_threads(); // the level below is complete before this one reads it
-        // Multiples of 2 * distance: the mask is what a remainder by a power of two comes to.
+        // Multiples of 2 * distance: the mask gives the remainder by a power of two.
         if t & (2 * distance - 1) == 0 {
             values.set(t, O::combine(values.get(t), values.get(t + distance)));
         }
         distance *= 2;
     }
     if t == 0 {
-        output.set(block, values.get(0)); // written by this thread itself
+        output.set(block, values.get(0)); // thread 0 itself wrote it
     }
 }
 
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
-    //! What the host launches: the kernel over what it leaves, until one value is left.
+    //! What the host launches: the kernel over the elements, then over the values that it leaves, until one is left.
 
     use super::*;
     use crate::ladder::reduce::*;

@@ -1,39 +1,40 @@
 //! # Reduction, halves of the block
 //!
-//! **Idea.** The same tree with other partners: at each level the lower half of what is left takes in the upper half,
-//! element by element.
+//! **Idea.** The same tree with other partners: at each level the lower half of the remaining elements takes in the
+//! upper half, element by element.
 //!
-//! **Changed from the rung before.** The threads that work are the first ones, so whole warps fall idle and leave the
-//! machine to others; and neighbouring threads touch neighbouring words.
+//! **Changed from the rung before.** The working threads are the first ones of the block. So whole warps fall idle and
+//! leave the multiprocessor to others, and neighbouring threads use neighbouring words.
 //!
-//! **Bottleneck.** Half of the threads do nothing but load one element. The next rung gives each thread two.
+//! **Bottleneck.** Each thread loads one element, and half of the threads do nothing more. The next rung gives each
+//! thread two elements.
 //!
-//! **Cost.** n - 1 combinations; one read of each element; a launch for each factor of 256 in n; eight barriers a
-//! launch.
+//! **Cost.** n - 1 useful combinations; one read of each element and of each block's value; ⌈log₂₅₆ n⌉ launches, at
+//! least one; 8 barriers per block.
 //!
-//! **Threads.** One thread an element; thread t holds element t of its block.
+//! **Threads.** One thread per element; thread t holds element t of its block.
 //!
 //! **Limits.** Any n, 0 included.
 //!
-//! **Source.** M. Harris, "Optimizing parallel reduction in CUDA" (2007), and lab 3, Moscow Aviation Institute
-//! (2020).
+//! **Source.** M. Harris, "Optimizing parallel reduction in CUDA" (2007), kernel 3, and Moscow Aviation Institute,
+//! "Parallel data processing", lab 3 (2020). Changed: any n, other types and operators.
 
 use super::blocks_for;
 use crate::operator::{Max, Min, Operator, Sum};
 use simt::{Global, Scalar, kernel, shared, thread};
 
-/// Threads a block, and elements.
+/// Threads, and elements, per block.
 pub const BLOCK: u32 = 256;
 
 // Words wide enough for every type.
 shared!(VALUES: [u64; BLOCK]);
 
-/// Blocks for `n` elements, and so values left by a launch.
+/// Blocks for `n` elements: also the number of values that a launch leaves.
 pub const fn grid(n: u32) -> u32 {
     blocks_for(n, BLOCK)
 }
 
-/// Writes what the elements of each block make together to the block's element of `output`.
+/// Combines the elements of each block and writes the result to the block's element of `output`.
 #[kernel(
     max_threads = BLOCK,
     instances([u32, i32, f32, u64, i64, f64] * [Sum, Min, Max])
@@ -52,13 +53,13 @@ pub fn reduce_sequential<T: Scalar, O: Operator<T>>(input: Global<T>, output: Gl
         distance /= 2;
     }
     if t == 0 {
-        output.set(block, values.get(0)); // written by this thread itself
+        output.set(block, values.get(0)); // thread 0 itself wrote it
     }
 }
 
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
-    //! What the host launches: the kernel over what it leaves, until one value is left.
+    //! What the host launches: the kernel over the elements, then over the values that it leaves, until one is left.
 
     use super::*;
     use crate::ladder::reduce::*;

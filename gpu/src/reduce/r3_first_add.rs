@@ -2,41 +2,41 @@
 //!
 //! **Idea.** A thread loads two elements and combines them in registers before the tree begins.
 //!
-//! **Changed from the rung before.** A block takes in twice the elements with the same tree, so there are half as many
-//! blocks, barriers and levels to an element.
+//! **Changed from the rung before.** A block takes in twice the elements with the same tree: half as many blocks, and
+//! half as many barriers per element.
 //!
-//! **Bottleneck.** The last levels belong to a single warp, and each still stops the whole block at a barrier. The next
-//! rung takes the block's barriers out of them.
+//! **Bottleneck.** The last levels are the work of a single warp, yet each of them stops the whole block at a barrier.
+//! The next rung does them without block barriers.
 //!
-//! **Cost.** n - 1 combinations; one read of each element; a launch for each factor of 512 in n; eight barriers a
-//! launch.
+//! **Cost.** n - 1 useful combinations; one read of each element and of each block's value; ⌈log₅₁₂ n⌉ launches, at
+//! least one; 8 barriers per block.
 //!
 //! **Threads.** Thread t of a block loads the block's elements t and t + 256.
 //!
 //! **Limits.** Any n, 0 included.
 //!
-//! **Source.** M. Harris, "Optimizing parallel reduction in CUDA" (2007), and lab 3, Moscow Aviation Institute
-//! (2020).
+//! **Source.** M. Harris, "Optimizing parallel reduction in CUDA" (2007), kernel 4, and Moscow Aviation Institute,
+//! "Parallel data processing", lab 3 (2020). Changed: any n, other types and operators.
 
 use super::blocks_for;
 use crate::operator::{Max, Min, Operator, Sum};
 use simt::{Global, Scalar, kernel, shared, thread};
 
-/// Threads a block.
+/// Threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Elements a block.
+/// Elements per block.
 const PER_BLOCK: u32 = 2 * BLOCK;
 
 // Words wide enough for every type.
 shared!(VALUES: [u64; BLOCK]);
 
-/// Blocks for `n` elements, and so values left by a launch.
+/// Blocks for `n` elements: also the number of values that a launch leaves.
 pub const fn grid(n: u32) -> u32 {
     blocks_for(n, PER_BLOCK)
 }
 
-/// Writes what the elements of each block make together to the block's element of `output`.
+/// Combines the elements of each block and writes the result to the block's element of `output`.
 #[kernel(
     max_threads = BLOCK,
     instances([u32, i32, f32, u64, i64, f64] * [Sum, Min, Max])
@@ -54,11 +54,11 @@ pub fn reduce_first_add<T: Scalar, O: Operator<T>>(input: Global<T>, output: Glo
         distance /= 2;
     }
     if t == 0 {
-        output.set(block, values.get(0)); // written by this thread itself
+        output.set(block, values.get(0)); // thread 0 itself wrote it
     }
 }
 
-/// The thread's two elements of those from `start` on, together.
+/// Combines the thread's two elements of those from `start` on.
 #[inline(always)]
 pub(super) fn load_two<T: Scalar, O: Operator<T>>(input: Global<T>, start: u32, t: u32) -> T {
     let left = input.len() - start;
@@ -68,7 +68,7 @@ pub(super) fn load_two<T: Scalar, O: Operator<T>>(input: Global<T>, start: u32, 
 
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
-    //! What the host launches: the kernel over what it leaves, until one value is left.
+    //! What the host launches: the kernel over the elements, then over the values that it leaves, until one is left.
 
     use super::*;
     use crate::ladder::reduce::*;

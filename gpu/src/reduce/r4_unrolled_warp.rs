@@ -3,22 +3,22 @@
 //! **Idea.** When 32 values are left, one warp finishes alone: its five levels are written out, with warp barriers
 //! between them.
 //!
-//! **Changed from the rung before.** Six block barriers fewer, and no loop around the last levels. Textbooks left the
-//! barriers out altogether, on the assumption that a warp runs in lockstep; since 2017 lanes run independently, so each
-//! level says what it waits for.
+//! **Changed from the rung before.** Three block barriers instead of eight, and no loop for the last levels. Textbooks
+//! leave out all barriers between these levels, on the assumption that the lanes of a warp run in lockstep. Since
+//! compute capability 7.0 lanes run independently, so each level waits at a warp barrier.
 //!
-//! **Bottleneck.** Every level still goes through shared memory: write, wait, read. The next rung passes values from lane
-//! to lane.
+//! **Bottleneck.** Every level still goes through shared memory: write, wait, read. The next rung passes values from
+//! lane to lane.
 //!
-//! **Cost.** n - 1 combinations; one read of each element; a launch for each factor of 512 in n; three block barriers
-//! and ten warp barriers a launch.
+//! **Cost.** n - 1 useful combinations; one read of each element and of each block's value; ⌈log₅₁₂ n⌉ launches, at
+//! least one; 3 barriers per block, and 10 warp barriers in its first warp.
 //!
 //! **Threads.** Thread t of a block loads the block's elements t and t + 256.
 //!
 //! **Limits.** Any n, 0 included.
 //!
-//! **Source.** M. Harris, "Optimizing parallel reduction in CUDA" (2007), and lab 3, Moscow Aviation Institute
-//! (2020).
+//! **Source.** M. Harris, "Optimizing parallel reduction in CUDA" (2007), kernel 5, and Moscow Aviation Institute,
+//! "Parallel data processing", lab 3 (2020). Changed: warp barriers, any n, other types and operators.
 
 use super::blocks_for;
 use super::r3_first_add::load_two;
@@ -26,21 +26,21 @@ use crate::operator::{Max, Min, Operator, Sum};
 use simt::warp::{FULL, WARP, sync_warp};
 use simt::{Global, Scalar, Shared, kernel, shared, thread, unroll};
 
-/// Threads a block.
+/// Threads per block.
 pub const BLOCK: u32 = super::r3_first_add::BLOCK;
 
-/// Elements a block.
+/// Elements per block.
 const PER_BLOCK: u32 = 2 * BLOCK;
 
 // Words wide enough for every type.
 shared!(VALUES: [u64; BLOCK]);
 
-/// Blocks for `n` elements, and so values left by a launch.
+/// Blocks for `n` elements: also the number of values that a launch leaves.
 pub const fn grid(n: u32) -> u32 {
     blocks_for(n, PER_BLOCK)
 }
 
-/// Writes what the elements of each block make together to the block's element of `output`.
+/// Combines the elements of each block and writes the result to the block's element of `output`.
 #[kernel(
     max_threads = BLOCK,
     instances([u32, i32, f32, u64, i64, f64] * [Sum, Min, Max])
@@ -57,7 +57,7 @@ pub fn reduce_unrolled_warp<T: Scalar, O: Operator<T>>(input: Global<T>, output:
         }
         distance /= 2;
     }
-    // The last level above was done by the first warp alone.
+    // The first warp did the last level above alone, so no block barrier is needed here.
     if t < WARP {
         let all = finish_in_warp::<T, O>(values, t);
         if t == 0 {
@@ -66,14 +66,14 @@ pub fn reduce_unrolled_warp<T: Scalar, O: Operator<T>>(input: Global<T>, output:
     }
 }
 
-/// The first 32 values together, in lane 0 of the first warp.
+/// Combines the first 32 values; lane 0 of the first warp gets the result.
 #[inline(always)]
 fn finish_in_warp<T: Scalar, O: Operator<T>>(values: Shared<T>, t: u32) -> T {
     let mut mine = values.get(t);
     unroll::<5>(|level| {
-        sync_warp(FULL); // what the partner wrote at the level below is there
+        sync_warp(FULL); // the partner has written at the level below
         mine = O::combine(mine, values.get(t + ((WARP / 2) >> level)));
-        sync_warp(FULL); // everyone has read before anyone writes
+        sync_warp(FULL); // all lanes have read before any lane writes
         values.set(t, mine);
     });
     mine
@@ -81,7 +81,7 @@ fn finish_in_warp<T: Scalar, O: Operator<T>>(values: Shared<T>, t: u32) -> T {
 
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
-    //! What the host launches: the kernel over what it leaves, until one value is left.
+    //! What the host launches: the kernel over the elements, then over the values that it leaves, until one is left.
 
     use super::*;
     use crate::ladder::reduce::*;

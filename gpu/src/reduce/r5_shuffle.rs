@@ -1,21 +1,23 @@
 //! # Reduction, warp shuffles
 //!
-//! **Idea.** Lanes of a warp read each other's registers. Each warp combines its 32 values in five shuffles; the warps leave
-//! one value each in shared memory, and the first warp combines those the same way.
+//! **Idea.** The lanes of a warp read each other's registers. Each warp combines its 32 values in five shuffles and
+//! leaves one value in shared memory; the first warp combines these values in the same way.
 //!
-//! **Changed from the rung before.** One barrier instead of three, and eight words of shared memory instead of 256.
+//! **Changed from the rung before.** One block barrier instead of three, and 64 bytes of shared memory instead of 2048.
 //!
-//! **Bottleneck.** A thread loads two elements of four or eight bytes and ends: too few bytes are under way to fill the
-//! memory's pipes, and blocks come and go all the time. The next rung loads 16 bytes at a time, several at once.
+//! **Bottleneck.** A thread loads two elements of four or eight bytes and ends. That is too few bytes in flight to keep
+//! the memory busy, and blocks start and end all the time. The next rung loads 16 bytes at a time, several times at
+//! once.
 //!
-//! **Cost.** n - 1 useful combinations; one read of each element; a launch for each factor of 512 in n; one barrier a
-//! launch.
+//! **Cost.** n - 1 useful combinations; one read of each element and of each block's value; ⌈log₅₁₂ n⌉ launches, at
+//! least one; 1 barrier per block.
 //!
 //! **Threads.** Thread t of a block loads the block's elements t and t + 256.
 //!
 //! **Limits.** Any n, 0 included.
 //!
-//! **Source.** J. Luitjens, "Faster parallel reductions on Kepler" (2014).
+//! **Source.** J. Luitjens, "Faster parallel reductions on Kepler" (2014). Changed: shuffles that name the lanes taking
+//! part, any n, other types and operators.
 
 use super::blocks_for;
 use super::r3_first_add::load_two;
@@ -23,10 +25,10 @@ use crate::operator::{Max, Min, Operator, Sum};
 use simt::warp::{FULL, WARP, lane_id, shuffle_down};
 use simt::{Global, Scalar, kernel, shared, thread, unroll};
 
-/// Threads a block.
+/// Threads per block.
 pub const BLOCK: u32 = super::r3_first_add::BLOCK;
 
-/// Elements a block.
+/// Elements per block.
 const PER_BLOCK: u32 = 2 * BLOCK;
 
 /// Warps of a block.
@@ -35,12 +37,12 @@ const WARPS: u32 = BLOCK / WARP;
 // A value for each warp, in words wide enough for every type.
 shared!(VALUES: [u64; WARPS]);
 
-/// Blocks for `n` elements, and so values left by a launch.
+/// Blocks for `n` elements: also the number of values that a launch leaves.
 pub const fn grid(n: u32) -> u32 {
     blocks_for(n, PER_BLOCK)
 }
 
-/// Writes what the elements of each block make together to the block's element of `output`.
+/// Combines the elements of each block and writes the result to the block's element of `output`.
 #[kernel(
     max_threads = BLOCK,
     instances([u32, i32, f32, u64, i64, f64] * [Sum, Min, Max])
@@ -61,18 +63,18 @@ pub fn reduce_shuffle<T: Scalar, O: Operator<T>>(input: Global<T>, output: Globa
     }
 }
 
-/// The values of all lanes together, in lane 0; all lanes call it.
+/// Combines the values of all lanes; lane 0 gets the result. All lanes call it.
 #[inline(always)]
 fn combine_lanes<T: Scalar, O: Operator<T>>(value: T) -> T {
     let mut all = value;
-    // Lanes without a partner get their own value back; what they make of it is not used.
+    // Lanes without a partner get their own value back; their results are not used.
     unroll::<5>(|level| all = O::combine(all, shuffle_down(FULL, all, (WARP / 2) >> level)));
     all
 }
 
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
-    //! What the host launches: the kernel over what it leaves, until one value is left.
+    //! What the host launches: the kernel over the elements, then over the values that it leaves, until one is left.
 
     use super::*;
     use crate::ladder::reduce::*;

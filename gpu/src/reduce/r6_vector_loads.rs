@@ -1,21 +1,24 @@
-//! # Reduction, 16 bytes a load
+//! # Reduction, 16 bytes per load
 //!
-//! **Idea.** A grid just large enough for the device walks over the input in steps of its own size. Each thread loads 16 bytes
-//! at a time, four of them under way at once, and keeps as many running values as a load has elements.
+//! **Idea.** A grid just large enough for the device walks over the input in steps of its own size. Each thread loads
+//! 16 bytes at a time, has four such loads in flight, and keeps one running value for each element of a load.
 //!
-//! **Changed from the rung before.** A quarter of the load instructions and four times the bytes under way; blocks stay,
-//! and the tree at the end is paid for once a block instead of once for 512 elements.
+//! **Changed from the rung before.** A thread has 64 bytes in flight instead of two elements: eight times as many bytes
+//! for types of 4 bytes, four times for types of 8. Blocks stay, so the tree at the end is paid for once per block
+//! instead of once per 512 elements.
 //!
-//! **Bottleneck.** Memory for large inputs: 93 % of its peak at 2²⁸ words (ncu, H200). For small ones two launches: the
-//! second combines a few values, and starting it takes longer than that. The next rung needs one.
+//! **Bottleneck.** Memory for large inputs: 93 % of its peak at 2²⁸ words (ncu, H200). For small inputs the second
+//! launch, which combines a few values: starting it takes longer than its work. The next rung needs one launch.
 //!
-//! **Cost.** n - 1 useful combinations; one read of each element; one barrier a launch.
+//! **Cost.** n - 1 useful combinations; one read of each element and of each block's value; 1 launch if one block is
+//! enough, else 2 (on up to 256 multiprocessors); 1 barrier per block.
 //!
-//! **Threads.** Neighbouring threads load neighbouring 16 bytes, in steps of the grid's threads.
+//! **Threads.** Neighbouring threads load neighbouring packs of 16 bytes, in steps of the grid's threads.
 //!
 //! **Limits.** Any n, 0 included; any alignment of the first element.
 //!
-//! **Source.** J. Luitjens, "Increase performance with vectorized memory access" (2013).
+//! **Source.** J. Luitjens, "CUDA pro tip: increase performance with vectorized memory access" (2013). Changed: a
+//! reduction in place of the copy, and any alignment.
 
 use super::combine_block;
 use crate::aligned::Aligned;
@@ -23,26 +26,26 @@ use crate::operator::{Max, Min, Operator, Sum};
 use simt::warp::WARP;
 use simt::{Global, Scalar, kernel, shared, thread, unroll};
 
-/// Threads a block.
+/// Threads per block.
 pub const BLOCK: u32 = 256;
 
 /// Blocks that keep a multiprocessor of 2048 threads full.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 2048 / BLOCK;
 
-/// Loads of 16 bytes that a thread has under way.
+/// Loads of 16 bytes that a thread has in flight.
 const LOADS: usize = 4;
 
 // A value for each warp, in words wide enough for every type.
 shared!(VALUES: [u64; BLOCK / WARP]);
 
-/// Blocks for `n` elements on a device with that many multiprocessors, and so values left by a launch.
+/// Blocks for `n` elements on a device with that many multiprocessors: also the number of values that a launch leaves.
 pub const fn grid<T: Scalar>(n: u32, multiprocessors: u32) -> u32 {
     let needed = super::blocks_for(n, BLOCK * LOADS as u32 * T::PACK);
     let most = multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
     if needed < most { needed } else { most }
 }
 
-/// Writes what the elements of each block make together to the block's element of `output`.
+/// Combines the elements of each block and writes the result to the block's element of `output`.
 #[kernel(
     max_threads = BLOCK,
     instances([u32, i32, f32, u64, i64, f64] * [Sum, Min, Max])
@@ -63,7 +66,7 @@ pub fn reduce_vector_loads<T: Scalar, O: Operator<T>>(input: Global<T>, output: 
         unroll::<LOADS>(|l| running.take(loaded[l]));
         i += LOADS as u32 * stride;
     }
-    // What lies outside of the packs is less than a thread each for the first block.
+    // The elements outside the packs are fewer than the threads of the first block.
     let edge = if thread::block_idx_x() == 0 { input.edge(thread::thread_idx_x()) } else { None };
     let all = combine_block::<T, O>(running.finish(edge), VALUES::view().cast::<T>().slice(0, BLOCK / WARP));
     if thread::thread_idx_x() == 0 {
@@ -73,7 +76,7 @@ pub fn reduce_vector_loads<T: Scalar, O: Operator<T>>(input: Global<T>, output: 
 
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
-    //! What the host launches: the kernel over what it leaves, until one value is left.
+    //! What the host launches: the kernel over the elements, then over the values that it leaves, until one is left.
 
     use super::*;
     use crate::ladder::reduce::*;

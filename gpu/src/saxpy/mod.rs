@@ -1,6 +1,6 @@
 //! # Saxpy
 //!
-//! y = a·x + y, the first thing that everybody writes on a GPU: once as a kernel, once as a functor that a library's
+//! y = a·x + y, often the first program written for a GPU: once as a kernel, once as a functor that a library's
 //! transform applies.
 
 pub mod r1_kernel;

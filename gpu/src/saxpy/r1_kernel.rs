@@ -1,24 +1,24 @@
 //! # Saxpy, a kernel by hand
 //!
-//! **Idea.** One thread an element: it reads x and y, multiplies, adds and writes y.
+//! **Idea.** One thread per element: it reads x and y, multiplies, adds and writes y.
 //!
 //! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** The bandwidth of global memory. A thread has two loads on their way and then ends; the next rung has
+//! **Bottleneck.** The bandwidth of global memory. A thread has two loads in flight and then ends; the next rung has
 //! eight.
 //!
-//! **Cost.** One fused multiply-add and 12 bytes an element; no barrier.
+//! **Cost.** One fused multiply-add and 12 bytes per element; no barrier; one launch.
 //!
-//! **Threads.** 256 a block, one element each; neighbours are neighbours in memory.
+//! **Threads.** 256 per block, one element each; neighbouring threads use neighbouring elements.
 //!
 //! **Limits.** Any n.
 //!
-//! **Source.** V. A. Antonyuk, "GPGPU programming" (2015).
+//! **Source.** V. A. Antonyuk, "GPGPU programming" (2015). Changed: any n, and one rounding.
 
 use simt::math::fma;
 use simt::{Global, kernel, thread};
 
-/// Threads of a block.
+/// Threads per block.
 pub const BLOCK: u32 = 256;
 
 /// Blocks for `n` elements.

@@ -1,20 +1,21 @@
 //! # Saxpy, a transform with a functor
 //!
-//! **Idea.** What is done to an element is a type with a function, the functor; what goes over the elements is written
-//! once, for all functors. a is a field of the functor and comes to the device as a parameter.
+//! **Idea.** The work on an element is a type with a function, the functor; the walk over the elements is written once,
+//! for all functors. a is a field of the functor and reaches the device as a parameter.
 //!
 //! **Changed from the rung before.** The kernel is one line. A thread has four elements instead of one, so that eight
-//! loads are on their way at once, and nobody who writes a functor has to think of it.
+//! loads are in flight at once, and the author of a functor need not think of it.
 //!
 //! **Bottleneck.** The bandwidth of global memory.
 //!
-//! **Cost.** One fused multiply-add and 12 bytes an element; no barrier.
+//! **Cost.** One fused multiply-add and 12 bytes per element; no barrier; one launch.
 //!
-//! **Threads.** 256 a block, four elements each, 256 apart; neighbours are neighbours in memory.
+//! **Threads.** 256 per block, four elements each, 256 apart; neighbouring threads use neighbouring elements.
 //!
 //! **Limits.** Any n.
 //!
-//! **Source.** V. A. Antonyuk, "GPGPU programming" (2015), who uses Thrust's transform.
+//! **Source.** V. A. Antonyuk, "GPGPU programming" (2015), which uses Thrust's transform. Changed: our own transform,
+//! and one rounding.
 
 use crate::transform::{Functor, transform_pairs};
 use simt::math::fma;

@@ -1,9 +1,10 @@
 //! # Scan
 //!
-//! Element i of the result is what the operator makes of all elements up to i: with it (inclusive) or without it
-//! (exclusive; the first is then the operator's identity).
+//! Element i of the result combines the elements up to i: with element i itself (inclusive) or without it (exclusive;
+//! then the first result is the operator's identity).
 //!
-//! Every kernel has a parameter `exclusive`, 1 or 0. Input and output may be the same view.
+//! Every kernel has a parameter `exclusive`, 1 or 0. Input and output may be the same view. Where a head speaks of
+//! additions, the operator may also be a minimum or a maximum; a word is an element of 4 bytes.
 
 pub mod r1_hillis_steele;
 pub mod r2_blelloch;
@@ -17,13 +18,13 @@ pub mod state;
 use crate::operator::Operator;
 use simt::{Global, Scalar};
 
-/// Element `i` of `data`, or the operator's identity past the end: what is combined there changes nothing.
+/// Element `i` of `data`; past the end the operator's identity, which changes no result.
 #[inline(always)]
 pub(crate) fn get_or_identity<T: Scalar, O: Operator<T>>(data: Global<T>, i: u32) -> T {
     if i < data.len() { data.get(i) } else { O::IDENTITY }
 }
 
-/// Writes element `i` of `data`; past the end it does nothing.
+/// Writes element `i` of `data`; does nothing past the end.
 #[inline(always)]
 pub(crate) fn set_within<T: Scalar>(data: Global<T>, i: u32, value: T) {
     if i < data.len() {

@@ -1,26 +1,28 @@
-//! # Scan of one block, n·log n additions
+//! # Scan of one block, doubling sums
 //!
-//! **Idea.** Before step `s` each element is the sum of the 2ˢ elements that end with it. The step adds to each
-//! the one 2ˢ places before, so sums double in length, and after log₂n steps all reach back to the start.
+//! **Idea.** Before step `s` each element is the sum of the 2ˢ elements that end with it. The step adds to each the
+//! element 2ˢ places before it, so the sums double in length. After log₂n steps all of them reach back to the start.
 //!
 //! **Changed from the rung before.** First rung.
 //!
-//! **Bottleneck.** Every step adds in every place: n·log₂n additions where n - 1 are enough. The next rung does no
-//! more work than adding one by one.
+//! **Bottleneck.** Every step adds in every place: about n·log₂n additions where n - 1 are enough. The next rung needs
+//! no more than a constant number of additions per element.
 //!
-//! **Cost.** n·log₂n additions, 8 bytes a word of global memory, log₂n barriers, one more if exclusive.
+//! **Cost.** About n·log₂n additions for the 1024 places of the block; 8 bytes of global memory per word; 10 barriers,
+//! 11 if exclusive; one launch.
 //!
-//! **Threads.** One block, one thread an element.
+//! **Threads.** One block, one thread per element.
 //!
 //! **Limits.** At most [`CAPACITY`] elements: one block. Floats are added in the order of the doubling.
 //!
-//! **Source.** W. D. Hillis and G. L. Steele, "Data parallel algorithms" (1986).
+//! **Source.** W. D. Hillis and G. L. Steele, "Data parallel algorithms" (1986). Changed: two generations of sums in
+//! turn, exclusive scans, other types and operators.
 
 use super::{get_or_identity, set_within};
 use crate::operator::{Max, Min, Operator, Sum};
 use simt::{Global, Scalar, kernel, shared, thread};
 
-/// Threads of the block, the most that a block may have.
+/// Threads of the block: the most that a block may have.
 pub const BLOCK: u32 = 1024;
 
 /// Elements that can be scanned.
@@ -46,10 +48,10 @@ pub fn scan_hillis_steele<T: Scalar, O: Operator<T>>(input: Global<T>, output: G
     let mut sum = get_or_identity::<T, O>(input, t);
     simt::unroll::<STEPS>(|step| {
         let distance = 1 << step;
-        // The generation that nobody reads any more: those who read it have passed the last barrier.
+        // No thread reads this generation any more: those that read it have passed the last barrier.
         let generation = sums.slice((step as u32 & 1) * BLOCK, BLOCK);
         generation.set(t, sum);
-        thread::sync_threads(); // all of this generation are written before anyone reads its neighbour's
+        thread::sync_threads(); // all sums of this generation are written before a thread reads another's
         if t >= distance {
             sum = O::combine(generation.get(t - distance), sum);
         }
@@ -58,13 +60,13 @@ pub fn scan_hillis_steele<T: Scalar, O: Operator<T>>(input: Global<T>, output: G
     set_within(output, t, scanned);
 }
 
-/// The sum of the thread before; `first` for thread 0. All threads of the block call it: it has a barrier.
+/// The sum of the thread before; `first` for thread 0. Contains a barrier: all threads of the block call it.
 #[inline(always)]
 fn shift<T: Scalar>(t: u32, sum: T, first: T) -> T {
     // The generation that the last step did not read.
     let generation = SUMS::view().cast::<T>().slice((STEPS as u32 & 1) * BLOCK, BLOCK);
     generation.set(t, sum);
-    thread::sync_threads(); // all sums are written before anyone reads its neighbour's
+    thread::sync_threads(); // all sums are written before a thread reads its neighbour's
     if t == 0 { first } else { generation.get(t - 1) }
 }
 

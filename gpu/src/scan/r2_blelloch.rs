@@ -1,21 +1,23 @@
 //! # Scan of one block, a tree of sums
 //!
-//! **Idea.** Up the tree: pairs are added, then pairs of pairs, until the root is the sum of all. Down the tree:
-//! the root becomes the identity; each node hands its value to its left child, and that value together with the left
-//! child's old one to its right child. At the leaves stands the sum of all that is before them.
+//! **Idea.** Up the tree: pairs are added, then pairs of pairs, until the root is the sum of all. Down the tree: the
+//! root becomes the identity. Each node hands its value to its left child, and that value combined with the left
+//! child's old value to its right child. In the end each leaf holds the sum of all leaves before it.
 //!
-//! **Changed from the rung before.** 2·(n - 1) additions instead of n·log₂n; two elements a thread.
+//! **Changed from the rung before.** 2·(n - 1) additions instead of about n·log₂n; two elements per thread.
 //!
-//! **Bottleneck.** Shared memory: nodes of one level stand a power of two apart, so at level `d` 2ᵈ⁺¹ lanes of a
-//! warp meet in each bank. The next rung moves the nodes apart.
+//! **Bottleneck.** Shared memory: the nodes of one level stand a power of two apart, so up to 32 lanes of a warp meet
+//! in one bank. The next rung moves the nodes apart.
 //!
-//! **Cost.** 2·(n - 1) additions, 8 bytes a word of global memory, 2·log₂n + 1 barriers.
+//! **Cost.** 2·(n - 1) additions for the 1024 places of the block, and one more per place if inclusive; 8 bytes of
+//! global memory per word; 21 barriers; one launch.
 //!
-//! **Threads.** One block; thread t loads elements t and t + BLOCK. At a level of k nodes the threads below k work.
+//! **Threads.** One block; thread t loads elements t and t + 512. At a level of k nodes the threads below k work.
 //!
 //! **Limits.** At most [`CAPACITY`] elements: one block. Floats are added in the order of the tree.
 //!
-//! **Source.** G. E. Blelloch, "Prefix sums and their applications" (1990), as in S2.
+//! **Source.** G. E. Blelloch, "Prefix sums and their applications" (1990), and Moscow Aviation Institute, "Parallel
+//! data processing", lab 3 (2020). Changed: any n up to the capacity, inclusive scans, other types and operators.
 
 use super::{get_or_identity, set_within};
 use crate::operator::{Max, Min, Operator, Sum};
@@ -31,7 +33,7 @@ pub const CAPACITY: u32 = 2 * BLOCK;
 const LEVELS: u32 = CAPACITY.ilog2();
 
 shared!(
-    /// The tree in place: a node stands where the last leaf below it stood. Room for elements of 8 bytes.
+    /// The tree in place: a node has the place of the last leaf below it. Room for elements of 8 bytes.
     TREE: [u64; CAPACITY]
 );
 
@@ -54,7 +56,7 @@ pub fn scan_blelloch<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global
         level += 1;
     }
     if t == 0 {
-        // Thread 0 itself made the root, at the top level.
+        // No barrier: thread 0 itself wrote the root, at the top level.
         tree.set(CAPACITY - 1, O::IDENTITY);
     }
     while level > 0 {
@@ -85,7 +87,8 @@ fn up<T: Scalar, O: Operator<T>>(tree: Shared<T>, t: u32, level: u32) {
     }
 }
 
-/// Down one level: the left child gets what is before the node, the right child that and the left child's sum.
+/// Down one level: the left child gets the sum before the node, the right child that sum combined with the left
+/// child's.
 #[inline(always)]
 fn down<T: Scalar, O: Operator<T>>(tree: Shared<T>, t: u32, level: u32) {
     if t < BLOCK >> level {

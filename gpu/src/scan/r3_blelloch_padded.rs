@@ -1,21 +1,23 @@
-//! # Scan of one block, a tree without bank conflicts
+//! # Scan of one block, without bank conflicts
 //!
-//! **Idea.** The tree of the rung before, with one unused word after every 32. Nodes that stood a multiple of 32
-//! apart, all in one bank, now stand in different ones.
+//! **Idea.** The tree of the rung before, with one unused word after every 32. Nodes that stood a multiple of 32 places
+//! apart, all in one bank, are now in different banks.
 //!
 //! **Changed from the rung before.** Every place `i` of the tree becomes `i + i / 32`, nothing else.
 //!
-//! **Bottleneck.** Barriers and idle threads: half of the block works at the lowest level, one thread at the top. And
-//! one block is one multiprocessor of many; the next rung uses them all.
+//! **Bottleneck.** Barriers and idle threads: all threads of the block work at the lowest level, one thread at the top.
+//! And one block uses one multiprocessor of many; the next rung uses all of them.
 //!
-//! **Cost.** As before: 2·(n - 1) additions, 8 bytes a word of global memory, 2·log₂n + 1 barriers. No two lanes
-//! meet in a bank, where in the rung before it were up to 32.
+//! **Cost.** As before: 2·(n - 1) additions for the 1024 places of the block, and one more per place if inclusive; 8
+//! bytes of global memory per word; 21 barriers; one launch. In the tree no two lanes of a warp meet in a bank, if
+//! elements have 4 bytes.
 //!
-//! **Threads.** As before: one block, two elements a thread.
+//! **Threads.** As before: one block, two elements per thread.
 //!
 //! **Limits.** At most [`CAPACITY`] elements: one block. Floats are added in the order of the tree.
 //!
-//! **Source.** M. Harris, S. Sengupta and J. D. Owens, "Parallel prefix sum (scan) with CUDA" (GPU Gems 3, 2007).
+//! **Source.** M. Harris, S. Sengupta and J. D. Owens, "Parallel prefix sum (scan) with CUDA", GPU Gems 3 (2007).
+//! Changed: inclusive scans, other types and operators.
 
 use super::{get_or_identity, set_within};
 use crate::operator::{Max, Min, Operator, Sum};
@@ -34,7 +36,7 @@ const LEVELS: u32 = CAPACITY.ilog2();
 const BANKS: u32 = 32;
 
 shared!(
-    /// The tree in place, padded: [`place`] says where. Room for elements of 8 bytes.
+    /// The tree in place, padded: see [`place`]. Room for elements of 8 bytes.
     TREE: [u64; place(CAPACITY)]
 );
 
@@ -49,9 +51,10 @@ pub fn scan_blelloch_padded<T: Scalar, O: Operator<T>>(input: Global<T>, output:
     scan_block::<T, O>(input, output, exclusive);
 }
 
-/// What the kernel does; the next rung's blocks do it too. All threads of the block call it: it has barriers.
+/// Scans the elements of one block; the next rung's blocks do the same. Contains barriers: all threads of the block
+/// call it.
 ///
-/// Returns the sum of all elements to thread 0, the identity to the others.
+/// Returns the sum of all elements in thread 0, the identity in the others.
 #[inline(always)]
 pub(super) fn scan_block<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>, exclusive: u32) -> T {
     let (t, tree) = (thread::thread_idx_x(), TREE::view().cast::<T>());
@@ -65,7 +68,7 @@ pub(super) fn scan_block<T: Scalar, O: Operator<T>>(input: Global<T>, output: Gl
         level += 1;
     }
     if t == 0 {
-        // Thread 0 itself made the root, at the top level.
+        // No barrier: thread 0 itself wrote the root, at the top level.
         sum = tree.get(place(CAPACITY - 1));
         tree.set(place(CAPACITY - 1), O::IDENTITY);
     }
@@ -82,7 +85,7 @@ pub(super) fn scan_block<T: Scalar, O: Operator<T>>(input: Global<T>, output: Gl
     sum
 }
 
-/// Where element `i` of the tree is: one word is left out after every [`BANKS`].
+/// The place of element `i` of the tree: one word is left out after every [`BANKS`] words.
 const fn place(i: u32) -> u32 {
     i + i / BANKS
 }
@@ -103,7 +106,8 @@ fn up<T: Scalar, O: Operator<T>>(tree: Shared<T>, t: u32, level: u32) {
     }
 }
 
-/// Down one level: the left child gets what is before the node, the right child that and the left child's sum.
+/// Down one level: the left child gets the sum before the node, the right child that sum combined with the left
+/// child's.
 #[inline(always)]
 fn down<T: Scalar, O: Operator<T>>(tree: Shared<T>, t: u32, level: u32) {
     if t < BLOCK >> level {

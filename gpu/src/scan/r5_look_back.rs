@@ -1,25 +1,28 @@
 //! # Scan in one pass, looking back
 //!
-//! **Idea.** A block scans its tile and publishes its sum. Then it looks back over the tiles before: it adds their
-//! sums, from the nearest on, until it meets one that already knows all that is before it, and publishes the same
-//! about itself. So a tile waits only for tiles that are being worked on, and the chain is short.
+//! **Idea.** A block scans its tile and publishes the tile's sum. Then it looks back over the tiles before: it adds
+//! their sums, from the nearest on, until it meets a tile whose prefix (the sum up to the end of that tile) is known,
+//! and publishes its own prefix. So a tile waits only for tiles that are being worked on, and the chain is short.
 //!
 //! **Changed from the rung before.** One kernel reads and writes each element once; the sums of tiles go from block to
-//! block inside the launch. (A small kernel before it clears what they left the last time.)
+//! block inside the launch. (A small kernel before it clears what the last scan left.)
 //!
-//! **Bottleneck.** A block loads, then waits for others, then stores: its memory traffic stands still meanwhile, and
-//! only other blocks on the same multiprocessor can fill the gap: by ncu on an H200, 2²⁸ words, memory is at 52 % of its
-//! peak, and no unit of the multiprocessor above 29. The next rung does all three at once.
+//! **Bottleneck.** A block loads, then waits for other blocks, then stores. Its memory traffic pauses meanwhile, and
+//! only other blocks on the same multiprocessor can fill the gap: by ncu on an H200, 2²⁸ words, memory is at 52 % of
+//! its peak and no unit of the multiprocessor above 29. The next rung does all three at once.
 //!
-//! **Cost.** About 2·n additions, 8 bytes a word of global memory and 8 or 16 a tile; 5 barriers a tile; two launches.
+//! **Cost.** About 2·n additions; 8 bytes of global memory per word, and a state of 8 or 16 bytes per tile; 5 barriers
+//! per tile; 2 launches.
 //!
-//! **Threads.** A block a tile of [`BLOCK`] × [`ITEMS`] elements. Threads load and store in stripes, so that a warp
-//! touches neighbouring elements; each scans [`ITEMS`] consecutive ones. ITEMS is odd: a stride without bank conflicts.
+//! **Threads.** One block per tile of [`BLOCK`] × [`ITEMS`] elements. Threads load and store in stripes, so that a warp
+//! uses neighbouring elements; each thread scans [`ITEMS`] consecutive ones. ITEMS is odd: a stride without bank
+//! conflicts.
 //!
-//! **Limits.** Any n and any alignment. Floats: the order of the additions between tiles depends on how far a block
-//! had to look, so the last bits may differ from run to run.
+//! **Limits.** Any n and any alignment. Floats: the order of the additions between tiles depends on how far a block has
+//! to look back, so the last bits may differ from run to run.
 //!
-//! **Source.** D. Merrill and M. Garland, "Single-pass parallel prefix scan with decoupled look-back" (2016).
+//! **Source.** D. Merrill and M. Garland, "Single-pass parallel prefix scan with decoupled look-back" (2016). Changed:
+//! tags and values in one word, or in two with the same tag, in place of fences.
 
 use super::state::{self, look, publish};
 use super::{get_or_identity, set_within};
@@ -28,10 +31,10 @@ use simt::atomic::{Order::Relaxed, Scope::Device};
 use simt::warp::{self, FULL, WARP};
 use simt::{Global, Scalar, Shared, kernel, shared, thread};
 
-/// Threads a block.
+/// Threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Elements a thread.
+/// Elements per thread.
 pub const ITEMS: usize = 15;
 
 /// Elements of a tile.
@@ -40,12 +43,12 @@ pub const TILE: u32 = BLOCK * ITEMS as u32;
 /// Warps of a block.
 const WARPS: usize = (BLOCK / WARP) as usize;
 
-/// Tag of a tile that knows its own sum.
+/// Tag of a state that holds the tile's own sum.
 const SUM: u32 = 1;
-/// Tag of a tile that knows the sum of all up to its own end.
+/// Tag of a state that holds the tile's prefix: the sum of everything up to the tile's end.
 const PREFIX: u32 = 2;
 
-/// Where the states begin in the workspace: 128 bytes after the ticket, which all blocks draw from.
+/// Where the states begin in the workspace: 128 bytes after the ticket counter, which all blocks increment.
 const STATES: u32 = 16;
 
 shared!(
@@ -57,11 +60,11 @@ shared!(
     WARP_SUMS: [u64; WARPS]
 );
 shared!(
-    /// What is before the tile.
+    /// The sum before the tile.
     BEFORE: [u64; 1]
 );
 
-/// Blocks for `n` elements, one a tile.
+/// Blocks for `n` elements, one per tile.
 pub const fn grid(n: u32) -> u32 {
     n.div_ceil(TILE)
 }
@@ -71,12 +74,12 @@ pub const fn shared_bytes<T>() -> u32 {
     TILE * size_of::<T>() as u32
 }
 
-/// Words of the workspace for `n` elements of type `T`: the ticket and a state a tile.
+/// Words of the workspace for `n` elements of type `T`: the ticket counter and a state per tile.
 pub const fn workspace<T>(n: u32) -> u32 {
     STATES + grid(n) * state::words::<T>()
 }
 
-/// Blocks that clear a workspace of so many words.
+/// Blocks that clear a workspace of `words` words.
 pub const fn clear_grid(words: u32) -> u32 {
     words.div_ceil(BLOCK)
 }
@@ -87,7 +90,7 @@ pub fn scan_look_back_clear(workspace: Global<u64>) {
     set_within(workspace, thread::index_1d(), state::NOTHING as u64);
 }
 
-/// Scans `input` into `output`; `workspace` is clear.
+/// Scans `input` into `output`; `workspace` has been cleared.
 #[kernel(max_threads = BLOCK, instances([u32, i32, f32, u64, i64, f64] * [Sum, Min, Max]))]
 pub fn scan_look_back<T: Scalar, O: Operator<T>>(
     input: Global<T>,
@@ -98,10 +101,11 @@ pub fn scan_look_back<T: Scalar, O: Operator<T>>(
     let (t, elements) = (thread::thread_idx_x(), Shared::<T>::dynamic(0, TILE));
     let states = workspace.slice(STATES, workspace.len() - STATES);
     if t == 0 {
-        // Tiles are numbered as blocks come, so whoever is waited for has begun and will not be kept from ending.
+        // Tiles are numbered in the order in which blocks start. So a block waits only for blocks that have started,
+        // and nothing keeps those from ending.
         NUMBER::view().set(0, workspace.fetch_add(0, 1, Relaxed, Device) as u32);
     }
-    thread::sync_threads(); // the number is there
+    thread::sync_threads(); // the number is written before all threads read it
     let number = NUMBER::view().get(0);
     let start = number * TILE;
     let len = (input.len() - start).min(TILE);
@@ -112,7 +116,7 @@ pub fn scan_look_back<T: Scalar, O: Operator<T>>(
     } else {
         load::<T, O, false>(elements, input, t)
     }
-    thread::sync_threads(); // the stripes are there before threads take consecutive elements
+    thread::sync_threads(); // the stripes are stored before threads take consecutive elements
     let mut items = [O::IDENTITY; ITEMS];
     simt::unroll::<ITEMS>(|i| items[i] = elements.get(t * ITEMS as u32 + i as u32));
     let mut sum = O::IDENTITY;
@@ -122,7 +126,7 @@ pub fn scan_look_back<T: Scalar, O: Operator<T>>(
     if warp::lane_id() == WARP - 1 {
         warp_sums.set(t / WARP, inclusive);
     }
-    thread::sync_threads(); // the sums of all warps are there
+    thread::sync_threads(); // the sums of all warps are written before they are read
     let (in_tile, total) = offsets::<T, O>(warp_sums, t / WARP);
     if t < WARP {
         let before = look_back::<T, O>(states, number, total);
@@ -130,19 +134,19 @@ pub fn scan_look_back<T: Scalar, O: Operator<T>>(
             BEFORE::view().cast::<T>().set(0, before);
         }
     }
-    thread::sync_threads(); // what is before the tile is known
+    thread::sync_threads(); // the sum before the tile is written before all threads read it
     let mut sum = O::combine(O::combine(BEFORE::view().cast::<T>().get(0), in_tile), in_warp);
     simt::unroll::<ITEMS>(|i| {
         let next = O::combine(sum, items[i]);
-        // Nobody else reads or writes this thread's elements between the barriers.
+        // No other thread reads or writes this thread's elements between the barriers.
         elements.set(t * ITEMS as u32 + i as u32, if exclusive != 0 { sum } else { next });
         sum = next;
     });
-    thread::sync_threads(); // all elements are there before they leave in stripes
+    thread::sync_threads(); // all elements are scanned before they leave in stripes
     if len == TILE { store::<T, true>(output, elements, t) } else { store::<T, false>(output, elements, t) }
 }
 
-/// Brings the tile to shared memory in stripes; `WHOLE`: all of it is inside the input.
+/// Loads the tile into shared memory in stripes; `WHOLE`: all of it is inside the input.
 #[inline(always)]
 fn load<T: Scalar, O: Operator<T>, const WHOLE: bool>(elements: Shared<T>, input: Global<T>, t: u32) {
     let mut items = [O::IDENTITY; ITEMS];
@@ -150,11 +154,11 @@ fn load<T: Scalar, O: Operator<T>, const WHOLE: bool>(elements: Shared<T>, input
         let at = i as u32 * BLOCK + t;
         items[i] = if WHOLE { input.get(at) } else { get_or_identity::<T, O>(input, at) };
     });
-    // Written after all are on their way, so that the loads overlap.
+    // Stored after all loads have been issued, so that the loads overlap.
     simt::unroll::<ITEMS>(|i| elements.set(i as u32 * BLOCK + t, items[i]));
 }
 
-/// Takes the tile out of shared memory in stripes.
+/// Stores the tile from shared memory in stripes.
 #[inline(always)]
 fn store<T: Scalar, const WHOLE: bool>(output: Global<T>, elements: Shared<T>, t: u32) {
     simt::unroll::<ITEMS>(|i| {
@@ -163,7 +167,7 @@ fn store<T: Scalar, const WHOLE: bool>(output: Global<T>, elements: Shared<T>, t
     });
 }
 
-/// The sum of the warps before warp `w`, and of all.
+/// The sum of the warps before warp `w`, and the sum of all warps.
 #[inline(always)]
 fn offsets<T: Scalar, O: Operator<T>>(warp_sums: Shared<T>, w: u32) -> (T, T) {
     let (mut before, mut total) = (O::IDENTITY, O::IDENTITY);
@@ -176,7 +180,8 @@ fn offsets<T: Scalar, O: Operator<T>>(warp_sums: Shared<T>, w: u32) -> (T, T) {
     (before, total)
 }
 
-/// The sum of all tiles before `number`, found by one warp; tells the others what it knows of this tile.
+/// The sum of all tiles before tile `number`, found by one warp, which publishes the tile's own sum and then its
+/// prefix.
 #[inline(always)]
 fn look_back<T: Scalar, O: Operator<T>>(states: Global<u64>, number: u32, total: T) -> T {
     let (lane, mut before, mut end) = (warp::lane_id(), O::IDENTITY, number);
@@ -184,11 +189,12 @@ fn look_back<T: Scalar, O: Operator<T>>(states: Global<u64>, number: u32, total:
         publish(states, number, SUM, total);
     }
     loop {
-        // Lane 0 looks at the tile just before `end`, the others at those before it. The first tile has a prefix.
+        // Lane 0 looks at the tile just before `end`, the other lanes at the tiles before that one. The first tile
+        // always has a prefix.
         let (tag, value) = if lane < end { wait::<T>(states, end - 1 - lane) } else { (PREFIX, O::IDENTITY) };
         let prefixes = warp::ballot(FULL, tag == PREFIX);
         let nearest = prefixes.trailing_zeros();
-        // What is beyond the nearest prefix is in it already.
+        // The nearest prefix contains all tiles before it.
         let part = warp_reduce::<O, T>(if lane <= nearest { value } else { O::IDENTITY });
         before = O::combine(part, before);
         if prefixes != 0 {
@@ -202,7 +208,7 @@ fn look_back<T: Scalar, O: Operator<T>>(states: Global<u64>, number: u32, total:
     before
 }
 
-/// The state of a tile, as soon as there is one.
+/// The state of a tile; waits until there is one.
 #[inline(always)]
 fn wait<T: Scalar>(states: Global<u64>, tile: u32) -> (u32, T) {
     loop {

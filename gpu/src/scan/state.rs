@@ -1,13 +1,14 @@
-//! What tiles tell each other inside a launch: a tag and a value, written so that they are never seen apart.
+//! The states of tiles, which blocks exchange inside a launch: a tag and a value, written so that no block sees one
+//! without the other.
 //!
 //! A 64-bit word holds the tag and 32 bits of the value, and is written and read as one. A value of 64 bits takes two
-//! such words; it is there when both have the same tag. So no fence is needed: there is nothing beside the word that
-//! would have to be seen with it, and every access can be relaxed.
+//! such words; it is complete when both have the same tag. So no fence is needed: no other data has to be seen together
+//! with the word, and every access can be relaxed.
 
 use simt::atomic::{Order::Relaxed, Scope::Device};
 use simt::{Global, Scalar};
 
-/// The tag of a word that nobody has written.
+/// The tag of a word that has not been written.
 pub const NOTHING: u32 = 0;
 
 /// Words of a state with a value of type `T`.
@@ -26,7 +27,7 @@ pub(super) fn publish<T: Scalar>(states: Global<u64>, tile: u32, tag: u32, value
     }
 }
 
-/// Reads the state of `tile`: [`NOTHING`] while it is not there or only half of it.
+/// Reads the state of `tile`; the tag is [`NOTHING`] while the state is missing or only half written.
 #[inline(always)]
 #[track_caller]
 pub(super) fn look<T: Scalar>(states: Global<u64>, tile: u32) -> (u32, T) {

@@ -1,4 +1,4 @@
-//! `#[kernel]`: one function, two faces. `#[argument]`: a struct that a kernel takes.
+//! `#[kernel]`: one function, an entry of the PTX and a type on the host. `#[argument]`: a struct that a kernel takes.
 
 mod argument;
 
@@ -39,14 +39,14 @@ pub fn argument(attribute: TokenStream, item: TokenStream) -> TokenStream {
     argument::expand(parse_macro_input!(item)).unwrap_or_else(|e| e.to_compile_error()).into()
 }
 
-/// What stands in the attribute's parentheses.
+/// The options in the attribute's parentheses.
 #[derive(Default)]
 struct Options {
     max_threads: Option<Expr>,
     min_blocks: Option<Expr>,
     sm_90: bool,
     instances: Vec<Instance>,
-    /// For each type parameter the types that it takes, where all combinations are instances.
+    /// For each type parameter the types that it takes, if all combinations are instances.
     each: Vec<Vec<Type>>,
 }
 
@@ -151,7 +151,8 @@ fn expand(mut options: Options, f: ItemFn) -> syn::Result<Tokens> {
     Ok(quote!(#body #device #host))
 }
 
-/// An instance for each combination of types, named by the function and the types, the last parameter's first.
+/// An instance for each combination of types. Its name is that of the function and of the types, from the last
+/// parameter's to the first's.
 fn combinations(each: &[Vec<Type>], function: &Ident) -> Vec<Instance> {
     let mut all = vec![vec![]];
     for choices in each {
@@ -167,7 +168,7 @@ fn combinations(each: &[Vec<Type>], function: &Ident) -> Vec<Instance> {
     if each.is_empty() { vec![] } else { all.into_iter().map(instance).collect() }
 }
 
-/// The body, as an ordinary function for both sides.
+/// The kernel's body, as an ordinary function that both sides call.
 fn body(options: &Options, f: &ItemFn, params: &[(Ident, Type)]) -> Tokens {
     let (name, body) = (body_name(f), &f.block);
     let (names, types): (Vec<_>, Vec<_>) = params.iter().cloned().unzip();
@@ -181,7 +182,7 @@ fn body(options: &Options, f: &ItemFn, params: &[(Ident, Type)]) -> Tokens {
     }
 }
 
-/// The PTX side: an entry for each instance that rebuilds the views and calls the body.
+/// The PTX side: for each instance an entry, which rebuilds the views and calls the body.
 fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ident]) -> Tokens {
     let (vis, attrs, body, guard) = (&f.vis, &f.attrs, body_name(f), options.guard());
     let entries = options.entries(f).into_iter().map(|(entry, concrete)| {
@@ -230,15 +231,15 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
 }
 
 /// Whether cargo compiles the package that it was asked for, not one that it depends on. PTX has the kernels of the
-/// former alone: who uses a function of `rungs-kernels` in a kernel does not get all of that crate's kernels too.
+/// former alone: a crate that uses a function of `rungs-kernels` in a kernel does not get all of that crate's kernels.
 fn is_primary_package() -> bool {
     std::env::var_os("CARGO_PRIMARY_PACKAGE").is_some()
 }
 
-/// [`device`]'s entry on rust-cuda: a function that cuda_std's `#[kernel]` makes one.
+/// The entry of [`device`] on rust-cuda: a function that cuda_std's `#[kernel]` turns into an entry.
 ///
-/// Module-level assembly gets lost in libnvvm, so the comment with the launch bounds stands in the body. On the host the
-/// function is there to be type-checked; the block keeps its name from meeting the handle's.
+/// Module-level assembly gets lost in libnvvm, so the comment with the launch bounds stands in the body. On the host
+/// the function is there to be type-checked; the block keeps its name from meeting the handle's.
 fn rust_cuda_entry(options: &Options, f: &ItemFn, entry: &Ident, flat: &[Tokens], call: &Tokens) -> Tokens {
     let (attrs, guard) = (&f.attrs, options.guard());
     let (threads, blocks) = (options.max_threads(), options.min_blocks());
@@ -304,7 +305,7 @@ fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ide
         let body_of = turbofish(&concrete);
         let blocks = substitute_tokens(options.min_blocks(), generics, &concrete);
         quote! {
-            // The bound only counts on the device; here it is only compiled.
+            // The bound takes effect on the device; here it is only compiled.
             #[cfg(not(target_os = "cuda"))]
             const _: u32 = #blocks;
 
@@ -333,7 +334,7 @@ fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ide
 }
 
 impl Options {
-    /// Which PTX has the kernel.
+    /// The condition under which the kernel is in the PTX.
     fn guard(&self) -> Tokens {
         if self.sm_90 { quote!(all(target_os = "cuda", sm_90)) } else { quote!(target_os = "cuda") }
     }
@@ -346,7 +347,7 @@ impl Options {
         self.min_blocks.as_ref().map_or(quote!(0), |e| quote!(#e))
     }
 
-    /// Name and type arguments of each entry; a kernel that is not generic has one, called like the function.
+    /// Name and type arguments of each entry; a kernel that is not generic has one entry, with the function's name.
     fn entries(&self, f: &ItemFn) -> Vec<(Ident, Vec<Type>)> {
         if self.instances.is_empty() {
             return vec![(f.sig.ident.clone(), vec![])];
@@ -368,7 +369,7 @@ fn substitute(ty: &Type, generics: &[Ident], concrete: &[Type]) -> Type {
     syn::parse2(substitute_tokens(ty.to_token_stream(), generics, concrete)).unwrap_or_else(|_| ty.clone())
 }
 
-/// The same for any piece of code.
+/// As [`substitute`], for any piece of code.
 fn substitute_tokens(tokens: Tokens, generics: &[Ident], concrete: &[Type]) -> Tokens {
     tokens
         .into_iter()

@@ -1,28 +1,29 @@
 //! # Scan in one pass, looking ahead
 //!
-//! **Idea.** A block stays for the whole scan and takes one tile after the other, several at once, as a workshop: one
-//! thread has tiles brought to a ring in shared memory and taken away; four warps add a tile up and publish its sum;
-//! one warp adds up what is before the tile; four warps scan it in place. Each is ahead of the next by some tiles.
+//! **Idea.** A block stays for the whole scan and takes one tile after another, several at once, like an assembly line.
+//! One thread has tiles copied to a ring in shared memory and back; four warps add up a tile and publish its sum; one
+//! warp adds up the tiles before it; four warps scan it in place. Each stage is ahead of the next by some tiles.
 //!
-//! **Changed from the rung before.** Loading, waiting and storing go on at the same time in each block, the copies
-//! without threads. Tiles publish only their own sums, so nobody waits for a chain of prefixes; a block keeps the
-//! sum up to its last tile and adds what has come since. Tags count launches, so nothing is cleared.
+//! **Changed from the rung before.** Loading, waiting and storing go on at the same time in each block, and the copies
+//! need no threads. Tiles publish only their own sums, so no block waits for a chain of prefixes: a block keeps the sum
+//! up to its last tile and adds the sums published since. Tags count launches, so nothing is cleared.
 //!
 //! **Bottleneck.** The bandwidth of global memory: 86 % of its peak at 2²⁸ words (ncu, H200).
 //!
-//! **Cost.** About 2·n additions, 8 bytes a word of global memory, and 8 or 16 bytes of states a tile and block.
-//! 185 KB of shared memory: one block a multiprocessor.
+//! **Cost.** About 2.75·n additions (2.5·n for elements of 8 bytes); 8 bytes of global memory per word, and 8 or 16
+//! bytes of state per tile and block; 1 barrier per block, and 1 of the adding warps per tile; one launch. A block has
+//! 184.5 KiB of shared memory, so there is one block per multiprocessor.
 //!
 //! **Threads.** Warps 0 to 3 add, 4 to 7 scan, the first lane of warp 8 moves tiles, warp 9 looks ahead. In a tile each
-//! of 128 threads has [`VECTORS`] consecutive packs of 16 bytes, an odd number: a stride without bank conflicts.
+//! of 128 threads has 11 consecutive packs of 16 bytes, an odd number: a stride without bank conflicts.
 //!
 //! **Limits.** Any n and any alignment; compute capability 9.0. Fast if input and output are equally far from a
 //! multiple of 16 bytes; else the scanning warps store. Tiles begin at a multiple of 16 bytes. Order of additions: a
 //! pack in pairs, packs one by one, lanes by doubling, warps one by one; tiles in groups of 32 by a butterfly, groups
-//! one by one, then the incomplete group: the same for every device and run with the same n and the same alignment of
-//! the input.
+//! one by one, then the incomplete group. It is the same on every device and in every run with the same n and the same
+//! alignment of the input.
 //!
-//! **Source.** Our own; the look-ahead is an idea of CUB's authors (CCCL, pull request 6811).
+//! **Source.** CCCL (CUB), pull request 6811, for the idea of looking ahead. The kernel is our own.
 
 mod mover;
 mod packs;
@@ -40,22 +41,23 @@ use simt::{Global, Scalar, bulk, kernel, shared, thread};
 const WARPS: u32 = 4;
 /// Threads that add, and threads that scan.
 const SQUAD: u32 = WARPS * WARP;
-/// Packs of 16 bytes that a thread has in a tile.
+/// Packs of 16 bytes per thread and tile.
 const VECTORS: usize = 11;
-/// The thread that has tiles moved.
+/// The thread that has tiles copied.
 const MOVER: u32 = 2 * SQUAD;
 /// Tiles in the ring.
 const STAGES: u32 = 8;
-/// Groups of 32 states that the look-ahead has on their way at once: those of 132 blocks, begun anywhere in a group.
+/// Groups of 32 states that the look-ahead loads at once: enough for 132 blocks, whichever state of a group comes
+/// first.
 const GROUPS: usize = 6;
 
-/// Threads a block: two squads, the warp that moves tiles, the warp that looks ahead.
+/// Threads per block: two squads, the warp that moves tiles, the warp that looks ahead.
 pub const BLOCK: u32 = 2 * SQUAD + 2 * WARP;
 /// Bytes of dynamic shared memory: the ring.
 pub const SHARED_BYTES: u32 = STAGES * TILE_BYTES;
 /// Bytes of a tile.
 const TILE_BYTES: u32 = SQUAD * VECTORS as u32 * 16;
-/// Where the states begin in the workspace: 128 bytes after the control word, which all blocks draw from.
+/// Where the states begin in the workspace: 128 bytes after the control word, from which all blocks draw tiles.
 const STATES: u32 = 16;
 
 /// Elements of a tile.
@@ -63,25 +65,25 @@ pub const fn tile<T>() -> u32 {
     TILE_BYTES / size_of::<T>() as u32
 }
 
-/// Tiles for `n` elements at most: up to a pack is lost at the beginning.
+/// Most tiles for `n` elements: the first tile may begin up to one pack before the input.
 const fn most_tiles<T>(n: u32) -> u32 {
     (n as u64 + 16 / size_of::<T>() as u64 - 1).div_ceil(tile::<T>() as u64) as u32
 }
 
-/// Blocks for `n` elements: one a multiprocessor, or one a tile.
+/// Blocks for `n` elements: one per multiprocessor, or one per tile if there are fewer tiles.
 pub const fn grid<T>(n: u32, multiprocessors: u32) -> u32 {
     let tiles = if n == 0 { 0 } else { most_tiles::<T>(n) };
     if tiles < multiprocessors { tiles } else { multiprocessors }
 }
 
-/// Words of the workspace for up to `n` elements of type `T`. It is all zero before the first scan and belongs to the
-/// scans from then on, of any type and size, one at a time.
+/// Words of the workspace for up to `n` elements of type `T`. It is zero before the first scan. After that only scans,
+/// of any type and size, one at a time, use it.
 pub const fn workspace<T>(n: u32) -> u32 {
     STATES + most_tiles::<T>(n) * state::words::<T>()
 }
 
 shared!(
-    /// Sum of what is before each thread's elements in its tile, for each stage; room for elements of 8 bytes.
+    /// Sum of the elements before each thread's own in the tile, for each stage; room for elements of 8 bytes.
     OFFSETS: [u64; STAGES * SQUAD]
 );
 shared!(
@@ -105,11 +107,11 @@ pub fn scan_look_ahead<T: Scalar, O: Operator<T>>(
     let (t, role) = (thread::thread_idx_x(), thread::thread_idx_x() / WARP);
     let mut drawn = 0;
     if t == MOVER {
-        // The answer comes while the barriers are made.
+        // The atomic is in flight while the barriers are made.
         drawn = job.draw();
         init_barriers();
     }
-    thread::sync_threads(); // the barriers exist before anyone uses them
+    thread::sync_threads(); // the barriers exist before any thread uses them
     if role < WARPS {
         add::<T, O>(job, t);
     } else if role < 2 * WARPS {
@@ -121,7 +123,7 @@ pub fn scan_look_ahead<T: Scalar, O: Operator<T>>(
     }
 }
 
-/// Adds up tile after tile, publishes the sums, and leaves what is before each thread's elements.
+/// Adds up tile after tile, publishes the sums, and stores the sum before each thread's elements.
 #[inline(always)]
 fn add<T: Scalar, O: Operator<T>>(job: Job<T>, t: u32) {
     let (warp_sums, offsets) = (WARP_SUMS::view().cast::<T>(), OFFSETS::view().cast::<T>());
@@ -138,7 +140,7 @@ fn add<T: Scalar, O: Operator<T>>(job: Job<T>, t: u32) {
         if warp::lane_id() == WARP - 1 {
             warp_sums.set(stage * WARPS + t / WARP, inclusive);
         }
-        thread::barrier(1, SQUAD); // the sums of all four warps are there
+        thread::barrier(1, SQUAD); // the sums of all four warps are written before they are read
         let (mut before, mut total) = (O::IDENTITY, O::IDENTITY);
         simt::unroll::<{ WARPS as usize }>(|w| {
             if w as u32 == t / WARP {
@@ -150,14 +152,14 @@ fn add<T: Scalar, O: Operator<T>>(job: Job<T>, t: u32) {
             publish(job.states, number, job.tag(), total);
         }
         offsets.set(stage * SQUAD + t, O::combine(before, warp_exclusive_of::<O, T>(inclusive)));
-        // Every thread arrives for itself, so that its own write is seen by who waits.
+        // Every thread arrives for itself, so that the threads that wait see its own write.
         ready(stage).arrive();
         place = place.next();
     }
 }
 
-/// Finds what is before tile after tile: the sum of all groups of 32 tiles that are complete, which it keeps, and of
-/// the group that is not.
+/// Finds the sum before tile after tile: that of all complete groups of 32 tiles, which it keeps, and that of the
+/// incomplete group.
 #[inline(always)]
 fn look_ahead<T: Scalar, O: Operator<T>>(job: Job<T>) {
     let lane = warp::lane_id();
@@ -183,7 +185,7 @@ fn look_ahead<T: Scalar, O: Operator<T>>(job: Job<T>) {
                 break;
             }
         }
-        warp::sync_warp(FULL); // all lanes have read the stage's number before it may be given another
+        warp::sync_warp(FULL); // all lanes have read the stage's number before it can change
         if lane == 0 {
             BEFORE::view().cast::<T>().set(place.stage, O::combine(groups, rest));
             ready(place.stage).arrive();
@@ -192,12 +194,12 @@ fn look_ahead<T: Scalar, O: Operator<T>>(job: Job<T>) {
     }
 }
 
-/// The sums of the tiles `first`, `first` + 32 … in [`GROUPS`] groups, as soon as all are there; the identity for those
-/// from `end` on.
+/// The sums of the tiles `first`, `first` + 32 … in [`GROUPS`] groups, and the identity for tiles from `end` on. Waits
+/// until all are there.
 #[inline(always)]
 fn wait_for_groups<T: Scalar, O: Operator<T>>(states: Global<u64>, tag: u32, first: u32, end: u32) -> [T; GROUPS] {
     let (mut tags, mut sums) = ([tag; GROUPS], [O::IDENTITY; GROUPS]);
-    // All are asked for before any answer is looked at.
+    // All loads are issued before any result is used.
     simt::unroll::<GROUPS>(|g| {
         let number = first + g as u32 * WARP;
         if number < end {
@@ -237,11 +239,11 @@ fn scan<T: Scalar, O: Operator<T>>(job: Job<T>, t: u32) {
             (true, false) => scan_packs::<T, O, true>(elements, first, count, sum),
         }
         if !job.direct {
-            thread::barrier(2, SQUAD); // the whole tile is scanned before threads store others' elements
+            thread::barrier(2, SQUAD); // the whole tile is scanned before threads store elements of others
             job.store_by_threads(stage, span, t);
         }
-        bulk::fence(); // what this thread wrote is seen by the copy that takes the tile away
-        // Every thread arrives for itself, so that what it wrote is seen by the mover, which stores the edges.
+        bulk::fence(); // the copy to the output sees what this thread wrote
+        // Every thread arrives for itself, so that the mover, which stores the edges, sees what the thread wrote.
         done(stage).arrive();
         place = place.next();
     }
@@ -262,7 +264,7 @@ pub mod launches {
 
     const TILE: u64 = tile::<u32>() as u64;
 
-    /// Bytes of shared memory that a device must give a block: the ring, and at most so much static shared memory.
+    /// Bytes of shared memory that a device must give a block: the ring, and room for the static arrays.
     const NEEDED: u32 = SHARED_BYTES + (16 << 10);
 
     fn refuses(ask: &Ask) -> Option<String> {
@@ -283,7 +285,7 @@ pub mod launches {
     {
         fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<Elements<T>>> {
             let geometry = Geometry::linear(grid::<T>(n, on.device().multiprocessors), BLOCK).shared(SHARED_BYTES);
-            // Zero once: each launch leaves it ready for the next.
+            // Cleared once: each launch leaves the workspace ready for the next.
             let workspace = on.zeros::<u64>(workspace::<T>(n))?;
             Ok(Box::new(move |on, Elements { input, output, exclusive }| {
                 let args = (input, output, workspace.view(), exclusive as u32);

@@ -1,4 +1,4 @@
-//! The thread of `look-ahead` that draws tiles, and has them brought to the ring and taken away.
+//! The thread of `look-ahead` that draws tiles, and has them copied to the ring and back.
 
 use super::STAGES;
 use super::ring::{Job, Place, done, full};
@@ -7,10 +7,10 @@ use crate::scan::state::{NOTHING, words};
 use simt::atomic::{Order::Relaxed, Scope::Device};
 use simt::{Global, Scalar, bulk, thread};
 
-/// The thread that draws tiles and has them copied in and out.
+/// The thread that draws tiles and has them copied to the ring and back.
 pub(super) struct Mover<T> {
     job: Job<T>,
-    /// What the last [`Job::draw`] gave.
+    /// The result of the last [`Job::draw`].
     drawn: u64,
     begun: u32,
     ended: bool,
@@ -22,7 +22,7 @@ impl<T: Scalar> Mover<T> {
         Self { job, drawn, begun: 0, ended: false }
     }
 
-    /// Moves tiles until there are none.
+    /// Moves tiles until none are left.
     #[inline(always)]
     pub(super) fn run<O: Operator<T>>(mut self) {
         let mut stage = 0;
@@ -42,7 +42,7 @@ impl<T: Scalar> Mover<T> {
         }
     }
 
-    /// Draws a tile and has it brought to `stage`; after the last one tells the other roles that there is none.
+    /// Draws a tile and has it copied to `stage`. After the last tile, tells the other roles that there is no more.
     #[inline(always)]
     fn begin<O: Operator<T>>(&mut self, stage: u32) {
         if self.ended {
@@ -56,8 +56,9 @@ impl<T: Scalar> Mover<T> {
         if number >= job.tiles {
             self.ended = true;
             if number == job.tiles + thread::grid_dim_x() - 1 {
-                // The very last draw of the launch: nobody needs the control word any more, it is made ready for the next
-                // launch. Launches are numbered from 0 up to two below 2³², so that a tag is never NOTHING.
+                // The last draw of the launch: no block reads the control word any more, so it is made ready for the
+                // next launch. Launches are numbered from 0 to 2³² - 3, so that a tag, which is one more, is never
+                // NOTHING.
                 let next = if launch == u32::MAX - 2 { 0 } else { launch + 1 };
                 job.control.store(0, (next as u64) << 32, Relaxed, Device);
             }
@@ -69,7 +70,7 @@ impl<T: Scalar> Mover<T> {
         }
         self.begun += 1;
         let (span, elements) = (job.span(number), job.elements(stage));
-        // Places of those packs that are outside of the input get the identity, which changes no sum.
+        // Places of these packs outside the input get the identity, which changes no sum.
         span.edges::<T>(|i, inside| {
             elements.set(i, if inside { job.input.get(span.base.wrapping_add(i)) } else { O::IDENTITY });
         });
@@ -81,11 +82,11 @@ impl<T: Scalar> Mover<T> {
         } else {
             full(stage).arrive();
         }
-        // For the next call; only now, so that this tile need not wait for the answer.
+        // For the next call. It comes last, so that this tile does not wait for the atomic.
         self.drawn = job.draw();
     }
 
-    /// Has a scanned tile stored, and waits until its stage can be used again.
+    /// Has a scanned tile stored, and waits until the stage can be used again.
     #[inline(always)]
     fn store(&self, stage: u32, number: u32) {
         let (job, elements) = (self.job, self.job.elements(stage));
@@ -100,13 +101,13 @@ impl<T: Scalar> Mover<T> {
                 job.output.set(span.base.wrapping_add(i), elements.get(i));
             }
         });
-        // The next tile may be copied to the stage when this one has been read from it.
+        // The next tile may be copied to the stage once the copy engine has read this one from it.
         bulk::wait_read::<0>();
     }
 }
 
-/// Clears one of the words that this launch does not use, another one in each launch: so no tag survives until launches
-/// come to the same number again.
+/// Clears one of the words that this launch does not use, a different one in each launch, so that no tag survives until
+/// the launch counter wraps.
 #[inline(always)]
 fn forget_one(states: Global<u64>, launch: u32, used: u32) {
     let word = launch % states.len();

@@ -1,10 +1,10 @@
-//! What a thread of `look-ahead` does with its part of a tile: consecutive packs of 16 bytes.
+//! The work of a thread of `look-ahead` on its part of a tile: consecutive packs of 16 bytes.
 
 use super::VECTORS;
 use crate::operator::Operator;
 use simt::{Scalar, Shared};
 
-/// The sum of `count` packs from `first` on, up to [`VECTORS`].
+/// The sum of `count` packs from `first` on, at most [`VECTORS`].
 #[inline(always)]
 pub(super) fn sum_of_packs<T: Scalar, O: Operator<T>>(elements: Shared<T>, first: u32, count: u32) -> T {
     let mut sum = O::IDENTITY;
@@ -24,7 +24,7 @@ pub(super) fn sum_of_packs<T: Scalar, O: Operator<T>>(elements: Shared<T>, first
     sum
 }
 
-/// Scans `count` packs from `first` on, up to [`VECTORS`]; `sum` is what is before them.
+/// Scans `count` packs from `first` on, at most [`VECTORS`]; `sum` is the sum before them.
 #[inline(always)]
 pub(super) fn scan_packs<T: Scalar, O: Operator<T>, const EXCLUSIVE: bool>(
     elements: Shared<T>,
@@ -42,7 +42,7 @@ pub(super) fn scan_packs<T: Scalar, O: Operator<T>, const EXCLUSIVE: bool>(
     simt::unroll::<VECTORS>(|v| {
         if (v as u32) < count {
             let p = packs[v].as_mut();
-            // First inside the pack, then with what is before it: only one addition a pack waits for the pack before.
+            // First inside the pack, then with the sum before it: only one addition per pack waits for the pack before.
             simt::unroll::<3>(|i| {
                 if i + 1 < p.len() {
                     p[i + 1] = O::combine(p[i], p[i + 1]);
@@ -51,7 +51,7 @@ pub(super) fn scan_packs<T: Scalar, O: Operator<T>, const EXCLUSIVE: bool>(
             let before = sum;
             sum = O::combine(before, p[p.len() - 1]);
             simt::unroll::<4>(|i| {
-                // From the last to the first, so that each still finds its predecessor in the exclusive case.
+                // From the last to the first, so that in the exclusive case each still finds its predecessor unchanged.
                 let i = 3 - i;
                 if i < p.len() {
                     p[i] = match (EXCLUSIVE, i) {

@@ -1,4 +1,4 @@
-//! The ring of tiles in shared memory that `look-ahead` works on: where tiles are, and who may touch them.
+//! The ring of tiles in shared memory that `look-ahead` works on: where tiles are, and which role may use them.
 
 use super::{SQUAD, STAGES, STATES, tile};
 use simt::atomic::{Order::Relaxed, Scope::Device};
@@ -6,7 +6,7 @@ use simt::mbarrier::{self, Mbarrier};
 use simt::{Global, Scalar, Shared, bulk, shared};
 
 shared!(
-    /// Number of the tile in each stage; one that does not exist ends the work.
+    /// Number of the tile in each stage; a number past the last tile ends the work.
     NUMBERS: [u32; STAGES]
 );
 shared!(
@@ -14,29 +14,29 @@ shared!(
     TAG: [u32; 1]
 );
 shared!(
-    /// Three barriers a stage.
+    /// Three barriers per stage.
     BARRIERS: [u64; 3 * STAGES]
 );
 
-/// A tile goes from full (its number and its elements are there) …
+/// A tile is first full (its number and its elements are there) …
 #[inline(always)]
 pub(super) fn full(stage: u32) -> Mbarrier {
     Mbarrier::at(BARRIERS::view(), stage)
 }
 
-/// … over ready (what is before each thread's elements is known) …
+/// … then ready (the sum before each thread's elements is known) …
 #[inline(always)]
 pub(super) fn ready(stage: u32) -> Mbarrier {
     Mbarrier::at(BARRIERS::view(), STAGES + stage)
 }
 
-/// … to done (it is scanned).
+/// … and at last done (it is scanned).
 #[inline(always)]
 pub(super) fn done(stage: u32) -> Mbarrier {
     Mbarrier::at(BARRIERS::view(), 2 * STAGES + stage)
 }
 
-/// Makes the barriers; one thread does it.
+/// Makes the barriers; one thread calls it.
 #[inline(always)]
 pub(super) fn init_barriers() {
     let mut stage = 0;
@@ -117,7 +117,7 @@ impl Span {
     }
 }
 
-/// What all roles know.
+/// The parameters that all roles share.
 #[derive(Clone, Copy)]
 pub(super) struct Job<T> {
     pub(super) input: Global<T>,
@@ -151,13 +151,13 @@ impl<T: Scalar> Job<T> {
         }
     }
 
-    /// Draws the next tile: the number of the launch above that of the tile.
+    /// Draws the next tile: the launch's number in the upper half of the word, the tile's in the lower.
     #[inline(always)]
     pub(super) fn draw(self) -> u64 {
         self.control.fetch_add(0, 1, Relaxed, Device)
     }
 
-    /// Waits for the tile at `place` and returns its number; none if there is no more.
+    /// Waits for the tile at `place` and returns its number; `None` if there are no more tiles.
     #[inline(always)]
     pub(super) fn next_tile(self, place: Place) -> Option<u32> {
         full(place.stage).wait(place.parity);
@@ -165,13 +165,13 @@ impl<T: Scalar> Job<T> {
         (number < self.tiles).then_some(number)
     }
 
-    /// Says which tile will be at `stage`. The mover does it before it fills the stage.
+    /// Stores the number of the tile that will be at `stage`. The mover calls it before it fills the stage.
     #[inline(always)]
     pub(super) fn announce(self, stage: u32, number: u32) {
         NUMBERS::view().set(stage, number);
     }
 
-    /// Says the tag of this launch, once, before the first stage is filled.
+    /// Stores the tag of this launch, once, before the first stage is filled.
     #[inline(always)]
     pub(super) fn announce_tag(self, tag: u32) {
         TAG::view().set(0, tag);
@@ -183,7 +183,7 @@ impl<T: Scalar> Job<T> {
         NUMBERS::view().get(stage)
     }
 
-    /// The tag of this launch's states; it can be asked for when there is a tile.
+    /// The tag of this launch's states; it is known once there is a tile.
     #[inline(always)]
     pub(super) fn tag(self) -> u32 {
         TAG::view().get(0)
@@ -202,7 +202,7 @@ impl<T: Scalar> Job<T> {
         self.ring.slice(stage * tile::<T>(), tile::<T>())
     }
 
-    /// Stores a scanned tile by the threads of a squad, for an output that tiles cannot be copied to.
+    /// Stores a scanned tile by the threads of a squad, if tiles cannot be copied to the output as they are.
     #[inline(always)]
     pub(super) fn store_by_threads(self, stage: u32, span: Span, t: u32) {
         let (elements, mut i) = (self.elements(stage), t);

@@ -1,0 +1,758 @@
+//! The costs that the heads of the rungs state: counted on the simulator, and looked for in the heads' text.
+
+mod common;
+
+use common::{Random, view};
+use rungs_kernels::ladder::matmul::{Matrix, Product};
+use rungs_kernels::ladder::{
+    Entry, Launcher, Options, Result, Rung, cubes, histogram, matmul, reduce, saxpy, scan, sort,
+};
+use rungs_kernels::operator::Operation;
+use rungs_kernels::{bitonic, bubble, keys, odd_even, radix};
+use simt::launcher::{Call, Device, Memory};
+use simt::sim::{Access, AccessKind, Event, Gpu, Space, observe};
+use simt::{Geometry, Scalar};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+/// Multiprocessors that the rungs are told of, so that no count depends on the host.
+const MULTIPROCESSORS: u32 = 3;
+
+/// A simulated GPU that counts what is launched and, unless it only counts, runs it.
+struct Counting {
+    gpu: Gpu,
+    runs: bool,
+    launches: Cell<usize>,
+    clears: Cell<usize>,
+}
+
+impl Counting {
+    fn new(runs: bool) -> Self {
+        let mut gpu = Gpu::default();
+        gpu.device.multiprocessors = MULTIPROCESSORS;
+        Self { gpu, runs, launches: Cell::new(0), clears: Cell::new(0) }
+    }
+}
+
+impl Launcher for Counting {
+    fn device(&self) -> Device {
+        self.gpu.device()
+    }
+
+    fn enqueue(&self, call: &dyn Call, geometry: Geometry) -> Result {
+        self.launches.set(self.launches.get() + !geometry.is_empty() as usize);
+        if self.runs { self.gpu.enqueue(call, geometry) } else { Ok(()) }
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>> {
+        self.gpu.allocate(bytes)
+    }
+
+    unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> Result {
+        self.clears.set(self.clears.get() + 1);
+        // SAFETY: passed on.
+        unsafe { self.gpu.clear_bytes(address, bytes) }
+    }
+}
+
+/// What one launch did.
+#[derive(Default)]
+struct Launch {
+    kernel: &'static str,
+    blocks: u32,
+    /// Barriers of each block as a whole, and of its named barriers.
+    barriers: Vec<u32>,
+    named: Vec<u32>,
+    /// Plain accesses to global memory, in bytes, and atomic ones, by number.
+    read: u64,
+    written: u64,
+    atomics: u64,
+    /// Accesses to shared memory, by number, and the end of the last byte that was used.
+    shared_reads: u64,
+    shared_writes: u64,
+    shared_atomics: u64,
+    shared_end: u64,
+    /// The most different words of one bank that the lanes of a warp used in one access: plain, and atomic.
+    turns: usize,
+    atomic_turns: usize,
+    lanes: Lanes,
+}
+
+/// The words that the lanes of each warp use between two barriers: the accesses of the lanes of a warp with the same
+/// number, counted from the barrier on, are one instruction where no lane has branched away from the others.
+#[derive(Default)]
+struct Lanes {
+    counts: BTreeMap<(u32, bool), u32>,
+    words: BTreeMap<(u32, bool, u32), BTreeSet<u64>>,
+}
+
+impl Lanes {
+    fn note(&mut self, access: Access) {
+        let atomic = access.kind == AccessKind::Atomic;
+        let count = self.counts.entry((access.thread, atomic)).or_default();
+        self.words.entry((access.thread / 32, atomic, *count)).or_default().insert(access.address / 4);
+        *count += 1;
+    }
+
+    /// The most words of one bank in one access, and forgets all of them.
+    fn turns(&mut self, atomic: bool) -> usize {
+        let turns = |words: &BTreeSet<u64>| {
+            let mut banks = [0; 32];
+            words.iter().for_each(|word| banks[(word % 32) as usize] += 1);
+            banks.into_iter().max().unwrap_or(0)
+        };
+        self.words.iter().filter(|((_, a, _), _)| *a == atomic).map(|(_, words)| turns(words)).max().unwrap_or(0)
+    }
+}
+
+impl Launch {
+    fn note(&mut self, event: Event) {
+        match event {
+            Event::Launch { kernel, grid, .. } => {
+                (self.kernel, self.blocks) = (kernel, grid.0.into_iter().product());
+                (self.barriers, self.named) = (vec![0; self.blocks as usize], vec![0; self.blocks as usize]);
+            }
+            Event::Access(access) => self.access(access),
+            Event::Barrier { block, id } => {
+                let barriers = if id == 0 { &mut self.barriers } else { &mut self.named };
+                barriers[block as usize] += 1;
+                self.end_of_phase();
+            }
+            Event::BlockEnd { .. } => self.end_of_phase(),
+            Event::LaunchEnd => {}
+        }
+    }
+
+    fn access(&mut self, access: Access) {
+        let bytes = u64::from(access.bytes);
+        match (access.space, access.kind) {
+            (Space::Global, AccessKind::Read) => self.read += bytes,
+            (Space::Global, AccessKind::Write) => self.written += bytes,
+            (Space::Global, AccessKind::Atomic) => self.atomics += 1,
+            (Space::Shared, kind) => {
+                match kind {
+                    AccessKind::Read => self.shared_reads += 1,
+                    AccessKind::Write => self.shared_writes += 1,
+                    AccessKind::Atomic => self.shared_atomics += 1,
+                }
+                self.shared_end = self.shared_end.max(access.address + bytes);
+                self.lanes.note(access);
+            }
+        }
+    }
+
+    fn end_of_phase(&mut self) {
+        self.turns = self.turns.max(self.lanes.turns(false));
+        self.atomic_turns = self.atomic_turns.max(self.lanes.turns(true));
+        self.lanes = Lanes::default();
+    }
+
+    /// Whether each block passed that many barriers.
+    #[track_caller]
+    fn has_barriers(&self, each: u32) {
+        assert_eq!(self.barriers, vec![each; self.blocks as usize], "barriers per block of {}", self.kernel);
+    }
+}
+
+/// Everything that a sequence of launches did.
+struct Cost {
+    launches: Vec<Launch>,
+    /// Clearings of memory by the host while the sequence ran.
+    clears: usize,
+}
+
+/// Runs what `prepare` prepares, once, and counts.
+fn cost<R: FnOnce(&dyn Launcher) -> Result>(prepare: impl FnOnce(&dyn Launcher) -> R) -> Cost {
+    let on = Counting::new(true);
+    let run = prepare(&on);
+    on.clears.set(0);
+    let launches: Rc<RefCell<Vec<Launch>>> = Rc::default();
+    let log = launches.clone();
+    let watch = move |event| {
+        let mut log = log.borrow_mut();
+        if let Event::Launch { .. } = event {
+            log.push(Launch::default());
+        }
+        log.last_mut().expect("an event belongs to a launch").note(event);
+    };
+    observe(watch, || run(&on)).unwrap();
+    let launches = launches.take();
+    assert_eq!(launches.len(), on.launches.get());
+    Cost { launches, clears: on.clears.get() }
+}
+
+/// The number of launches of a sort of `n` keys, none of which is run.
+fn launches_to_sort(rung: &Entry<sort::Sort>, n: u32) -> usize {
+    let on = Counting::new(false);
+    let mut keys = vec![0u32; n as usize];
+    let args = sort::Keys { keys: view(&mut keys), order: keys::UNSIGNED };
+    rung.sorter::<u32>(&on, n, Options::default()).unwrap().run(&on, args).unwrap();
+    on.launches.get()
+}
+
+/// Panics unless the rung's head has these words.
+#[track_caller]
+fn states(rung: &Rung, words: &str) {
+    let head = rung.head();
+    let found = head.parts.iter().any(|(_, text)| text.contains(words));
+    assert!(found, "the head of {} does not say: {words}", rung.path());
+}
+
+fn random(n: u32) -> Vec<u32> {
+    let mut random = Random(n.into());
+    (0..n).map(|_| random.next() as u32).collect()
+}
+
+/// `n` different words in no order.
+fn different(n: u32) -> Vec<u32> {
+    (0..n).map(|i| i.wrapping_mul(0x9E37_79B1)).collect()
+}
+
+fn cost_of_sort(rung: &Entry<sort::Sort>, keys: &[u32], options: Options) -> Cost {
+    let (mut sorted, mut want) = (keys.to_vec(), keys.to_vec());
+    let n = keys.len() as u32;
+    let args = sort::Keys { keys: view(&mut sorted), order: keys::UNSIGNED };
+    let cost = cost(|on| {
+        let mut sequence = rung.sorter::<u32>(on, n, options).unwrap();
+        move |on: &dyn Launcher| sequence.run(on, args)
+    });
+    want.sort_unstable();
+    assert_eq!(sorted, want, "{}", rung.rung.name);
+    cost
+}
+
+fn cost_of_reduction<T: Scalar>(rung: &Entry<&'static dyn reduce::Reduce>, n: u32) -> Cost
+where
+    dyn reduce::Reduce: reduce::Reduces<T>,
+{
+    // Views of packs begin at a multiple of 16 bytes.
+    let (mut input, mut output) = (Aligned::<T>::new(n), Aligned::<T>::new(1));
+    let args = reduce::Elements { input: input.view(), output: output.view() };
+    cost(|on| {
+        let mut sequence = rung.reducer::<T>(on, n, Operation::Sum).unwrap();
+        move |on: &dyn Launcher| sequence.run(on, args)
+    })
+}
+
+/// Elements from a multiple of 16 bytes on, all bytes zero.
+struct Aligned<T> {
+    words: Vec<u128>,
+    n: u32,
+    element: std::marker::PhantomData<T>,
+}
+
+impl<T: Scalar> Aligned<T> {
+    fn new(n: u32) -> Self {
+        let words = vec![0; (n as usize * size_of::<T>()).div_ceil(16)];
+        Self { words, n, element: std::marker::PhantomData }
+    }
+
+    fn view(&mut self) -> simt::Global<T> {
+        // SAFETY: the words have room for n elements, and outlive the launches of a test.
+        unsafe { simt::Global::from_raw(self.words.as_mut_ptr().cast(), self.n) }
+    }
+}
+
+#[test]
+fn reductions_level_by_level() {
+    use rungs_kernels::reduce::*;
+    let rungs = [
+        (&r1_interleaved::launches::RUNG, 256, 8),
+        (&r2_sequential::launches::RUNG, 256, 8),
+        (&r3_first_add::launches::RUNG, 512, 8),
+        (&r4_unrolled_warp::launches::RUNG, 512, 3),
+        (&r5_shuffle::launches::RUNG, 512, 1),
+    ];
+    for (rung, per_block, barriers) in rungs {
+        let base = if per_block == 256 { "⌈log₂₅₆ n⌉" } else { "⌈log₅₁₂ n⌉" };
+        states(&rung.rung, &format!("{base} launches, at least one"));
+        states(&rung.rung, &format!("{barriers} barrier{} per block", if barriers == 1 { "" } else { "s" }));
+        states(&rung.rung, "one read of each element and of each block's value");
+        for n in [0, 1, per_block, per_block + 1, 70_000] {
+            let cost = cost_of_reduction::<u32>(rung, n);
+            let levels = std::iter::successors(Some(u64::from(per_block)), |reach| Some(reach * u64::from(per_block)));
+            let want = 1 + levels.take_while(|&reach| reach < n.into()).count();
+            assert_eq!(cost.launches.len(), want, "launches of {}, n = {n}", rung.rung.name);
+            let mut elements = n;
+            for launch in &cost.launches {
+                launch.has_barriers(barriers);
+                assert_eq!((launch.read, launch.written), (4 * u64::from(elements), 4 * u64::from(launch.blocks)));
+                elements = launch.blocks;
+            }
+        }
+    }
+    let shared = |rung| cost_of_reduction::<u64>(rung, 1000).launches[0].shared_end;
+    let (before, after) = (shared(&r4_unrolled_warp::launches::RUNG), shared(&r5_shuffle::launches::RUNG));
+    states(&r5_shuffle::launches::RUNG.rung, &format!("{after} bytes of shared memory instead of {before}"));
+}
+
+#[test]
+fn reductions_by_packs() {
+    use rungs_kernels::reduce::*;
+    let rung = &r6_vector_loads::launches::RUNG;
+    states(&rung.rung, "1 launch if one block is enough, else 2 (on up to 256 multiprocessors); 1 barrier per block");
+    for (n, launches) in [(0, 1), (4096, 1), (4097, 2), (300_000, 2)] {
+        let cost = cost_of_reduction::<u32>(rung, n);
+        assert_eq!(cost.launches.len(), launches, "n = {n}");
+        cost.launches.iter().for_each(|launch| launch.has_barriers(1));
+        assert_eq!(cost.launches[0].read, 4 * u64::from(n));
+    }
+    // The values of the largest first launch are still one block's elements.
+    assert_eq!(r6_vector_loads::grid::<u64>(r6_vector_loads::grid::<u64>(u32::MAX, 256), 256), 1);
+    assert_eq!(r6_vector_loads::grid::<u64>(r6_vector_loads::grid::<u64>(u32::MAX, 257), 257), 2);
+
+    let rung = &r7_single_launch::launches::RUNG;
+    states(&rung.rung, "1 launch; one atomic and 2 barriers per block, 3 barriers in the last one");
+    states(&rung.rung, "A block that is alone takes no ticket and has 1 barrier");
+    for n in [0, 100, 300_000] {
+        let cost = cost_of_reduction::<u32>(rung, n);
+        let [launch] = &cost.launches[..] else { panic!("{} launches", cost.launches.len()) };
+        assert_eq!(cost.clears, 0);
+        if launch.blocks == 1 {
+            assert_eq!((launch.atomics, &launch.barriers[..]), (0, &[1][..]));
+        } else {
+            assert_eq!(launch.atomics, launch.blocks.into());
+            let mut barriers = launch.barriers.clone();
+            barriers.sort_unstable();
+            assert_eq!((barriers.pop(), barriers.iter().all(|&b| b == 2)), (Some(3), true));
+        }
+    }
+}
+
+fn cost_of_scan(rung: &Entry<&'static dyn scan::Scan>, n: u32, exclusive: bool) -> Cost {
+    let (mut input, mut output) = (Aligned::<u32>::new(n), Aligned::<u32>::new(n));
+    let args = scan::Elements { input: input.view(), output: output.view(), exclusive };
+    cost(|on| {
+        let mut sequence = rung.scanner::<u32>(on, n, Operation::Sum).unwrap();
+        move |on: &dyn Launcher| sequence.run(on, args)
+    })
+}
+
+#[test]
+fn scans_of_one_block() {
+    use rungs_kernels::scan::*;
+    let only = |rung, n, exclusive| {
+        let mut cost = cost_of_scan(rung, n, exclusive);
+        assert_eq!(cost.launches.len(), 1);
+        let launch = cost.launches.remove(0);
+        assert_eq!((launch.read, launch.written), (4 * u64::from(n), 4 * u64::from(n)), "8 bytes per word");
+        launch
+    };
+    let rung = &r1_hillis_steele::launches::RUNG;
+    states(&rung.rung, "8 bytes of global memory per word; 10 barriers, 11 if exclusive; one launch");
+    for n in [1, 700, 1024] {
+        only(rung, n, false).has_barriers(10);
+        only(rung, n, true).has_barriers(11);
+    }
+    for (rung, turns) in [(&r2_blelloch::launches::RUNG, 32), (&r3_blelloch_padded::launches::RUNG, 1)] {
+        states(&rung.rung, "8 bytes of global memory per word; 21 barriers; one launch");
+        for (n, exclusive) in [(1, false), (700, true), (1024, false)] {
+            let launch = only(rung, n, exclusive);
+            launch.has_barriers(21);
+            assert_eq!(launch.turns, turns, "lanes in a bank in {}", rung.rung.name);
+        }
+    }
+    states(&r2_blelloch::launches::RUNG.rung, "up to 32 lanes of a warp meet in one bank");
+    states(&r3_blelloch_padded::launches::RUNG.rung, "no two lanes of a warp meet in a bank");
+}
+
+#[test]
+fn scans_of_any_length() {
+    use rungs_kernels::scan::*;
+    let rung = &r4_three_kernels::launches::RUNG;
+    states(&rung.rung, "2·k - 1 launches for k levels of tiles (k = 1 up to 2¹⁰ elements, 2 up to 2²⁰, 3 up to 2³⁰");
+    states(&rung.rung, "16 bytes of global memory per word");
+    states(&rung.rung, "21 barriers per block of the first kernel");
+    for (n, launches) in [(1, 1), (1024, 1), (1025, 3), (1 << 20, 3), ((1 << 20) + 1, 5)] {
+        let (on, mut data) = (Counting::new(false), Aligned::<u32>::new(n));
+        let args = scan::Elements { input: data.view(), output: data.view(), exclusive: false };
+        rung.scanner::<u32>(&on, n, Operation::Sum).unwrap().run(&on, args).unwrap();
+        assert_eq!(on.launches.get(), launches, "n = {n}");
+    }
+    let (n, tiles) = (4096, 4);
+    let cost = cost_of_scan(rung, n, false);
+    let [first, sums, last] = &cost.launches[..] else { panic!("{} launches", cost.launches.len()) };
+    first.has_barriers(21);
+    sums.has_barriers(21);
+    last.has_barriers(0);
+    assert_eq!((first.read, first.written), (4 * u64::from(n), 4 * u64::from(n + tiles)));
+    // Each thread of the last kernel reads its tile's sum.
+    let threads = u64::from(tiles * r4_three_kernels::BLOCK);
+    assert_eq!((last.read, last.written), (4 * (u64::from(n) + threads), 4 * u64::from(n)));
+
+    let rung = &r5_look_back::launches::RUNG;
+    states(&rung.rung, "5 barriers per tile; 2 launches");
+    let n = 3 * r5_look_back::TILE + 5;
+    let cost = cost_of_scan(rung, n, false);
+    let [clear, pass] = &cost.launches[..] else { panic!("{} launches", cost.launches.len()) };
+    clear.has_barriers(0);
+    pass.has_barriers(5);
+    assert_eq!((pass.read, pass.written), (4 * u64::from(n), 4 * u64::from(n)), "states are atomic accesses");
+
+    let rung = &r6_look_ahead::launches::RUNG;
+    states(&rung.rung, "1 barrier per block, and 1 of the adding warps per tile; one launch");
+    let tile = r6_look_ahead::tile::<u32>();
+    let cost = cost_of_scan(rung, 10 * tile, false);
+    let [pass] = &cost.launches[..] else { panic!("{} launches", cost.launches.len()) };
+    pass.has_barriers(1);
+    assert_eq!((pass.blocks, pass.named.iter().sum::<u32>()), (MULTIPROCESSORS, 10));
+    assert_eq!((pass.read, pass.written), (40 * u64::from(tile), 40 * u64::from(tile)));
+    states(&rung.rung, &format!("{:.1} KiB of shared memory", pass.shared_end as f64 / 1024.0));
+}
+
+#[test]
+fn bubbles() {
+    let rung = &bubble::r1_one_block::launches::RUNG;
+    states(&rung.rung, "⌈n/2⌉·(n - 1) compare-exchanges, each with two shared loads and up to two stores");
+    states(&rung.rung, "2·⌈n/2⌉ + 1 barriers; one launch; one read and one write of each key");
+    states(&rung.rung, "two lanes share a bank");
+    for n in [1u32, 2, 101, 256] {
+        let cost = cost_of_sort(rung, &random(n), Options::default());
+        let [launch] = &cost.launches[..] else { panic!("{} launches", cost.launches.len()) };
+        launch.has_barriers(2 * n.div_ceil(2) + 1);
+        let (words, exchanges) = (u64::from(n), u64::from(n.div_ceil(2) * (n - 1)));
+        // Beside the exchanges each key is put in and taken out once.
+        assert_eq!(launch.shared_reads, 2 * exchanges + words);
+        assert!((words..=2 * exchanges + words).contains(&launch.shared_writes));
+        assert_eq!((launch.read, launch.written), (4 * words, 4 * words));
+        if n == 256 {
+            assert_eq!(launch.turns, 2);
+        }
+    }
+
+    // Rounds of two phases, and pairs that are compared in each phase.
+    let windows = |launch: &Launch| u64::from(launch.blocks);
+    let rung = &bubble::r2_shared_block::launches::RUNG;
+    states(&rung.rung, "About n² compare-exchanges, twice those of the rung before: ⌈n/512⌉ launches");
+    states(&rung.rung, "each of 512 rounds of two phases; 1024 barriers per block and launch");
+    let cost = cost_of_sort(rung, &random(2048), Options::default());
+    assert_eq!(cost.launches.len(), 2048 / 512);
+    for launch in &cost.launches {
+        launch.has_barriers(1024);
+        // A load and a store per compare-exchange, one store to fill each place, and one load to empty each but the last.
+        let exchanges = windows(launch) * 512 * 1024;
+        assert_eq!(launch.shared_reads, exchanges + 512 * windows(launch));
+        assert_eq!(launch.shared_writes, exchanges + 513 * windows(launch));
+        assert_eq!((launch.read, launch.written), (4096 * windows(launch), 4096 * windows(launch)));
+        assert_eq!(launch.turns, 1, "no bank conflicts");
+    }
+
+    let rung = &bubble::r3_warp_registers::launches::RUNG;
+    states(&rung.rung, "About n² compare-exchanges: ⌈n/512⌉ launches, each of 512 rounds of two phases; no barrier");
+    let cost = cost_of_sort(rung, &random(2048), Options::default());
+    assert_eq!(cost.launches.len(), 2048 / 512);
+    for launch in &cost.launches {
+        launch.has_barriers(0);
+        assert_eq!((launch.shared_reads, launch.shared_writes), (0, 0));
+    }
+
+    // Compare-exchanges by the passes: an even phase has 512 pairs of a window, an odd one 512 with the place past the
+    // end, or 511 without it.
+    let n = 1u32 << 16;
+    let total = |pairs: u64| -> f64 {
+        let passes = bubble::r2_shared_block::passes(n, 1024);
+        passes.map(|offset| u64::from(bubble::r2_shared_block::grid(n, 1024, offset)) * 512 * pairs).sum::<u64>() as f64
+    };
+    for pairs in [1024, 1023] {
+        let ratio = total(pairs) / f64::from(n).powi(2);
+        assert!((0.98..=1.0).contains(&ratio), "{ratio} · n²");
+    }
+    assert_eq!(bubble::r2_shared_block::passes(n, 1024).count(), bubble::r3_warp_registers::passes(n).count());
+}
+
+#[test]
+fn odd_even_sorts() {
+    let rung = &odd_even::r1_bitonic_blocks::launches::RUNG;
+    states(&rung.rung, "⌈n/4096⌉ launches. The first one sorts the blocks in 91 steps of the network and 26 barriers;");
+    states(&rung.rung, "each of the others merges in 13 steps and 4 barriers, and moves every key once each way");
+    states(&rung.rung, "A merge of halves that are already in order reads two keys");
+    let bits = odd_even::r1_bitonic_blocks::KEYS.ilog2();
+    assert_eq!((bits * (bits + 1) / 2, bits), (91, 13));
+    for n in [1, 4096, 4097, 3 * 4096 + 1] {
+        assert_eq!(launches_to_sort(rung, n), n.div_ceil(4096) as usize, "n = {n}");
+    }
+    // Backwards, so that every merge has something to do; then in order.
+    let n = 2 * 8192;
+    let keys: Vec<u32> = (0..n).rev().collect();
+    let cost = cost_of_sort(rung, &keys, Options::default());
+    assert_eq!(cost.launches.len(), 4);
+    cost.launches[0].has_barriers(26);
+    // Across the one seam: each thread reads the two keys at the seam, then the block's keys are read and written.
+    let (merge, threads) = (&cost.launches[1], u64::from(odd_even::r1_bitonic_blocks::THREADS));
+    merge.barriers[..1].iter().for_each(|&barriers| assert_eq!(barriers, 4));
+    assert_eq!(merge.read, 4 * (8192 + 2 * threads));
+    assert_eq!(merge.written, 4 * 8192);
+    let keys: Vec<u32> = (0..n).collect();
+    for merge in &cost_of_sort(rung, &keys, Options::default()).launches[1..] {
+        merge.has_barriers(0);
+        assert!(merge.read <= 4 * 2 * threads * u64::from(merge.blocks) && merge.written == 0);
+    }
+}
+
+#[test]
+fn bitonic_networks() {
+    use bitonic::{r1_global_step, r2_shared_step, r3_register_step};
+    let rung = &r1_global_step::launches::RUNG;
+    states(&rung.rung, "For 2^m keys, m·(m + 1)/2 launches; each does n/2 compare-exchanges, reads every key");
+    for m in 0..=24 {
+        assert_eq!(r1_global_step::steps(1 << m).count(), m * (m + 1) / 2);
+    }
+    let cost = cost_of_sort(rung, &random(256), Options::default());
+    assert_eq!(cost.launches.len(), 8 * 9 / 2);
+    for launch in &cost.launches {
+        launch.has_barriers(0);
+        assert_eq!(launch.read, 4 * 256);
+        assert!(launch.written <= 4 * 256);
+    }
+
+    let rung = &r2_shared_step::launches::RUNG;
+    states(&rung.rung, "For 2^m keys, m > 12: (m - 12)·(m - 11)/2 launches of one step and m - 11 launches of tiles");
+    states(&rung.rung, "the 78 steps of the first 12 stages are one launch");
+    states(&rung.rung, "one barrier per step and one more: 79 barriers, later 13");
+    states(&rung.rung, "no bank conflict down to a distance of 32");
+    for m in 13..=24 {
+        let (tiles, across): (Vec<_>, Vec<_>) =
+            r2_shared_step::steps(1 << m).partition(|step| matches!(step, r2_shared_step::Step::Tile(..)));
+        assert_eq!((across.len(), tiles.len()), ((m - 12) * (m - 11) / 2, m - 11));
+    }
+    assert_eq!(r1_global_step::steps(1 << 12).count(), 78);
+    let cost = cost_of_sort(rung, &random(8192), Options::default());
+    let barriers: Vec<_> = cost.launches.iter().map(|launch| launch.barriers[0]).collect();
+    assert_eq!(barriers, [79, 0, 13]);
+    for launch in &cost.launches {
+        assert_eq!(launch.read, 4 * 8192);
+    }
+
+    let rung = &r3_register_step::launches::RUNG;
+    let (before, after) = (launches_to_sort(&r2_shared_step::launches::RUNG, 1 << 24), launches_to_sort(rung, 1 << 24));
+    states(&rung.rung, &format!("{after} launches for 2²⁴ keys"));
+    states(&rung.rung, &format!("the rung before has {before}"));
+    states(&rung.rung, "each of which moves every key once each way");
+    let cost = cost_of_sort(rung, &random(1 << 15), Options::default());
+    assert_eq!(cost.launches.len(), r3_register_step::passes(1 << 15).count());
+    for launch in &cost.launches {
+        assert_eq!((launch.read, launch.written), (4 << 15, 4 << 15), "{}", launch.kernel);
+    }
+}
+
+#[test]
+fn saxpys() {
+    for rung in rungs_kernels::saxpy::LADDER.rungs {
+        states(&rung.rung, "12 bytes per element; no barrier; one launch");
+        let n = 3000u32;
+        let (mut x, mut y) = (vec![1f32; n as usize], vec![2f32; n as usize]);
+        let args = saxpy::Vectors { a: 2.5, x: view(&mut x), y: view(&mut y) };
+        let cost = cost(|on| {
+            let mut sequence = rung.adder(on).unwrap();
+            move |on: &dyn Launcher| sequence.run(on, args)
+        });
+        let [launch] = &cost.launches[..] else { panic!("{} launches", cost.launches.len()) };
+        launch.has_barriers(0);
+        assert_eq!(launch.read + launch.written, 12 * u64::from(n));
+    }
+}
+
+#[test]
+fn products() {
+    use rungs_kernels::matmul::{r1_naive, r2_shared_tile};
+    let (m, n, k) = (48, 32, 40);
+    let of = |rung: &Entry<matmul::Matmul>| {
+        let (mut a, mut b, mut c) = (vec![1f32; m * k], vec![1f32; k * n], vec![0f32; m * n]);
+        let matrix = |data: &mut [f32], rows: usize, columns: usize| Matrix {
+            data: view(data),
+            rows: rows as u32,
+            columns: columns as u32,
+            stride: columns as u32,
+        };
+        let args = Product { a: matrix(&mut a, m, k), b: matrix(&mut b, k, n), c: matrix(&mut c, m, n) };
+        let mut cost = cost(|on| {
+            let mut sequence = rung.multiplier(on).unwrap();
+            move |on: &dyn Launcher| sequence.run(on, args)
+        });
+        assert_eq!(cost.launches.len(), 1);
+        cost.launches.remove(0)
+    };
+    let rung = &r1_naive::launches::RUNG;
+    states(&rung.rung, "8·m·n·k bytes of loads; no barrier; one launch");
+    let launch = of(rung);
+    launch.has_barriers(0);
+    assert_eq!(launch.read, 8 * (m * n * k) as u64);
+    let rung = &r2_shared_tile::launches::RUNG;
+    states(&rung.rung, "8·m·n·k/TILE bytes of global loads; 2·⌈k/TILE⌉ barriers per block; one launch");
+    let launch = of(rung);
+    launch.has_barriers(2 * (k as u32).div_ceil(r2_shared_tile::TILE));
+    assert_eq!(launch.read, 8 * (m * n * k) as u64 / u64::from(r2_shared_tile::TILE));
+}
+
+#[test]
+fn sums_of_cubes() {
+    use rungs_kernels::cubes::*;
+    let n = 5000u32;
+    let of = |rung: &Entry<cubes::Cubes>, threads: u32| {
+        let on = Counting::new(true);
+        let options = Options { threads: Some(threads), blocks: Some(2), columns: None };
+        let plan = rung.run.plan(&options, on.device());
+        let (mut values, mut sums) = (vec![3u32; n as usize], vec![0u64; plan.sums as usize]);
+        let mut times = vec![0u64; (plan.blocks * TIMES) as usize];
+        let args = cubes::Values { values: view(&mut values), sums: view(&mut sums), times: view(&mut times) };
+        let mut cost = cost(|on| {
+            let mut sequence = rung.adder(on).unwrap();
+            move |on: &dyn Launcher| sequence.run(on, (args, plan))
+        });
+        assert_eq!(cost.launches.len(), 1);
+        let launch = cost.launches.remove(0);
+        assert_eq!(launch.read, 4 * u64::from(n));
+        // Without the blocks' times, which the heads do not count.
+        (launch.written - 32 * u64::from(plan.blocks), launch, cost.clears, plan)
+    };
+    /// Barriers per block of a number of threads.
+    type Barriers = fn(u32) -> u32;
+    let rungs: [(_, &str, Barriers); 7] = [
+        (&r1_one_thread::launches::RUNG, "no barrier; one launch", |_| 0),
+        (&r2_one_block_strided::launches::RUNG, "8 bytes per thread; 1 barrier, for the clock; one launch", |_| 1),
+        (&r3_one_block::launches::RUNG, "8 bytes per thread; 1 barrier, for the clock; one launch", |_| 1),
+        (&r4_many_blocks::launches::RUNG, "8 bytes per thread; 1 barrier per block, for the clock; one launch", |_| 1),
+        (&r5_block_sum::launches::RUNG, "2 barriers per block, the second for the clock; one launch", |_| 2),
+        (&r6_block_tree::launches::RUNG, "⌈log₂ threads⌉ + 1 barriers per block; one launch", |threads| {
+            threads.next_power_of_two().ilog2() + 1
+        }),
+        (&r7_warp_shuffle::launches::RUNG, "1 barrier per block; one launch", |_| 1),
+    ];
+    for (rung, words, barriers) in rungs {
+        states(&rung.rung, words);
+        for threads in [32, 96, 256] {
+            let (written, launch, clears, plan) = of(rung, threads);
+            launch.has_barriers(barriers(threads));
+            let threads = plan.blocks * plan.threads;
+            let sums = if words.contains("per thread") { threads } else { plan.blocks };
+            assert_eq!((written, clears), (8 * u64::from(sums), 0), "{}", rung.rung.name);
+        }
+    }
+    states(&r7_warp_shuffle::launches::RUNG.rung, "256 bytes of shared memory");
+    assert_eq!(of(&r7_warp_shuffle::launches::RUNG, 1024).1.shared_end, 256);
+
+    let rung = &r8_grid_atomic::launches::RUNG;
+    states(&rung.rung, "one atomic and 1 barrier per block; one launch, and the clearing of a word before it");
+    let (written, launch, clears, _) = of(rung, 256);
+    launch.has_barriers(1);
+    assert_eq!((written, launch.atomics, clears), (0, launch.blocks.into(), 1));
+}
+
+#[test]
+fn histograms() {
+    use rungs_kernels::histogram::*;
+    let (n, bins) = (40_000u32, 256u32);
+    let of = |rung: &Entry<&'static dyn histogram::Histogram>| {
+        let mut keys = Aligned::<u8>::new(n);
+        let mut random = Random(7);
+        keys.words.fill_with(|| u128::from(random.next()) << 64 | u128::from(random.next()));
+        let mut counts = vec![0u32; bins as usize];
+        let args = histogram::Keys { keys: keys.view(), counts: view(&mut counts) };
+        let mut cost = cost(|on| {
+            let mut sequence = rung.counter::<u8>(on, bins).unwrap();
+            move |on: &dyn Launcher| sequence.run(on, args)
+        });
+        assert_eq!(cost.launches.len(), 1);
+        let launch = cost.launches.remove(0);
+        assert_eq!(launch.read, n.into(), "one read of each key");
+        (launch, cost.clears)
+    };
+    let cleared = "one launch, and the clearing of the counts before it";
+    let rung = &r1_global_atomics::launches::RUNG;
+    states(&rung.rung, &format!("n global atomics; one read of each key; no barrier; {cleared}"));
+    let (launch, clears) = of(rung);
+    launch.has_barriers(0);
+    assert_eq!((launch.atomics, clears), (n.into(), 1));
+    for rung in [&r2_shared_atomics::launches::RUNG, &r3_warp_tables::launches::RUNG] {
+        states(&rung.rung, "n shared atomics, at most blocks × bins global atomics; one read of each key");
+        states(&rung.rung, &format!("2 barriers per block; {cleared}"));
+        let (launch, clears) = of(rung);
+        launch.has_barriers(2);
+        assert_eq!((launch.shared_atomics, clears), (n.into(), 1));
+        assert!(launch.atomics <= u64::from(launch.blocks * bins));
+    }
+    let rung = &r4_bank_private::launches::RUNG;
+    states(&rung.rung, "n shared atomics; at most blocks × bins global atomics, one more per block, and one per bin");
+    states(&rung.rung, "4 barriers per block; one launch");
+    states(&rung.rung, "no two lanes of a warp ever want the same bank");
+    let (launch, clears) = of(rung);
+    launch.has_barriers(4);
+    assert_eq!((launch.shared_atomics, launch.atomic_turns, clears), (n.into(), 1, 0));
+    assert!(launch.atomics <= u64::from(launch.blocks * bins + launch.blocks + bins));
+}
+
+#[test]
+fn columns() {
+    use radix::*;
+    let n = 300u32;
+    for columns in [8, 32] {
+        let options = Options { columns: Some(columns), ..Options::default() };
+        let of = |rung: &Entry<sort::Sort>| {
+            let mut cost = cost_of_sort(rung, &different(n), options);
+            assert_eq!(cost.launches.len(), 1);
+            cost.launches.remove(0)
+        };
+        let rung = &r1_columns_one_thread::launches::RUNG;
+        states(&rung.rung, "1 barrier; one launch");
+        let sorted = of(rung);
+        sorted.has_barriers(1);
+        let rung = &r2_columns_atomic_min::launches::RUNG;
+        states(&rung.rung, "n + 2 barriers for n keys, fewer if several columns have the same key; one launch");
+        let launch = of(rung);
+        launch.has_barriers(n + 2);
+        assert!(launch.shared_atomics <= u64::from((n + 1) * columns));
+        // Two words are set at first; then each round has a read in each thread, and a word that is cleared.
+        let minima = u64::from((n + 1) * (columns + 1) + 2);
+        let sorting = launch.shared_reads + launch.shared_writes - minima;
+        let rung = &r3_columns_tree::launches::RUNG;
+        states(&rung.rung, "log₂(columns) + 1 barriers and 4·columns - 2 accesses to shared memory for each key");
+        let launch = of(rung);
+        launch.has_barriers(1 + n * (columns.ilog2() + 1));
+        // The columns are sorted, and their heads read, as in the rung before.
+        assert_eq!(launch.shared_reads + launch.shared_writes - sorting, u64::from(n * (4 * columns - 2)));
+        let rung = &r4_columns_groups::launches::RUNG;
+        states(&rung.rung, "two barriers, 9/8 atomics per column and one store for each key");
+        states(&rung.rung, "2·n + 3 barriers for n keys, fewer if several columns have the same key; one launch");
+        let launch = of(rung);
+        launch.has_barriers(2 * n + 3);
+        assert!(launch.shared_atomics <= u64::from((n + 1) * columns) * 9 / 8);
+    }
+    // Equal keys of several columns leave together.
+    let options = Options { columns: Some(8), ..Options::default() };
+    let equal = cost_of_sort(&r2_columns_atomic_min::launches::RUNG, &[7; 300], options);
+    assert!(equal.launches[0].barriers[0] < 300 / 4);
+}
+
+#[test]
+fn digits_from_the_last() {
+    use radix::*;
+    let n = 5000u32;
+    for (rung, launches, passes, scatter) in
+        [(&r5_lsd_blocks::launches::RUNG, 24, 8, 3), (&r6_lsd_ballot::launches::RUNG, 12, 4, 4)]
+    {
+        states(&rung.rung, &format!("{passes} passes, {launches} launches"));
+        states(
+            &rung.rung,
+            &format!("Barriers per block: 2 to count, {scatter} to scatter; 2 per 8192 counts in the scan"),
+        );
+        states(&rung.rung, "a pass moves 12 bytes per key of 4 bytes");
+        let cost = cost_of_sort(rung, &random(n), Options::default());
+        assert_eq!(cost.launches.len(), launches);
+        for pass in cost.launches.chunks(3) {
+            let [count, scan, put] = pass else { panic!("a pass is three launches") };
+            count.has_barriers(2);
+            scan.has_barriers(2);
+            put.has_barriers(scatter);
+            // Beside the keys, the scatter reads where they go: for each key, or for each block's digits.
+            let starts = if passes == 8 { n } else { put.blocks * r6_lsd_ballot::DIGITS };
+            let moved = count.read + put.read - 4 * u64::from(starts) + put.written;
+            assert_eq!(moved, 12 * u64::from(n));
+        }
+    }
+    // More than 8192 counts: two rounds of the scan.
+    let n = 33 * r6_lsd_ballot::TILE;
+    assert!((8193..=16_384).contains(&r6_lsd_ballot::counts(n)));
+    let cost = cost_of_sort(&r6_lsd_ballot::launches::RUNG, &random(n), Options::default());
+    cost.launches[1].has_barriers(4);
+}
