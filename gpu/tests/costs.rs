@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Random, view};
+use common::{Buffer, Random, view};
 use rungs_kernels::ladder::matmul::{Matrix, Product};
 use rungs_kernels::ladder::{
     Entry, Launcher, Options, Result, Rung, cubes, histogram, matmul, reduce, saxpy, scan, sort,
@@ -227,7 +227,7 @@ where
     dyn reduce::Reduce: reduce::Reduces<T>,
 {
     // Views of packs begin at a multiple of 16 bytes.
-    let (mut input, mut output) = (Aligned::<T>::new(n), Aligned::<T>::new(1));
+    let (mut input, mut output) = (zeros::<T>(n), zeros::<T>(1));
     let args = reduce::Elements { input: input.view(), output: output.view() };
     cost(|on| {
         let mut sequence = rung.reducer::<T>(on, n, Operation::Sum).unwrap();
@@ -235,23 +235,9 @@ where
     })
 }
 
-/// Elements from a multiple of 16 bytes on, all bytes zero.
-struct Aligned<T> {
-    words: Vec<u128>,
-    n: u32,
-    element: std::marker::PhantomData<T>,
-}
-
-impl<T: Scalar> Aligned<T> {
-    fn new(n: u32) -> Self {
-        let words = vec![0; (n as usize * size_of::<T>()).div_ceil(16)];
-        Self { words, n, element: std::marker::PhantomData }
-    }
-
-    fn view(&mut self) -> simt::Global<T> {
-        // SAFETY: the words have room for n elements, and outlive the launches of a test.
-        unsafe { simt::Global::from_raw(self.words.as_mut_ptr().cast(), self.n) }
-    }
+/// `n` zeros, aligned for loads of packs.
+fn zeros<T: Scalar>(n: u32) -> Buffer<T> {
+    Buffer::new(&vec![T::default(); n as usize], 0)
 }
 
 #[test]
@@ -321,7 +307,7 @@ fn reductions_by_packs() {
 }
 
 fn cost_of_scan(rung: &Entry<&'static dyn scan::Scan>, n: u32, exclusive: bool) -> Cost {
-    let (mut input, mut output) = (Aligned::<u32>::new(n), Aligned::<u32>::new(n));
+    let (mut input, mut output) = (zeros::<u32>(n), zeros::<u32>(n));
     let args = scan::Elements { input: input.view(), output: output.view(), exclusive };
     cost(|on| {
         let mut sequence = rung.scanner::<u32>(on, n, Operation::Sum).unwrap();
@@ -365,7 +351,7 @@ fn scans_of_any_length() {
     states(&rung.rung, "16 bytes of global memory per word");
     states(&rung.rung, "21 barriers per block of the first kernel");
     for (n, launches) in [(1, 1), (1024, 1), (1025, 3), (1 << 20, 3), ((1 << 20) + 1, 5)] {
-        let (on, mut data) = (Counting::new(false), Aligned::<u32>::new(n));
+        let (on, mut data) = (Counting::new(false), zeros::<u32>(n));
         let args = scan::Elements { input: data.view(), output: data.view(), exclusive: false };
         rung.scanner::<u32>(&on, n, Operation::Sum).unwrap().run(&on, args).unwrap();
         assert_eq!(on.launches.get(), launches, "n = {n}");
@@ -644,9 +630,8 @@ fn histograms() {
     use rungs_kernels::histogram::*;
     let (n, bins) = (40_000u32, 256u32);
     let of = |rung: &Entry<&'static dyn histogram::Histogram>| {
-        let mut keys = Aligned::<u8>::new(n);
-        let mut random = Random(7);
-        keys.words.fill_with(|| u128::from(random.next()) << 64 | u128::from(random.next()));
+        let (mut keys, mut random) = (zeros::<u8>(n), Random(7));
+        keys.slice().fill_with(|| random.next() as u8);
         let mut counts = vec![0u32; bins as usize];
         let args = histogram::Keys { keys: keys.view(), counts: view(&mut counts) };
         let mut cost = cost(|on| {

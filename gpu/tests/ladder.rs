@@ -32,7 +32,7 @@ fn a_rung_is_named_like_its_file_and_its_kernels() {
             let module = format!("gpu/src/{family}/r{}_{stem}", i + 1);
             let path = rung.path();
             assert!(path == format!("{module}.rs") || path == format!("{module}/mod.rs"), "{}: {path}", rung.name);
-            assert_eq!(fs::read_to_string(root.join(&path)).unwrap(), rung.text, "{path}");
+            assert!(fs::read_to_string(root.join(&path)).unwrap() == rung.text, "the text of {path} is another");
             for kernel in rung.kernel_names() {
                 assert!(kernel.starts_with(&format!("{family}_{stem}")), "{path} has the kernel {kernel}");
             }
@@ -304,42 +304,11 @@ where
     })
 }
 
-/// The launches of one run are as many as the rung's head says.
+/// The launches of the sorts that `costs.rs` does not count are as many as their heads say.
 #[test]
 fn launches_are_as_many_as_heads_say() {
-    let narrow = |ladder, name, n| taken_by_sort::<u32>(ladder, name, n).launches;
-    assert_eq!(narrow(&bitonic::LADDER, "global-step", 1 << 20), 20 * 21 / 2);
-    assert_eq!(narrow(&bitonic::LADDER, "shared-step", 1 << 20), (20 - 12) * (20 - 11) / 2 + 20 - 11);
-    assert_eq!(narrow(&bitonic::LADDER, "register-step", 1 << 24), 26);
-    assert_eq!(narrow(&bubble::LADDER, "one-block", 2049), 1);
-    for n in [1024 * 50, 1024 * 50 - 511, 1024 * 49 + 513] {
-        assert_eq!(narrow(&bubble::LADDER, "shared-block", n), 2 * 50);
-        assert_eq!(narrow(&bubble::LADDER, "warp-registers", n), 2 * 50);
-    }
-    assert_eq!(narrow(&odd_even::LADDER, "bitonic-blocks", 30 * 4096), 30);
-    for rung in &radix::LADDER.rungs[..4] {
-        assert_eq!(narrow(&radix::LADDER, rung.rung.name, 2049), 1);
-    }
-    assert_eq!(narrow(&radix::LADDER, "lsd-blocks", 1 << 20), 24);
-    assert_eq!(narrow(&radix::LADDER, "lsd-ballot", 1 << 20), 12);
-    assert_eq!(narrow(&radix::LADDER, "onesweep", 1 << 20), 6);
-    assert_eq!(["msd-buckets", "msd-skewed"].map(|name| narrow(&radix::LADDER, name, 1 << 22)), [5, 5 + 3]);
-
-    for (name, factor) in
-        [("interleaved", 256), ("sequential", 256), ("first-add", 512), ("unrolled-warp", 512), ("shuffle", 512)]
-    {
-        let launches = [1, factor, factor + 1, factor * factor, factor * factor + 1, factor * factor * factor]
-            .map(|n| taken_by_reduce(name, n).launches);
-        assert_eq!(launches, [1, 1, 2, 2, 3, 3], "{name}");
-    }
-    assert_eq!(taken_by_reduce("vector-loads", 1 << 20).launches, 2);
-    assert_eq!([1, 1 << 20, 1 << 28].map(|n| taken_by_reduce("single-launch", n).launches), [1; 3]);
-
-    let scans = |name, n| taken_by_scan::<u32>(name, n).launches;
-    assert_eq!(["hillis-steele", "blelloch", "blelloch-padded"].map(|name| scans(name, 1000)), [1; 3]);
-    let levels = [1 << 10, (1 << 10) + 1, 1 << 20, (1 << 20) + 1].map(|n| scans("three-kernels", n));
-    assert_eq!(levels, [1, 2, 2, 3].map(|levels| 2 * levels - 1));
-    assert_eq!((scans("look-back", 1 << 24), scans("look-ahead", 1 << 24)), (2, 1));
+    let launches = |name| taken_by_sort::<u32>(&radix::LADDER, name, 1 << 22).launches;
+    assert_eq!(["onesweep", "msd-buckets", "msd-skewed"].map(launches), [6, 5, 5 + 3]);
 }
 
 /// Rungs whose head says that they are one launch clear nothing before it either.

@@ -74,15 +74,20 @@ where
     }
 }
 
-/// Every type and operation.
-fn check_all(rung: &'static Entry<&dyn Scan>, sizes: impl Fn(usize) -> Vec<u32>, offsets: (usize, usize)) {
+/// Every operation on every type: on words and floats of 32 bits at all of the sizes, on the others at the sizes around
+/// a tile of `tile` elements.
+fn check_all(rung: &'static Entry<&dyn Scan>, sizes: &[u32], tile: u32, offsets: (usize, usize)) {
+    // One block takes a tile at most.
+    let most = rung.rung.capacity.map_or(u32::MAX, |capacity| capacity as u32);
+    let fewer: Vec<u32> =
+        [0, 1, 33, tile - 1, tile, tile + 1, 2 * tile + 1].into_iter().filter(|&n| n <= most).collect();
     for operation in Operation::ALL {
-        sizes(4).iter().for_each(|&n| check::<u32>(rung, operation, n, &[offsets]));
-        sizes(4).iter().for_each(|&n| check::<i32>(rung, operation, n, &[offsets]));
-        sizes(4).iter().for_each(|&n| check::<f32>(rung, operation, n, &[offsets]));
-        sizes(8).iter().for_each(|&n| check::<u64>(rung, operation, n, &[offsets]));
-        sizes(8).iter().for_each(|&n| check::<i64>(rung, operation, n, &[offsets]));
-        sizes(8).iter().for_each(|&n| check::<f64>(rung, operation, n, &[offsets]));
+        sizes.iter().for_each(|&n| check::<u32>(rung, operation, n, &[offsets]));
+        sizes.iter().for_each(|&n| check::<f32>(rung, operation, n, &[offsets]));
+        fewer.iter().for_each(|&n| check::<i32>(rung, operation, n, &[offsets]));
+        fewer.iter().for_each(|&n| check::<u64>(rung, operation, n, &[offsets]));
+        fewer.iter().for_each(|&n| check::<i64>(rung, operation, n, &[offsets]));
+        fewer.iter().for_each(|&n| check::<f64>(rung, operation, n, &[offsets]));
     }
 }
 
@@ -93,23 +98,26 @@ fn sizes(tile: u32) -> Vec<u32> {
 
 #[test]
 fn hillis_steele() {
-    check_all(&r1_hillis_steele::launches::RUNG, |_| sizes(r1_hillis_steele::CAPACITY), (0, 1));
+    use r1_hillis_steele::{CAPACITY, launches::RUNG};
+    check_all(&RUNG, &sizes(CAPACITY), CAPACITY, (0, 1));
 }
 
 #[test]
 fn blelloch() {
-    check_all(&r2_blelloch::launches::RUNG, |_| sizes(r2_blelloch::CAPACITY), (0, 1));
+    use r2_blelloch::{CAPACITY, launches::RUNG};
+    check_all(&RUNG, &sizes(CAPACITY), CAPACITY, (0, 1));
 }
 
 #[test]
 fn blelloch_padded() {
-    check_all(&r3_blelloch_padded::launches::RUNG, |_| sizes(r3_blelloch_padded::CAPACITY), (0, 1));
+    use r3_blelloch_padded::{CAPACITY, launches::RUNG};
+    check_all(&RUNG, &sizes(CAPACITY), CAPACITY, (0, 1));
 }
 
 #[test]
 fn three_kernels() {
     use r4_three_kernels::{TILE, launches::RUNG};
-    check_all(&RUNG, |_| [sizes(TILE), vec![TILE + 1, 2 * TILE + 1, 10_007, 20_011]].concat(), (1, 0));
+    check_all(&RUNG, &[sizes(TILE), vec![TILE + 1, 2 * TILE + 1, 10_007, 20_011]].concat(), TILE, (1, 0));
     // More than TILE tiles: a third level.
     check::<u32>(&RUNG, Operation::Sum, TILE * TILE + 1, &[(1, 0)]);
 }
@@ -137,7 +145,9 @@ fn minimum_and_maximum_of_floats_are_those_of_ieee_754() {
 fn look_back() {
     use r5_look_back::{TILE, launches::RUNG};
     // More than 32 tiles: more than one look may be needed.
-    check_all(&RUNG, |_| [sizes(TILE), vec![TILE + 1, 2 * TILE + 1, 35 * TILE + 17]].concat(), (1, 0));
+    let most = 35 * TILE + 17;
+    check_all(&RUNG, &[sizes(TILE), vec![TILE + 1, 2 * TILE + 1, most]].concat(), TILE, (1, 0));
+    Operation::ALL.iter().for_each(|&operation| check::<u64>(&RUNG, operation, most, &[(1, 0)]));
 }
 
 use r6_look_ahead::launches::RUNG as LOOK_AHEAD;
@@ -149,11 +159,12 @@ fn tile<T: Scalar>() -> u32 {
 
 #[test]
 fn look_ahead() {
-    let sizes = |element_bytes| {
-        let tile = if element_bytes == 4 { tile::<u32>() } else { tile::<u64>() };
-        vec![0, 1, 2, 3, 4, 5, 33, 1009, tile - 1, tile, tile + 1, 2 * tile + 1]
-    };
-    check_all(&LOOK_AHEAD, sizes, (0, 0));
+    let (words, longs) = (tile::<u32>(), tile::<u64>());
+    let sizes = |tile| vec![0, 1, 2, 3, 4, 5, 33, 1009, tile - 1, tile, tile + 1, 2 * tile + 1];
+    check_all(&LOOK_AHEAD, &sizes(words), longs, (0, 0));
+    for operation in Operation::ALL {
+        sizes(longs).iter().for_each(|&n| check::<u64>(&LOOK_AHEAD, operation, n, &[(0, 0)]));
+    }
 }
 
 #[test]
