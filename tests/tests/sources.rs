@@ -16,6 +16,7 @@ const RUNG_LINES: usize = 600;
 /// Rungs that may have more lines, how many, and why.
 const EXCEPTIONS: [(&str, usize, &str); 3] = [
     ("look-ahead", 660, "one block runs three kinds of warps side by side, which hand tiles on through a ring"),
+    ("onesweep", 640, "sorts keys of two widths and pairs, with a histogram of its own and the memory that lasts"),
     ("msd-buckets", 660, "besides its idea it has a second way to sort a bucket, for what does not fit a block"),
     ("msd-skewed", 1680, "three ways to deal with what is left over, which share lists: splitting, tallying, groups"),
 ];

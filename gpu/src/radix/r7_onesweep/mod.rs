@@ -31,6 +31,7 @@ mod pass;
 
 pub use histogram::*;
 pub use pass::*;
+use simt::Global;
 
 /// Bits of a digit.
 pub const BITS: u32 = 8;
@@ -60,3 +61,20 @@ impl Payload for KeysOnly {
 impl Payload for Pairs {
     const VALUES: bool = true;
 }
+
+/// The digit of a pass.
+#[simt::argument]
+#[derive(Clone, Copy)]
+pub struct Digit {
+    /// Its first bit.
+    pub shift: u32,
+    /// The order (see [`crate::keys`]) that keys are mapped from as they come in.
+    pub encode: u32,
+    /// The order that they are mapped to as they go out.
+    pub decode: u32,
+    /// A number from 1 to [`LAST_EPOCH`] that `states` has not seen.
+    pub epoch: u32,
+}
+
+/// The arguments of a pass.
+pub type PassArgs<W> = (Global<W>, Global<W>, Global<u32>, Global<u32>, Digit, Global<u32>, Global<u32>, Global<u64>);

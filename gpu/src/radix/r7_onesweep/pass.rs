@@ -1,6 +1,6 @@
 //! A pass: every key, and value, to its place by one digit.
 
-use super::{BITS, DIGITS, KeysOnly, Pairs, Payload};
+use super::{BITS, DIGITS, Digit, KeysOnly, Pairs, Payload};
 use crate::radix::steps::{Digits, block_scan, rank_row};
 use core::marker::PhantomData;
 use simt::atomic::{Order::Relaxed, Scope};
@@ -40,23 +40,6 @@ pub const LAST_EPOCH: u32 = (1 << 30) - 1;
 shared!(TILE: [u32; 1]);
 shared!(OFFSETS: [u32; DIGITS]);
 shared!(SUMS: [u32; WARPS]);
-
-/// The digit of a pass.
-#[simt::argument]
-#[derive(Clone, Copy)]
-pub struct Digit {
-    /// Its first bit.
-    pub shift: u32,
-    /// The order (see [`crate::keys`]) that keys are mapped from as they come in.
-    pub encode: u32,
-    /// The order that they are mapped to as they go out.
-    pub decode: u32,
-    /// A number from 1 to [`LAST_EPOCH`] that `states` has not seen.
-    pub epoch: u32,
-}
-
-/// The arguments of a pass.
-pub type PassArgs<W> = (Global<W>, Global<W>, Global<u32>, Global<u32>, Digit, Global<u32>, Global<u32>, Global<u64>);
 
 /// Moves each key of `input` to its place in `output` by a digit, and its value with it.
 ///
