@@ -416,7 +416,8 @@ fn bubbles() {
     assert_eq!(cost.launches.len(), 2048 / 512);
     for launch in &cost.launches {
         launch.has_barriers(1024);
-        // A load and a store per compare-exchange, one store to fill each place, and one load to empty each but the last.
+        // A load and a store per compare-exchange, one store to fill each place, and one load to empty each but the
+        // last.
         let exchanges = windows(launch) * 512 * 1024;
         assert_eq!(launch.shared_reads, exchanges + 512 * windows(launch));
         assert_eq!(launch.shared_writes, exchanges + 513 * windows(launch));

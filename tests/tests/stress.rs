@@ -16,7 +16,7 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rungs::Error;
-use rungs::algorithms::keys::order_of;
+use rungs::algorithms::verify::order_of;
 use rungs::algorithms::{self, Extra, Family, Kind, Operation, Parameters, Problem, Rung, Size, Workload};
 use rungs::data::{self, Data, Difference, Distribution, Dtype};
 use rungs::engine::{AnyBuffer, Buffer, DeviceChoice, Engine};

@@ -4,7 +4,6 @@ use super::verify;
 use crate::data::Dtype;
 use crate::engine::AnyBuffer;
 use crate::error::Result;
-use rungs_kernels::keys::{FLOAT, SIGNED, UNSIGNED};
 use rungs_kernels::ladder::sort::Width;
 
 /// The types that sorting rungs of any width take.
@@ -25,14 +24,5 @@ impl KeyWord for u32 {
 impl KeyWord for u64 {
     fn look(keys: &dyn AnyBuffer, order: u32, zeros_equal: bool) -> Result<verify::Found> {
         verify::keys::<u64>(keys, order, zeros_equal)
-    }
-}
-
-/// How words of a type are ordered, see [`rungs_kernels::keys`].
-pub fn order_of(dtype: Dtype) -> u32 {
-    match dtype {
-        Dtype::I32 | Dtype::I64 => SIGNED,
-        Dtype::F32 | Dtype::F64 => FLOAT,
-        _ => UNSIGNED,
     }
 }

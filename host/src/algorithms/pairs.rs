@@ -1,8 +1,7 @@
 //! Sorting keys that have a value each: the problem and its oracle.
 
-use super::keys::order_of;
 use super::upload::{Changed, Uploaded};
-use super::verify::{self, ON_DEVICE_FROM};
+use super::verify::{self, ON_DEVICE_FROM, order_of};
 use super::{OpenProblem, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, entry, verdict};
 use crate::data::{Data, Difference, Dtype, Words, stable_sorted};
 use crate::engine::{AnyBuffer, Buffer, Engine};

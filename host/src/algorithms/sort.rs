@@ -1,8 +1,8 @@
 //! Sorting: the problem and its oracle.
 
-use super::keys::{KEY_TYPES, KeyWord, order_of};
+use super::keys::{KEY_TYPES, KeyWord};
 use super::upload::{Changed, Uploaded};
-use super::verify::{self, ON_DEVICE_FROM};
+use super::verify::{self, ON_DEVICE_FROM, order_of};
 use super::{
     Extra, Family, Kind, OpenProblem, Parameters, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload,
     compare, entry, pairs,

@@ -4,13 +4,22 @@ use super::{Operation, Parameters};
 use crate::data::Dtype;
 use crate::engine::{AnyBuffer, Engine};
 use crate::error::Result;
-use rungs_kernels::keys::Word;
+use rungs_kernels::keys::{FLOAT, SIGNED, UNSIGNED, Word};
 use rungs_kernels::operator::{Max, Min, Sum};
 use rungs_kernels::verify::{self, verify_keys, verify_pairs, verify_scan};
 use simt::{Geometry, Global, Kernel, Scalar};
 
 /// From this many elements on a GPU checks, below it the host: there an oracle of its own takes no time.
 pub const ON_DEVICE_FROM: usize = 1 << 20;
+
+/// How words of a type are ordered, see [`rungs_kernels::keys`].
+pub fn order_of(dtype: Dtype) -> u32 {
+    match dtype {
+        Dtype::I32 | Dtype::I64 => SIGNED,
+        Dtype::F32 | Dtype::F64 => FLOAT,
+        _ => UNSIGNED,
+    }
+}
 
 /// What a pass over keys finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,8 +144,7 @@ mod tests {
     fn sorted_pairs_pass_and_every_fault_is_seen() {
         let engine = Engine::simulator();
         for (dtype, distribution) in [(Dtype::U32, Distribution::Few), (Dtype::F32, Distribution::Special)] {
-            let (input, order) =
-                (distribution.generate(dtype, 5001, 3).unwrap(), crate::algorithms::keys::order_of(dtype));
+            let (input, order) = (distribution.generate(dtype, 5001, 3).unwrap(), order_of(dtype));
             let bits = |data: &data::Data| bytemuck::cast_slice::<u8, u32>(data.as_bytes()).to_vec();
             let (keys, values) = data::stable_sorted(&input);
             let (input, keys) = (engine.upload(&bits(&input)).unwrap(), bits(&keys));
@@ -171,7 +179,7 @@ mod tests {
     fn floats_and_signed_numbers_have_their_order() {
         for dtype in [Dtype::I32, Dtype::F32, Dtype::I64, Dtype::F64] {
             let data = data::sorted(&Distribution::Special.generate(dtype, 3000, 1).unwrap());
-            let order = crate::algorithms::keys::order_of(dtype);
+            let order = order_of(dtype);
             let engine = Engine::simulator();
             let descents = match data.to_bits() {
                 data::Words::U32(words) => super::keys::<u32>(&engine.upload(&words).unwrap(), order, false),

@@ -4,7 +4,7 @@
 //! integers alone.
 
 use super::Common;
-use crate::algorithms::keys::order_of;
+use crate::algorithms::verify::order_of;
 use crate::data::{Dtype, read_counted, refuse_terminal};
 use crate::engine::Engine;
 use crate::error::{Error, Result};

@@ -275,8 +275,8 @@ impl Engine {
     /// Starts a kernel. An empty grid is no work and not an error.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a view that is not of live memory of this engine; [`Error::Launch`] or [`Error::Cuda`] if the
-    /// launch is refused or, on the simulator, the kernel failed.
+    /// [`Error::Usage`] for a view that is not of live memory of this engine; [`Error::Launch`] or [`Error::Cuda`] if
+    /// the launch is refused or, on the simulator, the kernel failed.
     pub fn launch<K: Kernel>(&self, kernel: K, geometry: Geometry, args: K::Args) -> Result<()> {
         self.start(&With::new(kernel, args), geometry)
     }
@@ -303,8 +303,8 @@ impl Engine {
             let inside = |(start, len): (&u64, &u64)| bytes <= *len && address - start <= len - bytes;
             if !live.range(..=address).next_back().is_some_and(inside) {
                 return Err(Error::Usage(format!(
-                    "{kernel}: view number {} is not of memory that this engine holds now; its vector or buffer was dropped \
-                     before the launch, or is another engine's",
+                    "{kernel}: view number {} is not of memory that this engine holds now; its vector or buffer was \
+                     dropped before the launch, or is another engine's",
                     i + 1
                 )));
             }

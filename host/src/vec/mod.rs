@@ -16,15 +16,15 @@
 //! # }
 //! ```
 //!
-//! [`DeviceVec::sort`], [`DeviceVec::sort_with`], [`DeviceVec::reduce`] and [`DeviceVec::scan`] run the rung that [`choice`] names for the type,
-//! the size and the device. What a transform does to an element is a functor, a type of one's own: see
-//! [`rungs_kernels::transform`] for its kernel. A kernel of one's own takes [`DeviceVec::view`] as an argument, another library
-//! [`DeviceVec::as_ptr`].
+//! [`DeviceVec::sort`], [`DeviceVec::sort_with`], [`DeviceVec::reduce`] and [`DeviceVec::scan`] run the rung that
+//! [`choice`] names for the type, the size and the device. What a transform does to an element is a functor, a type of
+//! one's own: see [`rungs_kernels::transform`] for its kernel. A kernel of one's own takes [`DeviceVec::view`] as an
+//! argument, another library [`DeviceVec::as_ptr`].
 
 pub mod choice;
 
 use crate::algorithms::Operation;
-use crate::algorithms::keys::{KeyWord, order_of};
+use crate::algorithms::{keys::KeyWord, verify::order_of};
 use crate::data::{Distribution, Element};
 use crate::engine::{Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
@@ -165,8 +165,8 @@ impl<T: Scalar> DeviceVec<T> {
         Ok(sorter.run(&self.engine, Keys { keys: self.view().cast(), order })?)
     }
 
-    /// Sorts in place as [`DeviceVec::sort`] does, and moves the value of each key with it: `values[i]` belongs to key i,
-    /// before and after. Keys and values have 4 bytes each; equal keys keep their order, and with them their values.
+    /// Sorts in place as [`DeviceVec::sort`] does, and moves the value of each key with it: `values[i]` belongs to key
+    /// i, before and after. Keys and values have 4 bytes each; equal keys keep their order, and with them their values.
     ///
     /// ```
     /// use rungs::engine::Engine;

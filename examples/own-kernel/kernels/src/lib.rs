@@ -13,8 +13,8 @@ shared! {
     TILE: [f32; BLOCK as usize + 2]
 }
 
-/// Writes the mean of each element of `input` and its two neighbours to `output`, which is as long and not the same. The
-/// first and the last element count as their own missing neighbours.
+/// Writes the mean of each element of `input` and its two neighbours to `output`, which is as long and not the same.
+/// The first and the last element count as their own missing neighbours.
 #[kernel(max_threads = BLOCK)]
 pub fn smooth(input: Global<f32>, output: Global<f32>) {
     let (i, n, tile) = (thread::index_1d(), input.len(), TILE::view());

@@ -135,8 +135,8 @@ impl Plan {
         }
     }
 
-    /// 32-bit words of the workspace. They are zero before the first sort: each sort leaves the histogram zero, and what
-    /// tiles publish carries an epoch.
+    /// 32-bit words of the workspace. They are zero before the first sort: each sort leaves the histogram zero, and
+    /// what tiles publish carries an epoch.
     pub const fn workspace_words(&self) -> u32 {
         self.first_state() + self.tiles * DIGITS * 2
     }

@@ -233,7 +233,8 @@ macro_rules! sorts {
 
                 Self::partition(on, plan, order, memory)?;
 
-                let geometry = Geometry::linear(plan.buckets(), BUCKET_SORT_THREADS).shared(bucket_sort_shared::<$word>());
+                let geometry = Geometry::linear(plan.buckets(), BUCKET_SORT_THREADS);
+                let geometry = geometry.shared(bucket_sort_shared::<$word>());
                 let (in_output, top_bits) = ((second_bits != 0) as u32, plan.top_bits());
                 let args = (memory.scratch, memory.output, in_output, order, starts, top_bits, histogram);
                 launch!(on, radix_msd_buckets_bucket_sort<$word>, order, geometry, args);
@@ -245,7 +246,8 @@ macro_rules! sorts {
                 on: &dyn Launcher, plan: &Plan, order: u32, memory: Memory<Self>, zeroed: Global<u32>,
             ) -> Result {
                 let top_bits = plan.top_bits();
-                let geometry = Geometry::linear(plan.histogram_blocks, HISTOGRAM_THREADS).shared(histogram_shared(top_bits));
+                let geometry = Geometry::linear(plan.histogram_blocks, HISTOGRAM_THREADS);
+                let geometry = geometry.shared(histogram_shared(top_bits));
                 let args = (memory.input, order, top_bits, memory.part(plan.layout().histogram), zeroed);
                 launch!(on, radix_msd_buckets_histogram<$word>, order, geometry, args);
                 Ok(())
@@ -258,7 +260,8 @@ macro_rules! sorts {
                 let (layout, (first_bits, second_bits)) = (plan.layout(), (plan.first_bits, plan.second_bits));
                 let (cursors, tiles) = (memory.part(layout.first), memory.part(layout.tiles));
                 let blocks = plan.n.div_ceil(partition_tile::<$word>(plan.wide));
-                let geometry = Geometry::linear(blocks, partition_threads(plan.wide)).shared(partition_shared(plan.wide));
+                let geometry = Geometry::linear(blocks, partition_threads(plan.wide));
+                let geometry = geometry.shared(partition_shared(plan.wide));
                 let (spread_out, all) = ((second_bits != 0) as u32, tiles.slice(0, 0));
                 let Memory { input, output, scratch, .. } = memory;
                 let args = (input, scratch, order, 32 - first_bits, first_bits, cursors, spread_out, all);
@@ -268,7 +271,8 @@ macro_rules! sorts {
                     launch!(on, radix_msd_buckets_partition<$word>, order, geometry, args);
                 }
                 if second_bits != 0 {
-                    let geometry = Geometry::linear(plan.tile_slots(), PARTITION_THREADS).shared(partition_shared(false));
+                    let geometry = Geometry::linear(plan.tile_slots(), PARTITION_THREADS);
+                    let geometry = geometry.shared(partition_shared(false));
                     let cursors = memory.part(layout.second);
                     let args = (scratch, output, order, 32 - plan.top_bits(), second_bits, cursors, 0, tiles);
                     on.launch(radix_msd_buckets_partition::<$word, Plain>::default(), geometry.overlapping(), args)?;

@@ -40,8 +40,8 @@
 //! | 3, 4 | `partition.rs` | moves the keys to their buckets, by the upper and the lower half of the top bits |
 //! | 5 | `bucket_sort.rs` | sorts each bucket; `by_digits.rs` those that do not fit |
 //!
-//! `launches.rs` has the launches and the memory that they need; `../msd/` has the device functions that the next rung uses
-//! too.
+//! `launches.rs` has the launches and the memory that they need; `../msd/` has the device functions that the next rung
+//! uses too.
 
 mod bucket_sort;
 mod by_digits;

@@ -46,8 +46,8 @@
 //! | 7 | `tally.rs`, `tally_count.rs`, `tally_write.rs` | segments of few bits, counted and written anew |
 //! | 8 | `groups.rs` | groups sorted |
 //!
-//! `launches.rs` has the launches and the memory that they need, `lists.rs` the lists, `leftover.rs` what is on them, and
-//! `phases.rs` how blocks share the items of a phase.
+//! `launches.rs` has the launches and the memory that they need, `lists.rs` the lists, `leftover.rs` what is on them,
+//! and `phases.rs` how blocks share the items of a phase.
 
 mod groups;
 #[cfg(not(target_os = "cuda"))]

@@ -192,11 +192,10 @@ fn passed(outcome: Result<f64>) -> Result<(f64, Option<String>)> {
 
 /// Blocks of the rung that a multiprocessor holds; a core of the simulator runs one.
 fn occupancy(engine: &Engine) -> Result<u32> {
-    use rungs_kernels::bubble::r2_shared_block::bubble_shared_block;
-    use simt::Kernel;
-    match engine.as_cuda() {
-        Some(cuda) => Ok(cuda.occupancy(<bubble_shared_block<u32> as Kernel>::NAME, [BLOCK, 1, 1], 0)?.max(1)),
-        None => Ok(1),
+    let kernel = rungs_kernels::bubble::r2_shared_block::launches::RUNG.rung.kernel_names().next();
+    match (engine.as_cuda(), kernel) {
+        (Some(cuda), Some(kernel)) => Ok(cuda.occupancy(kernel, [BLOCK, 1, 1], 0)?.max(1)),
+        _ => Ok(1),
     }
 }
 

@@ -1,0 +1,85 @@
+//! What every rung launches on devices with less shared memory than the simulator's: it fits them, or the rung says that
+//! it does not run there.
+
+mod common;
+
+use common::Buffer;
+use rungs_kernels::keys::UNSIGNED;
+use rungs_kernels::ladder::sort::Keys;
+use rungs_kernels::ladder::{Ask, Device, Options, reduce, scan};
+use rungs_kernels::operator::Operation;
+use rungs_kernels::{bitonic, odd_even, radix};
+use simt::sim::Gpu;
+
+/// Compute capabilities, and the shared memory that a block may have there, by the CUDA programming guide.
+const DEVICES: [((u32, u32), u32); 6] = [
+    ((8, 0), 163 << 10),
+    ((8, 6), 99 << 10),
+    ((8, 9), 99 << 10),
+    ((9, 0), 227 << 10),
+    ((10, 0), 227 << 10),
+    ((12, 0), 99 << 10),
+];
+
+/// Elements: some tiles, and a ragged one.
+const N: u32 = 20_011;
+
+/// The simulator with the limits of a device.
+fn gpu((compute_capability, shared_per_block): ((u32, u32), u32)) -> Gpu {
+    Gpu { device: Device { multiprocessors: 4, shared_per_block, compute_capability }, ..Gpu::default() }
+}
+
+fn numbers() -> Vec<u32> {
+    let mut random = common::Random(7);
+    (0..N).map(|_| random.next() as u32).collect()
+}
+
+#[test]
+fn sorts_run_where_they_do_not_refuse() {
+    let input = numbers();
+    let mut want = input.clone();
+    want.sort_unstable();
+    for device in DEVICES {
+        let gpu = gpu(device);
+        for ladder in [&bitonic::LADDER, &odd_even::LADDER, &radix::LADDER] {
+            // What sorts in one block has a capacity of its own, and is tried there.
+            for entry in ladder.rungs.iter().filter(|entry| entry.rung.capacity.is_none_or(|most| most > 1 << 20)) {
+                let name = entry.rung.name;
+                assert_eq!(entry.rung.refusal(&Ask::of::<u32>(&gpu, N)), None, "{name} on {device:?}");
+                let mut keys = Buffer::new(&input, 0);
+                let args = Keys { keys: keys.view(), order: UNSIGNED };
+                let mut sorter = entry.sorter::<u32>(&gpu, N, Options::default()).unwrap();
+                sorter.run(&gpu, args).unwrap_or_else(|e| panic!("{name} on {device:?}: {e}"));
+                assert!(keys.slice() == want, "{name} on {device:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn reductions_and_scans_run_where_they_do_not_refuse() {
+    let data = numbers();
+    let total = data.iter().fold(0u32, |sum, &x| sum.wrapping_add(x));
+    for device in DEVICES {
+        let gpu = gpu(device);
+        for entry in rungs_kernels::reduce::LADDER.rungs {
+            let (mut input, mut sum) = (Buffer::new(&data, 0), Buffer::poisoned(1, 0));
+            let args = reduce::Elements { input: input.view(), output: sum.view() };
+            entry.reducer(&gpu, N, Operation::Sum).unwrap().run(&gpu, args).unwrap();
+            assert_eq!(sum.slice(), [total], "{} on {device:?}", entry.rung.name);
+        }
+        for entry in rungs_kernels::scan::LADDER.rungs.iter().filter(|entry| entry.rung.capacity.is_none()) {
+            let (name, refusal) = (entry.rung.name, entry.rung.refusal(&Ask::of::<u32>(&gpu, N)));
+            let scanner = entry.scanner::<u32>(&gpu, N, Operation::Sum);
+            if let Some(why) = refusal {
+                assert!(name == "look-ahead" && device.1 < 200 << 10, "{name} on {device:?}: {why}");
+                assert!(scanner.is_err(), "{name} on {device:?}");
+                continue;
+            }
+            let (mut input, mut output) = (Buffer::new(&data, 0), Buffer::poisoned(data.len(), 0));
+            let args = scan::Elements { input: input.view(), output: output.view(), exclusive: false };
+            scanner.unwrap().run(&gpu, args).unwrap();
+            assert_eq!(output.slice().last(), Some(&total), "{name} on {device:?}");
+        }
+    }
+}
