@@ -131,7 +131,9 @@ impl Rung {
 
     /// The head of the file, at its top. Lines of a part are joined; paragraphs stay apart.
     pub fn head(&self) -> Head {
-        let lines = self.text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
+        // A link of the docs is plain code elsewhere.
+        let plain = self.text.replace("[`", "`").replace("`]", "`");
+        let lines = plain.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
         let mut head = Head { title: String::new(), parts: Vec::new() };
         for line in lines {
             if let Some(title) = line.strip_prefix("# ") {

@@ -35,13 +35,12 @@ pub fn smooth(input: Global<f32>, output: Global<f32>) {
 }
 
 /// Multiplies by a factor.
+#[simt::argument]
 #[derive(Clone, Copy, Debug)]
-#[repr(C)]
 pub struct Scale {
     /// The factor.
     pub factor: f32,
 }
-simt::argument!(Scale);
 
 impl Functor<f32> for Scale {
     type Out = f32;
