@@ -26,8 +26,8 @@ pub(crate) fn expand(item: ItemStruct) -> syn::Result<Tokens> {
             #( goes_by_its_bytes::<#fields>(); )*
         };
 
-        // SAFETY: the struct is #[repr(C)], and so laid out by the types of its fields, which have just been looked at:
-        // they are numbers or such structs.
+        // SAFETY: the struct is #[repr(C)], and so laid out by the types of its fields, which were checked above: they
+        // are numbers or such structs.
         #[cfg(not(target_os = "cuda"))]
         unsafe impl simt::Argument for #name {}
     })

@@ -16,7 +16,7 @@ use syn::{Expr, FnArg, GenericParam, ItemFn, Pat, Token, Type, bracketed, parent
 /// that implements `simt::Kernel`, so that the compiler checks the number and the types of a launch's arguments.
 ///
 /// - `#[kernel(max_threads = BLOCK, min_blocks = 2)]`: launch bounds, constant expressions; they become the entry's
-///   `.maxntid` and `.minnctapersm`. `min_blocks` may look at the types of an instance: `min_blocks = blocks::<T>()`.
+///   `.maxntid` and `.minnctapersm`. `min_blocks` may depend on the types of an instance: `min_blocks = blocks::<T>()`.
 /// - `#[kernel(instances(sum_u32: <u32, Sum>, sum_f32: <f32, Sum>))]` on a generic function: one entry for each named
 ///   instance. On the host the function's name is then a generic type, `name::<u32, Sum>::default()`.
 /// - `#[kernel(instances([u32, f32] * [Sum, Min]))]`: the same for all combinations of the types, a list for each
@@ -211,7 +211,7 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
                 quote!(simt::expansion::global_asm!(#bounds, threads = const #threads, blocks = const #blocks););
             (quote!(#[unsafe(no_mangle)]), declared)
         } else {
-            // Nobody reads them, and what they are made of is not to be called unused.
+            // They are never read, and the items that they use must not be reported as unused.
             (quote!(), quote!(const _: (u32, u32) = (#threads, #blocks);))
         };
         quote! {
@@ -230,8 +230,8 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
     quote!(#(#entries)*)
 }
 
-/// Whether cargo compiles the package that it was asked for, not one that it depends on. PTX has the kernels of the
-/// former alone: a crate that uses a function of `rungs-kernels` in a kernel does not get all of that crate's kernels.
+/// Whether cargo compiles the requested package, not a dependency. PTX has the kernels of the requested package alone:
+/// a crate that uses a function of `rungs-kernels` in a kernel does not get all of that crate's kernels.
 fn is_primary_package() -> bool {
     std::env::var_os("CARGO_PRIMARY_PACKAGE").is_some()
 }
