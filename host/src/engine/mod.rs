@@ -230,6 +230,9 @@ impl Engine {
     }
 
     /// The same machine with another stream, so that two sequences of launches can overlap. The simulator has one.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] if the driver refuses a stream.
     pub fn second_stream(&self) -> Result<Self> {
         match &self.0.backend {
             Backend::Cuda(cuda) => Ok(Self::with_cuda(cuda.second_stream()?)),
@@ -239,11 +242,17 @@ impl Engine {
 
     /// Memory for `len` elements. What is in it is unspecified; on the simulator it is filled with a pattern that no
     /// kernel can take for its data.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if the memory does not fit; [`Error::Cuda`] if a kernel launched before failed.
     pub fn alloc<T: Scalar>(&self, len: usize) -> Result<Buffer<T>> {
         Buffer::new(self, len)
     }
 
     /// Memory holding a copy of `data`.
+    ///
+    /// # Errors
+    /// As for [`Engine::alloc`] and [`Buffer::write`].
     pub fn upload<T: Scalar>(&self, data: &[T]) -> Result<Buffer<T>> {
         let buffer = self.alloc(data.len())?;
         buffer.write(data)?;
@@ -251,6 +260,9 @@ impl Engine {
     }
 
     /// Runs `work` and tells how many bytes of memory it allocated here that it did not free.
+    ///
+    /// # Errors
+    /// The error of `work`.
     pub fn held_after<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<(R, u64)> {
         let before = self.0.held.get();
         let result = work()?;
@@ -293,6 +305,9 @@ impl Engine {
     }
 
     /// Waits until everything asked for is done.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] if a kernel failed.
     pub fn synchronize(&self) -> Result<()> {
         if let Backend::Cuda(cuda) = &self.0.backend {
             cuda.synchronize()?;
@@ -301,6 +316,9 @@ impl Engine {
     }
 
     /// A point in time between what was asked before and what is asked after.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] if the driver refuses an event, or a kernel launched before failed.
     pub fn mark(&self) -> Result<Mark> {
         match &self.0.backend {
             Backend::Cuda(cuda) => Ok(Mark::Event(cuda.mark()?)),
@@ -309,6 +327,9 @@ impl Engine {
     }
 
     /// Milliseconds between two marks; waits for the second.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] if a kernel before the second mark failed; [`Error::Usage`] for marks of different machines.
     pub fn elapsed_ms(&self, from: &Mark, to: &Mark) -> Result<f64> {
         match (from, to, &self.0.backend) {
             (Mark::Event(a), Mark::Event(b), Backend::Cuda(cuda)) => Ok(cuda.elapsed_ms(a, b)?),
@@ -318,6 +339,9 @@ impl Engine {
     }
 
     /// Runs `work` and tells how many milliseconds it took on the machine, by events where that is a GPU.
+    ///
+    /// # Errors
+    /// The error of `work`; otherwise as for [`Engine::mark`] and [`Engine::elapsed_ms`].
     pub fn time<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<(R, f64)> {
         let start = self.mark()?;
         let result = work()?;
@@ -326,6 +350,9 @@ impl Engine {
     }
 
     /// Notes every launch and copy that `work` makes, with its times.
+    ///
+    /// # Errors
+    /// The error of `work`.
     pub fn record<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<(R, Vec<Activity>)> {
         *self.0.log.borrow_mut() = Some(vec![]);
         let result = work();
@@ -334,6 +361,9 @@ impl Engine {
     }
 
     /// Start and duration of a recorded activity in milliseconds, the start counted from `origin`.
+    ///
+    /// # Errors
+    /// As for [`Engine::elapsed_ms`].
     pub fn times(&self, origin: &Mark, activity: &Activity) -> Result<(f64, f64)> {
         Ok((self.elapsed_ms(origin, &activity.start)?, self.elapsed_ms(&activity.start, &activity.end)?))
     }

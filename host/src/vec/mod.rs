@@ -16,10 +16,10 @@
 //! # }
 //! ```
 //!
-//! [`DeviceVec::sort`], [`DeviceVec::sort_with`], [`DeviceVec::reduce`] and [`DeviceVec::scan`] run the rung that [`choice`] names for the type,
-//! the size and the device. What a transform does to an element is a functor, a type of one's own: see
-//! [`rungs_kernels::transform`] for its kernel. A kernel of one's own takes [`DeviceVec::view`] as an argument, another library
-//! [`DeviceVec::as_ptr`].
+//! [`DeviceVec::sort`], [`DeviceVec::sort_with`], [`DeviceVec::reduce`] and [`DeviceVec::scan`] run the rung that
+//! [`choice`] names for the type, the size and the device. What a transform does to an element is a functor, a type of
+//! one's own: see [`rungs_kernels::transform`] for its kernel. A kernel of one's own takes [`DeviceVec::view`] as an
+//! argument, another library [`DeviceVec::as_ptr`].
 
 pub mod choice;
 
@@ -46,7 +46,7 @@ impl<T: Scalar> DeviceVec<T> {
     /// Room for `len` elements; what is in them is unspecified.
     ///
     /// # Errors
-    /// [`Error::Usage`] for more than 2³² - 1, [`Error::OutOfMemory`].
+    /// [`Error::Usage`] for more than 2³² - 1 elements; [`Error::OutOfMemory`] if they do not fit on the engine.
     pub fn uninit(engine: &Engine, len: usize) -> Result<Self> {
         if u32::try_from(len).is_err() {
             return Err(Error::Usage(format!("{len} elements are too many for a vector; the limit is {}", u32::MAX)));
@@ -90,7 +90,7 @@ impl<T: Scalar> DeviceVec<T> {
     /// A copy of all elements, once everything asked of the engine before is done.
     ///
     /// # Errors
-    /// Whatever a kernel failed with that was still running.
+    /// [`Error::Cuda`] if the copy, or a kernel launched before it, fails.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         self.buffer.download()
     }
@@ -98,7 +98,8 @@ impl<T: Scalar> DeviceVec<T> {
     /// A second vector with the same elements.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`].
+    /// [`Error::OutOfMemory`] if it does not fit on the engine; [`Error::Cuda`] if the copy, or a kernel launched
+    /// before it, fails.
     pub fn duplicate(&self) -> Result<Self> {
         let vec = Self::uninit(&self.engine, self.len())?;
         vec.buffer.copy_from(&self.buffer)?;
@@ -133,7 +134,8 @@ impl<T: Scalar> DeviceVec<T> {
     /// Sorts in place; floats in the IEEE total order, see [`crate::data`].
     ///
     /// # Errors
-    /// Whatever keeps the engine from it.
+    /// [`Error::OutOfMemory`] if scratch memory does not fit on the engine; [`Error::Launch`] or [`Error::Cuda`] if a
+    /// launch, or a kernel before it, fails.
     pub fn sort(&mut self) -> Result<()>
     where
         T: Element,
@@ -144,8 +146,8 @@ impl<T: Scalar> DeviceVec<T> {
         Ok(sorter.run(&self.engine, Keys { keys: self.view().cast(), order: order_of(T::DTYPE) })?)
     }
 
-    /// Sorts in place as [`DeviceVec::sort`] does, and moves the value of each key with it: `values[i]` belongs to key i,
-    /// before and after. Keys and values have 4 bytes each; equal keys keep their order, and with them their values.
+    /// Sorts in place as [`DeviceVec::sort`] does, and moves the value of each key with it: `values[i]` belongs to key
+    /// i, before and after. Keys and values have 4 bytes each; equal keys keep their order, and with them their values.
     ///
     /// ```
     /// use rungs::engine::Engine;
@@ -174,8 +176,8 @@ impl<T: Scalar> DeviceVec<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if there are not as many values as keys, or if they are on another engine; whatever keeps the
-    /// engine from it.
+    /// [`Error::Usage`] if there are not as many values as keys, or if they are on another engine; otherwise as for
+    /// [`DeviceVec::sort`].
     pub fn sort_with<V: Scalar>(&mut self, values: &mut DeviceVec<V>) -> Result<()>
     where
         T: Element<Word = u32>,
@@ -197,7 +199,7 @@ impl<T: Scalar> DeviceVec<T> {
     /// All elements together; for an empty vector, the identity: 0, or the type's largest or smallest value.
     ///
     /// # Errors
-    /// Whatever keeps the engine from it.
+    /// As for [`DeviceVec::sort`].
     pub fn reduce(&self, operation: Operation) -> Result<T>
     where
         dyn Reduce: Reduces<T>,
@@ -212,7 +214,7 @@ impl<T: Scalar> DeviceVec<T> {
     /// Running sums, minima or maxima; with `exclusive`, element i leaves element i itself out.
     ///
     /// # Errors
-    /// Whatever keeps the engine from it.
+    /// As for [`DeviceVec::sort`]; [`Error::OutOfMemory`] also if the result does not fit.
     pub fn scan(&self, operation: Operation, exclusive: bool) -> Result<Self>
     where
         dyn Scan: Scans<T>,
@@ -227,7 +229,8 @@ impl<T: Scalar> DeviceVec<T> {
     /// What the functor makes of each element. `kernel` is the functor's, see [`rungs_kernels::transform`].
     ///
     /// # Errors
-    /// Whatever keeps the engine from it.
+    /// [`Error::OutOfMemory`] if the result does not fit on the engine; [`Error::Launch`] or [`Error::Cuda`] if the
+    /// launch, or a kernel before it, fails.
     pub fn transform<U, F, K>(&self, kernel: K, functor: F) -> Result<DeviceVec<U>>
     where
         U: Scalar,
@@ -242,7 +245,7 @@ impl<T: Scalar> DeviceVec<T> {
     /// The same in place.
     ///
     /// # Errors
-    /// Whatever keeps the engine from it.
+    /// [`Error::Launch`] or [`Error::Cuda`] if the launch, or a kernel before it, fails.
     pub fn transform_in_place<F, K>(&mut self, kernel: K, functor: F) -> Result<()>
     where
         F: Functor<T, Out = T> + Argument,
@@ -254,7 +257,7 @@ impl<T: Scalar> DeviceVec<T> {
     /// What the functor makes of each pair of an element and the one at its place in `other`.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there are not as many of both; whatever keeps the engine from it.
+    /// [`Error::Usage`] if the lengths differ; otherwise as for [`DeviceVec::transform`].
     pub fn transform_pairs<B, U, F, K>(&self, other: &DeviceVec<B>, kernel: K, functor: F) -> Result<DeviceVec<U>>
     where
         B: Scalar,
