@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 
 const PARTS: [&str; 7] = ["Idea", "Changed from the rung before", "Bottleneck", "Cost", "Threads", "Limits", "Source"];
 
-/// Most lines of a file: what can be read in one sitting.
+/// Most lines of a file, for one sitting.
 const LINES: usize = 300;
 
 /// Most lines of a rung, all files of its folder together.
 const RUNG_LINES: usize = 600;
 
-/// Rungs that may have more lines, how many, and why.
+/// Rungs that may have more lines: the limit and the reason.
 const EXCEPTIONS: [(&str, usize, &str); 3] = [
     ("look-ahead", 660, "one block runs three kinds of warps side by side, which hand tiles on through a ring"),
     ("msd-buckets", 660, "besides its idea it has a second way to sort a bucket, for what does not fit a block"),
-    ("msd-skewed", 1680, "three ways to deal with what is left over, which share lists: splitting, tallying, groups"),
+    ("msd-skewed", 1680, "three ways to sort the leftover segments, which share lists: splitting, tallying, groups"),
 ];
 
 fn root() -> PathBuf {
