@@ -283,7 +283,7 @@ std::string try_peer(const RungsPeer& peer, const Shape& shape, cudaStream_t str
     size_t input_bytes = 0, output_bytes = 0, temp_bytes = 0;
     if (!takes(peer, shape)) {
         bool refused = run(nullptr, nullptr, nullptr, &temp_bytes) != 0 && rungs_peer_error()[0] != '\0';
-        return refused ? "" : "takes what it cannot do";
+        return refused ? "" : "takes a shape that it must refuse";
     }
     if (rungs_peer_bytes(peer.name, shape.data(), shape.size(), &input_bytes, &output_bytes) != 0 ||
         run(nullptr, nullptr, nullptr, &temp_bytes) != 0)

@@ -15,7 +15,7 @@ use crate::{Backend, Global, Scalar, Shared};
 #[track_caller]
 pub fn load<T: Scalar>(to: Shared<T>, from: Global<T>, barrier: Mbarrier) {
     let bytes = check(from, to);
-    // SAFETY: the views' makers promised the memory; `check` looked at lengths and alignment.
+    // SAFETY: the views' makers promised the memory; `check` checked lengths and alignment.
     unsafe { Backend::bulk_load(to.address(), from.as_ptr().cast(), bytes, barrier.address()) }
 }
 

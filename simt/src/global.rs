@@ -8,7 +8,7 @@ use crate::scalar::{AtomicScalar, Scalar};
 /// A view of `len` elements of global memory: a pointer and a length, copied freely.
 ///
 /// An access is in bounds or it ends the kernel: always on the simulator, on the GPU in PTX built with `--checked`
-/// (without it the length is not looked at).
+/// (without it the length is not checked).
 ///
 /// Several threads may hold the same view. A word that one thread writes while another may read or write it is accessed
 /// with the atomic methods on both sides; [`Global::load`] with `Order::Relaxed` is enough if only the word itself

@@ -16,7 +16,11 @@ const RUNG_LINES: usize = 600;
 /// Rungs that may have more lines: the limit and the reason.
 const EXCEPTIONS: [(&str, usize, &str); 3] = [
     ("look-ahead", 660, "one block runs three kinds of warps side by side, which hand tiles on through a ring"),
-    ("msd-buckets", 660, "besides its idea it has a second way to sort a bucket, for what does not fit a block"),
+    (
+        "msd-buckets",
+        660,
+        "besides its idea it has a second way to sort a bucket, for buckets that do not fit in a block",
+    ),
     ("msd-skewed", 1680, "three ways to sort the leftover segments, which share lists: splitting, tallying, groups"),
 ];
 

@@ -51,7 +51,7 @@ pub static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
 pub static SUPPORT: &[(&str, &[&[&str]])] = &[
     ("maps keys to unsigned words and back", kernels::keys::KERNELS),
     ("checks sorts and scans where they lie", kernels::verify::KERNELS),
-    ("waits, so that the host can enqueue what is measured", kernels::wait::KERNELS),
+    ("waits, so that the host can enqueue the measured launches", kernels::wait::KERNELS),
 ];
 
 /// Gives the reason why a rung refuses a problem, if it does.

@@ -17,7 +17,7 @@
 //! 4. Every output is checked once more.
 //!
 //! The caches are in the same state for all contestants: sorts find their input as a copy has left it; the others read
-//!    a shared buffer, which the contestant before has read too.
+//! a shared buffer, which the contestant before has read too.
 
 pub mod machine;
 pub mod peers;

@@ -1,4 +1,4 @@
-//! `rungs profile`: each copy and launch of a rung, and what they add up to.
+//! `rungs profile`: each copy and launch of a rung, and their totals.
 
 use super::{Common, family_named};
 use crate::algorithms::{Parameters, Size, Workload};
@@ -12,7 +12,7 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use serde::Serialize;
 
 pub(super) fn command() -> Command {
-    Command::new("profile").about("Show each copy and launch of a rung, and what they add up to").args([
+    Command::new("profile").about("Show each copy and launch of a rung, and their totals").args([
         Arg::new("family").value_name("FAMILY").help("Which family").required(true),
         Arg::new("rung").long("rung").value_name("RUNG").help("Which rung [default: the last that takes the input]"),
         Arg::new("n")

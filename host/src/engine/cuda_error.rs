@@ -52,9 +52,7 @@ pub enum CudaError {
     },
 
     /// An added kernel has the name of a kernel that exists.
-    #[error(
-        "there is a kernel {kernel} already; names are one space for all PTX of an engine, so call yours otherwise"
-    )]
+    #[error("there is a kernel {kernel} already; all PTX of an engine shares one space of names, so rename yours")]
     Doubled {
         /// The name.
         kernel: String,

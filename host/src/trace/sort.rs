@@ -11,8 +11,8 @@ const WORD: u64 = 4;
 /// A word in memory: global, or shared.
 type Place = (bool, u64);
 
-/// The place of a word that was accessed. Shared memory of several blocks is not told apart: only launches of one
-/// block are looked at between their barriers.
+/// The place of a word that was accessed. Shared memory of several blocks is not told apart: only launches of one block
+/// are examined between their barriers.
 fn place(access: &Access) -> Place {
     (access.space == Space::Global, access.address)
 }

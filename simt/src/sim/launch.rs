@@ -136,7 +136,9 @@ fn check(
         for (what, extents, limits) in [("grid", grid, MAX_GRID_DIM), ("block", block, MAX_BLOCK_DIM)] {
             let (extent, limit) = (extents[axis], limits[axis]);
             if extent == 0 || extent > limit {
-                return refuse(format!("a {what} of {extent} along {name} cannot be launched; it is 1 to {limit}"));
+                return refuse(format!(
+                    "a {what} of {extent} along {name} cannot be launched; the limit is 1 to {limit}"
+                ));
             }
         }
     }

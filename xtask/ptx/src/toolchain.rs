@@ -11,7 +11,7 @@ use std::process::Command;
 /// Where a sysroot keeps the source of the standard library.
 const LIBRARY: &str = "lib/rustlib/src/rust/library";
 
-/// Debian's compiler, looked at after the one in PATH.
+/// Debian's compiler, which is tried after the one in PATH.
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 
 /// A compiler with a cargo and the library source of the same version.
