@@ -1,4 +1,4 @@
-// The device copy: what "all of the memory bandwidth" means in practice, for every family that is bound by it.
+// The device copy: the practical limit of memory bandwidth, for every family that is bound by it.
 #include "peer.cuh"
 
 namespace peers {

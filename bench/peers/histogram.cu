@@ -1,4 +1,4 @@
-// Histogram peers: cub::DeviceHistogram with evenly spaced bins, one a value.
+// Histogram peers: cub::DeviceHistogram with evenly spaced bins, one per value.
 #include "peer.cuh"
 
 #include <cub/device/device_histogram.cuh>

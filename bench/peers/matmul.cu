@@ -1,4 +1,4 @@
-// Matrix product peers: cuBLAS in the three precisions that matter beside ours.
+// Matrix product peers: cuBLAS in the three precisions that are compared with ours.
 #include "peer.cuh"
 
 #include <cublas_v2.h>
@@ -19,11 +19,11 @@
 namespace peers {
 namespace {
 
-// What cuBLAS takes for itself on Hopper. Given by us, or it would allocate; and it must be 256-byte aligned, which a
-// fresh allocation is.
+// The size of cuBLAS's workspace on Hopper. We provide it, because cuBLAS would otherwise allocate; it must be aligned
+// to 256 bytes, as a fresh allocation is.
 constexpr size_t WORKSPACE_BYTES = size_t(32) << 20;
 
-// Creating a handle takes milliseconds and memory, so there is one a device and mode for the life of the process. A
+// Creating a handle takes milliseconds and memory, so there is one per device and mode for the life of the process. A
 // handle also carries the stream and the workspace: the lock is held from setting them until the call is enqueued.
 std::mutex handles_lock;
 
@@ -42,9 +42,9 @@ int handle_for(cublasMath_t mode, cublasHandle_t* out) {
     return 0;
 }
 
-// What all three have in common. cuBLAS thinks in columns: a row-major matrix is its transpose there, so C = A·B is
-// asked for as Cᵀ = Bᵀ·Aᵀ, that is with the operands exchanged and nothing transposed.
-// `gemm(handle, m, n, k, a, b, c)` makes the call.
+// The common part of all three. cuBLAS is column-major: a row-major matrix is its transpose there, so C = A·B is
+// computed as Cᵀ = Bᵀ·Aᵀ: the operands are exchanged and nothing is transposed. `gemm(handle, m, n, k, a, b, c)` makes
+// the call.
 template <class In, class Out, class F>
 int matmul(const Call& call, cublasMath_t mode, F gemm) {
     int m = int(call.shape[0]), n = int(call.shape[1]), k = int(call.shape[2]);
@@ -52,7 +52,7 @@ int matmul(const Call& call, cublasMath_t mode, F gemm) {
     cublasHandle_t handle;
     if (int code = handle_for(mode, &handle)) return code;
     if (asks_for_size(call, WORKSPACE_BYTES)) return 0;
-    PEERS_REQUIRE(*call.temp_bytes >= WORKSPACE_BYTES, "the scratch is smaller than was asked for");
+    PEERS_REQUIRE(*call.temp_bytes >= WORKSPACE_BYTES, "the scratch memory is too small");
     if (m == 0 || n == 0) return 0;
     if (k == 0) {  // an empty sum; cuBLAS wants leading dimensions of at least 1
         PEERS_CUDA(cudaMemsetAsync(call.output, 0, size_t(m) * n * sizeof(Out), call.stream));

@@ -1,4 +1,4 @@
-// What the .cu files of this folder share: a call, an entry of a table of peers, and how errors are reported.
+// Shared by the .cu files of this folder: a call, an entry of a table of peers, and the report of errors.
 #pragma once
 
 #include "peers.h"
@@ -15,12 +15,12 @@ namespace peers {
 struct Call {
     const void* input;
     void* output;
-    void* temp;  // nullptr: only the scratch size is asked for
+    void* temp;  // nullptr: the call only asks for the scratch size
     size_t* temp_bytes;
     const size_t* shape;
     cudaStream_t stream;
 
-    // int, because that is the count type with which CUB is fastest; a peer must not lose by our choice of type.
+    // int, because CUB is fastest with this count type; a peer must not lose by our choice of type.
     int n() const { return static_cast<int>(shape[0]); }
 
     template <class T>
@@ -49,7 +49,7 @@ struct Table {
 template <size_t N>
 constexpr Table table(const Entry (&entries)[N]) { return {entries, N}; }
 
-// The tables, one a file; peers.cu joins them.
+// The tables, one per file; peers.cu joins them.
 Table sort_peers();
 Table scan_peers();
 Table reduce_peers();
@@ -92,13 +92,13 @@ int fail(int code, const char* file, int line, const char* call, const char* tex
             return ::peers::fail(status_, __FILE__, __LINE__, "launch of " kernel, cudaGetErrorString(status_));       \
     } while (0)
 
-// Leaves the function when the call asks for what the peer cannot do.
+// Leaves the function when the peer cannot do the call.
 #define PEERS_REQUIRE(condition, text)                                                                                 \
     do {                                                                                                               \
         if (!(condition)) return ::peers::fail(cudaErrorInvalidValue, __FILE__, __LINE__, #condition, text);           \
     } while (0)
 
-// For peers that know their scratch size: true when the call only asks for it, and then it is answered.
+// For peers that know their scratch size: if the call only asks for the size, answers it and returns true.
 // `if (asks_for_size(call, bytes)) return 0;` stands before the work.
 inline bool asks_for_size(const Call& call, size_t bytes) {
     if (call.temp != nullptr) return false;

@@ -41,7 +41,7 @@ const Registry& registry() {
     return it;
 }
 
-// The entry of that name if the shape suits it; nullptr and an error otherwise.
+// The entry of that name if it takes the shape; nullptr and an error otherwise.
 const Entry* find(const char* name, const size_t* shape, size_t shape_len) {
     auto unusable = [&](const std::string& text) {
         fail(cudaErrorInvalidValue, __FILE__, __LINE__, name == nullptr ? "(no name)" : name, text.c_str());
@@ -52,7 +52,7 @@ const Entry* find(const char* name, const size_t* shape, size_t shape_len) {
     if (found == registry().by_name.end()) return unusable("there is no peer of that name");
     const Entry* entry = found->second;
     if (shape == nullptr || shape_len != entry->shape_len)
-        return unusable("numbers in its shape: it takes " + std::to_string(entry->shape_len) + ", given " +
+        return unusable("numbers in the shape: it takes " + std::to_string(entry->shape_len) + ", given " +
                         std::to_string(shape == nullptr ? 0 : shape_len));
     for (size_t i = 0; i < shape_len; i++)
         if (shape[i] > INT_MAX) return unusable("a number of its shape is past 2^31 - 1: " + std::to_string(shape[i]));
@@ -63,7 +63,7 @@ std::string version(int major, int minor, int patch) {
     return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
 }
 
-// CUB and Thrust are headers, so theirs is the version at compilation; cuBLAS says what it is where it runs.
+// CUB and Thrust are headers, so their version is that at compilation; cuBLAS tells its version at run time.
 std::string about() {
     int cublas[3] = {};
     for (libraryPropertyType part : {MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL})
@@ -80,7 +80,7 @@ int fail(int code, const char* file, int line, const char* call, const char* tex
     const char* slash = std::strrchr(file, '/');
     last_error = std::string(call) + ": " + text + " (error " + std::to_string(code) + ", " +
                  (slash == nullptr ? file : slash + 1) + ":" + std::to_string(line) + ")";
-    // The runtime remembers a failed launch; left there, it would be blamed on the next peer.
+    // The runtime remembers a failed launch; the error must not be taken for one of the next peer.
     (void)cudaGetLastError();
     return code;
 }

@@ -1,5 +1,5 @@
 // Reduction peers: cub::DeviceReduce. CUB starts a minimum from the type's largest finite number and a maximum from its
-// lowest: that is the result for n = 0, and also for floats that are all infinite on that side.
+// lowest: that is the result for n = 0, and also if all floats are infinite on that side.
 #include "peer.cuh"
 
 #include <cub/device/device_reduce.cuh>

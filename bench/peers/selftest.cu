@@ -1,5 +1,5 @@
-// Checks every peer against the CPU at small sizes and prints a line for each; exit 1 when one is wrong.
-// peers.h has the command. Without RUNGS_PEERS_SELFTEST this file is empty, so that `nvcc *.cu` can name it.
+// Checks every peer against the CPU at small sizes and prints one line per peer; exit code 1 if one is wrong. peers.h
+// has the command. Without RUNGS_PEERS_SELFTEST this file is empty, so that `nvcc *.cu` can name it.
 //
 // All numbers are small integers, so that floating-point sums and products are exact in any order and in TF32 and
 // bf16 too: results are compared for equality. Beside the result it checks that nothing was written past the end of
@@ -80,7 +80,7 @@ std::vector<T> values(const Raw& bytes) {
 
 std::mt19937_64 random_bits(20261121);
 
-// ---- inputs and what they must give ----
+// ---- inputs and expected outputs ----
 
 struct Case {
     Raw input, expected;
@@ -160,7 +160,7 @@ Case reduce_case(const std::string& name, size_t n) {
 
 template <class T>
 Case histogram_case(size_t n, size_t bins) {
-    // A little past the last bin where the type can: what does not belong must not be counted.
+    // Some values past the last bin if the type has them: they must not be counted.
     std::vector<T> samples(n);
     std::vector<uint32_t> counts(bins);
     for (T& sample : samples) {
@@ -247,13 +247,13 @@ std::vector<Shape> shapes_for(const RungsPeer& peer) {
             }
         else shapes.push_back({n});
     }
-    if (one_block) shapes.push_back({25'000, 64});  // past the 48 KB that need no asking
+    if (one_block) shapes.push_back({25'000, 64});  // past the 48 KB that need no opt-in
     if (family == "bubble") shapes.push_back({20'011});
     if (family == "bitonic") shapes.push_back({3'000'017});  // more long steps than fit one pass
     return shapes;
 }
 
-// Whether the peer takes the shape. Those that it does not take it must refuse.
+// Whether the peer takes the shape. It must refuse all other shapes.
 bool takes(const RungsPeer& peer, const Shape& shape) {
     std::string family = peer.family, name = peer.name;
     size_t n = shape[0];
@@ -275,7 +275,7 @@ std::string shape_text(const Shape& shape) {
     return text;
 }
 
-// "" or what is wrong.
+// "" or the error.
 std::string try_peer(const RungsPeer& peer, const Shape& shape, cudaStream_t stream) {
     auto run = [&](const void* in, void* out, void* temp, size_t* bytes) {
         return rungs_peer_run(peer.name, in, out, temp, bytes, shape.data(), shape.size(), stream);
@@ -283,7 +283,7 @@ std::string try_peer(const RungsPeer& peer, const Shape& shape, cudaStream_t str
     size_t input_bytes = 0, output_bytes = 0, temp_bytes = 0;
     if (!takes(peer, shape)) {
         bool refused = run(nullptr, nullptr, nullptr, &temp_bytes) != 0 && rungs_peer_error()[0] != '\0';
-        return refused ? "" : "takes what it cannot do";
+        return refused ? "" : "takes a shape that it must refuse";
     }
     if (rungs_peer_bytes(peer.name, shape.data(), shape.size(), &input_bytes, &output_bytes) != 0 ||
         run(nullptr, nullptr, nullptr, &temp_bytes) != 0)

@@ -12,8 +12,8 @@
 namespace peers {
 namespace {
 
-// The form with separate input and output, which leaves the input alone as our `sort` does. It has the scratch for a
-// second copy of the keys that the DoubleBuffer form would take from the caller; the kernels are the same.
+// The form with separate input and output, which does not change the input. Its scratch memory includes the second copy
+// of the keys that the DoubleBuffer form takes from the caller; the kernels are the same.
 template <class Key>
 int radix_sort_keys(const Call& call) {
     return PEERS_CUB("cub::DeviceRadixSort::SortKeys",
@@ -21,7 +21,7 @@ int radix_sort_keys(const Call& call) {
                                                     int(sizeof(Key) * 8), call.stream));
 }
 
-// Keys first, then values, in one buffer: one pointer a side is enough for the ABI.
+// Keys first, then values, in one buffer: one pointer per side is enough for the ABI.
 int radix_sort_pairs(const Call& call) {
     const uint32_t* keys = call.in<uint32_t>();
     uint32_t* sorted = call.out<uint32_t>();

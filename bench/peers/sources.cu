@@ -1,7 +1,7 @@
-// The sources' algorithms: what the texts behind Rungs do (docs/sources.md), in the sources' own shape of grid and
-// block, to be timed beside the rungs that come from them. Written by us from the texts. What makes a result wrong is
-// mended; what only limits the input (a power of two) or the grid is as it was. The name of such a peer is "source_" +
-// the symbol of the rung that comes from it.
+// The sources' algorithms, from the texts behind Rungs (docs/sources.md), in the sources' own shape of grid and block,
+// to be timed beside the rungs that come from them. Written by us from the texts. Errors that make a result wrong are
+// corrected; limits of the input (a power of two) or of the grid are kept. The name of such a peer is "source_" + the
+// symbol of the rung that comes from it.
 #include "twin.cuh"
 
 namespace peers {
@@ -21,8 +21,8 @@ __device__ __forceinline__ void order(T& low, T& high) {
 constexpr u32 BUBBLE_THREADS = 512;
 constexpr u32 BUBBLE_KEYS = 2 * BUBBLE_THREADS;
 
-// Sorts the BUBBLE_KEYS keys from `first` on, a block after the other, all of them in shared memory. S0 takes multiples
-// of 1024; a key past the end is simply not there: its pairs are not compared.
+// Sorts runs of BUBBLE_KEYS keys from `first` on, one block per run, in shared memory. S0 takes multiples of 1024; here
+// pairs with a key past the end are not compared.
 template <class T>
 __global__ void bubble_block(T* keys, u32 n, u32 first) {
     __shared__ T tile[BUBBLE_KEYS];
@@ -31,7 +31,7 @@ __global__ void bubble_block(T* keys, u32 n, u32 first) {
     u32 t = threadIdx.x, even = 2 * t, odd = 2 * t + 1;
 
     for (u32 i = t; i < count; i += BUBBLE_THREADS) tile[i] = keys[base + i];
-    __syncthreads();  // the tile is complete before anyone compares
+    __syncthreads();  // the tile is complete before a thread compares
     for (u32 round = 0; round < BUBBLE_THREADS; round++) {
         if (even + 1 < count) order(tile[even], tile[even + 1]);
         __syncthreads();  // the odd pairs share a key with each neighbouring even pair
@@ -83,7 +83,7 @@ Bytes cubes_bytes(const size_t* shape) { return {shape[0] * sizeof(u32), CUBES_B
 
 // ---- S2: odd-even sort over blocks ---------------------------------------------------------------------------------
 
-// Keys of a block, and threads: a thread has a key, and of two partners the lower one acts.
+// Keys, and threads, per block: each thread has one key, and of two partners the lower one acts.
 constexpr u32 LAB_BLOCK = 1024;
 
 // One step inside the blocks, by way of shared memory. `flip`: first step of a stage, the partner is the mirror image
@@ -137,7 +137,7 @@ int source_odd_even(const Call& call) {
 
 constexpr u32 STEP_THREADS = 256;
 
-// One step, a thread per key; the lower of a pair acts. Runs of k keys are sorted upwards and downwards in turn, so
+// One step, one thread per key; the lower of a pair acts. Runs of k keys are sorted upwards and downwards in turn, so
 // that two of them are bitonic.
 template <class T>
 __global__ void bitonic_step(T* keys, u32 j, u32 k) {
@@ -164,7 +164,7 @@ int source_bitonic(const Call& call) {
 
 // ---- S4: columns sorted bit by bit, and four merges ----------------------------------------------------------------
 
-// Column c is the keys c, c + columns, ...: one thread a column, and neighbouring threads touch neighbouring words.
+// Column c is the keys c, c + columns, ...: one thread per column, and neighbouring threads access neighbouring words.
 struct Columns {
     u32 *keys, *ones;  // shared memory, n words each
     u32 n, columns;
@@ -189,10 +189,10 @@ __device__ void sort_column(const Columns& c, u32 column) {
     }
 }
 
-// The four merges. Each is called by all threads after the columns are sorted; `output` gets one key a round. Three
-// mistakes of S4 are mended: the race between the read of a minimum and its reset, the loss of equal keys, and the
-// sentinel that is also a key. Between equal keys the column decides, so that one column advances a round; a column
-// that has run out takes no part.
+// The four merges. Each is called by all threads after the columns are sorted; `output` gets one key per round. Three
+// mistakes of S4 are corrected: the race between the read of a minimum and its reset, the loss of equal keys, and the
+// sentinel that is also a key. Between equal keys the column decides, so that one column advances per round; an
+// exhausted column takes no part.
 
 constexpr u32 MAX_COLUMNS = 1024;
 constexpr u32 GROUP = 8;
@@ -222,8 +222,8 @@ struct MergeOneThread {
     }
 };
 
-// 2: all threads atomicMin one shared minimum, then the threads that hold it agree on one column. There are two slots
-// in turn: while one is in use, the other, which everybody has done with, is made ready for the next round.
+// 2: all threads atomicMin one shared minimum, then the threads that hold it agree on one column. Two slots alternate:
+// while one is in use, the other, which no thread uses any more, is made ready for the next round.
 struct MergeAtomicMin {
     __device__ static void merge(const Columns& c, u32 column, u32* output) {
         __shared__ u32 least[2], winner[2];
@@ -247,8 +247,8 @@ struct MergeAtomicMin {
     }
 };
 
-// 3: pairwise tree over the heads. Key and column in one 64-bit word; a column that has run out shows the largest
-// word, which no key with a column below 2^32 - 1 equals.
+// 3: pairwise tree over the heads. Key and column in one 64-bit word; an exhausted column shows the largest word, which
+// no key with a column below 2^32 - 1 equals.
 struct MergeTree {
     __device__ static void merge(const Columns& c, u32 column, u32* output) {
         __shared__ u64 heads[MAX_COLUMNS];
@@ -263,7 +263,7 @@ struct MergeTree {
             }
             __syncthreads();  // the root is final
             u64 root = heads[0];
-            __syncthreads();  // everyone has read it before thread 0 shows its next head
+            __syncthreads();  // all threads have read it before thread 0 shows its next head
             if (u32(root) == column) {
                 output[i] = u32(root >> 32);
                 row++;
@@ -308,7 +308,7 @@ __global__ void radix_columns(u32* keys, u32 n) {
     Columns c = {words, words + n, n, blockDim.x};
     u32 column = threadIdx.x;
     for (u32 i = column; i < n; i += c.columns) c.keys[i] = keys[i];
-    sort_column(c, column);  // its own column only, which it has just loaded itself: no barrier
+    sort_column(c, column);  // its own column only, which it has loaded itself: no barrier
     __syncthreads();         // all columns are sorted before heads of other columns are looked at
     Merge::merge(c, column, keys);
 }
@@ -329,8 +329,8 @@ int source_columns(const Call& call) {
 
 constexpr const char* S0 = "S0: passes a and b, 512 threads sort 1024 keys in shared memory";
 constexpr const char* S1 = "S1: 32 blocks of 256, a sum per thread";
-constexpr const char* S2 = "S2: bitonic blocks of 1024, a launch per step, merged inside and across seams";
-constexpr const char* S3 = "S3: a launch per step, a thread per key, powers of two";
+constexpr const char* S2 = "S2: bitonic blocks of 1024, one launch per step, merged inside and across seams";
+constexpr const char* S3 = "S3: one launch per step, one thread per key, powers of two";
 
 #define COLUMNS(rung, what, merge)                                                                                     \
     {{"source_radix_columns_" rung "_u32", "radix", what, "u32", 1}, 2, map_bytes<u32>, source_columns<merge>}

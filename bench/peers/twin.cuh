@@ -1,8 +1,8 @@
-// What the twins (twins_*.cu) and the sources' algorithms (sources.cu) share.
+// Shared by the twins (twins_*.cu) and the sources' algorithms (sources.cu).
 //
 // A twin is a rung of gpu/src once more in CUDA C++: the same algorithm with the same launches, grids, blocks, launch
-// bounds, scratch memory and accesses, so that a difference in time is a difference between compilers. Whoever changes
-// a rung changes its twin. A helper below has the name that it has in Rust.
+// bounds, scratch memory and accesses, so that a difference in time is a difference between compilers. A change of a
+// rung is made in its twin too. A helper below has the name that it has in Rust.
 #pragma once
 
 #include "peer.cuh"
@@ -35,7 +35,7 @@ __device__ __forceinline__ u32 index_1d() { return blockIdx.x * blockDim.x + thr
 __device__ __forceinline__ u32 grid_threads_1d() { return gridDim.x * blockDim.x; }
 __device__ __forceinline__ u32 lane_id() { return threadIdx.x % WARP; }
 
-// Multiprocessors of the current device. 0 where there is none: the launch that follows then says what is wrong.
+// Multiprocessors of the current device. 0 if there is none: the launch that follows then reports the error.
 inline u32 multiprocessors() {
     int device = 0, count = 0;
     if (cudaGetDevice(&device) != cudaSuccess) return 0;
@@ -43,7 +43,7 @@ inline u32 multiprocessors() {
     return u32(count);
 }
 
-// Lets `kernel` have all the dynamic shared memory that the device gives a block, and refuses to give it more.
+// Allows `kernel` all the dynamic shared memory of a block on the device, and refuses more.
 template <class Kernel>
 int allow_shared(Kernel kernel, size_t bytes) {
     int device = 0, limit = 0;
@@ -52,7 +52,7 @@ int allow_shared(Kernel kernel, size_t bytes) {
     PEERS_CUDA(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     PEERS_CUDA(cudaFuncGetAttributes(&attributes, kernel));
     size_t room = size_t(limit) - attributes.sharedSizeBytes;
-    PEERS_REQUIRE(bytes <= room, "the elements do not fit the shared memory of one block");
+    PEERS_REQUIRE(bytes <= room, "the elements do not fit in the shared memory of one block");
     PEERS_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(room)));
     return 0;
 }

@@ -15,7 +15,7 @@ __device__ __forceinline__ u64 global_timer() {
     return nanoseconds;
 }
 
-// When a block began.
+// The start of a block.
 struct Start {
     u64 clock, timer;
 
@@ -62,7 +62,7 @@ __global__ void cubes_one_block_strided(const u32* values, u32 n, u64* sums, u64
     u32 t = threadIdx.x, size = div_ceil(n, max(blockDim.x, 1));
     u32 first = min(saturating_mul(size, t), n);
     sums[t] = sum_every(values + first, min(size, n - first), 0, 1);
-    __syncthreads();  // all threads are done when the first reads the clock
+    __syncthreads();  // all threads have finished before the first reads the clock
     start.record(times);
 }
 
@@ -72,7 +72,7 @@ __global__ void cubes_one_block(const u32* values, u32 n, u64* sums, u64* times)
     Start start = Start::now();
     u32 t = threadIdx.x;
     sums[t] = sum_every(values, n, t, blockDim.x);
-    __syncthreads();  // all threads are done when the first reads the clock
+    __syncthreads();  // all threads have finished before the first reads the clock
     start.record(times);
 }
 
@@ -82,7 +82,7 @@ __global__ void cubes_many_blocks(const u32* values, u32 n, u64* sums, u64* time
     Start start = Start::now();
     u32 t = index_1d();
     sums[t] = sum_every(values, n, t, grid_threads_1d());
-    __syncthreads();  // all threads are done when the first reads the clock
+    __syncthreads();  // all threads have finished before the first reads the clock
     start.record(times);
 }
 
@@ -125,7 +125,7 @@ __global__ void cubes_block_tree(const u32* values, u32 n, u64* sums, u64* times
 
 // ---- cubes/r7_warp_shuffle.rs --------------------------------------------------------------------------------------
 
-// The sum over the warp in lane 0, where the warp has so many `lanes`.
+// The sum over the first `lanes` lanes of the warp, in lane 0.
 __device__ __forceinline__ u64 warp_sum(u64 sum, u32 lanes) {
     u32 mask = FULL >> (WARP - lanes);
     for (u32 distance = WARP / 2; distance > 0; distance /= 2) {

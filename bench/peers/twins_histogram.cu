@@ -11,7 +11,7 @@ constexpr u32 BLOCK = 256;
 constexpr u32 MAX_BINS = 4096;
 constexpr u32 BLOCKS_PER_MULTIPROCESSOR = 2048 / BLOCK;
 
-// Keys that a block should have at least, so that its table is worth its additions at the end.
+// Fewest keys per block for which the additions of its table at the end are worth while.
 constexpr u32 KEYS_PER_BLOCK = 4096;
 
 // Calls f(i) for i = first, first + stride, ... below n. The turns are counted first, as i + stride may pass 2^32.
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(BLOCK) histogram_shared_atomics(const Key* key
     extern __shared__ u32 words[];
     u32 *table = words, t = threadIdx.x;
     strided(t, bins, BLOCK, [=](u32 bin) { table[bin] = 0; });
-    __syncthreads();  // the whole table is zero before anyone adds to it
+    __syncthreads();  // the whole table is zero before a thread adds to it
     strided(index_1d(), n, grid_threads_1d(), [=](u32 i) {
         u32 bin = keys[i];
         if (bin < bins) atomicAdd_block(&table[bin], 1);
@@ -60,10 +60,10 @@ __global__ void __launch_bounds__(BLOCK) histogram_shared_atomics(const Key* key
 
 // ---- histogram/r3_warp_tables.rs -----------------------------------------------------------------------------------
 
-// Words that all tables of a block may take.
+// Most words for all tables of a block.
 constexpr u32 TABLE_WORDS = (48 << 10) / 4;
 
-// Tables of a block: one per warp, or as many as fit.
+// Tables per block: one per warp, or as many as fit.
 __host__ __device__ __forceinline__ u32 tables_for(u32 bins) {
     u32 fit = bins == 0 ? BLOCK / WARP : TABLE_WORDS / bins;
     return fit < BLOCK / WARP ? fit : BLOCK / WARP;
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(BLOCK) histogram_warp_tables(const Key* keys, 
     u32 *all = words, t = threadIdx.x, tables = tables_for(bins);
     u32* mine = all + t / WARP % tables * bins;
     strided(t, bins * tables, BLOCK, [=](u32 word) { all[word] = 0; });
-    __syncthreads();  // all tables are zero before anyone adds to one
+    __syncthreads();  // all tables are zero before a thread adds to one
     strided(index_1d(), n, grid_threads_1d(), [=](u32 i) {
         u32 bin = keys[i];
         if (bin < bins) atomicAdd_block(&mine[bin], 1);

@@ -57,9 +57,9 @@ __global__ void __launch_bounds__(TILE* TILE)
     for (u32 t = 0; t < k; t += TILE) {
         tile_a[y * TILE + x] = matrix_a.get(first_row + y, t + x);
         tile_b[y * TILE + x] = matrix_b.get(t + y, first_column + x);
-        __syncthreads();  // the tiles are complete before anyone reads them
+        __syncthreads();  // the tiles are complete before a thread reads them
         for (u32 e = 0; e < TILE; e++) sum = fmaf(tile_a[y * TILE + e], tile_b[e * TILE + x], sum);
-        __syncthreads();  // everyone is done with the tiles before they are overwritten
+        __syncthreads();  // no thread needs the tiles any more when they are overwritten
     }
     matrix_c.sub(first_row, first_column, TILE, TILE).set(y, x, sum);
 }
@@ -86,7 +86,7 @@ int twin_matmul(const Call& call) {
 static_assert(SIDE == TILE, "both rungs have blocks of 16 x 16");
 
 const Entry PEERS[] = {
-    {{"twin_matmul_naive", "matmul", "a thread per element, global memory", "f32", 0},
+    {{"twin_matmul_naive", "matmul", "one thread per element, global memory", "f32", 0},
      3, matmul_bytes<float, float>, twin_matmul<matmul_naive>},
     {{"twin_matmul_shared_tile", "matmul", "tiles of 16 x 16 in shared memory", "f32", 0},
      3, matmul_bytes<float, float>, twin_matmul<matmul_shared_tile>},

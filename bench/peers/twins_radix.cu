@@ -34,7 +34,7 @@ struct Columns {
         for (u32 i = threadIdx.x; i < keys; i += columns) words[i] = from[i];
     }
 
-    // Sorts the thread's own column. No other thread's key is touched, so there is nothing to wait for.
+    // Sorts the thread's own column. No other thread's key is touched, so there is no barrier.
     __device__ __forceinline__ void sort() const {
         for (u32 bit = 0; bit < 32; bit++) {
             u32 zero = threadIdx.x, one = second + zero;
@@ -62,7 +62,7 @@ struct Columns {
         });
     }
 
-    // Appends what `split` put into the second array.
+    // Appends the keys that `split` put into the second array.
     __device__ __forceinline__ void append_ones(u32 to, u32 one) const {
         each_group(second + threadIdx.x, one, [&](u32 key) {
             words[to] = key;
@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(MAX_COLUMNS) radix_columns_one_thread(u32* key
 // Words that the minimum moves through.
 constexpr u32 SLOTS = 3;
 
-// What a minimum is cleared to: nothing is larger.
+// The value of a cleared minimum: nothing is larger.
 constexpr u32 CLEAR = UINT32_MAX;
 
 __device__ __forceinline__ u32 slot_after(u32 slot) { return slot + 1 == SLOTS ? 0 : slot + 1; }
@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(MAX_COLUMNS) radix_columns_atomic_min(u32* key
     bool won = false;
     while (to < n) {
         if (head.there) atomicMin_block(&minimum[slot], head.key);
-        // All heads are in the minimum before anyone reads it. The barrier counts the last round's winners.
+        // All heads are in the minimum before a thread reads it. The barrier counts the last round's winners.
         u32 copies = u32(__syncthreads_count(won));
         u32 next = minimum[slot];
         if (t < copies) keys[to + t] = least;
@@ -287,7 +287,7 @@ __global__ void __launch_bounds__(MAX_COLUMNS) radix_columns_groups(u32* keys, u
         u32 copies = u32(__syncthreads_count(won));
         if (first_of_group) {
             atomicMin_block(&minimum[turn], groups[group]);
-            // Until the next barrier nobody else touches the group's word.
+            // Until the next barrier no other thread accesses the group's word.
             groups[group] = CLEAR;
         }
         if (t < copies) keys[to + t] = least;

@@ -8,7 +8,7 @@ namespace {
 constexpr u32 BLOCK = 256;
 constexpr u32 WARPS = BLOCK / WARP;
 
-// Blocks for n elements; one block for none of them, which writes the sum of nothing.
+// Blocks for n elements; for no elements one block, which writes the empty sum.
 constexpr u32 blocks_for(u32 n, u32 per_block) { return n == 0 ? 1 : div_ceil(n, per_block); }
 
 // ---- reduce/r1_interleaved.rs --------------------------------------------------------------------------------------
@@ -76,9 +76,9 @@ __device__ __forceinline__ T finish_in_warp(T* values, u32 t) {
     T mine = values[t];
 #pragma unroll
     for (u32 level = 0; level < 5; level++) {
-        __syncwarp();  // what the partner wrote at the level below is there
+        __syncwarp();  // the partner's value of the level below is there
         mine = mine + values[t + ((WARP / 2) >> level)];
-        __syncwarp();  // everyone has read before anyone writes
+        __syncwarp();  // all lanes have read before one writes
         values[t] = mine;
     }
     return mine;
@@ -208,7 +208,7 @@ __global__ void __launch_bounds__(BLOCK) reduce_vector_loads(const T* elements, 
             running[3] = running[3] + loaded[l].w;
         }
     }
-    // What lies outside of the packs is less than a thread each for the first block.
+    // The elements outside of the packs are at most one per thread of the first block.
     T all = blockIdx.x == 0 ? input.edge_or_zero(threadIdx.x) : T(0);
 #pragma unroll
     for (u32 e = 0; e < PACK; e++) all = all + running[e];
@@ -228,8 +228,8 @@ u32 grid_of_vectors(u32 n) {
 template <class T>
 using Kernel = void (*)(const T*, u32, T*);
 
-// Launches a kernel over what it leaves until one value is left. Two pieces of scratch in turn; the last launch writes
-// the output.
+// Launches a kernel, again over its own output, until one value is left. Two pieces of scratch in turn; the last launch
+// writes the output.
 template <class T, Kernel<T> KERNEL, u32 (*GRID)(u32)>
 int twin_reduce(const Call& call) {
     // Each piece begins as an allocation of its own would.
@@ -238,7 +238,7 @@ int twin_reduce(const Call& call) {
     PEERS_REQUIRE(GRID(n) > 0, "no device says how many multiprocessors it has");
     size_t first = (GRID(n) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, second = GRID(GRID(n));
     if (asks_for_size(call, (first + second) * sizeof(T))) return 0;
-    PEERS_REQUIRE(*call.temp_bytes >= (first + second) * sizeof(T), "the scratch is smaller than was asked for");
+    PEERS_REQUIRE(*call.temp_bytes >= (first + second) * sizeof(T), "the scratch memory is too small");
     T* scratch[2] = {static_cast<T*>(call.temp), static_cast<T*>(call.temp) + first};
     const T* from = call.in<T>();
     for (u32 turn = 0;; turn = 1 - turn) {
@@ -261,7 +261,7 @@ const Entry PEERS[] = {
     TWIN(reduce_first_add, "first combination on load", grid_of_two),
     TWIN(reduce_unrolled_warp, "the last warp unrolled", grid_of_two),
     TWIN(reduce_shuffle, "warp shuffles", grid_of_two),
-    TWIN(reduce_vector_loads, "16 bytes a load", grid_of_vectors),
+    TWIN(reduce_vector_loads, "16 bytes per load", grid_of_vectors),
 };
 
 }  // namespace

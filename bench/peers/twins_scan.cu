@@ -22,7 +22,8 @@ constexpr u32 STEPS = log2_of(STEELE_BLOCK);
 template <class T>
 __global__ void __launch_bounds__(STEELE_BLOCK) scan_hillis_steele(const T* input, T* output, u32 n, u32 exclusive) {
     // Two generations of sums, written in turn.
-    __shared__ T sums[2 * STEELE_BLOCK];
+    __shared__ unsigned long long room[2 * STEELE_BLOCK];  // as the rung: room for elements of 8 bytes
+    T* sums = reinterpret_cast<T*>(room);
     u32 t = threadIdx.x;
     T sum = get_or_zero(input, n, t);
 #pragma unroll
@@ -30,13 +31,13 @@ __global__ void __launch_bounds__(STEELE_BLOCK) scan_hillis_steele(const T* inpu
         u32 distance = 1 << step;
         T* generation = sums + (step & 1) * STEELE_BLOCK;
         generation[t] = sum;
-        __syncthreads();  // all of this generation are written before anyone reads its neighbour's
+        __syncthreads();  // all sums of this generation are written before a thread reads its neighbour's
         if (t >= distance) sum = generation[t - distance] + sum;
     }
     if (exclusive != 0) {
         T* generation = sums + (STEPS & 1) * STEELE_BLOCK;
         generation[t] = sum;
-        __syncthreads();  // all sums are written before anyone reads its neighbour's
+        __syncthreads();  // all sums are written before a thread reads its neighbour's
         sum = t == 0 ? T(0) : generation[t - 1];
     }
     set_within(output, n, t, sum);
@@ -109,13 +110,15 @@ __device__ __forceinline__ T scan_block(T* tree, const T* input, T* output, u32 
 
 template <class T>
 __global__ void __launch_bounds__(BLOCK) scan_blelloch(const T* input, T* output, u32 n, u32 exclusive) {
-    __shared__ T tree[Plain::place(CAPACITY)];
+    __shared__ unsigned long long room[Plain::place(CAPACITY)];  // as the rung: room for elements of 8 bytes
+    T* tree = reinterpret_cast<T*>(room);
     scan_block<Plain>(tree, input, output, n, exclusive);
 }
 
 template <class T>
 __global__ void __launch_bounds__(BLOCK) scan_blelloch_padded(const T* input, T* output, u32 n, u32 exclusive) {
-    __shared__ T tree[Padded::place(CAPACITY)];
+    __shared__ unsigned long long room[Padded::place(CAPACITY)];  // as the rung: room for elements of 8 bytes
+    T* tree = reinterpret_cast<T*>(room);
     scan_block<Padded>(tree, input, output, n, exclusive);
 }
 
@@ -145,13 +148,14 @@ struct TileOfBlock {
 template <class T>
 __global__ void __launch_bounds__(BLOCK)
     scan_three_kernels_tiles(const T* input, T* output, u32 n, T* sums, u32 exclusive) {
-    __shared__ T tree[Padded::place(CAPACITY)];
+    __shared__ unsigned long long room[Padded::place(CAPACITY)];  // as the rung: room for elements of 8 bytes
+    T* tree = reinterpret_cast<T*>(room);
     TileOfBlock tile(n);
     T sum = scan_block<Padded>(tree, input + tile.start, output + tile.start, tile.length, exclusive);
     if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
-// Adds to each element of `output` what is before its tile: `sums`, scanned exclusively.
+// Adds to each element of `output` the sum before its tile: `sums`, scanned exclusively.
 template <class T>
 __global__ void __launch_bounds__(BLOCK) scan_three_kernels_add(T* output, u32 n, const T* sums) {
     TileOfBlock tile(n);
@@ -175,10 +179,10 @@ constexpr u32 MAX_LEVELS = 4;
 template <class T>
 int twin_three_kernels(const Call& call) {
     u32 n = u32(call.n());
-    size_t words = 1;  // the top level's only sum, which nobody needs
+    size_t words = 1;  // the top level's only sum, which is not used
     for (u32 blocks = div_ceil(n, TILE); blocks > 1; blocks = div_ceil(blocks, TILE)) words += blocks;
     if (asks_for_size(call, words * sizeof(T))) return 0;
-    PEERS_REQUIRE(*call.temp_bytes >= words * sizeof(T), "the scratch is smaller than was asked for");
+    PEERS_REQUIRE(*call.temp_bytes >= words * sizeof(T), "the scratch memory is too small");
 
     // Up: the tiles of each level, whose sums are the next level's input; the first has the caller's.
     Level<T> levels[MAX_LEVELS];
@@ -206,7 +210,7 @@ int twin_three_kernels(const Call& call) {
     {{"twin_" #rung "_u32", "scan", what, "u32", 0}, 1, map_bytes<u32>, twin_one_block<u32, rung<u32>, threads>},      \
     {{"twin_" #rung "_f32", "scan", what, "f32", 0}, 1, map_bytes<float>, twin_one_block<float, rung<float>, threads>}
 
-constexpr const char* THREE = "tiles, their sums, and what is before each tile";
+constexpr const char* THREE = "tiles, their sums, and the sum before each tile";
 
 const Entry PEERS[] = {
     TWIN(scan_hillis_steele, "one block, n log n additions", STEELE_BLOCK),

@@ -19,10 +19,11 @@ __device__ __forceinline__ void set_if_inside(u32* keys, u32 n, u32 i, u32 key) 
     if (i < n) keys[i] = key;
 }
 
-// What an order flips: the bits of every key, and those of negative keys only.
+// The bits that an order flips: of every key, and of negative keys only.
 struct Flips {
-    u32 sign, all;
-    __device__ explicit Flips(u32 order) : sign(order == UNSIGNED ? 0 : 1u << 31), all(order == FLOAT ? ~0u : 0) {}
+    u32 every, negative;
+    __device__ explicit Flips(u32 order)
+        : every(order == UNSIGNED ? 0 : 1u << 31), negative(order == FLOAT ? ~0u >> 1 : 0) {}
 };
 
 __global__ void __launch_bounds__(MAP_THREADS) keys_encode(u32* keys, u32 n, u32 order) {
@@ -30,7 +31,7 @@ __global__ void __launch_bounds__(MAP_THREADS) keys_encode(u32* keys, u32 n, u32
     if (i >= n) return;
     Flips flips(order);
     u32 key = keys[i];
-    keys[i] = key ^ ((u32(int(key) >> 31) & flips.all) | flips.sign);
+    keys[i] = key ^ (u32(int(key) >> 31) & flips.negative) ^ flips.every;
 }
 
 __global__ void __launch_bounds__(MAP_THREADS) keys_decode(u32* keys, u32 n, u32 order) {
@@ -38,7 +39,7 @@ __global__ void __launch_bounds__(MAP_THREADS) keys_decode(u32* keys, u32 n, u32
     if (i >= n) return;
     Flips flips(order);
     u32 word = keys[i];
-    keys[i] = word ^ ((u32(int(~word) >> 31) & flips.all) | flips.sign);
+    keys[i] = word ^ (u32(int(~word) >> 31) & flips.negative) ^ flips.every;
 }
 
 // A sort of words in place, given the call.
@@ -51,7 +52,7 @@ int twin_sort(const Call& call) {
     u32* keys = call.out<u32>();
     if (call.temp == nullptr) {
         *call.temp_bytes = 1;
-        return SORT(call, nullptr, n);  // only what it must ask for beforehand
+        return SORT(call, nullptr, n);  // only the scratch size
     }
     if (ORDER != UNSIGNED) PEERS_LAUNCH(keys_encode, div_ceil(n, MAP_THREADS), MAP_THREADS, 0, keys, n, ORDER);
     if (int code = SORT(call, keys, n)) return code;
@@ -83,7 +84,7 @@ __global__ void __launch_bounds__(ONE_BLOCK_MAX_THREADS) bubble_one_block(u32* k
     extern __shared__ u32 words[];
     u32* sorted = words;
     each(0, 1, n, [=](u32 i) { sorted[i] = keys[i]; });
-    __syncthreads();  // all keys are in before anyone compares another's
+    __syncthreads();  // all keys are loaded before a thread compares another's
     for (u32 round = 0; round < div_ceil(n, 2); round++) {
         compare_pairs(sorted, n, 0);
         __syncthreads();  // the pairs change: a key just written is now compared by a neighbour
@@ -105,7 +106,7 @@ int bubble_in_one_block(const Call& call, u32* keys, u32 n) {
 
 constexpr u32 PAIRS = 512;
 
-// Rounds that sort a window: one a pair, and a window at the end has fewer.
+// Rounds that sort a window: one per pair; a window at the end has fewer.
 __device__ __forceinline__ u32 rounds_of(u32 n, u32 window, u32 pairs) {
     return min(div_ceil(saturating_sub(n, window), 2), pairs);
 }
@@ -113,7 +114,7 @@ __device__ __forceinline__ u32 rounds_of(u32 n, u32 window, u32 pairs) {
 // Sorts each window of two keys per thread, the first of which starts at `offset`. Thread t has key 2t in shared memory
 // and key 2t + 1 in a register.
 __global__ void __launch_bounds__(PAIRS, 4) bubble_shared_block(u32* keys, u32 n, u32 offset) {
-    // The even keys and one place more. As in the rung, room for keys of 8 bytes.
+    // The even keys and one more place. As in the rung, there is room for keys of 8 bytes.
     __shared__ u64 room[PAIRS + 1];
     u32* even = reinterpret_cast<u32*>(room);
     u32 t = threadIdx.x, pairs = blockDim.x;
@@ -170,7 +171,7 @@ __device__ __forceinline__ void even_phase(u32 (&own)[LANE_KEYS]) {
 }
 
 __device__ __forceinline__ void odd_phase(u32 (&own)[LANE_KEYS], u32 lane) {
-    // Asked for first: the answers come while the pairs inside are compared.
+    // Shuffled first: the values arrive while the pairs inside are compared.
     u32 above = __shfl_down_sync(FULL, own[0], 1), below = __shfl_up_sync(FULL, own[LANE_KEYS - 1], 1);
 #pragma unroll
     for (u32 i = 0; i < LANE_KEYS / 2 - 1; i++) exchange(own[2 * i + 1], own[2 * i + 2]);
@@ -210,7 +211,8 @@ int bubble_in_registers(const Call& call, u32* keys, u32 n) {
 
 constexpr u32 STEP_THREADS = 256;
 
-// One step, a thread per pair. `flip`: the first step of a stage, the partner is the mirror image in a run of 2j keys.
+// One step, one thread per pair. `flip`: the first step of a stage, the partner is the mirror image in a run of 2j
+// keys.
 __global__ void __launch_bounds__(STEP_THREADS) bitonic_global_step(u32* keys, u32 n, u32 j, u32 flip) {
     u32 t = index_1d();
     u32 i = ((t & ~(j - 1)) << 1) | (t & (j - 1));
@@ -260,7 +262,7 @@ __global__ void __launch_bounds__(SHARED_STEP_THREADS) bitonic_shared_step(u32* 
     u32* tile = words;
     u32 t = threadIdx.x, begin = blockIdx.x * SHARED_TILE;
     for (u32 i = t; i < SHARED_TILE; i += SHARED_STEP_THREADS) tile[i] = key_or_last(keys, n, begin + i);
-    __syncthreads();  // the tile is whole before anybody compares keys that others loaded
+    __syncthreads();  // the tile is complete before a thread compares keys that others loaded
     for (u32 stage = first; stage <= last; stage++) {
         u32 bit = stage < SHARED_TILE_BITS ? stage : SHARED_TILE_BITS - 1;
         shared_step(tile, t, bit, bit == stage);
@@ -291,7 +293,7 @@ int bitonic_in_shared_steps(const Call& call, u32* keys, u32 n) {
 // ---- bitonic/tile.rs: a tile of 8192 keys that a block sorts or merges in registers --------------------------------
 
 constexpr u32 TILE_THREADS = 512;
-constexpr u32 TILE_BLOCKS = 2;  // of a multiprocessor, at least
+constexpr u32 TILE_BLOCKS = 2;  // per multiprocessor, at least
 constexpr u32 WINDOW = 4;       // bits
 constexpr u32 KEYS = 1 << WINDOW;
 constexpr u32 TILE = TILE_THREADS * KEYS;
@@ -480,7 +482,7 @@ __global__ void __launch_bounds__(TILE_THREADS, TILE_BLOCKS)
     u32 t = threadIdx.x;
     bool mirrored = mirrored_or_0 != 0;
     Rows rows(blockIdx.x, low, strides, mirrored);
-    if (rows.lower >= n) return;  // the whole block, so nobody waits for it
+    if (rows.lower >= n) return;  // the whole block, so no thread waits for it
     u32 base = rows.at(place(t, TOP)), upper_base = rows.upper_at(upper_place(t, TOP, mirrored));
     u32 distance = TOP - rows.columns + low;
     Registers own;
@@ -541,7 +543,8 @@ __global__ void __launch_bounds__(TILE_THREADS, TILE_BLOCKS)
     odd_even_bitonic_blocks_merge(u32* keys, u32 n, u32 offset) {
     extern __shared__ u32 words[];
     TileKeys own_tile(keys, n, blockIdx.x * TILE + offset);
-    // In order already where there is no upper half, or where it begins with what the lower half ends with or more.
+    // The halves are in order already if there is no upper half, or if its first key is not less than the last key of
+    // the lower half.
     if (own_tile.n > HALF_TILE && own_tile.keys[HALF_TILE - 1] > own_tile.keys[HALF_TILE])
         merge_tile(own_tile, words, true);
 }
@@ -568,7 +571,7 @@ const Entry PEERS[] = {
     TWIN("bubble", "bubble_one_block", "all keys in the shared memory of one block", bubble_in_one_block),
     TWIN("bubble", "bubble_shared_block", "windows of 1024 keys, the odd ones in registers", bubble_in_shared_blocks),
     TWIN("bubble", "bubble_warp_registers", "windows of 1024 keys in the registers of a warp", bubble_in_registers),
-    TWIN("bitonic", "bitonic_global_step", "a launch per step, a thread per pair", bitonic_in_global_steps),
+    TWIN("bitonic", "bitonic_global_step", "one launch per step, one thread per pair", bitonic_in_global_steps),
     TWIN("bitonic", "bitonic_shared_step", "the short steps in tiles of 4096 keys", bitonic_in_shared_steps),
     TWIN("bitonic", "bitonic_register_step", "16 keys per thread in registers", bitonic_in_registers),
     TWIN("odd-even", "odd_even_bitonic_blocks", "blocks of 8192 keys in registers", odd_even_in_blocks),

@@ -37,8 +37,8 @@ struct Flips<W> {
     every: W,
     /// The bits that are flipped besides in a negative key.
     negative: W,
-    /// The bits of a mapped key that are flipped to make its sign bit the inverse of the key's: all, or none where the
-    /// order is descending.
+    /// The bits of a mapped key that are flipped to give back the key's sign bit: all, or none where the order is
+    /// descending.
     sign: W,
 }
 

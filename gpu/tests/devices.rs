@@ -1,5 +1,5 @@
-//! What every rung launches on devices with less shared memory than the simulator's: it fits them, or the rung says that
-//! it does not run there.
+//! What every rung launches on devices with less shared memory than the simulator's: it fits them, or the rung says
+//! that it does not run there.
 
 mod common;
 

@@ -285,7 +285,8 @@ struct Half<'a> {
     blocks: u32,
 }
 
-impl Call for Half<'_> {
+// SAFETY: name and parameters are those of the call inside.
+unsafe impl Call for Half<'_> {
     fn name(&self) -> &'static str {
         self.call.name()
     }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Buffer, Sorting, difference, for_kinds, random, with_multiprocessors};
-use rungs_kernels::keys::{FLOAT, SIGNED, UNSIGNED};
+use rungs_kernels::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED};
 use rungs_kernels::ladder::sort::{Keys, Sort as Kind, Width};
 use rungs_kernels::ladder::{Device, Entry, Launcher, Options, Result};
 use rungs_kernels::radix::r8_msd_buckets as buckets;
@@ -135,10 +135,13 @@ fn msd_buckets_sorts_what_does_not_fit_a_block() {
         check_on(BUCKETS, kind, MAX_SHARED, &narrow, UNSIGNED);
         let crowded: Vec<u32> = (0..n).map(|i| (random(i) as u32 & 0xff3f_0000) | (random(!i) as u32 & 3)).collect();
         check_on(BUCKETS, kind, MAX_SHARED, &crowded, FLOAT);
+        check_on(SKEWED, kind, MAX_SHARED, &crowded, FLOAT | DESCENDING);
+        check_on(SKEWED, kind, MAX_SHARED, &narrow, UNSIGNED | DESCENDING);
     }
     let wide: Vec<u64> = (0..50_021).map(|i| random(i) & 0xff00_00ff_0000_ffff).collect();
-    for order in [UNSIGNED, SIGNED, FLOAT] {
+    for order in [UNSIGNED, SIGNED, FLOAT, UNSIGNED | DESCENDING, FLOAT | DESCENDING] {
         check_on(BUCKETS, "wide keys", MAX_SHARED, &wide, order);
+        check_on(SKEWED, "wide keys", MAX_SHARED, &wide, order);
     }
 }
 

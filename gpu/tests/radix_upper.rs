@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Buffer, Sorting, for_kinds, launch, random, view, with_multiprocessors};
-use rungs_kernels::keys::{FLOAT, SIGNED, UNSIGNED, Word};
+use rungs_kernels::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED, Word};
 use rungs_kernels::ladder::Launcher;
 use rungs_kernels::ladder::sort::Pairs as KeysWithValues;
 use rungs_kernels::radix::r7_onesweep::{self, *};
@@ -54,7 +54,7 @@ fn onesweep_moves_values_with_their_keys_and_is_stable() {
     for_kinds(&[0, 1, 33, 8193, 30_011], |what, keys, _| {
         let n = keys.len() as u32;
         let mut sequence = rung.pair_sorter(on, n).unwrap();
-        for order in [UNSIGNED, FLOAT] {
+        for order in [UNSIGNED, FLOAT, UNSIGNED | DESCENDING, FLOAT | DESCENDING] {
             let mut want: Vec<(u32, u32)> = keys.iter().copied().zip(0..n).collect();
             want.sort_by_key(|&(key, _)| key.encode(order));
             let mut got_keys = Buffer::new(keys, 0);
@@ -74,7 +74,7 @@ fn every_rung_maps_signed_keys_and_floats() {
     let narrow: Vec<u32> = wide.iter().map(|&k| k as u32).collect();
     let others = [&r5_lsd_blocks::launches::RUNG, &r6_lsd_ballot::launches::RUNG].map(Sorting::by);
     for sort in others.into_iter().chain([onesweep()]) {
-        for order in [SIGNED, FLOAT] {
+        for order in [SIGNED, FLOAT, UNSIGNED | DESCENDING, SIGNED | DESCENDING, FLOAT | DESCENDING] {
             Sorting { order, ..sort }.check_both("random", &narrow, &wide);
         }
     }

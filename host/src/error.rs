@@ -1,21 +1,21 @@
-//! Everything that can go wrong, each with one message and one exit code.
+//! All errors, each with one message and one exit code.
 
 use crate::engine::cuda::CudaError;
 use simt::launcher::Failed;
 use std::io;
 
-/// What a function of this library gives back.
+/// The result of a function of this library.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What went wrong. The message says what was wrong with what and what to do, in one or two lines;
-/// [`exit_code`](Error::exit_code) is what the program ends with.
+/// An error. The message names the cause and the remedy in one or two lines; [`exit_code`](Error::exit_code) is the
+/// program's exit code.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The call cannot be carried out as it was made.
+    /// The call is unusable: its arguments do not fit together, or exceed a limit.
     #[error("{0}")]
     Usage(String),
-    /// The device that was asked for is not there.
+    /// There is no such device.
     #[error("{0}")]
     NoDevice(String),
     /// A file or the standard input could not be read, or does not hold what was expected.
@@ -23,7 +23,7 @@ pub enum Error {
     Read {
         /// The file as the user named it, or "standard input".
         path: String,
-        /// What is wrong with it and what to do.
+        /// The cause and the remedy.
         what: String,
     },
     /// A file or the standard output could not be written. A file that was there before is unchanged.
@@ -31,11 +31,11 @@ pub enum Error {
     Write {
         /// The file as the user named it, or "standard output".
         path: String,
-        /// What stopped it and what to do.
+        /// The cause and the remedy.
         what: String,
     },
-    /// Whoever read the standard output (or a named pipe) stopped reading. Exit code 4 like every other output that did
-    /// not arrive whole: "done and verified" would be false for it.
+    /// The reader of standard output (or of a named pipe) closed it. Exit code 4, like every other output that was not
+    /// written whole: "done and verified" would be false.
     #[error("the reader of {path} closed it before everything was written")]
     ClosedPipe {
         /// "standard output" or the pipe as the user named it.
@@ -47,12 +47,12 @@ pub enum Error {
     /// A call of the CUDA driver failed; the text names the call and the driver's reason.
     #[error("{0}")]
     Cuda(String),
-    /// More memory was asked for than there is.
+    /// More memory was requested than is free.
     #[error("{what} would take {}, but {} are free: ask for fewer elements", bytes(*.asked), bytes(*.have))]
     OutOfMemory {
-        /// What the memory was for, as "268435456 keys of u32".
+        /// The purpose of the memory, as "268435456 keys of u32".
         what: String,
-        /// Bytes asked for; `u64::MAX` stands for a number past it.
+        /// Bytes requested; `u64::MAX` stands for any larger number too.
         asked: u64,
         /// Bytes free.
         have: u64,
@@ -60,11 +60,11 @@ pub enum Error {
     /// Some of the results of one call differ from their oracles, or rungs failed; each was reported.
     #[error("{}", wrong_text(*.wrong, *.of, .first))]
     Wrong {
-        /// How many are wrong.
+        /// The number of wrong results.
         wrong: usize,
-        /// How many there are.
+        /// The number of all results.
         of: usize,
-        /// What is wrong with the first of them: rung, element, what it is and what it should be.
+        /// The message of the first of them: rung, element, result and expected value.
         first: String,
     },
     /// A result differs from its oracle.
@@ -76,11 +76,11 @@ pub enum Error {
         rung: String,
         /// The number of elements, or the side of a matrix.
         n: u64,
-        /// Where the first difference is.
+        /// The index of the first difference.
         index: u64,
-        /// What the oracle has there.
+        /// The expected value there.
         want: String,
-        /// What the rung has there.
+        /// The rung's value there.
         got: String,
     },
 }
@@ -103,7 +103,7 @@ impl From<Failed> for Error {
     fn from(failed: Failed) -> Self {
         match failed {
             Failed::Unsuitable(why) => Self::Usage(why),
-            // An engine of this library fails with nothing else; another machine's words are passed on.
+            // An engine of this library returns no other error; that of another machine is passed on as text.
             Failed::Machine(error) => match error.downcast::<Self>() {
                 Ok(error) => *error,
                 Err(error) => Self::Usage(error.to_string()),
@@ -131,20 +131,20 @@ fn wrong_text(wrong: usize, of: usize, first: &str) -> String {
 }
 
 impl Error {
-    /// The error for some of `of` results if `wrong`, what is wrong with each, names any.
+    /// Reports that some of `of` results are wrong; `wrong` has one message for each of them.
     ///
     /// # Errors
-    /// [`Error::Wrong`].
+    /// [`Error::Wrong`] unless `wrong` is empty.
     pub fn wrong<'a>(wrong: impl IntoIterator<Item = &'a str>, of: usize) -> Result<()> {
         let mut wrong = wrong.into_iter();
         let Some(first) = wrong.next().map(String::from) else { return Ok(()) };
         Err(Self::Wrong { wrong: 1 + wrong.count(), of, first })
     }
 
-    /// What the program ends with: 1 a result was wrong or a check found something, 2 the call was unusable, 3 no such
-    /// device, 4 a file could not be read or written. (0, done and verified, is no error.)
+    /// The program's exit code: 1 a result was wrong, 2 the call was unusable, 3 no such device, 4 a file could not be
+    /// read or written. (0 is done and verified.)
     ///
-    /// A failing launch and a failing driver call are 1: they are what a broken kernel looks like.
+    /// A failing launch and a failing driver call are 1: a broken kernel fails so.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Mismatch { .. } | Self::Wrong { .. } | Self::Launch(_) | Self::Cuda(_) => 1,
@@ -173,15 +173,15 @@ impl Error {
         Self::writing("standard output", error)
     }
 
-    /// The error for a name that is none of `known`: names the near ones, or all where none is near. `what` is the kind
-    /// of thing in the singular, as "rung of bitonic".
+    /// The error for a name that is not among `known`: suggests the near ones, or lists all if none is near. `what` is
+    /// the kind of thing in the singular, as "rung of bitonic".
     pub fn unknown(what: &str, name: &str, known: &[&str]) -> Self {
         let lower = name.to_lowercase();
         let is_near = |candidate: &&&str| {
             let contains = lower.len() > 2 && (candidate.contains(&lower) || lower.contains(**candidate));
             contains || strsim::damerau_levenshtein(candidate, &lower) <= 1 + candidate.len() / 4
         };
-        // A name may be long (it is whatever was typed), and the distance takes time in proportion to it.
+        // A typed name may be long, and the time to compute the distance is proportional to its length.
         let near: Vec<&str> =
             if name.len() > 100 { Vec::new() } else { known.iter().filter(is_near).copied().collect() };
         let name: String = name.chars().take(100).flat_map(char::escape_debug).collect();
@@ -192,7 +192,7 @@ impl Error {
     }
 }
 
-/// An operating system's error as a clause, with what to do where that is plain.
+/// An operating system's error as a clause, with advice if there is any.
 fn plain(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such file or folder; check the name".into(),
@@ -203,7 +203,7 @@ fn plain(error: &io::Error) -> String {
     }
 }
 
-/// A number of bytes as people write it.
+/// A number of bytes with a suitable unit.
 fn bytes(n: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if n == u64::MAX {

@@ -1,6 +1,6 @@
 //! The library below the program `rungs`: engines, algorithms, data, reports.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! | --- | --- |
 //! | [`engine`] | where kernels run: a GPU through CUDA, or the simulator |
 //! | [`algorithms`] | families and rungs, their problems and oracles |

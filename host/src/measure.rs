@@ -28,29 +28,29 @@ pub struct Row {
     pub k: Option<u64>,
     /// The element type.
     pub dtype: Dtype,
-    /// The type of the values that keys have with them, where they have any.
+    /// The type of the keys' values, if they have values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<Dtype>,
     /// Whether the whole output equals the oracle.
     pub verified: bool,
-    /// Why the rung was not run, where it was not.
+    /// The reason why the rung was not run, if it was not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
-    /// What was wrong, where it was.
+    /// The error, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The result, where it is a single value and was asked for.
+    /// The result, if it is a single value and the command reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Number>,
     /// Milliseconds of one run: on a GPU the median between two events, on the simulator by the host's clock.
     pub time_ms: Option<f64>,
-    /// Work by time.
+    /// Work divided by time.
     pub rate: Option<f64>,
-    /// What the rate counts; open where there was no problem to run.
+    /// The unit of the rate; `None` if there was no problem to run.
     pub rate_unit: Option<RateUnit>,
 }
 
-/// A number as text, which JSON has as a number where it can: NaN and the infinities are strings there.
+/// A number as text, written to JSON as a number if possible: NaN and the infinities are strings there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Number(pub String);
 
@@ -66,7 +66,8 @@ impl Serialize for Number {
 /// Runs a rung on a problem and reports it. A wrong result is a row that says so, not an error.
 ///
 /// # Errors
-/// Whatever keeps the rung from running.
+/// As for [`Problem::prepare`](crate::algorithms::Problem::prepare),
+/// [`Prepared::restore`](crate::algorithms::Prepared::restore) and [`Prepared::run`](crate::algorithms::Prepared::run).
 pub fn measure(
     engine: &Engine,
     family: &'static Family,
@@ -77,9 +78,8 @@ pub fn measure(
     measure_and_keep(engine, family, rung, problem, dtype).map(|(row, _)| row)
 }
 
-/// [`measure`] for a table of several rungs, of which one that fails does not keep the others from running: what a rung
-/// refuses is a row that is skipped, and what it fails with is a row that says so. A device that no longer answers is
-/// not asked again.
+/// [`measure`] for a table of several rungs, which goes on after a rung that fails: a refusal becomes a skipped row, an
+/// error a row with that error. After a device error no further rung runs.
 pub fn attempt(
     engine: &Engine,
     family: &'static Family,
@@ -98,7 +98,10 @@ pub fn attempt(
     }
 }
 
-/// [`measure`], and the problem on the engine with the output of the last run in it.
+/// [`measure`], and the prepared problem with the output of the last run.
+///
+/// # Errors
+/// As for [`measure`].
 pub fn measure_and_keep<'p>(
     engine: &Engine,
     family: &'static Family,
@@ -129,7 +132,11 @@ pub fn measure_and_keep<'p>(
     Ok((row, Some(prepared)))
 }
 
-/// One run on fresh input: milliseconds.
+/// Runs once on fresh input; returns milliseconds.
+///
+/// # Errors
+/// As for [`Prepared::restore`](crate::algorithms::Prepared::restore) and
+/// [`Prepared::run`](crate::algorithms::Prepared::run).
 pub fn timed(engine: &Engine, prepared: &mut dyn Prepared) -> Result<f64> {
     prepared.restore()?;
     engine.synchronize()?;
@@ -184,13 +191,13 @@ impl Row {
         }
     }
 
-    /// The rate for people.
+    /// The rate as text.
     pub fn rate_text(&self) -> Option<String> {
         self.rate.zip(self.rate_unit).map(|(rate, unit)| crate::report::rate(rate, unit.name()))
     }
 }
 
-/// A problem that one rung fails on, and all others do right at once.
+/// A problem on which one rung fails, and that all others solve at once.
 #[cfg(test)]
 pub(crate) mod fake {
     use super::*;

@@ -1,7 +1,7 @@
-//! A profile: every copy and launch of a run with its times, and what they add up to, as nvprof shows it.
+//! A profile: every copy and launch of a run with its times, and their totals, as nvprof shows them.
 //!
-//! On a GPU the times are those of events around each activity, and what a kernel uses is the driver's word. The
-//! simulator has only the host's clock: its times say how long the simulation took.
+//! On a GPU the times are those of events around each activity, and a kernel's resources are those that the driver
+//! reports. The simulator has only the host's clock: its times are those of the simulation.
 
 use crate::engine::{Activity, Engine, Mark, What};
 use crate::error::Result;
@@ -16,30 +16,30 @@ pub struct Profile {
     pub summary: Vec<Total>,
 }
 
-/// One copy or launch. What the machine does not tell is None.
+/// One copy or launch. Fields that the machine does not know are `None`.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Entry {
-    /// When it began, in milliseconds from the beginning of the run.
+    /// Its start, in milliseconds from the beginning of the run.
     pub start_ms: f64,
-    /// How long it took, in milliseconds.
+    /// Its duration, in milliseconds.
     pub duration_ms: f64,
     /// Blocks of a launch along x, y, z.
     pub grid: Option<[u32; 3]>,
-    /// Threads of a block along x, y, z.
+    /// Threads per block along x, y, z.
     pub block: Option<[u32; 3]>,
-    /// Registers of a thread.
+    /// Registers per thread.
     pub registers: Option<u32>,
-    /// Static shared memory of a block, in bytes.
+    /// Static shared memory per block, in bytes.
     pub static_shared: Option<u32>,
-    /// Dynamic shared memory of a block, in bytes.
+    /// Dynamic shared memory per block, in bytes.
     pub dynamic_shared: Option<u32>,
     /// Bytes of a copy.
     pub size: Option<usize>,
-    /// Its rate in 10⁹ bytes a second.
+    /// Its rate in 10⁹ bytes per second.
     pub throughput_gbs: Option<f64>,
     /// The device.
     pub device: String,
-    /// The context: the program makes one for each device, numbered from 1.
+    /// The context: the program makes one per device, numbered from 1.
     pub context: Option<u32>,
     /// The stream, numbered likewise.
     pub stream: Option<u32>,
@@ -54,7 +54,7 @@ pub struct Total {
     pub percent: f64,
     /// The time of all of them.
     pub time_ms: f64,
-    /// How many.
+    /// Their number.
     pub calls: usize,
     /// The mean.
     pub average_ms: f64,
@@ -69,7 +69,7 @@ pub struct Total {
 /// Runs `work` and notes each of its activities.
 ///
 /// # Errors
-/// What `work` gives, or what the driver says when it is asked for times.
+/// The error of `work`; [`Error::Cuda`](crate::Error::Cuda) if a kernel failed or the driver refuses an event.
 pub fn profile<R>(engine: &Engine, work: impl FnOnce() -> Result<R>) -> Result<(R, Profile)> {
     engine.synchronize()?;
     let origin = engine.mark()?;

@@ -1,4 +1,4 @@
-//! What the program prints: tables for people, JSON and CSV for programs.
+//! The program's reports: tables for people, JSON and CSV for programs.
 
 use crate::data::{Data, Format::Raw, Output, Place};
 use crate::engine::DeviceInfo;
@@ -12,7 +12,7 @@ use std::str::FromStr;
 /// The version of the JSON reports' schema.
 pub const SCHEMA: u32 = 1;
 
-/// How a report is written, as given by `--format`.
+/// The format of a report, from `--format`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// An aligned table.
@@ -20,7 +20,7 @@ pub enum Format {
     Text,
     /// One JSON object.
     Json,
-    /// A header line and a line for each row.
+    /// A header line and one line per row.
     Csv,
 }
 
@@ -47,12 +47,15 @@ struct Runs<'a> {
 }
 
 /// Writes the report of runs to standard output.
+///
+/// # Errors
+/// As for [`print`]; [`Error::Usage`] if a row cannot be written as JSON.
 pub fn runs(format: Format, device: &DeviceInfo, seed: u64, rows: &[Row]) -> Result<()> {
     match format {
         Format::Json => json(&Runs { schema: SCHEMA, device, seed, results: rows }),
         Format::Text => {
             let columns = ["family", "rung", "device", "n", "type", "time", "rate", "verified"];
-            // Last, and only where there is one: most rungs make as many elements as they take.
+            // Last, and only if a rung has one: the output of most rungs has as many elements as the input.
             let value = rows.iter().any(|row| row.value.is_some()).then_some("value");
             let mut grid = Grid::new(&columns.into_iter().chain(value).collect::<Vec<_>>(), &[3, 5, 6, 8]);
             for row in rows {
@@ -75,7 +78,7 @@ pub fn runs(format: Format, device: &DeviceInfo, seed: u64, rows: &[Row]) -> Res
     }
 }
 
-/// What the CSV of every report says of a row first.
+/// The first columns of every report's CSV.
 pub const CSV_COLUMNS: [&str; 11] =
     ["family", "rung", "device", "m", "n", "k", "dtype", "values", "time_ms", "rate", "rate_unit"];
 
@@ -99,7 +102,7 @@ pub fn csv_cells(row: &Row) -> [String; CSV_COLUMNS.len()] {
     ]
 }
 
-/// How large the row's problem is, for people.
+/// The size of the row's problem, for the text report.
 pub fn size(row: &Row) -> String {
     match (row.m, row.k) {
         (Some(m), Some(k)) if m != row.n || k != row.n => format!("{m}x{}x{k}", row.n),
@@ -108,12 +111,12 @@ pub fn size(row: &Row) -> String {
     }
 }
 
-/// The type of the row's elements, and of the values with them, for people.
+/// The type of the row's elements, and of their values, for the text report.
 pub fn dtype(row: &Row) -> String {
     row.values.map_or(row.dtype.to_string(), |values| format!("{} with {values}", row.dtype))
 }
 
-/// Whether the row's result is right, for people.
+/// Whether the row's result is right, for the text report.
 pub fn verdict(row: &Row) -> String {
     match (&row.skipped, &row.error) {
         (Some(why), _) => format!("skipped ({why})"),
@@ -155,7 +158,10 @@ impl Grid {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// Writes it to standard output, for people.
+    /// Writes it to standard output as text.
+    ///
+    /// # Errors
+    /// As for the function [`print`].
     pub fn print(&self) -> Result<()> {
         print(&format!("{}\n", self.text()))
     }
@@ -176,6 +182,9 @@ impl Grid {
     }
 
     /// Writes it to standard output as CSV (RFC 4180).
+    ///
+    /// # Errors
+    /// As for the function [`print`].
     pub fn print_csv(&self) -> Result<()> {
         let quote = |cell: &String| match cell.contains([',', '"', '\n']) {
             true => format!("\"{}\"", cell.replace('"', "\"\"")),
@@ -187,6 +196,9 @@ impl Grid {
 }
 
 /// Writes one JSON object to standard output.
+///
+/// # Errors
+/// As for [`print`]; [`Error::Usage`] if the value cannot be written as JSON.
 pub fn json<T: Serialize>(value: &T) -> Result<()> {
     let text =
         serde_json::to_string_pretty(value).map_err(|e| Error::Usage(format!("cannot be written as JSON: {e}")))?;
@@ -196,7 +208,7 @@ pub fn json<T: Serialize>(value: &T) -> Result<()> {
 /// Writes text to standard output.
 ///
 /// # Errors
-/// [`Error::ClosedPipe`] if the reader has gone, which ends the program quietly.
+/// [`Error::ClosedPipe`] if the reader has gone; [`Error::Write`] if the system refuses.
 pub fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| Error::printing(&e))
@@ -205,7 +217,7 @@ pub fn print(text: &str) -> Result<()> {
 /// Writes text to a file, or to standard output.
 ///
 /// # Errors
-/// [`Error::Write`], [`Error::ClosedPipe`].
+/// [`Error::Write`] if the system refuses; [`Error::ClosedPipe`] if the reader of a stream has gone.
 pub fn write_text(place: &Place, text: &str) -> Result<()> {
     match place {
         Place::Standard => print(text),
@@ -213,7 +225,7 @@ pub fn write_text(place: &Place, text: &str) -> Result<()> {
     }
 }
 
-/// A duration, with the unit that suits it.
+/// A duration, with a suitable unit.
 pub fn time(ms: f64) -> String {
     match ms {
         ms if ms >= 1000.0 => format!("{:.2} s", ms / 1000.0),

@@ -40,7 +40,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes that `work` holds at most beside what was held before.
+/// The most bytes that `work` holds in addition to those held before.
 fn most_held(work: impl FnOnce()) -> usize {
     let before = HELD.get().0;
     HELD.set((before, before));
@@ -48,7 +48,7 @@ fn most_held(work: impl FnOnce()) -> usize {
     (HELD.get().1 - before) as usize
 }
 
-/// A step of a reader that does not know how much will come: 2²⁰ bytes, and as much again while it grows.
+/// A step of a reader that does not know the length of its input: 2²⁰ bytes, and as many again while it grows.
 const STEP: usize = 2 << 20;
 
 /// Mutations of each seed.
@@ -77,7 +77,7 @@ fn survives(target: &str, read: impl Fn(&[u8])) {
     }
 }
 
-/// What is put in: what lengths, counts and texts go wrong at first.
+/// Values to insert: those that break lengths, counts and texts first.
 const PIECES: &[&[u8]] = &[
     b"\xff\xff\xff\xff",
     b"\x00\x00\x00\x80",
@@ -145,7 +145,7 @@ fn the_laboratorys_stream() {
 fn reports() {
     survives("report", |bytes| {
         if let Ok(report) = serde_json::from_slice::<Report>(bytes) {
-            // What was read can be written, and is the same when it is read again.
+            // Data that was read can be written, and is the same when it is read again.
             let again = serde_json::to_vec(&report).unwrap();
             assert_eq!(serde_json::from_slice::<Report>(&again).unwrap(), report);
         }

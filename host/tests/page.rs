@@ -1,5 +1,5 @@
-//! The page of `rungs trace --html` in a real browser. Reported as ignored where there is none; `cargo xtask test` installs
-//! Chromium where it can.
+//! The page of `rungs trace --html` in a real browser. Reported as ignored if there is none; `cargo xtask test`
+//! installs Chromium if possible.
 
 use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
@@ -18,12 +18,12 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), vec![trial.with_ignored_flag(missing.is_some())]).exit();
 }
 
-/// The browser: what `RUNGS_CHROMIUM` says, or Debian's.
+/// The browser: that in `RUNGS_CHROMIUM`, or Debian's.
 fn chromium() -> String {
     std::env::var("RUNGS_CHROMIUM").unwrap_or_else(|_| "chromium".into())
 }
 
-/// Loads a page, lets it go through all steps, and gives its document and what it wrote to the console.
+/// Loads a page, lets it go through all steps, and returns its document and its console output.
 fn load(page: &Path, profile: &Path) -> (String, Vec<String>) {
     let mut command = Command::new(chromium());
     command.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]);
@@ -77,7 +77,7 @@ fn the_page_steps_to_the_output_without_an_error() {
         // A bar for each element.
         assert_eq!(document.matches("<rect ").count(), trace["n"].as_u64().unwrap() as usize, "{arguments}");
     }
-    // The console is really heard: a page that fails is found.
+    // The console is read: a page that fails is found.
     let broken = folder.join("broken.html");
     std::fs::write(&broken, "<!doctype html><script>nobody.defined = this;</script>").unwrap();
     assert!(!load(&broken, &folder.join("profile")).1.is_empty(), "an error on the console was not seen");

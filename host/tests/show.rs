@@ -13,7 +13,7 @@ fn rungs(arguments: &str) -> (i32, String, String) {
     (output.status.code().expect("ended by a signal"), text(output.stdout), text(output.stderr))
 }
 
-/// What it prints when all is well.
+/// The standard output of a successful run.
 fn printed(arguments: &str) -> String {
     let (code, out, err) = rungs(arguments);
     assert_eq!(code, 0, "{arguments}: {err}");
@@ -93,12 +93,12 @@ fn a_tree_scan_goes_up_and_down() {
         [3, 4, 7, 7, 4, 5, 6, 9],
         [3, 4, 7, 11, 4, 5, 6, 14],
         [3, 4, 7, 11, 4, 5, 6, 25],
-        // Down: nothing is before the root, then by 4, 2, 1.
+        // Down: the sum before the root is 0; then by 4, 2, 1.
         [3, 4, 7, 11, 4, 5, 6, 0],
         [3, 4, 7, 0, 4, 5, 6, 11],
         [3, 0, 7, 4, 4, 11, 6, 16],
         [0, 3, 4, 11, 11, 15, 16, 22],
-        // Each element added to what is before it.
+        // Each element added to the sum before it.
         [3, 4, 11, 11, 15, 16, 22, 25],
     ];
     assert_eq!(seen, want);
@@ -154,7 +154,7 @@ fn every_rung_ends_with_its_output_and_its_pairs_explain_each_step() {
             let mut before = input.clone();
             for step in &trace.steps {
                 assert_eq!(step.values.len(), n as usize);
-                // A merge fills its output from the front: nothing is known of the rest yet.
+                // A merge fills its output from the front: the rest is not known yet.
                 let Some(now) = step.values.iter().copied().collect::<Option<Vec<u32>>>() else { continue };
                 if family.name != "scan" && !step.pairs.is_empty() {
                     step.pairs.iter().filter(|p| p.changed).for_each(|p| before.swap(p.a, p.b));
@@ -310,7 +310,7 @@ fn the_sweep_of_cubes_marks_the_best_shape() {
     let svg = std::fs::read_to_string(&plot).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
-    // A background, a rectangle a cell, a frame around the best.
+    // A background, one rectangle per cell, a frame around the best.
     assert_eq!(svg.matches("<rect ").count(), 1 + 6 + 1);
     assert_eq!((svg.matches("class=\"best\"").count(), svg.matches("★ ").count()), (1, 2));
     let text = printed("sweep cubes --n 5000 --threads 32,64 --blocks 1,2");

@@ -1,4 +1,4 @@
-//! Vectors on the simulator, with functors and a kernel that this file brings along: nothing in the library knows them.
+//! Vectors on the simulator, with functors and a kernel of this file, which the library does not know.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -72,7 +72,7 @@ fn less(left: Global<u32>, right: Global<u64>, output: Global<u8>, functor: Less
     transform::transform_pairs(left, right, output, functor)
 }
 
-/// A kernel that is no transform: turns the order round.
+/// A kernel that is not a transform: reverses the order.
 #[kernel(max_threads = 128)]
 fn reverse(input: Global<u32>, output: Global<u32>) {
     let i = thread::index_1d();
@@ -93,8 +93,8 @@ fn keys<T: Element>() -> impl Strategy<Value = Vec<T>> {
     prop_oneof![3 => vec(key(), 0..80), 2 => vec(key(), 0..1100), 1 => vec(key(), 0..2600)]
 }
 
-/// Runs `check` on drawn input; what fails is made as small as it still fails. The seed is fixed, so that a run can be
-/// repeated; `PROPTEST_RNG_SEED` and `PROPTEST_CASES` ask for another run and for more of it.
+/// Runs `check` on drawn input; a failing input is shrunk as long as it still fails. The seed is fixed, so that a run
+/// can be repeated; `PROPTEST_RNG_SEED` and `PROPTEST_CASES` set another seed and more cases.
 fn for_all<S: Strategy>(input: S, check: impl Fn(S::Value) -> TestCaseResult) -> Result<(), TestError<S::Value>> {
     let asked = Config { failure_persistence: None, ..Config::default() };
     let cases = if std::env::var_os("PROPTEST_CASES").is_some() { asked.cases } else { 40 };
@@ -132,7 +132,7 @@ fn sort_is_the_hosts_for_every_type() {
     sorts::<f64>(&engine);
 }
 
-/// A sort that goes wrong where a key stands twice: of all that was drawn, the two keys that show it are left.
+/// A sort that fails for equal keys: the input shrinks to the two keys that show it.
 #[test]
 fn a_counterexample_is_made_small() {
     let engine = Engine::simulator();
@@ -149,7 +149,7 @@ fn a_counterexample_is_made_small() {
     }
 }
 
-/// The running results of the host; element i left out of its own where `exclusive`.
+/// The running results by the host; with `exclusive`, without element i itself.
 fn running(x: &[u32], operation: Operation, exclusive: bool) -> (Vec<u32>, u32) {
     let (of_nothing, combine): (u32, fn(u32, u32) -> u32) = match operation {
         Operation::Sum => (0, u32::wrapping_add),
@@ -185,7 +185,7 @@ fn reduce_and_scan_are_the_hosts() {
     outcome.unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Larger than what is drawn: around the tiles of the rungs.
+/// Larger than the drawn sizes: around the tiles of the rungs.
 #[test]
 fn sizes_around_tiles() {
     let engine = Engine::simulator();

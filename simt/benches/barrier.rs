@@ -1,4 +1,4 @@
-//! What the simulator costs on one core: the time for one thread to pass one barrier, and for one access to memory.
+//! The cost of the simulator on one core: the time for one thread to pass one barrier, and for one access to memory.
 //!
 //! Criterion reports elements per second; an element is one thread passing one barrier, or one access, so 25 million
 //! per second are 40 ns.
@@ -25,7 +25,7 @@ fn barriers_between_accesses(out: Global<u32>) {
     (0..ROUNDS / 2).for_each(|_| {
         thread::sync_threads(); // all cells are written before a neighbour reads one
         let neighbour = cells.get((t + 1) % THREADS);
-        thread::sync_threads(); // all have read before one writes
+        thread::sync_threads(); // all cells are read before one is written
         cells.set(t, neighbour);
     });
     out.set(t, cells.get(t));

@@ -1,4 +1,4 @@
-//! Copies of whole ranges between global and shared memory, done by the copy engine while the threads go on (compute
+//! Copies of whole ranges between global and shared memory, by the copy engine while the threads continue (compute
 //! capability 9.0).
 //!
 //! Both sides start at multiples of 16 bytes, and so does the length. The engine reads and writes memory past the
@@ -9,13 +9,13 @@ use crate::machine::Machine;
 use crate::mbarrier::Mbarrier;
 use crate::{Backend, Global, Scalar, Shared};
 
-/// Starts to copy all of `from` to `to`, of the same length. When it is done, its bytes are counted at `barrier`, where
-/// they have been announced ([`Mbarrier::arrive_expecting`]).
+/// Starts to copy all of `from` to `to`, of the same length. At its end its bytes are counted at `barrier`, where they
+/// have been announced ([`Mbarrier::arrive_expecting`]).
 #[inline(always)]
 #[track_caller]
 pub fn load<T: Scalar>(to: Shared<T>, from: Global<T>, barrier: Mbarrier) {
     let bytes = check(from, to);
-    // SAFETY: the views' makers promised the memory; `check` looked at lengths and alignment.
+    // SAFETY: the views' makers promised the memory; `check` checked lengths and alignment.
     unsafe { Backend::bulk_load(to.address(), from.as_ptr().cast(), bytes, barrier.address()) }
 }
 
@@ -34,7 +34,7 @@ pub fn commit() {
     Backend::bulk_commit()
 }
 
-/// Waits until all but the thread's last `N` groups have read their source, which may be written again then.
+/// Waits until all but the thread's last `N` groups have read their source, which may then be written again.
 #[inline(always)]
 pub fn wait_read<const N: u32>() {
     Backend::bulk_wait_read::<N>()

@@ -16,8 +16,8 @@ pub fn global_timer() -> u64 {
     Backend::global_timer()
 }
 
-/// Suspends the thread for about so many nanoseconds; what a spinning thread does between two looks, so that others
-/// can work. In the simulator it lets the block's other threads run.
+/// Suspends the thread for about `nanoseconds`. A spinning thread calls it between two polls, so that other threads can
+/// work. In the simulator it lets the block's other threads run.
 #[inline(always)]
 #[track_caller]
 pub fn nanosleep(nanoseconds: u32) {

@@ -1,17 +1,17 @@
 //! The shape of a launch.
 
-/// How many threads run a kernel, and with how much dynamic shared memory.
+/// The number of threads that run a kernel, and their dynamic shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Blocks along x, y and z. A grid with a zero in it is no work: the launch is left out.
+    /// Blocks along x, y and z. A grid with a zero is empty: nothing is launched.
     pub grid: [u32; 3],
     /// Threads per block along x, y and z.
     pub block: [u32; 3],
     /// Bytes of dynamic shared memory per block.
     pub shared_bytes: u32,
-    /// Whether the launch may begin while the one before it ends (programmatic dependent launch). The kernel waits for
-    /// its predecessor itself, with [`grid::wait_for_previous`](crate::grid::wait_for_previous); a machine that cannot
-    /// do this runs one launch after the other.
+    /// Whether the launch may begin while the one before it ends (programmatic dependent launch). The kernel itself
+    /// waits for its predecessor, with [`grid::wait_for_previous`](crate::grid::wait_for_previous); a machine that
+    /// cannot do this runs one launch after the other.
     pub overlapping: bool,
 }
 

@@ -8,18 +8,18 @@ use crate::scalar::{AtomicScalar, Scalar};
 /// A view of `len` elements of global memory: a pointer and a length, copied freely.
 ///
 /// An access is in bounds or it ends the kernel: always on the simulator, on the GPU in PTX built with `--checked`
-/// (without it the length is not looked at).
+/// (without it the length is not checked).
 ///
 /// Several threads may hold the same view. A word that one thread writes while another may read or write it is accessed
-/// with the atomic methods on both sides; [`Global::load`] with `Order::Relaxed` is enough where only the word itself
-/// matters, and is what a thread that waits in a loop calls. To the compiler for the GPU, [`Global::get`] and
-/// [`Global::set`] are ordinary accesses: between two barriers, fences or atomic accesses it may merge them, move them
-/// or do them once for a whole loop, and what a racing one reads is undefined. The simulator gives some value that was
-/// there. Atomic loads in place of plain ones are no way out: they become `ld.relaxed.sys`, which passes the
-/// first-level cache by.
+/// with the atomic methods on both sides; [`Global::load`] with `Order::Relaxed` is enough if only the word itself
+/// matters; a thread that waits in a loop calls it. To the compiler for the GPU, [`Global::get`] and [`Global::set`]
+/// are ordinary accesses: between two barriers, fences or atomic accesses it may merge them, move them or do them once
+/// for a whole loop, and the value of a racing read is undefined. The simulator returns some value that was there.
+/// Atomic loads in place of plain ones are not a solution: they become `ld.relaxed.sys`, which bypasses the first-level
+/// cache.
 ///
-/// Only kernels reach through a view. On the host every access panics: the memory is the device's, and the address
-/// means nothing there.
+/// Only kernels access memory through a view. On the host every access panics: the memory is the device's, and the
+/// address means nothing there.
 pub struct Global<T> {
     ptr: *mut T,
     len: u32,
@@ -33,8 +33,8 @@ impl<T> Clone for Global<T> {
 }
 impl<T> Copy for Global<T> {}
 
-// SAFETY: a view is an address; what is done through it is subject to the rules of the device's memory, where every
-// access of the simulator is atomic (see sim/memory.rs).
+// SAFETY: a view is an address; accesses through it are subject to the rules of the device's memory, and every access
+// of the simulator is atomic (see sim/memory.rs).
 unsafe impl<T> Send for Global<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Global<T> {}
@@ -76,7 +76,7 @@ impl<T: Scalar> Global<T> {
         unsafe { Backend::load_global(self.at(i)) }
     }
 
-    /// Element `i`, as data that is touched once: it leaves the caches first.
+    /// Element `i`, as data that is used once: it leaves the caches first.
     #[inline(always)]
     #[track_caller]
     pub fn get_streaming(self, i: u32) -> T {
@@ -104,7 +104,7 @@ impl<T: Scalar> Global<T> {
 
     /// The same bytes as elements of another type; a last incomplete element is left out.
     ///
-    /// More elements than a `u32` can count are refused where indices out of bounds are.
+    /// More elements than a `u32` can count are refused in builds that refuse indices out of bounds.
     #[inline(always)]
     #[track_caller]
     pub fn cast<U: Scalar>(self) -> Global<U> {
@@ -126,22 +126,22 @@ impl<T: Scalar> Global<T> {
         self.load_pack(i, Cache::Default)
     }
 
-    /// [`Global::get_pack`] of data that is touched once: it leaves the caches first.
+    /// [`Global::get_pack`] of data that is used once: it leaves the caches first.
     #[inline(always)]
     #[track_caller]
     pub fn get_pack_streaming(self, i: u32) -> T::Pack {
         self.load_pack(i, Cache::Streaming)
     }
 
-    /// [`Global::get_pack`] of data that nobody writes during the kernel, past the first-level cache.
+    /// [`Global::get_pack`] of data that is not written during the kernel; bypasses the first-level cache.
     #[inline(always)]
     #[track_caller]
     pub fn get_pack_read_only(self, i: u32) -> T::Pack {
         self.load_pack(i, Cache::ReadOnly)
     }
 
-    /// [`Global::get_pack_read_only`] where `there`, else `otherwise`: the tail of a loop without a branch, so that all
-    /// its loads leave together. Only where `there` need `i` be in view.
+    /// [`Global::get_pack_read_only`] if `there`, else `otherwise`: the tail of a loop without a branch, so that all
+    /// its loads are issued together. `i` has to be in view only if `there`.
     #[inline(always)]
     #[track_caller]
     pub fn get_pack_read_only_or(self, i: u32, there: bool, otherwise: T::Pack) -> T::Pack {
@@ -199,7 +199,7 @@ impl<T: Scalar> Global<T> {
     }
 }
 
-/// Whether views look at their bounds: the simulator always does, the GPU in a build with `--checked`.
+/// Whether views check their bounds: always on the simulator, on the GPU in a build with `--checked`.
 #[inline(always)]
 pub(crate) const fn checked() -> bool {
     cfg!(any(feature = "checked", not(target_os = "cuda")))
@@ -209,19 +209,19 @@ pub(crate) const fn checked() -> bool {
 macro_rules! atomic_methods {
     () => {
         atomic_methods! {
-            /// Adds `value` to element `i`, integers modulo their size; returns what was there before.
+            /// Adds `value` to element `i`, integers modulo their size; returns the former value.
             fetch_add = Add;
-            /// Makes element `i` the smaller of itself and `value` (integers); returns what was there before.
+            /// Makes element `i` the smaller of itself and `value` (integers); returns the former value.
             fetch_min = Min;
-            /// Makes element `i` the larger of itself and `value` (integers); returns what was there before.
+            /// Makes element `i` the larger of itself and `value` (integers); returns the former value.
             fetch_max = Max;
-            /// Clears the bits of element `i` that `value` has not (integers); returns what was there before.
+            /// Clears the bits of element `i` that are clear in `value` (integers); returns the former value.
             fetch_and = And;
-            /// Sets the bits of `value` in element `i` (integers); returns what was there before.
+            /// Sets the bits of `value` in element `i` (integers); returns the former value.
             fetch_or = Or;
-            /// Flips the bits of `value` in element `i` (integers); returns what was there before.
+            /// Flips the bits of `value` in element `i` (integers); returns the former value.
             fetch_xor = Xor;
-            /// Makes element `i` equal to `value`; returns what was there before.
+            /// Makes element `i` equal to `value`; returns the former value.
             exchange = Exchange;
         }
     };
@@ -235,7 +235,7 @@ macro_rules! atomic_methods {
             }
         )*
 
-        /// Reads element `i` atomically (`Relaxed` or `Acquire`). What a thread that waits for another calls; in the
+        /// Reads element `i` atomically (`Relaxed` or `Acquire`). A thread that waits for another calls it; in the
         /// simulator it lets the others run.
         #[inline(always)]
         #[track_caller]
@@ -250,7 +250,7 @@ macro_rules! atomic_methods {
             self.atomic(Operation::Store(value), i, order, scope);
         }
 
-        /// Writes `new` to element `i` if it has the bits of `current`; returns what was there before.
+        /// Writes `new` to element `i` if it has the bits of `current`; returns the former value.
         #[inline(always)]
         #[track_caller]
         pub fn compare_exchange(self, i: u32, current: T, new: T, order: Order, scope: Scope) -> T {

@@ -1,4 +1,4 @@
-//! What a launch knows about a kernel: its name, its bounds, the types of its arguments.
+//! Kernels as a launch sees them: name, bounds, types of the arguments.
 
 use crate::global::Global;
 use crate::scalar::Scalar;
@@ -6,14 +6,14 @@ use core::ffi::c_void;
 
 /// A kernel as the host sees it; implemented by `#[kernel]`.
 ///
-/// The simulator calls [`Kernel::thread`] once a thread; CUDA looks [`Kernel::NAME`] up in the module.
+/// The simulator calls [`Kernel::thread`] once per thread; CUDA looks [`Kernel::NAME`] up in the module.
 ///
 /// # Safety
-/// Launching a kernel is safe, so the implementation answers for what runs.
-/// - The entry called [`Kernel::NAME`] has one parameter for each that [`Arguments::parameters`] makes of
-///   [`Kernel::Args`], in that order and of those types; blocks of [`Kernel::MAX_THREADS`] threads can be launched.
-/// - The entry does what [`Kernel::thread`] does. Neither reaches memory except through the views that it is given, or
-///   does with them what the docs of this crate do not allow.
+/// Launching a kernel is safe, so the implementation has to guarantee:
+/// - The entry called [`Kernel::NAME`] has the parameters that [`Arguments::parameters`] makes of [`Kernel::Args`], in
+///   that order and of those types; blocks of [`Kernel::MAX_THREADS`] threads can be launched.
+/// - The entry does what [`Kernel::thread`] does. Neither accesses memory except through its views, and both use them
+///   as the docs of this crate allow.
 ///
 /// ```compile_fail,E0200
 /// #[derive(Clone, Copy)]
@@ -28,7 +28,7 @@ use core::ffi::c_void;
 pub unsafe trait Kernel: Copy + Send + Sync + 'static {
     /// The entry's name in the PTX.
     const NAME: &'static str;
-    /// Threads of a block that the kernel is compiled for, at most; 0 where it sets no bound.
+    /// Most threads per block that the kernel is compiled for; 0 if it sets no bound.
     const MAX_THREADS: u32;
     /// The parameters, as a tuple.
     type Args: Arguments;
@@ -37,7 +37,7 @@ pub unsafe trait Kernel: Copy + Send + Sync + 'static {
 }
 
 /// The entries that `#[kernel]` made of one function: of a generic function one per instance. Implemented for the
-/// function's handle; of a generic one for the handle without its types.
+/// function's handle; for a generic function, for the handle without its types.
 pub trait Instances {
     /// Their names in the PTX.
     const NAMES: &'static [&'static str];
@@ -47,9 +47,9 @@ pub trait Instances {
 /// [`#[argument]`](crate::argument).
 ///
 /// # Safety
-/// - [`Argument::append`] pushes what `#[kernel]` makes of a parameter of this type: for a type that goes by its bytes
-///   the value itself, which the device lays out as the host does.
-/// - A value of a type that goes by its bytes is plain numbers: the device follows no pointer in it.
+/// - [`Argument::append`] pushes the parameters that `#[kernel]` makes of this type: for a type passed by its bytes,
+///   the value itself, which has the same layout on device and host.
+/// - A value of a type passed by its bytes consists of plain numbers: the device follows no pointer in it.
 ///
 /// ```compile_fail,E0200
 /// #[derive(Clone, Copy)]

@@ -1,8 +1,8 @@
-//! What a sequence of launches asks of the machine that it runs on.
+//! The interface between a sequence of launches and the machine that it runs on.
 //!
-//! A rung's launches stand beside its kernels, written against [`Launcher`]: a stream of a GPU, the simulator, or
-//! something that only counts. The sequence asks for scratch memory, looks at the device where its geometry depends on
-//! it, and launches.
+//! A rung's launches stand beside its kernels, written against [`Launcher`]: a stream of a GPU, the simulator, or a
+//! machine that only counts. The sequence allocates scratch memory, reads the device's limits if its geometry depends
+//! on them, and launches.
 
 use crate::kernel::{Arguments, Kernel, Parameters};
 use crate::{Geometry, Global, Scalar};
@@ -10,27 +10,27 @@ use std::error::Error;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// What geometry can depend on.
+/// The limits of the device that geometry can depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Device {
     /// Multiprocessors of a GPU; cores that the simulator uses.
     pub multiprocessors: u32,
-    /// Bytes of shared memory that a block can have, static and dynamic together.
+    /// Bytes of shared memory per block, static and dynamic together.
     pub shared_per_block: u32,
-    /// Major and minor compute capability. The simulator has what kernels of the newest one ask for.
+    /// Major and minor compute capability. The simulator has the features that kernels for the newest one use.
     pub compute_capability: (u32, u32),
 }
 
-/// Bytes of shared memory that a block has on the devices that give it most (compute capability 9.0 and 10.0), static and
-/// dynamic together.
+/// Bytes of shared memory per block on the devices with the most (compute capability 9.0 and 10.0), static and dynamic
+/// together.
 pub const MAX_SHARED: u32 = 227 << 10;
 
-/// Why a sequence of launches did not run.
+/// The reason why a sequence of launches did not run.
 #[derive(Debug)]
 pub enum Failed {
-    /// The sequence cannot do this at all, whatever the machine's state: what was asked for, and the limit.
+    /// The request is beyond the sequence, whatever the machine's state; the text names request and limit.
     Unsuitable(String),
-    /// What the machine says: no memory, a refused launch, a fault.
+    /// An error of the machine: no memory, a refused launch, a fault.
     Machine(Box<dyn Error + Send + Sync>),
 }
 
@@ -52,14 +52,18 @@ impl Error for Failed {
     }
 }
 
-/// What a sequence of launches gives back.
+/// The result of a sequence of launches.
 pub type Result<T = ()> = std::result::Result<T, Failed>;
 
 /// A kernel with its arguments, whatever its type.
-pub trait Call: Sync {
+///
+/// # Safety
+/// [`Call::parameters`] are those that the entry called [`Call::name`] has, by number and type, and each view among them
+/// is in [`Parameters::views`].
+pub unsafe trait Call: Sync {
     /// The entry's name in the PTX.
     fn name(&self) -> &'static str;
-    /// Threads per block that the kernel is compiled for, at most; 0 where it sets no bound.
+    /// Most threads per block that the kernel is compiled for; 0 if it sets no bound.
     fn max_threads(&self) -> u32;
     /// The arguments in the driver's form.
     fn parameters(&self) -> Parameters;
@@ -80,7 +84,8 @@ impl<K: Kernel> With<K> {
     }
 }
 
-impl<K: Kernel> Call for With<K> {
+// SAFETY: name and parameters are those of one kernel, by the promise of `Kernel` and `Arguments`.
+unsafe impl<K: Kernel> Call for With<K> {
     fn name(&self) -> &'static str {
         K::NAME
     }
@@ -101,8 +106,8 @@ impl<K: Kernel> Call for With<K> {
 /// Memory of a machine, freed when dropped.
 ///
 /// # Safety
-/// As long as the value lives, [`Memory::address`] is that of as many bytes as were asked for, aligned to 16, which
-/// kernels on that machine may read and write and nobody else uses.
+/// As long as the value lives, [`Memory::address`] is that of the requested number of bytes, aligned to 16. Kernels on
+/// that machine may read and write them, and nothing else uses them.
 pub unsafe trait Memory {
     /// The address of the first byte, on the machine.
     fn address(&self) -> *mut u8;
@@ -110,25 +115,25 @@ pub unsafe trait Memory {
 
 /// A machine that launches run on.
 pub trait Launcher {
-    /// What geometry can depend on.
+    /// The limits of the device that geometry can depend on.
     fn device(&self) -> Device;
 
     /// Enqueues a kernel after all launches before it; an empty grid does nothing.
     ///
     /// # Errors
-    /// If the launch is refused or, where that is known at once, the kernel failed.
+    /// [`Failed::Machine`] if the launch is refused or, on a machine that knows at once, the kernel failed.
     fn enqueue(&self, call: &dyn Call, geometry: Geometry) -> Result;
 
-    /// Memory of `bytes` bytes; what is in it is unspecified.
+    /// Memory of `bytes` bytes, with unspecified content.
     ///
     /// # Errors
-    /// If the machine has not so much left.
+    /// [`Failed::Machine`] if the machine has less memory left.
     fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>>;
 
-    /// Makes bytes zero, after all launches before.
+    /// Sets bytes to zero, after all launches before.
     ///
     /// # Errors
-    /// What the machine says.
+    /// [`Failed::Machine`] if the machine refuses.
     ///
     /// # Safety
     /// The `bytes` bytes at `address` are memory of this machine that lives, and that kernels may write.
@@ -139,7 +144,7 @@ impl dyn Launcher + '_ {
     /// Launches `kernel` after all launches before it; an empty grid does nothing.
     ///
     /// # Errors
-    /// If the launch is refused or, where that is known at once, the kernel failed.
+    /// [`Failed::Machine`] if the launch is refused or, on a machine that knows at once, the kernel failed.
     pub fn launch<K: Kernel>(&self, kernel: K, geometry: Geometry, args: K::Args) -> Result {
         self.enqueue(&With::new(kernel, args), geometry)
     }
@@ -147,7 +152,7 @@ impl dyn Launcher + '_ {
     /// Scratch memory for `len` elements, whose values are unspecified.
     ///
     /// # Errors
-    /// If the machine has not so much left.
+    /// [`Failed::Machine`] if the machine has less memory left.
     pub fn scratch<T: Scalar>(&self, len: u32) -> Result<Scratch<T>> {
         let memory = self.allocate(len as usize * size_of::<T>())?;
         Ok(Scratch { memory, len, element: PhantomData })
@@ -156,17 +161,17 @@ impl dyn Launcher + '_ {
     /// Scratch memory for `len` elements, all bytes zero.
     ///
     /// # Errors
-    /// As for [`scratch`](#method.scratch); what the machine says.
+    /// As for [`scratch`](#method.scratch), and [`Failed::Machine`] if the machine refuses to clear it.
     pub fn zeros<T: Scalar>(&self, len: u32) -> Result<Scratch<T>> {
         let scratch = self.scratch(len)?;
         self.clear(scratch.view())?;
         Ok(scratch)
     }
 
-    /// Makes all bytes of a view zero, after all launches before.
+    /// Sets all bytes of a view to zero, after all launches before.
     ///
     /// # Errors
-    /// What the machine says.
+    /// [`Failed::Machine`] if the machine refuses.
     pub fn clear<T: Scalar>(&self, view: Global<T>) -> Result {
         // SAFETY: by the promise of the view's maker.
         unsafe { self.clear_bytes(view.as_ptr().cast(), view.len() as usize * size_of::<T>()) }

@@ -1,21 +1,22 @@
-//! What a kernel may call: one API, three machines below it.
+//! The API that kernels call, with three machines below it.
 //!
 //! A kernel is written once against this crate. Compiled for `nvptx64-nvidia-cuda` each call is an instruction or two
 //! of PTX; on any other target the same calls run on a simulator ([`sim`]), which needs no GPU and reports what a GPU
-//! would leave undefined. What the machines differ in is the trait in `machine.rs` and nothing else, so the compiler
-//! holds the backends against each other.
+//! would leave undefined. The machines differ only in how they implement the trait in `machine.rs`, so the compiler
+//! compares the backends.
 //!
-//! | module | what it gives |
+//! | module | contents |
 //! | --- | --- |
 //! | [`thread`] | indices, block barriers |
 //! | [`warp`] | shuffles, votes, match, reduce, warp barrier |
-//! | [`kernel`](macro@kernel), [`argument`](macro@argument) | for a function and for a struct that it takes |
+//! | [`kernel`](macro@kernel), [`argument`](macro@argument) | attributes of a kernel's function and of a struct that it
+//! takes |
 //! | [`Global`], [`Shared`], [`shared!`] | views of memory: scalar, 16-byte and atomic access |
 //! | [`atomic`] | orders, scopes, fences |
 //! | [`grid`] | overlap of a launch with the one before |
 //! | [`mbarrier`], [`bulk`] | barriers that count bytes, and copies that they count |
 //! | [`clock`] | cycle counter, global timer, sleep |
-//! | [`Geometry`], [`launcher`] | what the host launches, and on what |
+//! | [`Geometry`], [`launcher`] | launches from the host: their shape and their machine |
 //! | [`math`] | fused multiply-add |
 //!
 //! Names follow `cuda_std` where it has them, so that a reader of rust-cuda code knows them.
@@ -47,9 +48,9 @@ pub mod warp;
 #[cfg(any(target_os = "cuda", feature = "rust-cuda"))]
 mod nvidia;
 
-// One machine below the API, and which one is decided here: the feature, then the target. The alias `Backend` stands
-// for the trait `Machine`: who calls it depends on machine.rs, not on a backend's folder, so the modules above a
-// backend that it uses itself (`Kernel`, say, which `sim` runs) close no circle. tests/modules.rs holds that.
+// There is one machine below the API, chosen here: by the feature, then by the target. The alias `Backend` stands for
+// the trait `Machine`: its callers depend on machine.rs, not on a backend's folder, so the modules above a backend that
+// it uses itself (`Kernel`, say, which `sim` runs) close no circle. tests/modules.rs holds that.
 #[cfg(all(target_os = "cuda", not(feature = "rust-cuda")))]
 mod ptx;
 #[cfg(all(target_os = "cuda", not(feature = "rust-cuda")))]
@@ -80,7 +81,7 @@ pub use shared::{Shared, shared_symbol};
 pub use simt_macros::{argument, kernel};
 pub use unroll::{opaque, unroll};
 
-/// What the macros of this crate expand to; not for direct use.
+/// Parts of the expansion of this crate's macros; not for direct use.
 #[doc(hidden)]
 pub mod expansion {
     #[cfg(target_os = "cuda")]

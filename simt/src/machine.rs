@@ -1,11 +1,11 @@
-//! What a backend provides. The public modules are written once on top of this.
+//! The interface of a backend. The public modules are written once on top of it.
 
 use crate::scalar::{AtomicScalar, Scalar};
 
 /// Lanes of a warp.
 pub const WARP: u32 = 32;
 
-/// Arrivals that a phase of a barrier in shared memory can wait for, and bytes.
+/// Most arrivals, and most bytes, that a phase of a barrier in shared memory can wait for.
 pub(crate) const MBARRIER_MAX: u32 = (1 << 20) - 1;
 
 /// A special register that a thread can read.
@@ -28,7 +28,7 @@ pub(crate) enum Register {
     DynamicSharedBytes,
 }
 
-/// Which lane a shuffle reads from.
+/// The lane that a shuffle reads from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shuffle {
     Up,
@@ -37,7 +37,7 @@ pub(crate) enum Shuffle {
     Index,
 }
 
-/// What a warp or block reduction computes.
+/// The operation of a warp or block reduction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reduction {
     Add,
@@ -50,7 +50,7 @@ pub(crate) enum Reduction {
     Xor,
 }
 
-/// What a barrier that also votes returns.
+/// The result of a barrier that also votes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Vote {
     Count,
@@ -58,32 +58,32 @@ pub(crate) enum Vote {
     Or,
 }
 
-/// How a 16-byte access treats the caches.
+/// The caching of a 16-byte access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Cache {
     Default,
-    /// The data is touched once: first to be evicted.
+    /// The data is used once: first to be evicted.
     Streaming,
-    /// The data is read only during the whole kernel and skips the first-level cache.
+    /// The data is not written during the kernel; bypasses the first-level cache.
     ReadOnly,
 }
 
-/// How an atomic access orders the thread's other accesses.
+/// The order of an atomic access relative to the thread's other accesses.
 ///
 /// On the GPU these become the PTX qualifiers of the same names; plain and relaxed accesses are not ordered at all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
     /// Atomic, and nothing more.
     Relaxed,
-    /// What follows in program order is not seen before this read.
+    /// Accesses that follow in program order take effect after this read.
     Acquire,
-    /// What precedes in program order is seen by whoever acquires this write.
+    /// Accesses that precede in program order are visible to a thread that acquires this write.
     Release,
     /// Both, for read-modify-writes and fences.
     AcqRel,
 }
 
-/// Among which threads an order holds.
+/// The threads among which an order holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
     /// The threads of the block (`.cta`).

@@ -1,9 +1,9 @@
 //! Barriers in shared memory that count threads and bytes (compute capability 9.0).
 //!
-//! A barrier goes through phases. A phase ends when as many arrivals have come as [`Mbarrier::init`] said, and when
-//! all bytes that [`Mbarrier::arrive_expecting`] announced have been copied. Who waits names the parity of the phase
-//! (0 for the first, 1 for the second, 0 for the third …) and goes on when that one has ended. What a thread
-//! wrote before it arrived, and what was copied, is seen by those who have waited.
+//! A barrier goes through phases. A phase ends when it has had the number of arrivals set by [`Mbarrier::init`], and
+//! when all bytes that [`Mbarrier::arrive_expecting`] announced have been copied. A waiting thread names the parity of
+//! the phase (0 for the first, 1 for the second, 0 for the third …) and continues when that phase has ended. It then
+//! sees the writes of every thread before its arrival, and the copied data.
 
 use crate::machine::{MBARRIER_MAX, Machine};
 use crate::{Backend, Shared};
@@ -15,7 +15,7 @@ pub struct Mbarrier {
 }
 
 impl Mbarrier {
-    /// Arrivals that a phase can wait for, and bytes.
+    /// Most arrivals, and most bytes, that a phase can wait for.
     pub const MAX: u32 = MBARRIER_MAX;
 
     /// The barrier in word `i` of `words`. Nothing else is ever done with that word.

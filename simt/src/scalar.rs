@@ -1,4 +1,4 @@
-//! Element types of views, and what each can do atomically.
+//! Element types of views, and their atomic operations.
 
 mod sealed {
     pub trait Sealed {}
@@ -8,7 +8,7 @@ mod sealed {
 ///
 /// Every bit pattern is a value, so a view can be read as another element type ([`crate::Global::cast`]).
 pub trait Scalar: Copy + PartialEq + PartialOrd + Default + Send + Sync + sealed::Sealed + 'static {
-    /// 16 bytes of this type, what one vector access moves.
+    /// 16 bytes of this type, the size of one vector access.
     type Pack: Copy + Default + AsRef<[Self]> + AsMut<[Self]>;
     /// Elements in a [`Scalar::Pack`].
     const PACK: u32 = (16 / size_of::<Self>()) as u32;
@@ -36,7 +36,7 @@ macro_rules! scalars {
 }
 scalars!(u8: 16, u16: 8, u32: 4, i32: 4, f32: 4, u64: 2, i64: 2, f64: 2);
 
-/// How PTX and the simulator name an atomic's operand.
+/// The kinds of operands of atomics, in PTX and in the simulator.
 #[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
@@ -50,7 +50,7 @@ pub enum Kind {
 
 /// A type with atomic operations: the 32- and 64-bit integers, and floats (addition and exchange only).
 pub trait AtomicScalar: Scalar {
-    /// Which of the machine's operand kinds this is.
+    /// The machine's operand kind of this type.
     #[doc(hidden)]
     const KIND: Kind;
 }

@@ -1,4 +1,4 @@
-//! Views of a block's shared memory, and how it is declared.
+//! Views of a block's shared memory, and its declaration.
 
 use crate::Backend;
 use crate::global::{atomic_methods, checked};
@@ -10,11 +10,10 @@ use core::marker::PhantomData;
 /// A view of `len` elements of the block's shared memory: an address and a length, copied freely.
 ///
 /// Declared with [`shared!`](crate::shared) (static) or [`Shared::dynamic`]. Bounds are checked as for
-/// [`crate::Global`]. What is in it when a block begins is unspecified.
+/// [`crate::Global`]. The content is unspecified when a block begins.
 ///
-/// A plain access that races gives some value that was there, on the GPU too; but a plain load between two barriers,
-/// fences, stores or atomic accesses may be done once for several, so a thread that waits in a loop calls
-/// [`Shared::load`].
+/// A racing read returns some value that was there, on the GPU too; but a plain load between two barriers, fences,
+/// stores or atomic accesses may be done once for several, so a thread that waits in a loop calls [`Shared::load`].
 pub struct Shared<T> {
     address: u32,
     len: u32,

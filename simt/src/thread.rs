@@ -1,4 +1,4 @@
-//! Where a thread is in its block and grid, and where it waits for its block.
+//! A thread's place in its block and grid, and barriers of its block.
 
 use crate::Backend;
 use crate::machine::{Machine, Register, Vote};
@@ -26,11 +26,11 @@ registers! {
     block_idx_y = BlockY;
     /// The block's index in the grid along z.
     block_idx_z = BlockZ;
-    /// Threads of a block along x.
+    /// Threads per block along x.
     block_dim_x = BlockDimX;
-    /// Threads of a block along y.
+    /// Threads per block along y.
     block_dim_y = BlockDimY;
-    /// Threads of a block along z.
+    /// Threads per block along z.
     block_dim_z = BlockDimZ;
     /// Blocks of the grid along x.
     grid_dim_x = GridDimX;
@@ -55,7 +55,7 @@ pub fn grid_threads_1d() -> u32 {
     grid_dim_x().wrapping_mul(block_dim_x())
 }
 
-/// Waits until every thread of the block is here; what they wrote before is seen by all of them after.
+/// Waits until every thread of the block is here; after it all threads see the writes of all threads before it.
 ///
 /// Every thread of the block must reach the same call, also those with nothing left to do.
 #[inline(always)]
@@ -64,21 +64,21 @@ pub fn sync_threads() {
     Backend::sync_threads()
 }
 
-/// [`sync_threads`], and tells how many threads came with a true `predicate`.
+/// [`sync_threads`], and returns how many threads came with a true `predicate`.
 #[inline(always)]
 #[track_caller]
 pub fn sync_threads_count(predicate: bool) -> u32 {
     Backend::sync_threads_vote(Vote::Count, predicate)
 }
 
-/// [`sync_threads`], and tells whether all threads came with a true `predicate`.
+/// [`sync_threads`], and returns whether all threads came with a true `predicate`.
 #[inline(always)]
 #[track_caller]
 pub fn sync_threads_and(predicate: bool) -> bool {
     Backend::sync_threads_vote(Vote::And, predicate) != 0
 }
 
-/// [`sync_threads`], and tells whether any thread came with a true `predicate`.
+/// [`sync_threads`], and returns whether any thread came with a true `predicate`.
 #[inline(always)]
 #[track_caller]
 pub fn sync_threads_or(predicate: bool) -> bool {

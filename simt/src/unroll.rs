@@ -21,7 +21,7 @@ pub fn unroll<const N: usize>(mut f: impl FnMut(usize)) {
     calls!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
 }
 
-/// `value`, of which the compiler knows nothing more: what is computed from it is computed anew.
+/// `value`, about which the compiler loses all knowledge: expressions of it are computed anew.
 ///
 /// The compiler computes a common expression once and keeps it in a register. Where dozens of them live through
 /// several phases of a kernel (a test for each key, say), registers run out; computing them anew in each phase is

@@ -1,4 +1,4 @@
-//! What the 32 lanes of a warp do together, without memory.
+//! Collective operations of the 32 lanes of a warp, without memory.
 //!
 //! `mask` names the lanes that take part, one bit each; all of them must make the call, and the caller must be one of
 //! them. A 64-bit value travels as two halves.
@@ -24,7 +24,7 @@ pub fn active_mask() -> u32 {
     Backend::active_mask()
 }
 
-/// Waits for the lanes of `mask`; what they wrote before is seen by them after.
+/// Waits for the lanes of `mask`; after it they see each other's writes before it.
 #[inline(always)]
 #[track_caller]
 pub fn sync_warp(mask: u32) {
@@ -72,7 +72,7 @@ pub fn shuffle_xor<T: Scalar>(mask: u32, value: T, lanes: u32) -> T {
     shuffle_any(Shuffle::Xor, mask, value, lanes)
 }
 
-/// One bit a lane: those of `mask` with a true `predicate`.
+/// One bit per lane: those of `mask` with a true `predicate`.
 #[inline(always)]
 #[track_caller]
 pub fn ballot(mask: u32, predicate: bool) -> u32 {

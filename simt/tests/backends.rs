@@ -25,7 +25,7 @@ fn signature(s: &syn::Signature) -> String {
     s.to_token_stream().to_string()
 }
 
-/// What the trait asks for.
+/// The functions of the trait.
 fn machine() -> Vec<String> {
     let items = parse("machine.rs");
     let machine = items.iter().find_map(|item| match item {
@@ -43,7 +43,7 @@ fn machine() -> Vec<String> {
         .collect()
 }
 
-/// What a backend has; functions behind a `cfg` are refused.
+/// The functions of a backend; those behind a `cfg` are refused.
 fn backend(folder: &str, name: &str) -> Vec<String> {
     let items = parse(&format!("{folder}/mod.rs"));
     let mut impls = items.iter().filter_map(|item| match item {

@@ -38,7 +38,7 @@ fn reverse_tiles(input: Global<u32>, output: Global<u32>) {
         } else if t <= 64 {
             full.wait(i & 1);
             let value = tile.get(64 - t);
-            thread::barrier(1, 64); // all have read before anyone writes
+            thread::barrier(1, 64); // all have read before a thread writes
             tile.set(t - 1, value);
             bulk::fence();
             done.arrive();

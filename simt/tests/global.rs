@@ -1,11 +1,11 @@
-//! What a view of global memory refuses: the host's hand, and lengths that are none.
+//! Refusals of a view of global memory: accesses from the host, and lengths that do not fit.
 
 use simt::atomic::{Order::*, Scope};
 use simt::sim::{LaunchError, Options, launch};
 use simt::{Global, kernel};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a call panics with.
+/// The message of a call's panic.
 fn panic_of<R>(call: impl FnOnce() -> R) -> String {
     let payload = catch_unwind(AssertUnwindSafe(call)).err().expect("that was allowed");
     let text = payload.downcast_ref::<&str>().map(|s| s.to_string());

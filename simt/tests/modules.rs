@@ -55,7 +55,7 @@ fn uses() -> BTreeMap<String, BTreeSet<String>> {
     let parsed: Vec<(Vec<String>, Vec<Item>)> = files(&source)
         .iter()
         .map(|file| {
-            // A link in the docs is no use.
+            // A link in the docs does not count as use.
             let text = std::fs::read_to_string(file).unwrap();
             let text: String =
                 text.lines().filter(|l| !l.trim_start().starts_with("//")).map(|l| format!("{l}\n")).collect();
@@ -63,7 +63,7 @@ fn uses() -> BTreeMap<String, BTreeSet<String>> {
         })
         .collect();
     let modules: BTreeSet<String> = parsed.iter().map(|(module, _)| module.join("::")).collect();
-    // What lib.rs re-exports is known by the crate's own name for it.
+    // Re-exports of lib.rs are resolved by the crate's own name for them.
     let root = &parsed.iter().find(|(module, _)| module == &["lib"]).expect("there is a lib.rs").1;
     let mut exports = BTreeMap::from([("Backend".to_string(), "machine".to_string())]);
     for item in root {

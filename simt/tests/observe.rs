@@ -1,4 +1,4 @@
-//! What an observer of the simulator is told.
+//! The events that an observer of the simulator gets.
 
 use simt::atomic::{Order, Scope};
 use simt::sim::{Access, AccessKind, Event, LaunchError, Options, Space, launch, observe};
@@ -21,7 +21,7 @@ fn swap(data: Global<u32>, count: Global<u32>) {
     }
 }
 
-/// What a kernel does, and how its launch ended.
+/// The events of a kernel, and the result of its launch.
 fn events<K: Kernel>(kernel: K, grid: u32, block: u32, args: K::Args) -> (Vec<Event>, Result<(), LaunchError>) {
     let events = Rc::new(RefCell::new(vec![]));
     let log = events.clone();

@@ -1,4 +1,5 @@
-//! A thread that overflows its stack is a fault, not the end of the process; other accesses to nowhere still are that.
+//! A thread that overflows its stack is a fault, not the end of the process; other invalid accesses still end the
+//! process.
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
 use simt::sim::{LaunchError, Options, launch};
@@ -26,7 +27,7 @@ fn large_array(data: Global<u32>) {
     if (thread::block_idx_x(), thread::thread_idx_x()) == (3, 7) {
         data.set(0, zero_of_many(thread::thread_idx_x()));
     }
-    thread::sync_threads(); // nobody has ended
+    thread::sync_threads(); // no thread has ended
 }
 
 fn depth(data: Global<u32>, n: u32) -> u32 {
@@ -58,7 +59,7 @@ fn check<K: Kernel<Args = (Global<u32>,)>>(kernel: K) {
     }
 }
 
-/// A kernel that reads where nothing is, which is not for the simulator to explain.
+/// A kernel that reads an unmapped address, which the simulator does not handle.
 #[kernel]
 fn wild(_data: Global<u32>) {
     // SAFETY: none; that is the point.

@@ -1,4 +1,4 @@
-//! What a launch hands to the driver: the bytes of each parameter, at its own address.
+//! The parameters that a launch passes to the driver: the bytes of each at its own address.
 
 use simt::{Arguments, Global, Scalar};
 

@@ -1,4 +1,4 @@
-//! The simulator: what threads do together, what is refused, what ends a launch, and how it is reported.
+//! The simulator: collective operations, refusals, faults, and their reports.
 
 #![allow(clippy::if_same_then_else)] // two barriers in two places are what one kernel is for
 
@@ -33,7 +33,7 @@ fn reverse(data: Global<u32>) {
     let (t, n) = (thread::thread_idx_x(), thread::block_dim_x());
     let base = thread::block_idx_x() * n;
     REVERSE::view().set(t, data.get(base + t));
-    thread::sync_threads(); // all are in before anyone reads another's
+    thread::sync_threads(); // all words are written before a thread reads another's
     data.set(base + t, REVERSE::view().get(n - 1 - t));
 }
 

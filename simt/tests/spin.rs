@@ -1,4 +1,4 @@
-//! Threads that wait in a loop: what they wait for comes, however they look for it, or the launch ends with a fault.
+//! Threads that wait in a loop: the wait ends, by whatever access they poll, or the launch ends with a fault.
 
 use simt::atomic::{Order::*, Scope};
 use simt::mbarrier::{self, Mbarrier};
@@ -12,7 +12,7 @@ shared!(BARRIER: [u64; 1]);
 #[repr(align(16))]
 struct Aligned([u32; 8]);
 
-/// How a launch of `block` threads ends, and what is in the eight words afterwards.
+/// The result of a launch of `block` threads, and the eight words afterwards.
 fn run<K: Kernel<Args = (Global<u32>, u32)>>(
     kernel: K,
     grid: u32,
@@ -26,8 +26,8 @@ fn run<K: Kernel<Args = (Global<u32>, u32)>>(
     (result, words.0)
 }
 
-/// Makes a kernel of a way to wait: thread 0 runs first and waits, thread 1 brings what it waits for or does not, the
-/// others wait at a barrier.
+/// Makes a kernel of a way to wait: thread 0 runs first and waits, thread 1 ends the wait or does not, the others wait
+/// at a barrier.
 macro_rules! waits {
     ($($name:ident: |$words:ident, $flag:ident| wait $wait:expr, set $set:expr;)*) => {$(
         mod $name {
@@ -49,7 +49,7 @@ macro_rules! waits {
                 } else if thread::thread_idx_x() == 1 && comes != 0 {
                     $set;
                 }
-                thread::sync_threads(); // nobody ends before what is waited for has come
+                thread::sync_threads(); // no thread ends before the wait has ended
             }
 
             #[test]

@@ -1,9 +1,9 @@
-//! What proves the project:
+//! The tests of the project:
 //!
-//! | test | what it holds |
+//! | test | what it checks |
 //! | --- | --- |
 //! | `tests/rungs.rs` | every rung on every engine: all sizes, types and distributions, against oracles of the input |
 //! | `tests/stress.rs` | the upper rungs, called many times: random sizes, workspaces that last, two streams at once |
 //! | `tests/program.rs` | the program `rungs`: reports, files, wrong input, exit codes |
-//! | `tests/bench.rs` | `rungs bench`, with peers that are made up |
-//! | `tests/sources.rs` | registry, files, heads and PTX symbols against each other |
+//! | `tests/bench.rs` | `rungs bench`, with peers made for the test |
+//! | `tests/sources.rs` | that registry, files, heads and PTX symbols agree |

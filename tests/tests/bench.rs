@@ -1,5 +1,5 @@
-//! `rungs bench` as its users meet it, on the simulator; with a library of peers written in C where a compiler is.
-//! Where none is, the tests that need it are reported as ignored.
+//! `rungs bench` as its users meet it, on the simulator; with a library of peers written in C if there is a compiler.
+//! If not, the tests that need it are reported as ignored.
 
 use assert_cmd::Command;
 use libtest_mimic::{Arguments, Trial};
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Output};
 use tempfile::TempDir;
 
-/// A library with the functions of bench/peers/peers.h that works on the host's memory. Its reference sorts by an
-/// insertion sort, Thrust's stand-in leaves the keys as they are.
+/// A library with the functions of bench/peers/peers.h that works on the host's memory. Its reference is an insertion
+/// sort; its stand-in for Thrust leaves the keys unsorted.
 const LIBRARY: &str = r#"
 #include <stddef.h>
 #include <stdint.h>
@@ -51,10 +51,10 @@ const char* rungs_peer_error(void) { return ""; }
 const char* rungs_peers_about(void) { return "written for a test"; }
 "#;
 
-/// What compiles the library.
+/// The compiler of the library.
 const COMPILER: &str = "cc";
 
-/// The program: where `RUNGS_BIN` says, or beside the test programs.
+/// The program: that in `RUNGS_BIN`, or the one beside the test programs.
 fn bench(arguments: &[&str]) -> Output {
     let path = std::env::var_os("RUNGS_BIN").map(PathBuf::from).unwrap_or_else(|| {
         let folder = std::env::current_exe().unwrap();
@@ -82,7 +82,7 @@ fn library(folder: &Path) -> String {
     library.to_string_lossy().into_owned()
 }
 
-/// Why there can be no library here: a machine that only runs the tests may have no compiler.
+/// The reason why there is no library here: a machine that only runs the tests may have no compiler.
 fn no_compiler() -> Option<String> {
     let answer = Process::new(COMPILER).arg("--version").output();
     answer.err().map(|e| format!("the C compiler {COMPILER} does not start: {e}"))

@@ -4,7 +4,7 @@ use assert_cmd::Command;
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// The program, where `RUNGS_BIN` says or beside the test programs, told to use the simulator.
+/// The program, that in `RUNGS_BIN` or the one beside the test programs, on the simulator.
 fn rungs(arguments: &[&str]) -> Command {
     let path = std::env::var_os("RUNGS_BIN").map(PathBuf::from).unwrap_or_else(|| {
         let folder = std::env::current_exe().unwrap();
@@ -76,7 +76,7 @@ fn ladders_have_every_rung_in_order() {
             let over = rung.capacity.is_some_and(|capacity| capacity < 1500);
             assert!(over || row["skipped"].is_null(), "{row}");
             assert_eq!(row["verified"] == true, row["skipped"].is_null(), "{row}");
-            // A simulator has no bandwidth of its own that a share could be taken of.
+            // A simulator has no bandwidth to take a share of.
             assert!(row["limit"].is_null(), "{row}");
             let Some(ms) = row["time_ms"].as_f64() else { continue };
             let speedup = row["speedup"].as_f64();

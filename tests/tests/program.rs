@@ -1,5 +1,5 @@
 //! The program as its users meet it: reports, files in and out, wrong input, exit codes. Everything runs on the
-//! simulator, so that it holds on any machine.
+//! simulator, so that the tests pass on any machine.
 
 use assert_cmd::Command;
 use rungs::data::{Data, Distribution, Dtype, Format, Output, Place, read_keys, sorted, stable_sorted};
@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use tempfile::TempDir;
 
-/// The program, told to use the simulator.
+/// The program on the simulator.
 fn rungs(arguments: &[&str]) -> Command {
     let mut command = Command::from_std(raw(arguments));
     command.timeout(std::time::Duration::from_secs(120));
     command
 }
 
-/// The program: where `RUNGS_BIN` says, or beside the test programs.
+/// The program: that in `RUNGS_BIN`, or the one beside the test programs.
 fn raw(arguments: &[&str]) -> std::process::Command {
     let path = std::env::var_os("RUNGS_BIN").map(PathBuf::from).unwrap_or_else(|| {
         let folder = std::env::current_exe().unwrap();
@@ -38,7 +38,7 @@ fn outcome(arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().expect("ended by a signal"), text(&output.stdout), text(&output.stderr))
 }
 
-/// Expects an error: this exit code, nothing on standard output, a message of one or two lines that has these words.
+/// Expects an error: this exit code, nothing on standard output, a message of one or two lines with these words.
 fn refused(arguments: &[&str], code: i32, words: &[&str]) {
     let (got, out, err) = outcome(arguments);
     assert_eq!(got, code, "{arguments:?}: {err}");
@@ -131,7 +131,7 @@ fn keys_through_the_standard_streams() {
     assert_eq!((output.status.code(), output.stdout, output.stderr), (Some(0), want, vec![]));
 }
 
-/// Where no rung is named, one that takes values is chosen; what comes out is the stable order of the keys.
+/// If no rung is named, one that takes values is chosen; the output is the stable order of the keys.
 #[test]
 fn keys_and_the_places_that_they_come_from() {
     let folder = TempDir::new().unwrap();
@@ -169,7 +169,7 @@ fn keys_and_the_places_that_they_come_from() {
     assert!(!keys_only.contains("values"), "{keys_only}");
 }
 
-/// What does not go with values of a file is refused before any work.
+/// Arguments that contradict values of a file are refused before any work.
 #[test]
 fn values_of_ones_own() {
     let folder = TempDir::new().unwrap();
@@ -380,7 +380,7 @@ fn an_output_that_cannot_be_written_leaves_the_old_file() {
     let (code, out, err) = outcome(&["bitonic", "--n", "10", "--output", missing.to_str().unwrap()]);
     assert_eq!((code, out.as_str()), (4, ""), "{err}");
     assert_eq!(fs::read(&file).unwrap(), b"old");
-    // A wrong input is found before the output is touched.
+    // A wrong input is found before the output is opened.
     assert_eq!(outcome(&["bitonic", "--input", "none.npy", "--output", &file]).0, 4);
     assert_eq!(fs::read(&file).unwrap(), b"old");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "something was left behind");

@@ -49,9 +49,8 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// All inputs of a rung on an engine: every size, and a larger input of every type and distribution. What a family can
-/// be asked besides is tried at every size, with one larger input each; keys with values with every type and distribution
-/// too.
+/// All inputs of a rung on an engine: every size, and a larger input of every type and distribution. Each variant of a
+/// family is tried at every size, with one larger input each; keys with values with every type and distribution too.
 fn check(engine: &Engine, family: &'static Family, rung: &'static Rung) -> Result<(), Failed> {
     if let Size::Product { .. } = family.sizes.simulator {
         for &[m, n, k] in PRODUCTS {
@@ -83,7 +82,7 @@ fn check(engine: &Engine, family: &'static Family, rung: &'static Rung) -> Resul
     Ok(())
 }
 
-/// The size of the larger inputs, a prime. Quadratic algorithms are given what they can do in a moment.
+/// The size of the larger inputs, a prime. Quadratic algorithms get a size that takes them a moment.
 fn large(engine: &Engine, family: &Family) -> u64 {
     match (engine.is_simulator(), family.name) {
         (true, "bubble" | "odd-even" | "radix") => 1499,
@@ -99,7 +98,7 @@ fn distributions() -> Vec<Distribution> {
     vec![Uniform, Sorted, Reversed, Equal, Few, Two, Special, Entropy(3), LowBits(8), HighBits(5), Zipf]
 }
 
-/// What a family can be asked besides: each operation, inclusive and exclusive, some numbers of columns and bins.
+/// The variants of a family: each operation, inclusive and exclusive, some numbers of columns and bins.
 fn variants(family: &Family) -> Vec<Parameters> {
     let mut variants = vec![Parameters::default()];
     let mut multiply = |f: &dyn Fn(Parameters) -> Vec<Parameters>| {
@@ -142,7 +141,7 @@ impl Case {
     }
 }
 
-/// Runs one input twice (what a first run leaves behind must not matter to the second), and compares both.
+/// Runs one input twice (the second run must not depend on data of the first), and compares both.
 fn run(engine: &Engine, family: &'static Family, rung: &'static Rung, case: Case) -> Result<(), Failed> {
     let Case { size, dtype, distribution, parameters } = case;
     let size = match (size, rung.capacity) {
@@ -153,7 +152,7 @@ fn run(engine: &Engine, family: &'static Family, rung: &'static Rung, case: Case
     let workload = Workload { size, dtype, distribution, seed: 7, input: None, parameters };
     let problem = family.make(workload).map_err(failed)?;
     if let Some(why) = family.refusal(rung, size, dtype, &parameters, engine.device()) {
-        // What a rung refuses it must refuse with a usage error, not run wrongly.
+        // A rung refuses with a usage error, and does not run wrongly.
         return match problem.prepare(engine, rung) {
             Err(rungs::Error::Usage(_)) => Ok(()),
             Ok(_) => Err(format!("{case:?} should be refused ({why}) and is not").into()),

@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 
 const PARTS: [&str; 7] = ["Idea", "Changed from the rung before", "Bottleneck", "Cost", "Threads", "Limits", "Source"];
 
-/// Most lines of a file: what can be read in one sitting.
+/// Most lines of a file, for one sitting.
 const LINES: usize = 300;
 
 /// Most lines of a rung, all files of its folder together.
 const RUNG_LINES: usize = 600;
 
-/// Rungs that may have more lines, how many, and why.
+/// Rungs that may have more lines: the limit and the reason.
 const EXCEPTIONS: [(&str, usize, &str); 4] = [
     ("look-ahead", 700, "one block runs three kinds of warps side by side, which hand tiles on through a ring"),
     ("onesweep", 640, "sorts keys of two widths and pairs, with a histogram of its own and the memory that lasts"),
-    ("msd-buckets", 700, "besides its idea it has a second way to sort a bucket, for what does not fit a block"),
-    ("msd-skewed", 1720, "three ways to deal with what is left over, which share lists: splitting, tallying, groups"),
+    ("msd-buckets", 700, "besides its idea it has a second way to sort a bucket, for buckets that do not fit a block"),
+    ("msd-skewed", 1720, "three ways to sort the leftover segments, which share lists: splitting, tallying, groups"),
 ];
 
 fn root() -> PathBuf {
@@ -172,8 +172,8 @@ fn module(source: &Path, file: &Path) -> Vec<String> {
     path.iter().map(|part| part.to_str().unwrap().to_string()).filter(|part| part != "mod").collect()
 }
 
-/// Which files of a crate use which. A folder's `mod.rs` and the files of that folder are one thing: what they take from
-/// each other does not count.
+/// Which files of a crate use which. A folder's `mod.rs` and the files of that folder are one thing: what they take
+/// from each other does not count.
 fn uses(source: &Path) -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
     let mut texts = BTreeMap::new();
     walk(source, &mut |path, text| {

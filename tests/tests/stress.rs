@@ -1,10 +1,10 @@
-//! The rungs whose blocks wait for one another, or whose workspace is cleaned by whoever used it last: many calls, of
-//! random size and kind.
+//! The rungs whose blocks wait for one another, or whose workspace is cleaned by its last user: many calls, of random
+//! size and kind.
 //!
-//! | trial | what it does |
+//! | trial | what it runs |
 //! | --- | --- |
-//! | `fresh-workspace` | calls that have each their own size, type, distribution, options and workspace |
-//! | `kept-workspace` | calls on a workspace for each of a few sizes, enqueued several at a time; one in four fails once before |
+//! | `fresh-workspace` | calls with their own size, type, distribution, options and workspace each |
+//! | `kept-workspace` | calls on a workspace for each of a few sizes, enqueued several at a time; before one in four the same call is made with launches that fail from a random one on |
 //! | `two-streams` | two streams of a GPU at once, each with its own workspace; on the simulator two threads |
 //!
 //! Every output is poisoned first and compared whole with an oracle that the host computes from the input. Where there
@@ -44,13 +44,13 @@ type Test = fn(&Machine, &'static Family, &'static Rung, &mut Random) -> Result<
 const TESTS: &[(&str, Test)] =
     &[("fresh-workspace", fresh_workspace), ("kept-workspace", kept_workspace), ("two-streams", two_streams)];
 
-/// Where to run, and how much.
+/// The engine of a run, and its extent.
 struct Machine {
     name: &'static str,
     choice: DeviceChoice,
-    /// Calls of a trial (of each stream, where there are two).
+    /// Calls per trial (per stream, if there are two).
     calls: usize,
-    /// Elements of a call at most.
+    /// Most elements per call.
     largest: u64,
 }
 
@@ -62,7 +62,7 @@ const MACHINES: [Machine; 2] = [
 /// Calls that are enqueued before the first of them is waited for.
 const AT_ONCE: usize = 4;
 
-/// One call in so many is made once before with a launch that fails.
+/// One call in this number is first made with a launch that fails.
 const FAILURES: u32 = 4;
 
 /// Launches of a sequence, about.
@@ -104,7 +104,7 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// What a call is asked for.
+/// The parameters of a call.
 struct Case {
     family: &'static Family,
     rung: &'static Rung,
@@ -216,15 +216,15 @@ fn fresh_workspace(
 /// Runs a rung on elements of a type, from the first buffer to the second, on a launcher of the engine.
 type Call = Box<dyn FnMut(&dyn Launcher, Dtype, &Buffer<u32>, &Buffer<u32>) -> Result<(), Error>>;
 
-/// What a call should leave, from its input.
+/// The expected output of a call, from its input.
 type Oracle = fn(&Data) -> Data;
 
 const BINS: u32 = 256;
 
-/// Sequences of launches that last, by the number of elements that each is for.
+/// Sequences of launches that are kept, by their number of elements.
 type Kept<A> = HashMap<u32, Sequence<A>>;
 
-/// The sequence for `n` elements, made where there is none yet.
+/// The sequence for `n` elements, made if there is none yet.
 fn kept<A: Lengths>(
     sequences: &mut Kept<A>,
     n: u32,
@@ -302,7 +302,7 @@ fn keeping(engine: &Engine, family: &Family, rung: &Rung) -> Result<(Call, Oracl
     })
 }
 
-/// An engine whose launches fail from one on, as they do where memory runs out in the middle of a sequence.
+/// An engine whose launches fail from one on, as they do if memory runs out in the middle of a sequence.
 struct Failing<'e> {
     engine: &'e Engine,
     /// Launches that do not fail yet.
@@ -357,7 +357,7 @@ fn two_streams(m: &Machine, family: &'static Family, rung: &'static Rung, random
             _ => Ok(()),
         };
     }
-    // A launch on the simulator has ended when it returns: what is to run at the same time has a thread of its own.
+    // A launch on the simulator has ended when it returns, so concurrent calls need a thread each.
     let seeds: [u64; 2] = random.random();
     std::thread::scope(|scope| {
         let threads = seeds.map(|seed| {
@@ -369,7 +369,7 @@ fn two_streams(m: &Machine, family: &'static Family, rung: &'static Rung, random
     })
 }
 
-/// A call that was made, and what it should leave.
+/// A call that was made, and its expected output.
 struct Pending {
     case: Case,
     input: Buffer<u32>,
@@ -377,8 +377,8 @@ struct Pending {
     want: Data,
 }
 
-/// The engines take turns: each has a workspace that it keeps, and inputs of its own. Returns how often two streams of a
-/// GPU were at work at the same time.
+/// The engines take turns: each has a workspace that it keeps, and inputs of its own. Returns how often two streams of
+/// a GPU were at work at the same time.
 fn take_turns(
     m: &Machine,
     engines: &[Engine],
@@ -403,11 +403,11 @@ fn take_turns(
             }
         }
         let starts = engines.iter().map(Engine::mark).collect::<Result<Vec<_>, _>>()?;
-        // Nothing is waited for between the calls: a launch finds the workspace as the one before it leaves it.
+        // There is no wait between the calls: a launch finds the workspace as its predecessor leaves it.
         for (i, Pending { case, input, output, .. }) in pending.iter().enumerate() {
             let (engine, (call, _)) = (&engines[i % engines.len()], &mut rungs[i % engines.len()]);
             if random.random_ratio(1, FAILURES) {
-                // What a call that fails half way leaves in its workspace must not matter to the next.
+                // A call that fails half way must not affect the next call through its workspace.
                 let left = Cell::new(random.random_range(0..MOST_LAUNCHES));
                 let _ = call(&Failing { engine, left }, case.dtype, input, output);
             }
@@ -431,7 +431,7 @@ fn take_turns(
 fn prepare(engine: &Engine, case: Case, oracle: Oracle) -> Result<Pending, Error> {
     let mut input = case.distribution.generate(case.dtype, case.n, case.seed)?;
     if let (Kind::Histogram, Data::U32(keys)) = (case.family.kind, &mut input) {
-        // Most of them in the range of the bins, and some outside, which nobody counts.
+        // Most of them are in the range of the bins, and some outside, which are not counted.
         keys.iter_mut().for_each(|key| *key = ((*key as u64 * (BINS as u64 + 9)) >> 32) as u32);
     }
     let want = oracle(&input);

@@ -1,6 +1,6 @@
-//! What compiles the kernels.
+//! The compilers of the kernels.
 
-/// A compiler for GPUs, as it is named on the command line.
+/// A compiler for GPUs, by its name on the command line.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
     /// rustc's own code generator for NVIDIA GPUs

@@ -1,14 +1,14 @@
-//! The browser that the program's pages are tested in.
+//! The browser that tests the program's pages.
 
 use crate::{setup, shell};
 use std::env;
 use std::ffi::OsString;
 
-/// Names under which systems have it.
+/// Its names on different systems.
 const NAMES: &[&str] = &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// Chromium, after installing it where that can be done. Says so where it cannot: the tests that need it are reported as
-/// ignored then.
+/// Chromium, installed if necessary and possible. If not, prints why; the tests that need it are then reported as
+/// ignored.
 pub fn find_or_install() -> Option<OsString> {
     find().or_else(|| {
         let why = match setup::apt(&["chromium"]).map(|()| find()) {
@@ -21,7 +21,7 @@ pub fn find_or_install() -> Option<OsString> {
     })
 }
 
-/// The browser: what `RUNGS_CHROMIUM` says, or the first in PATH.
+/// The browser: that in `RUNGS_CHROMIUM`, or the first in PATH.
 fn find() -> Option<OsString> {
     let said = env::var_os("RUNGS_CHROMIUM");
     said.or_else(|| NAMES.iter().find_map(|name| shell::which(name)).map(Into::into))

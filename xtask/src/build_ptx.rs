@@ -8,13 +8,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// What to build, and where to.
+/// The options of `build-ptx`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// What compiles the kernels
+    /// The compiler of the kernels
     #[arg(long, value_enum, default_value_t)]
     backend: Backend,
-    /// For which GPUs, with commas between
+    /// The GPU architectures, separated by commas
     #[arg(long, value_name = "ARCH", value_delimiter = ',', default_values = DEFAULT_ARCHES)]
     arch: Vec<Arch>,
     /// Check the bounds of every access on the GPU too
@@ -29,18 +29,18 @@ pub struct Args {
 }
 
 impl Default for Args {
-    /// What an empty command line gives.
+    /// The options of an empty command line.
     fn default() -> Self {
         let arch = DEFAULT_ARCHES.iter().map(|arch| arch.parse().expect("the defaults are architectures")).collect();
         Self { backend: Backend::default(), arch, checked: false, manifest_path: None, out: None }
     }
 }
 
-/// Builds the PTX and says what is in it.
+/// Builds the PTX and prints its kernels.
 pub fn run(args: &Args) -> Result<()> {
     let (package, target_dir) = match &args.manifest_path {
         Some(manifest) => Package::at(manifest).map(|package| (package.clone(), package.target_dir))?,
-        // In the target folder of this program, which need not be the one that cargo's settings name now.
+        // In the target folder of this program, which may differ from the one in cargo's current settings.
         None => (Package::at(&project::root().join("gpu"))?, project::target()),
     };
     let out = args.out.clone().unwrap_or_else(|| target_dir.join("ptx"));

@@ -1,4 +1,4 @@
-//! `check-ptx`: what the assembler makes of the PTX, and whether PTX and rungs agree.
+//! `check-ptx`: assembles the PTX, reports its resources, and compares its kernels with the rungs.
 
 use crate::ptxas::{Ptxas, Usage};
 use crate::registry::{self, Kernels};
@@ -18,7 +18,7 @@ struct File {
     text: String,
 }
 
-/// Which PTX.
+/// The options of `check-ptx`.
 #[derive(clap::Args, Default)]
 pub struct Args {
     /// A folder with PTX of your own kernels, which are in no list of rungs [default: ptx in cargo's target folder]
@@ -26,7 +26,7 @@ pub struct Args {
     dir: Option<PathBuf>,
 }
 
-/// Checks every file in the folder of finished PTX; prints a table; fails with all that is wrong.
+/// Checks every file in the folder of finished PTX and prints a table; the error lists all objections.
 pub fn run(args: &Args) -> Result<()> {
     let ptxas = Ptxas::find()?;
     let files = files(&args.dir.clone().unwrap_or_else(project::ptx))?;
@@ -82,7 +82,7 @@ fn row(usage: &Usage, name: &str) -> Vec<String> {
     [usage.kernel.clone(), name.to_string()].into_iter().chain(numbers.map(|n| n.to_string())).collect()
 }
 
-/// What is wrong with a kernel by what it takes.
+/// The objections to a kernel's resources.
 fn objections(usage: &Usage) -> impl Iterator<Item = String> {
     let of = [
         (usage.spill_stores, "bytes of spill stores"),

@@ -6,16 +6,16 @@ use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What runs there.
+/// The script that runs there.
 const RUN: &str = include_str!("dist/run.sh");
 
-/// What it says of itself.
+/// The folder's README.
 const README: &str = include_str!("dist/README.txt");
 
-/// Packages whose tests say something about a GPU machine; those of the builders need Rust.
+/// Packages whose tests are useful on a GPU machine; those of the builders need Rust.
 const TESTED: &[&str] = &["rungs-kernels", "simt", "rungs", "rungs-tests"];
 
-/// Where to pack to.
+/// The options of `dist`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder that gets rungs/ and rungs.tar.gz
@@ -96,7 +96,7 @@ fn build(args: &[&str], packages: &[&str]) -> Result<Vec<Executable>> {
     Ok(executables)
 }
 
-/// The program of one message, if it tells of one.
+/// The program of one message, if it names one.
 fn executable(message: &str) -> Option<Executable> {
     let Message { executable, target, profile } = serde_json::from_str(message).ok()?;
     let (path, target) = (executable?, target?);

@@ -1,4 +1,4 @@
-//! What builds, checks and packs the project: `cargo xtask --help`.
+//! Builds, checks and packs the project: `cargo xtask --help`.
 
 mod backend;
 mod browser;
@@ -31,17 +31,17 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Find what the other tasks need, and install what is missing
+    /// Find the tools that the other tasks need, and install the missing ones
     Setup(setup::Args),
     /// Compile the kernels, or those of a package of your own, to PTX, into target/ptx
     BuildPtx(build_ptx::Args),
-    /// Assemble the PTX in target/ptx and hold it against the list of rungs
+    /// Assemble the PTX in target/ptx and compare it with the list of rungs
     CheckPtx(check_ptx::Args),
     /// Make the README's tables, and all tables and plots in bench/results, from the reports there
     Tables(tables::Args),
-    /// Everything that must pass: format, lints, PTX, tests; or the checks of the rungs that are named
+    /// Run all checks: format, lints, PTX, tests; or the checks of the named rungs
     Test(test::Args),
-    /// Pack what a GPU machine without Rust needs into one folder
+    /// Pack one folder for a GPU machine without Rust
     Dist(dist::Args),
 }
 

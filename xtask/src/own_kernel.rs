@@ -1,5 +1,5 @@
-//! `examples/own-kernel`, built and run as a stranger's crate: outside of this folder, whose settings for cargo would
-//! otherwise count for it too.
+//! `examples/own-kernel`, built and run like a user's crate: outside of this folder, whose settings for cargo would
+//! otherwise apply to it too.
 
 use crate::{project, shell};
 use anyhow::{Context, Result};
@@ -13,13 +13,14 @@ const EXAMPLE: &str = "examples/own-kernel";
 
 /// Checks the example's format, copies it away, runs its tests and then the program.
 pub fn run() -> Result<()> {
-    // Here, by this project's style.
+    // The format is checked here, by this project's style.
     let manifest = format!("{EXAMPLE}/Cargo.toml");
     shell::run(shell::cargo(&["fmt", "--all", "--check", "--manifest-path", &manifest]))?;
     let folder = place();
     fs::remove_dir_all(&folder).ok();
     copy(&project::root().join(EXAMPLE), &folder)?;
-    // The versions that the project is tested with. Cargo takes out what is not needed and adds the example's packages.
+    // The versions that the project is tested with. Cargo removes the packages that are not needed and adds the
+    // example's.
     let lock = folder.join("Cargo.lock");
     fs::copy(project::root().join("Cargo.lock"), &lock).with_context(|| lock.display().to_string())?;
     let ran = [&["test"][..], &["run", "--quiet"]].iter().try_for_each(|args| shell::run(cargo(&folder, args)));
@@ -27,7 +28,7 @@ pub fn run() -> Result<()> {
     ran
 }
 
-/// The same at each call, so that cargo builds again only what has changed; another one for another clone.
+/// The folder of the copy: the same at each call, so that cargo rebuilds only changed files; a different one per clone.
 fn place() -> PathBuf {
     let mut hasher = DefaultHasher::new();
     project::root().hash(&mut hasher);
@@ -39,12 +40,12 @@ fn cargo(folder: &Path, args: &[&str]) -> Command {
     command
         .current_dir(folder)
         .env("CARGO_TARGET_DIR", project::target().join("own-kernel"))
-        // Set by this project's settings for cargo; the example has to do without.
+        // This project's settings for cargo set these variables; the example has to build without them.
         .env_remove("CUDA_LIBRARY_PATH");
     command
 }
 
-/// Copies a folder without what cargo left in it; paths to this project become absolute.
+/// Copies a folder without cargo's outputs; paths to this project become absolute.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to).with_context(|| format!("{} cannot be made", to.display()))?;
     for entry in fs::read_dir(from).with_context(|| format!("{} cannot be read", from.display()))? {

@@ -1,4 +1,4 @@
-//! Where things are.
+//! The project's folders.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub fn tools() -> PathBuf {
     target().join("tools")
 }
 
-/// A path as a person in the workspace's folder would write it.
+/// A path relative to the workspace's folder.
 pub fn short(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }

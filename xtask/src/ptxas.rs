@@ -1,4 +1,4 @@
-//! NVIDIA's assembler: where it is, and what it says of a kernel.
+//! NVIDIA's assembler: its place, and its report of a kernel.
 
 use crate::{project, shell};
 use anyhow::{Context, Result, bail};
@@ -17,25 +17,25 @@ pub struct Ptxas {
     pub release: String,
 }
 
-/// What one kernel takes on the GPU.
+/// The resources of one kernel on the GPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// The kernel's symbol.
     pub kernel: String,
-    /// Registers of a thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Bytes that a thread writes because it has too few registers.
+    /// Bytes of spilled registers that a thread writes.
     pub spill_stores: u32,
-    /// Bytes that it reads for that.
+    /// Bytes of spilled registers that a thread reads.
     pub spill_loads: u32,
-    /// Bytes of a thread's stack frame.
+    /// Bytes of stack frame per thread.
     pub stack: u32,
     /// Bytes of static shared memory.
     pub shared: u32,
 }
 
 impl Ptxas {
-    /// In PATH, in a CUDA toolkit, among python's packages, or where setup put it.
+    /// Searches PATH, CUDA toolkits, python's packages, and the folder of setup.
     pub fn find() -> Result<Self> {
         let mut looked = vec![];
         for path in candidates() {
@@ -65,7 +65,7 @@ impl Ptxas {
     }
 }
 
-/// Every ptxas of which there is a file.
+/// Every existing file of a ptxas.
 fn candidates() -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = vec![];
     folders.extend(shell::which("ptxas").and_then(|path| path.parent().map(Path::to_path_buf)));
@@ -88,7 +88,7 @@ fn below(folder: impl AsRef<Path>, prefix: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// Where python keeps packages.
+/// The folders of python's packages.
 fn site_packages() -> Vec<PathBuf> {
     let code = "import site, sys; print('\\n'.join(sys.path + site.getsitepackages() + [site.getusersitepackages()]))";
     let output = Command::new("python3").args(["-c", code]).output().ok();

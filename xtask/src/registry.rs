@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 /// The layout of the list that is understood here.
 const SCHEMA: u32 = 1;
 
-/// What `rungs list --format json` prints.
+/// The output of `rungs list --format json`.
 #[derive(Deserialize)]
 struct List {
     schema: u32,
     families: Vec<Family>,
-    /// Kernels that no rung runs as its own: copies, fills, generators.
+    /// Kernels that belong to no rung: copies, fills, generators.
     #[serde(default)]
     support: Vec<Support>,
 }
@@ -35,10 +35,10 @@ struct Support {
     kernels: Vec<String>,
 }
 
-/// Kernel symbols, each with what it belongs to: `family/rung`, or `support`.
+/// Kernel symbols, each with its owner: `family/rung`, or `support`.
 pub type Kernels = BTreeMap<String, String>;
 
-/// Asks the program.
+/// The kernels by the program `rungs`.
 pub fn kernels() -> Result<Kernels> {
     let args = ["run", "--quiet", "--package", "rungs", "--bin", "rungs", "--", "list", "--format", "json"];
     parse(&shell::capture(shell::cargo(&args))?)

@@ -11,8 +11,8 @@ use rungs_ptx::rust_cuda::{CONFIG, NIGHTLY, RustCuda, parts};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// Says of each part of the toolchain where it is; fails if one is missing. Installs nothing: LLVM 7 and CUDA are not
-/// for a tool to install unasked.
+/// Prints the place of each part of the toolchain; fails if one is missing. Installs nothing: a tool should not install
+/// LLVM 7 and CUDA without being told to.
 pub fn report() -> Result<()> {
     for part in parts() {
         let place = part.place.map_or_else(|looked| format!("missing: {looked}"), |path| path.display().to_string());
@@ -57,7 +57,7 @@ fn target_dir() -> PathBuf {
     project::target().join("rust-cuda")
 }
 
-/// A list of folders with some more in front.
+/// A list of folders with more in front.
 fn before(variable: &str, folders: &[PathBuf]) -> Result<std::ffi::OsString> {
     let old = env::var_os(variable).unwrap_or_default();
     let old = env::split_paths(&old).filter(|folder| !folder.as_os_str().is_empty());

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-/// How long rustup may take before we look elsewhere: it waits long for a server that it cannot reach.
+/// Time limit for rustup, which waits long for a server that it cannot reach.
 const RUSTUP_LIMIT: Duration = Duration::from_secs(120);
 
 /// Debian's compiler, cargo and library source of one version.
@@ -19,10 +19,10 @@ const DEBIAN_TOOLCHAIN: &[&str] = &["rustc-web", "cargo-web", "rust-web-src"];
 /// NVIDIA's assembler as a python package; from this CUDA on it takes every PTX that is built here.
 const PTXAS_PACKAGE: &str = "nvidia-cuda-nvcc>=13,<14";
 
-/// One thing that the tasks need.
+/// A part that the tasks need.
 struct Need {
     name: &'static str,
-    /// Where it is, or that it is missing.
+    /// Its place, or that it is missing.
     find: fn() -> Result<String>,
     install: fn() -> Result<()>,
 }
@@ -34,15 +34,15 @@ const NEEDS: &[Need] = &[
     Need { name: "ptxas", find: ptxas, install: install_ptxas },
 ];
 
-/// For which backend.
+/// The options of `setup`.
 #[derive(clap::Args, Default)]
 pub struct Args {
-    /// What compiles the kernels. What rust-cuda needs is looked for, not installed
+    /// The compiler of the kernels. The parts of rust-cuda are searched for, not installed
     #[arg(long, value_enum, default_value_t)]
     backend: Backend,
 }
 
-/// Goes through all needs, says where each is, and fails with those that cannot be met.
+/// Goes through all needs, prints the place of each, and fails with those that cannot be met.
 pub fn run(args: &Args) -> Result<()> {
     let mut unmet = vec![];
     for need in NEEDS {
@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> Result<()> {
     if unmet.is_empty() { rust_cuda } else { bail!("missing, and could not be installed:\n  {}", unmet.join("\n  ")) }
 }
 
-/// Where it is, after installing it if it was nowhere.
+/// Its place, after installing it if it was missing.
 fn meet(need: &Need) -> Result<String> {
     if let Ok(place) = (need.find)() {
         return Ok(place);
@@ -113,7 +113,7 @@ fn has_pip() -> bool {
     shell::succeeds(shell::command("python3", &["-m", "pip", "--version"]))
 }
 
-/// Installs Debian packages, through sudo where that is needed and there.
+/// Installs Debian packages, through sudo if that is needed and installed.
 pub fn apt(packages: &[&str]) -> Result<()> {
     let by_hand = || format!("install the Debian packages {} by hand, as root", packages.join(", "));
     let apt_get = shell::which("apt-get").context("there is no apt-get here").with_context(by_hand)?;

@@ -20,22 +20,22 @@ pub fn cargo(args: &[&str]) -> Command {
     command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), args)
 }
 
-/// Runs it with our own output streams.
+/// Runs it with this program's output streams.
 pub fn run(mut command: Command) -> Result<()> {
     let status = command.status().with_context(|| format!("{} did not start", text(&command)))?;
     ensure!(status.success(), "`{}` failed ({status})", text(&command));
     Ok(())
 }
 
-/// Runs it and returns what it prints on standard output; its standard error is ours.
+/// Runs it and returns its standard output; its standard error is this program's.
 pub fn capture(mut command: Command) -> Result<String> {
     let output = command.stderr(Stdio::inherit()).output();
     let output = output.with_context(|| format!("{} did not start", text(&command)))?;
     ensure!(output.status.success(), "`{}` failed ({})", text(&command), output.status);
-    String::from_utf8(output.stdout).with_context(|| format!("`{}` printed what is no text", text(&command)))
+    String::from_utf8(output.stdout).with_context(|| format!("the output of `{}` is not text", text(&command)))
 }
 
-/// Whether it runs and succeeds; what it prints goes nowhere.
+/// Whether it runs and succeeds; its output is discarded.
 pub fn succeeds(mut command: Command) -> bool {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
 }

@@ -1,6 +1,7 @@
 //! Tables of text.
 
-/// Rows under a head, columns aligned; all but the first `left` columns are numbers and stand to the right.
+/// Rows under a head, columns aligned: the first `left` columns to the left, all others, which are numbers, to the
+/// right.
 pub fn render(head: &[&str], rows: &[Vec<String>], left: usize) -> String {
     let head = head.iter().map(|cell| cell.to_string()).collect();
     let lines: Vec<&Vec<String>> = [&head].into_iter().chain(rows).collect();

@@ -1,5 +1,5 @@
-//! `tables`: what is generated in README.md, bench/results/README.md and the plots, from the reports in bench/results
-//! and from the heads of the rungs.
+//! `tables`: generates parts of README.md, bench/results/README.md and the plots, from the reports in bench/results and
+//! from the heads of the rungs.
 
 use crate::project;
 use anyhow::{Context, Result, ensure};
@@ -35,22 +35,22 @@ const RATES: &str = "radix";
 const OVER_LIBRARIES: &str = "over-libraries.svg";
 const ROOFLINE: &str = "roofline.svg";
 
-/// What to do.
+/// The options of `tables`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Change nothing; fail if something is not as the reports have it
+    /// Change nothing; fail if something differs from the reports
     #[arg(long)]
     check: bool,
 }
 
-/// Makes tables and plots anew, or says which are stale.
+/// Makes tables and plots anew, or lists the stale ones.
 pub fn run(args: &Args) -> Result<()> {
     let made = make(project::root())?;
     let stale = stale(project::root(), &made)?;
     if args.check {
         ensure!(
             stale.is_empty(),
-            "not as the reports in {RESULTS} have it: {}; run cargo xtask tables",
+            "differs from the reports in {RESULTS}: {}; run cargo xtask tables",
             stale.join(", ")
         );
         return Ok(());
@@ -66,10 +66,10 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Files, from the root, with what is to be in them.
+/// Files, relative to the root, with their contents.
 type Files = BTreeMap<String, String>;
 
-/// The generated pages and all plots, as the reports and the rungs have them.
+/// The generated pages and all plots, from the reports and the rungs.
 fn make(root: &Path) -> Result<Files> {
     let reports = reports(root)?;
     let mut files = Files::new();
@@ -107,7 +107,7 @@ fn make(root: &Path) -> Result<Files> {
     Ok(files)
 }
 
-/// What a plot shows, and its file in the folder of results.
+/// The link to a plot: its subject, and its file in the folder of results.
 type Shown = (String, String);
 
 /// The page of all tables and plots.
@@ -117,7 +117,7 @@ fn results_page(plots: &[Shown], sections: &str) -> String {
     format!("# Results\n\nMade by `cargo xtask tables` from the reports in this folder. {method}\n{plots}{sections}")
 }
 
-/// The front page with its generated parts as the reports and the rungs have them.
+/// The front page with its generated parts, from the reports and the rungs.
 fn front_page(root: &Path, readme: &str, reports: &[&Report], plots: &[Shown]) -> Result<String> {
     let rungs = rungs(root)?;
     let mut families = FAMILIES.to_vec();
@@ -166,8 +166,8 @@ fn rungs(root: &Path) -> Result<Vec<Rung>> {
     Ok(rungs)
 }
 
-/// What the front page shows of a rung's file: the title and some parts of its head, and its kernel with the kernel's
-/// own comment.
+/// The excerpt of a rung's file for the front page: the title and some parts of its head, and its kernel with the
+/// kernel's own comment.
 fn kernel(text: &str) -> Result<String> {
     let lines: Vec<&str> = text.lines().collect();
     let head: Vec<&str> = lines.iter().copied().take_while(|line| line.starts_with("//!")).collect();
@@ -205,7 +205,7 @@ fn reports(root: &Path) -> Result<Vec<(String, Report)>> {
     for file in names(root, ".json")? {
         let text = read(&root.join(RESULTS).join(&file))?.unwrap_or_default();
         let report: Report =
-            serde_json::from_str(&text).with_context(|| format!("{file} is no report of rungs bench"))?;
+            serde_json::from_str(&text).with_context(|| format!("{file} is not a report of rungs bench"))?;
         ensure!(report.schema == SCHEMA, "{file} has schema {}, and xtask reads {SCHEMA}", report.schema);
         reports.push((file, report));
     }
@@ -255,7 +255,7 @@ fn read(path: &Path) -> Result<Option<String>> {
 mod tests {
     use super::*;
 
-    /// What a reader of a page is patient for.
+    /// Most lines of the front page.
     const LINES: usize = 200;
 
     #[test]
@@ -274,7 +274,7 @@ mod tests {
         }
     }
 
-    /// Where the links of a page lead, without those that lead to the web or stay on the page.
+    /// The targets of the links of a page, without those to the web or within the page.
     fn links(text: &str) -> Vec<&str> {
         let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
         targets
@@ -337,7 +337,7 @@ mod tests {
         fs::write(root.join(RESULTS).join("old.svg"), "").unwrap();
         assert_eq!(stale(root, &made).unwrap(), [format!("{RESULTS}/old.svg")]);
         fs::write(root.join(RESULTS).join("a.json"), "{}").unwrap();
-        assert!(format!("{:#}", make(root).unwrap_err()).contains("no report of rungs bench"));
+        assert!(format!("{:#}", make(root).unwrap_err()).contains("not a report of rungs bench"));
         fs::remove_file(root.join(RESULTS).join("a.json")).unwrap();
         fs::write(&kernel, "//! # Sort without an idea\n#[kernel]\nfn f() {\n}\n").unwrap();
         assert!(format!("{:#}", make(root).unwrap_err()).contains("a comma and the idea"));

@@ -6,16 +6,16 @@ use std::fs;
 use std::io::ErrorKind;
 use std::time::Instant;
 
-/// What to test.
+/// The options of `test`.
 #[derive(clap::Args)]
 pub struct Args {
     /// Only the checks of these rungs, on the simulator and on the GPU if there is one: reduce/shuffle, or reduce for
-    /// the whole family. A name that is of no rung is an error
+    /// the whole family. A name without a rung is an error
     #[arg(value_name = "FAMILY/RUNG")]
     rungs: Vec<String>,
 }
 
-/// A name and what it does.
+/// A name and a function.
 type Step = (&'static str, fn() -> Result<()>);
 
 const STEPS: &[Step] = &[
@@ -68,7 +68,7 @@ fn run_tests() -> Result<()> {
     shell::run(tests)
 }
 
-/// The default PTX and no other: what an earlier build left would be checked against today's rungs.
+/// The default PTX and no other: PTX of an earlier build would be compared with today's rungs.
 fn build_fresh_ptx() -> Result<()> {
     match fs::remove_dir_all(project::ptx()) {
         Err(error) if error.kind() != ErrorKind::NotFound => {

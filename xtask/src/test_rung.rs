@@ -1,12 +1,12 @@
-//! `test FAMILY/RUNG`: the checks of one rung, on every engine. A name that is of no rung is an error: it never runs
-//! nothing and passes.
+//! `test FAMILY/RUNG`: the checks of one rung, on every engine. A name without a rung is an error, so that a run
+//! without tests never passes.
 
 use crate::shell;
 use anyhow::{Result, ensure};
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// How many of the names that are nearest to a wrong one are given.
+/// The number of similar names in the error for a wrong name.
 const NEAREST: usize = 3;
 
 /// Runs the trials of all `names`, each `FAMILY/RUNG` or `FAMILY`.
@@ -41,7 +41,7 @@ fn chosen<'a>(trials: &[&'a str], name: &str) -> Result<Vec<&'a str>> {
 
 /// The names that are most like this one, the best first.
 fn nearest<'a>(known: &'a BTreeSet<String>, name: &str) -> Vec<&'a str> {
-    // Who forgets the family, or writes another one, may have the rung right.
+    // If the family is missing or wrong, the rung may still be right.
     let alone = |rung: &str| rung.split_once('/').map_or(0.0, |(_, rung)| strsim::jaro_winkler(rung, name));
     let like = |rung: &str| strsim::jaro_winkler(rung, name).max(alone(rung));
     let mut names: Vec<_> = known.iter().map(String::as_str).collect();

@@ -14,7 +14,7 @@ use std::ops::Range;
 /// Size of a drawing in pixels: about twice the size at which a page shows it, because plotters rounds to pixels.
 const SIZE: (i32, i32) = (1600, 800);
 
-/// What the frame leaves: above for the title, right for the names of the lines, left and below for the axes.
+/// The margins of the frame: above for the title, right for the names of the lines, left and below for the axes.
 const TOP: i32 = 92;
 const RIGHT: i32 = 500;
 const RIGHT_OF_ROWS: i32 = 220;
@@ -75,7 +75,7 @@ const MARKERS: [&[(f64, f64)]; 9] = [
 const DASHES: (u32, u32) = (14, 8);
 const CEILINGS: [Option<(u32, u32)>; 3] = [None, Some((20, 10)), Some((4, 8))];
 
-/// Whose a line or a point is.
+/// The owner of a line or a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// Ours: solid, filled.
@@ -86,15 +86,15 @@ pub enum Whose {
 
 /// Values that belong together.
 pub struct Line {
-    /// What stands beside it.
+    /// The text beside it.
     pub name: String,
     /// Its points; x rises.
     pub points: Vec<(f64, f64)>,
-    /// How it is drawn.
+    /// Its owner, which decides the style.
     pub whose: Whose,
 }
 
-/// How equal steps of an axis are meant.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scale {
     /// Equal differences take equal space.
@@ -148,7 +148,7 @@ impl Axis {
         Self { name: String::new(), range: (0.5 - names.len() as f64, 0.5), ticks, scale: Scale::Linear }
     }
 
-    /// Where a value is: between 0 and 1 from the beginning of the axis to its end.
+    /// The place of a value: from 0 at the beginning of the axis to 1 at its end.
     fn part(&self, value: f64) -> f64 {
         let scaled = |value: f64| match self.scale {
             Scale::Linear => value,
@@ -208,7 +208,7 @@ fn svg(draw: impl FnOnce(&Root) -> Drawn) -> String {
     text
 }
 
-/// Puts text where it is said, by its left, middle or right.
+/// Puts text at a place, aligned by its left, middle or right.
 fn write(root: &Root, text: &str, (x, y): (i32, i32), horizontal: HPos, size: f64) -> Drawn {
     let style = (FONT, size * FONT_SCALE).into_font().color(&INK).pos(Pos::new(horizontal, VPos::Center));
     Ok(root.draw(&Text::new(text.to_string(), (x, y), style))?)
@@ -236,7 +236,7 @@ fn mark(root: &Root, (x, y): (i32, i32), i: usize, whose: Whose) -> Drawn {
     stroke(root, corners, colour, 3, None)
 }
 
-/// Draws title, frame, grid and ticks. What it returns says where a point is in pixels.
+/// Draws title, frame, grid and ticks. Returns the function that maps a point to pixels.
 fn frame(
     root: &Root,
     title: &str,
@@ -270,7 +270,7 @@ fn frame(
     Ok(move |a: f64, b: f64| (x.map(&a, (left, left + width)), y.map(&b, (top + height, top))))
 }
 
-/// Heights near those that are wished for, in the same order, at least [`LINE`] apart and inside the frame.
+/// Heights near the wanted ones, in the same order, at least [`LINE`] apart and inside the frame.
 fn spread(wished: &[i32]) -> Vec<i32> {
     let mut order: Vec<usize> = (0..wished.len()).collect();
     order.sort_by_key(|&i| wished[i]);
@@ -288,7 +288,7 @@ fn spread(wished: &[i32]) -> Vec<i32> {
     heights
 }
 
-/// What stands at the right of the frame, `right` wide: a stroke as in the frame, and a name.
+/// The legend at the right of the frame, `right` wide: a stroke as in the frame, and a name.
 struct Legend<'r, 's> {
     root: &'r Root<'s>,
     right: i32,
@@ -314,7 +314,7 @@ fn shown(lines: &[Line]) -> &[Line] {
     &lines[..lines.len().min(COLOURS.len())]
 }
 
-/// Lines, each with its name beside its end. `level` is a value with a name that all are held against.
+/// Lines, each with its name beside its end. `level` is a value with a name, drawn for comparison.
 pub fn lines(title: &str, x: &Axis, y: &Axis, lines: &[Line], level: Option<(f64, &str)>) -> String {
     svg(|root| {
         let at = frame(root, title, (x, y), (LEFT, RIGHT))?;
@@ -363,17 +363,17 @@ pub fn rows(title: &str, names: &[String], x: &Axis, points: &[Line], level: (f6
 
 /// A point of a roofline.
 pub struct Point {
-    /// What stands beside it.
+    /// The text beside it.
     pub name: String,
     /// Operations per byte that must be moved, and 10⁹ operations per second.
     pub at: (f64, f64),
-    /// Whose it is.
+    /// Its owner.
     pub whose: Whose,
 }
 
 /// A ceiling of a roofline.
 pub struct Ceiling {
-    /// What stands on it.
+    /// The text on it.
     pub name: String,
     /// 10⁹ operations per second.
     pub gflops: f64,

@@ -1,4 +1,4 @@
-//! Ladders and a summary of reports, in Markdown: what stands in the README.
+//! Ladders and a summary of reports, in Markdown, for the README.
 
 use crate::table::{grid, size};
 use crate::{Kind, Report, Row, rate, time};
@@ -17,16 +17,16 @@ pub struct Rung {
     pub file: String,
 }
 
-/// What is said where nothing has been measured.
+/// The text if there are no measurements.
 const NO_RESULTS: &str = "No results are recorded yet: `rungs bench --peers --save FILE` on a GPU makes some.";
 
-/// What stands in a cell that has nothing to say.
+/// An empty cell.
 const NOTHING: &str = "–";
 
 /// Elements, or columns of C with its rows and the columns of A.
 type Size = (u64, Option<u64>, Option<u64>);
 
-/// Where the ladder of a family is taken from: the report and the kind of problem in which most of its rungs ran.
+/// The origin of a family's ladder: the report and the kind of problem in which most of its rungs ran.
 struct Source<'r> {
     report: &'r Report,
     dtype: &'r str,
@@ -37,7 +37,7 @@ struct Source<'r> {
 }
 
 impl<'r> Source<'r> {
-    /// Reports are searched in their order: of two that have as many rungs, the first is taken.
+    /// Reports are searched in order: of two with the same number of rungs, the first is taken.
     fn of(family: &str, reports: &[&'r Report]) -> Option<Self> {
         let mut best: Option<(usize, Self)> = None;
         for &report in reports {
@@ -84,18 +84,18 @@ impl<'r> Source<'r> {
     }
 }
 
-/// Rungs that have a time.
+/// The number of rungs with a time.
 fn measured(report: &Report) -> impl Iterator<Item = &Row> {
     report.results.iter().filter(|row| row.kind == Kind::Rung && row.call.is_some())
 }
 
-/// The row of the library that a rung is held against.
+/// The row of the library that a rung is compared with.
 fn library<'r>(report: &'r Report, row: &Row) -> Option<&'r Row> {
     let name = &row.over_peer.as_ref()?.of;
     report.results.iter().find(|other| other.case() == row.case() && other.name == *name)
 }
 
-/// The ladder of one family: a line for each of `rungs`, measured or not.
+/// The ladder of one family: one line for each of `rungs`, measured or not.
 pub fn ladder(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
     let source = Source::of(family, reports);
     let rungs: Vec<&Rung> = rungs.iter().filter(|rung| rung.family == family).collect();
@@ -150,7 +150,7 @@ fn measured_cells(source: &Source, before: Option<&str>, row: &Row, theirs: Opti
     ]
 }
 
-/// How many times as fast as the rung before a rung is, in the largest problem that both solved in the ladder's report.
+/// The speed of a rung relative to the rung before, in the largest problem that both solved in the ladder's report.
 fn times_before(source: &Source, before: &str, shown: &Row) -> Option<String> {
     let earlier = source.rows(&shown.family, before);
     let rows = source.rows(&shown.family, &shown.name).into_iter().rev();
@@ -170,8 +170,8 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// A line for each family: its fastest rung in the largest problem that a library solves too. A family that moves
-/// values with its keys has a second line.
+/// One line per family: its fastest rung in the largest problem that a library solves too. A family that moves values
+/// with its keys has a second line.
 pub fn summary(families: &[&str], reports: &[&Report]) -> String {
     let mut lines = vec![];
     for &family in families {
@@ -220,15 +220,14 @@ fn fastest<'r>(reports: &[&'r Report], wanted: impl Fn(&&Row) -> bool) -> Option
     best
 }
 
-/// How the fastest rung of a case does beside the library: by single calls, and back to back.
+/// The speed of the fastest rung of a case relative to the library: by single calls, and back to back.
 #[derive(Clone, Copy)]
 struct Beside {
     call: f64,
     back_to_back: Option<f64>,
 }
 
-/// Where and when the reports were made, and every case in which the fastest rung that was measured is slower than the
-/// library.
+/// Place and time of the reports, and every case in which the fastest measured rung is slower than the library.
 pub fn behind(reports: &[&Report]) -> String {
     let mut cases: BTreeMap<(String, Size), Beside> = BTreeMap::new();
     for row in reports.iter().flat_map(|report| measured(report)) {
@@ -387,7 +386,7 @@ mod tests {
         let end = "the library is ahead in 1 of the 2 cases that were measured, here with the ratio: radix u32 uniform \
                    (2<sup>16</sup> 0.50). Back to back it is ahead in 1 more: radix u32 uniform (2<sup>20</sup> 0.90).";
         assert!(text.ends_with(end), "{text}");
-        // The columns of a sort decide how it is done and not what: the faster one counts.
+        // The number of columns changes how a sort works, not its result: the faster one counts.
         let faster = report.results.iter().find(|row| row.over_peer.is_some()).cloned().unwrap();
         let ratio = crate::Ratio { of: "cub".into(), call: 3.0, back_to_back: None };
         report.results.push(Row { parameters: "columns=8".into(), over_peer: Some(ratio), ..faster });

@@ -1,8 +1,7 @@
-//! What `rungs bench` measured, as data that can be read again.
+//! The measurements of `rungs bench`, as data that can be read again.
 //!
-//! The program writes it, `cargo xtask tables` makes the tables of the README, and the tables and
-//! plots in `bench/results` from it.
-//! Nothing here measures or knows an algorithm.
+//! The program writes a report; `cargo xtask tables` makes the tables of the README, and the tables and plots in
+//! `bench/results`, from reports. Nothing here measures or depends on an algorithm.
 
 mod chart;
 pub mod ladder;
@@ -15,23 +14,23 @@ use std::collections::BTreeMap;
 /// The layout of a report.
 pub const SCHEMA: u32 = 1;
 
-/// All that one call of `rungs bench` found out.
+/// The results of one call of `rungs bench`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: u32,
     /// The machine.
     pub device: Device,
-    /// What it can do at most.
+    /// Its limits.
     pub limits: Limits,
-    /// How it was measured, in words.
+    /// The method of measurement, in words.
     pub method: Vec<String>,
-    /// What a reader has to know, as that times are the simulator's.
+    /// Notes for the reader, for example that times are the simulator's.
     #[serde(default)]
     pub notes: Vec<String>,
     /// The seed of all input.
     pub seed: u64,
-    /// When, in UTC: `2026-11-21T10:24:19Z`.
+    /// The time of the call in UTC: `2026-11-21T10:24:19Z`.
     pub date: String,
     /// The commit that the program was built from.
     pub commit: String,
@@ -39,10 +38,10 @@ pub struct Report {
     pub version: String,
     /// The call.
     pub command: String,
-    /// The peers' library: the name of its file and what it says of itself.
+    /// The peers' library: the name of its file and its own description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peers: Option<String>,
-    /// A row for each rung and each peer in each case; rows of one case stand together.
+    /// One row per rung and per peer in each case; rows of one case stand together.
     pub results: Vec<Row>,
 }
 
@@ -67,25 +66,25 @@ pub struct Device {
     /// Peak clocks as the driver has them, in MHz.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_clock_mhz: Option<f64>,
-    /// What the memory could move in theory.
+    /// The theoretical bandwidth of the memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_peak_gbs: Option<f64>,
-    /// What `nvidia-smi` said after the measurements: driver, clocks, power. Empty where there is none.
+    /// The output of `nvidia-smi` after the measurements: driver, clocks, power. Empty if there is none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub nvidia_smi: BTreeMap<String, String>,
 }
 
-/// What the machine can do at most.
+/// The limits of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// 10⁹ bytes a second, read and written, of a copy within the device: measured in the same call.
+    /// 10⁹ bytes per second, read and written, of a copy within the device: measured in the same call.
     pub copy_gbs: f64,
-    /// How many bytes that copy had.
+    /// The bytes of that copy.
     pub copy_bytes: u64,
     /// The clock of the multiprocessors in MHz, right after each case: the median.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_mhz: Option<f64>,
-    /// 10⁹ multiply-adds and the like a second in `f32`, outside the tensor cores, at that clock.
+    /// 10⁹ floating-point operations per second in `f32`, outside the tensor cores, at that clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fp32_gflops: Option<f64>,
     /// The same of the tensor cores on TF32, without sparsity, where it is known for the device.
@@ -96,7 +95,7 @@ pub struct Limits {
     pub bf16_gflops: Option<f64>,
 }
 
-/// Whose a row is.
+/// The owner of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -117,7 +116,7 @@ pub struct Row {
     pub family: String,
     /// The rung, or the peer's name.
     pub name: String,
-    /// Whose it is.
+    /// Its owner.
     pub kind: Kind,
     /// Elements; for a matrix product the columns of C.
     pub n: u64,
@@ -129,52 +128,52 @@ pub struct Row {
     pub k: Option<u64>,
     /// The element type.
     pub dtype: String,
-    /// How elements were drawn.
+    /// The distribution of drawn elements.
     pub keys: String,
-    /// What else decides what is computed, as `bins=256`.
+    /// Further parameters of the computation, as `bins=256`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub parameters: String,
     /// Whether the whole output was right, before and after the timed runs.
     pub verified: bool,
-    /// Why it was not run, where it was not.
+    /// The reason why it was not run, if it was not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
-    /// What was wrong, where it was.
+    /// The error, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// One call on an idle device, launch gaps and all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<Times>,
-    /// A call among calls that follow each other without a gap.
+    /// One of several calls that follow each other without a gap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub back_to_back: Option<Times>,
-    /// Work by the time of a call.
+    /// Work divided by the time of a call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
-    /// What the rate counts: `keys/s`, `GB/s`, `GFLOP/s`.
+    /// The unit of the rate: `keys/s`, `GB/s`, `GFLOP/s`.
     pub rate_unit: String,
-    /// 10⁹ bytes a second of what any algorithm must move: input once, output once.
+    /// 10⁹ bytes per second, counting the bytes that any algorithm must move: input once, output once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gbs: Option<f64>,
-    /// That over [`Limits::copy_gbs`].
+    /// `gbs` divided by [`Limits::copy_gbs`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of_copy: Option<f64>,
-    /// 10⁹ floating-point operations a second.
+    /// 10⁹ floating-point operations per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gflops: Option<f64>,
-    /// That over [`Limits::fp32_gflops`].
+    /// `gflops` divided by [`Limits::fp32_gflops`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of_fp32: Option<f64>,
-    /// Operations for each byte that must be moved.
+    /// Operations per byte that must be moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flops_per_byte: Option<f64>,
-    /// The speed over that of the library that the family is held against.
+    /// The speed divided by that of the library that the family is compared with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over_peer: Option<Ratio>,
-    /// The speed over that of the rung's twin.
+    /// The speed divided by that of the rung's twin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over_twin: Option<Ratio>,
-    /// The speed over that of the source's algorithm.
+    /// The speed divided by that of the source's algorithm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_source: Option<Ratio>,
     /// Bytes of device memory that a call needs beside its input and its output. Reports from before it was measured
@@ -192,16 +191,16 @@ pub struct Times {
     pub p10_ms: f64,
     /// Nine tenths of the runs took no longer.
     pub p90_ms: f64,
-    /// How many measurements.
+    /// The number of measurements.
     pub runs: usize,
-    /// How many calls in a row each of them has.
+    /// The number of calls in a row per measurement.
     pub calls: usize,
     /// Whether the median is known to within half a percent (of a 95 % confidence interval that assumes no
     /// distribution), or to within the timer's resolution.
     pub stable: bool,
 }
 
-/// Our speed over another's, in the same rounds.
+/// Our speed divided by that of another row, in the same rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
     /// The other's name.
@@ -214,7 +213,7 @@ pub struct Ratio {
 }
 
 impl Row {
-    /// What rows of one case have in common.
+    /// The fields that rows of one case have in common.
     pub fn case(&self) -> Case<'_> {
         Case {
             family: &self.family,
@@ -241,7 +240,7 @@ impl Row {
         self.call.map(|times| times.median_ms)
     }
 
-    /// The size as people write it: `2^20`, `1000003`, `4096³`, `3x4x5`.
+    /// The size as text: `2^20`, `1000003`, `4096³`, `3x4x5`.
     pub fn size(&self) -> String {
         match (self.m, self.k) {
             (Some(m), Some(k)) if m == self.n && k == self.n => format!("{m}³"),
@@ -252,7 +251,7 @@ impl Row {
     }
 }
 
-/// What is measured: the rows of one case are compared with each other.
+/// A measured problem: the rows of one case are compared with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Case<'a> {
     /// The family.
@@ -261,9 +260,9 @@ pub struct Case<'a> {
     pub size: (u64, Option<u64>, Option<u64>),
     /// The element type.
     pub dtype: &'a str,
-    /// How elements were drawn.
+    /// The distribution of drawn elements.
     pub keys: &'a str,
-    /// What else decides what is computed.
+    /// Further parameters of the computation.
     pub parameters: &'a str,
 }
 
@@ -289,7 +288,7 @@ pub fn rate(rate: f64, unit: &str) -> String {
     format!("{scaled:.2} {prefix}{unit}")
 }
 
-/// An amount of memory with the unit that suits it.
+/// An amount of memory with a suitable unit.
 pub fn bytes(bytes: u64) -> String {
     match bytes {
         bytes if bytes < 1 << 10 => format!("{bytes} B"),
@@ -298,7 +297,7 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
-/// A duration with the unit that suits it.
+/// A duration with a suitable unit.
 pub fn time(ms: f64) -> String {
     match ms {
         ms if ms >= 1000.0 => format!("{:.2} s", ms / 1000.0),

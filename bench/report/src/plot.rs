@@ -4,19 +4,19 @@ use crate::chart::{self, Axis, Ceiling, Line, Point, Whose, superscript};
 use crate::{Case, Kind, Report, Row};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// From this many sizes on a rate or a ratio can be drawn over n.
+/// Fewest sizes for which a rate or a ratio can be drawn over n.
 const SIZES: usize = 2;
 
-/// From this many on it is, beside a table that shows fewer as well.
+/// Fewest sizes for which it is drawn beside a table.
 const SIZES_BESIDE_TABLE: usize = 4;
 
-/// From this many kinds of input on their ratios are drawn beside each other.
+/// Fewest kinds of input whose ratios are drawn beside each other.
 const INPUTS: usize = 4;
 
 /// A file's name and its content.
 pub type Plot = (String, String);
 
-/// Rows that differ in their size and in whose they are, by family, type, distribution and parameters.
+/// Rows grouped by family, type, distribution and parameters; those of a group differ in size and owner.
 type Groups<'r> = BTreeMap<(&'r str, &'r str, &'r str, &'r str), Vec<&'r Row>>;
 
 fn groups(report: &Report, sizes: usize) -> Groups<'_> {
@@ -31,8 +31,8 @@ fn groups(report: &Report, sizes: usize) -> Groups<'_> {
 
 /// All plots of a report. The same report gives the same bytes.
 ///
-/// - For each family, type, distribution and parameters with more than one size: the rate over n, a line for each rung
-///   and each peer; on a second plot the speed of the rungs over the peer's, where there is one.
+/// - For each family, type, distribution and parameters with more than one size: the rate over n, one line per rung and
+///   per peer; on a second plot the speed of the rungs over the peer's, where there is one.
 /// - For each family, type and parameters with enough kinds of input: the speed over the peer's by input.
 /// - One roofline of all rungs whose operations are counted.
 pub fn all(report: &Report) -> Vec<Plot> {
@@ -42,7 +42,7 @@ pub fn all(report: &Report) -> Vec<Plot> {
     plots
 }
 
-/// The plots of a report that say more than its tables.
+/// The plots of a report that show more than its tables.
 pub fn beside_tables(report: &Report) -> Vec<Plot> {
     let mut plots = over_sizes(report, SIZES_BESIDE_TABLE);
     plots.extend(inputs(report));
@@ -135,7 +135,7 @@ fn over(title: &str, lines: &[Line]) -> String {
     chart::lines(title, &sizes(lines), &y, lines, Some((1.0, "as fast as the library")))
 }
 
-/// For every family that is held against a library at enough sizes the fastest rung's speed over the library's.
+/// For every family that is compared with a library at enough sizes, the fastest rung's speed over the library's.
 pub fn over_libraries(reports: &[&Report]) -> Option<String> {
     let mut all: Vec<Line> = vec![];
     for report in reports {

@@ -3,7 +3,7 @@
 use crate::{Case, Kind, Ratio, Report, Row, rate, time};
 use std::collections::BTreeSet;
 
-/// How to read the tables, once for all of them.
+/// The explanation of the tables, once for all of them.
 pub const METHOD: &str = "Times are medians of single calls, launch gaps included; in brackets back to back. Ratio: \
 the library's or the twin's time over ours; above 1, ours is faster. Of many sizes a table has some, the plots have \
 all. A row names the fastest rung that was measured for its input. A short sort takes as long as the host needs to \
@@ -64,7 +64,7 @@ fn capitalised(text: &str) -> String {
 /// Sizes that stand in the table where more than a handful were measured; the plots have them all.
 const SIZES: [u64; 5] = [1 << 16, 1 << 20, 1 << 22, 1 << 24, 1 << 28];
 
-/// Whether a row's size is one of those that stand in the table.
+/// Whether a row's size is one of those in the table.
 fn stands_in_table(report: &Report, row: &Row) -> bool {
     let like = |other: &&Row| Case { size: row.case().size, ..other.case() } == row.case();
     let sizes: BTreeSet<u64> = report.results.iter().filter(like).map(|other| other.n).collect();
@@ -103,7 +103,7 @@ fn with_peers(report: &Report) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Every rung that has this ratio, with what it is taken over.
+/// Every rung that has this ratio, with the row that it is compared with.
 fn beside(report: &Report, ratio: impl Fn(&Row) -> Option<&Ratio>) -> Vec<Vec<String>> {
     let rows = report.results.iter().filter(|row| row.kind == Kind::Rung);
     rows.filter_map(|row| {
@@ -123,7 +123,7 @@ fn beside(report: &Report, ratio: impl Fn(&Row) -> Option<&Ratio>) -> Vec<Vec<St
     .collect()
 }
 
-/// As Markdown may show it: powers raised.
+/// Text for Markdown, with powers raised.
 pub(crate) fn size(row: &Row) -> String {
     row.size().strip_prefix("2^").map_or_else(|| row.size(), |exponent| format!("2<sup>{exponent}</sup>"))
 }

@@ -40,7 +40,7 @@ pub const fn grid(n: u32) -> u32 {
 
 /// The steps that sort `n` keys, in order: `j` and whether it is the first of its stage (`flip`).
 pub fn steps(n: u32) -> impl Iterator<Item = (u32, bool)> {
-    let stages = n.max(1).next_power_of_two().trailing_zeros();
+    let stages = u32::BITS - n.saturating_sub(1).leading_zeros();
     (0..stages).flat_map(|stage| (0..=stage).rev().map(move |j| (1 << j, j == stage)))
 }
 

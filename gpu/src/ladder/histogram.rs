@@ -1,6 +1,7 @@
 //! Rungs that count the occurrences of each value.
 
 pub use super::*;
+use crate::histogram::MAX_BINS;
 
 /// The keys, and the memory for their counts.
 #[derive(Clone, Copy)]
@@ -36,11 +37,14 @@ impl Entry<&'static dyn Histogram> {
     /// The rung ready to count keys in `bins` bins.
     ///
     /// # Errors
-    /// [`Failed::Machine`] if there is no memory.
+    /// [`Failed::Unsuitable`] for no bins or more than [`MAX_BINS`]; [`Failed::Machine`] if there is no memory.
     pub fn counter<K: Scalar>(&self, on: &dyn Launcher, bins: u32) -> Result<Sequence<Keys<K>>>
     where
         dyn Histogram: Counts<K>,
     {
+        if !(1..=MAX_BINS).contains(&bins) {
+            return Err(Failed::Unsuitable(format!("a histogram has 1 to {MAX_BINS} bins, not {bins}")));
+        }
         let run = self.run;
         Sequence::new(on, bins, move |on| Counts::<K>::launches(run, on, bins))
     }

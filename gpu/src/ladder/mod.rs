@@ -115,6 +115,17 @@ pub fn expect_len<T: Scalar>(what: &str, view: Global<T>, n: u32) -> Result {
     Err(Failed::Unsuitable(format!("{} {what} for launches that were prepared for {n}", view.len())))
 }
 
+/// Refuses a view of `what` that does not begin on a multiple of 16 bytes, where a rung loads so many at once.
+///
+/// # Errors
+/// [`Failed::Unsuitable`].
+pub fn expect_aligned<T: Scalar>(what: &str, view: Global<T>) -> Result {
+    if view.is_empty() || (view.as_ptr() as usize).is_multiple_of(16) {
+        return Ok(());
+    }
+    Err(Failed::Unsuitable(format!("{what} begin on a multiple of 16 bytes for this rung; copy them, or take another")))
+}
+
 /// A rung's launches, ready to be run again and again on one machine.
 ///
 /// Many rungs leave their scratch memory ready for the next run. A run that fails may not, so its scratch memory is

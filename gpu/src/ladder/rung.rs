@@ -104,8 +104,7 @@ impl Rung {
     /// Why it cannot serve the request, if so: its capacity, or [`Rung::refuses`].
     pub fn refusal(&self, ask: &Ask) -> Option<String> {
         let (name, n) = (self.name, ask.n);
-        let beyond =
-            |capacity| std::format!("{name} takes at most {capacity} elements, not {n}; higher rungs take any number");
+        let beyond = |capacity| std::format!("{name} takes at most {capacity} elements, not {n}");
         self.capacity.filter(|&capacity| n > capacity).map(beyond).or_else(|| (self.refuses)(ask))
     }
 

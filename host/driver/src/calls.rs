@@ -1,8 +1,8 @@
-//! The calls that cust 0.3.2 has no form for.
+//! The driver's calls that cust 0.3.2 lacks or reports badly.
 //!
-//! Some are newer than cust, some are options that it does not pass on. The others (copies, launches, waiting) it
-//! has, but those are the calls that report what a kernel did wrong, and cust reads their result as an enum of CUDA
-//! 11.4's codes; here it is a number, so that a code that is newer is neither lost nor undefined behaviour.
+//! Some are newer than cust, some have options that cust does not pass on. cust has the others (copies, launches,
+//! waiting), but these calls report the faults of kernels, and cust reads their result as an enum of CUDA 11.4's codes;
+//! here the result is a number, so that a newer code is neither lost nor undefined behaviour.
 //!
 //! A context must be current on the calling thread, except for [`init`] and [`device_attribute`].
 
@@ -39,14 +39,14 @@ impl Function {
 pub struct Launch {
     /// Blocks in x, y and z.
     pub grid: [u32; 3],
-    /// Threads of a block in x, y and z.
+    /// Threads per block in x, y and z.
     pub block: [u32; 3],
-    /// Dynamic shared memory of a block, in bytes.
+    /// Dynamic shared memory per block, in bytes.
     pub shared_bytes: u32,
     /// The stream that it is enqueued on.
     pub stream: Stream,
-    /// Programmatic dependent launch: it may start before the stream's kernel before it has ended, and waits for that
-    /// one's memory where it says `griddepcontrol.wait`. Compute capability 9.0 and up, CUDA 11.8 and up.
+    /// Programmatic dependent launch: the kernel may start before its predecessor on the stream has ended, and waits
+    /// for the predecessor's memory at `griddepcontrol.wait`. Compute capability 9.0 and up, CUDA 11.8 and up.
     pub dependent: bool,
     /// Blocks of a cluster in x, y and z, each a divisor of the grid's. Compute capability 9.0 and up, CUDA 11.8 and
     /// up.
@@ -135,11 +135,12 @@ unsafe extern "C" {
     fn cuStreamSynchronize(stream: Stream) -> u32;
 }
 
-/// Initialises the driver; again is nothing to do. `cust::init` is the same call, and loses the codes of a driver that
-/// cannot start (802 to 804: a service that is not running, a library of another version than the kernel's module).
+/// Initialises the driver; further calls do nothing. `cust::init` is the same call, and loses the codes of a driver
+/// that cannot start (802 to 804: a service that is not running, a library of another version than the kernel's
+/// module).
 ///
 /// # Errors
-/// What the driver says; [`Status::NO_DEVICE`] where there is no device for it.
+/// The driver's status; [`Status::NO_DEVICE`] if it has no device.
 pub fn init() -> Result<(), Status> {
     // SAFETY: 0 is the only flag there is.
     Status::check(unsafe { cuInit(0) })
@@ -148,7 +149,7 @@ pub fn init() -> Result<(), Status> {
 /// A device's attribute by the driver's number for it (`CUdevice_attribute`), for those that cust has no name for.
 ///
 /// # Errors
-/// What the driver says, for a number that it does not know in particular.
+/// The driver's status, in particular for a number that it does not know.
 pub fn device_attribute(device: i32, attribute: i32) -> Result<i32, Status> {
     let mut value = 0;
     // SAFETY: the call writes one i32; it refuses a device or an attribute that it does not know.
@@ -160,7 +161,7 @@ pub fn device_attribute(device: i32, attribute: i32) -> Result<i32, Status> {
 /// shared memory included.
 ///
 /// # Errors
-/// What the driver says, for more than the device allows in particular.
+/// The driver's status, in particular for more than the device allows.
 ///
 /// # Safety
 /// `function`'s module is loaded.
@@ -174,7 +175,7 @@ pub unsafe fn set_max_dynamic_shared(function: Function, bytes: u32) -> Result<(
 /// CUDA 11.8 run everything else.
 ///
 /// # Errors
-/// What the driver says: of this launch, or of a kernel that went wrong before it.
+/// The driver's status: of this launch, or of a kernel that failed before it.
 ///
 /// # Safety
 /// `function`'s module is loaded; `parameters` holds the address of a value of the right type for each of the kernel's
@@ -206,7 +207,7 @@ pub unsafe fn launch(function: Function, launch: &Launch, parameters: &mut [*mut
 /// Enqueues a copy of `from` to device memory at `to`.
 ///
 /// # Errors
-/// What the driver says: of this copy, or of a kernel that went wrong before it.
+/// The driver's status: of this copy, or of a kernel that failed before it.
 ///
 /// # Safety
 /// `from.len()` bytes at `to` are device memory of the current context, and `from` is neither freed nor written until
@@ -219,7 +220,7 @@ pub unsafe fn copy_to_device(to: u64, from: &[u8], stream: Stream) -> Result<(),
 /// Enqueues a copy of device memory at `from` to `to`.
 ///
 /// # Errors
-/// What the driver says: of this copy, or of a kernel that went wrong before it.
+/// The driver's status: of this copy, or of a kernel that failed before it.
 ///
 /// # Safety
 /// `to.len()` bytes at `from` are device memory of the current context, and `to` is neither freed nor touched until the
@@ -232,7 +233,7 @@ pub unsafe fn copy_to_host(to: &mut [u8], from: u64, stream: Stream) -> Result<(
 /// Enqueues a copy of `bytes` bytes within device memory.
 ///
 /// # Errors
-/// What the driver says: of this copy, or of a kernel that went wrong before it.
+/// The driver's status: of this copy, or of a kernel that failed before it.
 ///
 /// # Safety
 /// `bytes` bytes at `to` and at `from` are device memory of the current context and do not overlap.
@@ -244,7 +245,7 @@ pub unsafe fn copy_on_device(to: u64, from: u64, bytes: usize, stream: Stream) -
 /// Enqueues setting `bytes` bytes of device memory at `to` to `byte`.
 ///
 /// # Errors
-/// What the driver says: of this call, or of a kernel that went wrong before it.
+/// The driver's status: of this call, or of a kernel that failed before it.
 ///
 /// # Safety
 /// `bytes` bytes at `to` are device memory of the current context.
@@ -256,7 +257,7 @@ pub unsafe fn fill(to: u64, byte: u8, bytes: usize, stream: Stream) -> Result<()
 /// Waits until everything enqueued on `stream` has ended.
 ///
 /// # Errors
-/// What the driver says, of a kernel that went wrong as a rule.
+/// The driver's status, usually of a kernel that failed.
 ///
 /// # Safety
 /// `stream` is a stream that has not been destroyed.
@@ -283,8 +284,8 @@ pub unsafe fn jit_error(ptx: &CStr) -> Option<(Status, String)> {
     let code = unsafe { cuModuleLoadDataEx(&mut module, ptx.as_ptr(), 2, options.as_mut_ptr(), values.as_mut_ptr()) };
     match Status::check(code) {
         Ok(()) => {
-            // SAFETY: the module was loaded just now, and nobody else has its handle. That it can be unloaded is not
-            // the question here, so the result is let go.
+            // SAFETY: the module has just been loaded, and no other code has its handle. The result of unloading does
+            // not matter here.
             let _ = unsafe { cuModuleUnload(module) };
             None
         }

@@ -6,7 +6,7 @@
 //! returns [`Status::STUB_LIBRARY`] and does nothing else. One program so runs on machines with and without a driver.
 //!
 //! Two kinds of calls go through the slots: cust's own, and those of this crate (`launch`, `jit_error`, …), which cust
-//! has no form for.
+//! lacks.
 
 mod calls;
 mod slots;
@@ -23,20 +23,20 @@ use std::error::Error;
 use std::fmt;
 use std::sync::OnceLock;
 
-/// Where the driver is looked for, in this order. Its package installs the first; the second is there where somebody
-/// made the link by hand; the third is Windows' own, which WSL does not put on the loader's path.
+/// Where the driver is looked for, in this order. Its package installs the first; the second exists if the link was
+/// made by hand; the third is Windows' own, which WSL does not put on the loader's path.
 const NAMES: [&str; 3] = ["libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1"];
 
 /// There is no CUDA driver on this machine, or none that can be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// Each name that was tried with what the system's loader said of it, as `name: reason`.
+    /// Each name that was tried with the message of the system's loader, as `name: reason`.
     pub tried: Vec<String>,
 }
 
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What the loader said of each name is in `tried`, for whoever looks closer (`rungs doctor`).
+        // The loader's messages are in `tried`, for `rungs doctor`.
         write!(f, "no CUDA driver was found (no {} on this machine)", NAMES[0])
     }
 }
@@ -49,7 +49,7 @@ impl Error for Missing {}
 /// The driver stays open for as long as the process runs. It is not initialised; that is [`init`].
 ///
 /// # Errors
-/// [`Missing`] where no driver can be opened; the functions then keep returning [`Status::STUB_LIBRARY`].
+/// [`Missing`] if no driver can be opened; the functions then keep returning [`Status::STUB_LIBRARY`].
 pub fn load() -> Result<(), Missing> {
     static LOADED: OnceLock<Result<(), Missing>> = OnceLock::new();
     LOADED.get_or_init(|| open(&NAMES)).clone()

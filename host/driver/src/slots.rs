@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 compile_error!("the CUDA driver is reached on Linux only, on x86-64 or AArch64");
 
-/// What an empty slot leads to. It takes no arguments, and by the C calling convention those of any other function may
+/// The target of an empty slot. It takes no arguments, and by the C calling convention those of any other function may
 /// be passed to it: the caller owns them, in registers and on the stack alike.
 extern "C" fn unavailable() -> u32 {
     crate::Status::STUB_LIBRARY.code()
@@ -49,7 +49,7 @@ macro_rules! functions {
     };
 }
 
-/// Points the slots at `library`'s functions; false, with nothing changed, where it is no CUDA driver. A function that
+/// Points the slots at `library`'s functions; false, with nothing changed, if it is not a CUDA driver. A function that
 /// the library lacks keeps its empty slot.
 pub fn fill(library: &Library) -> bool {
     // SAFETY: the symbol is only tested for being there.
@@ -57,7 +57,7 @@ pub fn fill(library: &Library) -> bool {
         return false;
     }
     for (name, slot) in SLOTS {
-        // SAFETY: the address is kept as an address; who calls it declares it as the driver's headers do.
+        // SAFETY: the address is kept as an address; its callers declare it as the driver's headers do.
         if let Ok(function) = unsafe { library.get::<*mut ()>(name.as_bytes()) } {
             // Relaxed: a thread that has not been told of `load`'s end may see the empty slot, which is harmless.
             slot.store(*function, Ordering::Relaxed);

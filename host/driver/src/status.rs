@@ -1,4 +1,4 @@
-//! What a driver call that failed returned.
+//! The status of a failed driver call.
 
 use std::ffi::{CStr, c_char};
 use std::fmt;
@@ -19,7 +19,7 @@ pub struct Status(u32);
 impl Status {
     /// A value or a range that the call does not accept.
     pub const INVALID_VALUE: Self = Self(1);
-    /// The device has less free memory than was asked for.
+    /// The device has less free memory than requested.
     pub const OUT_OF_MEMORY: Self = Self(2);
     /// No driver is loaded, or it is too old to have the function, or the library found is the toolkit's stub.
     pub const STUB_LIBRARY: Self = Self(34);
@@ -43,13 +43,13 @@ impl Status {
         if code == 0 { Ok(()) } else { Err(Self(code)) }
     }
 
-    /// Whether it reports that work enqueued earlier went wrong on the device, a kernel as a rule. The device's
-    /// context is then lost, and every later call in it returns the same status.
+    /// Whether it reports a failure of earlier work on the device, usually of a kernel. The device's context is then
+    /// lost, and every later call in it returns the same status.
     pub const fn is_fault(self) -> bool {
         matches!(self.0, 214 | 220 | 226 | 700 | 702 | 710 | 714..=719 | 721 | 911 | 999)
     }
 
-    /// The driver's name for it, `CUDA_ERROR_ILLEGAL_ADDRESS` say.
+    /// The driver's name for it, for example `CUDA_ERROR_ILLEGAL_ADDRESS`.
     pub fn name(self) -> &'static str {
         match self {
             Self::STUB_LIBRARY => "CUDA_ERROR_STUB_LIBRARY",
@@ -57,10 +57,10 @@ impl Status {
         }
     }
 
-    /// The driver's words for it, `an illegal memory access was encountered` say.
+    /// The driver's text for it, for example `an illegal memory access was encountered`.
     pub fn text(self) -> &'static str {
         match self {
-            // The driver's own words for it are about linking, which is not how anybody comes by it here.
+            // The driver's own text for it is about linking, which is not the cause here.
             Self::STUB_LIBRARY => "no CUDA driver, or one that is too old to have the function",
             _ => self.ask(cuGetErrorString).unwrap_or("the driver has no words for it"),
         }

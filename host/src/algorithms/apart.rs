@@ -7,7 +7,7 @@ use crate::error::Result;
 use simt::Scalar;
 use std::rc::Rc;
 
-/// What a rung enqueues to make the output of the input.
+/// Enqueues a rung's launches, from the input to the output.
 pub type Launches<I, O> = Box<dyn FnMut(&Buffer<I>, &Buffer<O>) -> Result<()>>;
 
 /// An input that no run changes, and an output that every run writes anew.
@@ -22,8 +22,12 @@ pub struct Apart<'p, I, O> {
 }
 
 impl<'p, I: Scalar, O: Scalar + Element> Apart<'p, I, O> {
-    /// With an output of `len` elements that are made of the byte `poison` before each run; `launches` takes the rung's
-    /// scratch memory on the input's engine.
+    /// Allocates the output, `len` elements, which [`Prepared::restore`] fills with the byte `poison`; `launches`
+    /// allocates the rung's scratch memory on the input's engine.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if output or scratch memory does not fit; the error of
+    /// `launches`.
     pub fn prepare(
         problem: &'p dyn OpenProblem,
         rung: &Rung,

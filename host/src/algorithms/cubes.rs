@@ -48,10 +48,10 @@ impl Summer {
         Ok(Self { engine: engine.clone(), plan, launches: entry.adder(engine)?, sums, times })
     }
 
-    /// Spoils what an earlier run left, so that a run that writes nothing is found.
+    /// Overwrites the sums of an earlier run, so that a run that writes nothing is detected.
     ///
     /// # Errors
-    /// What the engine fails with.
+    /// [`Error::Cuda`] or [`Error::Launch`] if this call, or a kernel launched before it, fails.
     pub fn poison(&mut self) -> Result<()> {
         self.sums.fill(0xA5)
     }
@@ -59,31 +59,31 @@ impl Summer {
     /// Enqueues the launches.
     ///
     /// # Errors
-    /// What the engine fails with.
+    /// [`Error::Cuda`] or [`Error::Launch`] if this call, or a kernel launched before it, fails.
     pub fn run(&mut self, values: &Buffer<u32>) -> Result<()> {
         let args = Values { values: values.view(), sums: self.sums.view(), times: self.times.view() };
         Ok(self.launches.run(&self.engine, (args, self.plan))?)
     }
 
-    /// The sum modulo 2⁶⁴, once it is done: partial sums that the rung leaves to the host are added here.
+    /// The sum modulo 2⁶⁴, once the launches have ended: partial sums that the rung leaves to the host are added here.
     ///
     /// # Errors
-    /// What the engine fails with.
+    /// [`Error::Cuda`] or [`Error::Launch`] if this call, or a kernel launched before it, fails.
     pub fn sum(&mut self) -> Result<u64> {
         Ok(self.sums.download()?.into_iter().fold(0, u64::wrapping_add))
     }
 
-    /// When each block began and ended, see [`rungs_kernels::cubes::Start`].
+    /// Start and end of each block, see [`rungs_kernels::cubes::Start`].
     ///
     /// # Errors
-    /// What the engine fails with.
+    /// [`Error::Cuda`] or [`Error::Launch`] if this call, or a kernel launched before it, fails.
     pub fn times(&mut self) -> Result<Vec<[u64; TIMES as usize]>> {
         let words = self.times.download()?;
         Ok(words.as_chunks::<{ TIMES as usize }>().0.to_vec())
     }
 }
 
-/// Values, and the sum of their cubes modulo 2⁶⁴ by the host.
+/// Values, and the sum of their cubes modulo 2⁶⁴, computed by the host.
 struct CubesProblem {
     ladder: &'static Ladder<Cubes>,
     values: Vec<u32>,
@@ -129,7 +129,7 @@ impl Problem for CubesProblem {
 
     fn prepare(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>> {
         let values = self.uploaded.get(engine, &[&self.values])?;
-        // The partial sums are scratch: what comes out is one number.
+        // The partial sums are scratch: the result is one number.
         let make = || Summer::of(self.ladder, rung, engine, &self.parameters);
         let (summer, scratch_bytes) = engine.held_after(make)?;
         Ok(Box::new(PreparedCubes { problem: self, rung: rung.name, values, summer, scratch_bytes }))

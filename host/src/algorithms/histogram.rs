@@ -14,13 +14,13 @@ use rungs_kernels::ladder::histogram::{Counts, Histogram, Keys};
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-/// Bins where none are asked for: one for each byte.
+/// Default number of bins: one per value of a byte.
 pub const DEFAULT_BINS: u32 = 256;
 
 /// The family of a ladder of histograms.
 ///
-/// Drawn keys are brought into the range of the bins: those of distributions that fill the range of their type by
-/// scaling, the others by a remainder. Given keys are taken as they are.
+/// Drawn keys are mapped to the range of the bins: by scaling if the distribution fills the range of its type,
+/// otherwise by a remainder. Given keys are taken as they are.
 pub fn family(ladder: &'static Ladder<&'static dyn Histogram>, sizes: Sizes) -> Family {
     Family {
         dtypes: &[Dtype::U8, Dtype::U32],

@@ -1,4 +1,4 @@
-//! Keys as the sorting problems have them: words of 32 or 64 bits, ordered as their type is.
+//! Keys of the sorting problems: words of 32 or 64 bits, in the order of their type.
 
 use super::verify;
 use crate::data::Dtype;
@@ -9,9 +9,12 @@ use rungs_kernels::ladder::sort::Width;
 /// The types that sorting rungs of any width take.
 pub const KEY_TYPES: &[Dtype] = &[Dtype::U32, Dtype::I32, Dtype::F32, Dtype::U64, Dtype::I64, Dtype::F64];
 
-/// A word that keys of a width are stored in.
+/// A word that stores one key.
 pub trait KeyWord: Width + bytemuck::Pod {
-    /// Looks through keys on their engine, see [`verify::keys`].
+    /// Counts descents and computes the checksum on the keys' engine, see [`verify::keys`].
+    ///
+    /// # Errors
+    /// As for [`verify::keys`].
     fn look(keys: &dyn AnyBuffer, order: u32, zeros_equal: bool) -> Result<verify::Found>;
 }
 

@@ -88,7 +88,7 @@ impl Problem for MatmulProblem {
         let mut launches = entry(self.ladder, rung)?.multiplier(engine)?;
         let ab = self.uploaded.get(engine, &[&self.a, &self.b])?;
         let (m, n, k) = (self.m as u32, self.n as u32, self.k as u32);
-        // All ones are NaN: an element that nobody writes is found.
+        // All ones are NaN, so an element that is never written is detected.
         Apart::prepare(self, rung, ab, (self.m * self.n, 0xFF), |_| {
             Ok(Box::new(move |ab: &Buffer<f32>, c: &Buffer<f32>| {
                 let matrix = |buffer: &Buffer<f32>, start, rows, columns| {
@@ -110,7 +110,7 @@ impl Problem for MatmulProblem {
 const FULL_ORACLE: usize = 1 << 31;
 
 impl MatmulProblem {
-    /// The first element of C that is wrong, with what it should be.
+    /// The first wrong element of C, with the expected value.
     ///
     /// A drawn product of any size is checked exactly: with integers x, C·x must equal A·(B·x), computed modulo 2⁶⁴,
     /// for several random x; a wrong row survives each with a probability below 2⁻⁵⁰. The row that fails is then

@@ -1,10 +1,9 @@
-//! The algorithms: families, their rungs, and what running one means.
+//! The algorithms: families, their rungs, and how a rung is run.
 //!
 //! A family is a ladder of `rungs_kernels` and the problem that its rungs solve; [`FAMILIES`] is the registry. `list`,
-//! `all`, `ladder`, `bench` and the tests walk it; nothing else knows which families there are, and nothing here knows a
-//! rung or a kernel by name. To run a rung: [`Family::make`] makes the input and the oracle on the host,
-//! [`Problem::prepare`] puts it on an engine, and then [`Prepared::restore`], [`Prepared::run`], [`Prepared::verify`],
-//! as often as wanted.
+//! `all`, `ladder`, `bench` and the tests iterate over it; no other file lists the families, and no file here names a
+//! rung or a kernel. To run a rung: [`Family::make`] makes the input and the oracle on the host, [`Problem::prepare`]
+//! puts it on an engine, and then [`Prepared::restore`], [`Prepared::run`], [`Prepared::verify`], any number of times.
 
 mod apart;
 pub mod cubes;
@@ -48,12 +47,15 @@ pub static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
     ]
 });
 
-/// Kernels that belong to no rung, with what they are for.
+/// Kernels that belong to no rung, with their purpose.
 pub static SUPPORT: &[(&str, &[&[&str]])] = &[
     ("maps keys to unsigned words and back", kernels::keys::KERNELS),
     ("checks sorts and scans where they lie", kernels::verify::KERNELS),
-    ("waits, so that the host can enqueue what is measured", kernels::wait::KERNELS),
+    ("waits, so that the host can enqueue the measured launches", kernels::wait::KERNELS),
 ];
+
+/// Gives the reason why a rung refuses a problem, if it does.
+type Unable = Box<dyn Fn(&Rung, Dtype, &Parameters) -> Option<String> + Send + Sync>;
 
 /// An algorithm with its ladder of rungs.
 pub struct Family {
@@ -61,11 +63,11 @@ pub struct Family {
     pub name: &'static str,
     /// One line about it.
     pub about: &'static str,
-    /// What its rungs do.
+    /// The kind of problem that its rungs solve.
     pub kind: Kind,
     /// The ladder, from the textbook up.
     pub rungs: Vec<&'static Rung>,
-    /// The rung that a user gets who names none.
+    /// The rung that runs if the user names none.
     pub default: &'static Rung,
     /// The element types that it takes; the first is the default.
     pub dtypes: &'static [Dtype],
@@ -73,17 +75,17 @@ pub struct Family {
     pub sizes: Sizes,
     /// Options of its own on the command line.
     pub extras: &'static [Extra],
-    /// How its input is made where none is given.
+    /// The distribution of drawn input.
     pub input: Distribution,
-    /// Whether its steps come in two phases in turn, which its source calls a and b.
+    /// Whether its steps alternate between two phases, which its source calls a and b.
     pub phases: bool,
     /// Makes the input and the oracle.
     problem: Box<dyn Fn(Workload) -> Result<Box<dyn Problem>> + Send + Sync>,
-    /// Why a rung cannot do what its kind can.
+    /// The reason why a rung refuses such a problem, if it does.
     unable: Unable,
 }
 
-/// What the rungs of a family do.
+/// The kind of problem that the rungs of a family solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Sort keys.
@@ -102,7 +104,7 @@ pub enum Kind {
     Saxpy,
 }
 
-/// How large the inputs are that `all` uses, by machine.
+/// The sizes of the inputs that `all` uses, by machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// On the simulator.
@@ -131,10 +133,10 @@ impl Sizes {
     }
 }
 
-/// How large a problem is.
+/// The size of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// So many elements.
+    /// A number of elements.
     Elements(u64),
     /// A product of an m × k by a k × n matrix.
     Product {
@@ -167,21 +169,21 @@ impl Size {
     }
 }
 
-/// What a problem is made from.
+/// The description of a problem, from which input and oracle are made.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    /// How large.
+    /// The size.
     pub size: Size,
     /// The element type.
     pub dtype: Dtype,
-    /// How elements are drawn.
+    /// The distribution of drawn elements.
     pub distribution: Distribution,
     /// The seed of the draw.
     pub seed: u64,
-    /// Input instead of drawn elements; `size` and `dtype` agree with it. Of a sort with values the keys, or the keys
+    /// Input instead of drawn elements; `size` and `dtype` agree with it. For a sort with values: the keys, or the keys
     /// and then values of 4 bytes.
     pub input: Option<Vec<Data>>,
-    /// What some families can be asked besides.
+    /// Parameters of some families.
     pub parameters: Parameters,
 }
 
@@ -189,7 +191,7 @@ impl Workload {
     /// The elements of a problem that has one operand: those given, or drawn ones.
     ///
     /// # Errors
-    /// [`Error::Usage`] if a number of 32 bits cannot count them; [`Error::OutOfMemory`].
+    /// [`Error::Usage`] if there are 2³² elements or more; [`Error::OutOfMemory`] if they do not fit in free memory.
     fn operand(self, family: &str) -> Result<Data> {
         let data = match self.input.and_then(|mut data| data.pop()) {
             Some(data) => data,
@@ -216,18 +218,18 @@ pub enum Extra {
     Values,
 }
 
-/// Parameters that only some families look at.
+/// Parameters that only some families use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parameters {
     /// Columns (threads) of the column-wise radix sorts; the rung's own default where None.
     pub columns: Option<u32>,
-    /// Threads of a block, where the rung leaves it open.
+    /// Threads per block, if the rung leaves the number open.
     pub threads: Option<u32>,
-    /// Blocks of the grid, where the rung leaves it open.
+    /// Blocks of the grid, if the rung leaves the number open.
     pub blocks: Option<u32>,
     /// Bins of a histogram.
     pub bins: Option<u32>,
-    /// What a reduction or scan computes.
+    /// The operation of a reduction or scan.
     pub operation: Operation,
     /// Whether a scan leaves each element out of its own result.
     pub exclusive: bool,
@@ -236,7 +238,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// What of them launches depend on.
+    /// The parameters that launches depend on.
     pub fn options(&self) -> Options {
         Options { columns: self.columns, threads: self.threads, blocks: self.blocks }
     }
@@ -250,7 +252,7 @@ pub fn compare(family: &str, rung: &str, got: &Data, want: &Data) -> Result<()> 
     verdict(family, rung, want.len(), got.first_difference(want))
 }
 
-/// What the first place means where a result (left) is not what is right (right), for a problem of `n` elements.
+/// Turns the first difference between a result (left) and its oracle (right) into an error, for `n` elements.
 fn verdict(family: &str, rung: &str, n: usize, first: Option<Difference>) -> Result<()> {
     let Some(Difference { index, left: got, right: want }) = first else { return Ok(()) };
     Err(Error::Mismatch { family: family.into(), rung: rung.into(), n: n as u64, index: index as u64, want, got })
@@ -258,14 +260,15 @@ fn verdict(family: &str, rung: &str, n: usize, first: Option<Difference>) -> Res
 
 /// Input and oracle on the host.
 pub trait Problem {
-    /// How large it is.
+    /// Its size.
     fn size(&self) -> Size;
-    /// What one run amounts to.
+    /// The work of one run.
     fn work(&self) -> Work;
     /// Puts the problem on an engine for one rung.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the rung cannot take it (its capacity, its types), with the limit; [`Error::OutOfMemory`].
+    /// [`Error::Usage`] with the limit if size, type or parameters are beyond the rung; [`Error::OutOfMemory`] if the
+    /// buffers do not fit on the engine.
     fn prepare(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>>;
     /// The type of the values that move with the elements, where there are any.
     fn values(&self) -> Option<Dtype> {
@@ -275,34 +278,47 @@ pub trait Problem {
     fn makes_one_value(&self) -> bool {
         false
     }
-    /// The problem as a program that is not ours can take it, where there are such.
+    /// The problem in the form that foreign libraries take, if there are libraries that solve it.
     fn open(&self) -> Option<&dyn OpenProblem> {
         None
     }
 }
 
-/// What others need in order to work on a [`Problem`]: libraries that [`crate::bench`] measures beside the rungs.
+/// A [`Problem`] as foreign libraries see it, which [`crate::bench`] measures beside the rungs.
 pub trait OpenProblem {
-    /// The input on an engine: all operands, one after the other. It is shared, and nobody may change it.
+    /// The input on an engine: all operands, one after the other. It is shared and must not be changed.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if the input does not fit on the engine; [`Error::Cuda`] if the upload fails.
     fn input(&self, engine: &Engine) -> Result<Rc<dyn AnyBuffer>>;
     /// Compares a whole output with the oracle.
     ///
     /// # Errors
-    /// [`Error::Mismatch`]; `who` is whose output it is.
+    /// [`Error::Mismatch`] at the first difference, in the name of `who`, the rung or peer that wrote the output;
+    /// otherwise [`Error::Cuda`] or [`Error::Launch`] if reading the output fails.
     fn check(&self, who: &str, output: &dyn AnyBuffer) -> Result<()>;
 }
 
 /// A problem on an engine.
 pub trait Prepared {
-    /// Fresh input, poisoned output; not timed.
+    /// Copies fresh input and poisons the output; not timed.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] or [`Error::Launch`] if a copy, or a kernel launched before it, fails.
     fn restore(&mut self) -> Result<()>;
-    /// Fresh input for so many calls of [`Prepared::run`] in a row; what the last one leaves is what the other methods
-    /// look at. Enough for a problem whose input survives a run: one [`Prepared::restore`].
+    /// Copies fresh input for `calls` calls of [`Prepared::run`] in a row; the other methods use the result of the last
+    /// call. A problem whose input survives a run needs one [`Prepared::restore`] only.
+    ///
+    /// # Errors
+    /// As for [`Prepared::restore`]; [`Error::OutOfMemory`] if the copies do not fit on the engine.
     fn restore_for(&mut self, calls: usize) -> Result<()> {
         let _ = calls;
         self.restore()
     }
-    /// What is timed: the launches.
+    /// Enqueues the launches, which are timed.
+    ///
+    /// # Errors
+    /// [`Error::Launch`] if the simulator refuses or ends a launch; [`Error::Cuda`] if the driver does.
     fn run(&mut self) -> Result<()>;
     /// Bytes of the engine's memory that a run needs beside its input and its output. A sort in place has its keys as
     /// both.
@@ -310,39 +326,45 @@ pub trait Prepared {
     /// Compares the whole output with the oracle.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] at the first place where they differ.
+    /// [`Error::Mismatch`] at the first difference; otherwise [`Error::Cuda`] or [`Error::Launch`] if a kernel failed.
     fn verify(&mut self) -> Result<()>;
-    /// The output, for `--output`; of pairs the keys.
+    /// The output, for `--output`; for pairs, the keys.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] if the copy to the host, or a kernel launched before it, fails.
     fn output(&mut self) -> Result<Data>;
-    /// The values of the output, for `--output-values`, where there are any.
+    /// The values of the output, for `--output-values`, if there are any.
+    ///
+    /// # Errors
+    /// As for [`Prepared::output`].
     fn values(&mut self) -> Result<Option<Data>> {
         Ok(None)
     }
 }
 
-/// What one run amounts to, for rates and limits.
+/// The work of one run, for rates and limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
-    /// The amount that the rate counts.
+    /// Keys, bytes or floating-point operations, by [`Work::unit`].
     pub amount: f64,
-    /// What the rate is.
+    /// The unit of the rate.
     pub unit: RateUnit,
     /// Bytes that any algorithm must move through global memory: input once, output once.
     pub bytes: f64,
-    /// Floating-point operations, where those are the limit.
+    /// Floating-point operations, if those are the limit.
     pub flops: f64,
 }
 
-/// What a rate counts.
+/// The unit of a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum RateUnit {
-    /// Keys a second.
+    /// Keys per second.
     #[serde(rename = "keys/s")]
     Keys,
-    /// 10⁹ bytes a second.
+    /// 10⁹ bytes per second.
     #[serde(rename = "GB/s")]
     Gigabytes,
-    /// 10⁹ floating-point operations a second.
+    /// 10⁹ floating-point operations per second.
     #[serde(rename = "GFLOP/s")]
     Gigaflops,
 }
@@ -359,7 +381,7 @@ impl RateUnit {
 }
 
 impl Work {
-    /// The rate of a run that took so many milliseconds, in [`Work::unit`].
+    /// The rate of a run that took `ms` milliseconds, in [`Work::unit`].
     pub fn rate(&self, ms: f64) -> f64 {
         let per_second = self.amount / (ms * 1e-3).max(f64::MIN_POSITIVE);
         if self.unit == RateUnit::Keys { per_second } else { per_second * 1e-9 }
@@ -393,7 +415,7 @@ impl Family {
     /// The rung with this name.
     ///
     /// # Errors
-    /// [`Error::Usage`], with the nearest names.
+    /// [`Error::Usage`] with the nearest names if there is no such rung.
     pub fn rung(&self, name: &str) -> Result<&'static Rung> {
         self.rungs.iter().copied().find(|r| r.name == name).ok_or_else(|| {
             let names: Vec<_> = self.rungs.iter().map(|r| r.name).collect();
@@ -404,7 +426,7 @@ impl Family {
     /// Refuses an element type that the family does not take.
     ///
     /// # Errors
-    /// [`Error::Usage`], with those that it takes.
+    /// [`Error::Usage`] with the family's types if it does not take this one.
     pub fn check_dtype(&self, dtype: Dtype) -> Result<()> {
         if self.dtypes.contains(&dtype) {
             return Ok(());
@@ -416,7 +438,8 @@ impl Family {
     /// Makes the input and the oracle, if the host has the memory for them.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the family cannot be asked for this, [`Error::OutOfMemory`].
+    /// [`Error::Usage`] if the family does not take such a workload; [`Error::OutOfMemory`] if it does not fit in free
+    /// memory.
     pub fn make(&self, workload: Workload) -> Result<Box<dyn Problem>> {
         let elements = match workload.size {
             Size::Elements(n) => n,
@@ -425,21 +448,20 @@ impl Family {
                 area(m, k).saturating_add(area(k, n)).saturating_add(area(m, n))
             }
         };
-        // At the same time there are the input, what is on the simulator (or on its way to the GPU), the oracle and
-        // what came back.
+        // Four copies exist at the same time: the input, the one on the engine, the oracle and the downloaded output.
         let (with, bytes) = if workload.parameters.values { (" with values", 4) } else { ("", 0) };
         let what = format!("elements of {}{with} and their oracle", workload.dtype);
         data::memory_check(&what, elements, 4 * (workload.dtype.size() + bytes))?;
         (self.problem)(workload)
     }
 
-    /// What this family makes of parameters that are for several: it has values only where it offers them. All others
-    /// are looked at by nobody whose family does not offer them.
+    /// The parameters as this family uses them: `values` only if the family offers it. All other parameters are ignored
+    /// by families that do not list them.
     pub fn own(&self, parameters: &Parameters) -> Parameters {
         Parameters { values: parameters.values && self.extras.contains(&Extra::Values), ..*parameters }
     }
 
-    /// Why the rung cannot do this on a device, where that is so.
+    /// The reason why the rung cannot solve this problem on a device, if it cannot.
     pub fn refusal(
         &self,
         rung: &Rung,
@@ -456,7 +478,7 @@ impl Family {
         (self.unable)(rung, dtype, parameters).or_else(|| rung.refusal(&ask))
     }
 
-    /// The rung that a user gets who names none: the default, or the last that takes what is asked for.
+    /// The rung that runs if the user names none: the default, or the last rung that takes this workload.
     pub fn choose(&self, size: Size, dtype: Dtype, parameters: &Parameters, device: Device) -> &'static Rung {
         let takes = |rung: &Rung| self.refusal(rung, size, dtype, parameters, device).is_none();
         if takes(self.default) {
@@ -465,7 +487,7 @@ impl Family {
         self.rungs.iter().rev().copied().find(|rung| takes(rung)).unwrap_or(self.default)
     }
 
-    /// The size that `all` uses on this engine for this rung: the family's, or the rung's capacity where that is less.
+    /// The size that `all` uses on this engine for this rung: the family's, or the rung's capacity if that is smaller.
     pub fn default_size(&self, engine: &Engine, rung: &Rung) -> Size {
         match (self.sizes.on(engine), rung.capacity) {
             (Size::Elements(n), Some(capacity)) => Size::Elements(n.min(capacity)),
@@ -473,9 +495,6 @@ impl Family {
         }
     }
 }
-
-/// Says why a rung cannot do what its family can, where that is so.
-type Unable = Box<dyn Fn(&Rung, Dtype, &Parameters) -> Option<String> + Send + Sync>;
 
 /// Makes the problem of a family from its ladder.
 type ProblemOf<K> = fn(&'static Ladder<K>, Workload) -> Result<Box<dyn Problem>>;
@@ -493,7 +512,7 @@ fn entry<K>(ladder: &'static Ladder<K>, rung: &Rung) -> Result<&'static kernels:
 mod tests {
     use super::*;
 
-    /// The upper sorts hold a second copy of the keys, as CUB does, and little beside it.
+    /// The upper sorts hold a second copy of the keys, as CUB does, and little more.
     #[test]
     fn scratch_memory_is_counted() {
         let engine = Engine::simulator();
@@ -513,7 +532,7 @@ mod tests {
         assert_eq!(scratch("scan", "hillis-steele", 1000), 0);
     }
 
-    /// Calls in a row have each their own input, and the last one's output is what is looked at.
+    /// Each of several calls in a row has an input of its own, and the output of the last call is verified.
     #[test]
     fn every_rung_runs_several_times_in_a_row() {
         let engine = Engine::simulator();

@@ -1,4 +1,4 @@
-//! Sorting keys that have a value each: the problem and its oracle.
+//! Sorting keys with one value each: the problem and its oracle.
 
 use super::upload::{Changed, Uploaded};
 use super::verify::{self, ON_DEVICE_FROM, order_of};
@@ -11,10 +11,10 @@ use rungs_kernels::ladder::{Ladder, Sequence};
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-/// Keys with values of 4 bytes: those that were given, or each key's place in the input, so that the values of equal
-/// keys tell whether the sort was stable.
+/// Keys with values of 4 bytes: given values, or each key's place in the input, so that the values of equal keys show
+/// whether the sort was stable.
 ///
-/// On an engine they are one buffer, first the keys and then the values, which is also how peers take them.
+/// On an engine they are one buffer, first the keys and then the values; peers take the same layout.
 struct PairProblem {
     ladder: &'static Ladder<Sort>,
     keys: Data,
@@ -89,14 +89,14 @@ impl OpenProblem for PairProblem {
 
     fn check(&self, who: &str, output: &dyn AnyBuffer) -> Result<()> {
         let (engine, n) = (output.engine(), self.keys.len());
-        // Many are checked where they lie, as long as one view holds keys and values and the kernel knows the values.
+        // Many pairs are checked on the device if one view holds keys and values and the values are the keys' places.
         if self.are_places && n >= ON_DEVICE_FROM && 2 * n <= u32::MAX as usize && !engine.is_simulator() {
             let keys = self.uploaded(engine)?;
             if verify::pairs(keys.slice(0, n), output, order_of(self.keys.dtype()))? == 0 {
                 return Ok(());
             }
         }
-        // The host's own sort knows where the first wrong pair is.
+        // The oracle on the host tells which pair is the first wrong one.
         let (got, want) = (output.download_as::<u32>()?, self.sorted());
         let wrong = |&i: &usize| got[i] != want[i] || got[n + i] != want[n + i];
         let pair = |words: &[u32], i: usize| {
@@ -211,7 +211,7 @@ mod tests {
         assert!(check(sorted, [1, 3, 0, 0]).is_err());
     }
 
-    /// Values of one's own come back beside their keys, as the type that they are.
+    /// Given values come back beside their keys, in their own type.
     #[test]
     fn given_values_are_those_that_are_compared() {
         let engine = Engine::simulator();

@@ -15,8 +15,8 @@ use rungs_kernels::ladder::reduce::{Elements, Reduce, Reduces};
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-/// The family of a ladder of reductions. Drawn elements are small whole numbers, so that the order of additions does not
-/// show in floats.
+/// The family of a ladder of reductions. Drawn elements are small whole numbers, so that the order of additions does
+/// not show in floats.
 pub fn family(ladder: &'static Ladder<&'static dyn Reduce>, sizes: Sizes) -> Family {
     Family {
         dtypes: &[Dtype::U32, Dtype::I32, Dtype::F32, Dtype::U64, Dtype::I64, Dtype::F64],
@@ -26,7 +26,7 @@ pub fn family(ladder: &'static Ladder<&'static dyn Reduce>, sizes: Sizes) -> Fam
     }
 }
 
-/// Elements and what they should make together.
+/// Elements and the expected result.
 struct ReduceProblem<T> {
     ladder: &'static Ladder<&'static dyn Reduce>,
     input: Vec<T>,
@@ -70,7 +70,8 @@ impl<T: Reducible> OpenProblem for ReduceProblem<T> {
     fn check(&self, who: &str, output: &dyn AnyBuffer) -> Result<()> {
         let (n, got) = (self.input.len(), output.download_as::<T>()?[0]);
         let want = *self.expected.get_or_init(|| expected(&self.input, self.operation));
-        // Every rung keeps at least 512 running sums a multiprocessor, and combines them in trees of a few dozen levels.
+        // Every rung keeps at least 512 running sums per multiprocessor, and combines them in trees of a few dozen
+        // levels.
         let additions = n as f64 / (512.0 * output.engine().multiprocessors() as f64) + 64.0;
         let wrong = !want.admits(got, additions);
         verdict("reduce", who, n, wrong.then(|| Difference { index: 0, left: got.show(), right: want.show() }))

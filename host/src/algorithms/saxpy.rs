@@ -81,7 +81,7 @@ impl Prepared for PreparedSaxpy<'_> {
     fn verify(&mut self) -> Result<()> {
         let got = self.y.last().download()?;
         let want = |i: usize| A.mul_add(self.problem.x[i], self.problem.y[i]);
-        // Rounded once on both sides, so every bit is known; only which NaN comes out is the machine's own affair.
+        // Both sides round once, so every bit is known; only the bits of a NaN depend on the machine.
         let same = |i: usize| got[i].to_bits() == want(i).to_bits() || got[i].is_nan() && want(i).is_nan();
         let difference = |index| Difference { index, left: got[index].show(), right: want(index).show() };
         verdict("saxpy", self.rung, got.len(), (0..got.len()).find(|&i| !same(i)).map(difference))

@@ -66,7 +66,7 @@ impl<T: Scannable> OpenProblem for ScanProblem<T> {
         {
             return Ok(());
         }
-        // The host walks along all of them, and knows where the first wrong one is.
+        // The host compares all results and tells which is the first wrong one.
         let got = output.download_as::<T>()?;
         let wrong = T::first_difference(input, &got, self.parameters);
         let difference = |(index, right): (usize, String)| Difference { index, left: got[index].show(), right };

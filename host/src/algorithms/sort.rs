@@ -35,7 +35,7 @@ pub fn family(ladder: &'static Ladder<Sort>, sizes: Sizes, extras: &'static [Ext
     Family { dtypes: KEY_TYPES, extras, unable: Box::new(unable), ..Family::new(ladder, Kind::Sort, sizes, problem) }
 }
 
-/// Why a rung cannot sort such keys.
+/// The reason why a rung cannot sort such keys, if it cannot.
 fn unable(ladder: &'static Ladder<Sort>, rung: &Rung, dtype: Dtype, parameters: &Parameters) -> Option<String> {
     let (name, run) = (rung.name, ladder.get(rung.name)?.run);
     if parameters.values && dtype.size() != 4 {
@@ -83,8 +83,7 @@ impl<T: KeyWord> SortProblem<T> {
         self.uploaded.get(engine, &[bytemuck::cast_slice(self.input.as_bytes())])
     }
 
-    /// Checks an output: many keys on the GPU that they are on, few by the host. `zeros_equal`: -0 and +0 may stand in any
-    /// order.
+    /// Checks an output: many keys on their GPU, few keys on the host. `zeros_equal`: -0 and +0 may stand in any order.
     fn check_order(&self, who: &str, output: &dyn AnyBuffer, zeros_equal: bool) -> Result<()> {
         let (engine, order) = (output.engine(), order_of(self.input.dtype()));
         let many = self.input.len() >= ON_DEVICE_FROM && !engine.is_simulator();
@@ -95,7 +94,7 @@ impl<T: KeyWord> SortProblem<T> {
                 return Ok(());
             }
         }
-        // The host's own sort knows where the first wrong key is.
+        // The oracle on the host tells which key is the first wrong one.
         compare(self.ladder.family, who, &self.keys(&output.download_as()?), self.sorted())
     }
 }

@@ -1,4 +1,4 @@
-//! Input that is uploaded once and read by many, and copies of it for those who change it.
+//! Input that is uploaded once and shared, and copies of it for rungs and peers that change it.
 
 use crate::engine::{AnyBuffer, Buffer, Engine};
 use crate::error::Result;
@@ -6,8 +6,8 @@ use simt::Scalar;
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
-/// A problem's input on an engine, for as long as somebody holds it. Rungs and peers that only read it share it: it is
-/// uploaded once, and each finds it in the caches as the others do.
+/// A problem's input on an engine, for as long as a reference to it exists. Rungs and peers that only read the input
+/// share it: it is uploaded once, and all find it in the same state of the caches.
 pub struct Uploaded<T>(RefCell<Weak<Buffer<T>>>);
 
 impl<T> Default for Uploaded<T> {
@@ -17,7 +17,11 @@ impl<T> Default for Uploaded<T> {
 }
 
 impl<T: Scalar> Uploaded<T> {
-    /// The parts, one after the other, on this engine. They are the same in every call.
+    /// The parts, one after the other, on this engine. Every call passes the same parts.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if they do not fit on the engine;
+    /// [`Error::Cuda`](crate::Error::Cuda) if the upload fails.
     pub fn get(&self, engine: &Engine, parts: &[&[T]]) -> Result<Rc<Buffer<T>>> {
         if let Some(there) = self.0.borrow().upgrade().filter(|buffer| buffer.engine().is(engine)) {
             return Ok(there);
@@ -38,12 +42,19 @@ pub struct Changed<T> {
 }
 
 impl<T: Scalar> Changed<T> {
-    /// Of `len` elements on an engine.
+    /// One buffer of `len` elements on an engine.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if it does not fit on the engine.
     pub fn new(engine: &Engine, len: usize) -> Result<Self> {
         Ok(Self { buffers: vec![engine.alloc(len)?], next: 0 })
     }
 
-    /// Copies `input`, which has as many bytes, to as many buffers as there will be calls.
+    /// Copies `input`, which has the size of one buffer, to `calls` buffers.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if that many buffers do not fit on the engine;
+    /// [`Error::Cuda`](crate::Error::Cuda) if a copy fails.
     pub fn restore_for(&mut self, calls: usize, input: &dyn AnyBuffer) -> Result<()> {
         while self.buffers.len() < calls {
             let (engine, len) = (self.buffers[0].engine(), self.buffers[0].len());

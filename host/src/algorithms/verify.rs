@@ -9,7 +9,8 @@ use rungs_kernels::operator::{Max, Min, Sum};
 use rungs_kernels::verify::{self, verify_keys, verify_pairs, verify_scan};
 use simt::{Geometry, Global, Kernel, Scalar};
 
-/// From this many elements on a GPU checks, below it the host: there an oracle of its own takes no time.
+/// Results of at least this many elements are checked on the GPU, smaller ones on the host, where the oracle takes
+/// little time.
 pub const ON_DEVICE_FROM: usize = 1 << 20;
 
 /// How words of a type are ordered, see [`rungs_kernels::keys`].
@@ -21,7 +22,7 @@ pub fn order_of(dtype: Dtype) -> u32 {
     }
 }
 
-/// What a pass over keys finds.
+/// The result of a pass over keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Keys that are less than the one before them.
@@ -30,7 +31,12 @@ pub struct Found {
     pub checksum: u64,
 }
 
-/// Looks through keys, ordered as `order` of [`rungs_kernels::keys`] says; `zeros_equal`: -0 and +0 in any order.
+/// Counts descents among keys and computes their checksum; the keys are ordered as `order` of [`rungs_kernels::keys`]
+/// says; `zeros_equal`: -0 and +0 in any order.
+///
+/// # Errors
+/// [`Error::Launch`](crate::Error::Launch) or [`Error::Cuda`](crate::Error::Cuda) if the check, or a kernel launched
+/// before it, fails; [`Error::OutOfMemory`](crate::Error::OutOfMemory) if two words do not fit on the engine.
 pub fn keys<T: Word>(keys: &dyn AnyBuffer, order: u32, zeros_equal: bool) -> Result<Found>
 where
     verify_keys<T>: Kernel<Args = (Global<T>, u32, u32, Global<u64>)>,
@@ -42,8 +48,11 @@ where
     Ok(Found { descents, checksum })
 }
 
-/// The number of places that are wrong in sorted pairs, whose values are the places of the keys in `input`. The pairs are
-/// all keys and then all values.
+/// The number of places that are wrong in sorted pairs, whose values are the places of the keys in `input`. The pairs
+/// are all keys and then all values.
+///
+/// # Errors
+/// As for [`keys`].
 pub fn pairs(input: Global<u32>, pairs: &dyn AnyBuffer, order: u32) -> Result<u64> {
     let (engine, n, pairs) = (pairs.engine(), input.len(), pairs.view_as::<u32>());
     let (keys, values) = (pairs.slice(0, n), pairs.slice(n, n));
@@ -53,6 +62,9 @@ pub fn pairs(input: Global<u32>, pairs: &dyn AnyBuffer, order: u32) -> Result<u6
 }
 
 /// The number of results of a scan that are wrong, given the results before them.
+///
+/// # Errors
+/// As for [`keys`].
 pub fn scan<T: Scalar>(
     input: &dyn AnyBuffer,
     output: &dyn AnyBuffer,
@@ -77,11 +89,10 @@ where
     Ok(wrong)
 }
 
-/// Whether every result of a scan follows from the one before it; `None` where that cannot be said, because sums of
-/// floats round.
+/// Whether every result of a scan follows from the one before it; `None` for floats, whose sums round.
 ///
 /// # Errors
-/// What the engine fails with.
+/// As for [`keys`].
 pub fn follows(
     dtype: Dtype,
     input: &dyn AnyBuffer,
@@ -99,7 +110,7 @@ pub fn follows(
     Ok(Some(wrong == 0))
 }
 
-/// What a launch over `n` elements adds to two words.
+/// Runs a launch over `n` elements and returns the two words that it adds to.
 fn found(
     engine: &Engine,
     n: u32,

@@ -1,4 +1,4 @@
-//! The machine: what it is, and what it can do at most.
+//! The machine: its description and its limits.
 
 use super::stats;
 use crate::engine::{Buffer, Engine, Geometry};
@@ -10,16 +10,17 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Bytes of the copy that the bandwidth is taken from: on a GPU much more than fits its caches.
+/// Bytes of the copy that measures the bandwidth, on a GPU and on the simulator: on a GPU much more than fits in its
+/// caches.
 const COPY_BYTES: (usize, usize) = (1 << 30, 1 << 24);
 
-/// How often it is timed.
+/// Number of timed copies.
 const COPIES: usize = 21;
 
-/// How long copies run before, so that the GPU's clocks have risen.
+/// Duration of the copies before that, so that the GPU's clocks have risen.
 const RISE: Duration = Duration::from_millis(300);
 
-/// What is asked of `nvidia-smi`.
+/// The fields that `nvidia-smi` is queried for.
 const QUERY: &[&str] = &[
     "driver_version",
     "vbios_version",
@@ -33,19 +34,25 @@ const QUERY: &[&str] = &[
     "clocks_throttle_reasons.active",
 ];
 
-/// A kernel that lets the device wait, and tells its clock.
+/// A kernel that makes the device wait, and reads its clock.
 pub struct Waiter {
     engine: Engine,
     passed: Buffer<u64>,
 }
 
 impl Waiter {
-    /// On this engine.
+    /// Allocates the kernel's two words on this engine.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if they do not fit.
     pub fn new(engine: &Engine) -> Result<Self> {
         Ok(Self { engine: engine.clone(), passed: engine.alloc(2)? })
     }
 
-    /// Lets what is enqueued next wait for so long, on a GPU; the simulator runs everything at once.
+    /// Delays the work that is enqueued next by `nanoseconds`, on a GPU; the simulator runs everything at once.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`](crate::Error::Cuda) if the launch, or a kernel before it, fails.
     pub fn wait(&self, nanoseconds: u64) -> Result<()> {
         if self.engine.is_simulator() {
             return Ok(());
@@ -53,7 +60,10 @@ impl Waiter {
         self.engine.launch(wait, Geometry::linear(1, 1), (nanoseconds, self.passed.view()))
     }
 
-    /// The clock of the multiprocessors now, in MHz.
+    /// The current clock rate of the multiprocessors, in MHz; `None` on the simulator.
+    ///
+    /// # Errors
+    /// As for [`Waiter::wait`].
     pub fn clock_mhz(&self) -> Result<Option<f64>> {
         if self.engine.is_simulator() {
             return Ok(None);
@@ -65,7 +75,11 @@ impl Waiter {
     }
 }
 
-/// How fast the device copies within its memory.
+/// Measures the bandwidth of a copy within the device's memory.
+///
+/// # Errors
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the two buffers do not fit; [`Error::Cuda`](crate::Error::Cuda)
+/// if a copy fails.
 pub fn limits(engine: &Engine) -> Result<Limits> {
     let wanted = if engine.is_simulator() { COPY_BYTES.1 } else { COPY_BYTES.0 };
     let free = engine.as_cuda().map_or(Ok(u64::MAX), |cuda| cuda.free_memory())?;
@@ -83,7 +97,7 @@ pub fn limits(engine: &Engine) -> Result<Limits> {
     Ok(Limits { copy_gbs: rounded(2.0 * bytes as f64 / (ms * 1e6)), copy_bytes: bytes as u64, ..Limits::default() })
 }
 
-/// 10⁹ floating-point operations a second outside the tensor cores: two for each lane and cycle.
+/// 10⁹ floating-point operations per second outside the tensor cores: two per lane and cycle.
 pub fn fp32_gflops(engine: &Engine, clock_mhz: f64) -> Option<f64> {
     let (major, minor) = engine.as_cuda()?.properties().compute_capability;
     let lanes = match (major, minor) {
@@ -94,8 +108,8 @@ pub fn fp32_gflops(engine: &Engine, clock_mhz: f64) -> Option<f64> {
     Some(rounded(2.0 * f64::from(lanes * engine.multiprocessors()) * clock_mhz * 1e-3))
 }
 
-/// The same of the tensor cores on TF32, without sparsity; on bf16 it is twice as much. Known for compute capability 8.0
-/// and 9.0, whose devices all have tensor cores of one width.
+/// 10⁹ floating-point operations per second of the tensor cores on TF32, without sparsity; bf16 has twice the rate.
+/// Known for compute capability 8.0 and 9.0, whose devices all have tensor cores of one width.
 pub fn tf32_gflops(engine: &Engine, clock_mhz: f64) -> Option<f64> {
     let per_cycle = match engine.as_cuda()?.properties().compute_capability {
         (8, 0) => 1024,
@@ -105,7 +119,7 @@ pub fn tf32_gflops(engine: &Engine, clock_mhz: f64) -> Option<f64> {
     Some(rounded(f64::from(per_cycle * engine.multiprocessors()) * clock_mhz * 1e-3))
 }
 
-/// The machine.
+/// The description of the machine.
 pub fn device(engine: &Engine) -> Device {
     let info = engine.info();
     let properties = engine.as_cuda().map(|cuda| cuda.properties());
@@ -122,7 +136,7 @@ pub fn device(engine: &Engine) -> Device {
     }
 }
 
-/// What `nvidia-smi` says of the GPU at this place of the PCI bus; nothing where it is not there or does not know.
+/// The answer of `nvidia-smi` about the GPU at this PCI address; empty if there is no `nvidia-smi` or no answer.
 fn nvidia_smi(pci: &str) -> BTreeMap<String, String> {
     let query = format!("--query-gpu={}", QUERY.join(","));
     let output = Command::new("nvidia-smi").args([&query, "--format=csv,noheader", "-i", pci]).output();
@@ -133,9 +147,10 @@ fn nvidia_smi(pci: &str) -> BTreeMap<String, String> {
 }
 
 /// The commit that the program was built from: what `RUNGS_COMMIT` says, the file `commit` beside the program (which
-/// `cargo xtask dist` writes), or what git says of the folder that the program is in; `unknown` where none of them is.
+/// `cargo xtask dist` writes), or the commit by git of the folder that the program is in; `unknown` if none of them
+/// exists.
 ///
-/// Looked up when it is wanted and not built in, because then every commit would be a reason to build all anew.
+/// Looked up at run time and not compiled in: every commit would otherwise rebuild the program.
 pub fn commit() -> String {
     let folder = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.to_path_buf()));
     let git = |folder: &Path| {

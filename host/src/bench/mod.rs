@@ -1,22 +1,23 @@
 //! Measuring rungs, and libraries beside them.
 //!
-//! A *case* is a family, a size, a type, a distribution and what else decides what is computed. Its *contestants* are
-//! the rungs that take it and the peers that do the same. For each case:
+//! A *case* is a family, a size, a type, a distribution and all parameters that decide what is computed. Its
+//! *contestants* are the rungs and peers that compute it. For each case:
 //!
-//! 1. The input is made on the host and uploaded once. Every contestant runs on it and its whole output is checked: who
-//!    is wrong gets no number. Large sorts and scans are checked where they lie, see [`rungs_kernels::verify`].
-//! 2. Some rounds without a clock. Then rounds in which every contestant runs, each time beginning with another one, so
-//!    that what changes over time (clocks, temperature) is everybody's. A measurement has two parts, both on fresh
-//!    input that is put there before the clock starts:
-//!    - *one call* on an idle device: event, launches, event. The gaps that the host leaves between launches count, as
-//!      they do for a caller.
-//!    - *back to back*: several calls in a row between two events, enqueued while the device waits, so that no gap of
-//!      the host's counts. As many as take a third of a millisecond, 16 at most; each sort has a buffer of its own.
-//! 3. Rounds end after 15 at the least, when every median is stable ([`Times::stable`]) or the case's time is up.
+//! 1. The input is made on the host and uploaded once. Every contestant runs on it and its whole output is checked:
+//!    wrong contestants are not timed. Large sorts and scans are checked on the device, see [`rungs_kernels::verify`].
+//! 2. Some rounds are not timed. Then come rounds in which every contestant runs, each round beginning with another
+//!    contestant, so that changes over time (clocks, temperature) affect all alike. A measurement has two parts, both
+//!    on fresh input that is copied before the clock starts:
+//!    - *one call* on an idle device: event, launches, event. The gaps between launches, which the host causes, count
+//!      as they do for a caller.
+//!    - *back to back*: several calls in a row between two events, enqueued while the device waits, so that gaps do not
+//!      count. Together they take about a third of a millisecond, and are 16 at most; each call of a sort has a buffer
+//!      of its own.
+//! 3. Rounds end after at least 15, when every median is stable ([`Times::stable`]) or the case's time is up.
 //! 4. Every output is checked once more.
 //!
-//! What the caches hold is alike for all: sorts find their input as a copy has left it; whoever only reads, reads the
-//! same shared buffer that the contestant before has read.
+//! The caches are in the same state for all contestants: sorts find their input as a copy has left it; the others read
+//! a shared buffer, which the contestant before has read too.
 
 pub mod machine;
 pub mod peers;
@@ -33,41 +34,41 @@ use machine::Waiter;
 use peers::{Peer, Peers, Relation, parameter_text};
 use std::time::{Duration, Instant};
 
-/// Rounds at the least and at most on a GPU, and on the simulator, whose times say little.
+/// Fewest and most rounds on a GPU, and on the simulator, whose times mean little.
 const GPU_ROUNDS: (usize, usize) = (15, 200);
 const SIMULATOR_ROUNDS: (usize, usize) = (3, 3);
 
-/// Rounds before the first that counts.
+/// Untimed rounds.
 const WARM_UP: usize = 2;
 
-/// How long calls back to back should take together, and how many they are at most.
+/// Target duration of calls back to back, and the most calls.
 const BACK_TO_BACK_MS: f64 = 0.3;
 const MOST_CALLS: usize = 16;
 
-/// How long the device may wait for the host.
+/// The longest time that the device waits for the host.
 const LONGEST_WAIT: Duration = Duration::from_millis(20);
 
-/// What is to be measured, and how.
+/// The cases to measure, and the method.
 pub struct Options {
-    /// The families; all of the others say something about each of them.
+    /// The families; the other options apply to every family.
     pub families: Vec<&'static Family>,
-    /// Elements, or sides of matrices; the rungs' own sizes where none are given.
+    /// Elements, or sides of matrices; if empty, the rungs' own sizes.
     pub sizes: Vec<u64>,
-    /// Element types; each family's first where none are given.
+    /// Element types; if empty, each family's first.
     pub dtypes: Vec<Dtype>,
-    /// Distributions; each family's own where none are given.
+    /// Distributions; if empty, each family's own.
     pub keys: Vec<Distribution>,
-    /// Rungs, as `rung` or `family/rung`; all where none are given.
+    /// Rungs, as `rung` or `family/rung`; if empty, all.
     pub rungs: Vec<String>,
     /// The library of peers.
     pub peers: Option<Peers>,
-    /// Names of peers, `reference`, `twins` or `sources`; all where none are given.
+    /// Names of peers, `reference`, `twins` or `sources`; if empty, all.
     pub peer_names: Vec<String>,
-    /// What else decides what is computed, for the families that look at it.
+    /// Further parameters of the computation, for the families that use them.
     pub parameters: Parameters,
-    /// Exactly so many rounds.
+    /// The exact number of rounds, if it is fixed.
     pub rounds: Option<usize>,
-    /// How long rounds of one case go on beyond the least number.
+    /// Time limit for the rounds of one case beyond the fewest.
     pub budget: Duration,
     /// Whether calls are measured back to back too.
     pub back_to_back: bool,
@@ -77,11 +78,11 @@ pub struct Options {
     pub command: String,
 }
 
-/// What [`run`] tells while it works.
+/// Progress of [`run`].
 pub enum Told<'a> {
-    /// A case begins: which, of how many.
+    /// A case begins: its number, the number of cases, its name.
     Case(usize, usize, &'a str),
-    /// What was asked for and is not measured.
+    /// A note on a request that is not measured.
     Note(&'a str),
 }
 
@@ -95,7 +96,12 @@ struct Case {
     rungs: Vec<&'static Rung>,
 }
 
-/// Measures everything, telling `tell` of each case. What has been measured is reported even if an error ends it.
+/// Measures all cases and reports progress to `tell`. If an error ends the measurement, it is returned beside the
+/// report of the cases before.
+///
+/// # Errors
+/// [`Error::Usage`] if no rung takes the options; [`Error::OutOfMemory`] or [`Error::Cuda`] if the bandwidth of the
+/// device cannot be measured.
 pub fn run(engine: &Engine, options: &Options, mut tell: impl FnMut(Told)) -> Result<(Report, Option<Error>)> {
     let cases = cases(engine, options, &mut tell)?;
     let mut report = Report {
@@ -121,7 +127,7 @@ pub fn run(engine: &Engine, options: &Options, mut tell: impl FnMut(Told)) -> Re
         let mut rows = vec![];
         let outcome = measure_case(engine, case, options, &mut rows, &mut clocks);
         report.results.append(&mut rows);
-        // A device that has gone wrong once is not asked again.
+        // After a device error no further case is measured.
         if let Err(error) = outcome {
             failed = Some(error);
             break;
@@ -132,7 +138,7 @@ pub fn run(engine: &Engine, options: &Options, mut tell: impl FnMut(Told)) -> Re
     Ok((report, failed))
 }
 
-/// How it was measured, in words.
+/// The method of measurement, in words.
 fn method(options: &Options) -> Vec<String> {
     let rounds = match options.rounds {
         Some(rounds) => format!("{rounds} rounds"),
@@ -177,17 +183,17 @@ fn cases(engine: &Engine, options: &Options, tell: &mut impl FnMut(Told)) -> Res
             }
         }
         if cases.len() == before && !rungs.is_empty() {
-            tell(Told::Note(&format!("no rung of {} takes what was asked for", family.name)));
+            tell(Told::Note(&format!("no rung of {} takes these options", family.name)));
         }
     }
     if cases.is_empty() {
         let why = refused.unwrap_or("see rungs list and the limits there".into());
-        return Err(Error::Usage(format!("no rung takes what was asked for; {why}")));
+        return Err(Error::Usage(format!("no rung takes these options; {why}")));
     }
     Ok(cases)
 }
 
-/// Every rung that is named must be there.
+/// Refuses names of rungs that do not exist.
 fn check_names(options: &Options) -> Result<()> {
     let names: Vec<String> = (options.families.iter())
         .flat_map(|family| {
@@ -201,7 +207,7 @@ fn check_names(options: &Options) -> Result<()> {
     }
 }
 
-/// The sizes of a family's cases with the rungs of each: what was asked for, or each rung's own.
+/// The sizes of a family's cases with the rungs of each: the sizes from the options, or each rung's own.
 fn sizes(
     engine: &Engine,
     family: &'static Family,
@@ -271,18 +277,18 @@ impl Case {
 struct Contestant<'p> {
     row: Row,
     relation: Option<Relation>,
-    /// `None` once it is known to be wrong, or where it cannot run here.
+    /// `None` if its output was wrong, or if it cannot run here.
     prepared: Option<Box<dyn Prepared + 'p>>,
     /// Milliseconds of one call, and of a call back to back.
     call: Vec<f64>,
     back_to_back: Vec<f64>,
     /// Calls in a row.
     calls: usize,
-    /// How long the host takes to enqueue a call.
+    /// The time that the host takes to enqueue a call.
     enqueuing: Duration,
 }
 
-/// Runs one case; its rows go to `rows` as far as it came.
+/// Runs one case and appends its rows to `rows`, those before an error too.
 fn measure_case(
     engine: &Engine,
     case: &Case,
@@ -373,7 +379,7 @@ fn rounds(engine: &Engine, contestants: &mut [Contestant], options: &Options, wa
     let (mut round, mut started) = (0, Instant::now());
     let enough = |round: usize, started: Instant, contestants: &[Contestant]| {
         let round = round.saturating_sub(warm_up);
-        // Looking whether medians are stable is not free.
+        // The test for stable medians takes time too.
         let look = round >= least && (round - least).is_multiple_of(5);
         round >= most || look && (started.elapsed() > options.budget || contestants.iter().all(Contestant::is_stable))
     };
@@ -406,14 +412,14 @@ impl<'p> Contestant<'p> {
             Err(e) => return self.broken(engine, e),
         };
         let first = self.one_call(engine).and_then(|ms| {
-            // What the first round of the simulator is planned by; on a GPU the warm-up measures again.
+            // The first round on the simulator is planned by this time; on a GPU the warm-up measures again.
             self.call.push(ms);
             self.verify(engine)
         });
         first.or_else(|e| self.broken(engine, e))
     }
 
-    /// Notes what is wrong. That is no reason to stop, as long as the device still answers.
+    /// Notes an error. The case goes on unless the device has failed.
     fn broken(&mut self, engine: &Engine, error: Error) -> Result<()> {
         (self.row.verified, self.prepared) = (false, None);
         self.row.error = Some(error.to_string());
@@ -466,7 +472,7 @@ impl<'p> Contestant<'p> {
         engine.elapsed_ms(&start, &end)
     }
 
-    /// Milliseconds of a call among several that follow each other without a gap.
+    /// Milliseconds per call of several calls that follow each other without a gap.
     fn many_calls(&mut self, engine: &Engine, waiter: &Waiter) -> Result<f64> {
         let Some(prepared) = &mut self.prepared else { return Ok(f64::NAN) };
         prepared.restore_for(self.calls)?;
@@ -484,7 +490,7 @@ impl<'p> Contestant<'p> {
         self.prepared.is_none() || stable(&self.call) && stable(&self.back_to_back)
     }
 
-    /// The row from the measurements. Who is wrong has no number.
+    /// The row from the measurements; without times if the contestant is wrong.
     fn conclude(&mut self, work: &Work) {
         if !self.row.verified || self.prepared.is_none() {
             return;
@@ -528,7 +534,7 @@ fn with_ratios(rows: Vec<(Row, Option<Relation>)>) -> Vec<Row> {
     rows.map(|(row, [over_peer, over_twin, over_source])| Row { over_peer, over_twin, over_source, ..row }).collect()
 }
 
-/// Holds the rows against the limits of the device.
+/// Computes the rows' shares of the limits of the device.
 fn set_limits(engine: &Engine, report: &mut Report, clocks: &[f64]) {
     let clock = stats::times(clocks, 1).map(|times| times.median_ms);
     report.limits.clock_mhz = clock;

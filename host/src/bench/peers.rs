@@ -15,7 +15,7 @@ use std::rc::Rc;
 /// The library's file.
 const FILE: &str = "libpeers.so";
 
-/// The variable that says where it is.
+/// The environment variable with its path.
 const VARIABLE: &str = "RUNGS_PEERS";
 
 /// `RungsPeer`.
@@ -57,9 +57,9 @@ struct Functions {
 pub struct Peers {
     /// The name of its file.
     file: String,
-    /// What it was made of, in its own words.
+    /// Its own description of its parts.
     about: String,
-    /// What it offers.
+    /// Its peers.
     pub list: Vec<Peer>,
     functions: Functions,
     // Last, because the functions are in it.
@@ -69,9 +69,9 @@ pub struct Peers {
 /// One peer, as the library describes it.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// Its name, `cub_radix_sort_keys_u32` say.
+    /// Its name, for example `cub_radix_sort_keys_u32`.
     pub name: String,
-    /// What it does: a family, or `sort` for all that sort.
+    /// Its kind of problem: a family, or `sort` for all sorting families.
     pub family: String,
     /// The call, in one line.
     pub what: String,
@@ -81,23 +81,23 @@ pub struct Peer {
     symbol: CString,
 }
 
-/// What a peer is to a family.
+/// The relation of a peer to a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// The library function that the family is held against.
+    /// The library function that the family is compared with.
     Reference,
     /// The CUDA C++ twin of this rung: the same algorithm, launches and threads.
     Twin(&'static str),
     /// The algorithm of the source that this rung comes from.
     Source(&'static str),
-    /// Another that does the same.
+    /// Another peer that computes the same.
     Other,
 }
 
-/// Where the library is: where the call says, where the variable says, or beside the program.
+/// The path of the library: from the command line, from the environment variable, or beside the program.
 ///
 /// # Errors
-/// [`Error::Read`] where it is in none of these places.
+/// [`Error::Read`] if it is in none of these places.
 pub fn find(given: Option<&Path>) -> Result<PathBuf> {
     let variable = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
     if let Some(path) = given.map(Path::to_path_buf).or(variable) {
@@ -109,7 +109,10 @@ pub fn find(given: Option<&Path>) -> Result<PathBuf> {
     let places = [folder.join(FILE), folder.join("../peers").join(FILE)];
     places.into_iter().find(|path| path.is_file()).ok_or_else(|| Error::Read {
         path: FILE.into(),
-        what: format!("it is not beside the program; build it as bench/peers/peers.h says and name it by --peers=PATH or {VARIABLE}"),
+        what: format!(
+            "it is not beside the program; build it as bench/peers/peers.h says and name it by --peers=PATH or \
+             {VARIABLE}"
+        ),
     })
 }
 
@@ -166,8 +169,8 @@ impl Peers {
         format!("{}: {}", self.file, self.about)
     }
 
-    /// Those that do what a family does with elements of this type, with what each is to it. Twins and sources only
-    /// of `rungs`.
+    /// The peers of a family for elements of this type, each with its relation to the family. Twins and sources of
+    /// `rungs` only.
     pub fn of<'p>(
         &'p self,
         family: &'static Family,
@@ -181,7 +184,8 @@ impl Peers {
     /// Puts a peer on an engine.
     ///
     /// # Errors
-    /// [`Error::Usage`] with the library's words if it refuses the problem; [`Error::OutOfMemory`].
+    /// [`Error::Usage`] with the library's message if it refuses the problem; [`Error::OutOfMemory`] if its buffers do
+    /// not fit on the engine.
     pub fn prepare<'p>(
         &'p self,
         peer: &'p Peer,
@@ -208,10 +212,10 @@ impl Peers {
         let input = problem.input(engine)?;
         if input.bytes() != input_bytes {
             let name = &peer.name;
-            return Err(Error::Cuda(format!("{name} wants {input_bytes} bytes of input, not {}", input.bytes())));
+            return Err(Error::Cuda(format!("{name} expects {input_bytes} bytes of input, not {}", input.bytes())));
         }
-        // Our sorts find their input as a copy leaves it in the caches. So must others; the other families read the
-        // same shared input.
+        // Our sorts find their input as a copy leaves it in the caches, so peers that sort must too. The other families
+        // read the same shared input.
         let sorts = family.kind == Kind::Sort;
         let own = if sorts && !peer.in_place { Some(engine.alloc(input_bytes)?) } else { None };
         let mut prepared = PreparedPeer {
@@ -229,7 +233,7 @@ impl Peers {
         Ok(Box::new(prepared))
     }
 
-    /// What a call's result means.
+    /// Turns the result of a call into an error.
     fn told(&self, peer: &Peer, code: c_int) -> Result<()> {
         if code == 0 {
             return Ok(());
@@ -255,17 +259,17 @@ fn shape(peer: &Peer, size: Size, parameters: &Parameters) -> Vec<usize> {
 /// A relation to the rung of this name.
 type ToRung = fn(&'static str) -> Relation;
 
-/// Peers that belong to one rung each: how their names begin, and what they are to it.
+/// Peers that belong to one rung each: the prefix of their names, and their relation to the rung.
 const OF_RUNGS: [(&str, ToRung); 2] = [("twin_", Relation::Twin), ("source_", Relation::Source)];
 
-/// Whether the peers that belong to rungs do what is asked for. Their shape says how many columns or bins; everything
-/// else is written into them: inclusive sums, keys alone, the rungs' own grids.
+/// Whether the peers that belong to rungs can compute this. Their shape has the number of columns or bins; everything
+/// else is fixed: inclusive sums, keys alone, the rungs' own grids.
 fn is_as_written(parameters: &Parameters) -> bool {
     let own = Parameters { columns: parameters.columns, bins: parameters.bins, ..Parameters::default() };
     *parameters == own
 }
 
-/// What a peer is to a family, if anything.
+/// The relation of a peer to a family, if anything.
 fn relation(
     peer: &Peer,
     family: &Family,
@@ -286,7 +290,7 @@ fn relation(
     if peer.name == reference {
         return Some(Relation::Reference);
     }
-    // Others compute the same only where nothing but family and type says what that is.
+    // Other peers compute the same only if family and type alone determine the problem.
     let same = match family.kind {
         Kind::Sort => peer.family == "sort" && peer.name.contains("_pairs_") == parameters.values,
         Kind::Matmul => peer.family == family.name,
@@ -295,7 +299,7 @@ fn relation(
     same.then_some(Relation::Other)
 }
 
-/// The name of the library function that a family is held against.
+/// The name of the library function that a family is compared with.
 fn reference(family: &Family, dtype: Dtype, parameters: &Parameters) -> Option<String> {
     let operation = parameters.operation.name();
     let kind = if parameters.exclusive { "exclusive" } else { "inclusive" };
@@ -310,7 +314,7 @@ fn reference(family: &Family, dtype: Dtype, parameters: &Parameters) -> Option<S
     }
 }
 
-/// What of the parameters a family looks at, as text: `op=sum`, `bins=256`.
+/// The parameters that a family uses, as text: `op=sum`, `bins=256`.
 pub fn parameter_text(family: &Family, parameters: &Parameters) -> String {
     let number = |name: &str, value: Option<u32>| value.map(|value| format!("{name}={value}"));
     let text = |extra: &Extra| match extra {
@@ -332,7 +336,7 @@ struct PreparedPeer<'p> {
     problem: &'p dyn OpenProblem,
     engine: Engine,
     shape: Vec<usize>,
-    /// The problem's input, which is never written to.
+    /// The problem's input, which is never written.
     input: Rc<dyn AnyBuffer>,
     /// A copy of it that is written anew before each run.
     own: Option<Buffer<u8>>,
@@ -343,13 +347,13 @@ struct PreparedPeer<'p> {
 impl PreparedPeer<'_> {
     fn scratch_bytes(&self) -> Result<usize> {
         let mut bytes = 0;
-        // SAFETY: without scratch memory the call only writes how much it wants.
+        // SAFETY: without scratch memory the call only writes the size that it needs.
         unsafe { self.call(std::ptr::null(), std::ptr::null_mut(), std::ptr::null_mut(), &mut bytes)? };
         Ok(bytes)
     }
 
     /// # Safety
-    /// The addresses are null, or of memory on the engine as large as the library asked for.
+    /// The addresses are null, or of memory on the engine of the size that the library named.
     unsafe fn call(
         &self,
         input: *const c_void,
@@ -359,8 +363,8 @@ impl PreparedPeer<'_> {
     ) -> Result<()> {
         let stream = self.engine.as_cuda().map_or(std::ptr::null_mut(), |cuda| cuda.stream_handle());
         let (name, shape) = (self.peer.symbol.as_ptr(), self.shape.as_slice());
-        // SAFETY: as the caller says; the stream is the engine's and its context is current on this thread, because
-        // the engine made it so for whatever it did last.
+        // SAFETY: as the caller says; the stream is the engine's and its context is current on this thread, because the
+        // engine made it current for its last operation.
         let code = unsafe {
             (self.peers.functions.run)(name, input, output, scratch, scratch_bytes, shape.as_ptr(), shape.len(), stream)
         };
@@ -390,7 +394,7 @@ impl Prepared for PreparedPeer<'_> {
             None => self.input.address(),
         };
         let mut bytes = self.scratch.len();
-        // SAFETY: input and output have the bytes that the library named for this shape, scratch what it asked for.
+        // SAFETY: input, output and scratch have the sizes that the library named for this shape.
         unsafe { self.call(input.cast(), output.cast(), self.scratch.address().cast(), &mut bytes)? };
         Ok(())
     }

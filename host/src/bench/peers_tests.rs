@@ -1,4 +1,4 @@
-//! Contests on the simulator, against a library that is made up: its functions sort and add on the host.
+//! Contests on the simulator, against a library made for the tests: its functions sort and add on the host.
 
 use super::*;
 use crate::algorithms::family;
@@ -212,7 +212,7 @@ fn a_contest_has_rung_reference_twin_source_and_others() {
     assert!(row(&report, "thrust_sort_u32").over_peer.is_none());
     let scratch = |name| row(&report, name).scratch_bytes;
     assert_eq!((scratch("global-step"), scratch("thrust_sort_u32")), (Some(0), Some(SCRATCH as u64)));
-    // The file, without the folders that it is in, and what it says of itself.
+    // The file name without folders, and the library's own description.
     assert_eq!(report.peers.as_deref(), Some("libmade.so: made up"));
 }
 
@@ -268,7 +268,8 @@ fn a_peer_that_fails_or_refuses_does_not_end_the_contest() {
     }
 }
 
-/// Only who moves values is in, input and output count with them, and families without values are measured as ever.
+/// With values, only rungs and peers that move values take part, and rates count keys and values; families without
+/// values are measured as before.
 #[test]
 fn values_are_measured_beside_pairs() {
     let mut options = options(&["radix", "bitonic"], 3);

@@ -1,14 +1,14 @@
-//! What a row of measurements says.
+//! Statistics of the measurements of a row.
 
 use bench_report::{Times, rounded};
 
-/// How well a median must be known: half of its confidence interval, over the median.
+/// The precision of a stable median: half of its confidence interval, divided by the median.
 const PRECISION: f64 = 0.005;
 
-/// Milliseconds below which a difference is the timer's.
+/// Resolution of the timer in milliseconds: smaller differences do not count.
 const RESOLUTION_MS: f64 = 5e-5;
 
-/// Median and spread of measurements, each the time of one call of `calls` in a row; `None` if there are none.
+/// Median and spread of measurements, each the time per call of `calls` calls in a row; `None` if there are none.
 pub fn times(measurements: &[f64], calls: usize) -> Option<Times> {
     let mut sorted = measurements.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -31,8 +31,8 @@ fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     Some(below + (above - below) * place.fract())
 }
 
-/// What the median lies between with a probability of 95 %, whatever the distribution: two of the sorted values.
-/// `None` for too few values.
+/// The 95 % confidence interval of the median, for any distribution: two of the sorted values. `None` for too few
+/// values.
 ///
 /// The number of values below the true median has the mean n / 2 and the standard deviation √n / 2.
 fn interval(sorted: &[f64]) -> Option<(f64, f64)> {

@@ -14,7 +14,10 @@ pub(super) fn command() -> Command {
         Arg::new("n")
             .long("n")
             .value_name("N")
-            .help("Elements, or the side of a matrix, instead of each family's default; a rung with a smaller capacity takes that")
+            .help(
+                "Elements, or the side of a matrix, instead of each family's default; for a rung with a smaller \
+                 capacity, its capacity",
+            )
             .value_parser(value_parser!(Count)),
     )
 }
@@ -39,7 +42,7 @@ fn rows(
 ) -> Vec<Row> {
     let mut rows = vec![];
     for family in families {
-        // Neighbouring rungs of the same size share the input and, above all, the oracle.
+        // Neighbouring rungs of the same size share the input and, what saves more time, the oracle.
         let mut shared: Option<(Size, Result<Box<dyn Problem>>)> = None;
         for rung in family.rungs.iter().copied() {
             tell(format!("{} {}", family.name, rung.name));
@@ -50,7 +53,7 @@ fn rows(
             };
             rows.push(match problem {
                 Ok(problem) => attempt(engine, family, rung, &**problem, dtype),
-                // One family for which the size is too large is no reason to leave out the others.
+                // A size that is too large for one family does not end the table: the other families still run.
                 Err(why) => Row { skipped: Some(why.to_string()), ..Row::without(engine, family, rung, size, dtype) },
             });
         }
@@ -58,7 +61,7 @@ fn rows(
     rows
 }
 
-/// The size for a rung: what was asked for, or the family's default, but no more than the rung takes.
+/// The size for a rung: from the command line, or the family's default, but no more than the rung takes.
 fn size(family: &Family, rung: &Rung, engine: &Engine, n: Option<u64>) -> Size {
     match (n, family.default_size(engine, rung)) {
         (Some(n), Size::Product { .. }) => Size::Product { m: n, n, k: n },
@@ -99,7 +102,7 @@ mod tests {
         assert!(json["rate_unit"].is_null() && json["n"] == 1_000_003 && json["m"] == 1_000_003, "{json}");
     }
 
-    /// One row is what `rungs FAMILY` has: its error names rung, element, what it is and what it should be.
+    /// One row, as in `rungs FAMILY`: its error names rung, element, result and expected value.
     #[test]
     fn a_wrong_result_is_named() {
         let (engine, family) = (Engine::simulator(), family("matmul").unwrap());

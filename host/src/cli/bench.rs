@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What is said when neither the call nor the device allows peers.
+/// The refusal of peers on the simulator.
 const PEERS_NEED_CUDA: &str = "peers need a GPU: they are CUDA libraries; leave --peers out to measure the simulator";
 
 /// Every option that some family has.
@@ -42,13 +42,14 @@ pub(super) fn command() -> Command {
         .args([
             list("n", "N", "Elements, or sides of matrices: 1000, 2^20, or every power of two in 2^12..2^28"),
             list("dtype", "TYPE", "Element types [default: each family's first]").value_parser(value_parser!(Dtype)),
-            list("keys", "DISTRIBUTION", "How elements are drawn [default: each family's own]")
+            list("keys", "DISTRIBUTION", "Distributions of drawn elements [default: each family's own]")
                 .value_parser(value_parser!(Distribution)),
             list("rung", "RUNG", "Which rungs, as RUNG or FAMILY/RUNG [default: all]"),
             list(
                 "peer",
                 "PEER",
-                "Which peers: names, 'reference' (what ratios are taken against), 'twins' (the same rungs in CUDA C++), 'sources' (the sources' algorithms) [default: all]",
+                "Which peers: names, 'reference' (the base of the ratios), 'twins' (the same rungs in CUDA C++), \
+                 'sources' (the sources' algorithms) [default: all]",
             ),
             Arg::new("peers")
                 .long("peers")
@@ -56,7 +57,7 @@ pub(super) fn command() -> Command {
                 .help("Measure peers too; their library is at PATH, $RUNGS_PEERS or beside the program")
                 .num_args(0..=1)
                 .require_equals(true)
-                // No path at all; a PathBuf would refuse it.
+                // An empty path stands for none; the parser of PathBuf would refuse it.
                 .default_missing_value("")
                 .value_parser(value_parser!(OsString)),
             Arg::new("runs")
@@ -94,7 +95,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         }
         options.peers = Some(library);
     }
-    // Before the work: a report that cannot be written is known at once.
+    // Before the work, so that a report that cannot be written is refused at once.
     let (save, plots) = (matches.get_one::<PathBuf>("save"), matches.get_one::<PathBuf>("plot"));
     for folder in [plots.map(PathBuf::as_path), save.and_then(|file| file.parent())].into_iter().flatten() {
         fs::create_dir_all(folder).map_err(|e| Error::writing(folder.display(), &e))?;
@@ -104,7 +105,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         Told::Note(text) => common.note(text),
         Told::Case(which, of, name) => {
             let progress = progress.get_or_insert_with(|| common.progress(of));
-            // A log of a run that nobody watches still says how far it came.
+            // Without a progress bar, the log still shows how far a run came.
             if progress.is_hidden() {
                 common.note(&format!("{which} of {of}: {name}"));
             }
@@ -165,7 +166,7 @@ fn sizes(text: &str) -> Result<Vec<u64>> {
     if powers.is_empty() { Err(Error::Usage(format!("there is no power of two in {text}"))) } else { Ok(powers) }
 }
 
-/// The call as it could be typed again; the program and files in folders of this machine by their names alone.
+/// The call as it could be typed again; the paths of the program and of files are cut down to their names.
 fn command_line(mut args: impl Iterator<Item = String>) -> String {
     let program = args.next().unwrap_or_default();
     let file_name = |path: &str| Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
@@ -194,7 +195,7 @@ fn write(file: &Path, text: &str) -> Result<()> {
     fs::write(file, text).map_err(|e| Error::writing(file.display(), &e))
 }
 
-/// The report for people: the machine, and a table.
+/// The report as text: the machine, and a table.
 fn text(report: &Report) -> String {
     let (device, limits) = (&report.device, &report.limits);
     let mut head = format!("{}: a copy moves {:.0} GB/s", device.name, limits.copy_gbs);

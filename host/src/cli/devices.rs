@@ -1,4 +1,4 @@
-//! `rungs devices`: what the driver says of each GPU, and the simulator's line.
+//! `rungs devices`: the driver's description of each GPU, and a line for the simulator.
 
 use super::Common;
 use crate::engine::cuda::{self, Properties};
@@ -15,10 +15,10 @@ pub(super) fn command() -> Command {
 #[derive(Serialize)]
 struct Devices {
     schema: u32,
-    /// One map a GPU, from the property's name to its value.
+    /// One map per GPU, from the property's name to its value.
     gpus: Vec<serde_json::Map<String, serde_json::Value>>,
     simulator: crate::engine::DeviceInfo,
-    /// Why there is no GPU, where there is none.
+    /// The reason why there is no GPU, if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
@@ -55,7 +55,7 @@ pub(super) fn run(common: &Common) -> Result<()> {
     if common.format == Format::Csv { grid.print_csv() } else { grid.print() }
 }
 
-/// What is said of a GPU, in the order that the oldest of our sources prints, then what matters today.
+/// The properties of a GPU: first those that S0 prints, in its order, then those that matter today.
 fn lines(p: &Properties) -> Vec<(&'static str, String)> {
     let dims = |[x, y, z]: [u32; 3]| format!("{x} x {y} x {z}");
     let yes = |b: bool| if b { "yes" } else { "no" }.to_string();

@@ -1,5 +1,5 @@
-//! `rungs doctor`: what was found of driver, GPU, PTX and toolchain, and what to do about what is missing. Works on a
-//! bare machine, by the same code that looks when it matters.
+//! `rungs doctor`: reports which of driver, GPU, PTX and toolchain are here, and how to install the missing ones. It
+//! works on a bare machine, and searches by the same code as the other commands.
 
 use super::Common;
 use crate::engine::{cuda, ptx};
@@ -10,16 +10,17 @@ use rungs_ptx::rust_cuda::{Incomplete, RustCuda};
 use serde::Serialize;
 
 pub(super) fn command() -> Command {
-    Command::new("doctor").about("Say what was found of driver, GPU, PTX and toolchain, and what to do about the rest")
+    Command::new("doctor")
+        .about("Report which of driver, GPU, PTX and toolchain are here, and how to install the missing ones")
 }
 
-/// One thing that was looked for.
+/// A part that was searched for.
 #[derive(Serialize)]
 struct Finding {
     what: &'static str,
     found: bool,
     detail: String,
-    /// What to do, where it is missing.
+    /// Advice, if it is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
 }
@@ -95,7 +96,7 @@ fn toolchain() -> Finding {
     }
 }
 
-/// The other way to PTX: whether rust-cuda's toolchain is here, by the code that `xtask build-ptx` looks with.
+/// The other backend: whether rust-cuda's toolchain is here, by the code that `xtask build-ptx` searches with.
 fn rust_cuda() -> Finding {
     let what = "rust-cuda's toolchain";
     match RustCuda::find() {

@@ -1,4 +1,4 @@
-//! `rungs explain FAMILY [--rung R]`: what a rung's source says at its top.
+//! `rungs explain FAMILY [--rung R]`: prints the heads of the rungs' source files.
 
 use super::{Common, family_named};
 use crate::algorithms::Rung;
@@ -7,7 +7,7 @@ use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgMatches, Command};
 use serde::Serialize;
 
-/// Columns of the text, as wide as a page that is read with ease.
+/// Columns of the text, for a page that is easy to read.
 const WIDTH: usize = 96;
 
 pub(super) fn command() -> Command {
@@ -17,7 +17,7 @@ pub(super) fn command() -> Command {
     ])
 }
 
-/// A rung's head, for programs.
+/// A rung's head, for JSON.
 #[derive(Serialize)]
 struct Explained {
     rung: &'static str,

@@ -38,7 +38,7 @@ pub(super) fn command(family: &'static Family) -> Command {
         Arg::new("keys")
             .long("keys")
             .value_name("DISTRIBUTION")
-            .help("How elements are drawn: uniform, sorted, reversed, equal, few, entropy=K, low-bits=K, …")
+            .help("Distribution of drawn elements: uniform, sorted, reversed, equal, few, entropy=K, low-bits=K, …")
             .value_parser(value_parser!(Distribution)),
         Arg::new("input")
             .long("input")
@@ -65,7 +65,7 @@ pub(super) fn command(family: &'static Family) -> Command {
             ]);
     }
     if sweep::has_report(family) {
-        let help = "Print what the source prints of a run, and what its figures mean";
+        let help = "Print the source's report of a run, and explain its figures";
         command = command.arg(
             Arg::new("report")
                 .long("report")
@@ -87,7 +87,7 @@ pub(super) fn output_argument() -> Arg {
         .value_parser(value_parser!(OsString))
 }
 
-/// Values that go with keys, given or made, and where they go.
+/// Options for values that move with keys: given or made, and their output.
 pub(super) fn values_arguments() -> [Arg; 2] {
     [
         Arg::new("values")
@@ -114,13 +114,13 @@ pub(super) fn extra_argument(extra: Extra) -> Arg {
     };
     match extra {
         Extra::Columns => number("columns", "Columns that the keys are sorted in, a power of two from 8 to 1024"),
-        Extra::Threads => number("threads", "Threads of a block"),
+        Extra::Threads => number("threads", "Threads per block"),
         Extra::Blocks => number("blocks", "Blocks of the grid"),
         Extra::Bins => number("bins", "Bins of the histogram, up to 4096"),
         Extra::Operation => Arg::new("op")
             .long("op")
             .value_name("OPERATION")
-            .help("What to combine elements with: sum, min or max")
+            .help("Operation that combines elements: sum, min or max")
             .value_parser(PossibleValuesParser::new(Operation::ALL.map(Operation::name)).map(|name| {
                 let named = |operation: &Operation| operation.name() == name;
                 Operation::ALL.into_iter().find(named).unwrap_or_default()
@@ -136,7 +136,7 @@ pub(super) fn extra_argument(extra: Extra) -> Arg {
     }
 }
 
-/// What of [`Parameters`] was given.
+/// The [`Parameters`] from the command line.
 pub(super) fn parameters(extras: &[Extra], matches: &ArgMatches) -> Parameters {
     let mut parameters = Parameters::default();
     for extra in extras {
@@ -148,7 +148,7 @@ pub(super) fn parameters(extras: &[Extra], matches: &ArgMatches) -> Parameters {
             Extra::Bins => parameters.bins = number("bins"),
             Extra::Operation => parameters.operation = matches.get_one("op").copied().unwrap_or_default(),
             Extra::Exclusive => parameters.exclusive = matches.get_flag("exclusive"),
-            // A switch where input is drawn, and an option with a file where it may be given.
+            // A switch if input can only be drawn, an option with a file if input can be given.
             Extra::Values => {
                 parameters.values = matches.value_source("values") == Some(ValueSource::CommandLine);
             }
@@ -173,7 +173,7 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
         (None, Some(dtype)) => *dtype,
         (None, None) => family.dtypes[0],
     };
-    // Before the work: an output that cannot be written is known at once.
+    // Before the work, so that an output that cannot be written is refused at once.
     let outputs = outputs.open(format)?;
     let engine = common.engine()?;
     let rung =
@@ -196,7 +196,7 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
     outputs.write(&mut *prepared, size)?.report(common, &engine, row)
 }
 
-/// Where results go, as named.
+/// The outputs from the command line.
 pub(super) struct Places {
     result: Option<Place>,
     values: Option<Place>,
@@ -209,7 +209,7 @@ pub(super) struct Outputs {
     to_standard: bool,
 }
 
-/// Results are written; what remains is to say so.
+/// Reports the outputs that were written.
 pub(super) struct Written {
     to_standard: bool,
 }
@@ -237,7 +237,7 @@ impl Places {
 }
 
 impl Outputs {
-    /// Writes what the last run left.
+    /// Writes the output of the last run.
     pub(super) fn write(self, prepared: &mut dyn Prepared, size: Size) -> Result<Written> {
         if let Some(file) = self.result {
             let data = prepared.output()?;
@@ -256,7 +256,7 @@ impl Outputs {
 impl Written {
     pub(super) fn report(self, common: &Common, engine: &Engine, row: Row) -> Result<()> {
         if self.to_standard {
-            // Standard output holds the data; the report goes where people look.
+            // The data goes to standard output, so the report goes to standard error.
             common.note(&format!("{} {}: {} elements, verified, on the {}", row.family, row.rung, row.n, row.device));
             return Ok(());
         }
@@ -264,13 +264,13 @@ impl Written {
     }
 }
 
-/// What the call says of the input.
+/// The input from the command line.
 pub(super) struct Given {
-    /// The input, where a file holds it.
+    /// The input, if it is from a file.
     pub data: Option<Vec<Data>>,
-    /// Its size, from the file or from `--n`, where either was given.
+    /// Its size, from the file or from `--n`, if either was given.
     pub size: Option<Size>,
-    /// The format of the input; what goes to standard output has it too.
+    /// The format of the input, which is also that of data on standard output.
     pub format: Format,
 }
 
@@ -312,7 +312,7 @@ impl Given {
         }
     }
 
-    /// Keys, and the values that go with them where there are any.
+    /// Keys, and their values if there are any.
     pub(super) fn keys(place: &Place, types: &[Dtype], values: Option<&OsString>) -> Result<Self> {
         let values = values.map(|name| Place::from(name.as_os_str()));
         if values.as_ref() == Some(place) && *place == Place::Standard {

@@ -14,8 +14,8 @@ use rungs_kernels::ladder::sort::Keys;
 use rungs_kernels::odd_even;
 use std::io::Write;
 
-const ABOUT: &str = "Sort a stream as the laboratory of 2020 does: a 32-bit little-endian count and as many 32-bit signed \
-integers on standard input; the sorted integers on standard output";
+const ABOUT: &str = "Sort a stream as the laboratory of 2020 does: a 32-bit little-endian count and as many 32-bit \
+signed integers on standard input; the sorted integers on standard output";
 
 const DETAILS: &str = "\
 The input is refused with nothing written if it has fewer or more integers than its count says, or a negative count.
@@ -27,7 +27,7 @@ pub(super) fn command() -> Command {
 
 pub(super) fn run(common: &Common) -> Result<()> {
     refuse_terminal(&std::io::stdout(), "standard output")?;
-    // Nothing is written before all of the input was read and all of the work is done.
+    // Nothing is written before all input has been read and sorted.
     let keys = read_counted(&mut std::io::stdin().lock())?;
     let engine = common.engine()?;
     let sorted = sort(&engine, &keys)?;
@@ -40,7 +40,8 @@ pub(super) fn run(common: &Common) -> Result<()> {
 /// Sorts by the family's default rung.
 ///
 /// # Errors
-/// What the engine refuses.
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Launch`](crate::Error::Launch) or
+/// [`Error::Cuda`](crate::Error::Cuda) if the engine has no room or the sort fails.
 pub fn sort(engine: &Engine, keys: &[i32]) -> Result<Vec<i32>> {
     let mut sorter = odd_even::LADDER.default.sorter::<u32>(engine, keys.len() as u32, Options::default())?;
     let buffer = engine.upload(bytemuck::cast_slice::<i32, u32>(keys))?;

@@ -11,7 +11,7 @@ use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use serde::Serialize;
 
-/// CUDA cores of a multiprocessor do one fused multiply-add of floats each in a clock: two operations.
+/// Each CUDA core does one fused multiply-add of floats per clock: two operations.
 const FLOPS_A_CORE: f64 = 2.0;
 
 pub(super) fn command() -> Command {
@@ -29,15 +29,15 @@ fn of_family(family: &'static Family) -> Command {
             .long("n")
             .value_name("N")
             .help(
-                "Elements, or sides of a matrix product as N or MxNxK; rungs with a smaller capacity are listed and not \
-                 run [default: what every rung takes]",
+                "Elements, or sides of a matrix product as N or MxNxK; rungs with a smaller capacity are listed and \
+                 not run [default: a size that every rung takes]",
             )
             .value_parser(value_parser!(MatrixSize)),
         Arg::new("dtype").long("dtype").value_name("TYPE").help("Element type").value_parser(value_parser!(Dtype)),
         Arg::new("keys")
             .long("keys")
             .value_name("DISTRIBUTION")
-            .help("How elements are drawn: uniform, sorted, reversed, equal, few, entropy=K, low-bits=K, …")
+            .help("Distribution of drawn elements: uniform, sorted, reversed, equal, few, entropy=K, low-bits=K, …")
             .value_parser(value_parser!(Distribution)),
     ]);
     family.extras.iter().fold(command, |command, extra| command.arg(extra_argument(*extra)))
@@ -48,15 +48,15 @@ fn of_family(family: &'static Family) -> Command {
 struct Step {
     #[serde(flatten)]
     row: Row,
-    /// What the rate could be by the device's limit: bytes by its memory's bandwidth, or operations by its cores.
+    /// The share of the device's limit: of its memory's bandwidth, or of its cores' operations.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<Limit>,
-    /// Times faster than the last rung before it that ran.
+    /// Speed relative to the last rung before it that ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     speedup: Option<f64>,
 }
 
-/// How much of what the device can do in theory was done.
+/// The share of a theoretical limit of the device.
 #[derive(Serialize, Clone, Copy)]
 struct Limit {
     /// From 0 to 1.
@@ -120,8 +120,8 @@ fn climb(
     steps
 }
 
-/// What was asked for, or the family's size for the device, lowered to what the smallest rung takes of those that take
-/// this type at all.
+/// The size from the command line, or the family's size for the device, lowered to the smallest capacity of the rungs
+/// that take this type.
 fn size(
     family: &Family,
     asked: Option<MatrixSize>,
@@ -145,15 +145,15 @@ fn size(
     }
 }
 
-/// The share of the device's limit that a run of so many milliseconds reached: of the floating-point operations where
-/// those are what there is most of, else of the memory's bandwidth. The simulator has no limit of the kind.
+/// The share of the device's limit that a run of `ms` milliseconds reached: of the floating-point peak or of the
+/// memory's bandwidth, whichever bounds the run. The simulator has no such limit.
 fn limit(engine: &Engine, problem: &dyn Problem, ms: f64) -> Option<Limit> {
     let properties = engine.as_cuda()?.properties();
     let (work, seconds) = (problem.work(), ms * 1e-3);
     let cores = cores_of_multiprocessor(properties.compute_capability)? * properties.multiprocessors;
     let flops = FLOPS_A_CORE * f64::from(cores) * f64::from(properties.clock_khz) * 1e3;
     let bandwidth = properties.memory_bandwidth_gbs * 1e9;
-    // Whichever would take longer at full speed is the limit.
+    // The limit is the one that would take longer at full speed.
     match (work.flops / flops, work.bytes / bandwidth) {
         (by_flops, by_bytes) if by_flops > by_bytes => Some(Limit { share: by_flops / seconds, of: "FLOP/s" }),
         (_, by_bytes) if by_bytes.is_finite() => Some(Limit { share: by_bytes / seconds, of: "bandwidth" }),
@@ -161,8 +161,8 @@ fn limit(engine: &Engine, problem: &dyn Problem, ms: f64) -> Option<Limit> {
     }
 }
 
-/// Single-precision cores of a multiprocessor by compute capability, as the CUDA programming guide's table has them;
-/// `None` for what is not in it.
+/// Single-precision cores per multiprocessor by compute capability, as the CUDA programming guide's table has them;
+/// `None` for capabilities that the table lacks.
 fn cores_of_multiprocessor(compute_capability: (u32, u32)) -> Option<u32> {
     match compute_capability {
         (8, 0) => Some(64),

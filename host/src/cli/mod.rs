@@ -23,7 +23,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The seed where none is given.
+/// The default seed.
 const SEED: u64 = 1;
 
 const EXIT_CODES: &str = "\
@@ -35,7 +35,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let outcome = match command().try_get_matches_from(args) {
         Ok(matches) => dispatch(&matches),
         Err(e) => {
-            // Help and version go to standard output and are no error; the rest is a usage error, 2.
+            // Help and version go to standard output with exit code 0; everything else is a usage error, 2.
             let _ = e.print();
             return ExitCode::from(e.exit_code() as u8);
         }
@@ -51,7 +51,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// The whole command line; also what completions and manuals would be made from.
+/// The whole command line.
 pub fn command() -> Command {
     let top = Command::new("rungs")
         .about("GPU algorithms in Rust, from the textbook to library speed, on a GPU or on a simulator")
@@ -100,12 +100,12 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
     }
 }
 
-/// What every command takes.
+/// The options that every command takes.
 pub(crate) struct Common {
     device: DeviceChoice,
     /// The seed of drawn input.
     pub seed: u64,
-    /// How the report is written.
+    /// Format of the report.
     pub format: Format,
     quiet: bool,
 }
@@ -128,7 +128,7 @@ fn common_arguments() -> [Arg; 4] {
         Arg::new("format")
             .long("format")
             .value_name("FORMAT")
-            .help("How the report is written: text, json or csv")
+            .help("Format of the report: text, json or csv")
             .default_value("text")
             .value_parser(value_parser!(Format))
             .global(true),
@@ -151,7 +151,10 @@ impl Common {
         }
     }
 
-    /// Opens the device, and says on standard error if it is not the one that most would expect.
+    /// Opens the device, and notes on standard error if it is the simulator for want of a GPU.
+    ///
+    /// # Errors
+    /// As for [`Engine::open`].
     pub fn engine(&self) -> Result<Engine> {
         let engine = Engine::open(self.device)?;
         if let Some(why) = &engine.info().note {
@@ -160,7 +163,7 @@ impl Common {
         Ok(engine)
     }
 
-    /// A line on standard error for whoever watches.
+    /// Prints a line on standard error, unless `--quiet` is given.
     pub fn note(&self, text: &str) {
         if !self.quiet {
             eprintln!("rungs: {text}");

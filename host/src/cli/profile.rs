@@ -1,4 +1,4 @@
-//! `rungs profile`: each copy and launch of a rung, and what they add up to.
+//! `rungs profile`: each copy and launch of a rung, and their totals.
 
 use super::{Common, family_named};
 use crate::algorithms::{Parameters, Size, Workload};
@@ -12,7 +12,7 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use serde::Serialize;
 
 pub(super) fn command() -> Command {
-    Command::new("profile").about("Show each copy and launch of a rung, and what they add up to").args([
+    Command::new("profile").about("Show each copy and launch of a rung, and their totals").args([
         Arg::new("family").value_name("FAMILY").help("Which family").required(true),
         Arg::new("rung").long("rung").value_name("RUNG").help("Which rung [default: the last that takes the input]"),
         Arg::new("n")
@@ -66,7 +66,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         parameters: Parameters::default(),
     })?;
     if !engine.is_simulator() {
-        // Once beforehand: the first launch of a kernel loads it, which is not what the kernel costs.
+        // One run beforehand: the first launch of a kernel loads it, and loading is not part of the kernel's cost.
         let mut prepared = problem.prepare(&engine, rung)?;
         prepared.restore()?;
         prepared.run()?;
@@ -98,7 +98,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     }
 }
 
-/// A number as a program reads it, or as people do.
+/// A number for CSV, or for the text report.
 fn ms(value: f64, plain: bool) -> String {
     if plain { format!("{value:.6}") } else { report::time(value) }
 }
@@ -178,7 +178,7 @@ fn trace(entries: &[Entry], plain: bool) -> Grid {
     grid
 }
 
-/// A number of bytes, with the unit that suits it.
+/// A number of bytes, with a suitable unit.
 fn size(bytes: u64) -> String {
     match bytes {
         b if b >= 10 << 20 => format!("{:.1} MiB", b as f64 / (1 << 20) as f64),

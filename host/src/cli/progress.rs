@@ -1,23 +1,24 @@
-//! How far long work has come.
+//! Progress bars for long work.
 
 use super::Common;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use std::time::Duration;
 
-/// A bar on standard error, gone when it is dropped. Nothing where standard error is no terminal, or with `--quiet`.
+/// A bar on standard error, removed when it is dropped. There is no bar if standard error is not a terminal, or with
+/// `--quiet`.
 pub(crate) struct Progress {
     bar: ProgressBar,
     begun: bool,
 }
 
-/// Without colour, so that `NO_COLOR` has nothing to forbid.
+/// Without colour, so that it needs no exception for `NO_COLOR`.
 const STYLE: &str = "{spinner} {pos} of {len} [{bar:24}] {elapsed}  {msg}";
 
-/// How often the bar shows that the work goes on although no step ends.
+/// The interval at which the bar is redrawn during a step.
 const TICK: Duration = Duration::from_millis(200);
 
 impl Common {
-    /// Progress of work of so many steps.
+    /// The bar for work of `steps` steps.
     pub(crate) fn progress(&self, steps: usize) -> Progress {
         let target = if self.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         Progress::on(target, steps)
@@ -27,7 +28,7 @@ impl Common {
 impl Progress {
     fn on(target: ProgressDrawTarget, steps: usize) -> Self {
         let bar = ProgressBar::with_draw_target(Some(steps as u64), target).with_finish(ProgressFinish::AndClear);
-        // The bar's own default where the template should not parse; it does, as the tests show.
+        // The default style only replaces a template that does not parse; a test shows that it parses.
         bar.set_style(ProgressStyle::with_template(STYLE).unwrap_or_else(|_| ProgressStyle::default_bar()));
         if !bar.is_hidden() {
             bar.enable_steady_tick(TICK);
@@ -43,7 +44,7 @@ impl Progress {
         self.bar.set_message(what.into());
     }
 
-    /// Whether nobody sees the bar.
+    /// Whether the bar is hidden.
     pub(crate) fn is_hidden(&self) -> bool {
         self.bar.is_hidden()
     }

@@ -1,4 +1,4 @@
-//! `rungs sort`: the keys of a file, sorted by the rung that is best for them.
+//! `rungs sort`: sorts the keys of a file by the rung that [`DeviceVec`](crate::vec::DeviceVec) chooses for them.
 
 use super::Common;
 use super::family::{Given, Places, output_argument, types, values_arguments};
@@ -14,7 +14,7 @@ use std::ffi::OsString;
 
 pub(super) fn command() -> Command {
     Command::new("sort")
-        .about("Sort the keys of a file by the rung that is best for their type, their number and the device")
+        .about("Sort the keys of a file by the rung that suits their type, their number and the device")
         .after_help(
             "The result is checked, and written where --output says; floats are in the total order of IEEE 754. A rung \
              of one's own choice: see `rungs radix --input`.",
@@ -43,7 +43,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     };
     let types = types(KEY_TYPES, matches, &parameters);
     if let Some(dtype) = types.iter().find(|dtype| !KEY_TYPES.contains(dtype)) {
-        return Err(Error::Usage(format!("keys of {dtype} are not sorted; it takes {}", names(KEY_TYPES))));
+        return Err(Error::Usage(format!("sort does not take {dtype}; it takes {}", names(KEY_TYPES))));
     }
     let input = matches.get_one::<OsString>("input").map_or(Place::Standard, |name| name.as_os_str().into());
     let given = Given::keys(&input, &types, matches.get_one::<OsString>("values"))?;

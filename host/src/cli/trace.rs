@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde::Serialize;
 use std::ffi::OsString;
 
-/// Elements where nobody asks for a number.
+/// Default number of elements.
 const ELEMENTS: u64 = 16;
 
 pub(super) fn command() -> Command {
@@ -32,18 +32,18 @@ pub(super) fn command() -> Command {
         Arg::new("block")
             .long("block")
             .value_name("KEYS")
-            .help("Keys of a block, for bubble shared-block: two for each of its threads")
+            .help("Keys per block, for bubble shared-block: two per thread")
             .value_parser(value_parser!(u32).range(2..)),
         Arg::new("columns")
             .long("columns")
             .value_name("NUMBER")
             .help("Columns of the radix sorts in columns [default: as many as make rows of two keys, 8 at least]")
             .value_parser(value_parser!(u32)),
-        Arg::new("notes").long("notes").help("Say beside each step what was done").action(ArgAction::SetTrue),
+        Arg::new("notes").long("notes").help("Describe each step").action(ArgAction::SetTrue),
         Arg::new("html")
             .long("html")
             .value_name("FILE")
-            .help("Also write a page that plays the steps")
+            .help("Also write an HTML page that plays the steps")
             .value_parser(value_parser!(OsString)),
     ])
 }
@@ -89,7 +89,9 @@ fn parameters(family: &Family, block: Option<u32>, columns: Option<u32>, n: usiz
     let mut parameters = Parameters::default();
     if let Some(keys) = block {
         if !keys.is_multiple_of(2) {
-            return Err(Error::Usage(format!("a block of {keys} keys: it takes an even number, two for each thread")));
+            return Err(Error::Usage(format!(
+                "a block of {keys} keys is not possible: it has an even number of keys, two per thread"
+            )));
         }
         parameters.threads = Some(keys / 2);
     }
@@ -107,7 +109,7 @@ fn parameters(family: &Family, block: Option<u32>, columns: Option<u32>, n: usiz
     Ok(parameters)
 }
 
-/// So many numbers of one or two digits.
+/// `n` numbers of one or two digits.
 fn draw(n: u64, seed: u64) -> Result<Vec<u32>> {
     if n > trace::MAX_ELEMENTS as u64 {
         return Err(Error::Usage(format!("{n} elements are too many to draw; {} are the limit", trace::MAX_ELEMENTS)));

@@ -1,10 +1,10 @@
-//! The laboratory's stream: a count, and as many integers.
+//! The laboratory's stream: a count, then that many integers.
 
 use super::memory;
 use crate::error::{Error, Result};
 use std::io::Read;
 
-/// What the stream is called in messages.
+/// The name of the stream in messages.
 const INPUT: &str = "standard input";
 
 /// Bytes of the count and of each integer.
@@ -13,7 +13,8 @@ const WORD: usize = 4;
 /// Reads integers with their count before them: both 32 bits, signed, little-endian.
 ///
 /// # Errors
-/// [`Error::Read`] where it does not hold what its count says; [`Error::OutOfMemory`].
+/// [`Error::Read`] if the stream does not hold as many integers as its count says; [`Error::OutOfMemory`] if they do
+/// not fit in free memory.
 pub fn read_counted(input: &mut impl Read) -> Result<Vec<i32>> {
     let wrong = |what: String| Error::Read { path: INPUT.into(), what };
     let mut head = Vec::with_capacity(WORD);
@@ -39,12 +40,12 @@ pub fn read_counted(input: &mut impl Read) -> Result<Vec<i32>> {
     let mut more = vec![];
     take(input, 1, &mut more)?;
     if !more.is_empty() {
-        return Err(wrong(format!("its count is {count}, but more follows than so many integers")));
+        return Err(wrong(format!("its count is {count}, but more bytes follow")));
     }
     Ok(bytes.as_chunks::<WORD>().0.iter().map(|word| i32::from_le_bytes(*word)).collect())
 }
 
-/// Reads up to so many bytes; less only at the end of the stream.
+/// Reads up to `bytes` bytes; fewer only at the end of the stream.
 fn take(input: &mut impl Read, bytes: u64, to: &mut Vec<u8>) -> Result<usize> {
     input.take(bytes).read_to_end(to).map_err(|e| Error::reading(INPUT, &e))
 }
@@ -85,7 +86,7 @@ mod tests {
         let mut one_byte_more = stream(0, &[]);
         one_byte_more.push(0);
         assert!(why(&one_byte_more).contains("more follows"));
-        // The largest count, with nothing behind it: refused for want of memory or of integers, and not by a crash.
+        // The largest count, with nothing behind it: refused because memory or integers are missing, without a crash.
         assert!(read_counted(&mut &stream(i32::MAX, &[])[..]).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! What generic code needs of a key.
+//! The types of keys, for generic code.
 
 use super::{Data, Dtype};
 
@@ -19,7 +19,10 @@ pub trait Element: bytemuck::Pod + Send + Sync + std::fmt::Debug + PartialOrd {
 
     /// The data of these keys.
     fn wrap(keys: Vec<Self>) -> Data;
-    /// The keys of this data, which is given back if it is of another type.
+    /// The keys of this data.
+    ///
+    /// # Errors
+    /// The data itself if it is of another type.
     fn unwrap(data: Data) -> Result<Vec<Self>, Data>;
 
     /// The key as text, with the sign of a NaN.
@@ -30,8 +33,8 @@ pub trait Element: bytemuck::Pod + Send + Sync + std::fmt::Debug + PartialOrd {
     fn at(position: u64) -> Self;
     /// The value whose bits are the low bits of `pattern`.
     fn from_pattern(pattern: u64) -> Self;
-    /// A small whole number: 0 to 2²⁴ in the types that hold it, and negative ones where there is a sign. `u8` takes the
-    /// low bits.
+    /// A small whole number: 0 to 2²⁴ in the types that hold it, and negative ones where there is a sign. `u8` takes
+    /// the low bits.
     fn from_whole(whole: i32) -> Self;
     /// The values at which sorts go wrong first.
     const CORNERS: &'static [Self];
@@ -74,8 +77,8 @@ macro_rules! elements {
 const TOP32: u32 = 1 << 31;
 const TOP64: u64 = 1 << 63;
 
-// Signed integers: the sign bit turned over. Floats: a positive one gets its sign bit set, a negative one is turned over
-// whole, because among negative floats the larger pattern is the smaller number.
+// Signed integers: the sign bit turned over. Floats: a positive one gets its sign bit set, a negative one is turned
+// over whole, because among negative floats the larger pattern is the smaller number.
 elements! {
     u8, u8, U8, signed false, to_word |key| key, from_word |word| word,
         at |position| (position >> 56) as u8, from_pattern |pattern| pattern as u8, show |key| key.to_string(),

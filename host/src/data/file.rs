@@ -1,7 +1,7 @@
 //! Keys and matrices in files and on the standard streams.
 //!
-//! What is read is trusted in nothing: memory is taken as the bytes arrive, never because a header announces them.
-//! What is written appears whole or not at all: it goes to a new file beside the old one, which it then replaces.
+//! Input is not trusted: memory is allocated as the bytes arrive, never because a header announces them. Output appears
+//! whole or not at all: it goes to a new file beside the old one, which the new file then replaces.
 
 use super::npy::{Found, Head, MAGIC};
 use super::{Data, Dtype, Element, for_dtype, memory};
@@ -50,7 +50,7 @@ impl Place {
     fn name(&self, standard: &str) -> String {
         match self {
             Self::Standard => standard.into(),
-            // As a user sees it, without what a terminal would obey.
+            // For messages, without control characters.
             Self::File(path) => path.to_string_lossy().chars().flat_map(safe).collect(),
         }
     }
@@ -62,7 +62,7 @@ fn safe(c: char) -> impl Iterator<Item = char> {
     escaped.into_iter().flatten().chain(plain)
 }
 
-/// How keys lie in a file.
+/// The format of keys in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
@@ -73,8 +73,8 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format to write: by the file's name where `place` is a file (`.npy`, or raw), and `otherwise` on the standard
-    /// output, which should be the format that the input had, or [`Format::Npy`].
+    /// The format to write: by the file's name where `place` is a file (`.npy`, or raw), and `otherwise` on the
+    /// standard output, which should be the format that the input had, or [`Format::Npy`].
     pub fn of(place: &Place, otherwise: Self) -> Self {
         match place {
             Place::Standard => otherwise,
@@ -110,7 +110,7 @@ impl FromStr for Format {
 pub struct Input {
     /// The keys.
     pub data: Data,
-    /// How they lay in the file.
+    /// The format of the file.
     pub format: Format,
 }
 
@@ -119,7 +119,7 @@ pub struct Input {
 pub struct MatrixInput {
     /// Its elements, `rows * columns` of them.
     pub data: Data,
-    /// How it lay in the file.
+    /// The format of the file.
     pub format: Format,
     /// Number of rows.
     pub rows: usize,
@@ -133,8 +133,8 @@ pub struct MatrixInput {
 /// that is *named* `.npy` and does not begin so is refused, and so is an `.npy` file of another type.
 ///
 /// # Errors
-/// [`Error::Read`] if it cannot be read or is refused, with what to save instead; [`Error::Usage`] for a raw file whose
-/// type is open; [`Error::OutOfMemory`].
+/// [`Error::Read`] if the file cannot be read or is refused, with advice on what to save instead; [`Error::Usage`] for
+/// a raw file whose type is open; [`Error::OutOfMemory`] if the keys do not fit in free memory.
 pub fn read_keys(place: &Place, types: &[Dtype]) -> Result<Input> {
     Source::open(place)?.keys(types)
 }
@@ -149,7 +149,7 @@ pub fn read_values(place: &Place) -> Result<Data> {
     source.keys(&[Dtype::U32, Dtype::I32, Dtype::F32]).map(|input| input.data)
 }
 
-/// [`read_keys`] from any stream; `name` is what messages call it.
+/// [`read_keys`] from any stream; `name` is its name in messages.
 ///
 /// # Errors
 /// As for [`read_keys`].
@@ -157,8 +157,8 @@ pub fn keys_from(stream: impl Read, name: &str, types: &[Dtype]) -> Result<Input
     Source::of(stream, name).keys(types)
 }
 
-/// Reads a matrix in C order. As [`read_keys`], but of two dimensions; a raw file needs `shape` (rows, columns) too, and an
-/// `.npy` file must have it if it is given.
+/// Reads a matrix in C order. As [`read_keys`], but of two dimensions; a raw file needs `shape` (rows, columns) too,
+/// and an `.npy` file must have it if it is given.
 ///
 /// # Errors
 /// As for [`read_keys`].
@@ -166,7 +166,7 @@ pub fn read_matrix(place: &Place, types: &[Dtype], shape: Option<(usize, usize)>
     Source::open(place)?.matrix(types, shape)
 }
 
-/// [`read_matrix`] from any stream; `name` is what messages call it.
+/// [`read_matrix`] from any stream; `name` is its name in messages.
 ///
 /// # Errors
 /// As for [`read_keys`].
@@ -256,13 +256,13 @@ impl<'a> Source<'a> {
         let Some(dtype) = only.or(self.raw) else {
             let names: Vec<&str> = types.iter().map(|dtype| dtype.name()).collect();
             return Err(Error::Usage(format!(
-                "{} is no .npy file, so its type must be given: --dtype {}",
+                "{} is not an .npy file, so its type must be given: --dtype {}",
                 self.name,
                 names.join("|")
             )));
         };
         if matrix == Some(None) {
-            return Err(Error::Usage(format!("{} is no .npy file, so its shape must be given", self.name)));
+            return Err(Error::Usage(format!("{} is not an .npy file, so its shape must be given", self.name)));
         }
         let data = self.read_raw(dtype)?;
         let shape = wanted.map_or(vec![data.len() as u64], Vec::from);
@@ -296,14 +296,14 @@ impl<'a> Source<'a> {
         let (data, bytes) = for_dtype!(dtype, T => self.elements::<T>(None).map(|(v, b)| (T::wrap(v), b)))?;
         if bytes != data.as_bytes().len() as u64 {
             let size = dtype.size();
-            return self.refuse(format!("its {bytes} bytes are no whole number of {dtype} ({size} bytes each)"));
+            return self.refuse(format!("its {bytes} bytes are not a whole number of {dtype} ({size} bytes each)"));
         }
         Ok(data)
     }
 
     /// Elements up to `count` or to the end, and the bytes that were read.
     fn elements<T: Element>(&mut self, count: Option<u64>) -> Result<(Vec<T>, u64)> {
-        /// What is taken at once while nothing but a header says that more will come.
+        /// Elements for which memory is allocated at once if only a header announces more.
         const STEP: usize = (1 << 20) / size_of::<u64>();
         let limit = count.unwrap_or(u64::MAX);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -347,7 +347,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Fills `space` from `stream` as far as that goes; how far is the result.
+/// Fills `space` from `stream` up to its end, and returns the number of bytes read.
 fn read_full(stream: &mut dyn Read, space: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < space.len() {
@@ -361,7 +361,7 @@ fn read_full(stream: &mut dyn Read, space: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// An output that was found to be writable, before the work whose result it will hold.
+/// An output that is known to be writable before the work begins.
 ///
 /// A file that exists keeps its permissions, and its content until [`write`](Self::write) has succeeded; a link stays a
 /// link. Devices, pipes and the standard output are written directly.
@@ -375,12 +375,12 @@ pub struct Output {
 #[derive(Debug)]
 enum Sink {
     Standard,
-    /// Something that is no regular file.
+    /// A file that is not a regular file.
     Direct(File),
     Beside(Beside),
 }
 
-/// A new file beside the one that it will replace; removed if it does not come to that.
+/// A new file beside the one that it will replace; removed if the writing fails.
 #[derive(Debug)]
 struct Beside {
     file: File,
@@ -395,22 +395,25 @@ impl Drop for Beside {
     }
 }
 
-/// Refuses a stream that is a terminal: what goes there is binary, which a terminal would obey.
+/// Refuses a stream that is a terminal: the output is binary, and a terminal would interpret it.
 ///
 /// # Errors
-/// [`Error::Usage`], with where it can go instead.
+/// [`Error::Usage`] if it is a terminal, with other places for the output.
 pub fn refuse_terminal(stream: &impl IsTerminal, name: &str) -> Result<()> {
     if !stream.is_terminal() {
         return Ok(());
     }
     Err(Error::Usage(format!(
-        "{name} is a terminal, and what goes there is binary: send it to a file (> sorted.bin, --output sorted.npy) or \
+        "{name} is a terminal, and the output is binary: send it to a file (> sorted.bin, --output sorted.npy) or \
          a pipe (| xxd)"
     )))
 }
 
 impl Output {
     /// Prepares an output. `otherwise` is the format on the standard output, see [`Format::of`].
+    ///
+    /// # Errors
+    /// [`Error::Write`] if the file or its folder cannot be written; [`Error::Usage`] if the stream is a terminal.
     pub fn open(place: &Place, otherwise: Format) -> Result<Self> {
         let name = place.name("standard output");
         let format = Format::of(place, otherwise);
@@ -428,12 +431,19 @@ impl Output {
     }
 
     /// Writes keys, one dimension.
+    ///
+    /// # Errors
+    /// [`Error::Write`] if the system refuses, for example because the disk is full; [`Error::ClosedPipe`] if the
+    /// reader of a stream has gone.
     pub fn write(self, data: &Data) -> Result<()> {
         let shape = vec![data.len() as u64];
         self.write_shape(data, shape)
     }
 
     /// Writes a matrix, row after row.
+    ///
+    /// # Errors
+    /// As for [`Output::write`].
     ///
     /// # Panics
     /// If `rows * columns` is not the number of elements.

@@ -212,7 +212,7 @@ fn raw_files() {
         }
     }
     let place = folder.file("odd.bin", &[0; 7]);
-    assert!(read_error(read_keys(&place, &[Dtype::U32])).contains("7 bytes are no whole number of u32"));
+    assert!(read_error(read_keys(&place, &[Dtype::U32])).contains("7 bytes are not a whole number of u32"));
     assert_eq!(read_keys(&place, &Dtype::ALL).unwrap_err().exit_code(), 2);
     assert!(read_error(read_keys(&folder.file("raw.npy", &[0; 8]), &[Dtype::U32])).contains("no .npy file"));
 }

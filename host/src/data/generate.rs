@@ -1,8 +1,8 @@
 //! Input from a seed.
 //!
 //! The keys are made in parts of [`PART`], each by a generator of its own (xoshiro256++, seeded by seed and part), with
-//! integer arithmetic alone. So the same seed gives the same keys on every machine, on any number of cores, and the first
-//! keys of a long input are those of a short one where the distribution does not depend on n.
+//! integer arithmetic alone. So the same seed gives the same keys on every machine, on any number of cores, and the
+//! first keys of a long input are those of a short one where the distribution does not depend on n.
 
 use super::{Data, Dtype, Element, for_dtype, memory};
 use crate::{Error, Result};
@@ -21,7 +21,7 @@ const FEW: u64 = 16;
 /// The length of a run of [`Distribution::Runs`].
 const RUN: u64 = 1000;
 
-/// How keys are spread. Written as in the first column; `K` is a number.
+/// The distribution of keys. Written as in the first column; `K` is a number.
 ///
 /// | written | keys |
 /// | --- | --- |
@@ -33,10 +33,17 @@ const RUN: u64 = 1000;
 /// | `few` | 16 values, each uniform |
 /// | `two` | 0 and the largest value; floats: 0 and 1 |
 /// | `entropy=K` | the bits of K uniform words, and-ed: each bit is one with probability 2⁻ᴷ (K from 1 to 64) |
-/// | `low-bits=K`, `high-bits=K` | the K lowest or highest bits are uniform, the others zero (K from 0 to 64; more than the type has means all of them) |
-/// | `zipf` | whole numbers below 2²⁴ (`u8`: 2⁸), each power of two as likely as the next, so that k has a probability near 1/k |
-/// | `small` | whole numbers from -4 to 4 (unsigned: 0 to 8), each equally likely. A product of two matrices of them is exact in `f32` up to k = 2²⁰, because every partial sum is a whole number of at most 16 k |
-/// | `special` | uniform over all bit patterns, half of the keys replaced by corners of the type: least and greatest values, floats also ±0, ±∞, NaN of both signs, subnormal numbers |
+/// | `low-bits=K`, `high-bits=K` | the K lowest or highest bits are uniform, the others zero (K from 0 to 64) |
+/// | `zipf` | whole numbers k below 2²⁴ (`u8`: 2⁸) with a probability near 1/k |
+/// | `small` | whole numbers from -4 to 4 (unsigned: 0 to 8), each equally likely |
+/// | `special` | uniform over all bit patterns, half of the keys replaced by corner values of the type |
+///
+/// - `low-bits` and `high-bits`: a K that exceeds the bits of the type means all of them.
+/// - `zipf`: each power of two is as likely as the next.
+/// - `small`: a product of two such matrices is exact in `f32` up to k = 2²⁰, because every partial sum is a whole
+///   number of at most 16 k.
+/// - `special`: the corner values are the least and greatest values, for floats also ±0, ±∞, NaN of both signs, and
+///   subnormal numbers.
 ///
 /// In `entropy`, `low-bits`, `high-bits` and `special` the bits are those of the key itself, so that NaN can be among
 /// floats. In all others every float is finite and none is -0.0.
@@ -76,7 +83,7 @@ impl Distribution {
         ("special", Self::Special),
     ];
 
-    /// Every distribution, as it is written: what a help text lists.
+    /// Every distribution, as it is written, for help texts.
     pub const NAMES: [&'static str; 14] = [
         "uniform",
         "sorted",
@@ -97,12 +104,15 @@ impl Distribution {
     /// `n` keys. The same arguments give the same keys everywhere.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if they do not fit in the memory that is free.
+    /// [`Error::OutOfMemory`] if they do not fit in free memory.
     pub fn generate(self, dtype: Dtype, n: u64, seed: u64) -> Result<Data> {
         for_dtype!(dtype, T => self.keys::<T>(n, seed).map(T::wrap))
     }
 
     /// [`generate`](Self::generate) for a type known to the compiler.
+    ///
+    /// # Errors
+    /// As for [`generate`](Self::generate).
     pub fn keys<T: Element>(self, n: u64, seed: u64) -> Result<Vec<T>> {
         let bits = 8 * size_of::<T>() as u32;
         // The i-th of `of` keys in rising order: anywhere in the i-th of as many equal intervals.
@@ -228,7 +238,7 @@ impl Random {
         self.0.next_u64()
     }
 
-    /// A number below `limit` (0 if that is 0). What rounding prefers is below one part in 2⁶⁴ / limit.
+    /// A number below `limit` (0 if that is 0). The bias by rounding is below one part in 2⁶⁴ / limit.
     #[inline]
     fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64

@@ -1,13 +1,13 @@
-//! How much memory this process may still take.
+//! The memory that this process may still allocate.
 
 use crate::{Error, Result};
 use std::fs;
 
 /// Bytes of memory that are free for this process: the least of what the machine has available and what the process's
-/// control group leaves. `None` where the system does not say.
+/// control group leaves. `None` if the system does not tell.
 pub fn available() -> Option<u64> {
     let number = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
-    // Of what the group holds only anonymous memory is taken for good: the page cache gives way.
+    // Of the group's memory, only anonymous memory counts as used: the page cache can be dropped.
     let taken = || {
         let text = fs::read_to_string("/sys/fs/cgroup/memory.stat").ok()?;
         text.lines().find_map(|line| line.strip_prefix("anon "))?.trim().parse::<u64>().ok()
@@ -25,7 +25,10 @@ pub fn available() -> Option<u64> {
 }
 
 /// Refuses `count` elements of `size` bytes if that is more than is free. Without this a system that promises more
-/// memory than it has would end the process midway. `what` is what they are, as "keys of u32".
+/// memory than it has would end the process midway. `what` names the elements, as "keys of u32".
+///
+/// # Errors
+/// [`Error::OutOfMemory`] if they do not fit in free memory.
 pub fn check(what: &str, count: u64, size: usize) -> Result<()> {
     let asked = count.saturating_mul(size as u64);
     match available() {

@@ -1,8 +1,8 @@
-//! Keys of any type: what they are, how they are ordered, made, read and written.
+//! Keys of any type: their types and order, how they are made, read and written.
 //!
-//! | part | what it gives |
+//! | part | contents |
 //! | --- | --- |
-//! | [`Dtype`], [`Data`], [`Element`] | the seven types, a vector of any of them, and what generic code needs of one |
+//! | [`Dtype`], [`Data`], [`Element`] | the seven types, a vector of any of them, and a trait for generic code |
 //! | [`sorted`], [`stable_sorted`], [`Words`] | the order of keys, and keys as the unsigned words that sort so |
 //! | [`Distribution`] | input from a seed, the same on every machine |
 //! | [`Place`], [`Format`], [`read_keys`], [`Output`] | `.npy` and raw files, the standard streams |
@@ -93,7 +93,8 @@ macro_rules! for_dtype {
 }
 pub(crate) use for_dtype;
 
-/// Runs `$body` with the vector inside a [`Data`], by value or by reference as `$data` is: `for_data!(&data, v => v.len())`.
+/// Runs `$body` with the vector inside a [`Data`], by value or by reference as `$data` is:
+/// `for_data!(&data, v => v.len())`.
 macro_rules! for_data {
     ($data:expr, $keys:ident => $body:expr) => {
         match $data {
@@ -205,7 +206,10 @@ impl Data {
         (self.dtype() == T::DTYPE).then(|| bytemuck::cast_slice(self.as_bytes()))
     }
 
-    /// The keys themselves, if they are of type `T`; the data back otherwise.
+    /// The keys themselves, if they are of type `T`.
+    ///
+    /// # Errors
+    /// The data itself if it is of another type.
     pub fn into_vec<T: Element>(self) -> std::result::Result<Vec<T>, Self> {
         T::unwrap(self)
     }

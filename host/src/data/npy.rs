@@ -5,21 +5,21 @@
 //! {'descr': '<u4', 'fortran_order': False, 'shape': (3,), }      padded with spaces to a multiple of 64, then \n
 //! ```
 //!
-//! The text is a Python literal; the three keys may come in any order. It is read by a reader of its own, without
-//! recursion and with a limit on its length, because it comes from whoever made the file. The crate npyz 0.9 is held
-//! against it in the tests and not used here: it panics where the sides' product overflows, takes up to 4 GiB because a
-//! header announces them, and writes `(3, )` where numpy writes `(3,)`.
+//! The text is a Python literal; the three keys may come in any order. Its parser here has no recursion and a limit on
+//! the length, because the text is not trusted. The tests compare the parser with the crate npyz 0.9, which is not used
+//! here: it panics where the sides' product overflows, allocates up to 4 GiB because a header announces them, and
+//! writes `(3, )` where numpy writes `(3,)`.
 
 use super::Dtype;
 use std::io::{self, Read};
 
-/// What every file begins with.
+/// The first bytes of every file.
 pub const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 /// numpy itself writes longer texts only for structures, which are refused here.
 const LONGEST_TEXT: u32 = 1 << 16;
 
-/// What the head of an array that is taken says.
+/// The head of an array that is accepted.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Head {
     /// The type of the elements.
@@ -28,7 +28,7 @@ pub struct Head {
     pub shape: Vec<u64>,
 }
 
-/// What a head says, taken or not.
+/// A head, accepted or not.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Found {
     /// numpy's name of the type, whatever that may be.
@@ -79,8 +79,10 @@ impl Head {
 }
 
 impl Found {
-    /// Reads the head, the magic included. The outer error is the stream's, the inner one says what is wrong with the
-    /// head.
+    /// Reads the head, the magic included.
+    ///
+    /// # Errors
+    /// The outer error is the stream's; the inner one says why the head is refused.
     pub fn read(stream: &mut dyn Read) -> io::Result<Result<Self, String>> {
         let cut = |error: io::Error| match error.kind() {
             io::ErrorKind::UnexpectedEof => Ok(Err("it is cut off within its .npy header; copy it again".to_string())),
@@ -91,9 +93,9 @@ impl Found {
             return cut(error);
         }
         if !start.starts_with(MAGIC) {
-            return Ok(
-                Err("it is no .npy file (its first bytes are others); a raw file must not be named .npy".into()),
-            );
+            return Ok(Err(
+                "it is not an .npy file (its first bytes are others); a raw file must not be named .npy".into()
+            ));
         }
         let mut length = [0; 4];
         let width = match start[6] {
@@ -106,17 +108,20 @@ impl Found {
         }
         let length = u32::from_le_bytes(length);
         if length > LONGEST_TEXT {
-            return Ok(Err(format!("its .npy header claims {length} bytes; that is no header of an array of numbers")));
+            return Ok(Err(format!("its .npy header claims {length} bytes; an array of numbers has a shorter one")));
         }
         let mut text = vec![0; length as usize];
         if let Err(error) = stream.read_exact(&mut text) {
             return cut(error);
         }
-        Ok(String::from_utf8(text).map_err(|_| "its .npy header is no text".into()).and_then(|text| parse(&text)))
+        Ok(String::from_utf8(text).map_err(|_| "its .npy header is not text".into()).and_then(|text| parse(&text)))
     }
 
-    /// The head, if its elements are of one of `types` and it has so many dimensions: one for keys, two for a matrix.
-    /// Otherwise everything that is wrong, and what to save instead: what numpy makes of it is taken.
+    /// The head, if its elements are of one of `types` and it has that number of `dimensions`: one for keys, two for a
+    /// matrix.
+    ///
+    /// # Errors
+    /// All reasons for the refusal, and the numpy expression whose result would be accepted.
     pub fn accept(self, types: &[Dtype], dimensions: usize) -> Result<Head, String> {
         let Self { descr, fortran, shape } = self;
         let (mut wrong, mut array) = (vec![], "array".to_string());
@@ -134,7 +139,7 @@ impl Found {
         if let Some(dtype) = dtype.filter(|dtype| types.contains(dtype)) {
             if fortran {
                 wrong.push("it is in Fortran order".into());
-                // What ravel makes is in C order; the other two may leave the order as it is.
+                // The result of ravel is in C order; the other two may leave the order as it is.
                 if !(reshaped && dimensions == 1) {
                     array = format!("numpy.ascontiguousarray({array})");
                 }
@@ -262,7 +267,7 @@ impl Number {
     }
 
     /// The one of `types` to convert to, and whether it holds every number of this type: of those that do, one of the
-    /// same kind if possible, and the shortest. A type that alone is taken is the one to convert to in any case.
+    /// same kind if possible, and the shortest. If only one type is taken, it is the one to convert to in any case.
     fn fits(self, types: &[Dtype]) -> Option<(Dtype, bool)> {
         // Bits that hold whole numbers, the sign not counted.
         let bits = |kind: char, size: usize| match (kind, size) {
@@ -386,7 +391,7 @@ mod tests {
         assert!(parse("{'descr': '|u1', 'fortran_order': False, 'shape': ()}").unwrap().shape.is_empty());
     }
 
-    /// Whoever does what the message says has an array that is taken.
+    /// The advice of a message leads to an array that is accepted.
     #[test]
     fn advice_is_right_the_first_time() {
         for (found, types, dimensions, want) in [
@@ -416,8 +421,7 @@ mod tests {
         assert!(error.ends_with("array.astype('<f4') instead, if the numbers fit"), "{error}");
     }
 
-    /// The crate npyz reads what is written here, and what it writes is read here: two readers that know nothing of
-    /// each other.
+    /// The crate npyz reads the files that are written here, and its files are read here: two independent readers.
     #[test]
     fn npyz_agrees() {
         use npyz::WriterBuilder;

@@ -1,4 +1,4 @@
-//! The one order of keys.
+//! The order of keys.
 //!
 //! Keys of every type are sorted as unsigned words through a map that keeps the order ([`Element::to_word`]). For
 //! integers that is the usual order. For floats it is the total order of IEEE 754:
@@ -9,8 +9,8 @@
 //!
 //! NaNs among themselves are ordered by their bits, so a sort never changes a key and its result is unique.
 //! **`numpy.sort` differs in two places:** it puts every NaN last, whatever its sign, and holds -0.0 and 0.0 to be
-//! equal, so that their order in its result is unspecified. On input without a negative NaN the two results are equal as
-//! numbers (`numpy.array_equal(…, equal_nan=True)`).
+//! equal, so that their order in its result is unspecified. On input without a negative NaN the two results are equal
+//! as numbers (`numpy.array_equal(…, equal_nan=True)`).
 
 use super::{Data, Dtype, Element, for_data};
 use rayon::slice::ParallelSliceMut;
@@ -100,15 +100,14 @@ pub fn sorted(data: &Data) -> Data {
     for_data!(data, keys => sort(keys))
 }
 
-/// The keys in their order, and where in the data each of them was; equal keys stay as they stand. The oracle of stable
-/// sorts.
+/// The keys in their order, and the place in the data of each; equal keys keep their order. The oracle of stable sorts.
 ///
 /// # Panics
 /// If there are more keys than 32 bits count.
 pub fn stable_sorted(data: &Data) -> (Data, Vec<u32>) {
     fn sort<T: Element>(keys: &[T]) -> (Data, Vec<u32>) {
         let n = u32::try_from(keys.len()).expect("32 bits count the keys");
-        // A key with its index has no equal, so that every sort of these is the stable one of the keys.
+        // No two pairs of key and index are equal, so every sort of the pairs is a stable sort of the keys.
         let mut pairs: Vec<(T::Word, u32)> = keys.iter().map(|&key| key.to_word()).zip(0..n).collect();
         pairs.par_sort_unstable();
         let places = pairs.iter().map(|&(_, place)| place).collect();

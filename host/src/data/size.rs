@@ -23,7 +23,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// What an error says of the text it refuses.
+/// The error for a refused text, with the reason.
 fn refused(text: &str, why: &str) -> Error {
     let text: String = text.chars().take(60).flat_map(char::escape_debug).collect();
     Error::Usage(format!("the size '{text}' {why}"))
@@ -38,7 +38,7 @@ impl FromStr for Size {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        const HELP: &str = "is no number; write it as 1000003, 64k, 64Ki, 2^24 or 1e6";
+        const HELP: &str = "is not a number; write it as 1000003, 64k, 64Ki, 2^24 or 1e6";
         let overflow = || refused(text, "is past 2^64");
         let number = |part: &str| match is_number(part) {
             true => part.replace('_', "").parse::<u64>().map_err(|_| overflow()),
@@ -83,8 +83,8 @@ impl FromStr for Size {
     }
 }
 
-/// The sides of a matrix product: `m` x `k` times `k` x `n`. Written as `MxNxK` (as BLAS orders them), or as one side for
-/// three equal ones; each as a [`Size`].
+/// The sides of a matrix product: `m` x `k` times `k` x `n`. Written as `MxNxK` (as BLAS orders them), or as one side
+/// for three equal ones; each as a [`Size`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "the letters are explained above")]
 pub struct MatrixSize {
@@ -117,7 +117,7 @@ impl FromStr for MatrixSize {
         match sides.take(4).collect::<Result<Vec<_>>>()?[..] {
             [side] => Ok(Self::cube(side)),
             [m, n, k] => Ok(Self { m, n, k }),
-            _ => Err(refused(text, "is no size of a product; write MxNxK, or one side for three equal ones")),
+            _ => Err(refused(text, "is not the size of a product; write MxNxK, or one side for three equal ones")),
         }
     }
 }

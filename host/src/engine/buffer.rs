@@ -41,6 +41,9 @@ pub trait AnyBuffer {
     /// How many bytes there are.
     fn bytes(&self) -> usize;
     /// The bytes, once everything asked of the engine before is done; there are as many as in `to`.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`](crate::Error::Cuda) if the copy, or a kernel launched before it, fails.
     fn read_bytes(&self, to: &mut [u8]) -> Result<()>;
 }
 
@@ -85,6 +88,9 @@ impl dyn AnyBuffer + '_ {
     }
 
     /// The bytes as elements of a type.
+    ///
+    /// # Errors
+    /// As for [`AnyBuffer::read_bytes`].
     ///
     /// # Panics
     /// If they are not a whole number of such elements.
@@ -154,11 +160,17 @@ impl<T: Scalar> Buffer<T> {
     }
 
     /// Copies `data` to the beginning of the buffer.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`](crate::Error::Cuda) if the copy, or a kernel launched before it, fails.
     pub fn write(&self, data: &[T]) -> Result<()> {
         self.write_at(0, data)
     }
 
     /// Copies `data` to the elements from `start` on.
+    ///
+    /// # Errors
+    /// As for [`Buffer::write`].
     pub fn write_at(&self, start: usize, data: &[T]) -> Result<()> {
         let fits = start <= self.len && data.len() <= self.len - start;
         assert!(fits, "{} elements into a buffer of {} from {start} on", data.len(), self.len);
@@ -177,6 +189,9 @@ impl<T: Scalar> Buffer<T> {
     }
 
     /// The elements, once everything asked of the engine before is done.
+    ///
+    /// # Errors
+    /// As for [`Buffer::read`].
     pub fn download(&self) -> Result<Vec<T>> {
         let mut data = vec![T::default(); self.len];
         self.read(&mut data)?;
@@ -184,6 +199,9 @@ impl<T: Scalar> Buffer<T> {
     }
 
     /// The first `data.len()` elements, once everything asked of the engine before is done.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`](crate::Error::Cuda) if the copy, or a kernel launched before it, fails.
     pub fn read(&self, data: &mut [T]) -> Result<()> {
         assert!(data.len() <= self.len, "{} elements out of a buffer of {}", data.len(), self.len);
         let what = What::Copy { direction: "DtoH", bytes: size_of_val(data) };
@@ -208,7 +226,8 @@ impl<T: Scalar> Buffer<T> {
     /// Copies the bytes of `other`, of the same engine, to the beginning of the buffer.
     ///
     /// # Errors
-    /// [`Error::Usage`] if `other` is of another engine; [`Error::Cuda`] if a kernel before failed.
+    /// [`Error::Usage`] if `other` is of another engine; [`Error::Cuda`] if the copy, or a kernel launched before it,
+    /// fails.
     ///
     /// # Panics
     /// If `other` has more bytes.
@@ -233,7 +252,7 @@ impl<T: Scalar> Buffer<T> {
     /// Sets every byte to `byte`.
     ///
     /// # Errors
-    /// What the engine fails with.
+    /// [`Error::Cuda`](crate::Error::Cuda) if the driver refuses it, or a kernel launched before failed.
     pub fn fill(&self, byte: u8) -> Result<()> {
         // SAFETY: the bytes are this buffer's, and every byte pattern is a valid scalar.
         unsafe { fill(&self.engine, self.as_ptr().cast(), byte, self.len * size_of::<T>()) }

@@ -1,8 +1,8 @@
 //! One GPU: its memory, its kernels and one stream of work for it.
 //!
 //! Devices, contexts, modules, streams and events are cust's; copies and launches go through [`cuda_driver`], which
-//! says why. Nothing here touches the driver before [`cuda_driver::load`] has found it, so all of it compiles, links
-//! and fails politely on a machine without a GPU.
+//! says why. Nothing here calls the driver before [`cuda_driver::load`] has found it, so a program with this code also
+//! builds and starts on a machine without a GPU, where it returns an error.
 //!
 //! The context is the device's primary one, which the CUDA runtime API uses too: a library on top of that (cuBLAS, or
 //! one's own compiled by nvcc) can be handed addresses from [`Cuda::alloc`] and the stream.
@@ -33,7 +33,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 type Result<T> = std::result::Result<T, CudaError>;
 
-/// Where an allocation of no bytes is said to be: aligned like any other, and nothing is ever copied there.
+/// The address of an allocation of no bytes: aligned like any other, and never accessed.
 const NOWHERE: u64 = 256;
 
 /// A stream of one GPU, with the GPU's memory and kernels behind it. May be used from any thread.
@@ -44,19 +44,19 @@ pub struct Cuda {
     gpu: Arc<Gpu>,
 }
 
-/// The kernels launched since the stream was last known to be well.
+/// The kernels launched since the stream was last known to have no fault.
 #[derive(Clone, Copy, Default)]
 struct Unconfirmed {
     launches: u64,
     last: Option<&'static str>,
 }
 
-/// What all streams of a GPU share. Fields are dropped in order: the context is last.
+/// The state that all streams of a GPU share. Fields are dropped in order: the context is last.
 struct Gpu {
     arch: String,
     properties: Properties,
     kernels: Mutex<HashMap<&'static str, Loaded>>,
-    /// What the PTX of all modules declares.
+    /// The declarations of the kernels in all modules.
     declared: Mutex<Declared>,
     /// Start and length in bytes of everything that is allocated.
     allocations: Mutex<BTreeMap<u64, usize>>,
@@ -78,12 +78,13 @@ pub struct Mark {
 }
 
 impl Cuda {
-    /// Opens the device with this number, the first being 0, and loads what [`choose`] takes of `ptx`: pairs of an
-    /// architecture (`sm_80`) and the PTX for it.
+    /// Opens the device with this number, the first being 0, and loads the PTX that [`choose`] picks from `ptx`, pairs
+    /// of an architecture (`sm_80`) and the PTX for it.
     ///
     /// # Errors
-    /// [`CudaError::NoDriver`], [`CudaError::NoDevice`], [`CudaError::NoPtx`]; [`CudaError::Ptx`] where the driver's
-    /// compiler refuses the PTX; [`CudaError::Driver`] where the driver refuses anything else.
+    /// [`CudaError::NoDriver`] without a driver, [`CudaError::NoDevice`] without this device, [`CudaError::NoPtx`] if
+    /// no PTX runs on it; [`CudaError::Ptx`] if the driver's compiler refuses the PTX; [`CudaError::Driver`] if another
+    /// call of the driver fails.
     pub fn open(ordinal: u32, ptx: &[(&str, &str)]) -> Result<Self> {
         let count = properties::initialise()?;
         if ordinal >= count {
@@ -116,12 +117,13 @@ impl Cuda {
         Ok(Self { stream, unconfirmed: Mutex::default(), gpu: Arc::new(gpu) })
     }
 
-    /// Adds kernels, for all streams of the GPU: what [`choose`] takes of `ptx`. None of it is added where one has the
-    /// name of a kernel that is there.
+    /// Adds kernels, for all streams of the GPU: the PTX that [`choose`] picks from `ptx`. If one kernel has the name
+    /// of a kernel that exists, none is added.
     ///
     /// # Errors
-    /// [`CudaError::NoPtx`]; [`CudaError::Doubled`]; [`CudaError::Ptx`] where the driver's compiler refuses the PTX; otherwise
-    /// [`CudaError::Driver`], or [`CudaError::Fault`] from a kernel before.
+    /// [`CudaError::NoPtx`] if no PTX runs on the device; [`CudaError::Doubled`] if a name exists already;
+    /// [`CudaError::Ptx`] if the driver's compiler refuses the PTX; otherwise [`CudaError::Driver`], or
+    /// [`CudaError::Fault`] from a kernel before.
     pub fn add_kernels(&self, ptx: &[(&str, &str)]) -> Result<()> {
         self.enter()?;
         let compute_capability = self.gpu.properties.compute_capability;
@@ -137,23 +139,23 @@ impl Cuda {
         Ok(())
     }
 
-    /// Another stream of the same GPU: it shares memory and kernels with this one, and its work is not ordered with
-    /// this one's.
+    /// Another stream of the same GPU: it shares memory and kernels with this stream, and the work of the two is not
+    /// ordered.
     ///
     /// # Errors
-    /// [`CudaError::Driver`].
+    /// [`CudaError::Driver`] if the driver refuses a stream.
     pub fn second_stream(&self) -> Result<Self> {
         self.enter()?;
         let stream = self.told(Stream::new(StreamFlags::DEFAULT, None), || "making a stream")?;
         Ok(Self { stream, unconfirmed: Mutex::default(), gpu: Arc::clone(&self.gpu) })
     }
 
-    /// The device as its driver describes it; the free memory is that of when it was opened.
+    /// The device as its driver describes it; the free memory is that at the time of opening.
     pub fn properties(&self) -> &Properties {
         &self.gpu.properties
     }
 
-    /// The architecture of the PTX that is loaded, `sm_90` say.
+    /// The architecture of the PTX that is loaded, for example `sm_90`.
     pub fn arch(&self) -> &str {
         &self.gpu.arch
     }
@@ -176,11 +178,12 @@ impl Cuda {
         Ok(free as u64)
     }
 
-    /// Allocates `bytes` bytes, aligned to 256, with unspecified content; returns their address. No bytes are an
-    /// address too, which has to be passed to nothing but these functions.
+    /// Allocates `bytes` bytes, aligned to 256, with unspecified content; returns their address. An allocation of no
+    /// bytes has an address too, which only these functions accept.
     ///
     /// # Errors
-    /// [`CudaError::OutOfMemory`]; otherwise [`CudaError::Driver`] or [`CudaError::Fault`].
+    /// [`CudaError::OutOfMemory`] if the device has less free memory; otherwise [`CudaError::Driver`], or
+    /// [`CudaError::Fault`] from a kernel before.
     pub fn alloc(&self, bytes: usize) -> Result<u64> {
         if bytes == 0 {
             return Ok(NOWHERE);
@@ -207,8 +210,7 @@ impl Cuda {
     /// Frees what [`Cuda::alloc`] returned, once all the GPU's work has ended.
     ///
     /// # Errors
-    /// [`CudaError::Address`] where nothing is allocated there; otherwise [`CudaError::Driver`] or
-    /// [`CudaError::Fault`].
+    /// [`CudaError::Address`] if nothing is allocated there; otherwise [`CudaError::Driver`] or [`CudaError::Fault`].
     pub fn free(&self, address: u64) -> Result<()> {
         if address == NOWHERE {
             return Ok(());
@@ -223,43 +225,47 @@ impl Cuda {
         self.told(freed, || "freeing memory")
     }
 
-    /// Copies `from` to the device, after the stream's work so far; returns when it is there.
+    /// Copies `from` to the device, after the stream's work so far; returns when the copy has ended.
     ///
     /// # Errors
-    /// [`CudaError::Address`]; otherwise [`CudaError::Driver`], or [`CudaError::Fault`] from a kernel before it.
+    /// [`CudaError::Address`] if the range is not inside an allocation; otherwise [`CudaError::Driver`], or
+    /// [`CudaError::Fault`] from a kernel before it.
     pub fn copy_to_device(&self, to: u64, from: &[u8]) -> Result<()> {
         if from.is_empty() {
             return Ok(());
         }
         self.inside(to, from.len())?;
         self.enter()?;
-        // SAFETY: the range is inside an allocation, and the wait below lets nobody touch the slice before the end.
+        // SAFETY: the range is inside an allocation, and this function keeps the slice borrowed until the copy has
+        // ended.
         let copied = unsafe { cuda_driver::copy_to_device(to, from, self.stream_handle()) };
         copied.map_err(|status| self.error(status, || format!("copying {} bytes to the device", from.len())))?;
         self.synchronize()
     }
 
-    /// Copies from the device to all of `to`, after the stream's work so far; returns when it is there.
+    /// Copies from the device to all of `to`, after the stream's work so far; returns when the copy has ended.
     ///
     /// # Errors
-    /// [`CudaError::Address`]; otherwise [`CudaError::Driver`], or [`CudaError::Fault`] from a kernel before it.
+    /// [`CudaError::Address`] if the range is not inside an allocation; otherwise [`CudaError::Driver`], or
+    /// [`CudaError::Fault`] from a kernel before it.
     pub fn copy_to_host(&self, to: &mut [u8], from: u64) -> Result<()> {
         if to.is_empty() {
             return Ok(());
         }
         self.inside(from, to.len())?;
         self.enter()?;
-        // SAFETY: the range is inside an allocation, and the wait below lets nobody touch the slice before the end.
+        // SAFETY: the range is inside an allocation, and this function keeps the slice borrowed until the copy has
+        // ended.
         let copied = unsafe { cuda_driver::copy_to_host(to, from, self.stream_handle()) };
         copied.map_err(|status| self.error(status, || format!("copying {} bytes from the device", to.len())))?;
         self.synchronize()
     }
 
-    /// Enqueues a copy of `bytes` bytes within the device. A copy to where the bytes already are is nothing to do.
+    /// Enqueues a copy of `bytes` bytes within the device. A copy of a range to itself does nothing.
     ///
     /// # Errors
-    /// [`CudaError::Address`], [`CudaError::Overlap`]; otherwise [`CudaError::Driver`], or [`CudaError::Fault`] from a
-    /// kernel before it.
+    /// [`CudaError::Address`] if a range is not inside an allocation; [`CudaError::Overlap`] if the ranges overlap;
+    /// otherwise [`CudaError::Driver`], or [`CudaError::Fault`] from a kernel before it.
     pub fn copy_device(&self, to: u64, from: u64, bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
@@ -281,7 +287,8 @@ impl Cuda {
     /// Enqueues setting `bytes` bytes to `byte`.
     ///
     /// # Errors
-    /// [`CudaError::Address`]; otherwise [`CudaError::Driver`], or [`CudaError::Fault`] from a kernel before it.
+    /// [`CudaError::Address`] if the range is not inside an allocation; otherwise [`CudaError::Driver`], or
+    /// [`CudaError::Fault`] from a kernel before it.
     pub fn fill(&self, to: u64, byte: u8, bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
@@ -308,10 +315,10 @@ impl Cuda {
     /// Waits until all of the stream's work has ended.
     ///
     /// # Errors
-    /// [`CudaError::Fault`] where a kernel went wrong; otherwise [`CudaError::Driver`].
+    /// [`CudaError::Fault`] if a kernel failed; otherwise [`CudaError::Driver`].
     pub fn synchronize(&self) -> Result<()> {
         self.enter()?;
-        // SAFETY: the stream is this one's own, and lives.
+        // SAFETY: the stream belongs to this value, which is alive.
         let ended = unsafe { cuda_driver::synchronize(self.stream_handle()) };
         ended.map_err(|status| self.error(status, || "waiting for the GPU"))?;
         *lock(&self.unconfirmed) = Unconfirmed::default();
@@ -333,12 +340,12 @@ impl Cuda {
         Ok(Mark { event: Some(event), gpu: Arc::clone(&self.gpu) })
     }
 
-    /// Milliseconds from one mark to the other, to about half a microsecond; waits until the GPU has come past both.
-    /// The marks may be of two streams of the GPU.
+    /// Milliseconds from one mark to the other, to about half a microsecond; waits until the GPU has passed both. The
+    /// marks may be of two streams of the GPU.
     ///
     /// # Errors
-    /// [`CudaError::Fault`] where a kernel before a mark went wrong; otherwise [`CudaError::Driver`], for marks of
-    /// another GPU in particular.
+    /// [`CudaError::Fault`] if a kernel before a mark failed; otherwise [`CudaError::Driver`], in particular for marks
+    /// of another GPU.
     pub fn elapsed_ms(&self, from: &Mark, to: &Mark) -> Result<f64> {
         self.enter()?;
         let (Some(start), Some(end)) = (&from.event, &to.event) else {
@@ -353,7 +360,7 @@ impl Cuda {
 
 impl Drop for Mark {
     fn drop(&mut self) {
-        // Recording an event again forgets what it stood for, so it can be used again even where it is still ahead.
+        // An event that is recorded again loses its former meaning, so it can be reused even while it is pending.
         lock(&self.gpu.events).extend(self.event.take());
     }
 }
@@ -364,12 +371,13 @@ impl Cuda {
         self.told(CurrentContext::set_current(&self.gpu.context), || "making the context current")
     }
 
-    /// cust's result with an error that says what was being done.
+    /// cust's result, with an error that names the call.
     fn told<T, S: Into<String>>(&self, result: CudaResult<T>, what: impl FnOnce() -> S) -> Result<T> {
         result.map_err(|e| match e {
-            // It may be anything that is newer than cust. If a kernel caused it, waiting for the stream says the same.
+            // The code may be any that is newer than cust. If a kernel caused it, waiting for the stream returns it
+            // too.
             cust::error::CudaError::UnknownError => {
-                // SAFETY: the stream is this one's own, and lives.
+                // SAFETY: the stream belongs to this value, which is alive.
                 let fault = unsafe { cuda_driver::synchronize(self.stream_handle()) }.err();
                 fault.map_or_else(|| CudaError::driver(what(), status(e)), |fault| self.error(fault, || "waiting"))
             }
@@ -377,7 +385,7 @@ impl Cuda {
         })
     }
 
-    /// What a failed call means: the fault of a kernel before it, or what it says itself.
+    /// The error of a failed call: the fault of a kernel before it, or the call's own.
     fn error<S: Into<String>>(&self, status: Status, what: impl FnOnce() -> S) -> CudaError {
         let Unconfirmed { launches, last } = *lock(&self.unconfirmed);
         match last {
@@ -389,8 +397,8 @@ impl Cuda {
 
 impl Drop for Gpu {
     fn drop(&mut self) {
-        // Modules are unloaded from the thread's context. A failure has nobody to be told to, and the context, with
-        // all that is in it, is let go right after.
+        // Modules are unloaded from the thread's context. A failure cannot be reported here, and the context is
+        // released right afterwards.
         let _ = CurrentContext::set_current(&self.context);
     }
 }
@@ -398,7 +406,8 @@ impl Drop for Gpu {
 /// The PTX to run on a device: of those that it can run, the one for the latest architecture.
 ///
 /// `ptx` holds pairs of architecture and PTX. PTX for `sm_NM` runs on compute capability N.M and all later ones, for
-/// `sm_NMa` on N.M alone, for `sm_NMf` on N.M and later ones of the same N. Of equals the special one is taken.
+/// `sm_NMa` on N.M alone, for `sm_NMf` on N.M and later ones of the same N. Of equal versions the one with a suffix is
+/// taken.
 pub fn choose<'a>(ptx: &[(&'a str, &'a str)], compute_capability: (u32, u32)) -> Option<(&'a str, &'a str)> {
     let rank = |arch: &str| -> Option<((u32, u32), bool)> {
         let number = arch.strip_prefix("sm_")?;
@@ -416,7 +425,7 @@ pub fn choose<'a>(ptx: &[(&'a str, &'a str)], compute_capability: (u32, u32)) ->
     ranked.max_by_key(|(rank, _)| *rank).map(|(_, pair)| pair)
 }
 
-/// Loads PTX into the current context; what the driver's compiler says of PTX that it refuses is kept.
+/// Loads PTX into the current context; the error keeps the log of the driver's compiler.
 fn load(arch: &str, text: &str) -> Result<Module> {
     let refused = |status, log| CudaError::Ptx { arch: arch.to_owned(), status, log };
     let text = CString::new(text)
@@ -436,7 +445,7 @@ fn within(allocations: &BTreeMap<u64, usize>, address: u64, bytes: usize) -> boo
     below.is_some_and(|(start, len)| address - start <= *len as u64 && bytes as u64 <= *len as u64 - (address - start))
 }
 
-/// Locks; what a thread that panicked left behind is still whole, since nothing here panics half way.
+/// Locks. Data from a thread that panicked is still consistent, since no change here panics half way.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,8 @@
-//! What can go wrong with a GPU, each with what to do about it.
+//! The errors of a GPU, with advice.
 
 use cuda_driver::{Missing, Status};
 
-/// Why a call of [`Cuda`](super::Cuda) did not do what it was asked for.
+/// The reason why a call of [`Cuda`](super::Cuda) failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CudaError {
@@ -13,9 +13,9 @@ pub enum CudaError {
     /// There is a driver, and it has no device with this number.
     #[error("there is no CUDA device {ordinal}: the driver knows of {}", devices(*.count))]
     NoDevice {
-        /// The number that was asked for; the first device is 0.
+        /// The requested number; the first device is 0.
         ordinal: u32,
-        /// How many devices there are.
+        /// The number of devices.
         count: u32,
     },
 
@@ -25,7 +25,7 @@ pub enum CudaError {
         .compute_capability.0, .compute_capability.1, listed(.have), .compute_capability.0, .compute_capability.1
     )]
     NoPtx {
-        /// The device's.
+        /// The device's compute capability.
         compute_capability: (u32, u32),
         /// The architectures that there is PTX for.
         have: Vec<String>,
@@ -36,9 +36,9 @@ pub enum CudaError {
     Ptx {
         /// The architecture of the PTX.
         arch: String,
-        /// What the driver said.
+        /// The driver's status.
         status: Status,
-        /// What its compiler said, line by line; empty where it said nothing.
+        /// The compiler's log; empty if it wrote none.
         log: String,
     },
 
@@ -51,73 +51,71 @@ pub enum CudaError {
         arch: String,
     },
 
-    /// Kernels were to be added of which one has the name of a kernel that is there.
-    #[error(
-        "there is a kernel {kernel} already; names are one space for all PTX of an engine, so call yours otherwise"
-    )]
+    /// An added kernel has the name of a kernel that exists.
+    #[error("there is a kernel {kernel} already; all PTX of an engine shares one space of names, so rename yours")]
     Doubled {
         /// The name.
         kernel: String,
     },
 
-    /// The device has less free memory than was asked for.
+    /// The device has less free memory than requested.
     #[error("out of GPU memory: {asked} bytes were asked for, {free} are free")]
     OutOfMemory {
-        /// Bytes that were asked for.
+        /// Bytes requested.
         asked: u64,
-        /// Bytes that were free then, perhaps not in one piece.
+        /// Bytes free at that time, perhaps not in one piece.
         free: u64,
     },
 
     /// A range of device memory that is not inside one live allocation.
     #[error("{bytes} bytes at {address:#x} are not inside an allocation of this device")]
     Address {
-        /// Where the range begins.
+        /// The begin of the range.
         address: u64,
-        /// How long it is.
+        /// Its length.
         bytes: u64,
     },
 
     /// A copy whose source and destination overlap, but are not the same.
     #[error("a copy of {bytes} bytes from {from:#x} to {to:#x} overlaps itself")]
     Overlap {
-        /// Where the destination begins.
+        /// The begin of the destination.
         to: u64,
-        /// Where the source begins.
+        /// The begin of the source.
         from: u64,
-        /// How long both are.
+        /// The length of both.
         bytes: u64,
     },
 
-    /// The launch asks for what the device does not give; nothing ran.
+    /// The launch exceeds a limit of the device; nothing ran.
     #[error("{kernel}: {why}")]
     Refused {
         /// The kernel.
         kernel: &'static str,
-        /// What was asked for and what the limit is.
+        /// The request and the limit.
         why: String,
     },
 
-    /// A kernel went wrong on the device. The device's context is lost: whatever it is asked next fails the same way.
+    /// A kernel failed on the device. The device's context is lost: every later call fails in the same way.
     #[error(
         "{} went wrong on the GPU: {status}; on the simulator (--device sim) the same input tells where",
         culprit(.kernel, *.launches)
     )]
     Fault {
-        /// The last kernel that was launched since the stream was last known to be well.
+        /// The last kernel launched since the stream was last known to have no fault.
         kernel: &'static str,
-        /// How many were launched since then; the culprit is one of them.
+        /// The number of kernels launched since then; one of them failed.
         launches: u64,
-        /// What the driver said.
+        /// The driver's status.
         status: Status,
     },
 
     /// Any other call that the driver refused.
     #[error("{what}: {status}")]
     Driver {
-        /// What was being done.
+        /// The operation.
         what: String,
-        /// What the driver said: code, name and text.
+        /// The driver's status: code, name and text.
         status: Status,
     },
 }

@@ -1,4 +1,4 @@
-//! Kernels: looked up once, refused where the device has not what they ask for, and enqueued.
+//! Kernels: looked up once, refused if they exceed a limit of the device, and enqueued.
 
 use super::error::{CudaError, status};
 use super::{Cuda, Properties, Result, Unconfirmed, lock};
@@ -10,10 +10,10 @@ use rungs_ptx::ptx;
 use std::collections::HashMap;
 use std::ffi::c_void;
 
-/// Shared memory of a block, static and dynamic together, that a kernel can have without asking.
+/// Shared memory per block, static and dynamic together, that a kernel may use without opting in.
 const SHARED_WITHOUT_ASKING: u32 = 48 << 10;
 
-/// Blocks of a cluster that every device which has clusters can run.
+/// Blocks per cluster that every device with clusters supports.
 const MAX_CLUSTER: u32 = 8;
 
 /// A kernel that has been looked up.
@@ -22,13 +22,13 @@ pub(super) struct Loaded {
     pub(super) function: Function,
     pub(super) max_threads: u32,
     pub(super) static_shared: u32,
-    /// The dynamic shared memory that launches may ask for; grows as they do.
+    /// The dynamic shared memory that launches may use; raised when a launch needs more.
     pub(super) dynamic_limit: u32,
-    /// Whether it waits for the grid before where it needs what that one writes.
+    /// Whether it waits for the grid before it.
     pub(super) waits_for_previous: bool,
 }
 
-/// What PTX says of its kernels, by their names.
+/// The declarations of kernels in PTX, by name.
 #[derive(Clone, Default)]
 pub(super) struct Declared(HashMap<String, ptx::Entry>);
 
@@ -37,7 +37,7 @@ impl Declared {
         Self(ptx::entries(text).into_iter().map(|entry| (entry.name.clone(), entry)).collect())
     }
 
-    /// These and more, if no name is in both.
+    /// These and further declarations, if no name is in both.
     pub(super) fn with(&self, more: Self) -> Result<Self> {
         if let Some(kernel) = more.0.keys().filter(|name| self.0.contains_key(*name)).min() {
             return Err(CudaError::Doubled { kernel: kernel.clone() });
@@ -50,16 +50,16 @@ impl Declared {
     }
 }
 
-/// What the driver's compiler made of a kernel.
+/// The resources of a kernel as compiled by the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelAttributes {
-    /// Registers of a thread, of 32 bits.
+    /// Registers per thread, of 32 bits.
     pub registers: u32,
-    /// Static shared memory of a block, in bytes.
+    /// Static shared memory per block, in bytes.
     pub static_shared: u32,
-    /// Local memory of a thread, in bytes: its stack and what was spilled.
+    /// Local memory per thread, in bytes: stack and spilled registers.
     pub local_bytes: u32,
-    /// Threads of a block, at most; by its registers, and by its launch bounds if it has them.
+    /// Most threads per block, by its registers, and by its launch bounds if it has them.
     pub max_threads: u32,
     /// The PTX version that it was compiled from, times ten: compute capability, as `80`.
     pub ptx_version: u32,
@@ -69,20 +69,21 @@ pub struct KernelAttributes {
 
 impl Cuda {
     /// Enqueues a kernel. Where the geometry says `overlapping` and the kernel's PTX has the instruction that waits for
-    /// the grid before (`griddepcontrol.wait`, in PTX for compute capability 9.0 and up), it may start before the kernel
-    /// before it on the stream has ended. A device of that capability alone is not enough: with PTX for an older one
-    /// the kernel would not wait, and could read what is not yet written.
+    /// the grid before (`griddepcontrol.wait`, in PTX for compute capability 9.0 and up), it may start before its
+    /// predecessor on the stream has ended. A device of that capability is not enough: a kernel from PTX for an older
+    /// one would not wait, and could read data that is not yet written.
     ///
     /// `parameters` are the addresses of the values of the kernel's parameters, in order; the values are copied
     /// before this returns.
     ///
     /// # Errors
-    /// [`CudaError::NoKernel`]; [`CudaError::Refused`] where the device has not what the geometry asks for, found
-    /// out before the driver is asked; otherwise [`CudaError::Driver`], or [`CudaError::Fault`] from a kernel before.
+    /// [`CudaError::NoKernel`] if the PTX has no such kernel; [`CudaError::Refused`] if the geometry exceeds a limit of
+    /// the device, before the driver is called; otherwise [`CudaError::Driver`], or [`CudaError::Fault`] from a kernel
+    /// before.
     ///
     /// # Safety
-    /// There is an address of a value of the right type for each of the kernel's parameters. What the kernel then
-    /// reads and writes is memory that it may, and that nobody frees before it has ended.
+    /// There is an address of a value of the right type for each of the kernel's parameters. The memory that the kernel
+    /// reads and writes is valid for that, and stays allocated until the kernel has ended.
     pub unsafe fn launch(
         &self,
         kernel: &'static str,
@@ -97,7 +98,7 @@ impl Cuda {
     /// divisor of the grid's. Otherwise as [`Cuda::launch`].
     ///
     /// # Errors
-    /// As for [`Cuda::launch`]; devices below compute capability 9.0 have no clusters.
+    /// As for [`Cuda::launch`]; [`CudaError::Refused`] also below compute capability 9.0, which has clusters first.
     ///
     /// # Safety
     /// As for [`Cuda::launch`].
@@ -141,10 +142,11 @@ impl Cuda {
         Ok(())
     }
 
-    /// What the driver's compiler made of a kernel.
+    /// The resources of a kernel as compiled by the driver.
     ///
     /// # Errors
-    /// [`CudaError::NoKernel`]; otherwise [`CudaError::Driver`] or [`CudaError::Fault`].
+    /// [`CudaError::NoKernel`] if the PTX has no such kernel; otherwise [`CudaError::Driver`], or [`CudaError::Fault`]
+    /// from a kernel before.
     pub fn kernel_attributes(&self, kernel: &str) -> Result<KernelAttributes> {
         self.enter()?;
         let function = self.look_up(kernel)?;
@@ -162,11 +164,11 @@ impl Cuda {
         })
     }
 
-    /// How many blocks of `block` threads and `shared_bytes` of dynamic shared memory are on a multiprocessor at a
-    /// time; 0 where none fits.
+    /// The number of blocks of `block` threads and `shared_bytes` of dynamic shared memory that fit on a multiprocessor
+    /// at a time; 0 if none fits.
     ///
     /// # Errors
-    /// [`CudaError::NoKernel`]; [`CudaError::Refused`] as for a launch; otherwise [`CudaError::Driver`] or
+    /// [`CudaError::NoKernel`] and [`CudaError::Refused`] as for a launch; otherwise [`CudaError::Driver`] or
     /// [`CudaError::Fault`].
     pub fn occupancy(&self, kernel: &'static str, block: [u32; 3], shared_bytes: u32) -> Result<u32> {
         self.enter()?;
@@ -199,7 +201,7 @@ impl Cuda {
         })
     }
 
-    /// The kernel with this name, by ours: a launch should not cost the driver's look-up each time.
+    /// The kernel with this name, by our table: a launch should not cost the driver's look-up each time.
     fn loaded(&self, kernel: &'static str) -> Result<Loaded> {
         if let Some(loaded) = lock(&self.gpu.kernels).get(kernel) {
             return Ok(*loaded);
@@ -230,13 +232,13 @@ impl Cuda {
     }
 }
 
-/// Whether a launch may start before the one before it has ended: where it asks to, and where the kernel's own code then
-/// waits. Without the launch's attribute that instruction does nothing, without the instruction nobody waits.
+/// Whether a launch may start before its predecessor has ended: if it asks to, and if the kernel's code waits. Without
+/// the launch's attribute the waiting instruction does nothing; without the instruction the kernel does not wait.
 pub(super) fn may_start_early(kernel: &Loaded, geometry: &Geometry) -> bool {
     geometry.overlapping && kernel.waits_for_previous
 }
 
-/// Says what a device cannot give a launch, and the limit.
+/// Refuses a launch that exceeds a limit of the device, and names the limit.
 pub(super) fn check(
     device: &Properties,
     kernel: &Loaded,
@@ -261,14 +263,14 @@ pub(super) fn check(
     let shared = u64::from(fixed) + u64::from(shared_bytes);
     if shared > u64::from(limit) {
         return Err(format!(
-            "{shared} bytes of shared memory for a block ({fixed} static, {shared_bytes} dynamic) cannot be had; \
+            "{shared} bytes of shared memory per block ({fixed} static, {shared_bytes} dynamic) are too many; \
              the device's limit is {limit}"
         ));
     }
     cluster.map_or(Ok(()), |cluster| check_cluster(device, grid, cluster))
 }
 
-/// Says what a device cannot give a launch in clusters.
+/// Refuses a launch in clusters that the device does not support.
 fn check_cluster(device: &Properties, grid: [u32; 3], cluster: [u32; 3]) -> std::result::Result<(), String> {
     let (major, minor) = device.compute_capability;
     if major < 9 {

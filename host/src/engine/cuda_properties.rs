@@ -1,4 +1,4 @@
-//! What the driver says of a device.
+//! The properties of a device by its driver.
 
 use super::error::{CudaError, status};
 use cuda_driver::Status;
@@ -7,50 +7,50 @@ use cust::context::Context;
 use cust::device::{Device, DeviceAttribute as A};
 use cust::error::CudaResult;
 
-/// A device as its driver describes it. Sizes are in bytes where nothing else is said.
+/// A device as its driver describes it. Sizes are in bytes unless another unit is named.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Properties {
-    /// Its name, `NVIDIA H200` say.
+    /// Its name, for example `NVIDIA H200`.
     pub name: String,
     /// Global memory.
     pub global_memory: u64,
     /// Global memory that was free when this was read; `None` where another process has the device to itself.
     pub free_memory: Option<u64>,
-    /// Shared memory that any launch can have for a block.
+    /// Shared memory per block for any launch.
     pub shared_per_block: u32,
-    /// Shared memory that a launch can have for a block if it asks for it beforehand, as `Cuda::launch` does.
+    /// Shared memory per block for kernels that opt in, as `Cuda::launch` makes them.
     pub shared_per_block_optin: u32,
     /// Shared memory that all blocks on a multiprocessor share.
     pub shared_per_multiprocessor: u32,
     /// Constant memory.
     pub constant_memory: u32,
-    /// Registers, of 32 bits, that a block can have.
+    /// Registers per block, of 32 bits.
     pub registers_per_block: u32,
-    /// Registers, of 32 bits, of a multiprocessor.
+    /// Registers per multiprocessor, of 32 bits.
     pub registers_per_multiprocessor: u32,
-    /// Threads of a warp.
+    /// Threads per warp.
     pub warp_size: u32,
     /// The longest row that a two-dimensional copy takes.
     pub max_pitch: u32,
-    /// Threads of a block, at most.
+    /// Most threads per block.
     pub max_threads_per_block: u32,
-    /// Threads of a block in x, y and z, at most.
+    /// Most threads per block in x, y and z.
     pub max_block: [u32; 3],
-    /// Blocks of a grid in x, y and z, at most.
+    /// Most blocks per grid in x, y and z.
     pub max_grid: [u32; 3],
-    /// Threads on a multiprocessor at a time, at most.
+    /// Most threads per multiprocessor at a time.
     pub max_threads_per_multiprocessor: u32,
-    /// Blocks on a multiprocessor at a time, at most.
+    /// Most blocks per multiprocessor at a time.
     pub max_blocks_per_multiprocessor: u32,
     /// Multiprocessors.
     pub multiprocessors: u32,
     /// Peak clock of the multiprocessors in kHz.
     pub clock_khz: u32,
-    /// Peak clock of the memory in kHz; 0 where the driver does not tell.
+    /// Peak clock of the memory in kHz; 0 if the driver does not tell.
     pub memory_clock_khz: u32,
     /// Width of the memory bus in bits.
     pub memory_bus_bits: u32,
-    /// What the memory could move in theory, in 10⁹ bytes a second: two transfers a clock over the whole bus.
+    /// The memory's theoretical bandwidth in 10⁹ bytes per second: two transfers per clock over the whole bus.
     pub memory_bandwidth_gbs: f64,
     /// Second-level cache.
     pub l2_bytes: u32,
@@ -58,7 +58,7 @@ pub struct Properties {
     pub texture_alignment: u32,
     /// Copies that can run beside kernels: engines that do nothing else.
     pub copy_engines: u32,
-    /// Compute capability, `(9, 0)` say.
+    /// Compute capability, for example `(9, 0)`.
     pub compute_capability: (u32, u32),
     /// Whether the memory corrects errors.
     pub ecc: bool,
@@ -66,9 +66,9 @@ pub struct Properties {
     pub integrated: bool,
     /// Whether the driver ends kernels that run too long.
     pub kernel_timeout: bool,
-    /// Where it is on the PCI bus, as `domain:bus:device.0` in hexadecimal.
+    /// Its address on the PCI bus, as `domain:bus:device.0` in hexadecimal.
     pub pci: String,
-    /// The newest CUDA that the driver serves, `13.0` say.
+    /// The newest CUDA that the driver supports, for example `13.0`.
     pub driver_version: String,
 }
 
@@ -79,13 +79,14 @@ const MAX_BLOCKS_PER_MULTIPROCESSOR: i32 = 106;
 /// Every device that the driver knows of, in the driver's order; none is not an error.
 ///
 /// # Errors
-/// [`CudaError::NoDriver`], or [`CudaError::Driver`] where there is a driver and it does not work.
+/// [`CudaError::NoDriver`] without a driver; [`CudaError::Driver`] if the driver does not work.
 pub fn devices() -> Result<Vec<Properties>, CudaError> {
     (0..initialise()?)
         .map(|ordinal| {
             let device = device(ordinal)?;
             let mut properties = Properties::read(device)?;
-            // Free memory is only told to who has a context. This one is gone at once, if it was not there before.
+            // The driver tells the free memory only within a context. This context is released at once, unless it
+            // existed before.
             if let Ok(_context) = Context::new(device) {
                 properties.free_memory = cust::memory::mem_get_info().ok().map(|(free, _)| free as u64);
             }
@@ -158,7 +159,7 @@ impl Properties {
     }
 }
 
-/// 10⁹ bytes a second of memory that moves its bus' width twice a clock.
+/// 10⁹ bytes per second of memory that moves its bus' width twice per clock.
 fn bandwidth_gbs(clock_khz: u32, bus_bits: u32) -> f64 {
     2.0 * f64::from(clock_khz) * 1e3 * f64::from(bus_bits) / 8.0 / 1e9
 }

@@ -1,4 +1,4 @@
-//! What can be told without a GPU; the rungs' own tests run the rest wherever there is one.
+//! Tests that need no GPU; the rungs' own tests run the rest on every GPU.
 
 use super::kernels::{check, may_start_early};
 use super::*;
@@ -58,7 +58,7 @@ fn a_refusal_names_the_limit() {
     let deep = Geometry { block: [1, 1, 65], ..Geometry::linear(1, 1) };
     assert_eq!(refusal(deep), "a block of 65 in z cannot be launched; the limit is 1 to 64");
     let shared = Geometry::linear(1, 1).shared(232_448);
-    let why = "233472 bytes of shared memory for a block (1024 static, 232448 dynamic) cannot be had; the device's \
+    let why = "233472 bytes of shared memory per block (1024 static, 232448 dynamic) are too many; the device's \
                limit is 232448";
     assert_eq!(refusal(shared), why);
 
@@ -138,7 +138,7 @@ fn a_name_that_is_there_is_not_added() {
     assert!(ours.with(Declared::of(&text(&[("smooth", false)]))).is_ok());
 }
 
-/// On an H100, sm_80 PTX has no instruction that waits: its kernels must not start early, whatever the device can.
+/// On an H100, sm_80 PTX has no waiting instruction: its kernels must not start early, although the device could.
 #[test]
 fn a_kernel_starts_early_only_where_it_waits_itself() {
     let declared = Declared::of(&text(&[("waits", true), ("does_not", false)]));

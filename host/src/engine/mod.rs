@@ -233,6 +233,9 @@ impl Engine {
     }
 
     /// The same machine with another stream, so that two sequences of launches can overlap. The simulator has one.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] if the driver refuses a stream.
     pub fn second_stream(&self) -> Result<Self> {
         match &self.0.backend {
             Backend::Cuda(cuda) => Ok(Self::with_cuda(cuda.second_stream()?)),
@@ -242,11 +245,17 @@ impl Engine {
 
     /// Memory for `len` elements. What is in it is unspecified; on the simulator it is filled with a pattern that no
     /// kernel can take for its data.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if the memory does not fit; [`Error::Cuda`] if a kernel launched before failed.
     pub fn alloc<T: Scalar>(&self, len: usize) -> Result<Buffer<T>> {
         Buffer::new(self, len)
     }
 
     /// Memory holding a copy of `data`.
+    ///
+    /// # Errors
+    /// As for [`Engine::alloc`] and [`Buffer::write`].
     pub fn upload<T: Scalar>(&self, data: &[T]) -> Result<Buffer<T>> {
         let buffer = self.alloc(data.len())?;
         buffer.write(data)?;
@@ -254,6 +263,9 @@ impl Engine {
     }
 
     /// Runs `work` and tells how many bytes of memory it allocated here that it did not free.
+    ///
+    /// # Errors
+    /// The error of `work`.
     pub fn held_after<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<(R, u64)> {
         let before = self.0.held.get();
         let result = work()?;
@@ -313,6 +325,9 @@ impl Engine {
     }
 
     /// Waits until everything asked for is done.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] if a kernel failed.
     pub fn synchronize(&self) -> Result<()> {
         if let Backend::Cuda(cuda) = &self.0.backend {
             cuda.synchronize()?;
@@ -321,6 +336,9 @@ impl Engine {
     }
 
     /// A point in time between what was asked before and what is asked after.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] if the driver refuses an event, or a kernel launched before failed.
     pub fn mark(&self) -> Result<Mark> {
         match &self.0.backend {
             Backend::Cuda(cuda) => Ok(Mark::Event(cuda.mark()?)),
@@ -329,6 +347,9 @@ impl Engine {
     }
 
     /// Milliseconds between two marks; waits for the second.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] if a kernel before the second mark failed; [`Error::Usage`] for marks of different machines.
     pub fn elapsed_ms(&self, from: &Mark, to: &Mark) -> Result<f64> {
         match (from, to, &self.0.backend) {
             (Mark::Event(a), Mark::Event(b), Backend::Cuda(cuda)) => Ok(cuda.elapsed_ms(a, b)?),
@@ -338,6 +359,9 @@ impl Engine {
     }
 
     /// Runs `work` and tells how many milliseconds it took on the machine, by events where that is a GPU.
+    ///
+    /// # Errors
+    /// The error of `work`; otherwise as for [`Engine::mark`] and [`Engine::elapsed_ms`].
     pub fn time<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<(R, f64)> {
         let start = self.mark()?;
         let result = work()?;
@@ -346,6 +370,9 @@ impl Engine {
     }
 
     /// Notes every launch and copy that `work` makes, with its times.
+    ///
+    /// # Errors
+    /// The error of `work`.
     pub fn record<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<(R, Vec<Activity>)> {
         *self.0.log.borrow_mut() = Some(vec![]);
         let result = work();
@@ -354,6 +381,9 @@ impl Engine {
     }
 
     /// Start and duration of a recorded activity in milliseconds, the start counted from `origin`.
+    ///
+    /// # Errors
+    /// As for [`Engine::elapsed_ms`].
     pub fn times(&self, origin: &Mark, activity: &Activity) -> Result<(f64, f64)> {
         Ok((self.elapsed_ms(origin, &activity.start)?, self.elapsed_ms(&activity.start, &activity.end)?))
     }
@@ -386,7 +416,8 @@ impl Launcher for Engine {
     }
 
     unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> launcher::Result {
-        // SAFETY: as the caller says.
+        self.check_views("clear", &[(address as u64, bytes as u64)])?;
+        // SAFETY: as the caller says, and the check above.
         Ok(unsafe { buffer::fill(self, address, 0, bytes) }?)
     }
 }

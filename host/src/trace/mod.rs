@@ -1,8 +1,8 @@
 //! The data after each step of a rung, as a textbook draws it.
 //!
-//! The kernels are the ones that a GPU runs: the simulator tells an observer of each access and each barrier
-//! ([`simt::sim::observe`]), and [`steps`] finds in what was told where the data was at each barrier and after each
-//! launch, who touched which element and which elements were compared. Nothing here knows an algorithm.
+//! The kernels are the ones that a GPU runs: the simulator reports each access and each barrier to an observer
+//! ([`simt::sim::observe`]). From these events [`steps`] finds the data at each barrier and after each launch, the
+//! thread that touched each element, and the elements that were compared. Nothing here depends on an algorithm.
 
 mod html;
 mod record;
@@ -20,10 +20,10 @@ use crate::error::{Error, Result};
 use record::Launch;
 use serde::Serialize;
 
-/// Most elements that are traced: beyond that nobody reads the lines.
+/// The most elements that are traced: longer lines cannot be read.
 pub const MAX_ELEMENTS: usize = 512;
 
-/// What became of the data.
+/// The history of the data.
 #[derive(Debug, Serialize)]
 pub struct Trace {
     /// The family.
@@ -32,7 +32,7 @@ pub struct Trace {
     pub rung: &'static str,
     /// Elements.
     pub n: usize,
-    /// What was there before.
+    /// The input.
     pub input: Vec<u32>,
     /// The steps in order; the last one shows the output.
     pub steps: Vec<Step>,
@@ -40,7 +40,7 @@ pub struct Trace {
     pub output: Vec<u32>,
 }
 
-/// The data at one time, and what led to it.
+/// The data at one time, and the accesses that led to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Step {
     /// Its name: `1a`, `3`, `2.5`.
@@ -49,15 +49,16 @@ pub struct Step {
     pub launch: usize,
     /// The kernel that was launched.
     pub kernel: &'static str,
-    /// What was done, in a few words.
+    /// The description of the step in a few words.
     pub note: String,
-    /// The data; None where the output has not been written yet.
+    /// The data; `None` for elements of the output that have not been written yet.
     pub values: Vec<Option<u32>>,
-    /// Who wrote each element last in this step, or read it where nobody wrote; None for elements left alone.
+    /// The thread that wrote each element last in this step, or that read it if no thread wrote it; `None` for elements
+    /// that no thread accessed.
     pub workers: Vec<Option<Worker>>,
-    /// The elements that were compared or combined, where a thread worked on two at a time.
+    /// The elements that were compared or combined, if a thread worked on two at a time.
     pub pairs: Vec<Pair>,
-    /// Whether the step is all of its launch, and not what was done up to or from a barrier inside it.
+    /// Whether the step is a whole launch, not a part before or after a barrier.
     pub whole_launch: bool,
 }
 
@@ -79,7 +80,7 @@ pub struct Pair {
     pub b: usize,
     /// Whether either changed.
     pub changed: bool,
-    /// Who did it.
+    /// The thread.
     #[serde(flatten)]
     pub worker: Worker,
 }
@@ -87,8 +88,8 @@ pub struct Pair {
 /// Runs a rung on `input` in the simulator and finds its steps.
 ///
 /// # Errors
-/// [`Error::Usage`] if the family is not one whose data has steps to draw, or the input is too long for it;
-/// [`Error::Mismatch`] if the rung's result is wrong.
+/// [`Error::Usage`] if the family has no steps to draw, or the input is too long; [`Error::Mismatch`] if the rung's
+/// result is wrong.
 pub fn trace(family: &'static Family, rung: &'static Rung, input: Vec<u32>, parameters: Parameters) -> Result<Trace> {
     if input.len() > MAX_ELEMENTS {
         return Err(Error::Usage(format!(
@@ -115,7 +116,7 @@ pub fn trace(family: &'static Family, rung: &'static Rung, input: Vec<u32>, para
     Ok(Trace { family: family.name, rung: rung.name, n: input.len(), input, steps, output })
 }
 
-/// What the data of a family does.
+/// The way in which the data of a family changes.
 enum Draws {
     /// It is rearranged.
     Keys,
@@ -133,7 +134,7 @@ impl Draws {
     }
 }
 
-/// Runs a problem, noting everything that the kernels do; verifies the result.
+/// Runs a problem and records all events of its kernels; verifies the result.
 fn watch(engine: &Engine, problem: &dyn Problem, rung: &Rung) -> Result<(Vec<Launch>, Vec<u32>)> {
     let mut prepared = problem.prepare(engine, rung)?;
     prepared.restore()?;
@@ -173,7 +174,7 @@ fn label(steps: &mut [Step], phases: bool) {
 const LOADED: &str = "loaded into shared memory";
 const STORED: &str = "stored to global memory";
 
-/// What was done, in a few words.
+/// The description of the step in a few words.
 fn note(step: &Step) -> String {
     let mut workers: Vec<Worker> = step.workers.iter().flatten().copied().collect();
     workers.extend(step.pairs.iter().map(|p| p.worker));
@@ -183,7 +184,7 @@ fn note(step: &Step) -> String {
     workers.dedup_by_key(|w| w.block);
     let blocks = workers.len();
     if threads == 0 {
-        return "works elsewhere and leaves the data alone".into();
+        return "works on other memory; the data is unchanged".into();
     }
     let plural = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let who = format!("{} of {}", plural(threads, "thread"), plural(blocks, "block"));

@@ -1,4 +1,4 @@
-//! What the kernels did, launch by launch, cut into pieces at the barriers.
+//! The kernels' accesses, launch by launch, cut into pieces at the barriers.
 
 use simt::sim::{Access, Event, observe};
 use std::cell::RefCell;
@@ -8,21 +8,21 @@ use std::rc::Rc;
 pub(super) struct Launch {
     /// The kernel's name.
     pub kernel: &'static str,
-    /// What was done up to each barrier of the whole block and, in the last piece, up to the end. A launch of several
+    /// The accesses up to each barrier of the whole block and, in the last piece, up to the end. A launch of several
     /// blocks is one piece: the blocks do not wait for each other, so there is no "after the first barrier".
     pub pieces: Vec<Piece>,
 }
 
-/// What was done between two barriers.
+/// The accesses between two barriers.
 #[derive(Default)]
 pub(super) struct Piece {
     /// All accesses, thread after thread.
     pub accesses: Vec<Access>,
-    /// Barriers inside, which there are in a launch of several blocks.
+    /// Barriers inside, which only a launch of several blocks has.
     pub barriers: usize,
 }
 
-/// Runs `work` and notes what its kernels do.
+/// Runs `work` and records the events of its kernels.
 pub(super) fn record<R>(work: impl FnOnce() -> R) -> (Vec<Launch>, R) {
     let launches: Rc<RefCell<Vec<Launch>>> = Rc::default();
     let log = launches.clone();

@@ -1,5 +1,5 @@
-//! The steps of a scan: each word of shared memory stands for the element that was put there first, and the data is
-//! what was last written to a word of each element, there or in the output.
+//! The steps of a scan: each word of shared memory stands for the element that was first written to it, and the data
+//! are the values last written to the words of each element, in shared memory or in the output.
 
 use super::record::{Launch, Piece};
 use super::{LOADED, Pair, Step, Worker, note};
@@ -22,7 +22,7 @@ pub(super) fn steps(launches: &[Launch], input: &[u32], output: &[u32]) -> Vec<S
             if writes {
                 memory.insert(access.address, access.value as u32);
             } else {
-                // What was read first is the input, also where the output overwrites it.
+                // The values read first are the input, even if the output overwrites them.
                 memory.entry(access.address).or_insert(access.value as u32);
             }
         }
@@ -68,7 +68,7 @@ pub(super) fn steps(launches: &[Launch], input: &[u32], output: &[u32]) -> Vec<S
             step.whole_launch = true;
         }
     }
-    // What is written past the simulator's sight (by a copy engine) shows in the end.
+    // Writes that the simulator does not observe (by a copy engine) show in the final output.
     if let Some(last) = steps.last_mut() {
         last.values = output.iter().copied().map(Some).collect();
     }
@@ -88,16 +88,16 @@ fn empty(launch: usize, kernel: &'static str) -> Step {
     }
 }
 
-/// Where `data` stands in memory, in neighbouring words.
+/// The place of `data` in memory, in neighbouring words.
 fn find(memory: &BTreeMap<u64, u32>, data: &[u32]) -> Option<u64> {
     let fits = |&start: &u64| data.iter().enumerate().all(|(i, v)| memory.get(&(start + i as u64 * WORD)) == Some(v));
     memory.keys().copied().find(fits)
 }
 
 struct Elements {
-    /// Where the input begins.
+    /// The first address of the input.
     input: Option<u64>,
-    /// Where the output begins.
+    /// The first address of the output.
     output: Option<u64>,
     values: Vec<u32>,
     /// The element that a word of a block's shared memory stands for.
@@ -107,7 +107,8 @@ struct Elements {
 }
 
 impl Elements {
-    /// Goes through what was done up to a barrier. Returns who wrote which element, and which were combined.
+    /// Processes the accesses up to a barrier. Returns the thread that wrote each element, and the elements that were
+    /// combined.
     fn apply(&mut self, piece: &Piece) -> (Vec<(usize, Worker)>, Vec<Pair>) {
         let mut waiting: HashMap<Worker, VecDeque<(usize, u64)>> = HashMap::new();
         let mut read: HashMap<Worker, Vec<usize>> = HashMap::new();

@@ -1,4 +1,4 @@
-//! The steps of a sort: wherever a permutation of the keys stands in memory in neighbouring words, that is the data.
+//! The steps of a sort: neighbouring words of memory that hold a permutation of the keys are the data.
 
 use super::record::{Launch, Piece};
 use super::{LOADED, Pair, STORED, Step, Worker, note};
@@ -11,8 +11,8 @@ const WORD: u64 = 4;
 /// A word in memory: global, or shared.
 type Place = (bool, u64);
 
-/// The place of a word that was accessed. Shared memory of several blocks is not told apart: only launches of one
-/// block are looked at between their barriers.
+/// The place of a word that was accessed. Shared memory of several blocks is not told apart: only launches of one block
+/// are examined between their barriers.
 fn place(access: &Access) -> Place {
     (access.space == Space::Global, access.address)
 }
@@ -31,11 +31,11 @@ pub(super) fn steps(launches: &[Launch], input: &[u32], output: &[u32]) -> Vec<S
         output: None,
         steps: vec![],
     };
-    // Where the output will be is known at the end only.
+    // The place of the output is known at the end only.
     launches.iter().flat_map(|l| &l.pieces).for_each(|p| finder.remember(p));
     finder.output = finder.windows().into_iter().rfind(|&w| w.0 && finder.values(w) == output);
     finder.memory.clear();
-    // Sorts work in place: where the output will be, there is the input.
+    // Sorts work in place: input and output are at the same place.
     if let Some((global, start)) = finder.output {
         finder.memory.extend(input.iter().enumerate().map(|(i, &key)| ((global, start + i as u64 * WORD), key)));
         finder.at = finder.output;
@@ -54,9 +54,9 @@ struct Finder {
     memory: BTreeMap<Place, u32>,
     /// The data of the step before.
     before: Vec<u32>,
-    /// Where the data was in the step before.
+    /// The place of the data in the step before.
     at: Option<Place>,
-    /// Where the output is in the end.
+    /// The place of the final output.
     output: Option<Place>,
     steps: Vec<Step>,
 }
@@ -106,7 +106,8 @@ impl Finder {
         let written: BTreeSet<Place> = since.iter().filter(|a| a.kind != AccessKind::Read).map(place).collect();
         let count =
             |&(global, start): &Place| written.range((global, start)..(global, start + self.n as u64 * WORD)).count();
-        // The data is where most was written; of two such places the one where it was, or where it will be.
+        // The data is at the place with the most writes; of two such places, at its former place or at the place of the
+        // output.
         let likely = |w: &Place| (count(w), Some(*w) == self.at, Some(*w) == self.output);
         let found = self.windows().into_iter().filter(|w| count(w) > 0).max_by_key(likely);
         let step = Step {
@@ -120,7 +121,7 @@ impl Finder {
             whole_launch: false,
         };
         if let Some(window) = found {
-            // Data that comes from elsewhere is compared there, before it is written here.
+            // Data that comes from another place is compared there, before it is written here.
             let from = self.at.filter(|_| !reads(since, window, self.n)).unwrap_or(window);
             let values = self.values(window);
             let pairs = if barriers == 0 { pairs(since, from, &self.before, &values) } else { vec![] };
@@ -151,7 +152,7 @@ impl Finder {
             step.note = note(&step);
             return Some(step);
         }
-        // A launch that leaves the data alone, or comparisons that found nothing to change.
+        // A launch that does not touch the data, or comparisons that changed nothing.
         let at = self.at.or(self.output)?;
         let pairs = if barriers == 0 && (last || written.is_empty()) {
             pairs(since, at, &self.before, &self.before)
@@ -172,7 +173,7 @@ impl Finder {
         Some(step)
     }
 
-    /// Where a permutation of the keys begins, in order.
+    /// The places at which a permutation of the keys begins, in order.
     fn windows(&self) -> Vec<Place> {
         let mut windows = vec![];
         let words: Vec<(Place, u64)> = self.memory.iter().map(|(&place, &value)| (place, mix(value))).collect();
@@ -198,7 +199,7 @@ impl Finder {
     }
 }
 
-/// A number for a key that adds up to few others' sums by chance (the finaliser of splitmix64).
+/// A hash of a key, so that sums of hashes rarely coincide by chance (the finaliser of splitmix64).
 fn mix(key: u32) -> u64 {
     let mut z = u64::from(key).wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -206,7 +207,7 @@ fn mix(key: u32) -> u64 {
     z ^ z >> 31
 }
 
-/// Which element of a window a place is.
+/// The element of a window at a place.
 fn index(place: Place, window: Place, n: usize) -> Option<usize> {
     let distance = place.1.checked_sub(window.1).filter(|_| place.0 == window.0)?;
     let i = (distance / WORD) as usize;
@@ -218,7 +219,7 @@ fn reads(since: &[Access], window: Place, n: usize) -> bool {
     since.iter().any(|a| a.kind == AccessKind::Read && index(place(a), window, n).is_some())
 }
 
-/// Who worked on each element: the last to write it, or the last to read it where nobody wrote.
+/// The thread that worked on each element: the last that wrote it, or the last that read it if no thread wrote it.
 fn workers(since: &[Access], window: Place, n: usize) -> Vec<Option<Worker>> {
     let mut workers = vec![None; n];
     for writes in [false, true] {
@@ -232,8 +233,8 @@ fn workers(since: &[Access], window: Place, n: usize) -> Vec<Option<Worker>> {
 }
 
 /// The pairs that threads compared: each reads two elements and then writes back none, one or both of the values to
-/// their two places. If any thread does something else, or the data changed in another way than by exchanging such
-/// pairs, it is no comparison of pairs and there are none.
+/// their two places. There are none if any thread does something else, or if the data changed in another way than by
+/// exchanging such pairs.
 fn pairs(since: &[Access], window: Place, before: &[u32], after: &[u32]) -> Vec<Pair> {
     let n = before.len();
     let mut threads: HashMap<Worker, Vec<(usize, bool, u32)>> = HashMap::new();

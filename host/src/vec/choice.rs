@@ -1,7 +1,7 @@
 //! Which rung does what a vector is asked to do: a table per task.
 //!
-//! A row says for elements of how many bytes, on what machine and up to how many elements a rung is taken. The first
-//! row counts that fits and whose rung does not refuse the device. [`Row::basis`] says where a row comes from: a
+//! A row names a rung, the size of its elements, the machine, and the largest number of elements. The first row that
+//! fits, and whose rung does not refuse the device, is taken. [`Row::basis`] says where a row comes from: a
 //! measurement, or, until there is one, the order of the ladder.
 
 use crate::engine::Engine;

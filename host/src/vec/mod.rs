@@ -47,7 +47,7 @@ impl<T: Scalar> DeviceVec<T> {
     /// Room for `len` elements; what is in them is unspecified.
     ///
     /// # Errors
-    /// [`Error::Usage`] for more than 2³² - 1, [`Error::OutOfMemory`].
+    /// [`Error::Usage`] for more than 2³² - 1 elements; [`Error::OutOfMemory`] if they do not fit on the engine.
     pub fn uninit(engine: &Engine, len: usize) -> Result<Self> {
         if u32::try_from(len).is_err() {
             return Err(Error::Usage(format!("{len} elements are too many for a vector; the limit is {}", u32::MAX)));
@@ -91,7 +91,7 @@ impl<T: Scalar> DeviceVec<T> {
     /// A copy of all elements, once everything asked of the engine before is done.
     ///
     /// # Errors
-    /// Whatever a kernel failed with that was still running.
+    /// [`Error::Cuda`] if the copy, or a kernel launched before it, fails.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         self.buffer.download()
     }
@@ -99,7 +99,8 @@ impl<T: Scalar> DeviceVec<T> {
     /// A second vector with the same elements.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`].
+    /// [`Error::OutOfMemory`] if it does not fit on the engine; [`Error::Cuda`] if the copy, or a kernel launched
+    /// before it, fails.
     pub fn duplicate(&self) -> Result<Self> {
         let vec = Self::uninit(&self.engine, self.len())?;
         vec.buffer.copy_from(&self.buffer)?;
@@ -134,7 +135,8 @@ impl<T: Scalar> DeviceVec<T> {
     /// Sorts in place; floats in the IEEE total order, see [`crate::data`].
     ///
     /// # Errors
-    /// Whatever keeps the engine from it.
+    /// [`Error::OutOfMemory`] if scratch memory does not fit on the engine; [`Error::Launch`] or [`Error::Cuda`] if a
+    /// launch, or a kernel before it, fails.
     pub fn sort(&mut self) -> Result<()>
     where
         T: Element,
@@ -195,8 +197,8 @@ impl<T: Scalar> DeviceVec<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Usage`] if there are not as many values as keys, or if they are on another engine; whatever keeps the
-    /// engine from it.
+    /// [`Error::Usage`] if there are not as many values as keys, or if they are on another engine; otherwise as for
+    /// [`DeviceVec::sort`].
     pub fn sort_with<V: Scalar>(&mut self, values: &mut DeviceVec<V>) -> Result<()>
     where
         T: Element<Word = u32>,
@@ -236,7 +238,7 @@ impl<T: Scalar> DeviceVec<T> {
     /// All elements together; for an empty vector, the identity: 0, or the type's largest or smallest value.
     ///
     /// # Errors
-    /// Whatever keeps the engine from it.
+    /// As for [`DeviceVec::sort`].
     pub fn reduce(&self, operation: Operation) -> Result<T>
     where
         dyn Reduce: Reduces<T>,
@@ -251,7 +253,7 @@ impl<T: Scalar> DeviceVec<T> {
     /// Running sums, minima or maxima; with `exclusive`, element i leaves element i itself out.
     ///
     /// # Errors
-    /// Whatever keeps the engine from it.
+    /// As for [`DeviceVec::sort`]; [`Error::OutOfMemory`] also if the result does not fit.
     pub fn scan(&self, operation: Operation, exclusive: bool) -> Result<Self>
     where
         dyn Scan: Scans<T>,
@@ -266,7 +268,8 @@ impl<T: Scalar> DeviceVec<T> {
     /// What the functor makes of each element. `kernel` is the functor's, see [`rungs_kernels::transform`].
     ///
     /// # Errors
-    /// Whatever keeps the engine from it.
+    /// [`Error::OutOfMemory`] if the result does not fit on the engine; [`Error::Launch`] or [`Error::Cuda`] if the
+    /// launch, or a kernel before it, fails.
     pub fn transform<U, F, K>(&self, kernel: K, functor: F) -> Result<DeviceVec<U>>
     where
         U: Scalar,
@@ -281,7 +284,7 @@ impl<T: Scalar> DeviceVec<T> {
     /// The same in place.
     ///
     /// # Errors
-    /// Whatever keeps the engine from it.
+    /// [`Error::Launch`] or [`Error::Cuda`] if the launch, or a kernel before it, fails.
     pub fn transform_in_place<F, K>(&mut self, kernel: K, functor: F) -> Result<()>
     where
         F: Functor<T, Out = T> + Argument,
@@ -293,7 +296,7 @@ impl<T: Scalar> DeviceVec<T> {
     /// What the functor makes of each pair of an element and the one at its place in `other`.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there are not as many of both; whatever keeps the engine from it.
+    /// [`Error::Usage`] if the lengths differ; otherwise as for [`DeviceVec::transform`].
     pub fn transform_pairs<B, U, F, K>(&self, other: &DeviceVec<B>, kernel: K, functor: F) -> Result<DeviceVec<U>>
     where
         B: Scalar,

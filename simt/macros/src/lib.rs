@@ -16,7 +16,7 @@ use syn::{Expr, FnArg, GenericParam, ItemFn, Pat, Token, Type, bracketed, parent
 /// that implements `simt::Kernel`, so that the compiler checks the number and the types of a launch's arguments.
 ///
 /// - `#[kernel(max_threads = BLOCK, min_blocks = 2)]`: launch bounds, constant expressions; they become the entry's
-///   `.maxntid` and `.minnctapersm`. `min_blocks` may look at the types of an instance: `min_blocks = blocks::<T>()`.
+///   `.maxntid` and `.minnctapersm`. `min_blocks` may depend on the types of an instance: `min_blocks = blocks::<T>()`.
 /// - `#[kernel(instances(sum_u32: <u32, Sum>, sum_f32: <f32, Sum>))]` on a generic function: one entry for each named
 ///   instance. On the host the function's name is then a generic type, `name::<u32, Sum>::default()`.
 /// - `#[kernel(instances([u32, f32] * [Sum, Min]))]`: the same for all combinations of the types, a list for each
@@ -230,8 +230,8 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
     quote!(#(#entries)*)
 }
 
-/// Whether cargo compiles the package that it was asked for, not a dependency of it. Only the former's kernels are in
-/// the PTX: a crate that uses a function of `rungs-kernels` in a kernel does not get all kernels of that crate.
+/// Whether cargo compiles the requested package, not a dependency. PTX has the kernels of the requested package alone:
+/// a crate that uses a function of `rungs-kernels` in a kernel does not get all of that crate's kernels.
 fn is_primary_package() -> bool {
     std::env::var_os("CARGO_PRIMARY_PACKAGE").is_some()
 }
@@ -321,10 +321,22 @@ fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ide
             }
         }
     });
+    // A view is known by the name `Global`: one by another name would be two parameters here and one on the device.
+    let by_bytes = options.entries(f).into_iter().flat_map(|(_, concrete)| {
+        let types: Vec<Type> = types.iter().map(|t| substitute(t, generics, &concrete)).collect();
+        let others = types.into_iter().filter(|t| element_of_global(t).is_none());
+        others.map(|t| {
+            quote! {
+                #[cfg(not(target_os = "cuda"))]
+                const _: () = assert!(<#t as simt::Argument>::BY_ITS_BYTES, "write the type of a view as Global<T>");
+            }
+        })
+    });
     let entries: Vec<_> = options.entries(f).into_iter().map(|(entry, _)| entry.to_string()).collect();
     quote! {
         #handle
         #(#kernels)*
+        #(#by_bytes)*
 
         #[cfg(not(target_os = "cuda"))]
         impl simt::Instances for #name {

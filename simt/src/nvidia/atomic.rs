@@ -9,7 +9,10 @@ use crate::scalar::{AtomicScalar, Kind, from_bits, to_bits};
 
 /// One instruction of the form `atom.<order>.<scope>.<space>.<op> d, [a], v;` for every order and scope.
 macro_rules! rmw {
-    ($space:literal, $op:literal, $class:ident, $t:ty, $address_class:ident, $a:expr, $v:expr, $order:expr, $scope:expr) => {{
+    (
+        $space:literal, $op:literal, $class:ident, $t:ty, $address_class:ident, $a:expr, $v:expr,
+        $order:expr, $scope:expr
+    ) => {{
         let d: $t;
         macro_rules! one {
             ($qualifier:literal) => {
@@ -26,7 +29,10 @@ macro_rules! rmw {
 
 /// `atom.….cas.b32/b64 d, [a], current, new;`
 macro_rules! cas {
-    ($space:literal, $op:literal, $class:ident, $t:ty, $address_class:ident, $a:expr, $c:expr, $n:expr, $order:expr, $scope:expr) => {{
+    (
+        $space:literal, $op:literal, $class:ident, $t:ty, $address_class:ident, $a:expr, $c:expr, $n:expr,
+        $order:expr, $scope:expr
+    ) => {{
         let d: $t;
         macro_rules! one {
             ($qualifier:literal) => {
@@ -67,7 +73,10 @@ macro_rules! load {
 
 /// `st.<order>.<scope>.<space>.b32/b64 [a], v;` An acquire store does not exist; it is taken as release.
 macro_rules! store {
-    ($space:literal, $op:literal, $class:ident, $t:ty, $address_class:ident, $a:expr, $v:expr, $order:expr, $scope:expr) => {{
+    (
+        $space:literal, $op:literal, $class:ident, $t:ty, $address_class:ident, $a:expr, $v:expr,
+        $order:expr, $scope:expr
+    ) => {{
         macro_rules! one {
             ($qualifier:literal) => {
                 asm!(

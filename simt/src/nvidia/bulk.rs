@@ -28,7 +28,9 @@ pub(crate) unsafe fn arrive(address: u32) {
 pub(crate) unsafe fn arrive_expecting(address: u32, bytes: u32) {
     // SAFETY: the caller's promise is the instruction's condition.
     unsafe {
-        asm!("mbarrier.arrive.expect_tx.shared::cta.b64 _, [{0}], {1};", in(reg32) address, in(reg32) bytes, options(nostack))
+        asm!(
+            "mbarrier.arrive.expect_tx.shared::cta.b64 _, [{0}], {1};",
+            in(reg32) address, in(reg32) bytes, options(nostack))
     }
 }
 

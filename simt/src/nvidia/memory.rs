@@ -52,7 +52,7 @@ pub(crate) unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T {
 }
 
 /// # Safety
-/// `p` is valid for reads of 16 bytes and aligned to 16; for `Cache::ReadOnly` nobody writes there during the kernel.
+/// `p` is valid for reads of 16 bytes and aligned to 16; for `Cache::ReadOnly` they are not written during the kernel.
 #[inline(always)]
 pub(crate) unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4] {
     // SAFETY: the caller's promise is the instruction's condition.
@@ -68,7 +68,7 @@ pub(crate) unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4] {
 /// A load under a predicate, which neither LLVM nor ptxas turns into a branch.
 ///
 /// # Safety
-/// `p` is valid for reads of 16 bytes and aligned to 16 if `there`; nobody writes there during the kernel.
+/// `p` is valid for reads of 16 bytes and aligned to 16 if `there`; those bytes are not written during the kernel.
 #[inline(always)]
 pub(crate) unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [u32; 4]) -> [u32; 4] {
     let [mut a, mut b, mut c, mut d] = otherwise;

@@ -1,7 +1,7 @@
-//! What both backends for NVIDIA's GPUs, `ptx` and `rust_cuda`, are made of: instructions as text.
+//! Instructions as text, shared by both backends for NVIDIA's GPUs, `ptx` and `rust_cuda`.
 //!
-//! Loads, stores, atomics, fences and bulk copies are `asm!` in both. What differs, and so stands in the backends'
-//! own folders, is how the threads, the block and its shared memory are reached.
+//! Loads, stores, atomics, fences and bulk copies are `asm!` in both. Access to the threads, the block and its shared
+//! memory differs, and is in the backends' own folders.
 
 pub(crate) mod assembly;
 // rustfmt never settles on the nested macros there.

@@ -1,9 +1,9 @@
 //! The device: every call is an instruction or two of PTX.
 //!
-//! What lanes or threads do together is an LLVM intrinsic, because LLVM takes `asm!` for code that it may duplicate
-//! into both arms of a branch. Loads, stores and atomics of shared memory are `asm!`: a Rust pointer has no address
-//! space. Global memory is read and written through plain pointers, which become `ld.global` and `st.global` because
-//! a kernel's views are flattened to pointer parameters.
+//! Collective operations of lanes or threads are LLVM intrinsics, because LLVM treats `asm!` as code that it may
+//! duplicate into both arms of a branch. Loads, stores and atomics of shared memory are `asm!`: a Rust pointer has no
+//! address space. Global memory is read and written through plain pointers, which become `ld.global` and `st.global`
+//! because a kernel's views are flattened to pointer parameters.
 //!
 //! Plain accesses of global memory that race are therefore undefined, as the docs of [`crate::Global`] say. Both ways
 //! around that were tried on all kernels and cost more than they give: relaxed atomics become `ld.relaxed.sys`, past
@@ -261,7 +261,7 @@ impl Machine for Ptx {
 
     #[inline(always)]
     fn wait_for_previous_grid() {
-        // It clobbers memory: what follows may read what the grid before wrote.
+        // It clobbers memory: later reads may be of data that the preceding grid wrote.
         #[cfg(sm_90)]
         unsafe {
             asm!("griddepcontrol.wait;", options(nostack))

@@ -1,6 +1,6 @@
 //! Static shared memory as module-level assembly.
 
-/// What [`shared!`](crate::shared) puts beside the type: the array.
+/// The item that [`shared!`](crate::shared) declares beside the type: the array.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! shared_declaration {

@@ -1,7 +1,7 @@
 //! rust-cuda: the same instructions through `cuda_std` and the code generator `rustc_codegen_nvvm`.
 //!
-//! Loads, stores and atomics are those of the PTX backend (`crate::nvidia`); what differs is how the threads, the block
-//! and its shared memory are reached. `cuda_std` serves where the published version (0.2.2) and the pinned revision
+//! Loads, stores and atomics are those of the PTX backend (`crate::nvidia`); only access to the threads, the block and
+//! its shared memory differs. `cuda_std` serves where the published version (0.2.2) and the pinned revision
 //! (xtask/rust-cuda.toml) both have a function that does what we need. It does not for
 //!
 //! - `thread::sync_threads`: its `__nvvm_block_barrier` is an unknown function until libnvvm, and LLVM 7, which runs

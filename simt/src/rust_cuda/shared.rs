@@ -1,8 +1,8 @@
 //! Static shared memory as rust-cuda has it: a static in the address space `shared`.
 //!
 //! The published `cuda_std` wraps that in `shared_array!`, which the pinned revision no longer has; both have the
-//! attribute `address_space`, so this is the one place that uses it. `global_asm!`, as in the PTX backend, is not to be
-//! had here: libnvvm drops module-level assembly without a word.
+//! attribute `address_space`, so only this file uses it. `global_asm!`, as in the PTX backend, is not possible here:
+//! libnvvm silently drops module-level assembly.
 
 use crate::nvidia::assembly::asm;
 use core::mem::MaybeUninit;
@@ -12,7 +12,7 @@ use core::mem::MaybeUninit;
 pub struct SharedArray<const BYTES: usize>(MaybeUninit<[u8; BYTES]>);
 
 impl<const BYTES: usize> SharedArray<BYTES> {
-    /// What is in it when a block begins is unspecified.
+    /// Its content is unspecified when a block begins.
     pub const UNSPECIFIED: Self = Self(MaybeUninit::uninit());
 }
 
@@ -34,7 +34,7 @@ pub fn shared_address<T>(p: *const T) -> u32 {
     address
 }
 
-/// What [`shared!`](crate::shared) puts beside the type: nothing.
+/// The item that [`shared!`](crate::shared) declares beside the type: none.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! shared_declaration {

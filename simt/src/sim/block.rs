@@ -24,16 +24,16 @@ pub(super) type Vector = [u32; 3];
 /// Named barriers of a block; number 0 is `sync_threads`.
 const BARRIERS: usize = 16;
 
-/// Bytes of stack for a thread. Kernels need a few hundred; pages that are not touched cost nothing.
+/// Bytes of stack per thread. Kernels need a few hundred; pages that are not touched cost nothing.
 pub(super) const STACK: usize = 128 << 10;
 
-/// Bytes at the end of a stack that are certainly not accessible: the smallest page there is.
+/// Bytes below a stack that are certainly not accessible: the smallest page.
 const GUARD: usize = 4 << 10;
 
-/// What shared memory holds when a block begins: bytes that no kernel can take for its own data.
+/// The byte that fills shared memory when a block begins, unlike any data of a kernel.
 const POISON: u128 = u128::from_ne_bytes([0xCD; 16]);
 
-/// What a thread is doing.
+/// The state of a thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Ready,
@@ -50,19 +50,19 @@ struct Barrier {
     votes: u32,
     /// Votes of the last completed round, which the released threads read.
     result: u32,
-    /// Where the first thread of this round waits.
+    /// The place where the first thread of this round waits.
     location: Option<&'static Location<'static>>,
 }
 
-/// Where a panic happened, noted by the hook while the stack is still there.
+/// The place of a panic, recorded by the hook while the stack still exists.
 struct Panic {
     location: String,
     message: String,
 }
 
-/// What a block has to know of those that run at the same time.
+/// The state shared with the blocks that run at the same time.
 pub(super) struct Others<'a> {
-    /// Whether there are none, because one thread of the host runs all blocks.
+    /// Whether there are no such blocks, because one thread of the host runs all blocks.
     pub(super) none: bool,
     pub(super) quiet: &'a Quiet,
     /// Whether one has failed, so that the launch is over.
@@ -89,7 +89,7 @@ pub(super) struct Block {
     shared_bytes: Cell<u32>,
     arena: UnsafeCell<Vec<u128>>,
     panic: RefCell<Option<Panic>>,
-    /// How to make each thread return, and whether the running one was made to, because its stack was at its end.
+    /// The means to make each thread return, and whether the running thread was made to because its stack overflowed.
     exits: Vec<Cell<Option<CoroutineTrapHandler<()>>>>,
     overflown: Cell<bool>,
     stack_limits: Vec<Cell<usize>>,
@@ -163,7 +163,7 @@ impl Block {
         unsafe { (*self.arena.get()).as_mut_ptr().cast::<u8>().add(address as usize) }
     }
 
-    /// The address of a static array, given when a thread first asks for it.
+    /// The address of a static array, assigned at the first request of a thread.
     #[track_caller]
     pub(super) fn static_shared(&self, key: usize, bytes: u32) -> u32 {
         let mut arrays = self.arrays.borrow_mut();
@@ -187,8 +187,8 @@ impl Block {
         address
     }
 
-    /// Waits at barrier `id` for `expected` threads (all of the block where None). Returns how many came with a true
-    /// `vote`.
+    /// Waits at barrier `id` for `expected` threads (all of the block where None). Returns the number of threads with a
+    /// true `vote`.
     #[track_caller]
     pub(super) fn sync(&self, id: usize, expected: Option<u32>, vote: bool) -> u32 {
         let location = Location::caller();
@@ -226,7 +226,7 @@ impl Block {
         self.suspend(thread, State::Spinning);
     }
 
-    /// Comes before an access that is looked at: a thread that spins, or may do so, lets the others run.
+    /// Called before an access that is examined: a thread that spins, or may spin, lets the others run.
     #[track_caller]
     pub(super) fn before_access(&self) {
         let thread = self.current.get();
@@ -237,7 +237,7 @@ impl Block {
         }
     }
 
-    /// Comes after it.
+    /// Called after such an access.
     pub(super) fn after_access(&self, space: Space, address: u64, value: u64) {
         self.watch.note(self.current.get(), space, address, value);
     }
@@ -264,8 +264,8 @@ impl Block {
         unsafe { (*self.yielders[thread].get()).suspend(()) }
     }
 
-    /// Whether an access at `address` that the system refused, with that stack pointer, shows the running thread's stack
-    /// to be at its end: then how to end the thread. A signal handler calls this.
+    /// If the access at `address` that the system refused, with that stack pointer, is an overflow of the running
+    /// thread's stack, returns the means to end the thread. A signal handler calls this.
     pub(super) fn overflow(&self, address: usize, stack_pointer: usize) -> Option<CoroutineTrapHandler<()>> {
         let thread = self.current.get();
         let exit = self.exits[thread].get()?;
@@ -318,7 +318,7 @@ impl Block {
         for mut thread in threads {
             if !thread.done() {
                 // A kernel owns nothing that would have to be dropped: it is `no_std` code over views and numbers.
-                // SAFETY: so nothing of the abandoned frames is leaked or used again.
+                // SAFETY: so the abandoned frames leak nothing and are not used again.
                 unsafe { thread.force_reset() };
             }
             stacks.push(thread.into_stack());
@@ -378,7 +378,7 @@ impl Block {
                     return Ok(());
                 }
                 if !others.none {
-                    // Everyone here waits, probably for a block on another core.
+                    // All threads here wait, probably for a block on another core.
                     std::thread::yield_now();
                 }
             }
@@ -386,7 +386,7 @@ impl Block {
         Ok(())
     }
 
-    /// Nobody can go on: says who waits for whom.
+    /// No thread can continue: reports which threads wait for which.
     fn deadlock(&self) -> (usize, String) {
         let waiting = self.states.iter().position(|s| s.get() != State::Ended).unwrap_or(0);
         let absent = |mut others: Box<dyn Iterator<Item = usize> + '_>| match others.next() {

@@ -1,24 +1,24 @@
-//! What can go wrong with a launch.
+//! The errors of a launch.
 
 use crate::Dim3;
 use std::fmt;
 
-/// Why a launch did not run, or did not run to its end.
+/// The reason why a launch did not run, or did not run to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LaunchError {
-    /// The launch asks for what no GPU of compute capability 9.0 gives; nothing ran.
+    /// The launch exceeds a limit of compute capability 9.0; nothing ran.
     Refused {
         /// The kernel.
         kernel: &'static str,
-        /// What was asked for and what the limit is.
+        /// The request and the limit.
         why: String,
     },
     /// A thread did what a GPU leaves undefined; the launch ended there.
     Fault(Box<Fault>),
 }
 
-/// Where and how a kernel failed.
+/// The place and the cause of a kernel's failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The kernel.
@@ -29,7 +29,7 @@ pub struct Fault {
     pub thread: Dim3,
     /// Source file and line of the call, as `file:line`.
     pub location: String,
-    /// What happened.
+    /// The cause.
     pub what: String,
 }
 

@@ -1,4 +1,4 @@
-//! A launch: what it may ask for, and its blocks over the host's cores.
+//! A launch: its limits, and its blocks over the host's cores.
 
 use super::block::{Block, Others, STACK};
 use super::error::LaunchError;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 /// Below this many threads a launch runs on the calling thread: starting others would take longer.
 const SMALL: u64 = 2048;
 
-/// How a launch is simulated.
+/// Options of the simulation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Threads of the host to use; 0 means as many as it has cores. With 1 the order of the blocks is fixed as well.
@@ -25,8 +25,8 @@ pub struct Options {
 /// Runs a kernel to its end: `grid` × `block` threads with `shared_bytes` of dynamic shared memory.
 ///
 /// # Errors
-/// [`LaunchError::Refused`] if a GPU would refuse the launch, [`LaunchError::Fault`] if a thread did what a GPU leaves
-/// undefined. What other blocks had written by then stays written.
+/// [`LaunchError::Refused`] if a GPU would refuse the launch, [`LaunchError::Fault`] if a thread did something that a
+/// GPU leaves undefined. Writes of other blocks before that remain.
 pub fn launch<K: Kernel>(
     kernel: K,
     grid: [u32; 3],
@@ -83,7 +83,8 @@ fn run(
         };
         let mut state = Block::new(grid, block, shared_bytes);
         loop {
-            // Blocks start in the order of their index: who waits for an earlier one waits for one that runs.
+            // Blocks start in the order of their index: a block that waits for an earlier one waits for one that has
+            // started.
             let i = next.fetch_add(1, Relaxed);
             if i >= blocks || failed.load(Relaxed) {
                 break;
@@ -121,7 +122,7 @@ fn run(
     Ok(())
 }
 
-/// Refuses what a GPU refuses, and says the limit.
+/// Refuses a launch that a GPU refuses, and names the limit.
 fn check(
     kernel: &'static str,
     max_threads: u32,
@@ -135,7 +136,9 @@ fn check(
         for (what, extents, limits) in [("grid", grid, MAX_GRID_DIM), ("block", block, MAX_BLOCK_DIM)] {
             let (extent, limit) = (extents[axis], limits[axis]);
             if extent == 0 || extent > limit {
-                return refuse(format!("a {what} of {extent} along {name} cannot be launched; it is 1 to {limit}"));
+                return refuse(format!(
+                    "a {what} of {extent} along {name} cannot be launched; the limit is 1 to {limit}"
+                ));
             }
         }
     }
@@ -152,7 +155,7 @@ fn check(
     }
     if shared_bytes > MAX_SHARED {
         return refuse(format!(
-            "{shared_bytes} bytes of shared memory cannot be had; a block has at most {MAX_SHARED}"
+            "{shared_bytes} bytes of shared memory per block are too many; the limit is {MAX_SHARED}"
         ));
     }
     Ok(())

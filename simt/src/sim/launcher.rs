@@ -6,7 +6,7 @@ use crate::Geometry;
 use crate::launcher::{Call, Device, Failed, Launcher, Memory, Result};
 use std::cell::Cell;
 
-/// What fresh memory holds: a byte that no kernel takes for its data by accident.
+/// The byte that fills fresh memory, unlike any data of a kernel.
 pub const POISON: u8 = 0xA5;
 
 /// The compute capability whose limits the simulator holds to.
@@ -15,10 +15,10 @@ const COMPUTE_CAPABILITY: (u32, u32) = (9, 0);
 /// A simulated GPU, as a [`Launcher`].
 #[derive(Clone, Copy, Debug)]
 pub struct Gpu {
-    /// How launches are simulated.
+    /// Options of the simulation.
     pub options: Options,
-    /// What sequences are told of the device. Fewer multiprocessors or less shared memory than there are let one see
-    /// what a sequence does on another device.
+    /// The device that sequences see. With fewer multiprocessors or less shared memory than here, they run as on
+    /// another device.
     pub device: Device,
 }
 

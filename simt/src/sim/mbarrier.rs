@@ -1,12 +1,12 @@
 //! Barriers in shared memory. Their state is kept beside the memory, under their address, so that the use of a word
-//! that never became a barrier is noticed.
+//! that is not a barrier is detected.
 
 use std::cell::{RefCell, RefMut};
 
 /// One barrier.
 struct State {
     address: u32,
-    /// Arrivals of a phase.
+    /// Arrivals per phase.
     arrivals: u32,
     /// Arrivals that this phase still waits for.
     pending: u32,

@@ -1,16 +1,16 @@
 //! The simulator: kernels on the CPU, thread by thread, where there is no GPU.
 //!
-//! The threads of a block are coroutines on one thread of the host. A barrier is a yield: the scheduler
-//! (block.rs) resumes each thread in turn until it waits, and lets all go on when the last has come. Blocks run side
-//! by side on the host's cores ([`launch`]), started in the order of their index, so a kernel that waits for blocks
-//! before it (look-back) makes progress.
+//! The threads of a block are coroutines on one thread of the host. A barrier is a yield: the scheduler (block.rs)
+//! resumes each thread in turn until it waits, and lets all continue when the last has arrived. Blocks run side by side
+//! on the host's cores ([`launch`]), started in the order of their index, so a kernel that waits for blocks before it
+//! (look-back) makes progress.
 //!
-//! A run always follows the same schedule inside a block. Between blocks only the order in which global atomics of
-//! running blocks meet can differ from run to run; [`Options::workers`] = 1 fixes that too.
+//! A run always follows the same schedule inside a block. Between blocks only the order of global atomics can differ
+//! from run to run; [`Options::workers`] = 1 fixes that too.
 //!
-//! What a GPU leaves undefined ends the launch with an error here: an access out of bounds or misaligned, a barrier
-//! that some threads never reach or that they reach in different places, lanes that a warp operation waits for in
-//! vain, a thread that spins for ever or overflows its stack, a panic.
+//! Behaviour that a GPU leaves undefined ends the launch with an error here: an access out of bounds or misaligned, a
+//! barrier that some threads never reach or that they reach in different places, a warp operation that some lanes never
+//! reach, a thread that spins for ever or overflows its stack, a panic.
 
 // These files use each other in circles, and only these. A thread's call finds its block here (`here`); the block runs
 // threads, whose calls come back here, to its barriers and to its warps. Cutting the circle would take a trait between
@@ -42,15 +42,15 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// What a launch may ask for: the limits of compute capability 9.0, which the simulator holds to.
+/// The limits of compute capability 9.0, which the simulator enforces on launches.
 mod limits {
-    /// Threads of a block.
+    /// Threads per block.
     pub const MAX_THREADS_PER_BLOCK: u32 = 1024;
-    /// Threads of a block along x, y and z.
+    /// Threads per block along x, y and z.
     pub const MAX_BLOCK_DIM: [u32; 3] = [1024, 1024, 64];
-    /// Blocks of a grid along x, y and z.
+    /// Blocks per grid along x, y and z.
     pub const MAX_GRID_DIM: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
-    /// Bytes of static shared memory of a block.
+    /// Bytes of static shared memory per block.
     pub const MAX_STATIC_SHARED: u32 = 48 << 10;
     pub use crate::launcher::MAX_SHARED;
 }
@@ -60,7 +60,7 @@ thread_local! {
     static BLOCK: Cell<*const Block> = const { Cell::new(std::ptr::null()) };
 }
 
-/// Why a call on the host is refused.
+/// The refusal of a call on the host.
 const OUTSIDE: &str = "outside of a kernel there is no thread that could do this: a view's memory is the device's, and \
     simt's functions are for kernels; launch a kernel, or copy the buffer to the host and read the copy";
 
@@ -82,8 +82,8 @@ pub fn static_shared(key: &'static u8, bytes: u32) -> u32 {
     here().static_shared(std::ptr::from_ref(key) as usize, bytes)
 }
 
-/// An access that is looked at: refused outside of a kernel, told to the observer, searched for spins. `access` makes
-/// it, and gives what it returns and what is at `address` afterwards.
+/// An access that is examined: refused outside of a kernel, reported to the observer, checked for spins. `access` makes
+/// it, and returns its result and the value at `address` afterwards.
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -111,7 +111,7 @@ fn look_at_pack<R>(space: Space, kind: AccessKind, address: u64, access: impl Fn
     result
 }
 
-/// What a load returns is what is there.
+/// For loads, whose result is the value in memory afterwards.
 fn twice<T: Copy>(value: T) -> (T, T) {
     (value, value)
 }
@@ -123,7 +123,7 @@ fn twice<T: Copy>(value: T) -> (T, T) {
 #[track_caller]
 unsafe fn atomic<T: AtomicScalar>(op: Operation<T>, p: *mut T, space: Space, address: u64) -> T {
     if op == Operation::Load {
-        // Who loads atomically may be waiting for another thread's store: let the others run.
+        // A thread that loads atomically may be waiting for another thread's store: the others run.
         here().spin();
     }
     // SAFETY: passed on.
@@ -407,7 +407,7 @@ impl Machine for Simulator {
 
     #[inline(always)]
     fn wait_for_previous_grid() {
-        // Launches follow one another here: the one before is over.
+        // Launches follow one another here: the preceding one has ended.
     }
 
     #[inline(always)]

@@ -1,7 +1,7 @@
-//! Watching kernels at work: every access to memory, every barrier, every launch, as events.
+//! Observation of kernels: every access to memory, every barrier and every launch as an event.
 //!
-//! What draws a kernel's steps, or counts what it does, listens here. While nobody does, an access comes here only when
-//! the simulator looks at it for its own purpose (spin.rs).
+//! Code that draws a kernel's steps, or counts its accesses, observes here. Without an observer, accesses come here
+//! only while the simulator examines them for spins (spin.rs).
 
 use super::block::Block;
 use super::here;
@@ -10,7 +10,7 @@ use crate::scalar::{Scalar, to_bits};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// What a kernel did. Between two [`Event::Barrier`]s of a block its threads appear one after the other, each in the
+/// An event of a kernel. Between two [`Event::Barrier`]s of a block its threads appear one after the other, each in the
 /// order of its program, unless one waits for another in a loop or makes millions of accesses; observed blocks run one
 /// after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,12 +21,12 @@ pub enum Event {
         kernel: &'static str,
         /// Blocks.
         grid: Dim3,
-        /// Threads of a block.
+        /// Threads per block.
         block: Dim3,
     },
     /// A thread read or wrote memory.
     Access(Access),
-    /// All threads that a barrier waits for have come.
+    /// All threads that a barrier waits for have arrived.
     Barrier {
         /// The block, counted along x, then y, then z.
         block: u32,
@@ -49,15 +49,15 @@ pub struct Access {
     pub block: u32,
     /// The thread in its block, counted likewise.
     pub thread: u32,
-    /// Which memory.
+    /// The kind of memory.
     pub space: Space,
-    /// What was done there.
+    /// The kind of access.
     pub kind: AccessKind,
     /// Bytes: 1, 2, 4 or 8.
     pub bytes: u32,
     /// The address; in shared memory from the start of the block's.
     pub address: u64,
-    /// What is there afterwards, as bits.
+    /// The value there afterwards, as bits.
     pub value: u64,
 }
 
@@ -70,7 +70,7 @@ pub enum Space {
     Shared,
 }
 
-/// What an access did.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKind {
     /// It read.
@@ -87,11 +87,11 @@ thread_local! {
     static OBSERVER: RefCell<Option<Observer>> = const { RefCell::new(None) };
 }
 
-/// Observers in all threads of the host: 0 nearly always, so that asking costs little.
+/// The number of observers in all threads of the host: nearly always 0, so that the test is cheap.
 static OBSERVERS: AtomicUsize = AtomicUsize::new(0);
 
-/// Runs `work`, and tells `observer` what the kernels do that it launches from this thread. They run on this thread
-/// too, block after block.
+/// Runs `work`, and reports the events of the kernels that it launches from this thread to `observer`. The kernels run
+/// on this thread too, block after block.
 ///
 /// # Panics
 /// If this thread is being observed already.
@@ -111,18 +111,18 @@ pub fn observe<R>(observer: impl FnMut(Event) + 'static, work: impl FnOnce() -> 
     work()
 }
 
-/// Whether anybody watches, in any thread.
+/// Whether any thread has an observer.
 #[inline(always)]
 fn watched() -> bool {
     OBSERVERS.load(Relaxed) != 0
 }
 
-/// Whether somebody watches this thread.
+/// Whether this thread has an observer.
 pub(super) fn active() -> bool {
     watched() && OBSERVER.with_borrow(Option::is_some)
 }
 
-/// Tells the observer, if there is one.
+/// Reports an event to the observer, if there is one.
 #[inline(always)]
 pub(super) fn tell(event: impl FnOnce() -> Event) {
     if watched() {
@@ -139,7 +139,7 @@ fn tell_it(event: Event) {
     });
 }
 
-/// Tells of an access by the running thread.
+/// Reports an access by the running thread.
 #[inline(always)]
 pub(super) fn access<T: Scalar>(space: Space, kind: AccessKind, address: u64, value: T) {
     tell(|| {
@@ -156,7 +156,7 @@ pub(super) fn access<T: Scalar>(space: Space, kind: AccessKind, address: u64, va
     });
 }
 
-/// Tells of an access of 16 bytes.
+/// Reports an access of 16 bytes.
 #[inline(always)]
 pub(super) fn pack(space: Space, kind: AccessKind, address: u64, words: [u32; 4]) {
     for (i, word) in words.into_iter().enumerate() {
@@ -164,7 +164,7 @@ pub(super) fn pack(space: Space, kind: AccessKind, address: u64, words: [u32; 4]
     }
 }
 
-/// Tells of a copy that the running thread asked for: a read and a write of each 16 bytes, `pack(offset)`.
+/// Reports a copy that the running thread started: a read and a write of each 16 bytes, `pack(offset)`.
 #[inline(always)]
 pub(super) fn copy(from: (Space, u64), to: (Space, u64), bytes: u32, pack: impl Fn(u32) -> [u32; 4]) {
     if !watched() {

@@ -4,7 +4,8 @@
 //! A check at each access to simulated memory would be simpler and find less: an array that is larger than the stack
 //! overflows it before anything is accessed. The handler needs a stack of its own, which Rust gives to every thread
 //! that it starts; on another thread, and where the handler is not compiled, an overflow ends the process as it does
-//! anywhere. So does one in the midst of the host's memory allocator, which then holds its lock for ever.
+//! anywhere. After an overflow inside the host's memory allocator the process does not end but hangs: the allocator's
+//! lock stays held for ever.
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) use handler::install;
@@ -21,10 +22,10 @@ mod handler {
     use std::ptr;
     use std::sync::OnceLock;
 
-    /// What handled the signal before: Rust's own handler, in most programs.
+    /// The former handler of the signal: Rust's own, in most programs.
     static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
-    /// Makes overflows known to their blocks, from the first call on.
+    /// Installs the handler that reports overflows to their blocks, at the first call.
     pub(in crate::sim) fn install() {
         BEFORE.get_or_init(|| {
             let mut before = MaybeUninit::zeroed();
@@ -63,7 +64,7 @@ mod handler {
         }
     }
 
-    /// Does what would have been done without us.
+    /// Calls the former handler.
     ///
     /// # Safety
     /// As for [`on_fault`].

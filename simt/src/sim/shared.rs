@@ -1,6 +1,6 @@
 //! Static shared memory: each array has a key, and each block gives a key a place.
 
-/// What [`shared!`](crate::shared) puts beside the type: nothing.
+/// The item that [`shared!`](crate::shared) declares beside the type: none.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! shared_declaration {

@@ -1,21 +1,21 @@
-//! Threads that wait in a loop for what another thread writes.
+//! Threads that wait in a loop for another thread's write.
 //!
 //! On a GPU the other thread runs meanwhile. Here one thread of a block runs at a time, so a thread that spins has to
-//! be told from one that works. An atomic load, a failed `try_wait` and `nanosleep` say by themselves that a thread may
-//! be waiting, and let the others run. Of other accesses nothing is known as long as the block gets on. When a round
-//! takes long ([`watchdog`]), the simulator looks at the words that the running thread touches: new words are work;
-//! [`STALE`] accesses in a row that find words as the thread knows them are a spin, and the others run. A window of
-//! accesses to known words with new values is work, or a spin that counts its polls: the others run once, and the
-//! thread goes on. The result of a kernel does not depend on when that is, unless it counts its polls or races.
+//! be distinguished from one that works. An atomic load, a failed `try_wait` and `nanosleep` show that a thread may be
+//! waiting, and let the others run. Other accesses are not examined as long as the block makes progress. When a round
+//! takes long ([`watchdog`]), the simulator examines the words that the running thread accesses: new words are work;
+//! [`STALE`] accesses in a row to known words with known values are a spin, and the others run. A window of accesses to
+//! known words with new values is work, or a spin that counts its polls: the others run once, and the thread continues.
+//! The result of a kernel does not depend on that time, unless it counts its polls or races.
 //!
-//! A spin that nobody can end is found in the same way. A block in which every thread spins or waits is idle; when it
-//! has been idle for [`SILENT`] rounds, the accesses of all threads are looked at, and the turns in rounds that find
+//! A spin that no thread can end is found in the same way. A block in which every thread spins or waits is idle; when
+//! it has been idle for [`SILENT`] rounds, the accesses of all threads are examined, and the turns in rounds that find
 //! nothing new add up. The launch is given up when that sum is large in every block that runs, without one having
 //! worked in between ([`Quiet`]). So a wait that ends by a clock, or after a number of polls, has to end within
 //! seconds.
 //!
-//! Not found are loops that touch no memory; endless loops each round of which passes a barrier or a warp operation, or
-//! changes what is in memory; and loops over more words than [`MEMORY`].
+//! Three kinds of loops are not found: loops that access no memory; endless loops each round of which passes a barrier
+//! or a warp operation, or changes memory; and loops over more words than [`MEMORY`].
 
 use super::observe::Space;
 use super::watchdog;
@@ -23,43 +23,43 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 
-/// Accesses of a thread that are looked at in a row, unless they turn out to be a spin.
+/// Accesses of a thread that are examined in a row, unless they are a spin.
 const WINDOW: u32 = 256;
 
-/// Accesses in a row to known words, with the values that they had, that are a spin.
+/// Accesses in a row to known words with known values that count as a spin.
 const STALE: u32 = 16;
 
-/// Accesses between two windows where an observer, not the watchdog, is why accesses are looked at.
+/// Accesses between two windows if accesses are examined because of an observer, not of the watchdog.
 const OBSERVED: u32 = 1 << 14;
 
-/// Words that are remembered for a block.
+/// Words remembered per block.
 const MEMORY: usize = 1 << 18;
 
-/// Idle rounds after which every access is looked at.
+/// Idle rounds after which every access is examined.
 const SILENT: u32 = 1 << 10;
 
-/// Idle rounds, at least, before a launch is given up.
+/// Fewest idle rounds before a launch is given up.
 const ROUNDS: u32 = 1 << 12;
 
 /// Turns of spinning threads that find nothing new before a launch is given up; they take seconds.
 const GIVE_UP: u64 = 1 << 20;
 
-/// A word that a thread of the block has touched.
+/// A word that a thread of the block has accessed.
 type Word = (usize, Space, u64);
 
-/// What is known of the accesses of a block.
+/// The record of the accesses of a block.
 #[derive(Default)]
 pub(super) struct Watch {
-    /// Whether somebody observes this launch: then every access is looked at.
+    /// Whether this launch has an observer: then every access is examined.
     observed: bool,
-    /// Accesses that go by before the next window begins, and those that are left of it then.
+    /// Accesses before the next window begins, and accesses left in the window.
     before: Cell<u32>,
     window: Cell<u32>,
     /// Whether the turns of all threads begin with a window.
     all: Cell<bool>,
-    /// Rounds for which that is so because a thread was found spinning: others may do the same.
+    /// Rounds left in which turns begin so because a thread was found spinning: others may spin too.
     caught: Cell<u32>,
-    /// Whether none of that is so, nor any thread suspected: the case that has to be fast.
+    /// Whether none of these conditions holds and no thread is suspected: the case that has to be fast.
     calm: Cell<bool>,
     /// Threads that were found spinning.
     suspects: Vec<Cell<bool>>,
@@ -119,7 +119,7 @@ impl Watch {
         watchdog::look(self.observed || now);
     }
 
-    /// Before an access that is looked at: whether the thread spins, so that the others have to run first.
+    /// Before an examined access: whether the thread spins, so that the others have to run first.
     pub(super) fn spins(&self, thread: usize) -> bool {
         if self.before.get() > 0 {
             return false;
@@ -134,7 +134,7 @@ impl Watch {
         false
     }
 
-    /// Before an access that is looked at: whether a window ends that found no new word. Begins the next.
+    /// Before an examined access: whether a window ends that found no new word. Begins the next.
     pub(super) fn goes_in_circles(&self) -> bool {
         let ends = self.before.get() == 0 && self.window.get() == 0;
         let circles = ends && !self.new_word.get();
@@ -144,7 +144,7 @@ impl Watch {
         circles
     }
 
-    /// After an access that is looked at.
+    /// After an examined access.
     pub(super) fn note(&self, thread: usize, space: Space, address: u64, value: u64) {
         if let Some(before) = self.before.get().checked_sub(1) {
             return self.before.set(before);
@@ -167,7 +167,7 @@ impl Watch {
     }
 }
 
-/// How long a block has been idle.
+/// The idle time of a block.
 #[derive(Default)]
 pub(super) struct Idle {
     rounds: u32,
@@ -189,11 +189,12 @@ impl Idle {
         }
     }
 
-    /// A round in which `turns` threads did nothing but spin and the others waited. Says whether nobody can end that.
+    /// A round in which `turns` threads did nothing but spin and the others waited. Returns whether no thread can end
+    /// that.
     pub(super) fn spun(&mut self, turns: u64, watch: &Watch, quiet: &Quiet) -> bool {
         let (news, watched) = (watch.news.take(), watch.all.get());
         if self.rounds == 0 || news {
-            // What this block has written until now, others may not have read yet.
+            // Other blocks may not have read this block's writes yet.
             *self = Self::default();
             quiet.disturb();
         }
@@ -213,7 +214,7 @@ impl Idle {
     }
 }
 
-/// What the blocks that run at the same time know of each other: whether all of them spin.
+/// The state shared by the blocks that run at the same time: whether all of them spin.
 pub(super) struct Quiet {
     /// In the upper half the number of times that a block began or ceased to be idle, the epoch; in the lower half the
     /// blocks that have spun for long in this one. A block that reports has read, since the epoch began, all that
@@ -237,7 +238,7 @@ impl Quiet {
         (self.word.load(SeqCst) >> 32) as u32
     }
 
-    /// Counts a block that has spun for long, if the epoch is still the one that it thinks of.
+    /// Counts a block that has spun for long, if the epoch has not changed meanwhile.
     fn report(&self, epoch: u32) -> bool {
         let count = |word| ((word >> 32) as u32 == epoch).then_some(word + 1);
         self.word.fetch_update(SeqCst, SeqCst, count).is_ok()

@@ -1,12 +1,12 @@
-//! What lanes do together: each leaves its value with the warp and waits until all lanes of its mask have come; the
-//! last one computes every lane's result.
+//! Collective operations of lanes: each lane leaves its value with the warp and waits until all lanes of its mask have
+//! arrived; the last lane computes all results.
 
 use super::here;
 use crate::machine::{Reduction, Shuffle};
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
 
-/// What a lane brings: its value and, for shuffles, the lane to read or the distance.
+/// The contribution of a lane: its value and, for shuffles, the lane to read or the distance.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Deposit {
     value: u32,
@@ -29,11 +29,11 @@ struct Meeting {
 pub(super) struct Warp {
     /// Meetings of disjoint groups of lanes; one or none unless the warp has diverged.
     meetings: RefCell<Vec<Meeting>>,
-    /// What each lane gets from the meeting it came to.
+    /// Each lane's result of its last meeting.
     results: [Cell<u32>; 32],
 }
 
-/// Brings `value` to the meeting of the lanes of `mask` and returns what `combine` makes of it for the caller.
+/// Contributes `value` to the meeting of the lanes of `mask` and returns the caller's result, by `combine`.
 #[track_caller]
 pub(super) fn collective(mask: u32, value: u32, argument: u32, combine: Combine) -> u32 {
     let (block, location) = (here(), Location::caller());
@@ -43,7 +43,7 @@ pub(super) fn collective(mask: u32, value: u32, argument: u32, combine: Combine)
     let complete = {
         let mut meetings = warp.meetings.borrow_mut();
         // Lanes meet by mask and place. Others of the mask may still be at an earlier meeting; lanes that wait in
-        // another place, or with another mask, never meet, which the scheduler reports when nobody can go on.
+        // another place, or with another mask, never meet, which the scheduler reports when no thread can continue.
         let i = meetings.iter().position(|m| m.mask == mask && m.location == location).unwrap_or_else(|| {
             meetings.push(Meeting { mask, arrived: 0, location, deposits: [Deposit::default(); 32] });
             meetings.len() - 1
@@ -112,7 +112,7 @@ pub(super) fn shuffle(kind: Shuffle, mask: u32, value: u32, argument: u32) -> u3
     )
 }
 
-/// What a shuffle gives that reads a lane outside its mask: nothing that looks like data.
+/// The result of a shuffle that reads a lane outside its mask, unlike any data.
 const UNSPECIFIED: u32 = 0xBAD0_1A4E;
 
 #[track_caller]

@@ -1,22 +1,21 @@
-//! A thread of the host that tells the others when a round of a block takes long, so that they look at what happens.
+//! A thread of the host that signals the others when a round of a block takes long, so that they examine accesses.
 //!
-//! Whether to look is one flag per thread of the host. A simulated access reads that and nothing else, so that an
-//! access costs the same whether or not anybody will ever look; a count of accesses in its place cost three times as
-//! much as the access.
+//! The signal is one flag per thread of the host. A simulated access reads that flag and nothing else, so the watchdog
+//! adds nothing to its cost; a count of accesses in place of the flag cost three times as much as the access.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How often the watchdog comes. A round that takes longer is looked at.
+/// The interval of the watchdog. Accesses in a round that takes longer are examined.
 const TICK: Duration = Duration::from_millis(2);
 
 /// Ticks without a launch after which the watchdog sleeps until there is one.
 const PATIENCE: u32 = 100;
 
-/// What a thread of the host that runs blocks and the watchdog tell each other.
+/// The signals between the watchdog and a thread of the host that runs blocks.
 struct Signal {
-    /// Every access is looked at: outside of kernels always.
+    /// Whether every access is examined; always set outside of kernels.
     look: AtomicBool,
     /// Rounds that the thread has begun.
     rounds: AtomicU64,
@@ -26,7 +25,7 @@ thread_local! {
     static SIGNAL: Signal = const { Signal { look: AtomicBool::new(true), rounds: AtomicU64::new(0) } };
 }
 
-/// Whether the calling thread's accesses are looked at.
+/// Whether the calling thread's accesses are examined.
 #[inline(always)]
 pub(super) fn looks() -> bool {
     SIGNAL.with(|signal| signal.look.load(Relaxed))

@@ -17,7 +17,7 @@ impl Arch {
         self.number
     }
 
-    /// Whether it has what came with Hopper (compute capability 9.0).
+    /// Whether it has the features of Hopper (compute capability 9.0).
     pub fn has_sm_90(&self) -> bool {
         self.number >= 90
     }
@@ -30,7 +30,7 @@ impl FromStr for Arch {
         let digits = name.strip_prefix("sm_").map(|rest| rest.strip_suffix(['a', 'f']).unwrap_or(rest));
         match digits.filter(|d| d.bytes().all(|b| b.is_ascii_digit())).and_then(|d| d.parse().ok()) {
             Some(number) => Ok(Self { name: name.into(), number }),
-            None => bail!("`{name}` is no GPU architecture; they are written sm_80, sm_90, sm_90a, sm_100"),
+            None => bail!("`{name}` is not a GPU architecture; they are written sm_80, sm_90, sm_90a, sm_100"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Runs cargo on a package for a GPU.
+//! Compiles a package for a GPU by cargo.
 
 use crate::{Arch, Package, Toolchain, convergence, ptx};
 use std::fmt;
@@ -10,17 +10,17 @@ use std::{env, fs, thread};
 /// The compiler's name of the GPU.
 pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 
-/// Options for LLVM beyond what rustc gives it.
+/// Options for LLVM in addition to those of rustc.
 ///
-/// rustc marks the intrinsics of barriers and shuffles `convergent`, and no function that has one inside; LLVM then copies
-/// a call of it into both arms of a branch, barrier and all. This marks every function before LLVM does anything, as
-/// clang does for GPUs, and LLVM takes the mark off those that it finds to need none.
+/// rustc marks the intrinsics of barriers and shuffles `convergent`, and no function that has one inside; LLVM then
+/// copies a call of it into both arms of a branch, barrier and all. This option marks every function before LLVM's
+/// passes run, as clang does for GPUs, and LLVM removes the mark from functions that do not need it.
 const LLVM_ARGS: &[&str] = &["-force-attribute=convergent"];
 
 /// Settings of the release profile for a GPU; the workspace's own are for the host.
 ///
-/// One module with everything in it, because PTX is not linked. Of debug information only which line an instruction is
-/// of, for [`convergence`]; it does not change the code, and is not left in the PTX.
+/// One module for everything, because PTX is not linked. Debug information consists of line numbers alone, for
+/// [`convergence`]; it does not change the code, and is removed from the PTX.
 const PROFILE: &[&str] = &[
     "lto=\"fat\"",
     "codegen-units=1",
@@ -32,17 +32,17 @@ const PROFILE: &[&str] = &[
     "incremental=false",
 ];
 
-/// What to build.
+/// The options of a build.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// For which GPUs: this architecture and, as PTX is portable upwards, later ones.
+    /// The architecture; PTX for it also runs on later GPUs.
     pub arch: Arch,
     /// With simt's feature `checked`: every access checks its bounds and traps.
     pub checked: bool,
     /// The package with the kernels.
     pub package: Package,
-    /// A target folder of cargo's; this build works in `device/` below it, because whoever calls may hold the lock on
-    /// the rest.
+    /// A target folder of cargo's; this build works in `device/` below it, because the caller may hold the lock on the
+    /// rest.
     pub target_dir: PathBuf,
 }
 
@@ -67,7 +67,7 @@ impl Options {
 /// PTX that a GPU's driver can load.
 #[derive(Clone, Debug)]
 pub struct Ptx {
-    /// [`Options::name`] of what was asked for.
+    /// [`Options::name`] of the build.
     pub name: String,
     /// The architecture.
     pub arch: Arch,
@@ -77,12 +77,12 @@ pub struct Ptx {
     pub warnings: String,
 }
 
-/// Why there is no PTX.
+/// The reason why there is no PTX.
 #[derive(Debug)]
 pub enum BuildError {
-    /// The kernels are wrong: what the compiler, or the check of what it made, says.
+    /// The kernels are wrong: the message of the compiler, or of the check of its output.
     Kernels(String),
-    /// The compiler did not get to the kernels: what cargo, or the system, says.
+    /// The compiler did not get to the kernels: the message of cargo, or of the system.
     Toolchain(String),
 }
 
@@ -97,10 +97,11 @@ impl fmt::Display for BuildError {
 
 impl std::error::Error for BuildError {}
 
-/// Compiles the kernels. Says nothing while it does; the first time takes about 20 seconds, most of it for `core`.
+/// Compiles the kernels, without output on the terminal; the first build takes about 20 seconds, most of it for `core`.
 ///
 /// # Errors
-/// [`BuildError`].
+/// [`BuildError::Kernels`] if the kernels do not compile or their PTX is refused; [`BuildError::Toolchain`] if the
+/// compiler did not run.
 pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError> {
     let (name, folder) = (options.name(), options.folder());
     let assembly = folder.join(assembly_name(toolchain, options));
@@ -125,8 +126,8 @@ pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError
     Ok(Ptx { name, arch: options.arch.clone(), text, warnings: said })
 }
 
-/// Looks for collectives that were copied, in what rustc has just left. Where cargo had nothing to compile, rustc left
-/// nothing, and what it left before was looked at.
+/// Searches the IR that rustc has just written for copied collectives. If cargo had nothing to compile, there is no new
+/// IR, and the former IR has been checked.
 fn check_convergence(text: &str, assembly: &Path) -> Result<(), BuildError> {
     let (ir, checked) = (assembly.with_extension("ll"), assembly.with_extension("checked"));
     let failed = |e: std::io::Error| BuildError::Toolchain(format!("{}: {e}", ir.display()));
@@ -139,14 +140,14 @@ fn check_convergence(text: &str, assembly: &Path) -> Result<(), BuildError> {
         let why = "the compiler copied code at which threads meet into several branches, where they would not";
         return Err(BuildError::Kernels(format!("{why}:\n{}", lines.join("\n"))));
     }
-    // Some 40 MB, that is gone here.
+    // The IR takes some 40 MB.
     fs::write(&checked, "").and_then(|()| fs::remove_file(&ir)).map_err(failed)
 }
 
 /// [`build`]s several side by side, each in a folder of its own.
 ///
 /// # Errors
-/// The first [`BuildError`] of all.
+/// The first [`BuildError`], as for [`build`].
 pub fn build_all(toolchain: &Toolchain, all: &[Options]) -> Result<Vec<Ptx>, BuildError> {
     thread::scope(|scope| {
         let running: Vec<_> = all.iter().map(|options| scope.spawn(|| build(toolchain, options))).collect();
@@ -169,7 +170,7 @@ fn cargo(toolchain: &Toolchain, options: &Options, folder: &Path, assembly: &Pat
         .arg(&options.package.manifest)
         .args(["-Zbuild-std=core", "--target", TARGET, "--target-dir"])
         .arg(folder);
-    // Versions are the workspace's affair, not this build's. A package that was never built has none yet.
+    // The workspace decides on versions, not this build. A package that was never built has no lock file yet.
     if options.package.workspace_root.join("Cargo.lock").exists() {
         command.arg("--locked");
     }
@@ -185,8 +186,8 @@ fn cargo(toolchain: &Toolchain, options: &Options, folder: &Path, assembly: &Pat
     command
 }
 
-/// A name of its own for each package, toolchain and set of flags. Cargo keeps what it compiled with each of them and
-/// does not run rustc again when one comes back; under one name the assembly would then be that of another.
+/// A separate name for each package, toolchain and set of flags. Cargo keeps its outputs for each of them and does not
+/// run rustc again when one of them returns; under a common name the assembly could then be that of another build.
 fn assembly_name(toolchain: &Toolchain, options: &Options) -> String {
     let mut hasher = DefaultHasher::new();
     (&options.package.manifest, &toolchain.version, rustflags(&options.arch), PROFILE).hash(&mut hasher);
@@ -198,8 +199,8 @@ fn rustflags(arch: &Arch) -> Vec<String> {
     let mut flags = vec![format!("-Ctarget-cpu={arch}")];
     // A panic becomes a trap, and no code to format a message stays.
     flags.extend(["-Zunstable-options".into(), "-Cpanic=immediate-abort".into()]);
-    // rustc's own jump threading knows nothing of convergence. It copied a block's barrier into both arms of an `if`
-    // before LLVM, which would not have, saw either; the threads of one warp then met at two barriers and hung.
+    // rustc's own jump threading ignores convergence. It copied a block's barrier into both arms of an `if` before
+    // LLVM, which would not have done so, saw the code; the threads of one warp then met at two barriers and hung.
     flags.push("-Zmir-enable-passes=-JumpThreading".into());
     if arch.has_sm_90() {
         flags.extend(["--cfg".into(), "sm_90".into()]);
@@ -208,8 +209,8 @@ fn rustflags(arch: &Arch) -> Vec<String> {
     flags
 }
 
-/// Takes away what an outer cargo sets for its build scripts and what the user set for host code; leaves what says
-/// how to reach registries and how many jobs to run.
+/// Removes the variables that an outer cargo sets for its build scripts and that the user set for host code; keeps
+/// those for registries and the number of jobs.
 fn clean_environment(command: &mut Command) {
     const KEPT: &[&str] = &["CARGO_HOME", "CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTR", "CARGO_SOURCE_"];
     for (name, _) in env::vars_os() {

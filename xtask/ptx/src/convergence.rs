@@ -1,19 +1,20 @@
 //! Finds collectives that the compiler has copied into several branches.
 //!
 //! A collective (block and warp barrier, shuffle, vote, match, redux) is one meeting point of threads. LLVM marks such
-//! intrinsics `convergent` and leaves them where they are; rustc marks no Rust function so, and a call of one that has a
-//! barrier inside can be copied into both arms of a branch before it is inlined. The threads then wait at two barriers.
+//! intrinsics `convergent` and leaves them where they are; rustc marks no Rust function so, and a call of one that has
+//! a barrier inside can be copied into both arms of a branch before it is inlined. The threads then wait at two
+//! barriers.
 //!
-//! What is read is the LLVM IR that the PTX is printed from: it has the control flow, and for each call the place in
-//! the source with all places that it was inlined through, which PTX of this LLVM lacks. Copies of one call have one
-//! such chain. Copies that come one after the other are what unrolling a loop makes, and of those a thread passes all,
-//! or those whose condition holds. Copies of which neither comes after the other are on two sides of a branch: a thread
-//! passes one of them, and other threads may be at another.
+//! The input is the LLVM IR that the PTX is printed from: it has the control flow, and for each call its place in the
+//! source with all places that it was inlined through, which PTX of this LLVM lacks. Copies of one call have one such
+//! chain. Copies that come one after the other result from unrolling a loop, and a thread passes all of them, or those
+//! whose condition holds. Copies of which neither comes after the other are on two sides of a branch: a thread passes
+//! one of them, and other threads may be at another.
 //!
-//! "After" is within one round of the loops around: a way from one copy to the other counts where it does not lead
-//! through the block at which the ways to both part (their nearest common dominator).
+//! "After" is within one round of the loops around: a path from one copy to the other counts if it does not lead
+//! through the block at which the paths to both part (their nearest common dominator).
 //!
-//! Behind the IR only the printer of PTX comes. That it copies no collective is seen by counting them in both.
+//! Only the printer of PTX runs after that. The counts of collectives in IR and PTX show that it copies none.
 
 use petgraph::algo::{dominators, has_path_connecting};
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -21,16 +22,16 @@ use petgraph::visit::NodeFiltered;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-/// What the names of collectives begin with: of LLVM's intrinsics, behind this, and of PTX's instructions.
+/// The prefixes of the names of collectives: of LLVM's intrinsics, after this prefix, and of PTX's instructions.
 const INTRINSIC: &str = "@llvm.nvvm.";
 const KINDS: &[&str] = &["activemask", "bar", "barrier", "match", "redux", "shfl", "vote"];
 
-/// What is wrong with a kernel.
+/// An error in a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copied {
     /// The kernel, or the function that is not inlined.
     pub function: String,
-    /// The collective, its two places, and what lies between them.
+    /// The collective, its two places, and the branch between them.
     pub what: String,
 }
 
@@ -40,7 +41,7 @@ impl fmt::Display for Copied {
     }
 }
 
-/// Reads the LLVM IR of a module and the PTX that was made of it. Nothing is found in a module that is well.
+/// Reads the LLVM IR of a module and its PTX. Returns an empty list for a correct module.
 pub fn check(ir: &str, ptx: &str) -> Vec<Copied> {
     let module = Module::read(ir);
     let mut found: Vec<_> = module.functions.iter().flat_map(|function| copies(&module, function)).collect();
@@ -57,7 +58,7 @@ pub fn check(ir: &str, ptx: &str) -> Vec<Copied> {
     found
 }
 
-/// How many collectives each kernel and function of PTX has.
+/// The number of collectives of each kernel and function of PTX.
 fn count(ptx: &str) -> BTreeMap<&str, usize> {
     let mut function = "";
     let mut counts = BTreeMap::new();
@@ -98,11 +99,11 @@ struct Collective<'a> {
     intrinsic: &'a str,
     /// The block that it is in, by its place among the function's.
     block: usize,
-    /// The metadata of where it comes from.
+    /// The metadata of its origin.
     location: Option<usize>,
 }
 
-/// A place in the source: line, column and the metadata of what it is in.
+/// A place in the source: line, column and the metadata of its scope.
 type Place = (u32, u32, usize);
 
 impl<'a> Module<'a> {
@@ -128,8 +129,8 @@ impl<'a> Module<'a> {
         module
     }
 
-    /// The places that a call was inlined through, its own first. LLVM makes a piece of metadata of its own each time it
-    /// inlines a call, so they are compared by what they say.
+    /// The places that a call was inlined through, its own first. LLVM makes new metadata each time it inlines a call,
+    /// so places are compared by content.
     fn chain(&self, location: usize) -> Vec<Place> {
         let mut chain = vec![];
         let mut next = Some(location);
@@ -170,7 +171,7 @@ impl<'a> Function<'a> {
             self.branches.push(None);
         }
         let block = self.blocks.len() - 1;
-        // Only what ends a block names others so.
+        // Only the terminator of a block names other blocks so.
         self.blocks[block].1.extend(line.split("label %").skip(1).map(reference));
         let location = number_after(line, "!dbg !");
         self.branches[block] = location.or(self.branches[block]);
@@ -182,7 +183,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// Which block may come after which; a node's index is the block's.
+    /// The edges between blocks; a node's index is the block's.
     fn graph(&self) -> DiGraph<(), ()> {
         let number: HashMap<_, _> = self.blocks.iter().enumerate().map(|(i, (label, _))| (*label, i)).collect();
         let mut graph = DiGraph::new();
@@ -200,7 +201,7 @@ impl<'a> Function<'a> {
 fn copies(module: &Module, function: &Function) -> Vec<Copied> {
     let mut groups: BTreeMap<(&str, Vec<Place>), Vec<NodeIndex>> = BTreeMap::new();
     for Collective { intrinsic, block, location } in &function.collectives {
-        // What has no location is no copy: a copy has that of what it was made of.
+        // A call without a location is not a copy: a copy has the location of the original.
         if let Some(location) = location {
             groups.entry((intrinsic, module.chain(*location))).or_default().push(NodeIndex::new(*block));
         }
@@ -227,15 +228,15 @@ fn copies(module: &Module, function: &Function) -> Vec<Copied> {
             }
             let branch = function.branches[parting.index()].map(|at| module.describe(&module.chain(at)));
             let what = format!(
-                "{intrinsic} at {} was copied into the blocks %{} and %{}, and a thread comes to one of them; they part \
-                 at {}",
+                "{intrinsic} at {} was copied into the blocks %{} and %{}, and a thread comes to one of them; they \
+                 part at {}",
                 module.describe(&chain),
                 function.blocks[a.index()].0,
                 function.blocks[b.index()].0,
                 branch.unwrap_or_else(|| "an unknown place".into())
             );
             found.push(Copied { function: function.name.into(), what });
-            break; // one pair says where to look
+            break; // one pair is enough to find the place
         }
     }
     found

@@ -1,4 +1,4 @@
-//! PTX inside a program: what its build script does.
+//! PTX inside a program, put there by its build script.
 
 use crate::build::TARGET;
 use crate::{Arch, BuildError, Options, Package, Ptx, Toolchain, build_all, ptx};
@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// What is built where nobody says otherwise: PTX that every GPU since Ampere takes, and one with Hopper's
-/// instructions.
+/// The default architectures: PTX for every GPU since Ampere, and PTX with Hopper's instructions.
 pub const DEFAULT_ARCHES: &[&str] = &["sm_80", "sm_90"];
 
 /// Called by a build script: compiles the kernels of a package and leaves `ptx.rs` in `OUT_DIR`, with
@@ -19,16 +18,16 @@ pub const DEFAULT_ARCHES: &[&str] = &["sm_80", "sm_90"];
 /// pub static PTX_MISSING: &str = …;        // why there is none; empty if there is
 /// ```
 ///
-/// `kernels` is the folder of the package with the kernels, or its Cargo.toml; a relative path counts from the folder of
-/// the package whose build script calls. It may be that package itself: where it is compiled for the GPU its build
-/// script has nothing to do.
+/// `kernels` is the folder of the package with the kernels, or its Cargo.toml; a relative path counts from the folder
+/// of the package whose build script calls. It may be that package itself: its build script does nothing when the
+/// package is compiled for the GPU.
 ///
-/// Without a toolchain that can compile for a GPU the list is empty and the build goes on, with a warning. Kernels
-/// that do not compile fail it. `NAME_PTX_DIR`, with the calling package's name in capitals (`RUNGS_PTX_DIR` for
-/// `rungs`), names a folder whose `sm_*.ptx` are taken instead.
+/// Without a toolchain that can compile for a GPU the list is empty and the build goes on, with a warning. Kernels that
+/// do not compile fail the build. `NAME_PTX_DIR`, with the calling package's name in capitals (`RUNGS_PTX_DIR` for
+/// `rungs`), names a folder whose `sm_*.ptx` are used instead.
 pub fn embed_from_build_script(kernels: impl AsRef<Path>) {
     if let Err(why) = embed(kernels.as_ref()) {
-        // Every line of the compiler's message; cargo fails the build for them.
+        // Prints every line of the compiler's message; cargo fails the build because of them.
         format!("{why:#}").lines().for_each(|line| println!("cargo::error={line}"));
     }
 }
@@ -38,7 +37,7 @@ fn ptx_dir_variable(package: &str) -> String {
     package.to_uppercase().replace('-', "_") + "_PTX_DIR"
 }
 
-/// The target folder that a file made by cargo lies in: the nearest that cargo marked as its own.
+/// The target folder of a file made by cargo: the nearest folder that cargo marked as its own.
 pub fn target_dir_above(path: &Path) -> Option<PathBuf> {
     path.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file()).map(Path::to_path_buf)
 }
@@ -65,7 +64,7 @@ fn embed(kernels: &Path) -> Result<()> {
     embedded.write(&out)
 }
 
-/// What goes into the program.
+/// The PTX for the program.
 #[derive(Default)]
 struct Embedded {
     ptx: Vec<(String, String)>,
@@ -88,9 +87,9 @@ impl Embedded {
         let code = format!(
             "/// The kernels: architecture and PTX, oldest architecture first.\n\
              pub static PTX: &[(&str, &str)] = &[\n{list}];\n\
-             /// What compiled them; empty if there are none.\n\
+             /// The compiler that made them; empty if there are none.\n\
              pub static PTX_TOOLCHAIN: &str = {toolchain:?};\n\
-             /// Why there are none; empty if there are.\n\
+             /// The reason why there are none; empty if there are.\n\
              pub static PTX_MISSING: &str = {missing:?};\n"
         );
         write(&out.join("ptx.rs"), &code)
@@ -105,7 +104,7 @@ fn from_source(package: &Package, target_dir: &Path) -> Result<Embedded> {
     let toolchain = match Toolchain::find(package.folder()) {
         Ok(toolchain) => toolchain,
         Err(missing) => {
-            // What rustup and Debian change when a component or a package is installed.
+            // The files that rustup and Debian change when a component or a package is installed.
             let components = missing.sysroots.iter().map(|sysroot| sysroot.join("lib/rustlib/components"));
             let dpkg = PathBuf::from("/var/lib/dpkg/status");
             components.chain([dpkg]).filter(|path| path.exists()).for_each(|path| rerun_if_changed(&path));
@@ -128,8 +127,8 @@ fn from_source(package: &Package, target_dir: &Path) -> Result<Embedded> {
             let ptx = built.into_iter().map(|Ptx { name, text, .. }| (name, text)).collect();
             Ok(Embedded { ptx, toolchain: toolchain.to_string(), missing: String::new() })
         }
-        // No network for what `core` is built with, say: the program is of use without PTX. The next build tries
-        // again, because cargo runs a script anew that depends on a file which is not there.
+        // For example, no network for the dependencies of `core`: the program is useful without PTX. The next build
+        // tries again, because cargo reruns a script that depends on a missing file.
         Err(BuildError::Toolchain(why)) => {
             rerun_if_changed(&target_dir.join("device/try-again"));
             let why = why.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
@@ -139,7 +138,7 @@ fn from_source(package: &Package, target_dir: &Path) -> Result<Embedded> {
     }
 }
 
-/// Built before, by `cargo xtask build-ptx`.
+/// PTX that was built before, by `cargo xtask build-ptx`.
 fn from_folder(dir: &Path, variable: &str) -> Result<Embedded> {
     rerun_if_changed(dir);
     let mut found = vec![];

@@ -1,6 +1,6 @@
 //! Compiles kernels written against `simt` to PTX: for xtask, and for the build scripts of programs that carry PTX.
 //!
-//! [`Package::at`] reads which package has the kernels, [`Toolchain::find`] looks for a Rust that can compile for a GPU,
+//! [`Package::at`] reads the package with the kernels, [`Toolchain::find`] looks for a Rust that can compile for a GPU,
 //! [`build`] and [`build_all`] run it and finish the text ([`ptx::finish`]). [`embed_from_build_script`] does all of it
 //! for a program that carries its PTX inside.
 

@@ -18,7 +18,7 @@ pub struct Package {
     pub library: String,
     /// Its Cargo.toml.
     pub manifest: PathBuf,
-    /// The folder of its workspace, which is its own where it is in none.
+    /// The folder of its workspace, which is its own folder if it is in none.
     pub workspace_root: PathBuf,
     /// The target folder that cargo uses for it.
     pub target_dir: PathBuf,
@@ -28,8 +28,8 @@ impl Package {
     /// The package of a Cargo.toml, or of the Cargo.toml in a folder.
     ///
     /// # Errors
-    /// Where there is no such file, or cargo cannot read it; where it is of a workspace without a package of its own;
-    /// where the package has no library.
+    /// If there is no such file, or cargo cannot read it; if it is a workspace without a package of its own; if the
+    /// package has no library.
     pub fn at(manifest: &Path) -> Result<Self> {
         let manifest = if manifest.is_dir() { manifest.join("Cargo.toml") } else { manifest.to_path_buf() };
         let manifest = fs::canonicalize(&manifest).with_context(|| manifest.display().to_string())?;
@@ -45,7 +45,7 @@ impl Package {
         Self::of_metadata(&String::from_utf8_lossy(&output.stdout), manifest)
     }
 
-    /// The package of a Cargo.toml in what `cargo metadata` prints of its workspace.
+    /// The package of a Cargo.toml in the output of `cargo metadata` for its workspace.
     fn of_metadata(json: &str, manifest: PathBuf) -> Result<Self> {
         let metadata: Value = serde_json::from_str(json).context("`cargo metadata` printed something else")?;
         let text = |value: &Value, key: &str| -> Result<String> {

@@ -3,7 +3,7 @@
 use crate::Arch;
 use anyhow::{Context, Result, bail, ensure};
 
-/// Begins the comment by which `#[kernel]` passes a kernel's launch bounds through the compiler:
+/// The begin of the comment in which `#[kernel]` passes a kernel's launch bounds through the compiler:
 /// `//.rungs.bounds <kernel> <max_threads> <min_blocks>`, 0 for one that is not given.
 const BOUNDS: &str = "//.rungs.bounds ";
 
@@ -18,26 +18,27 @@ const HOPPER_VERSION: (u32, u32) = (8, 0);
 pub struct Entry {
     /// Its symbol.
     pub name: String,
-    /// The most threads that a block of it may have, if that is declared.
+    /// The most threads per block, if declared.
     pub max_threads: Option<u32>,
-    /// How many blocks of it should fit on one multiprocessor, if that is declared.
+    /// The fewest blocks per multiprocessor, if declared.
     pub min_blocks: Option<u32>,
-    /// Whether it waits for the grid before (`griddepcontrol.wait`), so that it may be launched before that has ended.
+    /// Whether it waits for the preceding grid (`griddepcontrol.wait`), so that it may be launched before that grid
+    /// ends.
     pub waits_for_previous: bool,
 }
 
-/// Code that costs a kernel its speed and that a kernel of ours never needs.
+/// Slow code that a well-compiled kernel does not contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The kernel or function it is in; empty outside of all.
+    /// Its kernel or function; empty outside of both.
     pub function: String,
     /// Line number, from 1.
     pub line: usize,
-    /// What it is, with the text that shows it.
+    /// The description, with the offending text.
     pub what: String,
 }
 
-/// The text without what says which line of the source an instruction is of.
+/// The text without the directives that map instructions to lines of the source.
 pub(crate) fn without_lines(text: &str) -> String {
     const LABELS: &[&str] = &["$L__tmp", "$L__func_begin", "$L__func_end"];
     const DIRECTIVES: &[&str] = &[".loc", ".file", ".section"];
@@ -48,7 +49,10 @@ pub(crate) fn without_lines(text: &str) -> String {
     text.lines().filter(|line| !of_lines(line)).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The text with launch bounds put in and a PTX version that has all instructions of the architecture that are used.
+/// The text with launch bounds and with a PTX version that has all the instructions used.
+///
+/// # Errors
+/// If the text has no `.version` line, a comment with launch bounds is malformed, or its kernel is not in the text.
 pub fn finish(text: &str, arch: &Arch) -> Result<String> {
     let text = add_bounds(text)?;
     raise_version(&text, if arch.has_sm_90() { HOPPER_VERSION } else { LEAST_VERSION })
@@ -67,7 +71,7 @@ pub fn entries(text: &str) -> Vec<Entry> {
     heads.iter().zip(ends).map(entry).collect()
 }
 
-/// Memory of a thread that is not in registers (`.local`) and calls of functions, wherever they are.
+/// All local memory (`.local`) and all calls of functions.
 pub fn findings(text: &str) -> Vec<Finding> {
     let mut function = String::new();
     let mut found = vec![];
@@ -82,7 +86,7 @@ pub fn findings(text: &str) -> Vec<Finding> {
         let what = match first.unwrap_or_default() {
             ".local" => format!("memory outside of registers: {code}"),
             word if word == "call" || word.starts_with("call.") => {
-                // What is called may stand on one of the next lines.
+                // The name of the function may stand on one of the next lines.
                 let call: String = text.lines().skip(i).flat_map(|line| [line, " "]).collect();
                 let call = call.split(';').next().unwrap_or_default();
                 format!("a call: {}", call.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -103,7 +107,7 @@ fn add_bounds(text: &str) -> Result<String> {
         let number = |word: &str| word.parse::<u32>().with_context(|| format!("launch bounds of {name}: `{word}`"));
         let (threads, blocks) = (number(threads)?, number(blocks)?);
         let at = heads(text).find(|head| head.0 == name).map(|head| head.2);
-        let at = at.with_context(|| format!("launch bounds are given for {name}, which is no kernel in the PTX"))?;
+        let at = at.with_context(|| format!("launch bounds are given for {name}, which is not a kernel in the PTX"))?;
         ensure!(threads > 0 || blocks == 0, "{name} declares min_blocks, which means nothing without max_threads");
         let mut directives = String::new();
         if threads > 0 {

@@ -1,4 +1,4 @@
-//! What rust-cuda needs, and where it is: for xtask, which builds with it, and for a program that reports on it.
+//! The parts that rust-cuda needs, and their places: for xtask, which builds with it, and for `rungs doctor`.
 //!
 //! Nothing here depends on rust-cuda itself, runs rustup, or asks a network.
 
@@ -21,12 +21,12 @@ const OLDEST_CUDA: u32 = 12;
 /// The LLVM that the code generator is linked with.
 const LLVM: &str = "7.";
 
-/// One thing that rust-cuda needs.
+/// A part that rust-cuda needs.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// What it is.
+    /// Its name.
     pub name: &'static str,
-    /// Where it is, or where it was looked for and what was found instead.
+    /// Its place, or the places searched and what was found instead.
     pub place: Result<PathBuf, String>,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for Part {
 pub struct RustCuda {
     /// The folder of the nightly toolchain.
     pub toolchain: PathBuf,
-    /// LLVM's own description of itself.
+    /// The path of `llvm-config`.
     pub llvm_config: PathBuf,
     /// The folder of the CUDA toolkit.
     pub cuda: PathBuf,
@@ -52,7 +52,7 @@ pub struct RustCuda {
     pub nvvm: PathBuf,
 }
 
-/// That a part of it is missing; displays all parts.
+/// An incomplete toolchain; displays all parts.
 #[derive(Clone, Debug)]
 pub struct Incomplete {
     /// All parts, present and missing.
@@ -65,9 +65,9 @@ impl Incomplete {
         self.parts.iter().filter(|part| part.place.is_err()).map(|part| part.name)
     }
 
-    /// What to do about it.
-    pub const REMEDY: &str = "containers/rust-cuda.Containerfile has all of it; docs/backends.md says how to install it \
-                              by hand. The default backend needs none of it";
+    /// The remedy.
+    pub const REMEDY: &str = "containers/rust-cuda.Containerfile has all of it; docs/backends.md tells how to install \
+                              it by hand. The default backend needs none of it";
 }
 
 impl fmt::Display for Incomplete {
@@ -84,6 +84,9 @@ impl std::error::Error for Incomplete {}
 
 impl RustCuda {
     /// The toolchain on this machine.
+    ///
+    /// # Errors
+    /// [`Incomplete`] if a part is missing; it displays all parts.
     pub fn find() -> Result<Self, Incomplete> {
         let parts = parts();
         let place = |name: &str| parts.iter().find(|part| part.name == name)?.place.clone().ok();
@@ -109,7 +112,7 @@ const LLVM_7: &str = "LLVM 7";
 const CUDA: &str = "CUDA toolkit";
 const LIBNVVM: &str = "libnvvm";
 
-/// All parts, each with its place or with where it was looked for.
+/// All parts, each with its place or with the places searched.
 pub fn parts() -> Vec<Part> {
     let toolchain = toolchain();
     let component = |name: &str| component(&toolchain, name);
@@ -150,8 +153,8 @@ fn component(toolchain: &Result<PathBuf, String>, component: &str) -> Result<Pat
     Err(format!("not in {}; {add}", list.display()))
 }
 
-/// What rust-cuda's build looks at: `$LLVM_CONFIG`, then `llvm-config` in PATH; and two names under which packages and
-/// people install an old LLVM beside a new one.
+/// The places where rust-cuda's build searches: `$LLVM_CONFIG`, then `llvm-config` in PATH; and two usual names of an
+/// old LLVM beside a new one.
 fn llvm_config() -> Result<PathBuf, String> {
     let named = env::var_os("LLVM_CONFIG").map(PathBuf::from);
     let in_path = ["llvm-config", "llvm-config-7"].map(|name| in_path(name).unwrap_or_else(|| name.into()));
@@ -167,7 +170,7 @@ fn llvm_config() -> Result<PathBuf, String> {
     Err(looked.join(", "))
 }
 
-/// Where rust-cuda's build looks, and `$CUDA_HOME`.
+/// The places where rust-cuda's build searches, and `$CUDA_HOME`.
 fn cuda() -> Result<PathBuf, String> {
     let mut looked = vec![];
     let variables = ["CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "CUDA_HOME"];
@@ -202,7 +205,7 @@ fn in_nvvm(cuda: &Result<PathBuf, String>, folder: &str, file: &str) -> Result<P
     if path.is_file() { Ok(path) } else { Err(format!("no {}", path.display())) }
 }
 
-/// What reads CUDA's headers for rust-cuda: where bindgen looks for it first, and where packages put it.
+/// libclang, which reads CUDA's headers for rust-cuda: the places where bindgen searches first, and those of packages.
 fn libclang() -> Result<PathBuf, String> {
     let named = env::var_os("LIBCLANG_PATH").map(PathBuf::from);
     let llvm = entries(Path::new("/usr/lib")).into_iter().filter(|path| name(path).starts_with("llvm"));
@@ -238,7 +241,7 @@ fn in_path(program: &str) -> Option<PathBuf> {
     env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-/// What `llvm-config --version` prints.
+/// The output of `llvm-config --version`.
 fn version(llvm_config: &Path) -> Option<String> {
     let output = Command::new(llvm_config).arg("--version").output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?.trim().to_string();

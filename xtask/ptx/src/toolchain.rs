@@ -1,4 +1,4 @@
-//! Which Rust can compile for a GPU.
+//! The Rust toolchain that can compile for a GPU.
 //!
 //! PTX needs `core` built from source, so it takes a compiler, a cargo and the library's source of one version.
 //! Rustup has them as the component `rust-src`; Debian as the packages `rustc-web`, `cargo-web`, `rust-web-src`.
@@ -11,7 +11,7 @@ use std::process::Command;
 /// Where a sysroot keeps the source of the standard library.
 const LIBRARY: &str = "lib/rustlib/src/rust/library";
 
-/// Debian's compiler, looked at after the one in PATH.
+/// Debian's compiler, which is tried after the one in PATH.
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 
 /// A compiler with a cargo and the library source of the same version.
@@ -31,7 +31,7 @@ impl Toolchain {
     /// Asked in `folder`, so that rustup answers with the toolchain which is pinned there.
     ///
     /// # Errors
-    /// [`Missing`], where none of them can.
+    /// [`Missing`] if none of them can.
     pub fn find(folder: &Path) -> Result<Self, Missing> {
         let mut missing = Missing { looked: vec![], sysroots: vec![] };
         let named = env::var_os("RUSTC").map(PathBuf::from);
@@ -89,17 +89,17 @@ impl fmt::Display for Toolchain {
     }
 }
 
-/// That there is none, where it was looked for, and what to do.
+/// No toolchain was found; displays the places searched and the remedy.
 #[derive(Clone, Debug)]
 pub struct Missing {
-    /// One line for each compiler that was looked at: its path and what it lacks.
+    /// One line per compiler that was examined: its path and the missing part.
     pub looked: Vec<String>,
     /// The sysroots of those compilers that run.
     pub(crate) sysroots: Vec<PathBuf>,
 }
 
 impl Missing {
-    /// The message in one line, without where it was looked.
+    /// The message in one line, without the places searched.
     pub fn one_line(&self) -> String {
         format!("{}; {}", Self::WHAT, Self::REMEDY)
     }
@@ -121,7 +121,7 @@ impl fmt::Display for Missing {
 
 impl std::error::Error for Missing {}
 
-/// What a tool prints on standard output, if it runs and succeeds.
+/// The standard output of a tool, if it runs and succeeds.
 fn output(tool: &Path, args: &[&str], folder: &Path) -> Option<String> {
     let output = Command::new(tool).args(args).current_dir(folder).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?.trim().to_string();

@@ -1,7 +1,7 @@
 //! The kernel in `planted`, compiled as all kernels are: its barrier stays one barrier.
 //!
-//! What this compiler makes of it without the flag that marks functions convergent is recorded beside the check that finds it
-//! (`src/convergence/planted.ll`); this test shows that the flag works with the compiler that is here now.
+//! The compiler's output without the flag that marks functions convergent is recorded beside the check that finds the
+//! copy (`src/convergence/planted.ll`); this test shows that the flag works with the installed compiler.
 
 use rungs_ptx::{Arch, Options, Package, Toolchain, build};
 use std::path::Path;

@@ -69,6 +69,7 @@ where
         K: Kernel<Args = PassArgs<W>>,
     {
         let plan = self.plan;
+        expect_aligned("keys", keys)?;
         if plan.n == 0 {
             return Ok(());
         }

@@ -19,7 +19,8 @@
 //! **Threads.** 512 per block, with a tile of 64 bytes of keys per thread. Each warp has a piece of the tile in a row
 //! and reads it as rows of 32. Threads 0 to 255 look back, each for one digit.
 //!
-//! **Limits.** Any n; sorts keys of 32 and 64 bits, and keys with a value of 32 bits each, and is stable.
+//! **Limits.** Any n; sorts keys of 32 and 64 bits, and keys with a value of 32 bits each, and is stable. Keys begin
+//! on a multiple of 16 bytes.
 //!
 //! **Source.** A. Adinets and D. Merrill, "Onesweep" (2022), and D. Merrill and M. Garland, "Single-pass parallel
 //! prefix scan with decoupled look-back" (2016).

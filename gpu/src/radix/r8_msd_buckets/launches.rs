@@ -33,6 +33,7 @@ impl<W: Width + Sort> Sorts<W> for MsdBuckets {
         // Zero once: every sort leaves the histogram so.
         let (workspace, scratch) = (on.zeros(plan.layout().words)?, on.scratch(n)?);
         Ok(Box::new(move |on, Keys { keys, order }| {
+            expect_aligned("keys", keys)?;
             let memory = Memory { input: keys, output: keys, scratch: scratch.view(), workspace: workspace.view() };
             W::sort(on, &plan, order, memory)
         }))
@@ -92,14 +93,6 @@ pub struct Layout {
     pub tiles: (u32, u32),
     /// Words in all.
     pub words: u32,
-}
-
-impl Layout {
-    /// Words at the beginning that the host zeroes once, when it makes the workspace: the histogram. All else is
-    /// written before it is read. A workspace serves one sort after the other; two sorts at once need two.
-    pub const fn zeroed(&self) -> u32 {
-        self.starts.0
-    }
 }
 
 impl Plan {

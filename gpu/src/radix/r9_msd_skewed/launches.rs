@@ -36,6 +36,7 @@ impl<W: Width + Sort> Sorts<W> for MsdSkewed {
         // Zero once: every sort leaves the histogram so.
         let (workspace, scratch) = (on.zeros(plan.words())?, on.scratch(n)?);
         Ok(Box::new(move |on, Keys { keys, order }| {
+            expect_aligned("keys", keys)?;
             let memory = Memory { input: keys, output: keys, scratch: scratch.view(), workspace: workspace.view() };
             W::sort_skewed(on, &plan, order, memory)
         }))
@@ -77,7 +78,7 @@ impl Plan {
         }
     }
 
-    /// Words of the workspace. The host zeroes the first [`Layout::zeroed`](buckets::Layout::zeroed) once.
+    /// Words of the workspace, which are zero before the first sort.
     pub const fn words(&self) -> u32 {
         self.buckets.layout().words + self.list_words
     }

@@ -1,4 +1,4 @@
-//! What is right: computed by the host from the input alone, in another way than the kernels compute it.
+//! Oracles: the expected results, computed by the host from the input alone and in another way than by the kernels.
 
 pub mod prefixes;
 pub mod reduction;

@@ -1,4 +1,4 @@
-//! What a scan must give.
+//! The oracle of scans.
 
 use crate::algorithms::{Operation, Parameters};
 use crate::data::Element;
@@ -7,10 +7,10 @@ use simt::Scalar;
 
 /// A type that can be scanned.
 pub trait Scannable: Element + Scalar {
-    /// What no scan leaves by accident, as a byte.
+    /// A byte that no result of a scan consists of by accident.
     const POISON: u8;
 
-    /// The first place where `got` is wrong, and what is right there.
+    /// The first place where `got` is wrong, and the expected value.
     fn first_difference(input: &[Self], got: &[Self], parameters: Parameters) -> Option<(usize, String)>;
 }
 
@@ -47,7 +47,7 @@ where
     exact::<T, Sum>(input, got, exclusive)
 }
 
-/// The first place where `got` is not bit by bit what one scan from left to right gives; any NaN is as good as another.
+/// The first place where `got` differs in a bit from a scan from left to right; all NaNs count as equal.
 fn exact<T: Element + Scalar, O: Operator<T>>(input: &[T], got: &[T], exclusive: bool) -> Option<(usize, String)> {
     let mut sum = O::IDENTITY;
     input.iter().zip(got).enumerate().find_map(|(i, (&x, &got))| {
@@ -102,10 +102,10 @@ fn rounded_sums<T: Float>(input: &[T], got: &[T], exclusive: bool) -> Option<(us
     })
 }
 
-/// The sum of a prefix, and what decides how far a computed sum may be from it.
+/// The sum of a prefix, and the quantities that bound the error of a computed sum.
 #[derive(Clone, Copy, Default)]
 struct Sums {
-    /// The sum in double precision, and what the additions rounded away of it.
+    /// The sum in double precision, and the part that the additions rounded away.
     sum: f64,
     lost: f64,
     /// The sum of the absolute values, and the largest absolute value of a sum so far; of finite elements.
@@ -141,7 +141,7 @@ impl Sums {
     /// Whether some order of the additions in type `T` gives `got`.
     ///
     /// Each addition rounds by at most half an epsilon of its result. Inside a tile an element goes through at most
-    /// [`STEPS`] additions, whose results are together at most so many times the sum of the absolute values; between
+    /// [`STEPS`] additions, whose results add up to at most [`STEPS`] times the sum of the absolute values; between
     /// tiles there is at most one addition per [`SHORTEST_TILE`] elements, with results that are differences of two
     /// prefixes. Whole numbers that the type holds exactly do not round at all.
     fn allows<T: Float>(&self, got: f64) -> bool {
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(rounded_sums(&input, &lost, false).map(|(i, _)| i), Some(40_000));
         sums[60_000] = f32::NAN;
         assert_eq!(rounded_sums(&input, &sums, false).map(|(i, _)| i), Some(60_000));
-        // Infinite and undefined sums are what they are, whatever comes after.
+        // Infinite and undefined sums stay so, whatever is added.
         let input = [1.0, f32::INFINITY, 2.0, f32::NEG_INFINITY, 5.0];
         let right = [1.0, f32::INFINITY, f32::INFINITY, f32::NAN, f32::NAN];
         assert_eq!(rounded_sums(&input, &right, false), None);

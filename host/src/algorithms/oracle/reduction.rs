@@ -1,4 +1,4 @@
-//! What a reduction must give.
+//! The oracle of reductions.
 
 use crate::algorithms::Operation;
 use crate::data::Element;
@@ -6,9 +6,9 @@ use simt::Scalar;
 
 /// A type that the family takes.
 pub trait Reducible: Element + Scalar {
-    /// What an operation makes of nothing.
+    /// The identity of an operation, the result for no elements.
     fn identity(operation: Operation) -> Self;
-    /// The sum of all; where they are floats, `None`: see [`float_sum`].
+    /// The sum of all elements; `None` for floats, see [`float_sum`].
     fn integer_sum(all: &[Self]) -> Option<Self>;
     /// As a number of 64 bits.
     fn to_f64(self) -> f64;
@@ -52,7 +52,7 @@ reducible! {
     f64: |_: &[f64]| None, (1u64 << f64::MANTISSA_DIGITS) as f64, f64::EPSILON;
 }
 
-/// What the result should be.
+/// The expected result.
 #[derive(Clone, Copy, Debug)]
 pub enum Expected<T> {
     /// These bits, or any NaN for a NaN.
@@ -61,7 +61,7 @@ pub enum Expected<T> {
     Near {
         /// The sum, rounded once.
         sum: f64,
-        /// The sum of the absolute values, which the roundings are in proportion to.
+        /// The sum of the absolute values, to which the rounding errors are proportional.
         size: f64,
     },
 }
@@ -80,12 +80,12 @@ pub fn expected<T: Reducible>(all: &[T], operation: Operation) -> Expected<T> {
     }
 }
 
-/// What orders keys as numbers are ordered, -0 before +0.
+/// A key that orders floats as numbers, -0 before +0.
 fn order<T: Reducible>(key: &T) -> T::Word {
     key.to_word()
 }
 
-/// The sum of floats: exact if every order of additions gives the same bits, else what they are near to.
+/// The sum of floats: exact if every order of additions gives the same bits, otherwise with a tolerance.
 fn float_sum<T: Reducible>(all: &[T]) -> Expected<T> {
     let (mut sum, mut lost, mut size, mut whole, mut special) = (0.0f64, 0.0f64, 0.0f64, true, 0.0f64);
     for value in all.iter().map(|v| v.to_f64()) {
@@ -93,7 +93,7 @@ fn float_sum<T: Reducible>(all: &[T]) -> Expected<T> {
             special += value;
             continue;
         }
-        // Neumaier's summation: what each addition rounds away is kept apart.
+        // Neumaier's summation: the part that each addition rounds away is summed separately.
         let next = sum + value;
         lost += if sum.abs() >= value.abs() { (sum - next) + value } else { (value - next) + sum };
         sum = next;

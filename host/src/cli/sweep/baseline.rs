@@ -1,4 +1,4 @@
-//! What the rungs are measured against on the host: one core, the wall clock.
+//! Sorts on the host that rungs are compared with: on one core, timed by the wall clock.
 
 use crate::algorithms::compare;
 use crate::error::Result;
@@ -7,7 +7,7 @@ use std::time::Instant;
 
 /// Odd-even transposition on one core: the algorithm of the rungs of `bubble`, pair by pair instead of all at once.
 pub(super) fn odd_even(keys: &mut [u32]) {
-    // Two phases a round; a key moves one place a phase and has at most n - 1 places to go.
+    // Two phases per round; a key moves one place per phase and has at most n - 1 places to go.
     for _ in 0..keys.len().div_ceil(2) {
         phase(keys);
         if let [_, rest @ ..] = keys {
@@ -32,7 +32,7 @@ pub(super) fn std_sort(keys: &mut [u32]) {
 /// Milliseconds that `sort`, called `name`, takes on a copy of `keys`, by the wall clock.
 ///
 /// # Errors
-/// [`Error::Mismatch`](crate::Error::Mismatch) if the copy is not in order then.
+/// [`Error::Mismatch`](crate::Error::Mismatch) if the copy is not sorted afterwards.
 pub(super) fn timed(name: &str, keys: &[u32], sort: fn(&mut [u32])) -> Result<f64> {
     let mut sorted = keys.to_vec();
     let start = Instant::now();

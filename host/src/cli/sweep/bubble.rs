@@ -1,4 +1,4 @@
-//! S0's experiment: odd-even transposition on the device and on one core, and what their ratio counts.
+//! S0's experiment: odd-even transposition on the device and on one core, and S0's model of their ratio.
 
 use super::baseline;
 use super::history::{BUBBLE, BUBBLE_R1, BubbleRow};
@@ -13,10 +13,10 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use rungs_kernels::bubble::r2_shared_block::{self as shared_block, BLOCK, BLOCK_KEYS};
 use serde::Serialize;
 
-/// The rung that does what S0 does.
+/// The rung with S0's algorithm.
 const RUNG: &str = "shared-block";
 
-/// Sizes of S0's table, and sizes that the simulator does in seconds.
+/// Sizes of S0's table, and sizes for which the simulator takes seconds.
 const SIZES: &[u64] = &[131_072, 262_144, 524_288];
 const SIMULATOR_SIZES: &[u64] = &[1024, 2048, 4096];
 
@@ -43,7 +43,7 @@ struct Line {
     ratio: Option<f64>,
 }
 
-/// One size, then.
+/// S0's figures for one size.
 #[derive(Serialize)]
 struct Then {
     n: u64,
@@ -109,29 +109,29 @@ fn host(n: u64, seed: u64) -> Result<f64> {
     baseline::timed("odd-even", &Distribution::Uniform.keys::<u32>(n, seed)?, baseline::odd_even)
 }
 
-/// What S0 prints of a run, and what its model makes of it.
+/// The figures of S0's report of a run, and those of its model.
 #[derive(Serialize)]
 struct Figures {
     rung: &'static str,
     num: u64,
     /// Blocks of pass a.
     grid: u32,
-    /// Threads of a block.
+    /// Threads per block.
     block: u32,
     gpu_pass: bool,
     host_pass: bool,
     gpu_ms: f64,
     host_ms: f64,
     ratio: f64,
-    /// How many times longer the host takes for a compare-exchange than a block on the device, measured here.
+    /// The time of a compare-exchange on the host divided by that of a block on the device, measured here.
     r1: f64,
     /// The model's 2 · ratio / R1.
     blocks_at_a_time: f64,
-    /// Blocks of this shape that a multiprocessor holds.
+    /// Blocks of this shape per multiprocessor.
     blocks_per_multiprocessor: u32,
-    /// The same divided by that.
+    /// `blocks_at_a_time` divided by `blocks_per_multiprocessor`.
     multiprocessors_by_model: f64,
-    /// What the driver says.
+    /// The number of multiprocessors by the driver.
     multiprocessors: u32,
 }
 
@@ -181,7 +181,7 @@ pub(super) fn report(
     Error::wrong(results.iter().filter_map(Option::as_deref), results.len())
 }
 
-/// A wrong result is reported with the others; whatever else goes wrong ends the report.
+/// A wrong result is reported with the others; any other error ends the report.
 fn passed(outcome: Result<f64>) -> Result<(f64, Option<String>)> {
     match outcome {
         Ok(ms) => Ok((ms, None)),
@@ -190,7 +190,7 @@ fn passed(outcome: Result<f64>) -> Result<(f64, Option<String>)> {
     }
 }
 
-/// Blocks of the rung that a multiprocessor holds; a core of the simulator runs one.
+/// Blocks of the rung per multiprocessor; a core of the simulator runs one.
 fn occupancy(engine: &Engine) -> Result<u32> {
     let kernel = rungs_kernels::bubble::r2_shared_block::launches::RUNG.rung.kernel_names().next();
     match (engine.as_cuda(), kernel) {
@@ -214,7 +214,7 @@ fn print(engine: &Engine, common: &Common, f: &Figures) -> Result<()> {
         ("gpu_ms", "GPU time", format!("{:.4} ms", f.gpu_ms)),
         ("host_ms", "host time, one core", format!("{:.1} ms", f.host_ms)),
         ("ratio", "ratio host / GPU", format!("{:.2}", f.ratio)),
-        ("r1", "R1 of this machine", format!("{:.3} ({BUBBLE_R1} in S0's day)", f.r1)),
+        ("r1", "R1 of this machine", format!("{:.3} ({BUBBLE_R1} in S0)", f.r1)),
         ("blocks_at_a_time", "2 ratio / R1: blocks at work", format!("{:.1}", f.blocks_at_a_time)),
         ("blocks_per_multiprocessor", "blocks that one multiprocessor holds", f.blocks_per_multiprocessor.to_string()),
         ("multiprocessors_by_model", "multiprocessors, by the model", format!("{:.1}", f.multiprocessors_by_model)),
@@ -229,8 +229,8 @@ fn print(engine: &Engine, common: &Common, f: &Figures) -> Result<()> {
     let width = lines.iter().map(|(_, name, _)| name.len()).max().unwrap_or(0);
     let text: String = lines.iter().map(|(_, name, value)| format!("{name:width$}  {value}\n")).collect();
     report::print(&format!(
-        "{text}\nThe model: a block costs αB²/2, the grid αN² divided by the blocks that work at a time, the host βN²/2, \
-         so with\nR1 = β/α the ratio is R1/2 times those blocks. In S0's day a multiprocessor held one block of this size; \
-         where it\nholds several, they share it, and the model counts fewer than that many for each.\n"
+        "{text}\nThe model: a block costs αB²/2, the grid αN² divided by the blocks that work at a time, the host \
+         βN²/2, so with\nR1 = β/α the ratio is R1/2 times those blocks. On S0's GPUs a multiprocessor held one block \
+         of this size; if it\nholds several, they share it, and the model counts less than one for each.\n"
     ))
 }

@@ -1,4 +1,4 @@
-//! S1's experiments: how many threads and blocks are best, and what each clock says of a kernel.
+//! S1's experiments: the best number of threads and blocks, and the time of a kernel by several clocks.
 
 use super::history::{CUBES, CUBES_H200, CUBES_HZ, CUBES_VALUES};
 use super::{GPU_RUNS, counts, json, list, number, problem, time};
@@ -17,7 +17,7 @@ use std::ffi::OsString;
 /// The rung of the sweep: S1's grid of blocks.
 const RUNG: &str = "many-blocks";
 
-/// What is tried where nothing else is asked for, on a GPU and on the simulator.
+/// Default numbers of threads and blocks, on a GPU and on the simulator.
 const THREADS: &[u64] = &[32, 64, 128, 256, 512, 1024];
 const BLOCKS: &[u64] = &[1, 4, 16, 32, 64, 128, 256, 512, 1024, 2048];
 const SIMULATOR_THREADS: &[u64] = &[32, 128, 512];
@@ -29,7 +29,7 @@ const SIMULATOR_VALUES: u64 = 1 << 16;
 pub(super) fn command() -> Command {
     Command::new("cubes").about("Find the best number of threads and blocks for the sum of cubes").args([
         Arg::new("rung").long("rung").value_name("RUNG").help("Which rung [default: many-blocks, the source's]"),
-        counts("threads", "LIST", "Threads of a block [default: 32 to 1024]"),
+        counts("threads", "LIST", "Threads per block [default: 32 to 1024; 32, 128 and 512 on the simulator]"),
         counts("blocks", "LIST", "Blocks of the grid [default: 1 to 2048; to 8 on the simulator]"),
         Arg::new("n")
             .long("n")
@@ -95,7 +95,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let best = places.min_by(|&(b, t), &(c, u)| times[b][t].total_cmp(&times[c][u])).unwrap_or((0, 0));
     if let Some(file) = matches.get_one::<OsString>("plot") {
         let title = format!("cubes {}, {} values, {}", rung.name, report::count(n), engine.info().name);
-        let svg = super::heat::map(&title, ("blocks", &blocks), ("threads of a block", &threads), &times, best);
+        let svg = super::heat::map(&title, ("blocks", &blocks), ("threads per block", &threads), &times, best);
         report::write_text(&Place::from(file.as_os_str()), &svg)?;
     }
     let cell = |b: usize, t: usize| Cell {
@@ -151,7 +151,7 @@ fn table(
     ))
 }
 
-/// What each clock says of one rung.
+/// The time of one rung by each clock.
 #[derive(Serialize)]
 struct Clocks {
     rung: &'static str,
@@ -164,7 +164,7 @@ struct Clocks {
     clocks: u64,
     /// The longest that one block took on its own multiprocessor's clock.
     longest_block_clocks: u64,
-    /// Latest end minus earliest start on the device's timer.
+    /// Latest end minus earliest start on the device's global timer.
     timer_ms: f64,
     /// Between events around the launch.
     event_ms: f64,
@@ -182,19 +182,19 @@ struct AllClocks {
     why: &'static str,
 }
 
-/// Why S1's figure is not a time.
+/// The explanation why S1's figure is not a time.
 const WHY: &str = "\
-Each multiprocessor counts its own clocks from its own beginning. The difference of two readings is a time only if both\n\
-were taken on the same one: 'latest end - earliest start' over blocks of several multiprocessors mixes counters that\n\
-have nothing to do with each other. 'longest block' is free of that, but leaves out that blocks run one after the other.\n\
-The device's timer is one for all multiprocessors (it may tick in steps of a microsecond); events lie around the launch.";
+Each multiprocessor has a clock counter of its own. The difference of two readings is a time only if both were taken\n\
+on the same multiprocessor: 'latest end - earliest start' over blocks of several multiprocessors mixes unrelated\n\
+counters. 'longest block' avoids that, but leaves out that blocks run one after the other. The device's timer is\n\
+common to all multiprocessors (it may tick in steps of a microsecond); the events are before and after the launch.";
 
-/// Why there is nothing wrong with it here.
+/// The explanation for the simulator, where the figure is a time.
 const WHY_SIMULATOR: &str = "\
-The simulator has one clock, the host's, in nanoseconds, for both: on a GPU each multiprocessor counts its own clocks from\n\
-its own beginning, and 'latest end - earliest start' over blocks of several multiprocessors is no time at all.";
+The simulator has one clock, the host's, in nanoseconds. On a GPU each multiprocessor has a clock counter of its own,\n\
+and 'latest end - earliest start' over blocks of several multiprocessors is not a time.";
 
-/// Runs the rungs and prints what each clock says.
+/// Runs the rungs and prints their times by each clock.
 pub(super) fn report(
     family: &'static Family,
     rung: Option<&'static Rung>,
@@ -231,8 +231,8 @@ pub(super) fn report(
                 .collect();
             let (clocks, ms) = CUBES_H200;
             report::print(&format!(
-                "{} values, on {}\n{}\n\n{why}\n\nS1, {} values:\n{then}  H200, its own program: {clocks} clocks, for a \
-                 kernel of {ms} ms by events\n",
+                "{} values, on {}\n{}\n\n{why}\n\nS1, {} values:\n{then}  H200, its own program: {clocks} clocks, for \
+                 a kernel of {ms} ms by events\n",
                 report::count(n),
                 engine.info().name,
                 columns(&results, false).text(),

@@ -22,9 +22,11 @@ pub(super) fn map(
     let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
     let (width, height) = ((LEFT + columns.1.len() * CELL.0 + 20).max(WIDTH), TOP + rows.1.len() * CELL.1 + 50);
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
-         font-family=\"system-ui, sans-serif\" font-size=\"12\">\n<title>{title}</title>\n\
-         <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n<text x=\"10\" y=\"20\" font-size=\"14\">{title}</text>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\" font-family=\"system-ui, sans-serif\" font-size=\"12\">\n\
+         <title>{title}</title>\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n\
+         <text x=\"10\" y=\"20\" font-size=\"14\">{title}</text>\n"
     );
     let centre = LEFT + columns.1.len() * CELL.0 / 2;
     // Writing to a string cannot fail.
@@ -55,7 +57,8 @@ pub(super) fn map(
     let (x, y) = (LEFT + best.1 * CELL.0, TOP + best.0 * CELL.1);
     let _ = writeln!(
         svg,
-        "<rect class=\"best\" x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#000000\" stroke-width=\"3\"/>",
+        "<rect class=\"best\" x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"{}\" fill=\"none\" \
+         stroke=\"#000000\" stroke-width=\"3\"/>",
         CELL.0, CELL.1
     );
     let _ = writeln!(
@@ -66,7 +69,8 @@ pub(super) fn map(
     svg + "</svg>\n"
 }
 
-/// From light yellow to dark blue: lightness alone tells the order, whatever colours one sees. And what to write in.
+/// From light yellow to dark blue: lightness alone tells the order, for any colour vision. Also returns the colour of
+/// the text.
 fn colour(share: f64) -> (String, &'static str) {
     const STOPS: [[f64; 3]; 4] =
         [[253.0, 231.0, 160.0], [122.0, 190.0, 170.0], [50.0, 110.0, 150.0], [20.0, 30.0, 80.0]];

@@ -10,12 +10,12 @@ pub(super) struct BubbleRow {
     pub n: u64,
     /// Milliseconds on the GPU.
     pub gpu_ms: f64,
-    /// Milliseconds on the host, where the source has them.
+    /// Milliseconds on the host, if the source has them.
     pub host_ms: Option<f64>,
 }
 
 impl BubbleRow {
-    /// How many times faster the GPU was.
+    /// The time on the host divided by the time on the GPU.
     pub(super) fn ratio(&self) -> Option<f64> {
         self.host_ms.map(|host| host / self.gpu_ms)
     }
@@ -42,14 +42,14 @@ pub(super) static BUBBLE: &[BubbleRow] = &[
     bubble_h200(524_288, 184.2),
 ];
 
-/// R1 of S0: how many times longer the host takes for a compare-exchange than a multiprocessor, then.
+/// R1 of S0: the time of a compare-exchange on its host divided by that on a multiprocessor of its GPU.
 pub(super) const BUBBLE_R1: f64 = 1.9;
 
 /// A figure of S1, "CUDA编程(六) 进一步并行": the sum of the cubes of 2²⁰ values on a GT 640.
 pub(super) struct CubesRow {
     /// Blocks.
     pub blocks: u32,
-    /// Threads of a block.
+    /// Threads per block.
     pub threads: u32,
     /// Clocks from the earliest start to the latest end, as it prints them.
     pub clocks: u64,
@@ -68,7 +68,7 @@ pub(super) static CUBES: &[CubesRow] = &[
     CubesRow { blocks: 128, threads: 1024, clocks: 153_292 },
 ];
 
-/// S1's own program on an H200: what it prints, and what the kernel takes by events, in milliseconds.
+/// S1's own program on an H200: the clocks that it prints, and the kernel's time between events in milliseconds.
 pub(super) const CUBES_H200: (u64, f64) = (24_839_510, 0.0258);
 
 /// Keys that S4 sorts.
@@ -77,18 +77,19 @@ pub(super) const RADIX_KEYS: u64 = 4096;
 /// The numbers of columns in S4's table.
 pub(super) static RADIX_COLUMNS: &[u32] = &[8, 16, 32, 64, 128];
 
-/// S4 · "cuda练习(三):使用gpu进行排序": seconds of `std::sort`, by columns (it has none, it was timed each time).
+/// S4 · "cuda练习(三):使用gpu进行排序": seconds of `std::sort`, by columns (it does not depend on them, but was timed each
+/// time).
 pub(super) static RADIX_STD: [f64; 5] = [0.000508, 0.000507, 0.000507, 0.000507, 0.000508];
 
 /// A line of S4's table.
 pub(super) struct RadixRow {
     /// The rung that does the same.
     pub rung: &'static str,
-    /// How S4 calls it.
+    /// S4's name for it.
     pub name: &'static str,
     /// Seconds, by [`RADIX_COLUMNS`].
     pub seconds: [f64; 5],
-    /// Seconds of its own code on an H200 where they were measured.
+    /// Seconds of its own code on an H200, if measured.
     pub h200: [Option<f64>; 5],
 }
 

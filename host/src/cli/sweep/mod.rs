@@ -1,5 +1,5 @@
-//! `rungs sweep`: the experiments of the sources, over their whole range, with what the sources measured beside it.
-//! Also the reports of single runs that they print, `rungs bubble --report` and `rungs cubes --report`.
+//! `rungs sweep`: the experiments of the sources, over their whole range, beside the sources' own figures. Also the
+//! sources' reports of single runs, `rungs bubble --report` and `rungs cubes --report`.
 
 mod baseline;
 mod bubble;
@@ -37,12 +37,12 @@ pub(super) fn run(matches: &ArgMatches, _: &Common) -> Result<()> {
     }
 }
 
-/// Whether a family has a report of its source's kind.
+/// Whether the source of a family has a report.
 pub(super) fn has_report(family: &Family) -> bool {
     matches!(family.name, "bubble" | "cubes")
 }
 
-/// The report of a family's source: of one rung, or of those that the source is about.
+/// The report of a family's source: of one rung, or of the rungs that correspond to the source.
 pub(super) fn report(
     family: &'static Family,
     rung: Option<&'static Rung>,
@@ -65,7 +65,7 @@ fn counts(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     arg.value_delimiter(',').value_parser(value_parser!(Count))
 }
 
-/// What was given for such an option, or the default.
+/// The value of such an option, or its default.
 fn list(matches: &ArgMatches, name: &str, otherwise: &[u64]) -> Vec<u64> {
     matches.get_many::<Count>(name).map_or_else(|| otherwise.to_vec(), |counts| counts.map(|c| c.0).collect())
 }
@@ -94,7 +94,7 @@ fn problem(family: &Family, n: u64, seed: u64, parameters: Parameters) -> Result
     })
 }
 
-/// What every JSON report of this file begins with.
+/// The fields that every JSON report of this file begins with.
 #[derive(Serialize)]
 struct Report<'a, T: Serialize> {
     schema: u32,
@@ -109,7 +109,7 @@ fn json<T: Serialize>(engine: &Engine, common: &Common, experiment: &'static str
     report::json(&Report { schema: report::SCHEMA, device: engine.info(), seed: common.seed, experiment, body })
 }
 
-/// A number with so many decimals, or a dash.
+/// A number with `decimals` decimals, or a dash.
 fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or("-".into(), |v| format!("{v:.decimals$}"))
 }

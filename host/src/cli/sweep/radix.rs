@@ -21,7 +21,7 @@ pub(super) fn command() -> Command {
         Arg::new("n")
             .long("n")
             .value_name("N")
-            .help("How many distinct keys [default: S4's 4096; 1024 on the simulator]")
+            .help("Number of distinct keys [default: S4's 4096; 1024 on the simulator]")
             .value_parser(value_parser!(Count)),
     ])
 }
@@ -102,7 +102,7 @@ fn merge(engine: &Engine, family: &Family, rung: &str, keys: &[u32], columns: u6
     time(engine, family.rung(rung)?, &*problem)
 }
 
-/// So many different keys in no order.
+/// `n` different keys in random order.
 fn distinct(n: u64, seed: u64) -> Result<Vec<u32>> {
     let mut order: Vec<(u32, u64)> = Distribution::Uniform.keys::<u32>(n, seed)?.into_iter().zip(0..).collect();
     order.sort_unstable();

@@ -1,7 +1,7 @@
 use super::*;
 
-/// What rustc 1.95 makes of `tests/planted` without the flag that stops it: the barrier of a function that is called
-/// between two `if`s of one condition, once in each arm of one branch.
+/// The IR by rustc 1.95 of `tests/planted` without the flag that prevents the copy: the barrier of a function that is
+/// called between two `if`s of one condition, once in each arm of one branch.
 const PLANTED: &str = include_str!("planted.ll");
 const PLANTED_PTX: &str = include_str!("planted.ptx");
 
@@ -80,7 +80,8 @@ fn copies_one_after_the_other_are_those_of_an_unrolled_loop() {
     assert_eq!(found(peeled), [""; 0]);
 }
 
-/// `for … { if … { sync } }`, unrolled twice, in a loop that is not: neither copy dominates the other, and both are passed.
+/// `for … { if … { sync } }`, unrolled twice, in a loop that is not: neither copy dominates the other, and both are
+/// passed.
 #[test]
 fn conditional_copies_one_after_the_other_are_too() {
     let unrolled: &[(&str, &[u32], &[&str])] = &[

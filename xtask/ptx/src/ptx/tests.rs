@@ -53,7 +53,7 @@ fn bounds_of_threads_alone_are_enough() {
 #[test]
 fn bounds_that_cannot_be_are_refused_with_the_kernel_s_name() {
     for (bounds, says) in [
-        ("third 32 0", "third, which is no kernel"),
+        ("third 32 0", "third, which is not a kernel"),
         ("first 0 2", "first declares min_blocks"),
         ("first many 2", "first: `many`"),
         ("first", "is not `kernel threads blocks`"),
