@@ -1,7 +1,7 @@
 //! A barrier in a function that is not marked `inline`, reached through a trait, between two `if`s of one condition.
 //!
-//! rustc's own inliner does not get at it, so LLVM sees a call. Of the two `if`s it makes one branch, with the call in
-//! both arms, and then inlines the call: two barriers.
+//! rustc's own inliner does not reach it, so LLVM sees a call. Of the two `if`s it makes one branch, the call in both
+//! arms, and then inlines the call: two barriers.
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(abi_ptx, asm_experimental_arch))]
 
