@@ -55,7 +55,7 @@ const CUDA_9: Machine = Machine::Cuda(9, 0);
 /// How the simulator's rows were measured.
 const SIMULATED: Basis = Basis::Measured("rungs ladder --device sim on two cores, 2026-11-21");
 /// How the rows of a GPU were measured.
-const H200: Basis = Basis::Measured("rungs bench on an H200, bench/results/h200-2026-11-21-*.json");
+const H200: Basis = Basis::Measured("rungs bench on an H200, bench/results/h200-2026-11-22-*.json");
 
 const fn row<K>(
     bytes: usize,
