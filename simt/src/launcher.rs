@@ -58,8 +58,8 @@ pub type Result<T = ()> = std::result::Result<T, Failed>;
 /// A kernel with its arguments, whatever its type.
 ///
 /// # Safety
-/// [`Call::parameters`] are those that the entry called [`Call::name`] has, by number and type, and each view among them
-/// is in [`Parameters::views`].
+/// [`Call::parameters`] are those that the entry called [`Call::name`] has, by number and type, and each view among
+/// them is in [`Parameters::views`].
 pub unsafe trait Call: Sync {
     /// The entry's name in the PTX.
     fn name(&self) -> &'static str;

@@ -5,15 +5,14 @@
 //!
 //! The order of integer additions does not matter, so every rung gives the same counts in every run.
 
+pub mod bins;
 pub mod r1_global_atomics;
 pub mod r2_shared_atomics;
 pub mod r3_warp_tables;
 pub mod r4_bank_private;
 
+pub use bins::MAX_BINS;
 use simt::Scalar;
-
-/// Most bins: the tables in shared memory are laid out for this number.
-pub const MAX_BINS: u32 = 4096;
 
 /// A type whose values can be counted.
 pub trait Key: Scalar {

@@ -1,7 +1,7 @@
 //! Rungs that count the occurrences of each value.
 
 pub use super::*;
-use crate::histogram::MAX_BINS;
+use crate::histogram::bins::MAX_BINS;
 
 /// The keys, and the memory for their counts.
 #[derive(Clone, Copy)]

@@ -1,10 +1,11 @@
 //! Keys of the sorting problems: words of 32 or 64 bits, in the order of their type.
 
-use super::verify;
+use super::{Parameters, Rung, verify};
 use crate::data::Dtype;
 use crate::engine::AnyBuffer;
 use crate::error::Result;
-use rungs_kernels::ladder::sort::Width;
+use rungs_kernels::ladder::Ladder;
+use rungs_kernels::ladder::sort::{Sort, Width};
 
 /// The types that sorting rungs of any width take.
 pub const KEY_TYPES: &[Dtype] = &[Dtype::U32, Dtype::I32, Dtype::F32, Dtype::U64, Dtype::I64, Dtype::F64];
@@ -28,4 +29,19 @@ impl KeyWord for u64 {
     fn look(keys: &dyn AnyBuffer, order: u32, zeros_equal: bool) -> Result<verify::Found> {
         verify::keys::<u64>(keys, order, zeros_equal)
     }
+}
+
+/// The reason why a rung cannot sort such keys, if it cannot.
+pub fn unable(ladder: &'static Ladder<Sort>, rung: &Rung, dtype: Dtype, parameters: &Parameters) -> Option<String> {
+    let (name, run) = (rung.name, ladder.get(rung.name)?.run);
+    if parameters.values && dtype.size() != 4 {
+        return Some(format!("values go with keys of 32 bits, not with {dtype}"));
+    }
+    if parameters.values && run.pairs.is_none() {
+        let moves = ladder.rungs.iter().filter(|entry| entry.run.pairs.is_some());
+        let others: Vec<&str> = moves.map(|entry| entry.rung.name).collect();
+        let others = if others.is_empty() { String::new() } else { format!("; {} moves both", others.join(", ")) };
+        return Some(format!("{name} sorts keys without values{others}"));
+    }
+    (dtype.size() == 8 && run.wide.is_none()).then(|| format!("{name} sorts keys of 32 bits, not {dtype}"))
 }

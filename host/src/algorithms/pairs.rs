@@ -1,8 +1,9 @@
 //! Sorting keys with one value each: the problem and its oracle.
 
+use super::keys::unable;
 use super::upload::{Changed, Uploaded};
 use super::verify::{self, ON_DEVICE_FROM, order_of};
-use super::{OpenProblem, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, entry, verdict};
+use super::{OpenProblem, Parameters, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, entry, verdict};
 use crate::data::{Data, Difference, Dtype, Words, stable_sorted};
 use crate::engine::{AnyBuffer, Buffer, Engine};
 use crate::error::{Error, Result};
@@ -120,6 +121,10 @@ impl Problem for PairProblem {
 
     fn prepare(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>> {
         let (entry, n) = (entry(self.ladder, rung)?, self.keys.len());
+        let with_values = Parameters { values: true, ..Parameters::default() };
+        if let Some(why) = unable(self.ladder, rung, self.keys.dtype(), &with_values) {
+            return Err(Error::Usage(why));
+        }
         let (sorter, scratch_bytes) = engine.held_after(|| Ok(entry.pair_sorter(engine, n as u32)?))?;
         Ok(Box::new(PreparedPairs {
             problem: self,
@@ -185,7 +190,6 @@ impl Prepared for PreparedPairs<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithms::Parameters;
     use crate::data::Distribution;
     use rungs_kernels::radix::LADDER;
 

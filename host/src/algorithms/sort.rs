@@ -1,13 +1,13 @@
 //! Sorting: the problem and its oracle.
 
-use super::keys::{KEY_TYPES, KeyWord};
+use super::keys::{KEY_TYPES, KeyWord, unable};
 use super::upload::{Changed, Uploaded};
 use super::verify::{self, ON_DEVICE_FROM, order_of};
 use super::{
     Extra, Family, Kind, OpenProblem, Parameters, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload,
     compare, entry, pairs,
 };
-use crate::data::{self, Data, Dtype, for_dtype};
+use crate::data::{self, Data, for_dtype};
 use crate::engine::{AnyBuffer, Buffer, Engine};
 use crate::error::{Error, Result};
 use rungs_kernels::keys::FLOAT;
@@ -33,21 +33,6 @@ pub fn family(ladder: &'static Ladder<Sort>, sizes: Sizes, extras: &'static [Ext
     };
     let unable = move |rung: &Rung, dtype, parameters: &Parameters| unable(ladder, rung, dtype, parameters);
     Family { dtypes: KEY_TYPES, extras, unable: Box::new(unable), ..Family::new(ladder, Kind::Sort, sizes, problem) }
-}
-
-/// The reason why a rung cannot sort such keys, if it cannot.
-fn unable(ladder: &'static Ladder<Sort>, rung: &Rung, dtype: Dtype, parameters: &Parameters) -> Option<String> {
-    let (name, run) = (rung.name, ladder.get(rung.name)?.run);
-    if parameters.values && dtype.size() != 4 {
-        return Some(format!("values go with keys of 32 bits, not with {dtype}"));
-    }
-    if parameters.values && run.pairs.is_none() {
-        let moves = ladder.rungs.iter().filter(|entry| entry.run.pairs.is_some());
-        let others: Vec<&str> = moves.map(|entry| entry.rung.name).collect();
-        let others = if others.is_empty() { String::new() } else { format!("; {} moves both", others.join(", ")) };
-        return Some(format!("{name} sorts keys without values{others}"));
-    }
-    (dtype.size() == 8 && run.wide.is_none()).then(|| format!("{name} sorts keys of 32 bits, not {dtype}"))
 }
 
 /// Makes the problem.

@@ -82,10 +82,10 @@ mod tests {
         let mut torn = stream(3, &[5, 6, 7]);
         torn.pop();
         assert!(why(&torn).contains("only 2 integers and 3 bytes follow"));
-        assert!(why(&stream(2, &[5, 6, 7])).contains("more follows"));
+        assert!(why(&stream(2, &[5, 6, 7])).contains("more bytes follow"));
         let mut one_byte_more = stream(0, &[]);
         one_byte_more.push(0);
-        assert!(why(&one_byte_more).contains("more follows"));
+        assert!(why(&one_byte_more).contains("more bytes follow"));
         // The largest count, with nothing behind it: refused because memory or integers are missing, without a crash.
         assert!(read_counted(&mut &stream(i32::MAX, &[])[..]).is_err());
     }
