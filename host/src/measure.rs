@@ -190,11 +190,6 @@ impl Row {
             rate_unit: None,
         }
     }
-
-    /// The rate as text.
-    pub fn rate_text(&self) -> Option<String> {
-        self.rate.zip(self.rate_unit).map(|(rate, unit)| crate::report::rate(rate, unit.name()))
-    }
 }
 
 /// A problem on which one rung fails, and that all others solve at once.

@@ -135,7 +135,7 @@ fn cells(row: &Row) -> [String; 8] {
         size(row),
         dtype(row),
         row.time_ms.map_or("-".into(), time),
-        row.rate_text().unwrap_or("-".into()),
+        rate_of(row).unwrap_or("-".into()),
         verdict(row),
     ]
 }
@@ -232,6 +232,11 @@ pub fn time(ms: f64) -> String {
         ms if ms >= 1.0 => format!("{ms:.3} ms"),
         ms => format!("{:.1} µs", ms * 1000.0),
     }
+}
+
+/// The rate of a row, if it has one.
+pub fn rate_of(row: &Row) -> Option<String> {
+    row.rate.zip(row.rate_unit).map(|(value, unit)| rate(value, unit.name()))
 }
 
 /// A rate with a decimal prefix where its unit has none yet.

@@ -4,8 +4,10 @@
 //! | trial | what it runs |
 //! | --- | --- |
 //! | `fresh-workspace` | calls with their own size, type, distribution, options and workspace each |
-//! | `kept-workspace` | calls on a workspace for each of a few sizes, enqueued several at a time; before one in four the same call is made with launches that fail from a random one on |
+//! | `kept-workspace` | calls on a workspace for each of a few sizes, enqueued several at a time |
 //! | `two-streams` | two streams of a GPU at once, each with its own workspace; on the simulator two threads |
+//!
+//! Before one in four of these calls, the same call is made with launches that fail from a random one on.
 //!
 //! Every output is poisoned first and compared whole with an oracle that the host computes from the input. Where there
 //! is no GPU, the GPU's trials are reported as ignored. A failure names the call as a command of `rungs` (size, seed,

@@ -208,7 +208,7 @@ fn print(common: &Common, engine: &Engine, family: &Family, distribution: Distri
                 grid.row([
                     row.rung.to_string(),
                     row.time_ms.map_or("-".into(), report::time),
-                    row.rate_text().unwrap_or("-".into()),
+                    report::rate_of(row).unwrap_or("-".into()),
                     limit.map_or("-".into(), |l| format!("{:.1} % {}", 100.0 * l.share, l.of)),
                     speedup.map_or("-".into(), |s| format!("{s:.2}")),
                     report::verdict(row),
