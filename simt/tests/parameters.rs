@@ -49,3 +49,22 @@ fn a_scalar_and_its_bits() {
     there_and_back([(-2i64, u64::MAX - 1)]);
     there_and_back([(-0.5f64, 0xbfe0_0000_0000_0000)]);
 }
+
+/// `#[repr(C)]` written out is what the attribute would add.
+#[simt::argument]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+struct WrittenOut {
+    small: u8,
+    large: f64,
+}
+
+#[test]
+fn a_layout_that_is_written_out_is_taken() {
+    fn is_argument<T: simt::Argument>(_: T) -> bool {
+        T::BY_ITS_BYTES
+    }
+    let value = WrittenOut { small: 3, large: 0.5 };
+    assert!(is_argument(value));
+    assert_eq!((value.small, value.large, std::mem::offset_of!(WrittenOut, large)), (3, 0.5, 8));
+}

@@ -9,8 +9,11 @@ pub(crate) fn expand(item: ItemStruct) -> syn::Result<Tokens> {
         return Err(syn::Error::new_spanned(&item.generics, "an argument of a kernel has no parameters of its own"));
     }
     let repr = |a: &&Attribute| a.path().is_ident("repr");
-    if let Some(other) = item.attrs.iter().filter(repr).find(|a| a.meta.to_token_stream().to_string() != "repr (C)") {
-        return Err(syn::Error::new_spanned(other, "host and device agree on the layout of a #[repr(C)] struct only"));
+    // The tokens print with a space between them or without, depending on the compiler.
+    let is_c = |a: &&Attribute| a.meta.to_token_stream().to_string().replace(' ', "") == "repr(C)";
+    if let Some(other) = item.attrs.iter().filter(repr).find(|a| !is_c(a)) {
+        let rule = "#[argument] lays the struct out as #[repr(C)]: remove this, or write #[repr(C)]";
+        return Err(syn::Error::new_spanned(other, rule));
     }
     let layout = item.attrs.iter().find(repr).is_none().then(|| quote!(#[repr(C)]));
     let (name, fields) = (&item.ident, item.fields.iter().map(|f| &f.ty));
