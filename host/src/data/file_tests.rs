@@ -154,11 +154,11 @@ fn bad_numpy_files() {
     let good = &fixtures()[1].0;
     for length in 0..good.len() {
         let message = error(&good[..length]);
-        assert!(message.contains("cut off") || message.contains("no .npy file"), "{length}: {message}");
+        assert!(message.contains("cut off") || message.contains("is not an .npy file"), "{length}: {message}");
     }
     assert!(error(b"\x93NUMPY\x04\x00v\x00{}").contains("version 4.0"));
     assert!(error(b"\x93NUMPY\x02\x00\xff\xff\xff\xff{}").contains("4294967295 bytes"));
-    assert!(error(&[b"\x93NUMPY\x01\x00\x02\x00".as_slice(), &[0xff; 2]].concat()).contains("no text"));
+    assert!(error(&[b"\x93NUMPY\x01\x00\x02\x00".as_slice(), &[0xff; 2]].concat()).contains("is not text"));
     let mut deep = b"\x93NUMPY\x01\x00\xff\xff".to_vec();
     deep.resize(10 + 0xffff, b'(');
     assert!(error(&deep).contains("header has"));
@@ -214,7 +214,7 @@ fn raw_files() {
     let place = folder.file("odd.bin", &[0; 7]);
     assert!(read_error(read_keys(&place, &[Dtype::U32])).contains("7 bytes are not a whole number of u32"));
     assert_eq!(read_keys(&place, &Dtype::ALL).unwrap_err().exit_code(), 2);
-    assert!(read_error(read_keys(&folder.file("raw.npy", &[0; 8]), &[Dtype::U32])).contains("no .npy file"));
+    assert!(read_error(read_keys(&folder.file("raw.npy", &[0; 8]), &[Dtype::U32])).contains("is not an .npy file"));
 }
 
 #[test]
