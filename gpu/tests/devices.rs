@@ -9,17 +9,8 @@ use rungs_kernels::ladder::sort::Keys;
 use rungs_kernels::ladder::{Ask, Device, Options, reduce, scan};
 use rungs_kernels::operator::Operation;
 use rungs_kernels::{bitonic, odd_even, radix};
+use simt::launcher::KNOWN_DEVICES;
 use simt::sim::Gpu;
-
-/// Compute capabilities, and the shared memory that a block may have there, by the CUDA programming guide.
-const DEVICES: [((u32, u32), u32); 6] = [
-    ((8, 0), 163 << 10),
-    ((8, 6), 99 << 10),
-    ((8, 9), 99 << 10),
-    ((9, 0), 227 << 10),
-    ((10, 0), 227 << 10),
-    ((12, 0), 99 << 10),
-];
 
 /// Elements: some tiles, and a ragged one.
 const N: u32 = 20_011;
@@ -39,7 +30,7 @@ fn sorts_run_where_they_do_not_refuse() {
     let input = numbers();
     let mut want = input.clone();
     want.sort_unstable();
-    for device in DEVICES {
+    for device in KNOWN_DEVICES {
         let gpu = gpu(device);
         for ladder in [&bitonic::LADDER, &odd_even::LADDER, &radix::LADDER] {
             // What sorts in one block has a capacity of its own, and is tried there.
@@ -60,7 +51,7 @@ fn sorts_run_where_they_do_not_refuse() {
 fn reductions_and_scans_run_where_they_do_not_refuse() {
     let data = numbers();
     let total = data.iter().fold(0u32, |sum, &x| sum.wrapping_add(x));
-    for device in DEVICES {
+    for device in KNOWN_DEVICES {
         let gpu = gpu(device);
         for entry in rungs_kernels::reduce::LADDER.rungs {
             let (mut input, mut sum) = (Buffer::new(&data, 0), Buffer::poisoned(1, 0));

@@ -25,6 +25,17 @@ pub struct Device {
 /// together.
 pub const MAX_SHARED: u32 = 227 << 10;
 
+/// Devices that PTX for `sm_80` or `sm_90` runs on: the compute capability, and the bytes of shared memory that a
+/// block may have there, by the CUDA programming guide.
+pub const KNOWN_DEVICES: [((u32, u32), u32); 6] = [
+    ((8, 0), 163 << 10),
+    ((8, 6), 99 << 10),
+    ((8, 9), 99 << 10),
+    ((9, 0), MAX_SHARED),
+    ((10, 0), MAX_SHARED),
+    ((12, 0), 99 << 10),
+];
+
 /// The reason why a sequence of launches did not run.
 #[derive(Debug)]
 pub enum Failed {

@@ -37,9 +37,9 @@ struct Source<'r> {
 }
 
 impl<'r> Source<'r> {
-    /// Reports are searched in order: of two with the same number of rungs, the first is taken.
+    /// The report with the most rungs; of two with as many, the one that has a library beside them, then the first.
     fn of(family: &str, reports: &[&'r Report]) -> Option<Self> {
-        let mut best: Option<(usize, Self)> = None;
+        let mut best: Option<((usize, bool), Self)> = None;
         for &report in reports {
             let mut kinds: BTreeMap<(&str, &str, String), Vec<&Row>> = BTreeMap::new();
             for row in measured(report).filter(|row| row.family == family) {
@@ -48,8 +48,9 @@ impl<'r> Source<'r> {
             for ((dtype, keys, task), rows) in kinds {
                 let rungs = rows.iter().map(|row| &row.name).collect::<BTreeSet<_>>().len();
                 let Some(size) = rows.iter().map(|row| row.case().size).max() else { continue };
-                if best.as_ref().is_none_or(|(most, _)| rungs > *most) {
-                    best = Some((rungs, Self { report, dtype, keys, task, size }));
+                let rank = (rungs, rows.iter().any(|row| row.over_peer.is_some()));
+                if best.as_ref().is_none_or(|(most, _)| rank > *most) {
+                    best = Some((rank, Self { report, dtype, keys, task, size }));
                 }
             }
         }
@@ -324,6 +325,16 @@ mod tests {
         // Its result was wrong, so it has no time.
         assert!(lines[3].ends_with("| not measured | – | – | – | – |"), "{text}");
         assert!(lines[4].contains("| 50.0 µs | 20.97 Gkeys/s | 50 % | – | 100.0 µs |"), "{text}");
+    }
+
+    /// A report of twins may have as many rungs.
+    #[test]
+    fn a_report_with_a_library_is_taken_first() {
+        let (with, mut without) = (sample(), sample());
+        without.results.iter_mut().for_each(|row| row.over_peer = None);
+        let text = ladder("radix", &rungs(), &[&without, &with]);
+        assert!(lines(&text)[0].ends_with("`cub_radix_sort_keys_u32` |"), "{text}");
+        assert!(lines(&text)[4].ends_with("| 100.0 µs |"), "{text}");
     }
 
     #[test]

@@ -135,7 +135,7 @@ fn pick<K>(rows: &[Row<K>], simulator: bool, device: Device, bytes: usize, n: u6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use simt::launcher::MAX_SHARED;
+    use simt::launcher::{KNOWN_DEVICES, MAX_SHARED};
 
     /// A name for each entry that a table chooses at some sizes around its limits, on every kind of device.
     fn check<K>(rows: &[Row<K>], widths: &[usize]) {
@@ -143,7 +143,7 @@ mod tests {
             let entry = row.ladder.get(row.rung).unwrap_or_else(|| panic!("no rung {}", row.rung));
             assert!(entry.rung.capacity.is_none_or(|capacity| row.up_to <= capacity), "{}", row.rung);
         }
-        for &(compute_capability, shared_per_block) in DEVICES {
+        for &(compute_capability, shared_per_block) in &KNOWN_DEVICES {
             let device = Device { multiprocessors: 100, shared_per_block, compute_capability };
             for &bytes in widths {
                 for n in [0, 1, 1 << 16, 1 << 27, (1 << 27) + 1, ANY - 0xffff, ANY] {
@@ -158,16 +158,6 @@ mod tests {
             assert!(pick(rows, true, device, 3, 5).is_none());
         }
     }
-
-    /// Compute capabilities, and the shared memory that a block may have there, by the CUDA programming guide.
-    const DEVICES: &[((u32, u32), u32)] = &[
-        ((8, 0), 163 << 10),
-        ((8, 6), 99 << 10),
-        ((8, 9), 99 << 10),
-        ((9, 0), 227 << 10),
-        ((10, 0), 227 << 10),
-        ((12, 0), 99 << 10),
-    ];
 
     #[test]
     fn every_table_has_a_rung_for_every_size_on_every_device() {

@@ -12,7 +12,7 @@ use corosensei::stack::DefaultStack;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// Below this many threads a launch runs on the calling thread: starting others would take longer.
+/// A launch of fewer threads runs on the calling thread: starting others would take longer.
 const SMALL: u64 = 2048;
 
 /// Options of the simulation.
