@@ -7,11 +7,11 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LaunchError {
-    /// The launch exceeds a limit of compute capability 9.0; nothing ran.
+    /// The launch exceeds a limit of compute capability 9.0, or a view's memory is gone; nothing ran.
     Refused {
         /// The kernel.
         kernel: &'static str,
-        /// The request and the limit.
+        /// The request and the limit, or the view.
         why: String,
     },
     /// A thread did what a GPU leaves undefined; the launch ended there.

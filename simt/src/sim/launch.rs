@@ -7,6 +7,7 @@ use super::observe::{self, Event};
 use super::spin::Quiet;
 use super::watchdog::Leash;
 use crate::launcher::{Call, With};
+use crate::live::GONE;
 use crate::{Dim3, Geometry, Kernel};
 use corosensei::stack::DefaultStack;
 use std::sync::Mutex;
@@ -25,7 +26,8 @@ pub struct Options {
 /// Runs a kernel to its end: `grid` × `block` threads with `shared_bytes` of dynamic shared memory.
 ///
 /// # Errors
-/// [`LaunchError::Refused`] if a GPU would refuse the launch, [`LaunchError::Fault`] if a thread did something that a
+/// [`LaunchError::Refused`] if a GPU would refuse the launch or a view is of memory that is gone,
+/// [`LaunchError::Fault`] if a thread did something that a
 /// GPU leaves undefined. Writes of other blocks before that remain.
 pub fn launch<K: Kernel>(
     kernel: K,
@@ -46,6 +48,10 @@ pub fn launch<K: Kernel>(
 pub fn enqueue(call: &dyn Call, geometry: Geometry, options: Options) -> Result<(), LaunchError> {
     let Geometry { grid, block, shared_bytes, .. } = geometry;
     check(call.name(), call.max_threads(), grid, block, shared_bytes)?;
+    if let Some(i) = call.parameters().view_of_nothing() {
+        let why = format!("view number {} is of {GONE}", i + 1);
+        return Err(LaunchError::Refused { kernel: call.name(), why });
+    }
     run(call.name(), grid, block, shared_bytes, &|| call.thread(), options)
 }
 
