@@ -2,6 +2,7 @@
 
 use super::block::{Block, Others, STACK};
 use super::error::LaunchError;
+use super::limit;
 use super::limits::*;
 use super::observe::{self, Event};
 use super::spin::Quiet;
@@ -28,7 +29,8 @@ pub struct Options {
 /// # Errors
 /// [`LaunchError::Refused`] if a GPU would refuse the launch or a view is of memory that is gone,
 /// [`LaunchError::Fault`] if a thread did something that a
-/// GPU leaves undefined. Writes of other blocks before that remain.
+/// GPU leaves undefined, [`LaunchError::OutOfTime`] by [`within`](super::within). Writes of other blocks before that
+/// remain.
 pub fn launch<K: Kernel>(
     kernel: K,
     grid: [u32; 3],
@@ -72,6 +74,7 @@ fn run(
     let workers = if alone { 1 } else { (workers as u64).min(blocks) };
     observe::tell(|| Event::Launch { kernel, grid: Dim3(grid), block: Dim3(block) });
 
+    let limit = limit::of_this_thread();
     let (next, failed) = (AtomicU64::new(0), AtomicBool::new(false));
     let first_error = Mutex::new(None::<(u64, LaunchError)>);
     let quiet = Quiet::new(workers as u32);
@@ -97,7 +100,8 @@ fn run(
             }
             let [x, y, _] = grid.map(u64::from);
             let index = [(i % x) as u32, (i / x % y) as u32, (i / (x * y)) as u32];
-            let result = state.run(kernel, index, thread, &mut stacks, &others);
+            let result = limit.map_or(Ok(()), |limit| limit.check(kernel));
+            let result = result.and_then(|()| state.run(kernel, index, thread, &mut stacks, &others));
             if result.is_ok() {
                 observe::tell(|| Event::BlockEnd { block: i as u32 });
             }

@@ -19,6 +19,7 @@ mod block;
 mod error;
 mod launch;
 mod launcher;
+mod limit;
 mod mbarrier;
 mod memory;
 mod observe;
@@ -31,6 +32,7 @@ mod watchdog;
 pub use error::{Fault, LaunchError};
 pub use launch::{Options, enqueue, launch};
 pub use launcher::{Gpu, HostMemory, POISON};
+pub use limit::within;
 pub use limits::*;
 pub use observe::{Access, AccessKind, Event, Space, observe};
 
