@@ -222,8 +222,8 @@ impl Engine {
     /// What geometry can depend on.
     pub fn device(&self) -> Device {
         let DeviceInfo { multiprocessors, shared_per_block, .. } = self.0.info;
-        // The simulator holds to the limits of compute capability 9.0.
-        let compute_capability = self.as_cuda().map_or((9, 0), |cuda| cuda.properties().compute_capability);
+        // Of the PTX, not of the device: newer kernels are in newer PTX alone. The simulator holds to the limits of 9.0.
+        let compute_capability = self.as_cuda().map_or((9, 0), Cuda::features);
         Device { multiprocessors, shared_per_block, compute_capability }
     }
 
