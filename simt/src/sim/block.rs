@@ -5,6 +5,7 @@ use super::mbarrier::Barriers;
 use super::observe::{self, Event, Space};
 use super::overflow;
 use super::spin::{Idle, Quiet, Watch};
+use super::stats::{Collector, Instruction, What};
 use super::warp::Warp;
 use super::watchdog;
 use super::{BLOCK, limits};
@@ -84,6 +85,8 @@ pub(super) struct Block {
     barriers: [Cell<Barrier>; BARRIERS],
     pub(super) mbarriers: Barriers,
     watch: Watch,
+    /// What the threads do, where that is counted.
+    stats: Option<Collector>,
     /// Static arrays, by key, with the address that each was given.
     arrays: RefCell<Vec<(usize, u32)>>,
     shared_bytes: Cell<u32>,
@@ -97,7 +100,7 @@ pub(super) struct Block {
 
 impl Block {
     /// A block of this shape, to be used for one block of the grid after the other.
-    pub(super) fn new(grid_dim: Vector, block_dim: Vector, dynamic_bytes: u32) -> Self {
+    pub(super) fn new(grid_dim: Vector, block_dim: Vector, dynamic_bytes: u32, counted: bool) -> Self {
         install_hook();
         overflow::install();
         let [x, y, z] = block_dim;
@@ -116,7 +119,8 @@ impl Block {
             warps: (0..threads.div_ceil(32)).map(|_| Warp::default()).collect(),
             barriers: Default::default(),
             mbarriers: Barriers::default(),
-            watch: Watch::new(threads, observe::active()),
+            watch: Watch::new(threads, observe::active() || counted),
+            stats: counted.then(|| Collector::new(threads)),
             arrays: RefCell::default(),
             shared_bytes: Cell::new(dynamic_bytes.next_multiple_of(16)),
             arena: UnsafeCell::new(vec![POISON; limits::MAX_SHARED as usize / 16 + 1]),
@@ -201,11 +205,13 @@ impl Block {
             first.file(),
             first.line()
         );
+        self.count(Instruction::Barrier, 0, 0);
         barrier.arrived += 1;
         barrier.votes += vote as u32;
         if barrier.arrived == expected.unwrap_or(self.threads()) {
             self.barriers[id].set(Barrier { result: barrier.votes, ..Barrier::default() });
             observe::tell(|| Event::Barrier { block: observe::number(self), id: id as u32 });
+            self.count_barrier(id as u8, location);
             let waiting = State::AtBarrier(id as u8);
             self.states.iter().filter(|s| s.get() == waiting).for_each(|s| s.set(State::Ready));
             // The last one waits for its turn like the others, so that all start the next phase in order.
@@ -216,6 +222,67 @@ impl Block {
             self.suspend(thread, State::AtBarrier(id as u8));
         }
         self.barriers[id].get().result
+    }
+
+    /// Counts an access of the running thread, or an arrival, if that is asked for.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn count(&self, instruction: Instruction, bytes: u8, address: u64) {
+        let Some(stats) = &self.stats else { return };
+        let thread = self.current.get();
+        if stats.is_full(thread) {
+            self.let_warp_catch_up(stats, thread);
+        }
+        stats.note(thread, What { instruction, bytes }, address, Location::caller());
+    }
+
+    /// Lets the other lanes of the warp do as much as `thread` has done, and then groups what all have done.
+    #[cold]
+    fn let_warp_catch_up(&self, stats: &Collector, thread: usize) {
+        self.suspend(thread, State::Ready);
+        if !stats.is_full(thread) {
+            // Another lane has grouped the accesses.
+            return;
+        }
+        let first = thread / 32 * 32;
+        let on_its_way = |t: &usize| *t == thread || matches!(self.states[*t].get(), State::Ready | State::Spinning);
+        let warp = first..self.states.len().min(first + 32);
+        stats.catch_up(thread, warp.filter(on_its_way).fold(0, |mask, t| mask | 1 << (t - first)));
+    }
+
+    /// Counts a bulk copy, if that is asked for.
+    #[track_caller]
+    pub(super) fn count_copy(&self, instruction: Instruction, address: u64, bytes: u32) {
+        if let Some(stats) = &self.stats {
+            stats.copy(instruction, address, bytes, Location::caller());
+        }
+    }
+
+    /// Counts a barrier that is complete, and groups what the lanes did before it.
+    fn count_barrier(&self, id: u8, location: &'static Location<'static>) {
+        let Some(stats) = &self.stats else { return };
+        stats.barrier(location);
+        let here = |t: &usize| *t == self.current.get() || self.states[*t].get() == State::AtBarrier(id);
+        let warps = (0..self.states.len()).step_by(32);
+        warps
+            .filter(|&first| (first..self.states.len().min(first + 32)).any(|t| here(&t)))
+            .for_each(|t| stats.meet(t / 32));
+    }
+
+    /// Groups what the lanes of the running thread's warp did before an operation of the lanes of `mask`, if no other
+    /// lanes are on their way.
+    pub(super) fn count_meeting(&self, mask: u32) {
+        let Some(stats) = &self.stats else { return };
+        let first = self.current.get() / 32 * 32;
+        let others = (first..self.states.len().min(first + 32)).filter(|t| mask >> (t - first) & 1 == 0);
+        if others.into_iter().all(|t| self.states[t].get() == State::Ended) {
+            stats.meet(first / 32);
+        }
+    }
+
+    /// What was counted, after the last block.
+    pub(super) fn into_stats(self) -> Option<Collector> {
+        self.stats
     }
 
     /// Lets the other threads run once.
@@ -304,8 +371,14 @@ impl Block {
             })
             .collect();
         BLOCK.set(block);
+        if let Some(stats) = &this.stats {
+            stats.begin(observe::number(this));
+        }
         let outcome = catch_unwind(AssertUnwindSafe(|| this.schedule(&mut threads, others)));
         watchdog::look(true);
+        if let Some(stats) = &this.stats {
+            (0..this.warps.len()).for_each(|warp| stats.meet(warp));
+        }
         let result = match outcome {
             Ok(Ok(())) => Ok(()),
             Ok(Err((thread, what))) => Err(this.fault(kernel, thread, None, what)),

@@ -25,6 +25,7 @@ mod observe;
 mod overflow;
 mod shared;
 mod spin;
+pub mod stats;
 mod warp;
 mod watchdog;
 
@@ -89,6 +90,9 @@ pub fn static_shared(key: &'static u8, bytes: u32) -> u32 {
 #[track_caller]
 fn look<T: Scalar, R>(space: Space, kind: AccessKind, address: u64, access: impl FnOnce() -> (R, T)) -> R {
     let block = here();
+    if let Some(instruction) = stats::plain(space, kind) {
+        block.count(instruction, size_of::<T>() as u8, address);
+    }
     block.before_access();
     let (result, value) = access();
     observe::access(space, kind, address, value);
@@ -102,6 +106,9 @@ fn look<T: Scalar, R>(space: Space, kind: AccessKind, address: u64, access: impl
 #[track_caller]
 fn look_at_pack<R>(space: Space, kind: AccessKind, address: u64, access: impl FnOnce() -> (R, [u32; 4])) -> R {
     let block = here();
+    if let Some(instruction) = stats::plain(space, kind) {
+        block.count(instruction, 16, address);
+    }
     block.before_access();
     let (result, words) = access();
     observe::pack(space, kind, address, words);
@@ -130,6 +137,7 @@ unsafe fn atomic<T: AtomicScalar>(op: Operation<T>, p: *mut T, space: Space, add
     let run = move || unsafe { memory::atomic(op, p) };
     // SAFETY: passed on.
     if watchdog::looks() {
+        here().count(stats::atomic(space, &op), size_of::<T>() as u8, address);
         look(space, AccessKind::Atomic, address, move || (run(), unsafe { memory::load(p) }))
     } else {
         run()
@@ -381,6 +389,7 @@ impl Machine for Simulator {
     #[track_caller]
     unsafe fn bulk_load(to: u32, from: *const u8, bytes: u32, barrier: u32) {
         let block = here();
+        block.count_copy(stats::Instruction::BulkLoad, from as u64, bytes);
         // SAFETY: `shared` gives a pointer to `bytes` bytes; the caller promises the source and the alignment.
         unsafe { memory::copy(block.shared(to, bytes), from, bytes) };
         // SAFETY: as above.
@@ -392,6 +401,7 @@ impl Machine for Simulator {
     #[track_caller]
     unsafe fn bulk_store(to: *mut u8, from: u32, bytes: u32) {
         let p = here().shared(from, bytes);
+        here().count_copy(stats::Instruction::BulkStore, to as u64, bytes);
         // SAFETY: as above, the other way.
         unsafe { memory::copy(to, p, bytes) };
         // SAFETY: as above.

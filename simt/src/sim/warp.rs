@@ -2,6 +2,7 @@
 //! arrived; the last lane computes all results.
 
 use super::here;
+use super::stats::Instruction;
 use crate::machine::{Reduction, Shuffle};
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -40,6 +41,7 @@ pub(super) fn collective(mask: u32, value: u32, argument: u32, combine: Combine)
     let thread = block.current();
     let (warp, lane) = (block.warp(thread), thread as u32 % 32);
     assert!(mask >> lane & 1 == 1, "lane {lane} calls with the mask {mask:#010x}, which does not name it");
+    block.count(Instruction::Warp, 0, mask.into());
     let complete = {
         let mut meetings = warp.meetings.borrow_mut();
         // Lanes meet by mask and place. Others of the mask may still be at an earlier meeting; lanes that wait in
@@ -56,6 +58,7 @@ pub(super) fn collective(mask: u32, value: u32, argument: u32, combine: Combine)
     match complete {
         None => block.wait_for_warp(location),
         Some(meeting) => {
+            block.count_meeting(mask);
             for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
                 warp.results[lane as usize].set(combine(lane, mask, &meeting.deposits));
             }
