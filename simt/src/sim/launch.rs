@@ -6,6 +6,7 @@ use super::error::LaunchError;
 use super::limits::*;
 use super::observe::{self, Event};
 use super::spin::Quiet;
+use super::stats::Count;
 use super::watchdog::Leash;
 use crate::launcher::{Call, With};
 use crate::{Dim3, Geometry, Kernel};
@@ -73,6 +74,7 @@ fn run(
     let workers = if alone { 1 } else { (workers as u64).min(blocks) };
     observe::tell(|| Event::Launch { kernel, grid: Dim3(grid), block: Dim3(block) });
 
+    let count = Count::begin();
     let (next, failed) = (AtomicU64::new(0), AtomicBool::new(false));
     let first_error = Mutex::new(None::<(u64, LaunchError)>);
     let quiet = Quiet::new(workers as u32);
@@ -88,7 +90,7 @@ fn run(
                 return;
             }
         };
-        let mut state = Block::new(grid, block, shared_bytes);
+        let mut state = Block::new(grid, block, shared_bytes, count.is_some());
         loop {
             // Blocks start in the order of their index: a block that waits for an earlier one waits for one that has
             // started.
@@ -112,6 +114,9 @@ fn run(
             }
         }
         give_stacks_back(stacks);
+        if let (Some(count), Some(collector)) = (&count, state.into_stats()) {
+            count.add(collector);
+        }
     };
     let work = || {
         run_blocks();
@@ -121,6 +126,9 @@ fn run(
         work();
     } else {
         std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
+    }
+    if let Some(count) = count {
+        count.end(kernel, Dim3(grid), Dim3(block));
     }
     if let Some((_, error)) = first_error.into_inner().unwrap() {
         return Err(error);
