@@ -20,6 +20,7 @@ mod check;
 mod error;
 mod launch;
 mod launcher;
+mod limit;
 mod mbarrier;
 mod memory;
 mod observe;
@@ -37,6 +38,7 @@ pub use check::{
 pub use error::{Fault, LaunchError};
 pub use launch::{Options, enqueue, launch};
 pub use launcher::{Gpu, HostMemory, POISON};
+pub use limit::within;
 pub use limits::*;
 pub use observe::{Access, AccessKind, Event, Space, observe};
 
