@@ -107,6 +107,8 @@ pub struct Totals {
     pub global_requests: u64,
     /// Their sectors.
     pub global_sectors: u64,
+    /// Bytes of these sectors, and of bulk copies.
+    pub bytes_moved: u64,
     /// Bytes that the lanes read from global memory, by bulk copies too.
     pub bytes_in: u64,
     /// Bytes that they wrote there.
@@ -136,7 +138,8 @@ impl Totals {
         let atomics = sum(&|i| i.is_read_modify_write());
         Self {
             global_requests: global.requests,
-            global_sectors: sum(&|i| i.is_global() || matches!(i, BulkLoad | BulkStore)).sectors,
+            global_sectors: global.sectors,
+            bytes_moved: SECTOR * sum(&|i| i.is_global() || matches!(i, BulkLoad | BulkStore)).sectors,
             bytes_in: sum(&|i| matches!(i, GlobalLoad | GlobalAtomicLoad | GlobalAtomic | BulkLoad)).bytes,
             bytes_out: sum(&|i| matches!(i, GlobalStore | GlobalAtomicStore | GlobalAtomic | BulkStore)).bytes,
             shared_wavefronts: shared.wavefronts,

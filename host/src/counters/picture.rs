@@ -174,29 +174,29 @@ fn banks(line: &Line, worst: &Access, place: &str) -> String {
 pub fn heat(kernel: &Kernel) -> String {
     const ROW: usize = 20;
     const BAR: f64 = 150.0;
-    let cost = |line: &Line| if line.kind.is_shared() { line.counts.wavefronts } else { line.counts.sectors };
     // Several calls in one line are one row.
     let mut rows: BTreeMap<(&str, u32), (u64, u64, &str)> = BTreeMap::new();
     for line in &kernel.lines {
         let row = rows.entry((&line.file, line.line)).or_insert((0, 0, &line.source));
-        if line.kind.is_shared() { row.1 += cost(line) } else { row.0 += cost(line) }
+        if line.kind.is_shared() {
+            row.1 += line.counts.wavefronts;
+        } else {
+            row.0 += line.counts.sectors;
+        }
     }
+    let file = |path: &str| path.rsplit('/').next().unwrap_or("").to_string();
+    let name = rows.keys().map(|(path, _)| file(path).chars().count()).max().unwrap_or(0);
     let most = rows.values().map(|row| row.0 + row.1).max().unwrap_or(1).max(1);
     let widest = rows.values().map(|row| row.2.chars().count()).max().unwrap_or(0);
-    let (text, width) = (300.0, 320 + widest.max(50) * 7);
+    let (text, width) = (300.0, 330 + (widest.max(40) + name + 8) * 7);
     let height = 70 + rows.len() * ROW;
     let title = format!("{}: sectors of global memory (blue), wavefronts of shared memory (orange)", kernel.name);
     let mut svg = begin(width, height, &title);
-    for (i, ((_, number), (global, shared, source))) in rows.into_iter().enumerate() {
+    for (i, ((path, number), (global, shared, source))) in rows.into_iter().enumerate() {
         let y = (36 + i * ROW) as f64;
         let share = |n: u64| n as f64 / most as f64;
         let warm = (255.0 - 110.0 * share(global + shared)) as u8;
-        bar(
-            &mut svg,
-            (text - 8.0, y),
-            (width as f64 - text, ROW as f64),
-            &format!("#ff{warm:02x}{:02x}", warm / 2 + 127),
-        );
+        bar(&mut svg, (text - 8.0, y), (width as f64 - text, ROW as f64), &format!("#ff{warm:02x}{warm:02x}"));
         let (blue, orange) = (BAR * share(global), BAR * share(shared));
         if global > 0 {
             bar(&mut svg, (130.0, y + 3.0), (blue, ROW as f64 - 6.0), "#4292c6");
@@ -208,16 +208,12 @@ pub fn heat(kernel: &Kernel) -> String {
         let _ = writeln!(
             svg,
             "<text x=\"120\" y=\"{0:.1}\" text-anchor=\"end\">{count}</text><text x=\"{text}\" y=\"{0:.1}\" \
-             font-family=\"ui-monospace, monospace\" xml:space=\"preserve\">{number:>4}  {1}</text>",
+             font-family=\"ui-monospace, monospace\" xml:space=\"preserve\">{2:name$}:{number:<4} {1}</text>",
             y + 14.0,
-            escaped(source)
+            escaped(source),
+            escaped(&file(path))
         );
     }
-    let _ = writeln!(
-        svg,
-        "<text x=\"{MARGIN}\" y=\"{}\" fill=\"#444444\">{}, all launches together</text>",
-        height - 12,
-        escaped(&kernel.lines.first().map_or(String::new(), |line| line.file.clone()))
-    );
+    let _ = writeln!(svg, "<text x=\"{MARGIN}\" y=\"{}\" fill=\"#444444\">all launches together</text>", height - 12);
     svg + "</svg>\n"
 }

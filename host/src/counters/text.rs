@@ -1,6 +1,6 @@
 //! Counters as text.
 
-use super::{Kernel, Line, SECTOR, Totals};
+use super::{Kernel, Line, Totals};
 use crate::report::{Grid, count};
 
 /// Most characters of a source line in a table.
@@ -8,9 +8,9 @@ const SOURCE: usize = 60;
 
 /// What the columns of that table are.
 pub const LEGEND: &str = "\
-requests: instructions of a warp that access global memory; sectors: of 32 bytes; moved: their bytes; wavefronts, \
-conflicts: of shared memory; atomic turns: lanes that wait for each other at one address; barriers: once per block; \
-lanes: per request. The simulator's times say nothing about a GPU, so they are left out.";
+requests: instructions of a warp that access global memory; sectors: of 32 bytes; moved: their bytes, and those of bulk
+copies; wavefronts, conflicts: of shared memory; atomic turns: lanes that wait for each other at one address; barriers:
+once per block; lanes: per request. Times of the simulator say nothing about a GPU and are left out.";
 
 /// Columns of the table with one row per rung.
 pub fn totals_columns() -> [&'static str; 8] {
@@ -22,7 +22,7 @@ pub fn totals_row(totals: &Totals) -> [String; 8] {
     [
         count(totals.global_requests),
         ratio(totals.global_sectors, totals.global_requests),
-        bytes(totals.global_sectors * SECTOR),
+        bytes(totals.bytes_moved),
         count(totals.shared_wavefronts),
         count(totals.bank_conflicts),
         count(totals.atomic_turns),
@@ -43,15 +43,15 @@ pub fn kernel_text(kernel: &Kernel) -> String {
         }
         grid.row(cells(line));
     }
-    let Totals { bytes_in, bytes_out, global_sectors, barriers, .. } = kernel.totals;
-    let plural = |n: usize| if n == 1 { "launch".into() } else { format!("{n} launches") };
+    let Totals { bytes_in, bytes_out, bytes_moved, barriers, .. } = kernel.totals;
+    let plural = |n: usize| if n == 1 { "1 launch".into() } else { format!("{n} launches") };
     format!(
         "{}, {}: {} in, {} out, {} moved, {} barriers\n\n{}\n",
         kernel.name,
         plural(kernel.launches),
         bytes(bytes_in),
         bytes(bytes_out),
-        bytes(global_sectors * SECTOR),
+        bytes(bytes_moved),
         count(barriers),
         grid.text()
     )
