@@ -1,5 +1,6 @@
 //! The simulator as a machine that sequences of launches run on.
 
+use super::check;
 use super::launch::{Options, enqueue};
 use super::limits::MAX_SHARED;
 use crate::Geometry;
@@ -55,6 +56,7 @@ impl Launcher for Gpu {
     unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> Result {
         // SAFETY: the bytes are there, as the caller says, and launches have ended when they return.
         unsafe { address.write_bytes(0, bytes) };
+        check::host_cleared(address, bytes);
         Ok(())
     }
 }
@@ -70,7 +72,15 @@ struct Piece([u8; 256]);
 impl HostMemory {
     /// Room for `bytes` bytes, each [`POISON`].
     pub fn new(bytes: usize) -> Self {
-        Self(vec![Cell::new(Piece([POISON; 256])); bytes.div_ceil(size_of::<Piece>())].into())
+        let memory = Self(vec![Cell::new(Piece([POISON; 256])); bytes.div_ceil(size_of::<Piece>())].into());
+        check::allocated(memory.address(), bytes);
+        memory
+    }
+}
+
+impl Drop for HostMemory {
+    fn drop(&mut self) {
+        check::freed(self.address());
     }
 }
 
