@@ -16,6 +16,8 @@ pub(super) struct Word {
     device: Option<Rc<Known>>,
     /// For acquires in the block of that number, whatever their scope.
     block: Option<(u32, Rc<Known>)>,
+    /// Whether a release among those was for its block alone.
+    narrow: bool,
     /// The value before the last operation, for loads that may still give it, and what the word carried then.
     older: Option<Rc<Older>>,
     /// Who made the last operation, and when.
@@ -194,8 +196,12 @@ impl Session {
             } else if self.schedule.stale {
                 self.seen_versions.insert((me.agent, touch.address), word.version);
             }
-            let near = near.filter(|(number, _)| *number == me.block).map(|(_, known)| known);
-            let far = device.filter(|_| wide);
+            let (near, foreign) = match near {
+                Some((number, known)) if number == me.block => (Some(known), None),
+                other => (None, other.map(|(_, known)| known).filter(|_| word.narrow)),
+            };
+            let (far, unreached) = if wide { (device, None) } else { (None, device) };
+            foreign.iter().chain(&unreached).for_each(|known| merge(&mut clock.too_narrow, known));
             if acquires {
                 near.iter().chain(&far).for_each(|known| clock.acquire(me, known));
             } else {
@@ -239,8 +245,9 @@ impl Session {
         }
         if half == Half::Store {
             // A store ends what earlier operations carried.
-            (word.device, word.block) = (None, None);
+            (word.device, word.block, word.narrow) = (None, None, false);
         }
+        word.narrow |= near.is_some() && device.is_none();
         if let Some(known) = device {
             merge(&mut word.device, &known);
         }
@@ -265,6 +272,9 @@ impl Session {
         if matches!(order, Order::Acquire | Order::AcqRel) {
             let near = clock.read_block.take();
             let far = if wide { clock.read_device.take() } else { None };
+            if let Some(known) = clock.read_device.clone() {
+                merge(&mut clock.too_narrow, &known);
+            }
             for known in near.into_iter().chain(far) {
                 clock.acquire(me, &known);
             }
@@ -282,6 +292,7 @@ impl Session {
     /// The thread waits for the launch before this one.
     pub(in super::super) fn waited(&mut self, block: &mut BlockState, thread: usize) {
         block.clocks[thread].launch = self.launch.base;
+        self.launch.waited = true;
     }
 
     /// A barrier in shared memory is made.
