@@ -27,6 +27,7 @@ pub enum Kind {
     Deadlock,
     EndlessSpin,
     CopyInFlight,
+    MissingProxyFence,
     BeforeWait,
     Fault,
     /// No access is undefined; the output differs from what the input demands, under some schedule at least.

@@ -260,7 +260,7 @@ pub static CASES: &[Case] = &[
         bug: "A histogram in global memory that reads a count and writes it back plus one.",
         effect: "Most keys are lost: all threads of the device that have one bin at hand read the same count.",
         mend: "fetch_add.",
-        finds: &[GlobalRace],
+        finds: &[GlobalRace, SameValueWrite],
         run: |on| {
             let x = numbers(128);
             let (keys, counts) = (on.input(x.clone())?, on.input([0; 16])?);
@@ -333,7 +333,7 @@ pub static CASES: &[Case] = &[
         bug: "Block 0 adds up the sums of all blocks in the launch that makes them.",
         effect: "Block 0 is the first to run: it adds what the memory held before.",
         mend: "A second launch adds them up.",
-        finds: &[GlobalRace, UninitialisedGlobal],
+        finds: &[GlobalRace, UninitialisedGlobal, Fault],
         run: |on| {
             let x = numbers(128);
             let (input, sums, total) = (on.input(x.clone())?, on.scratch(4)?, on.output(1)?);
@@ -400,7 +400,7 @@ pub static CASES: &[Case] = &[
         bug: "Threads append to a list: each reads the length and writes it back plus one.",
         effect: "Several threads take one place; the list is too short and lacks elements.",
         mend: "fetch_add gives each thread a place of its own.",
-        finds: &[GlobalRace],
+        finds: &[GlobalRace, SameValueWrite],
         run: |on| {
             let x = numbers(128);
             let (input, list) = (on.input(x.clone())?, on.scratch(128)?);
@@ -441,7 +441,7 @@ pub static CASES: &[Case] = &[
         bug: "A graph algorithm pushes distances along edges: edges with one end in common read and write its word.",
         effect: "The smallest distance is lost now and then; the algorithm converges later, or to something wrong.",
         mend: "fetch_min.",
-        finds: &[GlobalRace],
+        finds: &[GlobalRace, SameValueWrite],
         run: |on| {
             let (from, to): (Vec<u32>, Vec<u32>) = (0..128).map(|e| (e * 7 % 32, e * 5 % 11)).unzip();
             let distances = numbers(32);

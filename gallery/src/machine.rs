@@ -27,8 +27,8 @@ pub unsafe trait Machine: Launcher {
     /// The words at `address` are live memory of this machine.
     unsafe fn download(&self, address: *const u8, words: &mut [u32]) -> Result;
 
-    /// Says that the kernels have to write all of these bytes.
-    fn expect_written(&self, _address: *const u8, _bytes: usize) {}
+    /// Says that the launches so far should have written all of these words.
+    fn expect_written(&self, _words: Global<u32>) {}
 }
 
 /// A run of one version on a machine.
@@ -42,6 +42,8 @@ pub struct Trial<'a> {
 pub struct Words {
     memory: Box<dyn Memory>,
     len: u32,
+    /// Whether the kernels have to write every word.
+    output: bool,
 }
 
 impl Words {
@@ -58,13 +60,19 @@ impl<'a> Trial<'a> {
         Self { on, mended }
     }
 
+    /// A grid of small blocks of which two fit on a multiprocessor, by their shared memory, and which has a few more
+    /// than fit on the whole device.
+    pub fn more_than_fit(&self, threads: u32) -> Geometry {
+        Geometry::linear(2 * self.on.device().multiprocessors + 4, threads).shared(112 << 10)
+    }
+
     /// Memory with these words in it.
     ///
     /// # Errors
     /// As for [`Machine::upload`].
     pub fn input(&self, words: impl IntoIterator<Item = u32>) -> Result<Words> {
         let words: Vec<u32> = words.into_iter().collect();
-        Ok(Words { memory: self.on.upload(&words)?, len: words.len() as u32 })
+        Ok(Words { memory: self.on.upload(&words)?, len: words.len() as u32, output: false })
     }
 
     /// Memory that nobody has written.
@@ -72,7 +80,7 @@ impl<'a> Trial<'a> {
     /// # Errors
     /// As for [`Launcher::allocate`].
     pub fn scratch(&self, len: u32) -> Result<Words> {
-        Ok(Words { memory: self.on.allocate(4 * len as usize)?, len })
+        Ok(Words { memory: self.on.allocate(4 * len as usize)?, len, output: false })
     }
 
     /// Memory that nobody has written, and of which the kernels have to write every word.
@@ -80,9 +88,7 @@ impl<'a> Trial<'a> {
     /// # Errors
     /// As for [`Launcher::allocate`].
     pub fn output(&self, len: u32) -> Result<Words> {
-        let words = self.scratch(len)?;
-        self.on.expect_written(words.memory.address(), 4 * len as usize);
-        Ok(words)
+        Ok(Words { output: true, ..self.scratch(len)? })
     }
 
     /// Sets the words to zero, after all launches before.
@@ -108,6 +114,9 @@ impl<'a> Trial<'a> {
     /// # Errors
     /// As for [`Machine::download`].
     pub fn ended(&self, output: &Words, want: impl IntoIterator<Item = u32>) -> Result<Ended> {
+        if output.output {
+            self.on.expect_written(output.view());
+        }
         let mut got = vec![0; output.len as usize];
         // SAFETY: the words live.
         unsafe { self.on.download(output.memory.address(), &mut got)? };

@@ -471,7 +471,7 @@ pub static CASES: &[Case] = &[
         bug: "Release and acquire with the scope of a block, between two blocks.",
         effect: "The data may stay in the first-level cache of the writer's or of the reader's multiprocessor.",
         mend: "The scope of the device.",
-        finds: &[ScopeTooSmall],
+        finds: &[ScopeTooSmall, GlobalRace],
         run: hand_off!(flag_for_the_block),
     },
     Case {
@@ -503,7 +503,7 @@ pub static CASES: &[Case] = &[
         bug: "The fences on both sides have the scope of a block; the blocks are two.",
         effect: "As without fences.",
         mend: "Fences with the scope of the device.",
-        finds: &[ScopeTooSmall],
+        finds: &[ScopeTooSmall, GlobalRace],
         run: hand_off!(fence_for_the_block),
     },
     Case {
@@ -528,7 +528,7 @@ pub static CASES: &[Case] = &[
         bug: "The same with fences before and after the ticket that have the scope of a block.",
         effect: "As without fences.",
         mend: "The scope of the device.",
-        finds: &[ScopeTooSmall, UninitialisedGlobal],
+        finds: &[ScopeTooSmall, GlobalRace],
         run: ticket!(ticket_for_the_block),
     },
     Case {
@@ -572,7 +572,7 @@ pub static CASES: &[Case] = &[
         bug: "A lock between blocks whose orders have the scope of a block.",
         effect: "Each multiprocessor sees an account of its own.",
         mend: "The scope of the device.",
-        finds: &[ScopeTooSmall],
+        finds: &[ScopeTooSmall, GlobalRace],
         run: lock!(lock_for_the_block),
     },
     Case {

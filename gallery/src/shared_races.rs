@@ -591,7 +591,7 @@ pub static CASES: &[Case] = &[
         effect: "Right on GPUs before Volta; since then the lanes of a warp may be at different instructions, and the \
                  compiler may keep sums in registers.",
         mend: "sync_warp between the read and the write of each level, and after the write.",
-        finds: &[SharedRace],
+        finds: &[SharedRace, Fault],
         run: |on| {
             let x = numbers(BLOCK);
             let (input, output) = (on.input(x.clone())?, on.output(1)?);
@@ -617,7 +617,7 @@ pub static CASES: &[Case] = &[
         bug: "The first lane of each warp leaves the warp's sum, and all threads add the sums up at once.",
         effect: "A warp that is ahead adds what the other warp has not left yet.",
         mend: "A barrier of the block between the two.",
-        finds: &[SharedRace, UninitialisedShared],
+        finds: &[SharedRace, UninitialisedShared, Fault],
         run: |on| {
             let x = numbers(BLOCK);
             let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
@@ -675,7 +675,7 @@ pub static CASES: &[Case] = &[
         bug: "The next tile is loaded into the half of the buffer that this step uses.",
         effect: "Part of this step's sums is made of the next step's elements.",
         mend: "The next tile goes to the other half. One barrier per step is then enough.",
-        finds: &[SharedRace],
+        finds: &[SharedRace, UninitialisedShared, Fault],
         run: |on| {
             let x = numbers(STEPS * BLOCK);
             let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
@@ -688,7 +688,7 @@ pub static CASES: &[Case] = &[
         bug: "A histogram in shared memory that reads a count and writes it back plus one.",
         effect: "Of keys that fall into one bin at the same time all but one are lost.",
         mend: "fetch_add.",
-        finds: &[SharedRace],
+        finds: &[SharedRace, SameValueWrite],
         run: |on| {
             let x = numbers(BLOCK);
             let (keys, bins) = (on.input(x.clone())?, on.output(16)?);
@@ -774,7 +774,7 @@ pub static CASES: &[Case] = &[
         effect: "Steps whose distance is below 32 stay within a warp and mostly work; the others mix keys of two steps, \
                  and keys are lost.",
         mend: "A barrier after each step.",
-        finds: &[SharedRace],
+        finds: &[SharedRace, SameValueWrite],
         run: |on| {
             let x = numbers(BLOCK);
             let keys = on.input(x.clone())?;
@@ -800,7 +800,7 @@ pub static CASES: &[Case] = &[
         bug: "A stencil reads its tile and the seams beside it without waiting for them.",
         effect: "The sums at the seams of warps are made of the last tile's elements, or of anything.",
         mend: "A barrier of the block after the loads.",
-        finds: &[SharedRace, UninitialisedShared],
+        finds: &[SharedRace, UninitialisedShared, Fault],
         run: |on| {
             let x = numbers(2 * BLOCK + 2);
             let (input, output) = (on.input(x.clone())?, on.output(2 * BLOCK)?);
@@ -813,7 +813,7 @@ pub static CASES: &[Case] = &[
         bug: "Four threads share a word; each reads it, puts its byte in, and writes the whole word.",
         effect: "Of the four bytes one remains, and three of what the memory held.",
         mend: "Each thread writes its byte through a view of bytes: disjoint bytes of one word do not race.",
-        finds: &[SharedRace, UninitialisedShared],
+        finds: &[SharedRace, SameValueWrite, UninitialisedShared],
         run: |on| {
             let x = numbers(BLOCK);
             let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);

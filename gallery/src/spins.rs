@@ -192,7 +192,7 @@ pub static CASES: &[Case] = &[
         bug: "A block waits for the value 2, and the other one stores 1.",
         effect: "Hangs until the driver or a person ends it.",
         mend: "It waits for what is stored.",
-        finds: &[EndlessSpin, Deadlock],
+        finds: &[EndlessSpin],
         run: |on| {
             let (flag, output) = (on.input([0])?, on.output(1)?);
             launch!(on, value_that_never_comes, Geometry::linear(2, 1), flag.view(), output.view())?;
@@ -205,19 +205,15 @@ pub static CASES: &[Case] = &[
         effect: "Blocks mostly start in the order of their index, and nothing promises it: with more blocks than fit, a \
                  block may wait for one that never starts.",
         mend: "A ticket: tiles in the order in which blocks start.",
-        finds: &[EndlessSpin, Deadlock],
+        finds: &[EndlessSpin],
         run: |on| {
-            let x = numbers(32 * 12);
-            let (input, states, output) = (on.input(x.clone())?, on.input([0; 13])?, on.output(12)?);
-            launch!(
-                on,
-                look_back_by_block_index,
-                Geometry::linear(12, 32),
-                input.view(),
-                states.view(),
-                output.view()
-            )?;
-            on.ended(&output, (1..=12).map(|tiles| x[..32 * tiles].iter().sum()))
+            let geometry = on.more_than_fit(32);
+            let tiles = geometry.grid[0];
+            let x = numbers(32 * tiles);
+            let states = on.input((0..=tiles).map(|_| 0))?;
+            let (input, output) = (on.input(x.clone())?, on.output(tiles)?);
+            launch!(on, look_back_by_block_index, geometry, input.view(), states.view(), output.view())?;
+            on.ended(&output, (1..=tiles as usize).map(|tiles| x[..32 * tiles].iter().sum()))
         },
     },
     Case {
@@ -225,11 +221,12 @@ pub static CASES: &[Case] = &[
         bug: "Each block waits for the one with the next index.",
         effect: "Hangs as soon as the grid has more blocks than fit on the device at a time.",
         mend: "A ticket: a block waits only for blocks that have started.",
-        finds: &[EndlessSpin, Deadlock],
+        finds: &[EndlessSpin],
         run: |on| {
-            let blocks = 12;
+            let geometry = on.more_than_fit(1);
+            let blocks = geometry.grid[0];
             let (states, output) = (on.input((0..=blocks).map(|_| 0))?, on.output(blocks)?);
-            launch!(on, waits_for_the_next_block, Geometry::linear(blocks, 1), states.view(), output.view())?;
+            launch!(on, waits_for_the_next_block, geometry, states.view(), output.view())?;
             on.ended(&output, 0..blocks)
         },
     },
@@ -238,12 +235,13 @@ pub static CASES: &[Case] = &[
         bug: "All blocks of the grid wait for each other at a counter.",
         effect: "Hangs as soon as the grid has more blocks than fit on the device at a time.",
         mend: "The last block to arrive goes on alone; or a second launch, or a cooperative one.",
-        finds: &[EndlessSpin, Deadlock],
+        finds: &[EndlessSpin],
         run: |on| {
-            let x = numbers(12);
-            let (input, sums) = (on.input(x.clone())?, on.scratch(12)?);
-            let (count, output) = (on.input([0])?, on.output(12)?);
-            let geometry = Geometry::linear(12, 1);
+            let geometry = on.more_than_fit(1);
+            let blocks = geometry.grid[0];
+            let x = numbers(blocks);
+            let (input, sums) = (on.input(x.clone())?, on.scratch(blocks)?);
+            let (count, output) = (on.input([0])?, on.output(blocks)?);
             launch!(on, barrier_of_all_blocks, geometry, input.view(), sums.view(), count.view(), output.view())?;
             on.ended(&output, x.into_iter().rev())
         },
@@ -253,7 +251,7 @@ pub static CASES: &[Case] = &[
         bug: "Two blocks wait for each other's flag before they raise their own.",
         effect: "Hangs.",
         mend: "Each raises its flag first, and one waits for nobody.",
-        finds: &[EndlessSpin, Deadlock],
+        finds: &[EndlessSpin],
         run: |on| {
             let (flags, output) = (on.input([0; 2])?, on.output(2)?);
             launch!(on, each_waits_for_the_other, Geometry::linear(2, 1), flags.view(), output.view())?;
@@ -265,7 +263,7 @@ pub static CASES: &[Case] = &[
         bug: "Thread 0 spins for a flag that another thread raises behind the barrier at which it waits for thread 0.",
         effect: "Hangs.",
         mend: "The flag is raised before the barrier.",
-        finds: &[EndlessSpin, Deadlock],
+        finds: &[EndlessSpin],
         run: |on| {
             let output = on.output(BLOCK)?;
             launch!(on, spins_before_the_barrier, Geometry::linear(1, BLOCK), output.view())?;
@@ -277,7 +275,7 @@ pub static CASES: &[Case] = &[
         bug: "An early return leaves the lock taken.",
         effect: "Hangs as soon as a block takes that path before others have had the lock.",
         mend: "The lock is left on every path.",
-        finds: &[EndlessSpin, Deadlock],
+        finds: &[EndlessSpin],
         run: |on| {
             let x = numbers(8);
             let (input, lock, account) = (on.input(x.clone())?, on.input([0])?, on.input([0])?);
@@ -290,7 +288,7 @@ pub static CASES: &[Case] = &[
         bug: "Two blocks take the same two locks in opposite orders.",
         effect: "Hangs when each has taken its first.",
         mend: "The same order everywhere.",
-        finds: &[EndlessSpin, Deadlock],
+        finds: &[EndlessSpin],
         run: |on| {
             let (locks, accounts) = (on.input([0; 2])?, on.input([100; 2])?);
             launch!(on, two_locks, Geometry::linear(4, 1), locks.view(), accounts.view())?;
@@ -302,7 +300,7 @@ pub static CASES: &[Case] = &[
         bug: "The consumer waits for one item more than the producer makes.",
         effect: "Hangs.",
         mend: "As many as there are.",
-        finds: &[EndlessSpin, Deadlock],
+        finds: &[EndlessSpin],
         run: |on| {
             let (items, count, output) = (on.scratch(5)?, on.input([0])?, on.output(1)?);
             launch!(on, one_item_too_many, Geometry::linear(2, 1), items.view(), count.view(), output.view())?;
@@ -314,7 +312,7 @@ pub static CASES: &[Case] = &[
         bug: "Two warps take turns by a flag, and the second one never gives the turn back.",
         effect: "Hangs: the first warp waits for its second turn, the second one for the barrier.",
         mend: "Each gives the turn to the other.",
-        finds: &[EndlessSpin, Deadlock],
+        finds: &[EndlessSpin],
         run: |on| {
             let (input, output) = (on.input([5])?, on.output(BLOCK)?);
             launch!(on, flag_lowered_too_late, Geometry::linear(1, BLOCK), input.view(), output.view())?;

@@ -238,7 +238,7 @@ pub static CASES: &[Case] = &[
         bug: "A tree of shuffles over 16 lanes begins with the distance 16.",
         effect: "Adds what the other half's registers hold.",
         mend: "It begins with 8.",
-        finds: &[ShuffleOutsideMask],
+        finds: &[ShuffleOutsideMask, Fault],
         run: |on| {
             let x = numbers(16);
             let (input, output) = (on.input(x.clone())?, on.output(1)?);
