@@ -32,10 +32,39 @@ pub enum Kind {
     Fault,
     /// No access is undefined; the output differs from what the input demands, under some schedule at least.
     WrongResult,
-    /// The output is right; the statistics show more sectors per request of global memory than in the clean twin.
+    /// The output is right; the statistics show more sectors of global memory than the clean twin's.
     MoreSectors,
-    /// The output is right; the statistics show more wavefronts of shared memory than in the clean twin.
+    /// The output is right; the statistics show more wavefronts of shared memory than the clean twin's.
     MoreWavefronts,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 23] = [
+        Self::SharedRace,
+        Self::GlobalRace,
+        Self::SameValueWrite,
+        Self::MixedAtomic,
+        Self::ScopeTooSmall,
+        Self::UninitialisedShared,
+        Self::UninitialisedGlobal,
+        Self::OutOfBounds,
+        Self::Misaligned,
+        Self::DivergentBarrier,
+        Self::MissedBarrier,
+        Self::WarpMask,
+        Self::ShuffleOutsideMask,
+        Self::Unwritten,
+        Self::Deadlock,
+        Self::EndlessSpin,
+        Self::CopyInFlight,
+        Self::MissingProxyFence,
+        Self::BeforeWait,
+        Self::Fault,
+        Self::WrongResult,
+        Self::MoreSectors,
+        Self::MoreWavefronts,
+    ];
 }
 
 /// A planted bug.

@@ -14,6 +14,8 @@ extern crate std;
 mod case;
 #[cfg(not(target_os = "cuda"))]
 mod machine;
+#[cfg(not(target_os = "cuda"))]
+mod verdict;
 mod version;
 
 mod barriers;
@@ -33,6 +35,8 @@ mod warps;
 pub use case::{Case, Ended, Kind, TOPICS, Topic, all, named};
 #[cfg(not(target_os = "cuda"))]
 pub use machine::{Machine, Simulated, Trial, Words};
+#[cfg(not(target_os = "cuda"))]
+pub use verdict::Verdict;
 pub use version::{Mended, Planted, Version};
 
 /// What every file of cases uses.

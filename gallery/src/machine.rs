@@ -173,6 +173,10 @@ unsafe impl Memory for HostWords {
 
 // SAFETY: as many words as are uploaded are allocated.
 unsafe impl Machine for Simulated {
+    fn expect_written(&self, words: Global<u32>) {
+        simt::sim::expect_written(words);
+    }
+
     fn upload(&self, words: &[u32]) -> Result<Box<dyn Memory>> {
         let memory = HostWords(vec![std::cell::Cell::new(0); words.len().div_ceil(4)].into());
         let to = memory.address().cast::<u32>();
