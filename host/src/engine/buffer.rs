@@ -269,6 +269,26 @@ impl<T: Scalar> Buffer<T> {
     }
 }
 
+impl Engine {
+    /// Copies bytes at an address of the engine's memory to the host, once everything asked before is done.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`](crate::Error::Cuda) if the copy, or a kernel launched before it, fails.
+    ///
+    /// # Safety
+    /// The bytes at `address`, as many as in `to`, are memory of this engine which lives.
+    pub unsafe fn read_at(&self, address: *const u8, to: &mut [u8]) -> Result<()> {
+        self.logged(What::Copy { direction: "DtoH", bytes: to.len() }, || match &self.0.backend {
+            Backend::Cuda(cuda) => Ok(cuda.copy_to_host(to, address as u64)?),
+            Backend::Simulator(_) => {
+                // SAFETY: as the caller says; the simulator has finished whatever was asked of it.
+                unsafe { std::ptr::copy_nonoverlapping(address, to.as_mut_ptr(), to.len()) };
+                Ok(())
+            }
+        })
+    }
+}
+
 /// Sets bytes of an engine's memory to `byte`.
 ///
 /// # Safety
