@@ -16,8 +16,8 @@ pub(super) struct Word {
     device: Option<Rc<Known>>,
     /// For acquires in the block of that number, whatever their scope.
     block: Option<(u32, Rc<Known>)>,
-    /// Whether a release among those was for its block alone.
-    narrow: bool,
+    /// What was released for a block alone, whichever.
+    narrow: Option<Rc<Known>>,
     /// The value before the last operation, for loads that may still give it, and what the word carried then.
     older: Option<Rc<Older>>,
     /// Who made the last operation, and when.
@@ -196,12 +196,9 @@ impl Session {
             } else if self.schedule.stale {
                 self.seen_versions.insert((me.agent, touch.address), word.version);
             }
-            let (near, foreign) = match near {
-                Some((number, known)) if number == me.block => (Some(known), None),
-                other => (None, other.map(|(_, known)| known).filter(|_| word.narrow)),
-            };
+            let near = near.filter(|(number, _)| *number == me.block).map(|(_, known)| known);
             let (far, unreached) = if wide { (device, None) } else { (None, device) };
-            foreign.iter().chain(&unreached).for_each(|known| merge(&mut clock.too_narrow, known));
+            word.narrow.iter().chain(&unreached).for_each(|known| merge(&mut clock.too_narrow, known));
             if acquires {
                 near.iter().chain(&far).for_each(|known| clock.acquire(me, known));
             } else {
@@ -245,9 +242,11 @@ impl Session {
         }
         if half == Half::Store {
             // A store ends what earlier operations carried.
-            (word.device, word.block, word.narrow) = (None, None, false);
+            (word.device, word.block, word.narrow) = (None, None, None);
         }
-        word.narrow |= near.is_some() && device.is_none();
+        if let (Some(known), None) = (&near, &device) {
+            merge(&mut word.narrow, known);
+        }
         if let Some(known) = device {
             merge(&mut word.device, &known);
         }
