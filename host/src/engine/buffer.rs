@@ -4,7 +4,7 @@ use super::{Backend, Engine, What};
 use crate::data::memory_check;
 use crate::error::{Error, Result};
 use simt::launcher::{Live, Memory as _};
-use simt::sim::HostMemory;
+use simt::sim::{self, HostMemory};
 use simt::{Global, Scalar};
 use std::marker::PhantomData;
 
@@ -191,6 +191,7 @@ impl<T: Scalar> Buffer<T> {
             _ => {
                 // SAFETY: the buffer has room for data.len() elements from `start` on, and `data` is not part of it.
                 unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), self.as_ptr().add(start), data.len()) };
+                sim::host_wrote(self.as_ptr().wrapping_add(start).cast(), size_of_val(data));
                 Ok(())
             }
         })
@@ -252,6 +253,7 @@ impl<T: Scalar> Buffer<T> {
             Backend::Simulator(_) => {
                 // SAFETY: both buffers have so many bytes; `copy` allows that they are the same one.
                 unsafe { std::ptr::copy(other.address(), self.address(), bytes) };
+                sim::host_wrote(self.address(), bytes);
                 Ok(())
             }
         })
@@ -267,6 +269,26 @@ impl<T: Scalar> Buffer<T> {
     }
 }
 
+impl Engine {
+    /// Copies bytes at an address of the engine's memory to the host, once everything asked before is done.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`](crate::Error::Cuda) if the copy, or a kernel launched before it, fails.
+    ///
+    /// # Safety
+    /// The bytes at `address`, as many as in `to`, are memory of this engine which lives.
+    pub unsafe fn read_at(&self, address: *const u8, to: &mut [u8]) -> Result<()> {
+        self.logged(What::Copy { direction: "DtoH", bytes: to.len() }, || match &self.0.backend {
+            Backend::Cuda(cuda) => Ok(cuda.copy_to_host(to, address as u64)?),
+            Backend::Simulator(_) => {
+                // SAFETY: as the caller says; the simulator has finished whatever was asked of it.
+                unsafe { std::ptr::copy_nonoverlapping(address, to.as_mut_ptr(), to.len()) };
+                Ok(())
+            }
+        })
+    }
+}
+
 /// Sets bytes of an engine's memory to `byte`.
 ///
 /// # Safety
@@ -277,6 +299,12 @@ pub(super) unsafe fn fill(engine: &Engine, address: *mut u8, byte: u8, bytes: us
         Backend::Simulator(_) => {
             // SAFETY: as the caller says; the simulator has finished whatever was asked of it.
             unsafe { std::ptr::write_bytes(address, byte, bytes) };
+            // Zeros are data, and any other byte is there to show what a kernel leaves unwritten.
+            if byte == 0 {
+                sim::host_cleared(address, bytes)
+            } else {
+                sim::host_wrote(address, bytes)
+            }
             Ok(())
         }
     })

@@ -1,11 +1,13 @@
 //! A launch: its limits, and its blocks over the host's cores.
 
 use super::block::{Block, Others, STACK};
+use super::check;
 use super::error::LaunchError;
 use super::limit;
 use super::limits::*;
 use super::observe::{self, Event};
 use super::spin::Quiet;
+use super::stats::Count;
 use super::watchdog::Leash;
 use crate::launcher::{Call, With};
 use crate::live::GONE;
@@ -49,10 +51,16 @@ pub fn launch<K: Kernel>(
 /// As for [`launch`].
 pub fn enqueue(call: &dyn Call, geometry: Geometry, options: Options) -> Result<(), LaunchError> {
     let Geometry { grid, block, shared_bytes, .. } = geometry;
-    check(call.name(), call.max_threads(), grid, block, shared_bytes)?;
+    refuse_impossible(call.name(), call.max_threads(), grid, block, shared_bytes)?;
     if let Some(i) = call.parameters().view_of_nothing() {
         let why = format!("view number {} is of {GONE}", i + 1);
         return Err(LaunchError::Refused { kernel: call.name(), why });
+    }
+    if let Some(session) = check::active() {
+        observe::tell(|| Event::Launch { kernel: call.name(), grid: Dim3(grid), block: Dim3(block) });
+        check::launch(session, call, geometry)?;
+        observe::tell(|| Event::LaunchEnd);
+        return Ok(());
     }
     run(call.name(), grid, block, shared_bytes, &|| call.thread(), options)
 }
@@ -74,6 +82,7 @@ fn run(
     let workers = if alone { 1 } else { (workers as u64).min(blocks) };
     observe::tell(|| Event::Launch { kernel, grid: Dim3(grid), block: Dim3(block) });
 
+    let count = Count::begin();
     let limit = limit::of_this_thread();
     let (next, failed) = (AtomicU64::new(0), AtomicBool::new(false));
     let first_error = Mutex::new(None::<(u64, LaunchError)>);
@@ -90,7 +99,7 @@ fn run(
                 return;
             }
         };
-        let mut state = Block::new(grid, block, shared_bytes);
+        let mut state = Block::new(grid, block, shared_bytes, count.is_some());
         loop {
             // Blocks start in the order of their index: a block that waits for an earlier one waits for one that has
             // started.
@@ -115,6 +124,9 @@ fn run(
             }
         }
         give_stacks_back(stacks);
+        if let (Some(count), Some(collector)) = (&count, state.into_stats()) {
+            count.add(collector);
+        }
     };
     let work = || {
         run_blocks();
@@ -125,6 +137,9 @@ fn run(
     } else {
         std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
     }
+    if let Some(count) = count {
+        count.end(kernel, Dim3(grid), Dim3(block));
+    }
     if let Some((_, error)) = first_error.into_inner().unwrap() {
         return Err(error);
     }
@@ -133,7 +148,7 @@ fn run(
 }
 
 /// Refuses a launch that a GPU refuses, and names the limit.
-fn check(
+fn refuse_impossible(
     kernel: &'static str,
     max_threads: u32,
     grid: [u32; 3],
@@ -177,7 +192,7 @@ static STACKS: Mutex<Vec<DefaultStack>> = Mutex::new(Vec::new());
 /// Stacks that are kept at most; the rest is unmapped.
 const KEPT: usize = 4096;
 
-fn take_stacks(n: usize) -> std::io::Result<Vec<DefaultStack>> {
+pub(super) fn take_stacks(n: usize) -> std::io::Result<Vec<DefaultStack>> {
     let mut stacks = {
         let mut pool = STACKS.lock().unwrap();
         let rest = pool.len().saturating_sub(n);
@@ -189,7 +204,7 @@ fn take_stacks(n: usize) -> std::io::Result<Vec<DefaultStack>> {
     Ok(stacks)
 }
 
-fn give_stacks_back(mut stacks: Vec<DefaultStack>) {
+pub(super) fn give_stacks_back(mut stacks: Vec<DefaultStack>) {
     let mut pool = STACKS.lock().unwrap();
     let room = KEPT.saturating_sub(pool.len());
     stacks.truncate(room);
