@@ -88,6 +88,13 @@ fn an_architecture_has_a_compute_capability() {
 }
 
 #[test]
+fn ptx_is_named_with_its_compiler() {
+    let named = |text| crate::engine::named_ptx(&("sm_90", text));
+    assert_eq!(named("// Compiled by rust-cuda, a nightly\n.version 8.0\n"), "sm_90 by rust-cuda, a nightly");
+    assert_eq!(named(".version 8.0\n"), "sm_90 by an unnamed compiler");
+}
+
+#[test]
 fn ranges_are_inside_one_allocation() {
     let allocations = BTreeMap::from([(1024, 256), (1280, 256)]);
     let inside = |address, bytes| within(&allocations, address, bytes);
