@@ -38,6 +38,10 @@ const STEPS: &[Step] = &[
     // The tests of the program run it.
     ("program", || shell::run(shell::cargo(&["build", "--package", "rungs"]))),
     ("own kernel", own_kernel::run),
+    // Each package is built from what would be published. Offline: all that it needs was needed before.
+    ("packages", || {
+        shell::run(shell::cargo(&["package", "--workspace", "--quiet", "--offline", "--allow-dirty"]))
+    }),
     // Last, so that the summary of the test runner is the last that is printed.
     ("tests", run_tests),
 ];
