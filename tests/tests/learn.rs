@@ -220,7 +220,7 @@ fn fidelity_compares_reports() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ncu.csv");
     let place = file.to_str().unwrap();
-    let header = "\"ID\",\"Kernel Name\",\"device__attribute_multiprocessor_count\",\"l1tex__t_requests_pipe_lsu_mem_global_op_st.sum\"\n";
+    let header = "\"ID\",\"Kernel Name\",\"launch__sm_count\",\"l1tex__t_requests_pipe_lsu_mem_global_op_st.sum\"\n";
     let rows = |kernels: &[&str]| {
         let row = |(i, kernel): (usize, &&str)| format!("\"{i}\",\"{kernel}\",\"132\",\"7\"\n");
         header.to_string() + &kernels.iter().enumerate().map(row).collect::<String>()
