@@ -11,6 +11,7 @@ use crate::measure::{Row, attempt};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use serde::Serialize;
+use std::time::Duration;
 
 /// Each CUDA core does one fused multiply-add of floats per clock: two operations.
 const FLOPS_A_CORE: f64 = 2.0;
@@ -40,6 +41,7 @@ fn of_family(family: &'static Family) -> Command {
             .value_name("DISTRIBUTION")
             .help("Distribution of drawn elements: uniform, sorted, reversed, equal, few, entropy=K, low-bits=K, …")
             .value_parser(value_parser!(Distribution)),
+        all::limit_argument(),
     ]);
     family.extras.iter().fold(command, |command, extra| command.arg(extra_argument(*extra)))
 }
@@ -101,7 +103,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let workload = Workload { size, dtype, distribution, seed: common.seed, input: None, parameters };
     let problem = family.make(workload)?;
     let mut progress = common.progress(family.rungs.len());
-    let steps = climb(&engine, family, &*problem, dtype, &parameters, |rung| progress.step(rung));
+    let steps = climb(&engine, family, &*problem, dtype, &parameters, all::limit(matches), |rung| progress.step(rung));
     drop(progress);
     print(common, &engine, family, distribution, &steps)?;
     let rows: Vec<Row> = steps.into_iter().map(|step| step.row).collect();
@@ -115,6 +117,7 @@ fn climb(
     problem: &dyn Problem,
     dtype: Dtype,
     parameters: &Parameters,
+    allowed: Duration,
     mut tell: impl FnMut(&'static str),
 ) -> Vec<Step> {
     let (size, device, mut steps) = (problem.size(), engine.device(), Vec::<Step>::new());
@@ -122,7 +125,7 @@ fn climb(
         tell(rung.name);
         let row = match family.refusal(rung, size, dtype, parameters, device) {
             Some(why) => Row { skipped: Some(why), ..Row::new(engine, family, rung, problem, dtype) },
-            None => attempt(engine, family, rung, problem, dtype),
+            None => attempt(engine, family, rung, problem, dtype, allowed),
         };
         let counters = (engine.is_simulator() && row.verified).then(|| counters::count(engine, problem, rung).ok());
         let counters = counters
@@ -280,7 +283,8 @@ mod tests {
         ] {
             let problem = Fails { rung: second, how };
             let mut told = vec![];
-            let steps = climb(&engine, family, &problem, Dtype::U32, &parameters, |rung| told.push(rung));
+            let steps =
+                climb(&engine, family, &problem, Dtype::U32, &parameters, Duration::MAX, |rung| told.push(rung));
             assert!(told.iter().eq(family.rungs.iter().map(|rung| &rung.name)), "{told:?}");
             for (step, rung) in steps.iter().zip(&family.rungs) {
                 let error = step.row.error.as_deref().unwrap_or("");

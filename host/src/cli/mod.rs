@@ -2,6 +2,7 @@
 
 mod all;
 mod bench;
+mod bugs;
 mod check;
 mod devices;
 mod doctor;
@@ -71,6 +72,7 @@ pub fn command() -> Command {
         .subcommand(lab::command())
         .subcommand(devices::command())
         .subcommand(doctor::command())
+        .subcommand(bugs::command())
         .subcommand(check::command())
         .subcommand(trace::command())
         .subcommand(profile::command())
@@ -86,6 +88,7 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
     let common = Common::from(arguments);
     match name {
         "all" => all::run(arguments, &common),
+        "bugs" => bugs::run(arguments, &common),
         "bench" => bench::run(arguments, &common),
         "list" => list::run(&common),
         "explain" => explain::run(arguments, &common),

@@ -144,7 +144,7 @@ impl Block {
             warps: (0..threads.div_ceil(32)).map(|_| Warp::default()).collect(),
             barriers: Default::default(),
             mbarriers: Barriers::default(),
-            watch: Watch::new(threads, observe::active() || check::active().is_some() || counted),
+            watch: Watch::new(threads, observe::active() || counted || check::active().is_some()),
             stats: counted.then(|| Collector::new(threads)),
             arrays: RefCell::default(),
             shared_bytes: Cell::new(dynamic_bytes.next_multiple_of(16)),
@@ -225,7 +225,6 @@ impl Block {
     pub(super) fn sync(&self, id: usize, expected: Option<u32>, vote: bool) -> u32 {
         let location = Location::caller();
         let thread = self.current.get();
-        self.count(Instruction::Barrier, 0, 0);
         let mut barrier = self.barriers[id].get();
         let first = *barrier.location.get_or_insert(location);
         // Roles of a block reach a named barrier from where they are; the barrier of the whole block is one place.
@@ -238,9 +237,13 @@ impl Block {
             self.mistake(Kind::DivergentBarrier);
             panic!("threads wait at barrier {id} for different numbers of threads: others for {wanted}");
         }
+        self.count(Instruction::Barrier, 0, 0);
         barrier.arrived += 1;
         barrier.votes += vote as u32;
         if barrier.arrived == wanted {
+            if id > 0 {
+                self.whole_warps(id as u8);
+            }
             self.barriers[id].set(Barrier { result: barrier.votes, ..Barrier::default() });
             observe::tell(|| Event::Barrier { block: observe::number(self), id: id as u32 });
             self.count_barrier(id as u8, location);
@@ -259,6 +262,55 @@ impl Block {
             self.suspend(thread, State::AtBarrier(id as u8));
         }
         self.barriers[id].get().result
+    }
+
+    /// The hardware counts a whole warp as soon as one of its lanes reaches a named barrier: the others have to come too.
+    #[track_caller]
+    fn whole_warps(&self, id: u8) {
+        let here = |t: usize| t == self.current.get() || self.states[t].get() == State::AtBarrier(id);
+        for first in (0..self.states.len()).step_by(32) {
+            let mut lanes = first..self.states.len().min(first + 32);
+            if lanes.clone().any(here)
+                && let Some(absent) = lanes.find(|&t| !here(t))
+            {
+                self.mistake(Kind::MissedBarrier);
+                let absent = Dim3(self.indices[absent]);
+                panic!("a part of a warp waits at barrier {id}: its thread {absent} is not there, and counts");
+            }
+        }
+    }
+
+    /// The next panic is about a mistake of that kind.
+    #[cold]
+    pub(super) fn mistake(&self, kind: Kind) {
+        self.kind.set(kind);
+    }
+
+    /// Notes what the running thread waits for at a barrier in shared memory.
+    pub(super) fn awaits(&self, address: u32, parity: u32) {
+        self.awaits[self.current.get()].set(Some((address, parity)));
+    }
+
+    /// Makes `state` the block's part of the running check.
+    pub(super) fn check(&mut self, state: *mut BlockState) {
+        self.checked.set(state);
+    }
+
+    /// The running check, and the block's part of it.
+    #[inline]
+    pub(super) fn checks(&self) -> Option<(&'static mut Session, &'static mut BlockState)> {
+        // SAFETY: check/run.rs owns the state for longer than the block runs; everything happens on one thread of the
+        // host, and no function that is given the reference suspends a thread of a block while it holds it.
+        let state = unsafe { self.checked.get().as_mut() }?;
+        Some((check::active()?, state))
+    }
+
+    /// Under a check, lets others run before an access of the running thread where the schedule says so.
+    pub(super) fn interrupt(&self) {
+        // Not a thread that spins: it would seem to work.
+        if !self.spins.get() && self.checks().is_some_and(|(session, _)| session.interrupts()) {
+            self.suspend(self.current.get(), State::Ready);
+        }
     }
 
     /// Counts an access of the running thread, or an arrival, if that is asked for.
@@ -320,39 +372,6 @@ impl Block {
     /// What was counted, after the last block.
     pub(super) fn into_stats(self) -> Option<Collector> {
         self.stats
-    }
-
-    /// The next panic is about a mistake of that kind.
-    #[cold]
-    pub(super) fn mistake(&self, kind: Kind) {
-        self.kind.set(kind);
-    }
-
-    /// Notes what the running thread waits for at a barrier in shared memory.
-    pub(super) fn awaits(&self, address: u32, parity: u32) {
-        self.awaits[self.current.get()].set(Some((address, parity)));
-    }
-
-    /// Makes `state` the block's part of the running check.
-    pub(super) fn check(&mut self, state: *mut BlockState) {
-        self.checked.set(state);
-    }
-
-    /// The running check, and the block's part of it.
-    #[inline]
-    pub(super) fn checks(&self) -> Option<(&'static mut Session, &'static mut BlockState)> {
-        // SAFETY: check/run.rs owns the state for longer than the block runs; everything happens on one thread of the
-        // host, and no function that is given the reference suspends a thread of a block while it holds it.
-        let state = unsafe { self.checked.get().as_mut() }?;
-        Some((check::active()?, state))
-    }
-
-    /// Under a check, lets others run before an access of the running thread where the schedule says so.
-    pub(super) fn interrupt(&self) {
-        // Not a thread that spins: it would seem to work.
-        if !self.spins.get() && self.checks().is_some_and(|(session, _)| session.interrupts()) {
-            self.suspend(self.current.get(), State::Ready);
-        }
     }
 
     /// Lets the other threads run once.

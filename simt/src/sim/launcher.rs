@@ -72,7 +72,8 @@ struct Piece([u8; 256]);
 impl HostMemory {
     /// Room for `bytes` bytes, each [`POISON`].
     pub fn new(bytes: usize) -> Self {
-        let memory = Self(vec![Cell::new(Piece([POISON; 256])); bytes.div_ceil(size_of::<Piece>())].into());
+        let pieces = vec![Cell::new(Piece([POISON; 256])); bytes.div_ceil(size_of::<Piece>())];
+        let memory = Self(pieces.into());
         check::allocated(memory.address(), bytes);
         memory
     }

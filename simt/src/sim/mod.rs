@@ -20,6 +20,7 @@ mod check;
 mod error;
 mod launch;
 mod launcher;
+mod limit;
 mod mbarrier;
 mod memory;
 mod observe;
@@ -37,6 +38,7 @@ pub use check::{
 pub use error::{Fault, LaunchError};
 pub use launch::{Options, enqueue, launch};
 pub use launcher::{Gpu, HostMemory, POISON};
+pub use limit::within;
 pub use limits::*;
 pub use observe::{Access, AccessKind, Event, Space, observe};
 
@@ -176,6 +178,7 @@ unsafe fn atomic<T: AtomicScalar>(
     }
     // SAFETY: passed on.
     if watchdog::looks() {
+        here().count(stats::atomic(space, &op), size_of::<T>() as u8, address);
         unsafe { look_at_atomic(op, p, space, address, order, scope) }
     } else {
         unsafe { memory::atomic(op, p) }
@@ -198,11 +201,11 @@ unsafe fn look_at_atomic<T: AtomicScalar>(
     scope: Scope,
 ) -> T {
     let block = here();
-    block.count(stats::atomic(space, &op), size_of::<T>() as u8, address);
     block.interrupt();
     block.before_access();
     // SAFETY: passed on.
     let (before, mut result) = unsafe { (memory::load(p), memory::atomic(op, p)) };
+    let before_is = |value: T| to_bits(before) == to_bits(value);
     // SAFETY: passed on.
     let after = unsafe { memory::load(p) };
     observe::access(space, AccessKind::Atomic, address, after);
@@ -220,6 +223,10 @@ unsafe fn look_at_atomic<T: AtomicScalar>(
         }
     }
     block.after_access(space, address, to_bits(if op == Operation::Load { result } else { after }));
+    if block.checks().is_some() && matches!(op, Operation::CompareExchange { .. }) && before_is(after) {
+        // The exchange failed: the thread may be waiting for another's store.
+        block.spin();
+    }
     result
 }
 

@@ -62,17 +62,17 @@ pub(in super::super) fn launch(
     }
     let views = call.parameters().views().to_vec();
     let (kernel, engines) = (call.name(), engines as u32);
-    session.begin_launch(Launch { kernel, grid, block, views, stride, engines, base: 0 });
-    let floor = if overlapping { session.overlapped() } else { session.launch.base };
+    session.begin_launch(Launch { kernel, grid, block, views, stride, engines, overlapping, ..Launch::default() });
+    let floor = session.launch.floor;
 
     // As many as the device that sequences see by default could hold.
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
     let shared = u64::from(MAX_SHARED) / u64::from(shared_bytes + 1024);
     let capacity = (cores * (THREADS / u64::from(stride)).min(BLOCKS).min(shared)).max(1) as usize;
 
-    let count = Count::begin();
     let stack = |n| take_stacks(n).map_err(|e| refuse(format!("the host has no room for {n} simulated threads: {e}")));
     let _leash = Leash::new().map_err(|e| refuse(format!("the host has no room for a thread: {e}")))?;
+    let count = Count::begin();
     let body = || call.thread();
     let mut running: Vec<Slot> = Vec::new();
     let mut spare: Vec<(Box<Block>, Box<BlockState>, Vec<DefaultStack>)> = Vec::new();
@@ -149,19 +149,19 @@ pub(in super::super) fn launch(
         }
     };
     let mut stacks: Vec<DefaultStack> = Vec::new();
-    let mut blocks: Vec<Box<Block>> = Vec::new();
-    for Slot { threads, mut block, .. } in running {
-        stacks.extend(block.end(threads));
-        blocks.push(block);
-    }
-    for (block, _, more) in spare {
-        stacks.extend(more);
-        blocks.push(block);
+    let stopped = running.into_iter().map(|Slot { threads, mut block, state, .. }| {
+        let stacks = block.end(threads);
+        (block, state, stacks)
+    });
+    for (block, _, of_block) in stopped.chain(spare) {
+        stacks.extend(of_block);
+        if let (Some(count), Some(collector)) = (&count, block.into_stats()) {
+            count.add(collector);
+        }
     }
     give_stacks_back(stacks);
     if let Some(count) = count {
-        blocks.into_iter().filter_map(|block| block.into_stats()).for_each(|collector| count.add(collector));
-        count.end(kernel, Dim3(grid), Dim3(block));
+        count.end(kernel, Dim3(grid), Dim3(geometry.block));
     }
     debug_assert!(!SESSION.get().is_null(), "a check does not end during a launch");
     result
