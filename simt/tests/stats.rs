@@ -3,7 +3,7 @@
 use simt::atomic::{Order, Scope};
 use simt::launcher::{Launcher, Memory};
 use simt::sim::stats::{Counts, Instruction, Line, Statistics, statistics};
-use simt::sim::{Gpu, HostMemory, Options};
+use simt::sim::{Check, Gpu, HostMemory, Options, check};
 use simt::{Geometry, Global, Kernel, Shared, bulk, kernel, mbarrier, shared, thread, warp};
 
 /// Runs a kernel on `len` zeros (the address of the first is a multiple of 256) and counts.
@@ -363,4 +363,22 @@ fn kernels_are_added_up_over_their_launches() {
     // Outside nothing is counted.
     gpu.launch(permuted, Geometry::linear(1, 32), (data,)).unwrap();
     assert_eq!(statistics(|| ()).1, Statistics::default());
+}
+
+#[test]
+fn a_check_counts_too() {
+    let memory = HostMemory::new(64 * 4);
+    // SAFETY: the memory has 64 words and outlives the launches.
+    let data = unsafe { Global::from_raw(memory.address().cast::<u32>(), 64) };
+    let gpu: &dyn Launcher = &Gpu::default();
+    // SAFETY: as above.
+    unsafe { gpu.clear_bytes(memory.address(), 256).unwrap() };
+    let launch = || gpu.launch(atomics, Geometry::linear(5, 32), (data, 3, 31)).unwrap();
+    let ((), plain) = statistics(launch);
+    let one = Check { schedules: 1, ..Check::default() };
+    let (report, checked) = statistics(|| check(one, launch).report);
+    assert_eq!(plain.launches[0].lines.len(), 4, "{report:?}");
+    for (a, b) in checked.launches[0].lines.iter().zip(&plain.launches[0].lines) {
+        assert_eq!((a.location, a.counts), (b.location, b.counts));
+    }
 }

@@ -8,6 +8,7 @@ mod devices;
 mod doctor;
 mod explain;
 mod family;
+mod fidelity;
 mod lab;
 mod ladder;
 mod list;
@@ -75,7 +76,8 @@ pub fn command() -> Command {
         .subcommand(check::command())
         .subcommand(trace::command())
         .subcommand(profile::command())
-        .subcommand(sweep::command());
+        .subcommand(sweep::command())
+        .subcommand(fidelity::command());
     FAMILIES.iter().fold(top, |top, family| top.subcommand(family::command(family)))
 }
 
@@ -98,6 +100,7 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
         "sort" => sort::run(arguments, &common),
         "profile" => profile::run(arguments, &common),
         "sweep" => sweep::run(arguments, &common),
+        "fidelity" => fidelity::run(arguments, &common),
         "trace" => trace::run(arguments, &common),
         _ => match crate::algorithms::family(name) {
             Some(family) => family::run(family, arguments, &common),

@@ -241,6 +241,9 @@ impl Block {
         barrier.arrived += 1;
         barrier.votes += vote as u32;
         if barrier.arrived == wanted {
+            if id > 0 {
+                self.whole_warps(id as u8);
+            }
             self.barriers[id].set(Barrier { result: barrier.votes, ..Barrier::default() });
             observe::tell(|| Event::Barrier { block: observe::number(self), id: id as u32 });
             self.count_barrier(id as u8, location);
@@ -259,6 +262,22 @@ impl Block {
             self.suspend(thread, State::AtBarrier(id as u8));
         }
         self.barriers[id].get().result
+    }
+
+    /// The hardware counts a whole warp as soon as one of its lanes reaches a named barrier: the others have to come too.
+    #[track_caller]
+    fn whole_warps(&self, id: u8) {
+        let here = |t: usize| t == self.current.get() || self.states[t].get() == State::AtBarrier(id);
+        for first in (0..self.states.len()).step_by(32) {
+            let mut lanes = first..self.states.len().min(first + 32);
+            if lanes.clone().any(here)
+                && let Some(absent) = lanes.find(|&t| !here(t))
+            {
+                self.mistake(Kind::MissedBarrier);
+                let absent = Dim3(self.indices[absent]);
+                panic!("a part of a warp waits at barrier {id}: its thread {absent} is not there, and counts");
+            }
+        }
     }
 
     /// The next panic is about a mistake of that kind.

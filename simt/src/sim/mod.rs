@@ -205,6 +205,7 @@ unsafe fn look_at_atomic<T: AtomicScalar>(
     block.before_access();
     // SAFETY: passed on.
     let (before, mut result) = unsafe { (memory::load(p), memory::atomic(op, p)) };
+    let before_is = |value: T| to_bits(before) == to_bits(value);
     // SAFETY: passed on.
     let after = unsafe { memory::load(p) };
     observe::access(space, AccessKind::Atomic, address, after);
@@ -222,6 +223,10 @@ unsafe fn look_at_atomic<T: AtomicScalar>(
         }
     }
     block.after_access(space, address, to_bits(if op == Operation::Load { result } else { after }));
+    if block.checks().is_some() && matches!(op, Operation::CompareExchange { .. }) && before_is(after) {
+        // The exchange failed: the thread may be waiting for another's store.
+        block.spin();
+    }
     result
 }
 

@@ -62,8 +62,8 @@ pub(in super::super) fn launch(
     }
     let views = call.parameters().views().to_vec();
     let (kernel, engines) = (call.name(), engines as u32);
-    session.begin_launch(Launch { kernel, grid, block, views, stride, engines, base: 0 });
-    let floor = if overlapping { session.overlapped() } else { session.launch.base };
+    session.begin_launch(Launch { kernel, grid, block, views, stride, engines, overlapping, ..Launch::default() });
+    let floor = session.launch.floor;
 
     // As many as the device that sequences see by default could hold.
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
