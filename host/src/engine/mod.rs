@@ -128,6 +128,8 @@ pub enum What {
         kernel: &'static str,
         /// Its shape.
         geometry: Geometry,
+        /// Address and bytes of each view among its arguments, in order.
+        views: Vec<(u64, u64)>,
     },
     /// A copy, with the direction as profilers write it (`HtoD`, `DtoH`, `DtoD`), or `memset`.
     Copy {
@@ -319,7 +321,8 @@ impl Engine {
         }
         let (kernel, mut parameters) = (call.name(), call.parameters());
         self.check_views(kernel, parameters.views())?;
-        self.logged(What::Launch { kernel, geometry }, || match &self.0.backend {
+        let views = parameters.views().to_vec();
+        self.logged(What::Launch { kernel, geometry, views }, || match &self.0.backend {
             Backend::Cuda(cuda) => {
                 // SAFETY: the parameters are those of the kernel, by its type; views are of live buffers.
                 unsafe { Ok(cuda.launch(kernel, &geometry, &mut parameters.pointers())?) }
