@@ -25,6 +25,11 @@ pub mod ptx {
     include!(concat!(env!("OUT_DIR"), "/ptx.rs"));
 }
 
+/// The architecture of PTX, and its compiler.
+pub(crate) fn named_ptx((arch, text): &(&str, &str)) -> String {
+    format!("{arch} by {}", rungs_ptx::ptx::compiler(text).unwrap_or("an unnamed compiler"))
+}
+
 /// Which machine to use, as given by `--device`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
@@ -71,6 +76,9 @@ pub struct DeviceInfo {
     /// The newest CUDA version that the driver serves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
+    /// The architecture of the PTX that the GPU runs, and its compiler: `sm_90 by rustc 1.95.0`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ptx: Option<String>,
     /// Why the simulator was taken although nobody asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -182,6 +190,7 @@ impl Engine {
             multiprocessors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
             shared_per_block: simt::sim::MAX_SHARED,
             driver: None,
+            ptx: None,
             note,
         }
     }
@@ -204,6 +213,7 @@ impl Engine {
             multiprocessors: p.multiprocessors,
             shared_per_block: p.shared_per_block_optin,
             driver: Some(p.driver_version.clone()),
+            ptx: ptx::PTX.iter().find(|(arch, _)| *arch == cuda.arch()).map(named_ptx),
             note: None,
         };
         Self::new(Backend::Cuda(cuda), info)
@@ -235,8 +245,8 @@ impl Engine {
     /// What geometry can depend on.
     pub fn device(&self) -> Device {
         let DeviceInfo { multiprocessors, shared_per_block, .. } = self.0.info;
-        // The simulator holds to the limits of compute capability 9.0.
-        let compute_capability = self.as_cuda().map_or((9, 0), |cuda| cuda.properties().compute_capability);
+        // Of the PTX, not of the device: newer kernels are in newer PTX alone. The simulator holds to the limits of 9.0.
+        let compute_capability = self.as_cuda().map_or((9, 0), Cuda::features);
         Device { multiprocessors, shared_per_block, compute_capability }
     }
 
