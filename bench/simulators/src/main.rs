@@ -1,7 +1,7 @@
 //! Simulators and checkers of kernels side by side.
 //!
-//!     cargo run --release --manifest-path bench/simulators/Cargo.toml -- speed --save bench/results/simulators.json
-//!     cargo run --release --manifest-path bench/simulators/Cargo.toml -- bugs --save bench/results/bugs.json
+//!     cargo run --release --manifest-path bench/simulators/Cargo.toml -- speed --save bench/simulators/results/speed.json
+//!     cargo run --release --manifest-path bench/simulators/Cargo.toml -- bugs --save bench/simulators/results/bugs.json
 //!     cargo run --release --manifest-path bench/simulators/Cargo.toml -- page
 //!
 //! Oclgrind is Debian's package `oclgrind`; numba comes from pip, for the Python that `RUNGS_PYTHON` names or `python3`.

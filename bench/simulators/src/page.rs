@@ -17,8 +17,8 @@ pub fn run() -> Result<()> {
         let path = root.join(name);
         fs::read_to_string(&path).with_context(|| format!("{}", path.display()))
     };
-    let report: Report = serde_json::from_str(&read("bench/results/bugs.json")?)?;
-    let speed: speed::Report = serde_json::from_str(&read("bench/results/simulators.json")?)?;
+    let report: Report = serde_json::from_str(&read("bench/simulators/results/bugs.json")?)?;
+    let speed: speed::Report = serde_json::from_str(&read("bench/simulators/results/speed.json")?)?;
     let mut page = read("docs/bugs.md")?;
     replace(&mut page, "summary", &bugs::summary(&report))?;
     replace(&mut page, "matrix", &matrix(&report))?;
