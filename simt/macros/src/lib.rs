@@ -16,7 +16,7 @@ use syn::{Expr, FnArg, GenericParam, ItemFn, Pat, Token, Type, bracketed, parent
 /// that implements `simt::Kernel`, so that the compiler checks the number and the types of a launch's arguments.
 ///
 /// - `#[kernel(max_threads = BLOCK, min_blocks = 2)]`: launch bounds, constant expressions; they become the entry's
-///   `.maxntid` and `.minnctapersm`. `min_blocks` may depend on the types of an instance: `min_blocks = blocks::<T>()`.
+///   `.maxntid` and `.minnctapersm`. They may depend on the types of an instance: `min_blocks = blocks::<T>()`.
 /// - `#[kernel(instances(sum_u32: <u32, Sum>, sum_f32: <f32, Sum>))]` on a generic function: one entry for each named
 ///   instance. On the host the function's name is then a generic type, `name::<u32, Sum>::default()`.
 /// - `#[kernel(instances([u32, f32] * [Sum, Min]))]`: the same for all combinations of the types, a list for each
@@ -201,7 +201,8 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
         }
         let of = turbofish(&concrete);
         if cfg!(feature = "rust-cuda") {
-            return rust_cuda_entry(options, f, &entry, &flat, &quote!(#body #of (#(#rebuilt),*)));
+            let call = quote!(#body #of (#(#rebuilt),*));
+            return rust_cuda_entry(options, f, &entry, &flat, &call, generics, &concrete);
         }
         let bound = |tokens| substitute_tokens(tokens, generics, &concrete);
         let (threads, blocks) = (bound(options.max_threads()), bound(options.min_blocks()));
@@ -240,9 +241,18 @@ fn is_primary_package() -> bool {
 ///
 /// Module-level assembly gets lost in libnvvm, so the comment with the launch bounds stands in the body. On the host
 /// the function is there to be type-checked; the block keeps its name from meeting the handle's.
-fn rust_cuda_entry(options: &Options, f: &ItemFn, entry: &Ident, flat: &[Tokens], call: &Tokens) -> Tokens {
+fn rust_cuda_entry(
+    options: &Options,
+    f: &ItemFn,
+    entry: &Ident,
+    flat: &[Tokens],
+    call: &Tokens,
+    generics: &[Ident],
+    concrete: &[Type],
+) -> Tokens {
     let (attrs, guard) = (&f.attrs, options.guard());
-    let (threads, blocks) = (options.max_threads(), options.min_blocks());
+    let bound = |tokens| substitute_tokens(tokens, generics, concrete);
+    let (threads, blocks) = (bound(options.max_threads()), bound(options.min_blocks()));
     let bounds = format!("//.rungs.bounds {entry} {{threads}} {{blocks}}");
     quote! {
         #[cfg(any(#guard, not(target_os = "cuda")))]
@@ -267,7 +277,6 @@ fn rust_cuda_entry(options: &Options, f: &ItemFn, entry: &Ident, flat: &[Tokens]
 fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ident]) -> Tokens {
     let (name, vis, attrs, body) = (&f.sig.ident, &f.vis, &f.attrs, body_name(f));
     let (names, types): (Vec<_>, Vec<_>) = params.iter().cloned().unzip();
-    let threads = options.max_threads();
     let handle = if generics.is_empty() {
         quote! {
             #(#attrs)*
@@ -303,7 +312,8 @@ fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ide
         let types: Vec<Type> = types.iter().map(|t| substitute(t, generics, &concrete)).collect();
         let of = (!concrete.is_empty()).then(|| quote!(<#(#concrete),*>));
         let body_of = turbofish(&concrete);
-        let blocks = substitute_tokens(options.min_blocks(), generics, &concrete);
+        let bound = |tokens| substitute_tokens(tokens, generics, &concrete);
+        let (threads, blocks) = (bound(options.max_threads()), bound(options.min_blocks()));
         quote! {
             // The bound takes effect on the device; here it is only compiled.
             #[cfg(not(target_os = "cuda"))]
