@@ -51,6 +51,12 @@ impl Strides for Six {
     const BITS: u32 = 6;
 }
 
+/// Fewest blocks per multiprocessor for long steps: two, so that one loads while the other stores, but for 64 keys of
+/// 8 bytes there are registers for one alone.
+pub const fn long_blocks<T, S: Strides>() -> u32 {
+    if size_of::<T>() > 4 && S::BITS > Five::BITS { 1 } else { 2 }
+}
+
 /// Blocks for `strides` long steps on `n` keys from the bit `low` on: a thread for each key of a run of 2^`low`, in
 /// each run of 2^(`low` + `strides`). `low` is at least the bits of a block.
 pub const fn long_grid(n: u32, low: u32, strides: u32) -> u32 {
@@ -70,7 +76,7 @@ pub fn bitonic_strides_sort<T: Key + Word, N: Size>(keys: Global<T>, encode: u32
 }
 
 /// Up to six long steps of a stage, those of the bits from `low` on.
-#[kernel(max_threads = BLOCK, instances(
+#[kernel(max_threads = BLOCK, min_blocks = long_blocks::<T, S>(), instances(
     bitonic_strides_long4: <u32, Four>,
     bitonic_strides_long5: <u32, Five>,
     bitonic_strides_long6: <u32, Six>,
@@ -121,12 +127,12 @@ pub(crate) fn long_steps<T: Key, S: Strides>(keys: Global<T>, block: u32, low: u
         return; // no other key of this thread is nearer
     }
     let mut own = [T::LAST; 64];
-    let whole = first | (((1 << S::BITS) - 1) << low) < keys.len();
+    let (step, whole) = (1 << low, first | (((1 << S::BITS) - 1) << low) < keys.len());
     if whole {
         // Without a test for each key all loads are issued together.
-        each::<S>(|r| own[r] = keys.get(first | (r as u32) << low));
+        each_at::<S>(first, step, |r, at| own[r] = keys.get(at));
     } else {
-        each::<S>(|r| own[r] = crate::keys::key_or_last(keys, first | (r as u32) << low));
+        each_at::<S>(first, step, |r, at| own[r] = crate::keys::key_or_last(keys, at));
     }
     let mask = if descends(first, keys.len() - 1, stage) { T::LAST } else { T::default() };
     each::<S>(|r| own[r] = own[r] ^ mask);
@@ -138,11 +144,23 @@ pub(crate) fn long_steps<T: Key, S: Strides>(keys: Global<T>, block: u32, low: u
             }
         });
     });
-    each::<S>(|r| {
-        let at = first | (r as u32) << low;
+    each_at::<S>(first, step, |r, at| {
         if whole || at < keys.len() {
             keys.set(at, own[r] ^ mask);
         }
+    });
+}
+
+/// Calls `f` with the number of each register and its key's place, the first of them and then every `step`-th.
+///
+/// A place is computed from the one before, as the compiler cannot know: it would compute all of them first and keep
+/// them, which takes as many registers as there are.
+#[inline(always)]
+fn each_at<S: Strides>(first: u32, step: u32, mut f: impl FnMut(usize, u32)) {
+    let mut at = first;
+    each::<S>(|r| {
+        f(r, at);
+        at = simt::opaque(at).wrapping_add(step);
     });
 }
 
