@@ -77,7 +77,7 @@ fn long_strides_sort_millions() {
     let keys: Vec<u32> = (0..n).map(|_| random.next() as u32).collect();
     for strides in 4..=6 {
         let found = |pass| matches!(pass, r5::launches::Pass::Long { strides: s, .. } if s == strides);
-        assert!(r5::launches::passes(n, Tile13::BITS).any(found), "{strides}");
+        assert!(r5::launches::passes(n, Tile13::BITS, 6).any(found), "{strides}");
     }
     for rung in [&r4::launches::RUNG, &r5::launches::RUNG, &r6::launches::RUNG] {
         Sorting { on: common::with_multiprocessors(132), ..Sorting::by(rung) }.check("random", &keys);
@@ -89,15 +89,15 @@ fn long_strides_sort_millions() {
 fn strides_cover_every_step() {
     use r5::launches::{Pass, passes};
     for n in [0, 1, 2, 8192, 8193, 16_385, 1 << 20, (1 << 24) + 1, 1 << 31, u32::MAX] {
-        for tile in [Tile13::BITS, Tile14::BITS] {
+        for (tile, most) in [(Tile13::BITS, 5), (Tile13::BITS, 6), (Tile14::BITS, 6)] {
             let stages = u32::BITS - n.saturating_sub(1).leading_zeros();
             let mut steps = vec![];
             let mut next = None;
-            for pass in passes(n, tile) {
+            for pass in passes(n, tile, most) {
                 match pass {
                     Pass::Sort => assert!(steps.is_empty()),
                     Pass::Long { low, strides, stage } => {
-                        assert!((4..=6).contains(&strides) && 1 << low >= r5::BLOCK);
+                        assert!((4..=most).contains(&strides) && 1 << low >= r5::BLOCK);
                         let from = next.unwrap_or(stage);
                         // A pass begins where the one before ended, or repeats some of its bits.
                         assert!(low + strides >= from && low < from, "n = {n}: {pass:?}");

@@ -14,7 +14,8 @@
 //! **Cost.** 25 launches for 2²⁴ keys, each of which moves every key once each way: 1 sorts tiles, 10 merge in tiles,
 //! 14 do up to six long steps each. No barrier in the latter.
 //!
-//! **Threads.** In tiles as the rung before. For long steps 256 per block, each with 16, 32 or 64 keys.
+//! **Threads.** In tiles as the rung before. For long steps 256 per block, each with 16, 32 or 64 keys, or
+//! at most 32 of 8 bytes.
 //!
 //! **Limits.** Any n, and keys of any order, as the rung before.
 //!
@@ -51,10 +52,10 @@ impl Strides for Six {
     const BITS: u32 = 6;
 }
 
-/// Fewest blocks per multiprocessor for long steps: two, so that one loads while the other stores, but for 64 keys of
-/// 8 bytes there are registers for one alone.
-pub const fn long_blocks<T, S: Strides>() -> u32 {
-    if size_of::<T>() > 4 && S::BITS > Five::BITS { 1 } else { 2 }
+/// Fewest blocks per multiprocessor for long steps: two, so that one loads while the other stores; one for keys of 8
+/// bytes, for which there are too few registers.
+pub const fn long_blocks<T>() -> u32 {
+    if size_of::<T>() > 4 { 1 } else { 2 }
 }
 
 /// Blocks for `strides` long steps on `n` keys from the bit `low` on: a thread for each key of a run of 2^`low`, in
@@ -76,13 +77,12 @@ pub fn bitonic_strides_sort<T: Key + Word, N: Size>(keys: Global<T>, encode: u32
 }
 
 /// Up to six long steps of a stage, those of the bits from `low` on.
-#[kernel(max_threads = BLOCK, min_blocks = long_blocks::<T, S>(), instances(
+#[kernel(max_threads = BLOCK, min_blocks = long_blocks::<T>(), instances(
     bitonic_strides_long4: <u32, Four>,
     bitonic_strides_long5: <u32, Five>,
     bitonic_strides_long6: <u32, Six>,
     bitonic_strides_long4_u64: <u64, Four>,
     bitonic_strides_long5_u64: <u64, Five>,
-    bitonic_strides_long6_u64: <u64, Six>,
 ))]
 pub fn bitonic_strides_long<T: Key, S: Strides>(keys: Global<T>, low: u32, stage: u32) {
     grid::let_next_start();
@@ -127,12 +127,13 @@ pub(crate) fn long_steps<T: Key, S: Strides>(keys: Global<T>, block: u32, low: u
         return; // no other key of this thread is nearer
     }
     let mut own = [T::LAST; 64];
-    let (step, whole) = (1 << low, first | (((1 << S::BITS) - 1) << low) < keys.len());
+    let last = first | (((1 << S::BITS) - 1) << low);
+    let whole = last < keys.len();
     if whole {
         // Without a test for each key all loads are issued together.
-        each_at::<S>(first, step, |r, at| own[r] = keys.get(at));
+        each::<S>(|r| own[r] = keys.get(first + ((r as u32) << low)));
     } else {
-        each_at::<S>(first, step, |r, at| own[r] = crate::keys::key_or_last(keys, at));
+        each::<S>(|r| own[r] = crate::keys::key_or_last(keys, first + ((r as u32) << low)));
     }
     let mask = if descends(first, keys.len() - 1, stage) { T::LAST } else { T::default() };
     each::<S>(|r| own[r] = own[r] ^ mask);
@@ -144,23 +145,15 @@ pub(crate) fn long_steps<T: Key, S: Strides>(keys: Global<T>, block: u32, low: u
             }
         });
     });
-    each_at::<S>(first, step, |r, at| {
+    // Down from the last place, each from the one before: the compilers would otherwise see the addresses of the loads
+    // again, and keep all of them in registers, of which there are not enough.
+    let (mut at, step) = (simt::opaque(last), 1u32 << low);
+    each::<S>(|r| {
+        let r = (1 << S::BITS) - 1 - r;
         if whole || at < keys.len() {
             keys.set(at, own[r] ^ mask);
         }
-    });
-}
-
-/// Calls `f` with the number of each register and its key's place, the first of them and then every `step`-th.
-///
-/// A place is computed from the one before, as the compiler cannot know: it would compute all of them first and keep
-/// them, which takes as many registers as there are.
-#[inline(always)]
-fn each_at<S: Strides>(first: u32, step: u32, mut f: impl FnMut(usize, u32)) {
-    let mut at = first;
-    each::<S>(|r| {
-        f(r, at);
-        at = simt::opaque(at).wrapping_add(step);
+        at = simt::opaque(at).wrapping_sub(step);
     });
 }
 
@@ -216,12 +209,12 @@ pub mod launches {
         },
     }
 
-    /// The passes that sort `n` keys in tiles of 2^`tile_bits`.
-    pub fn passes(n: u32, tile_bits: u32) -> impl Iterator<Item = Pass> {
+    /// The passes that sort `n` keys in tiles of 2^`tile_bits`, with at most `most` long steps in each.
+    pub fn passes(n: u32, tile_bits: u32, most: u32) -> impl Iterator<Item = Pass> {
         let stages = u32::BITS - n.saturating_sub(1).leading_zeros();
         let long = (tile_bits..stages).flat_map(move |bit| {
             let stage = bit + 1;
-            let steps = r3_register_step::long_steps(bit, tile_bits, Six::BITS);
+            let steps = r3_register_step::long_steps(bit, tile_bits, most);
             steps.map(move |(low, strides)| Pass::Long { low, strides, stage }).chain([Pass::Merge { stage }])
         });
         (n > 1).then_some(Pass::Sort).into_iter().chain(long)
@@ -251,26 +244,26 @@ pub mod launches {
     impl Sorts<u32> for LongSteps {
         fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<u32>>> {
             let small = tile_bits::<u32>(n, on.device().multiprocessors) == Tile13::BITS;
-            Ok(if small { in_tiles::<u32, Tile13>(n) } else { in_tiles::<u32, Tile14>(n) })
+            Ok(if small { in_tiles::<u32, Tile13, Six>(n) } else { in_tiles::<u32, Tile14, Six>(n) })
         }
     }
 
     impl Sorts<u64> for LongSteps {
         fn launches(&self, _: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<u64>>> {
-            Ok(in_tiles::<u64, Tile13>(n))
+            Ok(in_tiles::<u64, Tile13, Five>(n))
         }
     }
 
-    fn in_tiles<W: Width, N: Size>(n: u32) -> Launches<Keys<W>>
+    fn in_tiles<W: Width, N: Size, Most: Strides>(n: u32) -> Launches<Keys<W>>
     where
         bitonic_strides_sort<W, N>: Kernel<Args = (Global<W>, u32, u32)>,
         bitonic_strides_merge<W, N>: Kernel<Args = (Global<W>, u32, u32)>,
         bitonic_strides_long<W, Four>: Kernel<Args = (Global<W>, u32, u32)>,
         bitonic_strides_long<W, Five>: Kernel<Args = (Global<W>, u32, u32)>,
-        bitonic_strides_long<W, Six>: Kernel<Args = (Global<W>, u32, u32)>,
+        bitonic_strides_long<W, Most>: Kernel<Args = (Global<W>, u32, u32)>,
     {
         Box::new(move |on, Keys { keys, order }| {
-            passes(n, N::BITS).try_for_each(|pass| {
+            passes(n, N::BITS, Most::BITS).try_for_each(|pass| {
                 let (geometry, decode) = (geometry::<W, N>(n, pass), decode(n, N::BITS, pass, order));
                 match pass {
                     Pass::Sort => on.launch(bitonic_strides_sort::<W, N>::default(), geometry, (keys, order, decode)),
@@ -279,7 +272,7 @@ pub mod launches {
                         match strides {
                             Four::BITS => on.launch(bitonic_strides_long::<W, Four>::default(), geometry, args),
                             Five::BITS => on.launch(bitonic_strides_long::<W, Five>::default(), geometry, args),
-                            _ => on.launch(bitonic_strides_long::<W, Six>::default(), geometry, args),
+                            _ => on.launch(bitonic_strides_long::<W, Most>::default(), geometry, args),
                         }
                     }
                     Pass::Merge { stage } => {

@@ -46,13 +46,12 @@ pub fn bitonic_backwards_sort<T: Key + Word, N: Size>(keys: Global<T>, encode: u
 }
 
 /// Up to six long steps of a stage, those of the bits from `low` on; `backwards`: 1 for blocks counted from the end.
-#[kernel(max_threads = BLOCK, min_blocks = long_blocks::<T, S>(), instances(
+#[kernel(max_threads = BLOCK, min_blocks = long_blocks::<T>(), instances(
     bitonic_backwards_long4: <u32, Four>,
     bitonic_backwards_long5: <u32, Five>,
     bitonic_backwards_long6: <u32, Six>,
     bitonic_backwards_long4_u64: <u64, Four>,
     bitonic_backwards_long5_u64: <u64, Five>,
-    bitonic_backwards_long6_u64: <u64, Six>,
 ))]
 pub fn bitonic_backwards_long<T: Key, S: Strides>(keys: Global<T>, low: u32, stage: u32, backwards: u32) {
     grid::let_next_start();
@@ -92,26 +91,26 @@ pub mod launches {
     impl Sorts<u32> for Backwards {
         fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<u32>>> {
             let small = tile_bits::<u32>(n, on.device().multiprocessors) == Tile13::BITS;
-            Ok(if small { in_tiles::<u32, Tile13>(n) } else { in_tiles::<u32, Tile14>(n) })
+            Ok(if small { in_tiles::<u32, Tile13, Six>(n) } else { in_tiles::<u32, Tile14, Six>(n) })
         }
     }
 
     impl Sorts<u64> for Backwards {
         fn launches(&self, _: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<u64>>> {
-            Ok(in_tiles::<u64, Tile13>(n))
+            Ok(in_tiles::<u64, Tile13, Five>(n))
         }
     }
 
-    fn in_tiles<W: Width, N: Size>(n: u32) -> Launches<Keys<W>>
+    fn in_tiles<W: Width, N: Size, Most: Strides>(n: u32) -> Launches<Keys<W>>
     where
         bitonic_backwards_sort<W, N>: Kernel<Args = (Global<W>, u32, u32)>,
         bitonic_backwards_merge<W, N>: Kernel<Args = (Global<W>, u32, u32, u32)>,
         bitonic_backwards_long<W, Four>: Kernel<Args = (Global<W>, u32, u32, u32)>,
         bitonic_backwards_long<W, Five>: Kernel<Args = (Global<W>, u32, u32, u32)>,
-        bitonic_backwards_long<W, Six>: Kernel<Args = (Global<W>, u32, u32, u32)>,
+        bitonic_backwards_long<W, Most>: Kernel<Args = (Global<W>, u32, u32, u32)>,
     {
         Box::new(move |on, Keys { keys, order }| {
-            (0..).zip(passes(n, N::BITS)).try_for_each(|(number, pass)| {
+            (0..).zip(passes(n, N::BITS, Most::BITS)).try_for_each(|(number, pass)| {
                 let (geometry, decode) = (geometry::<W, N>(n, pass), decode(n, N::BITS, pass, order));
                 let backwards: u32 = number % 2;
                 match pass {
@@ -121,7 +120,7 @@ pub mod launches {
                         match strides {
                             Four::BITS => on.launch(bitonic_backwards_long::<W, Four>::default(), geometry, args),
                             Five::BITS => on.launch(bitonic_backwards_long::<W, Five>::default(), geometry, args),
-                            _ => on.launch(bitonic_backwards_long::<W, Six>::default(), geometry, args),
+                            _ => on.launch(bitonic_backwards_long::<W, Most>::default(), geometry, args),
                         }
                     }
                     Pass::Merge { stage } => {
