@@ -18,7 +18,7 @@ fn run<K: Kernel>(k: K, grid: u32, block: u32, args: K::Args) -> Result<(), Laun
 fn fault<K: Kernel>(k: K, grid: u32, block: u32, args: K::Args) -> (String, String) {
     match run(k, grid, block, args) {
         Err(LaunchError::Fault(f)) => {
-            assert!(f.location.contains("simulator.rs:"), "{f}");
+            assert!(f.location().contains("simulator.rs:"), "{f}");
             assert_eq!(f.kernel, K::NAME);
             (f.thread.to_string(), f.what)
         }

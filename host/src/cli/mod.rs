@@ -2,6 +2,7 @@
 
 mod all;
 mod bench;
+mod check;
 mod devices;
 mod doctor;
 mod explain;
@@ -69,6 +70,7 @@ pub fn command() -> Command {
         .subcommand(lab::command())
         .subcommand(devices::command())
         .subcommand(doctor::command())
+        .subcommand(check::command())
         .subcommand(trace::command())
         .subcommand(profile::command())
         .subcommand(sweep::command());
@@ -86,6 +88,7 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
         "list" => list::run(&common),
         "explain" => explain::run(arguments, &common),
         "ladder" => ladder::run(arguments, &common),
+        "check" => check::run(arguments, &common),
         "lab" => lab::run(&common),
         "devices" => devices::run(&common),
         "doctor" => doctor::run(&common),
@@ -161,6 +164,17 @@ impl Common {
             self.note(&format!("using the simulator: {why}"));
         }
         Ok(engine)
+    }
+
+    /// Refuses a GPU for a command that needs the simulator.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the user asked for a GPU.
+    pub fn on_simulator(&self, command: &str) -> Result<()> {
+        match self.device {
+            DeviceChoice::Auto | DeviceChoice::Simulator => Ok(()),
+            DeviceChoice::Cuda(_) => Err(Error::Usage(format!("{command} is the simulator's: leave out --device"))),
+        }
     }
 
     /// Prints a line on standard error, unless `--quiet` is given.

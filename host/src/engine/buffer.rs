@@ -4,7 +4,7 @@ use super::{Backend, Engine, What};
 use crate::data::memory_check;
 use crate::error::{Error, Result};
 use simt::launcher::Memory as _;
-use simt::sim::HostMemory;
+use simt::sim::{self, HostMemory};
 use simt::{Global, Scalar};
 use std::marker::PhantomData;
 
@@ -183,6 +183,7 @@ impl<T: Scalar> Buffer<T> {
             _ => {
                 // SAFETY: the buffer has room for data.len() elements from `start` on, and `data` is not part of it.
                 unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), self.as_ptr().add(start), data.len()) };
+                sim::host_wrote(self.as_ptr().wrapping_add(start).cast(), size_of_val(data));
                 Ok(())
             }
         })
@@ -244,6 +245,7 @@ impl<T: Scalar> Buffer<T> {
             Backend::Simulator(_) => {
                 // SAFETY: both buffers have so many bytes; `copy` allows that they are the same one.
                 unsafe { std::ptr::copy(other.address(), self.address(), bytes) };
+                sim::host_wrote(self.address(), bytes);
                 Ok(())
             }
         })
@@ -269,6 +271,12 @@ pub(super) unsafe fn fill(engine: &Engine, address: *mut u8, byte: u8, bytes: us
         Backend::Simulator(_) => {
             // SAFETY: as the caller says; the simulator has finished whatever was asked of it.
             unsafe { std::ptr::write_bytes(address, byte, bytes) };
+            // Zeros are data, and any other byte is there to show what a kernel leaves unwritten.
+            if byte == 0 {
+                sim::host_cleared(address, bytes)
+            } else {
+                sim::host_wrote(address, bytes)
+            }
             Ok(())
         }
     })

@@ -1,5 +1,6 @@
 //! The errors of a launch.
 
+use super::check::{Kind, Site};
 use crate::Dim3;
 use std::fmt;
 
@@ -27,10 +28,24 @@ pub struct Fault {
     pub block: Dim3,
     /// The thread in its block.
     pub thread: Dim3,
-    /// Source file and line of the call, as `file:line`.
-    pub location: String,
+    /// The call, where it is known.
+    pub site: Option<Site>,
+    /// The thread's warp in its block.
+    pub warp: u32,
+    /// What kind of mistake it is.
+    pub kind: Kind,
     /// The cause.
     pub what: String,
+}
+
+impl Fault {
+    /// Source file and line of the call, as `file:line`.
+    pub fn location(&self) -> String {
+        match &self.site {
+            Some(Site { file, line, .. }) => format!("{file}:{line}"),
+            None => "an unknown line".into(),
+        }
+    }
 }
 
 impl fmt::Display for LaunchError {
@@ -44,8 +59,8 @@ impl fmt::Display for LaunchError {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kernel, block, thread, location, what } = self;
-        write!(f, "{kernel}, block {block}, thread {thread}, at {location}: {what}")
+        let Self { kernel, block, thread, what, .. } = self;
+        write!(f, "{kernel}, block {block}, thread {thread}, at {}: {what}", self.location())
     }
 }
 

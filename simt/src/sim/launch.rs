@@ -1,6 +1,7 @@
 //! A launch: its limits, and its blocks over the host's cores.
 
 use super::block::{Block, Others, STACK};
+use super::check;
 use super::error::LaunchError;
 use super::limits::*;
 use super::observe::{self, Event};
@@ -45,7 +46,13 @@ pub fn launch<K: Kernel>(
 /// As for [`launch`].
 pub fn enqueue(call: &dyn Call, geometry: Geometry, options: Options) -> Result<(), LaunchError> {
     let Geometry { grid, block, shared_bytes, .. } = geometry;
-    check(call.name(), call.max_threads(), grid, block, shared_bytes)?;
+    refuse_impossible(call.name(), call.max_threads(), grid, block, shared_bytes)?;
+    if let Some(session) = check::active() {
+        observe::tell(|| Event::Launch { kernel: call.name(), grid: Dim3(grid), block: Dim3(block) });
+        check::launch(session, call, geometry)?;
+        observe::tell(|| Event::LaunchEnd);
+        return Ok(());
+    }
     run(call.name(), grid, block, shared_bytes, &|| call.thread(), options)
 }
 
@@ -123,7 +130,7 @@ fn run(
 }
 
 /// Refuses a launch that a GPU refuses, and names the limit.
-fn check(
+fn refuse_impossible(
     kernel: &'static str,
     max_threads: u32,
     grid: [u32; 3],
@@ -167,7 +174,7 @@ static STACKS: Mutex<Vec<DefaultStack>> = Mutex::new(Vec::new());
 /// Stacks that are kept at most; the rest is unmapped.
 const KEPT: usize = 4096;
 
-fn take_stacks(n: usize) -> std::io::Result<Vec<DefaultStack>> {
+pub(super) fn take_stacks(n: usize) -> std::io::Result<Vec<DefaultStack>> {
     let mut stacks = {
         let mut pool = STACKS.lock().unwrap();
         let rest = pool.len().saturating_sub(n);
@@ -179,7 +186,7 @@ fn take_stacks(n: usize) -> std::io::Result<Vec<DefaultStack>> {
     Ok(stacks)
 }
 
-fn give_stacks_back(mut stacks: Vec<DefaultStack>) {
+pub(super) fn give_stacks_back(mut stacks: Vec<DefaultStack>) {
     let mut pool = STACKS.lock().unwrap();
     let room = KEPT.saturating_sub(pool.len());
     stacks.truncate(room);

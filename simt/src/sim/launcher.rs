@@ -1,5 +1,6 @@
 //! The simulator as a machine that sequences of launches run on.
 
+use super::check;
 use super::launch::{Options, enqueue};
 use super::limits::MAX_SHARED;
 use crate::Geometry;
@@ -55,6 +56,7 @@ impl Launcher for Gpu {
     unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> Result {
         // SAFETY: the bytes are there, as the caller says, and launches have ended when they return.
         unsafe { address.write_bytes(0, bytes) };
+        check::host_cleared(address, bytes);
         Ok(())
     }
 }
@@ -66,7 +68,15 @@ pub struct HostMemory(Box<[Cell<u128>]>);
 impl HostMemory {
     /// Room for `bytes` bytes, each [`POISON`].
     pub fn new(bytes: usize) -> Self {
-        Self(vec![Cell::new(u128::from_ne_bytes([POISON; 16])); bytes.div_ceil(16)].into())
+        let memory = Self(vec![Cell::new(u128::from_ne_bytes([POISON; 16])); bytes.div_ceil(16)].into());
+        check::allocated(memory.address(), bytes);
+        memory
+    }
+}
+
+impl Drop for HostMemory {
+    fn drop(&mut self) {
+        check::freed(self.address());
     }
 }
 
