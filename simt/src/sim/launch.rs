@@ -45,7 +45,7 @@ pub fn launch<K: Kernel>(
 /// # Errors
 /// As for [`launch`].
 pub fn enqueue(call: &dyn Call, geometry: Geometry, options: Options) -> Result<(), LaunchError> {
-    let Geometry { grid, block, shared_bytes, .. } = geometry;
+    let Geometry { grid, block, shared_bytes, together, .. } = geometry;
     refuse_impossible(call.name(), call.max_threads(), grid, block, shared_bytes)?;
     if let Some(session) = check::active() {
         observe::tell(|| Event::Launch { kernel: call.name(), grid: Dim3(grid), block: Dim3(block) });
@@ -53,7 +53,7 @@ pub fn enqueue(call: &dyn Call, geometry: Geometry, options: Options) -> Result<
         observe::tell(|| Event::LaunchEnd);
         return Ok(());
     }
-    run(call.name(), grid, block, shared_bytes, &|| call.thread(), options)
+    run(call.name(), grid, block, shared_bytes, together, &|| call.thread(), options)
 }
 
 fn run(
@@ -61,6 +61,7 @@ fn run(
     grid: [u32; 3],
     block: [u32; 3],
     shared_bytes: u32,
+    together: bool,
     thread: &(dyn Fn() + Sync),
     options: Options,
 ) -> Result<(), LaunchError> {
@@ -70,7 +71,12 @@ fn run(
     let workers = if options.workers > 0 { options.workers } else { cores };
     // An observer belongs to this thread.
     let alone = observe::active() || blocks.saturating_mul(threads) <= SMALL;
-    let workers = if alone { 1 } else { (workers as u64).min(blocks) };
+    let workers = match (together, alone) {
+        // A thread of the host for each block: the host lets all of them go on.
+        (true, _) if !observe::active() => blocks,
+        (_, true) => 1,
+        _ => (workers as u64).min(blocks),
+    };
     observe::tell(|| Event::Launch { kernel, grid: Dim3(grid), block: Dim3(block) });
 
     let (next, failed) = (AtomicU64::new(0), AtomicBool::new(false));

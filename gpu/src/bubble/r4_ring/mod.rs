@@ -28,10 +28,13 @@
 //! **Source.** N. Haberman, "Parallel neighbor-sort (or the glory of the induction principle)" (1972), for the network;
 //! the forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008), for bubble sort on a whole chip. Our own: cells and movers.
 
+mod comes;
+
 use super::{Key, key_or_last, set_if_inside};
-use crate::scan::state::{NOTHING, look, publish, words};
+use crate::scan::state::{publish, words};
+use comes::{Comes, Place};
 use simt::warp::{self, FULL, WARP};
-use simt::{Global, Shared, clock, kernel, shared, thread, unroll};
+use simt::{Global, Shared, kernel, shared, thread, unroll};
 
 /// Cells of a lane.
 const CELLS: usize = 16;
@@ -58,10 +61,6 @@ const _: () = assert!(BATCH_TOKENS.is_multiple_of(UNROLL) && WARP.is_multiple_of
 const WARPS: (u32, u32) = (4, 16);
 /// Most threads per block.
 pub const BLOCK: u32 = WARPS.1 * WARP;
-
-/// Nanoseconds after which a wait is given up, and polls between two looks at the clock.
-const PATIENCE: u64 = 10_000_000_000;
-const POLLS: u32 = 1 << 10;
 
 shared!(
     /// For each warp two batches that come and two that leave; room for keys of 8 bytes.
@@ -220,104 +219,6 @@ impl<T: Key> Lane<T> {
     }
 }
 
-/// The bundle that a warp meets in a step, and a batch of it.
-#[derive(Clone, Copy)]
-struct Place {
-    step: u32,
-    batch: u32,
-    bundle: u32,
-}
-
-impl Place {
-    #[inline(always)]
-    fn new(warp: u32) -> Self {
-        Self { step: 0, batch: 0, bundle: warp }
-    }
-
-    /// To the next batch, of the next bundle after the last.
-    #[inline(always)]
-    fn next(&mut self, warps: u32) {
-        self.batch += 1;
-        if self.batch == BATCHES {
-            let bundle = if self.bundle + 1 == warps { 0 } else { self.bundle + 1 };
-            *self = Self { step: self.step + 1, batch: 0, bundle };
-        }
-    }
-}
-
-/// The movers that come: from the keys in step 0, then from the link, where the warp behind puts them.
-struct Comes<T> {
-    keys: Global<T>,
-    links: Global<u64>,
-    stage: Shared<T>,
-    first: u32,
-    warps: u32,
-    place: Place,
-    /// Two movers that were fetched, their tags, the tag that they should have (or none, where there is no wait), and
-    /// where they were.
-    movers: [T; 2],
-    tags: [u32; 2],
-    tag: u32,
-    slot: u32,
-}
-
-impl<T: Key> Comes<T> {
-    #[inline(always)]
-    fn new(keys: Global<T>, links: Global<u64>, stage: Shared<T>, number: u32, warps: u32) -> Self {
-        let first = number * WARP_KEYS + BUNDLE;
-        let (movers, tags, place) = ([T::default(); 2], [NOTHING; 2], Place::new(number));
-        Self { keys, links, stage, first, warps, place, movers, tags, tag: NOTHING, slot: 0 }
-    }
-
-    /// Issues the loads of the next batch.
-    #[inline(always)]
-    fn fetch(&mut self) {
-        let at = self.place.batch * BATCH + warp::lane_id();
-        self.tag = NOTHING;
-        if self.place.step == 0 {
-            self.movers = [key_or_last(self.keys, self.first + at), key_or_last(self.keys, self.first + at + WARP)];
-        } else if self.place.step > 2 * self.warps {
-            // Nobody comes any more. The smallest key changes no cell.
-            self.movers = [T::default(); 2];
-        } else {
-            (self.tag, self.slot) = (self.place.step, self.place.bundle * BUNDLE + at);
-            self.look();
-        }
-        self.place.next(self.warps);
-    }
-
-    #[inline(always)]
-    fn look(&mut self) {
-        (self.tags[0], self.movers[0]) = look(self.links, self.slot);
-        (self.tags[1], self.movers[1]) = look(self.links, self.slot + WARP);
-    }
-
-    /// Stores batch `number`, fetched a batch ago, and fetches the next; waits if it was not there yet.
-    #[inline(always)]
-    fn stage(&mut self, number: u32) {
-        if self.tag != NOTHING {
-            let (mut polls, mut since) = (0, 0);
-            // Tag and key are one word, so nothing else has to be seen with it.
-            while !warp::all(FULL, self.tags == [self.tag; 2]) {
-                self.look();
-                polls += 1;
-                if polls % POLLS == 0 {
-                    let now = clock::global_timer();
-                    if since == 0 {
-                        since = now;
-                    }
-                    assert!(now - since < PATIENCE, "the warp behind has sent no keys for ten seconds");
-                }
-            }
-        }
-        let at = number % 2 * BATCH + warp::lane_id();
-        self.stage.set(at, self.movers[0]);
-        self.stage.set(at + WARP, self.movers[1]);
-        warp::sync_warp(FULL); // the last lane takes tokens of other lanes' keys
-        self.fetch();
-    }
-}
-
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
     //! What the host launches: one kernel, on links that hold nothing.
@@ -327,7 +228,7 @@ pub mod launches {
 
     /// The rung.
     pub static RUNG: Entry<Sort> =
-        rung!("r4_ring.rs", [bubble_ring]).with_tiles(&[WARP_KEYS as u64]).refusing(refuses).run_by(Sort::both(&Ring));
+        rung!("mod.rs", [bubble_ring]).with_tiles(&[WARP_KEYS as u64]).refusing(refuses).run_by(Sort::both(&Ring));
 
     struct Ring;
 
