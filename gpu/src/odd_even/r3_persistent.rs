@@ -17,7 +17,7 @@
 //! **Threads.** 256 per block, nine keys each in one chunk; at most 6 blocks per multiprocessor, 4 for keys of 8 bytes.
 //!
 //! **Limits.** Any n, and keys of any order. A block waits only for chunks with smaller numbers, which blocks that run
-//! have drawn, so it does not matter how many blocks there is room for. A wait of ten seconds ends the kernel with an
+//! have drawn, so it does not matter how many blocks there is room for. A wait of some seconds ends the kernel with an
 //! error.
 //!
 //! **Source.** As the rung before: Moscow Aviation Institute, "Parallel data processing", lab 3 (2020); G. Baudet and
@@ -27,16 +27,13 @@ use super::split::{BLOCK, Round, fill_pads, min_blocks};
 use crate::keys::{Key, UNSIGNED, Word};
 use simt::atomic::{Order, Scope::Device};
 use simt::warp::{self, FULL};
-use simt::{Global, clock, grid, kernel, shared, thread};
+use simt::{Global, grid, kernel, shared, thread};
 
 /// Words from one counter to the next: a line of 128 bytes each.
 const STRIDE: u32 = 16;
 
-/// Nanoseconds after which a wait is given up.
-const PATIENCE: u64 = 10_000_000_000;
-
-/// Polls between two looks at the clock.
-const POLLS: u32 = 1 << 10;
+/// Polls after which a wait is given up: some seconds on a GPU.
+const POLLS: u32 = 1 << 23;
 
 shared!(
     /// The number that was drawn: the round, and the chunk in it.
@@ -121,17 +118,11 @@ fn draw(counters: Global<u64>) -> u64 {
 #[inline(always)]
 fn wait(counters: Global<u64>, run: u32, partner: u32, done: u64) {
     let mine = (1 + if warp::lane_id() & 1 == 0 { run } else { partner }) * STRIDE;
-    let (mut polls, mut since) = (0, 0);
+    let mut polls = 0;
     // Acquire: what the runs' blocks stored before they counted is seen after this.
     while counters.load(mine, Order::Acquire, Device) < done {
         polls += 1;
-        if polls % POLLS == 0 {
-            let now = clock::global_timer();
-            if since == 0 {
-                since = now;
-            }
-            assert!(now - since < PATIENCE, "a run has not been merged for ten seconds");
-        }
+        assert!(polls < POLLS, "a run has not been merged for seconds");
     }
     warp::sync_warp(FULL); // each lane has seen one of the runs; now every lane has seen both
 }
