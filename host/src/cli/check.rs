@@ -9,6 +9,7 @@ use crate::measure::attempt;
 use crate::report;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use simt::sim::{self, Check, Report};
+use std::time::Duration;
 
 /// Elements that a check takes by default, at most: enough for several blocks of every rung, and for seconds.
 const ELEMENTS: u64 = 5000;
@@ -118,7 +119,7 @@ fn check(family: &'static Family, rung: &'static Rung, matches: &ArgMatches, com
         schedules: matches.get_one("schedules").copied().unwrap_or(1),
         ..Check::default()
     };
-    let checked = sim::check(options, || attempt(&Engine::simulator(), family, rung, &*problem, dtype));
+    let checked = sim::check(options, || attempt(&Engine::simulator(), family, rung, &*problem, dtype, Duration::MAX));
     let mut errors: Vec<String> = vec![];
     let skipped = checked.results.iter().find_map(|row| row.skipped.clone());
     for (row, schedule) in checked.results.into_iter().zip(options.seed..) {

@@ -2,11 +2,13 @@
 
 mod all;
 mod bench;
+mod bugs;
 mod check;
 mod devices;
 mod doctor;
 mod explain;
 mod family;
+mod fidelity;
 mod lab;
 mod ladder;
 mod list;
@@ -70,10 +72,12 @@ pub fn command() -> Command {
         .subcommand(lab::command())
         .subcommand(devices::command())
         .subcommand(doctor::command())
+        .subcommand(bugs::command())
         .subcommand(check::command())
         .subcommand(trace::command())
         .subcommand(profile::command())
-        .subcommand(sweep::command());
+        .subcommand(sweep::command())
+        .subcommand(fidelity::command());
     FAMILIES.iter().fold(top, |top, family| top.subcommand(family::command(family)))
 }
 
@@ -84,6 +88,7 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
     let common = Common::from(arguments);
     match name {
         "all" => all::run(arguments, &common),
+        "bugs" => bugs::run(arguments, &common),
         "bench" => bench::run(arguments, &common),
         "list" => list::run(&common),
         "explain" => explain::run(arguments, &common),
@@ -95,6 +100,7 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
         "sort" => sort::run(arguments, &common),
         "profile" => profile::run(arguments, &common),
         "sweep" => sweep::run(arguments, &common),
+        "fidelity" => fidelity::run(arguments, &common),
         "trace" => trace::run(arguments, &common),
         _ => match crate::algorithms::family(name) {
             Some(family) => family::run(family, arguments, &common),

@@ -6,6 +6,7 @@ use super::mbarrier::Barriers;
 use super::observe::{self, Event, Space};
 use super::overflow;
 use super::spin::{Idle, Quiet, Watch};
+use super::stats::{Collector, Instruction, What};
 use super::warp::Warp;
 use super::watchdog;
 use super::{BLOCK, limits};
@@ -101,6 +102,8 @@ pub(super) struct Block {
     barriers: [Cell<Barrier>; BARRIERS],
     pub(super) mbarriers: Barriers,
     watch: Watch,
+    /// What the threads do, where that is counted.
+    stats: Option<Collector>,
     /// Static arrays, by key, with the address that each was given.
     arrays: RefCell<Vec<(usize, u32)>>,
     shared_bytes: Cell<u32>,
@@ -122,7 +125,7 @@ pub(super) struct Block {
 
 impl Block {
     /// A block of this shape, to be used for one block of the grid after the other.
-    pub(super) fn new(grid_dim: Vector, block_dim: Vector, dynamic_bytes: u32) -> Self {
+    pub(super) fn new(grid_dim: Vector, block_dim: Vector, dynamic_bytes: u32, counted: bool) -> Self {
         install_hook();
         overflow::install();
         let [x, y, z] = block_dim;
@@ -141,7 +144,8 @@ impl Block {
             warps: (0..threads.div_ceil(32)).map(|_| Warp::default()).collect(),
             barriers: Default::default(),
             mbarriers: Barriers::default(),
-            watch: Watch::new(threads, observe::active() || check::active().is_some()),
+            watch: Watch::new(threads, observe::active() || counted || check::active().is_some()),
+            stats: counted.then(|| Collector::new(threads)),
             arrays: RefCell::default(),
             shared_bytes: Cell::new(dynamic_bytes.next_multiple_of(16)),
             arena: UnsafeCell::new(vec![POISON; limits::MAX_SHARED as usize / 16 + 1]),
@@ -233,11 +237,16 @@ impl Block {
             self.mistake(Kind::DivergentBarrier);
             panic!("threads wait at barrier {id} for different numbers of threads: others for {wanted}");
         }
+        self.count(Instruction::Barrier, 0, 0);
         barrier.arrived += 1;
         barrier.votes += vote as u32;
         if barrier.arrived == wanted {
+            if id > 0 {
+                self.whole_warps(id as u8);
+            }
             self.barriers[id].set(Barrier { result: barrier.votes, ..Barrier::default() });
             observe::tell(|| Event::Barrier { block: observe::number(self), id: id as u32 });
+            self.count_barrier(id as u8, location);
             let waiting = State::AtBarrier(id as u8);
             if let Some((session, state)) = self.checks() {
                 let arrived = |&t: &usize| t == thread || self.states[t].get() == waiting;
@@ -253,6 +262,22 @@ impl Block {
             self.suspend(thread, State::AtBarrier(id as u8));
         }
         self.barriers[id].get().result
+    }
+
+    /// The hardware counts a whole warp as soon as one of its lanes reaches a named barrier: the others have to come too.
+    #[track_caller]
+    fn whole_warps(&self, id: u8) {
+        let here = |t: usize| t == self.current.get() || self.states[t].get() == State::AtBarrier(id);
+        for first in (0..self.states.len()).step_by(32) {
+            let mut lanes = first..self.states.len().min(first + 32);
+            if lanes.clone().any(here)
+                && let Some(absent) = lanes.find(|&t| !here(t))
+            {
+                self.mistake(Kind::MissedBarrier);
+                let absent = Dim3(self.indices[absent]);
+                panic!("a part of a warp waits at barrier {id}: its thread {absent} is not there, and counts");
+            }
+        }
     }
 
     /// The next panic is about a mistake of that kind.
@@ -286,6 +311,67 @@ impl Block {
         if !self.spins.get() && self.checks().is_some_and(|(session, _)| session.interrupts()) {
             self.suspend(self.current.get(), State::Ready);
         }
+    }
+
+    /// Counts an access of the running thread, or an arrival, if that is asked for.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn count(&self, instruction: Instruction, bytes: u8, address: u64) {
+        let Some(stats) = &self.stats else { return };
+        let thread = self.current.get();
+        if stats.is_full(thread) {
+            self.let_warp_catch_up(stats, thread);
+        }
+        stats.note(thread, What { instruction, bytes }, address, Location::caller());
+    }
+
+    /// Lets the other lanes of the warp do as much as `thread` has done, and then groups what all have done.
+    #[cold]
+    fn let_warp_catch_up(&self, stats: &Collector, thread: usize) {
+        self.suspend(thread, State::Ready);
+        if !stats.is_full(thread) {
+            // Another lane has grouped the accesses.
+            return;
+        }
+        let first = thread / 32 * 32;
+        let on_its_way = |t: &usize| *t == thread || matches!(self.states[*t].get(), State::Ready | State::Spinning);
+        let warp = first..self.states.len().min(first + 32);
+        stats.catch_up(thread, warp.filter(on_its_way).fold(0, |mask, t| mask | 1 << (t - first)));
+    }
+
+    /// Counts a bulk copy, if that is asked for.
+    #[track_caller]
+    pub(super) fn count_copy(&self, instruction: Instruction, address: u64, bytes: u32) {
+        if let Some(stats) = &self.stats {
+            stats.copy(instruction, address, bytes, Location::caller());
+        }
+    }
+
+    /// Counts a barrier that is complete, and groups what the lanes did before it.
+    fn count_barrier(&self, id: u8, location: &'static Location<'static>) {
+        let Some(stats) = &self.stats else { return };
+        stats.barrier(location);
+        let here = |t: &usize| *t == self.current.get() || self.states[*t].get() == State::AtBarrier(id);
+        let warps = (0..self.states.len()).step_by(32);
+        warps
+            .filter(|&first| (first..self.states.len().min(first + 32)).any(|t| here(&t)))
+            .for_each(|t| stats.meet(t / 32));
+    }
+
+    /// Groups what the lanes of the running thread's warp did before an operation of the lanes of `mask`, if no other
+    /// lanes are on their way.
+    pub(super) fn count_meeting(&self, mask: u32) {
+        let Some(stats) = &self.stats else { return };
+        let first = self.current.get() / 32 * 32;
+        let others = (first..self.states.len().min(first + 32)).filter(|t| mask >> (t - first) & 1 == 0);
+        if others.into_iter().all(|t| self.states[t].get() == State::Ended) {
+            stats.meet(first / 32);
+        }
+    }
+
+    /// What was counted, after the last block.
+    pub(super) fn into_stats(self) -> Option<Collector> {
+        self.stats
     }
 
     /// Lets the other threads run once.
@@ -372,6 +458,9 @@ impl Block {
         stacks: &mut Vec<DefaultStack>,
     ) -> Vec<Coroutine<(), (), ()>> {
         self.begin(index);
+        if let Some(stats) = &self.stats {
+            stats.begin(observe::number(self));
+        }
         let this: &Self = self;
         let block: *const Block = this;
         // SAFETY: only the lifetime changes; the body outlives the coroutines, as the caller promises.
@@ -394,6 +483,9 @@ impl Block {
 
     /// Ends the threads that [`Block::start`] made, wherever they are, and gives their stacks back.
     pub(super) fn end(&mut self, threads: Vec<Coroutine<(), (), ()>>) -> Vec<DefaultStack> {
+        if let Some(stats) = &self.stats {
+            (0..self.warps.len()).for_each(|warp| stats.meet(warp));
+        }
         let stack = |mut thread: Coroutine<(), (), ()>| {
             if !thread.done() {
                 // A kernel owns nothing that would have to be dropped: it is `no_std` code over views and numbers.

@@ -3,17 +3,25 @@
 use super::check::{Kind, Site};
 use crate::Dim3;
 use std::fmt;
+use std::time::Duration;
 
 /// The reason why a launch did not run, or did not run to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LaunchError {
-    /// The launch exceeds a limit of compute capability 9.0; nothing ran.
+    /// The launch exceeds a limit of compute capability 9.0, or a view's memory is gone; nothing ran.
     Refused {
         /// The kernel.
         kernel: &'static str,
-        /// The request and the limit.
+        /// The request and the limit, or the view.
         why: String,
+    },
+    /// The time that [`within`](super::within) allowed is over; some blocks did not run.
+    OutOfTime {
+        /// The kernel.
+        kernel: &'static str,
+        /// The time.
+        allowed: Duration,
     },
     /// A thread did what a GPU leaves undefined; the launch ended there.
     Fault(Box<Fault>),
@@ -52,6 +60,9 @@ impl fmt::Display for LaunchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused { kernel, why } => write!(f, "{kernel}: {why}"),
+            Self::OutOfTime { kernel, allowed } => {
+                write!(f, "{kernel}: not done on the simulator within {} s", allowed.as_secs_f64())
+            }
             Self::Fault(fault) => fault.fmt(f),
         }
     }

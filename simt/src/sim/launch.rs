@@ -3,11 +3,14 @@
 use super::block::{Block, Others, STACK};
 use super::check;
 use super::error::LaunchError;
+use super::limit;
 use super::limits::*;
 use super::observe::{self, Event};
 use super::spin::Quiet;
+use super::stats::Count;
 use super::watchdog::Leash;
 use crate::launcher::{Call, With};
+use crate::live::GONE;
 use crate::{Dim3, Geometry, Kernel};
 use corosensei::stack::DefaultStack;
 use std::sync::Mutex;
@@ -26,8 +29,10 @@ pub struct Options {
 /// Runs a kernel to its end: `grid` × `block` threads with `shared_bytes` of dynamic shared memory.
 ///
 /// # Errors
-/// [`LaunchError::Refused`] if a GPU would refuse the launch, [`LaunchError::Fault`] if a thread did something that a
-/// GPU leaves undefined. Writes of other blocks before that remain.
+/// [`LaunchError::Refused`] if a GPU would refuse the launch or a view is of memory that is gone,
+/// [`LaunchError::Fault`] if a thread did something that a
+/// GPU leaves undefined, [`LaunchError::OutOfTime`] by [`within`](super::within). Writes of other blocks before that
+/// remain.
 pub fn launch<K: Kernel>(
     kernel: K,
     grid: [u32; 3],
@@ -47,6 +52,10 @@ pub fn launch<K: Kernel>(
 pub fn enqueue(call: &dyn Call, geometry: Geometry, options: Options) -> Result<(), LaunchError> {
     let Geometry { grid, block, shared_bytes, together, .. } = geometry;
     refuse_impossible(call.name(), call.max_threads(), grid, block, shared_bytes)?;
+    if let Some(i) = call.parameters().view_of_nothing() {
+        let why = format!("view number {} is of {GONE}", i + 1);
+        return Err(LaunchError::Refused { kernel: call.name(), why });
+    }
     if let Some(session) = check::active() {
         observe::tell(|| Event::Launch { kernel: call.name(), grid: Dim3(grid), block: Dim3(block) });
         check::launch(session, call, geometry)?;
@@ -79,6 +88,8 @@ fn run(
     };
     observe::tell(|| Event::Launch { kernel, grid: Dim3(grid), block: Dim3(block) });
 
+    let count = Count::begin();
+    let limit = limit::of_this_thread();
     let (next, failed) = (AtomicU64::new(0), AtomicBool::new(false));
     let first_error = Mutex::new(None::<(u64, LaunchError)>);
     let quiet = Quiet::new(workers as u32);
@@ -94,7 +105,7 @@ fn run(
                 return;
             }
         };
-        let mut state = Block::new(grid, block, shared_bytes);
+        let mut state = Block::new(grid, block, shared_bytes, count.is_some());
         loop {
             // Blocks start in the order of their index: a block that waits for an earlier one waits for one that has
             // started.
@@ -104,7 +115,8 @@ fn run(
             }
             let [x, y, _] = grid.map(u64::from);
             let index = [(i % x) as u32, (i / x % y) as u32, (i / (x * y)) as u32];
-            let result = state.run(kernel, index, thread, &mut stacks, &others);
+            let result = limit.map_or(Ok(()), |limit| limit.check(kernel));
+            let result = result.and_then(|()| state.run(kernel, index, thread, &mut stacks, &others));
             if result.is_ok() {
                 observe::tell(|| Event::BlockEnd { block: i as u32 });
             }
@@ -118,6 +130,9 @@ fn run(
             }
         }
         give_stacks_back(stacks);
+        if let (Some(count), Some(collector)) = (&count, state.into_stats()) {
+            count.add(collector);
+        }
     };
     let work = || {
         run_blocks();
@@ -127,6 +142,9 @@ fn run(
         work();
     } else {
         std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
+    }
+    if let Some(count) = count {
+        count.end(kernel, Dim3(grid), Dim3(block));
     }
     if let Some((_, error)) = first_error.into_inner().unwrap() {
         return Err(error);

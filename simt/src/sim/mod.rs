@@ -20,12 +20,14 @@ mod check;
 mod error;
 mod launch;
 mod launcher;
+mod limit;
 mod mbarrier;
 mod memory;
 mod observe;
 mod overflow;
 mod shared;
 mod spin;
+pub mod stats;
 mod warp;
 mod watchdog;
 
@@ -36,6 +38,7 @@ pub use check::{
 pub use error::{Fault, LaunchError};
 pub use launch::{Options, enqueue, launch};
 pub use launcher::{Gpu, HostMemory, POISON};
+pub use limit::within;
 pub use limits::*;
 pub use observe::{Access, AccessKind, Event, Space, observe};
 
@@ -105,6 +108,9 @@ unsafe fn look<T: Scalar, R>(
     access: impl FnOnce() -> R,
 ) -> R {
     let block = here();
+    if let Some(instruction) = stats::plain(space, kind) {
+        block.count(instruction, size_of::<T>() as u8, address);
+    }
     block.interrupt();
     block.before_access();
     // SAFETY: passed on.
@@ -131,6 +137,9 @@ unsafe fn look<T: Scalar, R>(
 #[track_caller]
 unsafe fn look_at_pack<R>(space: Space, kind: AccessKind, address: u64, p: *const u8, access: impl FnOnce() -> R) -> R {
     let block = here();
+    if let Some(instruction) = stats::plain(space, kind) {
+        block.count(instruction, 16, address);
+    }
     block.interrupt();
     block.before_access();
     // SAFETY: passed on.
@@ -169,6 +178,7 @@ unsafe fn atomic<T: AtomicScalar>(
     }
     // SAFETY: passed on.
     if watchdog::looks() {
+        here().count(stats::atomic(space, &op), size_of::<T>() as u8, address);
         unsafe { look_at_atomic(op, p, space, address, order, scope) }
     } else {
         unsafe { memory::atomic(op, p) }
@@ -195,6 +205,7 @@ unsafe fn look_at_atomic<T: AtomicScalar>(
     block.before_access();
     // SAFETY: passed on.
     let (before, mut result) = unsafe { (memory::load(p), memory::atomic(op, p)) };
+    let before_is = |value: T| to_bits(before) == to_bits(value);
     // SAFETY: passed on.
     let after = unsafe { memory::load(p) };
     observe::access(space, AccessKind::Atomic, address, after);
@@ -212,6 +223,10 @@ unsafe fn look_at_atomic<T: AtomicScalar>(
         }
     }
     block.after_access(space, address, to_bits(if op == Operation::Load { result } else { after }));
+    if block.checks().is_some() && matches!(op, Operation::CompareExchange { .. }) && before_is(after) {
+        // The exchange failed: the thread may be waiting for another's store.
+        block.spin();
+    }
     result
 }
 
@@ -501,6 +516,7 @@ impl Machine for Simulator {
     #[track_caller]
     unsafe fn bulk_load(to: u32, from: *const u8, bytes: u32, barrier: u32) {
         let block = here();
+        block.count_copy(stats::Instruction::BulkLoad, from as u64, bytes);
         // SAFETY: `shared` gives a pointer to `bytes` bytes; the caller promises the source and the alignment.
         unsafe { memory::copy(block.shared(to, bytes), from, bytes) };
         // SAFETY: as above.
@@ -516,6 +532,7 @@ impl Machine for Simulator {
     #[track_caller]
     unsafe fn bulk_store(to: *mut u8, from: u32, bytes: u32) {
         let p = here().shared(from, bytes);
+        here().count_copy(stats::Instruction::BulkStore, to as u64, bytes);
         // SAFETY: as above, the other way.
         unsafe { memory::copy(to, p, bytes) };
         // SAFETY: as above.

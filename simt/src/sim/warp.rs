@@ -3,6 +3,7 @@
 
 use super::check::Kind;
 use super::here;
+use super::stats::Instruction;
 use crate::machine::{Reduction, Shuffle};
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -55,6 +56,7 @@ fn meet(mask: u32, (value, argument): (u32, u32), combine: Combine, orders: bool
         block.mistake(Kind::WarpMask);
         panic!("lane {lane} calls with the mask {mask:#010x}, which does not name it");
     }
+    block.count(Instruction::Warp, 0, mask.into());
     let complete = {
         let mut meetings = warp.meetings.borrow_mut();
         // Lanes meet by mask and place. Others of the mask may still be at an earlier meeting; lanes that wait in
@@ -71,6 +73,7 @@ fn meet(mask: u32, (value, argument): (u32, u32), combine: Combine, orders: bool
     match complete {
         None => block.wait_for_warp(location),
         Some(meeting) => {
+            block.count_meeting(mask);
             for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
                 warp.results[lane as usize].set(combine(lane, mask, &meeting.deposits));
             }

@@ -156,6 +156,12 @@ impl Known {
         self.warps.raise(warp, time);
     }
 
+    /// Whether it covers what `agent` of `block` did at `time`.
+    pub(super) fn covers(&self, agent: u32, block: Option<u32>, time: u32) -> bool {
+        self.agents.get(agent) >= time
+            || block.is_some_and(|b| self.blocks.get(b) >= time || self.warps.get(agent / 32) >= time)
+    }
+
     pub(super) fn join(&mut self, other: &Self) {
         self.blocks.join(&other.blocks);
         self.warps.join(&other.warps);
@@ -197,6 +203,8 @@ pub(super) struct Clock {
     /// What relaxed loads have read and the next fence of that scope takes over.
     pub(super) read_block: Option<Rc<Known>>,
     pub(super) read_device: Option<Rc<Known>>,
+    /// What operations would have taken over if their scopes, or those of the releases, were wider.
+    pub(super) too_narrow: Option<Rc<Known>>,
 }
 
 impl Clock {
@@ -209,9 +217,7 @@ impl Clock {
         if block == Some(place.block) && (time <= self.block || agent / 32 == place.warp && time <= self.warp) {
             return true;
         }
-        let Some(rest) = &self.rest else { return false };
-        rest.agents.get(agent) >= time
-            || block.is_some_and(|b| rest.blocks.get(b) >= time || rest.warps.get(agent / 32) >= time)
+        self.rest.as_ref().is_some_and(|rest| rest.covers(agent, block, time))
     }
 
     /// All that the thread knows, itself included, as a message; the thread's time advances.

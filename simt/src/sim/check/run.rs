@@ -4,14 +4,15 @@ use super::super::block::{Block, STACK};
 use super::super::error::LaunchError;
 use super::super::launch::{give_stacks_back, take_stacks};
 use super::super::limits::MAX_SHARED;
+use super::super::stats::Count;
 use super::super::watchdog::Leash;
 use super::SESSION;
 use super::finding::{Finding, Kind, Side};
 use super::session::{BlockState, Launch, Session};
 use super::shadow::Map;
 use super::sync::Engines;
-use crate::Geometry;
 use crate::launcher::Call;
+use crate::{Dim3, Geometry};
 use corosensei::Coroutine;
 use corosensei::stack::DefaultStack;
 
@@ -61,8 +62,8 @@ pub(in super::super) fn launch(
     }
     let views = call.parameters().views().to_vec();
     let (kernel, engines) = (call.name(), engines as u32);
-    session.begin_launch(Launch { kernel, grid, block, views, stride, engines, base: 0 });
-    let floor = if overlapping { session.overlapped() } else { session.launch.base };
+    session.begin_launch(Launch { kernel, grid, block, views, stride, engines, overlapping, ..Launch::default() });
+    let floor = session.launch.floor;
 
     // As many as the device that sequences see by default could hold.
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
@@ -71,6 +72,7 @@ pub(in super::super) fn launch(
 
     let stack = |n| take_stacks(n).map_err(|e| refuse(format!("the host has no room for {n} simulated threads: {e}")));
     let _leash = Leash::new().map_err(|e| refuse(format!("the host has no room for a thread: {e}")))?;
+    let count = Count::begin();
     let body = || call.thread();
     let mut running: Vec<Slot> = Vec::new();
     let mut spare: Vec<(Box<Block>, Box<BlockState>, Vec<DefaultStack>)> = Vec::new();
@@ -84,7 +86,7 @@ pub(in super::super) fn launch(
                 Some(spare) => spare,
                 None => {
                     let state = BlockState::new(0, threads as usize);
-                    let block = Block::new(grid, block, shared_bytes);
+                    let block = Block::new(grid, block, shared_bytes, count.is_some());
                     (Box::new(block), Box::new(state), stack(threads as usize)?)
                 }
             };
@@ -147,11 +149,20 @@ pub(in super::super) fn launch(
         }
     };
     let mut stacks: Vec<DefaultStack> = Vec::new();
-    for Slot { threads, mut block, .. } in running {
-        stacks.extend(block.end(threads));
+    let stopped = running.into_iter().map(|Slot { threads, mut block, state, .. }| {
+        let stacks = block.end(threads);
+        (block, state, stacks)
+    });
+    for (block, _, of_block) in stopped.chain(spare) {
+        stacks.extend(of_block);
+        if let (Some(count), Some(collector)) = (&count, block.into_stats()) {
+            count.add(collector);
+        }
     }
-    stacks.extend(spare.into_iter().flat_map(|(_, _, stacks)| stacks));
     give_stacks_back(stacks);
+    if let Some(count) = count {
+        count.end(kernel, Dim3(grid), Dim3(geometry.block));
+    }
     debug_assert!(!SESSION.get().is_null(), "a check does not end during a launch");
     result
 }

@@ -1,7 +1,7 @@
 //! The state of a check: shadow memory, clocks of the running blocks, findings; and what an access does to them.
 
 use super::super::observe::{AccessKind, Space};
-use super::clock::{Clock, Place};
+use super::clock::{Clock, Known, Place};
 use super::finding::{Finding, Kind, Memory, Side, Site};
 use super::schedule::Schedule;
 use super::shadow::{ATOMIC, Entry, HOST, Lists, Map, NOBODY, Shadow, Way};
@@ -10,6 +10,7 @@ use super::{Check, Report};
 use crate::Dim3;
 use std::collections::{BTreeMap, HashMap};
 use std::panic::Location;
+use std::rc::Rc;
 
 /// The writer of what the launcher cleared between launches.
 pub(in super::super) const LAUNCHER: u32 = u32::MAX - 3;
@@ -31,6 +32,11 @@ pub(super) struct Launch {
     pub(super) stride: u32,
     /// The first agent that is not a thread.
     pub(super) engines: u32,
+    /// What its threads know at first: accesses up to this time.
+    pub(super) floor: u32,
+    /// Whether it overlaps with the launch before it, and whether a thread of it has waited for that one.
+    pub(super) overlapping: bool,
+    pub(super) waited: bool,
 }
 
 impl Launch {
@@ -106,7 +112,11 @@ pub(in super::super) struct Session {
     allocations: BTreeMap<u64, u64>,
     sites: Sites,
     pub(super) launch: Launch,
-    previous: Launch,
+    /// The launches before, the last one last; those that no overlap reaches are forgotten.
+    history: Vec<Launch>,
+    /// Times after the first and up to the second belong to a launch that may still run: the launch after it did not
+    /// wait for it.
+    running: Option<(u32, u32)>,
     /// The latest time of any thread.
     pub(super) top: u32,
     findings: Vec<Finding>,
@@ -170,6 +180,8 @@ struct Conflict {
     what: &'static str,
     /// Whether it is the last plain write, whose value is what the memory holds.
     wrote: bool,
+    /// Whether the later thread has read, relaxed, what would have ordered the two.
+    unacquired: bool,
 }
 
 impl Session {
@@ -183,7 +195,8 @@ impl Session {
             allocations: BTreeMap::new(),
             sites: Sites::default(),
             launch: Launch::default(),
-            previous: Launch::default(),
+            history: Vec::new(),
+            running: None,
             top: 0,
             findings: Vec::new(),
             index: HashMap::new(),
@@ -207,15 +220,29 @@ impl Session {
 
     /// A launch begins: everything before it is known to it, unless it overlaps with the one before.
     pub(super) fn begin_launch(&mut self, launch: Launch) {
-        self.previous = std::mem::replace(&mut self.launch, Launch { base: self.top, ..launch });
+        let before = std::mem::take(&mut self.launch);
+        let base = self.top;
+        let floor = match launch.overlapping && self.launches > 0 {
+            false => {
+                self.history.clear();
+                self.running = None;
+                base
+            }
+            true if before.overlapping => {
+                // The end of the launch before says nothing of those before it, unless it has waited for them.
+                if !before.waited {
+                    let from = self.running.map_or(before.floor, |(from, _)| from.min(before.floor));
+                    self.running = Some((from, before.base));
+                }
+                before.floor
+            }
+            true => before.base,
+        };
+        self.history.push(before);
+        self.launch = Launch { base, floor, ..launch };
         self.launches += 1;
         self.words.clear();
         self.seen_versions.clear();
-    }
-
-    /// The time up to which a thread of an overlapping launch knows what earlier launches did, before it has waited.
-    pub(super) fn overlapped(&self) -> u32 {
-        self.previous.base
     }
 
     pub(super) fn allocated(&mut self, address: u64, bytes: u64) {
@@ -322,7 +349,7 @@ impl Session {
         let me = self.agent(block, thread);
         let clock = &block.clocks[thread];
         let launch = &self.launch;
-        let allocations = &self.allocations;
+        let (allocations, running) = (&self.allocations, self.running);
         let (shadow, uninitialised) = match touch.space {
             Space::Shared => (&mut block.shared, Kind::UninitialisedShared),
             Space::Global => (&mut self.global, Kind::UninitialisedGlobal),
@@ -335,16 +362,24 @@ impl Session {
                 Space::Global => fresh(allocations, word),
             });
             for cell in cells {
-                let known = |agent: u32, time: u32| clock.knows(me, agent, launch.block_of(agent), time);
+                let known = |agent: u32, time: u32| {
+                    if time > launch.base {
+                        clock.knows(me, agent, launch.block_of(agent), time)
+                    } else {
+                        time <= clock.launch && !running.is_some_and(|(from, to)| time > from && time <= to)
+                    }
+                };
+                let mine = |other: u32, time: u32| other == agent && time > launch.base;
                 // Another's plain write before this access.
-                if cell.writer != agent && !known(cell.writer, cell.time) {
+                if !mine(cell.writer, cell.time) && !known(cell.writer, cell.time) {
                     let kind = match using {
                         Use::Write if touch.before.get(i) == touch.after.get(i) => Kind::SameValueWrite,
                         Use::Other(Way::Load | Way::Modify, _) => Kind::MixedAtomic,
                         _ => race(touch.space),
                     };
                     let (agent, time, site) = (cell.writer, cell.time, cell.site);
-                    found = Some((i, Conflict { kind, agent, time, site, what: "writes", wrote: true }));
+                    found =
+                        Some((i, Conflict { kind, agent, time, site, what: "writes", wrote: true, unacquired: false }));
                 }
                 // What others did since that write.
                 let conflict = |entry: Entry| match (using, entry.way()) {
@@ -361,23 +396,28 @@ impl Session {
                     _ => None,
                 };
                 for entry in self.lists.entries(cell) {
-                    if entry.time <= clock.launch || entry.warp == agent / 32 && entry.mask == 1 << (agent % 32) {
+                    let alone = entry.warp == agent / 32 && entry.mask == 1 << (agent % 32);
+                    if alone && entry.time > launch.base || running.is_none() && entry.time <= clock.launch {
                         continue;
                     }
                     let Some(kind) = conflict(entry) else { continue };
-                    if let Some(other) = entry.agents().find(|&a| a != agent && !known(a, entry.time)) {
+                    if let Some(other) = entry.agents().find(|&a| !mine(a, entry.time) && !known(a, entry.time)) {
                         let what = match entry.way() {
                             Way::Read => "reads",
                             Way::Load => "loads atomically",
                             Way::Modify => "modifies atomically",
                         };
                         let (time, site) = (entry.time, entry.site());
-                        found.get_or_insert((i, Conflict { kind, agent: other, time, site, what, wrote: false }));
+                        found.get_or_insert((
+                            i,
+                            Conflict { kind, agent: other, time, site, what, wrote: false, unacquired: false },
+                        ));
                     }
                 }
                 let reads = !matches!(using, Use::Write) && !touch.before.is_empty();
                 if reads && cell.writer == NOBODY {
-                    let nothing = Conflict { kind: uninitialised, agent, time, site, what: "", wrote: false };
+                    let nothing =
+                        Conflict { kind: uninitialised, agent, time, site, what: "", wrote: false, unacquired: false };
                     found.get_or_insert((i, nothing));
                     // Once is enough.
                     cell.writer = HOST;
@@ -399,7 +439,17 @@ impl Session {
                 }
             }
         }
-        if let Some((i, conflict)) = found {
+        if let Some((i, mut conflict)) = found {
+            let covers = |known: &Option<Rc<Known>>| {
+                let block = launch.block_of(conflict.agent);
+                known.as_ref().is_some_and(|known| known.covers(conflict.agent, block, conflict.time))
+            };
+            let between = touch.space == Space::Global && conflict.agent != agent;
+            // A release was there, and was not acquired, or not far enough.
+            conflict.unacquired = between && (covers(&clock.read_block) || covers(&clock.read_device));
+            if between && covers(&clock.too_narrow) {
+                conflict.kind = Kind::ScopeTooSmall;
+            }
             self.conflict(me.agent, touch, i, site, conflict);
         }
     }
@@ -439,11 +489,19 @@ impl Session {
         };
         let second = self.side(&self.launch, agent, site, what, value.copied());
         let first = (!alone).then(|| {
-            let launch = if earlier { &self.previous } else { &self.launch };
+            let launch = match earlier {
+                true => self.history.iter().rev().find(|l| l.base < conflict.time).unwrap_or(&self.launch),
+                false => &self.launch,
+            };
             let value = touch.before.get(word).copied().filter(|_| conflict.wrote);
             self.side(launch, conflict.agent, conflict.site, conflict.what, value)
         });
-        let advice = self.advice(kind, first.as_ref(), &second);
+        let mut advice = self.advice(kind, first.as_ref(), &second);
+        if conflict.unacquired && kind != Kind::ScopeTooSmall {
+            advice = "the thread has read what the other released, but relaxed: load it with Order::Acquire, or put a \
+                      fence between that load and this access"
+                .into();
+        }
         let (kernel, seed) = (self.launch.kernel, self.schedule.seed());
         self.push(Finding { kind, kernel, memory: Some(memory), first, second, advice, count: 1, seed });
     }
@@ -473,7 +531,10 @@ impl Session {
         };
         match kind {
             Kind::MixedAtomic => format!("make both accesses atomic, or order them: {near}"),
-            Kind::ScopeTooSmall => "use Scope::Device on both sides".into(),
+            Kind::ScopeTooSmall => {
+                "a release and an acquire of different blocks meet only with Scope::Device on both sides, fences too"
+                    .into()
+            }
             Kind::UninitialisedShared => "write the word first, and pass a barrier if another thread writes it".into(),
             Kind::UninitialisedGlobal => "write the word in an earlier launch, clear it, or copy data to it".into(),
             Kind::BeforeWait => "call grid::wait_for_previous before the access".into(),

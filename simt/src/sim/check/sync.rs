@@ -16,6 +16,8 @@ pub(super) struct Word {
     device: Option<Rc<Known>>,
     /// For acquires in the block of that number, whatever their scope.
     block: Option<(u32, Rc<Known>)>,
+    /// What was released for a block alone, whichever.
+    narrow: Option<Rc<Known>>,
     /// The value before the last operation, for loads that may still give it, and what the word carried then.
     older: Option<Rc<Older>>,
     /// Who made the last operation, and when.
@@ -195,7 +197,8 @@ impl Session {
                 self.seen_versions.insert((me.agent, touch.address), word.version);
             }
             let near = near.filter(|(number, _)| *number == me.block).map(|(_, known)| known);
-            let far = device.filter(|_| wide);
+            let (far, unreached) = if wide { (device, None) } else { (None, device) };
+            word.narrow.iter().chain(&unreached).for_each(|known| merge(&mut clock.too_narrow, known));
             if acquires {
                 near.iter().chain(&far).for_each(|known| clock.acquire(me, known));
             } else {
@@ -239,7 +242,10 @@ impl Session {
         }
         if half == Half::Store {
             // A store ends what earlier operations carried.
-            (word.device, word.block) = (None, None);
+            (word.device, word.block, word.narrow) = (None, None, None);
+        }
+        if let (Some(known), None) = (&near, &device) {
+            merge(&mut word.narrow, known);
         }
         if let Some(known) = device {
             merge(&mut word.device, &known);
@@ -265,6 +271,9 @@ impl Session {
         if matches!(order, Order::Acquire | Order::AcqRel) {
             let near = clock.read_block.take();
             let far = if wide { clock.read_device.take() } else { None };
+            if let Some(known) = clock.read_device.clone() {
+                merge(&mut clock.too_narrow, &known);
+            }
             for known in near.into_iter().chain(far) {
                 clock.acquire(me, &known);
             }
@@ -282,6 +291,7 @@ impl Session {
     /// The thread waits for the launch before this one.
     pub(in super::super) fn waited(&mut self, block: &mut BlockState, thread: usize) {
         block.clocks[thread].launch = self.launch.base;
+        self.launch.waited = true;
     }
 
     /// A barrier in shared memory is made.
