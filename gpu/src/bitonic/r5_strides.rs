@@ -14,7 +14,7 @@
 //! **Cost.** 25 launches for 2²⁴ keys, each of which moves every key once each way: 1 sorts tiles, 10 merge in tiles,
 //! 14 do up to six long steps each. No barrier in the latter.
 //!
-//! **Threads.** In tiles as the rung before. For long steps 256 per block, each with 16, 32 or 64 keys, or
+//! **Threads.** In tiles as the rung before. For long steps 128 per block, each with 16, 32 or 64 keys, or
 //! at most 32 of 8 bytes.
 //!
 //! **Limits.** Any n, and keys of any order, as the rung before.
@@ -26,8 +26,8 @@ use super::transposed::{Maps, Size, Tile13, Tile14, descends, merge_tile, min_bl
 use crate::keys::{Key, Word};
 use simt::{Global, grid, kernel, thread, unroll};
 
-/// Threads per block of the long steps.
-pub const BLOCK: u32 = 256;
+/// Threads per block of the long steps: few, so that few keys too are shared out among all multiprocessors.
+pub const BLOCK: u32 = 128;
 
 /// The number of long steps of a launch, as a type: a kernel has an instance for each.
 pub trait Strides: 'static {
@@ -52,10 +52,10 @@ impl Strides for Six {
     const BITS: u32 = 6;
 }
 
-/// Fewest blocks per multiprocessor for long steps: two, so that one loads while the other stores; one for keys of 8
-/// bytes, for which there are too few registers.
+/// Fewest blocks per multiprocessor for long steps: several, so that one loads while another stores. For keys of 8 bytes
+/// there are registers for half as many.
 pub const fn long_blocks<T>() -> u32 {
-    if size_of::<T>() > 4 { 1 } else { 2 }
+    if size_of::<T>() > 4 { 2 } else { 4 }
 }
 
 /// Blocks for `strides` long steps on `n` keys from the bit `low` on: a thread for each key of a run of 2^`low`, in

@@ -5,14 +5,14 @@
 //! each other may be rounds apart, and no round ends for all at once.
 //!
 //! **Changed from the rung before.** One launch for all rounds. Blocks draw chunks by number, round after round; the
-//! number of the next one is drawn while a chunk is merged. Three arrays in place of two: a neighbour may still read
+//! number of the next one is drawn while a chunk is merged. Counters go on from launch to launch, so nothing is cleared. Three arrays in place of two: a neighbour may still read
 //! what a run was two rounds ago while it is made anew.
 //!
 //! **Bottleneck.** The latency of a chunk: the counters, the dependent loads of the search, load, merge, store. Only
 //! fewer rounds help: the next rung.
 //!
-//! **Cost.** 2 launches and a clearing of the counters; in p rounds every key is moved once each way, as in the rung
-//! before. For each chunk two atomics, and 6 barriers, or 3 where a chunk is a copy. Two more arrays of n keys.
+//! **Cost.** 2 launches; in p rounds every key is moved once each way, as in the rung
+//! before. For each chunk two atomics, and 5 barriers, or 2 where a chunk is a copy. Two more arrays of n keys.
 //!
 //! **Threads.** 256 per block, nine keys each in one chunk; at most 6 blocks per multiprocessor, 4 for keys of 8 bytes.
 //!
@@ -26,8 +26,11 @@
 use super::split::{BLOCK, Round, fill_pads, min_blocks};
 use crate::keys::{Key, UNSIGNED, Word};
 use simt::atomic::{Order, Scope::Device};
-use simt::warp::{self, FULL};
+use simt::warp::{self, FULL, WARP};
 use simt::{Global, grid, kernel, shared, thread};
+
+/// The thread that draws: of a warp that searches nothing.
+const DRAWER: u32 = 2 * WARP;
 
 /// Words from one counter to the next: a line of 128 bytes each.
 const STRIDE: u32 = 16;
@@ -36,8 +39,8 @@ const STRIDE: u32 = 16;
 const POLLS: u32 = 1 << 23;
 
 shared!(
-    /// The number that was drawn: the round, and the chunk in it.
-    DRAWN: [u32; 2]
+    /// Two numbers that were drawn, in turn: of each the round, and the chunk in it.
+    DRAWN: [u32; 4]
 );
 
 /// Words of the counters for `runs` runs: the next number, then the chunks of each run that are done.
@@ -51,42 +54,41 @@ pub const fn blocks<T>(chunks: u32, multiprocessors: u32) -> u32 {
     if chunks < most { chunks } else { most }
 }
 
-/// All rounds. The sorted runs are in `first`; round r reads array r modulo 3 and writes the next. The counters are
-/// zero. The last round applies the inverse of `decode`.
+/// All rounds. The sorted runs are in `first`; round r reads array r modulo 3 and writes the next. The last round applies
+/// the inverse of `decode`.
+///
+/// `counters` were zero before the first launch and belong to launches of the same number of keys and blocks; `launch`
+/// counts those.
 #[kernel(max_threads = BLOCK, min_blocks = min_blocks::<T>(), instances(
     odd_even_persistent: <u32>,
     odd_even_persistent_u64: <u64>,
 ))]
+#[rustfmt::skip]
 pub fn odd_even_persistent<T: Key + Word>(
-    first: Global<T>,
-    second: Global<T>,
-    third: Global<T>,
-    counters: Global<u64>,
-    round: Round,
-    rounds: u32,
-    decode: u32,
+    first: Global<T>, second: Global<T>, third: Global<T>, counters: Global<u64>, launch: u64, round: Round,
+    rounds: u32, decode: u32,
 ) {
     let (t, n) = (thread::thread_idx_x(), first.len());
-    let chunks = round.runs(n) * round.chunks;
+    let numbers = Numbers { counters, launch, rounds, chunks: round.runs(n) * round.chunks };
     fill_pads::<T>();
-    grid::wait_for_previous(); // the sorted runs, and the counters
-    let mut next = if t == 0 { draw(counters) } else { 0 };
+    grid::wait_for_previous(); // the sorted runs, and the counters of the launch before
+    if t == DRAWER {
+        numbers.draw(0);
+    }
+    thread::sync_threads(); // the first number is there before all threads read it
+    let mut turn = 0;
     loop {
-        if t == 0 {
-            DRAWN::view().set(0, (next / chunks as u64).min(rounds as u64) as u32);
-            DRAWN::view().set(1, (next % chunks as u64) as u32);
-        }
-        thread::sync_threads(); // the number is there before all threads read it
-        let (number, of_round) = (DRAWN::view().get(0), DRAWN::view().get(1));
+        let (number, in_round) = (DRAWN::view().get(turn), DRAWN::view().get(turn + 1));
         if number >= rounds {
             return; // the whole block
         }
-        if t == 0 {
-            // In flight while the chunk is merged. A number that is drawn early keeps no block from its chunk: all
+        turn ^= 2;
+        if t == DRAWER {
+            // While other warps wait and search. A number that is drawn early keeps no block from its chunk: all
             // smaller numbers have been drawn, and those who hold them wait for still smaller ones.
-            next = draw(counters);
+            numbers.draw(turn);
         }
-        let chunk = Round { parity: number & 1, ..round }.chunk::<T>(of_round, n);
+        let chunk = Round { parity: number & 1, ..round }.chunk::<T>(in_round, n);
         if chunk.len > 0 {
             let (from, to) = match number % 3 {
                 0 => (first, second),
@@ -94,33 +96,53 @@ pub fn odd_even_persistent<T: Key + Word>(
                 _ => (third, first),
             };
             let decode = if number + 1 == rounds { decode } else { UNSIGNED };
-            let done = number as u64 * round.chunks as u64;
-            chunk.merge(from, to, decode, || wait(counters, chunk.run, chunk.partner, done));
+            chunk.merge(from, to, decode, || {
+                let mine = if warp::lane_id() & 1 == 0 { chunk.run } else { chunk.partner };
+                let done = launch * rounds as u64 + number as u64;
+                wait(counters, mine, done * round.chunks_of(mine, n) as u64);
+            });
         }
-        thread::sync_threads(); // all threads have stored their keys before the chunk counts as done
-        if t == 0 {
+        // All threads have stored their keys before the chunk counts as done, and the next number is there.
+        thread::sync_threads();
+        // A chunk without keys has waited for nothing, so it does not count.
+        if t == 0 && chunk.len > 0 {
             // Release: whoever sees the count sees the keys, those of the other threads too because of the barrier.
             counters.fetch_add((1 + chunk.run) * STRIDE, 1, Order::Release, Device);
         }
     }
 }
 
-/// The number of the next chunk: round after round, all chunks of a round from the first run on.
-#[inline(always)]
-fn draw(counters: Global<u64>) -> u64 {
-    counters.fetch_add(0, 1, Order::Relaxed, Device)
+/// The numbers of chunks: round after round, all chunks of a round from the first run on.
+struct Numbers {
+    counters: Global<u64>,
+    launch: u64,
+    rounds: u32,
+    chunks: u32,
 }
 
-/// Waits until two runs have `done` chunks done, which are all of the rounds before. A warp makes the call.
+impl Numbers {
+    /// Draws the next number and stores the round and the chunk in it, from place `turn` on.
+    #[inline(always)]
+    fn draw(&self, turn: u32) {
+        // Each block draws once more than it finds chunks.
+        let all = self.rounds as u64 * self.chunks as u64;
+        let before = self.launch * (all + thread::grid_dim_x() as u64);
+        let number = self.counters.fetch_add(0, 1, Order::Relaxed, Device) - before;
+        DRAWN::view().set(turn, (number / self.chunks as u64).min(self.rounds as u64) as u32);
+        DRAWN::view().set(turn + 1, (number % self.chunks as u64) as u32);
+    }
+}
+
+/// Waits until the lane's run has `done` chunks done, which are all of the rounds before. A warp makes the call, half of
+/// the lanes for each of two runs.
 ///
 /// Then the keys that this round reads are there. And nobody reads any more what it overwrites, the input of the round
 /// before last: only the same two runs were made of that, since pairs repeat every other round.
 #[inline(always)]
-fn wait(counters: Global<u64>, run: u32, partner: u32, done: u64) {
-    let mine = (1 + if warp::lane_id() & 1 == 0 { run } else { partner }) * STRIDE;
+fn wait(counters: Global<u64>, run: u32, done: u64) {
     let mut polls = 0;
-    // Acquire: what the runs' blocks stored before they counted is seen after this.
-    while counters.load(mine, Order::Acquire, Device) < done {
+    // Acquire: what the run's blocks stored before they counted is seen after this.
+    while counters.load((1 + run) * STRIDE, Order::Acquire, Device) < done {
         polls += 1;
         assert!(polls < POLLS, "a run has not been merged for seconds");
     }
@@ -144,7 +166,7 @@ pub mod launches {
 
     impl<W: RunWidth> Sorts<W> for Persistent
     where
-        odd_even_persistent<W>: Kernel<Args = (Global<W>, Global<W>, Global<W>, Global<u64>, Round, u32, u32)>,
+        odd_even_persistent<W>: Kernel<Args = (Global<W>, Global<W>, Global<W>, Global<u64>, u64, Round, u32, u32)>,
     {
         fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
             let device = on.device();
@@ -152,9 +174,10 @@ pub mod launches {
             let rounds = Round::rounds(round.runs(n));
             let spare = if rounds > 0 { n } else { 0 };
             let arrays = [on.scratch::<W>(spare)?, on.scratch::<W>(spare)?];
-            let counters = on.scratch::<u64>(counters(round.runs(n)))?;
+            let counters = on.zeros::<u64>(counters(round.runs(n)))?;
             let blocks = blocks::<W>(round.runs(n) * round.chunks, device.multiprocessors);
             let geometry = Geometry::linear(blocks, BLOCK).overlapping();
+            let mut launches = 0u64;
             Ok(Box::new(move |on, Keys { keys, order }| {
                 if rounds == 0 {
                     return W::sort_runs(on, keys, keys, round.run, order, order);
@@ -166,9 +189,9 @@ pub mod launches {
                     1 => [b, keys, a],
                     _ => [a, b, keys],
                 };
-                on.clear(counters.view())?;
                 W::sort_runs(on, keys, first, round.run, order, UNSIGNED)?;
-                let args = (first, second, third, counters.view(), round, rounds, order);
+                let args = (first, second, third, counters.view(), launches, round, rounds, order);
+                launches += 1;
                 on.launch(odd_even_persistent::<W>::default(), geometry, args)
             }))
         }
