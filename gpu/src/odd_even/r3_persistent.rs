@@ -96,8 +96,10 @@ pub fn odd_even_persistent<T: Key + Word>(
                 _ => (third, first),
             };
             let decode = if number + 1 == rounds { decode } else { UNSIGNED };
-            chunk.merge(from, to, decode, || {
-                let mine = if warp::lane_id() & 1 == 0 { chunk.run } else { chunk.partner };
+            // Copies: the compiler would put the chunk into local memory to choose between its fields.
+            let (run, partner) = (chunk.run, chunk.partner);
+            chunk.merge(from, to, decode, move || {
+                let mine = if warp::lane_id() & 1 == 0 { run } else { partner };
                 let done = launch * rounds as u64 + number as u64;
                 wait(counters, mine, done * round.chunks_of(mine, n) as u64);
             });

@@ -196,7 +196,7 @@ fn check(matches: &ArgMatches, common: &Common) -> Result<()> {
     let mut grid = Grid::new(&["bug", "expected", "found", "clean twin", "verdict"], &[]);
     let mut wrong = 0;
     for (_, case) in cases {
-        progress.step(case.name.into());
+        progress.step(case.name);
         let (planted, mended) = (case.check(false, schedules_of(matches)), case.check(true, schedules_of(matches)));
         let kinds = |verdict: &Verdict| match &verdict.kinds[..] {
             [] => "nothing".into(),
