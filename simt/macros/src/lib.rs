@@ -200,12 +200,12 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
             }
         }
         let of = turbofish(&concrete);
-        if cfg!(feature = "rust-cuda") {
-            let call = quote!(#body #of (#(#rebuilt),*));
-            return rust_cuda_entry(options, f, &entry, &flat, &call, generics, &concrete);
-        }
         let bound = |tokens| substitute_tokens(tokens, generics, &concrete);
         let (threads, blocks) = (bound(options.max_threads()), bound(options.min_blocks()));
+        if cfg!(feature = "rust-cuda") {
+            let call = quote!(#body #of (#(#rebuilt),*));
+            return rust_cuda_entry(options, f, &entry, &flat, [threads, blocks], &call);
+        }
         let bounds = format!("//.rungs.bounds {entry} {{threads}} {{blocks}}");
         let (symbol, declared) = if is_primary_package() {
             let declared =
@@ -246,17 +246,17 @@ fn rust_cuda_entry(
     f: &ItemFn,
     entry: &Ident,
     flat: &[Tokens],
+    [threads, blocks]: [Tokens; 2],
     call: &Tokens,
-    generics: &[Ident],
-    concrete: &[Type],
 ) -> Tokens {
     let (attrs, guard) = (&f.attrs, options.guard());
-    let bound = |tokens| substitute_tokens(tokens, generics, concrete);
-    let (threads, blocks) = (bound(options.max_threads()), bound(options.min_blocks()));
     let bounds = format!("//.rungs.bounds {entry} {{threads}} {{blocks}}");
     quote! {
         #[cfg(any(#guard, not(target_os = "cuda")))]
         const _: () = {
+            // The comment in the entry is for the device alone; by this the type check on the host sees the bounds too.
+            const _: [u32; 2] = [#threads, #blocks];
+
             #(#attrs)*
             #[simt::expansion::cuda_kernel]
             #[allow(improper_ctypes_definitions, clippy::missing_safety_doc, clippy::too_many_arguments)]
