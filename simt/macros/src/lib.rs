@@ -16,7 +16,7 @@ use syn::{Expr, FnArg, GenericParam, ItemFn, Pat, Token, Type, bracketed, parent
 /// that implements `simt::Kernel`, so that the compiler checks the number and the types of a launch's arguments.
 ///
 /// - `#[kernel(max_threads = BLOCK, min_blocks = 2)]`: launch bounds, constant expressions; they become the entry's
-///   `.maxntid` and `.minnctapersm`. `min_blocks` may depend on the types of an instance: `min_blocks = blocks::<T>()`.
+///   `.maxntid` and `.minnctapersm`. They may depend on the types of an instance: `min_blocks = blocks::<T>()`.
 /// - `#[kernel(instances(sum_u32: <u32, Sum>, sum_f32: <f32, Sum>))]` on a generic function: one entry for each named
 ///   instance. On the host the function's name is then a generic type, `name::<u32, Sum>::default()`.
 /// - `#[kernel(instances([u32, f32] * [Sum, Min]))]`: the same for all combinations of the types, a list for each
@@ -277,7 +277,6 @@ fn rust_cuda_entry(
 fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ident]) -> Tokens {
     let (name, vis, attrs, body) = (&f.sig.ident, &f.vis, &f.attrs, body_name(f));
     let (names, types): (Vec<_>, Vec<_>) = params.iter().cloned().unzip();
-    let threads = options.max_threads();
     let handle = if generics.is_empty() {
         quote! {
             #(#attrs)*
@@ -313,7 +312,8 @@ fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ide
         let types: Vec<Type> = types.iter().map(|t| substitute(t, generics, &concrete)).collect();
         let of = (!concrete.is_empty()).then(|| quote!(<#(#concrete),*>));
         let body_of = turbofish(&concrete);
-        let blocks = substitute_tokens(options.min_blocks(), generics, &concrete);
+        let bound = |tokens| substitute_tokens(tokens, generics, &concrete);
+        let (threads, blocks) = (bound(options.max_threads()), bound(options.min_blocks()));
         quote! {
             // The bound takes effect on the device; here it is only compiled.
             #[cfg(not(target_os = "cuda"))]
