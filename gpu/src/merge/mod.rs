@@ -1,0 +1,16 @@
+//! # Merge sort and sample sort
+//!
+//! Sorts that compare: they take any order, see [`crate::order`].
+
+mod network;
+pub mod passes;
+pub mod r1_merge_path;
+pub mod r2_multi_way;
+mod split;
+mod tile;
+
+#[cfg(not(target_os = "cuda"))]
+pub mod host;
+
+#[cfg(not(target_os = "cuda"))]
+pub use host::LADDER;
