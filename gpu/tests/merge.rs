@@ -2,12 +2,13 @@
 
 mod common;
 
-use common::{Buffer, Random, Sorting, inputs, narrow, view};
+use common::{Buffer, Random, Sorting, inputs, narrow};
 use rungs_kernels::ladder::sort::Sort;
 use rungs_kernels::ladder::{Entry, Launcher, Launches, Result};
 use rungs_kernels::merge::r1_merge_path as r1;
 use rungs_kernels::merge::r2_multi_way as r2;
-use rungs_kernels::order::{Greater, Less, LowHalfDown, Order};
+use rungs_kernels::merge::r3_sample as r3;
+use rungs_kernels::order::{Greater, LowHalfDown, Order};
 use simt::sim::Gpu;
 use simt::{Global, Scalar};
 use std::fmt::Debug;
@@ -96,5 +97,45 @@ fn greatest_first_and_weak_orders() {
             check_by(name, r2::launches::sequence::<r2::launches::Own<u32, Greater>>, &keys, Greater, true);
             check_by(name, r2::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>, &keys, LowHalfDown, false);
         }
+    }
+}
+
+/// Keys that splitters get wrong: many equivalent ones, in several amounts.
+fn skewed(n: usize) -> Vec<(&'static str, Vec<u64>)> {
+    let mut random = Random(n as u64 + 3);
+    let mut any = |f: &dyn Fn(u64) -> u64| (0..n).map(|_| f(random.next())).collect::<Vec<_>>();
+    vec![
+        ("one in a hundred", any(&|r| if r % 100 == 0 { r } else { 5 })),
+        ("16 distinct", any(&|r| (r % 16) << 20 | 9)),
+        ("growing rarer", any(&|r| 1 << (r & 0xffff_ffff).leading_zeros())),
+        ("anded", any(&|r| r & common::random(r) & common::random(r ^ 99))),
+    ]
+}
+
+#[test]
+fn sample_sorts_skewed_and_other_keys() {
+    let n = r3::launches::FEW as usize + 7;
+    for (name, keys) in inputs(n).into_iter().chain(skewed(n)) {
+        Sorting::by(&r3::launches::RUNG).check_both(name, &narrow(&keys), &keys);
+    }
+}
+
+#[test]
+fn sample_sorts_by_other_orders() {
+    let n = r3::launches::FEW as usize + 100_003;
+    for (name, keys) in inputs(n).into_iter().chain(skewed(n)) {
+        let keys = narrow(&keys);
+        check_by(name, r3::launches::sequence::<r2::launches::Own<u32, Greater>>, &keys, Greater, true);
+        check_by(name, r3::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>, &keys, LowHalfDown, false);
+    }
+}
+
+#[test]
+fn rounds_split_down_to_small_buckets() {
+    for n in [r3::launches::FEW + 1, 1 << 24, (1 << 28) - 1, 1 << 28, (1 << 28) + 1, u32::MAX] {
+        let rounds = r3::launches::rounds(n);
+        let bits: u32 = rounds.iter().sum();
+        assert!(rounds.len() % 2 == 0 && rounds.iter().all(|&bits| (1..=8).contains(&bits)), "{n}: {rounds:?}");
+        assert!(n.div_ceil(1 << bits) <= 4096 && n.div_ceil(1 << (bits - 1)) > 4096, "{n}: {rounds:?}");
     }
 }

@@ -9,8 +9,8 @@ use std::vec::Vec;
 pub static LADDER: Ladder<Sort> = Ladder {
     family: "merge",
     about: "merge sort and sample sort: comparisons alone, by any order",
-    rungs: &[&r1_merge_path::launches::RUNG, &r2_multi_way::launches::RUNG],
-    default: &r2_multi_way::launches::RUNG,
+    rungs: &[&r1_merge_path::launches::RUNG, &r2_multi_way::launches::RUNG, &r3_sample::launches::RUNG],
+    default: &r3_sample::launches::RUNG,
 };
 
 /// The passes over `n` keys after tiles of `tile` keys are sorted. `levels`: for each pass the logarithm of its ways.

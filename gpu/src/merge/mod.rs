@@ -6,6 +6,7 @@ mod network;
 pub mod passes;
 pub mod r1_merge_path;
 pub mod r2_multi_way;
+pub mod r3_sample;
 mod split;
 mod tile;
 

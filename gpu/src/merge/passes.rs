@@ -12,7 +12,7 @@ use super::tile::{Pair, Tile, merge_level};
 use crate::order::Order;
 use simt::atomic::{Order as Memory, Scope};
 use simt::warp::{self, FULL, WARP};
-use simt::{Geometry, Global, Scalar, Shared, grid, kernel, thread, unroll};
+use simt::{Geometry, Global, Scalar, Shared, copy, grid, kernel, thread, unroll};
 
 /// A group of runs: its first key, and how many keys it has.
 #[derive(Clone, Copy)]
@@ -93,12 +93,14 @@ pub(crate) const fn split_words(ways: u32) -> u32 {
 /// Merges the part `from..to` of a group and writes it. `splits`: in shared memory, for each run how many of its keys
 /// are before the part, then how many are before its end; all threads see them. `load` loads the keys into the tile; it
 /// gets the first slot of each run.
+///
+/// Whether the splits are possible; if not, or if the sort has `ended`, nothing is written.
 #[inline(always)]
 #[rustfmt::skip]
 pub(crate) fn merge_part<K: Scalar, C: Order<K>, const WAYS: usize, const N: usize>(
-    output: Global<K>, group: Group, [from, to]: [u32; 2], splits: Shared<u32>, tile: Tile<K>, ended: bool,
-    state: Global<u32>, pass: u32, order: C, load: impl Fn(Shared<u32>),
-) {
+    output: Global<K>, group: Group, [from, to]: [u32; 2], splits: Shared<u32>, tile: Tile<K>, ended: bool, order: C,
+    load: impl Fn(Shared<u32>),
+) -> bool {
     let (t, ways, len) = (thread::thread_idx_x(), WAYS as u32, to - from);
     let places = splits.slice(2 * ways, ways + 1);
     if t < WARP {
@@ -118,14 +120,11 @@ pub(crate) fn merge_part<K: Scalar, C: Order<K>, const WAYS: usize, const N: usi
         }
         if t == 0 {
             places.set(ways, if possible { len } else { u32::MAX });
-            if !possible && !ended {
-                state.store(0, pass + 1, Memory::Relaxed, Scope::Device);
-            }
         }
     }
     thread::sync_threads(); // the places are known
     if places.get(ways) != len {
-        return; // the whole block: the splits are impossible
+        return false; // the whole block
     }
     load(places);
     thread::sync_threads(); // the tile is whole
@@ -153,6 +152,37 @@ pub(crate) fn merge_part<K: Scalar, C: Order<K>, const WAYS: usize, const N: usi
         output.set(group.first + from + i, tile.get(i));
         i += thread::block_dim_x();
     }
+    true
+}
+
+/// Notes that the splits of a pass are impossible, unless an earlier pass has `ended` the sort.
+#[inline(always)]
+pub(crate) fn end(state: Global<u32>, pass: u32, ended: bool) {
+    if thread::thread_idx_x() == 0 && !ended {
+        state.store(0, pass + 1, Memory::Relaxed, Scope::Device);
+    }
+}
+
+/// Starts to load the runs of a part into the tile, and waits for them: every second run descends.
+#[inline(always)]
+#[rustfmt::skip]
+pub(crate) fn load_runs<K: Scalar>(
+    tile: Tile<K>, input: Global<K>, group: Group, splits: Shared<u32>, places: Shared<u32>, ways: u32,
+) {
+    let (slots, pad) = tile.slots();
+    let mut i = 0;
+    while i < ways {
+        let (place, len) = (places.get(i), places.get(i + 1) - places.get(i));
+        let first = group.first + group.start(i) + splits.get(i);
+        let mut j = thread::thread_idx_x();
+        while j < len {
+            let slot = if i % 2 == 0 { place + j } else { place + len - 1 - j };
+            copy::element(slots, pad + slot, input, first + j);
+            j += thread::block_dim_x();
+        }
+        i += 1;
+    }
+    copy::wait();
 }
 
 /// Threads per block of [`merge_restore`].

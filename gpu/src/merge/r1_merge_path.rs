@@ -24,7 +24,7 @@
 //! "Merge path - parallel merging made simple" (2012). The layout of two runs back to back is that of bitonic
 //! sequences, K. E. Batcher (1968).
 
-use super::passes::{Group, ended, merge_part, split_words, tile_keys};
+use super::passes::{Group, end, ended, merge_part, split_words, tile_keys};
 use super::tile::{Tile, sort_in_block, tile_shared};
 use crate::order::{Greater, Less, LowHalfDown, Order};
 use simt::{Global, Scalar, grid, kernel, shared, thread, unroll};
@@ -178,7 +178,9 @@ pub fn merge_merge_path_merge<K: Scalar, C: Order<K>>(
             }
         });
     };
-    merge_part::<K, C, 2, KEYS>(output, group, [from, to], shared, tile, ended, state, pass, order, load);
+    if !merge_part::<K, C, 2, KEYS>(output, group, [from, to], shared, tile, ended, order, load) {
+        end(state, pass, ended);
+    }
 }
 
 #[cfg(not(target_os = "cuda"))]

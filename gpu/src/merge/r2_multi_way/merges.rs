@@ -1,11 +1,11 @@
 //! The other launches: where the parts of a merge begin, and the merges.
 
 use super::{BLOCK, SMALL_BLOCK, SMALL_MIN_BLOCKS, SPLIT_BLOCK, keys, min_blocks, small_merge_keys};
-use crate::merge::passes::{Group, ended, merge_part, split_words, tile_keys};
+use crate::merge::passes::{Group, end, ended, load_runs, merge_part, split_words, tile_keys};
 use crate::merge::split::split;
 use crate::merge::tile::Tile;
 use crate::order::{Greater, Less, LowHalfDown, Order};
-use simt::{Global, Scalar, copy, grid, kernel, shared, thread, warp};
+use simt::{Global, Scalar, grid, kernel, shared, thread, warp};
 
 shared!(SPLITS: [u32; split_words(8)]);
 
@@ -163,22 +163,8 @@ fn merge_runs<K: Scalar, C: Order<K>, const WAYS: usize, const SAMPLES: usize, c
     }
     thread::sync_threads(); // all threads see the splits
     let tile = Tile::new(threads, threads * N as u32);
-    let load = |places: simt::Shared<u32>| {
-        let (slots, pad) = tile.slots();
-        let mut i = 0;
-        while i < ways {
-            let (place, len) = (places.get(i), places.get(i + 1) - places.get(i));
-            let first = group.first + group.start(i) + shared.get(i);
-            // Every second run descends.
-            let mut j = t;
-            while j < len {
-                let slot = if i % 2 == 0 { place + j } else { place + len - 1 - j };
-                copy::element(slots, pad + slot, input, first + j);
-                j += threads;
-            }
-            i += 1;
-        }
-        copy::wait();
-    };
-    merge_part::<K, C, WAYS, N>(output, group, [from, to], shared, tile, ended, state, pass, order, load);
+    let load = |places| load_runs(tile, input, group, shared, places, ways);
+    if !merge_part::<K, C, WAYS, N>(output, group, [from, to], shared, tile, ended, order, load) {
+        end(state, pass, ended);
+    }
 }
