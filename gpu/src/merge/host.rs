@@ -9,7 +9,12 @@ use std::vec::Vec;
 pub static LADDER: Ladder<Sort> = Ladder {
     family: "merge",
     about: "merge sort and sample sort: comparisons alone, by any order",
-    rungs: &[&r1_merge_path::launches::RUNG, &r2_multi_way::launches::RUNG, &r3_sample::launches::RUNG],
+    rungs: &[
+        &r1_merge_path::launches::RUNG,
+        &r2_multi_way::launches::RUNG,
+        &r3_sample::launches::RUNG,
+        &r4_stable::launches::RUNG,
+    ],
     default: &r3_sample::launches::RUNG,
 };
 

@@ -81,26 +81,33 @@ pub(crate) fn sort_tile<K: Scalar, C: Order<K>, const N: usize, const STABLE: bo
     let left = input.len() - first;
     let count = if left < slots { left } else { slots };
     let tile = Tile::new(threads, slots);
+    let slot = |i: usize| i as u32 * threads + t;
     let mut keys = [K::default(); N];
-    // All loads before the first store; those behind the end load the last key again.
-    unroll::<N>(|i| {
-        let slot = i as u32 * threads + t;
-        keys[i] = input.get(first + if slot < count { slot } else { count - 1 });
-    });
-    unroll::<N>(|i| {
-        if i as u32 * threads + t < count {
-            tile.set(i as u32 * threads + t, keys[i]);
-        }
-    });
+    // All loads before the first store. A whole tile needs no test for each key.
+    if count == slots {
+        unroll::<N>(|i| keys[i] = input.get(first + slot(i)));
+        unroll::<N>(|i| tile.set(slot(i), keys[i]));
+    } else {
+        // Those behind the end load the last key again.
+        unroll::<N>(|i| keys[i] = input.get(first + if slot(i) < count { slot(i) } else { count - 1 }));
+        unroll::<N>(|i| {
+            if slot(i) < count {
+                tile.set(slot(i), keys[i]);
+            }
+        });
+    }
     thread::sync_threads(); // the tile is whole before each thread takes its neighbouring keys
     sort_in_block::<K, C, N, STABLE>(tile, count, order);
     thread::sync_threads(); // the tile is sorted before it is read in another order
-    unroll::<N>(|i| {
-        let slot = i as u32 * threads + t;
-        if slot < count {
-            output.set(first + slot, tile.get(slot));
-        }
-    });
+    if count == slots {
+        unroll::<N>(|i| output.set(first + slot(i), tile.get(slot(i))));
+    } else {
+        unroll::<N>(|i| {
+            if slot(i) < count {
+                output.set(first + slot(i), tile.get(slot(i)));
+            }
+        });
+    }
 }
 
 /// Where each part begins in the first of its two runs: a thread per part.

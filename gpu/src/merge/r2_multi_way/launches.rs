@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use std::vec::Vec;
 
 /// Keys of a small tile, of the ladder's narrow keys.
-const SMALL_TILE: u64 = (SMALL_BLOCK * small_keys::<u32>()) as u64;
+pub const SMALL_TILE: u64 = (SMALL_BLOCK * small_keys::<u32>()) as u64;
 
 /// The rung.
 pub static RUNG: Entry<Sort> = rung!(
