@@ -8,6 +8,7 @@ use rungs_kernels::ladder::{Entry, Launcher, Launches, Result};
 use rungs_kernels::merge::r1_merge_path as r1;
 use rungs_kernels::merge::r2_multi_way as r2;
 use rungs_kernels::merge::r3_sample as r3;
+use rungs_kernels::merge::r4_stable as r4;
 use rungs_kernels::order::{Greater, LowHalfDown, Order};
 use simt::sim::Gpu;
 use simt::{Global, Scalar};
@@ -137,5 +138,106 @@ fn rounds_split_down_to_small_buckets() {
         let bits: u32 = rounds.iter().sum();
         assert!(rounds.len() % 2 == 0 && rounds.iter().all(|&bits| (1..=8).contains(&bits)), "{n}: {rounds:?}");
         assert!(n.div_ceil(1 << bits) <= 4096 && n.div_ceil(1 << (bits - 1)) > 4096, "{n}: {rounds:?}");
+    }
+}
+
+/// Whether the first key is less than half way round ahead of the second: of three keys each may be before the next.
+#[simt::argument]
+#[derive(Clone, Copy)]
+pub struct Circle;
+
+impl Order<u32> for Circle {
+    fn before(&self, a: u32, b: u32) -> bool {
+        b.wrapping_sub(a) - 1 < 1 << 31
+    }
+}
+
+/// Every key is before every key, itself too.
+#[simt::argument]
+#[derive(Clone, Copy)]
+pub struct Always;
+
+impl Order<u32> for Always {
+    fn before(&self, _: u32, _: u32) -> bool {
+        true
+    }
+}
+
+/// Some keys are before others, by chance.
+#[simt::argument]
+#[derive(Clone, Copy)]
+pub struct Chance;
+
+impl Order<u32> for Chance {
+    fn before(&self, a: u32, b: u32) -> bool {
+        common::random(u64::from(a) << 32 | u64::from(b)) & 1 != 0
+    }
+}
+
+/// `<` on floats: NaN is equivalent to everything, which makes keys equivalent that are not.
+#[simt::argument]
+#[derive(Clone, Copy)]
+pub struct FloatLess;
+
+impl Order<f32> for FloatLess {
+    fn before(&self, a: f32, b: f32) -> bool {
+        a < b
+    }
+}
+
+rungs_kernels::sort_kernels!(pub mod circle: <u32, Circle>);
+rungs_kernels::sort_kernels!(pub mod always: <u32, Always>);
+rungs_kernels::sort_kernels!(pub mod chance: <u32, Chance>);
+rungs_kernels::sort_kernels!(pub mod float_less: <f32, FloatLess>);
+
+/// Panics unless a sort by what is no order ends with a permutation of the keys.
+fn check_permutation<K: Scalar, C: Order<K>>(what: &str, by: By<K, C>, keys: &[K], order: C) {
+    let bits = |keys: &[K]| {
+        let mut bits: Vec<u64> = keys.iter().map(|key| key.to_bits_64()).collect();
+        bits.sort_unstable();
+        bits
+    };
+    let got = sort_by(what, by, keys, order);
+    assert!(bits(&got) == bits(keys), "{what}, n = {}: the keys are not those that were given", keys.len());
+}
+
+#[test]
+fn what_is_no_order_leaves_a_permutation() {
+    let large = r3::launches::FEW as usize + 20_011;
+    for n in [2, 17, 18, 40, 1000, 4353, 9000, 30_001, 100_003, 270_001, large] {
+        let mut random = Random(n as u64);
+        let keys: Vec<u32> = (0..n).map(|_| random.next() as u32).collect();
+        let floats: Vec<f32> = keys.iter().map(|&k| if k % 50 == 0 { f32::NAN } else { k as f32 }).collect();
+        if n < large {
+            check_permutation("circle", r2::launches::sequence::<circle::Kernels>, &keys, Circle);
+            check_permutation("always", r2::launches::sequence::<always::Kernels>, &keys, Always);
+        }
+        check_permutation("chance", r2::launches::sequence::<chance::Kernels>, &keys, Chance);
+        check_permutation("NaN", r2::launches::sequence::<float_less::Kernels>, &floats, FloatLess);
+        check_permutation("stable NaN", r4::launches::sequence::<float_less::Kernels>, &floats, FloatLess);
+        check_permutation("circle", r3::launches::sequence::<circle::Kernels>, &keys, Circle);
+        check_permutation("always", r3::launches::sequence::<always::Kernels>, &keys, Always);
+        check_permutation("chance", r3::launches::sequence::<chance::Kernels>, &keys, Chance);
+        check_permutation("NaN", r3::launches::sequence::<float_less::Kernels>, &floats, FloatLess);
+    }
+}
+
+/// Splits by launches of their own, in passes that find that the order is none.
+#[test]
+fn what_is_no_order_leaves_a_permutation_of_millions() {
+    let n = r2::launches::FUSED as usize + 54_321;
+    let mut random = Random(11);
+    let keys: Vec<u32> = (0..n).map(|_| random.next() as u32).collect();
+    check_permutation("circle", r2::launches::sequence::<circle::Kernels>, &keys, Circle);
+    check_permutation("chance", r4::launches::sequence::<chance::Kernels>, &keys, Chance);
+}
+
+#[test]
+fn stable_sorts_any_n() {
+    check(&r4::launches::RUNG, &[4352, 3840]);
+    let n = r2::launches::SMALL as usize + 4321;
+    for (name, keys) in SIZES.into_iter().chain([n]).flat_map(inputs) {
+        let keys = narrow(&keys);
+        check_by(name, r4::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>, &keys, LowHalfDown, true);
     }
 }

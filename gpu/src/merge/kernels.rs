@@ -39,6 +39,7 @@
 #[macro_export]
 macro_rules! sort_kernels {
     ($(#[$meta:meta])* $vis:vis mod $name:ident: <$K:ty, $C:ty $(,)?> $(;)?) => {
+        #[doc = concat!("The kernels that sort by [`", stringify!($C), "`].")]
         $(#[$meta])*
         $vis mod $name {
             #[allow(unused_imports)]
@@ -46,38 +47,79 @@ macro_rules! sort_kernels {
             use $crate::merge::{r2_multi_way as multi_way, r3_sample as sample};
             use $crate::order::Order as IsOrder;
             use $crate::sort_kernel;
+            use simt::{Global, Scalar};
 
             sort_kernel! { $name, $K, $C, multi_way::BLOCK, multi_way::min_blocks::<K>(),
-                tile(input: K, output: K, state: u32) => multi_way::tile::<K, C, false> }
+                tile(
+                    input [Global<K>], output [Global<K>], state [Global<u32>]
+                ) => multi_way::tile::<K, C, false>
+            }
             sort_kernel! { $name, $K, $C, multi_way::SMALL_BLOCK, multi_way::SMALL_MIN_BLOCKS,
-                small_tile(input: K, output: K, state: u32) => multi_way::small_tile::<K, C, false> }
+                small_tile(
+                    input [Global<K>], output [Global<K>], state [Global<u32>]
+                ) => multi_way::small_tile::<K, C, false>
+            }
             sort_kernel! { $name, $K, $C, multi_way::BLOCK, multi_way::min_blocks::<K>(),
-                stable_tile(input: K, output: K, state: u32) => multi_way::tile::<K, C, true> }
+                stable_tile(
+                    input [Global<K>], output [Global<K>], state [Global<u32>]
+                ) => multi_way::tile::<K, C, true>
+            }
             sort_kernel! { $name, $K, $C, multi_way::SMALL_BLOCK, multi_way::SMALL_MIN_BLOCKS,
-                stable_small_tile(input: K, output: K, state: u32) => multi_way::small_tile::<K, C, true> }
+                stable_small_tile(
+                    input [Global<K>], output [Global<K>], state [Global<u32>]
+                ) => multi_way::small_tile::<K, C, true>
+            }
             sort_kernel! { $name, $K, $C, multi_way::SPLIT_BLOCK, 0,
-                split4(input: K, run, parts, part, splits: u32) => multi_way::find_splits::<K, C, 4, 8> }
+                split4(
+                    input [Global<K>], run [u32], parts [u32], part [u32], splits [Global<u32>]
+                ) => multi_way::find_splits::<K, C, 4, 8>
+            }
             sort_kernel! { $name, $K, $C, multi_way::SPLIT_BLOCK, 0,
-                split8(input: K, run, parts, part, splits: u32) => multi_way::find_splits::<K, C, 8, 4> }
+                split8(
+                    input [Global<K>], run [u32], parts [u32], part [u32], splits [Global<u32>]
+                ) => multi_way::find_splits::<K, C, 8, 4>
+            }
             sort_kernel! { $name, $K, $C, multi_way::BLOCK, multi_way::min_blocks::<K>(),
-                merge4(input: K, output: K, run, parts, splits: u32, state: u32, pass) =>
-                    multi_way::merge::<K, C, 4, 8> }
+                merge4(
+                    input [Global<K>], output [Global<K>], run [u32], parts [u32], splits [Global<u32>],
+                    state [Global<u32>], pass [u32]
+                ) => multi_way::merge::<K, C, 4, 8>
+            }
             sort_kernel! { $name, $K, $C, multi_way::BLOCK, multi_way::min_blocks::<K>(),
-                merge8(input: K, output: K, run, parts, splits: u32, state: u32, pass) =>
-                    multi_way::merge::<K, C, 8, 4> }
+                merge8(
+                    input [Global<K>], output [Global<K>], run [u32], parts [u32], splits [Global<u32>],
+                    state [Global<u32>], pass [u32]
+                ) => multi_way::merge::<K, C, 8, 4>
+            }
             sort_kernel! { $name, $K, $C, multi_way::SMALL_BLOCK, multi_way::SMALL_MIN_BLOCKS,
-                small_merge(input: K, output: K, run, parts, splits: u32, state: u32, pass) =>
-                    multi_way::small_merge::<K, C> }
+                small_merge(
+                    input [Global<K>], output [Global<K>], run [u32], parts [u32], splits [Global<u32>],
+                    state [Global<u32>], pass [u32]
+                ) => multi_way::small_merge::<K, C>
+            }
             sort_kernel! { $name, $K, $C, sample::BLOCK, 0,
-                splitters(input: K, starts: u32, finals: u8, small, bits, samples, tree: K, sorted: K, twins: u8,
-                    modes: u32, counts: u32) => sample::splitters::<K, C> }
+                splitters(
+                    input [Global<K>], starts [Global<u32>], finals [Global<u8>], small [u32], bits [u32],
+                    samples [u32], tree [Global<K>], sorted [Global<K>], twins [Global<u8>], modes [Global<u32>],
+                    counts [Global<u32>]
+                ) => sample::splitters::<K, C>
+            }
             sort_kernel! { $name, $K, $C, sample::BLOCK, sample::count_min_blocks::<K>(),
-                count(input: K, starts: u32, bits, tree: K, sorted: K, twins: u8, modes: u32, counts: u32, ids: u32) =>
-                    sample::count::<K, C> }
+                count(
+                    input [Global<K>], starts [Global<u32>], bits [u32], tree [Global<K>], sorted [Global<K>],
+                    twins [Global<u8>], modes [Global<u32>], counts [Global<u32>], ids [Global<u32>]
+                ) => sample::count::<K, C>
+            }
             sort_kernel! { $name, $K, $C, sample::BLOCK, sample::buckets_min_blocks::<K>(),
-                buckets(keys: K, starts: u32, finals: u8, large: u32) => sample::buckets::<K, C> }
+                buckets(
+                    keys [Global<K>], starts [Global<u32>], finals [Global<u8>], large [Global<u32>]
+                ) => sample::buckets::<K, C>
+            }
             sort_kernel! { $name, $K, $C, sample::BLOCK, 0,
-                sort_large(keys: K, other: K, large: u32) => sample::sort_large::<K, C> }
+                sort_large(
+                    keys [Global<K>], other [Global<K>], large [Global<u32>]
+                ) => sample::sort_large::<K, C>
+            }
 
             /// The kernels of this module.
             #[cfg(not(target_os = "cuda"))]
@@ -114,24 +156,19 @@ macro_rules! sort_kernels {
     };
 }
 
-/// One kernel of [`sort_kernels!`]. A parameter with a type is a view of such elements, one without is a number.
+/// One kernel of [`sort_kernels!`]: its parameters but for the order, each with its type in brackets.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! sort_kernel {
     (
         $module:ident, $K:ty, $C:ty, $threads:expr, $blocks:expr,
-        $name:ident($($parameter:ident $(: $element:ident)?),*) => $body:expr
+        $name:ident($($parameter:ident [$($type:tt)+]),*) => $body:expr
     ) => {
         #[doc = concat!("The function of that name, for ", stringify!($C), ".")]
         #[simt::kernel(max_threads = $threads, min_blocks = $blocks, instance($module: <$K, $C>))]
         #[allow(clippy::too_many_arguments)]
-        pub fn $name<K: simt::Scalar, C: IsOrder<K>>(
-            $($parameter: $crate::sort_kernel!(@type $($element)?),)*
-            order: C,
-        ) {
+        pub fn $name<K: Scalar, C: IsOrder<K>>($($parameter: $($type)+,)* order: C) {
             $body($($parameter,)* order)
         }
     };
-    (@type $element:ident) => { simt::Global<$element> };
-    (@type) => { u32 };
 }
