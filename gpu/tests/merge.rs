@@ -148,7 +148,7 @@ pub struct Circle;
 
 impl Order<u32> for Circle {
     fn before(&self, a: u32, b: u32) -> bool {
-        b.wrapping_sub(a) - 1 < 1 << 31
+        b.wrapping_sub(a).wrapping_sub(1) < 1 << 31
     }
 }
 
