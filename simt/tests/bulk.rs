@@ -96,7 +96,7 @@ fn misuse_is_reported() {
         let mut data = Aligned([0; 256]);
         match run(kernel, 1, (view(&mut data.0),)) {
             Err(LaunchError::Fault(f)) => {
-                assert!(f.location.contains("bulk.rs:"), "{f}");
+                assert!(f.location().contains("bulk.rs:"), "{f}");
                 f.what
             }
             other => panic!("{} gave {other:?}", K::NAME),

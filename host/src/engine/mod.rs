@@ -159,8 +159,20 @@ impl Engine {
         Self::simulator_because(None)
     }
 
+    /// The simulator, told that it has this number of multiprocessors: sequences launch as they would on a GPU that does.
+    pub fn simulator_with(multiprocessors: u32) -> Self {
+        Self::new(
+            Backend::Simulator(simt::sim::Options::default()),
+            DeviceInfo { multiprocessors, ..Self::simulated(None) },
+        )
+    }
+
     fn simulator_because(note: Option<String>) -> Self {
-        let info = DeviceInfo {
+        Self::new(Backend::Simulator(simt::sim::Options::default()), Self::simulated(note))
+    }
+
+    fn simulated(note: Option<String>) -> DeviceInfo {
+        DeviceInfo {
             kind: "simulator",
             name: "simulator".into(),
             compute_capability: None,
@@ -168,9 +180,7 @@ impl Engine {
             shared_per_block: simt::sim::MAX_SHARED,
             driver: None,
             note,
-        };
-        let backend = Backend::Simulator(simt::sim::Options::default());
-        Self::new(backend, info)
+        }
     }
 
     fn new(backend: Backend, info: DeviceInfo) -> Self {

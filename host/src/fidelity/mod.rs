@@ -1,0 +1,242 @@
+//! What the simulator counts beside what NVIDIA's profiler counts on a GPU.
+//!
+//! Both run the same launches: every rung at three sizes, on the same input. The program starts itself below `ncu`,
+//! which counts each launch on the GPU; then it runs the launches on the simulator, which takes the GPU's number of
+//! multiprocessors for its own, and compares rung by rung.
+
+mod ncu;
+
+pub use ncu::{command, parse};
+
+use crate::algorithms::{FAMILIES, Family, Parameters, Rung, Size, Workload};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use serde::Serialize;
+use simt::sim::stats::{Counts, Instruction, Launch, statistics};
+
+/// The most elements of a run: the profiler saves and restores memory around each launch.
+const MOST: u64 = 1 << 16;
+
+/// One run of a rung.
+#[derive(Clone, Copy)]
+pub struct Case {
+    /// The family.
+    pub family: &'static Family,
+    /// The rung.
+    pub rung: &'static Rung,
+    /// The size.
+    pub size: Size,
+}
+
+/// Every rung of these families at three sizes: one that is no multiple of anything, and two powers of two.
+pub fn cases(families: impl Iterator<Item = &'static Family>) -> Vec<Case> {
+    let of_family = |family: &'static Family| {
+        family.rungs.iter().flat_map(move |&rung| sizes(family, rung).map(|size| Case { family, rung, size }))
+    };
+    families.flat_map(of_family).collect()
+}
+
+fn sizes(family: &Family, rung: &Rung) -> [Size; 3] {
+    match (family.sizes.simulator, family.sizes.gpu) {
+        (Size::Product { .. }, _) => [33, 64, 160].map(|n| Size::Product { m: n, n, k: n }),
+        (simulator, gpu) => {
+            // What a family's default says about the time that an element takes.
+            let most = MOST.min(simulator.n().max(gpu.n() / 64)).min(rung.capacity.unwrap_or(MOST));
+            [most.min(1000), most / 4, most].map(Size::Elements)
+        }
+    }
+}
+
+/// Runs a case once; nothing else is launched.
+///
+/// # Errors
+/// As for [`Prepared::run`](crate::algorithms::Prepared::run).
+pub fn run(engine: &Engine, case: Case, seed: u64) -> Result<()> {
+    let Case { family, rung, size } = case;
+    let (dtype, distribution, parameters) = (family.dtypes[0], family.input, Parameters::default());
+    let problem = family.make(Workload { size, dtype, distribution, seed, input: None, parameters })?;
+    let mut prepared = problem.prepare(engine, rung)?;
+    prepared.restore()?;
+    prepared.run()?;
+    engine.synchronize()
+}
+
+/// The launches of a case, as the simulator counts them.
+///
+/// # Errors
+/// As for [`run`].
+pub fn simulate(case: Case, multiprocessors: u32, seed: u64) -> Result<Vec<Launch>> {
+    let engine = Engine::simulator_with(multiprocessors);
+    let (result, statistics) = statistics(|| run(&engine, case, seed));
+    result.map(|()| statistics.launches)
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Quantity {
+    LoadRequests,
+    LoadSectors,
+    StoreRequests,
+    StoreSectors,
+    AtomicRequests,
+    AtomicSectors,
+    SharedLoadRequests,
+    SharedLoadWavefronts,
+    SharedLoadConflicts,
+    SharedStoreRequests,
+    SharedStoreWavefronts,
+    SharedStoreConflicts,
+    SharedAtomicRequests,
+    SharedAtomicWavefronts,
+}
+
+impl Quantity {
+    /// All of them, in order.
+    pub const ALL: [Self; 14] = [
+        Self::LoadRequests,
+        Self::LoadSectors,
+        Self::StoreRequests,
+        Self::StoreSectors,
+        Self::AtomicRequests,
+        Self::AtomicSectors,
+        Self::SharedLoadRequests,
+        Self::SharedLoadWavefronts,
+        Self::SharedLoadConflicts,
+        Self::SharedStoreRequests,
+        Self::SharedStoreWavefronts,
+        Self::SharedStoreConflicts,
+        Self::SharedAtomicRequests,
+        Self::SharedAtomicWavefronts,
+    ];
+
+    /// The instructions that it counts.
+    fn counts(self, instruction: Instruction) -> bool {
+        use Instruction::*;
+        match self {
+            Self::LoadRequests | Self::LoadSectors => matches!(instruction, GlobalLoad | GlobalAtomicLoad),
+            Self::StoreRequests | Self::StoreSectors => matches!(instruction, GlobalStore | GlobalAtomicStore),
+            Self::AtomicRequests | Self::AtomicSectors => instruction == GlobalAtomic,
+            Self::SharedLoadRequests | Self::SharedLoadWavefronts | Self::SharedLoadConflicts => {
+                matches!(instruction, SharedLoad | SharedAtomicLoad)
+            }
+            Self::SharedStoreRequests | Self::SharedStoreWavefronts | Self::SharedStoreConflicts => {
+                matches!(instruction, SharedStore | SharedAtomicStore)
+            }
+            Self::SharedAtomicRequests | Self::SharedAtomicWavefronts => instruction == SharedAtomic,
+        }
+    }
+
+    fn value(self, counts: Counts) -> u64 {
+        match self {
+            Self::LoadRequests
+            | Self::StoreRequests
+            | Self::AtomicRequests
+            | Self::SharedLoadRequests
+            | Self::SharedStoreRequests
+            | Self::SharedAtomicRequests => counts.requests,
+            Self::LoadSectors | Self::StoreSectors | Self::AtomicSectors => counts.sectors,
+            Self::SharedLoadWavefronts | Self::SharedStoreWavefronts | Self::SharedAtomicWavefronts => {
+                counts.wavefronts
+            }
+            Self::SharedLoadConflicts | Self::SharedStoreConflicts => counts.conflicts(),
+        }
+    }
+
+    /// Its value in a launch on the simulator.
+    pub fn of(self, launch: &Launch) -> u64 {
+        self.value(launch.sum(|instruction| self.counts(instruction)))
+    }
+}
+
+/// A launch as the profiler reports it.
+#[derive(Clone, Debug)]
+pub struct Profiled {
+    /// The kernel's name.
+    pub kernel: String,
+    /// The GPU's multiprocessors.
+    pub multiprocessors: u32,
+    /// The quantities, in the order of [`Quantity::ALL`]; `None` where the profiler has no such counter.
+    pub values: [Option<u64>; Quantity::ALL.len()],
+}
+
+/// What was counted in one case, on both machines.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// The family.
+    pub family: &'static str,
+    /// The rung.
+    pub rung: &'static str,
+    /// Elements, or the side of the matrices.
+    pub n: u64,
+    /// Launches.
+    pub launches: usize,
+    /// Each quantity that is not 0 on both: ours, and the profiler's.
+    pub quantities: Vec<(Quantity, u64, u64)>,
+    /// The reason why nothing was compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// Compares all cases with what the profiler counted in one run of all of them.
+///
+/// # Errors
+/// As for [`run`]; [`Error::Usage`] if the profiler counted other launches.
+pub fn compare(
+    cases: &[Case],
+    profiled: &[Profiled],
+    seed: u64,
+    mut tell: impl FnMut(&Case),
+) -> Result<Vec<Comparison>> {
+    let multiprocessors = profiled.first().map_or(1, |p| p.multiprocessors);
+    let mut rest = profiled;
+    let mut comparisons = vec![];
+    for case in cases {
+        tell(case);
+        let ours = simulate(*case, multiprocessors, seed)?;
+        let Some((theirs, later)) = rest.split_at_checked(ours.len()) else {
+            return Err(Error::Usage(format!(
+                "the profiler reported {} launches, fewer than there are",
+                profiled.len()
+            )));
+        };
+        rest = later;
+        if let Some((a, b)) = ours.iter().zip(theirs).find(|(a, b)| a.kernel != b.kernel) {
+            let what = format!("{} {}: the simulator launches {}", case.family.name, case.rung.name, a.kernel);
+            return Err(Error::Usage(format!("{what}, the profiler saw {}; it ran another program", b.kernel)));
+        }
+        let mut quantities = vec![];
+        for (i, quantity) in Quantity::ALL.into_iter().enumerate() {
+            let here: u64 = ours.iter().map(|launch| quantity.of(launch)).sum();
+            let there: Option<u64> = theirs.iter().map(|launch| launch.values[i]).sum();
+            if let Some(there) = there.filter(|there| (here, *there) != (0, 0)) {
+                quantities.push((quantity, here, there));
+            }
+        }
+        comparisons.push(Comparison {
+            family: case.family.name,
+            rung: case.rung.name,
+            n: case.size.n(),
+            launches: ours.len(),
+            quantities,
+            problem: None,
+        });
+    }
+    match rest {
+        [] => Ok(comparisons),
+        [more, ..] => Err(Error::Usage(format!("the profiler saw {} launches more, from {}", rest.len(), more.kernel))),
+    }
+}
+
+/// All families, or those named.
+///
+/// # Errors
+/// [`Error::Usage`] for a name that no family has.
+pub fn families(names: &[String]) -> Result<Vec<&'static Family>> {
+    let all: Vec<&'static str> = FAMILIES.iter().map(|f| f.name).collect();
+    if let Some(unknown) = names.iter().find(|name| !all.contains(&name.as_str())) {
+        return Err(Error::unknown("family", unknown, &all));
+    }
+    Ok(FAMILIES.iter().filter(|f| names.is_empty() || names.iter().any(|name| name == f.name)).collect())
+}
