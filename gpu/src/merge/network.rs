@@ -15,7 +15,7 @@ fn exchange<K: Copy, C: Order<K>, const N: usize>(keys: &mut [K; N], i: usize, j
 /// keys are merged.
 const fn compares(i: usize, distance: usize, run: usize) -> bool {
     let first = distance % run;
-    i >= first && (i - first) / distance % 2 == 0 && i / (2 * run) == (i + distance) / (2 * run)
+    i >= first && ((i - first) / distance).is_multiple_of(2) && i / (2 * run) == (i + distance) / (2 * run)
 }
 
 /// Sorts by Batcher's odd-even merge network, whose exchanges are fewest; equivalent keys may change their order.

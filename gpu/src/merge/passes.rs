@@ -96,6 +96,7 @@ pub(crate) const fn split_words(ways: u32) -> u32 {
 ///
 /// Whether the splits are possible; if not, or if the sort has `ended`, nothing is written.
 #[inline(always)]
+#[allow(clippy::too_many_arguments)]
 #[rustfmt::skip]
 pub(crate) fn merge_part<K: Scalar, C: Order<K>, const WAYS: usize, const N: usize>(
     output: Global<K>, group: Group, [from, to]: [u32; 2], splits: Shared<u32>, tile: Tile<K>, ended: bool, order: C,

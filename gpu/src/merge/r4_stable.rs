@@ -53,7 +53,7 @@ pub mod launches {
 
     use super::*;
     use crate::ladder::sort::*;
-    use crate::merge::r2_multi_way::launches::{MergeKernels, Own, TileArgs, sequence as merge_sequence};
+    use crate::merge::r2_multi_way::launches::{ByOrder, MergeKernels, Own, TileArgs, sequence as merge_sequence};
     use std::marker::PhantomData;
 
     /// The rung.
@@ -109,7 +109,7 @@ pub mod launches {
     ///
     /// # Errors
     /// [`Failed::Machine`] if there is no memory.
-    pub fn sequence<S: StableKernels>(on: &dyn Launcher, n: u32) -> Result<Launches<(Global<S::Key>, S::Order)>> {
+    pub fn sequence<S: StableKernels>(on: &dyn Launcher, n: u32) -> Result<Launches<ByOrder<S>>> {
         merge_sequence::<Stable<S>>(on, n)
     }
 }

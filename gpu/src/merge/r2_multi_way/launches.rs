@@ -50,6 +50,9 @@ pub trait MergeKernels: 'static {
     type SmallMerge: Kernel<Args = MergeArgs<Self::Key, Self::Order>> + Default;
 }
 
+/// What is sorted by the order of `S`: the keys, and the order.
+pub type ByOrder<S> = (Global<<S as MergeKernels>::Key>, <S as MergeKernels>::Order);
+
 /// The kernels of this rung for keys of type `K` and order `C`.
 pub struct Own<K, C>(PhantomData<(K, C)>);
 
@@ -123,7 +126,7 @@ impl Plan {
 ///
 /// # Errors
 /// [`Failed::Machine`] if there is no memory.
-pub fn sequence<S: MergeKernels>(on: &dyn Launcher, n: u32) -> Result<Launches<(Global<S::Key>, S::Order)>> {
+pub fn sequence<S: MergeKernels>(on: &dyn Launcher, n: u32) -> Result<Launches<ByOrder<S>>> {
     let plan = Plan::new::<S::Key>(n);
     let words = if plan.fused { 0 } else { plan.passes.iter().map(|p| p.blocks * p.ways).max().unwrap_or(0) };
     let splits = on.scratch::<u32>(words)?;

@@ -48,7 +48,7 @@ pub fn find_splits<K: Scalar, C: Order<K>, const WAYS: usize, const SAMPLES: usi
     }
     let group = Group::new(part / parts, input.len(), run, ways);
     let found = split::<K, C, WAYS, SAMPLES>(input, group, part % parts * tile, order);
-    if lane % SAMPLES as u32 == 0 {
+    if lane.is_multiple_of(SAMPLES as u32) {
         splits.set(part * ways + lane / SAMPLES as u32, found);
     }
 }
@@ -152,7 +152,7 @@ fn merge_runs<K: Scalar, C: Order<K>, const WAYS: usize, const SAMPLES: usize, c
         if end < 2 {
             let found = split::<K, C, WAYS, SAMPLES>(input, group, if end == 0 { from } else { to }, order);
             let lane = warp::lane_id();
-            if lane % SAMPLES as u32 == 0 {
+            if lane.is_multiple_of(SAMPLES as u32) {
                 shared.set(end * ways + lane / SAMPLES as u32, found);
             }
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ladder::sort::*;
-use crate::merge::r2_multi_way::launches::{MergeKernels, Own, sequence as merge_sequence};
+use crate::merge::r2_multi_way::launches::{ByOrder, MergeKernels, Own, sequence as merge_sequence};
 use crate::order::{Greater, Less, LowHalfDown};
 use std::vec::Vec;
 
@@ -137,7 +137,7 @@ const fn slots(n: u32, buckets: u32) -> u32 {
 ///
 /// # Errors
 /// [`Failed::Machine`] if there is no memory.
-pub fn sequence<S: SampleKernels>(on: &dyn Launcher, n: u32) -> Result<Launches<(Global<S::Key>, S::Order)>> {
+pub fn sequence<S: SampleKernels>(on: &dyn Launcher, n: u32) -> Result<Launches<ByOrder<S>>> {
     if n <= FEW {
         return merge_sequence::<S>(on, n);
     }

@@ -73,7 +73,7 @@ pub fn splitters<K: Scalar, C: Order<K>>(
     thread::sync_threads(); // the sample is whole before each thread takes its neighbouring keys
     sort_in_block::<K, C, KEYS, false>(tile, samples, order);
     thread::sync_threads(); // the sample is sorted
-    let splitter = |i: u32| tile.get(((i as u64 + 1) * samples as u64 >> bits) as u32);
+    let splitter = |i: u32| tile.get((((i as u64 + 1) * samples as u64) >> bits) as u32);
     let (base, mut any) = (bucket * MOST_BUCKETS, false);
     let mut i = t;
     while i < buckets {
