@@ -136,7 +136,10 @@ fn rounds_split_down_to_small_buckets() {
     for n in [r3::launches::FEW + 1, 1 << 24, (1 << 28) - 1, 1 << 28, (1 << 28) + 1, u32::MAX] {
         let rounds = r3::launches::rounds(n);
         let bits: u32 = rounds.iter().sum();
-        assert!(rounds.len().is_multiple_of(2) && rounds.iter().all(|&bits| (1..=8).contains(&bits)), "{n}: {rounds:?}");
+        assert!(
+            rounds.len().is_multiple_of(2) && rounds.iter().all(|&bits| (1..=8).contains(&bits)),
+            "{n}: {rounds:?}"
+        );
         assert!(n.div_ceil(1 << bits) <= 4096 && n.div_ceil(1 << (bits - 1)) > 4096, "{n}: {rounds:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! Kernels as a launch sees them: name, bounds, types of the arguments.
 
 use crate::global::Global;
+#[cfg(not(feature = "rust-cuda"))]
 use crate::live;
 use crate::scalar::Scalar;
 use core::ffi::c_void;
@@ -151,6 +152,7 @@ impl Parameters {
 
     /// The position among the views of the first whose memory this thread of the host does not keep, if there is one.
     /// An empty view needs no memory.
+    #[cfg(not(feature = "rust-cuda"))] // where there is no simulator, which asks
     pub(crate) fn view_of_nothing(&self) -> Option<usize> {
         self.views.iter().zip(&self.marks).position(|(&(_, bytes), &mark)| bytes > 0 && !live::is_live(mark))
     }

@@ -19,7 +19,8 @@ pub struct Device {
     pub multiprocessors: u32,
     /// Bytes of shared memory per block, static and dynamic together.
     pub shared_per_block: u32,
-    /// Major and minor compute capability. The simulator has the features that kernels for the newest one use.
+    /// Major and minor compute capability whose kernels can be launched: on a GPU that of the PTX, which may be for an
+    /// older one. The simulator has the features that kernels for the newest one use.
     pub compute_capability: (u32, u32),
 }
 

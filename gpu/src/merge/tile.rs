@@ -165,8 +165,8 @@ pub(crate) fn merge_level<K: Scalar, C: Order<K>, const N: usize>(tile: Tile<K>,
     }
 }
 
-/// Sorts the first `count` slots of the tile, at least one and at most `N` per thread. All threads of the block, a power
-/// of two, make the call after a barrier, and see the result after another.
+/// Sorts the first `count` slots of the tile, at least one and at most `N` per thread. All threads of the block, a
+/// power of two, make the call after a barrier, and see the result after another.
 #[inline(always)]
 pub(crate) fn sort_in_block<K: Scalar, C: Order<K>, const N: usize, const STABLE: bool>(
     tile: Tile<K>,

@@ -3,7 +3,8 @@
 use super::apart::Apart;
 use super::upload::Uploaded;
 use super::{
-    Family, Kind, OpenProblem, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload, entry, verdict,
+    Draws, Family, Kind, OpenProblem, Operand, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload, entry,
+    verdict,
 };
 use crate::data::{Data, Difference, Distribution, Dtype};
 use crate::engine::{AnyBuffer, Buffer, Engine};
@@ -14,7 +15,26 @@ use std::rc::Rc;
 
 /// The family of a ladder of matrix products.
 pub fn family(ladder: &'static Ladder<Matmul>, sizes: Sizes) -> Family {
-    Family { dtypes: &[Dtype::F32], input: Distribution::Small, ..Family::new(ladder, Kind::Matmul, sizes, problem) }
+    Family {
+        dtypes: &[Dtype::F32],
+        input: Distribution::Small,
+        draws: Draws::Arrays {
+            inputs: vec![
+                Operand { name: "A", shape: |size| sides(size, |m, _, k| (m, k)) },
+                Operand { name: "B", shape: |size| sides(size, |_, n, k| (k, n)) },
+            ],
+            output: Operand { name: "C", shape: |size| sides(size, |m, n, _| (m, n)) },
+        },
+        ..Family::new(ladder, Kind::Matmul, sizes, problem)
+    }
+}
+
+/// Rows and columns of a matrix, from m, n and k.
+fn sides(size: Size, of: fn(usize, usize, usize) -> (usize, usize)) -> (usize, usize) {
+    match size {
+        Size::Product { m, n, k } => of(m as usize, n as usize, k as usize),
+        Size::Elements(_) => (0, 0),
+    }
 }
 
 /// A and B on the host. Elements drawn as `small` are integers from -4 to 4, so that every product and sum is exact in

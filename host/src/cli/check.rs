@@ -2,12 +2,13 @@
 
 use super::Common;
 use crate::algorithms::{Family, Parameters, Rung, Size, Workload};
+use crate::counters::{self, Kernel};
 use crate::data::{Distribution, Dtype, Size as Count};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::measure::attempt;
 use crate::report;
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use simt::sim::{self, Check, Report};
 use std::time::Duration;
 
@@ -46,6 +47,10 @@ pub(super) fn command() -> Command {
                 .help("The first schedule, as findings name it")
                 .default_value("0")
                 .value_parser(value_parser!(u64)),
+            Arg::new("stats")
+                .long("stats")
+                .help("Also what a GPU would do, line by line: sectors, bank conflicts, barriers")
+                .action(ArgAction::SetTrue),
         ])
 }
 
@@ -60,6 +65,8 @@ struct Checked {
     errors: Vec<String>,
     /// The reason why it was not run, if it was not.
     skipped: Option<String>,
+    /// What the kernels do, line by line, if that is asked for.
+    kernels: Vec<Kernel>,
 }
 
 pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
@@ -130,11 +137,16 @@ fn check(family: &'static Family, rung: &'static Rung, matches: &ArgMatches, com
         }
     }
     errors.truncate(1);
-    Ok(Checked { family, rung, size, dtype, report: checked.report, errors, skipped })
+    // Of a run without the checks, whose schedules take more turns.
+    let kernels = match matches.get_flag("stats") && skipped.is_none() && errors.is_empty() {
+        true => counters::kernels(&counters::count(&Engine::simulator(), &*problem, rung)?),
+        false => vec![],
+    };
+    Ok(Checked { family, rung, size, dtype, report: checked.report, errors, skipped, kernels })
 }
 
 fn print(checked: &Checked) -> Result<()> {
-    let Checked { family, rung, size, dtype, report: found, errors, skipped } = checked;
+    let Checked { family, rung, size, dtype, report: found, errors, skipped, kernels } = checked;
     let size = match size {
         Size::Elements(n) => report::count(*n),
         Size::Product { m, n, k } => format!("{m}x{k}x{n}"),
@@ -159,7 +171,10 @@ fn print(checked: &Checked) -> Result<()> {
     for finding in found.findings.iter().map(|f| f.to_string()).chain(errors.iter().cloned()) {
         text += &format!("\n{finding}\n");
     }
-    if count > 0 {
+    for kernel in kernels {
+        text += &format!("\n{}", counters::kernel_text(kernel));
+    }
+    if count > 0 || !kernels.is_empty() {
         text += "\n";
     }
     crate::report::print(&text)

@@ -3,7 +3,7 @@
 use super::Common;
 use crate::data::Place;
 use crate::error::{Error, Result};
-use crate::fidelity::{self, Comparison, Quantity};
+use crate::fidelity::{self, Comparison, MEASURES};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde::Serialize;
@@ -28,9 +28,14 @@ pub(super) fn command() -> Command {
             Arg::new("save")
                 .long("save")
                 .value_name("FILE")
-                .help("Also write the profiler's report to a file")
+                .help("Also write what is compared of the profiler's report to a file")
                 .value_parser(value_parser!(OsString))
                 .conflicts_with("from"),
+            Arg::new("page")
+                .long("page")
+                .value_name("FILE")
+                .help("Write the table into this page, between the lines that say so")
+                .value_parser(value_parser!(OsString)),
             Arg::new("launches")
                 .long("launches")
                 .help("Only run each rung once: what the profiler is started on")
@@ -61,7 +66,13 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let tell = |case: &fidelity::Case| progress.step(format!("{} {}", case.family.name, case.rung.name));
     let comparisons = fidelity::compare(&cases, &fidelity::parse(&text)?, common.seed, tell)?;
     drop(progress);
-    print(&comparisons, common)
+    if let Some(page) = matches.get_one::<OsString>("page") {
+        let text = std::fs::read_to_string(page).map_err(|e| Error::reading(page.to_string_lossy(), &e))?;
+        report::write_text(&Place::from(page.as_os_str()), &fidelity::page(&text, &comparisons)?)?;
+    }
+    print(&comparisons, common)?;
+    let unknown = comparisons.iter().filter(|c| !c.reasons().1.is_empty()).count();
+    if unknown > 0 { Err(Error::Found { count: unknown }) } else { Ok(()) }
 }
 
 /// Starts the profiler on this program; returns its report.
@@ -76,39 +87,46 @@ fn profile(matches: &ArgMatches, names: &[String], common: &Common) -> Result<St
         Error::NoDevice(format!("{ncu} does not start ({e}); it is part of the CUDA toolkit: --ncu names another"))
     })?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    if let Some(path) = matches.get_one::<OsString>("save") {
-        report::write_text(&Place::from(path.as_os_str()), &text)?;
-    }
     if !output.status.success() {
         let errors = format!("{text}\n{}", String::from_utf8_lossy(&output.stderr));
         let lines: Vec<&str> = errors.lines().filter(|l| l.contains("==ERROR==") || l.starts_with("rungs:")).collect();
         return Err(Error::NoDevice(format!("the profiler failed ({}): {}", output.status, lines.join(" "))));
     }
+    if let Some(path) = matches.get_one::<OsString>("save") {
+        report::write_text(&Place::from(path.as_os_str()), &fidelity::shortened(&text)?)?;
+    }
     Ok(text)
 }
 
 fn print(comparisons: &[Comparison], common: &Common) -> Result<()> {
-    if common.format == Format::Json {
-        return report::json(&Report { schema: report::SCHEMA, seed: common.seed, results: comparisons });
-    }
-    let mut grid =
-        Grid::new(&["family", "rung", "n", "launches", "quantity", "simulator", "ncu", "ratio"], &[2, 3, 5, 6, 7]);
-    for c in comparisons {
-        for &(quantity, ours, theirs) in &c.quantities {
-            let ratio = if ours == theirs { "=".into() } else { format!("{:.4}", ours as f64 / theirs as f64) };
-            let name = format!("{quantity:?}");
-            grid.row([
-                c.family.to_string(),
-                c.rung.to_string(),
-                c.n.to_string(),
-                c.launches.to_string(),
-                name,
-                ours.to_string(),
-                theirs.to_string(),
-                ratio,
-            ]);
+    match common.format {
+        Format::Json => report::json(&Report { schema: report::SCHEMA, seed: common.seed, results: comparisons }),
+        Format::Csv => {
+            let mut grid =
+                Grid::new(&["family", "rung", "n", "launches", "quantity", "simulator", "profiler", "equal"], &[]);
+            for c in comparisons {
+                for &(quantity, ours, theirs) in &c.quantities {
+                    let name = format!("{quantity:?}");
+                    let numbers = [c.n.to_string(), c.launches.to_string()];
+                    let what = [c.family.to_string(), c.rung.to_string()];
+                    let values = [ours.to_string(), theirs.to_string(), (ours == theirs).to_string()];
+                    grid.row(what.into_iter().chain(numbers).chain([name]).chain(values));
+                }
+            }
+            grid.print_csv()
+        }
+        Format::Text => {
+            let names = MEASURES.map(|measure| measure.name);
+            let mut grid = Grid::new(&[&["family", "rung", "n"], &names[..], &["verdict"]].concat(), &[2, 3, 4, 5, 6]);
+            for c in comparisons {
+                let place = [c.family.to_string(), c.rung.to_string(), report::count(c.n)];
+                let cells = MEASURES.map(|measure| fidelity::cell(c, measure));
+                grid.row(place.into_iter().chain(cells).chain([fidelity::verdict(c)]));
+            }
+            report::print(&format!(
+                "one number: equal on both; else the simulator's and the GPU's\n\n{}\n",
+                grid.text()
+            ))
         }
     }
-    let _ = Quantity::ALL;
-    if common.format == Format::Csv { grid.print_csv() } else { grid.print() }
 }

@@ -1,7 +1,8 @@
 //! What the simulator counts of kernels, for people and for programs: by line of the source, as text, as JSON and as
 //! pictures.
 //!
-//! [`kernels`] makes the report of what [`simt::sim::stats`] counted; [`count`] counts a run of a rung.
+//! [`statistics`] counts what any work launches on the simulator, anyone's kernels too; [`kernels`] makes the report;
+//! [`count`] counts a run of a rung.
 
 mod picture;
 mod source;
@@ -14,7 +15,8 @@ use crate::algorithms::{Problem, Rung};
 use crate::engine::Engine;
 use crate::error::Result;
 use serde::Serialize;
-use simt::sim::stats::{self, Counts, Instruction, Statistics, statistics};
+use simt::sim::stats::{self, Counts};
+pub use simt::sim::stats::{Instruction, Statistics, statistics};
 
 /// Bytes of a sector of global memory.
 const SECTOR: u64 = 32;

@@ -5,8 +5,11 @@
 //! multiprocessors for its own, and compares rung by rung.
 
 mod ncu;
+mod page;
+mod reasons;
 
-pub use ncu::{command, parse};
+pub use ncu::{command, parse, shortened};
+pub use page::{cell, page, verdict};
 
 use crate::algorithms::{FAMILIES, Family, Parameters, Rung, Size, Workload};
 use crate::engine::Engine;
@@ -80,66 +83,45 @@ pub enum Quantity {
     LoadSectors,
     StoreRequests,
     StoreSectors,
-    AtomicRequests,
-    AtomicSectors,
-    SharedLoadRequests,
     SharedLoadWavefronts,
     SharedLoadConflicts,
-    SharedStoreRequests,
     SharedStoreWavefronts,
     SharedStoreConflicts,
-    SharedAtomicRequests,
-    SharedAtomicWavefronts,
 }
 
 impl Quantity {
     /// All of them, in order.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 8] = [
         Self::LoadRequests,
         Self::LoadSectors,
         Self::StoreRequests,
         Self::StoreSectors,
-        Self::AtomicRequests,
-        Self::AtomicSectors,
-        Self::SharedLoadRequests,
         Self::SharedLoadWavefronts,
         Self::SharedLoadConflicts,
-        Self::SharedStoreRequests,
         Self::SharedStoreWavefronts,
         Self::SharedStoreConflicts,
-        Self::SharedAtomicRequests,
-        Self::SharedAtomicWavefronts,
     ];
 
-    /// The instructions that it counts.
+    /// Whether it counts this instruction. The profiler counts atomic loads and stores as loads and stores.
     fn counts(self, instruction: Instruction) -> bool {
         use Instruction::*;
         match self {
             Self::LoadRequests | Self::LoadSectors => matches!(instruction, GlobalLoad | GlobalAtomicLoad),
             Self::StoreRequests | Self::StoreSectors => matches!(instruction, GlobalStore | GlobalAtomicStore),
-            Self::AtomicRequests | Self::AtomicSectors => instruction == GlobalAtomic,
-            Self::SharedLoadRequests | Self::SharedLoadWavefronts | Self::SharedLoadConflicts => {
+            Self::SharedLoadWavefronts | Self::SharedLoadConflicts => {
                 matches!(instruction, SharedLoad | SharedAtomicLoad)
             }
-            Self::SharedStoreRequests | Self::SharedStoreWavefronts | Self::SharedStoreConflicts => {
+            Self::SharedStoreWavefronts | Self::SharedStoreConflicts => {
                 matches!(instruction, SharedStore | SharedAtomicStore)
             }
-            Self::SharedAtomicRequests | Self::SharedAtomicWavefronts => instruction == SharedAtomic,
         }
     }
 
     fn value(self, counts: Counts) -> u64 {
         match self {
-            Self::LoadRequests
-            | Self::StoreRequests
-            | Self::AtomicRequests
-            | Self::SharedLoadRequests
-            | Self::SharedStoreRequests
-            | Self::SharedAtomicRequests => counts.requests,
-            Self::LoadSectors | Self::StoreSectors | Self::AtomicSectors => counts.sectors,
-            Self::SharedLoadWavefronts | Self::SharedStoreWavefronts | Self::SharedAtomicWavefronts => {
-                counts.wavefronts
-            }
+            Self::LoadRequests | Self::StoreRequests => counts.requests,
+            Self::LoadSectors | Self::StoreSectors => counts.sectors,
+            Self::SharedLoadWavefronts | Self::SharedStoreWavefronts => counts.wavefronts,
             Self::SharedLoadConflicts | Self::SharedStoreConflicts => counts.conflicts(),
         }
     }
@@ -174,9 +156,58 @@ pub struct Comparison {
     pub launches: usize,
     /// Each quantity that is not 0 on both: ours, and the profiler's.
     pub quantities: Vec<(Quantity, u64, u64)>,
-    /// The reason why nothing was compared.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
+}
+
+/// What a reader compares: a quantity, or one per another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Its name in tables.
+    pub name: &'static str,
+    /// What is counted.
+    of: Quantity,
+    /// What it is divided by.
+    per: Option<Quantity>,
+}
+
+/// The measures, in the order of the table's columns.
+pub const MEASURES: [Measure; 4] = [
+    Measure { name: "sectors per load", of: Quantity::LoadSectors, per: Some(Quantity::LoadRequests) },
+    Measure { name: "sectors per store", of: Quantity::StoreSectors, per: Some(Quantity::StoreRequests) },
+    Measure { name: "conflicts of shared loads", of: Quantity::SharedLoadConflicts, per: None },
+    Measure { name: "conflicts of shared stores", of: Quantity::SharedStoreConflicts, per: None },
+];
+
+/// How near two values are that may differ without a reason.
+const NEAR: f64 = 0.01;
+
+impl Comparison {
+    fn values(&self, quantity: Quantity) -> Option<(f64, f64)> {
+        self.quantities.iter().find(|(q, ..)| *q == quantity).map(|&(_, ours, theirs)| (ours as f64, theirs as f64))
+    }
+
+    /// A measure on the simulator and on the GPU; `None` where neither does anything of the kind.
+    pub fn measure(&self, measure: Measure) -> Option<(f64, f64)> {
+        let (ours, theirs) = self.values(measure.of)?;
+        let per = measure.per.map_or(Some((1.0, 1.0)), |per| self.values(per));
+        per.map(|(a, b)| (ours / a.max(1.0), theirs / b.max(1.0)))
+    }
+
+    /// The reasons why measures differ by more than 1 %, and the measures for which none is known.
+    pub fn reasons(&self) -> (Vec<&'static str>, Vec<&'static str>) {
+        let (mut known, mut unknown) = (vec![], vec![]);
+        for measure in MEASURES {
+            let Some((ours, theirs)) = self.measure(measure) else { continue };
+            if (ours - theirs).abs() <= NEAR * theirs.abs() {
+                continue;
+            }
+            match reasons::of(self.family, self.rung, measure.name) {
+                Some(why) if known.contains(&why) => {}
+                Some(why) => known.push(why),
+                None => unknown.push(measure.name),
+            }
+        }
+        (known, unknown)
+    }
 }
 
 /// Compares all cases with what the profiler counted in one run of all of them.
@@ -220,7 +251,6 @@ pub fn compare(
             n: case.size.n(),
             launches: ours.len(),
             quantities,
-            problem: None,
         });
     }
     match rest {

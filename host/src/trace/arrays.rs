@@ -8,6 +8,7 @@
 use super::record::Launch;
 use super::{Pair, Worker};
 use crate::algorithms::{Operand, Size};
+use crate::counters::Kernel;
 use crate::data::{Data, Dtype};
 use serde::Serialize;
 use simt::sim::{Access, AccessKind, Space};
@@ -37,6 +38,9 @@ pub struct ArrayTrace {
     pub steps: Vec<Frame>,
     /// The output.
     pub output: Vec<Value>,
+    /// What the kernels do, line by line.
+    #[serde(skip)]
+    pub kernels: Vec<Kernel>,
 }
 
 /// An array.
@@ -117,8 +121,8 @@ impl Value {
 
 /// The bytes of an output as values.
 pub(super) fn values(data: &Data) -> Vec<Value> {
-    let (dtype, bytes) = (data.dtype(), data.bytes());
-    bytes.chunks(dtype.size() as usize).map(|bytes| Value::new(bytes, dtype)).collect()
+    let (dtype, bytes) = (data.dtype(), data.as_bytes());
+    bytes.chunks(dtype.size()).map(|bytes| Value::new(bytes, dtype)).collect()
 }
 
 /// A piece of memory that is drawn.
@@ -133,7 +137,7 @@ struct Region {
 
 impl Region {
     fn element(&self) -> u64 {
-        self.dtype.size()
+        self.dtype.size() as u64
     }
 
     /// The elements that an access touches.
@@ -156,15 +160,15 @@ pub(super) struct Run<'a> {
     /// The type of the operands, and that of the output.
     pub dtype: Dtype,
     pub output_dtype: Dtype,
-    /// Elements of the output.
-    pub output_len: usize,
+    /// The bytes of the output.
+    pub output_bytes: &'a [u8],
     /// Address and bytes of each view of each launch, in order.
     pub views: &'a [Vec<(u64, u64)>],
 }
 
 /// Finds the arrays and the steps.
 pub(super) fn steps(launches: &[Launch], run: &Run) -> (Vec<Array>, Vec<Frame>) {
-    let mut regions = global(run);
+    let mut regions = global(launches, run);
     regions.extend(shared(launches, run.dtype));
     let mut memory = vec![HashMap::<u64, u8>::new(); regions.len()];
     let mut frames = vec![];
@@ -183,7 +187,7 @@ pub(super) fn steps(launches: &[Launch], run: &Run) -> (Vec<Array>, Vec<Frame>) 
 }
 
 /// The arrays of global memory: each view that is not part of one before.
-fn global(run: &Run) -> Vec<Region> {
+fn global(launches: &[Launch], run: &Run) -> Vec<Region> {
     let mut starts: Vec<(u64, u64)> = vec![];
     for &(start, bytes) in run.views.iter().flatten().filter(|(_, bytes)| *bytes > 0) {
         match starts.iter_mut().find(|(s, b)| start < *s + *b && *s < start + bytes) {
@@ -200,31 +204,51 @@ fn global(run: &Run) -> Vec<Region> {
         array: Array { name: name.into(), rows, columns },
         block: None,
         start,
-        bytes: rows as u64 * columns as u64 * dtype.size(),
+        bytes: rows as u64 * columns as u64 * dtype.size() as u64,
         dtype,
     };
     for operand in run.inputs {
         let shape = (operand.shape)(run.size);
-        let bytes = shape.0 as u64 * shape.1 as u64 * run.dtype.size();
+        let bytes = shape.0 as u64 * shape.1 as u64 * run.dtype.size() as u64;
         if let Some(k) = starts.iter().position(|&(_, b)| b >= bytes) {
             regions.push(region(operand.name, shape, starts.remove(k).0, run.dtype));
         }
     }
-    // An operand that is changed in place is the output; otherwise the output is the last array of its size.
-    let bytes = run.output_len as u64 * run.output_dtype.size();
+    // An operand that is changed in place is the output; otherwise the output is the last array with its bytes, or the
+    // first that has room for them, if the host adds something to it.
+    let written = last_written(launches);
+    let bytes = run.output_bytes.len() as u64;
+    let holds = |start: u64| {
+        let mut bytes = run.output_bytes.iter().zip(start..);
+        bytes.all(|(byte, at)| written.get(&at).is_none_or(|there| there == byte)) && written.contains_key(&start)
+    };
+    let fits = || starts.iter().position(|&(_, b)| b >= bytes);
+    let place = starts.iter().rposition(|&(start, b)| b >= bytes && holds(start)).or_else(fits);
     if !run.inputs.iter().any(|operand| operand.name == run.output.name)
-        && let Some(k) = starts.iter().rposition(|&(_, b)| b >= bytes)
+        && let Some(k) = place
     {
+        let len = run.output_bytes.len() / run.output_dtype.size();
         let (rows, columns) = (run.output.shape)(run.size);
-        let shape = if rows * columns == run.output_len { (rows, columns) } else { (1, run.output_len) };
+        let shape = if rows * columns == len { (rows, columns) } else { (1, len) };
         regions.push(region(run.output.name, shape, starts.remove(k).0, run.output_dtype));
     }
     for (k, (start, bytes)) in starts.into_iter().enumerate() {
         let name = format!("scratch {}", k + 1);
-        regions.push(region(&name, (1, (bytes / run.output_dtype.size()) as usize), start, run.output_dtype));
+        regions.push(region(&name, (1, bytes as usize / run.output_dtype.size()), start, run.output_dtype));
     }
     regions.retain(|region| region.array.rows * region.array.columns <= MOST);
     regions
+}
+
+/// The bytes of global memory that threads wrote, as they are in the end.
+fn last_written(launches: &[Launch]) -> HashMap<u64, u8> {
+    let accesses = launches.iter().flat_map(|l| &l.phases).flatten();
+    let writes = accesses.filter(|a| a.space == Space::Global && a.kind != AccessKind::Read);
+    let bytes = |access: &Access| {
+        let (at, n) = (access.address, access.bytes as usize);
+        (at..).zip(access.value.to_le_bytes()).take(n)
+    };
+    writes.flat_map(bytes).collect()
 }
 
 /// The shared memory of the first blocks.
@@ -292,25 +316,29 @@ fn cells(region: &Region, memory: &mut HashMap<u64, u8>, accesses: &[Access]) ->
 
 /// What a step does, in a few words.
 fn note(regions: &[Region], arrays: &[Cells]) -> String {
-    let mut parts = vec![];
+    // The shared memory of all blocks is one part.
+    let mut parts: Vec<(&str, [usize; 3])> = vec![];
     let plural = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     for (region, cells) in regions.iter().zip(arrays) {
         let count = |of: &[Option<Worker>]| of.iter().flatten().count();
         let (read, written) = (count(&cells.readers), count(&cells.writers));
-        let mut does = vec![];
-        if read > 0 {
-            does.push(format!("{read} read"));
-        }
-        if written > 0 {
-            does.push(format!("{written} written"));
-        }
-        if !cells.pairs.is_empty() {
-            does.push(format!("{} combined", plural(cells.pairs.len(), "pair")));
-        }
-        if !does.is_empty() {
-            parts.push(format!("{}: {}", region.array.name, does.join(", ")));
+        let counts = [read, written, cells.pairs.len()];
+        let name = if region.block.is_some() { "shared memory" } else { &region.array.name[..] };
+        match parts.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, sums)) => sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count),
+            None => parts.push((name, counts)),
         }
     }
+    let part = |(name, [read, written, pairs]): (&str, [usize; 3])| {
+        let texts = [
+            (read, format!("{read} read")),
+            (written, format!("{written} written")),
+            (pairs, format!("{} combined", plural(pairs, "pair"))),
+        ];
+        let does: Vec<String> = texts.into_iter().filter(|(n, _)| *n > 0).map(|(_, text)| text).collect();
+        (!does.is_empty()).then(|| format!("{name}: {}", does.join(", ")))
+    };
+    let parts: Vec<String> = parts.into_iter().filter_map(part).collect();
     let workers: BTreeSet<Worker> =
         arrays.iter().flat_map(|cells| cells.readers.iter().chain(&cells.writers)).flatten().copied().collect();
     let blocks: BTreeSet<u32> = workers.iter().map(|w| w.block).collect();
@@ -318,22 +346,30 @@ fn note(regions: &[Region], arrays: &[Cells]) -> String {
     if parts.is_empty() { "works on memory that is not drawn".into() } else { format!("{who}; {}", parts.join("; ")) }
 }
 
-/// The lines of a trace: each step with its note, and below it the arrays that were written.
+/// The lines of a trace: each step with its note, and below it the rows that were written and changed.
 pub fn array_lines(trace: &ArrayTrace) -> Vec<(String, String)> {
     let mut lines = vec![];
-    for step in &trace.steps {
+    for (s, step) in trace.steps.iter().enumerate() {
         lines.push((format!("({})", step.label), format!("{}: {}", step.kernel, step.note)));
-        for (array, cells) in trace.arrays.iter().zip(&step.arrays) {
+        for (k, (array, cells)) in trace.arrays.iter().zip(&step.arrays).enumerate() {
             if cells.writers.iter().all(Option::is_none) {
                 continue;
             }
+            let before = s.checked_sub(1).map(|s| &trace.steps[s].arrays[k].values[..]);
             let texts: Vec<String> =
                 cells.values.iter().map(|v| v.map_or("·".to_string(), |value| value.to_string())).collect();
             let width = texts.iter().map(|text| text.chars().count()).max().unwrap_or(1);
+            let mut name = &array.name[..];
             for (i, row) in texts.chunks(array.columns.max(1)).enumerate() {
-                let name = if i == 0 { &array.name[..] } else { "" };
+                let at = i * array.columns..i * array.columns + row.len();
+                let same = before.is_some_and(|before| before[at.clone()] == cells.values[at.clone()]);
+                let plain = i > 0 && cells.values[at.clone()].iter().all(|v| *v == Some(Value::Integer(0)));
+                if same || plain || cells.writers[at].iter().all(Option::is_none) {
+                    continue;
+                }
                 let row: Vec<String> = row.iter().map(|text| format!("{text:>width$}")).collect();
                 lines.push((String::new(), format!("  {name:<26} {}", row.join(" "))));
+                name = "";
             }
         }
     }

@@ -72,7 +72,7 @@ pub(super) fn wavefronts(mask: u32, bytes: u32, addresses: &Addresses) -> (u32, 
     if words == 1 {
         return (conflicts(mask, 1, addresses), 1);
     }
-    let part = |parts: u32, i: u32| mask & (u32::MAX >> (32 - 32 / parts)) << (i * 32 / parts);
+    let part = |parts: u32, i: u32| mask & ((u32::MAX >> (32 - 32 / parts)) << (i * 32 / parts));
     // A half of the warp, alone: of 16-byte accesses two quarters.
     let half = |i: u32| match words {
         2 => conflicts(part(2, i), 2, addresses),
