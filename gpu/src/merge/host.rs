@@ -47,8 +47,8 @@ impl<K: Scalar> Buffers<K> {
         Ok(Self { other: on.scratch(n)?, state: on.scratch(1)?, restores })
     }
 
-    /// Launches all passes, so that the last one writes to `keys`. `tiles` launches the sort of the tiles from one array
-    /// to another, which may be the same; `merge` the pass of a number.
+    /// Launches all passes, so that the last one writes to `keys`. `tiles` launches the sort of the tiles from one
+    /// array to another, which may be the same; `merge` the pass of a number.
     ///
     /// # Errors
     /// Those of a launch.

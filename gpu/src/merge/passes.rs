@@ -3,10 +3,10 @@
 //! Runs of `run` keys are merged in groups of `WAYS` runs that are neighbours; a tile is `keys` keys of a group's
 //! result, for one block. Where a tile begins in each run is its split.
 //!
-//! Splits are found by comparing keys. If the order is none, the splits of neighbouring tiles may contradict each other,
-//! and then keys would be taken twice. A block that finds its own splits impossible writes the number of its pass to
-//! `state`, once and for all: later passes do nothing, the input of that pass still has all keys, and [`merge_restore`]
-//! puts them where the sort was to leave them.
+//! Splits are found by comparing keys. If the order is none, the splits of neighbouring tiles may contradict each
+//! other, and then keys would be taken twice. A block that finds its own splits impossible writes the number of its
+//! pass to `state`, once and for all: later passes do nothing, the input of that pass still has all keys, and
+//! [`merge_restore`] puts them where the sort was to leave them.
 
 use super::tile::{Pair, Tile, merge_level};
 use crate::order::Order;
@@ -98,7 +98,7 @@ pub(crate) const fn split_words(ways: u32) -> u32 {
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 #[rustfmt::skip]
-pub(crate) fn merge_part<K: Scalar, C: Order<K>, const WAYS: usize, const N: usize>(
+pub(crate) fn merge_part<K: Scalar, C: Order<K>, const WAYS: usize, const N: usize, const AHEAD: bool>(
     output: Global<K>, group: Group, [from, to]: [u32; 2], splits: Shared<u32>, tile: Tile<K>, ended: bool, order: C,
     load: impl Fn(Shared<u32>),
 ) -> bool {
@@ -127,6 +127,7 @@ pub(crate) fn merge_part<K: Scalar, C: Order<K>, const WAYS: usize, const N: usi
     if places.get(ways) != len {
         return false; // the whole block
     }
+    tile.surround(len);
     load(places);
     thread::sync_threads(); // the tile is whole
     let mut half = 1;
@@ -144,7 +145,7 @@ pub(crate) fn merge_part<K: Scalar, C: Order<K>, const WAYS: usize, const N: usi
             dealt += threads;
             i += 2 * half;
         }
-        merge_level::<K, C, N>(tile, pair, down, order);
+        merge_level::<K, C, N, AHEAD>(tile, pair, down, order);
         thread::sync_threads(); // the runs are whole before other threads read them
         half *= 2;
     }

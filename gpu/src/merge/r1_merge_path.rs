@@ -1,10 +1,10 @@
 //! # Merge sort, two runs at a time along the merge path
 //!
-//! **Idea.** Two sorted runs are merged by many threads at once. Number d of the result has some i keys of the first run
-//! and d - i of the second before it, and a binary search over i finds how many: where the path of the merge crosses
-//! diagonal d. So a thread, or a block, can begin anywhere in the result. Blocks sort tiles this way from the keys of a
-//! thread up; then each pass over the keys merges neighbouring runs, until there is one. Keys are compared and moved,
-//! nothing else, so any order will do ([`crate::order::Order`]), and equivalent keys keep their order.
+//! **Idea.** Two sorted runs are merged by many threads at once. Number d of the result has some i keys of the first
+//! run and d - i of the second before it, and a binary search over i finds how many: where the path of the merge
+//! crosses diagonal d. So a thread, or a block, can begin anywhere in the result. Blocks sort tiles this way from the
+//! keys of a thread up; then each pass over the keys merges neighbouring runs, until there is one. Keys are compared
+//! and moved, nothing else, so any order will do ([`crate::order::Order`]), and equivalent keys keep their order.
 //!
 //! **Changed from the rung before.** First rung.
 //!
@@ -59,12 +59,12 @@ pub fn merge_merge_path_tile<K: Scalar, C: Order<K>>(
     state: Global<u32>,
     order: C,
 ) {
-    sort_tile::<K, C, KEYS, true>(input, output, state, order);
+    sort_tile::<K, C, KEYS, true, false>(input, output, state, order);
 }
 
 /// The tile of a block: loaded, sorted, written. The first block also clears `state`.
 #[inline(always)]
-pub(crate) fn sort_tile<K: Scalar, C: Order<K>, const N: usize, const STABLE: bool>(
+pub(crate) fn sort_tile<K: Scalar, C: Order<K>, const N: usize, const STABLE: bool, const AHEAD: bool>(
     input: Global<K>,
     output: Global<K>,
     state: Global<u32>,
@@ -81,6 +81,7 @@ pub(crate) fn sort_tile<K: Scalar, C: Order<K>, const N: usize, const STABLE: bo
     let left = input.len() - first;
     let count = if left < slots { left } else { slots };
     let tile = Tile::new(threads, slots);
+    tile.surround(count);
     let slot = |i: usize| i as u32 * threads + t;
     let mut keys = [K::default(); N];
     // All loads before the first store. A whole tile needs no test for each key.
@@ -97,7 +98,7 @@ pub(crate) fn sort_tile<K: Scalar, C: Order<K>, const N: usize, const STABLE: bo
         });
     }
     thread::sync_threads(); // the tile is whole before each thread takes its neighbouring keys
-    sort_in_block::<K, C, N, STABLE>(tile, count, order);
+    sort_in_block::<K, C, N, STABLE, AHEAD>(tile, count, order);
     thread::sync_threads(); // the tile is sorted before it is read in another order
     if count == slots {
         unroll::<N>(|i| output.set(first + slot(i), tile.get(slot(i))));
@@ -185,7 +186,7 @@ pub fn merge_merge_path_merge<K: Scalar, C: Order<K>>(
             }
         });
     };
-    if !merge_part::<K, C, 2, KEYS>(output, group, [from, to], shared, tile, ended, order, load) {
+    if !merge_part::<K, C, 2, KEYS, false>(output, group, [from, to], shared, tile, ended, order, load) {
         end(state, pass, ended);
     }
 }

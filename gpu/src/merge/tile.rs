@@ -14,7 +14,8 @@ use super::network;
 use crate::order::Order;
 use simt::{Scalar, Shared, thread, unroll};
 
-/// Slots before the tile and behind it. A thread reads up to `N` keys beyond either end, and does not use them.
+/// Slots before the tile and behind its keys. A thread reads up to `N + 1` keys beyond either end, and does not use
+/// them.
 const PAD: u32 = 32;
 
 /// The keys in the block's dynamic shared memory, and where each thread begins to merge.
@@ -52,11 +53,30 @@ impl<K: Scalar> Tile<K> {
         self.slots.get(i.wrapping_add(PAD))
     }
 
+    /// The key so many bytes behind slot 0, or, as a wrapped number, before it.
+    #[inline(always)]
+    #[track_caller]
+    fn at_byte(self, offset: u32) -> K {
+        let size = size_of::<K>() as u32;
+        self.slots.cast::<u8>().slice(offset.wrapping_add(PAD * size), size).cast::<K>().get(0)
+    }
+
     /// Puts a key in slot `i`.
     #[inline(always)]
     #[track_caller]
     pub fn set(self, i: u32, key: K) {
         self.slots.set(i.wrapping_add(PAD), key);
+    }
+
+    /// Writes the slots around the first `count`, which are read though no key of a sort was ever put there. A barrier
+    /// follows.
+    #[inline(always)]
+    pub fn surround(self, count: u32) {
+        let t = thread::thread_idx_x();
+        if t < PAD {
+            self.set(t.wrapping_sub(PAD), K::default());
+            self.set(count + t, K::default());
+        }
     }
 
     /// All slots, and the number of the tile's first one among them.
@@ -103,9 +123,15 @@ struct Part<K, const N: usize> {
     end: u32,
 }
 
-/// Merges `count` keys, at least one and at most `N`.
+/// Merges `count` keys, at least one and at most `N`. `AHEAD`: keys are loaded a step before they are needed, which
+/// takes more instructions and less time where few warps share a multiprocessor.
 #[inline(always)]
-fn merge<K: Scalar, C: Order<K>, const N: usize>(tile: Tile<K>, pair: Pair, count: u32, order: C) -> Part<K, N> {
+fn merge<K: Scalar, C: Order<K>, const N: usize, const AHEAD: bool>(
+    tile: Tile<K>,
+    pair: Pair,
+    count: u32,
+    order: C,
+) -> Part<K, N> {
     let Pair { base, a, b, diagonal } = pair;
     // B from its smallest key on, downwards.
     let top = base + a + b - 1;
@@ -116,9 +142,15 @@ fn merge<K: Scalar, C: Order<K>, const N: usize>(tile: Tile<K>, pair: Pair, coun
         (low, high) = (if b_first { low } else { middle + 1 }, if b_first { middle } else { high });
     }
     let first = low;
-    let (mut at_a, mut at_b) = (base + first, top.wrapping_sub(diagonal - first));
-    let end_a = base + a;
-    let (mut key_a, mut key_b) = (tile.get(at_a), tile.get(at_b));
+    // Places are offsets in bytes, which an access takes as they are.
+    let size = size_of::<K>() as u32;
+    let (mut at_a, mut at_b) = ((base + first) * size, top.wrapping_sub(diagonal - first).wrapping_mul(size));
+    let end_a = (base + a) * size;
+    let (mut key_a, mut key_b) = (tile.at_byte(at_a), tile.at_byte(at_b));
+    let [mut next_a, mut next_b] = [K::default(); 2];
+    if AHEAD {
+        (next_a, next_b) = (tile.at_byte(at_a + size), tile.at_byte(at_b.wrapping_sub(size)));
+    }
     let (mut keys, mut from_b) = ([K::default(); N], 0);
     unroll::<N>(|i| {
         let take_b = order.before(key_b, key_a) || !C::TOTAL && at_a >= end_a;
@@ -127,10 +159,17 @@ fn merge<K: Scalar, C: Order<K>, const N: usize>(tile: Tile<K>, pair: Pair, coun
             from_b |= (take_b as u32) << i;
         }
         if i + 1 < N {
-            let (next_a, next_b) = (at_a + 1, at_b.wrapping_sub(1));
-            let next = tile.get(if take_b { next_b } else { next_a });
-            (at_a, at_b) = (if take_b { at_a } else { next_a }, if take_b { next_b } else { at_b });
-            (key_a, key_b) = (if take_b { key_a } else { next }, if take_b { next } else { key_b });
+            let (after_a, after_b) = (at_a + size, at_b.wrapping_sub(size));
+            if AHEAD {
+                // What is loaded now is compared in the step after the next at the earliest.
+                let next = tile.at_byte(if take_b { after_b.wrapping_sub(size) } else { after_a + size });
+                (key_a, key_b) = (if take_b { key_a } else { next_a }, if take_b { next_b } else { key_b });
+                (next_a, next_b) = (if take_b { next_a } else { next }, if take_b { next } else { next_b });
+            } else {
+                let next = tile.at_byte(if take_b { after_b } else { after_a });
+                (key_a, key_b) = (if take_b { key_a } else { next }, if take_b { next } else { key_b });
+            }
+            (at_a, at_b) = (if take_b { at_a } else { after_a }, if take_b { after_b } else { at_b });
         }
     });
     let of_b = (from_b & (u32::MAX >> (32 - count))).count_ones();
@@ -140,13 +179,18 @@ fn merge<K: Scalar, C: Order<K>, const N: usize>(tile: Tile<K>, pair: Pair, coun
 /// One level of merging: each thread its part of its pair, in place; the result descends if `down`. All threads of the
 /// block make the call after a barrier, and see the result after another.
 #[inline(always)]
-pub(crate) fn merge_level<K: Scalar, C: Order<K>, const N: usize>(tile: Tile<K>, pair: Pair, down: bool, order: C) {
+pub(crate) fn merge_level<K: Scalar, C: Order<K>, const N: usize, const AHEAD: bool>(
+    tile: Tile<K>,
+    pair: Pair,
+    down: bool,
+    order: C,
+) {
     let (t, total) = (thread::thread_idx_x(), pair.a + pair.b);
     let left = total.saturating_sub(pair.diagonal);
     let count = if left < N as u32 { left } else { N as u32 };
     let mut part = Part { keys: [K::default(); N], first: 0, end: 0 };
     if left > 0 {
-        part = merge::<K, C, N>(tile, pair, count, order);
+        part = merge::<K, C, N, AHEAD>(tile, pair, count, order);
     }
     if !C::TOTAL {
         tile.starts.set(t, part.first);
@@ -168,7 +212,7 @@ pub(crate) fn merge_level<K: Scalar, C: Order<K>, const N: usize>(tile: Tile<K>,
 /// Sorts the first `count` slots of the tile, at least one and at most `N` per thread. All threads of the block, a
 /// power of two, make the call after a barrier, and see the result after another.
 #[inline(always)]
-pub(crate) fn sort_in_block<K: Scalar, C: Order<K>, const N: usize, const STABLE: bool>(
+pub(crate) fn sort_in_block<K: Scalar, C: Order<K>, const N: usize, const STABLE: bool, const AHEAD: bool>(
     tile: Tile<K>,
     count: u32,
     order: C,
@@ -177,9 +221,13 @@ pub(crate) fn sort_in_block<K: Scalar, C: Order<K>, const N: usize, const STABLE
     let mine = t * n;
     if mine < count {
         let mut keys = [K::default(); N];
-        unroll::<N>(|i| keys[i] = tile.get(mine + i as u32));
         // Not by way of the clamped number of keys: ptxas 13.0 compiles that test wrongly.
         let whole = mine + n <= count;
+        if !whole {
+            unroll::<N>(|i| keys[i] = tile.get(if mine + (i as u32) < count { mine + i as u32 } else { count - 1 }));
+        } else {
+            unroll::<N>(|i| keys[i] = tile.get(mine + i as u32));
+        }
         if !whole {
             network::sort_stable(&mut keys, count - mine, order);
         } else if STABLE {
@@ -202,7 +250,7 @@ pub(crate) fn sort_in_block<K: Scalar, C: Order<K>, const N: usize, const STABLE
         let diagonal = if own < total { own } else { total };
         // The last level has one run, which ascends.
         let down = t & (2 * half) != 0 && 2 * half * n < count;
-        merge_level::<K, C, N>(tile, Pair { base, a, b: total - a, diagonal }, down, order);
+        merge_level::<K, C, N, AHEAD>(tile, Pair { base, a, b: total - a, diagonal }, down, order);
         half *= 2;
     }
 }

@@ -101,11 +101,11 @@ pub fn merge<K: Scalar, C: Order<K>, const WAYS: usize, const SAMPLES: usize>(
     order: C,
 ) {
     if size_of::<K>() == 8 {
-        merge_runs::<K, C, WAYS, SAMPLES, { keys::<u64>() as usize }>(
+        merge_runs::<K, C, WAYS, SAMPLES, { keys::<u64>() as usize }, false>(
             input, output, run, parts, splits, state, pass, order,
         );
     } else {
-        merge_runs::<K, C, WAYS, SAMPLES, { keys::<u32>() as usize }>(
+        merge_runs::<K, C, WAYS, SAMPLES, { keys::<u32>() as usize }, false>(
             input, output, run, parts, splits, state, pass, order,
         );
     }
@@ -120,11 +120,11 @@ pub fn small_merge<K: Scalar, C: Order<K>>(
     order: C,
 ) {
     if size_of::<K>() == 8 {
-        merge_runs::<K, C, 4, 8, { small_merge_keys::<u64>() as usize }>(
+        merge_runs::<K, C, 4, 8, { small_merge_keys::<u64>() as usize }, true>(
             input, output, run, parts, splits, state, pass, order,
         );
     } else {
-        merge_runs::<K, C, 4, 8, { small_merge_keys::<u32>() as usize }>(
+        merge_runs::<K, C, 4, 8, { small_merge_keys::<u32>() as usize }, true>(
             input, output, run, parts, splits, state, pass, order,
         );
     }
@@ -133,7 +133,9 @@ pub fn small_merge<K: Scalar, C: Order<K>>(
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 #[rustfmt::skip]
-fn merge_runs<K: Scalar, C: Order<K>, const WAYS: usize, const SAMPLES: usize, const N: usize>(
+fn merge_runs<
+    K: Scalar, C: Order<K>, const WAYS: usize, const SAMPLES: usize, const N: usize, const AHEAD: bool,
+>(
     input: Global<K>, output: Global<K>, run: u32, parts: u32, splits: Global<u32>, state: Global<u32>, pass: u32,
     order: C,
 ) {
@@ -164,7 +166,7 @@ fn merge_runs<K: Scalar, C: Order<K>, const WAYS: usize, const SAMPLES: usize, c
     thread::sync_threads(); // all threads see the splits
     let tile = Tile::new(threads, threads * N as u32);
     let load = |places| load_runs(tile, input, group, shared, places, ways);
-    if !merge_part::<K, C, WAYS, N>(output, group, [from, to], shared, tile, ended, order, load) {
+    if !merge_part::<K, C, WAYS, N, AHEAD>(output, group, [from, to], shared, tile, ended, order, load) {
         end(state, pass, ended);
     }
 }

@@ -33,9 +33,9 @@ pub fn tile<K: Scalar, C: Order<K>, const STABLE: bool>(
     input: Global<K>, output: Global<K>, state: Global<u32>, order: C,
 ) {
     if size_of::<K>() == 8 {
-        sort_tile::<K, C, { keys::<u64>() as usize }, STABLE>(input, output, state, order);
+        sort_tile::<K, C, { keys::<u64>() as usize }, STABLE, false>(input, output, state, order);
     } else {
-        sort_tile::<K, C, { keys::<u32>() as usize }, STABLE>(input, output, state, order);
+        sort_tile::<K, C, { keys::<u32>() as usize }, STABLE, false>(input, output, state, order);
     }
 }
 
@@ -46,8 +46,8 @@ pub fn small_tile<K: Scalar, C: Order<K>, const STABLE: bool>(
     input: Global<K>, output: Global<K>, state: Global<u32>, order: C,
 ) {
     if size_of::<K>() == 8 {
-        sort_tile::<K, C, { small_keys::<u64>() as usize }, STABLE>(input, output, state, order);
+        sort_tile::<K, C, { small_keys::<u64>() as usize }, STABLE, true>(input, output, state, order);
     } else {
-        sort_tile::<K, C, { small_keys::<u32>() as usize }, STABLE>(input, output, state, order);
+        sort_tile::<K, C, { small_keys::<u32>() as usize }, STABLE, true>(input, output, state, order);
     }
 }

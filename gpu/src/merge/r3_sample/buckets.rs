@@ -73,6 +73,7 @@ pub fn buckets<K: Scalar, C: Order<K>>(
 #[inline(always)]
 fn load<K: Scalar>(tile: Tile<K>, keys: Global<K>) {
     let (slots, pad) = tile.slots();
+    tile.surround(keys.len());
     let mut i = thread::thread_idx_x();
     while i < keys.len() {
         copy::element(slots, pad + i, keys, i);
@@ -86,9 +87,9 @@ fn load<K: Scalar>(tile: Tile<K>, keys: Global<K>) {
 #[inline(always)]
 fn sort<K: Scalar, C: Order<K>>(tile: Tile<K>, n: u32, order: C) {
     if size_of::<K>() == 8 {
-        sort_in_block::<K, C, WIDE_KEYS, false>(tile, n, order);
+        sort_in_block::<K, C, WIDE_KEYS, false, false>(tile, n, order);
     } else {
-        sort_in_block::<K, C, KEYS, false>(tile, n, order);
+        sort_in_block::<K, C, KEYS, false, false>(tile, n, order);
     }
     thread::sync_threads(); // the tile is sorted before it is read in another order
 }
@@ -190,7 +191,7 @@ fn merge_group<K: Scalar, C: Order<K>, const N: usize>(
         }
         thread::sync_threads(); // all threads see the splits
         let load = |places| crate::merge::passes::load_runs(tile, from, group, shared, places, 8);
-        if !merge_part::<K, C, 8, N>(to, group, [first, end], shared, tile, false, order, load) {
+        if !merge_part::<K, C, 8, N, false>(to, group, [first, end], shared, tile, false, order, load) {
             return false;
         }
         thread::sync_threads(); // the part is written, and seen by the searches in the next pass

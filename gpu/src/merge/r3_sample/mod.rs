@@ -23,9 +23,9 @@
 //! order. A bucket that does not fit a block although its splitters differ is sorted by one block, through global
 //! memory: with an order that may be slow, with a function that is none it may be all keys.
 //!
-//! **Source.** W. D. Frazer and A. C. McKellar, "Samplesort: a sampling approach to minimal storage tree sorting" (1970);
-//! on GPUs: N. Leischner, V. Osipov, P. Sanders, "GPU sample sort" (2010). The buckets of equivalent keys:
-//! P. Sanders and S. Winkel, "Super scalar sample sort" (2004).
+//! **Source.** W. D. Frazer and A. C. McKellar, "Samplesort: a sampling approach to minimal storage tree sorting"
+//! (1970); on GPUs: N. Leischner, V. Osipov, P. Sanders, "GPU sample sort" (2010). The buckets of equivalent keys: P.
+//! Sanders and S. Winkel, "Super scalar sample sort" (2004).
 //!
 //! | launch | file | what it does |
 //! | --- | --- | --- |

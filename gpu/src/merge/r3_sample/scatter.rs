@@ -10,9 +10,9 @@ shared!(CURSORS: [u32; MOST_BUCKETS]);
 shared!(OFFSETS: [u32; MOST_BUCKETS]);
 shared!(FOUND: [u32; 3]);
 
-/// Where the buckets of each bucket start, a block for each. `old_starts` and `old_finals`: the buckets before, empty if
-/// there is one. `starts`, `cursors`, `finals`: the new ones. `large`: its first word, the number of buckets that do not
-/// fit a block, is set to 0.
+/// Where the buckets of each bucket start, a block for each. `old_starts` and `old_finals`: the buckets before, empty
+/// if there is one. `starts`, `cursors`, `finals`: the new ones. `large`: its first word, the number of buckets that do
+/// not fit a block, is set to 0.
 #[kernel(max_threads = MOST_BUCKETS)]
 #[rustfmt::skip]
 pub fn merge_sample_starts(
@@ -67,8 +67,8 @@ pub const fn scatter_min_blocks<W>() -> u32 {
     if size_of::<W>() == 8 { 2 } else { 4 }
 }
 
-/// Moves the keys of `input` to their buckets in `output`. Keys of all types are moved as words. The other arguments are
-/// those of [`super::merge_sample_count`].
+/// Moves the keys of `input` to their buckets in `output`. Keys of all types are moved as words. The other arguments
+/// are those of [`super::merge_sample_count`].
 #[kernel(max_threads = BLOCK, min_blocks = scatter_min_blocks::<W>(), instances(
     merge_sample_scatter_u8: <u8>, merge_sample_scatter_u16: <u16>, merge_sample_scatter_u32: <u32>,
     merge_sample_scatter_u64: <u64>,
@@ -80,7 +80,8 @@ pub fn merge_sample_scatter<W: Scalar>(
 ) {
     let t = thread::thread_idx_x();
     let (own, offsets) = (CURSORS::view(), OFFSETS::view());
-    let (staged, staged_ids) = (Shared::<W>::dynamic(0, TILE), Shared::<u8>::dynamic(TILE * size_of::<W>() as u32, TILE));
+    let staged = Shared::<W>::dynamic(0, TILE);
+    let staged_ids = Shared::<u8>::dynamic(TILE * size_of::<W>() as u32, TILE);
     if t < MOST_BUCKETS {
         own.set(t, 0);
     }

@@ -61,6 +61,7 @@ pub fn splitters<K: Scalar, C: Order<K>>(
         return; // the whole block
     }
     let tile = Tile::<K>::new(BLOCK, MOST_SAMPLES);
+    tile.surround(samples);
     let mut i = t;
     while i < samples {
         // One key at random from each of `samples` parts.
@@ -71,14 +72,15 @@ pub fn splitters<K: Scalar, C: Order<K>>(
         i += BLOCK;
     }
     thread::sync_threads(); // the sample is whole before each thread takes its neighbouring keys
-    sort_in_block::<K, C, KEYS, false>(tile, samples, order);
+    sort_in_block::<K, C, KEYS, false, true>(tile, samples, order);
     thread::sync_threads(); // the sample is sorted
     let splitter = |i: u32| tile.get((((i as u64 + 1) * samples as u64) >> bits) as u32);
     let (base, mut any) = (bucket * MOST_BUCKETS, false);
     let mut i = t;
     while i < buckets {
         if i > 0 {
-            // Node i is number x of the 2^level nodes of its level; below it lie the splitters of its part of the range.
+            // Node i is number x of the 2^level nodes of its level; below it lie the splitters of its part of the
+            // range.
             let level = 31 - i.leading_zeros();
             let x = i - (1 << level);
             tree.set(base + i, splitter(((2 * x + 1) << (bits - level - 1)) - 1));
