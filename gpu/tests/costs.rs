@@ -8,7 +8,7 @@ use rungs_kernels::ladder::{
     Entry, Launcher, Options, Result, Rung, cubes, histogram, matmul, reduce, saxpy, scan, sort,
 };
 use rungs_kernels::operator::Operation;
-use rungs_kernels::{bitonic, bubble, keys, odd_even, radix};
+use rungs_kernels::{bitonic, bubble, keys, merge, odd_even, radix};
 use simt::launcher::{Call, Device, Memory};
 use simt::sim::{Access, AccessKind, Event, Gpu, Space, observe};
 use simt::{Geometry, Scalar};
@@ -467,6 +467,77 @@ fn bubbles() {
         assert!((0.98..=1.0).contains(&ratio), "{ratio} · n²");
     }
     assert_eq!(bubble::r2_shared_block::passes(n, 1024).count(), bubble::r3_warp_registers::passes(n).count());
+}
+
+/// The logarithm of the number of parts of `part` keys that `n` keys have, rounded up.
+fn halvings(n: u32, part: u32) -> u32 {
+    let mut runs = n.div_ceil(part);
+    let mut halvings = 0;
+    while runs > 1 {
+        (runs, halvings) = (runs.div_ceil(2), halvings + 1);
+    }
+    halvings
+}
+
+#[test]
+fn merge_sorts() {
+    let rung = &merge::r1_merge_path::launches::RUNG;
+    states(&rung.rung, "p = ⌈log₂⌈n/4352⌉⌉ passes of two launches each, after the launch that sorts tiles");
+    states(&rung.rung, "Each pass reads every key, for the searches some twice, and writes it");
+    for n in [0, 1, 4352, 4353, 2 * 4352 + 1, 100_000, 1 << 20, (1 << 24) + 1] {
+        let want = if n == 0 { 0 } else { 1 + 2 * halvings(n, 4352) };
+        assert_eq!(launches_to_sort(rung, n), want as usize, "n = {n}");
+    }
+    let n = 20_000;
+    let cost = cost_of_sort(rung, &random(n), Options::default());
+    for launch in cost.launches.iter().filter(|launch| launch.kernel.ends_with("merge")) {
+        assert_eq!(launch.written, 4 * u64::from(n));
+        // The threads of a part that is not full load its last key again; two threads read two splits each.
+        let (least, most) = (4 * u64::from(n), 4 * (u64::from(launch.blocks) * (4352 + 4)));
+        assert!((least..=most).contains(&launch.read), "{} bytes", launch.read);
+    }
+
+    for rung in [&merge::r2_multi_way::launches::RUNG, &merge::r4_stable::launches::RUNG] {
+        states(&rung.rung, "⌈l/3⌉ passes, where l = ⌈log₂⌈n/11776⌉⌉");
+        states(&rung.rung, "up to 2¹⁸ keys ⌈l/2⌉ passes with l = ⌈log₂⌈n/4352⌉⌉");
+        states(&rung.rung, "Each pass is one launch, or two beyond 2²¹ keys, and moves every key once each way");
+        for n in [1, 4352, 4353, 5 * 4352, 1 << 18, (1 << 18) + 1, 1 << 20, 1 << 21, (1 << 21) + 1, (1 << 24) + 1] {
+            let passes = match n <= 1 << 18 {
+                true => halvings(n, 4352).div_ceil(2),
+                false => halvings(n, 11_776).div_ceil(3),
+            };
+            let want = 1 + passes * if n <= 1 << 21 { 1 } else { 2 };
+            assert_eq!(launches_to_sort(rung, n), want as usize, "n = {n}");
+        }
+    }
+    let rung = &merge::r2_multi_way::launches::RUNG;
+    states(&rung.rung, "A level of merging has two barriers");
+    let cost = cost_of_sort(rung, &random(n), Options::default());
+    assert_eq!(cost.launches.len(), 3);
+    for launch in &cost.launches[1..] {
+        assert_eq!(launch.written, 4 * u64::from(n));
+        // Two levels of merging, after the splits, the places of the runs, and the load.
+        launch.has_barriers(3 + 2 * 2);
+    }
+
+    let rung = &merge::r3_sample::launches::RUNG;
+    states(&rung.rung, "Ten launches: twice a sample, the count, the starts and the move, then the buckets");
+    states(&rung.rung, "Beyond 2²⁸ keys there are four rounds and eighteen launches");
+    let few = merge::r3_sample::launches::FEW;
+    assert_eq!(launches_to_sort(rung, few), launches_to_sort(&merge::r2_multi_way::launches::RUNG, few));
+    assert_eq!(launches_to_sort(rung, few + 1), 10);
+    for (n, rounds) in [(1 << 28, 2), ((1 << 28) + 1, 4)] {
+        assert_eq!(merge::r3_sample::launches::rounds(n).len(), rounds);
+    }
+    states(&rung.rung, "A round reads every key twice and writes it once, and a byte per key, its bucket, is written");
+    let n = few + 12_345;
+    let cost = cost_of_sort(rung, &different(n), Options::default());
+    let moves = |launch: &&Launch| launch.kernel.contains("scatter");
+    assert_eq!(cost.launches.iter().filter(moves).count(), 2);
+    for launch in cost.launches.iter().filter(moves) {
+        assert_eq!(launch.written, 4 * u64::from(n));
+        assert!(launch.read >= 5 * u64::from(n));
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@
 //! | [`atomic`] | orders, scopes, fences |
 //! | [`grid`] | overlap of a launch with the one before |
 //! | [`mbarrier`], [`bulk`] | barriers that count bytes, and copies that they count |
+//! | [`copy`] | copies to shared memory past the registers |
 //! | [`clock`] | cycle counter, global timer, sleep |
 //! | [`Geometry`], [`launcher`] | launches from the host: their shape and their machine |
 //! | [`math`] | fused multiply-add |
@@ -32,6 +33,7 @@
 pub mod atomic;
 pub mod bulk;
 pub mod clock;
+pub mod copy;
 mod dim;
 mod geometry;
 mod global;

@@ -21,6 +21,8 @@ use syn::{Expr, FnArg, GenericParam, ItemFn, Pat, Token, Type, bracketed, parent
 ///   instance. On the host the function's name is then a generic type, `name::<u32, Sum>::default()`.
 /// - `#[kernel(instances([u32, f32] * [Sum, Min]))]`: the same for all combinations of the types, a list for each
 ///   parameter of the function; the entries are called `function_sum_u32`, `function_min_u32`, … .
+/// - `#[kernel(instance(by_age: <f32, Age>))]`: one entry, called `by_age_function`. It is for macros that declare several
+///   functions, which cannot put names together.
 /// - `#[kernel(sm_90)]`: the kernel needs compute capability 9.0 and exists only in PTX built for that.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
@@ -46,6 +48,8 @@ struct Options {
     min_blocks: Option<Expr>,
     sm_90: bool,
     instances: Vec<Instance>,
+    /// An instance whose name is the first part of the entry's.
+    instance: Option<Instance>,
     /// For each type parameter the types that it takes, if all combinations are instances.
     each: Vec<Vec<Type>>,
 }
@@ -91,6 +95,10 @@ impl Parse for Options {
             let name: Ident = input.parse()?;
             if name == "sm_90" {
                 options.sm_90 = true;
+            } else if name == "instance" {
+                let only;
+                parenthesized!(only in input);
+                options.instance = Some(only.parse()?);
             } else if name == "instances" {
                 let list;
                 parenthesized!(list in input);
@@ -108,7 +116,7 @@ impl Parse for Options {
                 let value = Some(input.parse()?);
                 *(if name == "max_threads" { &mut options.max_threads } else { &mut options.min_blocks }) = value;
             } else {
-                let known = "a kernel's options are max_threads, min_blocks, instances and sm_90";
+                let known = "a kernel's options are max_threads, min_blocks, instances, instance and sm_90";
                 return Err(syn::Error::new_spanned(name, known));
             }
             if !input.is_empty() {
@@ -121,6 +129,10 @@ impl Parse for Options {
 
 fn expand(mut options: Options, f: ItemFn) -> syn::Result<Tokens> {
     options.instances.append(&mut combinations(&options.each, &f.sig.ident));
+    options.instances.extend(options.instance.take().map(|Instance { name, types }| {
+        let name = format_ident!("{name}_{}", f.sig.ident);
+        Instance { name, types }
+    }));
     if let Some(output) = (!matches!(f.sig.output, syn::ReturnType::Default)).then_some(&f.sig.output) {
         return Err(syn::Error::new_spanned(output, "a kernel returns nothing; it writes to a view"));
     }
