@@ -201,14 +201,14 @@ fn multiplies(entry: &'static Entry<Matmul>) -> Case {
             run += 1;
             let (mut a, mut b) = (elements::<f32>(rows * INNER, run), elements::<f32>(INNER * COLUMNS, run + 1000));
             let mut c = Buffer::<f32>::poisoned((rows * COLUMNS) as usize, 0);
-            let matrix = |data, rows, columns| Matrix { data, rows, columns, stride: columns };
+            let matrix = |data, rows, columns| Matrix::new(data, rows, columns, columns);
             sequence.run(
                 on,
-                Product {
-                    a: matrix(view(&mut a), rows, INNER),
-                    b: matrix(view(&mut b), INNER, COLUMNS),
-                    c: matrix(c.view(), rows, COLUMNS),
-                },
+                Product::new(
+                    matrix(view(&mut a), rows, INNER),
+                    matrix(view(&mut b), INNER, COLUMNS),
+                    matrix(c.view(), rows, COLUMNS),
+                ),
             )?;
             for (i, &got) in c.slice().iter().enumerate() {
                 let (row, column) = (i / COLUMNS as usize, i % COLUMNS as usize);

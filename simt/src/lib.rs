@@ -14,6 +14,7 @@
 //! | [`Global`], [`Shared`], [`shared!`] | views of memory: scalar, 16-byte and atomic access |
 //! | [`atomic`] | orders, scopes, fences |
 //! | [`grid`] | overlap of a launch with the one before |
+//! | [`async_copy`] | copies to shared memory that a thread does not wait for |
 //! | [`mbarrier`], [`bulk`] | barriers that count bytes, and copies that they count |
 //! | [`clock`] | cycle counter, global timer, sleep |
 //! | [`Geometry`], [`launcher`] | launches from the host: their shape and their machine |
@@ -29,6 +30,7 @@
 #![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(core_intrinsics))]
 #![cfg_attr(target_os = "cuda", allow(internal_features))]
 
+pub mod async_copy;
 pub mod atomic;
 pub mod bulk;
 pub mod clock;

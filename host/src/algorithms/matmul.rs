@@ -93,10 +93,10 @@ impl Problem for MatmulProblem {
             Ok(Box::new(move |ab: &Buffer<f32>, c: &Buffer<f32>| {
                 let matrix = |buffer: &Buffer<f32>, start, rows, columns| {
                     let data = buffer.slice(start, rows as usize * columns as usize);
-                    Matrix { data, rows, columns, stride: columns }
+                    Matrix::new(data, rows, columns, columns)
                 };
                 let (a, b) = (matrix(ab, 0, m, k), matrix(ab, m as usize * k as usize, k, n));
-                Ok(launches.run(ab.engine(), Product { a, b, c: matrix(c, 0, m, n) })?)
+                Ok(launches.run(ab.engine(), Product::new(a, b, matrix(c, 0, m, n)))?)
             }))
         })
     }

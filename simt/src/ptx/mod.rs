@@ -13,7 +13,7 @@
 mod shared;
 
 use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Vote};
-use crate::nvidia::{atomic, bulk, memory};
+use crate::nvidia::{async_copy, atomic, bulk, memory};
 use crate::scalar::{AtomicScalar, Scalar};
 use core::arch::{asm, global_asm, nvptx};
 
@@ -336,6 +336,21 @@ impl Machine for Ptx {
     #[inline(always)]
     fn fence_async_shared() {
         bulk::fence_async_shared()
+    }
+
+    #[inline(always)]
+    unsafe fn copy_async<const BYTES: u32>(to: u32, from: *const u8, there: u32) {
+        unsafe { async_copy::copy::<BYTES>(to, from, there) }
+    }
+
+    #[inline(always)]
+    fn copy_async_commit() {
+        async_copy::commit()
+    }
+
+    #[inline(always)]
+    fn copy_async_wait<const N: u32>() {
+        async_copy::wait::<N>()
     }
 
     #[inline(always)]

@@ -1,5 +1,6 @@
 //! One block: its threads as coroutines, their barriers, its shared memory.
 
+use super::async_copy::Copies;
 use super::error::{Fault, LaunchError};
 use super::mbarrier::Barriers;
 use super::observe::{self, Event, Space};
@@ -83,6 +84,7 @@ pub(super) struct Block {
     warps: Vec<Warp>,
     barriers: [Cell<Barrier>; BARRIERS],
     pub(super) mbarriers: Barriers,
+    pub(super) copies: Copies,
     watch: Watch,
     /// Static arrays, by key, with the address that each was given.
     arrays: RefCell<Vec<(usize, u32)>>,
@@ -116,6 +118,7 @@ impl Block {
             warps: (0..threads.div_ceil(32)).map(|_| Warp::default()).collect(),
             barriers: Default::default(),
             mbarriers: Barriers::default(),
+            copies: Copies::new(threads),
             watch: Watch::new(threads, observe::active()),
             arrays: RefCell::default(),
             shared_bytes: Cell::new(dynamic_bytes.next_multiple_of(16)),
@@ -333,6 +336,7 @@ impl Block {
         self.states.iter().for_each(|s| s.set(State::Ready));
         self.barriers.iter().for_each(|b| b.set(Barrier::default()));
         self.mbarriers.reset();
+        self.copies.reset();
         self.watch.reset();
         self.warps.iter().for_each(Warp::reset);
         let bytes = self.shared_bytes.get() as usize;
