@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | [`thread`] | indices, block barriers |
 //! | [`warp`] | shuffles, votes, match, reduce, warp barrier |
+//! | [`warpgroup`] | registers that four warps give back or take |
 //! | [`kernel`](macro@kernel), [`argument`](macro@argument) | attributes of a kernel's function and of a struct that it
 //! takes |
 //! | [`Global`], [`Shared`], [`shared!`] | views of memory: scalar, 16-byte and atomic access |
@@ -46,6 +47,7 @@ mod shared;
 pub mod thread;
 mod unroll;
 pub mod warp;
+pub mod warpgroup;
 
 #[cfg(any(target_os = "cuda", feature = "rust-cuda"))]
 mod nvidia;

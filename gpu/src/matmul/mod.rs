@@ -4,6 +4,8 @@
 //! may multiply a batch of them. What the rungs share: where a block's matrices and its tile of C are ([`Shape`]), and
 //! access to them that minds their edges ([`Matrix`], [`Output`]).
 
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod r10_producer_consumer;
 pub mod r1_naive;
 pub mod r2_coalesced;
 pub mod r3_shared_tile;
@@ -15,6 +17,7 @@ pub mod r8_warp_tile;
 pub mod r9_async_copy;
 mod registers;
 
+use simt::atomic::{Order, Scope};
 use simt::math::fma;
 use simt::{Global, thread};
 
@@ -181,6 +184,22 @@ impl Output {
         }
     }
 
+    /// Adds the sum of some of the products to element (`row`, `column`), to which other blocks add others; does nothing
+    /// outside the matrix.
+    #[inline(always)]
+    fn add(self, row: u32, column: u32, sum: f32) {
+        let c = self.matrix;
+        if row < c.rows && column < c.columns {
+            c.data.fetch_add(c.place(row, column), self.alpha * sum, Order::Relaxed, Scope::Device);
+        }
+    }
+
+    /// Makes element (`row`, `column`) what the products are added to; does nothing outside the matrix.
+    #[inline(always)]
+    fn begin(self, row: u32, column: u32) {
+        Self { alpha: 0.0, ..self }.set(row, column, 0.0);
+    }
+
     /// What becomes of an element that was `old`; with beta = 0 that is no matter of `old`.
     #[inline(always)]
     fn combined(self, old: f32, sum: f32) -> f32 {
@@ -200,6 +219,9 @@ mod host {
         /// The shape of a product whose matrices fit each other.
         pub(super) fn of(product: &Product) -> Self {
             let Product { a, b, c, alpha, beta, batch } = product;
+            // As BLAS has it: with alpha = 0, A and B are not read. Without products, C is its old value times beta.
+            let k = if *alpha == 0.0 { 0 } else { a.columns };
+            let alpha = if k == 0 { 1.0 } else { *alpha };
             let steps = |matrix: &View, of_batch| match matrix.transposed {
                 false => Steps { row: matrix.stride, column: 1, batch: of_batch },
                 true => Steps { row: 1, column: matrix.stride, batch: of_batch },
@@ -207,12 +229,12 @@ mod host {
             Self {
                 m: c.rows,
                 n: c.columns,
-                k: a.columns,
+                k,
                 batch: batch.count,
                 a: steps(a, batch.a),
                 b: steps(b, batch.b),
                 c: steps(c, batch.c),
-                alpha: *alpha,
+                alpha,
                 beta: *beta,
             }
         }
@@ -244,7 +266,8 @@ mod host {
             &r7_vector_loads::launches::RUNG,
             &r8_warp_tile::launches::RUNG,
             &r9_async_copy::launches::RUNG,
+            &r10_producer_consumer::launches::RUNG,
         ],
-        default: &r9_async_copy::launches::RUNG,
+        default: &r10_producer_consumer::launches::RUNG,
     };
 }

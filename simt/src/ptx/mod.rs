@@ -58,6 +58,10 @@ unsafe extern "C" {
     fn match_any(mask: i32, value: i32) -> i32;
     #[link_name = "llvm.nvvm.activemask"]
     fn activemask() -> i32;
+    #[link_name = "llvm.nvvm.setmaxnreg.dec.sync.aligned.u32"]
+    fn setmaxnreg_dec(registers: i32);
+    #[link_name = "llvm.nvvm.setmaxnreg.inc.sync.aligned.u32"]
+    fn setmaxnreg_inc(registers: i32);
     #[link_name = "llvm.nvvm.redux.sync.add"]
     fn redux_add(value: i32, mask: i32) -> i32;
     #[link_name = "llvm.nvvm.redux.sync.umin"]
@@ -257,6 +261,16 @@ impl Machine for Ptx {
     #[inline(always)]
     fn fence(order: Order, scope: Scope) {
         atomic::fence(order, scope)
+    }
+
+    #[inline(always)]
+    fn release_registers<const N: u32>() {
+        unsafe { setmaxnreg_dec(const { N as i32 }) }
+    }
+
+    #[inline(always)]
+    fn claim_registers<const N: u32>() {
+        unsafe { setmaxnreg_inc(const { N as i32 }) }
     }
 
     #[inline(always)]

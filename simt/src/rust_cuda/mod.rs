@@ -248,6 +248,17 @@ impl Machine for RustCuda {
         atomic::fence(order, scope)
     }
 
+    // LLVM 7 has no intrinsic for these, so they are `asm!`, as `redux.sync` is.
+    #[inline(always)]
+    fn release_registers<const N: u32>() {
+        unsafe { asm!("setmaxnreg.dec.sync.aligned.u32 {n};", n = const N, options(nostack)) }
+    }
+
+    #[inline(always)]
+    fn claim_registers<const N: u32>() {
+        unsafe { asm!("setmaxnreg.inc.sync.aligned.u32 {n};", n = const N, options(nostack)) }
+    }
+
     #[inline(always)]
     fn wait_for_previous_grid() {
         #[cfg(any(sm_90, not(target_os = "cuda")))]

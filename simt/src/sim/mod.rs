@@ -436,6 +436,13 @@ impl Machine for Simulator {
         }
     }
 
+    // A thread here has as many registers as it likes.
+    #[inline(always)]
+    fn release_registers<const N: u32>() {}
+
+    #[inline(always)]
+    fn claim_registers<const N: u32>() {}
+
     #[inline(always)]
     fn wait_for_previous_grid() {
         // Launches follow one another here: the preceding one has ended.

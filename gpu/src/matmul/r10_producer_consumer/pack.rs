@@ -1,0 +1,80 @@
+//! What happens before the product: operands are copied to the form that the copy engine takes, and tiles of C that
+//! several blocks add to are multiplied by beta.
+
+use super::work::Work;
+use super::{COLUMNS, ROWS};
+use crate::matmul::Shape;
+use simt::{Global, kernel, shared, thread};
+
+/// Threads per block of both kernels.
+pub(super) const PACK: u32 = 256;
+/// Side of the square that a block copies.
+const SIDE: u32 = 32;
+/// Elements from one row of the square to the next in shared memory: rows and columns are in different banks.
+const STRIDE: u32 = SIDE + 1;
+
+shared!(SQUARE: [f32; SIDE * STRIDE]);
+
+/// An operand, and the form that it is copied to: tiles of `width` × `depth` elements, in each of which `width`
+/// neighbours are those of one k. Element i of k is `step`·i + `step_deep`·k elements behind the first.
+#[simt::argument]
+#[derive(Clone, Copy)]
+pub struct Panel {
+    /// Rows of A, or columns of B.
+    pub along: u32,
+    /// Elements along k.
+    pub deep: u32,
+    /// Elements from one row of A, or column of B, to the next.
+    pub step: u32,
+    /// Elements from one k to the next.
+    pub step_deep: u32,
+    /// Elements of a tile for one k; a multiple of [`SIDE`].
+    pub width: u32,
+    /// Elements of a tile along k, at least `deep`.
+    pub depth: u32,
+}
+
+/// Blocks that copy a panel.
+#[cfg(not(target_os = "cuda"))]
+pub(super) fn blocks(panel: &Panel) -> u32 {
+    panel.along.next_multiple_of(panel.width) / SIDE * panel.depth.div_ceil(SIDE)
+}
+
+/// Copies an operand to tiles; what lies outside of it becomes zero.
+#[kernel(max_threads = PACK)]
+pub fn matmul_producer_consumer_pack(from: Global<f32>, to: Global<f32>, panel: Panel) {
+    let Panel { along, deep, step, step_deep, width, depth } = panel;
+    let squares = depth.div_ceil(SIDE);
+    let (first, first_k) = (thread::block_idx_x() / squares * SIDE, thread::block_idx_x() % squares * SIDE);
+    let (x, y) = (thread::thread_idx_x() % SIDE, thread::thread_idx_x() / SIDE);
+    let mut i = y;
+    while i < SIDE {
+        // Neighbouring threads read neighbouring elements.
+        let (of, k) = if step_deep == 1 { (i, x) } else { (x, i) };
+        let inside = first + of < along && first_k + k < deep;
+        let value = if inside { from.get((first + of) * step + (first_k + k) * step_deep) } else { 0.0 };
+        SQUARE::view().set(k * STRIDE + of, value);
+        i += PACK / SIDE;
+    }
+    thread::sync_threads(); // the square is complete before any thread reads it
+    let mut k = y;
+    while k < SIDE {
+        if first_k + k < depth {
+            let tile = first / width * width * depth;
+            to.set(tile + (first_k + k) * width + first % width + x, SQUARE::view().get(k * STRIDE + x));
+        }
+        k += PACK / SIDE;
+    }
+}
+
+/// Multiplies the tiles of C by beta that several blocks will add to, one tile per block.
+#[kernel(max_threads = PACK)]
+pub fn matmul_producer_consumer_scale(c: Global<f32>, shape: Shape, product: u32, work: Work) {
+    let (_, _, c) = shape.matrices(product, c, c, c);
+    let (row, column) = work.place(work.shared + thread::block_idx_x());
+    let mut i = thread::thread_idx_x();
+    while i < ROWS * COLUMNS {
+        c.begin(row + i / COLUMNS, column + i % COLUMNS);
+        i += PACK;
+    }
+}
