@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Buffer, Random, view};
-use rungs_kernels::ladder::matmul::{Matrix, Product};
+use rungs_kernels::ladder::matmul::{Matrix, Product, Sizes};
 use rungs_kernels::ladder::{
     Entry, Launcher, Options, Result, Rung, cubes, histogram, matmul, reduce, saxpy, scan, sort,
 };
@@ -552,7 +552,7 @@ fn products() {
         let matrix = |data: &mut Buffer<f32>, rows, columns| Matrix::new(data.view(), rows, columns, columns);
         let args = Product::new(matrix(&mut a, m, k), matrix(&mut b, k, n), matrix(&mut c, m, n));
         let mut cost = cost(|on| {
-            let mut sequence = rung.multiplier(on).unwrap();
+            let mut sequence = rung.multiplier(on, Sizes { m, n, k, plain_b: true }).unwrap();
             move |on: &dyn Launcher| sequence.run(on, args)
         });
         assert_eq!(cost.launches.len(), 1);

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Buffer, Random, with_multiprocessors};
-use rungs_kernels::ladder::matmul::{Batch, Matmul, Matrix, Product};
+use rungs_kernels::ladder::matmul::{Batch, Matmul, Matrix, Product, Sizes};
 use rungs_kernels::ladder::{Entry, Launcher};
 use rungs_kernels::matmul::LADDER;
 
@@ -87,7 +87,8 @@ fn check(entry: &Entry<Matmul>, on: &dyn Launcher, case: Case) {
     let mut a = Stored::new(m, k, ta, gap[0], offset[0], batch);
     let mut b = Stored::new(k, n, tb, gap[1], offset[1], batch);
     let mut c = Stored::new(m, n, false, gap[2], offset[2], batch);
-    let mut sequence = entry.multiplier(on).unwrap();
+    let sizes = Sizes { m, n, k, plain_b: !tb && gap[1] == 0 && offset[1] == 0 };
+    let mut sequence = entry.multiplier(on, sizes).unwrap();
     for _ in 0..2 {
         a.fill(batch, &mut random);
         b.fill(batch, &mut random);
@@ -189,6 +190,9 @@ fn batches() {
     check_all(&cases);
 }
 
+/// Sizes that are none of the products': scratch memory grows.
+const SMALL: Sizes = Sizes { m: 1, n: 1, k: 1, plain_b: true };
+
 /// With alpha = 0, BLAS does not read A and B: NaN there changes nothing.
 #[test]
 fn without_alpha_nothing_is_multiplied() {
@@ -198,7 +202,7 @@ fn without_alpha_nothing_is_multiplied() {
         let matrix = |buffer: &mut Buffer<f32>, rows, columns| Matrix::new(buffer.view(), rows, columns, columns);
         let product = Product::new(matrix(&mut a, 2, 3), matrix(&mut b, 3, 2), matrix(&mut c, 2, 2));
         let gpu: &dyn Launcher = &with_multiprocessors(3);
-        entry.multiplier(gpu).unwrap().run(gpu, Product { alpha: 0.0, beta: 2.0, ..product }).unwrap();
+        entry.multiplier(gpu, SMALL).unwrap().run(gpu, Product { alpha: 0.0, beta: 2.0, ..product }).unwrap();
         assert_eq!(c.slice(), [2.0, 4.0, 6.0, 8.0], "{}", entry.rung.name);
     }
 }
@@ -217,7 +221,7 @@ fn what_lies_outside_is_not_multiplied() {
             Matrix::new(c.view(), 4, 8, 8),
         );
         let gpu: &dyn Launcher = &with_multiprocessors(3);
-        entry.multiplier(gpu).unwrap().run(gpu, product).unwrap();
+        entry.multiplier(gpu, SMALL).unwrap().run(gpu, product).unwrap();
         assert_eq!(c.slice(), [9.0; 32], "{}", entry.rung.name);
     }
 }

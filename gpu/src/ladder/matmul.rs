@@ -110,25 +110,39 @@ impl Lengths for Product {
     }
 }
 
+/// What scratch memory depends on. A product of other sizes can be run, too; it may allocate then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Rows of A and C.
+    pub m: u32,
+    /// Columns of B and C.
+    pub n: u32,
+    /// Columns of A, rows of B.
+    pub k: u32,
+    /// Whether B is stored by rows that follow one another, from a multiple of 16 bytes on.
+    pub plain_b: bool,
+}
+
 /// A rung that multiplies matrices.
 pub trait Multiplies: Sync {
-    /// The launches that multiply matrices of any size; takes their scratch memory.
+    /// The launches that multiply matrices; takes the scratch memory for these sizes.
     ///
     /// # Errors
-    /// [`Failed::Machine`] if there is no memory.
-    fn launches(&self, on: &dyn Launcher) -> Result<Launches<Product>>;
+    /// [`Failed::Unsuitable`] if the device is not one for the rung; [`Failed::Machine`] if there is no memory.
+    fn launches(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>>;
 }
 
 /// The type that runs a rung of the family.
 pub type Matmul = &'static dyn Multiplies;
 
 impl Entry<Matmul> {
-    /// The rung ready to multiply.
+    /// The rung ready to multiply matrices of these sizes, and of others.
     ///
     /// # Errors
-    /// [`Failed::Machine`] if there is no memory.
-    pub fn multiplier(&self, on: &dyn Launcher) -> Result<Sequence<Product>> {
+    /// [`Failed::Unsuitable`] if the device is not one for the rung; [`Failed::Machine`] if there is no memory.
+    pub fn multiplier(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Sequence<Product>> {
+        self.rung.check(&Ask::of::<f32>(on, 0))?;
         let run = self.run;
-        Sequence::new(on, 0, move |on| run.launches(on))
+        Sequence::new(on, 0, move |on| run.launches(on, sizes))
     }
 }

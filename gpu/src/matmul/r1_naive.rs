@@ -56,7 +56,7 @@ pub mod launches {
     struct Naive;
 
     impl Multiplies for Naive {
-        fn launches(&self, _: &dyn Launcher) -> Result<Launches<Product>> {
+        fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
             by_tiles(matmul_naive, SIDE, SIDE, [SIDE, SIDE, 1])
         }
     }

@@ -56,7 +56,7 @@ pub mod launches {
     struct Coalesced;
 
     impl Multiplies for Coalesced {
-        fn launches(&self, _: &dyn Launcher) -> Result<Launches<Product>> {
+        fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
             by_tiles(matmul_coalesced, SIDE, SIDE, [SIDE, SIDE, 1])
         }
     }

@@ -70,7 +70,7 @@ pub mod launches {
     struct SharedTile;
 
     impl Multiplies for SharedTile {
-        fn launches(&self, _: &dyn Launcher) -> Result<Launches<Product>> {
+        fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
             by_tiles(matmul_shared_tile, TILE, TILE, [TILE, TILE, 1])
         }
     }

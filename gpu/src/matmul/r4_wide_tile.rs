@@ -49,7 +49,7 @@ pub mod launches {
     struct WideTile;
 
     impl Multiplies for WideTile {
-        fn launches(&self, _: &dyn Launcher) -> Result<Launches<Product>> {
+        fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
             by_tiles(matmul_wide_tile, TILE, TILE, [TILE, TILE, 1])
         }
     }

@@ -84,7 +84,7 @@ pub mod launches {
     struct ThreadColumn;
 
     impl Multiplies for ThreadColumn {
-        fn launches(&self, _: &dyn Launcher) -> Result<Launches<Product>> {
+        fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
             by_tiles(matmul_thread_column, TILE, TILE, [BLOCK, 1, 1])
         }
     }

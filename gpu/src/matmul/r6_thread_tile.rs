@@ -104,7 +104,7 @@ pub mod launches {
     struct ThreadTile;
 
     impl Multiplies for ThreadTile {
-        fn launches(&self, _: &dyn Launcher) -> Result<Launches<Product>> {
+        fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
             by_tiles(matmul_thread_tile, TILE, TILE, [BLOCK, 1, 1])
         }
     }

@@ -118,7 +118,7 @@ pub mod launches {
     struct VectorLoads;
 
     impl Multiplies for VectorLoads {
-        fn launches(&self, _: &dyn Launcher) -> Result<Launches<Product>> {
+        fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
             by_tiles(matmul_vector_loads, TILE, TILE, [BLOCK, 1, 1])
         }
     }

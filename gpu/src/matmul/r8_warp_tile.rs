@@ -139,7 +139,7 @@ pub mod launches {
     struct WarpTile;
 
     impl Multiplies for WarpTile {
-        fn launches(&self, _: &dyn Launcher) -> Result<Launches<Product>> {
+        fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
             by_tiles(matmul_warp_tile, TILE, TILE, [BLOCK, 1, 1])
         }
     }

@@ -104,7 +104,7 @@ pub mod launches {
     struct AsyncCopy;
 
     impl Multiplies for AsyncCopy {
-        fn launches(&self, _: &dyn Launcher) -> Result<Launches<Product>> {
+        fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
             by_tiles(matmul_async_copy, TILE, TILE, [BLOCK, 1, 1])
         }
     }

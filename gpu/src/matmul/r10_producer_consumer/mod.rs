@@ -117,10 +117,14 @@ pub mod launches {
     }
 
     impl Multiplies for ProducerConsumer {
-        fn launches(&self, on: &dyn Launcher) -> Result<Launches<Product>> {
-            RUNG.rung.check(&Ask::of::<f32>(on, 0))?;
+        fn launches(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>> {
             let zeros = on.zeros::<f32>(COLUMNS)?;
             let (mut room_a, mut room_b) = (Room::default(), Room::default());
+            let depth = sizes.k.next_multiple_of(DEPTH);
+            room_a.view(on, sizes.m.div_ceil(ROWS), ROWS, depth)?;
+            if !(sizes.plain_b && sizes.n.is_multiple_of(4)) {
+                room_b.view(on, sizes.n.div_ceil(COLUMNS), COLUMNS, depth)?;
+            }
             Ok(Box::new(move |on, product| {
                 let shape = Shape::of(&product);
                 for number in 0..shape.batch {

@@ -128,17 +128,28 @@ impl Producer {
         let (to, barrier, operands) = (elements(stage), full(stage), self.operands);
         barrier.arrive_expecting((STAGE_A + DEPTH * columns) * 4);
         bulk::load(to.slice(0, STAGE_A), self.a.slice(row * operands.depth + step * STAGE_A, STAGE_A), barrier);
+        if operands.whole != 0 {
+            let from = column / COLUMNS * operands.of_tile + step * STAGE_B;
+            bulk::load(to.slice(STAGE_A, STAGE_B), self.b.slice(from, STAGE_B), barrier);
+        } else {
+            self.rows_of_b(to, column, step, columns, barrier);
+        }
+        self.place = self.place.next();
+    }
+
+    /// Has the rows of a step of B copied, one by one.
+    #[inline(always)]
+    fn rows_of_b(&self, to: Shared<f32>, column: u32, step: u32, columns: u32, barrier: Mbarrier) {
         let mut e = 0;
         while e < DEPTH {
             let of_k = step * DEPTH + e;
-            let from = if of_k < operands.deep {
-                self.b.slice(column / COLUMNS * operands.of_tile + of_k * operands.of_row, columns)
+            let from = if of_k < self.operands.deep {
+                self.b.slice(column + of_k * self.operands.of_row, columns)
             } else {
                 self.zeros.slice(0, columns)
             };
             bulk::load(to.slice(STAGE_A + e * COLUMNS, columns), from, barrier);
             e += 1;
         }
-        self.place = self.place.next();
     }
 }
