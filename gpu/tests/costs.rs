@@ -552,7 +552,7 @@ fn products() {
         let matrix = |data: &mut Buffer<f32>, rows, columns| Matrix::new(data.view(), rows, columns, columns);
         let args = Product::new(matrix(&mut a, m, k), matrix(&mut b, k, n), matrix(&mut c, m, n));
         let mut cost = cost(|on| {
-            let mut sequence = rung.multiplier(on, Sizes { m, n, k, plain_b: true }).unwrap();
+            let mut sequence = rung.multiplier(on, Sizes { m, n, k }).unwrap();
             move |on: &dyn Launcher| sequence.run(on, args)
         });
         assert_eq!(cost.launches.len(), 1);
@@ -592,6 +592,47 @@ fn products() {
         launch.has_barriers(barriers * k.div_ceil(depth));
         assert_eq!(launch.read, 4 * u64::from(k * (m * n.div_ceil(tile) + n * m.div_ceil(tile))), "{}", rung.rung.name);
     }
+}
+
+/// With two tiles for each multiprocessor none is divided along k; with less than one all are.
+#[test]
+fn a_persistent_product() {
+    use rungs_kernels::matmul::r10_producer_consumer::{COLUMNS, DEPTH, ROWS, launches::RUNG};
+    states(
+        &RUNG.rung,
+        "Copies of A and B in global memory, in as much scratch memory; from there, copies of 4·k·(m·⌈n/COLUMNS⌉ + \
+         n·⌈m/ROWS⌉) bytes to shared memory, and of one stage more per block. One barrier per block; three launches, one \
+         more if tiles are divided along k.",
+    );
+    let of = |(m, n, k): (u32, u32, u32)| {
+        let data = |rows, columns| Buffer::new(&vec![1f32; (rows * columns) as usize], 0);
+        let (mut a, mut b, mut c) = (data(m, k), data(k, n), data(m, n));
+        let matrix = |data: &mut Buffer<f32>, rows, columns| Matrix::new(data.view(), rows, columns, columns);
+        let args = Product::new(matrix(&mut a, m, k), matrix(&mut b, k, n), matrix(&mut c, m, n));
+        let mut cost = cost(|on| {
+            let mut sequence = RUNG.multiplier(on, Sizes { m, n, k }).unwrap();
+            move |on: &dyn Launcher| sequence.run(on, args)
+        });
+        let product = cost.launches.pop().unwrap();
+        product.has_barriers(1);
+        let kernels: Vec<_> = cost.launches.iter().map(|launch| launch.kernel).collect();
+        // Each element once in and once out; rows, columns and k are filled up to tiles.
+        let copies: Vec<_> = cost.launches.iter().filter(|launch| launch.kernel.ends_with("_pack")).collect();
+        for (copy, along, width) in [(copies[0], m, ROWS), (copies[1], n, COLUMNS)] {
+            let filled = 4 * u64::from(along.next_multiple_of(width) * k.next_multiple_of(DEPTH));
+            assert_eq!((copy.read, copy.written), (4 * u64::from(along * k), filled));
+        }
+        let stage = 4 * u64::from((ROWS + COLUMNS) * DEPTH);
+        assert_eq!(product.blocks, MULTIPROCESSORS);
+        (product.read - u64::from(product.blocks) * stage, product.atomics, kernels)
+    };
+    let [scale, pack] = ["matmul_producer_consumer_scale", "matmul_producer_consumer_pack"];
+    let bytes = |m: u32, n: u32, k: u32| 4 * u64::from(k * (m * n.div_ceil(COLUMNS) + n * m.div_ceil(ROWS)));
+    let (m, n, k) = (2 * ROWS, 3 * COLUMNS, 2 * DEPTH);
+    assert_eq!(of((m, n, k)), (bytes(m, n, k), 0, vec![pack, pack]));
+    // A tile for three blocks: all of them add to all of C.
+    let (m, n, k) = (ROWS, COLUMNS, 3 * DEPTH);
+    assert_eq!(of((m, n, k)), (bytes(m, n, k), 3 * u64::from(m * n), vec![scale, pack, pack]));
 }
 
 #[test]

@@ -196,7 +196,7 @@ fn multiplies(entry: &'static Entry<Matmul>) -> Case {
     let name = entry.rung.name;
     Case::new(&entry.rung, "floats", MANY, move |on, n| {
         let rows = n / 100;
-        let sizes = Sizes { m: rows, n: COLUMNS, k: INNER, plain_b: true };
+        let sizes = Sizes { m: rows, n: COLUMNS, k: INNER };
         let (mut sequence, mut run) = (entry.multiplier(on, sizes)?, 0);
         Ok(Box::new(move |on| {
             run += 1;

@@ -181,7 +181,7 @@ fn a_sequence_refuses_views_of_other_lengths() {
         let (a, b, c) = (matrix(3, 4, 5, 14), matrix(4, 2, 2, 8), matrix(3, 2, 3, 8));
         let transposed = |matrix| Matrix { transposed: true, ..matrix };
         let batch = |count, a, b, c| Batch { count, a, b, c };
-        let (product, sizes) = (Product::new(a, b, c), Sizes { m: 3, n: 2, k: 4, plain_b: true });
+        let (product, sizes) = (Product::new(a, b, c), Sizes { m: 3, n: 2, k: 4 });
         let cases = vec![
             // Views that the last row does not fit into, by one element; rows that overlap.
             (Product::new(matrix(3, 4, 5, 13), b, c), [5, 13]),

@@ -87,7 +87,7 @@ fn check(entry: &Entry<Matmul>, on: &dyn Launcher, case: Case) {
     let mut a = Stored::new(m, k, ta, gap[0], offset[0], batch);
     let mut b = Stored::new(k, n, tb, gap[1], offset[1], batch);
     let mut c = Stored::new(m, n, false, gap[2], offset[2], batch);
-    let sizes = Sizes { m, n, k, plain_b: !tb && gap[1] == 0 && offset[1] == 0 };
+    let sizes = Sizes { m, n, k };
     let mut sequence = entry.multiplier(on, sizes).unwrap();
     for _ in 0..2 {
         a.fill(batch, &mut random);
@@ -191,7 +191,7 @@ fn batches() {
 }
 
 /// Sizes that are none of the products': scratch memory grows.
-const SMALL: Sizes = Sizes { m: 1, n: 1, k: 1, plain_b: true };
+const SMALL: Sizes = Sizes { m: 1, n: 1, k: 1 };
 
 /// With alpha = 0, BLAS does not read A and B: NaN there changes nothing.
 #[test]

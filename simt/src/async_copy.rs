@@ -7,8 +7,8 @@ use crate::global::checked;
 use crate::machine::Machine;
 use crate::{Backend, Global, Scalar, Shared};
 
-/// Starts to copy element `j` of `from` to element `i` of `to`, or to make that zero if the element is not `inside`. `j`
-/// has to be in view only if it is. An element has 4 or 8 bytes.
+/// Starts to copy element `j` of `from` to element `i` of `to`, or to make that zero if the element is not `inside`.
+/// `j` has to be in view only if it is. An element has 4 or 8 bytes.
 #[inline(always)]
 #[track_caller]
 pub fn element<T: Scalar>(to: Shared<T>, i: u32, from: Global<T>, j: u32, inside: bool) {
@@ -35,8 +35,8 @@ pub fn element<T: Scalar>(to: Shared<T>, i: u32, from: Global<T>, j: u32, inside
     }
 }
 
-/// Starts to copy the first `inside` elements of pack `j` of `from` to pack `i` of `to`, and makes the others zero. Only
-/// those `inside` have to be in view. Both views start on a multiple of 16 bytes.
+/// Starts to copy the first `inside` elements of pack `j` of `from` to pack `i` of `to`, and makes the others zero.
+/// Only those `inside` have to be in view. Both views start on a multiple of 16 bytes.
 #[inline(always)]
 #[track_caller]
 pub fn pack<T: Scalar>(to: Shared<T>, i: u32, from: Global<T>, j: u32, inside: u32) {

@@ -120,8 +120,8 @@ fn symbols(file: &File) -> Symbols {
     Symbols { name: file.name.clone(), has, kernels }
 }
 
-/// Symbols without a rung and rungs without a symbol. A kernel is missing from PTX that has less than all PTX in which it
-/// is.
+/// Symbols without a rung and rungs without a symbol. A kernel is missing from PTX that has less than all PTX in which
+/// it is.
 fn disagreements(registry: &Kernels, files: &[Symbols]) -> Vec<String> {
     let mut wrong = vec![];
     let needs = |kernel: &String| files.iter().filter(|file| file.kernels.contains(kernel)).map(|file| file.has).min();

@@ -119,8 +119,6 @@ pub struct Sizes {
     pub n: u32,
     /// Columns of A, rows of B.
     pub k: u32,
-    /// Whether B is stored by rows that follow one another, from a multiple of 16 bytes on.
-    pub plain_b: bool,
 }
 
 /// A rung that multiplies matrices.

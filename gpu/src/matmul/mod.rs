@@ -184,8 +184,8 @@ impl Output {
         }
     }
 
-    /// Adds the sum of some of the products to element (`row`, `column`), to which other blocks add others; does nothing
-    /// outside the matrix.
+    /// Adds the sum of some of the products to element (`row`, `column`), to which other blocks add others; does
+    /// nothing outside the matrix.
     #[inline(always)]
     fn add(self, row: u32, column: u32, sum: f32) {
         let c = self.matrix;

@@ -1,7 +1,7 @@
 //! # Matrix product, tiles of 32 × 32
 //!
-//! **Idea.** A tile with twice the side: a block of 1024 threads, the most that there can be, uses every element that it
-//! copies 32 times.
+//! **Idea.** A tile with twice the side: a block of 1024 threads, the most that there can be, uses every element that
+//! it copies 32 times.
 //!
 //! **Changed from the rung before.** Only the side, 32 for 16: half as many loads from global memory and half as many
 //! barriers.
@@ -11,13 +11,13 @@
 //!
 //! **Cost.** 2·m·n·k operations; 8·m·n·k/TILE bytes of global loads; 2·⌈k/TILE⌉ barriers per block; one launch.
 //!
-//! **Threads.** Blocks of TILE × TILE; thread (x, y) computes element (y, x) of the block's tile. A warp has one row: its
-//! loads of A are of one element, those of B of 32 neighbours.
+//! **Threads.** Blocks of TILE × TILE; thread (x, y) computes element (y, x) of the block's tile. A warp has one row:
+//! its loads of A are of one element, those of B of 32 neighbours.
 //!
 //! **Limits.** As `shared-tile`.
 //!
-//! **Source.** V. A. Antonyuk, "GPGPU programming" (2015), which lets the reader choose the side. Changed: any sizes and
-//! strides.
+//! **Source.** V. A. Antonyuk, "GPGPU programming" (2015), which lets the reader choose the side. Changed: any sizes
+//! and strides.
 
 use super::Shape;
 use super::r3_shared_tile::product;

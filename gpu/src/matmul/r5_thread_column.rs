@@ -12,8 +12,8 @@
 //! **Cost.** 2·m·n·k operations; 4·k·(m·⌈n/TILE⌉ + n·⌈m/TILE⌉) bytes of global loads; 2·⌈k/DEPTH⌉ barriers per block;
 //! one launch.
 //!
-//! **Threads.** 512 threads have a tile of 64 × 64; thread t has column t % 64 and the eight rows from t / 64 · 8 on. The
-//! loads of A are of one element for the whole warp, those of B of 32 neighbours.
+//! **Threads.** 512 threads have a tile of 64 × 64; thread t has column t % 64 and the eight rows from t / 64 · 8 on.
+//! The loads of A are of one element for the whole warp, those of B of 32 neighbours.
 //!
 //! **Limits.** Any m, n, k and strides: elements outside the matrices are read as zero and not written; transposed
 //! operands (copied to shared memory without coalescing), factors and batches.

@@ -6,14 +6,14 @@
 //!
 //! **Changed from the rung before.** Four shared loads for 64 multiply-adds, where `thread-tile` needs sixteen.
 //!
-//! **Bottleneck.** The threads of a warp lie in two rows of 16: for each k a warp loads 2 × 8 elements of A and 16 × 8 of
-//! B. A squarer warp would need fewer. That is the next rung.
+//! **Bottleneck.** The threads of a warp lie in two rows of 16: for each k a warp loads 2 × 8 elements of A and 16 × 8
+//! of B. A squarer warp would need fewer. That is the next rung.
 //!
 //! **Cost.** 2·m·n·k operations; 4·k·(m·⌈n/TILE⌉ + n·⌈m/TILE⌉) bytes of global loads; 2·⌈k/DEPTH⌉ barriers per block;
 //! one launch.
 //!
-//! **Threads.** 256 threads, as 16 × 16, have a tile of 128 × 128; thread (x, y) has the four rows from 4·y on and those
-//! 64 below, and columns likewise. Rows of the transposed tile are four elements longer than needed, so that the
+//! **Threads.** 256 threads, as 16 × 16, have a tile of 128 × 128; thread (x, y) has the four rows from 4·y on and
+//! those 64 below, and columns likewise. Rows of the transposed tile are four elements longer than needed, so that the
 //! threads of a warp store to different banks.
 //!
 //! **Limits.** Any m, n, k and strides. Matrices that do not begin at 16 bytes, whose rows are no multiple of that

@@ -12,13 +12,13 @@
 //! **Cost.** 2·m·n·k operations; 4·k·(m·⌈n/TILE⌉ + n·⌈m/TILE⌉) bytes of global loads; 2·⌈k/DEPTH⌉ barriers per block;
 //! one launch.
 //!
-//! **Threads.** 256 threads have a tile of 128 × 128, their eight warps 2 × 4 tiles of 64 × 32. Lane (x, y) of a warp, of
-//! 4 × 8, has the four rows from 4·y on and those 32 below, and the four columns from 4·x on and those 16 behind.
+//! **Threads.** 256 threads have a tile of 128 × 128, their eight warps 2 × 4 tiles of 64 × 32. Lane (x, y) of a warp,
+//! of 4 × 8, has the four rows from 4·y on and those 32 below, and the four columns from 4·x on and those 16 behind.
 //!
 //! **Limits.** As `vector-loads`.
 //!
-//! **Source.** S. Boehm, "How to optimize a CUDA matmul kernel for cuBLAS-like performance" (2022), kernel 10; A. Kerr et
-//! al., "CUTLASS: fast linear algebra in CUDA C++" (2017). Changed: any sizes and strides; the shape of the tiles.
+//! **Source.** S. Boehm, "How to optimize a CUDA matmul kernel for cuBLAS-like performance" (2022), kernel 10; A. Kerr
+//! et al., "CUTLASS: fast linear algebra in CUDA C++" (2017). Changed: any sizes and strides; the shape of the tiles.
 
 use super::registers::add_outer;
 use super::{Shape, Task};

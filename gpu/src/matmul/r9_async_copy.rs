@@ -16,8 +16,8 @@
 //!
 //! **Limits.** As `vector-loads`. Compute capability 8.0, as everywhere here.
 //!
-//! **Source.** A. Kerr et al., "CUTLASS: fast linear algebra in CUDA C++" (2017), for the double buffer; NVIDIA, "CUDA C++
-//! programming guide", asynchronous data copies.
+//! **Source.** A. Kerr et al., "CUTLASS: fast linear algebra in CUDA C++" (2017), for the double buffer; NVIDIA, "CUDA
+//! C++ programming guide", asynchronous data copies.
 
 use super::r8_warp_tile::{BLOCK, STRIDE_A, Sums, multiply, place, store};
 use super::{Matrix, Shape, Task};

@@ -172,8 +172,7 @@ impl MatmulProblem {
     fn launches(&self, engine: &Engine, rung: &Rung) -> Result<Launches<f32, f32>> {
         let (m, n, k) = (self.of.m as u32, self.of.n as u32, self.of.k as u32);
         let transposed = [0, 1].map(|i| self.by_columns[i].is_some());
-        let plain_b = !transposed[1] && (self.of.m * self.of.k).is_multiple_of(4);
-        let mut launches = entry(self.ladder, rung)?.multiplier(engine, matmul::Sizes { m, n, k, plain_b })?;
+        let mut launches = entry(self.ladder, rung)?.multiplier(engine, matmul::Sizes { m, n, k })?;
         let (alpha, beta) = (self.of.alpha, self.of.beta);
         Ok(Box::new(move |ab: &Buffer<f32>, c: &Buffer<f32>| {
             let matrix = |buffer: &Buffer<f32>, start, rows, columns, transposed| {

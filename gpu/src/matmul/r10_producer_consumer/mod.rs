@@ -1,8 +1,8 @@
 //! # Matrix product, warps that copy and warps that multiply
 //!
-//! **Idea.** One thread of a block does nothing but have tiles copied to a ring of 16 stages in shared memory; eight warps
-//! do nothing but multiply what is there. They tell each other by barriers that count bytes and warps. Blocks stay for
-//! the whole product, so that the copies for the next tile of C go on while this one is written.
+//! **Idea.** One thread of a block does nothing but have tiles copied to a ring of 16 stages in shared memory; eight
+//! warps do nothing but multiply what is there. They tell each other by barriers that count bytes and warps. Blocks
+//! stay for the whole product, so that the copies for the next tile of C go on while this one is written.
 //!
 //! **Changed from the rung before.** The loop over k has neither copies nor a barrier of the block. The multiplying
 //! threads take the registers that the copying ones do not need, and have 8 × 16 elements each: six loads of 16 bytes
@@ -11,22 +11,23 @@
 //! **Bottleneck.** The issue of multiply-adds: those whose three operands come from the register file anew take longer
 //! than a cycle. More than this needs the tensor cores.
 //!
-//! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles; 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes copied to
-//! shared memory and, before, A copied in global memory, and B where the engine cannot copy its rows; one barrier per
-//! block and no other; 2 launches, at most 4. Scratch memory for the copies.
+//! **Cost.** 2·m·n·k operations, with m and n rounded up to tiles and k to DEPTH. Copies of A and B in global memory,
+//! in as much scratch memory; from there, copies of 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory, and of one
+//! stage more per block. One barrier per block; three launches, one more if tiles are divided along k.
 //!
-//! **Threads.** 384: eight warps with tiles of 64 × 64 in a tile of 256 × 128, and four of which one thread works, since
-//! registers move between groups of four warps. A lane has four times four columns, 16 apart, and twice four rows, 32
-//! apart; its places in the warp are such that each load of the warp is of eight or four packs.
+//! **Threads.** 384: eight warps with tiles of 64 × 64 in a tile of 256 × 128, and four of which one thread works,
+//! since registers move between groups of four warps. A lane has four times four columns, 16 apart, and twice four
+//! rows, 32 apart; its places in the warp are such that each load of the warp is of eight or four packs.
 //!
 //! **Limits.** Any m, n, k and strides, factors, transposed operands; batches one after the other. Compute capability
-//! 9.0 alone: later ones lack the instruction that moves registers. A is always copied to tiles of 256 rows, each k's
-//! rows side by side. So is B, in tiles of 128, if it is transposed or its rows do not begin and end at multiples of 16
-//! bytes. With fewer tiles than blocks, more than two blocks may add to an element of C, in any order: sums of floats
-//! that round can then differ from run to run.
+//! 9.0 alone: later ones lack the instruction that moves registers. A is copied to tiles of 256 rows, B to tiles of 128
+//! columns, in which those of one k are side by side: a stage is then two copies. With a copy of 512 bytes for each row
+//! of B instead, nine for a stage, the copying thread is too slow (43.7 TFLOP/s for 52.7 at m = n = k = 4096, H200).
+//! With fewer tiles than blocks, more than two blocks may add to an element of C, in any order: sums of floats that
+//! round can then differ from run to run.
 //!
-//! **Source.** Our own prototype in CUDA C++; A. Kerr et al., "CUTLASS" (2017), for the shapes of tiles; M. Osama et al.,
-//! "Stream-K: work-centric parallel decomposition for dense matrix-matrix multiplication on the GPU" (2023).
+//! **Source.** Our own prototype in CUDA C++; A. Kerr et al., "CUTLASS" (2017), for the shapes of tiles; M. Osama et
+//! al., "Stream-K: work-centric parallel decomposition for dense matrix-matrix multiplication on the GPU" (2023).
 
 mod multiply;
 mod pack;
@@ -34,7 +35,6 @@ mod ring;
 mod work;
 
 use super::Shape;
-use ring::Operands;
 use simt::{Global, kernel, thread, warpgroup};
 use work::Work;
 
@@ -60,18 +60,15 @@ const MANY: u32 = 232;
 /// Bytes of dynamic shared memory: the ring.
 pub const SHARED_BYTES: u32 = STAGES * ring::STAGE * 4;
 
-/// C = alpha·A·B + beta·C for one product of the batch. `a` and `b` are where `operands` says, `zeros` has [`COLUMNS`]
-/// zeros. C of the tiles from `work.shared` on has been multiplied by beta already.
+/// C = alpha·A·B + beta·C for one product of the batch. `a` and `b` are copies in tiles. C of the tiles from
+/// `work.shared` on has been multiplied by beta already.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
-#[allow(clippy::too_many_arguments)]
 pub fn matmul_producer_consumer(
     a: Global<f32>,
     b: Global<f32>,
     c: Global<f32>,
-    zeros: Global<f32>,
     shape: Shape,
     product: u32,
-    operands: Operands,
     work: Work,
 ) {
     let thread = thread::thread_idx_x();
@@ -82,7 +79,7 @@ pub fn matmul_producer_consumer(
     if thread >= MULTIPLIERS {
         warpgroup::release_registers::<FEW>();
         if thread == MULTIPLIERS {
-            ring::Producer::new(a, b, zeros, operands).run(shape, work);
+            ring::Producer::run(a, b, work);
         }
     } else {
         warpgroup::claim_registers::<MANY>();
@@ -95,7 +92,7 @@ pub fn matmul_producer_consumer(
 pub mod launches {
     //! What the host launches: A is copied, and B if it must be; then the product.
 
-    use super::pack::{PACK, blocks};
+    use super::pack::{PACK, Panel, blocks};
     use super::*;
     use crate::ladder::matmul::*;
 
@@ -118,85 +115,71 @@ pub mod launches {
 
     impl Multiplies for ProducerConsumer {
         fn launches(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>> {
-            let zeros = on.zeros::<f32>(COLUMNS)?;
             let (mut room_a, mut room_b) = (Room::default(), Room::default());
-            let depth = sizes.k.next_multiple_of(DEPTH);
-            room_a.view(on, sizes.m.div_ceil(ROWS), ROWS, depth)?;
-            if !(sizes.plain_b && sizes.n.is_multiple_of(4)) {
-                room_b.view(on, sizes.n.div_ceil(COLUMNS), COLUMNS, depth)?;
-            }
+            let Sizes { m, n, k } = sizes;
+            panel_of(ROWS, m, k, 0, 0).room(on, &mut room_a)?;
+            panel_of(COLUMNS, n, k, 0, 0).room(on, &mut room_b)?;
             Ok(Box::new(move |on, product| {
                 let shape = Shape::of(&product);
-                for number in 0..shape.batch {
-                    one(on, &product, shape, number, zeros.view(), &mut room_a, &mut room_b)?;
-                }
-                Ok(())
+                (0..shape.batch).try_for_each(|number| one(on, &product, shape, number, &mut room_a, &mut room_b))
             }))
         }
+    }
+
+    /// An operand of `along` rows of A, or columns of B, as tiles of so many.
+    fn panel_of(width: u32, along: u32, deep: u32, step: u32, step_deep: u32) -> Panel {
+        Panel { along, deep, step, step_deep, width, depth: deep.next_multiple_of(DEPTH) }
     }
 
     /// Scratch memory that grows to what the largest product so far needed.
     #[derive(Default)]
     struct Room(Option<Scratch<f32>>);
 
-    impl Room {
-        /// A view of `tiles` tiles of `width` × `depth` elements.
-        fn view(&mut self, on: &dyn Launcher, tiles: u32, width: u32, depth: u32) -> Result<Global<f32>> {
-            let elements = u64::from(tiles) * u64::from(width) * u64::from(depth);
+    impl Panel {
+        /// A view of room for the tiles.
+        fn room(&self, on: &dyn Launcher, room: &mut Room) -> Result<Global<f32>> {
+            let tiles = self.along.div_ceil(self.width);
+            let elements = u64::from(tiles) * u64::from(self.width) * u64::from(self.depth);
             let len = u32::try_from(elements).map_err(|_| {
                 Failed::Unsuitable(format!("a copy of {elements} elements is more than producer-consumer can make"))
             })?;
-            if self.0.as_ref().is_none_or(|have| have.view().len() < len) {
-                self.0 = None; // freed before there is more, so that both need not fit
-                self.0 = Some(on.scratch(len)?);
+            if room.0.as_ref().is_none_or(|have| have.view().len() < len) {
+                room.0 = None; // freed before there is more, so that both need not fit
+                room.0 = Some(on.scratch(len)?);
             }
-            Ok(self.0.as_ref().map(|have| have.view().slice(0, len)).expect("it was made above"))
+            Ok(room.0.as_ref().map(|have| have.view().slice(0, len)).expect("it was made above"))
+        }
+
+        /// Has the operand copied to tiles.
+        fn copied(self, on: &dyn Launcher, from: Global<f32>, room: &mut Room) -> Result<Global<f32>> {
+            let to = self.room(on, room)?;
+            on.launch(matmul_producer_consumer_pack, Geometry::linear(blocks(&self), PACK), (from, to, self))?;
+            Ok(to)
         }
     }
 
     /// The launches for one product of a batch.
-    fn one(
-        on: &dyn Launcher,
-        product: &Product,
-        shape: Shape,
-        number: u32,
-        zeros: Global<f32>,
-        room_a: &mut Room,
-        room_b: &mut Room,
-    ) -> Result {
+    fn one(on: &dyn Launcher, product: &Product, shape: Shape, number: u32, a: &mut Room, b: &mut Room) -> Result {
         let Shape { m, n, k, .. } = shape;
-        let work = Work::of(&shape, on.device().multiprocessors);
         if m == 0 || n == 0 {
             return Ok(());
         }
+        let (c, work) = (product.c.data, Work::of(&shape, on.device().multiprocessors));
         if work.shared < work.tiles() {
             let geometry = Geometry::linear(work.tiles() - work.shared, PACK);
-            on.launch(matmul_producer_consumer_scale, geometry, (product.c.data, shape, number, work))?;
+            on.launch(matmul_producer_consumer_scale, geometry, (c, shape, number, work))?;
         }
         if k == 0 {
             return Ok(()); // all of C has been multiplied by beta
         }
-        let depth = k.next_multiple_of(DEPTH);
         let of_batch = |matrix: &Matrix, apart: u32| {
             let start = (number * apart).min(matrix.data.len());
             matrix.data.slice(start, matrix.data.len() - start)
         };
-        let (a, b) = (of_batch(&product.a, product.batch.a), of_batch(&product.b, product.batch.b));
-        let to_a = room_a.view(on, work.down, ROWS, depth)?;
-        let panel = pack::Panel { along: m, deep: k, step: shape.a.row, step_deep: shape.a.column, width: ROWS, depth };
-        on.launch(matmul_producer_consumer_pack, Geometry::linear(blocks(&panel), PACK), (a, to_a, panel))?;
-        // The copy engine takes rows that begin and end at multiples of 16 bytes.
-        let rows_fit = !product.b.transposed && n.is_multiple_of(4) && product.b.stride.is_multiple_of(4);
-        let (b, operands) = if rows_fit && (b.as_ptr() as usize).is_multiple_of(16) {
-            (b, Operands { deep: k, of_tile: COLUMNS, of_row: product.b.stride, whole: 0, depth })
-        } else {
-            let to_b = room_b.view(on, work.along, COLUMNS, depth)?;
-            let panel =
-                pack::Panel { along: n, deep: k, step: shape.b.column, step_deep: shape.b.row, width: COLUMNS, depth };
-            on.launch(matmul_producer_consumer_pack, Geometry::linear(blocks(&panel), PACK), (b, to_b, panel))?;
-            (to_b, Operands { deep: depth, of_tile: depth * COLUMNS, of_row: COLUMNS, whole: 1, depth })
-        };
+        let (from_a, from_b) = (of_batch(&product.a, product.batch.a), of_batch(&product.b, product.batch.b));
+        let a = panel_of(ROWS, m, k, shape.a.row, shape.a.column).copied(on, from_a, a)?;
+        let b = panel_of(COLUMNS, n, k, shape.b.column, shape.b.row).copied(on, from_b, b)?;
         let geometry = Geometry::linear(work.blocks, BLOCK).shared(SHARED_BYTES);
-        on.launch(matmul_producer_consumer, geometry, (to_a, b, product.c.data, zeros, shape, number, operands, work))
+        on.launch(matmul_producer_consumer, geometry, (a, b, c, shape, number, work))
     }
 }

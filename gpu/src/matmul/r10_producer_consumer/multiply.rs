@@ -82,8 +82,8 @@ fn load(stage: Shared<f32>, k: u32, row: u32, column: u32) -> Pair {
     ([a0, a1, a2, a3, a4, a5, a6, a7], [b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11, b12, b13, b14, b15])
 }
 
-/// Writes the thread's elements of C, or adds them to it. Row by row and not in a closure: that would be too long for the
-/// compiler to inline, and the sums would leave the registers.
+/// Writes the thread's elements of C, or adds them to it. Row by row and not in a closure: that would be too long for
+/// the compiler to inline, and the sums would leave the registers.
 #[inline(always)]
 fn store(c: Output, unit: Unit, row: u32, column: u32, sums: &Sums) {
     let (row, column, adds, apart) = (unit.row + row, unit.column + column, unit.adds, APART_DOWN);

@@ -1,15 +1,18 @@
-//! What happens before the product: operands are copied to the form that the copy engine takes, and tiles of C that
-//! several blocks add to are multiplied by beta.
+//! What happens before the product: operands are copied to tiles, and tiles of C that several blocks add to are
+//! multiplied by beta.
 
 use super::work::Work;
 use super::{COLUMNS, ROWS};
 use crate::matmul::Shape;
-use simt::{Global, kernel, shared, thread};
+use simt::{Global, kernel, shared, thread, unroll};
 
 /// Threads per block of both kernels.
 pub(super) const PACK: u32 = 256;
 /// Side of the square that a block copies.
 const SIDE: u32 = 32;
+/// Rows of the square that all threads have at once, and how often.
+const APART: u32 = PACK / SIDE;
+const ROUNDS: usize = (SIDE / APART) as usize;
 /// Elements from one row of the square to the next in shared memory: rows and columns are in different banks.
 const STRIDE: u32 = SIDE + 1;
 
@@ -47,24 +50,27 @@ pub fn matmul_producer_consumer_pack(from: Global<f32>, to: Global<f32>, panel: 
     let squares = depth.div_ceil(SIDE);
     let (first, first_k) = (thread::block_idx_x() / squares * SIDE, thread::block_idx_x() % squares * SIDE);
     let (x, y) = (thread::thread_idx_x() % SIDE, thread::thread_idx_x() / SIDE);
-    let mut i = y;
-    while i < SIDE {
-        // Neighbouring threads read neighbouring elements.
-        let (of, k) = if step_deep == 1 { (i, x) } else { (x, i) };
-        let inside = first + of < along && first_k + k < deep;
-        let value = if inside { from.get((first + of) * step + (first_k + k) * step_deep) } else { 0.0 };
-        SQUARE::view().set(k * STRIDE + of, value);
-        i += PACK / SIDE;
-    }
-    thread::sync_threads(); // the square is complete before any thread reads it
-    let mut k = y;
-    while k < SIDE {
-        if first_k + k < depth {
-            let tile = first / width * width * depth;
-            to.set(tile + (first_k + k) * width + first % width + x, SQUARE::view().get(k * STRIDE + x));
+    let mut values = [0.0; ROUNDS];
+    // Neighbouring threads read neighbouring elements. All loads come before the first store.
+    let place = |i: usize| if step_deep == 1 { (i as u32 * APART + y, x) } else { (x, i as u32 * APART + y) };
+    unroll::<ROUNDS>(|i| {
+        let (of, k) = place(i);
+        if first + of < along && first_k + k < deep {
+            values[i] = from.get((first + of) * step + (first_k + k) * step_deep);
         }
-        k += PACK / SIDE;
-    }
+    });
+    unroll::<ROUNDS>(|i| {
+        let (of, k) = place(i);
+        SQUARE::view().set(k * STRIDE + of, values[i]);
+    });
+    thread::sync_threads(); // the square is complete before any thread reads it
+    let tile = first / width * width * depth + first % width;
+    unroll::<ROUNDS>(|i| {
+        let k = i as u32 * APART + y;
+        if first_k + k < depth {
+            to.set(tile + (first_k + k) * width + x, SQUARE::view().get(k * STRIDE + x));
+        }
+    });
 }
 
 /// Multiplies the tiles of C by beta that several blocks will add to, one tile per block.

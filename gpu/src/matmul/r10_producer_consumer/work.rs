@@ -6,8 +6,8 @@ use super::{COLUMNS, ROWS};
 /// second-level cache.
 const GROUP: u32 = 8;
 
-/// The tiles of C and their distribution. Tiles before `shared` are multiplied whole, each by one block. The steps along
-/// k of the others are divided evenly among all blocks, which add their parts to C.
+/// The tiles of C and their distribution. Tiles before `shared` are multiplied whole, each by one block. The steps
+/// along k of the others are divided evenly among all blocks, which add their parts to C.
 #[simt::argument]
 #[derive(Clone, Copy)]
 pub struct Work {

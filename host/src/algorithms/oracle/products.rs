@@ -38,9 +38,9 @@ impl Product {
     ///
     /// A product of integers of any size is checked exactly: with integers x, C·x must equal A·(B·x), computed modulo
     /// 2⁶⁴, for several random x; a wrong row survives each with a probability below 2⁻⁵⁰. The row that fails is then
-    /// computed in full. Other products are computed in full in `f64`, and compared within the rounding that k additions
-    /// in `f32` can make. If they are large, that is done for some rows, and all are compared by C·x as above, in `f64`,
-    /// within [`UNLIKELY`] times the rounding that is likely.
+    /// computed in full. Other products are computed in full in `f64`, and compared within the rounding that k
+    /// additions in `f32` can make. If they are large, that is done for some rows, and all are compared by C·x as
+    /// above, in `f64`, within [`UNLIKELY`] times the rounding that is likely.
     pub fn first_difference(&self, c: &[f32]) -> Option<(usize, f64)> {
         let largest = |v: &[f32]| v.iter().fold(0.0f32, |most, x| most.max(x.abs())) as f64;
         let integers = |v: &[f32]| v.iter().all(|x| x.fract() == 0.0);
@@ -80,8 +80,8 @@ impl Product {
         })
     }
 
-    /// The first element of a row of C whose sum with random signs is further from the right one than is likely, and the
-    /// right value of that element.
+    /// The first element of a row of C whose sum with random signs is further from the right one than is likely, and
+    /// the right value of that element.
     fn unlikely_row(&self, c: &[f32]) -> Option<(usize, f64)> {
         let square = |sum: f64, a: f32, x: f64| sum + f64::from(a) * f64::from(a) * x;
         let plain = |sum: f64, a: f32, x: f64| sum + f64::from(a) * x;
@@ -101,8 +101,7 @@ impl Product {
             (0..self.m).find(|&i| {
                 let likely = ((self.k as f64 + 1.0) * (alpha * alpha * squares[i] + beta * beta * squares_c[i])).sqrt();
                 let error = (cx[i] - (alpha * abx[i] + beta * before[i])).abs();
-                // Not `error >`: NaN is wrong too.
-                !(error <= UNLIKELY * f64::from(f32::EPSILON) * likely)
+                error > UNLIKELY * f64::from(f32::EPSILON) * likely || error.is_nan()
             })
         })?;
         // Which element it is: the one furthest from its right value.
