@@ -5,12 +5,16 @@ mod common;
 
 use common::{Buffer, Sorting, for_kinds, launch, random, view, with_multiprocessors};
 use rungs_kernels::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED, Word};
-use rungs_kernels::ladder::Launcher;
-use rungs_kernels::ladder::sort::Pairs as KeysWithValues;
+use rungs_kernels::ladder::sort::{Keys, Pairs as KeysWithValues, Sorts};
+use rungs_kernels::ladder::{Device, Launcher, Options, Result};
+use rungs_kernels::radix::r7_onesweep::launches::Onesweep;
 use rungs_kernels::radix::r7_onesweep::{self, *};
 use rungs_kernels::radix::steps::Digits;
 use rungs_kernels::radix::{r5_lsd_blocks, r6_lsd_ballot};
 use simt::Geometry;
+use simt::launcher::{Call, Memory};
+use simt::sim::Gpu;
+use std::cell::Cell;
 
 #[test]
 fn lsd_blocks_sorts_every_kind_of_input() {
@@ -76,6 +80,51 @@ fn every_rung_maps_signed_keys_and_floats() {
     for sort in others.into_iter().chain([onesweep()]) {
         for order in [SIGNED, FLOAT, UNSIGNED | DESCENDING, SIGNED | DESCENDING, FLOAT | DESCENDING] {
             Sorting { order, ..sort }.check_both("random", &narrow, &wide);
+        }
+    }
+}
+
+/// A machine that counts how often memory is cleared.
+struct Clears(Gpu, Cell<u32>);
+
+impl Launcher for Clears {
+    fn device(&self) -> Device {
+        self.0.device()
+    }
+
+    fn enqueue(&self, call: &dyn Call, geometry: Geometry) -> Result {
+        self.0.enqueue(call, geometry)
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>> {
+        self.0.allocate(bytes)
+    }
+
+    unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> Result {
+        self.1.set(self.1.get() + 1);
+        // SAFETY: passed on.
+        unsafe { self.0.clear_bytes(address, bytes) }
+    }
+}
+
+/// Sorts by one sequence before and after the epochs begin anew, with the last epoch in use and with some to spare.
+#[test]
+fn onesweep_begins_anew_after_the_last_epoch() {
+    let n = 2 * pass_tile::<u32>() + 77;
+    for unused in [0, 1, 3] {
+        let on = Clears(with_multiprocessors(4), Cell::new(0));
+        // Two sorts of four passes.
+        let sort = Onesweep(LAST_EPOCH - unused - 7);
+        let mut launches = Sorts::<u32>::launches(&sort, &on, n, &Options::default()).unwrap();
+        let fresh = on.1.get();
+        for run in 0..4 {
+            let keys: Vec<u32> = (0..n as u64).map(|i| random(i + (run << 32)) as u32).collect();
+            let (mut got, mut want) = (Buffer::new(&keys, 0), keys);
+            launches(&on, Keys { keys: got.view(), order: UNSIGNED }).unwrap();
+            want.sort_unstable();
+            assert!(got.slice() == want, "{unused} epochs unused, run {run}");
+            got.check_guards("onesweep");
+            assert_eq!(on.1.get() - fresh, (run > 1) as u32, "{unused} epochs unused, run {run}");
         }
     }
 }

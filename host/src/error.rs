@@ -67,6 +67,12 @@ pub enum Error {
         /// The message of the first of them: rung, element, result and expected value.
         first: String,
     },
+    /// A check of the simulator found something; each finding was reported.
+    #[error("{}", found_text(*.count))]
+    Found {
+        /// How many findings.
+        count: usize,
+    },
     /// A result differs from its oracle.
     #[error("{family} {rung} is wrong at n = {n}: element {index}: got {got}, expected {want}")]
     Mismatch {
@@ -121,6 +127,10 @@ impl From<Error> for Failed {
     }
 }
 
+fn found_text(count: usize) -> String {
+    format!("the check found {count} {}", if count == 1 { "mistake" } else { "mistakes" })
+}
+
 /// A single result needs no count.
 fn wrong_text(wrong: usize, of: usize, first: &str) -> String {
     match (wrong, of) {
@@ -147,7 +157,7 @@ impl Error {
     /// A failing launch and a failing driver call are 1: a broken kernel fails so.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Mismatch { .. } | Self::Wrong { .. } | Self::Launch(_) | Self::Cuda(_) => 1,
+            Self::Mismatch { .. } | Self::Wrong { .. } | Self::Found { .. } | Self::Launch(_) | Self::Cuda(_) => 1,
             Self::Usage(_) | Self::OutOfMemory { .. } => 2,
             Self::NoDevice(_) => 3,
             Self::Read { .. } | Self::Write { .. } | Self::ClosedPipe { .. } => 4,

@@ -5,10 +5,12 @@
 //! | [`engine`] | where kernels run: a GPU through CUDA, or the simulator |
 //! | [`algorithms`] | families and rungs, their problems and oracles |
 //! | [`bench`] | measuring rungs, beside libraries |
+//! | [`counters`] | what the simulator counts of kernels, by line of the source |
 //! | [`data`] | elements: types, generators, files |
 //! | [`measure`] | running a rung: verified, then timed |
 //! | [`vec`] | vectors on an engine with sort, reduce, scan, transform |
 //! | [`report`] | tables, JSON, CSV |
+//! | [`fidelity`] | the simulator's counters beside those of NVIDIA's profiler |
 //! | [`profile`] | each copy and launch of a run |
 //! | [`trace`] | the data after each step of a rung |
 //! | [`cli`] | the program's commands |
@@ -16,9 +18,11 @@
 pub mod algorithms;
 pub mod bench;
 pub mod cli;
+pub mod counters;
 pub mod data;
 pub mod engine;
 pub mod error;
+pub mod fidelity;
 pub mod measure;
 pub mod profile;
 pub mod report;

@@ -5,6 +5,8 @@ use crate::data::Dtype;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use serde::{Serialize, Serializer};
+use simt::sim::LaunchError;
+use std::time::Duration;
 
 /// Timed runs on a GPU; the median counts.
 const GPU_RUNS: usize = 5;
@@ -79,20 +81,25 @@ pub fn measure(
 }
 
 /// [`measure`] for a table of several rungs, which goes on after a rung that fails: a refusal becomes a skipped row, an
-/// error a row with that error. After a device error no further rung runs.
+/// error a row with that error. A rung that takes longer on the simulator than `allowed` is skipped too. After a device
+/// error no further rung runs.
 pub fn attempt(
     engine: &Engine,
     family: &'static Family,
     rung: &'static Rung,
     problem: &dyn Problem,
     dtype: Dtype,
+    allowed: Duration,
 ) -> Row {
     let row = || Row::new(engine, family, rung, problem, dtype);
     if let Err(error) = engine.synchronize() {
         return Row { skipped: Some(format!("the device no longer answers: {error}")), ..row() };
     }
-    match measure(engine, family, rung, problem, dtype) {
+    match simt::sim::within(allowed, || measure(engine, family, rung, problem, dtype)) {
         Ok(row) => row,
+        Err(Error::Launch(late @ LaunchError::OutOfTime { .. })) => {
+            Row { skipped: Some(format!("{late}; ask for fewer elements, or for more time by --limit")), ..row() }
+        }
         Err(why @ (Error::Usage(_) | Error::OutOfMemory { .. })) => Row { skipped: Some(why.to_string()), ..row() },
         Err(error) => Row { error: Some(format!("{} {} failed: {error}", family.name, rung.name)), ..row() },
     }

@@ -85,7 +85,7 @@ fn entry(engine: &Engine, origin: &Mark, activity: &Activity) -> Result<Entry> {
     let device = engine.info().name.clone();
     let blank = Entry { start_ms, duration_ms, device, context: own, stream: own, ..Entry::default() };
     Ok(match &activity.what {
-        What::Launch { kernel, geometry } => {
+        What::Launch { kernel, geometry, .. } => {
             let attributes = engine.as_cuda().map(|cuda| cuda.kernel_attributes(kernel)).transpose()?;
             Entry {
                 grid: Some(geometry.grid),

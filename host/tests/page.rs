@@ -56,6 +56,9 @@ fn the_page_steps_to_the_output_without_an_error() {
         "radix --rung columns-tree --n 16",
         "scan --rung blelloch --n 16",
         "bitonic --n 512",
+        "reduce --rung sequential --n 16",
+        "matmul --rung shared-tile --n 6",
+        "histogram --rung shared-atomics --n 40",
     ]
     .into_iter()
     .enumerate()
@@ -74,8 +77,14 @@ fn the_page_steps_to_the_output_without_an_error() {
         assert_eq!(console, Vec::<String>::new(), "{arguments}");
         assert_eq!(attribute(&document, "data-steps"), Some(&steps[..]), "{arguments}");
         assert_eq!(attribute(&document, "data-final"), Some(&words("output")[..]), "{arguments}");
-        // A bar for each element.
-        assert_eq!(document.matches("<rect ").count(), trace["n"].as_u64().unwrap() as usize, "{arguments}");
+        // A bar for each element, or a cell for each element of each array.
+        let cells = |array: &Value| array["rows"].as_u64().unwrap() * array["columns"].as_u64().unwrap();
+        let n = trace["arrays"].as_array().map_or(trace["n"].as_u64().unwrap(), |all| all.iter().map(cells).sum());
+        assert_eq!(document.matches("<rect ").count() as u64, n, "{arguments}");
+        // What a GPU would do: a picture for each kernel at least.
+        let kernels: std::collections::BTreeSet<_> =
+            trace["steps"].as_array().unwrap().iter().map(|step| step["kernel"].as_str().unwrap()).collect();
+        assert_eq!(document.matches("<details>").count(), kernels.len(), "{arguments}");
     }
     // The console is read: a page that fails is found.
     let broken = folder.join("broken.html");

@@ -292,6 +292,9 @@ fn launches_refuse_views_of_memory_that_is_not_theirs() {
             }
         }
     }
+    // The simulator refuses it without an engine too.
+    let alone = simt::sim::launch(reverse, [1; 3], [128, 1, 1], 0, (dropped, here.view()), Default::default());
+    assert!(alone.unwrap_err().to_string().contains("freed before the launch"));
     assert_eq!(here.to_vec().unwrap(), [1, 2, 3]);
     let whole = DeviceVec::<u32>::uninit(&engine, 3).unwrap();
     launch(here.view(), whole.view()).unwrap();

@@ -23,6 +23,9 @@ use crate::scalar::{AtomicScalar, Scalar};
 pub struct Global<T> {
     ptr: *mut T,
     len: u32,
+    /// The number of the memory's mark.
+    #[cfg(not(target_os = "cuda"))]
+    live: u64,
 }
 
 impl<T> Clone for Global<T> {
@@ -47,7 +50,28 @@ impl<T: Scalar> Global<T> {
     ///   kernel runs on, for as long as the view is used.
     #[inline(always)]
     pub const unsafe fn from_raw(ptr: *mut T, len: u32) -> Self {
-        Self { ptr, len }
+        Self {
+            ptr,
+            len,
+            #[cfg(not(target_os = "cuda"))]
+            live: crate::live::UNMARKED,
+        }
+    }
+
+    /// A view of `len` elements at `ptr`, in memory that lives as long as the mark: launches on the simulator refuse
+    /// the view afterwards.
+    ///
+    /// # Safety
+    /// As for [`Global::from_raw`], as long as `mark` is not dropped.
+    #[cfg(not(target_os = "cuda"))]
+    pub unsafe fn of_live(mark: &crate::live::Live, ptr: *mut T, len: u32) -> Self {
+        Self { ptr, len, live: mark.number() }
+    }
+
+    /// The number of the memory's mark.
+    #[cfg(not(target_os = "cuda"))]
+    pub(crate) const fn live(self) -> u64 {
+        self.live
     }
 
     /// Elements in view.
@@ -99,7 +123,7 @@ impl<T: Scalar> Global<T> {
         if checked() && (start > self.len || len > self.len - start) {
             Backend::out_of_bounds("global slice", start as u64 + len as u64, self.len as u64);
         }
-        Self { ptr: self.ptr.wrapping_add(start as usize), len }
+        Self { ptr: self.ptr.wrapping_add(start as usize), len, ..self }
     }
 
     /// The same bytes as elements of another type; a last incomplete element is left out.
@@ -115,7 +139,12 @@ impl<T: Scalar> Global<T> {
         if checked() && len > u32::MAX as u64 {
             Backend::out_of_bounds("global cast", len, u32::MAX as u64);
         }
-        Global { ptr: self.ptr as *mut U, len: len as u32 }
+        Global {
+            ptr: self.ptr as *mut U,
+            len: len as u32,
+            #[cfg(not(target_os = "cuda"))]
+            live: self.live,
+        }
     }
 
     /// Pack `i`: the 16 bytes of elements `i * PACK` and following, in one access. The view starts on a multiple of

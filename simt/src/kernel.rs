@@ -1,6 +1,8 @@
 //! Kernels as a launch sees them: name, bounds, types of the arguments.
 
 use crate::global::Global;
+#[cfg(not(feature = "rust-cuda"))]
+use crate::live;
 use crate::scalar::Scalar;
 use core::ffi::c_void;
 
@@ -115,6 +117,7 @@ unsafe impl<T: Scalar> Argument for Global<T> {
         parameters.push(&(self.as_ptr() as u64));
         parameters.push(&self.len());
         parameters.views.push((self.as_ptr() as u64, self.len() as u64 * size_of::<T>() as u64));
+        parameters.marks.push(self.live());
     }
 }
 
@@ -126,6 +129,8 @@ pub struct Parameters {
     words: Vec<u64>,
     starts: Vec<usize>,
     views: Vec<(u64, u64)>,
+    /// Of each view the number of its memory's mark.
+    marks: Vec<u64>,
 }
 
 impl Parameters {
@@ -143,6 +148,13 @@ impl Parameters {
     /// Address and bytes of each view among the arguments, in order.
     pub fn views(&self) -> &[(u64, u64)] {
         &self.views
+    }
+
+    /// The position among the views of the first whose memory this thread of the host does not keep, if there is one.
+    /// An empty view needs no memory.
+    #[cfg(not(feature = "rust-cuda"))] // where there is no simulator, which asks
+    pub(crate) fn view_of_nothing(&self) -> Option<usize> {
+        self.views.iter().zip(&self.marks).position(|(&(_, bytes), &mark)| bytes > 0 && !live::is_live(mark))
     }
 
     /// The address of each parameter, valid until `self` changes.

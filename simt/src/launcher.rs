@@ -5,6 +5,8 @@
 //! on them, and launches.
 
 use crate::kernel::{Arguments, Kernel, Parameters};
+pub use crate::live::Live;
+use crate::live::{GONE, is_live};
 use crate::{Geometry, Global, Scalar};
 use std::error::Error;
 use std::fmt;
@@ -17,7 +19,8 @@ pub struct Device {
     pub multiprocessors: u32,
     /// Bytes of shared memory per block, static and dynamic together.
     pub shared_per_block: u32,
-    /// Major and minor compute capability. The simulator has the features that kernels for the newest one use.
+    /// Major and minor compute capability whose kernels can be launched: on a GPU that of the PTX, which may be for an
+    /// older one. The simulator has the features that kernels for the newest one use.
     pub compute_capability: (u32, u32),
 }
 
@@ -166,7 +169,7 @@ impl dyn Launcher + '_ {
     /// [`Failed::Machine`] if the machine has less memory left.
     pub fn scratch<T: Scalar>(&self, len: u32) -> Result<Scratch<T>> {
         let memory = self.allocate(len as usize * size_of::<T>())?;
-        Ok(Scratch { memory, len, element: PhantomData })
+        Ok(Scratch { mark: Live::new(), memory, len, element: PhantomData })
     }
 
     /// Scratch memory for `len` elements, all bytes zero.
@@ -182,25 +185,29 @@ impl dyn Launcher + '_ {
     /// Sets all bytes of a view to zero, after all launches before.
     ///
     /// # Errors
-    /// [`Failed::Machine`] if the machine refuses.
+    /// [`Failed::Machine`] if the machine refuses, or the view's memory is gone.
     pub fn clear<T: Scalar>(&self, view: Global<T>) -> Result {
-        // SAFETY: by the promise of the view's maker.
+        if !is_live(view.live()) {
+            return Err(Failed::Machine(format!("clear: the view is of {GONE}").into()));
+        }
+        // SAFETY: by the promise of the view's maker, and the check above.
         unsafe { self.clear_bytes(view.as_ptr().cast(), view.len() as usize * size_of::<T>()) }
     }
 }
 
 /// Scratch memory of a sequence of launches, freed when dropped.
 pub struct Scratch<T> {
+    // Fields are dropped in this order: no view is live when the memory is freed.
+    mark: Live,
     memory: Box<dyn Memory>,
     len: u32,
     element: PhantomData<T>,
 }
 
 impl<T: Scalar> Scratch<T> {
-    /// All elements, as a kernel's argument.
+    /// All elements, as a kernel's argument. Launches after the scratch memory was dropped refuse the view.
     pub fn view(&self) -> Global<T> {
-        // SAFETY: the memory is that of `len` elements by the promise of `Memory`. The sequence that owns it keeps it
-        // until its last launch has been enqueued, and machines free memory in the order of their launches.
-        unsafe { Global::from_raw(self.memory.address().cast(), self.len) }
+        // SAFETY: the memory is that of `len` elements by the promise of `Memory`, and is freed after the mark.
+        unsafe { Global::of_live(&self.mark, self.memory.address().cast(), self.len) }
     }
 }

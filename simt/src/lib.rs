@@ -75,6 +75,8 @@ mod kernel;
 #[cfg(not(target_os = "cuda"))]
 pub mod launcher;
 #[cfg(not(target_os = "cuda"))]
+mod live;
+#[cfg(not(target_os = "cuda"))]
 pub use kernel::{Argument, Arguments, Instances, Kernel, Parameters};
 
 pub use dim::Dim3;

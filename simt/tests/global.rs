@@ -1,8 +1,9 @@
 //! Refusals of a view of global memory: accesses from the host, and lengths that do not fit.
 
 use simt::atomic::{Order::*, Scope};
-use simt::sim::{LaunchError, Options, launch};
-use simt::{Global, kernel};
+use simt::launcher::Launcher;
+use simt::sim::{Gpu, LaunchError, Options, launch};
+use simt::{Geometry, Global, kernel};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The message of a call's panic.
@@ -77,4 +78,54 @@ fn a_cast_keeps_the_length_or_refuses() {
     // SAFETY: as above.
     let bytes = unsafe { Global::from_raw(std::ptr::without_provenance_mut::<u8>(1 << 12), 15) };
     assert_eq!(bytes.cast::<u64>().len(), 1);
+}
+
+#[kernel]
+fn sums(data: Global<u32>, sum: Global<u32>) {
+    sum.set(0, (0..data.len()).map(|i| data.get(i)).sum());
+}
+
+/// A view may be kept longer than the memory that it is of; launches and `clear` then refuse it, whatever was made of
+/// it, and whatever has come to lie at the address since.
+#[test]
+fn a_view_of_dropped_scratch_memory_is_refused() {
+    const N: u32 = 1000;
+    let on: &dyn Launcher = &Gpu::default();
+    let sum = on.zeros::<u32>(1).unwrap();
+    let gone = {
+        let scratch = on.zeros::<u32>(N).unwrap();
+        on.launch(sums, Geometry::linear(1, 1), (scratch.view(), sum.view())).unwrap();
+        scratch.view()
+    };
+    // As a rule one of these lies where the other memory was.
+    let others: Vec<_> = (0..100).map(|_| on.zeros::<u32>(N).unwrap()).collect();
+    for view in [gone, gone.slice(1, 2), gone.cast::<u64>().cast()] {
+        let args = (view, sum.view());
+        let refused = on.launch(sums, Geometry::linear(1, 1), args).unwrap_err().to_string();
+        assert!(refused.starts_with("sums: view number 1 is of memory that was freed before"), "{refused}");
+        let Err(LaunchError::Refused { kernel, why }) = launch(sums, [1; 3], [1; 3], 0, args, Options::default())
+        else {
+            panic!("sums ran")
+        };
+        assert!(kernel == "sums" && why.starts_with("view number 1"), "{why}");
+        let refused = on.clear(view).unwrap_err().to_string();
+        assert!(refused.starts_with("clear: the view is of memory that was freed"), "{refused}");
+    }
+    for other in &others {
+        on.launch(sums, Geometry::linear(1, 1), (other.view(), sum.view())).unwrap();
+    }
+}
+
+/// While another thread of the host launches, the owner may drop the memory.
+#[test]
+fn a_view_of_another_threads_scratch_memory_is_refused() {
+    let on: &dyn Launcher = &Gpu::default();
+    let scratch = on.zeros::<u32>(2).unwrap();
+    let view = scratch.view();
+    let refused = std::thread::spawn(move || {
+        launch(increments, [1; 3], [1; 3], 0, (view,), Options::default()).unwrap_err().to_string()
+    });
+    let refused = refused.join().unwrap();
+    assert!(refused.contains("another thread of the host holds"), "{refused}");
+    on.launch(increments, Geometry::linear(1, 1), (view,)).unwrap();
 }

@@ -3,8 +3,9 @@
 #![allow(clippy::if_same_then_else)] // two barriers in two places are what one kernel is for
 
 use simt::atomic::{Order::*, Scope};
-use simt::sim::{LaunchError, Options, launch};
+use simt::sim::{LaunchError, Options, launch, within};
 use simt::{Global, Kernel, Shared, kernel, shared, thread, warp};
+use std::time::Duration;
 
 fn view<T: simt::Scalar>(v: &mut [T]) -> Global<T> {
     // SAFETY: the slice outlives the launch that the view is passed to.
@@ -18,7 +19,7 @@ fn run<K: Kernel>(k: K, grid: u32, block: u32, args: K::Args) -> Result<(), Laun
 fn fault<K: Kernel>(k: K, grid: u32, block: u32, args: K::Args) -> (String, String) {
     match run(k, grid, block, args) {
         Err(LaunchError::Fault(f)) => {
-            assert!(f.location.contains("simulator.rs:"), "{f}");
+            assert!(f.location().contains("simulator.rs:"), "{f}");
             assert_eq!(f.kernel, K::NAME);
             (f.thread.to_string(), f.what)
         }
@@ -258,4 +259,26 @@ fn atomics_of_many_blocks() {
     assert_eq!(words[..3], [n, n - 1, (0..n).fold(0, |x, t| x ^ t)]);
     assert!((1..=n).contains(&words[3]) && words[4] == 77);
     assert_eq!((signed[0], floats[0]), (-(n as i32 - 1), n as f32 / 2.0));
+}
+
+#[kernel]
+fn counts(data: Global<u32>) {
+    data.fetch_add(0, 1, Relaxed, Scope::Device);
+}
+
+#[test]
+fn a_launch_ends_when_its_time_is_over() {
+    let mut count = [0u32];
+    let data = view(&mut count);
+    let long = Duration::from_secs(3600);
+    within(Duration::ZERO, || {
+        let late = run(counts, 100, 64, (data,)).unwrap_err();
+        assert_eq!(late, LaunchError::OutOfTime { kernel: "counts", allowed: Duration::ZERO });
+        assert_eq!(late.to_string(), "counts: not done on the simulator within 0 s");
+        // On several threads too; a limit inside of another one takes its place until it ends.
+        within(long, || run(counts, 100, 64, (data,))).unwrap();
+        run(counts, 100, 64, (data,)).unwrap_err();
+    });
+    run(counts, 100, 64, (data,)).unwrap();
+    assert_eq!(count, [2 * 6400]);
 }

@@ -76,8 +76,9 @@ fn ladders_have_every_rung_in_order() {
             let over = rung.capacity.is_some_and(|capacity| capacity < 1500);
             assert!(over || row["skipped"].is_null(), "{row}");
             assert_eq!(row["verified"] == true, row["skipped"].is_null(), "{row}");
-            // A simulator has no bandwidth to take a share of.
+            // A simulator has no bandwidth to take a share of; it counts instead.
             assert!(row["limit"].is_null(), "{row}");
+            assert_eq!(row["counters"]["launches"].as_u64().is_some_and(|n| n > 0), row["skipped"].is_null(), "{row}");
             let Some(ms) = row["time_ms"].as_f64() else { continue };
             let speedup = row["speedup"].as_f64();
             assert_eq!(speedup.is_some(), before.is_some(), "{row}");
@@ -103,6 +104,7 @@ fn ladders_without_a_size_take_what_every_rung_takes() {
     let (code, out, _) = outcome(&["ladder", "scan", "--n", "5000"], &[]);
     let text = String::from_utf8(out).unwrap();
     assert!(code == 0 && text.contains("takes at most 1024 elements"), "{text}");
+    assert!(text.contains("sectors/request") && !text.contains("time  "), "{text}");
 }
 
 #[test]
@@ -125,6 +127,119 @@ fn explain_prints_the_head_of_the_source() {
     let report: Value = serde_json::from_slice(&out).unwrap();
     assert_eq!((code, report["rungs"].as_array().unwrap().len()), (0, 1));
     assert_eq!(report["rungs"][0]["parts"].as_array().unwrap().len(), 7);
+}
+
+/// Counters of a coalesced copy, line by line, and as pictures.
+#[test]
+fn explain_counts_on_the_simulator() {
+    let (code, out, err) =
+        outcome(&["explain", "saxpy", "--rung", "kernel", "--stats", "--n", "64", "--format", "json"], &[]);
+    assert_eq!(code, 0, "{err}");
+    let report: Value = serde_json::from_slice(&out).unwrap();
+    let kernel = &report["rungs"][0]["counters"]["kernels"][0];
+    let lines = kernel["lines"].as_array().unwrap();
+    let all: Vec<_> =
+        lines.iter().map(|l| (l["instruction"].as_str().unwrap(), &l["requests"], &l["sectors"])).collect();
+    // x and y are read and y is written: two warps of 128 bytes each.
+    let want = |what| (what, Value::from(2), Value::from(8));
+    let want = [want("global load"), want("global load"), want("global store")];
+    assert!(all.iter().all(|(what, r, s)| want.contains(&(*what, (*r).clone(), (*s).clone()))), "{all:?}");
+    assert_eq!((all.len(), &kernel["bytes_in"], &kernel["bytes_out"]), (3, &512.into(), &256.into()));
+    assert!(
+        lines
+            .iter()
+            .all(|l| l["source"].as_str().unwrap().contains("get") || l["source"].as_str().unwrap().contains("set"))
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().to_str().unwrap();
+    let (code, out, err) =
+        outcome(&["explain", "saxpy", "--rung", "kernel", "--stats", "--n", "64", "--svg", place], &[]);
+    let text = String::from_utf8(out).unwrap();
+    assert!(code == 0 && text.contains("4.00 sectors") && text.contains("global store, 4 B"), "{err}{text}");
+    let pictures: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()).collect();
+    assert_eq!(pictures.len(), 4, "one of the kernel and one of each access");
+    for picture in pictures {
+        let svg = std::fs::read_to_string(&picture).unwrap();
+        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{}", picture.display());
+    }
+}
+
+/// Every rung of every family has a trace, which ends with the verified output.
+#[test]
+fn every_rung_can_be_traced() {
+    for family in rungs::algorithms::FAMILIES.iter() {
+        for rung in &family.rungs {
+            let n = if family.name == "matmul" { "5" } else { "37" };
+            let call = ["trace", family.name, "--rung", rung.name, "--n", n, "--format", "json"];
+            let (code, out, err) = outcome(&call, &[]);
+            assert_eq!(code, 0, "{call:?}: {err}");
+            let trace: Value = serde_json::from_slice(&out).unwrap();
+            let steps = trace["steps"].as_array().unwrap();
+            assert!(!steps.is_empty(), "{call:?}");
+            let last = steps.last().unwrap();
+            let Some(arrays) = trace["arrays"].as_array() else {
+                assert_eq!(last["values"], trace["output"], "{call:?}");
+                continue;
+            };
+            assert!(arrays.len() >= 2, "{call:?}: operands and output");
+            for (array, cells) in arrays.iter().zip(last["arrays"].as_array().unwrap()) {
+                let n = array["rows"].as_u64().unwrap() * array["columns"].as_u64().unwrap();
+                assert_eq!(cells["values"].as_array().unwrap().len() as u64, n, "{call:?}");
+            }
+        }
+    }
+    // A tree: 8 threads combine 16 elements, then 4, 2, 1.
+    let (_, out, _) =
+        outcome(&["trace", "reduce", "--rung", "sequential", "--values", "1,2,3,4", "--format", "json"], &[]);
+    let trace: Value = serde_json::from_slice(&out).unwrap();
+    let names: Vec<_> = trace["arrays"].as_array().unwrap().iter().map(|a| a["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["elements", "result", "shared memory of block 0"]);
+    let pairs = |step: &Value| step["arrays"][2]["pairs"].as_array().unwrap().len();
+    assert_eq!(
+        trace["steps"].as_array().unwrap().iter().map(pairs).collect::<Vec<_>>(),
+        [0, 128, 64, 32, 16, 8, 4, 2, 1]
+    );
+    assert_eq!(trace["steps"][8]["arrays"][1]["values"][0], 10);
+    // Who loads what: each element of A and B by one thread of the block; who computes what: one thread each.
+    let (_, out, _) = outcome(&["trace", "matmul", "--rung", "shared-tile", "--n", "6", "--format", "json"], &[]);
+    let trace: Value = serde_json::from_slice(&out).unwrap();
+    let names: Vec<_> = trace["arrays"].as_array().unwrap().iter().map(|a| a["name"].as_str().unwrap()).collect();
+    assert_eq!(names[..3], ["A", "B", "C"]);
+    let read = |k: usize| trace["steps"][0]["arrays"][k]["readers"].as_array().unwrap().iter().all(|r| r.is_object());
+    assert!(read(0) && read(1), "{trace}");
+    let steps = trace["steps"].as_array().unwrap();
+    let written = steps.last().unwrap()["arrays"][2]["writers"].as_array().unwrap();
+    let threads: std::collections::BTreeSet<_> = written.iter().map(|w| w["thread"].as_u64().unwrap()).collect();
+    assert_eq!(threads.len(), 36);
+    assert_eq!(steps.last().unwrap()["arrays"][2]["values"], trace["output"]);
+}
+
+/// What the profiler reports is compared launch by launch; a report of another program is refused.
+#[test]
+fn fidelity_compares_reports() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ncu.csv");
+    let place = file.to_str().unwrap();
+    let header = "\"ID\",\"Kernel Name\",\"launch__sm_count\",\"l1tex__t_requests_pipe_lsu_mem_global_op_st.sum\"\n";
+    let rows = |kernels: &[&str]| {
+        let row = |(i, kernel): (usize, &&str)| format!("\"{i}\",\"{kernel}\",\"132\",\"7\"\n");
+        header.to_string() + &kernels.iter().enumerate().map(row).collect::<String>()
+    };
+    let kernels = ["saxpy_kernel"; 3].into_iter().chain(["saxpy_transform"; 3]).collect::<Vec<_>>();
+    std::fs::write(&file, rows(&kernels)).unwrap();
+    let (code, out, err) = outcome(&["fidelity", "saxpy", "--from", place, "--format", "json"], &[]);
+    assert_eq!(code, 0, "{err}");
+    let report: Value = serde_json::from_slice(&out).unwrap();
+    let first = &report["results"][0];
+    assert_eq!((&first["rung"], &first["n"], &first["launches"]), (&"kernel".into(), &1000.into(), &1.into()));
+    assert_eq!(first["quantities"], serde_json::json!([["store-requests", 32, 7]]));
+    for (report, words) in
+        [(rows(&kernels[1..]), "saxpy_transform"), (rows(&["other"; 6]), "other"), ("".into(), "no table")]
+    {
+        std::fs::write(&file, report).unwrap();
+        let (code, _, err) = outcome(&["fidelity", "saxpy", "--from", place], &[]);
+        assert!(code == 2 && err.contains(words), "{err}");
+    }
 }
 
 #[test]

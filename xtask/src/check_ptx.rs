@@ -4,7 +4,7 @@ use crate::ptxas::{Ptxas, Usage};
 use crate::registry::{self, Kernels};
 use crate::{project, table};
 use anyhow::{Context, Result, ensure};
-use rungs_ptx::{Arch, ptx};
+use rungs_ptx::{Arch, ptx, roads};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,10 @@ pub struct Args {
     /// A folder with PTX of your own kernels, which are in no list of rungs [default: ptx in cargo's target folder]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
+    /// A folder with PTX of the same kernels by another compiler: barriers, reductions, atomic operations and others that
+    /// a compiler may neither copy nor lose are counted and compared
+    #[arg(long, value_name = "DIR")]
+    compare: Option<PathBuf>,
 }
 
 /// Checks every file in the folder of finished PTX and prints a table; the error lists all objections.
@@ -54,8 +58,32 @@ pub fn run(args: &Args) -> Result<()> {
         let symbols: Vec<_> = files.iter().map(symbols).collect();
         wrong.extend(disagreements(&registry::kernels()?, &symbols));
     }
+    if let Some(folder) = &args.compare {
+        wrong.extend(compare(&files, &self::files(folder)?));
+    }
     ensure!(wrong.is_empty(), "{} found in the PTX:\n  {}", count(wrong.len()), wrong.join("\n  "));
     Ok(())
+}
+
+/// The differences between files of the same name. A file that only one folder has is compared with nothing, which is
+/// said; no common file is an error.
+fn compare(files: &[File], others: &[File]) -> Vec<String> {
+    let (mut wrong, mut compared) = (vec![], 0);
+    for file in files {
+        let Some(other) = others.iter().find(|other| other.name == file.name) else {
+            println!("{} is in one of the two folders alone", file.name);
+            continue;
+        };
+        compared += 1;
+        let differences = roads::differences(&file.text, &other.text);
+        wrong.extend(differences.into_iter().map(|what| format!("{}: {what}", file.name)));
+    }
+    if compared == 0 {
+        wrong.push("the two folders have no PTX for the same architecture".into());
+    } else {
+        println!("compared the PTX of two compilers for {compared} architectures");
+    }
+    wrong
 }
 
 /// The finished PTX, in the order of its names.
@@ -183,6 +211,20 @@ mod tests {
         assert_eq!(disagreements(&registry(), &files), [""; 0]);
         let files = [file("sm_90", Has::Hopper, &["step"]), file("sm_90a", Has::HopperAlone, &["wgmma"])];
         assert_eq!(disagreements(&registry(), &files), ["sm_90a: the kernel step of bitonic/step is not in it"]);
+    }
+
+    #[test]
+    fn files_of_one_name_are_compared() {
+        let of = |name: &str, barriers: usize| File {
+            path: name.into(),
+            name: name.into(),
+            arch: "sm_80".parse().unwrap(),
+            text: format!("// Compiled by a\n.entry step()\n{{\n{}\n}}\n", "bar.sync 0;\n".repeat(barriers)),
+        };
+        assert_eq!(compare(&[of("sm_80", 2), of("sm_90", 1)], &[of("sm_80", 2)]), [""; 0]);
+        let wrong = compare(&[of("sm_80", 2), of("sm_90", 1)], &[of("sm_80", 3), of("sm_90", 1)]);
+        assert_eq!(wrong, ["sm_80: step: 2 block barriers by a, 3 by a"]);
+        assert_eq!(compare(&[of("sm_80", 2)], &[of("sm_90", 2)]).len(), 1);
     }
 
     #[test]

@@ -86,21 +86,46 @@ impl Drop for KeptLock {
     }
 }
 
+/// Settings as in the default backend's build: no debug information, no checks that the simulator makes.
+#[cfg(any(feature = "rust-cuda", test))]
+const PROFILE: &[&str] = &["opt-level=3", "debug=false", "debug-assertions=false", "overflow-checks=false"];
+
+/// What cargo is told in the second xtask's build of the kernels, with its outputs in `folder`.
+#[cfg(any(feature = "rust-cuda", test))]
+fn cargo_arguments(options: &rungs_ptx::Options, folder: &Path) -> Vec<String> {
+    let mut arguments = vec![
+        "--locked".to_string(),
+        format!("--config={}", project::root().join(CONFIG).display()),
+        format!("--target-dir={}", folder.display()),
+    ];
+    arguments.extend(PROFILE.iter().map(|setting| format!("--config=profile.release.{setting}")));
+    // As in the default backend's build: jump threading copies barriers into both arms of a branch. cuda_builder sets
+    // RUSTFLAGS itself; a profile's flags are added to them.
+    let mut flags = vec!["-Zmir-enable-passes=-JumpThreading"];
+    if options.arch.has_sm_90() {
+        flags.extend(["--cfg", "sm_90"]);
+    }
+    arguments.push("-Zprofile-rustflags".into());
+    arguments.push(format!("--config=profile.release.rustflags={flags:?}"));
+    if options.checked {
+        arguments.push("--features=checked".into());
+    }
+    arguments
+}
+
 #[cfg(feature = "rust-cuda")]
 pub use inside::build;
 
 /// The second xtask.
 #[cfg(feature = "rust-cuda")]
 mod inside {
+    use super::cargo_arguments;
     use crate::project;
     use anyhow::{Context, Result, anyhow};
     use cuda_builder::{CudaBuilder, NvvmArch};
-    use rungs_ptx::rust_cuda::{CONFIG, PACKAGE};
+    use rungs_ptx::rust_cuda::{COMPILER, PACKAGE};
     use rungs_ptx::{Options, Ptx, ptx};
     use std::fs;
-
-    /// Settings as in the default backend's build: no debug information, no checks that the simulator makes.
-    const PROFILE: &[&str] = &["opt-level=3", "debug=false", "debug-assertions=false", "overflow-checks=false"];
 
     /// Builds the PTX, one architecture after the other.
     pub fn build(all: &[Options]) -> Result<Vec<Ptx>> {
@@ -113,27 +138,37 @@ mod inside {
         let arch: NvvmArch = arch.parse().map_err(|why| anyhow!("rust-cuda on {}: {why}", options.arch))?;
         let folder = options.target_dir.join("device").join(&name);
         fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-        let mut args = vec![
-            "--locked".to_string(),
-            format!("--config={}", project::root().join(CONFIG).display()),
-            format!("--target-dir={}", folder.display()),
-        ];
-        args.extend(PROFILE.iter().map(|setting| format!("--config=profile.release.{setting}")));
-        if options.arch.has_sm_90() {
-            // cuda_builder sets RUSTFLAGS itself; a profile's flags are added to them.
-            args.extend(
-                ["-Zprofile-rustflags", "--config=profile.release.rustflags=['--cfg','sm_90']"].map(String::from),
-            );
-        }
-        if options.checked {
-            args.push("--features=checked".into());
-        }
         let raw = folder.join("kernels.ptx");
         // A product and a sum stay two operations, as the default backend leaves them.
         let builder = CudaBuilder::new(project::root().join(PACKAGE)).arch(arch).fma_contraction(false);
-        builder.build_args(&args).copy_to(&raw).build().map_err(|error| anyhow!("{name}: {error}"))?;
+        let arguments = cargo_arguments(options, &folder);
+        builder.build_args(&arguments).copy_to(&raw).build().map_err(|error| anyhow!("{name}: {error}"))?;
         let text = fs::read_to_string(&raw).with_context(|| format!("{} cannot be read", raw.display()))?;
-        let text = ptx::finish(&text, &options.arch).with_context(|| format!("PTX of rust-cuda for {name}"))?;
+        let text =
+            ptx::finish(&text, &options.arch, COMPILER).with_context(|| format!("PTX of rust-cuda for {name}"))?;
         Ok(Ptx { name, arch: options.arch.clone(), text, warnings: String::new() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rungs_ptx::Package;
+
+    /// Without it the build goes on, and 21 kernels have copies of barriers.
+    #[test]
+    fn jump_threading_is_off_for_every_architecture() {
+        let package = Package::at(&project::root().join("gpu")).unwrap();
+        for (arch, checked) in [("sm_80", false), ("sm_90", true), ("sm_100", false)] {
+            let (package, target_dir) = (package.clone(), project::target());
+            let options = rungs_ptx::Options { arch: arch.parse().unwrap(), checked, package, target_dir };
+            let arguments = cargo_arguments(&options, Path::new("out"));
+            let flags: Vec<_> = arguments.iter().filter(|argument| argument.contains("rustflags=")).collect();
+            // A second list of flags would take the place of the first.
+            let [flags] = flags[..] else { panic!("{arguments:?}") };
+            assert!(flags.contains("\"-Zmir-enable-passes=-JumpThreading\""), "{flags}");
+            assert_eq!(flags.contains("\"--cfg\", \"sm_90\""), arch != "sm_80", "{flags}");
+            assert_eq!(arguments.iter().any(|argument| argument == "--features=checked"), checked);
+        }
     }
 }

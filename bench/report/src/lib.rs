@@ -60,6 +60,9 @@ pub struct Device {
     /// The newest CUDA version that the driver serves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cuda: Option<String>,
+    /// The architecture of the rungs' PTX, and its compiler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ptx: Option<String>,
     /// Whether the memory corrects errors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecc: Option<bool>,

@@ -1,6 +1,7 @@
 //! The kernels on the simulator, and what their PTX holds.
 
 use own_kernel::{expected, open, ptx, smooth_and_scale};
+use rungs::counters::{Instruction, statistics};
 use rungs::engine::DeviceChoice;
 
 #[test]
@@ -10,6 +11,21 @@ fn every_length_around_a_block_is_right() {
         let data: Vec<f32> = (0..n).map(|i| (i * 7 % 100) as f32).collect();
         assert_eq!(smooth_and_scale(&engine, &data, 0.5).unwrap(), expected(&data, 0.5), "{n} elements");
     }
+}
+
+/// What a GPU would do: neighbouring lanes access neighbouring words, and no two words of one bank.
+#[test]
+fn accesses_are_coalesced_and_without_conflicts() {
+    let engine = open(DeviceChoice::Simulator).unwrap();
+    let data = vec![1.0; 1024];
+    let (result, statistics) = statistics(|| smooth_and_scale(&engine, &data, 0.5));
+    result.unwrap();
+    let smooth = statistics.launches.iter().find(|launch| launch.kernel == "smooth").unwrap();
+    let (loads, stores) = (smooth.sum(|i| i == Instruction::GlobalLoad), smooth.sum(|i| i == Instruction::GlobalStore));
+    // 32 warps, of 128 bytes each; and two words for each of 4 blocks, from its neighbours.
+    assert_eq!((loads.requests, loads.sectors), (32 + 8, 4 * 32 + 8));
+    assert_eq!((stores.requests, stores.sectors), (32, 4 * 32));
+    assert_eq!(smooth.sum(Instruction::is_shared).conflicts(), 0);
 }
 
 /// Our kernels with their launch bounds, and no kernel of the crates that they use functions of.

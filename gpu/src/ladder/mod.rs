@@ -154,7 +154,8 @@ impl<A: Lengths> Sequence<A> {
 
     /// Enqueues all launches, on the machine that the sequence was made on.
     ///
-    /// # Errors [`Failed::Unsuitable`] for views of other lengths; [`Failed::Machine`] if a launch fails or, after a
+    /// # Errors
+    /// [`Failed::Unsuitable`] for views of other lengths; [`Failed::Machine`] if a launch fails or, after a
     /// run that failed, an allocation.
     pub fn run(&mut self, on: &dyn Launcher, args: A) -> Result {
         args.check(self.n)?;

@@ -51,7 +51,11 @@ impl<I: Scalar, O: Scalar + Element> Prepared for Apart<'_, I, O> {
     }
 
     fn run(&mut self) -> Result<()> {
-        (self.launches)(&self.input, &self.output)
+        (self.launches)(&self.input, &self.output)?;
+        if self.input.engine().is_simulator() && self.output.len() <= u32::MAX as usize {
+            simt::sim::expect_written(self.output.view());
+        }
+        Ok(())
     }
 
     fn scratch_bytes(&self) -> u64 {

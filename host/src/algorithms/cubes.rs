@@ -2,8 +2,8 @@
 
 use super::upload::Uploaded;
 use super::{
-    Extra, Family, Kind, OpenProblem, Parameters, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload,
-    compare, entry,
+    Draws, Extra, Family, Kind, OpenProblem, Operand, Parameters, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work,
+    Workload, compare, entry,
 };
 use crate::data::{Data, Distribution, Dtype};
 use crate::engine::{AnyBuffer, Buffer, Engine};
@@ -19,6 +19,7 @@ pub fn family(ladder: &'static Ladder<Cubes>, sizes: Sizes) -> Family {
         dtypes: &[Dtype::U32],
         extras: &[Extra::Threads, Extra::Blocks],
         input: Distribution::Small,
+        draws: Draws::Arrays { inputs: vec![Operand::line("values")], output: Operand::other("sums") },
         ..Family::new(ladder, Kind::Cubes, sizes, problem)
     }
 }

@@ -3,7 +3,8 @@
 use super::apart::Apart;
 use super::upload::Uploaded;
 use super::{
-    Extra, Family, Kind, OpenProblem, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload, compare, entry,
+    Draws, Extra, Family, Kind, OpenProblem, Operand, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload,
+    compare, entry,
 };
 use crate::data::{Data, Distribution, Dtype};
 use crate::engine::{AnyBuffer, Engine};
@@ -25,6 +26,7 @@ pub fn family(ladder: &'static Ladder<&'static dyn Histogram>, sizes: Sizes) -> 
     Family {
         dtypes: &[Dtype::U8, Dtype::U32],
         extras: &[Extra::Bins],
+        draws: Draws::Arrays { inputs: vec![Operand::line("keys")], output: Operand::other("counts") },
         ..Family::new(ladder, Kind::Histogram, sizes, problem)
     }
 }

@@ -4,7 +4,8 @@ use super::apart::{Apart, Launches};
 use super::oracle::products as oracle;
 use super::upload::{Changed, Uploaded};
 use super::{
-    Extra, Family, Kind, OpenProblem, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload, entry, verdict,
+    Draws, Extra, Family, Kind, OpenProblem, Operand, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload,
+    entry, verdict,
 };
 use crate::data::{Data, Difference, Distribution, Dtype};
 use crate::engine::{AnyBuffer, Buffer, Engine};
@@ -18,8 +19,23 @@ pub fn family(ladder: &'static Ladder<Matmul>, sizes: Sizes) -> Family {
     Family {
         dtypes: &[Dtype::F32],
         input: Distribution::Small,
+        draws: Draws::Arrays {
+            inputs: vec![
+                Operand { name: "A", shape: |size| sides(size, |m, _, k| (m, k)) },
+                Operand { name: "B", shape: |size| sides(size, |_, n, k| (k, n)) },
+            ],
+            output: Operand { name: "C", shape: |size| sides(size, |m, n, _| (m, n)) },
+        },
         extras: &[Extra::Alpha, Extra::Beta, Extra::Transpose],
         ..Family::new(ladder, Kind::Matmul, sizes, problem)
+    }
+}
+
+/// Rows and columns of a matrix, from m, n and k.
+fn sides(size: Size, of: fn(usize, usize, usize) -> (usize, usize)) -> (usize, usize) {
+    match size {
+        Size::Product { m, n, k } => of(m as usize, n as usize, k as usize),
+        Size::Elements(_) => (0, 0),
     }
 }
 

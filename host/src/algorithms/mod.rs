@@ -79,6 +79,8 @@ pub struct Family {
     pub input: Distribution,
     /// Whether its steps alternate between two phases, which its source calls a and b.
     pub phases: bool,
+    /// What a picture of its steps shows.
+    pub draws: Draws,
     /// Makes the input and the oracle.
     problem: Box<dyn Fn(Workload) -> Result<Box<dyn Problem>> + Send + Sync>,
     /// The reason why a rung refuses such a problem, if it does.
@@ -102,6 +104,43 @@ pub enum Kind {
     Histogram,
     /// Compute y = a·x + y.
     Saxpy,
+}
+
+/// What a picture of the steps of a family shows.
+#[derive(Clone, Debug)]
+pub enum Draws {
+    /// One line of elements that are moved.
+    Moves,
+    /// One line of elements, each of which is combined with those before it.
+    Prefixes,
+    /// Arrays: the operands, scratch memory, the output, and the shared memory of the blocks.
+    Arrays {
+        /// The operands, in the order of the kernels' arguments.
+        inputs: Vec<Operand>,
+        /// The output; one of the operands if it has the name of one.
+        output: Operand,
+    },
+}
+
+/// An array that a family reads or writes.
+#[derive(Clone, Copy, Debug)]
+pub struct Operand {
+    /// Its name.
+    pub name: &'static str,
+    /// Its rows and columns.
+    pub shape: fn(Size) -> (usize, usize),
+}
+
+impl Operand {
+    /// A line of as many elements as the problem has.
+    pub const fn line(name: &'static str) -> Self {
+        Self { name, shape: |size| (1, size.n() as usize) }
+    }
+
+    /// An array of another length, which the run tells.
+    pub const fn other(name: &'static str) -> Self {
+        Self { name, shape: |_| (1, 0) }
+    }
 }
 
 /// The sizes of the inputs that `all` uses, by machine.
@@ -416,6 +455,7 @@ impl Family {
             extras: &[],
             input: Distribution::Uniform,
             phases: false,
+            draws: Draws::Moves,
             problem: Box::new(move |workload| problem(ladder, workload)),
             unable: Box::new(|_, _, _| None),
         }

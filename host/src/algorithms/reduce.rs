@@ -4,8 +4,8 @@ use super::apart::Apart;
 use super::oracle::reduction::{Expected, Reducible, expected};
 use super::upload::Uploaded;
 use super::{
-    Extra, Family, Kind, OpenProblem, Operation, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload, entry,
-    verdict,
+    Draws, Extra, Family, Kind, OpenProblem, Operand, Operation, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work,
+    Workload, entry, verdict,
 };
 use crate::data::{Data, Difference, Distribution, Dtype};
 use crate::engine::{AnyBuffer, Engine};
@@ -22,6 +22,7 @@ pub fn family(ladder: &'static Ladder<&'static dyn Reduce>, sizes: Sizes) -> Fam
         dtypes: &[Dtype::U32, Dtype::I32, Dtype::F32, Dtype::U64, Dtype::I64, Dtype::F64],
         extras: &[Extra::Operation],
         input: Distribution::Small,
+        draws: Draws::Arrays { inputs: vec![Operand::line("elements")], output: Operand::other("result") },
         ..Family::new(ladder, Kind::Reduce, sizes, problem)
     }
 }

@@ -1,7 +1,9 @@
 //! y = a·x + y.
 
 use super::upload::Changed;
-use super::{Family, Kind, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload, entry, verdict};
+use super::{
+    Draws, Family, Kind, Operand, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload, entry, verdict,
+};
 use crate::data::{Data, Difference, Dtype, Element};
 use crate::engine::{Buffer, Engine};
 use crate::error::{Error, Result};
@@ -10,7 +12,8 @@ use rungs_kernels::ladder::{Ladder, Sequence};
 
 /// The family of a ladder of sums of a scaled vector and another.
 pub fn family(ladder: &'static Ladder<Axpy>, sizes: Sizes) -> Family {
-    Family { dtypes: &[Dtype::F32], ..Family::new(ladder, Kind::Saxpy, sizes, problem) }
+    let draws = Draws::Arrays { inputs: vec![Operand::line("x"), Operand::line("y")], output: Operand::line("y") };
+    Family { dtypes: &[Dtype::F32], draws, ..Family::new(ladder, Kind::Saxpy, sizes, problem) }
 }
 
 /// The factor: neither 1 nor a power of two, so that a product is not merely copied or shifted.

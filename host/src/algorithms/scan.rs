@@ -5,8 +5,8 @@ use super::oracle::prefixes::Scannable;
 use super::upload::Uploaded;
 use super::verify::{self, ON_DEVICE_FROM};
 use super::{
-    Extra, Family, Kind, OpenProblem, Parameters, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload,
-    entry, verdict,
+    Draws, Extra, Family, Kind, OpenProblem, Parameters, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work,
+    Workload, entry, verdict,
 };
 use crate::data::{Data, Difference, Dtype};
 use crate::engine::{AnyBuffer, Engine};
@@ -20,6 +20,7 @@ pub fn family(ladder: &'static Ladder<&'static dyn Scan>, sizes: Sizes) -> Famil
     Family {
         dtypes: &[Dtype::U32, Dtype::I32, Dtype::F32, Dtype::U64, Dtype::I64, Dtype::F64],
         extras: &[Extra::Operation, Extra::Exclusive],
+        draws: Draws::Prefixes,
         ..Family::new(ladder, Kind::Scan, sizes, problem)
     }
 }

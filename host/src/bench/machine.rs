@@ -129,6 +129,7 @@ pub fn device(engine: &Engine) -> Device {
         compute_capability: info.compute_capability.clone(),
         multiprocessors: info.multiprocessors,
         cuda: info.driver.clone(),
+        ptx: info.ptx.clone(),
         ecc: properties.map(|p| p.ecc),
         peak_clock_mhz: properties.map(|p| f64::from(p.clock_khz) * 1e-3),
         memory_peak_gbs: properties.map(|p| p.memory_bandwidth_gbs).filter(|gbs| *gbs > 0.0),

@@ -8,9 +8,10 @@ use crate::error::{Error, Result};
 use crate::measure::{Row, attempt};
 use crate::report;
 use clap::{Arg, ArgMatches, Command, value_parser};
+use std::time::Duration;
 
 pub(super) fn command() -> Command {
-    Command::new("all").about("Run every rung on real input, verified, and print one table").arg(
+    Command::new("all").about("Run every rung on real input, verified, and print one table").args([
         Arg::new("n")
             .long("n")
             .value_name("N")
@@ -19,14 +20,30 @@ pub(super) fn command() -> Command {
                  capacity, its capacity",
             )
             .value_parser(value_parser!(Count)),
-    )
+        limit_argument(),
+    ])
+}
+
+/// `--limit`, for commands that run many rungs, of which some may be far too slow for the simulator.
+pub(super) fn limit_argument() -> Arg {
+    Arg::new("limit")
+        .long("limit")
+        .value_name("SECONDS")
+        .help("Skip a rung that takes longer on the simulator")
+        .default_value("60")
+        .value_parser(value_parser!(u32))
+}
+
+/// The time of [`limit_argument`].
+pub(super) fn limit(matches: &ArgMatches) -> Duration {
+    Duration::from_secs(matches.get_one::<u32>("limit").copied().unwrap_or(u32::MAX).into())
 }
 
 pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let engine = common.engine()?;
     let n = matches.get_one::<Count>("n").map(|n| n.0);
     let mut progress = common.progress(FAMILIES.iter().map(|family| family.rungs.len()).sum());
-    let rows = rows(&engine, FAMILIES.iter(), n, common.seed, |what| progress.step(what));
+    let rows = rows(&engine, FAMILIES.iter(), n, common.seed, limit(matches), |what| progress.step(what));
     drop(progress);
     report::runs(common.format, engine.info(), common.seed, &rows)?;
     verdict(&rows)
@@ -38,6 +55,7 @@ fn rows(
     families: impl Iterator<Item = &'static Family>,
     n: Option<u64>,
     seed: u64,
+    allowed: Duration,
     mut tell: impl FnMut(String),
 ) -> Vec<Row> {
     let mut rows = vec![];
@@ -52,7 +70,7 @@ fn rows(
                 other => &mut other.insert((size, problem(family, size, seed))).1,
             };
             rows.push(match problem {
-                Ok(problem) => attempt(engine, family, rung, &**problem, dtype),
+                Ok(problem) => attempt(engine, family, rung, &**problem, dtype, allowed),
                 // A size that is too large for one family does not end the table: the other families still run.
                 Err(why) => Row { skipped: Some(why.to_string()), ..Row::without(engine, family, rung, size, dtype) },
             });
@@ -89,7 +107,7 @@ mod tests {
     #[test]
     fn what_a_size_is_too_large_for_is_skipped() {
         let families = ["matmul", "saxpy"].map(|name| family(name).unwrap());
-        let rows = rows(&Engine::simulator(), families.into_iter(), Some(1_000_003), 1, |_| ());
+        let rows = rows(&Engine::simulator(), families.into_iter(), Some(1_000_003), 1, Duration::MAX, |_| ());
         let rungs = families.iter().map(|family| family.rungs.len()).sum::<usize>();
         assert_eq!(rows.len(), rungs);
         for row in &rows {
@@ -102,12 +120,27 @@ mod tests {
         assert!(json["rate_unit"].is_null() && json["n"] == 1_000_003 && json["m"] == 1_000_003, "{json}");
     }
 
+    #[test]
+    fn what_is_too_slow_is_skipped() {
+        let families = ["matmul", "saxpy"].map(|name| family(name).unwrap());
+        let allowed = Duration::from_millis(200);
+        // 1.6e10 operations are too many for that time, 4000 are not.
+        let rows = rows(&Engine::simulator(), families.into_iter(), Some(2000), 1, allowed, |_| ());
+        for row in &rows {
+            let why = row.skipped.as_deref().unwrap_or("");
+            let late = why.contains("not done on the simulator within 0.2 s") && why.contains("--limit");
+            assert_eq!((late, row.verified), (row.family == "matmul", row.family == "saxpy"), "{row:?}");
+            assert!(row.error.is_none() && row.time_ms.is_some() == row.verified, "{row:?}");
+        }
+        assert!(verdict(&rows).is_ok());
+    }
+
     /// One row, as in `rungs FAMILY`: its error names rung, element, result and expected value.
     #[test]
     fn a_wrong_result_is_named() {
         let (engine, family) = (Engine::simulator(), family("matmul").unwrap());
         let problem = Fails { rung: "naive", how: || Fails::mismatch("matmul", "naive") };
-        let row = |i: usize| attempt(&engine, family, family.rungs[i], &problem, family.dtypes[0]);
+        let row = |i: usize| attempt(&engine, family, family.rungs[i], &problem, family.dtypes[0], Duration::MAX);
         let [wrong, right] = [row(0), row(1)];
         let want = "matmul naive is wrong at n = 8: element 2: got 9, expected 7";
         assert_eq!(verdict(std::slice::from_ref(&wrong)).unwrap_err().to_string(), want);

@@ -2,7 +2,7 @@
 
 use super::Common;
 use crate::engine::cuda::{self, Properties};
-use crate::engine::{Engine, ptx};
+use crate::engine::{Engine, named_ptx, ptx};
 use crate::error::Result;
 use crate::report::{self, Format, Grid};
 use clap::Command;
@@ -90,6 +90,6 @@ fn lines(p: &Properties) -> Vec<(&'static str, String)> {
         ("kernel time limit", yes(p.kernel_timeout)),
         ("PCI", p.pci.clone()),
         ("driver", format!("CUDA {}", p.driver_version)),
-        ("PTX taken", cuda::choose(ptx::PTX, p.compute_capability).map_or("none".into(), |(arch, _)| arch.to_string())),
+        ("PTX taken", cuda::choose(ptx::PTX, p.compute_capability).map_or("none".into(), |taken| named_ptx(&taken))),
     ]
 }

@@ -2,7 +2,7 @@
 //! works on a bare machine, and searches by the same code as the other commands.
 
 use super::Common;
-use crate::engine::{cuda, ptx};
+use crate::engine::{cuda, named_ptx, ptx};
 use crate::error::Result;
 use crate::report::{self, Format, Grid};
 use clap::Command;
@@ -76,7 +76,7 @@ fn gpu() -> Finding {
 }
 
 fn embedded_ptx() -> Finding {
-    let architectures: Vec<_> = ptx::PTX.iter().map(|(arch, _)| *arch).collect();
+    let architectures: Vec<_> = ptx::PTX.iter().map(named_ptx).collect();
     let found = !architectures.is_empty();
     Finding {
         what: "PTX in this program",

@@ -1,11 +1,17 @@
-//! `rungs explain FAMILY [--rung R]`: prints the heads of the rungs' source files.
+//! `rungs explain FAMILY [--rung R]`: prints the heads of the rungs' source files, and what the simulator counts of
+//! their kernels.
 
 use super::{Common, family_named};
-use crate::algorithms::Rung;
-use crate::error::Result;
+use crate::algorithms::{Family, Parameters, Rung, Size, Workload};
+use crate::counters::{self, Kernel};
+use crate::data::{Place, Size as Count};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
 use crate::report::{self, Format, Grid};
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde::Serialize;
+use std::ffi::OsString;
+use std::path::Path;
 
 /// Columns of the text, for a page that is easy to read.
 const WIDTH: usize = 96;
@@ -14,6 +20,22 @@ pub(super) fn command() -> Command {
     Command::new("explain").about("Print the head of a rung's source: idea, bottleneck, cost, threads, limits").args([
         Arg::new("family").value_name("FAMILY").required(true),
         Arg::new("rung").long("rung").value_name("RUNG").help("Only this rung [default: all, in teaching order]"),
+        Arg::new("stats")
+            .long("stats")
+            .help("What a GPU would do, line by line, counted on the simulator: sectors, bank conflicts, barriers")
+            .action(ArgAction::SetTrue),
+        Arg::new("n")
+            .long("n")
+            .value_name("N")
+            .help("Elements, or the side of the matrices, of the run that is counted [default: the family's]")
+            .value_parser(value_parser!(Count))
+            .requires("stats"),
+        Arg::new("svg")
+            .long("svg")
+            .value_name("FOLDER")
+            .help("Also draw, for each kernel, what its lines cost, and for each line its costliest request")
+            .value_parser(value_parser!(OsString))
+            .requires("stats"),
     ])
 }
 
@@ -24,6 +46,15 @@ struct Explained {
     file: String,
     title: String,
     parts: Vec<Part>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counters: Option<Counted>,
+}
+
+/// What was counted of a rung's kernels.
+#[derive(Serialize)]
+struct Counted {
+    n: u64,
+    kernels: Vec<Kernel>,
 }
 
 #[derive(Serialize)]
@@ -44,20 +75,30 @@ impl From<&'static Rung> for Explained {
     fn from(rung: &'static Rung) -> Self {
         let head = rung.head();
         let parts = head.parts.into_iter().map(|(name, text)| Part { name, text }).collect();
-        Self { rung: rung.name, file: rung.path(), title: head.title, parts }
+        Self { rung: rung.name, file: rung.path(), title: head.title, parts, counters: None }
     }
 }
 
 pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let family = family_named(matches.get_one::<String>("family").map_or("", String::as_str))?;
-    let rungs: Vec<Explained> = match matches.get_one::<String>("rung") {
-        Some(name) => vec![family.rung(name)?.into()],
-        None => family.rungs.iter().copied().map(Explained::from).collect(),
+    let rungs: Vec<&'static Rung> = match matches.get_one::<String>("rung") {
+        Some(name) => vec![family.rung(name)?],
+        None => family.rungs.clone(),
     };
+    let rungs = if matches.get_flag("stats") {
+        let n = matches.get_one::<Count>("n").map(|n| n.0);
+        rungs.into_iter().map(|rung| count(family, rung, n, common.seed)).collect::<Result<Vec<_>>>()?
+    } else {
+        rungs.into_iter().map(Explained::from).collect()
+    };
+    if let Some(folder) = matches.get_one::<OsString>("svg") {
+        rungs.iter().try_for_each(|rung| draw(Path::new(folder), family, rung))?;
+    }
     match common.format {
         Format::Json => {
             report::json(&Report { schema: report::SCHEMA, family: family.name, about: family.about, rungs })
         }
+        Format::Csv if matches.get_flag("stats") => csv(family, &rungs),
         Format::Csv => {
             let mut grid = Grid::new(&["family", "rung", "part", "text"], &[]);
             for rung in &rungs {
@@ -81,7 +122,68 @@ fn text(family: &str, rung: &Explained) -> String {
             page += &wrapped(paragraph);
         }
     }
+    if let Some(counted) = &rung.counters {
+        page += &format!("\nCounted on the simulator, n = {}\n", report::count(counted.n));
+        for kernel in &counted.kernels {
+            page += &format!("\n{}", counters::kernel_text(kernel));
+        }
+    }
     page
+}
+
+/// A rung with what the simulator counts in one run.
+fn count(family: &'static Family, rung: &'static Rung, n: Option<u64>, seed: u64) -> Result<Explained> {
+    let engine = Engine::simulator();
+    let size = match (n, family.default_size(&engine, rung)) {
+        (Some(n), Size::Product { .. }) => Size::Product { m: n, n, k: n },
+        (Some(n), Size::Elements(_)) => Size::Elements(n),
+        (None, size) => size,
+    };
+    let (dtype, distribution, parameters) = (family.dtypes[0], family.input, Parameters::default());
+    let problem = family.make(Workload { size, dtype, distribution, seed, input: None, parameters })?;
+    let kernels = counters::kernels(&counters::count(&engine, &*problem, rung)?);
+    Ok(Explained { counters: Some(Counted { n: size.n(), kernels }), ..Explained::from(rung) })
+}
+
+/// Writes the pictures of a rung's kernels.
+fn draw(folder: &Path, family: &Family, rung: &Explained) -> Result<()> {
+    let name = folder.to_string_lossy();
+    std::fs::create_dir_all(folder).map_err(|e| Error::writing(&name, &e))?;
+    for kernel in rung.counters.iter().flat_map(|counted| &counted.kernels) {
+        let stem = format!("{}-{}-{}", family.name, rung.rung, kernel.name);
+        let place = |file: String| Place::from(folder.join(file).as_os_str());
+        report::write_text(&place(format!("{stem}-lines.svg")), &counters::heat(kernel))?;
+        for line in &kernel.lines {
+            let what = line.instruction.replace(' ', "-");
+            let file = format!("{stem}-{}-{}-{what}.svg", line.line, line.column);
+            if let Some(picture) = counters::access(line) {
+                report::write_text(&place(file), &picture)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One row per line of the source.
+fn csv(family: &Family, rungs: &[Explained]) -> Result<()> {
+    let columns = ["family", "rung", "n", "kernel", "launches", "file", "line", "column", "does", "bytes_per_lane"];
+    let counts =
+        ["requests", "lanes", "bytes", "sectors", "wavefronts", "bank_conflicts", "turns", "barriers", "source"];
+    let mut grid = Grid::new(&[&columns[..], &counts].concat(), &[]);
+    for rung in rungs {
+        let Some(counted) = &rung.counters else { continue };
+        for (kernel, line) in counted.kernels.iter().flat_map(|k| k.lines.iter().map(move |line| (k, line))) {
+            let c = line.counts;
+            let place = [family.name.into(), rung.rung.into(), counted.n.to_string(), kernel.name.into()];
+            let what = [line.instruction.to_string(), line.bytes_per_lane.to_string()];
+            let numbers =
+                [c.requests, c.lanes, c.bytes, c.sectors, c.wavefronts, c.bank_conflicts, c.turns, c.barriers];
+            let at = [kernel.launches.to_string(), line.file.clone(), line.line.to_string(), line.column.to_string()];
+            let numbers = numbers.map(|n| n.to_string());
+            grid.row(place.into_iter().chain(at).chain(what).chain(numbers).chain([line.source.clone()]));
+        }
+    }
+    grid.print_csv()
 }
 
 /// A paragraph in indented lines of at most [`WIDTH`] columns, but for words that are longer by themselves.

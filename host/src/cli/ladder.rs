@@ -3,6 +3,7 @@
 use super::family::{extra_argument, parameters};
 use super::{Common, all, family_named};
 use crate::algorithms::{FAMILIES, Family, Parameters, Problem, Rung, Size, Workload};
+use crate::counters::{self, Totals};
 use crate::data::{Distribution, Dtype, MatrixSize};
 use crate::engine::{DeviceInfo, Engine};
 use crate::error::{Error, Result};
@@ -10,6 +11,7 @@ use crate::measure::{Row, attempt};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use serde::Serialize;
+use std::time::Duration;
 
 /// Each CUDA core does one fused multiply-add of floats per clock: two operations.
 const FLOPS_A_CORE: f64 = 2.0;
@@ -39,6 +41,7 @@ fn of_family(family: &'static Family) -> Command {
             .value_name("DISTRIBUTION")
             .help("Distribution of drawn elements: uniform, sorted, reversed, equal, few, entropy=K, low-bits=K, …")
             .value_parser(value_parser!(Distribution)),
+        all::limit_argument(),
     ]);
     family.extras.iter().fold(command, |command, extra| command.arg(extra_argument(*extra)))
 }
@@ -54,6 +57,17 @@ struct Step {
     /// Speed relative to the last rung before it that ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     speedup: Option<f64>,
+    /// On the simulator, whose times say nothing about a GPU: what a GPU would do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counters: Option<Counted>,
+}
+
+/// What the launches of a rung do.
+#[derive(Serialize)]
+struct Counted {
+    launches: usize,
+    #[serde(flatten)]
+    totals: Totals,
 }
 
 /// The share of a theoretical limit of the device.
@@ -89,7 +103,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let workload = Workload { size, dtype, distribution, seed: common.seed, input: None, parameters };
     let problem = family.make(workload)?;
     let mut progress = common.progress(family.rungs.len());
-    let steps = climb(&engine, family, &*problem, dtype, &parameters, |rung| progress.step(rung));
+    let steps = climb(&engine, family, &*problem, dtype, &parameters, all::limit(matches), |rung| progress.step(rung));
     drop(progress);
     print(common, &engine, family, distribution, &steps)?;
     let rows: Vec<Row> = steps.into_iter().map(|step| step.row).collect();
@@ -103,6 +117,7 @@ fn climb(
     problem: &dyn Problem,
     dtype: Dtype,
     parameters: &Parameters,
+    allowed: Duration,
     mut tell: impl FnMut(&'static str),
 ) -> Vec<Step> {
     let (size, device, mut steps) = (problem.size(), engine.device(), Vec::<Step>::new());
@@ -110,12 +125,16 @@ fn climb(
         tell(rung.name);
         let row = match family.refusal(rung, size, dtype, parameters, device) {
             Some(why) => Row { skipped: Some(why), ..Row::new(engine, family, rung, problem, dtype) },
-            None => attempt(engine, family, rung, problem, dtype),
+            None => attempt(engine, family, rung, problem, dtype, allowed),
         };
+        let counters = (engine.is_simulator() && row.verified).then(|| counters::count(engine, problem, rung).ok());
+        let counters = counters
+            .flatten()
+            .map(|statistics| Counted { launches: statistics.launches.len(), totals: Totals::of(&statistics) });
         let before = steps.iter().rev().find_map(|step| step.row.time_ms);
         let speedup = before.zip(row.time_ms).map(|(before, now)| before / now);
         let limit = row.time_ms.and_then(|ms| limit(engine, problem, ms));
-        steps.push(Step { row, limit, speedup });
+        steps.push(Step { row, limit, speedup, counters });
     }
     steps
 }
@@ -184,19 +203,47 @@ fn print(common: &Common, engine: &Engine, family: &Family, distribution: Distri
         }),
         Format::Csv => {
             let own = ["limit_share", "limit", "speedup", "verified", "skipped", "error"];
-            let mut grid = Grid::new(&[&report::CSV_COLUMNS[..], &own].concat(), &[]);
-            for Step { row, limit, speedup } in steps {
+            let counted = ["launches", "global_requests", "global_sectors", "shared_wavefronts", "bank_conflicts"];
+            let more = ["atomic_turns", "barriers"];
+            let mut grid = Grid::new(&[&report::CSV_COLUMNS[..], &own, &counted, &more].concat(), &[]);
+            for Step { row, limit, speedup, counters } in steps {
                 let float = |v: Option<f64>| v.map_or(String::new(), |v| v.to_string());
-                grid.row(report::csv_cells(row).into_iter().chain([
-                    float(limit.map(|l| l.share)),
-                    limit.map_or("", |l| l.of).to_string(),
-                    float(*speedup),
-                    row.verified.to_string(),
-                    row.skipped.clone().unwrap_or_default(),
-                    row.error.clone().unwrap_or_default(),
-                ]));
+                let numbers: [String; 7] = counters.as_ref().map_or_else(Default::default, |c| {
+                    let t = &c.totals;
+                    let (moved, waits) = (t.global_sectors, t.barriers);
+                    let (requests, wavefronts) = (t.global_requests, t.shared_wavefronts);
+                    [c.launches as u64, requests, moved, wavefronts, t.bank_conflicts, t.atomic_turns, waits]
+                        .map(|n| n.to_string())
+                });
+                grid.row(
+                    report::csv_cells(row)
+                        .into_iter()
+                        .chain([
+                            float(limit.map(|l| l.share)),
+                            limit.map_or("", |l| l.of).to_string(),
+                            float(*speedup),
+                            row.verified.to_string(),
+                            row.skipped.clone().unwrap_or_default(),
+                            row.error.clone().unwrap_or_default(),
+                        ])
+                        .chain(numbers),
+                );
             }
             grid.print_csv()
+        }
+        Format::Text if engine.is_simulator() => {
+            let size = steps.first().map_or(String::new(), |step| report::size(&step.row));
+            let dtype = steps.first().map_or(String::new(), |step| report::dtype(&step.row));
+            let title = format!("{}, n = {size}, {dtype}, {distribution}, on the simulator", family.name);
+            let columns = [&["rung", "launches"][..], &counters::totals_columns(), &["verified"]].concat();
+            let mut grid = Grid::new(&columns, &[1, 2, 3, 4, 5, 6, 7, 8, 9]);
+            for Step { row, counters, .. } in steps {
+                let counted = counters.as_ref().map(|c| (c.launches.to_string(), counters::totals_row(&c.totals)));
+                let (launches, totals) = counted.unwrap_or_else(|| ("-".into(), std::array::from_fn(|_| "-".into())));
+                let rung = row.rung.to_string();
+                grid.row([rung, launches].into_iter().chain(totals).chain([report::verdict(row)]));
+            }
+            report::print(&format!("{title}\n\n{}\n\n{}\n", grid.text(), counters::LEGEND))
         }
         Format::Text => {
             let info = engine.info();
@@ -204,7 +251,7 @@ fn print(common: &Common, engine: &Engine, family: &Family, distribution: Distri
             let dtype = steps.first().map_or(String::new(), |step| report::dtype(&step.row));
             let title = format!("{}, n = {size}, {dtype}, {distribution}, on {}", family.name, info.name);
             let mut grid = Grid::new(&["rung", "time", "rate", "of the limit", "× before", "verified"], &[1, 2, 3, 4]);
-            for Step { row, limit, speedup } in steps {
+            for Step { row, limit, speedup, .. } in steps {
                 grid.row([
                     row.rung.to_string(),
                     row.time_ms.map_or("-".into(), report::time),
@@ -236,7 +283,8 @@ mod tests {
         ] {
             let problem = Fails { rung: second, how };
             let mut told = vec![];
-            let steps = climb(&engine, family, &problem, Dtype::U32, &parameters, |rung| told.push(rung));
+            let steps =
+                climb(&engine, family, &problem, Dtype::U32, &parameters, Duration::MAX, |rung| told.push(rung));
             assert!(told.iter().eq(family.rungs.iter().map(|rung| &rung.name)), "{told:?}");
             for (step, rung) in steps.iter().zip(&family.rungs) {
                 let error = step.row.error.as_deref().unwrap_or("");

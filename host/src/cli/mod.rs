@@ -2,10 +2,13 @@
 
 mod all;
 mod bench;
+mod bugs;
+mod check;
 mod devices;
 mod doctor;
 mod explain;
 mod family;
+mod fidelity;
 mod lab;
 mod ladder;
 mod list;
@@ -69,9 +72,12 @@ pub fn command() -> Command {
         .subcommand(lab::command())
         .subcommand(devices::command())
         .subcommand(doctor::command())
+        .subcommand(bugs::command())
+        .subcommand(check::command())
         .subcommand(trace::command())
         .subcommand(profile::command())
-        .subcommand(sweep::command());
+        .subcommand(sweep::command())
+        .subcommand(fidelity::command());
     FAMILIES.iter().fold(top, |top, family| top.subcommand(family::command(family)))
 }
 
@@ -82,16 +88,19 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
     let common = Common::from(arguments);
     match name {
         "all" => all::run(arguments, &common),
+        "bugs" => bugs::run(arguments, &common),
         "bench" => bench::run(arguments, &common),
         "list" => list::run(&common),
         "explain" => explain::run(arguments, &common),
         "ladder" => ladder::run(arguments, &common),
+        "check" => check::run(arguments, &common),
         "lab" => lab::run(&common),
         "devices" => devices::run(&common),
         "doctor" => doctor::run(&common),
         "sort" => sort::run(arguments, &common),
         "profile" => profile::run(arguments, &common),
         "sweep" => sweep::run(arguments, &common),
+        "fidelity" => fidelity::run(arguments, &common),
         "trace" => trace::run(arguments, &common),
         _ => match crate::algorithms::family(name) {
             Some(family) => family::run(family, arguments, &common),
@@ -161,6 +170,17 @@ impl Common {
             self.note(&format!("using the simulator: {why}"));
         }
         Ok(engine)
+    }
+
+    /// Refuses a GPU for a command that needs the simulator.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the user asked for a GPU.
+    pub fn on_simulator(&self, command: &str) -> Result<()> {
+        match self.device {
+            DeviceChoice::Auto | DeviceChoice::Simulator => Ok(()),
+            DeviceChoice::Cuda(_) => Err(Error::Usage(format!("{command} is the simulator's: leave out --device"))),
+        }
     }
 
     /// Prints a line on standard error, unless `--quiet` is given.

@@ -1,11 +1,11 @@
 //! `rungs trace`: the data after each step of a rung.
 
 use super::{Common, family_named};
-use crate::algorithms::{Family, Parameters, Rung};
+use crate::algorithms::{Draws, Extra, Family, Parameters, Rung, Size};
 use crate::data::{Distribution, Place, Size as Count};
 use crate::error::{Error, Result};
 use crate::report::{self, Format, Grid};
-use crate::trace::{self, Trace};
+use crate::trace::{self, ArrayTrace, Trace, Value};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde::Serialize;
 use std::ffi::OsString;
@@ -13,14 +13,17 @@ use std::ffi::OsString;
 /// Default number of elements.
 const ELEMENTS: u64 = 16;
 
+/// Default number of bins of a histogram.
+const BINS: u32 = 16;
+
 pub(super) fn command() -> Command {
     Command::new("trace").about("Show the data after each step of a rung, on the simulator").args([
-        Arg::new("family").value_name("FAMILY").help("A sorting family, or scan").required(true),
+        Arg::new("family").value_name("FAMILY").help("Which family").required(true),
         Arg::new("rung").long("rung").value_name("RUNG").help("Which rung [default: the first]"),
         Arg::new("n")
             .long("n")
             .value_name("N")
-            .help("How many elements, drawn from 0 to 99 [default: 16]")
+            .help("How many elements, or the side of the matrices; drawn [default: 16]")
             .value_parser(value_parser!(Count))
             .conflicts_with("values"),
         Arg::new("values")
@@ -39,6 +42,11 @@ pub(super) fn command() -> Command {
             .value_name("NUMBER")
             .help("Columns of the radix sorts in columns [default: as many as make rows of two keys, 8 at least]")
             .value_parser(value_parser!(u32)),
+        Arg::new("bins")
+            .long("bins")
+            .value_name("NUMBER")
+            .help("Bins of a histogram [default: 16]")
+            .value_parser(value_parser!(u32).range(1..=256)),
         Arg::new("notes").long("notes").help("Describe each step").action(ArgAction::SetTrue),
         Arg::new("html")
             .long("html")
@@ -52,6 +60,9 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let family = family_named(matches.get_one::<String>("family").map_or("", |name| name))?;
     let block = matches.get_one::<u32>("block").copied();
     let rung = rung(family, matches.get_one::<String>("rung").map(String::as_str), block)?;
+    if let Draws::Arrays { .. } = family.draws {
+        return run_arrays(matches, common, family, rung);
+    }
     let input = match matches.get_many::<u32>("values") {
         Some(values) => values.copied().collect(),
         None => draw(matches.get_one::<Count>("n").map_or(ELEMENTS, |n| n.0), common.seed)?,
@@ -66,6 +77,56 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         }
     }
     print(&trace, common.format, matches.get_flag("notes"))
+}
+
+/// Families that draw several arrays.
+fn run_arrays(matches: &ArgMatches, common: &Common, family: &'static Family, rung: &'static Rung) -> Result<()> {
+    let values: Option<Vec<u32>> = matches.get_many::<u32>("values").map(|values| values.copied().collect());
+    let asked = matches.get_one::<Count>("n").map_or(ELEMENTS, |n| n.0);
+    let size = match (family.sizes.simulator, &values) {
+        (Size::Product { .. }, Some(_)) => {
+            return Err(Error::Usage(format!("{} takes two matrices: --n, not --values", family.name)));
+        }
+        (Size::Product { .. }, None) => Size::Product { m: asked, n: asked, k: asked },
+        (Size::Elements(_), Some(values)) => Size::Elements(values.len() as u64),
+        (Size::Elements(_), None) => Size::Elements(asked),
+    };
+    let takes = |extra| family.extras.contains(&extra);
+    let bins = matches.get_one::<u32>("bins").copied();
+    if bins.is_some() && !takes(Extra::Bins) {
+        return Err(Error::Usage(format!("{} has no bins", family.name)));
+    }
+    let mut parameters = parameters(family, None, matches.get_one::<u32>("columns").copied(), 0)?;
+    parameters.bins = takes(Extra::Bins).then(|| bins.unwrap_or(BINS));
+    let trace = trace::trace_arrays(family, rung, (size, values), common.seed, parameters)?;
+    if let Some(name) = matches.get_one::<OsString>("html") {
+        let place = Place::from(name.as_os_str());
+        report::write_text(&place, &trace::array_page(&trace)?)?;
+        if place == Place::Standard {
+            return Ok(());
+        }
+    }
+    match common.format {
+        Format::Json => report::json(&ArrayReport { schema: report::SCHEMA, trace: &trace }),
+        Format::Csv => {
+            let mut grid = Grid::new(&["step", "launch", "kernel", "array", "data", "note"], &[]);
+            for step in &trace.steps {
+                for (array, cells) in trace.arrays.iter().zip(&step.arrays) {
+                    let cell = |v: &Option<Value>| v.map_or(String::new(), |v| v.to_string());
+                    let data = cells.values.iter().map(cell).collect::<Vec<_>>().join(" ");
+                    let launch = step.launch.to_string();
+                    let (label, kernel, note) = (step.label.clone(), step.kernel.to_string(), step.note.clone());
+                    grid.row([label, launch, kernel, array.name.clone(), data, note]);
+                }
+            }
+            grid.print_csv()
+        }
+        Format::Text => {
+            let lines = trace::array_lines(&trace);
+            let width = lines.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
+            report::print(&lines.iter().map(|(label, line)| format!("{label:width$} {line}\n")).collect::<String>())
+        }
+    }
 }
 
 /// The rung with this name, or the first; for a number of keys in a block the one that takes it.
@@ -116,6 +177,13 @@ fn draw(n: u64, seed: u64) -> Result<Vec<u32>> {
     }
     let keys = Distribution::Uniform.keys::<u32>(n, seed)?;
     Ok(keys.into_iter().map(|key| ((u64::from(key) * 100) >> 32) as u32).collect())
+}
+
+#[derive(Serialize)]
+struct ArrayReport<'a> {
+    schema: u32,
+    #[serde(flatten)]
+    trace: &'a ArrayTrace,
 }
 
 #[derive(Serialize)]

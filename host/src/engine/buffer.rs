@@ -3,13 +3,14 @@
 use super::{Backend, Engine, What};
 use crate::data::memory_check;
 use crate::error::{Error, Result};
-use simt::launcher::Memory as _;
-use simt::sim::HostMemory;
+use simt::launcher::{Live, Memory as _};
+use simt::sim::{self, HostMemory};
 use simt::{Global, Scalar};
 use std::marker::PhantomData;
 
 /// `len` elements in the memory of an engine; freed when dropped.
 pub struct Buffer<T> {
+    mark: Live,
     engine: Engine,
     memory: Memory,
     len: usize,
@@ -38,6 +39,8 @@ pub trait AnyBuffer {
     fn engine(&self) -> &Engine;
     /// The address of the first byte.
     fn address(&self) -> *mut u8;
+    /// The mark of the memory, for views.
+    fn mark(&self) -> &Live;
     /// How many bytes there are.
     fn bytes(&self) -> usize;
     /// The bytes, once everything asked of the engine before is done; there are as many as in `to`.
@@ -54,6 +57,10 @@ impl<T: Scalar> AnyBuffer for Buffer<T> {
 
     fn address(&self) -> *mut u8 {
         self.as_ptr().cast()
+    }
+
+    fn mark(&self) -> &Live {
+        &self.mark
     }
 
     fn bytes(&self) -> usize {
@@ -84,7 +91,7 @@ impl dyn AnyBuffer + '_ {
         assert!(self.bytes().is_multiple_of(size_of::<T>()), "{} bytes as elements of another type", self.bytes());
         let count = u32::try_from(self.bytes() / size_of::<T>()).expect("a view counts up to 2^32 - 1 elements");
         // SAFETY: as for `Buffer::slice`.
-        unsafe { Global::from_raw(self.address().cast(), count) }
+        unsafe { Global::of_live(self.mark(), self.address().cast(), count) }
     }
 
     /// The bytes as elements of a type.
@@ -113,7 +120,7 @@ impl<T: Scalar> Buffer<T> {
                 Memory::Host(HostMemory::new(bytes))
             }
         };
-        let buffer = Self { engine: engine.clone(), memory, len, element: PhantomData };
+        let buffer = Self { mark: Live::new(), engine: engine.clone(), memory, len, element: PhantomData };
         engine.0.held.update(|held| held + bytes as u64);
         engine.0.live.borrow_mut().insert(buffer.memory.address(), bytes as u64);
         Ok(buffer)
@@ -154,9 +161,10 @@ impl<T: Scalar> Buffer<T> {
     pub fn slice(&self, start: usize, len: usize) -> Global<T> {
         assert!(start <= self.len && len <= self.len - start, "{start} + {len} of {}", self.len);
         let count = u32::try_from(len).expect("a view counts up to 2^32 - 1 elements");
-        // SAFETY: the elements are inside this buffer, and kernels that use the view have finished when the buffer's
-        // memory is reused: CUDA frees in stream order after a synchronisation, the simulator is synchronous.
-        unsafe { Global::from_raw(self.as_ptr().wrapping_add(start), count) }
+        // SAFETY: the elements are inside this buffer, launches after it was dropped refuse the view, and kernels that
+        // use it have finished when the memory is reused: CUDA frees in stream order after a synchronisation, the
+        // simulator is synchronous.
+        unsafe { Global::of_live(&self.mark, self.as_ptr().wrapping_add(start), count) }
     }
 
     /// Copies `data` to the beginning of the buffer.
@@ -183,6 +191,7 @@ impl<T: Scalar> Buffer<T> {
             _ => {
                 // SAFETY: the buffer has room for data.len() elements from `start` on, and `data` is not part of it.
                 unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), self.as_ptr().add(start), data.len()) };
+                sim::host_wrote(self.as_ptr().wrapping_add(start).cast(), size_of_val(data));
                 Ok(())
             }
         })
@@ -244,6 +253,7 @@ impl<T: Scalar> Buffer<T> {
             Backend::Simulator(_) => {
                 // SAFETY: both buffers have so many bytes; `copy` allows that they are the same one.
                 unsafe { std::ptr::copy(other.address(), self.address(), bytes) };
+                sim::host_wrote(self.address(), bytes);
                 Ok(())
             }
         })
@@ -259,6 +269,26 @@ impl<T: Scalar> Buffer<T> {
     }
 }
 
+impl Engine {
+    /// Copies bytes at an address of the engine's memory to the host, once everything asked before is done.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`](crate::Error::Cuda) if the copy, or a kernel launched before it, fails.
+    ///
+    /// # Safety
+    /// The bytes at `address`, as many as in `to`, are memory of this engine which lives.
+    pub unsafe fn read_at(&self, address: *const u8, to: &mut [u8]) -> Result<()> {
+        self.logged(What::Copy { direction: "DtoH", bytes: to.len() }, || match &self.0.backend {
+            Backend::Cuda(cuda) => Ok(cuda.copy_to_host(to, address as u64)?),
+            Backend::Simulator(_) => {
+                // SAFETY: as the caller says; the simulator has finished whatever was asked of it.
+                unsafe { std::ptr::copy_nonoverlapping(address, to.as_mut_ptr(), to.len()) };
+                Ok(())
+            }
+        })
+    }
+}
+
 /// Sets bytes of an engine's memory to `byte`.
 ///
 /// # Safety
@@ -269,6 +299,12 @@ pub(super) unsafe fn fill(engine: &Engine, address: *mut u8, byte: u8, bytes: us
         Backend::Simulator(_) => {
             // SAFETY: as the caller says; the simulator has finished whatever was asked of it.
             unsafe { std::ptr::write_bytes(address, byte, bytes) };
+            // Zeros are data, and any other byte is there to show what a kernel leaves unwritten.
+            if byte == 0 {
+                sim::host_cleared(address, bytes)
+            } else {
+                sim::host_wrote(address, bytes)
+            }
             Ok(())
         }
     })

@@ -155,6 +155,12 @@ impl Cuda {
         &self.gpu.properties
     }
 
+    /// The compute capability whose kernels are there: that of the PTX, which may be older than the device.
+    pub fn features(&self) -> (u32, u32) {
+        // `choose` has read the same text.
+        version(&self.gpu.arch).map_or(self.gpu.properties.compute_capability, |(version, _)| version)
+    }
+
     /// The architecture of the PTX that is loaded, for example `sm_90`.
     pub fn arch(&self) -> &str {
         &self.gpu.arch
@@ -410,19 +416,25 @@ impl Drop for Gpu {
 /// taken.
 pub fn choose<'a>(ptx: &[(&'a str, &'a str)], compute_capability: (u32, u32)) -> Option<(&'a str, &'a str)> {
     let rank = |arch: &str| -> Option<((u32, u32), bool)> {
-        let number = arch.strip_prefix("sm_")?;
-        let digits = number.trim_end_matches(['a', 'f']);
-        let version = digits.parse::<u32>().map(|n| (n / 10, n % 10)).ok()?;
-        let runs = match &number[digits.len()..] {
+        let (version, suffix) = version(arch)?;
+        let runs = match suffix {
             "" => version <= compute_capability,
             "a" => version == compute_capability,
             "f" => version.0 == compute_capability.0 && version <= compute_capability,
             _ => false,
         };
-        runs.then_some((version, digits != number))
+        runs.then_some((version, !suffix.is_empty()))
     };
     let ranked = ptx.iter().filter_map(|pair| Some((rank(pair.0)?, *pair)));
     ranked.max_by_key(|(rank, _)| *rank).map(|(_, pair)| pair)
+}
+
+/// Compute capability and suffix of an architecture: `((9, 0), "a")` of `sm_90a`.
+pub(super) fn version(arch: &str) -> Option<((u32, u32), &str)> {
+    let number = arch.strip_prefix("sm_")?;
+    let digits = number.trim_end_matches(['a', 'f']);
+    let version = digits.parse::<u32>().map(|n| (n / 10, n % 10)).ok()?;
+    Some((version, &number[digits.len()..]))
 }
 
 /// Loads PTX into the current context; the error keeps the log of the driver's compiler.

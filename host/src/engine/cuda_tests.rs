@@ -78,6 +78,22 @@ fn clusters_are_checked() {
     assert_eq!(refusal(&ampere, [2, 1, 1]), "clusters need compute capability 9.0; the device has 8.0");
 }
 
+/// What a program with older PTX alone has on a newer device.
+#[test]
+fn an_architecture_has_a_compute_capability() {
+    assert_eq!(version("sm_80"), Some(((8, 0), "")));
+    assert_eq!(version("sm_90a"), Some(((9, 0), "a")));
+    assert_eq!(version("sm_120f"), Some(((12, 0), "f")));
+    assert_eq!([version("sm_"), version("compute_80")], [None, None]);
+}
+
+#[test]
+fn ptx_is_named_with_its_compiler() {
+    let named = |text| crate::engine::named_ptx(&("sm_90", text));
+    assert_eq!(named("// Compiled by rust-cuda, a nightly\n.version 8.0\n"), "sm_90 by rust-cuda, a nightly");
+    assert_eq!(named(".version 8.0\n"), "sm_90 by an unnamed compiler");
+}
+
 #[test]
 fn ranges_are_inside_one_allocation() {
     let allocations = BTreeMap::from([(1024, 256), (1280, 256)]);

@@ -25,6 +25,11 @@ pub mod ptx {
     include!(concat!(env!("OUT_DIR"), "/ptx.rs"));
 }
 
+/// The architecture of PTX, and its compiler.
+pub(crate) fn named_ptx((arch, text): &(&str, &str)) -> String {
+    format!("{arch} by {}", rungs_ptx::ptx::compiler(text).unwrap_or("an unnamed compiler"))
+}
+
 /// Which machine to use, as given by `--device`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
@@ -71,6 +76,9 @@ pub struct DeviceInfo {
     /// The newest CUDA version that the driver serves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
+    /// The architecture of the PTX that the GPU runs, and its compiler: `sm_90 by rustc 1.95.0`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ptx: Option<String>,
     /// Why the simulator was taken although nobody asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -120,6 +128,8 @@ pub enum What {
         kernel: &'static str,
         /// Its shape.
         geometry: Geometry,
+        /// Address and bytes of each view among its arguments, in order.
+        views: Vec<(u64, u64)>,
     },
     /// A copy, with the direction as profilers write it (`HtoD`, `DtoH`, `DtoD`), or `memset`.
     Copy {
@@ -159,18 +169,29 @@ impl Engine {
         Self::simulator_because(None)
     }
 
+    /// The simulator, told that it has this number of multiprocessors: sequences launch as they would on a GPU that does.
+    pub fn simulator_with(multiprocessors: u32) -> Self {
+        Self::new(
+            Backend::Simulator(simt::sim::Options::default()),
+            DeviceInfo { multiprocessors, ..Self::simulated(None) },
+        )
+    }
+
     fn simulator_because(note: Option<String>) -> Self {
-        let info = DeviceInfo {
+        Self::new(Backend::Simulator(simt::sim::Options::default()), Self::simulated(note))
+    }
+
+    fn simulated(note: Option<String>) -> DeviceInfo {
+        DeviceInfo {
             kind: "simulator",
             name: "simulator".into(),
             compute_capability: None,
             multiprocessors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
             shared_per_block: simt::sim::MAX_SHARED,
             driver: None,
+            ptx: None,
             note,
-        };
-        let backend = Backend::Simulator(simt::sim::Options::default());
-        Self::new(backend, info)
+        }
     }
 
     fn new(backend: Backend, info: DeviceInfo) -> Self {
@@ -191,6 +212,7 @@ impl Engine {
             multiprocessors: p.multiprocessors,
             shared_per_block: p.shared_per_block_optin,
             driver: Some(p.driver_version.clone()),
+            ptx: ptx::PTX.iter().find(|(arch, _)| *arch == cuda.arch()).map(named_ptx),
             note: None,
         };
         Self::new(Backend::Cuda(cuda), info)
@@ -222,8 +244,8 @@ impl Engine {
     /// What geometry can depend on.
     pub fn device(&self) -> Device {
         let DeviceInfo { multiprocessors, shared_per_block, .. } = self.0.info;
-        // The simulator holds to the limits of compute capability 9.0.
-        let compute_capability = self.as_cuda().map_or((9, 0), |cuda| cuda.properties().compute_capability);
+        // Of the PTX, not of the device: newer kernels are in newer PTX alone. The simulator holds to the limits of 9.0.
+        let compute_capability = self.as_cuda().map_or((9, 0), Cuda::features);
         Device { multiprocessors, shared_per_block, compute_capability }
     }
 
@@ -299,7 +321,8 @@ impl Engine {
         }
         let (kernel, mut parameters) = (call.name(), call.parameters());
         self.check_views(kernel, parameters.views())?;
-        self.logged(What::Launch { kernel, geometry }, || match &self.0.backend {
+        let views = parameters.views().to_vec();
+        self.logged(What::Launch { kernel, geometry, views }, || match &self.0.backend {
             Backend::Cuda(cuda) => {
                 // SAFETY: the parameters are those of the kernel, by its type; views are of live buffers.
                 unsafe { Ok(cuda.launch(kernel, &geometry, &mut parameters.pointers())?) }

@@ -1,21 +1,25 @@
 //! The data after each step of a rung, as a textbook draws it.
 //!
 //! The kernels are the ones that a GPU runs: the simulator reports each access and each barrier to an observer
-//! ([`simt::sim::observe`]). From these events [`steps`] finds the data at each barrier and after each launch, the
-//! thread that touched each element, and the elements that were compared. Nothing here depends on an algorithm.
+//! ([`simt::sim::observe`]). From these events it finds the data at each barrier and after each launch, the thread that
+//! touched each element, and the elements that were compared or combined. Nothing here depends on an algorithm: what is
+//! drawn is data of the family ([`Draws`]).
 
+mod arrays;
 mod html;
 mod record;
 mod scan;
 mod sort;
 mod text;
 
-pub use html::page;
+pub use arrays::{Array, ArrayTrace, Cells, Frame, Value, array_lines};
+pub use html::{array_page, page};
 pub use text::{line, lines};
 
-use crate::algorithms::{Family, Kind, Parameters, Problem, Rung, Size, Workload};
-use crate::data::{Data, Dtype};
-use crate::engine::Engine;
+use crate::algorithms::{Draws, Family, Parameters, Problem, Rung, Size, Workload};
+use crate::counters::{self, Kernel};
+use crate::data::{Data, Distribution, Dtype};
+use crate::engine::{Engine, What};
 use crate::error::{Error, Result};
 use record::Launch;
 use serde::Serialize;
@@ -38,6 +42,9 @@ pub struct Trace {
     pub steps: Vec<Step>,
     /// The output.
     pub output: Vec<u32>,
+    /// What the kernels do, line by line.
+    #[serde(skip)]
+    pub kernels: Vec<Kernel>,
 }
 
 /// The data at one time, and the accesses that led to it.
@@ -97,7 +104,11 @@ pub fn trace(family: &'static Family, rung: &'static Rung, input: Vec<u32>, para
             input.len()
         )));
     }
-    let kind = Draws::of(family)?;
+    let steps = match family.draws {
+        Draws::Moves => sort::steps,
+        Draws::Prefixes => scan::steps,
+        Draws::Arrays { .. } => return Err(Error::Usage(format!("{} has more than one line of data", family.name))),
+    };
     let engine = Engine::simulator();
     let problem = family.make(Workload {
         size: Size::Elements(input.len() as u64),
@@ -107,43 +118,84 @@ pub fn trace(family: &'static Family, rung: &'static Rung, input: Vec<u32>, para
         input: Some(vec![Data::from(input.clone())]),
         parameters,
     })?;
-    let (launches, output) = watch(&engine, &*problem, rung)?;
-    let mut steps = match kind {
-        Draws::Keys => sort::steps(&launches, &input, &output),
-        Draws::Prefixes => scan::steps(&launches, &input, &output),
-    };
+    let Watched { launches, output, kernels, .. } = watch(&engine, &*problem, rung)?;
+    let output =
+        output.into_vec::<u32>().map_err(|d| Error::Usage(format!("only u32 can be traced, not {}", d.dtype())))?;
+    let mut steps = steps(&launches, &input, &output);
     label(&mut steps, family.phases);
-    Ok(Trace { family: family.name, rung: rung.name, n: input.len(), input, steps, output })
+    Ok(Trace { family: family.name, rung: rung.name, n: input.len(), input, steps, output, kernels })
 }
 
-/// The way in which the data of a family changes.
-enum Draws {
-    /// It is rearranged.
-    Keys,
-    /// Elements are combined with those before them.
-    Prefixes,
-}
-
-impl Draws {
-    fn of(family: &Family) -> Result<Self> {
-        match family.kind {
-            Kind::Sort => Ok(Self::Keys),
-            Kind::Scan => Ok(Self::Prefixes),
-            _ => Err(Error::Usage(format!("{} has no steps to draw; the sorting families and scan have", family.name))),
-        }
+/// Runs a rung of a family that draws arrays, and finds its steps. The input is drawn, from small numbers, unless it is
+/// given.
+///
+/// # Errors
+/// As for [`trace`].
+pub fn trace_arrays(
+    family: &'static Family,
+    rung: &'static Rung,
+    (size, input): (Size, Option<Vec<u32>>),
+    seed: u64,
+    parameters: Parameters,
+) -> Result<ArrayTrace> {
+    let Draws::Arrays { inputs, output } = &family.draws else {
+        return Err(Error::Usage(format!("{} has one line of data", family.name)));
+    };
+    let elements = match size {
+        Size::Elements(n) => n,
+        Size::Product { m, n, k } => m.saturating_mul(k).max(k.saturating_mul(n)).max(m.saturating_mul(n)),
+    };
+    if elements > MAX_ELEMENTS as u64 {
+        return Err(Error::Usage(format!("{elements} elements are too many to draw; {MAX_ELEMENTS} are the limit")));
     }
+    let dtype = family.dtypes[0];
+    let given = |values: Vec<u32>| match dtype {
+        Dtype::U8 => Data::from(values.into_iter().map(|v| v.min(255) as u8).collect::<Vec<_>>()),
+        Dtype::F32 => Data::from(values.into_iter().map(|v| v as f32).collect::<Vec<_>>()),
+        _ => Data::from(values),
+    };
+    let engine = Engine::simulator();
+    let input = input.map(|values| vec![given(values)]);
+    let workload = Workload { size, dtype, distribution: Distribution::Small, seed, input, parameters };
+    let problem = family.make(workload)?;
+    let Watched { launches, output: data, kernels, views } = watch(&engine, &*problem, rung)?;
+    let run = arrays::Run {
+        inputs,
+        output: *output,
+        size,
+        dtype,
+        output_dtype: data.dtype(),
+        output_bytes: data.as_bytes(),
+        views: &views,
+    };
+    let (arrays, steps) = arrays::steps(&launches, &run);
+    let output = arrays::values(&data);
+    Ok(ArrayTrace { family: family.name, rung: rung.name, n: size.n(), arrays, steps, output, kernels })
 }
 
-/// Runs a problem and records all events of its kernels; verifies the result.
-fn watch(engine: &Engine, problem: &dyn Problem, rung: &Rung) -> Result<(Vec<Launch>, Vec<u32>)> {
+/// A run that was watched.
+struct Watched {
+    launches: Vec<Launch>,
+    output: Data,
+    kernels: Vec<Kernel>,
+    /// Address and bytes of each view of each launch.
+    views: Vec<Vec<(u64, u64)>>,
+}
+
+/// Runs a problem, records all events of its kernels and counts what they do; verifies the result.
+fn watch(engine: &Engine, problem: &dyn Problem, rung: &Rung) -> Result<Watched> {
     let mut prepared = problem.prepare(engine, rung)?;
     prepared.restore()?;
-    let (launches, result) = record::record(|| prepared.run());
-    result?;
+    let work = || engine.record(|| prepared.run());
+    let ((launches, result), statistics) = simt::sim::stats::statistics(|| record::record(work));
+    let ((), activities) = result?;
+    let views = activities.into_iter().filter_map(|activity| match activity.what {
+        What::Launch { views, .. } => Some(views),
+        What::Copy { .. } => None,
+    });
+    let views = views.collect();
     prepared.verify()?;
-    let output = prepared.output()?;
-    let words = output.into_vec::<u32>();
-    Ok((launches, words.map_err(|d| Error::Usage(format!("only u32 can be traced, not {}", d.dtype())))?))
+    Ok(Watched { launches, output: prepared.output()?, kernels: counters::kernels(&statistics), views })
 }
 
 /// Names the steps: launches are numbered, and steps inside a launch behind a point if there are several launches; of a

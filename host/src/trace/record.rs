@@ -2,6 +2,7 @@
 
 use simt::sim::{Access, Event, observe};
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// One launch.
@@ -11,6 +12,8 @@ pub(super) struct Launch {
     /// The accesses up to each barrier of the whole block and, in the last piece, up to the end. A launch of several
     /// blocks is one piece: the blocks do not wait for each other, so there is no "after the first barrier".
     pub pieces: Vec<Piece>,
+    /// The accesses that each block makes before its first barrier, between its first and its second, and so on.
+    pub phases: Vec<Vec<Access>>,
 }
 
 /// The accesses between two barriers.
@@ -27,17 +30,33 @@ pub(super) fn record<R>(work: impl FnOnce() -> R) -> (Vec<Launch>, R) {
     let launches: Rc<RefCell<Vec<Launch>>> = Rc::default();
     let log = launches.clone();
     let mut single = false;
+    let mut phases: HashMap<u32, usize> = HashMap::new();
     let watch = move |event| {
         let mut launches = log.borrow_mut();
         if let Event::Launch { kernel, grid, .. } = event {
             single = grid.0 == [1; 3];
-            launches.push(Launch { kernel, pieces: vec![Piece::default()] });
+            phases.clear();
+            launches.push(Launch { kernel, pieces: vec![Piece::default()], phases: vec![vec![]] });
         }
         let Some(launch) = launches.last_mut() else { return };
         let Some(piece) = launch.pieces.last_mut() else { return };
         match event {
-            Event::Access(access) => piece.accesses.push(access),
-            Event::Barrier { id: 0, .. } if single => launch.pieces.push(Piece::default()),
+            Event::Access(access) => {
+                piece.accesses.push(access);
+                let phase = phases.get(&access.block).copied().unwrap_or(0);
+                if launch.phases.len() <= phase {
+                    launch.phases.resize_with(phase + 1, Vec::new);
+                }
+                launch.phases[phase].push(access);
+            }
+            Event::Barrier { id: 0, block } => {
+                *phases.entry(block).or_default() += 1;
+                if single {
+                    launch.pieces.push(Piece::default());
+                } else {
+                    piece.barriers += 1;
+                }
+            }
             Event::Barrier { .. } => piece.barriers += 1,
             _ => {}
         }

@@ -204,11 +204,12 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
             }
         }
         let of = turbofish(&concrete);
-        if cfg!(feature = "rust-cuda") {
-            return rust_cuda_entry(options, f, &entry, &flat, &quote!(#body #of (#(#rebuilt),*)));
-        }
         let bound = |tokens| substitute_tokens(tokens, generics, &concrete);
         let (threads, blocks) = (bound(options.max_threads()), bound(options.min_blocks()));
+        if cfg!(feature = "rust-cuda") {
+            let call = quote!(#body #of (#(#rebuilt),*));
+            return rust_cuda_entry(options, f, &entry, &flat, [threads, blocks], &call);
+        }
         let bounds = format!("//.rungs.bounds {entry} {{threads}} {{blocks}}");
         let (symbol, declared) = if is_primary_package() {
             let declared =
@@ -244,13 +245,22 @@ fn is_primary_package() -> bool {
 ///
 /// Module-level assembly gets lost in libnvvm, so the comment with the launch bounds stands in the body. On the host
 /// the function is there to be type-checked; the block keeps its name from meeting the handle's.
-fn rust_cuda_entry(options: &Options, f: &ItemFn, entry: &Ident, flat: &[Tokens], call: &Tokens) -> Tokens {
+fn rust_cuda_entry(
+    options: &Options,
+    f: &ItemFn,
+    entry: &Ident,
+    flat: &[Tokens],
+    [threads, blocks]: [Tokens; 2],
+    call: &Tokens,
+) -> Tokens {
     let (attrs, guard) = (&f.attrs, options.guard());
-    let (threads, blocks) = (options.max_threads(), options.min_blocks());
     let bounds = format!("//.rungs.bounds {entry} {{threads}} {{blocks}}");
     quote! {
         #[cfg(any(#guard, not(target_os = "cuda")))]
         const _: () = {
+            // The comment in the entry is for the device alone; by this the type check on the host sees the bounds too.
+            const _: [u32; 2] = [#threads, #blocks];
+
             #(#attrs)*
             #[simt::expansion::cuda_kernel]
             #[allow(improper_ctypes_definitions, clippy::missing_safety_doc, clippy::too_many_arguments)]

@@ -10,9 +10,11 @@
 //!   lack the semicolon that PTX wants behind an instruction.
 //! - shuffles, votes, match: not in the published version. LLVM 7 and libnvvm know the intrinsics.
 //! - atomics and fences: generic addresses, and `fence.acq_rel.gl`, which is not PTX.
+//! - the clock: of two reads by the intrinsic LLVM 7 makes one.
+//! - dynamic shared memory: `dynamic_shared_mem` lies over the static arrays (shared.rs).
 //!
 //! `redux.sync` has no intrinsic in LLVM 7. It is `asm!`, as in `cuda_std`, and `rustc_codegen_nvvm` does not mark
-//! `asm!` as convergent; see docs/backends.md.
+//! `asm!` as convergent: a barrier of the warp stands in front of it (`redux!` below).
 
 mod shared;
 
@@ -47,7 +49,6 @@ macro_rules! intrinsics {
 
 intrinsics! {
     #[link_name = "llvm.nvvm.read.ptx.sreg.laneid"] fn lane_id() -> u32;
-    #[link_name = "llvm.nvvm.read.ptx.sreg.clock64"] fn clock64() -> u64;
     #[link_name = "llvm.nvvm.barrier0"] fn barrier_0();
     #[link_name = "llvm.nvvm.barrier.sync.cnt"] fn barrier_count(id: u32, threads: u32);
     #[link_name = "llvm.nvvm.shfl.sync.up.i32"] fn shfl_up(mask: u32, value: u32, delta: u32, clamp: u32) -> u32;
@@ -60,9 +61,13 @@ intrinsics! {
 }
 
 /// One `redux.sync`.
+///
+/// LLVM 7 copies `asm!` into both arms of a branch. It knows the barrier of the warp in front as convergent, and copies
+/// no block that contains it.
 macro_rules! redux {
     ($operation:literal, $mask:expr, $value:expr) => {{
         let reduced: u32;
+        Self::sync_warp($mask); // the redux below stays in one place
         asm!(
             concat!("redux.sync.", $operation, " {0}, {1}, {2};"),
             out(reg32) reduced, in(reg32) $value, in(reg32) $mask, options(nomem, nostack)
@@ -230,7 +235,7 @@ impl Machine for RustCuda {
 
     #[inline(always)]
     fn dynamic_shared_address() -> u32 {
-        shared_address(cuda_std::shared::dynamic_shared_mem::<u8>())
+        shared::dynamic_shared_address()
     }
 
     #[inline(always)]
@@ -381,7 +386,10 @@ impl Machine for RustCuda {
 
     #[inline(always)]
     fn clock() -> u64 {
-        unsafe { clock64() }
+        // The intrinsic has no side effect for LLVM 7: of two reads it made one.
+        let cycles: u64;
+        unsafe { asm!("mov.u64 {0}, %clock64;", out(reg64) cycles, options(nomem, nostack)) }
+        cycles
     }
 
     #[inline(always)]

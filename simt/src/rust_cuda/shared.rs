@@ -17,10 +17,14 @@ impl<const BYTES: usize> SharedArray<BYTES> {
 }
 
 /// The address within the block's shared memory of what `p` points at.
+///
+/// The cast is needed: the pointer to a static gets to `asm!` in the address space `shared`, unconverted. A pointer of
+/// another type is made generic first, which `cvta.to.shared` expects.
 #[inline(always)]
 pub fn shared_address<T>(p: *const T) -> u32 {
+    let p = p.cast::<u8>();
     let address: u32;
-    // SAFETY: converts an address; ptxas folds it where `p` is a constant.
+    // SAFETY: converts an address.
     unsafe {
         asm!(
             "{{",
@@ -32,6 +36,25 @@ pub fn shared_address<T>(p: *const T) -> u32 {
         );
     }
     address
+}
+
+/// The address of the launch's dynamic shared memory.
+///
+/// cuda_std's `dynamic_shared_mem` declares it as one `u128`. ptxas then reserves 16 bytes for it at the start of the
+/// block's shared memory, and the static arrays behind them lie inside what the kernel takes for dynamic memory. An
+/// array without a size lies behind all static ones.
+#[inline(always)]
+pub fn dynamic_shared_address() -> u32 {
+    #[cfg(target_os = "cuda")]
+    unsafe extern "C" {
+        #[nvvm_internal::addrspace(3)]
+        #[allow(improper_ctypes)]
+        static RUNGS_DYNAMIC_SHARED: core::cell::UnsafeCell<[u128; 0]>;
+    }
+    #[cfg(target_os = "cuda")]
+    return shared_address(&raw const RUNGS_DYNAMIC_SHARED);
+    #[cfg(not(target_os = "cuda"))]
+    crate::nvidia::assembly::trap()
 }
 
 /// The item that [`shared!`](crate::shared) declares beside the type: none.

@@ -1,11 +1,13 @@
 //! One block: its threads as coroutines, their barriers, its shared memory.
 
 use super::async_copy::Copies;
+use super::check::{self, BlockState, Kind, Session, Site};
 use super::error::{Fault, LaunchError};
 use super::mbarrier::Barriers;
 use super::observe::{self, Event, Space};
 use super::overflow;
 use super::spin::{Idle, Quiet, Watch};
+use super::stats::{Collector, Instruction, What};
 use super::warp::Warp;
 use super::watchdog;
 use super::{BLOCK, limits};
@@ -51,14 +53,30 @@ struct Barrier {
     votes: u32,
     /// Votes of the last completed round, which the released threads read.
     result: u32,
+    /// Threads that this round waits for.
+    expected: Option<u32>,
     /// The place where the first thread of this round waits.
     location: Option<&'static Location<'static>>,
 }
 
 /// The place of a panic, recorded by the hook while the stack still exists.
 struct Panic {
-    location: String,
+    site: Option<Site>,
     message: String,
+}
+
+/// What a thread that stops the launch says: its number and the reason.
+type Stopped = (usize, Kind, String);
+
+/// A round of a block under a check.
+pub(super) struct Round {
+    /// Threads that have not ended.
+    pub(super) live: usize,
+    /// Whether a thread did anything but spin.
+    pub(super) worked: bool,
+    /// Threads that did nothing but spin, and whether one of them read something new.
+    pub(super) spun: u32,
+    pub(super) news: bool,
 }
 
 /// The state shared with the blocks that run at the same time.
@@ -86,6 +104,8 @@ pub(super) struct Block {
     pub(super) mbarriers: Barriers,
     pub(super) copies: Copies,
     watch: Watch,
+    /// What the threads do, where that is counted.
+    stats: Option<Collector>,
     /// Static arrays, by key, with the address that each was given.
     arrays: RefCell<Vec<(usize, u32)>>,
     shared_bytes: Cell<u32>,
@@ -95,11 +115,19 @@ pub(super) struct Block {
     exits: Vec<Cell<Option<CoroutineTrapHandler<()>>>>,
     overflown: Cell<bool>,
     stack_limits: Vec<Cell<usize>>,
+    /// The kind of the mistake that the next panic is about.
+    kind: Cell<Kind>,
+    /// The barrier in shared memory, and the parity, that each thread has waited for last.
+    awaits: Vec<Cell<Option<(u32, u32)>>>,
+    /// Under a check: whether the running thread spun before its turn.
+    spins: Cell<bool>,
+    /// The block's part of a running check; null where there is none.
+    checked: Cell<*mut BlockState>,
 }
 
 impl Block {
     /// A block of this shape, to be used for one block of the grid after the other.
-    pub(super) fn new(grid_dim: Vector, block_dim: Vector, dynamic_bytes: u32) -> Self {
+    pub(super) fn new(grid_dim: Vector, block_dim: Vector, dynamic_bytes: u32, counted: bool) -> Self {
         install_hook();
         overflow::install();
         let [x, y, z] = block_dim;
@@ -119,7 +147,8 @@ impl Block {
             barriers: Default::default(),
             mbarriers: Barriers::default(),
             copies: Copies::new(threads),
-            watch: Watch::new(threads, observe::active()),
+            watch: Watch::new(threads, observe::active() || counted || check::active().is_some()),
+            stats: counted.then(|| Collector::new(threads)),
             arrays: RefCell::default(),
             shared_bytes: Cell::new(dynamic_bytes.next_multiple_of(16)),
             arena: UnsafeCell::new(vec![POISON; limits::MAX_SHARED as usize / 16 + 1]),
@@ -127,6 +156,10 @@ impl Block {
             exits: vec![Cell::new(None); threads],
             overflown: Cell::new(false),
             stack_limits: vec![Cell::new(0); threads],
+            kind: Cell::new(Kind::Fault),
+            awaits: vec![Cell::new(None); threads],
+            spins: Cell::new(false),
+            checked: Cell::new(std::ptr::null_mut()),
         }
     }
 
@@ -157,11 +190,10 @@ impl Block {
     #[track_caller]
     pub(super) fn shared(&self, address: u32, bytes: u32) -> *mut u8 {
         let end = address as u64 + bytes as u64;
-        assert!(
-            end <= self.shared_bytes.get() as u64,
-            "shared address {address} is outside of the block's {} bytes",
-            self.shared_bytes.get()
-        );
+        if end > self.shared_bytes.get() as u64 {
+            self.mistake(Kind::OutOfBounds);
+            panic!("shared address {address} is outside of the block's {} bytes", self.shared_bytes.get());
+        }
         // SAFETY: the arena has MAX_SHARED bytes, and shared_bytes never exceeds that.
         unsafe { (*self.arena.get()).as_mut_ptr().cast::<u8>().add(address as usize) }
     }
@@ -198,19 +230,40 @@ impl Block {
         let thread = self.current.get();
         let mut barrier = self.barriers[id].get();
         let first = *barrier.location.get_or_insert(location);
-        assert!(
-            first == location,
-            "threads of one block wait at different barriers: others at {}:{}",
-            first.file(),
-            first.line()
-        );
-        barrier.arrived += 1;
+        // Roles of a block reach a named barrier from where they are; the barrier of the whole block is one place.
+        if id == 0 && first != location {
+            self.mistake(Kind::DivergentBarrier);
+            panic!("threads of one block wait at different barriers: others at {}:{}", first.file(), first.line());
+        }
+        let wanted = *barrier.expected.get_or_insert(expected.unwrap_or(self.threads()));
+        if wanted != expected.unwrap_or(self.threads()) {
+            self.mistake(Kind::DivergentBarrier);
+            panic!("threads wait at barrier {id} for different numbers of threads: others for {wanted}");
+        }
+        self.count(Instruction::Barrier, 0, 0);
+        // A named barrier counts warps: one whose lanes do not all come is never counted.
+        barrier.arrived += match id {
+            0 => 1,
+            _ if self.whole_warp(thread, id as u8) => crate::machine::WARP,
+            _ => 0,
+        };
         barrier.votes += vote as u32;
-        if barrier.arrived == expected.unwrap_or(self.threads()) {
+        if barrier.arrived == wanted {
             self.barriers[id].set(Barrier { result: barrier.votes, ..Barrier::default() });
             observe::tell(|| Event::Barrier { block: observe::number(self), id: id as u32 });
+            self.count_barrier(id as u8, location);
             let waiting = State::AtBarrier(id as u8);
-            self.states.iter().filter(|s| s.get() == waiting).for_each(|s| s.set(State::Ready));
+            if id == 0 && self.checked.get().is_null() {
+                self.states.iter().filter(|s| s.get() == waiting).for_each(|s| s.set(State::Ready));
+            } else {
+                let here = |t: &usize| *t == thread || self.states[*t].get() == waiting;
+                let counted = |t: &usize| here(t) && (id == 0 || self.whole_warp(*t, id as u8));
+                let arrived: Vec<usize> = (0..self.states.len()).filter(counted).collect();
+                if let Some((session, state)) = self.checks() {
+                    session.barrier(state, &arrived, arrived.len() == self.states.len());
+                }
+                arrived.iter().for_each(|&t| self.states[t].set(State::Ready));
+            }
             // The last one waits for its turn like the others, so that all start the next phase in order.
             self.suspend(thread, State::Ready);
         } else {
@@ -219,6 +272,107 @@ impl Block {
             self.suspend(thread, State::AtBarrier(id as u8));
         }
         self.barriers[id].get().result
+    }
+
+    /// Whether all threads of the warp of `thread` wait at barrier `id`, or are the running one.
+    fn whole_warp(&self, thread: usize, id: u8) -> bool {
+        let first = thread / 32 * 32;
+        let here = |t: usize| t == self.current.get() || self.states[t].get() == State::AtBarrier(id);
+        (first..self.states.len().min(first + 32)).all(here)
+    }
+
+    /// The next panic is about a mistake of that kind.
+    #[cold]
+    pub(super) fn mistake(&self, kind: Kind) {
+        self.kind.set(kind);
+    }
+
+    /// Notes what the running thread waits for at a barrier in shared memory.
+    pub(super) fn awaits(&self, address: u32, parity: u32) {
+        self.awaits[self.current.get()].set(Some((address, parity)));
+    }
+
+    /// Makes `state` the block's part of the running check.
+    pub(super) fn check(&mut self, state: *mut BlockState) {
+        self.checked.set(state);
+    }
+
+    /// The running check, and the block's part of it.
+    #[inline]
+    pub(super) fn checks(&self) -> Option<(&'static mut Session, &'static mut BlockState)> {
+        // SAFETY: check/run.rs owns the state for longer than the block runs; everything happens on one thread of the
+        // host, and no function that is given the reference suspends a thread of a block while it holds it.
+        let state = unsafe { self.checked.get().as_mut() }?;
+        Some((check::active()?, state))
+    }
+
+    /// Under a check, lets others run before an access of the running thread where the schedule says so.
+    pub(super) fn interrupt(&self) {
+        // Not a thread that spins: it would seem to work.
+        if !self.spins.get() && self.checks().is_some_and(|(session, _)| session.interrupts()) {
+            self.suspend(self.current.get(), State::Ready);
+        }
+    }
+
+    /// Counts an access of the running thread, or an arrival, if that is asked for.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn count(&self, instruction: Instruction, bytes: u8, address: u64) {
+        let Some(stats) = &self.stats else { return };
+        let thread = self.current.get();
+        if stats.is_full(thread) {
+            self.let_warp_catch_up(stats, thread);
+        }
+        stats.note(thread, What { instruction, bytes }, address, Location::caller());
+    }
+
+    /// Lets the other lanes of the warp do as much as `thread` has done, and then groups what all have done.
+    #[cold]
+    fn let_warp_catch_up(&self, stats: &Collector, thread: usize) {
+        self.suspend(thread, State::Ready);
+        if !stats.is_full(thread) {
+            // Another lane has grouped the accesses.
+            return;
+        }
+        let first = thread / 32 * 32;
+        let on_its_way = |t: &usize| *t == thread || matches!(self.states[*t].get(), State::Ready | State::Spinning);
+        let warp = first..self.states.len().min(first + 32);
+        stats.catch_up(thread, warp.filter(on_its_way).fold(0, |mask, t| mask | 1 << (t - first)));
+    }
+
+    /// Counts a bulk copy, if that is asked for.
+    #[track_caller]
+    pub(super) fn count_copy(&self, instruction: Instruction, address: u64, bytes: u32) {
+        if let Some(stats) = &self.stats {
+            stats.copy(instruction, address, bytes, Location::caller());
+        }
+    }
+
+    /// Counts a barrier that is complete, and groups what the lanes did before it.
+    fn count_barrier(&self, id: u8, location: &'static Location<'static>) {
+        let Some(stats) = &self.stats else { return };
+        stats.barrier(location);
+        let here = |t: &usize| *t == self.current.get() || self.states[*t].get() == State::AtBarrier(id);
+        let warps = (0..self.states.len()).step_by(32);
+        warps
+            .filter(|&first| (first..self.states.len().min(first + 32)).any(|t| here(&t)))
+            .for_each(|t| stats.meet(t / 32));
+    }
+
+    /// Groups what the lanes of the running thread's warp did before an operation of the lanes of `mask`, if no other
+    /// lanes are on their way.
+    pub(super) fn count_meeting(&self, mask: u32) {
+        let Some(stats) = &self.stats else { return };
+        let first = self.current.get() / 32 * 32;
+        let others = (first..self.states.len().min(first + 32)).filter(|t| mask >> (t - first) & 1 == 0);
+        if others.into_iter().all(|t| self.states[t].get() == State::Ended) {
+            stats.meet(first / 32);
+        }
+    }
+
+    /// What was counted, after the last block.
+    pub(super) fn into_stats(self) -> Option<Collector> {
+        self.stats
     }
 
     /// Lets the other threads run once.
@@ -287,17 +441,37 @@ impl Block {
         stacks: &mut Vec<DefaultStack>,
         others: &Others,
     ) -> Result<(), LaunchError> {
+        // SAFETY: `end` takes the threads back below.
+        let mut threads = unsafe { self.start(index, body, stacks) };
+        let result = self.guarded(kernel, |block| block.schedule(&mut threads, others));
+        stacks.extend(self.end(threads));
+        result
+    }
+
+    /// Makes the threads of the block `index` of the grid. Stacks are taken from `stacks`.
+    ///
+    /// # Safety
+    /// [`Block::end`] is given the threads before `body` or the block ceases to live or to stay in its place.
+    pub(super) unsafe fn start(
+        &mut self,
+        index: Vector,
+        body: &(dyn Fn() + Sync),
+        stacks: &mut Vec<DefaultStack>,
+    ) -> Vec<Coroutine<(), (), ()>> {
         self.begin(index);
+        if let Some(stats) = &self.stats {
+            stats.begin(observe::number(self));
+        }
         let this: &Self = self;
         let block: *const Block = this;
-        // SAFETY: only the lifetime changes; the body outlives the coroutines for the reason given below.
+        // SAFETY: only the lifetime changes; the body outlives the coroutines, as the caller promises.
         let body: &'static (dyn Fn() + Sync) = unsafe { std::mem::transmute(body) };
-        let mut threads: Vec<_> = (0..self.states.len())
+        (0..self.states.len())
             .map(|thread| {
                 let stack = stacks.pop().expect("the launch took a stack for every thread");
                 this.stack_limits[thread].set(stack.limit().get());
                 let coroutine = Coroutine::<(), (), (), _>::with_stack(stack, move |yielder, ()| {
-                    // SAFETY: the block outlives its coroutines, which are finished before this function returns.
+                    // SAFETY: the block outlives its coroutines, as the caller promises.
                     let yielders = unsafe { &(&*block).yielders };
                     yielders[thread].set(yielder);
                     body();
@@ -305,29 +479,122 @@ impl Block {
                 this.exits[thread].set(Some(coroutine.trap_handler()));
                 coroutine
             })
-            .collect();
-        BLOCK.set(block);
-        let outcome = catch_unwind(AssertUnwindSafe(|| this.schedule(&mut threads, others)));
-        watchdog::look(true);
-        let result = match outcome {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err((thread, what))) => Err(this.fault(kernel, thread, None, what)),
-            Err(payload) => {
-                let panic = this.panic.borrow_mut().take();
-                let (location, message) = panic.map_or((None, text(&*payload)), |p| (Some(p.location), p.message));
-                Err(this.fault(kernel, this.current.get(), location, message))
-            }
-        };
-        for mut thread in threads {
+            .collect()
+    }
+
+    /// Ends the threads that [`Block::start`] made, wherever they are, and gives their stacks back.
+    pub(super) fn end(&mut self, threads: Vec<Coroutine<(), (), ()>>) -> Vec<DefaultStack> {
+        if let Some(stats) = &self.stats {
+            (0..self.warps.len()).for_each(|warp| stats.meet(warp));
+        }
+        let stack = |mut thread: Coroutine<(), (), ()>| {
             if !thread.done() {
                 // A kernel owns nothing that would have to be dropped: it is `no_std` code over views and numbers.
                 // SAFETY: so the abandoned frames leak nothing and are not used again.
                 unsafe { thread.force_reset() };
             }
-            stacks.push(thread.into_stack());
-        }
+            thread.into_stack()
+        };
+        threads.into_iter().map(stack).collect()
+    }
+
+    /// Runs threads of the block by `work`, and makes a fault of what goes wrong.
+    fn guarded<R>(
+        &self,
+        kernel: &'static str,
+        work: impl FnOnce(&Self) -> Result<R, Stopped>,
+    ) -> Result<R, LaunchError> {
+        BLOCK.set(self);
+        let outcome = catch_unwind(AssertUnwindSafe(|| work(self)));
+        watchdog::look(true);
+        let result = match outcome {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err((thread, kind, what))) => Err(self.fault(kernel, thread, None, kind, what)),
+            Err(payload) => {
+                let panic = self.panic.borrow_mut().take();
+                let (site, message) = panic.map_or((None, text(&*payload)), |p| (p.site, p.message));
+                Err(self.fault(kernel, self.current.get(), site, self.kind.get(), message))
+            }
+        };
         BLOCK.set(std::ptr::null());
         result
+    }
+
+    /// Under a check: resumes the threads of the block once each, in that order. Those of the starved warp run only if
+    /// no other works.
+    pub(super) fn checked_round(
+        &self,
+        kernel: &'static str,
+        threads: &mut [Coroutine<(), (), ()>],
+        order: &[u32],
+        starved: Option<u32>,
+    ) -> Result<Round, LaunchError> {
+        self.guarded(kernel, |block| {
+            let (mut worked, mut spun) = (false, 0);
+            block.watch.round();
+            for &i in order {
+                if starved == Some(i / 32) && worked {
+                    continue;
+                }
+                match block.states[i as usize].get() {
+                    State::Ready => worked = true,
+                    State::Spinning => spun += 1,
+                    _ => continue,
+                }
+                block.spins.set(block.states[i as usize].get() == State::Spinning);
+                block.resume(i as usize, &mut threads[i as usize])?;
+            }
+            let live = block.states.iter().filter(|s| s.get() != State::Ended).count();
+            if worked {
+                block.watch.worked();
+            } else if live > 0 && spun == 0 {
+                return Err(block.deadlock());
+            }
+            Ok(Round { live, worked, spun, news: block.watch.news() })
+        })
+    }
+
+    /// From now on every access of a thread that spins is examined.
+    pub(super) fn suspect(&self) {
+        self.watch.suspect();
+    }
+
+    /// The error of threads that spin for ever. `waiting` says whether other blocks have not begun.
+    pub(super) fn endless(&self, kernel: &'static str, waiting: bool) -> LaunchError {
+        let spinning = self.states.iter().position(|s| s.get() == State::Spinning).unwrap_or(0);
+        let what = match self.awaits[spinning].get() {
+            Some((address, parity)) => format!("{}, which never ends", self.mbarriers.lacks(address, parity)),
+            None if waiting => {
+                "spins for ever: what it waits for does not come; blocks that have not begun wait for this one to end"
+                    .into()
+            }
+            None => "spins for ever: what it waits for does not come".into(),
+        };
+        self.fault(kernel, spinning, None, Kind::EndlessSpin, what)
+    }
+
+    /// Tells an observer that the block has ended.
+    pub(super) fn tell_end(&self) {
+        observe::tell(|| Event::BlockEnd { block: observe::number(self) });
+    }
+
+    /// Resumes a thread until it waits, or ends.
+    #[inline(always)]
+    fn resume(&self, i: usize, thread: &mut Coroutine<(), (), ()>) -> Result<bool, Stopped> {
+        self.current.set(i);
+        self.states[i].set(State::Ready);
+        self.watch.turn(i);
+        if let CoroutineResult::Return(()) = thread.resume(()) {
+            if self.overflown.get() {
+                self.locations[i].set(None);
+                let size = STACK >> 10;
+                let what = format!("overflows its stack: arrays and calls take more than {size} KiB");
+                return Err((i, Kind::Fault, what));
+            }
+            self.states[i].set(State::Ended);
+            return Ok(true);
+        }
+        Ok(false)
     }
 
     /// Forgets the block before.
@@ -338,6 +605,8 @@ impl Block {
         self.mbarriers.reset();
         self.copies.reset();
         self.watch.reset();
+        self.kind.set(Kind::Fault);
+        self.awaits.iter().for_each(|a| a.set(None));
         self.warps.iter().for_each(Warp::reset);
         let bytes = self.shared_bytes.get() as usize;
         // Arrays keep their addresses from block to block; what no array has been given yet is still poisoned.
@@ -345,7 +614,7 @@ impl Block {
     }
 
     /// Resumes threads, round by round, until all have ended.
-    fn schedule(&self, threads: &mut [Coroutine<(), (), ()>], others: &Others) -> Result<(), (usize, String)> {
+    fn schedule(&self, threads: &mut [Coroutine<(), (), ()>], others: &Others) -> Result<(), Stopped> {
         let (mut live, mut idle) = (threads.len(), Idle::default());
         while live > 0 {
             let (mut worked, mut spun) = (false, 0);
@@ -356,18 +625,7 @@ impl Block {
                     State::Spinning => spun += 1,
                     _ => continue,
                 }
-                self.current.set(i);
-                self.states[i].set(State::Ready);
-                self.watch.turn(i);
-                if let CoroutineResult::Return(()) = thread.resume(()) {
-                    if self.overflown.get() {
-                        self.locations[i].set(None);
-                        let size = STACK >> 10;
-                        return Err((i, format!("overflows its stack: arrays and calls take more than {size} KiB")));
-                    }
-                    self.states[i].set(State::Ended);
-                    live -= 1;
-                }
+                live -= self.resume(i, thread)? as usize;
             }
             if worked {
                 idle.worked(&self.watch, others.quiet);
@@ -376,7 +634,11 @@ impl Block {
             } else if live > 0 {
                 if idle.spun(spun, &self.watch, others.quiet) {
                     let spinning = self.states.iter().position(|s| s.get() == State::Spinning).unwrap_or(0);
-                    return Err((spinning, "spins for ever: what it waits for does not come".into()));
+                    let what = match self.awaits[spinning].get() {
+                        Some((address, parity)) => self.mbarriers.lacks(address, parity) + ", which never ends",
+                        None => "spins for ever: what it waits for does not come".into(),
+                    };
+                    return Err((spinning, Kind::EndlessSpin, what));
                 }
                 if others.cancelled.load(Relaxed) {
                     return Ok(());
@@ -391,42 +653,46 @@ impl Block {
     }
 
     /// No thread can continue: reports which threads wait for which.
-    fn deadlock(&self) -> (usize, String) {
+    fn deadlock(&self) -> Stopped {
         let waiting = self.states.iter().position(|s| s.get() != State::Ended).unwrap_or(0);
+        // The first of the others, and whether it has ended.
         let absent = |mut others: Box<dyn Iterator<Item = usize> + '_>| match others.next() {
             Some(t) if self.states[t].get() == State::Ended => {
-                format!("thread {} has ended", Dim3(self.indices[t]))
+                (State::Ended, format!("thread {} has ended", Dim3(self.indices[t])))
             }
             Some(t) => {
                 let place = self.locations[t].get().map_or(String::new(), |l| format!(" at {}:{}", l.file(), l.line()));
-                format!("thread {} waits{place}", Dim3(self.indices[t]))
+                (self.states[t].get(), format!("thread {} waits{place}", Dim3(self.indices[t])))
             }
-            None => "no other thread is left".into(),
+            None => (State::Ended, "no other thread is left".into()),
         };
-        let what = match self.states[waiting].get() {
+        match self.states[waiting].get() {
             State::InWarp => {
                 let missing = self.warp(waiting).missing(waiting as u32 % 32);
                 let first = waiting / 32 * 32;
                 let others = (0..32).filter(move |l| missing >> l & 1 == 1).map(move |l| first + l);
                 let others = others.filter(|&t| t < self.states.len());
-                format!(
-                    "waits in a warp operation for the lanes {missing:#010x}, which never come: {}",
-                    absent(Box::new(others))
-                )
+                let (_, who) = absent(Box::new(others));
+                let what = format!("waits in a warp operation for the lanes {missing:#010x}, which never come: {who}");
+                (waiting, Kind::WarpMask, what)
             }
             state => {
                 let others = (0..self.states.len()).filter(move |&t| self.states[t].get() != state);
-                format!("waits at a barrier that not all threads reach: {}", absent(Box::new(others)))
+                let (other, who) = absent(Box::new(others));
+                let kind = match other {
+                    State::Ended => Kind::MissedBarrier,
+                    State::AtBarrier(_) => Kind::DivergentBarrier,
+                    _ => Kind::WarpMask,
+                };
+                (waiting, kind, format!("waits at a barrier that not all threads reach: {who}"))
             }
-        };
-        (waiting, what)
+        }
     }
 
-    fn fault(&self, kernel: &'static str, thread: usize, location: Option<String>, what: String) -> LaunchError {
-        let waiting = || self.locations[thread].get().map(|l| format!("{}:{}", l.file(), l.line()));
-        let location = location.or_else(waiting).unwrap_or_else(|| "an unknown line".into());
-        let thread = Dim3(self.indices[thread]);
-        LaunchError::Fault(Box::new(Fault { kernel, block: Dim3(self.block_idx), thread, location, what }))
+    fn fault(&self, kernel: &'static str, thread: usize, site: Option<Site>, kind: Kind, what: String) -> LaunchError {
+        let site = site.or_else(|| self.locations[thread].get().map(Site::from));
+        let (thread, warp) = (Dim3(self.indices[thread]), thread as u32 / 32);
+        LaunchError::Fault(Box::new(Fault { kernel, block: Dim3(self.block_idx), thread, warp, site, kind, what }))
     }
 }
 
@@ -446,10 +712,10 @@ fn install_hook() {
             if block.is_null() {
                 return before(info);
             }
-            let location = info.location().map_or("an unknown line".into(), |l| format!("{}:{}", l.file(), l.line()));
+            let site = info.location().map(Site::from);
             let message = text(info.payload());
             // SAFETY: non-null only while this thread runs the block.
-            unsafe { *(*block).panic.borrow_mut() = Some(Panic { location, message }) };
+            unsafe { *(*block).panic.borrow_mut() = Some(Panic { site, message }) };
         }));
     });
 }

@@ -1,18 +1,27 @@
 //! The errors of a launch.
 
+use super::check::{Kind, Site};
 use crate::Dim3;
 use std::fmt;
+use std::time::Duration;
 
 /// The reason why a launch did not run, or did not run to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LaunchError {
-    /// The launch exceeds a limit of compute capability 9.0; nothing ran.
+    /// The launch exceeds a limit of compute capability 9.0, or a view's memory is gone; nothing ran.
     Refused {
         /// The kernel.
         kernel: &'static str,
-        /// The request and the limit.
+        /// The request and the limit, or the view.
         why: String,
+    },
+    /// The time that [`within`](super::within) allowed is over; some blocks did not run.
+    OutOfTime {
+        /// The kernel.
+        kernel: &'static str,
+        /// The time.
+        allowed: Duration,
     },
     /// A thread did what a GPU leaves undefined; the launch ended there.
     Fault(Box<Fault>),
@@ -27,16 +36,33 @@ pub struct Fault {
     pub block: Dim3,
     /// The thread in its block.
     pub thread: Dim3,
-    /// Source file and line of the call, as `file:line`.
-    pub location: String,
+    /// The call, where it is known.
+    pub site: Option<Site>,
+    /// The thread's warp in its block.
+    pub warp: u32,
+    /// What kind of mistake it is.
+    pub kind: Kind,
     /// The cause.
     pub what: String,
+}
+
+impl Fault {
+    /// Source file and line of the call, as `file:line`.
+    pub fn location(&self) -> String {
+        match &self.site {
+            Some(Site { file, line, .. }) => format!("{file}:{line}"),
+            None => "an unknown line".into(),
+        }
+    }
 }
 
 impl fmt::Display for LaunchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused { kernel, why } => write!(f, "{kernel}: {why}"),
+            Self::OutOfTime { kernel, allowed } => {
+                write!(f, "{kernel}: not done on the simulator within {} s", allowed.as_secs_f64())
+            }
             Self::Fault(fault) => fault.fmt(f),
         }
     }
@@ -44,8 +70,8 @@ impl fmt::Display for LaunchError {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kernel, block, thread, location, what } = self;
-        write!(f, "{kernel}, block {block}, thread {thread}, at {location}: {what}")
+        let Self { kernel, block, thread, what, .. } = self;
+        write!(f, "{kernel}, block {block}, thread {thread}, at {}: {what}", self.location())
     }
 }
 

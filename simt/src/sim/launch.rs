@@ -1,12 +1,16 @@
 //! A launch: its limits, and its blocks over the host's cores.
 
 use super::block::{Block, Others, STACK};
+use super::check;
 use super::error::LaunchError;
+use super::limit;
 use super::limits::*;
 use super::observe::{self, Event};
 use super::spin::Quiet;
+use super::stats::Count;
 use super::watchdog::Leash;
 use crate::launcher::{Call, With};
+use crate::live::GONE;
 use crate::{Dim3, Geometry, Kernel};
 use corosensei::stack::DefaultStack;
 use std::sync::Mutex;
@@ -25,8 +29,10 @@ pub struct Options {
 /// Runs a kernel to its end: `grid` × `block` threads with `shared_bytes` of dynamic shared memory.
 ///
 /// # Errors
-/// [`LaunchError::Refused`] if a GPU would refuse the launch, [`LaunchError::Fault`] if a thread did something that a
-/// GPU leaves undefined. Writes of other blocks before that remain.
+/// [`LaunchError::Refused`] if a GPU would refuse the launch or a view is of memory that is gone,
+/// [`LaunchError::Fault`] if a thread did something that a
+/// GPU leaves undefined, [`LaunchError::OutOfTime`] by [`within`](super::within). Writes of other blocks before that
+/// remain.
 pub fn launch<K: Kernel>(
     kernel: K,
     grid: [u32; 3],
@@ -45,7 +51,17 @@ pub fn launch<K: Kernel>(
 /// As for [`launch`].
 pub fn enqueue(call: &dyn Call, geometry: Geometry, options: Options) -> Result<(), LaunchError> {
     let Geometry { grid, block, shared_bytes, .. } = geometry;
-    check(call.name(), call.max_threads(), grid, block, shared_bytes)?;
+    refuse_impossible(call.name(), call.max_threads(), grid, block, shared_bytes)?;
+    if let Some(i) = call.parameters().view_of_nothing() {
+        let why = format!("view number {} is of {GONE}", i + 1);
+        return Err(LaunchError::Refused { kernel: call.name(), why });
+    }
+    if let Some(session) = check::active() {
+        observe::tell(|| Event::Launch { kernel: call.name(), grid: Dim3(grid), block: Dim3(block) });
+        check::launch(session, call, geometry)?;
+        observe::tell(|| Event::LaunchEnd);
+        return Ok(());
+    }
     run(call.name(), grid, block, shared_bytes, &|| call.thread(), options)
 }
 
@@ -66,6 +82,8 @@ fn run(
     let workers = if alone { 1 } else { (workers as u64).min(blocks) };
     observe::tell(|| Event::Launch { kernel, grid: Dim3(grid), block: Dim3(block) });
 
+    let count = Count::begin();
+    let limit = limit::of_this_thread();
     let (next, failed) = (AtomicU64::new(0), AtomicBool::new(false));
     let first_error = Mutex::new(None::<(u64, LaunchError)>);
     let quiet = Quiet::new(workers as u32);
@@ -81,7 +99,7 @@ fn run(
                 return;
             }
         };
-        let mut state = Block::new(grid, block, shared_bytes);
+        let mut state = Block::new(grid, block, shared_bytes, count.is_some());
         loop {
             // Blocks start in the order of their index: a block that waits for an earlier one waits for one that has
             // started.
@@ -91,7 +109,8 @@ fn run(
             }
             let [x, y, _] = grid.map(u64::from);
             let index = [(i % x) as u32, (i / x % y) as u32, (i / (x * y)) as u32];
-            let result = state.run(kernel, index, thread, &mut stacks, &others);
+            let result = limit.map_or(Ok(()), |limit| limit.check(kernel));
+            let result = result.and_then(|()| state.run(kernel, index, thread, &mut stacks, &others));
             if result.is_ok() {
                 observe::tell(|| Event::BlockEnd { block: i as u32 });
             }
@@ -105,6 +124,9 @@ fn run(
             }
         }
         give_stacks_back(stacks);
+        if let (Some(count), Some(collector)) = (&count, state.into_stats()) {
+            count.add(collector);
+        }
     };
     let work = || {
         run_blocks();
@@ -115,6 +137,9 @@ fn run(
     } else {
         std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
     }
+    if let Some(count) = count {
+        count.end(kernel, Dim3(grid), Dim3(block));
+    }
     if let Some((_, error)) = first_error.into_inner().unwrap() {
         return Err(error);
     }
@@ -123,7 +148,7 @@ fn run(
 }
 
 /// Refuses a launch that a GPU refuses, and names the limit.
-fn check(
+fn refuse_impossible(
     kernel: &'static str,
     max_threads: u32,
     grid: [u32; 3],
@@ -167,7 +192,7 @@ static STACKS: Mutex<Vec<DefaultStack>> = Mutex::new(Vec::new());
 /// Stacks that are kept at most; the rest is unmapped.
 const KEPT: usize = 4096;
 
-fn take_stacks(n: usize) -> std::io::Result<Vec<DefaultStack>> {
+pub(super) fn take_stacks(n: usize) -> std::io::Result<Vec<DefaultStack>> {
     let mut stacks = {
         let mut pool = STACKS.lock().unwrap();
         let rest = pool.len().saturating_sub(n);
@@ -179,7 +204,7 @@ fn take_stacks(n: usize) -> std::io::Result<Vec<DefaultStack>> {
     Ok(stacks)
 }
 
-fn give_stacks_back(mut stacks: Vec<DefaultStack>) {
+pub(super) fn give_stacks_back(mut stacks: Vec<DefaultStack>) {
     let mut pool = STACKS.lock().unwrap();
     let room = KEPT.saturating_sub(pool.len());
     stacks.truncate(room);

@@ -1,5 +1,6 @@
 //! The simulator as a machine that sequences of launches run on.
 
+use super::check;
 use super::launch::{Options, enqueue};
 use super::limits::MAX_SHARED;
 use crate::Geometry;
@@ -55,22 +56,36 @@ impl Launcher for Gpu {
     unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> Result {
         // SAFETY: the bytes are there, as the caller says, and launches have ended when they return.
         unsafe { address.write_bytes(0, bytes) };
+        check::host_cleared(address, bytes);
         Ok(())
     }
 }
 
-/// Memory of the simulator: words of the host, 16 bytes each for the alignment that packs want; cells, because kernels
-/// write to them through shared views.
-pub struct HostMemory(Box<[Cell<u128>]>);
+/// Memory of the simulator: cells, because kernels write to them through shared views.
+pub struct HostMemory(Box<[Cell<Piece>]>);
+
+/// The unit of memory, aligned as a GPU's driver aligns what it allocates, so that as many sectors are counted.
+#[derive(Clone, Copy)]
+#[repr(C, align(256))]
+struct Piece([u8; 256]);
 
 impl HostMemory {
     /// Room for `bytes` bytes, each [`POISON`].
     pub fn new(bytes: usize) -> Self {
-        Self(vec![Cell::new(u128::from_ne_bytes([POISON; 16])); bytes.div_ceil(16)].into())
+        let pieces = vec![Cell::new(Piece([POISON; 256])); bytes.div_ceil(size_of::<Piece>())];
+        let memory = Self(pieces.into());
+        check::allocated(memory.address(), bytes);
+        memory
     }
 }
 
-// SAFETY: the words are this value's own, and `u128` is aligned to 16.
+impl Drop for HostMemory {
+    fn drop(&mut self) {
+        check::freed(self.address());
+    }
+}
+
+// SAFETY: the pieces are this value's own, and aligned to more than 16.
 unsafe impl Memory for HostMemory {
     fn address(&self) -> *mut u8 {
         self.0.as_ptr() as *mut u8

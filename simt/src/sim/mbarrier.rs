@@ -35,17 +35,31 @@ impl Barriers {
         all.push(State { address, arrivals, pending: arrivals, bytes: 0, phase: 0 });
     }
 
+    /// A thread arrives, and announces bytes. Returns whether that ended the phase.
     #[track_caller]
-    pub(super) fn arrive(&self, address: u32, bytes: u32) {
+    pub(super) fn arrive(&self, address: u32, bytes: u32) -> bool {
         let mut b = self.at(address);
         assert!(b.pending > 0, "more threads arrive at a barrier than the {} of a phase", b.arrivals);
         b.pending -= 1;
-        b.count(bytes as i64);
+        b.count(bytes as i64)
     }
 
+    /// Bytes have been copied. Returns whether that ended the phase.
     #[track_caller]
-    pub(super) fn copied(&self, address: u32, bytes: u32) {
-        self.at(address).count(-(bytes as i64));
+    pub(super) fn copied(&self, address: u32, bytes: u32) -> bool {
+        self.at(address).count(-(bytes as i64))
+    }
+
+    /// What the phase of that parity lacks, in words.
+    pub(super) fn lacks(&self, address: u32, parity: u32) -> String {
+        let all = self.0.borrow();
+        let Some(b) = all.iter().find(|b| b.address == address) else { return String::new() };
+        let State { pending, bytes, phase, .. } = b;
+        format!(
+            "waits for the phase of parity {} of the barrier at the shared address {address}; the running phase has \
+             parity {phase}, and {pending} arrivals and {bytes} bytes are missing",
+            parity & 1
+        )
     }
 
     /// Whether the phase of that parity has ended.
@@ -65,14 +79,16 @@ impl Barriers {
 }
 
 impl State {
-    /// Counts bytes announced, or copied where negative; ends the phase if nothing is missing.
+    /// Counts bytes announced, or copied where negative; ends the phase if nothing is missing, and says so.
     #[track_caller]
-    fn count(&mut self, bytes: i64) {
+    fn count(&mut self, bytes: i64) -> bool {
         let most = crate::machine::MBARRIER_MAX as i64;
         self.bytes += bytes;
         assert!(self.bytes.abs() <= most, "a barrier counts at most {most} bytes, not {}", self.bytes);
-        if self.pending == 0 && self.bytes == 0 {
+        let ends = self.pending == 0 && self.bytes == 0;
+        if ends {
             (self.pending, self.phase) = (self.arrivals, self.phase ^ 1);
         }
+        ends
     }
 }

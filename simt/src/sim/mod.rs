@@ -17,29 +17,39 @@
 // block and machine, with one implementation, on the path of every access.
 mod async_copy;
 mod block;
+mod check;
 mod error;
 mod launch;
 mod launcher;
+mod limit;
 mod mbarrier;
 mod memory;
 mod observe;
 mod overflow;
 mod shared;
 mod spin;
+pub mod stats;
 mod warp;
 mod watchdog;
 
+pub use check::{
+    Check, Checked, Finding, Kind, Memory, Report, Side, Site, check, expect_written, host_cleared, host_wrote,
+    shortest,
+};
 pub use error::{Fault, LaunchError};
 pub use launch::{Options, enqueue, launch};
 pub use launcher::{Gpu, HostMemory, POISON};
+pub use limit::within;
 pub use limits::*;
 pub use observe::{Access, AccessKind, Event, Space, observe};
 
 use crate::machine::{Cache, Machine, Reduction, Register, Shuffle, Vote};
 use crate::machine::{Operation, Order, Scope};
-use crate::scalar::{AtomicScalar, Scalar, to_bits};
+use crate::scalar::{AtomicScalar, Scalar, from_bits, to_bits};
 use block::{Block, Vector};
+use check::{Half, Touch, Use};
 use std::cell::Cell;
+use std::panic::Location;
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -83,38 +93,71 @@ pub fn static_shared(key: &'static u8, bytes: u32) -> u32 {
     here().static_shared(std::ptr::from_ref(key) as usize, bytes)
 }
 
-/// An access that is examined: refused outside of a kernel, reported to the observer, checked for spins. `access` makes
-/// it, and returns its result and the value at `address` afterwards.
+/// An access that is examined: refused outside of a kernel, reported to the observer, checked for spins and, under a
+/// check, for races. `p` is the word, known to observers as `address`; `access` makes the access.
+///
+/// # Safety
+/// `p` is valid for reads of a `T` and aligned for it.
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn look<T: Scalar, R>(space: Space, kind: AccessKind, address: u64, access: impl FnOnce() -> (R, T)) -> R {
+unsafe fn look<T: Scalar, R>(
+    space: Space,
+    kind: AccessKind,
+    address: u64,
+    p: *const T,
+    access: impl FnOnce() -> R,
+) -> R {
     let block = here();
+    if let Some(instruction) = stats::plain(space, kind) {
+        block.count(instruction, size_of::<T>() as u8, address);
+    }
+    block.interrupt();
     block.before_access();
-    let (result, value) = access();
+    // SAFETY: passed on.
+    let word = || unsafe { memory::load(p) };
+    let before = block.checks().map(|_| [to_bits(word())]);
+    let result = access();
+    let value = word();
     observe::access(space, kind, address, value);
+    if let (Some(before), Some((session, state))) = (before, block.checks()) {
+        let (site, bytes) = (Location::caller(), size_of::<T>() as u32);
+        let touch = Touch { space, kind, address, bytes, before: &before, after: &[to_bits(value)], site };
+        session.access(state, block.current(), &touch, Use::of(kind));
+    }
     block.after_access(space, address, to_bits(value));
     result
 }
 
 /// [`look`] for 16 bytes.
+///
+/// # Safety
+/// `p` is valid for reads of 16 bytes and aligned to 16.
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn look_at_pack<R>(space: Space, kind: AccessKind, address: u64, access: impl FnOnce() -> (R, [u32; 4])) -> R {
+unsafe fn look_at_pack<R>(space: Space, kind: AccessKind, address: u64, p: *const u8, access: impl FnOnce() -> R) -> R {
     let block = here();
+    if let Some(instruction) = stats::plain(space, kind) {
+        block.count(instruction, 16, address);
+    }
+    block.interrupt();
     block.before_access();
-    let (result, words) = access();
-    observe::pack(space, kind, address, words);
-    for (i, word) in words.into_iter().enumerate() {
+    // SAFETY: passed on.
+    let words = || unsafe { memory::load_pack(p) };
+    let before = block.checks().map(|_| words().map(u64::from));
+    let result = access();
+    let after = words();
+    observe::pack(space, kind, address, after);
+    if let (Some(before), Some((session, state))) = (before, block.checks()) {
+        let (site, after) = (Location::caller(), after.map(u64::from));
+        let touch = Touch { space, kind, address, bytes: 16, before: &before, after: &after, site };
+        session.access(state, block.current(), &touch, Use::of(kind));
+    }
+    for (i, word) in after.into_iter().enumerate() {
         block.after_access(space, address + 4 * i as u64, word.into());
     }
     result
-}
-
-/// For loads, whose result is the value in memory afterwards.
-fn twice<T: Copy>(value: T) -> (T, T) {
-    (value, value)
 }
 
 /// An atomic operation on the word at `p`, known to observers as `address`.
@@ -122,18 +165,87 @@ fn twice<T: Copy>(value: T) -> (T, T) {
 /// # Safety
 /// `p` is valid for reads and writes of a `T` and aligned for it.
 #[track_caller]
-unsafe fn atomic<T: AtomicScalar>(op: Operation<T>, p: *mut T, space: Space, address: u64) -> T {
+unsafe fn atomic<T: AtomicScalar>(
+    op: Operation<T>,
+    p: *mut T,
+    space: Space,
+    address: u64,
+    order: Order,
+    scope: Scope,
+) -> T {
     if op == Operation::Load {
         // A thread that loads atomically may be waiting for another thread's store: the others run.
         here().spin();
     }
     // SAFETY: passed on.
-    let run = move || unsafe { memory::atomic(op, p) };
-    // SAFETY: passed on.
     if watchdog::looks() {
-        look(space, AccessKind::Atomic, address, move || (run(), unsafe { memory::load(p) }))
+        here().count(stats::atomic(space, &op), size_of::<T>() as u8, address);
+        unsafe { look_at_atomic(op, p, space, address, order, scope) }
     } else {
-        run()
+        unsafe { memory::atomic(op, p) }
+    }
+}
+
+/// [`atomic`] as an access that is examined.
+///
+/// # Safety
+/// As for [`atomic`].
+#[cold]
+#[inline(never)]
+#[track_caller]
+unsafe fn look_at_atomic<T: AtomicScalar>(
+    op: Operation<T>,
+    p: *mut T,
+    space: Space,
+    address: u64,
+    order: Order,
+    scope: Scope,
+) -> T {
+    let block = here();
+    block.interrupt();
+    block.before_access();
+    // SAFETY: passed on.
+    let (before, mut result) = unsafe { (memory::load(p), memory::atomic(op, p)) };
+    let before_is = |value: T| to_bits(before) == to_bits(value);
+    // SAFETY: passed on.
+    let after = unsafe { memory::load(p) };
+    observe::access(space, AccessKind::Atomic, address, after);
+    if let Some((session, state)) = block.checks() {
+        let half = match op {
+            Operation::Load => Half::Load,
+            Operation::Store(_) => Half::Store,
+            _ => Half::Both,
+        };
+        let (site, bytes, kind) = (Location::caller(), size_of::<T>() as u32, AccessKind::Atomic);
+        let (before, after) = ([to_bits(before)], [to_bits(after)]);
+        let touch = Touch { space, kind, address, bytes, before: &before, after: &after, site };
+        if let Some(older) = session.atomic(state, block.current(), &touch, half, (order, scope)) {
+            result = from_bits(older);
+        }
+    }
+    block.after_access(space, address, to_bits(if op == Operation::Load { result } else { after }));
+    if block.checks().is_some() && matches!(op, Operation::CompareExchange { .. }) && before_is(after) {
+        // The exchange failed: the thread may be waiting for another's store.
+        block.spin();
+    }
+    result
+}
+
+/// A thread arrives at a barrier in shared memory, and announces bytes.
+#[track_caller]
+fn arrive(address: u32, bytes: u32) {
+    let block = here();
+    let ends = block.mbarriers.arrive(address, bytes);
+    if let Some((session, state)) = block.checks() {
+        session.mbarrier_arrive(state, block.current(), address, ends, Location::caller());
+    }
+}
+
+/// The panic that follows is about a mistake of that kind; outside of a kernel it is about none.
+fn mistake(kind: Kind) {
+    // SAFETY: as in `here`.
+    if let Some(block) = unsafe { BLOCK.get().as_ref() } {
+        block.mistake(kind);
     }
 }
 
@@ -192,7 +304,7 @@ impl Machine for Simulator {
 
     #[track_caller]
     fn sync_warp(mask: u32) {
-        warp::collective(mask, 0, 0, warp::nothing);
+        warp::barrier(mask);
     }
 
     #[track_caller]
@@ -225,7 +337,12 @@ impl Machine for Simulator {
     unsafe fn load_global<T: Scalar>(p: *const T) -> T {
         // SAFETY: passed on.
         let load = move || unsafe { memory::load(p) };
-        if watchdog::looks() { look(Space::Global, AccessKind::Read, p as u64, move || twice(load())) } else { load() }
+        if watchdog::looks() {
+            // SAFETY: passed on.
+            unsafe { look(Space::Global, AccessKind::Read, p as u64, p, load) }
+        } else {
+            load()
+        }
     }
 
     #[inline(always)]
@@ -234,7 +351,8 @@ impl Machine for Simulator {
         // SAFETY: passed on.
         let store = move || unsafe { memory::store(p, value) };
         if watchdog::looks() {
-            look(Space::Global, AccessKind::Write, p as u64, move || (store(), value))
+            // SAFETY: passed on.
+            unsafe { look(Space::Global, AccessKind::Write, p as u64, p.cast_const(), store) }
         } else {
             store()
         }
@@ -253,7 +371,8 @@ impl Machine for Simulator {
         // SAFETY: passed on.
         let load = move || unsafe { memory::load_pack(p) };
         if watchdog::looks() {
-            look_at_pack(Space::Global, AccessKind::Read, p as u64, move || twice(load()))
+            // SAFETY: passed on.
+            unsafe { look_at_pack(Space::Global, AccessKind::Read, p as u64, p, load) }
         } else {
             load()
         }
@@ -272,7 +391,8 @@ impl Machine for Simulator {
         // SAFETY: passed on.
         let store = move || unsafe { memory::store_pack(p, value) };
         if watchdog::looks() {
-            look_at_pack(Space::Global, AccessKind::Write, p as u64, move || (store(), value))
+            // SAFETY: passed on.
+            unsafe { look_at_pack(Space::Global, AccessKind::Write, p as u64, p, store) }
         } else {
             store()
         }
@@ -281,11 +401,12 @@ impl Machine for Simulator {
     #[inline(always)]
     #[track_caller]
     unsafe fn load_shared<T: Scalar>(address: u32) -> T {
-        let p = here().shared(address, size_of::<T>() as u32).cast();
+        let p: *mut T = here().shared(address, size_of::<T>() as u32).cast();
         // SAFETY: `shared` gives a pointer to size_of::<T>() bytes; the caller promises the alignment.
         let load = move || unsafe { memory::load(p) };
         if watchdog::looks() {
-            look(Space::Shared, AccessKind::Read, address.into(), move || twice(load()))
+            // SAFETY: as above.
+            unsafe { look(Space::Shared, AccessKind::Read, address.into(), p.cast_const(), load) }
         } else {
             load()
         }
@@ -298,7 +419,8 @@ impl Machine for Simulator {
         // SAFETY: as above.
         let store = move || unsafe { memory::store(p, value) };
         if watchdog::looks() {
-            look(Space::Shared, AccessKind::Write, address.into(), move || (store(), value))
+            // SAFETY: as above.
+            unsafe { look(Space::Shared, AccessKind::Write, address.into(), p.cast_const(), store) }
         } else {
             store()
         }
@@ -311,7 +433,8 @@ impl Machine for Simulator {
         // SAFETY: as above, for 16 bytes.
         let load = move || unsafe { memory::load_pack(p) };
         if watchdog::looks() {
-            look_at_pack(Space::Shared, AccessKind::Read, address.into(), move || twice(load()))
+            // SAFETY: as above.
+            unsafe { look_at_pack(Space::Shared, AccessKind::Read, address.into(), p, load) }
         } else {
             load()
         }
@@ -324,7 +447,8 @@ impl Machine for Simulator {
         // SAFETY: as above, for 16 bytes.
         let store = move || unsafe { memory::store_pack(p, value) };
         if watchdog::looks() {
-            look_at_pack(Space::Shared, AccessKind::Write, address.into(), move || (store(), value))
+            // SAFETY: as above.
+            unsafe { look_at_pack(Space::Shared, AccessKind::Write, address.into(), p, store) }
         } else {
             store()
         }
@@ -335,35 +459,43 @@ impl Machine for Simulator {
     }
 
     #[track_caller]
-    unsafe fn atomic_global<T: AtomicScalar>(op: Operation<T>, p: *mut T, _: Order, _: Scope) -> T {
+    unsafe fn atomic_global<T: AtomicScalar>(op: Operation<T>, p: *mut T, order: Order, scope: Scope) -> T {
         // SAFETY: passed on.
-        unsafe { atomic(op, p, Space::Global, p as u64) }
+        unsafe { atomic(op, p, Space::Global, p as u64, order, scope) }
     }
 
     #[track_caller]
-    unsafe fn atomic_shared<T: AtomicScalar>(op: Operation<T>, address: u32, _: Order) -> T {
+    unsafe fn atomic_shared<T: AtomicScalar>(op: Operation<T>, address: u32, order: Order) -> T {
         let p = here().shared(address, size_of::<T>() as u32).cast();
         // SAFETY: `shared` gives a pointer to size_of::<T>() bytes; the caller promises the alignment.
-        unsafe { atomic(op, p, Space::Shared, address.into()) }
+        unsafe { atomic(op, p, Space::Shared, address.into(), order, Scope::Block) }
     }
 
-    fn fence(_: Order, _: Scope) {
+    fn fence(order: Order, scope: Scope) {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        let block = here();
+        if let Some((session, state)) = block.checks() {
+            session.fence(state, block.current(), order, scope);
+        }
     }
 
     #[track_caller]
     unsafe fn mbarrier_init(address: u32, arrivals: u32) {
-        here().mbarriers.init(address, arrivals);
+        let block = here();
+        block.mbarriers.init(address, arrivals);
+        if let Some((session, state)) = block.checks() {
+            session.mbarrier_init(state, block.current(), address, Location::caller());
+        }
     }
 
     #[track_caller]
     unsafe fn mbarrier_arrive(address: u32) {
-        here().mbarriers.arrive(address, 0);
+        arrive(address, 0);
     }
 
     #[track_caller]
     unsafe fn mbarrier_arrive_expecting(address: u32, bytes: u32) {
-        here().mbarriers.arrive(address, bytes);
+        arrive(address, bytes);
     }
 
     #[track_caller]
@@ -371,7 +503,10 @@ impl Machine for Simulator {
         let block = here();
         let ended = block.mbarriers.ended(address, parity);
         if !ended {
+            block.awaits(address, parity);
             block.spin();
+        } else if let Some((session, state)) = block.checks() {
+            session.mbarrier_waited(state, block.current(), address, parity, Location::caller());
         }
         ended
     }
@@ -382,29 +517,54 @@ impl Machine for Simulator {
     #[track_caller]
     unsafe fn bulk_load(to: u32, from: *const u8, bytes: u32, barrier: u32) {
         let block = here();
+        block.count_copy(stats::Instruction::BulkLoad, from as u64, bytes);
         // SAFETY: `shared` gives a pointer to `bytes` bytes; the caller promises the source and the alignment.
         unsafe { memory::copy(block.shared(to, bytes), from, bytes) };
         // SAFETY: as above.
         let word = |at: u32| unsafe { memory::load_pack(from.add(at as usize)) };
         observe::copy((Space::Global, from as u64), (Space::Shared, to.into()), bytes, word);
-        block.mbarriers.copied(barrier, bytes);
+        let ends = block.mbarriers.copied(barrier, bytes);
+        if let Some((session, state)) = block.checks() {
+            let copy = (to, from as u64, bytes);
+            session.bulk_load(state, block.current(), copy, (barrier, ends), Location::caller());
+        }
     }
 
     #[track_caller]
     unsafe fn bulk_store(to: *mut u8, from: u32, bytes: u32) {
         let p = here().shared(from, bytes);
+        here().count_copy(stats::Instruction::BulkStore, to as u64, bytes);
         // SAFETY: as above, the other way.
         unsafe { memory::copy(to, p, bytes) };
         // SAFETY: as above.
         let word = |at: u32| unsafe { memory::load_pack(p.add(at as usize)) };
         observe::copy((Space::Shared, from.into()), (Space::Global, to as u64), bytes, word);
+        let block = here();
+        if let Some((session, state)) = block.checks() {
+            session.bulk_store(state, block.current(), (to as u64, from, bytes), Location::caller());
+        }
     }
 
-    fn bulk_commit() {}
+    fn bulk_commit() {
+        let block = here();
+        if let Some((session, state)) = block.checks() {
+            session.bulk_commit(state, block.current());
+        }
+    }
 
-    fn bulk_wait_read<const N: u32>() {}
+    fn bulk_wait_read<const N: u32>() {
+        let block = here();
+        if let Some((session, state)) = block.checks() {
+            session.bulk_wait_read(state, block.current(), N);
+        }
+    }
 
-    fn fence_async_shared() {}
+    fn fence_async_shared() {
+        let block = here();
+        if let Some((session, state)) = block.checks() {
+            session.fence_async(state, block.current());
+        }
+    }
 
     #[track_caller]
     unsafe fn copy_async<const BYTES: u32>(to: u32, from: *const u8, there: u32) {
@@ -443,9 +603,12 @@ impl Machine for Simulator {
     #[inline(always)]
     fn claim_registers<const N: u32>() {}
 
-    #[inline(always)]
     fn wait_for_previous_grid() {
-        // Launches follow one another here: the preceding one has ended.
+        // Launches follow one another here: the preceding one has ended. A check judges as if it had not.
+        let block = here();
+        if let Some((session, state)) = block.checks() {
+            session.waited(state, block.current());
+        }
     }
 
     #[inline(always)]
@@ -505,12 +668,17 @@ impl Machine for Simulator {
     #[cold]
     #[track_caller]
     fn out_of_bounds(space: &'static str, index: u64, len: u64) -> ! {
+        mistake(Kind::OutOfBounds);
+        if let Some(negative) = u32::try_from(index).ok().map(|index| index as i32).filter(|&index| index < 0) {
+            panic!("{space} index {index}, or {negative} as a signed number, is out of bounds: the view has {len}")
+        }
         panic!("{space} index {index} is out of bounds: the view has {len}")
     }
 
     #[cold]
     #[track_caller]
     fn misaligned(space: &'static str, address: u64, alignment: u32) -> ! {
+        mistake(Kind::Misaligned);
         panic!("{space} at {address:#x} is not aligned to {alignment} bytes")
     }
 }

@@ -119,6 +119,22 @@ impl Watch {
         watchdog::look(self.observed || now);
     }
 
+    /// The turns of all threads begin with a window from now on.
+    pub(super) fn suspect(&self) {
+        self.all.set(true);
+    }
+
+    /// Whether a spinning thread has found something new since the last call.
+    pub(super) fn news(&self) -> bool {
+        self.news.take()
+    }
+
+    /// A thread has worked: suspicion ends.
+    pub(super) fn worked(&self) {
+        self.all.set(false);
+        self.news.take();
+    }
+
     /// Before an examined access: whether the thread spins, so that the others have to run first.
     pub(super) fn spins(&self, thread: usize) -> bool {
         if self.before.get() > 0 {

@@ -1,7 +1,9 @@
 //! Collective operations of lanes: each lane leaves its value with the warp and waits until all lanes of its mask have
 //! arrived; the last lane computes all results.
 
+use super::check::Kind;
 use super::here;
+use super::stats::Instruction;
 use crate::machine::{Reduction, Shuffle};
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -33,13 +35,28 @@ pub(super) struct Warp {
     results: [Cell<u32>; 32],
 }
 
+/// Waits for the lanes of `mask`. Of the warp's operations this one alone orders memory: the others exchange registers.
+#[track_caller]
+pub(super) fn barrier(mask: u32) {
+    meet(mask, (0, 0), |_, _, _| 0, true);
+}
+
 /// Contributes `value` to the meeting of the lanes of `mask` and returns the caller's result, by `combine`.
 #[track_caller]
 pub(super) fn collective(mask: u32, value: u32, argument: u32, combine: Combine) -> u32 {
+    meet(mask, (value, argument), combine, false)
+}
+
+#[track_caller]
+fn meet(mask: u32, (value, argument): (u32, u32), combine: Combine, orders: bool) -> u32 {
     let (block, location) = (here(), Location::caller());
     let thread = block.current();
     let (warp, lane) = (block.warp(thread), thread as u32 % 32);
-    assert!(mask >> lane & 1 == 1, "lane {lane} calls with the mask {mask:#010x}, which does not name it");
+    if mask >> lane & 1 == 0 {
+        block.mistake(Kind::WarpMask);
+        panic!("lane {lane} calls with the mask {mask:#010x}, which does not name it");
+    }
+    block.count(Instruction::Warp, 0, mask.into());
     let complete = {
         let mut meetings = warp.meetings.borrow_mut();
         // Lanes meet by mask and place. Others of the mask may still be at an earlier meeting; lanes that wait in
@@ -56,8 +73,12 @@ pub(super) fn collective(mask: u32, value: u32, argument: u32, combine: Combine)
     match complete {
         None => block.wait_for_warp(location),
         Some(meeting) => {
+            block.count_meeting(mask);
             for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
                 warp.results[lane as usize].set(combine(lane, mask, &meeting.deposits));
+            }
+            if orders && let Some((session, state)) = block.checks() {
+                session.warp_barrier(state, thread, mask);
             }
             block.release_warp(thread, mask);
         }
@@ -78,10 +99,6 @@ impl Warp {
     }
 }
 
-pub(super) fn nothing(_: u32, _: u32, _: &[Deposit; 32]) -> u32 {
-    0
-}
-
 pub(super) fn ballot(_: u32, mask: u32, deposits: &[Deposit; 32]) -> u32 {
     lanes(mask).filter(|&lane| deposits[lane].value != 0).fold(0, |bits, lane| bits | 1 << lane)
 }
@@ -98,6 +115,18 @@ pub(super) fn shuffle(kind: Shuffle, mask: u32, value: u32, argument: u32) -> u3
     fn read(lane: u32, source: Option<u32>, mask: u32, deposits: &[Deposit; 32]) -> u32 {
         let source = source.filter(|&s| s < 32).unwrap_or(lane);
         if mask >> source & 1 == 1 { deposits[source as usize].value } else { UNSPECIFIED }
+    }
+    if let Some((session, state)) = here().checks() {
+        let lane = here().current() as u32 % 32;
+        let source = match kind {
+            Shuffle::Up => lane.checked_sub(argument),
+            Shuffle::Down => lane.checked_add(argument),
+            Shuffle::Xor => Some(lane ^ argument),
+            Shuffle::Index => Some(argument % 32),
+        };
+        if let Some(source) = source.filter(|&s| s < 32 && mask >> s & 1 == 0) {
+            session.shuffled_outside(state, here().current(), source, mask, Location::caller());
+        }
     }
     collective(
         mask,

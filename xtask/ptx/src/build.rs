@@ -122,7 +122,8 @@ pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError
         BuildError::Kernels(why) => BuildError::Kernels(format!("{name}: {why}")),
         other => other,
     })?;
-    let text = ptx::finish(&text, &options.arch).map_err(|e| BuildError::Kernels(format!("{name}: {e:#}")))?;
+    let text = ptx::finish(&text, &options.arch, &toolchain.to_string())
+        .map_err(|e| BuildError::Kernels(format!("{name}: {e:#}")))?;
     Ok(Ptx { name, arch: options.arch.clone(), text, warnings: said })
 }
 

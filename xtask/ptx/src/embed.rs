@@ -155,8 +155,10 @@ fn from_folder(dir: &Path, variable: &str) -> Result<Embedded> {
     }
     ensure!(!found.is_empty(), "{variable}={}: there is no sm_*.ptx in it", dir.display());
     found.sort_by_key(|(arch, _)| (arch.number(), arch.to_string()));
+    let compilers: BTreeSet<_> = found.iter().map(|(_, text)| ptx::compiler(text).unwrap_or("unknown")).collect();
+    let toolchain = format!("{} (from {variable})", compilers.into_iter().collect::<Vec<_>>().join(" and "));
     let ptx = found.into_iter().map(|(arch, text)| (arch.to_string(), text)).collect();
-    Ok(Embedded { ptx, toolchain: format!("taken from {variable}"), missing: String::new() })
+    Ok(Embedded { ptx, toolchain, missing: String::new() })
 }
 
 fn rerun_if_changed(path: &Path) {

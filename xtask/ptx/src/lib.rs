@@ -10,6 +10,7 @@ mod convergence;
 mod embed;
 mod package;
 pub mod ptx;
+pub mod roads;
 pub mod rust_cuda;
 mod toolchain;
 

@@ -2,16 +2,28 @@
 
 use crate::Arch;
 use anyhow::{Context, Result, bail, ensure};
+use std::collections::BTreeSet;
 
 /// The begin of the comment in which `#[kernel]` passes a kernel's launch bounds through the compiler:
 /// `//.rungs.bounds <kernel> <max_threads> <min_blocks>`, 0 for one that is not given.
 const BOUNDS: &str = "//.rungs.bounds ";
 
-/// PTX of at least this version is needed for loads that leave the first-level cache alone.
+/// The version of PTX that has loads that leave the first-level cache alone.
 const LEAST_VERSION: (u32, u32) = (7, 4);
 
-/// PTX of at least this version is needed for the bulk copies of Hopper.
+/// The version of PTX that knows the architecture 8.9.
+const ADA_VERSION: (u32, u32) = (7, 8);
+
+/// The version of PTX that has the bulk copies of Hopper.
 const HOPPER_VERSION: (u32, u32) = (8, 0);
+
+/// The declaration of dynamic shared memory by each backend. An array of `u128` has the type's alignment; kernels expect
+/// more of the first byte.
+const DYNAMIC: &str = ".extern .shared .align 128 .b8 RUNGS_DYNAMIC_SHARED[];";
+const DYNAMIC_BY_RUST_CUDA: &str = ".extern .shared .align 16 .b8 RUNGS_DYNAMIC_SHARED[];";
+
+/// The begin of the first line, which names the compiler.
+const COMPILED_BY: &str = "// Compiled by ";
 
 /// A kernel as the PTX declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,13 +61,18 @@ pub(crate) fn without_lines(text: &str) -> String {
     text.lines().filter(|line| !of_lines(line)).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The text with launch bounds and with a PTX version that has all the instructions used.
+/// The text with launch bounds, with the PTX version that has all the instructions used, and with the compiler's name.
 ///
 /// # Errors
 /// If the text has no `.version` line, a comment with launch bounds is malformed, or its kernel is not in the text.
-pub fn finish(text: &str, arch: &Arch) -> Result<String> {
-    let text = add_bounds(text)?;
-    raise_version(&text, if arch.has_sm_90() { HOPPER_VERSION } else { LEAST_VERSION })
+pub fn finish(text: &str, arch: &Arch, compiler: &str) -> Result<String> {
+    let text = set_version(&add_bounds(text)?, arch)?.replace(DYNAMIC_BY_RUST_CUDA, DYNAMIC);
+    Ok(format!("{COMPILED_BY}{compiler}\n{text}"))
+}
+
+/// The compiler of a text that was [finished](finish).
+pub fn compiler(text: &str) -> Option<&str> {
+    text.lines().next()?.strip_prefix(COMPILED_BY)
 }
 
 /// The kernels in their order.
@@ -71,20 +88,46 @@ pub fn entries(text: &str) -> Vec<Entry> {
     heads.iter().zip(ends).map(entry).collect()
 }
 
-/// All local memory (`.local`) and all calls of functions.
+/// All local memory (`.local`), all calls of functions, and shared memory whose addresses are wrong: dynamic memory of a
+/// fixed size, which the static arrays lie behind and therefore in; the address of an array within shared memory that is
+/// converted as if it were a generic one.
 pub fn findings(text: &str) -> Vec<Finding> {
-    let mut function = String::new();
+    let (mut function, mut depth) = (String::new(), 0_i32);
     let mut found = vec![];
+    let shared = shared_arrays(text);
+    // Registers that hold the address of a shared array, by the kernel's last assignment.
+    let mut addresses = BTreeSet::new();
     for (i, line) in text.lines().enumerate() {
         let code = line.split("//").next().unwrap_or_default().trim();
         if let Some(name) = function_begun(code) {
             function = name.into();
-        } else if code == "}" && !line.starts_with(char::is_whitespace) {
+            addresses.clear();
+        }
+        // The text of an `asm!` may have braces of its own.
+        let braces = |brace: char| code.matches(brace).count() as i32;
+        let before = depth;
+        depth += braces('{') - braces('}');
+        if before > 0 && depth == 0 {
             function.clear();
         }
         let first = code.split(|c: char| c.is_whitespace() || c == ';').find(|word| !word.starts_with('@'));
         let what = match first.unwrap_or_default() {
             ".local" => format!("memory outside of registers: {code}"),
+            ".extern" if code.contains(".shared ") && !code.contains("[]") => {
+                format!("dynamic shared memory of a fixed size, behind which static arrays begin: {code}")
+            }
+            "mov.u64" | "mov.b64" => {
+                let (to, from) = operands(code);
+                if shared.contains(from) {
+                    addresses.insert(to)
+                } else {
+                    addresses.remove(to)
+                };
+                continue;
+            }
+            "cvta.to.shared.u64" if addresses.contains(operands(code).1) => {
+                format!("an address within shared memory is taken for a generic one: {code}")
+            }
             word if word == "call" || word.starts_with("call.") => {
                 // The name of the function may stand on one of the next lines.
                 let call: String = text.lines().skip(i).flat_map(|line| [line, " "]).collect();
@@ -96,6 +139,18 @@ pub fn findings(text: &str) -> Vec<Finding> {
         found.push(Finding { function: function.clone(), line: i + 1, what });
     }
     found
+}
+
+/// The names of the arrays in shared memory.
+fn shared_arrays(text: &str) -> BTreeSet<&str> {
+    let declared = text.lines().filter(|line| line.contains(".shared ") && line.contains(".b8 "));
+    declared.filter_map(|line| line.split_once(".b8 ")?.1.split(['[', ';']).next()).map(str::trim).collect()
+}
+
+/// Destination and source of an instruction with one of each.
+fn operands(code: &str) -> (&str, &str) {
+    let operands = code.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim_end_matches([';', ' ']));
+    operands.split_once(',').map_or(("", ""), |(to, from)| (to.trim(), from.trim()))
 }
 
 /// Puts the bounds that comments name into the entries that they name.
@@ -129,18 +184,24 @@ fn add_bounds(text: &str) -> Result<String> {
     Ok(finished + &text[done..])
 }
 
-/// Makes `.version` at least `least`.
-fn raise_version(text: &str, least: (u32, u32)) -> Result<String> {
+/// Makes `.version` the oldest that has the architecture and the instructions that kernels use. libnvvm writes its own
+/// newest one, which older drivers refuse. For architectures newer than Hopper it stays, if it is not too old.
+fn set_version(text: &str, arch: &Arch) -> Result<String> {
     let line = text.lines().find(|line| line.starts_with(".version "));
     let version = line.and_then(|line| line[".version ".len()..].trim().split_once('.'));
     let version = version.and_then(|(major, minor)| Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?)));
     let (Some(line), Some(version)) = (line, version) else { bail!("the PTX has no line `.version N.N`") };
-    let raised = format!(".version {}.{}", least.0, least.1);
-    Ok(if version < least { text.replacen(line, &raised, 1) } else { text.into() })
+    let (major, minor) = match arch.number() {
+        ..89 => LEAST_VERSION,
+        89 => ADA_VERSION,
+        90 => HOPPER_VERSION,
+        _ => version.max(HOPPER_VERSION),
+    };
+    Ok(text.replacen(line, &format!(".version {major}.{minor}"), 1))
 }
 
 /// Name, directives between parameters and body, and the place right behind the parameters, of each kernel.
-fn heads(text: &str) -> impl Iterator<Item = (&str, &str, usize)> {
+pub(crate) fn heads(text: &str) -> impl Iterator<Item = (&str, &str, usize)> {
     text.match_indices(".entry ").filter_map(|(at, word)| {
         let before = text[..at].rsplit('\n').next().unwrap_or_default().trim();
         if !["", ".visible", ".weak"].contains(&before) {

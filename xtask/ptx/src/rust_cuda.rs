@@ -9,6 +9,9 @@ use std::{env, fmt, fs};
 /// The nightly that the pinned revision of rust-cuda is made for.
 pub const NIGHTLY: &str = "nightly-2026-04-02";
 
+/// The name of the backend in the PTX that it makes.
+pub const COMPILER: &str = "rust-cuda, nightly-2026-04-02";
+
 /// The config file, below the workspace's folder, that makes cargo take rust-cuda from its repository.
 pub const CONFIG: &str = "xtask/rust-cuda.toml";
 
@@ -257,6 +260,7 @@ mod tests {
         let toolchain = include_str!("../../rust-cuda/rust-toolchain.toml");
         assert!(toolchain.contains(&format!("channel = \"{NIGHTLY}\"")), "{toolchain}");
         let config = include_str!("../../rust-cuda.toml");
+        assert!(COMPILER.ends_with(NIGHTLY), "{COMPILER}");
         assert!(config.contains(NIGHTLY), "the head of {CONFIG} names another nightly");
         let container = include_str!("../../../containers/rust-cuda.Containerfile");
         assert!(container.contains(NIGHTLY), "the container has another nightly");

@@ -9,9 +9,14 @@ use crate::radix::steps::Digits;
 /// The rung.
 pub static RUNG: Entry<Sort> = rung!("mod.rs", [radix_onesweep_histogram, radix_onesweep_starts, radix_onesweep_pass])
     .with_tiles(&[TILE])
-    .run_by(Sort::both(&Onesweep).with_pairs(&Onesweep));
+    .run_by(Sort::both(&Onesweep::FIRST).with_pairs(&Onesweep::FIRST));
 
-struct Onesweep;
+/// The sort, whose first pass on fresh scratch memory has this epoch, from 1 to [`LAST_EPOCH`].
+pub struct Onesweep(pub u32);
+
+impl Onesweep {
+    const FIRST: Self = Self(1);
+}
 
 /// Keys of a tile.
 const TILE: u64 = pass_tile::<u32>() as u64;
@@ -22,7 +27,7 @@ where
     radix_onesweep_pass<W, KeysOnly>: Kernel<Args = PassArgs<W>>,
 {
     fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-        let mut sorter = Sorter::new(on, n, 0)?;
+        let mut sorter = Sorter::new(on, n, 0, self.0)?;
         Ok(Box::new(move |on, Keys { keys, order }| {
             let none = sorter.values.view();
             sorter.sort(on, radix_onesweep_pass::<W, KeysOnly>::default(), keys, none, order)
@@ -32,7 +37,7 @@ where
 
 impl SortsPairs for Onesweep {
     fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<KeysWithValues>> {
-        let mut sorter = Sorter::new(on, n, n)?;
+        let mut sorter = Sorter::new(on, n, n, self.0)?;
         Ok(Box::new(move |on, KeysWithValues { keys, values, order }| {
             sorter.sort(on, radix_onesweep_pass::<u32, Pairs>::default(), keys, values, order)
         }))
@@ -57,10 +62,10 @@ where
     radix_onesweep_histogram<W>: Kernel<Args = (Global<W>, u32, Global<u32>)>,
 {
     /// For `n` keys, and as many values or none.
-    fn new(on: &dyn Launcher, n: u32, values: u32) -> Result<Self> {
+    fn new(on: &dyn Launcher, n: u32, values: u32, epoch: u32) -> Result<Self> {
         let plan = Plan::new::<W>(n, on.device().multiprocessors);
         let workspace = on.zeros(plan.workspace_words())?;
-        Ok(Self { plan, workspace, keys: on.scratch(n)?, values: on.scratch(values)?, epoch: 1 })
+        Ok(Self { plan, workspace, keys: on.scratch(n)?, values: on.scratch(values)?, epoch })
     }
 
     /// Sorts keys in place by way of the scratch memory, and values with them if there are any.
@@ -73,7 +78,7 @@ where
         if plan.n == 0 {
             return Ok(());
         }
-        if self.epoch > LAST_EPOCH - plan.passes {
+        if self.epoch > LAST_EPOCH + 1 - plan.passes {
             on.clear(self.workspace.view())?;
             self.epoch = 1;
         }

@@ -270,7 +270,8 @@ pub mod launches {
     fn refuses(ask: &Ask) -> Option<String> {
         let Device { compute_capability: (major, minor), shared_per_block, .. } = ask.device;
         if major < 9 {
-            let why = format!("look-ahead needs compute capability 9.0, and this GPU has {major}.{minor}");
+            let why =
+                format!("look-ahead needs a GPU and PTX of compute capability 9.0; here one is of {major}.{minor}");
             return Some(format!("{why}; look-back runs on it"));
         }
         (shared_per_block < NEEDED).then(|| {

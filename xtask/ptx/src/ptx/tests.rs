@@ -32,7 +32,7 @@ fn arch(name: &str) -> Arch {
 
 #[test]
 fn bounds_come_between_parameters_and_body() {
-    let text = finish(TWO_KERNELS, &arch("sm_80")).unwrap();
+    let text = finish(TWO_KERNELS, &arch("sm_80"), "rustc 1").unwrap();
     assert!(text.contains("second_param_1[16]\n)\n.maxntid 256, 1, 1\n.minnctapersm 2\n{\n"), "{text}");
     assert!(text.contains(".visible .entry first()\n{"), "{text}");
     let entry = |name: &str, max_threads, min_blocks| Entry {
@@ -46,7 +46,7 @@ fn bounds_come_between_parameters_and_body() {
 
 #[test]
 fn bounds_of_threads_alone_are_enough() {
-    let text = finish(&TWO_KERNELS.replace("first 0 0", "first 1024 0"), &arch("sm_80")).unwrap();
+    let text = finish(&TWO_KERNELS.replace("first 0 0", "first 1024 0"), &arch("sm_80"), "rustc 1").unwrap();
     assert!(text.contains(".entry first()\n.maxntid 1024, 1, 1\n{"), "{text}");
 }
 
@@ -59,7 +59,7 @@ fn bounds_that_cannot_be_are_refused_with_the_kernel_s_name() {
         ("first", "is not `kernel threads blocks`"),
     ] {
         let text = TWO_KERNELS.replace("first 0 0", bounds);
-        let why = format!("{:#}", finish(&text, &arch("sm_80")).unwrap_err());
+        let why = format!("{:#}", finish(&text, &arch("sm_80"), "rustc 1").unwrap_err());
         assert!(why.contains(says), "{why}");
     }
 }
@@ -67,20 +67,32 @@ fn bounds_that_cannot_be_are_refused_with_the_kernel_s_name() {
 #[test]
 fn a_name_that_begins_like_another_is_not_taken_for_it() {
     let text = TWO_KERNELS.replace("entry first", "entry secondary");
-    let text = finish(&text.replace("bounds first", "bounds secondary"), &arch("sm_80")).unwrap();
+    let text = finish(&text.replace("bounds first", "bounds secondary"), &arch("sm_80"), "rustc 1").unwrap();
     assert!(text.contains(".entry secondary()\n{"), "{text}");
 }
 
 #[test]
-fn the_version_is_only_ever_raised() {
-    for (version, arch_name, becomes) in
-        [("7.0", "sm_80", "7.4"), ("7.8", "sm_90", "8.0"), ("8.0", "sm_90a", "8.0"), ("8.6", "sm_100", "8.6")]
-    {
+fn the_version_is_the_oldest_that_serves() {
+    for (version, arch_name, becomes) in [
+        ("7.0", "sm_80", "7.4"),
+        ("9.0", "sm_86", "7.4"),
+        ("9.0", "sm_89", "7.8"),
+        ("7.8", "sm_90", "8.0"),
+        ("9.0", "sm_90a", "8.0"),
+        ("8.6", "sm_100", "8.6"),
+        ("9.0", "sm_120", "9.0"),
+    ] {
         let text = TWO_KERNELS.replace(".version 7.0", &format!(".version {version}"));
-        let text = finish(&text, &arch(arch_name)).unwrap();
-        assert!(text.starts_with(&format!(".version {becomes}\n")), "{version} for {arch_name}: {text}");
+        let text = finish(&text, &arch(arch_name), "rustc 1").unwrap();
+        assert!(text.contains(&format!("\n.version {becomes}\n")), "{version} for {arch_name}: {text}");
     }
-    assert!(finish(".target sm_90\n", &arch("sm_90")).is_err());
+    assert!(finish(".target sm_90\n", &arch("sm_90"), "rustc 1").is_err());
+}
+
+#[test]
+fn the_compiler_is_named() {
+    let text = finish(TWO_KERNELS, &arch("sm_80"), "rust-cuda, some nightly").unwrap();
+    assert_eq!((compiler(&text), compiler(TWO_KERNELS)), (Some("rust-cuda, some nightly"), None));
 }
 
 #[test]

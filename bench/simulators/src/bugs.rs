@@ -1,0 +1,1 @@
+use anyhow::Result; use std::path::Path; pub fn run(_: Option<&Path>) -> Result<()> { Ok(()) }

@@ -1,0 +1,468 @@
+//! Copies by the copy engine, which runs beside the threads, and the barriers in shared memory that count its bytes.
+
+use crate::prelude::*;
+use simt::bulk;
+use simt::mbarrier::{self, Mbarrier};
+
+shared!(SLOTS: [u32; 2 * BLOCK]);
+shared!(BARRIERS: [u64; 4]);
+
+/// Bytes of a tile.
+const BYTES: u32 = 4 * BLOCK;
+
+/// Barrier `i`, which the block's threads may use from now on: each phase ends after `arrivals` arrivals.
+#[inline(always)]
+#[track_caller]
+fn barrier(i: u32, arrivals: u32) -> Mbarrier {
+    let barrier = Mbarrier::at(BARRIERS::view(), i);
+    if thread_idx_x() == 0 {
+        barrier.init(arrivals);
+        mbarrier::fence_init();
+    }
+    sync_threads(); // the barrier is initialised before anyone uses it
+    barrier
+}
+
+/// Thread 0 starts to copy tile `i` to the slot.
+#[inline(always)]
+#[track_caller]
+fn load(slot: Shared<u32>, input: Global<u32>, i: u32, barrier: Mbarrier) {
+    if thread_idx_x() == 0 {
+        barrier.arrive_expecting(BYTES);
+        bulk::load(slot, input.slice(i * BLOCK, BLOCK), barrier);
+    }
+}
+
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn copy_not_awaited<V: Version>(input: Global<u32>, output: Global<u32>) {
+    let (t, slot, full) = (thread_idx_x(), SLOTS::view().slice(0, BLOCK), barrier(0, 1));
+    load(slot, input, 0, full);
+    if V::MENDED {
+        full.wait(0);
+    } else {
+        sync_threads();
+    }
+    output.set(t, slot.get(BLOCK - 1 - t));
+    if !V::MENDED {
+        full.wait(0);
+    }
+}
+
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn parity_of_the_phase_before<V: Version>(input: Global<u32>, output: Global<u32>) {
+    let (t, slot, full) = (thread_idx_x(), SLOTS::view().slice(0, BLOCK), barrier(0, 1));
+    let mut sum = 0;
+    for step in 0..3 {
+        load(slot, input, step, full);
+        // The parity that has passed already lets everyone through at once.
+        full.wait(if V::MENDED { step % 2 } else { (step + 1) % 2 });
+        sum += slot.get(BLOCK - 1 - t);
+        sync_threads(); // the slot has been read before it is filled again
+    }
+    if !V::MENDED {
+        full.wait(0);
+    }
+    output.set(t, sum);
+}
+
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn parity_that_never_changes<V: Version>(input: Global<u32>, output: Global<u32>) {
+    let (t, slot, full) = (thread_idx_x(), SLOTS::view().slice(0, BLOCK), barrier(0, 1));
+    let mut sum = 0;
+    for step in 0..3 {
+        load(slot, input, step, full);
+        full.wait(if V::MENDED { step % 2 } else { 0 });
+        sum += slot.get(BLOCK - 1 - t);
+        sync_threads(); // the slot has been read before it is filled again
+    }
+    output.set(t, sum);
+}
+
+/// A ring of two slots between a thread that loads and a warp that computes.
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn empty_slots_awaited<V: Version>(input: Global<u32>, output: Global<u32>) {
+    let (t, slots) = (thread_idx_x(), SLOTS::view());
+    let (full, empty) = ([barrier(0, 1), barrier(1, 1)], [barrier(2, 32), barrier(3, 32)]);
+    if t == 32 {
+        for step in 0..4 {
+            let (i, round) = (step % 2, step / 2);
+            // At first the slots are empty without anybody's arrival: the phase before the first has passed.
+            empty[i as usize].wait(if V::MENDED { (round + 1) % 2 } else { round % 2 });
+            full[i as usize].arrive_expecting(BYTES);
+            bulk::load(slots.slice(i * BLOCK, BLOCK), input.slice(step * BLOCK, BLOCK), full[i as usize]);
+        }
+    } else if t < 32 {
+        let mut sum = 0;
+        for step in 0..4 {
+            let (i, round) = (step % 2, step / 2);
+            full[i as usize].wait(round % 2);
+            sum += slots.get(i * BLOCK + t) + slots.get(i * BLOCK + 32 + t);
+            empty[i as usize].arrive();
+        }
+        output.set(t, sum);
+    }
+}
+
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn bytes_that_never_come<V: Version>(input: Global<u32>, output: Global<u32>) {
+    let (t, slot, full) = (thread_idx_x(), SLOTS::view().slice(0, BLOCK), barrier(0, 1));
+    if t == 0 {
+        full.arrive_expecting(if V::MENDED { BYTES } else { 2 * BYTES });
+        bulk::load(slot, input.slice(0, BLOCK), full);
+    }
+    full.wait(0);
+    output.set(t, slot.get(BLOCK - 1 - t));
+}
+
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn arrivals_that_never_come<V: Version>(input: Global<u32>, output: Global<u32>) {
+    let (t, slot) = (thread_idx_x(), SLOTS::view().slice(0, BLOCK));
+    let full = barrier(0, if V::MENDED { 1 } else { BLOCK });
+    load(slot, input, 0, full);
+    full.wait(0);
+    output.set(t, slot.get(BLOCK - 1 - t));
+}
+
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn slot_filled_too_early<V: Version>(input: Global<u32>, output: Global<u32>) {
+    let (t, slot, full) = (thread_idx_x(), SLOTS::view().slice(0, BLOCK), barrier(0, 1));
+    let mut sum = 0;
+    for step in 0..3 {
+        load(slot, input, step, full);
+        full.wait(step % 2);
+        sum += slot.get(BLOCK - 1 - t);
+        if V::MENDED {
+            sync_threads(); // the slot has been read before it is filled again
+        }
+    }
+    output.set(t, sum);
+}
+
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn next_copy_to_the_same_slot<V: Version>(input: Global<u32>, output: Global<u32>) {
+    // The next tile is on its way while this one is used.
+    let (t, slots) = (thread_idx_x(), SLOTS::view());
+    let full = [barrier(0, 1), barrier(1, 1)];
+    load(slots.slice(0, BLOCK), input, 0, full[0]);
+    let mut sum = 0;
+    for step in 0..2 {
+        full[step as usize].wait(0);
+        if step == 0 {
+            load(slots.slice(if V::MENDED { BLOCK } else { 0 }, BLOCK), input, 1, full[1]);
+        }
+        sum += slots.get((if V::MENDED { step } else { 0 }) * BLOCK + BLOCK - 1 - t);
+    }
+    output.set(t, sum);
+}
+
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn copy_without_a_fence<V: Version>(input: Global<u32>, output: Global<u32>) {
+    let (t, slot) = (thread_idx_x(), SLOTS::view().slice(0, BLOCK));
+    slot.set(t, 2 * input.get(t));
+    if V::MENDED {
+        bulk::fence(); // what this thread has stored, before copies that follow
+    }
+    sync_threads(); // all threads have stored
+    if t == 0 {
+        bulk::store(output, slot);
+        bulk::commit();
+        bulk::wait_read::<0>();
+    }
+}
+
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn copy_without_a_barrier<V: Version>(input: Global<u32>, output: Global<u32>) {
+    let (t, slot) = (thread_idx_x(), SLOTS::view().slice(0, BLOCK));
+    slot.set(t, 2 * input.get(t));
+    bulk::fence(); // what this thread has stored, before copies that follow
+    if V::MENDED {
+        sync_threads(); // all threads have stored
+    }
+    if t == 0 {
+        bulk::store(output, slot);
+        bulk::commit();
+        bulk::wait_read::<0>();
+    }
+}
+
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn source_overwritten<V: Version>(input: Global<u32>, output: Global<u32>) {
+    let (t, slot) = (thread_idx_x(), SLOTS::view().slice(0, BLOCK));
+    for step in 0..2 {
+        slot.set(t, 2 * input.get(step * BLOCK + t));
+        bulk::fence(); // what this thread has stored, before copies that follow
+        sync_threads(); // all threads have stored
+        if t == 0 {
+            bulk::store(output.slice(step * BLOCK, BLOCK), slot);
+            bulk::commit();
+            if V::MENDED || step == 1 {
+                bulk::wait_read::<0>(); // the engine has read the slot
+            }
+        }
+        sync_threads(); // the slot may be written again
+    }
+}
+
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn ends_while_a_store_reads<V: Version>(input: Global<u32>, output: Global<u32>) {
+    let (t, slot) = (thread_idx_x(), SLOTS::view().slice(0, BLOCK));
+    slot.set(t, 2 * input.get(t));
+    bulk::fence(); // what this thread has stored, before copies that follow
+    sync_threads(); // all threads have stored
+    if t == 0 {
+        bulk::store(output, slot);
+        bulk::commit();
+        if V::MENDED {
+            bulk::wait_read::<0>(); // the engine has read the slot, which ends with the block
+        }
+    }
+}
+
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn ends_while_a_load_writes<V: Version>(input: Global<u32>, output: Global<u32>) {
+    // The next tile is asked for in advance, also behind the last one.
+    let (t, slots) = (thread_idx_x(), SLOTS::view());
+    let full = [barrier(0, 1), barrier(1, 1)];
+    load(slots.slice(0, BLOCK), input, 0, full[0]);
+    let mut sum = 0;
+    for step in 0..2 {
+        if !V::MENDED || step == 0 {
+            load(slots.slice((step + 1) % 2 * BLOCK, BLOCK), input, step + 1, full[((step + 1) % 2) as usize]);
+        }
+        full[step as usize].wait(0);
+        sum += slots.get(step * BLOCK + BLOCK - 1 - t);
+        sync_threads(); // the slot has been read before it is filled again
+    }
+    output.set(t, sum);
+}
+
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn barrier_not_ready<V: Version>(input: Global<u32>, output: Global<u32>) {
+    let (t, slot) = (thread_idx_x(), SLOTS::view().slice(0, BLOCK));
+    let full = Mbarrier::at(BARRIERS::view(), 0);
+    if t == BLOCK - 1 {
+        full.init(1);
+        mbarrier::fence_init();
+        full.arrive_expecting(BYTES);
+        bulk::load(slot, input, full);
+    }
+    if V::MENDED {
+        sync_threads(); // the barrier is initialised before the others wait at it
+    }
+    full.wait(0);
+    output.set(t, slot.get(BLOCK - 1 - t));
+}
+
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn copy_off_its_place<V: Version>(input: Global<u32>, output: Global<u32>) {
+    let (t, slot, full) = (thread_idx_x(), SLOTS::view().slice(0, BLOCK), barrier(0, 1));
+    if t == 0 {
+        full.arrive_expecting(BYTES);
+        bulk::load(slot, input.slice(if V::MENDED { 4 } else { 1 }, BLOCK), full);
+    }
+    full.wait(0);
+    output.set(t, slot.get(t));
+}
+
+#[cfg(not(target_os = "cuda"))]
+const ONE: Geometry = Geometry::linear(1, BLOCK);
+
+#[cfg(not(target_os = "cuda"))]
+pub static CASES: &[Case] = &[
+    Case {
+        name: "copy-not-awaited",
+        bug: "The threads wait at a barrier of the block for a copy that only its own barrier counts.",
+        effect: "They read the slot before the bytes are there.",
+        mend: "They wait at the barrier that the copy completes.",
+        finds: &[SharedRace],
+        run: |on| {
+            let x = numbers(BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, copy_not_awaited, ONE, input.view(), output.view())?;
+            on.ended(&output, x.into_iter().rev())
+        },
+    },
+    Case {
+        name: "parity-of-the-phase-before",
+        bug: "Each wait names the other parity: the phase before, which has passed.",
+        effect: "Nobody waits, and the slot is read before the bytes are there.",
+        mend: "0 for the first phase, 1 for the second, and so on.",
+        finds: &[SharedRace, UninitialisedShared, EndlessSpin],
+        run: |on| {
+            let x = numbers(3 * BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, parity_of_the_phase_before, ONE, input.view(), output.view())?;
+            on.ended(&output, (0..64).map(|t| x[63 - t] + x[127 - t] + x[191 - t]))
+        },
+    },
+    Case {
+        name: "parity-that-never-changes",
+        bug: "Every wait names parity 0.",
+        effect: "The second wait passes at once, because phase 0 has ended: the old tile is used again.",
+        mend: "The parity changes with each phase.",
+        finds: &[SharedRace, EndlessSpin],
+        run: |on| {
+            let x = numbers(3 * BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, parity_that_never_changes, ONE, input.view(), output.view())?;
+            on.ended(&output, (0..64).map(|t| x[63 - t] + x[127 - t] + x[191 - t]))
+        },
+    },
+    Case {
+        name: "empty-slots-awaited",
+        bug: "The thread that fills a ring of slots waits at first for slots to be given back, with the parity of a \
+              phase that has not ended.",
+        effect: "Hangs: the one waits for an empty slot, the others for a full one.",
+        mend: "The first wait names the phase before the first, which counts as ended.",
+        finds: &[EndlessSpin],
+        run: |on| {
+            let x = numbers(4 * BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(32)?);
+            launch!(on, empty_slots_awaited, ONE, input.view(), output.view())?;
+            on.ended(&output, (0..32).map(|t| (0..8).map(|part| x[part * 32 + t]).sum()))
+        },
+    },
+    Case {
+        name: "bytes-that-never-come",
+        bug: "Twice as many bytes are announced as are copied.",
+        effect: "Hangs.",
+        mend: "The bytes that are copied.",
+        finds: &[EndlessSpin],
+        run: |on| {
+            let x = numbers(BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, bytes_that_never_come, ONE, input.view(), output.view())?;
+            on.ended(&output, x.into_iter().rev())
+        },
+    },
+    Case {
+        name: "arrivals-that-never-come",
+        bug: "The barrier waits for an arrival of every thread, and thread 0 alone arrives.",
+        effect: "Hangs.",
+        mend: "One arrival: that of the thread that starts the copy.",
+        finds: &[EndlessSpin],
+        run: |on| {
+            let x = numbers(BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, arrivals_that_never_come, ONE, input.view(), output.view())?;
+            on.ended(&output, x.into_iter().rev())
+        },
+    },
+    Case {
+        name: "slot-filled-too-early",
+        bug: "Thread 0 starts the next copy into the slot that other threads still read.",
+        effect: "They read parts of the next tile.",
+        mend: "A barrier of the block before the slot is filled again.",
+        finds: &[SharedRace, EndlessSpin],
+        run: |on| {
+            let x = numbers(3 * BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, slot_filled_too_early, ONE, input.view(), output.view())?;
+            on.ended(&output, (0..64).map(|t| x[63 - t] + x[127 - t] + x[191 - t]))
+        },
+    },
+    Case {
+        name: "next-copy-to-the-same-slot",
+        bug: "The next tile is copied to the slot that this step uses.",
+        effect: "Either tile's elements are read.",
+        mend: "Two slots.",
+        finds: &[SharedRace],
+        run: |on| {
+            let x = numbers(2 * BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, next_copy_to_the_same_slot, ONE, input.view(), output.view())?;
+            on.ended(&output, (0..64).map(|t| x[63 - t] + x[127 - t]))
+        },
+    },
+    Case {
+        name: "copy-without-a-fence",
+        bug: "Threads store to shared memory, and the copy engine reads it without a fence between the two.",
+        effect: "The engine may read what was there before: a barrier of the block does not reach it.",
+        mend: "bulk::fence by each thread that has stored, before the barrier.",
+        finds: &[MissingProxyFence],
+        run: |on| {
+            let x = numbers(BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, copy_without_a_fence, ONE, input.view(), output.view())?;
+            on.ended(&output, x.iter().map(|v| 2 * v))
+        },
+    },
+    Case {
+        name: "copy-without-a-barrier",
+        bug: "Thread 0 starts the copy before the other threads have stored.",
+        effect: "What they have not stored yet is not copied.",
+        mend: "A barrier of the block after the fences.",
+        finds: &[SharedRace],
+        run: |on| {
+            let x = numbers(BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, copy_without_a_barrier, ONE, input.view(), output.view())?;
+            on.ended(&output, x.iter().map(|v| 2 * v))
+        },
+    },
+    Case {
+        name: "source-overwritten",
+        bug: "A slot is written again while the copy engine may still read it.",
+        effect: "Parts of the second tile end up in the first one's place.",
+        mend: "wait_read before the slot is written again.",
+        finds: &[SharedRace],
+        run: |on| {
+            let x = numbers(2 * BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(2 * BLOCK)?);
+            launch!(on, source_overwritten, ONE, input.view(), output.view())?;
+            on.ended(&output, x.iter().map(|v| 2 * v))
+        },
+    },
+    Case {
+        name: "ends-while-a-store-reads",
+        bug: "The block ends while the copy engine may still read its shared memory.",
+        effect: "The next block on the multiprocessor overwrites it.",
+        mend: "wait_read at the end.",
+        finds: &[CopyInFlight],
+        run: |on| {
+            let x = numbers(BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, ends_while_a_store_reads, ONE, input.view(), output.view())?;
+            on.ended(&output, x.iter().map(|v| 2 * v))
+        },
+    },
+    Case {
+        name: "ends-while-a-load-writes",
+        bug: "The last step asks for a tile that nobody waits for.",
+        effect: "The engine writes into the shared memory of the next block on the multiprocessor.",
+        mend: "The last step asks for nothing.",
+        finds: &[CopyInFlight],
+        run: |on| {
+            let x = numbers(3 * BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, ends_while_a_load_writes, ONE, input.view(), output.view())?;
+            on.ended(&output, (0..64).map(|t| x[63 - t] + x[127 - t]))
+        },
+    },
+    Case {
+        name: "barrier-not-ready",
+        bug: "Threads wait at a barrier in shared memory that another thread is yet to initialise.",
+        effect: "They read any word for a barrier: they pass, or hang.",
+        mend: "A barrier of the block after the initialisation.",
+        finds: &[MixedAtomic, Fault],
+        run: |on| {
+            let x = numbers(BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, barrier_not_ready, ONE, input.view(), output.view())?;
+            on.ended(&output, x.into_iter().rev())
+        },
+    },
+    Case {
+        name: "copy-off-its-place",
+        bug: "A bulk copy begins 4 bytes behind a multiple of 16.",
+        effect: "\"Misaligned address\" ends the program.",
+        mend: "A multiple of 16 bytes.",
+        finds: &[Misaligned, Unwritten],
+        run: |on| {
+            let x = numbers(BLOCK + 4);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, copy_off_its_place, ONE, input.view(), output.view())?;
+            on.ended(&output, x[4..].to_vec())
+        },
+    },
+];

@@ -1,0 +1,146 @@
+//! Launches that may begin before their predecessor has ended, and wait for it inside the kernel.
+
+use crate::prelude::*;
+use simt::grid;
+
+#[kernel]
+pub fn first(input: Global<u32>, between: Global<u32>) {
+    grid::let_next_start();
+    between.set(index_1d(), 2 * input.get(index_1d()));
+}
+
+#[kernel(instances([Planted, Mended]))]
+pub fn read_before_the_wait<V: Version>(between: Global<u32>, output: Global<u32>) {
+    let i = index_1d();
+    let value = if V::MENDED {
+        grid::wait_for_previous();
+        between.get(i)
+    } else {
+        let value = between.get(i);
+        grid::wait_for_previous();
+        value
+    };
+    output.set(i, value + 1);
+}
+
+#[kernel(instances([Planted, Mended]))]
+pub fn write_before_the_wait<V: Version>(next: Global<u32>, input: Global<u32>, output: Global<u32>) {
+    // Loads the next input over the one that the launch before still reads.
+    let i = index_1d();
+    if V::MENDED {
+        grid::wait_for_previous();
+        input.set(i, next.get(i));
+    } else {
+        input.set(i, next.get(i));
+        grid::wait_for_previous();
+    }
+    output.set(i, output.get(i) + 1);
+}
+
+#[kernel(instances([Planted, Mended]))]
+pub fn wait_in_one_branch<V: Version>(between: Global<u32>, output: Global<u32>) {
+    // The first block has its elements from elsewhere, it thinks.
+    if V::MENDED || block_idx_x() > 0 {
+        grid::wait_for_previous();
+    }
+    output.set(index_1d(), between.get(index_1d()) + 1);
+}
+
+#[kernel(instances([Planted, Mended]))]
+pub fn launch_without_a_wait<V: Version>(between: Global<u32>, output: Global<u32>) {
+    if V::MENDED {
+        grid::wait_for_previous();
+    }
+    output.set(index_1d(), between.get(index_1d()) + 1);
+}
+
+/// The launch in the middle, which has nothing to do with the first one's output.
+#[kernel(instances([Planted, Mended]))]
+pub fn launch_after_next_middle<V: Version>(other: Global<u32>) {
+    grid::let_next_start();
+    if V::MENDED {
+        grid::wait_for_previous();
+    }
+    other.set(index_1d(), index_1d());
+}
+
+#[kernel]
+pub fn launch_after_next(between: Global<u32>, output: Global<u32>) {
+    grid::wait_for_previous();
+    output.set(index_1d(), between.get(index_1d()) + 1);
+}
+
+#[cfg(not(target_os = "cuda"))]
+const GRID: Geometry = Geometry::linear(4, 32).overlapping();
+
+/// The run of a launch that works on the output of one before.
+#[cfg(not(target_os = "cuda"))]
+macro_rules! second {
+    ($kernel:ident) => {
+        |on| {
+            let x = numbers(128);
+            let (input, between, output) = (on.input(x.clone())?, on.scratch(128)?, on.output(128)?);
+            on.launch(first, Geometry::linear(4, 32), (input.view(), between.view()))?;
+            launch!(on, $kernel, GRID, between.view(), output.view())?;
+            on.ended(&output, x.iter().map(|v| 2 * v + 1))
+        }
+    };
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub static CASES: &[Case] = &[
+    Case {
+        name: "read-before-the-wait",
+        bug: "A dependent launch reads its predecessor's output and waits for it afterwards.",
+        effect: "Elements that the predecessor has yet to write are read as they were.",
+        mend: "The wait first.",
+        finds: &[BeforeWait, GlobalRace, UninitialisedGlobal],
+        run: second!(read_before_the_wait),
+    },
+    Case {
+        name: "write-before-the-wait",
+        bug: "A dependent launch overwrites its predecessor's input before it waits.",
+        effect: "The predecessor computes with the next input.",
+        mend: "The wait first.",
+        finds: &[BeforeWait, GlobalRace],
+        run: |on| {
+            let (x, y) = (numbers(128), numbers(140)[12..].to_vec());
+            let (input, next, output) = (on.input(x.clone())?, on.input(y)?, on.output(128)?);
+            on.launch(first, Geometry::linear(4, 32), (input.view(), output.view()))?;
+            launch!(on, write_before_the_wait, GRID, next.view(), input.view(), output.view())?;
+            on.ended(&output, x.iter().map(|v| 2 * v + 1))
+        },
+    },
+    Case {
+        name: "wait-in-one-branch",
+        bug: "One block of a dependent launch does not wait.",
+        effect: "Its elements are read as they were.",
+        mend: "Every block waits.",
+        finds: &[BeforeWait, GlobalRace, UninitialisedGlobal],
+        run: second!(wait_in_one_branch),
+    },
+    Case {
+        name: "launch-without-a-wait",
+        bug: "A launch is marked as dependent, and its kernel never waits.",
+        effect: "Reads what is not yet written. (rungs launches such a kernel after its predecessor.)",
+        mend: "The wait.",
+        finds: &[BeforeWait, GlobalRace, UninitialisedGlobal],
+        run: second!(launch_without_a_wait),
+    },
+    Case {
+        name: "launch-after-next",
+        bug: "Of three launches the middle one does not wait; the third one waits for the middle one alone.",
+        effect: "The third launch may begin before the first has ended.",
+        mend: "Every launch of a chain waits, also for what it does not need itself.",
+        finds: &[BeforeWait, GlobalRace, UninitialisedGlobal],
+        run: |on| {
+            let x = numbers(128);
+            let (input, between, output) = (on.input(x.clone())?, on.scratch(128)?, on.output(128)?);
+            let other = on.scratch(128)?;
+            on.launch(first, Geometry::linear(4, 32), (input.view(), between.view()))?;
+            launch!(on, launch_after_next_middle, GRID, other.view())?;
+            on.launch(launch_after_next, GRID, (between.view(), output.view()))?;
+            on.ended(&output, x.iter().map(|v| 2 * v + 1))
+        },
+    },
+];

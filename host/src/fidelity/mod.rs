@@ -1,0 +1,272 @@
+//! What the simulator counts beside what NVIDIA's profiler counts on a GPU.
+//!
+//! Both run the same launches: every rung at three sizes, on the same input. The program starts itself below `ncu`,
+//! which counts each launch on the GPU; then it runs the launches on the simulator, which takes the GPU's number of
+//! multiprocessors for its own, and compares rung by rung.
+
+mod ncu;
+mod page;
+mod reasons;
+
+pub use ncu::{command, parse, shortened};
+pub use page::{cell, page, verdict};
+
+use crate::algorithms::{FAMILIES, Family, Parameters, Rung, Size, Workload};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use serde::Serialize;
+use simt::sim::stats::{Counts, Instruction, Launch, statistics};
+
+/// The most elements of a run: the profiler saves and restores memory around each launch.
+const MOST: u64 = 1 << 16;
+
+/// One run of a rung.
+#[derive(Clone, Copy)]
+pub struct Case {
+    /// The family.
+    pub family: &'static Family,
+    /// The rung.
+    pub rung: &'static Rung,
+    /// The size.
+    pub size: Size,
+}
+
+/// Every rung of these families at three sizes: one that is no multiple of anything, and two powers of two.
+pub fn cases(families: impl Iterator<Item = &'static Family>) -> Vec<Case> {
+    let of_family = |family: &'static Family| {
+        family.rungs.iter().flat_map(move |&rung| sizes(family, rung).map(|size| Case { family, rung, size }))
+    };
+    families.flat_map(of_family).collect()
+}
+
+fn sizes(family: &Family, rung: &Rung) -> [Size; 3] {
+    match (family.sizes.simulator, family.sizes.gpu) {
+        (Size::Product { .. }, _) => [33, 64, 160].map(|n| Size::Product { m: n, n, k: n }),
+        (simulator, gpu) => {
+            // What a family's default says about the time that an element takes.
+            let most = MOST.min(simulator.n().max(gpu.n() / 64)).min(rung.capacity.unwrap_or(MOST));
+            [most.min(1000), most / 4, most].map(Size::Elements)
+        }
+    }
+}
+
+/// Runs a case once; nothing else is launched.
+///
+/// # Errors
+/// As for [`Prepared::run`](crate::algorithms::Prepared::run).
+pub fn run(engine: &Engine, case: Case, seed: u64) -> Result<()> {
+    let Case { family, rung, size } = case;
+    let (dtype, distribution, parameters) = (family.dtypes[0], family.input, Parameters::default());
+    let problem = family.make(Workload { size, dtype, distribution, seed, input: None, parameters })?;
+    let mut prepared = problem.prepare(engine, rung)?;
+    prepared.restore()?;
+    prepared.run()?;
+    engine.synchronize()
+}
+
+/// The launches of a case, as the simulator counts them.
+///
+/// # Errors
+/// As for [`run`].
+pub fn simulate(case: Case, multiprocessors: u32, seed: u64) -> Result<Vec<Launch>> {
+    let engine = Engine::simulator_with(multiprocessors);
+    let (result, statistics) = statistics(|| run(&engine, case, seed));
+    result.map(|()| statistics.launches)
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Quantity {
+    LoadRequests,
+    LoadSectors,
+    StoreRequests,
+    StoreSectors,
+    SharedLoadWavefronts,
+    SharedLoadConflicts,
+    SharedStoreWavefronts,
+    SharedStoreConflicts,
+}
+
+impl Quantity {
+    /// All of them, in order.
+    pub const ALL: [Self; 8] = [
+        Self::LoadRequests,
+        Self::LoadSectors,
+        Self::StoreRequests,
+        Self::StoreSectors,
+        Self::SharedLoadWavefronts,
+        Self::SharedLoadConflicts,
+        Self::SharedStoreWavefronts,
+        Self::SharedStoreConflicts,
+    ];
+
+    /// Whether it counts this instruction. The profiler counts atomic loads and stores as loads and stores.
+    fn counts(self, instruction: Instruction) -> bool {
+        use Instruction::*;
+        match self {
+            Self::LoadRequests | Self::LoadSectors => matches!(instruction, GlobalLoad | GlobalAtomicLoad),
+            Self::StoreRequests | Self::StoreSectors => matches!(instruction, GlobalStore | GlobalAtomicStore),
+            Self::SharedLoadWavefronts | Self::SharedLoadConflicts => {
+                matches!(instruction, SharedLoad | SharedAtomicLoad)
+            }
+            Self::SharedStoreWavefronts | Self::SharedStoreConflicts => {
+                matches!(instruction, SharedStore | SharedAtomicStore)
+            }
+        }
+    }
+
+    fn value(self, counts: Counts) -> u64 {
+        match self {
+            Self::LoadRequests | Self::StoreRequests => counts.requests,
+            Self::LoadSectors | Self::StoreSectors => counts.sectors,
+            Self::SharedLoadWavefronts | Self::SharedStoreWavefronts => counts.wavefronts,
+            Self::SharedLoadConflicts | Self::SharedStoreConflicts => counts.conflicts(),
+        }
+    }
+
+    /// Its value in a launch on the simulator.
+    pub fn of(self, launch: &Launch) -> u64 {
+        self.value(launch.sum(|instruction| self.counts(instruction)))
+    }
+}
+
+/// A launch as the profiler reports it.
+#[derive(Clone, Debug)]
+pub struct Profiled {
+    /// The kernel's name.
+    pub kernel: String,
+    /// The GPU's multiprocessors.
+    pub multiprocessors: u32,
+    /// The quantities, in the order of [`Quantity::ALL`]; `None` where the profiler has no such counter.
+    pub values: [Option<u64>; Quantity::ALL.len()],
+}
+
+/// What was counted in one case, on both machines.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// The family.
+    pub family: &'static str,
+    /// The rung.
+    pub rung: &'static str,
+    /// Elements, or the side of the matrices.
+    pub n: u64,
+    /// Launches.
+    pub launches: usize,
+    /// Each quantity that is not 0 on both: ours, and the profiler's.
+    pub quantities: Vec<(Quantity, u64, u64)>,
+}
+
+/// What a reader compares: a quantity, or one per another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Its name in tables.
+    pub name: &'static str,
+    /// What is counted.
+    of: Quantity,
+    /// What it is divided by.
+    per: Option<Quantity>,
+}
+
+/// The measures, in the order of the table's columns.
+pub const MEASURES: [Measure; 4] = [
+    Measure { name: "sectors per load", of: Quantity::LoadSectors, per: Some(Quantity::LoadRequests) },
+    Measure { name: "sectors per store", of: Quantity::StoreSectors, per: Some(Quantity::StoreRequests) },
+    Measure { name: "conflicts of shared loads", of: Quantity::SharedLoadConflicts, per: None },
+    Measure { name: "conflicts of shared stores", of: Quantity::SharedStoreConflicts, per: None },
+];
+
+/// How near two values are that may differ without a reason.
+const NEAR: f64 = 0.01;
+
+impl Comparison {
+    fn values(&self, quantity: Quantity) -> Option<(f64, f64)> {
+        self.quantities.iter().find(|(q, ..)| *q == quantity).map(|&(_, ours, theirs)| (ours as f64, theirs as f64))
+    }
+
+    /// A measure on the simulator and on the GPU; `None` where neither does anything of the kind.
+    pub fn measure(&self, measure: Measure) -> Option<(f64, f64)> {
+        let (ours, theirs) = self.values(measure.of)?;
+        let per = measure.per.map_or(Some((1.0, 1.0)), |per| self.values(per));
+        per.map(|(a, b)| (ours / a.max(1.0), theirs / b.max(1.0)))
+    }
+
+    /// The reasons why measures differ by more than 1 %, and the measures for which none is known.
+    pub fn reasons(&self) -> (Vec<&'static str>, Vec<&'static str>) {
+        let (mut known, mut unknown) = (vec![], vec![]);
+        for measure in MEASURES {
+            let Some((ours, theirs)) = self.measure(measure) else { continue };
+            if (ours - theirs).abs() <= NEAR * theirs.abs() {
+                continue;
+            }
+            match reasons::of(self.family, self.rung, measure.name) {
+                Some(why) if known.contains(&why) => {}
+                Some(why) => known.push(why),
+                None => unknown.push(measure.name),
+            }
+        }
+        (known, unknown)
+    }
+}
+
+/// Compares all cases with what the profiler counted in one run of all of them.
+///
+/// # Errors
+/// As for [`run`]; [`Error::Usage`] if the profiler counted other launches.
+pub fn compare(
+    cases: &[Case],
+    profiled: &[Profiled],
+    seed: u64,
+    mut tell: impl FnMut(&Case),
+) -> Result<Vec<Comparison>> {
+    let multiprocessors = profiled.first().map_or(1, |p| p.multiprocessors);
+    let mut rest = profiled;
+    let mut comparisons = vec![];
+    for case in cases {
+        tell(case);
+        let ours = simulate(*case, multiprocessors, seed)?;
+        let Some((theirs, later)) = rest.split_at_checked(ours.len()) else {
+            return Err(Error::Usage(format!(
+                "the profiler reported {} launches, fewer than there are",
+                profiled.len()
+            )));
+        };
+        rest = later;
+        if let Some((a, b)) = ours.iter().zip(theirs).find(|(a, b)| a.kernel != b.kernel) {
+            let what = format!("{} {}: the simulator launches {}", case.family.name, case.rung.name, a.kernel);
+            return Err(Error::Usage(format!("{what}, the profiler saw {}; it ran another program", b.kernel)));
+        }
+        let mut quantities = vec![];
+        for (i, quantity) in Quantity::ALL.into_iter().enumerate() {
+            let here: u64 = ours.iter().map(|launch| quantity.of(launch)).sum();
+            let there: Option<u64> = theirs.iter().map(|launch| launch.values[i]).sum();
+            if let Some(there) = there.filter(|there| (here, *there) != (0, 0)) {
+                quantities.push((quantity, here, there));
+            }
+        }
+        comparisons.push(Comparison {
+            family: case.family.name,
+            rung: case.rung.name,
+            n: case.size.n(),
+            launches: ours.len(),
+            quantities,
+        });
+    }
+    match rest {
+        [] => Ok(comparisons),
+        [more, ..] => Err(Error::Usage(format!("the profiler saw {} launches more, from {}", rest.len(), more.kernel))),
+    }
+}
+
+/// All families, or those named.
+///
+/// # Errors
+/// [`Error::Usage`] for a name that no family has.
+pub fn families(names: &[String]) -> Result<Vec<&'static Family>> {
+    let all: Vec<&'static str> = FAMILIES.iter().map(|f| f.name).collect();
+    if let Some(unknown) = names.iter().find(|name| !all.contains(&name.as_str())) {
+        return Err(Error::unknown("family", unknown, &all));
+    }
+    Ok(FAMILIES.iter().filter(|f| names.is_empty() || names.iter().any(|name| name == f.name)).collect())
+}

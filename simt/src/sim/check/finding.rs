@@ -1,0 +1,261 @@
+//! What a check found, in words.
+
+use super::super::observe::Space;
+use crate::Dim3;
+use std::fmt;
+use std::panic::Location;
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Kind {
+    /// Two threads of a block access a word of shared memory, one of them writes, and nothing orders the two.
+    SharedRace,
+    /// The same in global memory; blocks of one launch always run at the same time.
+    GlobalRace,
+    /// Two threads write the same value to one word, and nothing orders the two.
+    SameValueWrite,
+    /// A plain access and an atomic one to the same word, which nothing orders.
+    MixedAtomic,
+    /// Atomic accesses of two blocks, one of which holds for its own block alone.
+    ScopeTooSmall,
+    /// A read of shared memory that nobody wrote since the block began.
+    UninitialisedShared,
+    /// A read of global memory that nobody wrote since it was allocated.
+    UninitialisedGlobal,
+    /// An index past the end of a view, or before its beginning.
+    OutOfBounds,
+    /// An address that is not a multiple of what the access needs.
+    Misaligned,
+    /// Threads of a block that wait at two different barriers.
+    DivergentBarrier,
+    /// A barrier that some threads do not reach.
+    MissedBarrier,
+    /// A warp operation whose mask does not name its caller, or names lanes that do not come.
+    WarpMask,
+    /// A shuffle that reads a lane outside of its mask.
+    ShuffleOutsideMask,
+    /// Memory that the launches should have written and did not.
+    Unwritten,
+    /// Threads that wait for each other, so that none goes on.
+    Deadlock,
+    /// Threads that wait in loops for what no thread will do.
+    EndlessSpin,
+    /// A copy that a block started and nobody waited for before the block ended.
+    CopyInFlight,
+    /// A copy of shared memory, written by threads, without the fence that shows it to the copy engine.
+    MissingProxyFence,
+    /// An access before the wait for the preceding launch, with which this one overlaps.
+    BeforeWait,
+    /// Anything else that ends a kernel: a panic, a stack overflow, a barrier misused.
+    Fault,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 20] = [
+        Self::SharedRace,
+        Self::GlobalRace,
+        Self::SameValueWrite,
+        Self::MixedAtomic,
+        Self::ScopeTooSmall,
+        Self::UninitialisedShared,
+        Self::UninitialisedGlobal,
+        Self::OutOfBounds,
+        Self::Misaligned,
+        Self::DivergentBarrier,
+        Self::MissedBarrier,
+        Self::WarpMask,
+        Self::ShuffleOutsideMask,
+        Self::Unwritten,
+        Self::Deadlock,
+        Self::EndlessSpin,
+        Self::CopyInFlight,
+        Self::MissingProxyFence,
+        Self::BeforeWait,
+        Self::Fault,
+    ];
+
+    /// A short name, for listings and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SharedRace => "shared-race",
+            Self::GlobalRace => "global-race",
+            Self::SameValueWrite => "same-value-write",
+            Self::MixedAtomic => "mixed-atomic",
+            Self::ScopeTooSmall => "scope-too-small",
+            Self::UninitialisedShared => "uninitialised-shared",
+            Self::UninitialisedGlobal => "uninitialised-global",
+            Self::OutOfBounds => "out-of-bounds",
+            Self::Misaligned => "misaligned",
+            Self::DivergentBarrier => "divergent-barrier",
+            Self::MissedBarrier => "missed-barrier",
+            Self::WarpMask => "warp-mask",
+            Self::ShuffleOutsideMask => "shuffle-outside-mask",
+            Self::Unwritten => "unwritten",
+            Self::Deadlock => "deadlock",
+            Self::EndlessSpin => "endless-spin",
+            Self::CopyInFlight => "copy-in-flight",
+            Self::MissingProxyFence => "missing-proxy-fence",
+            Self::BeforeWait => "before-wait",
+            Self::Fault => "fault",
+        }
+    }
+
+    /// What it means, in one line.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::SharedRace => "two threads access a word of shared memory, one writes, and nothing orders them",
+            Self::GlobalRace => "two threads access a word of global memory, one writes, and nothing orders them",
+            Self::SameValueWrite => "two threads write the same value to one word, and nothing orders them",
+            Self::MixedAtomic => "a plain and an atomic access to one word, and nothing orders them",
+            Self::ScopeTooSmall => "atomic accesses of two blocks, and the scope of one is its own block",
+            Self::UninitialisedShared => "a read of shared memory that nobody wrote since the block began",
+            Self::UninitialisedGlobal => "a read of global memory that nobody wrote since it was allocated",
+            Self::OutOfBounds => "an access outside of its view",
+            Self::Misaligned => "an address that is not a multiple of what the access needs",
+            Self::DivergentBarrier => "threads of one block wait at different barriers",
+            Self::MissedBarrier => "a barrier that some threads of the block do not reach",
+            Self::WarpMask => "a warp operation whose mask names lanes that do not come, or not its caller",
+            Self::ShuffleOutsideMask => "a shuffle that reads a lane outside of its mask",
+            Self::Unwritten => "memory that should have been written and was not",
+            Self::Deadlock => "threads that wait for each other for ever",
+            Self::EndlessSpin => "threads that wait in loops for what no thread will do",
+            Self::CopyInFlight => "a block that ends before a copy it has started",
+            Self::MissingProxyFence => "a copy of shared memory without a fence after the threads' writes",
+            Self::BeforeWait => "an access before the wait for the launch that this one overlaps",
+            Self::Fault => "the kernel ended with an error",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A place in a source file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Site {
+    /// The file, as the compiler was given it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+}
+
+impl From<&Location<'_>> for Site {
+    fn from(place: &Location) -> Self {
+        Self { file: place.file().into(), line: place.line(), column: place.column() }
+    }
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// One of the accesses of a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Side {
+    /// What was done: "reads 4 bytes", say.
+    pub what: String,
+    /// Where, unless the host did it.
+    pub site: Option<Site>,
+    /// The block, and the thread in it.
+    pub block: Dim3,
+    /// The thread in its block.
+    pub thread: Dim3,
+    /// The thread's warp in its block.
+    pub warp: u32,
+    /// The value that it read or wrote, as bits, where that is known.
+    pub value: Option<u64>,
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, site, block, thread, warp, value } = self;
+        write!(f, "block {block}, thread {thread} (warp {warp}) {what}")?;
+        if let Some(value) = value {
+            write!(f, ", value {value:#x}")?;
+        }
+        match site {
+            Some(site) => write!(f, "\n      at {site}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// One thing that is wrong with a kernel. A loop that does the same wrong thing many times makes one finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// What is wrong.
+    pub kind: Kind,
+    /// The kernel.
+    pub kernel: &'static str,
+    /// The memory that it is about, where it is about memory.
+    pub memory: Option<Memory>,
+    /// The earlier access, where there are two.
+    pub first: Option<Side>,
+    /// The access, or the thread, that showed it.
+    pub second: Side,
+    /// What would have been right.
+    pub advice: String,
+    /// How often it was seen in one run.
+    pub count: u64,
+    /// The seed of the first schedule that showed it.
+    pub seed: u64,
+}
+
+/// A word of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Which memory.
+    pub space: Space,
+    /// The kernel's parameter that views it, counted from 0, where that is known.
+    pub parameter: Option<usize>,
+    /// Bytes from the beginning of that view, or of shared memory; an address where the view is not known.
+    pub offset: u64,
+    /// Bytes that were accessed.
+    pub bytes: u32,
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { space, parameter, offset, bytes } = self;
+        let element = match bytes {
+            1 => String::new(),
+            _ if offset.is_multiple_of(u64::from(*bytes)) => {
+                format!(" (element {} of {bytes} bytes)", offset / u64::from(*bytes))
+            }
+            _ => String::new(),
+        };
+        match (space, parameter) {
+            (Space::Shared, _) => write!(f, "shared memory, byte {offset}{element}"),
+            (Space::Global, Some(n)) => write!(f, "the view that is parameter {n}, byte {offset}{element}"),
+            (Space::Global, None) => write!(f, "global memory at {offset:#x}"),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, kernel, memory, first, second, advice, count, seed } = self;
+        write!(f, "{kind}: {}\n  kernel {kernel}", kind.meaning())?;
+        if let Some(memory) = memory {
+            write!(f, ", {memory}")?;
+        }
+        if let Some(first) = first {
+            write!(f, "\n    {first}")?;
+        }
+        write!(f, "\n    {second}")?;
+        if !advice.is_empty() {
+            write!(f, "\n  {advice}")?;
+        }
+        write!(f, "\n  seen {count} {} under schedule {seed}", if *count == 1 { "time" } else { "times" })
+    }
+}

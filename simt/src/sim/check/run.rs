@@ -1,0 +1,223 @@
+//! A launch under a check: a few blocks at a time on one thread of the host, in the order of a schedule.
+
+use super::super::block::{Block, STACK};
+use super::super::error::LaunchError;
+use super::super::launch::{give_stacks_back, take_stacks};
+use super::super::limits::MAX_SHARED;
+use super::super::stats::Count;
+use super::super::watchdog::Leash;
+use super::SESSION;
+use super::finding::{Finding, Kind, Side};
+use super::session::{BlockState, Launch, Session};
+use super::shadow::Map;
+use super::sync::Engines;
+use crate::launcher::Call;
+use crate::{Dim3, Geometry};
+use corosensei::Coroutine;
+use corosensei::stack::DefaultStack;
+
+/// Blocks that run at the same time as long as they make progress.
+const RESIDENT: usize = 4;
+
+/// Threads that a multiprocessor holds, and blocks.
+const THREADS: u64 = 2048;
+const BLOCKS: u64 = 32;
+
+/// Rounds in which no thread works, per running block, before another block begins beside them.
+const PATIENCE: u64 = 64;
+
+/// Turns of spinning threads, without a value that is new to one of them, after which a spin counts as endless.
+const ENDLESS: u64 = 1 << 17;
+
+/// A block that runs.
+struct Slot {
+    // Before the block, whose threads they are.
+    threads: Vec<Coroutine<(), (), ()>>,
+    block: Box<Block>,
+    state: Box<BlockState>,
+    round: u64,
+    order: Vec<u32>,
+}
+
+/// Runs a kernel's blocks under the session's schedule.
+///
+/// # Errors
+/// [`LaunchError::Fault`] if a thread did something that ends the kernel; it is a finding too.
+pub(in super::super) fn launch(
+    session: &'static mut Session,
+    call: &dyn Call,
+    geometry: Geometry,
+) -> Result<(), LaunchError> {
+    let Geometry { grid, block, shared_bytes, overlapping } = geometry;
+    let blocks: u64 = grid.iter().map(|&d| u64::from(d)).product();
+    let threads: u32 = block.iter().product();
+    let stride = threads.next_multiple_of(32);
+    let engines = blocks * u64::from(stride);
+    let refuse = |why: String| LaunchError::Refused { kernel: call.name(), why };
+    if engines + blocks * u64::from(Engines::per_block(stride)) >= u64::from(u32::MAX - 8) {
+        return Err(refuse(format!("{blocks} blocks are more than a check can count")));
+    }
+    if !session.has_room() {
+        return Err(refuse("the check's memory is full: it remembers at most 3 GiB; take less data".into()));
+    }
+    let views = call.parameters().views().to_vec();
+    let (kernel, engines) = (call.name(), engines as u32);
+    session.begin_launch(Launch { kernel, grid, block, views, stride, engines, overlapping, ..Launch::default() });
+    let floor = session.launch.floor;
+
+    // As many as the device that sequences see by default could hold.
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+    let shared = u64::from(MAX_SHARED) / u64::from(shared_bytes + 1024);
+    let capacity = (cores * (THREADS / u64::from(stride)).min(BLOCKS).min(shared)).max(1) as usize;
+
+    let stack = |n| take_stacks(n).map_err(|e| refuse(format!("the host has no room for {n} simulated threads: {e}")));
+    let _leash = Leash::new().map_err(|e| refuse(format!("the host has no room for a thread: {e}")))?;
+    let count = Count::begin();
+    let body = || call.thread();
+    let mut running: Vec<Slot> = Vec::new();
+    let mut spare: Vec<(Box<Block>, Box<BlockState>, Vec<DefaultStack>)> = Vec::new();
+    let (mut begun, mut turn, mut quiet, mut resident) = (0u64, 0u64, 0u64, RESIDENT.min(capacity));
+    let mut spun_turns = 0u64;
+    let result = 'launch: loop {
+        while begun < blocks && running.len() < resident {
+            let number = session.schedule.begins(begun, blocks);
+            begun += 1;
+            let (mut next, mut state, mut stacks) = match spare.pop() {
+                Some(spare) => spare,
+                None => {
+                    let state = BlockState::new(0, threads as usize);
+                    let block = Block::new(grid, block, shared_bytes, count.is_some());
+                    (Box::new(block), Box::new(state), stack(threads as usize)?)
+                }
+            };
+            let base = session.launch.base;
+            state.begin(number as u32, base, floor);
+            session.top = session.top.max(base + 1);
+            let [x, y, _] = grid.map(u64::from);
+            let index = [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32];
+            next.check(&mut *state);
+            // SAFETY: `end` takes the threads back before this function returns, and `body` lives until then.
+            let threads = unsafe { next.start(index, &body, &mut stacks) };
+            running.push(Slot { threads, block: next, state, round: 0, order: Vec::new() });
+        }
+        if running.is_empty() {
+            break Ok(());
+        }
+        let which = session.schedule.block(running.len() as u32, turn, quiet > 0) as usize;
+        turn += 1;
+        let slot = &mut running[which];
+        session.schedule.order(&mut slot.order, threads, slot.round);
+        let starved = session.schedule.starves().then(|| session.schedule.starved(threads, slot.round)).flatten();
+        slot.round += 1;
+        let round = slot.block.checked_round(kernel, &mut slot.threads, &slot.order, starved);
+        match round {
+            Err(error) => {
+                if let LaunchError::Fault(fault) = &error {
+                    fault_found(session, fault);
+                }
+                break 'launch Err(error);
+            }
+            Ok(round) if round.live == 0 => {
+                (quiet, spun_turns) = (0, 0);
+                let Slot { threads, mut block, mut state, .. } = running.remove(which);
+                let stacks = block.end(threads);
+                session.end_block(&mut state);
+                block.tell_end();
+                spare.push((block, state, stacks));
+            }
+            Ok(round) if round.worked || round.news => (quiet, spun_turns) = (0, 0),
+            Ok(round) => {
+                quiet += 1;
+                spun_turns += u64::from(round.spun);
+                let patient = quiet < PATIENCE * running.len() as u64;
+                if !patient && begun < blocks && running.len() < capacity {
+                    // What they wait for may be the work of a block that has not begun.
+                    resident = running.len() + 1;
+                    quiet = 0;
+                } else if !patient {
+                    running.iter().for_each(|slot| slot.block.suspect());
+                    if spun_turns > ENDLESS {
+                        let slot = &running[which];
+                        let error = slot.block.endless(kernel, begun < blocks);
+                        if let LaunchError::Fault(fault) = &error {
+                            fault_found(session, fault);
+                        }
+                        break 'launch Err(error);
+                    }
+                }
+            }
+        }
+    };
+    let mut stacks: Vec<DefaultStack> = Vec::new();
+    let stopped = running.into_iter().map(|Slot { threads, mut block, state, .. }| {
+        let stacks = block.end(threads);
+        (block, state, stacks)
+    });
+    for (block, _, of_block) in stopped.chain(spare) {
+        stacks.extend(of_block);
+        if let (Some(count), Some(collector)) = (&count, block.into_stats()) {
+            count.add(collector);
+        }
+    }
+    give_stacks_back(stacks);
+    if let Some(count) = count {
+        count.end(kernel, Dim3(grid), Dim3(geometry.block));
+    }
+    debug_assert!(!SESSION.get().is_null(), "a check does not end during a launch");
+    result
+}
+
+/// What ended a kernel, as a finding.
+fn fault_found(session: &mut Session, fault: &super::super::error::Fault) {
+    let advice = match fault.kind {
+        Kind::DivergentBarrier => "let all threads of the block reach one call; or use named barriers for roles",
+        Kind::MissedBarrier => "every thread of the block has to reach the barrier, also those with nothing left to do",
+        Kind::WarpMask => "the mask names exactly the lanes that make the call, the caller among them",
+        Kind::OutOfBounds => "compare the index with the view's length before the access",
+        _ => "",
+    };
+    let finding = Finding {
+        kind: fault.kind,
+        kernel: fault.kernel,
+        memory: None,
+        first: None,
+        second: Side {
+            what: format!("stops: {}", fault.what),
+            site: fault.site.clone(),
+            block: fault.block,
+            thread: fault.thread,
+            warp: fault.warp,
+            value: None,
+        },
+        advice: advice.into(),
+        count: 1,
+        seed: session.schedule.seed(),
+    };
+    session.push(finding);
+}
+
+impl BlockState {
+    fn new(number: u32, threads: usize) -> Self {
+        Self {
+            number,
+            clocks: vec![Default::default(); threads],
+            shared: Default::default(),
+            words: Map::default(),
+            mbarriers: Map::default(),
+            engines: Engines::default(),
+        }
+    }
+
+    /// Becomes the state of another block.
+    fn begin(&mut self, number: u32, base: u32, floor: u32) {
+        self.number = number;
+        for clock in &mut self.clocks {
+            *clock = super::clock::Clock { own: base + 1, launch: floor, ..Default::default() };
+        }
+        self.words.clear();
+        self.mbarriers.clear();
+        self.engines = Engines::default();
+    }
+}
+
+const _: () = assert!(STACK >= 64 << 10, "a check reports on the stack of a kernel's thread");

@@ -1,0 +1,633 @@
+//! The state of a check: shadow memory, clocks of the running blocks, findings; and what an access does to them.
+
+use super::super::observe::{AccessKind, Space};
+use super::clock::{Clock, Known, Place};
+use super::finding::{Finding, Kind, Memory, Side, Site};
+use super::schedule::Schedule;
+use super::shadow::{ATOMIC, Entry, HOST, LOADS, Lists, MODIFIES, Map, NARROW, NOBODY, READS, Shadow, Way};
+use super::sync::{Engines, Mbarrier, Word};
+use super::{Check, Report};
+use crate::Dim3;
+use std::collections::{BTreeMap, HashMap};
+use std::panic::Location;
+use std::rc::Rc;
+
+/// The writer of what the launcher cleared between launches.
+pub(in super::super) const LAUNCHER: u32 = u32::MAX - 3;
+
+/// Findings of one kind between the same two lines that are counted; each is reported once.
+type Key = (Kind, &'static str, u32, u32);
+
+/// A launch, as long as its accesses can matter.
+#[derive(Clone, Default)]
+pub(super) struct Launch {
+    pub(super) kernel: &'static str,
+    pub(super) grid: [u32; 3],
+    pub(super) block: [u32; 3],
+    /// Address and bytes of each view among the parameters.
+    pub(super) views: Vec<(u64, u64)>,
+    /// Times of its accesses are greater than this.
+    pub(super) base: u32,
+    /// Threads per block, rounded up to whole warps: agent = block * stride + thread.
+    pub(super) stride: u32,
+    /// The first agent that is not a thread.
+    pub(super) engines: u32,
+    /// What its threads know at first: accesses up to this time.
+    pub(super) floor: u32,
+    /// Whether it overlaps with the launch before it, and whether a thread of it has waited for that one.
+    pub(super) overlapping: bool,
+    pub(super) waited: bool,
+}
+
+impl Launch {
+    /// The block of an agent that is a thread.
+    #[inline]
+    pub(super) fn block_of(&self, agent: u32) -> Option<u32> {
+        (agent < self.engines).then(|| agent / self.stride)
+    }
+
+    /// The block and thread that an agent is, or works for: `issuers` names the threads of the copy engines.
+    fn who(&self, agent: u32, issuers: &Map<u32, u32>) -> (Dim3, Dim3, u32) {
+        let thread = if agent < self.engines { agent } else { issuers.get(&agent).copied().unwrap_or(0) };
+        let (block, thread) = (thread / self.stride, thread % self.stride);
+        let index = |n: u32, [x, y, _]: [u32; 3]| Dim3([n % x, n / x % y, n / (x * y)]);
+        (index(block, self.grid), index(thread, self.block), thread / 32)
+    }
+}
+
+/// The clocks and the shared memory of a running block.
+pub(in super::super) struct BlockState {
+    /// The block's number in the grid.
+    pub(super) number: u32,
+    pub(super) clocks: Vec<Clock>,
+    pub(super) shared: Shadow,
+    /// Atomic words of shared memory that carry an order.
+    pub(super) words: Map<u64, Word>,
+    pub(super) mbarriers: Map<u32, Mbarrier>,
+    pub(super) engines: Engines,
+}
+
+/// One access, as the simulator sees it.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Touch<'a> {
+    pub(in super::super) space: Space,
+    pub(in super::super) kind: AccessKind,
+    pub(in super::super) address: u64,
+    pub(in super::super) bytes: u32,
+    /// The words there before and after, of `bytes` bytes or, in a pack, of 4.
+    pub(in super::super) before: &'a [u64],
+    pub(in super::super) after: &'a [u64],
+    pub(in super::super) site: &'static Location<'static>,
+}
+
+/// How an access counts for races.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Use {
+    Write,
+    /// Anything that does not exclude its like.
+    Other(Way, BlockScope),
+}
+
+impl Use {
+    pub(in super::super) fn of(kind: AccessKind) -> Self {
+        match kind {
+            AccessKind::Read => Self::Other(Way::Read, false),
+            AccessKind::Write => Self::Write,
+            AccessKind::Atomic => Self::Other(Way::Modify, false),
+        }
+    }
+}
+
+/// Whether an atomic access holds for its block alone.
+pub(in super::super) type BlockScope = bool;
+
+/// A check while it runs.
+pub(in super::super) struct Session {
+    pub(super) options: Check,
+    pub(super) schedule: Schedule,
+    pub(super) lists: Lists,
+    pub(super) global: Shadow,
+    pub(super) words: Map<u64, Word>,
+    /// Memory that began to exist during the check: address and bytes.
+    allocations: BTreeMap<u64, u64>,
+    sites: Sites,
+    pub(super) launch: Launch,
+    /// The launches before, the last one last; those that no overlap reaches are forgotten.
+    history: Vec<Launch>,
+    /// Times after the first and up to the second belong to a launch that may still run: the launch after it did not
+    /// wait for it.
+    running: Option<(u32, u32)>,
+    /// The latest time of any thread.
+    pub(super) top: u32,
+    findings: Vec<Finding>,
+    index: HashMap<Key, usize>,
+    pub(super) launches: u64,
+    accesses: u64,
+    memory_full: bool,
+    /// The agents that started the last copies of the engines.
+    pub(super) issuers: Map<u32, u32>,
+    /// The version of an atomic word that an agent has read: it reads no older one after it.
+    pub(super) seen_versions: HashMap<(u32, u64), u64>,
+}
+
+/// Bytes of shadow memory at most; words beyond it are not judged.
+const SHADOW: usize = 3 << 30;
+
+/// Places in the source, numbered.
+#[derive(Default)]
+struct Sites {
+    list: Vec<&'static Location<'static>>,
+    numbers: HashMap<(&'static str, u32, u32), u32>,
+    /// The numbers found last, by address of the place.
+    cache: Vec<(usize, u32)>,
+}
+
+impl Sites {
+    const CACHE: usize = 1024;
+
+    #[inline]
+    fn number(&mut self, place: &'static Location<'static>) -> u32 {
+        let key = std::ptr::from_ref(place) as usize;
+        if self.cache.is_empty() {
+            self.cache = vec![(0, 0); Self::CACHE];
+        }
+        let slot = (key >> 3) % Self::CACHE;
+        if self.cache[slot].0 == key {
+            return self.cache[slot].1;
+        }
+        // One place can have several addresses.
+        let (list, next) = (&mut self.list, self.numbers.len() as u32);
+        let number = *self.numbers.entry((place.file(), place.line(), place.column())).or_insert_with(|| {
+            list.push(place);
+            next
+        });
+        self.cache[slot] = (key, number);
+        number
+    }
+
+    fn site(&self, number: u32) -> Site {
+        self.list[number as usize].into()
+    }
+}
+
+/// An earlier access that conflicts with one that is being made.
+#[derive(Clone, Copy)]
+struct Conflict {
+    kind: Kind,
+    agent: u32,
+    time: u32,
+    site: u32,
+    what: &'static str,
+    /// Whether it is the last plain write, whose value is what the memory holds.
+    wrote: bool,
+    /// Whether the later thread has read, relaxed, what would have ordered the two.
+    unacquired: bool,
+}
+
+impl Session {
+    pub(super) fn new(options: Check) -> Self {
+        Self {
+            options,
+            schedule: Schedule::new(options.seed, options.choices),
+            lists: Lists::default(),
+            global: Shadow::default(),
+            words: Map::default(),
+            allocations: BTreeMap::new(),
+            sites: Sites::default(),
+            launch: Launch::default(),
+            history: Vec::new(),
+            running: None,
+            top: 0,
+            findings: Vec::new(),
+            index: HashMap::new(),
+            launches: 0,
+            accesses: 0,
+            memory_full: false,
+            issuers: Map::default(),
+            seen_versions: HashMap::new(),
+        }
+    }
+
+    pub(super) fn take_report(&mut self) -> Report {
+        Report {
+            findings: std::mem::take(&mut self.findings),
+            schedules: 1,
+            launches: self.launches,
+            accesses: self.accesses,
+            not_judged: self.lists.lost,
+        }
+    }
+
+    /// A launch begins: everything before it is known to it, unless it overlaps with the one before.
+    pub(super) fn begin_launch(&mut self, launch: Launch) {
+        let before = std::mem::take(&mut self.launch);
+        let base = self.top;
+        let floor = match launch.overlapping && self.launches > 0 {
+            false => {
+                self.history.clear();
+                self.running = None;
+                base
+            }
+            true if before.overlapping => {
+                // The end of the launch before says nothing of those before it, unless it has waited for them.
+                if !before.waited {
+                    let from = self.running.map_or(before.floor, |(from, _)| from.min(before.floor));
+                    self.running = Some((from, before.base));
+                }
+                before.floor
+            }
+            true => before.base,
+        };
+        self.history.push(before);
+        self.launch = Launch { base, floor, ..launch };
+        self.launches += 1;
+        self.words.clear();
+        self.seen_versions.clear();
+    }
+
+    pub(super) fn allocated(&mut self, address: u64, bytes: u64) {
+        self.global.overwrite(address, bytes, NOBODY, &mut self.lists);
+        self.allocations.insert(address, bytes);
+    }
+
+    pub(super) fn freed(&mut self, address: u64) {
+        if let Some(bytes) = self.allocations.remove(&address) {
+            self.global.overwrite(address, bytes, HOST, &mut self.lists);
+        }
+    }
+
+    pub(super) fn overwritten(&mut self, address: u64, bytes: u64, writer: u32) {
+        if bytes == 0 {
+            return;
+        }
+        // The pages have to exist, or the bytes would count as unwritten at their first use. A word of which the host
+        // wrote a part counts as written.
+        let end = address + bytes;
+        for page in address / 4096..end.div_ceil(4096) {
+            let from = address.max(page * 4096);
+            self.touch_page(from);
+        }
+        self.global.overwrite(address, bytes, writer, &mut self.lists);
+    }
+
+    fn touch_page(&mut self, address: u64) {
+        let allocations = &self.allocations;
+        self.global.cells(address & !3, 4, &mut self.lists, |word| fresh(allocations, word));
+    }
+
+    pub(super) fn expect_written(&mut self, address: u64, len: u32, bytes: u32) {
+        let (mut missing, mut first) = (0u64, None);
+        for i in 0..u64::from(len) {
+            let at = address + i * u64::from(bytes);
+            let allocations = &self.allocations;
+            let cells = self.global.cells(at, bytes.into(), &mut self.lists, |word| fresh(allocations, word));
+            if cells.iter().any(|cell| matches!(cell.writer, HOST | NOBODY)) {
+                missing += 1;
+                first.get_or_insert(i);
+            }
+        }
+        if let Some(i) = first {
+            let side = Side {
+                what: format!("or another had to write {missing} of {len} elements that none has written"),
+                site: None,
+                block: Dim3([0; 3]),
+                thread: Dim3([0; 3]),
+                warp: 0,
+                value: None,
+            };
+            let memory = Memory { space: Space::Global, bytes, ..self.place(address + i * u64::from(bytes)) };
+            self.push(Finding {
+                kind: Kind::Unwritten,
+                kernel: self.launch.kernel,
+                memory: Some(memory),
+                first: None,
+                second: side,
+                advice: format!("element {i} is the first of them; does the grid cover all elements?"),
+                count: missing,
+                seed: self.schedule.seed(),
+            });
+        }
+    }
+
+    /// An address as an offset into one of the launch's views.
+    fn place(&self, address: u64) -> Memory {
+        let views = self.launch.views.iter().enumerate();
+        let mut holding = views.filter(|(_, view)| (view.0..view.0 + view.1).contains(&address));
+        let (parameter, offset) = match holding.next() {
+            Some((n, view)) => (Some(n), address - view.0),
+            None => (None, address),
+        };
+        Memory { space: Space::Global, parameter, offset, bytes: 4 }
+    }
+
+    /// The place of a thread of a block.
+    #[inline]
+    pub(super) fn agent(&self, block: &BlockState, thread: usize) -> Place {
+        let agent = block.number * self.launch.stride + thread as u32;
+        Place { block: block.number, warp: agent / 32, agent }
+    }
+
+    /// An access by a thread.
+    pub(in super::super) fn access(&mut self, block: &mut BlockState, thread: usize, touch: &Touch, using: Use) {
+        let me = self.agent(block, thread);
+        let time = block.clocks[thread].own;
+        self.access_as(block, thread, me.agent, time, touch, using);
+    }
+
+    /// An access by `agent` at `time`, with the knowledge of the thread that it works for.
+    pub(super) fn access_as(
+        &mut self,
+        block: &mut BlockState,
+        thread: usize,
+        agent: u32,
+        time: u32,
+        touch: &Touch,
+        using: Use,
+    ) {
+        self.accesses += 1;
+        let site = self.sites.number(touch.site);
+        let me = self.agent(block, thread);
+        let clock = &block.clocks[thread];
+        let launch = &self.launch;
+        let (allocations, running) = (&self.allocations, self.running);
+        let (shadow, uninitialised) = match touch.space {
+            Space::Shared => (&mut block.shared, Kind::UninitialisedShared),
+            Space::Global => (&mut self.global, Kind::UninitialisedGlobal),
+        };
+        let mut found = None;
+        let against = match using {
+            Use::Write => u32::MAX,
+            Use::Other(Way::Read, _) => MODIFIES,
+            Use::Other(Way::Load, narrow) => {
+                if narrow {
+                    MODIFIES
+                } else {
+                    NARROW
+                }
+            }
+            Use::Other(Way::Modify, narrow) => READS | if narrow { LOADS | MODIFIES } else { NARROW },
+        };
+        let step = if touch.bytes == 16 { 4 } else { touch.bytes };
+        for (i, word) in (touch.address..).step_by(step as usize).take((touch.bytes / step) as usize).enumerate() {
+            let cells = shadow.cells(word, step.into(), &mut self.lists, |word| match touch.space {
+                Space::Shared => NOBODY,
+                Space::Global => fresh(allocations, word),
+            });
+            for cell in cells {
+                let known = |agent: u32, time: u32| {
+                    if time > launch.base {
+                        clock.knows(me, agent, launch.block_of(agent), time)
+                    } else {
+                        time <= clock.launch && !running.is_some_and(|(from, to)| time > from && time <= to)
+                    }
+                };
+                let mine = |other: u32, time: u32| other == agent && time > launch.base;
+                // Another's plain write before this access.
+                if !mine(cell.writer, cell.time) && !known(cell.writer, cell.time) {
+                    let kind = match using {
+                        Use::Write if touch.before.get(i) == touch.after.get(i) => Kind::SameValueWrite,
+                        Use::Other(Way::Load | Way::Modify, _) => Kind::MixedAtomic,
+                        _ => race(touch.space),
+                    };
+                    let (agent, time, site) = (cell.writer, cell.time, cell.site);
+                    found =
+                        Some((i, Conflict { kind, agent, time, site, what: "writes", wrote: true, unacquired: false }));
+                }
+                // What others did since that write.
+                let conflict = |entry: Entry| match (using, entry.way()) {
+                    (Use::Write, Way::Read) => Some(race(touch.space)),
+                    (Use::Write, _) => Some(Kind::MixedAtomic),
+                    (Use::Other(Way::Read, _), Way::Modify) => Some(Kind::MixedAtomic),
+                    (Use::Other(Way::Modify, _), Way::Read) => Some(Kind::MixedAtomic),
+                    (Use::Other(Way::Load | Way::Modify, _), Way::Modify) | (Use::Other(Way::Modify, _), Way::Load)
+                        if touch.space == Space::Global =>
+                    {
+                        let narrow = entry.block_scope() || matches!(using, Use::Other(_, true));
+                        (narrow && launch.block_of(entry.warp * 32) != Some(me.block)).then_some(Kind::ScopeTooSmall)
+                    }
+                    _ => None,
+                };
+                for entry in self.lists.entries(cell, against) {
+                    let alone = entry.warp == agent / 32 && entry.mask == 1 << (agent % 32);
+                    if alone && entry.time > launch.base || running.is_none() && entry.time <= clock.launch {
+                        continue;
+                    }
+                    let Some(kind) = conflict(entry) else { continue };
+                    if let Some(other) = entry.agents().find(|&a| !mine(a, entry.time) && !known(a, entry.time)) {
+                        let what = match entry.way() {
+                            Way::Read => "reads",
+                            Way::Load => "loads atomically",
+                            Way::Modify => "modifies atomically",
+                        };
+                        let (time, site) = (entry.time, entry.site());
+                        found.get_or_insert((
+                            i,
+                            Conflict { kind, agent: other, time, site, what, wrote: false, unacquired: false },
+                        ));
+                    }
+                }
+                let reads = !matches!(using, Use::Write) && !touch.before.is_empty();
+                if reads && cell.writer == NOBODY {
+                    let nothing =
+                        Conflict { kind: uninitialised, agent, time, site, what: "", wrote: false, unacquired: false };
+                    found.get_or_insert((i, nothing));
+                    // Once is enough.
+                    cell.writer = HOST;
+                }
+                match using {
+                    Use::Write => {
+                        self.lists.clear(cell);
+                        (cell.writer, cell.time, cell.site) = (agent, time, site);
+                    }
+                    Use::Other(way, block_scope) => {
+                        if way == Way::Modify && matches!(cell.writer, NOBODY | HOST) {
+                            cell.writer = ATOMIC;
+                        }
+                        let block = Some(me.block);
+                        self.lists.add(cell, Entry::new(agent, time, site, way, block_scope), |e| {
+                            e.time <= clock.launch || e.time <= clock.block && launch.block_of(e.warp * 32) == block
+                        });
+                    }
+                }
+            }
+        }
+        if let Some((i, mut conflict)) = found {
+            let covers = |known: &Option<Rc<Known>>| {
+                let block = launch.block_of(conflict.agent);
+                known.as_ref().is_some_and(|known| known.covers(conflict.agent, block, conflict.time))
+            };
+            let between = touch.space == Space::Global && conflict.agent != agent;
+            // A release was there, and was not acquired, or not far enough.
+            conflict.unacquired = between && (covers(&clock.read_block) || covers(&clock.read_device));
+            if between && covers(&clock.too_narrow) {
+                conflict.kind = Kind::ScopeTooSmall;
+            }
+            self.conflict(me.agent, touch, i, site, conflict);
+        }
+    }
+
+    /// Reports a conflict, or a read of what nobody wrote.
+    #[cold]
+    fn conflict(&mut self, agent: u32, touch: &Touch, word: usize, site: u32, conflict: Conflict) {
+        let Conflict { mut kind, .. } = conflict;
+        if kind == Kind::SameValueWrite && self.options.allow_same_value {
+            return;
+        }
+        let alone = matches!(kind, Kind::UninitialisedShared | Kind::UninitialisedGlobal);
+        let earlier = !alone && conflict.time <= self.launch.base;
+        if earlier {
+            kind = Kind::BeforeWait;
+        }
+        let sites = if alone { (site, site) } else { (conflict.site, site) };
+        if self.seen((kind, self.launch.kernel, sites.0, sites.1)) {
+            return;
+        }
+        let step = if touch.bytes == 16 { 4 } else { touch.bytes };
+        let memory = match touch.space {
+            Space::Global => Memory { bytes: step, ..self.place(touch.address + (word as u32 * step) as u64) },
+            Space::Shared => {
+                let offset = touch.address + (word as u32 * step) as u64;
+                Memory { space: Space::Shared, parameter: None, offset, bytes: step }
+            }
+        };
+        let what = match touch.kind {
+            AccessKind::Read => "reads",
+            AccessKind::Write => "writes",
+            AccessKind::Atomic => "modifies atomically",
+        };
+        let value = match touch.kind {
+            AccessKind::Read => touch.before.get(word),
+            _ => touch.after.get(word),
+        };
+        let second = self.side(&self.launch, agent, site, what, value.copied());
+        let first = (!alone).then(|| {
+            let launch = match earlier {
+                true => self.history.iter().rev().find(|l| l.base < conflict.time).unwrap_or(&self.launch),
+                false => &self.launch,
+            };
+            let value = touch.before.get(word).copied().filter(|_| conflict.wrote);
+            self.side(launch, conflict.agent, conflict.site, conflict.what, value)
+        });
+        let mut advice = self.advice(kind, first.as_ref(), &second);
+        if conflict.unacquired && kind != Kind::ScopeTooSmall {
+            advice = "the thread has read what the other released, but relaxed: load it with Order::Acquire, or put a \
+                      fence between that load and this access"
+                .into();
+        }
+        let (kernel, seed) = (self.launch.kernel, self.schedule.seed());
+        self.push(Finding { kind, kernel, memory: Some(memory), first, second, advice, count: 1, seed });
+    }
+
+    fn side(&self, launch: &Launch, agent: u32, site: u32, what: &str, value: Option<u64>) -> Side {
+        let (block, thread, warp) = launch.who(agent, &self.issuers);
+        let what = if agent < launch.engines { what.into() } else { format!("{what} by a copy that it started") };
+        Side { what, site: Some(self.sites.site(site)), block, thread, warp, value }
+    }
+
+    /// What would have ordered two accesses.
+    fn advice(&self, kind: Kind, first: Option<&Side>, second: &Side) -> String {
+        let engine = |side: &Side| side.what.contains("by a copy");
+        let near = match first {
+            Some(first) if engine(first) || engine(second) => {
+                "a copy is ordered by the barrier in shared memory that it counts at: wait for that barrier's phase \
+                 before the data is read, and start the next copy only when all have read it"
+            }
+            Some(first) if first.block != second.block => {
+                "no barrier orders the blocks of a launch: a release after the first access and an acquire before the \
+                 second, both with Scope::Device, do, and so do two launches"
+            }
+            Some(first) if first.warp == second.warp => {
+                "both lanes have to pass warp::sync_warp, or the block thread::sync_threads, between the two accesses"
+            }
+            _ => "all threads of the block have to pass thread::sync_threads between the two accesses",
+        };
+        match kind {
+            Kind::MixedAtomic => format!("make both accesses atomic, or order them: {near}"),
+            Kind::ScopeTooSmall => {
+                "a release and an acquire of different blocks meet only with Scope::Device on both sides, fences too"
+                    .into()
+            }
+            Kind::UninitialisedShared => "write the word first, and pass a barrier if another thread writes it".into(),
+            Kind::UninitialisedGlobal => "write the word in an earlier launch, clear it, or copy data to it".into(),
+            Kind::BeforeWait => "call grid::wait_for_previous before the access".into(),
+            Kind::SameValueWrite => format!("let one thread write; or allow it if the value is certain. Else: {near}"),
+            _ => near.into(),
+        }
+    }
+
+    /// Counts a finding that is known already.
+    pub(super) fn seen(&mut self, key: Key) -> bool {
+        if let Some(&at) = self.index.get(&key) {
+            self.findings[at].count += 1;
+            return true;
+        }
+        self.index.insert(key, self.findings.len());
+        false
+    }
+
+    pub(super) fn push(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+
+    /// Reports what one thread did wrong at a place.
+    #[cold]
+    pub(super) fn report(
+        &mut self,
+        kind: Kind,
+        agent: u32,
+        site: &'static Location<'static>,
+        what: &str,
+        advice: &str,
+    ) {
+        let site = self.sites.number(site);
+        if self.seen((kind, self.launch.kernel, site, site)) {
+            return;
+        }
+        let (second, kernel, seed) =
+            (self.side(&self.launch, agent, site, what, None), self.launch.kernel, self.schedule.seed());
+        let advice = advice.into();
+        self.push(Finding { kind, kernel, memory: None, first: None, second, advice, count: 1, seed });
+    }
+
+    /// Whether the running thread is interrupted before its next access.
+    pub(in super::super) fn interrupts(&mut self) -> bool {
+        self.schedule.interrupts()
+    }
+
+    /// A shuffle reads a lane that its mask does not name.
+    pub(in super::super) fn shuffled_outside(
+        &mut self,
+        block: &BlockState,
+        thread: usize,
+        source: u32,
+        mask: u32,
+        site: &'static Location<'static>,
+    ) {
+        let agent = self.agent(block, thread).agent;
+        let what = format!("reads lane {source}, which the mask {mask:#010x} does not name");
+        let advice = "name all lanes that are read in the mask, and let them make the call: the value is unspecified";
+        self.report(Kind::ShuffleOutsideMask, agent, site, &what, advice);
+    }
+
+    /// Whether the shadow memory has room for another launch.
+    pub(super) fn has_room(&mut self) -> bool {
+        self.memory_full |= self.global.bytes() > SHADOW;
+        !self.memory_full
+    }
+}
+
+fn race(space: Space) -> Kind {
+    match space {
+        Space::Shared => Kind::SharedRace,
+        Space::Global => Kind::GlobalRace,
+    }
+}
+
+/// Who wrote a word that no kernel has touched.
+fn fresh(allocations: &BTreeMap<u64, u64>, address: u64) -> u32 {
+    let before = allocations.range(..address + 4).next_back();
+    match before {
+        Some((start, bytes)) if address < start + bytes => NOBODY,
+        _ => HOST,
+    }
+}

@@ -1,0 +1,406 @@
+//! Shadow memory: for each word of simulated memory who wrote it last, and who has read it since.
+//!
+//! A word has one cell of 32 bytes as long as it is accessed whole; from the first smaller access to a page on, each
+//! byte of the page has its own, so that threads which write neighbouring bytes are not taken for a race. Cells are made
+//! page by page when a kernel first touches them.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Bytes of simulated memory per page.
+const PAGE: u64 = 4096;
+
+/// The writer of memory that nobody wrote, and that of memory which the host wrote or which was there before.
+pub(super) const NOBODY: u32 = u32::MAX;
+pub(super) const HOST: u32 = u32::MAX - 1;
+
+/// The writer of what a kernel has written by atomic operations alone: they stand in the entries.
+pub(super) const ATOMIC: u32 = u32::MAX - 2;
+
+/// The kind of an access that is remembered beside the last write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub(in super::super) enum Way {
+    Read = 0,
+    /// An atomic load.
+    Load = 1,
+    /// An atomic operation that may write.
+    Modify = 2,
+}
+
+/// Accesses by lanes of one warp, in one way, at one time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    /// Agents / 32, and a bit per agent.
+    pub(super) warp: u32,
+    pub(super) mask: u32,
+    pub(super) time: u32,
+    /// The site below [`Entry::SITES`], the way, and whether the scope is the block.
+    site: u32,
+}
+
+impl Entry {
+    /// Sites that an entry can name.
+    pub(super) const SITES: u32 = 1 << 28;
+    const BLOCK_SCOPE: u32 = 1 << 31;
+
+    pub(super) fn new(agent: u32, time: u32, site: u32, way: Way, block_scope: bool) -> Self {
+        let scope = if block_scope { Self::BLOCK_SCOPE } else { 0 };
+        Self { warp: agent / 32, mask: 1 << (agent % 32), time, site: site | (way as u32) << 28 | scope }
+    }
+
+    pub(super) fn site(self) -> u32 {
+        self.site % Self::SITES
+    }
+
+    pub(super) fn way(self) -> Way {
+        match self.site >> 28 & 3 {
+            0 => Way::Read,
+            1 => Way::Load,
+            _ => Way::Modify,
+        }
+    }
+
+    pub(super) fn block_scope(self) -> bool {
+        self.site & Self::BLOCK_SCOPE != 0
+    }
+
+    /// Whether the two are of one warp, way and scope.
+    fn of_the_same(self, other: Self) -> bool {
+        self.warp == other.warp && self.site >> 28 == other.site >> 28
+    }
+
+    /// The bit that stands for the entry's way; atomics for a block alone have a bit of their own too.
+    pub(super) fn bit(self) -> u32 {
+        1 << (self.site >> 28 & 3) | if self.block_scope() { NARROW } else { 0 }
+    }
+
+    pub(super) fn agents(self) -> impl Iterator<Item = u32> {
+        (0..32).filter(move |lane| self.mask >> lane & 1 == 1).map(move |lane| self.warp * 32 + lane)
+    }
+}
+
+/// The bits of the ways, as [`Entry::bit`] gives them.
+pub(super) const READS: u32 = 1 << Way::Read as u32;
+pub(super) const LOADS: u32 = 1 << Way::Load as u32;
+pub(super) const MODIFIES: u32 = 1 << Way::Modify as u32;
+pub(super) const NARROW: u32 = 1 << 3;
+
+/// What is known of one word or byte.
+#[derive(Clone, Copy)]
+pub(super) struct Cell {
+    /// The last plain write: agent, time, site.
+    pub(super) writer: u32,
+    pub(super) time: u32,
+    pub(super) site: u32,
+    /// The first of the accesses since then; its mask is 0 where there is none.
+    first: Entry,
+    /// The number of the list of the others, counted from 1; 0 where there are none.
+    more: u32,
+}
+
+impl Cell {
+    pub(super) const fn by(writer: u32) -> Self {
+        Self { writer, time: 0, site: 0, first: Entry { warp: 0, mask: 0, time: 0, site: 0 }, more: 0 }
+    }
+}
+
+/// The other entries of a cell, and a bit for each way of access among them.
+#[derive(Default)]
+struct List {
+    entries: Vec<Entry>,
+    ways: u32,
+}
+
+/// The lists of cells with more than one entry.
+#[derive(Default)]
+pub(super) struct Lists {
+    lists: Vec<List>,
+    free: Vec<u32>,
+    /// Entries in all lists.
+    entries: usize,
+    /// Entries that were not kept because there were too many.
+    pub(super) lost: u64,
+}
+
+/// Entries kept at most, all lists together: 512 MiB.
+const ENTRIES: usize = 1 << 25;
+
+/// Entries of a list that are looked through at each access; a longer list is looked through when its length is a power
+/// of two.
+const SHORT: usize = 64;
+
+impl Lists {
+    fn of(&self, cell: &Cell) -> &[Entry] {
+        match cell.more {
+            0 => &[],
+            n => &self.lists[n as usize - 1].entries,
+        }
+    }
+
+    /// The entries of a cell that may stand against an access: `against` has a bit ([`Entry::bit`]) for each way that
+    /// does.
+    #[inline]
+    pub(super) fn entries<'a>(&'a self, cell: &'a Cell, against: u32) -> impl Iterator<Item = Entry> + 'a {
+        let first = (cell.first.mask != 0 && cell.first.bit() & against != 0).then_some(cell.first);
+        let others = match cell.more {
+            0 => &[],
+            n => match &self.lists[n as usize - 1] {
+                list if list.ways & against != 0 => &list.entries[..],
+                _ => &[],
+            },
+        };
+        first.into_iter().chain(others.iter().copied().filter(move |e| e.bit() & against != 0))
+    }
+
+    /// Adds an entry. Entries that `obsolete` names, which every agent that knows the new one knows too, are dropped;
+    /// so are the same agent's earlier accesses of the same way.
+    #[inline]
+    pub(super) fn add(&mut self, cell: &mut Cell, new: Entry, obsolete: impl Fn(Entry) -> bool) {
+        let first = &mut cell.first;
+        if first.mask != 0 && first.of_the_same(new) {
+            if first.time == new.time {
+                *first = Entry { mask: first.mask | new.mask, ..new };
+                return;
+            }
+            first.mask &= !new.mask;
+        }
+        if cell.more == 0 && (first.mask == 0 || obsolete(*first)) {
+            *first = new;
+            return;
+        }
+        self.add_to_list(cell, new, obsolete);
+    }
+
+    fn add_to_list(&mut self, cell: &mut Cell, new: Entry, obsolete: impl Fn(Entry) -> bool) {
+        if cell.more == 0 {
+            if self.entries >= ENTRIES {
+                self.lost += 1;
+                return;
+            }
+            cell.more = self.free.pop().unwrap_or_else(|| {
+                self.lists.push(List::default());
+                self.lists.len() as u32
+            });
+        }
+        let list = &mut self.lists[cell.more as usize - 1];
+        let before = list.entries.len();
+        let whole = before <= SHORT || before.is_power_of_two();
+        let from = if whole { 0 } else { before - SHORT };
+        let mut merged = false;
+        for old in list.entries[from..].iter_mut().filter(|old| old.of_the_same(new)) {
+            if old.time == new.time {
+                old.mask |= new.mask;
+                merged = true;
+            } else {
+                old.mask &= !new.mask;
+            }
+        }
+        if whole {
+            list.entries.retain(|e| e.mask != 0 && !obsolete(*e));
+        }
+        if !merged && self.entries >= ENTRIES {
+            self.lost += 1;
+        } else if !merged {
+            list.entries.push(new);
+            list.ways |= new.bit();
+        }
+        self.entries = self.entries + list.entries.len() - before;
+    }
+
+    /// Forgets a cell's entries: a write that follows them all has been checked against them.
+    #[inline]
+    pub(super) fn clear(&mut self, cell: &mut Cell) {
+        cell.first.mask = 0;
+        if cell.more != 0 {
+            let list = &mut self.lists[cell.more as usize - 1];
+            self.entries -= list.entries.len();
+            list.entries.clear();
+            list.ways = 0;
+            self.free.push(cell.more);
+            cell.more = 0;
+        }
+    }
+}
+
+struct Page {
+    cells: Vec<Cell>,
+    /// Bytes per cell: 4 or 1.
+    grain: u64,
+}
+
+impl Page {
+    /// Gives each byte its own cell.
+    fn split(&mut self, lists: &mut Lists) {
+        let words = std::mem::take(&mut self.cells);
+        self.cells = Vec::with_capacity(words.len() * 4);
+        for cell in words {
+            for byte in 0..4 {
+                let mut copy = Cell { more: 0, ..cell };
+                if byte == 0 {
+                    copy.more = cell.more;
+                } else {
+                    for i in 0..lists.of(&cell).len() {
+                        let entry = lists.of(&cell)[i];
+                        lists.add(&mut copy, entry, |_| false);
+                    }
+                }
+                self.cells.push(copy);
+            }
+        }
+        self.grain = 1;
+    }
+}
+
+/// A hash for page numbers and addresses: they are well spread by a multiplication.
+#[derive(Default)]
+pub(super) struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        let mixed = (self.0 ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ mixed >> 32;
+    }
+
+    fn write_usize(&mut self, n: usize) {
+        self.write_u64(n as u64);
+    }
+
+    fn write_u32(&mut self, n: u32) {
+        self.write_u64(n.into());
+    }
+}
+
+pub(super) type Map<K, V> = HashMap<K, V, BuildHasherDefault<Spread>>;
+
+/// The cells of one memory.
+#[derive(Default)]
+pub(super) struct Shadow {
+    pages: Vec<Page>,
+    /// Indices into `pages`, by page number.
+    numbers: Map<u64, u32>,
+    /// The page found last, and its number.
+    last: Option<(u64, u32)>,
+}
+
+impl Shadow {
+    /// The cells of `bytes` bytes from `address` on, within one page. `fresh` says who wrote each word of a new page.
+    #[inline]
+    pub(super) fn cells(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        lists: &mut Lists,
+        fresh: impl Fn(u64) -> u32,
+    ) -> &mut [Cell] {
+        let number = address / PAGE;
+        let index = match self.last {
+            Some((last, index)) if last == number => index,
+            _ => self.find(number, fresh),
+        };
+        let page = &mut self.pages[index as usize];
+        if page.grain == 4 && bytes < 4 {
+            page.split(lists);
+        }
+        let at = address % PAGE;
+        let (from, to) = (at / page.grain, (at + bytes).div_ceil(page.grain));
+        &mut page.cells[from as usize..to as usize]
+    }
+
+    fn find(&mut self, number: u64, fresh: impl Fn(u64) -> u32) -> u32 {
+        let index = *self.numbers.entry(number).or_insert_with(|| {
+            let cell = |word| Cell::by(fresh(number * PAGE + word * 4));
+            self.pages.push(Page { cells: (0..PAGE / 4).map(cell).collect(), grain: 4 });
+            self.pages.len() as u32 - 1
+        });
+        self.last = Some((number, index));
+        index
+    }
+
+    /// Says that `writer` wrote all of `bytes` bytes from `address` on, and that nobody has read them; pages that no
+    /// kernel has touched stay as they are.
+    pub(super) fn overwrite(&mut self, address: u64, bytes: u64, writer: u32, lists: &mut Lists) {
+        for number in address / PAGE..(address + bytes).div_ceil(PAGE) {
+            let Some(&index) = self.numbers.get(&number) else { continue };
+            let page = &mut self.pages[index as usize];
+            let (from, to) = (address.max(number * PAGE), (address + bytes).min((number + 1) * PAGE));
+            let cells = (from % PAGE / page.grain)..(to - number * PAGE).div_ceil(page.grain);
+            for cell in &mut page.cells[cells.start as usize..cells.end as usize] {
+                lists.clear(cell);
+                *cell = Cell::by(writer);
+            }
+        }
+    }
+
+    /// Forgets everything, but keeps the pages: each word is one that nobody wrote.
+    pub(super) fn reset(&mut self, lists: &mut Lists) {
+        for page in &mut self.pages {
+            for cell in &mut page.cells {
+                lists.clear(cell);
+                *cell = Cell::by(NOBODY);
+            }
+        }
+    }
+
+    /// Bytes that the cells take.
+    pub(super) fn bytes(&self) -> usize {
+        self.pages.iter().map(|page| page.cells.len() * size_of::<Cell>()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn masks(lists: &Lists, cell: &Cell) -> Vec<(u32, u32, u32)> {
+        lists.entries(cell, u32::MAX).map(|e| (e.warp, e.mask, e.time)).collect()
+    }
+
+    #[test]
+    fn a_cell_is_32_bytes() {
+        assert_eq!(size_of::<Cell>(), 32);
+    }
+
+    #[test]
+    fn lanes_of_a_warp_share_an_entry() {
+        let (mut lists, mut shadow) = (Lists::default(), Shadow::default());
+        let cell = &mut shadow.cells(64, 4, &mut lists, |_| NOBODY)[0];
+        let mut read = |agent, time| lists.add(cell, Entry::new(agent, time, 7, Way::Read, false), |e| e.time < time);
+        read(0, 1);
+        read(5, 1);
+        read(40, 1);
+        assert_eq!(masks(&lists, cell), [(0, 0b100001, 1), (1, 1 << 8, 1)]);
+        lists.clear(cell);
+        assert_eq!(masks(&lists, cell), []);
+    }
+
+    #[test]
+    fn entries_that_no_one_needs_are_dropped() {
+        let (mut lists, mut cell) = (Lists::default(), Cell::by(HOST));
+        for time in 1..50 {
+            lists.add(&mut cell, Entry::new(time % 3 * 32, time, 7, Way::Read, false), |e| e.time + 3 < time);
+        }
+        assert!(lists.entries(&cell, u32::MAX).count() <= 6, "{:?}", masks(&lists, &cell));
+    }
+
+    #[test]
+    fn bytes_have_their_own_cells_once_one_is_accessed_alone() {
+        let (mut lists, mut shadow) = (Lists::default(), Shadow::default());
+        shadow.cells(8, 4, &mut lists, |_| NOBODY)[0].writer = 5;
+        assert_eq!(shadow.cells(9, 1, &mut lists, |_| NOBODY).len(), 1);
+        assert_eq!(shadow.cells(8, 4, &mut lists, |_| NOBODY).len(), 4);
+        shadow.cells(9, 1, &mut lists, |_| NOBODY)[0].writer = 6;
+        let writers: Vec<u32> = shadow.cells(8, 4, &mut lists, |_| NOBODY).iter().map(|c| c.writer).collect();
+        assert_eq!(writers, [5, 6, 5, 5]);
+        shadow.overwrite(0, 4096, HOST, &mut lists);
+        assert!(shadow.cells(0, 4096, &mut lists, |_| NOBODY).iter().all(|c| c.writer == HOST));
+    }
+}

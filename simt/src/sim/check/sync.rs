@@ -1,0 +1,525 @@
+//! What orders accesses: barriers, warp barriers, atomics, fences, barriers in shared memory and the copies they count.
+
+use super::super::observe::{AccessKind, Space};
+use super::clock::{Known, merge};
+use super::finding::Kind;
+use super::session::{BlockState, Session, Touch, Use};
+use super::shadow::{Map, Way};
+use crate::machine::{Order, Scope};
+use std::panic::Location;
+use std::rc::Rc;
+
+/// What an atomic word carries: the knowledge of those who released it, through all operations since.
+#[derive(Clone, Default)]
+pub(super) struct Word {
+    /// For acquires of device scope.
+    device: Option<Rc<Known>>,
+    /// For acquires in the block of that number, whatever their scope.
+    block: Option<(u32, Rc<Known>)>,
+    /// What was released for a block alone, whichever.
+    narrow: Option<Rc<Known>>,
+    /// The value before the last operation, for loads that may still give it, and what the word carried then.
+    older: Option<Rc<Older>>,
+    /// Who made the last operation, and when.
+    last: (u32, u32),
+    /// The number of the last operation.
+    version: u64,
+}
+
+struct Older {
+    value: u64,
+    device: Option<Rc<Known>>,
+    block: Option<(u32, Rc<Known>)>,
+}
+
+/// The half of an atomic operation that matters for order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Half {
+    Load,
+    Store,
+    Both,
+}
+
+/// A barrier in shared memory.
+#[derive(Default)]
+pub(super) struct Mbarrier {
+    /// What those that have arrived in this phase know.
+    gathering: Option<Rc<Known>>,
+    /// What those of the last phase of each parity knew.
+    ended: [Option<Rc<Known>>; 2],
+    parity: usize,
+    /// Its number in the block, for its copies' agent, and the number of the running phase.
+    number: u32,
+    phase: u32,
+    /// The place of a copy that it counts and that no thread has waited for.
+    unseen: Option<(&'static Location<'static>, u32)>,
+}
+
+/// The copy engines of a block: one agent per barrier in shared memory, and one per thread that stores.
+#[derive(Default)]
+pub(in super::super) struct Engines {
+    stores: Map<u32, Stores>,
+    /// The time up to which each thread's writes are fenced for the engines.
+    fenced: Map<u32, u32>,
+}
+
+/// The groups of stores of one thread.
+#[derive(Default)]
+struct Stores {
+    /// Groups that were closed.
+    closed: u32,
+    /// Whether the open group has a store.
+    open: bool,
+    /// Groups whose source has been read, as far as the thread has waited.
+    read: u32,
+    site: Option<&'static Location<'static>>,
+}
+
+impl Engines {
+    /// Barriers in shared memory of a block that have an agent of their own; the others share the last.
+    const BARRIERS: u32 = 64;
+
+    /// Agents per block of `stride` threads.
+    pub(super) fn per_block(stride: u32) -> u32 {
+        Self::BARRIERS + stride
+    }
+}
+
+impl Session {
+    /// All threads of `arrived` pass a barrier of their block; `all` says whether that is the whole block.
+    pub(in super::super) fn barrier(&mut self, block: &mut BlockState, arrived: &[usize], all: bool) {
+        let number = block.number;
+        let stride = self.launch.stride;
+        let clocks = &mut block.clocks;
+        let latest = arrived.iter().map(|&t| clocks[t].own).max().unwrap_or(0);
+        let launch = arrived.iter().map(|&t| clocks[t].launch).max().unwrap_or(0);
+        let floor = arrived.iter().map(|&t| clocks[t].block).max().unwrap_or(0);
+        let mut rest: Option<Rc<Known>> = None;
+        for &t in arrived {
+            if let Some(known) = &clocks[t].rest {
+                merge(&mut rest, known);
+            }
+        }
+        if !all {
+            let mut known = rest.as_deref().cloned().unwrap_or_default();
+            for &t in arrived {
+                let agent = number * stride + t as u32;
+                known.agents.raise(agent, clocks[t].own);
+                known.raise_warp(agent / 32, clocks[t].warp);
+            }
+            rest = Some(Rc::new(known));
+        }
+        for &t in arrived {
+            let clock = &mut clocks[t];
+            clock.own = latest + 1;
+            clock.launch = launch;
+            if all {
+                (clock.block, clock.warp) = (latest, latest);
+            } else {
+                clock.block = floor;
+            }
+            clock.rest = rest.clone();
+        }
+        self.top = self.top.max(latest + 1);
+    }
+
+    /// The lanes of `mask` in the warp of `thread` pass a warp barrier.
+    pub(in super::super) fn warp_barrier(&mut self, block: &mut BlockState, thread: usize, mask: u32) {
+        let first = thread / 32 * 32;
+        let lanes: Vec<usize> = (0..32).filter(|lane| mask >> lane & 1 == 1).map(|lane| first + lane).collect();
+        let whole = (block.clocks.len() - first).min(32) == lanes.len();
+        let before: Vec<u32> = lanes.iter().map(|&t| block.clocks[t].warp).collect();
+        self.barrier_of_lanes(block, &lanes, whole, before.into_iter().max().unwrap_or(0));
+    }
+
+    fn barrier_of_lanes(&mut self, block: &mut BlockState, lanes: &[usize], whole: bool, floor: u32) {
+        let latest = lanes.iter().map(|&t| block.clocks[t].own).max().unwrap_or(0);
+        if whole {
+            let clocks = &mut block.clocks;
+            let launch = lanes.iter().map(|&t| clocks[t].launch).max().unwrap_or(0);
+            let known = lanes.iter().map(|&t| clocks[t].block).max().unwrap_or(0);
+            let mut rest: Option<Rc<Known>> = None;
+            for &t in lanes {
+                if let Some(more) = &clocks[t].rest {
+                    merge(&mut rest, more);
+                }
+            }
+            for &t in lanes {
+                let clock = &mut clocks[t];
+                (clock.own, clock.launch, clock.block, clock.warp) = (latest + 1, launch, known, latest);
+                clock.rest = rest.clone();
+            }
+            self.top = self.top.max(latest + 1);
+        } else {
+            self.barrier(block, lanes, false);
+            lanes.iter().for_each(|&t| block.clocks[t].warp = block.clocks[t].warp.max(floor));
+        }
+    }
+
+    /// An atomic operation has been made; the access itself is judged here too. Returns the value to give instead, if
+    /// the schedule has an older one given.
+    pub(in super::super) fn atomic(
+        &mut self,
+        block: &mut BlockState,
+        thread: usize,
+        touch: &Touch,
+        half: Half,
+        (order, scope): (Order, Scope),
+    ) -> Option<u64> {
+        let narrow = scope == Scope::Block && touch.space == Space::Global;
+        let way = if half == Half::Load { Way::Load } else { Way::Modify };
+        // A store reads nothing, so that it may find the word unwritten.
+        let judged = if half == Half::Store { Touch { before: &[], ..*touch } } else { *touch };
+        self.access(block, thread, &judged, Use::Other(way, narrow));
+        let me = self.agent(block, thread);
+        let words = match touch.space {
+            Space::Global => &mut self.words,
+            Space::Shared => &mut block.words,
+        };
+        let clock = &mut block.clocks[thread];
+        let acquires = matches!(order, Order::Acquire | Order::AcqRel) && half != Half::Store;
+        let releases = matches!(order, Order::Release | Order::AcqRel) && half != Half::Load;
+        let wide = scope != Scope::Block;
+        let mut instead = None;
+        if half != Half::Store
+            && let Some(word) = words.get(&touch.address)
+        {
+            let (mut device, mut near) = (word.device.clone(), word.block.clone());
+            if half == Half::Load
+                && let Some(older) = &word.older
+                && !clock.knows(me, word.last.0, self.launch.block_of(word.last.0), word.last.1)
+                && self.seen_versions.get(&(me.agent, touch.address)) != Some(&word.version)
+                && self.schedule.looks_back()
+            {
+                (device, near) = (older.device.clone(), older.block.clone());
+                instead = Some(older.value);
+            } else if self.schedule.stale {
+                self.seen_versions.insert((me.agent, touch.address), word.version);
+            }
+            let near = near.filter(|(number, _)| *number == me.block).map(|(_, known)| known);
+            let (far, unreached) = if wide { (device, None) } else { (None, device) };
+            word.narrow.iter().chain(&unreached).for_each(|known| merge(&mut clock.too_narrow, known));
+            if acquires {
+                near.iter().chain(&far).for_each(|known| clock.acquire(me, known));
+            } else {
+                near.iter().for_each(|known| merge(&mut clock.read_block, known));
+                far.iter().for_each(|known| merge(&mut clock.read_device, known));
+            }
+        }
+        if half == Half::Load {
+            return instead;
+        }
+        let clock = &mut block.clocks[thread];
+        let (mut device, mut near) = (None, None);
+        if releases {
+            let known = clock.release(me);
+            device = wide.then(|| known.clone());
+            near = Some(known);
+            self.top = self.top.max(clock.own);
+        }
+        if let Some(known) = &clock.fenced_device
+            && wide
+            && device.is_none()
+        {
+            device = Some(known.clone());
+        }
+        if let Some(known) = clock.fenced_block.as_ref().filter(|_| near.is_none()) {
+            near = Some(known.clone());
+        }
+        let stale = self.schedule.stale;
+        if device.is_none() && near.is_none() && !stale && !words.contains_key(&touch.address) {
+            return None;
+        }
+        let word = words.entry(touch.address).or_default();
+        if stale {
+            let value = touch.before.first().copied().unwrap_or(0);
+            word.older = Some(Rc::new(Older { value, device: word.device.clone(), block: word.block.clone() }));
+            word.last = (me.agent, clock.own);
+            word.version += 1;
+            // The operation is later than all that its thread has made known.
+            clock.own += 1;
+            self.top = self.top.max(clock.own);
+        }
+        if half == Half::Store {
+            // A store ends what earlier operations carried.
+            (word.device, word.block, word.narrow) = (None, None, None);
+        }
+        if let (Some(known), None) = (&near, &device) {
+            merge(&mut word.narrow, known);
+        }
+        if let Some(known) = device {
+            merge(&mut word.device, &known);
+        }
+        if let Some(known) = near {
+            match &mut word.block {
+                Some((number, all)) if *number == me.block => {
+                    let mut both = Some(all.clone());
+                    merge(&mut both, &known);
+                    *all = both.unwrap_or(known);
+                }
+                other => *other = Some((me.block, known)),
+            }
+        }
+        None
+    }
+
+    /// A fence.
+    pub(in super::super) fn fence(&mut self, block: &mut BlockState, thread: usize, order: Order, scope: Scope) {
+        let me = self.agent(block, thread);
+        let clock = &mut block.clocks[thread];
+        let wide = scope != Scope::Block;
+        if matches!(order, Order::Acquire | Order::AcqRel) {
+            let near = clock.read_block.take();
+            let far = if wide { clock.read_device.take() } else { None };
+            if let Some(known) = clock.read_device.clone() {
+                merge(&mut clock.too_narrow, &known);
+            }
+            for known in near.into_iter().chain(far) {
+                clock.acquire(me, &known);
+            }
+        }
+        if matches!(order, Order::Release | Order::AcqRel) {
+            let known = clock.release(me);
+            if wide {
+                clock.fenced_device = Some(known.clone());
+            }
+            clock.fenced_block = Some(known);
+            self.top = self.top.max(clock.own);
+        }
+    }
+
+    /// The thread waits for the launch before this one.
+    pub(in super::super) fn waited(&mut self, block: &mut BlockState, thread: usize) {
+        block.clocks[thread].launch = self.launch.base;
+        self.launch.waited = true;
+    }
+
+    /// A barrier in shared memory is made.
+    pub(in super::super) fn mbarrier_init(
+        &mut self,
+        block: &mut BlockState,
+        thread: usize,
+        address: u32,
+        site: &'static Location<'static>,
+    ) {
+        let touch = mbarrier_touch(address, AccessKind::Write, site);
+        self.access(block, thread, &touch, Use::Write);
+        let number = block.mbarriers.len() as u32;
+        let number = block.mbarriers.get(&address).map_or(number, |old| old.number);
+        block.mbarriers.insert(address, Mbarrier { number, ..Mbarrier::default() });
+    }
+
+    /// A thread arrives at such a barrier; `ends` says whether that ended the phase.
+    pub(in super::super) fn mbarrier_arrive(
+        &mut self,
+        block: &mut BlockState,
+        thread: usize,
+        address: u32,
+        ends: bool,
+        site: &'static Location<'static>,
+    ) {
+        let touch = mbarrier_touch(address, AccessKind::Atomic, site);
+        self.access(block, thread, &touch, Use::Other(Way::Modify, false));
+        let me = self.agent(block, thread);
+        let known = block.clocks[thread].release(me);
+        self.top = self.top.max(block.clocks[thread].own);
+        let Some(barrier) = block.mbarriers.get_mut(&address) else { return };
+        merge(&mut barrier.gathering, &known);
+        if ends {
+            barrier.end();
+        }
+    }
+
+    /// A thread has seen the end of the phase of that parity.
+    pub(in super::super) fn mbarrier_waited(
+        &mut self,
+        block: &mut BlockState,
+        thread: usize,
+        address: u32,
+        parity: u32,
+        site: &'static Location<'static>,
+    ) {
+        let touch = mbarrier_touch(address, AccessKind::Read, site);
+        self.access(block, thread, &touch, Use::Other(Way::Load, false));
+        let me = self.agent(block, thread);
+        let Some(barrier) = block.mbarriers.get_mut(&address) else { return };
+        barrier.unseen = None;
+        if let Some(known) = &barrier.ended[parity as usize & 1] {
+            block.clocks[thread].acquire(me, known);
+        }
+    }
+
+    /// A copy from global to shared memory, which the barrier at `barrier` counts; `ends` says whether that ended the
+    /// phase.
+    pub(in super::super) fn bulk_load(
+        &mut self,
+        block: &mut BlockState,
+        thread: usize,
+        (to, from, bytes): (u32, u64, u32),
+        (barrier, ends): (u32, bool),
+        site: &'static Location<'static>,
+    ) {
+        let (base, stride) = (self.launch.base, self.launch.stride);
+        let Some(state) = block.mbarriers.get(&barrier) else { return };
+        let number = state.number.min(Engines::BARRIERS - 1);
+        let engine = self.launch.engines + block.number * Engines::per_block(stride) + number;
+        let time = base + 1 + state.phase;
+        self.top = self.top.max(time + 1);
+        self.issuers.insert(engine, block.number * stride + thread as u32);
+        for at in (0..bytes).step_by(16) {
+            let zeros = [0; 4];
+            let read = Touch {
+                space: Space::Global,
+                kind: AccessKind::Read,
+                address: from + u64::from(at),
+                bytes: 16,
+                before: &zeros,
+                after: &[],
+                site,
+            };
+            self.access_as(block, thread, engine, time, &Touch { before: &[], ..read }, Use::Other(Way::Read, false));
+            let write = Touch {
+                space: Space::Shared,
+                kind: AccessKind::Write,
+                address: u64::from(to + at),
+                before: &[],
+                after: &zeros,
+                ..read
+            };
+            self.access_as(block, thread, engine, time, &write, Use::Write);
+        }
+        let Some(state) = block.mbarriers.get_mut(&barrier) else { return };
+        let mut known = state.gathering.as_deref().cloned().unwrap_or_default();
+        known.agents.raise(engine, time);
+        state.gathering = Some(Rc::new(known));
+        state.unseen = Some((site, block.number * stride + thread as u32));
+        if ends {
+            state.end();
+        }
+    }
+
+    /// A copy from shared to global memory, part of the thread's open group.
+    pub(in super::super) fn bulk_store(
+        &mut self,
+        block: &mut BlockState,
+        thread: usize,
+        (to, from, bytes): (u64, u32, u32),
+        site: &'static Location<'static>,
+    ) {
+        let (base, stride) = (self.launch.base, self.launch.stride);
+        let engine =
+            self.launch.engines + block.number * Engines::per_block(stride) + Engines::BARRIERS + thread as u32;
+        let me = self.agent(block, thread).agent;
+        self.issuers.insert(engine, me);
+        let stores = block.engines.stores.entry(thread as u32).or_default();
+        stores.open = true;
+        stores.site = Some(site);
+        let time = base + 1 + stores.closed;
+        self.top = self.top.max(time + 1);
+        let mut unfenced = false;
+        for at in (0..bytes).step_by(16) {
+            let read = Touch {
+                space: Space::Shared,
+                kind: AccessKind::Read,
+                address: u64::from(from + at),
+                bytes: 16,
+                before: &[],
+                after: &[],
+                site,
+            };
+            unfenced |= self.unfenced(block, thread, read.address);
+            self.access_as(block, thread, engine, time, &read, Use::Other(Way::Read, false));
+            let zeros = [0; 4];
+            let write = Touch {
+                space: Space::Global,
+                kind: AccessKind::Write,
+                address: to + u64::from(at),
+                after: &zeros,
+                ..read
+            };
+            self.access_as(block, thread, engine, time, &write, Use::Write);
+        }
+        if unfenced {
+            let advice = "each thread that wrote the shared memory calls bulk::fence before it tells the thread that \
+                          starts the copy";
+            self.report(Kind::MissingProxyFence, me, site, "starts a copy", advice);
+        }
+    }
+
+    /// Whether the last write of a shared word is a thread's that has not fenced it for the copy engines.
+    fn unfenced(&mut self, block: &mut BlockState, thread: usize, address: u64) -> bool {
+        let (launch, mine) = (&self.launch, block.number * self.launch.stride + thread as u32);
+        let fenced = &block.engines.fenced;
+        let until = |agent: u32| fenced.get(&agent).copied().unwrap_or(launch.base);
+        let cells = block.shared.cells(address, 16, &mut self.lists, |_| super::shadow::NOBODY);
+        cells.iter().any(|cell| {
+            let thread = cell.writer < launch.engines && cell.time > launch.base;
+            thread && until(cell.writer) < cell.time && until(mine) < cell.time
+        })
+    }
+
+    /// The thread fences its writes, and those that it knows of, for the copy engines.
+    pub(in super::super) fn fence_async(&mut self, block: &mut BlockState, thread: usize) {
+        let agent = self.agent(block, thread).agent;
+        let clock = &mut block.clocks[thread];
+        block.engines.fenced.insert(agent, clock.own);
+        clock.own += 1;
+        self.top = self.top.max(clock.own);
+    }
+
+    /// The thread closes its group of stores.
+    pub(in super::super) fn bulk_commit(&mut self, block: &mut BlockState, thread: usize) {
+        let stores = block.engines.stores.entry(thread as u32).or_default();
+        stores.closed += 1;
+        stores.open = false;
+    }
+
+    /// The thread waits until all but its last `n` groups have read their source.
+    pub(in super::super) fn bulk_wait_read(&mut self, block: &mut BlockState, thread: usize, n: u32) {
+        let stride = self.launch.stride;
+        let engine =
+            self.launch.engines + block.number * Engines::per_block(stride) + Engines::BARRIERS + thread as u32;
+        let base = self.launch.base;
+        let Some(stores) = block.engines.stores.get_mut(&(thread as u32)) else { return };
+        stores.read = stores.read.max(stores.closed.saturating_sub(n));
+        if stores.read > 0 {
+            let mut known = block.clocks[thread].rest.as_deref().cloned().unwrap_or_default();
+            known.agents.raise(engine, base + stores.read);
+            block.clocks[thread].rest = Some(Rc::new(known));
+        }
+    }
+
+    /// A block has ended: no copy of its own may still be under way.
+    pub(in super::super) fn end_block(&mut self, block: &mut BlockState) {
+        let stride = self.launch.stride;
+        let unseen: Vec<_> = block.mbarriers.values().filter_map(|barrier| barrier.unseen).collect();
+        for (site, agent) in unseen {
+            let advice = "wait for the phase of the barrier that counts the copy before the block ends";
+            self.report(Kind::CopyInFlight, agent, site, "starts a copy to shared memory", advice);
+        }
+        let stores: Vec<_> =
+            block.engines.stores.iter().map(|(&t, s)| (t, s.read < s.closed || s.open, s.site)).collect();
+        for (thread, reading, site) in stores {
+            if let (true, Some(site)) = (reading, site) {
+                let advice = "commit the group and wait (bulk::wait_read) before the block ends: its shared memory \
+                              becomes another block's";
+                let agent = block.number * stride + thread;
+                self.report(Kind::CopyInFlight, agent, site, "starts a copy from shared memory", advice);
+            }
+        }
+        block.shared.reset(&mut self.lists);
+    }
+}
+
+impl Mbarrier {
+    fn end(&mut self) {
+        self.ended[self.parity] = self.gathering.take();
+        self.parity ^= 1;
+        self.phase += 1;
+    }
+}
+
+/// The access that an operation on a barrier in shared memory is: to its 8 bytes.
+fn mbarrier_touch(address: u32, kind: AccessKind, site: &'static Location<'static>) -> Touch<'static> {
+    Touch { space: Space::Shared, kind, address: address.into(), bytes: 8, before: &[], after: &[0], site }
+}

@@ -1,0 +1,349 @@
+//! What the hardware would do: requests and sectors of global memory, wavefronts and bank conflicts of shared memory,
+//! turns of atomic operations, barriers, by launch and by line of the source.
+//!
+//! ```
+//! use simt::sim::stats::{Instruction, statistics};
+//! use simt::sim::{Gpu, HostMemory};
+//! use simt::launcher::{Launcher, Memory};
+//! use simt::{Geometry, Global, kernel, thread};
+//!
+//! #[kernel]
+//! fn every_second(data: Global<u32>) {
+//!     let i = thread::index_1d();
+//!     data.set(2 * i, i);
+//! }
+//!
+//! let memory = HostMemory::new(64 * 4);
+//! // SAFETY: the memory has 64 words and outlives the launch.
+//! let data = unsafe { Global::from_raw(memory.address().cast(), 64) };
+//! let gpu = Gpu::default();
+//! let gpu: &dyn Launcher = &gpu;
+//! let (result, statistics) = statistics(|| gpu.launch(every_second, Geometry::linear(1, 32), (data,)));
+//! result.unwrap();
+//! let line = &statistics.launches[0].lines[0];
+//! assert_eq!(line.instruction, Instruction::GlobalStore);
+//! // One request of a warp; 32 words, every second one, lie in 8 sectors of 32 bytes.
+//! assert_eq!((line.counts.requests, line.counts.sectors), (1, 8));
+//! ```
+//!
+//! Exact, as far as lanes do the same: what each request moves. Threads run one after another here, so the requests are
+//! put together afterwards (align.rs says how); where lanes of a warp went different ways in a loop, the result is an
+//! estimate. Absent is whatever the compiler or the caches do: accesses that are merged, done ahead of a loop, or not
+//! done at all because the value is known; hits and misses; the time.
+
+mod align;
+mod collect;
+mod cost;
+
+pub(super) use collect::{Collector, What};
+
+use super::observe::{AccessKind, Space};
+use crate::Dim3;
+use crate::machine::Operation;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+use std::panic::Location;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The addresses of the lanes of a request; those of other lanes mean nothing.
+type Addresses = [u64; 32];
+
+/// Runs `work` and counts what the kernels do that it launches from this thread.
+///
+/// # Panics
+/// If this thread's launches are being counted already.
+pub fn statistics<R>(work: impl FnOnce() -> R) -> (R, Statistics) {
+    /// Ends the count also when `work` panics.
+    struct Guard;
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            LAUNCHES.set(None);
+        }
+    }
+    let before = LAUNCHES.replace(Some(vec![]));
+    let _guard = Guard;
+    assert!(before.is_none(), "this thread's launches are being counted already");
+    let result = work();
+    let launches = LAUNCHES.take().unwrap_or_default();
+    (result, Statistics { launches })
+}
+
+thread_local! {
+    /// The launches of this thread, while they are counted.
+    static LAUNCHES: RefCell<Option<Vec<Launch>>> = const { RefCell::new(None) };
+}
+
+/// What several launches did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// The launches, in order.
+    pub launches: Vec<Launch>,
+}
+
+/// What one launch did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The kernel's name.
+    pub kernel: &'static str,
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads per block.
+    pub block: Dim3,
+    /// The places that access memory or wait, by file, line and column.
+    pub lines: Vec<Line>,
+}
+
+/// What one place of the source did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// File, line and column of the call.
+    pub location: &'static Location<'static>,
+    /// What it does.
+    pub instruction: Instruction,
+    /// Bytes per lane: 1, 2, 4, 8 or 16; 0 where none are accessed, and for bulk copies.
+    pub bytes: u32,
+    /// What was counted.
+    pub counts: Counts,
+    /// Sectors, wavefronts, or turns of atomic operations, of the costliest request.
+    pub cost: u32,
+    /// The costliest request; the first of several.
+    pub worst: Option<Request>,
+}
+
+/// One request of a warp.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The block, counted along x, then y, then z.
+    pub block: u32,
+    /// The warp in its block.
+    pub warp: u32,
+    /// The address of each lane that takes part; in shared memory from the start of the block's.
+    pub lanes: [Option<u64>; 32],
+}
+
+/// What an instruction of a warp does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Instruction {
+    /// Reads global memory.
+    GlobalLoad,
+    /// Writes global memory.
+    GlobalStore,
+    /// Reads global memory atomically.
+    GlobalAtomicLoad,
+    /// Writes global memory atomically.
+    GlobalAtomicStore,
+    /// Reads and writes global memory in one.
+    GlobalAtomic,
+    /// Reads shared memory.
+    SharedLoad,
+    /// Writes shared memory.
+    SharedStore,
+    /// Reads shared memory atomically.
+    SharedAtomicLoad,
+    /// Writes shared memory atomically.
+    SharedAtomicStore,
+    /// Reads and writes shared memory in one.
+    SharedAtomic,
+    /// Copies from global to shared memory, without the threads.
+    BulkLoad,
+    /// Copies from shared to global memory, without the threads.
+    BulkStore,
+    /// Waits for other threads of the block.
+    Barrier,
+    /// Exchanges values between lanes, or waits for lanes.
+    Warp,
+}
+
+impl Instruction {
+    /// Whether it accesses global memory, lane by lane.
+    pub fn is_global(self) -> bool {
+        self <= Self::GlobalAtomic
+    }
+
+    /// Whether it accesses shared memory, lane by lane.
+    pub fn is_shared(self) -> bool {
+        (Self::SharedLoad..=Self::SharedAtomic).contains(&self)
+    }
+
+    /// Whether it is an atomic read-modify-write.
+    pub fn is_read_modify_write(self) -> bool {
+        matches!(self, Self::GlobalAtomic | Self::SharedAtomic)
+    }
+
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::GlobalLoad => "global load",
+            Self::GlobalStore => "global store",
+            Self::GlobalAtomicLoad => "global atomic load",
+            Self::GlobalAtomicStore => "global atomic store",
+            Self::GlobalAtomic => "global atomic",
+            Self::SharedLoad => "shared load",
+            Self::SharedStore => "shared store",
+            Self::SharedAtomicLoad => "shared atomic load",
+            Self::SharedAtomicStore => "shared atomic store",
+            Self::SharedAtomic => "shared atomic",
+            Self::BulkLoad => "bulk load",
+            Self::BulkStore => "bulk store",
+            Self::Barrier => "barrier",
+            Self::Warp => "warp operation",
+        }
+    }
+}
+
+/// The instruction of an access, unless it is atomic.
+pub(super) fn plain(space: Space, kind: AccessKind) -> Option<Instruction> {
+    Some(match (space, kind) {
+        (Space::Global, AccessKind::Read) => Instruction::GlobalLoad,
+        (Space::Global, AccessKind::Write) => Instruction::GlobalStore,
+        (Space::Shared, AccessKind::Read) => Instruction::SharedLoad,
+        (Space::Shared, AccessKind::Write) => Instruction::SharedStore,
+        (_, AccessKind::Atomic) => return None,
+    })
+}
+
+/// The instruction of an atomic access.
+pub(super) fn atomic<T>(space: Space, operation: &Operation<T>) -> Instruction {
+    match (space, operation) {
+        (Space::Global, Operation::Load) => Instruction::GlobalAtomicLoad,
+        (Space::Global, Operation::Store(_)) => Instruction::GlobalAtomicStore,
+        (Space::Global, _) => Instruction::GlobalAtomic,
+        (Space::Shared, Operation::Load) => Instruction::SharedAtomicLoad,
+        (Space::Shared, Operation::Store(_)) => Instruction::SharedAtomicStore,
+        (Space::Shared, _) => Instruction::SharedAtomic,
+    }
+}
+
+/// Sums over requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Requests: instructions of a warp, with one lane or more.
+    pub requests: u64,
+    /// Lanes that took part.
+    pub lanes: u64,
+    /// Bytes that the lanes asked for; bytes of a bulk copy.
+    pub bytes: u64,
+    /// Sectors of 32 bytes of global memory that the requests touched.
+    pub sectors: u64,
+    /// Wavefronts of shared memory.
+    pub wavefronts: u64,
+    /// Wavefronts that the same bytes take without bank conflicts.
+    pub ideal_wavefronts: u64,
+    /// Turns of atomic operations: for each request the most lanes that have one address.
+    pub turns: u64,
+    /// Times that all threads of a barrier had arrived.
+    pub barriers: u64,
+}
+
+impl Counts {
+    /// Bank conflicts: wavefronts beyond those that the bytes need.
+    pub fn conflicts(&self) -> u64 {
+        self.wavefronts - self.ideal_wavefronts
+    }
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.lanes += other.lanes;
+        self.bytes += other.bytes;
+        self.sectors += other.sectors;
+        self.wavefronts += other.wavefronts;
+        self.ideal_wavefronts += other.ideal_wavefronts;
+        self.turns += other.turns;
+        self.barriers += other.barriers;
+    }
+}
+
+impl Line {
+    fn key(&self) -> (&'static str, u32, u32, Instruction, u32) {
+        (self.location.file(), self.location.line(), self.location.column(), self.instruction, self.bytes)
+    }
+
+    /// Adds what another launch, or other blocks, did at the same place.
+    fn merge(&mut self, other: Self) {
+        self.counts += other.counts;
+        // The first of the costliest requests, whichever thread of the host ran its block.
+        let rank = |line: &Self| line.worst.as_ref().map(|w| (line.cost, u32::MAX - w.block, u32::MAX - w.warp));
+        if rank(&other) > rank(self) {
+            (self.cost, self.worst) = (other.cost, other.worst);
+        }
+    }
+}
+
+/// Lines of one place become one; in order.
+fn merged(lines: impl IntoIterator<Item = Line>) -> Vec<Line> {
+    let mut all = BTreeMap::<_, Line>::new();
+    for line in lines {
+        match all.get_mut(&line.key()) {
+            Some(known) => known.merge(line),
+            None => drop(all.insert(line.key(), line)),
+        }
+    }
+    all.into_values().collect()
+}
+
+/// The sum over the lines that do one of these instructions.
+fn sum<'a>(lines: impl Iterator<Item = &'a Line>, which: impl Fn(Instruction) -> bool) -> Counts {
+    let mut sum = Counts::default();
+    lines.filter(|line| which(line.instruction)).for_each(|line| sum += line.counts);
+    sum
+}
+
+impl Launch {
+    /// The sum over the instructions that are asked for.
+    pub fn sum(&self, which: impl Fn(Instruction) -> bool) -> Counts {
+        sum(self.lines.iter(), which)
+    }
+}
+
+impl Statistics {
+    /// The sum over the instructions that are asked for, of all launches.
+    pub fn sum(&self, which: impl Fn(Instruction) -> bool) -> Counts {
+        sum(self.launches.iter().flat_map(|launch| &launch.lines), which)
+    }
+
+    /// The kernels in the order of their first launches: name, number of launches, and the places of all launches
+    /// together.
+    pub fn kernels(&self) -> Vec<(&'static str, usize, Vec<Line>)> {
+        let mut names: Vec<&'static str> = vec![];
+        self.launches.iter().for_each(|l| {
+            if !names.contains(&l.kernel) {
+                names.push(l.kernel)
+            }
+        });
+        let of = |name: &'static str| {
+            let launches: Vec<&Launch> = self.launches.iter().filter(|l| l.kernel == name).collect();
+            (name, launches.len(), merged(launches.iter().flat_map(|l| l.lines.iter().cloned())))
+        };
+        names.into_iter().map(of).collect()
+    }
+}
+
+/// The count of a launch that is running, over the threads of the host that run its blocks.
+pub(super) struct Count(Arc<Mutex<Vec<Line>>>);
+
+impl Count {
+    /// A count, if the launches of this thread are counted.
+    pub fn begin() -> Option<Self> {
+        LAUNCHES.with_borrow(Option::is_some).then(|| Self(Arc::default()))
+    }
+
+    /// Adds what one thread of the host has counted.
+    pub fn add(&self, collector: Collector) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(collector.lines());
+    }
+
+    /// The launch has ended, with or without a fault.
+    pub fn end(self, kernel: &'static str, grid: Dim3, block: Dim3) {
+        let lines = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let launch = Launch { kernel, grid, block, lines: merged(lines) };
+        LAUNCHES.with_borrow_mut(|launches| {
+            if let Some(launches) = launches {
+                launches.push(launch);
+            }
+        });
+    }
+}

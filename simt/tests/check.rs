@@ -1,0 +1,263 @@
+//! The simulator's checks: wrong kernels that are named, right ones that are not.
+
+use simt::atomic::{Order, Scope};
+use simt::sim::{Check, Gpu, Kind, Report, check, expect_written};
+use simt::{Geometry, Global, kernel, launcher::Launcher, shared, thread, warp};
+
+shared!(TILE: [u32; 256]);
+
+/// Findings of `kernel` over views of `words` words, the first of which the host has written.
+fn report(work: impl Fn(&dyn Launcher, Global<u32>, Global<u32>)) -> Report {
+    let checked = check(Check { schedules: 16, ..Check::default() }, || {
+        let gpu = Gpu::default();
+        let gpu: &dyn Launcher = &gpu;
+        let (input, output) = (gpu.zeros::<u32>(1024).unwrap(), gpu.scratch::<u32>(1024).unwrap());
+        work(gpu, input.view(), output.view());
+    });
+    checked.report
+}
+
+fn kinds(work: impl Fn(&dyn Launcher, Global<u32>, Global<u32>)) -> Vec<Kind> {
+    let report = report(work);
+    for finding in &report.findings {
+        println!("{finding}\n");
+    }
+    report.kinds()
+}
+
+#[kernel]
+fn reverse(input: Global<u32>, output: Global<u32>, barrier: u32) {
+    let (t, i) = (thread::thread_idx_x(), thread::index_1d());
+    TILE::view().set(t, input.get(i));
+    if barrier == 1 {
+        thread::sync_threads();
+    } else if barrier == 2 {
+        warp::sync_warp(warp::FULL);
+    }
+    output.set(i, TILE::view().get(255 - t));
+}
+
+#[test]
+fn a_barrier_left_out() {
+    let run = |barrier| kinds(move |gpu, a, b| gpu.launch(reverse, Geometry::linear(4, 256), (a, b, barrier)).unwrap());
+    assert_eq!(run(1), []);
+    assert_eq!(run(0), [Kind::SharedRace, Kind::UninitialisedShared]);
+    assert_eq!(run(2), [Kind::SharedRace, Kind::UninitialisedShared], "a warp's barrier orders that warp alone");
+}
+
+#[kernel]
+fn within_warps(input: Global<u32>, output: Global<u32>, barrier: u32) {
+    let (t, i) = (thread::thread_idx_x(), thread::index_1d());
+    TILE::view().set(t, input.get(i));
+    if barrier == 1 {
+        warp::sync_warp(warp::FULL);
+    } else {
+        // A vote exchanges registers and orders nothing.
+        warp::ballot(warp::FULL, true);
+    }
+    output.set(i, TILE::view().get(t ^ 5));
+}
+
+#[test]
+fn warp_barriers_order_their_lanes() {
+    let run =
+        |barrier| kinds(move |gpu, a, b| gpu.launch(within_warps, Geometry::linear(2, 256), (a, b, barrier)).unwrap());
+    assert_eq!(run(1), []);
+    assert!(run(0).contains(&Kind::SharedRace));
+}
+
+#[kernel]
+fn shift_in_place(data: Global<u32>, barrier: u32) {
+    let i = thread::thread_idx_x();
+    let next = if i + 1 < data.len() { data.get(i + 1) } else { 0 };
+    if barrier == 1 {
+        thread::sync_threads();
+    }
+    data.set(i, next);
+}
+
+#[test]
+fn a_shift_in_place() {
+    let run = |barrier| {
+        kinds(move |gpu, a, _| {
+            gpu.launch(shift_in_place, Geometry::linear(1, 256), (a.slice(0, 256), barrier)).unwrap()
+        })
+    };
+    assert_eq!(run(1), []);
+    assert_eq!(run(0), [Kind::GlobalRace]);
+}
+
+#[kernel]
+fn count(data: Global<u32>, bins: Global<u32>, how: u32) {
+    let bin = data.get(thread::index_1d()) % 16;
+    match how {
+        0 => bins.set(bin, bins.get(bin) + 1),
+        1 => _ = bins.fetch_add(bin, 1, Order::Relaxed, Scope::Device),
+        2 => _ = bins.fetch_add(bin, 1, Order::Relaxed, Scope::Block),
+        _ => {
+            bins.fetch_add(bin, 1, Order::Relaxed, Scope::Device);
+            bins.set(bin, 1);
+        }
+    }
+}
+
+#[test]
+fn histograms_by_get_and_set() {
+    let run = |blocks, how| {
+        kinds(move |gpu, a, b| {
+            gpu.clear(b).unwrap();
+            gpu.launch(count, Geometry::linear(blocks, 64), (a, b, how)).unwrap();
+        })
+    };
+    assert!(run(1, 0).contains(&Kind::GlobalRace));
+    assert!(run(4, 0).contains(&Kind::GlobalRace));
+    assert_eq!(run(4, 1), []);
+    assert_eq!(run(4, 2), [Kind::ScopeTooSmall]);
+    assert_eq!(run(1, 2), []);
+    assert!(run(2, 3).contains(&Kind::MixedAtomic));
+}
+
+#[kernel]
+fn total(data: Global<u32>, partial: Global<u32>, ticket: Global<u32>, out: Global<u32>, order: u32) {
+    let t = thread::thread_idx_x();
+    if t == 0 {
+        partial.set(thread::block_idx_x(), data.get(thread::index_1d()));
+        let (order, scope) = match order {
+            0 => (Order::Relaxed, Scope::Device),
+            1 => (Order::AcqRel, Scope::Device),
+            2 => (Order::Release, Scope::Device),
+            3 => (Order::AcqRel, Scope::Block),
+            _ => {
+                simt::atomic::fence(Order::AcqRel, Scope::Device);
+                (Order::Relaxed, Scope::Device)
+            }
+        };
+        let before = ticket.fetch_add(0, 1, order, scope);
+        if before == thread::grid_dim_x() - 1 {
+            if order == Order::Relaxed {
+                simt::atomic::fence(Order::AcqRel, Scope::Device);
+            }
+            let mut sum = 0;
+            for i in 0..thread::grid_dim_x() {
+                sum += partial.get(i);
+            }
+            out.set(0, sum);
+        }
+    }
+}
+
+#[test]
+fn tickets_need_an_order() {
+    let run = |order| {
+        kinds(move |gpu, a, b| {
+            let ticket = gpu.zeros::<u32>(1).unwrap();
+            let args = (a, b, ticket.view(), b.slice(512, 1), order);
+            gpu.launch(total, Geometry::linear(20, 32), args).unwrap();
+        })
+    };
+    assert_eq!(run(0), [Kind::GlobalRace], "relaxed");
+    assert_eq!(run(1), []);
+    assert_eq!(run(2), [Kind::GlobalRace], "released and never acquired");
+    assert_eq!(run(3), [Kind::ScopeTooSmall]);
+    assert_eq!(run(4), [], "fences around a relaxed ticket");
+}
+
+#[kernel]
+fn touch(input: Global<u32>, output: Global<u32>) {
+    let i = thread::index_1d();
+    output.set(i, input.get(i));
+}
+
+#[test]
+fn memory_that_nobody_wrote() {
+    let uninitialised = kinds(|gpu, _, b| {
+        let scratch = gpu.scratch::<u32>(1024).unwrap();
+        gpu.launch(touch, Geometry::linear(4, 256), (scratch.view(), b)).unwrap();
+    });
+    assert_eq!(uninitialised, [Kind::UninitialisedGlobal]);
+    let unwritten = kinds(|gpu, a, b| {
+        gpu.launch(touch, Geometry::linear(3, 256), (a, b)).unwrap();
+        expect_written(b);
+    });
+    assert_eq!(unwritten, [Kind::Unwritten]);
+    let written = kinds(|gpu, a, b| {
+        gpu.launch(touch, Geometry::linear(4, 256), (a, b)).unwrap();
+        expect_written(b);
+    });
+    assert_eq!(written, []);
+}
+
+#[kernel]
+fn last_bytes(output: Global<u8>) {
+    output.set(thread::index_1d(), 7);
+}
+
+#[test]
+fn neighbouring_bytes_are_no_race() {
+    assert_eq!(kinds(|gpu, _, b| gpu.launch(last_bytes, Geometry::linear(4, 256), (b.cast::<u8>(),)).unwrap()), []);
+}
+
+#[kernel]
+fn outside(output: Global<u32>, how: u32) {
+    let t = thread::thread_idx_x();
+    match how {
+        0 => output.set(1024 + t, 0),
+        1 => output.set((t as i32 - 1) as u32, 0),
+        2 => {
+            if t < 7 {
+                thread::sync_threads();
+            }
+        }
+        3 => {
+            if t < 7 {
+                thread::sync_threads();
+            } else {
+                thread::sync_threads();
+            }
+        }
+        4 => {
+            if t < 7 {
+                warp::sync_warp(warp::FULL);
+            }
+        }
+        5 => {
+            if t < 16 {
+                output.set(t, warp::shuffle_down(0xffff, t, 8));
+            }
+        }
+        _ => while output.load(0, Order::Acquire, Scope::Device) == 0 {},
+    }
+}
+
+#[test]
+fn what_stops_a_kernel() {
+    let run = |how| kinds(move |gpu, a, _| _ = gpu.launch(outside, Geometry::linear(1, 64), (a, how)));
+    assert_eq!(run(0), [Kind::OutOfBounds]);
+    assert_eq!(run(1), [Kind::OutOfBounds]);
+    assert_eq!(run(2), [Kind::MissedBarrier]);
+    assert_eq!(run(3), [Kind::DivergentBarrier]);
+    assert_eq!(run(4), [Kind::WarpMask]);
+    assert_eq!(run(5), [Kind::ShuffleOutsideMask]);
+    assert_eq!(run(6), [Kind::EndlessSpin]);
+}
+
+#[kernel]
+fn same_value(output: Global<u32>) {
+    output.set(0, 7);
+}
+
+#[test]
+fn writes_of_one_value_can_be_allowed() {
+    let run = |allow_same_value| {
+        check(Check { schedules: 4, allow_same_value, ..Check::default() }, || {
+            let gpu = Gpu::default();
+            let gpu: &dyn Launcher = &gpu;
+            let output = gpu.scratch::<u32>(1).unwrap();
+            gpu.launch(same_value, Geometry::linear(2, 32), (output.view(),)).unwrap();
+        })
+        .report
+        .kinds()
+    };
+    assert_eq!(run(false), [Kind::SameValueWrite]);
+    assert_eq!(run(true), []);
+}

@@ -1,0 +1,384 @@
+//! What the simulator counts: small kernels whose requests, sectors and wavefronts are derived by hand.
+
+use simt::atomic::{Order, Scope};
+use simt::launcher::{Launcher, Memory};
+use simt::sim::stats::{Counts, Instruction, Line, Statistics, statistics};
+use simt::sim::{Check, Gpu, HostMemory, Options, check};
+use simt::{Geometry, Global, Kernel, Shared, bulk, kernel, mbarrier, shared, thread, warp};
+
+/// Runs a kernel on `len` zeros (the address of the first is a multiple of 256) and counts.
+fn run<K, T: simt::Scalar>(
+    kernel: K,
+    geometry: Geometry,
+    len: u32,
+    args: impl FnOnce(Global<T>) -> K::Args,
+) -> Statistics
+where
+    K: Kernel,
+{
+    let memory = HostMemory::new(len as usize * size_of::<T>());
+    // SAFETY: the memory has the words and outlives the launch.
+    let data = unsafe { Global::from_raw(memory.address().cast::<T>(), len) };
+    let gpu: &dyn Launcher = &Gpu::default();
+    // SAFETY: as above.
+    unsafe { gpu.clear_bytes(memory.address(), len as usize * size_of::<T>()).unwrap() };
+    let (result, statistics) = statistics(|| gpu.launch(kernel, geometry, args(data)));
+    result.unwrap();
+    statistics
+}
+
+/// The lines of the only launch that do this, in order.
+fn lines(statistics: &Statistics, instruction: Instruction) -> Vec<&Line> {
+    let [launch] = &statistics.launches[..] else { panic!("{} launches", statistics.launches.len()) };
+    launch.lines.iter().filter(|line| line.instruction == instruction).collect()
+}
+
+/// The counts of the only such line.
+fn only(statistics: &Statistics, instruction: Instruction) -> Counts {
+    let [line] = lines(statistics, instruction)[..] else { panic!("{statistics:#?}") };
+    line.counts
+}
+
+#[kernel(instances(strided: <u32>, strided_u8: <u8>, strided_u64: <u64>))]
+fn strided<T: simt::Scalar>(data: Global<T>, stride: u32, offset: u32) {
+    data.get(thread::thread_idx_x() * stride + offset);
+}
+
+#[kernel]
+fn packs(data: Global<u32>, stride: u32) {
+    data.get_pack(thread::thread_idx_x() * stride);
+}
+
+#[test]
+fn sectors_of_global_loads() {
+    // 32 lanes of 4 bytes: 128 bytes are 4 sectors; every second word 8; every eighth one each; one word shared.
+    for (stride, offset, sectors) in [(1, 0, 4), (2, 0, 8), (8, 0, 32), (9, 0, 32), (0, 0, 1), (1, 1, 5), (1, 8, 4)] {
+        let s = run(strided::<u32>::default(), Geometry::linear(1, 32), 512, |data| (data, stride, offset));
+        let counts = only(&s, Instruction::GlobalLoad);
+        let want = Counts { requests: 1, lanes: 32, bytes: 128, sectors, ..Counts::default() };
+        assert_eq!(counts, want, "stride {stride}, offset {offset}");
+    }
+    let s = run(strided::<u8>::default(), Geometry::linear(1, 64), 512, |data| (data, 1, 0));
+    assert_eq!(
+        only(&s, Instruction::GlobalLoad),
+        Counts { requests: 2, lanes: 64, bytes: 64, sectors: 2, ..Counts::default() }
+    );
+    let s = run(strided::<u64>::default(), Geometry::linear(1, 33), 512, |data| (data, 1, 0));
+    assert_eq!(
+        only(&s, Instruction::GlobalLoad),
+        Counts { requests: 2, lanes: 33, bytes: 264, sectors: 9, ..Counts::default() }
+    );
+    let s = run(packs, Geometry::linear(1, 32), 512, |data| (data, 1));
+    let counts = only(&s, Instruction::GlobalLoad);
+    assert_eq!(counts, Counts { requests: 1, lanes: 32, bytes: 512, sectors: 16, ..Counts::default() });
+    let line = lines(&s, Instruction::GlobalLoad)[0];
+    assert_eq!((line.bytes, line.cost), (16, 16));
+    let worst = line.worst.as_ref().unwrap();
+    assert_eq!((worst.block, worst.warp), (0, 0));
+    assert!((0..32).all(|i| worst.lanes[i].unwrap() - worst.lanes[0].unwrap() == 16 * i as u64));
+}
+
+/// Lanes in an order that is not that of their addresses.
+#[kernel]
+fn permuted(data: Global<u32>) {
+    data.set(thread::thread_idx_x() * 5 % 32, 1);
+}
+
+#[test]
+fn sectors_do_not_depend_on_the_order_of_the_lanes() {
+    let s = run(permuted, Geometry::linear(1, 32), 32, |data| (data,));
+    assert_eq!(
+        only(&s, Instruction::GlobalStore),
+        Counts { requests: 1, lanes: 32, bytes: 128, sectors: 4, ..Counts::default() }
+    );
+}
+
+#[kernel]
+fn banks(_data: Global<u32>, stride: u32, modulus: u32) {
+    Shared::<u32>::dynamic(0, 2048).get(thread::thread_idx_x() * stride % modulus);
+}
+
+#[kernel]
+fn banks_of_8_bytes(_data: Global<u32>, stride: u32, modulus: u32) {
+    Shared::<u64>::dynamic(0, 1024).get(thread::thread_idx_x() * stride % modulus);
+}
+
+#[kernel]
+fn banks_of_16_bytes(_data: Global<u32>, stride: u32, modulus: u32) {
+    Shared::<u32>::dynamic(0, 2048).get_pack(thread::thread_idx_x() * stride % modulus);
+}
+
+/// Wavefronts and bank conflicts of one load.
+fn banked<K: Kernel<Args = (Global<u32>, u32, u32)>>(kernel: K, stride: u32, modulus: u32) -> (u64, u64) {
+    let s = run(kernel, Geometry::linear(1, 32).shared(8192), 1, |data| (data, stride, modulus));
+    let counts = only(&s, Instruction::SharedLoad);
+    assert_eq!(counts.requests, 1);
+    (counts.wavefronts, counts.conflicts())
+}
+
+#[test]
+fn wavefronts_of_shared_loads() {
+    // Words: neighbours in 32 banks; every second in 16 banks, two words each; every 32nd in one bank; one for all;
+    // odd strides hit every bank; 16 words twice are shared.
+    for (stride, modulus, wavefronts) in [
+        (1, 2048, 1),
+        (2, 2048, 2),
+        (4, 2048, 4),
+        (32, 2048, 32),
+        (0, 2048, 1),
+        (33, 2048, 1),
+        (3, 2048, 1),
+        (1, 16, 1),
+        (32, 64, 2),
+    ] {
+        assert_eq!(banked(banks, stride, modulus), (wavefronts, wavefronts - 1), "stride {stride} modulo {modulus}");
+    }
+    // 8 bytes: two halves of the warp; every second one takes 16 banks for a half, two words each; one for all.
+    for (stride, modulus, wavefronts, conflicts) in
+        [(1, 1024, 2, 0), (2, 1024, 4, 2), (16, 1024, 32, 30), (0, 1024, 1, 0), (1, 16, 1, 0)]
+    {
+        assert_eq!(banked(banks_of_8_bytes, stride, modulus), (wavefronts, conflicts), "stride {stride} mod {modulus}");
+    }
+    // 16 bytes: four quarters.
+    for (stride, modulus, wavefronts, conflicts) in
+        [(1, 512, 4, 0), (2, 512, 8, 4), (8, 512, 32, 28), (0, 512, 1, 0), (1, 8, 1, 0)]
+    {
+        assert_eq!(
+            banked(banks_of_16_bytes, stride, modulus),
+            (wavefronts, conflicts),
+            "stride {stride} mod {modulus}"
+        );
+    }
+}
+
+#[kernel]
+fn guarded(data: Global<u32>, n: u32) {
+    let t = thread::thread_idx_x();
+    if t < n {
+        data.get(t);
+    }
+    if t % 2 == 1 {
+        data.get(t);
+    } else {
+        data.set(t, 1);
+    }
+    data.get(t + 64);
+}
+
+#[test]
+fn lanes_that_take_part() {
+    let s = run(guarded, Geometry::linear(1, 64), 128, |data| (data, 40));
+    let loads: Vec<_> =
+        lines(&s, Instruction::GlobalLoad).iter().map(|l| (l.counts.requests, l.counts.lanes)).collect();
+    assert_eq!(loads, [(2, 40), (2, 32), (2, 64)], "the last is one request of each warp: the lanes have met again");
+    let store = only(&s, Instruction::GlobalStore);
+    assert_eq!((store.requests, store.lanes, store.sectors), (2, 32, 8));
+}
+
+/// Each lane goes round as often as its number says, and does something else in every second round.
+#[kernel]
+fn rounds(data: Global<u32>) {
+    let t = thread::thread_idx_x();
+    for round in 0..t + 1 {
+        data.get(t);
+        if (round + t).is_multiple_of(2) {
+            data.get(t + 32);
+        }
+    }
+    data.set(t, 1);
+}
+
+#[test]
+fn lanes_with_different_numbers_of_rounds_meet_behind_the_loop() {
+    let s = run(rounds, Geometry::linear(1, 32), 64, |data| (data,));
+    let loads: Vec<_> =
+        lines(&s, Instruction::GlobalLoad).iter().map(|l| (l.counts.requests, l.counts.lanes)).collect();
+    // Rounds 0 to 31; in round r the lanes from r on, and of these every second makes the other access.
+    let all: u64 = (1..=32).sum();
+    let some = (0..32_u64).map(|t| (0..=t).filter(|r| (r + t).is_multiple_of(2)).count() as u64).sum();
+    assert_eq!(loads, [(32, all), (32, some)]);
+    let store = only(&s, Instruction::GlobalStore);
+    assert_eq!((store.requests, store.lanes), (1, 32));
+}
+
+/// A loop in a loop; the number of inner rounds differs.
+#[kernel]
+fn nested(data: Global<u32>) {
+    let t = thread::thread_idx_x();
+    for _ in 0..3 {
+        data.get(t);
+        for _ in 0..1 + t % 4 {
+            data.get(t + 32);
+        }
+        data.set(t, 1);
+    }
+}
+
+#[test]
+fn loops_in_loops() {
+    let s = run(nested, Geometry::linear(1, 32), 64, |data| (data,));
+    let loads: Vec<_> =
+        lines(&s, Instruction::GlobalLoad).iter().map(|l| (l.counts.requests, l.counts.lanes)).collect();
+    assert_eq!(loads, [(3, 96), (12, 3 * 8 * (1 + 2 + 3 + 4))]);
+    assert_eq!(only(&s, Instruction::GlobalStore).requests, 3);
+}
+
+/// A long loop without a barrier: more accesses than are remembered. The last lanes leave early.
+#[kernel]
+fn long(data: Global<u32>, most: u32) {
+    let t = thread::thread_idx_x();
+    let count = if t < 30 { most } else { most / 2 };
+    for i in 0..count {
+        data.get(t);
+        if !(i + t).is_multiple_of(3) {
+            data.set(t, i);
+        }
+    }
+    data.get(t + 32);
+}
+
+#[test]
+fn long_loops_are_counted_in_parts() {
+    let s = run(long, Geometry::linear(1, 32), 64, |data| (data, 5000));
+    let loads: Vec<_> =
+        lines(&s, Instruction::GlobalLoad).iter().map(|l| (l.counts.requests, l.counts.lanes)).collect();
+    assert_eq!(loads, [(5000, 30 * 5000 + 2 * 2500), (1, 32)]);
+    let stores = only(&s, Instruction::GlobalStore);
+    let some = |t: u32| (0..if t < 30 { 5000 } else { 2500 }).filter(|i| !(i + t).is_multiple_of(3)).count() as u64;
+    assert_eq!((stores.requests, stores.lanes), (5000, (0..32).map(some).sum()));
+}
+
+shared!(TABLE: [u32; 64]);
+
+#[kernel]
+fn atomics(data: Global<u32>, shared_modulus: u32, global_modulus: u32) {
+    let t = thread::thread_idx_x();
+    TABLE::view().set(t, 0);
+    thread::sync_threads(); // the table is clear before any thread counts
+    TABLE::view().fetch_add(t % shared_modulus, 1, Order::Relaxed, Scope::Block);
+    data.fetch_add(t % global_modulus, 1, Order::Relaxed, Scope::Device);
+}
+
+#[test]
+fn turns_of_atomics() {
+    for (shared_modulus, global_modulus, shared_turns, global_turns) in
+        [(32, 1, 1, 32), (1, 32, 32, 1), (8, 2, 4, 16), (3, 31, 11, 2)]
+    {
+        let s = run(atomics, Geometry::linear(1, 32), 64, |data| (data, shared_modulus, global_modulus));
+        let (shared, global) = (only(&s, Instruction::SharedAtomic), only(&s, Instruction::GlobalAtomic));
+        assert_eq!((shared.requests, shared.turns, shared.wavefronts), (1, shared_turns, 1));
+        assert_eq!((global.requests, global.turns), (1, global_turns));
+        assert_eq!(global.sectors, u64::from(global_modulus.div_ceil(8)));
+        let barrier = only(&s, Instruction::Barrier);
+        assert_eq!((barrier.requests, barrier.lanes, barrier.barriers), (1, 32, 1));
+    }
+}
+
+/// Half of a warp leaves; the other half goes on alone, and meets by itself.
+#[kernel]
+fn halves(data: Global<u32>) {
+    let t = thread::thread_idx_x();
+    data.get(t);
+    if t % 32 < 16 {
+        let sum = warp::reduce_add(0xffff, t);
+        data.set(t, sum);
+    }
+    thread::sync_threads(); // all words are written before any is read
+    data.get(t ^ 1);
+}
+
+#[test]
+fn operations_of_some_lanes_do_not_part_the_others() {
+    let s = run(halves, Geometry::linear(2, 64), 64, |data| (data,));
+    let loads: Vec<_> =
+        lines(&s, Instruction::GlobalLoad).iter().map(|l| (l.counts.requests, l.counts.lanes)).collect();
+    assert_eq!(loads, [(4, 128), (4, 128)]);
+    assert_eq!((only(&s, Instruction::Warp).requests, only(&s, Instruction::Warp).lanes), (4, 64));
+    assert_eq!(only(&s, Instruction::GlobalStore).requests, 4);
+    assert_eq!(only(&s, Instruction::Barrier).barriers, 2, "one for each block");
+}
+
+shared!(STAGE: [u32; 64]);
+shared!(FULL: [u64; 1]);
+
+#[kernel]
+fn copies(data: Global<u32>) {
+    let barrier = mbarrier::Mbarrier::at(FULL::view(), 0);
+    if thread::thread_idx_x() == 0 {
+        barrier.init(1);
+        mbarrier::fence_init();
+        barrier.arrive_expecting(256);
+        bulk::load(STAGE::view(), data, barrier);
+    }
+    thread::sync_threads(); // the barrier is there before any thread waits
+    while !barrier.try_wait(0) {}
+    STAGE::view().get(thread::thread_idx_x());
+}
+
+#[test]
+fn bulk_copies() {
+    let s = run(copies, Geometry::linear(1, 32), 64, |data| (data,));
+    let counts = only(&s, Instruction::BulkLoad);
+    assert_eq!(counts, Counts { requests: 1, lanes: 1, bytes: 256, sectors: 8, ..Counts::default() });
+    assert_eq!(only(&s, Instruction::SharedLoad).wavefronts, 1);
+}
+
+#[test]
+fn counts_do_not_depend_on_the_threads_of_the_host() {
+    let count = |workers| {
+        let memory = HostMemory::new(64 * 4);
+        // SAFETY: the memory has 64 words and outlives the launch.
+        let data = unsafe { Global::from_raw(memory.address().cast::<u32>(), 64) };
+        let gpu = Gpu { options: Options { workers }, ..Gpu::default() };
+        let gpu: &dyn Launcher = &gpu;
+        let (result, mut statistics) = statistics(|| gpu.launch(halves, Geometry::linear(97, 64), (data,)));
+        result.unwrap();
+        for line in statistics.launches.iter_mut().flat_map(|l| &mut l.lines) {
+            // Addresses are those of other memory.
+            if let Some(worst) = &mut line.worst {
+                worst.lanes = [None; 32];
+            }
+        }
+        statistics
+    };
+    assert_eq!(count(1), count(4));
+}
+
+#[test]
+fn kernels_are_added_up_over_their_launches() {
+    let memory = HostMemory::new(64 * 4);
+    // SAFETY: the memory has 64 words and outlives the launches.
+    let data = unsafe { Global::from_raw(memory.address().cast::<u32>(), 64) };
+    let gpu: &dyn Launcher = &Gpu::default();
+    let ((), s) = statistics(|| {
+        gpu.launch(permuted, Geometry::linear(1, 32), (data,)).unwrap();
+        gpu.launch(halves, Geometry::linear(1, 64), (data,)).unwrap();
+        gpu.launch(permuted, Geometry::linear(3, 32), (data,)).unwrap();
+    });
+    let kernels: Vec<_> =
+        s.kernels().into_iter().map(|(name, launches, lines)| (name, launches, lines.len())).collect();
+    assert_eq!(kernels, [("permuted", 2, 1), ("halves", 1, 5)]);
+    assert_eq!(s.kernels()[0].2[0].counts.requests, 4);
+    assert_eq!(s.sum(|i| i == Instruction::GlobalStore).requests, 4 + 2);
+    // Outside nothing is counted.
+    gpu.launch(permuted, Geometry::linear(1, 32), (data,)).unwrap();
+    assert_eq!(statistics(|| ()).1, Statistics::default());
+}
+
+#[test]
+fn a_check_counts_too() {
+    let memory = HostMemory::new(64 * 4);
+    // SAFETY: the memory has 64 words and outlives the launches.
+    let data = unsafe { Global::from_raw(memory.address().cast::<u32>(), 64) };
+    let gpu: &dyn Launcher = &Gpu::default();
+    // SAFETY: as above.
+    unsafe { gpu.clear_bytes(memory.address(), 256).unwrap() };
+    let launch = || gpu.launch(atomics, Geometry::linear(5, 32), (data, 3, 31)).unwrap();
+    let ((), plain) = statistics(launch);
+    let one = Check { schedules: 1, ..Check::default() };
+    let (report, checked) = statistics(|| check(one, launch).report);
+    assert_eq!(plain.launches[0].lines.len(), 4, "{report:?}");
+    for (a, b) in checked.launches[0].lines.iter().zip(&plain.launches[0].lines) {
+        assert_eq!((a.location, a.counts), (b.location, b.counts));
+    }
+}

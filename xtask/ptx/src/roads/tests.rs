@@ -1,0 +1,111 @@
+use super::*;
+use crate::ptx::findings;
+use std::sync::LazyLock;
+
+/// One kernel, `kernel.rs`, by both compilers, for sm_80. As the default backend made it:
+const RUSTC: &str = include_str!("rustc.ptx");
+
+/// As libnvvm of CUDA 13.0 printed `kernel.ll`, and then finished.
+static RUST_CUDA: LazyLock<String> = LazyLock::new(|| {
+    let printed = include_str!("rust_cuda.ptx");
+    crate::ptx::finish(printed, &"sm_80".parse().unwrap(), rust_cuda::COMPILER).unwrap()
+});
+
+/// The recorded text with a part of it replaced.
+fn with(text: &str, part: &str, by: &str) -> String {
+    assert!(text.contains(part), "{part} is not in the recorded text");
+    text.replacen(part, by, 1)
+}
+
+#[test]
+fn instructions_are_counted_by_kind() {
+    let expected = [("block barriers", 2), ("clocks", 2), ("warp reductions", 1)];
+    assert_eq!(counts(RUSTC)["meets"], Counts::from(expected));
+    let expected = [("block barriers", 2), ("clocks", 2), ("warp barriers", 1), ("warp reductions", 1)];
+    assert_eq!(counts(&RUST_CUDA)["meets"], Counts::from(expected));
+}
+
+#[test]
+fn every_kind_is_known_by_its_text() {
+    for (text, kind) in [
+        ("bar.sync 0;", "block barriers"),
+        ("@%p1 bar.red.popc.u32 %r1, 0, %p2;", "block barriers"),
+        ("barrier.sync 3, 64;", "block barriers"),
+        ("bar.warp.sync %r1;", "warp barriers"),
+        ("{ .reg .pred p; redux.sync.min.s32 %r1, %r2, %r3; }", "warp reductions"),
+        ("shfl.sync.bfly.b32 \t%r1, %r2, 1, 31, -1;", "shuffles"),
+        ("vote.sync.ballot.b32 %r1, %p1, -1;", "votes"),
+        ("match.any.sync.b32 %r1, %r2, %r3;", "matches"),
+        ("fence.acq_rel.gpu;", "fences"),
+        ("fence.proxy.async.shared::cta;", "fences"),
+        ("mbarrier.init.shared.b64 [%r1], 1;", "mbarrier operations"),
+        ("cp.async.bulk.commit_group;", "bulk copies"),
+        ("griddepcontrol.wait;", "grid dependencies"),
+        ("atom.add.relaxed.gpu.global.u32 %r1, [%rd1], 1;", "atomic operations"),
+        ("red.shared.add.u32 [%r1], 1;", "atomic operations"),
+        ("mov.u64 %rd1, %globaltimer;", "clocks"),
+    ] {
+        assert_eq!(counts_of(text), Counts::from([(kind, 1)]), "{text}");
+    }
+    for text in ["// bar.sync 0;", "bra $L1;", "$L1:", "mov.u32 %r1, %tid.x;", ".reg .b32 %clocks<2>;", "ret;"] {
+        assert_eq!(counts_of(text), Counts::new(), "{text}");
+    }
+}
+
+#[test]
+fn the_recorded_roads_agree() {
+    assert_eq!(differences(RUSTC, &RUST_CUDA), [""; 0]);
+    assert_eq!(differences(&RUST_CUDA, RUSTC), [""; 0]);
+    assert_eq!(differences(RUSTC, RUSTC), [""; 0]);
+    for text in [RUSTC, &RUST_CUDA] {
+        assert_eq!(findings(text), []);
+        for part in [".version 7.4\n", "\n.maxntid 128, 1, 1\n", ".align 128 .b8 RUNGS_DYNAMIC_SHARED[];"] {
+            assert!(text.contains(part), "{part} is not in {text}");
+        }
+    }
+}
+
+/// What LLVM 7 did to kernels without the mends of the backend.
+#[test]
+fn a_copy_and_a_loss_are_differences() {
+    let reduction = "redux.sync.add.u32 %r7, %r5, %r9;";
+    let by = |what: &str| format!("meets: {what} by {}", rust_cuda::COMPILER);
+    let rustc = compiler(RUSTC).unwrap();
+    // Copied into both arms of a branch.
+    let copied = with(&RUST_CUDA, reduction, &format!("{reduction}\n{reduction}"));
+    assert_eq!(differences(RUSTC, &copied), [by(&format!("1 warp reductions by {rustc}, 2"))]);
+    let copied = with(&RUST_CUDA, "bar.sync \t0;", "bar.sync 0; bar.sync 0;");
+    assert_eq!(differences(RUSTC, &copied), [by(&format!("2 block barriers by {rustc}, 3"))]);
+    // Two reads of the clock become one.
+    let merged = with(&RUST_CUDA, "mov.u64 %rd13, %clock64;", "mov.u64 %rd13, %rd5;");
+    assert_eq!(differences(RUSTC, &merged), [by(&format!("2 clocks by {rustc}, 1"))]);
+    // Without the barrier in front of it a reduction is not safe from LLVM 7.
+    let bare = with(&RUST_CUDA, "bar.warp.sync \t-1;", "");
+    assert_eq!(differences(RUSTC, &bare), [by(&format!("1 warp barriers by {rustc}, 0"))]);
+}
+
+#[test]
+fn a_kernel_that_one_compiler_lost_is_named() {
+    let other = with(&RUST_CUDA, ".entry meets(", ".entry leaves(");
+    let rustc = compiler(RUSTC).unwrap();
+    let expected =
+        [format!("leaves: not in the PTX by {rustc}"), format!("meets: not in the PTX by {}", rust_cuda::COMPILER)];
+    assert_eq!(differences(RUSTC, &other), expected);
+}
+
+/// As libnvvm printed `kernel.ll` with the array of one `i128`.
+#[test]
+fn dynamic_shared_memory_of_a_fixed_size_is_found() {
+    let text = with(&RUST_CUDA, "RUNGS_DYNAMIC_SHARED[];", "RUNGS_DYNAMIC_SHARED[16];");
+    let [finding] = &findings(&text)[..] else { panic!("{:?}", findings(&text)) };
+    assert!(finding.what.contains("of a fixed size") && finding.what.contains("[16]"), "{finding:?}");
+}
+
+/// As libnvvm printed `kernel.ll` with the pointer to the static array in `asm`, which is in the address space `shared`.
+#[test]
+fn an_unconverted_address_of_shared_memory_is_found() {
+    let text =
+        with(&RUST_CUDA, "\tmov.u64 \t%rd12, SUMS;\n\tcvta.shared.u64 \t%rd11, %rd12;\n", "\tmov.u64 \t%rd11, SUMS;\n");
+    let [finding] = &findings(&text)[..] else { panic!("{:?}", findings(&text)) };
+    assert_eq!((&*finding.function, finding.what.contains("taken for a generic one")), ("meets", true), "{finding:?}");
+}
