@@ -13,7 +13,7 @@
 //!
 //! **Cost.** 2·m·n·k operations, with m and n rounded up to tiles and k to DEPTH. Copies of A and B in global memory,
 //! in as much scratch memory; from there, copies of 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory, and of one
-//! stage more per block. One barrier per block; three launches, one more if tiles are divided along k.
+//! stage more per block. One barrier per block; two launches, one more if tiles are divided along k.
 //!
 //! **Threads.** 384: eight warps with tiles of 64 × 64 in a tile of 256 × 128, and four of which one thread works,
 //! since registers move between groups of four warps. A lane has four times four columns, 16 apart, and twice four
@@ -35,7 +35,7 @@ mod ring;
 mod work;
 
 use super::Shape;
-use simt::{Global, kernel, thread, warpgroup};
+use simt::{Global, grid, kernel, thread, warpgroup};
 use work::Work;
 
 pub use pack::{matmul_producer_consumer_pack, matmul_producer_consumer_scale};
@@ -79,6 +79,7 @@ pub fn matmul_producer_consumer(
     if thread >= MULTIPLIERS {
         warpgroup::release_registers::<FEW>();
         if thread == MULTIPLIERS {
+            grid::wait_for_previous(); // for the copies in tiles; C is as it was before them
             ring::Producer::run(a, b, work);
         }
     } else {
@@ -92,7 +93,7 @@ pub fn matmul_producer_consumer(
 pub mod launches {
     //! What the host launches: A is copied, and B if it must be; then the product.
 
-    use super::pack::{PACK, Panel, blocks};
+    use super::pack::{PACK, Panel};
     use super::*;
     use crate::ladder::matmul::*;
 
@@ -149,13 +150,6 @@ pub mod launches {
             }
             Ok(room.0.as_ref().map(|have| have.view().slice(0, len)).expect("it was made above"))
         }
-
-        /// Has the operand copied to tiles.
-        fn copied(self, on: &dyn Launcher, from: Global<f32>, room: &mut Room) -> Result<Global<f32>> {
-            let to = self.room(on, room)?;
-            on.launch(matmul_producer_consumer_pack, Geometry::linear(blocks(&self), PACK), (from, to, self))?;
-            Ok(to)
-        }
     }
 
     /// The launches for one product of a batch.
@@ -177,9 +171,13 @@ pub mod launches {
             matrix.data.slice(start, matrix.data.len() - start)
         };
         let (from_a, from_b) = (of_batch(&product.a, product.batch.a), of_batch(&product.b, product.batch.b));
-        let a = panel_of(ROWS, m, k, shape.a.row, shape.a.column).copied(on, from_a, a)?;
-        let b = panel_of(COLUMNS, n, k, shape.b.column, shape.b.row).copied(on, from_b, b)?;
-        let geometry = Geometry::linear(work.blocks, BLOCK).shared(SHARED_BYTES);
+        let panel_a = panel_of(ROWS, m, k, shape.a.row, shape.a.column);
+        let panel_b = panel_of(COLUMNS, n, k, shape.b.column, shape.b.row);
+        let (a, b) = (panel_a.room(on, a)?, panel_b.room(on, b)?);
+        let geometry = Geometry::linear(panel_a.blocks() + panel_b.blocks(), PACK);
+        on.launch(matmul_producer_consumer_pack, geometry, (from_a, a, panel_a, from_b, b, panel_b))?;
+        // It begins while the copies end; the thread that needs them waits.
+        let geometry = Geometry::linear(work.blocks, BLOCK).shared(SHARED_BYTES).overlapping();
         on.launch(matmul_producer_consumer, geometry, (a, b, c, shape, number, work))
     }
 }

@@ -37,18 +37,30 @@ pub struct Panel {
     pub depth: u32,
 }
 
-/// Blocks that copy a panel.
-#[cfg(not(target_os = "cuda"))]
-pub(super) fn blocks(panel: &Panel) -> u32 {
-    panel.along.next_multiple_of(panel.width) / SIDE * panel.depth.div_ceil(SIDE)
+impl Panel {
+    /// Blocks that copy the panel, one per square.
+    #[inline(always)]
+    pub(super) fn blocks(&self) -> u32 {
+        self.along.next_multiple_of(self.width) / SIDE * self.depth.div_ceil(SIDE)
+    }
 }
 
-/// Copies an operand to tiles; what lies outside of it becomes zero.
+/// Copies A and B to tiles; what lies outside of them becomes zero.
 #[kernel(max_threads = PACK)]
-pub fn matmul_producer_consumer_pack(from: Global<f32>, to: Global<f32>, panel: Panel) {
+pub fn matmul_producer_consumer_pack(
+    from_a: Global<f32>,
+    to_a: Global<f32>,
+    a: Panel,
+    from_b: Global<f32>,
+    to_b: Global<f32>,
+    b: Panel,
+) {
+    let block = thread::block_idx_x();
+    let (from, to, panel, number) =
+        if block < a.blocks() { (from_a, to_a, a, block) } else { (from_b, to_b, b, block - a.blocks()) };
     let Panel { along, deep, step, step_deep, width, depth } = panel;
     let squares = depth.div_ceil(SIDE);
-    let (first, first_k) = (thread::block_idx_x() / squares * SIDE, thread::block_idx_x() % squares * SIDE);
+    let (first, first_k) = (number / squares * SIDE, number % squares * SIDE);
     let (x, y) = (thread::thread_idx_x() % SIDE, thread::thread_idx_x() / SIDE);
     let mut values = [0.0; ROUNDS];
     // Neighbouring threads read neighbouring elements. All loads come before the first store.
