@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Buffer, Random, view};
-use rungs_kernels::ladder::matmul::{Matrix, Product};
+use rungs_kernels::ladder::matmul::{Matrix, Product, Sizes};
 use rungs_kernels::ladder::{
     Entry, Launcher, Options, Result, Rung, cubes, histogram, matmul, reduce, saxpy, scan, sort,
 };
@@ -708,34 +708,95 @@ fn saxpys() {
 
 #[test]
 fn products() {
-    use rungs_kernels::matmul::{r1_naive, r2_shared_tile};
-    let (m, n, k) = (48, 32, 40);
-    let of = |rung: &Entry<matmul::Matmul>| {
-        let (mut a, mut b, mut c) = (vec![1f32; m * k], vec![1f32; k * n], vec![0f32; m * n]);
-        let matrix = |data: &mut [f32], rows: usize, columns: usize| Matrix {
-            data: view(data),
-            rows: rows as u32,
-            columns: columns as u32,
-            stride: columns as u32,
-        };
-        let args = Product { a: matrix(&mut a, m, k), b: matrix(&mut b, k, n), c: matrix(&mut c, m, n) };
+    use rungs_kernels::matmul::{
+        r1_naive, r2_coalesced, r3_shared_tile, r4_wide_tile, r5_thread_column, r6_thread_tile, r7_vector_loads,
+        r8_warp_tile, r9_async_copy,
+    };
+    let of = |rung: &Entry<matmul::Matmul>, (m, n, k): (u32, u32, u32)| {
+        let data = |rows, columns| Buffer::new(&vec![1f32; (rows * columns) as usize], 0);
+        let (mut a, mut b, mut c) = (data(m, k), data(k, n), data(m, n));
+        let matrix = |data: &mut Buffer<f32>, rows, columns| Matrix::new(data.view(), rows, columns, columns);
+        let args = Product::new(matrix(&mut a, m, k), matrix(&mut b, k, n), matrix(&mut c, m, n));
         let mut cost = cost(|on| {
-            let mut sequence = rung.multiplier(on).unwrap();
+            let mut sequence = rung.multiplier(on, Sizes { m, n, k }).unwrap();
             move |on: &dyn Launcher| sequence.run(on, args)
         });
         assert_eq!(cost.launches.len(), 1);
-        cost.launches.remove(0)
+        let launch = cost.launches.remove(0);
+        assert_eq!(launch.written, 4 * u64::from(m * n), "{}", rung.rung.name);
+        launch
     };
-    let rung = &r1_naive::launches::RUNG;
-    states(&rung.rung, "8·m·n·k bytes of loads; no barrier; one launch");
-    let launch = of(rung);
-    launch.has_barriers(0);
-    assert_eq!(launch.read, 8 * (m * n * k) as u64);
-    let rung = &r2_shared_tile::launches::RUNG;
-    states(&rung.rung, "8·m·n·k/TILE bytes of global loads; 2·⌈k/TILE⌉ barriers per block; one launch");
-    let launch = of(rung);
-    launch.has_barriers(2 * (k as u32).div_ceil(r2_shared_tile::TILE));
-    assert_eq!(launch.read, 8 * (m * n * k) as u64 / u64::from(r2_shared_tile::TILE));
+    let (m, n, k) = (48, 32, 40);
+    for rung in [&r1_naive::launches::RUNG, &r2_coalesced::launches::RUNG] {
+        states(&rung.rung, "8·m·n·k bytes of loads; no barrier; one launch");
+        let launch = of(rung, (m, n, k));
+        launch.has_barriers(0);
+        assert_eq!(launch.read, 8 * u64::from(m * n * k));
+    }
+    for (rung, tile, m) in [
+        (&r3_shared_tile::launches::RUNG, r3_shared_tile::TILE, 48),
+        (&r4_wide_tile::launches::RUNG, r4_wide_tile::TILE, 64),
+    ] {
+        states(&rung.rung, "8·m·n·k/TILE bytes of global loads; 2·⌈k/TILE⌉ barriers per block; one launch");
+        let launch = of(rung, (m, n, k));
+        launch.has_barriers(2 * k.div_ceil(tile));
+        assert_eq!(launch.read, 8 * u64::from(m * n * k) / u64::from(tile));
+    }
+    // Sides of more than a tile, whose last tiles are not full.
+    for (rung, tile, depth, barriers) in [
+        (&r5_thread_column::launches::RUNG, r5_thread_column::TILE, r5_thread_column::DEPTH, 2),
+        (&r6_thread_tile::launches::RUNG, r6_thread_tile::TILE, r6_thread_tile::DEPTH, 2),
+        (&r7_vector_loads::launches::RUNG, r7_vector_loads::TILE, r7_vector_loads::DEPTH, 2),
+        (&r8_warp_tile::launches::RUNG, r8_warp_tile::TILE, r8_warp_tile::DEPTH, 2),
+        (&r9_async_copy::launches::RUNG, r9_async_copy::TILE, r9_async_copy::DEPTH, 1),
+    ] {
+        let each = if barriers == 1 { "" } else { "2·" };
+        let bytes = "4·k·(m·⌈n/TILE⌉ + n·⌈m/TILE⌉) bytes of global loads";
+        states(&rung.rung, &format!("{bytes}; {each}⌈k/DEPTH⌉ barriers per block; one launch"));
+        let (m, n, k) = (tile + 2, 2 * tile + 4, depth + 4);
+        let launch = of(rung, (m, n, k));
+        launch.has_barriers(barriers * k.div_ceil(depth));
+        assert_eq!(launch.read, 4 * u64::from(k * (m * n.div_ceil(tile) + n * m.div_ceil(tile))), "{}", rung.rung.name);
+    }
+}
+
+/// With two tiles for each multiprocessor none is divided along k; with less than one all are.
+#[test]
+fn a_persistent_product() {
+    use rungs_kernels::matmul::r10_producer_consumer::{COLUMNS, DEPTH, ROWS, launches::RUNG};
+    states(
+        &RUNG.rung,
+        "Copies of A and B in global memory, in as much scratch memory; from there, copies of 4·k·(m·⌈n/COLUMNS⌉ + \
+         n·⌈m/ROWS⌉) bytes to shared memory, and of one stage more per block. One barrier per block; two launches, one \
+         more if tiles are divided along k.",
+    );
+    let of = |(m, n, k): (u32, u32, u32)| {
+        let data = |rows, columns| Buffer::new(&vec![1f32; (rows * columns) as usize], 0);
+        let (mut a, mut b, mut c) = (data(m, k), data(k, n), data(m, n));
+        let matrix = |data: &mut Buffer<f32>, rows, columns| Matrix::new(data.view(), rows, columns, columns);
+        let args = Product::new(matrix(&mut a, m, k), matrix(&mut b, k, n), matrix(&mut c, m, n));
+        let mut cost = cost(|on| {
+            let mut sequence = RUNG.multiplier(on, Sizes { m, n, k }).unwrap();
+            move |on: &dyn Launcher| sequence.run(on, args)
+        });
+        let product = cost.launches.pop().unwrap();
+        product.has_barriers(1);
+        let kernels: Vec<_> = cost.launches.iter().map(|launch| launch.kernel).collect();
+        // Each element once in and once out; rows, columns and k are filled up to tiles.
+        let copies = cost.launches.last().unwrap();
+        let filled = (m.next_multiple_of(ROWS) + n.next_multiple_of(COLUMNS)) * k.next_multiple_of(DEPTH);
+        assert_eq!((copies.read, copies.written), (4 * u64::from((m + n) * k), 4 * u64::from(filled)));
+        let stage = 4 * u64::from((ROWS + COLUMNS) * DEPTH);
+        assert_eq!(product.blocks, MULTIPROCESSORS);
+        (product.read - u64::from(product.blocks) * stage, product.atomics, kernels)
+    };
+    let [scale, pack] = ["matmul_producer_consumer_scale", "matmul_producer_consumer_pack"];
+    let bytes = |m: u32, n: u32, k: u32| 4 * u64::from(k * (m * n.div_ceil(COLUMNS) + n * m.div_ceil(ROWS)));
+    let (m, n, k) = (2 * ROWS, 3 * COLUMNS, 2 * DEPTH);
+    assert_eq!(of((m, n, k)), (bytes(m, n, k), 0, vec![pack]));
+    // A tile for three blocks: all of them add to all of C.
+    let (m, n, k) = (ROWS, COLUMNS, 3 * DEPTH);
+    assert_eq!(of((m, n, k)), (bytes(m, n, k), 3 * u64::from(m * n), vec![scale, pack]));
 }
 
 #[test]

@@ -24,6 +24,7 @@ use syn::{Expr, FnArg, GenericParam, ItemFn, Pat, Token, Type, bracketed, parent
 /// - `#[kernel(instance(by_age: <f32, Age>))]`: one entry, called `by_age_function`. It is for macros that declare several
 ///   functions, which cannot put names together.
 /// - `#[kernel(sm_90)]`: the kernel needs compute capability 9.0 and exists only in PTX built for that.
+/// - `#[kernel(sm_90a)]`: it needs what 9.0 alone has, and exists only in PTX for `sm_90a`.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let options = parse_macro_input!(attribute as Options);
@@ -47,6 +48,7 @@ struct Options {
     max_threads: Option<Expr>,
     min_blocks: Option<Expr>,
     sm_90: bool,
+    sm_90a: bool,
     instances: Vec<Instance>,
     /// An instance whose name is the first part of the entry's.
     instance: Option<Instance>,
@@ -99,6 +101,8 @@ impl Parse for Options {
                 let only;
                 parenthesized!(only in input);
                 options.instance = Some(only.parse()?);
+            } else if name == "sm_90a" {
+                options.sm_90a = true;
             } else if name == "instances" {
                 let list;
                 parenthesized!(list in input);
@@ -116,7 +120,7 @@ impl Parse for Options {
                 let value = Some(input.parse()?);
                 *(if name == "max_threads" { &mut options.max_threads } else { &mut options.min_blocks }) = value;
             } else {
-                let known = "a kernel's options are max_threads, min_blocks, instances, instance and sm_90";
+                let known = "a kernel's options are max_threads, min_blocks, instances, instance, sm_90 and sm_90a";
                 return Err(syn::Error::new_spanned(name, known));
             }
             if !input.is_empty() {
@@ -370,7 +374,11 @@ fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ide
 impl Options {
     /// The condition under which the kernel is in the PTX.
     fn guard(&self) -> Tokens {
-        if self.sm_90 { quote!(all(target_os = "cuda", sm_90)) } else { quote!(target_os = "cuda") }
+        match (self.sm_90a, self.sm_90) {
+            (true, _) => quote!(all(target_os = "cuda", sm_90a)),
+            (_, true) => quote!(all(target_os = "cuda", sm_90)),
+            _ => quote!(target_os = "cuda"),
+        }
     }
 
     fn max_threads(&self) -> Tokens {

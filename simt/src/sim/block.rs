@@ -1,5 +1,6 @@
 //! One block: its threads as coroutines, their barriers, its shared memory.
 
+use super::async_copy::Copies;
 use super::check::{self, BlockState, Kind, Session, Site};
 use super::error::{Fault, LaunchError};
 use super::mbarrier::Barriers;
@@ -101,6 +102,7 @@ pub(super) struct Block {
     warps: Vec<Warp>,
     barriers: [Cell<Barrier>; BARRIERS],
     pub(super) mbarriers: Barriers,
+    pub(super) copies: Copies,
     watch: Watch,
     /// What the threads do, where that is counted.
     stats: Option<Collector>,
@@ -144,6 +146,7 @@ impl Block {
             warps: (0..threads.div_ceil(32)).map(|_| Warp::default()).collect(),
             barriers: Default::default(),
             mbarriers: Barriers::default(),
+            copies: Copies::new(threads),
             watch: Watch::new(threads, observe::active() || counted || check::active().is_some()),
             stats: counted.then(|| Collector::new(threads)),
             arrays: RefCell::default(),
@@ -600,6 +603,7 @@ impl Block {
         self.states.iter().for_each(|s| s.set(State::Ready));
         self.barriers.iter().for_each(|b| b.set(Barrier::default()));
         self.mbarriers.reset();
+        self.copies.reset();
         self.watch.reset();
         self.kind.set(Kind::Fault);
         self.awaits.iter().for_each(|a| a.set(None));
