@@ -322,6 +322,28 @@ fn long_loops_are_counted_in_parts() {
     assert_eq!((stores.requests, stores.lanes), (5000, (0..32).map(some).sum()));
 }
 
+/// As many accesses as are remembered for a lane before it waits for the others, then one more, then a barrier.
+#[kernel]
+fn full_at_a_barrier(data: Global<u32>, accesses: u32) {
+    let t = thread::thread_idx_x();
+    for _ in 0..3 {
+        for _ in 0..accesses {
+            data.get(t);
+        }
+        thread::sync_threads(); // the barrier is what is tested
+    }
+}
+
+#[test]
+fn lanes_wait_for_each_other_also_at_a_barrier() {
+    for accesses in 505..520 {
+        let s = run(full_at_a_barrier, Geometry::linear(1, 70), 70, |data| (data, accesses));
+        let counts = only(&s, Instruction::GlobalLoad);
+        assert_eq!((counts.requests, counts.lanes), (9 * u64::from(accesses), 210 * u64::from(accesses)));
+        assert_eq!(only(&s, Instruction::Barrier).barriers, 3);
+    }
+}
+
 shared!(TABLE: [u32; 64]);
 
 #[kernel]

@@ -228,6 +228,8 @@ impl Block {
     pub(super) fn sync(&self, id: usize, expected: Option<u32>, vote: bool) -> u32 {
         let location = Location::caller();
         let thread = self.current.get();
+        // Others may run meanwhile and arrive.
+        self.count(Instruction::Barrier, 0, 0);
         let mut barrier = self.barriers[id].get();
         let first = *barrier.location.get_or_insert(location);
         // Roles of a block reach a named barrier from where they are; the barrier of the whole block is one place.
@@ -240,7 +242,6 @@ impl Block {
             self.mistake(Kind::DivergentBarrier);
             panic!("threads wait at barrier {id} for different numbers of threads: others for {wanted}");
         }
-        self.count(Instruction::Barrier, 0, 0);
         // A named barrier counts warps: one whose lanes do not all come is never counted.
         barrier.arrived += match id {
             0 => 1,
