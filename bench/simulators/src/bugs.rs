@@ -291,6 +291,7 @@ fn gpu(log: &str) -> (Vec<BTreeMap<String, Said>>, BTreeMap<String, String>) {
             let key = (tool.to_string(), "planted".to_string(), case.name);
             let mended = of("mended", case.name).unwrap_or_default();
             match of("planted", case.name) {
+                _ if !mended.is_empty() => Some(Said::of("", &mended)),
                 Some(planted) => Some(Said::of(&planted, &mended)),
                 None if ran.contains(&key) => Some(Said::of("", &mended)),
                 None if of("hangs", case.name).is_some() => Some(Said { verdict: Verdict::Hangs, what: String::new() }),

@@ -276,11 +276,13 @@ impl Machine for Simulator {
         }
     }
 
+    #[inline(always)]
     #[track_caller]
     fn sync_threads() {
         here().sync(0, None, false);
     }
 
+    #[inline(always)]
     #[track_caller]
     fn sync_threads_vote(vote: Vote, predicate: bool) -> u32 {
         let (block, threads) = (here(), here().threads());
