@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Buffer, Random, view};
-use rungs_kernels::ladder::matmul::{Matrix, Product};
+use rungs_kernels::ladder::matmul::{Matrix, Product, Sizes};
 use rungs_kernels::ladder::{
     Entry, Launcher, Options, Result, Rung, cubes, histogram, matmul, reduce, saxpy, scan, sort,
 };
@@ -434,6 +434,27 @@ fn bubbles() {
         assert_eq!((launch.shared_reads, launch.shared_writes), (0, 0));
     }
 
+    let rung = &bubble::r4_ring::launches::RUNG;
+    states(&rung.rung, "n²/2 + 256·n compare-exchanges for n a multiple of 1024");
+    states(&rung.rung, "W = ⌈n/1024⌉ warps take 2·W + 1 steps in which 512 movers meet 512 cells");
+    states(&rung.rung, "One launch and the clearing of the links");
+    for n in [1024u32, 3 * 1024] {
+        let (warps, words) = (u64::from(bubble::r4_ring::warps(n)), u64::from(n));
+        let steps = warps * (2 * warps + 1);
+        assert_eq!(steps * 512 * 512, words * words / 2 + 256 * words);
+        let cost = cost_of_sort(rung, &random(n), Options::default());
+        let [launch] = &cost.launches[..] else { panic!("{} launches", cost.launches.len()) };
+        launch.has_barriers(0);
+        assert_eq!((cost.clears, launch.read, launch.written), (1, 4 * words, 4 * words));
+        // A mover goes to the next warp after each step but the last, and is looked for there until it has come.
+        assert!(launch.atomics >= 2 * warps * 2 * warps * 512, "{}", launch.atomics);
+        // What comes is staged, a turn takes 32 bytes of that in each lane, and what leaves is staged again: the turns
+        // are 64 for each step of a warp, and 32 until the last token has left.
+        let (staged, turns) = (512 * steps, 64 * steps + 32 * warps);
+        assert!(launch.shared_writes >= 2 * staged && launch.shared_writes <= 2 * staged + 600 * warps);
+        assert!(launch.shared_reads >= 32 * 2 * turns, "{} reads", launch.shared_reads);
+    }
+
     // Compare-exchanges by the passes: an even phase has 512 pairs of a window, an odd one 512 with the place past the
     // end, or 511 without it.
     let n = 1u32 << 16;
@@ -549,8 +570,56 @@ fn odd_even_sorts() {
 }
 
 #[test]
+fn odd_even_rounds() {
+    use odd_even::{r2_merge_split as r2, r3_persistent as r3, r4_levels as r4};
+    let rung = &r2::launches::RUNG;
+    states(
+        &rung.rung,
+        "p = ⌈n/32,768⌉ runs (half as long for keys of 8 bytes, and where a block has less than 132 KiB",
+    );
+    states(&rung.rung, "1 launch sorts them, p launches of a round follow (1 for two runs, none for one)");
+    states(&rung.rung, "its blocks have 4 barriers, or 1 where a chunk is a copy");
+    for (n, launches) in [(1, 1), (32_768, 1), (32_769, 2), (65_536, 2), (65_537, 4), (1 << 20, 33)] {
+        assert_eq!(launches_to_sort(rung, n), launches, "n = {n}");
+    }
+    let n = 3u32 << 15;
+    let cost = cost_of_sort(rung, &random(n), Options::default());
+    let [runs, rounds @ ..] = &cost.launches[..] else { panic!("no launch") };
+    assert_eq!((runs.read, runs.written), (4 * u64::from(n), 4 * u64::from(n)));
+    let mut seen = BTreeSet::new();
+    for round in rounds {
+        assert_eq!(round.written, 4 * u64::from(n));
+        // Beside each key the keys that the searches look at: in each chunk two warps, 768 of them at most.
+        assert!((4 * u64::from(n)..12 * u64::from(n)).contains(&round.read), "{}", round.read);
+        seen.extend(round.barriers.iter().copied());
+    }
+    assert_eq!(seen, BTreeSet::from([1, 4]));
+
+    let rung = &r3::launches::RUNG;
+    states(&rung.rung, "2 launches; in p rounds every key is moved once each way");
+    states(&rung.rung, "For each chunk two atomics, and 5 barriers, or 2 where a chunk is a copy");
+    states(&rung.rung, "Two more arrays of n keys");
+    let before: u32 = rounds.iter().flat_map(|round| &round.barriers).sum();
+    let cost = cost_of_sort(rung, &random(n), Options::default());
+    let [runs, all] = &cost.launches[..] else { panic!("{} launches", cost.launches.len()) };
+    assert_eq!((cost.clears, runs.written), (0, 4 * u64::from(n)));
+    assert_eq!(all.written, 3 * 4 * u64::from(n));
+    // One more barrier for each chunk of three rounds, and one for each block's first number.
+    let chunks = 3 * n.div_ceil(1 << 15) * odd_even::split::Round::first(1 << 15).chunks;
+    assert_eq!(all.barriers.iter().sum::<u32>(), before + chunks + all.blocks);
+    // Blocks draw once more than there are chunks; the counters that they wait for are loaded atomically too.
+    assert!(all.atomics >= u64::from(2 * chunks + all.blocks));
+
+    let rung = &r4::launches::RUNG;
+    states(&rung.rung, "two levels up to 64 runs, three beyond: 13 launches for 2²⁰ keys of 4 bytes, 25 for 2²⁴");
+    states(&rung.rung, "12 instead of 32. With three levels 24 instead of 512");
+    assert_eq!([1 << 20, 1 << 24].map(|n| launches_to_sort(rung, n)), [13, 25]);
+    assert_eq!([1 << 20, 1 << 24].map(|n| launches_to_sort(&r2::launches::RUNG, n)), [33, 513]);
+}
+
+#[test]
 fn bitonic_networks() {
-    use bitonic::{r1_global_step, r2_shared_step, r3_register_step};
+    use bitonic::{r1_global_step, r2_shared_step, r3_register_step, r4_transpose, r5_strides, r6_backwards};
     let rung = &r1_global_step::launches::RUNG;
     states(&rung.rung, "For 2^m keys, m·(m + 1)/2 launches; each does n/2 compare-exchanges, reads every key");
     for m in 0..=24 {
@@ -592,6 +661,32 @@ fn bitonic_networks() {
     for launch in &cost.launches {
         assert_eq!((launch.read, launch.written), (4 << 15, 4 << 15), "{}", launch.kernel);
     }
+
+    states(&r4_transpose::launches::RUNG.rung, "23 launches for 2²⁴ keys, each of which moves every key once each way");
+    states(&r4_transpose::launches::RUNG.rung, "sorts tiles in 105 steps of the network and 9 barriers");
+    states(&r4_transpose::launches::RUNG.rung, "those that merge tiles do 14 steps and have 2 barriers");
+    assert_eq!(14 * 15 / 2, 105);
+    states(&r5_strides::launches::RUNG.rung, "25 launches for 2²⁴ keys, each of which moves every key once each way");
+    states(&r5_strides::launches::RUNG.rung, "1 sorts tiles, 10 merge in tiles, 14 do up to six long steps each");
+    states(&r6_backwards::launches::RUNG.rung, "25 launches for 2²⁴ keys, each of which moves every key once each way");
+    for (rung, launches) in
+        [(&r4_transpose::launches::RUNG, 23), (&r5_strides::launches::RUNG, 25), (&r6_backwards::launches::RUNG, 25)]
+    {
+        assert_eq!(launches_to_sort(rung, 1 << 24), launches);
+        let cost = cost_of_sort(rung, &random(1 << 16), Options::default());
+        for launch in &cost.launches {
+            assert_eq!((launch.read, launch.written), (4 << 16, 4 << 16), "{}", launch.kernel);
+            match launch.kernel {
+                kernel if kernel.ends_with("_sort") => launch.has_barriers(9),
+                kernel if kernel.ends_with("_merge") => {
+                    launch.has_barriers(2);
+                    assert_eq!(launch.turns, 1, "bank conflicts in {kernel}");
+                }
+                kernel if kernel.contains("_long") => launch.has_barriers(0),
+                _ => {}
+            }
+        }
+    }
 }
 
 #[test]
@@ -613,34 +708,95 @@ fn saxpys() {
 
 #[test]
 fn products() {
-    use rungs_kernels::matmul::{r1_naive, r2_shared_tile};
-    let (m, n, k) = (48, 32, 40);
-    let of = |rung: &Entry<matmul::Matmul>| {
-        let (mut a, mut b, mut c) = (vec![1f32; m * k], vec![1f32; k * n], vec![0f32; m * n]);
-        let matrix = |data: &mut [f32], rows: usize, columns: usize| Matrix {
-            data: view(data),
-            rows: rows as u32,
-            columns: columns as u32,
-            stride: columns as u32,
-        };
-        let args = Product { a: matrix(&mut a, m, k), b: matrix(&mut b, k, n), c: matrix(&mut c, m, n) };
+    use rungs_kernels::matmul::{
+        r1_naive, r2_coalesced, r3_shared_tile, r4_wide_tile, r5_thread_column, r6_thread_tile, r7_vector_loads,
+        r8_warp_tile, r9_async_copy,
+    };
+    let of = |rung: &Entry<matmul::Matmul>, (m, n, k): (u32, u32, u32)| {
+        let data = |rows, columns| Buffer::new(&vec![1f32; (rows * columns) as usize], 0);
+        let (mut a, mut b, mut c) = (data(m, k), data(k, n), data(m, n));
+        let matrix = |data: &mut Buffer<f32>, rows, columns| Matrix::new(data.view(), rows, columns, columns);
+        let args = Product::new(matrix(&mut a, m, k), matrix(&mut b, k, n), matrix(&mut c, m, n));
         let mut cost = cost(|on| {
-            let mut sequence = rung.multiplier(on).unwrap();
+            let mut sequence = rung.multiplier(on, Sizes { m, n, k }).unwrap();
             move |on: &dyn Launcher| sequence.run(on, args)
         });
         assert_eq!(cost.launches.len(), 1);
-        cost.launches.remove(0)
+        let launch = cost.launches.remove(0);
+        assert_eq!(launch.written, 4 * u64::from(m * n), "{}", rung.rung.name);
+        launch
     };
-    let rung = &r1_naive::launches::RUNG;
-    states(&rung.rung, "8·m·n·k bytes of loads; no barrier; one launch");
-    let launch = of(rung);
-    launch.has_barriers(0);
-    assert_eq!(launch.read, 8 * (m * n * k) as u64);
-    let rung = &r2_shared_tile::launches::RUNG;
-    states(&rung.rung, "8·m·n·k/TILE bytes of global loads; 2·⌈k/TILE⌉ barriers per block; one launch");
-    let launch = of(rung);
-    launch.has_barriers(2 * (k as u32).div_ceil(r2_shared_tile::TILE));
-    assert_eq!(launch.read, 8 * (m * n * k) as u64 / u64::from(r2_shared_tile::TILE));
+    let (m, n, k) = (48, 32, 40);
+    for rung in [&r1_naive::launches::RUNG, &r2_coalesced::launches::RUNG] {
+        states(&rung.rung, "8·m·n·k bytes of loads; no barrier; one launch");
+        let launch = of(rung, (m, n, k));
+        launch.has_barriers(0);
+        assert_eq!(launch.read, 8 * u64::from(m * n * k));
+    }
+    for (rung, tile, m) in [
+        (&r3_shared_tile::launches::RUNG, r3_shared_tile::TILE, 48),
+        (&r4_wide_tile::launches::RUNG, r4_wide_tile::TILE, 64),
+    ] {
+        states(&rung.rung, "8·m·n·k/TILE bytes of global loads; 2·⌈k/TILE⌉ barriers per block; one launch");
+        let launch = of(rung, (m, n, k));
+        launch.has_barriers(2 * k.div_ceil(tile));
+        assert_eq!(launch.read, 8 * u64::from(m * n * k) / u64::from(tile));
+    }
+    // Sides of more than a tile, whose last tiles are not full.
+    for (rung, tile, depth, barriers) in [
+        (&r5_thread_column::launches::RUNG, r5_thread_column::TILE, r5_thread_column::DEPTH, 2),
+        (&r6_thread_tile::launches::RUNG, r6_thread_tile::TILE, r6_thread_tile::DEPTH, 2),
+        (&r7_vector_loads::launches::RUNG, r7_vector_loads::TILE, r7_vector_loads::DEPTH, 2),
+        (&r8_warp_tile::launches::RUNG, r8_warp_tile::TILE, r8_warp_tile::DEPTH, 2),
+        (&r9_async_copy::launches::RUNG, r9_async_copy::TILE, r9_async_copy::DEPTH, 1),
+    ] {
+        let each = if barriers == 1 { "" } else { "2·" };
+        let bytes = "4·k·(m·⌈n/TILE⌉ + n·⌈m/TILE⌉) bytes of global loads";
+        states(&rung.rung, &format!("{bytes}; {each}⌈k/DEPTH⌉ barriers per block; one launch"));
+        let (m, n, k) = (tile + 2, 2 * tile + 4, depth + 4);
+        let launch = of(rung, (m, n, k));
+        launch.has_barriers(barriers * k.div_ceil(depth));
+        assert_eq!(launch.read, 4 * u64::from(k * (m * n.div_ceil(tile) + n * m.div_ceil(tile))), "{}", rung.rung.name);
+    }
+}
+
+/// With two tiles for each multiprocessor none is divided along k; with less than one all are.
+#[test]
+fn a_persistent_product() {
+    use rungs_kernels::matmul::r10_producer_consumer::{COLUMNS, DEPTH, ROWS, launches::RUNG};
+    states(
+        &RUNG.rung,
+        "Copies of A and B in global memory, in as much scratch memory; from there, copies of 4·k·(m·⌈n/COLUMNS⌉ + \
+         n·⌈m/ROWS⌉) bytes to shared memory, and of one stage more per block. One barrier per block; two launches, one \
+         more if tiles are divided along k.",
+    );
+    let of = |(m, n, k): (u32, u32, u32)| {
+        let data = |rows, columns| Buffer::new(&vec![1f32; (rows * columns) as usize], 0);
+        let (mut a, mut b, mut c) = (data(m, k), data(k, n), data(m, n));
+        let matrix = |data: &mut Buffer<f32>, rows, columns| Matrix::new(data.view(), rows, columns, columns);
+        let args = Product::new(matrix(&mut a, m, k), matrix(&mut b, k, n), matrix(&mut c, m, n));
+        let mut cost = cost(|on| {
+            let mut sequence = RUNG.multiplier(on, Sizes { m, n, k }).unwrap();
+            move |on: &dyn Launcher| sequence.run(on, args)
+        });
+        let product = cost.launches.pop().unwrap();
+        product.has_barriers(1);
+        let kernels: Vec<_> = cost.launches.iter().map(|launch| launch.kernel).collect();
+        // Each element once in and once out; rows, columns and k are filled up to tiles.
+        let copies = cost.launches.last().unwrap();
+        let filled = (m.next_multiple_of(ROWS) + n.next_multiple_of(COLUMNS)) * k.next_multiple_of(DEPTH);
+        assert_eq!((copies.read, copies.written), (4 * u64::from((m + n) * k), 4 * u64::from(filled)));
+        let stage = 4 * u64::from((ROWS + COLUMNS) * DEPTH);
+        assert_eq!(product.blocks, MULTIPROCESSORS);
+        (product.read - u64::from(product.blocks) * stage, product.atomics, kernels)
+    };
+    let [scale, pack] = ["matmul_producer_consumer_scale", "matmul_producer_consumer_pack"];
+    let bytes = |m: u32, n: u32, k: u32| 4 * u64::from(k * (m * n.div_ceil(COLUMNS) + n * m.div_ceil(ROWS)));
+    let (m, n, k) = (2 * ROWS, 3 * COLUMNS, 2 * DEPTH);
+    assert_eq!(of((m, n, k)), (bytes(m, n, k), 0, vec![pack]));
+    // A tile for three blocks: all of them add to all of C.
+    let (m, n, k) = (ROWS, COLUMNS, 3 * DEPTH);
+    assert_eq!(of((m, n, k)), (bytes(m, n, k), 3 * u64::from(m * n), vec![scale, pack]));
 }
 
 #[test]
@@ -758,8 +914,9 @@ fn columns() {
         states(&rung.rung, "n + 2 barriers for n keys, fewer if several columns have the same key; one launch");
         let launch = of(rung);
         launch.has_barriers(n + 2);
-        assert!(launch.shared_atomics <= u64::from((n + 1) * columns));
-        // Two words are set at first; then each round has a read in each thread, and a word that is cleared.
+        assert!(launch.shared_atomics <= u64::from((n + 1) * columns + n));
+        // Three words are set at first; then each round has a read in each thread and, but for the last, a word that is
+        // cleared.
         let minima = u64::from((n + 1) * (columns + 1) + 2);
         let sorting = launch.shared_reads + launch.shared_writes - minima;
         let rung = &r3_columns_tree::launches::RUNG;
@@ -769,11 +926,11 @@ fn columns() {
         // The columns are sorted, and their heads read, as in the rung before.
         assert_eq!(launch.shared_reads + launch.shared_writes - sorting, u64::from(n * (4 * columns - 2)));
         let rung = &r4_columns_groups::launches::RUNG;
-        states(&rung.rung, "two barriers, 9/8 atomics per column and one store for each key");
+        states(&rung.rung, "two barriers, 9/8 atomics per column and one more and a store for each key");
         states(&rung.rung, "2·n + 3 barriers for n keys, fewer if several columns have the same key; one launch");
         let launch = of(rung);
         launch.has_barriers(2 * n + 3);
-        assert!(launch.shared_atomics <= u64::from((n + 1) * columns) * 9 / 8);
+        assert!(launch.shared_atomics <= u64::from((n + 1) * columns) * 9 / 8 + u64::from(n));
     }
     // Equal keys of several columns leave together.
     let options = Options { columns: Some(8), ..Options::default() };

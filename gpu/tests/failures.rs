@@ -6,7 +6,7 @@ use common::{Buffer, Element, SORTS, difference, families, random, same, view, w
 use rungs_kernels::histogram::Key;
 use rungs_kernels::keys::{SIGNED, Word};
 use rungs_kernels::ladder::histogram::{Counts, Histogram};
-use rungs_kernels::ladder::matmul::{Matmul, Matrix, Product};
+use rungs_kernels::ladder::matmul::{Matmul, Matrix, Product, Sizes};
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::saxpy::{Axpy, Vectors};
 use rungs_kernels::ladder::scan::{Scan, Scans};
@@ -195,20 +195,21 @@ const COLUMNS: u32 = 37;
 fn multiplies(entry: &'static Entry<Matmul>) -> Case {
     let name = entry.rung.name;
     Case::new(&entry.rung, "floats", MANY, move |on, n| {
-        let (mut sequence, mut run) = (entry.multiplier(on)?, 0);
         let rows = n / 100;
+        let sizes = Sizes { m: rows, n: COLUMNS, k: INNER };
+        let (mut sequence, mut run) = (entry.multiplier(on, sizes)?, 0);
         Ok(Box::new(move |on| {
             run += 1;
             let (mut a, mut b) = (elements::<f32>(rows * INNER, run), elements::<f32>(INNER * COLUMNS, run + 1000));
             let mut c = Buffer::<f32>::poisoned((rows * COLUMNS) as usize, 0);
-            let matrix = |data, rows, columns| Matrix { data, rows, columns, stride: columns };
+            let matrix = |data, rows, columns| Matrix::new(data, rows, columns, columns);
             sequence.run(
                 on,
-                Product {
-                    a: matrix(view(&mut a), rows, INNER),
-                    b: matrix(view(&mut b), INNER, COLUMNS),
-                    c: matrix(c.view(), rows, COLUMNS),
-                },
+                Product::new(
+                    matrix(view(&mut a), rows, INNER),
+                    matrix(view(&mut b), INNER, COLUMNS),
+                    matrix(c.view(), rows, COLUMNS),
+                ),
             )?;
             for (i, &got) in c.slice().iter().enumerate() {
                 let (row, column) = (i / COLUMNS as usize, i % COLUMNS as usize);

@@ -9,11 +9,13 @@
 //! | --- | --- |
 //! | [`thread`] | indices, block barriers |
 //! | [`warp`] | shuffles, votes, match, reduce, warp barrier |
+//! | [`warpgroup`] | registers that four warps give back or take |
 //! | [`kernel`](macro@kernel), [`argument`](macro@argument) | attributes of a kernel's function and of a struct that it
 //! takes |
 //! | [`Global`], [`Shared`], [`shared!`] | views of memory: scalar, 16-byte and atomic access |
 //! | [`atomic`] | orders, scopes, fences |
 //! | [`grid`] | overlap of a launch with the one before |
+//! | [`async_copy`] | copies to shared memory that a thread does not wait for |
 //! | [`mbarrier`], [`bulk`] | barriers that count bytes, and copies that they count |
 //! | [`copy`] | copies to shared memory past the registers |
 //! | [`clock`] | cycle counter, global timer, sleep |
@@ -30,6 +32,7 @@
 #![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(core_intrinsics))]
 #![cfg_attr(target_os = "cuda", allow(internal_features))]
 
+pub mod async_copy;
 pub mod atomic;
 pub mod bulk;
 pub mod clock;
@@ -46,6 +49,7 @@ mod shared;
 pub mod thread;
 mod unroll;
 pub mod warp;
+pub mod warpgroup;
 
 #[cfg(any(target_os = "cuda", feature = "rust-cuda"))]
 mod nvidia;

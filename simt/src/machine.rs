@@ -197,6 +197,9 @@ pub(crate) trait Machine {
     unsafe fn atomic_shared<T: AtomicScalar>(op: Operation<T>, address: u32, order: Order) -> T;
     fn fence(order: Order, scope: Scope);
 
+    fn release_registers<const N: u32>();
+    fn claim_registers<const N: u32>();
+
     fn wait_for_previous_grid();
     fn let_next_grid_start();
 
@@ -232,6 +235,15 @@ pub(crate) trait Machine {
     fn bulk_commit();
     fn bulk_wait_read<const N: u32>();
     fn fence_async_shared();
+
+    /// # Safety
+    /// `to` is the address of `BYTES` bytes (4, 8 or 16) of the block's shared memory, `from` is valid for reads of the
+    /// first `there` of them; both are aligned to `BYTES`.
+    #[track_caller]
+    unsafe fn copy_async<const BYTES: u32>(to: u32, from: *const u8, there: u32);
+    fn copy_async_commit();
+    #[track_caller]
+    fn copy_async_wait<const N: u32>();
 
     fn fma_f32(a: f32, b: f32, c: f32) -> f32;
     fn fma_f64(a: f64, b: f64, c: f64) -> f64;

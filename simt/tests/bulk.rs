@@ -20,7 +20,7 @@ struct Aligned([u32; 256]);
 shared!(TILE: [u32; 64]);
 shared!(BARRIERS: [u64; 2]);
 
-/// Thread 0 brings four tiles one after the other; the others reverse each, and thread 0 stores it.
+/// Thread 0 brings four tiles one after the other; two other warps reverse each, and thread 0 stores it.
 #[kernel]
 fn reverse_tiles(input: Global<u32>, output: Global<u32>) {
     let (t, tile) = (thread::thread_idx_x(), TILE::view());
@@ -35,11 +35,11 @@ fn reverse_tiles(input: Global<u32>, output: Global<u32>) {
         if t == 0 {
             full.arrive_expecting(256);
             bulk::load(tile, input.slice(i * 64, 64), full);
-        } else if t <= 64 {
+        } else if t >= 32 {
             full.wait(i & 1);
-            let value = tile.get(64 - t);
+            let value = tile.get(95 - t);
             thread::barrier(1, 64); // all have read before a thread writes
-            tile.set(t - 1, value);
+            tile.set(t - 32, value);
             bulk::fence();
             done.arrive();
         }
@@ -56,7 +56,7 @@ fn reverse_tiles(input: Global<u32>, output: Global<u32>) {
 fn tiles_go_in_and_out_in_phases() {
     let mut input = Aligned(std::array::from_fn(|i| i as u32));
     let mut output = Aligned([0; 256]);
-    run(reverse_tiles, 65, (view(&mut input.0), view(&mut output.0))).unwrap();
+    run(reverse_tiles, 96, (view(&mut input.0), view(&mut output.0))).unwrap();
     assert_eq!(output.0, std::array::from_fn(|i| (i / 64 * 64 + 63 - i % 64) as u32));
 }
 

@@ -120,28 +120,45 @@ fn objections(usage: &Usage) -> impl Iterator<Item = String> {
     of.into_iter().filter(|(bytes, _)| *bytes > 0).map(|(bytes, what)| format!("{bytes} {what}"))
 }
 
-/// A file's name, whether it has the kernels for Hopper, and its symbols.
+/// A file's name, what its architecture has, and its symbols.
 struct Symbols {
     name: String,
-    hopper: bool,
+    has: Has,
     kernels: BTreeSet<String>,
+}
+
+/// What kernels may need of an architecture, each more than the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Has {
+    /// What all have.
+    Common,
+    /// What compute capability 9.0 brought.
+    Hopper,
+    /// What compute capability 9.0 alone has.
+    HopperAlone,
 }
 
 fn symbols(file: &File) -> Symbols {
     let kernels = ptx::entries(&file.text).into_iter().map(|entry| entry.name).collect();
-    Symbols { name: file.name.clone(), hopper: file.arch.has_sm_90(), kernels }
+    let has = match (file.arch.has_sm_90(), file.arch.is_sm_90a()) {
+        (_, true) => Has::HopperAlone,
+        (true, _) => Has::Hopper,
+        _ => Has::Common,
+    };
+    Symbols { name: file.name.clone(), has, kernels }
 }
 
-/// Symbols without a rung and rungs without a symbol. A kernel that needs Hopper is missing from older PTX.
+/// Symbols without a rung and rungs without a symbol. A kernel is missing from PTX that has less than all PTX in which
+/// it is.
 fn disagreements(registry: &Kernels, files: &[Symbols]) -> Vec<String> {
     let mut wrong = vec![];
-    let hopper_only = |kernel: &String| files.iter().any(|file| file.hopper && file.kernels.contains(kernel));
+    let needs = |kernel: &String| files.iter().filter(|file| file.kernels.contains(kernel)).map(|file| file.has).min();
     for file in files {
         for kernel in file.kernels.iter().filter(|&kernel| !registry.contains_key(kernel)) {
             wrong.push(format!("{}: no rung has the kernel {kernel}", file.name));
         }
         let absent = registry.iter().filter(|(kernel, _)| !file.kernels.contains(*kernel));
-        for (kernel, owner) in absent.filter(|(kernel, _)| file.hopper || !hopper_only(kernel)) {
+        for (kernel, owner) in absent.filter(|(kernel, _)| needs(kernel).is_none_or(|least| file.has >= least)) {
             wrong.push(format!("{}: the kernel {kernel} of {owner} is not in it", file.name));
         }
     }
@@ -156,8 +173,8 @@ fn count(n: usize) -> String {
 mod tests {
     use super::*;
 
-    fn file(name: &str, hopper: bool, kernels: &[&str]) -> Symbols {
-        Symbols { name: name.into(), hopper, kernels: kernels.iter().map(|k| k.to_string()).collect() }
+    fn file(name: &str, has: Has, kernels: &[&str]) -> Symbols {
+        Symbols { name: name.into(), has, kernels: kernels.iter().map(|k| k.to_string()).collect() }
     }
 
     fn registry() -> Kernels {
@@ -166,13 +183,13 @@ mod tests {
 
     #[test]
     fn a_hopper_kernel_may_be_absent_from_older_ptx() {
-        let files = [file("sm_80", false, &["step"]), file("sm_90", true, &["step", "wgmma"])];
+        let files = [file("sm_80", Has::Common, &["step"]), file("sm_90", Has::Hopper, &["step", "wgmma"])];
         assert_eq!(disagreements(&registry(), &files), [""; 0]);
     }
 
     #[test]
     fn a_symbol_without_a_rung_and_a_rung_without_a_symbol_are_named() {
-        let files = [file("sm_80", false, &["step"]), file("sm_90", true, &["step", "stray"])];
+        let files = [file("sm_80", Has::Common, &["step"]), file("sm_90", Has::Hopper, &["step", "stray"])];
         let expected = [
             "sm_80: the kernel wgmma of matmul/wgmma is not in it",
             "sm_90: no rung has the kernel stray",
@@ -183,8 +200,17 @@ mod tests {
 
     #[test]
     fn a_kernel_that_is_in_newer_ptx_alone_must_be_in_all_of_that() {
-        let files = [file("sm_90", true, &["step", "wgmma"]), file("sm_100", true, &["step"])];
+        let files = [file("sm_90", Has::Hopper, &["step", "wgmma"]), file("sm_100", Has::Hopper, &["step"])];
         assert_eq!(disagreements(&registry(), &files), ["sm_100: the kernel wgmma of matmul/wgmma is not in it"]);
+    }
+
+    #[test]
+    fn a_kernel_of_one_architecture_may_be_absent_from_all_others() {
+        let alone = file("sm_90a", Has::HopperAlone, &["step", "wgmma"]);
+        let files = [file("sm_80", Has::Common, &["step"]), file("sm_90", Has::Hopper, &["step"]), alone];
+        assert_eq!(disagreements(&registry(), &files), [""; 0]);
+        let files = [file("sm_90", Has::Hopper, &["step"]), file("sm_90a", Has::HopperAlone, &["wgmma"])];
+        assert_eq!(disagreements(&registry(), &files), ["sm_90a: the kernel step of bitonic/step is not in it"]);
     }
 
     #[test]

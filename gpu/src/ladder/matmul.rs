@@ -2,7 +2,7 @@
 
 pub use super::*;
 
-/// A row-major matrix on a device.
+/// A matrix on a device.
 #[derive(Clone, Copy)]
 pub struct Matrix {
     /// The elements, beginning with the matrix's first.
@@ -11,33 +11,79 @@ pub struct Matrix {
     pub rows: u32,
     /// Columns.
     pub columns: u32,
-    /// Elements from one row to the next, at least `columns`.
+    /// Elements from one row to the next, at least `columns`; of a transposed matrix, from one column to the next, at
+    /// least `rows`.
     pub stride: u32,
+    /// Whether it is stored by columns, not by rows: as the rows of its transpose.
+    pub transposed: bool,
 }
 
-/// Two matrices, and the memory for their product: C = A·B.
+/// Two matrices, and the memory for their product: C = alpha·A·B + beta·C.
 #[derive(Clone, Copy)]
 pub struct Product {
-    /// A, m × k.
+    /// A, m × k; of a batch the first.
     pub a: Matrix,
-    /// B, k × n.
+    /// B, k × n; of a batch the first.
     pub b: Matrix,
-    /// C, m × n.
+    /// C, m × n, stored by rows; of a batch the first.
     pub c: Matrix,
+    /// The factor of the product.
+    pub alpha: f32,
+    /// The factor of what is in C. If it is 0, C is not read.
+    pub beta: f32,
+    /// How many products, and how far apart their matrices are.
+    pub batch: Batch,
+}
+
+/// Products of matrices of one shape. The view of each matrix has those of the whole batch.
+#[derive(Clone, Copy)]
+pub struct Batch {
+    /// Products.
+    pub count: u32,
+    /// Elements from one A to the next; 0 if all products have the same.
+    pub a: u32,
+    /// Elements from one B to the next; 0 if all products have the same.
+    pub b: u32,
+    /// Elements from one C to the next: no C overlaps another.
+    pub c: u32,
+}
+
+impl Batch {
+    /// One product.
+    pub const ONE: Self = Self { count: 1, a: 0, b: 0, c: 0 };
+}
+
+impl Product {
+    /// C = A·B.
+    pub const fn new(a: Matrix, b: Matrix, c: Matrix) -> Self {
+        Self { a, b, c, alpha: 1.0, beta: 0.0, batch: Batch::ONE }
+    }
 }
 
 impl Matrix {
-    /// Refuses a view that is too short for the rows.
-    fn check(&self, what: &str) -> Result {
-        let Self { data, rows, columns, stride } = *self;
-        let last = (rows as u64).saturating_sub(1) * stride as u64 + columns as u64;
-        let elements = if rows == 0 || columns == 0 { 0 } else { last };
-        if stride >= columns && data.len() as u64 >= elements {
+    /// `rows` × `columns` elements, stored by rows.
+    pub const fn new(data: Global<f32>, rows: u32, columns: u32, stride: u32) -> Self {
+        Self { data, rows, columns, stride, transposed: false }
+    }
+
+    /// Elements from the first of the matrix to behind its last.
+    fn extent(&self) -> u64 {
+        let (rows, columns) = if self.transposed { (self.columns, self.rows) } else { (self.rows, self.columns) };
+        if rows == 0 || columns == 0 { 0 } else { (rows as u64 - 1) * self.stride as u64 + columns as u64 }
+    }
+
+    /// Refuses a view that is too short for the rows of all matrices of a batch.
+    fn check(&self, what: &str, count: u32, apart: u32) -> Result {
+        let Self { data, rows, columns, stride, transposed } = *self;
+        let (elements, along) = (self.extent(), if transposed { rows } else { columns });
+        let all = if elements == 0 || count == 0 { 0 } else { (count as u64 - 1) * apart as u64 + elements };
+        if stride >= along && data.len() as u64 >= all {
             return Ok(());
         }
-        let len = data.len();
+        let (len, way) = (data.len(), if transposed { "column to column" } else { "row to row" });
+        let batch = if count > 1 { format!(", {count} times, {apart} apart,") } else { String::new() };
         Err(Failed::Unsuitable(format!(
-            "{what} is {rows} x {columns} with {stride} from row to row, in {len} elements"
+            "{what} is {rows} x {columns} with {stride} from {way}{batch} in {len} elements"
         )))
     }
 }
@@ -45,35 +91,56 @@ impl Matrix {
 impl Lengths for Product {
     /// The matrices carry their own sizes, so `n` is not used.
     fn check(&self, _: u32) -> Result {
-        let Self { a, b, c } = self;
-        [("A", a), ("B", b), ("C", c)].into_iter().try_for_each(|(what, matrix)| matrix.check(what))?;
-        if a.columns == b.rows && a.rows == c.rows && b.columns == c.columns {
-            return Ok(());
-        }
+        let Self { a, b, c, batch, .. } = self;
+        let all = [("A", a, batch.a), ("B", b, batch.b), ("C", c, batch.c)];
+        all.into_iter().try_for_each(|(what, matrix, apart)| matrix.check(what, batch.count, apart))?;
         let size = |m: &Matrix| format!("{} x {}", m.rows, m.columns);
-        Err(Failed::Unsuitable(format!("A of {} times B of {} is not C of {}", size(a), size(b), size(c))))
+        if a.columns != b.rows || a.rows != c.rows || b.columns != c.columns {
+            let why = format!("A of {} times B of {} is not C of {}", size(a), size(b), size(c));
+            return Err(Failed::Unsuitable(why));
+        }
+        if c.transposed {
+            return Err(Failed::Unsuitable(format!("C of {} is stored by columns", size(c))));
+        }
+        if batch.count > 1 && u64::from(batch.c) < c.extent() {
+            let (have, want) = (batch.c, c.extent());
+            return Err(Failed::Unsuitable(format!("matrices C of {want} elements are {have} apart and overlap")));
+        }
+        Ok(())
     }
+}
+
+/// What scratch memory depends on. A product of other sizes can be run, too; it may allocate then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Rows of A and C.
+    pub m: u32,
+    /// Columns of B and C.
+    pub n: u32,
+    /// Columns of A, rows of B.
+    pub k: u32,
 }
 
 /// A rung that multiplies matrices.
 pub trait Multiplies: Sync {
-    /// The launches that multiply matrices of any size; takes their scratch memory.
+    /// The launches that multiply matrices; takes the scratch memory for these sizes.
     ///
     /// # Errors
-    /// [`Failed::Machine`] if there is no memory.
-    fn launches(&self, on: &dyn Launcher) -> Result<Launches<Product>>;
+    /// [`Failed::Unsuitable`] if the device is not one for the rung; [`Failed::Machine`] if there is no memory.
+    fn launches(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>>;
 }
 
 /// The type that runs a rung of the family.
 pub type Matmul = &'static dyn Multiplies;
 
 impl Entry<Matmul> {
-    /// The rung ready to multiply.
+    /// The rung ready to multiply matrices of these sizes, and of others.
     ///
     /// # Errors
-    /// [`Failed::Machine`] if there is no memory.
-    pub fn multiplier(&self, on: &dyn Launcher) -> Result<Sequence<Product>> {
+    /// [`Failed::Unsuitable`] if the device is not one for the rung; [`Failed::Machine`] if there is no memory.
+    pub fn multiplier(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Sequence<Product>> {
+        self.rung.check(&Ask::of::<f32>(on, 0))?;
         let run = self.run;
-        Sequence::new(on, 0, move |on| run.launches(on))
+        Sequence::new(on, 0, move |on| run.launches(on, sizes))
     }
 }

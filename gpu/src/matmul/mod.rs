@@ -1,24 +1,51 @@
 //! # Matrix product
 //!
-//! C = A·B for row-major matrices that may be parts of larger ones.
+//! C = alpha·A·B + beta·C. A, B and C may be parts of larger matrices, A and B may be stored transposed, and one launch
+//! may multiply a batch of them. What the rungs share: where a block's matrices and its tile of C are ([`Shape`]), and
+//! access to them that minds their edges ([`Matrix`], [`Output`]).
 
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod r10_producer_consumer;
 pub mod r1_naive;
-pub mod r2_shared_tile;
+pub mod r2_coalesced;
+pub mod r3_shared_tile;
+pub mod r4_wide_tile;
+pub mod r5_thread_column;
+pub mod r6_thread_tile;
+pub mod r7_vector_loads;
+pub mod r8_warp_tile;
+pub mod r9_async_copy;
+mod registers;
 
+use simt::atomic::{Order, Scope};
+use simt::math::fma;
 use simt::{Global, thread};
 
-/// A matrix inside a view: `rows` × `columns` elements, row-major, `stride` elements from one row to the next.
+/// A matrix inside a view: element (i, j) is `row_step`·i + `column_step`·j elements behind the first.
 ///
-/// A sub-matrix is the same view with another start: see [`Matrix::sub`].
+/// In a row-major matrix `column_step` is 1, in a transposed one `row_step` is.
 #[derive(Clone, Copy)]
 pub struct Matrix {
     data: Global<f32>,
     rows: u32,
     columns: u32,
-    stride: u32,
+    row_step: u32,
+    column_step: u32,
 }
 
-/// The sizes of the matrices of a product, and the distances of their rows.
+/// The distances between neighbours in a matrix, in elements.
+#[simt::argument]
+#[derive(Clone, Copy)]
+pub struct Steps {
+    /// From one row to the next.
+    pub row: u32,
+    /// From one column to the next.
+    pub column: u32,
+    /// From one matrix of a batch to the next.
+    pub batch: u32,
+}
+
+/// The sizes of the matrices of a product, the distances of their elements, and the two factors.
 #[simt::argument]
 #[derive(Clone, Copy)]
 pub struct Shape {
@@ -28,74 +55,155 @@ pub struct Shape {
     pub n: u32,
     /// Columns of A, rows of B.
     pub k: u32,
-    /// Elements from one row of A to the next.
-    pub lda: u32,
-    /// Elements from one row of B to the next.
-    pub ldb: u32,
-    /// Elements from one row of C to the next.
-    pub ldc: u32,
+    /// Products in the batch.
+    pub batch: u32,
+    /// Distances in A.
+    pub a: Steps,
+    /// Distances in B.
+    pub b: Steps,
+    /// Distances in C.
+    pub c: Steps,
+    /// The factor of the product.
+    pub alpha: f32,
+    /// The factor of what was in C; if it is 0, C is not read.
+    pub beta: f32,
+}
+
+/// What a block works on: a tile of C, and the matrices of its product.
+#[derive(Clone, Copy)]
+pub struct Task {
+    /// First row of the tile.
+    pub row: u32,
+    /// First column of the tile.
+    pub column: u32,
+    /// A of the product.
+    pub a: Matrix,
+    /// B of the product.
+    pub b: Matrix,
+    /// C of the product.
+    pub c: Output,
+}
+
+/// The matrix C, with the factors.
+#[derive(Clone, Copy)]
+pub struct Output {
+    matrix: Matrix,
+    alpha: f32,
+    beta: f32,
 }
 
 impl Shape {
-    /// Square tiles of C with this side. They are numbered along x, row by row, because a grid has at most 65,535
-    /// blocks along y.
-    pub const fn tiles(&self, side: u32) -> u32 {
-        self.m.div_ceil(side) * self.n.div_ceil(side)
+    /// Tiles of C of `rows` × `columns`, of all products of the batch. They are numbered along x, row by row, because
+    /// a grid has at most 65,535 blocks along y and z.
+    pub const fn tiles(&self, rows: u32, columns: u32) -> u32 {
+        self.m.div_ceil(rows) * self.n.div_ceil(columns) * self.batch
     }
 
-    /// The first row and column of the block's tile of C.
+    /// The task of the block, where blocks have tiles of `rows` × `columns`.
     #[inline(always)]
-    fn tile_of_block(&self, side: u32) -> (u32, u32) {
-        let (tile, along) = (thread::block_idx_x(), self.n.div_ceil(side));
-        (tile / along * side, tile % along * side)
+    fn task(&self, rows: u32, columns: u32, a: Global<f32>, b: Global<f32>, c: Global<f32>) -> Task {
+        let (down, along) = (self.m.div_ceil(rows), self.n.div_ceil(columns));
+        let (product, tile) = (thread::block_idx_x() / (down * along), thread::block_idx_x() % (down * along));
+        let (a, b, c) = self.matrices(product, a, b, c);
+        Task { row: tile / along * rows, column: tile % along * columns, a, b, c }
     }
 
-    /// The views as A, B and C.
+    /// The matrices of one product of the batch.
     #[inline(always)]
-    fn matrices(&self, a: Global<f32>, b: Global<f32>, c: Global<f32>) -> (Matrix, Matrix, Matrix) {
-        let Self { m, n, k, lda, ldb, ldc } = *self;
-        (Matrix::new(a, m, k, lda), Matrix::new(b, k, n, ldb), Matrix::new(c, m, n, ldc))
+    fn matrices(&self, product: u32, a: Global<f32>, b: Global<f32>, c: Global<f32>) -> (Matrix, Matrix, Output) {
+        let Self { m, n, k, alpha, beta, .. } = *self;
+        let of = |data: Global<f32>, steps: Steps, rows, columns| {
+            let start = (product * steps.batch).min(data.len());
+            Matrix {
+                data: data.slice(start, data.len() - start),
+                rows,
+                columns,
+                row_step: steps.row,
+                column_step: steps.column,
+            }
+        };
+        (of(a, self.a, m, k), of(b, self.b, k, n), Output { matrix: of(c, self.c, m, n), alpha, beta })
     }
 }
 
 impl Matrix {
-    /// The matrix of that shape at the beginning of `data`.
-    #[inline(always)]
-    pub fn new(data: Global<f32>, rows: u32, columns: u32, stride: u32) -> Self {
-        Self { data, rows, columns, stride }
-    }
-
-    /// The part of at most `rows` × `columns` elements whose first element is (`row`, `column`); empty if that element
-    /// lies outside.
-    #[inline(always)]
-    pub fn sub(self, row: u32, column: u32, rows: u32, columns: u32) -> Self {
-        let (rows, columns) =
-            (rows.min(self.rows.saturating_sub(row)), columns.min(self.columns.saturating_sub(column)));
-        if rows == 0 || columns == 0 {
-            return Self { rows: 0, columns: 0, ..self };
-        }
-        let start = row * self.stride + column;
-        Self { data: self.data.slice(start, self.data.len() - start), rows, columns, ..self }
-    }
-
     /// Element (`row`, `column`), zero outside.
     #[inline(always)]
     pub fn get(self, row: u32, column: u32) -> f32 {
-        if row < self.rows && column < self.columns { self.data.get(row * self.stride + column) } else { 0.0 }
+        if row < self.rows && column < self.columns { self.data.get(self.place(row, column)) } else { 0.0 }
     }
 
-    /// Writes element (`row`, `column`); does nothing outside the matrix.
+    /// Whether rows are contiguous and each fourth element of a row begins 16 bytes.
     #[inline(always)]
-    pub fn set(self, row: u32, column: u32, value: f32) {
-        if row < self.rows && column < self.columns {
-            self.data.set(row * self.stride + column, value);
+    fn has_packs(self) -> bool {
+        let aligned = (self.data.as_ptr() as usize).is_multiple_of(16);
+        aligned && self.column_step == 1 && self.row_step.is_multiple_of(4)
+    }
+
+    /// Four elements of a row from (`row`, `column`) on, zero outside: by one access if the matrix `has_packs` and all
+    /// are inside. `column` is a multiple of 4.
+    #[inline(always)]
+    fn get_4(self, row: u32, column: u32, has_packs: bool) -> [f32; 4] {
+        if has_packs && row < self.rows && column + 4 <= self.columns {
+            self.data.get_pack(self.place(row, column) / 4)
+        } else {
+            [0, 1, 2, 3].map(|i| self.get(row, column + i))
         }
     }
 
-    /// Columns of the matrix.
+    /// Where in the view element (`row`, `column`) is.
     #[inline(always)]
-    pub fn columns(self) -> u32 {
-        self.columns
+    fn place(self, row: u32, column: u32) -> u32 {
+        row * self.row_step + column * self.column_step
+    }
+}
+
+impl Output {
+    /// Combines element (`row`, `column`) with the sum of its products; does nothing outside the matrix.
+    #[inline(always)]
+    pub fn set(self, row: u32, column: u32, sum: f32) {
+        let c = self.matrix;
+        if row < c.rows && column < c.columns {
+            let at = c.place(row, column);
+            let old = if self.beta != 0.0 { c.data.get(at) } else { 0.0 };
+            c.data.set(at, self.combined(old, sum));
+        }
+    }
+
+    /// [`Output::set`] for four elements of a row from (`row`, `column`) on, a multiple of 4: by one access if C
+    /// `has_packs` and all are inside.
+    #[inline(always)]
+    fn set_4(self, row: u32, column: u32, sums: [f32; 4], has_packs: bool) {
+        let c = self.matrix;
+        if has_packs && row < c.rows && column + 4 <= c.columns {
+            let at = c.place(row, column) / 4;
+            let old = if self.beta != 0.0 { c.data.get_pack(at) } else { [0.0; 4] };
+            c.data.set_pack(at, [0, 1, 2, 3].map(|i| self.combined(old[i], sums[i])));
+        } else {
+            simt::unroll::<4>(|i| self.set(row, column + i as u32, sums[i]));
+        }
+    }
+
+    /// Adds the sum of some of the products to element (`row`, `column`), to which other blocks add others; does
+    /// nothing outside the matrix.
+    #[inline(always)]
+    fn add(self, row: u32, column: u32, sum: f32) {
+        let c = self.matrix;
+        if row < c.rows && column < c.columns {
+            c.data.fetch_add(c.place(row, column), self.alpha * sum, Order::Relaxed, Scope::Device);
+        }
+    }
+
+    /// Makes element (`row`, `column`) what the products are added to; does nothing outside the matrix.
+    #[inline(always)]
+    fn begin(self, row: u32, column: u32) {
+        Self { alpha: 0.0, ..self }.set(row, column, 0.0);
+    }
+
+    /// What becomes of an element that was `old`; with beta = 0 that is no matter of `old`.
+    #[inline(always)]
+    fn combined(self, old: f32, sum: f32) -> f32 {
+        if self.beta != 0.0 { fma(self.beta, old, self.alpha * sum) } else { self.alpha * sum }
     }
 }
 
@@ -108,18 +216,58 @@ mod host {
     use crate::ladder::matmul::{Matrix as View, *};
 
     impl Shape {
-        /// The shape of A, B and C, which fit each other.
-        pub(super) const fn of(a: &View, b: &View, c: &View) -> Self {
-            let (m, n, k) = (c.rows, c.columns, a.columns);
-            Self { m, n, k, lda: a.stride, ldb: b.stride, ldc: c.stride }
+        /// The shape of a product whose matrices fit each other.
+        pub(super) fn of(product: &Product) -> Self {
+            let Product { a, b, c, alpha, beta, batch } = product;
+            // As BLAS has it: with alpha = 0, A and B are not read. Without products, C is its old value times beta.
+            let k = if *alpha == 0.0 { 0 } else { a.columns };
+            let alpha = if k == 0 { 1.0 } else { *alpha };
+            let steps = |matrix: &View, of_batch| match matrix.transposed {
+                false => Steps { row: matrix.stride, column: 1, batch: of_batch },
+                true => Steps { row: 1, column: matrix.stride, batch: of_batch },
+            };
+            Self {
+                m: c.rows,
+                n: c.columns,
+                k,
+                batch: batch.count,
+                a: steps(a, batch.a),
+                b: steps(b, batch.b),
+                c: steps(c, batch.c),
+                alpha,
+                beta: *beta,
+            }
         }
+    }
+
+    /// Launches of a kernel whose blocks have `rows` × `columns` elements of C each, one kernel per product.
+    pub(super) fn by_tiles<K>(kernel: K, rows: u32, columns: u32, block: [u32; 3]) -> Result<Launches<Product>>
+    where
+        K: Kernel<Args = (Global<f32>, Global<f32>, Global<f32>, Shape)>,
+    {
+        Ok(Box::new(move |on, product| {
+            let shape = Shape::of(&product);
+            let geometry = Geometry { block, ..Geometry::linear(shape.tiles(rows, columns), 0) };
+            on.launch(kernel, geometry, (product.a.data, product.b.data, product.c.data, shape))
+        }))
     }
 
     /// The ladder, from the textbook up.
     pub static LADDER: Ladder<Matmul> = Ladder {
         family: "matmul",
-        about: "matrix product C = A·B of floats",
-        rungs: &[&r1_naive::launches::RUNG, &r2_shared_tile::launches::RUNG],
-        default: &r2_shared_tile::launches::RUNG,
+        about: "matrix product C = alpha·A·B + beta·C of floats",
+        rungs: &[
+            &r1_naive::launches::RUNG,
+            &r2_coalesced::launches::RUNG,
+            &r3_shared_tile::launches::RUNG,
+            &r4_wide_tile::launches::RUNG,
+            &r5_thread_column::launches::RUNG,
+            &r6_thread_tile::launches::RUNG,
+            &r7_vector_loads::launches::RUNG,
+            &r8_warp_tile::launches::RUNG,
+            &r9_async_copy::launches::RUNG,
+            &r10_producer_consumer::launches::RUNG,
+        ],
+        default: &r10_producer_consumer::launches::RUNG,
     };
 }

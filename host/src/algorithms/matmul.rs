@@ -1,16 +1,17 @@
 //! Matrix product.
 
-use super::apart::Apart;
-use super::upload::Uploaded;
+use super::apart::{Apart, Launches};
+use super::oracle::products as oracle;
+use super::upload::{Changed, Uploaded};
 use super::{
-    Draws, Family, Kind, OpenProblem, Operand, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload, entry,
-    verdict,
+    Draws, Extra, Family, Kind, OpenProblem, Operand, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload,
+    entry, verdict,
 };
 use crate::data::{Data, Difference, Distribution, Dtype};
 use crate::engine::{AnyBuffer, Buffer, Engine};
 use crate::error::{Error, Result};
 use rungs_kernels::ladder::Ladder;
-use rungs_kernels::ladder::matmul::{Matmul, Matrix, Product};
+use rungs_kernels::ladder::matmul::{self, Matmul, Matrix, Product};
 use std::rc::Rc;
 
 /// The family of a ladder of matrix products.
@@ -25,6 +26,7 @@ pub fn family(ladder: &'static Ladder<Matmul>, sizes: Sizes) -> Family {
             ],
             output: Operand { name: "C", shape: |size| sides(size, |m, n, _| (m, n)) },
         },
+        extras: &[Extra::Alpha, Extra::Beta, Extra::Transpose],
         ..Family::new(ladder, Kind::Matmul, sizes, problem)
     }
 }
@@ -37,15 +39,13 @@ fn sides(size: Size, of: fn(usize, usize, usize) -> (usize, usize)) -> (usize, u
     }
 }
 
-/// A and B on the host. Elements drawn as `small` are integers from -4 to 4, so that every product and sum is exact in
-/// `f32` and the whole of C can be compared without a tolerance.
+/// A product on the host. Elements drawn as `small` are integers from -4 to 4, so that
+/// every product and sum is exact in `f32` and the whole of C can be compared without a tolerance.
 struct MatmulProblem {
     ladder: &'static Ladder<Matmul>,
-    m: usize,
-    n: usize,
-    k: usize,
-    a: Vec<f32>,
-    b: Vec<f32>,
+    of: oracle::Product,
+    /// A and B as they are stored on the engine, if that is by columns.
+    by_columns: [Option<Vec<f32>>; 2],
     uploaded: Uploaded<f32>,
 }
 
@@ -59,132 +59,182 @@ fn problem(ladder: &'static Ladder<Matmul>, workload: Workload) -> Result<Box<dy
             return Err(Error::Usage(format!("{what} would have {rows} x {columns} elements; the limit is {limit}")));
         }
     }
-    let (a, b) = match workload.input {
-        Some(input) => match <[Data; 2]>::try_from(input) {
-            Ok([Data::F32(a), Data::F32(b)]) => (a, b),
-            _ => return Err(Error::Usage("matmul takes two matrices of f32".into())),
-        },
-        None => {
-            let draw = |elements, seed| workload.distribution.keys(elements, seed);
-            (draw(m * k, workload.seed)?, draw(k * n, workload.seed.wrapping_add(1))?)
+    let parameters = workload.parameters;
+    let (alpha, beta) = (parameters.alpha.unwrap_or(1.0), parameters.beta.unwrap_or(0.0));
+    let draw = |elements, number| workload.distribution.keys(elements, workload.seed.wrapping_add(number));
+    let wrong = || Error::Usage("matmul takes two matrices of f32, and with --beta one for C".into());
+    let (a, b, c) = match workload.input {
+        Some(input) => {
+            let floats = |data| if let Data::F32(floats) = data { Ok(floats) } else { Err(wrong()) };
+            let mut given = input.into_iter().map(floats).collect::<Result<Vec<_>>>()?.into_iter();
+            match (given.next(), given.next(), given.next()) {
+                (Some(a), Some(b), c) if c.is_none() || beta != 0.0 => (a, b, c),
+                _ => return Err(wrong()),
+            }
         }
+        None => (draw(m * k, 0)?, draw(k * n, 1)?, None),
     };
-    Ok(Box::new(MatmulProblem {
-        ladder,
-        m: m as usize,
-        n: n as usize,
-        k: k as usize,
-        a,
-        b,
-        uploaded: Uploaded::default(),
-    }))
+    let c = match c {
+        Some(c) => c,
+        None if beta != 0.0 => draw(m * n, 2)?,
+        None => vec![],
+    };
+    let (m, n, k) = (m as usize, n as usize, k as usize);
+    let as_stored = |stored: Vec<f32>, (rows, columns), transposed: bool| match transposed {
+        false => (stored, None),
+        true => (turned(&stored, rows, columns), Some(stored)),
+    };
+    let ((a, stored_a), (b, stored_b)) =
+        (as_stored(a, (m, k), parameters.transpose[0]), as_stored(b, (k, n), parameters.transpose[1]));
+    let (by_columns, uploaded) = ([stored_a, stored_b], Uploaded::default());
+    Ok(Box::new(MatmulProblem { ladder, of: oracle::Product { m, n, k, a, b, c, alpha, beta }, by_columns, uploaded }))
+}
+
+/// A matrix of `rows` × `columns` by rows, made of one by columns.
+fn turned(by_columns: &[f32], rows: usize, columns: usize) -> Vec<f32> {
+    (0..rows).flat_map(|row| (0..columns).map(move |column| by_columns[column * rows + row])).collect()
 }
 
 impl OpenProblem for MatmulProblem {
     fn input(&self, engine: &Engine) -> Result<Rc<dyn AnyBuffer>> {
-        Ok(self.uploaded.get(engine, &[&self.a, &self.b])?)
+        Ok(self.operands(engine)?)
     }
 
     fn check(&self, who: &str, output: &dyn AnyBuffer) -> Result<()> {
         let got = output.download_as::<f32>()?;
         let difference =
             |(index, want): (usize, f64)| Difference { index, left: got[index].to_string(), right: want.to_string() };
-        verdict("matmul", who, self.n, self.first_difference(&got).map(difference))
+        verdict("matmul", who, self.of.n, self.of.first_difference(&got).map(difference))
     }
 }
 
 impl Problem for MatmulProblem {
     fn size(&self) -> Size {
-        Size::Product { m: self.m as u64, n: self.n as u64, k: self.k as u64 }
+        Size::Product { m: self.of.m as u64, n: self.of.n as u64, k: self.of.k as u64 }
     }
 
     fn work(&self) -> Work {
-        let (m, n, k) = (self.m as f64, self.n as f64, self.k as f64);
+        let (m, n, k) = (self.of.m as f64, self.of.n as f64, self.of.k as f64);
         let flops = 2.0 * m * n * k;
-        Work { amount: flops, unit: RateUnit::Gigaflops, bytes: 4.0 * (m * k + k * n + m * n), flops }
+        let of_c = if self.of.beta == 0.0 { m * n } else { 2.0 * m * n };
+        Work { amount: flops, unit: RateUnit::Gigaflops, bytes: 4.0 * (m * k + k * n + of_c), flops }
     }
 
     fn prepare(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>> {
-        let mut launches = entry(self.ladder, rung)?.multiplier(engine)?;
-        let ab = self.uploaded.get(engine, &[&self.a, &self.b])?;
-        let (m, n, k) = (self.m as u32, self.n as u32, self.k as u32);
-        // All ones are NaN, so an element that is never written is detected.
-        Apart::prepare(self, rung, ab, (self.m * self.n, 0xFF), |_| {
-            Ok(Box::new(move |ab: &Buffer<f32>, c: &Buffer<f32>| {
-                let matrix = |buffer: &Buffer<f32>, start, rows, columns| {
-                    let data = buffer.slice(start, rows as usize * columns as usize);
-                    Matrix { data, rows, columns, stride: columns }
-                };
-                let (a, b) = (matrix(ab, 0, m, k), matrix(ab, m as usize * k as usize, k, n));
-                Ok(launches.run(ab.engine(), Product { a, b, c: matrix(c, 0, m, n) })?)
-            }))
-        })
+        let ab = self.operands(engine)?;
+        if self.of.beta == 0.0 {
+            // All ones are NaN, so an element that is never written is detected.
+            return Apart::prepare(self, rung, ab, (self.of.m * self.of.n, 0xFF), |engine| self.launches(engine, rung));
+        }
+        let before = engine.alloc(self.of.c.len())?;
+        before.write(&self.of.c)?;
+        let c = Changed::new(engine, self.of.c.len())?;
+        let (launches, scratch_bytes) = engine.held_after(|| self.launches(engine, rung))?;
+        Ok(Box::new(Updated { problem: self, rung: rung.name, ab, before, c, launches, scratch_bytes }))
     }
 
+    /// Libraries take operands by rows, and no factors.
     fn open(&self) -> Option<&dyn OpenProblem> {
-        Some(self)
+        let plain = self.of.alpha == 1.0 && self.of.beta == 0.0 && self.by_columns.iter().all(Option::is_none);
+        plain.then_some(self)
     }
 }
 
-/// Products up to this many multiply-adds are computed in full for comparison.
-const FULL_ORACLE: usize = 1 << 31;
+/// A product whose C has something in it before.
+struct Updated<'p> {
+    problem: &'p MatmulProblem,
+    rung: &'static str,
+    ab: Rc<Buffer<f32>>,
+    before: Buffer<f32>,
+    c: Changed<f32>,
+    launches: Launches<f32, f32>,
+    scratch_bytes: u64,
+}
+
+impl Prepared for Updated<'_> {
+    fn restore(&mut self) -> Result<()> {
+        self.restore_for(1)
+    }
+
+    fn restore_for(&mut self, calls: usize) -> Result<()> {
+        self.c.restore_for(calls, &self.before)
+    }
+
+    fn run(&mut self) -> Result<()> {
+        (self.launches)(&self.ab, self.c.for_next())
+    }
+
+    fn scratch_bytes(&self) -> u64 {
+        self.scratch_bytes
+    }
+
+    fn verify(&mut self) -> Result<()> {
+        self.problem.check(self.rung, self.c.last())
+    }
+
+    fn output(&mut self) -> Result<Data> {
+        Ok(Data::from(self.c.last().download()?))
+    }
+}
 
 impl MatmulProblem {
-    /// The first wrong element of C, with the expected value.
-    ///
-    /// A drawn product of any size is checked exactly: with integers x, C·x must equal A·(B·x), computed modulo 2⁶⁴,
-    /// for several random x; a wrong row survives each with a probability below 2⁻⁵⁰. The row that fails is then
-    /// computed in full. A product of given matrices is computed in full in `f64`, and compared within the rounding
-    /// that k additions in `f32` can make.
-    fn first_difference(&self, c: &[f32]) -> Option<(usize, f64)> {
-        let largest = |v: &[f32]| v.iter().fold(0.0f32, |most, x| most.max(x.abs()));
-        let integers = |v: &[f32]| v.iter().all(|x| x.fract() == 0.0);
-        // Every partial sum is then an integer that f32 holds exactly.
-        let exact = largest(&self.a) as f64 * largest(&self.b) as f64 * self.k as f64 <= (1 << 24) as f64
-            && integers(&self.a)
-            && integers(&self.b);
-        if exact && self.m * self.n * self.k > FULL_ORACLE {
-            return self.wrong_row(c).and_then(|row| self.row_difference(c, row, exact));
-        }
-        (0..self.m).find_map(|row| self.row_difference(c, row, exact))
+    /// A and then B as they are stored, on this engine.
+    fn operands(&self, engine: &Engine) -> Result<Rc<Buffer<f32>>> {
+        let [a, b] = &self.by_columns;
+        self.uploaded.get(engine, &[a.as_ref().unwrap_or(&self.of.a), b.as_ref().unwrap_or(&self.of.b)])
     }
 
-    /// A row of C that differs from A·B, by random vectors.
-    fn wrong_row(&self, c: &[f32]) -> Option<usize> {
-        (1..=3u64).find_map(|round| {
-            let draw = |i: usize| (i as u64 + (round << 40)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(31) | 1;
-            let x: Vec<u64> = (0..self.n).map(|i| draw(i).wrapping_mul(0xD6E8_FEB8_6659_FD93)).collect();
-            let bx = times(&self.b, self.n, &x);
-            let (abx, cx) = (times(&self.a, self.k, &bx), times(c, self.n, &x));
-            let wrong = abx.iter().zip(&cx).position(|(a, c)| a != c);
-            // NaN and fractions become some integer above, and could by accident become the right one.
-            wrong.or_else(|| c.iter().position(|v| v.fract() != 0.0 || v.is_nan()).map(|i| i / self.n))
-        })
-    }
-
-    fn row_difference(&self, c: &[f32], row: usize, exact: bool) -> Option<(usize, f64)> {
-        let a = &self.a[row * self.k..][..self.k];
-        let (mut sums, mut sizes) = (vec![0.0f64; self.n], vec![0.0f64; self.n]);
-        for (&a, b) in a.iter().zip(self.b.chunks(self.n.max(1))) {
-            for ((sum, size), &b) in sums.iter_mut().zip(&mut sizes).zip(b) {
-                let product = a as f64 * b as f64;
-                *sum += product;
-                *size += product.abs();
-            }
-        }
-        let tolerance = if exact { 0.0 } else { f32::EPSILON as f64 * (self.k as f64 + 1.0) };
-        let right = |got: f32, want: f64, size: f64| {
-            (got as f64 - want).abs() <= tolerance * size || (got as f64 == want) || (got.is_nan() && want.is_nan())
-        };
-        let got = &c[row * self.n..][..self.n];
-        let at = (0..self.n).find(|&i| !right(got[i], sums[i], sizes[i]))?;
-        Some((row * self.n + at, sums[at]))
+    /// The rung's launches.
+    fn launches(&self, engine: &Engine, rung: &Rung) -> Result<Launches<f32, f32>> {
+        let (m, n, k) = (self.of.m as u32, self.of.n as u32, self.of.k as u32);
+        let transposed = [0, 1].map(|i| self.by_columns[i].is_some());
+        let mut launches = entry(self.ladder, rung)?.multiplier(engine, matmul::Sizes { m, n, k })?;
+        let (alpha, beta) = (self.of.alpha, self.of.beta);
+        Ok(Box::new(move |ab: &Buffer<f32>, c: &Buffer<f32>| {
+            let matrix = |buffer: &Buffer<f32>, start, rows, columns, transposed| {
+                let data = buffer.slice(start, rows as usize * columns as usize);
+                Matrix { data, rows, columns, stride: if transposed { rows } else { columns }, transposed }
+            };
+            let a = matrix(ab, 0, m, k, transposed[0]);
+            let b = matrix(ab, m as usize * k as usize, k, n, transposed[1]);
+            let product = Product { alpha, beta, ..Product::new(a, b, matrix(c, 0, m, n, false)) };
+            Ok(launches.run(ab.engine(), product)?)
+        }))
     }
 }
 
-/// A matrix of integers times a vector, modulo 2⁶⁴.
-fn times(matrix: &[f32], columns: usize, x: &[u64]) -> Vec<u64> {
-    let dot =
-        |row: &[f32]| row.iter().zip(x).fold(0u64, |sum, (&a, &x)| sum.wrapping_add((a as i64 as u64).wrapping_mul(x)));
-    matrix.chunks(columns.max(1)).map(dot).collect()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::{Parameters, family};
+
+    /// Every rung, with factors and operands by columns, as the program runs it.
+    #[test]
+    fn factors_and_transposed_operands() {
+        let (engine, family) = (Engine::simulator(), family("matmul").unwrap());
+        for transpose in [[false, false], [false, true], [true, false], [true, true]] {
+            for (alpha, beta) in [(None, None), (Some(2.0), Some(3.0)), (Some(0.3), None), (None, Some(0.7))] {
+                let parameters = Parameters { alpha, beta, transpose, ..Parameters::default() };
+                let size = Size::Product { m: 18, n: 35, k: 27 };
+                let workload = Workload {
+                    size,
+                    dtype: Dtype::F32,
+                    distribution: Distribution::Small,
+                    seed: 3,
+                    input: None,
+                    parameters,
+                };
+                let problem = family.make(workload).unwrap();
+                for rung in &family.rungs {
+                    let mut prepared = problem.prepare(&engine, rung).unwrap();
+                    for calls in [1, 2] {
+                        prepared.restore_for(calls).unwrap();
+                        assert!(prepared.verify().is_err(), "{}: nothing ran, and it passes", rung.name);
+                        (0..calls).for_each(|_| prepared.run().unwrap());
+                        prepared.verify().unwrap_or_else(|e| panic!("{} {parameters:?}: {e}", rung.name));
+                    }
+                }
+            }
+        }
+    }
 }

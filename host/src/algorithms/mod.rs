@@ -258,10 +258,13 @@ pub enum Extra {
     Operation,
     Exclusive,
     Values,
+    Alpha,
+    Beta,
+    Transpose,
 }
 
 /// Parameters that only some families use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Parameters {
     /// Columns (threads) of the column-wise radix sorts; the rung's own default where None.
     pub columns: Option<u32>,
@@ -277,6 +280,12 @@ pub struct Parameters {
     pub exclusive: bool,
     /// Whether each key of a sort has a value of 32 bits that moves with it.
     pub values: bool,
+    /// The factor of a matrix product; 1 where None.
+    pub alpha: Option<f32>,
+    /// The factor of what is in C before a matrix product; 0 where None.
+    pub beta: Option<f32>,
+    /// Whether A, and whether B, is stored by columns.
+    pub transpose: [bool; 2],
 }
 
 impl Parameters {

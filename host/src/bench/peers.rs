@@ -317,6 +317,7 @@ fn reference(family: &Family, dtype: Dtype, parameters: &Parameters) -> Option<S
 /// The parameters that a family uses, as text: `op=sum`, `bins=256`.
 pub fn parameter_text(family: &Family, parameters: &Parameters) -> String {
     let number = |name: &str, value: Option<u32>| value.map(|value| format!("{name}={value}"));
+    let factor = |name: &str, value: Option<f32>| value.map(|value| format!("{name}={value}"));
     let text = |extra: &Extra| match extra {
         Extra::Columns => number("columns", parameters.columns),
         Extra::Threads => number("threads", parameters.threads),
@@ -325,6 +326,12 @@ pub fn parameter_text(family: &Family, parameters: &Parameters) -> String {
         Extra::Operation => Some(parameters.operation.name().into()),
         Extra::Exclusive => Some(if parameters.exclusive { "exclusive" } else { "inclusive" }.into()),
         Extra::Values => parameters.values.then(|| "values".into()),
+        Extra::Alpha => factor("alpha", parameters.alpha),
+        Extra::Beta => factor("beta", parameters.beta),
+        Extra::Transpose => {
+            let letters = parameters.transpose.map(|by_columns| if by_columns { "t" } else { "n" }).concat();
+            (letters != "nn").then_some(letters)
+        }
     };
     family.extras.iter().filter_map(text).collect::<Vec<_>>().join(" ")
 }

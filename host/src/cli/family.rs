@@ -52,7 +52,8 @@ pub(super) fn command(family: &'static Family) -> Command {
         command = command
             .mut_arg("n", |n| n.help("Side of the matrices, or columns of B and C with --m and --k"))
             .mut_arg("input", |i| {
-                i.help("A and then B, two-dimensional .npy files").num_args(2).value_names(["A", "B"])
+                let help = "A, then B, and with --beta C if it is not to be drawn: two-dimensional .npy files";
+                i.help(help).num_args(2..=3).value_names(["A", "B", "C"])
             })
             .mut_arg("keys", |k| k.hide(true))
             .args([
@@ -112,6 +113,10 @@ pub(super) fn extra_argument(extra: Extra) -> Arg {
     let number = |name: &'static str, help: &'static str| {
         Arg::new(name).long(name).value_name("NUMBER").help(help).value_parser(value_parser!(u32).range(1..))
     };
+    let factor = |name: &'static str, help: &'static str| {
+        let argument = Arg::new(name).long(name).value_name("FACTOR").help(help);
+        argument.allow_negative_numbers(true).value_parser(value_parser!(f32))
+    };
     match extra {
         Extra::Columns => number("columns", "Columns that the keys are sorted in, a power of two from 8 to 1024"),
         Extra::Threads => number("threads", "Threads per block"),
@@ -129,6 +134,15 @@ pub(super) fn extra_argument(extra: Extra) -> Arg {
             .long("exclusive")
             .help("Leave each element out of its own result")
             .action(ArgAction::SetTrue),
+        Extra::Alpha => factor("alpha", "Factor of the product [default: 1]"),
+        Extra::Beta => factor("beta", "Factor of what is in C before, to which the product is added [default: 0]"),
+        Extra::Transpose => Arg::new("transpose")
+            .long("transpose")
+            .value_name("AB")
+            .help("For A and for B, n if it is stored by rows and t if by columns: nn, nt, tn or tt [default: nn]")
+            .value_parser(
+                PossibleValuesParser::new(["nn", "nt", "tn", "tt"]).map(|of| [of.starts_with('t'), of.ends_with('t')]),
+            ),
         Extra::Values => Arg::new("values")
             .long("values")
             .help("Give each key a value of 32 bits that moves with it: its place in the input")
@@ -148,6 +162,9 @@ pub(super) fn parameters(extras: &[Extra], matches: &ArgMatches) -> Parameters {
             Extra::Bins => parameters.bins = number("bins"),
             Extra::Operation => parameters.operation = matches.get_one("op").copied().unwrap_or_default(),
             Extra::Exclusive => parameters.exclusive = matches.get_flag("exclusive"),
+            Extra::Alpha => parameters.alpha = matches.get_one("alpha").copied(),
+            Extra::Beta => parameters.beta = matches.get_one("beta").copied(),
+            Extra::Transpose => parameters.transpose = matches.get_one("transpose").copied().unwrap_or_default(),
             // A switch if input can only be drawn, an option with a file if input can be given.
             Extra::Values => {
                 parameters.values = matches.value_source("values") == Some(ValueSource::CommandLine);
@@ -298,16 +315,32 @@ impl Given {
                 Ok(Self { data: None, size, format: Format::Npy })
             }
             [keys] => Self::keys(keys, &types, values),
-            [a, b, ..] => {
-                let (a, b) = (read_matrix(a, &types, None)?, read_matrix(b, &types, None)?);
-                if a.columns != b.rows {
-                    return Err(Error::Usage(format!(
-                        "A has {} columns and B has {} rows; they must be equal",
-                        a.columns, b.rows
-                    )));
+            [a, b, rest @ ..] => {
+                let read = |place| read_matrix(place, &types, None);
+                let (a, b) = (read(a)?, read(b)?);
+                // What a file calls a row is a column of a matrix that is stored by columns.
+                let turned =
+                    |(rows, columns): (usize, usize), turn: bool| if turn { (columns, rows) } else { (rows, columns) };
+                let (m, k) = turned((a.rows, a.columns), parameters.transpose[0]);
+                let (of_b, n) = turned((b.rows, b.columns), parameters.transpose[1]);
+                if k != of_b {
+                    return Err(Error::Usage(format!("A has {k} columns and B has {of_b} rows; they must be equal")));
                 }
-                let size = Size::Product { m: a.rows as u64, n: b.columns as u64, k: a.columns as u64 };
-                Ok(Self { data: Some(vec![a.data, b.data]), size: Some(size), format: a.format })
+                let mut data = vec![a.data, b.data];
+                if let Some(c) = rest.first() {
+                    let c = read(c)?;
+                    if parameters.beta.is_none_or(|beta| beta == 0.0) {
+                        return Err(Error::Usage("a file for C goes with --beta, the factor of what is in it".into()));
+                    }
+                    if (c.rows, c.columns) != (m, n) {
+                        let (rows, columns) = (c.rows, c.columns);
+                        let why = format!("C is {rows} x {columns}, and the product of A and B is {m} x {n}");
+                        return Err(Error::Usage(why));
+                    }
+                    data.push(c.data);
+                }
+                let size = Size::Product { m: m as u64, n: n as u64, k: k as u64 };
+                Ok(Self { data: Some(data), size: Some(size), format: a.format })
             }
         }
     }

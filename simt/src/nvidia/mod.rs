@@ -4,6 +4,7 @@
 //! memory differs, and is in the backends' own folders.
 
 pub(crate) mod assembly;
+pub(crate) mod async_copy;
 // rustfmt never settles on the nested macros there.
 #[rustfmt::skip]
 pub(crate) mod atomic;

@@ -13,7 +13,7 @@
 mod shared;
 
 use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Vote};
-use crate::nvidia::{atomic, bulk, memory};
+use crate::nvidia::{async_copy, atomic, bulk, memory};
 use crate::scalar::{AtomicScalar, Scalar};
 use core::arch::{asm, global_asm, nvptx};
 
@@ -58,6 +58,10 @@ unsafe extern "C" {
     fn match_any(mask: i32, value: i32) -> i32;
     #[link_name = "llvm.nvvm.activemask"]
     fn activemask() -> i32;
+    #[link_name = "llvm.nvvm.setmaxnreg.dec.sync.aligned.u32"]
+    fn setmaxnreg_dec(registers: i32);
+    #[link_name = "llvm.nvvm.setmaxnreg.inc.sync.aligned.u32"]
+    fn setmaxnreg_inc(registers: i32);
     #[link_name = "llvm.nvvm.redux.sync.add"]
     fn redux_add(value: i32, mask: i32) -> i32;
     #[link_name = "llvm.nvvm.redux.sync.umin"]
@@ -270,6 +274,16 @@ impl Machine for Ptx {
     }
 
     #[inline(always)]
+    fn release_registers<const N: u32>() {
+        unsafe { setmaxnreg_dec(const { N as i32 }) }
+    }
+
+    #[inline(always)]
+    fn claim_registers<const N: u32>() {
+        unsafe { setmaxnreg_inc(const { N as i32 }) }
+    }
+
+    #[inline(always)]
     fn wait_for_previous_grid() {
         // It clobbers memory: later reads may be of data that the preceding grid wrote.
         #[cfg(sm_90)]
@@ -346,6 +360,21 @@ impl Machine for Ptx {
     #[inline(always)]
     fn fence_async_shared() {
         bulk::fence_async_shared()
+    }
+
+    #[inline(always)]
+    unsafe fn copy_async<const BYTES: u32>(to: u32, from: *const u8, there: u32) {
+        unsafe { async_copy::copy::<BYTES>(to, from, there) }
+    }
+
+    #[inline(always)]
+    fn copy_async_commit() {
+        async_copy::commit()
+    }
+
+    #[inline(always)]
+    fn copy_async_wait<const N: u32>() {
+        async_copy::wait::<N>()
     }
 
     #[inline(always)]

@@ -22,7 +22,7 @@ pub use shared::{SharedArray, shared_address};
 
 use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Vote};
 use crate::nvidia::assembly::{asm, trap};
-use crate::nvidia::{atomic, bulk, memory};
+use crate::nvidia::{async_copy, atomic, bulk, memory};
 use crate::scalar::{AtomicScalar, Scalar};
 use cuda_std::{intrinsics as libdevice, thread, warp};
 
@@ -263,6 +263,17 @@ impl Machine for RustCuda {
         atomic::fence(order, scope)
     }
 
+    // LLVM 7 has no intrinsic for these, so they are `asm!`, as `redux.sync` is.
+    #[inline(always)]
+    fn release_registers<const N: u32>() {
+        unsafe { asm!("setmaxnreg.dec.sync.aligned.u32 {n};", n = const N, options(nostack)) }
+    }
+
+    #[inline(always)]
+    fn claim_registers<const N: u32>() {
+        unsafe { asm!("setmaxnreg.inc.sync.aligned.u32 {n};", n = const N, options(nostack)) }
+    }
+
     #[inline(always)]
     fn wait_for_previous_grid() {
         #[cfg(any(sm_90, not(target_os = "cuda")))]
@@ -338,6 +349,21 @@ impl Machine for RustCuda {
     #[inline(always)]
     fn fence_async_shared() {
         bulk::fence_async_shared()
+    }
+
+    #[inline(always)]
+    unsafe fn copy_async<const BYTES: u32>(to: u32, from: *const u8, there: u32) {
+        unsafe { async_copy::copy::<BYTES>(to, from, there) }
+    }
+
+    #[inline(always)]
+    fn copy_async_commit() {
+        async_copy::commit()
+    }
+
+    #[inline(always)]
+    fn copy_async_wait<const N: u32>() {
+        async_copy::wait::<N>()
     }
 
     #[inline(always)]

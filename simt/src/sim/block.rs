@@ -1,5 +1,6 @@
 //! One block: its threads as coroutines, their barriers, its shared memory.
 
+use super::async_copy::Copies;
 use super::check::{self, BlockState, Kind, Session, Site};
 use super::error::{Fault, LaunchError};
 use super::mbarrier::Barriers;
@@ -101,6 +102,7 @@ pub(super) struct Block {
     warps: Vec<Warp>,
     barriers: [Cell<Barrier>; BARRIERS],
     pub(super) mbarriers: Barriers,
+    pub(super) copies: Copies,
     watch: Watch,
     /// What the threads do, where that is counted.
     stats: Option<Collector>,
@@ -144,6 +146,7 @@ impl Block {
             warps: (0..threads.div_ceil(32)).map(|_| Warp::default()).collect(),
             barriers: Default::default(),
             mbarriers: Barriers::default(),
+            copies: Copies::new(threads),
             watch: Watch::new(threads, observe::active() || counted || check::active().is_some()),
             stats: counted.then(|| Collector::new(threads)),
             arrays: RefCell::default(),
@@ -238,22 +241,29 @@ impl Block {
             panic!("threads wait at barrier {id} for different numbers of threads: others for {wanted}");
         }
         self.count(Instruction::Barrier, 0, 0);
-        barrier.arrived += 1;
+        // A named barrier counts warps: one whose lanes do not all come is never counted.
+        barrier.arrived += match id {
+            0 => 1,
+            _ if self.whole_warp(thread, id as u8) => crate::machine::WARP,
+            _ => 0,
+        };
         barrier.votes += vote as u32;
         if barrier.arrived == wanted {
-            if id > 0 {
-                self.whole_warps(id as u8);
-            }
             self.barriers[id].set(Barrier { result: barrier.votes, ..Barrier::default() });
             observe::tell(|| Event::Barrier { block: observe::number(self), id: id as u32 });
             self.count_barrier(id as u8, location);
             let waiting = State::AtBarrier(id as u8);
-            if let Some((session, state)) = self.checks() {
-                let arrived = |&t: &usize| t == thread || self.states[t].get() == waiting;
-                let arrived: Vec<usize> = (0..self.states.len()).filter(arrived).collect();
-                session.barrier(state, &arrived, arrived.len() == self.states.len());
+            if id == 0 && self.checked.get().is_null() {
+                self.states.iter().filter(|s| s.get() == waiting).for_each(|s| s.set(State::Ready));
+            } else {
+                let here = |t: &usize| *t == thread || self.states[*t].get() == waiting;
+                let counted = |t: &usize| here(t) && (id == 0 || self.whole_warp(*t, id as u8));
+                let arrived: Vec<usize> = (0..self.states.len()).filter(counted).collect();
+                if let Some((session, state)) = self.checks() {
+                    session.barrier(state, &arrived, arrived.len() == self.states.len());
+                }
+                arrived.iter().for_each(|&t| self.states[t].set(State::Ready));
             }
-            self.states.iter().filter(|s| s.get() == waiting).for_each(|s| s.set(State::Ready));
             // The last one waits for its turn like the others, so that all start the next phase in order.
             self.suspend(thread, State::Ready);
         } else {
@@ -264,20 +274,11 @@ impl Block {
         self.barriers[id].get().result
     }
 
-    /// The hardware counts a whole warp as soon as one of its lanes reaches a named barrier: the others have to come too.
-    #[track_caller]
-    fn whole_warps(&self, id: u8) {
+    /// Whether all threads of the warp of `thread` wait at barrier `id`, or are the running one.
+    fn whole_warp(&self, thread: usize, id: u8) -> bool {
+        let first = thread / 32 * 32;
         let here = |t: usize| t == self.current.get() || self.states[t].get() == State::AtBarrier(id);
-        for first in (0..self.states.len()).step_by(32) {
-            let mut lanes = first..self.states.len().min(first + 32);
-            if lanes.clone().any(here)
-                && let Some(absent) = lanes.find(|&t| !here(t))
-            {
-                self.mistake(Kind::MissedBarrier);
-                let absent = Dim3(self.indices[absent]);
-                panic!("a part of a warp waits at barrier {id}: its thread {absent} is not there, and counts");
-            }
-        }
+        (first..self.states.len().min(first + 32)).all(here)
     }
 
     /// The next panic is about a mistake of that kind.
@@ -602,6 +603,7 @@ impl Block {
         self.states.iter().for_each(|s| s.set(State::Ready));
         self.barriers.iter().for_each(|b| b.set(Barrier::default()));
         self.mbarriers.reset();
+        self.copies.reset();
         self.watch.reset();
         self.kind.set(Kind::Fault);
         self.awaits.iter().for_each(|a| a.set(None));

@@ -15,6 +15,7 @@
 // These files use each other in circles, and only these. A thread's call finds its block here (`here`); the block runs
 // threads, whose calls come back here, to its barriers and to its warps. Cutting the circle would take a trait between
 // block and machine, with one implementation, on the path of every access.
+mod async_copy;
 mod block;
 mod check;
 mod error;
@@ -572,6 +573,43 @@ impl Machine for Simulator {
             session.fence_async(state, block.current());
         }
     }
+
+    #[track_caller]
+    unsafe fn copy_async<const BYTES: u32>(to: u32, from: *const u8, there: u32) {
+        let block = here();
+        block.shared(to, BYTES); // refused here, where the copy is started
+        block.copies.start(block.current(), async_copy::Copy { to, from, bytes: BYTES, there });
+    }
+
+    fn copy_async_commit() {
+        here().copies.commit(here().current());
+    }
+
+    #[track_caller]
+    fn copy_async_wait<const N: u32>() {
+        let block = here();
+        while let Some(group) = block.copies.due(block.current(), N) {
+            for async_copy::Copy { to, from, bytes, there } in group {
+                for at in (0..bytes).step_by(4) {
+                    let word = if at < there {
+                        // SAFETY: the caller of `copy_async` promised so many bytes, which are whole words.
+                        unsafe { Self::load_global(from.add(at as usize).cast::<u32>()) }
+                    } else {
+                        0
+                    };
+                    // SAFETY: `copy_async` checked the place; the caller promised the alignment.
+                    unsafe { Self::store_shared(to + at, word) }
+                }
+            }
+        }
+    }
+
+    // A thread here has as many registers as it likes.
+    #[inline(always)]
+    fn release_registers<const N: u32>() {}
+
+    #[inline(always)]
+    fn claim_registers<const N: u32>() {}
 
     fn wait_for_previous_grid() {
         // Launches follow one another here: the preceding one has ended. A check judges as if it had not.

@@ -21,6 +21,11 @@ impl Arch {
     pub fn has_sm_90(&self) -> bool {
         self.number >= 90
     }
+
+    /// Whether it has what compute capability 9.0 has and no other.
+    pub fn is_sm_90a(&self) -> bool {
+        self.name == "sm_90a"
+    }
 }
 
 impl FromStr for Arch {

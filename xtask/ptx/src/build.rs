@@ -206,6 +206,9 @@ fn rustflags(arch: &Arch) -> Vec<String> {
     if arch.has_sm_90() {
         flags.extend(["--cfg".into(), "sm_90".into()]);
     }
+    if arch.is_sm_90a() {
+        flags.extend(["--cfg".into(), "sm_90a".into()]);
+    }
     flags.extend(LLVM_ARGS.iter().map(|arg| format!("-Cllvm-args={arg}")));
     flags
 }
@@ -232,5 +235,7 @@ mod tests {
     fn hopper_kernels_are_compiled_from_sm_90_on() {
         let has = |arch: &str| rustflags(&arch.parse().unwrap()).contains(&"sm_90".to_string());
         assert_eq!(["sm_80", "sm_89", "sm_90", "sm_90a", "sm_100"].map(has), [false, false, true, true, true]);
+        let alone = |arch: &str| rustflags(&arch.parse().unwrap()).contains(&"sm_90a".to_string());
+        assert_eq!(["sm_80", "sm_90", "sm_90a", "sm_100a"].map(alone), [false, false, true, false]);
     }
 }

@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// The default architectures: PTX for every GPU since Ampere, and PTX with Hopper's instructions.
-pub const DEFAULT_ARCHES: &[&str] = &["sm_80", "sm_90"];
+/// The default architectures: PTX for every GPU since Ampere, PTX with Hopper's instructions, and PTX with those that
+/// Hopper alone has.
+pub const DEFAULT_ARCHES: &[&str] = &["sm_80", "sm_90", "sm_90a"];
 
 /// Called by a build script: compiles the kernels of a package and leaves `ptx.rs` in `OUT_DIR`, with
 ///

@@ -4,7 +4,7 @@ use super::super::observe::{AccessKind, Space};
 use super::clock::{Clock, Known, Place};
 use super::finding::{Finding, Kind, Memory, Side, Site};
 use super::schedule::Schedule;
-use super::shadow::{ATOMIC, Entry, HOST, Lists, Map, NOBODY, Shadow, Way};
+use super::shadow::{ATOMIC, Entry, HOST, LOADS, Lists, MODIFIES, Map, NARROW, NOBODY, READS, Shadow, Way};
 use super::sync::{Engines, Mbarrier, Word};
 use super::{Check, Report};
 use crate::Dim3;
@@ -355,6 +355,18 @@ impl Session {
             Space::Global => (&mut self.global, Kind::UninitialisedGlobal),
         };
         let mut found = None;
+        let against = match using {
+            Use::Write => u32::MAX,
+            Use::Other(Way::Read, _) => MODIFIES,
+            Use::Other(Way::Load, narrow) => {
+                if narrow {
+                    MODIFIES
+                } else {
+                    NARROW
+                }
+            }
+            Use::Other(Way::Modify, narrow) => READS | if narrow { LOADS | MODIFIES } else { NARROW },
+        };
         let step = if touch.bytes == 16 { 4 } else { touch.bytes };
         for (i, word) in (touch.address..).step_by(step as usize).take((touch.bytes / step) as usize).enumerate() {
             let cells = shadow.cells(word, step.into(), &mut self.lists, |word| match touch.space {
@@ -395,7 +407,7 @@ impl Session {
                     }
                     _ => None,
                 };
-                for entry in self.lists.entries(cell) {
+                for entry in self.lists.entries(cell, against) {
                     let alone = entry.warp == agent / 32 && entry.mask == 1 << (agent % 32);
                     if alone && entry.time > launch.base || running.is_none() && entry.time <= clock.launch {
                         continue;

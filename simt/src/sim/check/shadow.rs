@@ -65,15 +65,26 @@ impl Entry {
         self.site & Self::BLOCK_SCOPE != 0
     }
 
-    /// Whether the two differ at most in their lanes and sites.
-    fn like(self, other: Self) -> bool {
-        self.warp == other.warp && self.time == other.time && self.site >> 28 == other.site >> 28
+    /// Whether the two are of one warp, way and scope.
+    fn of_the_same(self, other: Self) -> bool {
+        self.warp == other.warp && self.site >> 28 == other.site >> 28
+    }
+
+    /// The bit that stands for the entry's way; atomics for a block alone have a bit of their own too.
+    pub(super) fn bit(self) -> u32 {
+        1 << (self.site >> 28 & 3) | if self.block_scope() { NARROW } else { 0 }
     }
 
     pub(super) fn agents(self) -> impl Iterator<Item = u32> {
         (0..32).filter(move |lane| self.mask >> lane & 1 == 1).map(move |lane| self.warp * 32 + lane)
     }
 }
+
+/// The bits of the ways, as [`Entry::bit`] gives them.
+pub(super) const READS: u32 = 1 << Way::Read as u32;
+pub(super) const LOADS: u32 = 1 << Way::Load as u32;
+pub(super) const MODIFIES: u32 = 1 << Way::Modify as u32;
+pub(super) const NARROW: u32 = 1 << 3;
 
 /// What is known of one word or byte.
 #[derive(Clone, Copy)]
@@ -94,10 +105,17 @@ impl Cell {
     }
 }
 
+/// The other entries of a cell, and a bit for each way of access among them.
+#[derive(Default)]
+struct List {
+    entries: Vec<Entry>,
+    ways: u32,
+}
+
 /// The lists of cells with more than one entry.
 #[derive(Default)]
 pub(super) struct Lists {
-    lists: Vec<Vec<Entry>>,
+    lists: Vec<List>,
     free: Vec<u32>,
     /// Entries in all lists.
     entries: usize,
@@ -108,26 +126,47 @@ pub(super) struct Lists {
 /// Entries kept at most, all lists together: 512 MiB.
 const ENTRIES: usize = 1 << 25;
 
+/// Entries of a list that are looked through at each access; a longer list is looked through when its length is a power
+/// of two.
+const SHORT: usize = 64;
+
 impl Lists {
     fn of(&self, cell: &Cell) -> &[Entry] {
         match cell.more {
             0 => &[],
-            n => &self.lists[n as usize - 1],
+            n => &self.lists[n as usize - 1].entries,
         }
     }
 
-    /// All entries of a cell.
-    pub(super) fn entries<'a>(&'a self, cell: &'a Cell) -> impl Iterator<Item = Entry> + 'a {
-        let first = (cell.first.mask != 0).then_some(cell.first);
-        first.into_iter().chain(self.of(cell).iter().copied())
+    /// The entries of a cell that may stand against an access: `against` has a bit ([`Entry::bit`]) for each way that
+    /// does.
+    #[inline]
+    pub(super) fn entries<'a>(&'a self, cell: &'a Cell, against: u32) -> impl Iterator<Item = Entry> + 'a {
+        let first = (cell.first.mask != 0 && cell.first.bit() & against != 0).then_some(cell.first);
+        let others = match cell.more {
+            0 => &[],
+            n => match &self.lists[n as usize - 1] {
+                list if list.ways & against != 0 => &list.entries[..],
+                _ => &[],
+            },
+        };
+        first.into_iter().chain(others.iter().copied().filter(move |e| e.bit() & against != 0))
     }
 
-    /// Adds an entry. Entries that `obsolete` names, which every agent that knows the new one knows too, are dropped.
+    /// Adds an entry. Entries that `obsolete` names, which every agent that knows the new one knows too, are dropped;
+    /// so are the same agent's earlier accesses of the same way.
     #[inline]
     pub(super) fn add(&mut self, cell: &mut Cell, new: Entry, obsolete: impl Fn(Entry) -> bool) {
-        if cell.first.mask == 0 || cell.first.like(new) || cell.more == 0 && obsolete(cell.first) {
-            let mask = if cell.first.like(new) { cell.first.mask } else { 0 };
-            cell.first = Entry { mask: mask | new.mask, ..new };
+        let first = &mut cell.first;
+        if first.mask != 0 && first.of_the_same(new) {
+            if first.time == new.time {
+                *first = Entry { mask: first.mask | new.mask, ..new };
+                return;
+            }
+            first.mask &= !new.mask;
+        }
+        if cell.more == 0 && (first.mask == 0 || obsolete(*first)) {
+            *first = new;
             return;
         }
         self.add_to_list(cell, new, obsolete);
@@ -140,26 +179,33 @@ impl Lists {
                 return;
             }
             cell.more = self.free.pop().unwrap_or_else(|| {
-                self.lists.push(Vec::new());
+                self.lists.push(List::default());
                 self.lists.len() as u32
             });
         }
         let list = &mut self.lists[cell.more as usize - 1];
-        if let Some(old) = list.iter_mut().rev().take(64).find(|e| e.like(new)) {
-            old.mask |= new.mask;
-            return;
+        let before = list.entries.len();
+        let whole = before <= SHORT || before.is_power_of_two();
+        let from = if whole { 0 } else { before - SHORT };
+        let mut merged = false;
+        for old in list.entries[from..].iter_mut().filter(|old| old.of_the_same(new)) {
+            if old.time == new.time {
+                old.mask |= new.mask;
+                merged = true;
+            } else {
+                old.mask &= !new.mask;
+            }
         }
-        let before = list.len();
-        // From time to time: at each power of two, so that long lists are not searched for each access.
-        if before < 64 || before.is_power_of_two() {
-            list.retain(|e| !obsolete(*e));
+        if whole {
+            list.entries.retain(|e| e.mask != 0 && !obsolete(*e));
         }
-        if self.entries >= ENTRIES {
+        if !merged && self.entries >= ENTRIES {
             self.lost += 1;
-        } else {
-            list.push(new);
+        } else if !merged {
+            list.entries.push(new);
+            list.ways |= new.bit();
         }
-        self.entries = self.entries + list.len() - before;
+        self.entries = self.entries + list.entries.len() - before;
     }
 
     /// Forgets a cell's entries: a write that follows them all has been checked against them.
@@ -168,8 +214,9 @@ impl Lists {
         cell.first.mask = 0;
         if cell.more != 0 {
             let list = &mut self.lists[cell.more as usize - 1];
-            self.entries -= list.len();
-            list.clear();
+            self.entries -= list.entries.len();
+            list.entries.clear();
+            list.ways = 0;
             self.free.push(cell.more);
             cell.more = 0;
         }
@@ -314,7 +361,7 @@ mod tests {
     use super::*;
 
     fn masks(lists: &Lists, cell: &Cell) -> Vec<(u32, u32, u32)> {
-        lists.entries(cell).map(|e| (e.warp, e.mask, e.time)).collect()
+        lists.entries(cell, u32::MAX).map(|e| (e.warp, e.mask, e.time)).collect()
     }
 
     #[test]
@@ -341,7 +388,7 @@ mod tests {
         for time in 1..50 {
             lists.add(&mut cell, Entry::new(time % 3 * 32, time, 7, Way::Read, false), |e| e.time + 3 < time);
         }
-        assert!(lists.entries(&cell).count() <= 6, "{:?}", masks(&lists, &cell));
+        assert!(lists.entries(&cell, u32::MAX).count() <= 6, "{:?}", masks(&lists, &cell));
     }
 
     #[test]

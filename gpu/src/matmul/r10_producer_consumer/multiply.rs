@@ -1,0 +1,111 @@
+//! The warps that multiply.
+
+use super::ring::{Place, STAGE_A, elements, empty, full};
+use super::work::{Unit, Units, Work};
+use super::{COLUMNS, DEPTH, ROWS};
+use crate::matmul::Output;
+use crate::matmul::registers::add_outer;
+use simt::warp::{self, FULL};
+use simt::{Shared, thread, unroll};
+
+/// Rows and columns of C per thread.
+const DOWN: usize = 8;
+const ALONG: usize = 16;
+/// Distance of a thread's fours of rows, and of columns.
+const APART_DOWN: u32 = 32;
+const APART_ALONG: u32 = 16;
+/// Side of a warp's tile.
+const WARP_TILE: u32 = 64;
+
+/// A thread's elements of a column of A and of a row of B.
+type Pair = ([f32; DOWN], [f32; ALONG]);
+/// A thread's sums.
+type Sums = [[f32; ALONG]; DOWN];
+
+/// Multiplies all units of the block.
+#[inline(always)]
+pub(super) fn run(c: Output, work: Work) {
+    let (row, column) = place(thread::thread_idx_x() / 32, warp::lane_id());
+    let mut units = Units::of_block(work, thread::block_idx_x());
+    let mut pair = Pair::default();
+    let mut place = Place::FIRST;
+    let mut unit = units.next();
+    if unit.is_some() {
+        full(place.stage).wait(place.parity);
+        pair = load(elements(place.stage), 0, row, column);
+    }
+    while let Some(now) = unit {
+        let mut sums = Sums::default();
+        let mut left = now.steps;
+        while left > 0 {
+            let next = place.next();
+            full(next.stage).wait(next.parity);
+            let (this, behind) = (elements(place.stage), elements(next.stage));
+            unroll::<{ DEPTH as usize - 1 }>(|e| pair = step(this, e as u32 + 1, row, column, pair, &mut sums));
+            pair = step(behind, 0, row, column, pair, &mut sums);
+            warp::sync_warp(FULL); // all lanes have loaded what they need of the stage before it is filled again
+            if warp::lane_id() == 0 {
+                empty(place.stage).arrive();
+            }
+            (place, left) = (next, left - 1);
+        }
+        store(c, now, row, column, &sums);
+        unit = units.next();
+    }
+}
+
+/// First row and column of a thread in the block's tile.
+#[inline(always)]
+fn place(number: u32, lane: u32) -> (u32, u32) {
+    let (down, along) = (lane >> 1 & 7, lane & 1 | lane >> 4 << 1);
+    let across = COLUMNS / WARP_TILE;
+    (number / across * WARP_TILE + down * 4, number % across * WARP_TILE + along * 4)
+}
+
+/// Multiplies the elements of one k, while those of the next, `k` of `stage`, are on their way.
+#[inline(always)]
+fn step(stage: Shared<f32>, k: u32, row: u32, column: u32, (a, b): Pair, sums: &mut Sums) -> Pair {
+    let next = load(stage, k, row, column);
+    add_outer(sums, &a, &b);
+    next
+}
+
+/// The thread's elements for one k of a stage.
+#[inline(always)]
+fn load(stage: Shared<f32>, k: u32, row: u32, column: u32) -> Pair {
+    let (a, b) = (stage.slice(row, STAGE_A - row), stage.slice(STAGE_A + column, COLUMNS * DEPTH - column));
+    let down = |i: u32| a.get_pack((k * ROWS + i * APART_DOWN) / 4);
+    let along = |j: u32| b.get_pack((k * COLUMNS + j * APART_ALONG) / 4);
+    let ([a0, a1, a2, a3], [a4, a5, a6, a7]) = (down(0), down(1));
+    let ([b0, b1, b2, b3], [b4, b5, b6, b7]) = (along(0), along(1));
+    let ([b8, b9, b10, b11], [b12, b13, b14, b15]) = (along(2), along(3));
+    ([a0, a1, a2, a3, a4, a5, a6, a7], [b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11, b12, b13, b14, b15])
+}
+
+/// Writes the thread's elements of C, or adds them to it. Row by row and not in a closure: that would be too long for
+/// the compiler to inline, and the sums would leave the registers.
+#[inline(always)]
+fn store(c: Output, unit: Unit, row: u32, column: u32, sums: &Sums) {
+    let (row, column, adds, apart) = (unit.row + row, unit.column + column, unit.adds, APART_DOWN);
+    store_row(c, row, column, adds, &sums[0]);
+    store_row(c, row + 1, column, adds, &sums[1]);
+    store_row(c, row + 2, column, adds, &sums[2]);
+    store_row(c, row + 3, column, adds, &sums[3]);
+    store_row(c, row + apart, column, adds, &sums[4]);
+    store_row(c, row + apart + 1, column, adds, &sums[5]);
+    store_row(c, row + apart + 2, column, adds, &sums[6]);
+    store_row(c, row + apart + 3, column, adds, &sums[7]);
+}
+
+/// [`store`] for one row.
+#[inline(always)]
+fn store_row(c: Output, row: u32, column: u32, adds: bool, sums: &[f32; ALONG]) {
+    unroll::<ALONG>(|j| {
+        let column = column + j as u32 % 4 + j as u32 / 4 * APART_ALONG;
+        if adds {
+            c.add(row, column, sums[j]);
+        } else {
+            c.set(row, column, sums[j]);
+        }
+    });
+}

@@ -1,0 +1,77 @@
+//! # Matrix product, tiles in shared memory
+//!
+//! **Idea.** C is cut into tiles. A block computes one tile of C by walking along a row of tiles of A and a column of
+//! tiles of B. It copies each pair of tiles to shared memory once and uses every element `TILE` times.
+//!
+//! **Changed from the rung before.** `coalesced` reads every element of A n times and every element of B m times; here
+//! it is n/TILE and m/TILE times.
+//!
+//! **Bottleneck.** Two shared loads for each multiply-add, and a copy for every 16 of them. The next rung has larger
+//! tiles, for fewer copies.
+//!
+//! **Cost.** 2·m·n·k operations; 8·m·n·k/TILE bytes of global loads; 2·⌈k/TILE⌉ barriers per block; one launch.
+//!
+//! **Threads.** Blocks of TILE × TILE; thread (x, y) computes element (y, x) of the block's tile.
+//!
+//! **Limits.** Any m, n, k and strides: elements outside the matrices are read as zero and not written; transposed
+//! operands (copied to shared memory without coalescing), factors and batches.
+//!
+//! **Source.** V. A. Antonyuk, "GPGPU programming" (2015). Changed: any sizes and strides.
+
+use super::{Shape, Task};
+use simt::math::fma;
+use simt::{Global, Shared, kernel, shared, thread};
+
+/// Side of a tile: 16 × 16 threads; 16 consecutive floats of a row fill two sectors.
+pub const TILE: u32 = 16;
+
+shared!(TILE_A: [f32; TILE * TILE]);
+shared!(TILE_B: [f32; TILE * TILE]);
+
+/// C = alpha·A·B + beta·C: `a` is m × k, `b` is k × n, `c` is m × n.
+#[kernel(max_threads = TILE * TILE)]
+pub fn matmul_shared_tile(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
+    product::<TILE>(shape.task(TILE, TILE, a, b, c), shape.k, TILE_A::view(), TILE_B::view());
+}
+
+/// The block's tile of C, by way of two tiles in shared memory, all of `SIDE` × `SIDE`.
+#[inline(always)]
+pub(super) fn product<const SIDE: u32>(task: Task, k: u32, tile_a: Shared<f32>, tile_b: Shared<f32>) {
+    let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
+    let (row, column) = (task.row + y, task.column + x);
+    let mut sum = 0.0;
+    let mut t = 0;
+    while t < k {
+        tile_a.set(y * SIDE + x, task.a.get(row, t + x));
+        tile_b.set(y * SIDE + x, task.b.get(t + y, column));
+        thread::sync_threads(); // the tiles are complete before any thread reads them
+        let mut e = 0;
+        while e < SIDE {
+            sum = fma(tile_a.get(y * SIDE + e), tile_b.get(e * SIDE + x), sum);
+            e += 1;
+        }
+        thread::sync_threads(); // all threads are done with the tiles before they are overwritten
+        t += SIDE;
+    }
+    task.c.set(row, column, sum);
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the kernel, once.
+
+    use super::*;
+    use crate::ladder::matmul::*;
+    use crate::matmul::host::by_tiles;
+
+    /// The rung.
+    pub static RUNG: Entry<Matmul> = rung!("r3_shared_tile.rs", [matmul_shared_tile]).run_by(&SharedTile);
+
+    struct SharedTile;
+
+    impl Multiplies for SharedTile {
+        fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
+            by_tiles(matmul_shared_tile, TILE, TILE, [TILE, TILE, 1])
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! # Matrix product, eight elements per thread
+//!
+//! **Idea.** A thread computes eight elements of a column of C. It loads an element of B once for all of them, and the
+//! eight elements of A beside it.
+//!
+//! **Changed from the rung before.** Nine shared loads for eight multiply-adds, where `wide-tile` needs sixteen; and
+//! since eight times as few threads are needed for a tile, its side grows to 64.
+//!
+//! **Bottleneck.** Still more than one shared load for each multiply-add. The next rung gives a thread several columns
+//! too, so that each element of A is used more than once.
+//!
+//! **Cost.** 2·m·n·k operations; 4·k·(m·⌈n/TILE⌉ + n·⌈m/TILE⌉) bytes of global loads; 2·⌈k/DEPTH⌉ barriers per block;
+//! one launch.
+//!
+//! **Threads.** 512 threads have a tile of 64 × 64; thread t has column t % 64 and the eight rows from t / 64 · 8 on.
+//! The loads of A are of one element for the whole warp, those of B of 32 neighbours.
+//!
+//! **Limits.** Any m, n, k and strides: elements outside the matrices are read as zero and not written; transposed
+//! operands (copied to shared memory without coalescing), factors and batches.
+//!
+//! **Source.** S. Boehm, "How to optimize a CUDA matmul kernel for cuBLAS-like performance" (2022), kernel 4. Changed:
+//! any sizes and strides.
+
+use super::Shape;
+use super::registers::add_outer;
+use simt::{Global, kernel, shared, thread, unroll};
+
+/// Side of a tile of C.
+pub const TILE: u32 = 64;
+/// Elements along k of the tiles in shared memory: one element of each tile per thread.
+pub const DEPTH: u32 = 8;
+/// Rows of C per thread.
+const ROWS: usize = 8;
+/// Threads per block.
+const BLOCK: u32 = TILE * TILE / ROWS as u32;
+
+const _: () = assert!(TILE * DEPTH == BLOCK, "each thread copies one element of A and one of B");
+
+shared!(TILE_A: [f32; TILE * DEPTH]);
+shared!(TILE_B: [f32; DEPTH * TILE]);
+
+/// C = alpha·A·B + beta·C: `a` is m × k, `b` is k × n, `c` is m × n.
+#[kernel(max_threads = BLOCK)]
+pub fn matmul_thread_column(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
+    let (task, thread) = (shape.task(TILE, TILE, a, b, c), thread::thread_idx_x());
+    let (row, column) = (thread / TILE * ROWS as u32, thread % TILE);
+    let mut sums = [[0.0]; ROWS];
+    let mut t = 0;
+    while t < shape.k {
+        TILE_A::view().set(thread, task.a.get(task.row + thread / DEPTH, t + thread % DEPTH));
+        TILE_B::view().set(thread, task.b.get(t + thread / TILE, task.column + column));
+        thread::sync_threads(); // the tiles are complete before any thread reads them
+        multiply(row, column, &mut sums);
+        thread::sync_threads(); // all threads are done with the tiles before they are overwritten
+        t += DEPTH;
+    }
+    unroll::<ROWS>(|i| task.c.set(task.row + row + i as u32, task.column + column, sums[i][0]));
+}
+
+/// Adds the products of the tiles: the rows from `row` on by `column`.
+#[inline(always)]
+fn multiply(row: u32, column: u32, sums: &mut [[f32; 1]; ROWS]) {
+    let (tile_a, tile_b) = (TILE_A::view(), TILE_B::view());
+    let mut e = 0;
+    while e < DEPTH {
+        let mut a = [0.0; ROWS];
+        unroll::<ROWS>(|i| a[i] = tile_a.get((row + i as u32) * DEPTH + e));
+        add_outer(sums, &a, &[tile_b.get(e * TILE + column)]);
+        e += 1;
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the kernel, once.
+
+    use super::*;
+    use crate::ladder::matmul::*;
+    use crate::matmul::host::by_tiles;
+
+    /// The rung.
+    pub static RUNG: Entry<Matmul> = rung!("r5_thread_column.rs", [matmul_thread_column]).run_by(&ThreadColumn);
+
+    struct ThreadColumn;
+
+    impl Multiplies for ThreadColumn {
+        fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
+            by_tiles(matmul_thread_column, TILE, TILE, [BLOCK, 1, 1])
+        }
+    }
+}
