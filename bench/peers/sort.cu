@@ -40,6 +40,23 @@ int merge_sort(const Call& call) {
                                                         cuda::std::less<>{}, call.stream));
 }
 
+// In place, by an order: SortKeys, or StableSortKeys where equivalent keys keep their order.
+template <class Key, class Order, bool Stable>
+int merge_sort_by(const Call& call) {
+    if (Stable) {
+        return PEERS_CUB("cub::DeviceMergeSort::StableSortKeys",
+                         cub::DeviceMergeSort::StableSortKeys(temp, bytes, call.out<Key>(), call.n(), Order{},
+                                                              call.stream));
+    }
+    return PEERS_CUB("cub::DeviceMergeSort::SortKeys",
+                     cub::DeviceMergeSort::SortKeys(temp, bytes, call.out<Key>(), call.n(), Order{}, call.stream));
+}
+
+// By the low 16 bits, the largest first: a weak order.
+struct LowHalfDown {
+    __host__ __device__ bool operator()(uint32_t a, uint32_t b) const { return (a & 0xffff) > (b & 0xffff); }
+};
+
 // Hands Thrust pieces of the caller's scratch. By default thrust::sort calls cudaMalloc, cudaFree and waits for the
 // stream each time; with this and par_nosync only its sort is timed, which is the comparison most in its favour.
 class Arena {
@@ -85,6 +102,7 @@ int thrust_sort(const Call& call) {
     return 0;
 }
 
+constexpr const char* MERGE = "cub::DeviceMergeSort::SortKeys";
 constexpr const char* RADIX = "cub::DeviceRadixSort::SortKeys";
 
 const Entry PEERS[] = {
@@ -98,6 +116,16 @@ const Entry PEERS[] = {
      1, pairs_bytes, radix_sort_pairs},
     {{"cub_merge_sort_u32", "sort", "cub::DeviceMergeSort::SortKeysCopy", "u32", 0},
      1, map_bytes<uint32_t>, merge_sort<uint32_t>},
+    {{"cub_merge_sort_keys_u32", "sort", MERGE, "u32", 1},
+     1, map_bytes<uint32_t>, merge_sort_by<uint32_t, cuda::std::less<>, false>},
+    {{"cub_merge_sort_keys_i32", "sort", MERGE, "i32", 1},
+     1, map_bytes<int32_t>, merge_sort_by<int32_t, cuda::std::less<>, false>},
+    {{"cub_merge_sort_keys_u64", "sort", MERGE, "u64", 1},
+     1, map_bytes<uint64_t>, merge_sort_by<uint64_t, cuda::std::less<>, false>},
+    {{"cub_merge_sort_keys_low_half_u32", "sort-by-low-half", MERGE, "u32", 1},
+     1, map_bytes<uint32_t>, merge_sort_by<uint32_t, LowHalfDown, false>},
+    {{"cub_stable_sort_keys_low_half_u32", "sort-by-low-half", "cub::DeviceMergeSort::StableSortKeys", "u32", 1},
+     1, map_bytes<uint32_t>, merge_sort_by<uint32_t, LowHalfDown, true>},
     {{"thrust_sort_u32", "sort", "thrust::sort, scratch given, no waiting", "u32", 1},
      1, map_bytes<uint32_t>, thrust_sort<uint32_t>},
 };

@@ -87,6 +87,44 @@ struct Columns {
     }
 };
 
+// The head of a thread's column, the key below it, loaded ahead, and a key that has a place and is not yet stored.
+struct Heads {
+    const Columns& columns;
+    u32* placed;
+    u32 place, to = 0, out = 0;
+    Head head, below;
+    bool pending = false;
+
+    __device__ Heads(const Columns& columns, u32* placed)
+        : columns(columns), placed(placed), place(columns.below(threadIdx.x)), head(columns.key(threadIdx.x)),
+          below(columns.key(place)) {}
+
+    // Gives the head a place if it is the minimum, and moves on.
+    __device__ __forceinline__ void take(u32 least) {
+        if (!head.there || head.key != least) return;
+        to = atomicAdd_block(placed, 1);
+        out = least;
+        pending = true;
+        head = below;
+        place = columns.below(place);
+        below = columns.key(place);
+    }
+
+    // Stores the key that the last `take` gave a place.
+    __device__ __forceinline__ void put_out(u32* keys) {
+        if (pending) keys[to] = out;
+        pending = false;
+    }
+
+    // Puts out what is left of the column: copies of the largest key.
+    __device__ __forceinline__ void put_out_rest(u32* keys) {
+        while (head.there) {
+            take(head.key);
+            put_out(keys);
+        }
+    }
+};
+
 // ---- radix/r1_columns_one_thread.rs --------------------------------------------------------------------------------
 
 constexpr u32 CHAINS = 4;
@@ -181,7 +219,7 @@ __device__ __forceinline__ u32 slot_after(u32 slot) { return slot + 1 == SLOTS ?
 
 __global__ void __launch_bounds__(MAX_COLUMNS) radix_columns_atomic_min(u32* keys, u32 n) {
     extern __shared__ u32 words[];
-    __shared__ u32 minimum[SLOTS];
+    __shared__ u32 minimum[SLOTS], placed;
     u32 t = threadIdx.x;
     Columns columns(words, n);
     columns.load(keys);
@@ -189,31 +227,23 @@ __global__ void __launch_bounds__(MAX_COLUMNS) radix_columns_atomic_min(u32* key
     if (t == 0) {
         minimum[0] = CLEAR;
         minimum[1] = CLEAR;
+        placed = 0;
     }
     __syncthreads();  // all keys are in shared memory before one is overwritten in global; the words are set
 
-    u32 place = t, slot = 0, to = 0;
-    Head head = columns.key(place);
-    // The minimum of the round before, and whether it was the thread's head.
-    u32 least = CLEAR;
-    bool won = false;
-    while (to < n) {
-        if (head.there) atomicMin_block(&minimum[slot], head.key);
-        // All heads are in the minimum before a thread reads it. The barrier counts the last round's winners.
-        u32 copies = u32(__syncthreads_count(won));
-        u32 next = minimum[slot];
-        if (t < copies) keys[to + t] = least;
-        to += copies;
-        least = next;
-        won = head.there && head.key == least;
-        if (won) {
-            place = columns.below(place);
-            head = columns.key(place);
-        }
+    Heads heads(columns, &placed);
+    for (u32 slot = 0;;) {
+        if (heads.head.there) atomicMin_block(&minimum[slot], heads.head.key);
+        heads.put_out(keys);
+        __syncthreads();  // all heads are in the minimum before a thread reads it
+        u32 least = minimum[slot];
+        if (least == CLEAR) break;
+        heads.take(least);
         slot = slot_after(slot);
         // The slot after the next: its readers passed the barrier above, its writers wait for the next one.
         if (t == 0) minimum[slot_after(slot)] = CLEAR;
     }
+    heads.put_out_rest(keys);
 }
 
 // ---- radix/r3_columns_tree.rs --------------------------------------------------------------------------------------
@@ -266,43 +296,38 @@ constexpr u32 GROUP = 8;
 
 __global__ void __launch_bounds__(MAX_COLUMNS) radix_columns_groups(u32* keys, u32 n) {
     extern __shared__ u32 words[];
-    __shared__ u32 groups[MAX_COLUMNS / GROUP], minimum[2];
+    __shared__ u32 groups[MAX_COLUMNS / GROUP], minimum[2], placed;
     u32 t = threadIdx.x, group = t / GROUP;
     bool first_of_group = t % GROUP == 0;
     Columns columns(words, n);
     columns.load(keys);
     columns.sort();
     if (first_of_group) groups[group] = CLEAR;
-    if (t == 0) minimum[0] = CLEAR;
+    if (t == 0) {
+        minimum[0] = CLEAR;
+        placed = 0;
+    }
     __syncthreads();  // all keys are in shared memory before one is overwritten in global; the words are set
 
-    u32 place = t, turn = 0, to = 0;
-    Head head = columns.key(place);
-    // The minimum of the round before, and whether it was the thread's head.
-    u32 least = CLEAR;
-    bool won = false;
-    while (to < n) {
-        if (head.there) atomicMin_block(&groups[group], head.key);
-        // The groups' minima are complete before they are read. The barrier counts the last round's winners.
-        u32 copies = u32(__syncthreads_count(won));
+    Heads heads(columns, &placed);
+    for (u32 turn = 0;;) {
+        if (heads.head.there) atomicMin_block(&groups[group], heads.head.key);
+        heads.put_out(keys);
+        __syncthreads();  // the groups' minima are complete before they are read
         if (first_of_group) {
             atomicMin_block(&minimum[turn], groups[group]);
             // Until the next barrier no other thread accesses the group's word.
             groups[group] = CLEAR;
         }
-        if (t < copies) keys[to + t] = least;
-        to += copies;
         __syncthreads();  // the minimum is complete before it is read; the groups' words are clear again
-        least = minimum[turn];
-        won = head.there && head.key == least;
-        if (won) {
-            place = columns.below(place);
-            head = columns.key(place);
-        }
+        u32 least = minimum[turn];
+        if (least == CLEAR) break;
+        heads.take(least);
         turn = 1 - turn;
         // Its readers passed the barriers above, its writers wait for the next one.
         if (t == 0) minimum[turn] = CLEAR;
     }
+    heads.put_out_rest(keys);
 }
 
 // ---- the table -----------------------------------------------------------------------------------------------------

@@ -15,6 +15,8 @@ mod case;
 #[cfg(not(target_os = "cuda"))]
 mod machine;
 #[cfg(not(target_os = "cuda"))]
+mod simulated;
+#[cfg(not(target_os = "cuda"))]
 mod verdict;
 mod version;
 
@@ -34,7 +36,9 @@ mod warps;
 #[cfg(not(target_os = "cuda"))]
 pub use case::{Case, Ended, Kind, TOPICS, Topic, all, named};
 #[cfg(not(target_os = "cuda"))]
-pub use machine::{Machine, Simulated, Trial, Words};
+pub use machine::{Machine, Trial, Words};
+#[cfg(not(target_os = "cuda"))]
+pub use simulated::Simulated;
 #[cfg(not(target_os = "cuda"))]
 pub use verdict::Verdict;
 pub use version::{Mended, Planted, Version};

@@ -68,10 +68,10 @@ pub fn odd_rest<V: Version>(input: Global<u32>, output: Global<u32>) {
     // 96 elements: 48, 24, 12, 6, 3 and then an odd number.
     let (t, tile) = (thread_idx_x(), TILE::view());
     tile.set(t, input.get(t));
-    let mut left = 96;
+    let mut left: u32 = 96;
     while left > 1 {
         sync_threads(); // the level below is complete before this one reads it
-        let half = if V::MENDED { (left + 1) / 2 } else { left / 2 };
+        let half = if V::MENDED { left.div_ceil(2) } else { left / 2 };
         if t < left / 2 {
             tile.set(t, tile.get(t) + tile.get(t + half));
         }

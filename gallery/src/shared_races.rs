@@ -894,7 +894,7 @@ pub static CASES: &[Case] = &[
         bug: "A warp that writes and a warp that reads meet at a named barrier that waits for one warp only.",
         effect: "Each warp passes alone; the reader reads what may not be there.",
         mend: "The barrier waits for both warps. Each role reaches it from a line of its own, which is allowed.",
-        finds: &[SharedRace, UninitialisedShared],
+        finds: &[SharedRace, UninitialisedShared, MissedBarrier],
         run: |on| {
             let x = numbers(32);
             let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);

@@ -119,7 +119,7 @@ pub fn spins_before_the_barrier<V: Version>(output: Global<u32>) {
 pub fn lock_that_is_kept<V: Version>(input: Global<u32>, lock: Global<u32>, account: Global<u32>) {
     let value = input.get(block_idx_x());
     while lock.compare_exchange(0, 0, 1, Acquire, Scope::Device) != 0 {}
-    if value % 2 == 0 {
+    if value.is_multiple_of(2) {
         if V::MENDED {
             lock.store(0, 0, Release, Scope::Device);
         }

@@ -151,7 +151,7 @@ pub fn seam_of_the_warp<V: Version>(keys: Global<u32>) {
     let lane = lane_id();
     let mut key = keys.get(lane);
     for round in 0..32 {
-        let right = (lane + round) % 2 == 0;
+        let right = (lane + round).is_multiple_of(2);
         let partner = if right { lane + 1 } else { lane.wrapping_sub(1) };
         let other = warp::shuffle(FULL, key, partner);
         if !V::MENDED || partner < 32 {

@@ -4,6 +4,7 @@
 //! keep the order; floats get the IEEE total order: -NaN < -∞ < … < -0.0 < +0.0 < … < +∞ < +NaN. A rung can apply the
 //! map where it loads and stores a key; for those that do not, the kernels here map an array in place.
 
+use core::ops::BitXor;
 use simt::{Geometry, Global, Scalar, kernel, thread};
 
 /// A value of the parameter `order` of kernels that map keys: the word is an unsigned integer.
@@ -81,7 +82,7 @@ macro_rules! words {
 words!(u32, i32; u64, i64);
 
 /// The keys of sorts that compare: unsigned words. The host maps other types to them and keeps their order.
-pub trait Key: Scalar + Ord {
+pub trait Key: Scalar + Ord + BitXor<Output = Self> {
     /// The largest key. A place without a key counts as holding it: no key moves behind it, and real keys of that value
     /// are equal to it.
     const LAST: Self;

@@ -16,8 +16,10 @@ pub mod keys;
 #[cfg(not(target_os = "cuda"))]
 pub mod ladder;
 pub mod matmul;
+pub mod merge;
 pub mod odd_even;
 pub mod operator;
+pub mod order;
 pub mod radix;
 pub mod reduce;
 pub mod saxpy;

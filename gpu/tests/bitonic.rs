@@ -4,7 +4,10 @@ mod common;
 
 use common::{Random, Sorting, inputs, narrow};
 use rungs_kernels::bitonic::r3_register_step::Pass;
+use rungs_kernels::bitonic::transposed::{Size, Tile13, Tile14};
 use rungs_kernels::bitonic::{r1_global_step as r1, r2_shared_step as r2, r3_register_step as r3};
+use rungs_kernels::bitonic::{r4_transpose as r4, r5_strides as r5, r6_backwards as r6};
+use rungs_kernels::keys::{DESCENDING, FLOAT, SIGNED};
 use rungs_kernels::odd_even::r1_bitonic_blocks as blocks;
 
 /// Every input of every size up to a tile and over, one of the largest; of both widths.
@@ -34,6 +37,82 @@ fn shared_step_sorts_any_n() {
 #[test]
 fn register_step_sorts_any_n() {
     check(Sorting::by(&r3::launches::RUNG), rungs_kernels::bitonic::tile::TILE as usize);
+}
+
+/// On one multiprocessor all tiles of keys of 4 bytes are large, on many all are small.
+#[test]
+fn wide_tiles_sort_any_n() {
+    for rung in [&r4::launches::RUNG, &r5::launches::RUNG, &r6::launches::RUNG] {
+        for (multiprocessors, tile) in [(1, 1 << Tile14::BITS), (64, 1 << Tile13::BITS)] {
+            let sort = Sorting { on: common::with_multiprocessors(multiprocessors), ..Sorting::by(rung) };
+            for n in [0, 1, 2, 3, 31, 32, 33, 1025, tile - 1, tile, tile + 1, 3 * tile + 17, 4 * tile, 5 * tile - 1] {
+                for (name, keys) in inputs(n) {
+                    sort.check_both(name, &narrow(&keys), &keys);
+                }
+            }
+        }
+    }
+}
+
+/// Keys are mapped by the first launch and back by the last, which may be the same.
+#[test]
+fn wide_tiles_sort_in_any_order() {
+    for rung in [&r4::launches::RUNG, &r5::launches::RUNG, &r6::launches::RUNG] {
+        for order in [SIGNED, FLOAT, DESCENDING, FLOAT | DESCENDING] {
+            for n in [1, 2, 1000, 40_009] {
+                let sort = Sorting { order, on: common::with_multiprocessors(1), ..Sorting::by(rung) };
+                let mut random = Random(n as u64);
+                let keys: Vec<u64> = (0..n).map(|_| random.next()).collect();
+                sort.check_both("random", &narrow(&keys), &keys);
+            }
+        }
+    }
+}
+
+/// Every number of long steps, at once and in two passes.
+#[test]
+fn long_strides_sort_millions() {
+    let mut random = Random(9);
+    let n = (1 << 20) + 12_345;
+    let keys: Vec<u32> = (0..n).map(|_| random.next() as u32).collect();
+    for strides in 4..=6 {
+        let found = |pass| matches!(pass, r5::launches::Pass::Long { strides: s, .. } if s == strides);
+        assert!(r5::launches::passes(n, Tile13::BITS, 6).any(found), "{strides}");
+    }
+    for rung in [&r4::launches::RUNG, &r5::launches::RUNG, &r6::launches::RUNG] {
+        Sorting { on: common::with_multiprocessors(132), ..Sorting::by(rung) }.check("random", &keys);
+    }
+}
+
+/// The passes of r5 do the steps of the network: each bit of each stage, in falling order.
+#[test]
+fn strides_cover_every_step() {
+    use r5::launches::{Pass, passes};
+    for n in [0, 1, 2, 8192, 8193, 16_385, 1 << 20, (1 << 24) + 1, 1 << 31, u32::MAX] {
+        for (tile, most) in [(Tile13::BITS, 5), (Tile13::BITS, 6), (Tile14::BITS, 6)] {
+            let stages = u32::BITS - n.saturating_sub(1).leading_zeros();
+            let mut steps = vec![];
+            let mut next = None;
+            for pass in passes(n, tile, most) {
+                match pass {
+                    Pass::Sort => assert!(steps.is_empty()),
+                    Pass::Long { low, strides, stage } => {
+                        assert!((4..=most).contains(&strides) && 1 << low >= r5::BLOCK);
+                        let from = next.unwrap_or(stage);
+                        // A pass begins where the one before ended, or repeats some of its bits.
+                        assert!(low + strides >= from && low < from, "n = {n}: {pass:?}");
+                        assert!(r5::long_grid(n, low, strides) as u64 * r5::BLOCK as u64 * (1 << strides) >= n as u64);
+                        next = Some(low);
+                    }
+                    Pass::Merge { stage } => {
+                        assert!(next.take().unwrap() <= tile, "n = {n}: stage {stage} has a gap");
+                        steps.push(stage);
+                    }
+                }
+            }
+            assert_eq!(steps, (tile + 1..=stages).collect::<Vec<_>>(), "n = {n}");
+        }
+    }
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{Sorting, inputs, narrow, view};
-use rungs_kernels::bubble::{r1_one_block as r1, r2_shared_block as r2, r3_warp_registers as r3};
+use common::{Sorting, inputs, narrow, view, with_multiprocessors};
+use rungs_kernels::bubble::{r1_one_block as r1, r2_shared_block as r2, r3_warp_registers as r3, r4_ring as r4};
 use rungs_kernels::keys::UNSIGNED;
 use rungs_kernels::ladder::sort::Keys;
 use rungs_kernels::ladder::{Device, Launcher, Options, Result};
@@ -39,6 +39,33 @@ fn shared_block_sorts_any_n() {
 fn warp_registers_sorts_any_n() {
     let sizes = [0, 1, 2, 3, 31, 32, 33, 511, 512, 513, 1023, 1024, 1025, 1537, 4099];
     check(Sorting::by(&r3::launches::RUNG), &sizes);
+}
+
+/// One block, and several that wait for each other; with 4097 keys the first warp of a second block.
+#[test]
+fn ring_sorts_any_n() {
+    for multiprocessors in [1, 3] {
+        let sort = Sorting { on: with_multiprocessors(multiprocessors), runs: 2, ..Sorting::by(&r4::launches::RUNG) };
+        check(sort, &[0, 1, 2, 3, 31, 32, 33, 511, 512, 513, 1023, 1024, 1025, 2049, 4096, 4097, 9001]);
+    }
+}
+
+#[test]
+fn ring_takes_no_more_than_all_multiprocessors_hold() {
+    let sort = Sorting { on: with_multiprocessors(2), ..Sorting::by(&r4::launches::RUNG) };
+    let most = r4::capacity(2);
+    assert_eq!(most, 2 * 16 * r4::WARP_KEYS);
+    assert!(sort.rung.sorter::<u32>(&sort.on, most, Options::default()).is_ok());
+    let refused = sort.rung.sorter::<u32>(&sort.on, most + 1, Options::default()).err().unwrap();
+    assert!(refused.to_string().contains("do not fit the registers"), "{refused}");
+    // Never more blocks than multiprocessors, never more threads than the kernel is compiled for.
+    for multiprocessors in [1, 2, 3, 132] {
+        for n in (1..=r4::capacity(multiprocessors)).step_by(997) {
+            let (blocks, threads) = r4::geometry(n, multiprocessors);
+            assert!(blocks <= multiprocessors && threads <= r4::BLOCK, "n = {n}");
+            assert!(blocks * (threads / 32) >= r4::warps(n), "n = {n}");
+        }
+    }
 }
 
 /// Shared-block with windows of two keys per thread.

@@ -8,7 +8,7 @@ use rungs_kernels::ladder::{
     Entry, Launcher, Options, Result, Rung, cubes, histogram, matmul, reduce, saxpy, scan, sort,
 };
 use rungs_kernels::operator::Operation;
-use rungs_kernels::{bitonic, bubble, keys, odd_even, radix};
+use rungs_kernels::{bitonic, bubble, keys, merge, odd_even, radix};
 use simt::launcher::{Call, Device, Memory};
 use simt::sim::{Access, AccessKind, Event, Gpu, Space, observe};
 use simt::{Geometry, Scalar};
@@ -434,6 +434,27 @@ fn bubbles() {
         assert_eq!((launch.shared_reads, launch.shared_writes), (0, 0));
     }
 
+    let rung = &bubble::r4_ring::launches::RUNG;
+    states(&rung.rung, "n²/2 + 256·n compare-exchanges for n a multiple of 1024");
+    states(&rung.rung, "W = ⌈n/1024⌉ warps take 2·W + 1 steps in which 512 movers meet 512 cells");
+    states(&rung.rung, "One launch and the clearing of the links");
+    for n in [1024u32, 3 * 1024] {
+        let (warps, words) = (u64::from(bubble::r4_ring::warps(n)), u64::from(n));
+        let steps = warps * (2 * warps + 1);
+        assert_eq!(steps * 512 * 512, words * words / 2 + 256 * words);
+        let cost = cost_of_sort(rung, &random(n), Options::default());
+        let [launch] = &cost.launches[..] else { panic!("{} launches", cost.launches.len()) };
+        launch.has_barriers(0);
+        assert_eq!((cost.clears, launch.read, launch.written), (1, 4 * words, 4 * words));
+        // A mover goes to the next warp after each step but the last, and is looked for there until it has come.
+        assert!(launch.atomics >= 2 * warps * 2 * warps * 512, "{}", launch.atomics);
+        // What comes is staged, a turn takes 32 bytes of that in each lane, and what leaves is staged again: the turns
+        // are 64 for each step of a warp, and 32 until the last token has left.
+        let (staged, turns) = (512 * steps, 64 * steps + 32 * warps);
+        assert!(launch.shared_writes >= 2 * staged && launch.shared_writes <= 2 * staged + 600 * warps);
+        assert!(launch.shared_reads >= 32 * 2 * turns, "{} reads", launch.shared_reads);
+    }
+
     // Compare-exchanges by the passes: an even phase has 512 pairs of a window, an odd one 512 with the place past the
     // end, or 511 without it.
     let n = 1u32 << 16;
@@ -446,6 +467,77 @@ fn bubbles() {
         assert!((0.98..=1.0).contains(&ratio), "{ratio} · n²");
     }
     assert_eq!(bubble::r2_shared_block::passes(n, 1024).count(), bubble::r3_warp_registers::passes(n).count());
+}
+
+/// The logarithm of the number of parts of `part` keys that `n` keys have, rounded up.
+fn halvings(n: u32, part: u32) -> u32 {
+    let mut runs = n.div_ceil(part);
+    let mut halvings = 0;
+    while runs > 1 {
+        (runs, halvings) = (runs.div_ceil(2), halvings + 1);
+    }
+    halvings
+}
+
+#[test]
+fn merge_sorts() {
+    let rung = &merge::r1_merge_path::launches::RUNG;
+    states(&rung.rung, "p = ⌈log₂⌈n/4352⌉⌉ passes of two launches each, after the launch that sorts tiles");
+    states(&rung.rung, "Each pass reads every key, for the searches some twice, and writes it");
+    for n in [0, 1, 4352, 4353, 2 * 4352 + 1, 100_000, 1 << 20, (1 << 24) + 1] {
+        let want = if n == 0 { 0 } else { 1 + 2 * halvings(n, 4352) };
+        assert_eq!(launches_to_sort(rung, n), want as usize, "n = {n}");
+    }
+    let n = 20_000;
+    let cost = cost_of_sort(rung, &random(n), Options::default());
+    for launch in cost.launches.iter().filter(|launch| launch.kernel.ends_with("merge")) {
+        assert_eq!(launch.written, 4 * u64::from(n));
+        // The threads of a part that is not full load its last key again; two threads read two splits each.
+        let (least, most) = (4 * u64::from(n), 4 * (u64::from(launch.blocks) * (4352 + 4)));
+        assert!((least..=most).contains(&launch.read), "{} bytes", launch.read);
+    }
+
+    for rung in [&merge::r2_multi_way::launches::RUNG, &merge::r4_stable::launches::RUNG] {
+        states(&rung.rung, "⌈l/3⌉ passes, where l = ⌈log₂⌈n/11776⌉⌉");
+        states(&rung.rung, "up to 2¹⁸ keys ⌈l/2⌉ passes with l = ⌈log₂⌈n/4352⌉⌉");
+        states(&rung.rung, "Each pass is one launch, or two beyond 2²¹ keys, and moves every key once each way");
+        for n in [1, 4352, 4353, 5 * 4352, 1 << 18, (1 << 18) + 1, 1 << 20, 1 << 21, (1 << 21) + 1, (1 << 24) + 1] {
+            let passes = match n <= 1 << 18 {
+                true => halvings(n, 4352).div_ceil(2),
+                false => halvings(n, 11_776).div_ceil(3),
+            };
+            let want = 1 + passes * if n <= 1 << 21 { 1 } else { 2 };
+            assert_eq!(launches_to_sort(rung, n), want as usize, "n = {n}");
+        }
+    }
+    let rung = &merge::r2_multi_way::launches::RUNG;
+    states(&rung.rung, "A level of merging has two barriers");
+    let cost = cost_of_sort(rung, &random(n), Options::default());
+    assert_eq!(cost.launches.len(), 3);
+    for launch in &cost.launches[1..] {
+        assert_eq!(launch.written, 4 * u64::from(n));
+        // Two levels of merging, after the splits, the places of the runs, and the load.
+        launch.has_barriers(3 + 2 * 2);
+    }
+
+    let rung = &merge::r3_sample::launches::RUNG;
+    states(&rung.rung, "Ten launches: twice a sample, the count, the starts and the move, then the buckets");
+    states(&rung.rung, "Beyond 2²⁸ keys there are four rounds and eighteen launches");
+    let few = merge::r3_sample::launches::FEW;
+    assert_eq!(launches_to_sort(rung, few), launches_to_sort(&merge::r2_multi_way::launches::RUNG, few));
+    assert_eq!(launches_to_sort(rung, few + 1), 10);
+    for (n, rounds) in [(1 << 28, 2), ((1 << 28) + 1, 4)] {
+        assert_eq!(merge::r3_sample::launches::rounds(n).len(), rounds);
+    }
+    states(&rung.rung, "A round reads every key twice and writes it once, and a byte per key, its bucket, is written");
+    let n = few + 12_345;
+    let cost = cost_of_sort(rung, &different(n), Options::default());
+    let moves = |launch: &&Launch| launch.kernel.contains("scatter");
+    assert_eq!(cost.launches.iter().filter(moves).count(), 2);
+    for launch in cost.launches.iter().filter(moves) {
+        assert_eq!(launch.written, 4 * u64::from(n));
+        assert!(launch.read >= 5 * u64::from(n));
+    }
 }
 
 #[test]
@@ -478,8 +570,56 @@ fn odd_even_sorts() {
 }
 
 #[test]
+fn odd_even_rounds() {
+    use odd_even::{r2_merge_split as r2, r3_persistent as r3, r4_levels as r4};
+    let rung = &r2::launches::RUNG;
+    states(
+        &rung.rung,
+        "p = ⌈n/32,768⌉ runs (half as long for keys of 8 bytes, and where a block has less than 132 KiB",
+    );
+    states(&rung.rung, "1 launch sorts them, p launches of a round follow (1 for two runs, none for one)");
+    states(&rung.rung, "its blocks have 4 barriers, or 1 where a chunk is a copy");
+    for (n, launches) in [(1, 1), (32_768, 1), (32_769, 2), (65_536, 2), (65_537, 4), (1 << 20, 33)] {
+        assert_eq!(launches_to_sort(rung, n), launches, "n = {n}");
+    }
+    let n = 3u32 << 15;
+    let cost = cost_of_sort(rung, &random(n), Options::default());
+    let [runs, rounds @ ..] = &cost.launches[..] else { panic!("no launch") };
+    assert_eq!((runs.read, runs.written), (4 * u64::from(n), 4 * u64::from(n)));
+    let mut seen = BTreeSet::new();
+    for round in rounds {
+        assert_eq!(round.written, 4 * u64::from(n));
+        // Beside each key the keys that the searches look at: in each chunk two warps, 768 of them at most.
+        assert!((4 * u64::from(n)..12 * u64::from(n)).contains(&round.read), "{}", round.read);
+        seen.extend(round.barriers.iter().copied());
+    }
+    assert_eq!(seen, BTreeSet::from([1, 4]));
+
+    let rung = &r3::launches::RUNG;
+    states(&rung.rung, "2 launches; in p rounds every key is moved once each way");
+    states(&rung.rung, "For each chunk two atomics, and 5 barriers, or 2 where a chunk is a copy");
+    states(&rung.rung, "Two more arrays of n keys");
+    let before: u32 = rounds.iter().flat_map(|round| &round.barriers).sum();
+    let cost = cost_of_sort(rung, &random(n), Options::default());
+    let [runs, all] = &cost.launches[..] else { panic!("{} launches", cost.launches.len()) };
+    assert_eq!((cost.clears, runs.written), (0, 4 * u64::from(n)));
+    assert_eq!(all.written, 3 * 4 * u64::from(n));
+    // One more barrier for each chunk of three rounds, and one for each block's first number.
+    let chunks = 3 * n.div_ceil(1 << 15) * odd_even::split::Round::first(1 << 15).chunks;
+    assert_eq!(all.barriers.iter().sum::<u32>(), before + chunks + all.blocks);
+    // Blocks draw once more than there are chunks; the counters that they wait for are loaded atomically too.
+    assert!(all.atomics >= u64::from(2 * chunks + all.blocks));
+
+    let rung = &r4::launches::RUNG;
+    states(&rung.rung, "two levels up to 64 runs, three beyond: 13 launches for 2²⁰ keys of 4 bytes, 25 for 2²⁴");
+    states(&rung.rung, "12 instead of 32. With three levels 24 instead of 512");
+    assert_eq!([1 << 20, 1 << 24].map(|n| launches_to_sort(rung, n)), [13, 25]);
+    assert_eq!([1 << 20, 1 << 24].map(|n| launches_to_sort(&r2::launches::RUNG, n)), [33, 513]);
+}
+
+#[test]
 fn bitonic_networks() {
-    use bitonic::{r1_global_step, r2_shared_step, r3_register_step};
+    use bitonic::{r1_global_step, r2_shared_step, r3_register_step, r4_transpose, r5_strides, r6_backwards};
     let rung = &r1_global_step::launches::RUNG;
     states(&rung.rung, "For 2^m keys, m·(m + 1)/2 launches; each does n/2 compare-exchanges, reads every key");
     for m in 0..=24 {
@@ -520,6 +660,32 @@ fn bitonic_networks() {
     assert_eq!(cost.launches.len(), r3_register_step::passes(1 << 15).count());
     for launch in &cost.launches {
         assert_eq!((launch.read, launch.written), (4 << 15, 4 << 15), "{}", launch.kernel);
+    }
+
+    states(&r4_transpose::launches::RUNG.rung, "23 launches for 2²⁴ keys, each of which moves every key once each way");
+    states(&r4_transpose::launches::RUNG.rung, "sorts tiles in 105 steps of the network and 9 barriers");
+    states(&r4_transpose::launches::RUNG.rung, "those that merge tiles do 14 steps and have 2 barriers");
+    assert_eq!(14 * 15 / 2, 105);
+    states(&r5_strides::launches::RUNG.rung, "25 launches for 2²⁴ keys, each of which moves every key once each way");
+    states(&r5_strides::launches::RUNG.rung, "1 sorts tiles, 10 merge in tiles, 14 do up to six long steps each");
+    states(&r6_backwards::launches::RUNG.rung, "25 launches for 2²⁴ keys, each of which moves every key once each way");
+    for (rung, launches) in
+        [(&r4_transpose::launches::RUNG, 23), (&r5_strides::launches::RUNG, 25), (&r6_backwards::launches::RUNG, 25)]
+    {
+        assert_eq!(launches_to_sort(rung, 1 << 24), launches);
+        let cost = cost_of_sort(rung, &random(1 << 16), Options::default());
+        for launch in &cost.launches {
+            assert_eq!((launch.read, launch.written), (4 << 16, 4 << 16), "{}", launch.kernel);
+            match launch.kernel {
+                kernel if kernel.ends_with("_sort") => launch.has_barriers(9),
+                kernel if kernel.ends_with("_merge") => {
+                    launch.has_barriers(2);
+                    assert_eq!(launch.turns, 1, "bank conflicts in {kernel}");
+                }
+                kernel if kernel.contains("_long") => launch.has_barriers(0),
+                _ => {}
+            }
+        }
     }
 }
 
@@ -748,8 +914,9 @@ fn columns() {
         states(&rung.rung, "n + 2 barriers for n keys, fewer if several columns have the same key; one launch");
         let launch = of(rung);
         launch.has_barriers(n + 2);
-        assert!(launch.shared_atomics <= u64::from((n + 1) * columns));
-        // Two words are set at first; then each round has a read in each thread, and a word that is cleared.
+        assert!(launch.shared_atomics <= u64::from((n + 1) * columns + n));
+        // Three words are set at first; then each round has a read in each thread and, but for the last, a word that is
+        // cleared.
         let minima = u64::from((n + 1) * (columns + 1) + 2);
         let sorting = launch.shared_reads + launch.shared_writes - minima;
         let rung = &r3_columns_tree::launches::RUNG;
@@ -759,11 +926,11 @@ fn columns() {
         // The columns are sorted, and their heads read, as in the rung before.
         assert_eq!(launch.shared_reads + launch.shared_writes - sorting, u64::from(n * (4 * columns - 2)));
         let rung = &r4_columns_groups::launches::RUNG;
-        states(&rung.rung, "two barriers, 9/8 atomics per column and one store for each key");
+        states(&rung.rung, "two barriers, 9/8 atomics per column and one more and a store for each key");
         states(&rung.rung, "2·n + 3 barriers for n keys, fewer if several columns have the same key; one launch");
         let launch = of(rung);
         launch.has_barriers(2 * n + 3);
-        assert!(launch.shared_atomics <= u64::from((n + 1) * columns) * 9 / 8);
+        assert!(launch.shared_atomics <= u64::from((n + 1) * columns) * 9 / 8 + u64::from(n));
     }
     // Equal keys of several columns leave together.
     let options = Options { columns: Some(8), ..Options::default() };

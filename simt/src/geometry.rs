@@ -13,17 +13,26 @@ pub struct Geometry {
     /// waits for its predecessor, with [`grid::wait_for_previous`](crate::grid::wait_for_previous); a machine that
     /// cannot do this runs one launch after the other.
     pub overlapping: bool,
+    /// Whether all blocks run at the same time, because they wait for each other (cooperative launch). A machine that
+    /// has no room for them refuses the launch.
+    pub together: bool,
 }
 
 impl Geometry {
     /// `blocks` blocks of `threads` threads along x.
     pub const fn linear(blocks: u32, threads: u32) -> Self {
-        Self { grid: [blocks, 1, 1], block: [threads, 1, 1], shared_bytes: 0, overlapping: false }
+        Self { grid: [blocks, 1, 1], block: [threads, 1, 1], shared_bytes: 0, overlapping: false, together: false }
     }
 
     /// A grid of `grid` blocks of `block` threads, each along x and y.
     pub const fn plane(grid: (u32, u32), block: (u32, u32)) -> Self {
-        Self { grid: [grid.0, grid.1, 1], block: [block.0, block.1, 1], shared_bytes: 0, overlapping: false }
+        Self {
+            grid: [grid.0, grid.1, 1],
+            block: [block.0, block.1, 1],
+            shared_bytes: 0,
+            overlapping: false,
+            together: false,
+        }
     }
 
     /// The same with `bytes` bytes of dynamic shared memory per block.
@@ -34,6 +43,11 @@ impl Geometry {
     /// The same, allowed to overlap with the launch before it.
     pub const fn overlapping(self) -> Self {
         Self { overlapping: true, ..self }
+    }
+
+    /// The same, with all blocks at the same time.
+    pub const fn together(self) -> Self {
+        Self { together: true, ..self }
     }
 
     /// Whether there is nothing to launch.

@@ -133,21 +133,95 @@ fn wavefronts_of_shared_loads() {
     ] {
         assert_eq!(banked(banks, stride, modulus), (wavefronts, wavefronts - 1), "stride {stride} modulo {modulus}");
     }
-    // 8 bytes: two halves of the warp; every second one takes 16 banks for a half, two words each; one for all.
+    // 8 bytes: two halves of the warp; 16 bytes: four quarters. One address for all makes two parts one.
     for (stride, modulus, wavefronts, conflicts) in
-        [(1, 1024, 2, 0), (2, 1024, 4, 2), (16, 1024, 32, 30), (0, 1024, 1, 0), (1, 16, 1, 0)]
+        [(1, 1024, 2, 0), (2, 1024, 4, 2), (16, 1024, 32, 30), (0, 1024, 1, 0), (1, 16, 2, 0)]
     {
         assert_eq!(banked(banks_of_8_bytes, stride, modulus), (wavefronts, conflicts), "stride {stride} mod {modulus}");
     }
-    // 16 bytes: four quarters.
     for (stride, modulus, wavefronts, conflicts) in
-        [(1, 512, 4, 0), (2, 512, 8, 4), (8, 512, 32, 28), (0, 512, 1, 0), (1, 8, 1, 0)]
+        [(1, 512, 4, 0), (2, 512, 8, 4), (8, 512, 32, 28), (0, 512, 2, 0), (1, 8, 4, 0)]
     {
         assert_eq!(
             banked(banks_of_16_bytes, stride, modulus),
             (wavefronts, conflicts),
             "stride {stride} mod {modulus}"
         );
+    }
+}
+
+/// The element that a lane accesses, in patterns that were counted on an H200.
+fn element(pattern: u32, lane: u32) -> u32 {
+    match pattern {
+        0 => lane,
+        1 => lane / 2,
+        2 => lane / 4,
+        3 => lane % 4,
+        4 => lane >> 1 & 7,
+        5 => lane & 1 | lane >> 4 << 1,
+        6 => lane % 16 * 2,
+        7 => lane / 2 * 2,
+        8 => (lane & 1) * 16 + lane / 2,
+        9 => (lane * 5 + 3) % 64,
+        10 => lane >> 2 & 1 | lane >> 3 & 2,
+        _ => lane * 8,
+    }
+}
+
+#[kernel]
+fn patterns(data: Global<u32>, pattern: u32, active: u32) {
+    let t = thread::thread_idx_x();
+    if active >> t & 1 == 1 {
+        let i = element(pattern, t);
+        Shared::<u64>::dynamic(0, 256).get(i);
+        Shared::<u32>::dynamic(0, 1024).get_pack(i);
+        Shared::<u64>::dynamic(0, 256).set(i, 0);
+        Shared::<u32>::dynamic(0, 1024).set_pack(i, [0; 4]);
+        data.fetch_add(i, 1, Order::Relaxed, Scope::Device);
+    }
+}
+
+/// What ncu counts on an H200 (data_pipe_lsu_wavefronts_mem_shared and data_bank_conflicts_pipe_lsu_mem_shared).
+#[test]
+fn patterns_cost_what_an_h200_counts() {
+    const ALL: u32 = u32::MAX;
+    // Pattern, active lanes; wavefronts and conflicts of loads of 8 and of 16 bytes, and of stores of 8 and 16.
+    for (pattern, active, load_8, load_16, stores) in [
+        (0, ALL, (2, 0), (4, 0), Some([(2, 0), (4, 0)])),
+        (1, ALL, (1, 0), (2, 0), Some([(2, 0), (4, 0)])),
+        (2, ALL, (1, 0), (2, 0), Some([(2, 0), (4, 0)])),
+        (3, ALL, (2, 0), (4, 0), Some([(2, 0), (4, 0)])),
+        (4, ALL, (1, 0), (2, 0), Some([(2, 0), (4, 0)])),
+        (5, ALL, (1, 0), (2, 0), Some([(2, 0), (4, 0)])),
+        (6, ALL, (4, 2), (8, 4), Some([(4, 2), (8, 4)])),
+        (7, ALL, (2, 1), (4, 2), Some([(2, 0), (4, 0)])),
+        (8, ALL, (4, 2), (8, 4), Some([(4, 2), (8, 4)])),
+        (9, ALL, (2, 0), (4, 0), Some([(2, 0), (4, 0)])),
+        (10, ALL, (1, 0), (2, 0), Some([(2, 0), (4, 0)])),
+        (11, ALL, (16, 14), (32, 28), Some([(16, 14), (32, 28)])),
+        (0, 0x0000_ffff, (1, 0), (2, 0), None),
+        (0, 0x5555_5555, (2, 1), (4, 2), None),
+        (0, 0x0000_00ff, (1, 0), (1, 0), None),
+        (0, 0x0101_0101, (2, 1), (4, 2), None),
+        (0, 0x1111_1111, (2, 1), (4, 2), None),
+        (0, 0x00ff_00ff, (2, 0), (2, 0), None),
+        (0, 0x0f0f_0f0f, (2, 0), (4, 0), None),
+        (0, 1, (1, 0), (1, 0), None),
+    ] {
+        let s = run(patterns, Geometry::linear(1, 32).shared(4096), 256, |data| (data, pattern, active));
+        let of = |instruction| {
+            let lines = lines(&s, instruction).into_iter();
+            lines.map(|line| (line.counts.wavefronts, line.counts.conflicts())).collect::<Vec<_>>()
+        };
+        assert_eq!(of(Instruction::SharedLoad), [load_8, load_16], "pattern {pattern}, lanes {active:#x}");
+        if let Some(stores) = stores {
+            assert_eq!(of(Instruction::SharedStore), stores, "pattern {pattern}, lanes {active:#x}");
+        }
+    }
+    // Sectors of atomic operations: once per turn.
+    for (pattern, sectors) in [(0, 4), (7, 8), (3, 8), (9, 8)] {
+        let s = run(patterns, Geometry::linear(1, 32).shared(4096), 256, |data| (data, pattern, ALL));
+        assert_eq!(only(&s, Instruction::GlobalAtomic).sectors, sectors, "pattern {pattern}");
     }
 }
 
@@ -268,7 +342,9 @@ fn turns_of_atomics() {
         let (shared, global) = (only(&s, Instruction::SharedAtomic), only(&s, Instruction::GlobalAtomic));
         assert_eq!((shared.requests, shared.turns, shared.wavefronts), (1, shared_turns, 1));
         assert_eq!((global.requests, global.turns), (1, global_turns));
-        assert_eq!(global.sectors, u64::from(global_modulus.div_ceil(8)));
+        // As often as its lanes have one address, each sector; of the last one in four fewer lanes.
+        let sectors = (0..global_modulus.div_ceil(8)).map(|s| if s == 0 { global_turns } else { 1 }).sum::<u64>();
+        assert_eq!(global.sectors, sectors);
         let barrier = only(&s, Instruction::Barrier);
         assert_eq!((barrier.requests, barrier.lanes, barrier.barriers), (1, 32, 1));
     }

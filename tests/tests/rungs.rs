@@ -25,6 +25,8 @@ const PRODUCTS: &[[u64; 3]] = &[
     [31, 64, 1],
     [64, 48, 32],
     [101, 67, 43],
+    // More rows of 16 × 16 tiles than a grid has blocks along y.
+    [16 * 65_535 + 1, 1, 2],
 ];
 
 fn main() {

@@ -85,6 +85,21 @@ mod tests {
         assert_eq!(absolute(manifest, Path::new("/r")), expected);
     }
 
+    /// The page has the same replacement as a command.
+    #[test]
+    fn the_page_s_command_makes_the_same_paths() {
+        let page = fs::read_to_string(project::root().join("docs/own-kernels.md")).unwrap();
+        let command = page.lines().find(|line| line.starts_with("sed -i.bak ")).expect("the page has the command");
+        let expression = command.split('"').nth(1).unwrap().replace("$PWD/rungs", "/r");
+        for manifest in ["Cargo.toml", "kernels/Cargo.toml"] {
+            let path = project::root().join(EXAMPLE).join(manifest);
+            let mut sed = shell::command("sed", &[&expression]);
+            sed.arg(&path);
+            let want = absolute(&fs::read_to_string(&path).unwrap(), Path::new("/r"));
+            assert_eq!(shell::capture(sed).unwrap().trim_end(), want.trim_end(), "{manifest}");
+        }
+    }
+
     #[test]
     fn the_example_names_this_project_by_such_paths_alone() {
         for manifest in ["Cargo.toml", "kernels/Cargo.toml"] {

@@ -7,18 +7,71 @@
 use crate::{project, shell};
 use anyhow::{Context, Result};
 use rungs_ptx::Arch;
-use rungs_ptx::rust_cuda::{CONFIG, NIGHTLY, RustCuda, parts};
+use rungs_ptx::rust_cuda::{COMPONENTS, CONFIG, NIGHTLY, PIP_PACKAGES, RustCuda, cuda_of_pip, parts};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::{env, fs};
 
-/// Prints the place of each part of the toolchain; fails if one is missing. Installs nothing: a tool should not install
-/// LLVM 7 and CUDA without being told to.
-pub fn report() -> Result<()> {
-    for part in parts() {
+/// Time limit for rustup, which downloads some hundred megabytes.
+const RUSTUP_LIMIT: Duration = Duration::from_secs(900);
+
+/// The folder of pip's packages for rust-cuda.
+fn pip_folder() -> PathBuf {
+    project::tools().join("rust-cuda")
+}
+
+/// Finds all parts of the toolchain, installs those that rustup and pip have, and prints the place of each; fails if one
+/// is missing. LLVM 7 is in no package.
+pub fn setup() -> Result<()> {
+    let missing = || parts(Some(&pip_folder())).into_iter().filter(|part| part.place.is_err()).map(|part| part.name);
+    if missing().any(|name| name == NIGHTLY || COMPONENTS.contains(&name)) {
+        println!("{NIGHTLY} or a component of it is missing; installing it");
+        let components = COMPONENTS.join(",");
+        let args = ["toolchain", "install", NIGHTLY, "--profile", "minimal", "--component", &components];
+        // What is missing afterwards is said below, with the command.
+        shell::run_within(RUSTUP_LIMIT, shell::command("rustup", &args)).unwrap_or_else(|why| println!("{why:#}"));
+    }
+    if missing().any(|name| ["CUDA toolkit", "libnvvm", "libdevice", "libclang"].contains(&name)) {
+        println!("a part of CUDA, or libclang, is missing; installing it by pip");
+        pip().unwrap_or_else(|why| println!("{why:#}"));
+    }
+    report()
+}
+
+/// Installs the packages, and makes the layout of a CUDA toolkit of them.
+fn pip() -> Result<()> {
+    let folder = pip_folder();
+    crate::setup::pip(&folder, &PIP_PACKAGES)?;
+    let nvvm = cuda_of_pip(&folder).join("nvvm");
+    fs::create_dir_all(nvvm.join("lib64")).with_context(|| format!("{} cannot be made", nvvm.display()))?;
+    // The second is the name that programs look for which were linked with the first.
+    let library = Path::new("../../lib/libnvvm.so.4");
+    for (name, to) in
+        [("lib64/libnvvm.so", library), ("lib64/libnvvm.so.4", library), ("include", Path::new("../include"))]
+    {
+        link(to, &nvvm.join(name))?;
+    }
+    Ok(())
+}
+
+/// Makes a link, unless something is there.
+fn link(to: &Path, from: &Path) -> Result<()> {
+    if from.exists() {
+        return Ok(());
+    }
+    #[cfg(unix)]
+    return std::os::unix::fs::symlink(to, from).with_context(|| format!("{} cannot be made", from.display()));
+    #[cfg(not(unix))]
+    anyhow::bail!("link {} to {} by hand", from.display(), to.display())
+}
+
+/// Prints the place of each part of the toolchain; fails if one is missing.
+fn report() -> Result<()> {
+    for part in parts(Some(&pip_folder())) {
         let place = part.place.map_or_else(|looked| format!("missing: {looked}"), |path| path.display().to_string());
         println!("{:<19} {place}", part.name);
     }
-    RustCuda::find().map(drop).map_err(|incomplete| {
+    RustCuda::find(Some(&pip_folder())).map(drop).map_err(|incomplete| {
         let missing = incomplete.missing().collect::<Vec<_>>().join(", ");
         anyhow::anyhow!("rust-cuda's toolchain lacks {missing}; {}", rungs_ptx::rust_cuda::Incomplete::REMEDY)
     })
@@ -26,7 +79,7 @@ pub fn report() -> Result<()> {
 
 /// Starts this program again, with rust-cuda in it.
 pub fn start_again(arches: &[Arch], checked: bool, out: &Path) -> Result<()> {
-    let found = RustCuda::find()?;
+    let found = RustCuda::find(Some(&pip_folder()))?;
     println!("building xtask with {found}");
     let mut command = shell::command(found.toolchain.join("bin/cargo"), &["run", "--quiet", "--config", CONFIG]);
     command
@@ -46,6 +99,7 @@ pub fn start_again(arches: &[Arch], checked: bool, out: &Path) -> Result<()> {
         .env("CARGO_TARGET_DIR", target_dir())
         .env("CUDA_PATH", found.cuda)
         .env("LLVM_CONFIG", found.llvm_config)
+        .env("LIBCLANG_PATH", found.libclang)
         .env_remove("CARGO")
         .env_remove("RUSTC");
     let _lock = KeptLock::new()?;

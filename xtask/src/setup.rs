@@ -6,7 +6,7 @@ use crate::{project, rust_cuda, shell};
 use anyhow::{Context, Result, anyhow, bail};
 use rungs_ptx::Toolchain;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ const NEEDS: &[Need] = &[
 /// The options of `setup`.
 #[derive(clap::Args, Default)]
 pub struct Args {
-    /// The compiler of the kernels. The parts of rust-cuda are searched for, not installed
+    /// The compiler of the kernels. Of rust-cuda's parts, LLVM 7 is searched for, and not installed
     #[arg(long, value_enum, default_value_t)]
     backend: Backend,
 }
@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> Result<()> {
             Err(why) => unmet.push(format!("{}: {why:#}", need.name)),
         }
     }
-    let rust_cuda = if args.backend == Backend::RustCuda { rust_cuda::report() } else { Ok(()) };
+    let rust_cuda = if args.backend == Backend::RustCuda { rust_cuda::setup() } else { Ok(()) };
     if unmet.is_empty() { rust_cuda } else { bail!("missing, and could not be installed:\n  {}", unmet.join("\n  ")) }
 }
 
@@ -98,14 +98,18 @@ fn install_device_toolchain() -> Result<()> {
 
 /// Into a folder of our own: it disturbs no other python, and `cargo clean` takes it away.
 fn install_ptxas() -> Result<()> {
+    pip(&project::tools(), &[PTXAS_PACKAGE])
+}
+
+/// Installs python packages, without those that they depend on, into a folder.
+pub fn pip(folder: &Path, packages: &[&str]) -> Result<()> {
     if !has_pip() {
         apt(&["python3-pip"])?;
     }
-    let tools = project::tools();
-    fs::create_dir_all(&tools).with_context(|| format!("{} cannot be made", tools.display()))?;
+    fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
     let args = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--upgrade", "--target"];
     let mut pip = shell::command("python3", &args);
-    pip.arg(&tools).arg(PTXAS_PACKAGE).env("PIP_ROOT_USER_ACTION", "ignore");
+    pip.arg(folder).args(packages).env("PIP_ROOT_USER_ACTION", "ignore");
     shell::run(pip)
 }
 

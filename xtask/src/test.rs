@@ -38,6 +38,7 @@ const STEPS: &[Step] = &[
     // The tests of the program run it.
     ("program", || shell::run(shell::cargo(&["build", "--package", "rungs"]))),
     ("own kernel", own_kernel::run),
+    ("packages", packages),
     // Last, so that the summary of the test runner is the last that is printed.
     ("tests", run_tests),
 ];
@@ -66,6 +67,20 @@ fn run_tests() -> Result<()> {
         tests.env("RUNGS_CHROMIUM", browser);
     }
     shell::run(tests)
+}
+
+/// Each package is built from the files that would be published. Offline: all that it needs was needed before.
+///
+/// In a target folder of its own for each run: cargo unpacks a package of one version once per folder, and would check
+/// the files of an earlier run again.
+fn packages() -> Result<()> {
+    let folder = project::target().join(format!("packages-{}", std::process::id()));
+    let args = ["package", "--workspace", "--quiet", "--offline", "--allow-dirty", "--target-dir"];
+    let mut package = shell::cargo(&args);
+    package.arg(&folder);
+    let packaged = shell::run(package);
+    fs::remove_dir_all(&folder).ok();
+    packaged
 }
 
 /// The default PTX and no other: PTX of an earlier build would be compared with today's rungs.

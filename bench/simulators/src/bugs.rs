@@ -1,1 +1,335 @@
-use anyhow::Result; use std::path::Path; pub fn run(_: Option<&Path>) -> Result<()> { Ok(()) }
+//! The gallery's bugs in each tool: which it finds, which it misses, which clean twins it accuses.
+
+use crate::tools::{folder, output, python, version};
+use anyhow::{Context, Result};
+use rungs_gallery::{Case, Simulated, Trial, all};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Schedules, and seeds of riri's.
+const SCHEDULES: u32 = 32;
+const SEEDS: u32 = 8;
+
+/// The tools, in the order of the table's columns.
+pub const TOOLS: [&str; 9] =
+    ["rungs", "plain", "Oclgrind", "riri", "numba", "memcheck", "racecheck", "initcheck", "synccheck"];
+
+/// What a tool says of a case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    pub verdict: Verdict,
+    /// In the tool's words, shortened.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub what: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The bug is reported, the clean twin is not.
+    Found,
+    /// Nothing is said of the bug.
+    Missed,
+    /// The clean twin is accused.
+    FalseAlarm,
+    /// The tool does not end, or the kernel does not.
+    Hangs,
+}
+
+impl Said {
+    fn of(planted: &str, mended: &str) -> Self {
+        let verdict = match (planted, mended) {
+            (_, m) if !m.is_empty() => Verdict::FalseAlarm,
+            ("", _) => Verdict::Missed,
+            _ => Verdict::Found,
+        };
+        let what = if mended.is_empty() { planted } else { mended };
+        Self { verdict, what: what.chars().take(120).collect() }
+    }
+}
+
+/// A case in all tools; a tool that cannot be given it is not there.
+#[derive(Serialize, Deserialize)]
+pub struct Row {
+    pub name: String,
+    pub topic: String,
+    pub finding: String,
+    pub said: BTreeMap<String, Said>,
+    /// What the bug does on the GPU, alone.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub on_gpu: String,
+}
+
+#[derive(Serialize, Deserialize)]
+pub struct Report {
+    pub schema: u32,
+    pub versions: Vec<String>,
+    pub cases: Vec<Row>,
+}
+
+/// Asks all tools that are there about all cases. `sanitizer`: the log of a run on a GPU.
+///
+/// # Errors
+/// If a file cannot be read.
+pub fn run(sanitizer: Option<&Path>) -> Result<Report> {
+    let mut tools: Vec<BTreeMap<String, Said>> = vec![ours(), plain(), oclgrind()?, riri(), numba()];
+    let (checks, on_gpu) = match sanitizer {
+        Some(log) => gpu(&std::fs::read_to_string(log).with_context(|| format!("{}", log.display()))?),
+        None => Default::default(),
+    };
+    tools.extend(checks);
+    let row = |(topic, case): (&rungs_gallery::Topic, &Case)| Row {
+        name: case.name.into(),
+        topic: topic.name.into(),
+        finding: format!("{:?}", case.finds[0]),
+        said: TOOLS
+            .iter()
+            .zip(&tools)
+            .filter_map(|(tool, said)| Some((tool.to_string(), said.get(case.name)?.clone())))
+            .collect(),
+        on_gpu: on_gpu.get(case.name).cloned().unwrap_or_default(),
+    };
+    let report = Report {
+        schema: 1,
+        versions: [
+            version(Path::new("oclgrind-kernel"), &["--version"]),
+            version(&python(), &["-c", "import numba; print('numba', numba.__version__)"]),
+            Some("riri 0.8.0".into()),
+            sanitizer.map(|_| "compute-sanitizer of CUDA 13".into()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
+        cases: all().map(row).collect(),
+    };
+    println!("{}", summary(&report));
+    Ok(report)
+}
+
+fn ours() -> BTreeMap<String, Said> {
+    let said = |case: &Case| {
+        let (planted, mended) = (case.check(false, SCHEDULES), case.check(true, SCHEDULES));
+        let what = if planted.names(case) { format!("{:?}", planted.kinds[0]) } else { String::new() };
+        let accused = if mended.is_clean() { String::new() } else { mended.text() };
+        eprintln!("rungs {}: {:?} {accused}", case.name, planted.kinds);
+        Said::of(&what, &accused)
+    };
+    all().map(|(_, case)| (case.name.to_owned(), said(case))).collect()
+}
+
+/// The simulator without its checks: whether it ends a launch or the output is wrong.
+fn plain() -> BTreeMap<String, Said> {
+    let on = Simulated::default();
+    let outcome = |case: &Case, mended| match (case.run)(&Trial::new(&on, mended)) {
+        Ok(ended) => ended.difference().map(|what| format!("wrong output: {what}")).unwrap_or_default(),
+        Err(error) => error.to_string(),
+    };
+    all().map(|(_, case)| (case.name.to_owned(), Said::of(&outcome(case, false), &outcome(case, true)))).collect()
+}
+
+/// The lines above the OpenCL kernels: case, kernel, sizes and arguments.
+fn oclgrind() -> Result<BTreeMap<String, Said>> {
+    let file = folder().join("opencl/gallery.cl");
+    let text = std::fs::read_to_string(&file)?;
+    let lines: Vec<&str> = text.lines().collect();
+    let mut all = BTreeMap::new();
+    if version(Path::new("oclgrind-kernel"), &["--version"]).is_none() {
+        return Ok(all);
+    }
+    for pair in lines.windows(2) {
+        let Some(case) = pair[0].strip_prefix("// case ") else { continue };
+        let kernel = pair[1].trim_start_matches("kernel void ").split('(').next().unwrap_or_default();
+        let words: Vec<&str> = case.split(' ').collect();
+        let [planted, mended] = [false, true].map(|mended| one_oclgrind(&file, kernel, &words, mended));
+        all.insert(words[0].to_owned(), Said::of(&planted?, &mended?));
+    }
+    Ok(all)
+}
+
+fn one_oclgrind(file: &Path, kernel: &str, case: &[&str], mended: bool) -> Result<String> {
+    let sizes = |text: &str| format!("{} 1 1", text.replace(',', " ")).split(' ').take(3).collect::<Vec<_>>().join(" ");
+    let mut sim = format!("{}\n{kernel}\n{}\n{}\n", file.display(), sizes(case[1]), sizes(case[2]));
+    for argument in &case[3..] {
+        // EITHER(for the twin,for the bug)
+        let either = argument.strip_prefix("EITHER(").and_then(|text| text.trim_end_matches(')').split_once(','));
+        let argument = either.map_or(*argument, |(fix, bug)| if mended { fix } else { bug });
+        let (kind, n) = argument.split_once(':').context("an argument is kind:number")?;
+        let n: u32 = n.parse()?;
+        let data: Vec<String> = (0..n).map(|i| ((i + 1).wrapping_mul(0x9E37_79B9) >> 25).to_string()).collect();
+        sim += &match kind {
+            "in" => format!("<size={} uint>\n{}\n", 4 * n, data.join(" ")),
+            "zero" => format!("<size={} fill=0 uint>\n", 4 * n),
+            "raw" => format!("<size={} noinit>\n", 4 * n),
+            _ => format!("<size=4 uint>\n{n}\n"),
+        };
+    }
+    let path = std::env::temp_dir().join(format!("gallery-{}.sim", std::process::id()));
+    std::fs::write(&path, sim)?;
+    let mut command = Command::new("oclgrind-kernel");
+    command.args(["--data-races", "--uninitialized", "--uniform-writes", "--max-errors", "200"]);
+    if mended {
+        command.args(["--build-options", "-DMENDED"]);
+    }
+    let said = output(command.arg(&path), Duration::from_secs(60)).unwrap_or_else(|| "does not end".into());
+    let heads = ["data race at", "Invalid ", "ninitialized", "divergence", "does not end", "naligned"];
+    // A race and an access beyond the array say more than the values that follow from them.
+    let all: Vec<&str> = said.lines().filter(|line| heads.iter().any(|head| line.contains(head))).collect();
+    let first = all.iter().find(|line| !line.contains("ninitialized")).or(all.first());
+    Ok(first.map_or(String::new(), |line| line.trim().to_owned()))
+}
+
+fn riri() -> BTreeMap<String, Said> {
+    let program: PathBuf =
+        std::env::current_exe().map_or_else(|_| PathBuf::new(), |me| me.with_file_name("gallery-on-riri"));
+    let mut said = BTreeMap::new();
+    if !program.exists() {
+        return said;
+    }
+    for (topic, case) in all().filter(|(topic, _)| !["copies", "dependent"].contains(&topic.name)) {
+        let ask = |version: &str| {
+            let mut command = Command::new(&program);
+            output(command.args([case.name, version, &SEEDS.to_string()]), Duration::from_secs(20))
+        };
+        let (planted, mended) = (ask("planted"), ask("mended"));
+        let both = format!("{planted:?}{mended:?}");
+        if both.contains("not expressible") {
+            continue;
+        }
+        // A wrong result is not riri's finding: it is for who compares.
+        let first = |text: String| text.lines().find(|l| !l.starts_with("wrong result")).unwrap_or_default().to_owned();
+        let line = match (planted, mended) {
+            // The clean twin takes too long.
+            (_, None) => continue,
+            (None, _) => Said { verdict: Verdict::Hangs, what: String::new() },
+            (Some(planted), Some(mended)) => Said::of(&first(planted), &first(mended)),
+        };
+        eprintln!("riri {} {}: {:?} {}", topic.name, case.name, line.verdict, line.what);
+        said.insert(case.name.to_owned(), line);
+    }
+    said
+}
+
+#[derive(Deserialize)]
+struct Numba {
+    case: String,
+    mended: bool,
+    said: String,
+}
+
+fn numba() -> BTreeMap<String, Said> {
+    let mut command = Command::new(python());
+    let text = output(command.arg(folder().join("numba/gallery.py")), Duration::from_secs(900)).unwrap_or_default();
+    let lines: Vec<Numba> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let of = |case: &str, mended| lines.iter().find(|l| l.case == case && l.mended == mended).map(|l| l.said.clone());
+    let names: BTreeSet<&str> = lines.iter().map(|line| line.case.as_str()).collect();
+    let said = |name: &str| match (of(name, false)?, of(name, true)?) {
+        (planted, mended) if planted == "does not end" && mended.is_empty() => {
+            Some((name.to_owned(), Said { verdict: Verdict::Hangs, what: String::new() }))
+        }
+        (planted, mended) => Some((name.to_owned(), Said::of(&planted, &mended))),
+    };
+    names.into_iter().filter_map(said).collect()
+}
+
+/// Reads the log of the run on a GPU: the four tools of compute-sanitizer, and what each bug does there alone.
+fn gpu(log: &str) -> (Vec<BTreeMap<String, Said>>, BTreeMap<String, String>) {
+    let case_of = |kernel: &str| {
+        let fits = |case: &&Case| kernel.starts_with(&case.name.replace('-', "_"));
+        all().map(|(_, case)| case).filter(fits).max_by_key(|case| case.name.len())
+    };
+    // By tool, version and case: the messages. And which pairs of tool and case ran.
+    let mut messages: BTreeMap<(String, String, &str), String> = BTreeMap::new();
+    let mut ran: BTreeSet<(String, String, &str)> = BTreeSet::new();
+    let mut alone = BTreeMap::new();
+    for line in log.lines() {
+        let parts: Vec<&str> = line.splitn(4, '|').map(str::trim).collect();
+        let Some((mark, file)) = parts[0].split_once(' ') else { continue };
+        let names: Vec<&str> = file.splitn(3, '.').collect();
+        let (tool, version, only) = match names[..] {
+            ["one", tool, case] => (tool, "planted", Some(case)),
+            [tool, version] => (tool, version, None),
+            _ => continue,
+        };
+        match mark {
+            "%" if parts.len() >= 3 => {
+                let case = only.and_then(|name| rungs_gallery::named(name).map(|(_, case)| case)).or(case_of(parts[1]));
+                let Some(case) = case else { continue };
+                messages.entry((tool.into(), version.into(), case.name)).or_insert(parts[2].to_owned());
+            }
+            "#" => {
+                let ended = parts.iter().any(|part| part.starts_with("exit ") && *part != "exit 137");
+                let alone: Vec<String> = ALONE.lines().map(str::to_owned).collect();
+                for (_, case) in all() {
+                    let covered = match only {
+                        Some(name) => name == case.name,
+                        None => version == "mended" || !alone.iter().any(|name| name == case.name),
+                    };
+                    if covered && ended {
+                        ran.insert((tool.into(), version.into(), case.name));
+                    } else if covered && only.is_some() {
+                        messages.entry((tool.into(), "hangs".into(), case.name)).or_default();
+                    }
+                }
+            }
+            "@" if tool == "plain" => {
+                if let Some((name, what)) = parts[1].split_once(" planted: ") {
+                    alone.insert(name.to_owned(), what.to_owned());
+                } else if let (Some(name), "exit 137") = (only, parts[1]) {
+                    alone.entry(name.to_owned()).or_insert("hangs".to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    let said = |tool: &&str| {
+        let of =
+            |version: &str, case: &'static str| messages.get(&(tool.to_string(), version.to_string(), case)).cloned();
+        let line = |case: &'static Case| {
+            let key = (tool.to_string(), "planted".to_string(), case.name);
+            let mended = of("mended", case.name).unwrap_or_default();
+            match of("planted", case.name) {
+                Some(planted) => Some(Said::of(&planted, &mended)),
+                None if ran.contains(&key) => Some(Said::of("", &mended)),
+                None if of("hangs", case.name).is_some() => Some(Said { verdict: Verdict::Hangs, what: String::new() }),
+                None => None,
+            }
+        };
+        all().filter_map(|(_, case)| Some((case.name.to_owned(), line(case)?))).collect()
+    };
+    (TOOLS[5..].iter().map(said).collect(), alone)
+}
+
+/// The cases that run in a process of their own on the GPU, because they hang or end it.
+const ALONE: &str = include_str!("../gpu/alone.txt");
+
+/// Whether a case has an access or a wait that is undefined. The others' outputs are wrong, or slow, and defined.
+fn is_undefined(row: &Row) -> bool {
+    !["WrongResult", "MoreSectors", "MoreWavefronts"].contains(&row.finding.as_str())
+}
+
+/// How many a tool finds, misses, and so on, of the cases with something undefined.
+pub fn summary(report: &Report) -> String {
+    let mut text = String::from(
+        "| tool | cases | found | missed | false alarms | does not end |\n| --- | --- | --- | --- | --- | --- |\n",
+    );
+    for tool in TOOLS {
+        let of = |verdict| {
+            report
+                .cases
+                .iter()
+                .filter(|r| is_undefined(r))
+                .filter(|r| r.said.get(tool).is_some_and(|s| s.verdict == verdict))
+                .count()
+        };
+        let [found, missed, alarms, hangs] =
+            [Verdict::Found, Verdict::Missed, Verdict::FalseAlarm, Verdict::Hangs].map(of);
+        let cases = found + missed + alarms + hangs;
+        if cases > 0 {
+            text += &format!("| {tool} | {cases} | {found} | {missed} | {alarms} | {hangs} |\n");
+        }
+    }
+    text
+}

@@ -1,12 +1,16 @@
 //! Simulators and checkers of kernels side by side.
 //!
-//!     cargo run --release --manifest-path bench/simulators/Cargo.toml -- speed --save bench/results/simulators.json
-//!     cargo run --release --manifest-path bench/simulators/Cargo.toml -- bugs --save bench/results/bugs.json
+//!     cargo run --release --manifest-path bench/simulators/Cargo.toml -- speed --save bench/simulators/results/speed.json
+//!     cargo run --release --manifest-path bench/simulators/Cargo.toml -- bugs --save bench/simulators/results/bugs.json
+//!     cargo run --release --manifest-path bench/simulators/Cargo.toml -- page
 //!
 //! Oclgrind is Debian's package `oclgrind`; numba comes from pip, for the Python that `RUNGS_PYTHON` names or `python3`.
-//! A tool that is not there is left out, and the report says so.
+//! riri's part is a program of its own, which `cargo build --release --workspace` in this folder builds beside this one.
+//! compute-sanitizer runs on a GPU by gpu/run.sh; `bugs --sanitizer LOG` reads what it printed. A tool that is not there
+//! is left out. `page` writes the tables of docs/bugs.md from what was saved.
 
 mod bugs;
+mod page;
 mod speed;
 mod tools;
 
@@ -18,17 +22,18 @@ fn main() -> Result<()> {
     let what = arguments.next().unwrap_or_default();
     let (mut save, mut sanitizer) = (None, None);
     while let Some(argument) = arguments.next() {
-        let path = || PathBuf::from(arguments.next().unwrap_or_default());
+        let mut path = || PathBuf::from(arguments.next().unwrap_or_default());
         match argument.as_str() {
-            "--save" => save = Some({ path }()),
-            "--sanitizer" => sanitizer = Some({ path }()),
+            "--save" => save = Some(path()),
+            "--sanitizer" => sanitizer = Some(path()),
             other => bail!("{other} is no option: --save FILE, --sanitizer LOG"),
         }
     }
     let json = match what.as_str() {
         "speed" => serde_json::to_string_pretty(&speed::run()?)?,
         "bugs" => serde_json::to_string_pretty(&bugs::run(sanitizer.as_deref())?)?,
-        _ => bail!("the commands are speed and bugs"),
+        "page" => return page::run(),
+        _ => bail!("the commands are speed, bugs and page"),
     };
     if let Some(path) = save {
         std::fs::write(&path, json + "\n").with_context(|| format!("{} cannot be written", path.display()))?;

@@ -1,12 +1,14 @@
 //! The speed of simulators on one core: a bitonic sort of 256 keys per block in shared memory, 36 rounds of
 //! compare-exchanges and 37 barriers.
+//!
+//! Times are of the processor, not of the clock on the wall: the machine may be busy with other things.
 
-use crate::tools::{folder, output, python, version};
+use crate::tools::{Clock, folder, output, python, version};
 use anyhow::{Result, ensure};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 use riri::{GlobalBuf, LaunchConfig};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use simt::sim::stats::statistics;
 use simt::sim::{Check, Options, check, launch};
 use simt::{Global, kernel, shared, thread};
@@ -14,7 +16,7 @@ use std::cell::Cell;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Keys of a block, and threads.
 const BLOCK: u32 = 256;
@@ -63,9 +65,9 @@ fn ours(n: usize, around: impl FnOnce(&mut dyn FnMut())) -> f64 {
     // SAFETY: the words outlive the launch.
     let view = unsafe { Global::from_raw(keys.as_mut_ptr(), n as u32) };
     let geometry = ([n as u32 / BLOCK, 1, 1], [BLOCK, 1, 1]);
-    let start = Instant::now();
+    let start = Clock::start();
     around(&mut || launch(bitonic, geometry.0, geometry.1, 0, (view,), Options { workers: 1 }).unwrap());
-    let seconds = start.elapsed().as_secs_f64();
+    let seconds = start.seconds();
     assert_sorted(&keys);
     seconds
 }
@@ -80,7 +82,7 @@ fn checked(work: &mut dyn FnMut()) {
 fn probe(n: usize) -> f64 {
     let mut keys = random(n);
     let mut stacks: Vec<DefaultStack> = (0..BLOCK).map(|_| DefaultStack::new(64 << 10).expect("room")).collect();
-    let start = Instant::now();
+    let start = Clock::start();
     for block in keys.chunks_mut(BLOCK as usize) {
         let tile: Vec<Cell<u32>> = block.iter().map(|key| Cell::new(*key)).collect();
         let tile = &tile[..];
@@ -121,7 +123,7 @@ fn probe(n: usize) -> f64 {
         stacks.extend(threads.into_iter().map(Coroutine::into_stack));
         block.iter_mut().zip(tile).for_each(|(key, cell)| *key = cell.get());
     }
-    let seconds = start.elapsed().as_secs_f64();
+    let seconds = start.seconds();
     assert_sorted(&keys);
     seconds
 }
@@ -129,7 +131,7 @@ fn probe(n: usize) -> f64 {
 /// Seconds that riri takes, with all its checks.
 fn riri(n: usize) -> f64 {
     let keys = GlobalBuf::new("keys", random(n));
-    let start = Instant::now();
+    let start = Clock::start();
     let config = LaunchConfig::new(n as u32 / BLOCK, BLOCK).resident_blocks(4);
     let report = riri::launch(&config, |thread| {
         let (t, i) = (thread.thread_linear(), thread.global_linear());
@@ -155,7 +157,7 @@ fn riri(n: usize) -> f64 {
         }
         keys.write(thread, i, tile.read(thread, t));
     });
-    let seconds = start.elapsed().as_secs_f64();
+    let seconds = start.seconds();
     report.assert_clean();
     assert_sorted(&keys.to_vec());
     seconds
@@ -170,28 +172,32 @@ fn oclgrind(n: usize, options: &[&str]) -> Option<f64> {
         let text = format!("{}\nbitonic\n{n} 1 1\n256 1 1\n<size={size} uint>\n{}\n", kernel.display(), keys.join(" "));
         let file = std::env::temp_dir().join(format!("bitonic-{}-{n}.sim", std::process::id()));
         std::fs::write(&file, text).ok()?;
-        let start = Instant::now();
+        let start = Clock::start();
         let mut command = Command::new("oclgrind-kernel");
         let said = output(command.args(["--num-threads", "1"]).args(options).arg(&file), Duration::from_secs(300));
-        let seconds = start.elapsed().as_secs_f64();
+        let seconds = start.seconds();
         let _ = std::fs::remove_file(&file);
         said.filter(|said| !said.contains("race") && !said.contains("rror")).map(|_| seconds)
     };
     Some(seconds(n + BLOCK as usize)? - seconds(BLOCK as usize)?)
 }
 
-/// Seconds that numba's simulator takes, by its own clock.
+/// Seconds that numba's simulator takes, less those for one block.
 fn numba(n: usize) -> Option<f64> {
-    let mut command = Command::new(python());
-    let said = output(command.arg(folder().join("numba/bitonic.py")).arg(n.to_string()), Duration::from_secs(300))?;
-    said.lines().last()?.trim().parse::<f64>().ok().map(|rate| n as f64 / rate)
+    let seconds = |n: usize| {
+        let start = Clock::start();
+        let mut command = Command::new(python());
+        let said = output(command.arg(folder().join("numba/bitonic.py")).arg(n.to_string()), Duration::from_secs(300))?;
+        said.lines().last()?.trim().parse::<f64>().ok().map(|_| start.seconds())
+    };
+    Some(seconds(n + BLOCK as usize)? - seconds(BLOCK as usize)?)
 }
 
 /// One engine.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Row {
-    engine: &'static str,
-    checks: &'static str,
+    engine: String,
+    checks: String,
     /// Keys that were sorted per run.
     n: usize,
     /// Keys per second: the median.
@@ -201,7 +207,7 @@ pub struct Row {
 }
 
 /// The report.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Report {
     schema: u32,
     rounds: usize,
@@ -209,7 +215,7 @@ pub struct Report {
     versions: Vec<String>,
     rows: Vec<Row>,
     /// Engines that were not there.
-    missing: Vec<&'static str>,
+    missing: Vec<String>,
 }
 
 /// Name, checks, keys, rounds, and the seconds that those keys take.
@@ -264,9 +270,10 @@ pub fn run() -> Result<Report> {
     for ((engine, checks, n, ..), mut rates) in engines.into_iter().zip(rates) {
         rates.sort_by(f64::total_cmp);
         match rates[..] {
-            [] => report.missing.push(engine),
+            [] => report.missing.push(engine.into()),
             [lowest, ..] => {
                 let (median, highest) = (rates[rates.len() / 2], rates[rates.len() - 1]);
+                let (engine, checks) = (engine.into(), checks.into());
                 report.rows.push(Row { engine, checks, n, median, lowest, highest });
             }
         }
@@ -283,11 +290,22 @@ fn processor() -> String {
 }
 
 impl Report {
+    /// The table, and what it was measured on.
+    pub fn page(&self) -> String {
+        format!("{}\nMeasured on one core of {}; {}.\n", self.table(), self.processor, self.versions.join(", "))
+    }
+
     fn table(&self) -> String {
-        let mut text = String::from("| engine | checks | keys/s | lowest to highest | of ours, bare |\n| --- | --- | --- | --- | --- |\n");
+        let mut text = String::from(
+            "| engine | checks | keys/s | lowest to highest | of ours, bare |\n| --- | --- | --- | --- | --- |\n",
+        );
         let bare = self.rows[1].median;
         for Row { engine, checks, median, lowest, highest, .. } in &self.rows {
-            let share = if median * 100.0 > bare { format!("{:.2}", median / bare) } else { format!("1 : {:.0}", bare / median) };
+            let share = if median * 100.0 > bare {
+                format!("{:.2}", median / bare)
+            } else {
+                format!("1 : {:.0}", bare / median)
+            };
             let _ = writeln!(text, "| {engine} | {checks} | {median:.0} | {lowest:.0} to {highest:.0} | {share} |");
         }
         text

@@ -50,3 +50,28 @@ pub fn version(program: &Path, arguments: &[&str]) -> Option<String> {
     let says = |line: &&str| line.chars().any(|c| c.is_ascii_digit());
     text.lines().find(says).map(|line| line.trim().to_owned())
 }
+
+/// Time of the processor that this process and those that it has waited for use.
+pub struct Clock(f64);
+
+impl Clock {
+    pub fn start() -> Self {
+        Self(used())
+    }
+
+    pub fn seconds(&self) -> f64 {
+        used() - self.0
+    }
+}
+
+fn used() -> f64 {
+    let of = |who| {
+        // SAFETY: all zeros are a value of this struct of numbers, and the call fills it.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: the struct is this function's own.
+        unsafe { libc::getrusage(who, &mut usage) };
+        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
+        seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    };
+    of(libc::RUSAGE_SELF) + of(libc::RUSAGE_CHILDREN)
+}

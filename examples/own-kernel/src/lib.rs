@@ -1,6 +1,6 @@
 //! What the program does, apart from its command line, so that tests can do it too.
 
-use own_kernels::{BLOCK, Scale, scale, smooth};
+use own_kernels::{BLOCK, Nearest, Scale, nearest, scale, smooth};
 use rungs::Result;
 use rungs::engine::{DeviceChoice, Engine, Geometry};
 use rungs::vec::DeviceVec;
@@ -36,4 +36,14 @@ pub fn smooth_and_scale(engine: &Engine, data: &[f32], factor: f32) -> Result<Ve
 pub fn expected(data: &[f32], factor: f32) -> Vec<f32> {
     let at = |i: usize| data[i.min(data.len() - 1)];
     (0..data.len()).map(|i| factor * ((at(i.saturating_sub(1)) + at(i) + at(i + 1)) / 3.0)).collect()
+}
+
+/// The elements nearest to `to` first; those of the same distance in the order that they had.
+///
+/// # Errors
+/// Where the machine has too little memory, or a kernel goes wrong.
+pub fn nearest_first(engine: &Engine, data: &[f32], to: f32) -> Result<Vec<f32>> {
+    let mut elements = DeviceVec::from_slice(engine, data)?;
+    elements.stable_sort_by(nearest::Kernels, Nearest { to })?;
+    elements.to_vec()
 }

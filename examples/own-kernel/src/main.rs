@@ -1,6 +1,6 @@
 //! Smooths a saw tooth on a GPU, or on the simulator where there is none, and compares with the host.
 
-use own_kernel::{expected, open, ptx, smooth_and_scale};
+use own_kernel::{expected, nearest_first, open, ptx, smooth_and_scale};
 use rungs::Result;
 use rungs::engine::DeviceChoice;
 
@@ -13,12 +13,16 @@ fn main() -> Result<()> {
     let got = smooth_and_scale(&engine, &data, 2.0)?;
     let wrong = got.iter().zip(expected(&data, 2.0)).filter(|&(got, expected)| *got != expected).count();
     println!("{N} elements on {}: {wrong} wrong", engine.info().name);
+    let mut want = data.clone();
+    want.sort_by(|a, b| (a - 31.5).abs().total_cmp(&(b - 31.5).abs()));
+    let sorted = nearest_first(&engine, &data, 31.5)? == want;
+    println!("nearest to 31.5 first: {}", if sorted { "as the host sorts" } else { "wrong" });
     for (arch, text) in ptx::PTX {
         println!("PTX for {arch}: {} bytes", text.len());
     }
     if !ptx::PTX_MISSING.is_empty() {
         println!("no PTX: {}", ptx::PTX_MISSING);
     }
-    assert_eq!(wrong, 0, "the kernels and the host differ");
+    assert!(wrong == 0 && sorted, "the kernels and the host differ");
     Ok(())
 }

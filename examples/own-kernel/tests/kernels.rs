@@ -1,6 +1,6 @@
 //! The kernels on the simulator, and what their PTX holds.
 
-use own_kernel::{expected, open, ptx, smooth_and_scale};
+use own_kernel::{expected, nearest_first, open, ptx, smooth_and_scale};
 use rungs::counters::{Instruction, statistics};
 use rungs::engine::DeviceChoice;
 
@@ -10,6 +10,18 @@ fn every_length_around_a_block_is_right() {
     for n in [0, 1, 2, 255, 256, 257, 511, 512, 513, 5000] {
         let data: Vec<f32> = (0..n).map(|i| (i * 7 % 100) as f32).collect();
         assert_eq!(smooth_and_scale(&engine, &data, 0.5).unwrap(), expected(&data, 0.5), "{n} elements");
+    }
+}
+
+/// Many elements have the same distance, on either side of the point.
+#[test]
+fn the_nearest_come_first() {
+    let engine = open(DeviceChoice::Simulator).unwrap();
+    for n in [0, 1, 2, 33, 4351, 5000] {
+        let data: Vec<f32> = (0..n).map(|i| (i * 7919 % 101) as f32).collect();
+        let mut want = data.clone();
+        want.sort_by(|a, b| (a - 50.0).abs().total_cmp(&(b - 50.0).abs()));
+        assert_eq!(nearest_first(&engine, &data, 50.0).unwrap(), want, "{n} elements");
     }
 }
 
@@ -36,7 +48,9 @@ fn ptx_has_our_kernels_alone() {
         let name = |head: &&str| head.split('(').next().unwrap().to_owned();
         let mut names: Vec<_> = heads.iter().map(name).collect();
         names.sort();
-        assert_eq!(names, ["scale", "smooth"], "{arch}");
-        assert!(heads.iter().all(|head| head.contains(".maxntid 256")), "{arch}: {heads:?}");
+        let (sorts, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| name.starts_with("nearest_"));
+        assert_eq!(others, ["scale", "smooth"], "{arch}");
+        assert_eq!(sorts.len(), 13, "{arch}: {sorts:?}");
+        assert!(heads.iter().all(|head| head.contains(".maxntid ")), "{arch}: {heads:?}");
     }
 }

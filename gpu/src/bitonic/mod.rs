@@ -5,7 +5,11 @@
 pub mod r1_global_step;
 pub mod r2_shared_step;
 pub mod r3_register_step;
+pub mod r4_transpose;
+pub mod r5_strides;
+pub mod r6_backwards;
 pub mod tile;
+pub mod transposed;
 
 #[cfg(not(target_os = "cuda"))]
 pub use host::LADDER;
@@ -19,7 +23,14 @@ mod host {
     pub static LADDER: Ladder<Sort> = Ladder {
         family: "bitonic",
         about: "bitonic sorting network",
-        rungs: &[&r1_global_step::launches::RUNG, &r2_shared_step::launches::RUNG, &r3_register_step::launches::RUNG],
-        default: &r3_register_step::launches::RUNG,
+        rungs: &[
+            &r1_global_step::launches::RUNG,
+            &r2_shared_step::launches::RUNG,
+            &r3_register_step::launches::RUNG,
+            &r4_transpose::launches::RUNG,
+            &r5_strides::launches::RUNG,
+            &r6_backwards::launches::RUNG,
+        ],
+        default: &r6_backwards::launches::RUNG,
     };
 }

@@ -57,16 +57,25 @@ pub enum Pass {
 pub fn passes(n: u32) -> impl Iterator<Item = Pass> {
     let stages = u32::BITS - n.saturating_sub(1).leading_zeros();
     let long = (TILE_BITS..stages).flat_map(|stage| {
-        let passes = (stage + 1 - TILE_BITS).div_ceil(MAX_STRIDES);
-        // The bits from TILE_BITS to the stage's, from the top, in parts as equal as possible.
-        let cut = move |pass: u32| TILE_BITS + (stage + 1 - TILE_BITS) * (passes - pass) / passes;
-        let strides = (0..passes).map(move |pass| {
-            let strides = (cut(pass) - cut(pass + 1)).max(WINDOW);
-            Pass::Strides { low: cut(pass) - strides, strides, mirrored: pass == 0 }
-        });
+        let parts = long_steps(stage, TILE_BITS, MAX_STRIDES);
+        let strides =
+            parts.map(move |(low, strides)| Pass::Strides { low, strides, mirrored: low + strides == stage + 1 });
         strides.chain([Pass::Merge])
     });
     (n > 1).then_some(Pass::Sort).into_iter().chain(long)
+}
+
+/// The long steps of a stage, those of the bits from `tile_bits` to the stage's, from the top: the lowest bit and the
+/// number of bits of each pass, at most `most` and as equal as possible. A pass has no fewer than four bits; the lowest
+/// of them may be bits of the tile.
+pub fn long_steps(stage: u32, tile_bits: u32, most: u32) -> impl Iterator<Item = (u32, u32)> {
+    let bits = stage + 1 - tile_bits;
+    let passes = bits.div_ceil(most);
+    let cut = move |pass: u32| tile_bits + bits * (passes - pass) / passes;
+    (0..passes).map(move |pass| {
+        let strides = (cut(pass) - cut(pass + 1)).max(WINDOW);
+        (cut(pass) - strides, strides)
+    })
 }
 
 /// Blocks of a pass over `n` keys.

@@ -6,6 +6,7 @@
 pub mod r1_one_block;
 pub mod r2_shared_block;
 pub mod r3_warp_registers;
+pub mod r4_ring;
 
 pub use crate::keys::Key;
 pub(crate) use crate::keys::{key_or_last, set_if_inside};
@@ -22,7 +23,12 @@ mod host {
     pub static LADDER: Ladder<Sort> = Ladder {
         family: "bubble",
         about: "odd-even transposition, the bubble sort that many threads can do",
-        rungs: &[&r1_one_block::launches::RUNG, &r2_shared_block::launches::RUNG, &r3_warp_registers::launches::RUNG],
+        rungs: &[
+            &r1_one_block::launches::RUNG,
+            &r2_shared_block::launches::RUNG,
+            &r3_warp_registers::launches::RUNG,
+            &r4_ring::launches::RUNG,
+        ],
         default: &r3_warp_registers::launches::RUNG,
     };
 }

@@ -29,6 +29,11 @@ pub trait ReducesWith<T, O>: Sync {
 }
 
 /// A rung that combines elements of type `T` by each operation.
+#[diagnostic::on_unimplemented(
+    message = "no rung reduces elements of type `{T}`",
+    label = "not for elements of type `{T}`",
+    note = "reductions take u32, i32, f32, u64, i64 and f64"
+)]
 pub trait Reduces<T>: Sync {
     /// Calls [`ReducesWith::launches`] for an operation.
     ///

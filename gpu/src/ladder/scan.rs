@@ -31,6 +31,11 @@ pub trait ScansWith<T, O>: Sync {
 }
 
 /// A rung that scans elements of type `T` by each operation.
+#[diagnostic::on_unimplemented(
+    message = "no rung scans elements of type `{T}`",
+    label = "not for elements of type `{T}`",
+    note = "scans take u32, i32, f32, u64, i64 and f64"
+)]
 pub trait Scans<T>: Sync {
     /// Calls [`ScansWith::launches`] for an operation.
     ///

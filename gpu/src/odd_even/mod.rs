@@ -1,9 +1,13 @@
 //! # Odd-even sort over sorted blocks
 //!
-//! The bubble sort of whole blocks. Each block is sorted by itself. Then neighbouring halves of blocks are merged, in
-//! turn across the seams and inside the blocks, until every key has had time to reach its place.
+//! The bubble sort of whole blocks. Each block is sorted by itself. Then neighbours are merged, in turn with the one
+//! above and the one below, until every key has had time to reach its place.
 
 pub mod r1_bitonic_blocks;
+pub mod r2_merge_split;
+pub mod r3_persistent;
+pub mod r4_levels;
+pub mod split;
 
 #[cfg(not(target_os = "cuda"))]
 pub use host::LADDER;
@@ -17,7 +21,12 @@ mod host {
     pub static LADDER: Ladder<Sort> = Ladder {
         family: "odd-even",
         about: "bubble sort of blocks: sorted by a bitonic network, then merged with their neighbours",
-        rungs: &[&r1_bitonic_blocks::launches::RUNG],
-        default: &r1_bitonic_blocks::launches::RUNG,
+        rungs: &[
+            &r1_bitonic_blocks::launches::RUNG,
+            &r2_merge_split::launches::RUNG,
+            &r3_persistent::launches::RUNG,
+            &r4_levels::launches::RUNG,
+        ],
+        default: &r4_levels::launches::RUNG,
     };
 }

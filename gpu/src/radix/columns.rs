@@ -8,6 +8,7 @@
 //! of them is in its own column; if a column were consecutive words they would meet in one bank. The keys lie in the
 //! same order in global memory, so loads are contiguous, and the last row may be short.
 
+use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, thread, unroll};
 
 /// Fewest columns; their number is a power of two, and one thread sorts each column.
@@ -147,6 +148,61 @@ impl Columns {
                 }
             });
             i += AHEAD as u32 * self.columns;
+        }
+    }
+}
+
+/// The head of a thread's column, and the place in the output that the last head got. Rungs whose threads all see the
+/// minimum use it.
+pub struct Heads {
+    columns: Columns,
+    placed: Shared<u32>,
+    /// The head; `None` if the column is used up.
+    pub key: Option<u32>,
+    /// The key below it, loaded ahead, and its place.
+    below: Option<u32>,
+    place: u32,
+    /// A key that has a place in the output and has not been stored.
+    out: Option<(u32, u32)>,
+}
+
+impl Heads {
+    /// The head of the thread's sorted column; `placed` counts the keys that have a place, and is 0.
+    #[inline(always)]
+    pub fn new(columns: Columns, placed: Shared<u32>) -> Self {
+        let first = thread::thread_idx_x();
+        let place = columns.below(first);
+        Self { columns, placed, key: columns.key(first), below: columns.key(place), place, out: None }
+    }
+
+    /// Gives the head a place if it is the minimum, and moves on.
+    #[inline(always)]
+    pub fn take(&mut self, least: u32) {
+        if self.key == Some(least) {
+            // Equal keys of several columns take their places in any order, and all before the next minimum's keys: a
+            // barrier lies between two minima.
+            self.out = Some((self.placed.fetch_add(0, 1, Relaxed, Scope::Block), least));
+            self.key = self.below;
+            self.place = self.columns.below(self.place);
+            self.below = self.columns.key(self.place);
+        }
+    }
+
+    /// Stores the key that the last [`Heads::take`] gave a place. Apart from it, so that nothing waits for the place.
+    #[inline(always)]
+    pub fn put_out(&mut self, keys: Global<u32>) {
+        if let Some((to, key)) = self.out {
+            keys.set(to, key);
+            self.out = None;
+        }
+    }
+
+    /// Puts out what is left of the column, when the largest key is the minimum: copies of it.
+    #[inline(always)]
+    pub fn put_out_rest(mut self, keys: Global<u32>) {
+        while let Some(key) = self.key {
+            self.take(key);
+            self.put_out(keys);
         }
     }
 }

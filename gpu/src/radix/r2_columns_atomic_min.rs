@@ -1,8 +1,8 @@
 //! # Radix sort of columns, merged by one atomic minimum
 //!
 //! **Idea.** Each thread sorts a column of keys by its bits. Then, until no key is left, all threads take the minimum
-//! of the heads of their columns by an atomic on one shared word. The thread that has this key puts it out and moves
-//! on.
+//! of the heads of their columns by an atomic on one shared word. A thread that has this key takes the next place of the
+//! output, by an atomic too, and moves on; it stores the key while the next minimum is found.
 //!
 //! **Changed from the rung before.** `columns-one-thread` lets one thread look at every head for every key. Here each
 //! thread looks at one head, all at the same time, and the hardware compares.
@@ -11,7 +11,7 @@
 //! (The assembler combines the atomics of a warp into one.) The next rungs compare the heads in a tree, or in groups.
 //!
 //! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then a barrier, an
-//! atomic per column and one store for each key: n + 2 barriers for n keys, fewer if several columns have the same key;
+//! atomic per column and one more and a store for each key: n + 2 barriers for n keys, fewer if several columns have the same key;
 //! one launch.
 //!
 //! **Threads.** One block; thread c has column c. 8 to 1024 columns.
@@ -20,10 +20,11 @@
 //! have 227 KiB); the host refuses more.
 //!
 //! **Source.** The blog post "cuda练习(三):使用gpu进行排序" (CUDA exercise 3: sorting on the GPU), undated. Changed: the minimum
-//! is set before its first use and never while a thread may read it; as many copies are put out as columns had the
-//! minimum, so no equal key is lost; a column without keys takes no part, so the largest key need not mean "empty".
+//! is set before its first use and never while a thread may read it; each column that has the minimum puts its key out,
+//! so no equal key is lost; a column without keys takes no part, and what is left when the minimum is the largest key
+//! are keys of that value alone.
 
-use super::columns::{Columns, MAX_COLUMNS};
+use super::columns::{Columns, Heads, MAX_COLUMNS};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, kernel, shared, thread};
 
@@ -32,6 +33,10 @@ use simt::{Global, kernel, shared, thread};
 const SLOTS: u32 = 3;
 
 shared!(MINIMUM: [u32; SLOTS]);
+shared!(
+    /// Keys that have a place in the output.
+    PLACED: [u32; 1]
+);
 
 /// The value of a cleared minimum: no key is larger.
 const CLEAR: u32 = u32::MAX;
@@ -46,30 +51,22 @@ pub fn radix_columns_atomic_min(keys: Global<u32>) {
     if t == 0 {
         minimum.set(0, CLEAR);
         minimum.set(1, CLEAR);
+        PLACED::view().set(0, 0);
     }
     thread::sync_threads(); // all keys are loaded before any is overwritten in global memory; the words are set
 
-    let (mut place, mut slot, mut to) = (t, 0, 0);
-    let mut head = columns.key(place);
-    // The minimum of the round before, and whether it was the thread's head.
-    let (mut least, mut won) = (CLEAR, false);
-    while to < keys.len() {
-        if let Some(key) = head {
+    let (mut slot, mut heads) = (0, Heads::new(columns, PLACED::view()));
+    loop {
+        if let Some(key) = heads.key {
             minimum.fetch_min(slot, key, Relaxed, Scope::Block);
         }
-        // All heads are in the minimum before any thread reads it. The same barrier counts the last round's winners.
-        let copies = thread::sync_threads_count(won);
-        let next = minimum.get(slot);
-        if t < copies {
-            keys.set(to + t, least);
+        heads.put_out(keys);
+        thread::sync_threads(); // all heads are in the minimum before any thread reads it
+        let least = minimum.get(slot);
+        if least == CLEAR {
+            break; // the whole block
         }
-        to += copies;
-        least = next;
-        won = head == Some(least);
-        if won {
-            place = columns.below(place);
-            head = columns.key(place);
-        }
+        heads.take(least);
         slot = after(slot);
         if t == 0 {
             // The slot after the next: its readers have passed the barrier above, its writers come after the next
@@ -77,6 +74,7 @@ pub fn radix_columns_atomic_min(keys: Global<u32>) {
             minimum.set(after(slot), CLEAR);
         }
     }
+    heads.put_out_rest(keys);
 }
 
 /// The slot after `slot`.

@@ -11,7 +11,7 @@
 //! rungs sort by larger digits, with all blocks, and have nothing to merge.
 //!
 //! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then two barriers, 9/8
-//! atomics per column and one store for each key: 2·n + 3 barriers for n keys, fewer if several columns have the same
+//! atomics per column and one more and a store for each key: 2·n + 3 barriers for n keys, fewer if several columns have the same
 //! key; one launch.
 //!
 //! **Threads.** One block; thread c has column c. 8 to 1024 columns. The first thread of each group acts for it.
@@ -22,7 +22,7 @@
 //! **Source.** The blog post "cuda练习(三):使用gpu进行排序" (CUDA exercise 3: sorting on the GPU), undated. Changed: as in
 //! `columns-atomic-min`.
 
-use super::columns::{Columns, MAX_COLUMNS};
+use super::columns::{Columns, Heads, MAX_COLUMNS};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, kernel, shared, thread};
 
@@ -32,6 +32,10 @@ const GROUP: u32 = 8;
 shared!(GROUP_MINIMUM: [u32; MAX_COLUMNS / GROUP]);
 // Used in turn: one is read while the other is cleared.
 shared!(MINIMUM: [u32; 2]);
+shared!(
+    /// Keys that have a place in the output.
+    PLACED: [u32; 1]
+);
 
 /// The value of a cleared minimum: no key is larger.
 const CLEAR: u32 = u32::MAX;
@@ -49,41 +53,35 @@ pub fn radix_columns_groups(keys: Global<u32>) {
     }
     if t == 0 {
         minimum.set(0, CLEAR);
+        PLACED::view().set(0, 0);
     }
     thread::sync_threads(); // all keys are loaded before any is overwritten in global memory; the words are set
 
-    let (mut place, mut turn, mut to) = (t, 0, 0);
-    let mut head = columns.key(place);
-    // The minimum of the round before, and whether it was the thread's head.
-    let (mut least, mut won) = (CLEAR, false);
-    while to < keys.len() {
-        if let Some(key) = head {
+    let (mut turn, mut heads) = (0, Heads::new(columns, PLACED::view()));
+    loop {
+        if let Some(key) = heads.key {
             groups.fetch_min(group, key, Relaxed, Scope::Block);
         }
-        // The groups' minima are complete before they are read. The same barrier counts the last round's winners.
-        let copies = thread::sync_threads_count(won);
+        heads.put_out(keys);
+        thread::sync_threads(); // the groups' minima are complete before they are read
         if first_of_group {
             minimum.fetch_min(turn, groups.get(group), Relaxed, Scope::Block);
             // Until the next barrier no other thread uses the group's word.
             groups.set(group, CLEAR);
         }
-        if t < copies {
-            keys.set(to + t, least);
-        }
-        to += copies;
         thread::sync_threads(); // the minimum is complete before it is read; the groups' words are clear again
-        least = minimum.get(turn);
-        won = head == Some(least);
-        if won {
-            place = columns.below(place);
-            head = columns.key(place);
+        let least = minimum.get(turn);
+        if least == CLEAR {
+            break; // the whole block
         }
+        heads.take(least);
         turn = 1 - turn;
         if t == 0 {
             // Its readers have passed the barriers above, its writers come after the next barrier.
             minimum.set(turn, CLEAR);
         }
     }
+    heads.put_out_rest(keys);
 }
 
 #[cfg(not(target_os = "cuda"))]

@@ -19,7 +19,7 @@ pub const fn words<T>() -> u32 {
 /// Writes the state of `tile`.
 #[inline(always)]
 #[track_caller]
-pub(super) fn publish<T: Scalar>(states: Global<u64>, tile: u32, tag: u32, value: T) {
+pub(crate) fn publish<T: Scalar>(states: Global<u64>, tile: u32, tag: u32, value: T) {
     let (tag, bits) = ((tag as u64) << 32, value.to_bits_64());
     states.store(tile * words::<T>(), tag | bits & u32::MAX as u64, Relaxed, Device);
     if words::<T>() == 2 {
@@ -30,7 +30,7 @@ pub(super) fn publish<T: Scalar>(states: Global<u64>, tile: u32, tag: u32, value
 /// Reads the state of `tile`; the tag is [`NOTHING`] while the state is missing or only half written.
 #[inline(always)]
 #[track_caller]
-pub(super) fn look<T: Scalar>(states: Global<u64>, tile: u32) -> (u32, T) {
+pub(crate) fn look<T: Scalar>(states: Global<u64>, tile: u32) -> (u32, T) {
     let low = states.load(tile * words::<T>(), Relaxed, Device);
     let high = if words::<T>() == 2 { states.load(tile * words::<T>() + 1, Relaxed, Device) } else { low };
     let tag = if low >> 32 == high >> 32 { (low >> 32) as u32 } else { NOTHING };

@@ -6,7 +6,7 @@ use rungs_kernels::keys::UNSIGNED;
 use rungs_kernels::ladder::sort::{Keys, Sort, Width};
 use rungs_kernels::ladder::{Entry, Ladder, Launcher, Options, Rung};
 use rungs_kernels::operator::{Max, Min, Operation, Operator, Sum};
-use rungs_kernels::{bitonic, bubble, cubes, histogram, matmul, odd_even, radix, reduce, saxpy, scan};
+use rungs_kernels::{bitonic, bubble, cubes, histogram, matmul, merge, odd_even, radix, reduce, saxpy, scan};
 use simt::sim::Gpu;
 use simt::{Geometry, Global, Kernel, Scalar};
 use std::fmt::Debug;
@@ -262,7 +262,8 @@ pub fn difference<W: Width + Debug>(keys: &[W], got: &[W], order: u32) -> Option
 }
 
 /// The ladders of sorts.
-pub const SORTS: [&Ladder<Sort>; 4] = [&bitonic::LADDER, &bubble::LADDER, &odd_even::LADDER, &radix::LADDER];
+pub const SORTS: [&Ladder<Sort>; 5] =
+    [&bitonic::LADDER, &bubble::LADDER, &odd_even::LADDER, &merge::LADDER, &radix::LADDER];
 
 /// A family, and its rungs in order; checks that the default is one of them.
 fn rungs_of<K>(ladder: &Ladder<K>) -> (&'static str, Vec<&'static Rung>) {

@@ -34,7 +34,7 @@ impl Function {
     }
 }
 
-/// One launch: `CUlaunchConfig` with the two attributes that this project uses.
+/// One launch: `CUlaunchConfig` with the three attributes that this project uses.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch {
     /// Blocks in x, y and z.
@@ -51,6 +51,8 @@ pub struct Launch {
     /// Blocks of a cluster in x, y and z, each a divisor of the grid's. Compute capability 9.0 and up, CUDA 11.8 and
     /// up.
     pub cluster: Option<[u32; 3]>,
+    /// Cooperative launch: all blocks run at the same time, or the launch is refused. CUDA 11.8 and up.
+    pub together: bool,
 }
 
 /// `CUlaunchAttribute`: a name and 64 bytes whose meaning depends on it.
@@ -63,6 +65,7 @@ struct Attribute {
 }
 
 impl Attribute {
+    const COOPERATIVE: u32 = 2;
     const CLUSTER_DIMENSION: u32 = 4;
     const PROGRAMMATIC_STREAM_SERIALIZATION: u32 = 6;
 
@@ -182,7 +185,7 @@ pub unsafe fn set_max_dynamic_shared(function: Function, bytes: u32) -> Result<(
 /// parameters, in their order (the driver copies the values before this returns); what the kernel then does with
 /// them is as sound as the kernel is, and the memory that it touches outlives it.
 pub unsafe fn launch(function: Function, launch: &Launch, parameters: &mut [*mut c_void]) -> Result<(), Status> {
-    let Launch { grid, block, shared_bytes, stream, dependent, cluster } = *launch;
+    let Launch { grid, block, shared_bytes, stream, dependent, cluster, together } = *launch;
     let parameters = parameters.as_mut_ptr();
     let mut attributes = Vec::new();
     if dependent {
@@ -191,13 +194,16 @@ pub unsafe fn launch(function: Function, launch: &Launch, parameters: &mut [*mut
     if let Some(cluster) = cluster {
         attributes.push(Attribute::new(Attribute::CLUSTER_DIMENSION, cluster));
     }
+    if together {
+        attributes.push(Attribute::new(Attribute::COOPERATIVE, [1]));
+    }
     if attributes.is_empty() {
         let ([gx, gy, gz], [bx, by, bz], extra) = (grid, block, ptr::null_mut());
         // SAFETY: function and parameters are as the caller says; geometry and stream are checked by the driver.
         let code = unsafe { cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared_bytes, stream, parameters, extra) };
         return Status::check(code);
     }
-    // At most two attributes were pushed.
+    // At most three attributes were pushed.
     let attribute_count = attributes.len() as u32;
     let config = Config { grid, block, shared_bytes, stream, attributes: attributes.as_mut_ptr(), attribute_count };
     // SAFETY: as above; the configuration and the attributes that it points to live until the call has returned.

@@ -11,6 +11,11 @@ use rungs_kernels::ladder::sort::{Sort, Width};
 pub const KEY_TYPES: &[Dtype] = &[Dtype::U32, Dtype::I32, Dtype::F32, Dtype::U64, Dtype::I64, Dtype::F64];
 
 /// A word that stores one key.
+#[diagnostic::on_unimplemented(
+    message = "no rung sorts keys that are stored in `{Self}`",
+    label = "not for keys of this type",
+    note = "sorts take u32, i32, f32, u64, i64 and f64; with values u32, i32 and f32"
+)]
 pub trait KeyWord: Width + bytemuck::Pod {
     /// Counts descents and computes the checksum on the keys' engine, see [`verify::keys`].
     ///
@@ -44,4 +49,25 @@ pub fn unable(ladder: &'static Ladder<Sort>, rung: &Rung, dtype: Dtype, paramete
         return Some(format!("{name} sorts keys without values{others}"));
     }
     (dtype.size() == 8 && run.wide.is_none()).then(|| format!("{name} sorts keys of 32 bits, not {dtype}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The docs and the compiler's messages name the types, each in its own file.
+    #[test]
+    fn the_types_are_named_where_others_are_refused() {
+        let names: Vec<_> = KEY_TYPES.iter().map(|dtype| dtype.to_string()).collect();
+        let (last, others) = names.split_last().unwrap();
+        let note = format!("take {} and {last}", others.join(", "));
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let text = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+        let files = [("host/src/algorithms/keys.rs", "sorts"), ("gpu/src/ladder/reduce.rs", "reductions")];
+        for (path, who) in files.into_iter().chain([("gpu/src/ladder/scan.rs", "scans")]) {
+            assert!(text(path).contains(&format!("    note = \"{who} {note}")), "{path}: {who} {note}");
+        }
+        let row = format!("`reduce`, `scan` | `{}` |", names.join("`, `"));
+        assert!(text("host/src/vec/mod.rs").contains(&row), "{row}");
+    }
 }

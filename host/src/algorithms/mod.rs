@@ -37,6 +37,7 @@ pub static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
         Family { phases: true, ..sort::family(&kernels::bubble::LADDER, Sizes::elements(1 << 12, 1 << 17), &[]) },
         sort::family(&kernels::bitonic::LADDER, Sizes::elements(1 << 13, 1 << 24), &[]),
         sort::family(&kernels::odd_even::LADDER, Sizes::elements(1 << 15, 1 << 20), &[]),
+        sort::family(&kernels::merge::LADDER, Sizes::elements(1 << 14, 1 << 24), &[]),
         sort::family(&kernels::radix::LADDER, Sizes::elements(1 << 12, 1 << 24), &[Extra::Columns, Extra::Values]),
         matmul::family(&kernels::matmul::LADDER, Sizes::square(160, 4096)),
         cubes::family(&kernels::cubes::LADDER, Sizes::elements(1 << 18, 1 << 24)),
@@ -50,6 +51,7 @@ pub static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
 /// Kernels that belong to no rung, with their purpose.
 pub static SUPPORT: &[(&str, &[&[&str]])] = &[
     ("maps keys to unsigned words and back", kernels::keys::KERNELS),
+    ("puts keys back that were to be sorted by an order that is none", kernels::merge::passes::KERNELS),
     ("checks sorts and scans where they lie", kernels::verify::KERNELS),
     ("waits, so that the host can enqueue the measured launches", kernels::wait::KERNELS),
 ];

@@ -99,7 +99,7 @@ fn toolchain() -> Finding {
 /// The other backend: whether rust-cuda's toolchain is here, by the code that `xtask build-ptx` searches with.
 fn rust_cuda() -> Finding {
     let what = "rust-cuda's toolchain";
-    match RustCuda::find() {
+    match RustCuda::find(None) {
         Ok(_) => Finding { what, found: true, detail: "all of its parts were found".into(), advice: None },
         Err(incomplete) => {
             let detail = format!("missing: {}", incomplete.missing().collect::<Vec<_>>().join(", "));

@@ -3,6 +3,10 @@
 use super::{Data, Dtype};
 
 /// A type of keys. Implemented for the seven types of [`Dtype`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no type of keys",
+    note = "keys are of type u8, u32, i32, f32, u64, i64 or f64"
+)]
 pub trait Element: bytemuck::Pod + Send + Sync + std::fmt::Debug + PartialOrd {
     /// The type's name as data.
     const DTYPE: Dtype;

@@ -133,6 +133,7 @@ impl Cuda {
             stream: self.stream_handle(),
             dependent: may_start_early(&loaded, geometry),
             cluster,
+            together: geometry.together,
         };
         // SAFETY: the function's module lives as long as self; parameters and memory are as the caller says.
         let launched = unsafe { cuda_driver::launch(loaded.function, &launch, parameters) };

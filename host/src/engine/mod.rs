@@ -169,10 +169,11 @@ impl Engine {
         Self::simulator_because(None)
     }
 
-    /// The simulator, told that it has this number of multiprocessors: sequences launch as they would on a GPU that does.
+    /// The simulator, told that it has this number of multiprocessors: sequences launch as they would on a GPU that
+    /// does. One block runs after the other, so that each run is the same.
     pub fn simulator_with(multiprocessors: u32) -> Self {
         Self::new(
-            Backend::Simulator(simt::sim::Options::default()),
+            Backend::Simulator(simt::sim::Options { workers: 1 }),
             DeviceInfo { multiprocessors, ..Self::simulated(None) },
         )
     }

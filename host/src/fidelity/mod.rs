@@ -167,14 +167,31 @@ pub struct Measure {
     of: Quantity,
     /// What it is divided by.
     per: Option<Quantity>,
+    /// What it is a part of: a difference counts by its share of that.
+    among: Option<Quantity>,
 }
+
+/// The names of the measures.
+const LOADS: &str = "sectors per load";
+const STORES: &str = "sectors per store";
+const CONFLICTS: &[&str] = &["conflicts of shared loads", "conflicts of shared stores"];
 
 /// The measures, in the order of the table's columns.
 pub const MEASURES: [Measure; 4] = [
-    Measure { name: "sectors per load", of: Quantity::LoadSectors, per: Some(Quantity::LoadRequests) },
-    Measure { name: "sectors per store", of: Quantity::StoreSectors, per: Some(Quantity::StoreRequests) },
-    Measure { name: "conflicts of shared loads", of: Quantity::SharedLoadConflicts, per: None },
-    Measure { name: "conflicts of shared stores", of: Quantity::SharedStoreConflicts, per: None },
+    Measure { name: LOADS, of: Quantity::LoadSectors, per: Some(Quantity::LoadRequests), among: None },
+    Measure { name: STORES, of: Quantity::StoreSectors, per: Some(Quantity::StoreRequests), among: None },
+    Measure {
+        name: CONFLICTS[0],
+        of: Quantity::SharedLoadConflicts,
+        per: None,
+        among: Some(Quantity::SharedLoadWavefronts),
+    },
+    Measure {
+        name: CONFLICTS[1],
+        of: Quantity::SharedStoreConflicts,
+        per: None,
+        among: Some(Quantity::SharedStoreWavefronts),
+    },
 ];
 
 /// How near two values are that may differ without a reason.
@@ -197,7 +214,8 @@ impl Comparison {
         let (mut known, mut unknown) = (vec![], vec![]);
         for measure in MEASURES {
             let Some((ours, theirs)) = self.measure(measure) else { continue };
-            if (ours - theirs).abs() <= NEAR * theirs.abs() {
+            let whole = measure.among.and_then(|among| self.values(among)).map_or(theirs, |(_, theirs)| theirs);
+            if (ours - theirs).abs() <= NEAR * whole {
                 continue;
             }
             match reasons::of(self.family, self.rung, measure.name) {

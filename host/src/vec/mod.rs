@@ -16,10 +16,16 @@
 //! # }
 //! ```
 //!
+//! | method | types of elements |
+//! | --- | --- |
+//! | `sort`, `sort_descending`, `reduce`, `scan` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
+//! | `sort_with`, `sort_with_descending` | `u32`, `i32`, `f32`, with values of 4 bytes |
+//! | transforms | any [`Scalar`] |
+//!
 //! [`DeviceVec::sort`], [`DeviceVec::sort_with`], [`DeviceVec::reduce`] and [`DeviceVec::scan`] run the rung that
 //! [`choice`] names for the type, the size and the device. What a transform does to an element is a functor, a type of
 //! one's own: see [`rungs_kernels::transform`] for its kernel. A kernel of one's own takes [`DeviceVec::view`] as an
-//! argument, another library [`DeviceVec::as_ptr`].
+//! argument, another library [`DeviceVec::as_ptr`]. [`DeviceVec::sort_by`] takes an order of one's own.
 
 pub mod choice;
 
@@ -34,6 +40,9 @@ use rungs_kernels::ladder::Options;
 use rungs_kernels::ladder::reduce::{self, Reduce, Reduces};
 use rungs_kernels::ladder::scan::{self, Scan, Scans};
 use rungs_kernels::ladder::sort::{Keys, Pairs};
+use rungs_kernels::merge::r3_sample::{self, launches::SampleKernels};
+use rungs_kernels::merge::r4_stable::{self, launches::StableKernels};
+use rungs_kernels::order::ByKey;
 use rungs_kernels::transform::{self, Functor};
 use simt::{Argument, Global, Kernel, Scalar};
 
@@ -155,6 +164,98 @@ impl<T: Scalar> DeviceVec<T> {
         T::Word: KeyWord,
     {
         self.sort_by_order(order_of(T::DTYPE) | DESCENDING)
+    }
+
+    /// Sorts in place by an order of one's own; equivalent elements may change their order. `kernels` are the order's,
+    /// see [`sort_kernels!`](rungs_kernels::sort_kernels).
+    ///
+    /// ```
+    /// use rungs::engine::Engine;
+    /// use rungs::vec::DeviceVec;
+    /// use rungs_kernels::order::Order;
+    /// use rungs_kernels::sort_kernels;
+    ///
+    /// /// Even numbers first, the smallest of either kind first.
+    /// #[simt::argument]
+    /// #[derive(Clone, Copy)]
+    /// pub struct EvenFirst;
+    ///
+    /// impl Order<u32> for EvenFirst {
+    ///     const TOTAL: bool = true;
+    ///
+    ///     fn before(&self, a: u32, b: u32) -> bool {
+    ///         (a % 2, a) < (b % 2, b)
+    ///     }
+    /// }
+    ///
+    /// sort_kernels!(pub mod even_first: <u32, EvenFirst>);
+    ///
+    /// # fn main() -> rungs::Result<()> {
+    /// let engine = Engine::simulator();
+    /// let mut numbers = DeviceVec::from_slice(&engine, &[3, 8, 5, 2])?;
+    /// numbers.sort_by(even_first::Kernels, EvenFirst)?;
+    /// assert_eq!(numbers.to_vec()?, [2, 8, 3, 5]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`DeviceVec::sort`].
+    pub fn sort_by<S: SampleKernels<Key = T>>(&mut self, _kernels: S, order: S::Order) -> Result<()> {
+        let mut sort = r3_sample::launches::sequence::<S>(&self.engine, self.len() as u32)?;
+        Ok(sort(&self.engine, (self.view(), order))?)
+    }
+
+    /// Sorts in place by an order of one's own, as [`DeviceVec::sort_by`] does; equivalent elements keep their order.
+    ///
+    /// # Errors
+    /// As for [`DeviceVec::sort`].
+    pub fn stable_sort_by<S: StableKernels<Key = T>>(&mut self, _kernels: S, order: S::Order) -> Result<()> {
+        let mut sort = r4_stable::launches::sequence::<S>(&self.engine, self.len() as u32)?;
+        Ok(sort(&self.engine, (self.view(), order))?)
+    }
+
+    /// Sorts in place by what a functor makes of each element, the smallest first; elements of which it makes the same
+    /// may change their order. `kernels` are those of the order [`ByKey<F>`](ByKey).
+    ///
+    /// ```
+    /// use rungs::engine::Engine;
+    /// use rungs::vec::DeviceVec;
+    /// use rungs_kernels::order::ByKey;
+    /// use rungs_kernels::sort_kernels;
+    /// use rungs_kernels::transform::Functor;
+    ///
+    /// #[simt::argument]
+    /// #[derive(Clone, Copy)]
+    /// pub struct Square;
+    ///
+    /// impl Functor<i32> for Square {
+    ///     type Out = i32;
+    ///
+    ///     fn call(&self, x: i32) -> i32 {
+    ///         x * x
+    ///     }
+    /// }
+    ///
+    /// sort_kernels!(pub mod by_square: <i32, ByKey<Square>>);
+    ///
+    /// # fn main() -> rungs::Result<()> {
+    /// let engine = Engine::simulator();
+    /// let mut numbers = DeviceVec::from_slice(&engine, &[3, -8, -5, 2])?;
+    /// numbers.sort_by_key(by_square::Kernels, Square)?;
+    /// assert_eq!(numbers.to_vec()?, [2, 3, -5, -8]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`DeviceVec::sort`].
+    pub fn sort_by_key<F, S>(&mut self, kernels: S, key: F) -> Result<()>
+    where
+        F: Functor<T, Out: PartialOrd> + Argument,
+        S: SampleKernels<Key = T, Order = ByKey<F>>,
+    {
+        self.sort_by(kernels, ByKey(key))
     }
 
     fn sort_by_order(&mut self, order: u32) -> Result<()>

@@ -2,11 +2,12 @@
 
 use proc_macro2::TokenStream as Tokens;
 use quote::{ToTokens, quote};
-use syn::{Attribute, ItemStruct};
+use syn::{Attribute, GenericParam, ItemStruct};
 
 pub(crate) fn expand(item: ItemStruct) -> syn::Result<Tokens> {
-    if !item.generics.params.is_empty() {
-        return Err(syn::Error::new_spanned(&item.generics, "an argument of a kernel has no parameters of its own"));
+    let is_type = |p: &GenericParam| matches!(p, GenericParam::Type(_));
+    if let Some(other) = item.generics.params.iter().find(|p| !is_type(p)) {
+        return Err(syn::Error::new_spanned(other, "an argument of a kernel has types as its only parameters"));
     }
     let repr = |a: &&Attribute| a.path().is_ident("repr");
     // The tokens print with a space between them or without, depending on the compiler.
@@ -17,21 +18,37 @@ pub(crate) fn expand(item: ItemStruct) -> syn::Result<Tokens> {
     }
     let layout = item.attrs.iter().find(repr).is_none().then(|| quote!(#[repr(C)]));
     let (name, fields) = (&item.ident, item.fields.iter().map(|f| &f.ty));
+    let mut generics = item.generics.clone();
+    for parameter in generics.type_params_mut() {
+        parameter.bounds.push(syn::parse_quote!(simt::Argument));
+    }
+    let (bounded, names, where_clause) = generics.split_for_impl();
+    let check = quote! {{
+        const fn goes_by_its_bytes<T: simt::Argument>() {
+            assert!(T::BY_ITS_BYTES, "a view is a parameter of its own: it cannot be in a struct");
+        }
+        #( goes_by_its_bytes::<#fields>(); )*
+    }};
+    // Of a generic struct the fields are known where it is used.
+    let check_here =
+        item.generics.params.is_empty().then(|| quote!(#[cfg(not(target_os = "cuda"))] const _: () = #check;));
     Ok(quote! {
         #layout
         #item
 
-        #[cfg(not(target_os = "cuda"))]
-        const _: () = {
-            const fn goes_by_its_bytes<T: simt::Argument>() {
-                assert!(T::BY_ITS_BYTES, "a view is a parameter of its own: it cannot be in a struct");
-            }
-            #( goes_by_its_bytes::<#fields>(); )*
-        };
+        #check_here
 
-        // SAFETY: the struct is #[repr(C)], so the types of its fields decide its layout; the check above has shown
-        // that they are numbers or such structs.
+        // SAFETY: the struct is #[repr(C)], so the types of its fields decide its layout; the check shows that they are
+        // numbers or such structs.
         #[cfg(not(target_os = "cuda"))]
-        unsafe impl simt::Argument for #name {}
+        unsafe impl #bounded simt::Argument for #name #names #where_clause {
+            fn append(&self, parameters: &mut simt::Parameters) {
+                const { #check }
+                // An entry has no parameter for a type without content.
+                if size_of::<Self>() != 0 {
+                    parameters.push(self);
+                }
+            }
+        }
     })
 }

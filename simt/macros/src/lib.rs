@@ -16,11 +16,13 @@ use syn::{Expr, FnArg, GenericParam, ItemFn, Pat, Token, Type, bracketed, parent
 /// that implements `simt::Kernel`, so that the compiler checks the number and the types of a launch's arguments.
 ///
 /// - `#[kernel(max_threads = BLOCK, min_blocks = 2)]`: launch bounds, constant expressions; they become the entry's
-///   `.maxntid` and `.minnctapersm`. `min_blocks` may depend on the types of an instance: `min_blocks = blocks::<T>()`.
+///   `.maxntid` and `.minnctapersm`. They may depend on the types of an instance: `min_blocks = blocks::<T>()`.
 /// - `#[kernel(instances(sum_u32: <u32, Sum>, sum_f32: <f32, Sum>))]` on a generic function: one entry for each named
 ///   instance. On the host the function's name is then a generic type, `name::<u32, Sum>::default()`.
 /// - `#[kernel(instances([u32, f32] * [Sum, Min]))]`: the same for all combinations of the types, a list for each
 ///   parameter of the function; the entries are called `function_sum_u32`, `function_min_u32`, … .
+/// - `#[kernel(instance(by_age: <f32, Age>))]`: one entry, called `by_age_function`. It is for macros that declare several
+///   functions, which cannot put names together.
 /// - `#[kernel(sm_90)]`: the kernel needs compute capability 9.0 and exists only in PTX built for that.
 /// - `#[kernel(sm_90a)]`: it needs what 9.0 alone has, and exists only in PTX for `sm_90a`.
 #[proc_macro_attribute]
@@ -48,6 +50,8 @@ struct Options {
     sm_90: bool,
     sm_90a: bool,
     instances: Vec<Instance>,
+    /// An instance whose name is the first part of the entry's.
+    instance: Option<Instance>,
     /// For each type parameter the types that it takes, if all combinations are instances.
     each: Vec<Vec<Type>>,
 }
@@ -93,6 +97,10 @@ impl Parse for Options {
             let name: Ident = input.parse()?;
             if name == "sm_90" {
                 options.sm_90 = true;
+            } else if name == "instance" {
+                let only;
+                parenthesized!(only in input);
+                options.instance = Some(only.parse()?);
             } else if name == "sm_90a" {
                 options.sm_90a = true;
             } else if name == "instances" {
@@ -112,7 +120,7 @@ impl Parse for Options {
                 let value = Some(input.parse()?);
                 *(if name == "max_threads" { &mut options.max_threads } else { &mut options.min_blocks }) = value;
             } else {
-                let known = "a kernel's options are max_threads, min_blocks, instances, sm_90 and sm_90a";
+                let known = "a kernel's options are max_threads, min_blocks, instances, instance, sm_90 and sm_90a";
                 return Err(syn::Error::new_spanned(name, known));
             }
             if !input.is_empty() {
@@ -125,6 +133,10 @@ impl Parse for Options {
 
 fn expand(mut options: Options, f: ItemFn) -> syn::Result<Tokens> {
     options.instances.append(&mut combinations(&options.each, &f.sig.ident));
+    options.instances.extend(options.instance.take().map(|Instance { name, types }| {
+        let name = format_ident!("{name}_{}", f.sig.ident);
+        Instance { name, types }
+    }));
     if let Some(output) = (!matches!(f.sig.output, syn::ReturnType::Default)).then_some(&f.sig.output) {
         return Err(syn::Error::new_spanned(output, "a kernel returns nothing; it writes to a view"));
     }
@@ -281,7 +293,6 @@ fn rust_cuda_entry(
 fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ident]) -> Tokens {
     let (name, vis, attrs, body) = (&f.sig.ident, &f.vis, &f.attrs, body_name(f));
     let (names, types): (Vec<_>, Vec<_>) = params.iter().cloned().unzip();
-    let threads = options.max_threads();
     let handle = if generics.is_empty() {
         quote! {
             #(#attrs)*
@@ -317,7 +328,8 @@ fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ide
         let types: Vec<Type> = types.iter().map(|t| substitute(t, generics, &concrete)).collect();
         let of = (!concrete.is_empty()).then(|| quote!(<#(#concrete),*>));
         let body_of = turbofish(&concrete);
-        let blocks = substitute_tokens(options.min_blocks(), generics, &concrete);
+        let bound = |tokens| substitute_tokens(tokens, generics, &concrete);
+        let (threads, blocks) = (bound(options.max_threads()), bound(options.min_blocks()));
         quote! {
             // The bound takes effect on the device; here it is only compiled.
             #[cfg(not(target_os = "cuda"))]

@@ -50,7 +50,7 @@ pub fn launch<K: Kernel>(
 /// # Errors
 /// As for [`launch`].
 pub fn enqueue(call: &dyn Call, geometry: Geometry, options: Options) -> Result<(), LaunchError> {
-    let Geometry { grid, block, shared_bytes, .. } = geometry;
+    let Geometry { grid, block, shared_bytes, together, .. } = geometry;
     refuse_impossible(call.name(), call.max_threads(), grid, block, shared_bytes)?;
     if let Some(i) = call.parameters().view_of_nothing() {
         let why = format!("view number {} is of {GONE}", i + 1);
@@ -62,7 +62,7 @@ pub fn enqueue(call: &dyn Call, geometry: Geometry, options: Options) -> Result<
         observe::tell(|| Event::LaunchEnd);
         return Ok(());
     }
-    run(call.name(), grid, block, shared_bytes, &|| call.thread(), options)
+    run(call.name(), grid, block, shared_bytes, together, &|| call.thread(), options)
 }
 
 fn run(
@@ -70,6 +70,7 @@ fn run(
     grid: [u32; 3],
     block: [u32; 3],
     shared_bytes: u32,
+    together: bool,
     thread: &(dyn Fn() + Sync),
     options: Options,
 ) -> Result<(), LaunchError> {
@@ -79,7 +80,12 @@ fn run(
     let workers = if options.workers > 0 { options.workers } else { cores };
     // An observer belongs to this thread.
     let alone = observe::active() || blocks.saturating_mul(threads) <= SMALL;
-    let workers = if alone { 1 } else { (workers as u64).min(blocks) };
+    let workers = match (together, alone) {
+        // A thread of the host for each block: the host lets all of them go on.
+        (true, _) if !observe::active() => blocks,
+        (_, true) => 1,
+        _ => (workers as u64).min(blocks),
+    };
     observe::tell(|| Event::Launch { kernel, grid: Dim3(grid), block: Dim3(block) });
 
     let count = Count::begin();

@@ -53,6 +53,8 @@ pub struct RustCuda {
     pub cuda: PathBuf,
     /// The folder of libnvvm, inside of that.
     pub nvvm: PathBuf,
+    /// The folder of libclang.
+    pub libclang: PathBuf,
 }
 
 /// An incomplete toolchain; displays all parts.
@@ -86,22 +88,22 @@ impl fmt::Display for Incomplete {
 impl std::error::Error for Incomplete {}
 
 impl RustCuda {
-    /// The toolchain on this machine.
+    /// The toolchain on this machine; `pip` is as for [`parts`].
     ///
     /// # Errors
     /// [`Incomplete`] if a part is missing; it displays all parts.
-    pub fn find() -> Result<Self, Incomplete> {
-        let parts = parts();
-        let place = |name: &str| parts.iter().find(|part| part.name == name)?.place.clone().ok();
-        match (place(NIGHTLY), place(LLVM_7), place(CUDA), place(LIBNVVM)) {
-            (Some(toolchain), Some(llvm_config), Some(cuda), Some(libnvvm))
-                if parts.iter().all(|p| p.place.is_ok()) =>
-            {
-                let nvvm = libnvvm.parent().map(Path::to_path_buf).unwrap_or_default();
-                Ok(Self { toolchain, llvm_config, cuda, nvvm })
-            }
-            _ => Err(Incomplete { parts }),
+    pub fn find(pip: Option<&Path>) -> Result<Self, Incomplete> {
+        let parts = parts(pip);
+        if parts.iter().any(|part| part.place.is_err()) {
+            return Err(Incomplete { parts });
         }
+        let place = |name: &str| {
+            let part = parts.iter().find(|part| part.name == name);
+            part.and_then(|part| part.place.clone().ok()).unwrap_or_default()
+        };
+        let folder = |name: &str| place(name).parent().map(Path::to_path_buf).unwrap_or_default();
+        let (nvvm, libclang) = (folder(LIBNVVM), folder(LIBCLANG));
+        Ok(Self { toolchain: place(NIGHTLY), llvm_config: place(LLVM_7), cuda: place(CUDA), nvvm, libclang })
     }
 }
 
@@ -114,22 +116,39 @@ impl fmt::Display for RustCuda {
 const LLVM_7: &str = "LLVM 7";
 const CUDA: &str = "CUDA toolkit";
 const LIBNVVM: &str = "libnvvm";
+const LIBCLANG: &str = "libclang";
 
-/// All parts, each with its place or with the places searched.
-pub fn parts() -> Vec<Part> {
+/// The components of the nightly.
+pub const COMPONENTS: [&str; 3] = ["rust-src", "rustc-dev", "llvm-tools"];
+
+/// CUDA's parts, of the release that was tried, and libclang, as python packages.
+pub const PIP_PACKAGES: [&str; 4] =
+    ["nvidia-nvvm==13.0.*", "nvidia-cuda-runtime==13.0.*", "nvidia-cuda-crt==13.0.*", "libclang>=18"];
+
+/// The toolkit in a folder of pip's that has [`PIP_PACKAGES`].
+pub fn cuda_of_pip(folder: &Path) -> PathBuf {
+    folder.join("nvidia/cu13")
+}
+
+/// All parts, each with its place or with the places searched. `pip` is a folder with [`PIP_PACKAGES`], which is searched
+/// after the others.
+pub fn parts(pip: Option<&Path>) -> Vec<Part> {
     let toolchain = toolchain();
     let component = |name: &str| component(&toolchain, name);
-    let cuda = cuda();
+    let cuda = cuda(pip);
+    let llvm_config = llvm_config();
     let toolkit = |folder: &str, file: &str| in_nvvm(&cuda, folder, file);
     vec![
         Part { name: NIGHTLY, place: toolchain.clone() },
-        Part { name: "rustc-dev", place: component("rustc-dev") },
-        Part { name: "rust-src", place: component("rust-src") },
-        Part { name: LLVM_7, place: llvm_config() },
+        Part { name: COMPONENTS[0], place: component(COMPONENTS[0]) },
+        Part { name: COMPONENTS[1], place: component(COMPONENTS[1]) },
+        Part { name: COMPONENTS[2], place: component(COMPONENTS[2]) },
+        Part { name: LLVM_7, place: llvm_config.clone() },
+        Part { name: "LLVM's libraries", place: llvm_libraries(&llvm_config) },
         Part { name: CUDA, place: cuda.clone() },
         Part { name: LIBNVVM, place: toolkit("lib64", "libnvvm.so") },
         Part { name: "libdevice", place: toolkit("libdevice", "libdevice.10.bc") },
-        Part { name: "libclang", place: libclang() },
+        Part { name: LIBCLANG, place: libclang(pip) },
     ]
 }
 
@@ -173,13 +192,42 @@ fn llvm_config() -> Result<PathBuf, String> {
     Err(looked.join(", "))
 }
 
+/// The libraries that the code generator is linked with, all of them: a build of LLVM may have stopped half-way.
+fn llvm_libraries(llvm_config: &Result<PathBuf, String>) -> Result<PathBuf, String> {
+    let Ok(program) = llvm_config else { return Err("parts of LLVM 7, which is not here".into()) };
+    let run = |arguments: &[&str]| {
+        let output = Command::new(program).args(arguments).output();
+        output.map_err(|error| format!("{} does not run: {error}", program.display()))
+    };
+    let libraries = run(&["--link-static", "--libs", "ipo", "bitreader", "bitwriter", "lto", "nvptx"])?;
+    let said = String::from_utf8_lossy(&libraries.stderr).into_owned();
+    let missing = |path: &str| Path::new(path.trim()).file_name().map(|name| name.to_string_lossy().into_owned());
+    let mut missing: Vec<_> = said.lines().filter_map(|line| missing(line.split_once("missing: ")?.1)).collect();
+    missing.sort();
+    missing.dedup();
+    if !missing.is_empty() {
+        return Err(format!("{} are not built: {}", missing.len(), missing.join(" ")));
+    }
+    if !libraries.status.success() {
+        return Err(said.trim().to_string());
+    }
+    let folder = PathBuf::from(String::from_utf8_lossy(&run(&["--libdir"])?.stdout).trim());
+    let names = String::from_utf8_lossy(&libraries.stdout).into_owned();
+    let absent =
+        |flag: &&str| flag.strip_prefix("-l").is_some_and(|name| !folder.join(format!("lib{name}.a")).is_file());
+    match names.split_whitespace().filter(absent).collect::<Vec<_>>()[..] {
+        [] => Ok(folder),
+        ref absent => Err(format!("not in {}: {}", folder.display(), absent.join(" "))),
+    }
+}
+
 /// The places where rust-cuda's build searches, and `$CUDA_HOME`.
-fn cuda() -> Result<PathBuf, String> {
+fn cuda(pip: Option<&Path>) -> Result<PathBuf, String> {
     let mut looked = vec![];
     let variables = ["CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "CUDA_HOME"];
     let named = variables.into_iter().filter_map(env::var_os).map(PathBuf::from);
     let usual = ["/usr/lib/cuda", "/usr/local/cuda", "/opt/cuda"].map(PathBuf::from);
-    for folder in named.chain(usual) {
+    for folder in named.chain(usual).chain(pip.map(cuda_of_pip)) {
         let header = folder.join("include/cuda.h");
         match fs::read_to_string(&header).ok().and_then(|text| cuda_version(&text)) {
             Some((major, _)) if major >= OLDEST_CUDA => return Ok(folder),
@@ -205,16 +253,27 @@ fn cuda_version(header: &str) -> Option<(u32, u32)> {
 fn in_nvvm(cuda: &Result<PathBuf, String>, folder: &str, file: &str) -> Result<PathBuf, String> {
     let Ok(cuda) = cuda else { return Err("a part of the CUDA toolkit, which is not here".into()) };
     let path = cuda.join("nvvm").join(folder).join(file);
-    if path.is_file() { Ok(path) } else { Err(format!("no {}", path.display())) }
+    if path.is_file() {
+        return Ok(path);
+    }
+    // pip has another layout than the toolkit, which is what rust-cuda's build expects.
+    let of_pip = entries(&cuda.join("lib")).into_iter().find(|path| name(path).starts_with(file));
+    let but = of_pip.map_or(String::new(), |path| format!("; link it to {}", path.display()));
+    Err(format!("no {}{but}", path.display()))
 }
 
 /// libclang, which reads CUDA's headers for rust-cuda: the places where bindgen searches first, and those of packages.
-fn libclang() -> Result<PathBuf, String> {
+fn libclang(pip: Option<&Path>) -> Result<PathBuf, String> {
     let named = env::var_os("LIBCLANG_PATH").map(PathBuf::from);
     let llvm = entries(Path::new("/usr/lib")).into_iter().filter(|path| name(path).starts_with("llvm"));
     let usual =
         ["/usr/lib64", "/usr/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"].map(PathBuf::from);
-    let folders: Vec<_> = named.into_iter().chain(llvm.map(|path| path.join("lib"))).chain(usual).collect();
+    let folders: Vec<_> = named
+        .into_iter()
+        .chain(llvm.map(|path| path.join("lib")))
+        .chain(usual)
+        .chain(pip.map(|folder| folder.join("clang/native")))
+        .collect();
     // Not libclang-cpp.so, which is something else.
     let is_libclang = |path: &PathBuf| {
         let name = name(path);
@@ -273,7 +332,7 @@ mod tests {
 
     #[test]
     fn every_part_says_where_it_is_or_where_it_was_looked_for() {
-        for part in parts() {
+        for part in parts(None) {
             match &part.place {
                 Ok(path) => assert!(path.exists(), "{part}"),
                 Err(looked) => assert!(!looked.is_empty(), "{part}"),
@@ -291,6 +350,44 @@ mod tests {
         assert!(text.contains("nightly-2026-04-02: missing (no such folder)"), "{text}");
         assert!(text.contains("CUDA toolkit: /opt/cuda"), "{text}");
         assert!(text.ends_with(Incomplete::REMEDY), "{text}");
+    }
+
+    /// A build that stopped half-way, and one that is whole, by programs that answer as LLVM 7's `llvm-config` does.
+    #[cfg(unix)]
+    #[test]
+    fn a_library_of_llvm_that_is_missing_is_named() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("llvm-config");
+        let answers = |text: String| {
+            fs::write(&program, format!("#!/bin/sh\n{text}\n")).unwrap();
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+            llvm_libraries(&Ok(program.clone()))
+        };
+        let error = "llvm-config: error: missing: /b/lib/libLLVM";
+        let half = answers(format!("echo '{error}LTO.a' >&2; echo '{error}Core.a' >&2; exit 1"));
+        assert_eq!(half.unwrap_err(), "2 are not built: libLLVMCore.a libLLVMLTO.a");
+        assert!(answers("echo unknown component >&2; exit 1".into()).unwrap_err().contains("unknown component"));
+        let place = folder.path().display();
+        let whole = format!("[ \"$1\" = --libdir ] && echo {place} || echo -lLLVMLTO -lLLVMCore");
+        assert!(answers(whole.clone()).unwrap_err().ends_with("-lLLVMLTO -lLLVMCore"));
+        for name in ["LTO", "Core"] {
+            fs::write(folder.path().join(format!("libLLVM{name}.a")), "").unwrap();
+        }
+        assert_eq!(answers(whole), Ok(folder.path().to_path_buf()));
+    }
+
+    #[test]
+    fn cuda_of_pip_is_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let cuda = cuda_of_pip(folder.path());
+        fs::create_dir_all(cuda.join("lib")).unwrap();
+        fs::write(cuda.join("lib/libnvvm.so.4"), "").unwrap();
+        let why = in_nvvm(&Ok(cuda.clone()), "lib64", "libnvvm.so").unwrap_err();
+        assert!(why.contains("; link it to ") && why.ends_with("libnvvm.so.4"), "{why}");
+        fs::create_dir_all(cuda.join("nvvm/lib64")).unwrap();
+        fs::write(cuda.join("nvvm/lib64/libnvvm.so"), "").unwrap();
+        assert_eq!(in_nvvm(&Ok(cuda.clone()), "lib64", "libnvvm.so"), Ok(cuda.join("nvvm/lib64/libnvvm.so")));
     }
 
     #[test]

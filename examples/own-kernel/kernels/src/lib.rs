@@ -1,7 +1,10 @@
-//! Two kernels: one from nothing, one that is a functor for a function of `rungs-kernels`.
+//! Two kernels, one from nothing and one that is a functor for a function of `rungs-kernels`; and an order, with the
+//! kernels that sort by it.
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(abi_ptx, asm_experimental_arch))]
 
+use rungs_kernels::order::Order;
+use rungs_kernels::sort_kernels;
 use rungs_kernels::transform::{self, Functor};
 use simt::{Global, kernel, shared, thread};
 
@@ -56,3 +59,20 @@ impl Functor<f32> for Scale {
 pub fn scale(input: Global<f32>, output: Global<f32>, functor: Scale) {
     transform::transform(input, output, functor)
 }
+
+/// The elements nearest to a point first.
+#[simt::argument]
+#[derive(Clone, Copy, Debug)]
+pub struct Nearest {
+    /// The point.
+    pub to: f32,
+}
+
+impl Order<f32> for Nearest {
+    #[inline(always)]
+    fn before(&self, a: f32, b: f32) -> bool {
+        (a - self.to).abs() < (b - self.to).abs()
+    }
+}
+
+sort_kernels!(pub mod nearest: <f32, Nearest>);

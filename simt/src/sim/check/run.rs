@@ -48,7 +48,7 @@ pub(in super::super) fn launch(
     call: &dyn Call,
     geometry: Geometry,
 ) -> Result<(), LaunchError> {
-    let Geometry { grid, block, shared_bytes, overlapping } = geometry;
+    let Geometry { grid, block, shared_bytes, overlapping, .. } = geometry;
     let blocks: u64 = grid.iter().map(|&d| u64::from(d)).product();
     let threads: u32 = block.iter().product();
     let stride = threads.next_multiple_of(32);

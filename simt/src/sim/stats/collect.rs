@@ -194,10 +194,14 @@ fn count(counts: &mut Counts, what: What, mask: u32, addresses: &Addresses) -> u
     counts.bytes += u64::from(lanes * u32::from(what.bytes));
     let mut cost = 0;
     if what.instruction.is_global() {
-        cost = cost::sectors(mask, addresses);
+        cost = match what.instruction.is_read_modify_write() {
+            true => cost::atomic_sectors(mask, addresses),
+            false => cost::sectors(mask, addresses),
+        };
         counts.sectors += u64::from(cost);
     } else if what.instruction.is_shared() {
-        let (wavefronts, ideal) = cost::wavefronts(mask, what.bytes.into(), addresses);
+        let loads = matches!(what.instruction, Instruction::SharedLoad | Instruction::SharedAtomicLoad);
+        let (wavefronts, ideal) = cost::wavefronts(mask, what.bytes.into(), loads, addresses);
         cost = wavefronts;
         counts.wavefronts += u64::from(wavefronts);
         counts.ideal_wavefronts += u64::from(ideal);

@@ -62,33 +62,46 @@ pub(super) fn turns(mask: u32, addresses: &Addresses) -> u32 {
     sorted[..n].chunk_by(|a, b| a == b).map(<[_]>::len).max().unwrap_or(0) as u32
 }
 
+/// Sectors of a request of atomic read-modify-writes: lanes that have one address come one after another, each time with
+/// the sector.
+pub(super) fn atomic_sectors(mask: u32, addresses: &Addresses) -> u32 {
+    let (mut sorted, mut n) = ([0; 32], 0);
+    for lane in lanes(mask) {
+        sorted[n] = addresses[lane];
+        n += 1;
+    }
+    sorted[..n].sort_unstable();
+    let sectors = sorted[..n].chunk_by(|a, b| a / SECTOR == b / SECTOR);
+    let turns = |sector: &[u64]| sector.chunk_by(|a, b| a == b).map(<[_]>::len).max().unwrap_or(0);
+    sectors.map(|sector| turns(sector) as u32).sum()
+}
+
 /// The wavefronts that a request of shared memory takes, and those it would take without conflicts.
 ///
 /// A wavefront reads or writes one word of each bank; lanes with the same word share it. Accesses of 8 bytes go in two
-/// halves of the warp and those of 16 bytes in four quarters, but two neighbouring parts go together where that takes
-/// one wavefront.
-pub(super) fn wavefronts(mask: u32, bytes: u32, addresses: &Addresses) -> (u32, u32) {
-    let words = u64::from(bytes.div_ceil(4));
+/// halves of the warp, those of 16 bytes in four quarters; each part with an active lane takes a wavefront at least. Two
+/// neighbouring parts of a load go together if neighbouring lanes want the same, or lanes that are two apart. This is
+/// what an H200 does in each of 70 patterns (simt/tests/stats.rs has some).
+pub(super) fn wavefronts(mask: u32, bytes: u32, loads: bool, addresses: &Addresses) -> (u32, u32) {
+    let words = bytes.div_ceil(4);
     if words == 1 {
         return (conflicts(mask, 1, addresses), 1);
     }
-    let part = |parts: u32, i: u32| mask & ((u32::MAX >> (32 - 32 / parts)) << (i * 32 / parts));
-    // A half of the warp, alone: of 16-byte accesses two quarters.
-    let half = |i: u32| match words {
-        2 => conflicts(part(2, i), 2, addresses),
-        _ => {
-            let quarter = |k: u32| conflicts(part(4, k), words, addresses);
-            together(conflicts(part(2, i), words, addresses), quarter(2 * i) + quarter(2 * i + 1))
-        }
-    };
-    let all = together(conflicts(mask, words, addresses), half(0) + half(1));
-    let ideal = different(mask, |lane| addresses[lane] / u64::from(bytes)) * bytes / 4;
-    (all, ideal.div_ceil(BANKS as u32).max(1).min(all))
+    let pairs = loads && (pairs_share(mask, 1, addresses) || pairs_share(mask, 2, addresses));
+    let parts = if pairs { words / 2 } else { words };
+    let lanes_of_part = 32 / parts;
+    let (mut wavefronts, mut least) = (0, 0);
+    for i in 0..parts {
+        let part = mask & ((u32::MAX >> (32 - lanes_of_part)) << (i * lanes_of_part));
+        wavefronts += conflicts(part, words.into(), addresses);
+        least += (part != 0) as u32;
+    }
+    (wavefronts, least)
 }
 
-/// The wavefronts of two parts, which go together if that takes one.
-fn together(both: u32, apart: u32) -> u32 {
-    if both <= 1 { both } else { apart }
+/// Whether each lane and the one whose number differs by the bit `distance` have the same address, if both are active.
+fn pairs_share(mask: u32, distance: usize, addresses: &Addresses) -> bool {
+    lanes(mask).all(|i| mask >> (i ^ distance) & 1 == 0 || addresses[i] == addresses[i ^ distance])
 }
 
 /// The most different words that the lanes of `mask` want of one bank, `words` neighbouring words each.

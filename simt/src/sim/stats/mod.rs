@@ -225,11 +225,11 @@ pub struct Counts {
     pub lanes: u64,
     /// Bytes that the lanes asked for; bytes of a bulk copy.
     pub bytes: u64,
-    /// Sectors of 32 bytes of global memory that the requests touched.
+    /// Sectors of 32 bytes of global memory that the requests touched; of atomic operations once per turn.
     pub sectors: u64,
     /// Wavefronts of shared memory.
     pub wavefronts: u64,
-    /// Wavefronts that the same bytes take without bank conflicts.
+    /// Wavefronts that the same requests take without bank conflicts: one for each part of the warp that goes alone.
     pub ideal_wavefronts: u64,
     /// Turns of atomic operations: for each request the most lanes that have one address.
     pub turns: u64,
@@ -238,7 +238,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Bank conflicts: wavefronts beyond those that the bytes need.
+    /// Bank conflicts: wavefronts beyond those that the requests need.
     pub fn conflicts(&self) -> u64 {
         self.wavefronts - self.ideal_wavefronts
     }

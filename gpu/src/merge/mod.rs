@@ -1,0 +1,20 @@
+//! # Merge sort and sample sort
+//!
+//! Sorts that compare: they take any order, see [`crate::order`].
+
+#[macro_use]
+mod kernels;
+mod network;
+pub mod passes;
+pub mod r1_merge_path;
+pub mod r2_multi_way;
+pub mod r3_sample;
+pub mod r4_stable;
+mod split;
+mod tile;
+
+#[cfg(not(target_os = "cuda"))]
+pub mod host;
+
+#[cfg(not(target_os = "cuda"))]
+pub use host::LADDER;

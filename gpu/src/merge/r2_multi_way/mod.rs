@@ -1,0 +1,70 @@
+//! # Merge sort, four or eight runs at a time
+//!
+//! **Idea.** A pass merges four or eight runs instead of two: a block finds where its part of the result begins in each
+//! of them, loads that, and merges it in shared memory, two runs at a time. One warp finds the splits of all runs
+//! together: each lane takes a sample from a run, and the samples of all runs bound the place of each.
+//!
+//! **Changed from the rung before.** Up to 2²¹ keys a pass is one launch, in which each block finds its own splits;
+//! beyond that a launch of its own finds each split once. Keys go from global to shared memory past the registers
+//! (`cp.async`). The keys of a thread are sorted by Batcher's network, which has fewer exchanges than the rung before
+//! and does not keep the order of equivalent keys. Up to 2¹⁸ keys the tiles are small, so that all multiprocessors have
+//! some.
+//!
+//! **Bottleneck.** Shared memory: a level of merging reads every key at its own place. Half of the time goes to sorting
+//! the tiles. A distribution by splitters takes less for each level: see the next rung.
+//!
+//! **Cost.** After the tiles, ⌈l/3⌉ passes, where l = ⌈log₂⌈n/11776⌉⌉ (64-bit keys: l = ⌈log₂⌈n/7680⌉⌉ in ⌈l/2⌉
+//! passes); up to 2¹⁸ keys ⌈l/2⌉ passes with l = ⌈log₂⌈n/4352⌉⌉ (64-bit: 3840). Each pass is one launch, or two beyond
+//! 2²¹ keys, and moves every key once each way. A level of merging has two barriers.
+//!
+//! **Threads.** 512 per block with 23 keys each (64-bit: 15), small tiles 256 with 17 and, in merges, 9 (64-bit: 15).
+//! Numbers of keys are odd, so that the threads of a warp, each at its own keys, use different banks.
+//!
+//! **Limits.** Any n; as much memory again as the keys have, and a word per run and block. Equivalent keys may change
+//! their order.
+//!
+//! **Source.** Our own, on merge path (see the rung before); the network: K. E. Batcher (1968).
+//!
+//! | file | what it does |
+//! | --- | --- |
+//! | `tiles.rs` | sorts each tile |
+//! | `merges.rs` | finds splits, and merges |
+//! | `launches.rs` | the launches and the memory that they need |
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches;
+mod merges;
+mod tiles;
+
+pub use merges::*;
+pub use tiles::*;
+
+/// Threads per block.
+pub const BLOCK: u32 = 512;
+/// Threads per block with small tiles.
+pub const SMALL_BLOCK: u32 = 256;
+/// Threads per block of a launch that finds splits, a warp for each.
+pub const SPLIT_BLOCK: u32 = 128;
+
+/// Keys per thread.
+pub const fn keys<K>() -> u32 {
+    if size_of::<K>() == 8 { 15 } else { 23 }
+}
+
+/// Keys per thread where small tiles are sorted.
+pub const fn small_keys<K>() -> u32 {
+    if size_of::<K>() == 8 { 15 } else { 17 }
+}
+
+/// Keys per thread where small tiles are merged.
+pub const fn small_merge_keys<K>() -> u32 {
+    if size_of::<K>() == 8 { 15 } else { 9 }
+}
+
+/// Fewest blocks per multiprocessor: tiles of all of them fit its shared memory.
+pub const fn min_blocks<K>() -> u32 {
+    if size_of::<K>() == 8 { 2 } else { 3 }
+}
+
+/// The same for small tiles.
+pub const SMALL_MIN_BLOCKS: u32 = 4;

@@ -1,0 +1,108 @@
+//! # Sample sort: splitters, two distributions, buckets that fit a block
+//!
+//! **Idea.** A sorted sample of the keys gives splitters, which cut the keys into buckets of about the same size. A key
+//! finds its bucket by a binary search of the splitters in shared memory, and is moved there; the search costs a
+//! comparison per halving, as a merge does, and a fifth of its time: keys need not be taken from their own places. Two
+//! such rounds leave buckets of about 4096 keys, which fit the shared memory of a block and are sorted there.
+//!
+//! **Changed from the rung before.** It moved all keys once for every two or three halvings; here two moves do for all
+//! that are not done in shared memory. If neighbouring splitters are equivalent, the keys that are equivalent to them
+//! get a bucket of their own, which is final. Up to 2²⁰ keys it is the rung before: the launches are fewer.
+//!
+//! **Bottleneck.** Shared memory, in the sort of the buckets, which takes half of the time: it merges runs from 17 keys
+//! up, as the tiles of the rung before.
+//!
+//! **Cost.** Ten launches: twice a sample, the count, the starts and the move, then the buckets, and those that do not
+//! fit. Beyond 2²⁸ keys there are four rounds and eighteen launches. A round reads every key twice and writes it once,
+//! and a byte per key, its bucket, is written and read.
+//!
+//! **Threads.** Sample and buckets: 512 per block, 15 and 17 keys each (64-bit: 15). Count and move: 512 per block, 16
+//! keys each.
+//!
+//! **Limits.** Any n. Memory for the keys again, and a byte and a quarter per key. Equivalent keys may change their
+//! order. A bucket that does not fit a block although its splitters differ is sorted by one block, through global
+//! memory: with an order that may be slow, with a function that is none it may be all keys.
+//!
+//! **Source.** W. D. Frazer and A. C. McKellar, "Samplesort: a sampling approach to minimal storage tree sorting"
+//! (1970); on GPUs: N. Leischner, V. Osipov, P. Sanders, "GPU sample sort" (2010). The buckets of equivalent keys: P.
+//! Sanders and S. Winkel, "Super scalar sample sort" (2004).
+//!
+//! | launch | file | what it does |
+//! | --- | --- | --- |
+//! | 1, 5 | `splitters.rs` | sorts a sample of each bucket that is to be split, and takes splitters from it |
+//! | 2, 6 | `count.rs` | finds the bucket of each key, and counts |
+//! | 3, 7 | `scatter.rs` | where the buckets start |
+//! | 4, 8 | `scatter.rs` | moves the keys there |
+//! | 9, 10 | `buckets.rs` | sorts each bucket; then those that do not fit a block |
+//!
+//! `launches.rs` has the launches and the memory that they need.
+
+mod buckets;
+mod count;
+#[cfg(not(target_os = "cuda"))]
+pub mod launches;
+mod scatter;
+mod splitters;
+
+pub use buckets::*;
+pub use count::*;
+pub use scatter::*;
+pub use splitters::*;
+
+use simt::{Global, Shared, thread};
+
+/// Threads per block, of all kernels but that of the starts.
+pub const BLOCK: u32 = 512;
+/// Keys per thread in the count and in the move.
+pub const ITEMS: usize = 16;
+/// Keys of a tile.
+pub const TILE: u32 = BLOCK * ITEMS as u32;
+/// Most buckets that a bucket is split into; a key's bucket is a byte.
+pub const MOST_BUCKETS: u32 = 256;
+
+/// What is done with a bucket: nothing, because it is small or final.
+pub const COPY: u32 = 0;
+/// It is split.
+pub const SPLIT: u32 = 1;
+/// It is split, and there are splitters that are equivalent.
+pub const SPLIT_TWINS: u32 = 2;
+
+/// The tile of a block: which bucket it belongs to, and its keys.
+#[derive(Clone, Copy)]
+struct Part {
+    bucket: u32,
+    first: u32,
+    len: u32,
+}
+
+/// The tile of the block among those of the buckets that start at `starts`; all keys are one bucket if that is empty.
+///
+/// The tiles of bucket q are those from ⌊start of q / keys of a tile⌋ + q on, which takes no scan over their numbers.
+/// `found`: three words of shared memory. All threads of the block make the call.
+#[inline(always)]
+fn part_of_block(n: u32, starts: Global<u32>, found: Shared<u32>) -> Option<Part> {
+    let (t, block) = (thread::thread_idx_x(), thread::block_idx_x());
+    if starts.is_empty() {
+        let first = block * TILE;
+        return Some(Part { bucket: 0, first, len: if n - first < TILE { n - first } else { TILE } });
+    }
+    if t == 0 {
+        found.set(0, u32::MAX);
+    }
+    thread::sync_threads(); // nobody has found the tile yet
+    let mut q = t;
+    while q < starts.len() - 1 {
+        let (start, end) = (starts.get(q), starts.get(q + 1));
+        let slot = start / TILE + q;
+        if block >= slot && block - slot < (end - start).div_ceil(TILE) {
+            let first = start + (block - slot) * TILE;
+            found.set(0, q);
+            found.set(1, first);
+            found.set(2, if end - first < TILE { end - first } else { TILE });
+        }
+        q += BLOCK;
+    }
+    thread::sync_threads(); // one thread has found it, or none
+    let part = Part { bucket: found.get(0), first: found.get(1), len: found.get(2) };
+    if part.bucket == u32::MAX { None } else { Some(part) }
+}

@@ -1,0 +1,139 @@
+//! Launches 3, 4, 7 and 8: where the buckets start, and the move of the keys to them.
+
+use super::{BLOCK, COPY, ITEMS, MOST_BUCKETS, SPLIT_TWINS, TILE, part_of_block};
+use crate::operator::{Sum, warp_scan_inclusive};
+use simt::atomic::{Order as Memory, Scope};
+use simt::{Global, Scalar, Shared, grid, kernel, shared, thread, unroll, warp};
+
+shared!(SUMS: [u32; MOST_BUCKETS / warp::WARP]);
+shared!(CURSORS: [u32; MOST_BUCKETS]);
+shared!(OFFSETS: [u32; MOST_BUCKETS]);
+shared!(FOUND: [u32; 3]);
+
+/// Where the buckets of each bucket start, a block for each. `old_starts` and `old_finals`: the buckets before, empty
+/// if there is one. `starts`, `cursors`, `finals`: the new ones. `large`: its first word, the number of buckets that do
+/// not fit a block, is set to 0.
+#[kernel(max_threads = MOST_BUCKETS)]
+#[rustfmt::skip]
+pub fn merge_sample_starts(
+    n: u32, old_starts: Global<u32>, old_finals: Global<u8>, bits: u32, counts: Global<u32>, twins: Global<u8>,
+    modes: Global<u32>, starts: Global<u32>, cursors: Global<u32>, finals: Global<u8>, large: Global<u32>,
+) {
+    let (t, bucket, buckets) = (thread::thread_idx_x(), thread::block_idx_x(), 1 << bits);
+    grid::let_next_start();
+    grid::wait_for_previous();
+    if t == 0 && bucket == 0 {
+        large.set(0, 0);
+    }
+    let first = if old_starts.is_empty() { 0 } else { old_starts.get(bucket) };
+    let (mode, mine) = (modes.get(bucket), bucket * buckets + t);
+    let count = if t < buckets { counts.get(mine) } else { 0 };
+    let start = first + block_scan_exclusive(count, SUMS::view());
+    if t < buckets {
+        starts.set(mine, start);
+        cursors.set(mine, start);
+        finals.set(mine, match mode {
+            COPY => if old_finals.is_empty() { 0 } else { old_finals.get(bucket) },
+            SPLIT_TWINS if t > 0 => twins.get(bucket * MOST_BUCKETS + t - 1),
+            _ => 0,
+        });
+    }
+    if t == 0 && bucket == thread::grid_dim_x() - 1 {
+        starts.set((bucket + 1) * buckets, n);
+    }
+}
+
+/// The sum of the values of the threads before, of the first [`MOST_BUCKETS`] threads; the others bring 0. All threads
+/// of the block make the call.
+#[inline(always)]
+fn block_scan_exclusive(value: u32, sums: Shared<u32>) -> u32 {
+    let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
+    let inclusive = warp_scan_inclusive::<Sum, u32>(value);
+    if lane == warp::WARP - 1 && t < MOST_BUCKETS {
+        sums.set(t / warp::WARP, inclusive);
+    }
+    thread::sync_threads(); // every warp's sum is there before they are added up
+    let below = lane < t / warp::WARP && lane < sums.len();
+    warp::reduce_add(warp::FULL, if below { sums.get(lane) } else { 0 }) + inclusive - value
+}
+
+/// Bytes of dynamic shared memory of the move.
+pub const fn scatter_shared<W>() -> u32 {
+    TILE * (size_of::<W>() as u32 + 1)
+}
+
+/// Blocks per multiprocessor that the compiler makes room for.
+pub const fn scatter_min_blocks<W>() -> u32 {
+    if size_of::<W>() == 8 { 2 } else { 4 }
+}
+
+/// Moves the keys of `input` to their buckets in `output`. Keys of all types are moved as words. The other arguments
+/// are those of [`super::merge_sample_count`].
+#[kernel(max_threads = BLOCK, min_blocks = scatter_min_blocks::<W>(), instances(
+    merge_sample_scatter_u8: <u8>, merge_sample_scatter_u16: <u16>, merge_sample_scatter_u32: <u32>,
+    merge_sample_scatter_u64: <u64>,
+))]
+#[rustfmt::skip]
+pub fn merge_sample_scatter<W: Scalar>(
+    input: Global<W>, output: Global<W>, starts: Global<u32>, bits: u32, modes: Global<u32>, ids: Global<u32>,
+    cursors: Global<u32>,
+) {
+    let t = thread::thread_idx_x();
+    let (own, offsets) = (CURSORS::view(), OFFSETS::view());
+    let staged = Shared::<W>::dynamic(0, TILE);
+    let staged_ids = Shared::<u8>::dynamic(TILE * size_of::<W>() as u32, TILE);
+    if t < MOST_BUCKETS {
+        own.set(t, 0);
+    }
+    grid::let_next_start();
+    grid::wait_for_previous();
+    let Some(part) = part_of_block(input.len(), starts, FOUND::view()) else { return };
+    let slot = |i: usize| i as u32 * BLOCK + t;
+    let mut keys = [W::default(); ITEMS];
+    // All loads before the first store; those behind the end load the last key again.
+    unroll::<ITEMS>(|i| keys[i] = input.get(part.first + if slot(i) < part.len { slot(i) } else { part.len - 1 }));
+    if modes.get(part.bucket) == COPY {
+        unroll::<ITEMS>(|i| {
+            if slot(i) < part.len {
+                output.set(part.first + slot(i), keys[i]);
+            }
+        });
+        return; // the whole block
+    }
+    let packed = ids.get_pack(thread::block_idx_x() * BLOCK + t);
+    let id = |i: usize| packed[i / 4] >> (i % 4 * 8) & 0xff;
+    thread::sync_threads(); // the counts are 0
+    unroll::<ITEMS>(|i| {
+        if slot(i) < part.len {
+            own.fetch_add(id(i), 1, Memory::Relaxed, Scope::Block);
+        }
+    });
+    thread::sync_threads(); // the counts are complete
+    let (mut count, mut first) = (0, 0);
+    if t < MOST_BUCKETS {
+        count = own.get(t);
+        if count != 0 {
+            first = cursors.fetch_add((part.bucket << bits) + t, count, Memory::Relaxed, Scope::Device);
+        }
+    }
+    let start = block_scan_exclusive(count, SUMS::view());
+    if t < MOST_BUCKETS {
+        own.set(t, start);
+        offsets.set(t, first.wrapping_sub(start));
+    }
+    thread::sync_threads(); // the starts in the tile are there before keys are placed
+    unroll::<ITEMS>(|i| {
+        if slot(i) < part.len {
+            let place = own.fetch_add(id(i), 1, Memory::Relaxed, Scope::Block);
+            staged.set(place, keys[i]);
+            staged_ids.set(place, id(i) as u8);
+        }
+    });
+    thread::sync_threads(); // the tile is in the order of the buckets, so that neighbours are written together
+    unroll::<ITEMS>(|i| {
+        if slot(i) < part.len {
+            let offset = offsets.get(staged_ids.get(slot(i)) as u32);
+            output.set(offset.wrapping_add(slot(i)), staged.get(slot(i)));
+        }
+    });
+}

@@ -1,0 +1,246 @@
+//! Merge sorts on the simulator, against the standard library: by `<`, by other orders, and by functions that are none.
+
+mod common;
+
+use common::{Buffer, Random, Sorting, inputs, narrow};
+use rungs_kernels::ladder::sort::Sort;
+use rungs_kernels::ladder::{Entry, Launcher, Launches, Result};
+use rungs_kernels::merge::r1_merge_path as r1;
+use rungs_kernels::merge::r2_multi_way as r2;
+use rungs_kernels::merge::r3_sample as r3;
+use rungs_kernels::merge::r4_stable as r4;
+use rungs_kernels::order::{Greater, LowHalfDown, Order};
+use simt::sim::Gpu;
+use simt::{Global, Scalar};
+use std::fmt::Debug;
+
+/// Every input of every size up to a tile and over, of both widths.
+fn check(rung: &'static Entry<Sort>, tiles: &[usize]) {
+    let around = tiles.iter().flat_map(|&tile| [tile - 1, tile, tile + 1, 3 * tile + 17, 9 * tile]);
+    for n in [0, 1, 2, 3, 16, 17, 18, 31, 32, 33, 1023, 1025].into_iter().chain(around) {
+        for (name, keys) in inputs(n) {
+            Sorting::by(rung).check_both(name, &narrow(&keys), &keys);
+        }
+    }
+}
+
+#[test]
+fn merge_path_sorts_any_n() {
+    check(&r1::launches::RUNG, &[r1::TILE as usize]);
+}
+
+#[test]
+fn multi_way_sorts_any_n() {
+    check(&r2::launches::RUNG, &[4352, 3840]);
+}
+
+/// Beyond small tiles: passes of eight ways.
+#[test]
+fn multi_way_sorts_in_large_tiles() {
+    for n in [r2::launches::SMALL as usize + 1, 300_007] {
+        for (name, keys) in inputs(n) {
+            Sorting::by(&r2::launches::RUNG).check_both(name, &narrow(&keys), &keys);
+        }
+    }
+}
+
+/// Beyond that: splits are found by launches of their own.
+#[test]
+fn multi_way_sorts_millions() {
+    let n = r2::launches::FUSED as usize + 12_345;
+    let mut random = Random(7);
+    let keys: Vec<u64> = (0..n).map(|_| random.next()).collect();
+    assert!(!r2::launches::Plan::new::<u32>(n as u32).fused);
+    Sorting::by(&r2::launches::RUNG).check_both("random", &narrow(&keys), &keys);
+}
+
+/// Launches by an order, and what they are called.
+type By<K, C> = fn(&dyn Launcher, u32) -> Result<Launches<(Global<K>, C)>>;
+
+/// What a sort by an order makes of the keys.
+fn sort_by<K: Scalar, C: Order<K>>(what: &str, by: By<K, C>, keys: &[K], order: C) -> Vec<K> {
+    let mut buffer = Buffer::new(keys, 0);
+    let on: &dyn Launcher = &Gpu::default();
+    let mut sort = by(on, keys.len() as u32).unwrap_or_else(|e| panic!("{what}: {e}"));
+    sort(on, (buffer.view(), order)).unwrap_or_else(|e| panic!("{what}: {e}"));
+    buffer.check_guards(what);
+    buffer.slice().to_vec()
+}
+
+/// Panics unless the sort makes the keys what the standard library makes of them; if not `stable`, up to the order of
+/// equivalent keys.
+fn check_by<K: Scalar + Debug + Ord, C: Order<K>>(what: &str, by: By<K, C>, keys: &[K], order: C, stable: bool) {
+    let compare = |a: &K, b: &K| order.before(*b, *a).cmp(&order.before(*a, *b));
+    let mut want = keys.to_vec();
+    want.sort_by(compare);
+    let mut got = sort_by(what, by, keys, order);
+    if !stable {
+        let wrong = got.windows(2).position(|w| order.before(w[1], w[0]));
+        assert_eq!(wrong, None, "{what}, n = {}: a key stands before a smaller one", keys.len());
+        // Equivalent keys in any order, but these keys and no others.
+        want.sort();
+        got.sort();
+    }
+    let wrong = (0..want.len()).find(|&i| got[i] != want[i]);
+    assert_eq!(wrong, None, "{what}, n = {}", keys.len());
+}
+
+/// Sizes at which the passes differ.
+const SIZES: [usize; 9] = [1, 2, 33, 1000, 4353, 9000, 20_001, 100_003, 270_001];
+
+#[test]
+fn greatest_first_and_weak_orders() {
+    for n in SIZES {
+        for (name, keys) in inputs(n) {
+            let keys = narrow(&keys);
+            check_by(name, r1::launches::sequence::<u32, Greater>, &keys, Greater, true);
+            check_by(name, r1::launches::sequence::<u32, LowHalfDown>, &keys, LowHalfDown, true);
+            check_by(name, r2::launches::sequence::<r2::launches::Own<u32, Greater>>, &keys, Greater, true);
+            check_by(name, r2::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>, &keys, LowHalfDown, false);
+        }
+    }
+}
+
+/// Keys that splitters get wrong: many equivalent ones, in several amounts.
+fn skewed(n: usize) -> Vec<(&'static str, Vec<u64>)> {
+    let mut random = Random(n as u64 + 3);
+    let mut any = |f: &dyn Fn(u64) -> u64| (0..n).map(|_| f(random.next())).collect::<Vec<_>>();
+    vec![
+        ("one in a hundred", any(&|r| if r % 100 == 0 { r } else { 5 })),
+        ("16 distinct", any(&|r| (r % 16) << 20 | 9)),
+        ("growing rarer", any(&|r| 1 << (r & 0xffff_ffff).leading_zeros())),
+        ("anded", any(&|r| r & common::random(r) & common::random(r ^ 99))),
+    ]
+}
+
+#[test]
+fn sample_sorts_skewed_and_other_keys() {
+    let n = r3::launches::FEW as usize + 7;
+    for (name, keys) in inputs(n).into_iter().chain(skewed(n)) {
+        Sorting::by(&r3::launches::RUNG).check_both(name, &narrow(&keys), &keys);
+    }
+}
+
+#[test]
+fn sample_sorts_by_other_orders() {
+    let n = r3::launches::FEW as usize + 100_003;
+    for (name, keys) in inputs(n).into_iter().chain(skewed(n)) {
+        let keys = narrow(&keys);
+        check_by(name, r3::launches::sequence::<r2::launches::Own<u32, Greater>>, &keys, Greater, true);
+        check_by(name, r3::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>, &keys, LowHalfDown, false);
+    }
+}
+
+#[test]
+fn rounds_split_down_to_small_buckets() {
+    for n in [r3::launches::FEW + 1, 1 << 24, (1 << 28) - 1, 1 << 28, (1 << 28) + 1, u32::MAX] {
+        let rounds = r3::launches::rounds(n);
+        let bits: u32 = rounds.iter().sum();
+        assert!(
+            rounds.len().is_multiple_of(2) && rounds.iter().all(|&bits| (1..=8).contains(&bits)),
+            "{n}: {rounds:?}"
+        );
+        assert!(n.div_ceil(1 << bits) <= 4096 && n.div_ceil(1 << (bits - 1)) > 4096, "{n}: {rounds:?}");
+    }
+}
+
+/// Whether the first key is less than half way round ahead of the second: of three keys each may be before the next.
+#[simt::argument]
+#[derive(Clone, Copy)]
+pub struct Circle;
+
+impl Order<u32> for Circle {
+    fn before(&self, a: u32, b: u32) -> bool {
+        b.wrapping_sub(a).wrapping_sub(1) < 1 << 31
+    }
+}
+
+/// Every key is before every key, itself too.
+#[simt::argument]
+#[derive(Clone, Copy)]
+pub struct Always;
+
+impl Order<u32> for Always {
+    fn before(&self, _: u32, _: u32) -> bool {
+        true
+    }
+}
+
+/// Some keys are before others, by chance.
+#[simt::argument]
+#[derive(Clone, Copy)]
+pub struct Chance;
+
+impl Order<u32> for Chance {
+    fn before(&self, a: u32, b: u32) -> bool {
+        common::random(u64::from(a) << 32 | u64::from(b)) & 1 != 0
+    }
+}
+
+/// `<` on floats: NaN is equivalent to everything, which makes keys equivalent that are not.
+#[simt::argument]
+#[derive(Clone, Copy)]
+pub struct FloatLess;
+
+impl Order<f32> for FloatLess {
+    fn before(&self, a: f32, b: f32) -> bool {
+        a < b
+    }
+}
+
+rungs_kernels::sort_kernels!(pub mod circle: <u32, Circle>);
+rungs_kernels::sort_kernels!(pub mod always: <u32, Always>);
+rungs_kernels::sort_kernels!(pub mod chance: <u32, Chance>);
+rungs_kernels::sort_kernels!(pub mod float_less: <f32, FloatLess>);
+
+/// Panics unless a sort by what is no order ends with a permutation of the keys.
+fn check_permutation<K: Scalar, C: Order<K>>(what: &str, by: By<K, C>, keys: &[K], order: C) {
+    let bits = |keys: &[K]| {
+        let mut bits: Vec<u64> = keys.iter().map(|key| key.to_bits_64()).collect();
+        bits.sort_unstable();
+        bits
+    };
+    let got = sort_by(what, by, keys, order);
+    assert!(bits(&got) == bits(keys), "{what}, n = {}: the keys are not those that were given", keys.len());
+}
+
+#[test]
+fn what_is_no_order_leaves_a_permutation() {
+    let large = r3::launches::FEW as usize + 20_011;
+    for n in [2, 17, 18, 40, 1000, 4353, 9000, 30_001, 100_003, 270_001, large] {
+        let mut random = Random(n as u64);
+        let keys: Vec<u32> = (0..n).map(|_| random.next() as u32).collect();
+        let floats: Vec<f32> = keys.iter().map(|&k| if k % 50 == 0 { f32::NAN } else { k as f32 }).collect();
+        if n < large {
+            check_permutation("circle", r2::launches::sequence::<circle::Kernels>, &keys, Circle);
+            check_permutation("always", r2::launches::sequence::<always::Kernels>, &keys, Always);
+        }
+        check_permutation("chance", r2::launches::sequence::<chance::Kernels>, &keys, Chance);
+        check_permutation("NaN", r2::launches::sequence::<float_less::Kernels>, &floats, FloatLess);
+        check_permutation("stable NaN", r4::launches::sequence::<float_less::Kernels>, &floats, FloatLess);
+        check_permutation("circle", r3::launches::sequence::<circle::Kernels>, &keys, Circle);
+        check_permutation("always", r3::launches::sequence::<always::Kernels>, &keys, Always);
+        check_permutation("chance", r3::launches::sequence::<chance::Kernels>, &keys, Chance);
+        check_permutation("NaN", r3::launches::sequence::<float_less::Kernels>, &floats, FloatLess);
+    }
+}
+
+/// Splits by launches of their own, in passes that find that the order is none.
+#[test]
+fn what_is_no_order_leaves_a_permutation_of_millions() {
+    let n = r2::launches::FUSED as usize + 54_321;
+    let mut random = Random(11);
+    let keys: Vec<u32> = (0..n).map(|_| random.next() as u32).collect();
+    check_permutation("circle", r2::launches::sequence::<circle::Kernels>, &keys, Circle);
+    check_permutation("chance", r4::launches::sequence::<chance::Kernels>, &keys, Chance);
+}
+
+#[test]
+fn stable_sorts_any_n() {
+    check(&r4::launches::RUNG, &[4352, 3840]);
+    let n = r2::launches::SMALL as usize + 4321;
+    for (name, keys) in SIZES.into_iter().chain([n]).flat_map(inputs) {
+        let keys = narrow(&keys);
+        check_by(name, r4::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>, &keys, LowHalfDown, true);
+    }
+}
