@@ -92,7 +92,7 @@ fn levels_sort_runs() {
             for round in &rounds {
                 let size = (round.run >> 15) as usize;
                 let runs = keys.len().div_ceil(size);
-                for run in (0..runs).filter(|run| run % round.group as usize & 1 == round.parity as usize) {
+                for run in (0..runs).filter(|run| (run % round.group as usize) & 1 == round.parity as usize) {
                     if (run + 1) % (round.group as usize) != 0 && run + 1 < runs {
                         let end = ((run + 2) * size).min(keys.len());
                         keys[run * size..end].sort_unstable();

@@ -119,6 +119,8 @@ fn variants(family: &Family) -> Vec<Parameters> {
                 multiply(&|p| [None, Some(1), Some(37), Some(4096)].map(|bins| Parameters { bins, ..p }).to_vec());
             }
             Extra::Values => multiply(&|p| [false, true].map(|values| Parameters { values, ..p }).to_vec()),
+            // Of a product: gpu/tests has every combination of these.
+            Extra::Alpha | Extra::Beta | Extra::Transpose => {}
             Extra::Threads | Extra::Blocks => {}
         }
     }

@@ -123,7 +123,8 @@ pub mod launches {
         let spare = on.scratch::<W>(if rounds.is_empty() { 0 } else { n })?;
         Ok(Box::new(move |on, Keys { keys, order }| {
             // The last round writes to the keys' own array.
-            let (mut from, mut to) = if rounds.len() % 2 == 0 { (keys, spare.view()) } else { (spare.view(), keys) };
+            let (mut from, mut to) =
+                if rounds.len().is_multiple_of(2) { (keys, spare.view()) } else { (spare.view(), keys) };
             W::sort_runs(on, keys, from, run, order, if rounds.is_empty() { order } else { UNSIGNED })?;
             for (number, &round) in rounds.iter().enumerate() {
                 let decode = if number + 1 == rounds.len() { order } else { UNSIGNED };
