@@ -20,6 +20,7 @@ pub mod merge;
 pub mod odd_even;
 pub mod operator;
 pub mod order;
+pub mod places;
 pub mod radix;
 pub mod reduce;
 pub mod saxpy;

@@ -109,13 +109,13 @@ fn levels_sort_runs() {
 #[test]
 fn persistent_waits_for_what_it_reads() {
     let round = Round { run: 256, chunk: 32, chunks: 8, group: u32::MAX, parity: 0 };
-    for n in [5 * 256 + 3, 6 * 256] {
+    for n in [2 * 256 + 3, 3 * 256] {
         let rounds = Round::rounds(round.runs(n));
         let mut random = Random(n.into());
         let keys: Vec<u32> = (0..n).map(|_| random.next() as u32).collect();
         let mut want = keys.clone();
         want.sort_unstable();
-        let checked = check(Check { schedules: 24, ..Check::default() }, || {
+        let checked = check(Check { schedules: 8, ..Check::default() }, || {
             let gpu = with_multiprocessors(2);
             let on: &dyn Launcher = &gpu;
             let mut arrays = [keys.clone(), keys.clone(), keys.clone()];
@@ -133,8 +133,8 @@ fn persistent_waits_for_what_it_reads() {
             println!("{finding}\n");
         }
         assert!(checked.report.findings.is_empty(), "n = {n}");
-        // Six rounds end in the first array, and so do the next six.
-        assert_eq!(rounds % 3, 0);
+        // Three rounds end in the first array, and so do the next three.
+        assert_eq!(rounds, 3);
         assert!(checked.results.iter().all(|arrays| arrays[0] == want), "n = {n}");
     }
 }

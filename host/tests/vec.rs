@@ -8,7 +8,7 @@ use rungs::Error;
 use rungs::algorithms::Operation;
 use rungs::data::{Distribution, Element};
 use rungs::engine::{Engine, Geometry};
-use rungs::vec::DeviceVec;
+use rungs::vec::{DeviceVec, places::PlaceWord};
 use rungs_kernels::transform::{self, Functor};
 use simt::{Global, kernel, thread};
 
@@ -260,6 +260,47 @@ fn values_move_with_their_keys() {
     values_move::<u32>(&engine);
     values_move::<i32>(&engine);
     values_move::<f32>(&engine);
+}
+
+/// The stable order of keys of any width, and values of any size that go along.
+fn places_are_sorted<T: Element + simt::Scalar>(engine: &Engine)
+where
+    T::Word: PlaceWord,
+{
+    let outcome = for_all(keys::<T>(), |keys| {
+        let mut want: Vec<u32> = (0..keys.len() as u32).collect();
+        want.sort_by_key(|&i| keys[i as usize].to_word());
+        let mut vec = DeviceVec::from_slice(engine, &keys)?;
+        prop_assert_eq!(&vec.argsort()?.to_vec()?, &want);
+        let mut largest_first: Vec<u32> = (0..keys.len() as u32).collect();
+        largest_first.sort_by_key(|&i| std::cmp::Reverse(keys[i as usize].to_word()));
+        prop_assert_eq!(vec.argsort_descending()?.to_vec()?, largest_first);
+        // Values of 1 and of 8 bytes.
+        let small: Vec<u8> = (0..keys.len()).map(|i| (i % 251) as u8).collect();
+        let large: Vec<f64> = (0..keys.len()).map(|i| i as f64).collect();
+        let mut values = DeviceVec::from_slice(engine, &small)?;
+        DeviceVec::from_slice(engine, &keys)?.sort_with(&mut values)?;
+        prop_assert_eq!(values.to_vec()?, want.iter().map(|&i| small[i as usize]).collect::<Vec<_>>());
+        let mut values = DeviceVec::from_slice(engine, &large)?;
+        vec.sort_with(&mut values)?;
+        prop_assert_eq!(values.to_vec()?, want.iter().map(|&i| large[i as usize]).collect::<Vec<_>>());
+        prop_assert_eq!(words(&vec.to_vec()?), want.iter().map(|&i| keys[i as usize].to_word()).collect::<Vec<_>>());
+        Ok(())
+    });
+    outcome.unwrap_or_else(|error| panic!("{}: {error}", T::DTYPE));
+}
+
+#[test]
+fn places_are_the_stable_order() {
+    let engine = Engine::simulator();
+    places_are_sorted::<u32>(&engine);
+    places_are_sorted::<f32>(&engine);
+    places_are_sorted::<u64>(&engine);
+    places_are_sorted::<i64>(&engine);
+    places_are_sorted::<f64>(&engine);
+    let elements = DeviceVec::from_slice(&engine, &[10u16, 20]).unwrap();
+    let places = DeviceVec::from_slice(&engine, &[1, 2, u32::MAX, 0]).unwrap();
+    assert_eq!(elements.gather(&places).unwrap().to_vec().unwrap(), [20, 0, 0, 10]);
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn misuse_is_reported_where_the_copy_is_started() {
         let mut data = Aligned([0; 64]);
         match run(kernel, 1, (view(&mut data.0),)) {
             Err(LaunchError::Fault(f)) => {
-                assert!(f.location.contains("async_copy.rs:"), "{f}");
+                assert!(f.location().contains("async_copy.rs:"), "{f}");
                 f.what
             }
             other => panic!("{} gave {other:?}", K::NAME),

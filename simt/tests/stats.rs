@@ -4,7 +4,7 @@ use simt::atomic::{Order, Scope};
 use simt::launcher::{Launcher, Memory};
 use simt::sim::stats::{Counts, Instruction, Line, Statistics, statistics};
 use simt::sim::{Check, Gpu, HostMemory, Options, check};
-use simt::{Geometry, Global, Kernel, Shared, bulk, kernel, mbarrier, shared, thread, warp};
+use simt::{Geometry, Global, Kernel, Shared, async_copy, bulk, kernel, mbarrier, shared, thread, warp};
 
 /// Runs a kernel on `len` zeros (the address of the first is a multiple of 256) and counts.
 fn run<K, T: simt::Scalar>(
@@ -322,6 +322,28 @@ fn long_loops_are_counted_in_parts() {
     assert_eq!((stores.requests, stores.lanes), (5000, (0..32).map(some).sum()));
 }
 
+/// As many accesses as are remembered for a lane before it waits for the others, then one more, then a barrier.
+#[kernel]
+fn full_at_a_barrier(data: Global<u32>, accesses: u32) {
+    let t = thread::thread_idx_x();
+    for _ in 0..3 {
+        for _ in 0..accesses {
+            data.get(t);
+        }
+        thread::sync_threads(); // the barrier is what is tested
+    }
+}
+
+#[test]
+fn lanes_wait_for_each_other_also_at_a_barrier() {
+    for accesses in 505..520 {
+        let s = run(full_at_a_barrier, Geometry::linear(1, 70), 70, |data| (data, accesses));
+        let counts = only(&s, Instruction::GlobalLoad);
+        assert_eq!((counts.requests, counts.lanes), (9 * u64::from(accesses), 210 * u64::from(accesses)));
+        assert_eq!(only(&s, Instruction::Barrier).barriers, 3);
+    }
+}
+
 shared!(TABLE: [u32; 64]);
 
 #[kernel]
@@ -372,6 +394,27 @@ fn operations_of_some_lanes_do_not_part_the_others() {
     assert_eq!((only(&s, Instruction::Warp).requests, only(&s, Instruction::Warp).lanes), (4, 64));
     assert_eq!(only(&s, Instruction::GlobalStore).requests, 4);
     assert_eq!(only(&s, Instruction::Barrier).barriers, 2, "one for each block");
+}
+
+shared!(LANDING: [u32; 128]);
+
+#[kernel]
+fn async_copies(data: Global<u32>) {
+    let t = thread::thread_idx_x();
+    async_copy::pack(LANDING::view(), t, data, t, 4);
+    async_copy::commit();
+    async_copy::wait::<0>();
+    thread::sync_threads(); // all copies have landed
+    LANDING::view().get(t);
+}
+
+#[test]
+fn async_copies_are_counted_where_they_begin() {
+    let s = run(async_copies, Geometry::linear(1, 32), 128, |data| (data,));
+    let counts = only(&s, Instruction::AsyncCopy);
+    assert_eq!(counts, Counts { requests: 1, lanes: 32, bytes: 512, sectors: 16, ..Counts::default() });
+    assert_eq!(lines(&s, Instruction::GlobalLoad).len() + lines(&s, Instruction::SharedStore).len(), 0);
+    assert_eq!(only(&s, Instruction::SharedLoad).requests, 1);
 }
 
 shared!(STAGE: [u32; 64]);

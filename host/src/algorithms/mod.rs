@@ -51,6 +51,7 @@ pub static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
 /// Kernels that belong to no rung, with their purpose.
 pub static SUPPORT: &[(&str, &[&[&str]])] = &[
     ("maps keys to unsigned words and back", kernels::keys::KERNELS),
+    ("moves places, and elements by place", kernels::places::KERNELS),
     ("puts keys back that were to be sorted by an order that is none", kernels::merge::passes::KERNELS),
     ("checks sorts and scans where they lie", kernels::verify::KERNELS),
     ("waits, so that the host can enqueue the measured launches", kernels::wait::KERNELS),

@@ -141,8 +141,8 @@ impl Totals {
         Self {
             global_requests: global.requests,
             global_sectors: global.sectors,
-            bytes_moved: SECTOR * sum(&|i| i.is_global() || matches!(i, BulkLoad | BulkStore)).sectors,
-            bytes_in: sum(&|i| matches!(i, GlobalLoad | GlobalAtomicLoad | GlobalAtomic | BulkLoad)).bytes,
+            bytes_moved: SECTOR * sum(&|i| i.moves_sectors() || matches!(i, BulkLoad | BulkStore)).sectors,
+            bytes_in: sum(&|i| matches!(i, GlobalLoad | GlobalAtomicLoad | GlobalAtomic | AsyncCopy | BulkLoad)).bytes,
             bytes_out: sum(&|i| matches!(i, GlobalStore | GlobalAtomicStore | GlobalAtomic | BulkStore)).bytes,
             shared_wavefronts: shared.wavefronts,
             bank_conflicts: shared.conflicts(),
@@ -176,7 +176,7 @@ pub fn kernels(statistics: &Statistics) -> Vec<Kernel> {
 fn line(line: &stats::Line) -> Line {
     let location = line.location;
     let shared = line.instruction.is_shared();
-    let worst = line.worst.as_ref().filter(|_| shared || line.instruction.is_global()).map(|worst| {
+    let worst = line.worst.as_ref().filter(|_| shared || line.instruction.moves_sectors()).map(|worst| {
         let lowest = worst.lanes.iter().flatten().min().copied().unwrap_or(0);
         let base = if shared { 0 } else { lowest / SECTOR * SECTOR };
         let addresses = worst.lanes.iter().map(|address| address.map(|a| a - base)).collect();

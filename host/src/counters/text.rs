@@ -61,7 +61,7 @@ fn cells(line: &Line) -> [String; 8] {
     let c = &line.counts;
     let nothing = || "-".to_string();
     let per_request = match line.kind {
-        kind if kind.is_global() => format!("{} sectors", ratio(c.sectors, c.requests)),
+        kind if kind.moves_sectors() => format!("{} sectors", ratio(c.sectors, c.requests)),
         kind if kind.is_shared() => format!("{} wavefronts", ratio(c.wavefronts, c.requests)),
         _ if c.bytes > 0 => bytes(c.bytes / c.requests),
         _ => nothing(),

@@ -28,6 +28,7 @@
 //! argument, another library [`DeviceVec::as_ptr`]. [`DeviceVec::sort_by`] takes an order of one's own.
 
 pub mod choice;
+pub mod places;
 
 use crate::algorithms::Operation;
 use crate::algorithms::{keys::KeyWord, verify::order_of};
@@ -35,6 +36,7 @@ use crate::data::{Distribution, Element};
 use crate::engine::{Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
 use choice::choose;
+use places::PlaceWord;
 use rungs_kernels::keys::DESCENDING;
 use rungs_kernels::ladder::Options;
 use rungs_kernels::ladder::reduce::{self, Reduce, Reduces};
@@ -269,7 +271,8 @@ impl<T: Scalar> DeviceVec<T> {
     }
 
     /// Sorts in place as [`DeviceVec::sort`] does, and moves the value of each key with it: `values[i]` belongs to key
-    /// i, before and after. Keys and values have 4 bytes each; equal keys keep their order, and with them their values.
+    /// i, before and after. Equal keys keep their order, and with them their values. Keys and values of 4 bytes each are
+    /// moved together; others by their places, see [`DeviceVec::argsort`].
     ///
     /// ```
     /// use rungs::engine::Engine;
@@ -286,23 +289,13 @@ impl<T: Scalar> DeviceVec<T> {
     /// # }
     /// ```
     ///
-    /// Larger values stay where they are: sort their indices along, and fetch each value by its index afterwards.
-    /// Values of another size do not compile:
-    ///
-    /// ```compile_fail
-    /// # use rungs::{engine::Engine, vec::DeviceVec};
-    /// # let engine = Engine::simulator();
-    /// let mut keys = DeviceVec::from_slice(&engine, &[2u32, 1]).unwrap();
-    /// let mut values = DeviceVec::from_slice(&engine, &[1u64, 2]).unwrap();
-    /// keys.sort_with(&mut values).unwrap();
-    /// ```
-    ///
     /// # Errors
     /// [`Error::Usage`] if there are not as many values as keys, or if they are on another engine; otherwise as for
     /// [`DeviceVec::sort`].
     pub fn sort_with<V: Scalar>(&mut self, values: &mut DeviceVec<V>) -> Result<()>
     where
-        T: Element<Word = u32>,
+        T: Element,
+        T::Word: PlaceWord,
     {
         self.sort_pairs_by_order(values, order_of(T::DTYPE))
     }
@@ -313,22 +306,92 @@ impl<T: Scalar> DeviceVec<T> {
     /// As for [`DeviceVec::sort_with`].
     pub fn sort_with_descending<V: Scalar>(&mut self, values: &mut DeviceVec<V>) -> Result<()>
     where
-        T: Element<Word = u32>,
+        T: Element,
+        T::Word: PlaceWord,
     {
         self.sort_pairs_by_order(values, order_of(T::DTYPE) | DESCENDING)
     }
 
+    /// The places of the elements in sorted order: element `places[i]` is number i. Equal elements keep their order. The
+    /// elements stay where they are; [`DeviceVec::gather`] moves them, and whatever belongs to them.
+    ///
+    /// ```
+    /// use rungs::engine::Engine;
+    /// use rungs::vec::DeviceVec;
+    ///
+    /// # fn main() -> rungs::Result<()> {
+    /// let engine = Engine::simulator();
+    /// let prices = DeviceVec::from_slice(&engine, &[7.5f64, 1.25, 3.0])?;
+    /// let stock = DeviceVec::from_slice(&engine, &[40u8, 0, 12])?;
+    /// let cheapest_first = prices.argsort()?;
+    /// assert_eq!(cheapest_first.to_vec()?, [1, 2, 0]);
+    /// assert_eq!(stock.gather(&cheapest_first)?.to_vec()?, [0, 12, 40]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`DeviceVec::sort`].
+    pub fn argsort(&self) -> Result<DeviceVec<u32>>
+    where
+        T: Element,
+        T::Word: PlaceWord,
+    {
+        self.argsort_by_order(order_of(T::DTYPE))
+    }
+
+    /// [`DeviceVec::argsort`] with the largest element first. Equal elements keep their order here too.
+    ///
+    /// # Errors
+    /// As for [`DeviceVec::sort`].
+    pub fn argsort_descending(&self) -> Result<DeviceVec<u32>>
+    where
+        T: Element,
+        T::Word: PlaceWord,
+    {
+        self.argsort_by_order(order_of(T::DTYPE) | DESCENDING)
+    }
+
+    fn argsort_by_order(&self, order: u32) -> Result<DeviceVec<u32>>
+    where
+        T: Element,
+        T::Word: PlaceWord,
+    {
+        let places = DeviceVec::uninit(&self.engine, self.len())?;
+        T::Word::argsort(&self.engine, self.view().cast(), order, places.view())?;
+        Ok(places)
+    }
+
+    /// The elements at these places, in that order; an element whose place does not exist is zero.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the places are on another engine; otherwise as for [`DeviceVec::sort`].
+    pub fn gather(&self, places: &DeviceVec<u32>) -> Result<Self> {
+        if !self.engine.is(&places.engine) {
+            return Err(Error::Usage("elements and places must be on the same engine".into()));
+        }
+        let output = Self::uninit(&self.engine, places.len())?;
+        places::gather(&self.engine, self.view(), places.view(), output.view())?;
+        Ok(output)
+    }
+
     fn sort_pairs_by_order<V: Scalar>(&mut self, values: &mut DeviceVec<V>, order: u32) -> Result<()>
     where
-        T: Element<Word = u32>,
+        T: Element,
+        T::Word: PlaceWord,
     {
-        const { assert!(size_of::<V>() == size_of::<u32>(), "values have 4 bytes") };
         if self.len() != values.len() {
             let (keys, values) = (self.len(), values.len());
             return Err(Error::Usage(format!("{keys} keys cannot take {values} values along; there must be as many")));
         }
         if !self.engine.is(&values.engine) {
             return Err(Error::Usage("keys and values must be on the same engine".into()));
+        }
+        if size_of::<T>() != size_of::<u32>() || size_of::<V>() != size_of::<u32>() {
+            let places = self.argsort_by_order(order)?;
+            self.buffer = self.gather(&places)?.buffer;
+            values.buffer = values.gather(&places)?.buffer;
+            return Ok(());
         }
         let rung = choose(choice::PAIR_SORTS, &self.engine, size_of::<T>(), self.len())?;
         let mut sorter = rung.pair_sorter(&self.engine, self.len() as u32)?;

@@ -263,6 +263,8 @@ impl Block {
     fn arrive(&self, id: usize, expected: Option<u32>, vote: bool) -> State {
         let location = Location::caller();
         let thread = self.current.get();
+        // Others may run meanwhile and arrive.
+        self.count(Instruction::Barrier, 0, 0);
         let mut barrier = self.barriers[id].get();
         let first = *barrier.location.get_or_insert(location);
         // Roles of a block reach a named barrier from where they are; the barrier of the whole block is one place.
@@ -275,7 +277,6 @@ impl Block {
             self.mistake(Kind::DivergentBarrier);
             panic!("threads wait at barrier {id} for different numbers of threads: others for {wanted}");
         }
-        self.count(Instruction::Barrier, 0, 0);
         // A named barrier counts warps: one whose lanes do not all come is never counted.
         barrier.arrived += match id {
             0 => 1,
@@ -372,6 +373,13 @@ impl Block {
         let on_its_way = |t: &usize| *t == thread || matches!(self.states[*t].get(), State::Ready | State::Spinning);
         let warp = first..self.states.len().min(first + 32);
         stats.catch_up(thread, warp.filter(on_its_way).fold(0, |mask, t| mask | 1 << (t - first)));
+    }
+
+    /// Accesses of the running thread complete a copy that was counted when it began.
+    pub(super) fn completes_copy(&self, completes: bool) {
+        if let Some(stats) = &self.stats {
+            stats.silence(self.current.get(), completes);
+        }
     }
 
     /// Counts a bulk copy, if that is asked for.

@@ -580,6 +580,9 @@ impl Machine for Simulator {
     unsafe fn copy_async<const BYTES: u32>(to: u32, from: *const u8, there: u32) {
         let block = here();
         block.shared(to, BYTES); // refused here, where the copy is started
+        if there > 0 {
+            block.count(stats::Instruction::AsyncCopy, BYTES as u8, from as u64);
+        }
         block.copies.start(block.current(), async_copy::Copy { to, from, bytes: BYTES, there });
     }
 
@@ -590,6 +593,7 @@ impl Machine for Simulator {
     #[track_caller]
     fn copy_async_wait<const N: u32>() {
         let block = here();
+        block.completes_copy(true);
         while let Some(group) = block.copies.due(block.current(), N) {
             for async_copy::Copy { to, from, bytes, there } in group {
                 for at in (0..bytes).step_by(4) {
@@ -604,6 +608,7 @@ impl Machine for Simulator {
                 }
             }
         }
+        block.completes_copy(false);
     }
 
     // A thread here has as many registers as it likes.

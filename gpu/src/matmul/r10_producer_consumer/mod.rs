@@ -1,6 +1,6 @@
 //! # Matrix product, warps that copy and warps that multiply
 //!
-//! **Idea.** One thread of a block does nothing but have tiles copied to a ring of 16 stages in shared memory; eight
+//! **Idea.** One thread of a block does nothing but have tiles copied to a ring of eight stages in shared memory; eight
 //! warps do nothing but multiply what is there. They tell each other by barriers that count bytes and warps. Blocks
 //! stay for the whole product, so that the copies for the next tile of C go on while this one is written.
 //!
@@ -45,9 +45,9 @@ pub const ROWS: u32 = 256;
 /// Columns of a tile of C.
 pub const COLUMNS: u32 = 128;
 /// Elements along k of a stage.
-pub const DEPTH: u32 = 8;
+pub const DEPTH: u32 = 16;
 /// Stages of the ring.
-const STAGES: u32 = 16;
+const STAGES: u32 = 8;
 /// Warps that multiply.
 const WARPS: u32 = 8;
 /// Threads that multiply.

@@ -81,7 +81,7 @@ pub(super) fn atomic_sectors(mask: u32, addresses: &Addresses) -> u32 {
 /// A wavefront reads or writes one word of each bank; lanes with the same word share it. Accesses of 8 bytes go in two
 /// halves of the warp, those of 16 bytes in four quarters; each part with an active lane takes a wavefront at least. Two
 /// neighbouring parts of a load go together if neighbouring lanes want the same, or lanes that are two apart. This is
-/// what an H200 does in each of 70 patterns (simt/tests/stats.rs has some).
+/// what an H200 does in each of 84 patterns (simt/tests/stats.rs has some).
 pub(super) fn wavefronts(mask: u32, bytes: u32, loads: bool, addresses: &Addresses) -> (u32, u32) {
     let words = bytes.div_ceil(4);
     if words == 1 {

@@ -136,6 +136,8 @@ pub enum Instruction {
     GlobalAtomicStore,
     /// Reads and writes global memory in one.
     GlobalAtomic,
+    /// Copies from global to shared memory while the thread goes on.
+    AsyncCopy,
     /// Reads shared memory.
     SharedLoad,
     /// Writes shared memory.
@@ -162,6 +164,12 @@ impl Instruction {
         self <= Self::GlobalAtomic
     }
 
+    /// Whether its lanes move sectors of global memory: as [`Instruction::is_global`], and asynchronous copies, which
+    /// a GPU counts apart from loads.
+    pub fn moves_sectors(self) -> bool {
+        self <= Self::AsyncCopy
+    }
+
     /// Whether it accesses shared memory, lane by lane.
     pub fn is_shared(self) -> bool {
         (Self::SharedLoad..=Self::SharedAtomic).contains(&self)
@@ -180,6 +188,7 @@ impl Instruction {
             Self::GlobalAtomicLoad => "global atomic load",
             Self::GlobalAtomicStore => "global atomic store",
             Self::GlobalAtomic => "global atomic",
+            Self::AsyncCopy => "async copy",
             Self::SharedLoad => "shared load",
             Self::SharedStore => "shared store",
             Self::SharedAtomicLoad => "shared atomic load",
