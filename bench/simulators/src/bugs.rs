@@ -46,7 +46,9 @@ impl Said {
             ("", _) => Verdict::Missed,
             _ => Verdict::Found,
         };
-        let what = if mended.is_empty() { planted } else { mended };
+        // Files are named from the root of the project, wherever that is.
+        let root = env!("CARGO_MANIFEST_DIR").trim_end_matches("bench/simulators");
+        let what = if mended.is_empty() { planted } else { mended }.replace(root, "");
         Self { verdict, what: what.chars().take(120).collect() }
     }
 }
@@ -316,21 +318,25 @@ pub fn summary(report: &Report) -> String {
     let mut text = String::from(
         "| tool | cases | found | missed | false alarms | does not end |\n| --- | --- | --- | --- | --- | --- |\n",
     );
-    for tool in TOOLS {
-        let of = |verdict| {
-            report
-                .cases
-                .iter()
-                .filter(|r| is_undefined(r))
-                .filter(|r| r.said.get(tool).is_some_and(|s| s.verdict == verdict))
-                .count()
-        };
+    let all: Vec<&Row> = report.cases.iter().filter(|row| is_undefined(row)).collect();
+    let mut line = |name: &str, verdict_of: &dyn Fn(&Row) -> Option<Verdict>| {
+        let of = |verdict| all.iter().filter(|row| verdict_of(row) == Some(verdict)).count();
         let [found, missed, alarms, hangs] =
             [Verdict::Found, Verdict::Missed, Verdict::FalseAlarm, Verdict::Hangs].map(of);
         let cases = found + missed + alarms + hangs;
         if cases > 0 {
-            text += &format!("| {tool} | {cases} | {found} | {missed} | {alarms} | {hangs} |\n");
+            text += &format!("| {name} | {cases} | {found} | {missed} | {alarms} | {hangs} |\n");
         }
+    };
+    for tool in TOOLS {
+        line(tool, &|row| row.said.get(tool).map(|said| said.verdict));
     }
+    // What any of the four says.
+    let worst = |row: &Row| {
+        let said: Vec<Verdict> = TOOLS[5..].iter().filter_map(|tool| Some(row.said.get(*tool)?.verdict)).collect();
+        let order = [Verdict::FalseAlarm, Verdict::Found, Verdict::Hangs, Verdict::Missed];
+        order.into_iter().find(|verdict| said.contains(verdict))
+    };
+    line("compute-sanitizer's four together", &worst);
     text
 }

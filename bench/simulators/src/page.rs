@@ -30,7 +30,7 @@ pub fn run() -> Result<()> {
 fn replace(page: &mut String, part: &str, text: &str) -> Result<()> {
     let (begin, end) = (format!("<!-- {part}: generated -->\n"), format!("<!-- {part}: end -->"));
     let (from, to) = (page.find(&begin).map(|at| at + begin.len()), page.find(&end));
-    ensure!(from.is_some() && to > from, "docs/bugs.md has no part {part}");
+    ensure!(from.is_some() && to >= from, "docs/bugs.md has no part {part}");
     page.replace_range(from.unwrap_or(0)..to.unwrap_or(0), text);
     Ok(())
 }
