@@ -6,7 +6,8 @@
 //!
 //! **Changed from the rung before.** Long steps without shared memory: a thread's 64 loads are in flight together, and
 //! nothing waits between the last of them and the stores. Runs longer than a tile descend in turn too, negated as those
-//! in a tile are, so there is no mirrored step left. The run with the last key always ascends, whatever n is.
+//! in a tile are, so there is no mirrored step left. The run with the last key always ascends, whatever n is. At most six
+//! long steps in a launch, not eight: at 2²⁴ keys that is two launches more, by which this rung is slower on an H200.
 //!
 //! **Bottleneck.** Global memory: each launch reads and writes all keys, and 128 MiB at 2²⁴ keys are more than the L2
 //! keeps from one launch to the next. The next rung uses what it does keep.

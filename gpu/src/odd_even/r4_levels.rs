@@ -1,4 +1,4 @@
-//! # Odd-even sort in levels
+//! # Odd-even sort, rounds in levels
 //!
 //! **Idea.** Rounds first among the runs of a group, then among the groups, each of which is then one long run. p runs
 //! in groups of g are sorted after g + p/g rounds instead of p: 12 instead of 32. With three levels 24 instead of 512.
