@@ -64,11 +64,14 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     };
     let mut progress = common.progress(cases.len());
     let tell = |case: &fidelity::Case| progress.step(format!("{} {}", case.family.name, case.rung.name));
-    let comparisons = fidelity::compare(&cases, &fidelity::parse(&text)?, common.seed, tell)?;
+    let (comparisons, missing) = fidelity::compare(&cases, &fidelity::parse(&text)?, common.seed, tell)?;
     drop(progress);
     if let Some(page) = matches.get_one::<OsString>("page") {
         let text = std::fs::read_to_string(page).map_err(|e| Error::reading(page.to_string_lossy(), &e))?;
-        report::write_text(&Place::from(page.as_os_str()), &fidelity::page(&text, &comparisons)?)?;
+        report::write_text(&Place::from(page.as_os_str()), &fidelity::page(&text, &comparisons, &missing)?)?;
+    }
+    if !missing.is_empty() {
+        common.note(&fidelity::not_measured(&missing));
     }
     print(&comparisons, common)?;
     let unknown = comparisons.iter().filter(|c| !c.reasons().1.is_empty()).count();

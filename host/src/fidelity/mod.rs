@@ -9,7 +9,7 @@ mod page;
 mod reasons;
 
 pub use ncu::{command, parse, shortened};
-pub use page::{cell, page, verdict};
+pub use page::{cell, not_measured, page, verdict};
 
 use crate::algorithms::{FAMILIES, Family, Parameters, Rung, Size, Workload};
 use crate::engine::Engine;
@@ -228,7 +228,8 @@ impl Comparison {
     }
 }
 
-/// Compares all cases with what the profiler counted in one run of all of them.
+/// Compares all cases with what the profiler counted in one run of all of them. Rungs that a report lacks, because it is
+/// older than they, are returned too.
 ///
 /// # Errors
 /// As for [`run`]; [`Error::Usage`] if the profiler counted other launches.
@@ -237,11 +238,20 @@ pub fn compare(
     profiled: &[Profiled],
     seed: u64,
     mut tell: impl FnMut(&Case),
-) -> Result<Vec<Comparison>> {
+) -> Result<(Vec<Comparison>, Vec<&'static Rung>)> {
     let multiprocessors = profiled.first().map_or(1, |p| p.multiprocessors);
     let mut rest = profiled;
-    let mut comparisons = vec![];
+    let (mut comparisons, mut missing) = (vec![], Vec::<&'static Rung>::new());
     for case in cases {
+        let here = rest.first().is_some_and(|next| case.rung.kernel_names().any(|kernel| kernel == next.kernel));
+        let begun =
+            comparisons.last().is_some_and(|c: &Comparison| (c.family, c.rung) == (case.family.name, case.rung.name));
+        if !here && !begun {
+            if !missing.iter().any(|rung| std::ptr::eq(*rung, case.rung)) {
+                missing.push(case.rung);
+            }
+            continue;
+        }
         tell(case);
         let ours = simulate(*case, multiprocessors, seed)?;
         let Some((theirs, later)) = rest.split_at_checked(ours.len()) else {
@@ -272,7 +282,7 @@ pub fn compare(
         });
     }
     match rest {
-        [] => Ok(comparisons),
+        [] => Ok((comparisons, missing)),
         [more, ..] => Err(Error::Usage(format!("the profiler saw {} launches more, from {}", rest.len(), more.kernel))),
     }
 }

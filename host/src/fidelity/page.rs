@@ -1,6 +1,7 @@
 //! The comparison as a page of the docs.
 
 use super::{Comparison, MEASURES, Measure};
+use crate::algorithms::Rung;
 use crate::error::{Error, Result};
 use crate::report::count;
 
@@ -35,11 +36,17 @@ pub fn verdict(comparison: &Comparison) -> String {
     }
 }
 
-/// The page with the table of these comparisons.
+/// The rungs that the profiler's report lacks, as a sentence.
+pub fn not_measured(missing: &[&Rung]) -> String {
+    let names: Vec<String> = missing.iter().map(|rung| rung.path()).collect();
+    format!("Not in the profiler's report: {}.", names.join(", "))
+}
+
+/// The page with the table of these comparisons, and the rungs for which there are none.
 ///
 /// # Errors
 /// [`Error::Usage`] if the page does not have the two lines between which the table stands.
-pub fn page(page: &str, comparisons: &[Comparison]) -> Result<String> {
+pub fn page(page: &str, comparisons: &[Comparison], missing: &[&Rung]) -> Result<String> {
     let begin = page.find(BEGIN).map(|at| at + BEGIN.len());
     let (Some(begin), Some(end)) = (begin, page.find(END)) else {
         return Err(Error::Usage(format!("the page has no lines {} and {END}", BEGIN.trim_end())));
@@ -55,6 +62,9 @@ pub fn page(page: &str, comparisons: &[Comparison]) -> Result<String> {
     for c in comparisons {
         let cells = MEASURES.map(|measure| cell(c, measure)).join(" | ");
         table += &format!("| {} | {} | {} | {cells} | {} |\n", c.family, c.rung, count(c.n), verdict(c));
+    }
+    if !missing.is_empty() {
+        table += &format!("\n{}\n", not_measured(missing));
     }
     Ok(format!("{}{table}{}", &page[..begin], &page[end..]))
 }
