@@ -263,3 +263,14 @@ fn schedules_show_no_mistake() {
         assert!(checked.report.is_clean(), "{name}: {:?}", checked.report.kinds());
     }
 }
+
+/// The same for a sample sort, of as few keys as it takes: most are in equality buckets, which are not sorted again.
+#[test]
+fn schedules_show_no_mistake_in_a_sample_sort() {
+    let n = r3::launches::FEW + 1;
+    let keys: Vec<u32> = (0..n).map(|i| (common::random(i.into()) as u32) & 0xffff_03ff).collect();
+    let by = r3::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>;
+    let one = Check { seed: 3, schedules: 1, ..Check::default() };
+    let checked = check_schedules(one, || sort_by("sample", by, &keys, LowHalfDown));
+    assert!(checked.report.is_clean(), "sample: {:?}", checked.report.kinds());
+}
