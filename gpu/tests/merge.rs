@@ -10,7 +10,7 @@ use rungs_kernels::merge::r2_multi_way as r2;
 use rungs_kernels::merge::r3_sample as r3;
 use rungs_kernels::merge::r4_stable as r4;
 use rungs_kernels::order::{Greater, LowHalfDown, Order};
-use simt::sim::Gpu;
+use simt::sim::{Check, Gpu, check as check_schedules};
 use simt::{Global, Scalar};
 use std::fmt::Debug;
 
@@ -243,4 +243,34 @@ fn stable_sorts_any_n() {
         let keys = narrow(&keys);
         check_by(name, r4::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>, &keys, LowHalfDown, true);
     }
+}
+
+/// No race, no read of memory that nobody wrote, under schedules that delay warps and lanes.
+#[test]
+fn schedules_show_no_mistake() {
+    let mut random = Random(5);
+    let keys: Vec<u32> = (0..20_001).map(|_| random.next() as u32).collect();
+    let options = || Check { schedules: 4, ..Check::default() };
+    let rungs: [(&str, By<u32, LowHalfDown>); 3] = [
+        ("merge-path", r1::launches::sequence::<u32, LowHalfDown>),
+        ("multi-way", r2::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>),
+        ("stable", r4::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>),
+    ];
+    for (name, by) in rungs {
+        let checked = check_schedules(options(), || sort_by(name, by, &keys[..9001], LowHalfDown));
+        assert!(checked.report.is_clean(), "{name}: {:?}", checked.report.kinds());
+        let checked = check_schedules(options(), || sort_by(name, by, &keys, LowHalfDown));
+        assert!(checked.report.is_clean(), "{name}: {:?}", checked.report.kinds());
+    }
+}
+
+/// The same for a sample sort, of as few keys as it takes: most are in equality buckets, which are not sorted again.
+#[test]
+fn schedules_show_no_mistake_in_a_sample_sort() {
+    let n = r3::launches::FEW + 1;
+    let keys: Vec<u32> = (0..n).map(|i| (common::random(i.into()) as u32) & 0xffff_03ff).collect();
+    let by = r3::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>;
+    let one = Check { seed: 3, schedules: 1, ..Check::default() };
+    let checked = check_schedules(one, || sort_by("sample", by, &keys, LowHalfDown));
+    assert!(checked.report.is_clean(), "sample: {:?}", checked.report.kinds());
 }

@@ -8,11 +8,13 @@ use crate::machine::Machine;
 use crate::{Backend, Global, Scalar, Shared};
 
 /// Starts to copy element `j` of `from` to element `i` of `to`, or to make that zero if the element is not `inside`.
-/// `j` has to be in view only if it is. An element has 4 or 8 bytes.
+/// `j` has to be in view only if it is. Elements of less than 4 bytes are loaded and stored: the instruction takes none.
 #[inline(always)]
 #[track_caller]
 pub fn element<T: Scalar>(to: Shared<T>, i: u32, from: Global<T>, j: u32, inside: bool) {
-    const { assert!(size_of::<T>() == 4 || size_of::<T>() == 8, "a copy has 4, 8 or 16 bytes") };
+    if size_of::<T>() < 4 {
+        return to.set(i, if inside { from.get(j) } else { T::default() });
+    }
     if checked() {
         // The same refusals as an access by the thread itself.
         if inside && j >= from.len() {

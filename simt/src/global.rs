@@ -207,7 +207,7 @@ impl<T: Scalar> Global<T> {
 
     #[inline(always)]
     #[track_caller]
-    pub(crate) fn at(self, i: u32) -> *mut T {
+    fn at(self, i: u32) -> *mut T {
         if checked() && i >= self.len {
             Backend::out_of_bounds("global", i as u64, self.len as u64);
         }

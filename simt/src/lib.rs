@@ -17,7 +17,6 @@
 //! | [`grid`] | overlap of a launch with the one before |
 //! | [`async_copy`] | copies to shared memory that a thread does not wait for |
 //! | [`mbarrier`], [`bulk`] | barriers that count bytes, and copies that they count |
-//! | [`copy`] | copies to shared memory past the registers |
 //! | [`clock`] | cycle counter, global timer, sleep |
 //! | [`Geometry`], [`launcher`] | launches from the host: their shape and their machine |
 //! | [`math`] | fused multiply-add |
@@ -36,7 +35,6 @@ pub mod async_copy;
 pub mod atomic;
 pub mod bulk;
 pub mod clock;
-pub mod copy;
 mod dim;
 mod geometry;
 mod global;

@@ -178,15 +178,6 @@ pub(crate) trait Machine {
     unsafe fn store_shared_pack(address: u32, value: [u32; 4]);
     fn dynamic_shared_address() -> u32;
 
-    /// Starts a copy past the registers, which [`Machine::wait_for_copies`] waits for.
-    ///
-    /// # Safety
-    /// `from` is valid for reads of a `T`, `to` lies in the block's shared memory with room for one, and both are
-    /// aligned for it.
-    #[track_caller]
-    unsafe fn copy_element<T: Scalar>(to: u32, from: *const T);
-    fn wait_for_copies();
-
     /// # Safety
     /// `p` is valid for reads and writes of a `T` and aligned for it.
     #[track_caller]

@@ -128,7 +128,7 @@ impl<T: Scalar> Shared<T> {
 
     #[inline(always)]
     #[track_caller]
-    pub(crate) fn at(self, i: u32) -> u32 {
+    fn at(self, i: u32) -> u32 {
         if checked() && i >= self.len {
             Backend::out_of_bounds("shared", i as u64, self.len as u64);
         }

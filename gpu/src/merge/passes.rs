@@ -12,7 +12,7 @@ use super::tile::{Pair, Tile, merge_level};
 use crate::order::Order;
 use simt::atomic::{Order as Memory, Scope};
 use simt::warp::{self, FULL, WARP};
-use simt::{Geometry, Global, Scalar, Shared, copy, grid, kernel, thread, unroll};
+use simt::{Geometry, Global, Scalar, Shared, async_copy, grid, kernel, thread, unroll};
 
 /// A group of runs: its first key, and how many keys it has.
 #[derive(Clone, Copy)]
@@ -179,12 +179,13 @@ pub(crate) fn load_runs<K: Scalar>(
         let mut j = thread::thread_idx_x();
         while j < len {
             let slot = if i % 2 == 0 { place + j } else { place + len - 1 - j };
-            copy::element(slots, pad + slot, input, first + j);
+            async_copy::element(slots, pad + slot, input, first + j, true);
             j += thread::block_dim_x();
         }
         i += 1;
     }
-    copy::wait();
+    async_copy::commit();
+    async_copy::wait::<0>();
 }
 
 /// Threads per block of [`merge_restore`].

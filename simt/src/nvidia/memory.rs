@@ -164,27 +164,3 @@ pub(crate) unsafe fn store_shared_pack(address: u32, value: [u32; 4]) {
     // SAFETY: the caller's promise is the instruction's condition.
     unsafe { store_pack!("st.shared.v4.b32", reg32, address, value) }
 }
-
-/// Starts a copy of 4 or 8 bytes past the registers; smaller elements, which the instruction does not take, are loaded
-/// and stored.
-///
-/// # Safety
-/// As [`load_shared`] for `to`; `from` is valid for reads of a `T` and aligned for it.
-#[inline(always)]
-pub(crate) unsafe fn copy_element<T: Scalar>(to: u32, from: *const T) {
-    // SAFETY: the caller's promise is the instruction's condition.
-    unsafe {
-        match size_of::<T>() {
-            4 => asm!("cp.async.ca.shared.global [{0}], [{1}], 4;", in(reg32) to, in(reg64) from, options(nostack)),
-            8 => asm!("cp.async.ca.shared.global [{0}], [{1}], 8;", in(reg32) to, in(reg64) from, options(nostack)),
-            _ => store_shared(to, *from),
-        }
-    }
-}
-
-/// Waits for the thread's copies.
-#[inline(always)]
-pub(crate) fn wait_for_copies() {
-    // SAFETY: waiting has no conditions.
-    unsafe { asm!("cp.async.wait_all;", options(nostack)) }
-}

@@ -240,16 +240,6 @@ impl Machine for Ptx {
     }
 
     #[inline(always)]
-    unsafe fn copy_element<T: Scalar>(to: u32, from: *const T) {
-        unsafe { memory::copy_element(to, from) }
-    }
-
-    #[inline(always)]
-    fn wait_for_copies() {
-        memory::wait_for_copies()
-    }
-
-    #[inline(always)]
     fn dynamic_shared_address() -> u32 {
         let address: u32;
         unsafe {

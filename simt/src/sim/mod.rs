@@ -456,14 +456,6 @@ impl Machine for Simulator {
         }
     }
 
-    #[track_caller]
-    unsafe fn copy_element<T: Scalar>(to: u32, from: *const T) {
-        // SAFETY: passed on. The copy is done at once, as bulk copies are.
-        unsafe { Self::store_shared(to, Self::load_global(from)) }
-    }
-
-    fn wait_for_copies() {}
-
     fn dynamic_shared_address() -> u32 {
         0
     }

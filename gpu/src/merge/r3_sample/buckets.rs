@@ -6,7 +6,7 @@ use crate::merge::split::split;
 use crate::merge::tile::{Tile, sort_in_block, tile_shared};
 use crate::order::{Greater, Less, LowHalfDown, Order};
 use simt::atomic::{Order as Memory, Scope};
-use simt::{Global, Scalar, copy, grid, kernel, shared, thread, warp};
+use simt::{Global, Scalar, async_copy, grid, kernel, shared, thread, warp};
 
 /// Keys per thread.
 const KEYS: usize = 17;
@@ -76,10 +76,11 @@ fn load<K: Scalar>(tile: Tile<K>, keys: Global<K>) {
     tile.surround(keys.len());
     let mut i = thread::thread_idx_x();
     while i < keys.len() {
-        copy::element(slots, pad + i, keys, i);
+        async_copy::element(slots, pad + i, keys, i, true);
         i += BLOCK;
     }
-    copy::wait();
+    async_copy::commit();
+    async_copy::wait::<0>();
     thread::sync_threads(); // the tile is whole before each thread takes its neighbouring keys
 }
 

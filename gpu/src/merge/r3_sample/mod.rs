@@ -9,8 +9,9 @@
 //! that are not done in shared memory. If neighbouring splitters are equivalent, the keys that are equivalent to them
 //! get a bucket of their own, which is final. Up to 2²⁰ keys it is the rung before: the launches are fewer.
 //!
-//! **Bottleneck.** Shared memory, in the sort of the buckets, which takes half of the time: it merges runs from 17 keys
-//! up, as the tiles of the rung before.
+//! **Bottleneck.** The sort of the buckets, which merges runs from 17 keys up, as the tiles of the rung before. By ncu
+//! on an H200 at 2²⁴ keys it takes 208 µs, with instructions issued in 66 % of the cycles; a count takes 39 µs (71 %)
+//! and a move 67 µs (42 %).
 //!
 //! **Cost.** Ten launches: twice a sample, the count, the starts and the move, then the buckets, and those that do not
 //! fit. Beyond 2²⁸ keys there are four rounds and eighteen launches. A round reads every key twice and writes it once,
@@ -103,6 +104,9 @@ fn part_of_block(n: u32, starts: Global<u32>, found: Shared<u32>) -> Option<Part
         q += BLOCK;
     }
     thread::sync_threads(); // one thread has found it, or none
-    let part = Part { bucket: found.get(0), first: found.get(1), len: found.get(2) };
-    if part.bucket == u32::MAX { None } else { Some(part) }
+    let bucket = found.get(0);
+    if bucket == u32::MAX {
+        return None;
+    }
+    Some(Part { bucket, first: found.get(1), len: found.get(2) })
 }

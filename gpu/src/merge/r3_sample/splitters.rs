@@ -78,16 +78,17 @@ pub fn splitters<K: Scalar, C: Order<K>>(
     let (base, mut any) = (bucket * MOST_BUCKETS, false);
     let mut i = t;
     while i < buckets {
-        if i > 0 {
+        // The places that no search comes to are written too: they are loaded with the others.
+        if i == 0 {
+            tree.set(base, splitter(0));
+        } else {
             // Node i is number x of the 2^level nodes of its level; below it lie the splitters of its part of the
             // range.
             let level = 31 - i.leading_zeros();
             let x = i - (1 << level);
             tree.set(base + i, splitter(((2 * x + 1) << (bits - level - 1)) - 1));
         }
-        if i + 1 < buckets {
-            sorted.set(base + i, splitter(i));
-        }
+        sorted.set(base + i, splitter(if i + 1 < buckets { i } else { i - 1 }));
         let twin = i + 2 < buckets && !order.before(splitter(i), splitter(i + 1));
         twins.set(base + i, twin as u8);
         any |= twin;
