@@ -1,4 +1,4 @@
-//! # Merge sort that keeps the order of equivalent keys
+//! # Merge sort, keeping the order of equivalent keys
 //!
 //! **Idea.** Merging is stable if a tie is won by the run that came first. The merges of `multi-way` are: splits count
 //! equivalent keys of earlier runs first, and a thread takes from the second run only what is before the key of the
