@@ -1,13 +1,13 @@
-//! Simulators and checkers of kernels side by side.
+//! Simulators and checkers of kernels side by side. In this folder:
 //!
-//!     cargo run --release --manifest-path bench/simulators/Cargo.toml -- speed --save bench/simulators/results/speed.json
-//!     cargo run --release --manifest-path bench/simulators/Cargo.toml -- bugs --save bench/simulators/results/bugs.json
-//!     cargo run --release --manifest-path bench/simulators/Cargo.toml -- page
+//!     cargo run --release -- speed --save results/speed.json
+//!     cargo run --release -- bugs --save results/bugs.json
+//!     cargo run --release -- page
 //!
-//! Oclgrind is Debian's package `oclgrind`; numba comes from pip, for the Python that `RUNGS_PYTHON` names or `python3`.
-//! riri's part is a program of its own, which `cargo build --release --workspace` in this folder builds beside this one.
-//! compute-sanitizer runs on a GPU by gpu/run.sh; `bugs --sanitizer LOG` reads what it printed. A tool that is not there
-//! is left out. `page` writes the tables of docs/bugs.md from what was saved.
+//! Oclgrind is Debian's package `oclgrind`; numba comes from pip, for the Python that `RUNGS_PYTHON` names, or
+//! `python3`. riri's part is a program of its own, which `cargo build --release --workspace` in this folder builds
+//! beside this one. compute-sanitizer runs on a GPU by gpu/run.sh; `bugs --sanitizer LOG` reads what it printed. A tool
+//! that is not there is left out. `page` writes the tables of docs/bugs.md from what was saved.
 
 mod bugs;
 mod page;

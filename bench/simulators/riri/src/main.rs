@@ -1,5 +1,5 @@
-//! One case of the gallery on riri: `gallery-on-riri NAME planted|mended SEEDS` prints what riri says, a line per kind of
-//! diagnostic, over that many seeds.
+//! One case of the gallery on riri: `gallery-on-riri NAME planted|mended SEEDS` prints what riri says over that many
+//! seeds, one line per kind of diagnostic.
 
 #[path = "../../../../gallery/src/barriers.rs"]
 mod barriers;

@@ -4,8 +4,8 @@
 //! of them, loads that, and merges it in shared memory, two runs at a time. One warp finds the splits of all runs
 //! together: each lane takes a sample from a run, and the samples of all runs bound the place of each.
 //!
-//! **Changed from the rung before.** Up to 2²¹ keys a pass is one launch, in which each block finds its own splits;
-//! beyond that a launch of its own finds each split once. Keys go from global to shared memory past the registers
+//! **Changed from the rung before.** Up to 2²¹ keys there is one launch per pass: each block finds its own splits.
+//! For more keys, a separate launch finds each split once. Keys go from global to shared memory past the registers
 //! (`cp.async`). The keys of a thread are sorted by Batcher's network, which has fewer exchanges than the rung before
 //! and does not keep the order of equivalent keys. Up to 2¹⁸ keys the tiles are small, so that all multiprocessors have
 //! some.
