@@ -166,7 +166,10 @@ fn print(checked: &Checked) -> Result<()> {
         n => format!("{n} findings\n"),
     };
     if found.not_judged > 0 {
-        text += &format!("  {} reads were too many to remember; later writes there are not judged\n", found.not_judged);
+        text += &format!(
+            "  {} accesses were too many to remember; later ones are not judged against them\n",
+            found.not_judged
+        );
     }
     for finding in found.findings.iter().map(|f| f.to_string()).chain(errors.iter().cloned()) {
         text += &format!("\n{finding}\n");

@@ -58,8 +58,8 @@ pub struct Report {
     pub launches: u64,
     /// Accesses to memory by threads and copies.
     pub accesses: u64,
-    /// Reads that were not remembered, so that a later write to their words is not judged: the checker's memory is
-    /// bounded.
+    /// Accesses that were not remembered, so that later ones to their words are not judged against them: a check takes
+    /// less than 4 GiB of memory.
     pub not_judged: u64,
 }
 

@@ -57,9 +57,6 @@ pub(in super::super) fn launch(
     if engines + blocks * u64::from(Engines::per_block(stride)) >= u64::from(u32::MAX - 8) {
         return Err(refuse(format!("{blocks} blocks are more than a check can count")));
     }
-    if !session.has_room() {
-        return Err(refuse("the check's memory is full: it remembers at most 3 GiB; take less data".into()));
-    }
     let views = call.parameters().views().to_vec();
     let (kernel, engines) = (call.name(), engines as u32);
     session.begin_launch(Launch { kernel, grid, block, views, stride, engines, overlapping, ..Launch::default() });

@@ -123,15 +123,11 @@ pub(in super::super) struct Session {
     index: HashMap<Key, usize>,
     pub(super) launches: u64,
     accesses: u64,
-    memory_full: bool,
     /// The agents that started the last copies of the engines.
     pub(super) issuers: Map<u32, u32>,
     /// The version of an atomic word that an agent has read: it reads no older one after it.
     pub(super) seen_versions: HashMap<(u32, u64), u64>,
 }
-
-/// Bytes of shadow memory at most; words beyond it are not judged.
-const SHADOW: usize = 3 << 30;
 
 /// Places in the source, numbered.
 #[derive(Default)]
@@ -202,7 +198,6 @@ impl Session {
             index: HashMap::new(),
             launches: 0,
             accesses: 0,
-            memory_full: false,
             issuers: Map::default(),
             seen_versions: HashMap::new(),
         }
@@ -607,12 +602,6 @@ impl Session {
         let what = format!("reads lane {source}, which the mask {mask:#010x} does not name");
         let advice = "name all lanes that are read in the mask, and let them make the call: the value is unspecified";
         self.report(Kind::ShuffleOutsideMask, agent, site, &what, advice);
-    }
-
-    /// Whether the shadow memory has room for another launch.
-    pub(super) fn has_room(&mut self) -> bool {
-        self.memory_full |= self.global.bytes() > SHADOW;
-        !self.memory_full
     }
 }
 

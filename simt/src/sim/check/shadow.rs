@@ -123,8 +123,8 @@ pub(super) struct Lists {
     pub(super) lost: u64,
 }
 
-/// Entries kept at most, all lists together: 512 MiB.
-const ENTRIES: usize = 1 << 25;
+/// Entries kept at most, all lists together. With the vectors that hold them they take less than 1 GiB.
+const ENTRIES: usize = 1 << 23;
 
 /// Entries of a list that are looked through at each access; a longer list is looked through when its length is a power
 /// of two.
@@ -281,14 +281,26 @@ impl Hasher for Spread {
 
 pub(super) type Map<K, V> = HashMap<K, V, BuildHasherDefault<Spread>>;
 
+/// Cells of one memory at most: 2.5 GiB. What has no cells is not judged.
+const CELLS: usize = (5 << 29) / size_of::<Cell>();
+
 /// The cells of one memory.
-#[derive(Default)]
 pub(super) struct Shadow {
     pages: Vec<Page>,
+    /// Cells of all pages.
+    held: usize,
+    /// Stand for all cells that there is no room for, one access at a time.
+    unjudged: [Cell; 16],
     /// Indices into `pages`, by page number.
     numbers: Map<u64, u32>,
     /// The page found last, and its number.
     last: Option<(u64, u32)>,
+}
+
+impl Default for Shadow {
+    fn default() -> Self {
+        Self { pages: Vec::new(), held: 0, unjudged: [Cell::by(HOST); 16], numbers: Map::default(), last: None }
+    }
 }
 
 impl Shadow {
@@ -304,25 +316,55 @@ impl Shadow {
         let number = address / PAGE;
         let index = match self.last {
             Some((last, index)) if last == number => index,
-            _ => self.find(number, fresh),
+            _ => match self.find(number, fresh) {
+                Some(index) => index,
+                None => return self.unjudged(bytes, lists),
+            },
         };
-        let page = &mut self.pages[index as usize];
-        if page.grain == 4 && bytes < 4 {
-            page.split(lists);
+        if self.pages[index as usize].grain == 4 && bytes < 4 {
+            let more = 3 * self.pages[index as usize].cells.len();
+            if self.held + more > CELLS {
+                return self.unjudged(bytes, lists);
+            }
+            self.held += more;
+            self.pages[index as usize].split(lists);
         }
+        let page = &mut self.pages[index as usize];
         let at = address % PAGE;
         let (from, to) = (at / page.grain, (at + bytes).div_ceil(page.grain));
         &mut page.cells[from as usize..to as usize]
     }
 
-    fn find(&mut self, number: u64, fresh: impl Fn(u64) -> u32) -> u32 {
-        let index = *self.numbers.entry(number).or_insert_with(|| {
-            let cell = |word| Cell::by(fresh(number * PAGE + word * 4));
-            self.pages.push(Page { cells: (0..PAGE / 4).map(cell).collect(), grain: 4 });
-            self.pages.len() as u32 - 1
-        });
+    /// The index of a page, which is made if there is room for it.
+    fn find(&mut self, number: u64, fresh: impl Fn(u64) -> u32) -> Option<u32> {
+        let index = match self.numbers.get(&number) {
+            Some(&index) => index,
+            None => {
+                if self.held + PAGE as usize / 4 > CELLS {
+                    return None;
+                }
+                let cells: Vec<_> = (0..PAGE / 4).map(|word| Cell::by(fresh(number * PAGE + word * 4))).collect();
+                self.held += cells.len();
+                self.pages.push(Page { cells, grain: 4 });
+                let index = self.pages.len() as u32 - 1;
+                self.numbers.insert(number, index);
+                index
+            }
+        };
         self.last = Some((number, index));
-        index
+        Some(index)
+    }
+
+    /// Cells without a past, for an access that is not judged.
+    #[cold]
+    fn unjudged(&mut self, bytes: u64, lists: &mut Lists) -> &mut [Cell] {
+        lists.lost += 1;
+        let cells = &mut self.unjudged[..bytes.div_ceil(4) as usize];
+        for cell in &mut *cells {
+            lists.clear(cell);
+            *cell = Cell::by(HOST);
+        }
+        cells
     }
 
     /// Says that `writer` wrote all of `bytes` bytes from `address` on, and that nobody has read them; pages that no
@@ -348,11 +390,6 @@ impl Shadow {
                 *cell = Cell::by(NOBODY);
             }
         }
-    }
-
-    /// Bytes that the cells take.
-    pub(super) fn bytes(&self) -> usize {
-        self.pages.iter().map(|page| page.cells.len() * size_of::<Cell>()).sum()
     }
 }
 
