@@ -43,8 +43,10 @@ pub fn run(args: &Args) -> Result<()> {
         }
         match ptxas.check(&file.path, &file.arch.to_string()) {
             Ok(usages) => {
+                let allowed = ptx::max_spills(&file.text)?;
                 for usage in &usages {
-                    wrong.extend(objections(usage).map(|what| format!("{short}: {}: {what}", usage.kernel)));
+                    let allowed = allowed.get(&*usage.kernel).copied().unwrap_or(0);
+                    wrong.extend(objection(usage, allowed).map(|what| format!("{short}: {}: {what}", usage.kernel)));
                     rows.push(row(usage, &file.name));
                 }
             }
@@ -110,14 +112,17 @@ fn row(usage: &Usage, name: &str) -> Vec<String> {
     [usage.kernel.clone(), name.to_string()].into_iter().chain(numbers.map(|n| n.to_string())).collect()
 }
 
-/// The objections to a kernel's resources.
-fn objections(usage: &Usage) -> impl Iterator<Item = String> {
-    let of = [
-        (usage.spill_stores, "bytes of spill stores"),
-        (usage.spill_loads, "bytes of spill loads"),
-        (usage.stack, "bytes of stack frame"),
-    ];
-    of.into_iter().filter(|(bytes, _)| *bytes > 0).map(|(bytes, what)| format!("{bytes} {what}"))
+/// The objection to a kernel's local memory, if it has more than it declares. A spilled register takes its bytes of the
+/// frame once, however often it is stored and loaded; whatever else is in local memory makes the frame larger too.
+fn objection(usage: &Usage, max_spills: u32) -> Option<String> {
+    let Usage { stack, spill_stores, spill_loads, .. } = usage;
+    let more = *stack > max_spills || max_spills == 0 && spill_stores + spill_loads > 0;
+    more.then(|| {
+        format!(
+            "{stack} bytes of local memory per thread, {spill_stores} bytes of spill stores, {spill_loads} of spill loads; \
+             its `max_spills` is {max_spills}"
+        )
+    })
 }
 
 /// A file's name, what its architecture has, and its symbols.
@@ -228,9 +233,13 @@ mod tests {
     }
 
     #[test]
-    fn spills_and_stack_are_objected_to() {
+    fn local_memory_beyond_what_the_kernel_declares_is_objected_to() {
         let usage = Usage { spill_loads: 8, stack: 16, registers: 255, ..Usage::default() };
-        assert_eq!(objections(&usage).collect::<Vec<_>>(), ["8 bytes of spill loads", "16 bytes of stack frame"]);
-        assert_eq!(objections(&Usage { registers: 40, ..Usage::default() }).count(), 0);
+        let says = objection(&usage, 0).unwrap();
+        assert!(says.starts_with("16 bytes of local memory per thread"), "{says}");
+        assert!(objection(&usage, 12).is_some());
+        assert_eq!(objection(&usage, 16), None);
+        assert!(objection(&Usage { spill_stores: 4, ..Usage::default() }, 0).is_some());
+        assert_eq!(objection(&Usage { registers: 40, ..Usage::default() }, 0), None);
     }
 }

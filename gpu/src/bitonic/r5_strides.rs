@@ -59,6 +59,10 @@ pub const fn long_blocks<T>() -> u32 {
     if size_of::<T>() > 4 { 2 } else { 4 }
 }
 
+/// Bytes per thread of spilled registers that those blocks may cost. Four blocks leave 128 registers per thread, of which
+/// six steps need 64 for keys; for compute capability 8.0 ptxas wants a few more than the rest for addresses.
+pub const LONG_MAX_SPILLS: u32 = 32;
+
 /// Blocks for `strides` long steps on `n` keys from the bit `low` on: a thread for each key of a run of 2^`low`, in
 /// each run of 2^(`low` + `strides`). `low` is at least the bits of a block.
 pub const fn long_grid(n: u32, low: u32, strides: u32) -> u32 {
@@ -78,7 +82,7 @@ pub fn bitonic_strides_sort<T: Key + Word, N: Size>(keys: Global<T>, encode: u32
 }
 
 /// Up to six long steps of a stage, those of the bits from `low` on.
-#[kernel(max_threads = BLOCK, min_blocks = long_blocks::<T>(), instances(
+#[kernel(max_threads = BLOCK, min_blocks = long_blocks::<T>(), max_spills = LONG_MAX_SPILLS, instances(
     bitonic_strides_long4: <u32, Four>,
     bitonic_strides_long5: <u32, Five>,
     bitonic_strides_long6: <u32, Six>,

@@ -20,7 +20,7 @@
 //! programming" (2015). Our own: the direction of the passes.
 
 use super::r5_strides::{
-    BLOCK, Five, Four, Six, Strides, long_blocks, long_steps, merge_in_direction, sort_in_direction,
+    BLOCK, Five, Four, LONG_MAX_SPILLS, Six, Strides, long_blocks, long_steps, merge_in_direction, sort_in_direction,
 };
 use super::transposed::{Maps, Size, Tile13, Tile14, min_blocks, threads};
 use crate::keys::{Key, Word};
@@ -46,7 +46,7 @@ pub fn bitonic_backwards_sort<T: Key + Word, N: Size>(keys: Global<T>, encode: u
 }
 
 /// Up to six long steps of a stage, those of the bits from `low` on; `backwards`: 1 for blocks counted from the end.
-#[kernel(max_threads = BLOCK, min_blocks = long_blocks::<T>(), instances(
+#[kernel(max_threads = BLOCK, min_blocks = long_blocks::<T>(), max_spills = LONG_MAX_SPILLS, instances(
     bitonic_backwards_long4: <u32, Four>,
     bitonic_backwards_long5: <u32, Five>,
     bitonic_backwards_long6: <u32, Six>,

@@ -1,5 +1,8 @@
 //! The kernels of a sort by an order of one's own, in the crate of the order.
 
+/// Bytes per thread of spilled registers that kernels with any order may need: an order takes registers too.
+pub const MAX_SPILLS: u32 = 128;
+
 /// Declares the kernels that sort by an order: `sort_kernels!(pub mod by_distance: <f32, Distance>);` makes a module
 /// with the kernels for keys of type `f32` and the order `Distance`, an [`Order`](crate::order::Order), and with the
 /// type `Kernels`, which names them for the host:
@@ -165,7 +168,7 @@ macro_rules! sort_kernel {
         $name:ident($($parameter:ident [$($type:tt)+]),*) => $body:expr
     ) => {
         #[doc = concat!("The function of that name, for ", stringify!($C), ".")]
-        #[simt::kernel(max_threads = $threads, min_blocks = $blocks, instance($module: <$K, $C>))]
+        #[simt::kernel(max_threads = $threads, min_blocks = $blocks, max_spills = $crate::merge::MAX_SPILLS, instance($module: <$K, $C>))]
         #[allow(clippy::too_many_arguments)]
         pub fn $name<K: Scalar, C: IsOrder<K>>($($parameter: $($type)+,)* order: C) {
             $body($($parameter,)* order)

@@ -13,6 +13,8 @@ pub mod r4_stable;
 mod split;
 mod tile;
 
+pub use kernels::MAX_SPILLS;
+
 #[cfg(not(target_os = "cuda"))]
 pub mod host;
 

@@ -22,12 +22,12 @@
 //!
 //! **Source.** Odd-even transposition: N. Habermann, "Parallel neighbor-sort" (1972).
 
-use super::r2_multi_way::{BLOCK, SMALL_BLOCK, SMALL_MIN_BLOCKS, min_blocks, small_tile, tile};
+use super::r2_multi_way::{BLOCK, MAX_SPILLS, SMALL_BLOCK, SMALL_MIN_BLOCKS, min_blocks, small_tile, tile};
 use crate::order::{Greater, Less, LowHalfDown, Order};
 use simt::{Global, Scalar, kernel};
 
 /// Sorts each tile of `input` and writes it to `output`, which may be `input`.
-#[kernel(max_threads = BLOCK, min_blocks = min_blocks::<K>(), instances(
+#[kernel(max_threads = BLOCK, min_blocks = min_blocks::<K>(), max_spills = MAX_SPILLS, instances(
     merge_stable_tile: <u32, Less>, merge_stable_tile_u64: <u64, Less>,
     merge_stable_tile_greater: <u32, Greater>, merge_stable_tile_low: <u32, LowHalfDown>,
 ))]

@@ -17,6 +17,9 @@ use syn::{Expr, FnArg, GenericParam, ItemFn, Pat, Token, Type, bracketed, parent
 ///
 /// - `#[kernel(max_threads = BLOCK, min_blocks = 2)]`: launch bounds, constant expressions; they become the entry's
 ///   `.maxntid` and `.minnctapersm`. They may depend on the types of an instance: `min_blocks = blocks::<T>()`.
+/// - `#[kernel(max_threads = BLOCK, min_blocks = 3, max_spills = 32)]`: for those bounds the kernel's author accepts that
+///   ptxas keeps up to 32 bytes per thread in local memory for want of registers. `cargo xtask check-ptx` refuses more,
+///   and any at all in a kernel that does not say so.
 /// - `#[kernel(instances(sum_u32: <u32, Sum>, sum_f32: <f32, Sum>))]` on a generic function: one entry for each named
 ///   instance. On the host the function's name is then a generic type, `name::<u32, Sum>::default()`.
 /// - `#[kernel(instances([u32, f32] * [Sum, Min]))]`: the same for all combinations of the types, a list for each
@@ -47,6 +50,7 @@ pub fn argument(attribute: TokenStream, item: TokenStream) -> TokenStream {
 struct Options {
     max_threads: Option<Expr>,
     min_blocks: Option<Expr>,
+    max_spills: Option<Expr>,
     sm_90: bool,
     sm_90a: bool,
     instances: Vec<Instance>,
@@ -115,13 +119,17 @@ impl Parse for Options {
                     options.instances =
                         Punctuated::<Instance, Token![,]>::parse_terminated(&list)?.into_iter().collect();
                 }
-            } else if name == "max_threads" || name == "min_blocks" {
-                input.parse::<Token![=]>()?;
-                let value = Some(input.parse()?);
-                *(if name == "max_threads" { &mut options.max_threads } else { &mut options.min_blocks }) = value;
             } else {
-                let known = "a kernel's options are max_threads, min_blocks, instances, instance, sm_90 and sm_90a";
-                return Err(syn::Error::new_spanned(name, known));
+                let known = "a kernel's options are max_threads, min_blocks, max_spills, instances, instance, sm_90 and \
+                             sm_90a";
+                let bound = match name.to_string().as_str() {
+                    "max_threads" => &mut options.max_threads,
+                    "min_blocks" => &mut options.min_blocks,
+                    "max_spills" => &mut options.max_spills,
+                    _ => return Err(syn::Error::new_spanned(name, known)),
+                };
+                input.parse::<Token![=]>()?;
+                *bound = Some(input.parse()?);
             }
             if !input.is_empty() {
                 input.parse::<Token![,]>()?;
@@ -216,20 +224,18 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
             }
         }
         let of = turbofish(&concrete);
-        let bound = |tokens| substitute_tokens(tokens, generics, &concrete);
-        let (threads, blocks) = (bound(options.max_threads()), bound(options.min_blocks()));
+        let bounds = options.bounds().map(|tokens| substitute_tokens(tokens, generics, &concrete));
         if cfg!(feature = "rust-cuda") {
             let call = quote!(#body #of (#(#rebuilt),*));
-            return rust_cuda_entry(options, f, &entry, &flat, [threads, blocks], &call);
+            return rust_cuda_entry(options, f, &entry, &flat, &bounds, &call);
         }
-        let bounds = format!("//.rungs.bounds {entry} {{threads}} {{blocks}}");
         let (symbol, declared) = if is_primary_package() {
-            let declared =
-                quote!(simt::expansion::global_asm!(#bounds, threads = const #threads, blocks = const #blocks););
+            let text = bounds_text(&entry);
+            let declared = quote!(simt::expansion::global_asm!(#text, #(const #bounds),*););
             (quote!(#[unsafe(no_mangle)]), declared)
         } else {
             // No code reads the bounds; this keeps their parts from being reported as unused.
-            (quote!(), quote!(const _: (u32, u32) = (#threads, #blocks);))
+            (quote!(), quote!(const _: [u32; 3] = [#(#bounds),*];))
         };
         quote! {
             #[cfg(#guard)]
@@ -253,6 +259,11 @@ fn is_primary_package() -> bool {
     std::env::var_os("CARGO_PRIMARY_PACKAGE").is_some()
 }
 
+/// The comment that passes [`Options::bounds`] through the compiler; `{}` for each.
+fn bounds_text(entry: &Ident) -> String {
+    format!("//.rungs.bounds {entry} {{}} {{}} {{}}")
+}
+
 /// The entry of [`device`] on rust-cuda: a function that cuda_std's `#[kernel]` turns into an entry.
 ///
 /// Module-level assembly gets lost in libnvvm, so the comment with the launch bounds stands in the body. On the host
@@ -262,16 +273,16 @@ fn rust_cuda_entry(
     f: &ItemFn,
     entry: &Ident,
     flat: &[Tokens],
-    [threads, blocks]: [Tokens; 2],
+    bounds: &[Tokens; 3],
     call: &Tokens,
 ) -> Tokens {
     let (attrs, guard) = (&f.attrs, options.guard());
-    let bounds = format!("//.rungs.bounds {entry} {{threads}} {{blocks}}");
+    let text = bounds_text(entry);
     quote! {
         #[cfg(any(#guard, not(target_os = "cuda")))]
         const _: () = {
             // The comment in the entry is for the device alone; by this the type check on the host sees the bounds too.
-            const _: [u32; 2] = [#threads, #blocks];
+            const _: [u32; 3] = [#(#bounds),*];
 
             #(#attrs)*
             #[simt::expansion::cuda_kernel]
@@ -279,9 +290,7 @@ fn rust_cuda_entry(
             pub unsafe fn #entry(#(#flat),*) {
                 #[cfg(target_os = "cuda")]
                 unsafe {
-                    simt::expansion::asm!(
-                        #bounds, threads = const #threads, blocks = const #blocks, options(nomem, nostack)
-                    )
+                    simt::expansion::asm!(#text, #(const #bounds,)* options(nomem, nostack))
                 }
                 #call
             }
@@ -328,12 +337,11 @@ fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ide
         let types: Vec<Type> = types.iter().map(|t| substitute(t, generics, &concrete)).collect();
         let of = (!concrete.is_empty()).then(|| quote!(<#(#concrete),*>));
         let body_of = turbofish(&concrete);
-        let bound = |tokens| substitute_tokens(tokens, generics, &concrete);
-        let (threads, blocks) = (bound(options.max_threads()), bound(options.min_blocks()));
+        let [threads, blocks, spills] = options.bounds().map(|tokens| substitute_tokens(tokens, generics, &concrete));
         quote! {
-            // The bound takes effect on the device; here it is only compiled.
+            // These bounds take effect on the device; here they are only compiled.
             #[cfg(not(target_os = "cuda"))]
-            const _: u32 = #blocks;
+            const _: [u32; 2] = [#blocks, #spills];
 
             // SAFETY: the entry is made of the same function, with its name and parameters; `thread` calls its body.
             #[cfg(not(target_os = "cuda"))]
@@ -381,12 +389,10 @@ impl Options {
         }
     }
 
-    fn max_threads(&self) -> Tokens {
-        self.max_threads.as_ref().map_or(quote!(0), |e| quote!(#e))
-    }
-
-    fn min_blocks(&self) -> Tokens {
-        self.min_blocks.as_ref().map_or(quote!(0), |e| quote!(#e))
+    /// The most threads per block, the fewest blocks per multiprocessor and the most bytes spilled, 0 for one not given.
+    fn bounds(&self) -> [Tokens; 3] {
+        let given = [&self.max_threads, &self.min_blocks, &self.max_spills];
+        given.map(|bound| bound.as_ref().map_or(quote!(0), |e| quote!(#e)))
     }
 
     /// Name and type arguments of each entry; a kernel that is not generic has one entry, with the function's name.

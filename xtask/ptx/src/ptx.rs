@@ -2,10 +2,10 @@
 
 use crate::Arch;
 use anyhow::{Context, Result, bail, ensure};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The begin of the comment in which `#[kernel]` passes a kernel's launch bounds through the compiler:
-/// `//.rungs.bounds <kernel> <max_threads> <min_blocks>`, 0 for one that is not given.
+/// `//.rungs.bounds <kernel> <max_threads> <min_blocks> <max_spills>`, 0 for one that is not given.
 const BOUNDS: &str = "//.rungs.bounds ";
 
 /// The version of PTX that has loads that leave the first-level cache alone.
@@ -153,17 +153,48 @@ fn operands(code: &str) -> (&str, &str) {
     operands.split_once(',').map_or(("", ""), |(to, from)| (to.trim(), from.trim()))
 }
 
+/// What a comment says of a kernel's launch.
+struct Bounds<'a> {
+    name: &'a str,
+    threads: u32,
+    blocks: u32,
+    spills: u32,
+}
+
+impl<'a> Bounds<'a> {
+    /// Reads what follows [`BOUNDS`].
+    fn parse(line: &'a str) -> Result<Self> {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let [name, numbers @ ..] = &words[..] else { bail!("`{BOUNDS}` names no kernel") };
+        let number = |word: &&str| word.parse::<u32>().with_context(|| format!("launch bounds of {name}: `{word}`"));
+        let numbers = numbers.iter().map(number).collect::<Result<Vec<_>>>()?;
+        let [threads, blocks, spills] = numbers[..] else {
+            bail!("`{BOUNDS}{line}` is not `kernel threads blocks spills`")
+        };
+        Ok(Self { name, threads, blocks, spills })
+    }
+}
+
+/// The bytes per thread of spilled registers that kernels allow for their launch bounds. Kernels that allow none are left
+/// out.
+///
+/// # Errors
+/// If a comment with launch bounds is malformed.
+pub fn max_spills(text: &str) -> Result<BTreeMap<&str, u32>> {
+    let comments = text.lines().filter_map(|line| line.trim().strip_prefix(BOUNDS)).map(Bounds::parse);
+    let allowed = comments.map(|bounds| bounds.map(|b| (b.name, b.spills)));
+    allowed.filter(|one| !matches!(one, Ok((_, 0)))).collect()
+}
+
 /// Puts the bounds that comments name into the entries that they name.
 fn add_bounds(text: &str) -> Result<String> {
     let mut inserts = vec![];
     for line in text.lines().filter_map(|line| line.trim().strip_prefix(BOUNDS)) {
-        let words: Vec<_> = line.split_whitespace().collect();
-        let [name, threads, blocks] = words[..] else { bail!("`{BOUNDS}{line}` is not `kernel threads blocks`") };
-        let number = |word: &str| word.parse::<u32>().with_context(|| format!("launch bounds of {name}: `{word}`"));
-        let (threads, blocks) = (number(threads)?, number(blocks)?);
+        let Bounds { name, threads, blocks, spills } = Bounds::parse(line)?;
         let at = heads(text).find(|head| head.0 == name).map(|head| head.2);
         let at = at.with_context(|| format!("launch bounds are given for {name}, which is not a kernel in the PTX"))?;
         ensure!(threads > 0 || blocks == 0, "{name} declares min_blocks, which means nothing without max_threads");
+        ensure!(threads > 0 || spills == 0, "{name} declares max_spills, which means nothing without max_threads");
         let mut directives = String::new();
         if threads > 0 {
             directives += &format!("\n.maxntid {threads}, 1, 1");

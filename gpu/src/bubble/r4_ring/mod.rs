@@ -89,8 +89,13 @@ pub const fn link_words<T>(n: u32) -> u32 {
     warps(n) * BUNDLE * words::<T>()
 }
 
+/// Bytes per thread of spilled registers, as ptxas needs them for compute capability 8.0 and keys of 8 bytes.
+const MAX_SPILLS: u32 = 24;
+
 /// Sorts `keys`. `links` are zero. All blocks run at the same time.
-#[kernel(max_threads = BLOCK, min_blocks = 1, instances(bubble_ring: <u32>, bubble_ring_u64: <u64>))]
+#[kernel(max_threads = BLOCK, min_blocks = 1, max_spills = MAX_SPILLS, instances(
+    bubble_ring: <u32>, bubble_ring_u64: <u64>,
+))]
 pub fn bubble_ring<T: Key>(keys: Global<T>, links: Global<u64>) {
     let (in_block, lane, all) = (thread::thread_idx_x() / WARP, warp::lane_id(), warps(keys.len()));
     // Neighbours of the ring are on different multiprocessors, and so the last, which has less to do, is nowhere alone.

@@ -1,6 +1,6 @@
 //! The other launches: where the parts of a merge begin, and the merges.
 
-use super::{BLOCK, SMALL_BLOCK, SMALL_MIN_BLOCKS, SPLIT_BLOCK, keys, min_blocks, small_merge_keys};
+use super::{BLOCK, MAX_SPILLS, SMALL_BLOCK, SMALL_MIN_BLOCKS, SPLIT_BLOCK, keys, min_blocks, small_merge_keys};
 use crate::merge::passes::{Group, end, ended, load_runs, merge_part, split_words, tile_keys};
 use crate::merge::split::split;
 use crate::merge::tile::Tile;
@@ -54,7 +54,7 @@ pub fn find_splits<K: Scalar, C: Order<K>, const WAYS: usize, const SAMPLES: usi
 }
 
 /// Merges one part of four runs of `run` keys. `parts`: those of a whole group. `splits`: found before, or empty.
-#[kernel(max_threads = BLOCK, min_blocks = min_blocks::<K>(), instances(
+#[kernel(max_threads = BLOCK, min_blocks = min_blocks::<K>(), max_spills = MAX_SPILLS, instances(
     merge_multi_way_merge4: <u32, Less>, merge_multi_way_merge4_u64: <u64, Less>,
     merge_multi_way_merge4_greater: <u32, Greater>, merge_multi_way_merge4_low: <u32, LowHalfDown>,
 ))]
@@ -67,7 +67,7 @@ pub fn merge_multi_way_merge4<K: Scalar, C: Order<K>>(
 }
 
 /// The same for eight runs.
-#[kernel(max_threads = BLOCK, min_blocks = min_blocks::<K>(), instances(
+#[kernel(max_threads = BLOCK, min_blocks = min_blocks::<K>(), max_spills = MAX_SPILLS, instances(
     merge_multi_way_merge8: <u32, Less>, merge_multi_way_merge8_u64: <u64, Less>,
     merge_multi_way_merge8_greater: <u32, Greater>, merge_multi_way_merge8_low: <u32, LowHalfDown>,
 ))]

@@ -68,5 +68,9 @@ pub const fn min_blocks<K>() -> u32 {
     if size_of::<K>() == 8 { 2 } else { 3 }
 }
 
-/// The same for small tiles.
+/// Bytes per thread that those blocks may cost in spilled registers: a handful of addresses, where one block less per
+/// multiprocessor would leave a third of its threads out.
+pub const MAX_SPILLS: u32 = 32;
+
+/// The same as [`min_blocks`] for small tiles.
 pub const SMALL_MIN_BLOCKS: u32 = 4;

@@ -1,12 +1,12 @@
 //! The first launch: sorts each tile.
 
-use super::{BLOCK, SMALL_BLOCK, SMALL_MIN_BLOCKS, keys, min_blocks, small_keys};
+use super::{BLOCK, MAX_SPILLS, SMALL_BLOCK, SMALL_MIN_BLOCKS, keys, min_blocks, small_keys};
 use crate::merge::r1_merge_path::sort_tile;
 use crate::order::{Greater, Less, LowHalfDown, Order};
 use simt::{Global, Scalar, kernel};
 
 /// Sorts each tile of `input` and writes it to `output`, which may be `input`.
-#[kernel(max_threads = BLOCK, min_blocks = min_blocks::<K>(), instances(
+#[kernel(max_threads = BLOCK, min_blocks = min_blocks::<K>(), max_spills = MAX_SPILLS, instances(
     merge_multi_way_tile: <u32, Less>, merge_multi_way_tile_u64: <u64, Less>,
     merge_multi_way_tile_greater: <u32, Greater>, merge_multi_way_tile_low: <u32, LowHalfDown>,
 ))]

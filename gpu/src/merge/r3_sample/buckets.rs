@@ -1,6 +1,6 @@
 //! Launches 9 and 10: sorts each bucket in shared memory, and those that do not fit through global memory.
 
-use super::BLOCK;
+use super::{BLOCK, LARGE_MAX_SPILLS, MAX_SPILLS};
 use crate::merge::passes::{Group, merge_part, split_words, tile_keys};
 use crate::merge::split::split;
 use crate::merge::tile::{Tile, sort_in_block, tile_shared};
@@ -30,7 +30,7 @@ pub const fn buckets_min_blocks<K>() -> u32 {
 
 /// Sorts a bucket, a block for each, unless it is final. Those that do not fit are put on the list `large`: their
 /// number, then from word 2 on start and end of each.
-#[kernel(max_threads = BLOCK, min_blocks = buckets_min_blocks::<K>(), instances(
+#[kernel(max_threads = BLOCK, min_blocks = buckets_min_blocks::<K>(), max_spills = MAX_SPILLS, instances(
     merge_sample_buckets: <u32, Less>, merge_sample_buckets_u64: <u64, Less>,
     merge_sample_buckets_greater: <u32, Greater>, merge_sample_buckets_low: <u32, LowHalfDown>,
 ))]
@@ -108,7 +108,7 @@ fn store<K: Scalar>(tile: Tile<K>, keys: Global<K>) {
 shared!(SPLITS: [u32; split_words(8)]);
 
 /// Sorts the buckets on the list, one block at a time each: tiles, then merges of eight runs through `other`.
-#[kernel(max_threads = BLOCK, instances(
+#[kernel(max_threads = BLOCK, max_spills = LARGE_MAX_SPILLS, instances(
     merge_sample_large: <u32, Less>, merge_sample_large_u64: <u64, Less>,
     merge_sample_large_greater: <u32, Greater>, merge_sample_large_low: <u32, LowHalfDown>,
 ))]

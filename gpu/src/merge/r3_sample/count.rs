@@ -1,6 +1,6 @@
 //! Launches 2 and 6: the bucket of each key, and how many keys each bucket has.
 
-use super::{BLOCK, COPY, ITEMS, MOST_BUCKETS, SPLIT_TWINS, TILE, part_of_block};
+use super::{BLOCK, COPY, ITEMS, MAX_SPILLS, MOST_BUCKETS, SPLIT_TWINS, TILE, part_of_block};
 use crate::order::{Greater, Less, LowHalfDown, Order};
 use simt::atomic::{Order as Memory, Scope};
 use simt::{Global, Scalar, Shared, grid, kernel, opaque, shared, thread, unroll};
@@ -18,7 +18,7 @@ pub const fn count_min_blocks<K>() -> u32 {
 
 /// Writes the bucket of each key to `ids`, sixteen to a pack: a pack per thread of the tile. Adds to `counts`.
 /// The other arguments are those of [`super::merge_sample_splitters`].
-#[kernel(max_threads = BLOCK, min_blocks = count_min_blocks::<K>(), instances(
+#[kernel(max_threads = BLOCK, min_blocks = count_min_blocks::<K>(), max_spills = MAX_SPILLS, instances(
     merge_sample_count: <u32, Less>, merge_sample_count_u64: <u64, Less>,
     merge_sample_count_greater: <u32, Greater>, merge_sample_count_low: <u32, LowHalfDown>,
 ))]

@@ -1,6 +1,6 @@
 //! Launches 3, 4, 7 and 8: where the buckets start, and the move of the keys to them.
 
-use super::{BLOCK, COPY, ITEMS, MOST_BUCKETS, SPLIT_TWINS, TILE, part_of_block};
+use super::{BLOCK, COPY, ITEMS, MAX_SPILLS, MOST_BUCKETS, SPLIT_TWINS, TILE, part_of_block};
 use crate::operator::{Sum, warp_scan_inclusive};
 use simt::atomic::{Order as Memory, Scope};
 use simt::{Global, Scalar, Shared, grid, kernel, shared, thread, unroll, warp};
@@ -69,7 +69,7 @@ pub const fn scatter_min_blocks<W>() -> u32 {
 
 /// Moves the keys of `input` to their buckets in `output`. Keys of all types are moved as words. The other arguments
 /// are those of [`super::merge_sample_count`].
-#[kernel(max_threads = BLOCK, min_blocks = scatter_min_blocks::<W>(), instances(
+#[kernel(max_threads = BLOCK, min_blocks = scatter_min_blocks::<W>(), max_spills = MAX_SPILLS, instances(
     merge_sample_scatter_u8: <u8>, merge_sample_scatter_u16: <u16>, merge_sample_scatter_u32: <u32>,
     merge_sample_scatter_u64: <u64>,
 ))]
