@@ -1,5 +1,5 @@
-//! A sorting network, step by step. It sorts every input if it sorts those of zeros and ones (Knuth, The Art of Computer
-//! Programming, volume 3, 5.3.4): all of them, for small n.
+//! A sorting network, step by step. It sorts every input if it sorts those of zeros and ones (Knuth, The Art of
+//! Computer Programming, volume 3, 5.3.4): all of them, for small n.
 
 use super::answer::{BLOCK, launches};
 use rungs_exercises::*;

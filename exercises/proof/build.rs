@@ -1,4 +1,5 @@
-//! Makes a module of each answer, with the check of its exercise: stubs, solutions and wrong answers, and a list of them.
+//! Makes a module of each answer, with the check of its exercise: stubs, solutions and wrong answers, and a list of
+//! them.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};

@@ -1,11 +1,11 @@
 //! # 3 · Many blocks
 //!
 //! A block has at most 1024 threads, so a long array takes many blocks: a grid. In each block the threads are counted
-//! from 0 again. `thread::block_idx_x()` is the number of the block, and `thread::block_dim_x()` is how many threads each
-//! block has.
+//! from 0 again. `thread::block_idx_x()` is the number of the block, and `thread::block_dim_x()` is how many threads
+//! each block has.
 //!
-//! Write two things: how many blocks n elements take, and which element is a thread's own. The last block may have more
-//! threads than there are elements left.
+//! Write two things: how many blocks n elements take, and which element is a thread's own. The last block may have
+//! more threads than there are elements left.
 //!
 //! **Rung.** gpu/src/saxpy/r1_kernel.rs
 
@@ -38,4 +38,5 @@ pub fn squares(input: Global<u32>, output: Global<u32>) {
 
 //? With 128 threads per block, 129 elements take two blocks: the division is rounded up.
 //? Before block b come b blocks of `thread::block_dim_x()` threads each.
-//? The grid is `n.div_ceil(BLOCK)`; the index is the block's number times the threads of a block, plus the thread's number.
+//? The grid is `n.div_ceil(BLOCK)`; the index is the block's number times the threads of a block, plus the thread's
+//?   number.

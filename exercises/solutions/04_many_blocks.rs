@@ -1,12 +1,12 @@
 //! # 4 · A walk of the whole grid
 //!
-//! A thread costs time to start, and a sum per thread has to be added up afterwards. So a grid often has fewer threads
-//! than there are elements, and each thread takes several: its own index, then the one a whole grid further, and so on.
-//! `thread::grid_threads_1d()` is the number of threads of the grid. In each round, neighbouring threads still have
-//! neighbouring elements.
+//! A thread costs time to start, and a sum per thread has to be added up afterwards. So a grid often has fewer
+//! threads than there are elements, and each thread takes several: its own index, then the one a whole grid further,
+//! and so on. `thread::grid_threads_1d()` is the number of threads of the grid. In each round, neighbouring threads
+//! still have neighbouring elements.
 //!
-//! The grid is fixed; n is anything. Let each thread add up the cubes of its elements and write its sum to `sums`, one
-//! element per thread. A thread without an element writes 0.
+//! The grid is fixed; n is anything. Let each thread add up the cubes of its elements and write its sum to `sums`,
+//! one element per thread. A thread without an element writes 0.
 //!
 //! **Rung.** gpu/src/cubes/r4_many_blocks.rs
 
@@ -37,4 +37,5 @@ pub fn cubes(values: Global<u32>, sums: Global<u32>) {
 
 //? Thread t takes the elements t, t + threads, t + 2 · threads …, as long as they are below `values.len()`.
 //? `let mut i = t; while i < values.len() { … }`, and at the end of each round i grows by the threads of the grid.
-//? The step is `i += thread::grid_threads_1d();`: with a step of one block, blocks would take each other's elements.
+//? The step is `i += thread::grid_threads_1d();`: with a step of one block, blocks would take each other's
+//?   elements.

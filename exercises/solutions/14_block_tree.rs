@@ -3,9 +3,9 @@
 //! One thread that adds 96 numbers makes the other 95 wait. In a tree, half of the threads each add one number to
 //! another, then half of those, and so on: 96 numbers become 48, 24, 12, 6, 3, 2 and 1, in seven steps instead of 95.
 //!
-//! In each step the numbers that are `left` become `half` of them: number `half + t` is added to number t. When `left` is
-//! odd, as 3 is, the one in the middle has no partner and stays. A step reads what the step before wrote, so between two
-//! steps stands a barrier, outside of any `if`.
+//! In each step the numbers that are `left` become `half` of them: number `half + t` is added to number t. When
+//! `left` is odd, as 3 is, the one in the middle has no partner and stays. A step reads what the step before wrote,
+//! so between two steps stands a barrier, outside of any `if`.
 //!
 //! **Rung.** gpu/src/cubes/r6_block_tree.rs
 
@@ -41,6 +41,7 @@ pub fn add_up(input: Global<u32>, sums: Global<u32>) {
 }
 
 //? Which threads have a partner? Those whose partner `t + half` is one of the `left` numbers.
-//? `let half = left.div_ceil(2);` leaves the middle one alone when `left` is odd: with 3, half is 2, and only 0 has a partner.
-//? `if t + half < left { parts.set(t, parts.get(t) + parts.get(t + half)); }`, then the barrier for all threads, then
-//?   `left = half;`.
+//? `let half = left.div_ceil(2);` leaves the middle one alone when `left` is odd: with 3, half is 2, and only 0 has
+//?   a partner.
+//? `if t + half < left { parts.set(t, parts.get(t) + parts.get(t + half)); }`, then the barrier for all threads,
+//?   then `left = half;`.

@@ -1,14 +1,15 @@
 //! # 23 · A tree up and down
 //!
-//! The doubling of the exercise before adds in every place in every step. This scan needs only about two additions per
-//! element. It is exclusive: a, b, c, d becomes 0, a, a+b, a+b+c.
+//! The doubling of the exercise before adds in every place in every step. This scan needs only about two additions
+//! per element. It is exclusive: a, b, c, d becomes 0, a, a+b, a+b+c.
 //!
-//! Up the tree: pairs are added, then pairs of pairs, until the last word has the sum of all. A node of the tree lies in the
-//! place of the last element below it; `children` gives a node's two places, and the right one is the node's own.
+//! Up the tree: pairs are added, then pairs of pairs, until the last word has the sum of all. A node of the tree lies
+//! in the place of the last element below it; `children` gives a node's two places, and the right one is the node's
+//! own.
 //!
-//! Down the tree: the last word becomes 0, for nothing comes before all elements. Then each node, which has the sum of all
-//! that comes before it, hands down: its left child gets the same sum, and its right child gets that sum plus what the left
-//! child had.
+//! Down the tree: the last word becomes 0, for nothing comes before all elements. Then each node, which has the sum
+//! of all that comes before it, hands down: its left child gets the same sum, and its right child gets that sum plus
+//! what the left child had.
 //!
 //! The way up is written. Write the way down.
 //!
@@ -24,8 +25,8 @@ pub const CAPACITY: u32 = 2 * BLOCK;
 
 shared!(TREE: [u32; CAPACITY]);
 
-/// Writes the sum of all elements before each element of `input` to `output`. There is one block, and at most `CAPACITY`
-/// elements.
+/// Writes the sum of all elements before each element of `input` to `output`. There is one block, and at most
+/// `CAPACITY` elements.
 #[kernel]
 pub fn scan(input: Global<u32>, output: Global<u32>) {
     let (t, tree) = (thread::thread_idx_x(), TREE::view());
@@ -77,5 +78,5 @@ fn children(t: u32, nodes: u32) -> (u32, u32) {
 
 //? The way down is the way up in reverse: `nodes` is 1, then 2, 4, … up to `BLOCK`, each level behind a barrier.
 //? Before it, one thread sets the last word, `CAPACITY - 1`, to 0.
-//? On each level, the threads with `t < nodes` read both children first, `sum` on the left and `before` on the right; then the
-//?   left becomes `before` and the right becomes `before + sum`.
+//? On each level, the threads with `t < nodes` read both children first, `sum` on the left and `before` on the
+//?   right; then the left becomes `before` and the right becomes `before + sum`.

@@ -1,7 +1,7 @@
 //! # 28 · Counting
 //!
-//! A histogram counts how often each key occurs. Each thread takes a key and adds 1 to that key's counter. Two threads may
-//! have the same key at the same time, in one block or in two, so the addition has to be atomic:
+//! A histogram counts how often each key occurs. Each thread takes a key and adds 1 to that key's counter. Two
+//! threads may have the same key at the same time, in one block or in two, so the addition has to be atomic:
 //! `counts.fetch_add(key, 1, Relaxed, Scope::Device)`. `Relaxed` is enough, because nothing but the counter itself
 //! matters; the scope is the device, because any thread of the grid may add.
 //!
@@ -34,6 +34,7 @@ pub fn histogram(keys: Global<u32>, counts: Global<u32>) {
     }
 }
 
-//? Two things are wrong with the line that is there: it is not atomic, and it does not ask whether the key has a counter.
+//? Two things are wrong with the line that is there: it is not atomic, and it does not ask whether the key has a
+//?   counter.
 //? Put `if key < counts.len()` around it.
 //? In the `if`: `counts.fetch_add(key, 1, Relaxed, Scope::Device);`.

@@ -1,10 +1,11 @@
 //! # 29 · A table for each block
 //!
-//! Atomic additions to one word of global memory are done one after another, for all blocks. In shared memory only the
-//! threads of one block meet. So a block counts its keys in a table of its own, and at the end adds the table to the counts.
+//! Atomic additions to one word of global memory are done one after another, for all blocks. In shared memory only
+//! the threads of one block meet. So a block counts its keys in a table of its own, and at the end adds the table to
+//! the counts.
 //!
-//! Three phases: clear the table (shared memory holds anything at first), count into it, add it to `counts`. In each, a
-//! thread may use words that another thread used in the phase before. An atomic addition orders nothing but itself:
+//! Three phases: clear the table (shared memory holds anything at first), count into it, add it to `counts`. In each,
+//! a thread may use words that another thread used in the phase before. An atomic addition orders nothing but itself:
 //! between the phases stand barriers.
 //!
 //! **Rung.** gpu/src/histogram/r2_shared_atomics.rs
@@ -57,6 +58,7 @@ pub fn histogram(keys: Global<u32>, counts: Global<u32>) {
 }
 
 //? Clear: the threads with `t < BINS` each set one word of the table to 0. Then a barrier, for all threads.
-//? Count: `table.fetch_add(keys.get(i), 1, Relaxed, Scope::Block);`. Other threads of the block add to the same words.
-//? After a second barrier, the threads with `t < BINS` each add one word: `counts.fetch_add(t, table.get(t), Relaxed,
-//?   Scope::Device);`. Other blocks add to the same counters, so this is atomic too.
+//? Count: `table.fetch_add(keys.get(i), 1, Relaxed, Scope::Block);`. Other threads of the block add to the same
+//?   words.
+//? After a second barrier, the threads with `t < BINS` each add one word: `counts.fetch_add(t, table.get(t),
+//?   Relaxed, Scope::Device);`. Other blocks add to the same counters, so this is atomic too.

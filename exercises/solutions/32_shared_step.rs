@@ -1,12 +1,13 @@
 //! # 32 · The network in one launch
 //!
-//! The exercise before launched each step for itself, and each step read all keys from global memory. Keys of one block can
-//! stay in shared memory from the first step to the last: one launch, with a barrier between two steps instead of a launch.
+//! The exercise before launched each step for itself, and each step read all keys from global memory. Keys of one
+//! block can stay in shared memory from the first step to the last: one launch, with a barrier between two steps
+//! instead of a launch.
 //!
-//! The block loads its tile, past the end of the keys the largest key there is. Write the steps: stages with runs of 2, 4,
-//! 8 … `TILE` keys; in each, a mirrored step, then steps with half the distance each. `compare` does thread t's pair of one
-//! step. The last steps of a stage stay within a warp. They need the barrier too: lanes of a warp are not in step by
-//! themselves.
+//! The block loads its tile, past the end of the keys the largest key there is. Write the steps: stages with runs of
+//! 2, 4, 8 … `TILE` keys; in each, a mirrored step, then steps with half the distance each. `compare` does thread t's
+//! pair of one step. The last steps of a stage stay within a warp. They need the barrier too: lanes of a warp are not
+//! in step by themselves.
 //!
 //! **Rung.** gpu/src/bitonic/r2_shared_step.rs
 
@@ -64,6 +65,7 @@ fn compare(tile: Shared<u32>, t: u32, distance: u32, mirrored: bool) {
     }
 }
 
-//? Two loops, one in the other: `run` is 2, 4, … up to `TILE`; in each, `distance` is `run / 2`, then half of it, down to 1.
+//? Two loops, one in the other: `run` is 2, 4, … up to `TILE`; in each, `distance` is `run / 2`, then half of it,
+//?   down to 1.
 //? The first step of each stage is mirrored: `compare(tile, t, distance, distance == run / 2)`.
 //? A `thread::sync_threads();` behind each `compare`: the next step reads keys that other threads have placed.

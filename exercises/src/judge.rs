@@ -143,8 +143,8 @@ fn rank(finding: &Finding) -> u8 {
         | Kind::CopyInFlight
         | Kind::MissingProxyFence
         | Kind::BeforeWait => UNORDERED,
-        // Behind the races: a word that is read too early was not written yet. And a panic, of an overflow say, comes of
-        // such a word.
+        // Behind the races: a word that is read too early was not written yet. And a panic, of an overflow say, comes
+        // of such a word.
         Kind::UninitialisedShared | Kind::UninitialisedGlobal => UNINITIALISED,
         Kind::Fault => PANIC,
         Kind::Unwritten => UNWRITTEN,
@@ -211,10 +211,10 @@ fn writer(exercise: &Exercise, n: u32, seed: u64) -> String {
     let checked = observe(observer, || check(options, || attempt(exercise, n, seed)));
     let Some((_, Some(different))) = checked.results.into_iter().next() else { return String::new() };
     match log.borrow().writes.get(&different.address) {
-        Some(Write { block, thread, launches, barriers }) => format!(
-            "\n  written last by thread {thread} of block {block}, in launch {launches}, after {barriers} barriers of its \
-             block"
-        ),
+        Some(Write { block, thread, launches, barriers }) => {
+            let when = format!("in launch {launches}, after {barriers} barriers of its block");
+            format!("\n  written last by thread {thread} of block {block}, {when}")
+        }
         None => "\n  no kernel wrote it".into(),
     }
 }

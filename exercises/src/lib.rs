@@ -1,11 +1,11 @@
 //! Judges a reader's kernels on the simulator.
 //!
-//! An exercise is a check file (`checks/`): which input a kernel gets, what it has to put out, and how much it may cost.
-//! The same check serves the stub, the solution, each wrong answer and the reader's own answer.
+//! An exercise is a check file (`checks/`): which input a kernel gets, what it has to put out, and how much it may
+//! cost. The same check serves the stub, the solution, each wrong answer and the reader's own answer.
 //!
-//! A verdict names the first thing that is wrong, in the order of what explains most: a launch that was refused, a fault
-//! that ended a kernel, accesses that nothing orders or that read what nobody wrote, output that was not written, the
-//! first element that differs, and last what the kernel cost.
+//! A verdict names the first thing that is wrong, in the order of what explains most: a launch that was refused, a
+//! fault that ended a kernel, accesses that nothing orders or that read what nobody wrote, output that was not
+//! written, the first element that differs, and last what the kernel cost.
 
 mod gate;
 mod judge;

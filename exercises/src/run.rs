@@ -66,8 +66,8 @@ impl<T: Scalar> Buffer<T> {
 
     /// All elements, as a kernel's argument.
     pub fn view(&self) -> Global<T> {
-        // SAFETY: the memory has room for the elements between the guards, is aligned to 256 bytes as the guard is long,
-        // and the run keeps it until its launches have ended.
+        // SAFETY: the memory has room for the elements between the guards, is aligned to 256 bytes as the guard is
+        // long, and the run keeps it until its launches have ended.
         unsafe { Global::from_raw(self.stored.begin().cast(), self.len()) }
     }
 }

@@ -4,9 +4,9 @@
 //! bytes, which is 8 elements of 4 bytes. If the threads of a warp read 32 elements in a row, the request takes 4
 //! sectors; if each thread reads somewhere else, it takes 32, and seven eighths of what is moved are thrown away.
 //!
-//! The kernel below gives each thread a chunk of the input, as one would on a CPU. It is right, and it costs too much. Let
-//! the threads of the block share the input another way: which thread takes which element is up to you, as long as the
-//! sums of all threads together are the sum of all elements.
+//! The kernel below gives each thread a chunk of the input, as one would on a CPU. It is right, and it costs too
+//! much. Let the threads of the block share the input another way: which thread takes which element is up to you, as
+//! long as the sums of all threads together are the sum of all elements.
 //!
 //! **Rung.** gpu/src/cubes/r3_one_block.rs
 

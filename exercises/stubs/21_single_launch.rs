@@ -1,12 +1,12 @@
 //! # 21 · The last block finishes
 //!
 //! Blocks cannot wait for each other here: there may be more of them than run at the same time. But each can find out
-//! whether it is the last. It writes its sum to `values` and takes a ticket, `ticket.fetch_add(0, 1, …)`, which gives the
-//! number of tickets taken before. Who gets the number `blocks - 1` is the last, and adds up all values.
+//! whether it is the last. It writes its sum to `values` and takes a ticket, `ticket.fetch_add(0, 1, …)`, which gives
+//! the number of tickets taken before. Who gets the number `blocks - 1` is the last, and adds up all values.
 //!
-//! The ticket orders nothing but itself unless it is asked to: another block may see the ticket taken and not yet see the
-//! value. With the order `AcqRel`, what a block wrote before it takes its ticket (release) is seen by every block that
-//! takes a later one (acquire).
+//! The ticket orders nothing but itself unless it is asked to: another block may see the ticket taken and not yet see
+//! the value. With the order `AcqRel`, what a block wrote before it takes its ticket (release) is seen by every block
+//! that takes a later one (acquire).
 //!
 //! `ticket` is 0 when the kernel begins, and has to be 0 again when it ends: the check launches the kernel twice.
 //!

@@ -1,12 +1,12 @@
 //! # 24 · Words that keep out of each other's way
 //!
-//! Shared memory has 32 banks: word w lies in bank w % 32. Lanes of a warp that use different words of one bank at the same
-//! time are served one after another. In the tree of the exercise before, the nodes of a level lie 2, 4, 8 … words apart, so
-//! from some level on all lanes meet in one bank.
+//! Shared memory has 32 banks: word w lies in bank w % 32. Lanes of a warp that use different words of one bank at
+//! the same time are served one after another. In the tree of the exercise before, the nodes of a level lie 2, 4, 8 …
+//! words apart, so from some level on all lanes meet in one bank.
 //!
-//! The tree below is the same, but each place goes through the function `place`. Let it leave gaps, so that words which lie
-//! a multiple of 32 apart come into different banks: one word left out after every 32 is enough. No two places may become
-//! one.
+//! The tree below is the same, but each place goes through the function `place`. Let it leave gaps, so that words
+//! which lie a multiple of 32 apart come into different banks: one word left out after every 32 is enough. No two
+//! places may become one.
 //!
 //! **Rung.** gpu/src/scan/r3_blelloch_padded.rs
 
@@ -25,8 +25,8 @@ const fn place(i: u32) -> u32 {
     i // Leave gaps.
 }
 
-/// Writes the sum of all elements before each element of `input` to `output`. There is one block, and at most `CAPACITY`
-/// elements.
+/// Writes the sum of all elements before each element of `input` to `output`. There is one block, and at most
+/// `CAPACITY` elements.
 #[kernel]
 pub fn scan(input: Global<u32>, output: Global<u32>) {
     let (t, tree) = (thread::thread_idx_x(), TREE::view());

@@ -1,10 +1,11 @@
 //! # 29 · A table for each block
 //!
-//! Atomic additions to one word of global memory are done one after another, for all blocks. In shared memory only the
-//! threads of one block meet. So a block counts its keys in a table of its own, and at the end adds the table to the counts.
+//! Atomic additions to one word of global memory are done one after another, for all blocks. In shared memory only
+//! the threads of one block meet. So a block counts its keys in a table of its own, and at the end adds the table to
+//! the counts.
 //!
-//! Three phases: clear the table (shared memory holds anything at first), count into it, add it to `counts`. In each, a
-//! thread may use words that another thread used in the phase before. An atomic addition orders nothing but itself:
+//! Three phases: clear the table (shared memory holds anything at first), count into it, add it to `counts`. In each,
+//! a thread may use words that another thread used in the phase before. An atomic addition orders nothing but itself:
 //! between the phases stand barriers.
 //!
 //! **Rung.** gpu/src/histogram/r2_shared_atomics.rs

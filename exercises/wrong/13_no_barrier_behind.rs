@@ -10,8 +10,8 @@ pub const BLOCK: u32 = 96;
 shared!(PARTS: [u32; BLOCK]);
 shared!(TOTAL: [u32; 1]);
 
-/// Writes what part of its block's sum each element of `input` is, in thousandths. The length of `input` is a multiple of
-/// `BLOCK`.
+/// Writes what part of its block's sum each element of `input` is, in thousandths. The length of `input` is a
+/// multiple of `BLOCK`.
 #[kernel]
 pub fn shares(input: Global<u32>, output: Global<u32>) {
     let (i, t) = (thread::index_1d(), thread::thread_idx_x());

@@ -12,8 +12,8 @@ pub const CAPACITY: u32 = 2 * BLOCK;
 
 shared!(TREE: [u32; CAPACITY]);
 
-/// Writes the sum of all elements before each element of `input` to `output`. There is one block, and at most `CAPACITY`
-/// elements.
+/// Writes the sum of all elements before each element of `input` to `output`. There is one block, and at most
+/// `CAPACITY` elements.
 #[kernel]
 pub fn scan(input: Global<u32>, output: Global<u32>) {
     let (t, tree) = (thread::thread_idx_x(), TREE::view());

@@ -1,5 +1,7 @@
 //! Every answer that the project knows, each compiled with the check of its exercise.
 
+#![allow(clippy::duplicate_mod, reason = "an exercise has one check for all of its answers")]
+
 use rungs_exercises::Exercise;
 
 /// An answer to an exercise.
