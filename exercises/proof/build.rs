@@ -8,7 +8,10 @@ fn main() {
     let exercises = PathBuf::from(env::var("CARGO_MANIFEST_DIR").unwrap()).parent().unwrap().to_path_buf();
     let checks = names(&exercises.join("checks"));
     let (mut modules, mut list) = (String::new(), String::new());
-    for kind in ["stubs", "solutions", "wrong"] {
+    // A stub has parts that the reader will need; a wrong answer may be wrong in a way that clippy sees too.
+    for (kind, allowed) in
+        [("stubs", "#[allow(unused)]"), ("solutions", ""), ("wrong", "#[allow(unused, clippy::all)]")]
+    {
         for answer in names(&exercises.join(kind)) {
             let number = answer.split('_').next().unwrap();
             let mut of_number = checks.iter().filter(|check| check.split('_').next() == Some(number));
@@ -18,7 +21,7 @@ fn main() {
             let path = |folder: &str, name: &str| exercises.join(folder).join(format!("{name}.rs"));
             let (answers, checks) = (path(kind, &answer), path("checks", check));
             modules += &format!(
-                "mod {module} {{\n    #[path = {answers:?}]\n    #[allow(unused)]\n    pub mod answer;\n    \
+                "mod {module} {{\n    #[path = {answers:?}]\n    {allowed} pub mod answer;\n    \
                  #[path = {checks:?}]\n    pub mod check;\n}}\n"
             );
             list += &format!(

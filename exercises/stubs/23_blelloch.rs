@@ -15,7 +15,7 @@
 //!
 //! **Rung.** gpu/src/scan/r2_blelloch.rs
 
-use simt::{Global, Shared, kernel, shared, thread};
+use simt::{Global, kernel, shared, thread};
 
 /// Threads of the block.
 pub const BLOCK: u32 = 64;

@@ -10,7 +10,7 @@
 //!
 //! **Rung.** gpu/src/scan/r3_blelloch_padded.rs
 
-use simt::{Global, Shared, kernel, shared, thread};
+use simt::{Global, kernel, shared, thread};
 
 /// Threads of the block.
 pub const BLOCK: u32 = 512;

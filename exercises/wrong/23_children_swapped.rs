@@ -2,7 +2,7 @@
 //!
 //! **Finding.** different
 
-use simt::{Global, Shared, kernel, shared, thread};
+use simt::{Global, kernel, shared, thread};
 
 /// Threads of the block.
 pub const BLOCK: u32 = 64;
