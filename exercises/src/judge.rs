@@ -230,3 +230,143 @@ pub fn main(exercise: &Exercise) -> ExitCode {
     println!("{}: {outcome}\n\n{text}", exercise.name);
     code
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::{Bound, launches};
+    use simt::{Geometry, Global, kernel, shared, thread};
+
+    const N: u32 = 64;
+
+    shared!(ONE: [u32; 1]);
+
+    #[kernel]
+    fn number(output: Global<u32>) {
+        let i = thread::index_1d();
+        output.set(i, i);
+    }
+
+    #[kernel]
+    fn first_half(output: Global<u32>) {
+        let i = thread::index_1d();
+        if i < output.len() / 2 {
+            output.set(i, i + 1);
+        }
+    }
+
+    #[kernel]
+    fn behind_the_end(output: Global<u32>) {
+        let i = thread::index_1d();
+        // SAFETY: a word longer than the buffer, into its guard, which is memory too.
+        let longer = unsafe { Global::from_raw(output.as_ptr(), output.len() + 1) };
+        output.set(i, i);
+        longer.set(i + 1, 0);
+    }
+
+    #[kernel]
+    fn in_passing(output: Global<u32>) {
+        let (i, one) = (thread::index_1d(), ONE::view());
+        one.set(0, i);
+        output.set(i, one.get(0));
+    }
+
+    #[kernel]
+    fn adds_while_others_do(output: Global<u32>) {
+        use simt::atomic::{Order::Relaxed, Scope};
+        let i = thread::index_1d();
+        let old = output.load(0, Relaxed, Scope::Device);
+        output.store(0, old + 1, Relaxed, Scope::Device);
+        if i > 0 {
+            output.set(i, i);
+        }
+    }
+
+    /// The verdict on a kernel that writes its index into each element of the output.
+    fn verdict(run: fn(&Run) -> Result, gates: &'static [Gate]) -> Verdict {
+        judge(&Exercise { name: "00_test", sizes: &[N], run, gates })
+    }
+
+    fn with<K: simt::Kernel<Args = (Global<u32>,)> + Default>(on: &Run, threads: u32) -> Result {
+        let output = on.output("output", on.n);
+        on.launch(K::default(), Geometry::linear(on.n.div_ceil(threads), threads), (output.view(),))?;
+        on.expect(&output, 0..on.n);
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_in_order() {
+        assert_eq!(verdict(|on| with::<number>(on, 32), &[]).wrong, None);
+        let refused = verdict(|on| with::<number>(on, 2048), &[]);
+        assert_eq!(refused.wrong.as_deref(), Some("refused"), "{}", refused.text);
+        let fault = verdict(|on| with::<number>(on, 96), &[]);
+        assert_eq!(fault.wrong.as_deref(), Some("out-of-bounds"), "{}", fault.text);
+        let canary = verdict(|on| with::<behind_the_end>(on, 1), &[]);
+        assert_eq!(canary.wrong.as_deref(), Some("canary"), "{}", canary.text);
+        // Its output is wrong too.
+        let race = verdict(|on| with::<in_passing>(on, 32), &[]);
+        assert_eq!(race.wrong.as_deref(), Some("shared-race"), "{}", race.text);
+        // As are the elements that it wrote.
+        let unwritten = verdict(|on| with::<first_half>(on, 32), &[]);
+        assert_eq!(unwritten.wrong.as_deref(), Some("unwritten"), "{}", unwritten.text);
+    }
+
+    #[test]
+    fn an_element_that_differs_is_told_with_its_writer() {
+        let run = |on: &Run| {
+            let output = on.output("output", on.n);
+            for _ in 0..2 {
+                on.launch(number, Geometry::linear(on.n / 32, 32), (output.view(),))?;
+            }
+            on.expect(&output, (0..on.n).map(|i| if i == 35 { 0 } else { i }));
+            Ok(())
+        };
+        let text = verdict(run, &[]).text;
+        assert!(text.contains("output[35] is 35 and should be 0"), "{text}");
+        assert!(text.contains("written last by thread 3 of block 1, in launch 2, after 0 barriers"), "{text}");
+        assert!(text.contains("n = 64, seed 0") && !text.contains("schedule:"), "{text}");
+    }
+
+    #[test]
+    fn what_only_some_schedules_show_is_told_with_the_shortest() {
+        let run = |on: &Run| {
+            let output = on.in_place("output", &vec![0u32; on.n as usize]);
+            on.launch(adds_while_others_do, Geometry::linear(1, on.n), (output.view(),))?;
+            on.expect(&output, (0..on.n).map(|i| if i == 0 { on.n } else { i }));
+            Ok(())
+        };
+        let verdict = verdict(run, &[]);
+        assert_eq!(verdict.wrong.as_deref(), Some("different"), "{}", verdict.text);
+        assert!(verdict.text.contains("\n  schedule: "), "{}", verdict.text);
+    }
+
+    #[test]
+    fn input_that_is_changed_differs() {
+        let run = |on: &Run| {
+            let input = on.input("input", &vec![7u32; on.n as usize]);
+            on.launch(number, Geometry::linear(1, on.n), (input.view(),))
+        };
+        let verdict = verdict(run, &[]);
+        assert_eq!(verdict.wrong.as_deref(), Some("different"));
+        assert!(verdict.text.contains("input: byte 0 was changed"), "{}", verdict.text);
+    }
+
+    #[test]
+    fn gates_come_last_and_need_a_counter() {
+        const MOST: Gate = Gate { what: "launches", n: N, counter: launches, bound: Bound::AtMost(0.5) };
+        const NONE: Gate = Gate { what: "nothing", n: N, counter: |_| None, bound: Bound::AtMost(9.0) };
+        assert_eq!(verdict(|on| with::<number>(on, 32), &[MOST]).wrong.as_deref(), Some("launches"));
+        assert_eq!(verdict(|on| with::<number>(on, 32), &[NONE]).wrong.as_deref(), Some("nothing"));
+        assert_eq!(verdict(|on| with::<first_half>(on, 32), &[MOST]).wrong.as_deref(), Some("unwritten"));
+    }
+
+    #[test]
+    fn numbers_are_distinct_and_follow_from_the_seed() {
+        let numbers = |seed| Run::new(100, seed).numbers(100);
+        let mut sorted = numbers(1);
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(sorted.len(), 100);
+        assert!(numbers(1) == numbers(1) && numbers(1) != numbers(2) && numbers(1) != sorted);
+    }
+}
