@@ -384,7 +384,7 @@ impl Shadow {
             let Some(&index) = self.numbers.get(&number) else { continue };
             let page = &mut self.pages[index as usize];
             let (from, to) = (address.max(number * PAGE), (address + bytes).min((number + 1) * PAGE));
-            let cells = (from % PAGE >> page.grain)..(to - number * PAGE).div_ceil(1 << page.grain);
+            let cells = ((from % PAGE) >> page.grain)..(to - number * PAGE).div_ceil(1 << page.grain);
             for cell in &mut page.cells[cells.start as usize..cells.end as usize] {
                 lists.clear(cell);
                 *cell = Cell::by(writer);
