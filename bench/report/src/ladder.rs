@@ -96,7 +96,8 @@ fn library<'r>(report: &'r Report, row: &Row) -> Option<&'r Row> {
     report.results.iter().find(|other| other.case() == row.case() && other.name == *name)
 }
 
-/// The ladder of one family: one line for each of `rungs`, measured or not.
+/// The ladder of one family: one line for each of `rungs`, measured or not. If no library is beside them, the rungs
+/// share a paragraph.
 pub fn ladder(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
     let source = Source::of(family, reports);
     let rungs: Vec<&Rung> = rungs.iter().filter(|rung| rung.family == family).collect();
@@ -124,8 +125,15 @@ pub fn ladder(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
         let row = measured(source.report).find(|row| row.case().size == source.size && row.family == family);
         row.map_or(String::new(), |row| format!(", {}, n = {}", source.dtype, size(row)))
     });
-    let peer = peer.map_or("library".into(), |name| format!("`{name}`"));
-    grid(&[&format!("**{family}**{kind}"), "idea", "time", "rate", "of limit", "× before", &peer], &lines)
+    let first = format!("**{family}**{kind}");
+    let Some(peer) = peer else { return paragraph(&first, &lines) };
+    grid(&[&first, "idea", "time", "rate", "of limit", "× before", &format!("`{peer}`")], &lines)
+}
+
+/// A ladder's rungs with their times.
+fn paragraph(head: &str, lines: &[Vec<String>]) -> String {
+    let rungs: Vec<_> = lines.iter().map(|cells| format!("{} {}", cells[0], cells[2])).collect();
+    format!("{head}, beside no library: {}.\n", rungs.join(", "))
 }
 
 /// Time, rate, share of the limit, times the rung before, the library's time.
