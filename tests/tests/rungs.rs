@@ -1,8 +1,8 @@
 //! Every rung of the registry, on the simulator and on the GPU, by one set of checks.
 //!
 //! A rung's trial runs all its sizes, element types and distributions; each result is compared whole with an oracle
-//! that the host computes from the input. Where there is no GPU, the GPU's trials are reported as ignored. A third trial
-//! per rung runs it under the simulator's checks.
+//! that the host computes from the input. Where there is no GPU, the GPU's trials are reported as ignored. A third
+//! trial per rung runs it under the simulator's checks.
 
 #[path = "rungs/checks.rs"]
 mod checks;

@@ -26,8 +26,8 @@ fn the_nearest_come_first() {
     }
 }
 
-/// Races, memory that nobody wrote, barriers, warp operations: under 32 orders of threads and blocks, hostile ones among
-/// them.
+/// Races, memory that nobody wrote, barriers, warp operations: under 32 orders of threads and blocks, some of them
+/// hostile.
 #[test]
 fn checks_find_nothing() {
     let engine = open(DeviceChoice::Simulator).unwrap();

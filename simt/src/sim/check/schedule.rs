@@ -52,8 +52,8 @@ enum Blocks {
     Shuffled,
 }
 
-/// Turns in a row that a block stalls although others seem to go on, and that it is then awake: others that poll and vote
-/// on what they read would wait for it for ever.
+/// Turns in a row that a block stalls although others seem to go on, and that it is then awake: others that poll and
+/// vote on what they read would wait for it for ever.
 const STALLED: u32 = 512;
 const AWAKE: u32 = 64;
 

@@ -172,8 +172,8 @@ impl Lists {
         self.add_to_list(cell, (new.warp, new.mask), (new.time, new.site), obsolete);
     }
 
-    /// Adds an entry, given in parts: they stay in registers, where an entry as a whole would be written to the stack in
-    /// parts and read from there at once, for each access.
+    /// Adds an entry, given in parts: they stay in registers. An entry as a whole would be written to the stack in parts
+    /// and read from there at once, for each access.
     #[inline(never)]
     fn add_to_list(
         &mut self,
