@@ -2,6 +2,7 @@
 
 use crate::engine::cuda::CudaError;
 use simt::launcher::Failed;
+use simt::sim::LaunchError;
 use std::io;
 
 /// The result of a function of this library.
@@ -43,7 +44,7 @@ pub enum Error {
     },
     /// The simulator refused a launch or ended it.
     #[error("{0}")]
-    Launch(#[from] simt::sim::LaunchError),
+    Launch(#[from] LaunchError),
     /// A call of the CUDA driver failed; the text names the call and the driver's reason.
     #[error("{0}")]
     Cuda(String),
@@ -112,10 +113,14 @@ impl From<Failed> for Error {
     fn from(failed: Failed) -> Self {
         match failed {
             Failed::Unsuitable(why) => Self::Usage(why),
-            // An engine of this library returns no other error; that of another machine is passed on as text.
+            // An engine of this library returns its own errors, and the simulator itself a launch's; that of another
+            // machine is passed on as text.
             Failed::Machine(error) => match error.downcast::<Self>() {
                 Ok(error) => *error,
-                Err(error) => Self::Usage(error.to_string()),
+                Err(error) => match error.downcast::<LaunchError>() {
+                    Ok(error) => Self::Launch(*error),
+                    Err(error) => Self::Usage(error.to_string()),
+                },
             },
         }
     }

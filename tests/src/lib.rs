@@ -2,7 +2,7 @@
 //!
 //! | test | what it checks |
 //! | --- | --- |
-//! | `tests/rungs.rs` | every rung on every engine: all sizes, types and distributions, against oracles of the input |
+//! | `tests/rungs.rs` | every rung on every engine, against oracles of the input; and under the simulator's checks |
 //! | `tests/stress.rs` | the upper rungs, called many times: random sizes, workspaces that last, two streams at once |
 //! | `tests/program.rs` | the program `rungs`: reports, files, wrong input, exit codes |
 //! | `tests/bench.rs` | `rungs bench`, with peers made for the test |

@@ -407,3 +407,34 @@ fn a_closed_input_is_an_error() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+#[test]
+fn checks_are_reported() {
+    let report = |arguments: &[&str]| -> Value {
+        let (code, out, err) = outcome(arguments);
+        assert_eq!(code, 0, "{err}");
+        serde_json::from_str(&out).expect("one JSON object")
+    };
+    let page = report(&["check", "scan", "--n", "300", "--schedules", "2", "--format", "json"]);
+    let rows = page["results"].as_array().unwrap();
+    assert_eq!((&page["schema"], rows.len()), (&1.into(), rungs::algorithms::family("scan").unwrap().rungs.len()));
+    for row in rows {
+        let checked = &row["checked"];
+        assert_eq!((&checked["schedules"], &checked["findings"]), (&2.into(), &Value::Array(vec![])), "{row}");
+        assert!(row["verified"] == true && checked["accesses"].as_u64() > Some(1000), "{row}");
+    }
+    // The other commands that run rungs check them on request: each as often as it is asked to.
+    for (arguments, schedules) in [
+        (&["reduce", "--check", "--n", "1000"][..], 8),
+        (&["all", "--check=1", "--n", "40"], 1),
+        (&["ladder", "scan", "--check=3", "--n", "40"], 3),
+    ] {
+        let page = report(&[arguments, &["--format", "json"]].concat());
+        for row in page["results"].as_array().unwrap().iter().filter(|row| row["skipped"].is_null()) {
+            assert_eq!(row["checked"]["schedules"], schedules, "{arguments:?}: {row}");
+        }
+        let (_, text, _) = outcome(arguments);
+        assert!(text.contains("yes, and checked"), "{text}");
+    }
+    refused_in_short(&["reduce", "--check", "--device", "cuda"], 2, &["--check goes with --device sim"]);
+}

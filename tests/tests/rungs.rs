@@ -1,7 +1,11 @@
 //! Every rung of the registry, on the simulator and on the GPU, by one set of checks.
 //!
 //! A rung's trial runs all its sizes, element types and distributions; each result is compared whole with an oracle
-//! that the host computes from the input. Where there is no GPU, the GPU's trials are reported as ignored.
+//! that the host computes from the input. Where there is no GPU, the GPU's trials are reported as ignored. A third
+//! trial per rung runs it under the simulator's checks.
+
+#[path = "rungs/checks.rs"]
+mod checks;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rungs::algorithms::{Extra, FAMILIES, Family, Operation, Parameters, Rung, Size, Workload};
@@ -46,6 +50,7 @@ fn main() {
                 check(&Engine::open(DeviceChoice::Cuda(0)).map_err(|e| e.to_string())?, family, rung)
             });
             trials.push(on_gpu.with_ignored_flag(why.is_some()));
+            trials.push(Trial::test(name("checked"), move || checks::check(family, rung)));
         }
     }
     libtest_mimic::run(&arguments, trials).exit();

@@ -22,7 +22,7 @@ pub fn run(names: &[String]) -> Result<()> {
         .try_for_each(|trial| shell::run(runner(&["--exact", trial])))
 }
 
-/// The test program that has a trial for each rung and engine, called `engine::family::rung`.
+/// The test program that has trials for each rung, one per engine and one under checks, called `engine::family::rung`.
 fn runner(args: &[&str]) -> Command {
     let mut command = shell::cargo(&["test", "--quiet", "--package", "rungs-tests", "--test", "rungs", "--"]);
     command.args(args);

@@ -3,6 +3,7 @@
 use own_kernel::{expected, nearest_first, open, ptx, smooth_and_scale};
 use rungs::counters::{Instruction, statistics};
 use rungs::engine::DeviceChoice;
+use simt::sim::{Check, check};
 
 #[test]
 fn every_length_around_a_block_is_right() {
@@ -23,6 +24,18 @@ fn the_nearest_come_first() {
         want.sort_by(|a, b| (a - 50.0).abs().total_cmp(&(b - 50.0).abs()));
         assert_eq!(nearest_first(&engine, &data, 50.0).unwrap(), want, "{n} elements");
     }
+}
+
+/// Races, memory that nobody wrote, barriers, warp operations: under 32 orders of threads and blocks, some of them
+/// hostile.
+#[test]
+fn checks_find_nothing() {
+    let engine = open(DeviceChoice::Simulator).unwrap();
+    let data: Vec<f32> = (0..1000).map(|i| (i * 7 % 100) as f32).collect();
+    let checked = check(Check { schedules: 32, ..Check::default() }, || smooth_and_scale(&engine, &data, 0.5).unwrap());
+    assert!(checked.report.is_clean(), "{}", checked.report);
+    // The result is the same, too, whatever the order.
+    assert!(checked.results.iter().all(|result| *result == expected(&data, 0.5)));
 }
 
 /// What a GPU would do: neighbouring lanes access neighbouring words, and no two words of one bank.

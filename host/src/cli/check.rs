@@ -154,10 +154,13 @@ fn check(
         Err(why) => Row { skipped: Some(why.to_string()), ..row },
     };
     // Of a run without the checks, whose schedules take more turns.
-    let kernels = match matches.get_flag("stats") && row.verified {
-        true => counters::kernels(&counters::count(engine, &*problem, rung)?),
-        false => vec![],
-    };
+    let kernels =
+        match (matches.get_flag("stats") && row.skipped.is_none()).then(|| counters::count(engine, &*problem, rung)) {
+            Some(Ok(statistics)) => counters::kernels(&statistics),
+            // What ends the kernels is a finding already.
+            Some(Err(why)) if row.verified => return Err(why),
+            _ => vec![],
+        };
     Ok(Outcome { row, kernels })
 }
 

@@ -12,8 +12,8 @@ const UNROLLED: &str = "the compiler unrolls the loop; lanes that end in differe
 /// How often a thread looks before it sees what it waits for depends on time.
 const POLLS: &str = "blocks poll the state of blocks before them; how often depends on time";
 
-/// The hardware's counter has conflicts also where one lane alone accesses shared memory (the stores of grid-atomic), or
-/// lanes that want neighbouring words (its loads), so it counts more than conflicts inside of a request.
+/// The hardware's counter has conflicts also where one lane alone accesses shared memory (the stores of grid-atomic),
+/// or lanes that want neighbouring words (its loads), so it counts more than conflicts inside of a request.
 const ARBITRATION: &str = "the GPU's counter also counts turns that a request loses to other accesses";
 
 /// Nothing that was looked at gives the hardware's number: not the addresses of the lanes, and not the instructions,

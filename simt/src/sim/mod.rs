@@ -86,8 +86,8 @@ fn here() -> &'static Block {
     unsafe { &*block }
 }
 
-/// The address of a static shared array of `len` elements of `element` bytes, the same for all threads of the block. The
-/// place of `name` stands for the array: two arrays may have the same name.
+/// The address of a static shared array of `len` elements of `element` bytes, the same for all threads of the block.
+/// The place of `name` stands for the array: two arrays may have the same name.
 #[doc(hidden)]
 #[track_caller]
 pub fn static_shared(name: &'static &'static str, element: u32, len: u32) -> u32 {

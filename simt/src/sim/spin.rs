@@ -17,10 +17,10 @@
 //! Three kinds of loops are not found: loops that access no memory; endless loops each round of which passes a barrier
 //! or a warp operation, or changes memory; and loops over more words than [`MEMORY`].
 
+use super::check::Map;
 use super::observe::Space;
 use super::watchdog;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 
 /// Accesses of a thread that are examined in a row, unless they are a spin.
@@ -67,7 +67,7 @@ pub(super) struct Watch {
     stale: Vec<Cell<u32>>,
     /// Whether the window has found a new word.
     new_word: Cell<bool>,
-    words: RefCell<HashMap<Word, u64>>,
+    words: RefCell<Map<Word, u64>>,
     /// Whether an access of this round found a new word, or a new value in a known one.
     news: Cell<bool>,
 }

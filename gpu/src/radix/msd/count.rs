@@ -138,7 +138,7 @@ fn count_keys<W: Key, M: Mapping>(
         unroll::<{ PACKS as usize }>(|p| packs[p] = encoded::<W, M>(packs[p], order));
         let sample = bucket(shift, packs[0].as_ref()[0]);
         // A counter that is far up may overflow.
-        if is_crowd(hot, sample) || warp::any(warp::FULL, counters.get(sample) >= RELIEF / 2) {
+        if is_crowd(hot, sample) || warp::any(warp::FULL, counters.peek(sample) >= RELIEF / 2) {
             let shift = opaque(shift); // or the buckets are computed before the branch, which takes 16 more registers
             unroll::<{ PACKS as usize }>(|p| {
                 let mut buckets = [0; 4];

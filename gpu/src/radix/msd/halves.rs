@@ -29,10 +29,10 @@ pub fn is_crowd(hot: u32, sample: u32) -> bool {
 }
 
 impl Halves {
-    /// The counter of a bin.
+    /// The counter of a bin, while other threads count.
     #[inline(always)]
-    pub fn get(self, bin: u32) -> u32 {
-        self.0.get(bin >> 1) >> ((bin & 1) * 16) & 0xffff
+    pub fn peek(self, bin: u32) -> u32 {
+        self.0.load(bin >> 1, Relaxed, Scope::Block) >> ((bin & 1) * 16) & 0xffff
     }
 
     /// Counts a key. The caller has to detect a carry.

@@ -185,6 +185,17 @@ pub(super) struct Place {
     pub(super) block: u32,
     pub(super) warp: u32,
     pub(super) agent: u32,
+    /// The first agent of the block, and how many threads' places it has.
+    pub(super) first: u32,
+    pub(super) stride: u32,
+}
+
+impl Place {
+    /// Whether an agent is a thread of the same block.
+    #[inline]
+    pub(super) fn has_block_of(self, agent: u32) -> bool {
+        agent.wrapping_sub(self.first) < self.stride
+    }
 }
 
 /// The clock of one thread.
@@ -208,16 +219,17 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Whether the thread at `place` knows what `agent` of `block` did at `time`.
+    /// Whether the thread at `place` knows what `agent` did at `time`; `block` gives the agent's block.
     #[inline]
-    pub(super) fn knows(&self, place: Place, agent: u32, block: Option<u32>, time: u32) -> bool {
+    pub(super) fn knows(&self, place: Place, agent: u32, block: impl FnOnce() -> Option<u32>, time: u32) -> bool {
         if time <= self.launch || agent == place.agent {
             return true;
         }
-        if block == Some(place.block) && (time <= self.block || agent / 32 == place.warp && time <= self.warp) {
+        let near = place.has_block_of(agent);
+        if near && (time <= self.block || agent / 32 == place.warp && time <= self.warp) {
             return true;
         }
-        self.rest.as_ref().is_some_and(|rest| rest.covers(agent, block, time))
+        self.rest.as_ref().is_some_and(|rest| rest.covers(agent, block(), time))
     }
 
     /// All that the thread knows, itself included, as a message; the thread's time advances.
@@ -279,14 +291,17 @@ mod tests {
 
     #[test]
     fn a_message_orders_what_came_before_it_and_no_more() {
-        let place = |agent: u32| Place { block: agent / 64, warp: agent / 32, agent };
+        let place = |agent: u32| {
+            let block = agent / 64;
+            Place { block, warp: agent / 32, agent, first: block * 64, stride: 64 }
+        };
         let (writer, reader) = (place(3), place(100));
         let (mut w, mut r) = (Clock { own: 1, ..Clock::default() }, Clock { own: 1, ..Clock::default() });
         let message = w.release(writer);
-        assert!(!r.knows(reader, 3, Some(0), 1));
+        assert!(!r.knows(reader, 3, || Some(0), 1));
         r.acquire(reader, &message);
-        assert!(r.knows(reader, 3, Some(0), 1));
-        assert!(!r.knows(reader, 3, Some(0), w.own), "what the writer does after the message is not in it");
-        assert!(!r.knows(reader, 4, Some(0), 1), "nor what its neighbour did");
+        assert!(r.knows(reader, 3, || Some(0), 1));
+        assert!(!r.knows(reader, 3, || Some(0), w.own), "what the writer does after the message is not in it");
+        assert!(!r.knows(reader, 4, || Some(0), 1), "nor what its neighbour did");
     }
 }

@@ -25,6 +25,7 @@ pub use finding::{Element, Finding, Kind, Memory, Side, Site};
 
 pub(super) use run::launch;
 pub(super) use session::{Session, Touch, Use};
+pub(super) use shadow::Map;
 pub(super) use state::BlockState;
 pub(super) use sync::Half;
 

@@ -49,7 +49,7 @@ pub(in super::super) fn launch(
     call: &dyn Call,
     geometry: Geometry,
 ) -> Result<(), LaunchError> {
-    let Geometry { grid, block, shared_bytes, overlapping, .. } = geometry;
+    let Geometry { grid, block, shared_bytes, overlapping, together, .. } = geometry;
     let blocks: u64 = grid.iter().map(|&d| u64::from(d)).product();
     let threads: u32 = block.iter().product();
     let stride = threads.next_multiple_of(32);
@@ -75,6 +75,9 @@ pub(in super::super) fn launch(
     let mut running: Vec<Slot> = Vec::new();
     let mut spare: Vec<(Box<Block>, Box<BlockState>, Vec<DefaultStack>)> = Vec::new();
     let (mut begun, mut turn, mut quiet, mut resident) = (0u64, 0u64, 0u64, RESIDENT.min(capacity));
+    if together {
+        resident = blocks as usize;
+    }
     let mut spun_turns = 0u64;
     let result = 'launch: loop {
         while begun < blocks && running.len() < resident {

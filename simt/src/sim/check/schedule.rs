@@ -52,6 +52,11 @@ enum Blocks {
     Shuffled,
 }
 
+/// Turns in a row that a block stalls although others seem to go on, and that it is then awake: others that poll and
+/// vote on what they read would wait for it for ever.
+const STALLED: u32 = 512;
+const AWAKE: u32 = 64;
+
 /// One schedule.
 pub(super) struct Schedule {
     seed: u64,
@@ -64,6 +69,8 @@ pub(super) struct Schedule {
     random: Random,
     /// Whether the blocks of the running launch begin from the last to the first.
     reversed: bool,
+    /// Turns since the stalled block was last awake.
+    stall: u32,
     /// Choices made so far that differ from the plain schedule, and the most that are made.
     pub(super) choices: u32,
     most: u32,
@@ -101,7 +108,7 @@ impl Schedule {
                 )
             }
         };
-        Self { seed, threads, blocks, interrupts, stale, random, reversed: false, choices: 0, most }
+        Self { seed, threads, blocks, interrupts, stale, random, reversed: false, stall: 0, choices: 0, most }
     }
 
     pub(super) fn seed(&self) -> u64 {
@@ -131,7 +138,10 @@ impl Schedule {
         match blocks {
             Blocks::Shuffled if n > 1 && self.choose() => self.random.below(n),
             // The last that began stalls, so that its predecessors overtake it, until no other goes on.
-            Blocks::OneStalls if n > 1 && !stuck && self.choose() => (turn % u64::from(n - 1)) as u32,
+            Blocks::OneStalls if n > 1 && !stuck => {
+                self.stall = (self.stall + 1) % (STALLED + AWAKE);
+                if self.stall < STALLED && self.choose() { (turn % u64::from(n - 1)) as u32 } else { next }
+            }
             _ => next,
         }
     }

@@ -234,8 +234,10 @@ impl Session {
     /// The place of a thread of a block.
     #[inline]
     pub(super) fn agent(&self, block: &BlockState, thread: usize) -> Place {
-        let agent = block.number * self.launch.stride + thread as u32;
-        Place { block: block.number, warp: agent / 32, agent }
+        let stride = self.launch.stride;
+        let first = block.number * stride;
+        let agent = first + thread as u32;
+        Place { block: block.number, warp: agent / 32, agent, first, stride }
     }
 
     /// An access by a thread.
@@ -279,7 +281,8 @@ impl Session {
             Use::Other(Way::Modify, narrow) => READS | if narrow { LOADS | MODIFIES } else { NARROW },
         };
         let step = if touch.bytes == 16 { 4 } else { touch.bytes };
-        for (i, word) in (touch.address..).step_by(step as usize).take((touch.bytes / step) as usize).enumerate() {
+        for i in 0..if touch.bytes == 16 { 4 } else { 1 } {
+            let word = touch.address + i as u64 * u64::from(step);
             let cells = shadow.cells(word, step.into(), &mut self.lists, |word| match touch.space {
                 Space::Shared => NOBODY,
                 Space::Global => fresh(allocations, word),
@@ -287,7 +290,7 @@ impl Session {
             for cell in cells {
                 let known = |agent: u32, time: u32| {
                     if time > launch.base {
-                        clock.knows(me, agent, launch.block_of(agent), time)
+                        clock.knows(me, agent, || launch.block_of(agent), time)
                     } else {
                         time <= clock.launch && !running.is_some_and(|(from, to)| time > from && time <= to)
                     }
@@ -354,9 +357,8 @@ impl Session {
                         if way == Way::Modify && matches!(cell.writer, NOBODY | HOST) {
                             cell.writer = ATOMIC;
                         }
-                        let block = Some(me.block);
                         self.lists.add(cell, Entry::new(agent, time, site, way, block_scope), |e| {
-                            e.time <= clock.launch || e.time <= clock.block && launch.block_of(e.warp * 32) == block
+                            e.time <= clock.launch || e.time <= clock.block && me.has_block_of(e.warp * 32)
                         });
                     }
                 }

@@ -169,10 +169,20 @@ impl Lists {
             *first = new;
             return;
         }
-        self.add_to_list(cell, new, obsolete);
+        self.add_to_list(cell, (new.warp, new.mask), (new.time, new.site), obsolete);
     }
 
-    fn add_to_list(&mut self, cell: &mut Cell, new: Entry, obsolete: impl Fn(Entry) -> bool) {
+    /// Adds an entry, given in parts: they stay in registers. An entry as a whole would be written to the stack in parts
+    /// and read from there at once, for each access.
+    #[inline(never)]
+    fn add_to_list(
+        &mut self,
+        cell: &mut Cell,
+        (warp, mask): (u32, u32),
+        (time, site): (u32, u32),
+        obsolete: impl Fn(Entry) -> bool,
+    ) {
+        let new = Entry { warp, mask, time, site };
         if cell.more == 0 {
             if self.entries >= ENTRIES {
                 self.lost += 1;
@@ -225,8 +235,8 @@ impl Lists {
 
 struct Page {
     cells: Vec<Cell>,
-    /// Bytes per cell: 4 or 1.
-    grain: u64,
+    /// The logarithm of the bytes per cell, 4 or 1.
+    grain: u32,
 }
 
 impl Page {
@@ -248,13 +258,13 @@ impl Page {
                 self.cells.push(copy);
             }
         }
-        self.grain = 1;
+        self.grain = 0;
     }
 }
 
 /// A hash for page numbers and addresses: they are well spread by a multiplication.
 #[derive(Default)]
-pub(super) struct Spread(u64);
+pub(in super::super) struct Spread(u64);
 
 impl Hasher for Spread {
     fn finish(&self) -> u64 {
@@ -279,7 +289,7 @@ impl Hasher for Spread {
     }
 }
 
-pub(super) type Map<K, V> = HashMap<K, V, BuildHasherDefault<Spread>>;
+pub(in super::super) type Map<K, V> = HashMap<K, V, BuildHasherDefault<Spread>>;
 
 /// Cells of one memory at most: 2.5 GiB. What has no cells is not judged.
 const CELLS: usize = (5 << 29) / size_of::<Cell>();
@@ -321,7 +331,7 @@ impl Shadow {
                 None => return self.unjudged(bytes, lists),
             },
         };
-        if self.pages[index as usize].grain == 4 && bytes < 4 {
+        if self.pages[index as usize].grain > 0 && bytes < 4 {
             let more = 3 * self.pages[index as usize].cells.len();
             if self.held + more > CELLS {
                 return self.unjudged(bytes, lists);
@@ -331,7 +341,7 @@ impl Shadow {
         }
         let page = &mut self.pages[index as usize];
         let at = address % PAGE;
-        let (from, to) = (at / page.grain, (at + bytes).div_ceil(page.grain));
+        let (from, to) = (at >> page.grain, (at + bytes + (1 << page.grain) - 1) >> page.grain);
         &mut page.cells[from as usize..to as usize]
     }
 
@@ -345,7 +355,7 @@ impl Shadow {
                 }
                 let cells: Vec<_> = (0..PAGE / 4).map(|word| Cell::by(fresh(number * PAGE + word * 4))).collect();
                 self.held += cells.len();
-                self.pages.push(Page { cells, grain: 4 });
+                self.pages.push(Page { cells, grain: 2 });
                 let index = self.pages.len() as u32 - 1;
                 self.numbers.insert(number, index);
                 index
@@ -374,7 +384,7 @@ impl Shadow {
             let Some(&index) = self.numbers.get(&number) else { continue };
             let page = &mut self.pages[index as usize];
             let (from, to) = (address.max(number * PAGE), (address + bytes).min((number + 1) * PAGE));
-            let cells = (from % PAGE / page.grain)..(to - number * PAGE).div_ceil(page.grain);
+            let cells = ((from % PAGE) >> page.grain)..(to - number * PAGE).div_ceil(1 << page.grain);
             for cell in &mut page.cells[cells.start as usize..cells.end as usize] {
                 lists.clear(cell);
                 *cell = Cell::by(writer);

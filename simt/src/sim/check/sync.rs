@@ -188,7 +188,7 @@ impl Session {
             let (mut device, mut near) = (word.device.clone(), word.block.clone());
             if half == Half::Load
                 && let Some(older) = &word.older
-                && !clock.knows(me, word.last.0, self.launch.block_of(word.last.0), word.last.1)
+                && !clock.knows(me, word.last.0, || self.launch.block_of(word.last.0), word.last.1)
                 && self.seen_versions.get(&(me.agent, touch.address)) != Some(&word.version)
                 && self.schedule.looks_back()
             {
