@@ -1,0 +1,42 @@
+//! # 19 · Keys that never leave their threads
+//!
+//! The phases of exercise 11 again: compare 0-1, 2-3, 4-5 …, then 1-2, 3-4 …, as many phases as there are keys. This
+//! time a warp sorts its 32 keys, one in a variable of each lane, without shared memory and without a barrier.
+//!
+//! In each phase a lane is the lower or the upper one of its pair. It asks for its partner's key,
+//! `warp::shuffle(FULL, key, partner)`, which gives it the `key` of lane `partner`. The lower lane keeps the smaller
+//! key and the upper lane the larger. All lanes make the call, also the first and the last lane in the phases in
+//! which they have no partner; these keep their key. The number of the lane is taken modulo 32, so there is an answer
+//! in any case.
+//!
+//! **Rung.** gpu/src/bubble/r3_warp_registers.rs
+
+use simt::warp::{self, FULL, WARP};
+use simt::{Global, kernel, thread};
+
+/// Sorts the keys of each warp. Behind the last key, lanes have the largest key there is.
+#[kernel]
+pub fn sort_warps(keys: Global<u32>) {
+    let (i, lane) = (thread::index_1d(), warp::lane_id());
+    let mut key = if i < keys.len() { keys.get(i) } else { u32::MAX };
+    for phase in 0..WARP {
+        let upper = (lane + phase) % 2 == 1;
+        //[
+        //| // Write this part.
+        let partner = if upper { lane.wrapping_sub(1) } else { lane + 1 };
+        let other = warp::shuffle(FULL, key, partner);
+        if partner < WARP {
+            key = if upper { key.max(other) } else { key.min(other) };
+        }
+        //]
+    }
+    if i < keys.len() {
+        keys.set(i, key);
+    }
+}
+
+//? The partner of an upper lane is one below it, that of a lower lane one above it. Lane 0 as an upper lane has
+//?   none, and neither has lane 31 as a lower one.
+//? `let partner = if upper { lane.wrapping_sub(1) } else { lane + 1 };`: without a partner it is not below `WARP`.
+//?   The shuffle stands outside of any `if`.
+//? `if partner < WARP { key = if upper { key.max(other) } else { key.min(other) }; }`
