@@ -1,8 +1,11 @@
 //! The browser that tests the program's pages.
 
 use crate::{setup, shell};
+use anyhow::{Context, Result, ensure};
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::Command;
 
 /// Its names on different systems.
 const NAMES: &[&str] = &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
@@ -25,4 +28,62 @@ pub fn find_or_install() -> Option<OsString> {
 fn find() -> Option<OsString> {
     let said = env::var_os("RUNGS_CHROMIUM");
     said.or_else(|| NAMES.iter().find_map(|name| shell::which(name)).map(Into::into))
+}
+
+/// Starts it without a window, a profile of its own and no way to another machine: every name is unknown, so that a
+/// request that leaves this machine fails and is reported on the console.
+fn command(browser: &OsStr, profile: &Path) -> Command {
+    let mut command = Command::new(browser);
+    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]);
+    command.args(["--disable-background-networking", "--disable-component-update", "--disable-sync"]);
+    command.args(["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--v=0"]);
+    command.arg(format!("--user-data-dir={}", profile.display()));
+    command
+}
+
+/// Opens a page and returns what it writes to the console, which is nothing if all is well.
+pub fn open(browser: &OsStr, page: &Path) -> Result<Vec<String>> {
+    let profile = tempfile::tempdir()?;
+    let mut command = command(browser, profile.path());
+    command.args(["--virtual-time-budget=5000", "--dump-dom"]).arg(format!("file://{}", page.display()));
+    let output = command.output().with_context(|| format!("{} does not start", browser.to_string_lossy()))?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{} cannot be opened: {errors}", page.display());
+    // "[…:CONSOLE(line)] …" or, since 2024, "[…:CONSOLE:line] …".
+    Ok(errors.lines().filter(|line| line.contains("CONSOLE")).map(str::to_string).collect())
+}
+
+/// Prints a page to a PDF.
+pub fn print(browser: &OsStr, page: &Path, pdf: &Path) -> Result<()> {
+    let profile = tempfile::tempdir()?;
+    let mut command = command(browser, profile.path());
+    command.arg("--no-pdf-header-footer").arg(format!("--print-to-pdf={}", pdf.display()));
+    command.arg(format!("file://{}", page.display()));
+    let output = command.output().with_context(|| format!("{} does not start", browser.to_string_lossy()))?;
+    ensure!(output.status.success() && pdf.is_file(), "no PDF: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_asks_another_machine_or_fails_is_found() {
+        let Some(browser) = find() else {
+            eprintln!("there is no browser: not tested");
+            return;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let page = folder.path().join("page.html");
+        for (body, clean) in [
+            ("<p>Text.", true),
+            ("<img src=\"https://example.org/a.png\">", false),
+            ("<script>nobody.defined = this;</script>", false),
+        ] {
+            std::fs::write(&page, format!("<!doctype html><title>t</title>{body}")).unwrap();
+            let console = open(&browser, &page).unwrap();
+            assert_eq!(console.is_empty(), clean, "{body}: {console:?}");
+        }
+    }
 }

@@ -70,6 +70,12 @@ impl<'r> Source<'r> {
         rows
     }
 
+    /// Where a rung was measured: in this report, or else elsewhere.
+    fn place(&self, family: &str, rung: &str, reports: &[&'r Report]) -> Option<(&'r Report, &'r Row)> {
+        let here = self.rows(family, rung).pop().map(|row| (self.report, row));
+        here.or_else(|| self.elsewhere(family, rung, reports))
+    }
+
     /// The largest problem that any report has of a rung: one of this kind, if there is any.
     fn elsewhere(&self, family: &str, rung: &str, reports: &[&'r Report]) -> Option<(&'r Report, &'r Row)> {
         let rank = |row: &Row| (self.is_of_this_kind(row), row.case().size);
@@ -104,10 +110,7 @@ pub fn ladder(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
     let mut before = None;
     let mut lines = vec![];
     for rung in rungs {
-        let found = source.as_ref().and_then(|source| {
-            let here = source.rows(family, &rung.name).pop().map(|row| (source.report, row));
-            here.or_else(|| source.elsewhere(family, &rung.name, reports))
-        });
+        let found = source.as_ref().and_then(|source| source.place(family, &rung.name, reports));
         let mut cells = vec![format!("[{}]({})", rung.name, rung.file), rung.idea.clone()];
         cells.extend(match (found, &source) {
             (Some((report, row)), Some(source)) => {
@@ -126,6 +129,14 @@ pub fn ladder(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
     });
     let peer = peer.map_or("library".into(), |name| format!("`{name}`"));
     grid(&[&format!("**{family}**{kind}"), "idea", "time", "rate", "of limit", "× before", &peer], &lines)
+}
+
+/// The reports that [`ladder`] takes its numbers from, by their places in `reports`.
+pub fn sources(family: &str, rungs: &[Rung], reports: &[&Report]) -> BTreeSet<usize> {
+    let source = Source::of(family, reports);
+    let rungs = rungs.iter().filter(|rung| rung.family == family);
+    let used = rungs.filter_map(|rung| source.as_ref()?.place(family, &rung.name, reports));
+    used.filter_map(|(used, _)| reports.iter().position(|report| std::ptr::eq(*report, used))).collect()
 }
 
 /// Time, rate, share of the limit, times the rung before, the library's time.
@@ -325,6 +336,18 @@ mod tests {
         // Its result was wrong, so it has no time.
         assert!(lines[3].ends_with("| not measured | – | – | – | – |"), "{text}");
         assert!(lines[4].contains("| 50.0 µs | 20.97 Gkeys/s | 50 % | – | 100.0 µs |"), "{text}");
+    }
+
+    #[test]
+    fn the_sources_of_a_ladder_are_the_reports_that_it_shows() {
+        let (mut here, mut there, whole) = (sample(), sample(), sample());
+        here.results.retain(|row| row.name != "lsd-blocks");
+        there.results.retain(|row| row.name == "lsd-blocks");
+        assert_eq!(sources("radix", &rungs(), &[&here, &whole]), BTreeSet::from([1]));
+        let mut beside = here.clone();
+        beside.results.retain(|row| row.kind == Kind::Peer);
+        assert_eq!(sources("radix", &rungs(), &[&beside, &there, &here]), BTreeSet::from([1, 2]));
+        assert_eq!(sources("scan", &rungs(), &[&here]), BTreeSet::new());
     }
 
     /// A report of twins may have as many rungs.

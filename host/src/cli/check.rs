@@ -4,7 +4,6 @@ use super::Common;
 use crate::algorithms::{Family, Parameters, Rung, Size, Workload};
 use crate::counters::{self, Kernel};
 use crate::data::{Distribution, Dtype, Size as Count};
-use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::measure::attempt;
 use crate::report;
@@ -126,7 +125,7 @@ fn check(family: &'static Family, rung: &'static Rung, matches: &ArgMatches, com
         schedules: matches.get_one("schedules").copied().unwrap_or(1),
         ..Check::default()
     };
-    let checked = sim::check(options, || attempt(&Engine::simulator(), family, rung, &*problem, dtype, Duration::MAX));
+    let checked = sim::check(options, || attempt(&common.simulator(), family, rung, &*problem, dtype, Duration::MAX));
     let mut errors: Vec<String> = vec![];
     let skipped = checked.results.iter().find_map(|row| row.skipped.clone());
     for (row, schedule) in checked.results.into_iter().zip(options.seed..) {
@@ -139,7 +138,7 @@ fn check(family: &'static Family, rung: &'static Rung, matches: &ArgMatches, com
     errors.truncate(1);
     // Of a run without the checks, whose schedules take more turns.
     let kernels = match matches.get_flag("stats") && skipped.is_none() && errors.is_empty() {
-        true => counters::kernels(&counters::count(&Engine::simulator(), &*problem, rung)?),
+        true => counters::kernels(&counters::count(&common.simulator(), &*problem, rung)?),
         false => vec![],
     };
     Ok(Checked { family, rung, size, dtype, report: checked.report, errors, skipped, kernels })
