@@ -185,7 +185,7 @@ fn counts(arguments: &str, json: &str) -> Result<String> {
     }
     #[derive(Deserialize)]
     struct Step {
-        name: String,
+        rung: String,
         verified: bool,
         counters: Option<BTreeMap<String, serde_json::Number>>,
     }
@@ -206,12 +206,12 @@ fn counts(arguments: &str, json: &str) -> Result<String> {
     for step in ladder.results {
         // A rung that refuses so many elements has no counters.
         let Some(counters) = step.counters else { continue };
-        ensure!(step.verified, "{} was wrong", step.name);
+        ensure!(step.verified, "{} was wrong", step.rung);
         let cell = |name: &str| -> Result<String> {
             let number = counters.get(name).with_context(|| format!("rungs ladder counts no {name}"))?;
             Ok(number.as_u64().map_or_else(|| format!("{:.1}", number.as_f64().unwrap_or(0.0)), grouped))
         };
-        let mut row = vec![step.name];
+        let mut row = vec![step.rung];
         for (_, name) in COLUMNS {
             row.push(cell(name)?);
         }
@@ -357,8 +357,8 @@ mod tests {
             .collect::<Vec<_>>()
             .join(",");
         let json = format!(
-            r#"{{"results":[{{"name":"a","verified":true,"counters":{{{numbers},"lanes_per_request":31.96}}}},
-               {{"name":"b","verified":false}}]}}"#
+            r#"{{"results":[{{"rung":"a","verified":true,"counters":{{{numbers},"lanes_per_request":31.96}}}},
+               {{"rung":"b","verified":false}}]}}"#
         );
         let table = counts("x --n 8", &json).unwrap();
         assert!(table.contains("| a | 1,234 |") && table.contains("| 32.0 |") && !table.contains("| b |"), "{table}");
