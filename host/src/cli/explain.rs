@@ -87,7 +87,10 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     };
     let rungs = if matches.get_flag("stats") {
         let n = matches.get_one::<Count>("n").map(|n| n.0);
-        rungs.into_iter().map(|rung| count(&common.simulator(), family, rung, n, common.seed)).collect::<Result<Vec<_>>>()?
+        rungs
+            .into_iter()
+            .map(|rung| count(&common.simulator(), family, rung, n, common.seed))
+            .collect::<Result<Vec<_>>>()?
     } else {
         rungs.into_iter().map(Explained::from).collect()
     };

@@ -18,8 +18,12 @@ pub enum Directive {
     Plot { file: String, caption: String },
     /// A call of the program and what it prints: `{{#run ARGUMENTS}}`.
     Run { arguments: String },
-    /// A trace as a picture: `{{#picture FAMILY ARGUMENTS | CAPTION}}`.
-    Picture { arguments: String, caption: String },
+    /// A trace as a picture: `{{#picture FAMILY ARGUMENTS | CAPTION}}`; with a third part without the array of that name,
+    /// for instance one with times, which are others in every run.
+    Picture { arguments: String, caption: String, without: Option<String> },
+    /// The costliest request of one kind that a rung makes, lane by lane:
+    /// `{{#request FAMILY --rung RUNG --n N | global load | CAPTION}}`.
+    Request { arguments: String, instruction: String, caption: String },
     /// The simulator's counters of a whole family: `{{#counts FAMILY ARGUMENTS}}`.
     Counts { arguments: String },
     /// A cost model, compared with the counters: `{{#cost FAMILY/RUNG n=65536 | bytes_in = 8*n}}`.
@@ -65,7 +69,17 @@ impl Directive {
             "measured" => none(Self::Measured { family: first })?,
             "plot" => Self::Plot { file: first, caption: one(&others)? },
             "run" => none(Self::Run { arguments: first })?,
-            "picture" => Self::Picture { arguments: first, caption: one(&others)? },
+            "picture" => {
+                let caption = one(others.get(..1).unwrap_or_default())?;
+                ensure!(others.len() <= 2, "a picture leaves out one array at most: {line}");
+                Self::Picture { arguments: first, caption, without: others.get(1).cloned() }
+            }
+            "request" => {
+                let [instruction, caption] = &others[..] else {
+                    bail!("a request has an instruction and a caption: {line}");
+                };
+                Self::Request { arguments: first, instruction: instruction.clone(), caption: caption.clone() }
+            }
             "counts" => none(Self::Counts { arguments: first })?,
             "cost" => {
                 let (rung, values) = first.split_once(' ').with_context(wrong)?;
@@ -83,7 +97,11 @@ impl Directive {
     pub fn file(&self) -> Option<String> {
         let (words, end) = match self {
             Self::Run { arguments } => (format!("run {arguments}"), "md"),
-            Self::Picture { arguments, .. } => (format!("trace {arguments}"), "svg"),
+            Self::Picture { arguments, without, .. } => {
+                let without = without.as_ref().map_or(String::new(), |name| format!(" without {name}"));
+                (format!("trace {arguments}{without}"), "svg")
+            }
+            Self::Request { arguments, instruction, .. } => (format!("request {arguments} {instruction}"), "svg"),
             Self::Counts { arguments } => (format!("counts {arguments}"), "md"),
             Self::Cost { rung, values, formulas } => (format!("cost {rung} {values} {}", formulas.join(" ")), "md"),
             Self::Bug { name } => (format!("bug {name}"), "md"),
@@ -123,7 +141,9 @@ mod tests {
             "{{#run ladder reduce",
             "See {{#run ladder reduce}}.",
             "{{#picture scan --n 8}}",
+            "{{#picture scan --n 8 | A scan. | times | sums}}",
             "{{#bug a | b}}",
+            "{{#request scan --n 8 | global load}}",
             "{{#cost saxpy/kernel | n}}",
             "{{#include ../../README.md}}",
         ] {

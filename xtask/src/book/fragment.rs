@@ -62,7 +62,7 @@ impl<'a> Sources<'a> {
                 let svg: String = svg.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n");
                 Ok(format!("<figure class=\"plot\">\n{svg}\n<figcaption>{caption}</figcaption>\n</figure>\n"))
             }
-            Directive::Picture { caption, .. } => {
+            Directive::Picture { caption, .. } | Directive::Request { caption, .. } => {
                 let file = directive.file().unwrap_or_default();
                 ensure!(generated.contains_key(&file), "there is no {file}; run cargo xtask book");
                 Ok(format!("![{caption}](generated/{file})\n\n<p class=\"caption\">{caption}</p>\n"))
@@ -143,15 +143,27 @@ impl Program {
         Ok(text)
     }
 
+    /// The picture of a rung's costliest request of one kind.
+    fn request(&self, arguments: &str, instruction: &str) -> Result<String> {
+        let folder = tempfile::tempdir()?;
+        let svg = folder.path().to_str().context("the folder for files has a name in letters")?;
+        let json = self.says(&format!("explain {arguments} --stats --format json --svg {svg}"), DEVICE)?;
+        let end = costliest(instruction, &json)?;
+        let file = tables::entries(folder.path())?.into_iter().find(|name| name.ends_with(&end));
+        let file = file.with_context(|| format!("rungs explain {arguments} draws no {instruction}"))?;
+        tables::read(&folder.path().join(file))?.context("the file was there")
+    }
+
     /// What goes into a directive's file, if it has one.
     pub fn fragment(&self, directive: &Directive) -> Result<Option<String>> {
         let json = "--format json";
         Ok(Some(match directive {
             Directive::Run { arguments } => transcript(arguments, &self.says(arguments, DEVICE)?),
-            Directive::Picture { arguments, .. } => {
+            Directive::Picture { arguments, without, .. } => {
                 let trace = self.says(&format!("trace {arguments} {json}"), SMALL)?;
-                picture::svg(&trace, &format!("rungs trace {arguments}"))?
+                picture::svg(&trace, &format!("rungs trace {arguments}"), without.as_deref())?
             }
+            Directive::Request { arguments, instruction, .. } => self.request(arguments, instruction)?,
             Directive::Counts { arguments } => {
                 counts(arguments, &self.says(&format!("ladder {arguments} {json}"), DEVICE)?)?
             }
@@ -164,11 +176,25 @@ impl Program {
             }
             Directive::Bug { name } => bug(&self.says(&format!("bugs show {name} {json}"), DEVICE)?)?,
             Directive::Gallery { topic } => gallery(topic, &self.says(&format!("bugs {json}"), DEVICE)?)?,
-            Directive::Listing { .. } | Directive::Head { .. } | Directive::Measured { .. } | Directive::Plot { .. } => {
+            Directive::Listing { .. }
+            | Directive::Head { .. }
+            | Directive::Measured { .. }
+            | Directive::Plot { .. } => {
                 return Ok(None);
             }
         }))
     }
+}
+
+/// Of a rung's counters the place of the costliest request of one kind, as the files of `--svg` end with it.
+fn costliest(instruction: &str, json: &str) -> Result<String> {
+    let places = explained(json)?.into_iter().flat_map(|kernel| kernel.lines);
+    let places = places.filter(|place| place.instruction == instruction);
+    // The first of those that cost as much.
+    let cost = |place: &Place| place.worst.as_ref().map_or(0, |worst| worst.cost);
+    let place = places.reduce(|a, b| if cost(&b) > cost(&a) { b } else { a });
+    let place = place.with_context(|| format!("the rung has no {instruction}"))?;
+    Ok(format!("-{}-{}-{}.svg", place.line, place.column, instruction.replace(' ', "-")))
 }
 
 /// A call as the reader would type it, and what it prints.
@@ -219,7 +245,9 @@ fn counts(arguments: &str, json: &str) -> Result<String> {
     }
     ensure!(!rows.is_empty(), "rungs ladder {arguments} counted nothing");
     let head: Vec<&str> = ["rung"].into_iter().chain(COLUMNS.iter().map(|(title, _)| *title)).collect();
-    let call = format!("<p class=\"caption\">Counted by the simulator: <code>rungs ladder {arguments} --device {DEVICE}</code></p>");
+    let call = format!(
+        "<p class=\"caption\">Counted by the simulator: <code>rungs ladder {arguments} --device {DEVICE}</code></p>"
+    );
     Ok(format!("{}\n{call}\n", grid(&head, &rows)))
 }
 
@@ -245,13 +273,39 @@ fn model(rung: &str, values: &cost::Values, formulas: &[String], json: &str) -> 
         rows.push(vec![name.replace('_', " "), format!("`{formula}`"), grouped(want), grouped(got)]);
     }
     let given: Vec<String> = values.iter().map(|(name, value)| format!("{name} = {}", grouped(*value))).collect();
-    let note = format!("<p class=\"caption\">The cost model of {rung} for {}. The book is not built when a formula and the \
-         simulator disagree.</p>", given.join(", "));
+    let note = format!(
+        "<p class=\"caption\">The cost model of {rung} for {}. The book is not built when a formula and the \
+         simulator disagree.</p>",
+        given.join(", ")
+    );
     Ok(format!("{}\n{note}\n", grid(&["what", "model", "model says", "simulator counts"], &rows)))
 }
 
-/// The whole counters of a rung's kernels together, and its launches.
-fn counted(json: &str) -> Result<BTreeMap<String, u64>> {
+/// A kernel's counters: its totals, and its places in the source.
+#[derive(Deserialize)]
+struct Counted {
+    #[serde(flatten)]
+    totals: BTreeMap<String, serde_json::Value>,
+    lines: Vec<Place>,
+}
+
+/// A place in the source.
+#[derive(Deserialize)]
+struct Place {
+    line: u32,
+    column: u32,
+    instruction: String,
+    worst: Option<Worst>,
+}
+
+/// The costliest request of a place.
+#[derive(Deserialize)]
+struct Worst {
+    cost: u32,
+}
+
+/// The kernels of `rungs explain --stats --format json`.
+fn explained(json: &str) -> Result<Vec<Counted>> {
     #[derive(Deserialize)]
     struct Explained {
         rungs: Vec<Rung>,
@@ -262,15 +316,18 @@ fn counted(json: &str) -> Result<BTreeMap<String, u64>> {
     }
     #[derive(Deserialize)]
     struct Counters {
-        kernels: Vec<BTreeMap<String, serde_json::Value>>,
+        kernels: Vec<Counted>,
     }
     let explained: Explained = serde_json::from_str(json).context("not the counters of rungs explain --stats")?;
+    Ok(explained.rungs.into_iter().flat_map(|rung| rung.counters.kernels).collect())
+}
+
+/// The whole counters of a rung's kernels together, and its launches.
+fn counted(json: &str) -> Result<BTreeMap<String, u64>> {
     let mut sums = BTreeMap::new();
-    for kernel in explained.rungs.iter().flat_map(|rung| &rung.counters.kernels) {
-        for (name, value) in kernel {
-            if let Some(value) = value.as_u64() {
-                *sums.entry(name.clone()).or_insert(0) += value;
-            }
+    for (name, value) in explained(json)?.into_iter().flat_map(|kernel| kernel.totals) {
+        if let Some(value) = value.as_u64() {
+            *sums.entry(name).or_insert(0) += value;
         }
     }
     ensure!(!sums.is_empty(), "nothing was counted");
@@ -294,6 +351,7 @@ fn bug(json: &str) -> Result<String> {
     let shown: Shown = serde_json::from_str(json).context("not a bug of rungs bugs show")?;
     ensure!(shown.findings != shown.clean_twin, "the checker finds nothing in {}", shown.name);
     let Shown { name, bug, effect, mend, file, kernels, without_checks, findings, clean_twin } = shown;
+    let findings = without_addresses(&findings);
     let kernels: Vec<&str> = kernels.iter().map(|kernel| kernel.trim_end()).collect();
     Ok(format!(
         "**{bug}** On a GPU: {effect}\n\n<div class=\"source\">{file}; <code>V::MENDED</code> is false in the wrong \
@@ -303,6 +361,19 @@ fn bug(json: &str) -> Result<String> {
         kernels.join("\n\n"),
         findings.trim_end()
     ))
+}
+
+/// The text with 0x… in place of each address, which is another one in every run.
+fn without_addresses(text: &str) -> String {
+    let mut parts = text.split("0x");
+    let mut kept = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_hexdigit());
+        // Small numbers are values of a kernel, not addresses of this machine.
+        let is_address = part.len() - rest.len() > 8;
+        kept += &if is_address { format!("0x…{rest}") } else { format!("0x{part}") };
+    }
+    kept
 }
 
 /// The bugs of a topic: name, finding, what is wrong.
@@ -321,9 +392,8 @@ fn gallery(topic: &str, json: &str) -> Result<String> {
     let gallery: Gallery = serde_json::from_str(json).context("not the list of rungs bugs")?;
     let bugs = gallery.bugs.into_iter().filter(|bug| bug.topic == topic);
     // What separates cells must not stand in one.
-    let rows: Vec<Vec<String>> = bugs
-        .map(|bug| vec![format!("`{}`", bug.name), bug.found_as.join(", "), bug.bug.replace('|', "\\|")])
-        .collect();
+    let rows: Vec<Vec<String>> =
+        bugs.map(|bug| vec![format!("`{}`", bug.name), bug.found_as.join(", "), bug.bug.replace('|', "\\|")]).collect();
     ensure!(!rows.is_empty(), "the gallery has no topic {topic}");
     Ok(grid(&["bug", "found as", "what is wrong"], &rows))
 }
@@ -333,7 +403,11 @@ mod tests {
     use super::*;
 
     const COUNTED: &str = r#"{"rungs":[{"counters":{"n":8,"kernels":[{"name":"k","launches":1,"bytes_in":32,
-        "lanes_per_request":1.5,"lines":[]},{"name":"l","launches":2,"bytes_in":8}]}}]}"#;
+        "lanes_per_request":1.5,"lines":[]},{"name":"l","launches":2,"bytes_in":8,"lines":[
+        {"line":3,"column":5,"instruction":"global load","worst":{"cost":4}},
+        {"line":4,"column":7,"instruction":"global load","worst":{"cost":32}},
+        {"line":6,"column":7,"instruction":"global load","worst":{"cost":32}},
+        {"line":5,"column":9,"instruction":"barrier"}]}]}}]}"#;
 
     #[test]
     fn a_model_that_the_counters_contradict_is_refused() {
@@ -346,6 +420,12 @@ mod tests {
         for formula in ["bytes_out = n", "lanes_per_request = 1", "bytes_in"] {
             assert!(of(formula).is_err(), "{formula}");
         }
+    }
+
+    #[test]
+    fn the_costliest_request_is_drawn() {
+        assert_eq!(costliest("global load", COUNTED).unwrap(), "-4-7-global-load.svg");
+        assert!(costliest("shared load", COUNTED).is_err());
     }
 
     #[test]
@@ -372,6 +452,11 @@ mod tests {
             "without_checks":"w","findings":"FOUND","clean_twin":"nothing"}"#;
         assert!(bug(json).unwrap().contains("```text\nFOUND\n```"));
         assert!(bug(&json.replace("FOUND", "nothing")).is_err());
+    }
+
+    #[test]
+    fn addresses_are_left_out_and_values_are_not() {
+        assert_eq!(without_addresses("at 0x55f8920c3500\nand 0xFFFFFFFF"), "at 0x…\nand 0xFFFFFFFF");
     }
 
     #[test]

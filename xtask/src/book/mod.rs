@@ -92,7 +92,8 @@ pub fn check() -> Result<()> {
         }));
     }
     let stale = differing(root, &made)?.into_iter();
-    defects.extend(stale.map(|(file, _)| format!("{PAGES}/{}/{file} is stale; run cargo xtask book", pages::GENERATED)));
+    defects
+        .extend(stale.map(|(file, _)| format!("{PAGES}/{}/{file} is stale; run cargo xtask book", pages::GENERATED)));
     refuse(defects)?;
     let out = build()?;
     if let Some(browser) = browser::find_or_install() {
@@ -164,7 +165,8 @@ fn build() -> Result<PathBuf> {
 fn preprocess() -> Result<()> {
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text)?;
-    let (_, mut book): (Value, Value) = serde_json::from_str(&text).context("mdBook writes its context and its book")?;
+    let (_, mut book): (Value, Value) =
+        serde_json::from_str(&text).context("mdBook writes its context and its book")?;
     let root = project::root();
     let (sources, files) = (Sources::new(root)?, stored(root)?);
     fill(&mut book, &|text| filled(text, &sources, &files))?;
@@ -254,7 +256,9 @@ mod tests {
             "sub_items": [{"Chapter": {"content": "b"}}]}}, "Separator"]});
         fill(&mut book, &|text| Ok(text.to_uppercase())).unwrap();
         let text = book.to_string();
-        assert!(text.contains(r#""content":"A""#) && text.contains(r#""content":"B""#) && text.contains(r#""name":"a""#));
+        assert!(
+            text.contains(r#""content":"A""#) && text.contains(r#""content":"B""#) && text.contains(r#""name":"a""#)
+        );
     }
 
     /// The preprocessor and the check read pages in the same way.

@@ -95,10 +95,13 @@ pub fn pages(folder: &Path) -> Result<Vec<Page>> {
 /// Everything that is wrong with the pages, each with its place.
 pub fn defects(pages: &[Page]) -> Vec<String> {
     let mut defects = vec![];
-    let headings: BTreeMap<&str, BTreeSet<String>> =
-        pages.iter().map(|page| (page.name.as_str(), headings(&page.text).into_iter().map(|h| slug(&h)).collect())).collect();
+    let headings: BTreeMap<&str, BTreeSet<String>> = pages
+        .iter()
+        .map(|page| (page.name.as_str(), headings(&page.text).into_iter().map(|h| slug(&h)).collect()))
+        .collect();
     let summary = pages.iter().find(|page| page.name == SUMMARY);
-    let listed: Vec<String> = summary.map_or(vec![], |page| links(&page.text).into_iter().map(|(_, link)| link).collect());
+    let listed: Vec<String> =
+        summary.map_or(vec![], |page| links(&page.text).into_iter().map(|(_, link)| link).collect());
     for page in pages {
         let of_page = |what: String| format!("{}: {what}", page.name);
         if page.name != SUMMARY && listed.iter().filter(|link| **link == page.name).count() != 1 {
@@ -215,9 +218,8 @@ fn stands(has: Has, lines: &[&str]) -> bool {
             number.is_some_and(|(number, _)| number.parse::<u32>().is_ok())
         }),
         Has::Questions => {
-            let questions = lines.iter().filter(|line| {
-                line.starts_with("<details><summary>Why") && line.ends_with("?</summary>")
-            });
+            let questions =
+                lines.iter().filter(|line| line.starts_with("<details><summary>Why") && line.ends_with("?</summary>"));
             let closed = lines.iter().filter(|line| **line == "</details>").count();
             questions.count() == QUESTIONS && closed == QUESTIONS
         }
@@ -321,10 +323,7 @@ mod tests {
     fn pages_that_no_reader_can_reach_are_found() {
         let page = |name: &str, text: &str| Page::new(name, text).unwrap();
         let found = defects(&[page("b.md", "# B\n"), page(SUMMARY, "# Summary\n\n- [C](c.md)\n")]);
-        assert_eq!(
-            found,
-            ["b.md: is not once in SUMMARY.md", "SUMMARY.md:3: the link to c.md: there is no such page"]
-        );
+        assert_eq!(found, ["b.md: is not once in SUMMARY.md", "SUMMARY.md:3: the link to c.md: there is no such page"]);
     }
 
     #[test]

@@ -82,6 +82,11 @@ struct Cells {
     writers: Vec<Option<Worker>>,
 }
 
+/// Whether any step touched array `i`.
+fn touched(steps: &[Frame], i: usize) -> bool {
+    steps.iter().any(|step| step.arrays.get(i).is_some_and(Cells::touched))
+}
+
 impl Cells {
     /// Whether the step read or wrote any of them.
     fn touched(&self) -> bool {
@@ -95,8 +100,8 @@ impl Cells {
     }
 }
 
-/// The picture of a trace in JSON.
-pub fn svg(json: &str, title: &str) -> Result<String> {
+/// The picture of a trace in JSON, without the array of one name.
+pub fn svg(json: &str, title: &str, without: Option<&str>) -> Result<String> {
     let trace = serde_json::from_str(json).context("not a trace of rungs trace --format json")?;
     let mut picture = Picture::default();
     match trace {
@@ -104,9 +109,13 @@ pub fn svg(json: &str, title: &str) -> Result<String> {
             limits(input.len(), steps.len())?;
             picture.line(&input, &steps);
         }
-        Trace::Arrays { arrays, steps } => {
+        Trace::Arrays { mut arrays, steps } => {
+            if let Some(name) = without {
+                let array = arrays.iter_mut().find(|array| array.name == name);
+                array.with_context(|| format!("there is no array {name}"))?.rows = 0;
+            }
             limits(0, steps.len())?;
-            for (i, array) in arrays.iter().enumerate().filter(|(i, _)| steps.iter().any(|s| s.arrays[*i].touched())) {
+            for (i, array) in arrays.iter().enumerate().filter(|(i, array)| array.rows > 0 && touched(&steps, *i)) {
                 limits(array.columns, steps.len()).with_context(|| format!("array {i}, {}", array.name))?;
             }
             picture.arrays(&arrays, &steps);
@@ -147,7 +156,8 @@ impl Picture {
             let note = if many { step.note.as_str() } else { "" };
             self.label(&step.label, note);
             let cell = |i: usize, value: &Option<f64>| {
-                let fill = step.workers.get(i).and_then(Option::as_ref).map_or(UNTOUCHED, |w| BLOCKS[w.block % BLOCKS.len()]);
+                let fill =
+                    step.workers.get(i).and_then(Option::as_ref).map_or(UNTOUCHED, |w| BLOCKS[w.block % BLOCKS.len()]);
                 (text(*value), fill, before.get(i) != Some(value))
             };
             self.row(step.values.iter().enumerate().map(|(i, value)| cell(i, value)).collect(), LABELS, 0);
@@ -162,7 +172,8 @@ impl Picture {
             self.height += 22;
             for (array, cells) in arrays.iter().zip(&step.arrays) {
                 // Of shared memory that is larger than the data, what holds nothing but zeros is left out.
-                let rows: Vec<usize> = (0..array.rows).filter(|row| array.rows <= FEW || cells.is_used(*row, array)).collect();
+                let rows: Vec<usize> =
+                    (0..array.rows).filter(|row| array.rows <= FEW || cells.is_used(*row, array)).collect();
                 if !cells.touched() || rows.is_empty() {
                     continue;
                 }
@@ -294,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_line_has_a_row_per_step_and_a_bow_per_pair() {
-        let svg = svg(LINE, "t").unwrap();
+        let svg = svg(LINE, "t", None).unwrap();
         assert_eq!(svg.matches("<rect x=").count(), 6, "{svg}");
         assert_eq!(svg.matches(CHANGED).count(), 1, "{svg}");
         assert_eq!(svg.matches("font-weight=\"bold\"").count(), 2, "{svg}");
@@ -303,16 +314,18 @@ mod tests {
 
     #[test]
     fn of_several_arrays_those_that_were_touched_are_drawn() {
-        let svg = svg(ARRAYS, "t").unwrap();
-        assert_eq!(svg.matches("<rect x=").count(), 2, "{svg}");
-        assert!(svg.contains(">2.50<") && svg.contains(READ) && !svg.contains(">y<"), "{svg}");
+        let picture = svg(ARRAYS, "t", None).unwrap();
+        assert_eq!(picture.matches("<rect x=").count(), 2, "{picture}");
+        assert!(picture.contains(">2.50<") && picture.contains(READ) && !picture.contains(">y<"), "{picture}");
+        assert_eq!(svg(ARRAYS, "t", Some("x")).unwrap().matches("<rect x=").count(), 0);
+        assert!(svg(ARRAYS, "t", Some("z")).is_err());
     }
 
     #[test]
     fn what_is_too_large_to_read_is_refused() {
         let many = LINE.replace("[2,1,3]", &format!("{:?}", vec![1; 65]));
-        assert!(svg(&many, "t").unwrap_err().to_string().contains("65 elements"));
-        assert!(svg("{}", "t").is_err());
+        assert!(svg(&many, "t", None).unwrap_err().to_string().contains("65 elements"));
+        assert!(svg("{}", "t", None).is_err());
     }
 
     #[test]
