@@ -165,9 +165,18 @@ impl Picture {
         }
     }
 
-    /// For each step the arrays that it touched, each with its name above.
+    /// For each step that changes something the arrays that it touched, each with its name above.
     fn arrays(&mut self, arrays: &[Array], steps: &[Frame]) {
+        let mut before: Option<&Frame> = None;
         for step in steps {
+            // A step that changes nothing is left out: for example one that adds what stands for "no element".
+            let changes = |(i, cells): (usize, &Cells)| {
+                arrays[i].rows > 0 && before.is_none_or(|before| before.arrays[i].values != cells.values)
+            };
+            if !step.arrays.iter().enumerate().any(changes) {
+                continue;
+            }
+            before = Some(step);
             self.words(EDGE, self.height + 16, &format!("{} {}: {}", step.label, step.kernel, step.note), "#000000");
             self.height += 22;
             for (array, cells) in arrays.iter().zip(&step.arrays) {
@@ -317,6 +326,10 @@ mod tests {
         let picture = svg(ARRAYS, "t", None).unwrap();
         assert_eq!(picture.matches("<rect x=").count(), 2, "{picture}");
         assert!(picture.contains(">2.50<") && picture.contains(READ) && !picture.contains(">y<"), "{picture}");
+        let step = &ARRAYS[ARRAYS.find("{\"label").unwrap()..ARRAYS.len() - 2];
+        let twice = ARRAYS.replace(step, &format!("{step},{}", step.replace("\"1\"", "\"again\"")));
+        assert!(!svg(&twice, "t", None).unwrap().contains("again"));
+        assert!(svg(&twice.replacen("2.5", "3", 1), "t", None).unwrap().contains("again"));
         assert_eq!(svg(ARRAYS, "t", Some("x")).unwrap().matches("<rect x=").count(), 0);
         assert!(svg(ARRAYS, "t", Some("z")).is_err());
     }
