@@ -45,11 +45,7 @@ impl Case {
             let one = Check { seed, schedules: 1, ..Check::default() };
             let checked = check(one, || (self.run)(&Trial::new(&on, mended)));
             for finding in checked.report.findings {
-                let same = |f: &Finding| {
-                    let sites = |f: &Finding| (f.first.as_ref().map(|side| side.site.clone()), f.second.site.clone());
-                    f.kind == finding.kind && sites(f) == sites(&finding)
-                };
-                if !verdict.findings.iter().any(same) {
+                if !verdict.findings.iter().any(|known| known.is_same(&finding)) {
                     verdict.findings.push(finding);
                 }
             }

@@ -17,6 +17,7 @@
 
 pub mod algorithms;
 pub mod bench;
+pub mod checks;
 pub mod cli;
 pub mod counters;
 pub mod data;

@@ -1,6 +1,7 @@
 //! Running a rung: verified first, then timed.
 
 use crate::algorithms::{Family, Prepared, Problem, RateUnit, Rung, Size};
+use crate::checks::{self, Checked};
 use crate::data::Dtype;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -41,6 +42,9 @@ pub struct Row {
     /// The error, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What the check found, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checked: Option<Checked>,
     /// The result, if it is a single value and the command reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Number>,
@@ -105,6 +109,26 @@ pub fn attempt(
     }
 }
 
+/// The check of a rung that the engine asks for ([`Engine::checked`]), if it does.
+///
+/// # Errors
+/// What ends a run without being a mistake of the kernels.
+pub fn checked(engine: &Engine, problem: &dyn Problem, rung: &'static Rung) -> Result<Option<Checked>> {
+    let run = || problem.prepare(engine, rung).and_then(|mut prepared| run_once(&mut *prepared));
+    engine.check().map(|options| checks::check(options, run, None)).transpose()
+}
+
+/// Runs a prepared problem and compares the output.
+///
+/// # Errors
+/// As for [`Prepared::restore`](crate::algorithms::Prepared::restore),
+/// [`Prepared::run`](crate::algorithms::Prepared::run) and [`Prepared::verify`](crate::algorithms::Prepared::verify).
+pub fn run_once(prepared: &mut dyn Prepared) -> Result<()> {
+    prepared.restore()?;
+    prepared.run()?;
+    prepared.verify()
+}
+
 /// [`measure`], and the prepared problem with the output of the last run.
 ///
 /// # Errors
@@ -116,7 +140,10 @@ pub fn measure_and_keep<'p>(
     problem: &'p dyn Problem,
     dtype: Dtype,
 ) -> Result<(Row, Option<Box<dyn Prepared + 'p>>)> {
-    let mut row = Row::new(engine, family, rung, problem, dtype);
+    let mut row = Row::new(engine, family, rung, problem, dtype).judged(checked(engine, problem, rung)?);
+    if row.error.is_some() {
+        return Ok((row, None));
+    }
     let mut prepared = problem.prepare(engine, rung)?;
     let first = timed(engine, &mut *prepared)?;
     match prepared.verify() {
@@ -161,6 +188,15 @@ pub fn median(values: &mut [f64]) -> f64 {
 }
 
 impl Row {
+    /// The row with the outcome of a check, which is an error if something was found.
+    pub fn judged(mut self, checked: Option<Checked>) -> Self {
+        if let Some(count) = checked.as_ref().map(Checked::mistakes).filter(|&count| count > 0) {
+            self.error = Some(format!("{} {}: {}", self.family, self.rung, Error::Found { count }));
+        }
+        self.checked = checked;
+        self
+    }
+
     /// A row before the run.
     pub fn new(
         engine: &Engine,
@@ -191,6 +227,7 @@ impl Row {
             verified: false,
             skipped: None,
             error: None,
+            checked: None,
             value: None,
             time_ms: None,
             rate: None,

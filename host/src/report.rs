@@ -1,5 +1,6 @@
 //! The program's reports: tables for people, JSON and CSV for programs.
 
+use crate::checks::Checked;
 use crate::data::{Data, Format::Raw, Output, Place};
 use crate::engine::DeviceInfo;
 use crate::error::{Error, Result};
@@ -62,7 +63,7 @@ pub fn runs(format: Format, device: &DeviceInfo, seed: u64, rows: &[Row]) -> Res
                 let shown = row.value.as_ref().map_or("-".into(), |value| value.0.clone());
                 grid.row(cells(row).into_iter().chain(value.map(|_| shown)));
             }
-            grid.print()
+            print(&format!("{}\n{}", grid.text(), mistakes(rows)))
         }
         Format::Csv => {
             let own = ["verified", "skipped", "error", "value"];
@@ -116,6 +117,13 @@ pub fn dtype(row: &Row) -> String {
     row.values.map_or(row.dtype.to_string(), |values| format!("{} with {values}", row.dtype))
 }
 
+/// What checks found in these rows, below a table: nothing, or a paragraph for each mistake.
+pub fn mistakes<'r>(rows: impl IntoIterator<Item = &'r Row>) -> String {
+    let found = |row: &'r Row| row.checked.as_ref().filter(|checked| !checked.is_clean()).map(|checked| (row, checked));
+    let text = |(row, checked): (&Row, &Checked)| format!("\n{} {}: {}", row.family, row.rung, checked.text());
+    rows.into_iter().filter_map(found).map(text).collect()
+}
+
 /// Whether the row's result is right, for the text report.
 pub fn verdict(row: &Row) -> String {
     match (&row.skipped, &row.error) {
@@ -123,6 +131,7 @@ pub fn verdict(row: &Row) -> String {
         // A rung that failed has no result that could be wrong.
         (_, Some(error)) if error.contains(" is wrong at ") => format!("WRONG: {error}"),
         (_, Some(error)) => format!("FAILED: {error}"),
+        _ if row.verified && row.checked.is_some() => "yes, and checked".into(),
         _ => if row.verified { "yes" } else { "no" }.to_string(),
     }
 }

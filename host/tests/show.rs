@@ -212,7 +212,6 @@ fn a_network_shows_every_comparison() {
 #[test]
 fn trace_says_what_it_cannot_do() {
     for (arguments, code, words) in [
-        ("trace matmul", 2, "has no steps to draw"),
         ("trace bubbel", 2, "there is no family"),
         ("trace bubble --rung shared", 2, "shared"),
         ("trace bubble --rung one-block --block 4", 2, "--block is for bubble shared-block"),

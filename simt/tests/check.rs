@@ -1,7 +1,7 @@
 //! The simulator's checks: wrong kernels that are named, right ones that are not.
 
 use simt::atomic::{Order, Scope};
-use simt::sim::{Check, Gpu, Kind, Report, check, expect_written};
+use simt::sim::{Check, Gpu, Kind, Report, check, expect_written, shortest};
 use simt::{Geometry, Global, kernel, launcher::Launcher, shared, thread, warp};
 
 shared!(TILE: [u32; 256]);
@@ -43,6 +43,68 @@ fn a_barrier_left_out() {
     assert_eq!(run(1), []);
     assert_eq!(run(0), [Kind::SharedRace, Kind::UninitialisedShared]);
     assert_eq!(run(2), [Kind::SharedRace, Kind::UninitialisedShared], "a warp's barrier orders that warp alone");
+}
+
+/// A finding names the array and the element, also behind other arrays and in elements of other sizes.
+#[test]
+fn elements_of_shared_arrays_are_named() {
+    let found = report(|gpu, a, b| gpu.launch(reverse, Geometry::linear(1, 256), (a, b, 0)).unwrap());
+    let race = found.findings.iter().find(|f| f.kind == Kind::SharedRace).unwrap();
+    let element = race.memory.unwrap().element.unwrap();
+    assert_eq!((element.array, element.byte), ("TILE", 0));
+    assert!(race.to_string().contains(&format!("shared memory, TILE[{}]", element.index)), "{race}");
+
+    let found = report(|gpu, a, b| gpu.launch(bytes_behind, Geometry::linear(1, 32), (a, b)).unwrap());
+    let memory = found.findings[0].memory.unwrap();
+    assert_eq!((found.findings[0].kind, memory.offset), (Kind::UninitialisedShared, 4 * 256 + 8 * 5 + 4));
+    assert_eq!(memory.to_string(), "shared memory, WIDE[5], byte 4 of it");
+}
+
+shared!(WIDE: [u64; 8]);
+
+#[kernel]
+fn bytes_behind(input: Global<u32>, output: Global<u32>) {
+    let (tile, wide) = (TILE::view(), WIDE::view().cast::<u32>());
+    let t = thread::thread_idx_x();
+    tile.set(t, input.get(t));
+    if t == 3 {
+        output.set(t, wide.get(2 * 5 + 1));
+    }
+}
+
+#[kernel]
+fn the_last_comes_first(counter: Global<u32>, output: Global<u32>) {
+    // Of two blocks, the one that comes second finds the other's word, or so the kernel believes.
+    let block = thread::block_idx_x();
+    let before = counter.fetch_add(0, 1, Order::AcqRel, Scope::Device);
+    if before == 0 && block == 1 {
+        output.get(1023);
+    }
+}
+
+/// A failure that one schedule shows is shown again by the part of that schedule that is enough, and by no less.
+#[test]
+fn a_schedule_is_shortened() {
+    let work = || {
+        let gpu: &dyn Launcher = &Gpu::default();
+        let (counter, output) = (gpu.zeros::<u32>(1).unwrap(), gpu.scratch::<u32>(1024).unwrap());
+        let geometry = Geometry::linear(2, 1);
+        gpu.launch(the_last_comes_first, geometry, (counter.view(), output.view())).unwrap();
+    };
+    let found = |options| check(options, work).report.findings.len();
+    let schedules = (0..32).map(|seed| Check { seed, schedules: 1, ..Check::default() });
+    let failing: Vec<Check> = schedules.filter(|&options| found(options) > 0).collect();
+    assert!(!failing.is_empty() && failing.iter().all(|options| options.seed > 0), "{failing:?}");
+    for options in failing {
+        let shortest = shortest(options, work, |(), report| !report.is_clean()).unwrap();
+        let choices = shortest.check.choices;
+        assert_eq!((shortest.check.seed, found(shortest.check)), (options.seed, 1), "{shortest}");
+        assert_eq!(found(Check { choices: choices - 1, ..shortest.check }), 0, "{shortest}");
+        assert!(shortest.to_string().contains(&format!("schedule {}", options.seed)), "{shortest}");
+    }
+    let plain = |seed| shortest(Check { seed, ..Check::default() }, || (), |(), _| true).unwrap();
+    assert_eq!((plain(3).check.choices, plain(3).to_string()), (0, "any schedule, the plain one too".into()));
+    assert_eq!(shortest(Check::default(), work, |(), report| !report.is_clean()), None);
 }
 
 #[kernel]

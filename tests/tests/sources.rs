@@ -21,7 +21,7 @@ const EXCEPTIONS: [(&str, usize, &str); 6] = [
         700,
         "two kinds of warps and a ring; operands that the copy engine cannot take; divided tiles",
     ),
-    ("onesweep", 640, "sorts keys of two widths and pairs, with a histogram of its own and the memory that lasts"),
+    ("onesweep", 643, "sorts keys of two widths and pairs, with a histogram of its own and the memory that lasts"),
     ("sample", 900, "six kernels, and a second way to sort a bucket, for buckets that do not fit a block"),
     ("msd-buckets", 700, "besides its idea it has a second way to sort a bucket, for buckets that do not fit a block"),
     ("msd-skewed", 1720, "three ways to sort the leftover segments, which share lists: splitting, tallying, groups"),

@@ -30,8 +30,7 @@ fn find() -> Option<OsString> {
     said.or_else(|| NAMES.iter().find_map(|name| shell::which(name)).map(Into::into))
 }
 
-/// Starts it without a window, a profile of its own and no way to another machine: every name is unknown, so that a
-/// request that leaves this machine fails and is reported on the console.
+/// Starts it without a window, with a profile of its own and no way to another machine: every name is unknown.
 fn command(browser: &OsStr, profile: &Path) -> Command {
     let mut command = Command::new(browser);
     command.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]);
@@ -41,16 +40,32 @@ fn command(browser: &OsStr, profile: &Path) -> Command {
     command
 }
 
-/// Opens a page and returns what it writes to the console, which is nothing if all is well.
+/// Opens a page and returns what it writes to the console, and what it asks of another machine: nothing if all is well.
 pub fn open(browser: &OsStr, page: &Path) -> Result<Vec<String>> {
     let profile = tempfile::tempdir()?;
     let mut command = command(browser, profile.path());
+    let log = profile.path().join("requests.json");
+    command.arg(format!("--log-net-log={}", log.display()));
     command.args(["--virtual-time-budget=5000", "--dump-dom"]).arg(format!("file://{}", page.display()));
     let output = command.output().with_context(|| format!("{} does not start", browser.to_string_lossy()))?;
     let errors = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{} cannot be opened: {errors}", page.display());
     // "[…:CONSOLE(line)] …" or, since 2024, "[…:CONSOLE:line] …".
-    Ok(errors.lines().filter(|line| line.contains("CONSOLE")).map(str::to_string).collect())
+    let mut complaints: Vec<String> =
+        errors.lines().filter(|line| line.contains("CONSOLE")).map(str::to_string).collect();
+    let log = std::fs::read_to_string(&log).context("the browser wrote no log of its requests")?;
+    complaints.extend(log.lines().filter_map(request).map(|address| format!("asks for {address}")));
+    Ok(complaints)
+}
+
+/// The address that one line of the browser's log says a page of a file asked for, if it is another machine's. The
+/// browser asks for some of its own accord; those belong to no page.
+fn request(line: &str) -> Option<String> {
+    let event: serde_json::Value = serde_json::from_str(line.trim_end_matches(',')).ok()?;
+    let parameters = event.get("params")?;
+    let of_page = parameters.get("site_for_cookies")?.as_str()?.contains("site=file://");
+    let address = parameters.get("url")?.as_str()?;
+    (of_page && !address.starts_with("file:")).then(|| address.to_string())
 }
 
 /// Prints a page to a PDF.

@@ -102,8 +102,28 @@ fn library<'r>(report: &'r Report, row: &Row) -> Option<&'r Row> {
     report.results.iter().find(|other| other.case() == row.case() && other.name == *name)
 }
 
-/// The ladder of one family: one line for each of `rungs`, measured or not.
+/// The ladder of one family: one line for each of `rungs`, measured or not. If no library is beside them, the rungs
+/// share a paragraph.
 pub fn ladder(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
+    match lines(family, rungs, reports) {
+        (first, None, lines) => paragraph(&first, &lines),
+        (first, Some(peer), lines) => grid(&columns(&first, &format!("`{peer}`")), &lines),
+    }
+}
+
+/// The ladder of one family as a table, also if no library is beside it.
+pub fn whole(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
+    let (first, peer, lines) = lines(family, rungs, reports);
+    let peer = peer.map_or("library".into(), |peer| format!("`{peer}`"));
+    grid(&columns(&first, &peer), &lines)
+}
+
+fn columns<'a>(first: &'a str, peer: &'a str) -> [&'a str; 7] {
+    [first, "idea", "time", "rate", "of limit", "× before", peer]
+}
+
+/// Family, type and size; the library; a line for each rung.
+fn lines(family: &str, rungs: &[Rung], reports: &[&Report]) -> (String, Option<String>, Vec<Vec<String>>) {
     let source = Source::of(family, reports);
     let rungs: Vec<&Rung> = rungs.iter().filter(|rung| rung.family == family).collect();
     let mut peer = None;
@@ -127,8 +147,13 @@ pub fn ladder(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
         let row = measured(source.report).find(|row| row.case().size == source.size && row.family == family);
         row.map_or(String::new(), |row| format!(", {}, n = {}", source.dtype, size(row)))
     });
-    let peer = peer.map_or("library".into(), |name| format!("`{name}`"));
-    grid(&[&format!("**{family}**{kind}"), "idea", "time", "rate", "of limit", "× before", &peer], &lines)
+    (format!("**{family}**{kind}"), peer.map(str::to_string), lines)
+}
+
+/// A ladder's rungs with their times.
+fn paragraph(head: &str, lines: &[Vec<String>]) -> String {
+    let rungs: Vec<_> = lines.iter().map(|cells| format!("{} {}", cells[0], cells[2])).collect();
+    format!("{head}, beside no library: {}.\n", rungs.join(", "))
 }
 
 /// The reports that [`ladder`] takes its numbers from, by their places in `reports`.
@@ -336,6 +361,15 @@ mod tests {
         // Its result was wrong, so it has no time.
         assert!(lines[3].ends_with("| not measured | – | – | – | – |"), "{text}");
         assert!(lines[4].contains("| 50.0 µs | 20.97 Gkeys/s | 50 % | – | 100.0 µs |"), "{text}");
+    }
+
+    #[test]
+    fn a_whole_ladder_is_a_table_without_a_library_too() {
+        let mut alone = sample();
+        alone.results.iter_mut().for_each(|row| row.over_peer = None);
+        let text = whole("radix", &rungs(), &[&alone]);
+        assert!(text.contains("| × before | library |") && text.lines().count() == 5, "{text}");
+        assert_eq!(whole("radix", &rungs(), &[&sample()]), ladder("radix", &rungs(), &[&sample()]));
     }
 
     #[test]

@@ -5,13 +5,14 @@
 //! and the lane below for its last.
 //!
 //! **Changed from the rung before.** `shared-block` uses shared memory and waits at a barrier for every
-//! compare-exchange. Here there is no shared memory and no barrier: each lane does two shuffles per round.
+//! compare-exchange. Here there is no shared memory, and no barrier but one of each warp before its stores: each lane
+//! does two shuffles per round.
 //!
 //! **Bottleneck.** The arithmetic itself: a minimum and a maximum for each compare-exchange, of which there are about
 //! n². Only a sort that compares less is faster: see the bitonic and the odd-even sorts.
 //!
-//! **Cost.** About n² compare-exchanges: ⌈n/512⌉ launches, each of 512 rounds of two phases; no barrier; two shuffles
-//! per warp and round, four for keys of 8 bytes.
+//! **Cost.** About n² compare-exchanges: ⌈n/512⌉ launches, each of 512 rounds of two phases; one barrier per warp;
+//! two shuffles per warp and round, four for keys of 8 bytes.
 //!
 //! **Threads.** One window per warp, four warps per block, so that each scheduler of a multiprocessor has one. Lane l
 //! ends with the keys 32·l to 32·l + 31. It starts with every 32nd key, which makes the loads of a warp contiguous: a
@@ -66,6 +67,9 @@ pub fn bubble_warp_registers<T: Key>(keys: Global<T>, offset: u32) {
         odd_phase(&mut own, lane);
         round += 1;
     }
+    // The shuffles carry values and order no memory: without this, a lane could store to a place that another lane has
+    // yet to load.
+    warp::sync_warp(FULL);
     let first = window.saturating_add(lane * LANE_KEYS as u32);
     unroll::<LANE_KEYS>(|i| set_if_inside(keys, first.saturating_add(i as u32), own[i]));
 }

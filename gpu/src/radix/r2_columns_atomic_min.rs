@@ -11,8 +11,8 @@
 //! (The assembler combines the atomics of a warp into one.) The next rungs compare the heads in a tree, or in groups.
 //!
 //! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then a barrier, an
-//! atomic per column and one more and a store for each key: n + 2 barriers for n keys, fewer if several columns have the same key;
-//! one launch.
+//! atomic per column, one more and a store for each key: n + 2 barriers for n keys, fewer if several columns have the
+//! same key; one launch.
 //!
 //! **Threads.** One block; thread c has column c. 8 to 1024 columns.
 //!

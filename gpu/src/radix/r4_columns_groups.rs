@@ -11,8 +11,8 @@
 //! rungs sort by larger digits, with all blocks, and have nothing to merge.
 //!
 //! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then two barriers, 9/8
-//! atomics per column and one more and a store for each key: 2·n + 3 barriers for n keys, fewer if several columns have the same
-//! key; one launch.
+//! atomics per column, one more and a store for each key: 2·n + 3 barriers for n keys, fewer if several columns have
+//! the same key; one launch.
 //!
 //! **Threads.** One block; thread c has column c. 8 to 1024 columns. The first thread of each group acts for it.
 //!

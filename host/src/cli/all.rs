@@ -21,6 +21,7 @@ pub(super) fn command() -> Command {
             )
             .value_parser(value_parser!(Count)),
         limit_argument(),
+        super::check_argument(),
     ])
 }
 

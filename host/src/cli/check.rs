@@ -2,14 +2,16 @@
 
 use super::Common;
 use crate::algorithms::{Family, Parameters, Rung, Size, Workload};
+use crate::checks::{self, Again, Checked, Failure};
 use crate::counters::{self, Kernel};
 use crate::data::{Distribution, Dtype, Size as Count};
+use crate::engine::{DeviceInfo, Engine};
 use crate::error::{Error, Result};
-use crate::measure::attempt;
-use crate::report;
+use crate::measure::{Row, run_once};
+use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use simt::sim::{self, Check, Report};
-use std::time::Duration;
+use serde::Serialize;
+use simt::sim::Check;
 
 /// Elements that a check takes by default, at most: enough for several blocks of every rung, and for seconds.
 const ELEMENTS: u64 = 5000;
@@ -46,6 +48,11 @@ pub(super) fn command() -> Command {
                 .help("The first schedule, as findings name it")
                 .default_value("0")
                 .value_parser(value_parser!(u64)),
+            Arg::new("choices")
+                .long("choices")
+                .value_name("CHOICES")
+                .help("How many choices of each schedule may differ from the plain one [default: all]")
+                .value_parser(value_parser!(u32)),
             Arg::new("stats")
                 .long("stats")
                 .help("Also what a GPU would do, line by line: sectors, bank conflicts, barriers")
@@ -54,18 +61,21 @@ pub(super) fn command() -> Command {
 }
 
 /// What was found in one rung.
-struct Checked {
-    family: &'static Family,
-    rung: &'static Rung,
-    size: Size,
-    dtype: Dtype,
-    report: Report,
-    /// The errors of the runs, each once.
-    errors: Vec<String>,
-    /// The reason why it was not run, if it was not.
-    skipped: Option<String>,
+#[derive(Serialize)]
+struct Outcome {
+    #[serde(flatten)]
+    row: Row,
     /// What the kernels do, line by line, if that is asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     kernels: Vec<Kernel>,
+}
+
+#[derive(Serialize)]
+struct Page<'a> {
+    schema: u32,
+    device: &'a DeviceInfo,
+    seed: u64,
+    results: &'a [Outcome],
 }
 
 pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
@@ -75,6 +85,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         "all" => crate::algorithms::FAMILIES.iter().collect(),
         name => vec![super::family_named(name)?],
     };
+    let engine = common.simulator();
     let mut all = vec![];
     for family in families {
         let rungs = match matches.get_one::<String>("rung") {
@@ -84,20 +95,30 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         let mut progress = common.progress(rungs.len());
         for rung in rungs {
             progress.step(format!("{} {}", family.name, rung.name));
-            all.push(check(family, rung, matches, common)?);
+            all.push(check(&engine, family, rung, matches, common)?);
         }
     }
-    for checked in &all {
-        print(checked)?;
+    match common.format {
+        Format::Json => {
+            let (device, results) = (engine.info(), &all[..]);
+            report::json(&Page { schema: report::SCHEMA, device, seed: common.seed, results })?;
+        }
+        Format::Csv => csv(&all)?,
+        Format::Text => all.iter().try_for_each(|outcome| report::print(&text(outcome)))?,
     }
-    let findings: usize = all.iter().map(|c| c.report.findings.len() + c.errors.len()).sum();
-    match findings {
+    match all.iter().filter_map(|outcome| outcome.row.checked.as_ref()).map(Checked::mistakes).sum() {
         0 => Ok(()),
         count => Err(Error::Found { count }),
     }
 }
 
-fn check(family: &'static Family, rung: &'static Rung, matches: &ArgMatches, common: &Common) -> Result<Checked> {
+fn check(
+    engine: &Engine,
+    family: &'static Family,
+    rung: &'static Rung,
+    matches: &ArgMatches,
+    common: &Common,
+) -> Result<Outcome> {
     let n = matches.get_one::<Count>("n").map(|n| n.0);
     let size = match family.sizes.simulator {
         Size::Product { .. } => {
@@ -123,61 +144,83 @@ fn check(family: &'static Family, rung: &'static Rung, matches: &ArgMatches, com
     let options = Check {
         seed: matches.get_one("schedule").copied().unwrap_or(0),
         schedules: matches.get_one("schedules").copied().unwrap_or(1),
+        choices: matches.get_one("choices").copied().unwrap_or(u32::MAX),
         ..Check::default()
     };
-    let checked = sim::check(options, || attempt(&common.simulator(), family, rung, &*problem, dtype, Duration::MAX));
-    let mut errors: Vec<String> = vec![];
-    let skipped = checked.results.iter().find_map(|row| row.skipped.clone());
-    for (row, schedule) in checked.results.into_iter().zip(options.seed..) {
-        // What ended a kernel is a finding already.
-        let ended = checked.report.findings.iter().any(|f| row.error.as_ref().is_some_and(|e| e.contains(f.kernel)));
-        if let Some(error) = row.error.filter(|_| !ended) {
-            errors.push(format!("{error} (under schedule {schedule})"));
-        }
-    }
-    errors.truncate(1);
+    let row = Row::new(engine, family, rung, &*problem, dtype);
+    let run = || problem.prepare(engine, rung).and_then(|mut prepared| run_once(&mut *prepared));
+    let row = match checks::check(options, run, Some(&|again| call(&row, matches, again))) {
+        Ok(checked) => Row { verified: checked.is_clean(), ..row.judged(Some(checked)) },
+        Err(why) => Row { skipped: Some(why.to_string()), ..row },
+    };
     // Of a run without the checks, whose schedules take more turns.
-    let kernels = match matches.get_flag("stats") && skipped.is_none() && errors.is_empty() {
-        true => counters::kernels(&counters::count(&common.simulator(), &*problem, rung)?),
+    let kernels = match matches.get_flag("stats") && row.verified {
+        true => counters::kernels(&counters::count(engine, &*problem, rung)?),
         false => vec![],
     };
-    Ok(Checked { family, rung, size, dtype, report: checked.report, errors, skipped, kernels })
+    Ok(Outcome { row, kernels })
 }
 
-fn print(checked: &Checked) -> Result<()> {
-    let Checked { family, rung, size, dtype, report: found, errors, skipped, kernels } = checked;
-    let size = match size {
-        Size::Elements(n) => report::count(*n),
-        Size::Product { m, n, k } => format!("{m}x{k}x{n}"),
+/// The call that checks a rung as `matches` say, under other schedules.
+fn call(row: &Row, matches: &ArgMatches, again: Check) -> String {
+    let mut words = vec!["rungs check".into(), row.family.into(), format!("--rung {}", row.rung)];
+    let mut given = |name: &str| {
+        let values = matches.try_get_raw(name).ok().flatten().into_iter().flatten();
+        words.extend(values.map(|value| format!("--{name} {}", value.to_string_lossy())));
     };
-    let mut text = format!("{} {}, {size} {dtype}: ", family.name, rung.name);
-    if let Some(why) = skipped {
-        text += &format!("skipped, {why}\n");
-        return crate::report::print(&text);
-    }
-    let count = found.findings.len() + errors.len();
-    text += &match count {
-        0 => format!(
-            "nothing found under {} schedules, {} launches, {} accesses\n",
-            found.schedules, found.launches, found.accesses
-        ),
-        1 => "1 finding\n".into(),
-        n => format!("{n} findings\n"),
-    };
-    if found.not_judged > 0 {
-        text += &format!(
-            "  {} accesses were too many to remember; later ones are not judged against them\n",
-            found.not_judged
-        );
-    }
-    for finding in found.findings.iter().map(|f| f.to_string()).chain(errors.iter().cloned()) {
-        text += &format!("\n{finding}\n");
+    ["n", "dtype", "keys", "seed"].into_iter().for_each(&mut given);
+    let Check { seed, choices, .. } = again;
+    words.push(format!("--schedules 1 --schedule {seed} --choices {choices}"));
+    words.join(" ")
+}
+
+fn text(outcome: &Outcome) -> String {
+    let Outcome { row, kernels } = outcome;
+    let mut text = format!("{} {}, {} {}: ", row.family, row.rung, report::size(row), report::dtype(row));
+    match (&row.checked, &row.skipped) {
+        (Some(checked), _) => text += &checked.text(),
+        (None, why) => text += &format!("skipped, {}\n", why.as_deref().unwrap_or_default()),
     }
     for kernel in kernels {
         text += &format!("\n{}", counters::kernel_text(kernel));
     }
-    if count > 0 || !kernels.is_empty() {
+    if row.error.is_some() || !kernels.is_empty() {
         text += "\n";
     }
-    crate::report::print(&text)
+    text
+}
+
+/// A line for each finding, and one for each rung without any.
+fn csv(outcomes: &[Outcome]) -> Result<()> {
+    let own = ["verified", "skipped", "schedules", "mistake", "kernel", "memory", "first", "second", "advice", "count"];
+    let mut grid = Grid::new(&[&report::CSV_COLUMNS[..], &own, &["schedule", "shortest", "command"]].concat(), &[]);
+    for Outcome { row, .. } in outcomes {
+        let schedules = row.checked.as_ref().map_or(String::new(), |checked| checked.schedules.to_string());
+        let head = [row.verified.to_string(), row.skipped.clone().unwrap_or_default(), schedules];
+        let mut line = |mistake: [String; 7], again: Option<&Again>| {
+            let again = again.map_or_else(Default::default, |again| {
+                let text = |text: &Option<String>| text.clone().unwrap_or_default();
+                [again.schedule.to_string(), text(&again.shortest), text(&again.command)]
+            });
+            grid.row(report::csv_cells(row).into_iter().chain(head.clone()).chain(mistake).chain(again));
+        };
+        let mistakes = row.checked.as_ref().filter(|checked| !checked.is_clean());
+        let Some(Checked { findings, failure, .. }) = mistakes else {
+            line(Default::default(), None);
+            continue;
+        };
+        for found in findings {
+            let memory = found.memory.as_ref().map_or(String::new(), |memory| memory.text.clone());
+            let first = found.first.as_ref().map_or(String::new(), ToString::to_string);
+            let (kind, kernel, second) = (found.kind.into(), found.kernel.into(), found.second.to_string());
+            let mistake = [kind, kernel, memory, first, second, found.advice.clone(), found.count.to_string()];
+            line(mistake, Some(&found.again));
+        }
+        if let Some(Failure { error, again }) = failure {
+            let mut mistake: [String; 7] = Default::default();
+            mistake[0].clone_from(error);
+            line(mistake, Some(again));
+        }
+    }
+    grid.print_csv()
 }

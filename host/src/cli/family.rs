@@ -1,6 +1,6 @@
 //! `rungs FAMILY`: one rung of a family, on drawn or given input.
 
-use super::{Common, all, sweep};
+use super::{Common, check_argument, sweep};
 use crate::algorithms::{Extra, Family, Operation, Parameters, Prepared, Size, Workload};
 use crate::data::{
     Data, Distribution, Dtype, Format, Output, Place, Size as Count, read_keys, read_matrix, read_values,
@@ -47,6 +47,7 @@ pub(super) fn command(family: &'static Family) -> Command {
             .value_parser(value_parser!(OsString))
             .conflicts_with("n"),
         output_argument(),
+        check_argument(),
     ]);
     if product {
         command = command
@@ -72,7 +73,7 @@ pub(super) fn command(family: &'static Family) -> Command {
                 .long("report")
                 .help(help)
                 .action(ArgAction::SetTrue)
-                .conflicts_with_all(["dtype", "keys", "input", "output"]),
+                .conflicts_with_all(["dtype", "keys", "input", "output", "check"]),
         );
     }
     let own = |extra: &&Extra| **extra != Extra::Values;
@@ -205,7 +206,7 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
         parameters,
     })?;
     let (mut row, prepared) = measure_and_keep(&engine, family, rung, &*problem, dtype)?;
-    all::verdict(std::slice::from_ref(&row))?;
+    common.refuse(&engine, &row)?;
     let Some(mut prepared) = prepared else { return Ok(()) };
     if problem.makes_one_value() {
         row.value = Some(Number(prepared.output()?.show(0)));

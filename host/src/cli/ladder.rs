@@ -1,9 +1,9 @@
 //! `rungs ladder FAMILY`: all rungs on the same input, each beside the one before.
 
 use super::family::{extra_argument, parameters};
-use super::{Common, all, family_named};
+use super::{Common, all, check_argument, family_named};
 use crate::algorithms::{FAMILIES, Family, Parameters, Problem, Rung, Size, Workload};
-use crate::counters::{self, Totals};
+use crate::counters::{self, Statistics, Totals};
 use crate::data::{Distribution, Dtype, MatrixSize};
 use crate::engine::{DeviceInfo, Engine};
 use crate::error::{Error, Result};
@@ -21,7 +21,8 @@ pub(super) fn command() -> Command {
         .about("Run all rungs of a family on the same input, in teaching order, in one table")
         .subcommand_required(true)
         .subcommand_value_name("FAMILY")
-        .subcommand_help_heading("Families");
+        .subcommand_help_heading("Families")
+        .arg(check_argument());
     FAMILIES.iter().fold(ladder, |ladder, family| ladder.subcommand(of_family(family)))
 }
 
@@ -127,16 +128,27 @@ fn climb(
             Some(why) => Row { skipped: Some(why), ..Row::new(engine, family, rung, problem, dtype) },
             None => attempt(engine, family, rung, problem, dtype, allowed),
         };
-        let counters = (engine.is_simulator() && row.verified).then(|| counters::count(engine, problem, rung).ok());
-        let counters = counters
-            .flatten()
-            .map(|statistics| Counted { launches: statistics.launches.len(), totals: Totals::of(&statistics) });
+        let (row, counters) = match engine.is_simulator() && row.verified {
+            true => counted(row, counters::count(engine, problem, rung)),
+            false => (row, None),
+        };
         let before = steps.iter().rev().find_map(|step| step.row.time_ms);
         let speedup = before.zip(row.time_ms).map(|(before, now)| before / now);
         let limit = row.time_ms.and_then(|ms| limit(engine, problem, ms));
         steps.push(Step { row, limit, speedup, counters });
     }
     steps
+}
+
+/// What a rung does, or the row with the reason why that is not known.
+fn counted(row: Row, statistics: Result<Statistics>) -> (Row, Option<Counted>) {
+    match statistics {
+        Ok(all) => (row, Some(Counted { launches: all.launches.len(), totals: Totals::of(&all) })),
+        Err(why) => {
+            let error = format!("{} {} was right, and could not be counted: {why}", row.family, row.rung);
+            (Row { error: Some(error), ..row }, None)
+        }
+    }
 }
 
 /// The size from the command line, or the family's size for the device, lowered to the smallest capacity of the rungs
@@ -243,7 +255,8 @@ fn print(common: &Common, engine: &Engine, family: &Family, distribution: Distri
                 let rung = row.rung.to_string();
                 grid.row([rung, launches].into_iter().chain(totals).chain([report::verdict(row)]));
             }
-            report::print(&format!("{title}\n\n{}\n\n{}\n", grid.text(), counters::LEGEND))
+            let mistakes = report::mistakes(steps.iter().map(|step| &step.row));
+            report::print(&format!("{title}\n\n{}\n\n{}\n{mistakes}", grid.text(), counters::LEGEND))
         }
         Format::Text => {
             let info = engine.info();

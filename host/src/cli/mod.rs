@@ -19,10 +19,12 @@ mod sweep;
 mod trace;
 
 use crate::algorithms::{FAMILIES, Family};
-use crate::engine::{DeviceChoice, Engine};
+use crate::engine::{DeviceChoice, Engine, NO_CHECKS};
 use crate::error::{Error, Result};
-use crate::report::Format;
+use crate::measure::Row;
+use crate::report::{self, Format};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use simt::sim::Check;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -117,6 +119,8 @@ pub(crate) struct Common {
     /// Format of the report.
     pub format: Format,
     quiet: bool,
+    /// What `--check` asks for, of the commands that have it.
+    check: Option<Check>,
 }
 
 fn common_arguments() -> [Arg; 4] {
@@ -150,6 +154,21 @@ fn common_arguments() -> [Arg; 4] {
     ]
 }
 
+/// `--check`, for the commands that run rungs: [`Common::engine`] gives an engine that checks them.
+fn check_argument() -> Arg {
+    Arg::new("check")
+        .long("check")
+        .value_name("SCHEDULES")
+        .help(
+            "On the simulator, check the kernels too: races, barriers, unwritten memory, under 8 schedules or so many",
+        )
+        .num_args(0..=1)
+        .require_equals(true)
+        .default_missing_value("8")
+        .value_parser(value_parser!(u32).range(1..))
+        .global(true)
+}
+
 impl Common {
     fn from(matches: &ArgMatches) -> Self {
         Self {
@@ -157,6 +176,11 @@ impl Common {
             seed: matches.get_one("seed").copied().unwrap_or(SEED),
             format: matches.get_one("format").copied().unwrap_or_default(),
             quiet: matches.get_flag("quiet"),
+            check: matches
+                .try_get_one("check")
+                .ok()
+                .flatten()
+                .map(|&schedules| Check { schedules, ..Check::default() }),
         }
     }
 
@@ -165,11 +189,14 @@ impl Common {
     /// # Errors
     /// As for [`Engine::open`].
     pub fn engine(&self) -> Result<Engine> {
+        if let (Some(_), DeviceChoice::Cuda(_)) = (self.check, self.device) {
+            return Err(Error::Usage(NO_CHECKS.into()));
+        }
         let engine = Engine::open(self.device)?;
         if let Some(why) = &engine.info().note {
             self.note(&format!("using the simulator: {why}"));
         }
-        Ok(engine)
+        self.check.map_or(Ok(engine.clone()), |check| engine.checked(check))
     }
 
     /// The simulator, for commands that need it: as `--device` describes it, also where there is a GPU.
@@ -189,6 +216,18 @@ impl Common {
             DeviceChoice::Auto | DeviceChoice::Simulator | DeviceChoice::SimulatorOf(_) => Ok(()),
             DeviceChoice::Cuda(_) => Err(Error::Usage(format!("{command} is the simulator's: leave out --device"))),
         }
+    }
+
+    /// Refuses a row with an error; what a check found is printed first.
+    ///
+    /// # Errors
+    /// [`Error::Wrong`] with the row's error; [`Error::Write`] if the system refuses what is printed.
+    pub fn refuse(&self, engine: &Engine, row: &Row) -> Result<()> {
+        let rows = std::slice::from_ref(row);
+        if row.checked.as_ref().is_some_and(|checked| !checked.is_clean()) {
+            report::runs(self.format, engine.info(), self.seed, rows)?;
+        }
+        all::verdict(rows)
     }
 
     /// Prints a line on standard error, unless `--quiet` is given.

@@ -6,7 +6,7 @@ use crate::algorithms::keys::KEY_TYPES;
 use crate::algorithms::{FAMILIES, Family, Parameters, Rung, Size, Workload};
 use crate::data::{Dtype, Place};
 use crate::error::{Error, Result};
-use crate::measure::{Row, timed};
+use crate::measure::{Row, checked, timed};
 use crate::vec::choice::{PAIR_SORTS, SORTS, choose};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, value_parser};
@@ -31,6 +31,7 @@ pub(super) fn command() -> Command {
                 .help("Type of the keys: u32, i32, f32, u64, i64 or f64")
                 .value_parser(value_parser!(Dtype)),
             output_argument(),
+            super::check_argument(),
         ])
         .args(values_arguments())
 }
@@ -56,16 +57,13 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let size = Size::Elements(n as u64);
     let (distribution, seed, input) = (family.input, common.seed, Some(data));
     let problem = family.make(Workload { size, dtype, distribution, seed, input, parameters })?;
+    let row = Row::new(&engine, family, rung, &*problem, dtype).judged(checked(&engine, &*problem, rung)?);
+    common.refuse(&engine, &row)?;
     let mut prepared = problem.prepare(&engine, rung)?;
     let ms = timed(&engine, &mut *prepared)?;
     prepared.verify()?;
     let rate = problem.work().rate(ms);
-    let row = Row {
-        verified: true,
-        time_ms: Some(ms),
-        rate: Some(rate),
-        ..Row::new(&engine, family, rung, &*problem, dtype)
-    };
+    let row = Row { verified: true, time_ms: Some(ms), rate: Some(rate), ..row };
     outputs.write(&mut *prepared, size)?.report(common, &engine, row)
 }
 

@@ -12,6 +12,7 @@ pub use simt::Geometry;
 use crate::error::{Error, Result};
 use cuda::Cuda;
 use simt::launcher::{self, Call, Device, Launcher, Memory, With};
+use simt::sim::Check;
 use simt::{Kernel, Scalar};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -91,6 +92,10 @@ pub struct DeviceInfo {
     pub note: Option<String>,
 }
 
+/// The refusal of checks on a GPU.
+pub(crate) const NO_CHECKS: &str =
+    "a GPU does not show what its threads do to each other's memory: --check goes with --device sim";
+
 /// A machine that runs kernels; a handle that is cheap to clone.
 #[derive(Clone)]
 pub struct Engine(Rc<Inner>);
@@ -98,6 +103,7 @@ pub struct Engine(Rc<Inner>);
 struct Inner {
     backend: Backend,
     info: DeviceInfo,
+    check: Option<Check>,
     log: RefCell<Option<Vec<Activity>>>,
     /// Bytes of all buffers that live.
     held: Cell<u64>,
@@ -203,8 +209,31 @@ impl Engine {
         }
     }
 
+    /// The same simulator, on which the rungs that [`crate::measure`] runs are checked too.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] on a GPU.
+    pub fn checked(&self, check: Check) -> Result<Self> {
+        match &self.0.backend {
+            Backend::Cuda(_) => Err(Error::Usage(NO_CHECKS.into())),
+            Backend::Simulator(options) => {
+                Ok(Self::with_check(Backend::Simulator(*options), self.info().clone(), Some(check)))
+            }
+        }
+    }
+
+    /// The checks that [`Engine::checked`] asked for.
+    pub fn check(&self) -> Option<Check> {
+        self.0.check
+    }
+
     fn new(backend: Backend, info: DeviceInfo) -> Self {
-        Self(Rc::new(Inner { backend, info, log: RefCell::default(), held: Cell::default(), live: RefCell::default() }))
+        Self::with_check(backend, info, None)
+    }
+
+    fn with_check(backend: Backend, info: DeviceInfo, check: Option<Check>) -> Self {
+        let (log, held, live) = Default::default();
+        Self(Rc::new(Inner { backend, info, check, log, held, live }))
     }
 
     fn cuda(ordinal: u32) -> Result<Self> {

@@ -200,8 +200,8 @@ impl Block {
 
     /// The address of a static array, assigned at the first request of a thread.
     #[track_caller]
-    pub(super) fn static_shared(&self, key: usize, bytes: u32) -> u32 {
-        let mut arrays = self.arrays.borrow_mut();
+    pub(super) fn static_shared(&self, name: &'static &'static str, element: u32, len: u32) -> u32 {
+        let (mut arrays, key, bytes) = (self.arrays.borrow_mut(), std::ptr::from_ref(name) as usize, element * len);
         if let Some((_, address)) = arrays.iter().find(|(k, _)| *k == key) {
             return *address;
         }
@@ -219,6 +219,9 @@ impl Block {
         );
         self.shared_bytes.set(end);
         arrays.push((key, address));
+        if let Some((_, state)) = self.checks() {
+            state.array(name, address, element, len);
+        }
         address
     }
 

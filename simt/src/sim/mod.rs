@@ -33,8 +33,8 @@ mod warp;
 mod watchdog;
 
 pub use check::{
-    Check, Checked, Finding, Kind, Memory, Report, Side, Site, check, expect_written, host_cleared, host_wrote,
-    shortest,
+    Check, Checked, Element, Finding, Kind, Memory, Report, Shortest, Side, Site, check, expect_written, host_cleared,
+    host_wrote, shortest,
 };
 pub use error::{Fault, LaunchError};
 pub use launch::{Options, enqueue, launch};
@@ -86,11 +86,12 @@ fn here() -> &'static Block {
     unsafe { &*block }
 }
 
-/// The address of a static shared array, the same for all threads of the block; `key` stands for the array.
+/// The address of a static shared array of `len` elements of `element` bytes, the same for all threads of the block. The
+/// place of `name` stands for the array: two arrays may have the same name.
 #[doc(hidden)]
 #[track_caller]
-pub fn static_shared(key: &'static u8, bytes: u32) -> u32 {
-    here().static_shared(std::ptr::from_ref(key) as usize, bytes)
+pub fn static_shared(name: &'static &'static str, element: u32, len: u32) -> u32 {
+    here().static_shared(name, element, len)
 }
 
 /// An access that is examined: refused outside of a kernel, reported to the observer, checked for spins and, under a

@@ -1,4 +1,4 @@
-//! Static shared memory: each array has a key, and each block gives a key a place.
+//! Static shared memory: each array has its name as a key, and each block gives a key a place.
 
 /// The item that [`shared!`](crate::shared) declares beside the type: none.
 #[doc(hidden)]
@@ -12,7 +12,7 @@ macro_rules! shared_declaration {
 #[macro_export]
 macro_rules! shared_array_address {
     ($name:ident: [$t:ty; $n:expr]) => {{
-        static ARRAY: u8 = 0;
-        $crate::expansion::static_shared(&ARRAY, size_of::<$t>() as u32 * ($n) as u32)
+        static ARRAY: &str = stringify!($name);
+        $crate::expansion::static_shared(&ARRAY, size_of::<$t>() as u32, ($n) as u32)
     }};
 }

@@ -65,7 +65,8 @@ impl<'a> Sources<'a> {
             Directive::Picture { caption, .. } | Directive::Request { caption, .. } => {
                 let file = directive.file().unwrap_or_default();
                 ensure!(generated.contains_key(&file), "there is no {file}; run cargo xtask book");
-                Ok(format!("![{caption}](generated/{file})\n\n<p class=\"caption\">{caption}</p>\n"))
+                let below = html(caption);
+                Ok(format!("![{caption}](generated/{file})\n\n<p class=\"caption\">{below}</p>\n"))
             }
             Directive::Run { .. }
             | Directive::Counts { .. }
@@ -89,7 +90,7 @@ impl<'a> Sources<'a> {
             format!("`{RESULTS}/{file}`: {}", table::origin(report))
         };
         let list = |which: BTreeSet<usize>| which.into_iter().map(origin).collect::<Vec<_>>().join("; ");
-        let ladder = unlinked(&ladder::ladder(family, &self.rungs, &reports));
+        let ladder = unlinked(&ladder::whole(family, &self.rungs, &reports));
         let mut text = format!("{ladder}\n<p class=\"caption\">Measured. {}.</p>\n", html(&list(used)));
         let twins: Vec<(usize, String)> =
             reports.iter().enumerate().filter_map(|(i, report)| Some((i, table::twins(family, report)?))).collect();

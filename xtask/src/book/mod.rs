@@ -152,7 +152,7 @@ fn stored(root: &Path) -> Result<Files> {
 }
 
 /// Builds the pages with mdBook and returns their folder. What mdBook only warns of is an error.
-fn build() -> Result<PathBuf> {
+pub fn build() -> Result<PathBuf> {
     let out = project::target().join("book");
     let output = tool::mdbook(&["build", BOOK, "--dest-dir"])?.arg(&out).output().context("mdbook does not start")?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);

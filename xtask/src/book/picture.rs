@@ -158,7 +158,7 @@ impl Picture {
             let cell = |i: usize, value: &Option<f64>| {
                 let fill =
                     step.workers.get(i).and_then(Option::as_ref).map_or(UNTOUCHED, |w| BLOCKS[w.block % BLOCKS.len()]);
-                (text(*value), fill, before.get(i) != Some(value))
+                (text(*value), fill, value.is_some() && before.get(i) != Some(value))
             };
             self.row(step.values.iter().enumerate().map(|(i, value)| cell(i, value)).collect(), LABELS, 0);
             before = step.values.clone();

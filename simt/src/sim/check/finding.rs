@@ -211,6 +211,15 @@ pub struct Finding {
     pub seed: u64,
 }
 
+impl Finding {
+    /// Whether the other is the same mistake: of that kind, at those places of that kernel.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let place = |side: &Side| side.site.clone();
+        let places = |finding: &Self| (finding.first.as_ref().map(place), place(&finding.second));
+        self.kind == other.kind && self.kernel == other.kernel && places(self) == places(other)
+    }
+}
+
 /// A word of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
@@ -218,15 +227,38 @@ pub struct Memory {
     pub space: Space,
     /// The kernel's parameter that views it, counted from 0, where that is known.
     pub parameter: Option<usize>,
+    /// The element of a static array of shared memory.
+    pub element: Option<Element>,
     /// Bytes from the beginning of that view, or of shared memory; an address where the view is not known.
     pub offset: u64,
     /// Bytes that were accessed.
     pub bytes: u32,
 }
 
+/// An element of an array that [`shared!`](crate::shared) declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// The array's name.
+    pub array: &'static str,
+    /// The element.
+    pub index: u32,
+    /// The first byte of the element that was accessed.
+    pub byte: u32,
+}
+
+impl fmt::Display for Element {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { array, index, byte } = self;
+        match byte {
+            0 => write!(f, "{array}[{index}]"),
+            byte => write!(f, "{array}[{index}], byte {byte} of it"),
+        }
+    }
+}
+
 impl fmt::Display for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { space, parameter, offset, bytes } = self;
+        let Self { space, parameter, element: of_array, offset, bytes } = self;
         let element = match bytes {
             1 => String::new(),
             _ if offset.is_multiple_of(u64::from(*bytes)) => {
@@ -234,10 +266,11 @@ impl fmt::Display for Memory {
             }
             _ => String::new(),
         };
-        match (space, parameter) {
-            (Space::Shared, _) => write!(f, "shared memory, byte {offset}{element}"),
-            (Space::Global, Some(n)) => write!(f, "the view that is parameter {n}, byte {offset}{element}"),
-            (Space::Global, None) => write!(f, "global memory at {offset:#x}"),
+        match (space, of_array, parameter) {
+            (Space::Shared, Some(element), _) => write!(f, "shared memory, {element}"),
+            (Space::Shared, None, _) => write!(f, "shared memory, byte {offset}{element}"),
+            (Space::Global, _, Some(n)) => write!(f, "the view that is parameter {n}, byte {offset}{element}"),
+            (Space::Global, _, None) => write!(f, "global memory at {offset:#x}"),
         }
     }
 }

@@ -17,16 +17,20 @@ mod run;
 mod schedule;
 mod session;
 mod shadow;
+mod sites;
+mod state;
 mod sync;
 
-pub use finding::{Finding, Kind, Memory, Side, Site};
+pub use finding::{Element, Finding, Kind, Memory, Side, Site};
 
 pub(super) use run::launch;
-pub(super) use session::{BlockState, Session, Touch, Use};
+pub(super) use session::{Session, Touch, Use};
+pub(super) use state::BlockState;
 pub(super) use sync::Half;
 
 use crate::{Global, Scalar};
 use std::cell::Cell;
+use std::fmt;
 
 /// What to check, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,14 +81,26 @@ impl Report {
         kinds
     }
 
+    /// The extent of the check, if there are no `mistakes`, or else their number; and what was not judged.
+    pub fn summary(&self, mistakes: usize) -> String {
+        let Self { schedules, launches, accesses, not_judged, .. } = self;
+        let first = match mistakes {
+            0 => format!("nothing found under {schedules} schedules, {launches} launches, {accesses} accesses"),
+            1 => "1 finding".into(),
+            n => format!("{n} findings"),
+        };
+        match not_judged {
+            0 => first,
+            n => {
+                format!("{first}\n  {n} accesses were too many to remember; later ones are not judged against them")
+            }
+        }
+    }
+
     /// Adds the findings of another run; one that is known already keeps its first seed.
     fn add(&mut self, other: Report) {
         for finding in other.findings {
-            let same = |f: &Finding| {
-                let sites = |f: &Finding| (f.first.as_ref().map(|s| s.site.clone()), f.second.site.clone());
-                f.kind == finding.kind && f.kernel == finding.kernel && sites(f) == sites(&finding)
-            };
-            if !self.findings.iter().any(same) {
+            if !self.findings.iter().any(|known| known.is_same(&finding)) {
                 self.findings.push(finding);
             }
         }
@@ -92,6 +108,13 @@ impl Report {
         self.launches += other.launches;
         self.accesses += other.accesses;
         self.not_judged += other.not_judged;
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.summary(self.findings.len()))?;
+        self.findings.iter().try_for_each(|finding| write!(f, "\n\n{finding}"))
     }
 }
 
@@ -128,34 +151,53 @@ pub fn check<R>(options: Check, mut work: impl FnMut() -> R) -> Checked<R> {
     outcome
 }
 
-/// The shortest form of a schedule that fails, in words: with how many choices of the schedule of seed `options.seed`,
-/// the plain order behind them, `fails` is still true of `work`'s result and the report. None if the whole does not fail.
+/// A schedule that fails, with as few choices as were found to be enough.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortest {
+    /// What shows the failure again.
+    pub check: Check,
+    words: String,
+}
+
+impl fmt::Display for Shortest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Check { seed, choices, .. }, words) = (self.check, &self.words);
+        match choices {
+            0 => write!(f, "any schedule, the plain one too"),
+            1 => write!(f, "the first choice of schedule {seed}: {words}"),
+            n => write!(f, "the first {n} choices of schedule {seed}: {words}"),
+        }
+    }
+}
+
+/// The shortest form of a schedule that fails: with how few choices of the schedule of seed `options.seed`, the plain
+/// order behind them, `fails` is still true of `work`'s result and the report. None if the whole does not fail.
 pub fn shortest<R>(
     options: Check,
     mut work: impl FnMut() -> R,
     mut fails: impl FnMut(&R, &Report) -> bool,
-) -> Option<String> {
+) -> Option<Shortest> {
+    // The choices that were made, and the schedule in words, if that fails.
     let mut attempt = |choices| {
         let (result, report, session) = once(Check { choices, ..options }, &mut work);
-        fails(&result, &report).then_some(session)
+        fails(&result, &report).then(|| (session.schedule.choices, session.schedule.describe()))
     };
-    let whole = attempt(options.choices)?;
-    if let Some(plain) = attempt(0) {
-        return Some(format!("any schedule, the plain one too ({})", plain.schedule.describe()));
-    }
-    // The number of choices is halved as long as the failure stays: failures are not monotone in it, but each step has
-    // been seen to fail.
-    let (mut passes, mut shortest) = (0, whole);
-    while shortest.schedule.choices > passes + 1 {
-        let middle = passes + (shortest.schedule.choices - passes) / 2;
-        match attempt(middle) {
-            Some(session) => shortest = session,
-            None => passes = middle,
+    // The plain order first: it is what most failures show under.
+    let found = attempt(0).or_else(|| {
+        let mut shortest = attempt(options.choices)?;
+        // The number of choices is halved as long as the failure stays: failures are not monotone in it, but each step
+        // has been seen to fail.
+        let mut passes = 0;
+        while shortest.0 > passes + 1 {
+            let middle = passes + (shortest.0 - passes) / 2;
+            match attempt(middle) {
+                Some(shorter) => shortest = shorter,
+                None => passes = middle,
+            }
         }
-    }
-    let n = shortest.schedule.choices;
-    let choices = if n == 1 { "the first choice".into() } else { format!("the first {n} choices") };
-    Some(format!("{choices} of seed {}: {}", options.seed, shortest.schedule.describe()))
+        Some(shortest)
+    });
+    found.map(|(choices, words)| Shortest { check: Check { choices, schedules: 1, ..options }, words })
 }
 
 /// Runs `work` under one schedule.

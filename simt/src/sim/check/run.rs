@@ -3,13 +3,14 @@
 use super::super::block::{Block, STACK};
 use super::super::error::LaunchError;
 use super::super::launch::{give_stacks_back, take_stacks};
+use super::super::limit;
 use super::super::limits::MAX_SHARED;
 use super::super::stats::Count;
 use super::super::watchdog::Leash;
 use super::SESSION;
 use super::finding::{Finding, Kind, Side};
-use super::session::{BlockState, Launch, Session};
-use super::shadow::Map;
+use super::session::Session;
+use super::state::{BlockState, Launch};
 use super::sync::Engines;
 use crate::launcher::Call;
 use crate::{Dim3, Geometry};
@@ -69,7 +70,7 @@ pub(in super::super) fn launch(
 
     let stack = |n| take_stacks(n).map_err(|e| refuse(format!("the host has no room for {n} simulated threads: {e}")));
     let _leash = Leash::new().map_err(|e| refuse(format!("the host has no room for a thread: {e}")))?;
-    let count = Count::begin();
+    let (count, limit) = (Count::begin(), limit::of_this_thread());
     let body = || call.thread();
     let mut running: Vec<Slot> = Vec::new();
     let mut spare: Vec<(Box<Block>, Box<BlockState>, Vec<DefaultStack>)> = Vec::new();
@@ -99,6 +100,9 @@ pub(in super::super) fn launch(
         }
         if running.is_empty() {
             break Ok(());
+        }
+        if let Some(late) = limit.and_then(|limit| limit.check(kernel).err()) {
+            break Err(late);
         }
         let which = session.schedule.block(running.len() as u32, turn, quiet > 0) as usize;
         turn += 1;
@@ -191,30 +195,6 @@ fn fault_found(session: &mut Session, fault: &super::super::error::Fault) {
         seed: session.schedule.seed(),
     };
     session.push(finding);
-}
-
-impl BlockState {
-    fn new(number: u32, threads: usize) -> Self {
-        Self {
-            number,
-            clocks: vec![Default::default(); threads],
-            shared: Default::default(),
-            words: Map::default(),
-            mbarriers: Map::default(),
-            engines: Engines::default(),
-        }
-    }
-
-    /// Becomes the state of another block.
-    fn begin(&mut self, number: u32, base: u32, floor: u32) {
-        self.number = number;
-        for clock in &mut self.clocks {
-            *clock = super::clock::Clock { own: base + 1, launch: floor, ..Default::default() };
-        }
-        self.words.clear();
-        self.mbarriers.clear();
-        self.engines = Engines::default();
-    }
 }
 
 const _: () = assert!(STACK >= 64 << 10, "a check reports on the stack of a kernel's thread");

@@ -62,6 +62,8 @@ pub(super) struct Schedule {
     /// Whether an atomic load may give the value before the last, where the memory model allows that.
     pub(super) stale: bool,
     random: Random,
+    /// Whether the blocks of the running launch begin from the last to the first.
+    reversed: bool,
     /// Choices made so far that differ from the plain schedule, and the most that are made.
     pub(super) choices: u32,
     most: u32,
@@ -99,7 +101,7 @@ impl Schedule {
                 )
             }
         };
-        Self { seed, threads, blocks, interrupts, stale, random, choices: 0, most }
+        Self { seed, threads, blocks, interrupts, stale, random, reversed: false, choices: 0, most }
     }
 
     pub(super) fn seed(&self) -> u64 {
@@ -115,7 +117,11 @@ impl Schedule {
 
     /// The block that begins as number `n` of `blocks`.
     pub(super) fn begins(&mut self, n: u64, blocks: u64) -> u64 {
-        if self.blocks == Blocks::Reversed && self.most > 0 { blocks - 1 - n } else { n }
+        if n == 0 {
+            // One choice for all blocks of a launch.
+            self.reversed = self.blocks == Blocks::Reversed && blocks > 1 && self.choose();
+        }
+        if self.reversed { blocks - 1 - n } else { n }
     }
 
     /// Which of `n` running blocks makes the next step; `turn` counts the steps.

@@ -1,11 +1,13 @@
 //! The state of a check: shadow memory, clocks of the running blocks, findings; and what an access does to them.
 
 use super::super::observe::{AccessKind, Space};
-use super::clock::{Clock, Known, Place};
-use super::finding::{Finding, Kind, Memory, Side, Site};
+use super::clock::{Known, Place};
+use super::finding::{Finding, Kind, Memory, Side};
 use super::schedule::Schedule;
 use super::shadow::{ATOMIC, Entry, HOST, LOADS, Lists, MODIFIES, Map, NARROW, NOBODY, READS, Shadow, Way};
-use super::sync::{Engines, Mbarrier, Word};
+use super::sites::Sites;
+use super::state::{BlockState, Launch};
+use super::sync::Word;
 use super::{Check, Report};
 use crate::Dim3;
 use std::collections::{BTreeMap, HashMap};
@@ -17,55 +19,6 @@ pub(in super::super) const LAUNCHER: u32 = u32::MAX - 3;
 
 /// Findings of one kind between the same two lines that are counted; each is reported once.
 type Key = (Kind, &'static str, u32, u32);
-
-/// A launch, as long as its accesses can matter.
-#[derive(Clone, Default)]
-pub(super) struct Launch {
-    pub(super) kernel: &'static str,
-    pub(super) grid: [u32; 3],
-    pub(super) block: [u32; 3],
-    /// Address and bytes of each view among the parameters.
-    pub(super) views: Vec<(u64, u64)>,
-    /// Times of its accesses are greater than this.
-    pub(super) base: u32,
-    /// Threads per block, rounded up to whole warps: agent = block * stride + thread.
-    pub(super) stride: u32,
-    /// The first agent that is not a thread.
-    pub(super) engines: u32,
-    /// What its threads know at first: accesses up to this time.
-    pub(super) floor: u32,
-    /// Whether it overlaps with the launch before it, and whether a thread of it has waited for that one.
-    pub(super) overlapping: bool,
-    pub(super) waited: bool,
-}
-
-impl Launch {
-    /// The block of an agent that is a thread.
-    #[inline]
-    pub(super) fn block_of(&self, agent: u32) -> Option<u32> {
-        (agent < self.engines).then(|| agent / self.stride)
-    }
-
-    /// The block and thread that an agent is, or works for: `issuers` names the threads of the copy engines.
-    fn who(&self, agent: u32, issuers: &Map<u32, u32>) -> (Dim3, Dim3, u32) {
-        let thread = if agent < self.engines { agent } else { issuers.get(&agent).copied().unwrap_or(0) };
-        let (block, thread) = (thread / self.stride, thread % self.stride);
-        let index = |n: u32, [x, y, _]: [u32; 3]| Dim3([n % x, n / x % y, n / (x * y)]);
-        (index(block, self.grid), index(thread, self.block), thread / 32)
-    }
-}
-
-/// The clocks and the shared memory of a running block.
-pub(in super::super) struct BlockState {
-    /// The block's number in the grid.
-    pub(super) number: u32,
-    pub(super) clocks: Vec<Clock>,
-    pub(super) shared: Shadow,
-    /// Atomic words of shared memory that carry an order.
-    pub(super) words: Map<u64, Word>,
-    pub(super) mbarriers: Map<u32, Mbarrier>,
-    pub(super) engines: Engines,
-}
 
 /// One access, as the simulator sees it.
 #[derive(Clone, Copy)]
@@ -127,43 +80,6 @@ pub(in super::super) struct Session {
     pub(super) issuers: Map<u32, u32>,
     /// The version of an atomic word that an agent has read: it reads no older one after it.
     pub(super) seen_versions: HashMap<(u32, u64), u64>,
-}
-
-/// Places in the source, numbered.
-#[derive(Default)]
-struct Sites {
-    list: Vec<&'static Location<'static>>,
-    numbers: HashMap<(&'static str, u32, u32), u32>,
-    /// The numbers found last, by address of the place.
-    cache: Vec<(usize, u32)>,
-}
-
-impl Sites {
-    const CACHE: usize = 1024;
-
-    #[inline]
-    fn number(&mut self, place: &'static Location<'static>) -> u32 {
-        let key = std::ptr::from_ref(place) as usize;
-        if self.cache.is_empty() {
-            self.cache = vec![(0, 0); Self::CACHE];
-        }
-        let slot = (key >> 3) % Self::CACHE;
-        if self.cache[slot].0 == key {
-            return self.cache[slot].1;
-        }
-        // One place can have several addresses.
-        let (list, next) = (&mut self.list, self.numbers.len() as u32);
-        let number = *self.numbers.entry((place.file(), place.line(), place.column())).or_insert_with(|| {
-            list.push(place);
-            next
-        });
-        self.cache[slot] = (key, number);
-        number
-    }
-
-    fn site(&self, number: u32) -> Site {
-        self.list[number as usize].into()
-    }
 }
 
 /// An earlier access that conflicts with one that is being made.
@@ -312,7 +228,7 @@ impl Session {
             Some((n, view)) => (Some(n), address - view.0),
             None => (None, address),
         };
-        Memory { space: Space::Global, parameter, offset, bytes: 4 }
+        Memory { space: Space::Global, parameter, element: None, offset, bytes: 4 }
     }
 
     /// The place of a thread of a block.
@@ -457,13 +373,13 @@ impl Session {
             if between && covers(&clock.too_narrow) {
                 conflict.kind = Kind::ScopeTooSmall;
             }
-            self.conflict(me.agent, touch, i, site, conflict);
+            self.conflict(block, me.agent, touch, i, site, conflict);
         }
     }
 
     /// Reports a conflict, or a read of what nobody wrote.
     #[cold]
-    fn conflict(&mut self, agent: u32, touch: &Touch, word: usize, site: u32, conflict: Conflict) {
+    fn conflict(&mut self, block: &BlockState, agent: u32, touch: &Touch, word: usize, site: u32, conflict: Conflict) {
         let Conflict { mut kind, .. } = conflict;
         if kind == Kind::SameValueWrite && self.options.allow_same_value {
             return;
@@ -478,12 +394,10 @@ impl Session {
             return;
         }
         let step = if touch.bytes == 16 { 4 } else { touch.bytes };
+        let address = touch.address + u64::from(word as u32 * step);
         let memory = match touch.space {
-            Space::Global => Memory { bytes: step, ..self.place(touch.address + (word as u32 * step) as u64) },
-            Space::Shared => {
-                let offset = touch.address + (word as u32 * step) as u64;
-                Memory { space: Space::Shared, parameter: None, offset, bytes: step }
-            }
+            Space::Global => Memory { bytes: step, ..self.place(address) },
+            Space::Shared => block.place(address, step),
         };
         let what = match touch.kind {
             AccessKind::Read => "reads",

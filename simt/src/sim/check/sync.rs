@@ -3,8 +3,9 @@
 use super::super::observe::{AccessKind, Space};
 use super::clock::{Known, merge};
 use super::finding::Kind;
-use super::session::{BlockState, Session, Touch, Use};
+use super::session::{Session, Touch, Use};
 use super::shadow::{Map, Way};
+use super::state::BlockState;
 use crate::machine::{Order, Scope};
 use std::panic::Location;
 use std::rc::Rc;
