@@ -74,6 +74,9 @@ pub enum Error {
         /// How many findings.
         count: usize,
     },
+    /// A command of the exercises.
+    #[error("{0}")]
+    Learn(#[from] rungs_learn::Error),
     /// A result differs from its oracle.
     #[error("{family} {rung} is wrong at n = {n}: element {index}: got {got}, expected {want}")]
     Mismatch {
@@ -166,6 +169,7 @@ impl Error {
             Self::Usage(_) | Self::OutOfMemory { .. } => 2,
             Self::NoDevice(_) => 3,
             Self::Read { .. } | Self::Write { .. } | Self::ClosedPipe { .. } => 4,
+            Self::Learn(error) => error.exit_code(),
         }
     }
 

@@ -5,6 +5,7 @@ mod browser;
 mod build_ptx;
 mod check_ptx;
 mod dist;
+mod exercises;
 mod own_kernel;
 mod project;
 mod ptxas;
@@ -39,6 +40,8 @@ enum Task {
     CheckPtx(check_ptx::Args),
     /// Make the README's tables, and all tables and plots in bench/results, from the reports there
     Tables(tables::Args),
+    /// Cut the exercises' stubs out of their solutions
+    Exercises(exercises::Args),
     /// Run all checks: format, lints, PTX, tests; or the checks of the named rungs
     Test(test::Args),
     /// Pack one folder for a GPU machine without Rust
@@ -61,6 +64,7 @@ fn run(task: Task) -> Result<()> {
         Task::BuildPtx(args) => build_ptx::run(&args),
         Task::CheckPtx(args) => check_ptx::run(&args),
         Task::Tables(args) => tables::run(&args),
+        Task::Exercises(args) => exercises::run(&args),
         Task::Test(args) => test::run(&args),
         Task::Dist(args) => dist::run(&args),
     }

@@ -1,6 +1,6 @@
 //! `test`: everything that must pass, in the order in which it is cheapest to fail.
 
-use crate::{browser, build_ptx, check_ptx, own_kernel, project, setup, shell, test_rung};
+use crate::{browser, build_ptx, check_ptx, exercises, own_kernel, project, setup, shell, test_rung};
 use anyhow::{Context, Result};
 use std::fs;
 use std::io::ErrorKind;
@@ -38,6 +38,7 @@ const STEPS: &[Step] = &[
     // The tests of the program run it.
     ("program", || shell::run(shell::cargo(&["build", "--package", "rungs"]))),
     ("own kernel", own_kernel::run),
+    ("exercises", exercises::test),
     ("packages", packages),
     // Last, so that the summary of the test runner is the last that is printed.
     ("tests", run_tests),

@@ -286,8 +286,7 @@ fn relation(
         let is = |rung: &&&Rung| symbol == format!("{}_{}", family.name.replace('-', "_"), rung.name.replace('-', "_"));
         return rungs.iter().find(is).filter(|_| is_as_written(parameters)).map(|rung| of(rung.name));
     }
-    let reference = reference(family, dtype, parameters)?;
-    if peer.name == reference {
+    if reference(family, dtype, parameters).is_some_and(|name| name == peer.name) {
         return Some(Relation::Reference);
     }
     // Other peers compute the same only if family and type alone determine the problem.
@@ -299,12 +298,16 @@ fn relation(
     same.then_some(Relation::Other)
 }
 
-/// The name of the library function that a family is compared with.
+/// The name of the library function that a family is compared with. A sort that takes any order is compared with one that
+/// does.
 fn reference(family: &Family, dtype: Dtype, parameters: &Parameters) -> Option<String> {
     let operation = parameters.operation.name();
     let kind = if parameters.exclusive { "exclusive" } else { "inclusive" };
     match family.kind {
         Kind::Sort if parameters.values => Some(format!("cub_radix_sort_pairs_{dtype}")),
+        Kind::Sort if family.name == rungs_kernels::merge::LADDER.family => {
+            Some(format!("cub_merge_sort_keys_{dtype}"))
+        }
         Kind::Sort => Some(format!("cub_radix_sort_keys_{dtype}")),
         Kind::Scan => Some(format!("cub_{kind}_{operation}_{dtype}")),
         Kind::Reduce => Some(format!("cub_reduce_{operation}_{dtype}")),

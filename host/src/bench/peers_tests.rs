@@ -307,6 +307,16 @@ fn peers_can_be_chosen_and_zeros_of_libraries_are_equal() {
     assert!(report.results.iter().all(|row| row.verified), "{:?}", report.results);
 }
 
+/// Radix sorts take no order, so a merge sort is held against CUB's; it is measured beside the radix sort too.
+#[test]
+fn a_sort_by_any_order_is_compared_with_one() {
+    let peer = |name: &str| LIST.with(|_| library().list.into_iter().find(|p| p.name == name).unwrap());
+    let (merge, parameters) = (family("merge").unwrap(), Parameters::default());
+    assert_eq!(reference(merge, Dtype::U64, &parameters).unwrap(), "cub_merge_sort_keys_u64");
+    let radix = relation(&peer("cub_radix_sort_keys_u32"), merge, &merge.rungs, Dtype::U32, &parameters);
+    assert_eq!(radix, Some(Relation::Other));
+}
+
 #[test]
 fn parity_wants_the_same_problem() {
     let peer = |name: &str| LIST.with(|_| library().list.into_iter().find(|p| p.name == name).unwrap());

@@ -11,6 +11,7 @@ mod family;
 mod fidelity;
 mod lab;
 mod ladder;
+mod learn;
 mod list;
 mod profile;
 mod progress;
@@ -75,6 +76,7 @@ pub fn command() -> Command {
         .subcommand(devices::command())
         .subcommand(doctor::command())
         .subcommand(bugs::command())
+        .subcommand(rungs_learn::command())
         .subcommand(check::command())
         .subcommand(trace::command())
         .subcommand(profile::command())
@@ -97,6 +99,7 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
         "ladder" => ladder::run(arguments, &common),
         "check" => check::run(arguments, &common),
         "lab" => lab::run(&common),
+        "learn" => learn::run(arguments),
         "devices" => devices::run(&common),
         "doctor" => doctor::run(&common),
         "sort" => sort::run(arguments, &common),

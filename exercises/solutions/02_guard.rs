@@ -1,0 +1,31 @@
+//! # 2 · More threads than elements
+//!
+//! A block has a fixed number of threads, here `BLOCK`, and an array rarely has just as many elements. The threads
+//! that are left over must not touch memory: an index past the end of a view ends the kernel here, and on a GPU it
+//! reads or writes some other array.
+//!
+//! The kernel is launched with one block of `BLOCK` threads, and n is any number up to `BLOCK`. `view.len()` is the
+//! number of a view's elements. Let the threads that have an element double it.
+//!
+//! **Rung.** gpu/src/saxpy/r1_kernel.rs
+
+use simt::{Global, kernel, thread};
+
+/// Threads of the block.
+pub const BLOCK: u32 = 128;
+
+/// Doubles each element.
+#[kernel]
+pub fn double(data: Global<u32>) {
+    let i = thread::thread_idx_x();
+    //[
+    if i < data.len() {
+        data.set(i, 2 * data.get(i));
+    }
+    //| data.set(i, 2 * data.get(i));
+    //]
+}
+
+//? Read the finding: which element did the thread ask for, and how many elements has the view?
+//? A thread without an element does nothing: put the access into an `if`.
+//? Elements are counted from 0, so the last one has the index `data.len() - 1`: test `i < data.len()`.

@@ -1,0 +1,42 @@
+//! # 3 · Many blocks
+//!
+//! A block has at most 1024 threads, so a long array takes many blocks: a grid. In each block the threads are counted
+//! from 0 again. `thread::block_idx_x()` is the number of the block, and `thread::block_dim_x()` is how many threads
+//! each block has.
+//!
+//! Write two things: how many blocks n elements take, and which element is a thread's own. The last block may have
+//! more threads than there are elements left.
+//!
+//! **Rung.** gpu/src/saxpy/r1_kernel.rs
+
+use simt::{Global, kernel, thread};
+
+/// Threads per block.
+pub const BLOCK: u32 = 128;
+
+/// Blocks for n elements.
+pub const fn grid(n: u32) -> u32 {
+    //[
+    n.div_ceil(BLOCK)
+    //| // Write this part.
+    //| (n > 0) as u32
+    //]
+}
+
+/// Writes the square of each element of `input` to `output`.
+#[kernel]
+pub fn squares(input: Global<u32>, output: Global<u32>) {
+    //[
+    let i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
+    //| let i = thread::thread_idx_x(); // And this.
+    //]
+    if i < input.len() {
+        let x = input.get(i);
+        output.set(i, x * x);
+    }
+}
+
+//? With 128 threads per block, 129 elements take two blocks: the division is rounded up.
+//? Before block b come b blocks of `thread::block_dim_x()` threads each.
+//? The grid is `n.div_ceil(BLOCK)`; the index is the block's number times the threads of a block, plus the thread's
+//?   number.

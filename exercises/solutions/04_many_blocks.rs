@@ -1,0 +1,41 @@
+//! # 4 · A walk of the whole grid
+//!
+//! A thread costs time to start, and a sum per thread has to be added up afterwards. So a grid often has fewer
+//! threads than there are elements, and each thread takes several: its own index, then the one a whole grid further,
+//! and so on. `thread::grid_threads_1d()` is the number of threads of the grid. In each round, neighbouring threads
+//! still have neighbouring elements.
+//!
+//! The grid is fixed; n is anything. Let each thread add up the cubes of its elements and write its sum to `sums`,
+//! one element per thread. A thread without an element writes 0.
+//!
+//! **Rung.** gpu/src/cubes/r4_many_blocks.rs
+
+use simt::{Global, kernel, thread};
+
+/// Threads per block.
+pub const BLOCK: u32 = 64;
+
+/// Blocks of the grid, for any number of elements.
+pub const GRID: u32 = 3;
+
+/// Writes the sum of cubes of each thread's elements of `values` to `sums`.
+#[kernel]
+pub fn cubes(values: Global<u32>, sums: Global<u32>) {
+    let t = thread::index_1d(); // block_idx_x() * block_dim_x() + thread_idx_x()
+    let mut sum = 0u32;
+    //[
+    let mut i = t;
+    while i < values.len() {
+        let x = values.get(i);
+        sum = sum.wrapping_add(x.wrapping_mul(x).wrapping_mul(x));
+        i += thread::grid_threads_1d();
+    }
+    //| // Write this part. Sums wrap: `sum.wrapping_add(x.wrapping_mul(x).wrapping_mul(x))`.
+    //]
+    sums.set(t, sum);
+}
+
+//? Thread t takes the elements t, t + threads, t + 2 · threads …, as long as they are below `values.len()`.
+//? `let mut i = t; while i < values.len() { … }`, and at the end of each round i grows by the threads of the grid.
+//? The step is `i += thread::grid_threads_1d();`: with a step of one block, blocks would take each other's
+//?   elements.

@@ -1,0 +1,42 @@
+//! # 6 · Rows and columns
+//!
+//! Blocks and grids can have two dimensions: `thread::thread_idx_x()` and `thread::thread_idx_y()` are a thread's
+//! place in its block, and there are `block_idx_y()` and `block_dim_y()` too. That suits a matrix. It lies in memory
+//! row by row: with `columns` elements in a row, the element in row r and column c is number r · columns + c.
+//!
+//! One thread computes one element of C = A·B: the sum over k of A[row, k] · B[k, column]. A has `m` rows and `inner`
+//! columns, B has `inner` rows and `n` columns; m and n are any numbers, so there are threads without an element.
+//! Threads that are neighbours along x are lanes of one warp: they should have neighbouring elements in memory.
+//!
+//! Write which row and column is a thread's own, and who has one.
+//!
+//! **Rung.** gpu/src/matmul/r1_naive.rs
+
+use simt::{Global, kernel, thread};
+
+/// Threads of a block along x and along y.
+pub const SIDE: u32 = 16;
+
+/// C = A·B
+#[kernel]
+pub fn multiply(a: Global<u32>, b: Global<u32>, c: Global<u32>, m: u32, n: u32, inner: u32) {
+    //[
+    //| // Write this part.
+    //| let (row, column) = (0, 0);
+    //| if false {
+    let row = thread::block_idx_y() * SIDE + thread::thread_idx_y();
+    let column = thread::block_idx_x() * SIDE + thread::thread_idx_x();
+    if row < m && column < n {
+        //]
+        let mut sum = 0;
+        for k in 0..inner {
+            sum += a.get(row * inner + k) * b.get(k * n + column);
+        }
+        c.set(row * n + column, sum);
+    }
+}
+
+//? The row follows from the y of block and thread, the column from their x, each as in a grid of one dimension.
+//? `let row = thread::block_idx_y() * SIDE + thread::thread_idx_y();`, and the column likewise with x.
+//? A thread has an element if `row < m && column < n`: both, because the last blocks are not full in either
+//?   direction.

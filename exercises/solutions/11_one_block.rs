@@ -1,0 +1,59 @@
+//! # 11 · Phases
+//!
+//! Bubble sort looks at one pair after another. But the pairs 0-1, 2-3, 4-5 … have no element in common, so all of
+//! them can be compared at the same time, each by one thread. In the next phase come the pairs 1-2, 3-4, 5-6 …, then
+//! the first ones again. After n phases, n keys are sorted (Habermann 1972).
+//!
+//! Thread t has the pair that begins with 2·t in an even phase, and with 2·t + 1 in an odd one. Its keys were placed
+//! by other threads in the phase before. Not every thread has a pair in every phase, and all have to come to the
+//! barriers.
+//!
+//! **Rung.** gpu/src/bubble/r1_one_block.rs
+
+use simt::{Global, kernel, shared, thread};
+
+/// Threads of the block.
+pub const BLOCK: u32 = 64;
+
+/// Most keys.
+pub const CAPACITY: u32 = 2 * BLOCK;
+
+shared!(KEYS: [u32; CAPACITY]);
+
+/// Sorts up to `CAPACITY` keys. There is one block.
+#[kernel]
+pub fn bubble(keys: Global<u32>) {
+    let (n, t, sorted) = (keys.len(), thread::thread_idx_x(), KEYS::view());
+    for i in [t, t + BLOCK] {
+        if i < n {
+            sorted.set(i, keys.get(i));
+        }
+    }
+    // All keys are there before a thread compares those that others loaded.
+    thread::sync_threads();
+    //[
+    //| // Write this part.
+    for phase in 0..n {
+        let i = 2 * t + phase % 2;
+        if i + 1 < n {
+            let (a, b) = (sorted.get(i), sorted.get(i + 1));
+            if a > b {
+                sorted.set(i, b);
+                sorted.set(i + 1, a);
+            }
+        }
+        // The phase is complete before the next one compares what it placed.
+        thread::sync_threads();
+    }
+    //]
+    for i in [t, t + BLOCK] {
+        if i < n {
+            keys.set(i, sorted.get(i));
+        }
+    }
+}
+
+//? A loop over the phases, `for phase in 0..n`, in which the thread's pair begins with `i = 2 * t + phase % 2`.
+//? The thread has a pair if both keys exist: `if i + 1 < n`. If the first one is larger, both are written the other
+//?   way round.
+//? At the end of each phase, outside of the `if`, all threads wait: `thread::sync_threads();`.

@@ -1,0 +1,54 @@
+//! # 17 · Find the bug: the last warp
+//!
+//! When 64 sums are left, one warp can do the rest alone, and the other warps of the block need not wait at barriers.
+//! So the last steps stand in an `if t < 32` and have no `sync_threads`. Many programs of before 2017 had nothing
+//! else there, since the lanes of a warp were in step then. They no longer have to be: since compute capability 7.0
+//! each lane goes on by itself.
+//!
+//! `warp::sync_warp(FULL)` waits for the lanes of the warp, and shows them each other's writes. The kernel below
+//! lacks it. One is not enough: think of who reads a word before it is written, and of who reads it after.
+//!
+//! **Rung.** gpu/src/reduce/r4_unrolled_warp.rs
+
+use simt::warp::{self, FULL};
+use simt::{Global, kernel, shared, thread};
+
+/// Threads per block.
+pub const BLOCK: u32 = 128;
+
+shared!(PARTS: [u32; BLOCK]);
+
+/// Writes the sum of each block's elements of `input` to `sums`. The length of `input` is a multiple of `BLOCK`.
+#[kernel]
+pub fn add_up(input: Global<u32>, sums: Global<u32>) {
+    let (t, parts) = (thread::thread_idx_x(), PARTS::view());
+    parts.set(t, input.get(thread::index_1d()));
+    thread::sync_threads(); // all parts are there before other threads add them
+    if t < 64 {
+        parts.set(t, parts.get(t) + parts.get(t + 64));
+    }
+    thread::sync_threads(); // 64 sums are left, and complete
+    if t < 32 {
+        let mut distance = 32;
+        while distance > 0 {
+            //[
+            //| parts.set(t, parts.get(t) + parts.get(t + distance));
+            let sum = parts.get(t) + parts.get(t + distance);
+            // All lanes have read before one of them writes.
+            warp::sync_warp(FULL);
+            parts.set(t, sum);
+            // All lanes have written before one of them reads in the next step.
+            warp::sync_warp(FULL);
+            //]
+            distance /= 2;
+        }
+    }
+    if t == 0 {
+        sums.set(thread::block_idx_x(), parts.get(0));
+    }
+}
+
+//? Lane 0 reads the word of lane `distance`, which that lane overwrites in the same step.
+//? Divide the line in two: first every lane reads and adds, then every lane writes. Between the two the lanes wait.
+//? `let sum = …;`, `warp::sync_warp(FULL);`, `parts.set(t, sum);`, and `warp::sync_warp(FULL);` again before the
+//?   next step.

@@ -1,0 +1,38 @@
+//! # 18 · Sums without memory
+//!
+//! The 32 threads of a warp, its lanes, can read each other's values directly: `warp::shuffle_down(FULL, value, d)`
+//! gives lane k the `value` of lane k + d. In a first step with d = 16, each of the lower 16 lanes adds what it is
+//! given; then d is 8, 4, 2 and 1, and lane 0 has the sum of all. No barrier and no shared memory is needed. (A lane
+//! whose partner would be behind the last lane is given its own value, and what it adds reaches nobody.)
+//!
+//! `FULL` is a mask that names the lanes which make the call, one bit for each: all 32. So all of them have to make
+//! it, also the lanes without an element, which have 0.
+//!
+//! **Rung.** gpu/src/cubes/r7_warp_shuffle.rs
+
+use simt::warp::{self, FULL, WARP};
+use simt::{Global, kernel, thread};
+
+/// Writes the sum of each warp's elements of `input` to `sums`. Blocks are whole warps.
+#[kernel]
+pub fn add_up(input: Global<u32>, sums: Global<u32>) {
+    let (i, lane) = (thread::index_1d(), warp::lane_id());
+    let x = if i < input.len() { input.get(i) } else { 0 };
+    let mut sum = x;
+    //[
+    //| // Write this part.
+    let mut distance = WARP / 2;
+    while distance > 0 {
+        sum += warp::shuffle_down(FULL, sum, distance);
+        distance /= 2;
+    }
+    //]
+    if lane == 0 {
+        sums.set(i / WARP, sum);
+    }
+}
+
+//? A loop: `let mut distance = WARP / 2;`, and `distance /= 2;` at the end of each round, while it is not 0.
+//? In each round every lane adds what it is given: only what reaches lane 0 counts in the end.
+//? The round is `sum += warp::shuffle_down(FULL, sum, distance);`, outside of any `if`, since all lanes make the
+//?   call.

@@ -1,0 +1,55 @@
+//! # 20 · One word for the whole grid
+//!
+//! Blocks have no shared memory in common, and no barrier: they meet in global memory alone. `sum.set(0, sum.get(0) +
+//! x)` will not do when many blocks do it at the same time: two read the same old value, and one addition is lost. An
+//! atomic addition, `sum.fetch_add(0, x, Relaxed, Scope::Device)`, reads, adds and writes as one step that no other
+//! can enter.
+//!
+//! Atomic additions to one word are done one after another. So each block first adds up its own elements, which
+//! `block_sum` does, and then one thread of the block adds that sum.
+//!
+//! `total` is 0 before the launch. Let it be the sum of all elements afterwards, with one atomic addition per block.
+//!
+//! **Rung.** gpu/src/cubes/r8_grid_atomic.rs
+
+use simt::atomic::{Order::Relaxed, Scope};
+use simt::warp::{self, FULL, WARP};
+use simt::{Global, kernel, shared, thread};
+
+/// Threads per block.
+pub const BLOCK: u32 = 128;
+
+shared!(WARP_SUMS: [u32; BLOCK / WARP]);
+
+/// Adds the sum of `input` to `total`.
+#[kernel]
+pub fn add_up(input: Global<u32>, total: Global<u32>) {
+    let (i, t) = (thread::index_1d(), thread::thread_idx_x());
+    let x = if i < input.len() { input.get(i) } else { 0 };
+    //[
+    let sum = block_sum(x);
+    if t == 0 {
+        total.fetch_add(0, sum, Relaxed, Scope::Device);
+    }
+    //| if i < input.len() {
+    //|     total.set(0, total.get(0) + x);
+    //| }
+    //]
+}
+
+/// The sum of `x` over the block, in its first thread. Contains a barrier: all threads of the block call it.
+fn block_sum(x: u32) -> u32 {
+    let (t, sums) = (thread::thread_idx_x(), WARP_SUMS::view());
+    let sum = warp::reduce_add(FULL, x);
+    if warp::lane_id() == 0 {
+        sums.set(t / WARP, sum);
+    }
+    thread::sync_threads(); // every warp's sum is there before the first warp reads them
+    if t < WARP { warp::reduce_add(FULL, if t < BLOCK / WARP { sums.get(t) } else { 0 }) } else { sum }
+}
+
+//? `let sum = block_sum(x);` is called by all threads of the block, also by those without an element: it has a
+//?   barrier.
+//? The sum is in thread 0 alone: only that thread adds it, `if t == 0`.
+//? `total.fetch_add(0, sum, Relaxed, Scope::Device);`: the scope is the device, because other blocks add to the
+//?   word too.

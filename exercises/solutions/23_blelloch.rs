@@ -1,0 +1,82 @@
+//! # 23 · A tree up and down
+//!
+//! The doubling of the exercise before adds in every place in every step. This scan needs only about two additions
+//! per element. It is exclusive: a, b, c, d becomes 0, a, a+b, a+b+c.
+//!
+//! Up the tree: pairs are added, then pairs of pairs, until the last word has the sum of all. A node of the tree lies
+//! in the place of the last element below it; `children` gives a node's two places, and the right one is the node's
+//! own.
+//!
+//! Down the tree: the last word becomes 0, for nothing comes before all elements. Then each node, which has the sum
+//! of all that comes before it, hands down: its left child gets the same sum, and its right child gets that sum plus
+//! what the left child had.
+//!
+//! The way up is written. Write the way down.
+//!
+//! **Rung.** gpu/src/scan/r2_blelloch.rs
+
+use simt::{Global, kernel, shared, thread};
+
+/// Threads of the block.
+pub const BLOCK: u32 = 64;
+
+/// Elements of the block.
+pub const CAPACITY: u32 = 2 * BLOCK;
+
+shared!(TREE: [u32; CAPACITY]);
+
+/// Writes the sum of all elements before each element of `input` to `output`. There is one block, and at most
+/// `CAPACITY` elements.
+#[kernel]
+pub fn scan(input: Global<u32>, output: Global<u32>) {
+    let (t, tree) = (thread::thread_idx_x(), TREE::view());
+    for i in [t, t + BLOCK] {
+        tree.set(i, if i < input.len() { input.get(i) } else { 0 });
+    }
+    // A level has as many nodes: 64, 32, …, 1.
+    let mut nodes = BLOCK;
+    while nodes > 0 {
+        thread::sync_threads(); // the level below is complete
+        if t < nodes {
+            let (left, right) = children(t, nodes);
+            tree.set(right, tree.get(left) + tree.get(right));
+        }
+        nodes /= 2;
+    }
+    //[
+    //| // Write this part.
+    if t == 0 {
+        // The same thread wrote this word last: no barrier.
+        tree.set(CAPACITY - 1, 0);
+    }
+    nodes = 1;
+    while nodes <= BLOCK {
+        thread::sync_threads(); // the level above has handed down
+        if t < nodes {
+            let (left, right) = children(t, nodes);
+            let (sum, before) = (tree.get(left), tree.get(right));
+            tree.set(left, before);
+            tree.set(right, before + sum);
+        }
+        nodes *= 2;
+    }
+    //]
+    thread::sync_threads(); // all elements have their sums
+    for i in [t, t + BLOCK] {
+        if i < output.len() {
+            output.set(i, tree.get(i));
+        }
+    }
+}
+
+/// The places of the two children of node `t` on the level of so many nodes.
+#[inline(always)]
+fn children(t: u32, nodes: u32) -> (u32, u32) {
+    let width = CAPACITY / nodes;
+    (width * t + width / 2 - 1, width * t + width - 1)
+}
+
+//? The way down is the way up in reverse: `nodes` is 1, then 2, 4, … up to `BLOCK`, each level behind a barrier.
+//? Before it, one thread sets the last word, `CAPACITY - 1`, to 0.
+//? On each level, the threads with `t < nodes` read both children first, `sum` on the left and `before` on the
+//?   right; then the left becomes `before` and the right becomes `before + sum`.

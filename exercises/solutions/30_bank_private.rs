@@ -1,0 +1,66 @@
+//! # 30 · A bank for each lane
+//!
+//! Lanes that count the same key at the same time are served one after another, and real keys repeat. Give each lane
+//! a table of its own, and no two meet: not even an atomic addition is needed.
+//!
+//! But lanes also wait for each other when they use different words of one bank, and word w of shared memory lies in
+//! bank w % 32. So the tables must lie such that all words of lane k are in bank k, whatever the keys are.
+//!
+//! At the end each lane adds up one bin over all 32 tables. There too, in each step the lanes should use different
+//! banks: they may begin with different tables.
+//!
+//! The kernel is right, and costs too much. Change where a counter lies, `place`, and the order of the last loop.
+//!
+//! **Rung.** gpu/src/histogram/r4_bank_private.rs
+
+use simt::atomic::{Order::Relaxed, Scope};
+use simt::warp::{self, FULL, WARP};
+use simt::{Global, kernel, shared};
+
+/// Counters, one for each lane. All keys are smaller.
+pub const BINS: u32 = 32;
+
+/// Blocks of one warp each, for any number of keys.
+pub const GRID: u32 = 2;
+
+shared!(TABLES: [u32; BINS * WARP]);
+
+/// Where the counter of a bin lies in the table of a lane.
+const fn place(bin: u32, lane: u32) -> u32 {
+    //[
+    //| lane * BINS + bin // Change this,
+    bin * WARP + lane
+    //]
+}
+
+/// Adds the number of each key in `keys` to its counter in `counts`.
+#[kernel]
+pub fn histogram(keys: Global<u32>, counts: Global<u32>) {
+    let (lane, tables) = (warp::lane_id(), TABLES::view());
+    for bin in 0..BINS {
+        tables.set(place(bin, lane), 0);
+    }
+    let mut i = simt::thread::index_1d();
+    while i < keys.len() {
+        let counter = place(keys.get(i), lane);
+        tables.set(counter, tables.get(counter) + 1);
+        i += GRID * WARP;
+    }
+    // All tables are complete before a lane reads those of others.
+    warp::sync_warp(FULL);
+    let mut sum = 0;
+    for k in 0..WARP {
+        //[
+        //| let table = k; // and this.
+        let table = (k + lane) % WARP;
+        //]
+        sum += tables.get(place(lane, table));
+    }
+    counts.fetch_add(lane, sum, Relaxed, Scope::Device);
+}
+
+//? The bank of lane k is reached by words with w % 32 = k: in which unit should the bins count, and in which the
+//?   lanes?
+//? `bin * WARP + lane` keeps each lane in its bank. In the last loop, though, lane k reads the words of bin k: in
+//?   step 0 all of them would be in bank 0.
+//? Let lane k begin with table k and go round: `let table = (k + lane) % WARP;`.

@@ -1,0 +1,372 @@
+//! The verdict on an answer.
+
+use crate::gate::{Gate, Measured};
+use crate::run::{Different, Run};
+use simt::launcher::{Failed, Result};
+use simt::sim::stats::statistics;
+use simt::sim::{AccessKind, Check, Event, Finding, Kind, LaunchError, check, observe, shortest};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::process::ExitCode;
+use std::rc::Rc;
+
+/// Schedules that each size of input runs under, each with values of its own.
+pub const SCHEDULES: u32 = 32;
+
+/// An exercise, as its check file describes it.
+pub struct Exercise {
+    /// Its name: number and idea.
+    pub name: &'static str,
+    /// Sizes of the input, from the smallest up.
+    pub sizes: &'static [u32],
+    /// Launches the answer and says what it should put out.
+    pub run: fn(&Run) -> Result,
+    /// What it may cost.
+    pub gates: &'static [Gate],
+}
+
+/// What was said of an answer.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// What is wrong: `refused`, `canary`, `different`, the name of a finding's kind, or a gate's counter. None if
+    /// nothing is.
+    pub wrong: Option<String>,
+    /// The same at length.
+    pub text: String,
+    /// The gates' counters, where the output is right.
+    pub measured: Vec<Measured>,
+}
+
+/// Something that is wrong in one run.
+struct Problem {
+    /// Which problem is told first: the lowest.
+    rank: u8,
+    name: &'static str,
+    text: String,
+    n: u32,
+    seed: u64,
+}
+
+/// Judges an answer.
+pub fn judge(exercise: &Exercise) -> Verdict {
+    let mut worst: Option<Problem> = None;
+    'sizes: for &n in exercise.sizes {
+        for seed in 0..SCHEDULES.into() {
+            let Some(problem) = problem(exercise, n, seed) else { continue };
+            let hangs = problem.name == Kind::EndlessSpin.name();
+            if worst.as_ref().is_none_or(|worst| problem.rank < worst.rank) {
+                worst = Some(problem);
+            }
+            // The wait for a kernel that waits for ever is long.
+            if hangs {
+                break 'sizes;
+            }
+        }
+    }
+    if let Some(problem) = worst {
+        let how = how_it_shows(exercise, &problem);
+        return Verdict { wrong: Some(problem.name.into()), text: problem.text + &how, measured: vec![] };
+    }
+    let measured: Vec<Measured> = exercise.gates.iter().map(|gate| measure(exercise, gate)).collect();
+    let wrong = measured.iter().find(|measured| !measured.passes());
+    let text = match wrong {
+        Some(measured) => format!("The output is right, and it costs too much:\n  {}", measured.text()),
+        None => {
+            let lines: Vec<String> = measured.iter().map(|measured| format!("\n  {}", measured.text())).collect();
+            format!(
+                "right for {} sizes of input under {SCHEDULES} schedules each{}",
+                exercise.sizes.len(),
+                lines.concat()
+            )
+        }
+    };
+    Verdict { wrong: wrong.map(|measured| measured.what.into()), text, measured }
+}
+
+fn measure(exercise: &Exercise, gate: &Gate) -> Measured {
+    let (_, statistics) = statistics(|| (exercise.run)(&Run::new(gate.n, 0)));
+    Measured { what: gate.what, value: (gate.counter)(&statistics), bound: gate.bound }
+}
+
+/// The first thing that is wrong with one run.
+fn problem(exercise: &Exercise, n: u32, seed: u64) -> Option<Problem> {
+    let options = Check { seed, schedules: 1, ..Check::default() };
+    let checked = check(options, || attempt(exercise, n, seed));
+    let (result, different) = checked.results.into_iter().next()?;
+    let with = |rank, name, text| Problem { rank, name, text, n, seed };
+    let mut problems = vec![];
+    if let Err(failed) = &result {
+        problems.push(with(refusal_rank(failed), "refused", failed.to_string()));
+    }
+    if let Some(Different { text, outside: true, .. }) = &different {
+        problems.push(with(FAULT, "canary", text.clone()));
+    }
+    let findings = checked.report.findings.iter();
+    problems.extend(findings.map(|finding| with(rank(finding), finding.kind.name(), finding.to_string())));
+    if let Some(Different { text, outside: false, .. }) = different {
+        problems.push(with(DIFFERENT, "different", text));
+    }
+    problems.into_iter().min_by_key(|problem| problem.rank)
+}
+
+fn attempt(exercise: &Exercise, n: u32, seed: u64) -> (Result, Option<Different>) {
+    let run = Run::new(n, seed);
+    let result = (exercise.run)(&run);
+    let different = run.ended();
+    (result, different)
+}
+
+const REFUSED: u8 = 0;
+const FAULT: u8 = 1;
+const UNORDERED: u8 = 2;
+const UNINITIALISED: u8 = 3;
+const PANIC: u8 = 4;
+const UNWRITTEN: u8 = 5;
+const DIFFERENT: u8 = 6;
+
+/// A fault comes with a finding, which says more.
+fn refusal_rank(failed: &Failed) -> u8 {
+    let is_fault = |failed: &Failed| match failed {
+        Failed::Machine(error) => matches!(error.downcast_ref(), Some(LaunchError::Fault(_))),
+        Failed::Unsuitable(_) => false,
+    };
+    if is_fault(failed) { u8::MAX } else { REFUSED }
+}
+
+fn rank(finding: &Finding) -> u8 {
+    match finding.kind {
+        Kind::SharedRace
+        | Kind::GlobalRace
+        | Kind::SameValueWrite
+        | Kind::MixedAtomic
+        | Kind::ScopeTooSmall
+        | Kind::CopyInFlight
+        | Kind::MissingProxyFence
+        | Kind::BeforeWait => UNORDERED,
+        // Behind the races: a word that is read too early was not written yet. And a panic, of an overflow say, comes
+        // of such a word.
+        Kind::UninitialisedShared | Kind::UninitialisedGlobal => UNINITIALISED,
+        Kind::Fault => PANIC,
+        Kind::Unwritten => UNWRITTEN,
+        _ => FAULT,
+    }
+}
+
+/// When a problem shows: its input, who wrote the element, and the shortest schedule if the plain one is not enough.
+fn how_it_shows(exercise: &Exercise, problem: &Problem) -> String {
+    let &Problem { n, seed, name, .. } = problem;
+    let mut text = String::new();
+    if problem.rank == DIFFERENT {
+        text += &writer(exercise, n, seed);
+    }
+    text += &format!("\n  input: n = {n}, seed {seed}");
+    if seed != 0 {
+        let options = Check { seed, schedules: 1, ..Check::default() };
+        let fails = |(_, different): &(Result, Option<Different>), report: &simt::sim::Report| {
+            report.findings.iter().any(|f| f.kind.name() == name) || name == "different" && different.is_some()
+        };
+        if let Some(schedule) = shortest(options, || attempt(exercise, n, seed), fails) {
+            text += &format!("\n  schedule: {schedule}");
+        }
+    }
+    text
+}
+
+/// A write to memory.
+struct Write {
+    block: u32,
+    thread: u32,
+    /// Launches before it, and barriers of its block before it.
+    launches: u32,
+    barriers: u32,
+}
+
+/// Who wrote the element that differs, and when.
+fn writer(exercise: &Exercise, n: u32, seed: u64) -> String {
+    #[derive(Default)]
+    struct Log {
+        launches: u32,
+        barriers: HashMap<u32, u32>,
+        writes: HashMap<u64, Write>,
+    }
+    let log = Rc::new(RefCell::new(Log::default()));
+    let writing = Rc::clone(&log);
+    let observer = move |event| {
+        let log = &mut *writing.borrow_mut();
+        match event {
+            Event::Launch { .. } => {
+                log.launches += 1;
+                log.barriers.clear();
+            }
+            Event::Barrier { block, .. } => *log.barriers.entry(block).or_default() += 1,
+            Event::Access(access) if access.kind != AccessKind::Read => {
+                let barriers = log.barriers.get(&access.block).copied().unwrap_or(0);
+                let (block, thread, launches) = (access.block, access.thread, log.launches);
+                log.writes.insert(access.address, Write { block, thread, launches, barriers });
+            }
+            _ => {}
+        }
+    };
+    let options = Check { seed, schedules: 1, ..Check::default() };
+    let checked = observe(observer, || check(options, || attempt(exercise, n, seed)));
+    let Some((_, Some(different))) = checked.results.into_iter().next() else { return String::new() };
+    match log.borrow().writes.get(&different.address) {
+        Some(Write { block, thread, launches, barriers }) => {
+            let when = format!("in launch {launches}, after {barriers} barriers of its block");
+            format!("\n  written last by thread {thread} of block {block}, {when}")
+        }
+        None => "\n  no kernel wrote it".into(),
+    }
+}
+
+/// Judges an answer and prints the verdict: the program of each exercise.
+pub fn main(exercise: &Exercise) -> ExitCode {
+    let verdict = judge(exercise);
+    let text = &verdict.text;
+    let (outcome, code) = match verdict.wrong {
+        None => ("passed", ExitCode::SUCCESS),
+        Some(_) => ("not yet", ExitCode::FAILURE),
+    };
+    println!("{}: {outcome}\n\n{text}", exercise.name);
+    code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::{Bound, launches};
+    use simt::{Geometry, Global, kernel, shared, thread};
+
+    const N: u32 = 64;
+
+    shared!(ONE: [u32; 1]);
+
+    #[kernel]
+    fn number(output: Global<u32>) {
+        let i = thread::index_1d();
+        output.set(i, i);
+    }
+
+    #[kernel]
+    fn first_half(output: Global<u32>) {
+        let i = thread::index_1d();
+        if i < output.len() / 2 {
+            output.set(i, i + 1);
+        }
+    }
+
+    #[kernel]
+    fn behind_the_end(output: Global<u32>) {
+        let i = thread::index_1d();
+        // SAFETY: a word longer than the buffer, into its guard, which is memory too.
+        let longer = unsafe { Global::from_raw(output.as_ptr(), output.len() + 1) };
+        output.set(i, i);
+        longer.set(i + 1, 0);
+    }
+
+    #[kernel]
+    fn in_passing(output: Global<u32>) {
+        let (i, one) = (thread::index_1d(), ONE::view());
+        one.set(0, i);
+        output.set(i, one.get(0));
+    }
+
+    #[kernel]
+    fn adds_while_others_do(output: Global<u32>) {
+        use simt::atomic::{Order::Relaxed, Scope};
+        let i = thread::index_1d();
+        let old = output.load(0, Relaxed, Scope::Device);
+        output.store(0, old + 1, Relaxed, Scope::Device);
+        if i > 0 {
+            output.set(i, i);
+        }
+    }
+
+    /// The verdict on a kernel that writes its index into each element of the output.
+    fn verdict(run: fn(&Run) -> Result, gates: &'static [Gate]) -> Verdict {
+        judge(&Exercise { name: "00_test", sizes: &[N], run, gates })
+    }
+
+    fn with<K: simt::Kernel<Args = (Global<u32>,)> + Default>(on: &Run, threads: u32) -> Result {
+        let output = on.output("output", on.n);
+        on.launch(K::default(), Geometry::linear(on.n.div_ceil(threads), threads), (output.view(),))?;
+        on.expect(&output, 0..on.n);
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_in_order() {
+        assert_eq!(verdict(|on| with::<number>(on, 32), &[]).wrong, None);
+        let refused = verdict(|on| with::<number>(on, 2048), &[]);
+        assert_eq!(refused.wrong.as_deref(), Some("refused"), "{}", refused.text);
+        let fault = verdict(|on| with::<number>(on, 96), &[]);
+        assert_eq!(fault.wrong.as_deref(), Some("out-of-bounds"), "{}", fault.text);
+        let canary = verdict(|on| with::<behind_the_end>(on, 1), &[]);
+        assert_eq!(canary.wrong.as_deref(), Some("canary"), "{}", canary.text);
+        // Its output is wrong too.
+        let race = verdict(|on| with::<in_passing>(on, 32), &[]);
+        assert_eq!(race.wrong.as_deref(), Some("shared-race"), "{}", race.text);
+        // As are the elements that it wrote.
+        let unwritten = verdict(|on| with::<first_half>(on, 32), &[]);
+        assert_eq!(unwritten.wrong.as_deref(), Some("unwritten"), "{}", unwritten.text);
+    }
+
+    #[test]
+    fn an_element_that_differs_is_told_with_its_writer() {
+        let run = |on: &Run| {
+            let output = on.output("output", on.n);
+            for _ in 0..2 {
+                on.launch(number, Geometry::linear(on.n / 32, 32), (output.view(),))?;
+            }
+            on.expect(&output, (0..on.n).map(|i| if i == 35 { 0 } else { i }));
+            Ok(())
+        };
+        let text = verdict(run, &[]).text;
+        assert!(text.contains("output[35] is 35 and should be 0"), "{text}");
+        assert!(text.contains("written last by thread 3 of block 1, in launch 2, after 0 barriers"), "{text}");
+        assert!(text.contains("n = 64, seed 0") && !text.contains("schedule:"), "{text}");
+    }
+
+    #[test]
+    fn what_only_some_schedules_show_is_told_with_the_shortest() {
+        let run = |on: &Run| {
+            let output = on.in_place("output", &vec![0u32; on.n as usize]);
+            on.launch(adds_while_others_do, Geometry::linear(1, on.n), (output.view(),))?;
+            on.expect(&output, (0..on.n).map(|i| if i == 0 { on.n } else { i }));
+            Ok(())
+        };
+        let verdict = verdict(run, &[]);
+        assert_eq!(verdict.wrong.as_deref(), Some("different"), "{}", verdict.text);
+        assert!(verdict.text.contains("\n  schedule: "), "{}", verdict.text);
+    }
+
+    #[test]
+    fn input_that_is_changed_differs() {
+        let run = |on: &Run| {
+            let input = on.input("input", &vec![7u32; on.n as usize]);
+            on.launch(number, Geometry::linear(1, on.n), (input.view(),))
+        };
+        let verdict = verdict(run, &[]);
+        assert_eq!(verdict.wrong.as_deref(), Some("different"));
+        assert!(verdict.text.contains("input: byte 0 was changed"), "{}", verdict.text);
+    }
+
+    #[test]
+    fn gates_come_last_and_need_a_counter() {
+        const MOST: Gate = Gate { what: "launches", n: N, counter: launches, bound: Bound::AtMost(0.5) };
+        const NONE: Gate = Gate { what: "nothing", n: N, counter: |_| None, bound: Bound::AtMost(9.0) };
+        assert_eq!(verdict(|on| with::<number>(on, 32), &[MOST]).wrong.as_deref(), Some("launches"));
+        assert_eq!(verdict(|on| with::<number>(on, 32), &[NONE]).wrong.as_deref(), Some("nothing"));
+        assert_eq!(verdict(|on| with::<first_half>(on, 32), &[MOST]).wrong.as_deref(), Some("unwritten"));
+    }
+
+    #[test]
+    fn numbers_are_distinct_and_follow_from_the_seed() {
+        let numbers = |seed| Run::new(100, seed).numbers(100);
+        let mut sorted = numbers(1);
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(sorted.len(), 100);
+        assert!(numbers(1) == numbers(1) && numbers(1) != numbers(2) && numbers(1) != sorted);
+    }
+}

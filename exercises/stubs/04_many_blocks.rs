@@ -1,0 +1,28 @@
+//! # 4 · A walk of the whole grid
+//!
+//! A thread costs time to start, and a sum per thread has to be added up afterwards. So a grid often has fewer
+//! threads than there are elements, and each thread takes several: its own index, then the one a whole grid further,
+//! and so on. `thread::grid_threads_1d()` is the number of threads of the grid. In each round, neighbouring threads
+//! still have neighbouring elements.
+//!
+//! The grid is fixed; n is anything. Let each thread add up the cubes of its elements and write its sum to `sums`,
+//! one element per thread. A thread without an element writes 0.
+//!
+//! **Rung.** gpu/src/cubes/r4_many_blocks.rs
+
+use simt::{Global, kernel, thread};
+
+/// Threads per block.
+pub const BLOCK: u32 = 64;
+
+/// Blocks of the grid, for any number of elements.
+pub const GRID: u32 = 3;
+
+/// Writes the sum of cubes of each thread's elements of `values` to `sums`.
+#[kernel]
+pub fn cubes(values: Global<u32>, sums: Global<u32>) {
+    let t = thread::index_1d(); // block_idx_x() * block_dim_x() + thread_idx_x()
+    let mut sum = 0u32;
+    // Write this part. Sums wrap: `sum.wrapping_add(x.wrapping_mul(x).wrapping_mul(x))`.
+    sums.set(t, sum);
+}

@@ -1,0 +1,30 @@
+//! # 7 · Neighbours read neighbours
+//!
+//! The 32 threads of a warp run in step, and their reads go to memory as one request. Memory answers in sectors of 32
+//! bytes, which is 8 elements of 4 bytes. If the threads of a warp read 32 elements in a row, the request takes 4
+//! sectors; if each thread reads somewhere else, it takes 32, and seven eighths of what is moved are thrown away.
+//!
+//! The kernel below gives each thread a chunk of the input, as one would on a CPU. It is right, and it costs too
+//! much. Let the threads of the block share the input another way: which thread takes which element is up to you, as
+//! long as the sums of all threads together are the sum of all elements.
+//!
+//! **Rung.** gpu/src/cubes/r3_one_block.rs
+
+use simt::{Global, kernel, thread};
+
+/// Threads of the block.
+pub const BLOCK: u32 = 64;
+
+/// Writes to `sums`, for each thread, the sum of its share of `values`.
+#[kernel]
+pub fn add_up(values: Global<u32>, sums: Global<u32>) {
+    let t = thread::thread_idx_x();
+    let mut sum = 0;
+    let chunk = values.len().div_ceil(BLOCK);
+    let mut i = t * chunk;
+    while i < values.len() && i < (t + 1) * chunk {
+        sum += values.get(i);
+        i += 1;
+    }
+    sums.set(t, sum);
+}

@@ -1,0 +1,39 @@
+//! # 15 · Which threads have the work
+//!
+//! The threads of a warp run in step: a step costs a warp the same whether one of its lanes has work or all 32.
+//! Shared memory has 32 banks, one word wide: word w lies in bank w % 32. Lanes that use different words of one bank
+//! are served one after another.
+//!
+//! The kernel below adds up a block in a tree. In its first step every second thread has work, then every fourth, so
+//! all warps are busy to the end. It is right, and it costs too much. Let the threads that have work be neighbours,
+//! and let them use neighbouring words.
+//!
+//! **Rung.** gpu/src/reduce/r2_sequential.rs
+
+use simt::{Global, kernel, shared, thread};
+
+/// Threads per block, a power of two.
+pub const BLOCK: u32 = 256;
+
+shared!(PARTS: [u32; BLOCK]);
+
+/// Writes the sum of each block's elements of `input` to `sums`. The length of `input` is a multiple of `BLOCK`.
+#[kernel]
+pub fn add_up(input: Global<u32>, sums: Global<u32>) {
+    let (t, parts) = (thread::thread_idx_x(), PARTS::view());
+    parts.set(t, input.get(thread::index_1d()));
+    // All parts are there before other threads add them.
+    thread::sync_threads();
+
+    let mut distance = 1;
+    while distance < BLOCK {
+        if t % (2 * distance) == 0 {
+            parts.set(t, parts.get(t) + parts.get(t + distance));
+        }
+        thread::sync_threads(); // the step is complete before the next one reads it
+        distance *= 2;
+    }
+    if t == 0 {
+        sums.set(thread::block_idx_x(), parts.get(0));
+    }
+}

@@ -1,0 +1,17 @@
+//! The thread behind the last element has a turn too.
+//!
+//! **Finding.** out-of-bounds
+
+use simt::{Global, kernel, thread};
+
+/// Threads of the block.
+pub const BLOCK: u32 = 128;
+
+/// Doubles each element.
+#[kernel]
+pub fn double(data: Global<u32>) {
+    let i = thread::thread_idx_x();
+    if i <= data.len() {
+        data.set(i, 2 * data.get(i));
+    }
+}

@@ -1,0 +1,22 @@
+//! Neighbouring threads have elements a whole row apart.
+//!
+//! **Finding.** bytes used of each sector of 32 bytes that is written
+
+use simt::{Global, kernel, thread};
+
+/// Threads of a block along x and along y.
+pub const SIDE: u32 = 16;
+
+/// C = A·B
+#[kernel]
+pub fn multiply(a: Global<u32>, b: Global<u32>, c: Global<u32>, m: u32, n: u32, inner: u32) {
+    let row = thread::block_idx_y() * SIDE + thread::thread_idx_x();
+    let column = thread::block_idx_x() * SIDE + thread::thread_idx_y();
+    if row < m && column < n {
+        let mut sum = 0;
+        for k in 0..inner {
+            sum += a.get(row * inner + k) * b.get(k * n + column);
+        }
+        c.set(row * n + column, sum);
+    }
+}

@@ -1,0 +1,28 @@
+//! The last pack is not whole.
+//!
+//! **Finding.** out-of-bounds
+
+use simt::{Global, kernel, thread};
+
+/// Threads of the block.
+pub const BLOCK: u32 = 64;
+
+/// Writes to `sums`, for each thread, the sum of its share of `values`.
+#[kernel]
+pub fn add_up(values: Global<u32>, sums: Global<u32>) {
+    let t = thread::thread_idx_x();
+    let mut sum = 0;
+    let packs = values.len().div_ceil(4);
+    let mut i = t;
+    while i < packs {
+        for x in values.get_pack(i) {
+            sum += x;
+        }
+        i += BLOCK;
+    }
+    let left = 4 * packs + t;
+    if left < values.len() {
+        sum += values.get(left);
+    }
+    sums.set(t, sum);
+}

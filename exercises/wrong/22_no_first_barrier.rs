@@ -1,0 +1,31 @@
+//! A thread reads a sum that may not be stored yet.
+//!
+//! **Finding.** shared-race
+
+use simt::{Global, kernel, shared, thread};
+
+/// Threads of the block.
+pub const BLOCK: u32 = 128;
+
+shared!(SUMS: [u32; BLOCK]);
+
+/// Writes the running sums of `input` to `output`. There is one block, and at most `BLOCK` elements.
+#[kernel]
+pub fn scan(input: Global<u32>, output: Global<u32>) {
+    let (t, sums) = (thread::thread_idx_x(), SUMS::view());
+    let mut sum = if t < input.len() { input.get(t) } else { 0 };
+    let mut distance = 1;
+    while distance < BLOCK {
+        sums.set(t, sum);
+        if t >= distance {
+            sum += sums.get(t - distance);
+        }
+        // All sums are read before the next step overwrites them.
+        thread::sync_threads();
+
+        distance *= 2;
+    }
+    if t < output.len() {
+        output.set(t, sum);
+    }
+}

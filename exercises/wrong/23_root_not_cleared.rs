@@ -1,0 +1,61 @@
+//! The last word keeps the sum of all.
+//!
+//! **Finding.** different
+
+use simt::{Global, kernel, shared, thread};
+
+/// Threads of the block.
+pub const BLOCK: u32 = 64;
+
+/// Elements of the block.
+pub const CAPACITY: u32 = 2 * BLOCK;
+
+shared!(TREE: [u32; CAPACITY]);
+
+/// Writes the sum of all elements before each element of `input` to `output`. There is one block, and at most
+/// `CAPACITY` elements.
+#[kernel]
+pub fn scan(input: Global<u32>, output: Global<u32>) {
+    let (t, tree) = (thread::thread_idx_x(), TREE::view());
+    for i in [t, t + BLOCK] {
+        tree.set(i, if i < input.len() { input.get(i) } else { 0 });
+    }
+    // A level has as many nodes: 64, 32, …, 1.
+    let mut nodes = BLOCK;
+    while nodes > 0 {
+        thread::sync_threads(); // the level below is complete
+        if t < nodes {
+            let (left, right) = children(t, nodes);
+            tree.set(right, tree.get(left) + tree.get(right));
+        }
+        nodes /= 2;
+    }
+    if t == 0 {
+        // The same thread wrote this word last: no barrier.
+        tree.set(CAPACITY - 1, tree.get(CAPACITY - 1));
+    }
+    nodes = 1;
+    while nodes <= BLOCK {
+        thread::sync_threads(); // the level above has handed down
+        if t < nodes {
+            let (left, right) = children(t, nodes);
+            let (sum, before) = (tree.get(left), tree.get(right));
+            tree.set(left, before);
+            tree.set(right, before + sum);
+        }
+        nodes *= 2;
+    }
+    thread::sync_threads(); // all elements have their sums
+    for i in [t, t + BLOCK] {
+        if i < output.len() {
+            output.set(i, tree.get(i));
+        }
+    }
+}
+
+/// The places of the two children of node `t` on the level of so many nodes.
+#[inline(always)]
+fn children(t: u32, nodes: u32) -> (u32, u32) {
+    let width = CAPACITY / nodes;
+    (width * t + width / 2 - 1, width * t + width - 1)
+}

@@ -1,0 +1,43 @@
+//! All lanes count in one table, without atomics.
+//!
+//! **Finding.** same-value-write
+
+use simt::atomic::{Order::Relaxed, Scope};
+use simt::warp::{self, FULL, WARP};
+use simt::{Global, kernel, shared};
+
+/// Counters, one for each lane. All keys are smaller.
+pub const BINS: u32 = 32;
+
+/// Blocks of one warp each, for any number of keys.
+pub const GRID: u32 = 2;
+
+shared!(TABLES: [u32; BINS * WARP]);
+
+/// Where the counter of a bin lies in the table of a lane.
+const fn place(bin: u32, lane: u32) -> u32 {
+    bin
+}
+
+/// Adds the number of each key in `keys` to its counter in `counts`.
+#[kernel]
+pub fn histogram(keys: Global<u32>, counts: Global<u32>) {
+    let (lane, tables) = (warp::lane_id(), TABLES::view());
+    for bin in 0..BINS {
+        tables.set(place(bin, lane), 0);
+    }
+    let mut i = simt::thread::index_1d();
+    while i < keys.len() {
+        let counter = place(keys.get(i), lane);
+        tables.set(counter, tables.get(counter) + 1);
+        i += GRID * WARP;
+    }
+    // All tables are complete before a lane reads those of others.
+    warp::sync_warp(FULL);
+    let mut sum = 0;
+    for k in 0..WARP {
+        let table = (k + lane) % WARP;
+        sum += tables.get(place(lane, table));
+    }
+    counts.fetch_add(lane, sum, Relaxed, Scope::Device);
+}

@@ -1,0 +1,83 @@
+//! The exercises' folder: its files, and the exercises in it.
+
+use crate::error::{Error, Result};
+use crate::source::Source;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The exercises' folder.
+#[derive(Clone, Debug)]
+pub struct Folder(PathBuf);
+
+/// An exercise.
+#[derive(Clone, Debug)]
+pub struct Exercise {
+    /// Number and idea, as the file is called: `03_blocks`.
+    pub name: String,
+    /// Its source, in parts.
+    pub source: Source,
+}
+
+impl Folder {
+    /// The folder `exercises` at or above `from`, or `from` itself.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there is none.
+    pub fn above(from: &Path) -> Result<Self> {
+        let candidates = from.ancestors().flat_map(|folder| [folder.join("exercises"), folder.to_path_buf()]);
+        let found =
+            candidates.into_iter().find(|folder| folder.join("solutions").is_dir() && folder.join("checks").is_dir());
+        found.map(Self).ok_or_else(|| {
+            let from = from.display();
+            Error::Usage(format!("there are no exercises at or above {from}: call this in a clone of the repository"))
+        })
+    }
+
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The reader's files and progress. Git ignores it.
+    pub fn answers(&self) -> PathBuf {
+        self.0.join("answers")
+    }
+
+    /// The reader's file.
+    pub fn answer(&self, name: &str) -> PathBuf {
+        self.answers().join(format!("{name}.rs"))
+    }
+
+    /// The file that an exercise is cut from.
+    pub fn source(&self, name: &str) -> PathBuf {
+        self.0.join("solutions").join(format!("{name}.rs"))
+    }
+
+    /// All exercises, in order.
+    ///
+    /// # Errors
+    /// [`Error::File`] if one cannot be read or lacks a part.
+    pub fn exercises(&self) -> Result<Vec<Exercise>> {
+        names(&self.0.join("solutions"))?
+            .into_iter()
+            .map(|name| {
+                let path = self.source(&name);
+                let text = fs::read_to_string(&path).map_err(|e| Error::file(&path, &e))?;
+                let source = Source::parse(&text).map_err(|why| Error::File(format!("{}: {why}", path.display())))?;
+                Ok(Exercise { name, source })
+            })
+            .collect()
+    }
+}
+
+/// The names of a folder's Rust files, in order.
+///
+/// # Errors
+/// [`Error::File`] if the folder cannot be read.
+pub fn names(folder: &Path) -> Result<Vec<String>> {
+    let entries = fs::read_dir(folder).map_err(|e| Error::file(folder, &e))?;
+    let files = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = files.filter_map(|file| Some(file.strip_suffix(".rs")?.to_string())).collect();
+    names.sort();
+    Ok(names)
+}

@@ -1,0 +1,242 @@
+//! The commands of the exercises, for `rungs learn` and `cargo learn`: which exercise is next, its verdict, its hints.
+//!
+//! The reader edits `exercises/answers/NN_name.rs`, which is a copy of the stub. A check compiles that file with the
+//! exercise's check and runs it on the simulator; `exercises/src` judges it.
+
+mod diff;
+mod error;
+mod folder;
+mod progress;
+mod source;
+mod verdict;
+
+pub use error::{Error, Result};
+pub use folder::{Exercise, Folder, names};
+pub use progress::{Progress, State};
+pub use source::{HINTS, Source};
+
+use clap::{Arg, ArgMatches, Command};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{env, fs, thread};
+
+/// Time between two looks at the file that is watched.
+const POLL: Duration = Duration::from_millis(150);
+
+/// The command line.
+pub fn command() -> Command {
+    let name = || Arg::new("exercise").value_name("EXERCISE").help("Number or name [default: the next open one]");
+    Command::new("learn")
+        .about("Exercises: kernels for you to write, judged on the simulator")
+        .after_help("Without a subcommand: the next exercise. Your answers are in exercises/answers.")
+        .subcommand(Command::new("list").about("All exercises, and which have passed"))
+        .subcommand(Command::new("next").about("The text of the next open exercise"))
+        .subcommand(Command::new("check").about("Judge your answer").arg(name()))
+        .subcommand(Command::new("watch").about("Judge your answer each time you save it").arg(name()))
+        .subcommand(Command::new("hint").about("One more hint of three; all of them once you have passed").arg(name()))
+        .subcommand(Command::new("diff").about("Your answer beside the solution, once you have passed").arg(name()))
+        .subcommand(Command::new("reset").about("Begin an exercise again; keeps a backup").arg(name().required(true)))
+}
+
+/// Runs a command. False if an answer was judged and did not pass.
+///
+/// # Errors
+/// [`Error::Usage`] for an exercise that does not exist, [`Error::File`] for files that cannot be read or written.
+pub fn run(matches: &ArgMatches) -> Result<bool> {
+    let here = env::current_dir().map_err(|e| Error::file(Path::new("."), &e))?;
+    let mut course = Course::open(&here)?;
+    let Some((command, arguments)) = matches.subcommand() else { return course.next() };
+    let exercise = |course: &Course| {
+        let name = arguments.try_get_one::<String>("exercise").ok().flatten();
+        name.map_or_else(|| course.current(), |name| course.named(name))
+    };
+    match command {
+        "list" => course.list(),
+        "check" => exercise(&course).and_then(|exercise| course.check(&exercise)),
+        "watch" => exercise(&course).and_then(|exercise| course.watch(exercise)),
+        "hint" => exercise(&course).and_then(|exercise| course.hint(&exercise)),
+        "diff" => exercise(&course).and_then(|exercise| course.diff(&exercise)),
+        "reset" => exercise(&course).and_then(|exercise| course.reset(&exercise)),
+        _ => course.next(),
+    }
+}
+
+/// The exercises with the reader's answers and progress.
+struct Course {
+    here: PathBuf,
+    folder: Folder,
+    exercises: Vec<Exercise>,
+    progress: Progress,
+}
+
+impl Course {
+    /// Opens the exercises at or above a folder. An exercise without an answer gets its stub.
+    fn open(here: &Path) -> Result<Self> {
+        let folder = Folder::above(here)?;
+        let exercises = folder.exercises()?;
+        fs::create_dir_all(folder.answers()).map_err(|e| Error::file(&folder.answers(), &e))?;
+        let progress = Progress::read(&folder.answers())?;
+        let course = Self { here: here.into(), folder, exercises, progress };
+        for exercise in course.exercises.iter().filter(|exercise| !course.folder.answer(&exercise.name).exists()) {
+            course.write_stub(exercise)?;
+        }
+        Ok(course)
+    }
+
+    fn write_stub(&self, exercise: &Exercise) -> Result {
+        let to = self.folder.answer(&exercise.name);
+        fs::write(&to, &exercise.source.stub).map_err(|e| Error::file(&to, &e))
+    }
+
+    /// A path as the reader would type it.
+    fn short(&self, path: &Path) -> String {
+        path.strip_prefix(&self.here).unwrap_or(path).display().to_string()
+    }
+
+    /// The first exercise that is open; the last one if none is.
+    fn current(&self) -> Result<Exercise> {
+        let open = self.exercises.iter().find(|exercise| !self.progress.of(&exercise.name).passed);
+        let current = open.or(self.exercises.last()).cloned();
+        current.ok_or_else(|| Error::File(format!("{}: no exercises", self.folder.path().display())))
+    }
+
+    fn is_done(&self) -> bool {
+        self.exercises.iter().all(|exercise| self.progress.of(&exercise.name).passed)
+    }
+
+    /// The exercise of a number or name.
+    fn named(&self, name: &str) -> Result<Exercise> {
+        let is_it = |exercise: &&Exercise| {
+            let (number, idea) = exercise.name.split_once('_').unwrap_or((&exercise.name, ""));
+            name == exercise.name || name == idea || name.parse::<u32>().is_ok_and(|n| number.parse() == Ok(n))
+        };
+        let known = || {
+            let names: Vec<_> = self.exercises.iter().map(|exercise| exercise.name.as_str()).collect();
+            Error::Usage(format!("there is no exercise '{name}'; there are {}", names.join(", ")))
+        };
+        self.exercises.iter().find(is_it).cloned().ok_or_else(known)
+    }
+
+    fn list(&self) -> Result<bool> {
+        let mut text = String::new();
+        for Exercise { name, source } in &self.exercises {
+            let State { passed, hints } = self.progress.of(name);
+            let state = if passed { "passed" } else { "open" };
+            let hints = if hints > 0 { format!(", {hints} of {HINTS} hints seen") } else { String::new() };
+            let title = source.title.split_once("· ").map_or(&*source.title, |(_, idea)| idea);
+            text += &format!("{name:<22} {state:<8} {title}{hints}\n");
+        }
+        print(&text)
+    }
+
+    fn next(&self) -> Result<bool> {
+        if self.is_done() {
+            return print(&format!("All {} exercises have passed.\n", self.exercises.len()));
+        }
+        let exercise = self.current()?;
+        let passed = self.exercises.iter().filter(|exercise| self.progress.of(&exercise.name).passed).count();
+        let file = self.short(&self.folder.answer(&exercise.name));
+        print(&format!(
+            "{}\nEdit {file}, then `check`, or `watch` it. `hint` helps. ({passed} of {} exercises have passed.)\n",
+            exercise.source.text(),
+            self.exercises.len()
+        ))
+    }
+
+    /// Judges an answer and prints the verdict; whether it passed.
+    fn judge(&mut self, exercise: &Exercise) -> Result<bool> {
+        let name = &exercise.name;
+        let verdict = verdict::judge(&self.folder, name)?;
+        // As the reader knows the file, not as the compiler came to it.
+        let answers = format!("{}/", self.short(&self.folder.answers()));
+        print(&format!("{}\n", verdict.text.replace("src/bin/../../answers/", &answers).trim_end()))?;
+        if verdict.passed {
+            let state = self.progress.of(name);
+            self.progress.set(name, State { passed: true, ..state })?;
+            let rung = &exercise.source.rung;
+            print(&format!("\n`diff {name}` shows the solution beside your answer. In the ladders: {rung}\n"))?;
+        }
+        Ok(verdict.passed)
+    }
+
+    fn check(&mut self, exercise: &Exercise) -> Result<bool> {
+        let passed = self.judge(exercise)?;
+        if passed && !self.is_done() {
+            print(&format!("Next: {}\n", self.current()?.source.title))?;
+        }
+        Ok(passed)
+    }
+
+    /// Judges one answer whenever its file changes, and goes on to the next once it has passed.
+    fn watch(&mut self, mut exercise: Exercise) -> Result<bool> {
+        loop {
+            let file = self.folder.answer(&exercise.name);
+            print(&format!("{}\nWatching {}\n\n", exercise.source.text(), self.short(&file)))?;
+            // Its text, not the time of its last change: some editors write a file twice for one save.
+            let mut seen = None;
+            loop {
+                let text = fs::read(&file).ok();
+                if text.is_some() && text != seen {
+                    seen = text;
+                    if self.judge(&exercise)? {
+                        break;
+                    }
+                    print("\n")?;
+                }
+                thread::sleep(POLL);
+            }
+            if self.is_done() {
+                return self.next();
+            }
+            exercise = self.current()?;
+        }
+    }
+
+    fn hint(&mut self, exercise: &Exercise) -> Result<bool> {
+        let Exercise { name, source } = exercise;
+        let state = self.progress.of(name);
+        let (first, last) = match state {
+            State { passed: true, .. } => (0, HINTS),
+            State { hints, .. } if hints >= HINTS => (0, HINTS),
+            State { hints, .. } => (hints, hints + 1),
+        };
+        let hints = (first..last).map(|i| format!("{} of {HINTS}: {}\n", i + 1, source.hints[i]));
+        print(&hints.collect::<String>())?;
+        self.progress.set(name, State { hints: state.hints.max(last), ..state })?;
+        Ok(true)
+    }
+
+    fn diff(&self, exercise: &Exercise) -> Result<bool> {
+        let State { passed, hints } = self.progress.of(&exercise.name);
+        if !passed && hints < HINTS {
+            return Err(Error::Usage(format!(
+                "{}: the solution is shown once your answer has passed, or after {HINTS} hints",
+                exercise.name
+            )));
+        }
+        let file = self.folder.answer(&exercise.name);
+        let answer = fs::read_to_string(&file).map_err(|e| Error::file(&file, &e))?;
+        let lines = diff::lines(&answer, &exercise.source.solution);
+        print(&if lines.is_empty() { "Your answer is the solution.\n".into() } else { lines })
+    }
+
+    fn reset(&mut self, exercise: &Exercise) -> Result<bool> {
+        let (name, file) = (&exercise.name, self.folder.answer(&exercise.name));
+        let backups = (1..).map(|i| self.folder.answers().join(format!("{name}.{i}.backup")));
+        let backup = backups.into_iter().find(|path| !path.exists()).expect("numbers do not end");
+        fs::rename(&file, &backup).map_err(|e| Error::file(&file, &e))?;
+        self.write_stub(exercise)?;
+        self.progress.set(name, State::default())?;
+        print(&format!("{name} begins again. Your answer is kept in {}\n", self.short(&backup)))
+    }
+}
+
+/// Prints; a reader that is gone is no error of the exercises.
+fn print(text: &str) -> Result<bool> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|e| Error::file(Path::new("standard output"), &e))?;
+    Ok(true)
+}

@@ -1,0 +1,15 @@
+//! `cargo learn`: the commands of `rungs learn`, without the rest of the program, which takes minutes to build.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let matches = rungs_learn::command().bin_name("cargo learn").get_matches();
+    match rungs_learn::run(&matches) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The verdict on the reader's answer: compiled with its check, and run.
+
+use crate::error::{Error, Result};
+use crate::folder::Folder;
+use std::env;
+use std::io::{IsTerminal, Read};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Time for one answer to be judged; more only if it does not end.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// What was said.
+pub(crate) struct Verdict {
+    pub passed: bool,
+    pub text: String,
+}
+
+/// Compiles and judges the answer to an exercise.
+///
+/// # Errors
+/// [`Error::File`] if cargo or the program that it built cannot be started.
+pub(crate) fn judge(folder: &Folder, name: &str) -> Result<Verdict> {
+    let folder = folder.path();
+    // A folder of its own: an editor's compiler does not hold the lock.
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| folder.join("target/learn"), Into::into);
+    let color = if std::io::stdout().is_terminal() { "always" } else { "never" };
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(&cargo)
+        .args(["build", "--quiet", "--locked", "--color", color, "--bin", name, "--target-dir"])
+        .arg(&target)
+        .current_dir(folder)
+        .output()
+        .map_err(|e| Error::File(format!("cargo did not start: {e}")))?;
+    if !built.status.success() {
+        let said = String::from_utf8_lossy(&built.stderr);
+        return Ok(Verdict { passed: false, text: format!("{name}: does not compile\n\n{said}") });
+    }
+    let program = target.join("debug").join(format!("{name}{}", env::consts::EXE_SUFFIX));
+    let mut child = Command::new(&program)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|e| Error::file(&program, &e))?;
+    // Read beside the wait: what is printed could fill a pipe.
+    let readers = [child.stdout.take().map(reader), child.stderr.take().map(reader)];
+    let started = Instant::now();
+    let status = loop {
+        match child.try_wait().map_err(|e| Error::file(&program, &e))? {
+            Some(status) => break Some(status),
+            None if started.elapsed() > LIMIT => {
+                child.kill().and_then(|()| child.wait()).map_err(|e| Error::file(&program, &e))?;
+                break None;
+            }
+            None => thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    let said: String = readers.into_iter().flatten().filter_map(|reader| reader.join().ok()).collect();
+    Ok(match status {
+        Some(status) => Verdict { passed: status.success(), text: said },
+        None => {
+            let text = format!("{name}: not yet\n\nIt did not end in {} s: does every loop end?", LIMIT.as_secs());
+            Verdict { passed: false, text }
+        }
+    })
+}
+
+/// Reads all that a program prints.
+fn reader(mut from: impl Read + Send + 'static) -> thread::JoinHandle<String> {
+    thread::spawn(move || {
+        let mut text = vec![];
+        // What was read before an error still helps.
+        let _ = from.read_to_end(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    })
+}

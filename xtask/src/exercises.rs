@@ -1,0 +1,122 @@
+//! `exercises`: cuts each exercise's stub out of its solution, and proves solutions, stubs and wrong answers.
+
+use crate::{project, shell};
+use anyhow::{Context, Result, ensure};
+use rungs_learn::{Folder, names};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Time for all answers to be compiled and judged; on two busy cores they take about a quarter of it.
+const LIMIT: Duration = Duration::from_secs(900);
+
+/// The options of `exercises`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Change nothing; fail if a stub or a program differs from what its solution gives
+    #[arg(long)]
+    check: bool,
+}
+
+/// Cuts stubs and programs anew, or lists the stale ones.
+pub fn run(args: &Args) -> Result<()> {
+    let folder = Folder::above(project::root())?;
+    let (made, stale) = stale(&folder)?;
+    if args.check {
+        let stale: Vec<_> = stale.iter().map(|path| project::short(path)).collect();
+        ensure!(stale.is_empty(), "stale: {}; run cargo xtask exercises", stale.join(", "));
+        return Ok(());
+    }
+    for path in stale {
+        let done = match made.get(&path) {
+            Some(text) => fs::write(&path, text),
+            None => fs::remove_file(&path),
+        };
+        done.with_context(|| path.display().to_string())?;
+        println!("{}", project::short(&path));
+    }
+    Ok(())
+}
+
+/// What the solutions give, by file, and the files that differ from it or should not be there.
+fn stale(folder: &Folder) -> Result<(BTreeMap<PathBuf, String>, Vec<PathBuf>)> {
+    let mut made = BTreeMap::new();
+    let [stubs, programs] = ["stubs", "src/bin"].map(|part| folder.path().join(part));
+    for exercise in folder.exercises()? {
+        let file = format!("{}.rs", exercise.name);
+        made.insert(programs.join(&file), program(&exercise.name));
+        made.insert(stubs.join(&file), exercise.source.stub);
+    }
+    let there = [stubs, programs].iter().map(|folder| files(folder)).collect::<Result<Vec<_>>>()?.concat();
+    let differs = |path: &&PathBuf| made.get(*path) != fs::read_to_string(path).ok().as_ref();
+    let missing = made.keys().filter(|path| !there.contains(path));
+    let stale = there.iter().filter(differs).chain(missing).cloned().collect();
+    Ok((made, stale))
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    Ok(names(folder)?.iter().map(|name| folder.join(format!("{name}.rs"))).collect())
+}
+
+/// The program that judges the reader's answer.
+fn program(name: &str) -> String {
+    format!(
+        "//! Judges the reader's answer. Cut by `cargo xtask exercises`.\n\n\
+         #[allow(unused)]\n#[path = \"../../answers/{name}.rs\"]\n#[rustfmt::skip]\nmod answer;\n\
+         #[path = \"../../checks/{name}.rs\"]\nmod check;\n\n\
+         fn main() -> std::process::ExitCode {{\n    rungs_exercises::main(&check::EXERCISE)\n}}\n"
+    )
+}
+
+/// The step of `cargo xtask test`: nothing is stale, format and lints, and every answer gets its verdict.
+pub fn test() -> Result<()> {
+    run(&Args { check: true })?;
+    let folder = Folder::above(project::root())?;
+    let cargo = |args: &[&str]| {
+        let mut cargo = shell::cargo(args);
+        cargo.current_dir(folder.path()).env("CARGO_TARGET_DIR", project::target().join("exercises"));
+        cargo
+    };
+    shell::run(cargo(&["fmt", "--all", "--check"]))?;
+    let answers = ["solutions", "stubs", "wrong", "checks"].map(|part| files(&folder.path().join(part)));
+    let mut format = shell::command("rustfmt", &["--check", "--edition", "2024"]);
+    for file in answers.into_iter().collect::<Result<Vec<_>>>()?.concat() {
+        format.arg(file);
+    }
+    shell::run(format)?;
+    let proof = ["--locked", "--package", "rungs-exercises-proof"];
+    shell::run(cargo(&[&["clippy"], &proof[..], &["--all-targets", "--", "-D", "warnings"]].concat()))?;
+    shell::run(cargo(&["test", "--locked", "--lib"]))?;
+    shell::run_within(LIMIT, cargo(&[&["test"], &proof[..]].concat()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_stale_and_an_edit_is_noticed() {
+        let real = Folder::above(project::root()).unwrap();
+        let copy = tempfile::tempdir().unwrap();
+        for part in ["solutions", "stubs", "src/bin", "checks"] {
+            let to = copy.path().join(part);
+            fs::create_dir_all(&to).unwrap();
+            for file in files(&real.path().join(part)).unwrap() {
+                fs::copy(&file, to.join(file.file_name().unwrap())).unwrap();
+            }
+        }
+        let folder = Folder::above(copy.path()).unwrap();
+        assert_eq!(stale(&folder).unwrap().1, <[PathBuf; 0]>::default());
+        let [stub, program, extra] =
+            ["stubs/01_index.rs", "src/bin/02_guard.rs", "stubs/00_none.rs"].map(|f| copy.path().join(f));
+        fs::write(&stub, "// edited").unwrap();
+        fs::remove_file(&program).unwrap();
+        fs::write(&extra, "").unwrap();
+        let mut found = stale(&folder).unwrap().1;
+        found.sort();
+        let mut want = vec![stub, program, extra];
+        want.sort();
+        assert_eq!(found, want);
+    }
+}
