@@ -6,7 +6,8 @@
 //!
 //! One thread computes one element of C = A·B: the sum over k of A[row, k] · B[k, column]. A has `m` rows and `inner`
 //! columns, B has `inner` rows and `n` columns; m and n are any numbers, so there are threads without an element.
-//! Threads that are neighbours along x are lanes of one warp: they should have neighbouring elements in memory.
+//! Threads that are neighbours along x access memory together, which is cheapest where their elements are neighbours
+//! in memory.
 //!
 //! Write which row and column is a thread's own, and who has one.
 //!

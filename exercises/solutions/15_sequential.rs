@@ -1,8 +1,8 @@
 //! # 15 · Which threads have the work
 //!
-//! The threads of a warp run in step: a step costs a warp the same whether one of its lanes has work or all 32.
-//! Shared memory has 32 banks, one word wide: word w lies in bank w % 32. Lanes that use different words of one bank
-//! are served one after another.
+//! An instruction is issued for a whole warp: it costs the same whether one of its 32 threads has work or all of
+//! them. Shared memory has 32 banks, one word wide: word w lies in bank w % 32. Threads of a warp that use different
+//! words of one bank at the same time are served one after another.
 //!
 //! The kernel below adds up a block in a tree. In its first step every second thread has work, then every fourth, so
 //! all warps are busy to the end. It is right, and it costs too much. Let the threads that have work be neighbours,

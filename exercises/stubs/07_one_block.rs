@@ -1,8 +1,9 @@
 //! # 7 · Neighbours read neighbours
 //!
-//! The 32 threads of a warp run in step, and their reads go to memory as one request. Memory answers in sectors of 32
-//! bytes, which is 8 elements of 4 bytes. If the threads of a warp read 32 elements in a row, the request takes 4
-//! sectors; if each thread reads somewhere else, it takes 32, and seven eighths of what is moved are thrown away.
+//! Every 32 threads of a block are a warp. What they read by one instruction is one request to memory. Memory answers
+//! in sectors of 32 bytes, which is 8 elements of 4 bytes. If the threads of a warp read 32 elements in a row, the
+//! request takes 4 sectors; if each thread reads somewhere else, it takes 32, and seven eighths of what is moved are
+//! thrown away.
 //!
 //! The kernel below gives each thread a chunk of the input, as one would on a CPU. It is right, and it costs too
 //! much. Let the threads of the block share the input another way: which thread takes which element is up to you, as

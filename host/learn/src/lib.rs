@@ -232,7 +232,7 @@ impl Course {
     }
 }
 
-/// Prints; a reader that is gone is no error of the exercises.
+/// Prints at once, also where the output is no terminal.
 fn print(text: &str) -> Result<bool> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())

@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::folder::Folder;
 use std::env;
 use std::io::{IsTerminal, Read};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,7 +25,9 @@ pub(crate) struct Verdict {
 pub(crate) fn judge(folder: &Folder, name: &str) -> Result<Verdict> {
     let folder = folder.path();
     // A folder of its own: an editor's compiler does not hold the lock.
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| folder.join("target/learn"), Into::into);
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| folder.join("target/learn"), PathBuf::from);
+    // Both cargo and the program that it builds start in the exercises' folder.
+    let target = std::path::absolute(&target).map_err(|e| Error::file(&target, &e))?;
     let color = if std::io::stdout().is_terminal() { "always" } else { "never" };
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(&cargo)
