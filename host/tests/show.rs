@@ -1,6 +1,7 @@
 //! The commands that show things: `trace`, `profile`, `sweep` and the reports of S0 and S1, on the simulator.
 
 use rungs::algorithms::{Extra, FAMILIES, Family, Kind, Parameters, Rung, family};
+use rungs::engine::Engine;
 use rungs::trace::{Step, Trace, trace};
 use serde_json::Value;
 use std::process::Command;
@@ -31,10 +32,28 @@ fn csv(arguments: &str) -> (Vec<String>, Vec<Vec<String>>) {
     (lines.next().unwrap(), lines.collect())
 }
 
+#[test]
+fn grids_and_counters_are_those_of_the_device_that_is_named() {
+    let barriers = |device: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rungs"));
+        command.args("explain cubes many-blocks --stats --n 100000 --format json --device".split_whitespace());
+        let output = command.arg(device).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let explained: Value = serde_json::from_slice(&output.stdout).unwrap();
+        explained["rungs"][0]["counters"]["kernels"][0]["barriers"].as_u64().unwrap()
+    };
+    // A barrier per block, and blocks as many as fill the device.
+    assert_eq!(barriers("sim:6"), 2 * barriers("sim:3"));
+    for device in ["sim:0", "sim:x"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_rungs")).args(["list", "--device", device]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{device}");
+    }
+}
+
 /// The steps of a rung on these numbers.
 fn steps(name: &str, rung: &str, input: &[u32], parameters: Parameters) -> Trace {
     let family = family(name).unwrap();
-    trace(family, family.rung(rung).unwrap(), input.to_vec(), parameters).unwrap()
+    trace(&Engine::simulator(), family, family.rung(rung).unwrap(), input.to_vec(), parameters).unwrap()
 }
 
 fn values(step: &Step) -> Vec<u32> {
@@ -131,7 +150,14 @@ fn every_rung_ends_with_its_output_and_its_pairs_explain_each_step() {
         for n in [0, 1, 2, 3, 7, 16, 33, 100] {
             let input = numbers(n);
             let columns = family.extras.contains(&Extra::Columns).then_some(8);
-            let trace = trace(family, rung, input.clone(), Parameters { columns, ..Parameters::default() }).unwrap();
+            let trace = trace(
+                &Engine::simulator(),
+                family,
+                rung,
+                input.clone(),
+                Parameters { columns, ..Parameters::default() },
+            )
+            .unwrap();
             let name = format!("{} {} of {n}", family.name, rung.name);
             let want: Vec<u32> = if family.name == "scan" {
                 input

@@ -1,6 +1,6 @@
 //! `dist`: one folder for a GPU machine without Rust.
 
-use crate::{project, shell};
+use crate::{book, project, shell};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use std::fs;
@@ -71,6 +71,7 @@ pub fn run(args: &Args) -> Result<()> {
         write(&folder.join("bin/commit"), &commit)?;
     }
     copy_folder(&project::root().join("bench/peers"), &folder.join("peers"))?;
+    copy_folder(&book::build()?, &folder.join("book"))?;
     for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
         copy(&project::root().join(licence), &folder.join(licence))?;
     }
@@ -111,13 +112,12 @@ fn executable(message: &str) -> Option<Executable> {
     Some(Executable { name, path, is_test })
 }
 
-/// The files of one folder.
+/// A folder with all that is in it.
 fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     for entry in fs::read_dir(from).with_context(|| format!("{} cannot be read", from.display()))? {
         let path = entry?.path();
-        if path.is_file() {
-            copy(&path, &to.join(path.file_name().expect("a file has a name")))?;
-        }
+        let to = to.join(path.file_name().expect("an entry has a name"));
+        if path.is_dir() { copy_folder(&path, &to)? } else { copy(&path, &to)? }
     }
     Ok(())
 }
@@ -166,6 +166,16 @@ mod tests {
             let found = executable(&message("rungs", kind, profile)).unwrap();
             assert_eq!((found.name.as_str(), found.is_test), (name, is_test), "{kind} {profile}");
         }
+    }
+
+    #[test]
+    fn folders_are_copied_with_those_inside() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        fs::create_dir_all(from.join("css")).unwrap();
+        write(&from.join("css/a"), "a").unwrap();
+        copy_folder(&from, &to).unwrap();
+        assert_eq!(fs::read_to_string(to.join("css/a")).unwrap(), "a");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Builds, checks and packs the project: `cargo xtask --help`.
 
 mod backend;
+mod book;
 mod browser;
 mod build_ptx;
 mod check_ptx;
@@ -42,6 +43,8 @@ enum Task {
     Tables(tables::Args),
     /// Cut the exercises' stubs out of their solutions
     Exercises(exercises::Args),
+    /// Build the book into target/book, with what it shows made anew
+    Book(book::Args),
     /// Run all checks: format, lints, PTX, tests; or the checks of the named rungs
     Test(test::Args),
     /// Pack one folder for a GPU machine without Rust
@@ -65,6 +68,7 @@ fn run(task: Task) -> Result<()> {
         Task::CheckPtx(args) => check_ptx::run(&args),
         Task::Tables(args) => tables::run(&args),
         Task::Exercises(args) => exercises::run(&args),
+        Task::Book(args) => book::run(&args),
         Task::Test(args) => test::run(&args),
         Task::Dist(args) => dist::run(&args),
     }

@@ -1,6 +1,6 @@
 //! `test`: everything that must pass, in the order in which it is cheapest to fail.
 
-use crate::{browser, build_ptx, check_ptx, exercises, own_kernel, project, setup, shell, test_rung};
+use crate::{book, browser, build_ptx, check_ptx, exercises, own_kernel, project, setup, shell, test_rung};
 use anyhow::{Context, Result};
 use std::fs;
 use std::io::ErrorKind;
@@ -37,6 +37,7 @@ const STEPS: &[Step] = &[
     ("check-ptx", || check_ptx::run(&check_ptx::Args::default())),
     // The tests of the program run it.
     ("program", || shell::run(shell::cargo(&["build", "--package", "rungs"]))),
+    ("book", book::check),
     ("own kernel", own_kernel::run),
     ("exercises", exercises::test),
     ("packages", packages),

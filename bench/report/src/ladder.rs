@@ -70,6 +70,12 @@ impl<'r> Source<'r> {
         rows
     }
 
+    /// Where a rung was measured: in this report, or else elsewhere.
+    fn place(&self, family: &str, rung: &str, reports: &[&'r Report]) -> Option<(&'r Report, &'r Row)> {
+        let here = self.rows(family, rung).pop().map(|row| (self.report, row));
+        here.or_else(|| self.elsewhere(family, rung, reports))
+    }
+
     /// The largest problem that any report has of a rung: one of this kind, if there is any.
     fn elsewhere(&self, family: &str, rung: &str, reports: &[&'r Report]) -> Option<(&'r Report, &'r Row)> {
         let rank = |row: &Row| (self.is_of_this_kind(row), row.case().size);
@@ -99,16 +105,32 @@ fn library<'r>(report: &'r Report, row: &Row) -> Option<&'r Row> {
 /// The ladder of one family: one line for each of `rungs`, measured or not. If no library is beside them, the rungs
 /// share a paragraph.
 pub fn ladder(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
+    match lines(family, rungs, reports) {
+        (first, None, lines) => paragraph(&first, &lines),
+        (first, Some(peer), lines) => grid(&columns(&first, &format!("`{peer}`")), &lines),
+    }
+}
+
+/// The ladder of one family as a table, also if no library is beside it.
+pub fn whole(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
+    let (first, peer, lines) = lines(family, rungs, reports);
+    let peer = peer.map_or("library".into(), |peer| format!("`{peer}`"));
+    grid(&columns(&first, &peer), &lines)
+}
+
+fn columns<'a>(first: &'a str, peer: &'a str) -> [&'a str; 7] {
+    [first, "idea", "time", "rate", "of limit", "× before", peer]
+}
+
+/// Family, type and size; the library; a line for each rung.
+fn lines(family: &str, rungs: &[Rung], reports: &[&Report]) -> (String, Option<String>, Vec<Vec<String>>) {
     let source = Source::of(family, reports);
     let rungs: Vec<&Rung> = rungs.iter().filter(|rung| rung.family == family).collect();
     let mut peer = None;
     let mut before = None;
     let mut lines = vec![];
     for rung in rungs {
-        let found = source.as_ref().and_then(|source| {
-            let here = source.rows(family, &rung.name).pop().map(|row| (source.report, row));
-            here.or_else(|| source.elsewhere(family, &rung.name, reports))
-        });
+        let found = source.as_ref().and_then(|source| source.place(family, &rung.name, reports));
         let mut cells = vec![format!("[{}]({})", rung.name, rung.file), rung.idea.clone()];
         cells.extend(match (found, &source) {
             (Some((report, row)), Some(source)) => {
@@ -125,15 +147,21 @@ pub fn ladder(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
         let row = measured(source.report).find(|row| row.case().size == source.size && row.family == family);
         row.map_or(String::new(), |row| format!(", {}, n = {}", source.dtype, size(row)))
     });
-    let first = format!("**{family}**{kind}");
-    let Some(peer) = peer else { return paragraph(&first, &lines) };
-    grid(&[&first, "idea", "time", "rate", "of limit", "× before", &format!("`{peer}`")], &lines)
+    (format!("**{family}**{kind}"), peer.map(str::to_string), lines)
 }
 
 /// A ladder's rungs with their times.
 fn paragraph(head: &str, lines: &[Vec<String>]) -> String {
     let rungs: Vec<_> = lines.iter().map(|cells| format!("{} {}", cells[0], cells[2])).collect();
     format!("{head}, beside no library: {}.\n", rungs.join(", "))
+}
+
+/// The reports that [`ladder`] takes its numbers from, by their places in `reports`.
+pub fn sources(family: &str, rungs: &[Rung], reports: &[&Report]) -> BTreeSet<usize> {
+    let source = Source::of(family, reports);
+    let rungs = rungs.iter().filter(|rung| rung.family == family);
+    let used = rungs.filter_map(|rung| source.as_ref()?.place(family, &rung.name, reports));
+    used.filter_map(|(used, _)| reports.iter().position(|report| std::ptr::eq(*report, used))).collect()
 }
 
 /// Time, rate, share of the limit, times the rung before, the library's time.
@@ -333,6 +361,27 @@ mod tests {
         // Its result was wrong, so it has no time.
         assert!(lines[3].ends_with("| not measured | – | – | – | – |"), "{text}");
         assert!(lines[4].contains("| 50.0 µs | 20.97 Gkeys/s | 50 % | – | 100.0 µs |"), "{text}");
+    }
+
+    #[test]
+    fn a_whole_ladder_is_a_table_without_a_library_too() {
+        let mut alone = sample();
+        alone.results.iter_mut().for_each(|row| row.over_peer = None);
+        let text = whole("radix", &rungs(), &[&alone]);
+        assert!(text.contains("| × before | library |") && text.lines().count() == 5, "{text}");
+        assert_eq!(whole("radix", &rungs(), &[&sample()]), ladder("radix", &rungs(), &[&sample()]));
+    }
+
+    #[test]
+    fn the_sources_of_a_ladder_are_the_reports_that_it_shows() {
+        let (mut here, mut there, whole) = (sample(), sample(), sample());
+        here.results.retain(|row| row.name != "lsd-blocks");
+        there.results.retain(|row| row.name == "lsd-blocks");
+        assert_eq!(sources("radix", &rungs(), &[&here, &whole]), BTreeSet::from([1]));
+        let mut beside = here.clone();
+        beside.results.retain(|row| row.kind == Kind::Peer);
+        assert_eq!(sources("radix", &rungs(), &[&beside, &there, &here]), BTreeSet::from([1, 2]));
+        assert_eq!(sources("scan", &rungs(), &[&here]), BTreeSet::new());
     }
 
     /// A report of twins may have as many rungs.

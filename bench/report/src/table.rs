@@ -14,13 +14,8 @@ enqueue its launches: its ratio depends on the host that drives the GPU.";
 ///
 /// `file` is the report's name, as a reader of the table finds it.
 pub fn section(file: &str, report: &Report) -> String {
-    let (device, limits) = (&report.device, &report.limits);
-    let driver = device.nvidia_smi.get("driver_version").map_or(String::new(), |version| format!(", driver {version}"));
-    let commit: String = report.commit.chars().take(12).collect();
-    let mut text = format!(
-        "[{file}]({file}): {}{driver}, {}, commit {commit}. A copy within the device moves {:.0} GB/s.",
-        device.name, report.date, limits.copy_gbs
-    );
+    let (origin, copy) = (origin(report), report.limits.copy_gbs);
+    let mut text = format!("[{file}]({file}): {origin}. A copy within the device moves {copy:.0} GB/s.");
     report.notes.iter().for_each(|note| text += &format!(" {}.", capitalised(note)));
     text += &format!("\n\n    {}\n", report.command);
     let peers = with_peers(report);
@@ -30,8 +25,7 @@ pub fn section(file: &str, report: &Report) -> String {
     }
     let twins = beside(report, |row| row.over_twin.as_ref());
     if !twins.is_empty() {
-        let head = ["family", "n", "type", "rung", "time", "twin in CUDA C++", "its time", "ratio"];
-        text += &format!("\n{}", grid(&head, &twins));
+        text += &format!("\n{}", grid(TWINS, &twins));
     }
     let sources = beside(report, |row| row.over_source.as_ref());
     if !sources.is_empty() {
@@ -55,6 +49,24 @@ pub fn section(file: &str, report: &Report) -> String {
     }
     text
 }
+
+/// What a report was measured on, when, and from which commit.
+pub fn origin(report: &Report) -> String {
+    let device = &report.device;
+    let driver = device.nvidia_smi.get("driver_version").map_or(String::new(), |version| format!(", driver {version}"));
+    let commit: String = report.commit.chars().take(12).collect();
+    format!("{}{driver}, {}, commit {commit}", device.name, report.date)
+}
+
+/// The rungs of one family beside their twins; `None` if the report has none.
+pub fn twins(family: &str, report: &Report) -> Option<String> {
+    let mut rows = beside(report, |row| row.over_twin.as_ref());
+    rows.retain(|row| row[0] == family);
+    (!rows.is_empty()).then(|| grid(TWINS, &rows))
+}
+
+/// The columns of the table of twins.
+const TWINS: &[&str] = &["family", "n", "type", "rung", "time", "twin in CUDA C++", "its time", "ratio"];
 
 fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
@@ -138,7 +150,8 @@ fn both(call: Option<f64>, back: Option<f64>) -> String {
     call.map_or("-".into(), |ratio| format!("{ratio:.2}")) + &back
 }
 
-pub(crate) fn grid(head: &[&str], rows: &[Vec<String>]) -> String {
+/// A table in Markdown.
+pub fn grid(head: &[&str], rows: &[Vec<String>]) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let mut text = line(head.iter().map(|cell| cell.to_string()).collect());
     text += &line(vec!["---".into(); head.len()]);

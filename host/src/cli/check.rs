@@ -85,7 +85,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         "all" => crate::algorithms::FAMILIES.iter().collect(),
         name => vec![super::family_named(name)?],
     };
-    let engine = Engine::simulator();
+    let engine = common.simulator();
     let mut all = vec![];
     for family in families {
         let rungs = match matches.get_one::<String>("rung") {

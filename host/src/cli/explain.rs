@@ -87,7 +87,10 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     };
     let rungs = if matches.get_flag("stats") {
         let n = matches.get_one::<Count>("n").map(|n| n.0);
-        rungs.into_iter().map(|rung| count(family, rung, n, common.seed)).collect::<Result<Vec<_>>>()?
+        rungs
+            .into_iter()
+            .map(|rung| count(&common.simulator(), family, rung, n, common.seed))
+            .collect::<Result<Vec<_>>>()?
     } else {
         rungs.into_iter().map(Explained::from).collect()
     };
@@ -132,16 +135,21 @@ fn text(family: &str, rung: &Explained) -> String {
 }
 
 /// A rung with what the simulator counts in one run.
-fn count(family: &'static Family, rung: &'static Rung, n: Option<u64>, seed: u64) -> Result<Explained> {
-    let engine = Engine::simulator();
-    let size = match (n, family.default_size(&engine, rung)) {
+fn count(
+    engine: &Engine,
+    family: &'static Family,
+    rung: &'static Rung,
+    n: Option<u64>,
+    seed: u64,
+) -> Result<Explained> {
+    let size = match (n, family.default_size(engine, rung)) {
         (Some(n), Size::Product { .. }) => Size::Product { m: n, n, k: n },
         (Some(n), Size::Elements(_)) => Size::Elements(n),
         (None, size) => size,
     };
     let (dtype, distribution, parameters) = (family.dtypes[0], family.input, Parameters::default());
     let problem = family.make(Workload { size, dtype, distribution, seed, input: None, parameters })?;
-    let kernels = counters::kernels(&counters::count(&engine, &*problem, rung)?);
+    let kernels = counters::kernels(&counters::count(engine, &*problem, rung)?);
     Ok(Explained { counters: Some(Counted { n: size.n(), kernels }), ..Explained::from(rung) })
 }
 

@@ -131,7 +131,7 @@ fn common_arguments() -> [Arg; 4] {
         Arg::new("device")
             .long("device")
             .value_name("DEVICE")
-            .help("Where to run: auto, cuda, cuda:N or sim")
+            .help("Where to run: auto, cuda, cuda:N (GPU N), sim, or sim:N (as on N multiprocessors)")
             .default_value("auto")
             .value_parser(value_parser!(DeviceChoice))
             .global(true),
@@ -202,13 +202,21 @@ impl Common {
         self.check.map_or(Ok(engine.clone()), |check| engine.checked(check))
     }
 
+    /// The simulator, for commands that need it: as `--device` describes it, also where there is a GPU.
+    pub fn simulator(&self) -> Engine {
+        match self.device {
+            DeviceChoice::SimulatorOf(multiprocessors) => Engine::simulator_with(multiprocessors.get()),
+            _ => Engine::simulator(),
+        }
+    }
+
     /// Refuses a GPU for a command that needs the simulator.
     ///
     /// # Errors
     /// [`Error::Usage`] if the user asked for a GPU.
     pub fn on_simulator(&self, command: &str) -> Result<()> {
         match self.device {
-            DeviceChoice::Auto | DeviceChoice::Simulator => Ok(()),
+            DeviceChoice::Auto | DeviceChoice::Simulator | DeviceChoice::SimulatorOf(_) => Ok(()),
             DeviceChoice::Cuda(_) => Err(Error::Usage(format!("{command} is the simulator's: leave out --device"))),
         }
     }

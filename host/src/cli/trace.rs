@@ -69,7 +69,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     };
     let page = matches.get_one::<OsString>("html").map(|name| Place::from(name.as_os_str()));
     let parameters = parameters(family, block, matches.get_one::<u32>("columns").copied(), input.len())?;
-    let trace = trace::trace(family, rung, input, parameters)?;
+    let trace = trace::trace(&common.simulator(), family, rung, input, parameters)?;
     if let Some(place) = page {
         report::write_text(&place, &trace::page(&trace)?)?;
         if place == Place::Standard {
@@ -98,7 +98,7 @@ fn run_arrays(matches: &ArgMatches, common: &Common, family: &'static Family, ru
     }
     let mut parameters = parameters(family, None, matches.get_one::<u32>("columns").copied(), 0)?;
     parameters.bins = takes(Extra::Bins).then(|| bins.unwrap_or(BINS));
-    let trace = trace::trace_arrays(family, rung, (size, values), common.seed, parameters)?;
+    let trace = trace::trace_arrays(&common.simulator(), family, rung, (size, values), common.seed, parameters)?;
     if let Some(name) = matches.get_one::<OsString>("html") {
         let place = Place::from(name.as_os_str());
         report::write_text(&place, &trace::array_page(&trace)?)?;

@@ -13,6 +13,9 @@ const COLUMN: usize = 28;
 /// Room at the left and at the right.
 const MARGIN: usize = 20;
 
+/// Width of a letter, at most.
+const LETTER: f64 = 7.0;
+
 /// Colours of the lines: told apart with any kind of colour vision (Okabe and Ito).
 const COLOURS: [&str; 4] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
 
@@ -106,8 +109,10 @@ fn sectors(line: &Line, worst: &Access, place: &str) -> String {
         let share = (used[&sector].min(SECTOR)) as f64 / SECTOR as f64;
         bar(&mut svg, (x(k) - wide / 2.0 + 2.0, 180.0), (wide - 4.0, 24.0), "#ffffff");
         bar(&mut svg, (x(k) - wide / 2.0 + 2.0, 180.0 + 24.0 * (1.0 - share)), (wide - 4.0, 24.0 * share), "#9ecae1");
-        if n <= LANES {
-            label(&mut svg, (x(k), 218.0), &format!("+{}", sector * SECTOR));
+        // As many labels as have room beside each other.
+        let text = format!("+{}", sector * SECTOR);
+        if k % (LETTER * (text.len() + 1) as f64 / wide).ceil() as usize == 0 {
+            label(&mut svg, (x(k), 218.0), &text);
         }
     }
     let _ = writeln!(

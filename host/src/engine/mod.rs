@@ -17,6 +17,7 @@ use simt::{Kernel, Scalar};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZero;
 use std::rc::Rc;
 use std::str::FromStr;
 use std::time::Instant;
@@ -39,8 +40,10 @@ pub enum DeviceChoice {
     Auto,
     /// The GPU with this number, or an error.
     Cuda(u32),
-    /// The simulator.
+    /// The simulator, with as many multiprocessors as the host has cores.
     Simulator,
+    /// The simulator, told that it has this number of multiprocessors: what it counts is the same on every host.
+    SimulatorOf(NonZero<u32>),
 }
 
 impl FromStr for DeviceChoice {
@@ -54,7 +57,11 @@ impl FromStr for DeviceChoice {
             Some(("cuda", n)) => {
                 n.parse().map(Self::Cuda).map_err(|_| format!("'{n}' is not the number of a GPU; the first is 0"))
             }
-            _ => Err("a device is auto, cuda, cuda:N or sim".into()),
+            Some(("sim", n)) => {
+                let number = n.parse().map(Self::SimulatorOf);
+                number.map_err(|_| format!("'{n}' is not a number of multiprocessors; an H200 has 132"))
+            }
+            _ => Err("a device is auto, cuda, cuda:N, sim or sim:N".into()),
         }
     }
 }
@@ -162,6 +169,7 @@ impl Engine {
     pub fn open(choice: DeviceChoice) -> Result<Self> {
         match choice {
             DeviceChoice::Simulator => Ok(Self::simulator()),
+            DeviceChoice::SimulatorOf(multiprocessors) => Ok(Self::simulator_with(multiprocessors.get())),
             DeviceChoice::Cuda(ordinal) => Self::cuda(ordinal),
             DeviceChoice::Auto => match Self::cuda(0) {
                 Err(Error::NoDevice(why)) => Ok(Self::simulator_because(Some(why))),

@@ -92,12 +92,18 @@ pub struct Pair {
     pub worker: Worker,
 }
 
-/// Runs a rung on `input` in the simulator and finds its steps.
+/// Runs a rung on `input` on `engine`, a simulator, and finds its steps.
 ///
 /// # Errors
 /// [`Error::Usage`] if the family has no steps to draw, or the input is too long; [`Error::Mismatch`] if the rung's
 /// result is wrong.
-pub fn trace(family: &'static Family, rung: &'static Rung, input: Vec<u32>, parameters: Parameters) -> Result<Trace> {
+pub fn trace(
+    engine: &Engine,
+    family: &'static Family,
+    rung: &'static Rung,
+    input: Vec<u32>,
+    parameters: Parameters,
+) -> Result<Trace> {
     if input.len() > MAX_ELEMENTS {
         return Err(Error::Usage(format!(
             "{} elements are too many to draw; {MAX_ELEMENTS} are the limit",
@@ -109,7 +115,6 @@ pub fn trace(family: &'static Family, rung: &'static Rung, input: Vec<u32>, para
         Draws::Prefixes => scan::steps,
         Draws::Arrays { .. } => return Err(Error::Usage(format!("{} has more than one line of data", family.name))),
     };
-    let engine = Engine::simulator();
     let problem = family.make(Workload {
         size: Size::Elements(input.len() as u64),
         dtype: Dtype::U32,
@@ -118,7 +123,7 @@ pub fn trace(family: &'static Family, rung: &'static Rung, input: Vec<u32>, para
         input: Some(vec![Data::from(input.clone())]),
         parameters,
     })?;
-    let Watched { launches, output, kernels, .. } = watch(&engine, &*problem, rung)?;
+    let Watched { launches, output, kernels, .. } = watch(engine, &*problem, rung)?;
     let output =
         output.into_vec::<u32>().map_err(|d| Error::Usage(format!("only u32 can be traced, not {}", d.dtype())))?;
     let mut steps = steps(&launches, &input, &output);
@@ -126,12 +131,13 @@ pub fn trace(family: &'static Family, rung: &'static Rung, input: Vec<u32>, para
     Ok(Trace { family: family.name, rung: rung.name, n: input.len(), input, steps, output, kernels })
 }
 
-/// Runs a rung of a family that draws arrays, and finds its steps. The input is drawn, from small numbers, unless it is
+/// Runs a rung of a family that draws arrays on `engine`, a simulator, and finds its steps. The input is drawn, from small numbers, unless it is
 /// given.
 ///
 /// # Errors
 /// As for [`trace`].
 pub fn trace_arrays(
+    engine: &Engine,
     family: &'static Family,
     rung: &'static Rung,
     (size, input): (Size, Option<Vec<u32>>),
@@ -154,11 +160,10 @@ pub fn trace_arrays(
         Dtype::F32 => Data::from(values.into_iter().map(|v| v as f32).collect::<Vec<_>>()),
         _ => Data::from(values),
     };
-    let engine = Engine::simulator();
     let input = input.map(|values| vec![given(values)]);
     let workload = Workload { size, dtype, distribution: Distribution::Small, seed, input, parameters };
     let problem = family.make(workload)?;
-    let Watched { launches, output: data, kernels, views } = watch(&engine, &*problem, rung)?;
+    let Watched { launches, output: data, kernels, views } = watch(engine, &*problem, rung)?;
     let run = arrays::Run {
         inputs,
         output: *output,

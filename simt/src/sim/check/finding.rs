@@ -235,7 +235,7 @@ pub struct Memory {
     pub bytes: u32,
 }
 
-/// An element of an array that [`shared!`](crate::shared) declares.
+/// An element of an array that [`shared!`](macro@crate::shared) declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element {
     /// The array's name.
