@@ -1,4 +1,5 @@
-//! Kernels in which no access is undefined, and that put out the wrong words, too few of them, or the right ones slowly.
+//! Kernels in which no access is undefined, and that put out the wrong words, too few of them, or the right ones
+//! slowly.
 
 use crate::prelude::*;
 

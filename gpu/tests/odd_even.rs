@@ -104,8 +104,8 @@ fn levels_sort_runs() {
     }
 }
 
-/// Short runs with many chunks and a last run of few keys, under hostile schedules: a block that reads a run too early, or
-/// overwrites what a neighbour still reads, races.
+/// Short runs with many chunks and a last run of few keys, under hostile schedules: a block that reads a run too early,
+/// or overwrites what a neighbour still reads, races.
 #[test]
 fn persistent_waits_for_what_it_reads() {
     let round = Round { run: 256, chunk: 32, chunks: 8, group: u32::MAX, parity: 0 };

@@ -8,7 +8,8 @@ use crate::machine::Machine;
 use crate::{Backend, Global, Scalar, Shared};
 
 /// Starts to copy element `j` of `from` to element `i` of `to`, or to make that zero if the element is not `inside`.
-/// `j` has to be in view only if it is. Elements of less than 4 bytes are loaded and stored: the instruction takes none.
+/// `j` has to be in view only if it is. Elements of less than 4 bytes are loaded and stored: the instruction takes
+/// none.
 #[inline(always)]
 #[track_caller]
 pub fn element<T: Scalar>(to: Shared<T>, i: u32, from: Global<T>, j: u32, inside: bool) {

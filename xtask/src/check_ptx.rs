@@ -24,8 +24,8 @@ pub struct Args {
     /// A folder with PTX of your own kernels, which are in no list of rungs [default: ptx in cargo's target folder]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// A folder with PTX of the same kernels by another compiler: barriers, reductions, atomic operations and others that
-    /// a compiler may neither copy nor lose are counted and compared
+    /// A folder with PTX of the same kernels by another compiler: barriers, reductions, atomic operations and others
+    /// that a compiler may neither copy nor lose are counted and compared
     #[arg(long, value_name = "DIR")]
     compare: Option<PathBuf>,
 }
@@ -119,8 +119,8 @@ fn objection(usage: &Usage, max_spills: u32) -> Option<String> {
     let more = *stack > max_spills || max_spills == 0 && spill_stores + spill_loads > 0;
     more.then(|| {
         format!(
-            "{stack} bytes of local memory per thread, {spill_stores} bytes of spill stores, {spill_loads} of spill loads; \
-             its `max_spills` is {max_spills}"
+            "{stack} bytes of local memory per thread, {spill_stores} bytes of spill stores, {spill_loads} of spill \
+             loads; its `max_spills` is {max_spills}"
         )
     })
 }

@@ -20,8 +20,8 @@ fn pip_folder() -> PathBuf {
     project::tools().join("rust-cuda")
 }
 
-/// Finds all parts of the toolchain, installs those that rustup and pip have, and prints the place of each; fails if one
-/// is missing. LLVM 7 is in no package.
+/// Finds all parts of the toolchain, installs those that rustup and pip have, and prints the place of each; fails if
+/// one is missing. LLVM 7 is in no package.
 pub fn setup() -> Result<()> {
     let missing = || parts(Some(&pip_folder())).into_iter().filter(|part| part.place.is_err()).map(|part| part.name);
     if missing().any(|name| name == NIGHTLY || COMPONENTS.contains(&name)) {

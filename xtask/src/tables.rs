@@ -22,7 +22,7 @@ const RUNGS: &str = "gpu/src";
 
 /// The kernel that the front page shows, and the parts of its head that stand above it.
 const KERNEL: &str = "gpu/src/bitonic/r1_global_step.rs";
-const PARTS: &[&str] = &["Idea", "Bottleneck"];
+const PARTS: &[&str] = &["Idea"];
 
 /// The order of the ladders on the front page. Families that are not named here come last.
 const FAMILIES: &[&str] =

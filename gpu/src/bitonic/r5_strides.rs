@@ -6,8 +6,9 @@
 //!
 //! **Changed from the rung before.** Long steps without shared memory: a thread's 64 loads are in flight together, and
 //! nothing waits between the last of them and the stores. Runs longer than a tile descend in turn too, negated as those
-//! in a tile are, so there is no mirrored step left. The run with the last key always ascends, whatever n is. At most six
-//! long steps in a launch, not eight: at 2²⁴ keys that is two launches more, by which this rung is slower on an H200.
+//! in a tile are, so there is no mirrored step left. The run with the last key always ascends, whatever n is. At most
+//! six long steps in a launch, not eight: at 2²⁴ keys that is two launches more, by which this rung is slower on an
+//! H200.
 //!
 //! **Bottleneck.** Global memory: each launch reads and writes all keys, and 128 MiB at 2²⁴ keys are more than the L2
 //! keeps from one launch to the next. The next rung uses what it does keep.
@@ -53,14 +54,14 @@ impl Strides for Six {
     const BITS: u32 = 6;
 }
 
-/// Fewest blocks per multiprocessor for long steps: several, so that one loads while another stores. For keys of 8 bytes
-/// there are registers for half as many.
+/// Fewest blocks per multiprocessor for long steps: several, so that one loads while another stores. For keys of 8
+/// bytes there are registers for half as many.
 pub const fn long_blocks<T>() -> u32 {
     if size_of::<T>() > 4 { 2 } else { 4 }
 }
 
-/// Bytes per thread of spilled registers that those blocks may cost. Four blocks leave 128 registers per thread, of which
-/// six steps need 64 for keys; for compute capability 8.0 ptxas wants a few more than the rest for addresses.
+/// Bytes per thread of spilled registers that those blocks may cost. Four blocks leave 128 registers per thread, of
+/// which six steps need 64 for keys; for compute capability 8.0 ptxas wants a few more than the rest for addresses.
 pub const LONG_MAX_SPILLS: u32 = 32;
 
 /// Blocks for `strides` long steps on `n` keys from the bit `low` on: a thread for each key of a run of 2^`low`, in
@@ -125,8 +126,8 @@ pub(crate) fn merge_in_direction<T: Key + Word, N: Size>(keys: Global<T>, number
 #[inline(always)]
 pub(crate) fn long_steps<T: Key, S: Strides>(keys: Global<T>, block: u32, low: u32, stage: u32) {
     let t = block * BLOCK + thread::thread_idx_x();
-    // The thread's number with as many zeros put in at `low` as there are steps. In two shifts: a shift by 32 at once is
-    // undefined, and then there is nothing above.
+    // The thread's number with as many zeros put in at `low` as there are steps. In two shifts: a shift by 32 at once
+    // is undefined, and then there is nothing above.
     let first = (t >> low) << (low + S::BITS - 1) << 1 | t & ((1 << low) - 1);
     if first >= keys.len() {
         return; // no other key of this thread is nearer

@@ -1,7 +1,7 @@
 //! # Bitonic sort, every other pass backwards
 //!
-//! **Idea.** A pass that walks the keys from the front ends with the last of them in the L2. The next pass walks from the
-//! back, finds those there, and leaves the first keys for the pass after it.
+//! **Idea.** A pass that walks the keys from the front ends with the last of them in the L2. The next pass walks from
+//! the back, finds those there, and leaves the first keys for the pass after it.
 //!
 //! **Changed from the rung before.** Blocks of every other launch number their tiles from the end. Nothing else.
 //!

@@ -2,9 +2,9 @@
 //!
 //! **Idea.** Cut the keys into windows of 1024; one block bubbles each window, all at once (pass a). Then do the same
 //! with the windows shifted by half (pass b), so that keys cross the seams. Seen from afar this is odd-even
-//! transposition again, with half windows as its elements: as many passes as there are halves sort everything. After the
-//! first pass a window is two sorted halves, so that sorting it is merging them: the passes are those of `odd-even`, and
-//! bubble sort is only how a window is merged.
+//! transposition again, with half windows as its elements: as many passes as there are halves sort everything. After
+//! the first pass a window is two sorted halves, so that sorting it is merging them: the passes are those of
+//! `odd-even`, and bubble sort is only how a window is merged.
 //!
 //! **Changed from the rung before.** All multiprocessors work, on any n. Blocks cannot wait for each other inside a
 //! launch, so a pass is a launch. Inside a block each thread keeps its odd key in a register and shares only its even

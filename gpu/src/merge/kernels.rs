@@ -168,7 +168,10 @@ macro_rules! sort_kernel {
         $name:ident($($parameter:ident [$($type:tt)+]),*) => $body:expr
     ) => {
         #[doc = concat!("The function of that name, for ", stringify!($C), ".")]
-        #[simt::kernel(max_threads = $threads, min_blocks = $blocks, max_spills = $crate::merge::MAX_SPILLS, instance($module: <$K, $C>))]
+        #[simt::kernel(
+            max_threads = $threads, min_blocks = $blocks, max_spills = $crate::merge::MAX_SPILLS,
+            instance($module: <$K, $C>),
+        )]
         #[allow(clippy::too_many_arguments)]
         pub fn $name<K: Scalar, C: IsOrder<K>>($($parameter: $($type)+,)* order: C) {
             $body($($parameter,)* order)

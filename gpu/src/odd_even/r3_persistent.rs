@@ -5,8 +5,9 @@
 //! each other may be rounds apart, and no round ends for all at once.
 //!
 //! **Changed from the rung before.** One launch for all rounds. Blocks draw chunks by number, round after round; the
-//! number of the next one is drawn while a chunk is merged. Counters go on from launch to launch, so nothing is cleared. Three arrays in place of two: a neighbour may still read
-//! what a run was two rounds ago while it is made anew.
+//! number of the next one is drawn while a chunk is merged. Counters go on from launch to launch, so nothing is
+//! cleared. Three arrays in place of two: a neighbour may still read what a run was two rounds ago while it is made
+//! anew.
 //!
 //! **Bottleneck.** The latency of a chunk: the counters, the dependent loads of the search, load, merge, store. Only
 //! fewer rounds help: the next rung.
@@ -54,8 +55,8 @@ pub const fn blocks<T>(chunks: u32, multiprocessors: u32) -> u32 {
     if chunks < most { chunks } else { most }
 }
 
-/// All rounds. The sorted runs are in `first`; round r reads array r modulo 3 and writes the next. The last round applies
-/// the inverse of `decode`.
+/// All rounds. The sorted runs are in `first`; round r reads array r modulo 3 and writes the next. The last round
+/// applies the inverse of `decode`.
 ///
 /// `counters` were zero before the first launch and belong to launches of the same number of keys and blocks; `launch`
 /// counts those.
@@ -135,8 +136,8 @@ impl Numbers {
     }
 }
 
-/// Waits until the lane's run has `done` chunks done, which are all of the rounds before. A warp makes the call, half of
-/// the lanes for each of two runs.
+/// Waits until the lane's run has `done` chunks done, which are all of the rounds before. A warp makes the call, half
+/// of the lanes for each of two runs.
 ///
 /// Then the keys that this round reads are there. And nobody reads any more what it overwrites, the input of the round
 /// before last: only the same two runs were made of that, since pairs repeat every other round.

@@ -3,8 +3,8 @@
 //! **Idea.** Rounds first among the runs of a group, then among the groups, each of which is then one long run. p runs
 //! in groups of g are sorted after g + p/g rounds instead of p: 12 instead of 32. With three levels 24 instead of 512.
 //!
-//! **Changed from the rung before.** Fewer rounds, one launch each as in `merge-split`, whose kernels these are. What is
-//! still odd-even: keys move from neighbour to neighbour alone, and each keeps its half. What is not: a neighbour of
+//! **Changed from the rung before.** Fewer rounds, one launch each as in `merge-split`, whose kernels these are. What
+//! is still odd-even: keys move from neighbour to neighbour alone, and each keeps its half. What is not: a neighbour of
 //! the upper levels is far away, so the number of rounds no longer grows with the distance. With groups of two on every
 //! level this is a merge sort.
 //!

@@ -1,8 +1,8 @@
 //! # Radix sort of columns, merged by one atomic minimum
 //!
 //! **Idea.** Each thread sorts a column of keys by its bits. Then, until no key is left, all threads take the minimum
-//! of the heads of their columns by an atomic on one shared word. A thread that has this key takes the next place of the
-//! output, by an atomic too, and moves on; it stores the key while the next minimum is found.
+//! of the heads of their columns by an atomic on one shared word. A thread that has this key takes the next place of
+//! the output, by an atomic too, and moves on; it stores the key while the next minimum is found.
 //!
 //! **Changed from the rung before.** `columns-one-thread` lets one thread look at every head for every key. Here each
 //! thread looks at one head, all at the same time, and the hardware compares.

@@ -298,8 +298,8 @@ fn relation(
     same.then_some(Relation::Other)
 }
 
-/// The name of the library function that a family is compared with. A sort that takes any order is compared with one that
-/// does.
+/// The name of the library function that a family is compared with. A sort that takes any order is compared with one
+/// that does.
 fn reference(family: &Family, dtype: Dtype, parameters: &Parameters) -> Option<String> {
     let operation = parameters.operation.name();
     let kind = if parameters.exclusive { "exclusive" } else { "inclusive" };

@@ -174,8 +174,8 @@ fn banks(line: &Line, worst: &Access, place: &str) -> String {
     svg + "</svg>\n"
 }
 
-/// The lines of a kernel with what each costs: sectors of global memory and wavefronts of shared memory, as a bar and as
-/// a colour.
+/// The lines of a kernel with what each costs: sectors of global memory and wavefronts of shared memory, as a bar and
+/// as a colour.
 pub fn heat(kernel: &Kernel) -> String {
     const ROW: usize = 20;
     const BAR: f64 = 150.0;

@@ -282,7 +282,8 @@ impl Engine {
     /// What geometry can depend on.
     pub fn device(&self) -> Device {
         let DeviceInfo { multiprocessors, shared_per_block, .. } = self.0.info;
-        // Of the PTX, not of the device: newer kernels are in newer PTX alone. The simulator holds to the limits of 9.0.
+        // Of the PTX, not of the device: newer kernels are in newer PTX alone. The simulator holds to the limits of
+        // 9.0.
         let compute_capability = self.as_cuda().map_or((9, 0), Cuda::features);
         Device { multiprocessors, shared_per_block, compute_capability }
     }

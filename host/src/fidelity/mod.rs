@@ -228,8 +228,8 @@ impl Comparison {
     }
 }
 
-/// Compares all cases with what the profiler counted in one run of all of them. Rungs that a report lacks, because it is
-/// older than they, are returned too.
+/// Compares all cases with what the profiler counted in one run of all of them. Rungs that a report lacks, because it
+/// is older than they, are returned too.
 ///
 /// # Errors
 /// As for [`run`]; [`Error::Usage`] if the profiler counted other launches.

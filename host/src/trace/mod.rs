@@ -131,8 +131,8 @@ pub fn trace(
     Ok(Trace { family: family.name, rung: rung.name, n: input.len(), input, steps, output, kernels })
 }
 
-/// Runs a rung of a family that draws arrays on `engine`, a simulator, and finds its steps. The input is drawn, from small numbers, unless it is
-/// given.
+/// Runs a rung of a family that draws arrays on `engine`, a simulator, and finds its steps. The input is drawn, from
+/// small numbers, unless it is given.
 ///
 /// # Errors
 /// As for [`trace`].

@@ -271,8 +271,8 @@ impl<T: Scalar> DeviceVec<T> {
     }
 
     /// Sorts in place as [`DeviceVec::sort`] does, and moves the value of each key with it: `values[i]` belongs to key
-    /// i, before and after. Equal keys keep their order, and with them their values. Keys and values of 4 bytes each are
-    /// moved together; others by their places, see [`DeviceVec::argsort`].
+    /// i, before and after. Equal keys keep their order, and with them their values. Keys and values of 4 bytes each
+    /// are moved together; others by their places, see [`DeviceVec::argsort`].
     ///
     /// ```
     /// use rungs::engine::Engine;
@@ -312,8 +312,8 @@ impl<T: Scalar> DeviceVec<T> {
         self.sort_pairs_by_order(values, order_of(T::DTYPE) | DESCENDING)
     }
 
-    /// The places of the elements in sorted order: element `places[i]` is number i. Equal elements keep their order. The
-    /// elements stay where they are; [`DeviceVec::gather`] moves them, and whatever belongs to them.
+    /// The places of the elements in sorted order: element `places[i]` is number i. Equal elements keep their order.
+    /// The elements stay where they are; [`DeviceVec::gather`] moves them, and whatever belongs to them.
     ///
     /// ```
     /// use rungs::engine::Engine;

@@ -17,15 +17,15 @@ use syn::{Expr, FnArg, GenericParam, ItemFn, Pat, Token, Type, bracketed, parent
 ///
 /// - `#[kernel(max_threads = BLOCK, min_blocks = 2)]`: launch bounds, constant expressions; they become the entry's
 ///   `.maxntid` and `.minnctapersm`. They may depend on the types of an instance: `min_blocks = blocks::<T>()`.
-/// - `#[kernel(max_threads = BLOCK, min_blocks = 3, max_spills = 32)]`: for those bounds the kernel's author accepts that
-///   ptxas keeps up to 32 bytes per thread in local memory for want of registers. `cargo xtask check-ptx` refuses more,
-///   and any at all in a kernel that does not say so.
+/// - `#[kernel(max_threads = BLOCK, min_blocks = 3, max_spills = 32)]`: for those bounds the kernel's author accepts
+///   that ptxas keeps up to 32 bytes per thread in local memory for want of registers. `cargo xtask check-ptx` refuses
+///   more, and any at all in a kernel that does not say so.
 /// - `#[kernel(instances(sum_u32: <u32, Sum>, sum_f32: <f32, Sum>))]` on a generic function: one entry for each named
 ///   instance. On the host the function's name is then a generic type, `name::<u32, Sum>::default()`.
 /// - `#[kernel(instances([u32, f32] * [Sum, Min]))]`: the same for all combinations of the types, a list for each
 ///   parameter of the function; the entries are called `function_sum_u32`, `function_min_u32`, … .
-/// - `#[kernel(instance(by_age: <f32, Age>))]`: one entry, called `by_age_function`. It is for macros that declare several
-///   functions, which cannot put names together.
+/// - `#[kernel(instance(by_age: <f32, Age>))]`: one entry, called `by_age_function`. It is for macros that declare
+///   several functions, which cannot put names together.
 /// - `#[kernel(sm_90)]`: the kernel needs compute capability 9.0 and exists only in PTX built for that.
 /// - `#[kernel(sm_90a)]`: it needs what 9.0 alone has, and exists only in PTX for `sm_90a`.
 #[proc_macro_attribute]
@@ -120,8 +120,8 @@ impl Parse for Options {
                         Punctuated::<Instance, Token![,]>::parse_terminated(&list)?.into_iter().collect();
                 }
             } else {
-                let known = "a kernel's options are max_threads, min_blocks, max_spills, instances, instance, sm_90 and \
-                             sm_90a";
+                let known = "a kernel's options are max_threads, min_blocks, max_spills, instances, instance, sm_90 \
+                             and sm_90a";
                 let bound = match name.to_string().as_str() {
                     "max_threads" => &mut options.max_threads,
                     "min_blocks" => &mut options.min_blocks,
@@ -389,7 +389,8 @@ impl Options {
         }
     }
 
-    /// The most threads per block, the fewest blocks per multiprocessor and the most bytes spilled, 0 for one not given.
+    /// The most threads per block, the fewest blocks per multiprocessor and the most bytes spilled, 0 for one not
+    /// given.
     fn bounds(&self) -> [Tokens; 3] {
         let given = [&self.max_threads, &self.min_blocks, &self.max_spills];
         given.map(|bound| bound.as_ref().map_or(quote!(0), |e| quote!(#e)))

@@ -246,8 +246,8 @@ impl Block {
     #[track_caller]
     fn arrives_quickly(&self, vote: bool) -> bool {
         let location = Location::caller();
-        // SAFETY: the cell is this thread's of the host, and no other reference to its content is made meanwhile. (A copy
-        // out and in again would take as long as the switch.)
+        // SAFETY: the cell is this thread's of the host, and no other reference to its content is made meanwhile. (A
+        // copy out and in again would take as long as the switch.)
         let barrier = unsafe { &mut *self.barriers[0].as_ptr() };
         let quick = self.stats.is_none()
             && barrier.arrived + 1 < self.threads()

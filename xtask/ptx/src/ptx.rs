@@ -17,8 +17,8 @@ const ADA_VERSION: (u32, u32) = (7, 8);
 /// The version of PTX that has the bulk copies of Hopper.
 const HOPPER_VERSION: (u32, u32) = (8, 0);
 
-/// The declaration of dynamic shared memory by each backend. An array of `u128` has the type's alignment; kernels expect
-/// more of the first byte.
+/// The declaration of dynamic shared memory by each backend. An array of `u128` has the type's alignment; kernels
+/// expect more of the first byte.
 const DYNAMIC: &str = ".extern .shared .align 128 .b8 RUNGS_DYNAMIC_SHARED[];";
 const DYNAMIC_BY_RUST_CUDA: &str = ".extern .shared .align 16 .b8 RUNGS_DYNAMIC_SHARED[];";
 
@@ -88,9 +88,9 @@ pub fn entries(text: &str) -> Vec<Entry> {
     heads.iter().zip(ends).map(entry).collect()
 }
 
-/// All local memory (`.local`), all calls of functions, and shared memory whose addresses are wrong: dynamic memory of a
-/// fixed size, which the static arrays lie behind and therefore in; the address of an array within shared memory that is
-/// converted as if it were a generic one.
+/// All local memory (`.local`), all calls of functions, and shared memory whose addresses are wrong: dynamic memory of
+/// a fixed size, which the static arrays lie behind and therefore in; the address of an array within shared memory that
+/// is converted as if it were a generic one.
 pub fn findings(text: &str) -> Vec<Finding> {
     let (mut function, mut depth) = (String::new(), 0_i32);
     let mut found = vec![];
@@ -175,8 +175,8 @@ impl<'a> Bounds<'a> {
     }
 }
 
-/// The bytes per thread of spilled registers that kernels allow for their launch bounds. Kernels that allow none are left
-/// out.
+/// The bytes per thread of spilled registers that kernels allow for their launch bounds. Kernels that allow none are
+/// left out.
 ///
 /// # Errors
 /// If a comment with launch bounds is malformed.

@@ -130,8 +130,8 @@ pub fn cuda_of_pip(folder: &Path) -> PathBuf {
     folder.join("nvidia/cu13")
 }
 
-/// All parts, each with its place or with the places searched. `pip` is a folder with [`PIP_PACKAGES`], which is searched
-/// after the others.
+/// All parts, each with its place or with the places searched. `pip` is a folder with [`PIP_PACKAGES`], which is
+/// searched after the others.
 pub fn parts(pip: Option<&Path>) -> Vec<Part> {
     let toolchain = toolchain();
     let component = |name: &str| component(&toolchain, name);

@@ -18,8 +18,8 @@ pub enum Directive {
     Plot { file: String, caption: String },
     /// A call of the program and what it prints: `{{#run ARGUMENTS}}`.
     Run { arguments: String },
-    /// A trace as a picture: `{{#picture FAMILY ARGUMENTS | CAPTION}}`; with a third part without the array of that name,
-    /// for instance one with times, which are others in every run.
+    /// A trace as a picture: `{{#picture FAMILY ARGUMENTS | CAPTION}}`; with a third part without the array of that
+    /// name, for instance one with times, which are others in every run.
     Picture { arguments: String, caption: String, without: Option<String> },
     /// The costliest request of one kind that a rung makes, lane by lane:
     /// `{{#request FAMILY --rung RUNG --n N | global load | CAPTION}}`.
@@ -92,8 +92,8 @@ impl Directive {
         }))
     }
 
-    /// The file in `book/src/generated` that keeps what the program said, for those that need the program; a call of the
-    /// program for each of them would make every build of the book slow.
+    /// The file in `book/src/generated` that keeps what the program said, for those that need the program; a call of
+    /// the program for each of them would make every build of the book slow.
     pub fn file(&self) -> Option<String> {
         let (words, end) = match self {
             Self::Run { arguments } => (format!("run {arguments}"), "md"),

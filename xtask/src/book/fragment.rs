@@ -357,8 +357,8 @@ fn bug(json: &str) -> Result<String> {
     Ok(format!(
         "**{bug}** On a GPU: {effect}\n\n<div class=\"source\">{file}; <code>V::MENDED</code> is false in the wrong \
          version and true in its clean twin</div>\n\n```rust\n{}\n```\n\nRun without checks, the simulator says: \
-         {without_checks}\n\nIts checker says (`rungs bugs show {name}`):\n\n```text\n{}\n```\n\nMend: {mend} Of the mended \
-         kernel the checker says: {clean_twin}\n",
+         {without_checks}\n\nIts checker says (`rungs bugs show {name}`):\n\n```text\n{}\n```\n\nMend: {mend} Of the \
+         mended kernel the checker says: {clean_twin}\n",
         kernels.join("\n\n"),
         findings.trim_end()
     ))

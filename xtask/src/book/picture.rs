@@ -262,8 +262,8 @@ impl Picture {
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
              height=\"{height}\" font-family=\"system-ui, sans-serif\" font-size=\"12\">\n<title>{}</title>\n\
-             <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n<g transform=\"translate({EDGE} {EDGE})\">\n\
-             {}</g>\n</svg>\n",
+             <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n\
+             <g transform=\"translate({EDGE} {EDGE})\">\n{}</g>\n</svg>\n",
             escaped(title),
             self.body
         )

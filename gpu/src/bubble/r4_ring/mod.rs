@@ -3,27 +3,27 @@
 //! **Idea.** In odd-even transposition half of the keys are on their way up at any time and half on their way down, one
 //! place per phase. Seen from those on their way up, the others come by one after the other: a cell that meets a mover
 //! keeps the larger key, the mover goes on with the smaller. At either end of the array a key turns round, which is an
-//! exchange of the two whatever they are. So cells can stay in registers while movers go round a ring of all lanes, twice.
-//! That is the whole network of n phases and nothing besides, in a skewed order.
+//! exchange of the two whatever they are. So cells can stay in registers while movers go round a ring of all lanes,
+//! twice. That is the whole network of n phases and nothing besides, in a skewed order.
 //!
-//! **Changed from the rung before.** One network over all n keys in place of passes over windows, each of which does all
-//! phases of a window whether a key can move so far or not: half the compare-exchanges. One launch: the keys leave the
-//! registers only between warps.
+//! **Changed from the rung before.** One network over all n keys in place of passes over windows, each of which does
+//! all phases of a window whether a key can move so far or not: half the compare-exchanges. One launch: the keys leave
+//! the registers only between warps.
 //!
 //! **Bottleneck.** The minimum and the maximum of a compare-exchange: n² of them on 64 lanes per multiprocessor and
 //! cycle, 16.4 ms for 524,288 keys on an H200. Only a sort that compares less is faster.
 //!
 //! **Cost.** n²/2 + 256·n compare-exchanges for n a multiple of 1024, none of which is done twice: W = ⌈n/1024⌉ warps
-//! take 2·W + 1 steps in which 512 movers meet 512 cells. One launch and the clearing of the links. Per mover and warp a
-//! word of 8 bytes is read and written (two for keys of 8 bytes), per mover and lane there is a shuffle.
+//! take 2·W + 1 steps in which 512 movers meet 512 cells. One launch and the clearing of the links. Per mover and warp
+//! a word of 8 bytes is read and written (two for keys of 8 bytes), per mover and lane there is a shuffle.
 //!
-//! **Threads.** A warp has 512 cells, 16 per lane, and 512 movers, which pass its lanes in groups of eight from the last
-//! to the first and then go on to the warp before. Four warps per block, or more if there are more than the
+//! **Threads.** A warp has 512 cells, 16 per lane, and 512 movers, which pass its lanes in groups of eight from the
+//! last to the first and then go on to the warp before. Four warps per block, or more if there are more than the
 //! multiprocessors have schedulers.
 //!
 //! **Limits.** Any n up to 16,384 keys per multiprocessor: all warps have to run at the same time, one block per
-//! multiprocessor, which a cooperative launch guarantees. Absent cells hold the largest key, absent movers the smallest,
-//! and neither changes a key. A wait of some seconds ends the kernel with an error.
+//! multiprocessor, which a cooperative launch guarantees. Absent cells hold the largest key, absent movers the
+//! smallest, and neither changes a key. A wait of some seconds ends the kernel with an error.
 //!
 //! **Source.** N. Haberman, "Parallel neighbor-sort (or the glory of the induction principle)" (1972), for the network;
 //! the forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008), for bubble sort on a whole chip. Our own: cells and movers.

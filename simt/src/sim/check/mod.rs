@@ -4,9 +4,9 @@
 //! Races are judged by meaning, not by what a schedule happened to do. Two accesses to a word, one of them a write, are
 //! in order only if something orders them: a barrier of the block, [`sync_warp`](crate::warp::sync_warp) for the lanes
 //! of its mask, a release and an acquire whose scopes reach each other, a barrier in shared memory, the end of a launch
-//! (clock.rs). So a race is found although this run gave the right result. Whether a thread comes to an access can depend
-//! on the schedule, though, and so can the result of atomic operations: that is why a check runs several schedules, some
-//! of them hostile (schedule.rs).
+//! (clock.rs). So a race is found although this run gave the right result. Whether a thread comes to an access can
+//! depend on the schedule, though, and so can the result of atomic operations: that is why a check runs several
+//! schedules, some of them hostile (schedule.rs).
 //!
 //! What lies outside of the model is not judged: what the compiler makes of racing plain accesses, the order in which a
 //! GPU rounds sums of floats, the time that anything takes.

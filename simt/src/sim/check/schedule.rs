@@ -1,7 +1,8 @@
 //! Orders in which threads, warps and blocks run: one per seed, hostile ones among them.
 //!
-//! A GPU promises little: the warps of a block and the blocks of a grid run in any order and at any speed, and so do the
-//! lanes of a warp between two synchronisations. A kernel that is correct gives its result under every schedule here.
+//! A GPU promises little: the warps of a block and the blocks of a grid run in any order and at any speed, and so do
+//! the lanes of a warp between two synchronisations. A kernel that is correct gives its result under every schedule
+//! here.
 
 /// The random numbers of a schedule: SplitMix64, small and of known quality, so that a seed means the same everywhere.
 #[derive(Clone)]

@@ -1,8 +1,8 @@
 //! Shadow memory: for each word of simulated memory who wrote it last, and who has read it since.
 //!
 //! A word has one cell of 32 bytes as long as it is accessed whole; from the first smaller access to a page on, each
-//! byte of the page has its own, so that threads which write neighbouring bytes are not taken for a race. Cells are made
-//! page by page when a kernel first touches them.
+//! byte of the page has its own, so that threads which write neighbouring bytes are not taken for a race. Cells are
+//! made page by page when a kernel first touches them.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -172,8 +172,8 @@ impl Lists {
         self.add_to_list(cell, (new.warp, new.mask), (new.time, new.site), obsolete);
     }
 
-    /// Adds an entry, given in parts: they stay in registers. An entry as a whole would be written to the stack in parts
-    /// and read from there at once, for each access.
+    /// Adds an entry, given in parts: they stay in registers. An entry as a whole would be written to the stack in
+    /// parts and read from there at once, for each access.
     #[inline(never)]
     fn add_to_list(
         &mut self,

@@ -106,8 +106,8 @@ impl Aligner {
         }
     }
 
-    /// How many accesses of each lane to group, of lanes with equal sequences, so that those of `cut` stand at the begin
-    /// of a round afterwards.
+    /// How many accesses of each lane to group, of lanes with equal sequences, so that those of `cut` stand at the
+    /// begin of a round afterwards.
     fn end(&mut self, warp: &[Lane], order: &mut Vec<Site>, cut: u32, urgent: Option<usize>) -> usize {
         let shortest = lanes(cut).min_by_key(|&i| warp[i].len()).unwrap_or(0);
         self.find_moments(warp, order, 1 << shortest, cut);
@@ -160,8 +160,8 @@ impl Aligner {
         next
     }
 
-    /// Merges the sequences into one order of places: a new place stands before the next that is known, or behind the one
-    /// before it if the sequence then goes back, or is cut; else at the end.
+    /// Merges the sequences into one order of places: a new place stands before the next that is known, or behind the
+    /// one before it if the sequence then goes back, or is cut; else at the end.
     fn find_order(&mut self, warp: &[Lane], order: &mut Vec<Site>, active: u32, cut: u32) {
         let most = lanes(active).flat_map(|i| &warp[i].sites).chain(&*order).max().map_or(0, |&site| usize::from(site));
         if self.place.len() <= most {

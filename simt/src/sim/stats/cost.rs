@@ -62,8 +62,8 @@ pub(super) fn turns(mask: u32, addresses: &Addresses) -> u32 {
     sorted[..n].chunk_by(|a, b| a == b).map(<[_]>::len).max().unwrap_or(0) as u32
 }
 
-/// Sectors of a request of atomic read-modify-writes: lanes that have one address come one after another, each time with
-/// the sector.
+/// Sectors of a request of atomic read-modify-writes: lanes that have one address come one after another, each time
+/// with the sector.
 pub(super) fn atomic_sectors(mask: u32, addresses: &Addresses) -> u32 {
     let (mut sorted, mut n) = ([0; 32], 0);
     for lane in lanes(mask) {
@@ -79,9 +79,9 @@ pub(super) fn atomic_sectors(mask: u32, addresses: &Addresses) -> u32 {
 /// The wavefronts that a request of shared memory takes, and those it would take without conflicts.
 ///
 /// A wavefront reads or writes one word of each bank; lanes with the same word share it. Accesses of 8 bytes go in two
-/// halves of the warp, those of 16 bytes in four quarters; each part with an active lane takes a wavefront at least. Two
-/// neighbouring parts of a load go together if neighbouring lanes want the same, or lanes that are two apart. This is
-/// what an H200 does in each of 84 patterns (simt/tests/stats.rs has some).
+/// halves of the warp, those of 16 bytes in four quarters; each part with an active lane takes a wavefront at least.
+/// Two neighbouring parts of a load go together if neighbouring lanes want the same, or lanes that are two apart. This
+/// is what an H200 does in each of 84 patterns (simt/tests/stats.rs has some).
 pub(super) fn wavefronts(mask: u32, bytes: u32, loads: bool, addresses: &Addresses) -> (u32, u32) {
     let words = bytes.div_ceil(4);
     if words == 1 {

@@ -101,7 +101,8 @@ fn dynamic_shared_memory_of_a_fixed_size_is_found() {
     assert!(finding.what.contains("of a fixed size") && finding.what.contains("[16]"), "{finding:?}");
 }
 
-/// As libnvvm printed `kernel.ll` with the pointer to the static array in `asm`, which is in the address space `shared`.
+/// As libnvvm printed `kernel.ll` with the pointer to the static array in `asm`, which is in the address space
+/// `shared`.
 #[test]
 fn an_unconverted_address_of_shared_memory_is_found() {
     let text =
