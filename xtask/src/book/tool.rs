@@ -34,7 +34,7 @@ pub fn mdbook(args: &[&str]) -> Result<Command> {
 fn install(server: bool) -> Result<()> {
     println!("installing mdBook {VERSION}");
     let mut install = shell::cargo(&["install", "mdbook", "--quiet", "--locked", "--debug", "--force", "--root"]);
-    let features = if server { "search,serve" } else { "search" };
+    let features = if server { "search,serve,watch" } else { "search" };
     install.arg(project::tools()).args(["--version", VERSION, "--no-default-features", "--features", features]);
     shell::run(install)
 }
