@@ -36,7 +36,7 @@ fn csv(arguments: &str) -> (Vec<String>, Vec<Vec<String>>) {
 fn grids_and_counters_are_those_of_the_device_that_is_named() {
     let barriers = |device: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rungs"));
-        command.args("explain cubes many-blocks --stats --n 100000 --format json --device".split_whitespace());
+        command.args("explain cubes --rung many-blocks --stats --n 100000 --format json --device".split_whitespace());
         let output = command.arg(device).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let explained: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -14,6 +14,9 @@ use std::process::Command;
 /// Where plots and reports are, from the root.
 const RESULTS: &str = "bench/results";
 
+/// The exercises, as a reader begins them.
+const STUBS: &str = "exercises/stubs";
+
 /// The simulated device: as large as the GPU that was measured, on every host.
 const DEVICE: &str = "sim:132";
 
@@ -80,6 +83,13 @@ impl<'a> Sources<'a> {
     }
 
     /// A family's ladder and its twins, with the reports that say so.
+    /// What follows an exercise's line: the command that judges it, if there is one.
+    pub fn exercise(&self, number: u32) -> Result<String> {
+        let stub = format!("{number:02}_");
+        let there = tables::entries(&self.root.join(STUBS))?.iter().any(|name| name.starts_with(&stub));
+        Ok(if there { format!(" `cargo learn check {number}`") } else { " (planned)".into() })
+    }
+
     fn measured(&self, family: &str) -> Result<String> {
         let reports: Vec<&Report> = self.reports.iter().map(|(_, report)| report).collect();
         ensure!(self.rungs.iter().any(|rung| rung.family == family), "no family is called {family}");

@@ -196,7 +196,13 @@ fn filled(text: &str, sources: &Sources, files: &Files) -> Result<String> {
     let mut filled = String::new();
     for (_, line, code) in pages::lines(text) {
         let directive = (!code && Directive::of(line)?.is_some()).then(|| directives.next()).flatten();
-        filled += &directive.map_or_else(|| Ok(line.to_string()), |directive| sources.shown(directive, files))?;
+        match directive {
+            Some(directive) => filled += &sources.shown(directive, files)?,
+            None => filled += line,
+        }
+        if let Some(number) = pages::exercise(line).filter(|_| !code) {
+            filled += &sources.exercise(number)?;
+        }
         filled.push('\n');
     }
     Ok(filled)
@@ -211,8 +217,17 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| tool::write(&root.path().join(path), text).unwrap();
         write("gpu/src/sort/r1_one.rs", "//! # Sort, one step\n//!\n//! **Cost.** Much.\n\nfn f() {}\n");
+        write("exercises/stubs/07_one.rs", "");
         write("book/src/generated/run-list.md", "```text\n$ rungs list\na\n```\n");
         root
+    }
+
+    #[test]
+    fn exercises_are_followed_by_their_command() {
+        let root = repository();
+        let (sources, files) = (Sources::new(root.path()).unwrap(), stored(root.path()).unwrap());
+        let text = filled("# T\n\n- **7** one.\n- **8** another.\n", &sources, &files).unwrap();
+        assert_eq!(text, "# T\n\n- **7** one. `cargo learn check 7`\n- **8** another. (planned)\n");
     }
 
     #[test]

@@ -212,11 +212,7 @@ fn stands(has: Has, lines: &[&str]) -> bool {
         Has::Counts => directive(|d| matches!(d, Directive::Counts { .. })),
         Has::Measured => directive(|d| matches!(d, Directive::Measured { .. })),
         Has::Bug => directive(|d| matches!(d, Directive::Bug { .. })),
-        // A list of their numbers: "- **7** one-block: …".
-        Has::Exercise => lines.iter().any(|line| {
-            let number = line.strip_prefix("- **").and_then(|rest| rest.split_once("**"));
-            number.is_some_and(|(number, _)| number.parse::<u32>().is_ok())
-        }),
+        Has::Exercise => lines.iter().any(|line| exercise(line).is_some()),
         Has::Questions => {
             let questions =
                 lines.iter().filter(|line| line.starts_with("<details><summary>Why") && line.ends_with("?</summary>"));
@@ -224,6 +220,11 @@ fn stands(has: Has, lines: &[&str]) -> bool {
             questions.count() == QUESTIONS && closed == QUESTIONS
         }
     }
+}
+
+/// The number in a line of a list of exercises: "- **7** one-block: …".
+pub fn exercise(line: &str) -> Option<u32> {
+    line.strip_prefix("- **")?.split_once("**")?.0.parse().ok()
 }
 
 /// Numbers with a unit of measurement in the prose, with their lines; what a source of old measured may be quoted.
