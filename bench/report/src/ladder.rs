@@ -1,6 +1,6 @@
 //! Ladders and a summary of reports, in Markdown, for the README.
 
-use crate::table::{grid, size};
+use crate::table::{grid, size, times_as_fast};
 use crate::{Kind, Report, Row, rate, time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -224,7 +224,8 @@ pub fn summary(families: &[&str], reports: &[&Report]) -> String {
             let held = |row: &&Row| row.over_peer.is_some();
             let row = fastest(reports, |row| like(row) && held(row)).or_else(|| fastest(reports, like));
             let Some((report, row)) = row else { continue };
-            let ratio = row.over_peer.as_ref().map_or(NOTHING.into(), |ratio| format!("**{:.2}**", ratio.call));
+            let ratio =
+                row.over_peer.as_ref().map_or(NOTHING.into(), |ratio| format!("**{}**", times_as_fast(ratio.call)));
             let theirs = library(report, row);
             let or_nothing = |text: Option<String>| text.unwrap_or(NOTHING.into());
             lines.push(vec![
@@ -281,7 +282,7 @@ pub fn behind(reports: &[&Report]) -> String {
         let mut kinds: Vec<(String, Vec<String>)> = vec![];
         for ((kind, size), beside) in &cases {
             let Some(ratio) = slower(beside) else { continue };
-            let at = format!("{} {ratio:.2}", sized(*size));
+            let at = format!("{} {}", sized(*size), times_as_fast(ratio));
             match kinds.last_mut() {
                 Some((last, sizes)) if last == kind => sizes.push(at),
                 _ => kinds.push((kind.clone(), vec![at])),

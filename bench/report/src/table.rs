@@ -135,6 +135,11 @@ fn beside(report: &Report, ratio: impl Fn(&Row) -> Option<&Ratio>) -> Vec<Vec<St
     .collect()
 }
 
+/// A ratio of times, two digits behind the point.
+pub(crate) fn times_as_fast(ratio: f64) -> String {
+    if ratio < 0.005 { "< 0.01".into() } else { format!("{ratio:.2}") }
+}
+
 /// Text for Markdown, with powers raised.
 pub(crate) fn size(row: &Row) -> String {
     row.size().strip_prefix("2^").map_or_else(|| row.size(), |exponent| format!("2<sup>{exponent}</sup>"))
@@ -146,8 +151,8 @@ fn times(row: &Row) -> String {
 }
 
 fn both(call: Option<f64>, back: Option<f64>) -> String {
-    let back = back.map_or(String::new(), |ratio| format!(" ({ratio:.2})"));
-    call.map_or("-".into(), |ratio| format!("{ratio:.2}")) + &back
+    let back = back.map_or(String::new(), |ratio| format!(" ({})", times_as_fast(ratio)));
+    call.map_or("-".into(), times_as_fast) + &back
 }
 
 /// A table in Markdown.

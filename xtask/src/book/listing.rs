@@ -79,8 +79,8 @@ mod tests {
 
     const TEXT: &str = "//! # T, idea\n//!\n//! **Idea.** A\n//! b.\n//!\n//! **Cost.** 1 of\n//! c.\n\nuse a::b;\n\n\
                         /// Keys.\npub const KEYS: u32 = 4;\n\nshared! {\n    /// A tile.\n    TILE: [u32; 4]\n}\n\n\
-                        /// Does it.\n#[kernel]\npub fn f() {\n    g();\n}\n\nmod inside {\n    fn g() {\n        h();\n
-                        ///    }\n}\n";
+                        /// Does it.\n#[kernel]\npub fn f() {\n    g();\n}\n\n\
+                        mod inside {\n    fn g() {\n        h();\n    }\n}\n";
 
     #[test]
     fn items_are_cut_out_with_their_comments() {
