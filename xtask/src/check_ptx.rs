@@ -6,8 +6,9 @@ use crate::{project, table};
 use anyhow::{Context, Result, ensure};
 use rungs_ptx::{Arch, ptx, roads};
 use std::collections::BTreeSet;
-use std::fs;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::{fs, thread};
 
 /// One file of PTX.
 struct File {
@@ -36,12 +37,22 @@ pub fn run(args: &Args) -> Result<()> {
     let files = files(&args.dir.clone().unwrap_or_else(project::ptx))?;
     println!("ptxas of CUDA {}", ptxas.release);
     let (mut rows, mut wrong) = (vec![], vec![]);
-    for file in &files {
+    // On its one thread, ptxas takes more than a minute per file.
+    let assembled: Vec<_> = thread::scope(|scope| {
+        let start = |file: &'_ File| {
+            let (path, arch) = (file.path.clone(), file.arch.to_string());
+            let ptxas = &ptxas;
+            scope.spawn(move || ptxas.check(&path, &arch))
+        };
+        let all: Vec<_> = files.iter().map(start).collect();
+        all.into_iter().map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    for (file, assembled) in files.iter().zip(assembled) {
         let short = project::short(&file.path);
         for finding in ptx::findings(&file.text) {
             wrong.push(format!("{short}:{}: {}: {}", finding.line, finding.function, finding.what));
         }
-        match ptxas.check(&file.path, &file.arch.to_string()) {
+        match assembled {
             Ok(usages) => {
                 let allowed = ptx::max_spills(&file.text)?;
                 for usage in &usages {
