@@ -289,8 +289,8 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "neighbour-of-the-last",
-        bug: "A round of odd-even transposition guards the first key of a pair: with an odd number of keys the last one \
-              has no partner.",
+        bug: "A round of odd-even transposition guards the first key of a pair: with an odd number of keys the last \
+              one has no partner.",
         effect: "The last key is exchanged with whatever lies behind the array.",
         mend: "The guard asks for the second key.",
         finds: &[OutOfBounds],

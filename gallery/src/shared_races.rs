@@ -507,8 +507,8 @@ pub static CASES: &[Case] = &[
     Case {
         name: "left-neighbour",
         bug: "Each thread stores an element and reads its left neighbour's at once.",
-        effect: "Right within a warp most of the time; the first lane of a warp reads what the warp before may not have \
-                 stored yet.",
+        effect: "Right within a warp most of the time; the first lane of a warp reads what the warp before may not \
+                 have stored yet.",
         mend: "A barrier of the block between the store and the read.",
         finds: &[SharedRace, UninitialisedShared],
         run: |on| {
@@ -548,7 +548,7 @@ pub static CASES: &[Case] = &[
         name: "scan-in-place",
         bug: "Hillis and Steele's scan in one buffer with one barrier per distance: a sum is read while its thread \
               adds to it.",
-        effect: "Elements are added twice where a warp is ahead of the next; with one warp the result is right by luck.",
+        effect: "Elements are added twice where a warp is ahead of the next; one warp gives the right result by luck.",
         mend: "A second barrier per distance, or two buffers.",
         finds: &[SharedRace],
         run: |on| {
@@ -771,8 +771,8 @@ pub static CASES: &[Case] = &[
     Case {
         name: "bitonic-step",
         bug: "A bitonic sort in shared memory with a barrier per stage instead of one per step.",
-        effect: "Steps whose distance is below 32 stay within a warp and mostly work; the others mix keys of two steps, \
-                 and keys are lost.",
+        effect: "Steps whose distance is below 32 stay within a warp and mostly work; the others mix keys of two \
+                 steps, and keys are lost.",
         mend: "A barrier after each step.",
         finds: &[SharedRace, SameValueWrite],
         run: |on| {
@@ -784,7 +784,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "one-barrier-a-round",
-        bug: "Odd-even transposition with one barrier per round: the odd pairs are exchanged while even ones still are.",
+        bug: "Odd-even transposition with one barrier per round: odd pairs are exchanged while even ones still are.",
         effect: "Keys are lost or doubled at the seams between warps.",
         mend: "A barrier before the odd pairs, and one before the even ones.",
         finds: &[SharedRace],

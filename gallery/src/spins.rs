@@ -202,8 +202,8 @@ pub static CASES: &[Case] = &[
     Case {
         name: "look-back-by-block-index",
         bug: "A scan's tile is the block's index, and the block waits for the tile before it.",
-        effect: "Blocks mostly start in the order of their index, and nothing promises it: with more blocks than fit, a \
-                 block may wait for one that never starts.",
+        effect: "Blocks mostly start in the order of their index, and nothing promises it: with more blocks than fit, \
+                 a block may wait for one that never starts.",
         mend: "A ticket: tiles in the order in which blocks start.",
         finds: &[EndlessSpin],
         run: |on| {

@@ -145,7 +145,7 @@ const COLUMNS: usize = 120;
 
 #[test]
 fn lines_fit_a_screen() {
-    for folder in ["bench", "examples", "gpu", "host", "simt", "tests", "xtask"] {
+    for folder in ["bench", "examples", "exercises", "gallery", "gpu", "host", "simt", "tests", "xtask"] {
         walk(&root().join(folder), &mut |path, text| {
             for (number, line) in (1..).zip(text.lines()) {
                 let columns = line.chars().count();
