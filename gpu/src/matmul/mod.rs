@@ -17,7 +17,6 @@ pub mod r8_warp_tile;
 pub mod r9_async_copy;
 mod registers;
 
-use simt::atomic::{Order, Scope};
 use simt::math::fma;
 use simt::{Global, thread};
 
@@ -182,22 +181,6 @@ impl Output {
         } else {
             simt::unroll::<4>(|i| self.set(row, column + i as u32, sums[i]));
         }
-    }
-
-    /// Adds the sum of some of the products to element (`row`, `column`), to which other blocks add others; does
-    /// nothing outside the matrix.
-    #[inline(always)]
-    fn add(self, row: u32, column: u32, sum: f32) {
-        let c = self.matrix;
-        if row < c.rows && column < c.columns {
-            c.data.fetch_add(c.place(row, column), self.alpha * sum, Order::Relaxed, Scope::Device);
-        }
-    }
-
-    /// Makes element (`row`, `column`) what the products are added to; does nothing outside the matrix.
-    #[inline(always)]
-    fn begin(self, row: u32, column: u32) {
-        Self { alpha: 0.0, ..self }.set(row, column, 0.0);
     }
 
     /// What becomes of an element that was `old`; with beta = 0 that is no matter of `old`.

@@ -1,6 +1,7 @@
 //! The kernels of a sort by an order of one's own, in the crate of the order.
 
-/// Bytes per thread of spilled registers that kernels with any order may need: an order takes registers too.
+/// Bytes per thread of spilled registers that the kernels of an order may need if [`sort_kernels!`](crate::sort_kernels)
+/// is told no other number: an order takes registers too.
 pub const MAX_SPILLS: u32 = 128;
 
 /// Declares the kernels that sort by an order: `sort_kernels!(pub mod by_distance: <f32, Distance>);` makes a module
@@ -39,9 +40,18 @@ pub const MAX_SPILLS: u32 = 128;
 ///
 /// The host then writes `x.sort_by(by_distance::Kernels, Distance { from: 3.9 })`, with `x` a `rungs::vec::DeviceVec`.
 /// In the PTX the kernels' names begin with the module's.
+///
+/// An order that computes much takes more registers. `check-ptx` then reports more spilled bytes than
+/// [`MAX_SPILLS`](crate::merge::MAX_SPILLS); `sort_kernels!(pub mod by_distance: <f32, Distance>, max_spills = 256);`
+/// accepts them.
 #[macro_export]
 macro_rules! sort_kernels {
     ($(#[$meta:meta])* $vis:vis mod $name:ident: <$K:ty, $C:ty $(,)?> $(;)?) => {
+        $crate::sort_kernels! {
+            $(#[$meta])* $vis mod $name: <$K, $C>, max_spills = $crate::merge::MAX_SPILLS
+        }
+    };
+    ($(#[$meta:meta])* $vis:vis mod $name:ident: <$K:ty, $C:ty $(,)?>, max_spills = $spills:expr $(;)?) => {
         #[doc = concat!("The kernels that sort by [`", stringify!($C), "`].")]
         $(#[$meta])*
         $vis mod $name {
@@ -52,73 +62,73 @@ macro_rules! sort_kernels {
             use $crate::sort_kernel;
             use simt::{Global, Scalar};
 
-            sort_kernel! { $name, $K, $C, multi_way::BLOCK, multi_way::min_blocks::<K>(),
+            sort_kernel! { $name, $K, $C, $spills, multi_way::BLOCK, multi_way::min_blocks::<K>(),
                 tile(
                     input [Global<K>], output [Global<K>], state [Global<u32>]
                 ) => multi_way::tile::<K, C, false>
             }
-            sort_kernel! { $name, $K, $C, multi_way::SMALL_BLOCK, multi_way::SMALL_MIN_BLOCKS,
+            sort_kernel! { $name, $K, $C, $spills, multi_way::SMALL_BLOCK, multi_way::SMALL_MIN_BLOCKS,
                 small_tile(
                     input [Global<K>], output [Global<K>], state [Global<u32>]
                 ) => multi_way::small_tile::<K, C, false>
             }
-            sort_kernel! { $name, $K, $C, multi_way::BLOCK, multi_way::min_blocks::<K>(),
+            sort_kernel! { $name, $K, $C, $spills, multi_way::BLOCK, multi_way::min_blocks::<K>(),
                 stable_tile(
                     input [Global<K>], output [Global<K>], state [Global<u32>]
                 ) => multi_way::tile::<K, C, true>
             }
-            sort_kernel! { $name, $K, $C, multi_way::SMALL_BLOCK, multi_way::SMALL_MIN_BLOCKS,
+            sort_kernel! { $name, $K, $C, $spills, multi_way::SMALL_BLOCK, multi_way::SMALL_MIN_BLOCKS,
                 stable_small_tile(
                     input [Global<K>], output [Global<K>], state [Global<u32>]
                 ) => multi_way::small_tile::<K, C, true>
             }
-            sort_kernel! { $name, $K, $C, multi_way::SPLIT_BLOCK, 0,
+            sort_kernel! { $name, $K, $C, $spills, multi_way::SPLIT_BLOCK, 0,
                 split4(
                     input [Global<K>], run [u32], parts [u32], part [u32], splits [Global<u32>]
                 ) => multi_way::find_splits::<K, C, 4, 8>
             }
-            sort_kernel! { $name, $K, $C, multi_way::SPLIT_BLOCK, 0,
+            sort_kernel! { $name, $K, $C, $spills, multi_way::SPLIT_BLOCK, 0,
                 split8(
                     input [Global<K>], run [u32], parts [u32], part [u32], splits [Global<u32>]
                 ) => multi_way::find_splits::<K, C, 8, 4>
             }
-            sort_kernel! { $name, $K, $C, multi_way::BLOCK, multi_way::min_blocks::<K>(),
+            sort_kernel! { $name, $K, $C, $spills, multi_way::BLOCK, multi_way::min_blocks::<K>(),
                 merge4(
                     input [Global<K>], output [Global<K>], run [u32], parts [u32], splits [Global<u32>],
                     state [Global<u32>], pass [u32]
                 ) => multi_way::merge::<K, C, 4, 8>
             }
-            sort_kernel! { $name, $K, $C, multi_way::BLOCK, multi_way::min_blocks::<K>(),
+            sort_kernel! { $name, $K, $C, $spills, multi_way::BLOCK, multi_way::min_blocks::<K>(),
                 merge8(
                     input [Global<K>], output [Global<K>], run [u32], parts [u32], splits [Global<u32>],
                     state [Global<u32>], pass [u32]
                 ) => multi_way::merge::<K, C, 8, 4>
             }
-            sort_kernel! { $name, $K, $C, multi_way::SMALL_BLOCK, multi_way::SMALL_MIN_BLOCKS,
+            sort_kernel! { $name, $K, $C, $spills, multi_way::SMALL_BLOCK, multi_way::SMALL_MIN_BLOCKS,
                 small_merge(
                     input [Global<K>], output [Global<K>], run [u32], parts [u32], splits [Global<u32>],
                     state [Global<u32>], pass [u32]
                 ) => multi_way::small_merge::<K, C>
             }
-            sort_kernel! { $name, $K, $C, sample::BLOCK, 0,
+            sort_kernel! { $name, $K, $C, $spills, sample::BLOCK, 0,
                 splitters(
                     input [Global<K>], starts [Global<u32>], finals [Global<u8>], small [u32], bits [u32],
                     samples [u32], tree [Global<K>], sorted [Global<K>], twins [Global<u8>], modes [Global<u32>],
                     counts [Global<u32>]
                 ) => sample::splitters::<K, C>
             }
-            sort_kernel! { $name, $K, $C, sample::BLOCK, sample::count_min_blocks::<K>(),
+            sort_kernel! { $name, $K, $C, $spills, sample::BLOCK, sample::count_min_blocks::<K>(),
                 count(
                     input [Global<K>], starts [Global<u32>], bits [u32], tree [Global<K>], sorted [Global<K>],
                     twins [Global<u8>], modes [Global<u32>], counts [Global<u32>], ids [Global<u32>]
                 ) => sample::count::<K, C>
             }
-            sort_kernel! { $name, $K, $C, sample::BLOCK, sample::buckets_min_blocks::<K>(),
+            sort_kernel! { $name, $K, $C, $spills, sample::BLOCK, sample::buckets_min_blocks::<K>(),
                 buckets(
                     keys [Global<K>], starts [Global<u32>], finals [Global<u8>], large [Global<u32>]
                 ) => sample::buckets::<K, C>
             }
-            sort_kernel! { $name, $K, $C, sample::BLOCK, 0,
+            sort_kernel! { $name, $K, $C, $spills, sample::BLOCK, 0,
                 sort_large(
                     keys [Global<K>], other [Global<K>], large [Global<u32>]
                 ) => sample::sort_large::<K, C>
@@ -164,12 +174,12 @@ macro_rules! sort_kernels {
 #[macro_export]
 macro_rules! sort_kernel {
     (
-        $module:ident, $K:ty, $C:ty, $threads:expr, $blocks:expr,
+        $module:ident, $K:ty, $C:ty, $spills:expr, $threads:expr, $blocks:expr,
         $name:ident($($parameter:ident [$($type:tt)+]),*) => $body:expr
     ) => {
         #[doc = concat!("The function of that name, for ", stringify!($C), ".")]
         #[simt::kernel(
-            max_threads = $threads, min_blocks = $blocks, max_spills = $crate::merge::MAX_SPILLS,
+            max_threads = $threads, min_blocks = $blocks, max_spills = $spills,
             instance($module: <$K, $C>),
         )]
         #[allow(clippy::too_many_arguments)]

@@ -18,22 +18,30 @@ const fn compares(i: usize, distance: usize, run: usize) -> bool {
     i >= first && ((i - first) / distance).is_multiple_of(2) && i / (2 * run) == (i + distance) / (2 * run)
 }
 
+/// The step of Batcher's network that exchanges keys `DISTANCE` apart, where runs of `RUN` keys are merged.
+#[inline(always)]
+fn step<const RUN: usize, const DISTANCE: usize, K: Copy, C: Order<K>, const N: usize>(keys: &mut [K; N], order: C) {
+    if RUN < N {
+        unroll::<N>(|i| {
+            if i + DISTANCE < N && compares(i, DISTANCE, RUN) {
+                exchange(keys, i, i + DISTANCE, order);
+            }
+        });
+    }
+}
+
 /// Sorts by Batcher's odd-even merge network, whose exchanges are fewest; equivalent keys may change their order.
 #[inline(always)]
 pub(crate) fn sort<K: Copy, C: Order<K>, const N: usize>(keys: &mut [K; N], order: C) {
     const { assert!(N <= 32) };
-    unroll::<5>(|log2_run| {
-        unroll::<5>(|halvings| {
-            if 1 << log2_run < N && halvings <= log2_run {
-                let distance = 1 << log2_run >> halvings;
-                unroll::<N>(|i| {
-                    if i + distance < N && compares(i, distance, 1 << log2_run) {
-                        exchange(keys, i, i + distance, order);
-                    }
-                });
-            }
-        });
-    });
+    // Each step is a call that must be inlined. As closures in closures LLVM left them calls for an order with a long
+    // `before`, and the keys went to memory.
+    macro_rules! steps {
+        ($($run:literal: $($distance:literal)*;)*) => {$($(
+            step::<$run, $distance, K, C, N>(keys, order);
+        )*)*};
+    }
+    steps! { 1: 1; 2: 2 1; 4: 4 2 1; 8: 8 4 2 1; 16: 16 8 4 2 1; }
 }
 
 /// Sorts the first `count` keys by exchanges of neighbours, after which equivalent keys have the order that they had

@@ -75,4 +75,5 @@ impl Order<f32> for Nearest {
     }
 }
 
-sort_kernels!(pub mod nearest: <f32, Nearest>);
+// The order computes two distances per comparison, which takes registers: 256 bytes of spilled ones are accepted.
+sort_kernels!(pub mod nearest: <f32, Nearest>, max_spills = 256);

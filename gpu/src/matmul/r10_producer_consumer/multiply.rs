@@ -5,6 +5,7 @@ use super::work::{Unit, Units, Work};
 use super::{COLUMNS, DEPTH, ROWS};
 use crate::matmul::Output;
 use crate::matmul::registers::add_outer;
+use simt::atomic::{Order, Scope};
 use simt::warp::{self, FULL};
 use simt::{Shared, thread, unroll};
 
@@ -103,9 +104,20 @@ fn store_row(c: Output, row: u32, column: u32, adds: bool, sums: &[f32; ALONG]) 
     unroll::<ALONG>(|j| {
         let column = column + j as u32 % 4 + j as u32 / 4 * APART_ALONG;
         if adds {
-            c.add(row, column, sums[j]);
+            add(c, row, column, sums[j]);
         } else {
             c.set(row, column, sums[j]);
         }
     });
+}
+
+/// Adds the sum of some of the products to element (`row`, `column`), to which other blocks add others; does nothing
+/// outside the matrix.
+#[inline(always)]
+fn add(output: Output, row: u32, column: u32, sum: f32) {
+    let c = output.matrix;
+    if row < c.rows && column < c.columns {
+        // Sums of floats may come in any order: nothing else is read or written by it.
+        c.data.fetch_add(c.place(row, column), output.alpha * sum, Order::Relaxed, Scope::Device);
+    }
 }

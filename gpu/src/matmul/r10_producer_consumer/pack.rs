@@ -3,7 +3,7 @@
 
 use super::work::Work;
 use super::{COLUMNS, ROWS};
-use crate::matmul::Shape;
+use crate::matmul::{Output, Shape};
 use simt::{Global, kernel, shared, thread, unroll};
 
 /// Threads per block of both kernels.
@@ -92,7 +92,8 @@ pub fn matmul_producer_consumer_scale(c: Global<f32>, shape: Shape, product: u32
     let (row, column) = work.place(work.shared + thread::block_idx_x());
     let mut i = thread::thread_idx_x();
     while i < ROWS * COLUMNS {
-        c.begin(row + i / COLUMNS, column + i % COLUMNS);
+        // With alpha = 0 the element becomes what the products are added to.
+        Output { alpha: 0.0, ..c }.set(row + i / COLUMNS, column + i % COLUMNS, 0.0);
         i += PACK;
     }
 }
