@@ -42,12 +42,14 @@ pub fn setup() -> Result<()> {
 fn pip() -> Result<()> {
     let folder = pip_folder();
     crate::setup::pip(&folder, &PIP_PACKAGES)?;
-    let nvvm = cuda_of_pip(&folder).join("nvvm");
+    let cuda = cuda_of_pip(&folder);
+    let nvvm = cuda.join("nvvm");
     fs::create_dir_all(nvvm.join("lib64")).with_context(|| format!("{} cannot be made", nvvm.display()))?;
-    // The second is the name that programs look for which were linked with the first.
-    let library = Path::new("../../lib/libnvvm.so.4");
+    // The second is the name that programs look for which were linked with the first. The paths are absolute, because
+    // the build script of rust-cuda's cust_raw reads a link and takes what it says from its own folder.
+    let library = cuda.join("lib/libnvvm.so.4");
     for (name, to) in
-        [("lib64/libnvvm.so", library), ("lib64/libnvvm.so.4", library), ("include", Path::new("../include"))]
+        [("lib64/libnvvm.so", &library), ("lib64/libnvvm.so.4", &library), ("include", &cuda.join("include"))]
     {
         link(to, &nvvm.join(name))?;
     }
