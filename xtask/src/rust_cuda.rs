@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use rungs_ptx::Arch;
 use rungs_ptx::rust_cuda::{COMPONENTS, CONFIG, NIGHTLY, PIP_PACKAGES, RustCuda, cuda_of_pip, parts};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 use std::{env, fs};
 
@@ -101,11 +102,24 @@ pub fn start_again(arches: &[Arch], checked: bool, out: &Path) -> Result<()> {
         .env("CARGO_TARGET_DIR", target_dir())
         .env("CUDA_PATH", found.cuda)
         .env("LLVM_CONFIG", found.llvm_config)
-        .env("LIBCLANG_PATH", found.libclang)
+        .env("LIBCLANG_PATH", &found.libclang)
         .env_remove("CARGO")
         .env_remove("RUSTC");
+    if let Some(folder) = c_headers().filter(|_| env::var_os(CLANG_ARGUMENTS).is_none()) {
+        command.env(CLANG_ARGUMENTS, format!("-isystem '{}'", folder.display()));
+    }
     let _lock = KeptLock::new()?;
     shell::run(command)
+}
+
+/// What bindgen gives to libclang.
+const CLANG_ARGUMENTS: &str = "BINDGEN_EXTRA_CLANG_ARGS";
+
+/// The folder of the C compiler's own headers, such as `stddef.h`. pip's libclang comes without.
+fn c_headers() -> Option<PathBuf> {
+    let output = Command::new("cc").arg("-print-file-name=include").output().ok()?;
+    let folder = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+    folder.join("stddef.h").is_file().then_some(folder)
 }
 
 /// Where the second xtask and the code generator are built.
@@ -225,6 +239,24 @@ mod tests {
             assert!(flags.contains("\"-Zmir-enable-passes=-JumpThreading\""), "{flags}");
             assert_eq!(flags.contains("\"--cfg\", \"sm_90\""), arch != "sm_80", "{flags}");
             assert_eq!(arguments.iter().any(|argument| argument == "--features=checked"), checked);
+        }
+    }
+
+    /// The build of the kernels is `--locked`, and nothing else reads its lock file.
+    #[test]
+    fn the_lock_file_has_the_dependencies_of_the_kernels() {
+        let lock = fs::read_to_string(project::root().join("xtask/rust-cuda/Cargo.lock")).unwrap();
+        let command = shell::cargo(&["metadata", "--no-deps", "--offline", "--format-version", "1"]);
+        let metadata: serde_json::Value = serde_json::from_str(&shell::capture(command).unwrap()).unwrap();
+        for name in ["rungs-kernels", "simt", "simt-macros"] {
+            let block = lock.split("[[package]]").find(|block| block.contains(&format!("\nname = \"{name}\"\n")));
+            let locked = block.unwrap_or_else(|| panic!("{name} is not in the lock file"));
+            let package = metadata["packages"].as_array().unwrap().iter().find(|package| package["name"] == name);
+            let dependencies = package.unwrap()["dependencies"].as_array().unwrap();
+            for dependency in dependencies.iter().filter(|dependency| dependency["kind"].is_null()) {
+                let dependency = dependency["name"].as_str().unwrap();
+                assert!(locked.contains(&format!("\n \"{dependency}")), "{name} needs {dependency}: {locked}");
+            }
         }
     }
 }
