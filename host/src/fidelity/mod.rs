@@ -17,8 +17,12 @@ use crate::error::{Error, Result};
 use serde::Serialize;
 use simt::sim::stats::{Counts, Instruction, Launch, statistics};
 
-/// The most elements of a run: the profiler saves and restores memory around each launch.
+/// The most elements of a run, but for rungs with large tiles: the profiler saves and restores memory around each launch.
 const MOST: u64 = 1 << 16;
+
+/// The largest sizes of rungs that launch other kernels for few elements: those of another rung, or with small tiles.
+const LARGER: &[(&str, &str, u64)] =
+    &[("merge", "multi-way", 300_000), ("merge", "stable", 300_000), ("merge", "sample", (1 << 20) + 1)];
 
 /// One run of a rung.
 #[derive(Clone, Copy)]
@@ -31,7 +35,8 @@ pub struct Case {
     pub size: Size,
 }
 
-/// Every rung of these families at three sizes: one that is no multiple of anything, and two powers of two.
+/// Every rung of these families at three sizes: one that is no multiple of anything, and two powers of two, but for
+/// rungs that need more elements for kernels of their own.
 pub fn cases(families: impl Iterator<Item = &'static Family>) -> Vec<Case> {
     let of_family = |family: &'static Family| {
         family.rungs.iter().flat_map(move |&rung| sizes(family, rung).map(|size| Case { family, rung, size }))
@@ -43,9 +48,12 @@ fn sizes(family: &Family, rung: &Rung) -> [Size; 3] {
     match (family.sizes.simulator, family.sizes.gpu) {
         (Size::Product { .. }, _) => [33, 64, 160].map(|n| Size::Product { m: n, n, k: n }),
         (simulator, gpu) => {
-            // What a family's default says about the time that an element takes.
-            let most = MOST.min(simulator.n().max(gpu.n() / 64)).min(rung.capacity.unwrap_or(MOST));
-            [most.min(1000), most / 4, most].map(Size::Elements)
+            // What a family's default says about the time that an element takes; and a few tiles.
+            let usual = MOST.min(simulator.n().max(gpu.n() / 64));
+            let tiles = rung.tiles.iter().max().map_or(0, |tile| 4 * tile);
+            let most = usual.max(tiles).min(rung.capacity.unwrap_or(u64::MAX));
+            let larger = LARGER.iter().find(|(f, r, _)| (*f, *r) == (family.name, rung.name));
+            [most.min(1000), most / 4, larger.map_or(most, |larger| larger.2)].map(Size::Elements)
         }
     }
 }
@@ -243,28 +251,25 @@ pub fn compare(
     let mut rest = profiled;
     let (mut comparisons, mut missing) = (vec![], Vec::<&'static Rung>::new());
     for case in cases {
-        let here = rest.first().is_some_and(|next| case.rung.kernel_names().any(|kernel| kernel == next.kernel));
-        let begun =
-            comparisons.last().is_some_and(|c: &Comparison| (c.family, c.rung) == (case.family.name, case.rung.name));
-        if !here && !begun {
+        let ours = simulate(*case, multiprocessors, seed)?;
+        let names = rest.iter().map(|launch| launch.kernel.as_str());
+        let same = ours.iter().map(|launch| launch.kernel).zip(names).take_while(|(a, b)| a == b).count();
+        if same < ours.len() {
+            let begun = |c: &Comparison| (c.family, c.rung) == (case.family.name, case.rung.name);
+            if comparisons.last().is_some_and(begun) {
+                let at = |launches: Option<&str>| launches.unwrap_or("nothing").to_string();
+                let (a, b) = (&ours[same].kernel, at(rest.get(same).map(|launch| launch.kernel.as_str())));
+                let what = format!("{} {}: the simulator launches {a}", case.family.name, case.rung.name);
+                return Err(Error::Usage(format!("{what}, the profiler saw {b}; it ran another program")));
+            }
             if !missing.iter().any(|rung| std::ptr::eq(*rung, case.rung)) {
                 missing.push(case.rung);
             }
             continue;
         }
         tell(case);
-        let ours = simulate(*case, multiprocessors, seed)?;
-        let Some((theirs, later)) = rest.split_at_checked(ours.len()) else {
-            return Err(Error::Usage(format!(
-                "the profiler reported {} launches, fewer than there are",
-                profiled.len()
-            )));
-        };
-        rest = later;
-        if let Some((a, b)) = ours.iter().zip(theirs).find(|(a, b)| a.kernel != b.kernel) {
-            let what = format!("{} {}: the simulator launches {}", case.family.name, case.rung.name, a.kernel);
-            return Err(Error::Usage(format!("{what}, the profiler saw {}; it ran another program", b.kernel)));
-        }
+        let theirs;
+        (theirs, rest) = rest.split_at(ours.len());
         let mut quantities = vec![];
         for (i, quantity) in Quantity::ALL.into_iter().enumerate() {
             let here: u64 = ours.iter().map(|launch| quantity.of(launch)).sum();
