@@ -94,7 +94,7 @@ pub mod expansion {
     pub use core::arch::{asm, global_asm};
 
     #[cfg(feature = "rust-cuda")]
-    pub use crate::rust_cuda::{SharedArray, shared_address};
+    pub use crate::rust_cuda::{Passing, SharedArray, Way, shared_address};
     #[cfg(feature = "rust-cuda")]
     pub use cuda_std::{address_space, kernel as cuda_kernel};
 

@@ -175,6 +175,9 @@ fn cargo_arguments(options: &rungs_ptx::Options, folder: &Path) -> Vec<String> {
     if options.arch.has_sm_90() {
         flags.extend(["--cfg", "sm_90"]);
     }
+    if options.arch.is_sm_90a() {
+        flags.extend(["--cfg", "sm_90a"]);
+    }
     arguments.push("-Zprofile-rustflags".into());
     arguments.push(format!("--config=profile.release.rustflags={flags:?}"));
     if options.checked {
@@ -229,7 +232,7 @@ mod tests {
     #[test]
     fn jump_threading_is_off_for_every_architecture() {
         let package = Package::at(&project::root().join("gpu")).unwrap();
-        for (arch, checked) in [("sm_80", false), ("sm_90", true), ("sm_100", false)] {
+        for (arch, checked) in [("sm_80", false), ("sm_90", true), ("sm_90a", false), ("sm_100", false)] {
             let (package, target_dir) = (package.clone(), project::target());
             let options = rungs_ptx::Options { arch: arch.parse().unwrap(), checked, package, target_dir };
             let arguments = cargo_arguments(&options, Path::new("out"));
@@ -238,6 +241,7 @@ mod tests {
             let [flags] = flags[..] else { panic!("{arguments:?}") };
             assert!(flags.contains("\"-Zmir-enable-passes=-JumpThreading\""), "{flags}");
             assert_eq!(flags.contains("\"--cfg\", \"sm_90\""), arch != "sm_80", "{flags}");
+            assert_eq!(flags.contains("\"--cfg\", \"sm_90a\""), arch == "sm_90a", "{flags}");
             assert_eq!(arguments.iter().any(|argument| argument == "--features=checked"), checked);
         }
     }

@@ -218,6 +218,10 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
                 flat.push(quote!(#ptr: *mut #element, #len: u32));
                 // SAFETY of the expansion: the host passes the address and the length of one allocation.
                 rebuilt.push(quote!(unsafe { simt::Global::from_raw(#ptr, #len) }));
+            } else if cfg!(feature = "rust-cuda") {
+                let way = quote!(simt::expansion::Way<{ core::mem::size_of::<#ty>() == 0 }>);
+                flat.push(quote!(#id: <#way as simt::expansion::Passing<#ty>>::Passed));
+                rebuilt.push(quote!(<#way as simt::expansion::Passing<#ty>>::value(#id)));
             } else {
                 flat.push(quote!(#id: #ty));
                 rebuilt.push(quote!(#id));

@@ -13,11 +13,15 @@
 //! - the clock: of two reads by the intrinsic LLVM 7 makes one.
 //! - dynamic shared memory: `dynamic_shared_mem` lies over the static arrays (shared.rs).
 //!
+//! An argument without bytes needs a way of its own (passing.rs).
+//!
 //! `redux.sync` has no intrinsic in LLVM 7. It is `asm!`, as in `cuda_std`, and `rustc_codegen_nvvm` does not mark
 //! `asm!` as convergent: a barrier of the warp stands in front of it (`redux!` below).
 
+mod passing;
 mod shared;
 
+pub use passing::{Passing, Way};
 pub use shared::{SharedArray, shared_address};
 
 use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Vote};

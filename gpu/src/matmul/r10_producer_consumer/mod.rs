@@ -38,7 +38,7 @@ use super::Shape;
 use simt::{Global, grid, kernel, thread, warpgroup};
 use work::Work;
 
-pub use pack::{matmul_producer_consumer_pack, matmul_producer_consumer_scale};
+pub use pack::*; // by a glob: an entry by rust-cuda has no name in Rust
 
 /// Rows of a tile of C.
 pub const ROWS: u32 = 256;
