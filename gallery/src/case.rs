@@ -140,6 +140,7 @@ topics! {
     orders: "atomics whose order or scope promises too little";
     spins: "threads that wait for what never comes";
     copies: "copies by the copy engine, and the barriers that count them";
+    own_copies: "copies that a thread starts itself, and that run while it goes on";
     dependent: "launches that begin before their predecessor has ended";
     source_s4: "a published sort's mistakes, put back one at a time";
 }

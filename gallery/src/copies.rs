@@ -264,6 +264,61 @@ pub fn copy_off_its_place<V: Version>(input: Global<u32>, output: Global<u32>) {
     output.set(t, slot.get(t));
 }
 
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn load_over_a_store<V: Version>(input: Global<u32>, output: Global<u32>) {
+    let (t, slot, full) = (thread_idx_x(), SLOTS::view().slice(0, BLOCK), barrier(0, 1));
+    slot.set(t, 0);
+    if V::MENDED {
+        bulk::fence(); // what this thread has stored, before copies that follow
+    }
+    sync_threads(); // all threads have stored
+    load(slot, input, 0, full);
+    full.wait(0);
+    output.set(t, slot.get(BLOCK - 1 - t));
+}
+
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn unwritten_half_copied<V: Version>(input: Global<u32>, output: Global<u32>) {
+    let (t, slot) = (thread_idx_x(), SLOTS::view().slice(0, BLOCK));
+    if V::MENDED || t < BLOCK / 2 {
+        slot.set(t, input.get(t));
+    }
+    bulk::fence(); // what this thread has stored, before copies that follow
+    sync_threads(); // all threads have stored
+    if t == 0 {
+        bulk::store(output, slot);
+        bulk::commit();
+        bulk::wait_read::<0>();
+    }
+}
+
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn two_copies_to_one_slot<V: Version>(input: Global<u32>, output: Global<u32>) {
+    let (t, slots, full) = (thread_idx_x(), SLOTS::view(), barrier(0, 1));
+    if t == 0 {
+        full.arrive_expecting(2 * BYTES);
+        bulk::load(slots.slice(0, BLOCK), input.slice(0, BLOCK), full);
+        let second = if V::MENDED { BLOCK } else { 0 };
+        bulk::load(slots.slice(second, BLOCK), input.slice(BLOCK, BLOCK), full);
+    }
+    full.wait(0);
+    output.set(t, slots.get(if V::MENDED { BLOCK } else { 0 } + BLOCK - 1 - t));
+}
+
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn output_read_after_its_source<V: Version>(input: Global<u32>, output: Global<u32>, last: Global<u32>) {
+    let (t, slot) = (thread_idx_x(), SLOTS::view().slice(0, BLOCK));
+    slot.set(t, 2 * input.get(t));
+    bulk::fence(); // what this thread has stored, before copies that follow
+    sync_threads(); // all threads have stored
+    if t == 0 {
+        bulk::store(output, slot);
+        bulk::commit();
+        bulk::wait_read::<0>(); // the engine has read the slot; it may not have written the output
+        last.set(0, if V::MENDED { slot.get(BLOCK - 1) } else { output.get(BLOCK - 1) });
+    }
+}
+
 #[cfg(not(target_os = "cuda"))]
 const ONE: Geometry = Geometry::linear(1, BLOCK);
 
@@ -392,7 +447,7 @@ pub static CASES: &[Case] = &[
         bug: "Thread 0 starts the copy before the other threads have stored.",
         effect: "What they have not stored yet is not copied.",
         mend: "A barrier of the block after the fences.",
-        finds: &[SharedRace],
+        finds: &[SharedRace, UninitialisedShared],
         run: |on| {
             let x = numbers(BLOCK);
             let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
@@ -463,6 +518,58 @@ pub static CASES: &[Case] = &[
             let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
             launch!(on, copy_off_its_place, ONE, input.view(), output.view())?;
             on.ended(&output, x[4..].to_vec())
+        },
+    },
+    Case {
+        name: "load-over-a-store",
+        bug: "Threads store to a slot, and a copy to the same slot follows without a fence.",
+        effect: "The stores may arrive behind the copied bytes: a barrier of the block does not reach the engine.",
+        mend: "bulk::fence by each thread that has stored, before the barrier.",
+        finds: &[MissingProxyFence],
+        run: |on| {
+            let x = numbers(BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, load_over_a_store, ONE, input.view(), output.view())?;
+            on.ended(&output, x.into_iter().rev())
+        },
+    },
+    Case {
+        name: "unwritten-half-copied",
+        bug: "Half of the slot is written, and the whole slot is copied to the output.",
+        effect: "The output's second half is what the slot held before.",
+        mend: "All threads write, or half of the slot is copied.",
+        finds: &[UninitialisedShared],
+        run: |on| {
+            let x = numbers(BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, unwritten_half_copied, ONE, input.view(), output.view())?;
+            on.ended(&output, x)
+        },
+    },
+    Case {
+        name: "two-copies-to-one-slot",
+        bug: "Two copies of one phase have the same slot.",
+        effect: "The slot holds parts of either tile: copies are not made in the order in which they start.",
+        mend: "A slot for each.",
+        finds: &[SharedRace],
+        run: |on| {
+            let x = numbers(2 * BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, two_copies_to_one_slot, ONE, input.view(), output.view())?;
+            on.ended(&output, (0..64).map(|t| x[127 - t]))
+        },
+    },
+    Case {
+        name: "output-read-after-its-source",
+        bug: "A thread waits until the engine has read the slot, and then reads the output.",
+        effect: "It may read the output before the engine has written it.",
+        mend: "It reads the slot; the output is there for the next launch.",
+        finds: &[GlobalRace],
+        run: |on| {
+            let x = numbers(BLOCK);
+            let (input, output, last) = (on.input(x.clone())?, on.output(BLOCK)?, on.output(1)?);
+            launch!(on, output_read_after_its_source, ONE, input.view(), output.view(), last.view())?;
+            on.ended(&last, [2 * x[63]])
         },
     },
 ];

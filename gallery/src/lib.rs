@@ -27,6 +27,7 @@ mod dependent;
 mod global_races;
 mod orders;
 mod outputs;
+mod own_copies;
 mod shared_races;
 mod source_s4;
 mod spins;

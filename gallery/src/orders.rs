@@ -239,6 +239,25 @@ pub fn relay<V: Version>(data: Global<u32>, flags: Global<u32>, output: Global<u
 }
 
 #[kernel(instances([Planted, Mended]))]
+pub fn exchange_that_fails<V: Version>(data: Global<u32>, lock: Global<u32>, flag: Global<u32>, output: Global<u32>) {
+    if block_idx_x() == 0 {
+        data.set(0, 42);
+        if V::MENDED {
+            lock.fetch_add(0, 1, Release, Scope::Device);
+        } else {
+            // The lock is not 0, so nothing is stored and nothing released.
+            lock.compare_exchange(0, 0, 2, Release, Scope::Device);
+        }
+        flag.store(0, 1, Relaxed, Scope::Device);
+    } else {
+        wait(flag, 0, Relaxed, Scope::Device);
+        // What the flag says is not known of the lock: it is awaited by its value where it changes.
+        while lock.load(0, Acquire, Scope::Device) == 1 && V::MENDED {}
+        output.set(0, data.get(0));
+    }
+}
+
+#[kernel(instances([Planted, Mended]))]
 pub fn lock_relaxed<V: Version>(lock: Global<u32>, account: Global<u32>) {
     let (acquire, release) = if V::MENDED { (Acquire, Release) } else { (Relaxed, Relaxed) };
     if thread_idx_x() == 0 {
@@ -556,6 +575,20 @@ pub static CASES: &[Case] = &[
         run: |on| {
             let (data, flags, output) = (on.input([0])?, on.input([0; 2])?, on.output(1)?);
             launch!(on, relay, Geometry::linear(3, 1), data.view(), flags.view(), output.view())?;
+            on.ended(&output, [42])
+        },
+    },
+    Case {
+        name: "exchange-that-fails",
+        bug: "Data is handed over by the release of a compare-exchange that fails.",
+        effect: "An exchange that fails stores nothing, so that there is nothing to acquire: the old data may be read.",
+        mend: "An operation that stores.",
+        finds: &[GlobalRace],
+        run: |on| {
+            let (data, lock) = (on.input([0])?, on.input([1])?);
+            let (flag, output) = (on.input([0])?, on.output(1)?);
+            let views = (data.view(), lock.view(), flag.view(), output.view());
+            launch!(on, exchange_that_fails, Geometry::linear(2, 1), views.0, views.1, views.2, views.3)?;
             on.ended(&output, [42])
         },
     },

@@ -323,3 +323,37 @@ fn writes_of_one_value_can_be_allowed() {
     assert_eq!(run(false), [Kind::SameValueWrite]);
     assert_eq!(run(true), []);
 }
+
+/// Thread 0 waits for a flag of the other block, the block meets, and every thread loads the flag, relaxed.
+#[kernel]
+fn flag_seen_by_one(flag: Global<u32>, output: Global<u32>) {
+    let t = thread::thread_idx_x();
+    if thread::block_idx_x() == 1 {
+        if t == 0 {
+            flag.store(0, 1, Order::Relaxed, Scope::Device);
+        }
+        return;
+    }
+    if t == 0 {
+        while flag.load(0, Order::Relaxed, Scope::Device) == 0 {}
+    }
+    thread::sync_threads(); // what thread 0 has loaded, the others cannot miss any more
+    output.set(t, flag.load(0, Order::Relaxed, Scope::Device));
+}
+
+/// A load is not given an older value than one that came before it, by any thread.
+#[test]
+fn loads_do_not_go_back_behind_those_before_a_barrier() {
+    let checked = check(Check { schedules: 64, ..Check::default() }, || {
+        let gpu = Gpu::default();
+        let gpu: &dyn Launcher = &gpu;
+        let (flag, output) = (gpu.zeros::<u32>(1).unwrap(), gpu.scratch::<u32>(64).unwrap());
+        gpu.launch(flag_seen_by_one, Geometry::linear(2, 64), (flag.view(), output.view())).unwrap();
+        let mut words = [0u32; 64];
+        // SAFETY: the launch has ended, and the memory lives.
+        words.iter_mut().zip(0..).for_each(|(word, i)| *word = unsafe { *output.view().as_ptr().add(i) });
+        words
+    });
+    assert!(checked.report.is_clean(), "{}", checked.report);
+    assert!(checked.results.iter().all(|words| *words == [1; 64]), "{:?}", checked.results);
+}

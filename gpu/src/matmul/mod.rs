@@ -153,7 +153,8 @@ impl Matrix {
     /// Where in the view element (`row`, `column`) is.
     #[inline(always)]
     fn place(self, row: u32, column: u32) -> u32 {
-        row * self.row_step + column * self.column_step
+        // Wrapping, because kernels compute places outside of the matrix too, before they know that they are outside.
+        row.wrapping_mul(self.row_step).wrapping_add(column.wrapping_mul(self.column_step))
     }
 }
 

@@ -60,6 +60,7 @@ pub fn matmul_async_copy(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: 
         multiply(tile_a, tile_b, &mut sums);
         (t, stage) = (t + DEPTH, stage ^ 1);
     }
+    async_copy::wait::<0>(); // the copies behind the last tile have ended, before the block's shared memory does
     store(task, row, column, &sums);
 }
 

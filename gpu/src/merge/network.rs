@@ -63,3 +63,42 @@ pub(crate) fn sort_stable<K: Copy, C: Order<K>, const N: usize>(keys: &mut [K; N
         round += 2;
     }
 }
+
+#[cfg(all(test, not(target_os = "cuda")))]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use std::vec::Vec;
+
+    /// The smallest first; counts how often it was asked.
+    #[derive(Clone, Copy)]
+    struct Counting<'a>(&'a Cell<u32>);
+
+    impl Order<u32> for Counting<'_> {
+        fn before(&self, a: u32, b: u32) -> bool {
+            self.0.set(self.0.get() + 1);
+            a < b
+        }
+    }
+
+    /// The exchanges of both sorts of `N` keys, which they sort.
+    fn exchanges<const N: usize>() -> [u32; 2] {
+        let keys: Vec<u32> = (0..N as u32).map(|i| i.wrapping_mul(2_654_435_761) % 97).collect();
+        let keys: [u32; N] = keys.try_into().unwrap();
+        let mut sorted = keys;
+        sorted.sort_unstable();
+        let [network, neighbours] = [Cell::new(0), Cell::new(0)];
+        let (mut a, mut b) = (keys, keys);
+        sort(&mut a, Counting(&network));
+        sort_stable(&mut b, N as u32, Counting(&neighbours));
+        assert_eq!((a, b), (sorted, sorted));
+        [network.get(), neighbours.get()]
+    }
+
+    /// The numbers that the head of r4_stable.rs gives, and a known one.
+    #[test]
+    fn networks_have_so_many_exchanges() {
+        assert_eq!(exchanges::<23>(), [127, 264]);
+        assert_eq!(exchanges::<32>()[0], 191);
+    }
+}

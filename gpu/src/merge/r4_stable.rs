@@ -6,8 +6,8 @@
 //! never carry a key past an equivalent one.
 //!
 //! **Changed from the rung before.** It distributes keys by atomics, in whatever order the threads come, so this is
-//! `multi-way` again, at all sizes, with another sort in registers: 253 exchanges for 23 keys, where Batcher's network
-//! has 117.
+//! `multi-way` again, at all sizes, with another sort in registers: 264 exchanges for 23 keys, where Batcher's network
+//! has 127.
 //!
 //! **Bottleneck.** As in `multi-way` shared memory, and the exchanges in the tiles.
 //!

@@ -194,8 +194,10 @@ pub mod launches {
                 };
                 W::sort_runs(on, keys, first, round.run, order, UNSIGNED)?;
                 let args = (first, second, third, counters.view(), launches, round, rounds, order);
+                on.launch(odd_even_persistent::<W>::default(), geometry, args)?;
+                // Of a launch that was refused the counters know nothing.
                 launches += 1;
-                on.launch(odd_even_persistent::<W>::default(), geometry, args)
+                Ok(())
             }))
         }
     }

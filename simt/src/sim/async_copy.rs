@@ -3,6 +3,7 @@
 //! A copy is made as late as may be: when its thread waits for its group. A kernel that reads too early, or that never
 //! waits, thus sees what was there before.
 
+use super::memory;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
@@ -14,6 +15,19 @@ pub(super) struct Copy {
     /// Bytes to write, and how many of them are read; the others become zero.
     pub(super) bytes: u32,
     pub(super) there: u32,
+}
+
+impl Copy {
+    /// The words to write: those that are there, then zeros.
+    ///
+    /// # Safety
+    /// The source has the bytes that are there, in whole words.
+    pub(super) unsafe fn words(self) -> impl Iterator<Item = u32> {
+        (0..self.bytes).step_by(4).map(move |at| {
+            // SAFETY: promised by the caller.
+            if at < self.there { unsafe { memory::load(self.from.add(at as usize).cast()) } } else { 0 }
+        })
+    }
 }
 
 /// The copies of one thread: the open group, and those that are closed, oldest first.

@@ -378,13 +378,6 @@ impl Block {
         stats.catch_up(thread, warp.filter(on_its_way).fold(0, |mask, t| mask | 1 << (t - first)));
     }
 
-    /// Accesses of the running thread complete a copy that was counted when it began.
-    pub(super) fn completes_copy(&self, completes: bool) {
-        if let Some(stats) = &self.stats {
-            stats.silence(self.current.get(), completes);
-        }
-    }
-
     /// Counts a bulk copy, if that is asked for.
     #[track_caller]
     pub(super) fn count_copy(&self, instruction: Instruction, address: u64, bytes: u32) {

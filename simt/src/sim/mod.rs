@@ -215,6 +215,7 @@ unsafe fn look_at_atomic<T: AtomicScalar>(
         let half = match op {
             Operation::Load => Half::Load,
             Operation::Store(_) => Half::Store,
+            Operation::CompareExchange { current, .. } if !before_is(current) => Half::Newest,
             _ => Half::Both,
         };
         let (site, bytes, kind) = (Location::caller(), size_of::<T>() as u32, AccessKind::Atomic);
@@ -528,7 +529,8 @@ impl Machine for Simulator {
         observe::copy((Space::Global, from as u64), (Space::Shared, to.into()), bytes, word);
         let ends = block.mbarriers.copied(barrier, bytes);
         if let Some((session, state)) = block.checks() {
-            let copy = (to, from as u64, bytes);
+            let words: Vec<_> = (0..bytes).step_by(16).map(word).collect();
+            let copy = (to, from as u64, words.as_slice());
             session.bulk_load(state, block.current(), copy, (barrier, ends), Location::caller());
         }
     }
@@ -544,7 +546,8 @@ impl Machine for Simulator {
         observe::copy((Space::Shared, from.into()), (Space::Global, to as u64), bytes, word);
         let block = here();
         if let Some((session, state)) = block.checks() {
-            session.bulk_store(state, block.current(), (to as u64, from, bytes), Location::caller());
+            let words: Vec<_> = (0..bytes).step_by(16).map(word).collect();
+            session.bulk_store(state, block.current(), (to as u64, from, &words), Location::caller());
         }
     }
 
@@ -576,32 +579,44 @@ impl Machine for Simulator {
         if there > 0 {
             block.count(stats::Instruction::AsyncCopy, BYTES as u8, from as u64);
         }
-        block.copies.start(block.current(), async_copy::Copy { to, from, bytes: BYTES, there });
+        let copy = async_copy::Copy { to, from, bytes: BYTES, there };
+        if let Some((session, state)) = block.checks() {
+            // SAFETY: the caller promises the source.
+            let words: Vec<u64> = unsafe { copy.words() }.map(u64::from).collect();
+            let judged = (to, from as u64, words.as_slice(), there as usize / 4);
+            session.copy_async(state, block.current(), judged, Location::caller());
+        }
+        block.copies.start(block.current(), copy);
     }
 
     fn copy_async_commit() {
-        here().copies.commit(here().current());
+        let block = here();
+        if let Some((session, state)) = block.checks() {
+            session.copy_async_commit(state, block.current());
+        }
+        block.copies.commit(block.current());
     }
 
-    #[track_caller]
     fn copy_async_wait<const N: u32>() {
         let block = here();
-        block.completes_copy(true);
         while let Some(group) = block.copies.due(block.current(), N) {
-            for async_copy::Copy { to, from, bytes, there } in group {
-                for at in (0..bytes).step_by(4) {
-                    let word = if at < there {
-                        // SAFETY: the caller of `copy_async` promised so many bytes, which are whole words.
-                        unsafe { Self::load_global(from.add(at as usize).cast::<u32>()) }
-                    } else {
-                        0
-                    };
-                    // SAFETY: `copy_async` checked the place; the caller promised the alignment.
-                    unsafe { Self::store_shared(to + at, word) }
+            for copy in group {
+                // SAFETY: the caller of `copy_async` promised so many bytes.
+                for (i, word) in unsafe { copy.words() }.enumerate() {
+                    let (at, from) = (copy.to + 4 * i as u32, copy.from as u64 + 4 * i as u64);
+                    if 4 * (i as u32) < copy.there {
+                        observe::access(Space::Global, AccessKind::Read, from, word);
+                    }
+                    // SAFETY: `copy_async` checked the place; its caller promised the alignment.
+                    unsafe { memory::store(block.shared(at, 4).cast::<u32>(), word) };
+                    observe::access(Space::Shared, AccessKind::Write, at.into(), word);
+                    block.after_access(Space::Shared, at.into(), word.into());
                 }
             }
         }
-        block.completes_copy(false);
+        if let Some((session, state)) = block.checks() {
+            session.copy_async_wait(state, block.current(), N);
+        }
     }
 
     // A thread here has as many registers as it likes.

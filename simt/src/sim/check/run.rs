@@ -27,8 +27,10 @@ const BLOCKS: u64 = 32;
 /// Rounds in which no thread works, per running block, before another block begins beside them.
 const PATIENCE: u64 = 64;
 
-/// Turns of spinning threads, without a value that is new to one of them, after which a spin counts as endless.
+/// Turns of spinning threads, without a value that is new to one of them, after which a spin counts as endless: so many,
+/// and so many for each thread that may spin. A schedule may hold back the thread that the others wait for.
 const ENDLESS: u64 = 1 << 17;
+const ENDLESS_PER_THREAD: u64 = 1 << 10;
 
 /// A block that runs.
 struct Slot {
@@ -140,7 +142,8 @@ pub(in super::super) fn launch(
                     quiet = 0;
                 } else if !patient {
                     running.iter().for_each(|slot| slot.block.suspect());
-                    if spun_turns > ENDLESS {
+                    let spinning = running.len() as u64 * u64::from(threads);
+                    if spun_turns > ENDLESS.max(ENDLESS_PER_THREAD * spinning) {
                         let slot = &running[which];
                         let error = slot.block.endless(kernel, begun < blocks);
                         if let LaunchError::Fault(fault) = &error {

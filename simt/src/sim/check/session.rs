@@ -78,8 +78,6 @@ pub(in super::super) struct Session {
     accesses: u64,
     /// The agents that started the last copies of the engines.
     pub(super) issuers: Map<u32, u32>,
-    /// The version of an atomic word that an agent has read: it reads no older one after it.
-    pub(super) seen_versions: HashMap<(u32, u64), u64>,
 }
 
 /// An earlier access that conflicts with one that is being made.
@@ -115,7 +113,6 @@ impl Session {
             launches: 0,
             accesses: 0,
             issuers: Map::default(),
-            seen_versions: HashMap::new(),
         }
     }
 
@@ -153,7 +150,6 @@ impl Session {
         self.launch = Launch { base, floor, ..launch };
         self.launches += 1;
         self.words.clear();
-        self.seen_versions.clear();
     }
 
     pub(super) fn allocated(&mut self, address: u64, bytes: u64) {
@@ -440,8 +436,9 @@ impl Session {
         let engine = |side: &Side| side.what.contains("by a copy");
         let near = match first {
             Some(first) if engine(first) || engine(second) => {
-                "a copy is ordered by the barrier in shared memory that it counts at: wait for that barrier's phase \
-                 before the data is read, and start the next copy only when all have read it"
+                "a copy runs beside its thread: wait for it before the data is read (for the phase of the barrier that \
+                 counts it, or async_copy::wait; other threads then need a barrier of the block), and start the next \
+                 copy only when all have read it"
             }
             Some(first) if first.block != second.block => {
                 "no barrier orders the blocks of a launch: a release after the first access and an acquire before the \

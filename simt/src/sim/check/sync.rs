@@ -23,8 +23,8 @@ pub(super) struct Word {
     older: Option<Rc<Older>>,
     /// Who made the last operation, and when.
     last: (u32, u32),
-    /// The number of the last operation.
-    version: u64,
+    /// Who has loaded what that operation left, and when first. Whoever knows of such a load finds nothing older.
+    readers: Vec<(u32, u32)>,
 }
 
 struct Older {
@@ -33,10 +33,16 @@ struct Older {
     block: Option<(u32, Rc<Known>)>,
 }
 
+/// What a missing fence asks for.
+const UNFENCED: &str = "each thread that wrote the shared memory calls bulk::fence before it tells the thread that starts \
+                        the copy";
+
 /// The half of an atomic operation that matters for order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Half {
     Load,
+    /// An exchange that fails: it loads what is there now, never an older value.
+    Newest,
     Store,
     Both,
 }
@@ -56,24 +62,53 @@ pub(super) struct Mbarrier {
     unseen: Option<(&'static Location<'static>, u32)>,
 }
 
-/// The copy engines of a block: one agent per barrier in shared memory, and one per thread that stores.
+/// The copies of a block that run beside its threads.
 #[derive(Default)]
 pub(in super::super) struct Engines {
-    stores: Map<u32, Stores>,
+    /// Bulk copies to global memory, and copies of the threads' own, by thread.
+    stores: Map<u32, Groups>,
+    copies: Map<u32, Groups>,
     /// The time up to which each thread's writes are fenced for the engines.
     fenced: Map<u32, u32>,
 }
 
-/// The groups of stores of one thread.
+/// The groups of copies of one thread.
 #[derive(Default)]
-struct Stores {
+struct Groups {
     /// Groups that were closed.
     closed: u32,
-    /// Whether the open group has a store.
-    open: bool,
-    /// Groups whose source has been read, as far as the thread has waited.
-    read: u32,
+    /// The last group with a copy, from 1 on; the open one is behind those that were closed.
+    last: u32,
+    /// Groups that the thread has waited for.
+    done: u32,
     site: Option<&'static Location<'static>>,
+}
+
+impl Groups {
+    /// A copy is started in the open group.
+    fn start(&mut self, site: &'static Location<'static>) {
+        self.last = self.closed + 1;
+        self.site = Some(site);
+    }
+
+    /// The thread waits until all but its last `n` closed groups are done.
+    fn wait(&mut self, n: u32) -> u32 {
+        self.done = self.done.max(self.closed.saturating_sub(n));
+        self.done
+    }
+}
+
+/// An agent that makes one side of the copies of a block.
+#[derive(Clone, Copy)]
+enum Engine {
+    /// Both sides of bulk copies to shared memory, by the number of the barrier that counts them.
+    Load(u32),
+    /// The side of a thread's bulk copies that reads shared memory, and the one that writes global memory: a thread can
+    /// wait for the first alone.
+    StoreReads(u32),
+    StoreWrites(u32),
+    /// Both sides of a thread's own copies to shared memory.
+    Copy(u32),
 }
 
 impl Engines {
@@ -82,11 +117,32 @@ impl Engines {
 
     /// Agents per block of `stride` threads.
     pub(super) fn per_block(stride: u32) -> u32 {
-        Self::BARRIERS + stride
+        Self::BARRIERS + 3 * stride
     }
 }
 
 impl Session {
+    /// The number of a block's engine among the agents.
+    fn engine(&self, block: &BlockState, engine: Engine) -> u32 {
+        let stride = self.launch.stride;
+        let of_threads = |kind: u32, thread: u32| Engines::BARRIERS + kind * stride + thread;
+        let number = match engine {
+            Engine::Load(barrier) => barrier.min(Engines::BARRIERS - 1),
+            Engine::StoreReads(thread) => of_threads(0, thread),
+            Engine::StoreWrites(thread) => of_threads(1, thread),
+            Engine::Copy(thread) => of_threads(2, thread),
+        };
+        self.launch.engines + block.number * Engines::per_block(stride) + number
+    }
+
+    /// The thread knows what the engine did up to a time.
+    fn knows_engine(&self, block: &mut BlockState, thread: usize, engine: Engine, time: u32) {
+        let engine = self.engine(block, engine);
+        let mut known = block.clocks[thread].rest.as_deref().cloned().unwrap_or_default();
+        known.agents.raise(engine, time);
+        block.clocks[thread].rest = Some(Rc::new(known));
+    }
+
     /// All threads of `arrived` pass a barrier of their block; `all` says whether that is the whole block.
     pub(in super::super) fn barrier(&mut self, block: &mut BlockState, arrived: &[usize], all: bool) {
         let number = block.number;
@@ -168,7 +224,8 @@ impl Session {
         (order, scope): (Order, Scope),
     ) -> Option<u64> {
         let narrow = scope == Scope::Block && touch.space == Space::Global;
-        let way = if half == Half::Load { Way::Load } else { Way::Modify };
+        let loads = matches!(half, Half::Load | Half::Newest);
+        let way = if loads { Way::Load } else { Way::Modify };
         // A store reads nothing, so that it may find the word unwritten.
         let judged = if half == Half::Store { Touch { before: &[], ..*touch } } else { *touch };
         self.access(block, thread, &judged, Use::Other(way, narrow));
@@ -179,23 +236,24 @@ impl Session {
         };
         let clock = &mut block.clocks[thread];
         let acquires = matches!(order, Order::Acquire | Order::AcqRel) && half != Half::Store;
-        let releases = matches!(order, Order::Release | Order::AcqRel) && half != Half::Load;
+        let releases = matches!(order, Order::Release | Order::AcqRel) && !loads;
         let wide = scope != Scope::Block;
         let mut instead = None;
         if half != Half::Store
-            && let Some(word) = words.get(&touch.address)
+            && let Some(word) = words.get_mut(&touch.address)
         {
             let (mut device, mut near) = (word.device.clone(), word.block.clone());
             if half == Half::Load
                 && let Some(older) = &word.older
-                && !clock.knows(me, word.last.0, || self.launch.block_of(word.last.0), word.last.1)
-                && self.seen_versions.get(&(me.agent, touch.address)) != Some(&word.version)
+                && ![word.last].iter().chain(&word.readers).any(|&(agent, time)| {
+                    agent == me.agent || clock.knows(me, agent, || self.launch.block_of(agent), time)
+                })
                 && self.schedule.looks_back()
             {
                 (device, near) = (older.device.clone(), older.block.clone());
                 instead = Some(older.value);
-            } else if self.schedule.stale {
-                self.seen_versions.insert((me.agent, touch.address), word.version);
+            } else if self.schedule.stale && !word.readers.iter().any(|reader| reader.0 == me.agent) {
+                word.readers.push((me.agent, clock.own));
             }
             let near = near.filter(|(number, _)| *number == me.block).map(|(_, known)| known);
             let (far, unreached) = if wide { (device, None) } else { (None, device) };
@@ -207,7 +265,7 @@ impl Session {
                 far.iter().for_each(|known| merge(&mut clock.read_device, known));
             }
         }
-        if half == Half::Load {
+        if loads {
             return instead;
         }
         let clock = &mut block.clocks[thread];
@@ -236,7 +294,7 @@ impl Session {
             let value = touch.before.first().copied().unwrap_or(0);
             word.older = Some(Rc::new(Older { value, device: word.device.clone(), block: word.block.clone() }));
             word.last = (me.agent, clock.own);
-            word.version += 1;
+            word.readers.clear();
             // The operation is later than all that its thread has made known.
             clock.own += 1;
             self.top = self.top.max(clock.own);
@@ -350,101 +408,154 @@ impl Session {
         }
     }
 
-    /// A copy from global to shared memory, which the barrier at `barrier` counts; `ends` says whether that ended the
-    /// phase.
+    /// A bulk copy of `words` from global to shared memory, which the barrier at `barrier` counts; `ends` says whether
+    /// that ended the phase.
     pub(in super::super) fn bulk_load(
         &mut self,
         block: &mut BlockState,
         thread: usize,
-        (to, from, bytes): (u32, u64, u32),
+        (to, from, words): (u32, u64, &[[u32; 4]]),
         (barrier, ends): (u32, bool),
         site: &'static Location<'static>,
     ) {
-        let (base, stride) = (self.launch.base, self.launch.stride);
         let Some(state) = block.mbarriers.get(&barrier) else { return };
-        let number = state.number.min(Engines::BARRIERS - 1);
-        let engine = self.launch.engines + block.number * Engines::per_block(stride) + number;
-        let time = base + 1 + state.phase;
+        let (number, time) = (state.number, self.launch.base + 1 + state.phase);
+        let engine = self.engine(block, Engine::Load(number));
+        let me = self.agent(block, thread).agent;
         self.top = self.top.max(time + 1);
-        self.issuers.insert(engine, block.number * stride + thread as u32);
-        for at in (0..bytes).step_by(16) {
-            let zeros = [0; 4];
+        self.issuers.insert(engine, me);
+        let (mut unfenced, mut twice) = (false, false);
+        for (i, words) in words.iter().enumerate() {
+            let (to, words) = (u64::from(to) + 16 * i as u64, words.map(u64::from));
             let read = Touch {
                 space: Space::Global,
                 kind: AccessKind::Read,
-                address: from + u64::from(at),
+                address: from + 16 * i as u64,
                 bytes: 16,
-                before: &zeros,
+                before: &words,
                 after: &[],
                 site,
             };
-            self.access_as(block, thread, engine, time, &Touch { before: &[], ..read }, Use::Other(Way::Read, false));
-            let write = Touch {
-                space: Space::Shared,
-                kind: AccessKind::Write,
-                address: u64::from(to + at),
-                before: &[],
-                after: &zeros,
-                ..read
-            };
+            self.access_as(block, thread, engine, time, &read, Use::Other(Way::Read, false));
+            unfenced |= self.unfenced(block, thread, to);
+            twice |= number < Engines::BARRIERS - 1 && self.wrote_last(block, to, (engine, time));
+            let (space, kind) = (Space::Shared, AccessKind::Write);
+            let write = Touch { space, kind, address: to, before: &[], after: &words, ..read };
             self.access_as(block, thread, engine, time, &write, Use::Write);
+        }
+        let what = "starts a copy";
+        if unfenced {
+            self.report(Kind::MissingProxyFence, me, site, what, UNFENCED);
+        }
+        if twice {
+            let advice = "another copy that the same phase of the barrier counts writes the same shared memory: nothing \
+                          orders the two";
+            self.report(Kind::SharedRace, me, site, what, advice);
         }
         let Some(state) = block.mbarriers.get_mut(&barrier) else { return };
         let mut known = state.gathering.as_deref().cloned().unwrap_or_default();
         known.agents.raise(engine, time);
         state.gathering = Some(Rc::new(known));
-        state.unseen = Some((site, block.number * stride + thread as u32));
+        state.unseen = Some((site, me));
         if ends {
             state.end();
         }
     }
 
-    /// A copy from shared to global memory, part of the thread's open group.
+    /// A bulk copy of `words` from shared to global memory, part of the thread's open group.
     pub(in super::super) fn bulk_store(
         &mut self,
         block: &mut BlockState,
         thread: usize,
-        (to, from, bytes): (u64, u32, u32),
+        (to, from, words): (u64, u32, &[[u32; 4]]),
         site: &'static Location<'static>,
     ) {
-        let (base, stride) = (self.launch.base, self.launch.stride);
-        let engine =
-            self.launch.engines + block.number * Engines::per_block(stride) + Engines::BARRIERS + thread as u32;
+        let agents = [Engine::StoreReads(thread as u32), Engine::StoreWrites(thread as u32)];
+        let [reads, writes] = agents.map(|engine| self.engine(block, engine));
         let me = self.agent(block, thread).agent;
-        self.issuers.insert(engine, me);
+        self.issuers.extend([(reads, me), (writes, me)]);
         let stores = block.engines.stores.entry(thread as u32).or_default();
-        stores.open = true;
-        stores.site = Some(site);
-        let time = base + 1 + stores.closed;
+        stores.start(site);
+        let time = self.launch.base + stores.last;
         self.top = self.top.max(time + 1);
         let mut unfenced = false;
-        for at in (0..bytes).step_by(16) {
+        for (i, words) in words.iter().enumerate() {
+            let words = words.map(u64::from);
             let read = Touch {
                 space: Space::Shared,
                 kind: AccessKind::Read,
-                address: u64::from(from + at),
+                address: u64::from(from) + 16 * i as u64,
                 bytes: 16,
-                before: &[],
+                before: &words,
                 after: &[],
                 site,
             };
             unfenced |= self.unfenced(block, thread, read.address);
-            self.access_as(block, thread, engine, time, &read, Use::Other(Way::Read, false));
-            let zeros = [0; 4];
-            let write = Touch {
-                space: Space::Global,
-                kind: AccessKind::Write,
-                address: to + u64::from(at),
-                after: &zeros,
-                ..read
-            };
-            self.access_as(block, thread, engine, time, &write, Use::Write);
+            self.access_as(block, thread, reads, time, &read, Use::Other(Way::Read, false));
+            let (space, kind, address) = (Space::Global, AccessKind::Write, to + 16 * i as u64);
+            let write = Touch { space, kind, address, before: &[], after: &words, ..read };
+            self.access_as(block, thread, writes, time, &write, Use::Write);
         }
         if unfenced {
-            let advice = "each thread that wrote the shared memory calls bulk::fence before it tells the thread that \
-                          starts the copy";
-            self.report(Kind::MissingProxyFence, me, site, "starts a copy", advice);
+            self.report(Kind::MissingProxyFence, me, site, "starts a copy", UNFENCED);
         }
+    }
+
+    /// A copy of the thread's own from global to shared memory, part of its open group: of `words`, of which the first
+    /// `there` are read and the others are zero. Both sides are judged as from now on, whenever the data moves.
+    pub(in super::super) fn copy_async(
+        &mut self,
+        block: &mut BlockState,
+        thread: usize,
+        (to, from, words, there): (u32, u64, &[u64], usize),
+        site: &'static Location<'static>,
+    ) {
+        let engine = self.engine(block, Engine::Copy(thread as u32));
+        let me = self.agent(block, thread).agent;
+        self.issuers.insert(engine, me);
+        let copies = block.engines.copies.entry(thread as u32).or_default();
+        let time = self.launch.base + copies.closed + 1;
+        if there > 0 {
+            copies.start(site);
+        }
+        self.top = self.top.max(time + 1);
+        for (i, word) in words.chunks(1).enumerate() {
+            let touch = Touch {
+                space: Space::Global,
+                kind: AccessKind::Read,
+                address: from + 4 * i as u64,
+                bytes: 4,
+                before: word,
+                after: &[],
+                site,
+            };
+            if i < there {
+                self.access_as(block, thread, engine, time, &touch, Use::Other(Way::Read, false));
+            }
+            let (space, kind, address) = (Space::Shared, AccessKind::Write, u64::from(to) + 4 * i as u64);
+            let write = Touch { space, kind, address, before: &[], after: word, ..touch };
+            self.access_as(block, thread, engine, time, &write, Use::Write);
+        }
+    }
+
+    /// The thread closes its group of copies.
+    pub(in super::super) fn copy_async_commit(&mut self, block: &mut BlockState, thread: usize) {
+        block.engines.copies.entry(thread as u32).or_default().closed += 1;
+    }
+
+    /// The thread waits until all but its last `n` groups of copies are done.
+    pub(in super::super) fn copy_async_wait(&mut self, block: &mut BlockState, thread: usize, n: u32) {
+        let Some(copies) = block.engines.copies.get_mut(&(thread as u32)) else { return };
+        let done = copies.wait(n);
+        if done > 0 {
+            self.knows_engine(block, thread, Engine::Copy(thread as u32), self.launch.base + done);
+        }
+    }
+
+    /// Whether the last write of one of four shared words was that one.
+    fn wrote_last(&mut self, block: &mut BlockState, address: u64, (agent, time): (u32, u32)) -> bool {
+        let cells = block.shared.cells(address, 16, &mut self.lists, |_| super::shadow::NOBODY);
+        cells.iter().any(|cell| (cell.writer, cell.time) == (agent, time))
     }
 
     /// Whether the last write of a shared word is a thread's that has not fenced it for the copy engines.
@@ -470,23 +581,15 @@ impl Session {
 
     /// The thread closes its group of stores.
     pub(in super::super) fn bulk_commit(&mut self, block: &mut BlockState, thread: usize) {
-        let stores = block.engines.stores.entry(thread as u32).or_default();
-        stores.closed += 1;
-        stores.open = false;
+        block.engines.stores.entry(thread as u32).or_default().closed += 1;
     }
 
-    /// The thread waits until all but its last `n` groups have read their source.
+    /// The thread waits until all but its last `n` groups have read their source. What they write is not known by that.
     pub(in super::super) fn bulk_wait_read(&mut self, block: &mut BlockState, thread: usize, n: u32) {
-        let stride = self.launch.stride;
-        let engine =
-            self.launch.engines + block.number * Engines::per_block(stride) + Engines::BARRIERS + thread as u32;
-        let base = self.launch.base;
         let Some(stores) = block.engines.stores.get_mut(&(thread as u32)) else { return };
-        stores.read = stores.read.max(stores.closed.saturating_sub(n));
-        if stores.read > 0 {
-            let mut known = block.clocks[thread].rest.as_deref().cloned().unwrap_or_default();
-            known.agents.raise(engine, base + stores.read);
-            block.clocks[thread].rest = Some(Rc::new(known));
+        let done = stores.wait(n);
+        if done > 0 {
+            self.knows_engine(block, thread, Engine::StoreReads(thread as u32), self.launch.base + done);
         }
     }
 
@@ -498,15 +601,20 @@ impl Session {
             let advice = "wait for the phase of the barrier that counts the copy before the block ends";
             self.report(Kind::CopyInFlight, agent, site, "starts a copy to shared memory", advice);
         }
-        let stores: Vec<_> =
-            block.engines.stores.iter().map(|(&t, s)| (t, s.read < s.closed || s.open, s.site)).collect();
-        for (thread, reading, site) in stores {
-            if let (true, Some(site)) = (reading, site) {
-                let advice = "commit the group and wait (bulk::wait_read) before the block ends: its shared memory \
-                              becomes another block's";
-                let agent = block.number * stride + thread;
-                self.report(Kind::CopyInFlight, agent, site, "starts a copy from shared memory", advice);
-            }
+        let unfinished = |groups: &Map<u32, Groups>| -> Vec<_> {
+            let in_flight = groups.iter().filter(|(_, groups)| groups.done < groups.last);
+            in_flight.filter_map(|(&thread, groups)| Some((block.number * stride + thread, groups.site?))).collect()
+        };
+        let (stores, copies) = (unfinished(&block.engines.stores), unfinished(&block.engines.copies));
+        for (agent, site) in stores {
+            let advice = "commit the group and wait (bulk::wait_read) before the block ends: its shared memory becomes \
+                          another block's";
+            self.report(Kind::CopyInFlight, agent, site, "starts a copy from shared memory", advice);
+        }
+        for (agent, site) in copies {
+            let advice = "commit the group and wait (async_copy::wait) before the block ends: its shared memory becomes \
+                          another block's";
+            self.report(Kind::CopyInFlight, agent, site, "starts a copy to shared memory", advice);
         }
         block.shared.reset(&mut self.lists);
     }

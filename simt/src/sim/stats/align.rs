@@ -24,8 +24,6 @@ pub(super) type Site = u16;
 pub(super) struct Lane {
     pub sites: Vec<Site>,
     pub addresses: Vec<u64>,
-    /// Whether what the lane does is not counted.
-    pub silent: bool,
 }
 
 impl Lane {

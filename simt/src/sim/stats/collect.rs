@@ -93,10 +93,7 @@ impl Collector {
     pub fn begin(&self, block: u32) {
         let inner = &mut *self.0.borrow_mut();
         inner.block = block;
-        inner.lanes.iter_mut().for_each(|lane| {
-            lane.clear();
-            lane.silent = false;
-        });
+        inner.lanes.iter_mut().for_each(Lane::clear);
         inner.orders.iter_mut().for_each(Vec::clear);
     }
 
@@ -117,16 +114,8 @@ impl Collector {
     #[inline(always)]
     pub fn note(&self, thread: usize, what: What, address: u64, location: &'static Location<'static>) {
         let inner = &mut *self.0.borrow_mut();
-        if inner.lanes[thread].silent {
-            return;
-        }
         let site = inner.sites.number(location, what);
         inner.lanes[thread].push(site, address);
-    }
-
-    /// Whether what a thread does is not counted: it completes a copy, which was counted when it began.
-    pub fn silence(&self, thread: usize, silent: bool) {
-        self.0.borrow_mut().lanes[thread].silent = silent;
     }
 
     /// A thread starts a bulk copy of `bytes` bytes, whose side in global memory is at `address`.
