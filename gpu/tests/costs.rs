@@ -760,8 +760,8 @@ fn products() {
     }
 }
 
-/// Two rows of tiles and three columns, the last of each not full. They are two for each multiprocessor, so that
-/// `three-tf32` does not take small ones.
+/// Two rows of tiles and three columns, the last of each not full. They are two for each multiprocessor, and small ones
+/// would be more than three, so that `three-tf32` does not take those.
 #[test]
 fn products_on_the_tensor_cores() {
     use rungs_kernels::matmul::{r11_tensor_mma, r12_three_tf32};
@@ -784,7 +784,7 @@ fn products_on_the_tensor_cores() {
         let bytes = "4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes of global loads";
         states(&rung.rung, &format!("{each}; {bytes}; ⌈k/DEPTH⌉ barriers per block; one launch"));
         let (down, along) = (2, 3);
-        let (m, n, k) = ((down - 1) * rows + 2, (along - 1) * columns + 4, depth + 4);
+        let (m, n, k) = ((down - 1) * rows + rows / 2 + 2, (along - 1) * columns + 4, depth + 4);
         let data = |rows, columns| Buffer::new(&vec![1f32; (rows * columns) as usize], 0);
         let (mut a, mut b, mut c) = (data(m, k), data(k, n), data(m, n));
         let matrix = |data: &mut Buffer<f32>, rows, columns| Matrix::new(data.view(), rows, columns, columns);

@@ -4,6 +4,7 @@
 //! may multiply a batch of them. What the rungs share: where a block's matrices and its tile of C are ([`Shape`]), and
 //! access to them that minds their edges ([`Matrix`], [`Output`]).
 
+mod copies;
 mod output;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
 pub mod r10_producer_consumer;

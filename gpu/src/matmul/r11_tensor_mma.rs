@@ -7,8 +7,8 @@
 //! structure is that of `async-copy` again: all threads copy and multiply, and no operand is copied beforehand. A group
 //! of eight rows of tiles is walked through column by column, as in `producer-consumer`.
 //!
-//! **Bottleneck.** Instructions beside the products: of every element each warp that needs it loads and rounds its own
-//! copy, four instructions to round one.
+//! **Bottleneck.** The instructions beside the products: each warp loads every element that it needs, and rounds it by
+//! four.
 //!
 //! **Cost.** 2·m·n·k operations; 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes of global loads; ⌈k/DEPTH⌉ barriers per block;
 //! one launch.
@@ -31,8 +31,9 @@ use simt::{Global, kernel};
 
 pub use super::tensor::DEPTH;
 
-/// Rows and columns of a tile of C.
+/// Rows of a tile of C.
 pub const ROWS: u32 = 128;
+/// Columns of a tile of C.
 pub const COLUMNS: u32 = 128;
 
 type Tiles = Tiling<ROWS, COLUMNS, 4, 2>;

@@ -7,14 +7,14 @@
 //! **Changed from the rung before.** The results are as precise as those of `f32`. The tensor cores cut sums off
 //! instead of rounding them, so they sum the products of sixteen k alone, and the multiprocessor adds these sums.
 //!
-//! **Bottleneck.** The tensor cores take an instruction every 6 cycles, 2/3 of what they can do with operands from
-//! shared memory. They get one every 10, because of the instructions beside: each element is split by three, in each
-//! warp that needs it.
+//! **Bottleneck.** On an H200 the tensor cores take such an instruction every 6 cycles (with operands from shared
+//! memory they need 4 for it) and get one every 9 or 10: each warp loads, and splits by three instructions, every
+//! element that it needs.
 //!
 //! **Cost.** 6·m·n·k operations for 2·m·n·k; 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes of global loads; ⌈k/DEPTH⌉ barriers
 //! per block; one launch.
 //!
-//! **Threads.** 128 threads have a tile of 64 × 128, their four warps 2 × 2 tiles of 32 × 64. Where such tiles do not
+//! **Threads.** 128 threads have a tile of 128 × 64, their four warps 2 × 2 tiles of 64 × 32. Where such tiles do not
 //! fill the multiprocessors, tiles of 64 × 64 and 32 × 32 take their place.
 //!
 //! **Limits.** As `tensor-mma`, but for the precision, and with 72 KiB of shared memory. The error is no larger than
@@ -32,16 +32,17 @@ use simt::{Global, kernel};
 
 pub use super::tensor::DEPTH;
 
-/// Rows and columns of a tile of C.
-pub const ROWS: u32 = 64;
-pub const COLUMNS: u32 = 128;
+/// Rows of a tile of C.
+pub const ROWS: u32 = 128;
+/// Columns of a tile of C.
+pub const COLUMNS: u32 = 64;
 /// Side of a small tile.
 pub const SMALL: u32 = 64;
 /// Blocks on a multiprocessor, with tiles and with small ones.
 const BLOCKS: u32 = 2;
 const BLOCKS_SMALL: u32 = 3;
 
-type Tiles = Tiling<ROWS, COLUMNS, 2, 2>;
+type Tiles = Tiling<ROWS, COLUMNS, 4, 1>;
 type SmallTiles = Tiling<SMALL, SMALL, 2, 1>;
 
 /// Each element as two.

@@ -1,7 +1,8 @@
 //! A product on the tensor cores, by `mma.sync`: what its rungs share. They differ in what the tensor cores get of an
 //! element of A or B, and in how many of their products are one product.
 
-use super::{Matrix, Shape, Task};
+use super::copies::copy_rectangle;
+use super::{Shape, Task};
 use simt::mma::FragmentC;
 use simt::{Global, Shared, async_copy, opaque, thread, unroll, warp};
 
@@ -46,11 +47,6 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
     pub(super) const SHARED_BYTES: u32 = STAGES * Self::SIZE * 4;
     /// Packs of four elements in a row of the tile of B.
     const ACROSS_B: u32 = COLUMNS / 4;
-    /// Packs of each tile that a thread copies, and how many rows they are apart.
-    const COPIES_A: u32 = ROWS * ACROSS_A / Self::BLOCK;
-    const COPIES_B: u32 = DEPTH * Self::ACROSS_B / Self::BLOCK;
-    const APART_A: u32 = Self::BLOCK / ACROSS_A;
-    const APART_B: u32 = Self::BLOCK / Self::ACROSS_B;
 
     /// C = alpha·A·B + beta·C, a tile of C per block.
     #[inline(always)]
@@ -93,41 +89,9 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
             // What follows from the thread's number is computed anew for each stage: during the products there are no
             // registers for it.
             let thread = opaque(thread::thread_idx_x().wrapping_add(t)).wrapping_sub(t);
-            if packs.0 {
-                let (row, across) = (thread / ACROSS_A, thread % ACROSS_A);
-                let first = task.a.place(task.row + row, t + across * 4) / 4;
-                let along = task.a.columns.saturating_sub(t + across * 4).min(4);
-                // A whole number of fours of rows apart, so that the places differ by as much.
-                let to = pack_a(row, across);
-                unroll::<16>(|i| {
-                    let down = i as u32 * Self::APART_A;
-                    if (i as u32) < Self::COPIES_A {
-                        let inside = if task.row + row + down < task.a.rows { along } else { 0 };
-                        let from = first.wrapping_add(down * (task.a.row_step / 4));
-                        async_copy::pack(tile_a, to + down * ACROSS_A, task.a.data, from, inside);
-                    }
-                });
-            } else {
-                let at = |row: u32, column: u32| pack_a(row, column / 4) * 4 + column % 4;
-                copy_elements(task.a, (task.row, ROWS), (t, DEPTH), tile_a, Self::BLOCK, at);
-            }
-            if packs.1 {
-                let (row, across) = (thread / Self::ACROSS_B, thread % Self::ACROSS_B);
-                let column = task.column + across * 4;
-                let first = task.b.place(t + row, column) / 4;
-                let along = task.b.columns.saturating_sub(column).min(4);
-                unroll::<16>(|i| {
-                    let down = i as u32 * Self::APART_B;
-                    if (i as u32) < Self::COPIES_B {
-                        let inside = if t + row + down < task.b.rows { along } else { 0 };
-                        let from = first.wrapping_add(down * (task.b.row_step / 4));
-                        async_copy::pack(tile_b, Self::pack_b(row + down, across), task.b.data, from, inside);
-                    }
-                });
-            } else {
-                let at = |row: u32, column: u32| Self::pack_b(row, column / 4) * 4 + column % 4;
-                copy_elements(task.b, (t, DEPTH), (task.column, COLUMNS), tile_b, Self::BLOCK, at);
-            }
+            let (rows, depth, columns) = ((task.row, ROWS), (t, DEPTH), (task.column, COLUMNS));
+            copy_rectangle(task.a, rows, depth, packs.0, tile_a, (thread, Self::BLOCK), pack_a);
+            copy_rectangle(task.b, depth, columns, packs.1, tile_b, (thread, Self::BLOCK), Self::pack_b);
         }
         async_copy::commit();
     }
@@ -232,27 +196,6 @@ fn each<const DOWN: usize, const ALONG: usize>(mut f: impl FnMut(usize, usize, u
 #[inline(always)]
 fn pack_a(row: u32, across: u32) -> u32 {
     row * ACROSS_A + (across ^ (row % 4 * 2))
-}
-
-/// Starts to copy a rectangle of a matrix element by element, to the places that `at` gives; each side as the first row
-/// or column and how many.
-#[inline(always)]
-fn copy_elements(
-    from: Matrix,
-    (row, rows): (u32, u32),
-    (column, columns): (u32, u32),
-    to: Shared<f32>,
-    block: u32,
-    at: impl Fn(u32, u32) -> u32,
-) {
-    let mut i = thread::thread_idx_x();
-    while i < rows * columns {
-        // Neighbouring threads copy elements that are neighbours in global memory.
-        let (y, x) = if from.row_step == 1 { (i % rows, i / rows) } else { (i / columns, i % columns) };
-        let inside = row + y < from.rows && column + x < from.columns;
-        async_copy::element(to, at(y, x), from.data, from.place(row + y, column + x), inside);
-        i += block;
-    }
 }
 
 /// Where a lane's fragments are.
