@@ -760,6 +760,48 @@ fn products() {
     }
 }
 
+/// Two rows of tiles and three columns, the last of each not full. They are two for each multiprocessor, and small ones
+/// would be more than three, so that `three-tf32` does not take those.
+#[test]
+fn products_on_the_tensor_cores() {
+    use rungs_kernels::matmul::{r11_tensor_mma, r12_three_tf32};
+    for (rung, rows, columns, depth, each) in [
+        (
+            &r11_tensor_mma::launches::RUNG,
+            r11_tensor_mma::ROWS,
+            r11_tensor_mma::COLUMNS,
+            r11_tensor_mma::DEPTH,
+            "2·m·n·k operations",
+        ),
+        (
+            &r12_three_tf32::launches::RUNG,
+            r12_three_tf32::ROWS,
+            r12_three_tf32::COLUMNS,
+            r12_three_tf32::DEPTH,
+            "6·m·n·k operations for 2·m·n·k",
+        ),
+    ] {
+        let bytes = "4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes of global loads";
+        states(&rung.rung, &format!("{each}; {bytes}; ⌈k/DEPTH⌉ barriers per block; one launch"));
+        let (down, along) = (2, 3);
+        let (m, n, k) = ((down - 1) * rows + rows / 2 + 2, (along - 1) * columns + 4, depth + 4);
+        let data = |rows, columns| Buffer::new(&vec![1f32; (rows * columns) as usize], 0);
+        let (mut a, mut b, mut c) = (data(m, k), data(k, n), data(m, n));
+        let matrix = |data: &mut Buffer<f32>, rows, columns| Matrix::new(data.view(), rows, columns, columns);
+        let args = Product::new(matrix(&mut a, m, k), matrix(&mut b, k, n), matrix(&mut c, m, n));
+        let mut cost = cost(|on| {
+            let mut sequence = rung.multiplier(on, Sizes { m, n, k }).unwrap();
+            move |on: &dyn Launcher| sequence.run(on, args)
+        });
+        assert_eq!(cost.launches.len(), 1);
+        let launch = cost.launches.remove(0);
+        launch.has_barriers(k.div_ceil(depth));
+        assert_eq!(launch.blocks, down * along);
+        assert_eq!(launch.read, 4 * u64::from(k * (m * along + n * down)), "{}", rung.rung.name);
+        assert_eq!(launch.written, 4 * u64::from(m * n));
+    }
+}
+
 /// With two tiles for each multiprocessor none is divided along k; with less than one all are.
 #[test]
 fn a_persistent_product() {

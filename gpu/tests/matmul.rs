@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Buffer, Random, with_multiprocessors};
-use rungs_kernels::ladder::matmul::{Batch, Matmul, Matrix, Product, Sizes};
+use rungs_kernels::ladder::matmul::{Batch, Matmul, Matrix, Precision, Product, Sizes};
 use rungs_kernels::ladder::{Entry, Launcher};
 use rungs_kernels::matmul::LADDER;
 
@@ -226,15 +226,52 @@ fn what_lies_outside_is_not_multiplied() {
     }
 }
 
-/// The work of a persistent rung is divided in every way there is: fewer tiles than blocks, one round, some more.
+/// The work of a persistent rung is divided in every way there is: fewer tiles than blocks, one round, some more. The
+/// tiles of `three-tf32` become small where there are too few.
 #[test]
 fn any_number_of_multiprocessors() {
-    let entry = LADDER.get("producer-consumer").unwrap();
-    for multiprocessors in [1, 2, 3, 4, 5, 7, 16, 132] {
-        let gpu = with_multiprocessors(multiprocessors);
-        for case in [Case::new(300, 400, 24), Case::new(256, 128, 100), Case::new(5, 7, 9), Case::new(600, 130, 17)] {
-            check(entry, &gpu, case);
-            check(entry, &gpu, Case { beta: -1.0, alpha: 2.0, ..case });
+    for name in ["producer-consumer", "three-tf32"] {
+        let entry = LADDER.get(name).unwrap();
+        for multiprocessors in [1, 2, 3, 4, 5, 7, 16, 132] {
+            let gpu = with_multiprocessors(multiprocessors);
+            for case in [Case::new(300, 400, 24), Case::new(256, 128, 100), Case::new(5, 7, 9), Case::new(600, 130, 17)]
+            {
+                check(entry, &gpu, case);
+                check(entry, &gpu, Case { beta: -1.0, alpha: 2.0, ..case });
+            }
         }
+    }
+}
+
+/// Products of random numbers against sums in double precision, within the bound of each rung's precision; and the
+/// rungs for `f32` are within that of `f32` although the tensor cores round elements to fewer bits.
+#[test]
+fn each_rung_is_as_precise_as_it_says() {
+    let (m, n, k) = (70, 72, 300);
+    let mut random = Random(11);
+    let mut draw = |count: u32| -> Vec<f32> {
+        (0..count).map(|_| (random.next() >> 40) as f32 / (1 << 23) as f32 - 1.0).collect()
+    };
+    let (a, b) = (draw(m * k), draw(k * n));
+    let gpu: &dyn Launcher = &with_multiprocessors(1);
+    for entry in LADDER.rungs {
+        let (mut a_there, mut b_there) = (Buffer::new(&a, 0), Buffer::new(&b, 0));
+        let mut c = Buffer::<f32>::poisoned((m * n) as usize, 0);
+        let product = Product::new(
+            Matrix::new(a_there.view(), m, k, k),
+            Matrix::new(b_there.view(), k, n, n),
+            Matrix::new(c.view(), m, n, n),
+        );
+        entry.multiplier(gpu, SMALL).unwrap().run(gpu, product).unwrap();
+        let (bound, mut largest) = (entry.run.precision().bound(k as usize), 0.0f64);
+        for (at, &got) in c.slice().iter().enumerate() {
+            let (row, column) = (at as u32 / n, at as u32 % n);
+            let term = |e: u32| f64::from(a[(row * k + e) as usize]) * f64::from(b[(e * n + column) as usize]);
+            let (sum, size) = (0..k).map(term).fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));
+            largest = largest.max((f64::from(got) - sum).abs() / size);
+        }
+        assert!(largest <= bound, "{}: {largest:e} is more than {bound:e}", entry.rung.name);
+        let of_f32 = largest <= 8.0 * f64::from(f32::EPSILON);
+        assert_eq!(of_f32, entry.run.precision() != Precision::Tf32, "{}: {largest:e}", entry.rung.name);
     }
 }

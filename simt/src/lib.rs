@@ -19,6 +19,7 @@
 //! | [`mbarrier`], [`bulk`] | barriers that count bytes, and copies that they count |
 //! | [`clock`] | cycle counter, global timer, sleep |
 //! | [`Geometry`], [`launcher`] | launches from the host: their shape and their machine |
+//! | [`mma`] | products of small matrices on the tensor cores |
 //! | [`math`] | fused multiply-add |
 //!
 //! Names follow `cuda_std` where it has them, so that a reader of rust-cuda code knows them.
@@ -28,7 +29,7 @@
 // (its emulation of weak memory stops at a word that is written in one size and read in another).
 #![cfg_attr(target_os = "cuda", no_std)]
 #![cfg_attr(target_os = "cuda", feature(asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx))]
-#![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(core_intrinsics))]
+#![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(abi_unadjusted, core_intrinsics))]
 #![cfg_attr(target_os = "cuda", allow(internal_features))]
 
 pub mod async_copy;
@@ -42,6 +43,7 @@ pub mod grid;
 mod machine;
 pub mod math;
 pub mod mbarrier;
+pub mod mma;
 mod scalar;
 mod shared;
 pub mod thread;

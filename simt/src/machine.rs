@@ -240,6 +240,9 @@ pub(crate) trait Machine {
     fn fma_f64(a: f64, b: f64, c: f64) -> f64;
     fn minimum_f32(a: f32, b: f32) -> f32;
     fn maximum_f32(a: f32, b: f32) -> f32;
+    fn round_tf32(value: f32) -> u32;
+    #[track_caller]
+    fn mma_tf32(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4];
     fn clock() -> u64;
     fn global_timer() -> u64;
     #[track_caller]

@@ -121,8 +121,64 @@ pub struct Sizes {
     pub k: u32,
 }
 
+/// How precise the elements of a product are. Errors are relative: to the sum of the magnitudes of an element's terms,
+/// or to the root of the sum of their squares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// Products and sums of `f32`.
+    F32,
+    /// Three products of TF32 numbers for one of `f32`; their sums over sixteen k are cut off, the others rounded.
+    ThreeTf32,
+    /// Products of elements that are rounded to TF32 before; all sums are cut off.
+    Tf32,
+}
+
+/// The unit of the last place of an `f32`.
+const UNIT: f64 = f32::EPSILON as f64;
+/// The largest error of a product of two elements rounded to TF32.
+const UNIT_TF32: f64 = UNIT * 8192.0;
+
+impl Precision {
+    /// The largest error of an element that is the sum of `k` products, relative to the sum of their magnitudes.
+    ///
+    /// The tensor cores align eight products and a sum to the largest of them, and cut off what is below 24 bits: 10
+    /// units at most. Three TF32 products leave out the smallest of four, 2 units, and a unit of each operand's last
+    /// place; they are summed sixteen at a time, and their two small sums count little.
+    pub fn bound(self, k: usize) -> f64 {
+        let k = k as f64;
+        match self {
+            Self::F32 => UNIT * (k + 2.0),
+            Self::ThreeTf32 => UNIT * (k / 16.0 + 32.0),
+            Self::Tf32 => UNIT_TF32 + UNIT * (10.0 * (k / 8.0).ceil() + 2.0),
+        }
+    }
+
+    /// The error that is likely in a sum of elements of random signs, relative to the root of the sum of all terms'
+    /// squares, for sums of `k` products.
+    pub fn likely(self, k: usize) -> f64 {
+        let of_sums = UNIT * (k as f64 + 1.0).sqrt();
+        match self {
+            Self::F32 | Self::ThreeTf32 => of_sums,
+            Self::Tf32 => of_sums.max(UNIT_TF32),
+        }
+    }
+
+    /// The largest whole number of which all products are exact.
+    pub const fn exact_to(self) -> f64 {
+        match self {
+            Self::F32 => (1 << 24) as f64,
+            Self::ThreeTf32 | Self::Tf32 => (1 << 11) as f64,
+        }
+    }
+}
+
 /// A rung that multiplies matrices.
 pub trait Multiplies: Sync {
+    /// How precise its products are. A rung less precise than `f32` is no ladder's default.
+    fn precision(&self) -> Precision {
+        Precision::F32
+    }
+
     /// The launches that multiply matrices; takes the scratch memory for these sizes.
     ///
     /// # Errors

@@ -4,8 +4,12 @@
 //! may multiply a batch of them. What the rungs share: where a block's matrices and its tile of C are ([`Shape`]), and
 //! access to them that minds their edges ([`Matrix`], [`Output`]).
 
+mod copies;
+mod output;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
 pub mod r10_producer_consumer;
+pub mod r11_tensor_mma;
+pub mod r12_three_tf32;
 pub mod r1_naive;
 pub mod r2_coalesced;
 pub mod r3_shared_tile;
@@ -16,9 +20,11 @@ pub mod r7_vector_loads;
 pub mod r8_warp_tile;
 pub mod r9_async_copy;
 mod registers;
+mod tensor;
 
-use simt::math::fma;
 use simt::{Global, thread};
+
+pub use output::Output;
 
 /// A matrix inside a view: element (i, j) is `row_step`·i + `column_step`·j elements behind the first.
 ///
@@ -83,14 +89,6 @@ pub struct Task {
     pub c: Output,
 }
 
-/// The matrix C, with the factors.
-#[derive(Clone, Copy)]
-pub struct Output {
-    matrix: Matrix,
-    alpha: f32,
-    beta: f32,
-}
-
 impl Shape {
     /// Tiles of C of `rows` × `columns`, of all products of the batch. They are numbered along x, row by row, because
     /// a grid has at most 65,535 blocks along y and z.
@@ -98,13 +96,33 @@ impl Shape {
         self.m.div_ceil(rows) * self.n.div_ceil(columns) * self.batch
     }
 
-    /// The task of the block, where blocks have tiles of `rows` × `columns`.
+    /// The task of the block, where blocks have tiles of `rows` × `columns`, row after row.
     #[inline(always)]
     fn task(&self, rows: u32, columns: u32, a: Global<f32>, b: Global<f32>, c: Global<f32>) -> Task {
+        self.task_by((rows, columns), a, b, c, |tile, _, along| (tile / along, tile % along))
+    }
+
+    /// [`Shape::task`] in the order of [`in_groups`].
+    #[inline(always)]
+    fn task_in_groups(&self, rows: u32, columns: u32, a: Global<f32>, b: Global<f32>, c: Global<f32>) -> Task {
+        self.task_by((rows, columns), a, b, c, in_groups)
+    }
+
+    /// The task of the block; `place` gives the row and the column of a tile, of so many down and along.
+    #[inline(always)]
+    fn task_by(
+        &self,
+        (rows, columns): (u32, u32),
+        a: Global<f32>,
+        b: Global<f32>,
+        c: Global<f32>,
+        place: impl Fn(u32, u32, u32) -> (u32, u32),
+    ) -> Task {
         let (down, along) = (self.m.div_ceil(rows), self.n.div_ceil(columns));
         let (product, tile) = (thread::block_idx_x() / (down * along), thread::block_idx_x() % (down * along));
         let (a, b, c) = self.matrices(product, a, b, c);
-        Task { row: tile / along * rows, column: tile % along * columns, a, b, c }
+        let (row, column) = place(tile, down, along);
+        Task { row: row * rows, column: column * columns, a, b, c }
     }
 
     /// The matrices of one product of the batch.
@@ -123,6 +141,16 @@ impl Shape {
         };
         (of(a, self.a, m, k), of(b, self.b, k, n), Output { matrix: of(c, self.c, m, n), alpha, beta })
     }
+}
+
+/// The row and the column of tile `tile` of `down` × `along`. Blocks walk through eight rows of tiles together, column
+/// by column, so that they share tiles of A and B in the second-level cache.
+#[inline(always)]
+fn in_groups(tile: u32, down: u32, along: u32) -> (u32, u32) {
+    const GROUP: u32 = 8;
+    let (group, within) = (tile / (GROUP * along), tile % (GROUP * along));
+    let height = (down - group * GROUP).min(GROUP);
+    (group * GROUP + within % height, within / height)
 }
 
 impl Matrix {
@@ -155,39 +183,6 @@ impl Matrix {
     fn place(self, row: u32, column: u32) -> u32 {
         // Wrapping, because kernels compute places outside of the matrix too, before they know that they are outside.
         row.wrapping_mul(self.row_step).wrapping_add(column.wrapping_mul(self.column_step))
-    }
-}
-
-impl Output {
-    /// Combines element (`row`, `column`) with the sum of its products; does nothing outside the matrix.
-    #[inline(always)]
-    pub fn set(self, row: u32, column: u32, sum: f32) {
-        let c = self.matrix;
-        if row < c.rows && column < c.columns {
-            let at = c.place(row, column);
-            let old = if self.beta != 0.0 { c.data.get(at) } else { 0.0 };
-            c.data.set(at, self.combined(old, sum));
-        }
-    }
-
-    /// [`Output::set`] for four elements of a row from (`row`, `column`) on, a multiple of 4: by one access if C
-    /// `has_packs` and all are inside.
-    #[inline(always)]
-    fn set_4(self, row: u32, column: u32, sums: [f32; 4], has_packs: bool) {
-        let c = self.matrix;
-        if has_packs && row < c.rows && column + 4 <= c.columns {
-            let at = c.place(row, column) / 4;
-            let old = if self.beta != 0.0 { c.data.get_pack(at) } else { [0.0; 4] };
-            c.data.set_pack(at, [0, 1, 2, 3].map(|i| self.combined(old[i], sums[i])));
-        } else {
-            simt::unroll::<4>(|i| self.set(row, column + i as u32, sums[i]));
-        }
-    }
-
-    /// What becomes of an element that was `old`; with beta = 0 that is no matter of `old`.
-    #[inline(always)]
-    fn combined(self, old: f32, sum: f32) -> f32 {
-        if self.beta != 0.0 { fma(self.beta, old, self.alpha * sum) } else { self.alpha * sum }
     }
 }
 
@@ -229,9 +224,23 @@ mod host {
     where
         K: Kernel<Args = (Global<f32>, Global<f32>, Global<f32>, Shape)>,
     {
+        by_tiles_with(kernel, rows, columns, block, 0)
+    }
+
+    /// [`by_tiles`] with so many bytes of dynamic shared memory.
+    pub(super) fn by_tiles_with<K>(
+        kernel: K,
+        rows: u32,
+        columns: u32,
+        block: [u32; 3],
+        shared: u32,
+    ) -> Result<Launches<Product>>
+    where
+        K: Kernel<Args = (Global<f32>, Global<f32>, Global<f32>, Shape)>,
+    {
         Ok(Box::new(move |on, product| {
             let shape = Shape::of(&product);
-            let geometry = Geometry { block, ..Geometry::linear(shape.tiles(rows, columns), 0) };
+            let geometry = Geometry { block, ..Geometry::linear(shape.tiles(rows, columns), 0) }.shared(shared);
             on.launch(kernel, geometry, (product.a.data, product.b.data, product.c.data, shape))
         }))
     }
@@ -251,6 +260,8 @@ mod host {
             &r8_warp_tile::launches::RUNG,
             &r9_async_copy::launches::RUNG,
             &r10_producer_consumer::launches::RUNG,
+            &r11_tensor_mma::launches::RUNG,
+            &r12_three_tf32::launches::RUNG,
         ],
         default: &r10_producer_consumer::launches::RUNG,
     };

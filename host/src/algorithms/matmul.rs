@@ -11,7 +11,7 @@ use crate::data::{Data, Difference, Distribution, Dtype};
 use crate::engine::{AnyBuffer, Buffer, Engine};
 use crate::error::{Error, Result};
 use rungs_kernels::ladder::Ladder;
-use rungs_kernels::ladder::matmul::{self, Matmul, Matrix, Product};
+use rungs_kernels::ladder::matmul::{self, Matmul, Matrix, Precision, Product};
 use std::rc::Rc;
 
 /// The family of a ladder of matrix products.
@@ -104,7 +104,7 @@ impl OpenProblem for MatmulProblem {
         let got = output.download_as::<f32>()?;
         let difference =
             |(index, want): (usize, f64)| Difference { index, left: got[index].to_string(), right: want.to_string() };
-        verdict("matmul", who, self.of.n, self.of.first_difference(&got).map(difference))
+        verdict("matmul", who, self.of.n, self.of.first_difference(&got, self.precision(who)).map(difference))
     }
 }
 
@@ -177,7 +177,17 @@ impl Prepared for Updated<'_> {
     }
 }
 
+/// Peers that are less precise than `f32`.
+const PEERS: [(&str, Precision); 1] = [("cublas_sgemm_tf32", Precision::Tf32)];
+
 impl MatmulProblem {
+    /// The precision of the rung or peer of this name.
+    fn precision(&self, who: &str) -> Precision {
+        let of_peer = || PEERS.into_iter().find(|(name, _)| *name == who).map(|(_, precision)| precision);
+        let of_rung = self.ladder.get(who).map(|entry| entry.run.precision());
+        of_rung.or_else(of_peer).unwrap_or(Precision::F32)
+    }
+
     /// A and then B as they are stored, on this engine.
     fn operands(&self, engine: &Engine) -> Result<Rc<Buffer<f32>>> {
         let [a, b] = &self.by_columns;

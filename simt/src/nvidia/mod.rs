@@ -10,3 +10,4 @@ pub(crate) mod async_copy;
 pub(crate) mod atomic;
 pub(crate) mod bulk;
 pub(crate) mod memory;
+pub(crate) mod mma;

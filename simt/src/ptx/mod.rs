@@ -13,7 +13,7 @@
 mod shared;
 
 use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Vote};
-use crate::nvidia::{async_copy, atomic, bulk, memory};
+use crate::nvidia::{async_copy, atomic, bulk, memory, mma};
 use crate::scalar::{AtomicScalar, Scalar};
 use core::arch::{asm, global_asm, nvptx};
 
@@ -78,6 +78,27 @@ unsafe extern "C" {
     fn redux_or(value: i32, mask: i32) -> i32;
     #[link_name = "llvm.nvvm.redux.sync.xor"]
     fn redux_xor(value: i32, mask: i32) -> i32;
+}
+
+/// What an intrinsic with four results returns.
+#[repr(C)]
+struct Four(f32, f32, f32, f32);
+
+// This way of calling passes a struct as LLVM's struct, which the intrinsic wants.
+unsafe extern "unadjusted" {
+    #[link_name = "llvm.nvvm.mma.m16n8k8.row.col.tf32"]
+    fn mma_m16n8k8_tf32(
+        a0: u32,
+        a1: u32,
+        a2: u32,
+        a3: u32,
+        b0: u32,
+        b1: u32,
+        c0: f32,
+        c1: f32,
+        c2: f32,
+        c3: f32,
+    ) -> Four;
 }
 
 /// The machine that PTX runs on.
@@ -393,6 +414,17 @@ impl Machine for Ptx {
             asm!("max.NaN.f32 {0}, {1}, {2};", out(reg32) d, in(reg32) a, in(reg32) b, options(pure, nomem, nostack))
         };
         d
+    }
+
+    #[inline(always)]
+    fn round_tf32(value: f32) -> u32 {
+        mma::round_tf32(value)
+    }
+
+    #[inline(always)]
+    fn mma_tf32([a0, a1, a2, a3]: [u32; 4], [b0, b1]: [u32; 2], [c0, c1, c2, c3]: [f32; 4]) -> [f32; 4] {
+        let Four(d0, d1, d2, d3) = unsafe { mma_m16n8k8_tf32(a0, a1, a2, a3, b0, b1, c0, c1, c2, c3) };
+        [d0, d1, d2, d3]
     }
 
     #[inline(always)]

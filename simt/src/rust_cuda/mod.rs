@@ -15,8 +15,9 @@
 //!
 //! An argument without bytes needs a way of its own (passing.rs).
 //!
-//! `redux.sync` has no intrinsic in LLVM 7. It is `asm!`, as in `cuda_std`, and `rustc_codegen_nvvm` does not mark
-//! `asm!` as convergent: a barrier of the warp stands in front of it (`redux!` below).
+//! `redux.sync` and `mma.sync` of this type have no intrinsics in LLVM 7. They are `asm!`, the first as in `cuda_std`,
+//! and `rustc_codegen_nvvm` does not mark `asm!` as convergent: a barrier of the warp stands in front of each (`redux!`
+//! below).
 
 mod passing;
 mod shared;
@@ -26,7 +27,7 @@ pub use shared::{SharedArray, shared_address};
 
 use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Vote};
 use crate::nvidia::assembly::{asm, trap};
-use crate::nvidia::{async_copy, atomic, bulk, memory};
+use crate::nvidia::{async_copy, atomic, bulk, memory, mma};
 use crate::scalar::{AtomicScalar, Scalar};
 use cuda_std::{intrinsics as libdevice, thread, warp};
 
@@ -386,6 +387,29 @@ impl Machine for RustCuda {
             asm!("max.NaN.f32 {0}, {1}, {2};", out(reg32) d, in(reg32) a, in(reg32) b, options(pure, nomem, nostack))
         }
         d
+    }
+
+    #[inline(always)]
+    fn round_tf32(value: f32) -> u32 {
+        mma::round_tf32(value)
+    }
+
+    #[inline(always)]
+    fn mma_tf32([a0, a1, a2, a3]: [u32; 4], [b0, b1]: [u32; 2], [c0, c1, c2, c3]: [f32; 4]) -> [f32; 4] {
+        let (d0, d1, d2, d3): (f32, f32, f32, f32);
+        Self::sync_warp(u32::MAX); // as for redux: the product below stays in one place
+        unsafe {
+            asm!(
+                concat!(
+                    "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 ",
+                    "{{{0}, {1}, {2}, {3}}}, {{{4}, {5}, {6}, {7}}}, {{{8}, {9}}}, {{{10}, {11}, {12}, {13}}};"
+                ),
+                out(reg32) d0, out(reg32) d1, out(reg32) d2, out(reg32) d3,
+                in(reg32) a0, in(reg32) a1, in(reg32) a2, in(reg32) a3, in(reg32) b0, in(reg32) b1,
+                in(reg32) c0, in(reg32) c1, in(reg32) c2, in(reg32) c3, options(nomem, nostack)
+            );
+        }
+        [d0, d1, d2, d3]
     }
 
     #[inline(always)]

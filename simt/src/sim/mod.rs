@@ -24,6 +24,7 @@ mod launcher;
 mod limit;
 mod mbarrier;
 mod memory;
+mod mma;
 mod observe;
 mod overflow;
 mod shared;
@@ -672,6 +673,15 @@ impl Machine for Simulator {
             _ if a > b || a == b && a.is_sign_positive() => a,
             _ => b,
         }
+    }
+
+    fn round_tf32(value: f32) -> u32 {
+        mma::round(value)
+    }
+
+    #[track_caller]
+    fn mma_tf32(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4] {
+        mma::multiply_add(a, b, c)
     }
 
     fn clock() -> u64 {

@@ -3,6 +3,7 @@
 
 use super::check::Kind;
 use super::here;
+use super::mma::Fragments;
 use super::stats::Instruction;
 use crate::machine::{Reduction, Shuffle};
 use std::cell::{Cell, RefCell};
@@ -33,22 +34,41 @@ pub(super) struct Warp {
     meetings: RefCell<Vec<Meeting>>,
     /// Each lane's result of its last meeting.
     results: [Cell<u32>; 32],
+    fragments: Fragments,
 }
 
 /// Waits for the lanes of `mask`. Of the warp's operations this one alone orders memory: the others exchange registers.
 #[track_caller]
 pub(super) fn barrier(mask: u32) {
-    meet(mask, (0, 0), |_, _, _| 0, true);
+    meet(mask, Deposit::default(), |_, _| {}, true);
+}
+
+/// A meeting of all lanes, each of which has left its fragments with the warp; the last computes all products.
+#[track_caller]
+pub(super) fn multiply(compute: fn(&Fragments)) {
+    meet(u32::MAX, Deposit::default(), |warp, _| compute(&warp.fragments), false);
+}
+
+/// Calls `f` with the fragments of the running thread's warp, and its lane.
+pub(super) fn with_fragments<R>(f: impl FnOnce(&Fragments, usize) -> R) -> R {
+    let (block, thread) = (here(), here().current());
+    f(&block.warp(thread).fragments, thread % 32)
 }
 
 /// Contributes `value` to the meeting of the lanes of `mask` and returns the caller's result, by `combine`.
 #[track_caller]
 pub(super) fn collective(mask: u32, value: u32, argument: u32, combine: Combine) -> u32 {
-    meet(mask, (value, argument), combine, false)
+    let lane = here().current() % 32;
+    let finish = |warp: &Warp, deposits: &[Deposit; 32]| {
+        lanes(mask).for_each(|lane| warp.results[lane].set(combine(lane as u32, mask, deposits)));
+    };
+    meet(mask, Deposit { value, argument }, finish, false);
+    here().warp(here().current()).results[lane].get()
 }
 
+/// Waits for the lanes of `mask`. The last to arrive calls `finish` with all deposits before any lane goes on.
 #[track_caller]
-fn meet(mask: u32, (value, argument): (u32, u32), combine: Combine, orders: bool) -> u32 {
+fn meet(mask: u32, deposit: Deposit, finish: impl FnOnce(&Warp, &[Deposit; 32]), orders: bool) {
     let (block, location) = (here(), Location::caller());
     let thread = block.current();
     let (warp, lane) = (block.warp(thread), thread as u32 % 32);
@@ -66,7 +86,7 @@ fn meet(mask: u32, (value, argument): (u32, u32), combine: Combine, orders: bool
             meetings.len() - 1
         });
         let meeting = &mut meetings[i];
-        meeting.deposits[lane as usize] = Deposit { value, argument };
+        meeting.deposits[lane as usize] = deposit;
         meeting.arrived |= 1 << lane;
         (meeting.arrived == mask).then(|| meetings.swap_remove(i))
     };
@@ -74,16 +94,13 @@ fn meet(mask: u32, (value, argument): (u32, u32), combine: Combine, orders: bool
         None => block.wait_for_warp(location),
         Some(meeting) => {
             block.count_meeting(mask);
-            for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
-                warp.results[lane as usize].set(combine(lane, mask, &meeting.deposits));
-            }
+            finish(warp, &meeting.deposits);
             if orders && let Some((session, state)) = block.checks() {
                 session.warp_barrier(state, thread, mask);
             }
             block.release_warp(thread, mask);
         }
     }
-    warp.results[lane as usize].get()
 }
 
 impl Warp {

@@ -83,6 +83,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
         &["thread-column", "thread-tile", "vector-loads", "warp-tile", "async-copy"],
         &[product(150, 140, 60).schedules(8)],
     ),
+    ("matmul", &["tensor-mma", "three-tf32"], &[product(150, 140, 60).schedules(8)]),
     ("matmul", &["producer-consumer"], &[product(300, 70, 100).schedules(8)]),
     ("cubes", &[], &[n(5000)]),
     ("reduce", &[], &[n(50_000)]),

@@ -1,10 +1,7 @@
 //! Which block multiplies what.
 
 use super::{COLUMNS, ROWS};
-
-/// Rows of tiles that blocks walk through together, column by column, so that they share tiles of A and B in the
-/// second-level cache.
-const GROUP: u32 = 8;
+use crate::matmul::in_groups;
 
 /// The tiles of C and their distribution. Tiles before `shared` are multiplied whole, each by one block. The steps
 /// along k of the others are divided evenly among all blocks, which add their parts to C.
@@ -58,9 +55,8 @@ impl Work {
     /// First row and column of a tile.
     #[inline(always)]
     pub(super) fn place(&self, tile: u32) -> (u32, u32) {
-        let (group, within) = (tile / (GROUP * self.along), tile % (GROUP * self.along));
-        let height = (self.down - group * GROUP).min(GROUP);
-        ((group * GROUP + within % height) * ROWS, within / height * COLUMNS)
+        let (row, column) = in_groups(tile, self.down, self.along);
+        (row * ROWS, column * COLUMNS)
     }
 }
 

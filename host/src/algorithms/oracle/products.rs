@@ -2,6 +2,7 @@
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSlice;
+use rungs_kernels::ladder::matmul::Precision;
 
 /// A product, all its matrices by rows.
 pub struct Product {
@@ -34,23 +35,26 @@ const SAMPLE: usize = 64;
 const UNLIKELY: f64 = 32.0;
 
 impl Product {
-    /// The first wrong element of C, with the expected value.
+    /// The first element of C that is wrong for a product of this precision, with the expected value.
     ///
     /// A product of integers of any size is checked exactly: with integers x, C·x must equal A·(B·x), computed modulo
     /// 2⁶⁴, for several random x; a wrong row survives each with a probability below 2⁻⁵⁰. The row that fails is then
-    /// computed in full. Other products are computed in full in `f64`, and compared within the rounding that k
-    /// additions in `f32` can make. If they are large, that is done for some rows, and all are compared by C·x as
-    /// above, in `f64`, within [`UNLIKELY`] times the rounding that is likely.
-    pub fn first_difference(&self, c: &[f32]) -> Option<(usize, f64)> {
+    /// computed in full. Other products are computed in full in `f64`, and compared within [`Precision::bound`]. If they
+    /// are large, that is done for some rows, and all are compared by C·x as above, in `f64`, within [`UNLIKELY`] times
+    /// [`Precision::likely`].
+    pub fn first_difference(&self, c: &[f32], precision: Precision) -> Option<(usize, f64)> {
         let largest = |v: &[f32]| v.iter().fold(0.0f32, |most, x| most.max(x.abs())) as f64;
         let integers = |v: &[f32]| v.iter().all(|x| x.fract() == 0.0);
-        let of_products = largest(&self.a) * largest(&self.b) * self.k as f64;
+        let (of_a, of_b) = (largest(&self.a), largest(&self.b));
+        let of_products = of_a * of_b * self.k as f64;
         let of_c = f64::from(self.beta.abs()) * largest(&self.c);
         // Every partial sum is then an integer that f32 holds exactly, also if a factor is applied to it.
         let exact = f64::from(self.alpha.abs().max(1.0)) * of_products + of_c <= (1 << 24) as f64
+            && of_a.max(of_b) <= precision.exact_to()
             && integers(&[self.alpha, self.beta])
             && [&self.a, &self.b, &self.c].into_iter().all(|v| integers(v));
-        let row_difference = |row| self.row_difference(c, row, exact);
+        let tolerance = if exact { 0.0 } else { precision.bound(self.k) };
+        let row_difference = |row| self.row_difference(c, row, tolerance);
         if self.m * self.n * self.k <= FULL_ORACLE {
             return (0..self.m).find_map(row_difference);
         }
@@ -58,7 +62,7 @@ impl Product {
             return self.wrong_row(c).and_then(row_difference);
         }
         let sample = (0..SAMPLE).into_par_iter().filter_map(|i| row_difference(i * (self.m - 1) / (SAMPLE - 1)));
-        sample.min_by_key(|(at, _)| *at).or_else(|| self.unlikely_row(c))
+        sample.min_by_key(|(at, _)| *at).or_else(|| self.unlikely_row(c, precision))
     }
 
     /// A row of C that differs from alpha·A·B + beta·C, by random vectors of integers.
@@ -82,7 +86,7 @@ impl Product {
 
     /// The first element of a row of C whose sum with random signs is further from the right one than is likely, and
     /// the right value of that element.
-    fn unlikely_row(&self, c: &[f32]) -> Option<(usize, f64)> {
+    fn unlikely_row(&self, c: &[f32], precision: Precision) -> Option<(usize, f64)> {
         let square = |sum: f64, a: f32, x: f64| sum + f64::from(a) * f64::from(a) * x;
         let plain = |sum: f64, a: f32, x: f64| sum + f64::from(a) * x;
         let (alpha, beta) = (f64::from(self.alpha), f64::from(self.beta));
@@ -99,9 +103,9 @@ impl Product {
                 (times(&self.a, self.k, &times(&self.b, self.n, &x, plain), plain), times(c, self.n, &x, plain));
             let before = of_c(&x, |sum, a, x| sum + f64::from(a) * x);
             (0..self.m).find(|&i| {
-                let likely = ((self.k as f64 + 1.0) * (alpha * alpha * squares[i] + beta * beta * squares_c[i])).sqrt();
+                let likely = (alpha * alpha * squares[i] + beta * beta * squares_c[i]).sqrt();
                 let error = (cx[i] - (alpha * abx[i] + beta * before[i])).abs();
-                error > UNLIKELY * f64::from(f32::EPSILON) * likely || error.is_nan()
+                error > UNLIKELY * precision.likely(self.k) * likely || error.is_nan()
             })
         })?;
         // Which element it is: the one furthest from its right value.
@@ -132,9 +136,8 @@ impl Product {
         (sums, sizes)
     }
 
-    fn row_difference(&self, c: &[f32], row: usize, exact: bool) -> Option<(usize, f64)> {
+    fn row_difference(&self, c: &[f32], row: usize, tolerance: f64) -> Option<(usize, f64)> {
         let (sums, sizes) = self.row(row);
-        let tolerance = if exact { 0.0 } else { f32::EPSILON as f64 * (self.k as f64 + 2.0) };
         let right = |got: f32, want: f64, size: f64| {
             (got as f64 - want).abs() <= tolerance * size || (got as f64 == want) || (got.is_nan() && want.is_nan())
         };
@@ -170,16 +173,37 @@ mod tests {
             let product = Product { m, n, k, a, b, c, alpha: 2.0, beta: -1.0 };
             assert!(m * n * k > FULL_ORACLE);
             let rows = (0..m).into_par_iter().flat_map_iter(|row| product.row(row).0);
-            let mut c: Vec<f32> = rows.map(|x| x as f32).collect();
-            assert_eq!(product.first_difference(&c), None, "{distribution:?}");
+            let (mut c, precision) = (rows.map(|x| x as f32).collect::<Vec<f32>>(), Precision::F32);
+            assert_eq!(product.first_difference(&c, precision), None, "{distribution:?}");
             for at in [0, n - 1, 777 * n + 5, m * n - 1] {
                 for wrong in [f32::NAN, c[at] + 3.0, 0.5 - c[at], f32::INFINITY] {
                     let right = std::mem::replace(&mut c[at], wrong);
-                    let found = product.first_difference(&c).map(|(i, _)| i);
+                    let found = product.first_difference(&c, precision).map(|(i, _)| i);
                     assert_eq!(found, Some(at), "{distribution:?}: {wrong} for {right}");
                     c[at] = right;
                 }
             }
+        }
+    }
+
+    /// A product of rounded elements is right where elements are rounded, and nowhere else; whole numbers that are not
+    /// changed by that have exact products all the same.
+    #[test]
+    fn each_precision_has_its_own_bound() {
+        let (m, n, k) = (16, 40, 70);
+        let rounded = |v: &[f32]| v.iter().map(|x| f32::from_bits((x.to_bits() + 0x1000) & !0x1FFF)).collect();
+        for (distribution, exact) in [(Distribution::Uniform, false), (Distribution::Small, true)] {
+            let draw = |elements: usize, seed| distribution.keys::<f32>(elements as u64, seed).unwrap();
+            let (a, b) = (draw(m * k, 3), draw(k * n, 4));
+            let of = |a: Vec<f32>, b: Vec<f32>| Product { m, n, k, a, b, c: vec![], alpha: 1.0, beta: 0.0 };
+            let of_rounded = of(rounded(&a), rounded(&b));
+            let product = of(a, b);
+            let mut c: Vec<f32> = (0..m).flat_map(|row| of_rounded.row(row).0).map(|x| x as f32).collect();
+            assert_eq!(product.first_difference(&c, Precision::Tf32), None);
+            assert_eq!(product.first_difference(&c, Precision::F32).is_none(), exact);
+            assert_eq!(product.first_difference(&c, Precision::ThreeTf32).is_none(), exact);
+            c[5] += 0.25;
+            assert_eq!(product.first_difference(&c, Precision::Tf32).map(|(at, _)| at), Some(5));
         }
     }
 }

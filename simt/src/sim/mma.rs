@@ -1,0 +1,74 @@
+//! The product of small matrices that a warp computes.
+//!
+//! A tensor core adds its products in an order and with a precision that are not published. Here the sum is made in
+//! double precision, which holds every product exactly, and rounded towards zero once.
+
+use super::warp;
+use crate::mma::{HALF, SEEN};
+use std::cell::Cell;
+
+/// A lane's operands: its elements of A, B and C.
+type Operands = ([u32; 4], [u32; 2], [f32; 4]);
+
+/// What the lanes of a warp contribute, and what each gets.
+#[derive(Default)]
+pub(super) struct Fragments {
+    operands: [Cell<Operands>; 32],
+    products: [Cell<[f32; 4]>; 32],
+}
+
+/// One call by all lanes.
+#[track_caller]
+pub(super) fn multiply_add(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4] {
+    warp::with_fragments(|fragments, lane| fragments.operands[lane].set((a, b, c)));
+    // No lane is at its next call before all have taken the products of this one: all of them have to come.
+    warp::multiply(Fragments::multiply);
+    warp::with_fragments(|fragments, lane| fragments.products[lane].get())
+}
+
+impl Fragments {
+    /// The element of A at (`row`, `k`), of B at (`k`, `column`), of C at (`row`, `column`).
+    fn a(&self, row: usize, k: usize) -> f64 {
+        let (a, _, _) = self.operands[row % 8 * 4 + k % 4].get();
+        seen(a[row / 8 + k / 4 * 2])
+    }
+
+    fn b(&self, k: usize, column: usize) -> f64 {
+        let (_, b, _) = self.operands[column * 4 + k % 4].get();
+        seen(b[k / 4])
+    }
+
+    /// Computes the products of all lanes.
+    fn multiply(&self) {
+        let a: [[f64; 8]; 16] = std::array::from_fn(|row| std::array::from_fn(|k| self.a(row, k)));
+        let b: [[f64; 8]; 8] = std::array::from_fn(|column| std::array::from_fn(|k| self.b(k, column)));
+        for (lane, product) in self.products.iter().enumerate() {
+            let (_, _, c) = self.operands[lane].get();
+            product.set(std::array::from_fn(|i| {
+                let (row, column) = (lane / 4 + i / 2 * 8, lane % 4 * 2 + i % 2);
+                let products = a[row].iter().zip(&b[column]).map(|(a, b)| a * b);
+                towards_zero(f64::from(c[i]) + products.sum::<f64>())
+            }));
+        }
+    }
+}
+
+/// The value of an operand as the tensor cores see it.
+fn seen(bits: u32) -> f64 {
+    f64::from(f32::from_bits(bits & SEEN))
+}
+
+/// The nearest operand, of two the larger in magnitude (`cvt.rna.tf32.f32`).
+pub(super) fn round(x: f32) -> u32 {
+    match x {
+        _ if x.is_nan() => 0x7FFF_FFFF, // the NaN that the hardware gives
+        _ if x.is_infinite() => x.to_bits(),
+        _ => (x.to_bits() + HALF) & SEEN,
+    }
+}
+
+/// The `f32` next to `x` towards zero.
+fn towards_zero(x: f64) -> f32 {
+    let nearest = x as f32;
+    if f64::from(nearest).abs() > x.abs() { f32::from_bits(nearest.to_bits() - 1) } else { nearest }
+}
