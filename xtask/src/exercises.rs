@@ -110,7 +110,7 @@ fn contests() -> Result<()> {
     for start in files(&package.join(STARTS))?.iter().filter(|file| !file.ends_with("mod.rs")) {
         let name = start.file_stem().context("a file has a name")?;
         let out = project::target().join("ptx-contests").join(name);
-        let mut build = shell::command(&this, &["build-ptx", "--arch", "sm_90", "--manifest-path"]);
+        let mut build = shell::command(&this, &["build-ptx", "--arch", "sm_90a", "--manifest-path"]);
         build.arg(&package).arg("--out").arg(&out).env("RUNGS_ANSWER", start);
         shell::run(build)?;
         let mut check = shell::command(&this, &["check-ptx", "--dir"]);
