@@ -136,7 +136,8 @@ pub fn compared(engine: &Engine, family: &'static Family, n: u64) -> Result<()> 
     run_once(&mut *problem.prepare(engine, pair(family)[1])?)
 }
 
-/// Times both in turns, each round on an input of its own, and verifies each output. `tell` hears of each round.
+/// Times both in turns, each round on an input of its own, drawn from `seed` on, and verifies each output. `tell` hears
+/// of each round.
 ///
 /// # Errors
 /// [`Error::Mismatch`] if an output is wrong; those of a launch; [`Error::Usage`] if one of them does not take the size.
@@ -144,20 +145,20 @@ pub fn rounds(
     engine: &Engine,
     family: &'static Family,
     size: Size,
+    seed: u64,
     stopwatch: &mut dyn Stopwatch,
     mut tell: impl FnMut(u64, Round) -> Result<()>,
 ) -> Result<(Vec<Round>, f64)> {
     let (mut rounds, mut bytes) = (vec![], 0.0);
     for number in 0..WARM_UP + ROUNDS {
-        // Unlike the seeds of the checks.
-        let problem = family.make(workload(family, size, 1 << 32 | number))?;
+        let problem = family.make(workload(family, size, seed.wrapping_add(number)))?;
         bytes = problem.work().bytes;
-        let mut both = pair(family).map(|rung| (rung.name, problem.prepare(engine, rung)));
+        let [theirs, yours] = pair(family);
+        let mut both = [(theirs.name, problem.prepare(engine, theirs)?), (yours.name, problem.prepare(engine, yours)?)];
         let mut times = [0.0; 2];
         for turn in 0..2 {
             let i = (turn + number as usize) % 2;
             let (name, prepared) = &mut both[i];
-            let prepared = prepared.as_mut().map_err(|why| Error::Usage(format!("{name}: {why}")))?;
             prepared.restore()?;
             times[i] = stopwatch.time(name, &mut **prepared)?;
             prepared.verify()?;

@@ -7,6 +7,7 @@ use crate::engine::{DeviceChoice, Engine};
 use crate::error::{Error, Result};
 use clap::{Arg, Command, value_parser};
 use rungs_kernels::ladder::Answer;
+use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -84,7 +85,9 @@ fn timed(engine: &Engine, family: &'static Family, name: &str, n: Option<u64>) -
     print(&format!("{:>7} {YOURS:>10} {:>10}\n", "round", family.rungs[0].name))?;
     let tell =
         |number: u64, Round { yours, theirs }: Round| print(&format!("{number:>7} {yours:>10.4} {theirs:>10.4}\n"));
-    let (rounds, bytes) = rounds(engine, family, size, &mut engine.clone(), tell)?;
+    // Another one each time: no output can be known before.
+    let seed = RandomState::new().hash_one(name);
+    let (rounds, bytes) = rounds(engine, family, size, seed, &mut engine.clone(), tell)?;
     let verdict = judge(&rounds, floor_ms(bytes, peak, copy));
     print(&format!("\n{}\n", in_words(name, verdict)))?;
     Ok(matches!(verdict, Verdict::Faster(_)))

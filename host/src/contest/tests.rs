@@ -77,7 +77,7 @@ fn ran(own: &'static Own, yours: f64, theirs: f64) -> (Result<(Vec<Round>, f64)>
         told.set(number);
         Ok(())
     };
-    let rounds = rounds(&Engine::simulator(), family_of(own), Size::Elements(1000), &mut fake, tell);
+    let rounds = rounds(&Engine::simulator(), family_of(own), Size::Elements(1000), 5, &mut fake, tell);
     (rounds, names)
 }
 
