@@ -102,7 +102,7 @@ fn problem(exercise: &Exercise, n: u32, seed: u64) -> Option<Problem> {
         problems.push(with(FAULT, "canary", text.clone()));
     }
     let findings = checked.report.findings.iter();
-    problems.extend(findings.map(|finding| with(rank(finding), finding.kind.name(), finding.to_string())));
+    problems.extend(findings.map(|finding| with(rank(finding), finding.kind.name(), in_words(finding))));
     if let Some(Different { text, outside: false, .. }) = different {
         problems.push(with(DIFFERENT, "different", text));
     }
@@ -115,6 +115,22 @@ fn attempt(exercise: &Exercise, n: u32, seed: u64) -> (Result, Option<Different>
     let different = run.ended();
     (result, different)
 }
+
+/// A finding in words. That of memory which was not written names no thread: no thread is at fault more than another.
+fn in_words(finding: &Finding) -> String {
+    if finding.kind != Kind::Unwritten {
+        return finding.to_string();
+    }
+    let (name, meaning, what) = (finding.kind.name(), finding.kind.meaning(), &finding.second.what);
+    let ran = match finding.kernel {
+        "" => "no kernel ran: a grid without blocks launches nothing".into(),
+        kernel => format!("the last kernel was {kernel}"),
+    };
+    format!("{name}: {meaning}\n  {ran}\n  the threads {}\n  {}", what.trim_start_matches(OTHER), finding.advice)
+}
+
+/// What a finding of unwritten memory says behind the thread that stands for all.
+const OTHER: &str = "or another ";
 
 const REFUSED: u8 = 0;
 const FAULT: u8 = 1;
@@ -210,7 +226,9 @@ fn writer(exercise: &Exercise, n: u32, seed: u64) -> String {
     let options = Check { seed, schedules: 1, ..Check::default() };
     let checked = observe(observer, || check(options, || attempt(exercise, n, seed)));
     let Some((_, Some(different))) = checked.results.into_iter().next() else { return String::new() };
-    match log.borrow().writes.get(&different.address) {
+    // A sum has no thread that wrote it.
+    let Some(address) = different.address else { return String::new() };
+    match log.borrow().writes.get(&address) {
         Some(Write { block, thread, launches, barriers }) => {
             let when = format!("in launch {launches}, after {barriers} barriers of its block");
             format!("\n  written last by thread {thread} of block {block}, {when}")
@@ -338,6 +356,36 @@ mod tests {
         let verdict = verdict(run, &[]);
         assert_eq!(verdict.wrong.as_deref(), Some("different"), "{}", verdict.text);
         assert!(verdict.text.contains("\n  schedule: "), "{}", verdict.text);
+    }
+
+    #[test]
+    fn what_was_not_written_names_no_thread() {
+        let half = verdict(|on| with::<first_half>(on, 32), &[]).text;
+        assert!(
+            half.contains("the last kernel was first_half\n  the threads had to write 32 of 64 elements"),
+            "{half}"
+        );
+        assert!(!half.contains("thread ("), "{half}");
+        let none = |on: &Run| {
+            let output = on.output("output", on.n);
+            on.launch(number, Geometry::linear(0, 32), (output.view(),))?;
+            on.expect(&output, 0..on.n);
+            Ok(())
+        };
+        let none = verdict(none, &[]).text;
+        assert!(none.contains("no kernel ran: a grid without blocks launches nothing\n  the threads had to"), "{none}");
+    }
+
+    #[test]
+    fn a_sum_has_no_writer() {
+        let run = |on: &Run| {
+            let output = on.output("output", on.n);
+            on.launch(number, Geometry::linear(1, on.n), (output.view(),))?;
+            on.expect_sum(&output, 1);
+            Ok(())
+        };
+        let text = verdict(run, &[]).text;
+        assert!(text.contains("add up to 2016 and should to 1") && !text.contains("written"), "{text}");
     }
 
     #[test]

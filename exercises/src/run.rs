@@ -47,8 +47,8 @@ pub struct Buffer<T> {
 pub(crate) struct Different {
     /// What is wrong, in words.
     pub text: String,
-    /// The address of the element.
-    pub address: u64,
+    /// The address of the element, if it is one.
+    pub address: Option<u64>,
     /// Whether it lies outside of the buffer.
     pub outside: bool,
 }
@@ -100,7 +100,7 @@ impl Stored {
                 let text = format!("{}: a byte {what} the buffer was written", self.name);
                 return Some(Different {
                     text,
-                    address: self.memory.address() as u64 + (offset + at) as u64,
+                    address: Some(self.memory.address() as u64 + (offset + at) as u64),
                     outside: true,
                 });
             }
@@ -108,7 +108,7 @@ impl Stored {
         let want = self.constant.as_ref()?;
         let at = self.copy(GUARD, self.bytes).iter().zip(want).position(|(got, want)| got != want)?;
         let text = format!("{}: byte {at} was changed; this buffer is input alone", self.name);
-        Some(Different { text, address: self.begin() as u64 + at as u64, outside: false })
+        Some(Different { text, address: Some(self.begin() as u64 + at as u64), outside: false })
     }
 }
 
@@ -213,7 +213,7 @@ impl Run {
         if let Some(i) = got.iter().zip(&want).position(differs) {
             let text = format!("{}[{i}] is {:?} and should be {:?}", stored.name, got[i], want[i]);
             let address = stored.begin() as u64 + (i * size_of::<T>()) as u64;
-            self.different.borrow_mut().get_or_insert(Different { text, address, outside: false });
+            self.different.borrow_mut().get_or_insert(Different { text, address: Some(address), outside: false });
         }
     }
 
@@ -224,8 +224,7 @@ impl Run {
         let got = values_of::<u32>(&stored.copy(GUARD, stored.bytes)).into_iter().fold(0, u32::wrapping_add);
         if got != want {
             let text = format!("the elements of {} add up to {got} and should to {want}", stored.name);
-            let address = stored.begin() as u64;
-            self.different.borrow_mut().get_or_insert(Different { text, address, outside: false });
+            self.different.borrow_mut().get_or_insert(Different { text, address: None, outside: false });
         }
     }
 

@@ -173,6 +173,15 @@ impl Error {
         }
     }
 
+    /// Whether nobody is left to be told, or somebody has been told already.
+    pub fn is_silent(&self) -> bool {
+        match self {
+            Self::ClosedPipe { .. } => true,
+            Self::Learn(error) => error.is_silent(),
+            _ => false,
+        }
+    }
+
     /// The error for a failed read of `path`.
     pub fn reading(path: impl ToString, error: &io::Error) -> Self {
         Self::Read { path: path.to_string(), what: plain(error) }

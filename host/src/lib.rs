@@ -19,6 +19,7 @@ pub mod algorithms;
 pub mod bench;
 pub mod checks;
 pub mod cli;
+pub mod contest;
 pub mod counters;
 pub mod data;
 pub mod engine;

@@ -1,12 +1,13 @@
-//! `exercises`: cuts each exercise's stub out of its solution, and proves solutions, stubs and wrong answers.
+//! `exercises`: cuts each exercise's stub out of its solution, and proves solutions, stubs and wrong answers; and
+//! compiles for a GPU what a contest begins with.
 
 use crate::{project, shell};
 use anyhow::{Context, Result, ensure};
 use rungs_learn::{Folder, names};
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{env, fs};
 
 /// Time for all answers to be compiled and judged.
 const LIMIT: Duration = Duration::from_secs(900);
@@ -94,7 +95,29 @@ pub fn test() -> Result<()> {
     let proof = ["--locked", "--package", "rungs-exercises-proof"];
     shell::run(cargo(&[&["clippy"], &proof[..], &["--all-targets", "--", "-D", "warnings"]].concat()))?;
     shell::run(cargo(&["test", "--locked", "--lib"]))?;
-    shell::run_within(LIMIT, cargo(&[&["test"], &proof[..]].concat()))
+    shell::run_within(LIMIT, cargo(&[&["test"], &proof[..]].concat()))?;
+    contests()
+}
+
+/// The package of a contest's kernels, and the files that readers begin with.
+const CONTEST: &str = "host/beat/kernels";
+const STARTS: &str = "src/starts";
+
+/// Compiles each file that a reader begins with to PTX, as `cargo learn beat` does, and has ptxas assemble it.
+fn contests() -> Result<()> {
+    let this = env::current_exe().context("this program has no path")?;
+    let package = project::root().join(CONTEST);
+    for start in files(&package.join(STARTS))?.iter().filter(|file| !file.ends_with("mod.rs")) {
+        let name = start.file_stem().context("a file has a name")?;
+        let out = project::target().join("ptx-contests").join(name);
+        let mut build = shell::command(&this, &["build-ptx", "--arch", "sm_90a", "--manifest-path"]);
+        build.arg(&package).arg("--out").arg(&out).env("RUNGS_ANSWER", start);
+        shell::run(build)?;
+        let mut check = shell::command(&this, &["check-ptx", "--dir"]);
+        check.arg(&out);
+        shell::run(check)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@
 //! number of times (rungs of [`cubes`] and [`saxpy`] need no memory and launch directly). Tests, the program and the
 //! library run them through [`Sequence`].
 
+mod answer;
 pub mod cubes;
 pub mod histogram;
 pub mod matmul;
@@ -26,6 +27,7 @@ pub mod scan;
 pub mod sort;
 
 pub use crate::rung;
+pub use answer::Answer;
 pub use rung::{Head, Rung, dashed, stem_len};
 pub use simt::launcher::{Device, Failed, Launcher, MAX_SHARED, Result, Scratch};
 pub use simt::{Geometry, Global, Instances, Kernel, Scalar};

@@ -62,7 +62,7 @@ impl Folder {
             .into_iter()
             .map(|name| {
                 let path = self.source(&name);
-                let text = fs::read_to_string(&path).map_err(|e| Error::file(&path, &e))?;
+                let text = fs::read_to_string(&path).map_err(|e| Error::reading(&path, &e))?;
                 let source = Source::parse(&text).map_err(|why| Error::File(format!("{}: {why}", path.display())))?;
                 Ok(Exercise { name, source })
             })
@@ -75,7 +75,7 @@ impl Folder {
 /// # Errors
 /// [`Error::File`] if the folder cannot be read.
 pub fn names(folder: &Path) -> Result<Vec<String>> {
-    let entries = fs::read_dir(folder).map_err(|e| Error::file(folder, &e))?;
+    let entries = fs::read_dir(folder).map_err(|e| Error::reading(folder, &e))?;
     let files = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut names: Vec<String> = files.filter_map(|file| Some(file.strip_suffix(".rs")?.to_string())).collect();
     names.sort();

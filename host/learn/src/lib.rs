@@ -3,6 +3,7 @@
 //! The reader edits `exercises/answers/NN_name.rs`, which is a copy of the stub. A check compiles that file with the
 //! exercise's check and runs it on the simulator; `exercises/src` judges it.
 
+mod beat;
 mod diff;
 mod error;
 mod folder;
@@ -15,7 +16,8 @@ pub use folder::{Exercise, Folder, names};
 pub use progress::{Progress, State};
 pub use source::{HINTS, Source};
 
-use clap::{Arg, ArgMatches, Command};
+use beat::Contest;
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -37,6 +39,14 @@ pub fn command() -> Command {
         .subcommand(Command::new("hint").about("One more hint of three; all of them once you have passed").arg(name()))
         .subcommand(Command::new("diff").about("Your answer beside the solution, once you have passed").arg(name()))
         .subcommand(Command::new("reset").about("Begin an exercise again; keeps a backup").arg(name().required(true)))
+        .subcommand(
+            Command::new("beat")
+                .about("Your own kernels against a rung, on a GPU: checked, verified, timed in turns on new input")
+                .arg(Arg::new("rung").required(true).value_name("FAMILY/RUNG").help("The rung, as scan/look-ahead"))
+                .arg(Arg::new("build").long("build").action(ArgAction::SetTrue).help(
+                    "Only build the program of the contest, for another machine; it needs neither Rust nor a clone there",
+                )),
+        )
 }
 
 /// Runs a command. False if an answer was judged and did not pass.
@@ -44,7 +54,7 @@ pub fn command() -> Command {
 /// # Errors
 /// [`Error::Usage`] for an exercise that does not exist, [`Error::File`] for files that cannot be read or written.
 pub fn run(matches: &ArgMatches) -> Result<bool> {
-    let here = env::current_dir().map_err(|e| Error::file(Path::new("."), &e))?;
+    let here = env::current_dir().map_err(|e| Error::reading(Path::new("the folder of the call"), &e))?;
     let mut course = Course::open(&here)?;
     let Some((command, arguments)) = matches.subcommand() else { return course.next() };
     let exercise = |course: &Course| {
@@ -57,6 +67,7 @@ pub fn run(matches: &ArgMatches) -> Result<bool> {
         "watch" => exercise(&course).and_then(|exercise| course.watch(exercise)),
         "hint" => exercise(&course).and_then(|exercise| course.hint(&exercise)),
         "diff" => exercise(&course).and_then(|exercise| course.diff(&exercise)),
+        "beat" => course.beat(arguments.get_one::<String>("rung").expect("required"), arguments.get_flag("build")),
         "reset" => exercise(&course).and_then(|exercise| course.reset(&exercise)),
         _ => course.next(),
     }
@@ -75,7 +86,7 @@ impl Course {
     fn open(here: &Path) -> Result<Self> {
         let folder = Folder::above(here)?;
         let exercises = folder.exercises()?;
-        fs::create_dir_all(folder.answers()).map_err(|e| Error::file(&folder.answers(), &e))?;
+        fs::create_dir_all(folder.answers()).map_err(|e| Error::writing(&folder.answers(), &e))?;
         let progress = Progress::read(&folder.answers())?;
         let course = Self { here: here.into(), folder, exercises, progress };
         for exercise in course.exercises.iter().filter(|exercise| !course.folder.answer(&exercise.name).exists()) {
@@ -86,7 +97,7 @@ impl Course {
 
     fn write_stub(&self, exercise: &Exercise) -> Result {
         let to = self.folder.answer(&exercise.name);
-        fs::write(&to, &exercise.source.stub).map_err(|e| Error::file(&to, &e))
+        fs::write(&to, &exercise.source.stub).map_err(|e| Error::writing(&to, &e))
     }
 
     /// A path as the reader would type it.
@@ -216,16 +227,38 @@ impl Course {
             )));
         }
         let file = self.folder.answer(&exercise.name);
-        let answer = fs::read_to_string(&file).map_err(|e| Error::file(&file, &e))?;
+        let answer = fs::read_to_string(&file).map_err(|e| Error::reading(&file, &e))?;
         let lines = diff::lines(&answer, &exercise.source.solution);
         print(&if lines.is_empty() { "Your answer is the solution.\n".into() } else { lines })
+    }
+
+    fn beat(&self, rung: &str, only_build: bool) -> Result<bool> {
+        let contest = Contest::with(&self.folder, rung)?;
+        let file = self.short(&contest.answer);
+        if !contest.answer.exists() {
+            fs::copy(&contest.start, &contest.answer).map_err(|e| Error::writing(&contest.answer, &e))?;
+            print(&format!("{file} has something to begin with: it is right, and slow. Edit it.\n"))?;
+        }
+        if let Some(why) = beat::no_gpu().filter(|_| !only_build) {
+            let elsewhere = "with --build you get a program for a machine that has one";
+            return Err(Error::NoDevice(format!("a contest needs a GPU, and {why}; {elsewhere}")));
+        }
+        let Some(program) = contest.build()? else { return Ok(false) };
+        if !only_build {
+            return contest.run(&program);
+        }
+        let name = program.file_name().unwrap_or_default().to_string_lossy();
+        print(&format!(
+            "{} has your kernels in it and needs no other file. On a machine with a GPU: ./{name} {rung}\n",
+            self.short(&program)
+        ))
     }
 
     fn reset(&mut self, exercise: &Exercise) -> Result<bool> {
         let (name, file) = (&exercise.name, self.folder.answer(&exercise.name));
         let backups = (1..).map(|i| self.folder.answers().join(format!("{name}.{i}.backup")));
         let backup = backups.into_iter().find(|path| !path.exists()).expect("numbers do not end");
-        fs::rename(&file, &backup).map_err(|e| Error::file(&file, &e))?;
+        fs::rename(&file, &backup).map_err(|e| Error::writing(&backup, &e))?;
         self.write_stub(exercise)?;
         self.progress.set(name, State::default())?;
         print(&format!("{name} begins again. Your answer is kept in {}\n", self.short(&backup)))
@@ -235,8 +268,6 @@ impl Course {
 /// Prints at once, also where the output is no terminal.
 fn print(text: &str) -> Result<bool> {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|e| Error::file(Path::new("standard output"), &e))?;
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| Error::printing(&e))?;
     Ok(true)
 }

@@ -8,7 +8,9 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("error: {error}");
+            if !error.is_silent() {
+                eprintln!("error: {error}");
+            }
             ExitCode::from(error.exit_code())
         }
     }

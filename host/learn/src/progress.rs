@@ -34,7 +34,7 @@ impl Progress {
         let file = folder.join("progress.txt");
         let text = match fs::read_to_string(&file) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            other => other.map_err(|e| Error::file(&file, &e))?,
+            other => other.map_err(|e| Error::reading(&file, &e))?,
         };
         let mut states = BTreeMap::new();
         for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.starts_with('#') && !line.is_empty()) {
@@ -61,7 +61,7 @@ impl Progress {
         let word = |state: &State| if state.passed { "passed" } else { "open" };
         let line = |(name, state): (&String, &State)| format!("{name} {} {}\n", word(state), state.hints);
         let text: String = self.states.iter().map(line).collect();
-        fs::write(&self.file, format!("{HEAD}\n{text}")).map_err(|e| Error::file(&self.file, &e))
+        fs::write(&self.file, format!("{HEAD}\n{text}")).map_err(|e| Error::writing(&self.file, &e))
     }
 }
 

@@ -21,13 +21,13 @@ pub(crate) struct Verdict {
 /// Compiles and judges the answer to an exercise.
 ///
 /// # Errors
-/// [`Error::File`] if cargo or the program that it built cannot be started.
+/// [`Error::Start`] if cargo or the program that it built cannot be started.
 pub(crate) fn judge(folder: &Folder, name: &str) -> Result<Verdict> {
     let folder = folder.path();
     // A folder of its own: an editor's compiler does not hold the lock.
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| folder.join("target/learn"), PathBuf::from);
     // Both cargo and the program that it builds start in the exercises' folder.
-    let target = std::path::absolute(&target).map_err(|e| Error::file(&target, &e))?;
+    let target = std::path::absolute(&target).map_err(|e| Error::reading(&target, &e))?;
     let color = if std::io::stdout().is_terminal() { "always" } else { "never" };
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(&cargo)
@@ -35,7 +35,7 @@ pub(crate) fn judge(folder: &Folder, name: &str) -> Result<Verdict> {
         .arg(&target)
         .current_dir(folder)
         .output()
-        .map_err(|e| Error::File(format!("cargo did not start: {e}")))?;
+        .map_err(|e| Error::Start(format!("cargo did not start: {e}")))?;
     if !built.status.success() {
         let said = String::from_utf8_lossy(&built.stderr);
         return Ok(Verdict { passed: false, text: format!("{name}: does not compile\n\n{said}") });
@@ -47,15 +47,18 @@ pub(crate) fn judge(folder: &Folder, name: &str) -> Result<Verdict> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|e| Error::file(&program, &e))?;
+        .map_err(|e| Error::Start(format!("{}: {e}", program.display())))?;
     // Read beside the wait: what is printed could fill a pipe.
     let readers = [child.stdout.take().map(reader), child.stderr.take().map(reader)];
     let started = Instant::now();
     let status = loop {
-        match child.try_wait().map_err(|e| Error::file(&program, &e))? {
+        match child.try_wait().map_err(|e| Error::Start(format!("{}: {e}", program.display())))? {
             Some(status) => break Some(status),
             None if started.elapsed() > LIMIT => {
-                child.kill().and_then(|()| child.wait()).map_err(|e| Error::file(&program, &e))?;
+                child
+                    .kill()
+                    .and_then(|()| child.wait())
+                    .map_err(|e| Error::Start(format!("{}: {e}", program.display())))?;
                 break None;
             }
             None => thread::sleep(Duration::from_millis(5)),

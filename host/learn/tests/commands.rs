@@ -32,6 +32,9 @@ impl Copy {
                 }
             }
         }
+        let starts = "host/beat/kernels/src/starts";
+        fs::create_dir_all(folder.path().join(starts)).unwrap();
+        fs::copy(root.join(starts).join("scan.rs"), folder.path().join(starts).join("scan.rs")).unwrap();
         fs::copy(from.join("Cargo.lock"), to.join("Cargo.lock")).unwrap();
         fs::copy(root.join("rust-toolchain.toml"), to.join("rust-toolchain.toml")).unwrap();
         let manifest = fs::read_to_string(from.join("Cargo.toml")).unwrap();
@@ -143,6 +146,49 @@ fn watching(copy: &Copy) {
     until("02_guard: not yet");
     watch.kill().unwrap();
     watch.wait().unwrap();
+}
+
+#[test]
+fn a_contest_needs_a_rung_and_a_gpu() {
+    let Some(copy) = Copy::new() else { return };
+    for (rung, says) in [("scan", "write family and rung"), ("matmul/naive", "there is no contest for 'matmul'")] {
+        let (code, text, errors) = copy.run(&["beat", rung]);
+        assert!(code == 2 && text.is_empty() && errors.contains(says) && errors.lines().count() == 1, "{errors}");
+    }
+    if Path::new("/dev/nvidiactl").exists() {
+        eprintln!("skipped: there is a GPU");
+        return;
+    }
+    let (code, text, errors) = copy.run(&["beat", "scan/look-ahead"]);
+    assert!(code == 3 && text.starts_with("exercises/answers/beat_scan.rs has something to begin with"), "{text}");
+    assert!(errors.starts_with("error: a contest needs a GPU, and ") && errors.lines().count() == 1, "{errors}");
+    // The reader's file is left alone from then on.
+    fs::write(copy.answer("beat_scan"), "mine").unwrap();
+    let (code, text, _) = copy.run(&["beat", "scan/look-ahead"]);
+    assert!(code == 3 && text.is_empty(), "{text}");
+    assert_eq!(fs::read(copy.answer("beat_scan")).unwrap(), b"mine");
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_named() {
+    let Some(copy) = Copy::new() else { return };
+    let answers = copy.0.path().join("exercises/answers");
+    fs::write(&answers, "").unwrap();
+    let (code, text, errors) = copy.run(&["list"]);
+    assert!(code == 4 && text.is_empty() && errors.lines().count() == 1, "{errors}");
+    assert!(errors.contains("exercises/answers cannot be written: a file has the place of a folder"), "{errors}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_closed_pipe_ends_a_command_quietly() {
+    let Some(copy) = Copy::new() else { return };
+    // More than a pipe holds is not needed: the reading end is closed before the command writes.
+    let (read, write) = std::io::pipe().unwrap();
+    drop(read);
+    let output = copy.command(&["list"]).stdout(write).output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

@@ -49,7 +49,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
-            if !matches!(e, Error::ClosedPipe { .. }) {
+            if !e.is_silent() {
                 eprintln!("rungs: {e}");
             }
             ExitCode::from(e.exit_code())

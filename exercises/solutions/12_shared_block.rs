@@ -1,0 +1,79 @@
+//! # 12 · Windows and their seams
+//!
+//! Blocks cannot wait for each other inside a launch, so each block sorts a window of 32 keys for itself, by the phases
+//! of exercise 11. No key crosses the seam between two windows in this way. But in the next launch the windows can
+//! begin half a window further on, and in the one after that at the old places again.
+//!
+//! Seen from afar these are the phases of exercise 11 again, with half windows in place of keys: as many launches as
+//! there are half windows sort everything. n is any number, so the last window may be short. The half window before
+//! the first shifted window needs nothing done to it.
+//!
+//! `sort_windows` lacks the loads, and `launches` the loop over its launches.
+//!
+//! **Rung.** gpu/src/bubble/r2_shared_block.rs
+
+use simt::launcher::{Launcher, Result};
+use simt::{Geometry, Global, kernel, shared, thread};
+
+/// Threads per block: one for each pair.
+pub const BLOCK: u32 = 16;
+
+/// Keys of a window.
+pub const WINDOW: u32 = 2 * BLOCK;
+
+shared!(KEYS: [u32; WINDOW]);
+
+/// Sorts each window of `keys`; the first window begins at `offset`.
+#[kernel]
+pub fn sort_windows(keys: Global<u32>, offset: u32) {
+    let (t, window) = (thread::thread_idx_x(), KEYS::view());
+    let begin = offset + thread::block_idx_x() * WINDOW;
+    for i in [t, t + BLOCK] {
+        //[
+        //| // Write this part: word i of the window, which is `u32::MAX` behind the last key.
+        window.set(i, if begin + i < keys.len() { keys.get(begin + i) } else { u32::MAX });
+        //]
+    }
+    // All keys are there before a thread compares those that others loaded.
+    thread::sync_threads();
+    for phase in 0..WINDOW {
+        let i = 2 * t + phase % 2;
+        if i + 1 < WINDOW {
+            let (a, b) = (window.get(i), window.get(i + 1));
+            if a > b {
+                window.set(i, b);
+                window.set(i + 1, a);
+            }
+        }
+        // The phase is complete before the next one compares what it placed.
+        thread::sync_threads();
+    }
+    for i in [t, t + BLOCK] {
+        if begin + i < keys.len() {
+            keys.set(begin + i, window.get(i));
+        }
+    }
+}
+
+/// Sorts the keys.
+///
+/// # Errors
+/// Those of the launches.
+pub fn launches(on: &dyn Launcher, keys: Global<u32>) -> Result {
+    //[
+    //| // Write this part. One launch, with the windows at their first places, is:
+    //| on.launch(sort_windows, Geometry::linear(keys.len().div_ceil(WINDOW), BLOCK), (keys, 0))?;
+    for pass in 0..keys.len().div_ceil(WINDOW / 2) {
+        let offset = pass % 2 * (WINDOW / 2);
+        let windows = (keys.len() - offset).div_ceil(WINDOW);
+        on.launch(sort_windows, Geometry::linear(windows, BLOCK), (keys, offset))?;
+    }
+    //]
+    Ok(())
+}
+
+//? The load: `window.set(i, …)`, with `keys.get(begin + i)` if `begin + i < keys.len()`. Also a shifted window can
+//?   have its end behind the last key.
+//? There are `keys.len().div_ceil(WINDOW / 2)` half windows, and as many launches: a loop over `pass`. The offset is 0
+//?   in every other launch, and `WINDOW / 2` in the others: `pass % 2 * (WINDOW / 2)`.
+//? The grid has a block for each window from the offset on: `(keys.len() - offset).div_ceil(WINDOW)`.

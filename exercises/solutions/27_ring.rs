@@ -1,0 +1,94 @@
+//! # 27 · A ring that is filled in advance
+//!
+//! A block that loads a tile, works on it and loads the next one waits for memory each time. The copy engine (compute
+//! capability 9.0) copies while the threads work: the block has two slots in shared memory, and the tile of the next
+//! round comes into one while this round uses the other. In round r the tile is in slot `r % SLOTS`.
+//!
+//! Thread 0 starts a copy with `start(input, tile, slot)`. It announces how many bytes will come to the slot's barrier
+//! in shared memory, which is no barrier for threads: it counts, and goes from phase to phase. A phase ends when the
+//! bytes are there. All threads wait for that by `barrier(slot).wait(parity)`, where the parity is that of the phase: 0
+//! the first time that the slot is used, 1 the second time, 0 the third time.
+//!
+//! A slot is filled again in the next round but one, and a copy asks nobody. So all threads have to be done with it
+//! before: that takes a `thread::sync_threads()`.
+//!
+//! The kernel writes each tile with its elements in reverse. The copy for the first round has been started. Write the
+//! body of the loop: the copy for the next round if there is one (its tile is `tile + blocks`), the wait for this
+//! round's tile, the output, and the barrier of the block.
+//!
+//! **Rung.** gpu/src/scan/r6_look_ahead/ring.rs
+
+use simt::mbarrier::{self, Mbarrier};
+use simt::{Global, Shared, bulk, kernel, shared, thread};
+
+/// Threads per block, and elements of a tile.
+pub const TILE: u32 = 64;
+
+/// Tiles in shared memory.
+pub const SLOTS: u32 = 2;
+
+shared!(RING: [u32; SLOTS * TILE]);
+shared!(BARRIERS: [u64; SLOTS]);
+
+/// Reverses each tile of `input`; there are whole tiles. A block has every tile whose number it reaches in steps of the
+/// number of blocks.
+#[kernel(sm_90)]
+pub fn reverse_tiles(input: Global<u32>, output: Global<u32>) {
+    let (t, blocks, tiles) = (thread::thread_idx_x(), thread::grid_dim_x(), input.len() / TILE);
+    let mut tile = thread::block_idx_x();
+    if t == 0 {
+        for slot in 0..SLOTS {
+            // A phase takes the bytes of one copy, and one arrival: of thread 0, which announces them.
+            barrier(slot).init(1);
+        }
+        // The copy engine knows of the barriers.
+        mbarrier::fence_init();
+        if tile < tiles {
+            start(input, tile, 0);
+        }
+    }
+    // The barriers exist before any thread waits at one.
+    thread::sync_threads();
+    let mut round = 0;
+    while tile < tiles {
+        //[
+        //| // Write this part.
+        let slot = round % SLOTS;
+        if t == 0 && tile + blocks < tiles {
+            start(input, tile + blocks, (round + 1) % SLOTS);
+        }
+        barrier(slot).wait(round / SLOTS % 2);
+        output.set(tile * TILE + t, words(slot).get(TILE - 1 - t));
+        // All threads are done with this slot before the next round fills it again.
+        thread::sync_threads();
+        //]
+        tile += blocks;
+        round += 1;
+    }
+}
+
+/// The words of a slot.
+#[inline(always)]
+fn words(slot: u32) -> Shared<u32> {
+    RING::view().slice(slot * TILE, TILE)
+}
+
+/// The barrier of a slot.
+#[inline(always)]
+fn barrier(slot: u32) -> Mbarrier {
+    Mbarrier::at(BARRIERS::view(), slot)
+}
+
+/// Starts to copy a tile to a slot. One thread does it.
+#[inline(always)]
+fn start(input: Global<u32>, tile: u32, slot: u32) {
+    barrier(slot).arrive_expecting(4 * TILE);
+    bulk::load(words(slot), input.slice(tile * TILE, TILE), barrier(slot));
+}
+
+//? The slot of this round is `round % SLOTS`, that of the next round `(round + 1) % SLOTS`. Thread 0 alone starts the
+//?   copy: `if t == 0 && tile + blocks < tiles`.
+//? The slot's phases are counted by its uses: it is used for the time number `round / SLOTS`, from 0 on, so the parity
+//?   is `round / SLOTS % 2`.
+//? After the wait, `output.set(tile * TILE + t, words(slot).get(TILE - 1 - t));`, and `thread::sync_threads();` as the
+//?   last line.

@@ -1,0 +1,67 @@
+//! # 35 · The smallest head
+//!
+//! Each thread of the block has a sorted column: thread c has the keys c, c + COLUMNS, c + 2·COLUMNS … of `columns`,
+//! and its head is the first key that has not been put out. To merge all columns, the threads find the smallest head,
+//! put it out and go on, until all keys have a place.
+//!
+//! `LEAST::view().fetch_min(0, key, …)` leaves the smaller of a shared word and a key in that word: the threads call it
+//! one after another, and the word then is the smallest head. `PLACED` counts the keys that have a place.
+//!
+//! A round has three parts: the word is set to a value that no head exceeds; all heads go into it; each thread whose
+//! head is the minimum takes a place, by `PLACED::view().fetch_add(0, 1, …)`, and moves on to the next key of its
+//! column. No part may begin while a thread is still in the one before. Several columns can have the same key. A key
+//! can be the largest number there is. A column can have no keys left, or none at all.
+//!
+//! The blog post that this kernel comes from made five mistakes here. The check has an input for each of them.
+//!
+//! **Rung.** gpu/src/radix/r2_columns_atomic_min.rs
+
+use simt::atomic::{Order::Relaxed, Scope};
+use simt::{Global, kernel, shared, thread};
+
+/// Columns, and threads of the block.
+pub const COLUMNS: u32 = 64;
+
+shared!(LEAST: [u32; 1]);
+shared!(PLACED: [u32; 1]);
+
+/// Merges the columns into `output`. There is one block.
+#[kernel]
+pub fn merge(columns: Global<u32>, output: Global<u32>) {
+    let (c, n) = (thread::thread_idx_x(), columns.len());
+    let (least, placed) = (LEAST::view(), PLACED::view());
+    if c == 0 {
+        placed.set(0, 0);
+    }
+    // Where the thread's head is.
+    let mut head = c;
+    let mut done = 0;
+    while done < n {
+        //[
+        //| // Write this part. All threads need the same `done`, the number of keys that have a place.
+        //| done = n;
+        if c == 0 {
+            least.set(0, u32::MAX);
+        }
+        thread::sync_threads(); // the word is set before the first head comes
+        if head < n {
+            least.fetch_min(0, columns.get(head), Relaxed, Scope::Block);
+        }
+        thread::sync_threads(); // all heads have come before a thread reads the minimum
+        if head < n && columns.get(head) == least.get(0) {
+            output.set(placed.fetch_add(0, 1, Relaxed, Scope::Block), columns.get(head));
+            head += COLUMNS;
+        }
+        // All threads have read the minimum before it is set anew, and all places are counted before they are read.
+        thread::sync_threads();
+        done = placed.get(0);
+        //]
+    }
+}
+
+//? First thread 0 alone: `least.set(0, u32::MAX);`, and `thread::sync_threads();` for all. Then each thread with
+//?   `head < n` calls `least.fetch_min(0, columns.get(head), Relaxed, Scope::Block);`, and all wait again.
+//? A thread with `head < n` whose head equals `least.get(0)` writes it to the place that
+//?   `placed.fetch_add(0, 1, Relaxed, Scope::Block)` gives, and goes on: `head += COLUMNS;`.
+//? Then all wait a third time, outside of the `if`, and read `done = placed.get(0);`. No value of a key ends the loop:
+//?   the count does.

@@ -1,0 +1,93 @@
+//! The step of half the distance comes first.
+//!
+//! **Finding.** different
+
+use simt::launcher::{Launcher, Result};
+use simt::{Geometry, Global, kernel, thread};
+
+/// Threads per block.
+pub const BLOCK: u32 = 32;
+
+/// One step, as in exercise 31: `distance` is a power of two; a run has `2 * distance` keys.
+#[kernel]
+pub fn step(keys: Global<u32>, distance: u32, mirrored: u32) {
+    let t = thread::index_1d();
+    let (run, w) = (t / distance * 2 * distance, t % distance);
+    let partner = if mirrored != 0 { run + 2 * distance - 1 - w } else { run + w + distance };
+    let mut pair = [load(keys, run + w), load(keys, partner)];
+    compare(&mut pair, 0, 1);
+    store(keys, run + w, pair[0]);
+    store(keys, partner, pair[1]);
+}
+
+/// The step of `distance`, and then that of half the distance.
+#[kernel]
+pub fn two_steps(keys: Global<u32>, distance: u32, mirrored: u32) {
+    let (t, half) = (thread::index_1d(), distance / 2);
+    let (run, w) = (t / half * 2 * distance, t % half);
+    let places = if mirrored != 0 {
+        [w, w + half, 2 * distance - 1 - w - half, 2 * distance - 1 - w]
+    } else {
+        [w, w + half, w + distance, w + distance + half]
+    };
+    let mut four = places.map(|place| load(keys, run + place));
+    compare(&mut four, 0, 1);
+    compare(&mut four, 2, 3);
+    if mirrored != 0 {
+        compare(&mut four, 0, 3);
+        compare(&mut four, 1, 2);
+    } else {
+        compare(&mut four, 0, 2);
+        compare(&mut four, 1, 3);
+    }
+    for (place, key) in places.into_iter().zip(four) {
+        store(keys, run + place, key);
+    }
+}
+
+/// Leaves the smaller of keys i and j in front.
+#[inline(always)]
+fn compare(keys: &mut [u32], i: usize, j: usize) {
+    if keys[i] > keys[j] {
+        keys.swap(i, j);
+    }
+}
+
+/// The key at a place; the largest there is behind the last key.
+#[inline(always)]
+fn load(keys: Global<u32>, place: u32) -> u32 {
+    if place < keys.len() { keys.get(place) } else { u32::MAX }
+}
+
+/// Stores a key, unless its place is behind the last one.
+#[inline(always)]
+fn store(keys: Global<u32>, place: u32, key: u32) {
+    if place < keys.len() {
+        keys.set(place, key);
+    }
+}
+
+/// Sorts the keys.
+///
+/// # Errors
+/// Those of the launches.
+pub fn launches(on: &dyn Launcher, keys: Global<u32>) -> Result {
+    let all = keys.len().next_power_of_two();
+    let threads = |each: u32| Geometry::linear((all / each).div_ceil(BLOCK), BLOCK);
+    let mut run = 2;
+    while run < 2 * keys.len() {
+        let mut distance = run / 2;
+        while distance > 0 {
+            let mirrored = (distance == run / 2) as u32;
+            if distance > 1 {
+                on.launch(two_steps, threads(4), (keys, distance, mirrored))?;
+                distance /= 4;
+            } else {
+                on.launch(step, threads(2), (keys, distance, mirrored))?;
+                distance = 0;
+            }
+        }
+        run *= 2;
+    }
+    Ok(())
+}
