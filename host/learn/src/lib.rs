@@ -163,8 +163,7 @@ impl Course {
         let answers = format!("{}/", self.short(&self.folder.answers()));
         print(&format!("{}\n", verdict.text.replace("src/bin/../../answers/", &answers).trim_end()))?;
         if verdict.passed {
-            let state = self.progress.of(name);
-            self.progress.set(name, State { passed: true, ..state })?;
+            self.progress.change(name, |state| state.passed = true)?;
             let rung = &exercise.source.rung;
             print(&format!("\n`diff {name}` shows the solution beside your answer. In the ladders: {rung}\n"))?;
         }
@@ -214,7 +213,7 @@ impl Course {
         };
         let hints = (first..last).map(|i| format!("{} of {HINTS}: {}\n", i + 1, source.hints[i]));
         print(&hints.collect::<String>())?;
-        self.progress.set(name, State { hints: state.hints.max(last), ..state })?;
+        self.progress.change(name, |state| state.hints = state.hints.max(last))?;
         Ok(true)
     }
 
@@ -260,7 +259,7 @@ impl Course {
         let backup = backups.into_iter().find(|path| !path.exists()).expect("numbers do not end");
         fs::rename(&file, &backup).map_err(|e| Error::writing(&backup, &e))?;
         self.write_stub(exercise)?;
-        self.progress.set(name, State::default())?;
+        self.progress.change(name, |state| *state = State::default())?;
         print(&format!("{name} begins again. Your answer is kept in {}\n", self.short(&backup)))
     }
 }

@@ -52,16 +52,21 @@ impl Progress {
         self.states.get(name).copied().unwrap_or_default()
     }
 
-    /// Sets the state of an exercise and writes the file.
+    /// Changes the state of an exercise and writes the file. What another program has written since is read first: a
+    /// reader who watches in one window asks for hints in another.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be written.
-    pub fn set(&mut self, name: &str, state: State) -> Result {
-        self.states.insert(name.into(), state);
+    /// [`Error::File`] if the file cannot be read or written.
+    pub fn change(&mut self, name: &str, change: impl FnOnce(&mut State)) -> Result {
+        *self = Self::read(self.file.parent().unwrap_or(Path::new(".")))?;
+        change(self.states.entry(name.into()).or_default());
         let word = |state: &State| if state.passed { "passed" } else { "open" };
         let line = |(name, state): (&String, &State)| format!("{name} {} {}\n", word(state), state.hints);
         let text: String = self.states.iter().map(line).collect();
-        fs::write(&self.file, format!("{HEAD}\n{text}")).map_err(|e| Error::writing(&self.file, &e))
+        // As a whole or not at all: the other program may read it now.
+        let new = self.file.with_extension("new");
+        let written = fs::write(&new, format!("{HEAD}\n{text}")).and_then(|()| fs::rename(&new, &self.file));
+        written.map_err(|e| Error::writing(&self.file, &e))
     }
 }
 
@@ -86,11 +91,24 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut progress = Progress::read(folder.path()).unwrap();
         assert_eq!(progress.of("01_index"), State::default());
-        progress.set("01_index", State { passed: true, hints: 2 }).unwrap();
-        progress.set("02_guard", State { passed: false, hints: 1 }).unwrap();
+        progress.change("01_index", |state| *state = State { passed: true, hints: 2 }).unwrap();
+        progress.change("02_guard", |state| state.hints = 1).unwrap();
         let again = Progress::read(folder.path()).unwrap();
         assert_eq!(again.of("01_index"), State { passed: true, hints: 2 });
         assert_eq!(again.of("02_guard"), State { passed: false, hints: 1 });
+    }
+
+    /// `watch` in one window, `hint` and `check` in another.
+    #[test]
+    fn two_windows_keep_what_the_other_has_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let [mut one, mut other] = [(); 2].map(|()| Progress::read(folder.path()).unwrap());
+        other.change("03_blocks", |state| state.hints = 2).unwrap();
+        other.change("07_tree", |state| state.passed = true).unwrap();
+        one.change("03_blocks", |state| state.passed = true).unwrap();
+        let both = Progress::read(folder.path()).unwrap();
+        assert_eq!(both.of("03_blocks"), State { passed: true, hints: 2 });
+        assert!(both.of("07_tree").passed);
     }
 
     #[test]
