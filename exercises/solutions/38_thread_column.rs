@@ -73,8 +73,8 @@ fn copy(tile: Shared<u32>, from: Global<u32>, rows: u32, columns: u32, row: u32,
     }
 }
 
-//? The tile of A begins in row `top` and column `step * SIDE`: `copy(tile_a, a, m, inner, top, step * SIDE);`. That of B
-//?   begins in row `step * SIDE` and column `left`. Then all threads wait: `thread::sync_threads();`.
+//? The tile of A begins in row `top` and column `step * SIDE`: `copy(tile_a, a, m, inner, top, step * SIDE);`. That
+//?   of B begins in row `step * SIDE` and column `left`. Then all threads wait: `thread::sync_threads();`.
 //? For each `k` in `0..SIDE`: load `tile_b.get(k * SIDE + column)` once, and add its product with
 //?   `tile_a.get((row + j) * SIDE + k)` to each `sums[j as usize]`.
 //? Behind the loop over k, all threads wait a second time, before the next step copies.

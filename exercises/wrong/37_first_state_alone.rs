@@ -18,8 +18,8 @@ pub const SUM: u64 = 1 << 32;
 /// The tag of a state that holds the count of all keys up to the end of its tile.
 pub const PREFIX: u64 = 2 << 32;
 
-/// Copies each key of `input` to its place in `output`. `states` has `DIGITS` words for each tile, and `ticket` one; all
-/// are 0.
+/// Copies each key of `input` to its place in `output`. `states` has `DIGITS` words for each tile, and `ticket` one;
+/// all are 0.
 #[kernel]
 pub fn pass(input: Global<u32>, output: Global<u32>, starts: Global<u32>, states: Global<u64>, ticket: Global<u32>) {
     let lane = warp::lane_id();

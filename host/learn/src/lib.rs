@@ -43,9 +43,12 @@ pub fn command() -> Command {
             Command::new("beat")
                 .about("Your own kernels against a rung, on a GPU: checked, verified, timed in turns on new input")
                 .arg(Arg::new("rung").required(true).value_name("FAMILY/RUNG").help("The rung, as scan/look-ahead"))
-                .arg(Arg::new("build").long("build").action(ArgAction::SetTrue).help(
-                    "Only build the program of the contest, for another machine; it needs neither Rust nor a clone there",
-                )),
+                .arg(
+                    Arg::new("build")
+                        .long("build")
+                        .action(ArgAction::SetTrue)
+                        .help("Only build the program of the contest, for a machine that has neither Rust nor a clone"),
+                ),
         )
 }
 

@@ -140,7 +140,8 @@ pub fn compared(engine: &Engine, family: &'static Family, n: u64) -> Result<()> 
 /// of each round.
 ///
 /// # Errors
-/// [`Error::Mismatch`] if an output is wrong; those of a launch; [`Error::Usage`] if one of them does not take the size.
+/// [`Error::Mismatch`] if an output is wrong; those of a launch; [`Error::Usage`] if one of the two does not take the
+/// size.
 pub fn rounds(
     engine: &Engine,
     family: &'static Family,

@@ -1,8 +1,8 @@
 //! # Beat a histogram
 //!
 //! Your own counts of the 256 values of a byte. What stands here is right and slow: every thread adds 1 to the count of
-//! its key, in global memory. `cargo learn beat histogram/bank-private` compiles this file for the GPU, checks it on the
-//! simulator and on the GPU, and lets it compete with that rung, each time on new input.
+//! its key, in global memory. `cargo learn beat histogram/bank-private` compiles this file for the GPU, checks it on
+//! the simulator and on the GPU, and lets it compete with that rung, each time on new input.
 //!
 //! Kernels have names of their own, and none of the project's.
 

@@ -1,8 +1,8 @@
 //! # Beat a reduction
 //!
 //! Your own sum of all elements, modulo 2³². What stands here is right and slow: every thread adds its element to the
-//! result. `cargo learn beat reduce/single-launch` compiles this file for the GPU, checks it on the simulator and on the
-//! GPU, and lets it compete with that rung, each time on new input.
+//! result. `cargo learn beat reduce/single-launch` compiles this file for the GPU, checks it on the simulator and on
+//! the GPU, and lets it compete with that rung, each time on new input.
 //!
 //! Kernels have names of their own, and none of the project's.
 

@@ -1,9 +1,9 @@
 //! # Beat a sort
 //!
-//! Your own sort of words of 32 bits, in place. What stands here is right and slow: a bitonic network, one step for each
-//! launch, as in exercise 31. `cargo learn beat radix/msd-buckets` compiles this file for the GPU, checks it on the
-//! simulator and on the GPU, and lets it compete with that rung, each time on new keys. Any rung that sorts will do:
-//! of bubble, bitonic, odd-even, merge or radix.
+//! Your own sort of words of 32 bits, in place. What stands here is right and slow: a bitonic network, one step for
+//! each launch, as in exercise 31. `cargo learn beat radix/msd-buckets` compiles this file for the GPU, checks it on the
+//! simulator and on the GPU, and lets it compete with that rung, each time on new keys. Any rung that sorts will do: of
+//! bubble, bitonic, odd-even, merge or radix.
 //!
 //! Kernels have names of their own, and none of the project's.
 
@@ -12,8 +12,8 @@ use simt::{Global, kernel, thread};
 /// Threads per block.
 pub const BLOCK: u32 = 256;
 
-/// One step. `distance` is a power of two; a run has `2 * distance` keys. A partner behind the last key counts as larger
-/// than all keys.
+/// One step. `distance` is a power of two; a run has `2 * distance` keys. A partner behind the last key counts as
+/// larger than all keys.
 #[kernel(max_threads = BLOCK)]
 pub fn own_sort_step(keys: Global<u32>, distance: u32, mirrored: u32) {
     let t = thread::index_1d();
