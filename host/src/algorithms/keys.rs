@@ -45,8 +45,15 @@ pub fn unable(ladder: &'static Ladder<Sort>, rung: &Rung, dtype: Dtype, paramete
     if parameters.values && run.pairs.is_none() {
         let moves = ladder.rungs.iter().filter(|entry| entry.run.pairs.is_some());
         let others: Vec<&str> = moves.map(|entry| entry.rung.name).collect();
-        let others = if others.is_empty() { String::new() } else { format!("; {} moves both", others.join(", ")) };
+        let others = match &others[..] {
+            [] => String::new(),
+            [one] => format!("; {one} moves both"),
+            [first @ .., last] => format!("; {} and {last} move both", first.join(", ")),
+        };
         return Some(format!("{name} sorts keys without values{others}"));
+    }
+    if !parameters.values && run.narrow.is_none() {
+        return Some(format!("{name} sorts keys with values, not keys alone"));
     }
     (dtype.size() == 8 && run.wide.is_none()).then(|| format!("{name} sorts keys of 32 bits, not {dtype}"))
 }

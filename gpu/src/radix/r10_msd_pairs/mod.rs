@@ -1,0 +1,112 @@
+//! # Radix sort of pairs, into buckets that fit a block
+//!
+//! **Idea.** Keys with values need a stable sort: equal keys differ in their values. The partitions keep the order of
+//! the keys, as `onesweep` does, but take the top digits first, as `msd-buckets` does: after two of them instead of
+//! four the pairs lie in buckets that fit the shared memory of a block. There a key gives up the bits that its bucket
+//! shares and takes its place in the bucket instead. So no two words are equal, an unstable sort of the words is a
+//! stable sort of the keys, and each word tells where the value lies.
+//!
+//! **Changed from the rung before.** `msd-skewed` sorts keys alone. Here a key and its value lie side by side between
+//! passes: the runs that a tile writes are twice as long, and fewer sectors of memory are written in part. Ranks come
+//! from one word of shared memory for each half warp and digit, with the set of lanes that have the digit now and the
+//! number that had it before. Rows in which many lanes have the same digit are ranked by ballots. If a bucket is too
+//! large for a block, all four passes by the digits run, from the last one; the same launches do either, and those that
+//! are not needed leave at once.
+//!
+//! **Bottleneck.** Not profiled yet on its own; the CUDA C++ twin that it follows is bound by stores that fill sectors
+//! of memory in part: 32 pairs of each bucket per tile cover 256 bytes that begin anywhere.
+//!
+//! **Cost.** By buckets a read of the keys to count, two passes that read and write pairs, and the sort of the buckets,
+//! which does so too: 52 bytes per pair. By digits a read to count and four passes: 68 bytes. Eight launches where the
+//! device chooses between the two, five for fewer pairs, which go by digits.
+//!
+//! **Threads.** Passes: 512 per block with 16 pairs each; each half warp has a piece of the tile and reads it as rows
+//! of 16. Bucket sort: one block of 384 threads per bucket with 12 pairs each, or of 224 for small buckets.
+//!
+//! **Limits.** Any number of pairs of 32-bit keys and 32-bit values; no keys alone. Scratch memory of 8 bytes per pair.
+//! Keys begin on a multiple of 16 bytes. Needs 105 KiB of shared memory per block.
+//!
+//! **Source.** Composed of known ideas: A. Adinets and D. Merrill, "Onesweep" (2022), for the passes; E. Stehle and
+//! H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort on GPUs" (2017), for most significant digits first.
+//!
+//! | launch | file | what it does |
+//! | --- | --- | --- |
+//! | 1 | `../msd/count.rs` | counts the keys of each bucket |
+//! | 2 | `starts.rs` | where each bucket starts, the tiles of the second partition, and the road: by buckets or digits |
+//! | 3 | `count.rs` | counts all digits; by buckets it leaves |
+//! | 4, 5 | `pass.rs`, `tile.rs`, `ranks.rs` | moves pairs by the upper and the lower half of the top bits, or by the last digits |
+//! | 6 | `bucket_sort.rs`, `room.rs` | sorts each bucket; by digits it leaves |
+//! | 7, 8 | `pass.rs` | moves pairs by the first digits; by buckets it leaves |
+
+mod bucket_sort;
+mod count;
+#[cfg(not(target_os = "cuda"))]
+pub mod launches;
+mod pass;
+mod ranks;
+mod room;
+mod shape;
+mod starts;
+mod tile;
+
+pub use bucket_sort::*;
+pub use count::*;
+pub use pass::*;
+pub use shape::*;
+pub use starts::*;
+pub use tile::PASS_STATIC;
+
+use super::msd::spread;
+use simt::Global;
+
+/// Words of the controls: the road, then a ticket for each pass.
+pub const CONTROL_WORDS: u32 = 32;
+const ROAD: u32 = 0;
+const TICKETS: u32 = 1;
+
+/// What the road is unless a bucket is too large: two partitions, then buckets are sorted.
+const BY_BUCKETS: u32 = 0;
+/// Four passes by the digits, from the last one.
+const BY_DIGITS: u32 = 1;
+
+/// Most top bits of a partition.
+const MAX_BITS: u32 = 8;
+
+/// What only the road by buckets needs; empty where the host chose the digits.
+#[derive(Clone, Copy)]
+struct Buckets {
+    /// Where each value of the first partition's bits starts, placed by [`spread`].
+    first: Global<u32>,
+    /// Where each bucket starts, and the end.
+    starts: Global<u32>,
+    /// The tiles of the second partition, four words each.
+    tiles: Global<u32>,
+}
+
+/// Words of [`Buckets::first`], and of [`Buckets::starts`] rounded up to 128 bytes.
+const FIRST_WORDS: u32 = spread(1 << MAX_BITS);
+const STARTS_WORDS: u32 = (1 << (2 * MAX_BITS)) + 32;
+
+/// Words of the memory of [`Buckets`] with so many tiles.
+#[cfg(not(target_os = "cuda"))]
+const fn buckets_words(tiles: u32) -> u32 {
+    FIRST_WORDS + STARTS_WORDS + 4 * tiles
+}
+
+impl Buckets {
+    #[inline(always)]
+    fn new(memory: Global<u32>) -> Self {
+        let tiles = FIRST_WORDS + STARTS_WORDS;
+        Self {
+            first: memory.slice(0, FIRST_WORDS),
+            starts: memory.slice(FIRST_WORDS, STARTS_WORDS),
+            tiles: memory.slice(tiles, memory.len() - tiles),
+        }
+    }
+}
+
+/// Whether pairs go by buckets. `buckets`: the memory of [`Buckets`].
+#[inline(always)]
+fn by_buckets(control: Global<u32>, buckets: Global<u32>) -> bool {
+    !buckets.is_empty() && control.get(ROAD) == BY_BUCKETS
+}
