@@ -7,7 +7,7 @@ use common::{Buffer, for_kinds, random, with_multiprocessors};
 use rungs_kernels::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED, Word};
 use rungs_kernels::ladder::sort::Pairs;
 use rungs_kernels::ladder::{Device, Launcher, MAX_SHARED};
-use rungs_kernels::radix::r10_msd_pairs::launches::{Plan, RUNG};
+use rungs_kernels::radix::r10_msd_pairs::launches::{Plan, RUNG, TILES_BY_BUCKETS};
 use rungs_kernels::radix::r10_msd_pairs::{LEAST_TOP_BITS, Large, Shape};
 
 /// Sorts pairs whose values are the places of their keys, twice by one sequence, and compares.
@@ -31,7 +31,7 @@ fn check(what: &str, multiprocessors: u32, keys: &[u32], orders: &[u32]) {
 }
 
 /// So many pairs go by buckets on a device with one multiprocessor.
-const BY_BUCKETS: u64 = 7 * Large::TILE as u64;
+const BY_BUCKETS: u64 = (TILES_BY_BUCKETS * Large::TILE) as u64;
 
 #[test]
 fn msd_pairs_sorts_few_pairs_by_digits() {
@@ -85,8 +85,8 @@ fn msd_pairs_begins_on_either_road_after_either() {
 fn the_plan_has_buckets_that_fit_a_block() {
     let device = |shared_per_block| Device { multiprocessors: 132, shared_per_block, compute_capability: (9, 0) };
     let top_bits = |n| Plan::new(n, device(MAX_SHARED)).top_bits;
-    assert_eq!([0, 1, 1 << 16, 1 << 22].map(top_bits), [0; 4]);
-    assert_eq!([1 << 23, 1 << 25, (1 << 25) + (1 << 13), 1 << 28].map(top_bits), [LEAST_TOP_BITS, 13, 14, 16]);
+    assert_eq!([0, 1, 1 << 16, 1 << 21].map(top_bits), [0; 4]);
+    assert_eq!([1 << 22, 1 << 25, (1 << 25) + (1 << 13), 1 << 28].map(top_bits), [LEAST_TOP_BITS, 13, 14, 16]);
     assert_eq!([(1 << 28) + (1 << 16), 1 << 29, u32::MAX].map(top_bits), [0; 3]);
     // The histogram of many buckets does not fit.
     assert_eq!(Plan::new(1 << 28, device(100 << 10)).top_bits, 0);

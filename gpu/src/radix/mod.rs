@@ -7,6 +7,7 @@
 
 pub mod columns;
 mod msd;
+pub mod r10_msd_pairs;
 pub mod r1_columns_one_thread;
 pub mod r2_columns_atomic_min;
 pub mod r3_columns_tree;
@@ -16,7 +17,6 @@ pub mod r6_lsd_ballot;
 pub mod r7_onesweep;
 pub mod r8_msd_buckets;
 pub mod r9_msd_skewed;
-pub mod r10_msd_pairs;
 pub mod steps;
 
 #[cfg(not(target_os = "cuda"))]

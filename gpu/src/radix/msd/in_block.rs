@@ -249,7 +249,16 @@ pub fn start_counters(sums: Shared<u32>, threads: u32) {
 /// from one key of the block.
 #[inline(always)]
 #[track_caller]
-pub fn same_bits<W: Key>(differ: u64) -> u32 {
+fn same_bits<W: Key>(differ: u64) -> u32 {
+    let all = differing_bits::<W>(differ);
+    // Without a difference any shift will do.
+    (all << (64 - 32 * W::HALVES)).leading_zeros().min(32 * W::HALVES - 1)
+}
+
+/// The bits in which any key of the block differs from one of them. `differ`: those of the keys of this thread.
+#[inline(always)]
+#[track_caller]
+pub fn differing_bits<W: Key>(differ: u64) -> u64 {
     let halves = [differ as u32, (differ >> 32) as u32];
     if thread::thread_idx_x() < 2 {
         DIFFER::view().set(thread::thread_idx_x(), 0);
@@ -264,9 +273,7 @@ pub fn same_bits<W: Key>(differ: u64) -> u32 {
         }
     });
     thread::sync_threads(); // every warp's bits are there
-    let all = DIFFER::view().get(0) as u64 | (DIFFER::view().get(1) as u64) << 32;
-    // Without a difference any shift will do.
-    (all << (64 - 32 * W::HALVES)).leading_zeros().min(32 * W::HALVES - 1)
+    DIFFER::view().get(0) as u64 | (DIFFER::view().get(1) as u64) << 32
 }
 
 /// Calls `f` with the place in the group and the index of each item of group `g`.

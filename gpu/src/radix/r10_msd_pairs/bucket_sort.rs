@@ -63,7 +63,7 @@ pub const fn bucket_sort_shared<B: Block>() -> u32 {
 #[rustfmt::skip]
 pub fn radix_msd_pairs_bucket_sort<B: Block>(
     keys: Global<u32>, values: Global<u32>, order: u32, top_bits: u32, control: Global<u32>, buckets: Global<u32>,
-    histogram: Global<u32>,
+    sort: u32, histogram: Global<u32>,
 ) {
     let b = thread::block_idx_x();
     grid::let_next_start();
@@ -74,7 +74,7 @@ pub fn radix_msd_pairs_bucket_sort<B: Block>(
     }
     let starts = Buckets::new(buckets).starts;
     let (start, end) = (starts.get(b), starts.get(b + 1));
-    if start == end || !by_buckets(control, buckets) {
+    if start == end || !by_buckets(control, buckets, sort) {
         return;
     }
     let window = Window::<B>::new(start, end, top_bits);
@@ -182,7 +182,7 @@ impl<B: Block> Window<B> {
             self.each_of::<FULL, GROUP>(of, |i| words[i - of] = room.words.get(row::<B>(i) + t - self.skip));
             self.each_of::<FULL, GROUP>(of, |i| found[i - of] = room.values.get(words[i - of] & slots));
             self.each_of::<FULL, GROUP>(of, |i| {
-                keys.set(row::<B>(i), (top | words[i - of] >> self.top_bits).decode(order));
+                keys.set(row::<B>(i), (top | room.key(words[i - of], self.top_bits)).decode(order));
                 values.set(row::<B>(i), found[i - of]);
             });
         });

@@ -17,12 +17,12 @@ pub const COUNT_SHARED: u32 = 16 * PASSES * DIGITS * 4;
 #[kernel(max_threads = COUNT_THREADS, min_blocks = 2)]
 #[rustfmt::skip]
 pub fn radix_msd_pairs_count(
-    keys: Global<u32>, order: u32, counts: Global<u32>, control: Global<u32>, buckets: Global<u32>,
+    keys: Global<u32>, order: u32, counts: Global<u32>, control: Global<u32>, buckets: Global<u32>, sort: u32,
 ) {
     count_digits::<u32, COUNT_SHARED>(keys, order, counts, || {
         if thread::index_1d() < PASSES {
             control.set(TICKETS + thread::index_1d(), 0);
         }
-        !by_buckets(control, buckets)
+        !by_buckets(control, buckets, sort)
     });
 }

@@ -6,15 +6,18 @@ use crate::ladder::sort::{Pairs as KeysWithValues, Sort, SortsPairs};
 use crate::ladder::*;
 use crate::radix::msd::{Mapped, Plain};
 use crate::radix::r7_onesweep::{self, DIGITS, LAST_EPOCH};
-use crate::radix::r8_msd_buckets::launches::launch;
-use crate::radix::r8_msd_buckets::{
-    HISTOGRAM_STATIC, HISTOGRAM_THREADS, histogram_blocks, histogram_shared, radix_msd_buckets_histogram,
-};
+use crate::radix::r8_msd_buckets::{histogram_blocks, histogram_shared};
 
-/// The rung. It launches the histogram of `msd-buckets` too.
+/// The rung.
 pub static RUNG: Entry<Sort> = rung!(
     "mod.rs",
-    [radix_msd_pairs_starts, radix_msd_pairs_count, radix_msd_pairs_pass, radix_msd_pairs_bucket_sort]
+    [
+        radix_msd_pairs_histogram,
+        radix_msd_pairs_starts,
+        radix_msd_pairs_count,
+        radix_msd_pairs_pass,
+        radix_msd_pairs_bucket_sort,
+    ]
 )
 .with_tiles(&[Large::TILE as u64])
 .refusing(|ask| {
@@ -26,11 +29,8 @@ pub static RUNG: Entry<Sort> = rung!(
 struct MsdPairs;
 
 /// Bytes of shared memory per block of the kernel that needs most.
-const SHARED: u32 = if pass_shared::<Large>() > pass_shared::<Small>() {
-    pass_shared::<Large>() + PASS_STATIC
-} else {
-    pass_shared::<Small>() + PASS_STATIC
-};
+const SHARED: u32 = pass_shared::<Large>() + PASS_STATIC;
+const _: () = assert!(pass_shared::<Small>() <= pass_shared::<Large>());
 
 impl SortsPairs for MsdPairs {
     fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<KeysWithValues>> {
@@ -39,10 +39,12 @@ impl SortsPairs for MsdPairs {
     }
 }
 
-/// From this many large tiles per multiprocessor on pairs go by buckets. On an H200 that is from 7.6 million pairs on.
-const TILES_BY_BUCKETS: u32 = 7;
+/// From this many large tiles per multiprocessor on pairs go by buckets. On an H200 that is from 3.2 million pairs on:
+/// buckets took 117 µs for 2²¹ pairs and 151 µs for 2²², digits 84 and 162.
+pub const TILES_BY_BUCKETS: u32 = 3;
 
-/// Up to this many large tiles per multiprocessor passes have the small shape.
+/// Up to this many large tiles per multiprocessor passes have the small shape: on an H200 2¹⁶ pairs took 29 µs with it,
+/// 37 µs with the large one, 2²⁰ pairs 57 and 64, 2²¹ pairs 92 and 84.
 const TILES_SMALL: u32 = 1;
 
 /// Most pairs that a bucket of uniform input has on average, 7.5 standard deviations below what fits a block.
@@ -102,8 +104,8 @@ impl Plan {
 /// The scratch memory of one sort after the other. Two sorts at once need two.
 struct Sorter {
     plan: Plan,
-    /// As many pairs as there are.
-    pairs: Scratch<u64>,
+    /// Two arrays of as many pairs as there are.
+    pairs: [Scratch<u64>; 2],
     states: Scratch<u64>,
     control: Scratch<u32>,
     /// Two tables of counts of digits, zero between sorts where the next sort counts.
@@ -124,7 +126,7 @@ impl Sorter {
         let by_buckets = plan.top_bits != 0;
         Ok(Self {
             plan,
-            pairs: on.scratch(n)?,
+            pairs: [on.scratch(n)?, on.scratch(n)?],
             states: on.zeros(plan.slots() * DIGITS)?,
             control: on.zeros(CONTROL_WORDS)?,
             counts: on.zeros(2 * TABLE_WORDS)?,
@@ -144,6 +146,7 @@ impl Sorter {
         }
         if self.epoch > LAST_EPOCH + 1 - PASSES {
             on.clear(self.states.view())?;
+            on.clear(self.control.view())?;
             self.epoch = 1;
         }
         if plan.top_bits != 0 {
@@ -168,11 +171,17 @@ impl Sorter {
         let (histogram, control) = (self.histogram.view(), self.control.view());
         let geometry = Geometry::linear(histogram_blocks(n, multiprocessors), HISTOGRAM_THREADS);
         let geometry = geometry.shared(histogram_shared(top_bits));
-        launch!(on, radix_msd_buckets_histogram<u32>, order, geometry, (keys, order, top_bits, histogram, control));
+        let (geometry, args) = (geometry.overlapping(), (keys, order, top_bits, histogram, control, self.epoch));
+        if order == keys::UNSIGNED {
+            on.launch(radix_msd_pairs_histogram::<Plain>::default(), geometry, args)?;
+        } else {
+            on.launch(radix_msd_pairs_histogram::<Mapped>::default(), geometry, args)?;
+        }
         let (first, second) = self.plan.bits();
         let geometry = Geometry::linear(1 << first, STARTS_THREADS).overlapping();
         let most = if self.plan.small_buckets() { SmallBuckets::MOST } else { LargeBuckets::MOST };
-        on.launch(radix_msd_pairs_starts, geometry, (histogram, n, first, second, most, control, self.buckets.view()))
+        let args = (histogram, n, first, second, most, control, self.epoch, self.buckets.view());
+        on.launch(radix_msd_pairs_starts, geometry, args)
     }
 
     /// Launch 3.
@@ -181,36 +190,39 @@ impl Sorter {
         let counts = self.counts.view().slice(self.table * TABLE_WORDS, TABLE_WORDS);
         let geometry = Geometry::linear(r7_onesweep::histogram_blocks(n, multiprocessors), COUNT_THREADS);
         let geometry = geometry.shared(COUNT_SHARED).overlapping();
-        on.launch(radix_msd_pairs_count, geometry, (keys, order, counts, self.control.view(), self.buckets.view()))
+        let args = (keys, order, counts, self.control.view(), self.buckets.view(), self.epoch);
+        on.launch(radix_msd_pairs_count, geometry, args)
     }
 
     /// Launches 4, 5, 7 and 8.
     fn pass(&self, on: &dyn Launcher, pairs: KeysWithValues, number: u32) -> Result {
-        match (self.plan.small, number % 2 == 0) {
-            (false, true) => self.pass_of::<Large, Join>(on, pairs, number),
-            (false, false) => self.pass_of::<Large, Split>(on, pairs, number),
-            (true, true) => self.pass_of::<Small, Join>(on, pairs, number),
-            (true, false) => self.pass_of::<Small, Split>(on, pairs, number),
+        match (self.plan.small, number == 0) {
+            (false, true) => self.pass_of::<Large, Apart>(on, pairs, number),
+            (false, false) => self.pass_of::<Large, Joined>(on, pairs, number),
+            (true, true) => self.pass_of::<Small, Apart>(on, pairs, number),
+            (true, false) => self.pass_of::<Small, Joined>(on, pairs, number),
         }
     }
 
-    fn pass_of<S: Shape, D: Direction>(
+    fn pass_of<S: Shape, O: Origin>(
         &self,
         on: &dyn Launcher,
         KeysWithValues { keys, values, order }: KeysWithValues,
         number: u32,
     ) -> Result
     where
-        radix_msd_pairs_pass<S, D>: Kernel<Args = PassArgs>,
+        radix_msd_pairs_pass<S, O>: Kernel<Args = PassArgs>,
     {
         let (first_bits, second_bits) = self.plan.bits();
         let pass = Pass { number, order, epoch: self.epoch + number, first_bits, second_bits, table: self.table };
         let blocks = if number == 1 { self.plan.slots() } else { self.plan.n.div_ceil(S::TILE) };
         let geometry = Geometry::linear(blocks, S::THREADS).shared(pass_shared::<S>()).overlapping();
+        // The first pass writes to the first array, the second reads it, and so on.
+        let [first, second] = [&self.pairs[0], &self.pairs[1]].map(|pairs| pairs.view());
+        let (from, to) = if number % 2 == 0 { (second, first) } else { (first, second) };
         let (control, counts) = (self.control.view(), self.counts.view());
-        let tables = (control, counts, self.buckets.view(), self.states.view());
-        let args = (keys, values, self.pairs.view(), pass, tables.0, tables.1, tables.2, tables.3);
-        on.launch(radix_msd_pairs_pass::<S, D>::default(), geometry, args)
+        let args = (keys, values, from, to, pass, control, counts, self.buckets.view(), self.states.view());
+        on.launch(radix_msd_pairs_pass::<S, O>::default(), geometry, args)
     }
 
     /// Launch 6.
@@ -233,14 +245,14 @@ impl Sorter {
         let top_bits = self.plan.top_bits;
         let geometry = Geometry::linear(1 << top_bits, B::THREADS).shared(bucket_sort_shared::<B>()).overlapping();
         let (control, buckets, histogram) = (self.control.view(), self.buckets.view(), self.histogram.view());
-        let args = (keys, values, order, top_bits, control, buckets, histogram);
+        let args = (keys, values, order, top_bits, control, buckets, self.epoch, histogram);
         on.launch(radix_msd_pairs_bucket_sort::<B>::default(), geometry, args)
     }
 }
 
 /// The arguments of a pass.
 type PassArgs =
-    (Global<u32>, Global<u32>, Global<u64>, Pass, Global<u32>, Global<u32>, Global<u32>, Global<u64>);
+    (Global<u32>, Global<u32>, Global<u64>, Global<u64>, Pass, Global<u32>, Global<u32>, Global<u32>, Global<u64>);
 
 /// The arguments of the bucket sort.
-type BucketSortArgs = (Global<u32>, Global<u32>, u32, u32, Global<u32>, Global<u32>, Global<u32>);
+type BucketSortArgs = (Global<u32>, Global<u32>, u32, u32, Global<u32>, Global<u32>, u32, Global<u32>);

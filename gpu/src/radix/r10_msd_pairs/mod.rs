@@ -31,7 +31,7 @@
 //!
 //! | launch | file | what it does |
 //! | --- | --- | --- |
-//! | 1 | `../msd/count.rs` | counts the keys of each bucket |
+//! | 1 | `histogram.rs` | counts the keys of each bucket, unless a sample tells that one is too large |
 //! | 2 | `starts.rs` | where each bucket starts, the tiles of the second partition, and the road: by buckets or digits |
 //! | 3 | `count.rs` | counts all digits; by buckets it leaves |
 //! | 4, 5 | `pass.rs`, `tile.rs`, `ranks.rs` | moves pairs by the upper and the lower half of the top bits, or by the last digits |
@@ -40,6 +40,7 @@
 
 mod bucket_sort;
 mod count;
+mod histogram;
 #[cfg(not(target_os = "cuda"))]
 pub mod launches;
 mod pass;
@@ -51,6 +52,7 @@ mod tile;
 
 pub use bucket_sort::*;
 pub use count::*;
+pub use histogram::*;
 pub use pass::*;
 pub use shape::*;
 pub use starts::*;
@@ -58,16 +60,12 @@ pub use tile::PASS_STATIC;
 
 use super::msd::spread;
 use simt::Global;
+use simt::atomic::{Order::Relaxed, Scope};
 
-/// Words of the controls: the road, then a ticket for each pass.
+/// Words of the controls: the epoch of the last sort by digits, then a ticket for each pass.
 pub const CONTROL_WORDS: u32 = 32;
 const ROAD: u32 = 0;
 const TICKETS: u32 = 1;
-
-/// What the road is unless a bucket is too large: two partitions, then buckets are sorted.
-const BY_BUCKETS: u32 = 0;
-/// Four passes by the digits, from the last one.
-const BY_DIGITS: u32 = 1;
 
 /// Most top bits of a partition.
 const MAX_BITS: u32 = 8;
@@ -105,8 +103,16 @@ impl Buckets {
     }
 }
 
-/// Whether pairs go by buckets. `buckets`: the memory of [`Buckets`].
+/// Whether pairs go by buckets: two partitions, then buckets are sorted. Otherwise they go by the digits from the last
+/// one, in four passes. `sort`: the epoch of the first pass. `buckets`: the memory of [`Buckets`].
 #[inline(always)]
-fn by_buckets(control: Global<u32>, buckets: Global<u32>) -> bool {
-    !buckets.is_empty() && control.get(ROAD) == BY_BUCKETS
+fn by_buckets(control: Global<u32>, buckets: Global<u32>, sort: u32) -> bool {
+    !buckets.is_empty() && control.get(ROAD) != sort
+}
+
+/// Makes the pairs of this sort go by digits.
+#[inline(always)]
+fn go_by_digits(control: Global<u32>, sort: u32) {
+    // Atomic, since several threads may say so. The word names the sort, so that nobody has to take it back.
+    control.store(ROAD, sort, Relaxed, Scope::Device);
 }

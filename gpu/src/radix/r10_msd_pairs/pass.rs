@@ -6,6 +6,7 @@ use super::ranks::Counters;
 use super::shape::{Large, Shape, Small};
 use super::tile::{DigitOf, Tile};
 use super::{MAX_BITS, by_buckets};
+use crate::keys::{UNSIGNED, Word};
 use crate::radix::r7_onesweep::{ALL_SO_FAR, BITS, DIGITS, OWN, is_of, state};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, grid, kernel, thread, unroll};
@@ -15,25 +16,25 @@ pub const fn pass_shared<S: Shape>() -> u32 {
     8 * S::TILE + Counters::<S>::BYTES
 }
 
-/// Where pairs come from and go to.
-pub trait Direction: 'static {
-    /// Whether keys and values come in and pairs go out, or the other way round.
-    const JOINS: bool;
+/// Where pairs come from.
+pub trait Origin: 'static {
+    /// Whether keys and values are in arrays of their own.
+    const APART: bool;
 }
 
-/// Keys and values, each in an array of its own, become pairs.
-pub struct Join;
-/// Pairs become keys and values.
-pub struct Split;
+/// Keys and values are in arrays of their own, before the first pass.
+pub struct Apart;
+/// A key and its value lie side by side.
+pub struct Joined;
 
-impl Direction for Join {
-    const JOINS: bool = true;
+impl Origin for Apart {
+    const APART: bool = true;
 }
-impl Direction for Split {
-    const JOINS: bool = false;
+impl Origin for Joined {
+    const APART: bool = false;
 }
 
-/// A pass. The first and the third join, the second and the fourth split.
+/// A pass.
 #[simt::argument]
 #[derive(Clone, Copy)]
 pub struct Pass {
@@ -54,18 +55,19 @@ pub struct Pass {
 /// Counts of all digits in one table.
 pub const TABLE_WORDS: u32 = super::PASSES * DIGITS;
 
-/// Moves each pair to its place by a digit: from `keys` and `values` to `pairs`, or back.
+/// Moves each pair to its place by a digit: from `keys` and `values` in the first pass, otherwise `from` one array of
+/// pairs `to` another. The last pass of a road, the second or the fourth, moves them to `keys` and `values`.
 ///
 /// `counts`: two tables, see [`Pass::table`]. `buckets`: see [`Buckets`]. `states`: 256 words per tile.
-#[kernel(max_threads = S::THREADS, min_blocks = S::BLOCKS, instances(
-    radix_msd_pairs_pass_join: <Large, Join>,
-    radix_msd_pairs_pass_split: <Large, Split>,
-    radix_msd_pairs_pass_join_small: <Small, Join>,
-    radix_msd_pairs_pass_split_small: <Small, Split>,
+#[kernel(max_threads = S::THREADS, min_blocks = S::BLOCKS, max_spills = 8, instances(
+    radix_msd_pairs_pass_apart: <Large, Apart>,
+    radix_msd_pairs_pass_joined: <Large, Joined>,
+    radix_msd_pairs_pass_apart_small: <Small, Apart>,
+    radix_msd_pairs_pass_joined_small: <Small, Joined>,
 ))]
 #[rustfmt::skip]
-pub fn radix_msd_pairs_pass<S: Shape, D: Direction>(
-    keys: Global<u32>, values: Global<u32>, pairs: Global<u64>, pass: Pass, control: Global<u32>,
+pub fn radix_msd_pairs_pass<S: Shape, O: Origin>(
+    keys: Global<u32>, values: Global<u32>, from: Global<u64>, to: Global<u64>, pass: Pass, control: Global<u32>,
     counts: Global<u32>, buckets: Global<u32>, states: Global<u64>,
 ) {
     let t = thread::thread_idx_x();
@@ -73,7 +75,7 @@ pub fn radix_msd_pairs_pass<S: Shape, D: Direction>(
     grid::let_next_start();
     counters.clear();
     grid::wait_for_previous(); // pairs, tables and tickets
-    let by_buckets = by_buckets(control, buckets);
+    let by_buckets = by_buckets(control, buckets, pass.epoch - pass.number);
     if by_buckets && pass.number >= 2 {
         return;
     }
@@ -83,9 +85,9 @@ pub fn radix_msd_pairs_pass<S: Shape, D: Direction>(
         clear_other_table(counts, pass.table, S::THREADS);
     }
 
-    let mut pair = tile.load::<D>(keys, pairs, pass);
+    let mut pair = tile.load::<O>(keys, from, pass);
     let ranks = counters.rank(tile.shift, |i, shift| pair.keys[i] >> shift & tile.mask);
-    if D::JOINS {
+    if O::APART {
         // Not before the ranks: so the keys alone take registers until then.
         tile.load_values(&mut pair, values);
     }
@@ -108,7 +110,15 @@ pub fn radix_msd_pairs_pass<S: Shape, D: Direction>(
         tile.set_offset(place + before, start);
     }
     thread::sync_threads(); // the tile is in order and the offsets are known before pairs are written out
-    tile.store::<D>(sorted, keys, values, pairs, pass);
+    if !O::APART && (by_buckets || pass.number == 3) {
+        let order = if pass.number == 3 { pass.order } else { UNSIGNED };
+        tile.store(sorted, |place, pair| {
+            keys.set(place, (pair as u32).decode(order));
+            values.set(place, (pair >> 32) as u32);
+        });
+    } else {
+        tile.store(sorted, |place, pair| to.set(place, pair));
+    }
 }
 
 /// Zeroes the table of counts that this sort does not use, by one block.

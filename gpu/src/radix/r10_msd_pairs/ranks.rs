@@ -4,8 +4,7 @@
 //! lanes that have it in this row.
 
 use super::shape::{MAX_ITEMS, Shape};
-use crate::radix::r7_onesweep::{BITS, DIGITS};
-use crate::radix::steps::match_digit;
+use crate::radix::r7_onesweep::DIGITS;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Shared, opaque, thread, unroll, warp};
 
@@ -84,7 +83,7 @@ impl<S: Shape> Counters<S> {
             S::others(|i| ranks.set(i, by_sets(digit(i, shift), own).0));
             return ranks;
         }
-        let mut shift = opaque(shift); // so that the digits of the other branch take no registers here
+        let shift = opaque(shift); // so that the digits of the other branch take no registers here
         let first = warp::shuffle(warp::FULL, digit(0, shift), 0);
         let mut differ = digit(0, shift) ^ first;
         S::others(|i| differ |= digit(i, shift) ^ first);
@@ -96,13 +95,7 @@ impl<S: Shape> Counters<S> {
                 own.set(first, (S::ITEMS * HALF) << HALF);
             }
         } else {
-            S::others(|i| {
-                let rank = by_ballots(digit(i, shift), own);
-                ranks.set(i, rank);
-                // Adds nothing, but a row's votes follow the rank of the row before. The votes of all rows at once would
-                // take more registers than there are.
-                shift += opaque(rank) >> 31;
-            });
+            S::others(|i| ranks.set(i, by_leader(digit(i, shift), own)));
         }
         ranks
     }
@@ -165,17 +158,25 @@ fn by_sets(digit: u32, own: Shared<u32>) -> (u32, u32) {
     (rank, (word & LANES).count_ones())
 }
 
-/// The same rank, by eight votes instead of one atomic: it takes the same time whatever the digits are.
+/// The same rank, where many lanes have the same digit: those that have the digit of the first lane find each other by
+/// a vote, so that their atomics do not wait for each other.
 #[inline(always)]
 #[track_caller]
-fn by_ballots(digit: u32, own: Shared<u32>) -> u32 {
-    let lane = warp::lane_id() % HALF;
-    let same = match_digit(digit, BITS) >> (warp::lane_id() & HALF) & LANES;
-    let rank = (own.get(digit) >> HALF) + (same & ((1 << lane) - 1)).count_ones();
+fn by_leader(digit: u32, own: Shared<u32>) -> u32 {
+    let (lane, begin) = (warp::lane_id() % HALF, warp::lane_id() & HALF);
+    let is_led = digit == warp::shuffle(warp::FULL, digit, begin);
+    let led = warp::ballot(warp::FULL, is_led) >> begin & LANES;
+    if !is_led {
+        own.fetch_add(digit, 1 << lane, Relaxed, Scope::Block);
+    }
+    warp::sync_warp(warp::FULL); // every other lane is in its set before the sets are read
+    let word = own.get(digit);
+    let same = if is_led { led } else { word & LANES };
+    let rank = (word >> HALF) + (same & ((1 << lane) - 1)).count_ones();
     warp::sync_warp(warp::FULL); // all lanes have read before the last of each digit writes
     if same >> lane == 1 {
         own.set(digit, (rank + 1) << HALF);
     }
-    warp::sync_warp(warp::FULL); // numbers are up to date before the next row
+    warp::sync_warp(warp::FULL); // numbers are up to date, and sets empty, before the next row
     rank
 }

@@ -1,17 +1,20 @@
 //! The shared memory of a block that sorts a bucket, and the sort of its words.
 
 use super::bucket_sort::{Block, Window};
-use crate::radix::msd::{CROWD, ITEMS, SAMPLED_WARP, merge_runs, merge_seam, same_bits, sort_own, start_counters};
+use crate::radix::msd::{CROWD, ITEMS, SAMPLED_WARP, differing_bits, merge_runs, merge_seam, sort_own, start_counters};
 use core::marker::PhantomData;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::math::mul_hi;
-use simt::{Global, Shared, opaque, thread, unroll, warp};
+use simt::{Global, Shared, opaque, shared, thread, unroll, warp};
 
 /// Pairs whose places a thread requests at once.
 pub const GROUP: usize = 4;
 
 /// Rounds of sorting runs and merging seams before runs are merged for good; one is nearly always enough.
 const ROUNDS: u32 = 2;
+
+// How many bits the words have lost at the end of their keys, and those bits.
+shared!(DROPPED: [u32; 2]);
 
 /// The shared memory of a block.
 pub struct Room<B> {
@@ -43,7 +46,7 @@ impl<B: Block> Room<B> {
     #[inline(always)]
     #[track_caller]
     pub fn sort<const FULL: bool>(&self, window: &Window<B>, mut words: [u32; ITEMS as usize], keys: Global<u32>) {
-        let shift = self.shift::<FULL>(window, &words, keys);
+        let shift = self.shift::<FULL>(window, &mut words, keys);
         window.each::<FULL>(|i| {
             self.count(words[i], shift);
         });
@@ -85,14 +88,18 @@ impl<B: Block> Room<B> {
         if upper { before >> 16 } else { before & 0xffff }
     }
 
-    /// How many top bits all words share, if many of them would meet in a counter; otherwise 0.
+    /// How many top bits all words share, if many of them would meet in a counter; otherwise 0. In that case the bits
+    /// that all keys share at their end are taken out of the words, and left in [`DROPPED`].
     #[inline(always)]
     #[track_caller]
     #[rustfmt::skip]
     fn shift<const FULL: bool>(
-        &self, window: &Window<B>, words: &[u32; ITEMS as usize], keys: Global<u32>,
+        &self, window: &Window<B>, words: &mut [u32; ITEMS as usize], keys: Global<u32>,
     ) -> u32 {
-        let t = thread::thread_idx_x();
+        let (t, top_bits) = (thread::thread_idx_x(), window.top_bits);
+        if t < 2 {
+            DROPPED::view().set(t, 0);
+        }
         let mut crowded = false;
         if t / warp::WARP == SAMPLED_WARP && (t | 31) + B::THREADS < window.filled {
             let counter = mul_hi(words[1] << 1, Self::COUNTERS);
@@ -103,10 +110,25 @@ impl<B: Block> Room<B> {
         if !thread::sync_threads_or(crowded) {
             return 0;
         }
-        let first = keys.get(window.first + window.skip) << window.top_bits | window.skip;
+        let first = keys.get(window.first + window.skip) << top_bits | window.skip;
         let mut differ = 0;
         window.each::<FULL>(|i| differ |= words[i] ^ first);
-        same_bits::<u32>(differ as u64)
+        let differ = differing_bits::<u32>(differ as u64) as u32;
+        let dropped = (differ >> top_bits).trailing_zeros().min(32 - top_bits);
+        let without = |word: u32| word >> top_bits >> dropped << top_bits | word & ((1 << top_bits) - 1);
+        unroll::<{ ITEMS as usize }>(|i| words[i] = without(words[i]));
+        if t == 0 {
+            DROPPED::view().set(0, dropped);
+            DROPPED::view().set(1, first >> top_bits & ((1 << dropped) - 1));
+        }
+        // The slots differ.
+        without(differ).leading_zeros().min(31)
+    }
+
+    /// The lower bits of the key of a sorted word.
+    #[inline(always)]
+    pub fn key(&self, word: u32, top_bits: u32) -> u32 {
+        word >> top_bits << DROPPED::view().get(0) | DROPPED::view().get(1)
     }
 
     /// The run of slots of this thread.

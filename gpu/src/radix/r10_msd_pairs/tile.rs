@@ -2,8 +2,8 @@
 
 use super::ranks::{Counters, HALF, Ranks};
 use super::shape::{GROUP, MAX_ITEMS, Shape};
-use super::{Buckets, Direction, Pass, TABLE_WORDS, TICKETS};
-use crate::keys::{UNSIGNED, Word};
+use super::{Buckets, Origin, Pass, TABLE_WORDS, TICKETS};
+use crate::keys::Word;
 use crate::operator::{Sum, warp_scan_inclusive};
 use crate::radix::msd::{spread, static_shared};
 use crate::radix::r7_onesweep::{BITS, DIGITS};
@@ -146,11 +146,10 @@ impl<S: Shape> Tile<S> {
     /// The keys of this thread, mapped, and the values if they lie beside them. A pair past the end counts as one with
     /// the largest key: it is the last of its digit, and is not stored.
     #[inline(always)]
-    pub fn load<D: Direction>(&self, keys: Global<u32>, pairs: Global<u64>, pass: Pass) -> Pairs {
+    pub fn load<O: Origin>(&self, keys: Global<u32>, pairs: Global<u64>, pass: Pass) -> Pairs {
         let mut mine = Pairs { keys: [u32::LARGEST; MAX_ITEMS], values: [0; MAX_ITEMS] };
-        if D::JOINS {
-            let order = if pass.number == 0 { pass.order } else { UNSIGNED };
-            self.read(keys, |i, key| mine.keys[i] = key.encode(order));
+        if O::APART {
+            self.read(keys, |i, key| mine.keys[i] = key.encode(pass.order));
         } else {
             self.read(pairs, |i, pair| (mine.keys[i], mine.values[i]) = (pair as u32, (pair >> 32) as u32));
         }
@@ -230,23 +229,11 @@ impl<S: Shape> Tile<S> {
         OFFSETS::view().set(thread::thread_idx_x(), place.wrapping_sub(start));
     }
 
-    /// Writes the sorted pairs out.
+    /// Calls `put` with the place in the output and each of the sorted pairs.
     #[inline(always)]
-    #[rustfmt::skip]
-    pub fn store<D: Direction>(
-        &self, sorted: Shared<u64>, keys: Global<u32>, values: Global<u32>, pairs: Global<u64>, pass: Pass,
-    ) {
-        let order = if pass.number == 3 { pass.order } else { UNSIGNED };
-        let put = |to: u32, pair: u64| {
-            if D::JOINS {
-                pairs.set(to, pair);
-            } else {
-                keys.set(to, (pair as u32).decode(order));
-                values.set(to, (pair >> 32) as u32);
-            }
-        };
+    pub fn store(&self, sorted: Shared<u64>, put: impl Fn(u32, u64)) {
         let to = |place: u32, pair: u64| OFFSETS::view().get(self.digit(pair as u32)).wrapping_add(place);
-        let t = thread::thread_idx_x();
+        let t = opaque(thread::thread_idx_x());
         if self.is_full() {
             S::each_group(|first| {
                 let (mut found, mut places) = ([0; GROUP], [0; GROUP]);
