@@ -15,7 +15,7 @@ const FULL_ROWS: u32 = 10;
 
 /// Keys are given up as crowded if this many of 32 neighbours share a word of counters, or if they are not in order
 /// after the second round.
-pub const CROWD: u32 = 12;
+const CROWD: u32 = 12;
 
 /// The warp whose keys are sampled for that: not the first or the last, where the window may have no keys.
 pub const SAMPLED_WARP: u32 = 3;

@@ -15,8 +15,8 @@ pub fn sort_own<W: Key>(slots: Shared<W>, keys: &mut [W; ITEMS as usize]) {
     unroll::<3>(|q| W::set_four(slots, 4 * q as u32, keys, 4 * q));
 }
 
-/// Merges the sorted runs of all `threads` threads of a block: two neighbouring runs, then two merged ones, and so on. Pairs that are in
-/// order already, as most are, are left alone.
+/// Merges the sorted runs of all `threads` of a block: two neighbouring runs, then two merged ones, and so on. Pairs
+/// that are in order already, as most are, are left alone.
 #[inline(always)]
 #[track_caller]
 pub fn merge_runs<W: Key>(slots: Shared<W>, threads: u32) {

@@ -89,10 +89,13 @@ pub fn radix_msd_pairs_bucket_sort<B: Block>(
 /// The slots `skip` to `filled` of the block, which have the pairs of the bucket; slot 0 stands for a pair whose number
 /// is a multiple of 32.
 pub struct Window<B> {
+    /// Slots before the first pair.
     pub skip: u32,
+    /// Slots up to the end of the last pair.
     pub filled: u32,
     /// The number of the pair of slot 0.
     pub first: u32,
+    /// Top bits that the keys share.
     pub top_bits: u32,
     block: PhantomData<B>,
 }

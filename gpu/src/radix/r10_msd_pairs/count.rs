@@ -2,19 +2,19 @@
 
 use super::{TICKETS, by_buckets};
 use crate::radix::r7_onesweep::{DIGITS, count_digits, passes};
-use simt::{Global, kernel, thread};
+use simt::{Global, kernel, thread, warp};
 
 pub use crate::radix::r7_onesweep::HISTOGRAM_THREADS as COUNT_THREADS;
 
 /// Passes over keys of 32 bits.
 pub const PASSES: u32 = passes(4);
 
-/// Bytes of dynamic shared memory: 16 copies of each counter, so that at most two lanes of a warp have the same copy.
-pub const COUNT_SHARED: u32 = 16 * PASSES * DIGITS * 4;
+/// Bytes of dynamic shared memory: a copy of each counter per lane, in a bank of its own.
+pub const COUNT_SHARED: u32 = warp::WARP * PASSES * DIGITS * 4;
 
 /// Adds how often digit p of the keys has value d to `counts[p · 256 + d]`, which was zero, and zeroes the tickets of
 /// the passes. By buckets it leaves.
-#[kernel(max_threads = COUNT_THREADS, min_blocks = 2)]
+#[kernel(max_threads = COUNT_THREADS, min_blocks = 1)]
 #[rustfmt::skip]
 pub fn radix_msd_pairs_count(
     keys: Global<u32>, order: u32, counts: Global<u32>, control: Global<u32>, buckets: Global<u32>, sort: u32,

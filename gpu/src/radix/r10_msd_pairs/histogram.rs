@@ -24,8 +24,8 @@ shared!(SAMPLE: [u32; BINS]);
 /// Bytes of static shared memory.
 pub const HISTOGRAM_STATIC: u32 = static_shared(COUNT_STATIC + 4 * BINS);
 
-/// Adds the number of keys with each value of the top bits to `histogram`, which was zero. If a sample of the keys shows
-/// that a bucket will be too large, the pairs of this `sort` go by digits, and nothing is counted.
+/// Adds the number of keys with each value of the top bits to `histogram`, which was zero. If a sample of the keys has
+/// too many of one bucket, the pairs of this `sort` go by digits, and nothing is counted.
 #[kernel(max_threads = HISTOGRAM_THREADS, min_blocks = 1, instances(
     radix_msd_pairs_histogram: <Plain>,
     radix_msd_pairs_histogram_mapped: <Mapped>,

@@ -5,7 +5,7 @@ use crate::keys;
 use crate::ladder::sort::{Pairs as KeysWithValues, Sort, SortsPairs};
 use crate::ladder::*;
 use crate::radix::msd::{Mapped, Plain};
-use crate::radix::r7_onesweep::{self, DIGITS, LAST_EPOCH};
+use crate::radix::r7_onesweep::{DIGITS, LAST_EPOCH};
 use crate::radix::r8_msd_buckets::{histogram_blocks, histogram_shared};
 
 /// The rung.
@@ -29,8 +29,8 @@ pub static RUNG: Entry<Sort> = rung!(
 struct MsdPairs;
 
 /// Bytes of shared memory per block of the kernel that needs most.
-const SHARED: u32 = pass_shared::<Large>() + PASS_STATIC;
-const _: () = assert!(pass_shared::<Small>() <= pass_shared::<Large>());
+const SHARED: u32 = COUNT_SHARED;
+const _: () = assert!(pass_shared::<Large>() + PASS_STATIC <= SHARED && pass_shared::<Small>() <= SHARED);
 
 impl SortsPairs for MsdPairs {
     fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<KeysWithValues>> {
@@ -43,13 +43,13 @@ impl SortsPairs for MsdPairs {
 /// buckets took 117 µs for 2²¹ pairs and 151 µs for 2²², digits 84 and 162.
 pub const TILES_BY_BUCKETS: u32 = 3;
 
-/// Up to this many large tiles per multiprocessor passes have the small shape: on an H200 2¹⁶ pairs took 29 µs with it,
-/// 37 µs with the large one, 2²⁰ pairs 57 and 64, 2²¹ pairs 92 and 84.
+/// Up to this many large tiles per multiprocessor passes have the small shape: on an H200 2¹⁶ pairs took 29 µs with it
+/// and 37 µs with the large one, 2²⁰ pairs 57 and 64, 2²¹ pairs 92 and 84.
 const TILES_SMALL: u32 = 1;
 
 /// Most pairs that a bucket of uniform input has on average, 7.5 standard deviations below what fits a block.
 const BUCKET_MEAN: u32 = 4096;
-/// The same for the small blocks.
+/// The same for the small blocks, 9.7 standard deviations below.
 const SMALL_MEAN: u32 = 2200;
 
 /// What is to be launched for `n` pairs.
@@ -188,7 +188,7 @@ impl Sorter {
     fn count_digits(&self, on: &dyn Launcher, KeysWithValues { keys, order, .. }: KeysWithValues) -> Result {
         let Plan { n, multiprocessors, .. } = self.plan;
         let counts = self.counts.view().slice(self.table * TABLE_WORDS, TABLE_WORDS);
-        let geometry = Geometry::linear(r7_onesweep::histogram_blocks(n, multiprocessors), COUNT_THREADS);
+        let geometry = Geometry::linear(histogram_blocks(n, multiprocessors), COUNT_THREADS);
         let geometry = geometry.shared(COUNT_SHARED).overlapping();
         let args = (keys, order, counts, self.control.view(), self.buckets.view(), self.epoch);
         on.launch(radix_msd_pairs_count, geometry, args)

@@ -73,11 +73,18 @@ pub fn radix_msd_pairs_pass<S: Shape, O: Origin>(
     let t = thread::thread_idx_x();
     let counters = Counters::<S>::at(8 * S::TILE);
     grid::let_next_start();
-    counters.clear();
+    // The later passes nearly always leave, and then would have cleared for nothing.
+    let (early, sort) = (pass.number < 2, pass.epoch - pass.number);
+    if early {
+        counters.clear();
+    }
     grid::wait_for_previous(); // pairs, tables and tickets
-    let by_buckets = by_buckets(control, buckets, pass.epoch - pass.number);
-    if by_buckets && pass.number >= 2 {
-        return;
+    let by_buckets = by_buckets(control, buckets, sort);
+    if !early {
+        if by_buckets {
+            return;
+        }
+        counters.clear();
     }
     let plan = DigitOf { pass, by_buckets, counts, buckets };
     let Some(tile) = Tile::<S>::take(&plan, control, keys.len()) else { return };

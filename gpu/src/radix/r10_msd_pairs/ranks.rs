@@ -4,7 +4,7 @@
 //! lanes that have it in this row.
 
 use super::shape::{MAX_ITEMS, Shape};
-use crate::radix::r7_onesweep::DIGITS;
+use crate::radix::r7_onesweep::{BITS, DIGITS};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Shared, opaque, thread, unroll, warp};
 
@@ -95,7 +95,9 @@ impl<S: Shape> Counters<S> {
                 own.set(first, (S::ITEMS * HALF) << HALF);
             }
         } else {
-            S::others(|i| ranks.set(i, by_leader(digit(i, shift), own)));
+            // The digit that most lanes of a half warp had in the first row.
+            let hot = warp::reduce_max(warp::FULL, alike << BITS | digit(0, shift)) & (DIGITS - 1);
+            S::others(|i| ranks.set(i, by_votes(digit(i, shift), hot, own)));
         }
         ranks
     }
@@ -158,20 +160,31 @@ fn by_sets(digit: u32, own: Shared<u32>) -> (u32, u32) {
     (rank, (word & LANES).count_ones())
 }
 
-/// The same rank, where many lanes have the same digit: those that have the digit of the first lane find each other by
-/// a vote, so that their atomics do not wait for each other.
+/// The same rank, where many lanes have the same digit: those with the digit that is `hot` find each other by a vote,
+/// and then those with the digit of the first lane that is left, so that their atomics do not wait for each other.
 #[inline(always)]
 #[track_caller]
-fn by_leader(digit: u32, own: Shared<u32>) -> u32 {
+fn by_votes(digit: u32, hot: u32, own: Shared<u32>) -> u32 {
     let (lane, begin) = (warp::lane_id() % HALF, warp::lane_id() & HALF);
-    let is_led = digit == warp::shuffle(warp::FULL, digit, begin);
-    let led = warp::ballot(warp::FULL, is_led) >> begin & LANES;
-    if !is_led {
+    let lanes_with = |it: bool| warp::ballot(warp::FULL, it) >> begin & LANES;
+    let is_hot = digit == hot;
+    let hot_lanes = lanes_with(is_hot);
+    // If all lanes are hot, any lane will do.
+    let leader = (!hot_lanes).trailing_zeros() % HALF;
+    let is_led = digit == warp::shuffle(warp::FULL, digit, begin + leader);
+    let led_lanes = lanes_with(is_led);
+    if !is_hot && !is_led {
         own.fetch_add(digit, 1 << lane, Relaxed, Scope::Block);
     }
     warp::sync_warp(warp::FULL); // every other lane is in its set before the sets are read
     let word = own.get(digit);
-    let same = if is_led { led } else { word & LANES };
+    let same = if is_hot {
+        hot_lanes
+    } else if is_led {
+        led_lanes
+    } else {
+        word & LANES
+    };
     let rank = (word >> HALF) + (same & ((1 << lane) - 1)).count_ones();
     warp::sync_warp(warp::FULL); // all lanes have read before the last of each digit writes
     if same >> lane == 1 {

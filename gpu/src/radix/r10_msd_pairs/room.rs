@@ -1,7 +1,7 @@
 //! The shared memory of a block that sorts a bucket, and the sort of its words.
 
 use super::bucket_sort::{Block, Window};
-use crate::radix::msd::{CROWD, ITEMS, SAMPLED_WARP, differing_bits, merge_runs, merge_seam, sort_own, start_counters};
+use crate::radix::msd::{ITEMS, SAMPLED_WARP, differing_bits, merge_runs, merge_seam, sort_own, start_counters};
 use core::marker::PhantomData;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::math::mul_hi;
@@ -9,6 +9,10 @@ use simt::{Global, Shared, opaque, shared, thread, unroll, warp};
 
 /// Pairs whose places a thread requests at once.
 pub const GROUP: usize = 4;
+
+/// Words are crowded if so many of 32 neighbours share a word of counters. Of uniform keys they do in one bucket of
+/// 4000, if it is a small one.
+const CROWD: u32 = 3;
 
 /// Rounds of sorting runs and merging seams before runs are merged for good; one is nearly always enough.
 const ROUNDS: u32 = 2;

@@ -95,7 +95,7 @@ pub fn count_digits<W: Digits, const SHARED: u32>(
     let mut i = t;
     while i < passes * DIGITS {
         let mut sum = 0;
-        unroll::<4>(|p| {
+        unroll::<8>(|p| {
             if (p as u32) < copies / 4 {
                 let [a, b, c, d] = counters.get_pack(i * (copies / 4) + p as u32);
                 sum += a + b + c + d;
