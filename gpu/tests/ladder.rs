@@ -135,8 +135,10 @@ fn a_sequence_refuses_views_of_other_lengths() {
 
     for entry in SORTS.iter().flat_map(|ladder| ladder.rungs) {
         let name = entry.rung.name;
-        let keys = other_than(n).map(|m| (sort::Keys { keys: words.slice(0, m), order: SIGNED }, [m, n]));
-        check_refuses(name, entry.sorter(&on, n, Options::default()), &on, keys.into());
+        if entry.run.narrow.is_some() {
+            let keys = other_than(n).map(|m| (sort::Keys { keys: words.slice(0, m), order: SIGNED }, [m, n]));
+            check_refuses(name, entry.sorter(&on, n, Options::default()), &on, keys.into());
+        }
         if entry.run.pairs.is_some() {
             let keys = |m| sort::Pairs { keys: words.slice(0, m), values: all, order: SIGNED };
             let values = |m| sort::Pairs { keys: all, values: words.slice(0, m), order: SIGNED };
@@ -219,6 +221,9 @@ fn refusal<A>(made: Result<Sequence<A>>) -> String {
 fn a_rung_refuses_what_it_cannot_do() {
     let gpu = with_multiprocessors(3);
     for entry in SORTS.iter().flat_map(|ladder| ladder.rungs) {
+        if entry.run.narrow.is_none() {
+            assert!(refusal(entry.sorter::<u32>(&gpu, 1, Options::default())).contains("without values"));
+        }
         if entry.run.wide.is_none() {
             assert!(refusal(entry.sorter::<u64>(&gpu, 1, Options::default())).contains("64 bits"));
         }
@@ -290,6 +295,18 @@ fn taken_by_sort<W: Width>(ladder: &Ladder<Sort>, name: &str, n: u32) -> Taken {
     })
 }
 
+/// For a sort of `n` pairs.
+fn taken_by_pairs(name: &str, n: u32) -> Taken {
+    let entry = radix::LADDER.get(name).unwrap();
+    taken(
+        |on| entry.pair_sorter(on, n),
+        |on| {
+            let (keys, values) = (on.scratch::<u32>(n)?, on.scratch::<u32>(n)?);
+            Ok((sort::Pairs { keys: keys.view(), values: values.view(), order: UNSIGNED }, vec![keys, values]))
+        },
+    )
+}
+
 /// For a reduction of `n` words.
 fn taken_by_reduce(name: &str, n: u32) -> Taken {
     let entry = rungs_kernels::reduce::LADDER.get(name).unwrap();
@@ -319,6 +336,8 @@ where
 fn launches_are_as_many_as_heads_say() {
     let launches = |name| taken_by_sort::<u32>(&radix::LADDER, name, 1 << 22).launches;
     assert_eq!(["onesweep", "msd-buckets", "msd-skewed"].map(launches), [6, 5, 5 + 3]);
+    let launches = |n| taken_by_pairs("msd-pairs", n).launches;
+    assert_eq!([1 << 21, 1 << 24].map(launches), [5, 8]);
 }
 
 /// Rungs whose head says that they are one launch clear nothing before it either.
@@ -364,7 +383,7 @@ fn scratch_memory_is_as_much_as_heads_say() {
         assert_eq!(taken_by_scan::<u32>(name, 1000).bytes, 0, "{name}");
     }
     // Sorts that go to and fro take as much as the keys, and at most an eighth of them and a MiB to count digits.
-    for entry in &radix::LADDER.rungs[4..] {
+    for entry in radix::LADDER.rungs[4..].iter().filter(|entry| entry.run.narrow.is_some()) {
         for n in [1, 1 << 16, 1 << 20, (1 << 24) + 1] {
             for (key_bytes, taken) in [
                 (4, taken_by_sort::<u32>(&radix::LADDER, entry.rung.name, n)),
@@ -374,6 +393,11 @@ fn scratch_memory_is_as_much_as_heads_say() {
                 assert!((keys..=keys + keys / 8 + (1 << 20)).contains(&taken.bytes), "{name}, n = {n}: {taken:?}");
             }
         }
+    }
+    // Pairs go to and fro between two arrays.
+    for n in [1, 1 << 16, 1 << 20, (1 << 24) + 1] {
+        let (taken, pairs) = (taken_by_pairs("msd-pairs", n), n as u64 * 16);
+        assert!((pairs..=pairs + pairs / 16 + (2 << 20)).contains(&taken.bytes), "n = {n}: {taken:?}");
     }
     // The states of tiles, 8 or 16 bytes each, 128 bytes after the word that blocks draw from.
     let n = 1u32 << 24;

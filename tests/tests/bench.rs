@@ -212,7 +212,7 @@ fn values_beside_a_library_that_moves_values() {
     let report = json(&output.stdout);
     let rows = report["results"].as_array().unwrap();
     let names: Vec<_> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["onesweep", "cub_radix_sort_pairs_u32"]);
+    assert_eq!(names, ["onesweep", "msd-pairs", "cub_radix_sort_pairs_u32"]);
     for row in rows {
         assert_eq!((&row["verified"], &row["parameters"]), (&true.into(), &"values".into()), "{row}");
     }
@@ -237,8 +237,8 @@ fn unusable_calls() {
         (&["bitonic", "--n", "2^5..2^3"], 2, "2^5..2^3"),
         (&["bitonic", "--dtype", "u8"], 2, "no rung"),
         (&["radix", "--values", "--dtype", "u64", "--n", "8"], 2, "keys of 32 bits"),
-        (&["radix", "--rung", "msd-buckets", "--values", "--n", "8"], 2, "onesweep moves both"),
-        (&["radix", "--rung", "msd-skewed", "--values", "--n", "8"], 2, "onesweep moves both"),
+        (&["radix", "--rung", "msd-buckets", "--values", "--n", "8"], 2, "onesweep and msd-pairs move both"),
+        (&["radix", "--rung", "msd-skewed", "--values", "--n", "8"], 2, "onesweep and msd-pairs move both"),
         (&["bitonic", "--budget=-1"], 2, "budget"),
         (&["bitonic", "--runs", "0"], 2, "runs"),
         (&["bitonic", "--n", "8", "--peers"], 2, "GPU"),

@@ -156,7 +156,10 @@ fn keys_and_the_places_that_they_come_from() {
         assert_eq!(code, 0, "{err}");
         let (want, places_from) = stable_sorted(&keys);
         let row = &serde_json::from_str::<Value>(&out).unwrap()["results"][0];
-        assert_eq!((&row["rung"], &row["values"], &row["verified"]), (&"onesweep".into(), &"u32".into(), &true.into()));
+        assert_eq!(
+            (&row["rung"], &row["values"], &row["verified"]),
+            (&"msd-pairs".into(), &"u32".into(), &true.into())
+        );
         assert_eq!(row["dtype"], dtype.name());
         assert_eq!((read(&output), read(&places)), (want, Data::from(places_from)), "{dtype}, n = {n}");
     }
@@ -314,7 +317,7 @@ fn unusable_calls() {
         refused_in_short(
             &["radix", "--rung", rung, "--values", "--n", "100"],
             2,
-            &["without values", "onesweep moves both"],
+            &["without values", "onesweep and msd-pairs move both"],
         );
     }
     for dtype in ["u64", "i64", "f64"] {

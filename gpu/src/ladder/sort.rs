@@ -57,8 +57,8 @@ pub trait SortsPairs: Sync {
 /// The kinds of keys that a rung sorts.
 #[derive(Clone, Copy)]
 pub struct Sort {
-    /// Keys of 32 bits.
-    pub narrow: &'static dyn Sorts<u32>,
+    /// Keys of 32 bits, if the rung sorts them without values.
+    pub narrow: Option<&'static dyn Sorts<u32>>,
     /// Keys of 64 bits, if the rung sorts them.
     pub wide: Option<&'static dyn Sorts<u64>>,
     /// Keys of 32 bits with values of 32 bits, if the rung sorts them.
@@ -68,12 +68,17 @@ pub struct Sort {
 impl Sort {
     /// Keys of 32 and of 64 bits, without values.
     pub const fn both<R: Sorts<u32> + Sorts<u64>>(rung: &'static R) -> Self {
-        Self { narrow: rung, wide: Some(rung), pairs: None }
+        Self { narrow: Some(rung), wide: Some(rung), pairs: None }
     }
 
     /// Keys of 32 bits, without values.
     pub const fn narrow<R: Sorts<u32>>(rung: &'static R) -> Self {
-        Self { narrow: rung, wide: None, pairs: None }
+        Self { narrow: Some(rung), wide: None, pairs: None }
+    }
+
+    /// Pairs alone.
+    pub const fn pairs<R: SortsPairs>(rung: &'static R) -> Self {
+        Self { narrow: None, wide: None, pairs: Some(rung) }
     }
 
     /// The same kinds, and pairs.
@@ -118,7 +123,7 @@ macro_rules! widths {
     )*};
 }
 widths! {
-    u32: |sort| Some(sort.narrow);
+    u32: |sort| sort.narrow;
     u64: |sort| sort.wide;
 }
 
@@ -130,7 +135,7 @@ impl Entry<Sort> {
     pub fn sorter<W: Width>(&self, on: &dyn Launcher, n: u32, options: Options) -> Result<Sequence<Keys<W>>> {
         let (name, bits) = (self.rung.name, 8 * size_of::<W>());
         let Some(sorts) = W::of(&self.run) else {
-            return Err(Failed::Unsuitable(format!("{name} does not sort keys of {bits} bits")));
+            return Err(Failed::Unsuitable(format!("{name} does not sort keys of {bits} bits without values")));
         };
         self.rung.check(&Ask { options, ..Ask::of::<W>(on, n) })?;
         Sequence::new(on, n, move |on| sorts.launches(on, n, &options))

@@ -1,6 +1,6 @@
 //! Keys of the sorting problems: words of 32 or 64 bits, in the order of their type.
 
-use super::{Parameters, Rung, verify};
+use super::{Extra, Family, Parameters, Rung, verify};
 use crate::data::Dtype;
 use crate::engine::AnyBuffer;
 use crate::error::Result;
@@ -45,10 +45,29 @@ pub fn unable(ladder: &'static Ladder<Sort>, rung: &Rung, dtype: Dtype, paramete
     if parameters.values && run.pairs.is_none() {
         let moves = ladder.rungs.iter().filter(|entry| entry.run.pairs.is_some());
         let others: Vec<&str> = moves.map(|entry| entry.rung.name).collect();
-        let others = if others.is_empty() { String::new() } else { format!("; {} moves both", others.join(", ")) };
+        let others = match &others[..] {
+            [] => String::new(),
+            [one] => format!("; {one} moves both"),
+            [first @ .., last] => format!("; {} and {last} move both", first.join(", ")),
+        };
         return Some(format!("{name} sorts keys without values{others}"));
     }
+    if !parameters.values && run.narrow.is_none() {
+        return Some(format!("{name} sorts keys with values, not keys alone"));
+    }
     (dtype.size() == 8 && run.wide.is_none()).then(|| format!("{name} sorts keys of 32 bits, not {dtype}"))
+}
+
+impl Family {
+    /// The parameters that a rung is tried with if nobody asks for others: the default ones, and values for a rung that
+    /// sorts keys with values alone.
+    pub fn usual(&self, rung: &Rung) -> Parameters {
+        let usual = Parameters::default();
+        let takes = |parameters: &Parameters| (self.unable)(rung, self.dtypes[0], parameters).is_none();
+        let with_values = Parameters { values: true, ..usual };
+        let needs_values = self.extras.contains(&Extra::Values) && !takes(&usual) && takes(&with_values);
+        if needs_values { with_values } else { usual }
+    }
 }
 
 #[cfg(test)]

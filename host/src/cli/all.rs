@@ -62,13 +62,14 @@ fn rows(
     let mut rows = vec![];
     for family in families {
         // Neighbouring rungs of the same size share the input and, what saves more time, the oracle.
-        let mut shared: Option<(Size, Result<Box<dyn Problem>>)> = None;
+        let mut shared: Option<((Size, Parameters), Result<Box<dyn Problem>>)> = None;
         for rung in family.rungs.iter().copied() {
             tell(format!("{} {}", family.name, rung.name));
             let (size, dtype) = (size(family, rung, engine, n), family.dtypes[0]);
+            let parameters = family.usual(rung);
             let problem = match &mut shared {
-                Some((same, problem)) if *same == size => problem,
-                other => &mut other.insert((size, problem(family, size, seed))).1,
+                Some((same, problem)) if *same == (size, parameters) => problem,
+                other => &mut other.insert(((size, parameters), problem(family, size, seed, parameters))).1,
             };
             rows.push(match problem {
                 Ok(problem) => attempt(engine, family, rung, &**problem, dtype, allowed),
@@ -89,9 +90,9 @@ fn size(family: &Family, rung: &Rung, engine: &Engine, n: Option<u64>) -> Size {
     }
 }
 
-fn problem(family: &Family, size: Size, seed: u64) -> Result<Box<dyn Problem>> {
+fn problem(family: &Family, size: Size, seed: u64, parameters: Parameters) -> Result<Box<dyn Problem>> {
     let (dtype, distribution) = (family.dtypes[0], family.input);
-    family.make(Workload { size, dtype, distribution, seed, input: None, parameters: Parameters::default() })
+    family.make(Workload { size, dtype, distribution, seed, input: None, parameters })
 }
 
 /// An error if any row is wrong.

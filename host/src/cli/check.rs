@@ -1,7 +1,7 @@
 //! `rungs check`: the simulator's checks of a family's kernels, under several schedules.
 
 use super::Common;
-use crate::algorithms::{Family, Parameters, Rung, Size, Workload};
+use crate::algorithms::{Family, Rung, Size, Workload};
 use crate::checks::{self, Again, Checked, Failure};
 use crate::counters::{self, Kernel};
 use crate::data::{Distribution, Dtype, Size as Count};
@@ -139,7 +139,7 @@ fn check(
         distribution: matches.get_one("keys").cloned().unwrap_or(family.input),
         seed: common.seed,
         input: None,
-        parameters: Parameters::default(),
+        parameters: family.usual(rung),
     })?;
     let options = Check {
         seed: matches.get_one("schedule").copied().unwrap_or(0),

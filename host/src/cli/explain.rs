@@ -2,7 +2,7 @@
 //! their kernels.
 
 use super::{Common, family_named};
-use crate::algorithms::{Family, Parameters, Rung, Size, Workload};
+use crate::algorithms::{Family, Rung, Size, Workload};
 use crate::counters::{self, Kernel};
 use crate::data::{Place, Size as Count};
 use crate::engine::Engine;
@@ -147,7 +147,7 @@ fn count(
         (Some(n), Size::Elements(_)) => Size::Elements(n),
         (None, size) => size,
     };
-    let (dtype, distribution, parameters) = (family.dtypes[0], family.input, Parameters::default());
+    let (dtype, distribution, parameters) = (family.dtypes[0], family.input, family.usual(rung));
     let problem = family.make(Workload { size, dtype, distribution, seed, input: None, parameters })?;
     let kernels = counters::kernels(&counters::count(engine, &*problem, rung)?);
     Ok(Explained { counters: Some(Counted { n: size.n(), kernels }), ..Explained::from(rung) })

@@ -63,7 +63,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         distribution: family.input,
         seed: common.seed,
         input: None,
-        parameters: Parameters::default(),
+        parameters: family.usual(rung),
     })?;
     if !engine.is_simulator() {
         // One run beforehand: the first launch of a kernel loads it, and loading is not part of the kernel's cost.

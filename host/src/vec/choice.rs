@@ -86,7 +86,9 @@ pub static SORTS: &[Row<Sort>] = &[
 /// Sorting keys that have a value each, see [`DeviceVec::sort_with`](super::DeviceVec::sort_with).
 pub static PAIR_SORTS: &[Row<Sort>] = &[
     row(4, SIM, ANY, &radix::LADDER, "onesweep", Basis::Ladder),
-    row(4, CUDA_9, ANY, &radix::LADDER, "onesweep", H200),
+    row(4, CUDA_9, ANY, &radix::LADDER, "msd-pairs", H200),
+    row(4, CUDA_8, ANY, &radix::LADDER, "msd-pairs", Basis::Ladder),
+    // Devices whose blocks have too little shared memory for that.
     row(4, CUDA_8, ANY, &radix::LADDER, "onesweep", Basis::Ladder),
 ];
 
@@ -177,6 +179,11 @@ mod tests {
         assert_eq!(on((12, 0), 99 << 10), Some("look-back"));
         assert_eq!(on((8, 0), 163 << 10), Some("look-back"));
         assert_eq!(on((7, 5), 64 << 10), None);
+        let on = |shared_per_block| {
+            let device = Device { multiprocessors: 100, shared_per_block, compute_capability: (9, 0) };
+            pick(PAIR_SORTS, false, device, 4, 1000).map(|entry| entry.rung.name)
+        };
+        assert_eq!([227 << 10, 99 << 10].map(on), [Some("msd-pairs"), Some("onesweep")]);
     }
 
     #[test]

@@ -77,6 +77,17 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
         &["msd-skewed"],
         &[n(20_000).schedules(4), n(20_000).of(Distribution::Few).schedules(4), n((1 << 21) + 1).schedules(1)],
     ),
+    // Both roads where the device chooses: from 3 tiles of 2^13 pairs per multiprocessor on.
+    (
+        "radix",
+        &["msd-pairs"],
+        &[
+            n(20_000).with_values().schedules(8),
+            n(40_000).with_values().schedules(4),
+            n(100_000).with_values().schedules(1),
+            n(100_000).of(Distribution::Few).with_values().schedules(1),
+        ],
+    ),
     ("matmul", &[], &[product(40, 41, 42)]),
     (
         "matmul",

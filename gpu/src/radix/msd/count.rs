@@ -25,12 +25,14 @@ pub const COUNT_STATIC: u32 = 4 * NOTES + 2 * 16;
 
 /// Adds the number of keys with each value of the top bits to `histogram`, which was zero. All threads of the grid call
 /// it, in blocks of [`COUNT_THREADS`] with `counters` of 16 bits, one per value. `zeroed`: words that the first block
-/// sets to zero for later kernels.
+/// sets to zero for later kernels. `go_on` is called once the grid before has ended; if it returns false, the same for
+/// all threads of a block, nothing is counted.
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
 pub fn count_top_bits<W: Key, M: Mapping>(
     keys: Global<W>, order: u32, top_bits: u32, histogram: Global<u32>, zeroed: Global<u32>,
+    go_on: impl FnOnce() -> bool,
 ) {
     let t = thread::thread_idx_x();
     let counters = Shared::<u32>::dynamic(0, 1 << (top_bits - 1));
@@ -39,6 +41,9 @@ pub fn count_top_bits<W: Key, M: Mapping>(
     grid::wait_for_previous(); // `histogram` was zeroed and `keys` may have been written by the grid before
     if thread::block_idx_x() == 0 && t < zeroed.len() {
         zeroed.set(t, 0);
+    }
+    if !go_on() {
+        return;
     }
     // The last keys, fewer than a pack, are counted in global memory.
     let packs = keys.len() / W::PACK;

@@ -1,6 +1,6 @@
 //! Sorts keys in the shared memory of one block.
 
-use super::runs::{ITEMS, merge_6_6, merge_runs, sort_own};
+use super::runs::{ITEMS, merge_runs, merge_seam, sort_own};
 use super::{Key, Mapping, SLOTS};
 use crate::operator::{Sum, warp_scan_inclusive};
 use simt::atomic::{Order::Relaxed, Scope};
@@ -18,13 +18,14 @@ const FULL_ROWS: u32 = 10;
 const CROWD: u32 = 12;
 
 /// The warp whose keys are sampled for that: not the first or the last, where the window may have no keys.
-const SAMPLED_WARP: u32 = 3;
+pub const SAMPLED_WARP: u32 = 3;
 
 /// Places that a thread requests at once.
 const GROUP: usize = 4;
 
 /// Words of counters: two 16-bit counters each, so that there are as many counters as slots.
 const WORDS: u32 = SLOTS / 2;
+const _: () = assert!(WORDS == SORT_THREADS * 6, "six words of counters per thread");
 
 /// Bytes of dynamic shared memory: counters, slots, one sum per warp.
 pub const fn in_block_shared<W>() -> u32 {
@@ -45,17 +46,17 @@ pub enum Outcome {
     InOutput,
 }
 
-/// Zeroes the counters; all threads of the block call it before they sort.
+/// Zeroes the counters of a block of `threads`; all its threads call it before they sort.
 #[inline(always)]
-pub fn clear_counters() {
-    let own = own_counters();
+pub fn clear_counters(threads: u32) {
+    let own = own_counters(threads);
     unroll::<3>(|i| own.set(i as u32, 0));
 }
 
 /// The six counter words of this thread, as three pairs.
 #[inline(always)]
-fn own_counters() -> Shared<u64> {
-    Shared::<u64>::dynamic(0, WORDS / 2).slice(thread::thread_idx_x() * 3, 3)
+fn own_counters(threads: u32) -> Shared<u64> {
+    Shared::<u64>::dynamic(0, threads * 3).slice(thread::thread_idx_x() * 3, 3)
 }
 
 shared!(DIFFER: [u32; 2]);
@@ -142,7 +143,7 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool>(
     }
     thread::sync_threads(); // every key is counted before the counts are read
 
-    start_counters(sums);
+    start_counters(sums, SORT_THREADS);
     let place_of = |key: W| {
         let upper = in_upper_half(key);
         let before = add(key, upper);
@@ -174,14 +175,7 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool>(
         thread::sync_threads(); // all runs are sorted before the lower half of the next one is read
         unroll::<6>(|i| keys[i] = keys[i + 6]);
         if t < SORT_THREADS - 1 {
-            let run = slots.slice(t * ITEMS, 2 * ITEMS);
-            W::get_four(run, 12, &mut keys, 6);
-            W::get_two(run, 16, &mut keys, 10);
-            merge_6_6(&mut keys);
-            W::set_two(run, 6, &keys, 0);
-            W::set_four(run, 8, &keys, 2);
-            W::set_four(run, 12, &keys, 6);
-            W::set_two(run, 16, &keys, 10);
+            merge_seam::<W>(slots.slice(t * ITEMS, 2 * ITEMS), &mut keys);
         }
         // Is the middle of this thread's run still in order? The thread below has merged its lower half.
         let before = warp::shuffle_up(warp::FULL, keys[11], 1);
@@ -203,7 +197,7 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool>(
         if !SAME {
             sort_own::<W>(own_slots, &mut keys);
             thread::sync_threads(); // all runs are sorted, and have been written out, before they are merged
-            merge_runs::<W>(slots);
+            merge_runs::<W>(slots, SORT_THREADS);
             let (window, u) = (row(output), opaque(t));
             unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
                 let i = i as u32 * SORT_THREADS;
@@ -223,12 +217,12 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool>(
     }
 }
 
-/// Turns complete counts into the place of the first key of each counter.
+/// Turns complete counts into the place of the first key of each counter, in a block of `threads`.
 #[inline(always)]
 #[track_caller]
-fn start_counters(sums: Shared<u32>) {
+pub fn start_counters(sums: Shared<u32>, threads: u32) {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
-    let (w, own) = (t / warp::WARP, own_counters());
+    let (w, own) = (t / warp::WARP, own_counters(threads));
     let mut pairs = [0u64; 3];
     unroll::<3>(|i| pairs[i] = own.get(i as u32));
     let mut mine = 0u32;
@@ -238,7 +232,7 @@ fn start_counters(sums: Shared<u32>) {
         sums.set(w, inclusive);
     }
     thread::sync_threads(); // every warp's sum is there before they are added up
-    let sum = if lane < SORT_THREADS / warp::WARP { sums.get(lane) } else { 0 };
+    let sum = if lane < threads / warp::WARP { sums.get(lane) } else { 0 };
     let total = warp::reduce_add(warp::FULL, sum);
     let below = warp::reduce_add(warp::FULL, if lane < w { sum } else { 0 });
     // Both halves are scanned in one word. The keys of the upper halves come after all keys of the lower halves.
@@ -256,6 +250,15 @@ fn start_counters(sums: Shared<u32>) {
 #[inline(always)]
 #[track_caller]
 fn same_bits<W: Key>(differ: u64) -> u32 {
+    let all = differing_bits::<W>(differ);
+    // Without a difference any shift will do.
+    (all << (64 - 32 * W::HALVES)).leading_zeros().min(32 * W::HALVES - 1)
+}
+
+/// The bits in which any key of the block differs from one of them. `differ`: those of the keys of this thread.
+#[inline(always)]
+#[track_caller]
+pub fn differing_bits<W: Key>(differ: u64) -> u64 {
     let halves = [differ as u32, (differ >> 32) as u32];
     if thread::thread_idx_x() < 2 {
         DIFFER::view().set(thread::thread_idx_x(), 0);
@@ -270,9 +273,7 @@ fn same_bits<W: Key>(differ: u64) -> u32 {
         }
     });
     thread::sync_threads(); // every warp's bits are there
-    let all = DIFFER::view().get(0) as u64 | (DIFFER::view().get(1) as u64) << 32;
-    // Without a difference any shift will do.
-    (all << (64 - 32 * W::HALVES)).leading_zeros().min(32 * W::HALVES - 1)
+    DIFFER::view().get(0) as u64 | (DIFFER::view().get(1) as u64) << 32
 }
 
 /// Calls `f` with the place in the group and the index of each item of group `g`.

@@ -21,12 +21,13 @@ pub use count::*;
 pub use halves::*;
 pub use in_block::*;
 pub use keys::*;
+pub use runs::*;
 pub use starts::*;
 pub use tables::*;
 pub use tile::*;
 
 /// Slots of a block that sorts: 384 threads with 12 keys each.
-pub const SLOTS: u32 = SORT_THREADS * runs::ITEMS;
+pub const SLOTS: u32 = SORT_THREADS * ITEMS;
 
 /// Keys that fit a block: the block reads from a multiple of 128 bytes on, which can take up to 31 slots.
 pub const BUCKET_MAX: u32 = SLOTS - 31;

@@ -1,6 +1,6 @@
 //! Runs of 12 keys, one per thread, sorted in registers and merged.
 
-use super::{Key, SORT_THREADS};
+use super::Key;
 use simt::{Shared, thread, unroll};
 
 /// Keys per thread. 16-byte accesses to runs of 12 words have no bank conflicts.
@@ -15,20 +15,20 @@ pub fn sort_own<W: Key>(slots: Shared<W>, keys: &mut [W; ITEMS as usize]) {
     unroll::<3>(|q| W::set_four(slots, 4 * q as u32, keys, 4 * q));
 }
 
-/// Merges the sorted runs of all threads: two neighbouring runs, then two merged ones, and so on. Pairs that are in
-/// order already, as most are, are left alone.
+/// Merges the sorted runs of all `threads` of a block: two neighbouring runs, then two merged ones, and so on. Pairs
+/// that are in order already, as most are, are left alone.
 #[inline(always)]
 #[track_caller]
-pub fn merge_runs<W: Key>(slots: Shared<W>) {
+pub fn merge_runs<W: Key>(slots: Shared<W>, threads: u32) {
     let t = thread::thread_idx_x();
     let mut keys = [W::LARGEST; ITEMS as usize];
     let mut width = 1;
     // The vote comes after all runs of the width before are merged; it goes on while the seam between two threads is
     // not in order.
-    while thread::sync_threads_or(t + 1 < SORT_THREADS && slots.get((t + 1) * ITEMS - 1) > slots.get((t + 1) * ITEMS)) {
+    while thread::sync_threads_or(t + 1 < threads && slots.get((t + 1) * ITEMS - 1) > slots.get((t + 1) * ITEMS)) {
         // The pair of runs that this thread belongs to.
         let first = t & !(2 * width - 1);
-        let (middle, end) = ((first + width).min(SORT_THREADS) * ITEMS, (first + 2 * width).min(SORT_THREADS) * ITEMS);
+        let (middle, end) = ((first + width).min(threads) * ITEMS, (first + 2 * width).min(threads) * ITEMS);
         let apart = middle < end && slots.get(middle - 1) > slots.get(middle);
         if apart {
             let left = slots.slice(first * ITEMS, middle - first * ITEMS);
@@ -68,6 +68,20 @@ pub fn merge_runs<W: Key>(slots: Shared<W>) {
     }
 }
 
+/// Merges the upper half of a run with the lower half of the next one. `two`: both runs. `keys`: the upper half; then
+/// the merged keys.
+#[inline(always)]
+#[track_caller]
+pub fn merge_seam<W: Key>(two: Shared<W>, keys: &mut [W; ITEMS as usize]) {
+    W::get_four(two, 12, keys, 6);
+    W::get_two(two, 16, keys, 10);
+    merge_6_6(keys);
+    W::set_two(two, 6, keys, 0);
+    W::set_four(two, 8, keys, 2);
+    W::set_four(two, 12, keys, 6);
+    W::set_two(two, 16, keys, 10);
+}
+
 macro_rules! compare_exchange {
     ($keys:ident: $($a:literal $b:literal),*) => {$(
         let (x, y) = ($keys[$a], $keys[$b]);
@@ -88,7 +102,7 @@ fn sort_12<W: Key>(keys: &mut [W; ITEMS as usize]) {
 /// Merges two sorted runs of 6 with 19 comparators.
 #[inline(always)]
 #[rustfmt::skip]
-pub fn merge_6_6<W: Key>(keys: &mut [W; ITEMS as usize]) {
+fn merge_6_6<W: Key>(keys: &mut [W; ITEMS as usize]) {
     compare_exchange!(keys:
         2 10, 2 6, 0 8, 4 8, 0 2, 4 6, 8 10, 3 11, 3 7, 1 9, 5 9, 1 3, 5 7, 9 11, 1 2, 3 4, 5 6, 7 8, 9 10);
 }

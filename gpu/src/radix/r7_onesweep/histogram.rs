@@ -15,8 +15,8 @@ const PACKS: u32 = 4;
 pub const HISTOGRAM_SHARED: u32 = 32 << 10;
 
 /// Copies of each counter, chosen by lane: keys that are all alike meet in so many places instead of one.
-const fn copies(key_bytes: u32) -> u32 {
-    HISTOGRAM_SHARED / (passes(key_bytes) * DIGITS * 4)
+const fn copies(key_bytes: u32, shared: u32) -> u32 {
+    shared / (passes(key_bytes) * DIGITS * 4)
 }
 
 /// Blocks of the histogram: two a multiprocessor, and none for fewer than 8192 keys.
@@ -31,12 +31,31 @@ pub const fn histogram_blocks(n: u32, multiprocessors: u32) -> u32 {
     radix_onesweep_histogram_u64: <u64>,
 ))]
 pub fn radix_onesweep_histogram<W: Digits>(keys: Global<W>, order: u32, histogram: Global<u32>) {
+    count_digits::<W, HISTOGRAM_SHARED>(keys, order, histogram, || true);
+}
+
+/// What [`radix_onesweep_histogram`] does, in blocks of [`HISTOGRAM_THREADS`] with counters of `SHARED` bytes. `go_on`
+/// is called once the grid before has ended; if it returns false, the same for all threads of a block, nothing is
+/// counted.
+#[inline(always)]
+#[track_caller]
+#[rustfmt::skip]
+pub fn count_digits<W: Digits, const SHARED: u32>(
+    keys: Global<W>, order: u32, histogram: Global<u32>, go_on: impl FnOnce() -> bool,
+) {
     let (t, passes) = (thread::thread_idx_x(), passes(size_of::<W>() as u32));
-    let copies = copies(size_of::<W>() as u32);
-    let counters = Shared::<u32>::dynamic(0, HISTOGRAM_SHARED / 4);
+    let copies = copies(size_of::<W>() as u32, SHARED);
+    let counters = Shared::<u32>::dynamic(0, SHARED / 4);
     grid::let_next_start();
-    unroll::<2>(|i| counters.set_pack(i as u32 * HISTOGRAM_THREADS + t, [0; 4]));
+    unroll::<8>(|i| {
+        if i as u32 * HISTOGRAM_THREADS < counters.len() / 4 {
+            counters.set_pack(i as u32 * HISTOGRAM_THREADS + t, [0; 4]);
+        }
+    });
     grid::wait_for_previous(); // `histogram` was zeroed and `keys` may have been written by the grid before
+    if !go_on() {
+        return;
+    }
     thread::sync_threads(); // every counter is zero before the first key is counted
     let copy = warp::lane_id() % copies;
     let count = |key: W| {
@@ -76,7 +95,7 @@ pub fn radix_onesweep_histogram<W: Digits>(keys: Global<W>, order: u32, histogra
     let mut i = t;
     while i < passes * DIGITS {
         let mut sum = 0;
-        unroll::<2>(|p| {
+        unroll::<8>(|p| {
             if (p as u32) < copies / 4 {
                 let [a, b, c, d] = counters.get_pack(i * (copies / 4) + p as u32);
                 sum += a + b + c + d;

@@ -31,8 +31,8 @@ const _: () = assert!(2 * WARPS * DIGITS * 4 <= PASS_SHARED);
 
 /// What a tile publishes per digit, in one word: the epoch (30 bits, so that what an earlier pass left is not taken for
 /// a state of this one), what the count includes (2 bits), the count (32 bits).
-const OWN: u64 = 1 << 32;
-const ALL_SO_FAR: u64 = 2 << 32;
+pub(in crate::radix) const OWN: u64 = 1 << 32;
+pub(in crate::radix) const ALL_SO_FAR: u64 = 2 << 32;
 
 /// Epochs that fit a published word; the host counts passes from 1 to this and clears `states` before it starts anew.
 pub const LAST_EPOCH: u32 = (1 << 30) - 1;
@@ -239,8 +239,14 @@ fn publish_own(counters: Shared<u32>, states: Global<u64>, tile: u32, epoch: u32
 
 /// The word that a tile publishes for a digit. `kind`: what the sum includes.
 #[inline(always)]
-fn state(epoch: u32, kind: u64, sum: u32) -> u64 {
+pub(in crate::radix) fn state(epoch: u32, kind: u64, sum: u32) -> u64 {
     (epoch as u64) << 34 | kind | sum as u64
+}
+
+/// Whether a tile has published the word in this epoch.
+#[inline(always)]
+pub(in crate::radix) fn is_of(state: u64, epoch: u32) -> bool {
+    state >> 34 == epoch as u64
 }
 
 /// Turns the counts of the tile into places in it, digit by digit and within a digit warp by warp. Returns where the
@@ -268,7 +274,7 @@ fn look_back(states: Global<u64>, mut tile: u32, epoch: u32) -> u32 {
     while tile > 0 {
         // Count and state are one word, so nothing else has to be ordered.
         let state = states.load((tile - 1) * DIGITS + thread::thread_idx_x(), Relaxed, Scope::Device);
-        if state >> 34 == epoch as u64 {
+        if is_of(state, epoch) {
             sum += state as u32;
             if state & ALL_SO_FAR != 0 {
                 break;

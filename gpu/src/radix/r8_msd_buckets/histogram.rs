@@ -32,5 +32,5 @@ pub const fn histogram_blocks(n: u32, multiprocessors: u32) -> u32 {
 pub fn radix_msd_buckets_histogram<W: Key, M: Mapping>(
     keys: Global<W>, order: u32, top_bits: u32, histogram: Global<u32>, zeroed: Global<u32>,
 ) {
-    count_top_bits::<W, M>(keys, order, top_bits, histogram, zeroed);
+    count_top_bits::<W, M>(keys, order, top_bits, histogram, zeroed, || true);
 }

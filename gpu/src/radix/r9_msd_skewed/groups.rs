@@ -43,7 +43,7 @@ pub fn radix_msd_skewed_groups<W: Key>(scratch: Global<W>, output: Global<W>, li
     while g < lists.groups() {
         let (start, count, array) = lists.group(g);
         let input = Arrays { scratch, output }.of(array);
-        clear_counters();
+        clear_counters(SORT_THREADS);
         sort_in_block::<W, Mapped, false>(input, output, numbers.order, start, start + count, 0);
         thread::sync_threads(); // all are done with the shared memory before the next group uses it
         g += thread::grid_dim_x();

@@ -49,7 +49,7 @@ pub fn radix_msd_skewed_bucket_sort<W: Key, M: Mapping>(
 ) {
     let b = thread::block_idx_x();
     grid::let_next_start();
-    clear_counters();
+    clear_counters(SORT_THREADS);
     grid::wait_for_previous(); // keys and starts
     let (start, end) = (starts.get(b), starts.get(b + 1));
     if thread::thread_idx_x() == 0 {

@@ -1,0 +1,121 @@
+//! # Radix sort of pairs, into buckets that fit a block
+//!
+//! **Idea.** Keys with values need a stable sort: equal keys differ in their values. The partitions keep the order of
+//! the keys, as `onesweep` does, but take the top digits first, as `msd-buckets` does: after two of them instead of
+//! four the pairs lie in buckets that fit the shared memory of a block. There a key gives up the bits that its bucket
+//! shares and takes its place in the bucket instead. So no two words are equal, an unstable sort of the words is a
+//! stable sort of the keys, and each word tells where the value lies.
+//!
+//! **Changed from the rung before.** `msd-skewed` sorts keys alone. Here a key and its value lie side by side between
+//! passes: the runs that a tile writes are twice as long, and fewer sectors of memory are written in part. Ranks come
+//! from one word of shared memory for each half warp and digit: how many pairs had the digit before, and the set of
+//! lanes that have it now. Where many lanes have the same digit, two votes find them instead of atomics. If a bucket is
+//! too large for a block, all four digits are passed over, from the last one. A sample of the keys tells that in nearly
+//! all cases, the histogram in the others; the same launches do either, and those that are not needed leave at once.
+//!
+//! **Bottleneck.** By ncu on an H200, 2²⁸ uniform pairs: in the passes nothing is saturated (the second-level cache 60
+//! and 64 % of its peak, shared memory 55, memory 41); a run of 32 pairs begins anywhere, so that most writes fill
+//! sectors in part. In the bucket sort it is shared memory (73 %; memory 57).
+//!
+//! **Cost.** By buckets a read of the keys to count, two passes that read and write pairs, and the sort of the buckets,
+//! which does so too: 52 bytes per pair. By digits a read to count and four passes: 68 bytes. Eight launches where the
+//! device chooses between the two; five for fewer pairs, which go by digits.
+//!
+//! **Threads.** Passes: 512 per block with 16 pairs each, with 8 for few pairs; each half warp has a piece of the tile
+//! and reads it as rows of 16. Bucket sort: one block of 384 threads per bucket with 12 pairs each, or of 224 for small
+//! buckets.
+//!
+//! **Limits.** Any number of pairs of 32-bit keys and 32-bit values; no keys alone. Beyond 2²⁸ pairs the buckets of
+//! uniform keys are too large for a block, and pairs go by digits. Scratch memory of 16 bytes per pair. Keys begin on a
+//! multiple of 16 bytes. Needs 128 KiB of shared memory per block.
+//!
+//! **Source.** Composed of known ideas: A. Adinets and D. Merrill, "Onesweep" (2022), for the passes; E. Stehle and
+//! H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort on GPUs" (2017), for most significant digits first.
+//!
+//! | launch | file | by buckets | by digits |
+//! | --- | --- | --- | --- |
+//! | 1 | `histogram.rs` | counts the keys of each bucket | leaves, if a sample shows that it has to be by digits |
+//! | 2 | `starts.rs` | finds where each bucket starts | finds that one is too large |
+//! | 3 | `count.rs` | leaves | counts all digits; the first launch for few pairs |
+//! | 4, 5 | `pass.rs`, `tile.rs`, `ranks.rs` | partitions by the top bits | passes by the last two digits |
+//! | 6 | `bucket_sort.rs`, `room.rs` | sorts each bucket | leaves |
+//! | 7, 8 | `pass.rs` | leaves | passes by the first two digits |
+
+mod bucket_sort;
+mod count;
+mod histogram;
+#[cfg(not(target_os = "cuda"))]
+pub mod launches;
+mod pass;
+mod ranks;
+mod room;
+mod shape;
+mod starts;
+mod tile;
+
+pub use bucket_sort::*;
+pub use count::*;
+pub use histogram::*;
+pub use pass::*;
+pub use shape::*;
+pub use starts::*;
+pub use tile::PASS_STATIC;
+
+use super::msd::spread;
+use simt::Global;
+use simt::atomic::{Order::Relaxed, Scope};
+
+/// Words of the controls: the epoch of the last sort by digits, then a ticket for each pass.
+pub const CONTROL_WORDS: u32 = 32;
+const ROAD: u32 = 0;
+const TICKETS: u32 = 1;
+
+/// Most top bits of a partition.
+const MAX_BITS: u32 = 8;
+
+/// What only the road by buckets needs; empty where the host chose the digits.
+#[derive(Clone, Copy)]
+struct Buckets {
+    /// Where each value of the first partition's bits starts, placed by [`spread`].
+    first: Global<u32>,
+    /// Where each bucket starts, and the end.
+    starts: Global<u32>,
+    /// The tiles of the second partition, four words each.
+    tiles: Global<u32>,
+}
+
+/// Words of [`Buckets::first`], and of [`Buckets::starts`] rounded up to 128 bytes.
+const FIRST_WORDS: u32 = spread(1 << MAX_BITS);
+const STARTS_WORDS: u32 = (1 << (2 * MAX_BITS)) + 32;
+
+/// Words of the memory of [`Buckets`] with so many tiles.
+#[cfg(not(target_os = "cuda"))]
+const fn buckets_words(tiles: u32) -> u32 {
+    FIRST_WORDS + STARTS_WORDS + 4 * tiles
+}
+
+impl Buckets {
+    #[inline(always)]
+    fn new(memory: Global<u32>) -> Self {
+        let tiles = FIRST_WORDS + STARTS_WORDS;
+        Self {
+            first: memory.slice(0, FIRST_WORDS),
+            starts: memory.slice(FIRST_WORDS, STARTS_WORDS),
+            tiles: memory.slice(tiles, memory.len() - tiles),
+        }
+    }
+}
+
+/// Whether pairs go by buckets: two partitions, then buckets are sorted. Otherwise they go by the digits from the last
+/// one, in four passes. `sort`: the epoch of the first pass. `buckets`: the memory of [`Buckets`].
+#[inline(always)]
+fn by_buckets(control: Global<u32>, buckets: Global<u32>, sort: u32) -> bool {
+    !buckets.is_empty() && control.get(ROAD) != sort
+}
+
+/// Makes the pairs of this sort go by digits.
+#[inline(always)]
+fn go_by_digits(control: Global<u32>, sort: u32) {
+    // Atomic, since several threads may say so. The word names the sort, so that nobody has to take it back.
+    control.store(ROAD, sort, Relaxed, Scope::Device);
+}

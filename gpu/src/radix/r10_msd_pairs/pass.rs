@@ -1,0 +1,189 @@
+//! Launches 4, 5, 7 and 8: every pair to its place by one digit.
+//!
+//! `tile.rs` says which pairs a block has and where they go, `ranks.rs` how they are ranked.
+
+use super::ranks::Counters;
+use super::shape::{Large, Shape, Small};
+use super::tile::{DigitOf, Tile};
+use super::{MAX_BITS, by_buckets};
+use crate::keys::{UNSIGNED, Word};
+use crate::radix::r7_onesweep::{ALL_SO_FAR, BITS, DIGITS, OWN, is_of, state};
+use simt::atomic::{Order::Relaxed, Scope};
+use simt::{Global, Shared, grid, kernel, thread, unroll};
+
+/// Bytes of dynamic shared memory: the tile in order, and the counters.
+pub const fn pass_shared<S: Shape>() -> u32 {
+    8 * S::TILE + Counters::<S>::BYTES
+}
+
+/// Where pairs come from.
+pub trait Origin: 'static {
+    /// Whether keys and values are in arrays of their own.
+    const APART: bool;
+}
+
+/// Keys and values are in arrays of their own, before the first pass.
+pub struct Apart;
+/// A key and its value lie side by side.
+pub struct Joined;
+
+impl Origin for Apart {
+    const APART: bool = true;
+}
+impl Origin for Joined {
+    const APART: bool = false;
+}
+
+/// A pass.
+#[simt::argument]
+#[derive(Clone, Copy)]
+pub struct Pass {
+    /// 0 to 3.
+    pub number: u32,
+    /// The order (see [`crate::keys`]) that the first pass maps keys from, and the fourth one back to.
+    pub order: u32,
+    /// A number from 1 to [`LAST_EPOCH`](crate::radix::r7_onesweep::LAST_EPOCH) that `states` has not seen.
+    pub epoch: u32,
+    /// Bits of the first partition by buckets.
+    pub first_bits: u32,
+    /// Bits of the second partition by buckets.
+    pub second_bits: u32,
+    /// Which of two tables of counts this sort uses, 0 or 1; the first pass zeroes the other one for the next sort.
+    pub table: u32,
+}
+
+/// Counts of all digits in one table.
+pub const TABLE_WORDS: u32 = super::PASSES * DIGITS;
+
+/// Moves each pair to its place by a digit: from `keys` and `values` in the first pass, otherwise `from` one array of
+/// pairs `to` another. The last pass of a road, the second or the fourth, moves them to `keys` and `values`.
+///
+/// `counts`: two tables, see [`Pass::table`]. `buckets`: see [`Buckets`]. `states`: 256 words per tile.
+#[kernel(max_threads = S::THREADS, min_blocks = S::BLOCKS, max_spills = 8, instances(
+    radix_msd_pairs_pass_apart: <Large, Apart>,
+    radix_msd_pairs_pass_joined: <Large, Joined>,
+    radix_msd_pairs_pass_apart_small: <Small, Apart>,
+    radix_msd_pairs_pass_joined_small: <Small, Joined>,
+))]
+#[rustfmt::skip]
+pub fn radix_msd_pairs_pass<S: Shape, O: Origin>(
+    keys: Global<u32>, values: Global<u32>, from: Global<u64>, to: Global<u64>, pass: Pass, control: Global<u32>,
+    counts: Global<u32>, buckets: Global<u32>, states: Global<u64>,
+) {
+    let t = thread::thread_idx_x();
+    let counters = Counters::<S>::at(8 * S::TILE);
+    grid::let_next_start();
+    // The later passes nearly always leave, and then would have cleared for nothing.
+    let (early, sort) = (pass.number < 2, pass.epoch - pass.number);
+    if early {
+        counters.clear();
+    }
+    grid::wait_for_previous(); // pairs, tables and tickets
+    let by_buckets = by_buckets(control, buckets, sort);
+    if !early {
+        if by_buckets {
+            return;
+        }
+        counters.clear();
+    }
+    let plan = DigitOf { pass, by_buckets, counts, buckets };
+    let Some(tile) = Tile::<S>::take(&plan, control, keys.len()) else { return };
+    if pass.number == 0 && tile.slot == 0 {
+        clear_other_table(counts, pass.table, S::THREADS);
+    }
+
+    let mut pair = tile.load::<O>(keys, from, pass);
+    let ranks = counters.rank(tile.shift, |i, shift| pair.keys[i] >> shift & tile.mask);
+    if O::APART {
+        // Not before the ranks: so the keys alone take registers until then.
+        tile.load_values(&mut pair, values);
+    }
+    thread::sync_threads(); // every half warp has counted its pairs before the counts are added up
+
+    let (total, found) = publish_own(counters, &tile, states, pass.epoch);
+    let (start, place) = tile.scan(total, plan.place(&tile));
+    if t < DIGITS {
+        counters.start(t, start);
+    }
+    thread::sync_threads(); // every half warp and digit knows its place in the tile
+    let sorted = Shared::<u64>::dynamic(0, S::TILE);
+    tile.scatter(&pair, &ranks, counters, sorted);
+    if t < DIGITS {
+        let before = look_back(states, tile.slot, tile.before, pass.epoch);
+        if tile.before > 0 {
+            let state = state(pass.epoch, ALL_SO_FAR, before + found);
+            states.store(tile.slot * DIGITS + t, state, Relaxed, Scope::Device);
+        }
+        tile.set_offset(place + before, start);
+    }
+    thread::sync_threads(); // the tile is in order and the offsets are known before pairs are written out
+    if !O::APART && (by_buckets || pass.number == 3) {
+        let order = if pass.number == 3 { pass.order } else { UNSIGNED };
+        tile.store(sorted, |place, pair| {
+            keys.set(place, (pair as u32).decode(order));
+            values.set(place, (pair >> 32) as u32);
+        });
+    } else {
+        tile.store(sorted, |place, pair| to.set(place, pair));
+    }
+}
+
+/// Zeroes the table of counts that this sort does not use, by one block.
+#[inline(always)]
+fn clear_other_table(counts: Global<u32>, table: u32, threads: u32) {
+    let other = counts.slice((table ^ 1) * TABLE_WORDS, TABLE_WORDS);
+    let mut i = thread::thread_idx_x();
+    while i < TABLE_WORDS {
+        other.set(i, 0);
+        i += threads;
+    }
+}
+
+/// Thread t adds up the pairs of digit t, and tells the tiles behind this one as early as it can. Returns how many have
+/// it with those past the end, and without them.
+#[inline(always)]
+#[rustfmt::skip]
+fn publish_own<S: Shape>(counters: Counters<S>, tile: &Tile<S>, states: Global<u64>, epoch: u32) -> (u32, u32) {
+    let t = thread::thread_idx_x();
+    if t >= DIGITS {
+        return (0, 0);
+    }
+    let total = counters.total(t);
+    let found = if t == tile.mask { total - (S::TILE - tile.count) } else { total };
+    let kind = if tile.before == 0 { ALL_SO_FAR } else { OWN };
+    states.store(tile.slot * DIGITS + t, state(epoch, kind, found), Relaxed, Scope::Device);
+    (total, found)
+}
+
+/// How many pairs with the digit of this thread the `before` tiles before the slot have.
+#[inline(always)]
+fn look_back(states: Global<u64>, slot: u32, before: u32, epoch: u32) -> u32 {
+    /// States that a thread asks for at once.
+    const BATCH: usize = 4;
+    let (mut sum, mut seen) = (0, 0);
+    while seen < before {
+        let mut batch = [0; BATCH];
+        let at = slot - 1 - seen;
+        unroll::<BATCH>(|j| {
+            if seen + (j as u32) < before {
+                // Count and state are one word, so nothing else has to be ordered.
+                batch[j] = states.load((at - j as u32) * DIGITS + thread::thread_idx_x(), Relaxed, Scope::Device);
+            }
+        });
+        let mut there = true;
+        unroll::<BATCH>(|j| {
+            there &= is_of(batch[j], epoch);
+            if there {
+                sum += batch[j] as u32;
+                seen += 1;
+                if batch[j] & ALL_SO_FAR != 0 {
+                    there = false;
+                    seen = before;
+                }
+            }
+        });
+    }
+    sum
+}
+
+const _: () = assert!(MAX_BITS <= BITS, "a partition has no more values than a digit");

@@ -1,0 +1,69 @@
+//! How many pairs the tiles of a pass have, and how many threads.
+
+use simt::unroll;
+
+/// Pairs per thread, at most.
+pub const MAX_ITEMS: usize = 16;
+
+/// Pairs of a thread whose places are all read before the first pair is written.
+pub const GROUP: usize = 4;
+
+/// Threads and pairs of a tile.
+pub trait Shape: Copy + 'static {
+    /// Threads per block.
+    const THREADS: u32;
+    /// Pairs per thread, whole groups, at most [`MAX_ITEMS`].
+    const ITEMS: u32;
+    /// Blocks per multiprocessor that the compiler makes room for.
+    const BLOCKS: u32;
+
+    /// Pairs per tile.
+    const TILE: u32 = Self::THREADS * Self::ITEMS;
+
+    /// Calls `f` with the index of each pair of a thread but the first.
+    #[inline(always)]
+    fn others(mut f: impl FnMut(usize)) {
+        unroll::<MAX_ITEMS>(|i| {
+            if i > 0 && (i as u32) < Self::ITEMS {
+                f(i);
+            }
+        });
+    }
+
+    /// Calls `f` with the index of the first of each [`GROUP`] pairs of a thread.
+    #[inline(always)]
+    fn each_group(mut f: impl FnMut(usize)) {
+        unroll::<{ MAX_ITEMS / GROUP }>(|g| {
+            if ((g * GROUP) as u32) < Self::ITEMS {
+                f(g * GROUP);
+            }
+        });
+    }
+
+    /// Calls `f` with the index of each pair of a thread.
+    #[inline(always)]
+    fn each(mut f: impl FnMut(usize)) {
+        f(0);
+        Self::others(f);
+    }
+}
+
+/// The shape for many pairs.
+#[derive(Clone, Copy)]
+pub struct Large;
+
+impl Shape for Large {
+    const THREADS: u32 = 512;
+    const ITEMS: u32 = 16;
+    const BLOCKS: u32 = 2;
+}
+
+/// The shape for few pairs: twice as many tiles, and half as many rows to rank one after the other.
+#[derive(Clone, Copy)]
+pub struct Small;
+
+impl Shape for Small {
+    const THREADS: u32 = 512;
+    const ITEMS: u32 = 8;
+    const BLOCKS: u32 = 2;
+}

@@ -1,0 +1,254 @@
+//! The tile of a block in a pass: which pairs it has, by which digit they go, and how they come in and go out.
+
+use super::ranks::{Counters, HALF, Ranks};
+use super::shape::{GROUP, MAX_ITEMS, Shape};
+use super::{Buckets, Origin, Pass, TABLE_WORDS, TICKETS};
+use crate::keys::Word;
+use crate::operator::{Sum, warp_scan_inclusive};
+use crate::radix::msd::{spread, static_shared};
+use crate::radix::r7_onesweep::{BITS, DIGITS};
+use crate::radix::steps::Digits;
+use core::marker::PhantomData;
+use simt::atomic::{Order::Relaxed, Scope};
+use simt::{Global, Shared, opaque, shared, thread, unroll, warp};
+
+/// Warps that have a digit per thread.
+const WARPS: u32 = DIGITS / warp::WARP;
+
+shared!(TAKEN: [u32; 1]);
+shared!(OFFSETS: [u32; DIGITS]);
+shared!(SUMS: [u32; 2 * WARPS]);
+
+/// Bytes of static shared memory.
+pub const PASS_STATIC: u32 = static_shared(4 * (1 + DIGITS + 2 * WARPS));
+
+/// By which digit a pass goes, and where its values start.
+pub struct DigitOf {
+    pub pass: Pass,
+    pub by_buckets: bool,
+    pub counts: Global<u32>,
+    pub buckets: Global<u32>,
+}
+
+impl DigitOf {
+    /// The first bit and the number of bits.
+    #[inline(always)]
+    fn bits(&self) -> (u32, u32) {
+        let Pass { number, first_bits, second_bits, .. } = self.pass;
+        if !self.by_buckets {
+            (number * BITS, BITS)
+        } else if number == 0 {
+            (32 - first_bits, first_bits)
+        } else {
+            (32 - first_bits - second_bits, second_bits)
+        }
+    }
+
+    /// For the digit of this thread, one of the first [`DIGITS`]: where it starts in the output, or, by digits, how
+    /// often the input has it.
+    #[inline(always)]
+    pub fn place<S: Shape>(&self, tile: &Tile<S>) -> Place {
+        let (t, Pass { number, table, .. }) = (thread::thread_idx_x(), self.pass);
+        if t >= DIGITS {
+            return Place::Start(0);
+        }
+        if !self.by_buckets {
+            return Place::Count(self.counts.get(table * TABLE_WORDS + number * DIGITS + t));
+        }
+        let Buckets { first, starts, .. } = Buckets::new(self.buckets);
+        if t > tile.mask {
+            Place::Start(0)
+        } else if number == 0 {
+            Place::Start(first.get(spread(t)))
+        } else {
+            Place::Start(starts.get(tile.bucket + t))
+        }
+    }
+}
+
+/// What is known of where a digit starts.
+#[derive(Clone, Copy)]
+pub enum Place {
+    Start(u32),
+    Count(u32),
+}
+
+/// Pairs of one thread.
+pub struct Pairs {
+    pub keys: [u32; MAX_ITEMS],
+    values: [u32; MAX_ITEMS],
+}
+
+/// The pairs of a block: `count` of the input, from pair `begin` on.
+pub struct Tile<S> {
+    /// Where it publishes its counts, in the order in which tiles are taken.
+    pub slot: u32,
+    begin: u32,
+    pub count: u32,
+    /// How many slots before have tiles whose pairs come before this tile's in the output, digit by digit.
+    pub before: u32,
+    /// The first bucket of the second partition.
+    bucket: u32,
+    pub shift: u32,
+    pub mask: u32,
+    /// Where the first row of this thread's half warp has the thread's pair.
+    first: u32,
+    shape: PhantomData<S>,
+}
+
+impl<S: Shape> Tile<S> {
+    /// Takes tiles in order, so that those which a block waits for have been taken by running blocks. None if there is
+    /// no tile for the block.
+    #[inline(always)]
+    #[track_caller]
+    pub fn take(plan: &DigitOf, control: Global<u32>, n: u32) -> Option<Self> {
+        let (t, number) = (thread::thread_idx_x(), plan.pass.number);
+        if t == 0 {
+            TAKEN::view().set(0, control.fetch_add(TICKETS + number, 1, Relaxed, Scope::Device));
+        }
+        thread::sync_threads(); // the tile is known, and all counters are zero
+        let slot = TAKEN::view().get(0);
+        let (shift, bits) = plan.bits();
+        let mask = (1 << bits) - 1;
+        let first = t / HALF * (S::ITEMS * HALF) + t % HALF;
+        let tile = |begin, count, before, bucket| {
+            Some(Self { slot, begin, count, before, bucket, shift, mask, first, shape: PhantomData })
+        };
+        if plan.by_buckets && number == 1 {
+            let Buckets { starts, tiles, .. } = Buckets::new(plan.buckets);
+            let [begin, end, bucket, _] = tiles.get_pack(slot);
+            if begin == end {
+                return None;
+            }
+            // The slots of the tiles of value q of the first bits begin at its start / pairs per tile + q.
+            let slots = starts.get(bucket) / S::TILE + (bucket >> bits);
+            tile(begin, end - begin, slot - slots, bucket)
+        } else {
+            // The second pass has blocks for all slots of the second partition.
+            if slot >= n.div_ceil(S::TILE) {
+                return None;
+            }
+            let begin = slot * S::TILE;
+            tile(begin, (n - begin).min(S::TILE), slot, 0)
+        }
+    }
+
+    #[inline(always)]
+    fn digit(&self, key: u32) -> u32 {
+        key >> self.shift & self.mask
+    }
+
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        self.count == S::TILE
+    }
+
+    /// The keys of this thread, mapped, and the values if they lie beside them. A pair past the end counts as one with
+    /// the largest key: it is the last of its digit, and is not stored.
+    #[inline(always)]
+    pub fn load<O: Origin>(&self, keys: Global<u32>, pairs: Global<u64>, pass: Pass) -> Pairs {
+        let mut mine = Pairs { keys: [u32::LARGEST; MAX_ITEMS], values: [0; MAX_ITEMS] };
+        if O::APART {
+            self.read(keys, |i, key| mine.keys[i] = key.encode(pass.order));
+        } else {
+            self.read(pairs, |i, pair| (mine.keys[i], mine.values[i]) = (pair as u32, (pair >> 32) as u32));
+        }
+        mine
+    }
+
+    /// The values of this thread.
+    #[inline(always)]
+    pub fn load_values(&self, mine: &mut Pairs, values: Global<u32>) {
+        self.read(values, |i, value| mine.values[i] = value);
+    }
+
+    /// Calls `f` with the index and the content of each element that the tile has for this thread.
+    #[inline(always)]
+    fn read<T: simt::Scalar>(&self, input: Global<T>, mut f: impl FnMut(usize, T)) {
+        let mine = input.slice(self.begin, self.count);
+        if self.is_full() {
+            let mine = mine.slice(self.first, self.count - self.first);
+            S::each(|i| f(i, mine.get_streaming(i as u32 * HALF)));
+        } else {
+            // Made anew for keys and for values: the tests take no registers in between.
+            let first = opaque(self.first);
+            S::each(|i| {
+                if first + i as u32 * HALF < self.count {
+                    f(i, mine.get_streaming(first + i as u32 * HALF));
+                }
+            });
+        }
+    }
+
+    /// Puts the pairs of this thread where they belong in the tile.
+    #[inline(always)]
+    pub fn scatter(&self, mine: &Pairs, ranks: &Ranks, counters: Counters<S>, sorted: Shared<u64>) {
+        // The digits are found anew, rather than kept in registers since the ranks.
+        let shift = opaque(self.shift);
+        S::each_group(|first| {
+            let mut places = [0; GROUP];
+            unroll::<GROUP>(|j| {
+                let i = first + j;
+                places[j] = counters.place(mine.keys[i] >> shift & self.mask) + ranks.get(i);
+            });
+            unroll::<GROUP>(|j| {
+                let i = first + j;
+                sorted.set(places[j], mine.keys[i] as u64 | (mine.values[i] as u64) << 32);
+            });
+        });
+    }
+
+    /// For the digit of this thread the numbers of pairs in the tile and in the input that come before it. Only the
+    /// threads of a digit get them.
+    #[inline(always)]
+    #[track_caller]
+    pub fn scan(&self, total: u32, place: Place) -> (u32, u32) {
+        let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
+        let (w, sums) = (t / warp::WARP, SUMS::view());
+        let count = if let Place::Count(count) = place { count } else { 0 };
+        let (mut in_tile, mut in_all) = (0, 0);
+        if t < DIGITS {
+            (in_tile, in_all) = (warp_scan_inclusive::<Sum, u32>(total), warp_scan_inclusive::<Sum, u32>(count));
+            if lane == warp::WARP - 1 {
+                sums.set(w, in_tile);
+                sums.set(WARPS + w, in_all);
+            }
+        }
+        thread::sync_threads(); // every warp's sums are there before they are added up
+        if t < DIGITS {
+            let below = |first: u32| warp::reduce_add(warp::FULL, if lane < w { sums.get(first + lane) } else { 0 });
+            (in_tile, in_all) = (below(0) + in_tile - total, below(WARPS) + in_all - count);
+        }
+        (in_tile, if let Place::Start(start) = place { start } else { in_all })
+    }
+
+    /// Says where the first pair of this thread's digit goes in the output, if the digit starts at `start` in the tile.
+    #[inline(always)]
+    pub fn set_offset(&self, place: u32, start: u32) {
+        // It may be below zero, and wraps.
+        OFFSETS::view().set(thread::thread_idx_x(), place.wrapping_sub(start));
+    }
+
+    /// Calls `put` with the place in the output and each of the sorted pairs.
+    #[inline(always)]
+    pub fn store(&self, sorted: Shared<u64>, put: impl Fn(u32, u64)) {
+        let to = |place: u32, pair: u64| OFFSETS::view().get(self.digit(pair as u32)).wrapping_add(place);
+        let t = opaque(thread::thread_idx_x());
+        if self.is_full() {
+            S::each_group(|first| {
+                let (mut found, mut places) = ([0; GROUP], [0; GROUP]);
+                let place = |j: usize| (first + j) as u32 * S::THREADS + t;
+                unroll::<GROUP>(|j| found[j] = sorted.get(place(j)));
+                unroll::<GROUP>(|j| places[j] = to(place(j), found[j]));
+                unroll::<GROUP>(|j| put(places[j], found[j]));
+            });
+        } else {
+            let (mut place, step) = (t, opaque(S::THREADS)); // not a constant, so that the loop stays one
+            while place < self.count {
+                let pair = sorted.get(place);
+                put(to(place, pair), pair);
+                place += step;
+            }
+        }
+    }
+}
