@@ -21,10 +21,10 @@ const EXCEPTIONS: [(&str, usize, &str); 7] = [
         700,
         "two kinds of warps and a ring; operands that the copy engine cannot take; divided tiles",
     ),
-    ("onesweep", 643, "sorts keys of two widths and pairs, with a histogram of its own and the memory that lasts"),
+    ("onesweep", 670, "sorts keys of two widths and pairs, with a histogram of its own and the memory that lasts"),
     ("sample", 900, "six kernels, and a second way to sort a bucket, for buckets that do not fit a block"),
     ("msd-buckets", 700, "besides its idea it has a second way to sort a bucket, for buckets that do not fit a block"),
-    ("msd-pairs", 1300, "two roads, one of which the device takes: partitions and buckets, or passes by every digit"),
+    ("msd-pairs", 1620, "two roads, one of which the device takes: partitions and buckets, or passes by every digit"),
     ("msd-skewed", 1720, "three ways to sort the leftover segments, which share lists: splitting, tallying, groups"),
 ];
 

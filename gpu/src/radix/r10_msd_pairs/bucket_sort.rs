@@ -56,7 +56,7 @@ pub const fn bucket_sort_shared<B: Block>() -> u32 {
 
 /// Sorts bucket b in place, pairs `starts[b]` to `starts[b + 1]`, whose keys share the `top_bits`, and zeroes
 /// `histogram[b]` for the next sort. Block b does bucket b. By digits it only zeroes.
-#[kernel(max_threads = B::THREADS, min_blocks = B::BLOCKS, max_spills = 16, instances(
+#[kernel(max_threads = B::THREADS, min_blocks = B::BLOCKS, max_spills = 8, instances(
     radix_msd_pairs_bucket_sort: <LargeBuckets>,
     radix_msd_pairs_bucket_sort_small: <SmallBuckets>,
 ))]

@@ -5,7 +5,7 @@ use crate::keys;
 use crate::ladder::sort::{Pairs as KeysWithValues, Sort, SortsPairs};
 use crate::ladder::*;
 use crate::radix::msd::{Mapped, Plain};
-use crate::radix::r7_onesweep::{DIGITS, LAST_EPOCH};
+use crate::radix::r7_onesweep::{self, DIGITS, LAST_EPOCH};
 use crate::radix::r8_msd_buckets::{histogram_blocks, histogram_shared};
 
 /// The rung.
@@ -29,7 +29,7 @@ pub static RUNG: Entry<Sort> = rung!(
 struct MsdPairs;
 
 /// Bytes of shared memory per block of the kernel that needs most.
-const SHARED: u32 = COUNT_SHARED;
+const SHARED: u32 = PerLane::SHARED;
 const _: () = assert!(pass_shared::<Large>() + PASS_STATIC <= SHARED && pass_shared::<Small>() <= SHARED);
 
 impl SortsPairs for MsdPairs {
@@ -186,12 +186,18 @@ impl Sorter {
 
     /// Launch 3.
     fn count_digits(&self, on: &dyn Launcher, KeysWithValues { keys, order, .. }: KeysWithValues) -> Result {
-        let Plan { n, multiprocessors, .. } = self.plan;
+        let Plan { n, top_bits, multiprocessors, .. } = self.plan;
         let counts = self.counts.view().slice(self.table * TABLE_WORDS, TABLE_WORDS);
-        let geometry = Geometry::linear(histogram_blocks(n, multiprocessors), COUNT_THREADS);
-        let geometry = geometry.shared(COUNT_SHARED).overlapping();
         let args = (keys, order, counts, self.control.view(), self.buckets.view(), self.epoch);
-        on.launch(radix_msd_pairs_count, geometry, args)
+        if top_bits == 0 {
+            let blocks = r7_onesweep::histogram_blocks(n, multiprocessors);
+            let geometry = Geometry::linear(blocks, COUNT_THREADS).shared(PerTwoLanes::SHARED).overlapping();
+            on.launch(radix_msd_pairs_count::<PerTwoLanes>::default(), geometry, args)
+        } else {
+            let blocks = histogram_blocks(n, multiprocessors);
+            let geometry = Geometry::linear(blocks, COUNT_THREADS).shared(PerLane::SHARED).overlapping();
+            on.launch(radix_msd_pairs_count::<PerLane>::default(), geometry, args)
+        }
     }
 
     /// Launches 4, 5, 7 and 8.

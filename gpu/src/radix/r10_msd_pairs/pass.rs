@@ -59,7 +59,7 @@ pub const TABLE_WORDS: u32 = super::PASSES * DIGITS;
 /// pairs `to` another. The last pass of a road, the second or the fourth, moves them to `keys` and `values`.
 ///
 /// `counts`: two tables, see [`Pass::table`]. `buckets`: see [`Buckets`]. `states`: 256 words per tile.
-#[kernel(max_threads = S::THREADS, min_blocks = S::BLOCKS, max_spills = 8, instances(
+#[kernel(max_threads = S::THREADS, min_blocks = S::BLOCKS, instances(
     radix_msd_pairs_pass_apart: <Large, Apart>,
     radix_msd_pairs_pass_joined: <Large, Joined>,
     radix_msd_pairs_pass_apart_small: <Small, Apart>,

@@ -31,21 +31,21 @@ pub const fn histogram_blocks(n: u32, multiprocessors: u32) -> u32 {
     radix_onesweep_histogram_u64: <u64>,
 ))]
 pub fn radix_onesweep_histogram<W: Digits>(keys: Global<W>, order: u32, histogram: Global<u32>) {
-    count_digits::<W, HISTOGRAM_SHARED>(keys, order, histogram, || true);
+    count_digits::<W>(keys, order, histogram, HISTOGRAM_SHARED, || true);
 }
 
-/// What [`radix_onesweep_histogram`] does, in blocks of [`HISTOGRAM_THREADS`] with counters of `SHARED` bytes. `go_on`
+/// What [`radix_onesweep_histogram`] does, in blocks of [`HISTOGRAM_THREADS`] with counters of `shared` bytes. `go_on`
 /// is called once the grid before has ended; if it returns false, the same for all threads of a block, nothing is
 /// counted.
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
-pub fn count_digits<W: Digits, const SHARED: u32>(
-    keys: Global<W>, order: u32, histogram: Global<u32>, go_on: impl FnOnce() -> bool,
+pub fn count_digits<W: Digits>(
+    keys: Global<W>, order: u32, histogram: Global<u32>, shared: u32, go_on: impl FnOnce() -> bool,
 ) {
     let (t, passes) = (thread::thread_idx_x(), passes(size_of::<W>() as u32));
-    let copies = copies(size_of::<W>() as u32, SHARED);
-    let counters = Shared::<u32>::dynamic(0, SHARED / 4);
+    let copies = copies(size_of::<W>() as u32, shared);
+    let counters = Shared::<u32>::dynamic(0, shared / 4);
     grid::let_next_start();
     unroll::<8>(|i| {
         if i as u32 * HISTOGRAM_THREADS < counters.len() / 4 {
