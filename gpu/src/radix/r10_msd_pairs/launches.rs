@@ -225,7 +225,7 @@ impl Sorter {
         let geometry = Geometry::linear(blocks, S::THREADS).shared(pass_shared::<S>()).overlapping();
         // The first pass writes to the first array, the second reads it, and so on.
         let [first, second] = [&self.pairs[0], &self.pairs[1]].map(|pairs| pairs.view());
-        let (from, to) = if number % 2 == 0 { (second, first) } else { (first, second) };
+        let (from, to) = if number.is_multiple_of(2) { (second, first) } else { (first, second) };
         let (control, counts) = (self.control.view(), self.counts.view());
         let args = (keys, values, from, to, pass, control, counts, self.buckets.view(), self.states.view());
         on.launch(radix_msd_pairs_pass::<S, O>::default(), geometry, args)
