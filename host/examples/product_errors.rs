@@ -9,9 +9,9 @@
 //! round.
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use rungs::algorithms::{self, Parameters, Prepared, Workload};
+use rungs::algorithms::{self, Parameters, Prepared, Size, Workload};
 use rungs::bench::peers::{self, Peers};
-use rungs::data::{Data, Distribution, Dtype, Size};
+use rungs::data::{Data, Distribution, Dtype};
 use rungs::engine::{DeviceChoice, Engine};
 use rungs::error::{Error, Result};
 
@@ -73,7 +73,7 @@ fn main() -> Result<()> {
     if sizes.is_empty() {
         sizes = vec!["512,512,512".into()];
     }
-    let family = algorithms::family("matmul")?;
+    let family = algorithms::family("matmul").ok_or_else(|| Error::Usage("there is no family matmul".into()))?;
     let first = family.rungs.iter().position(|rung| rung.name == from).unwrap_or(0);
     let peers = peers::find(None).and_then(|path| Peers::open(&path)).ok();
     for size in sizes {

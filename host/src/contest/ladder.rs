@@ -37,10 +37,9 @@ pub fn family(answer: Answer, name: &str) -> Result<&'static Family> {
     known.rung(rung)?;
     let sizes = known.sizes;
     let made = match answer {
-        Answer::Sort(own) => SORTS
-            .iter()
-            .find(|ladder| ladder.family == family)
-            .map(|ladder| sort::family(pair(ladder, rung, Sort { narrow: own, wide: None, pairs: None }), sizes, &[])),
+        Answer::Sort(own) => SORTS.iter().find(|ladder| ladder.family == family).map(|ladder| {
+            sort::family(pair(ladder, rung, Sort { narrow: Some(own), wide: None, pairs: None }), sizes, &[])
+        }),
         Answer::Reduce(own) => of_kind(&kernels::reduce::LADDER, family)
             .map(|ladder| reduce::family(pair(ladder, rung, leak(WordsAlone(own))), sizes)),
         Answer::Scan(own) => of_kind(&kernels::scan::LADDER, family)
