@@ -11,7 +11,7 @@ mod reasons;
 pub use ncu::{command, parse, shortened};
 pub use page::{cell, not_measured, page, verdict};
 
-use crate::algorithms::{FAMILIES, Family, Parameters, Rung, Size, Workload};
+use crate::algorithms::{FAMILIES, Family, Rung, Size, Workload};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use serde::Serialize;
@@ -64,7 +64,7 @@ fn sizes(family: &Family, rung: &Rung) -> [Size; 3] {
 /// As for [`Prepared::run`](crate::algorithms::Prepared::run).
 pub fn run(engine: &Engine, case: Case, seed: u64) -> Result<()> {
     let Case { family, rung, size } = case;
-    let (dtype, distribution, parameters) = (family.dtypes[0], family.input, Parameters::default());
+    let (dtype, distribution, parameters) = (family.dtypes[0], family.input, family.usual(rung));
     let problem = family.make(Workload { size, dtype, distribution, seed, input: None, parameters })?;
     let mut prepared = problem.prepare(engine, rung)?;
     prepared.restore()?;
