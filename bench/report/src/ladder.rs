@@ -76,9 +76,9 @@ impl<'r> Source<'r> {
         here.or_else(|| self.elsewhere(family, rung, reports))
     }
 
-    /// The largest problem that any report has of a rung: one of this kind, if there is any.
+    /// The largest problem that any report has of a rung: one of this kind, if there is any, or else of the same keys.
     fn elsewhere(&self, family: &str, rung: &str, reports: &[&'r Report]) -> Option<(&'r Report, &'r Row)> {
-        let rank = |row: &Row| (self.is_of_this_kind(row), row.case().size);
+        let rank = |row: &Row| (self.is_of_this_kind(row), row.keys == self.keys, row.case().size);
         let mut largest: Option<(&Report, &Row)> = None;
         for &report in reports {
             for row in measured(report).filter(|row| row.family == family && row.name == rung) {

@@ -1,4 +1,4 @@
-//! # Matrix product, on the tensor cores
+//! # Matrix product, on the tensor cores in TF32
 //!
 //! **Idea.** A warp multiplies matrices of 16 × 8 and 8 × 8 with one instruction, 1024 multiply-adds, on units that do
 //! nothing else. They take TF32: `f32` whose fractions are rounded to 10 bits.

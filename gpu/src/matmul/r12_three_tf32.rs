@@ -1,4 +1,4 @@
-//! # Matrix product, three products for one
+//! # Matrix product, in fp32 by three products in TF32
 //!
 //! **Idea.** Each element is the sum of two TF32 numbers, a large one and the rest, which is 2⁻¹¹ of it at most. Then
 //! a·b is large·large + large·rest + rest·large; rest·rest is beneath the precision of an `f32`. Three products on the

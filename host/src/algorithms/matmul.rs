@@ -180,6 +180,13 @@ impl Prepared for Updated<'_> {
 /// Peers that are less precise than `f32`.
 const PEERS: [(&str, Precision); 1] = [("cublas_sgemm_tf32", Precision::Tf32)];
 
+/// The peer that is as imprecise as a rung; none for a rung that is as precise as `f32`.
+pub(crate) fn peer_of_its_precision(rung: &Rung) -> Option<&'static str> {
+    let entry = rungs_kernels::matmul::LADDER.get(rung.name).filter(|entry| std::ptr::eq(&entry.rung, rung))?;
+    let precision = entry.run.precision();
+    PEERS.into_iter().find(|(_, of_peer)| *of_peer == precision).map(|(name, _)| name)
+}
+
 impl MatmulProblem {
     /// The precision of the rung or peer of this name.
     fn precision(&self, who: &str) -> Precision {

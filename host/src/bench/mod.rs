@@ -25,7 +25,7 @@ mod stats;
 
 pub use bench_report::{Kind, Ratio, Report, Row, SCHEMA, Times};
 
-use crate::algorithms::{Family, Parameters, Prepared, Problem, Rung, Size, Work, Workload};
+use crate::algorithms::{Family, Parameters, Prepared, Problem, Rung, Size, Work, Workload, matmul};
 use crate::data::{Distribution, Dtype};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -509,8 +509,9 @@ impl<'p> Contestant<'p> {
 
 /// The rows of a case, rungs with their speed over the reference's, over their twins' and over their sources'.
 fn with_ratios(rows: Vec<(Row, Option<Relation>)>) -> Vec<Row> {
-    let ratio = |row: &Row, wanted: Relation| {
-        let (other, _) = rows.iter().find(|(_, relation)| *relation == Some(wanted))?;
+    let related = |wanted: Relation| Some(&rows.iter().find(|(_, relation)| *relation == Some(wanted))?.0);
+    let ratio = |row: &Row, other: Option<&Row>| {
+        let other = other?;
         let over = |ours: Option<Times>, theirs: Option<Times>| Some(rounded(theirs?.median_ms / ours?.median_ms));
         Some(Ratio {
             of: other.name.clone(),
@@ -524,7 +525,13 @@ fn with_ratios(rows: Vec<(Row, Option<Relation>)>) -> Vec<Row> {
             let rung = crate::algorithms::family(&row.family).and_then(|f| f.rungs.iter().find(|r| r.name == row.name));
             match (relation, rung) {
                 (None, Some(rung)) => {
-                    [Relation::Reference, Relation::Twin(rung.name), Relation::Source(rung.name)].map(|r| ratio(row, r))
+                    // A rung that is less precise is compared with a function that is so too.
+                    let reference = match matmul::peer_of_its_precision(rung) {
+                        Some(name) => rows.iter().map(|(row, _)| row).find(|row| row.name == name),
+                        None => related(Relation::Reference),
+                    };
+                    let [twin, source] = [Relation::Twin(rung.name), Relation::Source(rung.name)].map(related);
+                    [reference, twin, source].map(|other| ratio(row, other))
                 }
                 _ => [None, None, None],
             }

@@ -1,4 +1,4 @@
-//! # Radix sort of pairs, into buckets that fit a block
+//! # Radix sort of pairs, stable, into buckets that fit a block
 //!
 //! **Idea.** Keys with values need a stable sort: equal keys differ in their values. The partitions keep the order of
 //! the keys, as `onesweep` does, but take the top digits first, as `msd-buckets` does: after two of them instead of
