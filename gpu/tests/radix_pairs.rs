@@ -52,7 +52,8 @@ fn msd_pairs_sorts_buckets_of_every_size() {
     // Bucket b of 2^13 has about as many pairs as it takes to fill one block, from one to the most, and crowds of
     // equal keys, or keys that differ in their last bits alone.
     let n = BY_BUCKETS + 5;
-    let kinds: [(&str, fn(u64) -> u32); 4] = [
+    type Key = fn(u64) -> u32;
+    let kinds: [(&str, Key); 4] = [
         ("few buckets, random", |i| (random(i) as u32) & 0x8007_ffff),
         ("16 buckets, equal", |i| (random(i) as u32) & 0xf000_0000),
         ("16 buckets, last bits", |i| (random(i) as u32) & 0xf000_0007),

@@ -40,6 +40,9 @@ pub(super) fn limit(matches: &ArgMatches) -> Duration {
     Duration::from_secs(matches.get_one::<u32>("limit").copied().unwrap_or(u32::MAX).into())
 }
 
+/// A problem that rungs share, and what it was made for.
+type Shared = ((Size, Parameters), Result<Box<dyn Problem>>);
+
 pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let engine = common.engine()?;
     let n = matches.get_one::<Count>("n").map(|n| n.0);
@@ -62,7 +65,7 @@ fn rows(
     let mut rows = vec![];
     for family in families {
         // Neighbouring rungs of the same size share the input and, what saves more time, the oracle.
-        let mut shared: Option<((Size, Parameters), Result<Box<dyn Problem>>)> = None;
+        let mut shared: Option<Shared> = None;
         for rung in family.rungs.iter().copied() {
             tell(format!("{} {}", family.name, rung.name));
             let (size, dtype) = (size(family, rung, engine, n), family.dtypes[0]);

@@ -114,7 +114,10 @@ impl Quantity {
     fn counts(self, instruction: Instruction) -> bool {
         use Instruction::*;
         match self {
-            Self::LoadRequests | Self::LoadSectors => matches!(instruction, GlobalLoad | GlobalAtomicLoad),
+            // A thread's own copy to shared memory is a load for the profiler.
+            Self::LoadRequests | Self::LoadSectors => {
+                matches!(instruction, GlobalLoad | GlobalAtomicLoad | AsyncCopy)
+            }
             Self::StoreRequests | Self::StoreSectors => matches!(instruction, GlobalStore | GlobalAtomicStore),
             Self::SharedLoadWavefronts | Self::SharedLoadConflicts => {
                 matches!(instruction, SharedLoad | SharedAtomicLoad)
