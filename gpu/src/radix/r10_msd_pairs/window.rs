@@ -58,6 +58,7 @@ pub struct Window<B> {
 }
 
 impl<B: Block> Window<B> {
+    /// The slots of the pairs from `start` up to `end`.
     #[inline(always)]
     pub fn new(start: u32, end: u32, top_bits: u32) -> Self {
         let skip = start % 32;
