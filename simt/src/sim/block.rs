@@ -7,12 +7,13 @@ use super::mbarrier::Barriers;
 use super::observe::{self, Event, Space};
 use super::overflow;
 use super::spin::{Idle, Quiet, Watch};
+use super::stack::{STACK, Stack};
 use super::stats::{Collector, Instruction, What};
 use super::warp::Warp;
 use super::watchdog;
 use super::{BLOCK, limits};
 use crate::Dim3;
-use corosensei::stack::{DefaultStack, Stack};
+use corosensei::stack::Stack as _;
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::any::Any;
@@ -26,9 +27,6 @@ pub(super) type Vector = [u32; 3];
 
 /// Named barriers of a block; number 0 is `sync_threads`.
 const BARRIERS: usize = 16;
-
-/// Bytes of stack per thread. Kernels need a few hundred; pages that are not touched cost nothing.
-pub(super) const STACK: usize = 128 << 10;
 
 /// Bytes below a stack that are certainly not accessible: the smallest page.
 const GUARD: usize = 4 << 10;
@@ -292,14 +290,20 @@ impl Block {
             observe::tell(|| Event::Barrier { block: observe::number(self), id: id as u32 });
             self.count_barrier(id as u8, location);
             let waiting = State::AtBarrier(id as u8);
-            if id == 0 && self.checked.get().is_null() {
-                self.states.iter().filter(|s| s.get() == waiting).for_each(|s| s.set(State::Ready));
+            if id == 0 {
+                // Nobody is missing.
+                self.states.iter().for_each(|s| s.set(State::Ready));
+                if let Some((session, state)) = self.checks() {
+                    session.barrier_of_block(state);
+                }
             } else {
                 let here = |t: &usize| *t == thread || self.states[*t].get() == waiting;
-                let counted = |t: &usize| here(t) && (id == 0 || self.whole_warp(*t, id as u8));
+                let counted = |t: &usize| here(t) && self.whole_warp(*t, id as u8);
                 let arrived: Vec<usize> = (0..self.states.len()).filter(counted).collect();
-                if let Some((session, state)) = self.checks() {
-                    session.barrier(state, &arrived, arrived.len() == self.states.len());
+                match self.checks() {
+                    Some((session, state)) if arrived.len() == self.states.len() => session.barrier_of_block(state),
+                    Some((session, state)) => session.barrier_of_some(state, &arrived),
+                    None => {}
                 }
                 arrived.iter().for_each(|&t| self.states[t].set(State::Ready));
             }
@@ -476,7 +480,7 @@ impl Block {
         kernel: &'static str,
         index: Vector,
         body: &(dyn Fn() + Sync),
-        stacks: &mut Vec<DefaultStack>,
+        stacks: &mut Vec<Stack>,
         others: &Others,
     ) -> Result<(), LaunchError> {
         // SAFETY: `end` takes the threads back below.
@@ -494,8 +498,8 @@ impl Block {
         &mut self,
         index: Vector,
         body: &(dyn Fn() + Sync),
-        stacks: &mut Vec<DefaultStack>,
-    ) -> Vec<Coroutine<(), (), ()>> {
+        stacks: &mut Vec<Stack>,
+    ) -> Vec<Coroutine<(), (), (), Stack>> {
         self.begin(index);
         if let Some(stats) = &self.stats {
             stats.begin(observe::number(self));
@@ -521,11 +525,11 @@ impl Block {
     }
 
     /// Ends the threads that [`Block::start`] made, wherever they are, and gives their stacks back.
-    pub(super) fn end(&mut self, threads: Vec<Coroutine<(), (), ()>>) -> Vec<DefaultStack> {
+    pub(super) fn end(&mut self, threads: Vec<Coroutine<(), (), (), Stack>>) -> Vec<Stack> {
         if let Some(stats) = &self.stats {
             (0..self.warps.len()).for_each(|warp| stats.meet(warp));
         }
-        let stack = |mut thread: Coroutine<(), (), ()>| {
+        let stack = |mut thread: Coroutine<(), (), (), Stack>| {
             if !thread.done() {
                 // A kernel owns nothing that would have to be dropped: it is `no_std` code over views and numbers.
                 // SAFETY: so the abandoned frames leak nothing and are not used again.
@@ -563,7 +567,7 @@ impl Block {
     pub(super) fn checked_round(
         &self,
         kernel: &'static str,
-        threads: &mut [Coroutine<(), (), ()>],
+        threads: &mut [Coroutine<(), (), (), Stack>],
         order: &[u32],
         starved: Option<u32>,
     ) -> Result<Round, LaunchError> {
@@ -618,7 +622,7 @@ impl Block {
 
     /// Resumes a thread until it waits, or ends.
     #[inline(always)]
-    fn resume(&self, i: usize, thread: &mut Coroutine<(), (), ()>) -> Result<bool, Stopped> {
+    fn resume(&self, i: usize, thread: &mut Coroutine<(), (), (), Stack>) -> Result<bool, Stopped> {
         self.current.set(i);
         self.states[i].set(State::Ready);
         self.watch.turn(i);
@@ -652,7 +656,7 @@ impl Block {
     }
 
     /// Resumes threads, round by round, until all have ended.
-    fn schedule(&self, threads: &mut [Coroutine<(), (), ()>], others: &Others) -> Result<(), Stopped> {
+    fn schedule(&self, threads: &mut [Coroutine<(), (), (), Stack>], others: &Others) -> Result<(), Stopped> {
         let (mut live, mut idle) = (threads.len(), Idle::default());
         while live > 0 {
             let (mut worked, mut spun) = (false, 0);

@@ -29,6 +29,7 @@ mod observe;
 mod overflow;
 mod shared;
 mod spin;
+mod stack;
 pub mod stats;
 mod warp;
 mod watchdog;

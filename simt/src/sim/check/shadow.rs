@@ -75,6 +75,12 @@ impl Entry {
         1 << (self.site >> 28 & 3) | if self.block_scope() { NARROW } else { 0 }
     }
 
+    /// Whether it is of that agent alone.
+    #[inline]
+    pub(super) fn is_of(self, agent: u32) -> bool {
+        self.warp == agent / 32 && self.mask == 1 << (agent % 32)
+    }
+
     pub(super) fn agents(self) -> impl Iterator<Item = u32> {
         (0..32).filter(move |lane| self.mask >> lane & 1 == 1).map(move |lane| self.warp * 32 + lane)
     }
@@ -142,15 +148,20 @@ impl Lists {
     /// does.
     #[inline]
     pub(super) fn entries<'a>(&'a self, cell: &'a Cell, against: u32) -> impl Iterator<Item = Entry> + 'a {
-        let first = (cell.first.mask != 0 && cell.first.bit() & against != 0).then_some(cell.first);
-        let others = match cell.more {
-            0 => &[],
-            n => match &self.lists[n as usize - 1] {
-                list if list.ways & against != 0 => &list.entries[..],
-                _ => &[],
-            },
-        };
-        first.into_iter().chain(others.iter().copied().filter(move |e| e.bit() & against != 0))
+        let others = if self.others(cell, against) { self.of(cell) } else { &[] };
+        self.first(cell, against).into_iter().chain(others.iter().copied().filter(move |e| e.bit() & against != 0))
+    }
+
+    /// The first entry of a cell, if it may stand against such an access.
+    #[inline]
+    pub(super) fn first(&self, cell: &Cell, against: u32) -> Option<Entry> {
+        (cell.first.mask != 0 && cell.first.bit() & against != 0).then_some(cell.first)
+    }
+
+    /// Whether another entry of a cell may.
+    #[inline]
+    pub(super) fn others(&self, cell: &Cell, against: u32) -> bool {
+        cell.more != 0 && self.lists[cell.more as usize - 1].ways & against != 0
     }
 
     /// Adds an entry. Entries that `obsolete` names, which every agent that knows the new one knows too, are dropped;
@@ -303,13 +314,22 @@ pub(super) struct Shadow {
     unjudged: [Cell; 16],
     /// Indices into `pages`, by page number.
     numbers: Map<u64, u32>,
-    /// The page found last, and its number.
-    last: Option<(u64, u32)>,
+    /// Numbers of pages found lately, each plus 1, and their indices.
+    recent: [(u64, u32); RECENT],
 }
+
+/// Pages found lately: a kernel goes back and forth between a few arrays.
+const RECENT: usize = 32;
 
 impl Default for Shadow {
     fn default() -> Self {
-        Self { pages: Vec::new(), held: 0, unjudged: [Cell::by(HOST); 16], numbers: Map::default(), last: None }
+        Self {
+            pages: Vec::new(),
+            held: 0,
+            unjudged: [Cell::by(HOST); 16],
+            numbers: Map::default(),
+            recent: [(0, 0); RECENT],
+        }
     }
 }
 
@@ -324,8 +344,8 @@ impl Shadow {
         fresh: impl Fn(u64) -> u32,
     ) -> &mut [Cell] {
         let number = address / PAGE;
-        let index = match self.last {
-            Some((last, index)) if last == number => index,
+        let index = match self.recent[number as usize % RECENT] {
+            (known, index) if known == number + 1 => index,
             _ => match self.find(number, fresh) {
                 Some(index) => index,
                 None => return self.unjudged(bytes, lists),
@@ -361,7 +381,7 @@ impl Shadow {
                 index
             }
         };
-        self.last = Some((number, index));
+        self.recent[number as usize % RECENT] = (number + 1, index);
         Some(index)
     }
 
