@@ -349,6 +349,7 @@ impl Block {
     }
 
     /// Under a check, lets others run before an access of the running thread where the schedule says so.
+    #[inline(always)]
     pub(super) fn interrupt(&self) {
         // Not a thread that spins: it would seem to work.
         if !self.spins.get() && self.checks().is_some_and(|(session, _)| session.interrupts()) {
@@ -361,11 +362,12 @@ impl Block {
     #[track_caller]
     pub(super) fn count(&self, instruction: Instruction, bytes: u8, address: u64) {
         let Some(stats) = &self.stats else { return };
-        let thread = self.current.get();
-        if stats.is_full(thread) {
+        let (thread, what, location) = (self.current.get(), What { instruction, bytes }, Location::caller());
+        if !stats.note(thread, what, address, location) {
             self.let_warp_catch_up(stats, thread);
+            let noted = stats.note(thread, what, address, location);
+            debug_assert!(noted, "a lane has room when its warp has caught up");
         }
-        stats.note(thread, What { instruction, bytes }, address, Location::caller());
     }
 
     /// Lets the other lanes of the warp do as much as `thread` has done, and then groups what all have done.
@@ -426,8 +428,17 @@ impl Block {
     }
 
     /// Called before an access that is examined: a thread that spins, or may spin, lets the others run.
+    #[inline(always)]
     #[track_caller]
     pub(super) fn before_access(&self) {
+        if self.watch.ends_window() {
+            self.end_window();
+        }
+    }
+
+    #[cold]
+    #[track_caller]
+    fn end_window(&self) {
         let thread = self.current.get();
         if self.watch.spins(thread) {
             self.spin();
@@ -437,6 +448,7 @@ impl Block {
     }
 
     /// Called after such an access.
+    #[inline(always)]
     pub(super) fn after_access(&self, space: Space, address: u64, value: u64) {
         self.watch.note(self.current.get(), space, address, value);
     }

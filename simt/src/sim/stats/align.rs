@@ -59,17 +59,16 @@ impl Lane {
         }
     }
 
-    /// Whether the two have made the same accesses in the same order.
-    #[inline]
-    fn does_as(&self, other: &Self) -> bool {
-        let long = || self.len() > SHORT && self.sites != other.sites;
-        self.last == other.last && self.len() == other.len() && !long()
-    }
 }
 
 /// Lanes of a warp that have made the same accesses in the same order.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Class {
+    /// The last eight sites of each, and their number.
+    last: u128,
+    len: usize,
+    /// Whether the lanes are those of the cut.
+    of_cut: bool,
     /// One of the lanes, and all of them.
     first: usize,
     lanes: u32,
@@ -128,7 +127,7 @@ impl Aligner {
         if self.classes.is_empty() {
             return;
         }
-        let short = |class: &Class| warp[class.first].len() <= SHORT;
+        let short = |class: &Class| class.len <= SHORT;
         if cut == 0 && order.is_empty() && self.classes.len() <= CLASSES && self.classes.iter().all(short) {
             let slot = self.remembered(warp);
             follow(&self.plans[slot].1, warp, &mut self.classes, request);
@@ -149,11 +148,16 @@ impl Aligner {
     fn classify(&mut self, warp: &[Lane], cut: u32) {
         self.classes.clear();
         for (i, lane) in warp.iter().enumerate().filter(|(_, lane)| lane.len() > 0) {
-            let of_cut = |i: usize| cut >> i & 1;
-            let like = |class: &&mut Class| of_cut(class.first) == of_cut(i) && warp[class.first].does_as(lane);
+            let Lane { last, .. } = *lane;
+            let (len, of_cut) = (lane.len(), cut >> i & 1 == 1);
+            let like = |class: &&mut Class| {
+                class.last == last
+                    && (class.len, class.of_cut) == (len, of_cut)
+                    && (len <= SHORT || warp[class.first].sites == lane.sites)
+            };
             match self.classes.iter_mut().find(like) {
                 Some(class) => class.lanes |= 1 << i,
-                None => self.classes.push(Class { first: i, lanes: 1 << i, done: 0 }),
+                None => self.classes.push(Class { last, len, of_cut, first: i, lanes: 1 << i, done: 0 }),
             }
         }
     }
@@ -161,13 +165,14 @@ impl Aligner {
     /// Where the plan for the classes, of short sequences, is remembered.
     fn remembered(&mut self, warp: &[Lane]) -> usize {
         let mut key: Key = [0; CLASSES];
-        self.classes.iter().zip(&mut key).for_each(|(class, key)| *key = warp[class.first].last);
+        self.classes.iter().zip(&mut key).for_each(|(class, key)| *key = class.last);
         let mix = |hash: u64, part: u64| (hash ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
         let slot = key.iter().fold(0, |hash, &last| mix(mix(hash, last as u64), (last >> 64) as u64)) as usize % PLANS;
         if self.plans.is_empty() {
             self.plans.resize(PLANS, Default::default());
         }
-        if self.plans[slot].0 != key {
+        // One by one: as a whole they would be compared as bytes, by a call.
+        if (0..CLASSES).any(|i| self.plans[slot].0[i] != key[i]) {
             self.plans[slot] = (key, self.plan(warp, &mut Vec::new(), 0, None));
         }
         slot

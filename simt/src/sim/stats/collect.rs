@@ -115,12 +115,17 @@ impl Collector {
         self.0.borrow_mut().group(thread / 32, cut, Some(thread % 32));
     }
 
-    /// A thread accesses memory, or arrives at a barrier or at an operation of its warp.
+    /// A thread accesses memory, or arrives at a barrier or at an operation of its warp. Returns false, and counts
+    /// nothing, if the thread first has to let the other lanes of its warp catch up.
     #[inline(always)]
-    pub fn note(&self, thread: usize, what: What, address: u64, location: &'static Location<'static>) {
+    pub fn note(&self, thread: usize, what: What, address: u64, location: &'static Location<'static>) -> bool {
         let inner = &mut *self.0.borrow_mut();
-        let site = inner.sites.number(location, what);
-        inner.lanes[thread].push(site, address);
+        let lane = &mut inner.lanes[thread];
+        let room = lane.len() < ROOM;
+        if room {
+            lane.push(inner.sites.number(location, what), address);
+        }
+        room
     }
 
     /// A thread starts a bulk copy of `bytes` bytes, whose side in global memory is at `address`.
