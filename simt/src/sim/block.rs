@@ -232,8 +232,8 @@ impl Block {
     #[inline(always)]
     #[track_caller]
     pub(super) fn sync(&self, id: usize, expected: Option<u32>, vote: bool) -> u32 {
-        let state =
-            if id == 0 && self.arrives_quickly(vote) { State::AtBarrier(0) } else { self.arrive(id, expected, vote) };
+        let quick = id == 0 && self.stats.is_none() && self.arrives_quickly(vote, Location::caller());
+        let state = if quick { State::AtBarrier(0) } else { self.arrive(id, expected, vote) };
         self.suspend(self.current.get(), state);
         self.barriers[id].get().result
     }
@@ -241,15 +241,12 @@ impl Block {
     /// Counts a thread that is neither the first nor the last at the barrier of the block, where that is all that is to
     /// be done.
     #[inline(always)]
-    #[track_caller]
-    fn arrives_quickly(&self, vote: bool) -> bool {
-        let location = Location::caller();
+    fn arrives_quickly(&self, vote: bool, location: &'static Location<'static>) -> bool {
         // SAFETY: the cell is this thread's of the host, and no other reference to its content is made meanwhile. (A
         // copy out and in again would take as long as the switch.)
         let barrier = unsafe { &mut *self.barriers[0].as_ptr() };
-        let quick = self.stats.is_none()
-            && barrier.arrived + 1 < self.threads()
-            && barrier.location.is_some_and(|first| std::ptr::eq(first, location));
+        let quick =
+            barrier.arrived + 1 < self.threads() && barrier.location.is_some_and(|first| std::ptr::eq(first, location));
         if quick {
             barrier.arrived += 1;
             barrier.votes += vote as u32;
@@ -266,6 +263,9 @@ impl Block {
         let thread = self.current.get();
         // Others may run meanwhile and arrive.
         self.count(Instruction::Barrier, 0, 0);
+        if id == 0 && self.arrives_quickly(vote, location) {
+            return State::AtBarrier(0);
+        }
         let mut barrier = self.barriers[id].get();
         let first = *barrier.location.get_or_insert(location);
         // Roles of a block reach a named barrier from where they are; the barrier of the whole block is one place.

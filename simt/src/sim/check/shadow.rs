@@ -109,6 +109,52 @@ impl Cell {
     pub(super) const fn by(writer: u32) -> Self {
         Self { writer, time: 0, site: 0, first: Entry { warp: 0, mask: 0, time: 0, site: 0 }, more: 0 }
     }
+
+    /// A plain write by `agent`, if `knows` tells that it knows all that others did to the word. Otherwise nothing
+    /// happens, and false is returned.
+    ///
+    /// Here and in the next the entry is read and written field by field: as a whole it would be read soon after a part
+    /// of it was written, for which a processor waits.
+    #[inline(always)]
+    pub(super) fn write_in_order(
+        &mut self,
+        (agent, time, site): (u32, u32, u32),
+        knows: impl Fn(u32, u32) -> bool,
+    ) -> bool {
+        let first = &self.first;
+        let alone = first.warp == agent / 32 && first.mask == 1 << (agent % 32);
+        let in_order = self.more == 0
+            && (self.writer == agent || knows(self.writer, self.time))
+            && (first.mask == 0 || alone || knows(first.warp * 32, first.time));
+        if in_order {
+            (self.writer, self.time, self.site, self.first.mask) = (agent, time, site, 0);
+        }
+        in_order
+    }
+
+    /// A plain read likewise, of a word that somebody wrote. `all_know` tells what every thread of the block knows.
+    #[inline(always)]
+    pub(super) fn read_in_order(
+        &mut self,
+        (agent, time, site): (u32, u32, u32),
+        knows: impl Fn(u32, u32) -> bool,
+        all_know: impl Fn(u32, u32) -> bool,
+    ) -> bool {
+        let written = self.writer != NOBODY && (self.writer == agent || knows(self.writer, self.time));
+        if self.more != 0 || !written {
+            return false;
+        }
+        let first = &mut self.first;
+        let others = if first.mask == 0 || all_know(first.warp * 32, first.time) {
+            0
+        } else if first.warp == agent / 32 && first.time == time && first.site >> 28 == Way::Read as u32 {
+            first.mask
+        } else {
+            return false;
+        };
+        (first.warp, first.mask, first.time, first.site) = (agent / 32, others | 1 << (agent % 32), time, site);
+        true
+    }
 }
 
 /// The other entries of a cell, and a bit for each way of access among them.
@@ -334,6 +380,15 @@ impl Default for Shadow {
 }
 
 impl Shadow {
+    /// The cell of the word at `address`, if its page was found lately and has one cell per word.
+    #[inline(always)]
+    pub(super) fn word(&mut self, address: u64) -> Option<&mut Cell> {
+        let number = address / PAGE;
+        let (known, index) = self.recent[number as usize % RECENT];
+        let page = (known == number + 1).then(|| &mut self.pages[index as usize])?;
+        (page.grain == 2).then(|| &mut page.cells[(address % PAGE) as usize >> 2])
+    }
+
     /// The cells of `bytes` bytes from `address` on, within one page. `fresh` says who wrote each word of a new page.
     #[inline]
     pub(super) fn cells(

@@ -58,7 +58,6 @@ impl Lane {
             self.last = self.sites.iter().fold(0, |last, &site| last << 16 | u128::from(site));
         }
     }
-
 }
 
 /// Lanes of a warp that have made the same accesses in the same order.
