@@ -171,6 +171,10 @@ impl Judge<'_> {
         }
         // What others did since that write.
         for entry in lists.entries(cell, against) {
+            let near = entry.time > self.launch.base && self.me.has_block_of(entry.warp * 32);
+            if self.running.is_none() && entry.time <= self.clock.launch || near && entry.time <= self.clock.block {
+                continue;
+            }
             let Some(kind) = self.together(entry) else { continue };
             let unknown = |&agent: &u32| !self.mine(agent, entry.time) && !self.knows(agent, entry.time);
             if let Some(agent) = entry.agents().find(unknown) {
@@ -386,8 +390,8 @@ impl Session {
         };
         let site = self.sites.number(touch.site);
         let quick = match using {
-            Use::Write => cell.write_in_order((agent, clock.own, site), knows),
-            Use::Other(Way::Read, _) => cell.read_in_order((agent, clock.own, site), knows, all_know),
+            Use::Write => self.lists.write_in_order(cell, (agent, clock.own, site), knows),
+            Use::Other(Way::Read, _) => self.lists.read_in_order(cell, (agent, clock.own, site), knows, all_know),
             _ => false,
         };
         self.accesses += u64::from(quick);

@@ -110,50 +110,10 @@ impl Cell {
         Self { writer, time: 0, site: 0, first: Entry { warp: 0, mask: 0, time: 0, site: 0 }, more: 0 }
     }
 
-    /// A plain write by `agent`, if `knows` tells that it knows all that others did to the word. Otherwise nothing
-    /// happens, and false is returned.
-    ///
-    /// Here and in the next the entry is read and written field by field: as a whole it would be read soon after a part
-    /// of it was written, for which a processor waits.
+    /// Whether `agent` knows the last write, as `knows` tells of it.
     #[inline(always)]
-    pub(super) fn write_in_order(
-        &mut self,
-        (agent, time, site): (u32, u32, u32),
-        knows: impl Fn(u32, u32) -> bool,
-    ) -> bool {
-        let first = &self.first;
-        let alone = first.warp == agent / 32 && first.mask == 1 << (agent % 32);
-        let in_order = self.more == 0
-            && (self.writer == agent || knows(self.writer, self.time))
-            && (first.mask == 0 || alone || knows(first.warp * 32, first.time));
-        if in_order {
-            (self.writer, self.time, self.site, self.first.mask) = (agent, time, site, 0);
-        }
-        in_order
-    }
-
-    /// A plain read likewise, of a word that somebody wrote. `all_know` tells what every thread of the block knows.
-    #[inline(always)]
-    pub(super) fn read_in_order(
-        &mut self,
-        (agent, time, site): (u32, u32, u32),
-        knows: impl Fn(u32, u32) -> bool,
-        all_know: impl Fn(u32, u32) -> bool,
-    ) -> bool {
-        let written = self.writer != NOBODY && (self.writer == agent || knows(self.writer, self.time));
-        if self.more != 0 || !written {
-            return false;
-        }
-        let first = &mut self.first;
-        let others = if first.mask == 0 || all_know(first.warp * 32, first.time) {
-            0
-        } else if first.warp == agent / 32 && first.time == time && first.site >> 28 == Way::Read as u32 {
-            first.mask
-        } else {
-            return false;
-        };
-        (first.warp, first.mask, first.time, first.site) = (agent / 32, others | 1 << (agent % 32), time, site);
-        true
+    fn is_written_for(&self, agent: u32, knows: impl Fn(u32, u32) -> bool) -> bool {
+        self.writer == agent || knows(self.writer, self.time)
     }
 }
 
@@ -210,8 +170,76 @@ impl Lists {
         cell.more != 0 && self.lists[cell.more as usize - 1].ways & against != 0
     }
 
-    /// Adds an entry. Entries that `obsolete` names, which every agent that knows the new one knows too, are dropped;
-    /// so are the same agent's earlier accesses of the same way.
+    /// A plain write by an agent, at a time and a place, if `knows` tells that it knows all that others did to the word.
+    /// Otherwise nothing happens, and false is returned.
+    ///
+    /// Here and in the next the first entry is read and written field by field: as a whole it would be read soon after a
+    /// part of it was written, for which a processor waits.
+    #[inline(always)]
+    pub(super) fn write_in_order(
+        &mut self,
+        cell: &mut Cell,
+        (agent, time, site): (u32, u32, u32),
+        knows: impl Fn(u32, u32) -> bool,
+    ) -> bool {
+        let first = &cell.first;
+        let alone = first.warp == agent / 32 && first.mask == 1 << (agent % 32);
+        let in_order = cell.is_written_for(agent, &knows)
+            && (first.mask == 0 || alone || knows(first.warp * 32, first.time))
+            && (cell.more == 0 || self.knows_others(cell, &knows));
+        if in_order {
+            self.clear(cell);
+            (cell.writer, cell.time, cell.site) = (agent, time, site);
+        }
+        in_order
+    }
+
+    /// A plain read likewise, of a word that somebody wrote and that nobody has modified atomically since. `all_know`
+    /// tells what every thread of the block knows.
+    #[inline(always)]
+    pub(super) fn read_in_order(
+        &mut self,
+        cell: &mut Cell,
+        (agent, time, site): (u32, u32, u32),
+        knows: impl Fn(u32, u32) -> bool,
+        all_know: impl Fn(u32, u32) -> bool,
+    ) -> bool {
+        let written = cell.writer != NOBODY && cell.is_written_for(agent, knows);
+        if !written || self.others(cell, MODIFIES) {
+            return false;
+        }
+        let first = &mut cell.first;
+        let (warp, mask, reads) = (agent / 32, 1 << (agent % 32), first.site >> 28 == Way::Read as u32);
+        if first.mask != 0 && (first.warp, first.time) == (warp, time) && reads {
+            (first.mask, first.site) = (first.mask | mask, site);
+        } else if cell.more == 0 && (first.mask == 0 || all_know(first.warp * 32, first.time)) {
+            (first.warp, first.mask, first.time, first.site) = (warp, mask, time, site);
+        } else if first.mask != 0 && first.bit() & MODIFIES != 0 {
+            return false;
+        } else {
+            self.read_beside_others(cell, (warp, mask), (time, site), all_know);
+        }
+        true
+    }
+
+    #[inline(never)]
+    fn knows_others(&self, cell: &Cell, knows: impl Fn(u32, u32) -> bool) -> bool {
+        self.of(cell).iter().all(|e| knows(e.warp * 32, e.time))
+    }
+
+    #[inline(never)]
+    fn read_beside_others(
+        &mut self,
+        cell: &mut Cell,
+        (warp, mask): (u32, u32),
+        (time, site): (u32, u32),
+        all_know: impl Fn(u32, u32) -> bool,
+    ) {
+        self.add(cell, Entry { warp, mask, time, site }, |e| all_know(e.warp * 32, e.time));
+    }
+
+    /// Adds an entry. Entries that `obsolete` names, which every agent that knows the new one knows too, are dropped
+    /// when one is added; so are the same agent's earlier accesses of the same way.
     #[inline]
     pub(super) fn add(&mut self, cell: &mut Cell, new: Entry, obsolete: impl Fn(Entry) -> bool) {
         let first = &mut cell.first;
@@ -263,12 +291,15 @@ impl Lists {
                 old.mask &= !new.mask;
             }
         }
+        if merged {
+            return;
+        }
         if whole {
             list.entries.retain(|e| e.mask != 0 && !obsolete(*e));
         }
-        if !merged && self.entries >= ENTRIES {
+        if self.entries >= ENTRIES {
             self.lost += 1;
-        } else if !merged {
+        } else {
             list.entries.push(new);
             list.ways |= new.bit();
         }
