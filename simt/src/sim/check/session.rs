@@ -630,3 +630,76 @@ fn fresh(allocations: &BTreeMap<u64, u64>, address: u64) -> u32 {
         _ => HOST,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::schedule::Random;
+    use super::*;
+
+    /// What 96 threads do to 24 words, in a random order with barriers between: the findings, each with its count.
+    fn outcome(seed: u64, quick: bool) -> Vec<String> {
+        const THREADS: usize = 96;
+        #[track_caller]
+        fn here() -> &'static Location<'static> {
+            Location::caller()
+        }
+        let sites = [here(), here(), here(), here(), here(), here()];
+        let mut session = Session::new(Check::default());
+        session.begin_launch(Launch {
+            kernel: "random",
+            grid: [2, 1, 1],
+            block: [THREADS as u32, 1, 1],
+            stride: THREADS as u32,
+            engines: 2 * THREADS as u32,
+            ..Launch::default()
+        });
+        let mut blocks = [0, 1].map(|number| {
+            let mut block = BlockState::new(number, THREADS);
+            block.begin(number, session.launch.base, session.launch.floor);
+            block
+        });
+        let mut random = Random::new(seed);
+        // Few threads or many, and more or fewer accesses in order: each meets other paths.
+        let (threads, barriers) = ([4, 40, 96][random.below(3) as usize], [3, 20, 200][random.below(3) as usize]);
+        for _ in 0..4000 {
+            let block = &mut blocks[(random.below(8) == 0) as usize];
+            let thread = random.below(threads) as usize;
+            if random.below(barriers) == 0 {
+                match random.below(3) {
+                    0 => session.warp_barrier(block, thread, u32::MAX),
+                    1 => session.barrier_of_some(block, &(0..64).collect::<Vec<_>>()),
+                    _ => session.barrier_of_block(block),
+                }
+                continue;
+            }
+            let space = [Space::Shared, Space::Shared, Space::Global][random.below(3) as usize];
+            // Often a word that few others use.
+            let word = if random.below(4) > 0 { thread as u32 % 24 } else { random.below(24) };
+            let (address, site) = (4096 + 4 * u64::from(word), sites[random.below(6) as usize]);
+            let (kind, using) = match random.below(16) {
+                0..8 => (AccessKind::Read, Use::Other(Way::Read, false)),
+                8..14 => (AccessKind::Write, Use::Write),
+                14 => (AccessKind::Atomic, Use::Other(Way::Modify, random.below(2) == 0)),
+                _ => (AccessKind::Atomic, Use::Other(Way::Load, false)),
+            };
+            let values = [random.below(2), random.below(2)].map(|value| [u64::from(value)]);
+            let touch = Touch { space, kind, address, bytes: 4, before: &values[0], after: &values[1], site };
+            match quick {
+                true => session.access(block, thread, &touch, using),
+                false => session.access_slowly(block, thread, &touch, using),
+            }
+        }
+        let accesses = session.accesses;
+        let findings = session.take_report().findings;
+        findings.iter().map(|finding| format!("{finding:?}")).chain([format!("{accesses} accesses")]).collect()
+    }
+
+    #[test]
+    fn a_quick_judgement_is_that_of_the_slow_path() {
+        for seed in 0..60 {
+            let (quick, slow) = (outcome(seed, true), outcome(seed, false));
+            assert!(slow.len() > 3, "seed {seed} finds something: {slow:?}");
+            assert_eq!(quick, slow, "seed {seed}");
+        }
+    }
+}
