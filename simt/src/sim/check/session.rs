@@ -4,7 +4,9 @@ use super::super::observe::{AccessKind, Space};
 use super::clock::{Clock, Known, Place};
 use super::finding::{Finding, Kind, Memory, Side};
 use super::schedule::Schedule;
-use super::shadow::{ATOMIC, Cell, Entry, HOST, LOADS, Lists, MODIFIES, Map, NARROW, NOBODY, READS, Shadow, Way};
+use super::shadow::{
+    ATOMIC, Cell, Entry, HOST, InOrder, LOADS, Lists, MODIFIES, Map, NARROW, NOBODY, READS, Shadow, Way,
+};
 use super::sites::Sites;
 use super::state::{BlockState, Launch};
 use super::sync::Word;
@@ -371,7 +373,7 @@ impl Session {
     /// most; any other is left to [`Session::access_as`], which would do the same in three times the time.
     #[inline(never)]
     fn access_quickly(&mut self, block: &mut BlockState, thread: usize, touch: &Touch, using: Use) -> bool {
-        let clock = &block.clocks[thread];
+        let (clock, place) = (&block.clocks[thread], self.agent(block, thread));
         // While an earlier launch may still run, its times are not told from those of this one by a comparison.
         if touch.bytes != 4 || self.running.is_some() || clock.launch != self.launch.base {
             return false;
@@ -381,21 +383,46 @@ impl Session {
             Space::Global => &mut self.global,
         };
         let Some(cell) = shadow.word(touch.address) else { return false };
-        let (first, stride) = (block.number * self.launch.stride, self.launch.stride);
-        let near = |agent: u32| agent.wrapping_sub(first) < stride;
-        let agent = first + thread as u32;
-        let all_know = |agent: u32, time: u32| time <= clock.launch || near(agent) && time <= clock.block;
-        let knows = |other: u32, time: u32| {
-            all_know(other, time) || other / 32 == agent / 32 && near(other) && time <= clock.warp
-        };
+        let by = clock.numbers(place);
         let site = self.sites.number(touch.site);
-        let quick = match using {
-            Use::Write => self.lists.write_in_order(cell, (agent, clock.own, site), knows),
-            Use::Other(Way::Read, _) => self.lists.read_in_order(cell, (agent, clock.own, site), knows, all_know),
-            _ => false,
+        let order = match using {
+            Use::Write => cell.write_in_order(by, site),
+            Use::Other(Way::Read, _) => cell.read_in_order(by, site),
+            _ => InOrder::No,
         };
-        self.accesses += u64::from(quick);
-        quick
+        if order == InOrder::WithFirst {
+            return self.access_beside_others(block, thread, touch, using);
+        }
+        self.accesses += u64::from(order == InOrder::Yes);
+        order == InOrder::Yes
+    }
+
+    /// The rest of [`Session::access_quickly`] for a word with a list of accesses, or one that needs it now.
+    #[inline(never)]
+    fn access_beside_others(&mut self, block: &mut BlockState, thread: usize, touch: &Touch, using: Use) -> bool {
+        let by = block.clocks[thread].numbers(self.agent(block, thread));
+        let shadow = match touch.space {
+            Space::Shared => &mut block.shared,
+            Space::Global => &mut self.global,
+        };
+        let Some(cell) = shadow.word(touch.address) else { return false };
+        let site = self.sites.number(touch.site);
+        let in_order = match using {
+            Use::Write => self.lists.are_known(cell, by),
+            _ => !self.lists.others(cell, MODIFIES),
+        };
+        if !in_order {
+            return false;
+        }
+        if using == Use::Write {
+            self.lists.clear(cell);
+            (cell.writer, cell.time, cell.site) = (by.agent, by.own, site);
+        } else {
+            let read = Entry::new(by.agent, by.own, site, Way::Read, false);
+            self.lists.add(cell, read, |e| by.block_knows(e.warp * 32, e.time));
+        }
+        self.accesses += 1;
+        true
     }
 
     #[inline(never)]

@@ -4,6 +4,7 @@
 //! byte of the page has its own, so that threads which write neighbouring bytes are not taken for a race. Cells are
 //! made page by page when a kernel first touches them.
 
+use super::clock::Numbers;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -110,11 +111,60 @@ impl Cell {
         Self { writer, time: 0, site: 0, first: Entry { warp: 0, mask: 0, time: 0, site: 0 }, more: 0 }
     }
 
-    /// Whether `agent` knows the last write, as `knows` tells of it.
+    /// A plain write by the thread, at `site`, if its numbers tell that it knows all that others did to the word.
+    /// Otherwise nothing happens.
+    ///
+    /// Here and in the next the first entry is read and written field by field: as a whole it would be read soon after a
+    /// part of it was written, for which a processor waits.
     #[inline(always)]
-    fn is_written_for(&self, agent: u32, knows: impl Fn(u32, u32) -> bool) -> bool {
-        self.writer == agent || knows(self.writer, self.time)
+    pub(super) fn write_in_order(&mut self, by: Numbers, site: u32) -> InOrder {
+        let first = &self.first;
+        let alone = first.warp == by.agent / 32 && first.mask == 1 << (by.agent % 32);
+        let after = (self.writer == by.agent || by.know(self.writer, self.time))
+            && (first.mask == 0 || alone || by.know(first.warp * 32, first.time));
+        match (after, self.more) {
+            (false, _) => InOrder::No,
+            (true, 0) => {
+                (self.writer, self.time, self.site, self.first.mask) = (by.agent, by.own, site, 0);
+                InOrder::Yes
+            }
+            (true, _) => InOrder::WithFirst,
+        }
     }
+
+    /// A plain read likewise, of a word that somebody wrote.
+    #[inline(always)]
+    pub(super) fn read_in_order(&mut self, by: Numbers, site: u32) -> InOrder {
+        if self.writer == NOBODY || self.writer != by.agent && !by.know(self.writer, self.time) {
+            return InOrder::No;
+        }
+        let first = &mut self.first;
+        let (warp, mask, reads) = (by.agent / 32, 1 << (by.agent % 32), first.site >> 28 == Way::Read as u32);
+        if self.more != 0 {
+            return if first.mask == 0 || reads { InOrder::WithFirst } else { InOrder::No };
+        }
+        if first.mask == 0 || by.block_knows(first.warp * 32, first.time) {
+            (first.warp, first.mask, first.time, first.site) = (warp, mask, by.own, site);
+            InOrder::Yes
+        } else if reads && (first.warp, first.time) == (warp, by.own) {
+            (first.mask, first.site) = (first.mask | mask, site);
+            InOrder::Yes
+        } else if reads {
+            InOrder::WithFirst
+        } else {
+            InOrder::No
+        }
+    }
+}
+
+/// What is known of the order between an access and the earlier ones to a cell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum InOrder {
+    /// It is in order with all, and noted.
+    Yes,
+    /// It is in order with the last write and the first entry. The list of the others has to be looked at.
+    WithFirst,
+    No,
 }
 
 /// The other entries of a cell, and a bit for each way of access among them.
@@ -170,72 +220,9 @@ impl Lists {
         cell.more != 0 && self.lists[cell.more as usize - 1].ways & against != 0
     }
 
-    /// A plain write by an agent, at a time and a place, if `knows` tells that it knows all that others did to the word.
-    /// Otherwise nothing happens, and false is returned.
-    ///
-    /// Here and in the next the first entry is read and written field by field: as a whole it would be read soon after a
-    /// part of it was written, for which a processor waits.
-    #[inline(always)]
-    pub(super) fn write_in_order(
-        &mut self,
-        cell: &mut Cell,
-        (agent, time, site): (u32, u32, u32),
-        knows: impl Fn(u32, u32) -> bool,
-    ) -> bool {
-        let first = &cell.first;
-        let alone = first.warp == agent / 32 && first.mask == 1 << (agent % 32);
-        let in_order = cell.is_written_for(agent, &knows)
-            && (first.mask == 0 || alone || knows(first.warp * 32, first.time))
-            && (cell.more == 0 || self.knows_others(cell, &knows));
-        if in_order {
-            self.clear(cell);
-            (cell.writer, cell.time, cell.site) = (agent, time, site);
-        }
-        in_order
-    }
-
-    /// A plain read likewise, of a word that somebody wrote and that nobody has modified atomically since. `all_know`
-    /// tells what every thread of the block knows.
-    #[inline(always)]
-    pub(super) fn read_in_order(
-        &mut self,
-        cell: &mut Cell,
-        (agent, time, site): (u32, u32, u32),
-        knows: impl Fn(u32, u32) -> bool,
-        all_know: impl Fn(u32, u32) -> bool,
-    ) -> bool {
-        let written = cell.writer != NOBODY && cell.is_written_for(agent, knows);
-        if !written || self.others(cell, MODIFIES) {
-            return false;
-        }
-        let first = &mut cell.first;
-        let (warp, mask, reads) = (agent / 32, 1 << (agent % 32), first.site >> 28 == Way::Read as u32);
-        if first.mask != 0 && (first.warp, first.time) == (warp, time) && reads {
-            (first.mask, first.site) = (first.mask | mask, site);
-        } else if cell.more == 0 && (first.mask == 0 || all_know(first.warp * 32, first.time)) {
-            (first.warp, first.mask, first.time, first.site) = (warp, mask, time, site);
-        } else if first.mask != 0 && first.bit() & MODIFIES != 0 {
-            return false;
-        } else {
-            self.read_beside_others(cell, (warp, mask), (time, site), all_know);
-        }
-        true
-    }
-
-    #[inline(never)]
-    fn knows_others(&self, cell: &Cell, knows: impl Fn(u32, u32) -> bool) -> bool {
-        self.of(cell).iter().all(|e| knows(e.warp * 32, e.time))
-    }
-
-    #[inline(never)]
-    fn read_beside_others(
-        &mut self,
-        cell: &mut Cell,
-        (warp, mask): (u32, u32),
-        (time, site): (u32, u32),
-        all_know: impl Fn(u32, u32) -> bool,
-    ) {
-        self.add(cell, Entry { warp, mask, time, site }, |e| all_know(e.warp * 32, e.time));
+    /// Whether the numbers tell of all entries of a cell but the first.
+    pub(super) fn are_known(&self, cell: &Cell, to: Numbers) -> bool {
+        self.of(cell).iter().all(|e| to.know(e.warp * 32, e.time))
     }
 
     /// Adds an entry. Entries that `obsolete` names, which every agent that knows the new one knows too, are dropped
