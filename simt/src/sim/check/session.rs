@@ -361,72 +361,77 @@ impl Session {
         Place { block: block.number, warp: agent / 32, agent, first, stride }
     }
 
-    /// An access by a thread.
+    /// A plain access to a word of 4 bytes that the thread's own numbers show to be in order with all earlier ones, as
+    /// they do for most. If they do not, nothing happens, and false is returned: the access is for [`Session::access`],
+    /// which would do the same in several times the time.
     #[inline(always)]
-    pub(in super::super) fn access(&mut self, block: &mut BlockState, thread: usize, touch: &Touch, using: Use) {
-        if !self.access_quickly(block, thread, touch, using) {
-            self.access_slowly(block, thread, touch, using);
-        }
-    }
-
-    /// A plain access to a word that the thread's own numbers show to be in order with all earlier ones, as they do for
-    /// most; any other is left to [`Session::access_as`], which would do the same in three times the time.
-    #[inline(never)]
-    fn access_quickly(&mut self, block: &mut BlockState, thread: usize, touch: &Touch, using: Use) -> bool {
+    pub(in super::super) fn access_in_order(
+        &mut self,
+        block: &mut BlockState,
+        thread: usize,
+        (space, address): (Space, u64),
+        kind: AccessKind,
+        location: &'static Location<'static>,
+    ) -> bool {
         let (clock, place) = (&block.clocks[thread], self.agent(block, thread));
         // While an earlier launch may still run, its times are not told from those of this one by a comparison.
-        if touch.bytes != 4 || self.running.is_some() || clock.launch != self.launch.base {
+        if self.running.is_some() || clock.launch != self.launch.base {
             return false;
         }
-        let shadow = match touch.space {
+        let shadow = match space {
             Space::Shared => &mut block.shared,
             Space::Global => &mut self.global,
         };
-        let Some(cell) = shadow.word(touch.address) else { return false };
+        let Some(cell) = shadow.word(address) else { return false };
         let by = clock.numbers(place);
-        let site = self.sites.number(touch.site);
-        let order = match using {
-            Use::Write => cell.write_in_order(by, site),
-            Use::Other(Way::Read, _) => cell.read_in_order(by, site),
-            _ => InOrder::No,
+        let site = self.sites.number(location);
+        let order = match kind {
+            AccessKind::Read => cell.read_in_order(by, site),
+            AccessKind::Write => cell.write_in_order(by, site),
+            AccessKind::Atomic => InOrder::No,
         };
-        if order == InOrder::WithFirst {
-            return self.access_beside_others(block, thread, touch, using);
-        }
-        self.accesses += u64::from(order == InOrder::Yes);
-        order == InOrder::Yes
+        let done = match order {
+            InOrder::Yes => true,
+            InOrder::WithFirst => self.access_beside_others(block, thread, (space, address), kind, site),
+            InOrder::No => false,
+        };
+        self.accesses += u64::from(done);
+        done
     }
 
-    /// The rest of [`Session::access_quickly`] for a word with a list of accesses, or one that needs it now.
+    /// The rest of [`Session::access_in_order`] for a word with a list of accesses, or one that needs it now.
     #[inline(never)]
-    fn access_beside_others(&mut self, block: &mut BlockState, thread: usize, touch: &Touch, using: Use) -> bool {
+    fn access_beside_others(
+        &mut self,
+        block: &mut BlockState,
+        thread: usize,
+        (space, address): (Space, u64),
+        kind: AccessKind,
+        site: u32,
+    ) -> bool {
         let by = block.clocks[thread].numbers(self.agent(block, thread));
-        let shadow = match touch.space {
+        let shadow = match space {
             Space::Shared => &mut block.shared,
             Space::Global => &mut self.global,
         };
-        let Some(cell) = shadow.word(touch.address) else { return false };
-        let site = self.sites.number(touch.site);
-        let in_order = match using {
-            Use::Write => self.lists.are_known(cell, by),
-            _ => !self.lists.others(cell, MODIFIES),
-        };
-        if !in_order {
-            return false;
+        let Some(cell) = shadow.word(address) else { return false };
+        match kind {
+            AccessKind::Write if self.lists.are_known(cell, by) => {
+                self.lists.clear(cell);
+                (cell.writer, cell.time, cell.site) = (by.agent, by.own, site);
+                true
+            }
+            AccessKind::Read if !self.lists.others(cell, MODIFIES) => {
+                let read = Entry::new(by.agent, by.own, site, Way::Read, false);
+                self.lists.add(cell, read, |e| by.block_knows(e.warp * 32, e.time));
+                true
+            }
+            _ => false,
         }
-        if using == Use::Write {
-            self.lists.clear(cell);
-            (cell.writer, cell.time, cell.site) = (by.agent, by.own, site);
-        } else {
-            let read = Entry::new(by.agent, by.own, site, Way::Read, false);
-            self.lists.add(cell, read, |e| by.block_knows(e.warp * 32, e.time));
-        }
-        self.accesses += 1;
-        true
     }
 
-    #[inline(never)]
-    fn access_slowly(&mut self, block: &mut BlockState, thread: usize, touch: &Touch, using: Use) {
+    /// An access by a thread.
+    pub(in super::super) fn access(&mut self, block: &mut BlockState, thread: usize, touch: &Touch, using: Use) {
         let me = self.agent(block, thread);
         let time = block.clocks[thread].own;
         self.access_as(block, thread, me.agent, time, touch, using);
@@ -711,9 +716,8 @@ mod tests {
             };
             let values = [random.below(2), random.below(2)].map(|value| [u64::from(value)]);
             let touch = Touch { space, kind, address, bytes: 4, before: &values[0], after: &values[1], site };
-            match quick {
-                true => session.access(block, thread, &touch, using),
-                false => session.access_slowly(block, thread, &touch, using),
+            if !quick || !session.access_in_order(block, thread, (space, address), kind, site) {
+                session.access(block, thread, &touch, using);
             }
         }
         let accesses = session.accesses;
