@@ -126,7 +126,7 @@ unsafe fn look<T: Scalar, R, const GLOBAL: bool, const WRITES: bool>(
     observe::access(space, kind, address, value);
     if let (Some(before), Some((session, state))) = (before, block.checks()) {
         let (site, bytes, thread) = (Location::caller(), size_of::<T>() as u32, block.current());
-        if bytes != 4 || !session.access_in_order(state, thread, (space, address), kind, site) {
+        if !session.access_in_order(state, thread, (space, address, bytes), kind, site) {
             let touch = Touch { space, kind, address, bytes, before: &before, after: &[to_bits(value)], site };
             session.access(state, thread, &touch, Use::of(kind));
         }
@@ -156,9 +156,12 @@ unsafe fn look_at_pack<R>(space: Space, kind: AccessKind, address: u64, p: *cons
     let after = words();
     observe::pack(space, kind, address, after);
     if let (Some(before), Some((session, state))) = (before, block.checks()) {
-        let (site, after) = (Location::caller(), after.map(u64::from));
-        let touch = Touch { space, kind, address, bytes: 16, before: &before, after: &after, site };
-        session.access(state, block.current(), &touch, Use::of(kind));
+        let (site, thread) = (Location::caller(), block.current());
+        if !session.access_in_order(state, thread, (space, address, 16), kind, site) {
+            let after = after.map(u64::from);
+            let touch = Touch { space, kind, address, bytes: 16, before: &before, after: &after, site };
+            session.access(state, thread, &touch, Use::of(kind));
+        }
     }
     for (i, word) in after.into_iter().enumerate() {
         block.after_access(space, address + 4 * i as u64, word.into());

@@ -361,42 +361,47 @@ impl Session {
         Place { block: block.number, warp: agent / 32, agent, first, stride }
     }
 
-    /// A plain access to a word of 4 bytes that the thread's own numbers show to be in order with all earlier ones, as
-    /// they do for most. If they do not, nothing happens, and false is returned: the access is for [`Session::access`],
-    /// which would do the same in several times the time.
+    /// A plain access to one word or several that the thread's own numbers show to be in order with all earlier ones, as
+    /// they do for most. If they do not, false is returned, and the access is for [`Session::access`], which would do the
+    /// same in several times the time: it may judge words again that have been judged here.
     #[inline(always)]
     pub(in super::super) fn access_in_order(
         &mut self,
         block: &mut BlockState,
         thread: usize,
-        (space, address): (Space, u64),
+        (space, address, bytes): (Space, u64, u32),
         kind: AccessKind,
         location: &'static Location<'static>,
     ) -> bool {
         let (clock, place) = (&block.clocks[thread], self.agent(block, thread));
         // While an earlier launch may still run, its times are not told from those of this one by a comparison.
-        if self.running.is_some() || clock.launch != self.launch.base {
+        if bytes < 4 || self.running.is_some() || clock.launch != self.launch.base {
             return false;
         }
-        let shadow = match space {
-            Space::Shared => &mut block.shared,
-            Space::Global => &mut self.global,
-        };
-        let Some(cell) = shadow.word(address) else { return false };
         let by = clock.numbers(place);
         let site = self.sites.number(location);
-        let order = match kind {
-            AccessKind::Read => cell.read_in_order(by, site),
-            AccessKind::Write => cell.write_in_order(by, site),
-            AccessKind::Atomic => InOrder::No,
-        };
-        let done = match order {
-            InOrder::Yes => true,
-            InOrder::WithFirst => self.access_beside_others(block, thread, (space, address), kind, site),
-            InOrder::No => false,
-        };
-        self.accesses += u64::from(done);
-        done
+        for word in (address..address + u64::from(bytes)).step_by(4) {
+            let shadow = match space {
+                Space::Shared => &mut block.shared,
+                Space::Global => &mut self.global,
+            };
+            let Some(cell) = shadow.word(word) else { return false };
+            let order = match kind {
+                AccessKind::Read => cell.read_in_order(by, site),
+                AccessKind::Write => cell.write_in_order(by, site),
+                AccessKind::Atomic => InOrder::No,
+            };
+            let in_order = match order {
+                InOrder::Yes => true,
+                InOrder::WithFirst => self.access_beside_others(block, thread, (space, word), kind, site),
+                InOrder::No => false,
+            };
+            if !in_order {
+                return false;
+            }
+        }
+        self.accesses += 1;
+        true
     }
 
     /// The rest of [`Session::access_in_order`] for a word with a list of accesses, or one that needs it now.
@@ -714,9 +719,18 @@ mod tests {
                 14 => (AccessKind::Atomic, Use::Other(Way::Modify, random.below(2) == 0)),
                 _ => (AccessKind::Atomic, Use::Other(Way::Load, false)),
             };
-            let values = [random.below(2), random.below(2)].map(|value| [u64::from(value)]);
-            let touch = Touch { space, kind, address, bytes: 4, before: &values[0], after: &values[1], site };
-            if !quick || !session.access_in_order(block, thread, (space, address), kind, site) {
+            // A pack, or a word of 8 bytes, now and then; and a byte of global memory, which splits cells.
+            let bytes = match random.below(64) {
+                0 => 16,
+                1..4 => 8,
+                4 if space == Space::Global && random.below(8) == 0 => 1,
+                _ => 4,
+            };
+            let address = if bytes > 4 { address / u64::from(bytes) * u64::from(bytes) } else { address };
+            let values = [0; 2].map(|_| [0; 4].map(|_| u64::from(random.below(2))));
+            let touch = Touch { space, kind, address, bytes, before: &values[0], after: &values[1], site };
+            let plain = kind != AccessKind::Atomic;
+            if !(quick && plain && session.access_in_order(block, thread, (space, address, bytes), kind, site)) {
                 session.access(block, thread, &touch, using);
             }
         }
