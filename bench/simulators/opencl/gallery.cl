@@ -445,3 +445,85 @@ kernel void list_that_grows(words in, words list, words len) {
     list[at] = in[I];
   }
 }
+// A copy of OpenCL is one that all work-items of a group start together, and wait for together.
+// case own-copy-not-awaited 64 64 in:64 raw:64
+kernel void own_copy_not_awaited(words in, words out) {
+  local uint slot[64];
+  event_t copy = async_work_group_copy(slot, in, 64, 0);
+  FIX(wait_group_events(1, &copy);)
+  SYNC;
+  out[T] = slot[63 - T];
+  BUG(wait_group_events(1, &copy);)
+}
+// case one-group-too-many 64 64 in:128 raw:64
+kernel void one_group_too_many(words in, words out) {
+  local uint slots[128];
+  event_t copies[2];
+  for (uint i = 0; i < 2; i++) copies[i] = async_work_group_copy(slots + 64 * i, in + 64 * i, 64, 0);
+  FIX(wait_group_events(1, &copies[0]);)
+  SYNC;
+  uint sum = slots[63 - T];
+  wait_group_events(EITHER(1, 2), &copies[EITHER(1, 0)]);
+  SYNC;
+  out[T] = sum + slots[127 - T];
+}
+// case buffer-filled-too-early 64 64 in:192 raw:64
+kernel void buffer_filled_too_early(words in, words out) {
+  local uint slots[128];
+  uint sum = 0;
+  event_t copies[3];
+  copies[0] = async_work_group_copy(slots, in, 64, 0);
+  for (uint i = 0; i < 3; i++) {
+    uint next = (i + 1) % 2 * 64;
+    BUG(if (i < 2) copies[i + 1] = async_work_group_copy(slots + next, in + 64 * (i + 1), 64, 0);)
+    wait_group_events(1, &copies[i]);
+    SYNC;
+    FIX(if (i < 2) copies[i + 1] = async_work_group_copy(slots + next, in + 64 * (i + 1), 64, 0);)
+    sum += slots[i % 2 * 64 + 63 - T];
+  }
+  out[T] = sum;
+}
+// case source-changes-under-a-copy 64 64 in:64 raw:64
+kernel void source_changes_under_a_copy(words data, words out) {
+  local uint slot[64];
+  event_t copy = async_work_group_copy(slot, data, 64, 0);
+  FIX(wait_group_events(1, &copy); SYNC_ALL;)
+  data[T] = 0;
+  BUG(wait_group_events(1, &copy);)
+  SYNC;
+  out[T] = slot[T];
+}
+// case ends-while-own-copies-write 64 64 in:192 raw:64
+kernel void ends_while_own_copies_write(words in, words out) {
+  local uint slots[128];
+  event_t copies[3];
+  copies[0] = async_work_group_copy(slots, in, 64, 0);
+  uint sum = 0;
+  for (uint i = 0; i < 2; i++) {
+    wait_group_events(1, &copies[i]);
+    SYNC;
+    if (EITHER(i == 0, 1)) {
+      copies[i + 1] = async_work_group_copy(slots + (i + 1) % 2 * 64, in + 64 * (i + 1), 64, 0);
+    }
+    sum += slots[i * 64 + 63 - T];
+  }
+  out[T] = sum;
+}
+// case unwritten-half-copied 64 64 in:64 raw:64
+kernel void unwritten_half_copied(words in, words out) {
+  local uint slot[64];
+  if (EITHER(1, T < 32)) slot[T] = in[T];
+  SYNC;
+  event_t copy = async_work_group_copy(out, slot, 64, 0);
+  wait_group_events(1, &copy);
+}
+// case two-copies-to-one-slot 64 64 in:128 raw:64
+kernel void two_copies_to_one_slot(words in, words out) {
+  local uint slots[128];
+  event_t copies[2];
+  copies[0] = async_work_group_copy(slots, in, 64, 0);
+  copies[1] = async_work_group_copy(slots + EITHER(64, 0), in + 64, 64, 0);
+  wait_group_events(2, copies);
+  SYNC;
+  out[T] = slots[EITHER(64, 0) + 63 - T];
+}

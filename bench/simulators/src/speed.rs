@@ -242,7 +242,7 @@ pub fn run() -> Result<Report> {
         ("Oclgrind", "bounds, divergence", 1 << 15, 3, Box::new(|n| oclgrind(n, &[]))),
         ("Oclgrind", "+ races, unwritten memory", 1 << 13, 3, Box::new(move |n| oclgrind(n, &all))),
         ("riri", "all", 1 << 10, 3, Box::new(|n| Some(riri(n)))),
-        ("numba's simulator", "bounds", 1 << 9, 3, Box::new(numba)),
+        ("numba's simulator", "bounds", 1 << 11, 3, Box::new(numba)),
     ];
     let mut rates: Vec<Vec<f64>> = vec![vec![]; engines.len()];
     for round in 0..ROUNDS {

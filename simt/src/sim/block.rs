@@ -7,12 +7,13 @@ use super::mbarrier::Barriers;
 use super::observe::{self, Event, Space};
 use super::overflow;
 use super::spin::{Idle, Quiet, Watch};
+use super::stack::{STACK, Stack};
 use super::stats::{Collector, Instruction, What};
 use super::warp::Warp;
 use super::watchdog;
 use super::{BLOCK, limits};
 use crate::Dim3;
-use corosensei::stack::{DefaultStack, Stack};
+use corosensei::stack::Stack as _;
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::any::Any;
@@ -26,9 +27,6 @@ pub(super) type Vector = [u32; 3];
 
 /// Named barriers of a block; number 0 is `sync_threads`.
 const BARRIERS: usize = 16;
-
-/// Bytes of stack per thread. Kernels need a few hundred; pages that are not touched cost nothing.
-pub(super) const STACK: usize = 128 << 10;
 
 /// Bytes below a stack that are certainly not accessible: the smallest page.
 const GUARD: usize = 4 << 10;
@@ -234,8 +232,8 @@ impl Block {
     #[inline(always)]
     #[track_caller]
     pub(super) fn sync(&self, id: usize, expected: Option<u32>, vote: bool) -> u32 {
-        let state =
-            if id == 0 && self.arrives_quickly(vote) { State::AtBarrier(0) } else { self.arrive(id, expected, vote) };
+        let quick = id == 0 && self.stats.is_none() && self.arrives_quickly(vote, Location::caller());
+        let state = if quick { State::AtBarrier(0) } else { self.arrive(id, expected, vote) };
         self.suspend(self.current.get(), state);
         self.barriers[id].get().result
     }
@@ -243,15 +241,12 @@ impl Block {
     /// Counts a thread that is neither the first nor the last at the barrier of the block, where that is all that is to
     /// be done.
     #[inline(always)]
-    #[track_caller]
-    fn arrives_quickly(&self, vote: bool) -> bool {
-        let location = Location::caller();
+    fn arrives_quickly(&self, vote: bool, location: &'static Location<'static>) -> bool {
         // SAFETY: the cell is this thread's of the host, and no other reference to its content is made meanwhile. (A
         // copy out and in again would take as long as the switch.)
         let barrier = unsafe { &mut *self.barriers[0].as_ptr() };
-        let quick = self.stats.is_none()
-            && barrier.arrived + 1 < self.threads()
-            && barrier.location.is_some_and(|first| std::ptr::eq(first, location));
+        let quick =
+            barrier.arrived + 1 < self.threads() && barrier.location.is_some_and(|first| std::ptr::eq(first, location));
         if quick {
             barrier.arrived += 1;
             barrier.votes += vote as u32;
@@ -268,6 +263,9 @@ impl Block {
         let thread = self.current.get();
         // Others may run meanwhile and arrive.
         self.count(Instruction::Barrier, 0, 0);
+        if id == 0 && self.arrives_quickly(vote, location) {
+            return State::AtBarrier(0);
+        }
         let mut barrier = self.barriers[id].get();
         let first = *barrier.location.get_or_insert(location);
         // Roles of a block reach a named barrier from where they are; the barrier of the whole block is one place.
@@ -292,14 +290,20 @@ impl Block {
             observe::tell(|| Event::Barrier { block: observe::number(self), id: id as u32 });
             self.count_barrier(id as u8, location);
             let waiting = State::AtBarrier(id as u8);
-            if id == 0 && self.checked.get().is_null() {
-                self.states.iter().filter(|s| s.get() == waiting).for_each(|s| s.set(State::Ready));
+            if id == 0 {
+                // Nobody is missing.
+                self.states.iter().for_each(|s| s.set(State::Ready));
+                if let Some((session, state)) = self.checks() {
+                    session.barrier_of_block(state);
+                }
             } else {
                 let here = |t: &usize| *t == thread || self.states[*t].get() == waiting;
-                let counted = |t: &usize| here(t) && (id == 0 || self.whole_warp(*t, id as u8));
+                let counted = |t: &usize| here(t) && self.whole_warp(*t, id as u8);
                 let arrived: Vec<usize> = (0..self.states.len()).filter(counted).collect();
-                if let Some((session, state)) = self.checks() {
-                    session.barrier(state, &arrived, arrived.len() == self.states.len());
+                match self.checks() {
+                    Some((session, state)) if arrived.len() == self.states.len() => session.barrier_of_block(state),
+                    Some((session, state)) => session.barrier_of_some(state, &arrived),
+                    None => {}
                 }
                 arrived.iter().for_each(|&t| self.states[t].set(State::Ready));
             }
@@ -345,6 +349,7 @@ impl Block {
     }
 
     /// Under a check, lets others run before an access of the running thread where the schedule says so.
+    #[inline(always)]
     pub(super) fn interrupt(&self) {
         // Not a thread that spins: it would seem to work.
         if !self.spins.get() && self.checks().is_some_and(|(session, _)| session.interrupts()) {
@@ -357,11 +362,12 @@ impl Block {
     #[track_caller]
     pub(super) fn count(&self, instruction: Instruction, bytes: u8, address: u64) {
         let Some(stats) = &self.stats else { return };
-        let thread = self.current.get();
-        if stats.is_full(thread) {
+        let (thread, what, location) = (self.current.get(), What { instruction, bytes }, Location::caller());
+        if !stats.note(thread, what, address, location) {
             self.let_warp_catch_up(stats, thread);
+            let noted = stats.note(thread, what, address, location);
+            debug_assert!(noted, "a lane has room when its warp has caught up");
         }
-        stats.note(thread, What { instruction, bytes }, address, Location::caller());
     }
 
     /// Lets the other lanes of the warp do as much as `thread` has done, and then groups what all have done.
@@ -422,8 +428,17 @@ impl Block {
     }
 
     /// Called before an access that is examined: a thread that spins, or may spin, lets the others run.
+    #[inline(always)]
     #[track_caller]
     pub(super) fn before_access(&self) {
+        if self.watch.ends_window() {
+            self.end_window();
+        }
+    }
+
+    #[cold]
+    #[track_caller]
+    fn end_window(&self) {
         let thread = self.current.get();
         if self.watch.spins(thread) {
             self.spin();
@@ -433,6 +448,7 @@ impl Block {
     }
 
     /// Called after such an access.
+    #[inline(always)]
     pub(super) fn after_access(&self, space: Space, address: u64, value: u64) {
         self.watch.note(self.current.get(), space, address, value);
     }
@@ -476,7 +492,7 @@ impl Block {
         kernel: &'static str,
         index: Vector,
         body: &(dyn Fn() + Sync),
-        stacks: &mut Vec<DefaultStack>,
+        stacks: &mut Vec<Stack>,
         others: &Others,
     ) -> Result<(), LaunchError> {
         // SAFETY: `end` takes the threads back below.
@@ -494,8 +510,8 @@ impl Block {
         &mut self,
         index: Vector,
         body: &(dyn Fn() + Sync),
-        stacks: &mut Vec<DefaultStack>,
-    ) -> Vec<Coroutine<(), (), ()>> {
+        stacks: &mut Vec<Stack>,
+    ) -> Vec<Coroutine<(), (), (), Stack>> {
         self.begin(index);
         if let Some(stats) = &self.stats {
             stats.begin(observe::number(self));
@@ -521,11 +537,11 @@ impl Block {
     }
 
     /// Ends the threads that [`Block::start`] made, wherever they are, and gives their stacks back.
-    pub(super) fn end(&mut self, threads: Vec<Coroutine<(), (), ()>>) -> Vec<DefaultStack> {
+    pub(super) fn end(&mut self, threads: Vec<Coroutine<(), (), (), Stack>>) -> Vec<Stack> {
         if let Some(stats) = &self.stats {
             (0..self.warps.len()).for_each(|warp| stats.meet(warp));
         }
-        let stack = |mut thread: Coroutine<(), (), ()>| {
+        let stack = |mut thread: Coroutine<(), (), (), Stack>| {
             if !thread.done() {
                 // A kernel owns nothing that would have to be dropped: it is `no_std` code over views and numbers.
                 // SAFETY: so the abandoned frames leak nothing and are not used again.
@@ -563,7 +579,7 @@ impl Block {
     pub(super) fn checked_round(
         &self,
         kernel: &'static str,
-        threads: &mut [Coroutine<(), (), ()>],
+        threads: &mut [Coroutine<(), (), (), Stack>],
         order: &[u32],
         starved: Option<u32>,
     ) -> Result<Round, LaunchError> {
@@ -618,7 +634,7 @@ impl Block {
 
     /// Resumes a thread until it waits, or ends.
     #[inline(always)]
-    fn resume(&self, i: usize, thread: &mut Coroutine<(), (), ()>) -> Result<bool, Stopped> {
+    fn resume(&self, i: usize, thread: &mut Coroutine<(), (), (), Stack>) -> Result<bool, Stopped> {
         self.current.set(i);
         self.states[i].set(State::Ready);
         self.watch.turn(i);
@@ -652,7 +668,7 @@ impl Block {
     }
 
     /// Resumes threads, round by round, until all have ended.
-    fn schedule(&self, threads: &mut [Coroutine<(), (), ()>], others: &Others) -> Result<(), Stopped> {
+    fn schedule(&self, threads: &mut [Coroutine<(), (), (), Stack>], others: &Others) -> Result<(), Stopped> {
         let (mut live, mut idle) = (threads.len(), Idle::default());
         while live > 0 {
             let (mut worked, mut spun) = (false, 0);

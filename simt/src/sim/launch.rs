@@ -1,18 +1,18 @@
 //! A launch: its limits, and its blocks over the host's cores.
 
-use super::block::{Block, Others, STACK};
+use super::block::{Block, Others};
 use super::check;
 use super::error::LaunchError;
 use super::limit;
 use super::limits::*;
 use super::observe::{self, Event};
 use super::spin::Quiet;
+use super::stack::{give_stacks_back, take_stacks};
 use super::stats::Count;
 use super::watchdog::Leash;
 use crate::launcher::{Call, With};
 use crate::live::GONE;
 use crate::{Dim3, Geometry, Kernel};
-use corosensei::stack::DefaultStack;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -190,29 +190,4 @@ fn refuse_impossible(
         ));
     }
     Ok(())
-}
-
-/// Stacks of finished launches, kept for the next: mapping a thousand of them takes milliseconds.
-static STACKS: Mutex<Vec<DefaultStack>> = Mutex::new(Vec::new());
-
-/// Stacks that are kept at most; the rest is unmapped.
-const KEPT: usize = 4096;
-
-pub(super) fn take_stacks(n: usize) -> std::io::Result<Vec<DefaultStack>> {
-    let mut stacks = {
-        let mut pool = STACKS.lock().unwrap();
-        let rest = pool.len().saturating_sub(n);
-        pool.split_off(rest)
-    };
-    while stacks.len() < n {
-        stacks.push(DefaultStack::new(STACK)?);
-    }
-    Ok(stacks)
-}
-
-pub(super) fn give_stacks_back(mut stacks: Vec<DefaultStack>) {
-    let mut pool = STACKS.lock().unwrap();
-    let room = KEPT.saturating_sub(pool.len());
-    stacks.truncate(room);
-    pool.append(&mut stacks);
 }

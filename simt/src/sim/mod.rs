@@ -29,6 +29,7 @@ mod observe;
 mod overflow;
 mod shared;
 mod spin;
+mod stack;
 pub mod stats;
 mod warp;
 mod watchdog;
@@ -103,13 +104,14 @@ pub fn static_shared(name: &'static &'static str, element: u32, len: u32) -> u32
 #[cold]
 #[inline(never)]
 #[track_caller]
-unsafe fn look<T: Scalar, R>(
-    space: Space,
-    kind: AccessKind,
+unsafe fn look<T: Scalar, R, const GLOBAL: bool, const WRITES: bool>(
     address: u64,
     p: *const T,
     access: impl FnOnce() -> R,
 ) -> R {
+    // A function for each of the four, so that none of them asks what it is.
+    let space = if GLOBAL { Space::Global } else { Space::Shared };
+    let kind = if WRITES { AccessKind::Write } else { AccessKind::Read };
     let block = here();
     if let Some(instruction) = stats::plain(space, kind) {
         block.count(instruction, size_of::<T>() as u8, address);
@@ -123,9 +125,11 @@ unsafe fn look<T: Scalar, R>(
     let value = word();
     observe::access(space, kind, address, value);
     if let (Some(before), Some((session, state))) = (before, block.checks()) {
-        let (site, bytes) = (Location::caller(), size_of::<T>() as u32);
-        let touch = Touch { space, kind, address, bytes, before: &before, after: &[to_bits(value)], site };
-        session.access(state, block.current(), &touch, Use::of(kind));
+        let (site, bytes, thread) = (Location::caller(), size_of::<T>() as u32, block.current());
+        if !session.access_in_order(state, thread, (space, address, bytes), kind, site) {
+            let touch = Touch { space, kind, address, bytes, before: &before, after: &[to_bits(value)], site };
+            session.access(state, thread, &touch, Use::of(kind));
+        }
     }
     block.after_access(space, address, to_bits(value));
     result
@@ -152,9 +156,12 @@ unsafe fn look_at_pack<R>(space: Space, kind: AccessKind, address: u64, p: *cons
     let after = words();
     observe::pack(space, kind, address, after);
     if let (Some(before), Some((session, state))) = (before, block.checks()) {
-        let (site, after) = (Location::caller(), after.map(u64::from));
-        let touch = Touch { space, kind, address, bytes: 16, before: &before, after: &after, site };
-        session.access(state, block.current(), &touch, Use::of(kind));
+        let (site, thread) = (Location::caller(), block.current());
+        if !session.access_in_order(state, thread, (space, address, 16), kind, site) {
+            let after = after.map(u64::from);
+            let touch = Touch { space, kind, address, bytes: 16, before: &before, after: &after, site };
+            session.access(state, thread, &touch, Use::of(kind));
+        }
     }
     for (i, word) in after.into_iter().enumerate() {
         block.after_access(space, address + 4 * i as u64, word.into());
@@ -344,7 +351,7 @@ impl Machine for Simulator {
         let load = move || unsafe { memory::load(p) };
         if watchdog::looks() {
             // SAFETY: passed on.
-            unsafe { look(Space::Global, AccessKind::Read, p as u64, p, load) }
+            unsafe { look::<T, _, true, false>(p as u64, p, load) }
         } else {
             load()
         }
@@ -357,7 +364,7 @@ impl Machine for Simulator {
         let store = move || unsafe { memory::store(p, value) };
         if watchdog::looks() {
             // SAFETY: passed on.
-            unsafe { look(Space::Global, AccessKind::Write, p as u64, p.cast_const(), store) }
+            unsafe { look::<T, _, true, true>(p as u64, p.cast_const(), store) }
         } else {
             store()
         }
@@ -411,7 +418,7 @@ impl Machine for Simulator {
         let load = move || unsafe { memory::load(p) };
         if watchdog::looks() {
             // SAFETY: as above.
-            unsafe { look(Space::Shared, AccessKind::Read, address.into(), p.cast_const(), load) }
+            unsafe { look::<T, _, false, false>(address.into(), p.cast_const(), load) }
         } else {
             load()
         }
@@ -425,7 +432,7 @@ impl Machine for Simulator {
         let store = move || unsafe { memory::store(p, value) };
         if watchdog::looks() {
             // SAFETY: as above.
-            unsafe { look(Space::Shared, AccessKind::Write, address.into(), p.cast_const(), store) }
+            unsafe { look::<T, _, false, true>(address.into(), p.cast_const(), store) }
         } else {
             store()
         }

@@ -135,6 +135,12 @@ impl Watch {
         self.news.take();
     }
 
+    /// Before an examined access: whether one of the next two may say so.
+    #[inline(always)]
+    pub(super) fn ends_window(&self) -> bool {
+        self.before.get() == 0
+    }
+
     /// Before an examined access: whether the thread spins, so that the others have to run first.
     pub(super) fn spins(&self, thread: usize) -> bool {
         if self.before.get() > 0 {
@@ -161,10 +167,16 @@ impl Watch {
     }
 
     /// After an examined access.
+    #[inline(always)]
     pub(super) fn note(&self, thread: usize, space: Space, address: u64, value: u64) {
-        if let Some(before) = self.before.get().checked_sub(1) {
-            return self.before.set(before);
+        match self.before.get().checked_sub(1) {
+            Some(before) => self.before.set(before),
+            None => self.note_in_window(thread, space, address, value),
         }
+    }
+
+    #[inline(never)]
+    fn note_in_window(&self, thread: usize, space: Space, address: u64, value: u64) {
         let mut words = self.words.borrow_mut();
         if words.len() >= MEMORY {
             words.clear();

@@ -7,10 +7,12 @@
 mod geometry;
 mod global;
 #[path = "../../../../simt/src/kernel.rs"]
+#[allow(dead_code)]
 mod kernel;
 #[path = "../../../../simt/src/launcher.rs"]
 pub mod launcher;
 #[path = "../../../../simt/src/live.rs"]
+#[allow(dead_code)]
 mod live;
 #[path = "../../../../simt/src/scalar.rs"]
 #[allow(dead_code)]

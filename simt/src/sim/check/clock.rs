@@ -218,7 +218,45 @@ pub(super) struct Clock {
     pub(super) too_narrow: Option<Rc<Known>>,
 }
 
+/// A thread's numbers, which say all of what it knows of most accesses.
+#[derive(Clone, Copy)]
+pub(super) struct Numbers {
+    pub(super) agent: u32,
+    /// Its own time.
+    pub(super) own: u32,
+    /// The first agent of the block, and how many threads' places it has.
+    first: u32,
+    stride: u32,
+    /// The times up to which all accesses of earlier launches, of the block and of the warp are known.
+    launch: u32,
+    block: u32,
+    warp: u32,
+}
+
+impl Numbers {
+    /// Whether all threads of the block know, by their block's last barrier, what an agent did.
+    #[inline(always)]
+    pub(super) fn block_knows(self, agent: u32, time: u32) -> bool {
+        time <= self.launch || agent.wrapping_sub(self.first) < self.stride && time <= self.block
+    }
+
+    /// Whether the numbers tell that the thread knows what an agent did.
+    #[inline(always)]
+    pub(super) fn know(self, agent: u32, time: u32) -> bool {
+        let near = agent.wrapping_sub(self.first) < self.stride;
+        time <= self.launch || near && (time <= self.block || agent / 32 == self.agent / 32 && time <= self.warp)
+    }
+}
+
 impl Clock {
+    /// The numbers of the thread at a place, for judgements of times of the running launch, and of launches before it
+    /// that all have ended.
+    #[inline(always)]
+    pub(super) fn numbers(&self, Place { agent, first, stride, .. }: Place) -> Numbers {
+        let Self { own, launch, block, warp, .. } = *self;
+        Numbers { agent, own, first, stride, launch, block, warp }
+    }
+
     /// Whether the thread at `place` knows what `agent` did at `time`; `block` gives the agent's block.
     #[inline]
     pub(super) fn knows(&self, place: Place, agent: u32, block: impl FnOnce() -> Option<u32>, time: u32) -> bool {

@@ -1,10 +1,10 @@
 //! A launch under a check: a few blocks at a time on one thread of the host, in the order of a schedule.
 
-use super::super::block::{Block, STACK};
+use super::super::block::Block;
 use super::super::error::LaunchError;
-use super::super::launch::{give_stacks_back, take_stacks};
 use super::super::limit;
 use super::super::limits::MAX_SHARED;
+use super::super::stack::{STACK, Stack, give_stacks_back, take_stacks};
 use super::super::stats::Count;
 use super::super::watchdog::Leash;
 use super::SESSION;
@@ -15,7 +15,6 @@ use super::sync::Engines;
 use crate::launcher::Call;
 use crate::{Dim3, Geometry};
 use corosensei::Coroutine;
-use corosensei::stack::DefaultStack;
 
 /// Blocks that run at the same time as long as they make progress.
 const RESIDENT: usize = 4;
@@ -35,7 +34,7 @@ const ENDLESS_PER_THREAD: u64 = 1 << 10;
 /// A block that runs.
 struct Slot {
     // Before the block, whose threads they are.
-    threads: Vec<Coroutine<(), (), ()>>,
+    threads: Vec<Coroutine<(), (), (), Stack>>,
     block: Box<Block>,
     state: Box<BlockState>,
     round: u64,
@@ -75,7 +74,7 @@ pub(in super::super) fn launch(
     let (count, limit) = (Count::begin(), limit::of_this_thread());
     let body = || call.thread();
     let mut running: Vec<Slot> = Vec::new();
-    let mut spare: Vec<(Box<Block>, Box<BlockState>, Vec<DefaultStack>)> = Vec::new();
+    let mut spare: Vec<(Box<Block>, Box<BlockState>, Vec<Stack>)> = Vec::new();
     let (mut begun, mut turn, mut quiet, mut resident) = (0u64, 0u64, 0u64, RESIDENT.min(capacity));
     if together {
         resident = blocks as usize;
@@ -155,7 +154,7 @@ pub(in super::super) fn launch(
             }
         }
     };
-    let mut stacks: Vec<DefaultStack> = Vec::new();
+    let mut stacks: Vec<Stack> = Vec::new();
     let stopped = running.into_iter().map(|Slot { threads, mut block, state, .. }| {
         let stacks = block.end(threads);
         (block, state, stacks)

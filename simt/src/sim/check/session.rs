@@ -1,10 +1,12 @@
 //! The state of a check: shadow memory, clocks of the running blocks, findings; and what an access does to them.
 
 use super::super::observe::{AccessKind, Space};
-use super::clock::{Known, Place};
+use super::clock::{Clock, Known, Place};
 use super::finding::{Finding, Kind, Memory, Side};
 use super::schedule::Schedule;
-use super::shadow::{ATOMIC, Entry, HOST, LOADS, Lists, MODIFIES, Map, NARROW, NOBODY, READS, Shadow, Way};
+use super::shadow::{
+    ATOMIC, Cell, Entry, HOST, InOrder, LOADS, Lists, MODIFIES, Map, NARROW, NOBODY, READS, Shadow, Way,
+};
 use super::sites::Sites;
 use super::state::{BlockState, Launch};
 use super::sync::Word;
@@ -51,6 +53,19 @@ impl Use {
     }
 }
 
+impl Use {
+    /// A bit ([`Entry::bit`]) for each way of earlier accesses that may stand against such an access.
+    #[inline]
+    fn against(self) -> u32 {
+        match self {
+            Self::Write => u32::MAX,
+            Self::Other(Way::Read, _) | Self::Other(Way::Load, true) => MODIFIES,
+            Self::Other(Way::Load, false) => NARROW,
+            Self::Other(Way::Modify, narrow) => READS | if narrow { LOADS | MODIFIES } else { NARROW },
+        }
+    }
+}
+
 /// Whether an atomic access holds for its block alone.
 pub(in super::super) type BlockScope = bool;
 
@@ -92,6 +107,116 @@ struct Conflict {
     wrote: bool,
     /// Whether the later thread has read, relaxed, what would have ordered the two.
     unacquired: bool,
+}
+
+/// An access that is being judged against the earlier ones to its words.
+struct Judge<'a> {
+    touch: &'a Touch<'a>,
+    using: Use,
+    /// Who makes it, when and where.
+    agent: u32,
+    time: u32,
+    site: u32,
+    /// The thread that it is made for, and what that knows.
+    me: Place,
+    clock: &'a Clock,
+    launch: &'a Launch,
+    running: Option<(u32, u32)>,
+}
+
+impl Judge<'_> {
+    /// Whether the thread knows what an agent did.
+    fn knows(&self, agent: u32, time: u32) -> bool {
+        if time > self.launch.base {
+            self.clock.knows(self.me, agent, || self.launch.block_of(agent), time)
+        } else {
+            time <= self.clock.launch && !self.running.is_some_and(|(from, to)| time > from && time <= to)
+        }
+    }
+
+    /// Whether the access is the agent's own.
+    fn mine(&self, agent: u32, time: u32) -> bool {
+        agent == self.agent && time > self.launch.base
+    }
+
+    /// What an earlier access of the cell's word and the access are together, if they are not in order.
+    fn together(&self, entry: Entry) -> Option<Kind> {
+        let space = self.touch.space;
+        match (self.using, entry.way()) {
+            (Use::Write, Way::Read) => Some(race(space)),
+            (Use::Write, _) => Some(Kind::MixedAtomic),
+            (Use::Other(Way::Read, _), Way::Modify) => Some(Kind::MixedAtomic),
+            (Use::Other(Way::Modify, _), Way::Read) => Some(Kind::MixedAtomic),
+            (Use::Other(Way::Load | Way::Modify, _), Way::Modify) | (Use::Other(Way::Modify, _), Way::Load)
+                if space == Space::Global =>
+            {
+                let narrow = entry.block_scope() || matches!(self.using, Use::Other(_, true));
+                (narrow && self.launch.block_of(entry.warp * 32) != Some(self.me.block)).then_some(Kind::ScopeTooSmall)
+            }
+            _ => None,
+        }
+    }
+
+    /// Finds what is wrong with the access to a cell, which is part of word `i` of the access.
+    #[inline(never)]
+    fn find(&self, cell: &mut Cell, lists: &Lists, against: u32, i: usize, found: &mut Option<(usize, Conflict)>) {
+        let touch = self.touch;
+        // Another's plain write before this access.
+        if !self.mine(cell.writer, cell.time) && !self.knows(cell.writer, cell.time) {
+            let kind = match self.using {
+                Use::Write if touch.before.get(i) == touch.after.get(i) => Kind::SameValueWrite,
+                Use::Other(Way::Load | Way::Modify, _) => Kind::MixedAtomic,
+                _ => race(touch.space),
+            };
+            let (agent, time, site) = (cell.writer, cell.time, cell.site);
+            *found = Some((i, Conflict { kind, agent, time, site, what: "writes", wrote: true, unacquired: false }));
+        }
+        // What others did since that write.
+        for entry in lists.entries(cell, against) {
+            let near = entry.time > self.launch.base && self.me.has_block_of(entry.warp * 32);
+            if self.running.is_none() && entry.time <= self.clock.launch || near && entry.time <= self.clock.block {
+                continue;
+            }
+            let Some(kind) = self.together(entry) else { continue };
+            let unknown = |&agent: &u32| !self.mine(agent, entry.time) && !self.knows(agent, entry.time);
+            if let Some(agent) = entry.agents().find(unknown) {
+                let what = match entry.way() {
+                    Way::Read => "reads",
+                    Way::Load => "loads atomically",
+                    Way::Modify => "modifies atomically",
+                };
+                let (time, site) = (entry.time, entry.site());
+                found.get_or_insert((i, Conflict { kind, agent, time, site, what, wrote: false, unacquired: false }));
+            }
+        }
+        let reads = !matches!(self.using, Use::Write) && !touch.before.is_empty();
+        if reads && cell.writer == NOBODY {
+            let kind = match touch.space {
+                Space::Shared => Kind::UninitialisedShared,
+                Space::Global => Kind::UninitialisedGlobal,
+            };
+            let (agent, time, site) = (self.agent, self.time, self.site);
+            found.get_or_insert((i, Conflict { kind, agent, time, site, what: "", wrote: false, unacquired: false }));
+            // Once is enough.
+            cell.writer = HOST;
+        }
+    }
+
+    /// Finds out whether a release was there, and was not acquired, or not far enough.
+    #[cold]
+    fn look_closer(&self, conflict: &mut Conflict) {
+        let covers = |known: &Option<Rc<Known>>| {
+            let block = self.launch.block_of(conflict.agent);
+            known.as_ref().is_some_and(|known| known.covers(conflict.agent, block, conflict.time))
+        };
+        let between = self.touch.space == Space::Global && conflict.agent != self.agent;
+        let unacquired = between && (covers(&self.clock.read_block) || covers(&self.clock.read_device));
+        let too_narrow = between && covers(&self.clock.too_narrow);
+        conflict.unacquired = unacquired;
+        if too_narrow {
+            conflict.kind = Kind::ScopeTooSmall;
+        }
+    }
 }
 
 impl Session {
@@ -236,6 +361,80 @@ impl Session {
         Place { block: block.number, warp: agent / 32, agent, first, stride }
     }
 
+    /// A plain access to one word or several that the thread's own numbers show to be in order with all earlier ones, as
+    /// they do for most. If they do not, false is returned, and the access is for [`Session::access`], which would do the
+    /// same in several times the time: it may judge words again that have been judged here.
+    #[inline(always)]
+    pub(in super::super) fn access_in_order(
+        &mut self,
+        block: &mut BlockState,
+        thread: usize,
+        (space, address, bytes): (Space, u64, u32),
+        kind: AccessKind,
+        location: &'static Location<'static>,
+    ) -> bool {
+        let (clock, place) = (&block.clocks[thread], self.agent(block, thread));
+        // While an earlier launch may still run, its times are not told from those of this one by a comparison.
+        if bytes < 4 || self.running.is_some() || clock.launch != self.launch.base {
+            return false;
+        }
+        let by = clock.numbers(place);
+        let site = self.sites.number(location);
+        for word in (address..address + u64::from(bytes)).step_by(4) {
+            let shadow = match space {
+                Space::Shared => &mut block.shared,
+                Space::Global => &mut self.global,
+            };
+            let Some(cell) = shadow.word(word) else { return false };
+            let order = match kind {
+                AccessKind::Read => cell.read_in_order(by, site),
+                AccessKind::Write => cell.write_in_order(by, site),
+                AccessKind::Atomic => InOrder::No,
+            };
+            let in_order = match order {
+                InOrder::Yes => true,
+                InOrder::WithFirst => self.access_beside_others(block, thread, (space, word), kind, site),
+                InOrder::No => false,
+            };
+            if !in_order {
+                return false;
+            }
+        }
+        self.accesses += 1;
+        true
+    }
+
+    /// The rest of [`Session::access_in_order`] for a word with a list of accesses, or one that needs it now.
+    #[inline(never)]
+    fn access_beside_others(
+        &mut self,
+        block: &mut BlockState,
+        thread: usize,
+        (space, address): (Space, u64),
+        kind: AccessKind,
+        site: u32,
+    ) -> bool {
+        let by = block.clocks[thread].numbers(self.agent(block, thread));
+        let shadow = match space {
+            Space::Shared => &mut block.shared,
+            Space::Global => &mut self.global,
+        };
+        let Some(cell) = shadow.word(address) else { return false };
+        match kind {
+            AccessKind::Write if self.lists.are_known(cell, by) => {
+                self.lists.clear(cell);
+                (cell.writer, cell.time, cell.site) = (by.agent, by.own, site);
+                true
+            }
+            AccessKind::Read if !self.lists.others(cell, MODIFIES) => {
+                let read = Entry::new(by.agent, by.own, site, Way::Read, false);
+                self.lists.add(cell, read, |e| by.block_knows(e.warp * 32, e.time));
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// An access by a thread.
     pub(in super::super) fn access(&mut self, block: &mut BlockState, thread: usize, touch: &Touch, using: Use) {
         let me = self.agent(block, thread);
@@ -257,103 +456,47 @@ impl Session {
         let site = self.sites.number(touch.site);
         let me = self.agent(block, thread);
         let clock = &block.clocks[thread];
-        let launch = &self.launch;
-        let (allocations, running) = (&self.allocations, self.running);
-        let (shadow, uninitialised) = match touch.space {
-            Space::Shared => (&mut block.shared, Kind::UninitialisedShared),
-            Space::Global => (&mut self.global, Kind::UninitialisedGlobal),
+        let (launch, running, allocations, lists) = (&self.launch, self.running, &self.allocations, &mut self.lists);
+        // Whether the thread knows what an agent did, as far as its own numbers tell: they do for most accesses.
+        let floor = if running.is_some() { 0 } else { clock.launch };
+        let knows = |agent: u32, time: u32| {
+            let near = time > launch.base && me.has_block_of(agent);
+            time <= floor || near && (time <= clock.block || agent / 32 == me.warp && time <= clock.warp)
         };
+        let shadow = match touch.space {
+            Space::Shared => &mut block.shared,
+            Space::Global => &mut self.global,
+        };
+        let against = using.against();
+        let reads = !matches!(using, Use::Write) && !touch.before.is_empty();
         let mut found = None;
-        let against = match using {
-            Use::Write => u32::MAX,
-            Use::Other(Way::Read, _) => MODIFIES,
-            Use::Other(Way::Load, narrow) => {
-                if narrow {
-                    MODIFIES
-                } else {
-                    NARROW
-                }
-            }
-            Use::Other(Way::Modify, narrow) => READS | if narrow { LOADS | MODIFIES } else { NARROW },
-        };
-        let step = if touch.bytes == 16 { 4 } else { touch.bytes };
-        for i in 0..if touch.bytes == 16 { 4 } else { 1 } {
+        let (words, step) = if touch.bytes == 16 { (4, 4) } else { (1, touch.bytes) };
+        for i in 0..words {
             let word = touch.address + i as u64 * u64::from(step);
-            let cells = shadow.cells(word, step.into(), &mut self.lists, |word| match touch.space {
+            let cells = shadow.cells(word, step.into(), lists, |word| match touch.space {
                 Space::Shared => NOBODY,
                 Space::Global => fresh(allocations, word),
             });
             for cell in cells {
-                let known = |agent: u32, time: u32| {
-                    if time > launch.base {
-                        clock.knows(me, agent, || launch.block_of(agent), time)
-                    } else {
-                        time <= clock.launch && !running.is_some_and(|(from, to)| time > from && time <= to)
-                    }
-                };
-                let mine = |other: u32, time: u32| other == agent && time > launch.base;
-                // Another's plain write before this access.
-                if !mine(cell.writer, cell.time) && !known(cell.writer, cell.time) {
-                    let kind = match using {
-                        Use::Write if touch.before.get(i) == touch.after.get(i) => Kind::SameValueWrite,
-                        Use::Other(Way::Load | Way::Modify, _) => Kind::MixedAtomic,
-                        _ => race(touch.space),
-                    };
-                    let (agent, time, site) = (cell.writer, cell.time, cell.site);
-                    found =
-                        Some((i, Conflict { kind, agent, time, site, what: "writes", wrote: true, unacquired: false }));
-                }
-                // What others did since that write.
-                let conflict = |entry: Entry| match (using, entry.way()) {
-                    (Use::Write, Way::Read) => Some(race(touch.space)),
-                    (Use::Write, _) => Some(Kind::MixedAtomic),
-                    (Use::Other(Way::Read, _), Way::Modify) => Some(Kind::MixedAtomic),
-                    (Use::Other(Way::Modify, _), Way::Read) => Some(Kind::MixedAtomic),
-                    (Use::Other(Way::Load | Way::Modify, _), Way::Modify) | (Use::Other(Way::Modify, _), Way::Load)
-                        if touch.space == Space::Global =>
-                    {
-                        let narrow = entry.block_scope() || matches!(using, Use::Other(_, true));
-                        (narrow && launch.block_of(entry.warp * 32) != Some(me.block)).then_some(Kind::ScopeTooSmall)
-                    }
-                    _ => None,
-                };
-                for entry in self.lists.entries(cell, against) {
-                    let alone = entry.warp == agent / 32 && entry.mask == 1 << (agent % 32);
-                    if alone && entry.time > launch.base || running.is_none() && entry.time <= clock.launch {
-                        continue;
-                    }
-                    let Some(kind) = conflict(entry) else { continue };
-                    if let Some(other) = entry.agents().find(|&a| !mine(a, entry.time) && !known(a, entry.time)) {
-                        let what = match entry.way() {
-                            Way::Read => "reads",
-                            Way::Load => "loads atomically",
-                            Way::Modify => "modifies atomically",
-                        };
-                        let (time, site) = (entry.time, entry.site());
-                        found.get_or_insert((
-                            i,
-                            Conflict { kind, agent: other, time, site, what, wrote: false, unacquired: false },
-                        ));
-                    }
-                }
-                let reads = !matches!(using, Use::Write) && !touch.before.is_empty();
-                if reads && cell.writer == NOBODY {
-                    let nothing =
-                        Conflict { kind: uninitialised, agent, time, site, what: "", wrote: false, unacquired: false };
-                    found.get_or_insert((i, nothing));
-                    // Once is enough.
-                    cell.writer = HOST;
+                let mine = cell.writer == agent && cell.time > launch.base;
+                let entry = |e: Entry| knows(e.warp * 32, e.time) || e.is_of(agent) && e.time > launch.base;
+                let ordered = (mine || knows(cell.writer, cell.time))
+                    && lists.first(cell, against).is_none_or(entry)
+                    && !lists.others(cell, against);
+                if !ordered || reads && cell.writer == NOBODY {
+                    let judge = Judge { touch, using, agent, time, site, me, clock, launch, running };
+                    judge.find(cell, lists, against, i, &mut found);
                 }
                 match using {
                     Use::Write => {
-                        self.lists.clear(cell);
+                        lists.clear(cell);
                         (cell.writer, cell.time, cell.site) = (agent, time, site);
                     }
                     Use::Other(way, block_scope) => {
                         if way == Way::Modify && matches!(cell.writer, NOBODY | HOST) {
                             cell.writer = ATOMIC;
                         }
-                        self.lists.add(cell, Entry::new(agent, time, site, way, block_scope), |e| {
+                        lists.add(cell, Entry::new(agent, time, site, way, block_scope), |e| {
                             e.time <= clock.launch || e.time <= clock.block && me.has_block_of(e.warp * 32)
                         });
                     }
@@ -361,16 +504,7 @@ impl Session {
             }
         }
         if let Some((i, mut conflict)) = found {
-            let covers = |known: &Option<Rc<Known>>| {
-                let block = launch.block_of(conflict.agent);
-                known.as_ref().is_some_and(|known| known.covers(conflict.agent, block, conflict.time))
-            };
-            let between = touch.space == Space::Global && conflict.agent != agent;
-            // A release was there, and was not acquired, or not far enough.
-            conflict.unacquired = between && (covers(&clock.read_block) || covers(&clock.read_device));
-            if between && covers(&clock.too_narrow) {
-                conflict.kind = Kind::ScopeTooSmall;
-            }
+            Judge { touch, using, agent, time, site, me, clock, launch, running }.look_closer(&mut conflict);
             self.conflict(block, me.agent, touch, i, site, conflict);
         }
     }
@@ -531,5 +665,86 @@ fn fresh(allocations: &BTreeMap<u64, u64>, address: u64) -> u32 {
     match before {
         Some((start, bytes)) if address < start + bytes => NOBODY,
         _ => HOST,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schedule::Random;
+    use super::*;
+
+    /// What 96 threads do to 24 words, in a random order with barriers between: the findings, each with its count.
+    fn outcome(seed: u64, quick: bool) -> Vec<String> {
+        const THREADS: usize = 96;
+        #[track_caller]
+        fn here() -> &'static Location<'static> {
+            Location::caller()
+        }
+        let sites = [here(), here(), here(), here(), here(), here()];
+        let mut session = Session::new(Check::default());
+        session.begin_launch(Launch {
+            kernel: "random",
+            grid: [2, 1, 1],
+            block: [THREADS as u32, 1, 1],
+            stride: THREADS as u32,
+            engines: 2 * THREADS as u32,
+            ..Launch::default()
+        });
+        let mut blocks = [0, 1].map(|number| {
+            let mut block = BlockState::new(number, THREADS);
+            block.begin(number, session.launch.base, session.launch.floor);
+            block
+        });
+        let mut random = Random::new(seed);
+        // Few threads or many, and more or fewer accesses in order: each meets other paths.
+        let (threads, barriers) = ([4, 40, 96][random.below(3) as usize], [3, 20, 200][random.below(3) as usize]);
+        for _ in 0..4000 {
+            let block = &mut blocks[(random.below(8) == 0) as usize];
+            let thread = random.below(threads) as usize;
+            if random.below(barriers) == 0 {
+                match random.below(3) {
+                    0 => session.warp_barrier(block, thread, u32::MAX),
+                    1 => session.barrier_of_some(block, &(0..64).collect::<Vec<_>>()),
+                    _ => session.barrier_of_block(block),
+                }
+                continue;
+            }
+            let space = [Space::Shared, Space::Shared, Space::Global][random.below(3) as usize];
+            // Often a word that few others use.
+            let word = if random.below(4) > 0 { thread as u32 % 24 } else { random.below(24) };
+            let (address, site) = (4096 + 4 * u64::from(word), sites[random.below(6) as usize]);
+            let (kind, using) = match random.below(16) {
+                0..8 => (AccessKind::Read, Use::Other(Way::Read, false)),
+                8..14 => (AccessKind::Write, Use::Write),
+                14 => (AccessKind::Atomic, Use::Other(Way::Modify, random.below(2) == 0)),
+                _ => (AccessKind::Atomic, Use::Other(Way::Load, false)),
+            };
+            // A pack, or a word of 8 bytes, now and then; and a byte of global memory, which splits cells.
+            let bytes = match random.below(64) {
+                0 => 16,
+                1..4 => 8,
+                4 if space == Space::Global && random.below(8) == 0 => 1,
+                _ => 4,
+            };
+            let address = if bytes > 4 { address / u64::from(bytes) * u64::from(bytes) } else { address };
+            let values = [0; 2].map(|_| [0; 4].map(|_| u64::from(random.below(2))));
+            let touch = Touch { space, kind, address, bytes, before: &values[0], after: &values[1], site };
+            let plain = kind != AccessKind::Atomic;
+            if !(quick && plain && session.access_in_order(block, thread, (space, address, bytes), kind, site)) {
+                session.access(block, thread, &touch, using);
+            }
+        }
+        let accesses = session.accesses;
+        let findings = session.take_report().findings;
+        findings.iter().map(|finding| format!("{finding:?}")).chain([format!("{accesses} accesses")]).collect()
+    }
+
+    #[test]
+    fn a_quick_judgement_is_that_of_the_slow_path() {
+        for seed in 0..60 {
+            let (quick, slow) = (outcome(seed, true), outcome(seed, false));
+            assert!(slow.len() > 3, "seed {seed} finds something: {slow:?}");
+            assert_eq!(quick, slow, "seed {seed}");
+        }
     }
 }

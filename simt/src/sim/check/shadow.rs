@@ -4,6 +4,7 @@
 //! byte of the page has its own, so that threads which write neighbouring bytes are not taken for a race. Cells are
 //! made page by page when a kernel first touches them.
 
+use super::clock::Numbers;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -75,6 +76,12 @@ impl Entry {
         1 << (self.site >> 28 & 3) | if self.block_scope() { NARROW } else { 0 }
     }
 
+    /// Whether it is of that agent alone.
+    #[inline]
+    pub(super) fn is_of(self, agent: u32) -> bool {
+        self.warp == agent / 32 && self.mask == 1 << (agent % 32)
+    }
+
     pub(super) fn agents(self) -> impl Iterator<Item = u32> {
         (0..32).filter(move |lane| self.mask >> lane & 1 == 1).map(move |lane| self.warp * 32 + lane)
     }
@@ -103,6 +110,61 @@ impl Cell {
     pub(super) const fn by(writer: u32) -> Self {
         Self { writer, time: 0, site: 0, first: Entry { warp: 0, mask: 0, time: 0, site: 0 }, more: 0 }
     }
+
+    /// A plain write by the thread, at `site`, if its numbers tell that it knows all that others did to the word.
+    /// Otherwise nothing happens.
+    ///
+    /// Here and in the next the first entry is read and written field by field: as a whole it would be read soon after a
+    /// part of it was written, for which a processor waits.
+    #[inline(always)]
+    pub(super) fn write_in_order(&mut self, by: Numbers, site: u32) -> InOrder {
+        let first = &self.first;
+        let alone = first.warp == by.agent / 32 && first.mask == 1 << (by.agent % 32);
+        let after = (self.writer == by.agent || by.know(self.writer, self.time))
+            && (first.mask == 0 || alone || by.know(first.warp * 32, first.time));
+        match (after, self.more) {
+            (false, _) => InOrder::No,
+            (true, 0) => {
+                (self.writer, self.time, self.site, self.first.mask) = (by.agent, by.own, site, 0);
+                InOrder::Yes
+            }
+            (true, _) => InOrder::WithFirst,
+        }
+    }
+
+    /// A plain read likewise, of a word that somebody wrote.
+    #[inline(always)]
+    pub(super) fn read_in_order(&mut self, by: Numbers, site: u32) -> InOrder {
+        if self.writer == NOBODY || self.writer != by.agent && !by.know(self.writer, self.time) {
+            return InOrder::No;
+        }
+        let first = &mut self.first;
+        let (warp, mask, reads) = (by.agent / 32, 1 << (by.agent % 32), first.site >> 28 == Way::Read as u32);
+        if self.more != 0 {
+            return if first.mask == 0 || reads { InOrder::WithFirst } else { InOrder::No };
+        }
+        if first.mask == 0 || by.block_knows(first.warp * 32, first.time) {
+            (first.warp, first.mask, first.time, first.site) = (warp, mask, by.own, site);
+            InOrder::Yes
+        } else if reads && (first.warp, first.time) == (warp, by.own) {
+            (first.mask, first.site) = (first.mask | mask, site);
+            InOrder::Yes
+        } else if reads {
+            InOrder::WithFirst
+        } else {
+            InOrder::No
+        }
+    }
+}
+
+/// What is known of the order between an access and the earlier ones to a cell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum InOrder {
+    /// It is in order with all, and noted.
+    Yes,
+    /// It is in order with the last write and the first entry. The list of the others has to be looked at.
+    WithFirst,
+    No,
 }
 
 /// The other entries of a cell, and a bit for each way of access among them.
@@ -142,19 +204,29 @@ impl Lists {
     /// does.
     #[inline]
     pub(super) fn entries<'a>(&'a self, cell: &'a Cell, against: u32) -> impl Iterator<Item = Entry> + 'a {
-        let first = (cell.first.mask != 0 && cell.first.bit() & against != 0).then_some(cell.first);
-        let others = match cell.more {
-            0 => &[],
-            n => match &self.lists[n as usize - 1] {
-                list if list.ways & against != 0 => &list.entries[..],
-                _ => &[],
-            },
-        };
-        first.into_iter().chain(others.iter().copied().filter(move |e| e.bit() & against != 0))
+        let others = if self.others(cell, against) { self.of(cell) } else { &[] };
+        self.first(cell, against).into_iter().chain(others.iter().copied().filter(move |e| e.bit() & against != 0))
     }
 
-    /// Adds an entry. Entries that `obsolete` names, which every agent that knows the new one knows too, are dropped;
-    /// so are the same agent's earlier accesses of the same way.
+    /// The first entry of a cell, if it may stand against such an access.
+    #[inline]
+    pub(super) fn first(&self, cell: &Cell, against: u32) -> Option<Entry> {
+        (cell.first.mask != 0 && cell.first.bit() & against != 0).then_some(cell.first)
+    }
+
+    /// Whether another entry of a cell may.
+    #[inline]
+    pub(super) fn others(&self, cell: &Cell, against: u32) -> bool {
+        cell.more != 0 && self.lists[cell.more as usize - 1].ways & against != 0
+    }
+
+    /// Whether the numbers tell of all entries of a cell but the first.
+    pub(super) fn are_known(&self, cell: &Cell, to: Numbers) -> bool {
+        self.of(cell).iter().all(|e| to.know(e.warp * 32, e.time))
+    }
+
+    /// Adds an entry. Entries that `obsolete` names, which every agent that knows the new one knows too, are dropped
+    /// when one is added; so are the same agent's earlier accesses of the same way.
     #[inline]
     pub(super) fn add(&mut self, cell: &mut Cell, new: Entry, obsolete: impl Fn(Entry) -> bool) {
         let first = &mut cell.first;
@@ -206,12 +278,15 @@ impl Lists {
                 old.mask &= !new.mask;
             }
         }
+        if merged {
+            return;
+        }
         if whole {
             list.entries.retain(|e| e.mask != 0 && !obsolete(*e));
         }
-        if !merged && self.entries >= ENTRIES {
+        if self.entries >= ENTRIES {
             self.lost += 1;
-        } else if !merged {
+        } else {
             list.entries.push(new);
             list.ways |= new.bit();
         }
@@ -303,17 +378,35 @@ pub(super) struct Shadow {
     unjudged: [Cell; 16],
     /// Indices into `pages`, by page number.
     numbers: Map<u64, u32>,
-    /// The page found last, and its number.
-    last: Option<(u64, u32)>,
+    /// Numbers of pages found lately, each plus 1, and their indices.
+    recent: [(u64, u32); RECENT],
 }
+
+/// Pages found lately: a kernel goes back and forth between a few arrays.
+const RECENT: usize = 32;
 
 impl Default for Shadow {
     fn default() -> Self {
-        Self { pages: Vec::new(), held: 0, unjudged: [Cell::by(HOST); 16], numbers: Map::default(), last: None }
+        Self {
+            pages: Vec::new(),
+            held: 0,
+            unjudged: [Cell::by(HOST); 16],
+            numbers: Map::default(),
+            recent: [(0, 0); RECENT],
+        }
     }
 }
 
 impl Shadow {
+    /// The cell of the word at `address`, if its page was found lately and has one cell per word.
+    #[inline(always)]
+    pub(super) fn word(&mut self, address: u64) -> Option<&mut Cell> {
+        let number = address / PAGE;
+        let (known, index) = self.recent[number as usize % RECENT];
+        let page = (known == number + 1).then(|| &mut self.pages[index as usize])?;
+        (page.grain == 2).then(|| &mut page.cells[(address % PAGE) as usize >> 2])
+    }
+
     /// The cells of `bytes` bytes from `address` on, within one page. `fresh` says who wrote each word of a new page.
     #[inline]
     pub(super) fn cells(
@@ -324,8 +417,8 @@ impl Shadow {
         fresh: impl Fn(u64) -> u32,
     ) -> &mut [Cell] {
         let number = address / PAGE;
-        let index = match self.last {
-            Some((last, index)) if last == number => index,
+        let index = match self.recent[number as usize % RECENT] {
+            (known, index) if known == number + 1 => index,
             _ => match self.find(number, fresh) {
                 Some(index) => index,
                 None => return self.unjudged(bytes, lists),
@@ -361,7 +454,7 @@ impl Shadow {
                 index
             }
         };
-        self.last = Some((number, index));
+        self.recent[number as usize % RECENT] = (number + 1, index);
         Some(index)
     }
 

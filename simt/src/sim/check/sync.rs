@@ -143,11 +143,28 @@ impl Session {
         block.clocks[thread].rest = Some(Rc::new(known));
     }
 
-    /// All threads of `arrived` pass a barrier of their block; `all` says whether that is the whole block.
-    pub(in super::super) fn barrier(&mut self, block: &mut BlockState, arrived: &[usize], all: bool) {
-        let number = block.number;
+    /// All threads of a block pass its barrier.
+    pub(in super::super) fn barrier_of_block(&mut self, block: &mut BlockState) {
+        let (mut latest, mut launch, mut rest) = (0, 0, None);
+        for clock in &block.clocks {
+            (latest, launch) = (clock.own.max(latest), clock.launch.max(launch));
+            if let Some(known) = &clock.rest {
+                merge(&mut rest, known);
+            }
+        }
+        for clock in &mut block.clocks {
+            (clock.own, clock.launch, clock.block, clock.warp) = (latest + 1, launch, latest, latest);
+            if rest.is_some() {
+                clock.rest.clone_from(&rest);
+            }
+        }
+        self.top = self.top.max(latest + 1);
+    }
+
+    /// The threads of `arrived`, which are a part of their block, pass a barrier.
+    pub(in super::super) fn barrier_of_some(&mut self, block: &mut BlockState, arrived: &[usize]) {
         let stride = self.launch.stride;
-        let clocks = &mut block.clocks;
+        let (number, clocks) = (block.number, &mut block.clocks);
         let latest = arrived.iter().map(|&t| clocks[t].own).max().unwrap_or(0);
         let launch = arrived.iter().map(|&t| clocks[t].launch).max().unwrap_or(0);
         let floor = arrived.iter().map(|&t| clocks[t].block).max().unwrap_or(0);
@@ -157,24 +174,16 @@ impl Session {
                 merge(&mut rest, known);
             }
         }
-        if !all {
-            let mut known = rest.as_deref().cloned().unwrap_or_default();
-            for &t in arrived {
-                let agent = number * stride + t as u32;
-                known.agents.raise(agent, clocks[t].own);
-                known.raise_warp(agent / 32, clocks[t].warp);
-            }
-            rest = Some(Rc::new(known));
+        let mut known = rest.as_deref().cloned().unwrap_or_default();
+        for &t in arrived {
+            let agent = number * stride + t as u32;
+            known.agents.raise(agent, clocks[t].own);
+            known.raise_warp(agent / 32, clocks[t].warp);
         }
+        let rest = Some(Rc::new(known));
         for &t in arrived {
             let clock = &mut clocks[t];
-            clock.own = latest + 1;
-            clock.launch = launch;
-            if all {
-                (clock.block, clock.warp) = (latest, latest);
-            } else {
-                clock.block = floor;
-            }
+            (clock.own, clock.launch, clock.block) = (latest + 1, launch, floor);
             clock.rest = rest.clone();
         }
         self.top = self.top.max(latest + 1);
@@ -208,7 +217,7 @@ impl Session {
             }
             self.top = self.top.max(latest + 1);
         } else {
-            self.barrier(block, lanes, false);
+            self.barrier_of_some(block, lanes);
             lanes.iter().for_each(|&t| block.clocks[t].warp = block.clocks[t].warp.max(floor));
         }
     }

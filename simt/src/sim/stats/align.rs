@@ -16,21 +16,27 @@
 use super::Addresses;
 use super::cost::lanes;
 
-/// A place in the source with what is done there, by number.
+/// A place in the source with what is done there, by number, from 1 on.
 pub(super) type Site = u16;
 
 /// The accesses of one lane that have not been grouped yet, in order.
 #[derive(Default)]
 pub(super) struct Lane {
-    pub sites: Vec<Site>,
-    pub addresses: Vec<u64>,
+    sites: Vec<Site>,
+    addresses: Vec<u64>,
+    /// The last eight sites: all of a short sequence.
+    last: u128,
 }
+
+/// Sites in [`Lane::last`].
+const SHORT: usize = 8;
 
 impl Lane {
     #[inline(always)]
     pub fn push(&mut self, site: Site, address: u64) {
         self.sites.push(site);
         self.addresses.push(address);
+        self.last = self.last << 16 | u128::from(site);
     }
 
     pub fn len(&self) -> usize {
@@ -40,17 +46,38 @@ impl Lane {
     pub fn clear(&mut self) {
         self.sites.clear();
         self.addresses.clear();
+        self.last = 0;
     }
 
     fn drop_first(&mut self, n: usize) {
         if n == self.len() {
             self.clear();
-        } else {
+        } else if n > 0 {
             self.sites.drain(..n);
             self.addresses.drain(..n);
+            self.last = self.sites.iter().fold(0, |last, &site| last << 16 | u128::from(site));
         }
     }
 }
+
+/// Lanes of a warp that have made the same accesses in the same order.
+#[derive(Clone, Copy)]
+struct Class {
+    /// The last eight sites of each, and their number.
+    last: u128,
+    len: usize,
+    /// Whether the lanes are those of the cut.
+    of_cut: bool,
+    /// One of the lanes, and all of them.
+    first: usize,
+    lanes: u32,
+    /// Accesses that have been grouped.
+    done: usize,
+}
+
+/// The requests that the accesses of classes make up, in order: the site, and the classes of which it is the next
+/// access.
+type Plan = Vec<(Site, u32)>;
 
 /// Levels of nested loops that are told apart; deeper ones count as part of the last.
 const LOOPS: usize = 3;
@@ -59,9 +86,19 @@ const LOOPS: usize = 3;
 /// access and the round, then the access; 16 bits each, because a lane's sequence is shorter than 2^16.
 type Moment = u128;
 
+/// The most classes of a plan that is remembered, and the most such plans.
+const CLASSES: usize = 4;
+const PLANS: usize = 256;
+
+/// The short sequences of the classes of a plan; 0 behind the last.
+type Key = [u128; CLASSES];
+
 /// Groups the accesses of the lanes of one warp.
 #[derive(Default)]
 pub(super) struct Aligner {
+    classes: Vec<Class>,
+    /// Plans made lately, by a hash of their keys: most warps do between two barriers what others have done there.
+    plans: Vec<(Key, Plan)>,
     /// The place of each site in the order, by site.
     place: Vec<u32>,
     /// First and last place of each loop.
@@ -85,83 +122,132 @@ impl Aligner {
         urgent: Option<usize>,
         request: &mut impl FnMut(Site, u32, &Addresses),
     ) {
-        let active: u32 = (0..warp.len()).filter(|&i| warp[i].len() > 0).fold(0, |mask, i| mask | 1 << i);
-        let cut = cut & active;
-        let at = if active == 0 {
+        self.classify(warp, cut);
+        if self.classes.is_empty() {
             return;
-        } else if is_uniform(warp, active) {
-            let end = if cut == 0 { usize::MAX } else { self.end(warp, order, cut, urgent) };
-            group_by_number(warp, active, end, request);
-            std::array::from_fn(|i| warp.get(i).map_or(0, |lane| lane.len().min(end)))
+        }
+        let short = |class: &Class| class.len <= SHORT;
+        if cut == 0 && order.is_empty() && self.classes.len() <= CLASSES && self.classes.iter().all(short) {
+            let slot = self.remembered(warp);
+            follow(&self.plans[slot].1, warp, &mut self.classes, request);
         } else {
-            self.group_apart(warp, order, active, cut, urgent, request)
-        };
-        for (lane, n) in warp.iter_mut().zip(at) {
-            lane.drop_first(n);
+            let plan = self.plan(warp, order, cut, urgent);
+            follow(&plan, warp, &mut self.classes, request);
+        }
+        for class in &self.classes {
+            lanes(class.lanes).for_each(|lane| warp[lane].drop_first(class.done));
         }
         if cut == 0 {
             order.clear();
         }
     }
 
-    /// How many accesses of each lane to group, of lanes with equal sequences, so that those of `cut` stand at the
-    /// begin of a round afterwards.
-    fn end(&mut self, warp: &[Lane], order: &mut Vec<Site>, cut: u32, urgent: Option<usize>) -> usize {
-        let shortest = lanes(cut).min_by_key(|&i| warp[i].len()).unwrap_or(0);
-        self.find_moments(warp, order, 1 << shortest, cut);
+    /// Finds the classes of the lanes that have accesses, in the order of their first lanes. Lanes of `cut` have their
+    /// own.
+    fn classify(&mut self, warp: &[Lane], cut: u32) {
+        self.classes.clear();
+        for (i, lane) in warp.iter().enumerate().filter(|(_, lane)| lane.len() > 0) {
+            let Lane { last, .. } = *lane;
+            let (len, of_cut) = (lane.len(), cut >> i & 1 == 1);
+            let like = |class: &&mut Class| {
+                class.last == last
+                    && (class.len, class.of_cut) == (len, of_cut)
+                    && (len <= SHORT || warp[class.first].sites == lane.sites)
+            };
+            match self.classes.iter_mut().find(like) {
+                Some(class) => class.lanes |= 1 << i,
+                None => self.classes.push(Class { last, len, of_cut, first: i, lanes: 1 << i, done: 0 }),
+            }
+        }
+    }
+
+    /// Where the plan for the classes, of short sequences, is remembered.
+    fn remembered(&mut self, warp: &[Lane]) -> usize {
+        let mut key: Key = [0; CLASSES];
+        self.classes.iter().zip(&mut key).for_each(|(class, key)| *key = class.last);
+        let mix = |hash: u64, part: u64| (hash ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
+        let slot = key.iter().fold(0, |hash, &last| mix(mix(hash, last as u64), (last >> 64) as u64)) as usize % PLANS;
+        if self.plans.is_empty() {
+            self.plans.resize(PLANS, Default::default());
+        }
+        // One by one: as a whole they would be compared as bytes, by a call.
+        if (0..CLASSES).any(|i| self.plans[slot].0[i] != key[i]) {
+            self.plans[slot] = (key, self.plan(warp, &mut Vec::new(), 0, None));
+        }
+        slot
+    }
+
+    /// The requests that the accesses of the classes make up.
+    fn plan(&mut self, warp: &[Lane], order: &mut Vec<Site>, cut: u32, urgent: Option<usize>) -> Plan {
+        let kept = std::mem::take(&mut self.classes);
+        let classes = &kept[..];
+        let sequences: Vec<&[Site]> = classes.iter().map(|class| &warp[class.first].sites[..]).collect();
+        let of = |lanes: u32| (0..classes.len()).filter(move |&i| classes[i].lanes & lanes != 0);
+        let cut = of(cut).fold(0, |mask, i| mask | 1 << i);
+        let urgent = urgent.and_then(|lane| of(1 << lane).next());
+        let longest = sequences.iter().max_by_key(|sequence| sequence.len()).copied().unwrap_or_default();
+        let plan = if sequences.iter().all(|sequence| longest.starts_with(sequence)) {
+            let end = if cut == 0 { longest.len() } else { self.end(&sequences, order, cut, urgent) };
+            let here = |k: usize| (0..sequences.len()).filter(|&i| k < sequences[i].len()).fold(0, |m, i| m | 1 << i);
+            let step = |(k, &site)| (site, here(k));
+            longest.iter().take(end).enumerate().map(step).collect()
+        } else {
+            self.plan_apart(&sequences, order, cut, urgent)
+        };
+        self.classes = kept;
+        plan
+    }
+
+    /// How many accesses of each class to group, of classes one of which begins as the others do, so that those of
+    /// `cut` stand at the begin of a round afterwards.
+    fn end(&mut self, sequences: &[&[Site]], order: &mut Vec<Site>, cut: u32, urgent: Option<usize>) -> usize {
+        let shortest = lanes(cut).min_by_key(|&i| sequences[i].len()).unwrap_or(0);
+        self.find_moments(sequences, order, 1 << shortest, cut);
         let until = self.limit(1 << shortest, urgent.map(|_| shortest));
         let all = &self.moments[shortest];
         until.map_or(all.len(), |until| all.partition_point(|&moment| moment < until))
     }
 
-    /// Finds the moments of the accesses of these lanes.
-    fn find_moments(&mut self, warp: &[Lane], order: &mut Vec<Site>, of: u32, cut: u32) {
-        self.find_order(warp, order, of, cut);
-        self.find_loops(warp, of);
+    /// Finds the moments of the accesses of these classes.
+    fn find_moments(&mut self, sequences: &[&[Site]], order: &mut Vec<Site>, of: u32, cut: u32) {
+        self.find_order(sequences, order, of, cut);
+        self.find_loops(sequences, of);
         for i in lanes(of) {
-            let moments = moments(&warp[i].sites, &self.place, &self.loops);
+            let moments = moments(sequences[i], &self.place, &self.loops);
             self.moments[i].clear();
             self.moments[i].extend(moments);
         }
         order.iter().for_each(|&site| self.place[usize::from(site)] = NOWHERE);
     }
 
-    /// Groups accesses of lanes whose sequences differ; returns how many of each lane.
-    fn group_apart(
-        &mut self,
-        warp: &[Lane],
-        order: &mut Vec<Site>,
-        active: u32,
-        cut: u32,
-        urgent: Option<usize>,
-        request: &mut impl FnMut(Site, u32, &Addresses),
-    ) -> [usize; 32] {
-        self.find_moments(warp, order, active, cut);
+    /// The plan for classes whose sequences differ.
+    fn plan_apart(&mut self, sequences: &[&[Site]], order: &mut Vec<Site>, cut: u32, urgent: Option<usize>) -> Plan {
+        let all = u32::MAX >> (32 - sequences.len());
+        self.find_moments(sequences, order, all, cut);
         let until = self.limit(cut, urgent);
         let mut next = [0_usize; 32];
         let mut heads = [Moment::MAX; 32];
-        lanes(active).for_each(|i| heads[i] = self.moments[i].first().copied().unwrap_or(Moment::MAX));
+        lanes(all).for_each(|i| heads[i] = self.moments[i].first().copied().unwrap_or(Moment::MAX));
+        let mut plan = Plan::new();
         loop {
             let now = heads.into_iter().min().unwrap_or(Moment::MAX);
             if now == Moment::MAX || until.is_some_and(|until| now >= until) {
-                break;
+                return plan;
             }
-            let (mut addresses, mut site) = ([0; 32], 0);
-            let here = lanes(active).filter(|&i| heads[i] == now).fold(0_u32, |mask, i| mask | 1 << i);
-            for i in lanes(here) {
-                (addresses[i], site) = (warp[i].addresses[next[i]], warp[i].sites[next[i]]);
+            let (mut site, mut here) = (0, 0);
+            for i in lanes(all).filter(|&i| heads[i] == now) {
+                (site, here) = (sequences[i][next[i]], here | 1 << i);
                 next[i] += 1;
-                heads[i] = self.moments[i].get(next[i]).copied().unwrap_or(Moment::MAX);
             }
-            request(site, here, &addresses);
+            lanes(here).for_each(|i| heads[i] = self.moments[i].get(next[i]).copied().unwrap_or(Moment::MAX));
+            plan.push((site, here));
         }
-        next
     }
 
     /// Merges the sequences into one order of places: a new place stands before the next that is known, or behind the
     /// one before it if the sequence then goes back, or is cut; else at the end.
-    fn find_order(&mut self, warp: &[Lane], order: &mut Vec<Site>, active: u32, cut: u32) {
-        let most = lanes(active).flat_map(|i| &warp[i].sites).chain(&*order).max().map_or(0, |&site| usize::from(site));
+    fn find_order(&mut self, sequences: &[&[Site]], order: &mut Vec<Site>, of: u32, cut: u32) {
+        let most = lanes(of).flat_map(|i| sequences[i]).chain(&*order).max().map_or(0, |&site| usize::from(site));
         if self.place.len() <= most {
             self.place.resize(most + 1, NOWHERE);
         }
@@ -169,8 +255,8 @@ impl Aligner {
             order.iter().enumerate().skip(from).for_each(|(at, &site)| place[usize::from(site)] = at as u32);
         };
         renumber(order, 0, &mut self.place);
-        for i in lanes(active) {
-            let sites = &warp[i].sites;
+        for i in lanes(of) {
+            let sites = sequences[i];
             let mut before: Option<u32> = None;
             for (k, &site) in sites.iter().enumerate() {
                 let place = |site: &Site| Some(self.place[usize::from(*site)]).filter(|&place| place != NOWHERE);
@@ -193,10 +279,10 @@ impl Aligner {
 
     /// Finds the loops: where a sequence goes back, from the target up to there. Loops that overlap, or that share an
     /// end, are one.
-    fn find_loops(&mut self, warp: &[Lane], active: u32) {
+    fn find_loops(&mut self, sequences: &[&[Site]], of: u32) {
         self.loops.clear();
-        for i in lanes(active) {
-            for pair in warp[i].sites.windows(2) {
+        for i in lanes(of) {
+            for pair in sequences[i].windows(2) {
                 let (from, to) = (self.place[usize::from(pair[0])], self.place[usize::from(pair[1])]);
                 if to <= from && !self.loops.contains(&(to, from)) {
                     self.loops.push((to, from));
@@ -234,23 +320,18 @@ impl Aligner {
     }
 }
 
-/// Whether the sequence of each lane is that of the others, or their begin.
-fn is_uniform(warp: &[Lane], active: u32) -> bool {
-    let longest = lanes(active).max_by_key(|&i| warp[i].len()).map_or(&[][..], |i| &warp[i].sites);
-    lanes(active).all(|i| longest.starts_with(&warp[i].sites))
-}
-
-/// Groups the first `end` accesses of each lane, of lanes with equal sequences, by their number.
-fn group_by_number(warp: &[Lane], active: u32, end: usize, request: &mut impl FnMut(Site, u32, &Addresses)) {
-    let mut left = active;
+/// Reports the requests of a plan, and counts the accesses of each class that are done by them.
+fn follow(plan: &Plan, warp: &[Lane], classes: &mut [Class], request: &mut impl FnMut(Site, u32, &Addresses)) {
     let mut addresses = [0; 32];
-    for k in 0..end {
-        left = lanes(left).filter(|&i| k < warp[i].len()).fold(0, |mask, i| mask | 1 << i);
-        if left == 0 {
-            break;
+    for &(site, here) in plan {
+        let mut mask = 0;
+        for i in lanes(here) {
+            let Class { lanes: of_class, done, .. } = &mut classes[i];
+            lanes(*of_class).for_each(|lane| addresses[lane] = warp[lane].addresses[*done]);
+            *done += 1;
+            mask |= *of_class;
         }
-        lanes(left).for_each(|i| addresses[i] = warp[i].addresses[k]);
-        request(warp[left.trailing_zeros() as usize].sites[k], left, &addresses);
+        request(site, mask, &addresses);
     }
 }
 

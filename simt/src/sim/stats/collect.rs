@@ -51,6 +51,11 @@ struct Sites {
 /// Entries of [`Sites::recent`].
 const RECENT: usize = 256;
 
+/// The index of a site in lists.
+fn index(site: Site) -> usize {
+    usize::from(site) - 1
+}
+
 impl Sites {
     fn new() -> Self {
         Self { list: vec![], numbers: HashMap::new(), recent: vec![(0, 0); RECENT] }
@@ -74,7 +79,7 @@ impl Sites {
     fn look_up(&mut self, location: &'static Location<'static>, what: What) -> Site {
         *self.numbers.entry((location, what)).or_insert_with(|| {
             self.list.push((location, what));
-            Site::try_from(self.list.len() - 1).expect("a kernel has fewer than 2^16 places that access memory")
+            Site::try_from(self.list.len()).expect("a kernel has fewer than 2^16 places that access memory")
         })
     }
 }
@@ -110,12 +115,17 @@ impl Collector {
         self.0.borrow_mut().group(thread / 32, cut, Some(thread % 32));
     }
 
-    /// A thread accesses memory, or arrives at a barrier or at an operation of its warp.
+    /// A thread accesses memory, or arrives at a barrier or at an operation of its warp. Returns false, and counts
+    /// nothing, if the thread first has to let the other lanes of its warp catch up.
     #[inline(always)]
-    pub fn note(&self, thread: usize, what: What, address: u64, location: &'static Location<'static>) {
+    pub fn note(&self, thread: usize, what: What, address: u64, location: &'static Location<'static>) -> bool {
         let inner = &mut *self.0.borrow_mut();
-        let site = inner.sites.number(location, what);
-        inner.lanes[thread].push(site, address);
+        let lane = &mut inner.lanes[thread];
+        let room = lane.len() < ROOM;
+        if room {
+            lane.push(inner.sites.number(location, what), address);
+        }
+        room
     }
 
     /// A thread starts a bulk copy of `bytes` bytes, whose side in global memory is at `address`.
@@ -160,11 +170,11 @@ impl Collector {
 
 impl Inner {
     fn tally(&mut self, site: Site) -> &mut Tally {
-        let site = usize::from(site);
-        if self.tallies.len() <= site {
-            self.tallies.resize(site + 1, Tally::default());
+        let index = index(site);
+        if self.tallies.len() <= index {
+            self.tallies.resize(index + 1, Tally::default());
         }
-        &mut self.tallies[site]
+        &mut self.tallies[index]
     }
 
     fn group(&mut self, warp: usize, cut: u32, urgent: Option<usize>) {
@@ -173,8 +183,8 @@ impl Inner {
         let first = warp * 32;
         let end = lanes.len().min(first + 32);
         aligner.group(&mut lanes[first..end], &mut orders[warp], cut, urgent, &mut |site, mask, addresses| {
-            let what = sites.list[usize::from(site)].1;
-            let tally = &mut tallies[usize::from(site)];
+            let what = sites.list[index(site)].1;
+            let tally = &mut tallies[index(site)];
             let cost = count(&mut tally.counts, what, mask, addresses);
             if cost > tally.cost || tally.worst.is_none() {
                 let lane = |i: usize| (mask >> i & 1 == 1).then_some(addresses[i]);
