@@ -9,6 +9,7 @@
 //! | [`data`] | elements: types, generators, files |
 //! | [`measure`] | running a rung: verified, then timed |
 //! | [`vec`] | vectors on an engine with sort, reduce, scan, transform |
+//! | [`plan`] | the same algorithms on a stream and in memory of the caller's, and in graphs |
 //! | [`report`] | tables, JSON, CSV |
 //! | [`fidelity`] | the simulator's counters beside those of NVIDIA's profiler |
 //! | [`profile`] | each copy and launch of a run |
@@ -26,6 +27,7 @@ pub mod engine;
 pub mod error;
 pub mod fidelity;
 pub mod measure;
+pub mod plan;
 pub mod profile;
 pub mod report;
 pub mod trace;
