@@ -2,11 +2,16 @@
 //! tests/tests/plans.rs.
 
 use super::*;
+use crate::algorithms::verify::order_of;
+use crate::data::Element;
 use crate::engine::Buffer;
+use rungs_kernels::ladder::{histogram as counting, reduce, scan, sort};
+use rungs_kernels::operator::Operation;
 use rungs_kernels::{radix, scan as scans};
 use simt::launcher::{Call, Device, Memory};
 use simt::{Geometry, sim};
 use std::cell::RefCell;
+use std::ptr;
 
 /// What a stream was asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -275,4 +280,37 @@ fn runs_are_clean_under_the_simulators_checks() {
     let mut sorted = keys(9001);
     sorted.sort_unstable();
     assert!(checked.results.iter().all(|got| *got == sorted));
+}
+/// A number of bytes, to three digits or so.
+fn about(bytes: usize) -> String {
+    match bytes {
+        1_000_000.. => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} kB", bytes as f64 / 1e3),
+    }
+}
+
+#[test]
+fn the_page_says_how_much_scratch_memory_plans_take_on_an_h200() {
+    let engine = Engine::simulator_with(132);
+    let sort = |n| Plan::<Sort<u32>>::sort_by_rung(&engine, n, 0, radix::LADDER.get("msd-skewed").unwrap());
+    let pairs = |n| {
+        let rung = radix::LADDER.get("msd-pairs").unwrap();
+        Plan::<SortPairs<u32, u32>>::sort_pairs_by_rung(&engine, n, 0, rung)
+    };
+    let rows: [(&str, &dyn Fn(u32) -> usize); 5] = [
+        ("sort", &|n| sort(n).unwrap().scratch_bytes()),
+        ("sort of pairs", &|n| pairs(n).unwrap().scratch_bytes()),
+        ("scan", &|n| Plan::<Scan<u32>>::scan(&engine, n as usize, Operation::Sum, false).unwrap().scratch_bytes()),
+        ("reduce", &|n| Plan::<Reduce<u32>>::reduce(&engine, n as usize, Operation::Sum).unwrap().scratch_bytes()),
+        ("histogram, 256 bins", &|n| {
+            Plan::<Histogram<u8>>::histogram(&engine, n as usize, 256).unwrap().scratch_bytes()
+        }),
+    ];
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/callers-memory.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for (what, bytes) in rows {
+        let row = [16, 20, 24, 28].map(|log2| about(bytes(1 << log2))).join(" | ");
+        let row = format!("| {what} | {row} |");
+        assert!(page.contains(&row), "the page lacks {row}");
+    }
 }
