@@ -105,7 +105,7 @@ fn work() {
         part("default stream");
         run(ptr::null_mut()).unwrap();
 
-        // A driver allows no other context while it captures, so the capture is in the context itself.
+        // A capture is begun and ended by the caller, in the stream's context.
         told(CurrentContext::set_current(&context));
         let (mode, mut graph) = (sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL, ptr::null_mut());
         part("captured");
