@@ -1,7 +1,7 @@
 //! What plans ask of the driver, with a driver made for the test, which runs nothing and notes the calls: see
-//! driver/driver.c. This program starts itself again, since a process has one driver for good; the second process works,
-//! and this one reads the notes. If there is no C compiler, or the program was built without PTX, the trial is reported
-//! as ignored.
+//! driver/driver.c. This program starts itself again, because a process has one driver for good; the second process
+//! works, and this one reads the notes. If there is no C compiler, or the program was built without PTX, the trial is
+//! reported as ignored.
 
 use cust::context::{ContextHandle, CurrentContext, legacy};
 use cust::error::CudaResult;

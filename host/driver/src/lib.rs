@@ -2,7 +2,7 @@
 //!
 //! [cust](https://docs.rs/cust) calls the driver by name, so a program that uses it would link `libcuda.so.1` and not
 //! even start where there is no driver. This crate defines those names itself: each function jumps through a slot, and
-//! [`load`], or the first call of `cuInit`, opens the driver and fills the slots. Until then, and for a function that an
+//! [`load`] or the first call of `cuInit` opens the driver and fills the slots. Until then, and for a function that an
 //! older driver lacks, a call returns [`Status::STUB_LIBRARY`] and does nothing else. One program so runs on machines
 //! with and without a driver.
 //!

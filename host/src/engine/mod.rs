@@ -243,10 +243,10 @@ impl Engine {
         Ok(Self::with_cuda(cuda))
     }
 
-    /// The GPU of a context of the caller's, as other crates make one, with a stream of that context on which the engine
-    /// does its work; null is the context's default stream. [`crate::plan`] shows how crates give these handles, and
-    /// how algorithms run on memory of the caller's. The kernels are loaded into the context, which takes a moment, so
-    /// one engine per context is enough. The engine destroys neither context nor stream.
+    /// The GPU of a context of the caller's, as other crates make one, with a stream of that context for the engine's
+    /// work; null is the context's default stream. [`crate::plan`] shows how crates give these handles, and how
+    /// algorithms run on memory of the caller's. The kernels are loaded into the context, which takes a moment, so one
+    /// engine per context is enough. The engine destroys neither context nor stream.
     ///
     /// # Errors
     /// [`Error::NoDevice`] without a driver, or if no kernels are there for the GPU; [`Error::Cuda`] if the driver

@@ -10,10 +10,13 @@ use crate::error::{Error, Result};
 use crate::vec::choice::{self, choose};
 use rungs_kernels::histogram::{self, Key};
 use rungs_kernels::keys::DESCENDING;
-use rungs_kernels::ladder::{Entry, Options};
+use rungs_kernels::ladder::{Entry, Launcher, Launches, Lengths, Options, Sequence, expect_len};
 use rungs_kernels::ladder::{histogram as counting, reduce, scan, sort};
+use rungs_kernels::merge::r2_multi_way::launches::{ByOrder, MergeKernels};
+use rungs_kernels::merge::r3_sample::{self, launches::SampleKernels};
+use rungs_kernels::merge::r4_stable::{self, launches::StableKernels};
 use rungs_kernels::operator::Operation;
-use simt::{Global, Scalar};
+use simt::{Global, Scalar, launcher};
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ptr;
@@ -31,6 +34,23 @@ pub struct Sort<T> {
 pub struct SortPairs<K, V> {
     pub(super) order: u32,
     pairs: PhantomData<fn(K, V)>,
+}
+
+/// Sorts keys in place by an order of the caller's, whose kernels `S` names.
+pub struct SortBy<S: MergeKernels> {
+    pub(super) order: S::Order,
+}
+
+/// Keys, and the order that they are to have.
+pub struct Ordered<S: MergeKernels> {
+    pub(super) keys: Global<S::Key>,
+    pub(super) order: S::Order,
+}
+
+impl<S: MergeKernels> Lengths for Ordered<S> {
+    fn check(&self, n: u32) -> launcher::Result {
+        expect_len("keys", self.keys, n)
+    }
 }
 
 /// Combines all elements into one.
@@ -61,6 +81,14 @@ impl<K, V> sealed::Algorithm for SortPairs<K, V> {
 
     fn rehearsal(&self, n: u32) -> Self::Args {
         sort::Pairs { keys: nowhere(n), values: nowhere(n), order: self.order }
+    }
+}
+
+impl<S: MergeKernels> sealed::Algorithm for SortBy<S> {
+    type Args = Ordered<S>;
+
+    fn rehearsal(&self, n: u32) -> Self::Args {
+        Ordered { keys: nowhere(n), order: self.order }
     }
 }
 
@@ -206,6 +234,68 @@ impl<K: Element<Word = u32>, V: Scalar> Plan<SortPairs<K, V>> {
         let (keys, values) =
             unsafe { (Global::from_raw(keys.cast(), self.n), Global::from_raw(values.cast(), self.n)) };
         let args = sort::Pairs { keys, values, order: self.algorithm.order };
+        // SAFETY: as the caller says.
+        unsafe { self.enqueue(stream, args, &arrays, scratch, scratch_bytes) }
+    }
+}
+
+impl<S: MergeKernels> Plan<SortBy<S>> {
+    /// A sort of `n` keys by an order of one's own; equivalent keys may change their order. `kernels` are the order's,
+    /// see [`sort_kernels!`](rungs_kernels::sort_kernels), and on a GPU the engine has them, see
+    /// [`Engine::add_kernels`].
+    ///
+    /// # Errors
+    /// As for [`Plan::sort`].
+    pub fn sort_by(engine: &Engine, n: usize, _kernels: S, order: S::Order) -> Result<Self>
+    where
+        S: SampleKernels,
+    {
+        Self::by(engine, n, order, r3_sample::launches::sequence::<S>)
+    }
+
+    /// A sort by an order of one's own, as [`Plan::sort_by`] makes it; equivalent keys keep their order.
+    ///
+    /// # Errors
+    /// As for [`Plan::sort`].
+    pub fn stable_sort_by(engine: &Engine, n: usize, _kernels: S, order: S::Order) -> Result<Self>
+    where
+        S: StableKernels,
+    {
+        Self::by(engine, n, order, r4_stable::launches::sequence::<S>)
+    }
+
+    fn by(
+        engine: &Engine,
+        n: usize,
+        order: S::Order,
+        launches: fn(&dyn Launcher, u32) -> launcher::Result<Launches<ByOrder<S>>>,
+    ) -> Result<Self> {
+        let n = count(n)?;
+        let make = move |on: &dyn Launcher| {
+            let mut sort = launches(on, n)?;
+            let run: Launches<Ordered<S>> = Box::new(move |on, Ordered { keys, order }| sort(on, (keys, order)));
+            Ok(run)
+        };
+        Self::new(engine, n, SortBy { order }, move |on| Sequence::new(on, n, make))
+    }
+
+    /// Enqueues a sort of the keys at `keys`, which begin on a multiple of [`SORT_ALIGN`] bytes.
+    ///
+    /// # Errors
+    /// As for the `run` of [`Plan::sort`].
+    ///
+    /// # Safety
+    /// As for the `run` of [`Plan::sort`].
+    pub unsafe fn run(
+        &self,
+        stream: *mut c_void,
+        keys: *mut S::Key,
+        scratch: *mut u8,
+        scratch_bytes: usize,
+    ) -> Result<()> {
+        let arrays = [Array::of("the keys", keys, self.n).aligned(SORT_ALIGN)];
+        // SAFETY: the keys are there, as the caller says; the check of their alignment comes before any launch.
+        let args = Ordered { keys: unsafe { Global::from_raw(keys, self.n) }, order: self.algorithm.order };
         // SAFETY: as the caller says.
         unsafe { self.enqueue(stream, args, &arrays, scratch, scratch_bytes) }
     }

@@ -1,7 +1,7 @@
 //! Algorithms on the caller's terms: his context, his stream, his memory, his scratch memory, and his graph.
 //!
 //! A [`Plan`] is an algorithm for a type and a number of elements. It says how much scratch memory a run takes
-//! ([`Plan::scratch_bytes`]), and a run takes a stream and addresses. Those who know CUB know this as its two calls, the
+//! ([`Plan::scratch_bytes`]), and a run takes a stream and addresses. In CUB these are two calls of one function, the
 //! first of which asks for the size.
 //!
 //! ```
@@ -23,8 +23,9 @@
 //!
 //! | plan | run with | types |
 //! | --- | --- | --- |
-//! | [`Plan::sort`], [`Plan::sort_descending`] | keys, sorted in place | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
-//! | [`Plan::sort_pairs`], [`Plan::sort_pairs_descending`] | keys and values, in place, stable | keys `u32`, `i32`, `f32`; values of 4 bytes |
+//! | [`Plan::sort`], [`Plan::sort_descending`] | keys, in place | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
+//! | [`Plan::sort_pairs`], [`Plan::sort_pairs_descending`] | keys and values, in place, stable | those of 4 bytes |
+//! | [`Plan::sort_by`], [`Plan::stable_sort_by`] | keys, in place, by an order of one's own | any number |
 //! | [`Plan::reduce`] | input, one element of output | as sort |
 //! | [`Plan::scan`] | input and output, which may be the same | as sort |
 //! | [`Plan::histogram`] | keys, and a count for each bin | `u8`, `u32` |
@@ -48,10 +49,10 @@
 //! one run after the other on a stream; runs on two streams at once need two. A plan can be run any number of times,
 //! and the content of the scratch memory does not matter.
 //!
-//! **Graphs.** So a run can be captured into a graph, for every plan there is: no algorithm here reads anything back to
-//! choose its launches. Make the plan before the capture begins, since this loads the kernels. A graph that was captured
-//! contains the addresses; launch it any number of times, with new data in the same places. While a stream is
-//! captured, a launch waits for the one before in full, where it may otherwise start early.
+//! **Graphs.** So a run of any plan can be captured into a graph: no algorithm here reads anything back to choose its
+//! launches. Make the plan before the capture begins, since this loads the kernels. A graph that was captured contains
+//! the addresses; launch it any number of times, with new data in the same places. While a stream is captured, a launch
+//! waits for the one before in full, where it may otherwise start early.
 //!
 //! **Errors.** What can be checked is checked before anything is enqueued: the size and the alignment of the scratch
 //! memory, the alignment of every array, null where there is something, arrays that overlap. If a run fails after that,
@@ -64,7 +65,7 @@ mod scratch;
 #[cfg(test)]
 mod tests;
 
-pub use algorithms::{Histogram, Reduce, SORT_ALIGN, Scan, Sort, SortPairs};
+pub use algorithms::{Histogram, Reduce, SORT_ALIGN, Scan, Sort, SortBy, SortPairs};
 pub use scratch::ALIGN as SCRATCH_ALIGN;
 
 use crate::engine::Engine;

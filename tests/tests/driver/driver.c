@@ -35,7 +35,9 @@ static long number(Thing* stream) {
     if (stream == NULL) return -1;
     return stream->alive && &contexts[stream->context] == current ? stream - streams : 0;
 }
-#define ON_STREAM(name, stream) do { if (number(stream) == 0) { note("wrong stream", name, 0); return INVALID_HANDLE; } } while (0)
+#define ON_STREAM(name, stream) do { \
+    if (number(stream) == 0) { note("wrong stream", name, 0); return INVALID_HANDLE; } \
+} while (0)
 
 int cuInit(unsigned flags) { (void)flags; return 0; }
 int cuDriverGetVersion(int* version) { *version = 13000; return 0; }
@@ -149,7 +151,8 @@ typedef struct { unsigned grid[3], block[3], shared; Thing* stream; Attribute* a
 int cuLaunchKernelEx(const Config* config, const char* function, void** parameters, void** extra) {
     (void)parameters; (void)extra;
     ON_STREAM("cuLaunchKernelEx", config->stream);
-    note(config->count == 1 && config->attributes[0].id == 6 ? "dependent" : "attributed", function, number(config->stream));
+    int dependent = config->count == 1 && config->attributes[0].id == 6;
+    note(dependent ? "dependent" : "attributed", function, number(config->stream));
     return 0;
 }
 

@@ -6,6 +6,8 @@ use rungs::data::Element;
 use rungs::engine::Engine;
 use rungs::plan::Plan;
 use rungs_kernels::histogram::MAX_BINS;
+use rungs_kernels::merge::r2_multi_way::launches::Own;
+use rungs_kernels::order::{Greater, LowHalfDown};
 use std::ffi::c_void;
 
 /// One array of a run, as bytes before and after.
@@ -118,6 +120,28 @@ macro_rules! pairs {
     )*};
 }
 
+/// `$key`: what the order compares, the largest first.
+macro_rules! sort_by {
+    ($jobs:ident, $engine:ident, $n:ident, $($name:ident, $order:ident, $key:expr;)*) => {$(
+        let key: fn(&u32) -> u32 = $key;
+        let plan = Plan::$name($engine, $n, Own::<u32, $order>::default(), $order)?;
+        $jobs.push(Job {
+            what: format!("sort of {} u32, {} {}", $n, stringify!($name), stringify!($order)),
+            scratch_bytes: plan.scratch_bytes(),
+            // SAFETY: the harness has the arrays that a job asks for.
+            run: Box::new(move |stream, arrays, scratch, bytes| unsafe {
+                plan.run(stream, arrays[0].cast(), scratch, bytes)
+            }),
+            arrays: Box::new(move |seed| {
+                let keys = keys::<u32>($n, seed);
+                let mut sorted = keys.clone();
+                sorted.sort_by_key(|word| std::cmp::Reverse(key(word)));
+                vec![Array::new(&keys, &sorted)]
+            }),
+        });
+    )*};
+}
+
 /// `$of` makes an element of a word; floats are small whole numbers, whose sums are exact. `$add`, `$min`, `$max`.
 macro_rules! elements {
     ($jobs:ident, $engine:ident, $n:ident, $($T:ty: $of:expr, $add:expr, $least:expr, $greatest:expr;)*) => {$(
@@ -206,6 +230,11 @@ pub fn jobs(engine: &Engine, n: usize) -> Result<Vec<Job>, Failed> {
     let mut jobs = vec![];
     sort!(jobs, engine, n, u32, i32, f32, u64, i64, f64);
     pairs!(jobs, engine, n, u32, u32; f32, i32; i32, f32);
+    sort_by! { jobs, engine, n,
+        sort_by, Greater, |key| *key;
+        // Different keys are equivalent in this one.
+        stable_sort_by, LowHalfDown, |key| *key & 0xFFFF;
+    }
     elements! { jobs, engine, n,
         u32: |word| word as u32, u32::wrapping_add, u32::MIN, u32::MAX;
         i32: |word| word as i32, i32::wrapping_add, i32::MIN, i32::MAX;
