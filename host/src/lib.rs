@@ -7,6 +7,7 @@
 //! | [`bench`] | measuring rungs, beside libraries |
 //! | [`counters`] | what the simulator counts of kernels, by line of the source |
 //! | [`data`] | elements: types, generators, files |
+//! | [`matrix`] | matrices on an engine, and their products |
 //! | [`measure`] | running a rung: verified, then timed |
 //! | [`vec`] | vectors on an engine with sort, reduce, scan, transform |
 //! | [`plan`] | the same algorithms on a stream and in memory of the caller's, and in graphs |
@@ -26,6 +27,7 @@ pub mod data;
 pub mod engine;
 pub mod error;
 pub mod fidelity;
+pub mod matrix;
 pub mod measure;
 pub mod plan;
 pub mod profile;

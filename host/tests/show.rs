@@ -150,14 +150,9 @@ fn every_rung_ends_with_its_output_and_its_pairs_explain_each_step() {
         for n in [0, 1, 2, 3, 7, 16, 33, 100] {
             let input = numbers(n);
             let columns = family.extras.contains(&Extra::Columns).then_some(8);
-            let trace = trace(
-                &Engine::simulator(),
-                family,
-                rung,
-                input.clone(),
-                Parameters { columns, ..Parameters::default() },
-            )
-            .unwrap();
+            let trace =
+                trace(&Engine::simulator(), family, rung, input.clone(), Parameters { columns, ..family.usual(rung) })
+                    .unwrap();
             let name = format!("{} {} of {n}", family.name, rung.name);
             let want: Vec<u32> = if family.name == "scan" {
                 input

@@ -171,7 +171,7 @@ impl Case {
                 Extra::Exclusive => parameters.exclusive = random.random(),
                 Extra::Bins => parameters.bins = Some(random.random_range(1..=rungs_kernels::histogram::MAX_BINS)),
                 Extra::Columns | Extra::Threads | Extra::Blocks | Extra::Values => {}
-                Extra::Alpha | Extra::Beta | Extra::Transpose => {}
+                Extra::Alpha | Extra::Beta | Extra::Transpose | Extra::Precision => {}
             }
         }
         let (n, dtype) = (draw_size(random, largest), *family.dtypes.choose(random).expect("a family has types"));

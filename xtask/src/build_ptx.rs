@@ -36,6 +36,13 @@ impl Default for Args {
     }
 }
 
+/// Builds the PTX of this project's kernels by rust-cuda; the folder that it is in.
+pub fn by_rust_cuda() -> Result<PathBuf> {
+    let out = project::target().join("ptx-rust-cuda");
+    run(&Args { backend: Backend::RustCuda, out: Some(out.clone()), ..Args::default() })?;
+    Ok(out)
+}
+
 /// Builds the PTX and prints its kernels.
 pub fn run(args: &Args) -> Result<()> {
     let (package, target_dir) = match &args.manifest_path {

@@ -1,6 +1,7 @@
 //! `dist`: one folder for a GPU machine without Rust.
 
-use crate::{book, project, shell};
+use crate::backend::Backend;
+use crate::{book, build_ptx, project, shell};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use std::fs;
@@ -24,6 +25,9 @@ pub struct Args {
     /// The folder that gets rungs/ and rungs.tar.gz
     #[arg(long, value_name = "DIR", default_value = "dist")]
     out: PathBuf,
+    /// The compiler of the kernels
+    #[arg(long, value_enum, default_value_t)]
+    backend: Backend,
 }
 
 /// One line of cargo's messages, as far as it matters here.
@@ -56,6 +60,12 @@ struct Executable {
 pub fn run(args: &Args) -> Result<()> {
     let out = project::root().join(&args.out);
     let folder = out.join("rungs");
+    let ptx = match args.backend {
+        // The program's build script makes it.
+        Backend::Rustc => None,
+        Backend::RustCuda => Some(build_ptx::by_rust_cuda()?),
+    };
+    let build = |args: &[&str], packages: &[&str]| build(args, packages, ptx.as_deref());
     let program = build(&["build", "--release", "--package", "rungs", "--bin", "rungs"], &[])?;
     let packages = TESTED.iter().flat_map(|package| ["--package", package]).collect::<Vec<_>>();
     let tests = build(&["test", "--no-run", "--release", "--lib", "--bins", "--tests"], &packages)?;
@@ -95,10 +105,14 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The programs that a cargo command builds. `more`: further arguments, of packages or targets.
-fn build(args: &[&str], more: &[&str]) -> Result<Vec<Executable>> {
+/// The programs that a cargo command builds, with the PTX in this folder if there is one. `more`: further arguments, of
+/// packages or targets.
+fn build(args: &[&str], more: &[&str], ptx: Option<&Path>) -> Result<Vec<Executable>> {
     let mut command = shell::cargo(args);
     command.args(more).arg("--message-format=json-render-diagnostics");
+    if let Some(folder) = ptx {
+        command.env(rungs_ptx::ptx_dir_variable("rungs"), folder);
+    }
     let messages = shell::capture(command)?;
     let executables: Vec<_> = messages.lines().filter_map(executable).collect();
     ensure!(!executables.is_empty(), "`cargo {}` built no program", args.join(" "));

@@ -1,5 +1,5 @@
-//! `tables`: generates parts of README.md, bench/results/README.md and the plots, from the reports in bench/results and
-//! from the heads of the rungs.
+//! `tables`: generates parts of README.md, docs/backends.md, bench/results/README.md and the plots, from the reports in
+//! bench/results and from the heads of the rungs.
 
 use crate::project;
 use anyhow::{Context, Result, ensure};
@@ -11,11 +11,17 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 /// Where reports and plots are, from the root, and the page that shows all of them.
-const RESULTS: &str = "bench/results";
+pub const RESULTS: &str = "bench/results";
 const ALL: &str = "bench/results/README.md";
 
 /// The front page, whose generated parts stand between two lines each.
 const README: &str = "README.md";
+
+/// The reports of the same rungs from two backends, and the page with their table.
+const BACKENDS: &str = "bench/results/backends";
+const BACKENDS_PAGE: &str = "docs/backends.md";
+/// The backend beside the default one, as reports name it.
+const SECOND_BACKEND: &str = "rust-cuda";
 
 /// Where the rungs are, from the root.
 const RUNGS: &str = "gpu/src";
@@ -71,7 +77,7 @@ type Files = BTreeMap<String, String>;
 
 /// The generated pages and all plots, from the reports and the rungs.
 fn make(root: &Path) -> Result<Files> {
-    let reports = reports(root)?;
+    let reports = reports(root, RESULTS)?;
     let mut files = Files::new();
     let mut sections = String::new();
     let mut rates = None;
@@ -104,6 +110,13 @@ fn make(root: &Path) -> Result<Files> {
     files.insert(ALL.into(), results_page(&shown, &sections));
     let readme = read(&root.join(README))?.with_context(|| format!("there is no {README}"))?;
     files.insert(README.into(), front_page(root, &readme, &all, &shown)?);
+    let roads = self::reports(root, BACKENDS)?;
+    if !roads.is_empty() {
+        let roads: Vec<&Report> = roads.iter().rev().map(|(_, report)| report).collect();
+        let page = read(&root.join(BACKENDS_PAGE))?.with_context(|| format!("there is no {BACKENDS_PAGE}"))?;
+        let times = bench_report::backends(&roads, SECOND_BACKEND);
+        files.insert(BACKENDS_PAGE.into(), replaced(&page, "times", &times)?);
+    }
     Ok(files)
 }
 
@@ -199,11 +212,11 @@ pub fn entries(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The reports, by file, newest first.
-pub fn reports(root: &Path) -> Result<Vec<(String, Report)>> {
+/// The reports in a folder, by file, newest first.
+pub fn reports(root: &Path, folder: &str) -> Result<Vec<(String, Report)>> {
     let mut reports = vec![];
-    for file in names(root, ".json")? {
-        let text = read(&root.join(RESULTS).join(&file))?.unwrap_or_default();
+    for file in names(root, folder, ".json")? {
+        let text = read(&root.join(folder).join(&file))?.unwrap_or_default();
         let report: Report =
             serde_json::from_str(&text).with_context(|| format!("{file} is not a report of rungs bench"))?;
         ensure!(report.schema == SCHEMA, "{file} has schema {}, and xtask reads {SCHEMA}", report.schema);
@@ -216,7 +229,7 @@ pub fn reports(root: &Path) -> Result<Vec<(String, Report)>> {
 /// The page with a generated part replaced; the lines before and after it stay.
 fn replaced(page: &str, name: &str, part: &str) -> Result<String> {
     let (begin, end) = (format!("<!-- {name}: generated -->\n"), format!("<!-- {name}: end -->"));
-    let missing = || format!("{README} has no {} followed by {end}", begin.trim_end());
+    let missing = || format!("the page has no {} followed by {end}", begin.trim_end());
     let (before, rest) = page.split_once(&begin).with_context(missing)?;
     let (_, after) = rest.split_once(&end).with_context(missing)?;
     Ok(format!("{before}{begin}{part}{end}{after}"))
@@ -230,14 +243,14 @@ fn stale(root: &Path, made: &Files) -> Result<Vec<String>> {
             stale.push(path.clone());
         }
     }
-    let plots = names(root, ".svg")?.into_iter().map(|name| format!("{RESULTS}/{name}"));
+    let plots = names(root, RESULTS, ".svg")?.into_iter().map(|name| format!("{RESULTS}/{name}"));
     stale.extend(plots.filter(|path| !made.contains_key(path)));
     Ok(stale)
 }
 
-/// Names in the folder of results that end so, in order.
-fn names(root: &Path, end: &str) -> Result<Vec<String>> {
-    let mut names = entries(&root.join(RESULTS))?;
+/// Names in a folder that end so, in order.
+fn names(root: &Path, folder: &str, end: &str) -> Result<Vec<String>> {
+    let mut names = entries(&root.join(folder))?;
     names.retain(|name| name.ends_with(end));
     Ok(names)
 }

@@ -3,10 +3,13 @@
 //! The program writes a report; `cargo xtask tables` makes the tables of the README, and the tables and plots in
 //! `bench/results`, from reports. Nothing here measures or depends on an algorithm.
 
+mod backends;
 mod chart;
 pub mod ladder;
 pub mod plot;
 pub mod table;
+
+pub use backends::backends;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

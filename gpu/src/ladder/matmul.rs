@@ -139,6 +139,18 @@ const UNIT: f64 = f32::EPSILON as f64;
 const UNIT_TF32: f64 = UNIT * 8192.0;
 
 impl Precision {
+    /// All of them, the most precise first.
+    pub const ALL: [Self; 3] = [Self::F32, Self::ThreeTf32, Self::Tf32];
+
+    /// Its name on a command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::ThreeTf32 => "three-tf32",
+            Self::Tf32 => "tf32",
+        }
+    }
+
     /// The largest error of an element that is the sum of `k` products, relative to the sum of their magnitudes.
     ///
     /// The tensor cores align eight products and a sum to the largest of them, and cut off what is below 24 bits: 10

@@ -236,7 +236,7 @@ pub(super) mod host {
     use crate::matmul::Shape;
     use crate::matmul::host::by_tiles_with;
 
-    impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize> Tiling<ROWS, COLUMNS, DOWN, ALONG> {
+    impl<const R: u32, const C: u32, const DOWN: usize, const ALONG: usize> Tiling<R, C, DOWN, ALONG> {
         /// Why a device cannot run a kernel with these tiles.
         pub fn refuses(ask: &Ask) -> Option<String> {
             let (have, need) = (ask.device.shared_per_block, Self::SHARED_BYTES);
@@ -248,7 +248,7 @@ pub(super) mod host {
         where
             K: Kernel<Args = (Global<f32>, Global<f32>, Global<f32>, Shape)>,
         {
-            by_tiles_with(kernel, ROWS, COLUMNS, [Self::BLOCK, 1, 1], Self::SHARED_BYTES)
+            by_tiles_with(kernel, R, C, [Self::BLOCK, 1, 1], Self::SHARED_BYTES)
         }
     }
 }

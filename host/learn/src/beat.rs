@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::folder::Folder;
-use std::env;
+use crate::program::{Build, Built};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -58,18 +58,11 @@ impl Contest {
     /// # Errors
     /// [`Error::Start`] if cargo cannot be started.
     pub fn build(&self) -> Result<Option<PathBuf>> {
-        let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| self.root.join("target"), PathBuf::from);
-        let target = std::path::absolute(&target).map_err(|e| Error::reading(&target, &e))?;
-        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let built = Command::new(cargo)
-            .args(["build", "--release", "--locked", "--package", PACKAGE, "--target-dir"])
-            .arg(&target)
-            .env("RUNGS_ANSWER", &self.answer)
-            .current_dir(&self.root)
-            .status()
-            .map_err(|e| Error::Start(format!("cargo did not start: {e}")))?;
-        let program = target.join("release").join(format!("{PACKAGE}{}", env::consts::EXE_SUFFIX));
-        Ok(built.success().then_some(program))
+        let build = Build::new(&self.root, self.root.join("target"), &["--release", "--package", PACKAGE])?;
+        Ok(match build.env("RUNGS_ANSWER", &self.answer).run()? {
+            Built::Program(program) => Some(program),
+            Built::Not(_) => None,
+        })
     }
 
     /// Runs the program; whether the answer is right, and faster.

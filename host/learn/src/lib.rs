@@ -7,6 +7,7 @@ mod beat;
 mod diff;
 mod error;
 mod folder;
+mod program;
 mod progress;
 mod source;
 mod verdict;

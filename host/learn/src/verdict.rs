@@ -2,9 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::folder::Folder;
-use std::env;
+use crate::program::{Build, Built};
 use std::io::{IsTerminal, Read};
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,23 +23,15 @@ pub(crate) struct Verdict {
 /// [`Error::Start`] if cargo or the program that it built cannot be started.
 pub(crate) fn judge(folder: &Folder, name: &str) -> Result<Verdict> {
     let folder = folder.path();
-    // A folder of its own: an editor's compiler does not hold the lock.
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| folder.join("target/learn"), PathBuf::from);
-    // Both cargo and the program that it builds start in the exercises' folder.
-    let target = std::path::absolute(&target).map_err(|e| Error::reading(&target, &e))?;
     let color = if std::io::stdout().is_terminal() { "always" } else { "never" };
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(&cargo)
-        .args(["build", "--quiet", "--locked", "--color", color, "--bin", name, "--target-dir"])
-        .arg(&target)
-        .current_dir(folder)
-        .output()
-        .map_err(|e| Error::Start(format!("cargo did not start: {e}")))?;
-    if !built.status.success() {
-        let said = String::from_utf8_lossy(&built.stderr);
-        return Ok(Verdict { passed: false, text: format!("{name}: does not compile\n\n{said}") });
-    }
-    let program = target.join("debug").join(format!("{name}{}", env::consts::EXE_SUFFIX));
+    // A folder of its own: an editor's compiler does not hold the lock.
+    let build = Build::new(folder, folder.join("target/learn"), &["--quiet", "--color", color, "--bin", name])?;
+    let program = match build.quietly()? {
+        Built::Program(program) => program,
+        Built::Not(said) => {
+            return Ok(Verdict { passed: false, text: format!("{name}: does not compile\n\n{said}") });
+        }
+    };
     let mut child = Command::new(&program)
         .current_dir(folder)
         .stdin(Stdio::null())

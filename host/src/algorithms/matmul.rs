@@ -26,9 +26,17 @@ pub fn family(ladder: &'static Ladder<Matmul>, sizes: Sizes) -> Family {
             ],
             output: Operand { name: "C", shape: |size| sides(size, |m, n, _| (m, n)) },
         },
-        extras: &[Extra::Alpha, Extra::Beta, Extra::Transpose],
+        extras: &[Extra::Alpha, Extra::Beta, Extra::Transpose, Extra::Precision],
+        unable: Box::new(move |rung, _, parameters| unable(ladder, rung, parameters.precision?)),
         ..Family::new(ladder, Kind::Matmul, sizes, problem)
     }
+}
+
+/// The reason why a rung's products are not of this precision, if they are not.
+fn unable(ladder: &'static Ladder<Matmul>, rung: &Rung, precision: Precision) -> Option<String> {
+    let own = ladder.get(rung.name)?.run.precision();
+    let (name, own, asked) = (rung.name, own.name(), precision.name());
+    (own != asked).then(|| format!("{name} multiplies in {own}, not in {asked}"))
 }
 
 /// Rows and columns of a matrix, from m, n and k.
@@ -224,6 +232,24 @@ impl MatmulProblem {
 mod tests {
     use super::*;
     use crate::algorithms::{Parameters, family};
+    use rungs_kernels::ladder::Device;
+
+    /// Also where the default needs another GPU, the rung that runs is as precise as `f32` unless asked otherwise.
+    #[test]
+    fn the_rung_has_the_precision_that_is_asked_for() {
+        let family = family("matmul").unwrap();
+        let size = Size::Product { m: 100, n: 100, k: 100 };
+        for (compute_capability, by_default) in [((9, 0), "producer-consumer"), ((8, 0), "async-copy")] {
+            let device = Device { multiprocessors: 100, shared_per_block: 163 << 10, compute_capability };
+            let chosen = |precision| {
+                let parameters = Parameters { precision, ..Parameters::default() };
+                family.choose(size, Dtype::F32, &parameters, device).name
+            };
+            assert_eq!(chosen(None), by_default);
+            let all = Precision::ALL.map(|precision| chosen(Some(precision)));
+            assert_eq!(all, [by_default, "three-tf32", "tensor-mma"]);
+        }
+    }
 
     /// Every rung, with factors and operands by columns, as the program runs it.
     #[test]

@@ -26,6 +26,7 @@ use crate::data::{self, Data, Difference, Distribution, Dtype};
 use crate::engine::{AnyBuffer, Engine};
 use crate::error::{Error, Result};
 use rungs_kernels as kernels;
+use rungs_kernels::ladder::matmul::Precision;
 use rungs_kernels::ladder::{Ask, Device, Ladder, Options};
 use serde::Serialize;
 use std::rc::Rc;
@@ -261,6 +262,7 @@ pub enum Extra {
     Alpha,
     Beta,
     Transpose,
+    Precision,
 }
 
 /// Parameters that only some families use.
@@ -286,6 +288,8 @@ pub struct Parameters {
     pub beta: Option<f32>,
     /// Whether A, and whether B, is stored by columns.
     pub transpose: [bool; 2],
+    /// The precision of a matrix product; the rung's own where None.
+    pub precision: Option<Precision>,
 }
 
 impl Parameters {
@@ -530,8 +534,10 @@ impl Family {
         (self.unable)(rung, dtype, parameters).or_else(|| rung.refusal(&ask))
     }
 
-    /// The rung that runs if the user names none: the default, or the last rung that takes this workload.
+    /// The rung that runs if the user names none: the default, or the last rung that takes this workload. Products are
+    /// as precise as `f32` unless asked otherwise.
     pub fn choose(&self, size: Size, dtype: Dtype, parameters: &Parameters, device: Device) -> &'static Rung {
+        let parameters = &Parameters { precision: parameters.precision.or(Some(Precision::F32)), ..*parameters };
         let takes = |rung: &Rung| self.refusal(rung, size, dtype, parameters, device).is_none();
         if takes(self.default) {
             return self.default;

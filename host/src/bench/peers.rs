@@ -335,6 +335,8 @@ pub fn parameter_text(family: &Family, parameters: &Parameters) -> String {
             let letters = parameters.transpose.map(|by_columns| if by_columns { "t" } else { "n" }).concat();
             (letters != "nn").then_some(letters)
         }
+        // A rung's own, which its name says.
+        Extra::Precision => None,
     };
     family.extras.iter().filter_map(text).collect::<Vec<_>>().join(" ")
 }

@@ -12,6 +12,7 @@ use crate::report;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use rungs_kernels::ladder::matmul::Precision;
 use std::ffi::OsString;
 
 /// The subcommand of a family, with the options that it has.
@@ -144,6 +145,17 @@ pub(super) fn extra_argument(extra: Extra) -> Arg {
             .value_parser(
                 PossibleValuesParser::new(["nn", "nt", "tn", "tt"]).map(|of| [of.starts_with('t'), of.ends_with('t')]),
             ),
+        Extra::Precision => Arg::new("precision")
+            .long("precision")
+            .value_name("PRECISION")
+            .help(
+                "Precision of the products: f32, three-tf32 (about as precise, on the tensor cores) or tf32 (10 bits \
+                 behind the point) [default: f32, or that of --rung]",
+            )
+            .value_parser(PossibleValuesParser::new(Precision::ALL.map(Precision::name)).map(|name| {
+                let named = |precision: &Precision| precision.name() == name;
+                Precision::ALL.into_iter().find(named).unwrap_or(Precision::F32)
+            })),
         Extra::Values => Arg::new("values")
             .long("values")
             .help("Give each key a value of 32 bits that moves with it: its place in the input")
@@ -166,6 +178,7 @@ pub(super) fn parameters(extras: &[Extra], matches: &ArgMatches) -> Parameters {
             Extra::Alpha => parameters.alpha = matches.get_one("alpha").copied(),
             Extra::Beta => parameters.beta = matches.get_one("beta").copied(),
             Extra::Transpose => parameters.transpose = matches.get_one("transpose").copied().unwrap_or_default(),
+            Extra::Precision => parameters.precision = matches.get_one("precision").copied(),
             // A switch if input can only be drawn, an option with a file if input can be given.
             Extra::Values => {
                 parameters.values = matches.value_source("values") == Some(ValueSource::CommandLine);

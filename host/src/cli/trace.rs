@@ -68,7 +68,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         None => draw(matches.get_one::<Count>("n").map_or(ELEMENTS, |n| n.0), common.seed)?,
     };
     let page = matches.get_one::<OsString>("html").map(|name| Place::from(name.as_os_str()));
-    let parameters = parameters(family, block, matches.get_one::<u32>("columns").copied(), input.len())?;
+    let parameters = parameters((family, rung), block, matches.get_one::<u32>("columns").copied(), input.len())?;
     let trace = trace::trace(&common.simulator(), family, rung, input, parameters)?;
     if let Some(place) = page {
         report::write_text(&place, &trace::page(&trace)?)?;
@@ -96,7 +96,7 @@ fn run_arrays(matches: &ArgMatches, common: &Common, family: &'static Family, ru
     if bins.is_some() && !takes(Extra::Bins) {
         return Err(Error::Usage(format!("{} has no bins", family.name)));
     }
-    let mut parameters = parameters(family, None, matches.get_one::<u32>("columns").copied(), 0)?;
+    let mut parameters = parameters((family, rung), None, matches.get_one::<u32>("columns").copied(), 0)?;
     parameters.bins = takes(Extra::Bins).then(|| bins.unwrap_or(BINS));
     let trace = trace::trace_arrays(&common.simulator(), family, rung, (size, values), common.seed, parameters)?;
     if let Some(name) = matches.get_one::<OsString>("html") {
@@ -146,8 +146,13 @@ fn rung(family: &'static Family, name: Option<&str>, block: Option<u32>) -> Resu
     Ok(rung)
 }
 
-fn parameters(family: &Family, block: Option<u32>, columns: Option<u32>, n: usize) -> Result<Parameters> {
-    let mut parameters = Parameters::default();
+fn parameters(
+    (family, rung): (&Family, &Rung),
+    block: Option<u32>,
+    columns: Option<u32>,
+    n: usize,
+) -> Result<Parameters> {
+    let mut parameters = family.usual(rung);
     if let Some(keys) = block {
         if !keys.is_multiple_of(2) {
             return Err(Error::Usage(format!(

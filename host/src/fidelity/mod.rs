@@ -229,10 +229,14 @@ impl Comparison {
             if (ours - theirs).abs() <= NEAR * whole {
                 continue;
             }
-            match reasons::of(self.family, self.rung, measure.name) {
-                Some(why) if known.contains(&why) => {}
-                Some(why) => known.push(why),
-                None => unknown.push(measure.name),
+            let reasons = reasons::of(self.family, self.rung, measure.name);
+            if reasons.is_empty() {
+                unknown.push(measure.name);
+            }
+            for why in reasons {
+                if !known.contains(&why) {
+                    known.push(why);
+                }
             }
         }
         (known, unknown)

@@ -1,4 +1,4 @@
-//! Which rung does what a vector is asked to do: a table per task.
+//! Which rung does what a vector or a matrix is asked to do: a table per task.
 //!
 //! A row names a rung, the size of its elements, the machine, and the largest number of elements. The first row that
 //! fits, and whose rung does not refuse the device, is taken. [`Row::basis`] says where a row comes from: a
@@ -6,11 +6,12 @@
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use rungs_kernels::ladder::matmul::{Matmul, Precision};
 use rungs_kernels::ladder::reduce::Reduce;
 use rungs_kernels::ladder::scan::Scan;
 use rungs_kernels::ladder::sort::Sort;
 use rungs_kernels::ladder::{Ask, Device, Entry, Ladder, Options};
-use rungs_kernels::{bitonic, radix, reduce, scan};
+use rungs_kernels::{bitonic, matmul, radix, reduce, scan};
 
 /// A kind of machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ pub struct Row<K: 'static> {
     pub bytes: usize,
     /// On what.
     pub machine: Machine,
-    /// Up to how many elements.
+    /// Up to how many elements; of a matrix product, elements of C.
     pub up_to: u64,
     /// The ladder of the rung.
     pub ladder: &'static Ladder<K>,
@@ -111,6 +112,31 @@ pub static SCANS: &[Row<&dyn Scan>] = &[
     row(8, CUDA_8, ANY, &scan::LADDER, "look-back", Basis::Ladder),
 ];
 
+/// Multiplying matrices. A row is for the precision of its rung.
+pub static PRODUCTS: &[Row<Matmul>] = &[
+    row(4, SIM, ANY, &matmul::LADDER, "naive", SIMULATED),
+    row(4, SIM, ANY, &matmul::LADDER, "three-tf32", Basis::Ladder),
+    row(4, SIM, ANY, &matmul::LADDER, "tensor-mma", Basis::Ladder),
+    row(4, CUDA_9, ANY, &matmul::LADDER, "producer-consumer", H200),
+    row(4, CUDA_8, ANY, &matmul::LADDER, "async-copy", Basis::Ladder),
+    row(4, CUDA_9, ANY, &matmul::LADDER, "three-tf32", H200),
+    row(4, CUDA_8, ANY, &matmul::LADDER, "three-tf32", Basis::Ladder),
+    row(4, CUDA_8, ANY, &matmul::LADDER, "tensor-mma", Basis::Ladder),
+];
+
+/// The rung that multiplies matrices with this precision, for a product of `n` elements on an engine.
+///
+/// # Errors
+/// [`Error::Usage`] if the device has none.
+pub fn choose_product(engine: &Engine, precision: Precision, n: usize) -> Result<&'static Entry<Matmul>> {
+    choose(&of_precision(precision), engine, size_of::<f32>(), n)
+}
+
+fn of_precision(precision: Precision) -> Vec<Row<Matmul>> {
+    let has = |row: &&Row<Matmul>| row.ladder.get(row.rung).is_some_and(|entry| entry.run.precision() == precision);
+    PRODUCTS.iter().filter(has).copied().collect()
+}
+
 /// The rung of a table for `n` elements of so many bytes on an engine.
 ///
 /// # Errors
@@ -167,6 +193,9 @@ mod tests {
         check(PAIR_SORTS, &[4]);
         check(REDUCTIONS, &[4, 8]);
         check(SCANS, &[4, 8]);
+        for precision in [Precision::F32, Precision::ThreeTf32, Precision::Tf32] {
+            check(&of_precision(precision), &[4]);
+        }
     }
 
     #[test]

@@ -94,7 +94,9 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
         &["thread-column", "thread-tile", "vector-loads", "warp-tile", "async-copy"],
         &[product(150, 140, 60).schedules(8)],
     ),
-    ("matmul", &["tensor-mma", "three-tf32"], &[product(150, 140, 60).schedules(8)]),
+    ("matmul", &["tensor-mma"], &[product(150, 140, 60).schedules(8)]),
+    // Small tiles fill the multiprocessors better in the first case, and large ones in the second.
+    ("matmul", &["three-tf32"], &[product(150, 140, 60).schedules(8), product(250, 200, 20).schedules(4)]),
     ("matmul", &["producer-consumer"], &[product(300, 70, 100).schedules(8)]),
     ("cubes", &[], &[n(5000)]),
     ("reduce", &[], &[n(50_000)]),

@@ -34,7 +34,7 @@ pub fn embed_from_build_script(kernels: impl AsRef<Path>) {
 }
 
 /// The environment variable that names a folder of finished PTX for a package, to be taken instead of building it.
-fn ptx_dir_variable(package: &str) -> String {
+pub fn ptx_dir_variable(package: &str) -> String {
     package.to_uppercase().replace('-', "_") + "_PTX_DIR"
 }
 

@@ -50,6 +50,16 @@ pub struct Finding {
     pub what: String,
 }
 
+impl Finding {
+    /// Whether it is local memory, whose bytes per kernel ptxas tells.
+    pub fn is_local(&self) -> bool {
+        self.what.starts_with(LOCAL)
+    }
+}
+
+/// What the description of local memory begins with.
+const LOCAL: &str = "memory outside of registers";
+
 /// The text without the directives that map instructions to lines of the source.
 pub(crate) fn without_lines(text: &str) -> String {
     const LABELS: &[&str] = &["$L__tmp", "$L__func_begin", "$L__func_end"];
@@ -112,7 +122,7 @@ pub fn findings(text: &str) -> Vec<Finding> {
         }
         let first = code.split(|c: char| c.is_whitespace() || c == ';').find(|word| !word.starts_with('@'));
         let what = match first.unwrap_or_default() {
-            ".local" => format!("memory outside of registers: {code}"),
+            ".local" => format!("{LOCAL}: {code}"),
             ".extern" if code.contains(".shared ") && !code.contains("[]") => {
                 format!("dynamic shared memory of a fixed size, behind which static arrays begin: {code}")
             }

@@ -33,7 +33,7 @@ pub struct Sources<'a> {
 impl<'a> Sources<'a> {
     /// The rungs and reports of a repository.
     pub fn new(root: &'a Path) -> Result<Self> {
-        Ok(Self { root, rungs: tables::rungs(root)?, reports: tables::reports(root)? })
+        Ok(Self { root, rungs: tables::rungs(root)?, reports: tables::reports(root, tables::RESULTS)? })
     }
 
     fn text(&self, path: &str) -> Result<String> {

@@ -38,7 +38,7 @@
 //! | 2 | `starts.rs` | finds where each bucket starts | finds that one is too large |
 //! | 3 | `count.rs` | leaves | counts all digits; the first launch for few pairs |
 //! | 4, 5 | `pass.rs`, `tile.rs`, `ranks.rs` | partitions by the top bits | passes by the last two digits |
-//! | 6 | `bucket_sort.rs`, `room.rs` | sorts each bucket | leaves |
+//! | 6 | `bucket_sort.rs`, `window.rs`, `room.rs` | sorts each bucket | leaves |
 //! | 7, 8 | `pass.rs` | leaves | passes by the first two digits |
 
 mod bucket_sort;
@@ -52,6 +52,7 @@ mod room;
 mod shape;
 mod starts;
 mod tile;
+mod window;
 
 pub use bucket_sort::*;
 pub use count::*;
@@ -60,6 +61,7 @@ pub use pass::*;
 pub use shape::*;
 pub use starts::*;
 pub use tile::PASS_STATIC;
+pub use window::*;
 
 use super::msd::spread;
 use simt::Global;

@@ -1,6 +1,6 @@
 //! The shared memory of a block that sorts a bucket, and the sort of its words.
 
-use super::bucket_sort::{Block, Window};
+use super::window::{Block, Window};
 use crate::radix::msd::{ITEMS, SAMPLED_WARP, differing_bits, merge_runs, merge_seam, sort_own, start_counters};
 use core::marker::PhantomData;
 use simt::atomic::{Order::Relaxed, Scope};

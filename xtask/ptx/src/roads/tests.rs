@@ -39,7 +39,8 @@ fn every_kind_is_known_by_its_text() {
         ("fence.acq_rel.gpu;", "fences"),
         ("fence.proxy.async.shared::cta;", "fences"),
         ("mbarrier.init.shared.b64 [%r1], 1;", "mbarrier operations"),
-        ("cp.async.bulk.commit_group;", "bulk copies"),
+        ("cp.async.bulk.commit_group;", "asynchronous copies"),
+        ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1}, {%r1}, {%r2}, {%f2};", "matrix products"),
         ("griddepcontrol.wait;", "grid dependencies"),
         ("atom.add.relaxed.gpu.global.u32 %r1, [%rd1], 1;", "atomic operations"),
         ("red.shared.add.u32 [%r1], 1;", "atomic operations"),
@@ -84,6 +85,30 @@ fn a_copy_and_a_loss_are_differences() {
     assert_eq!(differences(RUSTC, &bare), [by(&format!("1 warp barriers by {rustc}, 0"))]);
 }
 
+/// Unrolling leaves copies in a row; a copy on another arm of a branch is a fault, even if both compilers have as many.
+#[test]
+fn a_meeting_on_both_arms_of_a_branch_is_a_difference() {
+    let barrier = "bar.sync \t0;";
+    let both = |between: &str| with(&RUST_CUDA, barrier, &format!("{barrier}\n{between}\n{barrier}\n"));
+    let row = differences(RUSTC, &both(""));
+    let arms = differences(RUSTC, &both("bra.uni $END;\n$OTHER:\n"));
+    let rustc = compiler(RUSTC).unwrap();
+    let copied = format!("meets: 2 block barriers by {rustc}, 3 by {}", rust_cuda::COMPILER);
+    assert_eq!(row, std::slice::from_ref(&copied));
+    assert_eq!(arms[0], copied);
+    let on_arms = format!("meets: block barriers on 1 arms of branches by {rustc}, on 2 by {}", rust_cuda::COMPILER);
+    assert!(arms.contains(&on_arms), "{arms:?}");
+}
+
+#[test]
+fn a_known_difference_is_none_until_its_counts_change() {
+    let (kernel, kind) = ("bubble_shared_block", "block barriers");
+    assert_eq!(known::why(kernel, kind, [2, 10]), Some(Why::Unrolled));
+    assert_eq!(known::why(kernel, kind, [10, 2]), None);
+    assert_eq!(known::why(kernel, "votes", [2, 10]), None);
+    assert_eq!(known::why("bubble", kind, [2, 10]), None);
+}
+
 #[test]
 fn a_kernel_that_one_compiler_lost_is_named() {
     let other = with(&RUST_CUDA, ".entry meets(", ".entry leaves(");
@@ -109,4 +134,12 @@ fn an_unconverted_address_of_shared_memory_is_found() {
         with(&RUST_CUDA, "\tmov.u64 \t%rd12, SUMS;\n\tcvta.shared.u64 \t%rd11, %rd12;\n", "\tmov.u64 \t%rd11, SUMS;\n");
     let [finding] = &findings(&text)[..] else { panic!("{:?}", findings(&text)) };
     assert_eq!((&*finding.function, finding.what.contains("taken for a generic one")), ("meets", true), "{finding:?}");
+}
+
+#[test]
+fn local_memory_is_known_of_one_compiler() {
+    let kernel = "matmul_thread_column";
+    assert!(spills(&RUST_CUDA, kernel) > 0);
+    assert_eq!(spills(RUSTC, kernel), 0);
+    assert_eq!(spills(&RUST_CUDA, "matmul_thread"), 0);
 }

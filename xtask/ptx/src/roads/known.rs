@@ -1,0 +1,122 @@
+//! What is known of the PTX of rust-cuda beside that of the default backend.
+
+/// Why two compilers leave an instruction in different numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// One of them unrolls the loop around it: the copies follow each other. The comparison makes sure that they are on
+    /// as many arms of branches as the other's.
+    Unrolled,
+    /// One of them has it on both arms of a branch. Each thread passes one of the copies, and does not meet threads that
+    /// pass the other.
+    OnBothArms,
+}
+
+/// Kernels, separated by spaces, and a kind; the counts by the default backend and by rust-cuda; the reason.
+struct Known(&'static str, &'static str, [u32; 2], Why);
+
+const COPIES: &str = "asynchronous copies";
+const ATOMICS: &str = "atomic operations";
+
+const KNOWN: &[Known] = &[
+    // The warps vote in each round of the network.
+    Known("bubble_ring", "votes", [8, 16], Why::Unrolled),
+    Known("bubble_ring_u64", "votes", [4, 8], Why::Unrolled),
+    Known("bubble_shared_block bubble_shared_block_u64", "block barriers", [2, 10], Why::Unrolled),
+    // A thread adds up the copies of two bins.
+    Known("histogram_bank_private_u8", "shuffles", [2, 4], Why::Unrolled),
+    Known("histogram_bank_private_u8", ATOMICS, [68, 69], Why::Unrolled),
+    // The default backend has the producer's first round apart.
+    Known("matmul_producer_consumer", "mbarrier operations", [27, 23], Why::Unrolled),
+    Known("matmul_producer_consumer", COPIES, [8, 4], Why::Unrolled),
+    // Matrices whose rows are aligned, and others: LLVM 7 has the loop along k for both.
+    Known("matmul_tensor_mma", COPIES, [106, 236], Why::OnBothArms),
+    Known("matmul_three_tf32", COPIES, [82, 180], Why::OnBothArms),
+    Known("matmul_three_tf32_small", COPIES, [58, 124], Why::OnBothArms),
+    Known(
+        "merge_multi_way_merge8 merge_multi_way_merge8_greater merge_multi_way_merge8_low merge_multi_way_merge8_u64",
+        COPIES,
+        [3, 10],
+        Why::Unrolled,
+    ),
+    Known(
+        "merge_sample_large merge_sample_large_greater merge_sample_large_low merge_sample_large_u64",
+        COPIES,
+        [6, 19],
+        Why::Unrolled,
+    ),
+    // The wait for the grid before, which each thread passes once.
+    Known("odd_even_persistent odd_even_persistent_u64", "grid dependencies", [1, 2], Why::OnBothArms),
+    // Loops over the keys of a thread, or over the digits.
+    Known(
+        "radix_msd_buckets_bucket_sort_u64 radix_msd_buckets_bucket_sort_u64_mapped",
+        ATOMICS,
+        [50, 51],
+        Why::Unrolled,
+    ),
+    Known(
+        "radix_msd_buckets_partition radix_msd_buckets_partition_mapped radix_msd_buckets_partition_wide \
+         radix_msd_buckets_partition_wide_mapped",
+        ATOMICS,
+        [41, 57],
+        Why::Unrolled,
+    ),
+    Known("radix_msd_buckets_partition_u64 radix_msd_buckets_partition_wide_u64", ATOMICS, [25, 37], Why::Unrolled),
+    Known(
+        "radix_msd_buckets_partition_u64_mapped radix_msd_buckets_partition_wide_u64_mapped",
+        ATOMICS,
+        [21, 37],
+        Why::Unrolled,
+    ),
+    Known("radix_msd_skewed_split", ATOMICS, [75, 99], Why::Unrolled),
+    Known("radix_msd_skewed_split_u64", ATOMICS, [50, 82], Why::Unrolled),
+    Known("radix_msd_skewed_tally", ATOMICS, [183, 203], Why::Unrolled),
+    Known("radix_msd_skewed_tally_u64", ATOMICS, [111, 147], Why::Unrolled),
+    // The levels of the tree of sums.
+    Known(
+        "scan_blelloch_max_f64 scan_blelloch_min_f64 scan_blelloch_padded_max_f64 scan_blelloch_padded_min_f64 \
+         scan_three_kernels_tiles_max_f64 scan_three_kernels_tiles_min_f64",
+        "block barriers",
+        [5, 21],
+        Why::Unrolled,
+    ),
+];
+
+/// Kernels, separated by spaces, and the bytes of local memory per thread that their PTX by rust-cuda needs, for the
+/// architecture where it needs most. The default backend's needs none, or what the kernel declares. These kernels use
+/// all the registers that their launch bounds leave; LLVM 7 unrolls other loops, or computes addresses ahead of a loop,
+/// and a few values more are alive at once.
+const SPILLS: &[(&str, u32)] = &[
+    (
+        "bitonic_register_step_sort odd_even_bitonic_blocks_sort radix_lsd_blocks_scatter radix_lsd_blocks_scatter_u64",
+        8,
+    ),
+    ("bitonic_register_step_strides matmul_thread_column matmul_three_tf32", 16),
+    ("radix_msd_buckets_bucket_sort radix_msd_buckets_bucket_sort_mapped", 24),
+    (
+        "bitonic_backwards_merge bitonic_backwards_merge_small bitonic_strides_merge bitonic_strides_merge_small \
+         bitonic_transpose_merge bitonic_transpose_merge_small",
+        32,
+    ),
+    (
+        "radix_msd_buckets_partition radix_msd_buckets_partition_mapped radix_msd_buckets_partition_wide \
+         radix_msd_buckets_partition_wide_mapped radix_msd_skewed_bucket_sort radix_msd_skewed_bucket_sort_mapped",
+        32,
+    ),
+    // An array that LLVM 7 does not split into registers.
+    ("matmul_producer_consumer_pack", 40),
+    ("merge_sample_count_low", 48),
+    ("matmul_producer_consumer", 56),
+];
+
+/// The bytes of local memory per thread that a kernel is known to need in the PTX by rust-cuda.
+pub fn spills(kernel: &str) -> u32 {
+    let fits = |known: &&(&str, u32)| known.0.split_whitespace().any(|name| name == kernel);
+    SPILLS.iter().find(fits).map_or(0, |known| known.1)
+}
+
+/// Why the counts differ, if that is known. The count by the default backend comes first.
+pub fn why(kernel: &str, kind: &str, counts: [u32; 2]) -> Option<Why> {
+    let fits =
+        |known: &&Known| known.0.split_whitespace().any(|name| name == kernel) && (known.1, known.2) == (kind, counts);
+    KNOWN.iter().find(fits).map(|known| known.3)
+}
