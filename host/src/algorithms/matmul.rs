@@ -239,8 +239,9 @@ mod tests {
     fn the_rung_has_the_precision_that_is_asked_for() {
         let family = family("matmul").unwrap();
         let size = Size::Product { m: 100, n: 100, k: 100 };
-        for (compute_capability, by_default) in [((9, 0), "producer-consumer"), ((8, 0), "async-copy")] {
-            let device = Device { multiprocessors: 100, shared_per_block: 163 << 10, compute_capability };
+        let gpus = [((9, 0), 227, "producer-consumer"), ((8, 0), 163, "async-copy")];
+        for (compute_capability, kib, by_default) in gpus {
+            let device = Device { multiprocessors: 100, shared_per_block: kib << 10, compute_capability };
             let chosen = |precision| {
                 let parameters = Parameters { precision, ..Parameters::default() };
                 family.choose(size, Dtype::F32, &parameters, device).name

@@ -31,11 +31,15 @@ pub(super) fn steps(launches: &[Launch], input: &[u32], output: &[u32]) -> Vec<S
         output: None,
         steps: vec![],
     };
-    // The place of the output is known at the end only.
+    // The place of the output is known at the end only. Scratch memory may hold the sorted keys too; sorts work in
+    // place, so the output is where the input was, which is read first.
     launches.iter().flat_map(|l| &l.pieces).for_each(|p| finder.remember(p));
-    finder.output = finder.windows().into_iter().rfind(|&w| w.0 && finder.values(w) == output);
+    let sorted: Vec<_> = finder.windows().into_iter().filter(|&w| w.0 && finder.values(w) == output).collect();
+    let accesses = || launches.iter().flat_map(|l| &l.pieces).flat_map(|p| &p.accesses);
+    let of = |access: &Access| sorted.iter().copied().find(|&w| index(place(access), w, finder.n).is_some());
+    let first = accesses().filter(|access| access.kind == AccessKind::Read).find_map(of);
+    finder.output = first.or(sorted.last().copied());
     finder.memory.clear();
-    // Sorts work in place: input and output are at the same place.
     if let Some((global, start)) = finder.output {
         finder.memory.extend(input.iter().enumerate().map(|(i, &key)| ((global, start + i as u64 * WORD), key)));
         finder.at = finder.output;
