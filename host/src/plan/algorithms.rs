@@ -41,6 +41,9 @@ pub struct SortBy<S: MergeKernels> {
     pub(super) order: S::Order,
 }
 
+/// Takes scratch memory and makes the launches that sort a number of keys.
+type MakeByOrder<S> = fn(&dyn Launcher, u32) -> launcher::Result<Launches<ByOrder<S>>>;
+
 /// Keys, and the order that they are to have.
 pub struct Ordered<S: MergeKernels> {
     pub(super) keys: Global<S::Key>,
@@ -264,12 +267,7 @@ impl<S: MergeKernels> Plan<SortBy<S>> {
         Self::by(engine, n, order, r4_stable::launches::sequence::<S>)
     }
 
-    fn by(
-        engine: &Engine,
-        n: usize,
-        order: S::Order,
-        launches: fn(&dyn Launcher, u32) -> launcher::Result<Launches<ByOrder<S>>>,
-    ) -> Result<Self> {
+    fn by(engine: &Engine, n: usize, order: S::Order, launches: MakeByOrder<S>) -> Result<Self> {
         let n = count(n)?;
         let make = move |on: &dyn Launcher| {
             let mut sort = launches(on, n)?;
