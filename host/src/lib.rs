@@ -10,6 +10,7 @@
 //! | [`matrix`] | matrices on an engine, and their products |
 //! | [`measure`] | running a rung: verified, then timed |
 //! | [`vec`] | vectors on an engine with sort, reduce, scan, transform |
+//! | [`plan`] | the same algorithms on a stream and in memory of the caller's, and in graphs |
 //! | [`report`] | tables, JSON, CSV |
 //! | [`fidelity`] | the simulator's counters beside those of NVIDIA's profiler |
 //! | [`profile`] | each copy and launch of a run |
@@ -28,6 +29,7 @@ pub mod error;
 pub mod fidelity;
 pub mod matrix;
 pub mod measure;
+pub mod plan;
 pub mod profile;
 pub mod report;
 pub mod trace;

@@ -16,6 +16,9 @@ const README: &str = include_str!("dist/README.txt");
 /// Packages whose tests are useful on a GPU machine; those of the builders need Rust.
 const TESTED: &[&str] = &["rungs-kernels", "simt", "rungs", "rungs-tests"];
 
+/// Examples of the package `rungs` that need a GPU: no other machine runs more of them than their start.
+const EXAMPLES: &[&str] = &["with_cust", "with_cudarc"];
+
 /// The options of `dist`.
 #[derive(clap::Args)]
 pub struct Args {
@@ -66,6 +69,8 @@ pub fn run(args: &Args) -> Result<()> {
     let program = build(&["build", "--release", "--package", "rungs", "--bin", "rungs"], &[])?;
     let packages = TESTED.iter().flat_map(|package| ["--package", package]).collect::<Vec<_>>();
     let tests = build(&["test", "--no-run", "--release", "--lib", "--bins", "--tests"], &packages)?;
+    let examples = EXAMPLES.iter().flat_map(|example| ["--example", example]).collect::<Vec<_>>();
+    let examples = build(&["build", "--release", "--package", "rungs"], &examples)?;
     // A file of an earlier pack that no longer belongs there would be run on the GPU machine.
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("{} cannot be removed", folder.display()))?;
@@ -74,6 +79,9 @@ pub fn run(args: &Args) -> Result<()> {
     copy(&rungs.path, &folder.join("bin/rungs"))?;
     for test in tests.iter().filter(|test| test.is_test) {
         copy(&test.path, &folder.join("bin/tests").join(&test.name))?;
+    }
+    for example in &examples {
+        copy(&example.path, &folder.join("bin/examples").join(&example.name))?;
     }
     // For the reports of `rungs bench`.
     let describe = ["describe", "--always", "--exclude=*", "--abbrev=40", "--dirty=-modified"];
@@ -97,10 +105,11 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The programs that a cargo command builds, with the PTX in this folder if there is one.
-fn build(args: &[&str], packages: &[&str], ptx: Option<&Path>) -> Result<Vec<Executable>> {
+/// The programs that a cargo command builds, with the PTX in this folder if there is one. `more`: further arguments, of
+/// packages or targets.
+fn build(args: &[&str], more: &[&str], ptx: Option<&Path>) -> Result<Vec<Executable>> {
     let mut command = shell::cargo(args);
-    command.args(packages).arg("--message-format=json-render-diagnostics");
+    command.args(more).arg("--message-format=json-render-diagnostics");
     if let Some(folder) = ptx {
         command.env(rungs_ptx::ptx_dir_variable("rungs"), folder);
     }
@@ -175,6 +184,7 @@ mod tests {
             ("lib", true, "rungs-library", true),
             ("test", true, "rungs", true),
             ("test", false, "rungs", true),
+            ("example", false, "rungs", false),
         ] {
             let found = executable(&message("rungs", kind, profile)).unwrap();
             assert_eq!((found.name.as_str(), found.is_test), (name, is_test), "{kind} {profile}");

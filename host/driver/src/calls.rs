@@ -4,7 +4,7 @@
 //! waiting), but these calls report the faults of kernels, and cust reads their result as an enum of CUDA 11.4's codes;
 //! here the result is a number, so that a newer code is neither lost nor undefined behaviour.
 //!
-//! A context must be current on the calling thread, except for [`init`] and [`device_attribute`].
+//! A context must be current on the calling thread, except for [`init`], [`device_attribute`] and [`Current::enter`].
 
 use crate::Status;
 use std::ffi::{CStr, c_char, c_void};
@@ -13,6 +13,9 @@ use std::ptr;
 
 /// A stream's handle, `CUstream`; null is the legacy default stream.
 pub type Stream = *mut c_void;
+
+/// A context's handle, `CUcontext`.
+pub type Context = *mut c_void;
 
 /// A kernel's handle, `CUfunction`, valid for as long as its module is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,11 +99,17 @@ const _: () = assert!(offset_of!(Config, attributes) == 40 && offset_of!(Config,
 /// `CUfunction_attribute`, as far as they can be set.
 const FUNCTION_MAX_DYNAMIC_SHARED: i32 = 8;
 
+/// `CUstreamCaptureStatus`.
+const CAPTURE_NONE: u32 = 0;
+const CAPTURE_ACTIVE: u32 = 1;
+
 /// `CUjit_option`.
 const JIT_ERROR_LOG_BUFFER: i32 = 5;
 const JIT_ERROR_LOG_BUFFER_BYTES: i32 = 6;
 
 unsafe extern "C" {
+    fn cuCtxGetCurrent(context: *mut Context) -> u32;
+    fn cuCtxSetCurrent(context: Context) -> u32;
     fn cuInit(flags: u32) -> u32;
     fn cuDeviceGetAttribute(value: *mut i32, attribute: i32, device: i32) -> u32;
     fn cuFuncSetAttribute(function: Function, attribute: i32, value: i32) -> u32;
@@ -135,6 +144,7 @@ unsafe extern "C" {
         values: *mut *mut c_void,
     ) -> u32;
     fn cuModuleUnload(module: *mut c_void) -> u32;
+    fn cuStreamIsCapturing(stream: Stream, status: *mut u32) -> u32;
     fn cuStreamSynchronize(stream: Stream) -> u32;
 }
 
@@ -147,6 +157,49 @@ unsafe extern "C" {
 pub fn init() -> Result<(), Status> {
     // SAFETY: 0 is the only flag there is.
     Status::check(unsafe { cuInit(0) })
+}
+
+/// A context that is current on this thread until the value is dropped; then the one before is again.
+pub struct Current {
+    /// The context to set again; none if it was the same.
+    before: Option<Context>,
+}
+
+// SAFETY: a handle is a name to the driver. On another thread the value leaves that thread with this one's context,
+// which is an order of calls that any program may make.
+unsafe impl Send for Current {}
+// SAFETY: as above; nothing is done through a shared reference.
+unsafe impl Sync for Current {}
+
+impl Current {
+    /// Makes a context this thread's.
+    ///
+    /// # Errors
+    /// The driver's status.
+    ///
+    /// # Safety
+    /// `context` is a context that has not been destroyed.
+    pub unsafe fn enter(context: Context) -> Result<Self, Status> {
+        let mut before = ptr::null_mut();
+        // SAFETY: the call writes one handle.
+        Status::check(unsafe { cuCtxGetCurrent(&mut before) })?;
+        if before == context {
+            return Ok(Self { before: None });
+        }
+        // SAFETY: the context is one, the caller says.
+        Status::check(unsafe { cuCtxSetCurrent(context) })?;
+        Ok(Self { before: Some(before) })
+    }
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        if let Some(before) = self.before {
+            // SAFETY: the handle came from the driver, which refuses one that has been destroyed since. Nothing can be
+            // done about that here.
+            let _ = unsafe { cuCtxSetCurrent(before) };
+        }
+    }
 }
 
 /// A device's attribute by the driver's number for it (`CUdevice_attribute`), for those that cust has no name for.
@@ -258,6 +311,24 @@ pub unsafe fn copy_on_device(to: u64, from: u64, bytes: usize, stream: Stream) -
 pub unsafe fn fill(to: u64, byte: u8, bytes: usize, stream: Stream) -> Result<(), Status> {
     // SAFETY: as the caller says.
     Status::check(unsafe { cuMemsetD8Async(to, byte, bytes, stream) })
+}
+
+/// Whether what is enqueued on `stream` is captured into a graph and does not run.
+///
+/// # Errors
+/// The driver's status, in particular for a capture that has become invalid.
+///
+/// # Safety
+/// `stream` is a stream that has not been destroyed.
+pub unsafe fn is_capturing(stream: Stream) -> Result<bool, Status> {
+    let mut status = 0;
+    // SAFETY: the call writes one number; the stream is as the caller says.
+    Status::check(unsafe { cuStreamIsCapturing(stream, &mut status) })?;
+    match status {
+        CAPTURE_NONE => Ok(false),
+        CAPTURE_ACTIVE => Ok(true),
+        _ => Err(Status::STREAM_CAPTURE_INVALIDATED),
+    }
 }
 
 /// Waits until everything enqueued on `stream` has ended.

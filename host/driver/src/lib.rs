@@ -2,20 +2,23 @@
 //!
 //! [cust](https://docs.rs/cust) calls the driver by name, so a program that uses it would link `libcuda.so.1` and not
 //! even start where there is no driver. This crate defines those names itself: each function jumps through a slot, and
-//! [`load`] opens the driver and fills the slots. Until then, and for a function that an older driver lacks, a call
-//! returns [`Status::STUB_LIBRARY`] and does nothing else. One program so runs on machines with and without a driver.
+//! [`load`] or the first call of `cuInit` opens the driver and fills the slots. Until then, and for a function that an
+//! older driver lacks, a call returns [`Status::STUB_LIBRARY`] and does nothing else. One program so runs on machines
+//! with and without a driver.
 //!
 //! Two kinds of calls go through the slots: cust's own, and those of this crate (`launch`, `jit_error`, …), which cust
 //! lacks.
 
 mod calls;
+mod event;
 mod slots;
 mod status;
 
 pub use calls::{
-    Function, Launch, Stream, copy_on_device, copy_to_device, copy_to_host, device_attribute, fill, init, jit_error,
-    launch, set_max_dynamic_shared, synchronize,
+    Context, Current, Function, Launch, Stream, copy_on_device, copy_to_device, copy_to_host, device_attribute, fill,
+    init, is_capturing, jit_error, launch, set_max_dynamic_shared, synchronize,
 };
+pub use event::Event;
 pub use status::Status;
 
 use libloading::Library;
@@ -107,14 +110,17 @@ mod tests {
         assert_eq!((code, count), (34, -1));
         assert_eq!(device_attribute(0, 1), Err(Status::STUB_LIBRARY));
 
+        // As code does that knows cust alone.
+        let started = init();
         let first = std::thread::spawn(load).join().unwrap();
         assert_eq!(load(), first, "load gives one answer, from every thread");
         match first {
-            Ok(()) => assert_ne!(init(), Err(Status::STUB_LIBRARY), "a driver was opened, and cuInit leads nowhere"),
+            Ok(()) => assert_ne!(started, Err(Status::STUB_LIBRARY), "the first cuInit did not load the driver"),
             Err(missing) => {
                 assert_eq!(missing.tried.len(), NAMES.len());
-                assert_eq!(init(), Err(Status::STUB_LIBRARY));
+                assert_eq!(started, Err(Status::STUB_LIBRARY));
             }
         }
+        assert_eq!(init(), started, "cuInit leads to the driver, or nowhere, each time");
     }
 }

@@ -1,6 +1,9 @@
 //! One slot for each of the driver's functions, and under the function's own name a jump through it.
 
+use crate::{Status, load};
 use libloading::Library;
+use std::mem::transmute;
+use std::ptr::fn_addr_eq;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
@@ -9,15 +12,38 @@ compile_error!("the CUDA driver is reached on Linux only, on x86-64 or AArch64")
 /// The target of an empty slot. It takes no arguments, and by the C calling convention those of any other function may
 /// be passed to it: the caller owns them, in registers and on the stack alike.
 extern "C" fn unavailable() -> u32 {
-    crate::Status::STUB_LIBRARY.code()
+    Status::STUB_LIBRARY.code()
+}
+
+/// The driver's `cuInit`.
+type Init = extern "C" fn(flags: u32) -> u32;
+
+/// The target of `cuInit`'s empty slot. The driver has to be initialised before anything else, so code that calls it by
+/// name and knows nothing of [`load`], as one's own calls of cust do, has it loaded here.
+extern "C" fn load_and_init(flags: u32) -> u32 {
+    // Why there is no driver, the next call of `load` says again.
+    let _ = load();
+    // SAFETY: the slot holds this function or the driver's, which are of one type.
+    let init = unsafe { transmute::<*mut (), Init>(slot::cuInit.load(Ordering::Relaxed)) };
+    if fn_addr_eq(init, load_and_init as Init) { unavailable() } else { init(flags) }
+}
+
+/// The target of an empty slot: [`unavailable`], or the function that is named.
+macro_rules! empty {
+    () => {
+        unavailable
+    };
+    ($first:ident) => {
+        $first
+    };
 }
 
 macro_rules! functions {
-    ($($name:ident)*) => {
+    ($($name:ident $(= $first:ident)?)*) => {
         #[allow(non_upper_case_globals)]
         mod slot {
-            use super::{AtomicPtr, unavailable};
-            $(pub static $name: AtomicPtr<()> = AtomicPtr::new(unavailable as *mut ());)*
+            use super::{AtomicPtr, load_and_init, unavailable};
+            $(pub static $name: AtomicPtr<()> = AtomicPtr::new(empty!($($first)?) as *mut ());)*
         }
 
         mod jump {
@@ -66,7 +92,8 @@ pub fn fill(library: &Library) -> bool {
     true
 }
 
-// The first block is what cust 0.3.2 calls, the second what `calls` adds.
+// The first block is what cust 0.3.2 calls, the second what this crate adds, the third what is left of stream capture,
+// for those who call it by cust's declarations, `cust::sys`.
 functions! {
     cuArray3DCreate_v2 cuArray3DGetDescriptor_v2 cuArrayDestroy cuCtxCreate_v2 cuCtxDestroy_v2 cuCtxGetApiVersion
     cuCtxGetCacheConfig cuCtxGetCurrent cuCtxGetDevice cuCtxGetFlags cuCtxGetLimit cuCtxGetSharedMemConfig
@@ -77,7 +104,8 @@ functions! {
     cuEventElapsedTime cuEventQuery cuEventRecord cuEventSynchronize cuExternalMemoryGetMappedBuffer cuFuncGetAttribute
     cuFuncSetCacheConfig cuFuncSetSharedMemConfig cuGetErrorString cuGraphAddKernelNode cuGraphCreate
     cuGraphDebugDotPrint cuGraphDestroy cuGraphGetEdges cuGraphGetNodes cuGraphKernelNodeGetParams cuGraphNodeGetType
-    cuImportExternalMemory cuInit cuLaunchHostFunc cuLaunchKernel cuLinkAddData_v2 cuLinkComplete cuLinkCreate_v2
+    cuImportExternalMemory cuInit = load_and_init
+    cuLaunchHostFunc cuLaunchKernel cuLinkAddData_v2 cuLinkComplete cuLinkCreate_v2
     cuLinkDestroy cuMemAdvise cuMemAllocAsync cuMemAllocHost_v2 cuMemAllocManaged cuMemAlloc_v2 cuMemFreeAsync
     cuMemFreeHost cuMemFree_v2 cuMemGetInfo_v2 cuMemPrefetchAsync cuMemcpy2D_v2 cuMemcpyAtoH_v2 cuMemcpyDtoDAsync_v2
     cuMemcpyDtoD_v2 cuMemcpyDtoHAsync_v2 cuMemcpyDtoH_v2 cuMemcpyHtoA_v2 cuMemcpyHtoDAsync_v2 cuMemcpyHtoD_v2
@@ -89,7 +117,9 @@ functions! {
     cuSurfObjectGetResourceDesc cuTexObjectCreate cuTexObjectDestroy cuTexObjectGetResourceDesc
     cuTexObjectGetResourceViewDesc
 
-    cuFuncSetAttribute cuGetErrorName cuLaunchKernelEx
+    cuFuncSetAttribute cuGetErrorName cuLaunchKernelEx cuStreamIsCapturing
+
+    cuGraphExecDestroy cuGraphInstantiateWithFlags cuGraphLaunch cuStreamBeginCapture_v2 cuStreamEndCapture
 }
 
 #[cfg(test)]
@@ -103,6 +133,6 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), SLOTS.len());
-        assert_eq!(SLOTS.len(), 105 + 3);
+        assert_eq!(SLOTS.len(), 105 + 4 + 5);
     }
 }

@@ -25,8 +25,13 @@ impl Status {
     pub const STUB_LIBRARY: Self = Self(34);
     /// There is a driver, and no device that it can use.
     pub const NO_DEVICE: Self = Self(100);
+    /// Not a context, or one that has been destroyed.
+    pub const INVALID_CONTEXT: Self = Self(201);
     /// A name, of a kernel say, that is not there.
     pub const NOT_FOUND: Self = Self(500);
+
+    /// An earlier call on the stream was not one that a graph can capture, and the capture is lost.
+    pub const STREAM_CAPTURE_INVALIDATED: Self = Self(901);
 
     /// A status from the code of a call that did not return 0.
     pub const fn from_code(code: u32) -> Self {

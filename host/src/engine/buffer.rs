@@ -297,17 +297,22 @@ pub(super) unsafe fn fill(engine: &Engine, address: *mut u8, byte: u8, bytes: us
     engine.logged(What::Copy { direction: "memset", bytes }, || match &engine.0.backend {
         Backend::Cuda(cuda) => Ok(cuda.fill(address as u64, byte, bytes)?),
         Backend::Simulator(_) => {
-            // SAFETY: as the caller says; the simulator has finished whatever was asked of it.
-            unsafe { std::ptr::write_bytes(address, byte, bytes) };
-            // Zeros are data, and any other byte is there to show what a kernel leaves unwritten.
-            if byte == 0 {
-                sim::host_cleared(address, bytes)
-            } else {
-                sim::host_wrote(address, bytes)
-            }
+            // SAFETY: as the caller says.
+            unsafe { fill_simulated(address, byte, bytes) };
             Ok(())
         }
     })
+}
+
+/// Sets bytes of the simulator's memory to `byte`.
+///
+/// # Safety
+/// The `bytes` bytes at `address` are memory that lives, and that nothing else uses now.
+pub(super) unsafe fn fill_simulated(address: *mut u8, byte: u8, bytes: usize) {
+    // SAFETY: as the caller says; the simulator has finished whatever was asked of it.
+    unsafe { std::ptr::write_bytes(address, byte, bytes) };
+    // Zeros are data, and any other byte is there to show what a kernel leaves unwritten.
+    if byte == 0 { sim::host_cleared(address, bytes) } else { sim::host_wrote(address, bytes) }
 }
 
 // SAFETY: the buffer owns its memory, which is aligned to 16 bytes and more, and frees it when dropped; it frees in the

@@ -1,11 +1,13 @@
 //! One GPU: its memory, its kernels and one stream of work for it.
 //!
-//! Devices, contexts, modules, streams and events are cust's; copies and launches go through [`cuda_driver`], which
-//! says why. Nothing here calls the driver before [`cuda_driver::load`] has found it, so a program with this code also
-//! builds and starts on a machine without a GPU, where it returns an error.
+//! Devices, modules, and the streams and contexts that are made here, are cust's; events, copies and launches go
+//! through [`cuda_driver`], which says why. Nothing here calls the driver before [`cuda_driver::load`] has found it, so
+//! a program with this code also builds and starts on a machine without a GPU, where it returns an error.
 //!
 //! The context is the device's primary one, which the CUDA runtime API uses too: a library on top of that (cuBLAS, or
-//! one's own compiled by nvcc) can be handed addresses from [`Cuda::alloc`] and the stream.
+//! one's own compiled by nvcc) can be handed addresses from [`Cuda::alloc`] and the stream. Or context and stream are
+//! the caller's, see [`Cuda::adopt`]. A call makes the context current on its thread and leaves the thread with the
+//! context that it had.
 
 #[path = "cuda_error.rs"]
 mod error;
@@ -18,10 +20,10 @@ pub use error::CudaError;
 pub use kernels::KernelAttributes;
 pub use properties::{Properties, devices};
 
-use cuda_driver::Status;
-use cust::context::{Context, CurrentContext};
+use cuda_driver::{Current, Event, Status};
+use cust::context::{Context, ContextHandle, CurrentContext};
+use cust::device::Device;
 use cust::error::CudaResult;
-use cust::event::{Event, EventFlags};
 use cust::memory::{DevicePointer, cuda_free, cuda_malloc};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
@@ -38,11 +40,28 @@ const NOWHERE: u64 = 256;
 
 /// A stream of one GPU, with the GPU's memory and kernels behind it. May be used from any thread.
 pub struct Cuda {
-    stream: Stream,
+    stream: Strand,
     unconfirmed: Mutex<Unconfirmed>,
     // After the stream, because fields are dropped in order and the context goes with the last handle.
     gpu: Arc<Gpu>,
 }
+
+/// A stream.
+enum Strand {
+    /// Made here, and destroyed when dropped.
+    Own(Stream),
+    /// The caller's.
+    Callers(Handle),
+}
+
+/// A context or a stream of the caller's, who keeps it.
+#[derive(Clone, Copy)]
+struct Handle(*mut c_void);
+
+// SAFETY: a handle is a name to the driver, and the driver's functions may be called from any thread.
+unsafe impl Send for Handle {}
+// SAFETY: as above; the handle itself is never written through.
+unsafe impl Sync for Handle {}
 
 /// The kernels launched since the stream was last known to have no fault.
 #[derive(Clone, Copy, Default)]
@@ -51,7 +70,8 @@ struct Unconfirmed {
     last: Option<&'static str>,
 }
 
-/// The state that all streams of a GPU share. Fields are dropped in order: the context is last.
+/// The state that all streams of a GPU share. Fields are dropped in order: events and modules while the context is
+/// current and lives, then the context, then what makes the thread's former context current again.
 struct Gpu {
     arch: String,
     properties: Properties,
@@ -67,7 +87,11 @@ struct Gpu {
     // Boxed, because functions borrow from modules whose place must not change when another is added.
     #[allow(clippy::vec_box)]
     more: Mutex<Vec<Box<Module>>>,
-    context: Context,
+    context: Handle,
+    /// The hold on the context, unless it is the caller's.
+    _held: Option<Context>,
+    /// While the value is dropped.
+    current: Option<Current>,
 }
 
 /// A point in a stream's work, for [`Cuda::elapsed_ms`].
@@ -91,30 +115,51 @@ impl Cuda {
             return Err(CudaError::NoDevice { ordinal, count });
         }
         let device = properties::device(ordinal)?;
-        let mut properties = Properties::read(device)?;
-        let compute_capability = properties.compute_capability;
-        let (arch, text) = choose(ptx, compute_capability).ok_or_else(|| CudaError::NoPtx {
-            compute_capability,
-            have: ptx.iter().map(|(arch, _)| (*arch).to_owned()).collect(),
-        })?;
+        let properties = Properties::read(device)?;
+        let chosen = suited(ptx, &properties)?;
         let told = |what: &str, e| CudaError::driver(format!("{what} on device {ordinal}"), status(e));
         let context = Context::new(device).map_err(|e| told("making a context", e))?;
+        // And it stays so on this thread, for libraries that are handed addresses and the stream.
         CurrentContext::set_current(&context).map_err(|e| told("making the context current", e))?;
-        let module = load(arch, text)?;
         let stream = Stream::new(StreamFlags::DEFAULT, None).map_err(|e| told("making a stream", e))?;
-        properties.free_memory = cust::memory::mem_get_info().ok().map(|(free, _)| free as u64);
-        let gpu = Gpu {
-            arch: arch.to_owned(),
-            properties,
-            kernels: Mutex::default(),
-            declared: Mutex::new(Declared::of(text)),
-            allocations: Mutex::default(),
-            events: Mutex::default(),
-            module,
-            more: Mutex::default(),
-            context,
-        };
-        Ok(Self { stream, unconfirmed: Mutex::default(), gpu: Arc::new(gpu) })
+        let gpu = Gpu::with(properties, chosen, Handle(context.get_inner().cast()), Some(context))?;
+        Ok(Self::on(Strand::Own(stream), gpu))
+    }
+
+    /// The GPU of a context of the caller's, and a stream of that context, which may be the default one, null; `ptx` as
+    /// for [`Cuda::open`]. Neither context nor stream is destroyed here.
+    ///
+    /// # Errors
+    /// As for [`Cuda::open`]; [`CudaError::Driver`] also for a null context.
+    ///
+    /// # Safety
+    /// `context` is a `CUcontext` and `stream` a `CUstream` of it, or null. Both live until this value, all its
+    /// [second streams](Cuda::second_stream) and all their marks have been dropped.
+    pub unsafe fn adopt(context: *mut c_void, stream: *mut c_void, ptx: &[(&str, &str)]) -> Result<Self> {
+        properties::initialise()?;
+        if context.is_null() {
+            return Err(CudaError::driver("adopting a context", Status::INVALID_CONTEXT));
+        }
+        let (context, told) = (Handle(context), |e| CudaError::driver("adopting a context", status(e)));
+        let _current = enter(context)?;
+        let device: Device = CurrentContext::get_device().map_err(told)?;
+        let properties = Properties::read(device)?;
+        let chosen = suited(ptx, &properties)?;
+        let gpu = Gpu::with(properties, chosen, context, None)?;
+        Ok(Self::on(Strand::Callers(Handle(stream)), gpu))
+    }
+
+    /// The same GPU, with a stream of the caller's.
+    ///
+    /// # Safety
+    /// `stream` is a `CUstream` of the GPU's context, or null, and lives until the result and all its marks have been
+    /// dropped.
+    pub(super) unsafe fn on_stream(&self, stream: *mut c_void) -> Self {
+        Self::on(Strand::Callers(Handle(stream)), Arc::clone(&self.gpu))
+    }
+
+    fn on(stream: Strand, gpu: Arc<Gpu>) -> Self {
+        Self { stream, unconfirmed: Mutex::default(), gpu }
     }
 
     /// Adds kernels, for all streams of the GPU: the PTX that [`choose`] picks from `ptx`. If one kernel has the name
@@ -125,12 +170,8 @@ impl Cuda {
     /// [`CudaError::Ptx`] if the driver's compiler refuses the PTX; otherwise [`CudaError::Driver`], or
     /// [`CudaError::Fault`] from a kernel before.
     pub fn add_kernels(&self, ptx: &[(&str, &str)]) -> Result<()> {
-        self.enter()?;
-        let compute_capability = self.gpu.properties.compute_capability;
-        let (arch, text) = choose(ptx, compute_capability).ok_or_else(|| CudaError::NoPtx {
-            compute_capability,
-            have: ptx.iter().map(|(arch, _)| (*arch).to_owned()).collect(),
-        })?;
+        let _current = self.enter()?;
+        let (arch, text) = suited(ptx, &self.gpu.properties)?;
         // Held until the module is there, so that of two threads that add one name the second is refused.
         let mut declared = lock(&self.gpu.declared);
         let both = declared.with(Declared::of(text))?;
@@ -145,9 +186,9 @@ impl Cuda {
     /// # Errors
     /// [`CudaError::Driver`] if the driver refuses a stream.
     pub fn second_stream(&self) -> Result<Self> {
-        self.enter()?;
+        let _current = self.enter()?;
         let stream = self.told(Stream::new(StreamFlags::DEFAULT, None), || "making a stream")?;
-        Ok(Self { stream, unconfirmed: Mutex::default(), gpu: Arc::clone(&self.gpu) })
+        Ok(Self::on(Strand::Own(stream), Arc::clone(&self.gpu)))
     }
 
     /// The device as its driver describes it; the free memory is that at the time of opening.
@@ -168,7 +209,10 @@ impl Cuda {
 
     /// The stream as the driver and the runtime API know it (`CUstream`, `cudaStream_t`); valid while this lives.
     pub fn stream_handle(&self) -> *mut c_void {
-        self.stream.as_inner().cast()
+        match &self.stream {
+            Strand::Own(stream) => stream.as_inner().cast(),
+            Strand::Callers(stream) => stream.0,
+        }
     }
 }
 
@@ -179,7 +223,7 @@ impl Cuda {
     /// # Errors
     /// [`CudaError::Driver`] or [`CudaError::Fault`].
     pub fn free_memory(&self) -> Result<u64> {
-        self.enter()?;
+        let _current = self.enter()?;
         let (free, _) = self.told(cust::memory::mem_get_info(), || "asking for the free memory")?;
         Ok(free as u64)
     }
@@ -198,7 +242,7 @@ impl Cuda {
         if bytes as u64 > self.gpu.properties.global_memory {
             return Err(CudaError::OutOfMemory { asked: bytes as u64, free: self.free_memory()? });
         }
-        self.enter()?;
+        let _current = self.enter()?;
         // SAFETY: a byte of device memory has no invariants, and the pointer is only ever used as an address.
         let allocated = unsafe { cuda_malloc::<u8>(bytes) };
         match allocated.map_err(status) {
@@ -221,7 +265,7 @@ impl Cuda {
         if address == NOWHERE {
             return Ok(());
         }
-        self.enter()?;
+        let _current = self.enter()?;
         if lock(&self.gpu.allocations).remove(&address).is_none() {
             return Err(CudaError::Address { address, bytes: 0 });
         }
@@ -241,7 +285,7 @@ impl Cuda {
             return Ok(());
         }
         self.inside(to, from.len())?;
-        self.enter()?;
+        let _current = self.enter()?;
         // SAFETY: the range is inside an allocation, and this function keeps the slice borrowed until the copy has
         // ended.
         let copied = unsafe { cuda_driver::copy_to_device(to, from, self.stream_handle()) };
@@ -259,7 +303,7 @@ impl Cuda {
             return Ok(());
         }
         self.inside(from, to.len())?;
-        self.enter()?;
+        let _current = self.enter()?;
         // SAFETY: the range is inside an allocation, and this function keeps the slice borrowed until the copy has
         // ended.
         let copied = unsafe { cuda_driver::copy_to_host(to, from, self.stream_handle()) };
@@ -284,7 +328,7 @@ impl Cuda {
         if to.abs_diff(from) < bytes as u64 {
             return Err(CudaError::Overlap { to, from, bytes: bytes as u64 });
         }
-        self.enter()?;
+        let _current = self.enter()?;
         // SAFETY: both ranges are inside allocations, and they do not overlap.
         let copied = unsafe { cuda_driver::copy_on_device(to, from, bytes, self.stream_handle()) };
         copied.map_err(|status| self.error(status, || format!("copying {bytes} bytes on the device")))
@@ -300,8 +344,20 @@ impl Cuda {
             return Ok(());
         }
         self.inside(to, bytes)?;
-        self.enter()?;
         // SAFETY: the range is inside an allocation.
+        unsafe { self.fill_callers(to, byte, bytes) }
+    }
+
+    /// Enqueues setting `bytes` bytes, at least one, to `byte`, in memory of the caller's.
+    ///
+    /// # Errors
+    /// As for [`Cuda::fill`], which is told of addresses that are not the device's.
+    ///
+    /// # Safety
+    /// The bytes are memory of the GPU's context.
+    pub(super) unsafe fn fill_callers(&self, to: u64, byte: u8, bytes: usize) -> Result<()> {
+        let _current = self.enter()?;
+        // SAFETY: as the caller says.
         let filled = unsafe { cuda_driver::fill(to, byte, bytes, self.stream_handle()) };
         filled.map_err(|status| self.error(status, || format!("filling {bytes} bytes")))
     }
@@ -323,8 +379,8 @@ impl Cuda {
     /// # Errors
     /// [`CudaError::Fault`] if a kernel failed; otherwise [`CudaError::Driver`].
     pub fn synchronize(&self) -> Result<()> {
-        self.enter()?;
-        // SAFETY: the stream belongs to this value, which is alive.
+        let _current = self.enter()?;
+        // SAFETY: the stream is alive: this value's own, or the caller's, who keeps it.
         let ended = unsafe { cuda_driver::synchronize(self.stream_handle()) };
         ended.map_err(|status| self.error(status, || "waiting for the GPU"))?;
         *lock(&self.unconfirmed) = Unconfirmed::default();
@@ -336,13 +392,15 @@ impl Cuda {
     /// # Errors
     /// [`CudaError::Driver`] or [`CudaError::Fault`].
     pub fn mark(&self) -> Result<Mark> {
-        self.enter()?;
+        let _current = self.enter()?;
         let pooled = lock(&self.gpu.events).pop();
         let event = match pooled {
             Some(event) => event,
-            None => self.told(Event::new(EventFlags::DEFAULT), || "making an event")?,
+            None => Event::new().map_err(|status| self.error(status, || "making an event"))?,
         };
-        self.told(event.record(&self.stream), || "recording an event")?;
+        // SAFETY: the stream is alive: this value's own, or the caller's, who keeps it.
+        let recorded = unsafe { event.record(self.stream_handle()) };
+        recorded.map_err(|status| self.error(status, || "recording an event"))?;
         Ok(Mark { event: Some(event), gpu: Arc::clone(&self.gpu) })
     }
 
@@ -353,13 +411,14 @@ impl Cuda {
     /// [`CudaError::Fault`] if a kernel before a mark failed; otherwise [`CudaError::Driver`], in particular for marks
     /// of another GPU.
     pub fn elapsed_ms(&self, from: &Mark, to: &Mark) -> Result<f64> {
-        self.enter()?;
+        let _current = self.enter()?;
         let (Some(start), Some(end)) = (&from.event, &to.event) else {
             return Err(CudaError::driver("comparing two marks", Status::INVALID_VALUE));
         };
-        self.told(start.synchronize(), || "waiting for a mark")?;
-        self.told(end.synchronize(), || "waiting for a mark")?;
-        let ms = self.told(end.elapsed_time_f32(start), || "comparing two marks")?;
+        for mark in [start, end] {
+            mark.synchronize().map_err(|status| self.error(status, || "waiting for a mark"))?;
+        }
+        let ms = start.elapsed_ms(end).map_err(|status| self.error(status, || "comparing two marks"))?;
         Ok(f64::from(ms))
     }
 }
@@ -372,9 +431,20 @@ impl Drop for Mark {
 }
 
 impl Cuda {
-    /// Makes the context this thread's; the driver's functions act on the thread's context.
-    fn enter(&self) -> Result<()> {
-        self.told(CurrentContext::set_current(&self.gpu.context), || "making the context current")
+    /// Makes the context this thread's until the result is dropped; the driver's functions act on the thread's context.
+    fn enter(&self) -> Result<Current> {
+        enter(self.gpu.context)
+    }
+
+    /// Whether what is enqueued on the stream is captured into a graph.
+    ///
+    /// # Errors
+    /// [`CudaError::Driver`], in particular for a capture that has become invalid.
+    pub fn is_capturing(&self) -> Result<bool> {
+        let _current = self.enter()?;
+        // SAFETY: the stream is alive: this value's own, or the caller's, who keeps it.
+        let capturing = unsafe { cuda_driver::is_capturing(self.stream_handle()) };
+        capturing.map_err(|status| self.error(status, || "asking whether the stream is captured"))
     }
 
     /// cust's result, with an error that names the call.
@@ -383,7 +453,7 @@ impl Cuda {
             // The code may be any that is newer than cust. If a kernel caused it, waiting for the stream returns it
             // too.
             cust::error::CudaError::UnknownError => {
-                // SAFETY: the stream belongs to this value, which is alive.
+                // SAFETY: the stream is alive: this value's own, or the caller's, who keeps it.
                 let fault = unsafe { cuda_driver::synchronize(self.stream_handle()) }.err();
                 fault.map_or_else(|| CudaError::driver(what(), status(e)), |fault| self.error(fault, || "waiting"))
             }
@@ -401,12 +471,53 @@ impl Cuda {
     }
 }
 
+impl Gpu {
+    /// With the PTX for an architecture loaded into a context, which is current.
+    fn with(
+        mut properties: Properties,
+        (arch, text): (&str, &str),
+        context: Handle,
+        held: Option<Context>,
+    ) -> Result<Arc<Self>> {
+        let module = load(arch, text)?;
+        properties.free_memory = cust::memory::mem_get_info().ok().map(|(free, _)| free as u64);
+        Ok(Arc::new(Self {
+            arch: arch.to_owned(),
+            properties,
+            kernels: Mutex::default(),
+            declared: Mutex::new(Declared::of(text)),
+            allocations: Mutex::default(),
+            events: Mutex::default(),
+            module,
+            more: Mutex::default(),
+            context,
+            _held: held,
+            current: None,
+        }))
+    }
+}
+
 impl Drop for Gpu {
     fn drop(&mut self) {
-        // Modules are unloaded from the thread's context. A failure cannot be reported here, and the context is
-        // released right afterwards.
-        let _ = CurrentContext::set_current(&self.context);
+        // Modules are unloaded from the thread's context. A failure cannot be reported here.
+        self.current = enter(self.context).ok();
     }
+}
+
+/// Makes a context this thread's until the result is dropped.
+fn enter(context: Handle) -> Result<Current> {
+    // SAFETY: the context lives: it is held here, or by the caller.
+    let entered = unsafe { Current::enter(context.0) };
+    entered.map_err(|status| CudaError::driver("making the context current", status))
+}
+
+/// The PTX that [`choose`] picks for a device.
+fn suited<'a>(ptx: &[(&'a str, &'a str)], properties: &Properties) -> Result<(&'a str, &'a str)> {
+    let compute_capability = properties.compute_capability;
+    choose(ptx, compute_capability).ok_or_else(|| CudaError::NoPtx {
+        compute_capability,
+        have: ptx.iter().map(|(arch, _)| (*arch).to_owned()).collect(),
+    })
 }
 
 /// The PTX to run on a device: of those that it can run, the one for the latest architecture.

@@ -122,10 +122,8 @@ impl Cuda {
         cluster: Option<[u32; 3]>,
         parameters: &mut [*mut c_void],
     ) -> Result<()> {
-        self.enter()?;
-        let loaded = self.loaded(kernel)?;
-        check(&self.gpu.properties, &loaded, geometry, cluster).map_err(|why| CudaError::Refused { kernel, why })?;
-        self.allow_shared(kernel, loaded, geometry.shared_bytes)?;
+        let _current = self.enter()?;
+        let loaded = self.ready(kernel, geometry, cluster)?;
         let launch = Launch {
             grid: geometry.grid,
             block: geometry.block,
@@ -143,13 +141,31 @@ impl Cuda {
         Ok(())
     }
 
+    /// Does all of a launch that is done once for a kernel and that a stream that is captured may not do: the kernel is
+    /// loaded and gets its shared memory.
+    ///
+    /// # Errors
+    /// As for [`Cuda::launch`].
+    pub fn prepare(&self, kernel: &'static str, geometry: &Geometry) -> Result<()> {
+        let _current = self.enter()?;
+        self.ready(kernel, geometry, None).map(drop)
+    }
+
+    /// The kernel, loaded and allowed to be launched so.
+    fn ready(&self, kernel: &'static str, geometry: &Geometry, cluster: Option<[u32; 3]>) -> Result<Loaded> {
+        let loaded = self.loaded(kernel)?;
+        check(&self.gpu.properties, &loaded, geometry, cluster).map_err(|why| CudaError::Refused { kernel, why })?;
+        self.allow_shared(kernel, loaded, geometry.shared_bytes)?;
+        Ok(loaded)
+    }
+
     /// The resources of a kernel as compiled by the driver.
     ///
     /// # Errors
     /// [`CudaError::NoKernel`] if the PTX has no such kernel; otherwise [`CudaError::Driver`], or [`CudaError::Fault`]
     /// from a kernel before.
     pub fn kernel_attributes(&self, kernel: &str) -> Result<KernelAttributes> {
-        self.enter()?;
+        let _current = self.enter()?;
         let function = self.look_up(kernel)?;
         let of = |attribute| {
             // No attribute is negative.
@@ -172,11 +188,8 @@ impl Cuda {
     /// [`CudaError::NoKernel`] and [`CudaError::Refused`] as for a launch; otherwise [`CudaError::Driver`] or
     /// [`CudaError::Fault`].
     pub fn occupancy(&self, kernel: &'static str, block: [u32; 3], shared_bytes: u32) -> Result<u32> {
-        self.enter()?;
-        let loaded = self.loaded(kernel)?;
-        let geometry = Geometry { block, ..Geometry::linear(1, 1).shared(shared_bytes) };
-        check(&self.gpu.properties, &loaded, &geometry, None).map_err(|why| CudaError::Refused { kernel, why })?;
-        self.allow_shared(kernel, loaded, shared_bytes)?;
+        let _current = self.enter()?;
+        self.ready(kernel, &Geometry { block, ..Geometry::linear(1, 1).shared(shared_bytes) }, None)?;
         let [x, y, z] = block;
         let function = self.look_up(kernel)?;
         let blocks = function.max_active_blocks_per_multiprocessor(BlockSize::xyz(x, y, z), shared_bytes as usize);

@@ -5,6 +5,7 @@
 
 mod buffer;
 pub mod cuda;
+pub(crate) mod on_stream;
 
 pub use buffer::{AnyBuffer, Buffer};
 pub use simt::Geometry;
@@ -16,6 +17,7 @@ use simt::sim::Check;
 use simt::{Kernel, Scalar};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::ffi::c_void;
 use std::fmt;
 use std::num::NonZero;
 use std::rc::Rc;
@@ -238,6 +240,24 @@ impl Engine {
 
     fn cuda(ordinal: u32) -> Result<Self> {
         let cuda = Cuda::open(ordinal, ptx::PTX)?;
+        Ok(Self::with_cuda(cuda))
+    }
+
+    /// The GPU of a context of the caller's, as other crates make one, with a stream of that context for the engine's
+    /// work; null is the context's default stream. [`crate::plan`] shows how crates give these handles, and how
+    /// algorithms run on memory of the caller's. The kernels are loaded into the context, which takes a moment, so one
+    /// engine per context is enough. The engine destroys neither context nor stream.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] without a driver, or if no kernels are there for the GPU; [`Error::Cuda`] if the driver
+    /// refuses the context or the kernels.
+    ///
+    /// # Safety
+    /// `context` is a `CUcontext`, `stream` a `CUstream` of it or null. Both live until the engine has been dropped,
+    /// with all its clones, and whatever was made with it: buffers, vectors, marks, plans, second streams.
+    pub unsafe fn adopt(context: *mut c_void, stream: *mut c_void) -> Result<Self> {
+        // SAFETY: as the caller says.
+        let cuda = unsafe { Cuda::adopt(context, stream, ptx::PTX) }?;
         Ok(Self::with_cuda(cuda))
     }
 

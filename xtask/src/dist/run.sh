@@ -15,12 +15,19 @@ usage() {
     exit 2
 }
 
-# Every test program, all of them even if one fails.
+# Every test program, all of them even if one fails; then the examples with other crates, which need a GPU.
 run_tests() {
     failed=
     for test in "$here"/bin/tests/*; do
         echo "== ${test##*/}"
         "$test" "$@" || failed="$failed ${test##*/}"
+    done
+    for example in "$here"/bin/examples/*; do
+        echo "== ${example##*/}"
+        code=0
+        "$example" || code=$?
+        # 3: there is no GPU, as the example says.
+        [ "$code" -eq 0 ] || [ "$code" -eq 3 ] || failed="$failed ${example##*/}"
     done
     if [ -n "$failed" ]; then
         echo "failed:$failed" >&2

@@ -54,6 +54,7 @@ pub trait MergeKernels: 'static {
 pub type ByOrder<S> = (Global<<S as MergeKernels>::Key>, <S as MergeKernels>::Order);
 
 /// The kernels of this rung for keys of type `K` and order `C`.
+#[derive(Default)]
 pub struct Own<K, C>(PhantomData<(K, C)>);
 
 macro_rules! own {

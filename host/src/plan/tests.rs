@@ -1,0 +1,316 @@
+//! What a run enqueues, and on which memory. That the results are right, for every plan on every engine:
+//! tests/tests/plans.rs.
+
+use super::*;
+use crate::algorithms::verify::order_of;
+use crate::data::Element;
+use crate::engine::Buffer;
+use rungs_kernels::ladder::{histogram as counting, reduce, scan, sort};
+use rungs_kernels::operator::Operation;
+use rungs_kernels::{radix, scan as scans};
+use simt::launcher::{Call, Device, Memory};
+use simt::{Geometry, sim};
+use std::cell::RefCell;
+use std::ptr;
+
+/// What a stream was asked for.
+#[derive(Clone, Debug, PartialEq)]
+enum Asked {
+    /// A kernel, its shape, and its parameters as words.
+    Launch(&'static str, Geometry, Vec<u64>),
+    /// A fill with zeros.
+    Clear(usize, usize),
+}
+
+/// A stream as it is while a graph is captured: it notes what is enqueued and refuses everything else. What it notes it
+/// runs, unless it is to do nothing.
+struct Captured {
+    asked: RefCell<Vec<Asked>>,
+    runs: Option<OnStream>,
+    device: Device,
+}
+
+impl Captured {
+    fn new(engine: &Engine, runs: bool) -> Self {
+        // SAFETY: the simulator has no streams.
+        let on = unsafe { OnStream::new(engine, ptr::null_mut()) }.unwrap();
+        Self { asked: RefCell::default(), runs: runs.then_some(on), device: engine.device() }
+    }
+}
+
+impl Launcher for Captured {
+    fn device(&self) -> Device {
+        self.device
+    }
+
+    fn enqueue(&self, call: &dyn Call, geometry: Geometry) -> launcher::Result {
+        let mut parameters = call.parameters();
+        // SAFETY: the parameters live, and each begins with a word.
+        let words = parameters.pointers().into_iter().map(|at| unsafe { at.cast::<u64>().read() }).collect();
+        self.asked.borrow_mut().push(Asked::Launch(call.name(), geometry, words));
+        self.runs.as_ref().map_or(Ok(()), |on| on.enqueue(call, geometry))
+    }
+
+    fn allocate(&self, bytes: usize) -> launcher::Result<Box<dyn Memory>> {
+        panic!("{bytes} bytes are allocated while the stream is captured")
+    }
+
+    unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> launcher::Result {
+        self.asked.borrow_mut().push(Asked::Clear(address as usize, bytes));
+        // SAFETY: as the caller says.
+        self.runs.as_ref().map_or(Ok(()), |on| unsafe { on.clear_bytes(address, bytes) })
+    }
+}
+
+/// Kernels and their shapes, without addresses.
+fn shapes(asked: &[Asked]) -> Vec<(&'static str, Option<Geometry>, usize)> {
+    let shape = |asked: &Asked| match asked {
+        Asked::Launch(kernel, geometry, _) => (*kernel, Some(*geometry), 0),
+        Asked::Clear(_, bytes) => ("clear", None, *bytes),
+    };
+    asked.iter().map(shape).collect()
+}
+
+/// Scratch memory with bytes of no meaning, and more behind it that nobody may write.
+fn scratch<A: Algorithm>(plan: &Plan<A>) -> Buffer<u8> {
+    let scratch = plan.engine.alloc(plan.scratch_bytes() + SCRATCH_ALIGN).unwrap();
+    scratch.fill(0x5B).unwrap();
+    scratch
+}
+
+/// Runs a plan twice on a captured stream, checks that it enqueues launches and at most one fill, the same ones each
+/// time and as it was rehearsed, and stays inside the scratch memory. `arrays` makes the views of a run.
+fn check_captured<A: Algorithm>(what: &str, plan: &Plan<A>, arrays: impl Fn() -> A::Args) {
+    let what = format!("{what}, n = {}", plan.len());
+    let scratch = scratch(plan);
+    let rehearsal = Captured::new(&plan.engine, false);
+    assert_eq!(plan.rehearse(&rehearsal).unwrap(), plan.scratch_bytes(), "{what}");
+    let [first, second] = [(); 2].map(|()| {
+        let stream = Captured::new(&plan.engine, true);
+        plan.enqueue_on(&stream, arrays(), scratch.as_ptr()).unwrap_or_else(|e| panic!("{what}: {e}"));
+        stream.asked.into_inner()
+    });
+    assert_eq!(first, second, "{what}: a run depends on the one before");
+    assert_eq!(shapes(&first), shapes(&rehearsal.asked.into_inner()), "{what}");
+    let clears: Vec<_> = first.iter().filter(|asked| matches!(asked, Asked::Clear(..))).collect();
+    assert!(clears.len() <= 1, "{what}: {clears:?}");
+    for asked in &first {
+        match asked {
+            Asked::Clear(address, bytes) => {
+                let (start, end) = (scratch.as_ptr() as usize, scratch.as_ptr() as usize + plan.scratch_bytes());
+                assert!(*address >= start && address + bytes <= end, "{what}: clears what is not scratch memory");
+            }
+            Asked::Launch(kernel, geometry, _) => assert!(!geometry.together, "{what}: {kernel} is cooperative"),
+        }
+    }
+    let behind = &scratch.download().unwrap()[plan.scratch_bytes()..];
+    assert!(behind.iter().all(|&byte| byte == 0x5B), "{what}: writes behind the scratch memory");
+}
+
+fn keys(n: u32) -> Vec<u32> {
+    (0..n).map(|i| (i ^ i >> 5).wrapping_mul(2_654_435_761)).collect()
+}
+
+/// Around blocks and tiles, and a prime.
+const SIZES: [u32; 9] = [0, 1, 33, 3839, 3841, 8191, 8193, 12_289, 30_011];
+
+#[test]
+fn a_sort_by_every_rung_that_a_gpu_is_given_only_launches_and_fills() {
+    let engine = Engine::simulator();
+    for n in SIZES {
+        for rung in ["onesweep", "msd-skewed"] {
+            let rung = radix::LADDER.get(rung).unwrap();
+            let plan = Plan::<Sort<i32>>::sort_by_rung(&engine, n, order_of(i32::DTYPE), rung).unwrap();
+            let memory: Buffer<i32> = engine.alloc(n as usize).unwrap();
+            let mut sorted: Vec<i32> = keys(n).into_iter().map(|key| key as i32).collect();
+            check_captured(rung.rung.name, &plan, || {
+                memory.write(&keys(n).into_iter().map(|key| key as i32).collect::<Vec<_>>()).unwrap();
+                sort::Keys { keys: memory.view().cast(), order: plan.algorithm.order }
+            });
+            sorted.sort_unstable();
+            assert_eq!(memory.download().unwrap(), sorted, "{}, n = {n}", rung.rung.name);
+        }
+        for rung in ["onesweep", "msd-pairs"] {
+            let rung = radix::LADDER.get(rung).unwrap();
+            let plan = Plan::<SortPairs<u32, u32>>::sort_pairs_by_rung(&engine, n, order_of(u32::DTYPE), rung).unwrap();
+            let (keys_memory, values): (Buffer<u32>, Buffer<u32>) =
+                (engine.alloc(n as usize).unwrap(), engine.alloc(n as usize).unwrap());
+            let few: Vec<u32> = keys(n).into_iter().map(|key| key >> 20).collect();
+            check_captured(rung.rung.name, &plan, || {
+                keys_memory.write(&few).unwrap();
+                values.write(&(0..n).collect::<Vec<_>>()).unwrap();
+                sort::Pairs { keys: keys_memory.view(), values: values.view(), order: plan.algorithm.order }
+            });
+            let mut sorted: Vec<(u32, u32)> = few.iter().copied().zip(0..n).collect();
+            sorted.sort_unstable();
+            let got = keys_memory.download().unwrap().into_iter().zip(values.download().unwrap());
+            assert!(got.eq(sorted), "pairs by {}, n = {n}", rung.rung.name);
+        }
+    }
+}
+
+#[test]
+fn scans_reductions_and_histograms_only_launch_and_fill() {
+    let engine = Engine::simulator();
+    for n in SIZES {
+        let input = engine.upload(&keys(n)).unwrap();
+        let (output, one, counts) =
+            (engine.alloc(n as usize).unwrap(), engine.alloc(1).unwrap(), engine.alloc(1000).unwrap());
+        let sums: Vec<u32> =
+            keys(n).iter().scan(0u32, |sum, &x| Some(std::mem::replace(sum, sum.wrapping_add(x)))).collect();
+        for rung in ["look-back", "look-ahead"] {
+            let rung = scans::LADDER.get(rung).unwrap();
+            let plan = Plan::<Scan<u32>>::scan_by_rung(&engine, n, Operation::Sum, true, rung).unwrap();
+            output.fill(0xA5).unwrap();
+            check_captured(rung.rung.name, &plan, || scan::Elements {
+                input: input.view(),
+                output: output.view(),
+                exclusive: true,
+            });
+            assert_eq!(output.download().unwrap(), sums, "{}, n = {n}", rung.rung.name);
+        }
+        let plan = Plan::<Reduce<u32>>::reduce(&engine, n as usize, Operation::Max).unwrap();
+        check_captured("reduce", &plan, || reduce::Elements { input: input.view(), output: one.view() });
+        assert_eq!(one.download().unwrap(), [keys(n).into_iter().max().unwrap_or(0)], "n = {n}");
+        let plan = Plan::<Histogram<u8>>::histogram(&engine, 4 * n as usize, 1000).unwrap();
+        check_captured("histogram", &plan, || counting::Keys { keys: input.view().cast(), counts: counts.view() });
+        let mut want = vec![0u32; 1000];
+        keys(n).iter().flat_map(|key| key.to_le_bytes()).for_each(|byte| want[byte as usize] += 1);
+        assert_eq!(counts.download().unwrap(), want, "n = {n}");
+    }
+}
+
+/// Three allocations and what is cleared of them.
+#[test]
+fn neighbours_are_cleared_by_one_fill_and_nothing_else_is_cleared() {
+    let engine = Engine::simulator();
+    let memory: Buffer<u8> = engine.alloc(4096).unwrap();
+    let (base, stream) = (memory.as_ptr(), Captured::new(&engine, true));
+    let cleared = |work: &dyn Fn(&dyn Launcher)| {
+        memory.fill(0x5B).unwrap();
+        let carved = Carved::new(&stream, base, 4096);
+        work(&carved);
+        carved.flush().unwrap();
+        let asked = stream.asked.take().into_iter();
+        let fills: Vec<_> = asked
+            .map(|asked| match asked {
+                Asked::Clear(address, bytes) => (address - base as usize, bytes),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let zeros = memory.download().unwrap().iter().filter(|&&byte| byte == 0).count();
+        assert_eq!(zeros, fills.iter().map(|(_, bytes)| bytes).sum::<usize>());
+        (fills, carved.used())
+    };
+    assert_eq!(
+        cleared(&|on| {
+            let _three = (on.zeros::<u32>(10).unwrap(), on.zeros::<u8>(0).unwrap(), on.zeros::<u64>(3).unwrap());
+        }),
+        (vec![(0, 256 + 24)], 256 + 24)
+    );
+    assert_eq!(
+        cleared(&|on| {
+            let _between = (on.zeros::<u32>(10), on.scratch::<u8>(300), on.zeros::<u32>(64), on.zeros::<u32>(1));
+        }),
+        (vec![(0, 40), (768, 256 + 4)], 1028)
+    );
+    // A part of an array that ends before its middle, and the array's second half: what lies between is no gap.
+    assert_eq!(
+        cleared(&|on| {
+            let array = on.scratch::<u8>(512).unwrap();
+            on.clear(array.view().slice(0, 40)).unwrap();
+            on.clear(array.view().slice(256, 256)).unwrap();
+        }),
+        (vec![(0, 40), (256, 256)], 512)
+    );
+}
+
+#[test]
+fn what_is_cleared_is_cleared_before_the_next_launch() {
+    let engine = Engine::simulator();
+    let memory: Buffer<u8> = engine.alloc(4096).unwrap();
+    let stream = Captured::new(&engine, false);
+    let carved: &dyn Launcher = &Carved::new(&stream, memory.as_ptr(), 4096);
+    let zeros = carved.zeros::<u32>(5).unwrap();
+    let kernel = rungs_kernels::keys::keys_encode::<u32>::default();
+    carved.launch(kernel, Geometry::linear(1, 32), (zeros.view(), 0)).unwrap();
+    let names: Vec<_> = shapes(&stream.asked.take()).into_iter().map(|(name, ..)| name).collect();
+    assert_eq!(names, ["clear", "keys_encode"]);
+}
+
+#[test]
+fn scratch_memory_ends_where_it_was_said_to_end() {
+    let engine = Engine::simulator();
+    let memory: Buffer<u8> = engine.alloc(4096).unwrap();
+    let stream = Captured::new(&engine, true);
+    let carve = |bytes, lens: &[u32]| {
+        let carved = Carved::new(&stream, memory.as_ptr(), bytes);
+        let on: &dyn Launcher = &carved;
+        lens.iter().try_for_each(|&len| on.scratch::<u8>(len).map(drop)).map(|()| carved.used())
+    };
+    assert_eq!(carve(300, &[1, 44]).unwrap(), 300);
+    assert_eq!(carve(0, &[0, 0]).unwrap(), 0);
+    let why = carve(299, &[1, 44]).unwrap_err().to_string();
+    assert_eq!(why, "299 bytes of scratch memory are too few for this run");
+    assert!(carve(0, &[1]).is_err());
+    let endless = Carved::endless(&stream);
+    let on: &dyn Launcher = &endless;
+    drop((on.scratch::<u8>(1).unwrap(), on.scratch::<u64>(u32::MAX).unwrap()));
+    assert_eq!(endless.used(), 256 + 8 * u32::MAX as usize);
+}
+
+/// The simulator's checks see no race, nothing out of bounds and nothing read that was not written, although the
+/// scratch memory was never cleared by its owner.
+#[test]
+fn runs_are_clean_under_the_simulators_checks() {
+    let checks = sim::Check { schedules: 2, ..sim::Check::default() };
+    let checked = sim::check(checks, || {
+        let engine = Engine::simulator();
+        let n = 9001;
+        let memory = engine.upload(&keys(n)).unwrap();
+        let plan = Plan::<Sort<u32>>::sort_by_rung(&engine, n, 0, radix::LADDER.get("msd-skewed").unwrap()).unwrap();
+        let scratch: Buffer<u8> = engine.alloc(plan.scratch_bytes()).unwrap();
+        for _ in 0..2 {
+            // SAFETY: both arrays live, and are as large as the plan says.
+            unsafe { plan.run(ptr::null_mut(), memory.as_ptr(), scratch.as_ptr(), scratch.len()) }.unwrap();
+        }
+        memory.download().unwrap()
+    });
+    assert!(checked.report.is_clean(), "{}", checked.report);
+    let mut sorted = keys(9001);
+    sorted.sort_unstable();
+    assert!(checked.results.iter().all(|got| *got == sorted));
+}
+/// A number of bytes, to three digits or so.
+fn about(bytes: usize) -> String {
+    match bytes {
+        1_000_000.. => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} kB", bytes as f64 / 1e3),
+    }
+}
+
+#[test]
+fn the_page_says_how_much_scratch_memory_plans_take_on_an_h200() {
+    let engine = Engine::simulator_with(132);
+    let sort = |n| Plan::<Sort<u32>>::sort_by_rung(&engine, n, 0, radix::LADDER.get("msd-skewed").unwrap());
+    let pairs = |n| {
+        let rung = radix::LADDER.get("msd-pairs").unwrap();
+        Plan::<SortPairs<u32, u32>>::sort_pairs_by_rung(&engine, n, 0, rung)
+    };
+    let rows: [(&str, &dyn Fn(u32) -> usize); 5] = [
+        ("sort", &|n| sort(n).unwrap().scratch_bytes()),
+        ("sort of pairs", &|n| pairs(n).unwrap().scratch_bytes()),
+        ("scan", &|n| Plan::<Scan<u32>>::scan(&engine, n as usize, Operation::Sum, false).unwrap().scratch_bytes()),
+        ("reduce", &|n| Plan::<Reduce<u32>>::reduce(&engine, n as usize, Operation::Sum).unwrap().scratch_bytes()),
+        ("histogram, 256 bins", &|n| {
+            Plan::<Histogram<u8>>::histogram(&engine, n as usize, 256).unwrap().scratch_bytes()
+        }),
+    ];
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/callers-memory.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for (what, bytes) in rows {
+        let row = [16, 20, 24, 28].map(|log2| about(bytes(1 << log2))).join(" | ");
+        let row = format!("| {what} | {row} |");
+        assert!(page.contains(&row), "the page lacks {row}");
+    }
+}

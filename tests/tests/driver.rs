@@ -1,0 +1,184 @@
+//! What plans ask of the driver, with a driver made for the test, which runs nothing and notes the calls: see
+//! driver/driver.c. This program starts itself again, because a process has one driver for good; the second process
+//! works, and this one reads the notes. If there is no C compiler, or the program was built without PTX, the trial is
+//! reported as ignored.
+
+use cust::context::{ContextHandle, CurrentContext, legacy};
+use cust::error::CudaResult;
+use cust::stream::{Stream, StreamFlags};
+use cust::sys;
+use libtest_mimic::{Arguments, Failed, Trial};
+use rungs::algorithms::Operation;
+use rungs::engine::{Engine, ptx};
+use rungs::plan::Plan;
+use rungs::vec::DeviceVec;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::process::Command;
+use std::ptr;
+use tempfile::TempDir;
+
+/// The driver's source.
+const DRIVER: &str = include_str!("driver/driver.c");
+
+const COMPILER: &str = "cc";
+
+/// Names the file for the driver's notes; it is set in the second process alone.
+const LOG: &str = "RUNGS_TEST_DRIVER_LOG";
+
+fn main() {
+    if std::env::var_os(LOG).is_some() {
+        return work();
+    }
+    let arguments = Arguments::from_args();
+    let compiler = Command::new(COMPILER).arg("--version").output();
+    let missing = compiler.err().map(|e| format!("the C compiler {COMPILER} does not start: {e}"));
+    let missing = missing.or_else(|| ptx::PTX.is_empty().then(|| "there is no PTX in this program".into()));
+    if let Some(why) = &missing {
+        eprintln!("the test with a driver made for it is ignored: {why}");
+    }
+    let trial = Trial::test("plans_only_enqueue_and_leave_what_is_the_callers", check);
+    libtest_mimic::run(&arguments, vec![trial.with_ignored_flag(missing.is_some())]).exit();
+}
+
+/// Notes the beginning of a part.
+fn part(name: &str) {
+    let mut file = OpenOptions::new().append(true).create(true).open(std::env::var_os(LOG).unwrap()).unwrap();
+    writeln!(file, "part {name} 0").unwrap();
+}
+
+fn told<T>(result: CudaResult<T>) -> T {
+    result.unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The second process. cust is first, and finds the driver by itself.
+fn work() {
+    told(cust::init(cust::CudaFlags::empty()));
+    let device = told(cust::device::Device::get_device(0));
+    let primary = told(cust::context::Context::new(device)); // context 1
+    let context = told(legacy::Context::create_and_push(legacy::ContextFlags::SCHED_AUTO, device)); // context 2
+    let streams = [(); 2].map(|()| told(Stream::new(StreamFlags::DEFAULT, None)));
+    told(CurrentContext::set_current(&primary));
+    let is_primary_current = || {
+        let current = told(legacy::CurrentContext::get_current());
+        assert_eq!(current.get_inner(), primary.get_inner(), "the thread has another context than before");
+    };
+    let [first, second] = [&streams[0], &streams[1]].map(|stream| stream.as_inner().cast());
+    {
+        part("adopt");
+        // SAFETY: context and streams live longer than the engine.
+        let engine = unsafe { Engine::adopt(context.get_inner().cast(), first) }.unwrap();
+        is_primary_current();
+
+        part("plans");
+        let n = 1 << 23;
+        let sort = Plan::<rungs::plan::Sort<f32>>::sort(&engine, n).unwrap();
+        let pairs = Plan::<rungs::plan::SortPairs<u32, f32>>::sort_pairs_descending(&engine, n).unwrap();
+        let scan = Plan::<rungs::plan::Scan<u64>>::scan(&engine, n, Operation::Sum, true).unwrap();
+        let reduce = Plan::<rungs::plan::Reduce<i32>>::reduce(&engine, n, Operation::Min).unwrap();
+        let histogram = Plan::<rungs::plan::Histogram<u8>>::histogram(&engine, n, 256).unwrap();
+        is_primary_current();
+
+        part("memory");
+        let memory = [(); 2].map(|()| engine.alloc::<u64>(n).unwrap());
+        let [a, b] = [&memory[0], &memory[1]].map(|memory| memory.as_ptr());
+        let all = [sort.scratch_bytes(), pairs.scratch_bytes(), scan.scratch_bytes(), reduce.scratch_bytes()];
+        let bytes = all.into_iter().fold(histogram.scratch_bytes(), usize::max);
+        let scratch = engine.alloc::<u8>(bytes).unwrap();
+        let free = scratch.as_ptr();
+        let run = |stream| {
+            // SAFETY: the arrays are as large as the plans say, and nothing runs.
+            unsafe {
+                sort.run(stream, a.cast(), free, bytes)?;
+                pairs.run(stream, a.cast(), b.cast(), free, bytes)?;
+                scan.run(stream, a, b, free, bytes)?;
+                reduce.run(stream, a.cast(), b.cast(), free, bytes)?;
+                histogram.run(stream, a.cast(), b.cast(), free, bytes)
+            }
+        };
+
+        part("first stream");
+        run(first).unwrap();
+        is_primary_current();
+        part("second stream");
+        run(second).unwrap();
+        part("default stream");
+        run(ptr::null_mut()).unwrap();
+
+        // A capture is begun and ended by the caller, in the stream's context.
+        told(CurrentContext::set_current(&context));
+        let (mode, mut graph) = (sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL, ptr::null_mut());
+        part("captured");
+        // SAFETY: the stream lives, and the second call writes a handle.
+        unsafe {
+            assert_eq!(sys::cuStreamBeginCapture_v2(streams[1].as_inner(), mode), sys::CUresult::CUDA_SUCCESS);
+            run(second).unwrap();
+            assert_eq!(sys::cuStreamEndCapture(streams[1].as_inner(), &mut graph), sys::CUresult::CUDA_SUCCESS);
+        }
+        told(CurrentContext::set_current(&primary));
+
+        part("vectors");
+        let mut vector = DeviceVec::from_slice(&engine, &[3u32, 1, 2]).unwrap();
+        vector.sort().unwrap();
+        vector.to_vec().unwrap();
+        is_primary_current();
+        part("drop");
+    }
+    is_primary_current();
+    part("end");
+    told(CurrentContext::set_current(&context));
+    drop(streams);
+    told(CurrentContext::set_current(&primary));
+}
+
+/// Runs the second process and reads the notes.
+fn check() -> Result<(), Failed> {
+    let folder = TempDir::new()?;
+    let (source, driver, log) =
+        (folder.path().join("driver.c"), folder.path().join("libcuda.so.1"), folder.path().join("log"));
+    fs::write(&source, DRIVER)?;
+    let built = Command::new(COMPILER).args(["-shared", "-fPIC", "-Wall", "-o"]).arg(&driver).arg(&source).status()?;
+    assert!(built.success(), "the made-up driver does not compile");
+    let mut second = Command::new(std::env::current_exe()?);
+    let output = second.env(LOG, &log).env("LD_LIBRARY_PATH", folder.path()).output()?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let log = fs::read_to_string(log)?;
+    let of = |name: &str| -> Vec<&str> {
+        let lines = log.lines().skip_while(|line| *line != format!("part {name} 0")).skip(1);
+        let lines: Vec<_> = lines.take_while(|line| !line.starts_with("part ")).collect();
+        assert!(log.contains(&format!("part {name} 0")), "{log}");
+        lines
+    };
+    for wrong in ["forbidden", "wrong", "attributed"] {
+        let line = log.lines().find(|line| line.starts_with(wrong));
+        assert_eq!(line, None, "in all:\n{log}");
+    }
+    // Loaded into the caller's context; plans launch nothing, and nothing of the caller's is destroyed.
+    assert_eq!(of("adopt"), ["load module 2"]);
+    assert_eq!(of("plans"), [""; 0]);
+    assert_eq!(of("drop"), ["unload module 2"]);
+    assert_eq!(of("end"), ["destroy stream 1", "destroy stream 2", "destroy context 2", "release context 1"]);
+    // The same on every stream, and on that stream alone.
+    let kernels = |part: &str, stream: &str| {
+        let lines = of(part).into_iter().filter(|line| !line.ends_with("capture 2"));
+        let split = lines.map(|line| {
+            let [kind, name, number] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+            assert_eq!(number, stream, "{part}: {line}");
+            (kind, name)
+        });
+        split.collect::<Vec<_>>()
+    };
+    let first = kernels("first stream", "1");
+    assert_eq!(kernels("second stream", "2"), first);
+    assert_eq!(kernels("default stream", "-1"), first);
+    let count = |kind: &str| first.iter().filter(|(what, _)| *what == kind).count();
+    assert_eq!(count("fill"), 5, "{first:?}");
+    assert!(count("dependent") > 10 && count("launch") >= 2, "{first:?}");
+    // In a graph no launch is a dependent one.
+    let plain: Vec<_> =
+        first.iter().map(|&(kind, name)| (if kind == "fill" { kind } else { "launch" }, name)).collect();
+    assert_eq!(kernels("captured", "2"), plain);
+    // A vector's kernels and fills are on the stream that the engine was given.
+    assert!(!kernels("vectors", "1").is_empty());
+    Ok(())
+}
