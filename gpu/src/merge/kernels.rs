@@ -1,7 +1,7 @@
 //! The kernels of a sort by an order of one's own, in the crate of the order.
 
-/// Bytes per thread of spilled registers that the kernels of an order may need if [`sort_kernels!`](crate::sort_kernels)
-/// is told no other number: an order takes registers too.
+/// Bytes per thread of spilled registers that the kernels of an order may need if
+/// [`sort_kernels!`](crate::sort_kernels) is told no other number: an order takes registers too.
 pub const MAX_SPILLS: u32 = 128;
 
 /// Declares the kernels that sort by an order: `sort_kernels!(pub mod by_distance: <f32, Distance>);` makes a module

@@ -17,7 +17,8 @@ use crate::error::{Error, Result};
 use serde::Serialize;
 use simt::sim::stats::{Counts, Instruction, Launch, statistics};
 
-/// The most elements of a run, but for rungs with large tiles: the profiler saves and restores memory around each launch.
+/// The most elements of a run, but for rungs with large tiles: the profiler saves and restores memory around each
+/// launch.
 const MOST: u64 = 1 << 16;
 
 /// The largest sizes of rungs that launch other kernels for few elements: those of another rung, or with small tiles.

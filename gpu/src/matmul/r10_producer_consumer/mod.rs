@@ -23,8 +23,8 @@
 //! 9.0 alone: later ones lack the instruction that moves registers. A is copied to tiles of 256 rows, B to tiles of 128
 //! columns, in which those of one k are side by side: a stage is then two copies. With a copy of 512 bytes for each row
 //! of B instead, nine for a stage, the copying thread is too slow (43.7 TFLOP/s for 52.7 at m = n = k = 4096, H200).
-//! Where blocks add to an element of C, they do so in any order. With beta other than 0, or with fewer tiles than blocks
-//! (then more than two blocks may add to one), sums of floats that round can therefore differ from run to run.
+//! Where blocks add to an element of C, they do so in any order. With beta other than 0, or with fewer tiles than
+//! blocks (then more than two blocks may add to one), sums of floats that round can therefore differ from run to run.
 //!
 //! **Source.** Our own prototype in CUDA C++; A. Kerr et al., "CUTLASS" (2017), for the shapes of tiles; M. Osama et
 //! al., "Stream-K: work-centric parallel decomposition for dense matrix-matrix multiplication on the GPU" (2023).

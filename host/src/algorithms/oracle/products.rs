@@ -39,9 +39,9 @@ impl Product {
     ///
     /// A product of integers of any size is checked exactly: with integers x, C·x must equal A·(B·x), computed modulo
     /// 2⁶⁴, for several random x; a wrong row survives each with a probability below 2⁻⁵⁰. The row that fails is then
-    /// computed in full. Other products are computed in full in `f64`, and compared within [`Precision::bound`]. If they
-    /// are large, that is done for some rows, and all are compared by C·x as above, in `f64`, within [`UNLIKELY`] times
-    /// [`Precision::likely`].
+    /// computed in full. Other products are computed in full in `f64`, and compared within [`Precision::bound`]. If
+    /// they are large, that is done for some rows, and all are compared by C·x as above, in `f64`, within [`UNLIKELY`]
+    /// times [`Precision::likely`].
     pub fn first_difference(&self, c: &[f32], precision: Precision) -> Option<(usize, f64)> {
         let largest = |v: &[f32]| v.iter().fold(0.0f32, |most, x| most.max(x.abs())) as f64;
         let integers = |v: &[f32]| v.iter().all(|x| x.fract() == 0.0);

@@ -26,8 +26,8 @@ const BLOCKS: u64 = 32;
 /// Rounds in which no thread works, per running block, before another block begins beside them.
 const PATIENCE: u64 = 64;
 
-/// Turns of spinning threads, without a value that is new to one of them, after which a spin counts as endless: so many,
-/// and so many for each thread that may spin. A schedule may hold back the thread that the others wait for.
+/// Turns of spinning threads, without a value that is new to one of them, after which a spin counts as endless: so
+/// many, and so many for each thread that may spin. A schedule may hold back the thread that the others wait for.
 const ENDLESS: u64 = 1 << 17;
 const ENDLESS_PER_THREAD: u64 = 1 << 10;
 

@@ -34,8 +34,8 @@ struct Older {
 }
 
 /// What a missing fence asks for.
-const UNFENCED: &str = "each thread that wrote the shared memory calls bulk::fence before it tells the thread that starts \
-                        the copy";
+const UNFENCED: &str = "each thread that wrote the shared memory calls bulk::fence before it tells the thread that \
+                        starts the copy";
 
 /// The half of an atomic operation that matters for order.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -457,8 +457,8 @@ impl Session {
             self.report(Kind::MissingProxyFence, me, site, what, UNFENCED);
         }
         if twice {
-            let advice = "another copy that the same phase of the barrier counts writes the same shared memory: nothing \
-                          orders the two";
+            let advice = "another copy that the same phase of the barrier counts writes the same shared memory: \
+                          nothing orders the two";
             self.report(Kind::SharedRace, me, site, what, advice);
         }
         let Some(state) = block.mbarriers.get_mut(&barrier) else { return };
@@ -616,13 +616,13 @@ impl Session {
         };
         let (stores, copies) = (unfinished(&block.engines.stores), unfinished(&block.engines.copies));
         for (agent, site) in stores {
-            let advice = "commit the group and wait (bulk::wait_read) before the block ends: its shared memory becomes \
-                          another block's";
+            let advice = "commit the group and wait (bulk::wait_read) before the block ends: its shared memory \
+                          becomes another block's";
             self.report(Kind::CopyInFlight, agent, site, "starts a copy from shared memory", advice);
         }
         for (agent, site) in copies {
-            let advice = "commit the group and wait (async_copy::wait) before the block ends: its shared memory becomes \
-                          another block's";
+            let advice = "commit the group and wait (async_copy::wait) before the block ends: its shared memory \
+                          becomes another block's";
             self.report(Kind::CopyInFlight, agent, site, "starts a copy to shared memory", advice);
         }
         block.shared.reset(&mut self.lists);

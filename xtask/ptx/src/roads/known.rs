@@ -6,8 +6,8 @@ pub enum Why {
     /// One of them unrolls the loop around it: the copies follow each other. The comparison makes sure that they are on
     /// as many arms of branches as the other's.
     Unrolled,
-    /// One of them has it on both arms of a branch. Each thread passes one of the copies, and does not meet threads that
-    /// pass the other.
+    /// One of them has it on both arms of a branch. Each thread passes one of the copies, and does not meet threads
+    /// that pass the other.
     OnBothArms,
 }
 

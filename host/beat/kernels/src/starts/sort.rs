@@ -1,9 +1,9 @@
 //! # Beat a sort
 //!
 //! Your own sort of words of 32 bits, in place. What stands here is right and slow: a bitonic network, one step for
-//! each launch, as in exercise 31. `cargo learn beat radix/msd-buckets` compiles this file for the GPU, checks it on the
-//! simulator and on the GPU, and lets it compete with that rung, each time on new keys. Any rung that sorts will do: of
-//! bubble, bitonic, odd-even, merge or radix.
+//! each launch, as in exercise 31. `cargo learn beat radix/msd-buckets` compiles this file for the GPU, checks it on
+//! the simulator and on the GPU, and lets it compete with that rung, each time on new keys. Any rung that sorts will
+//! do: of bubble, bitonic, odd-even, merge or radix.
 //!
 //! Kernels have names of their own, and none of the project's.
 
