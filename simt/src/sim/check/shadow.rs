@@ -114,8 +114,8 @@ impl Cell {
     /// A plain write by the thread, at `site`, if its numbers tell that it knows all that others did to the word.
     /// Otherwise nothing happens.
     ///
-    /// Here and in the next the first entry is read and written field by field: as a whole it would be read soon after a
-    /// part of it was written, for which a processor waits.
+    /// Here and in the next the first entry is read and written field by field: as a whole it would be read soon after
+    /// a part of it was written, for which a processor waits.
     #[inline(always)]
     pub(super) fn write_in_order(&mut self, by: Numbers, site: u32) -> InOrder {
         let first = &self.first;
