@@ -30,9 +30,17 @@ impl Launcher for Simulated {
 }
 
 /// Words of the host, which a simulated kernel reads and writes.
-struct HostWords(Box<[std::cell::Cell<u128>]>);
+struct HostWords(Box<[std::cell::Cell<Piece>]>);
 
-// SAFETY: the words are this value's own, and `u128` is aligned to 16.
+/// The unit of memory, aligned as a GPU's driver aligns what it allocates, so that as many sectors are counted.
+#[derive(Clone, Copy)]
+#[repr(C, align(256))]
+struct Piece([u32; PIECE]);
+
+/// Words of a piece.
+const PIECE: usize = 64;
+
+// SAFETY: the words are this value's own, and aligned to more than 16.
 unsafe impl Memory for HostWords {
     fn address(&self) -> *mut u8 {
         self.0.as_ptr() as *mut u8
@@ -46,7 +54,8 @@ unsafe impl Machine for Simulated {
     }
 
     fn upload(&self, words: &[u32]) -> Result<Box<dyn Memory>> {
-        let memory = HostWords(vec![std::cell::Cell::new(0); words.len().div_ceil(4)].into());
+        let pieces = vec![std::cell::Cell::new(Piece([0; PIECE])); words.len().div_ceil(PIECE)];
+        let memory = HostWords(pieces.into());
         let to = memory.address().cast::<u32>();
         // SAFETY: there is room for the words, and nobody else knows of them yet.
         unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), to, words.len()) };

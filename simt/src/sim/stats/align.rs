@@ -363,3 +363,57 @@ fn moments<'a>(sites: &'a [Site], place: &'a [u32], loops: &'a [(u32, u32)]) -> 
         (moment << 32 | Moment::from(here) << 16) << (32 * (LOOPS - depth))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Requests, with the addresses of their lanes.
+    type Requests = Vec<(Site, u32, Vec<u64>)>;
+
+    fn noted(requests: &mut Requests) -> impl FnMut(Site, u32, &Addresses) {
+        |site, mask, addresses| requests.push((site, mask, lanes(mask).map(|lane| addresses[lane]).collect()))
+    }
+
+    /// A warp whose lanes go through a loop with a branch in it, some of them fewer times.
+    fn warp(mut seed: u64) -> Vec<Lane> {
+        let mut below = |n: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) % n
+        };
+        let (rounds, branches) = (below(4), below(3));
+        let lane = |i: u64| {
+            let mut lane = Lane::default();
+            let mut push = |site: u64| lane.push(site as Site, 100 * i + site);
+            push(1);
+            for _ in 0..rounds + below(2) {
+                push(2);
+                if branches > 0 && below(branches + 1) == 0 {
+                    push(3 + below(2));
+                }
+            }
+            push(5);
+            lane
+        };
+        (0..32).map(lane).collect()
+    }
+
+    #[test]
+    fn lanes_that_did_the_same_are_grouped_as_if_each_were_alone() {
+        let mut aligner = Aligner::default();
+        for seed in (0..200).chain(0..200) {
+            let (mut together, mut apart) = (Requests::new(), Requests::new());
+            aligner.group(&mut warp(seed), &mut vec![], 0, None, &mut noted(&mut together));
+            let (alone, mut fresh) = (warp(seed), Aligner::default());
+            let class = |i: usize| Class { last: 0, len: 0, of_cut: false, first: i, lanes: 1 << i, done: 0 };
+            fresh.classes = (0..32).map(class).collect();
+            let plan = fresh.plan(&alone, &mut vec![], 0, None);
+            follow(&plan, &alone, &mut fresh.classes, &mut noted(&mut apart));
+            assert_eq!(together, apart, "seed {seed}");
+        }
+        assert!(
+            aligner.plans.iter().filter(|(key, _)| key[1] != 0).count() > 5,
+            "plans of several classes are remembered"
+        );
+    }
+}
