@@ -361,15 +361,9 @@ impl Session {
         Place { block: block.number, warp: agent / 32, agent, first, stride }
     }
 
-<<<<<<< HEAD
     /// A plain access to one word or several that the thread's own numbers show to be in order with all earlier ones,
     /// as they do for most. If they do not, false is returned, and the access is for [`Session::access`], which would
     /// do the same in several times the time: it may judge words again that have been judged here.
-=======
-    /// A plain access to one word or several that the thread's own numbers show to be in order with all earlier ones, as
-    /// they do for most. If they do not, false is returned, and the access is for [`Session::access`], which would do
-    /// the same in several times the time: it may judge words again that have been judged here.
->>>>>>> fast
     #[inline(always)]
     pub(in super::super) fn access_in_order(
         &mut self,
