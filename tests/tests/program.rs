@@ -323,6 +323,8 @@ fn unusable_calls() {
     for dtype in ["u64", "i64", "f64"] {
         refused_in_short(&["radix", "--values", "--n", "100", "--dtype", dtype], 2, &["keys of 32 bits", dtype]);
     }
+    let other_precision = ["matmul", "--n", "9", "--rung", "naive", "--precision", "tf32"];
+    refused_in_short(&other_precision, 2, &["naive multiplies in f32, not in tf32"]);
     refused(&["bitonic", "--values"], 2, &["--values"]);
     refused(&["radix", "--n", "100", "--output-values", "places.npy"], 2, &["--values"]);
     refused_in_short(

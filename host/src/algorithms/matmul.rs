@@ -55,6 +55,8 @@ struct MatmulProblem {
     /// A and B as they are stored on the engine, if that is by columns.
     by_columns: [Option<Vec<f32>>; 2],
     uploaded: Uploaded<f32>,
+    /// The precision that a rung must have; any where None.
+    asked: Option<Precision>,
 }
 
 fn problem(ladder: &'static Ladder<Matmul>, workload: Workload) -> Result<Box<dyn Problem>> {
@@ -95,7 +97,8 @@ fn problem(ladder: &'static Ladder<Matmul>, workload: Workload) -> Result<Box<dy
     let ((a, stored_a), (b, stored_b)) =
         (as_stored(a, (m, k), parameters.transpose[0]), as_stored(b, (k, n), parameters.transpose[1]));
     let (by_columns, uploaded) = ([stored_a, stored_b], Uploaded::default());
-    Ok(Box::new(MatmulProblem { ladder, of: oracle::Product { m, n, k, a, b, c, alpha, beta }, by_columns, uploaded }))
+    let (of, asked) = (oracle::Product { m, n, k, a, b, c, alpha, beta }, parameters.precision);
+    Ok(Box::new(MatmulProblem { ladder, of, by_columns, uploaded, asked }))
 }
 
 /// A matrix of `rows` × `columns` by rows, made of one by columns.
@@ -129,6 +132,9 @@ impl Problem for MatmulProblem {
     }
 
     fn prepare(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>> {
+        if let Some(why) = self.asked.and_then(|asked| unable(self.ladder, rung, asked)) {
+            return Err(Error::Usage(why));
+        }
         let ab = self.operands(engine)?;
         if self.of.beta == 0.0 {
             // All ones are NaN, so an element that is never written is detected.

@@ -54,7 +54,7 @@ const CUDA_8: Machine = Machine::Cuda(8, 0);
 const CUDA_9: Machine = Machine::Cuda(9, 0);
 
 /// How the simulator's rows were measured.
-const SIMULATED: Basis = Basis::Measured("rungs ladder --device sim on two cores, 2026-11-21");
+const SIMULATED: Basis = Basis::Measured("rungs ladder --device sim on two cores, 2026-11-21 and 2026-11-22");
 /// How the rows of a GPU were measured.
 const H200: Basis = Basis::Measured("rungs bench on an H200, bench/results/h200-2026-11-22-*.json");
 
@@ -114,7 +114,7 @@ pub static SCANS: &[Row<&dyn Scan>] = &[
 
 /// Multiplying matrices. A row is for the precision of its rung.
 pub static PRODUCTS: &[Row<Matmul>] = &[
-    row(4, SIM, ANY, &matmul::LADDER, "naive", SIMULATED),
+    row(4, SIM, ANY, &matmul::LADDER, "coalesced", SIMULATED),
     row(4, SIM, ANY, &matmul::LADDER, "three-tf32", Basis::Ladder),
     row(4, SIM, ANY, &matmul::LADDER, "tensor-mma", Basis::Ladder),
     row(4, CUDA_9, ANY, &matmul::LADDER, "producer-consumer", H200),
