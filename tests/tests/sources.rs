@@ -14,14 +14,13 @@ const LINES: usize = 300;
 const RUNG_LINES: usize = 600;
 
 /// Rungs that may have more lines: the limit and the reason.
-const EXCEPTIONS: [(&str, usize, &str); 7] = [
+const EXCEPTIONS: [(&str, usize, &str); 6] = [
     ("look-ahead", 700, "one block runs three kinds of warps side by side, which hand tiles on through a ring"),
     (
         "producer-consumer",
         700,
         "two kinds of warps and a ring; operands that the copy engine cannot take; divided tiles",
     ),
-    ("onesweep", 670, "sorts keys of two widths and pairs, with a histogram of its own and the memory that lasts"),
     ("sample", 900, "six kernels, and a second way to sort a bucket, for buckets that do not fit a block"),
     ("msd-buckets", 700, "besides its idea it has a second way to sort a bucket, for buckets that do not fit a block"),
     ("msd-pairs", 1620, "two roads, one of which the device takes: partitions and buckets, or passes by every digit"),

@@ -6,6 +6,7 @@
 //! first (`msd-buckets`, `msd-skewed`, and with values `msd-pairs`).
 
 pub mod columns;
+pub mod digits;
 mod msd;
 pub mod r10_msd_pairs;
 pub mod r1_columns_one_thread;

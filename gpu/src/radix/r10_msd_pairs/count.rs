@@ -1,10 +1,10 @@
 //! Launch 3, or the first one where the host chose the digits: how often each digit has each value.
 
 use super::{TICKETS, by_buckets};
-use crate::radix::r7_onesweep::{DIGITS, count_digits, passes};
+use crate::radix::digits::{DIGITS, count_digits, passes};
 use simt::{Global, kernel, thread};
 
-pub use crate::radix::r7_onesweep::HISTOGRAM_THREADS as COUNT_THREADS;
+pub use crate::radix::digits::HISTOGRAM_THREADS as COUNT_THREADS;
 
 /// Passes over keys of 32 bits.
 pub const PASSES: u32 = passes(4);

@@ -4,8 +4,8 @@ use super::*;
 use crate::keys;
 use crate::ladder::sort::{Pairs as KeysWithValues, Sort, SortsPairs};
 use crate::ladder::*;
+use crate::radix::digits::{DIGITS, LAST_EPOCH, histogram_blocks as count_blocks};
 use crate::radix::msd::{Mapped, Plain};
-use crate::radix::r7_onesweep::{self, DIGITS, LAST_EPOCH};
 use crate::radix::r8_msd_buckets::{histogram_blocks, histogram_shared};
 
 /// The rung.
@@ -190,7 +190,7 @@ impl Sorter {
         let counts = self.counts.view().slice(self.table * TABLE_WORDS, TABLE_WORDS);
         let args = (keys, order, counts, self.control.view(), self.buckets.view(), self.epoch);
         if top_bits == 0 {
-            let blocks = r7_onesweep::histogram_blocks(n, multiprocessors);
+            let blocks = count_blocks(n, multiprocessors);
             let geometry = Geometry::linear(blocks, COUNT_THREADS).shared(PerTwoLanes::SHARED).overlapping();
             on.launch(radix_msd_pairs_count::<PerTwoLanes>::default(), geometry, args)
         } else {

@@ -7,7 +7,7 @@ use super::shape::{Large, Shape, Small};
 use super::tile::{DigitOf, Tile};
 use super::{MAX_BITS, by_buckets};
 use crate::keys::{UNSIGNED, Word};
-use crate::radix::r7_onesweep::{ALL_SO_FAR, BITS, DIGITS, OWN, is_of, state};
+use crate::radix::digits::{ALL_SO_FAR, BITS, DIGITS, OWN, is_of, state};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, grid, kernel, thread, unroll};
 
@@ -42,7 +42,7 @@ pub struct Pass {
     pub number: u32,
     /// The order (see [`crate::keys`]) that the first pass maps keys from, and the fourth one back to.
     pub order: u32,
-    /// A number from 1 to [`LAST_EPOCH`](crate::radix::r7_onesweep::LAST_EPOCH) that `states` has not seen.
+    /// A number from 1 to [`LAST_EPOCH`](crate::radix::digits::LAST_EPOCH) that `states` has not seen.
     pub epoch: u32,
     /// Bits of the first partition by buckets.
     pub first_bits: u32,

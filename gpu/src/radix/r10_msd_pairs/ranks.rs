@@ -4,7 +4,7 @@
 //! lanes that have it in this row.
 
 use super::shape::{MAX_ITEMS, Shape};
-use crate::radix::r7_onesweep::{BITS, DIGITS};
+use crate::radix::digits::{BITS, DIGITS};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Shared, opaque, thread, unroll, warp};
 

@@ -1,29 +1,11 @@
 //! The first two launches: how often each digit has each value, and where that value starts.
 
-use super::{BITS, DIGITS, passes};
+use crate::radix::digits::{DIGITS, HISTOGRAM_THREADS, count_digits};
 use crate::radix::steps::{Digits, block_scan};
-use simt::atomic::{Order::Relaxed, Scope};
-use simt::{Global, Shared, grid, kernel, shared, thread, unroll, warp};
-
-/// Threads a block of the histogram.
-pub const HISTOGRAM_THREADS: u32 = 1024;
-
-/// 16-byte loads that a thread has in flight.
-const PACKS: u32 = 4;
+use simt::{Global, grid, kernel, shared, thread, warp};
 
 /// Bytes of dynamic shared memory of the histogram, for keys of any width.
 pub const HISTOGRAM_SHARED: u32 = 32 << 10;
-
-/// Copies of each counter, chosen by lane: keys that are all alike meet in so many places instead of one.
-const fn copies(key_bytes: u32, shared: u32) -> u32 {
-    shared / (passes(key_bytes) * DIGITS * 4)
-}
-
-/// Blocks of the histogram: two a multiprocessor, and none for fewer than 8192 keys.
-pub const fn histogram_blocks(n: u32, multiprocessors: u32) -> u32 {
-    let (most, enough) = (2 * multiprocessors, n.div_ceil(8192));
-    if enough < most { enough } else { most }
-}
 
 /// Adds how often digit p of the keys has value d to `histogram[p · 256 + d]`, which was zero.
 #[kernel(max_threads = HISTOGRAM_THREADS, min_blocks = 2, instances(
@@ -32,80 +14,6 @@ pub const fn histogram_blocks(n: u32, multiprocessors: u32) -> u32 {
 ))]
 pub fn radix_onesweep_histogram<W: Digits>(keys: Global<W>, order: u32, histogram: Global<u32>) {
     count_digits::<W>(keys, order, histogram, HISTOGRAM_SHARED, || true);
-}
-
-/// What [`radix_onesweep_histogram`] does, in blocks of [`HISTOGRAM_THREADS`] with counters of `shared` bytes. `go_on`
-/// is called once the grid before has ended; if it returns false, the same for all threads of a block, nothing is
-/// counted.
-#[inline(always)]
-#[track_caller]
-#[rustfmt::skip]
-pub fn count_digits<W: Digits>(
-    keys: Global<W>, order: u32, histogram: Global<u32>, shared: u32, go_on: impl FnOnce() -> bool,
-) {
-    let (t, passes) = (thread::thread_idx_x(), passes(size_of::<W>() as u32));
-    let copies = copies(size_of::<W>() as u32, shared);
-    let counters = Shared::<u32>::dynamic(0, shared / 4);
-    grid::let_next_start();
-    unroll::<8>(|i| {
-        if i as u32 * HISTOGRAM_THREADS < counters.len() / 4 {
-            counters.set_pack(i as u32 * HISTOGRAM_THREADS + t, [0; 4]);
-        }
-    });
-    grid::wait_for_previous(); // `histogram` was zeroed and `keys` may have been written by the grid before
-    if !go_on() {
-        return;
-    }
-    thread::sync_threads(); // every counter is zero before the first key is counted
-    let copy = warp::lane_id() % copies;
-    let count = |key: W| {
-        let key = key.encode(order);
-        unroll::<8>(|p| {
-            let p = p as u32;
-            if p < passes {
-                let counter = (p * DIGITS + key.digit(p * BITS, BITS)) * copies + copy;
-                counters.fetch_add(counter, 1, Relaxed, Scope::Block);
-            }
-        });
-    };
-    let count_pack = |pack: W::Pack| {
-        unroll::<4>(|j| {
-            if (j as u32) < W::PACK {
-                count(pack.as_ref()[j]);
-            }
-        })
-    };
-    let (packs, stride) = (keys.len() / W::PACK, thread::grid_threads_1d());
-    let mut i = thread::index_1d();
-    while i + (PACKS - 1) * stride < packs {
-        let mut loaded = [W::Pack::default(); PACKS as usize];
-        // Not by the path for what nobody writes: the grid before may still have been writing when this one started.
-        unroll::<{ PACKS as usize }>(|p| loaded[p] = keys.get_pack_streaming(i + p as u32 * stride));
-        unroll::<{ PACKS as usize }>(|p| count_pack(loaded[p]));
-        i += PACKS * stride;
-    }
-    while i < packs {
-        count_pack(keys.get_pack_streaming(i));
-        i += stride;
-    }
-    if thread::index_1d() < keys.len() - packs * W::PACK {
-        count(keys.get(packs * W::PACK + thread::index_1d()));
-    }
-    thread::sync_threads(); // every key is counted before counters are read
-    let mut i = t;
-    while i < passes * DIGITS {
-        let mut sum = 0;
-        unroll::<8>(|p| {
-            if (p as u32) < copies / 4 {
-                let [a, b, c, d] = counters.get_pack(i * (copies / 4) + p as u32);
-                sum += a + b + c + d;
-            }
-        });
-        if sum != 0 {
-            histogram.fetch_add(i, sum, Relaxed, Scope::Device); // all blocks add to the same counts
-        }
-        i += HISTOGRAM_THREADS;
-    }
 }
 
 shared!(SUMS: [u32; DIGITS / warp::WARP]);

@@ -30,20 +30,10 @@ mod histogram;
 pub mod launches;
 mod pass;
 
+pub use super::digits::{BITS, DIGITS, HISTOGRAM_THREADS, LAST_EPOCH, histogram_blocks, passes};
 pub use histogram::*;
 pub use pass::*;
 use simt::Global;
-
-/// Bits of a digit.
-pub const BITS: u32 = 8;
-
-/// Values of a digit.
-pub const DIGITS: u32 = 1 << BITS;
-
-/// Passes over keys of so many bytes.
-pub const fn passes(key_bytes: u32) -> u32 {
-    key_bytes * 8 / BITS
-}
 
 /// Whether keys have values.
 pub trait Payload: 'static {

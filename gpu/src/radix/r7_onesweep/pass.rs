@@ -1,6 +1,7 @@
 //! A pass: every key, and value, to its place by one digit.
 
 use super::{BITS, DIGITS, Digit, KeysOnly, Pairs, Payload};
+use crate::radix::digits::{ALL_SO_FAR, OWN, is_of, state};
 use crate::radix::steps::{Digits, block_scan, rank_row};
 use core::marker::PhantomData;
 use simt::atomic::{Order::Relaxed, Scope};
@@ -28,14 +29,6 @@ pub const fn pass_tile<W: Scalar>() -> u32 {
 /// each warp and digit.
 pub const PASS_SHARED: u32 = PASS_THREADS * ITEMS as u32 * 4;
 const _: () = assert!(2 * WARPS * DIGITS * 4 <= PASS_SHARED);
-
-/// What a tile publishes per digit, in one word: the epoch (30 bits, so that what an earlier pass left is not taken for
-/// a state of this one), what the count includes (2 bits), the count (32 bits).
-pub(in crate::radix) const OWN: u64 = 1 << 32;
-pub(in crate::radix) const ALL_SO_FAR: u64 = 2 << 32;
-
-/// Epochs that fit a published word; the host counts passes from 1 to this and clears `states` before it starts anew.
-pub const LAST_EPOCH: u32 = (1 << 30) - 1;
 
 shared!(TILE: [u32; 1]);
 shared!(OFFSETS: [u32; DIGITS]);
@@ -235,18 +228,6 @@ fn publish_own(counters: Shared<u32>, states: Global<u64>, tile: u32, epoch: u32
         states.store(tile * DIGITS + t, state(epoch, kind, total), Relaxed, Scope::Device);
     }
     total
-}
-
-/// The word that a tile publishes for a digit. `kind`: what the sum includes.
-#[inline(always)]
-pub(in crate::radix) fn state(epoch: u32, kind: u64, sum: u32) -> u64 {
-    (epoch as u64) << 34 | kind | sum as u64
-}
-
-/// Whether a tile has published the word in this epoch.
-#[inline(always)]
-pub(in crate::radix) fn is_of(state: u64, epoch: u32) -> bool {
-    state >> 34 == epoch as u64
 }
 
 /// Turns the counts of the tile into places in it, digit by digit and within a digit warp by warp. Returns where the

@@ -1,0 +1,128 @@
+//! Digits of 8 bits: how often each value occurs, and what tiles tell each other of it.
+
+use super::steps::Digits;
+use simt::atomic::{Order::Relaxed, Scope};
+use simt::{Global, Shared, grid, thread, unroll, warp};
+
+/// Bits of a digit.
+pub const BITS: u32 = 8;
+
+/// Values of a digit.
+pub const DIGITS: u32 = 1 << BITS;
+
+/// Passes over keys of so many bytes.
+pub const fn passes(key_bytes: u32) -> u32 {
+    key_bytes * 8 / BITS
+}
+
+/// Threads per block of the histogram.
+pub const HISTOGRAM_THREADS: u32 = 1024;
+
+/// 16-byte loads that a thread has in flight.
+const PACKS: u32 = 4;
+
+/// Copies of each counter, chosen by lane: keys that are all alike meet in so many places instead of one.
+const fn copies(key_bytes: u32, shared: u32) -> u32 {
+    shared / (passes(key_bytes) * DIGITS * 4)
+}
+
+/// Blocks of the histogram: two per multiprocessor, and none for fewer than 8192 keys.
+pub const fn histogram_blocks(n: u32, multiprocessors: u32) -> u32 {
+    let (most, enough) = (2 * multiprocessors, n.div_ceil(8192));
+    if enough < most { enough } else { most }
+}
+
+/// Adds how often digit p of the keys has value d to `histogram[p · 256 + d]`, in blocks of [`HISTOGRAM_THREADS`] with
+/// counters of `shared` bytes. `go_on` is called once the grid before has ended; if it returns false, the same for all
+/// threads of a block, nothing is counted.
+#[inline(always)]
+#[track_caller]
+#[rustfmt::skip]
+pub fn count_digits<W: Digits>(
+    keys: Global<W>, order: u32, histogram: Global<u32>, shared: u32, go_on: impl FnOnce() -> bool,
+) {
+    let (t, passes) = (thread::thread_idx_x(), passes(size_of::<W>() as u32));
+    let copies = copies(size_of::<W>() as u32, shared);
+    let counters = Shared::<u32>::dynamic(0, shared / 4);
+    grid::let_next_start();
+    unroll::<8>(|i| {
+        if i as u32 * HISTOGRAM_THREADS < counters.len() / 4 {
+            counters.set_pack(i as u32 * HISTOGRAM_THREADS + t, [0; 4]);
+        }
+    });
+    grid::wait_for_previous(); // `histogram` was zeroed and `keys` may have been written by the grid before
+    if !go_on() {
+        return;
+    }
+    thread::sync_threads(); // every counter is zero before the first key is counted
+    let copy = warp::lane_id() % copies;
+    let count = |key: W| {
+        let key = key.encode(order);
+        unroll::<8>(|p| {
+            let p = p as u32;
+            if p < passes {
+                let counter = (p * DIGITS + key.digit(p * BITS, BITS)) * copies + copy;
+                counters.fetch_add(counter, 1, Relaxed, Scope::Block);
+            }
+        });
+    };
+    let count_pack = |pack: W::Pack| {
+        unroll::<4>(|j| {
+            if (j as u32) < W::PACK {
+                count(pack.as_ref()[j]);
+            }
+        })
+    };
+    let (packs, stride) = (keys.len() / W::PACK, thread::grid_threads_1d());
+    let mut i = thread::index_1d();
+    while i + (PACKS - 1) * stride < packs {
+        let mut loaded = [W::Pack::default(); PACKS as usize];
+        // Not by the path for what nobody writes: the grid before may still have been writing when this one started.
+        unroll::<{ PACKS as usize }>(|p| loaded[p] = keys.get_pack_streaming(i + p as u32 * stride));
+        unroll::<{ PACKS as usize }>(|p| count_pack(loaded[p]));
+        i += PACKS * stride;
+    }
+    while i < packs {
+        count_pack(keys.get_pack_streaming(i));
+        i += stride;
+    }
+    if thread::index_1d() < keys.len() - packs * W::PACK {
+        count(keys.get(packs * W::PACK + thread::index_1d()));
+    }
+    thread::sync_threads(); // every key is counted before counters are read
+    let mut i = t;
+    while i < passes * DIGITS {
+        let mut sum = 0;
+        unroll::<8>(|p| {
+            if (p as u32) < copies / 4 {
+                let [a, b, c, d] = counters.get_pack(i * (copies / 4) + p as u32);
+                sum += a + b + c + d;
+            }
+        });
+        if sum != 0 {
+            histogram.fetch_add(i, sum, Relaxed, Scope::Device); // all blocks add to the same counts
+        }
+        i += HISTOGRAM_THREADS;
+    }
+}
+
+/// What a tile publishes per digit, in one word: the epoch (30 bits, so that what an earlier pass left is not taken for
+/// a state of this one), what the count includes (2 bits), the count (32 bits). This is a count of the tile alone.
+pub const OWN: u64 = 1 << 32;
+/// A count of the tile and of all tiles before it.
+pub const ALL_SO_FAR: u64 = 2 << 32;
+
+/// Epochs that fit a published word; the host counts passes from 1 to this and clears `states` before it starts anew.
+pub const LAST_EPOCH: u32 = (1 << 30) - 1;
+
+/// The word that a tile publishes for a digit. `kind`: what the sum includes.
+#[inline(always)]
+pub fn state(epoch: u32, kind: u64, sum: u32) -> u64 {
+    (epoch as u64) << 34 | kind | sum as u64
+}
+
+/// Whether a tile has published the word in this epoch.
+#[inline(always)]
+pub fn is_of(state: u64, epoch: u32) -> bool {
+    state >> 34 == epoch as u64
+}
