@@ -143,6 +143,15 @@ fn shapes_of_more_than_a_tile() {
     check_all(&[Case::new(257, 131, 19), Case::new(130, 260, 16), Case::new(67, 300, 41), Case::new(520, 129, 8)]);
 }
 
+/// A grid has at most 65,535 blocks along y and z, and one block more than that has a tile of 16 rows here.
+#[test]
+fn more_rows_of_tiles_than_a_grid_has_along_y() {
+    let gpu = with_multiprocessors(3);
+    for name in ["naive", "coalesced", "shared-tile"] {
+        check(LADDER.get(name).unwrap(), &gpu, Case::new(65_535 * 16 + 1, 1, 2));
+    }
+}
+
 /// Parts of larger matrices, which begin anywhere.
 #[test]
 fn strides_and_offsets() {

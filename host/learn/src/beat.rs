@@ -56,7 +56,7 @@ impl Contest {
     /// has told.
     ///
     /// # Errors
-    /// [`Error::Start`] if cargo cannot be started.
+    /// [`Error::Start`] if cargo cannot be started, or names no program; [`Error::File`] if there is no current folder.
     pub fn build(&self) -> Result<Option<PathBuf>> {
         let build = Build::new(&self.root, self.root.join("target"), &["--release", "--package", PACKAGE])?;
         Ok(match build.env("RUNGS_ANSWER", &self.answer).run()? {

@@ -20,7 +20,7 @@ impl Build {
     /// A build in `folder` into `target`, or where `CARGO_TARGET_DIR` says.
     ///
     /// # Errors
-    /// [`Error::Start`] if there is no current folder that a relative path could begin at.
+    /// [`Error::File`] if there is no current folder that a relative path could begin at.
     pub fn new(folder: &Path, target: PathBuf, options: &[&str]) -> Result<Self> {
         let target = env::var_os("CARGO_TARGET_DIR").map_or(target, PathBuf::from);
         // Both cargo and the program that it builds start in another folder than this process.

@@ -20,7 +20,8 @@ pub(crate) struct Verdict {
 /// Compiles and judges the answer to an exercise.
 ///
 /// # Errors
-/// [`Error::Start`] if cargo or the program that it built cannot be started.
+/// [`Error::Start`] if cargo or the program that it built cannot be started; [`Error::File`] if there is no current
+/// folder.
 pub(crate) fn judge(folder: &Folder, name: &str) -> Result<Verdict> {
     let folder = folder.path();
     let color = if std::io::stdout().is_terminal() { "always" } else { "never" };

@@ -53,7 +53,7 @@ pub fn unable(ladder: &'static Ladder<Sort>, rung: &Rung, dtype: Dtype, paramete
         return Some(format!("{name} sorts keys without values{others}"));
     }
     if !parameters.values && run.narrow.is_none() {
-        return Some(format!("{name} sorts keys with values, not keys alone"));
+        return Some(format!("{name} sorts keys with values, not keys alone; --values gives each key its place"));
     }
     (dtype.size() == 8 && run.wide.is_none()).then(|| format!("{name} sorts keys of 32 bits, not {dtype}"))
 }

@@ -7,7 +7,7 @@
 //! The context is the device's primary one, which the CUDA runtime API uses too: a library on top of that (cuBLAS, or
 //! one's own compiled by nvcc) can be handed addresses from [`Cuda::alloc`] and the stream. Or context and stream are
 //! the caller's, see [`Cuda::adopt`]. A call makes the context current on its thread and leaves the thread with the
-//! context that it had.
+//! context that it had; only [`Cuda::open`] leaves the primary one, for libraries that take addresses and the stream.
 
 #[path = "cuda_error.rs"]
 mod error;
@@ -44,6 +44,8 @@ pub struct Cuda {
     unconfirmed: Mutex<Unconfirmed>,
     // After the stream, because fields are dropped in order and the context goes with the last handle.
     gpu: Arc<Gpu>,
+    /// While the value is dropped.
+    current: Option<Current>,
 }
 
 /// A stream.
@@ -121,8 +123,9 @@ impl Cuda {
         let context = Context::new(device).map_err(|e| told("making a context", e))?;
         // And it stays so on this thread, for libraries that are handed addresses and the stream.
         CurrentContext::set_current(&context).map_err(|e| told("making the context current", e))?;
-        let stream = Stream::new(StreamFlags::DEFAULT, None).map_err(|e| told("making a stream", e))?;
+        // Before the stream: if the PTX is refused, the context is released, and no stream of it may be left.
         let gpu = Gpu::with(properties, chosen, Handle(context.get_inner().cast()), Some(context))?;
+        let stream = Stream::new(StreamFlags::DEFAULT, None).map_err(|e| told("making a stream", e))?;
         Ok(Self::on(Strand::Own(stream), gpu))
     }
 
@@ -159,7 +162,7 @@ impl Cuda {
     }
 
     fn on(stream: Strand, gpu: Arc<Gpu>) -> Self {
-        Self { stream, unconfirmed: Mutex::default(), gpu }
+        Self { stream, unconfirmed: Mutex::default(), gpu, current: None }
     }
 
     /// Adds kernels, for all streams of the GPU: the PTX that [`choose`] picks from `ptx`. If one kernel has the name
@@ -432,7 +435,7 @@ impl Drop for Mark {
 
 impl Cuda {
     /// Makes the context this thread's until the result is dropped; the driver's functions act on the thread's context.
-    fn enter(&self) -> Result<Current> {
+    pub(super) fn enter(&self) -> Result<Current> {
         enter(self.gpu.context)
     }
 
@@ -494,6 +497,15 @@ impl Gpu {
             _held: held,
             current: None,
         }))
+    }
+}
+
+impl Drop for Cuda {
+    fn drop(&mut self) {
+        // A stream is destroyed in the thread's context. A failure cannot be reported here.
+        if let Strand::Own(_) = self.stream {
+            self.current = enter(self.gpu.context).ok();
+        }
     }
 }
 

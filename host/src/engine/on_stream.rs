@@ -3,6 +3,7 @@
 use super::cuda::Cuda;
 use super::{Backend, Engine, buffer};
 use crate::error::{Error, Result};
+use cuda_driver::Current;
 use simt::launcher::{self, Call, Device, Failed, Launcher, Memory};
 use simt::{Geometry, sim};
 use std::ffi::c_void;
@@ -20,6 +21,8 @@ enum To {
         cuda: Cuda,
         /// Whether the stream is captured.
         captured: bool,
+        /// The context stays current from one launch to the next.
+        _current: Current,
     },
     /// It has no streams: a launch has ended when it returns.
     Simulator(sim::Options),
@@ -38,7 +41,8 @@ impl OnStream {
             Backend::Cuda(cuda) => {
                 // SAFETY: as the caller says.
                 let cuda = unsafe { cuda.on_stream(stream) };
-                To::Gpu { captured: cuda.is_capturing()?, cuda }
+                let _current = cuda.enter()?;
+                To::Gpu { captured: cuda.is_capturing()?, cuda, _current }
             }
             Backend::Simulator(options) => To::Simulator(*options),
         };
@@ -54,7 +58,7 @@ impl Launcher for OnStream {
     fn enqueue(&self, call: &dyn Call, geometry: Geometry) -> launcher::Result {
         match &self.to {
             _ if geometry.is_empty() => Ok(()),
-            To::Gpu { cuda, captured } => {
+            To::Gpu { cuda, captured, .. } => {
                 // What a driver makes of dependent launches in a graph depends on its version; without them a launch
                 // waits for the one before in full, which is always right.
                 let geometry = Geometry { overlapping: geometry.overlapping && !captured, ..geometry };

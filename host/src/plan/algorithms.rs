@@ -309,8 +309,7 @@ where
     /// # Errors
     /// As for [`Plan::sort`].
     pub fn reduce(engine: &Engine, n: usize, operation: Operation) -> Result<Self> {
-        let rung = choose(choice::REDUCTIONS, engine, size_of::<T>(), n)?;
-        let n = count(n)?;
+        let (n, rung) = (count(n)?, choose(choice::REDUCTIONS, engine, size_of::<T>(), n)?);
         Self::new(engine, n, Reduce(PhantomData), move |on| rung.reducer::<T>(on, n, operation))
     }
 

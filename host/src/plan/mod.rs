@@ -1,4 +1,4 @@
-//! Algorithms on the caller's terms: his context, his stream, his memory, his scratch memory, and his graph.
+//! Algorithms in a context of your own, on your own stream, in your own memory, and in your own graph.
 //!
 //! A [`Plan`] is an algorithm for a type and a number of elements. It says how much scratch memory a run takes
 //! ([`Plan::scratch_bytes`]), and a run takes a stream and addresses. In CUB these are two calls of one function, the

@@ -281,6 +281,7 @@ fn runs_are_clean_under_the_simulators_checks() {
     sorted.sort_unstable();
     assert!(checked.results.iter().all(|got| *got == sorted));
 }
+
 /// A number of bytes, to three digits or so.
 fn about(bytes: usize) -> String {
     match bytes {

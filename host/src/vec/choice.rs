@@ -193,7 +193,7 @@ mod tests {
         check(PAIR_SORTS, &[4]);
         check(REDUCTIONS, &[4, 8]);
         check(SCANS, &[4, 8]);
-        for precision in [Precision::F32, Precision::ThreeTf32, Precision::Tf32] {
+        for precision in Precision::ALL {
             check(&of_precision(precision), &[4]);
         }
     }

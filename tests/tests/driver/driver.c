@@ -193,7 +193,7 @@ int cuStreamCreateWithPriority(Thing** out, unsigned flags, int priority) {
 }
 int cuStreamDestroy_v2(Thing* stream) {
     stream->alive = 0;
-    note("destroy", "stream", stream - streams);
+    note(current == &contexts[stream->context] ? "destroy" : "wrong context", "stream", stream - streams);
     return 0;
 }
 int cuStreamSynchronize(Thing* stream) {
