@@ -22,19 +22,21 @@ use rungs::algorithms::verify::order_of;
 use rungs::algorithms::{self, Extra, Family, Kind, Operation, Parameters, Problem, Rung, Size, Workload};
 use rungs::data::{self, Data, Difference, Distribution, Dtype};
 use rungs::engine::{AnyBuffer, Buffer, DeviceChoice, Engine};
-use rungs_kernels::ladder::sort::Keys;
-use rungs_kernels::ladder::{Device, Launcher, Lengths, Options, Sequence, histogram, reduce, scan};
+use rungs_kernels::ladder::sort::{Keys, Pairs, Sort};
+use rungs_kernels::ladder::{Device, Entry, Ladder, Launcher, Lengths, Options, Sequence, histogram, reduce, scan};
 use simt::{Geometry, launcher};
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::hash_map;
 use std::fmt;
 
 type Random = Xoshiro256PlusPlus;
 
 /// Families, and their rungs that are tried.
 const RUNGS: &[(&str, &[&str])] = &[
-    ("radix", &["onesweep", "msd-buckets", "msd-skewed"]),
+    ("odd-even", &["persistent", "levels"]),
+    ("merge", &["sample", "stable"]),
+    ("radix", &["onesweep", "msd-buckets", "msd-skewed", "msd-pairs"]),
     ("reduce", &["vector-loads", "single-launch"]),
     ("scan", &["look-back", "look-ahead"]),
     ("histogram", &["bank-private"]),
@@ -55,6 +57,10 @@ struct Machine {
     /// Most elements per call.
     largest: u64,
 }
+
+/// The ladders of the rungs that sort.
+const SORTS: [&Ladder<Sort>; 3] =
+    [&rungs_kernels::odd_even::LADDER, &rungs_kernels::merge::LADDER, &rungs_kernels::radix::LADDER];
 
 const MACHINES: [Machine; 2] = [
     Machine { name: "simulator", choice: DeviceChoice::Simulator, calls: 48, largest: 20_000 },
@@ -174,13 +180,18 @@ impl Case {
                 Extra::Alpha | Extra::Beta | Extra::Transpose | Extra::Precision => {}
             }
         }
-        let (n, dtype) = (draw_size(random, largest), *family.dtypes.choose(random).expect("a family has types"));
+        let n = draw_size(random, largest);
         let (distribution, seed) = (draw_distribution(random), random.random_range(0..1 << 32));
-        let with_values = Parameters { values: true, ..parameters };
         let (size, device) = (Size::Elements(n), Engine::simulator().device());
-        let moves_values =
-            family.extras.contains(&Extra::Values) && family.refusal(rung, size, dtype, &with_values, device).is_none();
-        parameters.values = moves_values && random.random();
+        let takes = |dtype: &Dtype, values: bool| {
+            let parameters = Parameters { values, ..parameters };
+            (!values || family.extras.contains(&Extra::Values))
+                && family.refusal(rung, size, *dtype, &parameters, device).is_none()
+        };
+        let dtypes: Vec<Dtype> =
+            family.dtypes.iter().copied().filter(|dtype| takes(dtype, false) || takes(dtype, true)).collect();
+        let dtype = *dtypes.choose(random).expect("a rung takes a type");
+        parameters.values = takes(&dtype, true) && (!takes(&dtype, false) || random.random());
         Self { family, rung, n, dtype, distribution, parameters, seed }
     }
 
@@ -219,8 +230,8 @@ fn fresh_workspace(
 /// Runs a rung on elements of a type, from the first buffer to the second, on a launcher of the engine.
 type Call = Box<dyn FnMut(&dyn Launcher, Dtype, &Buffer<u32>, &Buffer<u32>) -> Result<(), Error>>;
 
-/// The expected output of a call, from its input.
-type Oracle = fn(&Data) -> Data;
+/// The words that a call is given, and those that it must leave, from its elements.
+type Oracle = fn(&Data) -> [Vec<u32>; 2];
 
 const BINS: u32 = 256;
 
@@ -234,8 +245,8 @@ fn kept<A: Lengths>(
     make: impl FnOnce() -> launcher::Result<Sequence<A>>,
 ) -> Result<&mut Sequence<A>, Error> {
     Ok(match sequences.entry(n) {
-        Entry::Occupied(there) => there.into_mut(),
-        Entry::Vacant(place) => place.insert(make()?),
+        hash_map::Entry::Occupied(there) => there.into_mut(),
+        hash_map::Entry::Vacant(place) => place.insert(make()?),
     })
 }
 
@@ -245,7 +256,11 @@ fn keeping(engine: &Engine, family: &Family, rung: &Rung) -> Result<(Call, Oracl
     let gone = || Error::Usage(format!("{} is of no ladder that is tested", rung.name));
     Ok(match family.kind {
         Kind::Sort => {
-            let entry = rungs_kernels::radix::LADDER.get(rung.name).ok_or_else(gone)?;
+            let ladder = SORTS.iter().find(|ladder| ladder.family == family.name).ok_or_else(gone)?;
+            let entry = ladder.get(rung.name).ok_or_else(gone)?;
+            if entry.run.narrow.is_none() {
+                return Ok(keeping_pairs(&engine, entry));
+            }
             let (mut narrow, mut wide): (Kept<Keys<u32>>, Kept<Keys<u64>>) = Default::default();
             let call: Call = Box::new(move |on, dtype, input, output| {
                 output.copy_from(input)?;
@@ -260,7 +275,7 @@ fn keeping(engine: &Engine, family: &Family, rung: &Rung) -> Result<(Call, Oracl
                     Ok(kept(&mut wide, keys.len(), make)?.run(on, Keys { keys, order })?)
                 }
             });
-            (call, data::sorted)
+            (call, |keys| [words(keys).collect(), words(&data::sorted(keys)).collect()])
         }
         Kind::Scan => {
             let entry = rungs_kernels::scan::LADDER.get(rung.name).ok_or_else(gone)?;
@@ -276,7 +291,7 @@ fn keeping(engine: &Engine, family: &Family, rung: &Rung) -> Result<(Call, Oracl
                     sum = sum.wrapping_add(x);
                     sum
                 };
-                Data::U32(words(all).map(add).collect())
+                [words(all).collect(), words(all).map(add).collect()]
             })
         }
         Kind::Reduce => {
@@ -287,7 +302,7 @@ fn keeping(engine: &Engine, family: &Family, rung: &Rung) -> Result<(Call, Oracl
                 let n = args.input.len();
                 Ok(kept(&mut reducers, n, || entry.reducer(&engine, n, Operation::Sum))?.run(on, args)?)
             });
-            (call, |all| Data::U32(vec![words(all).fold(0, u32::wrapping_add)]))
+            (call, |all| [words(all).collect(), vec![words(all).fold(0, u32::wrapping_add)]])
         }
         Kind::Histogram => {
             let entry = rungs_kernels::histogram::LADDER.get(rung.name).ok_or_else(gone)?;
@@ -298,10 +313,28 @@ fn keeping(engine: &Engine, family: &Family, rung: &Rung) -> Result<(Call, Oracl
             (call, |keys| {
                 let mut counts = vec![0; BINS as usize];
                 words(keys).filter(|&key| key < BINS).for_each(|key| counts[key as usize] += 1);
-                Data::U32(counts)
+                [words(keys).collect(), counts]
             })
         }
         _ => return Err(Error::Usage(format!("there is no test of {} on a workspace that lasts", rung.name))),
+    })
+}
+
+/// A rung that sorts pairs: the words are the keys and then the values, which are the places of the keys.
+fn keeping_pairs(engine: &Engine, entry: &'static Entry<Sort>) -> (Call, Oracle) {
+    let engine = engine.clone();
+    let mut sorters: Kept<Pairs> = Kept::new();
+    let call: Call = Box::new(move |on, dtype, input, output| {
+        output.copy_from(input)?;
+        let n = output.len() / 2;
+        let (keys, values) = (output.slice(0, n), output.slice(n, n));
+        let make = || entry.pair_sorter(&engine, n as u32);
+        Ok(kept(&mut sorters, n as u32, make)?.run(on, Pairs { keys, values, order: order_of(dtype) })?)
+    });
+    (call, |keys| {
+        let (sorted, places) = data::stable_sorted(keys);
+        let given = words(keys).chain(0..places.len() as u32).collect();
+        [given, words(&sorted).chain(places).collect()]
     })
 }
 
@@ -377,7 +410,7 @@ struct Pending {
     case: Case,
     input: Buffer<u32>,
     output: Buffer<u32>,
-    want: Data,
+    want: Vec<u32>,
 }
 
 /// The engines take turns: each has a workspace that it keeps, and inputs of its own. Returns how often two streams of
@@ -418,7 +451,7 @@ fn take_turns(
         }
         let ends = engines.iter().map(Engine::mark).collect::<Result<Vec<_>, _>>()?;
         for Pending { case, output, want, .. } in pending {
-            let (got, want) = (Data::U32(output.download()?), Data::U32(words(&want).collect()));
+            let (got, want) = (Data::U32(output.download()?), Data::U32(want));
             if let Some(Difference { index, left, right }) = got.first_difference(&want) {
                 return Err(case.failed(format!("word {index} is {left}, and {right} is right")));
             }
@@ -437,8 +470,8 @@ fn prepare(engine: &Engine, case: Case, oracle: Oracle) -> Result<Pending, Error
         // Most of them are in the range of the bins, and some outside, which are not counted.
         keys.iter_mut().for_each(|key| *key = ((*key as u64 * (BINS as u64 + 9)) >> 32) as u32);
     }
-    let want = oracle(&input);
-    let output = engine.alloc(words(&want).count())?;
+    let [given, want] = oracle(&input);
+    let output = engine.alloc(want.len())?;
     output.fill(0xA5)?;
-    Ok(Pending { case, input: engine.upload(&words(&input).collect::<Vec<_>>())?, output, want })
+    Ok(Pending { case, input: engine.upload(&given)?, output, want })
 }

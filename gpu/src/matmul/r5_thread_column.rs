@@ -62,13 +62,12 @@ pub fn matmul_thread_column(a: Global<f32>, b: Global<f32>, c: Global<f32>, shap
 #[inline(always)]
 fn multiply(row: u32, column: u32, sums: &mut [[f32; 1]; ROWS]) {
     let (tile_a, tile_b) = (TILE_A::view(), TILE_B::view());
-    let mut e = 0;
-    while e < DEPTH {
+    unroll::<{ DEPTH as usize }>(|e| {
+        let e = e as u32;
         let mut a = [0.0; ROWS];
         unroll::<ROWS>(|i| a[i] = tile_a.get((row + i as u32) * DEPTH + e));
         add_outer(sums, &a, &[tile_b.get(e * TILE + column)]);
-        e += 1;
-    }
+    });
 }
 
 #[cfg(not(target_os = "cuda"))]
