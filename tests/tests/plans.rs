@@ -66,6 +66,7 @@ impl Guarded {
     fn new(engine: &Engine, bytes: usize) -> Result<Self, Failed> {
         let guarded = Self { buffer: engine.alloc(bytes + 2 * SCRATCH_ALIGN)?, bytes };
         guarded.buffer.fill(POISON)?;
+        engine.synchronize()?; // runs are on other streams than the engine's
         Ok(guarded)
     }
 
@@ -75,7 +76,8 @@ impl Guarded {
 
     fn write(&self, bytes: &[u8]) -> Result<(), Failed> {
         assert_eq!(bytes.len(), self.bytes, "a job's arrays have one size");
-        Ok(self.buffer.write_at(SCRATCH_ALIGN, bytes)?)
+        self.buffer.write_at(SCRATCH_ALIGN, bytes)?;
+        Ok(self.buffer.engine().synchronize()?)
     }
 
     /// The bytes, if the guards are as they were.

@@ -93,14 +93,31 @@ floats!(f32 f64);
 
 /// The first place where `got` is further from the true sum than rounding explains.
 fn rounded_sums<T: Float>(input: &[T], got: &[T], exclusive: bool) -> Option<(usize, String)> {
-    let mut sums = Sums { whole: true, ..Sums::default() };
+    let empty = Sums { whole: true, ..Sums::default() };
+    let (mut sums, mut scaled) = (empty, empty);
     input.iter().zip(got).enumerate().find_map(|(i, (&x, &got))| {
-        let before = sums;
-        sums.add(x.wide());
-        let want = if exclusive { before } else { sums };
-        (!want.allows::<T>(got.wide())).then(|| (i, T::narrow(want.value()).show()))
+        let before = (sums, scaled);
+        let (x, got) = (x.wide(), got.wide());
+        sums.add(x);
+        if x.is_finite() {
+            scaled.add(x * SCALE);
+        }
+        let (want, scaled) = if exclusive { before } else { (sums, scaled) };
+        let right = if want.sizes <= T::LARGEST {
+            want.allows::<T>(got)
+        } else if got.is_finite() {
+            // Another order of the additions stays in the range of the type, even where the one above does not.
+            !want.special && scaled.allows::<T>(got * SCALE)
+        } else {
+            // A sum on the way may have been too large for the type.
+            !want.sum.is_nan() || !want.special || got.is_nan()
+        };
+        (!right).then(|| (i, T::narrow(want.value()).show()))
     })
 }
+
+/// What brings sums of the largest doubles back into their range.
+pub(super) const SCALE: f64 = 1.0 / (1u128 << 100) as f64;
 
 /// The sum of a prefix, and the quantities that bound the error of a computed sum.
 #[derive(Clone, Copy, Default)]
@@ -112,6 +129,8 @@ struct Sums {
     sizes: f64,
     largest: f64,
     elements: f64,
+    /// Whether an element is infinite or no number.
+    special: bool,
     /// Whether all elements are whole numbers.
     whole: bool,
 }
@@ -126,6 +145,8 @@ impl Sums {
         self.sum = next;
         if x.is_finite() {
             self.sizes += x.abs();
+        } else {
+            self.special = true;
         }
         if self.sum.is_finite() {
             self.largest = self.largest.max(self.sum.abs());
@@ -148,10 +169,6 @@ impl Sums {
         const STEPS: f64 = 48.0;
         const SHORTEST_TILE: f64 = 1024.0;
         let sum = self.value();
-        if (self.sizes > T::LARGEST || self.sizes.is_infinite()) && !self.sum.is_nan() && !got.is_finite() {
-            // A sum on the way may have been too large for the type.
-            return true;
-        }
         if !sum.is_finite() {
             return if sum.is_nan() { got.is_nan() } else { got == sum };
         }
@@ -190,6 +207,17 @@ mod tests {
         let right = [1.0, f32::INFINITY, f32::INFINITY, f32::NAN, f32::NAN];
         assert_eq!(rounded_sums(&input, &right, false), None);
         assert_eq!(rounded_sums(&input, &[1.0; 5], false).map(|(i, _)| i), Some(1));
+        // Sums on the way that are too large in one order, and not in another.
+        let (most, half) = (f64::MAX, f64::MAX / 2.0);
+        let input = [most, half, -most, -half, 1.0];
+        for last in [0.0, 1.0] {
+            assert_eq!(rounded_sums(&input, &[most, f64::INFINITY, half, 0.0, last], false), None);
+        }
+        assert_eq!(rounded_sums(&input, &[most, f64::INFINITY, f64::INFINITY, f64::NAN, f64::NAN], false), None);
+        let wrong = rounded_sums(&input, &[most, f64::INFINITY, half / 2.0, 0.0, 0.0], false);
+        assert_eq!(wrong.map(|(i, _)| i), Some(2));
+        let wrong = rounded_sums(&[most, f64::INFINITY, most], &[most, f64::INFINITY, 1.0], false);
+        assert_eq!(wrong.map(|(i, _)| i), Some(2));
         assert_eq!(exact::<f32, Min>(&[3.0, f32::NAN], &[3.0, f32::NAN], false), None);
         assert_eq!(exact::<f32, Min>(&[0.0, -0.0], &[0.0, 0.0], false), Some((1, "-0.0".into())));
     }
