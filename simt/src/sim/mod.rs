@@ -515,8 +515,7 @@ impl Machine for Simulator {
         let block = here();
         let ended = block.mbarriers.ended(address, parity);
         if !ended {
-            block.awaits(address, parity);
-            block.spin();
+            block.wait_for_phase(address, parity);
         } else if let Some((session, state)) = block.checks() {
             session.mbarrier_waited(state, block.current(), address, parity, Location::caller());
         }

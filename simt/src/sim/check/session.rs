@@ -741,7 +741,8 @@ mod tests {
 
     #[test]
     fn a_quick_judgement_is_that_of_the_slow_path() {
-        for seed in 0..60 {
+        // Under Miri one takes as long as all of them without it.
+        for seed in 0..if cfg!(miri) { 1 } else { 60 } {
             let (quick, slow) = (outcome(seed, true), outcome(seed, false));
             assert!(slow.len() > 3, "seed {seed} finds something: {slow:?}");
             assert_eq!(quick, slow, "seed {seed}");
