@@ -35,8 +35,8 @@ mod warp;
 mod watchdog;
 
 pub use check::{
-    Check, Checked, Element, Finding, Kind, Memory, Report, Shortest, Side, Site, check, expect_written, host_cleared,
-    host_wrote, shortest,
+    Check, Checked, Element, Finding, Kind, Memory, NOT_MODELLED, Report, Shortest, Side, Site, check, expect_written,
+    host_cleared, host_wrote, shortest,
 };
 pub use error::{Fault, LaunchError};
 pub use launch::{Options, enqueue, launch};
