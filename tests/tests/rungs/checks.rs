@@ -112,7 +112,8 @@ const ONE_BLOCK: &[(&str, &[&str])] = &[
 ];
 
 /// Kernels of rungs that only inputs launch which are too large for so many schedules.
-const LARGE: &[(&str, &[&str])] = &[];
+const LARGE: &[(&str, &[&str])] =
+    &[("msd-pairs", &["radix_msd_pairs_histogram", "radix_msd_pairs_starts", "radix_msd_pairs_bucket_sort"])];
 
 /// Kernels that rungs launch from more keys on than a test can have: [`wide_partition`] checks them.
 const BY_PLAN: &[&str] = &["radix_msd_buckets_partition_wide"];
