@@ -27,9 +27,6 @@ pub struct Args {
     targets: Vec<String>,
 }
 
-/// Where the build script of `rungs` finds PTX that is there already.
-const PTX_DIR: &str = "RUNGS_PTX_DIR";
-
 /// What makes rustc insert what libFuzzer reads: which edges of the control flow were taken, and what was compared.
 const COVERAGE: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
                         -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
@@ -75,10 +72,7 @@ fn build(manifest: &str) -> Result<PathBuf> {
     // With the host named, build scripts and macros are not instrumented, and those of earlier steps serve again.
     build.args(["--target", &host, "--target-dir"]).arg(project::target());
     build.env("RUSTFLAGS", COVERAGE).env_remove("CARGO_ENCODED_RUSTFLAGS");
-    // The program has PTX in it, which an earlier step has built. No target needs it.
-    if env::var_os(PTX_DIR).is_none() && project::ptx().is_dir() {
-        build.env(PTX_DIR, project::ptx());
-    }
+    shell::reuse_ptx(&mut build);
     shell::run(build)?;
     Ok(project::target().join(host).join("debug"))
 }

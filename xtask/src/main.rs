@@ -8,6 +8,7 @@ mod check_ptx;
 mod dist;
 mod exercises;
 mod fuzz;
+mod miri;
 mod own_kernel;
 mod project;
 mod ptxas;
@@ -50,6 +51,8 @@ enum Task {
     Test(test::Args),
     /// Run the fuzz targets of the readers of foreign bytes for some seconds
     Fuzz(fuzz::Args),
+    /// Run the tests of unsafe code that Miri can run under it, if rustup has a nightly with Miri
+    Miri(miri::Args),
     /// Pack one folder for a GPU machine without Rust
     Dist(dist::Args),
 }
@@ -74,6 +77,7 @@ fn run(task: Task) -> Result<()> {
         Task::Book(args) => book::run(&args),
         Task::Test(args) => test::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
+        Task::Miri(args) => miri::run(&args),
         Task::Dist(args) => dist::run(&args),
     }
 }

@@ -33,10 +33,17 @@ struct Case {
     /// The family's, where None.
     distribution: Option<Distribution>,
     values: bool,
+    multiprocessors: u32,
 }
 
 const fn n(n: u64) -> Case {
-    Case { size: Size::Elements(n), schedules: SCHEDULES, distribution: None, values: false }
+    Case {
+        size: Size::Elements(n),
+        schedules: SCHEDULES,
+        distribution: None,
+        values: false,
+        multiprocessors: MULTIPROCESSORS,
+    }
 }
 
 const fn product(m: u64, n: u64, k: u64) -> Case {
@@ -51,6 +58,11 @@ impl Case {
 
     const fn of(self, distribution: Distribution) -> Self {
         Self { distribution: Some(distribution), ..self }
+    }
+
+    /// On one multiprocessor, where rungs take the road for many elements from fewer on.
+    const fn on_one(self) -> Self {
+        Self { multiprocessors: 1, ..self }
     }
 
     const fn with_values(self) -> Self {
@@ -85,7 +97,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
         &["msd-pairs"],
         &[
             n(20_000).with_values(),
-            n(40_000).with_values().schedules(4),
+            n(30_000).with_values().on_one(),
             n(100_000).with_values().schedules(1),
             n(100_000).of(Distribution::Few).with_values().schedules(1),
         ],
@@ -112,8 +124,30 @@ const ONE_BLOCK: &[(&str, &[&str])] = &[
 ];
 
 /// Kernels of rungs that only inputs launch which are too large for so many schedules.
-const LARGE: &[(&str, &[&str])] =
-    &[("msd-pairs", &["radix_msd_pairs_histogram", "radix_msd_pairs_starts", "radix_msd_pairs_bucket_sort"])];
+const LARGE: &[(&str, &[&str])] = &[
+    (
+        "multi-way",
+        &[
+            "merge_multi_way_tile",
+            "merge_multi_way_split4",
+            "merge_multi_way_split8",
+            "merge_multi_way_merge4",
+            "merge_multi_way_merge8",
+        ],
+    ),
+    (
+        "sample",
+        &[
+            "merge_sample_splitters",
+            "merge_sample_count",
+            "merge_sample_starts",
+            "merge_sample_scatter_u8",
+            "merge_sample_buckets",
+            "merge_sample_large",
+        ],
+    ),
+    ("stable", &["merge_stable_tile"]),
+];
 
 /// Kernels that rungs launch from more keys on than a test can have: [`wide_partition`] checks them.
 const BY_PLAN: &[&str] = &["radix_msd_buckets_partition_wide"];
@@ -129,10 +163,10 @@ fn cases(family: &Family, rung: &Rung) -> Result<&'static [Case], Failed> {
 
 /// Runs the cases of a rung.
 pub fn check(family: &'static Family, rung: &'static Rung) -> Result<(), Failed> {
-    let engine = Engine::simulator_with(MULTIPROCESSORS);
     let (mut launched, mut often, mut blocks) = (BTreeSet::new(), BTreeSet::new(), 0);
     for case in cases(family, rung)? {
-        let Case { size, schedules, distribution, values } = *case;
+        let Case { size, schedules, distribution, values, multiprocessors } = *case;
+        let engine = Engine::simulator_with(multiprocessors);
         let size = match (size, rung.capacity) {
             (Size::Elements(n), Some(capacity)) => Size::Elements(n.min(capacity)),
             _ => size,
