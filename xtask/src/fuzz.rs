@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> Result<()> {
     outcomes.into_iter().try_for_each(|outcome| outcome.map(|line| println!("{line}")))
 }
 
-/// Compiles the targets, into a folder of cargo's own for what is compiled with such flags; returns the programs' folder.
+/// Compiles the targets, into the folder that cargo has for a named target; returns the folder of the programs.
 fn build(manifest: &str) -> Result<PathBuf> {
     let host = host()?;
     let mut build = shell::cargo(&["build", "--quiet", "--locked", "--bins", "--manifest-path", manifest]);

@@ -20,8 +20,8 @@ pub fn cargo(args: &[&str]) -> Command {
     command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), args)
 }
 
-/// For a build of the program elsewhere than in cargo's usual folder, of which nothing runs PTX: it takes the PTX that is
-/// there, if any is, and compiles none.
+/// For a build of the program elsewhere than in cargo's usual folder, of which nothing runs PTX: it takes the PTX that
+/// is there, if any is, and compiles none.
 pub fn reuse_ptx(command: &mut Command) {
     const PTX_DIR: &str = "RUNGS_PTX_DIR";
     if env::var_os(PTX_DIR).is_none() && project::ptx().is_dir() {

@@ -329,8 +329,8 @@ impl Block {
         self.kind.set(kind);
     }
 
-    /// Lets the other threads run once, as [`Block::spin`], while the running thread waits at a barrier in shared memory
-    /// for the end of the phase of that parity.
+    /// Lets the other threads run once, as [`Block::spin`], while the running thread waits at a barrier in shared
+    /// memory for the end of the phase of that parity.
     #[track_caller]
     pub(super) fn wait_for_phase(&self, address: u32, parity: u32) {
         self.wait_in_loop(Some((address, parity)));
@@ -621,7 +621,8 @@ impl Block {
         self.watch.suspect();
     }
 
-    /// The error of threads that wait for ever, some of them in loops. `waiting` says whether other blocks have not begun.
+    /// The error of threads that wait for ever, some of them in loops. `waiting` says whether other blocks have not
+    /// begun.
     pub(super) fn endless(&self, kernel: &'static str, waiting: bool) -> LaunchError {
         let (thread, kind, mut what) = self.waits_for_ever();
         if waiting && kind == Kind::EndlessSpin {
