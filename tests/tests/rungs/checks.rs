@@ -33,17 +33,10 @@ struct Case {
     /// The family's, where None.
     distribution: Option<Distribution>,
     values: bool,
-    multiprocessors: u32,
 }
 
 const fn n(n: u64) -> Case {
-    Case {
-        size: Size::Elements(n),
-        schedules: SCHEDULES,
-        distribution: None,
-        values: false,
-        multiprocessors: MULTIPROCESSORS,
-    }
+    Case { size: Size::Elements(n), schedules: SCHEDULES, distribution: None, values: false }
 }
 
 const fn product(m: u64, n: u64, k: u64) -> Case {
@@ -58,11 +51,6 @@ impl Case {
 
     const fn of(self, distribution: Distribution) -> Self {
         Self { distribution: Some(distribution), ..self }
-    }
-
-    /// On one multiprocessor, where rungs take the road for many elements from fewer on.
-    const fn on_one(self) -> Self {
-        Self { multiprocessors: 1, ..self }
     }
 
     const fn with_values(self) -> Self {
@@ -97,7 +85,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
         &["msd-pairs"],
         &[
             n(20_000).with_values(),
-            n(30_000).with_values().on_one(),
+            n(40_000).with_values().schedules(4),
             n(100_000).with_values().schedules(1),
             n(100_000).of(Distribution::Few).with_values().schedules(1),
         ],
@@ -147,6 +135,7 @@ const LARGE: &[(&str, &[&str])] = &[
         ],
     ),
     ("stable", &["merge_stable_tile"]),
+    ("msd-pairs", &["radix_msd_pairs_histogram", "radix_msd_pairs_starts", "radix_msd_pairs_bucket_sort"]),
 ];
 
 /// Kernels that rungs launch from more keys on than a test can have: [`wide_partition`] checks them.
@@ -163,10 +152,10 @@ fn cases(family: &Family, rung: &Rung) -> Result<&'static [Case], Failed> {
 
 /// Runs the cases of a rung.
 pub fn check(family: &'static Family, rung: &'static Rung) -> Result<(), Failed> {
+    let engine = Engine::simulator_with(MULTIPROCESSORS);
     let (mut launched, mut often, mut blocks) = (BTreeSet::new(), BTreeSet::new(), 0);
     for case in cases(family, rung)? {
-        let Case { size, schedules, distribution, values, multiprocessors } = *case;
-        let engine = Engine::simulator_with(multiprocessors);
+        let Case { size, schedules, distribution, values } = *case;
         let size = match (size, rung.capacity) {
             (Size::Elements(n), Some(capacity)) => Size::Elements(n.min(capacity)),
             _ => size,
