@@ -1,6 +1,6 @@
 //! Every thread starts the copy, and each arrival ends a phase.
 //!
-//! **Finding.** endless-spin
+//! **Finding.** deadlock
 
 use simt::mbarrier::{self, Mbarrier};
 use simt::{Global, Shared, bulk, kernel, shared, thread};

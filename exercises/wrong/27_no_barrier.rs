@@ -1,6 +1,6 @@
 //! A fast thread goes on, and fills the slot again and again; a slow one waits for a phase that is long past.
 //!
-//! **Finding.** endless-spin
+//! **Finding.** deadlock
 
 use simt::mbarrier::{self, Mbarrier};
 use simt::{Global, Shared, bulk, kernel, shared, thread};

@@ -1,6 +1,6 @@
 //! The second use of a slot waits for the phase of the first, which has ended.
 //!
-//! **Finding.** endless-spin
+//! **Finding.** deadlock
 
 use simt::mbarrier::{self, Mbarrier};
 use simt::{Global, Shared, bulk, kernel, shared, thread};

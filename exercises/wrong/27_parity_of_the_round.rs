@@ -1,6 +1,6 @@
 //! The parity is that of the round instead of the slot's use.
 //!
-//! **Finding.** endless-spin
+//! **Finding.** deadlock
 
 use simt::mbarrier::{self, Mbarrier};
 use simt::{Global, Shared, bulk, kernel, shared, thread};

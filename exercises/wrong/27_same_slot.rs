@@ -1,6 +1,6 @@
 //! The copy for the next round goes into the slot of this round, and nothing comes into the other.
 //!
-//! **Finding.** endless-spin
+//! **Finding.** deadlock
 
 use simt::mbarrier::{self, Mbarrier};
 use simt::{Global, Shared, bulk, kernel, shared, thread};

@@ -342,7 +342,7 @@ pub static CASES: &[Case] = &[
         bug: "Each wait names the other parity: the phase before, which has passed.",
         effect: "Nobody waits, and the slot is read before the bytes are there.",
         mend: "0 for the first phase, 1 for the second, and so on.",
-        finds: &[SharedRace, UninitialisedShared, EndlessSpin],
+        finds: &[SharedRace, UninitialisedShared, Deadlock],
         run: |on| {
             let x = numbers(3 * BLOCK);
             let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
@@ -355,7 +355,7 @@ pub static CASES: &[Case] = &[
         bug: "Every wait names parity 0.",
         effect: "The second wait passes at once, because phase 0 has ended: the old tile is used again.",
         mend: "The parity changes with each phase.",
-        finds: &[SharedRace, EndlessSpin],
+        finds: &[SharedRace, Deadlock],
         run: |on| {
             let x = numbers(3 * BLOCK);
             let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
@@ -369,7 +369,7 @@ pub static CASES: &[Case] = &[
               phase that has not ended.",
         effect: "Hangs: the one waits for an empty slot, the others for a full one.",
         mend: "The first wait names the phase before the first, which counts as ended.",
-        finds: &[EndlessSpin],
+        finds: &[Deadlock],
         run: |on| {
             let x = numbers(4 * BLOCK);
             let (input, output) = (on.input(x.clone())?, on.output(32)?);
@@ -382,7 +382,7 @@ pub static CASES: &[Case] = &[
         bug: "Twice as many bytes are announced as are copied.",
         effect: "Hangs.",
         mend: "The bytes that are copied.",
-        finds: &[EndlessSpin],
+        finds: &[Deadlock],
         run: |on| {
             let x = numbers(BLOCK);
             let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
@@ -395,7 +395,7 @@ pub static CASES: &[Case] = &[
         bug: "The barrier waits for an arrival of every thread, and thread 0 alone arrives.",
         effect: "Hangs.",
         mend: "One arrival: that of the thread that starts the copy.",
-        finds: &[EndlessSpin],
+        finds: &[Deadlock],
         run: |on| {
             let x = numbers(BLOCK);
             let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
@@ -408,7 +408,7 @@ pub static CASES: &[Case] = &[
         bug: "Thread 0 starts the next copy into the slot that other threads still read.",
         effect: "They read parts of the next tile.",
         mend: "A barrier of the block before the slot is filled again.",
-        finds: &[SharedRace, EndlessSpin],
+        finds: &[SharedRace, Deadlock],
         run: |on| {
             let x = numbers(3 * BLOCK);
             let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);

@@ -57,8 +57,8 @@ impl Case {
                 list.extend(what.filter(|what| !list.contains(what)));
             }
             // A wait for ever is long, and other schedules would show the same again.
-            let hangs = self.finds[0] == Kind::EndlessSpin;
-            if hangs && verdict.findings.iter().any(|f| f.kind == simt::sim::Kind::EndlessSpin) {
+            let hangs = matches!(self.finds[0], Kind::Deadlock | Kind::EndlessSpin);
+            if hangs && verdict.findings.iter().any(|finding| finding.kind.hangs()) {
                 break;
             }
         }

@@ -1,6 +1,4 @@
-//! Buffers on the simulator's memory, without a launch: all of it runs under Miri too
-//! (`cargo +nightly miri test --package rungs --test buffer`, with `MIRIFLAGS=-Zmiri-permissive-provenance
-//! -Zmiri-disable-isolation`).
+//! Buffers on the simulator's memory, without a launch: all of it runs under Miri too (`cargo xtask miri`).
 
 use rungs::engine::{AnyBuffer, DeviceChoice, Engine};
 

@@ -442,4 +442,31 @@ fn checks_are_reported() {
         assert!(text.contains("yes, and checked"), "{text}");
     }
     refused_in_short(&["reduce", "--check", "--device", "cuda"], 2, &["--check goes with --device sim"]);
+    let unknown = page["not_modelled"].as_str().unwrap();
+    let (_, text, _) = outcome(&["check", "scan", "--rung", "look-back", "--n", "9"]);
+    assert!(unknown.contains("compiler") && text.contains(&format!("\nnot modelled: {unknown}")), "{text}");
+}
+
+/// Commands whose reports have no place for it say on standard error what a check found.
+#[test]
+fn a_check_of_other_commands_is_told_in_a_note() {
+    for arguments in [
+        &["trace", "bubble", "--n", "8", "--check=2"][..],
+        &["trace", "matmul", "--n", "2", "--check=2"],
+        &["profile", "scan", "--n", "300", "--device", "sim", "--check=2"],
+    ] {
+        let (code, with, note) = outcome(arguments);
+        assert!(code == 0 && note.contains("nothing found under 2 schedules, "), "{arguments:?}: {note}");
+        if arguments[0] == "trace" {
+            assert_eq!(outcome(&arguments[..arguments.len() - 1]).1, with, "{arguments:?}");
+        }
+    }
+    for (arguments, other) in [
+        (&["bench", "reduce", "--check"][..], "rungs ladder FAMILY --check"),
+        (&["sweep", "bubble", "--check"], "rungs check FAMILY"),
+        (&["fidelity", "--check"], "rungs check all"),
+        (&["explain", "scan", "--check"], "rungs check FAMILY --stats"),
+    ] {
+        refused_in_short(arguments, 2, &[other]);
+    }
 }

@@ -53,6 +53,7 @@ fn main() {
             trials.push(Trial::test(name("checked"), move || checks::check(family, rung)));
         }
     }
+    trials.push(Trial::test("checked::radix::msd-buckets::wide", checks::wide_partition));
     libtest_mimic::run(&arguments, trials).exit();
 }
 

@@ -7,6 +7,8 @@ mod build_ptx;
 mod check_ptx;
 mod dist;
 mod exercises;
+mod fuzz;
+mod miri;
 mod own_kernel;
 mod project;
 mod ptxas;
@@ -47,6 +49,10 @@ enum Task {
     Book(book::Args),
     /// Run all checks: format, lints, PTX, tests; or the checks of the named rungs
     Test(test::Args),
+    /// Run the fuzz targets of the readers of foreign bytes for some seconds
+    Fuzz(fuzz::Args),
+    /// Run the tests of unsafe code that Miri can run under it, if rustup has a nightly with Miri
+    Miri(miri::Args),
     /// Pack one folder for a GPU machine without Rust
     Dist(dist::Args),
 }
@@ -70,6 +76,8 @@ fn run(task: Task) -> Result<()> {
         Task::Exercises(args) => exercises::run(&args),
         Task::Book(args) => book::run(&args),
         Task::Test(args) => test::run(&args),
+        Task::Fuzz(args) => fuzz::run(&args),
+        Task::Miri(args) => miri::run(&args),
         Task::Dist(args) => dist::run(&args),
     }
 }

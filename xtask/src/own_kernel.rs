@@ -100,6 +100,23 @@ mod tests {
         }
     }
 
+    /// The page's command for a dependency by git leaves no path to this project, and names no package that is not where
+    /// cargo looks for it.
+    #[test]
+    fn the_page_s_command_for_git_replaces_all_paths() {
+        let page = fs::read_to_string(project::root().join("docs/own-kernels.md")).unwrap();
+        let command = page.lines().find(|line| line.contains("git = ")).expect("the page has the command");
+        let expression = command.strip_prefix("sed -i.bak -E \"").unwrap().split("\" own-kernel").next().unwrap();
+        let expression = expression.replace("\\\"", "\"").replace("$address", "https://h/r");
+        for (manifest, count) in [("Cargo.toml", 3), ("kernels/Cargo.toml", 2)] {
+            let mut sed = shell::command("sed", &["-E", &expression]);
+            sed.arg(project::root().join(EXAMPLE).join(manifest));
+            let text = shell::capture(sed).unwrap();
+            assert_eq!(text.matches("= { git = \"https://h/r\" }").count(), count, "{text}");
+            assert!(!text.contains("\"../"), "{text}");
+        }
+    }
+
     #[test]
     fn the_example_names_this_project_by_such_paths_alone() {
         for manifest in ["Cargo.toml", "kernels/Cargo.toml"] {

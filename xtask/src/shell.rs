@@ -20,6 +20,15 @@ pub fn cargo(args: &[&str]) -> Command {
     command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), args)
 }
 
+/// For a build of the program elsewhere than in cargo's usual folder, of which nothing runs PTX: it takes the PTX that
+/// is there, if any is, and compiles none.
+pub fn reuse_ptx(command: &mut Command) {
+    const PTX_DIR: &str = "RUNGS_PTX_DIR";
+    if env::var_os(PTX_DIR).is_none() && project::ptx().is_dir() {
+        command.env(PTX_DIR, project::ptx());
+    }
+}
+
 /// Runs it with this program's output streams.
 pub fn run(mut command: Command) -> Result<()> {
     let status = command.status().with_context(|| format!("{} did not start", text(&command)))?;

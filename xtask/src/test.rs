@@ -1,6 +1,6 @@
 //! `test`: everything that must pass, in the order in which it is cheapest to fail.
 
-use crate::{book, browser, build_ptx, check_ptx, exercises, own_kernel, project, setup, shell, test_rung};
+use crate::{book, browser, build_ptx, check_ptx, exercises, fuzz, own_kernel, project, setup, shell, test_rung};
 use anyhow::{Context, Result};
 use std::fs;
 use std::io::ErrorKind;
@@ -15,14 +15,29 @@ pub struct Args {
     rungs: Vec<String>,
 }
 
-/// A name and a function.
-type Step = (&'static str, fn() -> Result<()>);
+/// A part of all that must pass.
+struct Step {
+    name: &'static str,
+    run: fn() -> Result<()>,
+    /// Why it cannot run on this machine, if it cannot: it is skipped then, and the reason is printed.
+    missing: fn() -> Option<String>,
+}
+
+const fn step(name: &'static str, run: fn() -> Result<()>) -> Step {
+    Step { name, run, missing: || None }
+}
+
+impl Step {
+    const fn unless(self, missing: fn() -> Option<String>) -> Self {
+        Self { missing, ..self }
+    }
+}
 
 const STEPS: &[Step] = &[
-    ("setup", || setup::run(&setup::Args::default())),
-    ("format", || shell::run(shell::cargo(&["fmt", "--all", "--check"]))),
-    ("lints", || shell::run(shell::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
-    ("kernels on rust-cuda", || {
+    step("setup", || setup::run(&setup::Args::default())),
+    step("format", || shell::run(shell::cargo(&["fmt", "--all", "--check"]))),
+    step("lints", || shell::run(shell::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
+    step("kernels on rust-cuda", || {
         shell::run(shell::cargo(&[
             "check",
             "--package",
@@ -33,16 +48,17 @@ const STEPS: &[Step] = &[
             "rust-cuda",
         ]))
     }),
-    ("build-ptx", build_fresh_ptx),
-    ("check-ptx", || check_ptx::run(&check_ptx::Args::default())),
+    step("build-ptx", build_fresh_ptx),
+    step("check-ptx", || check_ptx::run(&check_ptx::Args::default())),
     // The tests of the program run it.
-    ("program", || shell::run(shell::cargo(&["build", "--package", "rungs"]))),
-    ("book", book::check),
-    ("own kernel", own_kernel::run),
-    ("exercises", exercises::test),
-    ("packages", packages),
+    step("program", || shell::run(shell::cargo(&["build", "--package", "rungs"]))),
+    step("book", book::check),
+    step("own kernel", own_kernel::run),
+    step("exercises", exercises::test),
+    step("packages", packages),
+    step("fuzz targets", fuzz::test).unless(fuzz::missing),
     // Last, so that the summary of the test runner is the last that is printed.
-    ("tests", run_tests),
+    step("tests", run_tests),
 ];
 
 /// Runs all steps, or the rungs that are named; stops at the first that fails, with its name.
@@ -51,10 +67,14 @@ pub fn run(args: &Args) -> Result<()> {
         return test_rung::run(&args.rungs);
     }
     let last = STEPS.len() - 1;
-    for (i, (name, step)) in STEPS.iter().enumerate() {
+    for (i, Step { name, run, missing }) in STEPS.iter().enumerate() {
         println!("\n== {name} ({} of {})", i + 1, STEPS.len());
+        if let Some(why) = missing() {
+            println!("== {name}: skipped: {why}");
+            continue;
+        }
         let started = Instant::now();
-        step().with_context(|| format!("step `{name}` of the test failed"))?;
+        run().with_context(|| format!("step `{name}` of the test failed"))?;
         if i < last {
             println!("== {name}: ok, {:.1} s", started.elapsed().as_secs_f64());
         }

@@ -75,9 +75,13 @@ pub(super) fn command() -> Command {
             Arg::new("peers-on-host").long("peers-on-host").hide(true).action(ArgAction::SetTrue),
         ])
         .args(extras().into_iter().map(family::extra_argument))
+        .arg(super::no_check_argument())
 }
 
 pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
+    common.without_check(
+        "bench measures times, which a check would not leave as they are: rungs ladder FAMILY --check",
+    )?;
     let mut options = options(matches, common)?;
     let engine = common.engine()?;
     let on_host = matches.get_flag("peers-on-host");

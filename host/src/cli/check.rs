@@ -11,10 +11,13 @@ use crate::measure::{Row, run_once};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde::Serialize;
-use simt::sim::Check;
+use simt::sim::{Check, NOT_MODELLED};
 
 /// Elements that a check takes by default, at most: enough for several blocks of every rung, and for seconds.
 const ELEMENTS: u64 = 5000;
+
+/// The option that accepts what [`simt::sim::Kind::SameValueWrite`] names.
+const ALLOW_SAME_VALUE: &str = "allow-same-value";
 
 /// The side of a matrix, likewise.
 const SIDE: u64 = 70;
@@ -53,6 +56,10 @@ pub(super) fn command() -> Command {
                 .value_name("CHOICES")
                 .help("How many choices of each schedule may differ from the plain one [default: all]")
                 .value_parser(value_parser!(u32)),
+            Arg::new(ALLOW_SAME_VALUE)
+                .long(ALLOW_SAME_VALUE)
+                .help("Accept two threads that write the same value to one word, with nothing that orders them")
+                .action(ArgAction::SetTrue),
             Arg::new("stats")
                 .long("stats")
                 .help("Also what a GPU would do, line by line: sectors, bank conflicts, barriers")
@@ -76,6 +83,7 @@ struct Page<'a> {
     device: &'a DeviceInfo,
     seed: u64,
     results: &'a [Outcome],
+    not_modelled: &'static str,
 }
 
 pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
@@ -101,15 +109,24 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     match common.format {
         Format::Json => {
             let (device, results) = (engine.info(), &all[..]);
-            report::json(&Page { schema: report::SCHEMA, device, seed: common.seed, results })?;
+            let (schema, seed, not_modelled) = (report::SCHEMA, common.seed, not_modelled());
+            report::json(&Page { schema, device, seed, results, not_modelled })?;
         }
         Format::Csv => csv(&all)?,
-        Format::Text => all.iter().try_for_each(|outcome| report::print(&text(outcome)))?,
+        Format::Text => {
+            all.iter().try_for_each(|outcome| report::print(&text(outcome)))?;
+            report::print(&format!("\n{NOT_MODELLED} (docs/fidelity.md)\n"))?;
+        }
     }
     match all.iter().filter_map(|outcome| outcome.row.checked.as_ref()).map(Checked::mistakes).sum() {
         0 => Ok(()),
         count => Err(Error::Found { count }),
     }
+}
+
+/// What JSON says of it: the list alone.
+fn not_modelled() -> &'static str {
+    NOT_MODELLED.split_once(": ").map_or(NOT_MODELLED, |(_, list)| list)
 }
 
 fn check(
@@ -141,12 +158,7 @@ fn check(
         input: None,
         parameters: family.usual(rung),
     })?;
-    let options = Check {
-        seed: matches.get_one("schedule").copied().unwrap_or(0),
-        schedules: matches.get_one("schedules").copied().unwrap_or(1),
-        choices: matches.get_one("choices").copied().unwrap_or(u32::MAX),
-        ..Check::default()
-    };
+    let options = options(matches);
     let row = Row::new(engine, family, rung, &*problem, dtype);
     let run = || problem.prepare(engine, rung).and_then(|mut prepared| run_once(&mut *prepared));
     let row = match checks::check(options, run, Some(&|again| call(&row, matches, again))) {
@@ -164,6 +176,16 @@ fn check(
     Ok(Outcome { row, kernels })
 }
 
+/// What to check, and how often.
+fn options(matches: &ArgMatches) -> Check {
+    Check {
+        seed: matches.get_one("schedule").copied().unwrap_or(0),
+        schedules: matches.get_one("schedules").copied().unwrap_or(1),
+        choices: matches.get_one("choices").copied().unwrap_or(u32::MAX),
+        allow_same_value: matches.get_flag(ALLOW_SAME_VALUE),
+    }
+}
+
 /// The call that checks a rung as `matches` say, under other schedules.
 fn call(row: &Row, matches: &ArgMatches, again: Check) -> String {
     let mut words = vec!["rungs check".into(), row.family.into(), format!("--rung {}", row.rung)];
@@ -172,7 +194,8 @@ fn call(row: &Row, matches: &ArgMatches, again: Check) -> String {
         words.extend(values.map(|value| format!("--{name} {}", value.to_string_lossy())));
     };
     ["n", "dtype", "keys", "seed"].into_iter().for_each(&mut given);
-    let Check { seed, choices, .. } = again;
+    let Check { seed, choices, allow_same_value, .. } = again;
+    words.extend(allow_same_value.then(|| format!("--{ALLOW_SAME_VALUE}")));
     words.push(format!("--schedules 1 --schedule {seed} --choices {choices}"));
     words.join(" ")
 }
@@ -226,4 +249,42 @@ fn csv(outcomes: &[Outcome]) -> Result<()> {
         }
     }
     grid.print_csv()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_options_reach_the_check_and_the_call_that_repeats_it() {
+        let of = |arguments: &[&str]| {
+            let matches = command().try_get_matches_from([&["check", "scan"], arguments].concat()).unwrap();
+            options(&matches)
+        };
+        assert_eq!(of(&[]), Check::default());
+        let asked = of(&["--schedules", "3", "--schedule", "5", "--choices", "7", "--allow-same-value"]);
+        assert_eq!(asked, Check { seed: 5, schedules: 3, allow_same_value: true, choices: 7 });
+
+        let family = super::super::family_named("scan").unwrap();
+        let (engine, rung) = (Engine::simulator(), family.rungs[0]);
+        let problem = family
+            .make(Workload {
+                size: Size::Elements(9),
+                dtype: family.dtypes[0],
+                distribution: family.input,
+                seed: 1,
+                input: None,
+                parameters: family.usual(rung),
+            })
+            .unwrap();
+        let row = Row::new(&engine, family, rung, &*problem, family.dtypes[0]);
+        let matches = super::super::command().try_get_matches_from(["rungs", "check", "scan", "--n", "9"]).unwrap();
+        let matches = matches.subcommand_matches("check").unwrap();
+        let again = call(&row, matches, Check { schedules: 1, ..asked });
+        let want = format!(
+            "rungs check scan --rung {} --n 9 --allow-same-value --schedules 1 --schedule 5 --choices 7",
+            rung.name
+        );
+        assert_eq!(again, want);
+    }
 }

@@ -36,6 +36,7 @@ pub(super) fn command() -> Command {
             .help("Also draw, for each kernel, what its lines cost, and for each line its costliest request")
             .value_parser(value_parser!(OsString))
             .requires("stats"),
+        super::no_check_argument(),
     ])
 }
 
@@ -80,6 +81,7 @@ impl From<&'static Rung> for Explained {
 }
 
 pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
+    common.without_check("explain counts, and judges nothing: rungs check FAMILY --stats does both")?;
     let family = family_named(matches.get_one::<String>("family").map_or("", String::as_str))?;
     let rungs: Vec<&'static Rung> = match matches.get_one::<String>("rung") {
         Some(name) => vec![family.rung(name)?],

@@ -41,6 +41,7 @@ pub(super) fn command() -> Command {
                 .help("Only run each rung once: what the profiler is started on")
                 .action(ArgAction::SetTrue)
                 .hide(true),
+            super::no_check_argument(),
         ])
 }
 
@@ -52,6 +53,7 @@ struct Report<'a> {
 }
 
 pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
+    common.without_check("fidelity compares counts of launches that nothing examines: rungs check all")?;
     let names: Vec<String> = matches.get_many::<String>("family").into_iter().flatten().cloned().collect();
     let cases = fidelity::cases(fidelity::families(&names)?.into_iter());
     if matches.get_flag("launches") {

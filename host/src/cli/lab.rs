@@ -22,7 +22,7 @@ The input is refused with nothing written if it has fewer or more integers than 
 The result is the integers alone, little-endian, without the count. Families, types and files: see `rungs odd-even`.";
 
 pub(super) fn command() -> Command {
-    Command::new("lab").about(ABOUT).after_help(DETAILS)
+    Command::new("lab").about(ABOUT).after_help(DETAILS).arg(super::check_argument())
 }
 
 pub(super) fn run(common: &Common) -> Result<()> {
@@ -30,6 +30,7 @@ pub(super) fn run(common: &Common) -> Result<()> {
     // Nothing is written before all input has been read and sorted.
     let keys = read_counted(&mut std::io::stdin().lock())?;
     let engine = common.engine()?;
+    common.vet(|| sort(&engine, &keys).map(drop))?;
     let sorted = sort(&engine, &keys)?;
     let mut out = std::io::stdout().lock();
     out.write_all(bytemuck::cast_slice(&sorted)).and_then(|()| out.flush()).map_err(|e| Error::printing(&e))?;

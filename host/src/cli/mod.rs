@@ -20,6 +20,7 @@ mod sweep;
 mod trace;
 
 use crate::algorithms::{FAMILIES, Family};
+use crate::checks;
 use crate::engine::{DeviceChoice, Engine, NO_CHECKS};
 use crate::error::{Error, Result};
 use crate::measure::Row;
@@ -172,6 +173,11 @@ fn check_argument() -> Arg {
         .global(true)
 }
 
+/// `--check` for a command that does not check: taken, so that [`Common::without_check`] can say what does.
+fn no_check_argument() -> Arg {
+    check_argument().hide(true)
+}
+
 impl Common {
     fn from(matches: &ArgMatches) -> Self {
         Self {
@@ -231,6 +237,30 @@ impl Common {
             report::runs(self.format, engine.info(), self.seed, rows)?;
         }
         all::verdict(rows)
+    }
+
+    /// Refuses `--check` for a command that does not check: why, and what does.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the user asked for a check.
+    pub fn without_check(&self, why: &str) -> Result<()> {
+        self.check.map_or(Ok(()), |_| Err(Error::Usage(why.into())))
+    }
+
+    /// Makes the check that `--check` asks for of what `work` runs on the simulator, for a command whose report has no
+    /// place for what it finds: that goes to standard error.
+    ///
+    /// # Errors
+    /// [`Error::Found`] if something was found; else what `work` says.
+    pub fn vet(&self, work: impl FnMut() -> Result<()>) -> Result<()> {
+        let Some(options) = self.check else { return Ok(()) };
+        let checked = checks::check(options, work, None)?;
+        if checked.is_clean() {
+            self.note(checked.text().trim_end());
+            return Ok(());
+        }
+        eprintln!("{}", checked.text().trim_end());
+        Err(Error::Found { count: checked.mistakes() })
     }
 
     /// Prints a line on standard error, unless `--quiet` is given.

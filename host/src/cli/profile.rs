@@ -5,6 +5,7 @@ use crate::algorithms::{Parameters, Size, Workload};
 use crate::data::Size as Count;
 use crate::engine::DeviceInfo;
 use crate::error::{Error, Result};
+use crate::measure::run_once;
 use crate::profile::{Entry, Profile, Total, profile};
 use crate::report::{self, Format, Grid};
 use clap::builder::PossibleValuesParser;
@@ -25,6 +26,7 @@ pub(super) fn command() -> Command {
             .value_name("VIEW")
             .help("What to print; CSV has one table and needs summary or trace [default: both, trace for CSV]")
             .value_parser(PossibleValuesParser::new(["summary", "trace", "both"])),
+        super::check_argument(),
     ])
 }
 
@@ -65,6 +67,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         input: None,
         parameters: family.usual(rung),
     })?;
+    common.vet(|| problem.prepare(&engine, rung).and_then(|mut prepared| run_once(&mut *prepared)))?;
     if !engine.is_simulator() {
         // One run beforehand: the first launch of a kernel loads it, and loading is not part of the kernel's cost.
         let mut prepared = problem.prepare(&engine, rung)?;

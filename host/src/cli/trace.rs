@@ -53,6 +53,7 @@ pub(super) fn command() -> Command {
             .value_name("FILE")
             .help("Also write an HTML page that plays the steps")
             .value_parser(value_parser!(OsString)),
+        super::check_argument(),
     ])
 }
 
@@ -69,7 +70,9 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     };
     let page = matches.get_one::<OsString>("html").map(|name| Place::from(name.as_os_str()));
     let parameters = parameters((family, rung), block, matches.get_one::<u32>("columns").copied(), input.len())?;
-    let trace = trace::trace(&common.simulator(), family, rung, input, parameters)?;
+    let engine = common.simulator();
+    common.vet(|| trace::trace(&engine, family, rung, input.clone(), parameters).map(drop))?;
+    let trace = trace::trace(&engine, family, rung, input, parameters)?;
     if let Some(place) = page {
         report::write_text(&place, &trace::page(&trace)?)?;
         if place == Place::Standard {
@@ -98,7 +101,10 @@ fn run_arrays(matches: &ArgMatches, common: &Common, family: &'static Family, ru
     }
     let mut parameters = parameters((family, rung), None, matches.get_one::<u32>("columns").copied(), 0)?;
     parameters.bins = takes(Extra::Bins).then(|| bins.unwrap_or(BINS));
-    let trace = trace::trace_arrays(&common.simulator(), family, rung, (size, values), common.seed, parameters)?;
+    let engine = common.simulator();
+    let run = |values| trace::trace_arrays(&engine, family, rung, (size, values), common.seed, parameters);
+    common.vet(|| run(values.clone()).map(drop))?;
+    let trace = run(values)?;
     if let Some(name) = matches.get_one::<OsString>("html") {
         let place = Place::from(name.as_os_str());
         report::write_text(&place, &trace::array_page(&trace)?)?;

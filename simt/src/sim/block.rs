@@ -329,9 +329,11 @@ impl Block {
         self.kind.set(kind);
     }
 
-    /// Notes what the running thread waits for at a barrier in shared memory.
-    pub(super) fn awaits(&self, address: u32, parity: u32) {
-        self.awaits[self.current.get()].set(Some((address, parity)));
+    /// Lets the other threads run once, as [`Block::spin`], while the running thread waits at a barrier in shared
+    /// memory for the end of the phase of that parity.
+    #[track_caller]
+    pub(super) fn wait_for_phase(&self, address: u32, parity: u32) {
+        self.wait_in_loop(Some((address, parity)));
     }
 
     /// Makes `state` the block's part of the running check.
@@ -422,7 +424,13 @@ impl Block {
     /// Lets the other threads run once.
     #[track_caller]
     pub(super) fn spin(&self) {
+        self.wait_in_loop(None);
+    }
+
+    #[track_caller]
+    fn wait_in_loop(&self, phase: Option<(u32, u32)>) {
         let thread = self.current.get();
+        self.awaits[thread].set(phase);
         self.locations[thread].set(Some(Location::caller()));
         self.suspend(thread, State::Spinning);
     }
@@ -613,18 +621,27 @@ impl Block {
         self.watch.suspect();
     }
 
-    /// The error of threads that spin for ever. `waiting` says whether other blocks have not begun.
+    /// The error of threads that wait for ever, some of them in loops. `waiting` says whether other blocks have not
+    /// begun.
     pub(super) fn endless(&self, kernel: &'static str, waiting: bool) -> LaunchError {
-        let spinning = self.states.iter().position(|s| s.get() == State::Spinning).unwrap_or(0);
-        let what = match self.awaits[spinning].get() {
-            Some((address, parity)) => format!("{}, which never ends", self.mbarriers.lacks(address, parity)),
-            None if waiting => {
-                "spins for ever: what it waits for does not come; blocks that have not begun wait for this one to end"
-                    .into()
-            }
-            None => "spins for ever: what it waits for does not come".into(),
-        };
-        self.fault(kernel, spinning, None, Kind::EndlessSpin, what)
+        let (thread, kind, mut what) = self.waits_for_ever();
+        if waiting && kind == Kind::EndlessSpin {
+            what += "; blocks that have not begun wait for this one to end";
+        }
+        self.fault(kernel, thread, None, kind, what)
+    }
+
+    /// Who waits for ever, and for what. Threads that all wait at barriers, one at a barrier in shared memory, are
+    /// deadlocked: no other block can end such a wait. A loop that looks at memory may wait for another block.
+    fn waits_for_ever(&self) -> Stopped {
+        let mut spinning = (0..self.states.len()).filter(|&t| self.states[t].get() == State::Spinning).peekable();
+        let first = spinning.peek().copied().unwrap_or(0);
+        if let Some(looks) = spinning.find(|&t| self.awaits[t].get().is_none()) {
+            return (looks, Kind::EndlessSpin, "spins for ever: what it waits for does not come".into());
+        }
+        let lacks = self.awaits[first].get().map(|(address, parity)| self.mbarriers.lacks(address, parity));
+        let what = lacks.unwrap_or_default() + ", which never ends: no thread of the block is left that does not wait";
+        (first, Kind::Deadlock, what)
     }
 
     /// Tells an observer that the block has ended.
@@ -687,12 +704,7 @@ impl Block {
                 return Err(self.deadlock());
             } else if live > 0 {
                 if idle.spun(spun, &self.watch, others.quiet) {
-                    let spinning = self.states.iter().position(|s| s.get() == State::Spinning).unwrap_or(0);
-                    let what = match self.awaits[spinning].get() {
-                        Some((address, parity)) => self.mbarriers.lacks(address, parity) + ", which never ends",
-                        None => "spins for ever: what it waits for does not come".into(),
-                    };
-                    return Err((spinning, Kind::EndlessSpin, what));
+                    return Err(self.waits_for_ever());
                 }
                 if others.cancelled.load(Relaxed) {
                     return Ok(());

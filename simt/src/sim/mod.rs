@@ -35,8 +35,8 @@ mod warp;
 mod watchdog;
 
 pub use check::{
-    Check, Checked, Element, Finding, Kind, Memory, Report, Shortest, Side, Site, check, expect_written, host_cleared,
-    host_wrote, shortest,
+    Check, Checked, Element, Finding, Kind, Memory, NOT_MODELLED, Report, Shortest, Side, Site, check, expect_written,
+    host_cleared, host_wrote, shortest,
 };
 pub use error::{Fault, LaunchError};
 pub use launch::{Options, enqueue, launch};
@@ -515,8 +515,7 @@ impl Machine for Simulator {
         let block = here();
         let ended = block.mbarriers.ended(address, parity);
         if !ended {
-            block.awaits(address, parity);
-            block.spin();
+            block.wait_for_phase(address, parity);
         } else if let Some((session, state)) = block.checks() {
             session.mbarrier_waited(state, block.current(), address, parity, Location::caller());
         }

@@ -26,9 +26,12 @@ pub(super) fn command() -> Command {
         .subcommand(bubble::command())
         .subcommand(cubes::command())
         .subcommand(radix::command())
+        .arg(super::no_check_argument())
 }
 
 pub(super) fn run(matches: &ArgMatches, _: &Common) -> Result<()> {
+    let refused = "sweep measures times, which a check would not leave as they are: rungs check FAMILY";
+    matches.subcommand().map_or(Ok(()), |(_, arguments)| Common::from(arguments).without_check(refused))?;
     match matches.subcommand() {
         Some(("bubble", arguments)) => bubble::run(arguments, &Common::from(arguments)),
         Some(("cubes", arguments)) => cubes::run(arguments, &Common::from(arguments)),

@@ -37,7 +37,7 @@ pub enum Kind {
     ShuffleOutsideMask,
     /// Memory that the launches should have written and did not.
     Unwritten,
-    /// Threads that wait for each other, so that none goes on.
+    /// Threads that all wait at barriers, one of them in shared memory for a phase that does not end.
     Deadlock,
     /// Threads that wait in loops for what no thread will do.
     EndlessSpin,
@@ -75,6 +75,11 @@ impl Kind {
         Self::BeforeWait,
         Self::Fault,
     ];
+
+    /// Whether threads wait for ever: found after a long wait, and found again under other schedules.
+    pub fn hangs(self) -> bool {
+        matches!(self, Self::Deadlock | Self::EndlessSpin)
+    }
 
     /// A short name, for listings and files.
     pub fn name(self) -> &'static str {
@@ -119,7 +124,7 @@ impl Kind {
             Self::WarpMask => "a warp operation whose mask names lanes that do not come, or not its caller",
             Self::ShuffleOutsideMask => "a shuffle that reads a lane outside of its mask",
             Self::Unwritten => "memory that should have been written and was not",
-            Self::Deadlock => "threads that wait for each other for ever",
+            Self::Deadlock => "threads that all wait at barriers, one for a phase that does not end",
             Self::EndlessSpin => "threads that wait in loops for what no thread will do",
             Self::CopyInFlight => "a block that ends before a copy it has started",
             Self::MissingProxyFence => "a copy of shared memory without a fence after the threads' writes",

@@ -8,8 +8,7 @@
 //! depend on the schedule, though, and so can the result of atomic operations: that is why a check runs several
 //! schedules, some of them hostile (schedule.rs).
 //!
-//! What lies outside of the model is not judged: what the compiler makes of racing plain accesses, the order in which a
-//! GPU rounds sums of floats, the time that anything takes.
+//! What lies outside of the model is not modelled ([`NOT_MODELLED`]), and never called right.
 
 mod clock;
 mod finding;
@@ -32,6 +31,10 @@ pub(super) use sync::Half;
 use crate::{Global, Scalar};
 use std::cell::Cell;
 use std::fmt;
+
+/// What no check says anything about, in words, for the reports.
+pub const NOT_MODELLED: &str = "not modelled: what the compiler makes of accesses, how a GPU rounds sums of floats, \
+                                caches, and the time that anything takes";
 
 /// What to check, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -698,7 +698,8 @@ mod tests {
         let mut random = Random::new(seed);
         // Few threads or many, and more or fewer accesses in order: each meets other paths.
         let (threads, barriers) = ([4, 40, 96][random.below(3) as usize], [3, 20, 200][random.below(3) as usize]);
-        for _ in 0..4000 {
+        // Miri takes a hundred times as long.
+        for _ in 0..if cfg!(miri) { 40 } else { 4000 } {
             let block = &mut blocks[(random.below(8) == 0) as usize];
             let thread = random.below(threads) as usize;
             if random.below(barriers) == 0 {
@@ -741,9 +742,9 @@ mod tests {
 
     #[test]
     fn a_quick_judgement_is_that_of_the_slow_path() {
-        for seed in 0..60 {
+        for seed in 0..if cfg!(miri) { 1 } else { 60 } {
             let (quick, slow) = (outcome(seed, true), outcome(seed, false));
-            assert!(slow.len() > 3, "seed {seed} finds something: {slow:?}");
+            assert!(cfg!(miri) || slow.len() > 3, "seed {seed} finds something: {slow:?}");
             assert_eq!(quick, slow, "seed {seed}");
         }
     }

@@ -401,7 +401,9 @@ mod tests {
     #[test]
     fn lanes_that_did_the_same_are_grouped_as_if_each_were_alone() {
         let mut aligner = Aligner::default();
-        for seed in (0..200).chain(0..200) {
+        // Miri takes a hundred times as long.
+        let seeds = if cfg!(miri) { 2 } else { 200 };
+        for seed in (0..seeds).chain(0..seeds) {
             let (mut together, mut apart) = (Requests::new(), Requests::new());
             aligner.group(&mut warp(seed), &mut vec![], 0, None, &mut noted(&mut together));
             let (alone, mut fresh) = (warp(seed), Aligner::default());
@@ -412,7 +414,7 @@ mod tests {
             assert_eq!(together, apart, "seed {seed}");
         }
         assert!(
-            aligner.plans.iter().filter(|(key, _)| key[1] != 0).count() > 5,
+            cfg!(miri) || aligner.plans.iter().filter(|(key, _)| key[1] != 0).count() > 5,
             "plans of several classes are remembered"
         );
     }
