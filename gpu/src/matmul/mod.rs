@@ -5,11 +5,17 @@
 //! access to them that minds their edges ([`Matrix`], [`Output`]).
 
 mod copies;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+mod group;
 mod output;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
 pub mod r10_producer_consumer;
 pub mod r11_tensor_mma;
 pub mod r12_three_tf32;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod r13_tensor_group;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod r14_three_tf32_group;
 pub mod r1_naive;
 pub mod r2_coalesced;
 pub mod r3_shared_tile;
@@ -262,6 +268,8 @@ mod host {
             &r10_producer_consumer::launches::RUNG,
             &r11_tensor_mma::launches::RUNG,
             &r12_three_tf32::launches::RUNG,
+            &r13_tensor_group::launches::RUNG,
+            &r14_three_tf32_group::launches::RUNG,
         ],
         default: &r10_producer_consumer::launches::RUNG,
     };
