@@ -250,12 +250,13 @@ pub(crate) trait Machine {
     /// two for each sum.
     #[track_caller]
     unsafe fn wgmma_add<const SUMS: usize>(a: u32, b: u32, sums: [f32; SUMS]) -> [f32; SUMS];
-    /// The sums of the products of two pairs of tiles: large·large, large·rest, rest·large.
+    /// Adds to the sums what the products of two pairs of tiles sum up to by themselves: rest·large, large·rest,
+    /// large·large.
     ///
     /// # Safety
     /// As for [`Machine::wgmma_add`], for each of the tiles.
     #[track_caller]
-    unsafe fn wgmma_split<const SUMS: usize>(a: [u32; 2], b: [u32; 2]) -> [f32; SUMS];
+    unsafe fn wgmma_add_split<const SUMS: usize>(a: [u32; 2], b: [u32; 2], sums: [f32; SUMS]) -> [f32; SUMS];
     fn clock() -> u64;
     fn global_timer() -> u64;
     #[track_caller]

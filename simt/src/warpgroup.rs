@@ -10,9 +10,9 @@
 //! # Products
 //!
 //! The four warps also multiply together, on the tensor cores, from [`Tile`]s in shared memory: [`multiply_add`] and
-//! [`multiply_split`] compute A·Bᵀ for an A of 64 rows and a B of 64, 128 or 256, which are columns of the product.
-//! Rows of both are [`DEPTH`] elements along k. Of the product, each thread has a sum per 128 elements. With g =
-//! lane / 4, t = lane % 4 and w the number of the warp in its group, sum 4·j + 2·h + e is that of
+//! [`multiply_add_split`] compute A·Bᵀ for an A of 64 rows and a B of 64, 128 or 256, which are columns of the product.
+//! Rows of both are [`DEPTH`] elements along k. Each thread has the sums of one in 128 elements of the product. With
+//! g = lane / 4, t = lane % 4 and w the number of the warp in its group, sum 4·j + 2·h + e is that of
 //!
 //! | row | column |
 //! | --- | --- |
@@ -97,19 +97,19 @@ pub fn multiply_add<const SUMS: usize>(a: Tile, b: Tile, sums: [f32; SUMS]) -> [
     unsafe { Backend::wgmma_add(a.of(64), b.of(2 * SUMS as u32), sums) }
 }
 
-/// The sums of products of elements that are each in two tiles, a large part and a rest ([`Tf32::split`]): rest·large,
-/// large·rest and large·large, in this order. Sizes and callers are as for [`multiply_add`].
+/// [`multiply_add`] for elements that are each in two tiles, a large part and a rest ([`Tf32::split`]): the products
+/// rest·large, large·rest and large·large, in this order, are summed by themselves, and these sums, rounded as `f32` is,
+/// are added to the thread's. So the error does not grow with every addition by the tensor cores.
 ///
 /// [`Tf32::split`]: crate::mma::Tf32::split
 #[inline(always)]
 #[track_caller]
-pub fn multiply_split<const SUMS: usize>([a, rest_a]: [Tile; 2], [b, rest_b]: [Tile; 2]) -> [f32; SUMS] {
+pub fn multiply_add_split<const SUMS: usize>(a: [Tile; 2], b: [Tile; 2], sums: [f32; SUMS]) -> [f32; SUMS] {
     const { assert!(SUMS == 32 || SUMS == 64 || SUMS == 128, "32, 64 or 128 sums") };
     let columns = 2 * SUMS as u32;
     // SAFETY: as for `multiply_add`.
-    unsafe { Backend::wgmma_split([a.of(64), rest_a.of(64)], [b.of(columns), rest_b.of(columns)]) }
+    unsafe { Backend::wgmma_add_split(a.map(|tile| tile.of(64)), b.map(|tile| tile.of(columns)), sums) }
 }
-
 /// Keeps `N` registers per thread, a multiple of 8 from 24 to 240, and gives the others back to the block. All threads
 /// of the four warps make the call, before they do anything that needs many.
 #[inline(always)]

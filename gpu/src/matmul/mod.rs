@@ -28,6 +28,7 @@ pub mod r9_async_copy;
 mod registers;
 mod tensor;
 
+use core::num::NonZero;
 use simt::{Global, thread};
 
 pub use output::Output;
@@ -154,9 +155,17 @@ impl Shape {
 #[inline(always)]
 fn in_groups(tile: u32, down: u32, along: u32) -> (u32, u32) {
     const GROUP: u32 = 8;
-    let (group, within) = (tile / (GROUP * along), tile % (GROUP * along));
-    let height = (down - group * GROUP).min(GROUP);
-    (group * GROUP + within % height, within / height)
+    let (group, within) = divide(tile, GROUP * along);
+    let (column, row) = divide(within, (down - group * GROUP).min(GROUP));
+    (group * GROUP + row, column)
+}
+
+/// The quotient and the remainder; there is a divisor. A test for that, with its way out of the kernel, would keep ptxas
+/// from giving the warps that claim registers more than the kernel begins with.
+#[inline(always)]
+fn divide(number: u32, by: u32) -> (u32, u32) {
+    let by = NonZero::new(by).unwrap_or(NonZero::<u32>::MIN);
+    (number / by, number % by)
 }
 
 impl Matrix {

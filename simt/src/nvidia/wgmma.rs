@@ -20,24 +20,33 @@ macro_rules! sums {
     (($first:literal $($i:literal)*)) => { concat!("{", $first, "}" $(, ", {", $i, "}")*) };
 }
 
+/// `t0, t1, …`, one register of the text's own per sum.
+macro_rules! parts {
+    (($first:literal $($i:literal)*)) => { concat!("t", $first $(, ", t", $i)*) };
+}
+
+/// Adds them to the sums.
+macro_rules! add_parts {
+    (($($i:literal)*)) => { concat!($("add.rn.f32 {", $i, "}, {", $i, "}, t", $i, ";"),*) };
+}
+
 /// The instruction for the eight k of the descriptors `x` and `y`; `$adds` is the predicate by which it adds to the sums.
 macro_rules! products {
-    ($columns:literal, $adds:literal, $i:tt) => {
+    ($columns:literal, $adds:literal, $to:expr) => {
         concat!(
-            "wgmma.mma_async.sync.aligned.m64n", $columns, "k8.f32.tf32.tf32 {{", sums!($i), "}}, x, y, ", $adds,
-            ", 1, 1;"
+            "wgmma.mma_async.sync.aligned.m64n", $columns, "k8.f32.tf32.tf32 {{", $to, "}}, x, y, ", $adds, ", 1, 1;"
         )
     };
 }
 
 /// The instructions for the 32 k of two tiles.
 macro_rules! steps {
-    ($columns:literal, $first:literal, $a:literal, $b:literal, $i:tt) => {
+    ($columns:literal, $first:literal, $a:literal, $b:literal, $to:expr) => {
         concat!(
-            "mov.b64 x, ", $a, "; mov.b64 y, ", $b, ";", products!($columns, $first, $i),
-            "add.s64 x, x, 2; add.s64 y, y, 2;", products!($columns, "adds", $i),
-            "add.s64 x, x, 2; add.s64 y, y, 2;", products!($columns, "adds", $i),
-            "add.s64 x, x, 2; add.s64 y, y, 2;", products!($columns, "adds", $i)
+            "mov.b64 x, ", $a, "; mov.b64 y, ", $b, ";", products!($columns, $first, $to),
+            "add.s64 x, x, 2; add.s64 y, y, 2;", products!($columns, "adds", $to),
+            "add.s64 x, x, 2; add.s64 y, y, 2;", products!($columns, "adds", $to),
+            "add.s64 x, x, 2; add.s64 y, y, 2;", products!($columns, "adds", $to)
         )
     };
 }
@@ -56,7 +65,7 @@ macro_rules! widths {
                         asm!(
                             "{{ .reg .b64 x, y; .reg .pred adds; setp.eq.u32 adds, 0, 0;",
                             "wgmma.fence.sync.aligned;",
-                            steps!($columns, "adds", "{a}", "{b}", ($($i)*)),
+                            steps!($columns, "adds", "{a}", "{b}", sums!(($($i)*))),
                             "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; }}",
                             $(inout(reg32) sums[$i],)*
                             a = in(reg64) tile(a), b = in(reg64) tile(b), options(nostack)
@@ -70,20 +79,26 @@ macro_rules! widths {
         /// # Safety
         /// As for `multiply_add`, for each of the two pairs of tiles.
         #[inline(always)]
-        pub(crate) unsafe fn multiply_split<const SUMS: usize>(a: [u32; 2], b: [u32; 2]) -> [f32; SUMS] {
-            let mut sums = [0.0; SUMS];
+        pub(crate) unsafe fn multiply_add_split<const SUMS: usize>(
+            a: [u32; 2],
+            b: [u32; 2],
+            mut sums: [f32; SUMS],
+        ) -> [f32; SUMS] {
             $(
                 if SUMS == $count {
                     // SAFETY: the caller's promise is the instructions' condition.
                     unsafe {
                         asm!(
                             "{{ .reg .b64 x, y; .reg .pred adds, begins; setp.eq.u32 adds, 0, 0;",
-                            "setp.ne.u32 begins, 0, 0; wgmma.fence.sync.aligned;",
-                            steps!($columns, "begins", "{rest_a}", "{b}", ($($i)*)),
-                            steps!($columns, "adds", "{a}", "{rest_b}", ($($i)*)),
-                            steps!($columns, "adds", "{a}", "{b}", ($($i)*)),
-                            "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; }}",
-                            $(out(reg32) sums[$i],)*
+                            concat!("setp.ne.u32 begins, 0, 0; .reg .f32 t<", $count, ">; wgmma.fence.sync.aligned;"),
+                            steps!($columns, "begins", "{rest_a}", "{b}", parts!(($($i)*))),
+                            steps!($columns, "adds", "{a}", "{rest_b}", parts!(($($i)*))),
+                            steps!($columns, "adds", "{a}", "{b}", parts!(($($i)*))),
+                            "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;",
+                            // Here, because elsewhere the compiler would put them off, and keep both in registers.
+                            add_parts!(($($i)*)),
+                            "}}",
+                            $(inout(reg32) sums[$i],)*
                             a = in(reg64) tile(a[0]), rest_a = in(reg64) tile(a[1]),
                             b = in(reg64) tile(b[0]), rest_b = in(reg64) tile(b[1]), options(nostack)
                         );

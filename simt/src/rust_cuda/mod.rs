@@ -418,8 +418,8 @@ impl Machine for RustCuda {
     }
 
     #[inline(always)]
-    unsafe fn wgmma_split<const SUMS: usize>(a: [u32; 2], b: [u32; 2]) -> [f32; SUMS] {
-        unsafe { wgmma::multiply_split(a, b) }
+    unsafe fn wgmma_add_split<const SUMS: usize>(a: [u32; 2], b: [u32; 2], sums: [f32; SUMS]) -> [f32; SUMS] {
+        unsafe { wgmma::multiply_add_split(a, b, sums) }
     }
 
     #[inline(always)]

@@ -711,13 +711,13 @@ impl Machine for Simulator {
     }
 
     #[track_caller]
-    unsafe fn wgmma_split<const SUMS: usize>(a: [u32; 2], b: [u32; 2]) -> [f32; SUMS] {
-        let mut sums = [0.0; SUMS];
+    unsafe fn wgmma_add_split<const SUMS: usize>(a: [u32; 2], b: [u32; 2], sums: [f32; SUMS]) -> [f32; SUMS] {
+        let mut parts = [0.0; SUMS];
         for (a, b) in [(a[1], b[0]), (a[0], b[1]), (a[0], b[0])] {
             // SAFETY: passed on.
-            unsafe { wgmma::multiply_add(Tiles { a, b }, &mut sums) };
+            unsafe { wgmma::multiply_add(Tiles { a, b }, &mut parts) };
         }
-        sums
+        std::array::from_fn(|i| sums[i] + parts[i])
     }
 
     fn clock() -> u64 {

@@ -6,7 +6,7 @@ mod ring;
 
 use super::{Output, Shape, in_groups};
 use simt::warp::{self, FULL};
-use simt::{Global, grid, thread, unroll, warpgroup};
+use simt::{Global, grid, opaque, thread, unroll, warpgroup};
 
 pub use simt::warpgroup::DEPTH;
 
@@ -21,8 +21,8 @@ const MULTIPLIERS: u32 = 256;
 /// Threads per block: a group of four warps copies.
 pub(super) const BLOCK: u32 = MULTIPLIERS + 128;
 /// Registers of a thread that copies, and of one that multiplies. Together they have what the block begins with.
-const FEW: u32 = 24;
-const MANY: u32 = 240;
+const FEW: u32 = 40;
+const MANY: u32 = 232;
 
 /// The work of blocks with tiles of C of `ROWS` × 2·`SUMS`·`WIDE`: `SUMS` is the number of sums that a thread gets by one
 /// call, `WIDE` how many calls there are side by side. Elements of A and B have `PARTS` parts, one or two. There are
@@ -121,9 +121,7 @@ impl<const SUMS: usize, const WIDE: usize, const PARTS: u32, const STAGES: u32> 
         if PARTS == 1 {
             sums[side] = warpgroup::multiply_add(of_a(0), of_b(0), sums[side]);
         } else {
-            let parts: [f32; SUMS] = warpgroup::multiply_split([of_a(0), of_a(1)], [of_b(0), of_b(1)]);
-            add(&mut sums[side], &parts, 0);
-            add(&mut sums[side], &parts, 32);
+            sums[side] = warpgroup::multiply_add_split([of_a(0), of_a(1)], [of_b(0), of_b(1)], sums[side]);
         }
     }
 
@@ -144,24 +142,23 @@ impl<const SUMS: usize, const WIDE: usize, const PARTS: u32, const STAGES: u32> 
     }
 }
 
-/// Adds 32 sums of a stage, from number `first` on, if there are so many.
-#[inline(always)]
-fn add<const SUMS: usize>(sums: &mut [f32; SUMS], parts: &[f32; SUMS], first: usize) {
-    unroll::<32>(|i| {
-        if first + i < SUMS {
-            sums[first + i] += parts[first + i];
-        }
-    });
-}
-
 /// [`Groups::store`] for the columns of one call.
 #[inline(always)]
 fn store_side<const SUMS: usize>(c: Output, row: u32, column: u32, sums: &[f32; SUMS], odd: bool, packs: bool) {
-    unroll::<32>(|j| {
-        if 4 * j < SUMS {
-            c.set_4(row, column + 8 * j as u32, exchange(sums, j, odd), packs);
-        }
-    });
+    let whole = packs && column + 2 * SUMS as u32 <= c.columns() + column % 8;
+    if warp::all(FULL, whole && c.beta == 0.0) {
+        unroll::<32>(|j| {
+            if 4 * j < SUMS {
+                c.set_4_inside(row, column + 8 * j as u32, exchange(sums, j, odd));
+            }
+        });
+    } else {
+        unroll::<32>(|j| {
+            if 4 * j < SUMS {
+                c.set_4(row, opaque(column) + 8 * j as u32, exchange(sums, j, odd), packs);
+            }
+        });
+    }
 }
 
 /// Sums of group `j` of eight columns: a lane and its neighbour have two of row g and two of row g + 8 each, and give
