@@ -243,6 +243,20 @@ pub(crate) trait Machine {
     fn round_tf32(value: f32) -> u32;
     #[track_caller]
     fn mma_tf32(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4];
+    /// Adds the products of two tiles in shared memory to the thread's sums.
+    ///
+    /// # Safety
+    /// `a` and `b` are the addresses of tiles in the block's shared memory, multiples of 1024: `a` of 64 rows, `b` of
+    /// two for each sum.
+    #[track_caller]
+    unsafe fn wgmma_add<const SUMS: usize>(a: u32, b: u32, sums: [f32; SUMS]) -> [f32; SUMS];
+    /// Adds to the sums what the products of two pairs of tiles sum up to by themselves: rest·large, large·rest,
+    /// large·large.
+    ///
+    /// # Safety
+    /// As for [`Machine::wgmma_add`], for each of the tiles.
+    #[track_caller]
+    unsafe fn wgmma_add_split<const SUMS: usize>(a: [u32; 2], b: [u32; 2], sums: [f32; SUMS]) -> [f32; SUMS];
     fn clock() -> u64;
     fn global_timer() -> u64;
     #[track_caller]

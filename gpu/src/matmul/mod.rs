@@ -5,11 +5,17 @@
 //! access to them that minds their edges ([`Matrix`], [`Output`]).
 
 mod copies;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+mod group;
 mod output;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
 pub mod r10_producer_consumer;
 pub mod r11_tensor_mma;
 pub mod r12_three_tf32;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod r13_tensor_group;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod r14_three_tf32_group;
 pub mod r1_naive;
 pub mod r2_coalesced;
 pub mod r3_shared_tile;
@@ -22,6 +28,7 @@ pub mod r9_async_copy;
 mod registers;
 mod tensor;
 
+use core::num::NonZero;
 use simt::{Global, thread};
 
 pub use output::Output;
@@ -148,9 +155,17 @@ impl Shape {
 #[inline(always)]
 fn in_groups(tile: u32, down: u32, along: u32) -> (u32, u32) {
     const GROUP: u32 = 8;
-    let (group, within) = (tile / (GROUP * along), tile % (GROUP * along));
-    let height = (down - group * GROUP).min(GROUP);
-    (group * GROUP + within % height, within / height)
+    let (group, within) = divide(tile, GROUP * along);
+    let (column, row) = divide(within, (down - group * GROUP).min(GROUP));
+    (group * GROUP + row, column)
+}
+
+/// The quotient and the remainder; there is a divisor. A test for that, with its way out of the kernel, would keep ptxas
+/// from giving the warps that claim registers more than the kernel begins with.
+#[inline(always)]
+fn divide(number: u32, by: u32) -> (u32, u32) {
+    let by = NonZero::new(by).unwrap_or(NonZero::<u32>::MIN);
+    (number / by, number % by)
 }
 
 impl Matrix {
@@ -262,6 +277,8 @@ mod host {
             &r10_producer_consumer::launches::RUNG,
             &r11_tensor_mma::launches::RUNG,
             &r12_three_tf32::launches::RUNG,
+            &r13_tensor_group::launches::RUNG,
+            &r14_three_tf32_group::launches::RUNG,
         ],
         default: &r10_producer_consumer::launches::RUNG,
     };

@@ -37,6 +37,21 @@ impl Output {
         }
     }
 
+    /// [`Output::set_4`] where C has packs and all columns are inside, with beta = 0.
+    #[inline(always)]
+    pub(super) fn set_4_inside(self, row: u32, column: u32, sums: [f32; 4]) {
+        let c = self.matrix;
+        if row < c.rows {
+            c.data.set_pack(c.place(row, column) / 4, sums.map(|sum| self.alpha * sum));
+        }
+    }
+
+    /// Columns of C.
+    #[inline(always)]
+    pub(super) fn columns(self) -> u32 {
+        self.matrix.columns
+    }
+
     /// What becomes of an element that was `old`; with beta = 0 that is no matter of `old`.
     #[inline(always)]
     fn combined(self, old: f32, sum: f32) -> f32 {

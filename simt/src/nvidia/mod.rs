@@ -11,3 +11,6 @@ pub(crate) mod atomic;
 pub(crate) mod bulk;
 pub(crate) mod memory;
 pub(crate) mod mma;
+// rustfmt gives each number of the lists a line.
+#[rustfmt::skip]
+pub(crate) mod wgmma;

@@ -13,7 +13,7 @@
 mod shared;
 
 use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Vote};
-use crate::nvidia::{async_copy, atomic, bulk, memory, mma};
+use crate::nvidia::{async_copy, atomic, bulk, memory, mma, wgmma};
 use crate::scalar::{AtomicScalar, Scalar};
 use core::arch::{asm, global_asm, nvptx};
 
@@ -425,6 +425,16 @@ impl Machine for Ptx {
     fn mma_tf32([a0, a1, a2, a3]: [u32; 4], [b0, b1]: [u32; 2], [c0, c1, c2, c3]: [f32; 4]) -> [f32; 4] {
         let Four(d0, d1, d2, d3) = unsafe { mma_m16n8k8_tf32(a0, a1, a2, a3, b0, b1, c0, c1, c2, c3) };
         [d0, d1, d2, d3]
+    }
+
+    #[inline(always)]
+    unsafe fn wgmma_add<const SUMS: usize>(a: u32, b: u32, sums: [f32; SUMS]) -> [f32; SUMS] {
+        unsafe { wgmma::multiply_add(a, b, sums) }
+    }
+
+    #[inline(always)]
+    unsafe fn wgmma_add_split<const SUMS: usize>(a: [u32; 2], b: [u32; 2], sums: [f32; SUMS]) -> [f32; SUMS] {
+        unsafe { wgmma::multiply_add_split(a, b, sums) }
     }
 
     #[inline(always)]

@@ -27,7 +27,7 @@ pub use shared::{SharedArray, shared_address};
 
 use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Vote};
 use crate::nvidia::assembly::{asm, trap};
-use crate::nvidia::{async_copy, atomic, bulk, memory, mma};
+use crate::nvidia::{async_copy, atomic, bulk, memory, mma, wgmma};
 use crate::scalar::{AtomicScalar, Scalar};
 use cuda_std::{intrinsics as libdevice, thread, warp};
 
@@ -410,6 +410,16 @@ impl Machine for RustCuda {
             );
         }
         [d0, d1, d2, d3]
+    }
+
+    #[inline(always)]
+    unsafe fn wgmma_add<const SUMS: usize>(a: u32, b: u32, sums: [f32; SUMS]) -> [f32; SUMS] {
+        unsafe { wgmma::multiply_add(a, b, sums) }
+    }
+
+    #[inline(always)]
+    unsafe fn wgmma_add_split<const SUMS: usize>(a: [u32; 2], b: [u32; 2], sums: [f32; SUMS]) -> [f32; SUMS] {
+        unsafe { wgmma::multiply_add_split(a, b, sums) }
     }
 
     #[inline(always)]

@@ -54,7 +54,7 @@ impl Fragments {
 }
 
 /// The value of an operand as the tensor cores see it.
-fn seen(bits: u32) -> f64 {
+pub(super) fn seen(bits: u32) -> f64 {
     f64::from(f32::from_bits(bits & SEEN))
 }
 
@@ -68,7 +68,7 @@ pub(super) fn round(x: f32) -> u32 {
 }
 
 /// The `f32` next to `x` towards zero.
-fn towards_zero(x: f64) -> f32 {
+pub(super) fn towards_zero(x: f64) -> f32 {
     let nearest = x as f32;
     if f64::from(nearest).abs() > x.abs() { f32::from_bits(nearest.to_bits() - 1) } else { nearest }
 }

@@ -33,6 +33,7 @@ mod stack;
 pub mod stats;
 mod warp;
 mod watchdog;
+mod wgmma;
 
 pub use check::{
     Check, Checked, Element, Finding, Kind, Memory, NOT_MODELLED, Report, Shortest, Side, Site, check, expect_written,
@@ -54,6 +55,7 @@ use std::cell::Cell;
 use std::panic::Location;
 use std::sync::OnceLock;
 use std::time::Instant;
+use wgmma::Tiles;
 
 /// The limits of compute capability 9.0, which the simulator enforces on launches.
 mod limits {
@@ -143,10 +145,20 @@ unsafe fn look<T: Scalar, R, const GLOBAL: bool, const WRITES: bool>(
 #[inline(never)]
 #[track_caller]
 unsafe fn look_at_pack<R>(space: Space, kind: AccessKind, address: u64, p: *const u8, access: impl FnOnce() -> R) -> R {
-    let block = here();
     if let Some(instruction) = stats::plain(space, kind) {
-        block.count(instruction, 16, address);
+        here().count(instruction, 16, address);
     }
+    // SAFETY: passed on.
+    unsafe { watch_pack(space, kind, address, p, access) }
+}
+
+/// [`look_at_pack`] for an access that is no instruction of the thread's own: it is not counted.
+///
+/// # Safety
+/// As for [`look_at_pack`].
+#[track_caller]
+unsafe fn watch_pack<R>(space: Space, kind: AccessKind, address: u64, p: *const u8, access: impl FnOnce() -> R) -> R {
+    let block = here();
     block.interrupt();
     block.before_access();
     // SAFETY: passed on.
@@ -688,6 +700,23 @@ impl Machine for Simulator {
     #[track_caller]
     fn mma_tf32(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4] {
         mma::multiply_add(a, b, c)
+    }
+
+    #[track_caller]
+    unsafe fn wgmma_add<const SUMS: usize>(a: u32, b: u32, mut sums: [f32; SUMS]) -> [f32; SUMS] {
+        // SAFETY: passed on.
+        unsafe { wgmma::multiply_add(Tiles { a, b }, &mut sums) };
+        sums
+    }
+
+    #[track_caller]
+    unsafe fn wgmma_add_split<const SUMS: usize>(a: [u32; 2], b: [u32; 2], sums: [f32; SUMS]) -> [f32; SUMS] {
+        let mut parts = [0.0; SUMS];
+        for (a, b) in [(a[1], b[0]), (a[0], b[1]), (a[0], b[0])] {
+            // SAFETY: passed on.
+            unsafe { wgmma::multiply_add(Tiles { a, b }, &mut parts) };
+        }
+        std::array::from_fn(|i| sums[i] + parts[i])
     }
 
     fn clock() -> u64 {

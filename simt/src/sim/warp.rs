@@ -49,6 +49,12 @@ pub(super) fn multiply(compute: fn(&Fragments)) {
     meet(u32::MAX, Deposit::default(), |warp, _| compute(&warp.fragments), false);
 }
 
+/// A meeting of all lanes.
+#[track_caller]
+pub(super) fn together() {
+    meet(u32::MAX, Deposit::default(), |_, _| {}, false);
+}
+
 /// Calls `f` with the fragments of the running thread's warp, and its lane.
 pub(super) fn with_fragments<R>(f: impl FnOnce(&Fragments, usize) -> R) -> R {
     let (block, thread) = (here(), here().current());

@@ -1,0 +1,120 @@
+//! The ring of stages in shared memory, its barriers, and what fills a stage.
+
+use simt::mbarrier::{self, Mbarrier};
+use simt::warpgroup::{DEPTH, Tile};
+use simt::{Global, bulk, shared};
+
+/// Stages that any ring has at most.
+const MOST: u32 = 8;
+/// Bytes of the barriers.
+#[cfg(not(target_os = "cuda"))]
+pub(super) const BARRIER_BYTES: u32 = 2 * MOST * 8;
+
+shared!(
+    /// Two barriers per stage.
+    BARRIERS: [u64; 2 * MOST]
+);
+
+/// A stage is first full: its tiles are there …
+#[inline(always)]
+pub(super) fn full(stage: u32) -> Mbarrier {
+    Mbarrier::at(BARRIERS::view(), stage)
+}
+
+/// … then empty: all warps have multiplied what is there. Of a ring of so many stages.
+#[inline(always)]
+pub(super) fn empty(stage: u32, stages: u32) -> Mbarrier {
+    Mbarrier::at(BARRIERS::view(), stages + stage)
+}
+
+/// Where in the ring a role is: the stage, and the parity of its barriers' phase.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) stage: u32,
+    pub(super) parity: u32,
+}
+
+impl Place {
+    pub(super) const FIRST: Self = Self { stage: 0, parity: 0 };
+
+    #[inline(always)]
+    pub(super) fn next(self, stages: u32) -> Self {
+        let wraps = self.stage == stages - 1;
+        Self { stage: if wraps { 0 } else { self.stage + 1 }, parity: self.parity ^ wraps as u32 }
+    }
+}
+
+/// The sizes of a ring: a stage has the parts of a tile of A, one after the other, and then those of B.
+#[derive(Clone, Copy)]
+pub(super) struct Ring {
+    /// Rows of A.
+    pub(super) rows: u32,
+    /// Columns of B.
+    pub(super) columns: u32,
+    /// Parts of an element.
+    pub(super) parts: u32,
+    pub(super) stages: u32,
+}
+
+impl Ring {
+    /// Bytes of one part of A, of one of B, and of a stage.
+    const fn part_a(self) -> u32 {
+        self.rows * DEPTH * 4
+    }
+
+    const fn part_b(self) -> u32 {
+        self.columns * DEPTH * 4
+    }
+
+    const fn stage(self) -> u32 {
+        self.parts * (self.part_a() + self.part_b())
+    }
+
+    /// Bytes of dynamic shared memory.
+    pub(super) const fn bytes(self) -> u32 {
+        assert!(self.stages <= MOST);
+        self.stages * self.stage() + Tile::MORE
+    }
+
+    /// A part of the tile of A in a stage.
+    #[inline(always)]
+    pub(super) fn a(self, stage: u32, part: u32) -> Tile {
+        Tile::dynamic(stage * self.stage() + part * self.part_a(), self.rows)
+    }
+
+    /// A part of the tile of B in a stage.
+    #[inline(always)]
+    pub(super) fn b(self, stage: u32, part: u32) -> Tile {
+        let first = stage * self.stage() + self.parts * self.part_a();
+        Tile::dynamic(first + part * self.part_b(), self.columns)
+    }
+
+    /// Makes the barriers, for so many warps that multiply; one thread calls it.
+    #[inline(always)]
+    pub(super) fn init_barriers(self, warps: u32) {
+        let mut stage = 0;
+        while stage < self.stages {
+            full(stage).init(1); // the thread that copies, and the bytes that it announces
+            empty(stage, self.stages).init(warps);
+            stage += 1;
+        }
+        mbarrier::fence_init();
+        bulk::fence(); // the copy engine sees the barriers too
+    }
+
+    /// Waits until a stage is empty, and has a step of A and one of B copied to it. `a` and `b` are copies in tiles.
+    #[inline(always)]
+    pub(super) fn fill(self, Place { stage, parity }: Place, a: Global<f32>, of_a: u32, b: Global<f32>, of_b: u32) {
+        // The phase before the first counts as ended.
+        empty(stage, self.stages).wait(parity ^ 1);
+        let barrier = full(stage);
+        barrier.arrive_expecting(self.stage());
+        let (len_a, len_b) = (self.parts * self.part_a() / 4, self.parts * self.part_b() / 4);
+        let (to_a, to_b) = (
+            Tile::dynamic(stage * self.stage(), self.parts * self.rows),
+            Tile::dynamic(stage * self.stage() + len_a * 4, self.parts * self.columns),
+        );
+        bulk::load(to_a.elements(), a.slice(of_a * len_a, len_a), barrier);
+        bulk::load(to_b.elements(), b.slice(of_b * len_b, len_b), barrier);
+    }
+}

@@ -1,0 +1,106 @@
+//! # Matrix product on the tensor cores, by groups of four warps
+//!
+//! **Idea.** Four warps multiply together, by one instruction for 64 rows, up to 256 columns and eight k. It reads both
+//! operands from shared memory itself. A thread of the block has tiles copied to a ring of stages there, and two groups
+//! multiply what is there, each 64 of a tile's 128 rows.
+//!
+//! **Changed from the rungs before.** No lane loads a fragment: the loads that `tensor-mma` was held up by are gone, and
+//! the registers hold nothing but sums. As in `producer-consumer`, warps that copy and warps that multiply tell each
+//! other by barriers, and blocks stay for the whole product.
+//!
+//! **Bottleneck.** The tensor cores, and for large matrices the power that they take.
+//!
+//! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles. Copies of A and B in global memory, in as much
+//! scratch memory; from there, copies of 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory. One barrier per block;
+//! two launches.
+//!
+//! **Threads.** 384: two groups of four warps that multiply, and one of which one thread works, since registers move
+//! between groups. Tiles of C have 128 rows and 256 columns, or 128 or 64 where those fill the multiprocessors better.
+//! A thread has every 128th element of what its group computes.
+//!
+//! **Limits.** Any m, n, k and strides, factors, transposed operands; batches one after the other. Elements of A and B
+//! are rounded to 10 bits behind the point. Compute capability 9.0 alone. The instruction takes rows of both operands
+//! that are contiguous along k, in an order of its own: the copies have it, of any operand.
+//!
+//! **Source.** NVIDIA, "Parallel Thread Execution ISA", chapter on `wgmma`; P. Shah, "Outperforming cuBLAS on H100: a
+//! worklog" (2024), for the shapes of tiles. Our own prototype in CUDA C++.
+
+use super::Shape;
+use super::group::pack::{self, PACK, Panel};
+use super::group::{BLOCK, Groups};
+use simt::{Global, kernel};
+
+pub use super::group::{DEPTH, ROWS};
+
+/// Columns of a tile of C.
+pub const COLUMNS: u32 = Wide::COLUMNS;
+
+type Wide = Groups<128, 1, 1, 4>;
+type Middle = Groups<64, 1, 1, 6>;
+type Narrow = Groups<32, 1, 1, 8>;
+
+/// C = alpha·A·B + beta·C for one product of the batch. `a` and `b` are copies in tiles.
+#[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
+pub fn matmul_tensor_group(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
+    Wide::product(a, b, c, shape, product);
+}
+
+/// The same with tiles of 128 columns.
+#[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
+pub fn matmul_tensor_group_middle(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
+    Middle::product(a, b, c, shape, product);
+}
+
+/// The same with tiles of 64 columns.
+#[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
+pub fn matmul_tensor_group_narrow(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
+    Narrow::product(a, b, c, shape, product);
+}
+
+/// Copies A and B to tiles, rounded.
+#[kernel(max_threads = PACK)]
+pub fn matmul_tensor_group_pack(
+    from_a: Global<f32>,
+    to_a: Global<f32>,
+    a: Panel,
+    from_b: Global<f32>,
+    to_b: Global<f32>,
+    b: Panel,
+) {
+    pack::pack::<1>((from_a, to_a, a), (from_b, to_b, b));
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: A and B are copied; then the product.
+
+    use super::*;
+    use crate::ladder::matmul::*;
+    use crate::matmul::group::host::{self, Kernels};
+
+    /// The rung.
+    pub static RUNG: Entry<Matmul> = rung!(
+        "r13_tensor_group.rs",
+        [matmul_tensor_group, matmul_tensor_group_middle, matmul_tensor_group_narrow, matmul_tensor_group_pack]
+    )
+    .refusing(|ask| host::refuses("tensor-group", ask, Wide::SHARED_BYTES))
+    .run_by(&TensorGroup);
+
+    struct TensorGroup;
+
+    impl Multiplies for TensorGroup {
+        fn precision(&self) -> Precision {
+            Precision::Tf32
+        }
+
+        fn launches(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>> {
+            let products = [
+                Wide::by(|on, geometry, args| on.launch(matmul_tensor_group, geometry, args), 1.0),
+                Middle::by(|on, geometry, args| on.launch(matmul_tensor_group_middle, geometry, args), 1.08),
+                Narrow::by(|on, geometry, args| on.launch(matmul_tensor_group_narrow, geometry, args), 1.25),
+            ];
+            let pack: host::Pack = |on, geometry, args| on.launch(matmul_tensor_group_pack, geometry, args);
+            host::launches(on, sizes, Kernels { pack, parts: 1, products })
+        }
+    }
+}

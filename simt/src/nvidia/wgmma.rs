@@ -1,0 +1,125 @@
+//! Products by four warps together, as PTX.
+//!
+//! LLVM has no intrinsics for these. All that the sums must not be touched between, from the fence to the wait, is one
+//! text: a register that the compiler moved in there would make ptxas finish each instruction before the next. Nothing
+//! copies the text into two branches, or the PTX builder's check of collectives fails.
+
+use super::assembly::asm;
+
+/// What a descriptor of a tile says beside its address: rows of 128 bytes, swizzled, eight rows after 1024 bytes.
+const TILE: u64 = 1 << 62 | (1024 >> 4) << 32 | 1 << 16;
+
+/// The descriptor of the tile at an address of shared memory. Eight elements along k are 32 bytes: 2 of its units.
+#[inline(always)]
+fn tile(address: u32) -> u64 {
+    TILE | (address as u64 & 0x3FFFF) >> 4
+}
+
+/// `{0}, {1}, …`, one operand per sum.
+macro_rules! sums {
+    (($first:literal $($i:literal)*)) => { concat!("{", $first, "}" $(, ", {", $i, "}")*) };
+}
+
+/// `t0, t1, …`, one register of the text's own per sum.
+macro_rules! parts {
+    (($first:literal $($i:literal)*)) => { concat!("t", $first $(, ", t", $i)*) };
+}
+
+/// Adds them to the sums.
+macro_rules! add_parts {
+    (($($i:literal)*)) => { concat!($("add.rn.f32 {", $i, "}, {", $i, "}, t", $i, ";"),*) };
+}
+
+/// The instruction for the eight k of the descriptors `x` and `y`; `$adds` is the predicate by which it adds to the sums.
+macro_rules! products {
+    ($columns:literal, $adds:literal, $to:expr) => {
+        concat!(
+            "wgmma.mma_async.sync.aligned.m64n", $columns, "k8.f32.tf32.tf32 {{", $to, "}}, x, y, ", $adds, ", 1, 1;"
+        )
+    };
+}
+
+/// The instructions for the 32 k of two tiles.
+macro_rules! steps {
+    ($columns:literal, $first:literal, $a:literal, $b:literal, $to:expr) => {
+        concat!(
+            "mov.b64 x, ", $a, "; mov.b64 y, ", $b, ";", products!($columns, $first, $to),
+            "add.s64 x, x, 2; add.s64 y, y, 2;", products!($columns, "adds", $to),
+            "add.s64 x, x, 2; add.s64 y, y, 2;", products!($columns, "adds", $to),
+            "add.s64 x, x, 2; add.s64 y, y, 2;", products!($columns, "adds", $to)
+        )
+    };
+}
+
+macro_rules! widths {
+    ($($count:literal, $columns:literal, ($($i:literal)*);)*) => {
+        /// # Safety
+        /// `a` and `b` are the addresses of tiles in the block's shared memory, multiples of 1024: of 64 rows, and of
+        /// two for each sum. The four warps call together.
+        #[inline(always)]
+        pub(crate) unsafe fn multiply_add<const SUMS: usize>(a: u32, b: u32, mut sums: [f32; SUMS]) -> [f32; SUMS] {
+            $(
+                if SUMS == $count {
+                    // SAFETY: the caller's promise is the instructions' condition.
+                    unsafe {
+                        asm!(
+                            "{{ .reg .b64 x, y; .reg .pred adds; setp.eq.u32 adds, 0, 0;",
+                            "wgmma.fence.sync.aligned;",
+                            steps!($columns, "adds", "{a}", "{b}", sums!(($($i)*))),
+                            "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; }}",
+                            $(inout(reg32) sums[$i],)*
+                            a = in(reg64) tile(a), b = in(reg64) tile(b), options(nostack)
+                        );
+                    }
+                }
+            )*
+            sums
+        }
+
+        /// # Safety
+        /// As for `multiply_add`, for each of the two pairs of tiles.
+        #[inline(always)]
+        pub(crate) unsafe fn multiply_add_split<const SUMS: usize>(
+            a: [u32; 2],
+            b: [u32; 2],
+            mut sums: [f32; SUMS],
+        ) -> [f32; SUMS] {
+            $(
+                if SUMS == $count {
+                    // SAFETY: the caller's promise is the instructions' condition.
+                    unsafe {
+                        asm!(
+                            "{{ .reg .b64 x, y; .reg .pred adds, begins; setp.eq.u32 adds, 0, 0;",
+                            concat!("setp.ne.u32 begins, 0, 0; .reg .f32 t<", $count, ">; wgmma.fence.sync.aligned;"),
+                            steps!($columns, "begins", "{rest_a}", "{b}", parts!(($($i)*))),
+                            steps!($columns, "adds", "{a}", "{rest_b}", parts!(($($i)*))),
+                            steps!($columns, "adds", "{a}", "{b}", parts!(($($i)*))),
+                            "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;",
+                            // Here, because elsewhere the compiler would put them off, and keep both in registers.
+                            add_parts!(($($i)*)),
+                            "}}",
+                            $(inout(reg32) sums[$i],)*
+                            a = in(reg64) tile(a[0]), rest_a = in(reg64) tile(a[1]),
+                            b = in(reg64) tile(b[0]), rest_b = in(reg64) tile(b[1]), options(nostack)
+                        );
+                    }
+                }
+            )*
+            sums
+        }
+    };
+}
+widths! {
+    32, "64", (0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
+    64, "128", (
+        0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
+        32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63
+    );
+    128, "256", (
+        0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
+        32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63
+        64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95
+        96 97 98 99 100 101 102 103 104 105 106 107 108 109 110 111 112 113 114 115 116 117 118 119 120 121 122
+        123 124 125 126 127
+    );
+}

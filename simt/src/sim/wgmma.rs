@@ -1,0 +1,74 @@
+//! Products by four warps together, from tiles in shared memory.
+//!
+//! Each warp has sixteen rows of the 64, so the lanes of a warp meet here and not those of the group. As in
+//! [`super::mma`], eight products and a sum are added in double precision and rounded towards zero once.
+
+use super::mma::{seen, towards_zero};
+use super::observe::{AccessKind, Space};
+use super::{here, warp, watch_pack, watchdog};
+use crate::warpgroup::DEPTH;
+
+/// Bytes of a row of a tile.
+const ROW: u32 = DEPTH * 4;
+/// Rows of A per warp.
+const ROWS: u32 = 16;
+
+/// The tiles of the call: of A, and of B with `columns` rows, by their addresses.
+#[derive(Clone, Copy)]
+pub(super) struct Tiles {
+    pub(super) a: u32,
+    pub(super) b: u32,
+}
+
+/// Adds the products of the tiles to the lane's sums.
+///
+/// # Safety
+/// The addresses are those of tiles in the block's shared memory, multiples of 16.
+#[track_caller]
+pub(super) unsafe fn multiply_add<const SUMS: usize>(tiles: Tiles, sums: &mut [f32; SUMS]) {
+    let thread = here().current() as u32;
+    let (lane, first) = (thread % 32, thread / 32 % 4 * ROWS);
+    // No lane is at its next call before all have come to this one: all of them have to come.
+    warp::together();
+    // Every byte is read by one lane of a warp, for those who watch; the values follow from memory as it is.
+    let (columns, packs) = (2 * SUMS as u32, ROW / 16);
+    if watchdog::looks() {
+        for i in (lane..ROWS * packs).step_by(32) {
+            watch(tiles.a + first * ROW + i * 16);
+        }
+        for i in (lane..columns * packs).step_by(32) {
+            watch(tiles.b + i * 16);
+        }
+    }
+    let a = [0, 8].map(|down| row(tiles.a, first + lane / 4 + down));
+    for (pair, sums) in sums.chunks_exact_mut(4).enumerate() {
+        for along in 0..2 {
+            let b = row(tiles.b, pair as u32 * 8 + lane % 4 * 2 + along);
+            for down in 0..2 {
+                let sum = &mut sums[down * 2 + along as usize];
+                for (a, b) in a[down].chunks_exact(8).zip(b.chunks_exact(8)) {
+                    let products = a.iter().zip(b).map(|(a, b)| a * b);
+                    *sum = towards_zero(f64::from(*sum) + products.sum::<f64>());
+                }
+            }
+        }
+    }
+}
+
+/// Tells those who watch of a read of 16 bytes.
+#[track_caller]
+fn watch(address: u32) {
+    let p = here().shared(address, 16).cast_const();
+    // SAFETY: `shared` gives a pointer to 16 bytes; tiles begin at multiples of 16.
+    unsafe { watch_pack(Space::Shared, AccessKind::Read, address.into(), p, || ()) }
+}
+
+/// Row `row` of the tile at an address.
+fn row(tile: u32, row: u32) -> [f64; DEPTH as usize] {
+    let p = here().shared(tile + row * ROW, ROW);
+    std::array::from_fn(|k| {
+        let pack = k as u32 / 4 ^ row % 8;
+        // SAFETY: `shared` gives a pointer to all bytes of the row.
+        seen(unsafe { p.add((pack * 16) as usize + k % 4 * 4).cast::<u32>().read() })
+    })
+}
