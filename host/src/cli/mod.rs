@@ -9,6 +9,7 @@ mod doctor;
 mod explain;
 mod family;
 mod fidelity;
+mod gpus;
 mod lab;
 mod ladder;
 mod learn;

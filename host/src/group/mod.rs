@@ -30,10 +30,12 @@
 //! that dies closes its connection, and a rank that does not come to a meeting is waited for no longer than the group's
 //! [time-out](Settings::timeout).
 
+pub mod job;
 pub mod launcher;
 mod local;
 mod meeting;
 pub mod nccl;
+pub mod product;
 pub mod sort;
 mod tcp;
 mod vec;
@@ -42,7 +44,7 @@ pub use local::Local;
 pub use meeting::{Meeting, Room, Seat};
 pub use nccl::Nccl;
 pub use tcp::Tcp;
-pub use vec::{ShardedVec, Total, Totals};
+pub use vec::{Counter, Reducer, Scanner, ShardedVec, Total, Totals};
 
 use crate::engine::{AnyBuffer, DeviceChoice, Engine};
 use crate::error::{Error, Result};

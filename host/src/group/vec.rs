@@ -8,6 +8,9 @@ use crate::data::{Distribution, Element};
 use crate::engine::{Buffer, Engine};
 use crate::error::{Error, Result};
 use crate::vec::choice::{self, choose};
+use rungs_kernels::histogram as kernels;
+use rungs_kernels::ladder::Sequence;
+use rungs_kernels::ladder::histogram::{self, Counts, Histogram};
 use rungs_kernels::ladder::reduce::{self, Reduce, Reduces};
 use rungs_kernels::ladder::scan::{self, Scan, Scans};
 use rungs_kernels::operator::{Max, Min, Operator, Sum};
@@ -165,7 +168,7 @@ impl<T: Total> ShardedVec<'_, T> {
     where
         dyn Reduce: Reduces<T>,
     {
-        Ok(self.totals(operation)?.all)
+        Ok(Reducer::new(self, operation)?.totals(self)?.all)
     }
 
     /// Running sums, minima or maxima of the whole; with `exclusive`, element i leaves element i itself out.
@@ -177,48 +180,150 @@ impl<T: Total> ShardedVec<'_, T> {
         dyn Reduce: Reduces<T>,
         dyn Scan: Scans<T>,
     {
-        let before = self.totals(operation)?.before;
-        let output = Self::uninit(self.group, &self.engine, self.len)?;
-        if self.len == 0 {
-            return Ok(output);
+        let mut output = Self::uninit(self.group, &self.engine, self.len)?;
+        Scanner::new(self, operation)?.scan(self, &mut output, exclusive)?;
+        Ok(output)
+    }
+}
+
+/// Reduces vectors of a length; keeps the memory that it needs.
+pub struct Reducer<T: Scalar> {
+    operation: Operation,
+    launches: Sequence<reduce::Elements<T>>,
+    output: Buffer<T>,
+}
+
+impl<T: Total> Reducer<T>
+where
+    dyn Reduce: Reduces<T>,
+{
+    /// For vectors whose shares are as long as those of `like`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if scratch memory does not fit on the device.
+    pub fn new(like: &ShardedVec<'_, T>, operation: Operation) -> Result<Self> {
+        let rung = choose(choice::REDUCTIONS, &like.engine, size_of::<T>(), like.len)?;
+        let launches = rung.reducer::<T>(&like.engine, like.len as u32, operation)?;
+        Ok(Self { operation, launches, output: like.engine.alloc(1)? })
+    }
+
+    /// What the shares are combined into.
+    ///
+    /// # Errors
+    /// As for [`ShardedVec::reduce`].
+    pub fn totals(&mut self, vec: &ShardedVec<'_, T>) -> Result<Totals<T>> {
+        let args = reduce::Elements { input: vec.view(), output: self.output.view() };
+        self.launches.run(&vec.engine, args)?;
+        let own: Vec<T> = vec.group.all_gather(&self.output.download()?)?.concat();
+        let combine = |totals: &[T]| {
+            let mut totals = totals.iter().copied();
+            let first = totals.next().unwrap_or_else(|| T::identity(self.operation));
+            totals.fold(first, |a, b| T::combine(self.operation, a, b))
+        };
+        Ok(Totals { all: combine(&own), before: combine(&own[..vec.group.rank()]) })
+    }
+}
+
+/// Scans vectors of a length; keeps the memory that it needs.
+pub struct Scanner<T: Scalar> {
+    totals: Reducer<T>,
+    launches: Sequence<scan::Elements<T>>,
+}
+
+impl<T: Total> Scanner<T>
+where
+    dyn Reduce: Reduces<T>,
+    dyn Scan: Scans<T>,
+{
+    /// For vectors whose shares are as long as those of `like`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if scratch memory does not fit on the device.
+    pub fn new(like: &ShardedVec<'_, T>, operation: Operation) -> Result<Self> {
+        let rung = choose(choice::SCANS, &like.engine, size_of::<T>(), like.len)?;
+        let launches = rung.scanner::<T>(&like.engine, like.len as u32, operation)?;
+        Ok(Self { totals: Reducer::new(like, operation)?, launches })
+    }
+
+    /// Scans the elements of `input` into `output`, which has as many. See [`ShardedVec::scan`].
+    ///
+    /// # Errors
+    /// As for [`ShardedVec::scan`].
+    pub fn scan(
+        &mut self,
+        input: &mut ShardedVec<'_, T>,
+        output: &mut ShardedVec<'_, T>,
+        exclusive: bool,
+    ) -> Result<()> {
+        let before = self.totals.totals(input)?.before;
+        if input.len == 0 {
+            return Ok(());
         }
-        let rung = choose(choice::SCANS, &self.engine, size_of::<T>(), self.len)?;
-        let mut scanner = rung.scanner::<T>(&self.engine, self.len as u32, operation)?;
-        let args = scan::Elements { input: self.view(), output: output.view(), exclusive };
+        let args = scan::Elements { input: input.view(), output: output.view(), exclusive };
         // What comes before the share is combined with its first element, for as long as the scan takes: so it is part
         // of every result, and no further pass over the results is needed.
-        let first = self.read(0, 1)?[0];
-        let moved = self.group.rank() > 0;
+        let first = input.read(0, 1)?[0];
+        let moved = input.group.rank() > 0;
         if moved {
-            self.buffer.write_at(self.start, &[T::combine(operation, before, first)])?;
+            let combined = T::combine(self.totals.operation, before, first);
+            input.buffer.write_at(input.start, &[combined])?;
         }
-        let scanned = scanner.run(&self.engine, args);
+        let scanned = self.launches.run(&input.engine, args);
         if moved {
-            self.buffer.write_at(self.start, &[first])?;
+            input.buffer.write_at(input.start, &[first])?;
         }
         scanned?;
         if moved && exclusive {
             output.buffer.write_at(output.start, &[before])?;
         }
-        Ok(output)
+        Ok(())
+    }
+}
+
+impl<T: Scalar> ShardedVec<'_, T>
+where
+    dyn Histogram: Counts<T>,
+{
+    /// How often each number below `bins` occurs in the whole, on every rank. Elements past the last bin are not
+    /// counted.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for no bins or more than there can be; otherwise as for [`ShardedVec::reduce`].
+    pub fn histogram(&self, bins: u32) -> Result<Vec<u64>> {
+        Counter::new(self, bins)?.count(self)
+    }
+}
+
+/// Counts the elements of vectors; keeps the memory that it needs.
+pub struct Counter<T: Scalar> {
+    launches: Sequence<histogram::Keys<T>>,
+    counts: Buffer<u32>,
+}
+
+impl<T: Scalar> Counter<T>
+where
+    dyn Histogram: Counts<T>,
+{
+    /// For so many bins, by the last rung of the ladder.
+    ///
+    /// # Errors
+    /// As for [`ShardedVec::histogram`].
+    pub fn new(like: &ShardedVec<'_, T>, bins: u32) -> Result<Self> {
+        let launches = kernels::LADDER.default.counter::<T>(&like.engine, bins)?;
+        Ok(Self { launches, counts: like.engine.alloc(bins as usize)? })
     }
 
-    /// What the shares are combined into: all, and those of the ranks before.
-    fn totals(&self, operation: Operation) -> Result<Totals<T>>
-    where
-        dyn Reduce: Reduces<T>,
-    {
-        let rung = choose(choice::REDUCTIONS, &self.engine, size_of::<T>(), self.len)?;
-        let output: Buffer<T> = self.engine.alloc(1)?;
-        let mut reducer = rung.reducer::<T>(&self.engine, self.len as u32, operation)?;
-        reducer.run(&self.engine, reduce::Elements { input: self.view(), output: output.view() })?;
-        let own: Vec<T> = self.group.all_gather(&output.download()?)?.concat();
-        let combine = |totals: &[T]| {
-            let mut totals = totals.iter().copied();
-            let first = totals.next().unwrap_or_else(|| T::identity(operation));
-            totals.fold(first, |a, b| T::combine(operation, a, b))
-        };
-        Ok(Totals { all: combine(&own), before: combine(&own[..self.group.rank()]) })
+    /// How often each number occurs in the whole.
+    ///
+    /// # Errors
+    /// As for [`ShardedVec::histogram`].
+    pub fn count(&mut self, vec: &ShardedVec<'_, T>) -> Result<Vec<u64>> {
+        self.launches.run(&vec.engine, histogram::Keys { keys: vec.view(), counts: self.counts.view() })?;
+        let mut sums = vec![0; self.counts.len()];
+        for counts in vec.group.all_gather(&self.counts.download()?)? {
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += u64::from(count));
+        }
+        Ok(sums)
     }
 }
 

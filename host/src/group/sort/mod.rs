@@ -21,8 +21,8 @@ use crate::vec::choice::{self, choose};
 use crate::vec::places::gather;
 use cuts::Search;
 use ranges::Ranges;
-use rungs_kernels::ladder::Options;
 use rungs_kernels::ladder::sort::Keys;
+use rungs_kernels::ladder::{Options, Sequence};
 use simt::Scalar;
 use std::fmt;
 use std::str::FromStr;
@@ -70,13 +70,15 @@ impl FromStr for SortRung {
 }
 
 /// Sorts vectors of a group; keeps the memory that it needs beside the keys from one sort to the next.
-pub struct Sorter<'g, T: Total> {
+pub struct Sorter<'g, T: Total<Word: KeyWord>> {
     group: &'g dyn Group,
     engine: Engine,
     /// For the exchange.
     stream: Engine,
     /// Memory for a share, when there is no sort.
     spare: Option<Buffer<T>>,
+    /// The launches that sort a share of this length.
+    own: Option<(usize, Sequence<Keys<T::Word>>)>,
     ranges: Ranges<T>,
 }
 
@@ -87,7 +89,7 @@ impl<'g, T: Total<Word: KeyWord>> Sorter<'g, T> {
     /// [`Error::Cuda`] if the driver refuses a stream.
     pub fn new(group: &'g dyn Group, engine: &Engine) -> Result<Self> {
         let stream = engine.second_stream()?;
-        Ok(Self { group, engine: engine.clone(), stream, spare: None, ranges: Ranges::default() })
+        Ok(Self { group, engine: engine.clone(), stream, spare: None, own: None, ranges: Ranges::default() })
     }
 
     /// Sorts in place, see [`ShardedVec::sort`]. Returns the rung that sorted: all ranks take another one than asked
@@ -114,10 +116,18 @@ impl<'g, T: Total<Word: KeyWord>> Sorter<'g, T> {
     }
 
     /// Sorts this rank's share.
-    fn sort_own(&self, keys: &ShardedVec<'_, T>) -> Result<()> {
-        let rung = choose(choice::SORTS, &self.engine, size_of::<T>(), keys.len)?;
-        let mut sorter = rung.sorter::<T::Word>(&self.engine, keys.len as u32, Options::default())?;
-        Ok(sorter.run(&self.engine, Keys { keys: keys.view().cast(), order: order_of(T::DTYPE) })?)
+    fn sort_own(&mut self, keys: &ShardedVec<'_, T>) -> Result<()> {
+        let mut own = match self.own.take() {
+            Some((len, own)) if len == keys.len => own,
+            // The memory of another length is freed first.
+            _ => {
+                let rung = choose(choice::SORTS, &self.engine, size_of::<T>(), keys.len)?;
+                rung.sorter::<T::Word>(&self.engine, keys.len as u32, Options::default())?
+            }
+        };
+        own.run(&self.engine, Keys { keys: keys.view().cast(), order: order_of(T::DTYPE) })?;
+        self.own = Some((keys.len, own));
+        Ok(())
     }
 
     /// Where each share, which is sorted, is cut for each rank: by rank and share.
