@@ -9,6 +9,7 @@ use rungs::group::{self, Exchange, Group, Meeting, Room, Round, Seat, Settings, 
 use rungs::{Error, Result};
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::scan::{Scan, Scans};
+use rungs_kernels::radix::pieces::Pieces;
 use std::net::TcpListener;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -53,14 +54,19 @@ fn parts<T: Copy>(all: &[T], lengths: &[usize]) -> Vec<Vec<T>> {
     lengths.iter().map(part).collect()
 }
 
-fn sorts<T: Total<Word: KeyWord>>(n: usize, lengths: &[usize], distribution: &Distribution, rung: SortRung) -> usize {
+fn sorts<T: Total<Word: KeyWord + Pieces>>(
+    n: usize,
+    lengths: &[usize],
+    distribution: &Distribution,
+    rung: SortRung,
+) -> usize {
     let keys: Vec<T> = distribution.clone().keys(n as u64, 7).unwrap();
     let want = sorted(&T::wrap(keys.clone()));
     let input = parts(&keys, lengths);
     let taken = AtomicUsize::new(0);
     let output = group::run(&simulators(lengths.len()), |group, engine| {
         let mut vec = ShardedVec::from_slice(group, engine, &input[group.rank()])?;
-        let mut sorter = Sorter::new(group, engine)?;
+        let mut sorter = Sorter::new(group, engine)?.with_rounds(3);
         // The second sort has the memory of the first, and a share that may begin elsewhere.
         for _ in 0..2 {
             if sorter.sort(&mut vec, rung)? == rung {
@@ -109,6 +115,52 @@ fn sorts_of_every_type() {
             sorts::<i64>(2003, &lengths, &distribution, SortRung::Whole);
             sorts::<f64>(2003, &lengths, &distribution, SortRung::Whole);
         }
+    }
+}
+
+/// Sorts that exchange ranges: how many of the sorts of all ranks did.
+fn sorts_by_ranges<T: Total<Word: KeyWord + Pieces>>(
+    n: usize,
+    lengths: &[usize],
+    distribution: &Distribution,
+) -> usize {
+    sorts::<T>(n, lengths, distribution, SortRung::Ranges)
+}
+
+#[test]
+fn ranges_of_every_size_and_share() {
+    for size in [2, 3, 5] {
+        for n in [0, 1, 2, 33, 1009] {
+            for lengths in shares(n, size) {
+                sorts_by_ranges::<u32>(n, &lengths, &Distribution::Uniform);
+            }
+        }
+    }
+    // So many keys that the ranks' shares are told apart by the top bits.
+    for size in [2, 3, 8] {
+        for lengths in shares(20_011, size) {
+            let by_ranges = sorts_by_ranges::<u32>(20_011, &lengths, &Distribution::Uniform);
+            assert_eq!(by_ranges, 2 * size, "{lengths:?}");
+        }
+    }
+}
+
+#[test]
+fn ranges_of_every_type() {
+    let lengths = &shares(9001, 2)[0];
+    assert_eq!(sorts_by_ranges::<i32>(9001, lengths, &Distribution::Uniform), 4);
+    assert_eq!(sorts_by_ranges::<u64>(9001, lengths, &Distribution::Uniform), 4);
+    assert_eq!(sorts_by_ranges::<i64>(9001, lengths, &Distribution::Uniform), 4);
+    sorts_by_ranges::<f32>(9001, lengths, &Distribution::Special);
+    sorts_by_ranges::<f64>(9001, lengths, &Distribution::Special);
+}
+
+#[test]
+fn ranges_of_every_distribution() {
+    for name in Distribution::NAMES {
+        let distribution: Distribution = name.replace('K', "3").parse().unwrap();
+        sorts_by_ranges::<u32>(9001, &shares(9001, 3)[0], &distribution);
+        sorts_by_ranges::<u64>(9001, &shares(9001, 2)[3], &distribution);
     }
 }
 

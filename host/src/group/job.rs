@@ -16,6 +16,7 @@ use crate::matrix::Precision;
 use crate::measure::median;
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::scan::{Scan, Scans};
+use rungs_kernels::radix::pieces::Pieces;
 use serde::Serialize;
 use simt::Scalar;
 use simt::launcher::Live;
@@ -196,7 +197,7 @@ impl Job {
         }
     }
 
-    fn sort<T: Total<Word: KeyWord>>(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome> {
+    fn sort<T: Total<Word: KeyWord + Pieces>>(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome> {
         let input = ShardedVec::from_slice(group, engine, &self.draw::<T>(group)?)?;
         let mut keys = ShardedVec::<T>::uninit(group, engine, input.len())?;
         let mut sorter = Sorter::new(group, engine)?;

@@ -76,11 +76,28 @@ impl Group for Local {
     }
 
     fn exchange(&self, exchange: &Exchange<'_>, after: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
-        let (me, size) = (self.rank(), self.size());
-        exchange.check(size)?;
+        exchange.check(self.size())?;
         exchange.from.engine().synchronize()?;
+        let reading = self.seat.read();
+        let copied = self.copy(exchange, after);
+        drop(reading);
+        let met = copied.and_then(|()| self.seat.all_gather(vec![]).map(|_| ()));
+        // After a failure, too, the memory is read no more when this returns, and may be freed.
+        self.seat.wait_for_readers();
+        met
+    }
+
+    fn abort(&self, why: &str) {
+        self.seat.fail(why);
+    }
+}
+
+impl Local {
+    /// Fetches what all others send, and waits for it.
+    fn copy(&self, exchange: &Exchange<'_>, after: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
+        let (me, size) = (self.rank(), self.size());
         let offers: Vec<Vec<usize>> = self.seat.all_gather(offer(exchange))?.iter().map(|bytes| words(bytes)).collect();
-        for (i, round) in exchange.rounds.iter().enumerate() {
+        let copied = exchange.rounds.iter().enumerate().try_for_each(|(i, round)| {
             // Each rank begins with another one, so that none is asked by all at once.
             for peer in (0..size).map(|k| (me + k) % size) {
                 let to = &round.receives[peer];
@@ -95,21 +112,14 @@ impl Group for Local {
                     return Err(Error::Usage(why));
                 }
                 // SAFETY: the range is inside the peer's memory, as its own check has found, and the peer neither
-                // frees nor writes it before the meeting below.
+                // frees nor writes it before this rank has ceased to read.
                 unsafe { self.fetch(exchange, to.start, offers[peer][0] + begin, peer, to.len()) }?;
             }
-            after(i)?;
-        }
-        exchange.stream.synchronize()?;
-        self.seat.all_gather(vec![]).map(|_| ())
+            after(i)
+        });
+        copied.and(exchange.stream.synchronize())
     }
 
-    fn abort(&self, why: &str) {
-        self.seat.fail(why);
-    }
-}
-
-impl Local {
     /// Copies `bytes` bytes at an address of a peer's memory to those from `to` on of the memory that receives.
     ///
     /// # Safety

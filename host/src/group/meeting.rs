@@ -42,12 +42,14 @@ struct State {
     /// What all brought to the last meeting. The next one ends only after all have come, and so have read this.
     last: Arc<[Vec<u8>]>,
     failed: Option<String>,
+    /// Threads that may read the memory of others.
+    readers: usize,
 }
 
 impl Room {
     /// A room for so many threads.
     pub fn new(size: usize, timeout: Duration) -> Arc<Self> {
-        let state = State { meetings: 0, here: vec![None; size], last: Arc::new([]), failed: None };
+        let state = State { meetings: 0, here: vec![None; size], last: Arc::new([]), failed: None, readers: 0 };
         Arc::new(Self { size, timeout, state: Mutex::new(state), changed: Condvar::new() })
     }
 
@@ -74,6 +76,30 @@ impl Seat {
     /// The seat of a rank.
     pub fn new(room: &Arc<Room>, rank: usize) -> Self {
         Self { room: Arc::clone(room), rank }
+    }
+}
+
+/// A thread may read the memory of others for as long as this lives.
+pub(super) struct Reading<'a>(&'a Room);
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        self.0.lock().readers -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Seat {
+    /// Begins to read the memory of others.
+    pub(super) fn read(&self) -> Reading<'_> {
+        self.room.lock().readers += 1;
+        Reading(&self.room)
+    }
+
+    /// Waits until no thread reads the memory of another. Readers wait for nobody but their own device.
+    pub(super) fn wait_for_readers(&self) {
+        let waited = self.room.changed.wait_while(self.room.lock(), |state| state.readers > 0);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 }
 

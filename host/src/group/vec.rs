@@ -14,6 +14,7 @@ use rungs_kernels::ladder::histogram::{self, Counts, Histogram};
 use rungs_kernels::ladder::reduce::{self, Reduce, Reduces};
 use rungs_kernels::ladder::scan::{self, Scan, Scans};
 use rungs_kernels::operator::{Max, Min, Operator, Sum};
+use rungs_kernels::radix::pieces::Pieces;
 use simt::{Global, Scalar};
 
 /// One rank's share of a vector: elements in the memory of its device, at most 2³² - 1. The whole is the shares one
@@ -154,7 +155,7 @@ impl<T: Total> ShardedVec<'_, T> {
     /// launch, or a kernel before it, fails; [`Error::Group`] on all ranks if one fails.
     pub fn sort(&mut self) -> Result<()>
     where
-        T::Word: KeyWord,
+        T::Word: KeyWord + Pieces,
     {
         Sorter::new(self.group, &self.engine)?.sort(self, SortRung::default()).map(|_| ())
     }

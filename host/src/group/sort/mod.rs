@@ -23,6 +23,7 @@ use cuts::Search;
 use ranges::Ranges;
 use rungs_kernels::ladder::sort::Keys;
 use rungs_kernels::ladder::{Options, Sequence};
+use rungs_kernels::radix::pieces::Pieces;
 use simt::Scalar;
 use std::fmt;
 use std::str::FromStr;
@@ -82,7 +83,7 @@ pub struct Sorter<'g, T: Total<Word: KeyWord>> {
     ranges: Ranges<T>,
 }
 
-impl<'g, T: Total<Word: KeyWord>> Sorter<'g, T> {
+impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
     /// A sorter for this rank's vectors.
     ///
     /// # Errors
@@ -90,6 +91,12 @@ impl<'g, T: Total<Word: KeyWord>> Sorter<'g, T> {
     pub fn new(group: &'g dyn Group, engine: &Engine) -> Result<Self> {
         let stream = engine.second_stream()?;
         Ok(Self { group, engine: engine.clone(), stream, spare: None, own: None, ranges: Ranges::default() })
+    }
+
+    /// The same sorter, whose exchange by ranges has this number of rounds.
+    pub fn with_rounds(mut self, rounds: usize) -> Self {
+        self.ranges.rounds = Some(rounds.max(1));
+        self
     }
 
     /// Sorts in place, see [`ShardedVec::sort`]. Returns the rung that sorted: all ranks take another one than asked
