@@ -1,10 +1,10 @@
 //! The rung `exchange-ranges`: runs of buckets are sorted while the next ones are on their way.
 //!
-//! Each rank counts its keys by their 16 top bits, and moves them to buckets by the upper 8 of these bits. All ranks
+//! Each rank counts its keys by their top bits, 10 to 16, and moves them to buckets by the first 8 of these bits. All ranks
 //! learn the counts of all, so each knows which top buckets belong to which rank: those that hold its part of the sorted
 //! whole. A bucket on the border of two ranks goes to both of them, each of which sorts all of it and leaves out what is
 //! the other's; so shares are exact without a search for the keys between them. Each rank's top buckets are divided into
-//! rounds of about as many keys. When a round has come, its keys are moved to their buckets by the lower 8 bits, from
+//! rounds of about as many keys. When a round has come, its keys are moved to their buckets by the other bits, from
 //! wherever they lie, and the buckets are sorted, while the next round is on its way.
 //!
 //! The keys of the rank itself are read where they are, and are partitioned while the first round is on its way.
@@ -17,7 +17,7 @@ use crate::algorithms::verify::order_of;
 use crate::engine::{Buffer, Engine};
 use crate::error::Result;
 use rungs_kernels::radix::pieces::{
-    BUCKETS, Besides, CURSORS, Pieces, Run, RunMemory, TOP_BUCKETS, cursor, first_tile, suits,
+    Besides, Bits, CURSORS, Pieces, Run, RunMemory, TOP_BUCKETS, cursor, first_tile, suits,
 };
 use rungs_kernels::radix::r8_msd_buckets::MAX_KEYS;
 use simt::Scalar;
@@ -58,7 +58,7 @@ impl Plan {
     /// For ranks that have these many keys in each bucket, and shares of these lengths. Nothing if the top bits do not
     /// tell the ranks' shares apart well enough, so that one would get many more keys than its share.
     fn new(counts: &[Vec<u32>], lengths: &[u64], rounds: usize) -> Option<Self> {
-        let low = BUCKETS as usize / TOP_BUCKETS as usize;
+        let low = counts.first()?.len() / TOP_BUCKETS as usize;
         let sums = |top: Vec<u64>| {
             let mut sums = vec![0];
             top.iter().for_each(|count| sums.push(sums[sums.len() - 1] + count));
@@ -129,8 +129,8 @@ struct Part {
 
 /// The counts of the buckets in a run of top buckets, all others 0, but for the places before the keys.
 fn counts_in(counts: &[&[u32]], buckets: &Range<usize>, pad: u64) -> Vec<u32> {
-    let low = BUCKETS as usize / TOP_BUCKETS as usize;
-    let mut sums = vec![0; BUCKETS as usize];
+    let all = counts.first().map_or(0, |counts| counts.len());
+    let (low, mut sums) = (all / TOP_BUCKETS as usize, vec![0; all]);
     let run = buckets.start * low..buckets.end * low;
     for counts in counts {
         sums[run.clone()].iter_mut().zip(&counts[run.clone()]).for_each(|(sum, count)| *sum += count);
@@ -171,6 +171,14 @@ fn at_least<T: Scalar>(engine: &Engine, kept: &mut Option<Buffer<T>>, len: usize
     }
 }
 
+/// Memory of this length: what is there, or new.
+fn exactly<T: Scalar>(engine: &Engine, kept: &mut Option<Buffer<T>>, len: usize) -> Result<Buffer<T>> {
+    match kept.take() {
+        Some(kept) if kept.len() == len => Ok(kept),
+        _ => engine.alloc(len),
+    }
+}
+
 /// Places words one after the other, each array on a line.
 #[derive(Default)]
 struct Layout(usize);
@@ -188,23 +196,24 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
     pub(super) fn sort_by_ranges(&mut self, keys: &mut ShardedVec<'_, T>, lengths: &[u64]) -> Result<bool> {
         let (me, size, engine) = (self.group.rank(), self.group.size(), self.engine.clone());
         let (device, order, mine) = (engine.device(), order_of(T::DTYPE), keys.len);
-        let can = suits(&device) && lengths.iter().all(|&length| length <= u64::from(MAX_KEYS));
+        let bits = Bits::of(lengths.iter().sum());
+        let can = suits(&device, bits) && lengths.iter().all(|&length| length <= u64::from(MAX_KEYS));
         // A rank that cannot brings nothing, and all see that.
         let count = |counted: &Buffer<u32>| -> Result<Vec<u32>> {
             counted.fill(0)?;
             if mine > 0 {
-                T::Word::count(&engine, keys.view().cast(), order, counted.view())?;
+                T::Word::count(&engine, keys.view().cast(), order, bits, counted.view())?;
             }
             counted.download()
         };
-        let counted = at_least(&engine, &mut self.ranges.counts, BUCKETS as usize)?;
+        let counted = exactly(&engine, &mut self.ranges.counts, bits.buckets() as usize)?;
         let own = if can { count(&counted)? } else { vec![] };
         let split = at_least(&engine, &mut self.ranges.split, room(mine))?;
         // Kept until the end, because freeing memory waits for the launch.
         let mut kept_cursors = None;
         if can && mine > 0 {
             // It runs while the ranks tell each other their counts.
-            let low = BUCKETS as usize / TOP_BUCKETS as usize;
+            let low = bits.low() as usize;
             let (mut cursors, mut start) = (vec![0; CURSORS as usize], 0);
             for (q, counts) in own.chunks_exact(low).enumerate() {
                 cursors[cursor(q as u32) as usize] = start;
@@ -217,7 +226,7 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
         let all = self.group.all_gather(&own)?;
         let longest = lengths.iter().copied().max().unwrap_or_default();
         let rounds = self.ranges.rounds.unwrap_or((longest / LEAST).clamp(1, ROUNDS as u64) as usize);
-        let is_told = all.iter().all(|counts| counts.len() == BUCKETS as usize);
+        let is_told = all.iter().all(|counts| counts.len() == bits.buckets() as usize);
         let Some(plan) = is_told.then(|| Plan::new(&all, lengths, rounds)).flatten() else {
             (self.ranges.split, self.ranges.counts) = (Some(split), Some(counted));
             return Ok(false);
@@ -251,18 +260,18 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
         let is_busy = |part: &&Part| part.keys > 0;
         let places = |part: &Part| (part.pad + part.keys) as u32;
         let most = parts.iter().map(places).max().unwrap_or_default();
-        let mut layout = Layout::default();
-        let counts_at: Vec<_> = (0..pieces.len() + parts.len()).map(|_| layout.place(BUCKETS)).collect();
+        let (buckets, mut layout) = (bits.buckets(), Layout::default());
+        let counts_at: Vec<_> = (0..pieces.len() + parts.len()).map(|_| layout.place(buckets)).collect();
         let uploaded = layout.0;
         let own_tiles = layout.place(T::Word::tile_words(share));
         let tiles_at: Vec<_> =
             pieces.iter().map(|p| layout.place(T::Word::tile_words((p.pad + p.keys) as u32))).collect();
-        let [starts, second, first] = [BUCKETS + 1, BUCKETS, CURSORS].map(|words| layout.place(words));
+        let [starts, second, first] = [buckets + 1, buckets, CURSORS].map(|words| layout.place(words));
         let tiles = layout.place(T::Word::tile_words(most.max(share)));
         let run_words: Vec<_> = (parts.iter())
             .map(|part| {
-                let lists = T::Word::list_words(places(part).max(1), &device);
-                [BUCKETS + 1, BUCKETS, lists].map(|words| layout.place(words))
+                let lists = T::Word::list_words(places(part).max(1), bits, &device);
+                [buckets + 1, buckets, lists].map(|words| layout.place(words))
             })
             .collect();
         let words = at_least(&engine, &mut self.ranges.words, layout.0)?;
@@ -292,6 +301,7 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
             n: places(part),
             top_buckets: (part.buckets.start as u32, part.buckets.end as u32),
             order,
+            bits,
         };
         // Partitions the keys of a piece that a part takes. `first` is where the piece's buckets are counted from.
         let partition = |piece: simt::Global<T::Word>,
@@ -306,7 +316,7 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
             if starts(part.buckets.start) == starts(part.buckets.end) {
                 return Ok(());
             }
-            T::Word::partition(&engine, piece, tiles, after_copy, memory)
+            T::Word::partition(&engine, piece, tiles, after_copy, bits, memory)
         };
         let counts: Vec<&[u32]> = all.iter().map(Vec::as_slice).collect();
         let prepare = || -> Result<()> {
@@ -316,11 +326,12 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
             of_pieces.chain(of_parts).for_each(|counts| table.extend(counts));
             words.write(&table)?;
             if mine > 0 {
-                T::Word::tiles(&engine, counted.view(), share, besides, view(&own_tiles))?;
+                T::Word::tiles(&engine, counted.view(), share, bits, besides, view(&own_tiles))?;
             }
             for ((piece, at), counts) in pieces.iter().zip(&tiles_at).zip(&counts_at) {
                 if piece.keys > 0 {
-                    T::Word::tiles(&engine, view(counts), (piece.pad + piece.keys) as u32, besides, view(at))?;
+                    let places = (piece.pad + piece.keys) as u32;
+                    T::Word::tiles(&engine, view(counts), places, bits, besides, view(at))?;
                 }
             }
             for (part, memory) in parts.iter().zip(&memory).filter(|(part, _)| is_busy(part)) {
@@ -390,7 +401,7 @@ mod tests {
 
     /// Counts of keys in top buckets.
     fn counts(keys: &[(usize, u32)]) -> Vec<u32> {
-        let mut counts = vec![0; BUCKETS as usize];
+        let mut counts = vec![0; 1 << 16];
         keys.iter().for_each(|&(top, n)| counts[256 * top + 7] += n);
         counts
     }
