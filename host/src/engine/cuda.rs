@@ -18,7 +18,7 @@ mod properties;
 
 pub use error::CudaError;
 pub use kernels::KernelAttributes;
-pub use properties::{Properties, devices};
+pub use properties::{Properties, devices, reaches};
 
 use cuda_driver::{Current, Event, Status};
 use cust::context::{Context, ContextHandle, CurrentContext};

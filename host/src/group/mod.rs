@@ -209,7 +209,8 @@ pub fn run_with<R: Send>(
                 Transport::Copies => Box::new(Local::new(seat.clone(), &engine)?),
                 Transport::Nccl => Box::new(Nccl::new(Box::new(seat.clone()), &engine)?),
             };
-            work(&*group, &engine)
+            // Told before the group is left, which is another thing after a failure.
+            work(&*group, &engine).inspect_err(|error| group.abort(&error.to_string()))
         });
         member.inspect_err(|error| seat.fail(&error.to_string()))
     };

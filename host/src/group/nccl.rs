@@ -338,7 +338,7 @@ impl Drop for Nccl {
         unsafe {
             let slots = &self.nccl.slots;
             // After a failure other ranks may never answer; then the communicator is given up.
-            let is_well = self.meeting.look().is_ok() && {
+            let is_well = !thread::panicking() && self.meeting.look().is_ok() && {
                 let code = (slots.finalize)(self.comm);
                 self.settle("leaving the group", code).is_ok()
             };

@@ -38,7 +38,7 @@ pub struct ShardedVec<'g, T> {
 /// Elements that a buffer for a share of `len` has: some more, because a sort that exchanges whole buckets of keys brings
 /// some more to each device.
 pub(super) fn room(len: usize) -> usize {
-    len + len / 32 + 4096
+    len + len / 16 + 4096
 }
 
 impl<'g, T: Scalar> ShardedVec<'g, T> {

@@ -319,11 +319,12 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
             T::Word::partition(&engine, piece, tiles, after_copy, bits, memory)
         };
         let counts: Vec<&[u32]> = all.iter().map(Vec::as_slice).collect();
+        // Made while the keys are split.
+        let of_pieces = pieces.iter().map(|piece| counts_in(&[counts[piece.rank]], &own_buckets, piece.pad));
+        let of_parts = parts.iter().map(|part| counts_in(&counts, &part.buckets, part.pad));
+        let mut table: Vec<u32> = Vec::with_capacity(uploaded);
+        of_pieces.chain(of_parts).for_each(|counts| table.extend(counts));
         let prepare = || -> Result<()> {
-            let of_pieces = pieces.iter().map(|piece| counts_in(&[counts[piece.rank]], &own_buckets, piece.pad));
-            let of_parts = parts.iter().map(|part| counts_in(&counts, &part.buckets, part.pad));
-            let mut table: Vec<u32> = Vec::with_capacity(uploaded);
-            of_pieces.chain(of_parts).for_each(|counts| table.extend(counts));
             words.write(&table)?;
             if mine > 0 {
                 T::Word::tiles(&engine, counted.view(), share, bits, besides, view(&own_tiles))?;
