@@ -60,7 +60,7 @@ fn sorts<T: Total<Word: KeyWord + Pieces>>(
     distribution: &Distribution,
     rung: SortRung,
 ) -> usize {
-    let keys: Vec<T> = distribution.clone().keys(n as u64, 7).unwrap();
+    let keys: Vec<T> = distribution.keys(n as u64, 7).unwrap();
     let want = sorted(&T::wrap(keys.clone()));
     let input = parts(&keys, lengths);
     let taken = AtomicUsize::new(0);

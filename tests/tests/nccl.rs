@@ -1,6 +1,6 @@
-//! Groups whose data moves by NCCL, with an NCCL and a driver made for the test: see nccl/nccl.c and driver/driver.c. This
-//! program starts itself again for each trial, because a process has one NCCL for good. If there is no C compiler, or the
-//! program was built without PTX, the trials are reported as ignored.
+//! Groups whose data moves by NCCL, with an NCCL and a driver made for the test: see nccl/nccl.c and driver/driver.c.
+//! This program starts itself again for each trial, because a process has one NCCL for good. If there is no C compiler,
+//! or the program was built without PTX, the trials are reported as ignored.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rungs::engine::{DeviceChoice, Engine, ptx};

@@ -1,9 +1,9 @@
 //! The launches of `msd-skewed` one by one, for a sort over several devices.
 //!
-//! Each device counts its keys by their top bits, 10 to 16, and partitions them by the first 8 of those. Then runs of top
-//! buckets change places, so that a device has the pieces of its buckets that all devices had. From there on a run of top
-//! buckets is a sort of its own: its pieces are partitioned by the rest of the top bits, wherever they lie, and the
-//! buckets are sorted.
+//! Each device counts its keys by their top bits, 10 to 16, and partitions them by the first 8 of those. Then runs of
+//! top buckets change places, so that a device has the pieces of its buckets that all devices had. From there on a run
+//! of top buckets is a sort of its own: its pieces are partitioned by the rest of the top bits, wherever they lie, and
+//! the buckets are sorted.
 
 use super::msd::{Key, Mapped, Plain, spread};
 use super::r8_msd_buckets::launches::{BUCKET_MEAN, launch};
@@ -102,7 +102,8 @@ pub struct RunMemory<W> {
     pub output: Global<W>,
     /// As many words of any content.
     pub scratch: Global<W>,
-    /// Keys of each of all [buckets](Bits::buckets) in the run. A bucket before the first has the places before the keys.
+    /// Keys of each of all [buckets](Bits::buckets) in the run. A bucket before the first has the places before the
+    /// keys.
     pub histogram: Global<u32>,
     /// A word for each bucket, and one.
     pub starts: Global<u32>,
@@ -164,14 +165,15 @@ pub trait Pieces: Key {
     /// Those of a launch.
     fn prepare(on: &dyn Launcher, run: Run, memory: RunMemory<Self>, besides: Besides) -> Result;
 
-    /// Moves the keys of some tiles of a piece to their buckets. `after_copy`: whether what came before on the stream is
-    /// not a launch.
+    /// Moves the keys of some tiles of a piece to their buckets. `after_copy`: whether what came before on the stream
+    /// is not a launch.
     ///
     /// # Errors
     /// Those of a launch.
     #[rustfmt::skip]
     fn partition(
-        on: &dyn Launcher, piece: Global<Self>, tiles: Global<u32>, after_copy: bool, bits: Bits, memory: RunMemory<Self>,
+        on: &dyn Launcher, piece: Global<Self>, tiles: Global<u32>, after_copy: bool, bits: Bits,
+        memory: RunMemory<Self>,
     ) -> Result;
 
     /// Sorts the buckets of a run, all of whose pieces have been partitioned.
@@ -237,7 +239,8 @@ macro_rules! pieces {
 
             #[rustfmt::skip]
             fn partition(
-                on: &dyn Launcher, piece: Global<Self>, tiles: Global<u32>, after_copy: bool, bits: Bits, memory: RunMemory<Self>,
+                on: &dyn Launcher, piece: Global<Self>, tiles: Global<u32>, after_copy: bool, bits: Bits,
+                memory: RunMemory<Self>,
             ) -> Result {
                 let geometry = Geometry::linear(tiles.len() / 4, PARTITION_THREADS).shared(partition_shared(false));
                 let geometry = if after_copy { geometry } else { geometry.overlapping() };

@@ -331,8 +331,8 @@ pub unsafe fn copy_on_device(to: u64, from: u64, bytes: usize, stream: Stream) -
     Status::check(unsafe { cuMemcpyDtoDAsync_v2(to, from, bytes, stream) })
 }
 
-/// Enqueues a copy of `bytes` bytes from another device's memory; through the host where the devices have no way to each
-/// other.
+/// Enqueues a copy of `bytes` bytes from another device's memory; through the host where the devices have no way to
+/// each other.
 ///
 /// # Errors
 /// The driver's status: of this copy, or of a kernel that failed before it.

@@ -366,8 +366,8 @@ impl Cuda {
     /// [`CudaError::Fault`] from a kernel before it.
     ///
     /// # Safety
-    /// The bytes at `from` are memory of `peer`, the context of a GPU of this process, and both live and are not written
-    /// until the copy has ended.
+    /// The bytes at `from` are memory of `peer`, the context of a GPU of this process, and both live and are not
+    /// written until the copy has ended.
     pub unsafe fn copy_from_peer(&self, to: u64, (from, peer): (u64, *mut c_void), bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
@@ -450,8 +450,8 @@ impl Cuda {
         Ok(Mark { event: Some(event), gpu: Arc::clone(&self.gpu) })
     }
 
-    /// Has what is enqueued on the stream from now on wait until the GPU has passed the mark, which may be one of another
-    /// stream.
+    /// Has what is enqueued on the stream from now on wait until the GPU has passed the mark, which may be one of
+    /// another stream.
     ///
     /// # Errors
     /// [`CudaError::Driver`] or [`CudaError::Fault`].

@@ -341,8 +341,8 @@ impl Job {
     }
 }
 
-/// How fast the bare exchange is: 10⁹ bytes per second out of a device, each of which sends every other one as many bytes,
-/// `bytes` in all. The median of some runs.
+/// How fast the bare exchange is: 10⁹ bytes per second out of a device, each of which sends every other one as many
+/// bytes, `bytes` in all. The median of some runs.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`] if twice the bytes do not fit on the device; the errors of [`Group::exchange`].

@@ -6,8 +6,8 @@
 //! | Open MPI's mpirun | `OMPI_COMM_WORLD_RANK`, `OMPI_COMM_WORLD_SIZE` | `OMPI_COMM_WORLD_LOCAL_RANK` |
 //! | Slurm's srun | `SLURM_PROCID`, `SLURM_NTASKS` | `SLURM_LOCALID` |
 //!
-//! Rank 0 listens at port `RUNGS_PORT` of host `MASTER_ADDR`; by default at the port after `MASTER_PORT`, which torchrun
-//! uses itself. Without `MASTER_ADDR` all processes are on one host.
+//! Rank 0 listens at port `RUNGS_PORT` of host `MASTER_ADDR`; by default at the port after `MASTER_PORT`, which
+//! torchrun uses itself. Without `MASTER_ADDR` all processes are on one host.
 
 use super::{Nccl, Settings, Tcp};
 use crate::engine::{DeviceChoice, Engine};

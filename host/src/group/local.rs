@@ -132,7 +132,8 @@ impl Local {
                 Ok(unsafe { cuda.copy_from_peer(to as u64, (from as u64, self.contexts[peer]), bytes) }?)
             }
             None => {
-                // SAFETY: as the caller says; the memory that receives is another buffer, and was checked to be so long.
+                // SAFETY: as the caller says; the memory that receives is another buffer, and was checked to be so
+                // long.
                 unsafe { ptr::copy_nonoverlapping(from as *const u8, to, bytes) };
                 sim::host_wrote(to, bytes);
                 Ok(())

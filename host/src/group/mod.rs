@@ -23,8 +23,8 @@
 //!
 //! | group | ranks | small data | large data |
 //! | --- | --- | --- | --- |
-//! | [`Local`] | threads of one process, with a GPU or a simulator each | memory of the process | copies between the GPUs |
-//! | [`Nccl`] | processes, or threads of one, with a GPU each | TCP, or memory of the process | NCCL |
+//! | [`Local`] | threads of one process, a device each | memory of the process | copies between the devices |
+//! | [`Nccl`] | processes or threads, a GPU each | TCP, or memory of the process | NCCL |
 //!
 //! An error of one rank is an error of all: a rank that fails says so ([`Group::abort`], which [`run`] calls), a rank
 //! that dies closes its connection, and a rank that does not come to a meeting is waited for no longer than the group's

@@ -1,7 +1,7 @@
 //! A product of matrices whose rows lie on the devices of a group.
 //!
-//! Each rank has some rows of A, of B and of C. The rows of B travel from rank to rank, a panel from each, and each rank
-//! multiplies by a panel while the next one is on its way.
+//! Each rank has some rows of A, of B and of C. The rows of B travel from rank to rank, a panel from each, and each
+//! rank multiplies by a panel while the next one is on its way.
 
 use super::{Exchange, Group, Round};
 use crate::engine::{Buffer, Engine};

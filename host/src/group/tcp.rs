@@ -39,8 +39,8 @@ impl Tcp {
     /// Rank `rank` of `size`. Rank 0 listens at the port, on all of its host's addresses; the others connect to it.
     ///
     /// # Errors
-    /// [`Error::Group`] if the others do not come in time, or the port is taken; [`Error::Usage`] for a rank that is not
-    /// below the size.
+    /// [`Error::Group`] if the others do not come in time, or the port is taken; [`Error::Usage`] for a rank that is
+    /// not below the size.
     pub fn new(rank: usize, size: usize, (host, port): (&str, u16), timeout: Duration) -> Result<Self> {
         if rank >= size {
             return Err(Error::Usage(format!("rank {rank} is none of {size}; the first is 0")));

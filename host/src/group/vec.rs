@@ -1,9 +1,7 @@
 //! A vector that lies on all devices of a group.
 
 use super::Group;
-use super::sort::{SortRung, Sorter};
 use crate::algorithms::Operation;
-use crate::algorithms::keys::KeyWord;
 use crate::data::{Distribution, Element};
 use crate::engine::{Buffer, Engine};
 use crate::error::{Error, Result};
@@ -14,7 +12,6 @@ use rungs_kernels::ladder::histogram::{self, Counts, Histogram};
 use rungs_kernels::ladder::reduce::{self, Reduce, Reduces};
 use rungs_kernels::ladder::scan::{self, Scan, Scans};
 use rungs_kernels::operator::{Max, Min, Operator, Sum};
-use rungs_kernels::radix::pieces::Pieces;
 use simt::{Global, Scalar};
 
 /// One rank's share of a vector: elements in the memory of its device, at most 2³² - 1. The whole is the shares one
@@ -35,8 +32,8 @@ pub struct ShardedVec<'g, T> {
     pub(super) len: usize,
 }
 
-/// Elements that a buffer for a share of `len` has: some more, because a sort that exchanges whole buckets of keys brings
-/// some more to each device.
+/// Elements that a buffer for a share of `len` has: some more, because a sort that exchanges whole buckets of keys
+/// brings some more to each device.
 pub(super) fn room(len: usize) -> usize {
     len + len / 16 + 4096
 }
@@ -147,19 +144,6 @@ pub(crate) fn seed_of(seed: u64, rank: usize) -> u64 {
 }
 
 impl<T: Total> ShardedVec<'_, T> {
-    /// Sorts the whole in place: each rank gets as many elements of the sorted whole as it gave, the ranks' shares one
-    /// after the other. Floats are in the IEEE total order, see [`crate::data`].
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`] if scratch memory does not fit on the device; [`Error::Launch`] or [`Error::Cuda`] if a
-    /// launch, or a kernel before it, fails; [`Error::Group`] on all ranks if one fails.
-    pub fn sort(&mut self) -> Result<()>
-    where
-        T::Word: KeyWord + Pieces,
-    {
-        Sorter::new(self.group, &self.engine)?.sort(self, SortRung::default()).map(|_| ())
-    }
-
     /// All elements of all shares together, on every rank; for none, the identity: 0, or the type's largest or smallest
     /// value. The sum of floats is that of the ranks' sums, in the order of the ranks.
     ///

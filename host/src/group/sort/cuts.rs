@@ -1,9 +1,9 @@
 //! Where sorted parts are cut, so that what lies before the cuts of all parts are the smallest elements of the whole.
 //!
-//! Equal elements are told apart by the number of their part and their place in it, so there is exactly one such cut for
-//! each number of elements. It is found by samples: each part shows some of its elements, evenly spaced, in the range
-//! where its cut can be, and each round leaves a range that is smaller by about the number of samples. All ranks compute
-//! the same from the same samples.
+//! Equal elements are told apart by the number of their part and their place in it, so there is exactly one such cut
+//! for each number of elements. It is found by samples: each part shows some of its elements, evenly spaced, in the
+//! range where its cut can be, and each round leaves a range that is smaller by about the number of samples. All ranks
+//! compute the same from the same samples.
 
 use std::ops::Range;
 
@@ -124,7 +124,7 @@ mod tests {
             for lengths in [&[0usize, 0][..], &[1, 0], &[0, 7, 0], &[1000], &[500, 1, 3000, 0, 77], &[997; 8]] {
                 let parts: Vec<Vec<u64>> = (lengths.iter().enumerate())
                     .map(|(i, &n)| {
-                        let mut part = distribution.clone().keys::<u64>(n as u64, 1 + i as u64).unwrap();
+                        let mut part = distribution.keys::<u64>(n as u64, 1 + i as u64).unwrap();
                         part.sort_unstable();
                         part
                     })

@@ -1,9 +1,9 @@
 //! Sorting the keys of a group, each rank's share of the same length before and after.
 //!
-//! | rung | what it does |
-//! | --- | --- |
-//! | `exchange-whole` | each rank sorts its share; the shares are cut exactly; the pieces change places in one exchange; each rank sorts again what it got |
-//! | `exchange-ranges` | each rank splits its share into buckets by the top bits; runs of buckets are sorted while the next ones are on their way |
+//! - `exchange-whole`: each rank sorts its share; the sorted shares are cut exactly; the pieces change places in one
+//!   exchange; each rank sorts again what it got.
+//! - `exchange-ranges`: each rank splits its share into buckets by the top bits; runs of buckets are sorted while the
+//!   next ones are on their way.
 //!
 //! The first takes any keys. The second is faster where the top bits tell the ranks' keys apart; where they do not, all
 //! ranks find so, from the same counts, and take the first.
@@ -67,6 +67,18 @@ impl FromStr for SortRung {
         let known = Self::ALL.map(Self::name);
         let found = Self::ALL.into_iter().find(|rung| rung.name() == name);
         found.ok_or_else(|| Error::unknown("rung of a group's sort", name, &known))
+    }
+}
+
+impl<T: Total<Word: KeyWord + Pieces>> ShardedVec<'_, T> {
+    /// Sorts the whole in place: each rank gets as many elements of the sorted whole as it gave, the ranks' shares one
+    /// after the other. Floats are in the IEEE total order, see [`crate::data`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if scratch memory does not fit on the device; [`Error::Launch`] or [`Error::Cuda`] if a
+    /// launch, or a kernel before it, fails; [`Error::Group`] on all ranks if one fails.
+    pub fn sort(&mut self) -> Result<()> {
+        Sorter::new(self.group, &self.engine)?.sort(self, SortRung::default()).map(|_| ())
     }
 }
 

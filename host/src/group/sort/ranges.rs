@@ -1,11 +1,11 @@
 //! The rung `exchange-ranges`: runs of buckets are sorted while the next ones are on their way.
 //!
-//! Each rank counts its keys by their top bits, 10 to 16, and moves them to buckets by the first 8 of these bits. All ranks
-//! learn the counts of all, so each knows which top buckets belong to which rank: those that hold its part of the sorted
-//! whole. A bucket on the border of two ranks goes to both of them, each of which sorts all of it and leaves out what is
-//! the other's; so shares are exact without a search for the keys between them. Each rank's top buckets are divided into
-//! rounds of about as many keys. When a round has come, its keys are moved to their buckets by the other bits, from
-//! wherever they lie, and the buckets are sorted, while the next round is on its way.
+//! Each rank counts its keys by their top bits, 10 to 16, and moves them to buckets by the first 8 of these bits. All
+//! ranks learn the counts of all, so each knows which top buckets belong to which rank: those that hold its part of the
+//! sorted whole. A bucket on the border of two ranks goes to both of them, each of which sorts all of it and leaves out
+//! what is the other's; so shares are exact without a search for the keys between them. Each rank's top buckets are
+//! divided into rounds of about as many keys. When a round has come, its keys are moved to their buckets by the other
+//! bits, from wherever they lie, and the buckets are sorted, while the next round is on its way.
 //!
 //! The keys of the rank itself are read where they are, and are partitioned while the first round is on its way.
 
@@ -23,8 +23,8 @@ use rungs_kernels::radix::r8_msd_buckets::MAX_KEYS;
 use simt::Scalar;
 use std::ops::Range;
 
-/// Elements of the smallest piece of memory that a device reads at once, for the shortest elements: what is copied keeps
-/// its place within it, and kernels begin at a multiple.
+/// Elements of the smallest piece of memory that a device reads at once, for the shortest elements: what is copied
+/// keeps its place within it, and kernels begin at a multiple.
 const LINE: u64 = 32;
 
 /// Rounds of an exchange that is large enough.
@@ -243,7 +243,8 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
             end = (end + pad + keys).next_multiple_of(LINE);
         }
         let received_len = end as usize;
-        // So that the share begins on a line. Only where there is a bucket before, which has the places before the keys.
+        // So that the share begins on a line. Only where there is a bucket before, which has the places before the
+        // keys.
         let lead = if own_buckets.start == 0 { 0 } else { plan.skips[me].wrapping_neg() % LINE };
         let mut end = lead;
         let mut parts = vec![];
