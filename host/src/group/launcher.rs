@@ -10,7 +10,7 @@
 //! torchrun uses itself. Without `MASTER_ADDR` all processes are on one host.
 
 use super::{Nccl, Settings, Tcp};
-use crate::engine::{DeviceChoice, Engine};
+use crate::engine::{DeviceChoice, Engine, cuda};
 use crate::error::{Error, Result};
 use std::env;
 
@@ -31,7 +31,7 @@ pub struct Place {
     pub rank: usize,
     /// How many processes there are.
     pub size: usize,
-    /// Its number on its host, which is that of its GPU.
+    /// Its number on its host, which is that of its GPU, modulo the GPUs that the process is shown.
     pub local: u32,
     /// The host of rank 0.
     pub host: String,
@@ -77,7 +77,10 @@ impl Place {
     /// Those of `work`; as for [`Tcp::new`], [`Engine::open`] and [`Nccl::new`].
     pub fn run<R>(&self, settings: Settings, work: impl FnOnce(&dyn super::Group, &Engine) -> Result<R>) -> Result<R> {
         let meeting = Tcp::new(self.rank, self.size, (&self.host, self.port), settings.timeout)?;
-        let engine = match Engine::open(DeviceChoice::Cuda(self.local)) {
+        // A launcher may show each process its own GPU alone.
+        let shown = cuda::devices().map_or(0, |gpus| gpus.len() as u32);
+        let ordinal = if shown == 0 { self.local } else { self.local % shown };
+        let engine = match Engine::open(DeviceChoice::Cuda(ordinal)) {
             Ok(engine) => engine,
             Err(error) => {
                 super::Meeting::fail(&meeting, &error.to_string());
