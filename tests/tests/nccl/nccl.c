@@ -75,14 +75,17 @@ int ncclGroupEnd(void) {
     for (int i = 0; i < call_count; i++) {
         Call call = calls[i];
         call.comm->exchanged = 1;
-        int from = call.is_send ? call.comm->rank : call.peer, to = call.is_send ? call.peer : call.comm->rank;
-        // A receiver waits for the sender, who waits until its memory was read.
-        while (boxes[from][to].full == call.is_send) pthread_cond_wait(&changed, &lock);
         if (call.is_send) continue;
+        int from = call.peer, to = call.comm->rank;
+        while (!boxes[from][to].full) pthread_cond_wait(&changed, &lock);
         if (boxes[from][to].bytes != call.bytes) result = INVALID_ARGUMENT;
         else memcpy(call.memory, boxes[from][to].memory, call.bytes);
         boxes[from][to].full = 0;
         pthread_cond_broadcast(&changed);
+    }
+    for (int i = 0; i < call_count; i++) {
+        // A sender waits until its memory was read.
+        while (calls[i].is_send && boxes[calls[i].comm->rank][calls[i].peer].full) pthread_cond_wait(&changed, &lock);
     }
     pthread_mutex_unlock(&lock);
     call_count = 0;
