@@ -74,6 +74,9 @@ pub enum Error {
         /// How many findings.
         count: usize,
     },
+    /// Another member of a group of devices failed, or did not answer in time.
+    #[error("{0}")]
+    Group(String),
     /// A command of the exercises.
     #[error("{0}")]
     Learn(#[from] rungs_learn::Error),
@@ -160,7 +163,7 @@ impl Error {
     }
 
     /// The program's exit code: 1 a result was wrong, 2 the call was unusable, 3 no such device, 4 a file could not be
-    /// read or written. (0 is done and verified.)
+    /// read or written, 5 another member of a group failed or did not answer. (0 is done and verified.)
     ///
     /// A failing launch and a failing driver call are 1: a broken kernel fails so.
     pub fn exit_code(&self) -> u8 {
@@ -169,6 +172,7 @@ impl Error {
             Self::Usage(_) | Self::OutOfMemory { .. } => 2,
             Self::NoDevice(_) => 3,
             Self::Read { .. } | Self::Write { .. } | Self::ClosedPipe { .. } => 4,
+            Self::Group(_) => 5,
             Self::Learn(error) => error.exit_code(),
         }
     }

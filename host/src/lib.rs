@@ -10,6 +10,7 @@
 //! | [`matrix`] | matrices on an engine, and their products |
 //! | [`measure`] | running a rung: verified, then timed |
 //! | [`vec`] | vectors on an engine with sort, reduce, scan, transform |
+//! | [`group`] | several devices that work on one problem: sort, reduce, scan |
 //! | [`plan`] | the same algorithms on a stream and in memory of the caller's, and in graphs |
 //! | [`report`] | tables, JSON, CSV |
 //! | [`fidelity`] | the simulator's counters beside those of NVIDIA's profiler |
@@ -27,6 +28,7 @@ pub mod data;
 pub mod engine;
 pub mod error;
 pub mod fidelity;
+pub mod group;
 pub mod matrix;
 pub mod measure;
 pub mod plan;

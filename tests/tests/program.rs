@@ -470,3 +470,49 @@ fn a_check_of_other_commands_is_told_in_a_note() {
         refused_in_short(arguments, 2, &[other]);
     }
 }
+
+#[test]
+fn several_devices_solve_every_problem_of_theirs() {
+    let (code, out, err) = outcome(&["all", "--gpus", "2", "--n", "300", "--format", "json"]);
+    assert_eq!(code, 0, "{err}");
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let results = report["results"].as_array().unwrap();
+    let of = |row: &Value| format!("{} {}", row["family"].as_str().unwrap(), row["rung"].as_str().unwrap());
+    // So few keys that their top bits do not tell the shares apart well: then the second rung is the first.
+    let names: Vec<_> = results.iter().map(of).collect();
+    assert_eq!(names.len(), 6, "{names:?}");
+    for name in ["radix exchange-whole", "reduce shares", "scan shares", "histogram shares", "matmul shares"] {
+        assert!(names.iter().any(|own| own == name), "{name} is not in {names:?}");
+    }
+    assert!(results.iter().all(|row| row["gpus"] == 2 && row["verified"] == true && row["n"] == 300), "{out}");
+}
+
+#[test]
+fn several_numbers_of_devices_are_compared() {
+    let (code, out, err) =
+        outcome(&["bench", "reduce", "--gpus", "1,2", "--n", "5000", "--runs", "2", "--format", "json"]);
+    assert_eq!(code, 0, "{err}");
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let [one, two] = &report["results"].as_array().unwrap()[..] else { panic!("{out}") };
+    assert!(one["speedup"].is_null() && one["exchange_gbs"].is_null(), "{one}");
+    let [speedup, efficiency] = ["speedup", "efficiency"].map(|name| two[name].as_f64().unwrap());
+    assert!((speedup / 2.0 - efficiency).abs() < 1e-9 && two["exchange_gbs"].as_f64().unwrap() > 0.0, "{two}");
+}
+
+#[test]
+fn calls_for_several_devices_that_cannot_be() {
+    refused_in_short(&["radix", "--gpus", "2", "--transport", "nccl"], 3, &["a simulator has no NCCL"]);
+    refused_in_short(&["radix", "--gpus", "2", "--input", "keys.npy"], 2, &["--input does not go with --gpus"]);
+    refused_in_short(&["reduce", "--gpus", "2", "--rung", "shuffle"], 2, &["leave out --rung"]);
+    refused_in_short(&["radix", "--gpus", "2", "--rung", "exchange-rages"], 2, &["did you mean exchange-ranges?"]);
+    refused(&["radix", "--patience", "3"], 2, &["--gpus"]);
+    refused(&["cubes", "--gpus", "2"], 2, &["unexpected argument"]);
+    let launched = |arguments: &[&str], rank: &str| {
+        let output = rungs(arguments).env("RANK", rank).env("WORLD_SIZE", "2").output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, err) = launched(&["radix", "--gpus", "3"], "0");
+    assert!(code == Some(2) && err.contains("2 processes were launched, and --gpus asks for 3"), "{err}");
+    let (code, err) = launched(&["radix", "--gpus", "2"], "1");
+    assert!(code == Some(2) && err.contains("leave out --device or the launcher"), "{err}");
+}

@@ -8,6 +8,8 @@
 pub mod columns;
 pub mod digits;
 mod msd;
+#[cfg(not(target_os = "cuda"))]
+pub mod pieces;
 pub mod r10_msd_pairs;
 pub mod r1_columns_one_thread;
 pub mod r2_columns_atomic_min;

@@ -108,9 +108,11 @@ const JIT_ERROR_LOG_BUFFER: i32 = 5;
 const JIT_ERROR_LOG_BUFFER_BYTES: i32 = 6;
 
 unsafe extern "C" {
+    fn cuCtxEnablePeerAccess(peer: Context, flags: u32) -> u32;
     fn cuCtxGetCurrent(context: *mut Context) -> u32;
     fn cuCtxSetCurrent(context: Context) -> u32;
     fn cuInit(flags: u32) -> u32;
+    fn cuDeviceCanAccessPeer(can: *mut i32, device: i32, peer: i32) -> u32;
     fn cuDeviceGetAttribute(value: *mut i32, attribute: i32, device: i32) -> u32;
     fn cuFuncSetAttribute(function: Function, attribute: i32, value: i32) -> u32;
     fn cuLaunchKernel(
@@ -135,6 +137,7 @@ unsafe extern "C" {
     fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Stream) -> u32;
     fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, bytes: usize, stream: Stream) -> u32;
     fn cuMemcpyHtoDAsync_v2(to: u64, from: *const c_void, bytes: usize, stream: Stream) -> u32;
+    fn cuMemcpyPeerAsync(to: u64, of: Context, from: u64, peer: Context, bytes: usize, stream: Stream) -> u32;
     fn cuMemsetD8Async(to: u64, byte: u8, bytes: usize, stream: Stream) -> u32;
     fn cuModuleLoadDataEx(
         module: *mut *mut c_void,
@@ -145,6 +148,7 @@ unsafe extern "C" {
     ) -> u32;
     fn cuModuleUnload(module: *mut c_void) -> u32;
     fn cuStreamIsCapturing(stream: Stream, status: *mut u32) -> u32;
+    fn cuStreamQuery(stream: Stream) -> u32;
     fn cuStreamSynchronize(stream: Stream) -> u32;
 }
 
@@ -211,6 +215,32 @@ pub fn device_attribute(device: i32, attribute: i32) -> Result<i32, Status> {
     // SAFETY: the call writes one i32; it refuses a device or an attribute that it does not know.
     Status::check(unsafe { cuDeviceGetAttribute(&mut value, attribute, device) })?;
     Ok(value)
+}
+
+/// Whether a device can reach the memory of another one without the host.
+///
+/// # Errors
+/// The driver's status, in particular for a device that it does not know.
+pub fn can_access_peer(device: i32, peer: i32) -> Result<bool, Status> {
+    let mut can = 0;
+    // SAFETY: the call writes one number; it refuses a device that it does not know.
+    Status::check(unsafe { cuDeviceCanAccessPeer(&mut can, device, peer) })?;
+    Ok(can != 0)
+}
+
+/// Lets the current context reach the memory of another device's; a second call does nothing.
+///
+/// # Errors
+/// The driver's status, in particular where the devices have no way to each other.
+///
+/// # Safety
+/// `peer` is a context that has not been destroyed.
+pub unsafe fn let_access_peer(peer: Context) -> Result<(), Status> {
+    // SAFETY: the context is as the caller says; 0 is the only flag there is.
+    match Status::check(unsafe { cuCtxEnablePeerAccess(peer, 0) }) {
+        Err(Status::PEER_ACCESS_ALREADY_ENABLED) => Ok(()),
+        other => other,
+    }
 }
 
 /// Lets launches of `function` ask for up to `bytes` of dynamic shared memory; without this the limit is 48 KiB, static
@@ -301,6 +331,25 @@ pub unsafe fn copy_on_device(to: u64, from: u64, bytes: usize, stream: Stream) -
     Status::check(unsafe { cuMemcpyDtoDAsync_v2(to, from, bytes, stream) })
 }
 
+/// Enqueues a copy of `bytes` bytes from another device's memory; through the host where the devices have no way to
+/// each other.
+///
+/// # Errors
+/// The driver's status: of this copy, or of a kernel that failed before it.
+///
+/// # Safety
+/// `bytes` bytes at `to` are device memory of `context`, and as many at `from` of `peer`; both contexts live, and the
+/// memory is neither freed nor written until the stream, of the current context, has come past the copy.
+pub unsafe fn copy_from_peer(
+    (to, context): (u64, Context),
+    (from, peer): (u64, Context),
+    bytes: usize,
+    stream: Stream,
+) -> Result<(), Status> {
+    // SAFETY: as the caller says.
+    Status::check(unsafe { cuMemcpyPeerAsync(to, context, from, peer, bytes, stream) })
+}
+
 /// Enqueues setting `bytes` bytes of device memory at `to` to `byte`.
 ///
 /// # Errors
@@ -328,6 +377,21 @@ pub unsafe fn is_capturing(stream: Stream) -> Result<bool, Status> {
         CAPTURE_NONE => Ok(false),
         CAPTURE_ACTIVE => Ok(true),
         _ => Err(Status::STREAM_CAPTURE_INVALIDATED),
+    }
+}
+
+/// Whether everything enqueued on `stream` has ended.
+///
+/// # Errors
+/// The driver's status, usually of a kernel that failed.
+///
+/// # Safety
+/// `stream` is a stream that has not been destroyed.
+pub unsafe fn has_ended(stream: Stream) -> Result<bool, Status> {
+    // SAFETY: as the caller says.
+    match Status::check(unsafe { cuStreamQuery(stream) }) {
+        Err(Status::NOT_READY) => Ok(false),
+        other => other.map(|()| true),
     }
 }
 

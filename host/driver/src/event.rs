@@ -10,6 +10,7 @@ unsafe extern "C" {
     fn cuEventElapsedTime(ms: *mut f32, from: *mut c_void, to: *mut c_void) -> u32;
     fn cuEventRecord(event: *mut c_void, stream: Stream) -> u32;
     fn cuEventSynchronize(event: *mut c_void) -> u32;
+    fn cuStreamWaitEvent(stream: Stream, event: *mut c_void, flags: u32) -> u32;
 }
 
 /// A point in the work of a stream, destroyed when dropped. A context must be current on the calling thread.
@@ -42,6 +43,18 @@ impl Event {
     pub unsafe fn record(&self, stream: Stream) -> Result<(), Status> {
         // SAFETY: the event is alive; the stream is as the caller says.
         Status::check(unsafe { cuEventRecord(self.0, stream) })
+    }
+
+    /// Has what is enqueued on `stream` from now on wait until the GPU has passed the point.
+    ///
+    /// # Errors
+    /// The driver's status: of this call, or of a kernel that failed before it.
+    ///
+    /// # Safety
+    /// `stream` is a stream that has not been destroyed.
+    pub unsafe fn hold(&self, stream: Stream) -> Result<(), Status> {
+        // SAFETY: the event is alive; the stream is as the caller says; 0 is the flag of events outside of graphs.
+        Status::check(unsafe { cuStreamWaitEvent(stream, self.0, 0) })
     }
 
     /// Waits until the GPU has passed the point.

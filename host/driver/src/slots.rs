@@ -117,7 +117,8 @@ functions! {
     cuSurfObjectGetResourceDesc cuTexObjectCreate cuTexObjectDestroy cuTexObjectGetResourceDesc
     cuTexObjectGetResourceViewDesc
 
-    cuFuncSetAttribute cuGetErrorName cuLaunchKernelEx cuStreamIsCapturing
+    cuCtxEnablePeerAccess cuDeviceCanAccessPeer cuFuncSetAttribute cuGetErrorName cuLaunchKernelEx cuMemcpyPeerAsync
+    cuStreamIsCapturing cuStreamQuery
 
     cuGraphExecDestroy cuGraphInstantiateWithFlags cuGraphLaunch cuStreamBeginCapture_v2 cuStreamEndCapture
 }
@@ -133,6 +134,6 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), SLOTS.len());
-        assert_eq!(SLOTS.len(), 105 + 4 + 5);
+        assert_eq!(SLOTS.len(), 105 + 8 + 5);
     }
 }

@@ -27,8 +27,14 @@ impl Status {
     pub const NO_DEVICE: Self = Self(100);
     /// Not a context, or one that has been destroyed.
     pub const INVALID_CONTEXT: Self = Self(201);
+    /// The devices have no way to each other.
+    pub const PEER_ACCESS_UNSUPPORTED: Self = Self(217);
     /// A name, of a kernel say, that is not there.
     pub const NOT_FOUND: Self = Self(500);
+    /// What was asked about has not ended yet.
+    pub const NOT_READY: Self = Self(600);
+    /// The context can reach that peer's memory already.
+    pub const PEER_ACCESS_ALREADY_ENABLED: Self = Self(704);
 
     /// An earlier call on the stream was not one that a graph can capture, and the capture is lost.
     pub const STREAM_CAPTURE_INVALIDATED: Self = Self(901);

@@ -1,6 +1,6 @@
 //! `rungs all`: every rung on real input, verified.
 
-use super::Common;
+use super::{Common, gpus};
 use crate::algorithms::{FAMILIES, Family, Parameters, Problem, Rung, Size, Workload};
 use crate::data::Size as Count;
 use crate::engine::Engine;
@@ -11,18 +11,21 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use std::time::Duration;
 
 pub(super) fn command() -> Command {
-    Command::new("all").about("Run every rung on real input, verified, and print one table").args([
-        Arg::new("n")
-            .long("n")
-            .value_name("N")
-            .help(
-                "Elements, or the side of a matrix, instead of each family's default; for a rung with a smaller \
+    Command::new("all")
+        .about("Run every rung on real input, verified, and print one table")
+        .args([
+            Arg::new("n")
+                .long("n")
+                .value_name("N")
+                .help(
+                    "Elements, or the side of a matrix, instead of each family's default; for a rung with a smaller \
                  capacity, its capacity",
-            )
-            .value_parser(value_parser!(Count)),
-        limit_argument(),
-        super::check_argument(),
-    ])
+                )
+                .value_parser(value_parser!(Count)),
+            limit_argument(),
+            super::check_argument(),
+        ])
+        .args(gpus::arguments())
 }
 
 /// `--limit`, for commands that run many rungs, of which some may be far too slow for the simulator.
@@ -44,6 +47,9 @@ pub(super) fn limit(matches: &ArgMatches) -> Duration {
 type Shared = ((Size, Parameters), Result<Box<dyn Problem>>);
 
 pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
+    if let Some(gpus) = gpus::asked(matches) {
+        return gpus::run_all(gpus[0], matches, common);
+    }
     let engine = common.engine()?;
     let n = matches.get_one::<Count>("n").map(|n| n.0);
     let mut progress = common.progress(FAMILIES.iter().map(|family| family.rungs.len()).sum());

@@ -1,7 +1,7 @@
 //! `rungs bench`: rungs measured, beside libraries where there are any.
 
 use super::progress::Progress;
-use super::{Common, family};
+use super::{Common, family, gpus};
 use crate::algorithms::{Extra, FAMILIES, Family};
 use crate::bench::{self, Options, Report, Row, Told, peers};
 use crate::data::{Distribution, Dtype, Size};
@@ -74,6 +74,11 @@ pub(super) fn command() -> Command {
             path("save", "FILE", "Write the report there as JSON, whatever --format is"),
             Arg::new("peers-on-host").long("peers-on-host").hide(true).action(ArgAction::SetTrue),
         ])
+        .args(gpus::arguments())
+        .mut_arg("gpus", |gpus| {
+            let help = "On so many GPUs together, several numbers one after the other; beside them the bare exchange";
+            gpus.help(help).value_delimiter(',').action(ArgAction::Append)
+        })
         .args(extras().into_iter().map(family::extra_argument))
         .arg(super::no_check_argument())
 }
@@ -83,6 +88,11 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
         "bench measures times, which a check would not leave as they are: rungs ladder FAMILY --check",
     )?;
     let mut options = options(matches, common)?;
+    if let Some(gpus) = gpus::asked(matches) {
+        let Options { families, sizes, dtypes, keys, rungs, rounds: runs, .. } = options;
+        let bench = gpus::Bench { families, sizes, dtypes, keys, rungs, runs };
+        return gpus::run_bench(&bench, &gpus, matches, common);
+    }
     let engine = common.engine()?;
     let on_host = matches.get_flag("peers-on-host");
     options.back_to_back = !engine.is_simulator() || on_host;

@@ -4,6 +4,7 @@
 use super::Common;
 use crate::engine::{cuda, named_ptx, ptx};
 use crate::error::Result;
+use crate::group::nccl;
 use crate::report::{self, Format, Grid};
 use clap::Command;
 use rungs_ptx::rust_cuda::{Incomplete, RustCuda};
@@ -32,7 +33,7 @@ struct Report {
 }
 
 pub(super) fn run(common: &Common) -> Result<()> {
-    let findings = vec![driver(), gpu(), embedded_ptx(), toolchain(), rust_cuda(), simulator()];
+    let findings = vec![driver(), gpu(), links(), nccl(), embedded_ptx(), toolchain(), rust_cuda(), simulator()];
     if common.format == Format::Json {
         return report::json(&Report { schema: report::SCHEMA, findings });
     }
@@ -72,6 +73,40 @@ fn gpu() -> Finding {
         }
         Ok(_) => Finding { what, found: false, detail: "the driver knows of none".into(), advice: None },
         Err(e) => Finding { what, found: false, detail: e.to_string(), advice: None },
+    }
+}
+
+/// Which GPUs reach each other's memory, for problems on several.
+fn links() -> Finding {
+    let what = "GPUs that reach each other";
+    let count = cuda::devices().map_or(0, |gpus| gpus.len() as u32);
+    if count < 2 {
+        let detail = format!("there {}", if count == 1 { "is one GPU" } else { "are none" });
+        return Finding { what, found: false, detail, advice: None };
+    }
+    let pairs = || (0..count).flat_map(|a| (0..count).map(move |b| (a, b))).filter(|(a, b)| a != b);
+    let apart: Vec<_> = pairs().filter(|&(a, b)| !cuda::reaches(a, b).unwrap_or(false)).collect();
+    match &apart[..] {
+        [] => Finding { what, found: true, detail: format!("all {count} by their copy engines"), advice: None },
+        apart => {
+            let names: Vec<_> = apart.iter().map(|(a, b)| format!("{a} to {b}")).collect();
+            let detail = format!("no way from {}: copies go through the host", names.join(", "));
+            Finding { what, found: false, detail, advice: Some("nvidia-smi topo -m shows the links".into()) }
+        }
+    }
+}
+
+/// What processes on several GPUs need.
+fn nccl() -> Finding {
+    let what = "NCCL";
+    match nccl::load() {
+        Ok(found) => {
+            Finding { what, found: true, detail: format!("{} is {}", found.name, found.version()), advice: None }
+        }
+        Err(why) => {
+            let advice = "only processes on several GPUs need it, and --transport nccl".into();
+            Finding { what, found: false, detail: why, advice: Some(advice) }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `rungs FAMILY`: one rung of a family, on drawn or given input.
 
-use super::{Common, check_argument, sweep};
+use super::{Common, check_argument, gpus, sweep};
 use crate::algorithms::{Extra, Family, Operation, Parameters, Prepared, Size, Workload};
 use crate::data::{
     Data, Distribution, Dtype, Format, Output, Place, Size as Count, read_keys, read_matrix, read_values,
@@ -76,6 +76,9 @@ pub(super) fn command(family: &'static Family) -> Command {
                 .action(ArgAction::SetTrue)
                 .conflicts_with_all(["dtype", "keys", "input", "output", "check"]),
         );
+    }
+    if gpus::suits(family) {
+        command = command.args(gpus::arguments());
     }
     let own = |extra: &&Extra| **extra != Extra::Values;
     command = family.extras.iter().filter(own).fold(command, |command, extra| command.arg(extra_argument(*extra)));
@@ -189,6 +192,9 @@ pub(super) fn parameters(extras: &[Extra], matches: &ArgMatches) -> Parameters {
 }
 
 pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common) -> Result<()> {
+    if let Some(gpus) = gpus::asked(matches) {
+        return gpus::run_family(family, gpus[0], matches, common);
+    }
     let outputs = Places::of(matches)?;
     let named = matches.get_one::<String>("rung").map(|name| family.rung(name)).transpose()?;
     if matches!(matches.try_get_one::<bool>("report"), Ok(Some(true))) {

@@ -9,6 +9,7 @@ mod doctor;
 mod explain;
 mod family;
 mod fidelity;
+mod gpus;
 mod lab;
 mod ladder;
 mod learn;
@@ -35,7 +36,7 @@ const SEED: u64 = 1;
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done and verified, 1 a result was wrong or a check found something, 2 the call was unusable, \
-3 no such device, 4 a file could not be read or written.";
+3 no such device, 4 a file could not be read or written, 5 another rank of a group failed or did not answer.";
 
 /// Runs the program with these arguments.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {

@@ -7,6 +7,7 @@ use simt::launcher::{Live, Memory as _};
 use simt::sim::{self, HostMemory};
 use simt::{Global, Scalar};
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// `len` elements in the memory of an engine; freed when dropped.
 pub struct Buffer<T> {
@@ -254,6 +255,34 @@ impl<T: Scalar> Buffer<T> {
                 // SAFETY: both buffers have so many bytes; `copy` allows that they are the same one.
                 unsafe { std::ptr::copy(other.address(), self.address(), bytes) };
                 sim::host_wrote(self.address(), bytes);
+                Ok(())
+            }
+        })
+    }
+
+    /// Copies some elements of `other`, of the same engine, to those from `start` on.
+    ///
+    /// # Errors
+    /// As for [`Buffer::copy_bytes`].
+    ///
+    /// # Panics
+    /// If the elements are not all there.
+    pub fn copy_part(&self, start: usize, other: &Buffer<T>, part: Range<usize>) -> Result<()> {
+        let is_inside = part.start <= part.end && part.end <= other.len && part.len() <= self.len.saturating_sub(start);
+        assert!(is_inside, "{part:?} of {} to {start} of {}", other.len, self.len);
+        if !self.engine.is(&other.engine) {
+            let why = "a copy is between buffers of one engine; download from one and write to the other";
+            return Err(Error::Usage(why.into()));
+        }
+        let (bytes, size) = (part.len() * size_of::<T>(), size_of::<T>() as u64);
+        let (to, from) =
+            (self.memory.address() + start as u64 * size, other.memory.address() + part.start as u64 * size);
+        self.engine.logged(What::Copy { direction: "DtoD", bytes }, || match &self.engine.0.backend {
+            Backend::Cuda(cuda) => Ok(cuda.copy_device(to, from, bytes)?),
+            Backend::Simulator(_) => {
+                // SAFETY: both ranges are inside their buffers; `copy` allows that they overlap.
+                unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) };
+                sim::host_wrote(to as *const u8, bytes);
                 Ok(())
             }
         })

@@ -18,7 +18,7 @@ mod properties;
 
 pub use error::CudaError;
 pub use kernels::KernelAttributes;
-pub use properties::{Properties, devices};
+pub use properties::{Properties, devices, reaches};
 
 use cuda_driver::{Current, Event, Status};
 use cust::context::{Context, ContextHandle, CurrentContext};
@@ -337,6 +337,49 @@ impl Cuda {
         copied.map_err(|status| self.error(status, || format!("copying {bytes} bytes on the device")))
     }
 
+    /// The context's handle, for other GPUs of the process; valid while this lives.
+    pub fn context_handle(&self) -> *mut c_void {
+        self.gpu.context.0
+    }
+
+    /// Lets this GPU reach the memory of another one, without the host; false if there is no way.
+    ///
+    /// # Errors
+    /// [`CudaError::Driver`] for any other reason.
+    ///
+    /// # Safety
+    /// `peer` is the context of another GPU of this process, and lives.
+    pub unsafe fn let_access_peer(&self, peer: *mut c_void) -> Result<bool> {
+        let _current = self.enter()?;
+        // SAFETY: as the caller says.
+        match unsafe { cuda_driver::let_access_peer(peer) } {
+            Ok(()) => Ok(true),
+            Err(Status::PEER_ACCESS_UNSUPPORTED) => Ok(false),
+            Err(status) => Err(self.error(status, || "asking for access to a peer's memory")),
+        }
+    }
+
+    /// Enqueues a copy of `bytes` bytes from another GPU's memory.
+    ///
+    /// # Errors
+    /// [`CudaError::Address`] if the range at `to` is not inside an allocation; otherwise [`CudaError::Driver`], or
+    /// [`CudaError::Fault`] from a kernel before it.
+    ///
+    /// # Safety
+    /// The bytes at `from` are memory of `peer`, the context of a GPU of this process, and both live and are not
+    /// written until the copy has ended.
+    pub unsafe fn copy_from_peer(&self, to: u64, (from, peer): (u64, *mut c_void), bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.inside(to, bytes)?;
+        let _current = self.enter()?;
+        let to = (to, self.gpu.context.0);
+        // SAFETY: the range at `to` is inside an allocation, the rest is as the caller says.
+        let copied = unsafe { cuda_driver::copy_from_peer(to, (from, peer), bytes, self.stream_handle()) };
+        copied.map_err(|status| self.error(status, || format!("copying {bytes} bytes from another GPU")))
+    }
+
     /// Enqueues setting `bytes` bytes to `byte`.
     ///
     /// # Errors
@@ -405,6 +448,29 @@ impl Cuda {
         let recorded = unsafe { event.record(self.stream_handle()) };
         recorded.map_err(|status| self.error(status, || "recording an event"))?;
         Ok(Mark { event: Some(event), gpu: Arc::clone(&self.gpu) })
+    }
+
+    /// Has what is enqueued on the stream from now on wait until the GPU has passed the mark, which may be one of
+    /// another stream.
+    ///
+    /// # Errors
+    /// [`CudaError::Driver`] or [`CudaError::Fault`].
+    pub fn wait_for(&self, mark: &Mark) -> Result<()> {
+        let _current = self.enter()?;
+        let Some(event) = &mark.event else { return Ok(()) };
+        // SAFETY: the stream is alive: this value's own, or the caller's, who keeps it.
+        unsafe { event.hold(self.stream_handle()) }.map_err(|status| self.error(status, || "waiting for an event"))
+    }
+
+    /// Whether all of the stream's work has ended.
+    ///
+    /// # Errors
+    /// As for [`Cuda::synchronize`].
+    pub fn has_ended(&self) -> Result<bool> {
+        let _current = self.enter()?;
+        // SAFETY: the stream is alive: this value's own, or the caller's, who keeps it.
+        unsafe { cuda_driver::has_ended(self.stream_handle()) }
+            .map_err(|status| self.error(status, || "asking the GPU"))
     }
 
     /// Milliseconds from one mark to the other, to about half a microsecond; waits until the GPU has passed both. The

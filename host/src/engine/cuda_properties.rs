@@ -95,6 +95,17 @@ pub fn devices() -> Result<Vec<Properties>, CudaError> {
         .collect()
 }
 
+/// Whether a device reaches the memory of another one without the host.
+///
+/// # Errors
+/// [`CudaError::NoDriver`] without a driver; [`CudaError::Driver`] for devices that are not there.
+pub fn reaches(ordinal: u32, peer: u32) -> Result<bool, CudaError> {
+    initialise()?;
+    let raw = |ordinal| device(ordinal).map(|device| device.as_raw());
+    let told = cuda_driver::can_access_peer(raw(ordinal)?, raw(peer)?);
+    told.map_err(|status| CudaError::driver("asking whether devices reach each other", status))
+}
+
 /// Loads and initialises the driver, and counts the devices.
 pub(super) fn initialise() -> Result<u32, CudaError> {
     cuda_driver::load()?;

@@ -428,6 +428,18 @@ impl Engine {
         }
     }
 
+    /// Has what is asked of this handle from now on wait until the machine has passed a mark, which may be one of its
+    /// [second stream](Engine::second_stream).
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] if the driver refuses it, or a kernel launched before failed.
+    pub fn wait_for(&self, mark: &Mark) -> Result<()> {
+        if let (Backend::Cuda(cuda), Mark::Event(event)) = (&self.0.backend, mark) {
+            cuda.wait_for(event)?;
+        }
+        Ok(())
+    }
+
     /// Milliseconds between two marks; waits for the second.
     ///
     /// # Errors

@@ -49,7 +49,7 @@ impl PlaceWord for u64 {
 }
 
 /// Moves elements of any size by place, as words.
-pub(super) fn gather<T: Scalar>(
+pub(crate) fn gather<T: Scalar>(
     engine: &Engine,
     input: Global<T>,
     places: Global<u32>,

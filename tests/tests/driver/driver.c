@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { MOST = 64 };
-enum { INVALID_VALUE = 1, INVALID_CONTEXT = 201, INVALID_HANDLE = 400, CAPTURE_UNSUPPORTED = 900 };
+enum { INVALID_VALUE = 1, INVALID_CONTEXT = 201, INVALID_HANDLE = 400, NOT_READY = 600, CAPTURE_UNSUPPORTED = 900 };
 
 typedef struct { int alive, context, capturing; } Thing;
 static Thing contexts[MOST], streams[MOST];
@@ -64,6 +64,11 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
     return 0;
 }
 
+// Several threads may open the device.
+static int locked;
+static void lock(void) { while (__sync_lock_test_and_set(&locked, 1)) {} }
+static void unlock(void) { __sync_lock_release(&locked); }
+
 static int context(Thing** out) {
     if (++context_count == MOST) abort();
     contexts[context_count].alive = 1;
@@ -87,14 +92,18 @@ static Thing* primary;
 static int holds;
 int cuDevicePrimaryCtxRetain(Thing** out, int device) {
     (void)device;
+    lock();
     if (holds++ == 0) context(&primary);
+    unlock();
     *out = primary;
     note("retain", "context", primary - contexts);
     return 0;
 }
 int cuDevicePrimaryCtxRelease_v2(int device) {
     (void)device;
+    lock();
     if (--holds == 0) primary->alive = 0;
+    unlock();
     note("release", "context", primary - contexts);
     return 0;
 }
@@ -174,6 +183,9 @@ int cuMemcpyHtoDAsync_v2(char* to, const char* from, size_t bytes, Thing* stream
 int cuMemcpyDtoHAsync_v2(char* to, const char* from, size_t bytes, Thing* stream) {
     return cuMemcpyHtoDAsync_v2(to, from, bytes, stream);
 }
+int cuMemcpyDtoDAsync_v2(char* to, const char* from, size_t bytes, Thing* stream) {
+    return cuMemcpyHtoDAsync_v2(to, from, bytes, stream);
+}
 int cuMemcpyHtoD_v2(char* to, const char* from, size_t bytes) { return cuMemcpyHtoDAsync_v2(to, from, bytes, NULL); }
 int cuMemcpyDtoH_v2(char* to, const char* from, size_t bytes) { return cuMemcpyHtoDAsync_v2(to, from, bytes, NULL); }
 int cuMemsetD8Async(char* to, unsigned char byte, size_t bytes, Thing* stream) {
@@ -185,10 +197,11 @@ int cuMemsetD8Async(char* to, unsigned char byte, size_t bytes, Thing* stream) {
 
 int cuStreamCreateWithPriority(Thing** out, unsigned flags, int priority) {
     (void)flags; (void)priority;
-    if (++stream_count == MOST) abort();
-    *out = &streams[stream_count];
+    int stream = __sync_add_and_fetch(&stream_count, 1);
+    if (stream >= MOST) abort();
+    *out = &streams[stream];
     **out = (Thing){1, (int)(current - contexts), 0};
-    note("create", "stream", stream_count);
+    note("create", "stream", stream);
     return 0;
 }
 int cuStreamDestroy_v2(Thing* stream) {
@@ -200,6 +213,11 @@ int cuStreamSynchronize(Thing* stream) {
     REFUSED_WHILE_CAPTURING("cuStreamSynchronize");
     ON_STREAM("cuStreamSynchronize", stream);
     return 0;
+}
+// Work that never ends, where a test asks for it.
+int cuStreamQuery(Thing* stream) {
+    ON_STREAM("cuStreamQuery", stream);
+    return getenv("RUNGS_TEST_DRIVER_PENDING") != NULL ? NOT_READY : 0;
 }
 int cuStreamIsCapturing(Thing* stream, int* status) {
     ON_STREAM("cuStreamIsCapturing", stream);

@@ -42,7 +42,7 @@ impl<W: Width + Sort> Sorts<W> for MsdBuckets {
 
 /// Most keys that a bucket of uniform input has on average, while top bits last: 7.5 standard deviations below
 /// [`BUCKET_MAX`](crate::radix::msd::BUCKET_MAX).
-const BUCKET_MEAN: u32 = 4096;
+pub const BUCKET_MEAN: u32 = 4096;
 
 /// Fewest top bits, and most: so many 16-bit counters fit a block on the devices with the most shared memory.
 const MIN_TOP_BITS: u32 = 8;

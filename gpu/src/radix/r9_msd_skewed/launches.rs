@@ -45,6 +45,14 @@ impl<W: Width + Sort> Sorts<W> for MsdSkewed {
 
 const _: () = assert!(CONTROL_WORDS <= HISTOGRAM_THREADS, "the histogram zeroes a word per thread");
 
+/// Words at the beginning of the lists that are zero at the start of a sort.
+pub const LIST_HEAD: u32 = CONTROL_WORDS;
+
+/// Words of the lists for a sort of `n` keys by way of so many buckets.
+pub const fn words_of_lists<W: Key>(n: u32, buckets: u32, top_bits: u32, limits: Limits) -> u32 {
+    list_words(n, buckets, 32 * W::HALVES, top_bits, limits)
+}
+
 /// What is to be launched for `n` keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {

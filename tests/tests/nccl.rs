@@ -1,0 +1,114 @@
+//! Groups whose data moves by NCCL, with an NCCL and a driver made for the test: see nccl/nccl.c and driver/driver.c.
+//! This program starts itself again for each trial, because a process has one NCCL for good. If there is no C compiler,
+//! or the program was built without PTX, the trials are reported as ignored.
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use rungs::engine::{DeviceChoice, Engine, ptx};
+use rungs::group::{self, Exchange, Group, Round, Settings, Transport};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const DRIVER: &str = include_str!("driver/driver.c");
+const NCCL: &str = include_str!("nccl/nccl.c");
+const COMPILER: &str = "cc";
+
+/// Set in the second process alone.
+const WORKS: &str = "RUNGS_TEST_NCCL_WORKS";
+
+fn main() {
+    if std::env::var_os(WORKS).is_some() {
+        return work();
+    }
+    let compiler = Command::new(COMPILER).arg("--version").output();
+    let missing = compiler.err().map(|e| format!("the C compiler {COMPILER} does not start: {e}"));
+    let missing = missing.or_else(|| ptx::PTX.is_empty().then(|| "there is no PTX in this program".into()));
+    if let Some(why) = &missing {
+        eprintln!("the tests with an NCCL made for them are ignored: {why}");
+    }
+    // How NCCL fails, what is said, and the exit code.
+    let trials = [
+        ("fine", "rank 0 by NCCL 2.28.9", 0),
+        ("old", "libnccl.so.2: it is NCCL 2.10.3; 2.14.0 or newer is needed", 3),
+        ("none", "rank 0 cannot use NCCL", 3),
+        ("hang", "joining the group did not end within 0.5 s", 5),
+        ("lost", "an exchange failed in NCCL 2.28.9: remote process exited (6)", 5),
+    ];
+    let trials = trials.map(|(mode, said, code)| {
+        let name = format!("an_nccl_that_is_{mode}");
+        Trial::test(name, move || check(mode, said, code)).with_ignored_flag(missing.is_some())
+    });
+    libtest_mimic::run(&Arguments::from_args(), trials.into()).exit();
+}
+
+/// The second process: two ranks on the one device that the driver has.
+fn work() {
+    let settings = Settings { transport: Transport::Nccl, timeout: Duration::from_millis(500) };
+    match group::run_with(&[DeviceChoice::Cuda(0); 2], settings, exchange) {
+        Ok(said) => println!("{}", said[0]),
+        Err(error) => {
+            println!("{error}");
+            std::process::exit(error.exit_code().into());
+        }
+    }
+}
+
+fn exchange(group: &dyn Group, engine: &Engine) -> rungs::Result<String> {
+    let me = group.rank();
+    let from = engine.upload(&(0..1000).map(|i| i + 1000 * me as u32).collect::<Vec<_>>())?;
+    let to = engine.alloc::<u32>(1000)?;
+    // 300 words from oneself, 500 from the other; in two rounds.
+    let round = |at: usize| {
+        let (own, other) = (4 * at..4 * (at + 150), 4 * (at + 200)..4 * (at + 450));
+        let by = |own: &std::ops::Range<usize>, other: &std::ops::Range<usize>| {
+            (0..2).map(|rank| if rank == me { own.clone() } else { other.clone() }).collect()
+        };
+        Round { sends: by(&own, &other), receives: by(&own, &other) }
+    };
+    let stream = engine.second_stream()?;
+    let rounds = [round(0), round(500)];
+    group.exchange(&Exchange { stream: &stream, from: &from, to: &to, rounds: &rounds }, &mut |_| Ok(()))?;
+    let got = to.download()?;
+    for at in [0, 500] {
+        let is_from =
+            |range: std::ops::Range<usize>, rank: usize| range.clone().all(|i| got[i] == (i + 1000 * rank) as u32);
+        assert!(is_from(at..at + 150, me) && is_from(at + 200..at + 450, 1 - me), "rank {me}");
+    }
+    Ok(format!("rank {me} by {}", group.transport()))
+}
+
+fn compile(source: &str, folder: &Path, name: &str) -> Result<(), Failed> {
+    let from = folder.join(format!("{name}.c"));
+    fs::write(&from, source)?;
+    let arguments = ["-shared", "-fPIC", "-Wall", "-pthread", "-o"];
+    let built = Command::new(COMPILER).args(arguments).arg(folder.join(name)).arg(&from).status()?;
+    if built.success() { Ok(()) } else { Err(format!("{name} for the test does not compile").into()) }
+}
+
+/// Starts the second process with such an NCCL, and looks at what it says, and how soon.
+fn check(mode: &str, said: &str, code: i32) -> Result<(), Failed> {
+    let folder = TempDir::new()?;
+    compile(DRIVER, folder.path(), "libcuda.so.1")?;
+    if mode != "none" {
+        compile(NCCL, folder.path(), "libnccl.so.2")?;
+    }
+    let start = Instant::now();
+    let mut second = Command::new(std::env::current_exe()?);
+    second.env(WORKS, "1").env("RUNGS_TEST_NCCL", mode).env("LD_LIBRARY_PATH", folder.path());
+    second.env("RUNGS_TEST_DRIVER_LOG", folder.path().join("log")).env_remove("NCCL_NVLS_ENABLE");
+    if mode == "lost" {
+        second.env("RUNGS_TEST_DRIVER_PENDING", "1");
+    }
+    let output = second.env("RUNGS_NCCL", folder.path()).output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    if output.status.code() != Some(code) || !text.contains(said) {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("exit {:?}: {text}{errors}", output.status.code()).into());
+    }
+    if start.elapsed() > Duration::from_secs(60) {
+        return Err("it took longer than a time-out".into());
+    }
+    Ok(())
+}
