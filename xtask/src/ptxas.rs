@@ -1,7 +1,7 @@
 //! NVIDIA's assembler: its place, and its report of a kernel.
 
 use crate::{project, shell};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -61,8 +61,17 @@ impl Ptxas {
             bail!("ptxas does not take {}:\n{}", project::short(file), said.trim_end());
         }
         fs::remove_file(&object).ok();
+        let slow = slow(&said);
+        ensure!(slow.is_empty(), "ptxas says of {}:\n{}", project::short(file), slow.join("\n"));
         Ok(parse(&said))
     }
+}
+
+/// What ptxas calls advice, and makes a kernel several times slower: products by four warps that it finishes one by one
+/// (C7508 to C7515), or for which a thread has too few registers (C7602).
+fn slow(said: &str) -> Vec<&str> {
+    let codes: Vec<_> = (7508..=7515).chain([7602]).map(|code| format!("C{code}")).collect();
+    said.lines().filter(|line| codes.iter().any(|code| line.contains(code))).collect()
 }
 
 /// Every existing file of a ptxas.
@@ -138,6 +147,14 @@ fn before(line: &str, text: &str) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn advice_that_products_become_slow_is_an_error() {
+        let one = "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized";
+        let said = format!("ptxas info    : 0 bytes gmem\n{one} due to insufficient register resources\n");
+        assert_eq!(slow(&said), [said.lines().last().unwrap()]);
+        assert!(slow("ptxas info    : Used 168 registers, used 1 barriers").is_empty());
+    }
 
     #[test]
     fn reads_what_ptxas_says() {

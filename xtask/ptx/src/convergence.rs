@@ -1,6 +1,6 @@
 //! Finds collectives that the compiler has copied into several branches.
 //!
-//! A collective (block and warp barrier, shuffle, vote, match, redux) is one meeting point of threads. LLVM marks such
+//! A collective (block and warp barrier, shuffle, vote, match, redux, product by four warps) is one meeting point of threads. LLVM marks such
 //! intrinsics `convergent` and leaves them where they are; rustc marks no Rust function so, and a call of one that has
 //! a barrier inside can be copied into both arms of a branch before it is inlined. The threads then wait at two
 //! barriers.
@@ -25,6 +25,9 @@ use std::fmt;
 /// The prefixes of the names of collectives: of LLVM's intrinsics, after this prefix, and of PTX's instructions.
 const INTRINSIC: &str = "@llvm.nvvm.";
 const KINDS: &[&str] = &["activemask", "bar", "barrier", "match", "redux", "shfl", "vote"];
+
+/// The product by four warps is text of `asm!`, which LLVM may copy; there is one such instruction in each.
+const BY_FOUR_WARPS: &str = "wgmma.fence";
 
 /// An error in a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +72,8 @@ fn count(ptx: &str) -> BTreeMap<&str, usize> {
         }
         let mut words = code.split(|c: char| c.is_whitespace() || c == ';' || c == '{');
         let instruction = words.find(|word| !word.is_empty() && !word.starts_with('@')).unwrap_or_default();
-        if KINDS.contains(&instruction.split('.').next().unwrap_or_default()) && !instruction.ends_with(':') {
+        let is_one = KINDS.contains(&instruction.split('.').next().unwrap_or_default()) && !instruction.ends_with(':');
+        if is_one || code.contains(BY_FOUR_WARPS) {
             *counts.entry(function).or_insert(0) += 1;
         }
     }
@@ -180,6 +184,8 @@ impl<'a> Function<'a> {
             && KINDS.contains(&intrinsic.split('.').next().unwrap_or_default().trim_end_matches(char::is_numeric))
         {
             self.collectives.push(Collective { intrinsic, block, location });
+        } else if line.contains(" asm ") && line.contains(BY_FOUR_WARPS) {
+            self.collectives.push(Collective { intrinsic: BY_FOUR_WARPS, block, location });
         }
     }
 

@@ -72,6 +72,21 @@ fn copies_in_both_arms_of_a_branch_are_found() {
     assert_eq!(found(three).len(), 1);
 }
 
+/// They are `asm!`, which is convergent nowhere.
+#[test]
+fn copies_of_a_product_by_four_warps_are_found() {
+    let both = [("a", &[][..], &["b", "c"][..]), ("b", &[1], &["d"]), ("c", &[2], &["d"]), ("d", &[], &[])];
+    let one = [("a", &[1][..], &["b", "c"][..]), ("b", &[], &["c"]), ("c", &[], &[])];
+    for (blocks, copies) in [(&both[..], 1), (&one, 0)] {
+        let text = "call { float, float } asm sideeffect \"wgmma.fence.sync.aligned; wgmma.mma_async\", \"=r,=r\"()";
+        let ir = ir(blocks, METADATA).replace("tail call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)", text);
+        let line = "\t{ .reg .b64 x; wgmma.fence.sync.aligned;\n";
+        let ptx = |lines: usize| format!(".visible .entry k()\n{{\n{}\tret;\n}}\n", line.repeat(lines));
+        assert_eq!(check(&ir, &ptx(blocks.iter().map(|block| block.1.len()).sum())).len(), copies);
+        assert_eq!(check(&ir, &ptx(3)).len(), copies + 1, "copies in PTX alone");
+    }
+}
+
 #[test]
 fn copies_one_after_the_other_are_those_of_an_unrolled_loop() {
     assert_eq!(found(&[("start", &[1, 1, 2], &[])]), [""; 0]);
