@@ -841,6 +841,53 @@ fn a_persistent_product() {
     assert_eq!(of((m, n, k)), (bytes(m, n, k), 3 * u64::from(m * n), vec![scale, pack]));
 }
 
+/// A whole tile for each multiprocessor, of those that the rung is named for.
+#[test]
+fn products_by_groups_of_warps() {
+    use rungs_kernels::matmul::{r13_tensor_group, r14_three_tf32_group};
+    let (rows, columns, depth) = (r13_tensor_group::ROWS, r13_tensor_group::COLUMNS, r13_tensor_group::DEPTH);
+    assert_eq!((rows, columns), (r14_three_tf32_group::ROWS, r14_three_tf32_group::COLUMNS));
+    for (rung, kernel, parts, operations, scratch) in [
+        (&r13_tensor_group::launches::RUNG, "matmul_tensor_group", 1u32, "2·m·n·k operations", "as"),
+        (
+            &r14_three_tf32_group::launches::RUNG,
+            "matmul_three_tf32_group",
+            2,
+            "6·m·n·k operations for 2·m·n·k",
+            "twice as",
+        ),
+    ] {
+        states(&rung.rung, &format!("{operations}, with m, n and k rounded up to tiles."));
+        states(
+            &rung.rung,
+            &format!(
+                "Copies of A and B in global memory, in {scratch} much scratch memory; from there, copies of \
+                 {}·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory. One barrier per block; two launches.",
+                4 * parts
+            ),
+        );
+        let (m, n, k) = (rows * MULTIPROCESSORS, columns, 2 * depth);
+        let data = |rows, columns| Buffer::new(&vec![1f32; (rows * columns) as usize], 0);
+        let (mut a, mut b, mut c) = (data(m, k), data(k, n), data(m, n));
+        let matrix = |data: &mut Buffer<f32>, rows, columns| Matrix::new(data.view(), rows, columns, columns);
+        let args = Product::new(matrix(&mut a, m, k), matrix(&mut b, k, n), matrix(&mut c, m, n));
+        let mut cost = cost(|on| {
+            let mut sequence = rung.multiplier(on, Sizes { m, n, k }).unwrap();
+            move |on: &dyn Launcher| sequence.run(on, args)
+        });
+        let product = cost.launches.pop().unwrap();
+        let copies = cost.launches.pop().unwrap();
+        assert!(cost.launches.is_empty());
+        let filled = 4 * u64::from((m + n) * k);
+        assert_eq!((copies.read, copies.written), (filled, u64::from(parts) * filled));
+        assert_eq!((product.kernel, product.blocks), (kernel, MULTIPROCESSORS));
+        product.has_barriers(1);
+        let per_element = 4 * u64::from(parts);
+        assert_eq!(product.read, per_element * u64::from(k * (m * n.div_ceil(columns) + n * m.div_ceil(rows))));
+        assert_eq!(product.written, 4 * u64::from(m * n));
+    }
+}
+
 #[test]
 fn sums_of_cubes() {
     use rungs_kernels::cubes::*;

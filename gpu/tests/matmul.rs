@@ -236,10 +236,10 @@ fn what_lies_outside_is_not_multiplied() {
 }
 
 /// The work of a persistent rung is divided in every way there is: fewer tiles than blocks, one round, some more. The
-/// tiles of `three-tf32` become small where there are too few.
+/// tiles of the others become smaller where there are too few.
 #[test]
 fn any_number_of_multiprocessors() {
-    for name in ["producer-consumer", "three-tf32"] {
+    for name in ["producer-consumer", "three-tf32", "tensor-group", "three-tf32-group"] {
         let entry = LADDER.get(name).unwrap();
         for multiprocessors in [1, 2, 3, 4, 5, 7, 16, 132] {
             let gpu = with_multiprocessors(multiprocessors);

@@ -127,7 +127,7 @@ pub struct Sizes {
 pub enum Precision {
     /// Products and sums of `f32`.
     F32,
-    /// Three products of TF32 numbers for one of `f32`; their sums over sixteen k are cut off, the others rounded.
+    /// Three products of TF32 numbers for one of `f32`; their sums over sixteen or 32 k are cut off, the others rounded.
     ThreeTf32,
     /// Products of elements that are rounded to TF32 before; all sums are cut off.
     Tf32,
@@ -155,12 +155,13 @@ impl Precision {
     ///
     /// The tensor cores align eight products and a sum to the largest of them, and cut off what is below 24 bits: 10
     /// units at most. Three TF32 products leave out the smallest of four, 2 units, and a unit of each operand's last
-    /// place; they are summed sixteen at a time, and their two small sums count little.
+    /// place; they are summed sixteen or 32 at a time, by two or four such additions, and their two small sums count
+    /// little.
     pub fn bound(self, k: usize) -> f64 {
         let k = k as f64;
         match self {
             Self::F32 => UNIT * (k + 2.0),
-            Self::ThreeTf32 => UNIT * (k / 16.0 + 32.0),
+            Self::ThreeTf32 => UNIT * (k / 16.0 + 32.0).max(k / 32.0 + 52.0),
             Self::Tf32 => UNIT_TF32 + UNIT * (10.0 * (k / 8.0).ceil() + 2.0),
         }
     }

@@ -96,6 +96,12 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     // Small tiles fill the multiprocessors better in the first case, and large ones in the second.
     ("matmul", &["three-tf32"], &[product(150, 140, 60), product(250, 200, 20)]),
     ("matmul", &["producer-consumer"], &[product(300, 70, 100)]),
+    // Of the three widths of tiles, each fills the multiprocessors best once.
+    (
+        "matmul",
+        &["tensor-group", "three-tf32-group"],
+        &[product(100, 130, 70), product(130, 250, 70), product(390, 250, 40)],
+    ),
     ("cubes", &[], &[n(5000)]),
     ("reduce", &[], &[n(50_000)]),
     ("scan", &[], &[n(50_000)]),
