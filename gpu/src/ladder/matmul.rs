@@ -127,7 +127,7 @@ pub struct Sizes {
 pub enum Precision {
     /// Products and sums of `f32`.
     F32,
-    /// Three products of TF32 numbers for one of `f32`; their sums over sixteen or 32 k are cut off, the others rounded.
+    /// Three products of TF32 numbers for one of `f32`; their sums over at most 32 k are cut off, the others rounded.
     ThreeTf32,
     /// Products of elements that are rounded to TF32 before; all sums are cut off.
     Tf32,

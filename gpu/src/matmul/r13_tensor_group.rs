@@ -1,14 +1,15 @@
-//! # Matrix product on the tensor cores, by groups of four warps
+//! # Matrix product, on the tensor cores by groups of four warps
 //!
 //! **Idea.** Four warps multiply together, by one instruction for 64 rows, up to 256 columns and eight k. It reads both
 //! operands from shared memory itself. A thread of the block has tiles copied to a ring of stages there, and two groups
 //! multiply what is there, each 64 of a tile's 128 rows.
 //!
-//! **Changed from the rungs before.** No lane loads a fragment: the loads that `tensor-mma` was held up by are gone, and
+//! **Changed from the rung before.** No lane loads a fragment: the loads that `tensor-mma` was held up by are gone, and
 //! the registers hold nothing but sums. As in `producer-consumer`, warps that copy and warps that multiply tell each
 //! other by barriers, and blocks stay for the whole product.
 //!
-//! **Bottleneck.** The tensor cores, and for large matrices the power that they take.
+//! **Bottleneck.** The tensor cores, and for large matrices the power that they take. The copies of A and B come before
+//! that, in a launch of their own.
 //!
 //! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles. Copies of A and B in global memory, in as much
 //! scratch memory; from there, copies of 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory. One barrier per block;

@@ -7,7 +7,8 @@
 //! it. The tensor cores sum the products of a stage, 32 k, alone; the multiprocessor adds these sums, so that the
 //! precision is that of `f32`. While one group does so, the other one multiplies.
 //!
-//! **Bottleneck.** The tensor cores, and for large matrices the power that they take.
+//! **Bottleneck.** The tensor cores, and for large matrices the power that they take. The copies of A and B come before
+//! that, in a launch of their own.
 //!
 //! **Cost.** 6·m·n·k operations for 2·m·n·k, with m, n and k rounded up to tiles. Copies of A and B in global memory, in
 //! twice as much scratch memory; from there, copies of 8·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory. One

@@ -1,0 +1,133 @@
+//! What the rungs launch: A and B are copied; then the product, by the kernel whose tiles suit it.
+
+use super::pack::{PACK, Panel};
+use super::ring::BARRIER_BYTES;
+use super::*;
+use crate::ladder::matmul::*;
+use std::boxed::Box;
+
+/// The launch of a kernel with its arguments: of the copies in tiles, and of a product.
+pub type Pack = fn(&dyn Launcher, Geometry, PackArgs) -> Result;
+pub type Multiply = fn(&dyn Launcher, Geometry, ProductArgs) -> Result;
+type PackArgs = (Global<f32>, Global<f32>, Panel, Global<f32>, Global<f32>, Panel);
+type ProductArgs = (Global<f32>, Global<f32>, Global<f32>, Shape, u32);
+
+/// A product with tiles of one width.
+#[derive(Clone, Copy)]
+pub struct Tiled {
+    launch: Multiply,
+    /// Columns of a tile of C.
+    columns: u32,
+    /// Bytes of dynamic shared memory.
+    shared: u32,
+    /// The time that a column of a tile takes, as a multiple of that of the widest tiles.
+    cost: f64,
+}
+
+impl<const SUMS: usize, const WIDE: usize, const PARTS: u32, const STAGES: u32> Groups<SUMS, WIDE, PARTS, STAGES> {
+    /// The product by a kernel with these tiles.
+    pub fn by(launch: Multiply, cost: f64) -> Tiled {
+        Tiled { launch, columns: Self::COLUMNS, shared: Self::SHARED_BYTES, cost }
+    }
+}
+
+/// What a rung launches.
+#[derive(Clone, Copy)]
+pub struct Kernels<const N: usize> {
+    /// The copies in tiles.
+    pub pack: Pack,
+    /// The parts of an element.
+    pub parts: u32,
+    /// The product, by the width of tiles.
+    pub products: [Tiled; N],
+}
+
+impl<const N: usize> Kernels<N> {
+    /// The product whose tiles take the least time, in rounds of a tile per multiprocessor.
+    fn choose(&self, m: u32, n: u32, multiprocessors: u32) -> Tiled {
+        let time = |of: &Tiled| {
+            let tiles = m.div_ceil(ROWS) * n.div_ceil(of.columns);
+            f64::from(tiles.div_ceil(multiprocessors) * of.columns) * of.cost
+        };
+        *self.products.iter().min_by(|x, y| time(x).total_cmp(&time(y))).expect("a rung has kernels")
+    }
+}
+
+/// Why a device cannot run kernels with so much dynamic shared memory.
+pub fn refuses(name: &str, ask: &Ask, shared: u32) -> Option<String> {
+    let Device { compute_capability: (major, minor), shared_per_block, .. } = ask.device;
+    if (major, minor) != (9, 0) {
+        return Some(format!("{name} needs compute capability 9.0, not {major}.{minor}"));
+    }
+    let need = shared + BARRIER_BYTES;
+    (shared_per_block < need).then(|| format!("{name} needs {need} bytes of shared memory, not {shared_per_block}"))
+}
+
+/// The launches of a rung.
+pub fn launches<const N: usize>(on: &dyn Launcher, sizes: Sizes, kernels: Kernels<N>) -> Result<Launches<Product>> {
+    let (mut room_a, mut room_b) = (Room::default(), Room::default());
+    let Sizes { m, n, k } = sizes;
+    let columns = kernels.choose(m, n, on.device().multiprocessors).columns;
+    panel_of(kernels.parts, ROWS, m, k, 0, 0).room(on, &mut room_a)?;
+    panel_of(kernels.parts, columns, n, k, 0, 0).room(on, &mut room_b)?;
+    Ok(Box::new(move |on, product| {
+        let shape = Shape::of(&product);
+        (0..shape.batch).try_for_each(|number| one(on, &product, shape, number, &kernels, [&mut room_a, &mut room_b]))
+    }))
+}
+
+/// An operand of `along` rows of A, or columns of B, as tiles of so many.
+fn panel_of(parts: u32, width: u32, along: u32, deep: u32, step: u32, step_deep: u32) -> Panel {
+    Panel { along, deep, step, step_deep, width, parts }
+}
+
+/// Scratch memory that grows to what the largest product so far needed.
+#[derive(Default)]
+struct Room(Option<Scratch<f32>>);
+
+impl Panel {
+    /// A view of room for the tiles.
+    fn room(&self, on: &dyn Launcher, room: &mut Room) -> Result<Global<f32>> {
+        let elements = self.elements();
+        let len = u32::try_from(elements)
+            .map_err(|_| Failed::Unsuitable(format!("a copy of {elements} elements is more than fits a view")))?;
+        if room.0.as_ref().is_none_or(|have| have.view().len() < len) {
+            room.0 = None; // freed before there is more, so that both need not fit
+            room.0 = Some(on.scratch(len)?);
+        }
+        Ok(room.0.as_ref().map(|have| have.view().slice(0, len)).expect("it was made above"))
+    }
+}
+
+/// The launches for one product of a batch.
+fn one<const N: usize>(
+    on: &dyn Launcher,
+    product: &Product,
+    shape: Shape,
+    number: u32,
+    kernels: &Kernels<N>,
+    [room_a, room_b]: [&mut Room; 2],
+) -> Result {
+    let Shape { m, n, k, .. } = shape;
+    if m == 0 || n == 0 {
+        return Ok(());
+    }
+    let multiprocessors = on.device().multiprocessors;
+    let tiled = kernels.choose(m, n, multiprocessors);
+    let of_batch = |matrix: &Matrix, apart: u32| {
+        let start = (number * apart).min(matrix.data.len());
+        matrix.data.slice(start, matrix.data.len() - start)
+    };
+    let (from_a, from_b) = (of_batch(&product.a, product.batch.a), of_batch(&product.b, product.batch.b));
+    let panel_a = panel_of(kernels.parts, ROWS, m, k, shape.a.row, shape.a.column);
+    let panel_b = panel_of(kernels.parts, tiled.columns, n, k, shape.b.column, shape.b.row);
+    let (a, b) = (panel_a.room(on, room_a)?, panel_b.room(on, room_b)?);
+    if k != 0 {
+        let geometry = Geometry::linear(panel_a.blocks() + panel_b.blocks(), PACK);
+        (kernels.pack)(on, geometry, (from_a, a, panel_a, from_b, b, panel_b))?;
+    }
+    let blocks = (m.div_ceil(ROWS) * n.div_ceil(tiled.columns)).min(multiprocessors);
+    // It begins while the copies end; the thread that needs them waits.
+    let geometry = Geometry::linear(blocks, BLOCK).shared(tiled.shared).overlapping();
+    (tiled.launch)(on, geometry, (a, b, product.c.data, shape, number))
+}
