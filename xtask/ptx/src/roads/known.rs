@@ -15,6 +15,7 @@ pub enum Why {
 struct Known(&'static str, &'static str, [u32; 2], Why);
 
 const COPIES: &str = "asynchronous copies";
+const MBARRIERS: &str = "mbarrier operations";
 const ATOMICS: &str = "atomic operations";
 
 const KNOWN: &[Known] = &[
@@ -26,8 +27,22 @@ const KNOWN: &[Known] = &[
     Known("histogram_bank_private_u8", "shuffles", [2, 4], Why::Unrolled),
     Known("histogram_bank_private_u8", ATOMICS, [68, 69], Why::Unrolled),
     // The default backend has the producer's first round apart.
-    Known("matmul_producer_consumer", "mbarrier operations", [27, 23], Why::Unrolled),
+    Known("matmul_producer_consumer", MBARRIERS, [27, 23], Why::Unrolled),
     Known("matmul_producer_consumer", COPIES, [8, 4], Why::Unrolled),
+    // The loop of the thread that copies, two rounds at a time and the last by itself.
+    Known("matmul_tensor_group", MBARRIERS, [16, 12], Why::Unrolled),
+    Known("matmul_tensor_group_middle", MBARRIERS, [20, 16], Why::Unrolled),
+    Known("matmul_tensor_group_narrow", MBARRIERS, [24, 20], Why::Unrolled),
+    Known("matmul_three_tf32_group", MBARRIERS, [12, 8], Why::Unrolled),
+    Known("matmul_three_tf32_group_middle", MBARRIERS, [14, 10], Why::Unrolled),
+    Known("matmul_three_tf32_group_narrow", MBARRIERS, [16, 12], Why::Unrolled),
+    Known(
+        "matmul_tensor_group matmul_tensor_group_middle matmul_tensor_group_narrow matmul_three_tf32_group \
+         matmul_three_tf32_group_middle matmul_three_tf32_group_narrow",
+        COPIES,
+        [6, 2],
+        Why::Unrolled,
+    ),
     // Matrices whose rows are aligned, and others: LLVM 7 has the loop along k for both.
     Known("matmul_tensor_mma", COPIES, [106, 236], Why::OnBothArms),
     Known("matmul_three_tf32", COPIES, [82, 180], Why::OnBothArms),
