@@ -67,7 +67,7 @@ fn watch(address: u32) {
 fn row(tile: u32, row: u32) -> [f64; DEPTH as usize] {
     let p = here().shared(tile + row * ROW, ROW);
     std::array::from_fn(|k| {
-        let pack = k as u32 / 4 ^ row % 8;
+        let pack = (k as u32 / 4) ^ (row % 8);
         // SAFETY: `shared` gives a pointer to all bytes of the row.
         seen(unsafe { p.add((pack * 16) as usize + k % 4 * 4).cast::<u32>().read() })
     })
