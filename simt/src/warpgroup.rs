@@ -19,8 +19,9 @@
 //! | 16·w + 8·h + g | 8·j + 2·t + e |
 //!
 //! The tensor cores see of each element what is in a [`Tf32`](crate::mma::Tf32), and cut sums off instead of rounding
-//! them; on the simulator as [`crate::mma`] says. They read past the threads, as bulk copies write
-//! ([`crate::bulk::fence`] stands between what threads wrote and a product). The instruction for that, `wgmma`, goes on
+//! them; on the simulator as [`crate::mma`] says. They read shared memory by the async proxy, as
+//! bulk copies write it: [`crate::bulk::fence`] stands between what threads wrote and a product. (The simulator's check
+//! does not look for that fence before a product.) The instruction for that, `wgmma`, goes on
 //! while the threads continue; here a call returns when the products are made, and two groups fill each other's gaps.
 
 use crate::machine::Machine;

@@ -251,6 +251,25 @@ fn every_rank_gets_what_the_others_send() {
     }
 }
 
+/// A rank that is early at the next exchange does not keep those that are late at the end of this one.
+#[test]
+fn exchanges_follow_each_other_without_a_meeting_between() {
+    let done = group::run_with(&simulators(3), hasty(), |group, engine| {
+        let (from, to) = (engine.upload(&[group.rank() as u32; 3])?, engine.alloc::<u32>(3)?);
+        let (stream, part) = (engine.second_stream()?, |i: usize| 4 * i..4 * i + 4);
+        let rounds = [Round { sends: (0..3).map(part).collect(), receives: (0..3).map(part).collect() }];
+        for _ in 0..100 {
+            group.exchange(&Exchange { stream: &stream, from: &from, to: &to, rounds: &rounds }, &mut |_| Ok(()))?;
+        }
+        assert_eq!(to.download()?, [0, 1, 2]);
+        // Nothing to send, and nothing to receive.
+        let (from, to) = (engine.alloc::<u32>(0)?, engine.alloc::<u32>(0)?);
+        let rounds = [Round { sends: vec![0..0; 3], receives: vec![0..0; 3] }];
+        group.exchange(&Exchange { stream: &stream, from: &from, to: &to, rounds: &rounds }, &mut |_| Ok(()))
+    });
+    done.unwrap();
+}
+
 #[test]
 fn what_does_not_fit_together_is_refused() {
     let refused = group::run_with(&simulators(2), hasty(), |group, engine| {

@@ -20,7 +20,7 @@ const SHORT: u32 = 8;
 #[derive(clap::Args)]
 pub struct Args {
     /// How long; all targets run at once
-    #[arg(long, default_value_t = SHORT)]
+    #[arg(long, default_value_t = SHORT, value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
     /// Only these: npy. Without one, all
     #[arg(value_name = "TARGET")]

@@ -263,6 +263,11 @@ fn gpu(log: &str) -> (Vec<BTreeMap<String, Said>>, BTreeMap<String, String>) {
                 messages.entry((tool.into(), version.into(), case.name)).or_insert(parts[2].to_owned());
             }
             "#" => {
+                // Some messages name no kernel; with one case alone it is clear whose they are.
+                let errors = parts[1].strip_prefix("ERROR SUMMARY: ").filter(|errors| !errors.starts_with("0 "));
+                if let (Some(case), Some(errors)) = (only.and_then(rungs_gallery::named), errors) {
+                    messages.entry((tool.into(), version.into(), case.1.name)).or_insert(errors.to_owned());
+                }
                 let ended = parts.iter().any(|part| part.starts_with("exit ") && *part != "exit 137");
                 let alone: Vec<String> = ALONE.lines().map(str::to_owned).collect();
                 for (_, case) in all() {

@@ -71,10 +71,15 @@ fn refuse(matches: &ArgMatches, options: &[&str]) -> Result<()> {
     }
 }
 
+/// The most seconds of patience: a day.
+const LONGEST: f64 = 86_400.0;
+
 fn settings(matches: &ArgMatches) -> Result<Settings> {
     let seconds = matches.get_one::<f64>("patience").copied().unwrap_or(120.0);
-    let timeout = Duration::try_from_secs_f64(seconds);
-    let timeout = timeout.map_err(|e| Error::Usage(format!("--patience {seconds}: {e}")))?;
+    if !(seconds > 0.0 && seconds <= LONGEST) {
+        return Err(Error::Usage(format!("--patience is more than 0 and at most {LONGEST} seconds, not {seconds}")));
+    }
+    let timeout = Duration::from_secs_f64(seconds);
     let nccl = matches.get_one::<String>("transport").is_some_and(|transport| transport == "nccl");
     Ok(Settings { timeout, transport: if nccl { Transport::Nccl } else { Transport::Copies } })
 }

@@ -233,10 +233,22 @@ impl Job {
         })
     }
 
+    /// Sums of floats are compared bit by bit here, so their elements have to be the family's own, small whole numbers.
+    fn refuse_rounding(&self) -> Result<()> {
+        let is_float = matches!(self.dtype, Dtype::F32 | Dtype::F64);
+        let is_own = self.distribution.is_none_or(|distribution| distribution == self.family.input);
+        if is_float && self.parameters.operation == crate::algorithms::Operation::Sum && !is_own {
+            let own = self.family.input;
+            return Err(Error::Usage(format!("sums of floats on several GPUs are verified for --keys {own} alone")));
+        }
+        Ok(())
+    }
+
     fn reduce<T: Total>(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome>
     where
         dyn Reduce: Reduces<T>,
     {
+        self.refuse_rounding()?;
         let (operation, mine) = (self.parameters.operation, self.draw::<T>(group)?);
         let input = ShardedVec::from_slice(group, engine, &mine)?;
         let mut reducer = Reducer::new(&input, operation)?;
@@ -259,6 +271,7 @@ impl Job {
         dyn Reduce: Reduces<T>,
         dyn Scan: Scans<T>,
     {
+        self.refuse_rounding()?;
         let Parameters { operation, exclusive, .. } = self.parameters;
         let mine = self.draw::<T>(group)?;
         let mut input = ShardedVec::from_slice(group, engine, &mine)?;

@@ -1,6 +1,6 @@
 //! A group of threads of one process: simulators, or GPUs whose copy engines reach each other's memory.
 
-use super::meeting::Meeting;
+use super::meeting::{Meeting, Reading};
 use super::{Exchange, Group, Seat};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -78,17 +78,39 @@ impl Group for Local {
     fn exchange(&self, exchange: &Exchange<'_>, after: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
         exchange.check(self.size())?;
         exchange.from.engine().synchronize()?;
-        let reading = self.seat.read();
-        let copied = self.copy(exchange, after);
-        drop(reading);
-        let met = copied.and_then(|()| self.seat.all_gather(vec![]).map(|_| ()));
-        // After a failure, too, the memory is read no more when this returns, and may be freed.
-        self.seat.wait_for_readers();
-        met
+        let mut reads =
+            Reads { seat: &self.seat, stream: exchange.stream, reading: Some(self.seat.read()), met: false };
+        self.copy(exchange, after)?;
+        reads.reading = None;
+        self.seat.all_gather(vec![])?;
+        // All ranks have been at this meeting, and read nothing that was offered before it.
+        reads.met = true;
+        Ok(())
     }
 
     fn abort(&self, why: &str) {
         self.seat.fail(why);
+    }
+}
+
+/// What a rank reads of the others' memory, and they of its own. After a failure, and when `after` panics, too, neither
+/// is read any more when an exchange returns: memory may be freed then.
+struct Reads<'a> {
+    seat: &'a Seat,
+    stream: &'a Engine,
+    reading: Option<Reading<'a>>,
+    /// Whether all ranks have met since.
+    met: bool,
+}
+
+impl Drop for Reads<'_> {
+    fn drop(&mut self) {
+        if !self.met {
+            // The failure that led here is the one to report.
+            let _ = self.stream.synchronize();
+            self.reading = None;
+            self.seat.wait_for_readers();
+        }
     }
 }
 

@@ -114,7 +114,8 @@ impl Exchange<'_> {
             ranges.len() == size && ranges.iter().all(|r| r.start <= r.end && r.end <= memory.bytes())
         };
         let is_right = |round: &Round| inside(&round.sends, self.from) && inside(&round.receives, self.to);
-        if !self.rounds.iter().all(is_right) || self.from.address() == self.to.address() {
+        let is_one = self.from.address() == self.to.address() && self.from.bytes() > 0 && self.to.bytes() > 0;
+        if !self.rounds.iter().all(is_right) || is_one {
             return Err(Error::Usage("an exchange names memory outside of its buffers".into()));
         }
         Ok(())
@@ -200,6 +201,11 @@ pub fn run_with<R: Send>(
     settings: Settings,
     work: impl Fn(&dyn Group, &Engine) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
+    if settings.transport == Transport::Nccl {
+        // Here, because it may set a variable of the environment, before threads are started that may read it. Each
+        // rank says what is wrong.
+        let _ = nccl::load();
+    }
     let room = Room::new(devices.len(), settings.timeout);
     let rank = |rank: usize, device: DeviceChoice| {
         let seat = Seat::new(&room, rank);
@@ -209,7 +215,7 @@ pub fn run_with<R: Send>(
                 Transport::Copies => Box::new(Local::new(seat.clone(), &engine)?),
                 Transport::Nccl => Box::new(Nccl::new(Box::new(seat.clone()), &engine)?),
             };
-            // Told before the group is left, which is another thing after a failure.
+            // The failure is told first: a group that has failed is left in another way.
             work(&*group, &engine).inspect_err(|error| group.abort(&error.to_string()))
         });
         member.inspect_err(|error| seat.fail(&error.to_string()))
@@ -235,8 +241,9 @@ pub fn run_with<R: Send>(
     for result in results {
         match (result, &first) {
             (Ok(result), _) => done.push(result),
+            (Err(error), None) => first = Some(error),
             // That others failed is worth less than why.
-            (Err(error), None | Some(Error::Group(_))) => first = Some(error),
+            (Err(error), Some(Error::Group(_))) if !matches!(error, Error::Group(_)) => first = Some(error),
             (Err(_), Some(_)) => {}
         }
     }

@@ -8,6 +8,7 @@ use super::{Exchange, Group};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use libloading::Library;
+use std::cell::Cell;
 use std::ffi::{CStr, OsStr, OsString, c_char, c_int, c_void};
 use std::path::PathBuf;
 use std::ptr;
@@ -176,13 +177,18 @@ fn open_one(place: &OsStr) -> std::result::Result<Found, String> {
 pub struct Nccl {
     meeting: Box<dyn Meeting>,
     nccl: &'static Found,
-    comm: Comm,
+    /// Null before the rank has joined, and after a failure, when the communicator was given up.
+    comm: Cell<Comm>,
     transport: String,
     /// So that the context lives as long as the communicator.
     _engine: Engine,
 }
 
 impl Nccl {
+    fn comm(&self) -> Comm {
+        self.comm.get()
+    }
+
     /// The rank that this meeting knows, with its GPU. All ranks call it.
     ///
     /// # Errors
@@ -213,12 +219,12 @@ impl Nccl {
         let told = meeting.all_gather(id.0.to_vec())?;
         id.0 = told[0][..].try_into().map_err(|_| Error::Group("rank 0 sent no identifier of NCCL".into()))?;
         let transport = format!("NCCL {}", nccl.version());
-        let mut group = Self { meeting, nccl, comm: ptr::null_mut(), transport, _engine: engine.clone() };
+        let group = Self { meeting, nccl, comm: Cell::new(ptr::null_mut()), transport, _engine: engine.clone() };
         let mut config =
             Config { size: size_of::<Config>(), magic: 0xcafe_beef, version: OLDEST, blocking: 0, undefined: i32::MIN };
         let (size, rank) = (group.size() as c_int, group.rank() as c_int);
         // SAFETY: the configuration is as NCCL 2.14 declares it, and the call writes one handle.
-        let code = unsafe { (nccl.slots.init)(&mut group.comm, size, id, rank, &mut config) };
+        let code = unsafe { (nccl.slots.init)(group.comm.as_ptr(), size, id, rank, &mut config) };
         group.settle("joining the group", code)?;
         group.meeting.all_gather(vec![])?;
         Ok(group)
@@ -231,7 +237,7 @@ impl Nccl {
         while state == IN_PROGRESS {
             wait.pause(what)?;
             // SAFETY: the communicator is the one that the call was made on; the call writes one number.
-            self.nccl.check(what, unsafe { (self.nccl.slots.state)(self.comm, &mut state) })?;
+            self.nccl.check(what, unsafe { (self.nccl.slots.state)(self.comm(), &mut state) })?;
         }
         self.nccl.check(what, state)
     }
@@ -243,7 +249,7 @@ impl Nccl {
         while !cuda.has_ended()? {
             let mut state = SUCCESS;
             // SAFETY: the communicator lives; the call writes one number.
-            self.nccl.check("an exchange", unsafe { (self.nccl.slots.state)(self.comm, &mut state) })?;
+            self.nccl.check("an exchange", unsafe { (self.nccl.slots.state)(self.comm(), &mut state) })?;
             if state != IN_PROGRESS {
                 self.nccl.check("an exchange", state)?;
             }
@@ -255,7 +261,7 @@ impl Nccl {
     fn exchange_round(&self, exchange: &Exchange<'_>, round: &super::Round) -> Result<()> {
         let (me, size, slots) = (self.rank(), self.size(), &self.nccl.slots);
         let Some(cuda) = exchange.stream.as_cuda() else { return Ok(()) };
-        let stream = cuda.stream_handle();
+        let (stream, comm) = (cuda.stream_handle(), self.comm());
         let (from, to) = (exchange.from.address(), exchange.to.address());
         let peers = || (1..size).map(|k| (me + k) % size);
         let longest = peers().map(|peer| round.sends[peer].len().max(round.receives[peer].len())).max().unwrap_or(0);
@@ -273,11 +279,11 @@ impl Nccl {
                 for peer in peers() {
                     let ((at, bytes), rank) = (piece(&round.sends[peer], k), peer as c_int);
                     if bytes > 0 && code == SUCCESS {
-                        code = (slots.send)(from.wrapping_add(at).cast(), bytes, BYTES, rank, self.comm, stream);
+                        code = (slots.send)(from.wrapping_add(at).cast(), bytes, BYTES, rank, comm, stream);
                     }
                     let (at, bytes) = piece(&round.receives[peer], k);
                     if bytes > 0 && code == SUCCESS {
-                        code = (slots.receive)(to.wrapping_add(at).cast(), bytes, BYTES, rank, self.comm, stream);
+                        code = (slots.receive)(to.wrapping_add(at).cast(), bytes, BYTES, rank, comm, stream);
                     }
                 }
                 let end = (slots.group_end)();
@@ -316,11 +322,16 @@ impl Group for Nccl {
     fn exchange(&self, exchange: &Exchange<'_>, after: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
         exchange.check(self.size())?;
         exchange.from.engine().synchronize()?;
+        if self.comm().is_null() {
+            return Err(Error::Group("the group has failed before".into()));
+        }
+        let mut pending = Pending { group: self, stream: exchange.stream, ended: false };
         for (i, round) in exchange.rounds.iter().enumerate() {
             self.exchange_round(exchange, round)?;
             after(i)?;
         }
         self.finish(exchange.stream)?;
+        pending.ended = true;
         self.meeting.all_gather(vec![]).map(|_| ())
     }
 
@@ -329,9 +340,28 @@ impl Group for Nccl {
     }
 }
 
+/// An exchange that may be on a stream. If it did not come to its end, its kernels may wait for a rank that is gone, and
+/// would do so for ever: the communicator is given up, which ends them, before the buffers can be freed.
+struct Pending<'a> {
+    group: &'a Nccl,
+    stream: &'a Engine,
+    ended: bool,
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            let comm = self.group.comm.replace(ptr::null_mut());
+            // SAFETY: the communicator is not used afterwards. The failure that led here is the one to report.
+            let _ = unsafe { (self.group.nccl.slots.abort)(comm) };
+            let _ = self.stream.synchronize();
+        }
+    }
+}
+
 impl Drop for Nccl {
     fn drop(&mut self) {
-        if self.comm.is_null() {
+        if self.comm().is_null() {
             return;
         }
         // SAFETY: the communicator is not used afterwards. Failures cannot be reported here.
@@ -339,10 +369,10 @@ impl Drop for Nccl {
             let slots = &self.nccl.slots;
             // After a failure other ranks may never answer; then the communicator is given up.
             let is_well = !thread::panicking() && self.meeting.look().is_ok() && {
-                let code = (slots.finalize)(self.comm);
+                let code = (slots.finalize)(self.comm());
                 self.settle("leaving the group", code).is_ok()
             };
-            let _ = if is_well { (slots.destroy)(self.comm) } else { (slots.abort)(self.comm) };
+            let _ = if is_well { (slots.destroy)(self.comm()) } else { (slots.abort)(self.comm()) };
         }
     }
 }

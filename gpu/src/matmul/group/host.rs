@@ -47,7 +47,7 @@ impl<const N: usize> Kernels<N> {
     fn choose(&self, m: u32, n: u32, multiprocessors: u32) -> Tiled {
         let time = |of: &Tiled| {
             let tiles = m.div_ceil(ROWS) * n.div_ceil(of.columns);
-            f64::from(tiles.div_ceil(multiprocessors) * of.columns) * of.cost
+            f64::from(tiles.div_ceil(multiprocessors)) * f64::from(of.columns) * of.cost
         };
         *self.products.iter().min_by(|x, y| time(x).total_cmp(&time(y))).expect("a rung has kernels")
     }
@@ -67,6 +67,9 @@ pub fn refuses(name: &str, ask: &Ask, shared: u32) -> Option<String> {
 pub fn launches<const N: usize>(on: &dyn Launcher, sizes: Sizes, kernels: Kernels<N>) -> Result<Launches<Product>> {
     let (mut room_a, mut room_b) = (Room::default(), Room::default());
     let Sizes { m, n, k } = sizes;
+    if m.max(n) > u32::MAX - WIDEST {
+        return Err(Failed::Unsuitable(format!("{} rows or columns are more than these tiles can count", m.max(n))));
+    }
     let columns = kernels.choose(m, n, on.device().multiprocessors).columns;
     panel_of(kernels.parts, ROWS, m, k, 0, 0).room(on, &mut room_a)?;
     panel_of(kernels.parts, columns, n, k, 0, 0).room(on, &mut room_b)?;
@@ -75,6 +78,9 @@ pub fn launches<const N: usize>(on: &dyn Launcher, sizes: Sizes, kernels: Kernel
         (0..shape.batch).try_for_each(|number| one(on, &product, shape, number, &kernels, [&mut room_a, &mut room_b]))
     }))
 }
+
+/// More columns than the widest tile has: sizes leave room for a tile behind the last element.
+const WIDEST: u32 = 512;
 
 /// An operand of `along` rows of A, or columns of B, as tiles of so many.
 fn panel_of(parts: u32, width: u32, along: u32, deep: u32, step: u32, step_deep: u32) -> Panel {
@@ -114,20 +120,21 @@ fn one<const N: usize>(
     }
     let multiprocessors = on.device().multiprocessors;
     let tiled = kernels.choose(m, n, multiprocessors);
-    let of_batch = |matrix: &Matrix, apart: u32| {
-        let start = (number * apart).min(matrix.data.len());
-        matrix.data.slice(start, matrix.data.len() - start)
-    };
-    let (from_a, from_b) = (of_batch(&product.a, product.batch.a), of_batch(&product.b, product.batch.b));
     let panel_a = panel_of(kernels.parts, ROWS, m, k, shape.a.row, shape.a.column);
     let panel_b = panel_of(kernels.parts, tiled.columns, n, k, shape.b.column, shape.b.row);
     let (a, b) = (panel_a.room(on, room_a)?, panel_b.room(on, room_b)?);
+    let mut product_by = Geometry::linear((m.div_ceil(ROWS) * n.div_ceil(tiled.columns)).min(multiprocessors), BLOCK);
     if k != 0 {
+        let of_batch = |matrix: &Matrix, apart: u32| {
+            let start = (number * apart).min(matrix.data.len());
+            matrix.data.slice(start, matrix.data.len() - start)
+        };
+        let (from_a, from_b) = (of_batch(&product.a, product.batch.a), of_batch(&product.b, product.batch.b));
         let geometry = Geometry::linear(panel_a.blocks() + panel_b.blocks(), PACK);
         (kernels.pack)(on, geometry, (from_a, a, panel_a, from_b, b, panel_b))?;
+        // It begins while the copies end; the thread that needs them waits. Without copies, what would be before it is
+        // another's launch, which may be writing C.
+        product_by = product_by.overlapping();
     }
-    let blocks = (m.div_ceil(ROWS) * n.div_ceil(tiled.columns)).min(multiprocessors);
-    // It begins while the copies end; the thread that needs them waits.
-    let geometry = Geometry::linear(blocks, BLOCK).shared(tiled.shared).overlapping();
-    (tiled.launch)(on, geometry, (a, b, product.c.data, shape, number))
+    (tiled.launch)(on, product_by.shared(tiled.shared), (a, b, product.c.data, shape, number))
 }
