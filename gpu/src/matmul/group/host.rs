@@ -71,8 +71,9 @@ pub fn launches<const N: usize>(on: &dyn Launcher, sizes: Sizes, kernels: Kernel
         return Err(Failed::Unsuitable(format!("{} rows or columns are more than these tiles can count", m.max(n))));
     }
     let columns = kernels.choose(m, n, on.device().multiprocessors).columns;
-    panel_of(kernels.parts, ROWS, m, k, 0, 0).room(on, &mut room_a)?;
-    panel_of(kernels.parts, columns, n, k, 0, 0).room(on, &mut room_b)?;
+    let (down, along) = (most(&kernels, ROWS, k)?, most(&kernels, columns, k)?);
+    panel_of(kernels.parts, ROWS, m.min(down), k, 0, 0).room(on, &mut room_a)?;
+    panel_of(kernels.parts, columns, n.min(along), k, 0, 0).room(on, &mut room_b)?;
     Ok(Box::new(move |on, product| {
         let shape = Shape::of(&product);
         (0..shape.batch).try_for_each(|number| one(on, &product, shape, number, &kernels, [&mut room_a, &mut room_b]))
@@ -105,7 +106,17 @@ impl Panel {
     }
 }
 
-/// The launches for one product of a batch.
+/// Rows of A, or columns of B, in tiles of `width`, that are copied at once: as many as a view can hold.
+fn most<const N: usize>(kernels: &Kernels<N>, width: u32, k: u32) -> Result<u32> {
+    let each = u64::from(kernels.parts) * u64::from(k.max(1)).next_multiple_of(DEPTH.into());
+    let tiles = u64::from(u32::MAX) / (each * u64::from(width));
+    if tiles == 0 {
+        return Err(Failed::Unsuitable(format!("k = {k} is more than a copy of a tile can have")));
+    }
+    Ok((tiles * u64::from(width)).min((u32::MAX - WIDEST).into()) as u32 / width * width)
+}
+
+/// The launches for one product of a batch: some rows by some columns of C after the other, if all are too many.
 fn one<const N: usize>(
     on: &dyn Launcher,
     product: &Product,
@@ -120,21 +131,34 @@ fn one<const N: usize>(
     }
     let multiprocessors = on.device().multiprocessors;
     let tiled = kernels.choose(m, n, multiprocessors);
-    let panel_a = panel_of(kernels.parts, ROWS, m, k, shape.a.row, shape.a.column);
-    let panel_b = panel_of(kernels.parts, tiled.columns, n, k, shape.b.column, shape.b.row);
-    let (a, b) = (panel_a.room(on, room_a)?, panel_b.room(on, room_b)?);
-    let mut product_by = Geometry::linear((m.div_ceil(ROWS) * n.div_ceil(tiled.columns)).min(multiprocessors), BLOCK);
-    if k != 0 {
-        let of_batch = |matrix: &Matrix, apart: u32| {
-            let start = (number * apart).min(matrix.data.len());
-            matrix.data.slice(start, matrix.data.len() - start)
-        };
-        let (from_a, from_b) = (of_batch(&product.a, product.batch.a), of_batch(&product.b, product.batch.b));
-        let geometry = Geometry::linear(panel_a.blocks() + panel_b.blocks(), PACK);
-        (kernels.pack)(on, geometry, (from_a, a, panel_a, from_b, b, panel_b))?;
-        // It begins while the copies end; the thread that needs them waits. Without copies, what would be before it is
-        // another's launch, which may be writing C.
-        product_by = product_by.overlapping();
+    let (down, along) = (most(kernels, ROWS, k)?, most(kernels, tiled.columns, k)?);
+    let part = |data: Global<f32>, apart: u32, first: u32, step: u32| {
+        let start = number.wrapping_mul(apart).wrapping_add(first.wrapping_mul(step)).min(data.len());
+        data.slice(start, data.len() - start)
+    };
+    for row in (0..m).step_by(down as usize) {
+        for column in (0..n).step_by(along as usize) {
+            let shape = Shape { m: down.min(m - row), n: along.min(n - column), ..shape };
+            let Shape { m, n, .. } = shape;
+            let panel_a = panel_of(kernels.parts, ROWS, m, k, shape.a.row, shape.a.column);
+            let panel_b = panel_of(kernels.parts, tiled.columns, n, k, shape.b.column, shape.b.row);
+            let (a, b) = (panel_a.room(on, room_a)?, panel_b.room(on, room_b)?);
+            let blocks = (m.div_ceil(ROWS) * n.div_ceil(tiled.columns)).min(multiprocessors);
+            let mut geometry = Geometry::linear(blocks, BLOCK).shared(tiled.shared);
+            if k != 0 {
+                let from_a = part(product.a.data, product.batch.a, row, shape.a.row);
+                let from_b = part(product.b.data, product.batch.b, column, shape.b.column);
+                let copies = Geometry::linear(panel_a.blocks() + panel_b.blocks(), PACK);
+                (kernels.pack)(on, copies, (from_a, a, panel_a, from_b, b, panel_b))?;
+                // It begins while the copies end; the thread that needs them waits. Without copies, what would be
+                // before it is another's launch, which may be writing C.
+                geometry = geometry.overlapping();
+            }
+            let rows = part(product.c.data, product.batch.c, row, shape.c.row);
+            let skipped = column.wrapping_mul(shape.c.column).min(rows.len());
+            let c = rows.slice(skipped, rows.len() - skipped);
+            (tiled.launch)(on, geometry, (a, b, c, shape, 0))?;
+        }
     }
-    (tiled.launch)(on, product_by.shared(tiled.shared), (a, b, product.c.data, shape, number))
+    Ok(())
 }
