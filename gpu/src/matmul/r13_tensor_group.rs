@@ -15,9 +15,9 @@
 //! scratch memory; from there, copies of 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory. One barrier per block;
 //! two launches.
 //!
-//! **Threads.** 384 per block: two groups of four warps multiply, and one thread of a third group copies. The third group
-//! is whole because registers are given back by whole groups. Tiles of C have 128 rows and 256 columns, or 128 or 64 where those fill the multiprocessors better.
-//! A thread has every 128th element of what its group computes.
+//! **Threads.** 384 per block: two groups of four warps multiply, and one thread of a third group copies. The third
+//! group is whole because registers are given back by whole groups. Tiles of C have 128 rows and 256 columns, or 128 or
+//! 64 where those fill the multiprocessors better. A thread has every 128th element of what its group computes.
 //!
 //! **Limits.** Any m and n, k below 2²³, any strides, factors, transposed operands; batches one after the other, and rows
 //! or columns whose copies a view cannot hold at once. Elements of A and B
