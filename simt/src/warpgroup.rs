@@ -34,8 +34,8 @@ const ALIGNMENT: u32 = 1024;
 
 /// Rows of [`DEPTH`] elements in shared memory, a multiple of eight of them, 128 bytes per row.
 ///
-/// Each row is eight packs of four elements. Pack i of row r is in place i ^ r % 8 of the row ([`Tile::place`]), so that
-/// the packs of one number from eight rows are in different banks.
+/// Each row is eight packs of four elements. Pack i of row r is in place i ^ r % 8 of the row ([`Tile::place`]), so
+/// that the packs of one number from eight rows are in different banks.
 #[derive(Clone, Copy)]
 pub struct Tile(Shared<f32>);
 
@@ -88,8 +88,8 @@ impl Tile {
     }
 }
 
-/// Adds the products of two tiles to the thread's sums: `a` has 64 rows, `b` two for each sum, of which there are 32, 64
-/// or 128. All threads of the four warps make the call.
+/// Adds the products of two tiles to the thread's sums: `a` has 64 rows, `b` two for each sum, of which there are 32,
+/// 64 or 128. All threads of the four warps make the call.
 #[inline(always)]
 #[track_caller]
 pub fn multiply_add<const SUMS: usize>(a: Tile, b: Tile, sums: [f32; SUMS]) -> [f32; SUMS] {
@@ -99,8 +99,8 @@ pub fn multiply_add<const SUMS: usize>(a: Tile, b: Tile, sums: [f32; SUMS]) -> [
 }
 
 /// [`multiply_add`] for elements that are each in two tiles, a large part and a rest ([`Tf32::split`]): the products
-/// rest·large, large·rest and large·large, in this order, are summed by themselves, and these sums, rounded as `f32` is,
-/// are added to the thread's. So the error does not grow with every addition by the tensor cores.
+/// rest·large, large·rest and large·large, in this order, are summed by themselves, and these sums, rounded as `f32`
+/// is, are added to the thread's. So the error does not grow with every addition by the tensor cores.
 ///
 /// [`Tf32::split`]: crate::mma::Tf32::split
 #[inline(always)]

@@ -100,8 +100,8 @@ mod tests {
         }
     }
 
-    /// The page's command for a dependency by git leaves no path to this project, and names no package that is not where
-    /// cargo looks for it.
+    /// The page's command for a dependency by git leaves no path to this project, and names no package that is not
+    /// where cargo looks for it.
     #[test]
     fn the_page_s_command_for_git_replaces_all_paths() {
         let page = fs::read_to_string(project::root().join("docs/own-kernels.md")).unwrap();

@@ -12,15 +12,15 @@
 //! that, in a launch of their own.
 //!
 //! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles. Copies of A and B in global memory, in as much
-//! scratch memory; from there, copies of 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory. One barrier per block;
-//! two launches.
+//! scratch memory; from there, copies of 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory. One barrier per
+//! block; two launches.
 //!
 //! **Threads.** 384 per block: two groups of four warps multiply, and one thread of a third group copies. The third
 //! group is whole because registers are given back by whole groups. Tiles of C have 128 rows and 256 columns, or 128 or
 //! 64 where those fill the multiprocessors better. A thread has every 128th element of what its group computes.
 //!
-//! **Limits.** Any m and n, k below 2²³, any strides, factors, transposed operands; batches one after the other, and rows
-//! or columns whose copies a view cannot hold at once. Elements of A and B
+//! **Limits.** Any m and n, k below 2²³, any strides, factors, transposed operands; batches one after the other, and
+//! rows or columns whose copies a view cannot hold at once. Elements of A and B
 //! are rounded to 10 bits behind the point. Compute capability 9.0 alone. The instruction takes rows of both operands
 //! that are contiguous along k, in an order of its own: the copies have it, of any operand.
 //!

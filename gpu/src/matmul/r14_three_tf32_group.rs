@@ -10,8 +10,8 @@
 //! **Bottleneck.** The tensor cores, and for large matrices the power that they take. The copies of A and B come before
 //! that, in a launch of their own.
 //!
-//! **Cost.** 6·m·n·k operations for 2·m·n·k, with m, n and k rounded up to tiles. Copies of A and B in global memory, in
-//! twice as much scratch memory; from there, copies of 8·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory. One
+//! **Cost.** 6·m·n·k operations for 2·m·n·k, with m, n and k rounded up to tiles. Copies of A and B in global memory,
+//! in twice as much scratch memory; from there, copies of 8·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory. One
 //! barrier per block; two launches.
 //!
 //! **Threads.** As `tensor-group`. With tiles of 256 columns a thread has 128 sums, and 64 for a stage.

@@ -340,8 +340,8 @@ impl Group for Nccl {
     }
 }
 
-/// An exchange that may be on a stream. If it did not come to its end, its kernels may wait for a rank that is gone, and
-/// would do so for ever: the communicator is given up, which ends them, before the buffers can be freed.
+/// An exchange that may be on a stream. If it did not come to its end, its kernels may wait for a rank that is gone,
+/// and would do so for ever: the communicator is given up, which ends them, before the buffers can be freed.
 struct Pending<'a> {
     group: &'a Nccl,
     stream: &'a Engine,

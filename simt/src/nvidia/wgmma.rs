@@ -30,7 +30,8 @@ macro_rules! add_parts {
     (($($i:literal)*)) => { concat!($("add.rn.f32 {", $i, "}, {", $i, "}, t", $i, ";"),*) };
 }
 
-/// The instruction for the eight k of the descriptors `x` and `y`; `$adds` is the predicate by which it adds to the sums.
+/// The instruction for the eight k of the descriptors `x` and `y`; `$adds` is the predicate by which it adds to the
+/// sums.
 macro_rules! products {
     ($columns:literal, $adds:literal, $to:expr) => {
         concat!(

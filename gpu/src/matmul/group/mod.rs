@@ -1,5 +1,5 @@
-//! A product on the tensor cores by groups of four warps, from tiles in shared memory: what its rungs share. They differ
-//! in the parts that an element of A or B has, and so in how many products one product takes.
+//! A product on the tensor cores by groups of four warps, from tiles in shared memory: what its rungs share. They
+//! differ in the parts that an element of A or B has, and so in how many products one product takes.
 
 #[cfg(not(target_os = "cuda"))]
 pub(super) mod host;
@@ -26,9 +26,9 @@ pub(super) const BLOCK: u32 = MULTIPLIERS + 128;
 const FEW: u32 = 40;
 const MANY: u32 = 232;
 
-/// The work of blocks with tiles of C of `ROWS` × 2·`SUMS`·`WIDE`: `SUMS` is the number of sums that a thread gets by one
-/// call, `WIDE` how many calls there are side by side. Elements of A and B have `PARTS` parts, one or two. There are
-/// `STAGES` pairs of tiles of A and B in shared memory.
+/// The work of blocks with tiles of C of `ROWS` × 2·`SUMS`·`WIDE`: `SUMS` is the number of sums that a thread gets by
+/// one call, `WIDE` how many calls there are side by side. Elements of A and B have `PARTS` parts, one or two. There
+/// are `STAGES` pairs of tiles of A and B in shared memory.
 pub(super) struct Groups<const SUMS: usize, const WIDE: usize, const PARTS: u32, const STAGES: u32>;
 
 /// A thread's sums.
