@@ -32,7 +32,7 @@ const PARTS: &[&str] = &["Idea"];
 
 /// The order of the ladders on the front page. Families that are not named here come last.
 const FAMILIES: &[&str] =
-    &["reduce", "scan", "histogram", "radix", "bitonic", "odd-even", "bubble", "matmul", "saxpy", "cubes"];
+    &["reduce", "scan", "histogram", "radix", "merge", "bitonic", "odd-even", "bubble", "matmul", "saxpy", "cubes"];
 
 /// The family whose rates the front page shows.
 const RATES: &str = "radix";
@@ -179,14 +179,14 @@ pub fn rungs(root: &Path) -> Result<Vec<Rung>> {
     Ok(rungs)
 }
 
-/// The excerpt of a rung's file for the front page: the title and some parts of its head, and its kernel with the
-/// kernel's own comment.
+/// The excerpt of a rung's file for the front page: some parts of its head, and its kernel with the kernel's own
+/// comment.
 fn kernel(text: &str) -> Result<String> {
     let lines: Vec<&str> = text.lines().collect();
     let head: Vec<&str> = lines.iter().copied().take_while(|line| line.starts_with("//!")).collect();
     let wanted = |paragraph: &&[&str]| {
         let part = paragraph[0].strip_prefix("//! **").and_then(|rest| rest.split_once(".**"));
-        paragraph[0].starts_with("//! # ") || part.is_some_and(|(name, _)| PARTS.contains(&name))
+        part.is_some_and(|(name, _)| PARTS.contains(&name))
     };
     let head: Vec<&[&str]> =
         head.split(|line| *line == "//!").filter(|lines| !lines.is_empty()).filter(wanted).collect();
@@ -324,7 +324,7 @@ mod tests {
     fn a_kernel_is_shown_with_its_head_and_its_comment() {
         let file = "//! # T\n//!\n//! **Idea.** A\n//! b.\n//!\n//! **Cost.** None.\n\nuse a;\n\n\
                     /// Does it.\n#[kernel]\npub fn f() {\n    g();\n}\n\nfn g() {\n}\n";
-        let shown = "//! # T\n//!\n//! **Idea.** A\n//! b.\n\n/// Does it.\n#[kernel]\npub fn f() {\n    g();\n}\n";
+        let shown = "//! **Idea.** A\n//! b.\n\n/// Does it.\n#[kernel]\npub fn f() {\n    g();\n}\n";
         assert_eq!(kernel(file).unwrap(), shown);
         assert!(kernel("//! # T\n").is_err());
     }
