@@ -23,6 +23,8 @@ pub mod order;
 pub mod places;
 pub mod radix;
 pub mod reduce;
+#[cfg(any(sm_90, not(target_os = "cuda")))]
+mod ring;
 pub mod saxpy;
 pub mod scan;
 pub mod transform;

@@ -222,6 +222,20 @@ fn cost_of_sort(rung: &Entry<sort::Sort>, keys: &[u32], options: Options) -> Cos
     cost
 }
 
+/// Of a product of ones, each element of which is k.
+fn cost_of_product(rung: &Entry<matmul::Matmul>, (m, n, k): (u32, u32, u32)) -> Cost {
+    let data = |rows, columns| Buffer::new(&vec![1f32; (rows * columns) as usize], 0);
+    let (mut a, mut b, mut c) = (data(m, k), data(k, n), data(m, n));
+    let matrix = |data: &mut Buffer<f32>, rows, columns| Matrix::new(data.view(), rows, columns, columns);
+    let args = Product::new(matrix(&mut a, m, k), matrix(&mut b, k, n), matrix(&mut c, m, n));
+    let cost = cost(|on| {
+        let mut sequence = rung.multiplier(on, Sizes { m, n, k }).unwrap();
+        move |on: &dyn Launcher| sequence.run(on, args)
+    });
+    assert!(c.slice().iter().all(|&element| element == k as f32), "{}", rung.rung.name);
+    cost
+}
+
 fn cost_of_reduction<T: Scalar>(rung: &Entry<&'static dyn reduce::Reduce>, n: u32) -> Cost
 where
     dyn reduce::Reduce: reduce::Reduces<T>,
@@ -713,14 +727,7 @@ fn products() {
         r8_warp_tile, r9_async_copy,
     };
     let of = |rung: &Entry<matmul::Matmul>, (m, n, k): (u32, u32, u32)| {
-        let data = |rows, columns| Buffer::new(&vec![1f32; (rows * columns) as usize], 0);
-        let (mut a, mut b, mut c) = (data(m, k), data(k, n), data(m, n));
-        let matrix = |data: &mut Buffer<f32>, rows, columns| Matrix::new(data.view(), rows, columns, columns);
-        let args = Product::new(matrix(&mut a, m, k), matrix(&mut b, k, n), matrix(&mut c, m, n));
-        let mut cost = cost(|on| {
-            let mut sequence = rung.multiplier(on, Sizes { m, n, k }).unwrap();
-            move |on: &dyn Launcher| sequence.run(on, args)
-        });
+        let mut cost = cost_of_product(rung, (m, n, k));
         assert_eq!(cost.launches.len(), 1);
         let launch = cost.launches.remove(0);
         assert_eq!(launch.written, 4 * u64::from(m * n), "{}", rung.rung.name);
@@ -785,14 +792,7 @@ fn products_on_the_tensor_cores() {
         states(&rung.rung, &format!("{each}; {bytes}; ⌈k/DEPTH⌉ barriers per block; one launch"));
         let (down, along) = (2, 3);
         let (m, n, k) = ((down - 1) * rows + rows / 2 + 2, (along - 1) * columns + 4, depth + 4);
-        let data = |rows, columns| Buffer::new(&vec![1f32; (rows * columns) as usize], 0);
-        let (mut a, mut b, mut c) = (data(m, k), data(k, n), data(m, n));
-        let matrix = |data: &mut Buffer<f32>, rows, columns| Matrix::new(data.view(), rows, columns, columns);
-        let args = Product::new(matrix(&mut a, m, k), matrix(&mut b, k, n), matrix(&mut c, m, n));
-        let mut cost = cost(|on| {
-            let mut sequence = rung.multiplier(on, Sizes { m, n, k }).unwrap();
-            move |on: &dyn Launcher| sequence.run(on, args)
-        });
+        let mut cost = cost_of_product(rung, (m, n, k));
         assert_eq!(cost.launches.len(), 1);
         let launch = cost.launches.remove(0);
         launch.has_barriers(k.div_ceil(depth));
@@ -813,14 +813,7 @@ fn a_persistent_product() {
          more if tiles are divided along k.",
     );
     let of = |(m, n, k): (u32, u32, u32)| {
-        let data = |rows, columns| Buffer::new(&vec![1f32; (rows * columns) as usize], 0);
-        let (mut a, mut b, mut c) = (data(m, k), data(k, n), data(m, n));
-        let matrix = |data: &mut Buffer<f32>, rows, columns| Matrix::new(data.view(), rows, columns, columns);
-        let args = Product::new(matrix(&mut a, m, k), matrix(&mut b, k, n), matrix(&mut c, m, n));
-        let mut cost = cost(|on| {
-            let mut sequence = RUNG.multiplier(on, Sizes { m, n, k }).unwrap();
-            move |on: &dyn Launcher| sequence.run(on, args)
-        });
+        let mut cost = cost_of_product(&RUNG, (m, n, k));
         let product = cost.launches.pop().unwrap();
         product.has_barriers(1);
         let kernels: Vec<_> = cost.launches.iter().map(|launch| launch.kernel).collect();
@@ -867,14 +860,7 @@ fn products_by_groups_of_warps() {
             ),
         );
         let (m, n, k) = (rows * MULTIPROCESSORS, columns, 2 * depth);
-        let data = |rows, columns| Buffer::new(&vec![1f32; (rows * columns) as usize], 0);
-        let (mut a, mut b, mut c) = (data(m, k), data(k, n), data(m, n));
-        let matrix = |data: &mut Buffer<f32>, rows, columns| Matrix::new(data.view(), rows, columns, columns);
-        let args = Product::new(matrix(&mut a, m, k), matrix(&mut b, k, n), matrix(&mut c, m, n));
-        let mut cost = cost(|on| {
-            let mut sequence = rung.multiplier(on, Sizes { m, n, k }).unwrap();
-            move |on: &dyn Launcher| sequence.run(on, args)
-        });
+        let mut cost = cost_of_product(rung, (m, n, k));
         let product = cost.launches.pop().unwrap();
         let copies = cost.launches.pop().unwrap();
         assert!(cost.launches.is_empty());

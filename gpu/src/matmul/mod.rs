@@ -234,6 +234,33 @@ mod host {
         }
     }
 
+    /// Scratch memory for an operand's copy in tiles. It grows to what the largest product so far needed.
+    #[derive(Default)]
+    pub(super) struct Room(Option<Scratch<f32>>);
+
+    impl Room {
+        /// A view of so many elements of it.
+        pub(super) fn view(&mut self, on: &dyn Launcher, elements: u64) -> Result<Global<f32>> {
+            let len = u32::try_from(elements)
+                .map_err(|_| Failed::Unsuitable(format!("a copy of {elements} elements is more than fits a view")))?;
+            if self.0.as_ref().is_none_or(|have| have.view().len() < len) {
+                self.0 = None; // freed before there is more, so that both need not fit
+                self.0 = Some(on.scratch(len)?);
+            }
+            Ok(self.0.as_ref().map(|have| have.view().slice(0, len)).expect("it was made above"))
+        }
+    }
+
+    /// Why a device cannot run kernels of compute capability 9.0 alone with so many bytes of shared memory per block.
+    pub(super) fn refuses_but_hopper(name: &str, ask: &Ask, shared: u32) -> Option<String> {
+        let Device { compute_capability: (major, minor), shared_per_block, .. } = ask.device;
+        if (major, minor) != (9, 0) {
+            return Some(format!("{name} needs compute capability 9.0, not {major}.{minor}"));
+        }
+        let short = shared_per_block < shared;
+        short.then(|| format!("{name} needs {shared} bytes of shared memory, not {shared_per_block}"))
+    }
+
     /// Launches of a kernel whose blocks have `rows` × `columns` elements of C each, one kernel per product.
     pub(super) fn by_tiles<K>(kernel: K, rows: u32, columns: u32, block: [u32; 3]) -> Result<Launches<Product>>
     where

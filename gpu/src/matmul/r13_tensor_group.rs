@@ -19,10 +19,10 @@
 //! group is whole because registers are given back by whole groups. Tiles of C have 128 rows and 256 columns, or 128 or
 //! 64 where those fill the multiprocessors better. A thread has every 128th element of what its group computes.
 //!
-//! **Limits.** Any m and n, k below 2²³, any strides, factors, transposed operands; batches one after the other, and
-//! rows or columns whose copies a view cannot hold at once. Elements of A and B
-//! are rounded to 10 bits behind the point. Compute capability 9.0 alone. The instruction takes rows of both operands
-//! that are contiguous along k, in an order of its own: the copies have it, of any operand.
+//! **Limits.** Any m and n, k below 2²³, any strides, factors, transposed operands. The products of a batch follow each
+//! other, and so do parts of a product whose copies a view cannot hold at once. Elements of A and B are rounded to 10
+//! bits behind the point. Compute capability 9.0 alone. The instruction takes rows of both operands that are contiguous
+//! along k, in an order of its own: the copies have it, of any operand.
 //!
 //! **Source.** NVIDIA, "Parallel Thread Execution ISA", chapter on `wgmma`; P. Shah, "Outperforming cuBLAS on H100: a
 //! worklog" (2024), for the shapes of tiles. Our own prototype in CUDA C++.

@@ -4,6 +4,7 @@ use super::pack::{PACK, Panel};
 use super::ring::BARRIER_BYTES;
 use super::*;
 use crate::ladder::matmul::*;
+use crate::matmul::host::{Room, refuses_but_hopper};
 use std::boxed::Box;
 
 /// The launch of a kernel with its arguments: of the copies in tiles, and of a product.
@@ -43,6 +44,11 @@ pub struct Kernels<const N: usize> {
 }
 
 impl<const N: usize> Kernels<N> {
+    /// The most rows or columns of a tile: sizes leave room for a tile behind the last element.
+    fn widest(&self) -> u32 {
+        self.products.iter().map(|of| of.columns).fold(ROWS, u32::max)
+    }
+
     /// The product whose tiles take the least time, in rounds of a tile per multiprocessor.
     fn choose(&self, m: u32, n: u32, multiprocessors: u32) -> Tiled {
         let time = |of: &Tiled| {
@@ -55,55 +61,29 @@ impl<const N: usize> Kernels<N> {
 
 /// Why a device cannot run kernels with so much dynamic shared memory.
 pub fn refuses(name: &str, ask: &Ask, shared: u32) -> Option<String> {
-    let Device { compute_capability: (major, minor), shared_per_block, .. } = ask.device;
-    if (major, minor) != (9, 0) {
-        return Some(format!("{name} needs compute capability 9.0, not {major}.{minor}"));
-    }
-    let need = shared + BARRIER_BYTES;
-    (shared_per_block < need).then(|| format!("{name} needs {need} bytes of shared memory, not {shared_per_block}"))
+    refuses_but_hopper(name, ask, shared + BARRIER_BYTES)
 }
 
 /// The launches of a rung.
 pub fn launches<const N: usize>(on: &dyn Launcher, sizes: Sizes, kernels: Kernels<N>) -> Result<Launches<Product>> {
     let (mut room_a, mut room_b) = (Room::default(), Room::default());
     let Sizes { m, n, k } = sizes;
-    if m.max(n) > u32::MAX - WIDEST {
+    if m.max(n) > u32::MAX - kernels.widest() {
         return Err(Failed::Unsuitable(format!("{} rows or columns are more than these tiles can count", m.max(n))));
     }
     let columns = kernels.choose(m, n, on.device().multiprocessors).columns;
     let (down, along) = (most(&kernels, ROWS, k)?, most(&kernels, columns, k)?);
-    panel_of(kernels.parts, ROWS, m.min(down), k, 0, 0).room(on, &mut room_a)?;
-    panel_of(kernels.parts, columns, n.min(along), k, 0, 0).room(on, &mut room_b)?;
+    room_a.view(on, panel_of(kernels.parts, ROWS, m.min(down), k, 0, 0).elements())?;
+    room_b.view(on, panel_of(kernels.parts, columns, n.min(along), k, 0, 0).elements())?;
     Ok(Box::new(move |on, product| {
         let shape = Shape::of(&product);
         (0..shape.batch).try_for_each(|number| one(on, &product, shape, number, &kernels, [&mut room_a, &mut room_b]))
     }))
 }
 
-/// More columns than the widest tile has: sizes leave room for a tile behind the last element.
-const WIDEST: u32 = 512;
-
 /// An operand of `along` rows of A, or columns of B, as tiles of so many.
 fn panel_of(parts: u32, width: u32, along: u32, deep: u32, step: u32, step_deep: u32) -> Panel {
     Panel { along, deep, step, step_deep, width, parts }
-}
-
-/// Scratch memory that grows to what the largest product so far needed.
-#[derive(Default)]
-struct Room(Option<Scratch<f32>>);
-
-impl Panel {
-    /// A view of room for the tiles.
-    fn room(&self, on: &dyn Launcher, room: &mut Room) -> Result<Global<f32>> {
-        let elements = self.elements();
-        let len = u32::try_from(elements)
-            .map_err(|_| Failed::Unsuitable(format!("a copy of {elements} elements is more than fits a view")))?;
-        if room.0.as_ref().is_none_or(|have| have.view().len() < len) {
-            room.0 = None; // freed before there is more, so that both need not fit
-            room.0 = Some(on.scratch(len)?);
-        }
-        Ok(room.0.as_ref().map(|have| have.view().slice(0, len)).expect("it was made above"))
-    }
 }
 
 /// Rows of A, or columns of B, in tiles of `width`, that are copied at once: as many as a view can hold.
@@ -113,7 +93,7 @@ fn most<const N: usize>(kernels: &Kernels<N>, width: u32, k: u32) -> Result<u32>
     if tiles == 0 {
         return Err(Failed::Unsuitable(format!("k = {k} is more than a copy of a tile can have")));
     }
-    Ok((tiles * u64::from(width)).min((u32::MAX - WIDEST).into()) as u32 / width * width)
+    Ok((tiles * u64::from(width)).min((u32::MAX - kernels.widest()).into()) as u32 / width * width)
 }
 
 /// The launches for one product of a batch: some rows by some columns of C after the other, if all are too many.
@@ -142,7 +122,7 @@ fn one<const N: usize>(
             let Shape { m, n, .. } = shape;
             let panel_a = panel_of(kernels.parts, ROWS, m, k, shape.a.row, shape.a.column);
             let panel_b = panel_of(kernels.parts, tiled.columns, n, k, shape.b.column, shape.b.row);
-            let (a, b) = (panel_a.room(on, room_a)?, panel_b.room(on, room_b)?);
+            let (a, b) = (room_a.view(on, panel_a.elements())?, room_b.view(on, panel_b.elements())?);
             let blocks = (m.div_ceil(ROWS) * n.div_ceil(tiled.columns)).min(multiprocessors);
             let mut geometry = Geometry::linear(blocks, BLOCK).shared(tiled.shared);
             if k != 0 {

@@ -12,7 +12,8 @@ use simt::{Global, grid, opaque, thread, unroll, warpgroup};
 
 pub use simt::warpgroup::DEPTH;
 
-use ring::{Place, Ring, empty, full};
+use crate::ring::Place;
+use ring::{Ring, empty, full};
 
 /// Rows of C that a group of four warps has.
 const GROUP: u32 = 64;

@@ -1,5 +1,6 @@
 //! The ring of stages in shared memory, its barriers, and what fills a stage.
 
+use crate::ring::Place;
 use simt::mbarrier::{self, Mbarrier};
 use simt::warpgroup::{DEPTH, Tile};
 use simt::{Global, bulk, shared};
@@ -25,23 +26,6 @@ pub(super) fn full(stage: u32) -> Mbarrier {
 #[inline(always)]
 pub(super) fn empty(stage: u32, stages: u32) -> Mbarrier {
     Mbarrier::at(BARRIERS::view(), stages + stage)
-}
-
-/// Where in the ring a role is: the stage, and the parity of its barriers' phase.
-#[derive(Clone, Copy)]
-pub(super) struct Place {
-    pub(super) stage: u32,
-    pub(super) parity: u32,
-}
-
-impl Place {
-    pub(super) const FIRST: Self = Self { stage: 0, parity: 0 };
-
-    #[inline(always)]
-    pub(super) fn next(self, stages: u32) -> Self {
-        let wraps = self.stage == stages - 1;
-        Self { stage: if wraps { 0 } else { self.stage + 1 }, parity: self.parity ^ wraps as u32 }
-    }
 }
 
 /// The sizes of a ring: a stage has the parts of a tile of A, one after the other, and then those of B.

@@ -96,6 +96,7 @@ pub mod launches {
     use super::pack::{PACK, Panel};
     use super::*;
     use crate::ladder::matmul::*;
+    use crate::matmul::host::{Room, refuses_but_hopper};
 
     /// The rung.
     pub static RUNG: Entry<Matmul> =
@@ -106,20 +107,15 @@ pub mod launches {
     struct ProducerConsumer;
 
     fn refuses(ask: &Ask) -> Option<String> {
-        let Device { compute_capability: (major, minor), shared_per_block, .. } = ask.device;
-        if (major, minor) != (9, 0) {
-            return Some(format!("producer-consumer needs compute capability 9.0, not {major}.{minor}"));
-        }
-        let short = shared_per_block < SHARED_BYTES + ring::BARRIER_BYTES;
-        short.then(|| format!("producer-consumer needs {SHARED_BYTES} bytes of shared memory, not {shared_per_block}"))
+        refuses_but_hopper("producer-consumer", ask, SHARED_BYTES + ring::BARRIER_BYTES)
     }
 
     impl Multiplies for ProducerConsumer {
         fn launches(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>> {
             let (mut room_a, mut room_b) = (Room::default(), Room::default());
             let Sizes { m, n, k } = sizes;
-            panel_of(ROWS, m, k, 0, 0).room(on, &mut room_a)?;
-            panel_of(COLUMNS, n, k, 0, 0).room(on, &mut room_b)?;
+            room_a.view(on, panel_of(ROWS, m, k, 0, 0).elements())?;
+            room_b.view(on, panel_of(COLUMNS, n, k, 0, 0).elements())?;
             Ok(Box::new(move |on, product| {
                 let shape = Shape::of(&product);
                 (0..shape.batch).try_for_each(|number| one(on, &product, shape, number, &mut room_a, &mut room_b))
@@ -132,23 +128,10 @@ pub mod launches {
         Panel { along, deep, step, step_deep, width, depth: deep.next_multiple_of(DEPTH) }
     }
 
-    /// Scratch memory that grows to what the largest product so far needed.
-    #[derive(Default)]
-    struct Room(Option<Scratch<f32>>);
-
     impl Panel {
-        /// A view of room for the tiles.
-        fn room(&self, on: &dyn Launcher, room: &mut Room) -> Result<Global<f32>> {
-            let tiles = self.along.div_ceil(self.width);
-            let elements = u64::from(tiles) * u64::from(self.width) * u64::from(self.depth);
-            let len = u32::try_from(elements).map_err(|_| {
-                Failed::Unsuitable(format!("a copy of {elements} elements is more than producer-consumer can make"))
-            })?;
-            if room.0.as_ref().is_none_or(|have| have.view().len() < len) {
-                room.0 = None; // freed before there is more, so that both need not fit
-                room.0 = Some(on.scratch(len)?);
-            }
-            Ok(room.0.as_ref().map(|have| have.view().slice(0, len)).expect("it was made above"))
+        /// Elements of the copy.
+        fn elements(&self) -> u64 {
+            u64::from(self.along.div_ceil(self.width)) * u64::from(self.width) * u64::from(self.depth)
         }
     }
 
@@ -173,7 +156,7 @@ pub mod launches {
         let (from_a, from_b) = (of_batch(&product.a, product.batch.a), of_batch(&product.b, product.batch.b));
         let panel_a = panel_of(ROWS, m, k, shape.a.row, shape.a.column);
         let panel_b = panel_of(COLUMNS, n, k, shape.b.column, shape.b.row);
-        let (a, b) = (panel_a.room(on, a)?, panel_b.room(on, b)?);
+        let (a, b) = (a.view(on, panel_a.elements())?, b.view(on, panel_b.elements())?);
         let geometry = Geometry::linear(panel_a.blocks() + panel_b.blocks(), PACK);
         on.launch(matmul_producer_consumer_pack, geometry, (from_a, a, panel_a, from_b, b, panel_b))?;
         // It begins while the copies end; the thread that needs them waits.

@@ -1,10 +1,11 @@
 //! The warps that multiply.
 
-use super::ring::{Place, STAGE_A, elements, empty, full};
+use super::ring::{STAGE_A, elements, empty, full};
 use super::work::{Unit, Units, Work};
-use super::{COLUMNS, DEPTH, ROWS};
+use super::{COLUMNS, DEPTH, ROWS, STAGES};
 use crate::matmul::Output;
 use crate::matmul::registers::add_outer;
+use crate::ring::Place;
 use simt::atomic::{Order, Scope};
 use simt::warp::{self, FULL};
 use simt::{Shared, thread, unroll};
@@ -39,7 +40,7 @@ pub(super) fn run(c: Output, work: Work) {
         let mut sums = Sums::default();
         let mut left = now.steps;
         while left > 0 {
-            let next = place.next();
+            let next = place.next(STAGES);
             full(next.stage).wait(next.parity);
             let (this, behind) = (elements(place.stage), elements(next.stage));
             unroll::<{ DEPTH as usize - 1 }>(|e| pair = step(this, e as u32 + 1, row, column, pair, &mut sums));

@@ -2,6 +2,7 @@
 
 use super::work::{Unit, Units, Work};
 use super::{COLUMNS, DEPTH, ROWS, STAGES, WARPS};
+use crate::ring::Place;
 use simt::mbarrier::{self, Mbarrier};
 use simt::{Global, Shared, bulk, shared, thread};
 
@@ -41,23 +42,6 @@ pub(super) fn init_barriers() {
     }
     mbarrier::fence_init();
     bulk::fence(); // the copy engine sees the barriers too
-}
-
-/// Where in the ring a role is: the stage, and the parity of its barriers' phase.
-#[derive(Clone, Copy)]
-pub(super) struct Place {
-    pub(super) stage: u32,
-    pub(super) parity: u32,
-}
-
-impl Place {
-    pub(super) const FIRST: Self = Self { stage: 0, parity: 0 };
-
-    #[inline(always)]
-    pub(super) fn next(self) -> Self {
-        let wraps = self.stage == STAGES - 1;
-        Self { stage: if wraps { 0 } else { self.stage + 1 }, parity: self.parity ^ wraps as u32 }
-    }
 }
 
 /// The elements of a stage: `DEPTH` times 256 rows of A, then `DEPTH` times 128 columns of B.
@@ -109,6 +93,6 @@ impl Producer {
         let from_b = self.b.slice((unit.column / COLUMNS * self.steps + step) * STAGE_B, STAGE_B);
         bulk::load(to.slice(0, STAGE_A), from_a, barrier);
         bulk::load(to.slice(STAGE_A, STAGE_B), from_b, barrier);
-        self.place = self.place.next();
+        self.place = self.place.next(STAGES);
     }
 }

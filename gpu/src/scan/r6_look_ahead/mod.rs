@@ -31,9 +31,10 @@ mod ring;
 
 use super::state::{self, look, publish};
 use crate::operator::{Max, Min, Operator, Sum, warp_exclusive_of, warp_reduce, warp_scan_inclusive};
+use crate::ring::Place;
 use mover::Mover;
 use packs::{scan_packs, sum_of_packs};
-use ring::{Job, Place, done, init_barriers, ready};
+use ring::{Job, done, init_barriers, ready};
 use simt::warp::{self, FULL, WARP};
 use simt::{Global, Scalar, bulk, kernel, shared, thread};
 
@@ -154,7 +155,7 @@ fn add<T: Scalar, O: Operator<T>>(job: Job<T>, t: u32) {
         offsets.set(stage * SQUAD + t, O::combine(before, warp_exclusive_of::<O, T>(inclusive)));
         // Every thread arrives for itself, so that the threads that wait see its own write.
         ready(stage).arrive();
-        place = place.next();
+        place = place.next(STAGES);
     }
 }
 
@@ -190,7 +191,7 @@ fn look_ahead<T: Scalar, O: Operator<T>>(job: Job<T>) {
             BEFORE::view().cast::<T>().set(place.stage, O::combine(groups, rest));
             ready(place.stage).arrive();
         }
-        place = place.next();
+        place = place.next(STAGES);
     }
 }
 
@@ -245,7 +246,7 @@ fn scan<T: Scalar, O: Operator<T>>(job: Job<T>, t: u32) {
         bulk::fence(); // the copy to the output sees what this thread wrote
         // Every thread arrives for itself, so that the mover, which stores the edges, sees what the thread wrote.
         done(stage).arrive();
-        place = place.next();
+        place = place.next(STAGES);
     }
 }
 

@@ -1,8 +1,9 @@
 //! The thread of `look-ahead` that draws tiles, and has them copied to the ring and back.
 
 use super::STAGES;
-use super::ring::{Job, Place, done, full};
+use super::ring::{Job, done, full};
 use crate::operator::Operator;
+use crate::ring::Place;
 use crate::scan::state::{NOTHING, words};
 use simt::atomic::{Order::Relaxed, Scope::Device};
 use simt::{Global, Scalar, bulk, thread};
@@ -38,7 +39,7 @@ impl<T: Scalar> Mover<T> {
                 self.store(place.stage, number);
             }
             self.begin::<O>(place.stage);
-            (place, ended) = (place.next(), ended + 1);
+            (place, ended) = (place.next(STAGES), ended + 1);
         }
     }
 

@@ -1,6 +1,7 @@
 //! The ring of tiles in shared memory that `look-ahead` works on: where tiles are, and which role may use them.
 
 use super::{SQUAD, STAGES, STATES, tile};
+use crate::ring::Place;
 use simt::atomic::{Order::Relaxed, Scope::Device};
 use simt::mbarrier::{self, Mbarrier};
 use simt::{Global, Scalar, Shared, bulk, shared};
@@ -48,23 +49,6 @@ pub(super) fn init_barriers() {
     }
     mbarrier::fence_init();
     bulk::fence(); // the copy engine sees the barriers too
-}
-
-/// Where in the ring a role is: the stage, and the parity of its barriers' phase.
-#[derive(Clone, Copy)]
-pub(super) struct Place {
-    pub(super) stage: u32,
-    pub(super) parity: u32,
-}
-
-impl Place {
-    pub(super) const FIRST: Self = Self { stage: 0, parity: 0 };
-
-    #[inline(always)]
-    pub(super) fn next(self) -> Self {
-        let wraps = self.stage == STAGES - 1;
-        Self { stage: if wraps { 0 } else { self.stage + 1 }, parity: self.parity ^ wraps as u32 }
-    }
 }
 
 /// The part of a tile that is inside the input: place `i` of the tile has element `base + i`, for `i` from `low` up to
