@@ -20,7 +20,8 @@ use rungs_kernels::radix::pieces::{
     Besides, Bits, CURSORS, Pieces, Run, RunMemory, TOP_BUCKETS, cursor, first_tile, suits,
 };
 use rungs_kernels::radix::r8_msd_buckets::MAX_KEYS;
-use simt::Scalar;
+use simt::launcher::Device;
+use simt::{Global, Scalar};
 use std::ops::Range;
 
 /// Elements of the smallest piece of memory that a device reads at once, for the shortest elements: what is copied
@@ -118,6 +119,13 @@ struct Piece {
     keys: u64,
 }
 
+impl Piece {
+    /// Elements of its memory.
+    fn places(&self) -> u32 {
+        (self.pad + self.keys) as u32
+    }
+}
+
 /// A round of this rank.
 struct Part {
     buckets: Range<usize>,
@@ -125,6 +133,65 @@ struct Part {
     at: u64,
     pad: u64,
     keys: u64,
+}
+
+impl Part {
+    /// Elements of its memory.
+    fn places(&self) -> u32 {
+        (self.pad + self.keys) as u32
+    }
+}
+
+/// Where the keys of one rank lie: those that others send it, and those that it sorts.
+struct Places {
+    pieces: Vec<Piece>,
+    /// Elements of the memory for the pieces.
+    received: usize,
+    parts: Vec<Part>,
+    /// Where the keys of the first part begin, and the elements of the memory for all.
+    lead: u64,
+    sorted: usize,
+}
+
+impl Places {
+    fn new(plan: &Plan, me: usize) -> Self {
+        let (own, mut end) = (plan.own(me), 0);
+        let mut pieces = vec![];
+        for rank in (0..plan.starts.len()).filter(|&rank| rank != me) {
+            let (pad, keys) = (plan.starts[rank][own.start] % LINE, plan.keys(rank, &own));
+            pieces.push(Piece { rank, at: end, pad, keys });
+            end = (end + pad + keys).next_multiple_of(LINE);
+        }
+        let received = end as usize;
+        // So that the share begins on a line. Only where there is a bucket before, which has the places before the
+        // keys.
+        let lead = if own.start == 0 { 0 } else { plan.skips[me].wrapping_neg() % LINE };
+        let (mut parts, mut end) = (vec![], lead);
+        for round in 0..plan.rounds[me].len() - 1 {
+            let buckets = plan.round(me, round);
+            let (keys, pad) = (plan.all_keys(&buckets), end % LINE);
+            parts.push(Part { buckets, at: end - pad, pad, keys });
+            end += keys;
+        }
+        Self { pieces, received, parts, lead, sorted: end as usize }
+    }
+
+    /// What the rank sends and receives in a round, in bytes.
+    fn round(&self, plan: &Plan, me: usize, round: usize, bytes: usize) -> Round {
+        let (size, own) = (plan.starts.len(), &self.parts[round].buckets);
+        let mut receives = vec![0..0; size];
+        for piece in &self.pieces {
+            let from = &plan.starts[piece.rank];
+            let place = |q: usize| (piece.at + piece.pad + from[q] - from[plan.own(me).start]) as usize * bytes;
+            receives[piece.rank] = place(own.start)..place(own.end);
+        }
+        let send = |rank: usize| {
+            let (theirs, from) = (plan.round(rank, round), &plan.starts[me]);
+            from[theirs.start] as usize * bytes..from[theirs.end] as usize * bytes
+        };
+        let sends = (0..size).map(|rank| if rank == me { 0..0 } else { send(rank) }).collect();
+        Round { sends, receives }
+    }
 }
 
 /// The counts of the buckets in a run of top buckets, all others 0, but for the places before the keys.
@@ -140,6 +207,16 @@ fn counts_in(counts: &[&[u32]], buckets: &Range<usize>, pad: u64) -> Vec<u32> {
         sums[run.start - 1] = pad as u32;
     }
     sums
+}
+
+/// Where each top bucket of a rank begins, for the kernel that moves its keys there.
+fn top_cursors(counts: &[u32], bits: Bits) -> Vec<u32> {
+    let (mut cursors, mut start) = (vec![0; CURSORS as usize], 0);
+    for (q, counts) in counts.chunks_exact(bits.low() as usize).enumerate() {
+        cursors[cursor(q as u32) as usize] = start;
+        start += counts.iter().sum::<u32>();
+    }
+    cursors
 }
 
 /// The memory that the rung keeps from one sort to the next.
@@ -191,10 +268,43 @@ impl Layout {
     }
 }
 
+/// Where the words lie that the kernels work with, in one buffer.
+struct Words {
+    /// The counts of each piece's buckets, then those of each part's.
+    counts: Vec<Range<usize>>,
+    /// The tiles of this rank's keys, and of each piece.
+    own_tiles: Range<usize>,
+    tiles: Vec<Range<usize>>,
+    /// What [`Besides`] has.
+    besides: [Range<usize>; 4],
+    /// Starts, cursors and lists of each part.
+    parts: Vec<[Range<usize>; 3]>,
+    all: usize,
+}
+
+impl Words {
+    /// For a share of so many keys.
+    fn new<W: Pieces>(places: &Places, share: u32, bits: Bits, device: &Device) -> Self {
+        let (buckets, mut layout) = (bits.buckets(), Layout::default());
+        let counts = (0..places.pieces.len() + places.parts.len()).map(|_| layout.place(buckets)).collect();
+        let own_tiles = layout.place(W::tile_words(share));
+        let tiles = places.pieces.iter().map(|piece| layout.place(W::tile_words(piece.places()))).collect();
+        let [starts, second, first] = [buckets + 1, buckets, CURSORS].map(|words| layout.place(words));
+        let most = places.parts.iter().map(Part::places).max().unwrap_or_default();
+        let besides = [starts, second, first, layout.place(W::tile_words(most.max(share)))];
+        let of_part = |part: &Part| {
+            let lists = W::list_words(part.places().max(1), bits, device);
+            [buckets + 1, buckets, lists].map(|words| layout.place(words))
+        };
+        let parts = places.parts.iter().map(of_part).collect();
+        Self { counts, own_tiles, tiles, besides, parts, all: layout.0 }
+    }
+}
+
 impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
     /// Sorts by ranges; false, with the keys as they were, if the top bits do not tell the ranks' keys apart.
     pub(super) fn sort_by_ranges(&mut self, keys: &mut ShardedVec<'_, T>, lengths: &[u64]) -> Result<bool> {
-        let (me, size, engine) = (self.group.rank(), self.group.size(), self.engine.clone());
+        let (me, engine) = (self.group.rank(), self.engine.clone());
         let (device, order, mine) = (engine.device(), order_of(T::DTYPE), keys.len);
         let bits = Bits::of(lengths.iter().sum());
         let can = suits(&device, bits) && lengths.iter().all(|&length| length <= u64::from(MAX_KEYS));
@@ -213,13 +323,7 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
         let mut kept_cursors = None;
         if can && mine > 0 {
             // It runs while the ranks tell each other their counts.
-            let low = bits.low() as usize;
-            let (mut cursors, mut start) = (vec![0; CURSORS as usize], 0);
-            for (q, counts) in own.chunks_exact(low).enumerate() {
-                cursors[cursor(q as u32) as usize] = start;
-                start += counts.iter().sum::<u32>();
-            }
-            let cursors = kept_cursors.insert(engine.upload(&cursors)?);
+            let cursors = kept_cursors.insert(engine.upload(&top_cursors(&own, bits))?);
             let output = split.slice(0, mine).cast();
             T::Word::split(&engine, keys.view().cast(), order, cursors.view(), output)?;
         }
@@ -232,66 +336,26 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
             return Ok(false);
         };
 
-        // Where everything lies.
-        let bytes = size_of::<T>();
-        let own_buckets = plan.own(me);
-        let mut end = 0;
-        let mut pieces = vec![];
-        for rank in (0..size).filter(|&rank| rank != me) {
-            let (pad, keys) = (plan.starts[rank][own_buckets.start] % LINE, plan.keys(rank, &own_buckets));
-            pieces.push(Piece { rank, at: end, pad, keys });
-            end = (end + pad + keys).next_multiple_of(LINE);
-        }
-        let received_len = end as usize;
-        // So that the share begins on a line. Only where there is a bucket before, which has the places before the
-        // keys.
-        let lead = if own_buckets.start == 0 { 0 } else { plan.skips[me].wrapping_neg() % LINE };
-        let mut end = lead;
-        let mut parts = vec![];
-        for round in 0..rounds {
-            let buckets = plan.round(me, round);
-            let (keys, pad) = (plan.all_keys(&buckets), end % LINE);
-            parts.push(Part { buckets, at: end - pad, pad, keys });
-            end += keys;
-        }
-        let output_len = (end as usize).max(room(mine));
-
-        // Memory.
+        let (own, places) = (plan.own(me), Places::new(&plan, me));
+        let (pieces, parts) = (&places.pieces, &places.parts);
         let share = u32::try_from(mine).unwrap_or(MAX_KEYS);
-        let is_busy = |part: &&Part| part.keys > 0;
-        let places = |part: &Part| (part.pad + part.keys) as u32;
-        let most = parts.iter().map(places).max().unwrap_or_default();
-        let (buckets, mut layout) = (bits.buckets(), Layout::default());
-        let counts_at: Vec<_> = (0..pieces.len() + parts.len()).map(|_| layout.place(buckets)).collect();
-        let uploaded = layout.0;
-        let own_tiles = layout.place(T::Word::tile_words(share));
-        let tiles_at: Vec<_> =
-            pieces.iter().map(|p| layout.place(T::Word::tile_words((p.pad + p.keys) as u32))).collect();
-        let [starts, second, first] = [buckets + 1, buckets, CURSORS].map(|words| layout.place(words));
-        let tiles = layout.place(T::Word::tile_words(most.max(share)));
-        let run_words: Vec<_> = (parts.iter())
-            .map(|part| {
-                let lists = T::Word::list_words(places(part).max(1), bits, &device);
-                [buckets + 1, buckets, lists].map(|words| layout.place(words))
-            })
-            .collect();
-        let words = at_least(&engine, &mut self.ranges.words, layout.0)?;
-        let output = at_least(&engine, &mut self.ranges.output, output_len)?;
+        let at = Words::new::<T::Word>(&places, share, bits, &device);
+        let words = at_least(&engine, &mut self.ranges.words, at.all)?;
+        let output = at_least(&engine, &mut self.ranges.output, places.sorted.max(room(mine)))?;
+        let most = parts.iter().map(Part::places).max().unwrap_or_default();
         let scratch = at_least(&engine, &mut self.ranges.scratch, most as usize)?;
         // The keys themselves have been moved away, so what others send takes their place.
-        let fits = keys.buffer.len() >= received_len;
-        let extra = if fits { None } else { Some(at_least(&engine, &mut self.ranges.received, received_len)?) };
+        let fits = keys.buffer.len() >= places.received;
+        let extra = if fits { None } else { Some(at_least(&engine, &mut self.ranges.received, places.received)?) };
         let received = extra.as_ref().unwrap_or(&keys.buffer);
 
         let view = |range: &Range<usize>| words.slice(range.start, range.len());
-        let besides =
-            Besides { starts: view(&starts), second: view(&second), first: view(&first), tiles: view(&tiles) };
-        let piece_view =
-            |piece: &Piece| received.slice(piece.at as usize, (piece.pad + piece.keys) as usize).cast::<T::Word>();
-        let memory: Vec<RunMemory<T::Word>> = (parts.iter().zip(&run_words).zip(&counts_at[pieces.len()..]))
+        let [starts, second, first, tiles] = at.besides.each_ref().map(view);
+        let besides = Besides { starts, second, first, tiles };
+        let memory: Vec<RunMemory<T::Word>> = (parts.iter().zip(&at.parts).zip(&at.counts[pieces.len()..]))
             .map(|((part, [starts, cursors, lists]), counts)| RunMemory {
-                output: output.slice(part.at as usize, places(part) as usize).cast(),
-                scratch: scratch.slice(0, places(part) as usize).cast(),
+                output: output.slice(part.at as usize, part.places() as usize).cast(),
+                scratch: scratch.slice(0, part.places() as usize).cast(),
                 histogram: view(counts),
                 starts: view(starts),
                 cursors: view(cursors),
@@ -299,21 +363,21 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
             })
             .collect();
         let run = |part: &Part| Run {
-            n: places(part),
+            n: part.places(),
             top_buckets: (part.buckets.start as u32, part.buckets.end as u32),
             order,
             bits,
         };
-        // Partitions the keys of a piece that a part takes. `first` is where the piece's buckets are counted from.
-        let partition = |piece: simt::Global<T::Word>,
-                         at: &Range<usize>,
+        // Partitions the keys of a piece that a part takes. `starts` says where a top bucket begins in the piece.
+        let partition = |piece: Global<T::Word>,
+                         tiles: &Range<usize>,
                          starts: &dyn Fn(usize) -> u64,
                          part: &Part,
                          memory,
                          after_copy| {
             let tile = |q: usize| first_tile::<T::Word>(q as u32, starts(q) as u32);
             let (begin, end) = (tile(part.buckets.start), tile(part.buckets.end));
-            let tiles = view(at).slice(4 * begin, 4 * (end - begin));
+            let tiles = view(tiles).slice(4 * begin, 4 * (end - begin));
             if starts(part.buckets.start) == starts(part.buckets.end) {
                 return Ok(());
             }
@@ -321,47 +385,31 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
         };
         let counts: Vec<&[u32]> = all.iter().map(Vec::as_slice).collect();
         // Made while the keys are split.
-        let of_pieces = pieces.iter().map(|piece| counts_in(&[counts[piece.rank]], &own_buckets, piece.pad));
+        let of_pieces = pieces.iter().map(|piece| counts_in(&[counts[piece.rank]], &own, piece.pad));
         let of_parts = parts.iter().map(|part| counts_in(&counts, &part.buckets, part.pad));
-        let mut table: Vec<u32> = Vec::with_capacity(uploaded);
+        let mut table = vec![];
         of_pieces.chain(of_parts).for_each(|counts| table.extend(counts));
         let prepare = || -> Result<()> {
             words.write(&table)?;
             if mine > 0 {
-                T::Word::tiles(&engine, counted.view(), share, bits, besides, view(&own_tiles))?;
+                T::Word::tiles(&engine, counted.view(), share, bits, besides, view(&at.own_tiles))?;
             }
-            for ((piece, at), counts) in pieces.iter().zip(&tiles_at).zip(&counts_at) {
+            for ((piece, tiles), counts) in pieces.iter().zip(&at.tiles).zip(&at.counts) {
                 if piece.keys > 0 {
-                    let places = (piece.pad + piece.keys) as u32;
-                    T::Word::tiles(&engine, view(counts), places, bits, besides, view(at))?;
+                    T::Word::tiles(&engine, view(counts), piece.places(), bits, besides, view(tiles))?;
                 }
             }
-            for (part, memory) in parts.iter().zip(&memory).filter(|(part, _)| is_busy(part)) {
+            for (part, memory) in parts.iter().zip(&memory).filter(|(part, _)| part.keys > 0) {
                 T::Word::prepare(&engine, run(part), *memory, besides)?;
             }
-            for (part, memory) in parts.iter().zip(&memory).filter(|(part, _)| is_busy(part)) {
+            for (part, memory) in parts.iter().zip(&memory).filter(|(part, _)| part.keys > 0) {
                 let own = split.slice(0, mine).cast();
-                partition(own, &own_tiles, &|q| plan.starts[me][q], part, *memory, false)?;
+                partition(own, &at.own_tiles, &|q| plan.starts[me][q], part, *memory, false)?;
             }
             Ok(())
         };
-        let exchange_rounds: Vec<Round> = (0..rounds)
-            .map(|round| {
-                let own = &parts[round].buckets;
-                let mut receives = vec![0..0; size];
-                for piece in &pieces {
-                    let from = &plan.starts[piece.rank];
-                    let place = |q: usize| (piece.at + piece.pad + from[q] - from[own_buckets.start]) as usize * bytes;
-                    receives[piece.rank] = place(own.start)..place(own.end);
-                }
-                let send = |rank: usize| {
-                    let (theirs, from) = (plan.round(rank, round), &plan.starts[me]);
-                    from[theirs.start] as usize * bytes..from[theirs.end] as usize * bytes
-                };
-                let sends = (0..size).map(|rank| if rank == me { 0..0 } else { send(rank) }).collect();
-                Round { sends, receives }
-            })
-            .collect();
+        let exchange_rounds: Vec<Round> =
+            (0..rounds).map(|round| places.round(&plan, me, round, size_of::<T>())).collect();
         let exchange = Exchange { stream: &self.stream, from: &split, to: received, rounds: &exchange_rounds };
         self.group.exchange(&exchange, &mut |round| {
             if round == 0 {
@@ -372,17 +420,15 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
             if part.keys == 0 {
                 return Ok(());
             }
-            for (piece, at) in pieces.iter().zip(&tiles_at) {
+            for (piece, tiles) in pieces.iter().zip(&at.tiles) {
                 let from = &plan.starts[piece.rank];
-                let starts = |q: usize| {
-                    let inside = q.clamp(own_buckets.start, own_buckets.end);
-                    piece.pad + from[inside] - from[own_buckets.start]
-                };
-                partition(piece_view(piece), at, &starts, part, memory, true)?;
+                let starts = |q: usize| piece.pad + from[q.clamp(own.start, own.end)] - from[own.start];
+                let keys = received.slice(piece.at as usize, piece.places() as usize).cast();
+                partition(keys, tiles, &starts, part, memory, true)?;
             }
             Ok(T::Word::finish(&engine, run(part), memory)?)
         })?;
-        let start = (lead + plan.skips[me]) as usize;
+        let start = (places.lead + plan.skips[me]) as usize;
         if start.is_multiple_of(LINE as usize) {
             self.ranges.output = Some(std::mem::replace(&mut keys.buffer, output));
             keys.start = start;
