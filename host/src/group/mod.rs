@@ -119,8 +119,8 @@ impl Exchange<'_> {
         if !self.rounds.iter().all(is_right) || is_one {
             return Err(Error::Usage("an exchange names memory outside of its buffers".into()));
         }
-        // What is waited for before the copies is the engine of the memory that is sent: only of that engine is it known
-        // that nothing uses the memory that receives.
+        // What is waited for before the copies is the engine of the memory that is sent: only of that engine is it
+        // known that nothing uses the memory that receives.
         if !self.from.engine().is(self.to.engine()) {
             return Err(Error::Usage("an exchange is between buffers of one engine".into()));
         }
