@@ -37,11 +37,13 @@ impl Memory {
 /// A [`Buffer`] by its bytes, for those who do not know or mind the type of its elements.
 ///
 /// # Safety
-/// Kernels, copies and other devices read and write the memory by what is said here, without a further check. As long as
-/// the value lives, the [`bytes`](AnyBuffer::bytes) bytes from [`address`](AnyBuffer::address) on are memory of
-/// [`engine`](AnyBuffer::engine) which lives and which kernels may write, the address is a multiple of the size of every
-/// scalar that [`view_as`](#method.view_as) is called for, [`mark`](AnyBuffer::mark) is the mark of the allocation that
-/// the bytes are part of, and all calls say the same.
+/// Kernels, copies and other devices read and write the memory by what is said here, without a further check. For as
+/// long as the value lives:
+/// - the [`bytes`](AnyBuffer::bytes) bytes from [`address`](AnyBuffer::address) on are memory of
+///   [`engine`](AnyBuffer::engine), which lives and which kernels may write;
+/// - the address is a multiple of 16, as much as any scalar needs;
+/// - [`mark`](AnyBuffer::mark) is the mark of the allocation that the bytes are part of;
+/// - all calls say the same.
 ///
 /// So that nobody promises it unawares:
 ///
