@@ -4,13 +4,15 @@ use rungs::algorithms::Operation;
 use rungs::algorithms::keys::KeyWord;
 use rungs::data::{Distribution, sorted};
 use rungs::engine::{DeviceChoice, Engine};
+use rungs::group::product::{Multiplier, bounds};
 use rungs::group::sort::{SortRung, Sorter};
-use rungs::group::{self, Exchange, Group, Meeting, Room, Round, Seat, Settings, ShardedVec, Tcp, Total};
+use rungs::group::{self, Exchange, Group, Meeting, Rendezvous, Round, Seat, Settings, ShardedVec, Tcp, Total};
 use rungs::{Error, Result};
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::scan::{Scan, Scans};
 use rungs_kernels::radix::pieces::Pieces;
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -290,6 +292,37 @@ fn what_does_not_fit_together_is_refused() {
     assert!(matches!(outside, Err(Error::Usage(_))));
 }
 
+/// Another engine's stream is not waited for, so its memory is refused before anything moves.
+#[test]
+fn memory_of_another_engine_is_refused() {
+    let done = group::run(&simulators(2), |group, engine| {
+        let (other, [from, to]) = (engine.second_stream()?, [4, 4].map(|n| engine.alloc::<u32>(n)));
+        let (from, to, foreign) = (from?, to?, other.alloc::<u32>(4)?);
+        let part = |i: usize| 4 * i..4 * i + 4;
+        let rounds = [Round { sends: (0..2).map(part).collect(), receives: (0..2).map(part).collect() }];
+        for (from, to) in [(&from, &foreign), (&foreign, &to)] {
+            let exchange = Exchange { stream: &other, from, to, rounds: &rounds };
+            let error = group.exchange(&exchange, &mut |_| Ok(())).unwrap_err();
+            assert!(matches!(&error, Error::Usage(why) if why.ends_with("buffers of one engine")), "{error}");
+        }
+        let (rows, columns, inner) = (3, 2, 130);
+        let panel = bounds(inner, 2);
+        let panel = panel[group.rank() + 1] - panel[group.rank()];
+        let mut multiplier = Multiplier::new(group, engine, rows, columns, inner)?;
+        let lengths = [rows * inner, panel * columns, rows * columns];
+        let buffers = |engine: &Engine| lengths.map(|n| engine.upload(&vec![1.0; n]).unwrap());
+        let ([a, b, c], [own_a, own_b, own_c]) = (buffers(&other), buffers(engine));
+        for [a, b, c] in [[&a, &own_b, &own_c], [&own_a, &b, &own_c], [&own_a, &own_b, &c]] {
+            let error = multiplier.multiply(a, b, c).unwrap_err();
+            assert!(matches!(&error, Error::Usage(why) if why.ends_with("engine that multiplies")), "{error}");
+        }
+        multiplier.multiply(&own_a, &own_b, &own_c)?;
+        assert_eq!(own_c.download()?, [130.0; 6]);
+        Ok(())
+    });
+    done.unwrap();
+}
+
 /// What ends a group: an error, and how long the other ranks have waited.
 fn ends(size: usize, work: impl Fn(&dyn Group, &Engine) -> Result<()> + Sync) -> (Error, Duration) {
     let start = Instant::now();
@@ -344,17 +377,17 @@ fn port() -> u16 {
     TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
 }
 
+/// A meeting at a port of this host.
+fn rendezvous(port: u16, job: &str) -> Rendezvous {
+    Rendezvous { host: "127.0.0.1".into(), port, job: job.into() }
+}
+
 /// Runs `work` for each rank of a meeting over TCP, and returns what the ranks say.
 fn over_tcp<R: Send>(size: usize, work: impl Fn(Tcp) -> R + Sync) -> Vec<R> {
-    let (port, work) = (port(), &work);
+    let (at, work) = (&rendezvous(port(), "one"), &work);
     std::thread::scope(|scope| {
         let ranks: Vec<_> = (0..size)
-            .map(|rank| {
-                scope.spawn(move || {
-                    let place = ("127.0.0.1", port);
-                    work(Tcp::new(rank, size, place, Duration::from_secs(2)).unwrap())
-                })
-            })
+            .map(|rank| scope.spawn(move || work(Tcp::new(rank, size, at, Duration::from_secs(2)).unwrap())))
             .collect();
         ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
     })
@@ -415,11 +448,145 @@ fn over_tcp_a_rank_that_dies_or_is_late_ends_all() {
     assert!(said.iter().all(|said| said == "rank 2 did not answer within 2 s"), "{said:?}");
 }
 
+/// What the ranks say that try to meet, and how long each has waited.
+fn fail_to_meet(size: usize, ranks: &[usize], patience: Duration) -> Vec<(String, Duration)> {
+    let at = &rendezvous(port(), "one");
+    std::thread::scope(|scope| {
+        let tried = |&rank: &usize| {
+            scope.spawn(move || {
+                let start = Instant::now();
+                // As a rank does that meets the others once: the failure may be told at either call.
+                let met = Tcp::new(rank, size, at, patience).and_then(|meeting| meeting.all_gather(vec![]));
+                (met.unwrap_err().to_string(), start.elapsed())
+            })
+        };
+        let tried: Vec<_> = ranks.iter().map(tried).collect();
+        tried.into_iter().map(|rank| rank.join().unwrap()).collect()
+    })
+}
+
+/// Some more than the time-out, for a machine that has other work.
+fn about(patience: Duration) -> Duration {
+    patience + patience / 10
+}
+
+#[test]
+fn over_tcp_all_are_told_who_never_came() {
+    let patience = Duration::from_secs(2);
+    for (ranks, absent) in [(&[0, 1, 3][..], "rank 2"), (&[0, 4], "ranks 1, 2, 3"), (&[0], "ranks 1, 2, 3, 4")] {
+        let size = if absent == "rank 2" { 4 } else { 5 };
+        for (said, waited) in fail_to_meet(size, ranks, patience) {
+            assert_eq!(said, format!("{absent} did not answer within 2 s"));
+            assert!(waited < about(patience), "{waited:?}");
+        }
+    }
+    // Without rank 0 nobody knows of the others.
+    for (said, waited) in fail_to_meet(3, &[1, 2], patience) {
+        assert!(said.starts_with("rank 0 did not answer within 2 s at 127.0.0.1, port "), "{said}");
+        assert!(waited < about(patience), "{waited:?}");
+    }
+}
+
+/// Who has come first waits for its own time, not for that of the last one.
+#[test]
+fn over_tcp_the_time_begins_with_the_first_rank() {
+    let (at, patience) = (&rendezvous(port(), "one"), Duration::from_secs(2));
+    std::thread::scope(|scope| {
+        for rank in [1, 0] {
+            scope.spawn(move || {
+                std::thread::sleep(if rank == 0 { patience / 2 } else { Duration::ZERO });
+                let start = Instant::now();
+                let error = Tcp::new(rank, 3, at, patience).err().unwrap();
+                assert_eq!(error.to_string(), "rank 2 did not answer within 2 s");
+                let most = if rank == 0 { patience / 2 } else { patience };
+                assert!(start.elapsed() < about(most), "rank {rank}: {:?}", start.elapsed());
+            });
+        }
+    });
+    // At a meeting, too: rank 1 comes first, then rank 0, and rank 2 does not.
+    let waited = over_tcp(3, |meeting| {
+        std::thread::sleep(patience * [1, 0, 4][meeting.rank()] / 2);
+        let start = Instant::now();
+        let error = meeting.all_gather(vec![]).unwrap_err();
+        assert_eq!(error.to_string(), "rank 2 did not answer within 2 s");
+        start.elapsed()
+    });
+    assert!(waited[0] < about(patience / 2) && waited[1] < about(patience), "{waited:?}");
+    // A rank that waits for rank 0 alone.
+    let waited = over_tcp(2, |meeting| {
+        let start = Instant::now();
+        if meeting.rank() == 0 {
+            std::thread::sleep(patience * 3 / 2);
+        }
+        let error = meeting.all_gather(vec![]).unwrap_err();
+        assert_eq!(error.to_string(), "rank 0 did not answer within 2 s");
+        start.elapsed()
+    });
+    assert!(waited[1] < about(patience), "{waited:?}");
+}
+
+/// Others at the same port are told why they are not let in, and the ranks of the job meet all the same.
+#[test]
+fn over_tcp_strangers_are_refused() {
+    let (port, patience) = (port(), Duration::from_secs(5));
+    let (at, other) = (&rendezvous(port, "one"), &rendezvous(port, "other"));
+    let refused = |rank, size, at: &Rendezvous, patience| Tcp::new(rank, size, at, patience).err().unwrap().to_string();
+    std::thread::scope(|scope| {
+        let first = scope.spawn(move || Tcp::new(0, 3, at, patience).unwrap().all_gather(vec![0]).unwrap());
+        // They come before the right ones. The first ones say nothing, or what no rank says.
+        let connect = || {
+            let start = Instant::now();
+            loop {
+                match TcpStream::connect(("127.0.0.1", port)) {
+                    Ok(link) => return link,
+                    Err(e) => assert!(start.elapsed() < patience, "{e}"),
+                }
+            }
+        };
+        let _silent = [connect(), connect(), connect()];
+        let (mut loud, mut old) = (connect(), connect());
+        loud.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        assert_eq!(loud.read(&mut [0]).unwrap_or(0), 0);
+        old.write_all(b"rungs\0\0\x01\x01\0\0\0\x03\0\0\0").unwrap();
+        let mut answer = vec![];
+        let _ = old.read_to_end(&mut answer);
+        assert!(String::from_utf8_lossy(&answer).contains("version 2 of the protocol between ranks, not 1"));
+        // One of another job waits: its own rank 0 may come.
+        let said = refused(1, 3, other, patience / 10);
+        let why = "job 'one' meets there, not job 'other'; RUNGS_PORT names another port";
+        assert_eq!(said, format!("rank 0 did not answer within 0.5 s at 127.0.0.1, port {port}: {why}"));
+        assert_eq!(refused(1, 2, at, patience), "rank 0 is one of 3 ranks, and rank 1 one of 2");
+        let second = scope.spawn(move || Tcp::new(2, 3, at, patience).unwrap().all_gather(vec![2]).unwrap());
+        std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(refused(2, 3, at, patience), "another process is rank 2 already");
+        let all = Tcp::new(1, 3, at, patience).unwrap().all_gather(vec![1]).unwrap();
+        for all in [all, first.join().unwrap(), second.join().unwrap()] {
+            assert_eq!(*all, [[0], [1], [2]]);
+        }
+    });
+}
+
 #[test]
 fn a_room_has_a_seat_for_each_rank() {
-    let room = Room::new(1, Duration::from_secs(1));
-    let seat = Seat::new(&room, 0);
+    let [seat] = &Seat::row(1, Duration::from_secs(1))[..] else { panic!("one seat") };
     assert_eq!(*seat.all_gather(vec![1, 2]).unwrap(), [vec![1, 2]]);
     seat.fail("it has to");
     assert_eq!(seat.look().unwrap_err().to_string(), "rank 0 failed: it has to");
+    let seats = Seat::row(3, Duration::from_secs(1));
+    assert_eq!(seats.iter().map(Seat::rank).collect::<Vec<_>>(), [0, 1, 2]);
+    assert!(seats.iter().all(|seat| seat.size() == 3));
+}
+
+/// Two threads that share a seat are not two ranks.
+#[test]
+fn a_rank_comes_to_a_meeting_once() {
+    let seats = Seat::row(2, Duration::from_secs(20));
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| seats[0].all_gather(vec![1]).unwrap());
+        std::thread::sleep(Duration::from_millis(500));
+        let refused = seats[0].all_gather(vec![2]).unwrap_err();
+        assert_eq!(refused.to_string(), "rank 0 is at the meeting already, on another thread");
+        seats[1].all_gather(vec![3]).unwrap();
+        assert_eq!(*first.join().unwrap(), [[1], [3]]);
+    });
 }

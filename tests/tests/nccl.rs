@@ -4,8 +4,9 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rungs::engine::{DeviceChoice, Engine, ptx};
-use rungs::group::{self, Exchange, Group, Round, Settings, Transport};
+use rungs::group::{self, Exchange, Group, Nccl, Rendezvous, Round, Settings, Tcp, Transport};
 use std::fs;
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -14,6 +15,15 @@ use tempfile::TempDir;
 const DRIVER: &str = include_str!("driver/driver.c");
 const NCCL: &str = include_str!("nccl/nccl.c");
 const COMPILER: &str = "cc";
+
+/// Both ranks say it: rank 0 is the only one that asks for an identifier.
+const NAMELESS: &str = "\
+making an identifier failed in NCCL 2.28.9: remote process exited (6); NCCL_DEBUG=INFO says more
+rank 0 failed: making an identifier failed in NCCL 2.28.9: remote process exited (6); NCCL_DEBUG=INFO says more
+";
+
+/// Set in the second process alone.
+const MODE: &str = "RUNGS_TEST_NCCL";
 
 /// Set in the second process alone.
 const WORKS: &str = "RUNGS_TEST_NCCL_WORKS";
@@ -35,6 +45,9 @@ fn main() {
         ("none", "rank 0 cannot use NCCL", 3),
         ("hang", "joining the group did not end within 0.5 s", 5),
         ("lost", "an exchange failed in NCCL 2.28.9: remote process exited (6)", 5),
+        // Here the ranks meet over TCP, as processes do.
+        ("met", "rank 0 by NCCL 2.28.9\nrank 1 by NCCL 2.28.9\n", 0),
+        ("nameless", NAMELESS, 5),
     ];
     let trials = trials.map(|(mode, said, code)| {
         let name = format!("an_nccl_that_is_{mode}");
@@ -45,6 +58,9 @@ fn main() {
 
 /// The second process: two ranks on the one device that the driver has.
 fn work() {
+    if std::env::var(MODE).is_ok_and(|mode| ["met", "nameless"].contains(&&*mode)) {
+        return work_over_tcp();
+    }
     let settings = Settings { transport: Transport::Nccl, timeout: Duration::from_millis(500) };
     match group::run_with(&[DeviceChoice::Cuda(0); 2], settings, exchange) {
         Ok(said) => println!("{}", said[0]),
@@ -53,6 +69,23 @@ fn work() {
             std::process::exit(error.exit_code().into());
         }
     }
+}
+
+fn work_over_tcp() {
+    let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let at = &Rendezvous { host: "127.0.0.1".into(), port, job: "nccl".into() };
+    let rank = |rank: usize| {
+        let meeting = Tcp::new(rank, 2, at, Duration::from_secs(20))?;
+        let engine = Engine::open(DeviceChoice::Cuda(0))?;
+        exchange(&Nccl::new(Box::new(meeting), &engine)?, &engine)
+    };
+    let said: Vec<rungs::Result<String>> = std::thread::scope(|scope| {
+        let ranks = [0, 1].map(|i| scope.spawn(move || rank(i)));
+        ranks.map(|rank| rank.join().unwrap()).into()
+    });
+    let code = said.iter().filter_map(|said| said.as_ref().err()).map(|error| error.exit_code()).max();
+    said.iter().for_each(|said| println!("{}", said.as_ref().map_or_else(ToString::to_string, Clone::clone)));
+    std::process::exit(code.unwrap_or(0).into());
 }
 
 fn exchange(group: &dyn Group, engine: &Engine) -> rungs::Result<String> {
@@ -96,7 +129,7 @@ fn check(mode: &str, said: &str, code: i32) -> Result<(), Failed> {
     }
     let start = Instant::now();
     let mut second = Command::new(std::env::current_exe()?);
-    second.env(WORKS, "1").env("RUNGS_TEST_NCCL", mode).env("LD_LIBRARY_PATH", folder.path());
+    second.env(WORKS, "1").env(MODE, mode).env("LD_LIBRARY_PATH", folder.path());
     second.env("RUNGS_TEST_DRIVER_LOG", folder.path().join("log")).env_remove("NCCL_NVLS_ENABLE");
     if mode == "lost" {
         second.env("RUNGS_TEST_DRIVER_PENDING", "1");

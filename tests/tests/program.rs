@@ -499,6 +499,46 @@ fn several_numbers_of_devices_are_compared() {
     assert!((speedup / 2.0 - efficiency).abs() < 1e-9 && two["exchange_gbs"].as_f64().unwrap() > 0.0, "{two}");
 }
 
+/// The saved report is one that tables are made of, and has all that was printed.
+#[test]
+fn a_bench_of_several_devices_is_saved() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("new/report.json");
+    let call =
+        ["bench", "reduce", "matmul", "--gpus", "1,2", "--n", "100", "--runs", "3", "--format", "json", "--save"];
+    let (code, out, err) = outcome(&[&call[..], &[file.to_str().unwrap()]].concat());
+    assert_eq!(code, 0, "{err}");
+    let printed: Value = serde_json::from_str(&out).unwrap();
+    let text = fs::read_to_string(&file).unwrap();
+    let report: rungs::bench::Report = serde_json::from_str(&text).unwrap();
+    assert_eq!((report.schema, report.device.kind.as_str(), report.seed), (rungs::bench::SCHEMA, "simulator", 1));
+    assert!(report.limits.copy_gbs > 0.0 && report.command.contains(" --save report.json"), "{text}");
+    assert_eq!(report.results.len(), 4);
+    for (row, line) in report.results.iter().zip(printed["results"].as_array().unwrap()) {
+        let (group, call) = (row.group.as_ref().unwrap(), row.call.unwrap());
+        assert!(row.verified && row.error.is_none() && call.runs == 3, "{row:?}");
+        assert_eq!((&*row.family, &*row.name), (line["family"].as_str().unwrap(), line["rung"].as_str().unwrap()));
+        assert_eq!(
+            (row.n, row.m, row.k),
+            if row.family == "matmul" { (100, Some(100), Some(100)) } else { (100, None, None) }
+        );
+        assert_eq!((group.gpus as u64, &*group.transport), (line["gpus"].as_u64().unwrap(), "memory of the host"));
+        let is_near = |a: Option<f64>, b: &Value| match (a, b.as_f64()) {
+            (Some(a), Some(b)) => (a - b).abs() <= 1e-4 * b.abs(),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        assert!(is_near(Some(call.median_ms), &line["time_ms"]) && is_near(row.rate, &line["rate"]), "{row:?} {line}");
+        assert!(is_near(group.speedup, &line["speedup"]) && is_near(group.efficiency, &line["efficiency"]), "{line}");
+        assert!(is_near(group.exchange_gbs, &line["exchange_gbs"]), "{row:?} {line}");
+        assert_eq!(group.exchange_gbs.is_some(), group.gpus == 2);
+    }
+    assert_eq!(report.results.iter().map(|row| &*row.parameters).collect::<Vec<_>>(), ["sum", "", "sum", ""]);
+    // What groups do not do is refused, and not left out of the report.
+    refused_in_short(&["bench", "radix", "--gpus", "2", "--values"], 2, &["--values does not go with --gpus"]);
+    let no_folder = ["bench", "reduce", "--gpus", "2", "--n", "100", "--save", "/dev/null/report.json"];
+    refused_in_short(&no_folder, 4, &["/dev/null"]);
+}
+
 #[test]
 fn calls_for_several_devices_that_cannot_be() {
     refused_in_short(&["radix", "--gpus", "2", "--transport", "nccl"], 3, &["a simulator has no NCCL"]);

@@ -93,7 +93,7 @@ impl<'r> Source<'r> {
 
 /// The number of rungs with a time.
 fn measured(report: &Report) -> impl Iterator<Item = &Row> {
-    report.results.iter().filter(|row| row.kind == Kind::Rung && row.call.is_some())
+    report.results.iter().filter(|row| row.kind == Kind::Rung && row.call.is_some() && row.group.is_none())
 }
 
 /// The row of the library that a rung is compared with.

@@ -186,6 +186,27 @@ pub struct Row {
     /// have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scratch_bytes: Option<u64>,
+    /// The devices, where a group of them was measured, be it one of one device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<Group>,
+}
+
+/// Devices that worked on a problem together. Their time is that of the slowest, by the host's clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// The number of devices.
+    pub gpus: usize,
+    /// How data moved between them.
+    pub transport: String,
+    /// The rate divided by that of the fewest devices in the same call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speedup: Option<f64>,
+    /// The speed-up divided by the number of times as many devices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub efficiency: Option<f64>,
+    /// 10⁹ bytes per second out of a device when all exchange data and do nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange_gbs: Option<f64>,
 }
 
 /// Times of runs, in milliseconds.
@@ -227,6 +248,7 @@ impl Row {
             dtype: &self.dtype,
             keys: &self.keys,
             parameters: &self.parameters,
+            gpus: self.group.as_ref().map(|group| group.gpus),
         }
     }
 
@@ -270,6 +292,8 @@ pub struct Case<'a> {
     pub keys: &'a str,
     /// Further parameters of the computation.
     pub parameters: &'a str,
+    /// The number of devices, where a group of them was measured.
+    pub gpus: Option<usize>,
 }
 
 /// A measured number with six digits, which is more than a measurement has and can be read again without loss.
@@ -347,6 +371,7 @@ pub(crate) mod tests {
             over_twin: None,
             over_source: None,
             scratch_bytes: Some(4 * n + 1000),
+            group: None,
         }
     }
 
@@ -402,6 +427,36 @@ pub(crate) mod tests {
             peers: None,
             results,
         }
+    }
+
+    /// A report of groups of one and two devices, with made-up numbers.
+    pub fn sample_of_groups() -> Report {
+        let of = |gpus, ms, speedup: Option<f64>| {
+            let (efficiency, exchange_gbs) = (speedup.map(|times| times / gpus as f64), speedup.map(|_| 390.0));
+            let group = Some(Group { gpus, transport: "copy engines".into(), speedup, efficiency, exchange_gbs });
+            let own = row("radix", "exchange-ranges", Kind::Rung, 1 << 20, ms);
+            Row { back_to_back: None, of_copy: None, gbs: None, scratch_bytes: None, group, ..own }
+        };
+        Report { results: vec![of(1, 2.0, None), of(2, 1.0, Some(2.0))], ..sample() }
+    }
+
+    #[test]
+    fn groups_are_other_cases_than_their_devices() {
+        let report = sample_of_groups();
+        let text = serde_json::to_string(&report).unwrap();
+        assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), report);
+        let cases: Vec<_> = report.results.iter().map(|row| row.case().gpus).collect();
+        assert_eq!(cases, [Some(1), Some(2)]);
+        // They are in no plot or ladder of single devices, whose times are those of the device's clock.
+        let one = sample();
+        let both = Report { results: [one.results.clone(), report.results.clone()].concat(), ..sample() };
+        assert_eq!(plot::all(&both), plot::all(&one));
+        let rungs = ["msd-buckets", "exchange-ranges"].map(|name| {
+            let [family, idea, file] = ["radix", "", "r.rs"].map(String::from);
+            ladder::Rung { family, name: name.into(), idea, file }
+        });
+        assert_eq!(ladder::ladder("radix", &rungs, &[&both]), ladder::ladder("radix", &rungs, &[&one]));
+        assert_eq!(ladder::behind(&[&both]), ladder::behind(&[&one]));
     }
 
     #[test]

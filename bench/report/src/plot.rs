@@ -21,7 +21,7 @@ type Groups<'r> = BTreeMap<(&'r str, &'r str, &'r str, &'r str), Vec<&'r Row>>;
 
 fn groups(report: &Report, sizes: usize) -> Groups<'_> {
     let mut groups = Groups::new();
-    for row in report.results.iter().filter(|row| row.rate.is_some()) {
+    for row in report.results.iter().filter(|row| row.rate.is_some() && row.group.is_none()) {
         let Case { family, dtype, keys, parameters, .. } = row.case();
         groups.entry((family, dtype, keys, parameters)).or_default().push(row);
     }

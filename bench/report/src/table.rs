@@ -32,6 +32,24 @@ pub fn section(file: &str, report: &Report) -> String {
         let head = ["family", "n", "type", "rung", "time", "the source's algorithm", "its time", "ratio"];
         text += &format!("\n{}", grid(&head, &sources));
     }
+    let groups = groups(report);
+    if !groups.is_empty() {
+        let head = [
+            "family",
+            "n",
+            "type",
+            "input",
+            "rung",
+            "GPUs",
+            "by",
+            "time",
+            "rate",
+            "speed-up",
+            "efficiency",
+            "exchange",
+        ];
+        text += &format!("\n{}", grid(&head, &groups));
+    }
     let wrong: Vec<&Row> = report.results.iter().filter(|row| row.error.is_some()).collect();
     if !wrong.is_empty() {
         text += "\nWithout a number, because the result was wrong or the call failed:\n\n";
@@ -115,6 +133,29 @@ fn with_peers(report: &Report) -> Vec<Vec<String>> {
         .collect()
 }
 
+/// What groups of devices did.
+fn groups(report: &Report) -> Vec<Vec<String>> {
+    let number = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.2}"));
+    let rows = report.results.iter().filter_map(|row| row.group.as_ref().map(|group| (row, group)));
+    rows.map(|(row, group)| {
+        vec![
+            row.family.clone(),
+            size(row),
+            row.dtype.clone(),
+            [row.keys.as_str(), row.parameters.as_str()].join(" ").trim().to_string(),
+            row.name.clone(),
+            group.gpus.to_string(),
+            group.transport.clone(),
+            times(row),
+            row.rate.map_or("-".into(), |value| rate(value, &row.rate_unit)),
+            number(group.speedup),
+            number(group.efficiency),
+            group.exchange_gbs.map_or("-".into(), |gbs| rate(gbs, "GB/s")),
+        ]
+    })
+    .collect()
+}
+
 /// Every rung that has this ratio, with the row that it is compared with.
 fn beside(report: &Report, ratio: impl Fn(&Row) -> Option<&Ratio>) -> Vec<Vec<String>> {
     let rows = report.results.iter().filter(|row| row.kind == Kind::Rung);
@@ -167,7 +208,18 @@ pub fn grid(head: &[&str], rows: &[Vec<String>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::sample;
+    use crate::tests::{sample, sample_of_groups};
+
+    #[test]
+    fn groups_of_devices_have_a_table() {
+        let text = section("two.json", &sample_of_groups());
+        let row = "| radix | 2<sup>20</sup> | u32 | uniform | exchange-ranges | 2 | copy engines | 1.000 ms |";
+        assert!(text.contains(row), "{text}");
+        assert!(
+            text.contains(" | 2.00 | 1.00 | 390 GB/s |") && !section("one.json", &sample()).contains("GPUs"),
+            "{text}"
+        );
+    }
 
     #[test]
     fn twins_and_sources_have_a_table_each() {

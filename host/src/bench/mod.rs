@@ -21,7 +21,7 @@
 
 pub mod machine;
 pub mod peers;
-mod stats;
+pub(crate) mod stats;
 
 pub use bench_report::{Kind, Ratio, Report, Row, SCHEMA, Times};
 
@@ -269,6 +269,7 @@ impl Case {
             over_twin: None,
             over_source: None,
             scratch_bytes: None,
+            group: None,
         }
     }
 }

@@ -89,9 +89,9 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     )?;
     let mut options = options(matches, common)?;
     if let Some(gpus) = gpus::asked(matches) {
-        let Options { families, sizes, dtypes, keys, rungs, rounds: runs, .. } = options;
-        let bench = gpus::Bench { families, sizes, dtypes, keys, rungs, runs };
-        return gpus::run_bench(&bench, &gpus, matches, common);
+        let save = matches.get_one::<PathBuf>("save").map(PathBuf::as_path);
+        make_folders([save.and_then(Path::parent)])?;
+        return gpus::run_bench(&options, &gpus, save, matches, common);
     }
     let engine = common.engine()?;
     let on_host = matches.get_flag("peers-on-host");
@@ -111,9 +111,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     }
     // Before the work, so that a report that cannot be written is refused at once.
     let (save, plots) = (matches.get_one::<PathBuf>("save"), matches.get_one::<PathBuf>("plot"));
-    for folder in [plots.map(PathBuf::as_path), save.and_then(|file| file.parent())].into_iter().flatten() {
-        fs::create_dir_all(folder).map_err(|e| Error::writing(folder.display(), &e))?;
-    }
+    make_folders([plots.map(PathBuf::as_path), save.and_then(|file| file.parent())])?;
     let mut progress: Option<Progress> = None;
     let (report, failed) = bench::run(&engine, &options, |told| match told {
         Told::Note(text) => common.note(text),
@@ -128,7 +126,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     })?;
     drop(progress);
     if let Some(file) = save {
-        write(file, &json(&report)?)?;
+        write_report(file, &report)?;
     }
     if let Some(folder) = plots {
         for (name, svg) in bench_report::plot::all(&report) {
@@ -203,6 +201,16 @@ fn command_line(mut args: impl Iterator<Item = String>) -> String {
 fn json(report: &Report) -> Result<String> {
     let text = serde_json::to_string_pretty(report);
     text.map(|text| text + "\n").map_err(|e| Error::Usage(format!("the report cannot be written as JSON: {e}")))
+}
+
+/// Writes a report, so that it can be read again.
+pub(super) fn write_report(file: &Path, report: &Report) -> Result<()> {
+    write(file, &json(report)?)
+}
+
+fn make_folders<'a>(folders: impl IntoIterator<Item = Option<&'a Path>>) -> Result<()> {
+    let mut folders = folders.into_iter().flatten();
+    folders.try_for_each(|folder| fs::create_dir_all(folder).map_err(|e| Error::writing(folder.display(), &e)))
 }
 
 fn write(file: &Path, text: &str) -> Result<()> {

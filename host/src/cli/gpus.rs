@@ -1,7 +1,10 @@
 //! `--gpus`: a problem on several devices, in one process or as one of several that a launcher has started.
 
+use super::bench::write_report;
 use super::{Common, family};
-use crate::algorithms::{FAMILIES, Family, Size};
+use crate::algorithms::{FAMILIES, Family, RateUnit, Size};
+use crate::bench::peers::parameter_text;
+use crate::bench::{self, Options, machine};
 use crate::data::{Distribution, Dtype, Size as Count};
 use crate::engine::{DeviceChoice, Engine, cuda};
 use crate::error::{Error, Result};
@@ -10,9 +13,12 @@ use crate::group::launcher::Place;
 use crate::group::sort::SortRung;
 use crate::group::{self, Group, Settings, Transport};
 use crate::report::{self, Format, Grid};
+use bench_report::{Limits, rounded};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, value_parser};
 use serde::Serialize;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Bytes that each GPU sends in the bare exchange, and each simulator.
@@ -189,19 +195,18 @@ pub(super) fn run_all(gpus: usize, matches: &ArgMatches, common: &Common) -> Res
     outcomes.map_or(Ok(()), |outcomes| report(common, outcomes.into_iter().map(Line::of).collect()))
 }
 
-/// What `rungs bench --gpus` measures.
-pub(super) struct Bench {
-    pub families: Vec<&'static Family>,
-    pub sizes: Vec<u64>,
-    pub dtypes: Vec<Dtype>,
-    pub keys: Vec<Distribution>,
-    pub rungs: Vec<String>,
-    pub runs: Option<usize>,
-}
-
 /// `rungs bench --gpus 1,2,4`.
-pub(super) fn run_bench(bench: &Bench, gpus: &[usize], matches: &ArgMatches, common: &Common) -> Result<()> {
-    refuse(matches, &["peers", "peer", "plot", "budget", "save"])?;
+pub(super) fn run_bench(
+    bench: &Options,
+    gpus: &[usize],
+    save: Option<&Path>,
+    matches: &ArgMatches,
+    common: &Common,
+) -> Result<()> {
+    refuse(
+        matches,
+        &["peers", "peer", "plot", "budget", "values", "columns", "alpha", "beta", "transpose", "precision"],
+    )?;
     let families: Vec<_> = bench.families.iter().copied().filter(|family| suits(family)).collect();
     let (settings, seed) = (settings(matches)?, common.seed);
     let sizes: Vec<Option<u64>> = match &bench.sizes[..] {
@@ -209,12 +214,22 @@ pub(super) fn run_bench(bench: &Bench, gpus: &[usize], matches: &ArgMatches, com
         sizes => sizes.iter().copied().map(Some).collect(),
     };
     let mut lines: Vec<Line> = vec![];
-    for &gpus in gpus {
+    // What rank 0 says, if it is of this process: the machine, and what came of the jobs that were done.
+    let (machine, mut failed) = (Mutex::new(None), None);
+    for (i, &gpus) in gpus.iter().enumerate() {
+        let done = Mutex::new((None, vec![]));
         let measured = on_group(common, gpus, settings, |group, engine| {
-            let runs = bench.runs.unwrap_or(by_kind(engine, RUNS));
+            // All ranks take the same steps, so that none waits for a measurement of another.
+            let told = if save.is_some() && i == 0 { Some(machine::limits(engine)?) } else { None };
+            if let Some(limits) = told.filter(|_| group.rank() == 0) {
+                *lock(&machine) = Some((machine::device(engine), limits));
+            }
+            let runs = bench.rounds.unwrap_or(by_kind(engine, RUNS));
             let bare =
                 if gpus == 1 { None } else { Some(bare_exchange(group, engine, by_kind(engine, BARE_BYTES), runs)?) };
-            let mut outcomes = vec![];
+            if group.rank() == 0 {
+                lock(&done).0 = bare;
+            }
             for &family in &families {
                 let dtypes = if bench.dtypes.is_empty() { &family.dtypes[..1] } else { &bench.dtypes };
                 let keys: Vec<_> =
@@ -230,15 +245,21 @@ pub(super) fn run_bench(bench: &Bench, gpus: &[usize], matches: &ArgMatches, com
                         continue;
                     }
                     let size = size_of(family, n, gpus, engine);
-                    let parameters = family::parameters(family.extras, matches);
+                    let parameters = family.own(&bench.parameters);
                     let job = Job { family, size, dtype, distribution, seed, parameters, rung, runs };
-                    outcomes.push(job.run(group, engine)?);
+                    let outcome = job.run(group, engine)?;
+                    if group.rank() == 0 {
+                        lock(&done).1.push((outcome, parameter_text(family, &parameters)));
+                    }
                 }
             }
-            Ok((bare, outcomes))
-        })?;
-        let Some((bare, outcomes)) = measured else { continue };
-        for outcome in outcomes {
+            if let Some((device, _)) = lock(&machine).as_mut().filter(|_| group.rank() == 0) {
+                *device = machine::device(engine);
+            }
+            Ok(())
+        });
+        let (bare, outcomes) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for (outcome, parameters) in outcomes {
             let is_same = |line: &&Line| {
                 let own = &line.outcome;
                 let what = |of: &Outcome| (of.family, of.n, of.dtype, of.keys.clone());
@@ -247,10 +268,54 @@ pub(super) fn run_bench(bench: &Bench, gpus: &[usize], matches: &ArgMatches, com
             let speedup = lines.iter().find(is_same).map(|line| (outcome.rate / line.outcome.rate, line.outcome.gpus));
             let efficiency = speedup.map(|(times, base)| times * base as f64 / gpus as f64);
             let (speedup, exchange_gbs) = (speedup.map(|(times, _)| times), bare);
-            lines.push(Line { speedup, efficiency, exchange_gbs, ..Line::of(outcome) });
+            lines.push(Line { speedup, efficiency, exchange_gbs, parameters, ..Line::of(outcome) });
+        }
+        // As on one device, what was measured before an error is reported.
+        if let Err(error) = measured {
+            failed = Some(error);
+            break;
         }
     }
-    if lines.is_empty() { Ok(()) } else { report(common, lines) }
+    if !lines.is_empty() {
+        let machine = machine.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(file), Some((device, limits))) = (save, machine) {
+            write_report(file, &saved(bench, device, limits, &lines))?;
+        }
+        report(common, lines)?;
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+/// Locks what no panic leaves half changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The lines as a report of `rungs bench`.
+fn saved(bench: &Options, device: bench_report::Device, limits: Limits, lines: &[Line]) -> bench::Report {
+    let mut notes = vec!["the device and the limits are those of the first GPU; all work on a problem together".into()];
+    if device.kind == "simulator" {
+        notes.push("the times are the simulator's, by the host's clock: they say nothing about a GPU".into());
+    }
+    bench::Report {
+        schema: bench::SCHEMA,
+        device,
+        limits,
+        method: vec![
+            "call: one run of all devices, which begin together, up to the end of the last one, by the host's clock"
+                .into(),
+            "the whole output is checked before the timed runs".into(),
+            "exchange: bytes out of each device, all at once, when they do nothing else".into(),
+        ],
+        notes,
+        seed: bench.seed,
+        date: machine::now(),
+        commit: machine::commit(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        command: bench.command.clone(),
+        peers: None,
+        results: lines.iter().map(Line::row).collect(),
+    }
 }
 
 /// Every combination.
@@ -270,6 +335,9 @@ fn every<'a, D, K, R>(
 struct Line {
     #[serde(flatten)]
     outcome: Outcome,
+    /// Further parameters of the computation, for the saved report.
+    #[serde(skip)]
+    parameters: String,
     /// Every result is compared before anything is timed; a wrong one is an error.
     verified: bool,
     /// The rate over that of the fewest GPUs before.
@@ -285,7 +353,54 @@ struct Line {
 
 impl Line {
     fn of(outcome: Outcome) -> Self {
-        Self { outcome, verified: true, speedup: None, efficiency: None, exchange_gbs: None }
+        let parameters = String::new();
+        Self { outcome, parameters, verified: true, speedup: None, efficiency: None, exchange_gbs: None }
+    }
+
+    /// The line as a row of the saved report.
+    fn row(&self) -> bench::Row {
+        let Outcome { family, rung, gpus, transport, dtype, keys, rate, rate_unit, size, times, .. } = &self.outcome;
+        let (m, k) = match *size {
+            Size::Elements(_) => (None, None),
+            Size::Product { m, k, .. } => (Some(m), Some(k)),
+        };
+        let rate = Some(rounded(*rate));
+        let of_unit = |unit: RateUnit| rate.filter(|_| *rate_unit == unit);
+        bench::Row {
+            family: (*family).into(),
+            name: (*rung).into(),
+            kind: bench::Kind::Rung,
+            n: size.n(),
+            m,
+            k,
+            dtype: dtype.name().into(),
+            keys: keys.clone(),
+            parameters: self.parameters.clone(),
+            verified: self.verified,
+            skipped: None,
+            error: None,
+            call: Some(*times),
+            back_to_back: None,
+            rate,
+            rate_unit: rate_unit.name().into(),
+            gbs: of_unit(RateUnit::Gigabytes),
+            // The limits are those of one device.
+            of_copy: None,
+            gflops: of_unit(RateUnit::Gigaflops),
+            of_fp32: None,
+            flops_per_byte: None,
+            over_peer: None,
+            over_twin: None,
+            over_source: None,
+            scratch_bytes: None,
+            group: Some(bench_report::Group {
+                gpus: *gpus,
+                transport: transport.clone(),
+                speedup: self.speedup.map(rounded),
+                efficiency: self.efficiency.map(rounded),
+                exchange_gbs: self.exchange_gbs.map(rounded),
+            }),
+        }
     }
 
     fn cells(&self, plain: bool) -> Vec<String> {

@@ -35,7 +35,43 @@ impl Memory {
 }
 
 /// A [`Buffer`] by its bytes, for those who do not know or mind the type of its elements.
-pub trait AnyBuffer {
+///
+/// # Safety
+/// Kernels, copies and other devices read and write the memory by what is said here, without a further check. For as
+/// long as the value lives:
+/// - the [`bytes`](AnyBuffer::bytes) bytes from [`address`](AnyBuffer::address) on are memory of
+///   [`engine`](AnyBuffer::engine), which lives and which kernels may write;
+/// - the address is a multiple of 16, as much as any scalar needs;
+/// - [`mark`](AnyBuffer::mark) is the mark of the allocation that the bytes are part of;
+/// - all calls say the same.
+///
+/// So that nobody promises it unawares:
+///
+/// ```compile_fail,E0200
+/// use rungs::engine::{AnyBuffer, Buffer, Engine};
+/// use simt::launcher::Live;
+///
+/// struct Longer(Buffer<u8>);
+///
+/// impl AnyBuffer for Longer {
+///     fn engine(&self) -> &Engine {
+///         self.0.engine()
+///     }
+///     fn address(&self) -> *mut u8 {
+///         self.0.as_ptr()
+///     }
+///     fn mark(&self) -> &Live {
+///         AnyBuffer::mark(&self.0)
+///     }
+///     fn bytes(&self) -> usize {
+///         self.0.len() + 1
+///     }
+///     fn read_bytes(&self, to: &mut [u8]) -> rungs::Result<()> {
+///         self.0.read(to)
+///     }
+/// }
+/// ```
+pub unsafe trait AnyBuffer {
     /// The engine that the memory belongs to.
     fn engine(&self) -> &Engine;
     /// The address of the first byte.
@@ -51,7 +87,8 @@ pub trait AnyBuffer {
     fn read_bytes(&self, to: &mut [u8]) -> Result<()>;
 }
 
-impl<T: Scalar> AnyBuffer for Buffer<T> {
+// SAFETY: a buffer owns its allocation, whose address is a multiple of 16 and whose mark it has.
+unsafe impl<T: Scalar> AnyBuffer for Buffer<T> {
     fn engine(&self) -> &Engine {
         &self.engine
     }

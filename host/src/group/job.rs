@@ -9,6 +9,7 @@ use crate::algorithms::keys::KeyWord;
 use crate::algorithms::oracle::products;
 use crate::algorithms::verify::order_of;
 use crate::algorithms::{Family, Kind, Parameters, RateUnit, Size, verify};
+use crate::bench::{Times, stats};
 use crate::data::{Distribution, Dtype, Element};
 use crate::engine::{AnyBuffer, Engine};
 use crate::error::{Error, Result};
@@ -77,6 +78,12 @@ pub struct Outcome {
     pub rate: f64,
     /// The unit of the rate.
     pub rate_unit: RateUnit,
+    /// What was done, as a report of `rungs bench` has it: the size, and the times of all runs.
+    #[serde(skip)]
+    pub size: Size,
+    /// See [`Outcome::size`].
+    #[serde(skip)]
+    pub times: Times,
 }
 
 /// The name of what is not a sort: the devices' own rungs, and one exchange.
@@ -155,6 +162,8 @@ impl Job {
             let mine = start.elapsed().as_secs_f64() * 1e3;
             times.push(group.all_gather(&[mine])?.concat().into_iter().fold(0.0, f64::max));
         }
+        // There is at least one.
+        let Some(all) = stats::times(&times, 1) else { return Err(self.unsuited()) };
         let best_ms = times.iter().copied().fold(f64::INFINITY, f64::min);
         let time_ms = median(&mut times);
         let per_second = amount / (time_ms * 1e-3).max(f64::MIN_POSITIVE);
@@ -171,6 +180,8 @@ impl Job {
             best_ms,
             rate,
             rate_unit: unit,
+            size: self.size,
+            times: all,
         })
     }
 
@@ -397,7 +408,9 @@ impl<'a> Part<'a> {
     }
 }
 
-impl AnyBuffer for Part<'_> {
+// SAFETY: `of` alone makes parts: the bytes are those of a vector's view, which is inside of its buffer and begins on a
+// multiple of 128 bytes, and the vector stays borrowed.
+unsafe impl AnyBuffer for Part<'_> {
     fn engine(&self) -> &Engine {
         self.engine
     }

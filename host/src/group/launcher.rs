@@ -1,24 +1,25 @@
 //! One process for each GPU: what a launcher says of a process, in its environment.
 //!
-//! | launcher | rank and size | GPU of the host |
-//! | --- | --- | --- |
-//! | torchrun and its like | `RANK`, `WORLD_SIZE` | `LOCAL_RANK` |
-//! | Open MPI's mpirun | `OMPI_COMM_WORLD_RANK`, `OMPI_COMM_WORLD_SIZE` | `OMPI_COMM_WORLD_LOCAL_RANK` |
-//! | Slurm's srun | `SLURM_PROCID`, `SLURM_NTASKS` | `SLURM_LOCALID` |
+//! | launcher | rank and size | GPU of the host | name of the job |
+//! | --- | --- | --- | --- |
+//! | torchrun and its like | `RANK`, `WORLD_SIZE` | `LOCAL_RANK` | `TORCHELASTIC_RUN_ID` |
+//! | Open MPI's mpirun | `OMPI_COMM_WORLD_RANK`, `…_SIZE` | `OMPI_COMM_WORLD_LOCAL_RANK` | `PMIX_NAMESPACE` |
+//! | Slurm's srun | `SLURM_PROCID`, `SLURM_NTASKS` | `SLURM_LOCALID` | `SLURM_JOB_ID`, `SLURM_STEP_ID` |
 //!
 //! Rank 0 listens at port `RUNGS_PORT` of host `MASTER_ADDR`; by default at the port after `MASTER_PORT`, which
 //! torchrun uses itself. Without `MASTER_ADDR` all processes are on one host.
 
-use super::{Nccl, Settings, Tcp};
+use super::{Nccl, Rendezvous, Settings, Tcp};
 use crate::engine::{DeviceChoice, Engine, cuda};
 use crate::error::{Error, Result};
 use std::env;
 
-/// The names of rank, size and number on the host, by launcher.
-const NAMES: [[&str; 3]; 3] = [
-    ["RANK", "WORLD_SIZE", "LOCAL_RANK"],
-    ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"],
-    ["SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"],
+/// The names of rank, size and number on the host, by launcher, and those that together name the job. A launcher's own
+/// alone: all of its processes have the same, which is not so for those of a launcher that started it.
+const NAMES: [([&str; 3], &[&str]); 3] = [
+    (["RANK", "WORLD_SIZE", "LOCAL_RANK"], &["TORCHELASTIC_RUN_ID"]),
+    (["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"], &["PMIX_NAMESPACE"]),
+    (["SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"], &["SLURM_JOB_ID", "SLURM_STEP_ID"]),
 ];
 
 /// The port where the environment names none.
@@ -33,10 +34,8 @@ pub struct Place {
     pub size: usize,
     /// Its number on its host, which is that of its GPU, modulo the GPUs that the process is shown.
     pub local: u32,
-    /// The host of rank 0.
-    pub host: String,
-    /// The port where rank 0 listens.
-    pub port: u16,
+    /// Where the processes find each other.
+    pub at: Rendezvous,
 }
 
 impl Place {
@@ -57,16 +56,16 @@ impl Place {
                 Err(_) => Err(Error::Usage(format!("the variable {name} is '{text}', which is no number"))),
             },
         };
-        for [rank, size, local] in NAMES {
+        for ([rank, size, local], job) in NAMES {
             let (Some(rank), Some(size)) = (number(rank)?, number(size)?) else { continue };
             let after = number("MASTER_PORT")?.map(|port| port.wrapping_add(1).max(1024));
-            return Ok(Some(Self {
-                rank: rank.into(),
-                size: size.into(),
-                local: number(local)?.unwrap_or(rank).into(),
+            let at = Rendezvous {
                 host: variable("MASTER_ADDR").unwrap_or_else(|| "127.0.0.1".into()),
                 port: number("RUNGS_PORT")?.or(after).unwrap_or(PORT),
-            }));
+                job: job.iter().filter_map(|name| variable(name)).collect::<Vec<_>>().join("."),
+            };
+            let local = number(local)?.unwrap_or(rank).into();
+            return Ok(Some(Self { rank: rank.into(), size: size.into(), local, at }));
         }
         Ok(None)
     }
@@ -76,7 +75,7 @@ impl Place {
     /// # Errors
     /// Those of `work`; as for [`Tcp::new`], [`Engine::open`] and [`Nccl::new`].
     pub fn run<R>(&self, settings: Settings, work: impl FnOnce(&dyn super::Group, &Engine) -> Result<R>) -> Result<R> {
-        let meeting = Tcp::new(self.rank, self.size, (&self.host, self.port), settings.timeout)?;
+        let meeting = Tcp::new(self.rank, self.size, &self.at, settings.timeout)?;
         // A launcher may show each process its own GPU alone.
         let shown = cuda::devices().map_or(0, |gpus| gpus.len() as u32);
         let ordinal = if shown == 0 { self.local } else { self.local % shown };
@@ -104,23 +103,35 @@ mod tests {
     #[test]
     fn each_launcher_is_understood() {
         assert_eq!(place(&[("PATH", "/bin"), ("RANK", "3")]).unwrap(), None);
+        let at = |host: &str, port, job: &str| Rendezvous { host: host.into(), port, job: job.into() };
         let torchrun = [
             ("RANK", "3"),
             ("WORLD_SIZE", "8"),
             ("LOCAL_RANK", "1"),
             ("MASTER_ADDR", "first"),
             ("MASTER_PORT", "29500"),
+            ("TORCHELASTIC_RUN_ID", "mine"),
             ("SLURM_PROCID", "0"),
             ("SLURM_NTASKS", "2"),
+            ("SLURM_JOB_ID", "77"),
         ];
-        let want = Place { rank: 3, size: 8, local: 1, host: "first".into(), port: 29_501 };
+        let want = Place { rank: 3, size: 8, local: 1, at: at("first", 29_501, "mine") };
         assert_eq!(place(&torchrun).unwrap(), Some(want));
-        let slurm = [("SLURM_PROCID", "1"), ("SLURM_NTASKS", "2"), ("SLURM_LOCALID", "0"), ("RUNGS_PORT", "4000")];
-        let want = Place { rank: 1, size: 2, local: 0, host: "127.0.0.1".into(), port: 4000 };
+        let slurm = [
+            ("SLURM_PROCID", "1"),
+            ("SLURM_NTASKS", "2"),
+            ("SLURM_LOCALID", "0"),
+            ("SLURM_JOB_ID", "77"),
+            ("SLURM_STEP_ID", "3"),
+            ("RUNGS_PORT", "4000"),
+        ];
+        let want = Place { rank: 1, size: 2, local: 0, at: at("127.0.0.1", 4000, "77.3") };
         assert_eq!(place(&slurm).unwrap(), Some(want));
         let mpi = [("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "2")];
-        let want = Place { rank: 1, size: 2, local: 1, host: "127.0.0.1".into(), port: PORT };
+        let want = Place { rank: 1, size: 2, local: 1, at: at("127.0.0.1", PORT, "") };
         assert_eq!(place(&mpi).unwrap(), Some(want));
+        let named = [&mpi[..], &[("PMIX_NAMESPACE", "prterun-4@1")]].concat();
+        assert_eq!(place(&named).unwrap().unwrap().at.job, "prterun-4@1");
         let error = place(&[("RANK", "x"), ("WORLD_SIZE", "2")]).unwrap_err();
         assert_eq!(error.to_string(), "the variable RANK is 'x', which is no number");
     }

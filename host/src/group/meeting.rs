@@ -26,8 +26,22 @@ pub trait Meeting {
     fn fail(&self, why: &str);
 }
 
+/// What a meeting of threads is about. Ranks that run the same program agree on it; where they do not, nobody takes for
+/// an address what another rank brought as a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Bytes of whoever uses the group.
+    Bytes,
+    /// Contexts of GPUs, which live until all have left the meeting after.
+    Contexts,
+    /// Memory that others read, until all have left the meeting after.
+    Offers,
+    /// The meeting after: nobody uses any more what was brought to the one before.
+    Done,
+}
+
 /// Where the threads of one process meet.
-pub struct Room {
+struct Room {
     size: usize,
     timeout: Duration,
     state: Mutex<State>,
@@ -37,6 +51,8 @@ pub struct Room {
 struct State {
     /// Meetings that have ended.
     meetings: u64,
+    /// What the meeting is about, by who came first.
+    purpose: Purpose,
     /// What those have brought who are here.
     here: Vec<Option<Vec<u8>>>,
     /// What all brought to the last meeting. The next one ends only after all have come, and so have read this.
@@ -47,12 +63,6 @@ struct State {
 }
 
 impl Room {
-    /// A room for so many threads.
-    pub fn new(size: usize, timeout: Duration) -> Arc<Self> {
-        let state = State { meetings: 0, here: vec![None; size], last: Arc::new([]), failed: None, readers: 0 };
-        Arc::new(Self { size, timeout, state: Mutex::new(state), changed: Condvar::new() })
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
         // No change of the state can panic half way.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -65,17 +75,46 @@ impl State {
     }
 }
 
-/// A thread's seat in a [`Room`].
-#[derive(Clone)]
+/// Where a thread of this process meets the others. There is one for each rank: whoever has it is that rank, and what
+/// the others read of its memory is what it has offered.
+///
+/// ```compile_fail,E0599
+/// use rungs::group::Seat;
+///
+/// let seats = Seat::row(2, std::time::Duration::from_secs(1));
+/// let second = seats[0].clone();
+/// ```
 pub struct Seat {
     room: Arc<Room>,
     rank: usize,
 }
 
 impl Seat {
-    /// The seat of a rank.
-    pub fn new(room: &Arc<Room>, rank: usize) -> Self {
-        Self { room: Arc::clone(room), rank }
+    /// The seats of so many threads, by rank.
+    pub fn row(size: usize, timeout: Duration) -> Vec<Self> {
+        let (purpose, here, last) = (Purpose::Bytes, vec![None; size], Arc::new([]));
+        let state = State { meetings: 0, purpose, here, last, failed: None, readers: 0 };
+        let room = Arc::new(Room { size, timeout, state: Mutex::new(state), changed: Condvar::new() });
+        (0..size).map(|rank| Self { room: Arc::clone(&room), rank }).collect()
+    }
+
+    /// Who can say that this rank has failed, once the seat is a group's.
+    pub(super) fn witness(&self) -> Witness {
+        Witness { room: Arc::clone(&self.room), rank: self.rank }
+    }
+}
+
+/// Says that a rank has failed.
+pub(super) struct Witness {
+    room: Arc<Room>,
+    rank: usize,
+}
+
+impl Witness {
+    /// Tells all that the rank has failed.
+    pub(super) fn fail(&self, why: &str) {
+        self.room.lock().failed.get_or_insert_with(|| failed_text(self.rank, why));
+        self.room.changed.notify_all();
     }
 }
 
@@ -90,6 +129,47 @@ impl Drop for Reading<'_> {
 }
 
 impl Seat {
+    /// What each rank brings to a meeting for this purpose.
+    pub(super) fn meet(&self, purpose: Purpose, mine: Vec<u8>) -> Result<Arc<[Vec<u8>]>> {
+        let mut state = self.room.lock();
+        state.verdict()?;
+        if state.here[self.rank].is_some() {
+            return Err(Error::Usage(format!("rank {} is at the meeting already, on another thread", self.rank)));
+        }
+        if state.here.iter().all(Option::is_none) {
+            state.purpose = purpose;
+        }
+        if state.purpose != purpose {
+            let why = failed_text(self.rank, "the ranks do not run the same program");
+            state.failed = Some(why.clone());
+            self.room.changed.notify_all();
+            return Err(Error::Group(why));
+        }
+        state.here[self.rank] = Some(mine);
+        if state.here.iter().all(Option::is_some) {
+            let all: Vec<_> = state.here.iter_mut().filter_map(Option::take).collect();
+            state.last = all.into();
+            state.meetings += 1;
+            self.room.changed.notify_all();
+            return Ok(Arc::clone(&state.last));
+        }
+        let before = state.meetings;
+        let waits = |state: &mut State| state.meetings == before && state.failed.is_none();
+        let waited = self.room.changed.wait_timeout_while(state, self.room.timeout, waits);
+        let (mut state, late) = waited.unwrap_or_else(PoisonError::into_inner);
+        // A meeting that has ended has ended for all, whatever came after.
+        if state.meetings > before {
+            return Ok(Arc::clone(&state.last));
+        }
+        if late.timed_out() && state.failed.is_none() {
+            let absent = (0..self.room.size).filter(|&rank| state.here[rank].is_none());
+            state.failed = Some(late_text(&absent.collect::<Vec<_>>(), self.room.timeout));
+            self.room.changed.notify_all();
+        }
+        state.verdict()?;
+        Err(Error::Group("a meeting ended without a result".into()))
+    }
+
     /// Begins to read the memory of others.
     pub(super) fn read(&self) -> Reading<'_> {
         self.room.lock().readers += 1;
@@ -117,31 +197,7 @@ impl Meeting for Seat {
     }
 
     fn all_gather(&self, mine: Vec<u8>) -> Result<Arc<[Vec<u8>]>> {
-        let mut state = self.room.lock();
-        state.verdict()?;
-        state.here[self.rank] = Some(mine);
-        if state.here.iter().all(Option::is_some) {
-            let all: Vec<_> = state.here.iter_mut().filter_map(Option::take).collect();
-            state.last = all.into();
-            state.meetings += 1;
-            self.room.changed.notify_all();
-            return Ok(Arc::clone(&state.last));
-        }
-        let before = state.meetings;
-        let waits = |state: &mut State| state.meetings == before && state.failed.is_none();
-        let waited = self.room.changed.wait_timeout_while(state, self.room.timeout, waits);
-        let (mut state, late) = waited.unwrap_or_else(PoisonError::into_inner);
-        // A meeting that has ended has ended for all, whatever came after.
-        if state.meetings > before {
-            return Ok(Arc::clone(&state.last));
-        }
-        if late.timed_out() && state.failed.is_none() {
-            let absent = (0..self.room.size).filter(|&rank| state.here[rank].is_none());
-            state.failed = Some(late_text(&absent.collect::<Vec<_>>(), self.room.timeout));
-            self.room.changed.notify_all();
-        }
-        state.verdict()?;
-        Err(Error::Group("a meeting ended without a result".into()))
+        self.meet(Purpose::Bytes, mine)
     }
 
     fn look(&self) -> Result<()> {
@@ -149,9 +205,7 @@ impl Meeting for Seat {
     }
 
     fn fail(&self, why: &str) {
-        let mut state = self.room.lock();
-        state.failed.get_or_insert_with(|| failed_text(self.rank, why));
-        self.room.changed.notify_all();
+        self.witness().fail(why);
     }
 }
 

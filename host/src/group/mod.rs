@@ -41,13 +41,14 @@ mod tcp;
 mod vec;
 
 pub use local::Local;
-pub use meeting::{Meeting, Room, Seat};
+pub use meeting::{Meeting, Seat};
 pub use nccl::Nccl;
-pub use tcp::Tcp;
+pub use tcp::{Rendezvous, Tcp};
 pub use vec::{Counter, Reducer, Scanner, ShardedVec, Total, Totals};
 
 use crate::engine::{AnyBuffer, DeviceChoice, Engine};
 use crate::error::{Error, Result};
+use meeting::Witness;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -117,6 +118,11 @@ impl Exchange<'_> {
         let is_one = self.from.address() == self.to.address() && self.from.bytes() > 0 && self.to.bytes() > 0;
         if !self.rounds.iter().all(is_right) || is_one {
             return Err(Error::Usage("an exchange names memory outside of its buffers".into()));
+        }
+        // What is waited for before the copies is the engine of the memory that is sent: only of that engine is it
+        // known that nothing uses the memory that receives.
+        if !self.from.engine().is(self.to.engine()) {
+            return Err(Error::Usage("an exchange is between buffers of one engine".into()));
         }
         Ok(())
     }
@@ -206,28 +212,27 @@ pub fn run_with<R: Send>(
         // rank says what is wrong.
         let _ = nccl::load();
     }
-    let room = Room::new(devices.len(), settings.timeout);
-    let rank = |rank: usize, device: DeviceChoice| {
-        let seat = Seat::new(&room, rank);
+    let rank = |seat: Seat, witness: &Witness, device: DeviceChoice| {
         // Opened before the first meeting, and a failure is told there: no rank waits for one that has no device.
         let member = Engine::open(device).and_then(|engine| {
             let group: Box<dyn Group> = match settings.transport {
-                Transport::Copies => Box::new(Local::new(seat.clone(), &engine)?),
-                Transport::Nccl => Box::new(Nccl::new(Box::new(seat.clone()), &engine)?),
+                Transport::Copies => Box::new(Local::new(seat, &engine)?),
+                Transport::Nccl => Box::new(Nccl::new(Box::new(seat), &engine)?),
             };
             // The failure is told first: a group that has failed is left in another way.
             work(&*group, &engine).inspect_err(|error| group.abort(&error.to_string()))
         });
-        member.inspect_err(|error| seat.fail(&error.to_string()))
+        member.inspect_err(|error| witness.fail(&error.to_string()))
     };
     let results: Vec<Result<R>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (devices.iter().enumerate())
-            .map(|(i, &device)| {
-                let (rank, room) = (&rank, &room);
+        let threads: Vec<_> = (Seat::row(devices.len(), settings.timeout).into_iter().zip(devices))
+            .map(|(seat, &device)| {
+                let rank = &rank;
                 scope.spawn(move || {
+                    let witness = seat.witness();
                     // The data that a panicking rank was at is its own; the others are told and end.
-                    let outcome = catch_unwind(AssertUnwindSafe(|| rank(i, device)));
-                    outcome.inspect_err(|_| Seat::new(room, i).fail("it panicked"))
+                    let outcome = catch_unwind(AssertUnwindSafe(|| rank(seat, &witness, device)));
+                    outcome.inspect_err(|_| witness.fail("it panicked"))
                 })
             })
             .collect();

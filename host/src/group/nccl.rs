@@ -211,23 +211,29 @@ impl Nccl {
             }
         }
         let nccl = found.map_err(Error::NoDevice)?;
-        let mut id = UniqueId([0; 128]);
-        if meeting.rank() == 0 {
+        let transport = format!("NCCL {}", nccl.version());
+        let group = Self { meeting, nccl, comm: Cell::new(ptr::null_mut()), transport, _engine: engine.clone() };
+        // Told before the group is left: the meeting ends with it.
+        group.join().inspect_err(|error| group.abort(&error.to_string()))?;
+        Ok(group)
+    }
+
+    /// Makes the communicator.
+    fn join(&self) -> Result<()> {
+        let (nccl, mut id) = (self.nccl, UniqueId([0; 128]));
+        if self.rank() == 0 {
             // SAFETY: the call writes one identifier.
             nccl.check("making an identifier", unsafe { (nccl.slots.unique_id)(&mut id) })?;
         }
-        let told = meeting.all_gather(id.0.to_vec())?;
+        let told = self.meeting.all_gather(id.0.to_vec())?;
         id.0 = told[0][..].try_into().map_err(|_| Error::Group("rank 0 sent no identifier of NCCL".into()))?;
-        let transport = format!("NCCL {}", nccl.version());
-        let group = Self { meeting, nccl, comm: Cell::new(ptr::null_mut()), transport, _engine: engine.clone() };
         let mut config =
             Config { size: size_of::<Config>(), magic: 0xcafe_beef, version: OLDEST, blocking: 0, undefined: i32::MIN };
-        let (size, rank) = (group.size() as c_int, group.rank() as c_int);
+        let (size, rank) = (self.size() as c_int, self.rank() as c_int);
         // SAFETY: the configuration is as NCCL 2.14 declares it, and the call writes one handle.
-        let code = unsafe { (nccl.slots.init)(group.comm.as_ptr(), size, id, rank, &mut config) };
-        group.settle("joining the group", code)?;
-        group.meeting.all_gather(vec![])?;
-        Ok(group)
+        let code = unsafe { (nccl.slots.init)(self.comm.as_ptr(), size, id, rank, &mut config) };
+        self.settle("joining the group", code)?;
+        self.meeting.all_gather(vec![]).map(|_| ())
     }
 
     /// Waits until a call has been carried out by the host, which may need the other ranks.

@@ -60,11 +60,15 @@ impl<'g> Multiplier<'g> {
         })
     }
 
-    /// C = A·B: `a` has this rank's rows of A, `b` its panel of B, `c` gets its rows of C.
+    /// C = A·B: `a` has this rank's rows of A, `b` its panel of B, `c` gets its rows of C. All are memory of the
+    /// engine.
+    ///
+    /// Whatever was asked of the engine before, be it for `b` or for the product before this one, has ended when the
+    /// first panel moves, and all panels have moved when this returns. The last products may still run then.
     ///
     /// # Errors
-    /// [`Error::Usage`] for memory of another size; [`Error::Group`] if another rank failed; [`Error::Cuda`] or
-    /// [`Error::Launch`] if a launch fails.
+    /// [`Error::Usage`] for memory of another size or engine; [`Error::Group`] if another rank failed; [`Error::Cuda`]
+    /// or [`Error::Launch`] if a launch fails.
     pub fn multiply(&mut self, a: &Buffer<f32>, b: &Buffer<f32>, c: &Buffer<f32>) -> Result<()> {
         let (me, size, row) = (self.group.rank(), self.group.size(), self.columns * size_of::<f32>());
         let panel = |rank: usize| self.panels[rank]..self.panels[rank + 1];
@@ -72,6 +76,11 @@ impl<'g> Multiplier<'g> {
         let want = [self.rows * self.inner, panel(me).len() * self.columns, self.rows * self.columns];
         if have != want {
             return Err(Error::Usage(format!("parts of A, B and C have {have:?} elements, not {want:?}")));
+        }
+        // Another stream may still write B, and this one may still read the panels of the product before: an exchange
+        // waits for the engine of what it sends, and for that one alone.
+        if ![a, b, c].iter().all(|part| part.engine().is(&self.engine)) {
+            return Err(Error::Usage("parts of A, B and C are memory of the engine that multiplies".into()));
         }
         // In round i each rank gets the panel of the i-th rank behind it, its own one first: no two ranks ask one.
         let rounds: Vec<Round> = (0..size)

@@ -1,5 +1,6 @@
 // An NCCL for two threads of one process, whose devices' memory is the host's. RUNGS_TEST_NCCL says how it fails: "old"
-// is an old version, "hang" never lets a rank join, "lost" finds that the other rank is gone when it is asked.
+// is an old version, "nameless" makes no identifier, "hang" never lets a rank join, "lost" finds that the other rank is
+// gone when it is asked.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,10 @@ static int is(const char* mode) {
 
 int ncclGetVersion(int* version) { *version = is("old") ? 21003 : 22809; return SUCCESS; }
 const char* ncclGetErrorString(int code) { return code == REMOTE_ERROR ? "remote process exited" : "an error"; }
-int ncclGetUniqueId(Id* id) { memset(id->bytes, 7, sizeof id->bytes); return SUCCESS; }
+int ncclGetUniqueId(Id* id) {
+    memset(id->bytes, 7, sizeof id->bytes);
+    return is("nameless") ? REMOTE_ERROR : SUCCESS;
+}
 
 int ncclCommInitRankConfig(Comm** comm, int size, Id id, int rank, Config* config) {
     const char* multicast = getenv("NCCL_NVLS_ENABLE");
