@@ -1,0 +1,105 @@
+//! What the host launches: shapes from matrices, and what several rungs need for that.
+
+use super::*;
+use crate::ladder::matmul::{Matrix as View, *};
+
+impl Shape {
+    /// The shape of a product whose matrices fit each other.
+    pub(super) fn of(product: &Product) -> Self {
+        let Product { a, b, c, alpha, beta, batch } = product;
+        // As BLAS has it: with alpha = 0, A and B are not read. Without products, C is its old value times beta.
+        let k = if *alpha == 0.0 { 0 } else { a.columns };
+        let alpha = if k == 0 { 1.0 } else { *alpha };
+        let steps = |matrix: &View, of_batch| match matrix.transposed {
+            false => Steps { row: matrix.stride, column: 1, batch: of_batch },
+            true => Steps { row: 1, column: matrix.stride, batch: of_batch },
+        };
+        Self {
+            m: c.rows,
+            n: c.columns,
+            k,
+            batch: batch.count,
+            a: steps(a, batch.a),
+            b: steps(b, batch.b),
+            c: steps(c, batch.c),
+            alpha,
+            beta: *beta,
+        }
+    }
+}
+
+/// Scratch memory for an operand's copy in tiles. It grows to what the largest product so far needed.
+#[derive(Default)]
+pub(super) struct Room(Option<Scratch<f32>>);
+
+impl Room {
+    /// A view of so many elements of it.
+    pub(super) fn view(&mut self, on: &dyn Launcher, elements: u64) -> Result<Global<f32>> {
+        let len = u32::try_from(elements)
+            .map_err(|_| Failed::Unsuitable(format!("a copy of {elements} elements is more than fits a view")))?;
+        if self.0.as_ref().is_none_or(|have| have.view().len() < len) {
+            self.0 = None; // freed before there is more, so that both need not fit
+            self.0 = Some(on.scratch(len)?);
+        }
+        Ok(self.0.as_ref().map(|have| have.view().slice(0, len)).expect("it was made above"))
+    }
+}
+
+/// Why a device cannot run kernels of compute capability 9.0 alone with so many bytes of shared memory per block.
+pub(super) fn refuses_but_hopper(name: &str, ask: &Ask, shared: u32) -> Option<String> {
+    let Device { compute_capability: (major, minor), shared_per_block, .. } = ask.device;
+    if (major, minor) != (9, 0) {
+        return Some(format!("{name} needs compute capability 9.0, not {major}.{minor}"));
+    }
+    let short = shared_per_block < shared;
+    short.then(|| format!("{name} needs {shared} bytes of shared memory, not {shared_per_block}"))
+}
+
+/// Launches of a kernel whose blocks have `rows` × `columns` elements of C each, one kernel per product.
+pub(super) fn by_tiles<K>(kernel: K, rows: u32, columns: u32, block: [u32; 3]) -> Result<Launches<Product>>
+where
+    K: Kernel<Args = (Global<f32>, Global<f32>, Global<f32>, Shape)>,
+{
+    by_tiles_with(kernel, rows, columns, block, 0)
+}
+
+/// [`by_tiles`] with so many bytes of dynamic shared memory.
+pub(super) fn by_tiles_with<K>(
+    kernel: K,
+    rows: u32,
+    columns: u32,
+    block: [u32; 3],
+    shared: u32,
+) -> Result<Launches<Product>>
+where
+    K: Kernel<Args = (Global<f32>, Global<f32>, Global<f32>, Shape)>,
+{
+    Ok(Box::new(move |on, product| {
+        let shape = Shape::of(&product);
+        let geometry = Geometry { block, ..Geometry::linear(shape.tiles(rows, columns), 0) }.shared(shared);
+        on.launch(kernel, geometry, (product.a.data, product.b.data, product.c.data, shape))
+    }))
+}
+
+/// The ladder, from the textbook up.
+pub static LADDER: Ladder<Matmul> = Ladder {
+    family: "matmul",
+    about: "matrix product C = alpha·A·B + beta·C of floats",
+    rungs: &[
+        &r1_naive::launches::RUNG,
+        &r2_coalesced::launches::RUNG,
+        &r3_shared_tile::launches::RUNG,
+        &r4_wide_tile::launches::RUNG,
+        &r5_thread_column::launches::RUNG,
+        &r6_thread_tile::launches::RUNG,
+        &r7_vector_loads::launches::RUNG,
+        &r8_warp_tile::launches::RUNG,
+        &r9_async_copy::launches::RUNG,
+        &r10_producer_consumer::launches::RUNG,
+        &r11_tensor_mma::launches::RUNG,
+        &r12_three_tf32::launches::RUNG,
+        &r13_tensor_group::launches::RUNG,
+        &r14_three_tf32_group::launches::RUNG,
+    ],
+    default: &r10_producer_consumer::launches::RUNG,
+};
