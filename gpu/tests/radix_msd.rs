@@ -172,7 +172,8 @@ fn msd_kernels_fit_the_shared_memory_of_every_device() {
             ("histogram", buckets::HISTOGRAM_STATIC + buckets::histogram_shared(top_bits)),
             ("partition", buckets::partition_shared(plan.buckets.wide)),
             ("second partition", buckets::partition_shared(false)),
-            ("bucket sort", buckets::BUCKET_SORT_STATIC + buckets::bucket_sort_shared::<W>()),
+            ("bucket sort of msd-buckets", buckets::BUCKET_SORT_STATIC + buckets::bucket_sort_shared::<W>()),
+            ("bucket sort", skewed::BUCKET_SORT_STATIC + skewed::bucket_sort_shared::<W>(plan.large)),
             ("split", skewed::SPLIT_STATIC + skewed::SPLIT_SHARED),
             ("tally", skewed::TALLY_STATIC + skewed::tally_shared(plan.limits.tally_bits)),
             ("groups", skewed::GROUPS_STATIC + skewed::groups_shared::<W>()),
@@ -188,8 +189,12 @@ fn msd_kernels_fit_the_shared_memory_of_every_device() {
         }
     }
     // The histogram of 16 top bits fits the larger devices alone.
-    let top_bits = |limit| Plan::new::<u32>((1 << 27) + 1, 142, limit).buckets.top_bits();
-    assert_eq!([101_376, 166_912, 232_448].map(top_bits), [15, 16, 16]);
+    let top_bits = |n| [101_376, 166_912, 232_448].map(|limit| Plan::new::<u32>(n, 142, limit).buckets.top_bits());
+    assert_eq!(top_bits((1 << 27) + 1), [15, 16, 16]);
+    // A bit more only where buckets then fit a large block.
+    assert_eq!(top_bits(1 << 29), [15, 16, 16]);
+    assert_eq!(top_bits(1 << 30), [15, 17, 17]);
+    assert_eq!(top_bits(1 << 31), [15, 16, 16]);
 }
 
 /// The simulator, which tells sequences of another device than launches find.

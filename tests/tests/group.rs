@@ -10,7 +10,7 @@ use rungs::group::{self, Exchange, Group, Meeting, Rendezvous, Round, Seat, Sett
 use rungs::{Error, Result};
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::scan::{Scan, Scans};
-use rungs_kernels::radix::pieces::Pieces;
+use rungs_kernels::radix::pieces::{Bits, Pieces};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::num::NonZero;
@@ -62,6 +62,17 @@ fn sorts<T: Total<Word: KeyWord + Pieces>>(
     distribution: &Distribution,
     rung: SortRung,
 ) -> usize {
+    sorts_by::<T>(n, lengths, distribution, rung, None)
+}
+
+/// Sorts with buckets that are told apart by these bits, if any are given.
+fn sorts_by<T: Total<Word: KeyWord + Pieces>>(
+    n: usize,
+    lengths: &[usize],
+    distribution: &Distribution,
+    rung: SortRung,
+    bits: Option<Bits>,
+) -> usize {
     let keys: Vec<T> = distribution.keys(n as u64, 7).unwrap();
     let want = sorted(&T::wrap(keys.clone()));
     let input = parts(&keys, lengths);
@@ -69,6 +80,9 @@ fn sorts<T: Total<Word: KeyWord + Pieces>>(
     let output = group::run(&simulators(lengths.len()), |group, engine| {
         let mut vec = ShardedVec::from_slice(group, engine, &input[group.rank()])?;
         let mut sorter = Sorter::new(group, engine)?.with_rounds(3);
+        if let Some(bits) = bits {
+            sorter = sorter.with_bits(bits);
+        }
         // The second sort has the memory of the first, and a share that may begin elsewhere.
         for _ in 0..2 {
             if sorter.sort(&mut vec, rung)? == rung {
@@ -151,6 +165,18 @@ fn ranges_of_every_type() {
     assert_eq!(sorts_by_ranges::<i64>(9001, lengths, &Distribution::Uniform), 4);
     sorts_by_ranges::<f32>(9001, lengths, &Distribution::Special);
     sorts_by_ranges::<f64>(9001, lengths, &Distribution::Special);
+}
+
+/// What 2³⁰ keys take: large blocks, and more bits in the first partition than the second.
+#[test]
+fn ranges_of_more_keys_than_a_test_has() {
+    let bits = Some(Bits::by(4, 3, true));
+    for name in ["uniform", "special", "sorted", "few"] {
+        let distribution: Distribution = name.parse().unwrap();
+        sorts_by::<f32>(20_011, &shares(20_011, 2)[0], &distribution, SortRung::Ranges, bits);
+    }
+    let lengths = &shares(20_011, 2)[0];
+    assert_eq!(sorts_by::<u64>(20_011, lengths, &Distribution::Uniform, SortRung::Ranges, bits), 4);
 }
 
 #[test]

@@ -1,52 +1,61 @@
 //! The launches of `msd-skewed` one by one, for a sort over several devices.
 //!
-//! Each device counts its keys by their top bits, 10 to 16, and partitions them by the first 8 of those. Then runs of
-//! top buckets change places, so that a device has the pieces of its buckets that all devices had. From there on a run
-//! of top buckets is a sort of its own: its pieces are partitioned by the rest of the top bits, wherever they lie, and
-//! the buckets are sorted.
+//! Each device counts its keys by their top bits, 10 to 17, and partitions them by the first 8 or 9 of those. Then runs
+//! of top buckets change places, so that a device has the pieces of its buckets that all devices had. From there on a
+//! run of top buckets is a sort of its own: its pieces are partitioned by the rest of the top bits, wherever they lie,
+//! and the buckets are sorted.
 
 use super::msd::{Key, Mapped, Plain, spread};
-use super::r8_msd_buckets::launches::{BUCKET_MEAN, launch};
+use super::r8_msd_buckets::launches::{launch, top_bits};
 use super::r8_msd_buckets::{
-    BUCKET_SORT_THREADS, HISTOGRAM_STATIC, HISTOGRAM_THREADS, PARTITION_THREADS, STARTS_THREADS, bucket_sort_shared,
-    histogram_blocks, histogram_shared, partition_shared, partition_threads, partition_tile,
-    radix_msd_buckets_histogram, radix_msd_buckets_partition, radix_msd_buckets_partition_wide,
+    HISTOGRAM_STATIC, HISTOGRAM_THREADS, PARTITION_THREADS, STARTS_THREADS, counts_in_bytes, histogram_blocks,
+    histogram_shared, partition_shared, partition_threads, partition_tile, radix_msd_buckets_histogram,
+    radix_msd_buckets_histogram_bytes, radix_msd_buckets_partition, radix_msd_buckets_partition_wide,
     radix_msd_buckets_starts, starts_blocks,
 };
-use super::r9_msd_skewed::launches::{LIST_HEAD, words_of_lists};
+use super::r9_msd_skewed::launches::{LARGE_MEAN, LIST_HEAD, takes_large, words_of_lists};
 use super::r9_msd_skewed::{
-    GROUPS_THREADS, Limits, Numbers, SPLIT_SHARED, SPLIT_THREADS, TALLY_THREADS, groups_blocks, groups_shared,
-    radix_msd_skewed_bucket_sort, radix_msd_skewed_groups, radix_msd_skewed_split, radix_msd_skewed_starts,
+    BUCKET_SORT_STATIC, GROUPS_THREADS, Limits, Numbers, SPLIT_SHARED, SPLIT_THREADS, TALLY_THREADS, bucket_max,
+    bucket_sort_shared, bucket_sort_threads, groups_blocks, groups_shared, radix_msd_skewed_bucket_sort,
+    radix_msd_skewed_bucket_sort_large, radix_msd_skewed_groups, radix_msd_skewed_split, radix_msd_skewed_starts,
     radix_msd_skewed_tally, split_blocks, tally_bits, tally_blocks, tally_shared,
 };
 use crate::keys;
 use crate::ladder::{Device, Geometry, Global, Launcher, Result};
 
-/// Bits of the first partition, so that the buckets at the borders of devices have a small part of the keys.
-const FIRST: u32 = 8;
+/// Fewest bits of each partition: the buckets at the borders of devices have a small part of the keys.
+const LEAST: [u32; 2] = [8, 2];
 
-/// Buckets by the bits of the first partition.
-pub const TOP_BUCKETS: u32 = 1 << FIRST;
-
-/// How many bits buckets are told apart by.
+/// How many bits buckets are told apart by, and which blocks sort them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bits {
+    first: u32,
     second: u32,
+    large: bool,
 }
 
 impl Bits {
     /// For so many keys on all devices together: as many as leave a block's share of keys in a bucket, while they last.
     pub const fn of(n: u64) -> Self {
-        let mut second = 2;
-        while second < FIRST && n > (BUCKET_MEAN as u64) << (FIRST + second) {
-            second += 1;
-        }
-        Self { second }
+        let (top, least) = (top_bits(n, LARGE_MEAN), LEAST[0] + LEAST[1]);
+        let top = if top < least { least } else { top };
+        let first = if counts_in_bytes(top) { top.div_ceil(2) } else { LEAST[0] };
+        Self::by(first, top - first, takes_large(n, top))
+    }
+
+    /// By so many bits in each partition; `large`: large blocks sort the buckets.
+    pub const fn by(first: u32, second: u32, large: bool) -> Self {
+        Self { first, second, large }
     }
 
     /// The top bits.
     pub const fn top(self) -> u32 {
-        FIRST + self.second
+        self.first + self.second
+    }
+
+    /// Buckets by the bits of the first partition.
+    pub const fn top_buckets(self) -> u32 {
+        1 << self.first
     }
 
     /// Buckets in a top bucket.
@@ -58,10 +67,19 @@ impl Bits {
     pub const fn buckets(self) -> u32 {
         1 << self.top()
     }
-}
 
-/// Words of the cursors of the first partition.
-pub const CURSORS: u32 = spread(TOP_BUCKETS - 1) + 1;
+    /// Words of the cursors of the first partition.
+    pub const fn cursors(self) -> u32 {
+        spread(self.top_buckets() - 1) + 1
+    }
+
+    /// Whether a block of the device has the shared memory for the counters, and for the keys of a bucket.
+    pub const fn suit<W: Key>(self, device: &Device) -> bool {
+        let counters = HISTOGRAM_STATIC + histogram_shared(self.top());
+        let keys = BUCKET_SORT_STATIC + bucket_sort_shared::<W>(self.large);
+        counters <= device.shared_per_block && keys <= device.shared_per_block
+    }
+}
 
 /// From this many keys on the first partition is wide.
 const WIDE: u32 = 1 << 27;
@@ -69,11 +87,6 @@ const WIDE: u32 = 1 << 27;
 /// Where the cursor of a top bucket lies among those of the first partition.
 pub const fn cursor(top_bucket: u32) -> u32 {
     spread(top_bucket)
-}
-
-/// Whether a block of the device has the shared memory for the counters.
-pub const fn suits(device: &Device, bits: Bits) -> bool {
-    HISTOGRAM_STATIC + histogram_shared(bits.top()) <= device.shared_per_block
 }
 
 /// The first tile of a top bucket that begins at `start`, among those of its piece; of the bucket behind the last one:
@@ -120,7 +133,7 @@ pub struct Besides {
     pub starts: Global<u32>,
     /// A word for each bucket.
     pub second: Global<u32>,
-    /// [`CURSORS`].
+    /// As many as [`Bits::cursors`] says.
     pub first: Global<u32>,
     /// Four for each tile.
     pub tiles: Global<u32>,
@@ -129,8 +142,8 @@ pub struct Besides {
 /// The launches for keys of one word type.
 pub trait Pieces: Key {
     /// Words of the tiles of a piece, or run, of `n` keys.
-    fn tile_words(n: u32) -> u32 {
-        4 * first_tile::<Self>(TOP_BUCKETS, n)
+    fn tile_words(n: u32, bits: Bits) -> u32 {
+        4 * first_tile::<Self>(bits.top_buckets(), n)
     }
 
     /// Words of the lists of a run.
@@ -148,7 +161,10 @@ pub trait Pieces: Key {
     ///
     /// # Errors
     /// Those of a launch.
-    fn split(on: &dyn Launcher, keys: Global<Self>, order: u32, cursors: Global<u32>, output: Global<Self>) -> Result;
+    #[rustfmt::skip]
+    fn split(
+        on: &dyn Launcher, keys: Global<Self>, order: u32, bits: Bits, cursors: Global<u32>, output: Global<Self>,
+    ) -> Result;
 
     /// Writes the tiles of a piece of `n` places, whose buckets lie one after the other.
     ///
@@ -188,7 +204,8 @@ fn limits<W: Key>(device: &Device, bits: Bits) -> Limits {
 }
 
 fn numbers<W: Key>(device: &Device, order: u32, bits: Bits) -> Numbers {
-    Numbers { order, first_bits: FIRST, second_bits: bits.second, limits: limits::<W>(device, bits) }
+    let (bucket_max, limits) = (bucket_max(bits.large), limits::<W>(device, bits));
+    Numbers { order, first_bits: bits.first, second_bits: bits.second, bucket_max, limits }
 }
 
 macro_rules! pieces {
@@ -197,19 +214,26 @@ macro_rules! pieces {
             fn count(on: &dyn Launcher, keys: Global<Self>, order: u32, bits: Bits, histogram: Global<u32>) -> Result {
                 let blocks = histogram_blocks(keys.len(), on.device().multiprocessors);
                 let geometry = Geometry::linear(blocks, HISTOGRAM_THREADS).shared(histogram_shared(bits.top()));
-                let args = (keys, order, bits.top(), histogram, histogram.slice(0, 0));
-                launch!(on, radix_msd_buckets_histogram<$word>, order, geometry, args);
+                let none = histogram.slice(0, 0);
+                if counts_in_bytes(bits.top()) {
+                    let args = (keys, order, histogram, none);
+                    launch!(on, radix_msd_buckets_histogram_bytes<$word>, order, geometry, args);
+                } else {
+                    let args = (keys, order, bits.top(), histogram, none);
+                    launch!(on, radix_msd_buckets_histogram<$word>, order, geometry, args);
+                }
                 Ok(())
             }
 
             #[rustfmt::skip]
             fn split(
-                on: &dyn Launcher, keys: Global<Self>, order: u32, cursors: Global<u32>, output: Global<Self>,
+                on: &dyn Launcher, keys: Global<Self>, order: u32, bits: Bits, cursors: Global<u32>,
+                output: Global<Self>,
             ) -> Result {
                 let wide = keys.len() >= WIDE;
                 let blocks = keys.len().div_ceil(partition_tile::<$word>(wide));
                 let geometry = Geometry::linear(blocks, partition_threads(wide)).shared(partition_shared(wide));
-                let args = (keys, output, order, 32 - FIRST, FIRST, cursors, 1, cursors.slice(0, 0));
+                let args = (keys, output, order, 32 - bits.first, bits.first, cursors, 1, cursors.slice(0, 0));
                 if wide {
                     launch!(on, radix_msd_buckets_partition_wide<$word>, order, geometry, args);
                 } else {
@@ -222,18 +246,18 @@ macro_rules! pieces {
             fn tiles(
                 on: &dyn Launcher, histogram: Global<u32>, n: u32, bits: Bits, besides: Besides, tiles: Global<u32>,
             ) -> Result {
-                let geometry = Geometry::linear(starts_blocks(FIRST, bits.second), STARTS_THREADS).overlapping();
+                let geometry = Geometry::linear(starts_blocks(bits.first, bits.second), STARTS_THREADS).overlapping();
                 let Besides { starts, second, first, .. } = besides;
-                let args = (histogram, n, FIRST, bits.second, starts, second, first, tiles);
+                                let args = (histogram, n, bits.first, bits.second, starts, second, first, tiles);
                 on.launch(radix_msd_buckets_starts::<$word>::default(), geometry, args)
             }
 
             fn prepare(on: &dyn Launcher, run: Run, memory: RunMemory<Self>, besides: Besides) -> Result {
                 on.clear(memory.lists.slice(0, LIST_HEAD))?;
-                let geometry = Geometry::linear(starts_blocks(FIRST, run.bits.second), STARTS_THREADS);
+                let geometry = Geometry::linear(starts_blocks(run.bits.first, run.bits.second), STARTS_THREADS);
                 let RunMemory { histogram, starts, cursors, lists, .. } = memory;
                 let numbers = numbers::<$word>(&on.device(), run.order, run.bits);
-                let args = (histogram, run.n, starts, cursors, besides.first, besides.tiles, lists, numbers);
+                                let args = (histogram, run.n, starts, cursors, besides.first, besides.tiles, lists, numbers);
                 on.launch(radix_msd_skewed_starts::<$word>::default(), geometry, args)
             }
 
@@ -255,10 +279,15 @@ macro_rules! pieces {
                 let RunMemory { output, scratch, histogram, starts, lists, .. } = memory;
                 let (first, end) = run.top_buckets;
                 let (first, buckets) = (first << run.bits.second, (end - first) << run.bits.second);
-                let geometry = Geometry::linear(buckets, BUCKET_SORT_THREADS).shared(bucket_sort_shared::<$word>());
+                let geometry = Geometry::linear(buckets, bucket_sort_threads(run.bits.large));
+                let geometry = geometry.shared(bucket_sort_shared::<$word>(run.bits.large));
                 let (starts, histogram) = (starts.slice(first, buckets + 1), histogram.slice(first, buckets));
                 let args = (output, output, starts, histogram, lists, numbers);
-                launch!(on, radix_msd_skewed_bucket_sort<$word>, run.order, geometry, args);
+                if run.bits.large {
+                    launch!(on, radix_msd_skewed_bucket_sort_large<$word>, run.order, geometry, args);
+                } else {
+                    launch!(on, radix_msd_skewed_bucket_sort<$word>, run.order, geometry, args);
+                }
 
                 let args = (scratch, output, lists, numbers);
                 let blocks = split_blocks(n, partition_tile::<$word>(false), device.multiprocessors);

@@ -9,10 +9,10 @@ use simt::{Global, Shared, grid, opaque, shared, thread, unroll, warp};
 pub const COUNT_THREADS: u32 = 1024;
 
 /// 16-byte loads in flight per thread.
-const PACKS: u32 = 4;
+pub(super) const IN_FLIGHT: u32 = 4;
 
 /// Reliefs that a block can note before it checks that no counter has overflowed.
-const NOTES: u32 = 1024;
+pub(super) const NOTES: u32 = 1024;
 /// Keys that a block counts before that check: more reliefs cannot come of them.
 const MAX_ROUND: u32 = NOTES * RELIEF;
 
@@ -45,16 +45,11 @@ pub fn count_top_bits<W: Key, M: Mapping>(
     if !go_on() {
         return;
     }
-    // The last keys, fewer than a pack, are counted in global memory.
+    count_rest::<W, M>(keys, order, top_bits, histogram);
     let packs = keys.len() / W::PACK;
-    if thread::index_1d() < keys.len() - packs * W::PACK {
-        let rest = packs * W::PACK + thread::index_1d();
-        let bucket = M::encode(keys.get(rest), order).top() >> (32 - top_bits);
-        histogram.fetch_add(bucket, 1, Relaxed, Scope::Device);
-    }
     // In rounds as long as the notes allow, nearly always one; after an overflow in rounds too short for another one.
     let (block, stride) = (thread::block_idx_x() * COUNT_THREADS, thread::grid_threads_1d());
-    let round_of = |keys: u32| (PACKS * stride).saturating_mul(keys / (COUNT_THREADS * PACKS * W::PACK));
+    let round_of = |keys: u32| (IN_FLIGHT * stride).saturating_mul(keys / (COUNT_THREADS * IN_FLIGHT * W::PACK));
     let (mut first, mut round) = (0, round_of(MAX_ROUND));
     while first < packs && block < packs - first {
         if t == 0 {
@@ -101,9 +96,40 @@ pub fn count_top_bits<W: Key, M: Mapping>(
     }
 }
 
+/// Notes that a counter was reduced by [`RELIEF`].
+#[inline(always)]
+pub(super) fn note(bin: u32) {
+    let note = NOTED::view().fetch_add(0, 1, Relaxed, Scope::Block);
+    RELIEVED::view().set(note, bin);
+}
+
+/// Forgets all notes.
+#[inline(always)]
+pub(super) fn forget_notes() {
+    NOTED::view().set(0, 0);
+}
+
+/// The bin of the note of this thread, if there is one: there are at most as many notes as threads.
+#[inline(always)]
+pub(super) fn noted() -> Option<u32> {
+    let t = thread::thread_idx_x();
+    (t < NOTED::view().get(0)).then(|| RELIEVED::view().get(t))
+}
+
+/// Counts the last keys, fewer than a pack, in global memory.
+#[inline(always)]
+pub(super) fn count_rest<W: Key, M: Mapping>(keys: Global<W>, order: u32, top_bits: u32, histogram: Global<u32>) {
+    let packs = keys.len() / W::PACK;
+    if thread::index_1d() < keys.len() - packs * W::PACK {
+        let rest = packs * W::PACK + thread::index_1d();
+        let bucket = M::encode(keys.get(rest), order).top() >> (32 - top_bits);
+        histogram.fetch_add(bucket, 1, Relaxed, Scope::Device);
+    }
+}
+
 /// Zeroes the counters of this thread.
 #[inline(always)]
-fn clear(counters: Shared<u32>) {
+pub(super) fn clear(counters: Shared<u32>) {
     let mut i = thread::thread_idx_x();
     while i < counters.len() {
         counters.set(i, 0);
@@ -113,7 +139,7 @@ fn clear(counters: Shared<u32>) {
 
 /// The sum of `f` over index and value of the counters of this thread.
 #[inline(always)]
-fn each_word(counters: Shared<u32>, f: impl Fn(u32, u32) -> u32) -> u32 {
+pub(super) fn each_word(counters: Shared<u32>, f: impl Fn(u32, u32) -> u32) -> u32 {
     let mut sum = 0u32;
     let mut i = thread::thread_idx_x();
     while i < counters.len() {
@@ -136,16 +162,16 @@ fn count_keys<W: Key, M: Mapping>(
     let (mut i, mut hot) = (first, 0);
     // Whole warps go round together, because the warp votes inside. The sums stay far below 2³²: there are at most 2³¹
     // packs and a few hundred blocks.
-    while (i | 31) + (PACKS - 1) * stride < end {
-        let mut packs = [W::Pack::default(); PACKS as usize];
+    while (i | 31) + (IN_FLIGHT - 1) * stride < end {
+        let mut packs = [W::Pack::default(); IN_FLIGHT as usize];
         // Not the read-only path: the grid before may still have been writing when this one started.
-        unroll::<{ PACKS as usize }>(|p| packs[p] = keys.get_pack_streaming(i + p as u32 * stride));
-        unroll::<{ PACKS as usize }>(|p| packs[p] = encoded::<W, M>(packs[p], order));
+        unroll::<{ IN_FLIGHT as usize }>(|p| packs[p] = keys.get_pack_streaming(i + p as u32 * stride));
+        unroll::<{ IN_FLIGHT as usize }>(|p| packs[p] = encoded::<W, M>(packs[p], order));
         let sample = bucket(shift, packs[0].as_ref()[0]);
         // A counter that is far up may overflow.
         if is_crowd(hot, sample) || warp::any(warp::FULL, counters.peek(sample) >= RELIEF / 2) {
             let shift = opaque(shift); // or the buckets are computed before the branch, which takes 16 more registers
-            unroll::<{ PACKS as usize }>(|p| {
+            unroll::<{ IN_FLIGHT as usize }>(|p| {
                 let mut buckets = [0; 4];
                 each::<W>(packs[p], |j, word| buckets[j] = bucket(shift, word));
                 counters.add_crowded(&mut hot, buckets, W::PACK as usize, RELIEF, |bucket| {
@@ -154,9 +180,9 @@ fn count_keys<W: Key, M: Mapping>(
                 });
             });
         } else {
-            unroll::<{ PACKS as usize }>(|p| each::<W>(packs[p], |_, word| counters.add(bucket(shift, word))));
+            unroll::<{ IN_FLIGHT as usize }>(|p| each::<W>(packs[p], |_, word| counters.add(bucket(shift, word))));
         }
-        i += PACKS * stride;
+        i += IN_FLIGHT * stride;
     }
     while i < end {
         each::<W>(encoded::<W, M>(keys.get_pack_streaming(i), order), |_, word| counters.add(bucket(shift, word)));
@@ -167,13 +193,13 @@ fn count_keys<W: Key, M: Mapping>(
 
 /// The keys of a pack as words.
 #[inline(always)]
-fn encoded<W: Key, M: Mapping>(mut pack: W::Pack, order: u32) -> W::Pack {
+pub(super) fn encoded<W: Key, M: Mapping>(mut pack: W::Pack, order: u32) -> W::Pack {
     each_in_pack::<W>(|j| pack.as_mut()[j] = M::encode(pack.as_ref()[j], order));
     pack
 }
 
 /// Calls `f` with the index and the word of each key of a pack.
 #[inline(always)]
-fn each<W: Key>(pack: W::Pack, mut f: impl FnMut(usize, W)) {
+pub(super) fn each<W: Key>(pack: W::Pack, mut f: impl FnMut(usize, W)) {
     each_in_pack::<W>(|j| f(j, pack.as_ref()[j]));
 }

@@ -1,7 +1,7 @@
 //! Sorts keys in the shared memory of one block.
 
 use super::runs::{ITEMS, merge_runs, merge_seam, sort_own};
-use super::{Key, Mapping, SLOTS};
+use super::{Key, Mapping};
 use crate::operator::{Sum, warp_scan_inclusive};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::math::mul_hi;
@@ -23,13 +23,25 @@ pub const SAMPLED_WARP: u32 = 3;
 /// Places that a thread requests at once.
 const GROUP: usize = 4;
 
+/// Slots of a block: 12 keys per thread.
+const fn slots(threads: u32) -> u32 {
+    threads * ITEMS
+}
+
+/// Keys that fit a block: it reads from a multiple of 128 bytes on, which can take up to 31 slots.
+pub const fn in_block_most(threads: u32) -> u32 {
+    slots(threads) - 31
+}
+
 /// Words of counters: two 16-bit counters each, so that there are as many counters as slots.
-const WORDS: u32 = SLOTS / 2;
-const _: () = assert!(WORDS == SORT_THREADS * 6, "six words of counters per thread");
+const fn words(threads: u32) -> u32 {
+    slots(threads) / 2
+}
+const _: () = assert!(words(SORT_THREADS) == SORT_THREADS * 6, "six words of counters per thread");
 
 /// Bytes of dynamic shared memory: counters, slots, one sum per warp.
-pub const fn in_block_shared<W>() -> u32 {
-    WORDS * 4 + SLOTS * size_of::<W>() as u32 + 4 * warp::WARP
+pub const fn in_block_shared<W>(threads: u32) -> u32 {
+    words(threads) * 4 + slots(threads) * size_of::<W>() as u32 + 4 * warp::WARP
 }
 
 /// Bytes of static shared memory.
@@ -61,22 +73,23 @@ fn own_counters(threads: u32) -> Shared<u64> {
 
 shared!(DIFFER: [u32; 2]);
 
-/// Sorts keys `start` to `end` of `input`, at most [`BUCKET_MAX`](super::BUCKET_MAX), into the same place of `output`.
-/// All threads of the block call it.
+/// Sorts keys `start` to `end` of `input`, at most [`in_block_most`], into the same place of `output`. All `THREADS`
+/// threads of the block call it.
 ///
 /// `SAME`: all keys have the same `shift` top bits, fewer than 32, and crowded keys are given up. Without it the block
 /// finds out how many top bits are the same, and always sorts.
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
-pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool>(
+pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
     input: Global<W>, output: Global<W>, order: u32, start: u32, end: u32, mut shift: u32,
 ) -> Outcome {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
     let w = t / warp::WARP;
-    let counters = Shared::<u32>::dynamic(0, WORDS);
-    let slots = Shared::<W>::dynamic(WORDS * 4, SLOTS);
-    let sums = Shared::<u32>::dynamic(WORDS * 4 + SLOTS * size_of::<W>() as u32, warp::WARP);
+    let (in_slots, words) = (const { slots(THREADS) }, const { words(THREADS) });
+    let counters = Shared::<u32>::dynamic(0, words);
+    let slots = Shared::<W>::dynamic(words * 4, in_slots);
+    let sums = Shared::<u32>::dynamic(words * 4 + in_slots * size_of::<W>() as u32, warp::WARP);
     let own_slots = slots.slice(t * ITEMS, ITEMS);
     // The keys are read and written in rows that begin on a multiple of 32 keys: slots `skip` to `filled` of a window.
     let count = end - start;
@@ -86,9 +99,9 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool>(
     let row = |view: Global<W>| view.slice((first + t).min(view.len()), view.len() - (first + t).min(view.len()));
     // Whether slot i of this thread's column holds a key of the bucket. The right side is the same for all threads, so
     // that it takes no register per thread.
-    let behind = |i: usize| filled as i32 - (i as u32 * SORT_THREADS) as i32;
+    let behind = |i: usize| filled as i32 - (i as u32 * THREADS) as i32;
     let is_ours = |t: u32, i: usize| (t as i32) < behind(i) && (i > 0 || t >= skip);
-    let full = filled >= FULL_ROWS * SORT_THREADS;
+    let full = filled >= FULL_ROWS * THREADS;
     // Items of a full window that need no bounds check.
     let sure = |i: usize| i > 0 && (i as u32) < FULL_ROWS;
     let mut keys = [W::LARGEST; ITEMS as usize];
@@ -96,11 +109,11 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool>(
     let u = opaque(t);
     if full {
         unroll::<{ ITEMS as usize }>(|i| if sure(i) || is_ours(u, i) {
-            keys[i] = window.get_streaming(i as u32 * SORT_THREADS);
+            keys[i] = window.get_streaming(i as u32 * THREADS);
         });
     } else {
         unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
-            keys[i] = window.get_streaming(i as u32 * SORT_THREADS);
+            keys[i] = window.get_streaming(i as u32 * THREADS);
         });
     }
     if !SAME {
@@ -111,12 +124,12 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool>(
     }
     // The counter word is chosen by the bits after the next one, the half by the next one.
     let next_bits = |key: W| if SAME { key.top() << shift } else { key.after(shift) };
-    let counter = |key: W| counters.slice(mul_hi(next_bits(key) << 1, WORDS), 1);
+    let counter = |key: W| counters.slice(mul_hi(next_bits(key) << 1, words), 1);
     let in_upper_half = |key: W| (next_bits(key) as i32) < 0;
     let add = |key: W, upper: bool| counter(key).fetch_add(0, if upper { 1 << 16 } else { 1 }, Relaxed, Scope::Block);
 
     let mut crowded = false;
-    if w == SAMPLED_WARP && (t | 31) + SORT_THREADS < filled {
+    if w == SAMPLED_WARP && (t | 31) + THREADS < filled {
         let like_first = warp::shuffle(warp::FULL, counter(keys[1]).address(), 0) == counter(keys[1]).address();
         crowded = warp::ballot(warp::FULL, like_first).count_ones() >= CROWD;
     }
@@ -131,7 +144,7 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool>(
         }
         let window = row(output);
         unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
-            window.set(i as u32 * SORT_THREADS, M::decode(key, order));
+            window.set(i as u32 * THREADS, M::decode(key, order));
         });
         return Outcome::Sorted;
     }
@@ -143,7 +156,7 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool>(
     }
     thread::sync_threads(); // every key is counted before the counts are read
 
-    start_counters(sums, SORT_THREADS);
+    start_counters(sums, THREADS);
     let place_of = |key: W| {
         let upper = in_upper_half(key);
         let before = add(key, upper);
@@ -161,9 +174,9 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool>(
         unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) { slots.set(place_of(keys[i]), keys[i]) });
     }
     let mut i = count + t;
-    while i < SLOTS {
+    while i < in_slots {
         slots.set(i, W::LARGEST);
-        i += SORT_THREADS;
+        i += THREADS;
     }
     thread::sync_threads(); // every slot is filled before runs of slots are read
 
@@ -174,7 +187,7 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool>(
         sort_own::<W>(own_slots, &mut keys);
         thread::sync_threads(); // all runs are sorted before the lower half of the next one is read
         unroll::<6>(|i| keys[i] = keys[i + 6]);
-        if t < SORT_THREADS - 1 {
+        if t < THREADS - 1 {
             merge_seam::<W>(slots.slice(t * ITEMS, 2 * ITEMS), &mut keys);
         }
         // Is the middle of this thread's run still in order? The thread below has merged its lower half.
@@ -188,7 +201,7 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool>(
         // the vote.
         let (window, u) = (row(output), opaque(t));
         unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
-            let i = i as u32 * SORT_THREADS;
+            let i = i as u32 * THREADS;
             window.set(i, M::decode(slots.get(i + t - skip), order));
         });
         if thread::sync_threads_count(unsorted) == 0 {
@@ -197,10 +210,10 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool>(
         if !SAME {
             sort_own::<W>(own_slots, &mut keys);
             thread::sync_threads(); // all runs are sorted, and have been written out, before they are merged
-            merge_runs::<W>(slots, SORT_THREADS);
+            merge_runs::<W>(slots, THREADS);
             let (window, u) = (row(output), opaque(t));
             unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
-                let i = i as u32 * SORT_THREADS;
+                let i = i as u32 * THREADS;
                 window.set(i, M::decode(slots.get(i + t - skip), order));
             });
             return Outcome::Sorted;
@@ -208,7 +221,7 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool>(
         if !is_first_round {
             // Not mapped back: the keys are not in their final order.
             unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
-                let i = i as u32 * SORT_THREADS;
+                let i = i as u32 * THREADS;
                 window.set(i, slots.get(i + t - skip));
             });
             return Outcome::InOutput;

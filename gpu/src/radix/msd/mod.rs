@@ -3,12 +3,14 @@
 //! | file | what it does |
 //! | --- | --- |
 //! | `keys.rs` | the words that are sorted |
-//! | `count.rs`, `halves.rs` | counts the values of the top bits, in 16-bit counters |
+//! | `count.rs`, `halves.rs` | counts the values of up to 16 top bits, in 16-bit counters |
+//! | `count_bytes.rs` | counts those of 17 top bits, in counters of eight bits |
 //! | `starts.rs` | turns the counts into the starts of buckets |
 //! | `tile.rs`, `tables.rs` | moves the keys of a tile to their buckets |
 //! | `in_block.rs`, `runs.rs` | sorts keys in the shared memory of one block |
 
 mod count;
+mod count_bytes;
 mod halves;
 mod in_block;
 mod keys;
@@ -18,6 +20,7 @@ mod tables;
 mod tile;
 
 pub use count::*;
+pub use count_bytes::*;
 pub use halves::*;
 pub use in_block::*;
 pub use keys::*;
@@ -26,11 +29,8 @@ pub use starts::*;
 pub use tables::*;
 pub use tile::*;
 
-/// Slots of a block that sorts: 384 threads with 12 keys each.
-pub const SLOTS: u32 = SORT_THREADS * ITEMS;
-
-/// Keys that fit a block: the block reads from a multiple of 128 bytes on, which can take up to 31 slots.
-pub const BUCKET_MAX: u32 = SLOTS - 31;
+/// Keys that fit a block of [`SORT_THREADS`].
+pub const BUCKET_MAX: u32 = in_block_most(SORT_THREADS);
 
 /// Bytes of static shared memory of a kernel whose arrays have `bytes` bytes: dynamic shared memory begins on the next
 /// multiple of 128.

@@ -15,8 +15,8 @@ pub const BUCKET_SORT_STATIC: u32 = static_shared(BY_DIGITS_STATIC);
 
 /// Bytes of dynamic shared memory.
 pub const fn bucket_sort_shared<W: Key>() -> u32 {
-    const { assert!(in_block_shared::<u32>() >= BY_DIGITS_SHARED) };
-    in_block_shared::<W>()
+    const { assert!(in_block_shared::<u32>(SORT_THREADS) >= BY_DIGITS_SHARED) };
+    in_block_shared::<W>(SORT_THREADS)
 }
 
 /// Blocks per multiprocessor that the compiler makes room for; keys of 64 bits take twice the shared memory.
@@ -55,7 +55,7 @@ pub fn radix_msd_buckets_bucket_sort<W: Key, M: Mapping>(
     let outcome = if end - start > BUCKET_MAX {
         Outcome::Untouched
     } else {
-        sort_in_block::<W, M, true>(input, output, order, start, end, top_bits)
+        sort_in_block::<W, M, true, SORT_THREADS>(input, output, order, start, end, top_bits)
     };
     if outcome != Outcome::Sorted {
         let in_output = in_output != 0 || outcome == Outcome::InOutput;

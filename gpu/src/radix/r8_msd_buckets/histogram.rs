@@ -1,17 +1,25 @@
 //! Launch 1: counts the keys of each bucket.
 
-use crate::radix::msd::{COUNT_STATIC, COUNT_THREADS, Key, Mapped, Mapping, Plain, count_top_bits, static_shared};
+use crate::radix::msd::{
+    BYTES_SHARED, BYTES_STATIC, BYTES_TOP_BITS, COUNT_STATIC, COUNT_THREADS, Key, Mapped, Mapping, Plain,
+    count_in_bytes, count_top_bits, static_shared,
+};
 use simt::{Global, kernel};
 
 /// Threads per block.
 pub const HISTOGRAM_THREADS: u32 = COUNT_THREADS;
 
 /// Bytes of static shared memory.
-pub const HISTOGRAM_STATIC: u32 = static_shared(COUNT_STATIC);
+pub const HISTOGRAM_STATIC: u32 = static_shared(if BYTES_STATIC > COUNT_STATIC { BYTES_STATIC } else { COUNT_STATIC });
 
-/// Bytes of dynamic shared memory: one 16-bit counter per bucket.
+/// Whether so many top bits take counters of eight bits.
+pub const fn counts_in_bytes(top_bits: u32) -> bool {
+    top_bits >= BYTES_TOP_BITS
+}
+
+/// Bytes of dynamic shared memory: one counter per bucket.
 pub const fn histogram_shared(top_bits: u32) -> u32 {
-    2 << top_bits
+    if counts_in_bytes(top_bits) { BYTES_SHARED } else { 2 << top_bits }
 }
 
 /// Blocks: one per multiprocessor, since each block has counters to add up, and at least 8192 keys per block.
@@ -33,4 +41,18 @@ pub fn radix_msd_buckets_histogram<W: Key, M: Mapping>(
     keys: Global<W>, order: u32, top_bits: u32, histogram: Global<u32>, zeroed: Global<u32>,
 ) {
     count_top_bits::<W, M>(keys, order, top_bits, histogram, zeroed, || true);
+}
+
+/// [`radix_msd_buckets_histogram`] of [`BYTES_TOP_BITS`].
+#[kernel(max_threads = HISTOGRAM_THREADS, min_blocks = 1, instances(
+    radix_msd_buckets_histogram_bytes: <u32, Plain>,
+    radix_msd_buckets_histogram_bytes_mapped: <u32, Mapped>,
+    radix_msd_buckets_histogram_bytes_u64: <u64, Plain>,
+    radix_msd_buckets_histogram_bytes_u64_mapped: <u64, Mapped>,
+))]
+#[rustfmt::skip]
+pub fn radix_msd_buckets_histogram_bytes<W: Key, M: Mapping>(
+    keys: Global<W>, order: u32, histogram: Global<u32>, zeroed: Global<u32>,
+) {
+    count_in_bytes::<W, M>(keys, order, histogram, zeroed);
 }

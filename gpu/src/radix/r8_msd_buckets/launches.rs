@@ -11,6 +11,7 @@ pub static RUNG: Entry<ladder::sort::Sort> = rung!(
     "mod.rs",
     [
         radix_msd_buckets_histogram,
+        radix_msd_buckets_histogram_bytes,
         radix_msd_buckets_starts,
         radix_msd_buckets_partition,
         radix_msd_buckets_partition_wide,
@@ -44,15 +45,25 @@ impl<W: Width + Sort> Sorts<W> for MsdBuckets {
 /// [`BUCKET_MAX`](crate::radix::msd::BUCKET_MAX).
 pub const BUCKET_MEAN: u32 = 4096;
 
-/// Fewest top bits, and most: so many 16-bit counters fit a block on the devices with the most shared memory.
+/// Fewest top bits.
 const MIN_TOP_BITS: u32 = 8;
-const MAX_TOP_BITS: u32 = 16;
 
 /// Most top bits for one partition.
 const ONE_PASS_BITS: u32 = 9;
 
 /// From this many keys on the first partition is wide.
 const WIDE: u32 = 1 << 27;
+
+/// Top bits for `n` keys: as many as leave [`BUCKET_MEAN`] per bucket on average, and are not too many for 16-bit
+/// counters. One more, which makes the digit of the first partition longer, only where without it there would be more than
+/// `most` keys per bucket, and with it there are not.
+pub const fn top_bits(n: u64, most: u32) -> u32 {
+    let mut top = MIN_TOP_BITS;
+    while !counts_in_bytes(top + 1) && n > (BUCKET_MEAN as u64) << top {
+        top += 1;
+    }
+    if n > (most as u64) << top && n <= (most as u64) << (top + 1) { top + 1 } else { top }
+}
 
 /// The least shared memory per block of the devices that the kernels are compiled for (8.6, 8.9 and 12.x have it): all
 /// but the largest histograms fit.
@@ -98,19 +109,21 @@ pub struct Layout {
 impl Plan {
     /// For `n` keys of type `W` on a device with this many multiprocessors and bytes of shared memory per block.
     pub const fn new<W: Key>(n: u32, multiprocessors: u32, max_shared: u32) -> Self {
-        let mut top = MIN_TOP_BITS;
-        while top < MAX_TOP_BITS
-            && n as u64 > (BUCKET_MEAN as u64) << top
-            && HISTOGRAM_STATIC + histogram_shared(top + 1) <= max_shared
-        {
-            top += 1;
+        Self::with_buckets_of::<W>(BUCKET_MEAN, n, multiprocessors, max_shared)
+    }
+
+    /// The same, but 17 top bits only where there would be more than `most` keys per bucket on average.
+    pub const fn with_buckets_of<W: Key>(most: u32, n: u32, multiprocessors: u32, max_shared: u32) -> Self {
+        let mut top = top_bits(n as u64, most);
+        while top > MIN_TOP_BITS && HISTOGRAM_STATIC + histogram_shared(top) > max_shared {
+            top -= 1;
         }
         let first_bits = if top <= ONE_PASS_BITS { top } else { top.div_ceil(2) };
         Self {
             n,
             first_bits,
             second_bits: top - first_bits,
-            wide: n >= WIDE && first_bits == 8,
+            wide: n >= WIDE && first_bits >= 8,
             histogram_blocks: histogram_blocks(n, multiprocessors),
             tile: partition_tile::<W>(false),
         }
@@ -140,7 +153,7 @@ impl Plan {
         }
         let (buckets, mut words) = (self.buckets(), 0);
         Layout {
-            histogram: place(1 << MAX_TOP_BITS, &mut words),
+            histogram: place(if buckets > 1 << 16 { buckets } else { 1 << 16 }, &mut words),
             starts: place(buckets + 1, &mut words),
             second: place(buckets, &mut words),
             first: place(if self.second_bits == 0 { buckets } else { spread(1 << self.first_bits) }, &mut words),
@@ -241,8 +254,14 @@ macro_rules! sorts {
                 let top_bits = plan.top_bits();
                 let geometry = Geometry::linear(plan.histogram_blocks, HISTOGRAM_THREADS);
                 let geometry = geometry.shared(histogram_shared(top_bits));
-                let args = (memory.input, order, top_bits, memory.part(plan.layout().histogram), zeroed);
-                launch!(on, radix_msd_buckets_histogram<$word>, order, geometry, args);
+                let (input, histogram) = (memory.input, memory.part(plan.layout().histogram));
+                if counts_in_bytes(top_bits) {
+                    let args = (input, order, histogram, zeroed);
+                    launch!(on, radix_msd_buckets_histogram_bytes<$word>, order, geometry, args);
+                } else {
+                    let args = (input, order, top_bits, histogram, zeroed);
+                    launch!(on, radix_msd_buckets_histogram<$word>, order, geometry, args);
+                }
                 Ok(())
             }
 

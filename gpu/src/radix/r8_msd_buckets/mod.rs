@@ -26,7 +26,7 @@
 //! **Limits.** Up to [`MAX_KEYS`] keys of 32 or 64 bits, of any content. A bucket that is too large for a block, or
 //! whose keys agree in so many further bits that their atomics would wait for each other, is sorted right but slowly:
 //! by digits from the last, in global memory, by the one block. Views start on multiples of 16 bytes; multiples of 128
-//! are faster. Top bits are at most 16, and fewer where a block has less than 132 KiB of shared memory for the
+//! are faster. Top bits are at most 17, and fewer where a block has less than 133 KiB of shared memory for the
 //! histogram.
 //!
 //! **Source.** Composed of known ideas: E. Stehle and H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort
@@ -35,7 +35,7 @@
 //!
 //! | launch | file | what it does |
 //! | --- | --- | --- |
-//! | 1 | `histogram.rs` | counts the keys of each bucket |
+//! | 1 | `histogram.rs` | counts the keys of each bucket, in 16-bit counters or, for 17 top bits, in bytes |
 //! | 2 | `starts.rs` | where each bucket starts; the tiles of the second partition |
 //! | 3, 4 | `partition.rs` | moves the keys to their buckets, by the upper and the lower half of the top bits |
 //! | 5 | `bucket_sort.rs` | sorts each bucket; `by_digits.rs` those that do not fit |
@@ -51,7 +51,7 @@ pub mod launches;
 mod partition;
 mod starts;
 
-pub use super::msd::{Key, Mapped, Mapping, Plain};
+pub use super::msd::{BYTES_TOP_BITS, Key, Mapped, Mapping, Plain};
 pub use bucket_sort::*;
 pub use histogram::*;
 pub use partition::*;

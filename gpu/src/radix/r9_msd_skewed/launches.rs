@@ -7,10 +7,8 @@ use crate::keys;
 use crate::ladder::sort::{Keys, Sorts, Width};
 use crate::ladder::{self, *};
 use crate::radix::msd::{Key, Mapped, Plain};
-use crate::radix::r8_msd_buckets::launches::{self as buckets, Memory, TILE, launch};
-use crate::radix::r8_msd_buckets::{
-    BUCKET_SORT_THREADS, HISTOGRAM_THREADS, MAX_KEYS, STARTS_THREADS, bucket_sort_shared, starts_blocks,
-};
+use crate::radix::r8_msd_buckets::launches::{self as buckets, BUCKET_MEAN, Memory, TILE, launch};
+use crate::radix::r8_msd_buckets::{HISTOGRAM_THREADS, MAX_KEYS, STARTS_THREADS, starts_blocks};
 
 /// The rung. It launches the histogram and the partition of `msd-buckets` too.
 pub static RUNG: Entry<ladder::sort::Sort> = rung!(
@@ -18,6 +16,7 @@ pub static RUNG: Entry<ladder::sort::Sort> = rung!(
     [
         radix_msd_skewed_starts,
         radix_msd_skewed_bucket_sort,
+        radix_msd_skewed_bucket_sort_large,
         radix_msd_skewed_split,
         radix_msd_skewed_tally,
         radix_msd_skewed_groups,
@@ -53,11 +52,22 @@ pub const fn words_of_lists<W: Key>(n: u32, buckets: u32, top_bits: u32, limits:
     list_words(n, buckets, 32 * W::HALVES, top_bits, limits)
 }
 
+/// Most keys that a bucket of uniform input has on average for the large bucket sort: 7.5 standard deviations below what
+/// fits one of its blocks.
+pub const LARGE_MEAN: u32 = 8448;
+
+/// Whether buckets of `n` keys are too large for the usual blocks of the bucket sort, and not for the large ones.
+pub const fn takes_large(n: u64, top_bits: u32) -> bool {
+    n > (BUCKET_MEAN as u64) << top_bits && n <= (LARGE_MEAN as u64) << top_bits
+}
+
 /// What is to be launched for `n` keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// What `msd-buckets` launches.
     pub buckets: buckets::Plan,
+    /// Whether the bucket sort uses large blocks.
+    pub large: bool,
     /// What can be tallied, and how keys are split until then.
     pub limits: Limits,
     /// Blocks of the launches for skewed keys.
@@ -73,11 +83,23 @@ pub struct Plan {
 impl Plan {
     /// For `n` keys of type `W` on a device with this many multiprocessors and bytes of shared memory per block.
     pub const fn new<W: Key>(n: u32, multiprocessors: u32, max_shared: u32) -> Self {
-        let buckets = buckets::Plan::new::<W>(n, multiprocessors, max_shared);
-        let (key_bits, top_bits) = (32 * W::HALVES, buckets.top_bits());
+        let fits = BUCKET_SORT_STATIC + bucket_sort_shared::<W>(true) <= max_shared;
+        let most = if fits { LARGE_MEAN } else { BUCKET_MEAN };
+        let buckets = buckets::Plan::with_buckets_of::<W>(most, n, multiprocessors, max_shared);
+        let large = fits && takes_large(n as u64, buckets.top_bits());
+        Self::by_way_of::<W>(buckets, large, multiprocessors, max_shared)
+    }
+
+    /// By way of these buckets, which large blocks sort or others.
+    #[rustfmt::skip]
+    pub const fn by_way_of<W: Key>(
+        buckets: buckets::Plan, large: bool, multiprocessors: u32, max_shared: u32,
+    ) -> Self {
+        let (n, key_bits, top_bits) = (buckets.n, 32 * W::HALVES, buckets.top_bits());
         let limits = Limits::new(key_bits, top_bits, tally_bits(max_shared));
         Self {
             buckets,
+            large,
             limits,
             split_blocks: split_blocks(n, buckets.tile, multiprocessors),
             tally_blocks: tally_blocks(n, multiprocessors),
@@ -112,8 +134,8 @@ macro_rules! sorts {
                 if n == 0 {
                     return Ok(());
                 }
-                let (layout, numbers) =
-                    (plan.buckets.layout(), Numbers { order, first_bits, second_bits, limits: plan.limits });
+                let (layout, bucket_max) = (plan.buckets.layout(), bucket_max(plan.large));
+                let numbers = Numbers { order, first_bits, second_bits, bucket_max, limits: plan.limits };
                 let lists = memory.part((layout.words, plan.list_words));
                 let (histogram, starts) = (memory.part(layout.histogram), memory.part(layout.starts));
                 let (first, second, tiles) =
@@ -129,10 +151,14 @@ macro_rules! sorts {
 
                 let Memory { output, scratch, .. } = memory;
                 let source = if second_bits == 0 { scratch } else { output };
-                let geometry = Geometry::linear(plan.buckets.buckets(), BUCKET_SORT_THREADS);
-                let geometry = geometry.shared(bucket_sort_shared::<$word>());
+                let geometry = Geometry::linear(plan.buckets.buckets(), bucket_sort_threads(plan.large));
+                let geometry = geometry.shared(bucket_sort_shared::<$word>(plan.large));
                 let args = (source, output, starts, histogram, lists, numbers);
-                launch!(on, radix_msd_skewed_bucket_sort<$word>, order, geometry, args);
+                if plan.large {
+                    launch!(on, radix_msd_skewed_bucket_sort_large<$word>, order, geometry, args);
+                } else {
+                    launch!(on, radix_msd_skewed_bucket_sort<$word>, order, geometry, args);
+                }
 
                 let args = (scratch, output, lists, numbers);
                 let geometry = Geometry::linear(plan.split_blocks, SPLIT_THREADS).shared(SPLIT_SHARED).overlapping();

@@ -18,7 +18,8 @@
 //!
 //! **Changed from the rung before.** `msd-buckets` has one block sort a bucket that is too large or crowded, while the
 //! other blocks are done. Here the starts and the bucket sort put such buckets on the lists, and three launches work on
-//! them. For uniform keys all else is the same, and the three find their lists empty.
+//! them. For uniform keys the three find their lists empty. Above 2²⁸ keys, where buckets of uniform keys do not fit a
+//! block any more, blocks of twice the size sort them: so 2³⁰ keys need no third pass over memory.
 //!
 //! **Bottleneck.** For uniform keys that of `msd-buckets`. By ncu on an H200, for keys that are the AND of three random
 //! words, nothing is saturated in the tally (shared memory 63 %, memory 42 %) nor in the groups (shared memory 50 %),
@@ -28,8 +29,8 @@
 //! large, one. A level reads the keys of its segments twice and writes them once; the tally reads them once and writes
 //! them once.
 //!
-//! **Threads.** Split: 512 per block, which have a tile of 64 bytes of keys each. Tally: 1024, one block per
-//! multiprocessor. Groups: 384 with 12 keys each.
+//! **Threads.** Bucket sort: 384 per block, or 768, with 12 keys each. Split: 512, which have a tile of 64 bytes of keys
+//! each. Tally: 1024, one block per multiprocessor. Groups: 384 with 12 keys each.
 //!
 //! **Limits.** Those of `msd-buckets`, without its slow buckets. A block waits at the end of a phase, but only for
 //! items that running blocks have taken, never for a block that has yet to start. A block of the tally has 160 KiB of

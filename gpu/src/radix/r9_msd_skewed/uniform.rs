@@ -3,11 +3,37 @@
 use super::leftover::{IN_OUTPUT, IN_SCRATCH, Leftover, Numbers};
 use super::lists::Lists;
 use crate::radix::msd::{
-    BUCKET_MAX, Key, Mapped, Mapping, Outcome, Plain, SORT_THREADS, STARTS_THREADS, clear_counters, sort_in_block,
-    start_buckets,
+    BUCKET_MAX, IN_BLOCK_STATIC, Key, Mapped, Mapping, Outcome, Plain, SORT_THREADS, STARTS_THREADS, clear_counters,
+    in_block_most, in_block_shared, sort_in_block, start_buckets, static_shared,
 };
 use crate::radix::r8_msd_buckets::{bucket_sort_blocks, partition_tile};
 use simt::{Global, grid, kernel, thread, warp};
+
+/// Threads per large block, which sorts buckets that have twice as many keys.
+const LARGE_THREADS: u32 = 2 * SORT_THREADS;
+
+/// Threads per block of the bucket sort.
+pub const fn bucket_sort_threads(large: bool) -> u32 {
+    if large { LARGE_THREADS } else { SORT_THREADS }
+}
+
+/// Most keys of a bucket that the bucket sort takes.
+pub const fn bucket_max(large: bool) -> u32 {
+    in_block_most(bucket_sort_threads(large))
+}
+
+/// Bytes of static shared memory.
+pub const BUCKET_SORT_STATIC: u32 = static_shared(IN_BLOCK_STATIC);
+
+/// Bytes of dynamic shared memory.
+pub const fn bucket_sort_shared<W: Key>(large: bool) -> u32 {
+    in_block_shared::<W>(bucket_sort_threads(large))
+}
+
+/// Large blocks per multiprocessor that the compiler makes room for.
+const fn large_blocks<W: Key>() -> u32 {
+    2 / W::HALVES
+}
 
 /// [`radix_msd_buckets_starts`](crate::radix::r8_msd_buckets::radix_msd_buckets_starts), which also appends the buckets
 /// that are too large for the bucket sort to the `lists`.
@@ -20,22 +46,21 @@ pub fn radix_msd_skewed_starts<W: Key>(
     histogram: Global<u32>, n: u32, starts: Global<u32>, second: Global<u32>, first: Global<u32>, tiles: Global<u32>,
     lists: Global<u32>, numbers: Numbers,
 ) {
-    let Numbers { first_bits, second_bits, limits, .. } = numbers;
+    let Numbers { first_bits, second_bits, bucket_max, limits, .. } = numbers;
     let (bits, tile) = ([first_bits, second_bits], partition_tile::<W>(false));
     start_buckets::<W>(histogram, n, bits, starts, [first, second], tiles, tile, |start, count| {
-        if warp::any(warp::FULL, count > BUCKET_MAX) {
-            let lists = Lists::new(lists, n, limits);
-            // The keys of a bucket may differ in all bits below the top ones.
-            let left = 32 * W::HALVES - first_bits - second_bits;
+        if warp::any(warp::FULL, count > bucket_max) {
+            let left = numbers.left::<W>();
             let leftover = Leftover { start, end: start + count, left, array: numbers.array() };
-            lists.push_large(0, count > BUCKET_MAX, leftover, tile, W::PACK);
+            let lists = Lists::new(lists, n, limits);
+            lists.push_large(0, count > bucket_max, leftover, tile, W::PACK);
         }
     });
 }
 
 /// Sorts bucket b, keys `starts[b]` to `starts[b + 1]` of `input`, into the same place of `output`, and zeroes
-/// `histogram[b]` for the next sort. Block b does bucket b. Buckets of more than [`BUCKET_MAX`] keys are left alone,
-/// and crowded ones become groups on the `lists`.
+/// `histogram[b]` for the next sort. Block b does bucket b. Buckets of more than [`bucket_max`] keys are left alone,
+/// and crowded ones go on the `lists`.
 #[kernel(max_threads = SORT_THREADS, min_blocks = bucket_sort_blocks::<W>(), instances(
     radix_msd_skewed_bucket_sort: <u32, Plain>,
     radix_msd_skewed_bucket_sort_mapped: <u32, Mapped>,
@@ -47,21 +72,56 @@ pub fn radix_msd_skewed_bucket_sort<W: Key, M: Mapping>(
     input: Global<W>, output: Global<W>, starts: Global<u32>, histogram: Global<u32>, lists: Global<u32>,
     numbers: Numbers,
 ) {
+    bucket_sort::<W, M, SORT_THREADS>(input, output, starts, histogram, lists, numbers);
+}
+
+/// [`radix_msd_skewed_bucket_sort`] in large blocks.
+#[kernel(max_threads = LARGE_THREADS, min_blocks = large_blocks::<W>(), instances(
+    radix_msd_skewed_bucket_sort_large: <u32, Plain>,
+    radix_msd_skewed_bucket_sort_large_mapped: <u32, Mapped>,
+    radix_msd_skewed_bucket_sort_large_u64: <u64, Plain>,
+    radix_msd_skewed_bucket_sort_large_u64_mapped: <u64, Mapped>,
+))]
+#[rustfmt::skip]
+pub fn radix_msd_skewed_bucket_sort_large<W: Key, M: Mapping>(
+    input: Global<W>, output: Global<W>, starts: Global<u32>, histogram: Global<u32>, lists: Global<u32>,
+    numbers: Numbers,
+) {
+    bucket_sort::<W, M, LARGE_THREADS>(input, output, starts, histogram, lists, numbers);
+}
+
+#[inline(always)]
+#[track_caller]
+#[rustfmt::skip]
+fn bucket_sort<W: Key, M: Mapping, const THREADS: u32>(
+    input: Global<W>, output: Global<W>, starts: Global<u32>, histogram: Global<u32>, lists: Global<u32>,
+    numbers: Numbers,
+) {
     let b = thread::block_idx_x();
     grid::let_next_start();
-    clear_counters(SORT_THREADS);
+    clear_counters(THREADS);
     grid::wait_for_previous(); // keys and starts
     let (start, end) = (starts.get(b), starts.get(b + 1));
     if thread::thread_idx_x() == 0 {
         histogram.set(b, 0);
     }
-    if start == end || end - start > BUCKET_MAX {
+    if start == end || end - start > in_block_most(THREADS) {
         return;
     }
-    let outcome = sort_in_block::<W, M, true>(input, output, numbers.order, start, end, numbers.top_bits());
-    if outcome != Outcome::Sorted && thread::thread_idx_x() == 0 {
-        let lists = Lists::new(lists, output.len(), numbers.limits);
-        lists.push_group(start, end - start, if outcome == Outcome::Untouched { numbers.array() } else { IN_OUTPUT });
+    let outcome = sort_in_block::<W, M, true, THREADS>(input, output, numbers.order, start, end, numbers.top_bits());
+    if outcome == Outcome::Sorted {
+        return;
+    }
+    let lists = Lists::new(lists, output.len(), numbers.limits);
+    let array = if outcome == Outcome::Untouched { numbers.array() } else { IN_OUTPUT };
+    // A group is what a block of the usual size sorts.
+    if THREADS > SORT_THREADS && end - start > BUCKET_MAX {
+        if thread::thread_idx_x() < warp::WARP {
+            let leftover = Leftover { start, end, left: numbers.left::<W>(), array };
+            lists.push_large(0, thread::thread_idx_x() == 0, leftover, partition_tile::<W>(false), W::PACK);
+        }
+    } else if thread::thread_idx_x() == 0 {
+        lists.push_group(start, end - start, array);
     }
 }
 
@@ -76,5 +136,11 @@ impl Numbers {
     #[inline(always)]
     fn top_bits(self) -> u32 {
         self.first_bits + self.second_bits
+    }
+
+    /// Bits below the top ones: the keys of a bucket may differ in all of them.
+    #[inline(always)]
+    fn left<W: Key>(self) -> u32 {
+        32 * W::HALVES - self.top_bits()
     }
 }

@@ -23,7 +23,7 @@ use cuts::Search;
 use ranges::Ranges;
 use rungs_kernels::ladder::sort::Keys;
 use rungs_kernels::ladder::{Options, Sequence};
-use rungs_kernels::radix::pieces::Pieces;
+use rungs_kernels::radix::pieces::{Bits, Pieces};
 use simt::Scalar;
 use std::fmt;
 use std::str::FromStr;
@@ -108,6 +108,13 @@ impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
     /// The same sorter, whose exchange by ranges has this number of rounds.
     pub fn with_rounds(mut self, rounds: usize) -> Self {
         self.ranges.rounds = Some(rounds.max(1));
+        self
+    }
+
+    /// The same sorter, whose exchange by ranges tells buckets apart by these bits, not by those that suit the number of
+    /// keys: for tests of what only very many keys take.
+    pub fn with_bits(mut self, bits: Bits) -> Self {
+        self.ranges.bits = Some(bits);
         self
     }
 

@@ -1,6 +1,6 @@
 //! The rung `exchange-ranges`: runs of buckets are sorted while the next ones are on their way.
 //!
-//! Each rank counts its keys by their top bits, 10 to 16, and moves them to buckets by the first 8 of these bits. All
+//! Each rank counts its keys by their top bits, 10 to 17, and moves them to buckets by the first 8 or 9 of these bits. All
 //! ranks learn the counts of all, so each knows which top buckets belong to which rank: those that hold its part of the
 //! sorted whole. A bucket on the border of two ranks goes to both of them, each of which sorts all of it and leaves out
 //! what is the other's; so shares are exact without a search for the keys between them. Each rank's top buckets are
@@ -16,11 +16,9 @@ use crate::algorithms::keys::KeyWord;
 use crate::algorithms::verify::order_of;
 use crate::engine::{Buffer, Engine};
 use crate::error::Result;
-use rungs_kernels::radix::pieces::{
-    Besides, Bits, CURSORS, Pieces, Run, RunMemory, TOP_BUCKETS, cursor, first_tile, suits,
-};
+use rungs_kernels::radix::pieces::{Besides, Bits, Pieces, Run, RunMemory, cursor, first_tile};
 use rungs_kernels::radix::r8_msd_buckets::MAX_KEYS;
-use simt::launcher::Device;
+use simt::launcher::{Device, Launcher};
 use simt::{Global, Scalar};
 use std::ops::Range;
 
@@ -58,8 +56,8 @@ fn divided(before: &[u64], own: Range<usize>, rounds: usize) -> Vec<usize> {
 impl Plan {
     /// For ranks that have these many keys in each bucket, and shares of these lengths. Nothing if the top bits do not
     /// tell the ranks' shares apart well enough, so that one would get many more keys than its share.
-    fn new(counts: &[Vec<u32>], lengths: &[u64], rounds: usize) -> Option<Self> {
-        let low = counts.first()?.len() / TOP_BUCKETS as usize;
+    fn new(counts: &[Vec<u32>], lengths: &[u64], rounds: usize, bits: Bits) -> Option<Self> {
+        let (low, top_buckets) = (bits.low() as usize, bits.top_buckets() as usize);
         let sums = |top: Vec<u64>| {
             let mut sums = vec![0];
             top.iter().for_each(|count| sums.push(sums[sums.len() - 1] + count));
@@ -67,7 +65,7 @@ impl Plan {
         };
         let top = |of: &Vec<u32>| of.chunks_exact(low).map(|c| c.iter().map(|&n| u64::from(n)).sum()).collect();
         let starts: Vec<Vec<u64>> = counts.iter().map(|of| sums(top(of))).collect();
-        let before: Vec<u64> = (0..=TOP_BUCKETS as usize).map(|q| starts.iter().map(|own| own[q]).sum()).collect();
+        let before: Vec<u64> = (0..=top_buckets).map(|q| starts.iter().map(|own| own[q]).sum()).collect();
         let (mut begin, mut plan) = (0, Self { starts, rounds: vec![], skips: vec![] });
         for &length in lengths {
             let end = begin + length;
@@ -194,24 +192,20 @@ impl Places {
     }
 }
 
-/// The counts of the buckets in a run of top buckets, all others 0, but for the places before the keys.
-fn counts_in(counts: &[&[u32]], buckets: &Range<usize>, pad: u64) -> Vec<u32> {
-    let all = counts.first().map_or(0, |counts| counts.len());
-    let (low, mut sums) = (all / TOP_BUCKETS as usize, vec![0; all]);
+/// The first bucket of a run of top buckets, and the counts from there on. With places before the keys, the bucket before
+/// has them.
+fn counts_in(counts: &[&[u32]], buckets: &Range<usize>, pad: u64, bits: Bits) -> (usize, Vec<u32>) {
+    let low = bits.low() as usize;
     let run = buckets.start * low..buckets.end * low;
-    for counts in counts {
-        sums[run.clone()].iter_mut().zip(&counts[run.clone()]).for_each(|(sum, count)| *sum += count);
-    }
-    if pad > 0 {
-        // There is a bucket before: keys that begin within a line have others before them.
-        sums[run.start - 1] = pad as u32;
-    }
-    sums
+    let sum = |bucket: usize| counts.iter().map(|counts| counts[bucket]).sum::<u32>();
+    // There is a bucket before if keys that begin within a line have others before them.
+    let before = (pad > 0).then_some(pad as u32);
+    (run.start - before.is_some() as usize, before.into_iter().chain(run.map(sum)).collect())
 }
 
 /// Where each top bucket of a rank begins, for the kernel that moves its keys there.
 fn top_cursors(counts: &[u32], bits: Bits) -> Vec<u32> {
-    let (mut cursors, mut start) = (vec![0; CURSORS as usize], 0);
+    let (mut cursors, mut start) = (vec![0; bits.cursors() as usize], 0);
     for (q, counts) in counts.chunks_exact(bits.low() as usize).enumerate() {
         cursors[cursor(q as u32) as usize] = start;
         start += counts.iter().sum::<u32>();
@@ -223,6 +217,8 @@ fn top_cursors(counts: &[u32], bits: Bits) -> Vec<u32> {
 pub struct Ranges<T> {
     /// Rounds of the exchange; as many as suit the number of keys if none.
     pub rounds: Option<usize>,
+    /// What buckets are told apart by; what suits the number of keys if nothing.
+    pub bits: Option<Bits>,
     /// Keys in their top buckets; keys that others sent, where the memory of the share has no room for them; the sorted
     /// keys; scratch memory of a round.
     split: Option<Buffer<T>>,
@@ -236,7 +232,7 @@ pub struct Ranges<T> {
 impl<T> Default for Ranges<T> {
     fn default() -> Self {
         let (split, received, output, scratch) = (None, None, None, None);
-        Self { rounds: None, split, received, output, scratch, words: None, counts: None }
+        Self { rounds: None, bits: None, split, received, output, scratch, words: None, counts: None }
     }
 }
 
@@ -287,11 +283,11 @@ impl Words {
     fn new<W: Pieces>(places: &Places, share: u32, bits: Bits, device: &Device) -> Self {
         let (buckets, mut layout) = (bits.buckets(), Layout::default());
         let counts = (0..places.pieces.len() + places.parts.len()).map(|_| layout.place(buckets)).collect();
-        let own_tiles = layout.place(W::tile_words(share));
-        let tiles = places.pieces.iter().map(|piece| layout.place(W::tile_words(piece.places()))).collect();
-        let [starts, second, first] = [buckets + 1, buckets, CURSORS].map(|words| layout.place(words));
+        let own_tiles = layout.place(W::tile_words(share, bits));
+        let tiles = places.pieces.iter().map(|piece| layout.place(W::tile_words(piece.places(), bits))).collect();
+        let [starts, second, first] = [buckets + 1, buckets, bits.cursors()].map(|words| layout.place(words));
         let most = places.parts.iter().map(Part::places).max().unwrap_or_default();
-        let besides = [starts, second, first, layout.place(W::tile_words(most.max(share)))];
+        let besides = [starts, second, first, layout.place(W::tile_words(most.max(share), bits))];
         let of_part = |part: &Part| {
             let lists = W::list_words(part.places().max(1), bits, device);
             [buckets + 1, buckets, lists].map(|words| layout.place(words))
@@ -306,8 +302,8 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
     pub(super) fn sort_by_ranges(&mut self, keys: &mut ShardedVec<'_, T>, lengths: &[u64]) -> Result<bool> {
         let (me, engine) = (self.group.rank(), self.engine.clone());
         let (device, order, mine) = (engine.device(), order_of(T::DTYPE), keys.len);
-        let bits = Bits::of(lengths.iter().sum());
-        let can = suits(&device, bits) && lengths.iter().all(|&length| length <= u64::from(MAX_KEYS));
+        let bits = self.ranges.bits.unwrap_or_else(|| Bits::of(lengths.iter().sum()));
+        let can = bits.suit::<T::Word>(&device) && lengths.iter().all(|&length| length <= u64::from(MAX_KEYS));
         // A rank that cannot brings nothing, and all see that.
         let count = |counted: &Buffer<u32>| -> Result<Vec<u32>> {
             counted.fill(0)?;
@@ -325,13 +321,13 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
             // It runs while the ranks tell each other their counts.
             let cursors = kept_cursors.insert(engine.upload(&top_cursors(&own, bits))?);
             let output = split.slice(0, mine).cast();
-            T::Word::split(&engine, keys.view().cast(), order, cursors.view(), output)?;
+            T::Word::split(&engine, keys.view().cast(), order, bits, cursors.view(), output)?;
         }
         let all = self.group.all_gather(&own)?;
         let longest = lengths.iter().copied().max().unwrap_or_default();
         let rounds = self.ranges.rounds.unwrap_or((longest / LEAST).clamp(1, ROUNDS as u64) as usize);
         let is_told = all.iter().all(|counts| counts.len() == bits.buckets() as usize);
-        let Some(plan) = is_told.then(|| Plan::new(&all, lengths, rounds)).flatten() else {
+        let Some(plan) = is_told.then(|| Plan::new(&all, lengths, rounds, bits)).flatten() else {
             (self.ranges.split, self.ranges.counts) = (Some(split), Some(counted));
             return Ok(false);
         };
@@ -385,12 +381,16 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
         };
         let counts: Vec<&[u32]> = all.iter().map(Vec::as_slice).collect();
         // Made while the keys are split.
-        let of_pieces = pieces.iter().map(|piece| counts_in(&[counts[piece.rank]], &own, piece.pad));
-        let of_parts = parts.iter().map(|part| counts_in(&counts, &part.buckets, part.pad));
-        let mut table = vec![];
-        of_pieces.chain(of_parts).for_each(|counts| table.extend(counts));
+        let of_pieces = pieces.iter().map(|piece| counts_in(&[counts[piece.rank]], &own, piece.pad, bits));
+        let of_parts = parts.iter().map(|part| counts_in(&counts, &part.buckets, part.pad, bits));
+        let tables: Vec<(usize, Vec<u32>)> = of_pieces.chain(of_parts).collect();
         let prepare = || -> Result<()> {
-            words.write(&table)?;
+            // Most counts are zero: a piece, or a part, has the keys of few buckets.
+            let on: &dyn Launcher = &engine;
+            on.clear(words.slice(0, at.own_tiles.start))?;
+            for ((first, counts), table) in tables.iter().zip(&at.counts) {
+                words.write_at(table.start + first, counts)?;
+            }
             if mine > 0 {
                 T::Word::tiles(&engine, counted.view(), share, bits, besides, view(&at.own_tiles))?;
             }
@@ -447,9 +447,12 @@ impl<T: Total<Word: KeyWord + Pieces>> Sorter<'_, T> {
 mod tests {
     use super::*;
 
+    /// 16 top bits, half of them for each partition.
+    const BITS: Bits = Bits::of(1 << 28);
+
     /// Counts of keys in top buckets.
     fn counts(keys: &[(usize, u32)]) -> Vec<u32> {
-        let mut counts = vec![0; 1 << 16];
+        let mut counts = vec![0; BITS.buckets() as usize];
         keys.iter().for_each(|&(top, n)| counts[256 * top + 7] += n);
         counts
     }
@@ -457,26 +460,26 @@ mod tests {
     #[test]
     fn top_buckets_go_to_whom_their_keys_belong() {
         let even: Vec<(usize, u32)> = (0..256).map(|q| (q, 100)).collect();
-        let plan = Plan::new(&[counts(&even), counts(&even)], &[25_600, 25_600], 2).unwrap();
+        let plan = Plan::new(&[counts(&even), counts(&even)], &[25_600, 25_600], 2, BITS).unwrap();
         assert_eq!((plan.own(0), plan.own(1), &plan.skips[..]), (0..128, 128..256, &[0, 0][..]));
         assert_eq!(plan.rounds, [[0, 64, 128], [128, 192, 256]]);
         // A border inside a bucket: both ranks get all of it.
-        let plan = Plan::new(&[counts(&even), counts(&even)], &[25_650, 25_550], 1).unwrap();
+        let plan = Plan::new(&[counts(&even), counts(&even)], &[25_650, 25_550], 1, BITS).unwrap();
         assert_eq!((plan.own(0), plan.own(1), &plan.skips[..]), (0..129, 128..256, &[0, 50][..]));
         let (one, all) = (plan.keys(0, &(128..129)), plan.all_keys(&(128..129)));
         assert_eq!((one, all), (100, 200));
         // An empty share gets nothing.
-        let plan = Plan::new(&[counts(&even), counts(&[]), counts(&[])], &[0, 25_600, 0], 3).unwrap();
+        let plan = Plan::new(&[counts(&even), counts(&[]), counts(&[])], &[0, 25_600, 0], 3, BITS).unwrap();
         assert_eq!((plan.all_keys(&plan.own(0)), plan.own(1), plan.all_keys(&plan.own(2))), (0, 0..256, 0));
     }
 
     #[test]
     fn keys_that_share_their_top_bits_are_refused() {
         let one = counts(&[(3, 1000)]);
-        assert_eq!(Plan::new(&[one.clone(), one.clone()], &[1000, 1000], 4), None);
+        assert_eq!(Plan::new(&[one.clone(), one.clone()], &[1000, 1000], 4, BITS), None);
         // One rank's keys alone can share them.
-        assert!(Plan::new(&[one.clone(), one], &[2000, 0], 4).is_some());
-        assert!(Plan::new(&[counts(&[]), counts(&[])], &[0, 0], 4).is_some());
+        assert!(Plan::new(&[one.clone(), one], &[2000, 0], 4, BITS).is_some());
+        assert!(Plan::new(&[counts(&[]), counts(&[])], &[0, 0], 4, BITS).is_some());
     }
 
     #[test]
