@@ -11,10 +11,12 @@ use rungs::data::Distribution;
 use rungs::engine::{Activity, Engine, What};
 use rungs::measure::run_once;
 use rungs_kernels::keys::{DESCENDING, UNSIGNED};
-use rungs_kernels::radix::r8_msd_buckets;
-use rungs_kernels::radix::r8_msd_buckets::launches::{Memory, Plan, Sort};
-use simt::Scalar;
+use rungs_kernels::radix::r8_msd_buckets::launches::{self as buckets, Memory};
+use rungs_kernels::radix::r8_msd_buckets::{self, Plain, radix_msd_buckets_histogram_bytes};
+use rungs_kernels::radix::r9_msd_skewed::launches::{Plan, Sort};
+use simt::launcher::Launcher;
 use simt::sim::Check;
+use simt::{Geometry, Scalar};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -144,8 +146,11 @@ const LARGE: &[(&str, &[&str])] = &[
     ("msd-pairs", &["radix_msd_pairs_histogram", "radix_msd_pairs_starts", "radix_msd_pairs_bucket_sort"]),
 ];
 
-/// Kernels that rungs launch from more keys on than a test can have: [`wide_partition`] checks them.
-const BY_PLAN: &[&str] = &["radix_msd_buckets_partition_wide"];
+/// Kernels that rungs launch from more keys on than a test can have: [`many_keys`] checks them.
+const BY_PLAN: &[&str] = &[WIDE, LARGE_BLOCKS, IN_BYTES];
+const WIDE: &str = "radix_msd_buckets_partition_wide";
+const LARGE_BLOCKS: &str = "radix_msd_skewed_bucket_sort_large";
+const IN_BYTES: &str = "radix_msd_buckets_histogram_bytes";
 
 /// The cases of a rung: its own, or the family's.
 fn cases(family: &Family, rung: &Rung) -> Result<&'static [Case], Failed> {
@@ -207,48 +212,92 @@ pub fn check(family: &'static Family, rung: &'static Rung) -> Result<(), Failed>
     Err(format!("under fewer than {SCHEDULES} schedules: {}; not {}", seldom.join(", "), known.join(", ")).into())
 }
 
-/// The wide partition, which sorts launch from 2^27 keys on, under the same checks: the sequence takes a plan that asks
-/// for it with one tile and a part of another.
-pub fn wide_partition() -> Result<(), Failed> {
+/// The kernels that sorts launch from 2^27 keys on or more, under the same checks. The sequences take plans that ask for
+/// them: the wide partition for one tile and a part of another, large blocks for eight buckets. With the instances that
+/// map keys.
+pub fn many_keys() -> Result<(), Failed> {
     let drawn = |i: u32| (u64::from(i) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    wide_partition_of(UNSIGNED, |i| drawn(i) as u32, |a, b| a.cmp(b))?;
-    // The instances that map keys.
-    wide_partition_of(DESCENDING, drawn, |a, b| b.cmp(a))
+    let crowded = |i: u32| drawn(i) >> 33 & 0xe000_0000 | drawn(!i) & 3;
+    let n = r8_msd_buckets::partition_tile::<u32>(true) + 1001;
+    many_keys_of(WIDE, n, UNSIGNED, |i| drawn(i) as u32, |a, b| a.cmp(b))?;
+    let n = r8_msd_buckets::partition_tile::<u64>(true) + 1001;
+    many_keys_of(WIDE, n, DESCENDING, drawn, |a, b| b.cmp(a))?;
+    many_keys_of(LARGE_BLOCKS, 20_011, UNSIGNED, |i| drawn(i) as u32, |a, b| a.cmp(b))?;
+    many_keys_of(LARGE_BLOCKS, 60_013, DESCENDING, |i| crowded(i) as u32, |a, b| b.cmp(a))?;
+    many_keys_of(LARGE_BLOCKS, 20_011, UNSIGNED, drawn, |a, b| a.cmp(b))?;
+    counted_in_bytes(&(0..20_011).map(|i| drawn(i) as u32).collect::<Vec<_>>())?;
+    counted_in_bytes(&(0..9001).map(|i| crowded(i) as u32).collect::<Vec<_>>())
 }
 
-fn wide_partition_of<W: Sort + Scalar + PartialEq + Debug>(
+fn many_keys_of<W: Sort + Scalar + PartialEq + Debug>(
+    kernel: &'static str,
+    n: u32,
     order: u32,
     drawn: impl Fn(u32) -> W,
     compare: impl FnMut(&W, &W) -> Ordering,
 ) -> Result<(), Failed> {
     let engine = Engine::simulator_with(MULTIPROCESSORS);
-    let n = r8_msd_buckets::partition_tile::<W>(true) + 1001;
-    let plan = Plan { wide: true, ..Plan::new::<W>(n, MULTIPROCESSORS, engine.device().shared_per_block) };
+    let shared = engine.device().shared_per_block;
+    let usual = buckets::Plan::new::<W>(n, MULTIPROCESSORS, shared);
+    let buckets = match kernel {
+        WIDE => buckets::Plan { wide: true, ..usual },
+        _ => buckets::Plan { first_bits: 3, second_bits: 0, ..usual },
+    };
+    let plan = Plan::by_way_of::<W>(buckets, kernel == LARGE_BLOCKS, MULTIPROCESSORS, shared);
     let keys: Vec<W> = (0..n).map(drawn).collect();
     let mut want = keys.clone();
     want.sort_by(compare);
     let sort = || -> rungs::Result<Vec<W>> {
         let (keys, scratch) = (engine.upload(&keys)?, engine.alloc::<W>(n as usize)?);
-        let workspace = engine.upload(&vec![0u32; plan.layout().words as usize])?;
+        let workspace = engine.upload(&vec![0u32; plan.words() as usize])?;
         let (input, scratch, workspace) = (keys.view(), scratch.view(), workspace.view());
-        W::sort(&engine, &plan, order, Memory { input, output: input, scratch, workspace })?;
+        W::sort_skewed(&engine, &plan, order, Memory { input, output: input, scratch, workspace })?;
         keys.download()
     };
-    let launches = engine.record(sort)?.1;
-    let is_wide = |activity: &&Activity| match activity.what {
-        What::Launch { kernel, .. } => BY_PLAN.iter().any(|name| kernel.starts_with(name)),
+    launches_once(&engine, kernel, &sort)?;
+    passes("msd-skewed", &want, sort)
+}
+
+/// A histogram of 17 top bits by itself: the sort has more buckets than schedules of it can be run.
+fn counted_in_bytes(keys: &[u32]) -> Result<(), Failed> {
+    const TOP_BITS: u32 = r8_msd_buckets::BYTES_TOP_BITS;
+    let engine = Engine::simulator_with(MULTIPROCESSORS);
+    let mut want = vec![0u32; 1 << TOP_BITS];
+    keys.iter().for_each(|key| want[(key >> (32 - TOP_BITS)) as usize] += 1);
+    let count = || -> rungs::Result<Vec<u32>> {
+        let (keys, counts) = (engine.upload(keys)?, engine.upload(&vec![0u32; want.len()])?);
+        let geometry = Geometry::linear(2, r8_msd_buckets::HISTOGRAM_THREADS);
+        let geometry = geometry.shared(r8_msd_buckets::histogram_shared(TOP_BITS)).overlapping();
+        let args = (keys.view(), UNSIGNED, counts.view(), counts.slice(0, 0));
+        let on: &dyn Launcher = &engine;
+        on.launch(radix_msd_buckets_histogram_bytes::<u32, Plain>::default(), geometry, args)?;
+        counts.download()
+    };
+    launches_once(&engine, IN_BYTES, &count)?;
+    passes("msd-buckets", &want, count)
+}
+
+/// Whether a sequence launches the kernel, one of its instances, once.
+fn launches_once<W>(engine: &Engine, kernel: &str, run: impl Fn() -> rungs::Result<Vec<W>>) -> Result<(), Failed> {
+    let is_it = |activity: &&Activity| match activity.what {
+        What::Launch { kernel: launched, .. } => launched.starts_with(kernel),
         _ => false,
     };
-    if launches.iter().filter(is_wide).count() != 1 {
-        return Err(format!("{plan:?} does not launch the wide partition").into());
-    }
-    let run = || {
-        let sorted = sort()?;
-        let Some(index) = (0..want.len()).find(|&i| sorted[i] != want[i]) else { return Ok(()) };
-        let (want, got) = (format!("{:?}", want[index]), format!("{:?}", sorted[index]));
-        let (family, rung, n) = ("radix".into(), "msd-buckets".into(), n.into());
-        Err(rungs::Error::Mismatch { family, rung, n, index: index as u64, want, got })
+    let launched = engine.record(run)?.1.iter().filter(is_it).count();
+    if launched == 1 { Ok(()) } else { Err(format!("{kernel} is launched {launched} times").into()) }
+}
+
+/// Whether a sequence gives what it should, and nothing is found, under all schedules.
+#[rustfmt::skip]
+fn passes<W: PartialEq + Debug>(
+    rung: &str, want: &[W], run: impl Fn() -> rungs::Result<Vec<W>>,
+) -> Result<(), Failed> {
+    let compare = || {
+        let got = run()?;
+        let Some(index) = (0..want.len()).find(|&i| got[i] != want[i]) else { return Ok(()) };
+        let (n, want, got) = (want.len() as u64, format!("{:?}", want[index]), format!("{:?}", got[index]));
+        Err(rungs::Error::Mismatch { family: "radix".into(), rung: rung.into(), n, index: index as u64, want, got })
     };
-    let checked = checks::check(Check { schedules: SCHEDULES, ..Check::default() }, run, None)?;
+    let checked = checks::check(Check { schedules: SCHEDULES, ..Check::default() }, compare, None)?;
     if checked.is_clean() && checked.not_judged == 0 { Ok(()) } else { Err(checked.text().into()) }
 }
