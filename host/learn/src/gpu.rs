@@ -17,9 +17,9 @@ const KERNELS: &str = "rungs-learn-gpu-kernels";
 pub(crate) enum OnGpu {
     /// It is right there too.
     Equal(String),
-    /// It is wrong there, or does not compile for a GPU.
+    /// It is wrong there.
     Wrong(String),
-    /// Nothing: the GPU or the compiler for it lacks something.
+    /// Nothing: the GPU or the compiler for it lacks something that the file needs.
     NotRun(String),
 }
 
@@ -80,16 +80,30 @@ fn said(ended: Option<(Option<i32>, String)>) -> OnGpu {
     }
 }
 
-/// What a build that failed says: of the answer, or of what else is missing.
+/// Why there is no program. That an answer does not compile for a GPU is not held against it: launches beside its kernels
+/// may have a `Vec`, and on a GPU the file is compiled as a whole.
 fn not_built(said: &str) -> OnGpu {
-    let of_the_answer = ["the kernels do not compile for a GPU", &format!("could not compile `{KERNELS}`")];
-    let said = said.trim();
-    match of_the_answer.iter().any(|words| said.contains(words)) {
-        true => OnGpu::Wrong(format!(
-            "It does not compile for a GPU, where there is no `std`: no `Vec`, no `println!`.\n\n{said}"
-        )),
-        false => OnGpu::NotRun(format!("its program was not built.\n\n{said}")),
+    // What a build script says has its package before each line.
+    let of_script =
+        |line: &str| Some(line.strip_prefix("error: ")?.strip_prefix(PACKAGE)?.split_once(": ")?.1.to_string());
+    let (mut of_gpu, mut others) = (String::new(), String::new());
+    for line in said.trim().lines() {
+        match of_script(line) {
+            Some(line) => of_gpu += &format!("{line}\n"),
+            None => others += &format!("{line}\n"),
+        }
     }
+    let kernels = format!("could not compile `{KERNELS}`");
+    // If both compilers refuse it, the second says the same again.
+    let (refused, said) = match others.contains(&kernels) {
+        true => (true, others),
+        false => (of_gpu.contains(&kernels), of_gpu + &others),
+    };
+    let why = match refused {
+        true => "the file does not compile for one, where there is no `std`: no `Vec`, no `println!`",
+        false => "its program was not built",
+    };
+    OnGpu::NotRun(format!("{why}\n\n{}", said.trim_end()))
 }
 
 #[cfg(test)]
@@ -109,11 +123,20 @@ mod tests {
     }
 
     #[test]
-    fn only_the_answer_s_own_errors_speak_against_it() {
-        let own = "error: could not compile `rungs-learn-gpu-kernels` (lib) due to 1 previous error";
-        assert!(matches!(not_built(own), OnGpu::Wrong(text) if text.contains("no `std`") && text.ends_with(own)));
-        let for_gpu = "error: rungs-learn-gpu@0.1.0: the kernels do not compile for a GPU:";
-        assert!(matches!(not_built(for_gpu), OnGpu::Wrong(_)));
-        assert!(matches!(not_built("error: no matching package named `clap`"), OnGpu::NotRun(_)));
+    fn what_does_not_compile_is_told_once() {
+        let why = |said: &str| match not_built(said) {
+            OnGpu::NotRun(why) => why,
+            other => panic!("{other:?}"),
+        };
+        let own = "error[E0425]: cannot find type `Vec`\nerror: could not compile `rungs-learn-gpu-kernels` (lib)";
+        let script = own.lines().map(|line| format!("error: rungs-learn-gpu@0.1.0: {line}\n")).collect::<String>();
+        let none = "the file does not compile for one, where there is no `std`: no `Vec`, no `println!`";
+        for said in [own.to_string(), script.clone(), format!("{own}\n{script}")] {
+            let why = why(&said);
+            assert!(why.starts_with(none) && why.matches("cannot find type").count() == 1, "{why}");
+            assert!(!why.contains("rungs-learn-gpu@"), "{why}");
+        }
+        let other = why("error: no matching package named `clap`");
+        assert_eq!(other, "its program was not built\n\nerror: no matching package named `clap`");
     }
 }
