@@ -3,11 +3,23 @@
 //!
 //! The simulator's checks are off, so only what stands in memory at the end of a run is judged. A GPU gets no answer
 //! that may hang there, or write beyond the guards of a buffer.
+//!
+//! One trial has a driver that is made for the tests and runs no kernel (tests/tests/driver/driver.c): on it no answer
+//! may be called equal. This program starts itself again for that, because a process has one driver for good.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rungs::engine::DeviceChoice;
 use rungs_exercises::{Compared, compare};
-use rungs_learn_gpu::{ANSWERS, Answer, OnEngine};
+use rungs_learn_gpu::{ANSWERS, Answer, OnEngine, PTX};
+use std::env::{current_exe, var_os};
+use std::path::Path;
+use std::process::Command;
+
+/// The driver that runs nothing: its source, from this package's folder, and what it asks for, a file for its notes.
+const DRIVER: &str = "../../../tests/tests/driver/driver.c";
+const LOG: &str = "RUNGS_TEST_DRIVER_LOG";
+
+const COMPILER: &str = "cc";
 
 /// The simulator's name as an engine.
 const SIMULATOR: &str = "simulator";
@@ -35,6 +47,9 @@ const RIGHT_STUBS: [&str; 8] = [
 ];
 
 fn main() {
+    if var_os(LOG).is_some() {
+        return solutions_on_nothing();
+    }
     let arguments = Arguments::from_args();
     let why = OnEngine::open(DeviceChoice::Cuda(0)).err().map(|error| error.to_string());
     if let Some(why) = &why {
@@ -47,7 +62,10 @@ fn main() {
         let trial = Trial::test(format!("gpu::{name}"), move || with(DeviceChoice::Cuda(0), run));
         trial.with_ignored_flag(why.is_some())
     };
+    let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join(DRIVER);
+    let no_driver = PTX.is_empty() || !driver.exists() || Command::new(COMPILER).arg("--version").output().is_err();
     let trials = vec![
+        Trial::test("driver::no_kernel_runs", move || no_kernel_runs(&driver)).with_ignored_flag(no_driver),
         simulator("solutions", solutions),
         simulator("wrong_answers", wrong_answers),
         simulator("stubs", stubs),
@@ -56,6 +74,32 @@ fn main() {
         gpu("guards", guards),
     ];
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Makes the driver that runs nothing, and has this program compare all solutions on it.
+fn no_kernel_runs(driver: &Path) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let library = folder.path().join("libcuda.so.1");
+    let built = Command::new(COMPILER).args(["-shared", "-fPIC", "-o"]).arg(&library).arg(driver).status()?;
+    let mut again = Command::new(current_exe()?);
+    let output = again.env(LOG, folder.path().join("log")).env("LD_LIBRARY_PATH", folder.path()).output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let names: Vec<_> = said.lines().collect();
+    match built.success() && output.status.success() && names == all("solutions").map(|a| a.name).collect::<Vec<_>>() {
+        true => Ok(()),
+        false => Err(format!("{said}\n{}", String::from_utf8_lossy(&output.stderr)).into()),
+    }
+}
+
+/// The second process: prints the solutions whose output is wrong, because nothing computes it.
+fn solutions_on_nothing() {
+    let on = OnEngine::open(DeviceChoice::Cuda(0)).unwrap_or_else(|error| panic!("{error}"));
+    for answer in all("solutions") {
+        match compare(answer.exercise, &on) {
+            Compared::Wrong { what: "unwritten" | "different", .. } => println!("{}", answer.name),
+            other => println!("{}: {other:?}", answer.name),
+        }
+    }
 }
 
 /// A trial on a machine that is opened for it.
