@@ -46,7 +46,7 @@ fn all(exercises: &Path, out: &Path) -> String {
 
 /// An answer whose kernels have longer names, and are known by their own ones too.
 fn renamed(text: &str, module: &str) -> String {
-    let (mut made, mut own_names, mut is_kernel) = (String::new(), String::new(), false);
+    let (mut made, mut own_names, mut is_kernel, mut condition) = (String::new(), String::new(), false, "");
     for line in text.lines() {
         let name = line.split_once("fn ").filter(|_| is_kernel).and_then(|(before, after)| {
             let end = after.find(|c: char| !c.is_alphanumeric() && c != '_')?;
@@ -55,12 +55,21 @@ fn renamed(text: &str, module: &str) -> String {
         match name {
             Some((visibility, name, rest)) => {
                 made += &format!("{visibility}fn {module}_{name}{rest}\n");
+                own_names += condition;
                 own_names += &format!("{visibility}use self::{module}_{name} as {name};\n");
                 is_kernel = false;
             }
             None => {
                 made += &format!("{line}\n");
-                is_kernel |= line.starts_with("#[kernel");
+                if line.starts_with("#[kernel") {
+                    is_kernel = true;
+                    // Such a kernel is not there for an older GPU.
+                    condition = match (line.contains("sm_90a"), line.contains("sm_90")) {
+                        (true, _) => "#[cfg(any(not(target_os = \"cuda\"), sm_90a))]\n",
+                        (_, true) => "#[cfg(any(not(target_os = \"cuda\"), sm_90))]\n",
+                        _ => "",
+                    };
+                }
             }
         }
     }
