@@ -38,9 +38,10 @@ fn module(module: &str, file: &Path, kind: &str, check: &str, checks: &Path) -> 
     println!("cargo::rerun-if-changed={}", check.display());
     let name = file.file_stem().unwrap_or_default();
     format!(
-        "    {{\n        mod exercise {{\n            pub use rungs_learn_gpu_kernels::{module} as answer;\n            \
-         #[path = {check:?}]\n            pub mod check;\n        }}\n        Answer {{ kind: {kind:?}, name: {name:?}, \
-         text: include_str!({file:?}), exercise: &exercise::check::EXERCISE }}\n    }},\n"
+        "    {{\n        mod exercise {{\n            pub use rungs_learn_gpu_kernels::{module} as answer;\n\
+         #[path = {check:?}]\n            pub mod check;\n        }}\n\
+         Answer {{ kind: {kind:?}, name: {name:?}, text: include_str!({file:?}), \
+         exercise: &exercise::check::EXERCISE }}\n    }},\n"
     )
 }
 

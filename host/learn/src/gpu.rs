@@ -80,8 +80,8 @@ fn said(ended: Option<(Option<i32>, String)>) -> OnGpu {
     }
 }
 
-/// Why there is no program. That an answer does not compile for a GPU is not held against it: launches beside its kernels
-/// may have a `Vec`, and on a GPU the file is compiled as a whole.
+/// Why there is no program. That an answer does not compile for a GPU is not held against it: launches beside its
+/// kernels may have a `Vec`, and for a GPU the file is compiled as a whole.
 fn not_built(said: &str) -> OnGpu {
     // What a build script says has its package before each line.
     let of_script =

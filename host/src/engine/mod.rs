@@ -242,8 +242,8 @@ impl Engine {
         Self::of_kernels(ordinal, ptx::PTX)
     }
 
-    /// The GPU with this number, with kernels of another crate alone: `ptx` as for [`Engine::add_kernels`]. They may have
-    /// the names of this project's kernels, and algorithms of this project cannot run on the engine.
+    /// The GPU with this number, with kernels of another crate alone: `ptx` as for [`Engine::add_kernels`]. They may
+    /// have the names of this project's kernels, and algorithms of this project cannot run on the engine.
     ///
     /// # Errors
     /// [`Error::NoDevice`] without a driver or this GPU, or if no PTX runs on it; [`Error::Cuda`] if the driver refuses

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// The folders of answers, and what may be wrong with them.
+/// The folders of answers.
 const KINDS: [&str; 3] = ["solutions", "stubs", "wrong"];
 
 fn main() {

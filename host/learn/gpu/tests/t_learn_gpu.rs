@@ -1,5 +1,5 @@
-//! All answers that the project knows, by what `cargo learn check` runs on a GPU: with the simulator in the GPU's place,
-//! and on a GPU, where trials are reported as ignored if there is none.
+//! All answers that the project knows, by what `cargo learn check` runs on a GPU: with the simulator in the GPU's
+//! place, and on a GPU, where trials are reported as ignored if there is none.
 //!
 //! The simulator's checks are off, so only what stands in memory at the end of a run is judged. A GPU gets no answer
 //! that may hang there, or write beyond the guards of a buffer.

@@ -1,4 +1,5 @@
-//! What launches name, on a GPU. They run on the host, where all of this is [`the_simt`]'s own; here nothing calls them.
+//! What launches name, on a GPU. They run on the host, where all of this is [`the_simt`]'s own; here nothing calls
+//! them.
 
 use crate::{Geometry, Global, Scalar};
 
