@@ -1,10 +1,11 @@
 //! The verdict on an answer.
 
 use crate::gate::{Gate, Measured};
-use crate::run::{Different, Run};
+use crate::machine::{Failure, Machine};
+use crate::run::{Different, Place, Run};
 use simt::launcher::{Failed, Result};
 use simt::sim::stats::statistics;
-use simt::sim::{AccessKind, Check, Event, Finding, Kind, LaunchError, check, observe, shortest};
+use simt::sim::{AccessKind, Check, Event, Finding, Gpu, Kind, check, observe, shortest};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::process::ExitCode;
@@ -84,7 +85,7 @@ pub fn judge(exercise: &Exercise) -> Verdict {
 }
 
 fn measure(exercise: &Exercise, gate: &Gate) -> Measured {
-    let (_, statistics) = statistics(|| (exercise.run)(&Run::new(gate.n, 0)));
+    let (_, statistics) = statistics(|| (exercise.run)(&Run::new(gate.n, 0, &Gpu::default())));
     Measured { what: gate.what, value: (gate.counter)(&statistics), bound: gate.bound }
 }
 
@@ -98,22 +99,29 @@ fn problem(exercise: &Exercise, n: u32, seed: u64) -> Option<Problem> {
     if let Err(failed) = &result {
         problems.push(with(refusal_rank(failed), "refused", failed.to_string()));
     }
-    if let Some(Different { text, outside: true, .. }) = &different {
+    if let Some(Different { text, place: Place::Outside, .. }) = &different {
         problems.push(with(FAULT, "canary", text.clone()));
     }
     let findings = checked.report.findings.iter();
     problems.extend(findings.map(|finding| with(rank(finding), finding.kind.name(), in_words(finding))));
-    if let Some(Different { text, outside: false, .. }) = different {
+    if let Some(Different { text, place: Place::Inside | Place::Unwritten, .. }) = different {
         problems.push(with(DIFFERENT, "different", text));
     }
     problems.into_iter().min_by_key(|problem| problem.rank)
 }
 
 fn attempt(exercise: &Exercise, n: u32, seed: u64) -> (Result, Option<Different>) {
-    let run = Run::new(n, seed);
+    attempt_on(&Gpu::default(), exercise, n, seed)
+}
+
+/// One run on a machine: how its launches ended, and the first difference.
+pub(crate) fn attempt_on(machine: &dyn Machine, exercise: &Exercise, n: u32, seed: u64) -> (Result, Option<Different>) {
+    let run = Run::new(n, seed, machine);
     let result = (exercise.run)(&run);
+    // What a check was not told of came before the launches that were refused because of it.
+    let result = run.failure().and(result);
     let different = run.ended();
-    (result, different)
+    (result.and(run.failure()), different)
 }
 
 /// A finding in words. That of memory which was not written names no thread: no thread is at fault more than another.
@@ -132,21 +140,17 @@ fn in_words(finding: &Finding) -> String {
 /// What a finding of unwritten memory says behind the thread that stands for all.
 const OTHER: &str = "or another ";
 
-const REFUSED: u8 = 0;
-const FAULT: u8 = 1;
+pub(crate) const REFUSED: u8 = 0;
+pub(crate) const FAULT: u8 = 1;
 const UNORDERED: u8 = 2;
 const UNINITIALISED: u8 = 3;
 const PANIC: u8 = 4;
-const UNWRITTEN: u8 = 5;
-const DIFFERENT: u8 = 6;
+pub(crate) const UNWRITTEN: u8 = 5;
+pub(crate) const DIFFERENT: u8 = 6;
 
 /// A fault comes with a finding, which says more.
 fn refusal_rank(failed: &Failed) -> u8 {
-    let is_fault = |failed: &Failed| match failed {
-        Failed::Machine(error) => matches!(error.downcast_ref(), Some(LaunchError::Fault(_))),
-        Failed::Unsuitable(_) => false,
-    };
-    if is_fault(failed) { u8::MAX } else { REFUSED }
+    if Gpu::default().failure(failed) == Failure::Fault { u8::MAX } else { REFUSED }
 }
 
 fn rank(finding: &Finding) -> u8 {
@@ -410,7 +414,7 @@ mod tests {
 
     #[test]
     fn numbers_are_distinct_and_follow_from_the_seed() {
-        let numbers = |seed| Run::new(100, seed).numbers(100);
+        let numbers = |seed| Run::new(100, seed, &Gpu::default()).numbers(100);
         let mut sorted = numbers(1);
         sorted.sort_unstable();
         sorted.dedup();

@@ -1,7 +1,8 @@
 //! One run of an answer: its memory, its launches, and what it put out.
 
-use simt::launcher::{Launcher, Memory, Result};
-use simt::sim::{Gpu, HostMemory, expect_written, host_wrote};
+use crate::machine::Machine;
+use simt::launcher::{Failed, Launcher, Memory, Result};
+use simt::sim::{HostMemory, POISON, expect_written};
 use simt::{Geometry, Global, Kernel, Scalar};
 use std::cell::{Cell, RefCell};
 use std::fmt::Debug;
@@ -16,27 +17,28 @@ const GUARD: usize = 256;
 const CANARY: u8 = 0xC3;
 
 /// A run with input of one size and seed.
-pub struct Run {
+pub struct Run<'a> {
     /// How many elements the input has.
     pub n: u32,
     /// What the input's values follow from.
     pub seed: u64,
-    gpu: Gpu,
+    machine: &'a dyn Machine,
     buffers: RefCell<Vec<Rc<Stored>>>,
     different: RefCell<Option<Different>>,
+    failed: RefCell<Option<Failed>>,
 }
 
 /// Memory with its guards.
 struct Stored {
     name: &'static str,
-    memory: HostMemory,
+    memory: Box<dyn Memory>,
     bytes: usize,
     /// What it has to hold at the end, if no kernel may change it.
     constant: Option<Vec<u8>>,
     is_output: Cell<bool>,
 }
 
-/// Memory of the simulated GPU.
+/// Memory of the machine.
 pub struct Buffer<T> {
     stored: Rc<Stored>,
     element: PhantomData<T>,
@@ -49,8 +51,19 @@ pub(crate) struct Different {
     pub text: String,
     /// The address of the element, if it is one.
     pub address: Option<u64>,
-    /// Whether it lies outside of the buffer.
-    pub outside: bool,
+    /// What it is.
+    pub place: Place,
+}
+
+/// What differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A byte outside of the buffer.
+    Outside,
+    /// An element that no kernel seems to have written: it holds what fresh memory is filled with.
+    Unwritten,
+    /// An element, or a sum of elements.
+    Inside,
 }
 
 impl<T: Scalar> Buffer<T> {
@@ -78,37 +91,19 @@ impl Stored {
         unsafe { self.memory.address().add(GUARD) }
     }
 
-    /// A copy of the bytes from `offset` on, counted from the beginning of the first guard.
-    fn copy(&self, offset: usize, bytes: usize) -> Vec<u8> {
-        assert!(offset + bytes <= self.bytes + 2 * GUARD);
-        // SAFETY: the bytes lie in the memory, and no kernel runs.
-        unsafe { std::slice::from_raw_parts(self.memory.address().add(offset), bytes).to_vec() }
-    }
-
-    fn write(&self, offset: usize, bytes: &[u8]) {
-        assert!(offset + bytes.len() <= self.bytes + 2 * GUARD);
-        // SAFETY: as above.
-        let to = unsafe { self.memory.address().add(offset) };
-        // SAFETY: as above; the source is other memory.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
-        host_wrote(to, bytes.len());
-    }
-
-    fn guards_and_constants(&self) -> Option<Different> {
-        for (what, offset) in [("before", 0), ("behind", GUARD + self.bytes)] {
-            if let Some(at) = self.copy(offset, GUARD).iter().position(|&byte| byte != CANARY) {
+    /// What is wrong with the guards, or with input: `all` is the memory with its guards.
+    fn guards_and_constants(&self, all: &[u8]) -> Option<Different> {
+        let (inside, behind) = all[GUARD..].split_at(self.bytes);
+        for (what, offset, guard) in [("before", 0, &all[..GUARD]), ("behind", GUARD + self.bytes, behind)] {
+            if let Some(at) = guard.iter().position(|&byte| byte != CANARY) {
                 let text = format!("{}: a byte {what} the buffer was written", self.name);
-                return Some(Different {
-                    text,
-                    address: Some(self.memory.address() as u64 + (offset + at) as u64),
-                    outside: true,
-                });
+                let address = Some(self.memory.address() as u64 + (offset + at) as u64);
+                return Some(Different { text, address, place: Place::Outside });
             }
         }
-        let want = self.constant.as_ref()?;
-        let at = self.copy(GUARD, self.bytes).iter().zip(want).position(|(got, want)| got != want)?;
+        let at = inside.iter().zip(self.constant.as_ref()?).position(|(got, want)| got != want)?;
         let text = format!("{}: byte {at} was changed; this buffer is input alone", self.name);
-        Some(Different { text, address: Some(self.begin() as u64 + at as u64), outside: false })
+        Some(Different { text, address: Some(self.begin() as u64 + at as u64), place: Place::Inside })
     }
 }
 
@@ -123,15 +118,16 @@ fn values_of<T: Scalar>(bytes: &[u8]) -> Vec<T> {
     bytes.chunks_exact(size_of::<T>()).map(|bytes| T::from_bits_64(word(bytes))).collect()
 }
 
-impl Run {
+impl<'a> Run<'a> {
     /// A run with `n` elements.
-    pub fn new(n: u32, seed: u64) -> Self {
-        Self { n, seed, gpu: Gpu::default(), buffers: RefCell::default(), different: RefCell::default() }
+    pub fn new(n: u32, seed: u64, machine: &'a dyn Machine) -> Self {
+        let (buffers, different, failed) = Default::default();
+        Self { n, seed, machine, buffers, different, failed }
     }
 
     /// The GPU, for answers that launch their kernels themselves.
-    pub fn gpu(&self) -> &dyn Launcher {
-        &self.gpu
+    pub fn gpu(&self) -> &'a dyn Launcher {
+        self.machine
     }
 
     /// `n` numbers below `11 + 37 * n`, no two of them the same, in no order.
@@ -156,33 +152,63 @@ impl Run {
         }
     }
 
-    fn buffer<T>(&self, name: &'static str, bytes: usize, constant: Option<Vec<u8>>) -> Buffer<T> {
-        let memory = HostMemory::new(bytes + 2 * GUARD);
+    /// A buffer of `bytes` bytes: those of `content`, or bytes that nobody has written.
+    fn buffer<T>(&self, name: &'static str, bytes: usize, content: Option<&[u8]>, is_constant: bool) -> Buffer<T> {
+        let mut all = vec![CANARY; bytes + 2 * GUARD];
+        let inside = GUARD..GUARD + bytes;
+        match content {
+            Some(content) => all[inside.clone()].copy_from_slice(content),
+            None => all[inside.clone()].fill(POISON),
+        }
+        // All is written, up to the end.
+        let unwritten = if content.is_some() { all.len()..all.len() } else { inside };
+        let memory = self.machine.memory(&all, unwritten).unwrap_or_else(|failed| {
+            self.note(failed);
+            // A check cannot stop here. The run has failed, and launches refuse what is not the machine's own.
+            Box::new(HostMemory::new(all.len()))
+        });
+        let constant = content.filter(|_| is_constant).map(<[u8]>::to_vec);
         let stored = Rc::new(Stored { name, memory, bytes, constant, is_output: Cell::new(false) });
-        [0, GUARD + bytes].into_iter().for_each(|guard| stored.write(guard, &[CANARY; GUARD]));
         self.buffers.borrow_mut().push(Rc::clone(&stored));
         Buffer { stored, element: PhantomData }
+    }
+
+    /// Keeps the first failure that a check is not told of.
+    fn note(&self, failed: Failed) {
+        self.failed.borrow_mut().get_or_insert(failed);
+    }
+
+    /// The bytes of a buffer, with its guards; none once the run has failed.
+    fn bytes(&self, stored: &Stored) -> Option<Vec<u8>> {
+        if self.failed.borrow().is_some() {
+            return None;
+        }
+        let mut all = vec![0; stored.bytes + 2 * GUARD];
+        // SAFETY: the memory has so many bytes, and lives as long as `stored`.
+        let read = unsafe { self.machine.read(stored.memory.address(), &mut all) };
+        read.map_err(|failed| self.note(failed)).ok().map(|()| all)
+    }
+
+    /// The values of a buffer.
+    fn values<T: Scalar>(&self, stored: &Stored) -> Option<Vec<T>> {
+        Some(values_of(&self.bytes(stored)?[GUARD..GUARD + stored.bytes]))
     }
 
     /// A buffer with these values, which no kernel may change.
     pub fn input<T: Scalar>(&self, name: &'static str, values: &[T]) -> Buffer<T> {
         let bytes = bytes_of(values);
-        let buffer = self.buffer(name, bytes.len(), Some(bytes.clone()));
-        buffer.stored.write(GUARD, &bytes);
-        buffer
+        self.buffer(name, bytes.len(), Some(&bytes), true)
     }
 
     /// A buffer with these values, which kernels change.
     pub fn in_place<T: Scalar>(&self, name: &'static str, values: &[T]) -> Buffer<T> {
         let bytes = bytes_of(values);
-        let buffer = self.buffer(name, bytes.len(), None);
-        buffer.stored.write(GUARD, &bytes);
-        buffer
+        self.buffer(name, bytes.len(), Some(&bytes), false)
     }
 
     /// A buffer that nobody has written.
     pub fn scratch<T: Scalar>(&self, name: &'static str, len: u32) -> Buffer<T> {
-        self.buffer(name, len as usize * size_of::<T>(), None)
+        self.buffer(name, len as usize * size_of::<T>(), None, false)
     }
 
     /// A buffer that nobody has written, and of which the kernels have to write every element.
@@ -195,7 +221,7 @@ impl Run {
     /// Launches a kernel.
     ///
     /// # Errors
-    /// Those of the simulator: a refused launch, a fault.
+    /// Those of the machine: a refused launch, a fault.
     pub fn launch<K: Kernel>(&self, kernel: K, geometry: Geometry, args: K::Args) -> Result {
         self.gpu().launch(kernel, geometry, args)
     }
@@ -206,32 +232,58 @@ impl Run {
         if stored.is_output.get() {
             expect_written(buffer.view());
         }
-        let got = values_of::<T>(&stored.copy(GUARD, stored.bytes));
+        let Some(got) = self.values::<T>(stored) else { return };
         let want: Vec<T> = want.into_iter().collect();
         assert_eq!(got.len(), want.len(), "a check expects as many elements as {} has", stored.name);
-        let differs = |(got, want): (&T, &T)| got.to_bits_64() != want.to_bits_64();
-        if let Some(i) = got.iter().zip(&want).position(differs) {
-            let text = format!("{}[{i}] is {:?} and should be {:?}", stored.name, got[i], want[i]);
-            let address = stored.begin() as u64 + (i * size_of::<T>()) as u64;
-            self.different.borrow_mut().get_or_insert(Different { text, address: Some(address), outside: false });
-        }
+        let differs = |i: &usize| got[*i].to_bits_64() != want[*i].to_bits_64();
+        let unwritten = |i: &usize| stored.is_output.get() && is_poison(got[*i]);
+        let mut different = (0..got.len()).filter(differs);
+        let Some(first) = different.clone().next() else { return };
+        let (i, place, text) = match different.find(unwritten) {
+            Some(i) => {
+                (i, Place::Unwritten, format!("{}[{i}] was not written and should be {:?}", stored.name, want[i]))
+            }
+            None => {
+                let (got, want) = (got[first], want[first]);
+                (first, Place::Inside, format!("{}[{first}] is {got:?} and should be {want:?}", stored.name))
+            }
+        };
+        let address = Some(stored.begin() as u64 + (i * size_of::<T>()) as u64);
+        self.different.borrow_mut().get_or_insert(Different { text, address, place });
     }
 
     /// Compares the sum of a buffer's elements with what it should be, where any share for each will do.
     pub fn expect_sum(&self, buffer: &Buffer<u32>, want: u32) {
         let stored = &buffer.stored;
         expect_written(buffer.view());
-        let got = values_of::<u32>(&stored.copy(GUARD, stored.bytes)).into_iter().fold(0, u32::wrapping_add);
-        if got != want {
-            let text = format!("the elements of {} add up to {got} and should to {want}", stored.name);
-            self.different.borrow_mut().get_or_insert(Different { text, address: None, outside: false });
+        let Some(got) = self.values::<u32>(stored) else { return };
+        let sum = got.iter().copied().fold(0, u32::wrapping_add);
+        if sum == want {
+            return;
         }
+        let (place, text) = match got.iter().position(|&share| is_poison(share)) {
+            Some(i) => (Place::Unwritten, format!("{}[{i}] was not written", stored.name)),
+            None => (Place::Inside, format!("the elements of {} add up to {sum} and should to {want}", stored.name)),
+        };
+        self.different.borrow_mut().get_or_insert(Different { text, address: None, place });
+    }
+
+    /// The first failure so far that a check was not told of.
+    pub(crate) fn failure(&self) -> Result {
+        self.failed.take().map_or(Ok(()), Err)
     }
 
     /// The first difference of this run, a guard before others.
     pub(crate) fn ended(&self) -> Option<Different> {
-        let kept: Vec<_> = self.buffers.borrow().iter().filter_map(|buffer| buffer.guards_and_constants()).collect();
-        let outside = kept.iter().find(|different| different.outside);
-        outside.cloned().or_else(|| self.different.borrow().clone()).or_else(|| kept.first().cloned())
+        let buffers = self.buffers.borrow();
+        let kept: Vec<_> =
+            buffers.iter().filter_map(|stored| stored.guards_and_constants(&self.bytes(stored)?)).collect();
+        let outside = kept.iter().find(|different| different.place == Place::Outside).cloned();
+        outside.or_else(|| self.different.borrow().clone()).or_else(|| kept.first().cloned())
     }
+}
+
+/// Whether all bytes are those that fresh memory is filled with.
+fn is_poison<T: Scalar>(value: T) -> bool {
+    value.to_bits_64().to_le_bytes()[..size_of::<T>()].iter().all(|&byte| byte == POISON)
 }

@@ -14,7 +14,7 @@ const RUN: &str = include_str!("dist/run.sh");
 const README: &str = include_str!("dist/README.txt");
 
 /// Packages whose tests are useful on a GPU machine; those of the builders need Rust.
-const TESTED: &[&str] = &["rungs-kernels", "simt", "rungs", "rungs-tests"];
+const TESTED: &[&str] = &["rungs-kernels", "rungs-learn-gpu", "simt", "rungs", "rungs-tests"];
 
 /// Examples of the package `rungs` that need a GPU: no other machine runs more of them than their start.
 const EXAMPLES: &[&str] = &["with_cust", "with_cudarc"];

@@ -1,6 +1,7 @@
 //! `exercises`: cuts each exercise's stub out of its solution, and proves solutions, stubs and wrong answers; and
-//! compiles for a GPU what a contest begins with.
+//! compiles for a GPU all of them, and what a contest begins with.
 
+use crate::ptxas::{Ptxas, Usage};
 use crate::{project, shell};
 use anyhow::{Context, Result, ensure};
 use rungs_learn::{Folder, names};
@@ -96,7 +97,37 @@ pub fn test() -> Result<()> {
     shell::run(cargo(&[&["clippy"], &proof[..], &["--all-targets", "--", "-D", "warnings"]].concat()))?;
     shell::run(cargo(&["test", "--locked", "--lib"]))?;
     shell::run_within(LIMIT, cargo(&[&["test"], &proof[..]].concat()))?;
+    answers_for_gpu()?;
     contests()
+}
+
+/// The package of all answers' kernels, and the architecture that has all of them.
+const ANSWERS: &str = "host/learn/gpu/kernels";
+const ARCH: &str = "sm_90a";
+
+/// Compiles all answers to PTX, as one package, and has ptxas assemble it. Answers may spill: the lists of `check-ptx`
+/// are for the project's own kernels.
+fn answers_for_gpu() -> Result<()> {
+    let this = env::current_exe().context("this program has no path")?;
+    let out = project::target().join("ptx-answers");
+    let mut build = shell::command(&this, &["build-ptx", "--arch", ARCH, "--manifest-path"]);
+    build.arg(project::root().join(ANSWERS)).arg("--out").arg(&out).env_remove("RUNGS_LEARN_ANSWER");
+    shell::capture(build)?;
+    let kernels = Ptxas::find()?.check(&out.join(ARCH).with_extension("ptx"), ARCH)?;
+    let answers = ["solutions", "stubs", "wrong"].map(|part| files(&Folder::above(project::root())?.path().join(part)));
+    let answers = answers.into_iter().collect::<Result<Vec<_>>>()?.concat();
+    // Each has a kernel at least.
+    let lacking: Vec<_> = answers.iter().filter(|file| !has_kernel(file, &kernels)).collect();
+    ensure!(lacking.is_empty(), "no kernel in the PTX of {lacking:?}");
+    println!("{} kernels of {} answers assembled for {ARCH}", kernels.len(), answers.len());
+    Ok(())
+}
+
+/// Whether a kernel is an answer's: its name begins with the answer's folder and name.
+fn has_kernel(answer: &Path, kernels: &[Usage]) -> bool {
+    let part = |path: Option<&std::ffi::OsStr>| path.unwrap_or_default().to_string_lossy().into_owned();
+    let prefix = format!("{}_{}_", part(answer.parent().and_then(Path::file_name)), part(answer.file_stem()));
+    kernels.iter().any(|kernel| kernel.kernel.starts_with(&prefix))
 }
 
 /// The package of a contest's kernels, and the files that readers begin with.

@@ -100,6 +100,8 @@ fn packages() -> Result<()> {
     let args = ["package", "--workspace", "--quiet", "--offline", "--allow-dirty", "--target-dir"];
     let mut package = shell::cargo(&args);
     package.arg(&folder);
+    // Made of files of the exercises, which are a workspace of their own and not published.
+    package.args(["--exclude", "rungs-learn-gpu", "--exclude", "rungs-learn-gpu-kernels"]);
     let packaged = shell::run(package);
     fs::remove_dir_all(&folder).ok();
     packaged

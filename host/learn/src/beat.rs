@@ -80,12 +80,6 @@ impl Contest {
     }
 }
 
-/// Why there is no GPU to run on, if so.
-pub(crate) fn no_gpu() -> Option<String> {
-    let missing = cuda_driver::load().err().map(|missing| missing.to_string());
-    missing.or_else(|| cuda_driver::init().err().map(|status| format!("the CUDA driver does not start: {status}")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,12 +1,14 @@
 //! The commands of the exercises, for `rungs learn` and `cargo learn`: which exercise is next, its verdict, its hints.
 //!
 //! The reader edits `exercises/answers/NN_name.rs`, which is a copy of the stub. A check compiles that file with the
-//! exercise's check and runs it on the simulator; `exercises/src` judges it.
+//! exercise's check and runs it on the simulator; `exercises/src` judges it. Where there is a GPU, an answer that has
+//! passed is compiled for that too, and runs there on the same input.
 
 mod beat;
 mod diff;
 mod error;
 mod folder;
+mod gpu;
 mod program;
 mod progress;
 mod source;
@@ -19,6 +21,8 @@ pub use source::{HINTS, Source};
 
 use beat::Contest;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use gpu::OnGpu;
+use program::Built;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,12 +34,18 @@ const POLL: Duration = Duration::from_millis(150);
 /// The command line.
 pub fn command() -> Command {
     let name = || Arg::new("exercise").value_name("EXERCISE").help("Number or name [default: the next open one]");
+    let only_build = |help: &'static str| Arg::new("build").long("build").action(ArgAction::SetTrue).help(help);
     Command::new("learn")
         .about("Exercises: kernels for you to write, judged on the simulator")
         .after_help("Without a subcommand: the next exercise. Your answers are in exercises/answers.")
         .subcommand(Command::new("list").about("All exercises, and which have passed"))
         .subcommand(Command::new("next").about("The text of the next open exercise"))
-        .subcommand(Command::new("check").about("Judge your answer").arg(name()))
+        .subcommand(
+            Command::new("check")
+                .about("Judge your answer on the simulator; where there is a GPU, run it there too and compare")
+                .arg(name())
+                .arg(only_build("Only build the program that runs your answer on a GPU, for a machine without Rust")),
+        )
         .subcommand(Command::new("watch").about("Judge your answer each time you save it").arg(name()))
         .subcommand(Command::new("hint").about("One more hint of three; all of them once you have passed").arg(name()))
         .subcommand(Command::new("diff").about("Your answer beside the solution, once you have passed").arg(name()))
@@ -44,12 +54,9 @@ pub fn command() -> Command {
             Command::new("beat")
                 .about("Your own kernels against a rung, on a GPU: checked, verified, timed in turns on new input")
                 .arg(Arg::new("rung").required(true).value_name("FAMILY/RUNG").help("The rung, as scan/look-ahead"))
-                .arg(
-                    Arg::new("build")
-                        .long("build")
-                        .action(ArgAction::SetTrue)
-                        .help("Only build the program of the contest, for a machine that has neither Rust nor a clone"),
-                ),
+                .arg(only_build(
+                    "Only build the program of the contest, for a machine that has neither Rust nor a clone",
+                )),
         )
 }
 
@@ -67,6 +74,7 @@ pub fn run(matches: &ArgMatches) -> Result<bool> {
     };
     match command {
         "list" => course.list(),
+        "check" if arguments.get_flag("build") => exercise(&course).and_then(|exercise| course.build(&exercise)),
         "check" => exercise(&course).and_then(|exercise| course.check(&exercise)),
         "watch" => exercise(&course).and_then(|exercise| course.watch(exercise)),
         "hint" => exercise(&course).and_then(|exercise| course.hint(&exercise)),
@@ -165,13 +173,51 @@ impl Course {
         let verdict = verdict::judge(&self.folder, name)?;
         // As the reader knows the file, not as the compiler came to it.
         let answers = format!("{}/", self.short(&self.folder.answers()));
-        print(&format!("{}\n", verdict.text.replace("src/bin/../../answers/", &answers).trim_end()))?;
-        if verdict.passed {
+        let missing = verdict.passed.then(gpu::missing).flatten();
+        let is_first = !self.exercises.iter().any(|exercise| self.progress.of(&exercise.name).passed);
+        let mut text = verdict.text.replace("src/bin/../../answers/", &answers);
+        if verdict.passed && missing.is_none() {
+            text = text.replacen(": passed\n", ": passed on the simulator\n", 1);
+        }
+        print(&format!("{}\n", text.trim_end()))?;
+        // What a GPU says is the last word; that there is none is news only once.
+        let passed = match &missing {
+            _ if !verdict.passed => false,
+            None => self.judge_on_gpu(exercise)?,
+            Some(why) if is_first => print(&format!("Not run on a GPU: {why}.\n"))?,
+            Some(_) => true,
+        };
+        if passed {
             self.progress.change(name, |state| state.passed = true)?;
             let rung = &exercise.source.rung;
             print(&format!("\n`diff {name}` shows the solution beside your answer. In the ladders: {rung}\n"))?;
         }
-        Ok(verdict.passed)
+        Ok(passed)
+    }
+
+    /// Runs an answer that has passed on the simulator on the GPU; whether nothing speaks against it there.
+    fn judge_on_gpu(&self, exercise: &Exercise) -> Result<bool> {
+        let name = &exercise.name;
+        if !gpu::is_built(&self.folder) {
+            print("Compiling for the GPU; the first time takes some minutes.\n")?;
+        }
+        match gpu::judge(&self.folder, name)? {
+            OnGpu::Equal(said) => print(&format!("{said}\n")),
+            OnGpu::NotRun(why) => print(&format!("Not run on the GPU: {why}\n")),
+            OnGpu::Wrong(said) => print(&format!("\n{name}: not yet\n\n{said}\n")).map(|_| false),
+        }
+    }
+
+    /// Builds the program that runs an answer on a GPU.
+    fn build(&self, exercise: &Exercise) -> Result<bool> {
+        match gpu::build(&self.folder, &exercise.name)? {
+            Built::Program(program) => print(&format!(
+                "{} has your answer in it and needs no other file. On a machine with a GPU: ./{}\n",
+                self.short(&program),
+                program.file_name().unwrap_or_default().to_string_lossy()
+            )),
+            Built::Not(said) => print(&format!("{said}\n")).map(|_| false),
+        }
     }
 
     fn check(&mut self, exercise: &Exercise) -> Result<bool> {
@@ -242,7 +288,7 @@ impl Course {
             fs::copy(&contest.start, &contest.answer).map_err(|e| Error::writing(&contest.answer, &e))?;
             print(&format!("{file} has something to begin with: it is right, and slow. Edit it.\n"))?;
         }
-        if let Some(why) = beat::no_gpu().filter(|_| !only_build) {
+        if let Some(why) = gpu::missing().filter(|_| !only_build) {
             let elsewhere = "with --build you get a program for a machine that has one";
             return Err(Error::NoDevice(format!("a contest needs a GPU, and {why}; {elsewhere}")));
         }

@@ -22,7 +22,7 @@ impl Build {
     /// # Errors
     /// [`Error::File`] if there is no current folder that a relative path could begin at.
     pub fn new(folder: &Path, target: PathBuf, options: &[&str]) -> Result<Self> {
-        let target = env::var_os("CARGO_TARGET_DIR").map_or(target, PathBuf::from);
+        let target = self::target(target);
         // Both cargo and the program that it builds start in another folder than this process.
         let target = std::path::absolute(&target).map_err(|e| Error::reading(&target, &e))?;
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -59,6 +59,11 @@ impl Build {
         let named = executable(&String::from_utf8_lossy(&output.stdout));
         named.map(Built::Program).ok_or_else(|| Error::Start("cargo built no program".into()))
     }
+}
+
+/// Where cargo builds what it would build in `target`.
+pub(crate) fn target(target: PathBuf) -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or(target, PathBuf::from)
 }
 
 /// The program that cargo's messages name last. Its place depends on the reader's configuration of cargo, which may

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Time for one answer to be judged; more only if it does not end.
-const LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// What was said.
 pub(crate) struct Verdict {
@@ -33,37 +33,39 @@ pub(crate) fn judge(folder: &Folder, name: &str) -> Result<Verdict> {
             return Ok(Verdict { passed: false, text: format!("{name}: does not compile\n\n{said}") });
         }
     };
-    let mut child = Command::new(&program)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|e| Error::Start(format!("{}: {e}", program.display())))?;
+    Ok(match ended(Command::new(&program).current_dir(folder))? {
+        Some((code, said)) => Verdict { passed: code == Some(0), text: said },
+        None => {
+            let text = format!("{name}: not yet\n\nIt did not end in {} s: does every loop end?", LIMIT.as_secs());
+            Verdict { passed: false, text }
+        }
+    })
+}
+
+/// Runs a program: its exit code, if it ended by itself, and what it printed. None if it did not end in time.
+///
+/// # Errors
+/// [`Error::Start`] if it cannot be started.
+pub(crate) fn ended(program: &mut Command) -> Result<Option<(Option<i32>, String)>> {
+    let name = program.get_program().to_string_lossy().into_owned();
+    let failed = |e: std::io::Error| Error::Start(format!("{name}: {e}"));
+    program.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = program.spawn().map_err(failed)?;
     // Read beside the wait: what is printed could fill a pipe.
     let readers = [child.stdout.take().map(reader), child.stderr.take().map(reader)];
     let started = Instant::now();
     let status = loop {
-        match child.try_wait().map_err(|e| Error::Start(format!("{}: {e}", program.display())))? {
+        match child.try_wait().map_err(failed)? {
             Some(status) => break Some(status),
             None if started.elapsed() > LIMIT => {
-                child
-                    .kill()
-                    .and_then(|()| child.wait())
-                    .map_err(|e| Error::Start(format!("{}: {e}", program.display())))?;
+                child.kill().and_then(|()| child.wait()).map_err(failed)?;
                 break None;
             }
             None => thread::sleep(Duration::from_millis(5)),
         }
     };
     let said: String = readers.into_iter().flatten().filter_map(|reader| reader.join().ok()).collect();
-    Ok(match status {
-        Some(status) => Verdict { passed: status.success(), text: said },
-        None => {
-            let text = format!("{name}: not yet\n\nIt did not end in {} s: does every loop end?", LIMIT.as_secs());
-            Verdict { passed: false, text }
-        }
-    })
+    Ok(status.map(|status| (status.code(), said)))
 }
 
 /// Reads all that a program prints.

@@ -106,8 +106,12 @@ fn commands(copy: &Copy) {
     assert!(copy.run(&["hint", "2"]).1.contains("2 of 3: "));
 
     copy.solve("02_guard");
+    // That nothing ran on a GPU is said once: there is none, or the copy lacks the program for it.
     let (code, text, _) = copy.run(&["check", "2"]);
-    assert!(code == 0 && text.starts_with("02_guard: passed"), "{text}");
+    assert!(code == 0 && text.starts_with("02_guard: passed") && text.contains("\nNot run on "), "{text}");
+    let is_there = text.contains("Not run on the GPU");
+    let (code, text, _) = copy.run(&["check", "2"]);
+    assert!(code == 0 && text.contains("Not run on ") == is_there, "{text}");
     assert_eq!(copy.run(&["diff", "2"]).1, "Your answer is the solution.\n");
     let (_, text, _) = copy.run(&["list"]);
     assert!(text.lines().any(|line| line.starts_with("02_guard") && line.contains("passed")), "{text}");

@@ -239,8 +239,17 @@ impl Engine {
     }
 
     fn cuda(ordinal: u32) -> Result<Self> {
-        let cuda = Cuda::open(ordinal, ptx::PTX)?;
-        Ok(Self::with_cuda(cuda))
+        Self::of_kernels(ordinal, ptx::PTX)
+    }
+
+    /// The GPU with this number, with kernels of another crate alone: `ptx` as for [`Engine::add_kernels`]. They may
+    /// have the names of this project's kernels, and algorithms of this project cannot run on the engine.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] without a driver or this GPU, or if no PTX runs on it; [`Error::Cuda`] if the driver refuses
+    /// the PTX.
+    pub fn of_kernels(ordinal: u32, ptx: &[(&str, &str)]) -> Result<Self> {
+        Ok(Self::with_cuda(Cuda::open(ordinal, ptx)?, ptx))
     }
 
     /// The GPU of a context of the caller's, as other crates make one, with a stream of that context for the engine's
@@ -258,10 +267,11 @@ impl Engine {
     pub unsafe fn adopt(context: *mut c_void, stream: *mut c_void) -> Result<Self> {
         // SAFETY: as the caller says.
         let cuda = unsafe { Cuda::adopt(context, stream, ptx::PTX) }?;
-        Ok(Self::with_cuda(cuda))
+        Ok(Self::with_cuda(cuda, ptx::PTX))
     }
 
-    fn with_cuda(cuda: Cuda) -> Self {
+    /// `ptx`: what the kernels were chosen from.
+    fn with_cuda(cuda: Cuda, ptx: &[(&str, &str)]) -> Self {
         let p = cuda.properties();
         let info = DeviceInfo {
             kind: "cuda",
@@ -270,7 +280,7 @@ impl Engine {
             multiprocessors: p.multiprocessors,
             shared_per_block: p.shared_per_block_optin,
             driver: Some(p.driver_version.clone()),
-            ptx: ptx::PTX.iter().find(|(arch, _)| *arch == cuda.arch()).map(named_ptx),
+            ptx: ptx.iter().find(|(arch, _)| *arch == cuda.arch()).map(named_ptx),
             note: None,
         };
         Self::new(Backend::Cuda(cuda), info)
@@ -319,7 +329,7 @@ impl Engine {
     /// [`Error::Cuda`] if the driver refuses a stream.
     pub fn second_stream(&self) -> Result<Self> {
         match &self.0.backend {
-            Backend::Cuda(cuda) => Ok(Self::with_cuda(cuda.second_stream()?)),
+            Backend::Cuda(cuda) => Ok(Self::new(Backend::Cuda(cuda.second_stream()?), self.info().clone())),
             Backend::Simulator(_) => Ok(Self::simulator()),
         }
     }

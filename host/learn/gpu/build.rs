@@ -1,0 +1,56 @@
+//! Compiles the answers to PTX, and makes a module of each with the check of its exercise.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+fn main() {
+    println!("cargo::rerun-if-env-changed=RUNGS_LEARN_ANSWER");
+    let kernels = env::var_os("DEP_RUNGS_LEARN_GPU_KERNELS_MANIFEST").expect("the kernels' package says where it is");
+    rungs_ptx::embed_from_build_script(&kernels);
+    let exercises = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../exercises");
+    let checks = exercises.join("checks");
+    let mut answers = String::new();
+    match env::var_os("RUNGS_LEARN_ANSWER").map(PathBuf::from) {
+        Some(answer) => {
+            println!("cargo::rerun-if-changed={}", answer.display());
+            let name = answer.file_stem().and_then(|name| name.to_str()).expect("an answer's name is text");
+            answers += &module("answer", &answer, "answers", name, &checks);
+        }
+        None => {
+            for kind in ["solutions", "stubs", "wrong"] {
+                for name in names(&exercises.join(kind)) {
+                    let number = name.split('_').next();
+                    let check = names(&checks).into_iter().find(|check| check.split('_').next() == number);
+                    let check = check.unwrap_or_else(|| panic!("{kind}/{name}.rs belongs to no check"));
+                    let file = exercises.join(kind).join(&name).with_extension("rs");
+                    answers += &module(&format!("{kind}_{name}"), &file, kind, &check, &checks);
+                }
+            }
+        }
+    }
+    let to = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("answers.rs");
+    fs::write(&to, format!("[\n{answers}]\n")).unwrap_or_else(|e| panic!("{}: {e}", to.display()));
+}
+
+/// An answer with its check, as an expression: its module is a block's.
+fn module(module: &str, file: &Path, kind: &str, check: &str, checks: &Path) -> String {
+    let check = checks.join(format!("{check}.rs"));
+    println!("cargo::rerun-if-changed={}", check.display());
+    let name = file.file_stem().unwrap_or_default();
+    format!(
+        "    {{\n        mod exercise {{\n            pub use rungs_learn_gpu_kernels::{module} as answer;\n\
+         #[path = {check:?}]\n            pub mod check;\n        }}\n\
+         Answer {{ kind: {kind:?}, name: {name:?}, text: include_str!({file:?}), \
+         exercise: &exercise::check::EXERCISE }}\n    }},\n"
+    )
+}
+
+/// The names of a folder's Rust files, in order.
+fn names(folder: &Path) -> Vec<String> {
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let files = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = files.filter_map(|file| Some(file.strip_suffix(".rs")?.to_string())).collect();
+    names.sort();
+    names
+}
