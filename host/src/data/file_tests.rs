@@ -184,7 +184,7 @@ fn streams_of_unknown_length() {
     let data = Distribution::Uniform.generate(Dtype::U64, 1_000_003, 1).unwrap();
     let (read, format, _) = piped(data.as_bytes()).read(&[Dtype::U64], None).unwrap();
     assert!(read == data && format == Format::Raw);
-    let mut npy = Head { dtype: Dtype::U64, shape: vec![1_000_003] }.to_bytes();
+    let mut npy = Head { dtype: Dtype::U64, shape: vec![1_000_003] }.to_bytes().unwrap();
     npy.extend(data.as_bytes());
     let (read, format, _) = piped(&npy).read(&Dtype::ALL, None).unwrap();
     assert!(read == data && format == Format::Npy);
