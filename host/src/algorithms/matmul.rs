@@ -68,15 +68,15 @@ fn precision_of(entry: &Entry<Matmul>, dtype: Dtype) -> Option<Precision> {
 /// The reason why a rung has no products of this type, or not of this precision, if it has none.
 fn unable(ladder: &'static Ladder<Matmul>, rung: &Rung, dtype: Dtype, precision: Option<Precision>) -> Option<String> {
     let (entry, name) = (ladder.get(rung.name)?, rung.name);
+    if precision.is_some() && dtype != Dtype::F32 {
+        return Some(format!("a precision can be asked for with products of f32, not of {dtype}"));
+    }
     let Some(own) = precision_of(entry, dtype) else {
         let takes = |entry: &&&Entry<Matmul>| precision_of(entry, dtype).is_some();
         let others: Vec<_> = ladder.rungs.iter().filter(takes).map(|entry| entry.rung.name).collect();
-        return Some(format!("{name} does not multiply {dtype}; {} do", others.join(", ")));
+        return Some(format!("{name} does not multiply {dtype}; of the rungs these do: {}", others.join(", ")));
     };
     let asked = precision?;
-    if dtype != Dtype::F32 {
-        return Some(format!("a precision can be asked for with products of f32, not of {dtype}"));
-    }
     (own != asked).then(|| format!("{name} multiplies in {}, not in {}", own.name(), asked.name()))
 }
 
