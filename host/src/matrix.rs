@@ -162,8 +162,8 @@ impl<T: Multiplied> DeviceMatrix<T> {
     ///
     /// # Errors
     /// [`Error::Usage`] if A and B are on other engines than C, or have other sizes than the product needs, or if the
-    /// device has no rung of that precision or for that type; [`Error::OutOfMemory`] if scratch memory does not fit on the engine;
-    /// [`Error::Launch`] or [`Error::Cuda`] if the launch, or a kernel before it, fails.
+    /// device has no rung of that precision or for that type; [`Error::OutOfMemory`] if scratch memory does not fit on
+    /// the engine; [`Error::Launch`] or [`Error::Cuda`] if the launch, or a kernel before it, fails.
     pub fn set_product(&mut self, a: View<'_, T>, b: View<'_, T>, factors: Factors) -> Result<()> {
         if !a.of.engine.is(&self.engine) || !b.of.engine.is(&self.engine) {
             return Err(Error::Usage("matrices of different engines cannot be multiplied".into()));

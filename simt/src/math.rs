@@ -1,4 +1,5 @@
-//! Arithmetic that has one instruction on the GPU and must not be left to contraction or to code that computes the same.
+//! Arithmetic that has one instruction on the GPU and must not be left to contraction or to code that computes the
+//! same.
 
 use crate::Backend;
 use crate::machine::Machine;

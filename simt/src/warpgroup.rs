@@ -11,8 +11,8 @@
 //!
 //! The four warps also multiply together, on the tensor cores, from [`Tile`]s in shared memory: [`multiply_add`] and
 //! [`multiply_add_split`] compute A·Bᵀ for an A of 64 rows and a B of 64, 128 or 256, which are columns of the product.
-//! Rows of both are 128 bytes along k ([`Tile::DEPTH`] elements). Each thread has the sums of one in 128 elements of the product. With
-//! g = lane / 4, t = lane % 4 and w the number of the warp in its group, sum 4·j + 2·h + e is that of
+//! Rows of both are 128 bytes along k ([`Tile::DEPTH`] elements). Each thread has the sums of one in 128 elements of
+//! the product. With g = lane / 4, t = lane % 4 and w the number of the warp in its group, sum 4·j + 2·h + e is that of
 //!
 //! | row | column |
 //! | --- | --- |
@@ -109,9 +109,9 @@ pub fn multiply_add<T: Operand, const SUMS: usize>(a: Tile<T>, b: Tile<T>, sums:
     unsafe { Backend::wgmma_add::<T, SUMS>(a.of(64), b.of(2 * SUMS as u32), sums) }
 }
 
-/// [`multiply_add`] for numbers that are each in two tiles, a large part and a rest (as by [`Tf32::split`]): the products
-/// rest·large, large·rest and large·large, in this order, are summed by themselves, and these sums, rounded as `f32`
-/// is, are added to the thread's. So the error does not grow with every addition by the tensor cores.
+/// [`multiply_add`] for numbers that are each in two tiles, a large part and a rest (as by [`Tf32::split`]): the
+/// products rest·large, large·rest and large·large, in this order, are summed by themselves, and these sums, rounded as
+/// `f32` is, are added to the thread's. So the error does not grow with every addition by the tensor cores.
 ///
 /// [`Tf32::split`]: crate::mma::Tf32::split
 #[inline(always)]

@@ -166,8 +166,8 @@ impl Precision {
     /// The tensor cores align eight products and a sum to the largest of them, and cut off what is below 24 bits: 10
     /// units at most. Three TF32 products leave out the smallest of four, 2 units, and a unit of each operand's last
     /// place; they are summed sixteen or 32 at a time, by two or four such additions, and their two small sums count
-    /// little. Of elements of 16 bits sixteen products and a sum are added at once: 18 units. A sum of `f64` is compared
-    /// with one that has been rounded as often.
+    /// little. Of elements of 16 bits sixteen products and a sum are added at once: 18 units. A sum of `f64` is
+    /// compared with one that has been rounded as often.
     pub fn bound(self, k: usize) -> f64 {
         let k = k as f64;
         match self {
@@ -316,7 +316,8 @@ impl Entry<Matmul> {
     /// The rung ready to multiply matrices of these sizes, and of others.
     ///
     /// # Errors
-    /// [`Failed::Unsuitable`] if the device or the type is not one for the rung; [`Failed::Machine`] if there is no memory.
+    /// [`Failed::Unsuitable`] if the device or the type is not one for the rung; [`Failed::Machine`] if there is no
+    /// memory.
     pub fn multiplier<T: Multiplied>(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Sequence<Product<T>>> {
         self.rung.check(&Ask::of::<T>(on, 0))?;
         let (run, name) = (self.run, self.rung.name);

@@ -1,8 +1,8 @@
 //! # Matrix product
 //!
-//! C = alpha·A·B + beta·C, of elements of one type ([`Element`]). A, B and C may be parts of larger matrices, A and B may be stored transposed, and one launch
-//! may multiply a batch of them. What the rungs share: where a block's matrices and its tile of C are ([`Shape`]), and
-//! access to them that minds their edges ([`Matrix`], [`Output`]).
+//! C = alpha·A·B + beta·C, of elements of one type ([`Element`]). A, B and C may be parts of larger matrices, A and B
+//! may be stored transposed, and one launch may multiply a batch of them. What the rungs share: where a block's
+//! matrices and its tile of C are ([`Shape`]), and access to them that minds their edges ([`Matrix`], [`Output`]).
 
 mod copies;
 mod element;

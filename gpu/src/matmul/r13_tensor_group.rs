@@ -1,8 +1,8 @@
 //! # Matrix product, on the tensor cores by groups of four warps
 //!
-//! **Idea.** Four warps multiply together, by one instruction for 64 rows, up to 256 columns and eight k. It reads both
-//! operands from shared memory itself. A thread of the block has tiles copied to a ring of stages there, and two groups
-//! multiply what is there, each 64 of a tile's 128 rows.
+//! **Idea.** Four warps multiply together, by one instruction for 64 rows, up to 256 columns and eight k, or sixteen of
+//! elements of 16 bits. It reads both operands from shared memory itself. A thread of the block has tiles copied to a
+//! ring of stages there, and two groups multiply what is there, each 64 of a tile's 128 rows.
 //!
 //! **Changed from the rung before.** No lane loads a fragment: the loads that `tensor-mma` was held up by are gone, and
 //! the registers hold nothing but sums. As in `producer-consumer`, warps that copy and warps that multiply tell each
@@ -13,16 +13,17 @@
 //!
 //! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles. Copies of A and B in global memory, in as much
 //! scratch memory; from there, copies of 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory. One barrier per
-//! block; two launches.
+//! block; two launches. Elements of 16 bits are half the bytes.
 //!
 //! **Threads.** 384 per block: two groups of four warps multiply, and one thread of a third group copies. The third
 //! group is whole because registers are given back by whole groups. Tiles of C have 128 rows and 256 columns, or 128 or
 //! 64 where those fill the multiprocessors better. A thread has every 128th element of what its group computes.
 //!
 //! **Limits.** Any m and n, k below 2²³, any strides, factors, transposed operands. The products of a batch follow each
-//! other, and so do parts of a product whose copies a view cannot hold at once. Elements of A and B are rounded to 10
-//! bits behind the point. Compute capability 9.0 alone. The instruction takes rows of both operands that are contiguous
-//! along k, in an order of its own: the copies have it, of any operand.
+//! other, and so do parts of a product whose copies a view cannot hold at once. Elements of `f32` in A and B are
+//! rounded to 10 bits behind the point; those of `bf16` and `f16` are taken as they are, summed in `f32`, and each
+//! element of C is rounded once. Compute capability 9.0 alone. The instruction takes rows of both operands that are
+//! contiguous along k, in an order of its own: the copies have it, of any operand.
 //!
 //! **Source.** NVIDIA, "Parallel Thread Execution ISA", chapter on `wgmma`; P. Shah, "Outperforming cuBLAS on H100: a
 //! worklog" (2024), for the shapes of tiles. Our own prototype in CUDA C++.
@@ -49,7 +50,11 @@ type Narrow<T> = Groups<T, 32, 1, 1, 8>;
     sm_90a,
     max_threads = BLOCK,
     min_blocks = 1,
-    instances(matmul_tensor_group: <f32>, matmul_tensor_group_bf16: <bf16>, matmul_tensor_group_f16: <f16>)
+    instances(
+        matmul_tensor_group: <f32>,
+        matmul_tensor_group_bf16: <bf16>,
+        matmul_tensor_group_f16: <f16>,
+    )
 )]
 pub fn matmul_tensor_group<T: Packed>(a: Global<T>, b: Global<T>, c: Global<T>, shape: Shape, product: u32) {
     Wide::product(a, b, c, shape, product);
@@ -60,7 +65,11 @@ pub fn matmul_tensor_group<T: Packed>(a: Global<T>, b: Global<T>, c: Global<T>, 
     sm_90a,
     max_threads = BLOCK,
     min_blocks = 1,
-    instances(matmul_tensor_group_middle: <f32>, matmul_tensor_group_middle_bf16: <bf16>, matmul_tensor_group_middle_f16: <f16>)
+    instances(
+        matmul_tensor_group_middle: <f32>,
+        matmul_tensor_group_middle_bf16: <bf16>,
+        matmul_tensor_group_middle_f16: <f16>,
+    )
 )]
 pub fn matmul_tensor_group_middle<T: Packed>(a: Global<T>, b: Global<T>, c: Global<T>, shape: Shape, product: u32) {
     Middle::product(a, b, c, shape, product);
@@ -71,7 +80,11 @@ pub fn matmul_tensor_group_middle<T: Packed>(a: Global<T>, b: Global<T>, c: Glob
     sm_90a,
     max_threads = BLOCK,
     min_blocks = 1,
-    instances(matmul_tensor_group_narrow: <f32>, matmul_tensor_group_narrow_bf16: <bf16>, matmul_tensor_group_narrow_f16: <f16>)
+    instances(
+        matmul_tensor_group_narrow: <f32>,
+        matmul_tensor_group_narrow_bf16: <bf16>,
+        matmul_tensor_group_narrow_f16: <f16>,
+    )
 )]
 pub fn matmul_tensor_group_narrow<T: Packed>(a: Global<T>, b: Global<T>, c: Global<T>, shape: Shape, product: u32) {
     Narrow::product(a, b, c, shape, product);
@@ -80,7 +93,11 @@ pub fn matmul_tensor_group_narrow<T: Packed>(a: Global<T>, b: Global<T>, c: Glob
 /// Copies A and B to tiles; elements of `f32` are rounded.
 #[kernel(
     max_threads = PACK,
-    instances(matmul_tensor_group_pack: <f32>, matmul_tensor_group_pack_bf16: <bf16>, matmul_tensor_group_pack_f16: <f16>)
+    instances(
+        matmul_tensor_group_pack: <f32>,
+        matmul_tensor_group_pack_bf16: <bf16>,
+        matmul_tensor_group_pack_f16: <f16>,
+    )
 )]
 pub fn matmul_tensor_group_pack<T: Packed>(
     from_a: Global<T>,

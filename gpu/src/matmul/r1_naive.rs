@@ -13,7 +13,7 @@
 //! **Threads.** Blocks of 16 × 16; thread (x, y) of a block computes element (x, y) of the block's tile, so the threads
 //! of a warp share two columns of B and read 16 rows of A.
 //!
-//! **Limits.** Any m, n, k and strides; transposed operands, factors and batches.
+//! **Limits.** Any m, n, k and strides; `f32` and `f64`; transposed operands, factors and batches.
 //!
 //! **Source.** S. Boehm, "How to optimize a CUDA matmul kernel for cuBLAS-like performance" (2022), kernel 1. Changed:
 //! any sizes and strides.

@@ -14,8 +14,8 @@
 //!
 //! **Threads.** Blocks of TILE × TILE; thread (x, y) computes element (y, x) of the block's tile.
 //!
-//! **Limits.** Any m, n, k and strides: elements outside the matrices are read as zero and not written; transposed
-//! operands (copied to shared memory without coalescing), factors and batches.
+//! **Limits.** `f32` and `f64`. Any m, n, k and strides: elements outside the matrices are read as zero and not
+//! written; transposed operands (copied to shared memory without coalescing), factors and batches.
 //!
 //! **Source.** V. A. Antonyuk, "GPGPU programming" (2015). Changed: any sizes and strides.
 

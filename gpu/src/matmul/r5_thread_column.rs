@@ -17,8 +17,8 @@
 //! **Threads.** 512 threads have a tile of 64 × 64; thread t has column t % 64 and the eight rows from t / 64 · 8 on.
 //! The loads of A are of one element for the whole warp, those of B of 32 neighbours.
 //!
-//! **Limits.** Any m, n, k and strides: elements outside the matrices are read as zero and not written; transposed
-//! operands (copied to shared memory without coalescing), factors and batches.
+//! **Limits.** `f32` and `f64`. Any m, n, k and strides: elements outside the matrices are read as zero and not
+//! written; transposed operands (copied to shared memory without coalescing), factors and batches.
 //!
 //! **Source.** S. Boehm, "How to optimize a CUDA matmul kernel for cuBLAS-like performance" (2022), kernel 4. Changed:
 //! any sizes and strides.

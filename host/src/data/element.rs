@@ -52,7 +52,8 @@ macro_rules! elements {
     (@ $T:ident, $from:ident, $whole:ident => $from_whole:expr) => {{ let $whole = $from; $from_whole }};
     ($($T:ident, $Word:ident, $variant:ident, signed $signed:literal,
        to_word |$key:ident| $to:expr, from_word |$word:ident| $from:expr,
-       at |$position:ident| $at:expr, $(from_whole |$whole:ident| $from_whole:expr,)? from_pattern |$pattern:ident| $from_pattern:expr, show |$shown:ident| $show:expr,
+       at |$position:ident| $at:expr, $(from_whole |$whole:ident| $from_whole:expr,)?
+       from_pattern |$pattern:ident| $from_pattern:expr, show |$shown:ident| $show:expr,
        corners [$($corner:expr),*];)*) => {$(
         impl Element for $T {
             const DTYPE: Dtype = Dtype::$variant;
@@ -130,8 +131,8 @@ elements! {
         from_pattern |pattern| f16::from_bits(pattern as u16),
         show |key| if key.is_nan() && key.is_sign_negative() { "-NaN".into() } else { format!("{key:?}") },
         corners [f16::from_bits(0xFE00), f16::NEG_INFINITY, f16::MIN, f16::NEG_ONE, f16::from_bits(0x8400),
-            f16::from_bits(TOP16 + 1), f16::NEG_ZERO, f16::ZERO, f16::from_bits(1), f16::MIN_POSITIVE, f16::ONE, f16::MAX,
-            f16::INFINITY, f16::from_bits(0x7E00), f16::from_bits(u16::MAX), f16::from_bits(u16::MAX >> 1)];
+            f16::from_bits(TOP16 + 1), f16::NEG_ZERO, f16::ZERO, f16::from_bits(1), f16::MIN_POSITIVE, f16::ONE,
+            f16::MAX, f16::INFINITY, f16::from_bits(0x7E00), f16::from_bits(u16::MAX), f16::from_bits(u16::MAX >> 1)];
     bf16, u16, Bf16, signed true,
         to_word |key| { let bits = key.to_bits(); bits ^ (((bits as i16 >> 15) as u16) | TOP16) },
         from_word |word| bf16::from_bits(word ^ ((((!word) as i16 >> 15) as u16) | TOP16)),
@@ -140,6 +141,6 @@ elements! {
         from_pattern |pattern| bf16::from_bits(pattern as u16),
         show |key| if key.is_nan() && key.is_sign_negative() { "-NaN".into() } else { format!("{key:?}") },
         corners [bf16::from_bits(0xFFC0), bf16::NEG_INFINITY, bf16::MIN, bf16::NEG_ONE, bf16::from_bits(0x8080),
-            bf16::from_bits(TOP16 + 1), bf16::NEG_ZERO, bf16::ZERO, bf16::from_bits(1), bf16::MIN_POSITIVE, bf16::ONE, bf16::MAX,
-            bf16::INFINITY, bf16::from_bits(0x7FC0), bf16::from_bits(u16::MAX), bf16::from_bits(u16::MAX >> 1)];
+            bf16::from_bits(TOP16 + 1), bf16::NEG_ZERO, bf16::ZERO, bf16::from_bits(1), bf16::MIN_POSITIVE, bf16::ONE,
+            bf16::MAX, bf16::INFINITY, bf16::from_bits(0x7FC0), bf16::from_bits(u16::MAX), bf16::from_bits(u16::MAX >> 1)];
 }

@@ -32,8 +32,8 @@ macro_rules! add_parts {
     (($($i:literal)*)) => { concat!($("add.rn.f32 {", $i, "}, {", $i, "}, t", $i, ";"),*) };
 }
 
-/// The instruction for 32 bytes along k of the descriptors `x` and `y`; `$adds` is the predicate by which it adds to the
-/// sums. Operands of 16 bits could lie the other way, so the instruction is told that they do not.
+/// The instruction for 32 bytes along k of the descriptors `x` and `y`; `$adds` is the predicate by which it adds to
+/// the sums. Operands of 16 bits could lie the other way, so the instruction is told that they do not.
 macro_rules! products {
     (Tf32 $columns:literal, $adds:literal, $to:expr) => { products!($columns, "k8.f32.tf32.tf32", $adds, $to, "") };
     (Bf16 $columns:literal, $adds:literal, $to:expr) => {

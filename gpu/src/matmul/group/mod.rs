@@ -32,8 +32,8 @@ const FEW: u32 = 40;
 const MANY: u32 = 232;
 
 /// The work of blocks for elements of `T`, with tiles of C of `ROWS` × 2·`SUMS`·`WIDE`: `SUMS` is the number of sums
-/// that a thread gets by one call, `WIDE` how many calls there are side by side. Elements of A and B have `PARTS` parts,
-/// one or two. There are `STAGES` pairs of tiles of A and B in shared memory.
+/// that a thread gets by one call, `WIDE` how many calls there are side by side. Elements of A and B have `PARTS`
+/// parts, one or two. There are `STAGES` pairs of tiles of A and B in shared memory.
 pub(super) struct Groups<T, const SUMS: usize, const WIDE: usize, const PARTS: u32, const STAGES: u32>(PhantomData<T>);
 
 /// A thread's sums.
