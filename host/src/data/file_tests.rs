@@ -139,7 +139,7 @@ fn bad_numpy_files() {
         ("{'descr': '>u4', 'fortran_order': False, 'shape': (6,), }", "big-endian"),
         ("{'descr': '<u4', 'fortran_order': False, 'shape': (), }", "one dimension"),
         ("{'descr': '<u4', 'fortran_order': False, 'shape': (2, 3), }", "one dimension"),
-        ("{'descr': '<f2', 'fortran_order': False, 'shape': (12,), }", "'<f2'"),
+        ("{'descr': '<c8', 'fortran_order': False, 'shape': (3,), }", "'<c8'"),
         ("{'descr': [('a', '<u4'), ('b', '<f8')], 'fortran_order': False, 'shape': (1,), }", "structures"),
         ("{'descr': '<u4', 'fortran_order': False, 'shape': (5,), }", "bytes follow its 5 elements"),
         ("{'descr': '<u4', 'fortran_order': False, 'shape': (7,), }", "announces 7 elements of u32, and 24 bytes"),

@@ -111,7 +111,7 @@ impl<T: Number> Product<T> {
             return self.wrong_row(c).and_then(row_difference);
         }
         let sample = (0..SAMPLE).into_par_iter().filter_map(|i| row_difference(i * (self.m - 1) / (SAMPLE - 1)));
-        sample.min_by_key(|(at, _)| *at).or_else(|| self.unlikely_row(c, precision))
+        sample.min_by_key(|(at, _)| *at).or_else(|| self.unlikely_row(c, precision, tolerance))
     }
 
     /// A row of C that differs from alpha·A·B + beta·C, by random vectors of integers.
@@ -134,8 +134,8 @@ impl<T: Number> Product<T> {
     }
 
     /// The first element of a row of C whose sum with random signs is further from the right one than is likely, and
-    /// the right value of that element.
-    fn unlikely_row<C: Number>(&self, c: &[C], precision: Precision) -> Option<(usize, f64)> {
+    /// the right value of that element. Rows that have no such sum are compared within `tolerance`.
+    fn unlikely_row<C: Number>(&self, c: &[C], precision: Precision, tolerance: f64) -> Option<(usize, f64)> {
         let square = |sum: f64, a: f64, x: f64| sum + a * a * x;
         let plain = |sum: f64, a: f64, x: f64| sum + a * x;
         let (alpha, beta) = (self.alpha, self.beta);
@@ -149,13 +149,18 @@ impl<T: Number> Product<T> {
         let squares = times(&self.a, self.k, &times(&self.b, self.n, &ones, square), square);
         let squares_c = of_c(&ones, |sum, a, x| sum + a * a * x);
         let rounded = times(c, self.n, &ones, square);
+        // A row with an element that is infinite or NaN has no sum to compare.
+        let odd = (0..self.m).into_par_iter().filter(|&i| !rounded[i].is_finite());
+        if let Some(found) = odd.find_map_first(|row| self.row_difference(c, row, tolerance)) {
+            return Some(found);
+        }
         let row = (1..=3u64).find_map(|round| {
             let sign = |i: usize| (i as u64 + (round << 40)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 63;
             let x: Vec<f64> = (0..self.n).map(|i| if sign(i) == 0 { 1.0 } else { -1.0 }).collect();
             let (abx, cx) =
                 (times(&self.a, self.k, &times(&self.b, self.n, &x, plain), plain), times(c, self.n, &x, plain));
             let before = of_c(&x, |sum, a, x| sum + a * x);
-            (0..self.m).find(|&i| {
+            (0..self.m).filter(|&i| rounded[i].is_finite()).find(|&i| {
                 let likely = (alpha * alpha * squares[i] + beta * beta * squares_c[i]).sqrt();
                 let error = (cx[i] - (alpha * abx[i] + beta * before[i])).abs();
                 let of_rounding = UNLIKELY_ROUNDING * C::ROUNDING * rounded[i].sqrt();
