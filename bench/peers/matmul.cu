@@ -1,8 +1,9 @@
-// Matrix product peers: cuBLAS in the three precisions that are compared with ours.
+// Matrix product peers: cuBLAS in the types and precisions that are compared with ours.
 #include "peer.cuh"
 
 #include <cublas_v2.h>
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include <map>
 #include <mutex>
@@ -42,7 +43,7 @@ int handle_for(cublasMath_t mode, cublasHandle_t* out) {
     return 0;
 }
 
-// The common part of all three. cuBLAS is column-major: a row-major matrix is its transpose there, so C = A·B is
+// The common part of all. cuBLAS is column-major: a row-major matrix is its transpose there, so C = A·B is
 // computed as Cᵀ = Bᵀ·Aᵀ: the operands are exchanged and nothing is transposed. `gemm(handle, m, n, k, a, b, c)` makes
 // the call.
 template <class In, class Out, class F>
@@ -75,19 +76,30 @@ int sgemm(const Call& call) {
     });
 }
 
-template <class Out, cudaDataType_t OUT>
-int gemm_bf16(const Call& call) {
-    return matmul<__nv_bfloat16, Out>(
+int dgemm(const Call& call) {
+    return matmul<double, double>(call, CUBLAS_DEFAULT_MATH, [](cublasHandle_t handle, int m, int n, int k,
+                                                                const double* a, const double* b, double* c) -> int {
+        const double one = 1, zero = 0;
+        PEERS_CUBLAS(cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, b, n, a, k, &zero, c, n));
+        return 0;
+    });
+}
+
+// Elements of 16 bits, sums of fp32.
+template <class In, cudaDataType_t IN, class Out, cudaDataType_t OUT>
+int gemm_16(const Call& call) {
+    return matmul<In, Out>(
         call, CUBLAS_DEFAULT_MATH,
-        [](cublasHandle_t handle, int m, int n, int k, const __nv_bfloat16* a, const __nv_bfloat16* b, Out* c) -> int {
+        [](cublasHandle_t handle, int m, int n, int k, const In* a, const In* b, Out* c) -> int {
             const float one = 1, zero = 0;
-            PEERS_CUBLAS(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, b, CUDA_R_16BF, n, a,
-                                      CUDA_R_16BF, k, &zero, c, OUT, n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+            PEERS_CUBLAS(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, b, IN, n, a, IN, k, &zero, c,
+                                      OUT, n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
             return 0;
         });
 }
 
 using bf16 = __nv_bfloat16;
+using f16 = __half;
 
 const Entry PEERS[] = {
     {{"cublas_sgemm_pedantic", "matmul", "cublasSgemm, CUBLAS_PEDANTIC_MATH: fp32 throughout", "f32", 0},
@@ -95,9 +107,13 @@ const Entry PEERS[] = {
     {{"cublas_sgemm_tf32", "matmul", "cublasSgemm, CUBLAS_TF32_TENSOR_OP_MATH", "f32", 0},
      3, matmul_bytes<float, float>, sgemm<CUBLAS_TF32_TENSOR_OP_MATH>},
     {{"cublas_gemm_bf16", "matmul", "cublasGemmEx, bf16 in, fp32 sums, C in f32", "bf16", 0},
-     3, matmul_bytes<bf16, float>, gemm_bf16<float, CUDA_R_32F>},
+     3, matmul_bytes<bf16, float>, gemm_16<bf16, CUDA_R_16BF, float, CUDA_R_32F>},
     {{"cublas_gemm_bf16_bf16", "matmul", "cublasGemmEx, bf16 in, fp32 sums, C in bf16", "bf16", 0},
-     3, matmul_bytes<bf16, bf16>, gemm_bf16<bf16, CUDA_R_16BF>},
+     3, matmul_bytes<bf16, bf16>, gemm_16<bf16, CUDA_R_16BF, bf16, CUDA_R_16BF>},
+    {{"cublas_gemm_f16_f16", "matmul", "cublasGemmEx, f16 in, fp32 sums, C in f16", "f16", 0},
+     3, matmul_bytes<f16, f16>, gemm_16<f16, CUDA_R_16F, f16, CUDA_R_16F>},
+    {{"cublas_dgemm", "matmul", "cublasDgemm", "f64", 0},
+     3, matmul_bytes<double, double>, dgemm},
 };
 
 }  // namespace

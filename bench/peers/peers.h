@@ -61,8 +61,8 @@ extern "C" {
  *   - "source_" + the same: the algorithm of the source that the rung comes from, in the source's own shape of grid and
  *     block (sources.cu). A difference in time is a difference between algorithms.
  * what      the call, or the algorithm, in one line
- * dtype     u8 u32 i32 u64 i64 f32 f64 bf16: of the input's elements; matmul in bf16 gives f32 or, where `what` says
- *           so, bf16
+ * dtype     u8 u32 i32 u64 i64 f32 f64 f16 bf16: of the input's elements; matmul gives the same, in bf16 also f32
+ *           where `what` says so
  * in_place  1: the caller has put the data into output and passes input == output; 0: the input is left as it is and
  *           must not overlap the output
  */

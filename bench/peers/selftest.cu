@@ -10,6 +10,7 @@
 #include "peers.h"
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -177,9 +178,9 @@ Case matmul_case(size_t m, size_t n, size_t k) {
     std::vector<Out> c;
     for (size_t row = 0; row < m; row++)
         for (size_t col = 0; col < n; col++) {
-            float sum = 0;
-            for (size_t e = 0; e < k; e++) sum += float(input[row * k + e]) * float(input[m * k + e * n + col]);
-            c.push_back(Out(sum));
+            double sum = 0;  // exact, of small numbers
+            for (size_t e = 0; e < k; e++) sum += double(float(input[row * k + e])) * float(input[m * k + e * n + col]);
+            c.push_back(Out(float(sum)));
         }
     return {raw(input), raw(c)};
 }
@@ -216,6 +217,8 @@ Case make_case(const RungsPeer& peer, const Shape& shape) {
     }
     if (family == "matmul") {
         if (dtype == "f32") return matmul_case<float, float>(shape[0], shape[1], shape[2]);
+        if (dtype == "f64") return matmul_case<double, double>(shape[0], shape[1], shape[2]);
+        if (dtype == "f16") return matmul_case<__half, __half>(shape[0], shape[1], shape[2]);
         if (name == "cublas_gemm_bf16") return matmul_case<__nv_bfloat16, float>(shape[0], shape[1], shape[2]);
         return matmul_case<__nv_bfloat16, __nv_bfloat16>(shape[0], shape[1], shape[2]);
     }
@@ -231,10 +234,12 @@ std::vector<Shape> shapes_for(const RungsPeer& peer) {
     std::string family = peer.family;
     std::vector<Shape> shapes;
     if (family == "matmul") {
-        // A result in bf16 holds integers up to 256, that is 5 products of numbers up to 7; one in f32 holds them all.
+        // A result in bf16 holds integers up to 256, that is 5 products of numbers up to 7; one in f16 up to 2048, that
+        // is 41; the others hold them all.
         bool narrow = std::strcmp(peer.name, "cublas_gemm_bf16_bf16") == 0;
+        size_t most = narrow ? 5 : std::strcmp(peer.dtype, "f16") == 0 ? 41 : 48;
         shapes = {{0, 0, 0}, {0, 5, 5}, {3, 4, 0}, {1, 1, 1}, {16, 16, 16}, {17, 31, 33}, {65, 130, 48}};
-        for (Shape& shape : shapes) shape[2] = narrow ? std::min<size_t>(shape[2], 5) : shape[2];
+        for (Shape& shape : shapes) shape[2] = std::min(shape[2], most);
         return shapes;
     }
     bool one_block = family == "radix";

@@ -4,9 +4,33 @@
 mod common;
 
 use common::{Buffer, Random, with_multiprocessors};
-use rungs_kernels::ladder::matmul::{Batch, Matmul, Matrix, Precision, Product, Sizes};
+use rungs_kernels::ladder::matmul::{Batch, Matmul, Matrix, Multiplied, Precision, Product, Sizes};
 use rungs_kernels::ladder::{Entry, Launcher};
 use rungs_kernels::matmul::LADDER;
+use simt::{bf16, f16};
+use std::fmt::Debug;
+
+/// A type of elements, which a test computes with in double precision.
+trait Number: Multiplied + Debug + Into<f64> {
+    /// The nearest element.
+    fn of(x: f64) -> Self;
+}
+
+macro_rules! numbers {
+    ($($t:ident: $of:expr;)*) => {$(
+        impl Number for $t {
+            fn of(x: f64) -> Self {
+                $of(x)
+            }
+        }
+    )*};
+}
+numbers! {
+    f32: |x| x as f32;
+    f64: |x| x;
+    bf16: bf16::from_f64;
+    f16: f16::from_f64;
+}
 
 /// A product, as a test describes it.
 #[derive(Clone, Copy, Debug)]
@@ -20,8 +44,8 @@ struct Case {
     gap: [u32; 3],
     /// Elements before the first of A, B and C, counted from a multiple of 128 bytes.
     offset: [usize; 3],
-    alpha: f32,
-    beta: f32,
+    alpha: f64,
+    beta: f64,
     batch: u32,
 }
 
@@ -33,8 +57,8 @@ impl Case {
 }
 
 /// The matrices of a batch in one buffer, between elements that belong to none.
-struct Stored {
-    buffer: Buffer<f32>,
+struct Stored<T> {
+    buffer: Buffer<T>,
     rows: u32,
     columns: u32,
     transposed: bool,
@@ -42,7 +66,7 @@ struct Stored {
     apart: u32,
 }
 
-impl Stored {
+impl<T: Number> Stored<T> {
     /// Room for the matrices of a batch, all of it poison.
     fn new(rows: u32, columns: u32, transposed: bool, gap: u32, offset: usize, batch: u32) -> Self {
         let (down, along) = if transposed { (columns, rows) } else { (rows, columns) };
@@ -63,30 +87,36 @@ impl Stored {
         for number in 0..batch {
             for (row, column) in self.places() {
                 let at = self.place(number, row, column);
-                self.buffer.slice()[at] = (random.next() % 9) as f32 - 4.0;
+                self.buffer.slice()[at] = T::of((random.next() % 9) as f64 - 4.0);
             }
         }
     }
 
-    fn places(&self) -> impl Iterator<Item = (u32, u32)> + use<> {
+    fn places(&self) -> impl Iterator<Item = (u32, u32)> + use<T> {
         let columns = self.columns;
         (0..self.rows).flat_map(move |row| (0..columns).map(move |column| (row, column)))
     }
 
-    fn matrix(&mut self) -> Matrix {
+    fn matrix(&mut self) -> Matrix<T> {
         let Self { rows, columns, stride, transposed, .. } = *self;
         Matrix { data: self.buffer.view(), rows, columns, stride, transposed }
     }
 }
 
-/// Multiplies twice by one sequence, and compares all that there is in C's buffer.
+/// [`check_of`] for `f32`.
 fn check(entry: &Entry<Matmul>, on: &dyn Launcher, case: Case) {
+    check_of::<f32>(entry, on, case);
+}
+
+/// Multiplies twice by one sequence, and compares all that there is in C's buffer, bit by bit: sums are exact, and
+/// rounded once.
+fn check_of<T: Number>(entry: &Entry<Matmul>, on: &dyn Launcher, case: Case) {
     let Case { m, n, k, transposed: [ta, tb], gap, offset, alpha, beta, batch } = case;
-    let what = format!("{}, {case:?}", entry.rung.name);
+    let what = format!("{} of {}, {case:?}", entry.rung.name, T::NAME);
     let mut random = Random(u64::from(m * 31 + n * 7 + k));
-    let mut a = Stored::new(m, k, ta, gap[0], offset[0], batch);
-    let mut b = Stored::new(k, n, tb, gap[1], offset[1], batch);
-    let mut c = Stored::new(m, n, false, gap[2], offset[2], batch);
+    let mut a = Stored::<T>::new(m, k, ta, gap[0], offset[0], batch);
+    let mut b = Stored::<T>::new(k, n, tb, gap[1], offset[1], batch);
+    let mut c = Stored::<T>::new(m, n, false, gap[2], offset[2], batch);
     let sizes = Sizes { m, n, k };
     let mut sequence = entry.multiplier(on, sizes).unwrap();
     for _ in 0..2 {
@@ -100,29 +130,66 @@ fn check(entry: &Entry<Matmul>, on: &dyn Launcher, case: Case) {
         let (from_a, from_b) = (a.buffer.slice().to_vec(), b.buffer.slice().to_vec());
         for number in 0..batch {
             for (row, column) in c.places() {
-                let term = |e: u32| from_a[a.place(number, row, e)] * from_b[b.place(number, e, column)];
-                let sum: f32 = (0..k).map(term).sum();
-                let at = c.place(number, row, column);
-                want[at] = alpha * sum + if beta == 0.0 { 0.0 } else { beta * want[at] };
+                let at = |of: &[T], place: usize| -> f64 { of[place].into() };
+                let term = |e: u32| at(&from_a, a.place(number, row, e)) * at(&from_b, b.place(number, e, column));
+                let sum: f64 = (0..k).map(term).sum();
+                let place = c.place(number, row, column);
+                want[place] = T::of(alpha * sum + if beta == 0.0 { 0.0 } else { beta * at(&want, place) });
             }
         }
         let batch = Batch { count: batch, a: a.apart, b: b.apart, c: c.apart };
+        let [alpha, beta] = [alpha, beta].map(T::factor);
         let product = Product { a: a.matrix(), b: b.matrix(), c: c.matrix(), alpha, beta, batch };
         sequence.run(on, product).unwrap_or_else(|e| panic!("{what}: {e}"));
         let got = c.buffer.slice();
         // By bits, for the poison between the rows is NaN.
-        let wrong = (0..want.len()).find(|&i| got[i].to_bits() != want[i].to_bits() && got[i] != want[i]);
-        assert!(wrong.is_none(), "{what}: place {wrong:?} has {}, not {}", got[wrong.unwrap()], want[wrong.unwrap()]);
+        let wrong = (0..want.len()).find(|&i| got[i].to_bits_64() != want[i].to_bits_64() && got[i] != want[i]);
+        assert!(
+            wrong.is_none(),
+            "{what}: place {wrong:?} has {:?}, not {:?}",
+            got[wrong.unwrap()],
+            want[wrong.unwrap()]
+        );
         c.buffer.check_guards(&what);
     }
 }
 
-/// Every rung, on as few multiprocessors as let blocks have several tiles.
+/// Every rung, on as few multiprocessors as let blocks have several tiles, with every type that it takes.
 fn check_all(cases: &[Case]) {
     let gpu = with_multiprocessors(3);
     for entry in LADDER.rungs {
-        cases.iter().for_each(|&case| check(entry, &gpu, case));
+        cases.iter().for_each(|&case| {
+            check(entry, &gpu, case);
+            if entry.run.f64().is_some() {
+                check_of::<f64>(entry, &gpu, case);
+            }
+            if entry.run.bf16().is_some() {
+                check_of::<bf16>(entry, &gpu, case);
+            }
+            if entry.run.f16().is_some() {
+                check_of::<f16>(entry, &gpu, case);
+            }
+        });
     }
+}
+
+/// The types of each rung; a rung refuses the others.
+#[test]
+fn types() {
+    fn takes<T: Number>() -> Vec<&'static str> {
+        let gpu: &dyn Launcher = &with_multiprocessors(1);
+        let rungs = LADDER.rungs.iter().filter(|entry| match entry.multiplier::<T>(gpu, SMALL) {
+            Ok(_) => true,
+            Err(why) => {
+                assert!(why.to_string().contains(&format!("does not multiply matrices of {}", T::NAME)), "{why}");
+                false
+            }
+        });
+        rungs.map(|entry| entry.rung.name).collect()
+    }
+    assert_eq!(takes::<f32>().len(), LADDER.rungs.len());
+    assert_eq!(takes::<f64>(), ["naive", "coalesced", "shared-tile", "wide-tile", "thread-column"]);
+    assert_eq!((takes::<bf16>(), takes::<f16>()), (vec!["tensor-group"], vec!["tensor-group"]));
 }
 
 /// Sides around those of tiles, each with small others.
@@ -205,15 +272,20 @@ const SMALL: Sizes = Sizes { m: 1, n: 1, k: 1 };
 /// With alpha = 0, BLAS does not read A and B: NaN there changes nothing.
 #[test]
 fn without_alpha_nothing_is_multiplied() {
-    for entry in LADDER.rungs {
-        let (mut a, mut b) = (Buffer::new(&[f32::NAN; 6], 0), Buffer::new(&[f32::INFINITY; 6], 0));
-        let mut c = Buffer::new(&[1.0f32, 2.0, 3.0, 4.0], 0);
-        let matrix = |buffer: &mut Buffer<f32>, rows, columns| Matrix::new(buffer.view(), rows, columns, columns);
+    fn check<T: Number>(entry: &Entry<Matmul>) {
+        let (mut a, mut b) = (Buffer::new(&[T::of(f64::NAN); 6], 0), Buffer::new(&[T::of(f64::INFINITY); 6], 0));
+        let mut c = Buffer::new(&[1.0, 2.0, 3.0, 4.0].map(T::of), 0);
+        let matrix = |buffer: &mut Buffer<T>, rows, columns| Matrix::new(buffer.view(), rows, columns, columns);
         let product = Product::new(matrix(&mut a, 2, 3), matrix(&mut b, 3, 2), matrix(&mut c, 2, 2));
+        let product = Product { alpha: T::factor(0.0), beta: T::factor(2.0), ..product };
         let gpu: &dyn Launcher = &with_multiprocessors(3);
-        entry.multiplier(gpu, SMALL).unwrap().run(gpu, Product { alpha: 0.0, beta: 2.0, ..product }).unwrap();
-        assert_eq!(c.slice(), [2.0, 4.0, 6.0, 8.0], "{}", entry.rung.name);
+        entry.multiplier(gpu, SMALL).unwrap().run(gpu, product).unwrap();
+        assert_eq!(c.slice(), [2.0, 4.0, 6.0, 8.0].map(T::of), "{}", entry.rung.name);
     }
+    LADDER.rungs.iter().for_each(|entry| check::<f32>(entry));
+    LADDER.rungs.iter().filter(|entry| entry.run.f64().is_some()).for_each(|entry| check::<f64>(entry));
+    check::<bf16>(LADDER.get("tensor-group").unwrap());
+    check::<f16>(LADDER.get("tensor-group").unwrap());
 }
 
 /// Rows of B behind the last are not multiplied with the zeros that A is filled up with: they may be infinite.
@@ -247,6 +319,10 @@ fn any_number_of_multiprocessors() {
             {
                 check(entry, &gpu, case);
                 check(entry, &gpu, Case { beta: -1.0, alpha: 2.0, ..case });
+                if name == "tensor-group" {
+                    check_of::<bf16>(entry, &gpu, case);
+                    check_of::<f16>(entry, &gpu, Case { beta: -1.0, alpha: 2.0, ..case });
+                }
             }
         }
     }
@@ -283,4 +359,61 @@ fn each_rung_is_as_precise_as_it_says() {
         let of_f32 = largest <= 8.0 * f64::from(f32::EPSILON);
         assert_eq!(of_f32, entry.run.precision() != Precision::Tf32, "{}: {largest:e}", entry.rung.name);
     }
+}
+
+/// The same for the other types: random numbers against sums of the elements as they are. Elements of C are within the
+/// bound of the sums, and then rounded once.
+#[test]
+fn other_types_are_as_precise_as_they_say() {
+    fn check<T: Number>(entry: &Entry<Matmul>, of_f32: bool) {
+        let (m, n, k) = (70, 72, 300);
+        let mut random = Random(11);
+        let mut draw = |count: u32| -> Vec<T> {
+            (0..count).map(|_| T::of((random.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0)).collect()
+        };
+        let (a, b) = (draw(m * k), draw(k * n));
+        let gpu: &dyn Launcher = &with_multiprocessors(1);
+        let (mut a_there, mut b_there) = (Buffer::new(&a, 0), Buffer::new(&b, 0));
+        let mut c = Buffer::<T>::poisoned((m * n) as usize, 0);
+        let product = Product::new(
+            Matrix::new(a_there.view(), m, k, k),
+            Matrix::new(b_there.view(), k, n, n),
+            Matrix::new(c.view(), m, n, n),
+        );
+        entry.multiplier(gpu, SMALL).unwrap().run(gpu, product).unwrap();
+        let bound = T::precision(entry.run).unwrap().bound(k as usize);
+        let mut differ = 0;
+        for (at, &got) in c.slice().iter().enumerate() {
+            let (row, column) = (at as u32 / n, at as u32 % n);
+            let term = |e: u32| a[(row * k + e) as usize].into() * b[(e * n + column) as usize].into();
+            let (sum, size) = (0..k).map(term).fold((0.0, 0.0), |(sum, size), x: f64| (sum + x, size + x.abs()));
+            let (least, most) = (T::of(sum - bound * size).into(), T::of(sum + bound * size).into());
+            assert!((least..=most).contains(&got.into()), "{}: {got:?} for {sum}", entry.rung.name);
+            differ += (f64::from(sum as f32) != sum && got.into() == f64::from(sum as f32)) as u32;
+        }
+        // Sums of `f64` are no rounded sums of `f32`.
+        assert!(of_f32 || differ < 3, "{}: {differ} sums are those of f32", entry.rung.name);
+    }
+    LADDER.rungs.iter().filter(|entry| entry.run.f64().is_some()).for_each(|entry| check::<f64>(entry, false));
+    check::<bf16>(LADDER.get("tensor-group").unwrap(), true);
+    check::<f16>(LADDER.get("tensor-group").unwrap(), true);
+}
+
+/// Elements of C that are too large for 16 bits are infinite, and sums that are not are not cut off on the way.
+#[test]
+fn sums_are_wider_than_elements() {
+    let entry = LADDER.get("tensor-group").unwrap();
+    let (mut a, mut b) =
+        (Buffer::new(&[300.0, 300.0, 300.0, 300.0].map(f16::of), 0), Buffer::new(&[300.0, -299.0].map(f16::of), 0));
+    let mut c = Buffer::<f16>::poisoned(2, 0);
+    let product =
+        Product::new(Matrix::new(a.view(), 2, 2, 2), Matrix::new(b.view(), 2, 1, 1), Matrix::new(c.view(), 2, 1, 1));
+    let gpu: &dyn Launcher = &with_multiprocessors(1);
+    entry.multiplier(gpu, SMALL).unwrap().run(gpu, product).unwrap();
+    assert_eq!(c.slice(), [f16::of(300.0); 2]);
+    let (mut a, mut b) = (Buffer::new(&[300.0].map(f16::of), 0), Buffer::new(&[300.0, -300.0].map(f16::of), 0));
+    let product =
+        Product::new(Matrix::new(a.view(), 1, 1, 1), Matrix::new(b.view(), 1, 2, 2), Matrix::new(c.view(), 1, 2, 2));
+    entry.multiplier(gpu, SMALL).unwrap().run(gpu, product).unwrap();
+    assert_eq!(c.slice(), [f16::INFINITY, f16::NEG_INFINITY]);
 }

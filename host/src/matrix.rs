@@ -19,54 +19,61 @@
 //! ```
 //!
 //! A product runs the rung that [`choice`](crate::vec::choice::PRODUCTS) names for the precision and the device.
-//! Products are those of `f32` unless another [`Precision`] is asked for.
+//! Products of `f32` are as precise as that unless another [`Precision`] is asked for. Matrices may also be of `f64`,
+//! and on Hopper of [`f16`](simt::f16) and [`bf16`](simt::bf16), whose sums are `f32`.
 
 use crate::engine::{Buffer, Engine};
 use crate::error::{Error, Result};
 use crate::vec::choice;
-use rungs_kernels::ladder::matmul::{self, Product, Sizes};
+use rungs_kernels::ladder::matmul::{self, Multiplied, Product, Sizes};
 use std::ops::Range;
 
 pub use rungs_kernels::ladder::matmul::Precision;
 
-/// A matrix of `f32` in the memory of an engine, stored by rows without gaps; at most 2³² - 1 elements. Freed when
+/// A matrix of `T` in the memory of an engine, stored by rows without gaps; at most 2³² - 1 elements. Freed when
 /// dropped.
-pub struct DeviceMatrix {
+pub struct DeviceMatrix<T = f32> {
     engine: Engine,
-    buffer: Buffer<f32>,
+    buffer: Buffer<T>,
     rows: u32,
     columns: u32,
 }
 
 /// A matrix to read: all of one, a part of it, or the transpose of either.
-#[derive(Clone, Copy)]
-pub struct View<'a> {
-    of: &'a DeviceMatrix,
+pub struct View<'a, T = f32> {
+    of: &'a DeviceMatrix<T>,
     first: usize,
     rows: u32,
     columns: u32,
     transposed: bool,
 }
 
+impl<T> Clone for View<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for View<'_, T> {}
+
 /// What a product is multiplied with and added to, and how precise it is: C = alpha·A·B + beta·C.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Factors {
-    /// The factor of the product.
-    pub alpha: f32,
-    /// The factor of what is in C before. If it is 0, C is not read.
-    pub beta: f32,
-    /// The precision of the product.
+    /// The factor of the product, rounded to `f32` unless matrices are of `f64`.
+    pub alpha: f64,
+    /// The factor of what is in C before, rounded likewise. If it is 0, C is not read.
+    pub beta: f64,
+    /// The precision of a product of matrices of `f32`; others have one that is their own.
     pub precision: Precision,
 }
 
 impl Default for Factors {
-    /// C = A·B, with products and sums of `f32`.
+    /// C = A·B, with products and sums of `f32` where matrices are of `f32`.
     fn default() -> Self {
         Self { alpha: 1.0, beta: 0.0, precision: Precision::F32 }
     }
 }
 
-impl DeviceMatrix {
+impl<T: Multiplied> DeviceMatrix<T> {
     /// Room for a matrix; what is in it is unspecified.
     ///
     /// # Errors
@@ -86,7 +93,7 @@ impl DeviceMatrix {
     ///
     /// # Errors
     /// As for [`DeviceMatrix::uninit`]; [`Error::Usage`] if there are more or fewer elements than places.
-    pub fn from_rows(engine: &Engine, rows: usize, columns: usize, elements: &[f32]) -> Result<Self> {
+    pub fn from_rows(engine: &Engine, rows: usize, columns: usize, elements: &[T]) -> Result<Self> {
         if rows.checked_mul(columns) != Some(elements.len()) {
             return Err(Error::Usage(format!("{} elements for a matrix of {rows} x {columns}", elements.len())));
         }
@@ -99,7 +106,7 @@ impl DeviceMatrix {
     ///
     /// # Errors
     /// [`Error::Cuda`] if the copy, or a kernel launched before it, fails.
-    pub fn to_rows(&self) -> Result<Vec<f32>> {
+    pub fn to_rows(&self) -> Result<Vec<T>> {
         self.buffer.download()
     }
 
@@ -119,17 +126,17 @@ impl DeviceMatrix {
     }
 
     /// The address of the first element, for other libraries: one of the GPU's memory, or of the simulator's.
-    pub fn as_ptr(&self) -> *mut f32 {
+    pub fn as_ptr(&self) -> *mut T {
         self.buffer.as_ptr()
     }
 
     /// All of it.
-    pub fn view(&self) -> View<'_> {
+    pub fn view(&self) -> View<'_, T> {
         View { of: self, first: 0, rows: self.rows, columns: self.columns, transposed: false }
     }
 
     /// Its transpose; nothing is copied.
-    pub fn transposed(&self) -> View<'_> {
+    pub fn transposed(&self) -> View<'_, T> {
         self.view().transposed()
     }
 
@@ -137,7 +144,7 @@ impl DeviceMatrix {
     ///
     /// # Errors
     /// [`Error::Usage`] if there are no such rows or columns.
-    pub fn part(&self, rows: Range<usize>, columns: Range<usize>) -> Result<View<'_>> {
+    pub fn part(&self, rows: Range<usize>, columns: Range<usize>) -> Result<View<'_, T>> {
         self.view().part(rows, columns)
     }
 
@@ -155,22 +162,23 @@ impl DeviceMatrix {
     ///
     /// # Errors
     /// [`Error::Usage`] if A and B are on other engines than C, or have other sizes than the product needs, or if the
-    /// device has no rung of that precision; [`Error::OutOfMemory`] if scratch memory does not fit on the engine;
-    /// [`Error::Launch`] or [`Error::Cuda`] if the launch, or a kernel before it, fails.
-    pub fn set_product(&mut self, a: View<'_>, b: View<'_>, factors: Factors) -> Result<()> {
+    /// device has no rung of that precision or for that type; [`Error::OutOfMemory`] if scratch memory does not fit on
+    /// the engine; [`Error::Launch`] or [`Error::Cuda`] if the launch, or a kernel before it, fails.
+    pub fn set_product(&mut self, a: View<'_, T>, b: View<'_, T>, factors: Factors) -> Result<()> {
         if !a.of.engine.is(&self.engine) || !b.of.engine.is(&self.engine) {
             return Err(Error::Usage("matrices of different engines cannot be multiplied".into()));
         }
         let Factors { alpha, beta, precision } = factors;
+        let [alpha, beta] = [alpha, beta].map(T::factor);
         let sizes = Sizes { m: self.rows, n: self.columns, k: a.columns };
-        let entry = choice::choose_product(&self.engine, precision, self.buffer.len())?;
+        let entry = choice::choose_product::<T>(&self.engine, precision, self.buffer.len())?;
         let mut multiplier = entry.multiplier(&self.engine, sizes)?;
         let c = matmul::Matrix::new(self.buffer.view(), self.rows, self.columns, self.columns);
         Ok(multiplier.run(&self.engine, Product { alpha, beta, ..Product::new(a.matrix(), b.matrix(), c) })?)
     }
 }
 
-impl<'a> View<'a> {
+impl<'a, T: Multiplied> View<'a, T> {
     /// How many rows.
     pub fn rows(self) -> usize {
         self.rows as usize
@@ -182,7 +190,7 @@ impl<'a> View<'a> {
     }
 
     /// The transpose.
-    pub fn transposed(self) -> View<'a> {
+    pub fn transposed(self) -> View<'a, T> {
         View { rows: self.columns, columns: self.rows, transposed: !self.transposed, ..self }
     }
 
@@ -190,7 +198,7 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// [`Error::Usage`] if there are no such rows or columns.
-    pub fn part(self, rows: Range<usize>, columns: Range<usize>) -> Result<View<'a>> {
+    pub fn part(self, rows: Range<usize>, columns: Range<usize>) -> Result<View<'a, T>> {
         let is_in = |part: &Range<usize>, all: u32| part.start <= part.end && part.end <= all as usize;
         if !is_in(&rows, self.rows) || !is_in(&columns, self.columns) {
             let (of, wide) = (self.rows, self.columns);
@@ -202,7 +210,7 @@ impl<'a> View<'a> {
     }
 
     /// As the rungs take it.
-    fn matrix(self) -> matmul::Matrix {
+    fn matrix(self) -> matmul::Matrix<T> {
         let Self { of, first, rows, columns, transposed } = self;
         // An empty part may begin behind the last element.
         let first = first.min(of.buffer.len());

@@ -5,14 +5,14 @@
 use rungs::algorithms::Operation;
 use rungs::vec::choice::{Machine, PAIR_SORTS, PRODUCTS, REDUCTIONS, Row, SCANS, SORTS};
 use rungs_kernels::keys::{DESCENDING, UNSIGNED};
-use rungs_kernels::ladder::matmul::{Matmul, Matrix, Product, Sizes};
+use rungs_kernels::ladder::matmul::{Matmul, Matrix, Multiplied, Product, Sizes};
 use rungs_kernels::ladder::reduce::{self, Reduce, Reduces};
 use rungs_kernels::ladder::scan::{self, Scan, Scans};
 use rungs_kernels::ladder::sort::{Keys, Pairs, Sort, Width};
 use rungs_kernels::ladder::{Ask, Device, Entry, Launcher, Options, Result};
 use simt::launcher::{Call, KNOWN_DEVICES, Memory};
 use simt::sim::{Gpu, MAX_BLOCK_DIM, MAX_GRID_DIM, MAX_THREADS_PER_BLOCK};
-use simt::{Geometry, Global, Scalar, kernel};
+use simt::{Geometry, Global, Scalar, bf16, f16, kernel};
 use std::cell::Cell;
 use std::fmt::Debug;
 
@@ -314,37 +314,55 @@ fn scans_of_all_types() {
     }
 }
 
-fn product(m: u32, n: u32, k: u32, view: impl Fn(u32) -> Global<f32>) -> (Sizes, Product) {
+fn product<T: Multiplied>(m: u32, n: u32, k: u32, view: impl Fn(u32) -> Global<T>) -> (Sizes, Product<T>) {
     let matrix = |rows: u32, columns: u32| Matrix::new(view(rows * columns), rows, columns, columns);
     (Sizes { m, n, k }, Product::new(matrix(m, k), matrix(k, n), matrix(m, n)))
 }
 
+fn multiplies<T: Multiplied + Debug>(
+    (row, entry, device): (&Row<Matmul>, &Entry<Matmul>, Device),
+    number: fn(f32) -> T,
+) {
+    let (m, n, k) = (150, 140, 60);
+    // Whole numbers that every precision multiplies exactly, and whose sums have at most 8 bits, and a sign.
+    let at = |i: u32| small(i) as f32 - 3.0;
+    let term = |i: u32, e: u32| at((i / n) * k + e) * at(e * n + i % n + m * k);
+    let sums: Vec<f32> = (0..m * n).map(|i| (0..k).map(|e| term(i, e)).sum()).collect();
+    assert!(sums.iter().all(|sum| sum.abs() <= 256.0));
+    let want: Vec<T> = sums.into_iter().map(number).collect();
+    let a: Vec<T> = (0..m * k).map(|i| number(at(i))).collect();
+    let b: Vec<T> = (0..k * n).map(|i| number(at(i + m * k))).collect();
+    let (what, on) = (format!("{} of {} on {device:?}", row.rung, T::NAME), gpu(device));
+    let sizes = Sizes { m, n, k };
+    let mut multiplier = entry.multiplier(&on, sizes).unwrap_or_else(|why| panic!("{what}: {why}"));
+    let got = Elements::new(vec![number(9.0); (m * n) as usize]).after(|c| {
+        let (a, b) = (Elements::new(a.clone()), Elements::new(b.clone()));
+        let matrix = |data, rows, columns| Matrix::new(data, rows, columns, columns);
+        let multiply = |a, b| Product::new(matrix(a, m, k), matrix(b, k, n), matrix(c, m, n));
+        a.after(|a| b.after(|b| multiplier.run(&on, multiply(a, b))).map(drop)).map(drop)
+    });
+    assert!(got.unwrap_or_else(|why| panic!("{what}: {why}")) == want, "{what}");
+    // C as large as a row may have it, as a square and as a tall one, of more tiles than a grid has along y.
+    for (m, n, k) in [(65_535, 65_537, 300), ((1 << 25) + 1, 127, 33), (127, (1 << 25) + 1, 33)] {
+        assert!(u64::from(m) * u64::from(n) <= row.up_to);
+        let (sizes, product) = product::<T>(m, n, k, nowhere);
+        within_limits(&format!("{m} x {n} x {k} by {what}"), device, |on| {
+            entry.multiplier(on, sizes)?.run(on, product)
+        });
+    }
+}
+
 #[test]
 fn products() {
-    let (m, n, k) = (150, 140, 60);
-    // Whole numbers that every precision multiplies exactly.
-    let a: Vec<f32> = (0..m * k).map(|i| small(i) as f32 - 3.0).collect();
-    let b: Vec<f32> = (0..k * n).map(|i| small(i + m * k) as f32 - 3.0).collect();
-    let term = |i: u32, at: u32| a[((i / n) * k + at) as usize] * b[(at * n + i % n) as usize];
-    let want: Vec<f32> = (0..m * n).map(|i| (0..k).map(|at| term(i, at)).sum()).collect();
-    for (row, entry, device) in chosen::<Matmul>(PRODUCTS) {
-        let (what, on) = (format!("{} on {device:?}", row.rung), gpu(device));
-        let sizes = Sizes { m, n, k };
-        let mut multiplier = entry.multiplier(&on, sizes).unwrap_or_else(|why| panic!("{what}: {why}"));
-        let got = Elements::new(vec![9.0f32; (m * n) as usize]).after(|c| {
-            let (a, b) = (Elements::new(a.clone()), Elements::new(b.clone()));
-            let matrix = |data, rows, columns| Matrix::new(data, rows, columns, columns);
-            let multiply = |a, b| Product::new(matrix(a, m, k), matrix(b, k, n), matrix(c, m, n));
-            a.after(|a| b.after(|b| multiplier.run(&on, multiply(a, b))).map(drop)).map(drop)
-        });
-        assert!(got.unwrap_or_else(|why| panic!("{what}: {why}")) == want, "{what}");
-        // C as large as a row may have it, as a square and as a tall one, of more tiles than a grid has along y.
-        for (m, n, k) in [(65_535, 65_537, 300), ((1 << 25) + 1, 127, 33), (127, (1 << 25) + 1, 33)] {
-            assert!(u64::from(m) * u64::from(n) <= row.up_to);
-            let (sizes, product) = product(m, n, k, nowhere);
-            within_limits(&format!("{m} x {n} x {k} by {what}"), device, |on| {
-                entry.multiplier(on, sizes)?.run(on, product)
-            });
+    for case in chosen::<Matmul>(PRODUCTS) {
+        match case.0.bytes {
+            2 => {
+                multiplies::<f16>(case, f16::from_f32);
+                multiplies::<bf16>(case, bf16::from_f32);
+            }
+            4 => multiplies::<f32>(case, |x| x),
+            8 => multiplies::<f64>(case, f64::from),
+            bytes => panic!("no numbers have {bytes} bytes"),
         }
     }
 }

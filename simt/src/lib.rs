@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | [`thread`] | indices, block barriers |
 //! | [`warp`] | shuffles, votes, match, reduce, warp barrier |
-//! | [`warpgroup`] | registers that four warps give back or take |
+//! | [`warpgroup`] | what four warps do together: products, registers given back or taken |
 //! | [`kernel`](macro@kernel), [`argument`](macro@argument) | attributes of a kernel's function and of a struct that it
 //! takes |
 //! | [`Global`], [`Shared`], [`shared!`] | views of memory: scalar, 16-byte and atomic access |
@@ -20,7 +20,7 @@
 //! | [`clock`] | cycle counter, global timer, sleep |
 //! | [`Geometry`], [`launcher`] | launches from the host: their shape and their machine |
 //! | [`mma`] | products of small matrices on the tensor cores |
-//! | [`math`] | fused multiply-add |
+//! | [`math`] | fused multiply-add, conversions |
 //!
 //! Names follow `cuda_std` where it has them, so that a reader of rust-cuda code knows them.
 
@@ -84,7 +84,8 @@ pub use kernel::{Argument, Arguments, Instances, Kernel, Parameters};
 pub use dim::Dim3;
 pub use geometry::Geometry;
 pub use global::Global;
-pub use scalar::{AtomicScalar, Scalar};
+pub use half::{bf16, f16};
+pub use scalar::{AtomicScalar, Operand, Scalar};
 pub use shared::{Shared, shared_symbol};
 pub use simt_macros::{argument, kernel};
 pub use unroll::{opaque, unroll};

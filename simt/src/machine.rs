@@ -1,6 +1,6 @@
 //! The interface of a backend. The public modules are written once on top of it.
 
-use crate::scalar::{AtomicScalar, Scalar};
+use crate::scalar::{AtomicScalar, Operand, Scalar};
 
 /// Lanes of a warp.
 pub const WARP: u32 = 32;
@@ -241,22 +241,29 @@ pub(crate) trait Machine {
     fn minimum_f32(a: f32, b: f32) -> f32;
     fn maximum_f32(a: f32, b: f32) -> f32;
     fn round_tf32(value: f32) -> u32;
+    fn round_bf16(value: f32) -> u16;
+    fn round_f16(value: f32) -> u16;
+    fn widen_f16(bits: u16) -> f32;
     #[track_caller]
     fn mma_tf32(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4];
-    /// Adds the products of two tiles in shared memory to the thread's sums.
+    /// Adds the products of two tiles of `T` in shared memory to the thread's sums.
     ///
     /// # Safety
     /// `a` and `b` are the addresses of tiles in the block's shared memory, multiples of 1024: `a` of 64 rows, `b` of
     /// two for each sum.
     #[track_caller]
-    unsafe fn wgmma_add<const SUMS: usize>(a: u32, b: u32, sums: [f32; SUMS]) -> [f32; SUMS];
-    /// Adds to the sums what the products of two pairs of tiles sum up to by themselves: rest·large, large·rest,
+    unsafe fn wgmma_add<T: Operand, const SUMS: usize>(a: u32, b: u32, sums: [f32; SUMS]) -> [f32; SUMS];
+    /// Adds to the sums what the products of two pairs of tiles of `T` sum up to by themselves: rest·large, large·rest,
     /// large·large.
     ///
     /// # Safety
     /// As for [`Machine::wgmma_add`], for each of the tiles.
     #[track_caller]
-    unsafe fn wgmma_add_split<const SUMS: usize>(a: [u32; 2], b: [u32; 2], sums: [f32; SUMS]) -> [f32; SUMS];
+    unsafe fn wgmma_add_split<T: Operand, const SUMS: usize>(
+        a: [u32; 2],
+        b: [u32; 2],
+        sums: [f32; SUMS],
+    ) -> [f32; SUMS];
     fn clock() -> u64;
     fn global_timer() -> u64;
     #[track_caller]

@@ -1,7 +1,9 @@
-//! Arithmetic that has one instruction on the GPU and must not be left to contraction.
+//! Arithmetic that has one instruction on the GPU and must not be left to contraction or to code that computes the
+//! same.
 
 use crate::Backend;
 use crate::machine::Machine;
+use crate::{bf16, f16};
 
 /// `a * b + c`, rounded once. Written out because the compiler never contracts a product and a sum by itself.
 #[inline(always)]
@@ -13,6 +15,30 @@ pub fn fma(a: f32, b: f32, c: f32) -> f32 {
 #[inline(always)]
 pub fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
     Backend::fma_f64(a, b, c)
+}
+
+/// The nearest [`bf16`], of two the one with an even last bit (compute capability 8.0).
+#[inline(always)]
+pub fn to_bf16(x: f32) -> bf16 {
+    bf16::from_bits(Backend::round_bf16(x))
+}
+
+/// The nearest [`f16`], of two the one with an even last bit; infinite from 65520 on.
+#[inline(always)]
+pub fn to_f16(x: f32) -> f16 {
+    f16::from_bits(Backend::round_f16(x))
+}
+
+/// The same number as an `f32`: a [`bf16`] is its upper half.
+#[inline(always)]
+pub fn from_bf16(x: bf16) -> f32 {
+    f32::from_bits((x.to_bits() as u32) << 16)
+}
+
+/// The same number as an `f32`.
+#[inline(always)]
+pub fn from_f16(x: f16) -> f32 {
+    Backend::widen_f16(x.to_bits())
 }
 
 /// The upper 32 bits of a 64-bit product.

@@ -1,10 +1,13 @@
-//! Element types of views, and their atomic operations.
+//! Element types of views, their atomic operations, and those that groups of warps multiply.
+
+use half::{bf16, f16};
 
 mod sealed {
     pub trait Sealed {}
 }
 
-/// A type whose values a view can hold: integers and floats of 1 to 8 bytes.
+/// A type whose values a view can hold: integers and floats of 1 to 8 bytes, [`bf16`] and
+/// [`f16`] among them.
 ///
 /// Every bit pattern is a value, so a view can be read as another element type ([`crate::Global::cast`]).
 pub trait Scalar: Copy + PartialEq + PartialOrd + Default + Send + Sync + sealed::Sealed + 'static {
@@ -34,7 +37,7 @@ macro_rules! scalars {
         }
     )*};
 }
-scalars!(u8: 16, u16: 8, u32: 4, i32: 4, f32: 4, u64: 2, i64: 2, f64: 2);
+scalars!(u8: 16, u16: 8, bf16: 8, f16: 8, u32: 4, i32: 4, f32: 4, u64: 2, i64: 2, f64: 2);
 
 /// The kinds of operands of atomics, in PTX and in the simulator.
 #[doc(hidden)]
@@ -63,6 +66,32 @@ macro_rules! atomic_scalars {
     )*};
 }
 atomic_scalars!(u32: U32, i32: I32, f32: F32, u64: U64, i64: I64, f64: F64);
+
+/// What the tensor cores see of an operand of a product by four warps.
+#[doc(hidden)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Seen {
+    Tf32,
+    Bf16,
+    F16,
+}
+
+/// A type of elements that four warps multiply together, see [`crate::warpgroup`]: `f32`, of which the tensor cores see
+/// a [`Tf32`](crate::mma::Tf32), [`bf16`] and [`f16`].
+pub trait Operand: Scalar {
+    /// What the tensor cores see of it.
+    #[doc(hidden)]
+    const SEEN: Seen;
+}
+
+macro_rules! operands {
+    ($($t:ty: $seen:ident),*) => {$(
+        impl Operand for $t {
+            const SEEN: Seen = Seen::$seen;
+        }
+    )*};
+}
+operands!(f32: Tf32, bf16: Bf16, f16: F16);
 
 /// Reinterprets the low bytes of a 64-bit word as a `T`.
 #[inline(always)]

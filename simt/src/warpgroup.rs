@@ -11,56 +11,67 @@
 //!
 //! The four warps also multiply together, on the tensor cores, from [`Tile`]s in shared memory: [`multiply_add`] and
 //! [`multiply_add_split`] compute A·Bᵀ for an A of 64 rows and a B of 64, 128 or 256, which are columns of the product.
-//! Rows of both are [`DEPTH`] elements along k. Each thread has the sums of one in 128 elements of the product. With
-//! g = lane / 4, t = lane % 4 and w the number of the warp in its group, sum 4·j + 2·h + e is that of
+//! Rows of both are 128 bytes along k ([`Tile::DEPTH`] elements). Each thread has the sums of one in 128 elements of
+//! the product. With g = lane / 4, t = lane % 4 and w the number of the warp in its group, sum 4·j + 2·h + e is that of
 //!
 //! | row | column |
 //! | --- | --- |
 //! | 16·w + 8·h + g | 8·j + 2·t + e |
 //!
-//! The tensor cores see of each element what is in a [`Tf32`](crate::mma::Tf32), and cut sums off instead of rounding
-//! them; on the simulator as [`crate::mma`] says. They read shared memory by the async proxy, as
+//! Elements are [`bf16`](crate::bf16), [`f16`](crate::f16) or `f32`, of which the tensor cores see what is in a
+//! [`Tf32`](crate::mma::Tf32). They cut sums off instead of rounding them; on the simulator as [`crate::mma`] says, of
+//! sixteen products at once if elements have 16 bits. They read shared memory by the async proxy, as
 //! bulk copies write it: [`crate::bulk::fence`] stands between what threads wrote and a product. (The simulator's check
 //! does not look for that fence before a product.) The instruction for that, `wgmma`, goes on
 //! while the threads continue; here a call returns when the products are made, and two groups fill each other's gaps.
 
 use crate::machine::Machine;
+use crate::scalar::Operand;
 use crate::{Backend, Shared};
 
-/// Elements along k of a tile.
-pub const DEPTH: u32 = 32;
+/// Bytes of a row of a tile.
+pub const ROW: u32 = 128;
 /// What the address of a tile is a multiple of, in bytes: its elements are in another order in each of eight rows.
 const ALIGNMENT: u32 = 1024;
+/// Bytes by which the first multiple of 1024 may be behind the start of the dynamic shared memory.
+pub const MORE: u32 = ALIGNMENT;
 
-/// Rows of [`DEPTH`] elements in shared memory, a multiple of eight of them, 128 bytes per row.
+/// Rows of [`Tile::DEPTH`] elements in shared memory, a multiple of eight of them, 128 bytes per row.
 ///
-/// Each row is eight packs of four elements. Pack i of row r is in place i ^ r % 8 of the row ([`Tile::place`]), so
-/// that the packs of one number from eight rows are in different banks.
-#[derive(Clone, Copy)]
-pub struct Tile(Shared<f32>);
+/// Each row is eight packs of 16 bytes. Pack i of row r is in place i ^ r % 8 of the row ([`Tile::place`]), so that the
+/// packs of one number from eight rows are in different banks.
+pub struct Tile<T>(Shared<T>);
 
-impl Tile {
+impl<T> Clone for Tile<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Tile<T> {}
+
+impl<T: Operand> Tile<T> {
+    /// Elements along k of a tile.
+    pub const DEPTH: u32 = ROW / size_of::<T>() as u32;
+
     /// Where in a tile element `k` of a row is.
     #[inline(always)]
     pub const fn place(row: u32, k: u32) -> u32 {
-        row * DEPTH + ((k / 4) ^ (row % 8)) * 4 + k % 4
+        row * Self::DEPTH + ((k / T::PACK) ^ (row % 8)) * T::PACK + k % T::PACK
     }
 
     /// `rows` rows in the launch's dynamic shared memory, `offset` bytes from its first multiple of 1024. A launch asks
-    /// for [`Tile::MORE`] bytes more than its tiles have.
+    /// for [`MORE`] bytes more than its tiles have.
     #[inline(always)]
     #[track_caller]
     pub fn dynamic(offset: u32, rows: u32) -> Self {
         let start = Backend::dynamic_shared_address();
-        Self(Shared::dynamic(start.next_multiple_of(ALIGNMENT) - start + offset, rows * DEPTH))
+        Self(Shared::dynamic(start.next_multiple_of(ALIGNMENT) - start + offset, rows * Self::DEPTH))
     }
-
-    /// Bytes by which the first multiple of 1024 may be behind the start of the dynamic shared memory.
-    pub const MORE: u32 = ALIGNMENT;
 
     /// Its elements.
     #[inline(always)]
-    pub fn elements(self) -> Shared<f32> {
+    pub fn elements(self) -> Shared<T> {
         self.0
     }
 
@@ -68,7 +79,7 @@ impl Tile {
     #[inline(always)]
     #[track_caller]
     pub fn rows(self, first: u32, rows: u32) -> Self {
-        Self(self.0.slice(first * DEPTH, rows * DEPTH))
+        Self(self.0.slice(first * Self::DEPTH, rows * Self::DEPTH))
     }
 
     /// The address, once it is known that there are so many rows.
@@ -80,8 +91,8 @@ impl Tile {
             if !address.is_multiple_of(ALIGNMENT) {
                 Backend::misaligned("tile of a product", address.into(), ALIGNMENT);
             }
-            if self.0.len() != rows * DEPTH {
-                Backend::out_of_bounds("tile of a product", (rows * DEPTH).into(), self.0.len().into());
+            if self.0.len() != rows * Self::DEPTH {
+                Backend::out_of_bounds("tile of a product", (rows * Self::DEPTH).into(), self.0.len().into());
             }
         }
         self.0.address()
@@ -92,25 +103,30 @@ impl Tile {
 /// 64 or 128. All threads of the four warps make the call.
 #[inline(always)]
 #[track_caller]
-pub fn multiply_add<const SUMS: usize>(a: Tile, b: Tile, sums: [f32; SUMS]) -> [f32; SUMS] {
+pub fn multiply_add<T: Operand, const SUMS: usize>(a: Tile<T>, b: Tile<T>, sums: [f32; SUMS]) -> [f32; SUMS] {
     const { assert!(SUMS == 32 || SUMS == 64 || SUMS == 128, "32, 64 or 128 sums") };
     // SAFETY: `of` knows tiles of that size, in the block's shared memory.
-    unsafe { Backend::wgmma_add(a.of(64), b.of(2 * SUMS as u32), sums) }
+    unsafe { Backend::wgmma_add::<T, SUMS>(a.of(64), b.of(2 * SUMS as u32), sums) }
 }
 
-/// [`multiply_add`] for elements that are each in two tiles, a large part and a rest ([`Tf32::split`]): the products
-/// rest·large, large·rest and large·large, in this order, are summed by themselves, and these sums, rounded as `f32`
-/// is, are added to the thread's. So the error does not grow with every addition by the tensor cores.
+/// [`multiply_add`] for numbers that are each in two tiles, a large part and a rest (as by [`Tf32::split`]): the
+/// products rest·large, large·rest and large·large, in this order, are summed by themselves, and these sums, rounded as
+/// `f32` is, are added to the thread's. So the error does not grow with every addition by the tensor cores.
 ///
 /// [`Tf32::split`]: crate::mma::Tf32::split
 #[inline(always)]
 #[track_caller]
-pub fn multiply_add_split<const SUMS: usize>(a: [Tile; 2], b: [Tile; 2], sums: [f32; SUMS]) -> [f32; SUMS] {
+pub fn multiply_add_split<T: Operand, const SUMS: usize>(
+    a: [Tile<T>; 2],
+    b: [Tile<T>; 2],
+    sums: [f32; SUMS],
+) -> [f32; SUMS] {
     const { assert!(SUMS == 32 || SUMS == 64 || SUMS == 128, "32, 64 or 128 sums") };
     let columns = 2 * SUMS as u32;
     // SAFETY: as for `multiply_add`.
-    unsafe { Backend::wgmma_add_split(a.map(|tile| tile.of(64)), b.map(|tile| tile.of(columns)), sums) }
+    unsafe { Backend::wgmma_add_split::<T, SUMS>(a.map(|tile| tile.of(64)), b.map(|tile| tile.of(columns)), sums) }
 }
+
 /// Keeps `N` registers per thread, a multiple of 8 from 24 to 240, and gives the others back to the block. All threads
 /// of the four warps make the call, before they do anything that needs many.
 #[inline(always)]

@@ -4,6 +4,7 @@
 use assert_cmd::Command;
 use rungs::data::{Data, Distribution, Dtype, Format, Output, Place, read_keys, sorted, stable_sorted};
 use serde_json::Value;
+use simt::{bf16, f16};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -299,6 +300,77 @@ fn matrices_from_npy() {
     assert_eq!((product.rows, product.columns), (2, 2));
     assert_eq!(product.data, Data::from(vec![-1.0f32, 7.0, 0.5, 16.0]));
     refused_in_short(&["matmul", "--input", &a, &a], 2, &["3 columns", "2 rows"]);
+    // A shape that is asked for is the file's.
+    assert_eq!(outcome(&["matmul", "--input", &a, &b, "--m", "2", "--n", "2", "--k", "3"]).0, 0);
+    refused_in_short(&["matmul", "--input", &a, &b, "--m", "2", "--n", "2", "--k", "4"], 4, &["(2, 4) was asked for"]);
+}
+
+/// Matrices of every type that a rung multiplies, from files and into them: `.npy` where numpy has the type, raw in any
+/// case. Sums are exact, and those of 16 bits are rounded once.
+#[test]
+fn matrices_of_every_type() {
+    let folder = TempDir::new().unwrap();
+    let (rows, inner, columns) = (5usize, 7usize, 3usize);
+    let at = |i: usize| (i * 37 % 101) as f64 - 50.0;
+    let term = |row: usize, column: usize, e: usize| at(row * inner + e) * at(1000 + e * columns + column);
+    let sums: Vec<f64> =
+        (0..rows * columns).map(|i| (0..inner).map(|e| term(i / columns, i % columns, e)).sum()).collect();
+    let of = |values: Vec<f64>, dtype: Dtype| match dtype {
+        Dtype::F32 => Data::from(values.into_iter().map(|x| x as f32).collect::<Vec<_>>()),
+        Dtype::F64 => Data::from(values),
+        Dtype::F16 => Data::from(values.into_iter().map(f16::from_f64).collect::<Vec<_>>()),
+        _ => Data::from(values.into_iter().map(bf16::from_f64).collect::<Vec<_>>()),
+    };
+    for dtype in [Dtype::F32, Dtype::F64, Dtype::F16, Dtype::Bf16] {
+        let name = dtype.name();
+        let (left, right) = ((0..rows * inner).map(at).collect(), (0..inner * columns).map(|i| at(1000 + i)).collect());
+        let want = of(sums.clone(), dtype);
+        for ending in ["npy", "bin"] {
+            if (dtype, ending) == (Dtype::Bf16, "npy") {
+                continue;
+            }
+            let [a, b, c] = ["a", "b", "c"].map(|matrix| path(&folder, &format!("{matrix}-{name}.{ending}")));
+            let write = |file: &str, values: Vec<f64>, rows, columns| {
+                let output = Output::open(&Place::from(file), Format::Raw).unwrap();
+                output.write_matrix(&of(values, dtype), rows, columns).unwrap();
+            };
+            let (left, right): (Vec<f64>, Vec<f64>) = (Vec::clone(&left), Vec::clone(&right));
+            write(&a, left, rows, inner);
+            write(&b, right, inner, columns);
+            let sides = ["--dtype", name, "--m", "5", "--n", "3", "--k", "7"];
+            // An .npy file says all this itself.
+            let sides = if ending == "npy" { &sides[..0] } else { &sides[..] };
+            let (code, _, err) = outcome(&[&["matmul", "--input", &a, &b, "--output", &c], sides].concat());
+            assert_eq!(code, 0, "{name}: {err}");
+            let shape = Some((rows, columns));
+            let product = rungs::data::read_matrix(&Place::from(&*c), &[dtype], shape).unwrap();
+            assert_eq!(product.data, want, "{name} {ending}");
+        }
+        // Drawn ones; and what goes to standard output is raw where numpy does not have the type.
+        assert_eq!(outcome(&["matmul", "--dtype", name, "--n", "33", "--keys", "uniform"]).0, 0, "{name}");
+        let output = raw(&["matmul", "--dtype", name, "--n", "9", "--output", "-"]).output().unwrap();
+        assert_eq!((output.status.code(), output.stdout.starts_with(b"\x93NUMPY")), (Some(0), dtype != Dtype::Bf16));
+    }
+    let [a, b] = ["a-bf16.bin", "b-bf16.bin"].map(|name| path(&folder, name));
+    let npy = path(&folder, "c.npy");
+    let sides = ["--dtype", "bf16", "--m", "5", "--n", "3", "--k", "7"];
+    refused_in_short(
+        &[&["matmul", "--input", &a, &b, "--output", &npy], &sides[..]].concat(),
+        2,
+        &["numpy has no bf16"],
+    );
+    refused_in_short(&["matmul", "--input", &a, &b, "--dtype", "bf16"], 2, &["--m, --n and --k"]);
+    refused_in_short(&["matmul", "--input", &a, &b], 2, &["--dtype f32|f64|f16|bf16"]);
+    refused_in_short(
+        &["matmul", "--n", "9", "--dtype", "f64", "--rung", "warp-tile"],
+        2,
+        &["warp-tile does not multiply f64"],
+    );
+    refused_in_short(
+        &["matmul", "--n", "9", "--dtype", "f16", "--precision", "tf32"],
+        2,
+        &["products of f32, not of f16"],
+    );
 }
 
 #[test]

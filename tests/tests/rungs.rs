@@ -9,6 +9,7 @@ mod checks;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rungs::algorithms::{Extra, FAMILIES, Family, Operation, Parameters, Rung, Size, Workload};
+use rungs::data::Distribution::{Uniform, Zipf};
 use rungs::data::{Distribution, Dtype};
 use rungs::engine::{DeviceChoice, Engine};
 
@@ -71,7 +72,14 @@ fn check(engine: &Engine, family: &'static Family, rung: &'static Rung) -> Resul
     if let Size::Product { .. } = family.sizes.simulator {
         let takes_minutes = |sides| engine.is_simulator() && sides == TALL && !SHORT_BLOCKS.contains(&rung.name);
         for &[m, n, k] in PRODUCTS.iter().filter(|&&sides| !takes_minutes(sides)) {
-            run(engine, family, rung, Case::new(family, Size::Product { m, n, k }))?;
+            for &dtype in family.dtypes {
+                run(engine, family, rung, Case { dtype, ..Case::new(family, Size::Product { m, n, k }) })?;
+            }
+        }
+        // With sums that are rounded.
+        for (&dtype, distribution) in family.dtypes.iter().flat_map(|dtype| [(dtype, Uniform), (dtype, Zipf)]) {
+            let size = Size::Product { m: 101, n: 67, k: 143 };
+            run(engine, family, rung, Case { dtype, distribution, ..Case::new(family, size) })?;
         }
         return Ok(());
     }
@@ -111,7 +119,7 @@ fn large(engine: &Engine, family: &Family) -> u64 {
 
 /// Uniform, ordered, few distinct, all equal, the largest keys, corner values such as NaN and -0.0, skewed bits.
 fn distributions() -> Vec<Distribution> {
-    use Distribution::*;
+    use Distribution::{Entropy, Equal, Few, HighBits, LowBits, Reversed, Sorted, Special, Two};
     vec![Uniform, Sorted, Reversed, Equal, Few, Two, Special, Entropy(3), LowBits(8), HighBits(5), Zipf]
 }
 

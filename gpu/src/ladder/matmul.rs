@@ -1,12 +1,14 @@
 //! Rungs that multiply matrices.
 
 pub use super::*;
+pub use crate::matmul::{Element, Real};
+use simt::{bf16, f16};
 
 /// A matrix on a device.
 #[derive(Clone, Copy)]
-pub struct Matrix {
+pub struct Matrix<T = f32> {
     /// The elements, beginning with the matrix's first.
-    pub data: Global<f32>,
+    pub data: Global<T>,
     /// Rows.
     pub rows: u32,
     /// Columns.
@@ -20,17 +22,17 @@ pub struct Matrix {
 
 /// Two matrices, and the memory for their product: C = alpha·A·B + beta·C.
 #[derive(Clone, Copy)]
-pub struct Product {
+pub struct Product<T: Element = f32> {
     /// A, m × k; of a batch the first.
-    pub a: Matrix,
+    pub a: Matrix<T>,
     /// B, k × n; of a batch the first.
-    pub b: Matrix,
+    pub b: Matrix<T>,
     /// C, m × n, stored by rows; of a batch the first.
-    pub c: Matrix,
+    pub c: Matrix<T>,
     /// The factor of the product.
-    pub alpha: f32,
+    pub alpha: T::Sum,
     /// The factor of what is in C. If it is 0, C is not read.
-    pub beta: f32,
+    pub beta: T::Sum,
     /// How many products, and how far apart their matrices are.
     pub batch: Batch,
 }
@@ -53,16 +55,16 @@ impl Batch {
     pub const ONE: Self = Self { count: 1, a: 0, b: 0, c: 0 };
 }
 
-impl Product {
+impl<T: Element> Product<T> {
     /// C = A·B.
-    pub const fn new(a: Matrix, b: Matrix, c: Matrix) -> Self {
-        Self { a, b, c, alpha: 1.0, beta: 0.0, batch: Batch::ONE }
+    pub fn new(a: Matrix<T>, b: Matrix<T>, c: Matrix<T>) -> Self {
+        Self { a, b, c, alpha: T::Sum::ONE, beta: T::Sum::ZERO, batch: Batch::ONE }
     }
 }
 
-impl Matrix {
+impl<T: Scalar> Matrix<T> {
     /// `rows` × `columns` elements, stored by rows.
-    pub const fn new(data: Global<f32>, rows: u32, columns: u32, stride: u32) -> Self {
+    pub const fn new(data: Global<T>, rows: u32, columns: u32, stride: u32) -> Self {
         Self { data, rows, columns, stride, transposed: false }
     }
 
@@ -88,13 +90,13 @@ impl Matrix {
     }
 }
 
-impl Lengths for Product {
+impl<T: Element> Lengths for Product<T> {
     /// The matrices carry their own sizes, so `n` is not used.
     fn check(&self, _: u32) -> Result {
         let Self { a, b, c, batch, .. } = self;
         let all = [("A", a, batch.a), ("B", b, batch.b), ("C", c, batch.c)];
         all.into_iter().try_for_each(|(what, matrix, apart)| matrix.check(what, batch.count, apart))?;
-        let size = |m: &Matrix| format!("{} x {}", m.rows, m.columns);
+        let size = |m: &Matrix<T>| format!("{} x {}", m.rows, m.columns);
         if a.columns != b.rows || a.rows != c.rows || b.columns != c.columns {
             let why = format!("A of {} times B of {} is not C of {}", size(a), size(b), size(c));
             return Err(Failed::Unsuitable(why));
@@ -131,15 +133,21 @@ pub enum Precision {
     ThreeTf32,
     /// Products of elements that are rounded to TF32 before; all sums are cut off.
     Tf32,
+    /// Products and sums of `f64`.
+    F64,
+    /// Products of elements of 16 bits, whose sums are `f32` and cut off. Elements of C are rounded beside that.
+    Sixteen,
 }
 
 /// The unit of the last place of an `f32`.
 const UNIT: f64 = f32::EPSILON as f64;
+/// That of an `f64`.
+const UNIT_F64: f64 = f64::EPSILON;
 /// The largest error of a product of two elements rounded to TF32.
 const UNIT_TF32: f64 = UNIT * 8192.0;
 
 impl Precision {
-    /// All of them, the most precise first.
+    /// Those of products of `f32`, the most precise first.
     pub const ALL: [Self; 3] = [Self::F32, Self::ThreeTf32, Self::Tf32];
 
     /// Its name on a command line.
@@ -148,6 +156,8 @@ impl Precision {
             Self::F32 => "f32",
             Self::ThreeTf32 => "three-tf32",
             Self::Tf32 => "tf32",
+            Self::F64 => "f64",
+            Self::Sixteen => "16 bits",
         }
     }
 
@@ -156,13 +166,16 @@ impl Precision {
     /// The tensor cores align eight products and a sum to the largest of them, and cut off what is below 24 bits: 10
     /// units at most. Three TF32 products leave out the smallest of four, 2 units, and a unit of each operand's last
     /// place; they are summed sixteen or 32 at a time, by two or four such additions, and their two small sums count
-    /// little.
+    /// little. Of elements of 16 bits sixteen products and a sum are added at once: 18 units. A sum of `f64` is
+    /// compared with one that has been rounded as often.
     pub fn bound(self, k: usize) -> f64 {
         let k = k as f64;
         match self {
             Self::F32 => UNIT * (k + 2.0),
             Self::ThreeTf32 => UNIT * (k / 16.0 + 32.0).max(k / 32.0 + 52.0),
             Self::Tf32 => UNIT_TF32 + UNIT * (10.0 * (k / 8.0).ceil() + 2.0),
+            Self::F64 => UNIT_F64 * (k + 2.0),
+            Self::Sixteen => UNIT * (18.0 * (k / 16.0).ceil() + 2.0),
         }
     }
 
@@ -171,23 +184,42 @@ impl Precision {
     pub fn likely(self, k: usize) -> f64 {
         let of_sums = UNIT * (k as f64 + 1.0).sqrt();
         match self {
-            Self::F32 | Self::ThreeTf32 => of_sums,
+            Self::F32 | Self::ThreeTf32 | Self::Sixteen => of_sums,
+            Self::F64 => UNIT_F64 * (k as f64 + 1.0).sqrt(),
             Self::Tf32 => of_sums.max(UNIT_TF32),
         }
     }
 
-    /// The largest whole number of which all products are exact.
+    /// The largest whole number of which all products are exact. (Elements of 16 bits are what they are.)
     pub const fn exact_to(self) -> f64 {
         match self {
             Self::F32 => (1 << 24) as f64,
             Self::ThreeTf32 | Self::Tf32 => (1 << 11) as f64,
+            Self::F64 | Self::Sixteen => self.exact_sums_to(),
+        }
+    }
+
+    /// The largest whole number up to which all sums are exact.
+    pub const fn exact_sums_to(self) -> f64 {
+        match self {
+            Self::F64 => (1u64 << 53) as f64,
+            _ => (1 << 24) as f64,
         }
     }
 }
 
-/// A rung that multiplies matrices.
+/// A rung that multiplies matrices of `T`, which is not `f32`.
+pub trait MultipliesOf<T: Element>: Sync {
+    /// [`Multiplies::launches`] for this type.
+    ///
+    /// # Errors
+    /// As for [`Multiplies::launches`].
+    fn launches_of(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product<T>>>;
+}
+
+/// A rung that multiplies matrices: of `f32`, and perhaps of other types.
 pub trait Multiplies: Sync {
-    /// How precise its products are. A rung less precise than `f32` is no ladder's default.
+    /// How precise its products of `f32` are. A rung less precise than `f32` is no ladder's default.
     fn precision(&self) -> Precision {
         Precision::F32
     }
@@ -197,6 +229,84 @@ pub trait Multiplies: Sync {
     /// # Errors
     /// [`Failed::Unsuitable`] if the device is not one for the rung; [`Failed::Machine`] if there is no memory.
     fn launches(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>>;
+
+    /// The rung for matrices of `f64`, if there is one.
+    fn f64(&self) -> Option<&dyn MultipliesOf<f64>> {
+        None
+    }
+
+    /// The rung for matrices of [`bf16`], if there is one.
+    fn bf16(&self) -> Option<&dyn MultipliesOf<bf16>> {
+        None
+    }
+
+    /// The rung for matrices of [`f16`], if there is one.
+    fn f16(&self) -> Option<&dyn MultipliesOf<f16>> {
+        None
+    }
+}
+
+/// A type of elements that rungs multiply.
+#[diagnostic::on_unimplemented(
+    message = "no rung multiplies matrices of `{Self}`",
+    note = "matrices are of f32, f64, bf16 or f16"
+)]
+pub trait Multiplied: Element {
+    /// Its name.
+    const NAME: &'static str;
+
+    /// A factor as products of this type take it.
+    fn factor(factor: f64) -> Self::Sum;
+
+    /// How precise the rung's products of this type are, if it has them.
+    fn precision(rung: Matmul) -> Option<Precision>;
+
+    /// The rung's launches for this type, if it has them.
+    ///
+    /// # Errors
+    /// As for [`Multiplies::launches`].
+    fn launches(rung: Matmul, on: &dyn Launcher, sizes: Sizes) -> Option<Result<Launches<Product<Self>>>>;
+}
+
+impl Multiplied for f32 {
+    const NAME: &'static str = "f32";
+
+    fn factor(factor: f64) -> f32 {
+        factor as f32
+    }
+
+    fn precision(rung: Matmul) -> Option<Precision> {
+        Some(rung.precision())
+    }
+
+    fn launches(rung: Matmul, on: &dyn Launcher, sizes: Sizes) -> Option<Result<Launches<Product>>> {
+        Some(rung.launches(on, sizes))
+    }
+}
+
+macro_rules! multiplied {
+    ($($t:ident: $precision:ident;)*) => {$(
+        impl Multiplied for $t {
+            const NAME: &'static str = stringify!($t);
+
+            fn factor(factor: f64) -> Self::Sum {
+                factor as Self::Sum
+            }
+
+            fn precision(rung: Matmul) -> Option<Precision> {
+                rung.$t().map(|_| Precision::$precision)
+            }
+
+            fn launches(rung: Matmul, on: &dyn Launcher, sizes: Sizes) -> Option<Result<Launches<Product<Self>>>> {
+                rung.$t().map(|run| run.launches_of(on, sizes))
+            }
+        }
+    )*};
+}
+multiplied! {
+    f64: F64;
+    bf16: Sixteen;
+    f16: Sixteen;
 }
 
 /// The type that runs a rung of the family.
@@ -206,10 +316,12 @@ impl Entry<Matmul> {
     /// The rung ready to multiply matrices of these sizes, and of others.
     ///
     /// # Errors
-    /// [`Failed::Unsuitable`] if the device is not one for the rung; [`Failed::Machine`] if there is no memory.
-    pub fn multiplier(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Sequence<Product>> {
-        self.rung.check(&Ask::of::<f32>(on, 0))?;
-        let run = self.run;
-        Sequence::new(on, 0, move |on| run.launches(on, sizes))
+    /// [`Failed::Unsuitable`] if the device or the type is not one for the rung; [`Failed::Machine`] if there is no
+    /// memory.
+    pub fn multiplier<T: Multiplied>(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Sequence<Product<T>>> {
+        self.rung.check(&Ask::of::<T>(on, 0))?;
+        let (run, name) = (self.run, self.rung.name);
+        let none = move || Err(Failed::Unsuitable(format!("{name} does not multiply matrices of {}", T::NAME)));
+        Sequence::new(on, 0, move |on| T::launches(run, on, sizes).unwrap_or_else(none))
     }
 }

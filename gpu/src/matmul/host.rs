@@ -3,14 +3,14 @@
 use super::*;
 use crate::ladder::matmul::{Matrix as View, *};
 
-impl Shape {
+impl<R: Real> Shape<R> {
     /// The shape of a product whose matrices fit each other.
-    pub(super) fn of(product: &Product) -> Self {
+    pub(super) fn of<T: Element<Sum = R>>(product: &Product<T>) -> Self {
         let Product { a, b, c, alpha, beta, batch } = product;
         // As BLAS has it: with alpha = 0, A and B are not read. Without products, C is its old value times beta.
-        let k = if *alpha == 0.0 { 0 } else { a.columns };
-        let alpha = if k == 0 { 1.0 } else { *alpha };
-        let steps = |matrix: &View, of_batch| match matrix.transposed {
+        let k = if *alpha == R::ZERO { 0 } else { a.columns };
+        let alpha = if k == 0 { R::ONE } else { *alpha };
+        let steps = |matrix: &View<T>, of_batch| match matrix.transposed {
             false => Steps { row: matrix.stride, column: 1, batch: of_batch },
             true => Steps { row: 1, column: matrix.stride, batch: of_batch },
         };
@@ -29,12 +29,17 @@ impl Shape {
 }
 
 /// Scratch memory for an operand's copy in tiles. It grows to what the largest product so far needed.
-#[derive(Default)]
-pub(super) struct Room(Option<Scratch<f32>>);
+pub(super) struct Room<T = f32>(Option<Scratch<T>>);
 
-impl Room {
+impl<T> Default for Room<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T: Scalar> Room<T> {
     /// A view of so many elements of it.
-    pub(super) fn view(&mut self, on: &dyn Launcher, elements: u64) -> Result<Global<f32>> {
+    pub(super) fn view(&mut self, on: &dyn Launcher, elements: u64) -> Result<Global<T>> {
         let len = u32::try_from(elements)
             .map_err(|_| Failed::Unsuitable(format!("a copy of {elements} elements is more than fits a view")))?;
         if self.0.as_ref().is_none_or(|have| have.view().len() < len) {
@@ -56,25 +61,27 @@ pub(super) fn refuses_but_hopper(name: &str, ask: &Ask, shared: u32) -> Option<S
 }
 
 /// Launches of a kernel whose blocks have `rows` × `columns` elements of C each, one kernel per product.
-pub(super) fn by_tiles<K>(kernel: K, rows: u32, columns: u32, block: [u32; 3]) -> Result<Launches<Product>>
+pub(super) fn by_tiles<T, K>(kernel: K, rows: u32, columns: u32, block: [u32; 3]) -> Result<Launches<Product<T>>>
 where
-    K: Kernel<Args = (Global<f32>, Global<f32>, Global<f32>, Shape)>,
+    T: Element,
+    K: Kernel<Args = (Global<T>, Global<T>, Global<T>, Shape<T::Sum>)>,
 {
     by_tiles_with(kernel, rows, columns, block, 0)
 }
 
 /// [`by_tiles`] with so many bytes of dynamic shared memory.
-pub(super) fn by_tiles_with<K>(
+pub(super) fn by_tiles_with<T, K>(
     kernel: K,
     rows: u32,
     columns: u32,
     block: [u32; 3],
     shared: u32,
-) -> Result<Launches<Product>>
+) -> Result<Launches<Product<T>>>
 where
-    K: Kernel<Args = (Global<f32>, Global<f32>, Global<f32>, Shape)>,
+    T: Element,
+    K: Kernel<Args = (Global<T>, Global<T>, Global<T>, Shape<T::Sum>)>,
 {
-    Ok(Box::new(move |on, product| {
+    Ok(Box::new(move |on, product: Product<T>| {
         let shape = Shape::of(&product);
         let geometry = Geometry { block, ..Geometry::linear(shape.tiles(rows, columns), 0) }.shared(shared);
         on.launch(kernel, geometry, (product.a.data, product.b.data, product.c.data, shape))

@@ -1,10 +1,11 @@
 //! # Matrix product
 //!
-//! C = alpha·A·B + beta·C. A, B and C may be parts of larger matrices, A and B may be stored transposed, and one launch
-//! may multiply a batch of them. What the rungs share: where a block's matrices and its tile of C are ([`Shape`]), and
-//! access to them that minds their edges ([`Matrix`], [`Output`]).
+//! C = alpha·A·B + beta·C, of elements of one type ([`Element`]). A, B and C may be parts of larger matrices, A and B
+//! may be stored transposed, and one launch may multiply a batch of them. What the rungs share: where a block's
+//! matrices and its tile of C are ([`Shape`]), and access to them that minds their edges ([`Matrix`], [`Output`]).
 
 mod copies;
+mod element;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
 mod group;
 #[cfg(not(target_os = "cuda"))]
@@ -33,14 +34,15 @@ mod tensor;
 use core::num::NonZero;
 use simt::{Global, thread};
 
+pub use element::{Element, Real};
 pub use output::Output;
 
 /// A matrix inside a view: element (i, j) is `row_step`·i + `column_step`·j elements behind the first.
 ///
 /// In a row-major matrix `column_step` is 1, in a transposed one `row_step` is.
 #[derive(Clone, Copy)]
-pub struct Matrix {
-    data: Global<f32>,
+pub struct Matrix<T = f32> {
+    data: Global<T>,
     rows: u32,
     columns: u32,
     row_step: u32,
@@ -59,10 +61,10 @@ pub struct Steps {
     pub batch: u32,
 }
 
-/// The sizes of the matrices of a product, the distances of their elements, and the two factors.
+/// The sizes of the matrices of a product, the distances of their elements, and the two factors, of the type of sums.
 #[simt::argument]
 #[derive(Clone, Copy)]
-pub struct Shape {
+pub struct Shape<R = f32> {
     /// Rows of A and C.
     pub m: u32,
     /// Columns of B and C.
@@ -78,27 +80,27 @@ pub struct Shape {
     /// Distances in C.
     pub c: Steps,
     /// The factor of the product.
-    pub alpha: f32,
+    pub alpha: R,
     /// The factor of what was in C; if it is 0, C is not read.
-    pub beta: f32,
+    pub beta: R,
 }
 
 /// What a block works on: a tile of C, and the matrices of its product.
 #[derive(Clone, Copy)]
-pub struct Task {
+pub struct Task<T: Element = f32> {
     /// First row of the tile.
     pub row: u32,
     /// First column of the tile.
     pub column: u32,
     /// A of the product.
-    pub a: Matrix,
+    pub a: Matrix<T>,
     /// B of the product.
-    pub b: Matrix,
+    pub b: Matrix<T>,
     /// C of the product.
-    pub c: Output,
+    pub c: Output<T>,
 }
 
-impl Shape {
+impl<R: Real> Shape<R> {
     /// Tiles of C of `rows` × `columns`, of all products of the batch. They are numbered along x, row by row, because
     /// a grid has at most 65,535 blocks along y and z.
     pub const fn tiles(&self, rows: u32, columns: u32) -> u32 {
@@ -107,26 +109,32 @@ impl Shape {
 
     /// The task of the block, where blocks have tiles of `rows` × `columns`, row after row.
     #[inline(always)]
-    fn task(&self, rows: u32, columns: u32, a: Global<f32>, b: Global<f32>, c: Global<f32>) -> Task {
+    fn task<T>(&self, rows: u32, columns: u32, a: Global<T>, b: Global<T>, c: Global<T>) -> Task<T>
+    where
+        T: Element<Sum = R>,
+    {
         self.task_by((rows, columns), a, b, c, |tile, _, along| (tile / along, tile % along))
     }
 
     /// [`Shape::task`] in the order of [`in_groups`].
     #[inline(always)]
-    fn task_in_groups(&self, rows: u32, columns: u32, a: Global<f32>, b: Global<f32>, c: Global<f32>) -> Task {
+    fn task_in_groups<T>(&self, rows: u32, columns: u32, a: Global<T>, b: Global<T>, c: Global<T>) -> Task<T>
+    where
+        T: Element<Sum = R>,
+    {
         self.task_by((rows, columns), a, b, c, in_groups)
     }
 
     /// The task of the block; `place` gives the row and the column of a tile, of so many down and along.
     #[inline(always)]
-    fn task_by(
+    fn task_by<T: Element<Sum = R>>(
         &self,
         (rows, columns): (u32, u32),
-        a: Global<f32>,
-        b: Global<f32>,
-        c: Global<f32>,
+        a: Global<T>,
+        b: Global<T>,
+        c: Global<T>,
         place: impl Fn(u32, u32, u32) -> (u32, u32),
-    ) -> Task {
+    ) -> Task<T> {
         let (down, along) = (self.m.div_ceil(rows), self.n.div_ceil(columns));
         let (product, tile) = (thread::block_idx_x() / (down * along), thread::block_idx_x() % (down * along));
         let (a, b, c) = self.matrices(product, a, b, c);
@@ -136,9 +144,15 @@ impl Shape {
 
     /// The matrices of one product of the batch.
     #[inline(always)]
-    fn matrices(&self, product: u32, a: Global<f32>, b: Global<f32>, c: Global<f32>) -> (Matrix, Matrix, Output) {
+    fn matrices<T: Element<Sum = R>>(
+        &self,
+        product: u32,
+        a: Global<T>,
+        b: Global<T>,
+        c: Global<T>,
+    ) -> (Matrix<T>, Matrix<T>, Output<T>) {
         let Self { m, n, k, alpha, beta, .. } = *self;
-        let of = |data: Global<f32>, steps: Steps, rows, columns| {
+        let of = |data: Global<T>, steps: Steps, rows, columns| {
             let start = (product * steps.batch).min(data.len());
             Matrix {
                 data: data.slice(start, data.len() - start),
@@ -170,20 +184,22 @@ fn divide(number: u32, by: u32) -> (u32, u32) {
     (number / by, number % by)
 }
 
-impl Matrix {
+impl<T: Element> Matrix<T> {
     /// Element (`row`, `column`), zero outside.
     #[inline(always)]
-    pub fn get(self, row: u32, column: u32) -> f32 {
-        if row < self.rows && column < self.columns { self.data.get(self.place(row, column)) } else { 0.0 }
+    pub fn get(self, row: u32, column: u32) -> T {
+        if row < self.rows && column < self.columns { self.data.get(self.place(row, column)) } else { T::ZERO }
     }
 
-    /// Whether rows are contiguous and each fourth element of a row begins 16 bytes.
+    /// Where in the view element (`row`, `column`) is.
     #[inline(always)]
-    fn has_packs(self) -> bool {
-        let aligned = (self.data.as_ptr() as usize).is_multiple_of(16);
-        aligned && self.column_step == 1 && self.row_step.is_multiple_of(4)
+    fn place(self, row: u32, column: u32) -> u32 {
+        // Wrapping, because kernels compute places outside of the matrix too, before they know that they are outside.
+        row.wrapping_mul(self.row_step).wrapping_add(column.wrapping_mul(self.column_step))
     }
+}
 
+impl Matrix {
     /// Four elements of a row from (`row`, `column`) on, zero outside: by one access if the matrix `has_packs` and all
     /// are inside. `column` is a multiple of 4.
     #[inline(always)]
@@ -193,13 +209,6 @@ impl Matrix {
         } else {
             [0, 1, 2, 3].map(|i| self.get(row, column + i))
         }
-    }
-
-    /// Where in the view element (`row`, `column`) is.
-    #[inline(always)]
-    fn place(self, row: u32, column: u32) -> u32 {
-        // Wrapping, because kernels compute places outside of the matrix too, before they know that they are outside.
-        row.wrapping_mul(self.row_step).wrapping_add(column.wrapping_mul(self.column_step))
     }
 }
 

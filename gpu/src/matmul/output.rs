@@ -1,60 +1,148 @@
 //! What the sums of products become in C.
+//!
+//! The methods are made for each type by a macro, and not generic: LLVM makes more of some kernels if it has to see
+//! through a trait's methods here.
 
-use super::Matrix;
-use simt::math::fma;
+use super::{Element, Matrix};
+use simt::math::{fma, fma_f64, from_bf16, from_f16, to_bf16, to_f16};
+use simt::{bf16, f16};
 
 /// The matrix C, with the factors.
 #[derive(Clone, Copy)]
-pub struct Output {
-    pub(super) matrix: Matrix,
-    pub(super) alpha: f32,
-    pub(super) beta: f32,
+pub struct Output<T: Element = f32> {
+    pub(super) matrix: Matrix<T>,
+    pub(super) alpha: T::Sum,
+    pub(super) beta: T::Sum,
 }
 
-impl Output {
-    /// Combines element (`row`, `column`) with the sum of its products; does nothing outside the matrix.
-    #[inline(always)]
-    pub fn set(self, row: u32, column: u32, sum: f32) {
-        let c = self.matrix;
-        if row < c.rows && column < c.columns {
-            let at = c.place(row, column);
-            let old = if self.beta != 0.0 { c.data.get(at) } else { 0.0 };
-            c.data.set(at, self.combined(old, sum));
+/// An element as a sum.
+macro_rules! widened {
+    (bf16, $x:expr) => {
+        from_bf16($x)
+    };
+    (f16, $x:expr) => {
+        from_f16($x)
+    };
+    ($t:ident, $x:expr) => {
+        $x
+    };
+}
+
+/// The nearest element to a sum.
+macro_rules! rounded {
+    (bf16, $x:expr) => {
+        to_bf16($x)
+    };
+    (f16, $x:expr) => {
+        to_f16($x)
+    };
+    ($t:ident, $x:expr) => {
+        $x
+    };
+}
+
+/// Four elements of a row, by one access.
+macro_rules! get_4 {
+    (f32, $from:expr, $i:expr) => {
+        $from.get_pack($i)
+    };
+    ($t:ident, $from:expr, $i:expr) => {{
+        let word = $from.cast::<u64>().get($i);
+        [0, 16, 32, 48].map(|shift| $t::from_bits((word >> shift) as u16))
+    }};
+}
+
+/// Writes what `get_4` reads.
+macro_rules! set_4 {
+    (f32, $to:expr, $i:expr, $four:expr) => {
+        $to.set_pack($i, $four)
+    };
+    ($t:ident, $to:expr, $i:expr, $four:expr) => {{
+        let [a, b, c, d] = $four.map(|x| x.to_bits() as u64);
+        $to.cast::<u64>().set($i, a | b << 16 | c << 32 | d << 48);
+    }};
+}
+
+/// The methods for elements of each type: its sums, zero, and multiply-add.
+macro_rules! outputs {
+    ($($t:ident: $sum:ident, $zero:expr, $fma:ident;)*) => {$(
+        impl Output<$t> {
+            /// Combines element (`row`, `column`) with the sum of its products; does nothing outside the matrix.
+            #[inline(always)]
+            pub fn set(self, row: u32, column: u32, sum: $sum) {
+                let c = self.matrix;
+                if row < c.rows && column < c.columns {
+                    let at = c.place(row, column);
+                    let old = if self.beta != 0.0 { c.data.get(at) } else { $zero };
+                    c.data.set(at, self.combined(old, sum));
+                }
+            }
+
+            /// What becomes of an element that was `old`; with beta = 0 that is no matter of `old`.
+            #[inline(always)]
+            fn combined(self, old: $t, sum: $sum) -> $t {
+                if self.beta != 0.0 {
+                    rounded!($t, $fma(self.beta, widened!($t, old), self.alpha * sum))
+                } else {
+                    rounded!($t, self.alpha * sum)
+                }
+            }
         }
-    }
+    )*};
+}
+outputs! {
+    f32: f32, 0.0, fma;
+    f64: f64, 0.0, fma_f64;
+    bf16: f32, bf16::ZERO, fma;
+    f16: f32, f16::ZERO, fma;
+}
 
-    /// [`Output::set`] for four elements of a row from (`row`, `column`) on, a multiple of 4: by one access if C
-    /// `has_packs` and all are inside.
-    #[inline(always)]
-    pub(super) fn set_4(self, row: u32, column: u32, sums: [f32; 4], has_packs: bool) {
-        let c = self.matrix;
-        if has_packs && row < c.rows && column + 4 <= c.columns {
-            let at = c.place(row, column) / 4;
-            let old = if self.beta != 0.0 { c.data.get_pack(at) } else { [0.0; 4] };
-            c.data.set_pack(at, [0, 1, 2, 3].map(|i| self.combined(old[i], sums[i])));
-        } else {
-            simt::unroll::<4>(|i| self.set(row, column + i as u32, sums[i]));
+/// The methods for four elements of each type, which have a multiple of so many bytes.
+macro_rules! fours {
+    ($($t:ident: $zero:expr, $bytes:literal;)*) => {$(
+        impl Output<$t> {
+            /// [`Output::set`] for four elements of a row from (`row`, `column`) on, a multiple of 4: by one access if
+            /// C `has_packs` and all are inside.
+            #[inline(always)]
+            pub(super) fn set_4(self, row: u32, column: u32, sums: [f32; 4], has_packs: bool) {
+                let c = self.matrix;
+                if has_packs && row < c.rows && column + 4 <= c.columns {
+                    let at = c.place(row, column) / 4;
+                    let old = if self.beta != 0.0 { get_4!($t, c.data, at) } else { [$zero; 4] };
+                    set_4!($t, c.data, at, [0, 1, 2, 3].map(|i| self.combined(old[i], sums[i])));
+                } else {
+                    simt::unroll::<4>(|i| self.set(row, column + i as u32, sums[i]));
+                }
+            }
+
+            /// [`Output::set_4`] where C has packs and all columns are inside, with beta = 0.
+            #[inline(always)]
+            pub(super) fn set_4_inside(self, row: u32, column: u32, sums: [f32; 4]) {
+                let c = self.matrix;
+                if row < c.rows {
+                    set_4!($t, c.data, c.place(row, column) / 4, sums.map(|sum| rounded!($t, self.alpha * sum)));
+                }
+            }
+
+            /// Columns of C.
+            #[inline(always)]
+            pub(super) fn columns(self) -> u32 {
+                self.matrix.columns
+            }
         }
-    }
 
-    /// [`Output::set_4`] where C has packs and all columns are inside, with beta = 0.
-    #[inline(always)]
-    pub(super) fn set_4_inside(self, row: u32, column: u32, sums: [f32; 4]) {
-        let c = self.matrix;
-        if row < c.rows {
-            c.data.set_pack(c.place(row, column) / 4, sums.map(|sum| self.alpha * sum));
+        impl Matrix<$t> {
+            /// Whether rows are contiguous and each fourth element of a row begins four that are one access.
+            #[inline(always)]
+            pub(super) fn has_packs(self) -> bool {
+                let aligned = (self.data.as_ptr() as usize).is_multiple_of($bytes);
+                aligned && self.column_step == 1 && self.row_step.is_multiple_of(4)
+            }
         }
-    }
-
-    /// Columns of C.
-    #[inline(always)]
-    pub(super) fn columns(self) -> u32 {
-        self.matrix.columns
-    }
-
-    /// What becomes of an element that was `old`; with beta = 0 that is no matter of `old`.
-    #[inline(always)]
-    fn combined(self, old: f32, sum: f32) -> f32 {
-        if self.beta != 0.0 { fma(self.beta, old, self.alpha * sum) } else { self.alpha * sum }
-    }
+    )*};
+}
+fours! {
+    f32: 0.0, 16;
+    bf16: bf16::ZERO, 8;
+    f16: f16::ZERO, 8;
 }

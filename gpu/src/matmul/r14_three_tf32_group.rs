@@ -26,14 +26,14 @@ use super::group::pack::{self, PACK, Panel};
 use super::group::{BLOCK, Groups};
 use simt::{Global, kernel};
 
-pub use super::group::{DEPTH, ROWS};
+pub use super::group::ROWS;
 
 /// Columns of a tile of C.
 pub const COLUMNS: u32 = Wide::COLUMNS;
 
-type Wide = Groups<64, 2, 2, 2>;
-type Middle = Groups<64, 1, 2, 3>;
-type Narrow = Groups<32, 1, 2, 4>;
+type Wide = Groups<f32, 64, 2, 2, 2>;
+type Middle = Groups<f32, 64, 1, 2, 3>;
+type Narrow = Groups<f32, 32, 1, 2, 4>;
 
 /// C = alpha·A·B + beta·C for one product of the batch. `a` and `b` are copies in tiles.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
@@ -63,7 +63,7 @@ pub fn matmul_three_tf32_group_pack(
     to_b: Global<f32>,
     b: Panel,
 ) {
-    pack::pack::<2>((from_a, to_a, a), (from_b, to_b, b));
+    pack::pack::<f32, 2>((from_a, to_a, a), (from_b, to_b, b));
 }
 
 #[cfg(not(target_os = "cuda"))]
@@ -100,7 +100,7 @@ pub mod launches {
                 Middle::by(|on, geometry, args| on.launch(matmul_three_tf32_group_middle, geometry, args), 1.08),
                 Narrow::by(|on, geometry, args| on.launch(matmul_three_tf32_group_narrow, geometry, args), 1.25),
             ];
-            let pack: host::Pack = |on, geometry, args| on.launch(matmul_three_tf32_group_pack, geometry, args);
+            let pack: host::Pack<f32> = |on, geometry, args| on.launch(matmul_three_tf32_group_pack, geometry, args);
             host::launches(on, sizes, Kernels { pack, parts: 2, products })
         }
     }

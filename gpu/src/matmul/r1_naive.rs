@@ -8,18 +8,18 @@
 //! **Bottleneck.** The threads of a warp differ in x, so they work on different rows: each of their loads of A touches
 //! 16 lines of memory for 64 bytes. The next rung exchanges x and y.
 //!
-//! **Cost.** 2·m·n·k operations; 8·m·n·k bytes of loads; no barrier; one launch.
+//! **Cost.** 2·m·n·k operations; 8·m·n·k bytes of loads; no barrier; one launch. Elements of `f64` are twice the bytes.
 //!
 //! **Threads.** Blocks of 16 × 16; thread (x, y) of a block computes element (x, y) of the block's tile, so the threads
 //! of a warp share two columns of B and read 16 rows of A.
 //!
-//! **Limits.** Any m, n, k and strides; transposed operands, factors and batches.
+//! **Limits.** Any m, n, k and strides; `f32` and `f64`; transposed operands, factors and batches.
 //!
 //! **Source.** S. Boehm, "How to optimize a CUDA matmul kernel for cuBLAS-like performance" (2022), kernel 1. Changed:
 //! any sizes and strides.
 
 use super::Shape;
-use simt::math::fma;
+use simt::math::{fma, fma_f64};
 use simt::{Global, kernel, thread};
 
 /// Side of a block.
@@ -42,6 +42,23 @@ pub fn matmul_naive(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape
     }
 }
 
+/// The same for elements of `f64`.
+#[kernel]
+pub fn matmul_naive_f64(a: Global<f64>, b: Global<f64>, c: Global<f64>, shape: Shape<f64>) {
+    let task = shape.task(SIDE, SIDE, a, b, c);
+    let (row, column) = (task.row + thread::thread_idx_x(), task.column + thread::thread_idx_y());
+    // Threads beyond the edge of C have nothing to do, and no barrier waits for them.
+    if row < shape.m && column < shape.n {
+        let mut sum = 0.0;
+        let mut e = 0;
+        while e < shape.k {
+            sum = fma_f64(task.a.get(row, e), task.b.get(e, column), sum);
+            e += 1;
+        }
+        task.c.set(row, column, sum);
+    }
+}
+
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
     //! What the host launches: the kernel, once.
@@ -51,13 +68,23 @@ pub mod launches {
     use crate::matmul::host::by_tiles;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> = rung!("r1_naive.rs", [matmul_naive]).run_by(&Naive);
+    pub static RUNG: Entry<Matmul> = rung!("r1_naive.rs", [matmul_naive, matmul_naive_f64]).run_by(&Naive);
 
     struct Naive;
 
     impl Multiplies for Naive {
         fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
             by_tiles(matmul_naive, SIDE, SIDE, [SIDE, SIDE, 1])
+        }
+
+        fn f64(&self) -> Option<&dyn MultipliesOf<f64>> {
+            Some(self)
+        }
+    }
+
+    impl MultipliesOf<f64> for Naive {
+        fn launches_of(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product<f64>>> {
+            by_tiles(matmul_naive_f64, SIDE, SIDE, [SIDE, SIDE, 1])
         }
     }
 }

@@ -9,18 +9,19 @@
 //! **Bottleneck.** Every element of A is read n times and every element of B m times. The caches catch most of these
 //! reads, but each multiply-add waits for two loads. The next rung loads a tile once and uses it from shared memory.
 //!
-//! **Cost.** 2·m·n·k operations; 8·m·n·k bytes of loads; no barrier; one launch.
+//! **Cost.** 2·m·n·k operations; 8·m·n·k bytes of loads; no barrier; one launch. Elements of `f64` are twice the bytes.
 //!
 //! **Threads.** Blocks of 16 × 16; thread (x, y) of a block computes element (y, x) of the block's tile, so the threads
 //! of a warp share two rows of A and read 16 neighbouring columns of B. Blocks of 32 × 32, with a row per warp, are
 //! slower: 4072 GFLOP/s for 4765 at m = n = k = 4096 (H200).
 //!
-//! **Limits.** Any m, n, k and strides; transposed operands (B is then read as `naive` reads A), factors and batches.
+//! **Limits.** Any m, n, k and strides; `f32` and `f64`; transposed operands (B is then read as `naive` reads A),
+//! factors and batches.
 //!
 //! **Source.** V. A. Antonyuk, "GPGPU programming" (2015). Changed: any sizes and strides.
 
 use super::Shape;
-use simt::math::fma;
+use simt::math::{fma, fma_f64};
 use simt::{Global, kernel, thread};
 
 /// Side of a block.
@@ -43,6 +44,23 @@ pub fn matmul_coalesced(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: S
     }
 }
 
+/// The same for elements of `f64`.
+#[kernel]
+pub fn matmul_coalesced_f64(a: Global<f64>, b: Global<f64>, c: Global<f64>, shape: Shape<f64>) {
+    let task = shape.task(SIDE, SIDE, a, b, c);
+    let (row, column) = (task.row + thread::thread_idx_y(), task.column + thread::thread_idx_x());
+    // Threads beyond the edge of C have nothing to do, and no barrier waits for them.
+    if row < shape.m && column < shape.n {
+        let mut sum = 0.0;
+        let mut e = 0;
+        while e < shape.k {
+            sum = fma_f64(task.a.get(row, e), task.b.get(e, column), sum);
+            e += 1;
+        }
+        task.c.set(row, column, sum);
+    }
+}
+
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
     //! What the host launches: the kernel, once.
@@ -52,13 +70,24 @@ pub mod launches {
     use crate::matmul::host::by_tiles;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> = rung!("r2_coalesced.rs", [matmul_coalesced]).run_by(&Coalesced);
+    pub static RUNG: Entry<Matmul> =
+        rung!("r2_coalesced.rs", [matmul_coalesced, matmul_coalesced_f64]).run_by(&Coalesced);
 
     struct Coalesced;
 
     impl Multiplies for Coalesced {
         fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
             by_tiles(matmul_coalesced, SIDE, SIDE, [SIDE, SIDE, 1])
+        }
+
+        fn f64(&self) -> Option<&dyn MultipliesOf<f64>> {
+            Some(self)
+        }
+    }
+
+    impl MultipliesOf<f64> for Coalesced {
+        fn launches_of(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product<f64>>> {
+            by_tiles(matmul_coalesced_f64, SIDE, SIDE, [SIDE, SIDE, 1])
         }
     }
 }

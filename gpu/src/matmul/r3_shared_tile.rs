@@ -10,16 +10,17 @@
 //! tiles, for fewer copies.
 //!
 //! **Cost.** 2·m·n·k operations; 8·m·n·k/TILE bytes of global loads; 2·⌈k/TILE⌉ barriers per block; one launch.
+//! Elements of `f64` are twice the bytes.
 //!
 //! **Threads.** Blocks of TILE × TILE; thread (x, y) computes element (y, x) of the block's tile.
 //!
-//! **Limits.** Any m, n, k and strides: elements outside the matrices are read as zero and not written; transposed
-//! operands (copied to shared memory without coalescing), factors and batches.
+//! **Limits.** `f32` and `f64`. Any m, n, k and strides: elements outside the matrices are read as zero and not
+//! written; transposed operands (copied to shared memory without coalescing), factors and batches.
 //!
 //! **Source.** V. A. Antonyuk, "GPGPU programming" (2015). Changed: any sizes and strides.
 
 use super::{Shape, Task};
-use simt::math::fma;
+use simt::math::{fma, fma_f64};
 use simt::{Global, Shared, kernel, shared, thread};
 
 /// Side of a tile: 16 × 16 threads; 16 consecutive floats of a row fill two sectors.
@@ -27,11 +28,19 @@ pub const TILE: u32 = 16;
 
 shared!(TILE_A: [f32; TILE * TILE]);
 shared!(TILE_B: [f32; TILE * TILE]);
+shared!(TILE_A_F64: [f64; TILE * TILE]);
+shared!(TILE_B_F64: [f64; TILE * TILE]);
 
 /// C = alpha·A·B + beta·C: `a` is m × k, `b` is k × n, `c` is m × n.
 #[kernel(max_threads = TILE * TILE)]
 pub fn matmul_shared_tile(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
     product::<TILE>(shape.task(TILE, TILE, a, b, c), shape.k, TILE_A::view(), TILE_B::view());
+}
+
+/// The same for elements of `f64`.
+#[kernel(max_threads = TILE * TILE)]
+pub fn matmul_shared_tile_f64(a: Global<f64>, b: Global<f64>, c: Global<f64>, shape: Shape<f64>) {
+    product_f64::<TILE>(shape.task(TILE, TILE, a, b, c), shape.k, TILE_A_F64::view(), TILE_B_F64::view());
 }
 
 /// The block's tile of C, by way of two tiles in shared memory, all of `SIDE` × `SIDE`.
@@ -56,6 +65,28 @@ pub(super) fn product<const SIDE: u32>(task: Task, k: u32, tile_a: Shared<f32>, 
     task.c.set(row, column, sum);
 }
 
+/// The same for elements of `f64`.
+#[inline(always)]
+pub(super) fn product_f64<const SIDE: u32>(task: Task<f64>, k: u32, tile_a: Shared<f64>, tile_b: Shared<f64>) {
+    let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
+    let (row, column) = (task.row + y, task.column + x);
+    let mut sum = 0.0;
+    let mut t = 0;
+    while t < k {
+        tile_a.set(y * SIDE + x, task.a.get(row, t + x));
+        tile_b.set(y * SIDE + x, task.b.get(t + y, column));
+        thread::sync_threads(); // the tiles are complete before any thread reads them
+        let mut e = 0;
+        while e < SIDE {
+            sum = fma_f64(tile_a.get(y * SIDE + e), tile_b.get(e * SIDE + x), sum);
+            e += 1;
+        }
+        thread::sync_threads(); // all threads are done with the tiles before they are overwritten
+        t += SIDE;
+    }
+    task.c.set(row, column, sum);
+}
+
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
     //! What the host launches: the kernel, once.
@@ -65,13 +96,24 @@ pub mod launches {
     use crate::matmul::host::by_tiles;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> = rung!("r3_shared_tile.rs", [matmul_shared_tile]).run_by(&SharedTile);
+    pub static RUNG: Entry<Matmul> =
+        rung!("r3_shared_tile.rs", [matmul_shared_tile, matmul_shared_tile_f64]).run_by(&SharedTile);
 
     struct SharedTile;
 
     impl Multiplies for SharedTile {
         fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
             by_tiles(matmul_shared_tile, TILE, TILE, [TILE, TILE, 1])
+        }
+
+        fn f64(&self) -> Option<&dyn MultipliesOf<f64>> {
+            Some(self)
+        }
+    }
+
+    impl MultipliesOf<f64> for SharedTile {
+        fn launches_of(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product<f64>>> {
+            by_tiles(matmul_shared_tile_f64, TILE, TILE, [TILE, TILE, 1])
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Sums in the registers of a thread.
 
-use simt::math::fma;
+use super::Real;
 use simt::unroll;
 
 /// Adds the product of a column of A and a row of B, `M` × `N` products, to the sums of a thread.
@@ -8,11 +8,11 @@ use simt::unroll;
 /// Column after column, to and fro along the rows: neighbouring instructions share an operand, which then comes from
 /// the cache of the register file instead of from its banks.
 #[inline(always)]
-pub(super) fn add_outer<const M: usize, const N: usize>(sums: &mut [[f32; N]; M], a: &[f32; M], b: &[f32; N]) {
+pub(super) fn add_outer<T: Real, const M: usize, const N: usize>(sums: &mut [[T; N]; M], a: &[T; M], b: &[T; N]) {
     unroll::<N>(|j| {
         unroll::<M>(|i| {
             let i = if j % 2 == 0 { i } else { M - 1 - i };
-            sums[i][j] = fma(a[i], b[j], sums[i][j]);
+            sums[i][j] = a[i].fma(b[j], sums[i][j]);
         });
     });
 }

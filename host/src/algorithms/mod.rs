@@ -282,13 +282,13 @@ pub struct Parameters {
     pub exclusive: bool,
     /// Whether each key of a sort has a value of 32 bits that moves with it.
     pub values: bool,
-    /// The factor of a matrix product; 1 where None.
-    pub alpha: Option<f32>,
+    /// The factor of a matrix product, rounded to the type of sums; 1 where None.
+    pub alpha: Option<f64>,
     /// The factor of what is in C before a matrix product; 0 where None.
-    pub beta: Option<f32>,
+    pub beta: Option<f64>,
     /// Whether A, and whether B, is stored by columns.
     pub transpose: [bool; 2],
-    /// The precision of a matrix product; the rung's own where None.
+    /// The precision of a product of matrices of `f32`; the rung's own where None.
     pub precision: Option<Precision>,
 }
 
@@ -534,10 +534,11 @@ impl Family {
         (self.unable)(rung, dtype, parameters).or_else(|| rung.refusal(&ask))
     }
 
-    /// The rung that runs if the user names none: the default, or the last rung that takes this workload. Products are
-    /// as precise as `f32` unless asked otherwise.
+    /// The rung that runs if the user names none: the default, or the last rung that takes this workload. Products of
+    /// `f32` are as precise as that unless asked otherwise.
     pub fn choose(&self, size: Size, dtype: Dtype, parameters: &Parameters, device: Device) -> &'static Rung {
-        let parameters = &Parameters { precision: parameters.precision.or(Some(Precision::F32)), ..*parameters };
+        let usual = (dtype == Dtype::F32).then_some(Precision::F32);
+        let parameters = &Parameters { precision: parameters.precision.or(usual), ..*parameters };
         let takes = |rung: &Rung| self.refusal(rung, size, dtype, parameters, device).is_none();
         if takes(self.default) {
             return self.default;

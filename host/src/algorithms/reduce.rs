@@ -56,7 +56,7 @@ fn problem(ladder: &'static Ladder<&'static dyn Reduce>, workload: Workload) -> 
         Data::U64(input) => of!(input, operation),
         Data::I64(input) => of!(input, operation),
         Data::F64(input) => of!(input, operation),
-        other @ Data::U8(_) => {
+        other @ (Data::U8(_) | Data::F16(_) | Data::Bf16(_)) => {
             let dtype = other.dtype();
             Err(Error::Usage(format!("reduce does not take {dtype}; it takes u32, i32, f32, u64, i64 and f64")))
         }

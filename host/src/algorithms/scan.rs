@@ -47,7 +47,7 @@ fn problem(ladder: &'static Ladder<&'static dyn Scan>, workload: Workload) -> Re
         Data::U64(input) => of!(input, parameters),
         Data::I64(input) => of!(input, parameters),
         Data::F64(input) => of!(input, parameters),
-        other @ Data::U8(_) => {
+        other @ (Data::U8(_) | Data::F16(_) | Data::Bf16(_)) => {
             let dtype = other.dtype();
             Err(Error::Usage(format!("scan does not take {dtype}; it takes u32, i32, f32, u64, i64 and f64")))
         }

@@ -17,7 +17,7 @@ pub const ON_DEVICE_FROM: usize = 1 << 20;
 pub fn order_of(dtype: Dtype) -> u32 {
     match dtype {
         Dtype::I32 | Dtype::I64 => SIGNED,
-        Dtype::F32 | Dtype::F64 => FLOAT,
+        Dtype::F32 | Dtype::F64 | Dtype::F16 | Dtype::Bf16 => FLOAT,
         _ => UNSIGNED,
     }
 }

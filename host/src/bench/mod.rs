@@ -527,7 +527,7 @@ fn with_ratios(rows: Vec<(Row, Option<Relation>)>) -> Vec<Row> {
             match (relation, rung) {
                 (None, Some(rung)) => {
                     // A rung that is less precise is compared with a function that is so too.
-                    let reference = match matmul::peer_of_its_precision(rung) {
+                    let reference = match matmul::peer_of_its_precision(rung, &row.dtype) {
                         Some(name) => rows.iter().map(|(row, _)| row).find(|row| row.name == name),
                         None => related(Relation::Reference),
                     };

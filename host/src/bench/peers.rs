@@ -312,7 +312,15 @@ fn reference(family: &Family, dtype: Dtype, parameters: &Parameters) -> Option<S
         Kind::Scan => Some(format!("cub_{kind}_{operation}_{dtype}")),
         Kind::Reduce => Some(format!("cub_reduce_{operation}_{dtype}")),
         Kind::Histogram => Some(format!("cub_histogram_{dtype}")),
-        Kind::Matmul => Some("cublas_sgemm_pedantic".into()),
+        Kind::Matmul => Some(
+            match dtype {
+                Dtype::F64 => "cublas_dgemm",
+                Dtype::F16 => "cublas_gemm_f16_f16",
+                Dtype::Bf16 => "cublas_gemm_bf16_bf16",
+                _ => "cublas_sgemm_pedantic",
+            }
+            .into(),
+        ),
         _ => None,
     }
 }
@@ -320,7 +328,7 @@ fn reference(family: &Family, dtype: Dtype, parameters: &Parameters) -> Option<S
 /// The parameters that a family uses, as text: `op=sum`, `bins=256`.
 pub fn parameter_text(family: &Family, parameters: &Parameters) -> String {
     let number = |name: &str, value: Option<u32>| value.map(|value| format!("{name}={value}"));
-    let factor = |name: &str, value: Option<f32>| value.map(|value| format!("{name}={value}"));
+    let factor = |name: &str, value: Option<f64>| value.map(|value| format!("{name}={value}"));
     let text = |extra: &Extra| match extra {
         Extra::Columns => number("columns", parameters.columns),
         Extra::Threads => number("threads", parameters.threads),

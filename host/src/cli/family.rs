@@ -20,6 +20,13 @@ pub(super) fn command(family: &'static Family) -> Command {
     let dtypes: Vec<String> = family.dtypes.iter().map(|d| d.to_string()).collect();
     let rungs: Vec<&str> = family.rungs.iter().map(|r| r.name).collect();
     let product = matches!(family.sizes.simulator, Size::Product { .. });
+    let input = Arg::new("input")
+        .long("input")
+        .value_name("FILE")
+        .help("Elements from an .npy or a raw little-endian file (with --dtype), or - for standard input")
+        .value_parser(value_parser!(OsString));
+    // The sides of raw matrices have to be given.
+    let input = if product { input } else { input.conflicts_with("n") };
     let mut command = Command::new(family.name).about(format!("Run a rung: {}", family.about)).args([
         Arg::new("rung").long("rung").value_name("RUNG").help(format!(
             "Which rung: {} [default: {}]",
@@ -41,12 +48,7 @@ pub(super) fn command(family: &'static Family) -> Command {
             .value_name("DISTRIBUTION")
             .help("Distribution of drawn elements: uniform, sorted, reversed, equal, few, entropy=K, low-bits=K, …")
             .value_parser(value_parser!(Distribution)),
-        Arg::new("input")
-            .long("input")
-            .value_name("FILE")
-            .help("Elements from an .npy or a raw little-endian file (with --dtype), or - for standard input")
-            .value_parser(value_parser!(OsString))
-            .conflicts_with("n"),
+        input,
         output_argument(),
         check_argument(),
     ]);
@@ -54,7 +56,8 @@ pub(super) fn command(family: &'static Family) -> Command {
         command = command
             .mut_arg("n", |n| n.help("Side of the matrices, or columns of B and C with --m and --k"))
             .mut_arg("input", |i| {
-                let help = "A, then B, and with --beta C if it is not to be drawn: two-dimensional .npy files";
+                let help = "A, then B, and with --beta C if it is not to be drawn: two-dimensional .npy files, or raw \
+                            ones with --dtype, --m, --n and --k";
                 i.help(help).num_args(2..=3).value_names(["A", "B", "C"])
             })
             .mut_arg("keys", |k| k.hide(true))
@@ -120,7 +123,7 @@ pub(super) fn extra_argument(extra: Extra) -> Arg {
     };
     let factor = |name: &'static str, help: &'static str| {
         let argument = Arg::new(name).long(name).value_name("FACTOR").help(help);
-        argument.allow_negative_numbers(true).value_parser(value_parser!(f32))
+        argument.allow_negative_numbers(true).value_parser(value_parser!(f64))
     };
     match extra {
         Extra::Columns => number("columns", "Columns that the keys are sorted in, a power of two from 8 to 1024"),
@@ -152,8 +155,8 @@ pub(super) fn extra_argument(extra: Extra) -> Arg {
             .long("precision")
             .value_name("PRECISION")
             .help(
-                "Precision of the products: f32, three-tf32 (about as precise, on the tensor cores) or tf32 (10 bits \
-                 behind the point) [default: f32, or that of --rung]",
+                "Precision of products of f32: f32, three-tf32 (about as precise, on the tensor cores) or tf32 (10 \
+                 bits behind the point) [default: f32, or that of --rung]",
             )
             .value_parser(PossibleValuesParser::new(Precision::ALL.map(Precision::name)).map(|name| {
                 let named = |precision: &Precision| precision.name() == name;
@@ -211,7 +214,8 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
         (None, None) => family.dtypes[0],
     };
     // Before the work, so that an output that cannot be written is refused at once.
-    let outputs = outputs.open(format)?;
+    let outputs = outputs.open(format.unwrap_or(Format::usual(dtype)))?;
+    outputs.result.as_ref().map_or(Ok(()), |output| output.check(dtype))?;
     let engine = common.engine()?;
     let rung =
         named.unwrap_or_else(|| family.choose(size.unwrap_or(Size::Elements(0)), dtype, &parameters, engine.device()));
@@ -307,8 +311,8 @@ pub(super) struct Given {
     pub data: Option<Vec<Data>>,
     /// Its size, from the file or from `--n`, if either was given.
     pub size: Option<Size>,
-    /// The format of the input, which is also that of data on standard output.
-    pub format: Format,
+    /// The format of the input, if there is one, which is also that of data on standard output.
+    pub format: Option<Format>,
 }
 
 impl Given {
@@ -319,28 +323,34 @@ impl Given {
         let types = types(family.dtypes, matches, parameters);
         let places: Vec<Place> =
             matches.get_many::<OsString>("input").into_iter().flatten().map(|name| name.as_os_str().into()).collect();
+        let asked = match (product, number("m"), number("n"), number("k")) {
+            (_, None, None, None) => None,
+            (true, m, n, k) => {
+                let side = n.or(m).or(k).unwrap_or(0);
+                Some(Size::Product { m: m.unwrap_or(side), n: n.unwrap_or(side), k: k.unwrap_or(side) })
+            }
+            (false, _, n, _) => n.map(Size::Elements),
+        };
         match &places[..] {
             [] if values.is_some() => {
                 Err(Error::Usage("values of a file go with keys of a file: name it with --input".into()))
             }
-            [] => {
-                let size = match (product, number("m"), number("n"), number("k")) {
-                    (_, None, None, None) => None,
-                    (true, m, n, k) => {
-                        let side = n.or(m).or(k).unwrap_or(0);
-                        Some(Size::Product { m: m.unwrap_or(side), n: n.unwrap_or(side), k: k.unwrap_or(side) })
-                    }
-                    (false, _, n, _) => n.map(Size::Elements),
-                };
-                Ok(Self { data: None, size, format: Format::Npy })
-            }
+            [] => Ok(Self { data: None, size: asked, format: None }),
             [keys] => Self::keys(keys, &types, values),
             [a, b, rest @ ..] => {
-                let read = |place| read_matrix(place, &types, None);
-                let (a, b) = (read(a)?, read(b)?);
                 // What a file calls a row is a column of a matrix that is stored by columns.
                 let turned =
                     |(rows, columns): (usize, usize), turn: bool| if turn { (columns, rows) } else { (rows, columns) };
+                let shapes = match asked {
+                    Some(Size::Product { m, n, k }) => {
+                        let [m, n, k] = [m, n, k].map(|side| usize::try_from(side).unwrap_or(usize::MAX));
+                        let [a, b] = parameters.transpose;
+                        [turned((m, k), a), turned((k, n), b), (m, n)].map(Some)
+                    }
+                    _ => [None; 3],
+                };
+                let read = |place, matrix: usize| read_matrix(place, &types, shapes[matrix]);
+                let (a, b) = (read(a, 0)?, read(b, 1)?);
                 let (m, k) = turned((a.rows, a.columns), parameters.transpose[0]);
                 let (of_b, n) = turned((b.rows, b.columns), parameters.transpose[1]);
                 if k != of_b {
@@ -348,7 +358,7 @@ impl Given {
                 }
                 let mut data = vec![a.data, b.data];
                 if let Some(c) = rest.first() {
-                    let c = read(c)?;
+                    let c = read(c, 2)?;
                     if parameters.beta.is_none_or(|beta| beta == 0.0) {
                         return Err(Error::Usage("a file for C goes with --beta, the factor of what is in it".into()));
                     }
@@ -360,7 +370,7 @@ impl Given {
                     data.push(c.data);
                 }
                 let size = Size::Product { m: m as u64, n: n as u64, k: k as u64 };
-                Ok(Self { data: Some(data), size: Some(size), format: a.format })
+                Ok(Self { data: Some(data), size: Some(size), format: Some(a.format) })
             }
         }
     }
@@ -375,7 +385,7 @@ impl Given {
         let size = Size::Elements(keys.data.len() as u64);
         let values = values.map(|place| read_values(&place)).transpose()?;
         let data = std::iter::once(keys.data).chain(values).collect();
-        Ok(Self { data: Some(data), size: Some(size), format: keys.format })
+        Ok(Self { data: Some(data), size: Some(size), format: Some(keys.format) })
     }
 }
 

@@ -4,7 +4,7 @@ use super::Common;
 use super::family::{Given, Places, output_argument, types, values_arguments};
 use crate::algorithms::keys::KEY_TYPES;
 use crate::algorithms::{FAMILIES, Family, Parameters, Rung, Size, Workload};
-use crate::data::{Dtype, Place};
+use crate::data::{Dtype, Format, Place};
 use crate::error::{Error, Result};
 use crate::measure::{Row, checked, timed};
 use crate::vec::choice::{PAIR_SORTS, SORTS, choose};
@@ -50,7 +50,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let given = Given::keys(&input, &types, matches.get_one::<OsString>("values"))?;
     let data = given.data.unwrap_or_default();
     let (dtype, n) = data.first().map_or((KEY_TYPES[0], 0), |keys| (keys.dtype(), keys.len()));
-    let outputs = outputs.open(given.format)?;
+    let outputs = outputs.open(given.format.unwrap_or(Format::Npy))?;
     let engine = common.engine()?;
     let rung = &choose(if parameters.values { PAIR_SORTS } else { SORTS }, &engine, dtype.size(), n)?.rung;
     let family = family_of(rung)?;

@@ -1,11 +1,12 @@
 //! The types of keys, for generic code.
 
 use super::{Data, Dtype};
+use half::{bf16, f16};
 
-/// A type of keys. Implemented for the seven types of [`Dtype`].
+/// A type of keys. Implemented for the nine types of [`Dtype`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no type of keys",
-    note = "keys are of type u8, u32, i32, f32, u64, i64 or f64"
+    note = "keys are of type u8, u32, i32, f32, u64, i64, f64, f16 or bf16"
 )]
 pub trait Element: bytemuck::Pod + Send + Sync + std::fmt::Debug + PartialOrd {
     /// The type's name as data.
@@ -33,12 +34,12 @@ pub trait Element: bytemuck::Pod + Send + Sync + std::fmt::Debug + PartialOrd {
     fn show(self) -> String;
 
     /// The value at `position` of the type's range, stretched over all `u64`, rising with it. Integers: the whole
-    /// range. Floats: [-1, 1) in equal steps of 2⁻²³ (`f32`) or 2⁻⁵² (`f64`).
+    /// range. Floats: [-1, 1) in equal steps of 2⁻²³ (`f32`), 2⁻⁵² (`f64`), 2⁻¹¹ (`f16`) or 2⁻⁸ (`bf16`).
     fn at(position: u64) -> Self;
     /// The value whose bits are the low bits of `pattern`.
     fn from_pattern(pattern: u64) -> Self;
     /// A small whole number: 0 to 2²⁴ in the types that hold it, and negative ones where there is a sign. `u8` takes
-    /// the low bits.
+    /// the low bits, `f16` and `bf16` are the nearest finite number.
     fn from_whole(whole: i32) -> Self;
     /// The values at which sorts go wrong first.
     const CORNERS: &'static [Self];
@@ -47,9 +48,12 @@ pub trait Element: bytemuck::Pod + Send + Sync + std::fmt::Debug + PartialOrd {
 }
 
 macro_rules! elements {
+    (@ $T:ident, $from:ident,) => { $from as $T };
+    (@ $T:ident, $from:ident, $whole:ident => $from_whole:expr) => {{ let $whole = $from; $from_whole }};
     ($($T:ident, $Word:ident, $variant:ident, signed $signed:literal,
        to_word |$key:ident| $to:expr, from_word |$word:ident| $from:expr,
-       at |$position:ident| $at:expr, from_pattern |$pattern:ident| $from_pattern:expr, show |$shown:ident| $show:expr,
+       at |$position:ident| $at:expr, $(from_whole |$whole:ident| $from_whole:expr,)?
+       from_pattern |$pattern:ident| $from_pattern:expr, show |$shown:ident| $show:expr,
        corners [$($corner:expr),*];)*) => {$(
         impl Element for $T {
             const DTYPE: Dtype = Dtype::$variant;
@@ -71,13 +75,14 @@ macro_rules! elements {
             #[inline]
             fn from_pattern($pattern: u64) -> Self { $from_pattern }
             #[inline]
-            fn from_whole(whole: i32) -> Self { whole as $T }
+            fn from_whole(whole: i32) -> Self { elements!(@ $T, whole, $($whole => $from_whole)?) }
             const CORNERS: &'static [Self] = &[$($corner),*];
             const SIGNED: bool = $signed;
         }
     )*};
 }
 
+const TOP16: u16 = 1 << 15;
 const TOP32: u32 = 1 << 31;
 const TOP64: u64 = 1 << 63;
 
@@ -118,4 +123,24 @@ elements! {
         corners [f64::from_bits(0xFFF8 << 48), f64::NEG_INFINITY, f64::MIN, -1.0, -f64::MIN_POSITIVE, -5e-324, -0.0,
             0.0, 5e-324, f64::MIN_POSITIVE, 1.0, f64::MAX, f64::INFINITY, f64::from_bits(0x7FF8 << 48),
             f64::from_bits(u64::MAX), f64::from_bits(u64::MAX >> 1)];
+    f16, u16, F16, signed true,
+        to_word |key| { let bits = key.to_bits(); bits ^ (((bits as i16 >> 15) as u16) | TOP16) },
+        from_word |word| f16::from_bits(word ^ ((((!word) as i16 >> 15) as u16) | TOP16)),
+        at |position| f16::from_f32(((position ^ TOP64) as i64 >> 52) as f32 * (1.0 / 2048.0)),
+        from_whole |whole| f16::from_f32(whole as f32).clamp(f16::MIN, f16::MAX),
+        from_pattern |pattern| f16::from_bits(pattern as u16),
+        show |key| if key.is_nan() && key.is_sign_negative() { "-NaN".into() } else { format!("{key:?}") },
+        corners [f16::from_bits(0xFE00), f16::NEG_INFINITY, f16::MIN, f16::NEG_ONE, f16::from_bits(0x8400),
+            f16::from_bits(TOP16 + 1), f16::NEG_ZERO, f16::ZERO, f16::from_bits(1), f16::MIN_POSITIVE, f16::ONE,
+            f16::MAX, f16::INFINITY, f16::from_bits(0x7E00), f16::from_bits(u16::MAX), f16::from_bits(u16::MAX >> 1)];
+    bf16, u16, Bf16, signed true,
+        to_word |key| { let bits = key.to_bits(); bits ^ (((bits as i16 >> 15) as u16) | TOP16) },
+        from_word |word| bf16::from_bits(word ^ ((((!word) as i16 >> 15) as u16) | TOP16)),
+        at |position| bf16::from_f32(((position ^ TOP64) as i64 >> 55) as f32 * (1.0 / 256.0)),
+        from_whole |whole| bf16::from_f32(whole as f32).clamp(bf16::MIN, bf16::MAX),
+        from_pattern |pattern| bf16::from_bits(pattern as u16),
+        show |key| if key.is_nan() && key.is_sign_negative() { "-NaN".into() } else { format!("{key:?}") },
+        corners [bf16::from_bits(0xFFC0), bf16::NEG_INFINITY, bf16::MIN, bf16::NEG_ONE, bf16::from_bits(0x8080),
+            bf16::from_bits(TOP16 + 1), bf16::NEG_ZERO, bf16::ZERO, bf16::from_bits(1), bf16::MIN_POSITIVE, bf16::ONE,
+            bf16::MAX, bf16::INFINITY, bf16::from_bits(0x7FC0), bf16::from_bits(u16::MAX), bf16::from_bits(u16::MAX >> 1)];
 }

@@ -3,7 +3,7 @@
 //! Input is not trusted: memory is allocated as the bytes arrive, never because a header announces them. Output appears
 //! whole or not at all: it goes to a new file beside the old one, which the new file then replaces.
 
-use super::npy::{Found, Head, MAGIC};
+use super::npy::{Found, Head, MAGIC, descr_of, no_type};
 use super::{Data, Dtype, Element, for_dtype, memory};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -73,6 +73,11 @@ pub enum Format {
 }
 
 impl Format {
+    /// The format of a type on the standard output where none was given: [`Format::Npy`] if numpy has the type.
+    pub fn usual(dtype: Dtype) -> Self {
+        if descr_of(dtype).is_some() { Self::Npy } else { Self::Raw }
+    }
+
     /// The format to write: by the file's name where `place` is a file (`.npy`, or raw), and `otherwise` on the
     /// standard output, which should be the format that the input had, or [`Format::Npy`].
     pub fn of(place: &Place, otherwise: Self) -> Self {
@@ -262,7 +267,10 @@ impl<'a> Source<'a> {
             )));
         };
         if matrix == Some(None) {
-            return Err(Error::Usage(format!("{} is not an .npy file, so its shape must be given", self.name)));
+            return Err(Error::Usage(format!(
+                "{} is not an .npy file, so its shape must be given: --m, --n and --k",
+                self.name
+            )));
         }
         let data = self.read_raw(dtype)?;
         let shape = wanted.map_or(vec![data.len() as u64], Vec::from);
@@ -430,11 +438,22 @@ impl Output {
         Ok(Self { name, sink, format })
     }
 
+    /// Refuses elements of a type that the format does not have.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for an `.npy` file of a type that numpy does not have.
+    pub fn check(&self, dtype: Dtype) -> Result<()> {
+        if self.format == Format::Npy && descr_of(dtype).is_none() {
+            return Err(Error::Usage(format!("{}: {}", self.name, no_type(dtype))));
+        }
+        Ok(())
+    }
+
     /// Writes keys, one dimension.
     ///
     /// # Errors
     /// [`Error::Write`] if the system refuses, for example because the disk is full; [`Error::ClosedPipe`] if the
-    /// reader of a stream has gone.
+    /// reader of a stream has gone; [`Error::Usage`] as for [`Output::check`].
     pub fn write(self, data: &Data) -> Result<()> {
         let shape = vec![data.len() as u64];
         self.write_shape(data, shape)
@@ -454,7 +473,10 @@ impl Output {
 
     fn write_shape(self, data: &Data, shape: Vec<u64>) -> Result<()> {
         let head = match self.format {
-            Format::Npy => Head { dtype: data.dtype(), shape }.to_bytes(),
+            Format::Npy => {
+                let refused = |why| Error::Usage(format!("{}: {why}", self.name));
+                Head { dtype: data.dtype(), shape }.to_bytes().map_err(refused)?
+            }
             Format::Raw => Vec::new(),
         };
         let parts = [&head[..], data.as_bytes()];

@@ -34,7 +34,7 @@ const RUN: u64 = 1000;
 /// | `two` | 0 and the largest value; floats: 0 and 1 |
 /// | `entropy=K` | the bits of K uniform words, and-ed: each bit is one with probability 2⁻ᴷ (K from 1 to 64) |
 /// | `low-bits=K`, `high-bits=K` | the K lowest or highest bits are uniform, the others zero (K from 0 to 64) |
-/// | `zipf` | whole numbers k below 2²⁴ (`u8`: 2⁸) with a probability near 1/k |
+/// | `zipf` | whole numbers k below 2²⁴ (`u8`: 2⁸, types of 16 bits: 2¹⁶) with a probability near 1/k |
 /// | `small` | whole numbers from -4 to 4 (unsigned: 0 to 8), each equally likely |
 /// | `special` | uniform over all bit patterns, half of the keys replaced by corner values of the type |
 ///
@@ -42,6 +42,7 @@ const RUN: u64 = 1000;
 /// - `zipf`: each power of two is as likely as the next.
 /// - `small`: a product of two such matrices is exact in `f32` up to k = 2²⁰, because every partial sum is a whole
 ///   number of at most 16 k.
+/// - `zipf` in `f16` and `bf16`: the nearest finite number of each.
 /// - `special`: the corner values are the least and greatest values, for floats also ±0, ±∞, NaN of both signs, and
 ///   subnormal numbers.
 ///

@@ -2,7 +2,7 @@
 //!
 //! | part | contents |
 //! | --- | --- |
-//! | [`Dtype`], [`Data`], [`Element`] | the seven types, a vector of any of them, and a trait for generic code |
+//! | [`Dtype`], [`Data`], [`Element`] | the nine types, a vector of any of them, and a trait for generic code |
 //! | [`sorted`], [`stable_sorted`], [`Words`] | the order of keys, and keys as the unsigned words that sort so |
 //! | [`Distribution`] | input from a seed, the same on every machine |
 //! | [`Place`], [`Format`], [`read_keys`], [`Output`] | `.npy` and raw files, the standard streams |
@@ -30,6 +30,7 @@ pub use order::{Words, sorted, stable_sorted};
 pub use size::{MatrixSize, Size};
 
 use crate::{Error, Result};
+use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 
@@ -54,6 +55,10 @@ pub enum Dtype {
     I64,
     /// Binary floating point, 64 bits.
     F64,
+    /// Binary floating point, 16 bits, 11 of them significant.
+    F16,
+    /// The upper half of an [`F32`](Self::F32).
+    Bf16,
 }
 
 /// Runs `$body` with the type `$T` that a [`Dtype`] stands for: `for_dtype!(dtype, T => f::<T>())`.
@@ -88,6 +93,14 @@ macro_rules! for_dtype {
                 type $T = f64;
                 $body
             }
+            $crate::data::Dtype::F16 => {
+                type $T = ::half::f16;
+                $body
+            }
+            $crate::data::Dtype::Bf16 => {
+                type $T = ::half::bf16;
+                $body
+            }
         }
     };
 }
@@ -105,6 +118,8 @@ macro_rules! for_data {
             $crate::data::Data::U64($keys) => $body,
             $crate::data::Data::I64($keys) => $body,
             $crate::data::Data::F64($keys) => $body,
+            $crate::data::Data::F16($keys) => $body,
+            $crate::data::Data::Bf16($keys) => $body,
         }
     };
 }
@@ -112,7 +127,8 @@ pub(crate) use for_data;
 
 impl Dtype {
     /// All types, in the order in which messages name them.
-    pub const ALL: [Self; 7] = [Self::U8, Self::U32, Self::I32, Self::F32, Self::U64, Self::I64, Self::F64];
+    pub const ALL: [Self; 9] =
+        [Self::U8, Self::U32, Self::I32, Self::F32, Self::U64, Self::I64, Self::F64, Self::F16, Self::Bf16];
 
     /// The name in the program and in reports.
     pub const fn name(self) -> &'static str {
@@ -124,6 +140,8 @@ impl Dtype {
             Self::U64 => "u64",
             Self::I64 => "i64",
             Self::F64 => "f64",
+            Self::F16 => "f16",
+            Self::Bf16 => "bf16",
         }
     }
 
@@ -131,6 +149,7 @@ impl Dtype {
     pub const fn size(self) -> usize {
         match self {
             Self::U8 => 1,
+            Self::F16 | Self::Bf16 => 2,
             Self::U32 | Self::I32 | Self::F32 => 4,
             Self::U64 | Self::I64 | Self::F64 => 8,
         }
@@ -138,7 +157,7 @@ impl Dtype {
 
     /// Whether this is a floating-point type.
     pub const fn is_float(self) -> bool {
-        matches!(self, Self::F32 | Self::F64)
+        matches!(self, Self::F32 | Self::F64 | Self::F16 | Self::Bf16)
     }
 }
 
@@ -169,6 +188,8 @@ pub enum Data {
     U64(Vec<u64>),
     I64(Vec<i64>),
     F64(Vec<f64>),
+    F16(Vec<f16>),
+    Bf16(Vec<bf16>),
 }
 
 impl Data {
@@ -192,6 +213,8 @@ impl Data {
             Self::U64(_) => Dtype::U64,
             Self::I64(_) => Dtype::I64,
             Self::F64(_) => Dtype::F64,
+            Self::F16(_) => Dtype::F16,
+            Self::Bf16(_) => Dtype::Bf16,
         }
     }
 
@@ -202,7 +225,7 @@ impl Data {
 
     /// The keys, if they are of type `T`.
     pub fn as_slice<T: Element>(&self) -> Option<&[T]> {
-        // One of the seven types is T: bytemuck's cast between equal types cannot fail, and it is never made otherwise.
+        // One of the nine types is T: bytemuck's cast between equal types cannot fail, and it is never made otherwise.
         (self.dtype() == T::DTYPE).then(|| bytemuck::cast_slice(self.as_bytes()))
     }
 

@@ -62,8 +62,11 @@ impl Head {
     }
 
     /// The head as numpy writes it.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let descr = descr_of(self.dtype);
+    ///
+    /// # Errors
+    /// Why not, if numpy has no such type.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, String> {
+        let descr = descr_of(self.dtype).ok_or_else(|| no_type(self.dtype))?;
         let shape = Self::shape_text(&self.shape);
         let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
         let before = MAGIC.len() + 2 + 2;
@@ -74,7 +77,7 @@ impl Head {
         bytes.extend([1, 0]);
         bytes.extend((length as u16).to_le_bytes());
         bytes.extend(text.as_bytes());
-        bytes
+        Ok(bytes)
     }
 }
 
@@ -123,6 +126,9 @@ impl Found {
     /// # Errors
     /// All reasons for the refusal, and the numpy expression whose result would be accepted.
     pub fn accept(self, types: &[Dtype], dimensions: usize) -> Result<Head, String> {
+        if let Some(&strange) = types.first().filter(|_| types.iter().all(|dtype| descr_of(*dtype).is_none())) {
+            return Err(no_type(strange));
+        }
         let Self { descr, fortran, shape } = self;
         let (mut wrong, mut array) = (vec![], "array".to_string());
         let reshaped = shape.len() != dimensions;
@@ -166,7 +172,7 @@ impl Found {
         };
         let order = if fortran && !(reshaped && dimensions == 1) { ", order='C'" } else { "" };
         let rounds = if exact { "" } else { ", if the numbers fit" };
-        Err(format!("{wrong}; save {array}.astype('{}'{order}) instead{rounds}", descr_of(to)))
+        Err(format!("{wrong}; save {array}.astype('{to}'{order}) instead{rounds}"))
     }
 }
 
@@ -202,17 +208,24 @@ fn parse(text: &str) -> Result<Found, String> {
     Ok(Found { descr: descr.into(), fortran, shape })
 }
 
-/// numpy's name of a type.
-fn descr_of(dtype: Dtype) -> &'static str {
+/// numpy's name of a type, if it has one.
+pub(super) fn descr_of(dtype: Dtype) -> Option<&'static str> {
     match dtype {
-        Dtype::U8 => "|u1",
-        Dtype::U32 => "<u4",
-        Dtype::I32 => "<i4",
-        Dtype::F32 => "<f4",
-        Dtype::U64 => "<u8",
-        Dtype::I64 => "<i8",
-        Dtype::F64 => "<f8",
+        Dtype::U8 => Some("|u1"),
+        Dtype::U32 => Some("<u4"),
+        Dtype::I32 => Some("<i4"),
+        Dtype::F32 => Some("<f4"),
+        Dtype::U64 => Some("<u8"),
+        Dtype::I64 => Some("<i8"),
+        Dtype::F64 => Some("<f8"),
+        Dtype::F16 => Some("<f2"),
+        Dtype::Bf16 => None,
     }
+}
+
+/// Why an `.npy` file has no elements of this type.
+pub(super) fn no_type(dtype: Dtype) -> String {
+    format!("numpy has no {dtype}, and so no .npy file has; take a raw file, whose name does not end in .npy")
 }
 
 /// In what order the bytes of a number lie.
@@ -262,13 +275,13 @@ impl Number {
 
     /// The same type of ours, if there is one and the bytes lie as they should.
     fn dtype(self) -> Option<Dtype> {
-        let name = |dtype: &Dtype| Self::of(descr_of(*dtype)) == Some(self);
+        let name = |dtype: &Dtype| descr_of(*dtype).and_then(Self::of) == Some(self);
         Dtype::ALL.into_iter().find(name)
     }
 
     /// The one of `types` to convert to, and whether it holds every number of this type: of those that do, one of the
     /// same kind if possible, and the shortest. If only one type is taken, it is the one to convert to in any case.
-    fn fits(self, types: &[Dtype]) -> Option<(Dtype, bool)> {
+    fn fits(self, types: &[Dtype]) -> Option<(&'static str, bool)> {
         // Bits that hold whole numbers, the sign not counted.
         let bits = |kind: char, size: usize| match (kind, size) {
             ('u', size) => 8 * size,
@@ -282,11 +295,12 @@ impl Number {
             let wide = bits(to.kind, to.size) >= bits(self.kind, self.size);
             wide && (to.kind == self.kind || self.kind == 'u' || to.kind == 'f' && self.kind == 'i')
         };
-        let exact = types.iter().filter_map(|dtype| Some((*dtype, Self::of(descr_of(*dtype))?)));
+        let names = || types.iter().filter_map(|dtype| descr_of(*dtype));
+        let exact = names().filter_map(|name| Some((name, Self::of(name)?)));
         let best = exact.filter(|(_, to)| holds(to)).min_by_key(|(_, to)| (to.kind != self.kind, to.size));
         match (best, types) {
-            (Some((dtype, _)), _) => Some((dtype, true)),
-            (None, [only]) => Some((*only, false)),
+            (Some((name, _)), _) => Some((name, true)),
+            (None, [_]) => names().next().map(|name| (name, false)),
             _ => None,
         }
     }
@@ -402,6 +416,8 @@ mod tests {
             (found("<f8", true, &[2, 3]), &[Dtype::F32], 2, "array.astype('<f4', order='C')"),
             (found("<f2", true, &[2, 3]), &KEYS, 1, "array.ravel().astype('<f4')"),
             (found("<f2", false, &[6]), &KEYS, 1, "array.astype('<f4')"),
+            (found("<f8", false, &[2, 3]), &[Dtype::F16], 2, "array.astype('<f2')"),
+            (found(">f2", false, &[6]), &[Dtype::F64, Dtype::F16, Dtype::Bf16], 1, "array.astype('<f2')"),
             (found("<i2", false, &[6]), &KEYS, 1, "array.astype('<i4')"),
             (found("|i1", false, &[6]), &Dtype::ALL, 1, "array.astype('<i4')"),
             (found("<u2", false, &[6]), &KEYS, 1, "array.astype('<u4')"),
@@ -425,10 +441,11 @@ mod tests {
     #[test]
     fn npyz_agrees() {
         use npyz::WriterBuilder;
-        for (dtype, shape) in Dtype::ALL.into_iter().flat_map(|dtype| [(dtype, vec![7_u64]), (dtype, vec![3, 0])]) {
-            let ours = Head { dtype, shape: shape.clone() }.to_bytes();
+        let known = Dtype::ALL.into_iter().filter(|dtype| descr_of(*dtype).is_some());
+        for (dtype, shape) in known.flat_map(|dtype| [(dtype, vec![7_u64]), (dtype, vec![3, 0])]) {
+            let ours = Head { dtype, shape: shape.clone() }.to_bytes().unwrap();
             let theirs = npyz::NpyHeader::from_reader(&ours[..]).unwrap();
-            let name = npyz::DType::Plain(descr_of(dtype).parse().unwrap());
+            let name = npyz::DType::Plain(descr_of(dtype).unwrap().parse().unwrap());
             assert_eq!((theirs.dtype(), theirs.shape()), (name.clone(), &shape[..]));
             assert_eq!(theirs.order(), npyz::Order::C);
             let options = npyz::WriteOptions::new_header_only().dtype(name).shape(&shape).writer(Vec::new());
@@ -444,7 +461,9 @@ mod tests {
             head(&format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}")).unwrap_err()
         };
         assert!(with("'>u4'", "(2,)").contains("big-endian"));
-        assert!(with("'<f2'", "(2,)").contains("'<f2'"));
+        assert!(with("'<f1'", "(2,)").contains("'<f1'"));
+        assert!(found("|V2", false, &[2]).accept(&[Dtype::Bf16], 1).unwrap_err().contains("numpy has no bf16"));
+        assert!(Head { dtype: Dtype::Bf16, shape: vec![2] }.to_bytes().unwrap_err().contains("numpy has no bf16"));
         assert!(with("'|b1'", "(2,)").contains("'|b1'"));
         assert!(with("''", "(2,)").contains("''"));
         assert!(with("'é'", "(2,)").contains("'é'"));

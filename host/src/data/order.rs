@@ -13,12 +13,13 @@
 //! as numbers (`numpy.array_equal(…, equal_nan=True)`).
 
 use super::{Data, Dtype, Element, for_data};
+use half::{bf16, f16};
 use rayon::slice::ParallelSliceMut;
 
 /// Keys as unsigned words: mapped to the order of the keys, or their bits as they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Words {
-    /// Keys of 32 bits; `u8` is widened.
+    /// Keys of 32 bits; those of fewer are widened.
     U32(Vec<u32>),
     /// Keys of 64 bits.
     U64(Vec<u64>),
@@ -38,6 +39,8 @@ impl Data {
             Self::U64(keys) => Words::U64(keys.clone()),
             Self::I64(keys) => Words::U64(map(keys, Element::to_word)),
             Self::F64(keys) => Words::U64(map(keys, Element::to_word)),
+            Self::F16(keys) => Words::U32(map(keys, |key| key.to_word().into())),
+            Self::Bf16(keys) => Words::U32(map(keys, |key| key.to_word().into())),
         }
     }
 
@@ -45,6 +48,8 @@ impl Data {
     pub fn to_bits(&self) -> Words {
         match self {
             Self::U8(keys) => Words::U32(keys.iter().map(|&key| key.into()).collect()),
+            Self::F16(keys) => Words::U32(keys.iter().map(|key| key.to_bits().into()).collect()),
+            Self::Bf16(keys) => Words::U32(keys.iter().map(|key| key.to_bits().into()).collect()),
             Self::U32(_) | Self::I32(_) | Self::F32(_) => Words::U32(bytemuck::pod_collect_to_vec(self.as_bytes())),
             Self::U64(_) | Self::I64(_) | Self::F64(_) => Words::U64(bytemuck::pod_collect_to_vec(self.as_bytes())),
         }
@@ -64,6 +69,8 @@ impl Data {
             (Dtype::U64, Words::U64(words)) => Self::U64(words),
             (Dtype::I64, Words::U64(words)) => Self::I64(bytemuck::cast_vec(words)),
             (Dtype::F64, Words::U64(words)) => Self::F64(bytemuck::cast_vec(words)),
+            (Dtype::F16, Words::U32(words)) => Self::F16(narrow(words, f16::from_bits)),
+            (Dtype::Bf16, Words::U32(words)) => Self::Bf16(narrow(words, bf16::from_bits)),
             (dtype, _) => panic!("words of the wrong width for {dtype}"),
         }
     }
@@ -85,9 +92,16 @@ impl Data {
             (Dtype::U64, Words::U64(words)) => Self::U64(words),
             (Dtype::I64, Words::U64(words)) => map::<i64>(words),
             (Dtype::F64, Words::U64(words)) => map::<f64>(words),
+            (Dtype::F16, Words::U32(words)) => Self::F16(narrow(words, Element::from_word)),
+            (Dtype::Bf16, Words::U32(words)) => Self::Bf16(narrow(words, Element::from_word)),
             (dtype, _) => panic!("words of the wrong width for {dtype}"),
         }
     }
+}
+
+/// Keys of the words' low halves.
+fn narrow<T>(words: Vec<u32>, key: impl Fn(u16) -> T) -> Vec<T> {
+    words.into_iter().map(|word| key(word as u16)).collect()
 }
 
 /// The keys in their order: the oracle of every sort. On all cores.
@@ -140,6 +154,8 @@ mod tests {
         corners_rise::<u64>(8);
         corners_rise::<i64>(9);
         corners_rise::<f64>(14);
+        corners_rise::<f16>(14);
+        corners_rise::<bf16>(14);
         assert_eq!(f32::from_bits(u32::MAX).to_word(), 0);
         assert_eq!(f32::from_bits(u32::MAX >> 1).to_word(), u32::MAX);
         assert_eq!(f64::from_bits(u64::MAX).to_word(), 0);
@@ -199,6 +215,8 @@ mod tests {
             Data::from(u64::CORNERS.to_vec()),
             Data::from(i64::CORNERS.to_vec()),
             Data::from(f64::CORNERS.to_vec()),
+            Data::from(f16::CORNERS.to_vec()),
+            Data::from(bf16::CORNERS.to_vec()),
         ] {
             assert_eq!(Data::from_words(data.dtype(), data.to_words()), data);
             assert_eq!(Data::from_bits(data.dtype(), data.to_bits()), data);

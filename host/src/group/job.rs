@@ -121,7 +121,7 @@ impl Job {
                     Dtype::U64 => self.$method::<u64>(group, engine),
                     Dtype::I64 => self.$method::<i64>(group, engine),
                     Dtype::F64 => self.$method::<f64>(group, engine),
-                    Dtype::U8 => Err(self.unsuited()),
+                    Dtype::U8 | Dtype::F16 | Dtype::Bf16 => Err(self.unsuited()),
                 }
             };
         }
@@ -134,8 +134,8 @@ impl Job {
                 Dtype::U32 => self.histogram::<u32>(group, engine),
                 _ => Err(self.unsuited()),
             },
-            Kind::Matmul => self.matmul(group, engine),
-            Kind::Cubes | Kind::Saxpy => Err(self.unsuited()),
+            Kind::Matmul if self.dtype == Dtype::F32 => self.matmul(group, engine),
+            Kind::Matmul | Kind::Cubes | Kind::Saxpy => Err(self.unsuited()),
         }
     }
 

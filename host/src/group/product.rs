@@ -46,7 +46,7 @@ impl<'g> Multiplier<'g> {
             small(a.saturating_mul(b))?;
         }
         let sizes = Sizes { m: small(rows)?, n: small(columns)?, k: small(inner)? };
-        let rung = choose_product(engine, Precision::F32, rows * columns)?;
+        let rung = choose_product::<f32>(engine, Precision::F32, rows * columns)?;
         Ok(Self {
             group,
             engine: engine.clone(),

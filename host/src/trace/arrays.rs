@@ -10,6 +10,7 @@ use super::{Pair, Worker};
 use crate::algorithms::{Operand, Size};
 use crate::counters::Kernel;
 use crate::data::{Data, Dtype};
+use half::{bf16, f16};
 use serde::Serialize;
 use simt::sim::{Access, AccessKind, Space};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -109,6 +110,8 @@ impl Value {
         match dtype {
             Dtype::F32 => Self::float(f32::from_bits(bits as u32)),
             Dtype::F64 => Self::float(f64::from_bits(bits) as f32),
+            Dtype::F16 => Self::float(f16::from_bits(bits as u16).to_f32()),
+            Dtype::Bf16 => Self::float(bf16::from_bits(bits as u16).to_f32()),
             Dtype::I32 => Self::Integer((bits as u32 as i32).into()),
             _ => Self::Integer(bits as i64),
         }

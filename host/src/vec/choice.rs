@@ -6,7 +6,7 @@
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use rungs_kernels::ladder::matmul::{Matmul, Precision};
+use rungs_kernels::ladder::matmul::{Matmul, Multiplied, Precision};
 use rungs_kernels::ladder::reduce::Reduce;
 use rungs_kernels::ladder::scan::Scan;
 use rungs_kernels::ladder::sort::Sort;
@@ -112,7 +112,7 @@ pub static SCANS: &[Row<&dyn Scan>] = &[
     row(8, CUDA_8, ANY, &scan::LADDER, "look-back", Basis::Ladder),
 ];
 
-/// Multiplying matrices. A row is for the precision of its rung.
+/// Multiplying matrices. A row is for the precision of its rung; elements of 2 and of 8 bytes have one each.
 pub static PRODUCTS: &[Row<Matmul>] = &[
     row(4, SIM, ANY, &matmul::LADDER, "coalesced", SIMULATED),
     row(4, SIM, ANY, &matmul::LADDER, "three-tf32", Basis::Ladder),
@@ -123,19 +123,30 @@ pub static PRODUCTS: &[Row<Matmul>] = &[
     row(4, CUDA_9, ANY, &matmul::LADDER, "tensor-group", H200),
     row(4, CUDA_8, ANY, &matmul::LADDER, "three-tf32", Basis::Ladder),
     row(4, CUDA_8, ANY, &matmul::LADDER, "tensor-mma", Basis::Ladder),
+    row(8, SIM, ANY, &matmul::LADDER, "coalesced", Basis::Ladder),
+    row(8, CUDA_8, ANY, &matmul::LADDER, "thread-column", Basis::Ladder),
+    row(2, SIM, ANY, &matmul::LADDER, "tensor-group", Basis::Ladder),
+    row(2, CUDA_9, ANY, &matmul::LADDER, "tensor-group", Basis::Ladder),
 ];
 
-/// The rung that multiplies matrices with this precision, for a product of `n` elements on an engine.
+/// The rung that multiplies matrices of `T`, those of `f32` with this precision, for a product of `n` elements on an
+/// engine.
 ///
 /// # Errors
 /// [`Error::Usage`] if the device has none.
-pub fn choose_product(engine: &Engine, precision: Precision, n: usize) -> Result<&'static Entry<Matmul>> {
-    choose(&of_precision(precision), engine, size_of::<f32>(), n)
+pub fn choose_product<T: Multiplied>(
+    engine: &Engine,
+    precision: Precision,
+    n: usize,
+) -> Result<&'static Entry<Matmul>> {
+    choose(&of_precision::<T>(precision), engine, size_of::<T>(), n)
 }
 
-fn of_precision(precision: Precision) -> Vec<Row<Matmul>> {
-    let has = |row: &&Row<Matmul>| row.ladder.get(row.rung).is_some_and(|entry| entry.run.precision() == precision);
-    PRODUCTS.iter().filter(has).copied().collect()
+fn of_precision<T: Multiplied>(precision: Precision) -> Vec<Row<Matmul>> {
+    let is_f32 = |row: &Row<Matmul>| row.bytes == size_of::<f32>();
+    let own = |row: &Row<Matmul>| row.ladder.get(row.rung).and_then(|entry| T::precision(entry.run));
+    let has = |row: &&Row<Matmul>| own(row).is_some_and(|own| !is_f32(row) || own == precision);
+    PRODUCTS.iter().filter(|row| row.bytes == size_of::<T>()).filter(has).copied().collect()
 }
 
 /// The rung of a table for `n` elements of so many bytes on an engine.
@@ -165,6 +176,7 @@ fn pick<K>(rows: &[Row<K>], simulator: bool, device: Device, bytes: usize, n: u6
 mod tests {
     use super::*;
     use simt::launcher::{KNOWN_DEVICES, MAX_SHARED};
+    use simt::{bf16, f16};
 
     /// A name for each entry that a table chooses at some sizes around its limits, on every kind of device.
     fn check<K>(rows: &[Row<K>], widths: &[usize]) {
@@ -195,7 +207,22 @@ mod tests {
         check(REDUCTIONS, &[4, 8]);
         check(SCANS, &[4, 8]);
         for precision in Precision::ALL {
-            check(&of_precision(precision), &[4]);
+            check(&of_precision::<f32>(precision), &[4]);
+        }
+        check(&of_precision::<f64>(Precision::F32), &[8]);
+    }
+
+    /// Elements of 16 bits are multiplied on Hopper alone.
+    #[test]
+    fn products_of_elements_of_16_bits() {
+        for rows in [of_precision::<bf16>(Precision::F32), of_precision::<f16>(Precision::F32)] {
+            for &(compute_capability, shared_per_block) in &KNOWN_DEVICES {
+                let device = Device { multiprocessors: 100, shared_per_block, compute_capability };
+                let found = pick(&rows, false, device, 2, 1000).map(|entry| entry.rung.name);
+                assert_eq!(found, (compute_capability == (9, 0)).then_some("tensor-group"), "{device:?}");
+            }
+            let simulated = Device { multiprocessors: 2, shared_per_block: MAX_SHARED, compute_capability: (9, 0) };
+            assert!(pick(&rows, true, simulated, 2, ANY).is_some());
         }
     }
 

@@ -5,11 +5,13 @@
 //! copies the text into two branches, or the PTX builder's check of collectives fails.
 
 use super::assembly::asm;
+use crate::scalar::{Operand, Seen};
 
 /// What a descriptor of a tile says beside its address: rows of 128 bytes, swizzled, eight rows after 1024 bytes.
 const TILE: u64 = 1 << 62 | (1024 >> 4) << 32 | 1 << 16;
 
-/// The descriptor of the tile at an address of shared memory. Eight elements along k are 32 bytes: 2 of its units.
+/// The descriptor of the tile at an address of shared memory. What one instruction takes along k is 32 bytes: 2 of its
+/// units.
 #[inline(always)]
 fn tile(address: u32) -> u64 {
     TILE | (address as u64 & 0x3FFFF) >> 4
@@ -30,24 +32,63 @@ macro_rules! add_parts {
     (($($i:literal)*)) => { concat!($("add.rn.f32 {", $i, "}, {", $i, "}, t", $i, ";"),*) };
 }
 
-/// The instruction for the eight k of the descriptors `x` and `y`; `$adds` is the predicate by which it adds to the
-/// sums.
+/// The instruction for 32 bytes along k of the descriptors `x` and `y`; `$adds` is the predicate by which it adds to
+/// the sums. Operands of 16 bits could lie the other way, so the instruction is told that they do not.
 macro_rules! products {
-    ($columns:literal, $adds:literal, $to:expr) => {
+    (Tf32 $columns:literal, $adds:literal, $to:expr) => { products!($columns, "k8.f32.tf32.tf32", $adds, $to, "") };
+    (Bf16 $columns:literal, $adds:literal, $to:expr) => {
+        products!($columns, "k16.f32.bf16.bf16", $adds, $to, ", 0, 0")
+    };
+    (F16 $columns:literal, $adds:literal, $to:expr) => { products!($columns, "k16.f32.f16.f16", $adds, $to, ", 0, 0") };
+    ($columns:literal, $types:literal, $adds:literal, $to:expr, $lie:literal) => {
         concat!(
-            "wgmma.mma_async.sync.aligned.m64n", $columns, "k8.f32.tf32.tf32 {{", $to, "}}, x, y, ", $adds, ", 1, 1;"
+            "wgmma.mma_async.sync.aligned.m64n", $columns, $types, " {{", $to, "}}, x, y, ", $adds, ", 1, 1", $lie, ";"
         )
     };
 }
 
-/// The instructions for the 32 k of two tiles.
+/// The instructions for all k of two tiles.
 macro_rules! steps {
-    ($columns:literal, $first:literal, $a:literal, $b:literal, $to:expr) => {
+    ($seen:ident $columns:literal, $first:literal, $a:literal, $b:literal, $to:expr) => {
         concat!(
-            "mov.b64 x, ", $a, "; mov.b64 y, ", $b, ";", products!($columns, $first, $to),
-            "add.s64 x, x, 2; add.s64 y, y, 2;", products!($columns, "adds", $to),
-            "add.s64 x, x, 2; add.s64 y, y, 2;", products!($columns, "adds", $to),
-            "add.s64 x, x, 2; add.s64 y, y, 2;", products!($columns, "adds", $to)
+            "mov.b64 x, ", $a, "; mov.b64 y, ", $b, ";", products!($seen $columns, $first, $to),
+            "add.s64 x, x, 2; add.s64 y, y, 2;", products!($seen $columns, "adds", $to),
+            "add.s64 x, x, 2; add.s64 y, y, 2;", products!($seen $columns, "adds", $to),
+            "add.s64 x, x, 2; add.s64 y, y, 2;", products!($seen $columns, "adds", $to)
+        )
+    };
+}
+
+/// All products of two tiles, added to `$sums`.
+macro_rules! add {
+    ($seen:ident $columns:literal, ($($i:literal)*), $a:ident, $b:ident, $sums:ident) => {
+        asm!(
+            "{{ .reg .b64 x, y; .reg .pred adds; setp.eq.u32 adds, 0, 0;",
+            "wgmma.fence.sync.aligned;",
+            steps!($seen $columns, "adds", "{a}", "{b}", sums!(($($i)*))),
+            "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; }}",
+            $(inout(reg32) $sums[$i],)*
+            a = in(reg64) tile($a), b = in(reg64) tile($b), options(nostack)
+        )
+    };
+}
+
+/// All products of two pairs of tiles, summed by themselves and then added to `$sums`.
+macro_rules! add_split {
+    ($seen:ident $count:literal, $columns:literal, ($($i:literal)*), $a:ident, $b:ident, $sums:ident) => {
+        asm!(
+            "{{ .reg .b64 x, y; .reg .pred adds, begins; setp.eq.u32 adds, 0, 0;",
+            concat!("setp.ne.u32 begins, 0, 0; .reg .f32 t<", $count, ">; wgmma.fence.sync.aligned;"),
+            steps!($seen $columns, "begins", "{rest_a}", "{b}", parts!(($($i)*))),
+            steps!($seen $columns, "adds", "{a}", "{rest_b}", parts!(($($i)*))),
+            steps!($seen $columns, "adds", "{a}", "{b}", parts!(($($i)*))),
+            "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;",
+            // Here, because elsewhere the compiler would put them off, and keep both in registers.
+            add_parts!(($($i)*)),
+            "}}",
+            $(inout(reg32) $sums[$i],)*
+            a = in(reg64) tile($a[0]), rest_a = in(reg64) tile($a[1]),
+            b = in(reg64) tile($b[0]), rest_b = in(reg64) tile($b[1]), options(nostack)
         )
     };
 }
@@ -58,19 +99,20 @@ macro_rules! widths {
         /// `a` and `b` are the addresses of tiles in the block's shared memory, multiples of 1024: of 64 rows, and of
         /// two for each sum. The four warps call together.
         #[inline(always)]
-        pub(crate) unsafe fn multiply_add<const SUMS: usize>(a: u32, b: u32, mut sums: [f32; SUMS]) -> [f32; SUMS] {
+        pub(crate) unsafe fn multiply_add<T: Operand, const SUMS: usize>(
+            a: u32,
+            b: u32,
+            mut sums: [f32; SUMS],
+        ) -> [f32; SUMS] {
             $(
                 if SUMS == $count {
                     // SAFETY: the caller's promise is the instructions' condition.
                     unsafe {
-                        asm!(
-                            "{{ .reg .b64 x, y; .reg .pred adds; setp.eq.u32 adds, 0, 0;",
-                            "wgmma.fence.sync.aligned;",
-                            steps!($columns, "adds", "{a}", "{b}", sums!(($($i)*))),
-                            "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; }}",
-                            $(inout(reg32) sums[$i],)*
-                            a = in(reg64) tile(a), b = in(reg64) tile(b), options(nostack)
-                        );
+                        match T::SEEN {
+                            Seen::Tf32 => add!(Tf32 $columns, ($($i)*), a, b, sums),
+                            Seen::Bf16 => add!(Bf16 $columns, ($($i)*), a, b, sums),
+                            Seen::F16 => add!(F16 $columns, ($($i)*), a, b, sums),
+                        }
                     }
                 }
             )*
@@ -80,7 +122,7 @@ macro_rules! widths {
         /// # Safety
         /// As for `multiply_add`, for each of the two pairs of tiles.
         #[inline(always)]
-        pub(crate) unsafe fn multiply_add_split<const SUMS: usize>(
+        pub(crate) unsafe fn multiply_add_split<T: Operand, const SUMS: usize>(
             a: [u32; 2],
             b: [u32; 2],
             mut sums: [f32; SUMS],
@@ -89,20 +131,11 @@ macro_rules! widths {
                 if SUMS == $count {
                     // SAFETY: the caller's promise is the instructions' condition.
                     unsafe {
-                        asm!(
-                            "{{ .reg .b64 x, y; .reg .pred adds, begins; setp.eq.u32 adds, 0, 0;",
-                            concat!("setp.ne.u32 begins, 0, 0; .reg .f32 t<", $count, ">; wgmma.fence.sync.aligned;"),
-                            steps!($columns, "begins", "{rest_a}", "{b}", parts!(($($i)*))),
-                            steps!($columns, "adds", "{a}", "{rest_b}", parts!(($($i)*))),
-                            steps!($columns, "adds", "{a}", "{b}", parts!(($($i)*))),
-                            "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;",
-                            // Here, because elsewhere the compiler would put them off, and keep both in registers.
-                            add_parts!(($($i)*)),
-                            "}}",
-                            $(inout(reg32) sums[$i],)*
-                            a = in(reg64) tile(a[0]), rest_a = in(reg64) tile(a[1]),
-                            b = in(reg64) tile(b[0]), rest_b = in(reg64) tile(b[1]), options(nostack)
-                        );
+                        match T::SEEN {
+                            Seen::Tf32 => add_split!(Tf32 $count, $columns, ($($i)*), a, b, sums),
+                            Seen::Bf16 => add_split!(Bf16 $count, $columns, ($($i)*), a, b, sums),
+                            Seen::F16 => add_split!(F16 $count, $columns, ($($i)*), a, b, sums),
+                        }
                     }
                 }
             )*

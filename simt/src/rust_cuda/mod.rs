@@ -27,8 +27,8 @@ pub use shared::{SharedArray, shared_address};
 
 use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Vote};
 use crate::nvidia::assembly::{asm, trap};
-use crate::nvidia::{async_copy, atomic, bulk, memory, mma, wgmma};
-use crate::scalar::{AtomicScalar, Scalar};
+use crate::nvidia::{async_copy, atomic, bulk, convert, memory, mma, wgmma};
+use crate::scalar::{AtomicScalar, Operand, Scalar};
 use cuda_std::{intrinsics as libdevice, thread, warp};
 
 /// Shuffle's clamp for segments of a whole warp: lanes 0 to 31; `up` counts towards lane 0.
@@ -395,6 +395,21 @@ impl Machine for RustCuda {
     }
 
     #[inline(always)]
+    fn round_bf16(value: f32) -> u16 {
+        convert::round_bf16(value)
+    }
+
+    #[inline(always)]
+    fn round_f16(value: f32) -> u16 {
+        convert::round_f16(value)
+    }
+
+    #[inline(always)]
+    fn widen_f16(bits: u16) -> f32 {
+        convert::widen_f16(bits)
+    }
+
+    #[inline(always)]
     fn mma_tf32([a0, a1, a2, a3]: [u32; 4], [b0, b1]: [u32; 2], [c0, c1, c2, c3]: [f32; 4]) -> [f32; 4] {
         let (d0, d1, d2, d3): (f32, f32, f32, f32);
         Self::sync_warp(u32::MAX); // as for redux: the product below stays in one place
@@ -413,13 +428,17 @@ impl Machine for RustCuda {
     }
 
     #[inline(always)]
-    unsafe fn wgmma_add<const SUMS: usize>(a: u32, b: u32, sums: [f32; SUMS]) -> [f32; SUMS] {
-        unsafe { wgmma::multiply_add(a, b, sums) }
+    unsafe fn wgmma_add<T: Operand, const SUMS: usize>(a: u32, b: u32, sums: [f32; SUMS]) -> [f32; SUMS] {
+        unsafe { wgmma::multiply_add::<T, SUMS>(a, b, sums) }
     }
 
     #[inline(always)]
-    unsafe fn wgmma_add_split<const SUMS: usize>(a: [u32; 2], b: [u32; 2], sums: [f32; SUMS]) -> [f32; SUMS] {
-        unsafe { wgmma::multiply_add_split(a, b, sums) }
+    unsafe fn wgmma_add_split<T: Operand, const SUMS: usize>(
+        a: [u32; 2],
+        b: [u32; 2],
+        sums: [f32; SUMS],
+    ) -> [f32; SUMS] {
+        unsafe { wgmma::multiply_add_split::<T, SUMS>(a, b, sums) }
     }
 
     #[inline(always)]

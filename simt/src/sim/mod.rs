@@ -48,7 +48,8 @@ pub use observe::{Access, AccessKind, Event, Space, observe};
 
 use crate::machine::{Cache, Machine, Reduction, Register, Shuffle, Vote};
 use crate::machine::{Operation, Order, Scope};
-use crate::scalar::{AtomicScalar, Scalar, from_bits, to_bits};
+use crate::scalar::{AtomicScalar, Operand, Scalar, from_bits, to_bits};
+use crate::{bf16, f16};
 use block::{Block, Vector};
 use check::{Half, Touch, Use};
 use std::cell::Cell;
@@ -697,24 +698,41 @@ impl Machine for Simulator {
         mma::round(value)
     }
 
+    fn round_bf16(value: f32) -> u16 {
+        // The NaN that the hardware gives.
+        if value.is_nan() { 0x7fff } else { bf16::from_f32(value).to_bits() }
+    }
+
+    fn round_f16(value: f32) -> u16 {
+        if value.is_nan() { 0x7fff } else { f16::from_f32(value).to_bits() }
+    }
+
+    fn widen_f16(bits: u16) -> f32 {
+        f16::from_bits(bits).to_f32()
+    }
+
     #[track_caller]
     fn mma_tf32(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4] {
         mma::multiply_add(a, b, c)
     }
 
     #[track_caller]
-    unsafe fn wgmma_add<const SUMS: usize>(a: u32, b: u32, mut sums: [f32; SUMS]) -> [f32; SUMS] {
+    unsafe fn wgmma_add<T: Operand, const SUMS: usize>(a: u32, b: u32, mut sums: [f32; SUMS]) -> [f32; SUMS] {
         // SAFETY: passed on.
-        unsafe { wgmma::multiply_add(Tiles { a, b }, &mut sums) };
+        unsafe { wgmma::multiply_add::<T, SUMS>(Tiles { a, b }, &mut sums) };
         sums
     }
 
     #[track_caller]
-    unsafe fn wgmma_add_split<const SUMS: usize>(a: [u32; 2], b: [u32; 2], sums: [f32; SUMS]) -> [f32; SUMS] {
+    unsafe fn wgmma_add_split<T: Operand, const SUMS: usize>(
+        a: [u32; 2],
+        b: [u32; 2],
+        sums: [f32; SUMS],
+    ) -> [f32; SUMS] {
         let mut parts = [0.0; SUMS];
         for (a, b) in [(a[1], b[0]), (a[0], b[1]), (a[0], b[0])] {
             // SAFETY: passed on.
-            unsafe { wgmma::multiply_add(Tiles { a, b }, &mut parts) };
+            unsafe { wgmma::multiply_add::<T, SUMS>(Tiles { a, b }, &mut parts) };
         }
         std::array::from_fn(|i| sums[i] + parts[i])
     }

@@ -1,15 +1,19 @@
 //! Products by four warps together, from tiles in shared memory.
 //!
 //! Each warp has sixteen rows of the 64, so the lanes of a warp meet here and not those of the group. As in
-//! [`super::mma`], eight products and a sum are added in double precision and rounded towards zero once.
+//! [`super::mma`], the products of one instruction and a sum are added in double precision and rounded towards zero
+//! once: eight products, or sixteen of elements of 16 bits.
 
 use super::mma::{seen, towards_zero};
 use super::observe::{AccessKind, Space};
 use super::{here, warp, watch_pack, watchdog};
-use crate::warpgroup::DEPTH;
+use crate::scalar::{Operand, Seen, from_bits};
+use crate::warpgroup::ROW;
+use crate::{bf16, f16};
 
-/// Bytes of a row of a tile.
-const ROW: u32 = DEPTH * 4;
+/// Bytes along k that one instruction takes, and the elements of a row if an element has 16 bits.
+const STEP: u32 = 32;
+const MOST: usize = (ROW / 2) as usize;
 /// Rows of A per warp.
 const ROWS: u32 = 16;
 
@@ -25,7 +29,7 @@ pub(super) struct Tiles {
 /// # Safety
 /// The addresses are those of tiles in the block's shared memory, multiples of 16.
 #[track_caller]
-pub(super) unsafe fn multiply_add<const SUMS: usize>(tiles: Tiles, sums: &mut [f32; SUMS]) {
+pub(super) unsafe fn multiply_add<T: Operand, const SUMS: usize>(tiles: Tiles, sums: &mut [f32; SUMS]) {
     let thread = here().current() as u32;
     let (lane, first) = (thread % 32, thread / 32 % 4 * ROWS);
     // No lane is at its next call before all have come to this one: all of them have to come.
@@ -40,13 +44,14 @@ pub(super) unsafe fn multiply_add<const SUMS: usize>(tiles: Tiles, sums: &mut [f
             watch(tiles.b + i * 16);
         }
     }
-    let a = [0, 8].map(|down| row(tiles.a, first + lane / 4 + down));
+    let (depth, step) = ((ROW / size_of::<T>() as u32) as usize, STEP as usize / size_of::<T>());
+    let a = [0, 8].map(|down| row::<T>(tiles.a, first + lane / 4 + down));
     for (pair, sums) in sums.chunks_exact_mut(4).enumerate() {
         for along in 0..2 {
-            let b = row(tiles.b, pair as u32 * 8 + lane % 4 * 2 + along);
+            let b = row::<T>(tiles.b, pair as u32 * 8 + lane % 4 * 2 + along);
             for down in 0..2 {
                 let sum = &mut sums[down * 2 + along as usize];
-                for (a, b) in a[down].chunks_exact(8).zip(b.chunks_exact(8)) {
+                for (a, b) in a[down][..depth].chunks_exact(step).zip(b[..depth].chunks_exact(step)) {
                     let products = a.iter().zip(b).map(|(a, b)| a * b);
                     *sum = towards_zero(f64::from(*sum) + products.sum::<f64>());
                 }
@@ -63,12 +68,21 @@ fn watch(address: u32) {
     unsafe { watch_pack(Space::Shared, AccessKind::Read, address.into(), p, || ()) }
 }
 
-/// Row `row` of the tile at an address.
-fn row(tile: u32, row: u32) -> [f64; DEPTH as usize] {
+/// Row `row` of the tile at an address, as the tensor cores see it; of wider elements there are fewer.
+fn row<T: Operand>(tile: u32, row: u32) -> [f64; MOST] {
     let p = here().shared(tile + row * ROW, ROW);
+    let (depth, pack) = (ROW as usize / size_of::<T>(), T::PACK as usize);
     std::array::from_fn(|k| {
-        let pack = (k as u32 / 4) ^ (row % 8);
-        // SAFETY: `shared` gives a pointer to all bytes of the row.
-        seen(unsafe { p.add((pack * 16) as usize + k % 4 * 4).cast::<u32>().read() })
+        if k >= depth {
+            return 0.0;
+        }
+        let place = ((k / pack) ^ (row as usize % 8)) * pack + k % pack;
+        // SAFETY: `shared` gives a pointer to all bytes of the row, which is aligned to 16.
+        let bits = unsafe { p.cast::<T>().add(place).read() }.to_bits_64();
+        match T::SEEN {
+            Seen::Tf32 => seen(bits as u32),
+            Seen::Bf16 => from_bits::<bf16>(bits).into(),
+            Seen::F16 => from_bits::<f16>(bits).into(),
+        }
     })
 }

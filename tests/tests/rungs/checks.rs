@@ -7,7 +7,7 @@
 use libtest_mimic::Failed;
 use rungs::algorithms::{Family, Parameters, Rung, Size, Workload};
 use rungs::checks;
-use rungs::data::Distribution;
+use rungs::data::{Distribution, Dtype};
 use rungs::engine::{Activity, Engine, What};
 use rungs::measure::run_once;
 use rungs_kernels::keys::{DESCENDING, UNSIGNED};
@@ -35,10 +35,12 @@ struct Case {
     /// The family's, where None.
     distribution: Option<Distribution>,
     values: bool,
+    /// The family's first, where None.
+    dtype: Option<Dtype>,
 }
 
 const fn n(n: u64) -> Case {
-    Case { size: Size::Elements(n), schedules: SCHEDULES, distribution: None, values: false }
+    Case { size: Size::Elements(n), schedules: SCHEDULES, distribution: None, values: false, dtype: None }
 }
 
 const fn product(m: u64, n: u64, k: u64) -> Case {
@@ -57,6 +59,10 @@ impl Case {
 
     const fn with_values(self) -> Self {
         Self { values: true, ..self }
+    }
+
+    const fn typed(self, dtype: Dtype) -> Self {
+        Self { dtype: Some(dtype), ..self }
     }
 }
 
@@ -92,17 +98,33 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
             n(100_000).of(Distribution::Few).with_values().schedules(1),
         ],
     ),
-    ("matmul", &[], &[product(40, 41, 42)]),
-    ("matmul", &["thread-column", "thread-tile", "vector-loads", "warp-tile", "async-copy"], &[product(150, 140, 60)]),
+    (
+        "matmul",
+        &["naive", "coalesced", "shared-tile", "wide-tile"],
+        &[product(40, 41, 42), product(40, 41, 42).typed(Dtype::F64)],
+    ),
+    ("matmul", &["thread-column"], &[product(150, 140, 60), product(150, 140, 60).typed(Dtype::F64)]),
+    ("matmul", &["thread-tile", "vector-loads", "warp-tile", "async-copy"], &[product(150, 140, 60)]),
     ("matmul", &["tensor-mma"], &[product(150, 140, 60)]),
     // Small tiles fill the multiprocessors better in the first case, and large ones in the second.
     ("matmul", &["three-tf32"], &[product(150, 140, 60), product(250, 200, 20)]),
     ("matmul", &["producer-consumer"], &[product(300, 70, 100)]),
     // Of the three widths of tiles, each fills the multiprocessors best once.
+    ("matmul", &["three-tf32-group"], &[product(100, 130, 70), product(130, 250, 70), product(390, 250, 40)]),
     (
         "matmul",
-        &["tensor-group", "three-tf32-group"],
-        &[product(100, 130, 70), product(130, 250, 70), product(390, 250, 40)],
+        &["tensor-group"],
+        &[
+            product(100, 130, 70),
+            product(130, 250, 70),
+            product(390, 250, 40),
+            product(100, 130, 71).typed(Dtype::Bf16),
+            product(130, 250, 70).typed(Dtype::Bf16),
+            product(390, 250, 40).typed(Dtype::Bf16),
+            product(100, 130, 71).typed(Dtype::F16),
+            product(130, 250, 70).typed(Dtype::F16),
+            product(390, 250, 40).typed(Dtype::F16),
+        ],
     ),
     ("cubes", &[], &[n(5000)]),
     ("reduce", &[], &[n(50_000)]),
@@ -166,12 +188,12 @@ pub fn check(family: &'static Family, rung: &'static Rung) -> Result<(), Failed>
     let engine = Engine::simulator_with(MULTIPROCESSORS);
     let (mut launched, mut often, mut blocks) = (BTreeSet::new(), BTreeSet::new(), 0);
     for case in cases(family, rung)? {
-        let Case { size, schedules, distribution, values } = *case;
+        let Case { size, schedules, distribution, values, dtype } = *case;
         let size = match (size, rung.capacity) {
             (Size::Elements(n), Some(capacity)) => Size::Elements(n.min(capacity)),
             _ => size,
         };
-        let (dtype, parameters) = (family.dtypes[0], Parameters { values, ..Parameters::default() });
+        let (dtype, parameters) = (dtype.unwrap_or(family.dtypes[0]), Parameters { values, ..Parameters::default() });
         let distribution = distribution.unwrap_or(family.input);
         let problem = family.make(Workload { size, dtype, distribution, seed: 7, input: None, parameters })?;
         let mut prepared = problem.prepare(&engine, rung)?;

@@ -8,15 +8,15 @@ use crate::matmul::host::{Room, refuses_but_hopper};
 use std::boxed::Box;
 
 /// The launch of a kernel with its arguments: of the copies in tiles, and of a product.
-pub type Pack = fn(&dyn Launcher, Geometry, PackArgs) -> Result;
-pub type Multiply = fn(&dyn Launcher, Geometry, ProductArgs) -> Result;
-type PackArgs = (Global<f32>, Global<f32>, Panel, Global<f32>, Global<f32>, Panel);
-type ProductArgs = (Global<f32>, Global<f32>, Global<f32>, Shape, u32);
+pub type Pack<T> = fn(&dyn Launcher, Geometry, PackArgs<T>) -> Result;
+pub type Multiply<T> = fn(&dyn Launcher, Geometry, ProductArgs<T>) -> Result;
+pub type PackArgs<T> = (Global<T>, Global<T>, Panel, Global<T>, Global<T>, Panel);
+pub type ProductArgs<T> = (Global<T>, Global<T>, Global<T>, Shape, u32);
 
 /// A product with tiles of one width.
 #[derive(Clone, Copy)]
-pub struct Tiled {
-    launch: Multiply,
+pub struct Tiled<T> {
+    launch: Multiply<T>,
     /// Columns of a tile of C.
     columns: u32,
     /// Bytes of dynamic shared memory.
@@ -25,33 +25,35 @@ pub struct Tiled {
     cost: f64,
 }
 
-impl<const SUMS: usize, const WIDE: usize, const PARTS: u32, const STAGES: u32> Groups<SUMS, WIDE, PARTS, STAGES> {
+impl<T: Packed, const SUMS: usize, const WIDE: usize, const PARTS: u32, const STAGES: u32>
+    Groups<T, SUMS, WIDE, PARTS, STAGES>
+{
     /// The product by a kernel with these tiles.
-    pub fn by(launch: Multiply, cost: f64) -> Tiled {
+    pub fn by(launch: Multiply<T>, cost: f64) -> Tiled<T> {
         Tiled { launch, columns: Self::COLUMNS, shared: Self::SHARED_BYTES, cost }
     }
 }
 
 /// What a rung launches.
 #[derive(Clone, Copy)]
-pub struct Kernels<const N: usize> {
+pub struct Kernels<T, const N: usize> {
     /// The copies in tiles.
-    pub pack: Pack,
+    pub pack: Pack<T>,
     /// The parts of an element.
     pub parts: u32,
     /// The product, by the width of tiles.
-    pub products: [Tiled; N],
+    pub products: [Tiled<T>; N],
 }
 
-impl<const N: usize> Kernels<N> {
+impl<T: Packed, const N: usize> Kernels<T, N> {
     /// The most rows or columns of a tile: sizes leave room for a tile behind the last element.
     fn widest(&self) -> u32 {
         self.products.iter().map(|of| of.columns).fold(ROWS, u32::max)
     }
 
     /// The product whose tiles take the least time, in rounds of a tile per multiprocessor.
-    fn choose(&self, m: u32, n: u32, multiprocessors: u32) -> Tiled {
-        let time = |of: &Tiled| {
+    fn choose(&self, m: u32, n: u32, multiprocessors: u32) -> Tiled<T> {
+        let time = |of: &Tiled<T>| {
             let tiles = m.div_ceil(ROWS) * n.div_ceil(of.columns);
             f64::from(tiles.div_ceil(multiprocessors)) * f64::from(of.columns) * of.cost
         };
@@ -65,17 +67,22 @@ pub fn refuses(name: &str, ask: &Ask, shared: u32) -> Option<String> {
 }
 
 /// The launches of a rung.
-pub fn launches<const N: usize>(on: &dyn Launcher, sizes: Sizes, kernels: Kernels<N>) -> Result<Launches<Product>> {
-    let (mut room_a, mut room_b) = (Room::default(), Room::default());
+pub fn launches<T: Packed, const N: usize>(
+    on: &dyn Launcher,
+    sizes: Sizes,
+    kernels: Kernels<T, N>,
+) -> Result<Launches<Product<T>>> {
+    let (mut room_a, mut room_b) = (Room::<T>::default(), Room::<T>::default());
+    let depth = Tile::<T>::DEPTH;
     let Sizes { m, n, k } = sizes;
     if m.max(n) > u32::MAX - kernels.widest() {
         return Err(Failed::Unsuitable(format!("{} rows or columns are more than these tiles can count", m.max(n))));
     }
     let columns = kernels.choose(m, n, on.device().multiprocessors).columns;
     let (down, along) = (most(&kernels, ROWS, k)?, most(&kernels, columns, k)?);
-    room_a.view(on, panel_of(kernels.parts, ROWS, m.min(down), k, 0, 0).elements())?;
-    room_b.view(on, panel_of(kernels.parts, columns, n.min(along), k, 0, 0).elements())?;
-    Ok(Box::new(move |on, product| {
+    room_a.view(on, panel_of(kernels.parts, ROWS, m.min(down), k, 0, 0).elements(depth))?;
+    room_b.view(on, panel_of(kernels.parts, columns, n.min(along), k, 0, 0).elements(depth))?;
+    Ok(Box::new(move |on, product: Product<T>| {
         let shape = Shape::of(&product);
         (0..shape.batch).try_for_each(|number| one(on, &product, shape, number, &kernels, [&mut room_a, &mut room_b]))
     }))
@@ -87,8 +94,8 @@ fn panel_of(parts: u32, width: u32, along: u32, deep: u32, step: u32, step_deep:
 }
 
 /// Rows of A, or columns of B, in tiles of `width`, that are copied at once: as many as a view can hold.
-fn most<const N: usize>(kernels: &Kernels<N>, width: u32, k: u32) -> Result<u32> {
-    let each = u64::from(kernels.parts) * u64::from(k.max(1)).next_multiple_of(DEPTH.into());
+fn most<T: Packed, const N: usize>(kernels: &Kernels<T, N>, width: u32, k: u32) -> Result<u32> {
+    let each = u64::from(kernels.parts) * u64::from(k.max(1)).next_multiple_of(Tile::<T>::DEPTH.into());
     let tiles = u64::from(u32::MAX) / (each * u64::from(width));
     if tiles == 0 {
         return Err(Failed::Unsuitable(format!("k = {k} is more than a copy of a tile can have")));
@@ -97,22 +104,22 @@ fn most<const N: usize>(kernels: &Kernels<N>, width: u32, k: u32) -> Result<u32>
 }
 
 /// The launches for one product of a batch: some rows by some columns of C after the other, if all are too many.
-fn one<const N: usize>(
+fn one<T: Packed, const N: usize>(
     on: &dyn Launcher,
-    product: &Product,
+    product: &Product<T>,
     shape: Shape,
     number: u32,
-    kernels: &Kernels<N>,
-    [room_a, room_b]: [&mut Room; 2],
+    kernels: &Kernels<T, N>,
+    [room_a, room_b]: [&mut Room<T>; 2],
 ) -> Result {
-    let Shape { m, n, k, .. } = shape;
+    let (Shape { m, n, k, .. }, depth) = (shape, Tile::<T>::DEPTH);
     if m == 0 || n == 0 {
         return Ok(());
     }
     let multiprocessors = on.device().multiprocessors;
     let tiled = kernels.choose(m, n, multiprocessors);
     let (down, along) = (most(kernels, ROWS, k)?, most(kernels, tiled.columns, k)?);
-    let part = |data: Global<f32>, apart: u32, first: u32, step: u32| {
+    let part = |data: Global<T>, apart: u32, first: u32, step: u32| {
         let start = number.wrapping_mul(apart).wrapping_add(first.wrapping_mul(step)).min(data.len());
         data.slice(start, data.len() - start)
     };
@@ -122,13 +129,13 @@ fn one<const N: usize>(
             let Shape { m, n, .. } = shape;
             let panel_a = panel_of(kernels.parts, ROWS, m, k, shape.a.row, shape.a.column);
             let panel_b = panel_of(kernels.parts, tiled.columns, n, k, shape.b.column, shape.b.row);
-            let (a, b) = (room_a.view(on, panel_a.elements())?, room_b.view(on, panel_b.elements())?);
+            let (a, b) = (room_a.view(on, panel_a.elements(depth))?, room_b.view(on, panel_b.elements(depth))?);
             let blocks = (m.div_ceil(ROWS) * n.div_ceil(tiled.columns)).min(multiprocessors);
             let mut geometry = Geometry::linear(blocks, BLOCK).shared(tiled.shared);
             if k != 0 {
                 let from_a = part(product.a.data, product.batch.a, row, shape.a.row);
                 let from_b = part(product.b.data, product.batch.b, column, shape.b.column);
-                let copies = Geometry::linear(panel_a.blocks() + panel_b.blocks(), PACK);
+                let copies = Geometry::linear(panel_a.blocks(depth) + panel_b.blocks(depth), PACK);
                 (kernels.pack)(on, copies, (from_a, a, panel_a, from_b, b, panel_b))?;
                 // It begins while the copies end; the thread that needs them waits. Without copies, what would be
                 // before it is another's launch, which may be writing C.

@@ -1,8 +1,8 @@
 //! What happens before the product: operands are copied to tiles as the tensor cores take them, in their parts.
 
-use simt::mma::Tf32;
-use simt::warpgroup::{DEPTH, Tile};
-use simt::{Global, shared, thread, unroll};
+use super::packed::Packed;
+use simt::warpgroup::{ROW, Tile};
+use simt::{Global, Shared, shared, thread, unroll};
 
 /// Threads per block.
 pub const PACK: u32 = 256;
@@ -11,10 +11,12 @@ const SIDE: u32 = 32;
 /// Rows of the square that all threads have at once, and how often.
 const APART: u32 = PACK / SIDE;
 const ROUNDS: usize = (SIDE / APART) as usize;
-/// Elements from one row of the square to the next in shared memory: rows and columns are in different banks.
-const STRIDE: u32 = DEPTH + 1;
+/// Words of 4 bytes in a row of a tile.
+const WORDS: u32 = ROW / 4;
+/// Words from one row of the square to the next in shared memory: rows and columns are in different banks.
+const STRIDE: u32 = WORDS + 1;
 
-const _: () = assert!(SIDE == DEPTH, "a block copies a square");
+const _: () = assert!(SIDE == WORDS, "a block copies a square of words");
 
 shared!(SQUARE: [f32; SIDE * STRIDE]);
 
@@ -38,61 +40,68 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// Steps along k.
-    const fn steps(&self) -> u32 {
-        self.deep.div_ceil(DEPTH)
+    /// Steps along k, of `depth` elements each.
+    const fn steps(&self, depth: u32) -> u32 {
+        self.deep.div_ceil(depth)
     }
 
-    /// Elements of the copy.
+    /// Elements of the copy in steps of `depth`.
     #[cfg(not(target_os = "cuda"))]
-    pub(super) fn elements(&self) -> u64 {
-        let tiles = u64::from(self.along.div_ceil(self.width)) * u64::from(self.steps());
-        tiles * u64::from(self.width * DEPTH * self.parts)
+    pub(super) fn elements(&self, depth: u32) -> u64 {
+        let tiles = u64::from(self.along.div_ceil(self.width)) * u64::from(self.steps(depth));
+        tiles * u64::from(self.width * depth * self.parts)
     }
 
-    /// Blocks that copy it.
+    /// Blocks that copy it in steps of `depth`.
     #[inline(always)]
-    pub const fn blocks(&self) -> u32 {
-        self.along.next_multiple_of(self.width) / SIDE * self.steps()
+    pub const fn blocks(&self, depth: u32) -> u32 {
+        self.along.next_multiple_of(self.width) / SIDE * self.steps(depth)
     }
+}
+
+/// The square as words.
+#[inline(always)]
+fn square<T: Packed>() -> Shared<T::Word> {
+    SQUARE::view().cast()
 }
 
 /// Copies A and B to tiles; what lies outside of them becomes zero. `PARTS`: with one, elements become the nearest that
 /// the tensor cores take; with two also the rest.
 #[inline(always)]
-pub(in super::super) fn pack<const PARTS: usize>(
-    (from_a, to_a, a): (Global<f32>, Global<f32>, Panel),
-    (from_b, to_b, b): (Global<f32>, Global<f32>, Panel),
+pub(in super::super) fn pack<T: Packed, const PARTS: usize>(
+    (from_a, to_a, a): (Global<T>, Global<T>, Panel),
+    (from_b, to_b, b): (Global<T>, Global<T>, Panel),
 ) {
-    let block = thread::block_idx_x();
+    let (block, depth) = (thread::block_idx_x(), Tile::<T>::DEPTH);
     let (from, to, panel, number) =
-        if block < a.blocks() { (from_a, to_a, a, block) } else { (from_b, to_b, b, block - a.blocks()) };
+        if block < a.blocks(depth) { (from_a, to_a, a, block) } else { (from_b, to_b, b, block - a.blocks(depth)) };
     let Panel { along, deep, step, step_deep, width, .. } = panel;
-    let (first, number_k) = (number / panel.steps() * SIDE, number % panel.steps());
+    let (first, number_k) = (number / panel.steps(depth) * SIDE, number % panel.steps(depth));
     let (x, y) = (thread::thread_idx_x() % SIDE, thread::thread_idx_x() / SIDE);
-    let mut values = [0.0; ROUNDS];
+    let mut values = [T::NOTHING; ROUNDS];
     // Neighbouring threads read neighbouring elements. All loads come before the first store.
     let place = |i: usize| if step_deep == 1 { (i as u32 * APART + y, x) } else { (x, i as u32 * APART + y) };
     unroll::<ROUNDS>(|i| {
-        let (of, k) = place(i);
-        if first + of < along && number_k * DEPTH + k < deep {
-            values[i] = from.get((first + of) * step + (number_k * DEPTH + k) * step_deep);
+        let (of, word) = place(i);
+        if first + of < along && number_k * depth + word * T::PER_WORD < deep {
+            let k = number_k * depth + word * T::PER_WORD;
+            values[i] = T::word(from, (first + of) * step + k * step_deep, step_deep, deep - k);
         }
     });
     unroll::<ROUNDS>(|i| {
-        let (of, k) = place(i);
-        SQUARE::view().set(of * STRIDE + k, values[i]);
+        let (of, word) = place(i);
+        square::<T>().set(of * STRIDE + word, values[i]);
     });
     thread::sync_threads(); // the square is complete before any thread reads it
-    // Four elements along k per thread.
-    let (of, across) = (thread::thread_idx_x() / (DEPTH / 4), thread::thread_idx_x() % (DEPTH / 4));
-    let four = [0, 1, 2, 3].map(|i| SQUARE::view().get(of * STRIDE + across * 4 + i));
-    let (row, part) = (first % width + of, width * DEPTH);
-    let tile = (first / width * panel.steps() + number_k) * (PARTS as u32 * part);
-    let large = four.map(|x| Tf32::nearest(x).value());
-    to.set_pack((tile + Tile::place(row, across * 4)) / 4, large);
+    // Four words along k per thread.
+    let (of, across) = (thread::thread_idx_x() / (WORDS / 4), thread::thread_idx_x() % (WORDS / 4));
+    let four = [0, 1, 2, 3].map(|i| square::<T>().get(of * STRIDE + across * 4 + i));
+    let (row, part) = (first % width + of, width * depth);
+    let tile = (first / width * panel.steps(depth) + number_k) * (PARTS as u32 * part);
+    let large = T::large(four);
+    to.set_pack((tile + Tile::<T>::place(row, across * T::PACK)) / T::PACK, large);
     if PARTS == 2 {
-        let rest = [0, 1, 2, 3].map(|i| Tf32::nearest(four[i] - large[i]).value());
-        to.set_pack((tile + part + Tile::place(row, across * 4)) / 4, rest);
+        let rest = T::rest(four, large);
+        to.set_pack((tile + part + Tile::<T>::place(row, across * T::PACK)) / T::PACK, rest);
     }
 }

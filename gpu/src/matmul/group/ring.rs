@@ -2,8 +2,8 @@
 
 use crate::ring::Place;
 use simt::mbarrier::{self, Mbarrier};
-use simt::warpgroup::{DEPTH, Tile};
-use simt::{Global, bulk, shared};
+use simt::warpgroup::{MORE, ROW, Tile};
+use simt::{Global, Operand, bulk, shared};
 
 /// Stages that any ring has at most.
 const MOST: u32 = 8;
@@ -43,11 +43,11 @@ pub(super) struct Ring {
 impl Ring {
     /// Bytes of one part of A, of one of B, and of a stage.
     const fn part_a(self) -> u32 {
-        self.rows * DEPTH * 4
+        self.rows * ROW
     }
 
     const fn part_b(self) -> u32 {
-        self.columns * DEPTH * 4
+        self.columns * ROW
     }
 
     const fn stage(self) -> u32 {
@@ -57,18 +57,18 @@ impl Ring {
     /// Bytes of dynamic shared memory.
     pub(super) const fn bytes(self) -> u32 {
         assert!(self.stages <= MOST);
-        self.stages * self.stage() + Tile::MORE
+        self.stages * self.stage() + MORE
     }
 
     /// A part of the tile of A in a stage.
     #[inline(always)]
-    pub(super) fn a(self, stage: u32, part: u32) -> Tile {
+    pub(super) fn a<T: Operand>(self, stage: u32, part: u32) -> Tile<T> {
         Tile::dynamic(stage * self.stage() + part * self.part_a(), self.rows)
     }
 
     /// A part of the tile of B in a stage.
     #[inline(always)]
-    pub(super) fn b(self, stage: u32, part: u32) -> Tile {
+    pub(super) fn b<T: Operand>(self, stage: u32, part: u32) -> Tile<T> {
         let first = stage * self.stage() + self.parts * self.part_a();
         Tile::dynamic(first + part * self.part_b(), self.columns)
     }
@@ -88,15 +88,21 @@ impl Ring {
 
     /// Waits until a stage is empty, and has a step of A and one of B copied to it. `a` and `b` are copies in tiles.
     #[inline(always)]
-    pub(super) fn fill(self, Place { stage, parity }: Place, a: Global<f32>, of_a: u32, b: Global<f32>, of_b: u32) {
+    pub(super) fn fill<T: Operand>(
+        self,
+        Place { stage, parity }: Place,
+        (a, of_a): (Global<T>, u32),
+        (b, of_b): (Global<T>, u32),
+    ) {
         // The phase before the first counts as ended.
         empty(stage, self.stages).wait(parity ^ 1);
         let barrier = full(stage);
         barrier.arrive_expecting(self.stage());
-        let (len_a, len_b) = (self.parts * self.part_a() / 4, self.parts * self.part_b() / 4);
+        let bytes = size_of::<T>() as u32;
+        let (len_a, len_b) = (self.parts * self.part_a() / bytes, self.parts * self.part_b() / bytes);
         let (to_a, to_b) = (
-            Tile::dynamic(stage * self.stage(), self.parts * self.rows),
-            Tile::dynamic(stage * self.stage() + len_a * 4, self.parts * self.columns),
+            Tile::<T>::dynamic(stage * self.stage(), self.parts * self.rows),
+            Tile::<T>::dynamic(stage * self.stage() + len_a * bytes, self.parts * self.columns),
         );
         bulk::load(to_a.elements(), a.slice(of_a * len_a, len_a), barrier);
         bulk::load(to_b.elements(), b.slice(of_b * len_b, len_b), barrier);

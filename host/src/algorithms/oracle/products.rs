@@ -3,9 +3,51 @@
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSlice;
 use rungs_kernels::ladder::matmul::Precision;
+use simt::{bf16, f16};
+
+/// A type of elements of matrices.
+pub trait Number: Copy + Into<f64> + Send + Sync {
+    /// The relative error of a number that is rounded to this type, where that is more than sums have.
+    const ROUNDING: f64;
+
+    /// The nearest element.
+    fn nearest(x: f64) -> Self;
+}
+
+impl Number for f32 {
+    const ROUNDING: f64 = 0.0;
+
+    fn nearest(x: f64) -> Self {
+        x as f32
+    }
+}
+
+impl Number for f64 {
+    const ROUNDING: f64 = 0.0;
+
+    fn nearest(x: f64) -> Self {
+        x
+    }
+}
+
+impl Number for f16 {
+    const ROUNDING: f64 = 1.0 / (1 << 11) as f64;
+
+    fn nearest(x: f64) -> Self {
+        Self::from_f64(x)
+    }
+}
+
+impl Number for bf16 {
+    const ROUNDING: f64 = 1.0 / (1 << 8) as f64;
+
+    fn nearest(x: f64) -> Self {
+        Self::from_f64(x)
+    }
+}
 
 /// A product, all its matrices by rows.
-pub struct Product {
+pub struct Product<T> {
     /// Rows of A and C.
     pub m: usize,
     /// Columns of B and C.
@@ -13,15 +55,15 @@ pub struct Product {
     /// Columns of A, rows of B.
     pub k: usize,
     /// A.
-    pub a: Vec<f32>,
+    pub a: Vec<T>,
     /// B.
-    pub b: Vec<f32>,
+    pub b: Vec<T>,
     /// What is in C before; empty if `beta` is 0.
-    pub c: Vec<f32>,
+    pub c: Vec<T>,
     /// The factor of A·B.
-    pub alpha: f32,
+    pub alpha: f64,
     /// The factor of what is in C before.
-    pub beta: f32,
+    pub beta: f64,
 }
 
 /// Products up to this many multiply-adds are computed in full for comparison.
@@ -34,44 +76,51 @@ const SAMPLE: usize = 64;
 /// square root of the number of roundings.
 const UNLIKELY: f64 = 32.0;
 
-impl Product {
-    /// The first element of C that is wrong for a product of this precision, with the expected value.
+/// How many times the largest error of rounding elements of C to 16 bits is allowed to a sum of elements of random
+/// signs, relative to the root of the sum of their squares. These errors have known bounds, so that this is far.
+const UNLIKELY_ROUNDING: f64 = 4.0;
+
+impl<T: Number> Product<T> {
+    /// The first element of C that is wrong for a product of this precision, with the expected value. C is of the type
+    /// of A and B, or of another to which elements are rounded.
     ///
-    /// A product of integers of any size is checked exactly: with integers x, C·x must equal A·(B·x), computed modulo
-    /// 2⁶⁴, for several random x; a wrong row survives each with a probability below 2⁻⁵⁰. The row that fails is then
-    /// computed in full. Other products are computed in full in `f64`, and compared within [`Precision::bound`]. If
-    /// they are large, that is done for some rows, and all are compared by C·x as above, in `f64`, within [`UNLIKELY`]
-    /// times [`Precision::likely`].
-    pub fn first_difference(&self, c: &[f32], precision: Precision) -> Option<(usize, f64)> {
-        let largest = |v: &[f32]| v.iter().fold(0.0f32, |most, x| most.max(x.abs())) as f64;
-        let integers = |v: &[f32]| v.iter().all(|x| x.fract() == 0.0);
+    /// A product of integers of any size is checked exactly, if C holds it without rounding: with integers x, C·x must
+    /// equal A·(B·x), computed modulo 2⁶⁴, for several random x; a wrong row survives each with a probability below
+    /// 2⁻⁵⁰. The row that fails is then computed in full. Other products are computed in full in `f64`, and compared
+    /// within [`Precision::bound`]. If they are large, that is done for some rows, and all are compared by C·x as
+    /// above, in `f64`, within [`UNLIKELY`] times [`Precision::likely`]. So are integers where C is rounded; rows are
+    /// then compared bit by bit.
+    pub fn first_difference<C: Number>(&self, c: &[C], precision: Precision) -> Option<(usize, f64)> {
+        let largest = |v: &[T]| v.iter().fold(0.0f64, |most, &x| most.max(x.into().abs()));
+        let integers = |v: &[T]| v.iter().all(|&x| x.into().fract() == 0.0);
         let (of_a, of_b) = (largest(&self.a), largest(&self.b));
         let of_products = of_a * of_b * self.k as f64;
-        let of_c = f64::from(self.beta.abs()) * largest(&self.c);
-        // Every partial sum is then an integer that f32 holds exactly, also if a factor is applied to it.
-        let exact = f64::from(self.alpha.abs().max(1.0)) * of_products + of_c <= (1 << 24) as f64
+        let of_c = self.beta.abs() * largest(&self.c);
+        // Every partial sum is then an integer that sums hold exactly, also if a factor is applied to it.
+        let exact = self.alpha.abs().max(1.0) * of_products + of_c <= precision.exact_sums_to()
             && of_a.max(of_b) <= precision.exact_to()
-            && integers(&[self.alpha, self.beta])
+            && self.alpha.fract() == 0.0
+            && self.beta.fract() == 0.0
             && [&self.a, &self.b, &self.c].into_iter().all(|v| integers(v));
         let tolerance = if exact { 0.0 } else { precision.bound(self.k) };
         let row_difference = |row| self.row_difference(c, row, tolerance);
         if self.m * self.n * self.k <= FULL_ORACLE {
             return (0..self.m).find_map(row_difference);
         }
-        if exact {
+        if exact && C::ROUNDING == 0.0 {
             return self.wrong_row(c).and_then(row_difference);
         }
         let sample = (0..SAMPLE).into_par_iter().filter_map(|i| row_difference(i * (self.m - 1) / (SAMPLE - 1)));
-        sample.min_by_key(|(at, _)| *at).or_else(|| self.unlikely_row(c, precision))
+        sample.min_by_key(|(at, _)| *at).or_else(|| self.unlikely_row(c, precision, tolerance))
     }
 
     /// A row of C that differs from alpha·A·B + beta·C, by random vectors of integers.
-    fn wrong_row(&self, c: &[f32]) -> Option<usize> {
+    fn wrong_row<C: Number>(&self, c: &[C]) -> Option<usize> {
         (1..=3u64).find_map(|round| {
             let draw = |i: usize| (i as u64 + (round << 40)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(31) | 1;
             let x: Vec<u64> = (0..self.n).map(|i| draw(i).wrapping_mul(0xD6E8_FEB8_6659_FD93)).collect();
-            let factor = |f: f32| f as i64 as u64;
-            let integer = |sum: u64, a: f32, x: u64| sum.wrapping_add((a as i64 as u64).wrapping_mul(x));
+            let factor = |f: f64| f as i64 as u64;
+            let integer = |sum: u64, a: f64, x: u64| sum.wrapping_add((a as i64 as u64).wrapping_mul(x));
             let bx = times(&self.b, self.n, &x, integer);
             let (abx, cx) = (times(&self.a, self.k, &bx, integer), times(c, self.n, &x, integer));
             let before = if self.c.is_empty() { vec![0; self.m] } else { times(&self.c, self.n, &x, integer) };
@@ -80,37 +129,47 @@ impl Product {
             };
             let wrong = (0..self.m).find(|&i| cx[i] != want(i));
             // NaN and fractions become some integer above, and could by accident become the right one.
-            wrong.or_else(|| c.iter().position(|v| v.fract() != 0.0 || v.is_nan()).map(|i| i / self.n))
+            wrong.or_else(|| c.iter().position(|&v| v.into().fract() != 0.0 || v.into().is_nan()).map(|i| i / self.n))
         })
     }
 
     /// The first element of a row of C whose sum with random signs is further from the right one than is likely, and
-    /// the right value of that element.
-    fn unlikely_row(&self, c: &[f32], precision: Precision) -> Option<(usize, f64)> {
-        let square = |sum: f64, a: f32, x: f64| sum + f64::from(a) * f64::from(a) * x;
-        let plain = |sum: f64, a: f32, x: f64| sum + f64::from(a) * x;
-        let (alpha, beta) = (f64::from(self.alpha), f64::from(self.beta));
-        let of_c = |x: &[f64], f: fn(f64, f32, f64) -> f64| {
+    /// the right value of that element. Rows that have no such sum are compared within `tolerance`.
+    fn unlikely_row<C: Number>(&self, c: &[C], precision: Precision, tolerance: f64) -> Option<(usize, f64)> {
+        let square = |sum: f64, a: f64, x: f64| sum + a * a * x;
+        let plain = |sum: f64, a: f64, x: f64| sum + a * x;
+        let (alpha, beta) = (self.alpha, self.beta);
+        // The sums here are as long as C is wide, and no more precise than those of f64 in C.
+        let likely_error =
+            UNLIKELY * precision.likely(self.k.max(if precision == Precision::F64 { self.n } else { 0 }));
+        let of_c = |x: &[f64], f: fn(f64, f64, f64) -> f64| {
             if self.c.is_empty() { vec![0.0; self.m] } else { times(&self.c, self.n, x, f) }
         };
         let ones = vec![1.0; self.n];
         let squares = times(&self.a, self.k, &times(&self.b, self.n, &ones, square), square);
-        let squares_c = of_c(&ones, |sum, a, x| sum + f64::from(a) * f64::from(a) * x);
+        let squares_c = of_c(&ones, |sum, a, x| sum + a * a * x);
+        let rounded = times(c, self.n, &ones, square);
+        // A row with an element that is infinite or NaN has no sum to compare.
+        let odd = (0..self.m).into_par_iter().filter(|&i| !rounded[i].is_finite());
+        if let Some(found) = odd.find_map_first(|row| self.row_difference(c, row, tolerance)) {
+            return Some(found);
+        }
         let row = (1..=3u64).find_map(|round| {
             let sign = |i: usize| (i as u64 + (round << 40)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 63;
             let x: Vec<f64> = (0..self.n).map(|i| if sign(i) == 0 { 1.0 } else { -1.0 }).collect();
             let (abx, cx) =
                 (times(&self.a, self.k, &times(&self.b, self.n, &x, plain), plain), times(c, self.n, &x, plain));
-            let before = of_c(&x, |sum, a, x| sum + f64::from(a) * x);
-            (0..self.m).find(|&i| {
+            let before = of_c(&x, |sum, a, x| sum + a * x);
+            (0..self.m).filter(|&i| rounded[i].is_finite()).find(|&i| {
                 let likely = (alpha * alpha * squares[i] + beta * beta * squares_c[i]).sqrt();
                 let error = (cx[i] - (alpha * abx[i] + beta * before[i])).abs();
-                error > UNLIKELY * precision.likely(self.k) * likely || error.is_nan()
+                let of_rounding = UNLIKELY_ROUNDING * C::ROUNDING * rounded[i].sqrt();
+                error > likely_error * likely + of_rounding || error.is_nan()
             })
         })?;
         // Which element it is: the one furthest from its right value.
         let (wants, _) = self.row(row);
-        let error = |&i: &usize| (f64::from(c[row * self.n + i]) - wants[i]).abs();
+        let error = |&i: &usize| (c[row * self.n + i].into() - wants[i]).abs();
         let worst = (0..self.n).max_by(|a, b| error(a).total_cmp(&error(b)))?;
         Some((row * self.n + worst, wants[worst]))
     }
@@ -120,48 +179,52 @@ impl Product {
         let a = &self.a[row * self.k..][..self.k];
         let (mut sums, mut sizes) = (vec![0.0f64; self.n], vec![0.0f64; self.n]);
         for (&a, b) in a.iter().zip(self.b.chunks(self.n.max(1))) {
+            let a: f64 = a.into();
             for ((sum, size), &b) in sums.iter_mut().zip(&mut sizes).zip(b) {
-                let product = a as f64 * b as f64;
+                let product = a * b.into();
                 *sum += product;
                 *size += product.abs();
             }
         }
-        let (alpha, beta) = (f64::from(self.alpha), f64::from(self.beta));
+        let (alpha, beta) = (self.alpha, self.beta);
         for (i, (sum, size)) in sums.iter_mut().zip(&mut sizes).enumerate() {
             // With a factor of 0 there is nothing to multiply, not even NaN.
-            let before = if self.c.is_empty() { 0.0 } else { beta * f64::from(self.c[row * self.n + i]) };
+            let before = if self.c.is_empty() { 0.0 } else { beta * self.c[row * self.n + i].into() };
             let of_products = |x: f64| if alpha == 0.0 { 0.0 } else { alpha * x };
             (*sum, *size) = (of_products(*sum) + before, of_products(*size).abs() + before.abs());
         }
         (sums, sizes)
     }
 
-    fn row_difference(&self, c: &[f32], row: usize, tolerance: f64) -> Option<(usize, f64)> {
+    fn row_difference<C: Number>(&self, c: &[C], row: usize, tolerance: f64) -> Option<(usize, f64)> {
         let (sums, sizes) = self.row(row);
-        let right = |got: f32, want: f64, size: f64| {
-            (got as f64 - want).abs() <= tolerance * size || (got as f64 == want) || (got.is_nan() && want.is_nan())
+        // Whatever is between the smallest and the largest sum that may be, each rounded as an element of C is.
+        let right = |got: f64, want: f64, size: f64| {
+            let of = |x: f64| C::nearest(x).into();
+            let error = tolerance * size;
+            got == of(want) || (of(want - error) <= got && got <= of(want + error)) || (got.is_nan() && want.is_nan())
         };
         let got = &c[row * self.n..][..self.n];
-        let at = (0..self.n).find(|&i| !right(got[i], sums[i], sizes[i]))?;
-        Some((row * self.n + at, sums[at]))
+        let at = (0..self.n).find(|&i| !right(got[i].into(), sums[i], sizes[i]))?;
+        Some((row * self.n + at, C::nearest(sums[at]).into()))
     }
 }
 
 /// A matrix times a vector: of each row, `add` folded over its elements and those of the vector.
-fn times<T: Copy + Default + Send + Sync>(
-    matrix: &[f32],
+fn times<E: Number, T: Copy + Default + Send + Sync>(
+    matrix: &[E],
     columns: usize,
     x: &[T],
-    add: impl Fn(T, f32, T) -> T + Sync,
+    add: impl Fn(T, f64, T) -> T + Sync,
 ) -> Vec<T> {
-    let dot = |row: &[f32]| row.iter().zip(x).fold(T::default(), |sum, (&a, &x)| add(sum, a, x));
+    let dot = |row: &[E]| row.iter().zip(x).fold(T::default(), |sum, (&a, &x)| add(sum, a.into(), x));
     matrix.par_chunks(columns.max(1)).map(dot).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Distribution;
+    use crate::data::{Distribution, Element};
 
     /// The check of a large product takes what is right, and finds a single wrong element anywhere.
     #[test]
@@ -184,6 +247,69 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The same where C is rounded to 16 bits. An element that is off by less than what the other elements of its row
+    /// may be off together is found in some rows alone, so what is wrong here is larger.
+    #[test]
+    fn one_wrong_element_of_a_large_rounded_product_is_found() {
+        fn check<T: Number + Element>() {
+            let (m, n, k) = (1 << 10, 1 << 11, 1 << 11);
+            for distribution in [Distribution::Small, Distribution::Uniform] {
+                let draw = |elements: usize, seed| distribution.keys::<T>(elements as u64, seed).unwrap();
+                let (a, b, c) = (draw(m * k, 3), draw(k * n, 4), draw(m * n, 5));
+                let product = Product { m, n, k, a, b, c, alpha: 2.0, beta: -1.0 };
+                let rows = (0..m).into_par_iter().flat_map_iter(|row| product.row(row).0);
+                let (mut c, precision) = (rows.map(T::nearest).collect::<Vec<T>>(), Precision::Sixteen);
+                assert_eq!(product.first_difference(&c, precision), None, "{distribution:?}");
+                let size = c.iter().fold(0.0f64, |most, &x| most.max(x.into().abs()));
+                for at in [0, n - 1, 777 * n + 5, m * n - 1] {
+                    for wrong in [f64::NAN, c[at].into() + size, c[at].into() - size, f64::INFINITY] {
+                        let right = std::mem::replace(&mut c[at], T::nearest(wrong));
+                        let found = product.first_difference(&c, precision).map(|(i, _)| i);
+                        assert_eq!(found, Some(at), "{distribution:?}: {wrong}");
+                        c[at] = right;
+                    }
+                }
+            }
+        }
+        check::<f16>();
+        check::<bf16>();
+    }
+
+    /// A sum may be off by its own error, before an element is rounded and not behind that; what is too large for the
+    /// type is infinite.
+    #[test]
+    fn elements_are_rounded_once() {
+        let of = |a: f32, b: f32| {
+            let [a, b] = [a, b].map(|x| vec![f16::from_f32(x)]);
+            Product { m: 1, n: 1, k: 1, a, b, c: vec![], alpha: 1.0, beta: 0.0 }
+        };
+        let right = |product: &Product<f16>, c: f16| product.first_difference(&[c], Precision::Sixteen).is_none();
+        // 2049 is between 2048 and 2050, as whole numbers that are compared bit by bit.
+        let product = of(683.0, 3.0);
+        assert_eq!([2048.0, 2050.0, 2046.0].map(|c| right(&product, f16::from_f32(c))), [true, false, false]);
+        let product = of(683.5, 3.25);
+        let nearest = f16::from_f32(683.5 * 3.25);
+        let beside = [1, !0].map(|by: u16| f16::from_bits(nearest.to_bits().wrapping_add(by)));
+        assert_eq!([nearest, beside[0], beside[1]].map(|c| right(&product, c)), [true, false, false]);
+        let product = of(300.0, 300.0);
+        assert_eq!([f16::INFINITY, f16::MAX, f16::NAN].map(|c| right(&product, c)), [true, false, false]);
+    }
+
+    /// Sums of `f64` are exact up to 2⁵³, and have errors of their own beyond.
+    #[test]
+    fn products_of_f64() {
+        let of = |a: Vec<f64>, b: Vec<f64>| Product { m: 1, n: 1, k: a.len(), a, b, c: vec![], alpha: 1.0, beta: 0.0 };
+        let right = |product: &Product<f64>, c: f64| product.first_difference(&[c], Precision::F64).is_none();
+        let whole = of(vec![67_108_863.0, 1.0], vec![67_108_865.0, 2.0]);
+        let c = 67_108_863.0 * 67_108_865.0 + 2.0;
+        assert_eq!([c, c + 1.0, c - 1.0].map(|c| right(&whole, c)), [true, false, false]);
+        let fractions = of(vec![0.1; 100], vec![0.3; 100]);
+        assert_eq!(
+            [3.0, 3.0 + 1e-14, 3.0 + 1e-12, f64::from(3.0f32 + 3e-7)].map(|c| right(&fractions, c)),
+            [true, true, false, false]
+        );
     }
 
     /// A product of rounded elements is right where elements are rounded, and nowhere else; whole numbers that are not
