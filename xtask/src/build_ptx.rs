@@ -72,7 +72,8 @@ pub fn run(args: &Args) -> Result<()> {
         fs::write(&path, &one.text).with_context(|| format!("{} cannot be written", path.display()))?;
         let kernels = ptx::entries(&one.text);
         let size = one.text.len().div_ceil(1024);
-        println!("{}: {} kernels, {size} KiB", project::short(&path), kernels.len());
+        let plural = if kernels.len() == 1 { "" } else { "s" };
+        println!("{}: {} kernel{plural}, {size} KiB", project::short(&path), kernels.len());
         kernels.iter().for_each(|kernel| println!("  {}", kernel.name));
     }
     // The same for every architecture.

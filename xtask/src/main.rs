@@ -58,6 +58,12 @@ enum Task {
 }
 
 fn main() -> ExitCode {
+    // Whoever reads the output may close it early, as `head` does: that ends the program and is no panic.
+    #[cfg(unix)]
+    // SAFETY: no thread has been started, and no handler of another kind is set.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+    }
     match run(Cli::parse().task) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -3,11 +3,22 @@
 use own_kernel::{expected, nearest_first, open, ptx, smooth_and_scale};
 use rungs::Result;
 use rungs::engine::DeviceChoice;
+use std::process::ExitCode;
 
 /// How long the saw tooth is: some blocks and a part of one.
 const N: usize = 10_000;
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("own-kernel: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
     let engine = open(DeviceChoice::Auto)?;
     let data: Vec<f32> = (0..N).map(|i| (i % 100) as f32).collect();
     let got = smooth_and_scale(&engine, &data, 2.0)?;

@@ -53,9 +53,18 @@ fn accesses_are_coalesced_and_without_conflicts() {
     assert_eq!(smooth.sum(Instruction::is_shared).conflicts(), 0);
 }
 
+/// A name that exists already is refused, on the simulator too.
+#[test]
+fn kernels_are_added_once() {
+    let engine = open(DeviceChoice::Simulator).unwrap();
+    let again = engine.add_kernels(ptx::PTX);
+    assert_eq!(again.is_err(), !ptx::PTX.is_empty(), "{again:?}");
+}
+
 /// Our kernels with their launch bounds, and no kernel of the crates that they use functions of.
 #[test]
 fn ptx_has_our_kernels_alone() {
+    assert_eq!(ptx::PTX.is_empty(), !ptx::PTX_MISSING.is_empty(), "no PTX, and no reason");
     for (arch, text) in ptx::PTX {
         let heads: Vec<_> = text.split(".entry ").skip(1).map(|rest| rest.split('{').next().unwrap()).collect();
         let name = |head: &&str| head.split('(').next().unwrap().to_owned();

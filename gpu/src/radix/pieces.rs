@@ -257,7 +257,7 @@ macro_rules! pieces {
                 let geometry = Geometry::linear(starts_blocks(run.bits.first, run.bits.second), STARTS_THREADS);
                 let RunMemory { histogram, starts, cursors, lists, .. } = memory;
                 let numbers = numbers::<$word>(&on.device(), run.order, run.bits);
-                                let args = (histogram, run.n, starts, cursors, besides.first, besides.tiles, lists, numbers);
+                let args = (histogram, run.n, starts, cursors, besides.first, besides.tiles, lists, numbers);
                 on.launch(radix_msd_skewed_starts::<$word>::default(), geometry, args)
             }
 

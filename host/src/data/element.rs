@@ -142,5 +142,6 @@ elements! {
         show |key| if key.is_nan() && key.is_sign_negative() { "-NaN".into() } else { format!("{key:?}") },
         corners [bf16::from_bits(0xFFC0), bf16::NEG_INFINITY, bf16::MIN, bf16::NEG_ONE, bf16::from_bits(0x8080),
             bf16::from_bits(TOP16 + 1), bf16::NEG_ZERO, bf16::ZERO, bf16::from_bits(1), bf16::MIN_POSITIVE, bf16::ONE,
-            bf16::MAX, bf16::INFINITY, bf16::from_bits(0x7FC0), bf16::from_bits(u16::MAX), bf16::from_bits(u16::MAX >> 1)];
+            bf16::MAX, bf16::INFINITY, bf16::from_bits(0x7FC0), bf16::from_bits(u16::MAX),
+            bf16::from_bits(u16::MAX >> 1)];
 }

@@ -17,6 +17,7 @@ mod kernels;
 mod properties;
 
 pub use error::CudaError;
+pub(super) use kernels::Declared;
 pub use kernels::KernelAttributes;
 pub use properties::{Properties, devices, reaches};
 
@@ -28,7 +29,7 @@ use cust::memory::{DevicePointer, cuda_free, cuda_malloc};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use error::status;
-use kernels::{Declared, Loaded};
+use kernels::Loaded;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CString, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -30,15 +30,15 @@ pub(super) struct Loaded {
 
 /// The declarations of kernels in PTX, by name.
 #[derive(Clone, Default)]
-pub(super) struct Declared(HashMap<String, ptx::Entry>);
+pub(in crate::engine) struct Declared(HashMap<String, ptx::Entry>);
 
 impl Declared {
-    pub(super) fn of(text: &str) -> Self {
+    pub(in crate::engine) fn of(text: &str) -> Self {
         Self(ptx::entries(text).into_iter().map(|entry| (entry.name.clone(), entry)).collect())
     }
 
     /// These and further declarations, if no name is in both.
-    pub(super) fn with(&self, more: Self) -> Result<Self> {
+    pub(in crate::engine) fn with(&self, more: Self) -> Result<Self> {
         if let Some(kernel) = more.0.keys().filter(|name| self.0.contains_key(*name)).min() {
             return Err(CudaError::Doubled { kernel: kernel.clone() });
         }

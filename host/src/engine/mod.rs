@@ -111,6 +111,8 @@ struct Inner {
     held: Cell<u64>,
     /// The buffers that live: bytes by address.
     live: RefCell<BTreeMap<u64, u64>>,
+    /// On the simulator: the kernels that a GPU would know, once any were added.
+    declared: RefCell<Option<cuda::Declared>>,
 }
 
 enum Backend {
@@ -235,7 +237,7 @@ impl Engine {
 
     fn with_check(backend: Backend, info: DeviceInfo, check: Option<Check>) -> Self {
         let (log, held, live) = Default::default();
-        Self(Rc::new(Inner { backend, info, check, log, held, live }))
+        Self(Rc::new(Inner { backend, info, check, log, held, live, declared: RefCell::default() }))
     }
 
     fn cuda(ordinal: u32) -> Result<Self> {
@@ -364,14 +366,24 @@ impl Engine {
     }
 
     /// Adds the kernels of another crate: pairs of an architecture (`sm_80`) and the PTX for it, of which the engine
-    /// takes the one that suits it best. The simulator runs kernels as they are and needs no PTX.
+    /// takes the one that suits it best. The simulator runs kernels as they are and needs no PTX; if there is any, it
+    /// looks at the names of the kernels, so that a name that a GPU would refuse is found without a GPU.
     ///
     /// # Errors
-    /// [`Error::NoDevice`] if there is none for the device; [`Error::Cuda`] if the driver refuses it.
+    /// [`Error::NoDevice`] if there is none for the device; [`Error::Cuda`] if a kernel has the name of one that exists
+    /// already, or if the driver refuses the PTX.
     pub fn add_kernels(&self, ptx: &[(&str, &str)]) -> Result<()> {
         match &self.0.backend {
             Backend::Cuda(cuda) => Ok(cuda.add_kernels(ptx)?),
-            Backend::Simulator(_) => Ok(()),
+            Backend::Simulator(_) => {
+                // The PTX for the newest architecture comes last, and has all kernels.
+                let Some((_, text)) = ptx.last() else { return Ok(()) };
+                let mut declared = self.0.declared.borrow_mut();
+                let ours = || cuda::Declared::of(self::ptx::PTX.last().map_or("", |(_, text)| text));
+                let known = declared.get_or_insert_with(ours);
+                *known = known.with(cuda::Declared::of(text))?;
+                Ok(())
+            }
         }
     }
 

@@ -234,8 +234,8 @@ pub fn check(family: &'static Family, rung: &'static Rung) -> Result<(), Failed>
     Err(format!("under fewer than {SCHEDULES} schedules: {}; not {}", seldom.join(", "), known.join(", ")).into())
 }
 
-/// The kernels that sorts launch from 2^27 keys on or more, under the same checks. The sequences take plans that ask for
-/// them: the wide partition for one tile and a part of another, large blocks for eight buckets. With the instances that
+/// The kernels that sorts launch from 2^27 keys on or more, under the same checks. The sequences take plans that ask
+/// for them: the wide partition for one tile and a part of another, large blocks for eight buckets. With the instances that
 /// map keys.
 pub fn many_keys() -> Result<(), Failed> {
     let drawn = |i: u32| (u64::from(i) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -276,7 +276,7 @@ fn many_keys_of<W: Sort + Scalar + PartialEq + Debug>(
         W::sort_skewed(&engine, &plan, order, Memory { input, output: input, scratch, workspace })?;
         keys.download()
     };
-    launches_once(&engine, kernel, &sort)?;
+    launches_once(&engine, kernel, sort)?;
     passes("msd-skewed", &want, sort)
 }
 
@@ -295,7 +295,7 @@ fn counted_in_bytes(keys: &[u32]) -> Result<(), Failed> {
         on.launch(radix_msd_buckets_histogram_bytes::<u32, Plain>::default(), geometry, args)?;
         counts.download()
     };
-    launches_once(&engine, IN_BYTES, &count)?;
+    launches_once(&engine, IN_BYTES, count)?;
     passes("msd-buckets", &want, count)
 }
 

@@ -55,8 +55,8 @@ const ONE_PASS_BITS: u32 = 9;
 const WIDE: u32 = 1 << 27;
 
 /// Top bits for `n` keys: as many as leave [`BUCKET_MEAN`] per bucket on average, and are not too many for 16-bit
-/// counters. One more, which makes the digit of the first partition longer, only where without it there would be more than
-/// `most` keys per bucket, and with it there are not.
+/// counters. One more, which makes the first partition's digit longer, where only with it there are at most `most` keys
+/// per bucket.
 pub const fn top_bits(n: u64, most: u32) -> u32 {
     let mut top = MIN_TOP_BITS;
     while !counts_in_bytes(top + 1) && n > (BUCKET_MEAN as u64) << top {

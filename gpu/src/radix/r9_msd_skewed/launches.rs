@@ -52,8 +52,8 @@ pub const fn words_of_lists<W: Key>(n: u32, buckets: u32, top_bits: u32, limits:
     list_words(n, buckets, 32 * W::HALVES, top_bits, limits)
 }
 
-/// Most keys that a bucket of uniform input has on average for the large bucket sort: 7.5 standard deviations below what
-/// fits one of its blocks.
+/// Most keys that a bucket of uniform input has on average for the large bucket sort: 8 standard deviations below what
+/// fits a block.
 pub const LARGE_MEAN: u32 = 8448;
 
 /// Whether buckets of `n` keys are too large for the usual blocks of the bucket sort, and not for the large ones.

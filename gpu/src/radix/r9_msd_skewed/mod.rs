@@ -29,8 +29,8 @@
 //! large, one. A level reads the keys of its segments twice and writes them once; the tally reads them once and writes
 //! them once.
 //!
-//! **Threads.** Bucket sort: 384 per block, or 768, with 12 keys each. Split: 512, which have a tile of 64 bytes of keys
-//! each. Tally: 1024, one block per multiprocessor. Groups: 384 with 12 keys each.
+//! **Threads.** Bucket sort: 384 per block, or 768, with 12 keys each. Split: 512, which have a tile of 64 bytes of
+//! keys each. Tally: 1024, one block per multiprocessor. Groups: 384 with 12 keys each.
 //!
 //! **Limits.** Those of `msd-buckets`, without its slow buckets. A block waits at the end of a phase, but only for
 //! items that running blocks have taken, never for a block that has yet to start. A block of the tally has 160 KiB of

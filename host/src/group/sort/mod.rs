@@ -111,8 +111,8 @@ impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
         self
     }
 
-    /// The same sorter, whose exchange by ranges tells buckets apart by these bits, not by those that suit the number of
-    /// keys: for tests of what only very many keys take.
+    /// The same sorter, whose exchange by ranges tells buckets apart by these bits, not by those that suit the number
+    /// of keys: for tests of what only very many keys take.
     pub fn with_bits(mut self, bits: Bits) -> Self {
         self.ranges.bits = Some(bits);
         self

@@ -1,8 +1,8 @@
 //! The rung `exchange-ranges`: runs of buckets are sorted while the next ones are on their way.
 //!
-//! Each rank counts its keys by their top bits, 10 to 17, and moves them to buckets by the first 8 or 9 of these bits. All
-//! ranks learn the counts of all, so each knows which top buckets belong to which rank: those that hold its part of the
-//! sorted whole. A bucket on the border of two ranks goes to both of them, each of which sorts all of it and leaves out
+//! Each rank counts its keys by their top bits, 10 to 17, and moves them to buckets by the first 8 or 9 of these bits.
+//! All ranks learn the counts of all, so each knows which top buckets belong to which rank: those that hold its part of
+//! the sorted whole. A bucket on the border of two ranks goes to both of them, each of which sorts all of it and leaves out
 //! what is the other's; so shares are exact without a search for the keys between them. Each rank's top buckets are
 //! divided into rounds of about as many keys. When a round has come, its keys are moved to their buckets by the other
 //! bits, from wherever they lie, and the buckets are sorted, while the next round is on its way.
@@ -192,8 +192,8 @@ impl Places {
     }
 }
 
-/// The first bucket of a run of top buckets, and the counts from there on. With places before the keys, the bucket before
-/// has them.
+/// The first bucket of a run of top buckets, and the counts from there on. If there are places before the keys, the
+/// bucket before has them.
 fn counts_in(counts: &[&[u32]], buckets: &Range<usize>, pad: u64, bits: Bits) -> (usize, Vec<u32>) {
     let low = bits.low() as usize;
     let run = buckets.start * low..buckets.end * low;
