@@ -1,5 +1,6 @@
 //! Rungs that multiply matrices.
 
+pub use super::precision::Precision;
 pub use super::*;
 pub use crate::matmul::{Element, Real};
 use simt::{bf16, f16};
@@ -121,91 +122,6 @@ pub struct Sizes {
     pub n: u32,
     /// Columns of A, rows of B.
     pub k: u32,
-}
-
-/// How precise the elements of a product are. Errors are relative: to the sum of the magnitudes of an element's terms,
-/// or to the root of the sum of their squares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Precision {
-    /// Products and sums of `f32`.
-    F32,
-    /// Three products of TF32 numbers for one of `f32`; their sums over at most 32 k are cut off, the others rounded.
-    ThreeTf32,
-    /// Products of elements that are rounded to TF32 before; all sums are cut off.
-    Tf32,
-    /// Products and sums of `f64`.
-    F64,
-    /// Products of elements of 16 bits, whose sums are `f32` and cut off. Elements of C are rounded beside that.
-    Sixteen,
-}
-
-/// The unit of the last place of an `f32`.
-const UNIT: f64 = f32::EPSILON as f64;
-/// That of an `f64`.
-const UNIT_F64: f64 = f64::EPSILON;
-/// The largest error of a product of two elements rounded to TF32.
-const UNIT_TF32: f64 = UNIT * 8192.0;
-
-impl Precision {
-    /// Those of products of `f32`, the most precise first.
-    pub const ALL: [Self; 3] = [Self::F32, Self::ThreeTf32, Self::Tf32];
-
-    /// Its name on a command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "f32",
-            Self::ThreeTf32 => "three-tf32",
-            Self::Tf32 => "tf32",
-            Self::F64 => "f64",
-            Self::Sixteen => "16 bits",
-        }
-    }
-
-    /// The largest error of an element that is the sum of `k` products, relative to the sum of their magnitudes.
-    ///
-    /// The tensor cores align eight products and a sum to the largest of them, and cut off what is below 24 bits: 10
-    /// units at most. Three TF32 products leave out the smallest of four, 2 units, and a unit of each operand's last
-    /// place; they are summed sixteen or 32 at a time, by two or four such additions, and their two small sums count
-    /// little. Of elements of 16 bits sixteen products and a sum are added at once: 18 units. A sum of `f64` is
-    /// compared with one that has been rounded as often.
-    pub fn bound(self, k: usize) -> f64 {
-        let k = k as f64;
-        match self {
-            Self::F32 => UNIT * (k + 2.0),
-            Self::ThreeTf32 => UNIT * (k / 16.0 + 32.0).max(k / 32.0 + 52.0),
-            Self::Tf32 => UNIT_TF32 + UNIT * (10.0 * (k / 8.0).ceil() + 2.0),
-            Self::F64 => UNIT_F64 * (k + 2.0),
-            Self::Sixteen => UNIT * (18.0 * (k / 16.0).ceil() + 2.0),
-        }
-    }
-
-    /// The error that is likely in a sum of elements of random signs, relative to the root of the sum of all terms'
-    /// squares, for sums of `k` products.
-    pub fn likely(self, k: usize) -> f64 {
-        let of_sums = UNIT * (k as f64 + 1.0).sqrt();
-        match self {
-            Self::F32 | Self::ThreeTf32 | Self::Sixteen => of_sums,
-            Self::F64 => UNIT_F64 * (k as f64 + 1.0).sqrt(),
-            Self::Tf32 => of_sums.max(UNIT_TF32),
-        }
-    }
-
-    /// The largest whole number of which all products are exact. (Elements of 16 bits are what they are.)
-    pub const fn exact_to(self) -> f64 {
-        match self {
-            Self::F32 => (1 << 24) as f64,
-            Self::ThreeTf32 | Self::Tf32 => (1 << 11) as f64,
-            Self::F64 | Self::Sixteen => self.exact_sums_to(),
-        }
-    }
-
-    /// The largest whole number up to which all sums are exact.
-    pub const fn exact_sums_to(self) -> f64 {
-        match self {
-            Self::F64 => (1u64 << 53) as f64,
-            _ => (1 << 24) as f64,
-        }
-    }
 }
 
 /// A rung that multiplies matrices of `T`, which is not `f32`.

@@ -20,6 +20,7 @@ mod answer;
 pub mod cubes;
 pub mod histogram;
 pub mod matmul;
+mod precision;
 pub mod reduce;
 mod rung;
 pub mod saxpy;

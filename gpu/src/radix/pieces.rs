@@ -5,8 +5,10 @@
 //! run of top buckets is a sort of its own: its pieces are partitioned by the rest of the top bits, wherever they lie,
 //! and the buckets are sorted.
 
-use super::msd::{Key, Mapped, Plain, spread};
-use super::r8_msd_buckets::launches::{launch, top_bits};
+/// Where the cursor of a top bucket lies among those of the first partition.
+pub use super::msd::spread as cursor;
+use super::msd::{Key, Mapped, Plain};
+use super::r8_msd_buckets::launches::{WIDE, launch, top_bits};
 use super::r8_msd_buckets::{
     HISTOGRAM_STATIC, HISTOGRAM_THREADS, PARTITION_THREADS, STARTS_THREADS, counts_in_bytes, histogram_blocks,
     histogram_shared, partition_shared, partition_threads, partition_tile, radix_msd_buckets_histogram,
@@ -70,7 +72,7 @@ impl Bits {
 
     /// Words of the cursors of the first partition.
     pub const fn cursors(self) -> u32 {
-        spread(self.top_buckets() - 1) + 1
+        cursor(self.top_buckets() - 1) + 1
     }
 
     /// Whether a block of the device has the shared memory for the counters, and for the keys of a bucket.
@@ -79,14 +81,6 @@ impl Bits {
         let keys = BUCKET_SORT_STATIC + bucket_sort_shared::<W>(self.large);
         counters <= device.shared_per_block && keys <= device.shared_per_block
     }
-}
-
-/// From this many keys on the first partition is wide.
-const WIDE: u32 = 1 << 27;
-
-/// Where the cursor of a top bucket lies among those of the first partition.
-pub const fn cursor(top_bucket: u32) -> u32 {
-    spread(top_bucket)
 }
 
 /// The first tile of a top bucket that begins at `start`, among those of its piece; of the bucket behind the last one:
@@ -214,12 +208,11 @@ macro_rules! pieces {
             fn count(on: &dyn Launcher, keys: Global<Self>, order: u32, bits: Bits, histogram: Global<u32>) -> Result {
                 let blocks = histogram_blocks(keys.len(), on.device().multiprocessors);
                 let geometry = Geometry::linear(blocks, HISTOGRAM_THREADS).shared(histogram_shared(bits.top()));
-                let none = histogram.slice(0, 0);
                 if counts_in_bytes(bits.top()) {
-                    let args = (keys, order, histogram, none);
+                    let args = (keys, order, histogram, histogram.slice(0, 0));
                     launch!(on, radix_msd_buckets_histogram_bytes<$word>, order, geometry, args);
                 } else {
-                    let args = (keys, order, bits.top(), histogram, none);
+                    let args = (keys, order, bits.top(), histogram, histogram.slice(0, 0));
                     launch!(on, radix_msd_buckets_histogram<$word>, order, geometry, args);
                 }
                 Ok(())

@@ -235,8 +235,8 @@ pub fn check(family: &'static Family, rung: &'static Rung) -> Result<(), Failed>
 }
 
 /// The kernels that sorts launch from 2^27 keys on or more, under the same checks. The sequences take plans that ask
-/// for them: the wide partition for one tile and a part of another, large blocks for eight buckets. With the instances that
-/// map keys.
+/// for them: the wide partition for one tile and a part of another, large blocks for eight buckets. With the instances
+/// that map keys.
 pub fn many_keys() -> Result<(), Failed> {
     let drawn = |i: u32| (u64::from(i) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let crowded = |i: u32| drawn(i) >> 33 & 0xe000_0000 | drawn(!i) & 3;

@@ -52,7 +52,7 @@ const MIN_TOP_BITS: u32 = 8;
 const ONE_PASS_BITS: u32 = 9;
 
 /// From this many keys on the first partition is wide.
-const WIDE: u32 = 1 << 27;
+pub const WIDE: u32 = 1 << 27;
 
 /// Top bits for `n` keys: as many as leave [`BUCKET_MEAN`] per bucket on average, and are not too many for 16-bit
 /// counters. One more, which makes the first partition's digit longer, where only with it there are at most `most` keys

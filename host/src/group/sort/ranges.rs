@@ -2,8 +2,8 @@
 //!
 //! Each rank counts its keys by their top bits, 10 to 17, and moves them to buckets by the first 8 or 9 of these bits.
 //! All ranks learn the counts of all, so each knows which top buckets belong to which rank: those that hold its part of
-//! the sorted whole. A bucket on the border of two ranks goes to both of them, each of which sorts all of it and leaves out
-//! what is the other's; so shares are exact without a search for the keys between them. Each rank's top buckets are
+//! the sorted whole. A bucket on the border of two ranks goes to both of them, each of which sorts all of it and leaves
+//! out what is the other's; so shares are exact without a search for the keys between them. Each rank's top buckets are
 //! divided into rounds of about as many keys. When a round has come, its keys are moved to their buckets by the other
 //! bits, from wherever they lie, and the buckets are sorted, while the next round is on its way.
 //!
