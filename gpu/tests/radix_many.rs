@@ -105,7 +105,7 @@ fn sorts_with_large_blocks() {
     check("crowded", of(n), UNSIGNED, &made(n, crowded));
     check("crowded", of(30_001), FLOAT, &made(30_001, crowded));
     check("equal in a bucket", of(n), SIGNED, &made(n, |i| (random(i) as u32 & 0xe000_0000) | 77));
-    check("few", of(n), FLOAT, &made(n, |i| (random(i) as u32 & 0xe000_0000) | random(!i) as u32 % 3));
+    check("few", of(n), FLOAT, &made(n, |i| (random(i) as u32 & 0xe000_0000) | (random(!i) as u32 % 3)));
     let wide: Vec<u64> = (0..n).map(random).collect();
     check("64 bits", plan::<u64>(n as u32), UNSIGNED, &wide);
     check("64 bits, mapped", plan::<u64>(n as u32), FLOAT | DESCENDING, &wide);

@@ -5,7 +5,7 @@ use crate::project;
 use anyhow::{Context, Result, ensure};
 use bench_report::ladder::{self, Rung};
 use bench_report::{Report, SCHEMA, plot, table};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -80,7 +80,8 @@ fn make(root: &Path) -> Result<Files> {
     let reports = reports(root, RESULTS)?;
     let mut files = Files::new();
     let mut sections = String::new();
-    let mut rates = None;
+    // The sizes of the plot that the front page shows, and the plot.
+    let mut rates: Option<(usize, String)> = None;
     for (file, report) in &reports {
         let stem = file.strip_suffix(".json").unwrap_or(file);
         sections += &format!("\n## {stem}\n\n{}", table::section(file, report));
@@ -88,16 +89,19 @@ fn make(root: &Path) -> Result<Files> {
             let title = name.trim_end_matches(".svg").replace('-', " ");
             let path = format!("{stem}-{name}");
             sections += &format!("\n![{title}]({path})\n");
-            // The newest report's; sorts of pairs are another matter.
+            // That with the most sizes, of several the newest; sorts of pairs are another matter.
             if name.starts_with(RATES) && name.ends_with("-rate.svg") && !name.contains("values") {
-                rates = rates.or(Some(path.clone()));
+                let sizes = report.results.iter().map(|row| row.n).collect::<BTreeSet<_>>().len();
+                if rates.as_ref().is_none_or(|(most, _)| sizes > *most) {
+                    rates = Some((sizes, path.clone()));
+                }
             }
             files.insert(format!("{RESULTS}/{path}"), svg);
         }
     }
     let all: Vec<&Report> = reports.iter().map(|(_, report)| report).collect();
     let mut shown: Vec<Shown> =
-        rates.map(|path| (format!("Rates of the {RATES} sorts, by n"), path)).into_iter().collect();
+        rates.map(|(_, path)| (format!("Rates of the {RATES} sorts, by n"), path)).into_iter().collect();
     let fronts = [
         (OVER_LIBRARIES, "Speed of the fastest rungs over the libraries' functions, by n", plot::over_libraries(&all)),
         (ROOFLINE, "Roofline", plot::roofline(&all)),

@@ -245,6 +245,15 @@ pub(super) fn run_bench(
                         continue;
                     }
                     let size = size_of(family, n, gpus, engine);
+                    // More than a share has: fewer devices cannot, more can.
+                    if let Size::Elements(n) = size
+                        && n.div_ceil(gpus as u64) > u64::from(u32::MAX)
+                    {
+                        if group.rank() == 0 {
+                            common.note(&format!("{n} elements are too many for {gpus} GPUs and are left out there"));
+                        }
+                        continue;
+                    }
                     let parameters = family.own(&bench.parameters);
                     let job = Job { family, size, dtype, distribution, seed, parameters, rung, runs };
                     let outcome = job.run(group, engine)?;
