@@ -34,6 +34,9 @@ const PARTS: &[&str] = &["Idea"];
 const FAMILIES: &[&str] =
     &["reduce", "scan", "histogram", "radix", "merge", "bitonic", "odd-even", "bubble", "matmul", "saxpy", "cubes"];
 
+/// Folders in the folder of results with reports of other devices, each with a page of its own.
+const OTHERS: [(&str, &str); 1] = [("h100", "H100")];
+
 /// The family whose rates the front page shows.
 const RATES: &str = "radix";
 
@@ -99,6 +102,19 @@ fn make(root: &Path) -> Result<Files> {
             files.insert(format!("{RESULTS}/{path}"), svg);
         }
     }
+    let mut others = String::new();
+    for (folder, device) in OTHERS {
+        let reports = self::reports(root, &format!("{RESULTS}/{folder}"))?;
+        if reports.is_empty() {
+            continue;
+        }
+        others += &format!("\nAnother device: [{device}]({folder}/README.md).\n");
+        let sections = reports.iter().map(|(file, report)| {
+            format!("\n## {}\n\n{}", file.strip_suffix(".json").unwrap_or(file), table::section(file, report))
+        });
+        let page = results_page(&format!("Results on an {device}"), "", &[], &sections.collect::<String>());
+        files.insert(format!("{RESULTS}/{folder}/README.md"), page);
+    }
     let all: Vec<&Report> = reports.iter().map(|(_, report)| report).collect();
     let mut shown: Vec<Shown> =
         rates.map(|(_, path)| (format!("Rates of the {RATES} sorts, by n"), path)).into_iter().collect();
@@ -111,7 +127,7 @@ fn make(root: &Path) -> Result<Files> {
         files.insert(format!("{RESULTS}/{name}"), svg);
         shown.push((title.into(), name.into()));
     }
-    files.insert(ALL.into(), results_page(&shown, &sections));
+    files.insert(ALL.into(), results_page("Results", &others, &shown, &sections));
     let readme = read(&root.join(README))?.with_context(|| format!("there is no {README}"))?;
     files.insert(README.into(), front_page(root, &readme, &all, &shown)?);
     let roads = self::reports(root, BACKENDS)?;
@@ -128,10 +144,11 @@ fn make(root: &Path) -> Result<Files> {
 type Shown = (String, String);
 
 /// The page of all tables and plots.
-fn results_page(plots: &[Shown], sections: &str) -> String {
+fn results_page(title: &str, others: &str, plots: &[Shown], sections: &str) -> String {
     let plots: String = plots.iter().map(|(title, name)| format!("\n![{title}]({name})\n")).collect();
     let method = table::METHOD;
-    format!("# Results\n\nMade by `cargo xtask tables` from the reports in this folder. {method}\n{plots}{sections}")
+    let made = "Made by `cargo xtask tables` from the reports in this folder.";
+    format!("# {title}\n\n{made} {method}\n{others}{plots}{sections}")
 }
 
 /// The front page with its generated parts, from the reports and the rungs.

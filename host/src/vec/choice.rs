@@ -55,7 +55,8 @@ const CUDA_9: Machine = Machine::Cuda(9, 0);
 
 /// How the simulator's rows were measured.
 const SIMULATED: Basis = Basis::Measured("rungs ladder --device sim on two cores, 2026-11-21 and 2026-11-22");
-/// How the rows of a GPU were measured.
+/// How the rows of GPUs were measured.
+const H100: Basis = Basis::Measured("rungs bench on an H100, bench/results/h100/h100-2026-11-22-*.json");
 const H200: Basis = Basis::Measured("rungs bench on an H200, bench/results/h200-2026-11-22-*.json");
 
 const fn row<K>(
@@ -107,7 +108,7 @@ pub static SCANS: &[Row<&dyn Scan>] = &[
     row(4, SIM, ANY, &scan::LADDER, "look-ahead", SIMULATED),
     row(8, SIM, ANY, &scan::LADDER, "look-ahead", SIMULATED),
     row(4, CUDA_9, ANY, &scan::LADDER, "look-ahead", H200),
-    row(8, CUDA_9, ANY, &scan::LADDER, "look-ahead", Basis::Ladder),
+    row(8, CUDA_9, ANY, &scan::LADDER, "look-ahead", H100),
     row(4, CUDA_8, ANY, &scan::LADDER, "look-back", Basis::Ladder),
     row(8, CUDA_8, ANY, &scan::LADDER, "look-back", Basis::Ladder),
 ];
@@ -126,7 +127,7 @@ pub static PRODUCTS: &[Row<Matmul>] = &[
     row(8, SIM, ANY, &matmul::LADDER, "coalesced", Basis::Ladder),
     row(8, CUDA_8, ANY, &matmul::LADDER, "thread-column", Basis::Ladder),
     row(2, SIM, ANY, &matmul::LADDER, "tensor-group", Basis::Ladder),
-    row(2, CUDA_9, ANY, &matmul::LADDER, "tensor-group", Basis::Ladder),
+    row(2, CUDA_9, ANY, &matmul::LADDER, "tensor-group", H200),
 ];
 
 /// The rung that multiplies matrices of `T`, those of `f32` with this precision, for a product of `n` elements on an
