@@ -389,7 +389,7 @@ mod tests {
             Ok(())
         };
         let text = verdict(run, &[]).text;
-        assert!(text.contains("add up to 2016 and should to 1") && !text.contains("written"), "{text}");
+        assert!(text.contains("add up to 2016 and should add up to 1") && !text.contains("written"), "{text}");
     }
 
     #[test]

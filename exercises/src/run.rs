@@ -263,7 +263,9 @@ impl<'a> Run<'a> {
         }
         let (place, text) = match got.iter().position(|&share| is_poison(share)) {
             Some(i) => (Place::Unwritten, format!("{}[{i}] was not written", stored.name)),
-            None => (Place::Inside, format!("the elements of {} add up to {sum} and should to {want}", stored.name)),
+            None => {
+                (Place::Inside, format!("the elements of {} add up to {sum} and should add up to {want}", stored.name))
+            }
         };
         self.different.borrow_mut().get_or_insert(Different { text, address: None, place });
     }

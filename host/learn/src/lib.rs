@@ -134,11 +134,16 @@ impl Course {
             let (number, idea) = exercise.name.split_once('_').unwrap_or((&exercise.name, ""));
             name == exercise.name || name == idea || name.parse::<u32>().is_ok_and(|n| number.parse() == Ok(n))
         };
-        let known = || {
-            let names: Vec<_> = self.exercises.iter().map(|exercise| exercise.name.as_str()).collect();
-            Error::Usage(format!("there is no exercise '{name}'; there are {}", names.join(", ")))
+        let listed = |exercises: &[&Exercise]| {
+            let names: Vec<_> = exercises.iter().map(|exercise| exercise.name.as_str()).collect();
+            names.join(", ")
         };
-        self.exercises.iter().find(is_it).cloned().ok_or_else(known)
+        let all: Vec<&Exercise> = self.exercises.iter().collect();
+        match &all.iter().copied().filter(is_it).collect::<Vec<_>>()[..] {
+            [] => Err(Error::Usage(format!("there is no exercise '{name}'; there are {}", listed(&all)))),
+            [one] => Ok((*one).clone()),
+            several => Err(Error::Usage(format!("'{name}' may be {}", listed(several)))),
+        }
     }
 
     fn list(&self) -> Result<bool> {

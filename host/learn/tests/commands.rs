@@ -129,6 +129,9 @@ fn commands(copy: &Copy) {
 
     let (code, _, errors) = copy.run(&["check", "nothing"]);
     assert!(code == 2 && errors.contains("there is no exercise 'nothing'") && errors.contains("01_index"), "{errors}");
+    // Two exercises have this name.
+    let (code, _, errors) = copy.run(&["check", "one_block"]);
+    assert!(code == 2 && errors.contains("'one_block' may be 07_one_block, 11_one_block"), "{errors}");
 }
 
 /// A watched answer is judged when it changes.
