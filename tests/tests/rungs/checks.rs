@@ -239,7 +239,7 @@ pub fn check(family: &'static Family, rung: &'static Rung) -> Result<(), Failed>
 /// that map keys.
 pub fn many_keys() -> Result<(), Failed> {
     let drawn = |i: u32| (u64::from(i) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    // All eight values of the top bits, about as often, so that a bucket of what does not fit a usual block is one tile.
+    // All eight values of the top bits, about as often: a bucket that does not fit a usual block is one tile.
     let crowded = |i: u32| drawn(i) >> 32 & 0xe000_0000 | drawn(!i) & 3;
     let n = r8_msd_buckets::partition_tile::<u32>(true) + 1001;
     many_keys_of(WIDE, n, UNSIGNED, |i| drawn(i) as u32, |a, b| a.cmp(b))?;

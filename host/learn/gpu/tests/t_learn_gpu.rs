@@ -24,8 +24,8 @@ const COMPILER: &str = "cc";
 /// The simulator's name as an engine.
 const SIMULATOR: &str = "simulator";
 
-/// Wrong answers whose output is right under some orders of threads and blocks. The last one was right on an H200 in all
-/// runs: there atomics of one instruction come back in the order of the lanes, which nothing promises.
+/// Wrong answers whose output is right under some orders of threads and blocks. The last one was right on an H200 in
+/// all runs: there atomics of one instruction come back in the order of the lanes, which nothing promises.
 const BY_ORDER: [&str; 4] = ["26_first_sum_alone", "26_flag_before_value", "28_load_and_store", "36_rank_by_atomic"];
 
 /// Wrong answers that write one element behind a buffer. The simulator faults, because it knows the view's length; a
