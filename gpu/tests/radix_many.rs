@@ -85,9 +85,9 @@ fn check<W: Width + Sort + Debug>(what: &str, plan: Plan, order: u32, input: &[W
 
 /// A plan for eight buckets that large blocks sort.
 fn plan<W: Sort>(n: u32) -> Plan {
-    let usual = buckets::launches::Plan::new::<W>(n, MULTIPROCESSORS, MAX_SHARED);
+    let usual = buckets::launches::Plan::new::<W>(n, MAX_SHARED);
     let buckets = buckets::launches::Plan { first_bits: 3, second_bits: 0, ..usual };
-    Plan::by_way_of::<W>(buckets, true, MULTIPROCESSORS, MAX_SHARED)
+    Plan::by_way_of::<W>(buckets, true, MAX_SHARED)
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn msd_sorts_uniform_keys_of_any_number() {
 #[test]
 fn msd_with_two_partitions() {
     for n in [(4096 << 9) + 1, (1 << 22) + 12_345] {
-        assert!(Plan::new::<u32>(n, MULTIPROCESSORS, MAX_SHARED).buckets.second_bits > 0);
+        assert!(Plan::new::<u32>(n, MAX_SHARED).buckets.second_bits > 0);
         check_made(n.into(), UNSIGNED, |i| random(i) as u32);
     }
 }
@@ -149,7 +149,7 @@ fn msd_buckets_sorts_what_does_not_fit_a_block() {
 fn msd_needs_little_memory_beside_the_keys() {
     for bits in 0..=31 {
         let n = 1u32 << bits;
-        let (narrow, wide) = (Plan::new::<u32>(n, 132, MAX_SHARED), Plan::new::<u64>(n, 132, MAX_SHARED));
+        let (narrow, wide) = (Plan::new::<u32>(n, MAX_SHARED), Plan::new::<u64>(n, MAX_SHARED));
         let bytes = |plan: &Plan| plan.words() as u64 * 4;
         for (plan, key_bytes) in [(narrow, 4), (wide, 8)] {
             // A tenth of the keys, and what any number takes; most of the tenth is counters of segments to split.
@@ -157,7 +157,7 @@ fn msd_needs_little_memory_beside_the_keys() {
         }
     }
     // Less than 32 MiB beside keys and scratch at 2²⁸, whatever else another sort takes.
-    assert!(Plan::new::<u32>(1 << 28, 132, MAX_SHARED).words() as u64 * 4 < 32 << 20);
+    assert!(Plan::new::<u32>(1 << 28, MAX_SHARED).words() as u64 * 4 < 32 << 20);
 }
 
 /// Static and dynamic shared memory of every kernel that the two rungs launch, on devices of compute capability 8.6,
@@ -165,7 +165,7 @@ fn msd_needs_little_memory_beside_the_keys() {
 #[test]
 fn msd_kernels_fit_the_shared_memory_of_every_device() {
     fn check<W: Sort>(n: u32, limit: u32) {
-        let plan = Plan::new::<W>(n, 142, limit);
+        let plan = Plan::new::<W>(n, limit);
         let top_bits = plan.buckets.top_bits();
         assert_eq!(plan.buckets.second_bits == 0, top_bits <= 9);
         for (kernel, bytes) in [
@@ -189,7 +189,7 @@ fn msd_kernels_fit_the_shared_memory_of_every_device() {
         }
     }
     // The histogram of 16 top bits fits the larger devices alone.
-    let top_bits = |n| [101_376, 166_912, 232_448].map(|limit| Plan::new::<u32>(n, 142, limit).buckets.top_bits());
+    let top_bits = |n| [101_376, 166_912, 232_448].map(|limit| Plan::new::<u32>(n, limit).buckets.top_bits());
     assert_eq!(top_bits((1 << 27) + 1), [15, 16, 16]);
     // A bit more only where buckets then fit a large block.
     assert_eq!(top_bits(1 << 29), [15, 16, 16]);
@@ -225,7 +225,7 @@ impl Launcher for Told {
 fn msd_sorts_with_fewer_top_bits_than_it_would_take() {
     let n = (4096u32 << 9) + 3;
     let limit = buckets::HISTOGRAM_STATIC + buckets::histogram_shared(8);
-    assert_eq!(Plan::new::<u32>(n, MULTIPROCESSORS, limit).buckets.top_bits(), 8);
+    assert_eq!(Plan::new::<u32>(n, limit).buckets.top_bits(), 8);
     let on = Told(Device { shared_per_block: limit, ..with_multiprocessors(MULTIPROCESSORS).device });
     let input: Vec<u32> = (0..n.into()).map(|i| random(i) as u32).collect();
     for rung in BOTH {

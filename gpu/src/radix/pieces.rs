@@ -7,21 +7,18 @@
 
 /// Where the cursor of a top bucket lies among those of the first partition.
 pub use super::msd::spread as cursor;
-use super::msd::{Key, Mapped, Plain};
-use super::r8_msd_buckets::launches::{WIDE, launch, top_bits};
+use super::msd::{
+    BUCKET_SORT_STATIC, Key, LARGE_MEAN, Mapped, Plain, WIDE, bucket_max, bucket_sort_shared, counts_in_bytes,
+    takes_large, top_bits,
+};
+use super::r8_msd_buckets::launches::{self as buckets, launch};
 use super::r8_msd_buckets::{
-    HISTOGRAM_STATIC, HISTOGRAM_THREADS, PARTITION_THREADS, STARTS_THREADS, counts_in_bytes, histogram_blocks,
-    histogram_shared, partition_shared, partition_threads, partition_tile, radix_msd_buckets_histogram,
-    radix_msd_buckets_histogram_bytes, radix_msd_buckets_partition, radix_msd_buckets_partition_wide,
-    radix_msd_buckets_starts, starts_blocks,
+    HISTOGRAM_STATIC, PARTITION_THREADS, STARTS_THREADS, histogram_shared, partition_shared, partition_threads,
+    partition_tile, radix_msd_buckets_partition, radix_msd_buckets_partition_wide, radix_msd_buckets_starts,
+    starts_blocks,
 };
-use super::r9_msd_skewed::launches::{LARGE_MEAN, LIST_HEAD, takes_large, words_of_lists};
-use super::r9_msd_skewed::{
-    BUCKET_SORT_STATIC, GROUPS_THREADS, Limits, Numbers, SPLIT_SHARED, SPLIT_THREADS, TALLY_THREADS, bucket_max,
-    bucket_sort_shared, bucket_sort_threads, groups_blocks, groups_shared, radix_msd_skewed_bucket_sort,
-    radix_msd_skewed_bucket_sort_large, radix_msd_skewed_groups, radix_msd_skewed_split, radix_msd_skewed_starts,
-    radix_msd_skewed_tally, split_blocks, tally_bits, tally_blocks, tally_shared,
-};
+use super::r9_msd_skewed::launches::{self as skewed, CONTROL_WORDS, list_words};
+use super::r9_msd_skewed::{Arrays, Limits, Numbers, radix_msd_skewed_starts, tally_bits};
 use crate::keys;
 use crate::ladder::{Device, Geometry, Global, Launcher, Result};
 
@@ -142,7 +139,7 @@ pub trait Pieces: Key {
 
     /// Words of the lists of a run.
     fn list_words(n: u32, bits: Bits, device: &Device) -> u32 {
-        words_of_lists::<Self>(n, bits.buckets(), bits.top(), limits::<Self>(device, bits))
+        list_words::<Self>(n, bits.buckets(), bits.top(), limits::<Self>(device, bits))
     }
 
     /// Adds the keys of each bucket to `histogram`, which is zero.
@@ -206,16 +203,7 @@ macro_rules! pieces {
     ($($word:ty),*) => {$(
         impl Pieces for $word {
             fn count(on: &dyn Launcher, keys: Global<Self>, order: u32, bits: Bits, histogram: Global<u32>) -> Result {
-                let blocks = histogram_blocks(keys.len(), on.device().multiprocessors);
-                let geometry = Geometry::linear(blocks, HISTOGRAM_THREADS).shared(histogram_shared(bits.top()));
-                if counts_in_bytes(bits.top()) {
-                    let args = (keys, order, histogram, histogram.slice(0, 0));
-                    launch!(on, radix_msd_buckets_histogram_bytes<$word>, order, geometry, args);
-                } else {
-                    let args = (keys, order, bits.top(), histogram, histogram.slice(0, 0));
-                    launch!(on, radix_msd_buckets_histogram<$word>, order, geometry, args);
-                }
-                Ok(())
+                <Self as buckets::Sort>::count(on, keys, order, bits.top(), histogram, histogram.slice(0, 0))
             }
 
             #[rustfmt::skip]
@@ -241,12 +229,12 @@ macro_rules! pieces {
             ) -> Result {
                 let geometry = Geometry::linear(starts_blocks(bits.first, bits.second), STARTS_THREADS).overlapping();
                 let Besides { starts, second, first, .. } = besides;
-                                let args = (histogram, n, bits.first, bits.second, starts, second, first, tiles);
+                let args = (histogram, n, bits.first, bits.second, starts, second, first, tiles);
                 on.launch(radix_msd_buckets_starts::<$word>::default(), geometry, args)
             }
 
             fn prepare(on: &dyn Launcher, run: Run, memory: RunMemory<Self>, besides: Besides) -> Result {
-                on.clear(memory.lists.slice(0, LIST_HEAD))?;
+                on.clear(memory.lists.slice(0, CONTROL_WORDS))?;
                 let geometry = Geometry::linear(starts_blocks(run.bits.first, run.bits.second), STARTS_THREADS);
                 let RunMemory { histogram, starts, cursors, lists, .. } = memory;
                 let numbers = numbers::<$word>(&on.device(), run.order, run.bits);
@@ -267,31 +255,12 @@ macro_rules! pieces {
             }
 
             fn finish(on: &dyn Launcher, run: Run, memory: RunMemory<Self>) -> Result {
-                let device = on.device();
-                let (numbers, n) = (numbers::<$word>(&device, run.order, run.bits), run.n);
+                let numbers = numbers::<$word>(&on.device(), run.order, run.bits);
                 let RunMemory { output, scratch, histogram, starts, lists, .. } = memory;
                 let (first, end) = run.top_buckets;
                 let (first, buckets) = (first << run.bits.second, (end - first) << run.bits.second);
-                let geometry = Geometry::linear(buckets, bucket_sort_threads(run.bits.large));
-                let geometry = geometry.shared(bucket_sort_shared::<$word>(run.bits.large));
                 let (starts, histogram) = (starts.slice(first, buckets + 1), histogram.slice(first, buckets));
-                let args = (output, output, starts, histogram, lists, numbers);
-                if run.bits.large {
-                    launch!(on, radix_msd_skewed_bucket_sort_large<$word>, run.order, geometry, args);
-                } else {
-                    launch!(on, radix_msd_skewed_bucket_sort<$word>, run.order, geometry, args);
-                }
-
-                let args = (scratch, output, lists, numbers);
-                let blocks = split_blocks(n, partition_tile::<$word>(false), device.multiprocessors);
-                let geometry = Geometry::linear(blocks, SPLIT_THREADS).shared(SPLIT_SHARED).overlapping();
-                on.launch(radix_msd_skewed_split::<$word>::default(), geometry, args)?;
-                let geometry = Geometry::linear(tally_blocks(n, device.multiprocessors), TALLY_THREADS);
-                let geometry = geometry.shared(tally_shared(numbers.limits.tally_bits)).overlapping();
-                on.launch(radix_msd_skewed_tally::<$word>::default(), geometry, args)?;
-                let geometry = Geometry::linear(groups_blocks(n, device.multiprocessors), GROUPS_THREADS);
-                let geometry = geometry.shared(groups_shared::<$word>()).overlapping();
-                on.launch(radix_msd_skewed_groups::<$word>::default(), geometry, args)
+                <Self as skewed::Sort>::finish(on, Arrays { scratch, output }, starts, histogram, lists, numbers)
             }
         }
     )*};

@@ -241,12 +241,15 @@ pub fn many_keys() -> Result<(), Failed> {
     let drawn = |i: u32| (u64::from(i) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     // All eight values of the top bits, about as often: a bucket that does not fit a usual block is one tile.
     let crowded = |i: u32| drawn(i) >> 32 & 0xe000_0000 | drawn(!i) & 3;
+    // Four of them: such a bucket is a segment of two tiles, whose blocks write to one descriptor.
+    let more_crowded = |i: u32| crowded(i) & 0x6000_0003;
     let n = r8_msd_buckets::partition_tile::<u32>(true) + 1001;
     many_keys_of(WIDE, n, UNSIGNED, |i| drawn(i) as u32, |a, b| a.cmp(b))?;
     let n = r8_msd_buckets::partition_tile::<u64>(true) + 1001;
     many_keys_of(WIDE, n, DESCENDING, drawn, |a, b| b.cmp(a))?;
     many_keys_of(LARGE_BLOCKS, 20_011, UNSIGNED, |i| drawn(i) as u32, |a, b| a.cmp(b))?;
     many_keys_of(LARGE_BLOCKS, 60_013, DESCENDING, |i| crowded(i) as u32, |a, b| b.cmp(a))?;
+    many_keys_of(LARGE_BLOCKS, 60_013, UNSIGNED, |i| more_crowded(i) as u32, |a, b| a.cmp(b))?;
     many_keys_of(LARGE_BLOCKS, 20_011, UNSIGNED, drawn, |a, b| a.cmp(b))?;
     counted_in_bytes(&(0..20_011).map(|i| drawn(i) as u32).collect::<Vec<_>>())?;
     counted_in_bytes(&(0..9001).map(|i| crowded(i) as u32).collect::<Vec<_>>())
@@ -261,12 +264,12 @@ fn many_keys_of<W: Sort + Scalar + PartialEq + Debug>(
 ) -> Result<(), Failed> {
     let engine = Engine::simulator_with(MULTIPROCESSORS);
     let shared = engine.device().shared_per_block;
-    let usual = buckets::Plan::new::<W>(n, MULTIPROCESSORS, shared);
+    let usual = buckets::Plan::new::<W>(n, shared);
     let buckets = match kernel {
         WIDE => buckets::Plan { wide: true, ..usual },
         _ => buckets::Plan { first_bits: 3, second_bits: 0, ..usual },
     };
-    let plan = Plan::by_way_of::<W>(buckets, kernel == LARGE_BLOCKS, MULTIPROCESSORS, shared);
+    let plan = Plan::by_way_of::<W>(buckets, kernel == LARGE_BLOCKS, shared);
     let keys: Vec<W> = (0..n).map(drawn).collect();
     let mut want = keys.clone();
     want.sort_by(compare);

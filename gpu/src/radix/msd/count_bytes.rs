@@ -17,6 +17,11 @@ use simt::{Global, Shared, grid, shared, thread, unroll, warp};
 /// How many top bits.
 pub const BYTES_TOP_BITS: u32 = 17;
 
+/// Whether so many top bits take counters of eight bits.
+pub const fn counts_in_bytes(top_bits: u32) -> bool {
+    top_bits >= BYTES_TOP_BITS
+}
+
 /// Counters per word.
 const PER_WORD: u32 = 4;
 

@@ -1,7 +1,7 @@
 //! Counters of 16 bits, two per word of shared memory, for more bins than words would fit.
 
 use simt::atomic::{Order::Relaxed, Scope};
-use simt::{Shared, warp};
+use simt::{Shared, thread, warp};
 
 /// At this value a counter is reduced by it; its other bits are room for what other threads add meanwhile.
 pub const RELIEF: u32 = 1 << 15;
@@ -17,6 +17,16 @@ pub struct Halves(pub Shared<u32>);
 #[inline(always)]
 pub fn halves(word: u32) -> [u32; 2] {
     [word & 0xffff, word >> 16]
+}
+
+/// Zeroes words, a multiple of four of them, by all `THREADS` threads of the block.
+#[inline(always)]
+pub fn clear_packs<const THREADS: u32>(words: Shared<u32>) {
+    let mut i = thread::thread_idx_x();
+    while i < words.len() / 4 {
+        words.set_pack(i, [0; 4]);
+        i += THREADS;
+    }
 }
 
 /// Whether many lanes have the `hot` bin or that of the first lane, by one `sample` per lane: atomics of many lanes on
@@ -81,4 +91,11 @@ impl Halves {
             self.add_checked(*hot, sum, limit, || relieved(*hot));
         }
     }
+}
+
+/// The sum of the two counters in a word.
+#[inline(always)]
+pub fn pair_sum(word: u32) -> u32 {
+    let [low, high] = halves(word);
+    low + high
 }

@@ -7,24 +7,31 @@
 //! | `count_bytes.rs` | counts those of 17 top bits, in counters of eight bits |
 //! | `starts.rs` | turns the counts into the starts of buckets |
 //! | `tile.rs`, `tables.rs` | moves the keys of a tile to their buckets |
-//! | `in_block.rs`, `runs.rs` | sorts keys in the shared memory of one block |
+//! | `in_block.rs`, `runs.rs`, `bucket.rs` | sorts keys, or a bucket, in the shared memory of one block |
+//! | `sizes.rs` | how many top bits there are, and which blocks sort the buckets |
 
+mod bucket;
 mod count;
 mod count_bytes;
 mod halves;
 mod in_block;
 mod keys;
 mod runs;
+#[cfg(not(target_os = "cuda"))]
+mod sizes;
 mod starts;
 mod tables;
 mod tile;
 
+pub use bucket::*;
 pub use count::*;
 pub use count_bytes::*;
 pub use halves::*;
 pub use in_block::*;
 pub use keys::*;
 pub use runs::*;
+#[cfg(not(target_os = "cuda"))]
+pub use sizes::*;
 pub use starts::*;
 pub use tables::*;
 pub use tile::*;

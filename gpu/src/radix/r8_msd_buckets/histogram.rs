@@ -1,8 +1,8 @@
 //! Launch 1: counts the keys of each bucket.
 
 use crate::radix::msd::{
-    BYTES_SHARED, BYTES_STATIC, BYTES_TOP_BITS, COUNT_STATIC, COUNT_THREADS, Key, Mapped, Mapping, Plain,
-    count_in_bytes, count_top_bits, static_shared,
+    BYTES_SHARED, BYTES_STATIC, COUNT_STATIC, COUNT_THREADS, Key, Mapped, Mapping, Plain, count_in_bytes,
+    count_top_bits, counts_in_bytes, static_shared,
 };
 use simt::{Global, kernel};
 
@@ -11,11 +11,6 @@ pub const HISTOGRAM_THREADS: u32 = COUNT_THREADS;
 
 /// Bytes of static shared memory.
 pub const HISTOGRAM_STATIC: u32 = static_shared(if BYTES_STATIC > COUNT_STATIC { BYTES_STATIC } else { COUNT_STATIC });
-
-/// Whether so many top bits take counters of eight bits.
-pub const fn counts_in_bytes(top_bits: u32) -> bool {
-    top_bits >= BYTES_TOP_BITS
-}
 
 /// Bytes of dynamic shared memory: one counter per bucket.
 pub const fn histogram_shared(top_bits: u32) -> u32 {
@@ -43,7 +38,7 @@ pub fn radix_msd_buckets_histogram<W: Key, M: Mapping>(
     count_top_bits::<W, M>(keys, order, top_bits, histogram, zeroed, || true);
 }
 
-/// [`radix_msd_buckets_histogram`] of [`BYTES_TOP_BITS`].
+/// [`radix_msd_buckets_histogram`] of [`BYTES_TOP_BITS`](crate::radix::msd::BYTES_TOP_BITS).
 #[kernel(max_threads = HISTOGRAM_THREADS, min_blocks = 1, instances(
     radix_msd_buckets_histogram_bytes: <u32, Plain>,
     radix_msd_buckets_histogram_bytes_mapped: <u32, Mapped>,

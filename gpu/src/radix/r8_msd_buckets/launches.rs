@@ -4,7 +4,7 @@ use super::*;
 use crate::keys;
 use crate::ladder::sort::{Keys, Sorts, Width};
 use crate::ladder::{self, *};
-use crate::radix::msd::spread;
+use crate::radix::msd::{BUCKET_MEAN, MIN_TOP_BITS, WIDE, counts_in_bytes, spread, top_bits};
 
 /// The rung.
 pub static RUNG: Entry<ladder::sort::Sort> = rung!(
@@ -29,8 +29,7 @@ pub const TILE: u64 = partition_tile::<u32>(false) as u64;
 
 impl<W: Width + Sort> Sorts<W> for MsdBuckets {
     fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-        let Device { multiprocessors, shared_per_block, .. } = on.device();
-        let plan = Plan::new::<W>(n, multiprocessors, shared_per_block);
+        let plan = Plan::new::<W>(n, on.device().shared_per_block);
         // Zero once: every sort leaves the histogram so.
         let (workspace, scratch) = (on.zeros(plan.layout().words)?, on.scratch(n)?);
         Ok(Box::new(move |on, Keys { keys, order }| {
@@ -41,29 +40,8 @@ impl<W: Width + Sort> Sorts<W> for MsdBuckets {
     }
 }
 
-/// Most keys that a bucket of uniform input has on average, while top bits last: 7.5 standard deviations below
-/// [`BUCKET_MAX`](crate::radix::msd::BUCKET_MAX).
-pub const BUCKET_MEAN: u32 = 4096;
-
-/// Fewest top bits.
-const MIN_TOP_BITS: u32 = 8;
-
 /// Most top bits for one partition.
 const ONE_PASS_BITS: u32 = 9;
-
-/// From this many keys on the first partition is wide.
-pub const WIDE: u32 = 1 << 27;
-
-/// Top bits for `n` keys: as many as leave [`BUCKET_MEAN`] per bucket on average, and are not too many for 16-bit
-/// counters. One more, which makes the first partition's digit longer, where only with it there are at most `most` keys
-/// per bucket.
-pub const fn top_bits(n: u64, most: u32) -> u32 {
-    let mut top = MIN_TOP_BITS;
-    while !counts_in_bytes(top + 1) && n > (BUCKET_MEAN as u64) << top {
-        top += 1;
-    }
-    if n > (most as u64) << top && n <= (most as u64) << (top + 1) { top + 1 } else { top }
-}
 
 /// The least shared memory per block of the devices that the kernels are compiled for (8.6, 8.9 and 12.x have it): all
 /// but the largest histograms fit.
@@ -83,8 +61,6 @@ pub struct Plan {
     pub second_bits: u32,
     /// Whether the first partition uses wide blocks.
     pub wide: bool,
-    /// Blocks of the histogram.
-    pub histogram_blocks: u32,
     /// Keys per tile of the second partition.
     pub tile: u32,
 }
@@ -107,13 +83,13 @@ pub struct Layout {
 }
 
 impl Plan {
-    /// For `n` keys of type `W` on a device with this many multiprocessors and bytes of shared memory per block.
-    pub const fn new<W: Key>(n: u32, multiprocessors: u32, max_shared: u32) -> Self {
-        Self::with_buckets_of::<W>(BUCKET_MEAN, n, multiprocessors, max_shared)
+    /// For `n` keys of type `W` on a device with so many bytes of shared memory per block.
+    pub const fn new<W: Key>(n: u32, max_shared: u32) -> Self {
+        Self::with_buckets_of::<W>(BUCKET_MEAN, n, max_shared)
     }
 
     /// The same, but 17 top bits only where there would be more than `most` keys per bucket on average.
-    pub const fn with_buckets_of<W: Key>(most: u32, n: u32, multiprocessors: u32, max_shared: u32) -> Self {
+    pub const fn with_buckets_of<W: Key>(most: u32, n: u32, max_shared: u32) -> Self {
         let mut top = top_bits(n as u64, most);
         while top > MIN_TOP_BITS && HISTOGRAM_STATIC + histogram_shared(top) > max_shared {
             top -= 1;
@@ -124,7 +100,6 @@ impl Plan {
             first_bits,
             second_bits: top - first_bits,
             wide: n >= WIDE && first_bits >= 8,
-            histogram_blocks: histogram_blocks(n, multiprocessors),
             tile: partition_tile::<W>(false),
         }
     }
@@ -203,13 +178,13 @@ pub trait Sort: Key {
     /// Whatever a launch fails with.
     fn sort(on: &dyn Launcher, plan: &Plan, order: u32, memory: Memory<Self>) -> Result;
 
-    /// Launch 1. `zeroed`: see [`radix_msd_buckets_histogram`].
+    /// Launch 1, for so many top bits. `zeroed`: see [`radix_msd_buckets_histogram`].
     ///
     /// # Errors
     /// Whatever the launch fails with.
     #[rustfmt::skip]
     fn count(
-        on: &dyn Launcher, plan: &Plan, order: u32, memory: Memory<Self>, zeroed: Global<u32>,
+        on: &dyn Launcher, keys: Global<Self>, order: u32, top_bits: u32, histogram: Global<u32>, zeroed: Global<u32>,
     ) -> Result;
 
     /// Launches 3 and 4.
@@ -231,7 +206,8 @@ macro_rules! sorts {
                 let (first, second, tiles) =
                     (memory.part(layout.first), memory.part(layout.second), memory.part(layout.tiles));
 
-                Self::count(on, plan, order, memory, starts.slice(0, 0))?;
+                let top_bits = plan.top_bits();
+                Self::count(on, memory.input, order, top_bits, histogram, starts.slice(0, 0))?;
 
                 let geometry = Geometry::linear(starts_blocks(first_bits, second_bits), STARTS_THREADS).overlapping();
                 let args = (histogram, plan.n, first_bits, second_bits, starts, second, first, tiles);
@@ -241,7 +217,7 @@ macro_rules! sorts {
 
                 let geometry = Geometry::linear(plan.buckets(), BUCKET_SORT_THREADS);
                 let geometry = geometry.shared(bucket_sort_shared::<$word>());
-                let (in_output, top_bits) = ((second_bits != 0) as u32, plan.top_bits());
+                let in_output = (second_bits != 0) as u32;
                 let args = (memory.scratch, memory.output, in_output, order, starts, top_bits, histogram);
                 launch!(on, radix_msd_buckets_bucket_sort<$word>, order, geometry, args);
                 Ok(())
@@ -249,17 +225,16 @@ macro_rules! sorts {
 
             #[rustfmt::skip]
             fn count(
-                on: &dyn Launcher, plan: &Plan, order: u32, memory: Memory<Self>, zeroed: Global<u32>,
+                on: &dyn Launcher, keys: Global<Self>, order: u32, top_bits: u32, histogram: Global<u32>,
+                zeroed: Global<u32>,
             ) -> Result {
-                let top_bits = plan.top_bits();
-                let geometry = Geometry::linear(plan.histogram_blocks, HISTOGRAM_THREADS);
-                let geometry = geometry.shared(histogram_shared(top_bits));
-                let (input, histogram) = (memory.input, memory.part(plan.layout().histogram));
+                let blocks = histogram_blocks(keys.len(), on.device().multiprocessors);
+                let geometry = Geometry::linear(blocks, HISTOGRAM_THREADS).shared(histogram_shared(top_bits));
                 if counts_in_bytes(top_bits) {
-                    let args = (input, order, histogram, zeroed);
+                    let args = (keys, order, histogram, zeroed);
                     launch!(on, radix_msd_buckets_histogram_bytes<$word>, order, geometry, args);
                 } else {
-                    let args = (input, order, top_bits, histogram, zeroed);
+                    let args = (keys, order, top_bits, histogram, zeroed);
                     launch!(on, radix_msd_buckets_histogram<$word>, order, geometry, args);
                 }
                 Ok(())

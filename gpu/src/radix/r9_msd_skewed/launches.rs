@@ -1,14 +1,17 @@
 //! The launches of one sort, and the memory that they need beside the keys.
 
-use super::leftover::{Limits, Numbers};
-use super::lists::{CONTROL_WORDS, list_words};
+use super::leftover::{Arrays, Limits, Numbers};
+pub use super::lists::{CONTROL_WORDS, list_words};
 use super::*;
 use crate::keys;
 use crate::ladder::sort::{Keys, Sorts, Width};
 use crate::ladder::{self, *};
-use crate::radix::msd::{Key, Mapped, Plain};
-use crate::radix::r8_msd_buckets::launches::{self as buckets, BUCKET_MEAN, Memory, TILE, launch};
-use crate::radix::r8_msd_buckets::{HISTOGRAM_THREADS, MAX_KEYS, STARTS_THREADS, starts_blocks};
+use crate::radix::msd::{
+    BUCKET_MEAN, BUCKET_SORT_STATIC, Key, LARGE_MEAN, Mapped, Plain, bucket_max, bucket_sort_shared,
+    bucket_sort_threads, takes_large,
+};
+use crate::radix::r8_msd_buckets::launches::{self as buckets, Memory, TILE, launch};
+use crate::radix::r8_msd_buckets::{HISTOGRAM_THREADS, MAX_KEYS, STARTS_THREADS, partition_tile, starts_blocks};
 
 /// The rung. It launches the histogram and the partition of `msd-buckets` too.
 pub static RUNG: Entry<ladder::sort::Sort> = rung!(
@@ -30,8 +33,7 @@ struct MsdSkewed;
 
 impl<W: Width + Sort> Sorts<W> for MsdSkewed {
     fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-        let Device { multiprocessors, shared_per_block, .. } = on.device();
-        let plan = Plan::new::<W>(n, multiprocessors, shared_per_block);
+        let plan = Plan::new::<W>(n, on.device().shared_per_block);
         // Zero once: every sort leaves the histogram so.
         let (workspace, scratch) = (on.zeros(plan.words())?, on.scratch(n)?);
         Ok(Box::new(move |on, Keys { keys, order }| {
@@ -44,23 +46,6 @@ impl<W: Width + Sort> Sorts<W> for MsdSkewed {
 
 const _: () = assert!(CONTROL_WORDS <= HISTOGRAM_THREADS, "the histogram zeroes a word per thread");
 
-/// Words at the beginning of the lists that are zero at the start of a sort.
-pub const LIST_HEAD: u32 = CONTROL_WORDS;
-
-/// Words of the lists for a sort of `n` keys by way of so many buckets.
-pub const fn words_of_lists<W: Key>(n: u32, buckets: u32, top_bits: u32, limits: Limits) -> u32 {
-    list_words(n, buckets, 32 * W::HALVES, top_bits, limits)
-}
-
-/// Most keys that a bucket of uniform input has on average for the large bucket sort: 8 standard deviations below what
-/// fits a block.
-pub const LARGE_MEAN: u32 = 8448;
-
-/// Whether buckets of `n` keys are too large for the usual blocks of the bucket sort, and not for the large ones.
-pub const fn takes_large(n: u64, top_bits: u32) -> bool {
-    n > (BUCKET_MEAN as u64) << top_bits && n <= (LARGE_MEAN as u64) << top_bits
-}
-
 /// What is to be launched for `n` keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -70,42 +55,25 @@ pub struct Plan {
     pub large: bool,
     /// What can be tallied, and how keys are split until then.
     pub limits: Limits,
-    /// Blocks of the launches for skewed keys.
-    pub split_blocks: u32,
-    /// See `split_blocks`.
-    pub tally_blocks: u32,
-    /// See `split_blocks`.
-    pub groups_blocks: u32,
     /// Words of the lists, which lie behind the arrays of `msd-buckets` in the workspace.
     pub list_words: u32,
 }
 
 impl Plan {
-    /// For `n` keys of type `W` on a device with this many multiprocessors and bytes of shared memory per block.
-    pub const fn new<W: Key>(n: u32, multiprocessors: u32, max_shared: u32) -> Self {
+    /// For `n` keys of type `W` on a device with so many bytes of shared memory per block.
+    pub const fn new<W: Key>(n: u32, max_shared: u32) -> Self {
         let fits = BUCKET_SORT_STATIC + bucket_sort_shared::<W>(true) <= max_shared;
         let most = if fits { LARGE_MEAN } else { BUCKET_MEAN };
-        let buckets = buckets::Plan::with_buckets_of::<W>(most, n, multiprocessors, max_shared);
-        let large = fits && takes_large(n as u64, buckets.top_bits());
-        Self::by_way_of::<W>(buckets, large, multiprocessors, max_shared)
+        let buckets = buckets::Plan::with_buckets_of::<W>(most, n, max_shared);
+        Self::by_way_of::<W>(buckets, fits && takes_large(n as u64, buckets.top_bits()), max_shared)
     }
 
     /// By way of these buckets, which large blocks sort or others.
-    #[rustfmt::skip]
-    pub const fn by_way_of<W: Key>(
-        buckets: buckets::Plan, large: bool, multiprocessors: u32, max_shared: u32,
-    ) -> Self {
-        let (n, key_bits, top_bits) = (buckets.n, 32 * W::HALVES, buckets.top_bits());
-        let limits = Limits::new(key_bits, top_bits, tally_bits(max_shared));
-        Self {
-            buckets,
-            large,
-            limits,
-            split_blocks: split_blocks(n, buckets.tile, multiprocessors),
-            tally_blocks: tally_blocks(n, multiprocessors),
-            groups_blocks: groups_blocks(n, multiprocessors),
-            list_words: list_words(n, buckets.buckets(), key_bits, top_bits, limits),
-        }
+    pub const fn by_way_of<W: Key>(buckets: buckets::Plan, large: bool, max_shared: u32) -> Self {
+        let top_bits = buckets.top_bits();
+        let limits = Limits::new(32 * W::HALVES, top_bits, tally_bits(max_shared));
+        let list_words = list_words::<W>(buckets.n, buckets.buckets(), top_bits, limits);
+        Self { buckets, large, limits, list_words }
     }
 
     /// Words of the workspace, which are zero before the first sort.
@@ -121,6 +89,17 @@ pub trait Sort: buckets::Sort {
     /// # Errors
     /// Whatever a launch fails with.
     fn sort_skewed(on: &dyn Launcher, plan: &Plan, order: u32, memory: Memory<Self>) -> Result;
+
+    /// Launches 5 to 8: sorts the buckets whose `starts` were made with these `numbers`, one for each word of the
+    /// `histogram`.
+    ///
+    /// # Errors
+    /// Whatever a launch fails with.
+    #[rustfmt::skip]
+    fn finish(
+        on: &dyn Launcher, arrays: Arrays<Self>, starts: Global<u32>, histogram: Global<u32>, lists: Global<u32>,
+        numbers: Numbers,
+    ) -> Result;
 }
 
 macro_rules! sorts {
@@ -140,8 +119,10 @@ macro_rules! sorts {
                 let (histogram, starts) = (memory.part(layout.histogram), memory.part(layout.starts));
                 let (first, second, tiles) =
                     (memory.part(layout.first), memory.part(layout.second), memory.part(layout.tiles));
+                let Memory { input, output, scratch, .. } = memory;
 
-                <Self as buckets::Sort>::count(on, &plan.buckets, order, memory, lists.slice(0, CONTROL_WORDS))?;
+                let zeroed = lists.slice(0, CONTROL_WORDS);
+                <Self as buckets::Sort>::count(on, input, order, plan.buckets.top_bits(), histogram, zeroed)?;
 
                 let geometry = Geometry::linear(starts_blocks(first_bits, second_bits), STARTS_THREADS).overlapping();
                 let args = (histogram, n, starts, second, first, tiles, lists, numbers);
@@ -149,25 +130,36 @@ macro_rules! sorts {
 
                 <Self as buckets::Sort>::partition(on, &plan.buckets, order, memory)?;
 
-                let Memory { output, scratch, .. } = memory;
-                let source = if second_bits == 0 { scratch } else { output };
-                let geometry = Geometry::linear(plan.buckets.buckets(), bucket_sort_threads(plan.large));
-                let geometry = geometry.shared(bucket_sort_shared::<$word>(plan.large));
-                let args = (source, output, starts, histogram, lists, numbers);
-                if plan.large {
-                    launch!(on, radix_msd_skewed_bucket_sort_large<$word>, order, geometry, args);
+                let histogram = histogram.slice(0, plan.buckets.buckets());
+                Self::finish(on, Arrays { scratch, output }, starts, histogram, lists, numbers)
+            }
+
+            #[rustfmt::skip]
+            fn finish(
+                on: &dyn Launcher, arrays: Arrays<Self>, starts: Global<u32>, histogram: Global<u32>,
+                lists: Global<u32>, numbers: Numbers,
+            ) -> Result {
+                let Arrays { scratch, output } = arrays;
+                let (n, multiprocessors, large) = (output.len(), on.device().multiprocessors, numbers.takes_large());
+                let geometry = Geometry::linear(histogram.len(), bucket_sort_threads(large));
+                let geometry = geometry.shared(bucket_sort_shared::<$word>(large));
+                let args = (arrays.of(numbers.array()), output, starts, histogram, lists, numbers);
+                if large {
+                    launch!(on, radix_msd_skewed_bucket_sort_large<$word>, numbers.order, geometry, args);
                 } else {
-                    launch!(on, radix_msd_skewed_bucket_sort<$word>, order, geometry, args);
+                    launch!(on, radix_msd_skewed_bucket_sort<$word>, numbers.order, geometry, args);
                 }
 
                 let args = (scratch, output, lists, numbers);
-                let geometry = Geometry::linear(plan.split_blocks, SPLIT_THREADS).shared(SPLIT_SHARED).overlapping();
+                let blocks = split_blocks(n, partition_tile::<$word>(false), multiprocessors);
+                let geometry = Geometry::linear(blocks, SPLIT_THREADS).shared(SPLIT_SHARED).overlapping();
                 on.launch(radix_msd_skewed_split::<$word>::default(), geometry, args)?;
-                let geometry = Geometry::linear(plan.tally_blocks, TALLY_THREADS);
-                let geometry = geometry.shared(tally_shared(plan.limits.tally_bits)).overlapping();
+                let geometry = Geometry::linear(tally_blocks(n, multiprocessors), TALLY_THREADS);
+                let geometry = geometry.shared(tally_shared(numbers.limits.tally_bits)).overlapping();
                 on.launch(radix_msd_skewed_tally::<$word>::default(), geometry, args)?;
-                let geometry = Geometry::linear(plan.groups_blocks, GROUPS_THREADS).shared(groups_shared::<$word>());
-                on.launch(radix_msd_skewed_groups::<$word>::default(), geometry.overlapping(), args)
+                let geometry = Geometry::linear(groups_blocks(n, multiprocessors), GROUPS_THREADS);
+                let geometry = geometry.shared(groups_shared::<$word>()).overlapping();
+                on.launch(radix_msd_skewed_groups::<$word>::default(), geometry, args)
             }
         }
     )*};

@@ -11,7 +11,9 @@ pub const IN_OUTPUT: u32 = 1;
 /// The two arrays that keys lie in.
 #[derive(Clone, Copy)]
 pub struct Arrays<W> {
+    /// As long as the output, of any content at first.
     pub scratch: Global<W>,
+    /// Where the keys go.
     pub output: Global<W>,
 }
 

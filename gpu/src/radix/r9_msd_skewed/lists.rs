@@ -70,8 +70,8 @@ const fn groups_at(n: u32, limits: Limits) -> u32 {
 
 /// Words of the lists for a sort of `n` keys by way of `buckets` buckets.
 #[cfg(not(target_os = "cuda"))]
-pub const fn list_words(n: u32, buckets: u32, key_bits: u32, top_bits: u32, limits: Limits) -> u32 {
-    groups_at(n, limits) + 2 * max_groups(n, buckets, key_bits, top_bits)
+pub const fn list_words<W>(n: u32, buckets: u32, top_bits: u32, limits: Limits) -> u32 {
+    groups_at(n, limits) + 2 * max_groups(n, buckets, 8 * size_of::<W>() as u32, top_bits)
 }
 
 /// A view of the lists.

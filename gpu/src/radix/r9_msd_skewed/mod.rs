@@ -63,8 +63,10 @@ mod tally_count;
 mod tally_write;
 mod uniform;
 
+#[cfg(not(target_os = "cuda"))]
+pub use super::msd::{BUCKET_SORT_STATIC, bucket_sort_shared};
 pub use groups::*;
-pub use leftover::{Limits, Numbers};
+pub use leftover::{Arrays, Limits, Numbers};
 pub use split::*;
 pub use tally::*;
 pub use uniform::*;

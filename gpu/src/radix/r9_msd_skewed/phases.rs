@@ -1,8 +1,9 @@
 //! How many blocks share the items of a phase in one launch.
 
 use super::lists::Lists;
+use crate::radix::steps::uniform;
 use simt::atomic::{self, Order, Order::Relaxed, Scope};
-use simt::{clock, shared, thread, warp};
+use simt::{clock, shared, thread};
 
 // The item of the block, and how many of the phase it has done. In shared memory, because registers are few.
 shared!(ITEM: [u32; 1]);
@@ -56,27 +57,4 @@ pub fn each_item(lists: Lists, number: u32, extent: impl Fn() -> u32, then_wait:
         }
         thread::sync_threads(); // all wait for thread 0, and see what it sees
     }
-}
-
-/// The last index below `n` that satisfies `is_before`, which is true for 0 and false from some index on. All `threads`
-/// of the block call it: each round, they test evenly spaced indices of the interval that is left.
-#[inline(always)]
-#[track_caller]
-pub fn find_last(threads: u32, n: u32, is_before: impl Fn(u32) -> bool) -> u32 {
-    let (mut low, mut span) = (0, n);
-    while span > 1 {
-        let stride = span.div_ceil(threads);
-        let at = thread::thread_idx_x() * stride;
-        let is_before = at < span && is_before(low + at);
-        low += (thread::sync_threads_count(is_before) - 1) * stride;
-        span = stride.min(n - low);
-    }
-    uniform(low)
-}
-
-/// `value`, which is the same in all lanes, in a form that tells the compiler so: it goes to one register per warp.
-#[inline(always)]
-#[track_caller]
-pub fn uniform(value: u32) -> u32 {
-    warp::reduce_or(warp::FULL, value)
 }

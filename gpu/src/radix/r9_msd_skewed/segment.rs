@@ -41,17 +41,23 @@ pub struct Segment {
     pub first_tile: u32,
     pub first_counter: u32,
     pub action: u32,
-    pub differ: u64,
 }
 
 impl Segment {
     #[inline(always)]
     pub fn read(words: Global<u32>) -> Self {
-        let ([start, end, digit, first_tile], [first_counter, action, low, high]) =
-            (words.get_pack(0), words.get_pack(1));
+        let [start, end, digit, first_tile] = words.get_pack(0);
+        // Not the pack of four: other blocks may be adding to the bits in the two words behind these.
+        let two = words.cast::<u64>().get(2);
         let window = Window { shift: digit & 0xff, bits: digit >> 8 & 0xff };
-        let (array, differ) = (digit >> 16, low as u64 | (high as u64) << 32);
-        Self { words, start, end, window, array, first_tile, first_counter, action, differ }
+        let (array, first_counter, action) = (digit >> 16, two as u32, (two >> 32) as u32);
+        Self { words, start, end, window, array, first_tile, first_counter, action }
+    }
+
+    /// The bits in which its keys differ; once its tiles are counted.
+    #[inline(always)]
+    fn differ(&self) -> u64 {
+        self.words.cast::<u64>().get(3)
     }
 
     /// Tile `i` of the level, which is one of this segment.
@@ -85,8 +91,8 @@ impl<W: Key, L: Fn() -> Lists> Work<W, L> {
 #[track_caller]
 pub fn arrange<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segment) {
     let t = thread::thread_idx_x();
-    let Segment { words, start, end, window, array, differ, .. } = segment;
-    let (values, counters) = (window.values(), work.counters(&segment));
+    let Segment { words, start, end, window, array, .. } = segment;
+    let (values, counters, differ) = (window.values(), work.counters(&segment), segment.differ());
     let found = if t < values { counters.get(t) } else { 0 };
     let (before, _) = block_scan::<{ SPLIT_THREADS / warp::WARP }>(found, SUMS::view());
     let kinds = thread::sync_threads_count(found != 0);
@@ -104,10 +110,8 @@ pub fn arrange<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segment) {
         counters.set(t, start + before);
     }
     if t == 0 {
-        let first = work.arrays.of(array).get(start).bits();
         words.set(5, action);
-        words.set(8, first as u32);
-        words.set(9, (first >> 32) as u32);
+        words.cast::<u64>().set(4, work.arrays.of(array).get(start).bits());
     }
     // A moved segment leaves its children. A segment with a single digit value stays where it is until it is split by
     // bits in which its keys differ.

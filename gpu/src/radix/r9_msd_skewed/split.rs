@@ -5,12 +5,13 @@
 
 use super::leftover::{Arrays, Numbers};
 use super::lists::{LEVEL_PHASES, LEVELS, Lists, TALLY_ZERO, max_segments};
-use super::phases::{PHASES_STATIC, each_item, find_last};
+use super::phases::{PHASES_STATIC, each_item};
 use super::segment::{MOVE, SEGMENT_STATIC, Segment, VALUES, WRITE, Work, arrange};
 use crate::radix::msd::{
     Key, PACKS, Plain, Tables, each_key, each_slowly, load, move_tile, static_shared, tile_shared,
 };
 use crate::radix::r8_msd_buckets::PARTITION_THREADS;
+use crate::radix::steps::find_last;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, grid, kernel, shared, thread, unroll, warp};
 
@@ -169,7 +170,7 @@ fn carry_out<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segment, i: u
             starts.set(t, counters.get(t));
         }
         thread::sync_threads(); // all starts are there before they are searched
-        let first = segment.words.get(8) as u64 | (segment.words.get(9) as u64) << 32;
+        let first = segment.words.cast::<u64>().get(4);
         let rest = first & !(((window.values() - 1) as u64) << window.shift);
         let key = |digit: u32| W::from_bits(rest | (digit as u64) << window.shift).decode(work.order);
         // The digit of the key at a place: the last digit that starts there or before.

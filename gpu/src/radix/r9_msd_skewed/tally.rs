@@ -2,8 +2,9 @@
 
 use super::leftover::{Arrays, CHUNK, Leftover, Numbers};
 use super::lists::{Lists, TALLY_COUNT, TALLY_START, TALLY_WRITE, max_segments};
-use super::phases::{PHASES_STATIC, each_item, find_last};
+use super::phases::{PHASES_STATIC, each_item};
 use crate::radix::msd::{Halves, Key, static_shared};
+use crate::radix::steps::find_last;
 use simt::{Global, Shared, grid, kernel, thread, warp};
 
 /// Threads per block.
@@ -132,32 +133,12 @@ fn each_range(lists: Lists, large: u32, begin: u32, end: u32, f: impl Fn(u32, u3
     }
 }
 
-/// Zeroes all words, by all threads.
-#[inline(always)]
-pub(super) fn clear(words: Shared<u32>) {
-    let mut i = thread::thread_idx_x();
-    while i < words.len() / 4 {
-        words.set_pack(i, [0; 4]);
-        i += TALLY_THREADS;
-    }
-}
-
 impl<W: Key> Tally<W> {
     /// One counter in shared memory per value that keys of the segment can have. There are some for each warp that adds
     /// up counts, even if few are in use.
     #[inline(always)]
     pub fn counters(&self, segment: Leftover) -> Halves {
         Halves(self.words.slice(0, (1 << segment.left >> 1).max(ROW * WARPS / 2)))
-    }
-
-    #[inline(always)]
-    pub fn keys(&self, segment: Leftover) -> Global<W> {
-        self.arrays.of(segment.array)
-    }
-
-    #[inline(always)]
-    pub fn counts(&self, segment: Leftover) -> Global<u32> {
-        segment.counts(self.arrays)
     }
 
     /// Where each value of a large segment starts: in the scratch, because the output is written to.
@@ -169,6 +150,6 @@ impl<W: Key> Tally<W> {
     /// The bits that all keys of a segment share.
     #[inline(always)]
     pub fn base(&self, segment: Leftover) -> u64 {
-        self.keys(segment).get(segment.start).bits() >> segment.left << segment.left
+        self.arrays.of(segment.array).get(segment.start).bits() >> segment.left << segment.left
     }
 }

@@ -1,9 +1,9 @@
 //! Counts how often each value comes in a segment, and where it starts.
 
 use super::leftover::{CHUNK, Leftover};
-use super::tally::{TALLY_THREADS, Tally, WARPS, clear};
+use super::tally::{TALLY_THREADS, Tally, WARPS};
 use crate::operator::{Sum, warp_scan_inclusive};
-use crate::radix::msd::{Key, RELIEF, each_in_pack, halves, is_crowd};
+use crate::radix::msd::{Key, RELIEF, clear_packs, each_in_pack, halves, is_crowd};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, shared, thread, unroll, warp};
 
@@ -19,11 +19,11 @@ impl<W: Key> Tally<W> {
     #[inline(always)]
     #[track_caller]
     pub fn count<const CHECKED: bool>(&self, segment: Leftover, begin: u32, end: u32) {
-        let (keys, t) = (self.keys(segment), thread::thread_idx_x());
+        let (keys, t) = (self.arrays.of(segment.array), thread::thread_idx_x());
         let counters = self.counters(segment);
         let value = |key: W| key.digit_at(0, segment.left);
         let relieved = |value: u32| {
-            self.counts(segment).fetch_add(value, RELIEF, Relaxed, Scope::Device);
+            segment.counts(self.arrays).fetch_add(value, RELIEF, Relaxed, Scope::Device);
         };
         let limit = if CHECKED { RELIEF } else { u32::MAX };
         let add = |key: W| {
@@ -68,12 +68,12 @@ impl<W: Key> Tally<W> {
     #[track_caller]
     pub fn count_chunks(&self, segment: Leftover, begin: u32, end: u32) {
         let (origin, words) = (segment.start & !(W::PACK - 1), self.counters(segment).0);
-        clear(words); // all have read the counts before: there is a barrier between two segments, and between two items
+        clear_packs::<TALLY_THREADS>(words); // all have read the counts before: there is a barrier between two segments, and between two items
         thread::sync_threads(); // the counters are zero before the first key is counted
         let first = segment.start.max(origin + begin * CHUNK);
         self.count::<true>(segment, first, segment.end.min((origin + (end - 1) * CHUNK).saturating_add(CHUNK)));
         thread::sync_threads(); // every key is counted before the counts are read
-        let counts = self.counts(segment);
+        let counts = segment.counts(self.arrays);
         let mut i = thread::thread_idx_x();
         while i < words.len() {
             let [low, high] = halves(words.get(i));
@@ -101,7 +101,7 @@ impl<W: Key> Tally<W> {
         if slice >= slices {
             return;
         }
-        let (counts, starts) = (self.counts(segment), self.starts(segment));
+        let (counts, starts) = (segment.counts(self.arrays), self.starts(segment));
         let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
         let (w, values) = (t / warp::WARP, 1u32 << segment.left);
         let sum = |begin: u32, end: u32, step: u32| {

@@ -1,10 +1,10 @@
 //! Writes the values of a segment in order, each as often as it was counted.
 
 use super::leftover::{CHUNK, LARGE, Leftover};
-use super::phases::find_last;
-use super::tally::{ROW, TALLY_THREADS, Tally, WARPS, clear};
-use crate::operator::{Sum, warp_scan_inclusive};
-use crate::radix::msd::{Key, each_in_pack, halves};
+use super::tally::{ROW, TALLY_THREADS, Tally, WARPS};
+use crate::operator::{Max, Sum, warp_exclusive_of, warp_scan_inclusive};
+use crate::radix::msd::{Key, clear_packs, each_in_pack, halves, pair_sum};
+use crate::radix::steps::find_last;
 use simt::{Global, Shared, shared, thread, unroll, warp};
 
 /// Starts in flight per thread.
@@ -24,7 +24,7 @@ impl<W: Key> Tally<W> {
         let (begin, end) = (segment.start.max(from), segment.end.min(from.saturating_add(marks.len())));
         let values = 1 << segment.left;
         let base = in_common.get(0) as u64 | (in_common.get(1) as u64) << 32;
-        clear(marks.cast());
+        clear_packs::<TALLY_THREADS>(marks.cast());
         let first = find_last(TALLY_THREADS, values, |value| starts.get(value) <= begin);
         thread::sync_threads(); // all marks are cleared before the first is set
         let mut value = first + thread::thread_idx_x();
@@ -62,7 +62,7 @@ impl<W: Key> Tally<W> {
         let marks = self.words.slice(words.len(), self.words.len() - words.len()).cast::<u16>();
         let marks = marks.slice(0, marks.len().min(LARGE) & !(4 * TALLY_THREADS - 1));
         let base = self.base(segment);
-        clear(words);
+        clear_packs::<TALLY_THREADS>(words);
         thread::sync_threads(); // the counters are zero before the first key is counted
         self.count::<false>(segment, segment.start, segment.end);
         thread::sync_threads(); // every key is counted before the counts are read, and read before it is overwritten
@@ -80,7 +80,7 @@ impl<W: Key> Tally<W> {
         let mut from = segment.start & !(W::PACK - 1);
         while from < segment.end {
             let (begin, end) = (segment.start.max(from), segment.end.min(from.saturating_add(marks.len())));
-            clear(marks.cast());
+            clear_packs::<TALLY_THREADS>(marks.cast());
             thread::sync_threads(); // all marks are cleared before the first is set
             if before < end && before + sum > begin {
                 let (mut next, mut r) = (before, 0);
@@ -140,13 +140,8 @@ impl<W: Key> Tally<W> {
         while r < rows {
             let mut values = four(r);
             unroll::<3>(|i| values[i + 1] = values[i + 1].max(values[i]));
-            let mut inclusive = values[3];
-            unroll::<5>(|i| {
-                // Lanes without a partner get their own value back.
-                inclusive = inclusive.max(warp::shuffle_up(warp::FULL, inclusive, 1 << i));
-            });
-            let below = warp::shuffle_up(warp::FULL, inclusive, 1);
-            let below = if lane == 0 { carry } else { carry.max(below) };
+            let inclusive = warp_scan_inclusive::<Max, u32>(values[3]);
+            let below = carry.max(warp_exclusive_of::<Max, u32>(inclusive));
             carry = carry.max(warp::shuffle(warp::FULL, inclusive, warp::WARP - 1));
             let key = |i: usize| W::from_bits(base | values[i].max(below) as u64).decode(self.order);
             let place = from + 4 * (first + r * warp::WARP);
@@ -169,11 +164,4 @@ impl<W: Key> Tally<W> {
             r += 1;
         }
     }
-}
-
-/// The sum of the two counters in a word.
-#[inline(always)]
-fn pair_sum(word: u32) -> u32 {
-    let [low, high] = halves(word);
-    low + high
 }

@@ -3,37 +3,14 @@
 use super::leftover::{IN_OUTPUT, IN_SCRATCH, Leftover, Numbers};
 use super::lists::Lists;
 use crate::radix::msd::{
-    BUCKET_MAX, IN_BLOCK_STATIC, Key, Mapped, Mapping, Outcome, Plain, SORT_THREADS, STARTS_THREADS, clear_counters,
-    in_block_most, in_block_shared, sort_in_block, start_buckets, static_shared,
+    BUCKET_MAX, Key, Mapped, Mapping, Outcome, Plain, SORT_THREADS, STARTS_THREADS, bucket_sort_blocks,
+    bucket_sort_threads, in_block_most, sort_bucket, start_buckets,
 };
-use crate::radix::r8_msd_buckets::{bucket_sort_blocks, partition_tile};
-use simt::{Global, grid, kernel, thread, warp};
+use crate::radix::r8_msd_buckets::partition_tile;
+use simt::{Global, kernel, thread, warp};
 
-/// Threads per large block, which sorts buckets that have twice as many keys.
-const LARGE_THREADS: u32 = 2 * SORT_THREADS;
-
-/// Threads per block of the bucket sort.
-pub const fn bucket_sort_threads(large: bool) -> u32 {
-    if large { LARGE_THREADS } else { SORT_THREADS }
-}
-
-/// Most keys of a bucket that the bucket sort takes.
-pub const fn bucket_max(large: bool) -> u32 {
-    in_block_most(bucket_sort_threads(large))
-}
-
-/// Bytes of static shared memory.
-pub const BUCKET_SORT_STATIC: u32 = static_shared(IN_BLOCK_STATIC);
-
-/// Bytes of dynamic shared memory.
-pub const fn bucket_sort_shared<W: Key>(large: bool) -> u32 {
-    in_block_shared::<W>(bucket_sort_threads(large))
-}
-
-/// Large blocks per multiprocessor that the compiler makes room for.
-const fn large_blocks<W: Key>() -> u32 {
-    2 / W::HALVES
-}
+/// Threads per large block.
+const LARGE_THREADS: u32 = bucket_sort_threads(true);
 
 /// [`radix_msd_buckets_starts`](crate::radix::r8_msd_buckets::radix_msd_buckets_starts), which also appends the buckets
 /// that are too large for the bucket sort to the `lists`.
@@ -59,9 +36,9 @@ pub fn radix_msd_skewed_starts<W: Key>(
 }
 
 /// Sorts bucket b, keys `starts[b]` to `starts[b + 1]` of `input`, into the same place of `output`, and zeroes
-/// `histogram[b]` for the next sort. Block b does bucket b. Buckets of more than [`bucket_max`] keys are left alone,
-/// and crowded ones go on the `lists`.
-#[kernel(max_threads = SORT_THREADS, min_blocks = bucket_sort_blocks::<W>(), instances(
+/// `histogram[b]` for the next sort. Block b does bucket b. Buckets that are too large are left alone, and
+/// crowded ones go on the `lists`.
+#[kernel(max_threads = SORT_THREADS, min_blocks = bucket_sort_blocks::<W>(false), instances(
     radix_msd_skewed_bucket_sort: <u32, Plain>,
     radix_msd_skewed_bucket_sort_mapped: <u32, Mapped>,
     radix_msd_skewed_bucket_sort_u64: <u64, Plain>,
@@ -76,7 +53,7 @@ pub fn radix_msd_skewed_bucket_sort<W: Key, M: Mapping>(
 }
 
 /// [`radix_msd_skewed_bucket_sort`] in large blocks.
-#[kernel(max_threads = LARGE_THREADS, min_blocks = large_blocks::<W>(), instances(
+#[kernel(max_threads = LARGE_THREADS, min_blocks = bucket_sort_blocks::<W>(true), instances(
     radix_msd_skewed_bucket_sort_large: <u32, Plain>,
     radix_msd_skewed_bucket_sort_large_mapped: <u32, Mapped>,
     radix_msd_skewed_bucket_sort_large_u64: <u64, Plain>,
@@ -97,20 +74,10 @@ fn bucket_sort<W: Key, M: Mapping, const THREADS: u32>(
     input: Global<W>, output: Global<W>, starts: Global<u32>, histogram: Global<u32>, lists: Global<u32>,
     numbers: Numbers,
 ) {
-    let b = thread::block_idx_x();
-    grid::let_next_start();
-    clear_counters(THREADS);
-    grid::wait_for_previous(); // keys and starts
-    let (start, end) = (starts.get(b), starts.get(b + 1));
-    if thread::thread_idx_x() == 0 {
-        histogram.set(b, 0);
-    }
-    if start == end || end - start > in_block_most(THREADS) {
-        return;
-    }
-    let outcome = sort_in_block::<W, M, true, THREADS>(input, output, numbers.order, start, end, numbers.top_bits());
-    if outcome == Outcome::Sorted {
-        return;
+    let (start, end, outcome) =
+        sort_bucket::<W, M, THREADS>(input, output, numbers.order, starts, numbers.top_bits(), histogram);
+    if outcome == Outcome::Sorted || end - start > in_block_most(THREADS) {
+        return; // what is too large is on the lists
     }
     let lists = Lists::new(lists, output.len(), numbers.limits);
     let array = if outcome == Outcome::Untouched { numbers.array() } else { IN_OUTPUT };
@@ -128,8 +95,14 @@ fn bucket_sort<W: Key, M: Mapping, const THREADS: u32>(
 impl Numbers {
     /// The array that the partitions leave the keys in.
     #[inline(always)]
-    fn array(self) -> u32 {
+    pub fn array(self) -> u32 {
         if self.second_bits != 0 { IN_OUTPUT } else { IN_SCRATCH }
+    }
+
+    /// Whether large blocks sort the buckets.
+    #[cfg(not(target_os = "cuda"))]
+    pub fn takes_large(self) -> bool {
+        self.bucket_max > BUCKET_MAX
     }
 
     /// Top bits that buckets are told apart by.
