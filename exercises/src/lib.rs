@@ -7,12 +7,14 @@
 //! fault that ended a kernel, accesses that nothing orders or that read what nobody wrote, output that was not
 //! written, the first element that differs, and last what the kernel cost.
 
+mod answer;
 mod compare;
 mod gate;
 mod judge;
 mod machine;
 mod run;
 
+pub use answer::Answer;
 pub use compare::{Compared, compare};
 pub use gate::{
     Bound, Gate, Measured, barriers_per_block, bytes_per_sector, global_atomics, launches, wavefront_excess,

@@ -9,6 +9,7 @@ use rungs_kernels::ladder::sort::{Keys, Pairs as KeysWithValues, Sorts};
 use rungs_kernels::ladder::{Device, Launcher, Options, Result};
 use rungs_kernels::radix::r7_onesweep::launches::Onesweep;
 use rungs_kernels::radix::r7_onesweep::{self, *};
+use rungs_kernels::radix::r11_either::launches::Either;
 use rungs_kernels::radix::steps::Digits;
 use rungs_kernels::radix::{r5_lsd_blocks, r6_lsd_ballot};
 use simt::Geometry;
@@ -109,22 +110,28 @@ impl Launcher for Clears {
 
 /// Sorts by one sequence before and after the epochs begin anew, with the last epoch in use and with some to spare.
 #[test]
-fn onesweep_begins_anew_after_the_last_epoch() {
+fn sorts_begin_anew_after_the_last_epoch() {
+    begins_anew("onesweep", Onesweep, |key| key);
+    // Keys that go from the last digit on: all are in one bucket.
+    begins_anew("either", Either, |key| key >> 8);
+}
+
+fn begins_anew<S: Sorts<u32>>(name: &str, from_epoch: impl Fn(u32) -> S, made: impl Fn(u32) -> u32) {
     let n = 2 * pass_tile::<u32>() + 77;
     for unused in [0, 1, 3] {
         let on = Clears(with_multiprocessors(4), Cell::new(0));
         // Two sorts of four passes.
-        let sort = Onesweep(LAST_EPOCH - unused - 7);
+        let sort = from_epoch(LAST_EPOCH - unused - 7);
         let mut launches = Sorts::<u32>::launches(&sort, &on, n, &Options::default()).unwrap();
         let fresh = on.1.get();
         for run in 0..4 {
-            let keys: Vec<u32> = (0..n as u64).map(|i| random(i + (run << 32)) as u32).collect();
+            let keys: Vec<u32> = (0..n as u64).map(|i| made(random(i + (run << 32)) as u32)).collect();
             let (mut got, mut want) = (Buffer::new(&keys, 0), keys);
             launches(&on, Keys { keys: got.view(), order: UNSIGNED }).unwrap();
             want.sort_unstable();
-            assert!(got.slice() == want, "{unused} epochs unused, run {run}");
-            got.check_guards("onesweep");
-            assert_eq!(on.1.get() - fresh, (run > 1) as u32, "{unused} epochs unused, run {run}");
+            assert!(got.slice() == want, "{name}, {unused} epochs unused, run {run}");
+            got.check_guards(name);
+            assert_eq!(on.1.get() - fresh, (run > 1) as u32, "{name}, {unused} epochs unused, run {run}");
         }
     }
 }

@@ -36,7 +36,7 @@ type Random = Xoshiro256PlusPlus;
 const RUNGS: &[(&str, &[&str])] = &[
     ("odd-even", &["persistent", "levels"]),
     ("merge", &["sample", "stable"]),
-    ("radix", &["onesweep", "msd-buckets", "msd-skewed", "msd-pairs"]),
+    ("radix", &["onesweep", "msd-buckets", "msd-skewed", "msd-pairs", "either"]),
     ("reduce", &["vector-loads", "single-launch"]),
     ("scan", &["look-back", "look-ahead"]),
     ("histogram", &["bank-private"]),

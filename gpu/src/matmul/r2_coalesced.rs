@@ -20,44 +20,26 @@
 //!
 //! **Source.** V. A. Antonyuk, "GPGPU programming" (2015). Changed: any sizes and strides.
 
-use super::Shape;
-use simt::math::{fma, fma_f64};
+use super::{Real, Shape};
 use simt::{Global, kernel, thread};
 
 /// Side of a block.
 pub const SIDE: u32 = 16;
 
 /// C = alpha·A·B + beta·C: `a` is m × k, `b` is k × n, `c` is m × n.
-#[kernel]
-pub fn matmul_coalesced(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
+#[kernel(instances(matmul_coalesced: <f32>, matmul_coalesced_f64: <f64>))]
+pub fn matmul_coalesced<T: Real>(a: Global<T>, b: Global<T>, c: Global<T>, shape: Shape<T>) {
     let task = shape.task(SIDE, SIDE, a, b, c);
     let (row, column) = (task.row + thread::thread_idx_y(), task.column + thread::thread_idx_x());
     // Threads beyond the edge of C have nothing to do, and no barrier waits for them.
     if row < shape.m && column < shape.n {
-        let mut sum = 0.0;
+        let mut sum = T::ZERO;
         let mut e = 0;
         while e < shape.k {
-            sum = fma(task.a.get(row, e), task.b.get(e, column), sum);
+            sum = T::fma(task.a.get(row, e), task.b.get(e, column), sum);
             e += 1;
         }
-        task.c.set(row, column, sum);
-    }
-}
-
-/// The same for elements of `f64`.
-#[kernel]
-pub fn matmul_coalesced_f64(a: Global<f64>, b: Global<f64>, c: Global<f64>, shape: Shape<f64>) {
-    let task = shape.task(SIDE, SIDE, a, b, c);
-    let (row, column) = (task.row + thread::thread_idx_y(), task.column + thread::thread_idx_x());
-    // Threads beyond the edge of C have nothing to do, and no barrier waits for them.
-    if row < shape.m && column < shape.n {
-        let mut sum = 0.0;
-        let mut e = 0;
-        while e < shape.k {
-            sum = fma_f64(task.a.get(row, e), task.b.get(e, column), sum);
-            e += 1;
-        }
-        task.c.set(row, column, sum);
+        T::set(task.c, row, column, sum);
     }
 }
 
@@ -70,24 +52,26 @@ pub mod launches {
     use crate::matmul::host::by_tiles;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> =
-        rung!("r2_coalesced.rs", [matmul_coalesced, matmul_coalesced_f64]).run_by(&Coalesced);
+    pub static RUNG: Entry<Matmul> = rung!("r2_coalesced.rs", [matmul_coalesced]).run_by(&Coalesced);
 
     struct Coalesced;
 
+    impl<T: Real> MultipliesOf<T> for Coalesced
+    where
+        matmul_coalesced<T>: Kernel<Args = (Global<T>, Global<T>, Global<T>, Shape<T>)>,
+    {
+        fn launches_of(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product<T>>> {
+            by_tiles(matmul_coalesced::<T>::default(), SIDE, SIDE, [SIDE, SIDE, 1])
+        }
+    }
+
     impl Multiplies for Coalesced {
-        fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
-            by_tiles(matmul_coalesced, SIDE, SIDE, [SIDE, SIDE, 1])
+        fn launches(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>> {
+            self.launches_of(on, sizes)
         }
 
         fn f64(&self) -> Option<&dyn MultipliesOf<f64>> {
             Some(self)
-        }
-    }
-
-    impl MultipliesOf<f64> for Coalesced {
-        fn launches_of(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product<f64>>> {
-            by_tiles(matmul_coalesced_f64, SIDE, SIDE, [SIDE, SIDE, 1])
         }
     }
 }

@@ -19,8 +19,7 @@
 //!
 //! **Source.** V. A. Antonyuk, "GPGPU programming" (2015). Changed: any sizes and strides.
 
-use super::{Shape, Task};
-use simt::math::{fma, fma_f64};
+use super::{Real, Shape, Task};
 use simt::{Global, Shared, kernel, shared, thread};
 
 /// Side of a tile: 16 × 16 threads; 16 consecutive floats of a row fill two sectors.
@@ -34,21 +33,21 @@ shared!(TILE_B_F64: [f64; TILE * TILE]);
 /// C = alpha·A·B + beta·C: `a` is m × k, `b` is k × n, `c` is m × n.
 #[kernel(max_threads = TILE * TILE)]
 pub fn matmul_shared_tile(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
-    product::<TILE>(shape.task(TILE, TILE, a, b, c), shape.k, TILE_A::view(), TILE_B::view());
+    product::<f32, TILE>(shape.task(TILE, TILE, a, b, c), shape.k, TILE_A::view(), TILE_B::view());
 }
 
 /// The same for elements of `f64`.
 #[kernel(max_threads = TILE * TILE)]
 pub fn matmul_shared_tile_f64(a: Global<f64>, b: Global<f64>, c: Global<f64>, shape: Shape<f64>) {
-    product_f64::<TILE>(shape.task(TILE, TILE, a, b, c), shape.k, TILE_A_F64::view(), TILE_B_F64::view());
+    product::<f64, TILE>(shape.task(TILE, TILE, a, b, c), shape.k, TILE_A_F64::view(), TILE_B_F64::view());
 }
 
 /// The block's tile of C, by way of two tiles in shared memory, all of `SIDE` × `SIDE`.
 #[inline(always)]
-pub(super) fn product<const SIDE: u32>(task: Task, k: u32, tile_a: Shared<f32>, tile_b: Shared<f32>) {
+pub(super) fn product<T: Real, const SIDE: u32>(task: Task<T>, k: u32, tile_a: Shared<T>, tile_b: Shared<T>) {
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
     let (row, column) = (task.row + y, task.column + x);
-    let mut sum = 0.0;
+    let mut sum = T::ZERO;
     let mut t = 0;
     while t < k {
         tile_a.set(y * SIDE + x, task.a.get(row, t + x));
@@ -56,35 +55,13 @@ pub(super) fn product<const SIDE: u32>(task: Task, k: u32, tile_a: Shared<f32>, 
         thread::sync_threads(); // the tiles are complete before any thread reads them
         let mut e = 0;
         while e < SIDE {
-            sum = fma(tile_a.get(y * SIDE + e), tile_b.get(e * SIDE + x), sum);
+            sum = T::fma(tile_a.get(y * SIDE + e), tile_b.get(e * SIDE + x), sum);
             e += 1;
         }
         thread::sync_threads(); // all threads are done with the tiles before they are overwritten
         t += SIDE;
     }
-    task.c.set(row, column, sum);
-}
-
-/// The same for elements of `f64`.
-#[inline(always)]
-pub(super) fn product_f64<const SIDE: u32>(task: Task<f64>, k: u32, tile_a: Shared<f64>, tile_b: Shared<f64>) {
-    let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
-    let (row, column) = (task.row + y, task.column + x);
-    let mut sum = 0.0;
-    let mut t = 0;
-    while t < k {
-        tile_a.set(y * SIDE + x, task.a.get(row, t + x));
-        tile_b.set(y * SIDE + x, task.b.get(t + y, column));
-        thread::sync_threads(); // the tiles are complete before any thread reads them
-        let mut e = 0;
-        while e < SIDE {
-            sum = fma_f64(tile_a.get(y * SIDE + e), tile_b.get(e * SIDE + x), sum);
-            e += 1;
-        }
-        thread::sync_threads(); // all threads are done with the tiles before they are overwritten
-        t += SIDE;
-    }
-    task.c.set(row, column, sum);
+    T::set(task.c, row, column, sum);
 }
 
 #[cfg(not(target_os = "cuda"))]

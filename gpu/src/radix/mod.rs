@@ -3,7 +3,7 @@
 //! Sorting by digits instead of comparisons. The first rungs sort columns inside one block, bit by bit, and merge them
 //! in four ways; the merge is the expensive part, because it puts out one key at a time. From `lsd-blocks` on many
 //! blocks work on one input: digit by digit from the last one (`lsd-blocks`, `lsd-ballot`, `onesweep`), then from the
-//! first (`msd-buckets`, `msd-skewed`, and with values `msd-pairs`).
+//! first (`msd-buckets`, `msd-skewed`, and with values `msd-pairs`). `either` leaves it to the keys.
 
 pub mod columns;
 pub mod digits;
@@ -11,6 +11,7 @@ mod msd;
 #[cfg(not(target_os = "cuda"))]
 pub mod pieces;
 pub mod r10_msd_pairs;
+pub mod r11_either;
 pub mod r1_columns_one_thread;
 pub mod r2_columns_atomic_min;
 pub mod r3_columns_tree;
@@ -45,6 +46,7 @@ mod host {
             &r8_msd_buckets::launches::RUNG,
             &r9_msd_skewed::launches::RUNG,
             &r10_msd_pairs::launches::RUNG,
+            &r11_either::launches::RUNG,
         ],
         default: &r9_msd_skewed::launches::RUNG,
     };

@@ -38,23 +38,14 @@ pub fn family(ladder: &'static Ladder<Matmul>, sizes: Sizes) -> Family {
 /// Runs `$body` with the type `$T` of elements that a [`Dtype`] stands for, or `$otherwise`.
 macro_rules! for_elements {
     ($dtype:expr, $T:ident => $body:expr, $otherwise:expr) => {
+        for_elements!($dtype, $T => $body, $otherwise, F32: f32, F64: f64, F16: f16, Bf16: bf16)
+    };
+    ($dtype:expr, $T:ident => $body:expr, $otherwise:expr, $($name:ident: $t:ty),*) => {
         match $dtype {
-            Dtype::F32 => {
-                type $T = f32;
+            $(Dtype::$name => {
+                type $T = $t;
                 $body
-            }
-            Dtype::F64 => {
-                type $T = f64;
-                $body
-            }
-            Dtype::F16 => {
-                type $T = f16;
-                $body
-            }
-            Dtype::Bf16 => {
-                type $T = bf16;
-                $body
-            }
+            })*
             _ => $otherwise,
         }
     };

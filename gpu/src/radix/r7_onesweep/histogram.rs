@@ -22,14 +22,23 @@ shared!(SUMS: [u32; DIGITS / warp::WARP]);
 /// `histogram` for the next sort and each pass's ticket.
 #[kernel(max_threads = DIGITS)]
 pub fn radix_onesweep_starts(histogram: Global<u32>, starts: Global<u32>, tickets: Global<u32>) {
-    let (t, pass) = (thread::thread_idx_x(), thread::block_idx_x());
     grid::let_next_start();
     grid::wait_for_previous(); // the histogram is complete
-    let count = histogram.get(pass * DIGITS + t);
+    start_digit(histogram, starts, tickets);
+}
+
+/// The work of a block of [`radix_onesweep_starts`], once the histogram is complete. Returns how many keys have the
+/// thread's value of the block's digit, and where they start.
+#[inline(always)]
+#[track_caller]
+pub(in crate::radix) fn start_digit(histogram: Global<u32>, starts: Global<u32>, tickets: Global<u32>) -> (u32, u32) {
+    let (t, digit) = (thread::thread_idx_x(), thread::block_idx_x());
+    let count = histogram.get(digit * DIGITS + t);
     let (start, _) = block_scan::<{ DIGITS / warp::WARP }>(count, SUMS::view());
-    starts.set(pass * DIGITS + t, start);
-    histogram.set(pass * DIGITS + t, 0);
+    starts.set(digit * DIGITS + t, start);
+    histogram.set(digit * DIGITS + t, 0);
     if t == 0 {
-        tickets.set(pass, 0);
+        tickets.set(digit, 0);
     }
+    (count, start)
 }

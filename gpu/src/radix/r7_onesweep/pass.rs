@@ -47,6 +47,19 @@ pub fn radix_onesweep_pass<W: Digits, P: Payload>(
     input: Global<W>, output: Global<W>, values_in: Global<u32>, values_out: Global<u32>, digit: Digit,
     starts: Global<u32>, ticket: Global<u32>, states: Global<u64>,
 ) {
+    pass::<W, P>(input, output, [values_in, values_out], digit, starts, ticket, states, || true);
+}
+
+/// The work of a block of [`radix_onesweep_pass`]. `go_on` is called once the grid before has ended; if it returns
+/// false, the same for all threads of a block, nothing is moved.
+#[inline(always)]
+#[track_caller]
+#[allow(clippy::too_many_arguments)]
+#[rustfmt::skip]
+pub(in crate::radix) fn pass<W: Digits, P: Payload>(
+    input: Global<W>, output: Global<W>, [values_in, values_out]: [Global<u32>; 2], digit: Digit,
+    starts: Global<u32>, ticket: Global<u32>, states: Global<u64>, go_on: impl FnOnce() -> bool,
+) {
     let Digit { shift, encode, decode, epoch } = digit;
     let (t, w) = (thread::thread_idx_x(), thread::thread_idx_x() / warp::WARP);
     let counters = Shared::<u32>::dynamic(0, WARPS * DIGITS);
@@ -55,6 +68,9 @@ pub fn radix_onesweep_pass<W: Digits, P: Payload>(
     grid::let_next_start();
     clear(own, lanes);
     grid::wait_for_previous(); // keys, starts and the ticket
+    if !go_on() {
+        return;
+    }
     let tile = Tile::<W>::take(ticket, input.len());
     let digit = |key: W| key.digit(shift, BITS);
 

@@ -1,7 +1,6 @@
 //! The launches of one sort, and the memory that they need beside the keys.
 
-use super::leftover::{Arrays, Limits, Numbers};
-pub use super::lists::{CONTROL_WORDS, list_words};
+pub use super::lists::list_words;
 use super::*;
 use crate::keys;
 use crate::ladder::sort::{Keys, Sorts, Width};
@@ -29,7 +28,7 @@ pub static RUNG: Entry<ladder::sort::Sort> = rung!(
 .with_tiles(&[TILE])
 .run_by(ladder::sort::Sort::both(&MsdSkewed));
 
-struct MsdSkewed;
+pub(in crate::radix) struct MsdSkewed;
 
 impl<W: Width + Sort> Sorts<W> for MsdSkewed {
     fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
