@@ -126,6 +126,18 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
             product(390, 250, 40).typed(Dtype::F16),
         ],
     ),
+    // The three widths of tiles, with rows that the copy engine takes, and rows that it does not. The other ways to hold
+    // operands are transposed ones.
+    (
+        "matmul",
+        &["tensor-map"],
+        &[
+            product(104, 136, 72).typed(Dtype::Bf16),
+            product(136, 248, 72).typed(Dtype::F16),
+            product(392, 248, 40).typed(Dtype::Bf16),
+            product(100, 130, 71).typed(Dtype::F16),
+        ],
+    ),
     ("cubes", &[], &[n(5000)]),
     ("reduce", &[], &[n(50_000)]),
     ("scan", &[], &[n(50_000)]),
@@ -193,7 +205,8 @@ pub fn check(family: &'static Family, rung: &'static Rung) -> Result<(), Failed>
             (Size::Elements(n), Some(capacity)) => Size::Elements(n.min(capacity)),
             _ => size,
         };
-        let (dtype, parameters) = (dtype.unwrap_or(family.dtypes[0]), Parameters { values, ..Parameters::default() });
+        let (dtype, parameters) =
+            (dtype.unwrap_or_else(|| family.usual_dtype(rung)), Parameters { values, ..Parameters::default() });
         let distribution = distribution.unwrap_or(family.input);
         let problem = family.make(Workload { size, dtype, distribution, seed: 7, input: None, parameters })?;
         let mut prepared = problem.prepare(&engine, rung)?;
