@@ -7,7 +7,11 @@ use common::{Buffer, Random, with_multiprocessors};
 use rungs_kernels::ladder::matmul::{Batch, Matmul, Matrix, Multiplied, Precision, Product, Sizes};
 use rungs_kernels::ladder::{Entry, Launcher};
 use rungs_kernels::matmul::LADDER;
-use simt::{bf16, f16};
+use simt::launcher::{Call, Device, Memory, Result};
+use simt::sim::Gpu;
+use simt::{Geometry, bf16, f16};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 /// A type of elements, which a test computes with in double precision.
@@ -437,22 +441,67 @@ fn sums_are_wider(entry: &Entry<Matmul>) {
     assert_eq!(c.slice(), [f16::INFINITY, f16::NEG_INFINITY]);
 }
 
+/// A simulated GPU that notes the kernels it launches.
+struct Noting {
+    gpu: Gpu,
+    launched: RefCell<Vec<&'static str>>,
+}
+
+impl Launcher for Noting {
+    fn device(&self) -> Device {
+        self.gpu.device()
+    }
+
+    fn enqueue(&self, call: &dyn Call, geometry: Geometry) -> Result {
+        self.launched.borrow_mut().push(call.name());
+        self.gpu.enqueue(call, geometry)
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>> {
+        self.gpu.allocate(bytes)
+    }
+
+    unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> Result {
+        // SAFETY: passed on.
+        unsafe { self.gpu.clear_bytes(address, bytes) }
+    }
+}
+
 /// Operands that the copy engine takes, in all four forms, with edges inside boxes of each matrix; C by boxes, and by
-/// the threads where its rows or beta do not suit. The kernels for each width of tiles: by the number of
-/// multiprocessors.
+/// the threads where its rows or beta do not suit. All kernels are launched, by the widths of tiles, and the maps of a
+/// repeated product are written once.
 #[test]
 fn operands_as_they_are() {
     let entry = LADDER.get("tensor-map").unwrap();
-    for multiprocessors in [1, 4] {
-        let gpu = with_multiprocessors(multiprocessors);
-        for (m, n, k) in [(8, 8, 8), (136, 72, 64), (64, 264, 72), (128, 128, 200), (264, 520, 16)] {
-            for transposed in [[false, false], [false, true], [true, false], [true, true]] {
-                let case = Case { transposed, ..Case::new(m, n, k) };
-                check_of::<bf16>(entry, &gpu, case);
-                check_of::<f16>(entry, &gpu, Case { alpha: 0.5, gap: [8, 16, 24], offset: [8, 16, 64], ..case });
-                check_of::<f16>(entry, &gpu, Case { beta: 2.0, ..case });
-                check_of::<bf16>(entry, &gpu, Case { gap: [0, 8, 3], batch: 2, offset: [0, 0, 1], ..case });
+    let mut seen = BTreeSet::new();
+    for (multiprocessors, m, n, k) in
+        [(4, 8, 8, 8), (4, 136, 72, 64), (1, 64, 264, 72), (1, 128, 128, 328), (4, 264, 520, 16), (1, 264, 504, 456)]
+    {
+        for transposed in [[false, false], [false, true], [true, false], [true, true]] {
+            let case = Case { transposed, ..Case::new(m, n, k) };
+            let launches = |launched: &[&'static str], maps: usize| {
+                let products = launched.iter().filter(|name| !name.ends_with("_write"));
+                assert!(launched.iter().all(|name| name.starts_with("matmul_tensor_map")), "{launched:?}");
+                assert_eq!(launched.len() - products.count(), maps, "{launched:?}");
+            };
+            let mut check_16 = |case: Case, maps| {
+                let gpu = Noting { gpu: with_multiprocessors(multiprocessors), launched: RefCell::default() };
+                if maps == 1 {
+                    check_of::<bf16>(entry, &gpu, case)
+                } else {
+                    check_of::<f16>(entry, &gpu, case)
+                }
+                launches(&gpu.launched.borrow(), maps);
+                seen.extend(gpu.launched.take());
+            };
+            check_16(case, 1);
+            check_16(Case { batch: 2, gap: [8, 16, 24], offset: [8, 16, 64], alpha: 0.5, ..case }, 2);
+            if m * n * k < 1 << 20 {
+                check_16(Case { beta: 2.0, ..case }, 1);
+                check_16(Case { gap: [0, 8, 3], batch: 2, offset: [0, 0, 1], ..case }, 2);
             }
         }
     }
+    // Four ways for each type and width.
+    assert_eq!(seen.len(), 1 + 4 * 2 * 3, "{seen:?}");
 }

@@ -133,8 +133,8 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
         &["tensor-map"],
         &[
             product(104, 136, 72).typed(Dtype::Bf16),
-            product(136, 248, 72).typed(Dtype::F16),
-            product(392, 248, 40).typed(Dtype::Bf16),
+            product(248, 248, 264).typed(Dtype::F16),
+            product(512, 256, 2432).typed(Dtype::Bf16).schedules(1),
             product(100, 130, 71).typed(Dtype::F16),
         ],
     ),
@@ -177,6 +177,7 @@ const LARGE: &[(&str, &[&str])] = &[
         ],
     ),
     ("stable", &["merge_stable_tile"]),
+    ("tensor-map", &["matmul_tensor_map"]),
     ("msd-pairs", &["radix_msd_pairs_histogram", "radix_msd_pairs_starts", "radix_msd_pairs_bucket_sort"]),
 ];
 

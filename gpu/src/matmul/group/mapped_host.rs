@@ -52,7 +52,7 @@ pub struct Kernels<T> {
 }
 
 /// The time that the last tiles of C take after their products, in steps along k.
-const STORE: f64 = 4.0;
+const STORE: f64 = 1.5;
 
 impl<T> Kernels<T> {
     /// The kernels whose tiles take the least time, in rounds of a tile per multiprocessor.
