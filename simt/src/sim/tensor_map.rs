@@ -62,7 +62,7 @@ impl Boxed {
     /// Piece `i` of row `row` of the box.
     fn piece(&self, row: u32, i: u32) -> Piece {
         let line = self.tile + row * ROW;
-        let shared = line + (i ^ line / ROW % PIECES) * PIECE;
+        let shared = line + (i ^ (line / ROW % PIECES)) * PIECE;
         let [x, y] = self.place.map(i64::from);
         let (x, y) = (x + i64::from(i * PIECE) / self.element as i64, y + i64::from(row));
         let [columns, rows] = self.extents.map(|n| n as i64);

@@ -44,7 +44,7 @@ pub(super) unsafe fn multiply_add<T: Operand, A: Lies, B: Lies, const SUMS: usiz
             // Two packs of each of the 64 rows, in the places that these packs have there.
             for i in (lane..4 * ROWS * 2).step_by(32) {
                 let (row, pack) = (i / 2, first / 8 + i % 2);
-                watch(tiles.a + row * ROW + (pack ^ row % 8) * 16);
+                watch(tiles.a + row * ROW + (pack ^ (row % 8)) * 16);
             }
         } else {
             for i in (lane..ROWS * packs).step_by(32) {

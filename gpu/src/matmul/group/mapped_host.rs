@@ -17,6 +17,9 @@ pub type Write = fn(&dyn Launcher, Geometry, (Global<u64>, Words, Words, Words))
 pub type Multiply<T> = fn(&dyn Launcher, Geometry, Args<T>) -> Result;
 pub type Args<T> = (Global<u64>, Global<T>, Global<T>, Global<T>, Shape, u32);
 
+/// What makes the launches of another rung.
+pub type Otherwise<T> = fn(&dyn Launcher, Sizes) -> Result<Launches<Product<T>>>;
+
 /// A product by one kernel.
 #[derive(Clone, Copy)]
 pub struct Way<T> {
@@ -120,7 +123,7 @@ pub fn launches<T: Half>(
     on: &dyn Launcher,
     sizes: Sizes,
     kernels: Kernels<T>,
-    otherwise: fn(&dyn Launcher, Sizes) -> Result<Launches<Product<T>>>,
+    otherwise: Otherwise<T>,
 ) -> Result<Launches<Product<T>>> {
     let mut maps = Maps::new(on)?;
     let mut others: Option<Launches<Product<T>>> = None;
