@@ -223,16 +223,26 @@ fn cost_of_sort(rung: &Entry<sort::Sort>, keys: &[u32], options: Options) -> Cos
 }
 
 /// Of a product of ones, each element of which is k.
-fn cost_of_product(rung: &Entry<matmul::Matmul>, (m, n, k): (u32, u32, u32)) -> Cost {
-    let data = |rows, columns| Buffer::new(&vec![1f32; (rows * columns) as usize], 0);
+fn cost_of_product(rung: &Entry<matmul::Matmul>, sides: (u32, u32, u32)) -> Cost {
+    cost_of_product_of(rung, sides, 1f32, |k| k as f32)
+}
+
+/// The same of another type, by its one and its numbers.
+fn cost_of_product_of<T: matmul::Multiplied>(
+    rung: &Entry<matmul::Matmul>,
+    (m, n, k): (u32, u32, u32),
+    one: T,
+    number: fn(u32) -> T,
+) -> Cost {
+    let data = |rows, columns| Buffer::new(&vec![one; (rows * columns) as usize], 0);
     let (mut a, mut b, mut c) = (data(m, k), data(k, n), data(m, n));
-    let matrix = |data: &mut Buffer<f32>, rows, columns| Matrix::new(data.view(), rows, columns, columns);
+    let matrix = |data: &mut Buffer<T>, rows, columns| Matrix::new(data.view(), rows, columns, columns);
     let args = Product::new(matrix(&mut a, m, k), matrix(&mut b, k, n), matrix(&mut c, m, n));
     let cost = cost(|on| {
         let mut sequence = rung.multiplier(on, Sizes { m, n, k }).unwrap();
         move |on: &dyn Launcher| sequence.run(on, args)
     });
-    assert!(c.slice().iter().all(|&element| element == k as f32), "{}", rung.rung.name);
+    assert!(c.slice().iter().all(|&element| element == number(k)), "{}", rung.rung.name);
     cost
 }
 
@@ -872,6 +882,28 @@ fn products_by_groups_of_warps() {
         assert_eq!(product.read, per_element * u64::from(k * (m * n.div_ceil(columns) + n * m.div_ceil(rows))));
         assert_eq!(product.written, 4 * u64::from(m * n));
     }
+}
+
+/// The same for operands as they are, whose k is large enough for the widest tiles.
+#[test]
+fn products_of_operands_as_they_are() {
+    use rungs_kernels::matmul::r15_tensor_map::{COLUMNS, ROWS, launches::RUNG};
+    states(&RUNG.rung, "2·m·n·k operations, with m, n and k rounded up to tiles.");
+    states(
+        &RUNG.rung,
+        "Copies of 2·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory, and of C from there. One barrier per block; \
+         one launch, and a small one before it where the matrices are not those of a product before.",
+    );
+    let (m, n, k) = (ROWS * MULTIPROCESSORS, COLUMNS, 64 * 40);
+    let mut cost = cost_of_product_of(&RUNG, (m, n, k), simt::f16::ONE, |k| simt::f16::from_f32(k as f32));
+    let product = cost.launches.pop().unwrap();
+    assert_eq!((product.kernel, product.blocks), ("matmul_tensor_map_nn_f16", MULTIPROCESSORS));
+    product.has_barriers(1);
+    assert_eq!(product.read, 2 * u64::from(k * (m * n.div_ceil(COLUMNS) + n * m.div_ceil(ROWS))));
+    assert_eq!(product.written, 2 * u64::from(m * n));
+    let maps = cost.launches.pop().unwrap();
+    assert_eq!((maps.kernel, maps.read, maps.written), ("matmul_tensor_map_write", 0, 3 * 128));
+    assert!(cost.launches.is_empty());
 }
 
 #[test]

@@ -7,7 +7,11 @@ use common::{Buffer, Random, with_multiprocessors};
 use rungs_kernels::ladder::matmul::{Batch, Matmul, Matrix, Multiplied, Precision, Product, Sizes};
 use rungs_kernels::ladder::{Entry, Launcher};
 use rungs_kernels::matmul::LADDER;
-use simt::{bf16, f16};
+use simt::launcher::{Call, Device, Memory, Result};
+use simt::sim::Gpu;
+use simt::{Geometry, bf16, f16};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 /// A type of elements, which a test computes with in double precision.
@@ -159,7 +163,9 @@ fn check_all(cases: &[Case]) {
     let gpu = with_multiprocessors(3);
     for entry in LADDER.rungs {
         cases.iter().for_each(|&case| {
-            check(entry, &gpu, case);
+            if entry.run.f32() {
+                check(entry, &gpu, case);
+            }
             if entry.run.f64().is_some() {
                 check_of::<f64>(entry, &gpu, case);
             }
@@ -171,6 +177,14 @@ fn check_all(cases: &[Case]) {
             }
         });
     }
+}
+
+/// The rungs for elements of 16 bits.
+const HALF: [&str; 2] = ["tensor-group", "tensor-map"];
+
+/// The rungs for `f32`.
+fn rungs_of_f32() -> impl Iterator<Item = &'static Entry<Matmul>> {
+    LADDER.rungs.iter().copied().filter(|entry| entry.run.f32())
 }
 
 /// The types of each rung; a rung refuses the others.
@@ -187,9 +201,9 @@ fn types() {
         });
         rungs.map(|entry| entry.rung.name).collect()
     }
-    assert_eq!(takes::<f32>().len(), LADDER.rungs.len());
+    assert_eq!(takes::<f32>().len(), LADDER.rungs.len() - 1);
     assert_eq!(takes::<f64>(), ["naive", "coalesced", "shared-tile", "wide-tile", "thread-column"]);
-    assert_eq!((takes::<bf16>(), takes::<f16>()), (vec!["tensor-group"], vec!["tensor-group"]));
+    assert_eq!((takes::<bf16>(), takes::<f16>()), (HALF.to_vec(), HALF.to_vec()));
 }
 
 /// Sides around those of tiles, each with small others.
@@ -282,16 +296,18 @@ fn without_alpha_nothing_is_multiplied() {
         entry.multiplier(gpu, SMALL).unwrap().run(gpu, product).unwrap();
         assert_eq!(c.slice(), [2.0, 4.0, 6.0, 8.0].map(T::of), "{}", entry.rung.name);
     }
-    LADDER.rungs.iter().for_each(|entry| check::<f32>(entry));
+    rungs_of_f32().for_each(check::<f32>);
     LADDER.rungs.iter().filter(|entry| entry.run.f64().is_some()).for_each(|entry| check::<f64>(entry));
-    check::<bf16>(LADDER.get("tensor-group").unwrap());
-    check::<f16>(LADDER.get("tensor-group").unwrap());
+    for name in HALF {
+        check::<bf16>(LADDER.get(name).unwrap());
+        check::<f16>(LADDER.get(name).unwrap());
+    }
 }
 
 /// Rows of B behind the last are not multiplied with the zeros that A is filled up with: they may be infinite.
 #[test]
 fn what_lies_outside_is_not_multiplied() {
-    for entry in LADDER.rungs {
+    for entry in rungs_of_f32() {
         let (mut a, mut b) = (vec![1.0f32; 4 * 12], vec![1.0f32; 12 * 8]);
         (0..4).for_each(|row| a[row * 12 + 9..][..3].fill(f32::INFINITY));
         b[9 * 8..].fill(f32::NAN);
@@ -311,15 +327,17 @@ fn what_lies_outside_is_not_multiplied() {
 /// tiles of the others become smaller where there are too few.
 #[test]
 fn any_number_of_multiprocessors() {
-    for name in ["producer-consumer", "three-tf32", "tensor-group", "three-tf32-group"] {
+    for name in ["producer-consumer", "three-tf32", "tensor-group", "three-tf32-group", "tensor-map"] {
         let entry = LADDER.get(name).unwrap();
         for multiprocessors in [1, 2, 3, 4, 5, 7, 16, 132] {
             let gpu = with_multiprocessors(multiprocessors);
             for case in [Case::new(300, 400, 24), Case::new(256, 128, 100), Case::new(5, 7, 9), Case::new(600, 130, 17)]
             {
-                check(entry, &gpu, case);
-                check(entry, &gpu, Case { beta: -1.0, alpha: 2.0, ..case });
-                if name == "tensor-group" {
+                if entry.run.f32() {
+                    check(entry, &gpu, case);
+                    check(entry, &gpu, Case { beta: -1.0, alpha: 2.0, ..case });
+                }
+                if HALF.contains(&name) {
                     check_of::<bf16>(entry, &gpu, case);
                     check_of::<f16>(entry, &gpu, Case { beta: -1.0, alpha: 2.0, ..case });
                 }
@@ -339,7 +357,7 @@ fn each_rung_is_as_precise_as_it_says() {
     };
     let (a, b) = (draw(m * k), draw(k * n));
     let gpu: &dyn Launcher = &with_multiprocessors(1);
-    for entry in LADDER.rungs {
+    for entry in rungs_of_f32() {
         let (mut a_there, mut b_there) = (Buffer::new(&a, 0), Buffer::new(&b, 0));
         let mut c = Buffer::<f32>::poisoned((m * n) as usize, 0);
         let product = Product::new(
@@ -395,14 +413,19 @@ fn other_types_are_as_precise_as_they_say() {
         assert!(of_f32 || differ < 3, "{}: {differ} sums are those of f32", entry.rung.name);
     }
     LADDER.rungs.iter().filter(|entry| entry.run.f64().is_some()).for_each(|entry| check::<f64>(entry, false));
-    check::<bf16>(LADDER.get("tensor-group").unwrap(), true);
-    check::<f16>(LADDER.get("tensor-group").unwrap(), true);
+    for name in HALF {
+        check::<bf16>(LADDER.get(name).unwrap(), true);
+        check::<f16>(LADDER.get(name).unwrap(), true);
+    }
 }
 
 /// Elements of C that are too large for 16 bits are infinite, and sums that are not are not cut off on the way.
 #[test]
 fn sums_are_wider_than_elements() {
-    let entry = LADDER.get("tensor-group").unwrap();
+    HALF.into_iter().for_each(|name| sums_are_wider(LADDER.get(name).unwrap()));
+}
+
+fn sums_are_wider(entry: &Entry<Matmul>) {
     let (mut a, mut b) =
         (Buffer::new(&[300.0, 300.0, 300.0, 300.0].map(f16::of), 0), Buffer::new(&[300.0, -299.0].map(f16::of), 0));
     let mut c = Buffer::<f16>::poisoned(2, 0);
@@ -416,4 +439,69 @@ fn sums_are_wider_than_elements() {
         Product::new(Matrix::new(a.view(), 1, 1, 1), Matrix::new(b.view(), 1, 2, 2), Matrix::new(c.view(), 1, 2, 2));
     entry.multiplier(gpu, SMALL).unwrap().run(gpu, product).unwrap();
     assert_eq!(c.slice(), [f16::INFINITY, f16::NEG_INFINITY]);
+}
+
+/// A simulated GPU that notes the kernels it launches.
+struct Noting {
+    gpu: Gpu,
+    launched: RefCell<Vec<&'static str>>,
+}
+
+impl Launcher for Noting {
+    fn device(&self) -> Device {
+        self.gpu.device()
+    }
+
+    fn enqueue(&self, call: &dyn Call, geometry: Geometry) -> Result {
+        self.launched.borrow_mut().push(call.name());
+        self.gpu.enqueue(call, geometry)
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>> {
+        self.gpu.allocate(bytes)
+    }
+
+    unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> Result {
+        // SAFETY: passed on.
+        unsafe { self.gpu.clear_bytes(address, bytes) }
+    }
+}
+
+/// Operands that the copy engine takes, in all four forms, with edges inside boxes of each matrix; C by boxes, and by
+/// the threads where its rows or beta do not suit. All kernels are launched, by the widths of tiles, and the maps of a
+/// repeated product are written once.
+#[test]
+fn operands_as_they_are() {
+    let entry = LADDER.get("tensor-map").unwrap();
+    let mut seen = BTreeSet::new();
+    for (multiprocessors, m, n, k) in
+        [(4, 8, 8, 8), (4, 136, 72, 64), (1, 64, 264, 72), (1, 128, 128, 328), (4, 264, 520, 16), (1, 264, 504, 456)]
+    {
+        for transposed in [[false, false], [false, true], [true, false], [true, true]] {
+            let case = Case { transposed, ..Case::new(m, n, k) };
+            let launches = |launched: &[&'static str], maps: usize| {
+                let products = launched.iter().filter(|name| !name.ends_with("_write"));
+                assert!(launched.iter().all(|name| name.starts_with("matmul_tensor_map")), "{launched:?}");
+                assert_eq!(launched.len() - products.count(), maps, "{launched:?}");
+            };
+            let mut check_16 = |case: Case, maps| {
+                let gpu = Noting { gpu: with_multiprocessors(multiprocessors), launched: RefCell::default() };
+                if maps == 1 {
+                    check_of::<bf16>(entry, &gpu, case)
+                } else {
+                    check_of::<f16>(entry, &gpu, case)
+                }
+                launches(&gpu.launched.borrow(), maps);
+                seen.extend(gpu.launched.take());
+            };
+            check_16(case, 1);
+            check_16(Case { batch: 2, gap: [8, 16, 24], offset: [8, 16, 64], alpha: 0.5, ..case }, 2);
+            if m * n * k < 1 << 20 {
+                check_16(Case { beta: 2.0, ..case }, 1);
+                check_16(Case { gap: [0, 8, 3], batch: 2, offset: [0, 0, 1], ..case }, 2);
+            }
+        }
+    }
+    // Four ways for each type and width.
+    assert_eq!(seen.len(), 1 + 4 * 2 * 3, "{seen:?}");
 }

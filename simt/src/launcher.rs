@@ -7,6 +7,7 @@
 use crate::kernel::{Arguments, Kernel, Parameters};
 pub use crate::live::Live;
 use crate::live::{GONE, is_live};
+use crate::tensor_map::{Described, Words};
 use crate::{Geometry, Global, Scalar};
 use std::error::Error;
 use std::fmt;
@@ -152,6 +153,15 @@ pub trait Launcher {
     /// # Safety
     /// The `bytes` bytes at `address` are memory of this machine that lives, and that kernels may write.
     unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> Result;
+
+    /// The map of a matrix for the machine's copy engine: the simulator's, unless the machine is a GPU. That asks the
+    /// driver, which needs neither the device nor a stream for it.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`] if the machine refuses.
+    fn tensor_map(&self, of: &Described) -> Result<Words> {
+        Ok(of.simulated())
+    }
 }
 
 impl dyn Launcher + '_ {

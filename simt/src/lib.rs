@@ -16,7 +16,7 @@
 //! | [`atomic`] | orders, scopes, fences |
 //! | [`grid`] | overlap of a launch with the one before |
 //! | [`async_copy`] | copies to shared memory that a thread does not wait for |
-//! | [`mbarrier`], [`bulk`] | barriers that count bytes, and copies that they count |
+//! | [`mbarrier`], [`bulk`], [`tensor_map`] | barriers that count bytes, and copies that they count |
 //! | [`clock`] | cycle counter, global timer, sleep |
 //! | [`Geometry`], [`launcher`] | launches from the host: their shape and their machine |
 //! | [`mma`] | products of small matrices on the tensor cores |
@@ -46,6 +46,7 @@ pub mod mbarrier;
 pub mod mma;
 mod scalar;
 mod shared;
+pub mod tensor_map;
 pub mod thread;
 mod unroll;
 pub mod warp;

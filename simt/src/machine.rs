@@ -1,6 +1,6 @@
 //! The interface of a backend. The public modules are written once on top of it.
 
-use crate::scalar::{AtomicScalar, Operand, Scalar};
+use crate::scalar::{AtomicScalar, Lies, Operand, Scalar};
 
 /// Lanes of a warp.
 pub const WARP: u32 = 32;
@@ -223,6 +223,21 @@ pub(crate) trait Machine {
     /// of 16.
     #[track_caller]
     unsafe fn bulk_store(to: *mut u8, from: u32, bytes: u32);
+    /// # Safety
+    /// `map` is the address of a map of a matrix that is valid for reads, `to` lies in the block's shared memory with
+    /// room for a box and is a multiple of 128; `barrier` is the address of a barrier of the block.
+    #[track_caller]
+    unsafe fn box_load(to: u32, map: *const u64, place: [u32; 2], barrier: u32);
+    /// # Safety
+    /// `map` is the address of a map of a matrix that is valid for writes, `from` that of a box in the block's shared
+    /// memory, a multiple of 128.
+    #[track_caller]
+    unsafe fn box_store(map: *const u64, place: [u32; 2], from: u32);
+    /// Orders writes of maps before the end of the grid, for the copy engine.
+    fn publish_map();
+    /// # Safety
+    /// `map` is the address of 128 bytes, aligned to 64.
+    unsafe fn acquire_map(map: *const u64);
     fn bulk_commit();
     fn bulk_wait_read<const N: u32>();
     fn fence_async_shared();
@@ -264,6 +279,27 @@ pub(crate) trait Machine {
         b: [u32; 2],
         sums: [f32; SUMS],
     ) -> [f32; SUMS];
+    /// Begins to add the products of two tiles of `T`, of 16 bits, to the thread's sums, and waits for the additions
+    /// begun before. `A` and `B`: how the tiles hold the operands.
+    ///
+    /// # Safety
+    /// As for [`Machine::wgmma_add`]; nothing looks at the sums before [`Machine::wgmma_finish`].
+    #[track_caller]
+    unsafe fn wgmma_begin<T: Operand, A: Lies, B: Lies, const SUMS: usize>(
+        a: u32,
+        b: u32,
+        sums: [f32; SUMS],
+    ) -> [f32; SUMS];
+    /// Waits for all additions.
+    #[track_caller]
+    fn wgmma_finish<const SUMS: usize>(sums: [f32; SUMS]) -> [f32; SUMS];
+    /// Stores four fragments of 8 × 8 elements of 16 bits: lanes 8·i and following have the addresses of the rows of
+    /// fragment i.
+    ///
+    /// # Safety
+    /// `row` is the address of 16 bytes of the block's shared memory, a multiple of 16.
+    #[track_caller]
+    unsafe fn store_fragments(row: u32, fragments: [u32; 4]);
     fn clock() -> u64;
     fn global_timer() -> u64;
     #[track_caller]

@@ -93,6 +93,30 @@ macro_rules! operands {
 }
 operands!(f32: Tf32, bf16: Bf16, f16: F16);
 
+/// How a tile in shared memory holds an operand of a product by four warps: A, or B whose rows are columns of the
+/// product.
+pub trait Lies {
+    /// Whether a row of the tile is one k of the operand.
+    const ACROSS: bool;
+}
+
+/// A row of the tile is a row of the operand, of [`Tile::DEPTH`](crate::warpgroup::Tile::DEPTH) elements along k.
+#[derive(Clone, Copy, Debug)]
+pub struct Along;
+
+/// A row of the tile is one k of 64 rows of the operand, of 16 bits per element: 64 rows of the tile are 64 k of the
+/// operand's first 64 rows, the next 64 the same k of its next.
+#[derive(Clone, Copy, Debug)]
+pub struct Across;
+
+impl Lies for Along {
+    const ACROSS: bool = false;
+}
+
+impl Lies for Across {
+    const ACROSS: bool = true;
+}
+
 /// Reinterprets the low bytes of a 64-bit word as a `T`.
 #[inline(always)]
 pub(crate) fn from_bits<T: Scalar>(bits: u64) -> T {

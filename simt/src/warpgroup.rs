@@ -29,6 +29,8 @@ use crate::machine::Machine;
 use crate::scalar::Operand;
 use crate::{Backend, Shared};
 
+pub use crate::scalar::{Across, Along, Lies};
+
 /// Bytes of a row of a tile.
 pub const ROW: u32 = 128;
 /// What the address of a tile is a multiple of, in bytes: its elements are in another order in each of eight rows.
@@ -125,6 +127,57 @@ pub fn multiply_add_split<T: Operand, const SUMS: usize>(
     let columns = 2 * SUMS as u32;
     // SAFETY: as for `multiply_add`.
     unsafe { Backend::wgmma_add_split::<T, SUMS>(a.map(|tile| tile.of(64)), b.map(|tile| tile.of(columns)), sums) }
+}
+
+/// Sums that products are being added to while the threads go on. What they are is known after [`Sums::finish`].
+pub struct Sums<const SUMS: usize>([f32; SUMS]);
+
+impl<const SUMS: usize> Sums<SUMS> {
+    /// All zero.
+    pub const ZERO: Self = const {
+        assert!(SUMS == 32 || SUMS == 64 || SUMS == 128, "32, 64 or 128 sums");
+        Self([0.0; SUMS])
+    };
+
+    /// Begins to add the products of two tiles of elements of 16 bits, as [`multiply_add`] does. When the call returns,
+    /// the tiles of the call before have been read, and those of this call are still being read. All threads of the four
+    /// warps make the call.
+    #[inline(always)]
+    #[track_caller]
+    #[must_use]
+    pub fn add<T: Operand, A: Lies, B: Lies>(self, a: Tile<T>, b: Tile<T>) -> Self {
+        const { assert!(size_of::<T>() == 2, "elements of 16 bits") };
+        let columns = 2 * SUMS as u32;
+        // SAFETY: as for `multiply_add`. The sums are handed out by `finish` alone.
+        Self(unsafe { Backend::wgmma_begin::<T, A, B, SUMS>(a.of(64), b.of(columns), self.0) })
+    }
+
+    /// Waits until all products have been added: all tiles have been read. All threads of the four warps make the call.
+    #[inline(always)]
+    #[track_caller]
+    pub fn finish(self) -> [f32; SUMS] {
+        Backend::wgmma_finish(self.0)
+    }
+}
+
+/// Stores 16 rows of 16 elements of 16 bits, each lane those that it has of sixteen columns of a product: fragment i has
+/// two neighbours in a row, as bits, the first in the low ones; of rows g and g + 8 for i = 0 and 1, of columns 8 further
+/// on for 2 and 3. Lane l names where row l % 16 of the first 8 columns (l < 16) or of the last goes: 8 elements. All
+/// lanes of the warp make the call (`stmatrix`).
+#[inline(always)]
+#[track_caller]
+pub fn store_fragments<T: Operand>(row: Shared<T>, fragments: [u32; 4]) {
+    const { assert!(size_of::<T>() == 2, "elements of 16 bits") };
+    if crate::global::checked() {
+        if row.len() != T::PACK {
+            Backend::out_of_bounds("row of a fragment", T::PACK.into(), row.len().into());
+        }
+        if !row.address().is_multiple_of(16) {
+            Backend::misaligned("row of a fragment", row.address().into(), 16);
+        }
+    }
+    // SAFETY: the view is of 16 bytes, and begins on a multiple of 16.
+    unsafe { Backend::store_fragments(row.address(), fragments) }
 }
 
 /// Keeps `N` registers per thread, a multiple of 8 from 24 to 240, and gives the others back to the block. All threads

@@ -24,6 +24,7 @@ use rungs::data::{self, Data, Difference, Distribution, Dtype};
 use rungs::engine::{AnyBuffer, Buffer, DeviceChoice, Engine};
 use rungs_kernels::ladder::sort::{Keys, Pairs, Sort};
 use rungs_kernels::ladder::{Device, Entry, Ladder, Launcher, Lengths, Options, Sequence, histogram, reduce, scan};
+use simt::tensor_map::{Described, Words};
 use simt::{Geometry, launcher};
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -367,6 +368,10 @@ impl Launcher for Failing<'_> {
     unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> launcher::Result {
         // SAFETY: as the caller says.
         unsafe { self.engine.clear_bytes(address, bytes) }
+    }
+
+    fn tensor_map(&self, of: &Described) -> launcher::Result<Words> {
+        self.engine.tensor_map(of)
     }
 }
 

@@ -133,8 +133,13 @@ pub trait MultipliesOf<T: Element>: Sync {
     fn launches_of(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product<T>>>;
 }
 
-/// A rung that multiplies matrices: of `f32`, and perhaps of other types.
+/// A rung that multiplies matrices: of `f32` unless it says otherwise, and perhaps of other types.
 pub trait Multiplies: Sync {
+    /// Whether it multiplies matrices of `f32`. If not, the program does not ask for its launches of `f32`.
+    fn f32(&self) -> bool {
+        true
+    }
+
     /// How precise its products of `f32` are. A rung less precise than `f32` is no ladder's default.
     fn precision(&self) -> Precision {
         Precision::F32
@@ -192,11 +197,11 @@ impl Multiplied for f32 {
     }
 
     fn precision(rung: Matmul) -> Option<Precision> {
-        Some(rung.precision())
+        rung.f32().then(|| rung.precision())
     }
 
     fn launches(rung: Matmul, on: &dyn Launcher, sizes: Sizes) -> Option<Result<Launches<Product>>> {
-        Some(rung.launches(on, sizes))
+        rung.f32().then(|| rung.launches(on, sizes))
     }
 }
 

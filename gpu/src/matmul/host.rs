@@ -107,6 +107,7 @@ pub static LADDER: Ladder<Matmul> = Ladder {
         &r12_three_tf32::launches::RUNG,
         &r13_tensor_group::launches::RUNG,
         &r14_three_tf32_group::launches::RUNG,
+        &r15_tensor_map::launches::RUNG,
     ],
     default: &r10_producer_consumer::launches::RUNG,
 };

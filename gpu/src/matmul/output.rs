@@ -116,6 +116,7 @@ macro_rules! fours {
             }
 
             /// [`Output::set_4`] where C has packs and all columns are inside, with beta = 0.
+            #[cfg(any(sm_90a, not(target_os = "cuda")))]
             #[inline(always)]
             pub(super) fn set_4_inside(self, row: u32, column: u32, sums: [f32; 4]) {
                 let c = self.matrix;
@@ -125,6 +126,7 @@ macro_rules! fours {
             }
 
             /// Columns of C.
+            #[cfg(any(sm_90a, not(target_os = "cuda")))]
             #[inline(always)]
             pub(super) fn columns(self) -> u32 {
                 self.matrix.columns

@@ -126,7 +126,7 @@ pub mod launches {
     .refusing(|ask| host::refuses("tensor-group", ask, Wide::<f32>::SHARED_BYTES))
     .run_by(&TensorGroup);
 
-    struct TensorGroup;
+    pub(in super::super) struct TensorGroup;
 
     impl<T: Packed> MultipliesOf<T> for TensorGroup
     where

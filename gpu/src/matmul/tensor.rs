@@ -44,6 +44,7 @@ impl<const ROWS: u32, const COLUMNS: u32, const DOWN: usize, const ALONG: usize>
     const SIZE_A: u32 = ROWS * DEPTH;
     const SIZE: u32 = Self::SIZE_A + COLUMNS * DEPTH;
     /// Bytes of dynamic shared memory.
+    #[cfg(not(target_os = "cuda"))]
     pub(super) const SHARED_BYTES: u32 = STAGES * Self::SIZE * 4;
     /// Packs of four elements in a row of the tile of B.
     const ACROSS_B: u32 = COLUMNS / 4;

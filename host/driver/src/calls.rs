@@ -103,6 +103,16 @@ const FUNCTION_MAX_DYNAMIC_SHARED: i32 = 8;
 const CAPTURE_NONE: u32 = 0;
 const CAPTURE_ACTIVE: u32 = 1;
 
+/// `CUtensorMapInterleave`, `CUtensorMapSwizzle`, `CUtensorMapL2promotion` and `CUtensorMapFloatOOBfill`.
+const INTERLEAVE_NONE: u32 = 0;
+const SWIZZLE_128_BYTES: u32 = 3;
+const PROMOTION_256_BYTES: u32 = 3;
+const OUTSIDE_ZERO: u32 = 0;
+
+/// `CUtensorMap`.
+#[repr(C, align(64))]
+struct Aligned([u64; 16]);
+
 /// `CUjit_option`.
 const JIT_ERROR_LOG_BUFFER: i32 = 5;
 const JIT_ERROR_LOG_BUFFER_BYTES: i32 = 6;
@@ -150,6 +160,20 @@ unsafe extern "C" {
     fn cuStreamIsCapturing(stream: Stream, status: *mut u32) -> u32;
     fn cuStreamQuery(stream: Stream) -> u32;
     fn cuStreamSynchronize(stream: Stream) -> u32;
+    fn cuTensorMapEncodeTiled(
+        map: *mut Aligned,
+        element: u32,
+        rank: u32,
+        address: *mut c_void,
+        extents: *const u64,
+        strides: *const u64,
+        box_extents: *const u32,
+        steps: *const u32,
+        interleave: u32,
+        swizzle: u32,
+        promotion: u32,
+        outside: u32,
+    ) -> u32;
 }
 
 /// Initialises the driver; further calls do nothing. `cust::init` is the same call, and loses the codes of a driver
@@ -435,4 +459,48 @@ pub unsafe fn jit_error(ptx: &CStr) -> Option<(Status, String)> {
             Some((status, text.trim().to_owned()))
         }
     }
+}
+
+/// A row-major matrix of a device's, as [`tensor_map`] takes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Tensor {
+    /// Its address, a multiple of 16.
+    pub address: u64,
+    /// The type of its elements, a `CUtensorMapDataType`.
+    pub element: u32,
+    /// Columns and rows.
+    pub extents: [u64; 2],
+    /// Bytes from one row to the next, a multiple of 16.
+    pub stride: u64,
+    /// Columns and rows of a box; its rows have 128 bytes.
+    pub box_extents: [u32; 2],
+}
+
+/// The map by which kernels have boxes of a matrix copied: packs of 16 bytes swizzled in rows of 128 bytes, zeros
+/// outside of the matrix. It needs no context, and the driver does not look at the memory. CUDA 12.0 and up.
+///
+/// # Errors
+/// The driver's status, in particular for sizes that the copy engine cannot take.
+pub fn tensor_map(of: &Tensor) -> Result<[u64; 16], Status> {
+    let Tensor { address, element, extents, stride, box_extents } = *of;
+    let mut map = Aligned([0; 16]);
+    // SAFETY: the call writes one map and reads two extents, one stride, two box extents and two steps; the address is
+    // a number to it.
+    let code = unsafe {
+        cuTensorMapEncodeTiled(
+            &mut map,
+            element,
+            2,
+            ptr::without_provenance_mut(address as usize),
+            extents.as_ptr(),
+            &stride,
+            box_extents.as_ptr(),
+            [1, 1].as_ptr(),
+            INTERLEAVE_NONE,
+            SWIZZLE_128_BYTES,
+            PROMOTION_256_BYTES,
+            OUTSIDE_ZERO,
+        )
+    };
+    Status::check(code).map(|()| map.0)
 }

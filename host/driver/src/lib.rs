@@ -15,9 +15,9 @@ mod slots;
 mod status;
 
 pub use calls::{
-    Context, Current, Function, Launch, Stream, can_access_peer, copy_from_peer, copy_on_device, copy_to_device,
-    copy_to_host, device_attribute, fill, has_ended, init, is_capturing, jit_error, launch, let_access_peer,
-    set_max_dynamic_shared, synchronize,
+    Context, Current, Function, Launch, Stream, Tensor, can_access_peer, copy_from_peer, copy_on_device,
+    copy_to_device, copy_to_host, device_attribute, fill, has_ended, init, is_capturing, jit_error, launch,
+    let_access_peer, set_max_dynamic_shared, synchronize, tensor_map,
 };
 pub use event::Event;
 pub use status::Status;

@@ -118,7 +118,7 @@ functions! {
     cuTexObjectGetResourceViewDesc
 
     cuCtxEnablePeerAccess cuDeviceCanAccessPeer cuFuncSetAttribute cuGetErrorName cuLaunchKernelEx cuMemcpyPeerAsync
-    cuStreamIsCapturing cuStreamQuery
+    cuStreamIsCapturing cuStreamQuery cuTensorMapEncodeTiled
 
     cuGraphExecDestroy cuGraphInstantiateWithFlags cuGraphLaunch cuStreamBeginCapture_v2 cuStreamEndCapture
 }
@@ -134,6 +134,6 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), SLOTS.len());
-        assert_eq!(SLOTS.len(), 105 + 8 + 5);
+        assert_eq!(SLOTS.len(), 105 + 9 + 5);
     }
 }

@@ -68,6 +68,14 @@ impl Family {
         let needs_values = self.extras.contains(&Extra::Values) && !takes(&usual) && takes(&with_values);
         if needs_values { with_values } else { usual }
     }
+
+    /// The type of elements that a rung is tried with if nobody asks for another: the family's first, unless the rung
+    /// takes others alone.
+    pub fn usual_dtype(&self, rung: &Rung) -> Dtype {
+        let parameters = self.usual(rung);
+        let takes = |dtype: &Dtype| (self.unable)(rung, *dtype, &parameters).is_none();
+        self.dtypes.iter().copied().find(takes).unwrap_or(self.dtypes[0])
+    }
 }
 
 #[cfg(test)]

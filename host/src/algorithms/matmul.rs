@@ -333,7 +333,7 @@ mod tests {
             assert_eq!(Precision::ALL.map(|precision| chosen(Some(precision))), rungs);
             assert_eq!(of_type(Dtype::F64, None), "thread-column");
             if compute_capability == (9, 0) {
-                assert_eq!([Dtype::F16, Dtype::Bf16].map(|dtype| of_type(dtype, None)), ["tensor-group"; 2]);
+                assert_eq!([Dtype::F16, Dtype::Bf16].map(|dtype| of_type(dtype, None)), ["tensor-map"; 2]);
             }
         }
     }
@@ -361,10 +361,10 @@ mod tests {
                 .map(|rung| rung.name)
                 .collect()
         };
-        assert_eq!(takes(Dtype::F32).len(), family.rungs.len());
+        assert_eq!(takes(Dtype::F32).len(), family.rungs.len() - 1);
         assert_eq!(takes(Dtype::F64), ["naive", "coalesced", "shared-tile", "wide-tile", "thread-column"]);
-        assert_eq!(takes(Dtype::F16), ["tensor-group"]);
-        assert_eq!(takes(Dtype::Bf16), ["tensor-group"]);
+        assert_eq!(takes(Dtype::F16), ["tensor-group", "tensor-map"]);
+        assert_eq!(takes(Dtype::Bf16), ["tensor-group", "tensor-map"]);
         let asked = Parameters { precision: Some(Precision::F32), ..parameters };
         let why = family.refusal(family.rung("naive").unwrap(), size, Dtype::F64, &asked, engine.device());
         assert!(why.unwrap().contains("products of f32, not of f64"));

@@ -2,7 +2,7 @@
 
 use super::{Common, gpus};
 use crate::algorithms::{FAMILIES, Family, Parameters, Problem, Rung, Size, Workload};
-use crate::data::Size as Count;
+use crate::data::{Dtype, Size as Count};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::measure::{Row, attempt};
@@ -44,7 +44,7 @@ pub(super) fn limit(matches: &ArgMatches) -> Duration {
 }
 
 /// A problem that rungs share, and what it was made for.
-type Shared = ((Size, Parameters), Result<Box<dyn Problem>>);
+type Shared = ((Size, Dtype, Parameters), Result<Box<dyn Problem>>);
 
 pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     if let Some(gpus) = gpus::asked(matches) {
@@ -74,11 +74,14 @@ fn rows(
         let mut shared: Option<Shared> = None;
         for rung in family.rungs.iter().copied() {
             tell(format!("{} {}", family.name, rung.name));
-            let (size, dtype) = (size(family, rung, engine, n), family.dtypes[0]);
+            let (size, dtype) = (size(family, rung, engine, n), family.usual_dtype(rung));
             let parameters = family.usual(rung);
             let problem = match &mut shared {
-                Some((same, problem)) if *same == (size, parameters) => problem,
-                other => &mut other.insert(((size, parameters), problem(family, size, seed, parameters))).1,
+                Some((same, problem)) if *same == (size, dtype, parameters) => problem,
+                other => {
+                    let problem = problem(family, size, dtype, seed, parameters);
+                    &mut other.insert(((size, dtype, parameters), problem)).1
+                }
             };
             rows.push(match problem {
                 Ok(problem) => attempt(engine, family, rung, &**problem, dtype, allowed),
@@ -99,9 +102,8 @@ fn size(family: &Family, rung: &Rung, engine: &Engine, n: Option<u64>) -> Size {
     }
 }
 
-fn problem(family: &Family, size: Size, seed: u64, parameters: Parameters) -> Result<Box<dyn Problem>> {
-    let (dtype, distribution) = (family.dtypes[0], family.input);
-    family.make(Workload { size, dtype, distribution, seed, input: None, parameters })
+fn problem(family: &Family, size: Size, dtype: Dtype, seed: u64, parameters: Parameters) -> Result<Box<dyn Problem>> {
+    family.make(Workload { size, dtype, distribution: family.input, seed, input: None, parameters })
 }
 
 /// An error if any row is wrong.

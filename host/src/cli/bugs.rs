@@ -250,6 +250,7 @@ mod machine {
     use rungs_gallery::Machine;
     use simt::Geometry;
     use simt::launcher::{Call, Device, Launcher, Memory, Result};
+    use simt::tensor_map::{Described, Words};
 
     impl Launcher for OnEngine<'_> {
         fn device(&self) -> Device {
@@ -267,6 +268,10 @@ mod machine {
         unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> Result {
             // SAFETY: passed on.
             unsafe { Launcher::clear_bytes(self.0, address, bytes) }
+        }
+
+        fn tensor_map(&self, of: &Described) -> Result<Words> {
+            Launcher::tensor_map(self.0, of)
         }
     }
 

@@ -148,7 +148,7 @@ fn check(
             Size::Elements(rung.capacity.map_or(n, |c| n.min(c)))
         }
     };
-    let dtype = matches.get_one::<Dtype>("dtype").copied().unwrap_or(family.dtypes[0]);
+    let dtype = matches.get_one::<Dtype>("dtype").copied().unwrap_or_else(|| family.usual_dtype(rung));
     family.check_dtype(dtype)?;
     let problem = family.make(Workload {
         size,

@@ -149,7 +149,7 @@ fn count(
         (Some(n), Size::Elements(_)) => Size::Elements(n),
         (None, size) => size,
     };
-    let (dtype, distribution, parameters) = (family.dtypes[0], family.input, family.usual(rung));
+    let (dtype, distribution, parameters) = (family.usual_dtype(rung), family.input, family.usual(rung));
     let problem = family.make(Workload { size, dtype, distribution, seed, input: None, parameters })?;
     let kernels = counters::kernels(&counters::count(engine, &*problem, rung)?);
     Ok(Explained { counters: Some(Counted { n: size.n(), kernels }), ..Explained::from(rung) })

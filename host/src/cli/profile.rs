@@ -61,7 +61,7 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let size = asked.unwrap_or_else(|| family.default_size(&engine, rung));
     let problem = family.make(Workload {
         size,
-        dtype: family.dtypes[0],
+        dtype: family.usual_dtype(rung),
         distribution: family.input,
         seed: common.seed,
         input: None,

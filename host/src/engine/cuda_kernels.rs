@@ -3,10 +3,11 @@
 use super::error::{CudaError, status};
 use super::{Cuda, Properties, Result, Unconfirmed, lock};
 use crate::engine::Geometry;
-use cuda_driver::{Function, Launch, Status};
+use cuda_driver::{Function, Launch, Status, Tensor};
 use cust::function::{BlockSize, FunctionAttribute};
 use cust::module::Module;
 use rungs_ptx::ptx;
+use simt::tensor_map::{Described, Words};
 use std::collections::HashMap;
 use std::ffi::c_void;
 
@@ -139,6 +140,22 @@ impl Cuda {
         let mut unconfirmed = lock(&self.unconfirmed);
         *unconfirmed = Unconfirmed { launches: unconfirmed.launches + 1, last: Some(kernel) };
         Ok(())
+    }
+
+    /// The map of a matrix for the GPU's copy engine.
+    ///
+    /// # Errors
+    /// [`CudaError::Driver`], in particular for a driver older than CUDA 12.0.
+    pub fn tensor_map(&self, of: &Described) -> Result<Words> {
+        let tensor = Tensor {
+            address: of.address(),
+            element: of.element().0,
+            extents: of.extents(),
+            stride: of.stride(),
+            box_extents: of.box_extents(),
+        };
+        let map = cuda_driver::tensor_map(&tensor);
+        map.map(Words).map_err(|status| CudaError::driver("making a tensor map", status))
     }
 
     /// Does all of a launch that is done once for a kernel and that a stream that is captured may not do: the kernel is

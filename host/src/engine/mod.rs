@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use cuda::Cuda;
 use simt::launcher::{self, Call, Device, Launcher, Memory, With};
 use simt::sim::Check;
+use simt::tensor_map::{Described, Words};
 use simt::{Kernel, Scalar};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -535,5 +536,12 @@ impl Launcher for Engine {
         self.check_views("clear", &[(address as u64, bytes as u64)])?;
         // SAFETY: as the caller says, and the check above.
         Ok(unsafe { buffer::fill(self, address, 0, bytes) }?)
+    }
+
+    fn tensor_map(&self, of: &Described) -> launcher::Result<Words> {
+        match &self.0.backend {
+            Backend::Cuda(cuda) => cuda.tensor_map(of).map_err(|error| Error::from(error).into()),
+            Backend::Simulator(_) => Ok(of.simulated()),
+        }
     }
 }

@@ -5,6 +5,7 @@ use super::{Backend, Engine, buffer};
 use crate::error::{Error, Result};
 use cuda_driver::Current;
 use simt::launcher::{self, Call, Device, Failed, Launcher, Memory};
+use simt::tensor_map::{Described, Words};
 use simt::{Geometry, sim};
 use std::ffi::c_void;
 
@@ -89,6 +90,13 @@ impl Launcher for OnStream {
             }
         }
     }
+
+    fn tensor_map(&self, of: &Described) -> launcher::Result<Words> {
+        match &self.to {
+            To::Gpu { cuda, .. } => cuda.tensor_map(of).map_err(|error| Error::from(error).into()),
+            To::Simulator(_) => Ok(of.simulated()),
+        }
+    }
 }
 
 /// An engine's machine as far as it gets ready for launches, and does not run them.
@@ -114,6 +122,10 @@ impl Launcher for Rehearsal<'_> {
 
     unsafe fn clear_bytes(&self, _: *mut u8, _: usize) -> launcher::Result {
         Ok(())
+    }
+
+    fn tensor_map(&self, of: &Described) -> launcher::Result<Words> {
+        self.0.tensor_map(of)
     }
 }
 

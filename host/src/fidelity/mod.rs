@@ -65,7 +65,7 @@ fn sizes(family: &Family, rung: &Rung) -> [Size; 3] {
 /// As for [`Prepared::run`](crate::algorithms::Prepared::run).
 pub fn run(engine: &Engine, case: Case, seed: u64) -> Result<()> {
     let Case { family, rung, size } = case;
-    let (dtype, distribution, parameters) = (family.dtypes[0], family.input, family.usual(rung));
+    let (dtype, distribution, parameters) = (family.usual_dtype(rung), family.input, family.usual(rung));
     let problem = family.make(Workload { size, dtype, distribution, seed, input: None, parameters })?;
     let mut prepared = problem.prepare(engine, rung)?;
     prepared.restore()?;

@@ -2,6 +2,7 @@
 
 use simt::Geometry;
 use simt::launcher::{Call, Device, Failed, Launcher, Memory, Result};
+use simt::tensor_map::{Described, Words};
 use std::cell::Cell;
 use std::ptr;
 
@@ -89,6 +90,10 @@ impl Launcher for Carved<'_> {
         self.flush()?;
         self.unclear.set((address, bytes));
         Ok(())
+    }
+
+    fn tensor_map(&self, of: &Described) -> Result<Words> {
+        self.on.tensor_map(of)
     }
 }
 

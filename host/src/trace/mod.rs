@@ -154,7 +154,7 @@ pub fn trace_arrays(
     if elements > MAX_ELEMENTS as u64 {
         return Err(Error::Usage(format!("{elements} elements are too many to draw; {MAX_ELEMENTS} are the limit")));
     }
-    let dtype = family.dtypes[0];
+    let dtype = family.usual_dtype(rung);
     let given = |values: Vec<u32>| match dtype {
         Dtype::U8 => Data::from(values.into_iter().map(|v| v.min(255) as u8).collect::<Vec<_>>()),
         Dtype::F32 => Data::from(values.into_iter().map(|v| v as f32).collect::<Vec<_>>()),

@@ -81,6 +81,55 @@ pub(crate) unsafe fn store(to: *mut u8, from: u32, bytes: u32) {
     }
 }
 
+/// # Safety
+/// As [`crate::machine::Machine::box_load`].
+#[inline(always)]
+pub(crate) unsafe fn load_box(to: u32, map: *const u64, [x, y]: [u32; 2], barrier: u32) {
+    // SAFETY: the caller's promise is the instruction's condition.
+    unsafe {
+        asm!(
+            concat!(
+                "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes ",
+                "[{0}], [{1}, {{{2}, {3}}}], [{4}];"
+            ),
+            in(reg32) to, in(reg64) map, in(reg32) x, in(reg32) y, in(reg32) barrier, options(nostack)
+        )
+    }
+}
+
+/// # Safety
+/// As [`crate::machine::Machine::box_store`].
+#[inline(always)]
+pub(crate) unsafe fn store_box(map: *const u64, [x, y]: [u32; 2], from: u32) {
+    // SAFETY: the caller's promise is the instruction's condition.
+    unsafe {
+        asm!(
+            "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [{0}, {{{1}, {2}}}], [{3}];",
+            in(reg64) map, in(reg32) x, in(reg32) y, in(reg32) from, options(nostack)
+        )
+    }
+}
+
+#[inline(always)]
+pub(crate) fn publish_map() {
+    // SAFETY: a fence has no conditions.
+    unsafe { asm!("fence.proxy.tensormap::generic.release.gpu;", options(nostack)) }
+}
+
+/// # Safety
+/// `map` is the address of 128 bytes, aligned to 64.
+#[inline(always)]
+pub(crate) unsafe fn acquire_map(map: *const u64) {
+    // SAFETY: the caller's promise is the instruction's condition.
+    unsafe {
+        asm!(
+            "fence.proxy.tensormap::generic.acquire.gpu [{0}], 128;",
+            "prefetch.tensormap [{0}];",
+            in(reg64) map, options(nostack)
+        )
+    }
+}
+
 #[inline(always)]
 pub(crate) fn commit() {
     // SAFETY: closes a group, which may be empty.

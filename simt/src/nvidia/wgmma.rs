@@ -5,7 +5,7 @@
 //! copies the text into two branches, or the PTX builder's check of collectives fails.
 
 use super::assembly::asm;
-use crate::scalar::{Operand, Seen};
+use crate::scalar::{Lies, Operand, Seen};
 
 /// What a descriptor of a tile says beside its address: rows of 128 bytes, swizzled, eight rows after 1024 bytes.
 const TILE: u64 = 1 << 62 | (1024 >> 4) << 32 | 1 << 16;
@@ -15,6 +15,16 @@ const TILE: u64 = 1 << 62 | (1024 >> 4) << 32 | 1 << 16;
 #[inline(always)]
 fn tile(address: u32) -> u64 {
     TILE | (address as u64 & 0x3FFFF) >> 4
+}
+
+/// The same of a tile whose rows are columns of the operand, one per k: 64 of them, and the next 64 columns of the tile
+/// after 8192 bytes. What one instruction takes along k is 16 rows, 2048 bytes: 128 units.
+const ACROSS: u64 = 1 << 62 | (1024 >> 4) << 32 | (8192 >> 4) << 16;
+
+/// The descriptor of the tile at an address, which lies so.
+#[inline(always)]
+fn lying<L: Lies>(address: u32) -> u64 {
+    (if L::ACROSS { ACROSS } else { TILE }) | (address as u64 & 0x3FFFF) >> 4
 }
 
 /// `{0}, {1}, …`, one operand per sum.
@@ -93,6 +103,58 @@ macro_rules! add_split {
     };
 }
 
+/// The instruction for the next k.
+macro_rules! further {
+    ($types:literal $columns:literal, $lie:literal, $x:literal, $y:literal, $to:expr) => {
+        concat!(
+            "add.s64 x, x, ", $x, "; add.s64 y, y, ", $y, ";",
+            products!($columns, $types, "adds", $to, $lie)
+        )
+    };
+}
+
+/// All products of two tiles of 16 bits, to be added to `$sums` while the threads go on; those begun before are added.
+/// `$lie`: the bits that say which tiles lie across k, and `$x`, `$y`: what their descriptors have per instruction.
+macro_rules! begin {
+    ($types:literal $columns:literal, $lie:literal, $x:literal, $y:literal, ($($i:literal)*), $a:expr, $b:expr,
+     $sums:ident) => {
+        asm!(
+            "{{ .reg .b64 x, y; .reg .pred adds; setp.eq.u32 adds, 0, 0;",
+            "wgmma.fence.sync.aligned;",
+            concat!("mov.b64 x, {a}; mov.b64 y, {b};", products!($columns, $types, "adds", sums!(($($i)*)), $lie)),
+            further!($types $columns, $lie, $x, $y, sums!(($($i)*))),
+            further!($types $columns, $lie, $x, $y, sums!(($($i)*))),
+            further!($types $columns, $lie, $x, $y, sums!(($($i)*))),
+            "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 1; }}",
+            $(inout(reg32) $sums[$i],)*
+            a = in(reg64) $a, b = in(reg64) $b, options(nostack)
+        )
+    };
+}
+
+/// [`begin`] for two tiles as they lie.
+macro_rules! begin_lying {
+    ($types:literal $columns:literal, ($A:ident, $B:ident), $list:tt, $a:expr, $b:expr, $sums:ident) => {
+        match ($A::ACROSS, $B::ACROSS) {
+            (false, false) => begin!($types $columns, ", 0, 0", "2", "2", $list, $a, $b, $sums),
+            (false, true) => begin!($types $columns, ", 0, 1", "2", "128", $list, $a, $b, $sums),
+            (true, false) => begin!($types $columns, ", 1, 0", "128", "2", $list, $a, $b, $sums),
+            (true, true) => begin!($types $columns, ", 1, 1", "128", "128", $list, $a, $b, $sums),
+        }
+    };
+}
+
+/// Waits for all products.
+macro_rules! finish {
+    (($($i:literal)*), $sums:ident) => {
+        // The comment names the operands: from here on their registers are the compiler's again.
+        asm!(
+            concat!("wgmma.wait_group.sync.aligned 0; // ", sums!(($($i)*))),
+            $(inout(reg32) $sums[$i],)* options(nostack)
+        )
+    };
+}
+
 macro_rules! widths {
     ($($count:literal, $columns:literal, ($($i:literal)*);)*) => {
         /// # Safety
@@ -137,6 +199,43 @@ macro_rules! widths {
                             Seen::F16 => add_split!(F16 $count, $columns, ($($i)*), a, b, sums),
                         }
                     }
+                }
+            )*
+            sums
+        }
+
+        /// # Safety
+        /// As for `multiply_add`, of 16 bits; nothing touches the sums before `finish`.
+        #[inline(always)]
+        pub(crate) unsafe fn begin<T: Operand, A: Lies, B: Lies, const SUMS: usize>(
+            a: u32,
+            b: u32,
+            mut sums: [f32; SUMS],
+        ) -> [f32; SUMS] {
+            let (a, b) = (lying::<A>(a), lying::<B>(b));
+            $(
+                if SUMS == $count {
+                    // SAFETY: the caller's promise is the instructions' condition.
+                    unsafe {
+                        match T::SEEN {
+                            Seen::Tf32 => super::assembly::trap(),
+                            Seen::Bf16 => {
+                                begin_lying!("k16.f32.bf16.bf16" $columns, (A, B), ($($i)*), a, b, sums)
+                            }
+                            Seen::F16 => begin_lying!("k16.f32.f16.f16" $columns, (A, B), ($($i)*), a, b, sums),
+                        }
+                    }
+                }
+            )*
+            sums
+        }
+
+        #[inline(always)]
+        pub(crate) fn finish<const SUMS: usize>(mut sums: [f32; SUMS]) -> [f32; SUMS] {
+            $(
+                if SUMS == $count {
+                    // SAFETY: waiting has no conditions.
+                    unsafe { finish!(($($i)*), sums) }
                 }
             )*
             sums

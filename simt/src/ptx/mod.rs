@@ -14,7 +14,7 @@ mod shared;
 
 use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Vote};
 use crate::nvidia::{async_copy, atomic, bulk, convert, memory, mma, wgmma};
-use crate::scalar::{AtomicScalar, Operand, Scalar};
+use crate::scalar::{AtomicScalar, Lies, Operand, Scalar};
 use core::arch::{asm, global_asm, nvptx};
 
 // The launch's dynamic shared memory. 128 bytes of alignment serve bulk copies too.
@@ -359,6 +359,26 @@ impl Machine for Ptx {
     }
 
     #[inline(always)]
+    unsafe fn box_load(to: u32, map: *const u64, place: [u32; 2], barrier: u32) {
+        unsafe { bulk::load_box(to, map, place, barrier) }
+    }
+
+    #[inline(always)]
+    unsafe fn box_store(map: *const u64, place: [u32; 2], from: u32) {
+        unsafe { bulk::store_box(map, place, from) }
+    }
+
+    #[inline(always)]
+    fn publish_map() {
+        bulk::publish_map()
+    }
+
+    #[inline(always)]
+    unsafe fn acquire_map(map: *const u64) {
+        unsafe { bulk::acquire_map(map) }
+    }
+
+    #[inline(always)]
     fn bulk_commit() {
         bulk::commit()
     }
@@ -454,6 +474,25 @@ impl Machine for Ptx {
         sums: [f32; SUMS],
     ) -> [f32; SUMS] {
         unsafe { wgmma::multiply_add_split::<T, SUMS>(a, b, sums) }
+    }
+
+    #[inline(always)]
+    unsafe fn wgmma_begin<T: Operand, A: Lies, B: Lies, const SUMS: usize>(
+        a: u32,
+        b: u32,
+        sums: [f32; SUMS],
+    ) -> [f32; SUMS] {
+        unsafe { wgmma::begin::<T, A, B, SUMS>(a, b, sums) }
+    }
+
+    #[inline(always)]
+    fn wgmma_finish<const SUMS: usize>(sums: [f32; SUMS]) -> [f32; SUMS] {
+        wgmma::finish(sums)
+    }
+
+    #[inline(always)]
+    unsafe fn store_fragments(row: u32, fragments: [u32; 4]) {
+        unsafe { mma::store_fragments(row, fragments) }
     }
 
     #[inline(always)]

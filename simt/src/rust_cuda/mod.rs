@@ -28,7 +28,7 @@ pub use shared::{SharedArray, shared_address};
 use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Vote};
 use crate::nvidia::assembly::{asm, trap};
 use crate::nvidia::{async_copy, atomic, bulk, convert, memory, mma, wgmma};
-use crate::scalar::{AtomicScalar, Operand, Scalar};
+use crate::scalar::{AtomicScalar, Lies, Operand, Scalar};
 use cuda_std::{intrinsics as libdevice, thread, warp};
 
 /// Shuffle's clamp for segments of a whole warp: lanes 0 to 31; `up` counts towards lane 0.
@@ -332,6 +332,26 @@ impl Machine for RustCuda {
     }
 
     #[inline(always)]
+    unsafe fn box_load(to: u32, map: *const u64, place: [u32; 2], barrier: u32) {
+        unsafe { bulk::load_box(to, map, place, barrier) }
+    }
+
+    #[inline(always)]
+    unsafe fn box_store(map: *const u64, place: [u32; 2], from: u32) {
+        unsafe { bulk::store_box(map, place, from) }
+    }
+
+    #[inline(always)]
+    fn publish_map() {
+        bulk::publish_map()
+    }
+
+    #[inline(always)]
+    unsafe fn acquire_map(map: *const u64) {
+        unsafe { bulk::acquire_map(map) }
+    }
+
+    #[inline(always)]
     fn bulk_commit() {
         bulk::commit()
     }
@@ -439,6 +459,25 @@ impl Machine for RustCuda {
         sums: [f32; SUMS],
     ) -> [f32; SUMS] {
         unsafe { wgmma::multiply_add_split::<T, SUMS>(a, b, sums) }
+    }
+
+    #[inline(always)]
+    unsafe fn wgmma_begin<T: Operand, A: Lies, B: Lies, const SUMS: usize>(
+        a: u32,
+        b: u32,
+        sums: [f32; SUMS],
+    ) -> [f32; SUMS] {
+        unsafe { wgmma::begin::<T, A, B, SUMS>(a, b, sums) }
+    }
+
+    #[inline(always)]
+    fn wgmma_finish<const SUMS: usize>(sums: [f32; SUMS]) -> [f32; SUMS] {
+        wgmma::finish(sums)
+    }
+
+    #[inline(always)]
+    unsafe fn store_fragments(row: u32, fragments: [u32; 4]) {
+        unsafe { mma::store_fragments(row, fragments) }
     }
 
     #[inline(always)]

@@ -386,11 +386,11 @@ impl Block {
         stats.catch_up(thread, warp.filter(on_its_way).fold(0, |mask, t| mask | 1 << (t - first)));
     }
 
-    /// Counts a bulk copy, if that is asked for.
+    /// Counts a bulk copy, if that is asked for: of so many bytes from each address of global memory on.
     #[track_caller]
-    pub(super) fn count_copy(&self, instruction: Instruction, address: u64, bytes: u32) {
+    pub(super) fn count_copies(&self, instruction: Instruction, parts: impl IntoIterator<Item = (u64, u32)>) {
         if let Some(stats) = &self.stats {
-            stats.copy(instruction, address, bytes, Location::caller());
+            stats.copy(instruction, parts, Location::caller());
         }
     }
 

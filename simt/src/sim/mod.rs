@@ -31,6 +31,7 @@ mod shared;
 mod spin;
 mod stack;
 pub mod stats;
+mod tensor_map;
 mod warp;
 mod watchdog;
 mod wgmma;
@@ -48,10 +49,10 @@ pub use observe::{Access, AccessKind, Event, Space, observe};
 
 use crate::machine::{Cache, Machine, Reduction, Register, Shuffle, Vote};
 use crate::machine::{Operation, Order, Scope};
-use crate::scalar::{AtomicScalar, Operand, Scalar, from_bits, to_bits};
+use crate::scalar::{Along, AtomicScalar, Lies, Operand, Scalar, from_bits, to_bits};
 use crate::{bf16, f16};
 use block::{Block, Vector};
-use check::{Half, Touch, Use};
+use check::{Half, Moved, Touch, Use};
 use std::cell::Cell;
 use std::panic::Location;
 use std::sync::OnceLock;
@@ -541,7 +542,7 @@ impl Machine for Simulator {
     #[track_caller]
     unsafe fn bulk_load(to: u32, from: *const u8, bytes: u32, barrier: u32) {
         let block = here();
-        block.count_copy(stats::Instruction::BulkLoad, from as u64, bytes);
+        block.count_copies(stats::Instruction::BulkLoad, [(from as u64, bytes)]);
         // SAFETY: `shared` gives a pointer to `bytes` bytes; the caller promises the source and the alignment.
         unsafe { memory::copy(block.shared(to, bytes), from, bytes) };
         // SAFETY: as above.
@@ -549,16 +550,16 @@ impl Machine for Simulator {
         observe::copy((Space::Global, from as u64), (Space::Shared, to.into()), bytes, word);
         let ends = block.mbarriers.copied(barrier, bytes);
         if let Some((session, state)) = block.checks() {
-            let words: Vec<_> = (0..bytes).step_by(16).map(word).collect();
-            let copy = (to, from as u64, words.as_slice());
-            session.bulk_load(state, block.current(), copy, (barrier, ends), Location::caller());
+            let moved = |at| Moved { global: from as u64 + u64::from(at), shared: to + at, there: 16, words: word(at) };
+            let moved: Vec<_> = (0..bytes).step_by(16).map(moved).collect();
+            session.bulk_load(state, block.current(), &moved, (barrier, ends), Location::caller());
         }
     }
 
     #[track_caller]
     unsafe fn bulk_store(to: *mut u8, from: u32, bytes: u32) {
         let p = here().shared(from, bytes);
-        here().count_copy(stats::Instruction::BulkStore, to as u64, bytes);
+        here().count_copies(stats::Instruction::BulkStore, [(to as u64, bytes)]);
         // SAFETY: as above, the other way.
         unsafe { memory::copy(to, p, bytes) };
         // SAFETY: as above.
@@ -566,10 +567,28 @@ impl Machine for Simulator {
         observe::copy((Space::Shared, from.into()), (Space::Global, to as u64), bytes, word);
         let block = here();
         if let Some((session, state)) = block.checks() {
-            let words: Vec<_> = (0..bytes).step_by(16).map(word).collect();
-            session.bulk_store(state, block.current(), (to as u64, from, &words), Location::caller());
+            let moved = |at| Moved { global: to as u64 + u64::from(at), shared: from + at, there: 16, words: word(at) };
+            let moved: Vec<_> = (0..bytes).step_by(16).map(moved).collect();
+            session.bulk_store(state, block.current(), &moved, Location::caller());
         }
     }
+
+    #[track_caller]
+    unsafe fn box_load(to: u32, map: *const u64, place: [u32; 2], barrier: u32) {
+        // SAFETY: passed on.
+        unsafe { tensor_map::load(to, map, place, barrier) }
+    }
+
+    #[track_caller]
+    unsafe fn box_store(map: *const u64, place: [u32; 2], from: u32) {
+        // SAFETY: passed on.
+        unsafe { tensor_map::store(map, place, from) }
+    }
+
+    // Copies see all that was written before they start.
+    fn publish_map() {}
+
+    unsafe fn acquire_map(_: *const u64) {}
 
     fn bulk_commit() {
         let block = here();
@@ -719,7 +738,7 @@ impl Machine for Simulator {
     #[track_caller]
     unsafe fn wgmma_add<T: Operand, const SUMS: usize>(a: u32, b: u32, mut sums: [f32; SUMS]) -> [f32; SUMS] {
         // SAFETY: passed on.
-        unsafe { wgmma::multiply_add::<T, SUMS>(Tiles { a, b }, &mut sums) };
+        unsafe { wgmma::multiply_add::<T, Along, Along, SUMS>(Tiles { a, b }, &mut sums) };
         sums
     }
 
@@ -732,9 +751,38 @@ impl Machine for Simulator {
         let mut parts = [0.0; SUMS];
         for (a, b) in [(a[1], b[0]), (a[0], b[1]), (a[0], b[0])] {
             // SAFETY: passed on.
-            unsafe { wgmma::multiply_add::<T, SUMS>(Tiles { a, b }, &mut parts) };
+            unsafe { wgmma::multiply_add::<T, Along, Along, SUMS>(Tiles { a, b }, &mut parts) };
         }
         std::array::from_fn(|i| sums[i] + parts[i])
+    }
+
+    // Products are made at once: a kernel that needs them to take time would be wrong on the GPU too.
+    #[track_caller]
+    unsafe fn wgmma_begin<T: Operand, A: Lies, B: Lies, const SUMS: usize>(
+        a: u32,
+        b: u32,
+        mut sums: [f32; SUMS],
+    ) -> [f32; SUMS] {
+        // SAFETY: passed on.
+        unsafe { wgmma::multiply_add::<T, A, B, SUMS>(Tiles { a, b }, &mut sums) };
+        sums
+    }
+
+    #[track_caller]
+    fn wgmma_finish<const SUMS: usize>(sums: [f32; SUMS]) -> [f32; SUMS] {
+        warp::together();
+        sums
+    }
+
+    #[track_caller]
+    unsafe fn store_fragments(row: u32, fragments: [u32; 4]) {
+        let lane = here().current() as u32 % 32;
+        for (i, fragment) in fragments.into_iter().enumerate() {
+            // The row that this lane's two elements are in.
+            let row = warp::from_lane(row, 8 * i as u32 + lane / 4);
+            // SAFETY: the lane there promises 16 bytes.
+            unsafe { Self::store_shared(row + lane % 4 * 4, fragment) };
+        }
     }
 
     fn clock() -> u64 {

@@ -164,6 +164,12 @@ pub(super) fn shuffle(kind: Shuffle, mask: u32, value: u32, argument: u32) -> u3
     )
 }
 
+/// The value that lane `source` contributes, of all lanes of the warp.
+#[track_caller]
+pub(super) fn from_lane(value: u32, source: u32) -> u32 {
+    collective(u32::MAX, value, source, |lane, _, deposits| deposits[deposits[lane as usize].argument as usize].value)
+}
+
 /// The result of a shuffle that reads a lane outside its mask, unlike any data.
 const UNSPECIFIED: u32 = 0xBAD0_1A4E;
 

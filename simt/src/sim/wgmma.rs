@@ -7,7 +7,7 @@
 use super::mma::{seen, towards_zero};
 use super::observe::{AccessKind, Space};
 use super::{here, warp, watch_pack, watchdog};
-use crate::scalar::{Operand, Seen, from_bits};
+use crate::scalar::{Lies, Operand, Seen, from_bits};
 use crate::warpgroup::ROW;
 use crate::{bf16, f16};
 
@@ -29,7 +29,10 @@ pub(super) struct Tiles {
 /// # Safety
 /// The addresses are those of tiles in the block's shared memory, multiples of 16.
 #[track_caller]
-pub(super) unsafe fn multiply_add<T: Operand, const SUMS: usize>(tiles: Tiles, sums: &mut [f32; SUMS]) {
+pub(super) unsafe fn multiply_add<T: Operand, A: Lies, B: Lies, const SUMS: usize>(
+    tiles: Tiles,
+    sums: &mut [f32; SUMS],
+) {
     let thread = here().current() as u32;
     let (lane, first) = (thread % 32, thread / 32 % 4 * ROWS);
     // No lane is at its next call before all have come to this one: all of them have to come.
@@ -37,18 +40,26 @@ pub(super) unsafe fn multiply_add<T: Operand, const SUMS: usize>(tiles: Tiles, s
     // Every byte is read by one lane of a warp, for those who watch; the values follow from memory as it is.
     let (columns, packs) = (2 * SUMS as u32, ROW / 16);
     if watchdog::looks() {
-        for i in (lane..ROWS * packs).step_by(32) {
-            watch(tiles.a + first * ROW + i * 16);
+        if A::ACROSS {
+            // Two packs of each of the 64 rows, in the places that these packs have there.
+            for i in (lane..4 * ROWS * 2).step_by(32) {
+                let (row, pack) = (i / 2, first / 8 + i % 2);
+                watch(tiles.a + row * ROW + (pack ^ (row % 8)) * 16);
+            }
+        } else {
+            for i in (lane..ROWS * packs).step_by(32) {
+                watch(tiles.a + first * ROW + i * 16);
+            }
         }
         for i in (lane..columns * packs).step_by(32) {
             watch(tiles.b + i * 16);
         }
     }
     let (depth, step) = ((ROW / size_of::<T>() as u32) as usize, STEP as usize / size_of::<T>());
-    let a = [0, 8].map(|down| row::<T>(tiles.a, first + lane / 4 + down));
+    let a = [0, 8].map(|down| row::<T, A>(tiles.a, first + lane / 4 + down));
     for (pair, sums) in sums.chunks_exact_mut(4).enumerate() {
         for along in 0..2 {
-            let b = row::<T>(tiles.b, pair as u32 * 8 + lane % 4 * 2 + along);
+            let b = row::<T, B>(tiles.b, pair as u32 * 8 + lane % 4 * 2 + along);
             for down in 0..2 {
                 let sum = &mut sums[down * 2 + along as usize];
                 for (a, b) in a[down][..depth].chunks_exact(step).zip(b[..depth].chunks_exact(step)) {
@@ -68,17 +79,21 @@ fn watch(address: u32) {
     unsafe { watch_pack(Space::Shared, AccessKind::Read, address.into(), p, || ()) }
 }
 
-/// Row `row` of the tile at an address, as the tensor cores see it; of wider elements there are fewer.
-fn row<T: Operand>(tile: u32, row: u32) -> [f64; MOST] {
-    let p = here().shared(tile + row * ROW, ROW);
+/// Row `row` of the operand in the tile at an address, as the tensor cores see it; of wider elements there are fewer.
+fn row<T: Operand, L: Lies>(tile: u32, row: u32) -> [f64; MOST] {
     let (depth, pack) = (ROW as usize / size_of::<T>(), T::PACK as usize);
+    // Where in 64 rows of the tile element k is.
+    let place = |k: usize| {
+        let (line, at) = if L::ACROSS { (k, row as usize % depth) } else { (row as usize % 64, k) };
+        line * depth + ((at / pack) ^ (line % 8)) * pack + at % pack
+    };
+    let p = here().shared(tile + row / 64 * 64 * ROW, if L::ACROSS { 64 * ROW } else { (row % 64 + 1) * ROW });
     std::array::from_fn(|k| {
         if k >= depth {
             return 0.0;
         }
-        let place = ((k / pack) ^ (row as usize % 8)) * pack + k % pack;
-        // SAFETY: `shared` gives a pointer to all bytes of the row, which is aligned to 16.
-        let bits = unsafe { p.cast::<T>().add(place).read() }.to_bits_64();
+        // SAFETY: `shared` gives a pointer to all bytes of these rows, which is aligned to 16.
+        let bits = unsafe { p.cast::<T>().add(place(k)).read() }.to_bits_64();
         match T::SEEN {
             Seen::Tf32 => seen(bits as u32),
             Seen::Bf16 => from_bits::<bf16>(bits).into(),

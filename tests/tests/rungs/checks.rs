@@ -128,6 +128,18 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
             product(390, 250, 40).typed(Dtype::F16),
         ],
     ),
+    // The three widths of tiles, with rows that the copy engine takes, and rows that it does not. The other ways to hold
+    // operands are transposed ones.
+    (
+        "matmul",
+        &["tensor-map"],
+        &[
+            product(104, 136, 72).typed(Dtype::Bf16),
+            product(248, 248, 264).typed(Dtype::F16),
+            product(512, 256, 2432).typed(Dtype::Bf16).schedules(1),
+            product(100, 130, 71).typed(Dtype::F16),
+        ],
+    ),
     ("cubes", &[], &[n(5000)]),
     ("reduce", &[], &[n(50_000)]),
     ("scan", &[], &[n(50_000)]),
@@ -167,6 +179,7 @@ const LARGE: &[(&str, &[&str])] = &[
         ],
     ),
     ("stable", &["merge_stable_tile"]),
+    ("tensor-map", &["matmul_tensor_map"]),
     ("msd-pairs", &["radix_msd_pairs_histogram", "radix_msd_pairs_starts", "radix_msd_pairs_bucket_sort"]),
 ];
 
@@ -195,7 +208,8 @@ pub fn check(family: &'static Family, rung: &'static Rung) -> Result<(), Failed>
             (Size::Elements(n), Some(capacity)) => Size::Elements(n.min(capacity)),
             _ => size,
         };
-        let (dtype, parameters) = (dtype.unwrap_or(family.dtypes[0]), Parameters { values, ..Parameters::default() });
+        let (dtype, parameters) =
+            (dtype.unwrap_or_else(|| family.usual_dtype(rung)), Parameters { values, ..Parameters::default() });
         let distribution = distribution.unwrap_or(family.input);
         let problem = family.make(Workload { size, dtype, distribution, seed: 7, input: None, parameters })?;
         let mut prepared = problem.prepare(&engine, rung)?;

@@ -17,6 +17,10 @@ const ADA_VERSION: (u32, u32) = (7, 8);
 /// The version of PTX that has the bulk copies of Hopper.
 const HOPPER_VERSION: (u32, u32) = (8, 0);
 
+/// The version of PTX that has the fence between threads that write tensor maps and the copy engine, and that fence.
+const MAP_FENCE_VERSION: (u32, u32) = (8, 3);
+const MAP_FENCE: &str = "fence.proxy.tensormap";
+
 /// The declaration of dynamic shared memory by each backend. An array of `u128` has the type's alignment; kernels
 /// expect more of the first byte.
 const DYNAMIC: &str = ".extern .shared .align 128 .b8 RUNGS_DYNAMIC_SHARED[];";
@@ -235,6 +239,7 @@ fn set_version(text: &str, arch: &Arch) -> Result<String> {
     let (major, minor) = match arch.number() {
         ..89 => LEAST_VERSION,
         89 => ADA_VERSION,
+        90 if text.contains(MAP_FENCE) => MAP_FENCE_VERSION,
         90 => HOPPER_VERSION,
         _ => version.max(HOPPER_VERSION),
     };

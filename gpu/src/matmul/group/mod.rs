@@ -3,6 +3,9 @@
 
 #[cfg(not(target_os = "cuda"))]
 pub(super) mod host;
+pub(super) mod mapped;
+#[cfg(not(target_os = "cuda"))]
+pub(super) mod mapped_host;
 pub(super) mod pack;
 mod packed;
 mod ring;
@@ -47,6 +50,7 @@ impl<T: Packed, const SUMS: usize, const WIDE: usize, const PARTS: u32, const ST
     /// The tiles of a stage.
     const RING: Ring = Ring { rows: ROWS, columns: Self::COLUMNS, parts: PARTS, stages: STAGES };
     /// Bytes of dynamic shared memory.
+    #[cfg(not(target_os = "cuda"))]
     pub(super) const SHARED_BYTES: u32 = Self::RING.bytes();
 
     /// C = alpha·A·B + beta·C for one product of the batch. `a` and `b` are copies in tiles, of `steps` steps along k.

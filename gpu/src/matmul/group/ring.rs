@@ -2,7 +2,9 @@
 
 use crate::ring::Place;
 use simt::mbarrier::{self, Mbarrier};
-use simt::warpgroup::{MORE, ROW, Tile};
+#[cfg(not(target_os = "cuda"))]
+use simt::warpgroup::MORE;
+use simt::warpgroup::{ROW, Tile};
 use simt::{Global, Operand, bulk, shared};
 
 /// Stages that any ring has at most.
@@ -50,11 +52,12 @@ impl Ring {
         self.columns * ROW
     }
 
-    const fn stage(self) -> u32 {
+    pub(super) const fn stage(self) -> u32 {
         self.parts * (self.part_a() + self.part_b())
     }
 
     /// Bytes of dynamic shared memory.
+    #[cfg(not(target_os = "cuda"))]
     pub(super) const fn bytes(self) -> u32 {
         assert!(self.stages <= MOST);
         self.stages * self.stage() + MORE

@@ -7,6 +7,7 @@ use rungs_exercises::{Failure, Machine};
 use simt::Geometry;
 use simt::launcher::{self, Call, Device, Failed, Launcher, Memory};
 use simt::sim::LaunchError;
+use simt::tensor_map::{Described, Words};
 use std::ops::Range;
 
 /// An engine that has the answers' kernels.
@@ -53,6 +54,10 @@ impl Launcher for OnEngine {
     unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> launcher::Result {
         // SAFETY: as the caller says.
         unsafe { self.0.clear_bytes(address, bytes) }
+    }
+
+    fn tensor_map(&self, of: &Described) -> launcher::Result<Words> {
+        self.0.tensor_map(of)
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) use run::launch;
 pub(super) use session::{Session, Touch, Use};
 pub(super) use shadow::Map;
 pub(super) use state::BlockState;
-pub(super) use sync::Half;
+pub(super) use sync::{Half, Moved};
 
 use crate::{Global, Scalar};
 use std::cell::Cell;

@@ -417,13 +417,13 @@ impl Session {
         }
     }
 
-    /// A bulk copy of `words` from global to shared memory, which the barrier at `barrier` counts; `ends` says whether
-    /// that ended the phase.
+    /// A bulk copy from global to shared memory, which the barrier at `barrier` counts; `ends` says whether that ended
+    /// the phase.
     pub(in super::super) fn bulk_load(
         &mut self,
         block: &mut BlockState,
         thread: usize,
-        (to, from, words): (u32, u64, &[[u32; 4]]),
+        moved: &[Moved],
         (barrier, ends): (u32, bool),
         site: &'static Location<'static>,
     ) {
@@ -434,22 +434,17 @@ impl Session {
         self.top = self.top.max(time + 1);
         self.issuers.insert(engine, me);
         let (mut unfenced, mut twice) = (false, false);
-        for (i, words) in words.iter().enumerate() {
-            let (to, words) = (u64::from(to) + 16 * i as u64, words.map(u64::from));
-            let read = Touch {
-                space: Space::Global,
-                kind: AccessKind::Read,
-                address: from + 16 * i as u64,
-                bytes: 16,
-                before: &words,
-                after: &[],
-                site,
-            };
-            self.access_as(block, thread, engine, time, &read, Use::Other(Way::Read, false));
+        for piece in moved {
+            piece.of_global(|address, bytes, words| {
+                let (space, kind) = (Space::Global, AccessKind::Read);
+                let read = Touch { space, kind, address, bytes, before: words, after: &[], site };
+                self.access_as(block, thread, engine, time, &read, Use::Other(Way::Read, false));
+            });
+            let (to, words) = (u64::from(piece.shared), piece.words.map(u64::from));
             unfenced |= self.unfenced(block, thread, to);
             twice |= number < Engines::BARRIERS - 1 && self.wrote_last(block, to, (engine, time));
             let (space, kind) = (Space::Shared, AccessKind::Write);
-            let write = Touch { space, kind, address: to, before: &[], after: &words, ..read };
+            let write = Touch { space, kind, address: to, bytes: 16, before: &[], after: &words, site };
             self.access_as(block, thread, engine, time, &write, Use::Write);
         }
         let what = "starts a copy";
@@ -471,12 +466,12 @@ impl Session {
         }
     }
 
-    /// A bulk copy of `words` from shared to global memory, part of the thread's open group.
+    /// A bulk copy from shared to global memory, part of the thread's open group.
     pub(in super::super) fn bulk_store(
         &mut self,
         block: &mut BlockState,
         thread: usize,
-        (to, from, words): (u64, u32, &[[u32; 4]]),
+        moved: &[Moved],
         site: &'static Location<'static>,
     ) {
         let agents = [Engine::StoreReads(thread as u32), Engine::StoreWrites(thread as u32)];
@@ -488,22 +483,17 @@ impl Session {
         let time = self.launch.base + stores.last;
         self.top = self.top.max(time + 1);
         let mut unfenced = false;
-        for (i, words) in words.iter().enumerate() {
-            let words = words.map(u64::from);
-            let read = Touch {
-                space: Space::Shared,
-                kind: AccessKind::Read,
-                address: u64::from(from) + 16 * i as u64,
-                bytes: 16,
-                before: &words,
-                after: &[],
-                site,
-            };
-            unfenced |= self.unfenced(block, thread, read.address);
+        for piece in moved {
+            let (words, address) = (piece.words.map(u64::from), u64::from(piece.shared));
+            let (space, kind) = (Space::Shared, AccessKind::Read);
+            let read = Touch { space, kind, address, bytes: 16, before: &words, after: &[], site };
+            unfenced |= self.unfenced(block, thread, address);
             self.access_as(block, thread, reads, time, &read, Use::Other(Way::Read, false));
-            let (space, kind, address) = (Space::Global, AccessKind::Write, to + 16 * i as u64);
-            let write = Touch { space, kind, address, before: &[], after: &words, ..read };
-            self.access_as(block, thread, writes, time, &write, Use::Write);
+            piece.of_global(|address, bytes, words| {
+                let (space, kind) = (Space::Global, AccessKind::Write);
+                let write = Touch { space, kind, address, bytes, before: &[], after: words, site };
+                self.access_as(block, thread, writes, time, &write, Use::Write);
+            });
         }
         if unfenced {
             self.report(Kind::MissingProxyFence, me, site, "starts a copy", UNFENCED);
@@ -626,6 +616,28 @@ impl Session {
             self.report(Kind::CopyInFlight, agent, site, "starts a copy to shared memory", advice);
         }
         block.shared.reset(&mut self.lists);
+    }
+}
+
+/// 16 bytes that a copy engine moves.
+pub(in super::super) struct Moved {
+    pub(in super::super) global: u64,
+    pub(in super::super) shared: u32,
+    /// How many of them the global side has, a multiple of 2: the first. The others are zero.
+    pub(in super::super) there: u32,
+    pub(in super::super) words: [u32; 4],
+}
+
+impl Moved {
+    /// Calls `access` with what is touched of the global side: address, bytes and words as in a [`Touch`].
+    fn of_global(&self, mut access: impl FnMut(u64, u32, &[u64])) {
+        if self.there == 16 {
+            return access(self.global, 16, &self.words.map(u64::from));
+        }
+        for at in (0..self.there).step_by(2) {
+            let half = self.words[at as usize / 4] >> (at % 4 * 8) & 0xFFFF;
+            access(self.global + u64::from(at), 2, &[half.into()]);
+        }
     }
 }
 

@@ -128,15 +128,22 @@ impl Collector {
         room
     }
 
-    /// A thread starts a bulk copy of `bytes` bytes, whose side in global memory is at `address`.
-    pub fn copy(&self, instruction: Instruction, address: u64, bytes: u32, location: &'static Location<'static>) {
+    /// A thread starts a bulk copy, whose side in global memory has so many bytes from each address on.
+    pub fn copy(
+        &self,
+        instruction: Instruction,
+        parts: impl IntoIterator<Item = (u64, u32)>,
+        location: &'static Location<'static>,
+    ) {
         let inner = &mut *self.0.borrow_mut();
         let site = inner.sites.number(location, What { instruction, bytes: 0 });
         let counts = &mut inner.tally(site).counts;
         counts.requests += 1;
         counts.lanes += 1;
-        counts.bytes += u64::from(bytes);
-        counts.sectors += (address + u64::from(bytes)).div_ceil(cost::SECTOR) - address / cost::SECTOR;
+        for (address, bytes) in parts {
+            counts.bytes += u64::from(bytes);
+            counts.sectors += (address + u64::from(bytes)).div_ceil(cost::SECTOR) - address / cost::SECTOR;
+        }
     }
 
     /// All lanes of a warp have met, or have ended.

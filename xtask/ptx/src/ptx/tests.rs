@@ -87,6 +87,8 @@ fn the_version_is_the_oldest_that_serves() {
         let text = finish(&text, &arch(arch_name), "rustc 1").unwrap();
         assert!(text.contains(&format!("\n.version {becomes}\n")), "{version} for {arch_name}: {text}");
     }
+    let with_fence = TWO_KERNELS.replacen("ret;", "fence.proxy.tensormap::generic.release.gpu; ret;", 1);
+    assert!(finish(&with_fence, &arch("sm_90a"), "rustc 1").unwrap().contains("\n.version 8.3\n"));
     assert!(finish(".target sm_90\n", &arch("sm_90"), "rustc 1").is_err());
 }
 

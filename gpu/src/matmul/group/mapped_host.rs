@@ -1,0 +1,177 @@
+//! What a rung with tensor maps launches: its maps where they are not written yet, and the product by the kernel whose
+//! tiles suit it.
+
+use super::super::Shape;
+use super::super::host::refuses_but_hopper;
+use super::ROWS;
+use super::mapped::{Half, Mapped, SIDE, STORED};
+use super::ring::BARRIER_BYTES;
+use crate::ladder::matmul::{Matrix as View, *};
+use simt::tensor_map::{Described, WORDS, Words};
+use simt::warpgroup::Lies;
+use std::boxed::Box;
+use std::vec::Vec;
+
+/// The launch of a kernel with its arguments: of one that writes maps, and of a product.
+pub type Write = fn(&dyn Launcher, Geometry, (Global<u64>, Words, Words, Words)) -> Result;
+pub type Multiply<T> = fn(&dyn Launcher, Geometry, Args<T>) -> Result;
+pub type Args<T> = (Global<u64>, Global<T>, Global<T>, Global<T>, Shape, u32);
+
+/// What makes the launches of another rung.
+pub type Otherwise<T> = fn(&dyn Launcher, Sizes) -> Result<Launches<Product<T>>>;
+
+/// A product by one kernel.
+#[derive(Clone, Copy)]
+pub struct Way<T> {
+    launch: Multiply<T>,
+    columns: u32,
+    shared: u32,
+    box_rows: [u32; 2],
+}
+
+impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T, A, B, SUMS, STAGES> {
+    /// The product by a kernel with these tiles.
+    pub fn by(launch: Multiply<T>) -> Way<T> {
+        Way { launch, columns: Self::COLUMNS, shared: Self::SHARED_BYTES, box_rows: Self::BOX_ROWS }
+    }
+}
+
+/// Kernels with tiles of one width.
+#[derive(Clone, Copy)]
+pub struct Width<T> {
+    /// By whether A is transposed, and then B.
+    pub ways: [[Way<T>; 2]; 2],
+    /// The time that a column of a tile takes, as a multiple of that of the widest tiles.
+    pub cost: f64,
+}
+
+/// What a rung launches.
+#[derive(Clone, Copy)]
+pub struct Kernels<T> {
+    /// Writes maps.
+    pub write: Write,
+    /// The products.
+    pub widths: [Width<T>; 3],
+}
+
+/// The time that the last tiles of C take after their products, in steps along k.
+const STORE: f64 = 1.5;
+
+impl<T> Kernels<T> {
+    /// The kernels whose tiles take the least time, in rounds of a tile per multiprocessor.
+    fn choose(&self, shape: &Shape, multiprocessors: u32) -> &Width<T> {
+        let time = |of: &&Width<T>| {
+            let columns = of.ways[0][0].columns;
+            let tiles = shape.m.div_ceil(ROWS) * shape.n.div_ceil(columns);
+            let rounds = f64::from(tiles.div_ceil(multiprocessors)) * of.cost;
+            f64::from(columns) * (rounds * f64::from(shape.k.div_ceil(SIDE)) + STORE)
+        };
+        self.widths.iter().min_by(|x, y| time(x).total_cmp(&time(y))).expect("a rung has kernels")
+    }
+}
+
+/// Why a device cannot run kernels with so much dynamic shared memory.
+pub fn refuses(name: &str, ask: &Ask, shared: u32) -> Option<String> {
+    refuses_but_hopper(name, ask, shared + BARRIER_BYTES)
+}
+
+/// The maps of A, B and C.
+type Three = [Option<Described>; 3];
+
+/// Maps that have been written, so that a repeated product writes none.
+struct Maps {
+    room: Scratch<u64>,
+    /// Those in the room, three by three.
+    written: Vec<Three>,
+    /// Where the next are written.
+    next: usize,
+}
+
+impl Maps {
+    /// Products whose maps are kept.
+    const KEPT: usize = 16;
+    const WORDS: u32 = 3 * WORDS as u32;
+
+    fn new(on: &dyn Launcher) -> Result<Self> {
+        Ok(Self { room: on.scratch(Self::KEPT as u32 * Self::WORDS)?, written: Vec::new(), next: 0 })
+    }
+
+    /// The place of a product's maps, and whether they were there already; if not, a launch writes them. So writes are
+    /// in the stream's order, and in a captured graph.
+    fn of(&mut self, on: &dyn Launcher, maps: Three, write: Write) -> Result<(Global<u64>, bool)> {
+        let place = |room: &Scratch<u64>, i: usize| room.view().slice(i as u32 * Self::WORDS, Self::WORDS);
+        if let Some(i) = self.written.iter().position(|have| *have == maps) {
+            return Ok((place(&self.room, i), true));
+        }
+        let i = self.next;
+        self.next = (i + 1) % Self::KEPT;
+        let to = place(&self.room, i);
+        let words = |map: Option<Described>| map.map_or(Ok(Words([0; WORDS])), |map| on.tensor_map(&map));
+        let [a, b, c] = maps;
+        write(on, Geometry::linear(1, 32), (to, words(a)?, words(b)?, words(c)?))?;
+        if i < self.written.len() {
+            self.written[i] = maps;
+        } else {
+            self.written.push(maps);
+        }
+        Ok((to, false))
+    }
+}
+
+/// The launches of a rung. What the copy engine cannot take goes to those that `otherwise` makes.
+pub fn launches<T: Half>(
+    on: &dyn Launcher,
+    sizes: Sizes,
+    kernels: Kernels<T>,
+    otherwise: Otherwise<T>,
+) -> Result<Launches<Product<T>>> {
+    let mut maps = Maps::new(on)?;
+    let mut others: Option<Launches<Product<T>>> = None;
+    Ok(Box::new(move |on, product: Product<T>| {
+        let shape = Shape::of(&product);
+        if shape.m == 0 || shape.n == 0 || shape.batch == 0 {
+            return Ok(());
+        }
+        let width = kernels.choose(&shape, on.device().multiprocessors);
+        let way = width.ways[usize::from(product.a.transposed)][usize::from(product.b.transposed)];
+        let all: Option<Vec<_>> = (0..shape.batch).map(|number| described(&product, &shape, number, &way)).collect();
+        let Some(all) = all.filter(|_| shape.k > 0) else {
+            let launches = match &mut others {
+                Some(launches) => launches,
+                none => none.insert(otherwise(on, sizes)?),
+            };
+            return launches(on, product);
+        };
+        let tiles = shape.m.div_ceil(ROWS) * shape.n.div_ceil(way.columns);
+        let geometry = Geometry::linear(tiles.min(on.device().multiprocessors), super::BLOCK).shared(way.shared);
+        for (number, three) in (0..).zip(all) {
+            let (at, there) = maps.of(on, three, kernels.write)?;
+            // It begins while the launch before ends, unless that one writes the maps.
+            let geometry = if there { geometry.overlapping() } else { geometry };
+            let Product { a, b, c, batch, .. } = product;
+            let [a, b, c] = [(a, batch.a), (b, batch.b), (c, batch.c)].map(|(of, apart)| start(&of, apart, number));
+            (way.launch)(on, geometry, (at, a, b, c, shape, three[2].is_some().into()))?;
+        }
+        Ok(())
+    }))
+}
+
+/// The view of a matrix of the batch.
+fn start<T: Scalar>(of: &View<T>, apart: u32, number: u32) -> Global<T> {
+    let first = number.wrapping_mul(apart).min(of.data.len());
+    of.data.slice(first, of.data.len() - first)
+}
+
+/// The maps of one product of the batch, if the copy engine can take A and B. C has one if it takes that, too, and if
+/// nothing of the old C is needed.
+fn described<T: Half>(product: &Product<T>, shape: &Shape, number: u32, way: &Way<T>) -> Option<Three> {
+    let Product { a, b, c, batch, .. } = product;
+    let map = |of: &View<T>, apart: u32, box_rows: u32| {
+        let stored = if of.transposed { [of.columns, of.rows] } else { [of.rows, of.columns] };
+        Described::of(start(of, apart, number), stored, of.stride, box_rows)
+    };
+    let [rows_a, rows_b] = way.box_rows;
+    let (a, b) = (map(a, batch.a, rows_a)?, map(b, batch.b, rows_b)?);
+    let c = if shape.beta == 0.0 { map(c, batch.c, STORED) } else { None };
+    Some([Some(a), Some(b), c])
+}

@@ -1,0 +1,216 @@
+//! # Matrix product, on the tensor cores from operands as they are
+//!
+//! **Idea.** The copy engine knows matrices: told by a tensor map where one is, it copies boxes of it, and puts a box
+//! into the order that the tensor cores take. So A and B need no copies in tiles before the product. The rows of a box
+//! are rows of the matrix as it is stored; where they are not rows along k, the instruction is told to read the tile
+//! across.
+//!
+//! **Changed from the rung before.** `tensor-group`, without the launch that copies A and B. The products of a stage are
+//! made while the next one is waited for: a group gives back the stage before last. C goes to shared memory, four
+//! squares of eight rows by one instruction, and from there by the copy engine, while the block is at its next tile. The
+//! next launch begins before this one ends.
+//!
+//! **Bottleneck.** The tensor cores, and for large matrices the power that they take.
+//!
+//! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles. Copies of 2·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes
+//! to shared memory, and of C from there. One barrier per block; one launch, and a small one before it where the
+//! matrices are not those of a product before.
+//!
+//! **Threads.** 384 per block, as in `tensor-group`. Tiles of C have 128 rows and 256 columns, or 128 or 64.
+//!
+//! **Limits.** Elements of `bf16` and `f16` alone: of `f32` the instruction takes rows along k and no others. A and B
+//! whose addresses and distances of rows are multiples of 16 bytes, and k > 0; any other product is made as
+//! `tensor-group` makes it. C that is not such a matrix, or with beta other than 0, is written by the threads. The
+//! products of a batch follow each other. Compute capability 9.0 alone.
+//!
+//! **Source.** NVIDIA, "Parallel Thread Execution ISA", chapters on `wgmma`, `stmatrix` and tensor copies; P. Shah,
+//! "Outperforming cuBLAS on H100: a worklog" (2024). Our own prototype in CUDA C++.
+
+use super::Shape;
+use super::group::BLOCK;
+use super::group::mapped::{Half, Mapped};
+use simt::tensor_map::{TensorMap, Words};
+use simt::warpgroup::{Across, Along, Lies};
+use simt::{Global, bf16, f16, kernel, thread};
+
+pub use super::group::ROWS;
+
+/// Columns of a tile of C.
+pub const COLUMNS: u32 = Wide::<f16, Along, Across>::COLUMNS;
+
+type Wide<T, A, B> = Mapped<T, A, B, 128, 4>;
+type Middle<T, A, B> = Mapped<T, A, B, 64, 6>;
+type Narrow<T, A, B> = Mapped<T, A, B, 32, 8>;
+
+/// C = alpha·A·B + beta·C for one product. `maps` has the maps of A, B and C, the last if `boxes`; the views of A and B
+/// say what the maps are of.
+#[kernel(
+    sm_90a,
+    max_threads = BLOCK,
+    min_blocks = 1,
+    instances(
+        matmul_tensor_map_nn_bf16: <bf16, Along, Across>,
+        matmul_tensor_map_nt_bf16: <bf16, Along, Along>,
+        matmul_tensor_map_tn_bf16: <bf16, Across, Across>,
+        matmul_tensor_map_tt_bf16: <bf16, Across, Along>,
+        matmul_tensor_map_nn_f16: <f16, Along, Across>,
+        matmul_tensor_map_nt_f16: <f16, Along, Along>,
+        matmul_tensor_map_tn_f16: <f16, Across, Across>,
+        matmul_tensor_map_tt_f16: <f16, Across, Along>,
+    )
+)]
+pub fn matmul_tensor_map<T: Half, A: Lies, B: Lies>(
+    maps: Global<u64>,
+    _a: Global<T>,
+    _b: Global<T>,
+    c: Global<T>,
+    shape: Shape,
+    boxes: u32,
+) {
+    Wide::<T, A, B>::product(maps, shape.matrices(0, c, c, c).2, shape, boxes != 0);
+}
+
+/// The same with tiles of 128 columns.
+#[kernel(
+    sm_90a,
+    max_threads = BLOCK,
+    min_blocks = 1,
+    instances(
+        matmul_tensor_map_middle_nn_bf16: <bf16, Along, Across>,
+        matmul_tensor_map_middle_nt_bf16: <bf16, Along, Along>,
+        matmul_tensor_map_middle_tn_bf16: <bf16, Across, Across>,
+        matmul_tensor_map_middle_tt_bf16: <bf16, Across, Along>,
+        matmul_tensor_map_middle_nn_f16: <f16, Along, Across>,
+        matmul_tensor_map_middle_nt_f16: <f16, Along, Along>,
+        matmul_tensor_map_middle_tn_f16: <f16, Across, Across>,
+        matmul_tensor_map_middle_tt_f16: <f16, Across, Along>,
+    )
+)]
+pub fn matmul_tensor_map_middle<T: Half, A: Lies, B: Lies>(
+    maps: Global<u64>,
+    _a: Global<T>,
+    _b: Global<T>,
+    c: Global<T>,
+    shape: Shape,
+    boxes: u32,
+) {
+    Middle::<T, A, B>::product(maps, shape.matrices(0, c, c, c).2, shape, boxes != 0);
+}
+
+/// The same with tiles of 64 columns.
+#[kernel(
+    sm_90a,
+    max_threads = BLOCK,
+    min_blocks = 1,
+    instances(
+        matmul_tensor_map_narrow_nn_bf16: <bf16, Along, Across>,
+        matmul_tensor_map_narrow_nt_bf16: <bf16, Along, Along>,
+        matmul_tensor_map_narrow_tn_bf16: <bf16, Across, Across>,
+        matmul_tensor_map_narrow_tt_bf16: <bf16, Across, Along>,
+        matmul_tensor_map_narrow_nn_f16: <f16, Along, Across>,
+        matmul_tensor_map_narrow_nt_f16: <f16, Along, Along>,
+        matmul_tensor_map_narrow_tn_f16: <f16, Across, Across>,
+        matmul_tensor_map_narrow_tt_f16: <f16, Across, Along>,
+    )
+)]
+pub fn matmul_tensor_map_narrow<T: Half, A: Lies, B: Lies>(
+    maps: Global<u64>,
+    _a: Global<T>,
+    _b: Global<T>,
+    c: Global<T>,
+    shape: Shape,
+    boxes: u32,
+) {
+    Narrow::<T, A, B>::product(maps, shape.matrices(0, c, c, c).2, shape, boxes != 0);
+}
+
+/// Writes the maps of A, B and C.
+#[kernel(sm_90a, max_threads = 32)]
+pub fn matmul_tensor_map_write(to: Global<u64>, a: Words, b: Words, c: Words) {
+    if thread::thread_idx_x() == 0 {
+        TensorMap::<f16>::at(to, 0).write(a);
+        TensorMap::<f16>::at(to, 1).write(b);
+        TensorMap::<f16>::at(to, 2).write(c);
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the product, and before the first one its maps are written.
+
+    use super::super::r13_tensor_group::launches::TensorGroup;
+    use super::*;
+    use crate::ladder::matmul::*;
+    use crate::matmul::group::mapped_host::{self, Args, Kernels, Way, Width};
+
+    /// The rung.
+    pub static RUNG: Entry<Matmul> = rung!(
+        "r15_tensor_map.rs",
+        [matmul_tensor_map, matmul_tensor_map_middle, matmul_tensor_map_narrow, matmul_tensor_map_write]
+    )
+    .refusing(|ask| mapped_host::refuses("tensor-map", ask, Wide::<f16, Along, Across>::SHARED_BYTES))
+    .run_by(&Mapping);
+
+    struct Mapping;
+
+    /// The kernels with tiles of one width: `$tiles` and `$kernel`.
+    macro_rules! width {
+        ($T:ident, $tiles:ident, $kernel:ident, $cost:expr) => {
+            Width {
+                ways: [
+                    [way!($T, $tiles, $kernel, Along, Across), way!($T, $tiles, $kernel, Along, Along)],
+                    [way!($T, $tiles, $kernel, Across, Across), way!($T, $tiles, $kernel, Across, Along)],
+                ],
+                cost: $cost,
+            }
+        };
+    }
+
+    macro_rules! way {
+        ($T:ident, $tiles:ident, $kernel:ident, $A:ident, $B:ident) => {{
+            let way: Way<$T> = $tiles::<$T, $A, $B>::by(|on, geometry, args: Args<$T>| {
+                on.launch($kernel::<$T, $A, $B>::default(), geometry, args)
+            });
+            way
+        }};
+    }
+
+    macro_rules! multiplies {
+        ($($T:ident)*) => {$(
+            impl MultipliesOf<$T> for Mapping {
+                fn launches_of(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product<$T>>> {
+                    let widths = [
+                        width!($T, Wide, matmul_tensor_map, 1.0),
+                        width!($T, Middle, matmul_tensor_map_middle, 1.02),
+                        width!($T, Narrow, matmul_tensor_map_narrow, 1.25),
+                    ];
+                    let write: mapped_host::Write =
+                        |on, geometry, args| on.launch(matmul_tensor_map_write, geometry, args);
+                    let otherwise = |on: &dyn Launcher, sizes| {
+                        MultipliesOf::<$T>::launches_of(&TensorGroup, on, sizes)
+                    };
+                    mapped_host::launches(on, sizes, Kernels { write, widths }, otherwise)
+                }
+            }
+        )*};
+    }
+    multiplies!(bf16 f16);
+
+    impl Multiplies for Mapping {
+        fn f32(&self) -> bool {
+            false
+        }
+
+        fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
+            Err(Failed::Unsuitable("tensor-map does not multiply matrices of f32; tensor-group does".into()))
+        }
+
+        fn bf16(&self) -> Option<&dyn MultipliesOf<bf16>> {
+            Some(self)
+        }
+
+        fn f16(&self) -> Option<&dyn MultipliesOf<f16>> {
+            Some(self)
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Boxes of matrices, as the copy engine moves them: row by row, pieces of 16 bytes.
+
+use super::memory;
+use super::observe::{self, AccessKind, Space};
+use super::stats::Instruction;
+use super::{check::Moved, here};
+use crate::tensor_map::{SIMULATED, WORDS};
+use crate::warpgroup::ROW;
+use std::panic::Location;
+
+/// Bytes of a piece, and pieces of a row of a box.
+const PIECE: u32 = 16;
+const PIECES: u32 = ROW / PIECE;
+
+/// A box of a matrix, and its tile in shared memory.
+struct Boxed {
+    /// The matrix: its address, columns and rows, and the bytes from one row to the next.
+    address: u64,
+    extents: [u64; 2],
+    stride: u64,
+    /// Bytes of an element.
+    element: u64,
+    /// Rows of the box.
+    rows: u32,
+    /// Its first column and row, which may lie before those of the matrix.
+    place: [i32; 2],
+    /// The tile.
+    tile: u32,
+}
+
+/// 16 bytes of a box.
+#[derive(Clone, Copy)]
+struct Piece {
+    shared: u32,
+    global: u64,
+    /// How many of them are in the matrix: the first.
+    there: u32,
+}
+
+impl Boxed {
+    #[track_caller]
+    fn new(map: *const u64, place: [u32; 2], tile: u32) -> Self {
+        // SAFETY: the caller of the instruction promises a map's words.
+        let word = |i: usize| unsafe { memory::load(map.add(i)) };
+        assert!(word(WORDS - 1) == SIMULATED, "there is no tensor map at {map:?}, or no launch before has written it");
+        assert!(tile.is_multiple_of(ROW), "a box begins on a multiple of {ROW} bytes of shared memory, not at {tile}");
+        Self {
+            address: word(0),
+            extents: [word(1), word(2)],
+            stride: word(3),
+            element: word(6),
+            rows: word(5) as u32,
+            place: place.map(|at| at as i32),
+            tile,
+        }
+    }
+
+    fn bytes(&self) -> u32 {
+        self.rows * ROW
+    }
+
+    /// Piece `i` of row `row` of the box.
+    fn piece(&self, row: u32, i: u32) -> Piece {
+        let line = self.tile + row * ROW;
+        let shared = line + (i ^ (line / ROW % PIECES)) * PIECE;
+        let [x, y] = self.place.map(i64::from);
+        let (x, y) = (x + i64::from(i * PIECE) / self.element as i64, y + i64::from(row));
+        let [columns, rows] = self.extents.map(|n| n as i64);
+        assert!(x >= 0 && y >= 0, "a box begins at column {x} and row {y}");
+        let there = if y < rows { (columns - x).max(0) as u64 * self.element } else { 0 };
+        let global = self.address + y as u64 * self.stride + x as u64 * self.element;
+        Piece { shared, global, there: there.min(PIECE.into()) as u32 }
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = Piece> + '_ {
+        (0..self.rows).flat_map(move |row| (0..PIECES).map(move |i| self.piece(row, i)))
+    }
+
+    /// Counts the copy: of each row what is in the matrix.
+    #[track_caller]
+    fn count(&self, instruction: Instruction) {
+        let row = |row| {
+            let there = (0..PIECES).map(|i| self.piece(row, i).there).sum();
+            (self.piece(row, 0).global, there)
+        };
+        here().count_copies(instruction, (0..self.rows).map(row).filter(|&(_, bytes)| bytes > 0));
+    }
+}
+
+/// The words of a piece in shared memory.
+fn words(piece: Piece) -> [u32; 4] {
+    // SAFETY: `shared` gives a pointer to 16 bytes, which begin on a multiple of 16.
+    unsafe { memory::load_pack(here().shared(piece.shared, PIECE)) }
+}
+
+/// Reports what a copy did: `from_global`, or to global memory.
+fn tell(piece: Piece, words: [u32; 4], from_global: bool) {
+    let kind = |reads| if reads { AccessKind::Read } else { AccessKind::Write };
+    if piece.there == PIECE {
+        observe::pack(Space::Global, kind(from_global), piece.global, words);
+    } else {
+        for at in (0..piece.there).step_by(2) {
+            let half = (words[at as usize / 4] >> (at % 4 * 8)) as u16;
+            observe::access(Space::Global, kind(from_global), piece.global + u64::from(at), half);
+        }
+    }
+    observe::pack(Space::Shared, kind(!from_global), piece.shared.into(), words);
+}
+
+/// # Safety
+/// As [`crate::machine::Machine::box_load`].
+#[track_caller]
+pub(super) unsafe fn load(to: u32, map: *const u64, place: [u32; 2], barrier: u32) {
+    let (block, copied) = (here(), Boxed::new(map, place, to));
+    block.shared(to, copied.bytes()); // refused here, if it is
+    copied.count(Instruction::BulkLoad);
+    let mut moved = vec![];
+    for piece in copied.pieces() {
+        let mut bytes = [0; PIECE as usize];
+        for at in (0..piece.there as usize).step_by(2) {
+            // SAFETY: the maker of the map promised the matrix, whose elements have 2 or 4 bytes.
+            let half: u16 = unsafe { memory::load((piece.global as *const u8).add(at).cast()) };
+            bytes[at..at + 2].copy_from_slice(&half.to_le_bytes());
+        }
+        let words = std::array::from_fn(|i| u32::from_le_bytes(std::array::from_fn(|b| bytes[4 * i + b])));
+        // SAFETY: `shared` gives a pointer to 16 bytes, which begin on a multiple of 16.
+        unsafe { memory::store_pack(block.shared(piece.shared, PIECE), words) };
+        tell(piece, words, true);
+        moved.push(Moved { global: piece.global, shared: piece.shared, there: piece.there, words });
+    }
+    let ends = block.mbarriers.copied(barrier, copied.bytes());
+    if let Some((session, state)) = block.checks() {
+        session.bulk_load(state, block.current(), &moved, (barrier, ends), Location::caller());
+    }
+}
+
+/// # Safety
+/// As [`crate::machine::Machine::box_store`].
+#[track_caller]
+pub(super) unsafe fn store(map: *const u64, place: [u32; 2], from: u32) {
+    let (block, copied) = (here(), Boxed::new(map, place, from));
+    block.shared(from, copied.bytes());
+    copied.count(Instruction::BulkStore);
+    let mut moved = vec![];
+    for piece in copied.pieces().filter(|piece| piece.there > 0) {
+        let words = words(piece);
+        for at in (0..piece.there).step_by(2) {
+            let half = (words[at as usize / 4] >> (at % 4 * 8)) as u16;
+            // SAFETY: the maker of the map promised the matrix, whose elements have 2 or 4 bytes.
+            unsafe { memory::store((piece.global as *mut u8).add(at as usize).cast(), half) };
+        }
+        tell(piece, words, false);
+        moved.push(Moved { global: piece.global, shared: piece.shared, there: piece.there, words });
+    }
+    if let Some((session, state)) = block.checks() {
+        session.bulk_store(state, block.current(), &moved, Location::caller());
+    }
+}

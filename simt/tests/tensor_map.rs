@@ -1,0 +1,204 @@
+//! Boxes of matrices, products of operands that lie either way, and stores of fragments, on the simulator.
+
+use simt::mbarrier::{self, Mbarrier};
+use simt::sim::{LaunchError, Options, launch};
+use simt::tensor_map::{Described, TensorMap, WORDS, Words};
+use simt::warpgroup::{Across, Along, Lies, MORE, Sums, Tile, store_fragments};
+use simt::{Global, Kernel, bf16, bulk, f16, kernel, shared, thread, warp};
+
+/// Memory as a device allocates it.
+#[repr(align(256))]
+struct Aligned<T, const N: usize>([T; N]);
+
+fn view<T: simt::Scalar>(v: &mut [T]) -> Global<T> {
+    // SAFETY: the slice outlives the launch that the view is passed to.
+    unsafe { Global::from_raw(v.as_mut_ptr(), v.len() as u32) }
+}
+
+fn run<K: Kernel>(k: K, threads: u32, args: K::Args) -> Result<(), LaunchError> {
+    launch(k, [1; 3], [threads, 1, 1], (64 << 10) + MORE, args, Options::default())
+}
+
+/// The maps of matrices, as a launch before has written them.
+fn written<const N: usize>(described: [Option<Described>; N]) -> Aligned<u64, 48> {
+    let mut maps = Aligned([0; 48]);
+    for (i, described) in described.into_iter().enumerate() {
+        let words = described.expect("the copy engine takes it").simulated();
+        run(write, 1, (view(&mut maps.0[i * WORDS..][..WORDS]), words)).unwrap();
+    }
+    maps
+}
+
+#[kernel]
+fn write(to: Global<u64>, words: Words) {
+    TensorMap::<f16>::at(to, 0).write(words);
+}
+
+shared!(BARRIER: [u64; 1]);
+
+/// Has a box of 16 rows copied to shared memory, and from there to another matrix.
+#[kernel]
+fn move_box(maps: Global<u64>, row: u32, column: u32, to_row: u32, to_column: u32, seen: Global<f16>) {
+    let (from, to) = (TensorMap::<f16>::at(maps, 0), TensorMap::<f16>::at(maps, 1));
+    let (barrier, tile) = (Mbarrier::at(BARRIER::view(), 0), Tile::<f16>::dynamic(0, 16));
+    barrier.init(1);
+    mbarrier::fence_init();
+    from.acquire();
+    barrier.arrive_expecting(16 * 128);
+    from.load(tile, row, column, barrier);
+    barrier.wait(0);
+    for i in 0..16 * 64 {
+        seen.set(i, tile.elements().get(Tile::<f16>::place(i / 64, i % 64)));
+    }
+    to.store(to_row, to_column, tile);
+    bulk::commit();
+    bulk::wait_read::<0>();
+}
+
+/// The value of an element of the first matrix.
+fn value(row: usize, column: usize) -> f16 {
+    f16::from_f64((row * 100 + column + 1) as f64)
+}
+
+#[test]
+fn what_lies_outside_is_zero_and_stays() {
+    const ROWS: usize = 20;
+    const COLUMNS: usize = 77;
+    const STRIDE: usize = 88;
+    let mut from = Aligned([f16::NAN; ROWS * STRIDE]);
+    for row in 0..ROWS {
+        (0..COLUMNS).for_each(|column| from.0[row * STRIDE + column] = value(row, column));
+    }
+    for [row, column, to_row, to_column] in
+        [[0, 0, 0, 0], [7, 20, 3, 5], [19, 70, 9, 68], [20, 0, 10, 0], [3, 80, 0, 72]]
+    {
+        let mut to = Aligned([f16::INFINITY; 10 * 72]);
+        let maps = [
+            Described::of(view(&mut from.0), [ROWS as u32, COLUMNS as u32], STRIDE as u32, 16),
+            Described::of(view(&mut to.0), [10, 69], 72, 16),
+        ];
+        let mut maps = written(maps);
+        let mut seen = Aligned([f16::NAN; 16 * 64]);
+        let place = (row as u32, column as u32, to_row as u32, to_column as u32);
+        let args = (view(&mut maps.0), place.0, place.1, place.2, place.3, view(&mut seen.0));
+        run(move_box, 1, args).unwrap();
+        let want = |r: usize, c: usize| {
+            let (row, column) = (row + r, column + c);
+            if row < ROWS && column < COLUMNS { value(row, column) } else { f16::ZERO }
+        };
+        for i in 0..16 * 64 {
+            assert_eq!(seen.0[i], want(i / 64, i % 64), "{row} {column}: {i}");
+        }
+        for (i, &got) in to.0.iter().enumerate() {
+            let (r, c) = (i / 72, i % 72);
+            let inside = r >= to_row && c >= to_column && c < 69.min(to_column + 64);
+            let want = if inside { want(r - to_row, c - to_column) } else { f16::INFINITY };
+            assert_eq!(got, want, "{to_row} {to_column}: {r} {c}");
+        }
+    }
+}
+
+#[test]
+fn the_copy_engine_refuses_what_it_cannot_take() {
+    let mut data = Aligned([f16::ZERO; 1024]);
+    let view = view(&mut data.0);
+    assert!(Described::of(view, [4, 8], 8, 16).is_some());
+    assert!(Described::of(view, [4, 8], 12, 16).is_none(), "rows begin on multiples of 16 bytes");
+    assert!(Described::of(view.slice(4, 1000), [4, 8], 8, 16).is_none(), "and so does the first");
+    assert!(Described::of(view, [4, 16], 8, 16).is_none(), "rows overlap");
+    assert!(Described::of(view, [0, 8], 8, 16).is_none() && Described::of(view, [4, 0], 8, 16).is_none());
+}
+
+#[test]
+fn a_box_without_a_map_is_refused() {
+    let mut maps = Aligned([0u64; 48]);
+    let mut seen = Aligned([f16::ZERO; 16 * 64]);
+    match run(move_box, 1, (view(&mut maps.0), 0, 0, 0, 0, view(&mut seen.0))) {
+        Err(LaunchError::Fault(f)) => assert!(f.what.contains("no tensor map"), "{f}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Adds the products of two pairs of tiles, of 64 k each: `a` has 64 rows, `b` 128. All of a pair are in memory as they
+/// lie in a tile, but for the places of packs.
+#[kernel(instances(along_along: <Along, Along>, along_across: <Along, Across>, across_along: <Across, Along>,
+    across_across: <Across, Across>))]
+fn multiply<A: Lies, B: Lies>(a: Global<bf16>, b: Global<bf16>, c: Global<f32>) {
+    let t = thread::thread_idx_x();
+    let tiles = |pair: u32| (Tile::<bf16>::dynamic(pair * 24576, 64), Tile::<bf16>::dynamic(pair * 24576 + 8192, 128));
+    for pair in 0..2 {
+        let (to_a, to_b) = tiles(pair);
+        for i in (t..64 * 64).step_by(128) {
+            to_a.elements().set(Tile::<bf16>::place(i / 64, i % 64), a.get(pair * 4096 + i));
+        }
+        for i in (t..128 * 64).step_by(128) {
+            to_b.elements().set(Tile::<bf16>::place(i / 64, i % 64), b.get(pair * 8192 + i));
+        }
+    }
+    bulk::fence();
+    thread::sync_threads(); // the tiles are complete before they are multiplied
+    let mut sums = Sums::<64>::ZERO;
+    for pair in 0..2 {
+        let (a, b) = tiles(pair);
+        sums = sums.add::<bf16, A, B>(a, b);
+    }
+    let (g, q, w) = (t % 32 / 4, t % 4, t / 32);
+    for (i, sum) in (0..).zip(sums.finish()) {
+        c.set((16 * w + i / 2 % 2 * 8 + g) * 128 + i / 4 * 8 + 2 * q + i % 2, sum);
+    }
+}
+
+#[test]
+fn operands_lie_either_way() {
+    fn check<A: Lies, B: Lies, K: Kernel<Args = (Global<bf16>, Global<bf16>, Global<f32>)>>(kernel: K) {
+        // Element (row, k) of pair p: in rows of the tile along k, or across, 64 rows after the other.
+        let place = |across: bool, rows: usize, p: usize, row: usize, k: usize| {
+            p * rows * 64 + if across { row / 64 * 4096 + k * 64 + row % 64 } else { row * 64 + k }
+        };
+        let of_a = |p: usize, row: usize, k: usize| ((p * 37 + row * 5 + k * 3) % 17) as f32 - 8.0;
+        let of_b = |p: usize, row: usize, k: usize| ((p * 11 + row * 7 + k) % 13) as f32 - 6.0;
+        let (mut a, mut b) = (vec![bf16::ZERO; 2 * 4096], vec![bf16::ZERO; 2 * 8192]);
+        for p in 0..2 {
+            for k in 0..64 {
+                (0..64).for_each(|row| a[place(A::ACROSS, 64, p, row, k)] = bf16::from_f32(of_a(p, row, k)));
+                (0..128).for_each(|row| b[place(B::ACROSS, 128, p, row, k)] = bf16::from_f32(of_b(p, row, k)));
+            }
+        }
+        let mut c = vec![f32::NAN; 64 * 128];
+        run(kernel, 128, (view(&mut a), view(&mut b), view(&mut c))).unwrap();
+        for (i, &got) in c.iter().enumerate() {
+            let term = |e: usize| of_a(e / 64, i / 128, e % 64) * of_b(e / 64, i % 128, e % 64);
+            assert_eq!(got, (0..128).map(term).sum::<f32>(), "{}: {i}", K::NAME);
+        }
+    }
+    check::<Along, Along, _>(multiply::<Along, Along>::default());
+    check::<Along, Across, _>(multiply::<Along, Across>::default());
+    check::<Across, Along, _>(multiply::<Across, Along>::default());
+    check::<Across, Across, _>(multiply::<Across, Across>::default());
+}
+
+shared!(SQUARES: [f16; 16 * 16]);
+
+/// Each lane has the places of its elements as their bits.
+#[kernel]
+fn store_places(to: Global<u16>) {
+    let lane = warp::lane_id();
+    let (g, q) = (lane / 4, lane % 4);
+    let fragment = |i: u32| {
+        let place = (i % 2 * 8 + g) * 16 + i / 2 * 8 + 2 * q;
+        place | (place + 1) << 16
+    };
+    let row = SQUARES::view().slice(lane % 16 * 16 + lane / 16 * 8, 8);
+    store_fragments(row, [fragment(0), fragment(1), fragment(2), fragment(3)]);
+    warp::sync_warp(u32::MAX); // all rows are complete
+    for i in (lane..256).step_by(32) {
+        to.set(i, SQUARES::view().get(i).to_bits());
+    }
+}
+
+#[test]
+fn fragments_become_rows() {
+    let mut to = [0u16; 256];
+    run(store_places, 32, (view(&mut to),)).unwrap();
+    assert_eq!(to, std::array::from_fn(|i| i as u16));
+}
