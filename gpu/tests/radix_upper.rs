@@ -11,7 +11,7 @@ use rungs_kernels::radix::r7_onesweep::launches::Onesweep;
 use rungs_kernels::radix::r7_onesweep::{self, *};
 use rungs_kernels::radix::r11_either::launches::Either;
 use rungs_kernels::radix::steps::Digits;
-use rungs_kernels::radix::{r5_lsd_blocks, r6_lsd_ballot};
+use rungs_kernels::radix::{r5_lsd_blocks, r6_lsd_ballot, r11_either};
 use simt::Geometry;
 use simt::launcher::{Call, Memory};
 use simt::sim::Gpu;
@@ -73,12 +73,42 @@ fn onesweep_moves_values_with_their_keys_and_is_stable() {
     });
 }
 
+/// Either on a small device, twice by one sequence.
+fn either() -> Sorting {
+    Sorting { on: with_multiprocessors(4), runs: 2, ..Sorting::by(&r11_either::launches::RUNG) }
+}
+
+#[test]
+fn either_sorts_every_kind_of_input() {
+    let most = u64::from(r11_either::ONE_BLOCK);
+    for_kinds(&[0, 1, 2, 31, 32, 33, most - 1, most, most + 1, 8191, 8192, 8193, 30_011], |what, narrow, wide| {
+        either().check(what, narrow);
+        if wide.len() as u64 <= most {
+            either().check(what, wide);
+        }
+    });
+    // Buckets that are crowded, some of which are found to be so by the sample and others by the keys' order; with keys
+    // that take other ways than those.
+    let crowded = |values: u64, i: u64| (random(i) as u32 & 0x0f00_0000) | (random(!i) % values) as u32;
+    for values in [2, 3, 700] {
+        for order in [UNSIGNED, FLOAT | DESCENDING] {
+            let keys: Vec<u32> = (0..60_013).map(|i| crowded(values, i)).collect();
+            Sorting { order, ..either() }.check("crowded buckets", &keys);
+        }
+    }
+    // One bucket is as large as fits a block, or one key larger.
+    for size in [most, most + 1] {
+        let key = |i: u64| if i < size { random(i) as u32 >> 8 } else { random(i) as u32 | 1 << 31 };
+        either().check("a full bucket", &(0..30_011).map(key).collect::<Vec<_>>());
+    }
+}
+
 #[test]
 fn every_rung_maps_signed_keys_and_floats() {
     let wide: Vec<u64> = (0..20_011).map(random).collect();
     let narrow: Vec<u32> = wide.iter().map(|&k| k as u32).collect();
     let others = [&r5_lsd_blocks::launches::RUNG, &r6_lsd_ballot::launches::RUNG].map(Sorting::by);
-    for sort in others.into_iter().chain([onesweep()]) {
+    for sort in others.into_iter().chain([onesweep(), either()]) {
         for order in [SIGNED, FLOAT, UNSIGNED | DESCENDING, SIGNED | DESCENDING, FLOAT | DESCENDING] {
             Sorting { order, ..sort }.check_both("random", &narrow, &wide);
         }

@@ -17,8 +17,8 @@ use super::r8_msd_buckets::{
     partition_tile, radix_msd_buckets_partition, radix_msd_buckets_partition_wide, radix_msd_buckets_starts,
     starts_blocks,
 };
-use super::r9_msd_skewed::launches::{self as skewed, list_words};
-use super::r9_msd_skewed::{Arrays, CONTROL_WORDS, Limits, Numbers, radix_msd_skewed_starts, tally_bits};
+use super::r9_msd_skewed::launches::{self as skewed, CONTROL_WORDS, list_words};
+use super::r9_msd_skewed::{Arrays, Limits, Numbers, radix_msd_skewed_starts, tally_bits};
 use crate::keys;
 use crate::ladder::{Device, Geometry, Global, Launcher, Result};
 

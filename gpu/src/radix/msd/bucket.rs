@@ -27,14 +27,24 @@ pub const fn bucket_sort_blocks<W: Key>(large: bool) -> u32 {
 pub fn sort_bucket<W: Key, M: Mapping, const THREADS: u32>(
     input: Global<W>, output: Global<W>, order: u32, starts: Global<u32>, top_bits: u32, histogram: Global<u32>,
 ) -> (u32, u32, Outcome) {
-    let b = thread::block_idx_x();
     grid::let_next_start();
     clear_counters(THREADS);
     grid::wait_for_previous(); // keys and starts
-    let (start, end) = (starts.get(b), starts.get(b + 1));
     if thread::thread_idx_x() == 0 {
-        histogram.set(b, 0);
+        histogram.set(thread::block_idx_x(), 0);
     }
+    sort_cleared::<W, M, THREADS>(input, output, order, starts, top_bits)
+}
+
+/// [`sort_bucket`] once the keys are there and the counters are cleared.
+#[inline(always)]
+#[track_caller]
+#[rustfmt::skip]
+pub fn sort_cleared<W: Key, M: Mapping, const THREADS: u32>(
+    input: Global<W>, output: Global<W>, order: u32, starts: Global<u32>, top_bits: u32,
+) -> (u32, u32, Outcome) {
+    let b = thread::block_idx_x();
+    let (start, end) = (starts.get(b), starts.get(b + 1));
     if start == end {
         return (start, end, Outcome::Sorted);
     }

@@ -137,3 +137,25 @@ impl Tables {
         }
     }
 }
+
+/// A digit of the 32 top bits, in the upper half of them.
+#[derive(Clone, Copy)]
+pub struct TopDigit {
+    /// Its lowest bit.
+    pub shift: u32,
+    /// How many bits it has.
+    pub bits: u32,
+}
+
+impl<W: Key> Digit<W> for TopDigit {
+    #[inline(always)]
+    fn bits(self) -> u32 {
+        self.bits
+    }
+
+    /// Taken out in place: one shift and one mask, which are the same for all keys.
+    #[inline(always)]
+    fn scaled(self, key: W, log2: u32) -> u32 {
+        key.top() >> (self.shift - log2) & (((1 << self.bits) - 1) << log2)
+    }
+}

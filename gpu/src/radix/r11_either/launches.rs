@@ -2,27 +2,39 @@
 
 use super::*;
 use crate::keys::{self, UNSIGNED};
-use crate::ladder::sort::{Keys as Input, Sort, Sorts};
+use crate::ladder::sort::{Keys, Sort, Sorts, Width};
 use crate::ladder::*;
-use crate::radix::digits::{BITS, HISTOGRAM_THREADS, LAST_EPOCH, histogram_blocks};
-use crate::radix::msd::{Mapped, Plain, bucket_max, bucket_sort_shared, bucket_sort_threads};
-use crate::radix::r7_onesweep::{HISTOGRAM_SHARED, PASS_SHARED, pass_tile, radix_onesweep_histogram};
-use crate::radix::r8_msd_buckets::launches::launch;
-use crate::radix::r8_msd_buckets::{MAX_KEYS, partition_shared, partition_threads, radix_msd_buckets_partition};
-use crate::radix::r9_msd_skewed::launches::{MsdSkewed, list_words};
-use crate::radix::r9_msd_skewed::{
-    GROUPS_THREADS, Limits, Numbers, groups_blocks, groups_shared, radix_msd_skewed_bucket_sort,
-    radix_msd_skewed_groups, tally_bits,
-};
+use crate::radix::digits::{HISTOGRAM_THREADS, LAST_EPOCH, histogram_blocks};
+use crate::radix::msd::{in_block_shared, tile_shared};
+use crate::radix::r7_onesweep::{HISTOGRAM_SHARED, PASS_SHARED, radix_onesweep_histogram};
+use crate::radix::r8_msd_buckets::MAX_KEYS;
+use crate::radix::r9_msd_skewed::launches::MsdSkewed;
 
-/// The rung. It launches kernels of `onesweep`, `msd-buckets` and `msd-skewed` too.
-pub static RUNG: Entry<Sort> = rung!("mod.rs", [radix_either_starts, radix_either_pass])
-    .with_capacity(MAX_KEYS as u64)
-    .with_tiles(&[TILE])
-    .run_by(Sort::both(&Either::FIRST));
+/// The rung. It launches the histogram of `onesweep`, and for many keys all of `msd-skewed`.
+pub static RUNG: Entry<Sort> = rung!(
+    "mod.rs",
+    [
+        radix_either_starts,
+        radix_either_first,
+        radix_either_second,
+        radix_either_third,
+        radix_either_last,
+        radix_either_one_block,
+    ]
+)
+.with_capacity(MAX_KEYS as u64)
+.with_tiles(&[ONE_BLOCK as u64, TILE])
+.run_by(Sort::both(&Either::FIRST));
 
 /// Keys per tile.
-const TILE: u64 = partition_tile::<u32>(false) as u64;
+const TILE: u64 = pass_tile::<u32>() as u64;
+
+/// Bytes of dynamic shared memory.
+const SHARED: u32 = {
+    let (tile, bucket) = (tile_shared(THREADS), in_block_shared::<u32>(THREADS));
+    let most = if tile > bucket { tile } else { bucket };
+    if most > PASS_SHARED { most } else { PASS_SHARED }
+};
 
 /// The sort, whose first pass on fresh scratch memory has this epoch, from 1 to [`LAST_EPOCH`].
 pub struct Either(pub u32);
@@ -31,19 +43,40 @@ impl Either {
     const FIRST: Self = Self(1);
 }
 
+/// The sort of keys that fit a block.
+fn one_block<W: Width + Key>() -> Launches<Keys<W>>
+where
+    radix_either_one_block<W>: Kernel<Args = (Global<W>, u32)>,
+{
+    Box::new(|on, Keys { keys, order }| {
+        expect_aligned("keys", keys)?;
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let geometry = Geometry::linear(1, THREADS).shared(in_block_shared::<W>(THREADS)).overlapping();
+        on.launch(radix_either_one_block::<W>::default(), geometry, (keys, order))
+    })
+}
+
 impl Sorts<u32> for Either {
-    fn launches(&self, on: &dyn Launcher, n: u32, options: &Options) -> Result<Launches<Input<u32>>> {
+    fn launches(&self, on: &dyn Launcher, n: u32, options: &Options) -> Result<Launches<Keys<u32>>> {
+        if n <= ONE_BLOCK {
+            return Ok(one_block());
+        }
         if n > MOST {
             return Sorts::<u32>::launches(&MsdSkewed, on, n, options);
         }
         let mut sorter = Sorter::new(on, n, self.0)?;
-        Ok(Box::new(move |on, input| sorter.sort(on, input)))
+        Ok(Box::new(move |on, keys| sorter.sort(on, keys)))
     }
 }
 
 /// There is no choice for keys of 64 bits: `onesweep` takes eight passes for them.
 impl Sorts<u64> for Either {
-    fn launches(&self, on: &dyn Launcher, n: u32, options: &Options) -> Result<Launches<Input<u64>>> {
+    fn launches(&self, on: &dyn Launcher, n: u32, options: &Options) -> Result<Launches<Keys<u64>>> {
+        if n <= ONE_BLOCK {
+            return Ok(one_block());
+        }
         Sorts::<u64>::launches(&MsdSkewed, on, n, options)
     }
 }
@@ -54,18 +87,14 @@ const PASSES: u32 = TOP + 1;
 /// The scratch memory of one sort after the other. Two sorts at once need two.
 struct Sorter {
     n: u32,
-    limits: Limits,
     /// As many words as keys.
     keys: Scratch<u32>,
     /// Counts of all digits, zero before and after a sort.
     histogram: Scratch<u32>,
     /// See [`radix_either_starts`].
     starts: Scratch<u32>,
-    control: Scratch<u32>,
-    buckets: Scratch<u32>,
     cursors: Scratch<u32>,
-    tiles: Scratch<u32>,
-    lists: Scratch<u32>,
+    control: Scratch<u32>,
     /// A word for each tile and value of a digit.
     states: Scratch<u64>,
     /// The next number that the states have not seen.
@@ -74,89 +103,59 @@ struct Sorter {
 
 impl Sorter {
     fn new(on: &dyn Launcher, n: u32, epoch: u32) -> Result<Self> {
-        let limits = Limits::new(u32::BITS, BITS, tally_bits(on.device().shared_per_block));
         Ok(Self {
             n,
-            limits,
             keys: on.scratch(n)?,
             histogram: on.zeros(PASSES * DIGITS)?,
-            starts: on.scratch(PASSES * DIGITS)?,
-            control: on.scratch(CONTROLS)?,
-            buckets: on.scratch(DIGITS + 1)?,
+            starts: on.scratch(PASSES * DIGITS + 1)?,
             cursors: on.scratch(DIGITS)?,
-            tiles: on.scratch(4 * n.div_ceil(partition_tile::<u32>(false)))?,
-            lists: on.scratch(list_words::<u32>(n, DIGITS, BITS, limits))?,
+            control: on.scratch(CONTROLS)?,
             states: on.zeros(n.div_ceil(pass_tile::<u32>()) * DIGITS)?,
             epoch,
         })
     }
 
     /// Sorts in place by way of the scratch memory.
-    fn sort(&mut self, on: &dyn Launcher, Input { keys, order }: Input<u32>) -> Result {
+    fn sort(&mut self, on: &dyn Launcher, Keys { keys, order }: Keys<u32>) -> Result {
         expect_aligned("keys", keys)?;
-        if self.n == 0 {
-            return Ok(());
-        }
         if self.epoch > LAST_EPOCH + 1 - PASSES {
             on.clear(self.states.view())?;
             self.epoch = 1;
         }
-        self.find_starts(on, keys, order)?;
-        self.by_buckets(on, keys, order)?;
-        self.by_digits(on, keys, order)?;
-        self.epoch += PASSES;
-        Ok(())
-    }
-
-    /// Launches 1 and 2.
-    fn find_starts(&self, on: &dyn Launcher, keys: Global<u32>, order: u32) -> Result {
         let (n, histogram) = (self.n, self.histogram.view());
+        let (starts, cursors, control) = (self.starts.view(), self.cursors.view(), self.control.view());
         let blocks = histogram_blocks(n, on.device().multiprocessors);
         let geometry = Geometry::linear(blocks, HISTOGRAM_THREADS).shared(HISTOGRAM_SHARED).overlapping();
         on.launch(radix_onesweep_histogram::<u32>::default(), geometry, (keys, order, histogram))?;
-        let (starts, control, buckets) = (self.starts.view(), self.control.view(), self.buckets.view());
-        let (cursors, tiles, lists) = (self.cursors.view(), self.tiles.view(), self.lists.view());
-        let keys = Keys { n, tile: partition_tile::<u32>(false) };
-        let args = (histogram, keys, starts, control, buckets, cursors, tiles, lists);
-        on.launch(radix_either_starts, Geometry::linear(PASSES, DIGITS).overlapping(), args)
-    }
+        let geometry = Geometry::linear(PASSES, DIGITS).overlapping();
+        on.launch(radix_either_starts, geometry, (histogram, n, starts, cursors, control))?;
 
-    /// Launches 3 to 5.
-    fn by_buckets(&self, on: &dyn Launcher, keys: Global<u32>, order: u32) -> Result {
-        let (scratch, tiles, lists) = (self.keys.view(), self.tiles.view(), self.lists.view());
-        let geometry = Geometry::linear(tiles.len() / 4, partition_threads(false)).shared(partition_shared(false));
-        let args = (keys, scratch, order, u32::BITS - BITS, BITS, self.cursors.view(), 0, tiles);
-        launch!(on, radix_msd_buckets_partition<u32>, order, geometry, args);
-
-        let (first_bits, second_bits, bucket_max) = (BITS, 0, bucket_max(false));
-        let numbers = Numbers { order, first_bits, second_bits, bucket_max, limits: self.limits };
-        let geometry = Geometry::linear(DIGITS, bucket_sort_threads(false)).shared(bucket_sort_shared::<u32>(false));
-        // The bucket sort zeroes a word per bucket: the histogram's are zero already.
-        let args = (scratch, keys, self.buckets.view(), self.histogram.view(), lists, numbers);
-        launch!(on, radix_msd_skewed_bucket_sort<u32>, order, geometry, args);
-
-        let geometry = Geometry::linear(groups_blocks(self.n, on.device().multiprocessors), GROUPS_THREADS);
-        let geometry = geometry.shared(groups_shared::<u32>()).overlapping();
-        on.launch(radix_msd_skewed_groups::<u32>::default(), geometry, (scratch, keys, lists, numbers))
-    }
-
-    /// Launches 6 to 9.
-    fn by_digits(&self, on: &dyn Launcher, keys: Global<u32>, order: u32) -> Result {
-        let tiles = self.n.div_ceil(pass_tile::<u32>());
-        let geometry = Geometry::linear(tiles, PASS_THREADS).shared(PASS_SHARED).overlapping();
-        let (starts, control, states) = (self.starts.view(), self.control.view(), self.states.view());
-        let (mut from, mut to) = (keys, self.keys.view());
-        for number in 0..PASSES {
-            let digit = Digit {
-                shift: number * BITS,
-                encode: if number == 0 { order } else { UNSIGNED },
-                decode: if number == PASSES - 1 { order } else { UNSIGNED },
-                epoch: self.epoch + number,
-            };
-            on.launch(radix_either_pass, geometry, (from, to, digit, number, starts, control, states))?;
-            // An even number of passes ends where it began.
-            (from, to) = (to, from);
+        let (tiles, scratch, states) = (n.div_ceil(pass_tile::<u32>()), self.keys.view(), self.states.view());
+        let geometry = |blocks| Geometry::linear(blocks, THREADS).shared(SHARED).overlapping();
+        let step = |number: u32| {
+            let encode = if number == 0 { order } else { UNSIGNED };
+            let decode = if number == PASSES - 1 { order } else { UNSIGNED };
+            let digit = Digit { shift: number * BITS, encode, decode, epoch: self.epoch + number };
+            Step { digit, number, order, n }
+        };
+        // From the first digit, keys go to the scratch memory and back; from the last, twice.
+        let args = (keys, scratch, step(0), starts, cursors, control, states);
+        if order == keys::UNSIGNED {
+            on.launch(radix_either_first::<Plain>::default(), geometry(tiles), args)?;
+        } else {
+            on.launch(radix_either_first::<Mapped>::default(), geometry(tiles), args)?;
         }
+        let args = (scratch, keys, step(1), starts, control, states);
+        if order == keys::UNSIGNED {
+            on.launch(radix_either_second::<Plain>::default(), geometry(tiles.max(DIGITS)), args)?;
+        } else {
+            on.launch(radix_either_second::<Mapped>::default(), geometry(tiles.max(DIGITS)), args)?;
+        }
+        let args = (keys, scratch, step(2), starts, control, states);
+        on.launch(radix_either_third, geometry(tiles.max(DIGITS)), args)?;
+        let args = (scratch, keys, step(3), starts, control, states);
+        on.launch(radix_either_last, geometry(tiles), args)?;
+        self.epoch += PASSES;
         Ok(())
     }
 }

@@ -1,118 +1,234 @@
 //! # Radix sort from whichever end suits the keys
 //!
 //! **Idea.** Few keys are sorted fastest from the most significant digit if they spread over the buckets, and from the
-//! least significant digit if they do not. Which is the case is known once the top digit is counted, and only on the
-//! device. So the host launches both sorts, one behind the other, and the launch that turns counts into starts decides:
-//! it tells the launches of one sort that they have nothing to do.
+//! least significant digit if they do not. Which is the case is known once the digits are counted, and only on the
+//! device. So each launch can be a step of either sort: the launch that turns counts into starts decides, and the
+//! others read what it decided.
 //!
 //! **Changed from the rung before.** `msd-pairs` is for keys with values; for keys alone the rung before is
-//! `msd-skewed`. It splits a bucket that is too large, level by level, tile by tile, and blocks wait for each other at
-//! the end of each phase. For up to 2²⁰ keys that waiting is most of the time: `onesweep` is then faster on skewed
-//! keys, and it does not care how they are distributed. Both sorts begin with a count, so one count of all four digits
-//! serves both.
+//! `msd-skewed`. It splits a bucket that is too large, level by level, and blocks wait for each other at the end of
+//! each phase. For up to 2²⁰ keys that waiting is most of the time: on skewed keys `onesweep` is then faster, and it
+//! does not care how they are distributed. Both sorts begin with a count, so one count of all four digits serves both.
+//! Launches that leave at once are not free either: with three more of them a sort took 5 to 12 µs longer on an H200.
+//! Keys that fit a block are one launch.
 //!
-//! **Bottleneck.** The launches: nine, of which four or three leave at once, for work of a few microseconds each.
+//! **Bottleneck.** The launches: six, for work of a few microseconds each.
 //!
-//! **Cost.** 4 bytes per key to count. Then from the first digit 16 bytes per key: one partition and the sort of the
-//! buckets; or from the last digit 32 bytes per key, in four passes. Nine launches; for more keys those of
-//! `msd-skewed`.
+//! **Cost.** 4 bytes per key to count. Then from the first digit 16 bytes per key: one partition, and the sort of the
+//! buckets; or from the last digit 32 bytes per key, in four passes. Six launches; one up to [`ONE_BLOCK`] keys, and
+//! for more than [`MOST`] keys those of `msd-skewed`.
 //!
-//! **Threads.** Those of `onesweep` and `msd-skewed`.
+//! **Threads.** 512 per block with 16 keys each in partitions and passes, and with 12 keys each in buckets.
 //!
-//! **Limits.** Those of `msd-skewed`. Two sorts are there for up to [`MOST`] keys of 32 bits; more keys, and keys of 64
-//! bits, go the way of `msd-skewed`.
+//! **Limits.** Those of `msd-skewed`. There is a choice for up to [`MOST`] keys of 32 bits; more keys, and more keys of
+//! 64 bits than fit a block, go the way of `msd-skewed`.
 //!
-//! **Source.** As for `onesweep` and `msd-skewed`; that the device takes one of two ways, by launches that leave at
-//! once, is ours.
+//! **Source.** As for `onesweep` and `msd-skewed`; that the device takes one of two ways is ours.
 //!
 //! | launch | kernel | keys that spread | skewed keys |
 //! | --- | --- | --- | --- |
-//! | 1 | `radix_onesweep_histogram` | counts all four digits | the same |
-//! | 2 | `radix_either_starts` | starts of buckets | starts of the values of each digit |
-//! | 3 | `radix_msd_buckets_partition` | moves the keys to their buckets | leaves: its tiles are empty |
-//! | 4 | `radix_msd_skewed_bucket_sort` | sorts each bucket | leaves: its buckets are empty |
-//! | 5 | `radix_msd_skewed_groups` | sorts the buckets that are crowded | leaves: there is none |
-//! | 6 to 9 | `radix_either_pass` | leaves | a pass by each digit |
+//! | 1 | `radix_onesweep_histogram` | counts all digits | the same |
+//! | 2 | `radix_either_starts` | where each bucket starts | where each value of each digit starts |
+//! | 3 | `radix_either_first` | moves the keys to their buckets | first pass |
+//! | 4 | `radix_either_second` | sorts each bucket | second pass |
+//! | 5 | `radix_either_third` | sorts the buckets that are crowded | third pass |
+//! | 6 | `radix_either_last` | leaves | last pass |
 
 #[cfg(not(target_os = "cuda"))]
 pub mod launches;
 
-use super::digits::DIGITS;
-use super::msd::BUCKET_MAX;
-use super::r7_onesweep::{Digit, KeysOnly, PASS_THREADS, pass, start_digit};
-use super::r8_msd_buckets::partition_tile;
-use super::r9_msd_skewed::CONTROL_WORDS;
+use super::digits::{BITS, DIGITS};
+use super::msd::{
+    Key, Mapped, Mapping, Outcome, Plain, Tables, Tile, clear_counters, in_block_most, move_tile, sort_cleared,
+    sort_in_block,
+};
+use super::r7_onesweep::{Digit, KeysOnly, PASS_THREADS, pass, pass_tile, start_digit};
+use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, grid, kernel, thread};
 
-/// Most keys that have the choice: as many as buckets by one digit can take.
+/// Threads per block.
+pub const THREADS: u32 = PASS_THREADS;
+
+/// Most keys of a bucket, and of a sort in one launch.
+pub const ONE_BLOCK: u32 = in_block_most(THREADS);
+
+/// Most keys that have the choice: buckets of uniform keys, which are told apart by one digit, have 4096 keys on
+/// average, and none of them more than fit a block.
 pub const MOST: u32 = 1 << 20;
 
 /// The digit that buckets are told apart by: the first one.
 const TOP: u32 = 3;
 
-/// Words of the controls: whether keys go from the last digit on, then a ticket for each pass.
-pub const CONTROLS: u32 = 1 + 4;
-
-/// What only the sort from the first digit needs.
-#[simt::argument]
-#[derive(Clone, Copy)]
-pub struct Keys {
-    /// How many there are.
-    pub n: u32,
-    /// Keys per tile of the partition.
-    pub tile: u32,
-}
+/// Words of the controls: whether keys go from the last digit on; how many buckets are crowded; a ticket for each pass;
+/// the crowded buckets.
+pub const CONTROLS: u32 = CROWDED + DIGITS;
+const FROM_LAST: u32 = 0;
+const HOW_MANY: u32 = 1;
+const TICKETS: u32 = 2;
+const CROWDED: u32 = TICKETS + TOP + 1;
 
 /// Turns each digit's counts into starts, in one block of 256 per digit, zeroes `histogram` for the next sort, and
 /// decides which sort the launches behind it are.
 ///
-/// `control`: see [`CONTROLS`]. `buckets`: where each bucket starts, and the end; all zero if keys go from the last
-/// digit on. `cursors`: one word per bucket, set to its start. `tiles`: four words per tile of the partition, begin,
-/// end, first bucket and begin; none has keys if they go from the last digit on. `lists`: those of `msd-skewed`, made
-/// empty.
+/// `starts`: a word for each digit and value, and one for the end. `cursors`: a word per bucket, set to its start.
+/// `control`: see [`CONTROLS`].
 #[kernel(max_threads = DIGITS)]
-#[rustfmt::skip]
 pub fn radix_either_starts(
-    histogram: Global<u32>, keys: Keys, starts: Global<u32>, control: Global<u32>, buckets: Global<u32>,
-    cursors: Global<u32>, tiles: Global<u32>, lists: Global<u32>,
+    histogram: Global<u32>,
+    n: u32,
+    starts: Global<u32>,
+    cursors: Global<u32>,
+    control: Global<u32>,
 ) {
     let t = thread::thread_idx_x();
     grid::let_next_start();
     grid::wait_for_previous(); // the histogram is complete, and the sort before is done with all of this
-    let (count, start) = start_digit(histogram, starts, control.slice(1, control.len() - 1));
-    if thread::block_idx_x() != TOP {
-        return;
-    }
-    // The barrier inside makes all threads of the block take the same way.
-    let from_last = thread::sync_threads_count(count > BUCKET_MAX) != 0;
-    cursors.set(t, start);
-    buckets.set(t, if from_last { 0 } else { start });
-    if t == 0 {
-        buckets.set(DIGITS, if from_last { 0 } else { keys.n });
-        control.set(0, from_last as u32);
-    }
-    let mut tile = t;
-    while tile < tiles.len() / 4 {
-        let begin = tile * keys.tile;
-        let end = if from_last { begin } else { keys.n.min(begin + keys.tile) };
-        tiles.set_pack(tile, [begin, end, 0, begin]);
-        tile += DIGITS;
-    }
-    let mut word = t;
-    while word < CONTROL_WORDS {
-        lists.set(word, 0);
-        word += DIGITS;
+    let (count, start) = start_digit(histogram, starts, control.slice(TICKETS, TOP + 1));
+    if thread::block_idx_x() == TOP {
+        let too_large = thread::sync_threads_count(count > ONE_BLOCK);
+        cursors.set(t, start);
+        if t == 0 {
+            starts.set((TOP + 1) * DIGITS, n);
+            control.set(FROM_LAST, (too_large != 0) as u32);
+            control.set(HOW_MANY, 0);
+        }
     }
 }
 
-/// [`radix_onesweep_pass`](super::r7_onesweep::radix_onesweep_pass) number `number`, if keys go from the last digit on.
-#[kernel(max_threads = PASS_THREADS, min_blocks = 2)]
+/// What a step works on: `from` and `to` have the keys before and behind it. The rest as in [`radix_either_starts`];
+/// `states`: 256 words per tile.
+#[simt::argument]
+#[derive(Clone, Copy)]
+pub struct Step {
+    /// The digit of the pass.
+    pub digit: Digit,
+    /// Number of the pass.
+    pub number: u32,
+    /// How keys are ordered, see [`crate::keys`].
+    pub order: u32,
+    /// How many there are.
+    pub n: u32,
+}
+
+/// A pass by the digit of `step` if keys go from the last digit on, and `other` if not.
+#[inline(always)]
+#[track_caller]
 #[rustfmt::skip]
-pub fn radix_either_pass(
-    input: Global<u32>, output: Global<u32>, digit: Digit, number: u32, starts: Global<u32>, control: Global<u32>,
+fn either(
+    from: Global<u32>, to: Global<u32>, step: Step, starts: Global<u32>, control: Global<u32>, states: Global<u64>,
+    other: impl FnOnce(),
+) {
+    let (starts_of, ticket) = (starts.slice(step.number * DIGITS, DIGITS), control.slice(TICKETS + step.number, 1));
+    let none = starts.slice(0, 0);
+    pass::<u32, KeysOnly>(from, to, [none; 2], step.digit, starts_of, ticket, states, || {
+        if control.get(FROM_LAST) == 0 {
+            thread::sync_threads(); // the pass has cleared its counters before the other step uses their memory
+            other();
+            return false;
+        }
+        // There are more blocks than tiles if there are more buckets.
+        thread::block_idx_x() < step.n.div_ceil(pass_tile::<u32>())
+    });
+}
+
+/// Moves the keys to their buckets, or to their places by the last digit. Block i has tile i.
+#[kernel(max_threads = THREADS, min_blocks = 2, instances(
+    radix_either_first: <Plain>,
+    radix_either_first_mapped: <Mapped>,
+))]
+#[rustfmt::skip]
+pub fn radix_either_first<M: Mapping>(
+    from: Global<u32>, to: Global<u32>, step: Step, starts: Global<u32>, cursors: Global<u32>, control: Global<u32>,
     states: Global<u64>,
 ) {
-    let (starts, ticket) = (starts.slice(number * DIGITS, DIGITS), control.slice(1 + number, 1));
-    let none = starts.slice(0, 0);
-    pass::<u32, KeysOnly>(input, output, [none; 2], digit, starts, ticket, states, || control.get(0) != 0);
+    either(from, to, step, starts, control, states, || {
+        Tables::new(THREADS, BITS).clear();
+        let begin = thread::block_idx_x() * pass_tile::<u32>();
+        let tile = Tile { begin, end: step.n.min(begin + pass_tile::<u32>()), origin: begin };
+        let digit = super::msd::TopDigit { shift: u32::BITS - BITS, bits: BITS };
+        move_tile::<u32, M, THREADS>(from, to, step.order, tile, digit, cursors, |bucket| bucket);
+    });
+}
+
+/// Sorts the buckets, or moves the keys by the third digit. Block b has bucket b; a crowded bucket goes on the list of
+/// the `control`.
+#[kernel(max_threads = THREADS, min_blocks = 2, instances(
+    radix_either_second: <Plain>,
+    radix_either_second_mapped: <Mapped>,
+))]
+#[rustfmt::skip]
+pub fn radix_either_second<M: Mapping>(
+    from: Global<u32>, to: Global<u32>, step: Step, starts: Global<u32>, control: Global<u32>, states: Global<u64>,
+) {
+    either(from, to, step, starts, control, states, || {
+        if thread::block_idx_x() >= DIGITS {
+            return;
+        }
+        clear_counters(THREADS);
+        let buckets = starts.slice(TOP * DIGITS, DIGITS + 1);
+        let (.., outcome) = sort_cleared::<u32, M, THREADS>(from, to, step.order, buckets, BITS);
+        if outcome != Outcome::Sorted && thread::thread_idx_x() == 0 {
+            let i = control.fetch_add(HOW_MANY, 1, Relaxed, Scope::Device);
+            let in_output = ((outcome == Outcome::InOutput) as u32) << 31;
+            control.set(CROWDED + i, thread::block_idx_x() | in_output);
+        }
+    });
+}
+
+/// Sorts the crowded buckets, or moves the keys by the second digit. `to` has the keys of the crowded buckets where
+/// sorting them was given up, `from` those of the others, which is where they go.
+#[kernel(max_threads = THREADS, min_blocks = 2)]
+#[rustfmt::skip]
+pub fn radix_either_third(
+    from: Global<u32>, to: Global<u32>, step: Step, starts: Global<u32>, control: Global<u32>, states: Global<u64>,
+) {
+    either(from, to, step, starts, control, states, || {
+        let how_many = control.get(HOW_MANY);
+        let mut i = thread::block_idx_x();
+        while i < how_many {
+            let (bucket, in_output) = (control.get(CROWDED + i) & (DIGITS - 1), control.get(CROWDED + i) >> 31 != 0);
+            let buckets = starts.slice(TOP * DIGITS + bucket, 2);
+            let input = if in_output { from } else { to };
+            clear_counters(THREADS);
+            sort_in_block::<u32, Mapped, false, THREADS>(
+                input, from, step.order, buckets.get(0), buckets.get(1), 0,
+            );
+            thread::sync_threads(); // all are done with the shared memory before the next bucket uses it
+            i += thread::grid_dim_x();
+        }
+    });
+}
+
+/// Leaves, or moves the keys by the first digit.
+#[kernel(max_threads = THREADS, min_blocks = 2)]
+#[rustfmt::skip]
+pub fn radix_either_last(
+    from: Global<u32>, to: Global<u32>, step: Step, starts: Global<u32>, control: Global<u32>, states: Global<u64>,
+) {
+    either(from, to, step, starts, control, states, || {});
+}
+
+/// Sorts all `keys`, at most [`ONE_BLOCK`], in one block.
+#[kernel(max_threads = THREADS, min_blocks = 1, instances(
+    radix_either_one_block: <u32>,
+    radix_either_one_block_u64: <u64>,
+))]
+pub fn radix_either_one_block<W: Key>(keys: Global<W>, order: u32) {
+    let n = keys.len();
+    grid::let_next_start();
+    clear_counters(THREADS);
+    grid::wait_for_previous(); // keys
+    if order != crate::keys::UNSIGNED {
+        let mut i = thread::thread_idx_x();
+        while i < n {
+            keys.set(i, keys.get(i).encode(order));
+            i += THREADS;
+        }
+        thread::sync_threads(); // all keys are words before any thread reads those of another
+    }
+    if sort_in_block::<W, Mapped, true, THREADS>(keys, keys, order, 0, n, 0) != Outcome::Sorted {
+        thread::sync_threads(); // all are done with the shared memory, and with the keys, before they are sorted anew
+        clear_counters(THREADS);
+        sort_in_block::<W, Mapped, false, THREADS>(keys, keys, order, 0, n, 0);
+    }
 }

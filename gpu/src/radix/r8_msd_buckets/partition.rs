@@ -1,6 +1,6 @@
 //! Launches 3 and 4: moves the keys of each tile to their buckets.
 
-use crate::radix::msd::{Digit, Key, Mapped, Mapping, PACKS, Plain, Tables, Tile, move_tile, spread, tile_shared};
+use crate::radix::msd::{Key, Mapped, Mapping, PACKS, Plain, Tables, Tile, TopDigit, move_tile, spread, tile_shared};
 use simt::{Global, Scalar, grid, kernel, thread};
 
 /// Threads per block.
@@ -94,24 +94,4 @@ fn partition<W: Key, M: Mapping, const THREADS: u32>(
     };
     let tile = Tile { begin, end, origin };
     move_tile::<W, M, THREADS>(input, output, order, tile, digit, cursors, cursor);
-}
-
-/// A digit of the 32 top bits, in the upper half of them.
-#[derive(Clone, Copy)]
-struct TopDigit {
-    shift: u32,
-    bits: u32,
-}
-
-impl<W: Key> Digit<W> for TopDigit {
-    #[inline(always)]
-    fn bits(self) -> u32 {
-        self.bits
-    }
-
-    /// Taken out in place: one shift and one mask, which are the same for all keys.
-    #[inline(always)]
-    fn scaled(self, key: W, log2: u32) -> u32 {
-        key.top() >> (self.shift - log2) & (((1 << self.bits) - 1) << log2)
-    }
 }

@@ -1,6 +1,6 @@
 //! The launches of one sort, and the memory that they need beside the keys.
 
-pub use super::lists::list_words;
+pub use super::lists::{CONTROL_WORDS, list_words};
 use super::*;
 use crate::keys;
 use crate::ladder::sort::{Keys, Sorts, Width};

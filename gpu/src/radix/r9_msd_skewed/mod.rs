@@ -67,7 +67,6 @@ mod uniform;
 pub use super::msd::{BUCKET_SORT_STATIC, bucket_sort_shared};
 pub use groups::*;
 pub use leftover::{Arrays, Limits, Numbers};
-pub use lists::CONTROL_WORDS;
 pub use split::*;
 pub use tally::*;
 pub use uniform::*;
