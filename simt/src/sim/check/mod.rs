@@ -12,6 +12,7 @@
 
 mod clock;
 mod finding;
+mod missing;
 mod run;
 mod schedule;
 mod session;
