@@ -278,7 +278,9 @@ impl Idle {
         if !self.reported && self.rounds >= ROUNDS && self.sum >= GIVE_UP {
             self.reported = quiet.report(epoch, waits());
         }
-        (self.reported && quiet.complete(epoch)).then(|| quiet.waits(epoch))
+        let waits = (self.reported && quiet.complete(epoch)).then(|| quiet.waits(epoch));
+        // Nobody waits any more if the wait has ended in this very round.
+        waits.filter(|waits| !waits.is_empty())
     }
 }
 

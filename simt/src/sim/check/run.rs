@@ -149,6 +149,9 @@ pub(in super::super) fn launch(
                             let of_block = block.waits(&session.launch.views, Some(state));
                             of_block.into_iter().for_each(|wait| waits::add(&mut waits, wait));
                         }
+                        if waits.is_empty() {
+                            continue; // the wait has ended in this very round
+                        }
                         let error = waits::error(kernel, waits, begun < blocks);
                         if let LaunchError::Fault(fault) = &error {
                             fault_found(session, fault);
