@@ -9,7 +9,7 @@ use super::overflow;
 use super::spin::{Idle, Quiet, Watch};
 use super::stack::{STACK, Stack};
 use super::stats::{Collector, Instruction, What};
-use super::waits::{self, Awaited, Wait};
+use super::waits::{self, Awaited, Wait, Waits};
 use super::warp::Warp;
 use super::watchdog;
 use super::{BLOCK, limits};
@@ -69,7 +69,7 @@ pub(super) enum Stopped {
     /// Its number and the reason.
     Thread(usize, Kind, String),
     /// Who waits for what, as no thread of any block can go on; and whether blocks have not begun.
-    Waits(Vec<Wait>, bool),
+    Waits(Waits, bool),
 }
 
 /// A round of a block under a check.
@@ -633,9 +633,9 @@ impl Block {
     }
 
     /// Who waits for what in this block. Words are named by the launch's views, and under a check by the block's arrays.
-    pub(super) fn waits(&self, views: &[(u64, u64)], state: Option<&BlockState>) -> Vec<Wait> {
+    pub(super) fn waits(&self, views: &[(u64, u64)], state: Option<&BlockState>) -> Waits {
         let looked_at = self.watch.looked_at();
-        let mut waits = vec![];
+        let mut waits = Waits::default();
         for thread in 0..self.states.len() {
             let (awaited, what) = match self.states[thread].get() {
                 State::Ready | State::Ended => continue,
@@ -654,7 +654,7 @@ impl Block {
             };
             let (site, first) = (self.locations[thread].get(), (observe::number(self).into(), thread));
             let (block, index) = (Dim3(self.block_idx), Dim3(self.indices[thread]));
-            waits::add(&mut waits, Wait { awaited, what, site, first, block, thread: index, threads: 1 });
+            waits.add(Wait { awaited, what, site, first, block, thread: index, threads: 1 });
         }
         waits
     }

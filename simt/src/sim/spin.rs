@@ -19,7 +19,7 @@
 
 use super::check::Map;
 use super::observe::Space;
-use super::waits::{self, Wait};
+use super::waits::Waits;
 use super::watchdog;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
@@ -258,8 +258,8 @@ impl Idle {
         turns: u64,
         watch: &Watch,
         quiet: &Quiet,
-        waits: impl FnOnce() -> Vec<Wait>,
-    ) -> Option<Vec<Wait>> {
+        waits: impl FnOnce() -> Waits,
+    ) -> Option<Waits> {
         let (news, watched) = (watch.news.take(), watch.all.get());
         if self.rounds == 0 || news {
             // Other blocks may not have read this block's writes yet.
@@ -293,7 +293,7 @@ pub(super) struct Quiet {
     /// Threads of the host that still run blocks.
     workers: AtomicU32,
     /// Who waits for what in the blocks that have spun for long, by the epoch.
-    waits: Mutex<(u32, Vec<Wait>)>,
+    waits: Mutex<(u32, Waits)>,
 }
 
 impl Quiet {
@@ -312,15 +312,15 @@ impl Quiet {
 
     /// Counts a block that has spun for long, if the epoch has not changed meanwhile. What its threads wait for is there
     /// before it is counted.
-    fn report(&self, epoch: u32, of_block: Vec<Wait>) -> bool {
+    fn report(&self, epoch: u32, of_block: Waits) -> bool {
         let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
         if self.epoch() != epoch {
             return false;
         }
         if waits.0 != epoch {
-            *waits = (epoch, vec![]);
+            *waits = (epoch, Waits::default());
         }
-        of_block.into_iter().for_each(|wait| waits::add(&mut waits.1, wait));
+        waits.1.extend(of_block);
         drop(waits);
         let count = |word| ((word >> 32) as u32 == epoch).then_some(word + 1);
         self.word.fetch_update(SeqCst, SeqCst, count).is_ok()
@@ -332,9 +332,9 @@ impl Quiet {
     }
 
     /// Who waits for what in the blocks that reported in this epoch.
-    fn waits(&self, epoch: u32) -> Vec<Wait> {
+    fn waits(&self, epoch: u32) -> Waits {
         let waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
-        if waits.0 == epoch { waits.1.clone() } else { vec![] }
+        if waits.0 == epoch { waits.1.clone() } else { Waits::default() }
     }
 
     /// One worker has run its last block.

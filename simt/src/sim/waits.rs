@@ -4,11 +4,16 @@ use super::check::{BlockState, Kind, Memory, Side, Site};
 use super::error::{Fault, LaunchError};
 use super::observe::Space;
 use crate::Dim3;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::panic::Location;
+
+/// Things that are told of, at most.
+const TOLD: usize = 4;
 
 /// What a thread waits for. Barriers and shared memory of different blocks are alike here: each block then waits for
 /// its own.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Awaited {
     /// A barrier of the block, by its number.
     Barrier(u8),
@@ -36,13 +41,18 @@ pub(super) struct Wait {
 }
 
 impl Wait {
-    fn place(&self) -> Option<(&str, u32, u32)> {
+    fn place(&self) -> Option<Place> {
         self.site.map(|site| (site.file(), site.line(), site.column()))
     }
 
     /// Whether it is a loop that looks at memory: another thread's write may end it.
     fn looks(&self) -> bool {
         matches!(self.awaited, Awaited::Words(_))
+    }
+
+    /// Whether it is the same kind of wait at the same place, though for something else.
+    fn is_beside(&self, other: &Self) -> bool {
+        (self.rank(), self.place()) == (other.rank(), other.place())
     }
 
     /// Which is told of first: the lowest. A loop shows more than the barrier at which the others wait for its thread.
@@ -89,18 +99,35 @@ pub(super) fn looks(
     (awaited, what)
 }
 
-/// Adds a thread to those that wait.
-pub(super) fn add(waits: &mut Vec<Wait>, wait: Wait) {
-    let same = |other: &&mut Wait| other.awaited == wait.awaited && other.place() == wait.place();
-    match waits.iter_mut().find(same) {
-        None => waits.push(wait),
-        Some(known) => {
-            let threads = known.threads + wait.threads;
-            if wait.first < known.first {
-                *known = wait;
+/// A place in a source file.
+type Place = (&'static str, u32, u32);
+
+/// All that wait: one for each thing and place, whatever the number of threads.
+#[derive(Clone, Default)]
+pub(super) struct Waits(HashMap<(Awaited, Option<Place>), Wait>);
+
+impl Waits {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds threads that wait.
+    pub(super) fn add(&mut self, wait: Wait) {
+        match self.0.entry((wait.awaited.clone(), wait.place())) {
+            Entry::Vacant(place) => _ = place.insert(wait),
+            Entry::Occupied(mut known) => {
+                let threads = known.get().threads + wait.threads;
+                if wait.first < known.get().first {
+                    known.insert(wait);
+                }
+                known.get_mut().threads = threads;
             }
-            known.threads = threads;
         }
+    }
+
+    /// Adds those of another block.
+    pub(super) fn extend(&mut self, of_block: Self) {
+        of_block.0.into_values().for_each(|wait| self.add(wait));
     }
 }
 
@@ -109,16 +136,26 @@ pub(super) fn add(waits: &mut Vec<Wait>, wait: Wait) {
 /// Threads that wait for different things wait for each other, which is a deadlock: each might do what another waits
 /// for. So do those that keep blocks from beginning (`waiting`), and those that wait at barriers. If all look at the same
 /// words in loops, nobody is left who might change one.
-fn judge(mut waits: Vec<Wait>, waiting: bool) -> (Kind, Vec<Side>) {
+fn judge(waits: Waits, waiting: bool) -> (Kind, Vec<Side>) {
+    let mut waits: Vec<Wait> = waits.0.into_values().collect();
     // In an order that is not the schedule's, so that the finding is the same under another.
     waits.sort_by(|a, b| (a.rank(), a.place(), a.first).cmp(&(b.rank(), b.place(), b.first)));
     let alike = waits.iter().all(|wait| wait.looks() && wait.awaited == waits[0].awaited);
     let kind = if alike && !waiting { Kind::EndlessSpin } else { Kind::Deadlock };
-    (kind, waits.iter().map(Wait::side).collect())
+    // One of each place, and then the others of the same places.
+    let seen: Vec<bool> = (0..waits.len()).map(|i| i > 0 && waits[i].is_beside(&waits[i - 1])).collect();
+    let of_kind = |again: bool| waits.iter().zip(&seen).filter(move |&(_, &seen)| seen == again).map(|(wait, _)| wait);
+    let mut told: Vec<&Wait> = of_kind(false).chain(of_kind(true)).collect();
+    let untold: u64 = told.split_off(told.len().min(TOLD)).iter().map(|wait| wait.threads).sum();
+    let mut sides: Vec<Side> = told.into_iter().map(Wait::side).collect();
+    if let (Some(last), 1..) = (sides.last_mut(), untold) {
+        last.what += &format!("; {untold} more threads wait, for other things");
+    }
+    (kind, sides)
 }
 
 /// The error of threads that wait for ever, some of them in loops. `waiting` says whether blocks have not begun.
-pub(super) fn error(kernel: &'static str, waits: Vec<Wait>, waiting: bool) -> LaunchError {
+pub(super) fn error(kernel: &'static str, waits: Waits, waiting: bool) -> LaunchError {
     let (kind, mut sides) = judge(waits, waiting);
     let Side { what, site, block, thread, warp, .. } = sides.remove(0);
     let what = match kind {
@@ -147,8 +184,8 @@ mod tests {
     #[test]
     fn threads_that_wait_for_different_things_are_deadlocked() {
         let judged = |awaited: [Awaited; 2], waiting| {
-            let mut waits = vec![];
-            awaited.into_iter().zip(0..).for_each(|(awaited, i)| add(&mut waits, wait(awaited, "waits", i, 1)));
+            let mut waits = Waits::default();
+            awaited.into_iter().zip(0..).for_each(|(awaited, i)| waits.add(wait(awaited, "waits", i, 1)));
             judge(waits, waiting)
         };
         assert_eq!(judged([word(4), word(4)], false).0, Kind::EndlessSpin);
@@ -161,10 +198,20 @@ mod tests {
     }
 
     #[test]
+    fn not_every_word_is_told_of() {
+        let mut waits = Waits::default();
+        (0..9).for_each(|i| waits.add(wait(word(4 * i), &format!("looks at {i}"), i, 0)));
+        waits.add(wait(Awaited::Barrier(0), "waits at the barrier", 0, 1));
+        let whats = |sides: Vec<Side>| sides.into_iter().map(|side| side.what).collect::<Vec<_>>();
+        let last = "looks at 2; 6 more threads wait, for other things";
+        assert_eq!(whats(judge(waits, false).1), ["looks at 0", "waits at the barrier", "looks at 1", last]);
+    }
+
+    #[test]
     fn threads_that_wait_for_the_same_are_one_side() {
-        let mut waits = vec![];
+        let mut waits = Waits::default();
         let same = [(1, 3), (0, 40), (0, 7)].map(|(block, thread)| wait(word(0), "waits", block, thread));
-        same.into_iter().for_each(|wait| add(&mut waits, wait));
+        same.into_iter().for_each(|wait| waits.add(wait));
         let (kind, sides) = judge(waits, false);
         assert_eq!((kind, sides.len(), &*sides[0].what), (Kind::EndlessSpin, 1, "waits, as 2 others do"));
         assert_eq!((sides[0].block.0, sides[0].thread.0, sides[0].warp), ([0; 3], [7, 0, 0], 0));

@@ -6,7 +6,7 @@ use super::super::limit;
 use super::super::limits::MAX_SHARED;
 use super::super::stack::{STACK, Stack, give_stacks_back, take_stacks};
 use super::super::stats::Count;
-use super::super::waits;
+use super::super::waits::{self, Waits};
 use super::super::watchdog::Leash;
 use super::SESSION;
 use super::finding::{Finding, Kind, Side};
@@ -144,10 +144,9 @@ pub(in super::super) fn launch(
                     running.iter().for_each(|slot| slot.block.suspect());
                     let spinning = running.len() as u64 * u64::from(threads);
                     if spun_turns > ENDLESS.max(ENDLESS_PER_THREAD * spinning) {
-                        let mut waits = Vec::new();
+                        let mut waits = Waits::default();
                         for Slot { block, state, .. } in &running {
-                            let of_block = block.waits(&session.launch.views, Some(state));
-                            of_block.into_iter().for_each(|wait| waits::add(&mut waits, wait));
+                            waits.extend(block.waits(&session.launch.views, Some(state)));
                         }
                         if waits.is_empty() {
                             continue; // the wait has ended in this very round
