@@ -591,8 +591,9 @@ impl Session {
             Kind::UninitialisedGlobal => "write the word in an earlier launch, clear it, or copy data to it".into(),
             Kind::BeforeWait => "call grid::wait_for_previous before the access".into(),
             Kind::SameValueWrite => {
-                "if one thread should write this word, the other's index or condition is wrong; if both should, and \
-                 always with the same value, allow that (Check::allow_same_value, --allow-same-value)"
+                "if one thread should write this word, the other's index or condition is wrong; if both should, they \
+                 need an order or an atomic operation, unless the value is always the same: then allow that \
+                 (Check::allow_same_value, --allow-same-value)"
                     .into()
             }
             _ => near.into(),
