@@ -72,8 +72,8 @@ pub struct Report {
     pub cases: Vec<Row>,
 }
 
-/// Asks all tools that are there about all cases. `sanitizer`: the log of a run on a GPU. `keep`: a report that has what
-/// the other tools said.
+/// Asks all tools that are there about all cases. `sanitizer`: the log of a run on a GPU. `keep`: a report that has
+/// what the other tools said.
 ///
 /// # Errors
 /// If a file cannot be read.

@@ -632,7 +632,8 @@ impl Block {
         self.watch.suspect();
     }
 
-    /// Who waits for what in this block. Words are named by the launch's views, and under a check by the block's arrays.
+    /// Who waits for what in this block. Words are named by the launch's views, and under a check by the block's
+    /// arrays.
     pub(super) fn waits(&self, views: &[(u64, u64)], state: Option<&BlockState>) -> Waits {
         let looked_at = self.watch.looked_at();
         let mut waits = Waits::default();

@@ -310,8 +310,8 @@ impl Quiet {
         (self.word.load(SeqCst) >> 32) as u32
     }
 
-    /// Counts a block that has spun for long, if the epoch has not changed meanwhile. What its threads wait for is there
-    /// before it is counted.
+    /// Counts a block that has spun for long, if the epoch has not changed meanwhile. What its threads wait for is
+    /// noted before.
     fn report(&self, epoch: u32, of_block: Waits) -> bool {
         let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
         if self.epoch() != epoch {

@@ -134,8 +134,8 @@ impl Waits {
 /// What is wrong if all threads of a launch wait so, and who waits for what: first the one who is told of first.
 ///
 /// Threads that wait for different things wait for each other, which is a deadlock: each might do what another waits
-/// for. So do those that keep blocks from beginning (`waiting`), and those that wait at barriers. If all look at the same
-/// words in loops, nobody is left who might change one.
+/// for. So do those that keep blocks from beginning (`waiting`), and those that wait at barriers. If all look at the
+/// same words in loops, nobody is left who might change one.
 fn judge(waits: Waits, waiting: bool) -> (Kind, Vec<Side>) {
     let mut waits: Vec<Wait> = waits.0.into_values().collect();
     // In an order that is not the schedule's, so that the finding is the same under another.
