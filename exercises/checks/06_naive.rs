@@ -18,10 +18,11 @@ pub const EXERCISE: Exercise = Exercise {
 
 fn run(on: &Run) -> Result {
     let (m, n, inner) = (on.n, on.n + 8, on.n + 3);
+    on.say(format!("m = {m}, n = {n}, inner = {inner}: A has {m} × {inner} elements, B {inner} × {n}, C {m} × {n}"));
     let mut random = on.random();
     let numbers: Vec<u32> = (0..(m + n) * inner).map(|_| (random() % 1000) as u32).collect();
     let (of_a, of_b) = numbers.split_at((m * inner) as usize);
-    let (a, b, c) = (on.input("a", of_a), on.input("b", of_b), on.output("c", m * n));
+    let (a, b, c) = (on.input("a", of_a), on.input("b", of_b), on.output("c", m * n).in_rows_of(n));
     let geometry = Geometry::plane((n.div_ceil(SIDE), m.div_ceil(SIDE)), (SIDE, SIDE));
     on.launch(multiply, geometry, (a.view(), b.view(), c.view(), m, n, inner))?;
     let product = |row: u32, column: u32| {

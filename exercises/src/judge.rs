@@ -38,12 +38,21 @@ pub struct Verdict {
     pub measured: Vec<Measured>,
 }
 
+impl Exercise {
+    /// The sizes in the order in which they are judged: without elements last, which says least about an answer.
+    pub(crate) fn sizes_by_worth(&self) -> impl Iterator<Item = u32> {
+        let (empty, others): (Vec<u32>, Vec<u32>) = self.sizes.iter().partition(|&&n| n == 0);
+        others.into_iter().chain(empty)
+    }
+}
+
 /// Something that is wrong in one run.
 struct Problem {
     /// Which problem is told first: the lowest.
     rank: u8,
     name: &'static str,
     text: String,
+    input: String,
     n: u32,
     seed: u64,
 }
@@ -51,7 +60,10 @@ struct Problem {
 /// Judges an answer.
 pub fn judge(exercise: &Exercise) -> Verdict {
     let mut worst: Option<Problem> = None;
-    'sizes: for &n in exercise.sizes {
+    'sizes: for n in exercise.sizes_by_worth() {
+        if n == 0 && worst.is_some() {
+            break;
+        }
         for seed in 0..SCHEDULES.into() {
             let Some(problem) = problem(exercise, n, seed) else { continue };
             let hangs = Kind::ALL.iter().any(|kind| kind.hangs() && kind.name() == problem.name);
@@ -93,8 +105,8 @@ fn measure(exercise: &Exercise, gate: &Gate) -> Measured {
 fn problem(exercise: &Exercise, n: u32, seed: u64) -> Option<Problem> {
     let options = Check { seed, schedules: 1, ..Check::default() };
     let checked = check(options, || attempt(exercise, n, seed));
-    let (result, different) = checked.results.into_iter().next()?;
-    let with = |rank, name, text| Problem { rank, name, text, n, seed };
+    let Attempt { result, different, input } = checked.results.into_iter().next()?;
+    let with = |rank, name, text| Problem { rank, name, text, input: input.clone(), n, seed };
     let mut problems = vec![];
     if let Err(failed) = &result {
         problems.push(with(refusal_rank(failed), "refused", failed.to_string()));
@@ -110,18 +122,27 @@ fn problem(exercise: &Exercise, n: u32, seed: u64) -> Option<Problem> {
     problems.into_iter().min_by_key(|problem| problem.rank)
 }
 
-fn attempt(exercise: &Exercise, n: u32, seed: u64) -> (Result, Option<Different>) {
+fn attempt(exercise: &Exercise, n: u32, seed: u64) -> Attempt {
     attempt_on(&Gpu::default(), exercise, n, seed)
 }
 
-/// One run on a machine: how its launches ended, and the first difference.
-pub(crate) fn attempt_on(machine: &dyn Machine, exercise: &Exercise, n: u32, seed: u64) -> (Result, Option<Different>) {
+/// One run on a machine.
+pub(crate) struct Attempt {
+    /// How its launches ended.
+    pub result: Result,
+    /// The first difference.
+    pub different: Option<Different>,
+    /// Its input, in words.
+    pub input: String,
+}
+
+pub(crate) fn attempt_on(machine: &dyn Machine, exercise: &Exercise, n: u32, seed: u64) -> Attempt {
     let run = Run::new(n, seed, machine);
     let result = (exercise.run)(&run);
     // What a check was not told of came before the launches that were refused because of it.
     let result = run.failure().and(result);
     let different = run.ended();
-    (result.and(run.failure()), different)
+    Attempt { result: result.and(run.failure()), different, input: run.input_in_words() }
 }
 
 /// A finding in words. That of memory which was not written names no thread: no thread is at fault more than another.
@@ -174,16 +195,17 @@ fn rank(finding: &Finding) -> u8 {
 
 /// When a problem shows: its input, who wrote the element, and the shortest schedule if the plain one is not enough.
 fn how_it_shows(exercise: &Exercise, problem: &Problem) -> String {
+    let Problem { input, .. } = problem;
     let &Problem { n, seed, name, .. } = problem;
     let mut text = String::new();
     if problem.rank == DIFFERENT {
         text += &writer(exercise, n, seed);
     }
-    text += &format!("\n  input: n = {n}, seed {seed}");
+    text += &format!("\n  input: {input}");
     if seed != 0 {
         let options = Check { seed, schedules: 1, ..Check::default() };
-        let fails = |(_, different): &(Result, Option<Different>), report: &simt::sim::Report| {
-            report.findings.iter().any(|f| f.kind.name() == name) || name == "different" && different.is_some()
+        let fails = |attempt: &Attempt, report: &simt::sim::Report| {
+            report.findings.iter().any(|f| f.kind.name() == name) || name == "different" && attempt.different.is_some()
         };
         if let Some(schedule) = shortest(options, || attempt(exercise, n, seed), fails) {
             text += &format!("\n  schedule: {schedule}");
@@ -229,7 +251,9 @@ fn writer(exercise: &Exercise, n: u32, seed: u64) -> String {
     };
     let options = Check { seed, schedules: 1, ..Check::default() };
     let checked = observe(observer, || check(options, || attempt(exercise, n, seed)));
-    let Some((_, Some(different))) = checked.results.into_iter().next() else { return String::new() };
+    let Some(Attempt { different: Some(different), .. }) = checked.results.into_iter().next() else {
+        return String::new();
+    };
     // A sum has no thread that wrote it.
     let Some(address) = different.address else { return String::new() };
     match log.borrow().writes.get(&address) {
@@ -369,6 +393,7 @@ mod tests {
             half.contains("the last kernel was first_half\n  the threads had to write 32 of 64 elements"),
             "{half}"
         );
+        assert!(half.contains("not written: elements 32 to 63, the last 32;"), "{half}");
         assert!(!half.contains("thread ("), "{half}");
         let none = |on: &Run| {
             let output = on.output("output", on.n);
@@ -378,6 +403,34 @@ mod tests {
         };
         let none = verdict(none, &[]).text;
         assert!(none.contains("no kernel ran: a grid without blocks launches nothing\n  the threads had to"), "{none}");
+    }
+
+    /// An input without elements fails too, and says least.
+    #[test]
+    fn the_smallest_input_with_elements_is_told() {
+        let one_more = |on: &Run| {
+            let output = on.output("output", on.n);
+            on.launch(number, Geometry::linear(1, on.n + 1), (output.view(),))?;
+            on.expect(&output, 0..on.n);
+            Ok(())
+        };
+        let judged = |sizes| judge(&Exercise { name: "00_test", sizes, run: one_more, gates: &[] }).text;
+        assert!(judged(&[0, 5, 9]).contains("\n  input: n = 5, seed 0"));
+        assert!(judged(&[0]).contains("\n  input: n = 0, seed 0"));
+    }
+
+    #[test]
+    fn an_element_of_a_matrix_is_told_with_row_and_column() {
+        let run = |on: &Run| {
+            let output = on.output("output", on.n).in_rows_of(10);
+            on.say(format!("{} rows of 10", on.n / 10));
+            on.launch(number, Geometry::linear(1, on.n), (output.view(),))?;
+            on.expect(&output, (0..on.n).map(|i| if i == 35 { 0 } else { i }));
+            Ok(())
+        };
+        let text = judge(&Exercise { name: "00_test", sizes: &[40], run, gates: &[] }).text;
+        assert!(text.contains("output[35], row 3 and column 5, is 35 and should be 0"), "{text}");
+        assert!(text.contains("\n  input: 4 rows of 10, seed 0"), "{text}");
     }
 
     #[test]

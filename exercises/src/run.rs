@@ -26,6 +26,8 @@ pub struct Run<'a> {
     buffers: RefCell<Vec<Rc<Stored>>>,
     different: RefCell<Option<Different>>,
     failed: RefCell<Option<Failed>>,
+    /// What the input is beside its size, in words.
+    shape: RefCell<String>,
 }
 
 /// Memory with its guards.
@@ -36,6 +38,8 @@ struct Stored {
     /// What it has to hold at the end, if no kernel may change it.
     constant: Option<Vec<u8>>,
     is_output: Cell<bool>,
+    /// Elements of a row, if it is a matrix.
+    columns: Cell<Option<u32>>,
 }
 
 /// Memory of the machine.
@@ -77,6 +81,12 @@ impl<T: Scalar> Buffer<T> {
         self.stored.bytes == 0
     }
 
+    /// The same as a matrix of rows of so many elements: one that differs is told with its row and column.
+    pub fn in_rows_of(self, columns: u32) -> Self {
+        self.stored.columns.set(Some(columns));
+        self
+    }
+
     /// All elements, as a kernel's argument.
     pub fn view(&self) -> Global<T> {
         // SAFETY: the memory has room for the elements between the guards, is aligned to 256 bytes as the guard is
@@ -86,6 +96,14 @@ impl<T: Scalar> Buffer<T> {
 }
 
 impl Stored {
+    /// An element as the reader may know it.
+    fn element(&self, i: usize) -> String {
+        match self.columns.get().map(|columns| columns as usize) {
+            Some(columns) => format!("{}[{i}], row {} and column {},", self.name, i / columns, i % columns),
+            None => format!("{}[{i}]", self.name),
+        }
+    }
+
     fn begin(&self) -> *mut u8 {
         // SAFETY: the guard lies in the memory.
         unsafe { self.memory.address().add(GUARD) }
@@ -121,8 +139,22 @@ fn values_of<T: Scalar>(bytes: &[u8]) -> Vec<T> {
 impl<'a> Run<'a> {
     /// A run with `n` elements.
     pub fn new(n: u32, seed: u64, machine: &'a dyn Machine) -> Self {
-        let (buffers, different, failed) = Default::default();
-        Self { n, seed, machine, buffers, different, failed }
+        let (buffers, different, failed, shape) = Default::default();
+        Self { n, seed, machine, buffers, different, failed, shape }
+    }
+
+    /// Says what the input is where its size does not say it.
+    pub fn say(&self, shape: String) {
+        self.shape.replace(shape);
+    }
+
+    /// The input in words.
+    pub(crate) fn input_in_words(&self) -> String {
+        let (Self { n, seed, .. }, shape) = (self, self.shape.borrow());
+        match shape.as_str() {
+            "" => format!("n = {n}, seed {seed}"),
+            shape => format!("{shape}, seed {seed}"),
+        }
     }
 
     /// The GPU, for answers that launch their kernels themselves.
@@ -168,7 +200,8 @@ impl<'a> Run<'a> {
             Box::new(HostMemory::new(all.len()))
         });
         let constant = content.filter(|_| is_constant).map(<[u8]>::to_vec);
-        let stored = Rc::new(Stored { name, memory, bytes, constant, is_output: Cell::new(false) });
+        let stored =
+            Rc::new(Stored { name, memory, bytes, constant, is_output: Cell::new(false), columns: Cell::new(None) });
         self.buffers.borrow_mut().push(Rc::clone(&stored));
         Buffer { stored, element: PhantomData }
     }
@@ -241,11 +274,12 @@ impl<'a> Run<'a> {
         let Some(first) = different.clone().next() else { return };
         let (i, place, text) = match different.find(unwritten) {
             Some(i) => {
-                (i, Place::Unwritten, format!("{}[{i}] was not written and should be {:?}", stored.name, want[i]))
+                let text = format!("{} was not written and should be {:?}", stored.element(i), want[i]);
+                (i, Place::Unwritten, text)
             }
             None => {
                 let (got, want) = (got[first], want[first]);
-                (first, Place::Inside, format!("{}[{first}] is {got:?} and should be {want:?}", stored.name))
+                (first, Place::Inside, format!("{} is {got:?} and should be {want:?}", stored.element(first)))
             }
         };
         let address = Some(stored.begin() as u64 + (i * size_of::<T>()) as u64);

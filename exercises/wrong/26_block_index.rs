@@ -1,6 +1,6 @@
 //! The tile is the index of the block, which may wait for one that has not started.
 //!
-//! **Finding.** endless-spin
+//! **Finding.** deadlock
 
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::warp::{self, FULL};

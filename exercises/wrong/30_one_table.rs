@@ -1,6 +1,6 @@
 //! All lanes count in one table, without atomics.
 //!
-//! **Finding.** same-value-write
+//! **Finding.** shared-race
 
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::warp::{self, FULL, WARP};

@@ -205,7 +205,7 @@ pub static CASES: &[Case] = &[
         effect: "Blocks mostly start in the order of their index, and nothing promises it: with more blocks than fit, \
                  a block may wait for one that never starts.",
         mend: "A ticket: tiles in the order in which blocks start.",
-        finds: &[EndlessSpin],
+        finds: &[Deadlock],
         run: |on| {
             let geometry = on.more_than_fit(32);
             let tiles = geometry.grid[0];
@@ -221,7 +221,7 @@ pub static CASES: &[Case] = &[
         bug: "Each block waits for the one with the next index.",
         effect: "Hangs as soon as the grid has more blocks than fit on the device at a time.",
         mend: "A ticket: a block waits only for blocks that have started.",
-        finds: &[EndlessSpin],
+        finds: &[Deadlock],
         run: |on| {
             let geometry = on.more_than_fit(1);
             let blocks = geometry.grid[0];
@@ -235,7 +235,7 @@ pub static CASES: &[Case] = &[
         bug: "All blocks of the grid wait for each other at a counter.",
         effect: "Hangs as soon as the grid has more blocks than fit on the device at a time.",
         mend: "The last block to arrive goes on alone; or a second launch, or a cooperative one.",
-        finds: &[EndlessSpin],
+        finds: &[Deadlock],
         run: |on| {
             let geometry = on.more_than_fit(1);
             let blocks = geometry.grid[0];
@@ -251,7 +251,7 @@ pub static CASES: &[Case] = &[
         bug: "Two blocks wait for each other's flag before they raise their own.",
         effect: "Hangs.",
         mend: "Each raises its flag first, and one waits for nobody.",
-        finds: &[EndlessSpin],
+        finds: &[Deadlock],
         run: |on| {
             let (flags, output) = (on.input([0; 2])?, on.output(2)?);
             launch!(on, each_waits_for_the_other, Geometry::linear(2, 1), flags.view(), output.view())?;
@@ -263,7 +263,7 @@ pub static CASES: &[Case] = &[
         bug: "Thread 0 spins for a flag that another thread raises behind the barrier at which it waits for thread 0.",
         effect: "Hangs.",
         mend: "The flag is raised before the barrier.",
-        finds: &[EndlessSpin],
+        finds: &[Deadlock],
         run: |on| {
             let output = on.output(BLOCK)?;
             launch!(on, spins_before_the_barrier, Geometry::linear(1, BLOCK), output.view())?;
@@ -288,7 +288,7 @@ pub static CASES: &[Case] = &[
         bug: "Two blocks take the same two locks in opposite orders.",
         effect: "Hangs when each has taken its first.",
         mend: "The same order everywhere.",
-        finds: &[EndlessSpin],
+        finds: &[Deadlock],
         run: |on| {
             let (locks, accounts) = (on.input([0; 2])?, on.input([100; 2])?);
             launch!(on, two_locks, Geometry::linear(4, 1), locks.view(), accounts.view())?;
@@ -312,7 +312,7 @@ pub static CASES: &[Case] = &[
         bug: "Two warps take turns by a flag, and the second one never gives the turn back.",
         effect: "Hangs: the first warp waits for its second turn, the second one for the barrier.",
         mend: "Each gives the turn to the other.",
-        finds: &[EndlessSpin],
+        finds: &[Deadlock],
         run: |on| {
             let (input, output) = (on.input([5])?, on.output(BLOCK)?);
             launch!(on, flag_lowered_too_late, Geometry::linear(1, BLOCK), input.view(), output.view())?;

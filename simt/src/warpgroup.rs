@@ -20,10 +20,10 @@
 //!
 //! Elements are [`bf16`](crate::bf16), [`f16`](crate::f16) or `f32`, of which the tensor cores see what is in a
 //! [`Tf32`](crate::mma::Tf32). They cut sums off instead of rounding them; on the simulator as [`crate::mma`] says, of
-//! sixteen products at once if elements have 16 bits. They read shared memory by the async proxy, as
-//! bulk copies write it: [`crate::bulk::fence`] stands between what threads wrote and a product. (The simulator's check
-//! does not look for that fence before a product.) The instruction for that, `wgmma`, goes on
-//! while the threads continue; here a call returns when the products are made, and two groups fill each other's gaps.
+//! sixteen products at once if elements have 16 bits. They read shared memory by the async proxy, as bulk copies write
+//! it: [`crate::bulk::fence`] stands between what threads wrote and a product. The instruction for that, `wgmma`, goes
+//! on while the threads continue; here a call returns when the products are made, and two groups fill each other's
+//! gaps.
 
 use crate::machine::Machine;
 use crate::scalar::Operand;

@@ -2,7 +2,8 @@
 
 use simt::atomic::{Order, Scope};
 use simt::sim::{Check, Gpu, Kind, Report, check, expect_written, shortest};
-use simt::{Geometry, Global, kernel, launcher::Launcher, shared, thread, warp};
+use simt::warpgroup::{self, MORE, ROW, Tile};
+use simt::{Geometry, Global, bf16, bulk, kernel, launcher::Launcher, shared, thread, warp};
 
 shared!(TILE: [u32; 256]);
 
@@ -322,6 +323,83 @@ fn writes_of_one_value_can_be_allowed() {
     };
     assert_eq!(run(false), [Kind::SameValueWrite]);
     assert_eq!(run(true), []);
+}
+
+/// Four warps write two tiles and multiply them. The first `fencing` threads fence what they wrote: `behind` the
+/// barrier, or before it.
+#[kernel]
+fn product_of_tiles(output: Global<f32>, fencing: u32, behind: u32) {
+    let t = thread::thread_idx_x();
+    let (a, b) = (Tile::<bf16>::dynamic(0, 64), Tile::<bf16>::dynamic(64 * ROW, 64));
+    for i in (t..64 * Tile::<bf16>::DEPTH).step_by(128) {
+        a.elements().set(i, bf16::ONE);
+        b.elements().set(i, bf16::ONE);
+    }
+    if behind == 0 && t < fencing {
+        bulk::fence();
+    }
+    thread::sync_threads(); // the tiles are complete
+    if behind == 1 && t < fencing {
+        bulk::fence();
+    }
+    let sums = warpgroup::multiply_add(a, b, [0.0; 32]);
+    output.set(t, sums[31]);
+}
+
+/// The tensor cores read shared memory as copies do: past the threads.
+#[test]
+fn a_product_needs_a_fence_after_the_writes() {
+    let found = |fencing: u32, behind: u32| {
+        let checked = check(Check { schedules: 2, ..Check::default() }, || {
+            let gpu = Gpu::default();
+            let gpu: &dyn Launcher = &gpu;
+            let output = gpu.scratch::<f32>(128).unwrap();
+            let geometry = Geometry::linear(1, 128).shared(128 * ROW + MORE);
+            gpu.launch(product_of_tiles, geometry, (output.view(), fencing, behind)).unwrap();
+            // SAFETY: the launch has ended, and the memory lives.
+            unsafe { *output.view().as_ptr() }
+        });
+        assert_eq!(checked.results, [64.0; 2], "the simulator's products are right all the same");
+        checked.report
+    };
+    for (fencing, behind) in [(128, 0), (128, 1)] {
+        let report = found(fencing, behind);
+        assert!(report.is_clean(), "{report}");
+    }
+    for (fencing, behind) in [(0, 0), (64, 0), (64, 1)] {
+        let report = found(fencing, behind);
+        assert_eq!(report.kinds(), [Kind::MissingProxyFence], "{report}");
+        let finding = &report.findings[0];
+        let first = finding.first.as_ref().expect("the write is shown");
+        assert!(first.what == "writes" && first.thread.0[0] >= fencing, "{finding}");
+        assert!(finding.memory.is_some() && finding.second.what == "multiplies it", "{finding}");
+    }
+}
+
+/// Thread 0 waits for a flag that the last thread raises behind the barrier at which it waits for thread 0.
+#[kernel]
+fn raised_too_late(output: Global<u32>) {
+    let (t, flag) = (thread::thread_idx_x(), TILE::view());
+    if t == 0 {
+        flag.set(3, 0);
+        while flag.load(3, Order::Acquire, Scope::Block) == 0 {}
+    }
+    thread::sync_threads();
+    flag.store(3, 1, Order::Release, Scope::Block);
+    output.set(t, t);
+}
+
+#[test]
+fn a_deadlock_says_who_waits_for_what() {
+    let report = report(|gpu, _, b| _ = gpu.launch(raised_too_late, Geometry::linear(1, 64), (b,)));
+    assert_eq!(report.kinds(), [Kind::Deadlock], "{report}");
+    let finding = &report.findings[0];
+    let (first, second) = (finding.first.as_ref().unwrap(), &finding.second);
+    assert_eq!(first.what, "waits at the barrier of its block, as 62 others do");
+    assert_eq!(second.what, "looks in a loop at shared memory, TILE[3], which stays 0x0");
+    let lines = [first, second].map(|side| side.site.as_ref().expect("a place").line);
+    assert_eq!(lines[0] - lines[1], 2, "{finding}");
+    assert_eq!((first.thread.0, second.thread.0), ([1, 0, 0], [0; 3]), "{finding}");
 }
 
 /// Thread 0 waits for a flag of the other block, the block meets, and every thread loads the flag, relaxed.

@@ -1,5 +1,7 @@
 #!/bin/bash
-# The gallery of bugs on the GPU: every clean twin and every bug, alone and under compute-sanitizer's tools.
+# The gallery of bugs on the GPU: every clean twin and every bug, alone and under compute-sanitizer's tools. What it
+# prints is the log that `bugs --sanitizer` reads. This folder has the program as rungs or rungs.xz, and the gallery's
+# kernels as sm_90.ptx: cargo xtask build-ptx --manifest-path gallery --arch sm_90 --out FOLDER
 cd "$(dirname "$0")"
 [ -f rungs ] || xz -dk rungs.xz
 chmod +x rungs
@@ -11,7 +13,8 @@ ALONE="$(cat alone.txt | tr '\n' ' ')"
 EXCEPT=$(echo $ALONE | tr ' ' ',')
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader; $CS --version | tail -2; nproc
 echo "--- clean twins"
-timeout -s KILL 40 ./rungs bugs run --device cuda --version mended > logs/mended.plain 2>&1; echo "rc $?"
+RUN="./rungs bugs run --device cuda --ptx sm_90.ptx"
+timeout -s KILL 40 $RUN --version mended > logs/mended.plain 2>&1; echo "rc $?"
 grep -v "the right output" logs/mended.plain | head -40; grep -c "the right output" logs/mended.plain
 echo "loaded after $(($(date +%s)-start)) s"
 # All that neither hangs nor faults, in one process per tool; the others one by one, beside each other.
@@ -21,7 +24,6 @@ tool() { # name, version, options, cases
   timeout -s KILL 75 "$@" > $out 2>&1
   echo "exit $?" >> $out
 }
-RUN="./rungs bugs run --device cuda"
 tool plain planted $RUN --version planted --except "$EXCEPT" &
 for t in memcheck racecheck initcheck synccheck; do
   tool $t planted $CS --tool $t --print-limit 3000 --destroy-on-device-error kernel $RUN --version planted --except "$EXCEPT" &

@@ -72,17 +72,25 @@ pub struct Report {
     pub cases: Vec<Row>,
 }
 
-/// Asks all tools that are there about all cases. `sanitizer`: the log of a run on a GPU.
+/// Asks all tools that are there about all cases. `sanitizer`: the log of a run on a GPU. `keep`: a report that has
+/// what the other tools said.
 ///
 /// # Errors
 /// If a file cannot be read.
-pub fn run(sanitizer: Option<&Path>) -> Result<Report> {
+pub fn run(sanitizer: Option<&Path>, keep: Option<&Path>) -> Result<Report> {
+    let kept: Option<Report> = match keep {
+        Some(path) => Some(serde_json::from_str(&std::fs::read_to_string(path)?)?),
+        None => None,
+    };
+    let kept_case = |name: &str| kept.as_ref()?.cases.iter().find(|row| row.name == name);
+    let kept_version = |tool: &str| kept.as_ref()?.versions.iter().find(|version| version.contains(tool)).cloned();
     let mut tools: Vec<BTreeMap<String, Said>> = vec![ours(), plain(), oclgrind()?, riri(), numba()];
     let (checks, on_gpu) = match sanitizer {
         Some(log) => gpu(&std::fs::read_to_string(log).with_context(|| format!("{}", log.display()))?),
         None => Default::default(),
     };
     tools.extend(checks);
+    tools.resize_with(TOOLS.len(), BTreeMap::new);
     let row = |(topic, case): (&rungs_gallery::Topic, &Case)| Row {
         name: case.name.into(),
         topic: topic.name.into(),
@@ -90,17 +98,29 @@ pub fn run(sanitizer: Option<&Path>) -> Result<Report> {
         said: TOOLS
             .iter()
             .zip(&tools)
-            .filter_map(|(tool, said)| Some((tool.to_string(), said.get(case.name)?.clone())))
+            .filter_map(|(tool, said)| {
+                let said = match said.is_empty() {
+                    true => kept_case(case.name)?.said.get(*tool)?,
+                    false => said.get(case.name)?,
+                };
+                Some((tool.to_string(), said.clone()))
+            })
             .collect(),
-        on_gpu: on_gpu.get(case.name).cloned().unwrap_or_default(),
+        on_gpu: match sanitizer {
+            Some(_) => on_gpu.get(case.name).cloned(),
+            None => kept_case(case.name).map(|row| row.on_gpu.clone()),
+        }
+        .unwrap_or_default(),
     };
     let report = Report {
         schema: 1,
         versions: [
-            version(Path::new("oclgrind-kernel"), &["--version"]),
-            version(&python(), &["-c", "import numba; print('numba', numba.__version__)"]),
+            version(Path::new("oclgrind-kernel"), &["--version"]).or_else(|| kept_version("Oclgrind")),
+            version(&python(), &["-c", "import numba; print('numba', numba.__version__)"])
+                .filter(|version| version.starts_with("numba"))
+                .or_else(|| kept_version("numba")),
             Some("riri 0.8.0".into()),
-            sanitizer.map(|_| "compute-sanitizer of CUDA 13".into()),
+            sanitizer.map(|_| "compute-sanitizer of CUDA 13".into()).or_else(|| kept_version("compute-sanitizer")),
         ]
         .into_iter()
         .flatten()

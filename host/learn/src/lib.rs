@@ -60,13 +60,13 @@ pub fn command() -> Command {
         )
 }
 
-/// Runs a command. False if an answer was judged and did not pass.
+/// Runs a command, of the program that the reader calls `call`. False if an answer was judged and did not pass.
 ///
 /// # Errors
 /// [`Error::Usage`] for an exercise that does not exist, [`Error::File`] for files that cannot be read or written.
-pub fn run(matches: &ArgMatches) -> Result<bool> {
+pub fn run(call: &'static str, matches: &ArgMatches) -> Result<bool> {
     let here = env::current_dir().map_err(|e| Error::reading(Path::new("the folder of the call"), &e))?;
-    let mut course = Course::open(&here)?;
+    let mut course = Course::open(call, &here)?;
     let Some((command, arguments)) = matches.subcommand() else { return course.next() };
     let exercise = |course: &Course| {
         let name = arguments.try_get_one::<String>("exercise").ok().flatten();
@@ -87,6 +87,8 @@ pub fn run(matches: &ArgMatches) -> Result<bool> {
 
 /// The exercises with the reader's answers and progress.
 struct Course {
+    /// What the reader types before a command.
+    call: &'static str,
     here: PathBuf,
     folder: Folder,
     exercises: Vec<Exercise>,
@@ -95,12 +97,12 @@ struct Course {
 
 impl Course {
     /// Opens the exercises at or above a folder. An exercise without an answer gets its stub.
-    fn open(here: &Path) -> Result<Self> {
+    fn open(call: &'static str, here: &Path) -> Result<Self> {
         let folder = Folder::above(here)?;
         let exercises = folder.exercises()?;
         fs::create_dir_all(folder.answers()).map_err(|e| Error::writing(&folder.answers(), &e))?;
         let progress = Progress::read(&folder.answers())?;
-        let course = Self { here: here.into(), folder, exercises, progress };
+        let course = Self { call, here: here.into(), folder, exercises, progress };
         for exercise in course.exercises.iter().filter(|exercise| !course.folder.answer(&exercise.name).exists()) {
             course.write_stub(exercise)?;
         }
@@ -164,15 +166,16 @@ impl Course {
         }
         let exercise = self.current()?;
         let passed = self.exercises.iter().filter(|exercise| self.progress.of(&exercise.name).passed).count();
-        let file = self.short(&self.folder.answer(&exercise.name));
+        let (call, file) = (self.call, self.short(&self.folder.answer(&exercise.name)));
         print(&format!(
-            "{}\nEdit {file}, then `check`, or `watch` it. `hint` helps. ({passed} of {} exercises have passed.)\n",
+            "{}\nEdit {file}. `{call} check` judges it, `{call} watch` each time that you save it, and `{call} hint` \
+             helps. ({passed} of {} exercises have passed.)\n",
             exercise.source.text(),
             self.exercises.len()
         ))
     }
 
-    /// Judges an answer and prints the verdict; whether it passed.
+    /// Judges an answer and prints the verdict; whether it passed. That stands although nobody reads it to its end.
     fn judge(&mut self, exercise: &Exercise) -> Result<bool> {
         let name = &exercise.name;
         let verdict = verdict::judge(&self.folder, name)?;
@@ -184,18 +187,22 @@ impl Course {
         if verdict.passed && missing.is_none() {
             text = text.replacen(": passed\n", ": passed on the simulator\n", 1);
         }
-        print(&format!("{}\n", text.trim_end()))?;
+        add(&format!("{}\n", text.trim_end()))?;
         // What a GPU says is the last word; that there is none is news only once.
         let passed = match &missing {
             _ if !verdict.passed => false,
             None => self.judge_on_gpu(exercise)?,
-            Some(why) if is_first => print(&format!("Not run on a GPU: {why}.\n"))?,
-            Some(_) => true,
+            Some(why) => {
+                if is_first {
+                    add(&format!("Not run on a GPU: {why}.\n"))?;
+                }
+                true
+            }
         };
         if passed {
             self.progress.change(name, |state| state.passed = true)?;
-            let rung = &exercise.source.rung;
-            print(&format!("\n`diff {name}` shows the solution beside your answer. In the ladders: {rung}\n"))?;
+            let (call, rung) = (self.call, &exercise.source.rung);
+            add(&format!("\n`{call} diff {name}` shows the solution beside your answer. In the ladders: {rung}\n"))?;
         }
         Ok(passed)
     }
@@ -204,13 +211,15 @@ impl Course {
     fn judge_on_gpu(&self, exercise: &Exercise) -> Result<bool> {
         let name = &exercise.name;
         if !gpu::is_built(&self.folder) {
-            print("Compiling for the GPU; the first time takes some minutes.\n")?;
+            add("Compiling for the GPU; the first time takes some minutes.\n")?;
         }
-        match gpu::judge(&self.folder, name)? {
-            OnGpu::Equal(said) => print(&format!("{said}\n")),
-            OnGpu::NotRun(why) => print(&format!("Not run on the GPU: {why}\n")),
-            OnGpu::Wrong(said) => print(&format!("\n{name}: not yet\n\n{said}\n")).map(|_| false),
-        }
+        let (passed, said) = match gpu::judge(&self.folder, name)? {
+            OnGpu::Equal(said) => (true, format!("{said}\n")),
+            OnGpu::NotRun(why) => (true, format!("Not run on the GPU: {why}\n")),
+            OnGpu::Wrong(said) => (false, format!("\n{name}: not yet\n\n{said}\n")),
+        };
+        add(&said)?;
+        Ok(passed)
     }
 
     /// Builds the program that runs an answer on a GPU.
@@ -228,7 +237,7 @@ impl Course {
     fn check(&mut self, exercise: &Exercise) -> Result<bool> {
         let passed = self.judge(exercise)?;
         if passed && !self.is_done() {
-            print(&format!("Next: {}\n", self.current()?.source.title))?;
+            add(&format!("Next: {}\n", self.current()?.source.title))?;
         }
         Ok(passed)
     }
@@ -316,6 +325,14 @@ impl Course {
         self.write_stub(exercise)?;
         self.progress.change(name, |state| *state = State::default())?;
         print(&format!("{name} begins again. Your answer is kept in {}\n", self.short(&backup)))
+    }
+}
+
+/// Prints a part of a verdict, if somebody still reads it.
+fn add(text: &str) -> Result {
+    match print(text) {
+        Err(Error::ClosedPipe) => Ok(()),
+        other => other.map(drop),
     }
 }
 

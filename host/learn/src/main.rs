@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let matches = rungs_learn::command().bin_name("cargo learn").get_matches();
-    match rungs_learn::run(&matches) {
+    const CALL: &str = "cargo learn";
+    let matches = rungs_learn::command().bin_name(CALL).get_matches();
+    match rungs_learn::run(CALL, &matches) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {

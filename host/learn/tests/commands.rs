@@ -82,11 +82,13 @@ fn from_the_stub_to_the_solution() {
 fn commands(copy: &Copy) {
     let (code, text, _) = copy.run(&[]);
     assert!(code == 0 && text.contains("# 1 · ") && text.contains("exercises/answers/01_index.rs"), "{text}");
+    assert!(text.contains("`cargo learn check` judges it") && text.contains("`cargo learn hint` helps"), "{text}");
 
     // The stub is judged and fails; what is said names the reader's file.
     let (code, text, errors) = copy.run(&["check", "2"]);
     assert!(code == 1 && text.starts_with("02_guard: not yet"), "{text}{errors}");
     assert!(text.contains("out-of-bounds") && text.contains("at exercises/answers/02_guard.rs:"), "{text}");
+    assert!(text.contains("input: n = 1, seed 0"), "the smallest with an element: {text}");
     let (code, _, errors) = copy.run(&["diff", "guard"]);
     assert!(code == 2 && errors.contains("once your answer has passed"), "{errors}");
 
@@ -109,6 +111,7 @@ fn commands(copy: &Copy) {
     // That nothing ran on a GPU is said once: there is none, or the copy lacks the program for it.
     let (code, text, _) = copy.run(&["check", "2"]);
     assert!(code == 0 && text.starts_with("02_guard: passed") && text.contains("\nNot run on "), "{text}");
+    assert!(text.contains("`cargo learn diff 02_guard` shows"), "{text}");
     let is_there = text.contains("Not run on the GPU");
     let (code, text, _) = copy.run(&["check", "2"]);
     assert!(code == 0 && text.contains("Not run on ") == is_there, "{text}");
@@ -116,6 +119,14 @@ fn commands(copy: &Copy) {
     let (_, text, _) = copy.run(&["list"]);
     assert!(text.lines().any(|line| line.starts_with("02_guard") && line.contains("passed")), "{text}");
     assert!(text.lines().any(|line| line.starts_with("01_index") && line.contains("open")), "{text}");
+
+    // The verdict is the exit code too, and is kept: a reader that has gone changes neither.
+    assert_eq!(copy.run(&["reset", "2"]).0, 0);
+    assert_eq!(unread(copy, &["check", "2"]), 1);
+    copy.solve("02_guard");
+    assert_eq!(unread(copy, &["check", "2"]), 0);
+    assert_eq!(copy.run(&["diff", "2"]).0, 0, "it has passed");
+    fs::remove_file(copy.answer("02_guard").with_file_name("02_guard.1.backup")).unwrap();
 
     // A new beginning keeps the answer.
     let solved = fs::read(copy.answer("02_guard")).unwrap();
@@ -132,6 +143,15 @@ fn commands(copy: &Copy) {
     // Two exercises have this name.
     let (code, _, errors) = copy.run(&["check", "one_block"]);
     assert!(code == 2 && errors.contains("'one_block' may be 07_one_block, 11_one_block"), "{errors}");
+}
+
+/// The exit code of a command whose output nobody reads; it has to end without a word.
+fn unread(copy: &Copy, arguments: &[&str]) -> i32 {
+    let (read, write) = std::io::pipe().unwrap();
+    drop(read);
+    let output = copy.command(arguments).stdout(write).output().unwrap();
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    output.status.code().expect("ended by a signal")
 }
 
 /// A watched answer is judged when it changes.
@@ -186,16 +206,10 @@ fn a_place_that_cannot_be_written_is_named() {
     assert!(errors.contains("exercises/answers cannot be written: a file has the place of a folder"), "{errors}");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_closed_pipe_ends_a_command_quietly() {
     let Some(copy) = Copy::new() else { return };
-    // More than a pipe holds is not needed: the reading end is closed before the command writes.
-    let (read, write) = std::io::pipe().unwrap();
-    drop(read);
-    let output = copy.command(&["list"]).stdout(write).output().unwrap();
-    assert_eq!(output.status.code(), Some(4));
-    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(unread(&copy, &["list"]), 4);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use clap::ArgMatches;
 
 pub(super) fn run(matches: &ArgMatches) -> Result<()> {
-    match rungs_learn::run(matches)? {
+    match rungs_learn::run("rungs learn", matches)? {
         true => Ok(()),
         // The verdict has been printed.
         false => Err(Error::Found { count: 1 }),

@@ -9,6 +9,7 @@ use super::overflow;
 use super::spin::{Idle, Quiet, Watch};
 use super::stack::{STACK, Stack};
 use super::stats::{Collector, Instruction, What};
+use super::waits::{self, Awaited, Wait, Waits};
 use super::warp::Warp;
 use super::watchdog;
 use super::{BLOCK, limits};
@@ -63,8 +64,13 @@ struct Panic {
     message: String,
 }
 
-/// What a thread that stops the launch says: its number and the reason.
-type Stopped = (usize, Kind, String);
+/// What a thread that stops the launch says.
+pub(super) enum Stopped {
+    /// Its number and the reason.
+    Thread(usize, Kind, String),
+    /// Who waits for what, as no thread of any block can go on; and whether blocks have not begun.
+    Waits(Waits, bool),
+}
 
 /// A round of a block under a check.
 pub(super) struct Round {
@@ -84,6 +90,10 @@ pub(super) struct Others<'a> {
     pub(super) quiet: &'a Quiet,
     /// Whether one has failed, so that the launch is over.
     pub(super) cancelled: &'a AtomicBool,
+    /// Whether blocks have not begun.
+    pub(super) waiting: &'a (dyn Fn() -> bool + Sync),
+    /// Address and bytes of each view among the launch's parameters.
+    pub(super) views: &'a [(u64, u64)],
 }
 
 /// A block while it runs. Everything is interior-mutable: the block's threads all hold it, one at a time.
@@ -457,8 +467,8 @@ impl Block {
 
     /// Called after such an access.
     #[inline(always)]
-    pub(super) fn after_access(&self, space: Space, address: u64, value: u64) {
-        self.watch.note(self.current.get(), space, address, value);
+    pub(super) fn after_access(&self, space: Space, address: u64, bytes: u32, value: u64) {
+        self.watch.note(self.current.get(), space, address, bytes, value);
     }
 
     /// Waits until [`Block::release_warp`] names the caller's lane.
@@ -571,7 +581,8 @@ impl Block {
         watchdog::look(true);
         let result = match outcome {
             Ok(Ok(result)) => Ok(result),
-            Ok(Err((thread, kind, what))) => Err(self.fault(kernel, thread, None, kind, what)),
+            Ok(Err(Stopped::Thread(thread, kind, what))) => Err(self.fault(kernel, thread, None, kind, what)),
+            Ok(Err(Stopped::Waits(waits, waiting))) => Err(waits::error(kernel, waits, waiting)),
             Err(payload) => {
                 let panic = self.panic.borrow_mut().take();
                 let (site, message) = panic.map_or((None, text(&*payload)), |p| (p.site, p.message));
@@ -621,27 +632,32 @@ impl Block {
         self.watch.suspect();
     }
 
-    /// The error of threads that wait for ever, some of them in loops. `waiting` says whether other blocks have not
-    /// begun.
-    pub(super) fn endless(&self, kernel: &'static str, waiting: bool) -> LaunchError {
-        let (thread, kind, mut what) = self.waits_for_ever();
-        if waiting && kind == Kind::EndlessSpin {
-            what += "; blocks that have not begun wait for this one to end";
+    /// Who waits for what in this block. Words are named by the launch's views, and under a check by the block's
+    /// arrays.
+    pub(super) fn waits(&self, views: &[(u64, u64)], state: Option<&BlockState>) -> Waits {
+        let looked_at = self.watch.looked_at();
+        let mut waits = Waits::default();
+        for thread in 0..self.states.len() {
+            let (awaited, what) = match self.states[thread].get() {
+                State::Ready | State::Ended => continue,
+                State::AtBarrier(0) => (Awaited::Barrier(0), "waits at the barrier of its block".into()),
+                State::AtBarrier(id) => (Awaited::Barrier(id), format!("waits at the named barrier {id}")),
+                State::InWarp => {
+                    let missing = self.warp(thread).missing(thread as u32 % 32);
+                    (Awaited::Warp, format!("waits in a warp operation for the lanes {missing:#010x}"))
+                }
+                State::Spinning => match self.awaits[thread].get() {
+                    Some((address, parity)) => {
+                        (Awaited::Phase { address, parity }, self.mbarriers.lacks(address, parity))
+                    }
+                    None => waits::looks(looked_at.get(&thread).map_or(&[], Vec::as_slice), views, state),
+                },
+            };
+            let (site, first) = (self.locations[thread].get(), (observe::number(self).into(), thread));
+            let (block, index) = (Dim3(self.block_idx), Dim3(self.indices[thread]));
+            waits.add(Wait { awaited, what, site, first, block, thread: index, threads: 1 });
         }
-        self.fault(kernel, thread, None, kind, what)
-    }
-
-    /// Who waits for ever, and for what. Threads that all wait at barriers, one at a barrier in shared memory, are
-    /// deadlocked: no other block can end such a wait. A loop that looks at memory may wait for another block.
-    fn waits_for_ever(&self) -> Stopped {
-        let mut spinning = (0..self.states.len()).filter(|&t| self.states[t].get() == State::Spinning).peekable();
-        let first = spinning.peek().copied().unwrap_or(0);
-        if let Some(looks) = spinning.find(|&t| self.awaits[t].get().is_none()) {
-            return (looks, Kind::EndlessSpin, "spins for ever: what it waits for does not come".into());
-        }
-        let lacks = self.awaits[first].get().map(|(address, parity)| self.mbarriers.lacks(address, parity));
-        let what = lacks.unwrap_or_default() + ", which never ends: no thread of the block is left that does not wait";
-        (first, Kind::Deadlock, what)
+        waits
     }
 
     /// Tells an observer that the block has ended.
@@ -660,7 +676,7 @@ impl Block {
                 self.locations[i].set(None);
                 let size = STACK >> 10;
                 let what = format!("overflows its stack: arrays and calls take more than {size} KiB");
-                return Err((i, Kind::Fault, what));
+                return Err(Stopped::Thread(i, Kind::Fault, what));
             }
             self.states[i].set(State::Ended);
             return Ok(true);
@@ -703,8 +719,8 @@ impl Block {
             } else if live > 0 && spun == 0 {
                 return Err(self.deadlock());
             } else if live > 0 {
-                if idle.spun(spun, &self.watch, others.quiet) {
-                    return Err(self.waits_for_ever());
+                if let Some(waits) = idle.spun(spun, &self.watch, others.quiet, || self.waits(others.views, None)) {
+                    return Err(Stopped::Waits(waits, (others.waiting)()));
                 }
                 if others.cancelled.load(Relaxed) {
                     return Ok(());
@@ -740,7 +756,7 @@ impl Block {
                 let others = others.filter(|&t| t < self.states.len());
                 let (_, who) = absent(Box::new(others));
                 let what = format!("waits in a warp operation for the lanes {missing:#010x}, which never come: {who}");
-                (waiting, Kind::WarpMask, what)
+                Stopped::Thread(waiting, Kind::WarpMask, what)
             }
             state => {
                 let others = (0..self.states.len()).filter(move |&t| self.states[t].get() != state);
@@ -750,7 +766,7 @@ impl Block {
                     State::AtBarrier(_) => Kind::DivergentBarrier,
                     _ => Kind::WarpMask,
                 };
-                (waiting, kind, format!("waits at a barrier that not all threads reach: {who}"))
+                Stopped::Thread(waiting, kind, format!("waits at a barrier that not all threads reach: {who}"))
             }
         }
     }
@@ -758,7 +774,8 @@ impl Block {
     fn fault(&self, kernel: &'static str, thread: usize, site: Option<Site>, kind: Kind, what: String) -> LaunchError {
         let site = site.or_else(|| self.locations[thread].get().map(Site::from));
         let (thread, warp) = (Dim3(self.indices[thread]), thread as u32 / 32);
-        LaunchError::Fault(Box::new(Fault { kernel, block: Dim3(self.block_idx), thread, warp, site, kind, what }))
+        let (block, waits) = (Dim3(self.block_idx), vec![]);
+        LaunchError::Fault(Box::new(Fault { kernel, block, thread, warp, site, kind, what, waits }))
     }
 }
 

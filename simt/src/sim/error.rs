@@ -1,6 +1,6 @@
 //! The errors of a launch.
 
-use super::check::{Kind, Site};
+use super::check::{Kind, Side, Site};
 use crate::Dim3;
 use std::fmt;
 use std::time::Duration;
@@ -44,6 +44,8 @@ pub struct Fault {
     pub kind: Kind,
     /// The cause.
     pub what: String,
+    /// If all threads wait for ever: other threads, one for each thing that is waited for.
+    pub waits: Vec<Side>,
 }
 
 impl Fault {
@@ -71,7 +73,11 @@ impl fmt::Display for LaunchError {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kernel, block, thread, what, .. } = self;
-        write!(f, "{kernel}, block {block}, thread {thread}, at {}: {what}", self.location())
+        write!(f, "{kernel}, block {block}, thread {thread}, at {}: {what}", self.location())?;
+        self.waits.iter().try_for_each(|Side { what, site, block, thread, .. }| {
+            write!(f, "; block {block}, thread {thread} {what}")?;
+            site.as_ref().map_or(Ok(()), |Site { file, line, .. }| write!(f, " at {file}:{line}"))
+        })
     }
 }
 

@@ -62,11 +62,12 @@ pub fn enqueue(call: &dyn Call, geometry: Geometry, options: Options) -> Result<
         observe::tell(|| Event::LaunchEnd);
         return Ok(());
     }
-    run(call.name(), grid, block, shared_bytes, together, &|| call.thread(), options)
+    let parameters = call.parameters();
+    run((call.name(), parameters.views()), grid, block, shared_bytes, together, &|| call.thread(), options)
 }
 
 fn run(
-    kernel: &'static str,
+    (kernel, views): (&'static str, &[(u64, u64)]),
     grid: [u32; 3],
     block: [u32; 3],
     shared_bytes: u32,
@@ -93,7 +94,8 @@ fn run(
     let (next, failed) = (AtomicU64::new(0), AtomicBool::new(false));
     let first_error = Mutex::new(None::<(u64, LaunchError)>);
     let quiet = Quiet::new(workers as u32);
-    let others = Others { none: workers == 1, quiet: &quiet, cancelled: &failed };
+    let waiting = || next.load(Relaxed) < blocks;
+    let others = Others { none: workers == 1, quiet: &quiet, cancelled: &failed, waiting: &waiting, views };
     let run_blocks = || {
         let taken = take_stacks(threads as usize).and_then(|stacks| Ok((stacks, Leash::new()?)));
         let (mut stacks, _leash) = match taken {

@@ -32,6 +32,7 @@ mod spin;
 mod stack;
 pub mod stats;
 mod tensor_map;
+mod waits;
 mod warp;
 mod watchdog;
 mod wgmma;
@@ -135,7 +136,7 @@ unsafe fn look<T: Scalar, R, const GLOBAL: bool, const WRITES: bool>(
             session.access(state, thread, &touch, Use::of(kind));
         }
     }
-    block.after_access(space, address, to_bits(value));
+    block.after_access(space, address, size_of::<T>() as u32, to_bits(value));
     result
 }
 
@@ -178,7 +179,7 @@ unsafe fn watch_pack<R>(space: Space, kind: AccessKind, address: u64, p: *const 
         }
     }
     for (i, word) in after.into_iter().enumerate() {
-        block.after_access(space, address + 4 * i as u64, word.into());
+        block.after_access(space, address + 4 * i as u64, 4, word.into());
     }
     result
 }
@@ -247,7 +248,8 @@ unsafe fn look_at_atomic<T: AtomicScalar>(
             result = from_bits(older);
         }
     }
-    block.after_access(space, address, to_bits(if op == Operation::Load { result } else { after }));
+    let seen = to_bits(if op == Operation::Load { result } else { after });
+    block.after_access(space, address, size_of::<T>() as u32, seen);
     if block.checks().is_some() && matches!(op, Operation::CompareExchange { .. }) && before_is(after) {
         // The exchange failed: the thread may be waiting for another's store.
         block.spin();
@@ -649,7 +651,7 @@ impl Machine for Simulator {
                     // SAFETY: `copy_async` checked the place; its caller promised the alignment.
                     unsafe { memory::store(block.shared(at, 4).cast::<u32>(), word) };
                     observe::access(Space::Shared, AccessKind::Write, at.into(), word);
-                    block.after_access(Space::Shared, at.into(), word.into());
+                    block.after_access(Space::Shared, at.into(), 4, word.into());
                 }
             }
         }

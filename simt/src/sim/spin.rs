@@ -19,9 +19,11 @@
 
 use super::check::Map;
 use super::observe::Space;
+use super::waits::Waits;
 use super::watchdog;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
+use std::sync::{Mutex, PoisonError};
 
 /// Accesses of a thread that are examined in a row, unless they are a spin.
 const WINDOW: u32 = 256;
@@ -31,6 +33,10 @@ const STALE: u32 = 16;
 
 /// Accesses between two windows if accesses are examined because of an observer, not of the watchdog.
 const OBSERVED: u32 = 1 << 14;
+
+/// Rounds back to which a thread's accesses belong to the loop in which it spins. It has a turn in each; a loop may
+/// look at one word per turn.
+const LOOP: u32 = 64;
 
 /// Words remembered per block.
 const MEMORY: usize = 1 << 18;
@@ -46,6 +52,15 @@ const GIVE_UP: u64 = 1 << 20;
 
 /// A word that a thread of the block has accessed.
 type Word = (usize, Space, u64);
+
+/// What it was at the last access.
+#[derive(Clone, Copy)]
+struct Seen {
+    value: u64,
+    bytes: u32,
+    /// The round of that access.
+    round: u32,
+}
 
 /// The record of the accesses of a block.
 #[derive(Default)]
@@ -67,7 +82,9 @@ pub(super) struct Watch {
     stale: Vec<Cell<u32>>,
     /// Whether the window has found a new word.
     new_word: Cell<bool>,
-    words: RefCell<Map<Word, u64>>,
+    words: RefCell<Map<Word, Seen>>,
+    /// The number of the round, which may wrap around.
+    number: Cell<u32>,
     /// Whether an access of this round found a new word, or a new value in a known one.
     news: Cell<bool>,
 }
@@ -94,6 +111,7 @@ impl Watch {
     #[inline(always)]
     pub(super) fn round(&self) {
         watchdog::round();
+        self.number.set(self.number.get().wrapping_add(1));
         self.caught.set(self.caught.get().saturating_sub(1));
         let suspected = || self.suspects.iter().any(Cell::get);
         self.calm.set(!self.all.get() && self.caught.get() == 0 && (self.calm.get() || !suspected()));
@@ -168,20 +186,21 @@ impl Watch {
 
     /// After an examined access.
     #[inline(always)]
-    pub(super) fn note(&self, thread: usize, space: Space, address: u64, value: u64) {
+    pub(super) fn note(&self, thread: usize, space: Space, address: u64, bytes: u32, value: u64) {
         match self.before.get().checked_sub(1) {
             Some(before) => self.before.set(before),
-            None => self.note_in_window(thread, space, address, value),
+            None => self.note_in_window(thread, space, address, bytes, value),
         }
     }
 
     #[inline(never)]
-    fn note_in_window(&self, thread: usize, space: Space, address: u64, value: u64) {
+    fn note_in_window(&self, thread: usize, space: Space, address: u64, bytes: u32, value: u64) {
         let mut words = self.words.borrow_mut();
         if words.len() >= MEMORY {
             words.clear();
         }
-        let before = words.insert((thread, space, address), value);
+        let seen = Seen { value, bytes, round: self.number.get() };
+        let before = words.insert((thread, space, address), seen).map(|seen| seen.value);
         let stale = &self.stale[thread];
         if before == Some(value) {
             stale.set(stale.get() + 1);
@@ -192,6 +211,21 @@ impl Watch {
         }
         self.new_word.set(self.new_word.get() || before.is_none());
         self.window.set(self.window.get().saturating_sub(1));
+    }
+}
+
+impl Watch {
+    /// The words that each spinning thread looks at in its loop, in the order of their addresses: space, address, bytes
+    /// and value.
+    pub(super) fn looked_at(&self) -> Map<usize, Vec<(Space, u64, u32, u64)>> {
+        let mut all: Map<usize, Vec<_>> = Map::default();
+        for (&(thread, space, address), seen) in &*self.words.borrow() {
+            if self.number.get().wrapping_sub(seen.round) < LOOP {
+                all.entry(thread).or_default().push((space, address, seen.bytes, seen.value));
+            }
+        }
+        all.values_mut().for_each(|words| words.sort_by_key(|&(space, address, ..)| (space == Space::Shared, address)));
+        all
     }
 }
 
@@ -217,9 +251,15 @@ impl Idle {
         }
     }
 
-    /// A round in which `turns` threads did nothing but spin and the others waited. Returns whether no thread can end
-    /// that.
-    pub(super) fn spun(&mut self, turns: u64, watch: &Watch, quiet: &Quiet) -> bool {
+    /// A round in which `turns` threads did nothing but spin and the others waited. If no thread can end that, returns
+    /// who waits for what in all blocks that run; `waits` says so of this one.
+    pub(super) fn spun(
+        &mut self,
+        turns: u64,
+        watch: &Watch,
+        quiet: &Quiet,
+        waits: impl FnOnce() -> Waits,
+    ) -> Option<Waits> {
         let (news, watched) = (watch.news.take(), watch.all.get());
         if self.rounds == 0 || news {
             // Other blocks may not have read this block's writes yet.
@@ -236,9 +276,11 @@ impl Idle {
             self.sum += turns;
         }
         if !self.reported && self.rounds >= ROUNDS && self.sum >= GIVE_UP {
-            self.reported = quiet.report(epoch);
+            self.reported = quiet.report(epoch, waits());
         }
-        self.reported && quiet.complete(epoch)
+        let waits = (self.reported && quiet.complete(epoch)).then(|| quiet.waits(epoch));
+        // Nobody waits any more if the wait has ended in this very round.
+        waits.filter(|waits| !waits.is_empty())
     }
 }
 
@@ -250,11 +292,13 @@ pub(super) struct Quiet {
     word: AtomicU64,
     /// Threads of the host that still run blocks.
     workers: AtomicU32,
+    /// Who waits for what in the blocks that have spun for long, by the epoch.
+    waits: Mutex<(u32, Waits)>,
 }
 
 impl Quiet {
     pub(super) fn new(workers: u32) -> Self {
-        Self { word: AtomicU64::new(1 << 32), workers: workers.into() }
+        Self { word: AtomicU64::new(1 << 32), workers: workers.into(), waits: Mutex::default() }
     }
 
     /// Begins a new epoch.
@@ -266,8 +310,18 @@ impl Quiet {
         (self.word.load(SeqCst) >> 32) as u32
     }
 
-    /// Counts a block that has spun for long, if the epoch has not changed meanwhile.
-    fn report(&self, epoch: u32) -> bool {
+    /// Counts a block that has spun for long, if the epoch has not changed meanwhile. What its threads wait for is
+    /// noted before.
+    fn report(&self, epoch: u32, of_block: Waits) -> bool {
+        let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.epoch() != epoch {
+            return false;
+        }
+        if waits.0 != epoch {
+            *waits = (epoch, Waits::default());
+        }
+        waits.1.extend(of_block);
+        drop(waits);
         let count = |word| ((word >> 32) as u32 == epoch).then_some(word + 1);
         self.word.fetch_update(SeqCst, SeqCst, count).is_ok()
     }
@@ -275,6 +329,12 @@ impl Quiet {
     /// Whether all have reported in this epoch.
     fn complete(&self, epoch: u32) -> bool {
         self.word.load(SeqCst) == (epoch as u64) << 32 | self.workers.load(SeqCst) as u64
+    }
+
+    /// Who waits for what in the blocks that reported in this epoch.
+    fn waits(&self, epoch: u32) -> Waits {
+        let waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
+        if waits.0 == epoch { waits.1.clone() } else { Waits::default() }
     }
 
     /// One worker has run its last block.

@@ -10,6 +10,7 @@ use super::{here, warp, watch_pack, watchdog};
 use crate::scalar::{Lies, Operand, Seen, from_bits};
 use crate::warpgroup::ROW;
 use crate::{bf16, f16};
+use std::panic::Location;
 
 /// Bytes along k that one instruction takes, and the elements of a row if an element has 16 bits.
 const STEP: u32 = 32;
@@ -77,6 +78,10 @@ fn watch(address: u32) {
     let p = here().shared(address, 16).cast_const();
     // SAFETY: `shared` gives a pointer to 16 bytes; tiles begin at multiples of 16.
     unsafe { watch_pack(Space::Shared, AccessKind::Read, address.into(), p, || ()) }
+    let block = here();
+    if let Some((session, state)) = block.checks() {
+        session.multiplied(state, block.current(), address, Location::caller());
+    }
 }
 
 /// Row `row` of the operand in the tile at an address, as the tensor cores see it; of wider elements there are fewer.

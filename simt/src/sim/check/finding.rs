@@ -37,13 +37,14 @@ pub enum Kind {
     ShuffleOutsideMask,
     /// Memory that the launches should have written and did not.
     Unwritten,
-    /// Threads that all wait at barriers, one of them in shared memory for a phase that does not end.
+    /// No thread of the launch is left that does not wait for another: at a barrier, or in a loop for its write.
     Deadlock,
-    /// Threads that wait in loops for what no thread will do.
+    /// All threads that are left look at the same words in loops, and none is left that would write them.
     EndlessSpin,
     /// A copy that a block started and nobody waited for before the block ended.
     CopyInFlight,
-    /// A copy of shared memory, written by threads, without the fence that shows it to the copy engine.
+    /// A bulk copy, or a product of the tensor cores, of shared memory that threads wrote, without the fence that shows
+    /// their writes to it.
     MissingProxyFence,
     /// An access before the wait for the preceding launch, with which this one overlaps.
     BeforeWait,
@@ -124,10 +125,10 @@ impl Kind {
             Self::WarpMask => "a warp operation whose mask names lanes that do not come, or not its caller",
             Self::ShuffleOutsideMask => "a shuffle that reads a lane outside of its mask",
             Self::Unwritten => "memory that should have been written and was not",
-            Self::Deadlock => "threads that all wait at barriers, one for a phase that does not end",
+            Self::Deadlock => "every thread that is left waits for another, at a barrier or in a loop",
             Self::EndlessSpin => "threads that wait in loops for what no thread will do",
             Self::CopyInFlight => "a block that ends before a copy it has started",
-            Self::MissingProxyFence => "a copy of shared memory without a fence after the threads' writes",
+            Self::MissingProxyFence => "a copy or product of shared memory that threads wrote, without a fence between",
             Self::BeforeWait => "an access before the wait for the launch that this one overlaps",
             Self::Fault => "the kernel ended with an error",
         }
@@ -238,6 +239,16 @@ pub struct Memory {
     pub offset: u64,
     /// Bytes that were accessed.
     pub bytes: u32,
+}
+
+impl Memory {
+    /// Bytes of global memory, as a place in one of a launch's views, which are given by address and bytes.
+    pub(in super::super) fn in_views(views: &[(u64, u64)], address: u64, bytes: u32) -> Self {
+        let holds = |view: &(u64, u64)| (view.0..view.0 + view.1).contains(&address);
+        let parameter = views.iter().position(holds);
+        let offset = parameter.map_or(address, |n| address - views[n].0);
+        Self { space: Space::Global, parameter, element: None, offset, bytes }
+    }
 }
 
 /// An element of an array that [`shared!`](macro@crate::shared) declares.

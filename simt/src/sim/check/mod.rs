@@ -12,6 +12,7 @@
 
 mod clock;
 mod finding;
+mod missing;
 mod run;
 mod schedule;
 mod session;
@@ -33,8 +34,8 @@ use std::cell::Cell;
 use std::fmt;
 
 /// What no check says anything about, in words, for the reports.
-pub const NOT_MODELLED: &str = "not modelled: what the compiler makes of accesses, how a GPU rounds sums of floats, \
-                                caches, and the time that anything takes";
+pub const NOT_MODELLED: &str = "what the compiler makes of accesses, warps in lockstep, how a GPU rounds sums of \
+                                floats, caches, and the time that anything takes";
 
 /// What to check, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use super::super::limit;
 use super::super::limits::MAX_SHARED;
 use super::super::stack::{STACK, Stack, give_stacks_back, take_stacks};
 use super::super::stats::Count;
+use super::super::waits::{self, Waits};
 use super::super::watchdog::Leash;
 use super::SESSION;
 use super::finding::{Finding, Kind, Side};
@@ -143,8 +144,14 @@ pub(in super::super) fn launch(
                     running.iter().for_each(|slot| slot.block.suspect());
                     let spinning = running.len() as u64 * u64::from(threads);
                     if spun_turns > ENDLESS.max(ENDLESS_PER_THREAD * spinning) {
-                        let slot = &running[which];
-                        let error = slot.block.endless(kernel, begun < blocks);
+                        let mut waits = Waits::default();
+                        for Slot { block, state, .. } in &running {
+                            waits.extend(block.waits(&session.launch.views, Some(state)));
+                        }
+                        if waits.is_empty() {
+                            continue; // the wait has ended in this very round
+                        }
+                        let error = waits::error(kernel, waits, begun < blocks);
                         if let LaunchError::Fault(fault) = &error {
                             fault_found(session, fault);
                         }
@@ -180,22 +187,31 @@ fn fault_found(session: &mut Session, fault: &super::super::error::Fault) {
         Kind::MissedBarrier => "every thread of the block has to reach the barrier, also those with nothing left to do",
         Kind::WarpMask => "the mask names exactly the lanes that make the call, the caller among them",
         Kind::OutOfBounds => "compare the index with the view's length before the access",
+        Kind::Deadlock => "let one of them do what another waits for before it waits itself",
+        Kind::EndlessSpin => "let a thread write what is waited for, on every path and before it ends",
         _ => "",
     };
+    // Two sides are shown; further ones are told behind the advice.
+    let mut waits = fault.waits.iter();
+    let first = waits.next().cloned();
+    let also = |side: &Side| format!("\n  also: {}", side.to_string().replace("\n      at", " at"));
     let finding = Finding {
         kind: fault.kind,
         kernel: fault.kernel,
         memory: None,
-        first: None,
+        first,
         second: Side {
-            what: format!("stops: {}", fault.what),
+            what: match fault.kind.hangs() {
+                true => fault.what.clone(),
+                false => format!("stops: {}", fault.what),
+            },
             site: fault.site.clone(),
             block: fault.block,
             thread: fault.thread,
             warp: fault.warp,
             value: None,
         },
-        advice: advice.into(),
+        advice: waits.fold(advice.into(), |advice, side| advice + &also(side)),
         count: 1,
         seed: session.schedule.seed(),
     };

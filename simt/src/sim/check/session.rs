@@ -3,6 +3,7 @@
 use super::super::observe::{AccessKind, Space};
 use super::clock::{Clock, Known, Place};
 use super::finding::{Finding, Kind, Memory, Side};
+use super::missing::Missing;
 use super::schedule::Schedule;
 use super::shadow::{
     ATOMIC, Cell, Entry, HOST, InOrder, LOADS, Lists, MODIFIES, Map, NARROW, NOBODY, READS, Shadow, Way,
@@ -78,7 +79,7 @@ pub(in super::super) struct Session {
     pub(super) words: Map<u64, Word>,
     /// Memory that began to exist during the check: address and bytes.
     allocations: BTreeMap<u64, u64>,
-    sites: Sites,
+    pub(super) sites: Sites,
     pub(super) launch: Launch,
     /// The launches before, the last one last; those that no overlap reaches are forgotten.
     history: Vec<Launch>,
@@ -308,34 +309,37 @@ impl Session {
     }
 
     pub(super) fn expect_written(&mut self, address: u64, len: u32, bytes: u32) {
-        let (mut missing, mut first) = (0u64, None);
+        let mut missing = Missing::default();
         for i in 0..u64::from(len) {
             let at = address + i * u64::from(bytes);
             let allocations = &self.allocations;
             let cells = self.global.cells(at, bytes.into(), &mut self.lists, |word| fresh(allocations, word));
             if cells.iter().any(|cell| matches!(cell.writer, HOST | NOBODY)) {
-                missing += 1;
-                first.get_or_insert(i);
+                missing.add(i);
             }
         }
-        if let Some(i) = first {
+        if let Some(first) = missing.first() {
+            let count = missing.count;
             let side = Side {
-                what: format!("or another had to write {missing} of {len} elements that none has written"),
+                what: format!("or another had to write {count} of {len} elements that none has written"),
                 site: None,
                 block: Dim3([0; 3]),
                 thread: Dim3([0; 3]),
                 warp: 0,
                 value: None,
             };
-            let memory = Memory { space: Space::Global, bytes, ..self.place(address + i * u64::from(bytes)) };
+            let memory = Memory { space: Space::Global, bytes, ..self.place(address + first * u64::from(bytes)) };
             self.push(Finding {
                 kind: Kind::Unwritten,
                 kernel: self.launch.kernel,
                 memory: Some(memory),
                 first: None,
                 second: side,
-                advice: format!("element {i} is the first of them; does the grid cover all elements?"),
-                count: missing,
+                advice: format!(
+                    "not written: {}; which thread should write the first of them, and which index does it take?",
+                    missing.words(len.into())
+                ),
+                count,
                 seed: self.schedule.seed(),
             });
         }
@@ -343,13 +347,7 @@ impl Session {
 
     /// An address as an offset into one of the launch's views.
     fn place(&self, address: u64) -> Memory {
-        let views = self.launch.views.iter().enumerate();
-        let mut holding = views.filter(|(_, view)| (view.0..view.0 + view.1).contains(&address));
-        let (parameter, offset) = match holding.next() {
-            Some((n, view)) => (Some(n), address - view.0),
-            None => (None, address),
-        };
-        Memory { space: Space::Global, parameter, element: None, offset, bytes: 4 }
+        Memory::in_views(&self.launch.views, address, 4)
     }
 
     /// The place of a thread of a block.
@@ -559,7 +557,7 @@ impl Session {
         self.push(Finding { kind, kernel, memory: Some(memory), first, second, advice, count: 1, seed });
     }
 
-    fn side(&self, launch: &Launch, agent: u32, site: u32, what: &str, value: Option<u64>) -> Side {
+    pub(super) fn side(&self, launch: &Launch, agent: u32, site: u32, what: &str, value: Option<u64>) -> Side {
         let (block, thread, warp) = launch.who(agent, &self.issuers);
         let what = if agent < launch.engines { what.into() } else { format!("{what} by a copy that it started") };
         Side { what, site: Some(self.sites.site(site)), block, thread, warp, value }
@@ -592,7 +590,12 @@ impl Session {
             Kind::UninitialisedShared => "write the word first, and pass a barrier if another thread writes it".into(),
             Kind::UninitialisedGlobal => "write the word in an earlier launch, clear it, or copy data to it".into(),
             Kind::BeforeWait => "call grid::wait_for_previous before the access".into(),
-            Kind::SameValueWrite => format!("let one thread write; or allow it if the value is certain. Else: {near}"),
+            Kind::SameValueWrite => {
+                "if one thread should write this word, the other's index or condition is wrong; if both should, they \
+                 need an order or an atomic operation, unless the value is always the same: then allow that \
+                 (Check::allow_same_value, --allow-same-value)"
+                    .into()
+            }
             _ => near.into(),
         }
     }

@@ -96,7 +96,7 @@ impl BlockState {
     }
 
     /// A word of shared memory, as an element of an array where it is one.
-    pub(super) fn place(&self, offset: u64, bytes: u32) -> Memory {
+    pub(in super::super) fn place(&self, offset: u64, bytes: u32) -> Memory {
         let holds = |a: &&Array| (u64::from(a.address)..u64::from(a.address + a.element * a.len)).contains(&offset);
         let element = self.arrays.iter().find(holds).map(|array| {
             let inside = offset as u32 - array.address;

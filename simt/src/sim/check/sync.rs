@@ -2,9 +2,9 @@
 
 use super::super::observe::{AccessKind, Space};
 use super::clock::{Known, merge};
-use super::finding::Kind;
+use super::finding::{Finding, Kind};
 use super::session::{Session, Touch, Use};
-use super::shadow::{Map, Way};
+use super::shadow::{Cell, Map, Way};
 use super::state::BlockState;
 use crate::machine::{Order, Scope};
 use std::panic::Location;
@@ -36,6 +36,10 @@ struct Older {
 /// What a missing fence asks for.
 const UNFENCED: &str = "each thread that wrote the shared memory calls bulk::fence before it tells the thread that \
                         starts the copy";
+
+/// The same before a product.
+const UNFENCED_PRODUCT: &str = "each thread that wrote a tile calls bulk::fence before the barrier that the threads \
+                                pass which multiply it: the tensor cores read shared memory as copies do";
 
 /// The half of an atomic operation that matters for order.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -82,6 +86,14 @@ struct Groups {
     /// Groups that the thread has waited for.
     done: u32,
     site: Option<&'static Location<'static>>,
+}
+
+/// A word of shared memory that a thread wrote, and did not fence for the copy engines: who wrote it, and where.
+#[derive(Clone, Copy)]
+struct Unfenced {
+    word: u64,
+    writer: u32,
+    site: u32,
 }
 
 impl Groups {
@@ -433,7 +445,7 @@ impl Session {
         let me = self.agent(block, thread).agent;
         self.top = self.top.max(time + 1);
         self.issuers.insert(engine, me);
-        let (mut unfenced, mut twice) = (false, false);
+        let (mut unfenced, mut twice) = (None, false);
         for piece in moved {
             piece.of_global(|address, bytes, words| {
                 let (space, kind) = (Space::Global, AccessKind::Read);
@@ -441,15 +453,15 @@ impl Session {
                 self.access_as(block, thread, engine, time, &read, Use::Other(Way::Read, false));
             });
             let (to, words) = (u64::from(piece.shared), piece.words.map(u64::from));
-            unfenced |= self.unfenced(block, thread, to);
+            unfenced = unfenced.or_else(|| self.unfenced(block, thread, to));
             twice |= number < Engines::BARRIERS - 1 && self.wrote_last(block, to, (engine, time));
             let (space, kind) = (Space::Shared, AccessKind::Write);
             let write = Touch { space, kind, address: to, bytes: 16, before: &[], after: &words, site };
             self.access_as(block, thread, engine, time, &write, Use::Write);
         }
         let what = "starts a copy";
-        if unfenced {
-            self.report(Kind::MissingProxyFence, me, site, what, UNFENCED);
+        if let Some(unfenced) = unfenced {
+            self.report_unfenced(block, me, site, what, unfenced, UNFENCED);
         }
         if twice {
             let advice = "another copy that the same phase of the barrier counts writes the same shared memory: \
@@ -482,12 +494,12 @@ impl Session {
         stores.start(site);
         let time = self.launch.base + stores.last;
         self.top = self.top.max(time + 1);
-        let mut unfenced = false;
+        let mut unfenced = None;
         for piece in moved {
             let (words, address) = (piece.words.map(u64::from), u64::from(piece.shared));
             let (space, kind) = (Space::Shared, AccessKind::Read);
             let read = Touch { space, kind, address, bytes: 16, before: &words, after: &[], site };
-            unfenced |= self.unfenced(block, thread, address);
+            unfenced = unfenced.or_else(|| self.unfenced(block, thread, address));
             self.access_as(block, thread, reads, time, &read, Use::Other(Way::Read, false));
             piece.of_global(|address, bytes, words| {
                 let (space, kind) = (Space::Global, AccessKind::Write);
@@ -495,8 +507,22 @@ impl Session {
                 self.access_as(block, thread, writes, time, &write, Use::Write);
             });
         }
-        if unfenced {
-            self.report(Kind::MissingProxyFence, me, site, "starts a copy", UNFENCED);
+        if let Some(unfenced) = unfenced {
+            self.report_unfenced(block, me, site, "starts a copy", unfenced, UNFENCED);
+        }
+    }
+
+    /// A thread has the tensor cores multiply the 16 bytes of shared memory at `address`, which it has read.
+    pub(in super::super) fn multiplied(
+        &mut self,
+        block: &mut BlockState,
+        thread: usize,
+        address: u32,
+        site: &'static Location<'static>,
+    ) {
+        if let Some(unfenced) = self.unfenced(block, thread, address.into()) {
+            let me = self.agent(block, thread).agent;
+            self.report_unfenced(block, me, site, "multiplies it", unfenced, UNFENCED_PRODUCT);
         }
     }
 
@@ -557,16 +583,51 @@ impl Session {
         cells.iter().any(|cell| (cell.writer, cell.time) == (agent, time))
     }
 
-    /// Whether the last write of a shared word is a thread's that has not fenced it for the copy engines.
-    fn unfenced(&mut self, block: &mut BlockState, thread: usize, address: u64) -> bool {
+    /// The first of four shared words whose last write is a thread's that has not fenced it for the copy engines.
+    fn unfenced(&mut self, block: &mut BlockState, thread: usize, address: u64) -> Option<Unfenced> {
         let (launch, mine) = (&self.launch, block.number * self.launch.stride + thread as u32);
         let fenced = &block.engines.fenced;
         let until = |agent: u32| fenced.get(&agent).copied().unwrap_or(launch.base);
-        let cells = block.shared.cells(address, 16, &mut self.lists, |_| super::shadow::NOBODY);
-        cells.iter().any(|cell| {
-            let thread = cell.writer < launch.engines && cell.time > launch.base;
-            thread && until(cell.writer) < cell.time && until(mine) < cell.time
-        })
+        for word in (address..address + 16).step_by(4) {
+            let cells = block.shared.cells(word, 4, &mut self.lists, |_| super::shadow::NOBODY);
+            let is_unfenced = |cell: &&mut Cell| {
+                let of_thread = cell.writer < launch.engines && cell.time > launch.base;
+                of_thread && until(cell.writer) < cell.time && until(mine) < cell.time
+            };
+            if let Some(cell) = cells.iter_mut().find(is_unfenced) {
+                return Some(Unfenced { word, writer: cell.writer, site: cell.site });
+            }
+        }
+        None
+    }
+
+    /// Reports an access past the threads to what a thread wrote and did not fence.
+    #[cold]
+    fn report_unfenced(
+        &mut self,
+        block: &BlockState,
+        me: u32,
+        site: &'static Location<'static>,
+        what: &str,
+        unfenced: Unfenced,
+        advice: &str,
+    ) {
+        let (kind, site) = (Kind::MissingProxyFence, self.sites.number(site));
+        if self.seen((kind, self.launch.kernel, unfenced.site, site)) {
+            return;
+        }
+        let first = self.side(&self.launch, unfenced.writer, unfenced.site, "writes", None);
+        let second = self.side(&self.launch, me, site, what, None);
+        self.push(Finding {
+            kind,
+            kernel: self.launch.kernel,
+            memory: Some(block.place(unfenced.word, 4)),
+            first: Some(first),
+            second,
+            advice: advice.into(),
+            count: 1,
+            seed: self.schedule.seed(),
+        });
     }
 
     /// The thread fences its writes, and those that it knows of, for the copy engines.
