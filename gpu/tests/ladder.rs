@@ -178,7 +178,7 @@ fn a_sequence_refuses_views_of_other_lengths() {
         let cases = other_than(n).map(|m| (with(m, n), [m, n]));
         check_refuses(entry.rung.name, entry.adder(&on), &on, cases.into());
     }
-    for entry in rungs_kernels::matmul::LADDER.rungs {
+    for entry in rungs_kernels::matmul::LADDER.rungs.iter().filter(|entry| entry.run.f32()) {
         let matrix = |rows, columns, stride, len| Matrix::new(floats.slice(0, len), rows, columns, stride);
         let (a, b, c) = (matrix(3, 4, 5, 14), matrix(4, 2, 2, 8), matrix(3, 2, 3, 8));
         let transposed = |matrix| Matrix { transposed: true, ..matrix };
@@ -337,7 +337,7 @@ fn launches_are_as_many_as_heads_say() {
     let launches = |name| taken_by_sort::<u32>(&radix::LADDER, name, 1 << 22).launches;
     assert_eq!(["onesweep", "msd-buckets", "msd-skewed"].map(launches), [6, 5, 5 + 3]);
     let launches = |n| taken_by_sort::<u32>(&radix::LADDER, "either", n).launches;
-    assert_eq!([1, 1 << 20, (1 << 20) + 1].map(launches), [1, 6, 5 + 3]);
+    assert_eq!([1, 1 << 20, (1 << 20) + 1].map(launches), [1, 6, 4 + 3]);
     let launches = |n| taken_by_pairs("msd-pairs", n).launches;
     assert_eq!([1 << 21, 1 << 24].map(launches), [5, 8]);
 }
@@ -384,7 +384,8 @@ fn scratch_memory_is_as_much_as_heads_say() {
     for name in ["hillis-steele", "blelloch", "blelloch-padded"] {
         assert_eq!(taken_by_scan::<u32>(name, 1000).bytes, 0, "{name}");
     }
-    // Sorts that go to and fro take as much as the keys, and at most an eighth of them and a MiB to count digits.
+    // Sorts that go to and fro take as much as the keys, and at most an eighth of them and a MiB to count digits. What
+    // fits a block takes nothing.
     for entry in radix::LADDER.rungs[4..].iter().filter(|entry| entry.run.narrow.is_some()) {
         for n in [1, 1 << 16, 1 << 20, (1 << 24) + 1] {
             for (key_bytes, taken) in [
@@ -392,6 +393,10 @@ fn scratch_memory_is_as_much_as_heads_say() {
                 (8, taken_by_sort::<u64>(&radix::LADDER, entry.rung.name, n)),
             ] {
                 let (name, keys) = (entry.rung.name, n as u64 * key_bytes);
+                if name == "either" && n == 1 {
+                    assert_eq!(taken.bytes, 0);
+                    continue;
+                }
                 assert!((keys..=keys + keys / 8 + (1 << 20)).contains(&taken.bytes), "{name}, n = {n}: {taken:?}");
             }
         }

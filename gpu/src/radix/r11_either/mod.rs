@@ -1,4 +1,4 @@
-//! # Radix sort from whichever end suits the keys
+//! # Radix sort, from whichever end suits the keys
 //!
 //! **Idea.** Few keys are sorted fastest from the most significant digit if they spread over the buckets, and from the
 //! least significant digit if they do not. Which is the case is known once the digits are counted, and only on the
