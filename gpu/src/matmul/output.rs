@@ -145,6 +145,10 @@ macro_rules! fours {
 }
 fours! {
     f32: 0.0, 16;
+}
+// Rungs for compute capability 9.0 alone have them.
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+fours! {
     bf16: bf16::ZERO, 8;
     f16: f16::ZERO, 8;
 }

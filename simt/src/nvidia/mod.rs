@@ -10,8 +10,11 @@ pub(crate) mod async_copy;
 pub(crate) mod atomic;
 pub(crate) mod bulk;
 pub(crate) mod convert;
+pub(crate) mod forwards;
 pub(crate) mod memory;
 pub(crate) mod mma;
 // rustfmt gives each number of the lists a line.
 #[rustfmt::skip]
 pub(crate) mod wgmma;
+
+pub(crate) use forwards::forwards;

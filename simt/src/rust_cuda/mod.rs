@@ -27,7 +27,7 @@ pub use shared::{SharedArray, shared_address};
 
 use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Vote};
 use crate::nvidia::assembly::{asm, trap};
-use crate::nvidia::{async_copy, atomic, bulk, convert, memory, mma, wgmma};
+use crate::nvidia::{self, async_copy, atomic, bulk, convert, memory, mma, wgmma};
 use crate::scalar::{AtomicScalar, Lies, Operand, Scalar};
 use cuda_std::{intrinsics as libdevice, thread, warp};
 
@@ -188,74 +188,11 @@ impl Machine for RustCuda {
         mask
     }
 
-    #[inline(always)]
-    unsafe fn load_global<T: Scalar>(p: *const T) -> T {
-        unsafe { *p }
-    }
-
-    #[inline(always)]
-    unsafe fn store_global<T: Scalar>(p: *mut T, value: T) {
-        unsafe { *p = value }
-    }
-
-    #[inline(always)]
-    unsafe fn load_global_streaming<T: Scalar>(p: *const T) -> T {
-        unsafe { memory::load_global_streaming(p) }
-    }
-
-    #[inline(always)]
-    unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4] {
-        unsafe { memory::load_global_pack(p, cache) }
-    }
-
-    #[inline(always)]
-    unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [u32; 4]) -> [u32; 4] {
-        unsafe { memory::load_global_pack_or(p, there, otherwise) }
-    }
-
-    #[inline(always)]
-    unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], cache: Cache) {
-        unsafe { memory::store_global_pack(p, value, cache) }
-    }
-
-    #[inline(always)]
-    unsafe fn load_shared<T: Scalar>(address: u32) -> T {
-        unsafe { memory::load_shared(address) }
-    }
-
-    #[inline(always)]
-    unsafe fn store_shared<T: Scalar>(address: u32, value: T) {
-        unsafe { memory::store_shared(address, value) }
-    }
-
-    #[inline(always)]
-    unsafe fn load_shared_pack(address: u32) -> [u32; 4] {
-        unsafe { memory::load_shared_pack(address) }
-    }
-
-    #[inline(always)]
-    unsafe fn store_shared_pack(address: u32, value: [u32; 4]) {
-        unsafe { memory::store_shared_pack(address, value) }
-    }
+    nvidia::forwards!();
 
     #[inline(always)]
     fn dynamic_shared_address() -> u32 {
         shared::dynamic_shared_address()
-    }
-
-    #[inline(always)]
-    unsafe fn atomic_global<T: AtomicScalar>(op: Operation<T>, p: *mut T, order: Order, scope: Scope) -> T {
-        unsafe { atomic::global(op, p, order, scope) }
-    }
-
-    #[inline(always)]
-    unsafe fn atomic_shared<T: AtomicScalar>(op: Operation<T>, address: u32, order: Order) -> T {
-        unsafe { atomic::shared(op, address, order) }
-    }
-
-    #[inline(always)]
-    fn fence(order: Order, scope: Scope) {
-        atomic::fence(order, scope)
     }
 
     // LLVM 7 has no intrinsic for these, so they are `asm!`, as `redux.sync` is.
@@ -297,91 +234,6 @@ impl Machine for RustCuda {
     }
 
     #[inline(always)]
-    unsafe fn mbarrier_init(address: u32, arrivals: u32) {
-        unsafe { bulk::init(address, arrivals) }
-    }
-
-    #[inline(always)]
-    unsafe fn mbarrier_arrive(address: u32) {
-        unsafe { bulk::arrive(address) }
-    }
-
-    #[inline(always)]
-    unsafe fn mbarrier_arrive_expecting(address: u32, bytes: u32) {
-        unsafe { bulk::arrive_expecting(address, bytes) }
-    }
-
-    #[inline(always)]
-    unsafe fn mbarrier_try_wait(address: u32, parity: u32) -> bool {
-        unsafe { bulk::try_wait(address, parity) }
-    }
-
-    #[inline(always)]
-    fn fence_mbarrier_init() {
-        bulk::fence_init()
-    }
-
-    #[inline(always)]
-    unsafe fn bulk_load(to: u32, from: *const u8, bytes: u32, barrier: u32) {
-        unsafe { bulk::load(to, from, bytes, barrier) }
-    }
-
-    #[inline(always)]
-    unsafe fn bulk_store(to: *mut u8, from: u32, bytes: u32) {
-        unsafe { bulk::store(to, from, bytes) }
-    }
-
-    #[inline(always)]
-    unsafe fn box_load(to: u32, map: *const u64, place: [u32; 2], barrier: u32) {
-        unsafe { bulk::load_box(to, map, place, barrier) }
-    }
-
-    #[inline(always)]
-    unsafe fn box_store(map: *const u64, place: [u32; 2], from: u32) {
-        unsafe { bulk::store_box(map, place, from) }
-    }
-
-    #[inline(always)]
-    fn publish_map() {
-        bulk::publish_map()
-    }
-
-    #[inline(always)]
-    unsafe fn acquire_map(map: *const u64) {
-        unsafe { bulk::acquire_map(map) }
-    }
-
-    #[inline(always)]
-    fn bulk_commit() {
-        bulk::commit()
-    }
-
-    #[inline(always)]
-    fn bulk_wait_read<const N: u32>() {
-        bulk::wait_read::<N>()
-    }
-
-    #[inline(always)]
-    fn fence_async_shared() {
-        bulk::fence_async_shared()
-    }
-
-    #[inline(always)]
-    unsafe fn copy_async<const BYTES: u32>(to: u32, from: *const u8, there: u32) {
-        unsafe { async_copy::copy::<BYTES>(to, from, there) }
-    }
-
-    #[inline(always)]
-    fn copy_async_commit() {
-        async_copy::commit()
-    }
-
-    #[inline(always)]
-    fn copy_async_wait<const N: u32>() {
-        async_copy::wait::<N>()
-    }
-
-    #[inline(always)]
     fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
         unsafe { libdevice::fmaf(a, b, c) }
     }
@@ -410,26 +262,6 @@ impl Machine for RustCuda {
     }
 
     #[inline(always)]
-    fn round_tf32(value: f32) -> u32 {
-        mma::round_tf32(value)
-    }
-
-    #[inline(always)]
-    fn round_bf16(value: f32) -> u16 {
-        convert::round_bf16(value)
-    }
-
-    #[inline(always)]
-    fn round_f16(value: f32) -> u16 {
-        convert::round_f16(value)
-    }
-
-    #[inline(always)]
-    fn widen_f16(bits: u16) -> f32 {
-        convert::widen_f16(bits)
-    }
-
-    #[inline(always)]
     fn mma_tf32([a0, a1, a2, a3]: [u32; 4], [b0, b1]: [u32; 2], [c0, c1, c2, c3]: [f32; 4]) -> [f32; 4] {
         let (d0, d1, d2, d3): (f32, f32, f32, f32);
         Self::sync_warp(u32::MAX); // as for redux: the product below stays in one place
@@ -445,39 +277,6 @@ impl Machine for RustCuda {
             );
         }
         [d0, d1, d2, d3]
-    }
-
-    #[inline(always)]
-    unsafe fn wgmma_add<T: Operand, const SUMS: usize>(a: u32, b: u32, sums: [f32; SUMS]) -> [f32; SUMS] {
-        unsafe { wgmma::multiply_add::<T, SUMS>(a, b, sums) }
-    }
-
-    #[inline(always)]
-    unsafe fn wgmma_add_split<T: Operand, const SUMS: usize>(
-        a: [u32; 2],
-        b: [u32; 2],
-        sums: [f32; SUMS],
-    ) -> [f32; SUMS] {
-        unsafe { wgmma::multiply_add_split::<T, SUMS>(a, b, sums) }
-    }
-
-    #[inline(always)]
-    unsafe fn wgmma_begin<T: Operand, A: Lies, B: Lies, const SUMS: usize>(
-        a: u32,
-        b: u32,
-        sums: [f32; SUMS],
-    ) -> [f32; SUMS] {
-        unsafe { wgmma::begin::<T, A, B, SUMS>(a, b, sums) }
-    }
-
-    #[inline(always)]
-    fn wgmma_finish<const SUMS: usize>(sums: [f32; SUMS]) -> [f32; SUMS] {
-        wgmma::finish(sums)
-    }
-
-    #[inline(always)]
-    unsafe fn store_fragments(row: u32, fragments: [u32; 4]) {
-        unsafe { mma::store_fragments(row, fragments) }
     }
 
     #[inline(always)]
