@@ -891,8 +891,8 @@ fn products_of_operands_as_they_are() {
     states(&RUNG.rung, "2·m·n·k operations, with m, n and k rounded up to tiles.");
     states(
         &RUNG.rung,
-        "Copies of 2·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory, and of C from there. One barrier per block; \
-         one launch, and a small one before it where the matrices are not those of a product before.",
+        "Copies of 2·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory, and of C from there. One barrier per \
+         block; one launch, and a small one before it where the matrices are not those of a product before.",
     );
     let (m, n, k) = (ROWS * MULTIPROCESSORS, COLUMNS, 64 * 40);
     let mut cost = cost_of_product_of(&RUNG, (m, n, k), simt::f16::ONE, |k| simt::f16::from_f32(k as f32));

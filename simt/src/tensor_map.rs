@@ -32,8 +32,8 @@ const ALIGNMENT: u32 = 64;
 #[repr(C)]
 pub struct Words(pub [u64; WORDS]);
 
-// SAFETY: the struct is #[repr(C)] and consists of numbers. What the words say is between host and copy engine; a kernel
-// follows no pointer in them.
+// SAFETY: the struct is #[repr(C)] and consists of numbers. What the words say is between host and copy engine; a
+// kernel follows no pointer in them.
 #[cfg(not(target_os = "cuda"))]
 unsafe impl crate::Argument for Words {}
 

@@ -140,8 +140,8 @@ impl<const SUMS: usize> Sums<SUMS> {
     };
 
     /// Begins to add the products of two tiles of elements of 16 bits, as [`multiply_add`] does. When the call returns,
-    /// the tiles of the call before have been read, and those of this call are still being read. All threads of the four
-    /// warps make the call.
+    /// the tiles of the call before have been read, and those of this call are still being read. All threads of the
+    /// four warps make the call.
     #[inline(always)]
     #[track_caller]
     #[must_use]
@@ -160,10 +160,10 @@ impl<const SUMS: usize> Sums<SUMS> {
     }
 }
 
-/// Stores 16 rows of 16 elements of 16 bits, each lane those that it has of sixteen columns of a product: fragment i has
-/// two neighbours in a row, as bits, the first in the low ones; of rows g and g + 8 for i = 0 and 1, of columns 8 further
-/// on for 2 and 3. Lane l names where row l % 16 of the first 8 columns (l < 16) or of the last goes: 8 elements. All
-/// lanes of the warp make the call (`stmatrix`).
+/// Stores 16 rows of 16 elements of 16 bits, each lane those that it has of sixteen columns of a product: fragment i
+/// has two neighbours in a row, as bits, the first in the low ones; of rows g and g + 8 for i = 0 and 1, of columns 8
+/// further on for 2 and 3. Lane l names where row l % 16 of the first 8 columns (l < 16) or of the last goes: 8
+/// elements. All lanes of the warp make the call (`stmatrix`).
 #[inline(always)]
 #[track_caller]
 pub fn store_fragments<T: Operand>(row: Shared<T>, fragments: [u32; 4]) {

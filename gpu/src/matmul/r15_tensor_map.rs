@@ -5,10 +5,10 @@
 //! are rows of the matrix as it is stored; where they are not rows along k, the instruction is told to read the tile
 //! across.
 //!
-//! **Changed from the rung before.** `tensor-group`, without the launch that copies A and B. The products of a stage are
-//! made while the next one is waited for: a group gives back the stage before last. C goes to shared memory, four
-//! squares of eight rows by one instruction, and from there by the copy engine, while the block is at its next tile. The
-//! next launch begins before this one ends.
+//! **Changed from the rung before.** `tensor-group`, without the launch that copies A and B. The products of a stage
+//! are made while the next one is waited for: a group gives back the stage before last. C goes to shared memory, four
+//! squares of eight rows by one instruction, and from there by the copy engine, while the block is at its next tile.
+//! The next launch begins before this one ends.
 //!
 //! **Bottleneck.** The tensor cores, and for large matrices the power that they take.
 //!

@@ -57,7 +57,7 @@ const CUDA_9: Machine = Machine::Cuda(9, 0);
 const SIMULATED: Basis = Basis::Measured("rungs ladder --device sim on two cores, 2026-11-21 and 2026-11-22");
 /// How the rows of GPUs were measured.
 const H100: Basis = Basis::Measured("rungs bench on an H100, bench/results/h100/h100-2026-11-22-*.json");
-const H200: Basis = Basis::Measured("rungs bench on an H200, bench/results/h200-2026-11-22-*.json");
+const H200: Basis = Basis::Measured("rungs bench on an H200, bench/results/h200-2026-11-2*.json");
 
 const fn row<K>(
     bytes: usize,
@@ -70,17 +70,17 @@ const fn row<K>(
     Row { bytes, machine, up_to, ladder, rung, basis }
 }
 
-/// Elements that `msd-skewed` takes, at most.
+/// Elements that `either` takes, at most.
 const MSD_MOST: u64 = radix::r8_msd_buckets::MAX_KEYS as u64;
 
 /// Sorting keys.
 pub static SORTS: &[Row<Sort>] = &[
     row(4, SIM, ANY, &bitonic::LADDER, "register-step", SIMULATED),
     row(8, SIM, ANY, &bitonic::LADDER, "register-step", SIMULATED),
-    row(4, CUDA_9, MSD_MOST, &radix::LADDER, "msd-skewed", H200),
-    row(8, CUDA_9, MSD_MOST, &radix::LADDER, "msd-skewed", H200),
-    row(4, CUDA_8, MSD_MOST, &radix::LADDER, "msd-skewed", Basis::Ladder),
-    row(8, CUDA_8, MSD_MOST, &radix::LADDER, "msd-skewed", Basis::Ladder),
+    row(4, CUDA_9, MSD_MOST, &radix::LADDER, "either", H200),
+    row(8, CUDA_9, MSD_MOST, &radix::LADDER, "either", H200),
+    row(4, CUDA_8, MSD_MOST, &radix::LADDER, "either", Basis::Ladder),
+    row(8, CUDA_8, MSD_MOST, &radix::LADDER, "either", Basis::Ladder),
     row(4, CUDA_8, ANY, &radix::LADDER, "onesweep", Basis::Ladder),
     row(8, CUDA_8, ANY, &radix::LADDER, "onesweep", Basis::Ladder),
 ];
@@ -126,8 +126,8 @@ pub static PRODUCTS: &[Row<Matmul>] = &[
     row(4, CUDA_8, ANY, &matmul::LADDER, "tensor-mma", Basis::Ladder),
     row(8, SIM, ANY, &matmul::LADDER, "coalesced", Basis::Ladder),
     row(8, CUDA_8, ANY, &matmul::LADDER, "thread-column", Basis::Ladder),
-    row(2, SIM, ANY, &matmul::LADDER, "tensor-group", Basis::Ladder),
-    row(2, CUDA_9, ANY, &matmul::LADDER, "tensor-group", H200),
+    row(2, SIM, ANY, &matmul::LADDER, "tensor-map", Basis::Ladder),
+    row(2, CUDA_9, ANY, &matmul::LADDER, "tensor-map", H200),
 ];
 
 /// The rung that multiplies matrices of `T`, those of `f32` with this precision, for a product of `n` elements on an

@@ -128,8 +128,8 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
             product(390, 250, 40).typed(Dtype::F16),
         ],
     ),
-    // The three widths of tiles, with rows that the copy engine takes, and rows that it does not. The other ways to hold
-    // operands are transposed ones.
+    // The three widths of tiles, with rows that the copy engine takes, and rows that it does not. The other ways to
+    // hold operands are transposed ones.
     (
         "matmul",
         &["tensor-map"],

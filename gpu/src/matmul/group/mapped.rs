@@ -1,5 +1,5 @@
-//! The product from operands as they are: the copy engine takes boxes of A and B by their tensor maps, and puts boxes of
-//! C where they belong.
+//! The product from operands as they are: the copy engine takes boxes of A and B by their tensor maps, and puts boxes
+//! of C where they belong.
 
 use super::super::{Output, Shape};
 use super::ring::{Ring, empty, full};
@@ -103,7 +103,8 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T, 
         }
     }
 
-    /// Waits until a stage is empty, and has the boxes from `k` on copied to it: of A from a row on, of B from a column.
+    /// Waits until a stage is empty, and has the boxes from `k` on copied to it: of A from a row on, of B from a
+    /// column.
     #[inline(always)]
     fn fill(Place { stage, parity }: Place, a: (TensorMap<T>, u32), b: (TensorMap<T>, u32), k: u32) {
         // The phase before the first counts as ended.

@@ -68,7 +68,8 @@ impl<W: Key> Tally<W> {
     #[track_caller]
     pub fn count_chunks(&self, segment: Leftover, begin: u32, end: u32) {
         let (origin, words) = (segment.start & !(W::PACK - 1), self.counters(segment).0);
-        clear_packs::<TALLY_THREADS>(words); // all have read the counts before: there is a barrier between two segments, and between two items
+        // All have read the counts before: there is a barrier between two segments, and between two items.
+        clear_packs::<TALLY_THREADS>(words);
         thread::sync_threads(); // the counters are zero before the first key is counted
         let first = segment.start.max(origin + begin * CHUNK);
         self.count::<true>(segment, first, segment.end.min((origin + (end - 1) * CHUNK).saturating_add(CHUNK)));
