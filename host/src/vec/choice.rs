@@ -220,7 +220,7 @@ mod tests {
             for &(compute_capability, shared_per_block) in &KNOWN_DEVICES {
                 let device = Device { multiprocessors: 100, shared_per_block, compute_capability };
                 let found = pick(&rows, false, device, 2, 1000).map(|entry| entry.rung.name);
-                assert_eq!(found, (compute_capability == (9, 0)).then_some("tensor-group"), "{device:?}");
+                assert_eq!(found, (compute_capability == (9, 0)).then_some("tensor-map"), "{device:?}");
             }
             let simulated = Device { multiprocessors: 2, shared_per_block: MAX_SHARED, compute_capability: (9, 0) };
             assert!(pick(&rows, true, simulated, 2, ANY).is_some());

@@ -84,19 +84,21 @@ impl Sorts<u64> for Either {
 /// Passes by all digits.
 const PASSES: u32 = TOP + 1;
 
+/// Counts of all digits.
+const COUNTS: u32 = PASSES * DIGITS;
+
 /// The scratch memory of one sort after the other. Two sorts at once need two.
 struct Sorter {
     n: u32,
     /// As many words as keys.
     keys: Scratch<u32>,
-    /// Counts of all digits, zero before and after a sort.
-    histogram: Scratch<u32>,
+    /// Counts of all digits, zero before and after a sort, and behind them the states: a word of 64 bits for each tile
+    /// and value of a digit.
+    workspace: Scratch<u32>,
     /// See [`radix_either_starts`].
     starts: Scratch<u32>,
     cursors: Scratch<u32>,
     control: Scratch<u32>,
-    /// A word for each tile and value of a digit.
-    states: Scratch<u64>,
     /// The next number that the states have not seen.
     epoch: u32,
 }
@@ -106,11 +108,10 @@ impl Sorter {
         Ok(Self {
             n,
             keys: on.scratch(n)?,
-            histogram: on.zeros(PASSES * DIGITS)?,
-            starts: on.scratch(PASSES * DIGITS + 1)?,
+            workspace: on.zeros(COUNTS + 2 * n.div_ceil(pass_tile::<u32>()) * DIGITS)?,
+            starts: on.scratch(COUNTS + 1)?,
             cursors: on.scratch(DIGITS)?,
             control: on.scratch(CONTROLS)?,
-            states: on.zeros(n.div_ceil(pass_tile::<u32>()) * DIGITS)?,
             epoch,
         })
     }
@@ -119,10 +120,12 @@ impl Sorter {
     fn sort(&mut self, on: &dyn Launcher, Keys { keys, order }: Keys<u32>) -> Result {
         expect_aligned("keys", keys)?;
         if self.epoch > LAST_EPOCH + 1 - PASSES {
-            on.clear(self.states.view())?;
+            on.clear(self.workspace.view())?;
             self.epoch = 1;
         }
-        let (n, histogram) = (self.n, self.histogram.view());
+        let (n, workspace) = (self.n, self.workspace.view());
+        let histogram = workspace.slice(0, COUNTS);
+        let states = workspace.slice(COUNTS, workspace.len() - COUNTS).cast::<u64>();
         let (starts, cursors, control) = (self.starts.view(), self.cursors.view(), self.control.view());
         let blocks = histogram_blocks(n, on.device().multiprocessors);
         let geometry = Geometry::linear(blocks, HISTOGRAM_THREADS).shared(HISTOGRAM_SHARED).overlapping();
@@ -130,7 +133,7 @@ impl Sorter {
         let geometry = Geometry::linear(PASSES, DIGITS).overlapping();
         on.launch(radix_either_starts, geometry, (histogram, n, starts, cursors, control))?;
 
-        let (tiles, scratch, states) = (n.div_ceil(pass_tile::<u32>()), self.keys.view(), self.states.view());
+        let (tiles, scratch) = (n.div_ceil(pass_tile::<u32>()), self.keys.view());
         let geometry = |blocks| Geometry::linear(blocks, THREADS).shared(SHARED).overlapping();
         let step = |number: u32| {
             let encode = if number == 0 { order } else { UNSIGNED };

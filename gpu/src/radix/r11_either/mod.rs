@@ -95,8 +95,8 @@ pub fn radix_either_starts(
     }
 }
 
-/// What a step works on: `from` and `to` have the keys before and behind it. The rest as in [`radix_either_starts`];
-/// `states`: 256 words per tile.
+/// The numbers of a step. Beside them it gets `from` and `to`, the keys before and behind it, and `states`, 256 words
+/// per tile.
 #[simt::argument]
 #[derive(Clone, Copy)]
 pub struct Step {
@@ -175,8 +175,8 @@ pub fn radix_either_second<M: Mapping>(
     });
 }
 
-/// Sorts the crowded buckets, or moves the keys by the second digit. `to` has the keys of the crowded buckets where
-/// sorting them was given up, `from` those of the others, which is where they go.
+/// Sorts the crowded buckets, or moves the keys by the second digit. The keys of a crowded bucket are in `to`, or in
+/// `from` if it was found to be crowded only when they had been written there; they go to `from`.
 #[kernel(max_threads = THREADS, min_blocks = 2)]
 #[rustfmt::skip]
 pub fn radix_either_third(
