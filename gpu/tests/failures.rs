@@ -6,7 +6,7 @@ use common::{Buffer, Element, SORTS, difference, families, random, same, view, w
 use rungs_kernels::histogram::Key;
 use rungs_kernels::keys::{SIGNED, Word};
 use rungs_kernels::ladder::histogram::{Counts, Histogram};
-use rungs_kernels::ladder::matmul::{Matmul, Matrix, Product, Sizes};
+use rungs_kernels::ladder::matmul::{Matmul, Matrix, Multiplied, Product, Sizes};
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::saxpy::{Axpy, Vectors};
 use rungs_kernels::ladder::scan::{Scan, Scans};
@@ -16,7 +16,7 @@ use rungs_kernels::ladder::{cubes, histogram, reduce, scan, sort};
 use rungs_kernels::operator::Operation;
 use simt::launcher::{Call, Memory};
 use simt::sim::Gpu;
-use simt::{Geometry, Parameters, thread};
+use simt::{Geometry, Parameters, f16, thread};
 use std::cell::Cell;
 use std::fmt::Debug;
 
@@ -192,31 +192,44 @@ const INNER: u32 = 19;
 /// Columns of B.
 const COLUMNS: u32 = 37;
 
+/// With elements of `f32`, or of `f16` where the rung takes no others.
 fn multiplies(entry: &'static Entry<Matmul>) -> Case {
+    if entry.run.f32() { multiplies_of::<f32>(entry, |x| x) } else { multiplies_of(entry, f16::from_f32) }
+}
+
+fn multiplies_of<T: Multiplied + PartialEq + Debug>(entry: &'static Entry<Matmul>, of: fn(f32) -> T) -> Case {
     let name = entry.rung.name;
     Case::new(&entry.rung, "floats", MANY, move |on, n| {
         let rows = n / 100;
         let sizes = Sizes { m: rows, n: COLUMNS, k: INNER };
-        let (mut sequence, mut run) = (entry.multiplier(on, sizes)?, 0);
+        let (mut sequence, mut run) = (entry.multiplier::<T>(on, sizes)?, 0);
         Ok(Box::new(move |on| {
             run += 1;
-            let (mut a, mut b) = (elements::<f32>(rows * INNER, run), elements::<f32>(INNER * COLUMNS, run + 1000));
-            let mut c = Buffer::<f32>::poisoned((rows * COLUMNS) as usize, 0);
-            let matrix = |data, rows, columns| Matrix::new(data, rows, columns, columns);
+            // Rows begin on multiples of 16 bytes if elements have 16 bits: the copy engine takes no others.
+            let stride = |columns: u32| if size_of::<T>() == 2 { columns.next_multiple_of(8) } else { columns };
+            let made = |rows: u32, columns: u32, run| {
+                let values = elements::<f32>(rows * stride(columns), run);
+                let stored: Vec<T> = values.iter().map(|&x| of(x)).collect();
+                (values, Buffer::new(&stored, 0))
+            };
+            let ((a, mut stored_a), (b, mut stored_b)) = (made(rows, INNER, run), made(INNER, COLUMNS, run + 1000));
+            let mut c = Buffer::<T>::poisoned((rows * stride(COLUMNS)) as usize, 0);
+            let matrix = |data, rows, columns| Matrix::new(data, rows, columns, stride(columns));
             sequence.run(
                 on,
                 Product::new(
-                    matrix(view(&mut a), rows, INNER),
-                    matrix(view(&mut b), INNER, COLUMNS),
+                    matrix(stored_a.view(), rows, INNER),
+                    matrix(stored_b.view(), INNER, COLUMNS),
                     matrix(c.view(), rows, COLUMNS),
                 ),
             )?;
-            for (i, &got) in c.slice().iter().enumerate() {
-                let (row, column) = (i / COLUMNS as usize, i % COLUMNS as usize);
-                let term = |k| a[row * INNER as usize + k] * b[k * COLUMNS as usize + column];
-                // Small whole numbers: sums are exact in any order.
-                let want: f32 = (0..INNER as usize).map(term).sum();
-                assert!(got == want, "{name}, n = {n}, run {run}: [{row}, {column}] is {got}, not {want}");
+            for (row, column) in (0..rows).flat_map(|row| (0..COLUMNS).map(move |column| (row, column))) {
+                let got = c.slice()[(row * stride(COLUMNS) + column) as usize];
+                let at = |row: u32, columns: u32, column: u32| (row * stride(columns) + column) as usize;
+                let term = |k| a[at(row, INNER, k)] * b[at(k, COLUMNS, column)];
+                // Small whole numbers: sums are exact in any order, and rounded once.
+                let want = of((0..INNER).map(term).sum());
+                assert!(got == want, "{name}, n = {n}, run {run}: [{row}, {column}] is {got:?}, not {want:?}");
             }
             Ok(())
         }))
