@@ -179,7 +179,7 @@ const LARGE: &[(&str, &[&str])] = &[
         ],
     ),
     ("stable", &["merge_stable_tile"]),
-    ("tensor-map", &["matmul_tensor_map"]),
+    ("tensor-map", &["matmul_tensor_map_nn_bf16"]),
     ("msd-pairs", &["radix_msd_pairs_histogram", "radix_msd_pairs_starts", "radix_msd_pairs_bucket_sort"]),
 ];
 
