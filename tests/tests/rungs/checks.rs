@@ -87,8 +87,18 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     // The histogram has 2^16 bins, whatever n is; a second partition from 2^21 on.
     ("radix", &["msd-buckets"], &[n(20_000), n((1 << 21) + 1).schedules(1)]),
     ("radix", &["msd-skewed"], &[n(20_000), n(20_000).of(Distribution::Few), n((1 << 21) + 1).schedules(1)]),
-    // The two ways that the device chooses between, and keys that crowd in buckets which fit a block.
-    ("radix", &["either"], &[n(20_000), n(20_000).of(Distribution::LowBits(16)), n(8000).of(Distribution::Two)]),
+    // The two ways that the device chooses between, and keys that crowd in buckets which fit a block; one block.
+    (
+        "radix",
+        &["either"],
+        &[
+            n(20_000),
+            n(20_000).of(Distribution::LowBits(16)),
+            n(8000).of(Distribution::Two),
+            n(5000),
+            n(5000).of(Distribution::Zipf),
+        ],
+    ),
     // Both roads where the device chooses: from 3 tiles of 2^13 pairs per multiprocessor on.
     (
         "radix",

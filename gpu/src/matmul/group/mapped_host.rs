@@ -96,8 +96,9 @@ impl Maps {
         Ok(Self { room: on.scratch(Self::KEPT as u32 * Self::WORDS)?, written: Vec::new(), next: 0 })
     }
 
-    /// The place of a product's maps, and whether they were there already; if not, a launch writes them, in the stream's
-    /// order. (A graph that captures a product has that launch only if no product before it had the same maps.)
+    /// The place of a product's maps, and whether they were there already; if not, a launch writes them, in the
+    /// stream's order. (A graph that captures a product has that launch only if no product before it had the same
+    /// maps.)
     fn of(&mut self, on: &dyn Launcher, maps: Three, write: Write) -> Result<(Global<u64>, bool)> {
         let place = |room: &Scratch<u64>, i: usize| room.view().slice(i as u32 * Self::WORDS, Self::WORDS);
         if let Some(i) = self.written.iter().position(|have| *have == maps) {
