@@ -78,11 +78,14 @@ pub fn refuses(name: &str, ask: &Ask, shared: u32) -> Option<String> {
 /// The maps of A, B and C.
 type Three = [Option<Described>; 3];
 
+/// The maps of no product.
+const NONE: Three = [None; 3];
+
 /// Maps that have been written, so that a repeated product writes none.
 struct Maps {
     room: Scratch<u64>,
-    /// Those in the room, three by three.
-    written: Vec<Three>,
+    /// Those in the room, three by three; `NONE` where there are none.
+    written: [Three; Maps::KEPT],
     /// Where the next are written.
     next: usize,
 }
@@ -93,7 +96,7 @@ impl Maps {
     const WORDS: u32 = 3 * WORDS as u32;
 
     fn new(on: &dyn Launcher) -> Result<Self> {
-        Ok(Self { room: on.scratch(Self::KEPT as u32 * Self::WORDS)?, written: Vec::new(), next: 0 })
+        Ok(Self { room: on.scratch(Self::KEPT as u32 * Self::WORDS)?, written: [NONE; Self::KEPT], next: 0 })
     }
 
     /// The place of a product's maps, and whether they were there already; if not, a launch writes them, in the
@@ -109,12 +112,10 @@ impl Maps {
         let to = place(&self.room, i);
         let words = |map: Option<Described>| map.map_or(Ok(Words([0; WORDS])), |map| on.tensor_map(&map));
         let [a, b, c] = maps;
+        // A launch that fails may leave anything there.
+        self.written[i] = NONE;
         write(on, Geometry::linear(1, 32), (to, words(a)?, words(b)?, words(c)?))?;
-        if i < self.written.len() {
-            self.written[i] = maps;
-        } else {
-            self.written.push(maps);
-        }
+        self.written[i] = maps;
         Ok((to, false))
     }
 }
