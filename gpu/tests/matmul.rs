@@ -283,6 +283,19 @@ fn batches() {
 /// Sizes that are none of the products': scratch memory grows.
 const SMALL: Sizes = Sizes { m: 1, n: 1, k: 1 };
 
+/// Checks of one rung.
+type OfRung = fn(&Entry<Matmul>);
+
+/// Checks of all rungs that take a type of elements, for each type.
+fn of_each_type(of_f32: OfRung, of_f64: OfRung, of_bf16: OfRung, of_f16: OfRung) {
+    rungs_of_f32().for_each(of_f32);
+    LADDER.rungs.iter().filter(|entry| entry.run.f64().is_some()).for_each(|entry| of_f64(entry));
+    for entry in HALF.map(|name| LADDER.get(name).unwrap()) {
+        of_bf16(entry);
+        of_f16(entry);
+    }
+}
+
 /// With alpha = 0, BLAS does not read A and B: NaN there changes nothing.
 #[test]
 fn without_alpha_nothing_is_multiplied() {
@@ -296,31 +309,29 @@ fn without_alpha_nothing_is_multiplied() {
         entry.multiplier(gpu, SMALL).unwrap().run(gpu, product).unwrap();
         assert_eq!(c.slice(), [2.0, 4.0, 6.0, 8.0].map(T::of), "{}", entry.rung.name);
     }
-    rungs_of_f32().for_each(check::<f32>);
-    LADDER.rungs.iter().filter(|entry| entry.run.f64().is_some()).for_each(|entry| check::<f64>(entry));
-    for name in HALF {
-        check::<bf16>(LADDER.get(name).unwrap());
-        check::<f16>(LADDER.get(name).unwrap());
-    }
+    of_each_type(check::<f32>, check::<f64>, check::<bf16>, check::<f16>);
 }
 
 /// Rows of B behind the last are not multiplied with the zeros that A is filled up with: they may be infinite.
 #[test]
 fn what_lies_outside_is_not_multiplied() {
-    for entry in rungs_of_f32() {
-        let (mut a, mut b) = (vec![1.0f32; 4 * 12], vec![1.0f32; 12 * 8]);
-        (0..4).for_each(|row| a[row * 12 + 9..][..3].fill(f32::INFINITY));
-        b[9 * 8..].fill(f32::NAN);
-        let (mut a, mut b, mut c) = (Buffer::new(&a, 0), Buffer::new(&b, 0), Buffer::<f32>::poisoned(32, 0));
+    fn check<T: Number>(entry: &Entry<Matmul>) {
+        let [one, infinite, nan] = [1.0, f64::INFINITY, f64::NAN].map(T::of);
+        // Rows of 16 elements: the copy engine takes them of 2 bytes, too.
+        let (mut a, mut b) = (vec![one; 4 * 16], vec![one; 12 * 8]);
+        (0..4).for_each(|row| a[row * 16 + 9..][..7].fill(infinite));
+        b[9 * 8..].fill(nan);
+        let (mut a, mut b, mut c) = (Buffer::new(&a, 0), Buffer::new(&b, 0), Buffer::<T>::poisoned(32, 0));
         let product = Product::new(
-            Matrix::new(a.view(), 4, 9, 12),
+            Matrix::new(a.view(), 4, 9, 16),
             Matrix::new(b.view(), 9, 8, 8),
             Matrix::new(c.view(), 4, 8, 8),
         );
         let gpu: &dyn Launcher = &with_multiprocessors(3);
         entry.multiplier(gpu, SMALL).unwrap().run(gpu, product).unwrap();
-        assert_eq!(c.slice(), [9.0; 32], "{}", entry.rung.name);
+        assert_eq!(c.slice(), [T::of(9.0); 32], "{}", entry.rung.name);
     }
+    of_each_type(check::<f32>, check::<f64>, check::<bf16>, check::<f16>);
 }
 
 /// The work of a persistent rung is divided in every way there is: fewer tiles than blocks, one round, some more. The

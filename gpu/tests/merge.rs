@@ -144,6 +144,14 @@ fn rounds_split_down_to_small_buckets() {
     }
 }
 
+/// Tiles of the last round have more places than 32 bits count; their ids, four per word, are no more than that.
+#[test]
+fn the_ids_of_the_most_keys_fit() {
+    let tiles = u32::MAX / r3::TILE + (1 << 15);
+    assert!(u64::from(tiles) * u64::from(r3::TILE) > 1 << 32);
+    assert_eq!(u64::from(r3::id_words(tiles)), u64::from(tiles) * u64::from(r3::TILE) / 4);
+}
+
 /// Whether the first key is less than half way round ahead of the second: of three keys each may be before the next.
 #[simt::argument]
 #[derive(Clone, Copy)]

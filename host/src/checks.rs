@@ -175,24 +175,30 @@ impl Again {
 /// `command` is the call of the program that runs that schedule.
 ///
 /// # Errors
-/// What `work` says of a call that is unusable, or of memory or time that does not suffice.
+/// What `work` says of a call that is unusable, or of memory or time that does not suffice, unless something was found.
 pub fn check(
     options: Check,
     mut work: impl FnMut() -> Result<()>,
     command: Option<&dyn Fn(Check) -> String>,
 ) -> Result<Checked> {
     let sim::Checked { results, report } = sim::check(options, &mut work);
-    let mut failed = None;
+    let (mut failed, mut cut_short) = (None, None);
     for (result, seed) in results.into_iter().zip(options.seed..) {
         match result {
             Ok(()) => {}
-            Err(error) if is_no_mistake(&error) => return Err(error),
+            Err(error) if is_no_mistake(&error) => {
+                cut_short.get_or_insert(error);
+            }
             // What ended a kernel is a finding already.
             Err(Error::Launch(LaunchError::Fault(_))) => {}
             Err(error) => {
                 failed.get_or_insert((error.to_string(), seed));
             }
         }
+    }
+    // What was found before time or memory ran out is found all the same.
+    if let Some(error) = cut_short.take_if(|_| report.findings.is_empty() && failed.is_none()) {
+        return Err(error);
     }
     let mut again = |seed, fails: &dyn Fn(&Result<()>, &sim::Report) -> bool| {
         let shortest = sim::shortest(Check { seed, ..options }, &mut work, fails);
@@ -223,7 +229,10 @@ pub fn check(
         let wrong = |result: &Result<()>, _: &sim::Report| result.as_ref().is_err_and(|error| !is_no_mistake(error));
         Failure { error, again: again(seed, &wrong) }
     });
-    let head = report.summary(findings.len() + usize::from(failure.is_some()));
+    let mut head = report.summary(findings.len() + usize::from(failure.is_some()));
+    if let Some(error) = cut_short {
+        head += &format!("\n  not all schedules ran to their end: {error}");
+    }
     let sim::Report { schedules, launches, accesses, not_judged, .. } = report;
     Ok(Checked { schedules, launches, accesses, not_judged, findings, failure, head })
 }
@@ -265,6 +274,7 @@ fn side(side: &sim::Side) -> Side {
 mod tests {
     use super::*;
     use rungs_gallery::{Simulated, Trial, named};
+    use std::time::Duration;
 
     /// The check of a bug of the gallery.
     fn of(name: &str, schedules: u32) -> Checked {
@@ -324,6 +334,15 @@ mod tests {
                 got: "9".into(),
             })
         };
+        let late = || Err(Error::Launch(LaunchError::OutOfTime { kernel: "k", allowed: Duration::ZERO }));
+        let mut runs = 0;
+        let first_wrong_then_late = || {
+            runs += 1;
+            if runs == 1 { wrong() } else { late() }
+        };
+        let cut_short = check(Check { schedules: 3, ..Check::default() }, first_wrong_then_late, None).unwrap();
+        assert_eq!(cut_short.mistakes(), 1, "the time that runs out later does not hide it");
+        assert!(cut_short.text().contains("\n  not all schedules ran to their end: k"), "{}", cut_short.text());
         let failed = check(Check::default(), wrong, None).unwrap();
         assert_eq!((failed.mistakes(), failed.is_clean()), (1, false));
         assert!(failed.text().contains("element 2: got 9, expected 7 (under schedule 0)"), "{}", failed.text());

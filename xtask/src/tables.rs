@@ -127,6 +127,7 @@ fn make(root: &Path) -> Result<Files> {
         files.insert(format!("{RESULTS}/{name}"), svg);
         shown.push((title.into(), name.into()));
     }
+    let sections = format!("\n## {}\n\n{}{sections}", ladder::BEHIND, ladder::behind(&all));
     files.insert(ALL.into(), results_page("Results", &others, &shown, &sections));
     let readme = read(&root.join(README))?.with_context(|| format!("there is no {README}"))?;
     files.insert(README.into(), front_page(root, &readme, &all, &shown)?);
@@ -163,7 +164,9 @@ fn front_page(root: &Path, readme: &str, reports: &[&Report], plots: &[Shown]) -
     families.retain(|family| rungs.iter().any(|rung| rung.family == *family));
     let ladders: Vec<String> = families.iter().map(|family| ladder::ladder(family, &rungs, reports)).collect();
     let plots: Vec<String> = plots.iter().map(|(title, name)| format!("![{title}]({RESULTS}/{name})")).collect();
-    let summary = [ladder::summary(&families, reports), ladder::behind(reports) + "\n", plots.join(" ") + "\n"];
+    let behind =
+        ladder::behind_in_short(reports, &format!("{ALL}#{}", ladder::BEHIND.to_lowercase().replace(' ', "-")));
+    let summary = [ladder::summary(&families, reports), behind + "\n", plots.join(" ") + "\n"];
     let file = read(&root.join(KERNEL))?.with_context(|| format!("there is no {KERNEL}"))?;
     let parts = [
         ("kernel", format!("```rust\n{}```\n", kernel(&file)?)),

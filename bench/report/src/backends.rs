@@ -1,7 +1,8 @@
 //! The times of one rung by the PTX of two compilers.
 
-use crate::table::{grid, origin, size, times_as_fast};
+use crate::table::{grid, origin_by_day, size, times_as_fast};
 use crate::{Kind, Report, Row, time};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A table of the rungs that two compilers' reports have in common, in the order of the first one's reports, and where
 /// the reports come from. The first compiler is that of the reports whose [`Device::ptx`](crate::Device::ptx) does not
@@ -32,9 +33,19 @@ pub fn backends(reports: &[&Report], second: &str) -> String {
         ]);
     }
     let head = ["family", "rung", "n", "type", "rustc", second, "ratio"];
-    let first = |reports: &[&Report]| reports.iter().min_by(|a, b| a.date.cmp(&b.date)).map(|report| origin(report));
-    let origin = first(&ours.1).unwrap_or_default();
-    format!("{}\n{origin} and the seconds after it.\n", grid(&head, &lines))
+    format!("{}\n{}\n", grid(&head, &lines), origins(&ours.1))
+}
+
+/// What reports were measured on, and the families of each commit.
+fn origins(reports: &[&Report]) -> String {
+    let mut families: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for report in reports {
+        families.entry(origin_by_day(report)).or_default().extend(report.results.iter().map(|row| row.family.as_str()));
+    }
+    let lines = families
+        .iter()
+        .map(|(origin, families)| format!("{origin}: {}.", families.iter().copied().collect::<Vec<_>>().join(", ")));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -60,6 +71,6 @@ mod tests {
         let rungs = one.results.iter().filter(|row| row.kind == Kind::Rung && row.verified);
         assert_eq!(lines, rungs.filter(|row| row.back_to_back.is_some()).count() - 1, "{text}");
         assert!(lines > 0 && gone.back_to_back.is_some(), "{text}");
-        assert!(text.contains(&origin(&one)), "{text}");
+        assert!(text.contains(&format!("{}: matmul, radix.", origin_by_day(&one))), "{text}");
     }
 }

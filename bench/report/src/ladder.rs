@@ -207,36 +207,42 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// One line per family: its fastest rung in the largest problem that a library solves too. A family that moves values
-/// with its keys has a second line.
+/// One line per family that was measured beside a library: its fastest rung in the largest problem that the library
+/// solves too. Values that move with keys have a line of their own, and so have types that another rung takes.
 pub fn summary(families: &[&str], reports: &[&Report]) -> String {
     let mut lines = vec![];
     for &family in families {
-        let Some(source) = Source::of(family, reports) else {
-            lines.push([vec![family.into(), "not measured".into()], vec![NOTHING.into(); 6]].concat());
-            continue;
-        };
+        let Some(source) = Source::of(family, reports) else { continue };
         let values = |row: &Row| row.task().split(' ').any(|word| word == "values");
-        for with in [false, true] {
-            let like = |row: &&Row| {
-                row.family == family && row.dtype == source.dtype && row.keys == source.keys && values(row) == with
-            };
-            let held = |row: &&Row| row.over_peer.is_some();
-            let row = fastest(reports, |row| like(row) && held(row)).or_else(|| fastest(reports, like));
-            let Some((report, row)) = row else { continue };
-            let ratio =
-                row.over_peer.as_ref().map_or(NOTHING.into(), |ratio| format!("**{}**", times_as_fast(ratio.call)));
-            let theirs = library(report, row);
+        let fastest = |dtype: &str, with: bool| {
+            fastest(reports, |row| {
+                let like = row.family == family && row.dtype == dtype && row.keys == source.keys;
+                like && values(row) == with && row.over_peer.is_some()
+            })
+        };
+        let takes = |rung: &str, dtype: &str| {
+            reports.iter().flat_map(|report| measured(report)).any(|row| row.name == rung && row.dtype == dtype)
+        };
+        let own = [(family.to_string(), source.dtype, false), (format!("{family}, key and value"), source.dtype, true)];
+        let rows = reports.iter().flat_map(|report| measured(report)).filter(|row| row.family == family);
+        let dtypes: BTreeSet<&str> = rows.map(|row| row.dtype.as_str()).collect();
+        let others = dtypes.iter().filter(|&&dtype| {
+            fastest(dtype, false).is_some_and(|(_, row)| dtype != source.dtype && !takes(&row.name, source.dtype))
+        });
+        let others = others.map(|&dtype| (format!("{family}, {dtype}"), dtype, false));
+        for (what, dtype, with) in own.into_iter().chain(others) {
+            let Some((report, row)) = fastest(dtype, with) else { continue };
+            let (Some(ratio), Some(theirs)) = (&row.over_peer, library(report, row)) else { continue };
             let or_nothing = |text: Option<String>| text.unwrap_or(NOTHING.into());
             lines.push(vec![
-                if with { format!("{family}, key and value") } else { family.into() },
+                what,
                 row.name.clone(),
-                format!("{}, {}", size(row), row.dtype),
+                format!("{}, {dtype}", size(row)),
                 or_nothing(row.call_ms().map(time)),
                 or_nothing(row.rate.map(|value| rate(value, &row.rate_unit))),
-                theirs.map_or("none measured".into(), |row| format!("`{}`", row.name)),
-                or_nothing(theirs.and_then(Row::call_ms).map(time)),
-                ratio,
+                format!("`{}`", theirs.name),
+                or_nothing(theirs.call_ms().map(time)),
+                format!("**{}**", times_as_fast(ratio.call)),
             ]);
         }
     }
@@ -265,50 +271,91 @@ struct Beside {
     back_to_back: Option<f64>,
 }
 
-/// Place and time of the reports, and every case in which the fastest measured rung is slower than the library.
-pub fn behind(reports: &[&Report]) -> String {
-    let mut cases: BTreeMap<(String, Size), Beside> = BTreeMap::new();
-    for row in reports.iter().flat_map(|report| measured(report)) {
+impl Beside {
+    fn is_behind(&self) -> bool {
+        self.call < 1.0
+    }
+
+    fn is_behind_back_to_back(&self) -> bool {
+        self.back_to_back.is_some_and(|ratio| ratio < 1.0)
+    }
+}
+
+/// What decides the result: family and type with the task, the input, the size.
+type Case<'r> = (String, &'r str, Size);
+
+/// Every case that was measured beside a library, with its fastest rung.
+fn beside<'r>(reports: &[&'r Report]) -> BTreeMap<Case<'r>, Beside> {
+    let mut cases = BTreeMap::new();
+    for row in reports.iter().flat_map(|&report| measured(report)) {
         let Some(ratio) = &row.over_peer else { continue };
         let here = Beside { call: ratio.call, back_to_back: ratio.back_to_back };
-        let words = [row.family.as_str(), &row.dtype, &row.keys, &row.task()].map(str::to_string);
-        let kind = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-        let best = cases.entry((kind, row.case().size)).or_insert(here);
+        let words = [row.family.as_str(), &row.dtype, &row.task()].map(str::to_string);
+        let what = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+        let best = cases.entry((what, row.keys.as_str(), row.case().size)).or_insert(here);
         if here.call > best.call {
             *best = here;
         }
     }
-    let of = |slower: &dyn Fn(&Beside) -> Option<f64>| {
-        let mut kinds: Vec<(String, Vec<String>)> = vec![];
-        for ((kind, size), beside) in &cases {
-            let Some(ratio) = slower(beside) else { continue };
-            let at = format!("{} {}", sized(*size), times_as_fast(ratio));
-            match kinds.last_mut() {
-                Some((last, sizes)) if last == kind => sizes.push(at),
-                _ => kinds.push((kind.clone(), vec![at])),
-            }
-        }
-        let count: usize = kinds.iter().map(|(_, sizes)| sizes.len()).sum();
-        let list = kinds.iter().map(|(kind, sizes)| format!("{kind} ({})", sizes.join(", "))).collect::<Vec<_>>();
-        (count, list.join("; "))
-    };
-    let (single, list) = of(&|beside| Some(beside.call).filter(|ratio| *ratio < 1.0));
+    cases
+}
+
+/// Place and time of the reports, and in how many cases the fastest measured rung is slower than the library, with the
+/// lowest ratio of each family and type. `all` is where [`behind`] lists the cases.
+pub fn behind_in_short(reports: &[&Report], all: &str) -> String {
+    let cases = beside(reports);
     let devices: BTreeSet<&str> = reports.iter().map(|report| report.device.name.as_str()).collect();
     let days: BTreeSet<&str> = reports.iter().map(|report| report.date.split('T').next().unwrap_or_default()).collect();
     let (Some(first), Some(last)) = (days.first(), days.last()) else { return NO_RESULTS.into() };
     let days = if first == last { first.to_string() } else { format!("{first} to {last}") };
     let devices = devices.into_iter().collect::<Vec<_>>().join(", ");
+    let count = |is: fn(&Beside) -> bool| cases.values().filter(|beside| is(beside)).count();
+    let (single, more) =
+        (count(Beside::is_behind), count(|beside| beside.is_behind_back_to_back() && !beside.is_behind()));
     let mut text = format!(
-        "Measured on {devices}, {days}; times are medians of single calls, launch gaps included. **Behind**: by \
-         single calls the library is ahead in {single} of the {} cases that were measured",
+        "Measured on {devices}, {days}; times are medians of single calls, launch gaps included. **Behind**: the \
+         library is ahead in {single} of the {} cases that were measured",
         cases.len()
     );
-    text += &if single == 0 { ".".into() } else { format!(", here with the ratio: {list}.") };
-    let (more, list) = of(&|beside| beside.back_to_back.filter(|ratio| *ratio < 1.0 && beside.call >= 1.0));
+    let mut kinds: Vec<(&str, Vec<(Case, f64)>)> = vec![];
+    for (case, beside) in &cases {
+        match kinds.last_mut() {
+            Some((what, ratios)) if *what == case.0 => ratios.push((case.clone(), beside.call)),
+            _ => kinds.push((&case.0, vec![(case.clone(), beside.call)])),
+        }
+    }
+    let kinds = kinds.iter().filter_map(|(what, ratios)| {
+        let behind = ratios.iter().filter(|(_, ratio)| *ratio < 1.0).count();
+        let ((_, keys, size), lowest) = ratios.iter().min_by(|x, y| x.1.total_cmp(&y.1))?;
+        let (of, lowest) = (ratios.len(), times_as_fast(*lowest));
+        (behind > 0).then(|| format!("{what} in {behind} of {of}, lowest {lowest} ({keys}, {})", sized(*size)))
+    });
+    let kinds = kinds.collect::<Vec<_>>().join("; ");
+    text += &if single == 0 { ".".into() } else { format!(": {kinds}.") };
     if more > 0 {
-        text += &format!(" Back to back it is ahead in {more} more: {list}.");
+        text += &format!(" Where many calls follow each other without a pause, it is ahead in {more} more.");
+    }
+    if single + more > 0 {
+        text += &format!(" [All of them]({all}).");
     }
     text
+}
+
+/// The heading above [`behind`]'s table.
+pub const BEHIND: &str = "Where the library is ahead";
+
+/// Every case in which the fastest measured rung is slower than the library, by single calls or back to back.
+pub fn behind(reports: &[&Report]) -> String {
+    let cases = beside(reports);
+    let lines: Vec<Vec<String>> = cases
+        .iter()
+        .filter(|(_, beside)| beside.is_behind() || beside.is_behind_back_to_back())
+        .map(|((what, keys, size), beside)| {
+            let back_to_back = beside.back_to_back.map_or(NOTHING.into(), times_as_fast);
+            vec![what.clone(), keys.to_string(), sized(*size), times_as_fast(beside.call), back_to_back]
+        })
+        .collect();
+    grid(&["what", "input", "n", "ratio, single calls", "back to back"], &lines)
 }
 
 /// A size as Markdown shows it.
@@ -425,8 +472,8 @@ mod tests {
             "| radix | msd-buckets | 2<sup>20</sup>, u32 | 50.0 µs | 20.97 Gkeys/s | `cub_radix_sort_keys_u32` | \
              100.0 µs | **2.00** |"
         );
-        assert!(lines[3].starts_with("| matmul | naive | 4096³, u32 |") && lines[3].contains("none measured"));
-        assert!(lines[4].starts_with("| scan | not measured |"), "{text}");
+        // No library was beside the others.
+        assert_eq!(lines.len(), 3, "{text}");
     }
 
     #[test]
@@ -439,26 +486,48 @@ mod tests {
     }
 
     #[test]
+    fn a_type_with_a_rung_of_its_own_has_a_line_of_its_own() {
+        let mut report = sample();
+        let others: Vec<Row> = report.results.iter().filter(|row| row.family == "radix").cloned().collect();
+        report.results.extend(others.iter().cloned().map(|row| Row { dtype: "u64".into(), ..row }));
+        assert_eq!(lines(&summary(&["radix"], &[&report])).len(), 3, "its fastest rung takes u32, too");
+        for row in report.results.iter_mut().filter(|row| row.dtype == "u64" && row.name == "msd-buckets") {
+            row.name = "msd-wide".into();
+        }
+        let text = summary(&["radix"], &[&report]);
+        assert!(lines(&text)[3].starts_with("| radix, u64 | msd-wide | 2<sup>20</sup>, u64 |"), "{text}");
+    }
+
+    #[test]
     fn where_the_library_is_ahead_is_said_with_the_ratio() {
         let mut report = sample();
-        assert!(behind(&[]).contains("No results are recorded"));
-        let text = behind(&[&report]);
+        let short = |report: &Report| behind_in_short(&[report], "all.md");
+        assert!(behind_in_short(&[], "all.md").contains("No results are recorded"));
+        let text = short(&report);
         assert!(
             text.starts_with("Measured on NVIDIA H200, 2026-11-21; ") && text.contains("ahead in 0 of the 2 cases")
         );
+        assert_eq!(behind(&[&report]).lines().count(), 2, "no case");
         for row in &mut report.results {
             if let Some(ratio) = &mut row.over_peer {
                 (ratio.call, ratio.back_to_back) = if row.n == 1 << 16 { (0.5, Some(0.4)) } else { (1.2, Some(0.9)) };
             }
         }
-        let text = behind(&[&report]);
-        let end = "the library is ahead in 1 of the 2 cases that were measured, here with the ratio: radix u32 uniform \
-                   (2<sup>16</sup> 0.50). Back to back it is ahead in 1 more: radix u32 uniform (2<sup>20</sup> 0.90).";
+        let text = short(&report);
+        let end = "the library is ahead in 1 of the 2 cases that were measured: radix u32 in 1 of 2, lowest 0.50 \
+                   (uniform, 2<sup>16</sup>). Where many calls follow each other without a pause, it is ahead in 1 \
+                   more. [All of them](all.md).";
         assert!(text.ends_with(end), "{text}");
+        let text = behind(&[&report]);
+        let cases = [
+            "| radix u32 | uniform | 2<sup>16</sup> | 0.50 | 0.40 |",
+            "| radix u32 | uniform | 2<sup>20</sup> | 1.20 | 0.90 |",
+        ];
+        assert_eq!(lines(&text)[2..], cases, "{text}");
         // The number of columns changes how a sort works, not its result: the faster one counts.
         let faster = report.results.iter().find(|row| row.over_peer.is_some()).cloned().unwrap();
         let ratio = crate::Ratio { of: "cub".into(), call: 3.0, back_to_back: None };
         report.results.push(Row { parameters: "columns=8".into(), over_peer: Some(ratio), ..faster });
-        assert!(behind(&[&report]).contains("ahead in 0 of the 2"));
+        assert!(short(&report).contains("ahead in 0 of the 2"));
     }
 }

@@ -456,7 +456,7 @@ pub(crate) mod tests {
             ladder::Rung { family, name: name.into(), idea, file }
         });
         assert_eq!(ladder::ladder("radix", &rungs, &[&both]), ladder::ladder("radix", &rungs, &[&one]));
-        assert_eq!(ladder::behind(&[&both]), ladder::behind(&[&one]));
+        assert_eq!(ladder::behind_in_short(&[&both], ""), ladder::behind_in_short(&[&one], ""));
     }
 
     #[test]

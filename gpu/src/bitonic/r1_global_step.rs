@@ -1,8 +1,8 @@
 //! # Bitonic sort, one step per launch
 //!
 //! **Idea.** A sorting network of compare-exchanges. Stage `k` turns sorted runs of `k/2` keys into sorted runs of `k`;
-//! its steps compare keys `j` apart, `j` from `k/2` down to 1. One launch does one step for all keys, because blocks
-//! cannot wait for each other inside a launch.
+//! its steps compare keys `j` apart, `j` from `k/2` down to 1. One launch does one step for all keys, because a launch
+//! has no barrier for all of its blocks.
 //!
 //! **Changed from the rung before.** First rung.
 //!

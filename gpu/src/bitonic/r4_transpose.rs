@@ -4,9 +4,9 @@
 //! shared memory: the bits of a key's place that were bits of the thread become bits of the register. Three windows of
 //! five bits cover the tile.
 //!
-//! **Changed from the rung before.** Twice the keys per thread and per tile: one step more per exchange, and one pass
-//! less over global memory for each stage of two. Runs inside a tile descend in turn, with their keys negated, so that
-//! windows never move and no step compares mirror images. Of the three exchanges of a stage one is within a warp, and
+//! **Changed from the rung before.** Twice the keys per thread and per tile: one step more per exchange, and one stage
+//! more inside a tile. Runs inside a tile descend in turn, with their keys negated, so that windows never move and no
+//! step compares mirror images. Of the three exchanges of a stage one is within a warp, and
 //! in short stages two are: a barrier of the warp in place of one of the block.
 //!
 //! **Bottleneck.** The long steps, which the rung before does: up to eight in one pass, but through shared memory,

@@ -6,8 +6,8 @@
 //! the first pass a window is two sorted halves, so that sorting it is merging them: the passes are those of
 //! `odd-even`, and bubble sort is only how a window is merged.
 //!
-//! **Changed from the rung before.** All multiprocessors work, on any n. Blocks cannot wait for each other inside a
-//! launch, so a pass is a launch. Inside a block each thread keeps its odd key in a register and shares only its even
+//! **Changed from the rung before.** All multiprocessors work, on any n. A launch has no barrier for all of its blocks,
+//! so a pass is a launch. Inside a block each thread keeps its odd key in a register and shares only its even
 //! key: one load and one store per phase, of neighbouring words. The rung before had two of each, with two lanes per
 //! bank.
 //!

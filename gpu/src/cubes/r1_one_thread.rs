@@ -14,8 +14,8 @@
 //!
 //! **Limits.** Any n.
 //!
-//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated, the step
-//! before its first. Changed: sums of 64 bits.
+//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated; its first
+//! step has many threads, and this one is ours. Changed: sums of 64 bits.
 
 use super::{Start, sum_every};
 use simt::{Global, kernel};

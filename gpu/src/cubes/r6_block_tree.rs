@@ -18,8 +18,8 @@
 //! **Limits.** Any n, any grid and block of fewer than 2³² threads in all; the number of threads per block need not be
 //! a power of two.
 //!
-//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated; our next
-//! step after the one that it announces.
+//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated, which
+//! ends with the announcement of `block-sum`. This step is our own.
 
 use super::{Start, sum_every};
 use simt::{Global, Shared, kernel, thread};

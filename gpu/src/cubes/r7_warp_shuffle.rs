@@ -15,8 +15,8 @@
 //!
 //! **Limits.** Any n, any grid and block of fewer than 2³² threads in all.
 //!
-//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated; our second
-//! step after the one that it announces.
+//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated, which
+//! ends with the announcement of `block-sum`. This step is our own.
 
 use super::{Start, sum_every};
 use simt::warp::{self, FULL, WARP};

@@ -15,8 +15,8 @@
 //! **Limits.** Any n, any grid and block of fewer than 2³² threads in all. The host clears the word before the launch.
 //! The order in which blocks add differs from run to run, which does not change a sum of integers.
 //!
-//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated; our third
-//! step after the one that it announces.
+//! **Source.** The blog series "CUDA编程" (CUDA programming), part 6, "进一步并行" (further parallelism), undated, which
+//! ends with the announcement of `block-sum`. This step is our own.
 
 use super::r7_warp_shuffle::block_sum;
 use super::{Start, sum_every};

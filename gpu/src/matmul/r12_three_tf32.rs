@@ -11,8 +11,8 @@
 //! memory they need 4 for it) and get one every 9 or 10: each warp loads, and splits by three instructions, every
 //! element that it needs.
 //!
-//! **Cost.** 6·m·n·k operations for 2·m·n·k; 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes of global loads; ⌈k/DEPTH⌉ barriers
-//! per block; one launch.
+//! **Cost.** 6·m·n·k operations, three times those of one product; 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes of global
+//! loads; ⌈k/DEPTH⌉ barriers per block; one launch.
 //!
 //! **Threads.** 128 threads have a tile of 128 × 64, their four warps 2 × 2 tiles of 64 × 32. Where such tiles do not
 //! fill the multiprocessors, tiles of 64 × 64 and 32 × 32 take their place.

@@ -3,16 +3,17 @@
 //! **Idea.** `three-tf32`, with the instruction of `tensor-group`: the large part and the rest of each element are two
 //! tiles in shared memory, and three products are made from the four tiles of a stage.
 //!
-//! **Changed from the rung before.** Each element is split once, when it is copied, and not by every warp that needs
-//! it. The tensor cores sum the products of a stage, 32 k, alone; the multiprocessor adds these sums, so that the
-//! precision is that of `f32`. While one group does so, the other one multiplies.
+//! **Changed from the rung before.** Beside `tensor-group`: three products per stage. Beside `three-tf32`: each element
+//! is split once, when it is copied, and not by every warp that needs it. The tensor cores sum the products of a stage,
+//! 32 k, alone; the multiprocessor adds these sums, so that the precision is that of `f32`. While one group does so,
+//! the other one multiplies.
 //!
 //! **Bottleneck.** The tensor cores, and for large matrices the power that they take. The copies of A and B come before
 //! that, in a launch of their own.
 //!
-//! **Cost.** 6·m·n·k operations for 2·m·n·k, with m, n and k rounded up to tiles. Copies of A and B in global memory,
-//! in twice as much scratch memory; from there, copies of 8·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory. One
-//! barrier per block; two launches.
+//! **Cost.** 6·m·n·k operations, three times those of one product, with m, n and k rounded up to tiles. Copies of A and
+//! B in global memory, in twice as much scratch memory; from there, copies of 8·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to
+//! shared memory. One barrier per block; two launches.
 //!
 //! **Threads.** As `tensor-group`. With tiles of 256 columns a thread has 128 sums, and 64 for a stage.
 //!

@@ -1,9 +1,9 @@
 //! # Matrix product, on the tensor cores from operands as they are
 //!
-//! **Idea.** The copy engine knows matrices: told by a tensor map where one is, it copies boxes of it, and puts a box
-//! into the order that the tensor cores take. So A and B need no copies in tiles before the product. The rows of a box
-//! are rows of the matrix as it is stored; where they are not rows along k, the instruction is told to read the tile
-//! across.
+//! **Idea.** A tensor map tells the copy engine where a matrix is, and how far its rows are apart. The engine then
+//! copies boxes of the matrix, each in the order that the tensor cores take. So A and B need no copies in tiles before
+//! the product. The rows of a box are rows of the matrix as it is stored. Where these do not run along k, the
+//! instruction reads the tile transposed.
 //!
 //! **Changed from the rung before.** `tensor-group`, without the launch that copies A and B. The products of a stage
 //! are made while the next one is waited for: a group gives back the stage before last. C goes to shared memory, four
@@ -28,9 +28,9 @@
 
 use super::Shape;
 use super::group::BLOCK;
-use super::group::mapped::{Half, Mapped};
+use super::group::mapped::{Half, Mapped, Products};
 use simt::tensor_map::{TensorMap, Words};
-use simt::warpgroup::{Across, Along, Lies};
+use simt::warpgroup::{Across, Along};
 use simt::{Global, bf16, f16, kernel, thread};
 
 pub use super::group::ROWS;
@@ -49,17 +49,33 @@ type Narrow<T, A, B> = Mapped<T, A, B, 32, 8>;
     max_threads = BLOCK,
     min_blocks = 1,
     instances(
-        matmul_tensor_map_nn_bf16: <bf16, Along, Across>,
-        matmul_tensor_map_nt_bf16: <bf16, Along, Along>,
-        matmul_tensor_map_tn_bf16: <bf16, Across, Across>,
-        matmul_tensor_map_tt_bf16: <bf16, Across, Along>,
-        matmul_tensor_map_nn_f16: <f16, Along, Across>,
-        matmul_tensor_map_nt_f16: <f16, Along, Along>,
-        matmul_tensor_map_tn_f16: <f16, Across, Across>,
-        matmul_tensor_map_tt_f16: <f16, Across, Along>,
+        matmul_tensor_map_nn_bf16: <bf16, Wide<bf16, Along, Across>>,
+        matmul_tensor_map_nt_bf16: <bf16, Wide<bf16, Along, Along>>,
+        matmul_tensor_map_tn_bf16: <bf16, Wide<bf16, Across, Across>>,
+        matmul_tensor_map_tt_bf16: <bf16, Wide<bf16, Across, Along>>,
+        matmul_tensor_map_nn_f16: <f16, Wide<f16, Along, Across>>,
+        matmul_tensor_map_nt_f16: <f16, Wide<f16, Along, Along>>,
+        matmul_tensor_map_tn_f16: <f16, Wide<f16, Across, Across>>,
+        matmul_tensor_map_tt_f16: <f16, Wide<f16, Across, Along>>,
+        matmul_tensor_map_middle_nn_bf16: <bf16, Middle<bf16, Along, Across>>,
+        matmul_tensor_map_middle_nt_bf16: <bf16, Middle<bf16, Along, Along>>,
+        matmul_tensor_map_middle_tn_bf16: <bf16, Middle<bf16, Across, Across>>,
+        matmul_tensor_map_middle_tt_bf16: <bf16, Middle<bf16, Across, Along>>,
+        matmul_tensor_map_middle_nn_f16: <f16, Middle<f16, Along, Across>>,
+        matmul_tensor_map_middle_nt_f16: <f16, Middle<f16, Along, Along>>,
+        matmul_tensor_map_middle_tn_f16: <f16, Middle<f16, Across, Across>>,
+        matmul_tensor_map_middle_tt_f16: <f16, Middle<f16, Across, Along>>,
+        matmul_tensor_map_narrow_nn_bf16: <bf16, Narrow<bf16, Along, Across>>,
+        matmul_tensor_map_narrow_nt_bf16: <bf16, Narrow<bf16, Along, Along>>,
+        matmul_tensor_map_narrow_tn_bf16: <bf16, Narrow<bf16, Across, Across>>,
+        matmul_tensor_map_narrow_tt_bf16: <bf16, Narrow<bf16, Across, Along>>,
+        matmul_tensor_map_narrow_nn_f16: <f16, Narrow<f16, Along, Across>>,
+        matmul_tensor_map_narrow_nt_f16: <f16, Narrow<f16, Along, Along>>,
+        matmul_tensor_map_narrow_tn_f16: <f16, Narrow<f16, Across, Across>>,
+        matmul_tensor_map_narrow_tt_f16: <f16, Narrow<f16, Across, Along>>,
     )
 )]
-pub fn matmul_tensor_map<T: Half, A: Lies, B: Lies>(
+pub fn matmul_tensor_map<T: Half, P: Products<T>>(
     maps: Global<u64>,
     _a: Global<T>,
     _b: Global<T>,
@@ -67,61 +83,7 @@ pub fn matmul_tensor_map<T: Half, A: Lies, B: Lies>(
     shape: Shape,
     boxes: u32,
 ) {
-    Wide::<T, A, B>::product(maps, shape.matrices(0, c, c, c).2, shape, boxes != 0);
-}
-
-/// The same with tiles of 128 columns.
-#[kernel(
-    sm_90a,
-    max_threads = BLOCK,
-    min_blocks = 1,
-    instances(
-        matmul_tensor_map_middle_nn_bf16: <bf16, Along, Across>,
-        matmul_tensor_map_middle_nt_bf16: <bf16, Along, Along>,
-        matmul_tensor_map_middle_tn_bf16: <bf16, Across, Across>,
-        matmul_tensor_map_middle_tt_bf16: <bf16, Across, Along>,
-        matmul_tensor_map_middle_nn_f16: <f16, Along, Across>,
-        matmul_tensor_map_middle_nt_f16: <f16, Along, Along>,
-        matmul_tensor_map_middle_tn_f16: <f16, Across, Across>,
-        matmul_tensor_map_middle_tt_f16: <f16, Across, Along>,
-    )
-)]
-pub fn matmul_tensor_map_middle<T: Half, A: Lies, B: Lies>(
-    maps: Global<u64>,
-    _a: Global<T>,
-    _b: Global<T>,
-    c: Global<T>,
-    shape: Shape,
-    boxes: u32,
-) {
-    Middle::<T, A, B>::product(maps, shape.matrices(0, c, c, c).2, shape, boxes != 0);
-}
-
-/// The same with tiles of 64 columns.
-#[kernel(
-    sm_90a,
-    max_threads = BLOCK,
-    min_blocks = 1,
-    instances(
-        matmul_tensor_map_narrow_nn_bf16: <bf16, Along, Across>,
-        matmul_tensor_map_narrow_nt_bf16: <bf16, Along, Along>,
-        matmul_tensor_map_narrow_tn_bf16: <bf16, Across, Across>,
-        matmul_tensor_map_narrow_tt_bf16: <bf16, Across, Along>,
-        matmul_tensor_map_narrow_nn_f16: <f16, Along, Across>,
-        matmul_tensor_map_narrow_nt_f16: <f16, Along, Along>,
-        matmul_tensor_map_narrow_tn_f16: <f16, Across, Across>,
-        matmul_tensor_map_narrow_tt_f16: <f16, Across, Along>,
-    )
-)]
-pub fn matmul_tensor_map_narrow<T: Half, A: Lies, B: Lies>(
-    maps: Global<u64>,
-    _a: Global<T>,
-    _b: Global<T>,
-    c: Global<T>,
-    shape: Shape,
-    boxes: u32,
-) {
-    Narrow::<T, A, B>::product(maps, shape.matrices(0, c, c, c).2, shape, boxes != 0);
+    P::product(maps, shape.matrices(0, c, c, c).2, shape, boxes != 0);
 }
 
 /// Writes the maps of A, B and C.
@@ -142,48 +104,40 @@ pub mod launches {
     use super::*;
     use crate::ladder::matmul::*;
     use crate::matmul::group::mapped_host::{self, Args, Kernels, Way, Width};
+    use simt::Kernel;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> = rung!(
-        "r15_tensor_map.rs",
-        [matmul_tensor_map, matmul_tensor_map_middle, matmul_tensor_map_narrow, matmul_tensor_map_write]
-    )
-    .refusing(|ask| mapped_host::refuses("tensor-map", ask, Wide::<f16, Along, Across>::SHARED_BYTES))
-    .run_by(&Mapping);
+    pub static RUNG: Entry<Matmul> = rung!("r15_tensor_map.rs", [matmul_tensor_map, matmul_tensor_map_write])
+        .refusing(|ask| mapped_host::refuses("tensor-map", ask, Wide::<f16, Along, Across>::SHARED_BYTES))
+        .run_by(&Mapping);
 
     struct Mapping;
 
-    /// The kernels with tiles of one width: `$tiles` and `$kernel`.
+    fn way<T: Half, P: Products<T>>() -> Way<T>
+    where
+        matmul_tensor_map<T, P>: Kernel<Args = Args<T>>,
+    {
+        Way::of::<P>(|on, geometry, args| on.launch(matmul_tensor_map::<T, P>::default(), geometry, args))
+    }
+
+    /// The kernels with tiles of one width.
     macro_rules! width {
-        ($T:ident, $tiles:ident, $kernel:ident, $cost:expr) => {
+        ($tiles:ident<$T:ident>, $cost:expr) => {
             Width {
                 ways: [
-                    [way!($T, $tiles, $kernel, Along, Across), way!($T, $tiles, $kernel, Along, Along)],
-                    [way!($T, $tiles, $kernel, Across, Across), way!($T, $tiles, $kernel, Across, Along)],
+                    [way::<$T, $tiles<$T, Along, Across>>(), way::<$T, $tiles<$T, Along, Along>>()],
+                    [way::<$T, $tiles<$T, Across, Across>>(), way::<$T, $tiles<$T, Across, Along>>()],
                 ],
                 cost: $cost,
             }
         };
     }
 
-    macro_rules! way {
-        ($T:ident, $tiles:ident, $kernel:ident, $A:ident, $B:ident) => {{
-            let way: Way<$T> = $tiles::<$T, $A, $B>::by(|on, geometry, args: Args<$T>| {
-                on.launch($kernel::<$T, $A, $B>::default(), geometry, args)
-            });
-            way
-        }};
-    }
-
     macro_rules! multiplies {
         ($($T:ident)*) => {$(
             impl MultipliesOf<$T> for Mapping {
                 fn launches_of(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product<$T>>> {
-                    let widths = [
-                        width!($T, Wide, matmul_tensor_map, 1.0),
-                        width!($T, Middle, matmul_tensor_map_middle, 1.02),
-                        width!($T, Narrow, matmul_tensor_map_narrow, 1.25),
-                    ];
+                    let widths = [width!(Wide<$T>, 1.0), width!(Middle<$T>, 1.02), width!(Narrow<$T>, 1.25)];
                     let write: mapped_host::Write =
                         |on, geometry, args| on.launch(matmul_tensor_map_write, geometry, args);
                     let otherwise = |on: &dyn Launcher, sizes| {

@@ -1,10 +1,10 @@
 //! # Merge sort, two runs at a time along the merge path
 //!
-//! **Idea.** Two sorted runs are merged by many threads at once. Number d of the result has some i keys of the first
-//! run and d - i of the second before it, and a binary search over i finds how many: where the path of the merge
-//! crosses diagonal d. So a thread, or a block, can begin anywhere in the result. Blocks sort tiles this way from the
-//! keys of a thread up; then each pass over the keys merges neighbouring runs, until there is one. Keys are compared
-//! and moved, nothing else, so any order will do ([`crate::order::Order`]), and equivalent keys keep their order.
+//! **Idea.** Two sorted runs are merged by many threads at once. Of the first d keys of the result, i come from the
+//! first run and d - i from the second. A binary search finds this i: where the path of the merge crosses diagonal d.
+//! So a thread, or a block, can begin anywhere in the result. Blocks sort tiles this way from the keys of a thread up;
+//! then each pass over the keys merges neighbouring runs, until there is one. Keys are compared and moved, nothing
+//! else, so any order will do ([`crate::order::Order`]), and equivalent keys keep their order.
 //!
 //! **Changed from the rung before.** First rung.
 //!

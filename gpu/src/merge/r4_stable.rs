@@ -5,7 +5,7 @@
 //! first. What remains is the sort of a thread's own keys: exchanges of neighbours alone, odd and even places in turn,
 //! never carry a key past an equivalent one.
 //!
-//! **Changed from the rung before.** It distributes keys by atomics, in whatever order the threads come, so this is
+//! **Changed from the rung before.** `sample` distributes keys by atomics, in the order in which threads come. This is
 //! `multi-way` again, at all sizes, with another sort in registers: 264 exchanges for 23 keys, where Batcher's network
 //! has 127.
 //!

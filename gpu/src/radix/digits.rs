@@ -50,7 +50,7 @@ pub fn count_digits<W: Digits>(
             counters.set_pack(i as u32 * HISTOGRAM_THREADS + t, [0; 4]);
         }
     });
-    grid::wait_for_previous(); // `histogram` was zeroed and `keys` may have been written by the grid before
+    grid::wait_for_previous(); // `histogram` was zeroed, and `keys` may have been written, by grids before
     if !go_on() {
         return;
     }

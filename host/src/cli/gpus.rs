@@ -105,7 +105,9 @@ fn devices(common: &Common, size: usize) -> Result<Vec<DeviceChoice>> {
             }
         },
     };
-    Ok((first..first + size as u32).map(DeviceChoice::Cuda).collect())
+    let beyond = || Error::Usage(format!("there are no {size} GPUs from number {first} on"));
+    let end = u32::try_from(size).ok().and_then(|size| first.checked_add(size)).ok_or_else(beyond)?;
+    Ok((first..end).map(DeviceChoice::Cuda).collect())
 }
 
 /// Runs `work` on a group of this size. The result is that of rank 0, on its process; nothing on others.

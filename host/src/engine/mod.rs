@@ -13,7 +13,7 @@ pub use simt::Geometry;
 use crate::error::{Error, Result};
 use cuda::Cuda;
 use simt::launcher::{self, Call, Device, Launcher, Memory, With};
-use simt::sim::Check;
+use simt::sim::{Check, LaunchError};
 use simt::tensor_map::{Described, Words};
 use simt::{Kernel, Scalar};
 use std::cell::{Cell, RefCell};
@@ -391,7 +391,7 @@ impl Engine {
     /// Starts a kernel. An empty grid is no work and not an error.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a view that is not of live memory of this engine; [`Error::Launch`] or [`Error::Cuda`] if
+    /// [`Error::Launch`] for a view that is not of live memory of this engine; [`Error::Launch`] or [`Error::Cuda`] if
     /// the launch is refused or, on the simulator, the kernel failed.
     pub fn launch<K: Kernel>(&self, kernel: K, geometry: Geometry, args: K::Args) -> Result<()> {
         self.start(&With::new(kernel, args), geometry)
@@ -414,16 +414,17 @@ impl Engine {
     }
 
     /// Refuses views that are not of a buffer of this engine: a view is copied freely and may outlive its buffer.
-    fn check_views(&self, kernel: &str, views: &[(u64, u64)]) -> Result<()> {
+    fn check_views(&self, kernel: &'static str, views: &[(u64, u64)]) -> Result<()> {
         let live = self.0.live.borrow();
         for (i, &(address, bytes)) in views.iter().enumerate().filter(|(_, (_, bytes))| *bytes > 0) {
             let inside = |(start, len): (&u64, &u64)| bytes <= *len && address - start <= len - bytes;
             if !live.range(..=address).next_back().is_some_and(inside) {
-                return Err(Error::Usage(format!(
-                    "{kernel}: view number {} is not of memory that this engine holds now; its vector or buffer was \
-                     dropped before the launch, or is another engine's",
+                let why = format!(
+                    "view number {} is not of memory that this engine holds now; its vector or buffer was dropped \
+                     before the launch, or is another engine's",
                     i + 1
-                )));
+                );
+                return Err(LaunchError::Refused { kernel, why }.into());
             }
         }
         Ok(())

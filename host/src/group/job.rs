@@ -7,6 +7,7 @@ use super::{Exchange, Group, Round, ShardedVec, Total};
 use crate::algorithms::histogram::DEFAULT_BINS;
 use crate::algorithms::keys::KeyWord;
 use crate::algorithms::oracle::products;
+use crate::algorithms::oracle::reduction::Reducible;
 use crate::algorithms::verify::order_of;
 use crate::algorithms::{Family, Kind, Parameters, RateUnit, Size, verify};
 use crate::bench::{Times, stats};
@@ -255,7 +256,7 @@ impl Job {
         Ok(())
     }
 
-    fn reduce<T: Total>(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome>
+    fn reduce<T: Total + Reducible>(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome>
     where
         dyn Reduce: Reduces<T>,
     {
@@ -263,9 +264,10 @@ impl Job {
         let (operation, mine) = (self.parameters.operation, self.draw::<T>(group)?);
         let input = ShardedVec::from_slice(group, engine, &mine)?;
         let mut reducer = Reducer::new(&input, operation)?;
-        let own = mine.iter().fold(T::identity(operation), |a, &b| T::combine(operation, a, b));
+        let combined = |a: T, b: T| T::combined(operation, a, b);
+        let own = mine.iter().copied().fold(Reducible::identity(operation), combined);
         let all: Vec<T> = group.all_gather(&[own])?.concat();
-        let want = all.into_iter().fold(T::identity(operation), |a, b| T::combine(operation, a, b));
+        let want: T = all.into_iter().fold(Reducible::identity(operation), combined);
         let got = reducer.totals(&input)?.all;
         let verdict = if got.to_word() == want.to_word() || got == want {
             Ok(())
@@ -277,7 +279,7 @@ impl Job {
         self.timed(group, engine, OWN, work, |now| if now { reducer.totals(&input).map(|_| ()) } else { Ok(()) })
     }
 
-    fn scan<T: Total>(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome>
+    fn scan<T: Total + Reducible>(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome>
     where
         dyn Reduce: Reduces<T>,
         dyn Scan: Scans<T>,
@@ -289,13 +291,13 @@ impl Job {
         let mut output = ShardedVec::<T>::uninit(group, engine, mine.len())?;
         let mut scanner = Scanner::new(&input, operation)?;
         scanner.scan(&mut input, &mut output, exclusive)?;
-        let combine = |a: T, b: T| T::combine(operation, a, b);
-        let own = mine.iter().copied().fold(T::identity(operation), combine);
+        let combined = |a: T, b: T| T::combined(operation, a, b);
+        let own = mine.iter().copied().fold(Reducible::identity(operation), combined);
         let totals: Vec<T> = group.all_gather(&[own])?.concat();
-        let mut sum = totals[..group.rank()].iter().copied().fold(T::identity(operation), combine);
+        let mut sum: T = totals[..group.rank()].iter().copied().fold(Reducible::identity(operation), combined);
         let mut verdict = Ok(());
         for (i, (x, got)) in mine.iter().zip(output.to_vec()?).enumerate() {
-            let next = combine(sum, *x);
+            let next = combined(sum, *x);
             let want = if exclusive { sum } else { next };
             if got != want {
                 verdict = Err(self.wrong(OWN, group, i as u64, got.show(), want.show()));
@@ -340,6 +342,10 @@ impl Job {
 
     fn matmul(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome> {
         let Size::Product { m, n, k } = self.size else { return Err(self.unsuited()) };
+        // Sides as `Multiplier` takes them; then no product of two overflows here.
+        if m.max(n).max(k) > u64::from(u32::MAX) {
+            return Err(Error::Usage(format!("matrices of {m} x {k} and {k} x {n} have a side beyond 32 bits")));
+        }
         let (m, n, k) = (m as usize, n as usize, k as usize);
         let share = |sides: usize| {
             let bounds = bounds(sides, group.size());

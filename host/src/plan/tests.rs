@@ -5,6 +5,7 @@ use super::*;
 use crate::algorithms::verify::order_of;
 use crate::data::Element;
 use crate::engine::Buffer;
+use crate::vec::choice;
 use rungs_kernels::ladder::{histogram as counting, reduce, scan, sort};
 use rungs_kernels::operator::Operation;
 use rungs_kernels::{radix, scan as scans};
@@ -293,9 +294,12 @@ fn about(bytes: usize) -> String {
 #[test]
 fn the_page_says_how_much_scratch_memory_plans_take_on_an_h200() {
     let engine = Engine::simulator_with(132);
-    let sort = |n| Plan::<Sort<u32>>::sort_by_rung(&engine, n, 0, radix::LADDER.get("msd-skewed").unwrap());
+    // On a simulator of that size, with the rungs that are chosen on the GPU.
+    let h200 = engine.device();
+    let chosen = |table, n: u32| choice::pick(table, false, h200, 4, n.into()).unwrap();
+    let sort = |n| Plan::<Sort<u32>>::sort_by_rung(&engine, n, 0, chosen(choice::SORTS, n));
     let pairs = |n| {
-        let rung = radix::LADDER.get("msd-pairs").unwrap();
+        let rung = chosen(choice::PAIR_SORTS, n);
         Plan::<SortPairs<u32, u32>>::sort_pairs_by_rung(&engine, n, 0, rung)
     };
     let rows: [(&str, &dyn Fn(u32) -> usize); 5] = [

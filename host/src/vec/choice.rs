@@ -162,7 +162,13 @@ pub fn choose<K>(rows: &[Row<K>], engine: &Engine, bytes: usize, n: usize) -> Re
 }
 
 /// The first rung that fits and that does not refuse.
-fn pick<K>(rows: &[Row<K>], simulator: bool, device: Device, bytes: usize, n: u64) -> Option<&'static Entry<K>> {
+pub(crate) fn pick<K>(
+    rows: &[Row<K>],
+    simulator: bool,
+    device: Device,
+    bytes: usize,
+    n: u64,
+) -> Option<&'static Entry<K>> {
     let there = |machine| match machine {
         Machine::Simulator => simulator,
         Machine::Cuda(major, minor) => !simulator && device.compute_capability >= (major, minor),

@@ -389,8 +389,9 @@ impl<T: Scalar> DeviceVec<T> {
         }
         if size_of::<T>() != size_of::<u32>() || size_of::<V>() != size_of::<u32>() {
             let places = self.argsort_by_order(order)?;
-            self.buffer = self.gather(&places)?.buffer;
-            values.buffer = values.gather(&places)?.buffer;
+            // Both or none: without memory for the second, keys and values would no longer belong together.
+            let (sorted, along) = (self.gather(&places)?, values.gather(&places)?);
+            (self.buffer, values.buffer) = (sorted.buffer, along.buffer);
             return Ok(());
         }
         let rung = choose(choice::PAIR_SORTS, &self.engine, size_of::<T>(), self.len())?;

@@ -1,8 +1,9 @@
 //! Products by four warps together, as PTX.
 //!
 //! LLVM has no intrinsics for these. All that the sums must not be touched between, from the fence to the wait, is one
-//! text: a register that the compiler moved in there would make ptxas finish each instruction before the next. Nothing
-//! copies the text into two branches, or the PTX builder's check of collectives fails.
+//! text: a register that the compiler moved in there would make ptxas finish each instruction before the next. If LLVM
+//! copied a text into two branches, the PTX builder's check of collectives would fail; it knows the texts by the fence
+//! and by the wait for all products.
 
 use super::assembly::asm;
 use crate::scalar::{Lies, Operand, Seen};

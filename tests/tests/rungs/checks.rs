@@ -193,6 +193,12 @@ const LARGE: &[(&str, &[&str])] = &[
     ("msd-pairs", &["radix_msd_pairs_histogram", "radix_msd_pairs_starts", "radix_msd_pairs_bucket_sort"]),
 ];
 
+/// Instances of one kernel that are more than types apart, so that each of these has to be launched.
+const EACH: &[(&str, &[&str])] = &[(
+    "tensor-map",
+    &["matmul_tensor_map_nn_bf16", "matmul_tensor_map_middle_nn_f16", "matmul_tensor_map_narrow_nn_bf16"],
+)];
+
 /// Kernels that rungs launch from more keys on than a test can have: [`many_keys`] checks them.
 const BY_PLAN: &[&str] = &[WIDE, LARGE_BLOCKS, IN_BYTES];
 const WIDE: &str = "radix_msd_buckets_partition_wide";
@@ -206,6 +212,11 @@ fn cases(family: &Family, rung: &Rung) -> Result<&'static [Case], Failed> {
         CASES.iter().find(|(name, rungs, _)| *name == family.name && fits(rungs)).map(|(.., cases)| *cases)
     };
     of(true).or_else(|| of(false)).ok_or_else(|| format!("{} {} has no cases", family.name, rung.name).into())
+}
+
+/// The kernels that a list has for a rung.
+fn of_rung(list: &'static [(&str, &[&'static str])], rung: &Rung) -> &'static [&'static str] {
+    list.iter().find(|(name, _)| *name == rung.name).map_or(&[], |(_, kernels)| kernels)
 }
 
 /// Runs the cases of a rung.
@@ -246,14 +257,15 @@ pub fn check(family: &'static Family, rung: &'static Rung) -> Result<(), Failed>
     let not_in = |launched: &BTreeSet<&str>| -> Vec<&str> {
         let has = |instances: &&&[&'static str]| instances.iter().any(|name| launched.contains(name));
         let missing = rung.kernels.iter().filter(|instances| !has(instances)).map(|instances| instances[0]);
-        missing.filter(|name| !BY_PLAN.contains(name)).collect()
+        let each = of_rung(EACH, rung).iter().copied().filter(|name| !launched.contains(name));
+        missing.chain(each).filter(|name| !BY_PLAN.contains(name)).collect()
     };
     let missing = not_in(&launched);
     if !missing.is_empty() {
         return Err(format!("no case launches {}", missing.join(", ")).into());
     }
     let seldom = not_in(&often);
-    let known = LARGE.iter().find(|(name, ..)| *name == rung.name).map_or(&[][..], |(_, kernels)| kernels);
+    let known = of_rung(LARGE, rung);
     if seldom == known {
         return Ok(());
     }

@@ -1,8 +1,8 @@
 //! Finds collectives that the compiler has copied into several branches.
 //!
-//! A collective (block and warp barrier, shuffle, vote, match, redux, product by four warps) is one meeting point of
-//! threads. LLVM marks the intrinsics among them `convergent` and leaves them where they are; a product by four warps
-//! is `asm!`, which it may copy. rustc marks no Rust function so, and a call of one that has a barrier inside can be
+//! A collective (block and warp barrier, shuffle, vote, match, redux, product by a warp or by four) is one meeting point
+//! of threads. LLVM marks the intrinsics among them `convergent` and leaves them where they are; products by four warps
+//! and stores of fragments are `asm!`, which it may copy. rustc marks no Rust function so, and a call of one that has a barrier inside can be
 //! copied into both arms of a branch before it is inlined. The threads then wait at two barriers.
 //!
 //! The input is the LLVM IR that the PTX is printed from: it has the control flow, and for each call its place in the
@@ -24,10 +24,11 @@ use std::fmt;
 
 /// The prefixes of the names of collectives: of LLVM's intrinsics, after this prefix, and of PTX's instructions.
 const INTRINSIC: &str = "@llvm.nvvm.";
-const KINDS: &[&str] = &["activemask", "bar", "barrier", "match", "redux", "shfl", "vote"];
+const KINDS: &[&str] = &["activemask", "bar", "barrier", "match", "mma", "redux", "setmaxnreg", "shfl", "vote"];
 
-/// The product by four warps is text of `asm!`, which LLVM may copy; there is one such instruction in each.
-const BY_FOUR_WARPS: &str = "wgmma.fence";
+/// What the collectives that are text of `asm!` are known by: the begin of products by four warps, the wait for all of
+/// them, the store of fragments.
+const TEXTS: &[&str] = &["wgmma.fence", "wgmma.wait_group.sync.aligned 0", "stmatrix"];
 
 /// An error in a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,11 +74,17 @@ fn count(ptx: &str) -> BTreeMap<&str, usize> {
         let mut words = code.split(|c: char| c.is_whitespace() || c == ';' || c == '{');
         let instruction = words.find(|word| !word.is_empty() && !word.starts_with('@')).unwrap_or_default();
         let is_one = KINDS.contains(&instruction.split('.').next().unwrap_or_default()) && !instruction.ends_with(':');
-        if is_one || code.contains(BY_FOUR_WARPS) {
-            *counts.entry(function).or_insert(0) += 1;
+        let here = usize::from(is_one) + texts(code).count();
+        if here > 0 {
+            *counts.entry(function).or_insert(0) += here;
         }
     }
     counts
+}
+
+/// The collectives in a text of `asm!`.
+fn texts(text: &str) -> impl Iterator<Item = &'static str> {
+    TEXTS.iter().flat_map(move |known| text.matches(known).map(|_| *known))
 }
 
 /// A module of LLVM's IR, as far as it matters here.
@@ -184,8 +191,8 @@ impl<'a> Function<'a> {
             && KINDS.contains(&intrinsic.split('.').next().unwrap_or_default().trim_end_matches(char::is_numeric))
         {
             self.collectives.push(Collective { intrinsic, block, location });
-        } else if line.contains(" asm ") && line.contains(BY_FOUR_WARPS) {
-            self.collectives.push(Collective { intrinsic: BY_FOUR_WARPS, block, location });
+        } else if line.contains(" asm ") {
+            self.collectives.extend(texts(line).map(|intrinsic| Collective { intrinsic, block, location }));
         }
     }
 

@@ -1,10 +1,10 @@
 //! # Bubble sort, a ring of cells and movers
 //!
 //! **Idea.** In odd-even transposition half of the keys are on their way up at any time and half on their way down, one
-//! place per phase. Seen from those on their way up, the others come by one after the other: a cell that meets a mover
-//! keeps the larger key, the mover goes on with the smaller. At either end of the array a key turns round, which is an
-//! exchange of the two whatever they are. So cells can stay in registers while movers go round a ring of all lanes,
-//! twice. That is the whole network of n phases and nothing besides, in a skewed order.
+//! place per phase. Call those on their way up *cells* and the others *movers*. Seen from a cell, movers come by one
+//! after the other: the cell keeps the larger of the two keys, and the mover goes on with the smaller. At either end of
+//! the array a key turns round: cell and mover exchange their keys, whatever they are. So cells can stay in registers,
+//! while movers go round a ring of all lanes, twice. That is the whole network of n phases, in a skewed order.
 //!
 //! **Changed from the rung before.** One network over all n keys in place of passes over windows, each of which does
 //! all phases of a window whether a key can move so far or not: half the compare-exchanges. One launch: the keys leave
@@ -18,11 +18,11 @@
 //! a word of 8 bytes is read and written (two for keys of 8 bytes), per mover and lane there is a shuffle.
 //!
 //! **Threads.** A warp has 512 cells, 16 per lane, and 512 movers, which pass its lanes in groups of eight from the
-//! last to the first and then go on to the warp before. Four warps per block, or more if there are more than the
-//! multiprocessors have schedulers.
+//! last to the first and then go on to the warp before. Four warps per block, one for each scheduler; up to 16 if the
+//! multiprocessors have fewer schedulers than there are warps.
 //!
-//! **Limits.** Any n up to 16,384 keys per multiprocessor: all warps have to run at the same time, one block per
-//! multiprocessor, which a cooperative launch guarantees. Absent cells hold the largest key, absent movers the
+//! **Limits.** Any n up to 16,384 keys per multiprocessor: all warps have to run at the same time, with as many blocks
+//! as multiprocessors, which a cooperative launch guarantees. Absent cells hold the largest key, absent movers the
 //! smallest, and neither changes a key. A wait of some seconds ends the kernel with an error.
 //!
 //! **Source.** N. Haberman, "Parallel neighbor-sort (or the glory of the induction principle)" (1972), for the network;
@@ -98,7 +98,7 @@ const MAX_SPILLS: u32 = 24;
 ))]
 pub fn bubble_ring<T: Key>(keys: Global<T>, links: Global<u64>) {
     let (in_block, lane, all) = (thread::thread_idx_x() / WARP, warp::lane_id(), warps(keys.len()));
-    // Neighbours of the ring are on different multiprocessors, and so the last, which has less to do, is nowhere alone.
+    // Neighbours of the ring are in different blocks, and so the last, which has less to do, is nowhere alone.
     let number = in_block * thread::grid_dim_x() + thread::block_idx_x();
     if number >= all {
         return; // the whole warp

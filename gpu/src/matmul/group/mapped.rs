@@ -42,27 +42,37 @@ impl Half for f16 {
     }
 }
 
-/// The work of blocks with tiles of C of `ROWS` × 2·`SUMS`. `A` and `B` say how tiles of the operands lie: their rows
-/// are rows of the matrix as it is stored.
-pub struct Mapped<T, A, B, const SUMS: usize, const STAGES: u32>(PhantomData<(T, A, B)>);
-
-impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T, A, B, SUMS, STAGES> {
+/// What the blocks of a kernel do: tiles of C of one width, from operands that lie in one way.
+pub trait Products<T: Half> {
     /// Columns of a tile of C.
-    pub(in super::super) const COLUMNS: u32 = 2 * SUMS as u32;
-    /// The tiles of a stage.
-    const RING: Ring = Ring { rows: ROWS, columns: Self::COLUMNS, parts: 1, stages: STAGES };
+    const COLUMNS: u32;
+
     /// Bytes of dynamic shared memory: the ring, and the boxes of C.
     #[cfg(not(target_os = "cuda"))]
-    pub(in super::super) const SHARED_BYTES: u32 = Self::RING.bytes() + MULTIPLIERS / 32 * BOXES * BOX;
+    const SHARED_BYTES: u32;
+
     /// Rows of a box of A and of one of B.
     #[cfg(not(target_os = "cuda"))]
-    pub(super) const BOX_ROWS: [u32; 2] =
-        [if A::ACROSS { SIDE } else { ROWS }, if B::ACROSS { SIDE } else { Self::COLUMNS }];
+    const BOX_ROWS: [u32; 2];
 
     /// C = alpha·A·B + beta·C, where k is not 0. `maps`: those of A, B and C; the last is there if `boxes`, and beta is
     /// 0 then.
+    fn product(maps: Global<u64>, c: Output<T>, shape: Shape, boxes: bool);
+}
+
+/// Blocks with tiles of C of `ROWS` × 2·`SUMS`. `A` and `B` say how tiles of the operands lie: their rows are rows of
+/// the matrix as it is stored.
+pub struct Mapped<T, A, B, const SUMS: usize, const STAGES: u32>(PhantomData<(T, A, B)>);
+
+impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Products<T> for Mapped<T, A, B, SUMS, STAGES> {
+    const COLUMNS: u32 = 2 * SUMS as u32;
+    #[cfg(not(target_os = "cuda"))]
+    const SHARED_BYTES: u32 = Self::RING.bytes() + MULTIPLIERS / 32 * BOXES * BOX;
+    #[cfg(not(target_os = "cuda"))]
+    const BOX_ROWS: [u32; 2] = [if A::ACROSS { SIDE } else { ROWS }, if B::ACROSS { SIDE } else { Self::COLUMNS }];
+
     #[inline(always)]
-    pub(in super::super) fn product(maps: Global<u64>, c: Output<T>, shape: Shape, boxes: bool) {
+    fn product(maps: Global<u64>, c: Output<T>, shape: Shape, boxes: bool) {
         let (thread, of_c) = (thread::thread_idx_x(), TensorMap::<T>::at(maps, 2));
         match thread {
             0 => Self::RING.init_barriers(MULTIPLIERS / 32),
@@ -86,6 +96,11 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T, 
             Self::multiply(of_c, c, shape, boxes);
         }
     }
+}
+
+impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T, A, B, SUMS, STAGES> {
+    /// The tiles of a stage.
+    const RING: Ring = Ring { rows: ROWS, columns: Self::COLUMNS, parts: 1, stages: STAGES };
 
     /// Fills stage after stage, for all tiles of the block.
     #[inline(always)]

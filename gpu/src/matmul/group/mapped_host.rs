@@ -4,11 +4,10 @@
 use super::super::Shape;
 use super::super::host::refuses_but_hopper;
 use super::ROWS;
-use super::mapped::{Half, Mapped, SIDE, STORED};
+use super::mapped::{Half, Products, SIDE, STORED};
 use super::ring::BARRIER_BYTES;
 use crate::ladder::matmul::{Matrix as View, *};
 use simt::tensor_map::{Described, WORDS, Words};
-use simt::warpgroup::Lies;
 use std::boxed::Box;
 use std::vec::Vec;
 
@@ -29,10 +28,10 @@ pub struct Way<T> {
     box_rows: [u32; 2],
 }
 
-impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T, A, B, SUMS, STAGES> {
-    /// The product by a kernel with these tiles.
-    pub fn by(launch: Multiply<T>) -> Way<T> {
-        Way { launch, columns: Self::COLUMNS, shared: Self::SHARED_BYTES, box_rows: Self::BOX_ROWS }
+impl<T: Half> Way<T> {
+    /// The product by a kernel whose blocks do `P`.
+    pub fn of<P: Products<T>>(launch: Multiply<T>) -> Self {
+        Self { launch, columns: P::COLUMNS, shared: P::SHARED_BYTES, box_rows: P::BOX_ROWS }
     }
 }
 
@@ -100,8 +99,8 @@ impl Maps {
     }
 
     /// The place of a product's maps, and whether they were there already; if not, a launch writes them, in the
-    /// stream's order. (A graph that captures a product has that launch only if no product before it had the same
-    /// maps.)
+    /// stream's order. So products must not be captured into graphs: a graph would not write the maps that were there
+    /// before, whose place may be another product's when the graph runs.
     fn of(&mut self, on: &dyn Launcher, maps: Three, write: Write) -> Result<(Global<u64>, bool)> {
         let place = |room: &Scratch<u64>, i: usize| room.view().slice(i as u32 * Self::WORDS, Self::WORDS);
         if let Some(i) = self.written.iter().position(|have| *have == maps) {

@@ -15,16 +15,18 @@
 //! in as much scratch memory; from there, copies of 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory, and of one
 //! stage more per block. One barrier per block; two launches, one more if tiles are divided along k.
 //!
-//! **Threads.** 384: eight warps with tiles of 64 × 64 in a tile of 256 × 128, and four of which one thread works,
-//! since registers move between groups of four warps. A lane has four times four columns, 16 apart, and twice four
-//! rows, 32 apart; its places in the warp are such that each load of the warp is of eight or four packs.
+//! **Threads.** 384: eight warps multiply, with tiles of 64 × 64 in a tile of 256 × 128. Of four more warps one thread
+//! copies; there are four because registers move between groups of four warps. A lane has four times four columns, 16
+//! apart, and twice four rows, 32 apart; its places in the warp are such that each load of the warp is of eight or four
+//! packs.
 //!
 //! **Limits.** Any m, n, k and strides, factors, transposed operands; batches one after the other. Compute capability
 //! 9.0 alone: later ones lack the instruction that moves registers. A is copied to tiles of 256 rows, B to tiles of 128
 //! columns, in which those of one k are side by side: a stage is then two copies. With a copy of 512 bytes for each row
-//! of B instead, nine for a stage, the copying thread is too slow (43.7 TFLOP/s for 52.7 at m = n = k = 4096, H200).
-//! Where blocks add to an element of C, they do so in any order. With beta other than 0, or with fewer tiles than
-//! blocks (then more than two blocks may add to one), sums of floats that round can therefore differ from run to run.
+//! of B instead, nine for a stage, the copying thread is too slow (43.7 TFLOP/s instead of 52.7 at m = n = k = 4096,
+//! H200). Where blocks add to an element of C, they do so in any order. With beta other than 0, or with fewer tiles
+//! than blocks (then more than two blocks may add to one), sums of floats that round can therefore differ from run to
+//! run.
 //!
 //! **Source.** Our own prototype in CUDA C++; A. Kerr et al., "CUTLASS" (2017), for the shapes of tiles; M. Osama et
 //! al., "Stream-K: work-centric parallel decomposition for dense matrix-matrix multiplication on the GPU" (2023).

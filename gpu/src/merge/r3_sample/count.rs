@@ -109,5 +109,6 @@ fn at_byte<K: Scalar>(view: Shared<K>, offset: u32) -> K {
 
 /// Words of the ids of `tiles` tiles.
 pub const fn id_words(tiles: u32) -> u32 {
-    tiles * TILE / 4
+    // Not `tiles * TILE / 4`: of 2³² - 1 keys the tiles have more than 2³² places.
+    tiles * (TILE / 4)
 }

@@ -1,13 +1,15 @@
 //! # Sample sort: splitters, two distributions, buckets that fit a block
 //!
 //! **Idea.** A sorted sample of the keys gives splitters, which cut the keys into buckets of about the same size. A key
-//! finds its bucket by a binary search of the splitters in shared memory, and is moved there; the search costs a
-//! comparison per halving, as a merge does, and a fifth of its time: keys need not be taken from their own places. Two
-//! such rounds leave buckets of about 4096 keys, which fit the shared memory of a block and are sorted there.
+//! finds its bucket by a binary search of the splitters in shared memory, and is moved there. The search costs one
+//! comparison per halving, as a merge does, but takes a fifth of a merge's time: all threads search the same few
+//! splitters. Two such rounds leave buckets of about 4096 keys, which fit the shared memory of a block and are sorted
+//! there.
 //!
-//! **Changed from the rung before.** It moved all keys once for every two or three halvings; here two moves do for all
-//! that are not done in shared memory. If neighbouring splitters are equivalent, the keys that are equivalent to them
-//! get a bucket of their own, which is final. Up to 2²⁰ keys it is the rung before: the launches are fewer.
+//! **Changed from the rung before.** `multi-way` moves all keys once for every two or three halvings. Here two moves
+//! replace all passes over global memory. If neighbouring splitters are equivalent, the keys that are equivalent to
+//! them get a bucket of their own, which is final. Up to 2²⁰ keys the launches are those of `multi-way`, which are
+//! fewer.
 //!
 //! **Bottleneck.** The sort of the buckets, which merges runs from 17 keys up, as the tiles of the rung before. By ncu
 //! on an H200 at 2²⁴ keys it takes 208 µs, with instructions issued in 66 % of the cycles; a count takes 39 µs (71 %)
@@ -21,8 +23,8 @@
 //! keys each.
 //!
 //! **Limits.** Any n. Memory for the keys again, and a byte and a quarter per key. Equivalent keys may change their
-//! order. A bucket that does not fit a block although its splitters differ is sorted by one block, through global
-//! memory: with an order that may be slow, with a function that is none it may be all keys.
+//! order. If a bucket does not fit a block although its splitters differ, one block sorts it, through global memory.
+//! With a proper order that is rare, and slow where it happens. If the function is no order, it may be all keys.
 //!
 //! **Source.** W. D. Frazer and A. C. McKellar, "Samplesort: a sampling approach to minimal storage tree sorting"
 //! (1970); on GPUs: N. Leischner, V. Osipov, P. Sanders, "GPU sample sort" (2010). The buckets of equivalent keys: P.

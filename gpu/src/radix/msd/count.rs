@@ -38,7 +38,7 @@ pub fn count_top_bits<W: Key, M: Mapping>(
     let counters = Shared::<u32>::dynamic(0, 1 << (top_bits - 1));
     grid::let_next_start();
     clear(counters);
-    grid::wait_for_previous(); // `histogram` was zeroed and `keys` may have been written by the grid before
+    grid::wait_for_previous(); // `histogram` was zeroed, and `keys` may have been written, by grids before
     if thread::block_idx_x() == 0 && t < zeroed.len() {
         zeroed.set(t, 0);
     }

@@ -80,7 +80,7 @@ pub fn count_in_bytes<W: Key, M: Mapping>(
         LOST::view().set(0, 0);
         CROWDED::view().set(0, 0);
     }
-    grid::wait_for_previous(); // `histogram` was zeroed and `keys` may have been written by the grid before
+    grid::wait_for_previous(); // `histogram` was zeroed, and `keys` may have been written, by grids before
     if thread::block_idx_x() == 0 && t < zeroed.len() {
         zeroed.set(t, 0);
     }

@@ -5,10 +5,10 @@
 //! device. So each launch can be a step of either sort: the launch that turns counts into starts decides, and the
 //! others read what it decided.
 //!
-//! **Changed from the rung before.** `msd-pairs` is for keys with values; for keys alone the rung before is
-//! `msd-skewed`. It splits a bucket that is too large, level by level, and blocks wait for each other at the end of
-//! each phase. For up to 2²⁰ keys that waiting is most of the time: on skewed keys `onesweep` is then faster, and it
-//! does not care how they are distributed. Both sorts begin with a count, so one count of all four digits serves both.
+//! **Changed from the rung before.** For keys alone the rung before is `msd-skewed`. It splits a bucket that is too
+//! large level by level, and its blocks wait for each other at the end of each phase. For up to 2²⁰ keys that waiting
+//! is most of the time. On skewed keys `onesweep` is then faster: its time hardly depends on how keys are distributed.
+//! Both sorts begin with a count, so one count of all four digits serves both.
 //! Launches that leave at once are not free either: with three more of them a sort took 5 to 12 µs longer on an H200.
 //! Keys that fit a block are one launch.
 //!
@@ -131,7 +131,7 @@ fn either(
     });
 }
 
-/// Moves the keys to their buckets, or to their places by the last digit. Block i has tile i.
+/// Moves the keys to their buckets, block i those of tile i, or to their places by the last digit.
 #[kernel(max_threads = THREADS, min_blocks = 2, instances(
     radix_either_first: <Plain>,
     radix_either_first_mapped: <Mapped>,

@@ -2,13 +2,14 @@
 //!
 //! **Idea.** A block that has counted its digits publishes the counts and asks the blocks before it for theirs
 //! (decoupled look-back): it adds up their counts, going back until it meets a block that already knows the sum of
-//! all before. So it can place its keys at once, and the keys are read and written once a digit. Where each digit
+//! all before. So it can place its keys at once, and the keys are read and written once per digit. Where each digit
 //! starts in the whole input does not depend on the order of the keys: all digits are counted in one read at the
 //! beginning.
 //!
-//! **Changed from the rung before.** `lsd-ballot` reads the keys twice a pass and launches three kernels; here it is
-//! once and one. Lanes with the same digit are matched by an atomic `or` in shared memory where the digits of a warp
-//! differ, which takes less of the multiprocessor than eight ballots, and by one vote where they do not.
+//! **Changed from the rung before.** `lsd-ballot` reads the keys twice per pass and launches three kernels; here a pass
+//! reads them once and is one launch. Lanes with the same digit are matched by an atomic `or` in shared memory where
+//! the digits of a warp differ, which takes less of the multiprocessor than eight ballots, and by one vote where they
+//! do not.
 //!
 //! **Bottleneck.** Ranking the keys inside a block, which has to keep their order: by ncu on an H200, 2²⁸ keys, a pass
 //! has shared memory at 73 % of its peak and memory at 32 (with values 70 and 48), the histogram has shared memory at

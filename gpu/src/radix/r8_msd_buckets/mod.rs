@@ -11,9 +11,9 @@
 //! global atomic.
 //!
 //! **Bottleneck.** By ncu on an H200, 2²⁸ uniform keys: the histogram is bound by memory (80 % of its peak); in the
-//! partitions nothing is saturated (shared memory 66 and 78 %, memory 58 %); in the bucket sort shared memory is (90
-//! %). With skewed keys it is the largest bucket, on which one block works while the others are done; the next rung
-//! splits it.
+//! partitions nothing is saturated (shared memory 66 and 78 %, memory 58 %); in the bucket sort shared memory is
+//! saturated (90 %). With skewed keys it is the largest bucket, on which one block works while the others are done; the
+//! next rung splits it.
 //!
 //! **Cost.** Five launches: a read of all keys, the starts, two partitions that read and write them (one up to 9 top
 //! bits), and a sort of each bucket that does so too. Keys are compared only with the 11 others of their thread and

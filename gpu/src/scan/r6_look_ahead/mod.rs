@@ -11,8 +11,8 @@
 //! **Bottleneck.** The bandwidth of global memory: 86 % of its peak at 2²⁸ words (ncu, H200).
 //!
 //! **Cost.** About 2.75·n additions (2.5·n for elements of 8 bytes); 8 bytes of global memory per word, and 8 or 16
-//! bytes of state per tile and block; 1 barrier per block, and 1 of the adding warps per tile; one launch. A block has
-//! 184.5 KiB of shared memory, so there is one block per multiprocessor.
+//! bytes of state per tile and block; 1 barrier per block, and per tile 1 for the four warps that add; one launch. A
+//! block has 184.5 KiB of shared memory, so there is one block per multiprocessor.
 //!
 //! **Threads.** Warps 0 to 3 add, 4 to 7 scan, the first lane of warp 8 moves tiles, warp 9 looks ahead. In a tile each
 //! of 128 threads has 11 consecutive packs of 16 bytes, an odd number: a stride without bank conflicts.

@@ -4,11 +4,31 @@ use super::prefixes;
 use crate::algorithms::Operation;
 use crate::data::Element;
 use simt::Scalar;
+use std::ops::Add;
 
 /// A type that the family takes.
 pub trait Reducible: Element + Scalar {
-    /// The identity of an operation, the result for no elements.
-    fn identity(operation: Operation) -> Self;
+    /// The identity of an operation, the result for no elements. Like [`combined`](Self::combined) it is written without
+    /// the kernels' own [`Operator`](rungs_kernels::operator::Operator), which it judges.
+    fn identity(operation: Operation) -> Self {
+        // A conversion to integers ends at the smallest and at the largest of them.
+        Self::of_f64(match operation {
+            Operation::Sum => 0.0,
+            Operation::Min => f64::INFINITY,
+            Operation::Max => f64::NEG_INFINITY,
+        })
+    }
+    /// Two elements combined; a NaN makes a NaN.
+    fn combined(operation: Operation, a: Self, b: Self) -> Self {
+        let nan = [a, b].into_iter().find(|v| v.to_f64().is_nan());
+        match operation {
+            Operation::Sum => Self::sum_of_two(a, b),
+            Operation::Min => nan.unwrap_or(if order(&b) < order(&a) { b } else { a }),
+            Operation::Max => nan.unwrap_or(if order(&b) > order(&a) { b } else { a }),
+        }
+    }
+    /// The sum of two elements: of integers without the carry, of floats rounded.
+    fn sum_of_two(a: Self, b: Self) -> Self;
     /// The sum of all elements; `None` for floats, see [`float_sum`].
     fn integer_sum(all: &[Self]) -> Option<Self>;
     /// As a number of 64 bits.
@@ -24,10 +44,10 @@ pub trait Reducible: Element + Scalar {
 }
 
 macro_rules! reducible {
-    ($($t:ident: $sum:expr, $exact:expr, $epsilon:expr;)*) => {$(
+    ($($t:ident: $two:expr, $sum:expr, $exact:expr, $epsilon:expr;)*) => {$(
         impl Reducible for $t {
-            fn identity(operation: Operation) -> Self {
-                operation.identity::<$t>()
+            fn sum_of_two(a: $t, b: $t) -> $t {
+                $two(a, b)
             }
             fn integer_sum(all: &[Self]) -> Option<Self> {
                 $sum(all)
@@ -45,12 +65,17 @@ macro_rules! reducible {
     )*};
 }
 reducible! {
-    u32: |all: &[u32]| Some(all.iter().fold(0, |sum: u32, &v| sum.wrapping_add(v))), 0.0, 0.0;
-    i32: |all: &[i32]| Some(all.iter().fold(0, |sum: i32, &v| sum.wrapping_add(v))), 0.0, 0.0;
-    u64: |all: &[u64]| Some(all.iter().fold(0, |sum: u64, &v| sum.wrapping_add(v))), 0.0, 0.0;
-    i64: |all: &[i64]| Some(all.iter().fold(0, |sum: i64, &v| sum.wrapping_add(v))), 0.0, 0.0;
-    f32: |_: &[f32]| None, (1u64 << f32::MANTISSA_DIGITS) as f64, f32::EPSILON as f64;
-    f64: |_: &[f64]| None, (1u64 << f64::MANTISSA_DIGITS) as f64, f64::EPSILON;
+    u32: u32::wrapping_add, integers, 0.0, 0.0;
+    i32: i32::wrapping_add, integers, 0.0, 0.0;
+    u64: u64::wrapping_add, integers, 0.0, 0.0;
+    i64: i64::wrapping_add, integers, 0.0, 0.0;
+    f32: f32::add, |_: &[f32]| None, (1u64 << f32::MANTISSA_DIGITS) as f64, f32::EPSILON as f64;
+    f64: f64::add, |_: &[f64]| None, (1u64 << f64::MANTISSA_DIGITS) as f64, f64::EPSILON;
+}
+
+/// The sum of integers.
+fn integers<T: Reducible>(all: &[T]) -> Option<T> {
+    Some(all.iter().fold(T::of_f64(0.0), |sum, &v| T::sum_of_two(sum, v)))
 }
 
 /// The expected result.
@@ -158,6 +183,12 @@ mod tests {
         assert_eq!(exactly(&[1.0, 2.0, -4.0], Operation::Sum), -1.0);
         assert!(matches!(expected(&[u32::MAX, 2], Operation::Sum), Expected::Exactly(1)));
         assert!(matches!(expected::<i32>(&[], Operation::Max), Expected::Exactly(i32::MIN)));
+        assert!(matches!(expected::<u64>(&[], Operation::Min), Expected::Exactly(u64::MAX)));
+        assert_eq!(f64::identity(Operation::Max), f64::NEG_INFINITY);
+        assert_eq!(u32::combined(Operation::Sum, u32::MAX, 2), 1);
+        assert_eq!(f32::combined(Operation::Min, 0.0, -0.0).to_bits(), (-0.0f32).to_bits());
+        assert_eq!(f32::combined(Operation::Max, -0.0, 0.0).to_bits(), 0);
+        assert!(f32::combined(Operation::Max, f32::NAN, 1.0).is_nan());
     }
 
     #[test]

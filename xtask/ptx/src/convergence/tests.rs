@@ -74,13 +74,18 @@ fn copies_in_both_arms_of_a_branch_are_found() {
 
 /// They are `asm!`, which is convergent nowhere.
 #[test]
-fn copies_of_a_product_by_four_warps_are_found() {
+fn copies_of_collectives_in_asm_are_found() {
     let both = [("a", &[][..], &["b", "c"][..]), ("b", &[1], &["d"]), ("c", &[2], &["d"]), ("d", &[], &[])];
     let one = [("a", &[1][..], &["b", "c"][..]), ("b", &[], &["c"]), ("c", &[], &[])];
-    for (blocks, copies) in [(&both[..], 1), (&one, 0)] {
-        let text = "call { float, float } asm sideeffect \"wgmma.fence.sync.aligned; wgmma.mma_async\", \"=r,=r\"()";
-        let ir = ir(blocks, METADATA).replace("tail call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)", text);
-        let line = "\t{ .reg .b64 x; wgmma.fence.sync.aligned;\n";
+    let texts = [
+        "wgmma.fence.sync.aligned; wgmma.mma_async;",
+        "wgmma.wait_group.sync.aligned 0; // $0",
+        "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1, $2, $3, $4};",
+    ];
+    for ((blocks, copies), text) in [(&both[..], 1), (&one, 0)].into_iter().flat_map(|x| texts.map(|text| (x, text))) {
+        let call = format!("call {{ float, float }} asm sideeffect \"{text}\", \"=r,=r\"()");
+        let ir = ir(blocks, METADATA).replace("tail call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)", &call);
+        let line = format!("\t{{ .reg .b64 x; {text}\n");
         let ptx = |lines: usize| format!(".visible .entry k()\n{{\n{}\tret;\n}}\n", line.repeat(lines));
         assert_eq!(check(&ir, &ptx(blocks.iter().map(|block| block.1.len()).sum())).len(), copies);
         assert_eq!(check(&ir, &ptx(3)).len(), copies + 1, "copies in PTX alone");
