@@ -2,7 +2,8 @@
 //! (a PTX function behind a wrong `cfg`, say) would escape the compiler.
 
 use std::path::Path;
-use syn::{ImplItem, Item, TraitItem};
+use syn::parse::{ParseStream, Parser};
+use syn::{ImplItem, Item, Token, TraitItem, braced, parenthesized};
 
 /// The functions of the trait and the one type that implements it in each backend.
 const BACKENDS: [(&str, &str); 3] = [("ptx", "Ptx"), ("rust_cuda", "RustCuda"), ("sim", "Simulator")];
@@ -57,11 +58,40 @@ fn backend(folder: &str, name: &str) -> Vec<String> {
     let function = |item: &ImplItem| match item {
         ImplItem::Fn(f) => {
             assert!(!f.attrs.iter().any(|a| a.path().is_ident("cfg")), "{folder}: {} is behind a cfg", f.sig.ident);
-            signature(&f.sig)
+            vec![signature(&f.sig)]
         }
+        ImplItem::Macro(m) if m.mac.path.segments.last().is_some_and(|name| name.ident == "forwards") => forwarded(),
         _ => panic!("{folder}: `impl Machine` has only functions"),
     };
-    found.items.iter().map(function).collect()
+    found.items.iter().flat_map(function).collect()
+}
+
+/// The functions that both backends for NVIDIA's GPUs have by one macro.
+fn forwarded() -> Vec<String> {
+    let items = parse("nvidia/forwards.rs");
+    let macros = items.iter().find_map(|item| match item {
+        Item::Macro(m) if m.ident.as_ref().is_some_and(|name| name == "forwards") => Some(m.mac.tokens.clone()),
+        _ => None,
+    });
+    // `() => { … };`
+    let rule = |input: ParseStream| {
+        let (nothing, body);
+        parenthesized!(nothing in input);
+        input.parse::<Token![=>]>()?;
+        braced!(body in input);
+        input.parse::<Option<Token![;]>>()?;
+        let mut items: Vec<ImplItem> = vec![];
+        while !(nothing.is_empty() && body.is_empty()) {
+            items.push(body.parse()?);
+        }
+        Ok(items)
+    };
+    let items = rule.parse2(macros.expect("forwards.rs has the macro")).expect("one rule, of functions");
+    let function = |item: &ImplItem| match item {
+        ImplItem::Fn(f) if !f.attrs.iter().any(|a| a.path().is_ident("cfg")) => signature(&f.sig),
+        _ => panic!("forwards.rs has only functions, and none behind a cfg"),
+    };
+    items.iter().map(function).collect()
 }
 
 #[test]

@@ -40,7 +40,8 @@ pub fn backends(reports: &[&Report], second: &str) -> String {
 fn origins(reports: &[&Report]) -> String {
     let mut families: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for report in reports {
-        families.entry(origin_by_day(report)).or_default().extend(report.results.iter().map(|row| row.family.as_str()));
+        let rungs = report.results.iter().filter(|row| row.kind == Kind::Rung && row.back_to_back.is_some());
+        families.entry(origin_by_day(report)).or_default().extend(rungs.map(|row| row.family.as_str()));
     }
     let lines = families
         .iter()
@@ -71,6 +72,6 @@ mod tests {
         let rungs = one.results.iter().filter(|row| row.kind == Kind::Rung && row.verified);
         assert_eq!(lines, rungs.filter(|row| row.back_to_back.is_some()).count() - 1, "{text}");
         assert!(lines > 0 && gone.back_to_back.is_some(), "{text}");
-        assert!(text.contains(&format!("{}: matmul, radix.", origin_by_day(&one))), "{text}");
+        assert!(text.contains(&format!("{}: bubble, matmul, radix.", origin_by_day(&one))), "{text}");
     }
 }
