@@ -2,10 +2,12 @@
 
 use crate::{Arch, Package, Toolchain, convergence, ptx};
 use std::fmt;
+use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs, thread};
+use std::{env, fs, io, thread};
 
 /// The compiler's name of the GPU.
 pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
@@ -113,6 +115,7 @@ pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError
         let compiled = said.contains("could not compile");
         return Err(if compiled { BuildError::Kernels(said) } else { BuildError::Toolchain(said) });
     }
+    keep_fresh(options).map_err(|e| BuildError::Toolchain(format!("{}: {e}", folder.display())))?;
     let text = fs::read_to_string(&assembly).map_err(|e| {
         let (file, folder) = (assembly.display(), folder.display());
         BuildError::Toolchain(format!("cargo left no PTX in {file} ({e}); remove {folder} and build again"))
@@ -125,6 +128,15 @@ pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError
     let text = ptx::finish(&text, &options.arch, &toolchain.to_string())
         .map_err(|e| BuildError::Kernels(format!("{name}: {e:#}")))?;
     Ok(Ptx { name, arch: options.arch.clone(), text, warnings: said })
+}
+
+/// Leaves the file that a linker would have left. PTX needs no linker, and cargo compiles anew where its file is missing.
+fn keep_fresh(options: &Options) -> io::Result<()> {
+    let linked = options.folder().join(TARGET).join("release/deps").join(&options.package.library);
+    match File::create_new(linked.with_extension("ptx")) {
+        Err(e) if e.kind() != ErrorKind::AlreadyExists => Err(e),
+        _ => Ok(()),
+    }
 }
 
 /// Searches the IR that rustc has just written for copied collectives. If cargo had nothing to compile, there is no new

@@ -25,10 +25,17 @@ fn a_barrier_in_a_function_stays_one_barrier() {
     let toolchain = Toolchain::find(folder).expect("`cargo xtask setup` installs it");
     let package = Package::at(&to).unwrap();
     let arch: Arch = "sm_80".parse().unwrap();
-    let built = build(&toolchain, &Options { arch, checked: false, target_dir: to.join("target"), package }).unwrap();
+    let options = Options { arch, checked: false, target_dir: to.join("target"), package };
+    let built = build(&toolchain, &options).unwrap();
     assert_eq!(built.text.matches("bar.sync").count(), 1, "{}", built.text);
     assert!(built.text.contains(".entry planted("), "{}", built.text);
     for left in [".loc", ".file", ".section", "$L__tmp"] {
         assert!(!built.text.contains(left), "{left} of the line tables is in the PTX");
     }
+    // Without a change nothing is compiled again.
+    let entries = || fs::read_dir(to.join("target/device/sm_80")).unwrap().map(|entry| entry.unwrap());
+    let assembly = || entries().find(|entry| entry.path().extension().is_some_and(|end| end == "s")).unwrap();
+    let written = || assembly().metadata().unwrap().modified().unwrap();
+    let first = written();
+    assert_eq!((build(&toolchain, &options).unwrap().text, written()), (built.text, first));
 }
