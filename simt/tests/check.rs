@@ -2,7 +2,7 @@
 
 use simt::atomic::{Order, Scope};
 use simt::sim::{Check, Gpu, Kind, Report, check, expect_written, shortest};
-use simt::warpgroup::{self, MORE, ROW, Tile};
+use simt::warpgroup::{self, Along, MORE, ROW, Sums, Tile};
 use simt::{Geometry, Global, bf16, bulk, kernel, launcher::Launcher, shared, thread, warp};
 
 shared!(TILE: [u32; 256]);
@@ -373,6 +373,66 @@ fn a_product_needs_a_fence_after_the_writes() {
         let first = finding.first.as_ref().expect("the write is shown");
         assert!(first.what == "writes" && first.thread.0[0] >= fencing, "{finding}");
         assert!(finding.memory.is_some() && finding.second.what == "multiplies it", "{finding}");
+    }
+}
+
+/// Four warps begin the products of two pairs of tiles, and write to tile `tile` (A's of a pair, of the first or of the
+/// second) before they have begun the second product, after that, or when all have been made.
+#[kernel]
+fn tiles_written_beside_products(output: Global<f32>, tile: u32, after: u32) {
+    let t = thread::thread_idx_x();
+    let of_a = |pair: u32| Tile::<bf16>::dynamic(pair * 128 * ROW, 64);
+    let of_b = |pair: u32| Tile::<bf16>::dynamic(pair * 128 * ROW + 64 * ROW, 64);
+    for pair in 0..2 {
+        for i in (t..64 * Tile::<bf16>::DEPTH).step_by(128) {
+            of_a(pair).elements().set(i, bf16::ONE);
+            of_b(pair).elements().set(i, bf16::ONE);
+        }
+    }
+    bulk::fence();
+    thread::sync_threads(); // the tiles are complete
+    let write = |now: u32| {
+        if now == after {
+            thread::sync_threads(); // what one warp knows, all know
+            for i in (t..64 * Tile::<bf16>::DEPTH).step_by(128) {
+                of_a(tile).elements().set(i, bf16::ZERO);
+            }
+        }
+    };
+    let mut sums = Sums::<32>::ZERO.add::<bf16, Along, Along>(of_a(0), of_b(0));
+    write(1);
+    if after > 1 {
+        sums = sums.add::<bf16, Along, Along>(of_a(1), of_b(1));
+    }
+    write(2);
+    let sums = sums.finish();
+    write(3);
+    output.set(t, sums[31]);
+}
+
+/// Products read their tiles while the threads go on: until the next ones have begun, or all have been made.
+#[test]
+fn tiles_are_written_when_products_have_read_them() {
+    let found = |tile: u32, after: u32| {
+        let checked = check(Check { schedules: 4, ..Check::default() }, || {
+            let gpu: &dyn Launcher = &Gpu::default();
+            let output = gpu.scratch::<f32>(128).unwrap();
+            let geometry = Geometry::linear(1, 128).shared(256 * ROW + MORE);
+            gpu.launch(tiles_written_beside_products, geometry, (output.view(), tile, after)).unwrap();
+        });
+        checked.report
+    };
+    for (tile, after) in [(0, 2), (0, 3), (1, 1), (1, 3)] {
+        let report = found(tile, after);
+        assert!(report.is_clean(), "{tile} {after}: {report}");
+    }
+    for (tile, after) in [(0, 1), (1, 2)] {
+        let report = found(tile, after);
+        assert_eq!(report.kinds(), [Kind::SharedRace], "{tile} {after}: {report}");
+        let finding = &report.findings[0];
+        let first = finding.first.as_ref().expect("the product is shown");
+        assert_eq!(first.what, "reads by a product that it began", "{finding}");
+        assert!(finding.advice.contains("Sums::finish"), "{finding}");
     }
 }
 

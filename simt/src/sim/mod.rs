@@ -53,12 +53,12 @@ use crate::machine::{Operation, Order, Scope};
 use crate::scalar::{Along, AtomicScalar, Lies, Operand, Scalar, from_bits, to_bits};
 use crate::{bf16, f16};
 use block::{Block, Vector};
-use check::{Half, Moved, Touch, Use};
+use check::{BlockState, Half, Moved, Session, Touch, Use};
 use std::cell::Cell;
 use std::panic::Location;
 use std::sync::OnceLock;
 use std::time::Instant;
-use wgmma::Tiles;
+use wgmma::{Made, Tiles};
 
 /// The limits of compute capability 9.0, which the simulator enforces on launches.
 mod limits {
@@ -131,10 +131,8 @@ unsafe fn look<T: Scalar, R, const GLOBAL: bool, const WRITES: bool>(
     observe::access(space, kind, address, value);
     if let (Some(before), Some((session, state))) = (before, block.checks()) {
         let (site, bytes, thread) = (Location::caller(), size_of::<T>() as u32, block.current());
-        if !session.access_in_order(state, thread, (space, address, bytes), kind, site) {
-            let touch = Touch { space, kind, address, bytes, before: &before, after: &[to_bits(value)], site };
-            session.access(state, thread, &touch, Use::of(kind));
-        }
+        let touch = Touch { space, kind, address, bytes, before: &before, after: &[to_bits(value)], site };
+        session.plain(state, thread, &touch, Use::of(kind));
     }
     block.after_access(space, address, size_of::<T>() as u32, to_bits(value));
     result
@@ -152,15 +150,27 @@ unsafe fn look_at_pack<R>(space: Space, kind: AccessKind, address: u64, p: *cons
         here().count(instruction, 16, address);
     }
     // SAFETY: passed on.
-    unsafe { watch_pack(space, kind, address, p, access) }
+    unsafe {
+        watch_pack(space, kind, address, p, access, |session, state, thread, touch| {
+            session.plain(state, thread, touch, Use::of(kind))
+        })
+    }
 }
 
-/// [`look_at_pack`] for an access that is no instruction of the thread's own: it is not counted.
+/// [`look_at_pack`] for an access that is no instruction of the thread's own: it is not counted, and a check judges it
+/// by `judge`.
 ///
 /// # Safety
 /// As for [`look_at_pack`].
 #[track_caller]
-unsafe fn watch_pack<R>(space: Space, kind: AccessKind, address: u64, p: *const u8, access: impl FnOnce() -> R) -> R {
+unsafe fn watch_pack<R>(
+    space: Space,
+    kind: AccessKind,
+    address: u64,
+    p: *const u8,
+    access: impl FnOnce() -> R,
+    judge: impl FnOnce(&mut Session, &mut BlockState, usize, &Touch),
+) -> R {
     let block = here();
     block.interrupt();
     block.before_access();
@@ -171,12 +181,9 @@ unsafe fn watch_pack<R>(space: Space, kind: AccessKind, address: u64, p: *const 
     let after = words();
     observe::pack(space, kind, address, after);
     if let (Some(before), Some((session, state))) = (before, block.checks()) {
-        let (site, thread) = (Location::caller(), block.current());
-        if !session.access_in_order(state, thread, (space, address, 16), kind, site) {
-            let after = after.map(u64::from);
-            let touch = Touch { space, kind, address, bytes: 16, before: &before, after: &after, site };
-            session.access(state, thread, &touch, Use::of(kind));
-        }
+        let (site, after) = (Location::caller(), after.map(u64::from));
+        let touch = Touch { space, kind, address, bytes: 16, before: &before, after: &after, site };
+        judge(session, state, block.current(), &touch);
     }
     for (i, word) in after.into_iter().enumerate() {
         block.after_access(space, address + 4 * i as u64, 4, word.into());
@@ -740,7 +747,7 @@ impl Machine for Simulator {
     #[track_caller]
     unsafe fn wgmma_add<T: Operand, const SUMS: usize>(a: u32, b: u32, mut sums: [f32; SUMS]) -> [f32; SUMS] {
         // SAFETY: passed on.
-        unsafe { wgmma::multiply_add::<T, Along, Along, SUMS>(Tiles { a, b }, &mut sums) };
+        unsafe { wgmma::multiply_add::<T, Along, Along, SUMS>(Tiles { a, b }, &mut sums, Made::AtOnce) };
         sums
     }
 
@@ -753,12 +760,11 @@ impl Machine for Simulator {
         let mut parts = [0.0; SUMS];
         for (a, b) in [(a[1], b[0]), (a[0], b[1]), (a[0], b[0])] {
             // SAFETY: passed on.
-            unsafe { wgmma::multiply_add::<T, Along, Along, SUMS>(Tiles { a, b }, &mut parts) };
+            unsafe { wgmma::multiply_add::<T, Along, Along, SUMS>(Tiles { a, b }, &mut parts, Made::AtOnce) };
         }
         std::array::from_fn(|i| sums[i] + parts[i])
     }
 
-    // Products are made at once: a kernel that needs them to take time would be wrong on the GPU too.
     #[track_caller]
     unsafe fn wgmma_begin<T: Operand, A: Lies, B: Lies, const SUMS: usize>(
         a: u32,
@@ -766,13 +772,13 @@ impl Machine for Simulator {
         mut sums: [f32; SUMS],
     ) -> [f32; SUMS] {
         // SAFETY: passed on.
-        unsafe { wgmma::multiply_add::<T, A, B, SUMS>(Tiles { a, b }, &mut sums) };
+        unsafe { wgmma::multiply_add::<T, A, B, SUMS>(Tiles { a, b }, &mut sums, Made::Later) };
         sums
     }
 
     #[track_caller]
     fn wgmma_finish<const SUMS: usize>(sums: [f32; SUMS]) -> [f32; SUMS] {
-        warp::together();
+        wgmma::finish();
         sums
     }
 

@@ -10,7 +10,7 @@ use super::shadow::{
 };
 use super::sites::Sites;
 use super::state::{BlockState, Launch};
-use super::sync::Word;
+use super::sync::{Engines, Word};
 use super::{Check, Report};
 use crate::Dim3;
 use std::collections::{BTreeMap, HashMap};
@@ -19,6 +19,10 @@ use std::rc::Rc;
 
 /// The writer of what the launcher cleared between launches.
 pub(in super::super) const LAUNCHER: u32 = u32::MAX - 3;
+
+/// How an access is made that no thread makes itself, as a finding says it behind what is done.
+const COPY: &str = "by a copy that it started";
+const PRODUCT: &str = "by a product that it began";
 
 /// Findings of one kind between the same two lines that are counted; each is reported once.
 type Key = (Kind, &'static str, u32, u32);
@@ -359,6 +363,15 @@ impl Session {
         Place { block: block.number, warp: agent / 32, agent, first, stride }
     }
 
+    /// A plain access by a thread.
+    #[inline(always)]
+    pub(in super::super) fn plain(&mut self, block: &mut BlockState, thread: usize, touch: &Touch, using: Use) {
+        let Touch { space, kind, address, bytes, site, .. } = *touch;
+        if !self.access_in_order(block, thread, (space, address, bytes), kind, site) {
+            self.access(block, thread, touch, using);
+        }
+    }
+
     /// A plain access to one word or several that the thread's own numbers show to be in order with all earlier ones,
     /// as they do for most. If they do not, false is returned, and the access is for [`Session::access`], which would
     /// do the same in several times the time: it may judge words again that have been judged here.
@@ -559,15 +572,24 @@ impl Session {
 
     pub(super) fn side(&self, launch: &Launch, agent: u32, site: u32, what: &str, value: Option<u64>) -> Side {
         let (block, thread, warp) = launch.who(agent, &self.issuers);
-        let what = if agent < launch.engines { what.into() } else { format!("{what} by a copy that it started") };
+        let what = match () {
+            _ if agent < launch.engines => what.into(),
+            _ if Engines::multiplies(agent - launch.engines, launch.stride) => format!("{what} {PRODUCT}"),
+            _ => format!("{what} {COPY}"),
+        };
         Side { what, site: Some(self.sites.site(site)), block, thread, warp, value }
     }
 
     /// What would have ordered two accesses.
     fn advice(&self, kind: Kind, first: Option<&Side>, second: &Side) -> String {
-        let engine = |side: &Side| side.what.contains("by a copy");
+        let one_is = |way: &str, first: &Side| first.what.contains(way) || second.what.contains(way);
         let near = match first {
-            Some(first) if engine(first) || engine(second) => {
+            Some(first) if one_is(PRODUCT, first) => {
+                "products read their tiles while their threads go on: a thread knows that the tiles of one call of \
+                 Sums::add have been read when the next call returns, or Sums::finish. Only then may it write them, or \
+                 tell others by a barrier that they may"
+            }
+            Some(first) if one_is(COPY, first) => {
                 "a copy runs beside its thread: wait for it before the data is read (for the phase of the barrier that \
                  counts it, or async_copy::wait; other threads then need a barrier of the block), and start the next \
                  copy only when all have read it"

@@ -72,6 +72,8 @@ pub(in super::super) struct Engines {
     /// Bulk copies to global memory, and copies of the threads' own, by thread.
     stores: Map<u32, Groups>,
     copies: Map<u32, Groups>,
+    /// Products of the tensor cores that each thread has begun and not waited for at once.
+    products: Map<u32, u32>,
     /// The time up to which each thread's writes are fenced for the engines.
     fenced: Map<u32, u32>,
 }
@@ -121,15 +123,25 @@ enum Engine {
     StoreWrites(u32),
     /// Both sides of a thread's own copies to shared memory.
     Copy(u32),
+    /// The reads of tiles by products that go on while a warp does: the lanes wait for those of their own warp.
+    Products(u32),
 }
 
 impl Engines {
     /// Barriers in shared memory of a block that have an agent of their own; the others share the last.
     const BARRIERS: u32 = 64;
 
+    /// Warps of the largest block. They are a multiple of 32, so that reads by the warps of one group share an entry.
+    const WARPS: u32 = 32;
+
     /// Agents per block of `stride` threads.
     pub(super) fn per_block(stride: u32) -> u32 {
-        Self::BARRIERS + 3 * stride
+        Self::BARRIERS + 3 * stride + Self::WARPS
+    }
+
+    /// Whether an agent, counted from the first engine of the launch on, is that of a warp's products.
+    pub(super) fn multiplies(number: u32, stride: u32) -> bool {
+        number % Self::per_block(stride) >= Self::BARRIERS + 3 * stride
     }
 }
 
@@ -143,6 +155,7 @@ impl Session {
             Engine::StoreReads(thread) => of_threads(0, thread),
             Engine::StoreWrites(thread) => of_threads(1, thread),
             Engine::Copy(thread) => of_threads(2, thread),
+            Engine::Products(warp) => of_threads(3, warp),
         };
         self.launch.engines + block.number * Engines::per_block(stride) + number
     }
@@ -510,6 +523,32 @@ impl Session {
         if let Some(unfenced) = unfenced {
             self.report_unfenced(block, me, site, "starts a copy", unfenced, UNFENCED);
         }
+    }
+
+    /// A thread begins a product, whose tiles are read while it goes on. Those of its warp's products before have been
+    /// read when the call returns.
+    pub(in super::super) fn products_begin(&mut self, block: &mut BlockState, thread: usize) {
+        self.products_made(block, thread);
+        let begun = block.engines.products.entry(thread as u32).or_default();
+        *begun += 1;
+        self.top = self.top.max(self.launch.base + *begun + 1);
+    }
+
+    /// The tiles of all products that the warp has begun have been read.
+    pub(in super::super) fn products_made(&mut self, block: &mut BlockState, thread: usize) {
+        let begun = block.engines.products.get(&(thread as u32)).copied().unwrap_or(0);
+        if begun > 0 {
+            self.knows_engine(block, thread, Engine::Products(thread as u32 / 32), self.launch.base + begun);
+        }
+    }
+
+    /// The product that the thread has begun last reads shared memory.
+    pub(in super::super) fn product_reads(&mut self, block: &mut BlockState, thread: usize, touch: &Touch) {
+        let engine = self.engine(block, Engine::Products(thread as u32 / 32));
+        let time = self.launch.base + block.engines.products.get(&(thread as u32)).copied().unwrap_or(0);
+        let me = self.agent(block, thread).agent;
+        self.issuers.insert(engine, me);
+        self.access_as(block, thread, engine, time, touch, Use::of(touch.kind));
     }
 
     /// A thread has the tensor cores multiply the 16 bytes of shared memory at `address`, which it has read.
