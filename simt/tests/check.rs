@@ -1,6 +1,7 @@
 //! The simulator's checks: wrong kernels that are named, right ones that are not.
 
 use simt::atomic::{Order, Scope};
+use simt::mbarrier::{self, Mbarrier};
 use simt::sim::{Check, Gpu, Kind, Report, check, expect_written, shortest};
 use simt::warpgroup::{self, Along, MORE, ROW, Sums, Tile};
 use simt::{Geometry, Global, bf16, bulk, kernel, launcher::Launcher, shared, thread, warp};
@@ -374,6 +375,105 @@ fn a_product_needs_a_fence_after_the_writes() {
         assert!(first.what == "writes" && first.thread.0[0] >= fencing, "{finding}");
         assert!(finding.memory.is_some() && finding.second.what == "multiplies it", "{finding}");
     }
+}
+
+shared!(BARRIERS: [u64; 2]);
+
+/// Thread 32 writes words that thread 0 has copied to global memory; `how` says who calls `bulk::fence`, and when.
+#[kernel]
+fn handed_to_the_engine(output: Global<u32>, how: u32) {
+    let (t, tile) = (thread::thread_idx_x(), TILE::view());
+    let written = [0, 1].map(|i| Mbarrier::at(BARRIERS::view(), i));
+    if t == 0 {
+        written.iter().for_each(|barrier| barrier.init(1));
+        mbarrier::fence_init();
+    }
+    thread::sync_threads(); // the barriers exist
+    let fence = |now: u32| {
+        if how == now {
+            bulk::fence();
+        }
+    };
+    let store = |part: u32| {
+        bulk::store(output.slice(part * 4, 4), tile.slice(part * 4, 4));
+        bulk::commit();
+        bulk::wait_read::<0>();
+    };
+    match t {
+        32 => {
+            // What follows is late by the thread's own time.
+            (0..5).for_each(|_| simt::atomic::fence(Order::Release, Scope::Block));
+            (0..4).for_each(|i| tile.set(i, i));
+            if how == 1 || how == 6 {
+                bulk::fence();
+            }
+            written[0].arrive();
+            fence(2);
+            (4..8).for_each(|i| tile.set(i, i));
+            if how >= 5 {
+                bulk::fence();
+            }
+            written[1].arrive();
+        }
+        0 => {
+            if how == 3 {
+                // It knows of nothing yet.
+                (0..20).for_each(|_| bulk::fence());
+            }
+            written[0].wait(0);
+            fence(4);
+            if how != 5 {
+                store(0);
+            }
+            written[1].wait(0);
+            if how == 5 {
+                store(1);
+            }
+        }
+        _ => (),
+    }
+}
+
+/// A fence counts if it is behind the write, and if who starts the copy knows of it: whatever the threads' own times
+/// are.
+#[test]
+fn a_fence_stands_between_the_writes_and_the_copy() {
+    for (how, right) in [(0, false), (1, true), (2, false), (3, false), (4, true), (5, true), (6, true)] {
+        let report = report(|gpu, _, b| gpu.launch(handed_to_the_engine, Geometry::linear(1, 64), (b, how)).unwrap());
+        let expected: &[Kind] = if right { &[] } else { &[Kind::MissingProxyFence] };
+        assert_eq!(report.kinds(), expected, "{how}: {report}");
+    }
+}
+
+/// Thread 0 fences while thread 1 writes, and starts a copy behind the barrier; if `third`, thread 2 fences behind that
+/// barrier, and before one more.
+#[kernel]
+fn fenced_too_early(output: Global<u32>, third: u32) {
+    let (t, tile) = (thread::thread_idx_x(), TILE::view());
+    match t {
+        0 => bulk::fence(),
+        1 => (0..4).for_each(|i| tile.set(i, i)),
+        _ => (),
+    }
+    thread::sync_threads();
+    if third == 1 {
+        if t == 2 {
+            bulk::fence();
+        }
+        thread::sync_threads(); // the copy is behind the fence
+    }
+    if t == 0 {
+        bulk::store(output.slice(0, 4), tile.slice(0, 4));
+        bulk::commit();
+        bulk::wait_read::<0>();
+    }
+}
+
+#[test]
+fn a_fence_before_the_writes_does_nothing() {
+    let run = |third| kinds(|gpu, _, b| gpu.launch(fenced_too_early, Geometry::linear(1, 32), (b, third)).unwrap());
+    assert_eq!(run(0), [Kind::MissingProxyFence]);
+    assert_eq!(run(1), [], "a third thread that knows of the writes fences for both");
 }
 
 /// Four warps begin the products of two pairs of tiles, and write to tile `tile` (A's of a pair, of the first or of the

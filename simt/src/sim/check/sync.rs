@@ -1,7 +1,7 @@
 //! What orders accesses: barriers, warp barriers, atomics, fences, barriers in shared memory and the copies they count.
 
 use super::super::observe::{AccessKind, Space};
-use super::clock::{Known, merge};
+use super::clock::{Clock, Known, Place, merge};
 use super::finding::{Finding, Kind};
 use super::session::{Session, Touch, Use};
 use super::shadow::{Cell, Map, Way};
@@ -74,8 +74,17 @@ pub(in super::super) struct Engines {
     copies: Map<u32, Groups>,
     /// Products of the tensor cores that each thread has begun and not waited for at once.
     products: Map<u32, u32>,
-    /// The time up to which each thread's writes are fenced for the engines.
-    fenced: Map<u32, u32>,
+    /// The fences of each thread that show writes to the engines.
+    fences: Map<u32, Fences>,
+}
+
+/// The fences of one thread.
+#[derive(Default)]
+struct Fences {
+    /// The thread's time at each.
+    times: Vec<u32>,
+    /// What the thread knew at the last.
+    last: Clock,
 }
 
 /// The groups of copies of one thread.
@@ -137,6 +146,26 @@ impl Engines {
     /// Agents per block of `stride` threads.
     pub(super) fn per_block(stride: u32) -> u32 {
         Self::BARRIERS + 3 * stride + Self::WARPS
+    }
+
+    /// Whether a fence stands between what a thread of the block wrote at a time, and the thread at `me` with that clock:
+    /// it is behind the write, and the thread knows of it. Any thread may have made it that knew of the write: the
+    /// writer at any time, another at its last fence.
+    fn fenced(&self, me: Place, clock: &Clock, (writer, time): (u32, u32)) -> bool {
+        let block = || Some(me.block);
+        // The writer's first fence behind the write.
+        let own = self.fences.get(&(writer - me.first)).and_then(|fences| {
+            let before = fences.times.partition_point(|&fence| fence < time);
+            fences.times.get(before)
+        });
+        let by_another = |(&thread, fences): (&u32, &Fences)| {
+            let (agent, last) = (me.first + thread, &fences.last);
+            let place = Place { agent, warp: agent / 32, ..me };
+            agent != writer && clock.knows(me, agent, block, last.own) && last.knows(place, writer, block, time)
+        };
+        own.is_some_and(|&fence| clock.knows(me, writer, block, fence))
+            || self.fences.get_key_value(&(me.agent - me.first)).is_some_and(by_another)
+            || self.fences.iter().any(by_another)
     }
 
     /// Whether an agent, counted from the first engine of the launch on, is that of a warp's products.
@@ -622,16 +651,16 @@ impl Session {
         cells.iter().any(|cell| (cell.writer, cell.time) == (agent, time))
     }
 
-    /// The first of four shared words whose last write is a thread's that has not fenced it for the copy engines.
+    /// The first of four shared words whose last write is a thread's, without a fence for the copy engines between that
+    /// and now.
     fn unfenced(&mut self, block: &mut BlockState, thread: usize, address: u64) -> Option<Unfenced> {
-        let (launch, mine) = (&self.launch, block.number * self.launch.stride + thread as u32);
-        let fenced = &block.engines.fenced;
-        let until = |agent: u32| fenced.get(&agent).copied().unwrap_or(launch.base);
+        let (launch, me) = (&self.launch, self.agent(block, thread));
+        let BlockState { clocks, shared, engines, .. } = block;
         for word in (address..address + 16).step_by(4) {
-            let cells = block.shared.cells(word, 4, &mut self.lists, |_| super::shadow::NOBODY);
+            let cells = shared.cells(word, 4, &mut self.lists, |_| super::shadow::NOBODY);
             let is_unfenced = |cell: &&mut Cell| {
                 let of_thread = cell.writer < launch.engines && cell.time > launch.base;
-                of_thread && until(cell.writer) < cell.time && until(mine) < cell.time
+                of_thread && !engines.fenced(me, &clocks[thread], (cell.writer, cell.time))
             };
             if let Some(cell) = cells.iter_mut().find(is_unfenced) {
                 return Some(Unfenced { word, writer: cell.writer, site: cell.site });
@@ -671,9 +700,11 @@ impl Session {
 
     /// The thread fences its writes, and those that it knows of, for the copy engines.
     pub(in super::super) fn fence_async(&mut self, block: &mut BlockState, thread: usize) {
-        let agent = self.agent(block, thread).agent;
         let clock = &mut block.clocks[thread];
-        block.engines.fenced.insert(agent, clock.own);
+        let fences = block.engines.fences.entry(thread as u32).or_default();
+        fences.times.push(clock.own);
+        fences.last = clock.knowledge();
+        // What the thread writes from now on is behind the fence.
         clock.own += 1;
         self.top = self.top.max(clock.own);
     }
