@@ -594,10 +594,24 @@ impl Machine for Simulator {
         unsafe { tensor_map::store(map, place, from) }
     }
 
-    // Copies see all that was written before they start.
-    fn publish_map() {}
+    // Copies see all that was written before they start; a check judges as if they did not.
+    fn publish_map() {
+        if let Some((session, _)) = here().checks() {
+            session.map_published();
+        }
+    }
 
-    unsafe fn acquire_map(_: *const u64) {}
+    #[track_caller]
+    unsafe fn acquire_map(map: *const u64) {
+        // SAFETY: passed on.
+        unsafe { tensor_map::acquire(map) }
+    }
+
+    #[track_caller]
+    unsafe fn refuse_other_box<T: Operand>(map: *const u64, elements: u32) {
+        // SAFETY: passed on.
+        unsafe { tensor_map::refuse_other_box::<T>(map, elements) }
+    }
 
     fn bulk_commit() {
         let block = here();

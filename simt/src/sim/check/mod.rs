@@ -12,6 +12,7 @@
 
 mod clock;
 mod finding;
+mod maps;
 mod missing;
 mod run;
 mod schedule;

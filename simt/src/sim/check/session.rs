@@ -82,11 +82,13 @@ pub(in super::super) struct Session {
     pub(super) global: Shadow,
     pub(super) words: Map<u64, Word>,
     /// Memory that began to exist during the check: address and bytes.
-    allocations: BTreeMap<u64, u64>,
+    pub(super) allocations: BTreeMap<u64, u64>,
     pub(super) sites: Sites,
     pub(super) launch: Launch,
     /// The launches before, the last one last; those that no overlap reaches are forgotten.
     history: Vec<Launch>,
+    /// Launches before that have written tensor maps, each with the latest time of its accesses.
+    pub(super) map_writers: Vec<(Launch, u32)>,
     /// Times after the first and up to the second belong to a launch that may still run: the launch after it did not
     /// wait for it.
     running: Option<(u32, u32)>,
@@ -236,6 +238,7 @@ impl Session {
             sites: Sites::default(),
             launch: Launch::default(),
             history: Vec::new(),
+            map_writers: Vec::new(),
             running: None,
             top: 0,
             findings: Vec::new(),
@@ -276,6 +279,9 @@ impl Session {
             }
             true => before.base,
         };
+        if before.maps {
+            self.map_writers.push((Launch { views: Vec::new(), ..before.clone() }, base));
+        }
         self.history.push(before);
         self.launch = Launch { base, floor, ..launch };
         self.launches += 1;
@@ -350,7 +356,7 @@ impl Session {
     }
 
     /// An address as an offset into one of the launch's views.
-    fn place(&self, address: u64) -> Memory {
+    pub(super) fn place(&self, address: u64) -> Memory {
         Memory::in_views(&self.launch.views, address, 4)
     }
 
@@ -685,7 +691,7 @@ fn race(space: Space) -> Kind {
 }
 
 /// Who wrote a word that no kernel has touched.
-fn fresh(allocations: &BTreeMap<u64, u64>, address: u64) -> u32 {
+pub(super) fn fresh(allocations: &BTreeMap<u64, u64>, address: u64) -> u32 {
     let before = allocations.range(..address + 4).next_back();
     match before {
         Some((start, bytes)) if address < start + bytes => NOBODY,

@@ -3,6 +3,7 @@
 use super::super::observe::Space;
 use super::clock::Clock;
 use super::finding::{Element, Memory};
+use super::maps::Acquired;
 use super::shadow::{Map, Shadow};
 use super::sync::{Engines, Mbarrier, Word};
 use crate::Dim3;
@@ -26,6 +27,8 @@ pub(super) struct Launch {
     /// Whether it overlaps with the launch before it, and whether a thread of it has waited for that one.
     pub(super) overlapping: bool,
     pub(super) waited: bool,
+    /// Whether a thread of it has written a tensor map.
+    pub(super) maps: bool,
 }
 
 impl Launch {
@@ -64,6 +67,8 @@ pub(in super::super) struct BlockState {
     pub(super) words: Map<u64, Word>,
     pub(super) mbarriers: Map<u32, Mbarrier>,
     pub(super) engines: Engines,
+    /// Who has made a tensor map known to the copy engine, by the map's address.
+    pub(super) acquired: Map<u64, Vec<Acquired>>,
 }
 
 impl BlockState {
@@ -76,6 +81,7 @@ impl BlockState {
             words: Map::default(),
             mbarriers: Map::default(),
             engines: Engines::default(),
+            acquired: Map::default(),
         }
     }
 
@@ -88,6 +94,7 @@ impl BlockState {
         self.words.clear();
         self.mbarriers.clear();
         self.engines = Engines::default();
+        self.acquired.clear();
     }
 
     /// Notes where a static array lies.
