@@ -562,6 +562,44 @@ fn a_deadlock_says_who_waits_for_what() {
     assert_eq!((first.thread.0, second.thread.0), ([1, 0, 0], [0; 3]), "{finding}");
 }
 
+/// Threads 0 and 32 hand over to each other, `times` times, and access nothing meanwhile.
+#[kernel]
+fn to_and_fro(output: Global<u32>, times: u32) {
+    let (t, [there, back]) = (thread::thread_idx_x(), [0, 1].map(|i| Mbarrier::at(BARRIERS::view(), i)));
+    if t == 0 {
+        there.init(1);
+        back.init(1);
+        mbarrier::fence_init();
+    }
+    thread::sync_threads(); // the barriers exist
+    for i in 0..times {
+        match t {
+            0 => {
+                there.arrive();
+                back.wait(i % 2);
+            }
+            32 => {
+                there.wait(i % 2);
+                back.arrive();
+            }
+            _ => (),
+        }
+    }
+    output.set(t, t);
+}
+
+/// A wait is long when nothing happens, not when much does.
+#[test]
+fn phases_that_end_are_no_deadlock() {
+    let checked = check(Check { schedules: 1, ..Check::default() }, || {
+        let gpu: &dyn Launcher = &Gpu::default();
+        let output = gpu.scratch::<u32>(64).unwrap();
+        gpu.launch(to_and_fro, Geometry::linear(1, 64), (output.view(), 100_000)).map_err(|e| e.to_string())
+    });
+    assert_eq!(checked.results, [Ok(())]);
+    assert!(checked.report.is_clean(), "{}", checked.report);
+}
+
 /// Thread 0 waits for a flag of the other block, the block meets, and every thread loads the flag, relaxed.
 #[kernel]
 fn flag_seen_by_one(flag: Global<u32>, output: Global<u32>) {

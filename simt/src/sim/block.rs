@@ -345,6 +345,23 @@ impl Block {
         self.kind.set(kind);
     }
 
+    /// The running thread arrives at a barrier in shared memory, and announces bytes. Returns whether that ended the
+    /// phase.
+    #[track_caller]
+    pub(super) fn arrive_in_phase(&self, address: u32, bytes: u32) -> bool {
+        let ends = self.mbarriers.arrive(address, bytes);
+        self.watch.moved_on();
+        ends
+    }
+
+    /// Bytes have been copied that a barrier in shared memory counts. Returns whether that ended the phase.
+    #[track_caller]
+    pub(super) fn copied_in_phase(&self, address: u32, bytes: u32) -> bool {
+        let ends = self.mbarriers.copied(address, bytes);
+        self.watch.moved_on();
+        ends
+    }
+
     /// Lets the other threads run once, as [`Block::spin`], while the running thread waits at a barrier in shared
     /// memory for the end of the phase of that parity.
     #[track_caller]

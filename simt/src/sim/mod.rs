@@ -268,7 +268,7 @@ unsafe fn look_at_atomic<T: AtomicScalar>(
 #[track_caller]
 fn arrive(address: u32, bytes: u32) {
     let block = here();
-    let ends = block.mbarriers.arrive(address, bytes);
+    let ends = block.arrive_in_phase(address, bytes);
     if let Some((session, state)) = block.checks() {
         session.mbarrier_arrive(state, block.current(), address, ends, Location::caller());
     }
@@ -557,7 +557,7 @@ impl Machine for Simulator {
         // SAFETY: as above.
         let word = |at: u32| unsafe { memory::load_pack(from.add(at as usize)) };
         observe::copy((Space::Global, from as u64), (Space::Shared, to.into()), bytes, word);
-        let ends = block.mbarriers.copied(barrier, bytes);
+        let ends = block.copied_in_phase(barrier, bytes);
         if let Some((session, state)) = block.checks() {
             let moved = |at| Moved { global: from as u64 + u64::from(at), shared: to + at, there: 16, words: word(at) };
             let moved: Vec<_> = (0..bytes).step_by(16).map(moved).collect();

@@ -189,7 +189,7 @@ pub(super) unsafe fn load(to: u32, map: *const u64, place: [u32; 2], barrier: u3
         tell(piece, words, true);
         moved.push(Moved { global: piece.global, shared: piece.shared, there: piece.there, words });
     }
-    let ends = block.mbarriers.copied(barrier, copied.bytes());
+    let ends = block.copied_in_phase(barrier, copied.bytes());
     if let Some((session, state)) = block.checks() {
         session.bulk_load(state, block.current(), &moved, (barrier, ends), Location::caller());
     }
