@@ -36,6 +36,7 @@ mod waits;
 mod warp;
 mod watchdog;
 mod wgmma;
+mod words;
 
 pub use check::{
     Check, Checked, Element, Finding, Kind, Memory, NOT_MODELLED, Report, Shortest, Side, Site, check, expect_written,
@@ -47,6 +48,7 @@ pub use launcher::{Gpu, HostMemory, POISON};
 pub use limit::within;
 pub use limits::*;
 pub use observe::{Access, AccessKind, Event, Space, observe};
+pub use words::plural;
 
 use crate::machine::{Cache, Machine, Reduction, Register, Shuffle, Vote};
 use crate::machine::{Operation, Order, Scope};

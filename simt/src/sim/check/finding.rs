@@ -1,6 +1,7 @@
 //! What a check found, in words.
 
 use super::super::observe::Space;
+use super::super::plural;
 use crate::Dim3;
 use std::fmt;
 use std::panic::Location;
@@ -305,6 +306,6 @@ impl fmt::Display for Finding {
         if !advice.is_empty() {
             write!(f, "\n  {advice}")?;
         }
-        write!(f, "\n  seen {count} {} under schedule {seed}", if *count == 1 { "time" } else { "times" })
+        write!(f, "\n  seen {count} {} under schedule {seed}", plural(*count, "time"))
     }
 }
