@@ -532,6 +532,8 @@ fn tiles_are_written_when_products_have_read_them() {
         let finding = &report.findings[0];
         let first = finding.first.as_ref().expect("the product is shown");
         assert_eq!(first.what, "reads by a product that it began", "{finding}");
+        let sites = [first, &finding.second].map(|side| side.site.as_ref().expect("a place"));
+        assert!(sites.iter().all(|site| site.file.ends_with("tests/check.rs")), "{finding}");
         assert!(finding.advice.contains("Sums::finish"), "{finding}");
     }
 }

@@ -597,9 +597,11 @@ impl Machine for Simulator {
     }
 
     // Copies see all that was written before they start; a check judges as if they did not.
+    #[track_caller]
     fn publish_map() {
-        if let Some((session, _)) = here().checks() {
-            session.map_published();
+        let block = here();
+        if let Some((session, state)) = block.checks() {
+            session.map_published(state, block.current(), Location::caller());
         }
     }
 

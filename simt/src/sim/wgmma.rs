@@ -65,7 +65,6 @@ pub(super) unsafe fn multiply_add<T: Operand, A: Lies, B: Lies, const SUMS: usiz
             Made::Later => session.products_begin(state, thread as usize),
         }
     }
-    let watch = |address| watch(address, made);
     // Every byte is read by one lane of a warp, for those who watch; the values follow from memory as it is.
     let (columns, packs) = (2 * SUMS as u32, ROW / 16);
     if watchdog::looks() {
@@ -73,15 +72,15 @@ pub(super) unsafe fn multiply_add<T: Operand, A: Lies, B: Lies, const SUMS: usiz
             // Two packs of each of the 64 rows, in the places that these packs have there.
             for i in (lane..4 * ROWS * 2).step_by(32) {
                 let (row, pack) = (i / 2, first / 8 + i % 2);
-                watch(tiles.a + row * ROW + (pack ^ (row % 8)) * 16);
+                watch(tiles.a + row * ROW + (pack ^ (row % 8)) * 16, made);
             }
         } else {
             for i in (lane..ROWS * packs).step_by(32) {
-                watch(tiles.a + first * ROW + i * 16);
+                watch(tiles.a + first * ROW + i * 16, made);
             }
         }
         for i in (lane..columns * packs).step_by(32) {
-            watch(tiles.b + i * 16);
+            watch(tiles.b + i * 16, made);
         }
     }
     let (depth, step) = ((ROW / size_of::<T>() as u32) as usize, STEP as usize / size_of::<T>());

@@ -31,9 +31,19 @@ const UNACQUIRED: &str = "one thread of the block calls TensorMap::acquire for t
                           words from there";
 
 impl Session {
-    /// The running launch writes a map.
-    pub(in super::super) fn map_published(&mut self) {
-        self.launch.maps = true;
+    /// A thread has written a map.
+    pub(in super::super) fn map_published(
+        &mut self,
+        block: &mut BlockState,
+        thread: usize,
+        site: &'static Location<'static>,
+    ) {
+        let agent = self.agent(block, thread).agent;
+        let clock = &mut block.clocks[thread];
+        self.launch.maps.push((agent, clock.own, site));
+        // The next map is written at another time.
+        clock.own += 1;
+        self.top = self.top.max(clock.own);
     }
 
     /// A thread makes a map known to the copy engine, which reads it.
@@ -109,8 +119,15 @@ impl Session {
         if self.seen((kind, self.launch.kernel, version.site, site)) {
             return;
         }
+        // The call that wrote the map, or else the word.
+        let call = |launch: &Launch| {
+            let of_call = launch.maps.iter().find(|&&(agent, time, _)| (agent, time) == (version.writer, version.time));
+            of_call.map(|&(_, _, site)| site)
+        };
+        let called = self.map_writer(version.time).and_then(call);
+        let written = called.map_or(version.site, |site| self.sites.number(site));
         let writer = self.map_writer(version.time);
-        let first = writer.map(|launch| self.side(launch, version.writer, version.site, "writes the tensor map", None));
+        let first = writer.map(|launch| self.side(launch, version.writer, written, "writes the tensor map", None));
         let second = self.side(&self.launch, me, site, "starts a copy by the tensor map", None);
         self.push(Finding {
             kind,

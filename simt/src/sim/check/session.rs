@@ -279,7 +279,7 @@ impl Session {
             }
             true => before.base,
         };
-        if before.maps {
+        if !before.maps.is_empty() {
             self.map_writers.push((Launch { views: Vec::new(), ..before.clone() }, base));
         }
         self.history.push(before);

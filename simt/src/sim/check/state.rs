@@ -7,6 +7,7 @@ use super::maps::Acquired;
 use super::shadow::{Map, Shadow};
 use super::sync::{Engines, Mbarrier, Word};
 use crate::Dim3;
+use std::panic::Location;
 
 /// A launch, as long as its accesses can matter.
 #[derive(Clone, Default)]
@@ -27,8 +28,8 @@ pub(super) struct Launch {
     /// Whether it overlaps with the launch before it, and whether a thread of it has waited for that one.
     pub(super) overlapping: bool,
     pub(super) waited: bool,
-    /// Whether a thread of it has written a tensor map.
-    pub(super) maps: bool,
+    /// Which threads of it have written tensor maps: agent, time and the place of the call.
+    pub(super) maps: Vec<(u32, u32, &'static Location<'static>)>,
 }
 
 impl Launch {
