@@ -660,7 +660,11 @@ impl Session {
             let cells = shared.cells(word, 4, &mut self.lists, |_| super::shadow::NOBODY);
             let is_unfenced = |cell: &&mut Cell| {
                 let of_thread = cell.writer < launch.engines && cell.time > launch.base;
-                of_thread && !engines.fenced(me, &clocks[thread], (cell.writer, cell.time))
+                // What is in no order with the write is a race, and told as that alone.
+                let knows = |agent, time| clocks[thread].knows(me, agent, || Some(me.block), time);
+                of_thread
+                    && knows(cell.writer, cell.time)
+                    && !engines.fenced(me, &clocks[thread], (cell.writer, cell.time))
             };
             if let Some(cell) = cells.iter_mut().find(is_unfenced) {
                 return Some(Unfenced { word, writer: cell.writer, site: cell.site });
