@@ -240,14 +240,6 @@ pub(crate) trait Machine {
     /// `map` is the address of 128 bytes, aligned to 64.
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
     unsafe fn acquire_map(map: *const u64);
-    /// Ends the kernel with an error if the boxes of a map are of other elements than `T`, or not of so many: a GPU
-    /// cannot tell.
-    ///
-    /// # Safety
-    /// `map` is the address of 128 bytes, aligned to 64.
-    #[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
-    #[track_caller]
-    unsafe fn refuse_other_box<T: Operand>(map: *const u64, elements: u32);
     fn bulk_commit();
     fn bulk_wait_read<const N: u32>();
     fn fence_async_shared();

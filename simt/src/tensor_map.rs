@@ -21,6 +21,8 @@ use crate::scalar::Operand;
 use crate::warpgroup::Tile;
 use crate::{Backend, Global};
 use core::marker::PhantomData;
+#[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 #[cfg(not(target_os = "cuda"))]
 pub use host::Described;
@@ -103,12 +105,23 @@ impl<T: Operand> TensorMap<T> {
         unsafe { Backend::box_store(self.0.as_ptr(), [column, row], from.elements().address()) }
     }
 
-    /// On the simulator, ends the kernel with an error if a tile is no box of the map.
+    /// On the simulator, ends the kernel with an error if a tile is no box of the map: a GPU cannot tell.
     #[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
     #[track_caller]
     fn refuse_other(self, tile: Tile<T>) {
-        // SAFETY: `at` checked that there are 128 bytes, aligned to 64.
-        unsafe { Backend::refuse_other_box::<T>(self.0.as_ptr(), tile.elements().len()) }
+        // Other threads may write there.
+        // SAFETY: `at` checked that there are so many words, aligned to 64, which kernels may write.
+        let word = |i| unsafe { AtomicU64::from_ptr(self.0.as_ptr().add(i)) }.load(Relaxed);
+        // What is no map is refused where the box is copied.
+        let Some(map) = Described::of_words(core::array::from_fn(word)) else { return };
+        let (seen, wanted) = (map.seen(), T::SEEN);
+        assert!(seen == wanted, "the tensor map is of elements {seen:?}, and the tile's are {wanted:?}");
+        let ([columns, rows], elements) = (map.box_extents(), tile.elements().len());
+        assert!(
+            elements == rows * columns,
+            "a box of the tensor map has {rows} rows, and the tile {} of as many elements",
+            elements / columns
+        );
     }
 }
 

@@ -611,12 +611,6 @@ impl Machine for Simulator {
         unsafe { tensor_map::acquire(map) }
     }
 
-    #[track_caller]
-    unsafe fn refuse_other_box<T: Operand>(map: *const u64, elements: u32) {
-        // SAFETY: passed on.
-        unsafe { tensor_map::refuse_other_box::<T>(map, elements) }
-    }
-
     fn bulk_commit() {
         let block = here();
         if let Some((session, state)) = block.checks() {

@@ -5,7 +5,6 @@ use super::here;
 use super::memory;
 use super::observe::{self, AccessKind, Space};
 use super::stats::Instruction;
-use crate::scalar::Operand;
 use crate::tensor_map::{Described, WORDS};
 use crate::warpgroup::ROW;
 use std::panic::Location;
@@ -58,21 +57,6 @@ pub(super) unsafe fn acquire(map: *const u64) {
         // SAFETY: passed on.
         let words = unsafe { words_of(map) };
         session.map_acquired(state, block.current(), (map as u64, &words), Location::caller());
-    }
-}
-
-/// # Safety
-/// As [`crate::machine::Machine::refuse_other_box`].
-#[track_caller]
-pub(super) unsafe fn refuse_other_box<T: Operand>(map: *const u64, elements: u32) {
-    // SAFETY: passed on. What is no map is refused where the box is copied.
-    let Some(described) = Described::of_words(unsafe { words_of(map) }) else { return };
-    let (seen, wanted) = (described.seen(), T::SEEN);
-    assert!(seen == wanted, "the tensor map is of elements {seen:?}, and the tile's are {wanted:?}");
-    let [columns, rows] = described.box_extents();
-    if elements != rows * columns {
-        here().mistake(Kind::OutOfBounds);
-        panic!("a box of the tensor map has {rows} rows, and the tile {} of as many elements", elements / columns);
     }
 }
 
