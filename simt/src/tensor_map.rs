@@ -1,7 +1,7 @@
 //! Matrices in global memory as the copy engine knows them: copies of boxes, past the threads (compute capability 9.0).
 //!
-//! A launch that copies boxes of a matrix takes a view of the matrix too, or of memory around it: nothing else keeps the
-//! memory, and the simulator refuses boxes of matrices that lie in no view of the launch.
+//! A launch that copies boxes of a matrix takes a view of the matrix too, or of memory around it: nothing else keeps
+//! the memory, and the simulator refuses boxes of matrices that lie in no view of the launch.
 //!
 //! A tensor map tells where a row-major matrix is, how many rows and columns it has, how far apart its rows are, and
 //! how many rows a box has. A box is [`Tile::DEPTH`] columns wide, 128 bytes. It becomes a [`Tile`] in shared memory,
@@ -168,7 +168,8 @@ mod host {
             Some(all)
         }
 
-        /// The first address of the matrix, and the bytes from there to its end; none if the copy engine cannot take it.
+        /// The first address of the matrix, and the bytes from there to its end; none if the copy engine cannot take
+        /// it.
         pub(crate) fn range(&self) -> Option<[u64; 2]> {
             let &Self { address, rows, columns, stride, .. } = self;
             // Places are signed numbers; a box that begins inside ends before the last of them.

@@ -61,8 +61,8 @@ pub(super) unsafe fn acquire(map: *const u64) {
 }
 
 impl Boxed {
-    /// The box of the map at an address, which may be of any words: a map of a matrix that lies in no view of the launch
-    /// ends the kernel.
+    /// The box of the map at an address, which may be of any words: a map of a matrix that lies in no view of the
+    /// launch ends the kernel.
     #[track_caller]
     fn new(map: *const u64, place: [u32; 2], tile: u32) -> Self {
         let block = here();
@@ -82,8 +82,8 @@ impl Boxed {
         if !block.views.iter().any(holds) {
             block.mistake(Kind::OutOfBounds);
             panic!(
-                "the tensor map is of {bytes} bytes at {address:#x}, which lie in no view of the launch: pass the kernel \
-                 a view of the matrix beside the map, and keep its memory until the launch"
+                "the tensor map is of {bytes} bytes at {address:#x}, which lie in no view of the launch: pass the \
+                 kernel a view of the matrix beside the map, and keep its memory until the launch"
             );
         }
         assert!(tile.is_multiple_of(ROW), "a box begins on a multiple of {ROW} bytes of shared memory, not at {tile}");

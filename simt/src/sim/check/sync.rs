@@ -148,9 +148,9 @@ impl Engines {
         Self::BARRIERS + 3 * stride + Self::WARPS
     }
 
-    /// Whether a fence stands between what a thread of the block wrote at a time, and the thread at `me` with that clock:
-    /// it is behind the write, and the thread knows of it. Any thread may have made it that knew of the write: the
-    /// writer at any time, another at its last fence.
+    /// Whether a fence stands between what a thread of the block wrote at a time, and the thread at `me` with that
+    /// clock: it is behind the write, and the thread knows of it. Any thread may have made it that knew of the write:
+    /// the writer at any time, another at its last fence.
     fn fenced(&self, me: Place, clock: &Clock, (writer, time): (u32, u32)) -> bool {
         let block = || Some(me.block);
         // The writer's first fence behind the write.
