@@ -40,7 +40,7 @@ struct Piece([u32; PIECE]);
 /// Words of a piece.
 const PIECE: usize = 64;
 
-// SAFETY: the words are this value's own, and aligned to more than 16.
+// SAFETY: the words are this value's own, and aligned to 256.
 unsafe impl Memory for HostWords {
     fn address(&self) -> *mut u8 {
         self.0.as_ptr() as *mut u8

@@ -70,9 +70,15 @@ struct Counting {
 }
 
 /// Memory that is never touched.
-struct Reserved(Vec<u128>);
+struct Reserved(Vec<Piece>);
 
-// SAFETY: the vector's room is this value's own, and `u128` is aligned to 16.
+/// Bytes at which memory begins.
+#[repr(align(256))]
+struct Piece {
+    _bytes: [u8; 256],
+}
+
+// SAFETY: the vector's room is this value's own, and aligned to 256.
 unsafe impl Memory for Reserved {
     fn address(&self) -> *mut u8 {
         self.0.as_ptr() as *mut u8
@@ -99,7 +105,7 @@ impl Launcher for Counting {
 
     fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>> {
         self.bytes.set(self.bytes.get() + bytes);
-        Ok(Box::new(Reserved(Vec::with_capacity(bytes.div_ceil(16)))))
+        Ok(Box::new(Reserved(Vec::with_capacity(bytes.div_ceil(size_of::<Piece>())))))
     }
 
     unsafe fn clear_bytes(&self, _: *mut u8, _: usize) -> Result {

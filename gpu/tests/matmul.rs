@@ -8,7 +8,7 @@ use rungs_kernels::ladder::matmul::{Batch, Matmul, Matrix, Multiplied, Precision
 use rungs_kernels::ladder::{Entry, Launcher};
 use rungs_kernels::matmul::LADDER;
 use simt::launcher::{Call, Device, Memory, Result};
-use simt::sim::Gpu;
+use simt::sim::{Check, Gpu, Kind, check as check_races};
 use simt::{Geometry, bf16, f16};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -515,4 +515,48 @@ fn operands_as_they_are() {
     }
     // Four ways for each type and width.
     assert_eq!(seen.len(), 1 + 4 * 2 * 3, "{seen:?}");
+}
+
+/// A simulated GPU that lets each launch begin while the one before ends.
+struct Hasty(Gpu);
+
+impl Launcher for Hasty {
+    fn device(&self) -> Device {
+        self.0.device()
+    }
+
+    fn enqueue(&self, call: &dyn Call, geometry: Geometry) -> Result {
+        self.0.enqueue(call, geometry.overlapping())
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>> {
+        self.0.allocate(bytes)
+    }
+
+    unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> Result {
+        // SAFETY: passed on.
+        unsafe { self.0.clear_bytes(address, bytes) }
+    }
+}
+
+/// Two products, whose maps a launch writes, and one of them twice more: those launches overlap. The launches that find
+/// new maps must not, or they acquire what is still being written.
+#[test]
+fn launches_overlap_when_their_maps_are_written() {
+    let found = |on: &dyn Launcher| {
+        let checked = check_races(Check { schedules: 2, ..Check::default() }, || {
+            let [a, b, c, other] = [136 * 328, 328 * 136, 136 * 136, 136 * 136].map(|n| on.zeros::<bf16>(n).unwrap());
+            let mut multiplier = LADDER.get("tensor-map").unwrap().multiplier(on, SMALL).unwrap();
+            for c in [&c, &other, &c, &c] {
+                let (a, b) = (Matrix::new(a.view(), 136, 328, 328), Matrix::new(b.view(), 328, 136, 136));
+                multiplier.run(on, Product::new(a, b, Matrix::new(c.view(), 136, 136, 136))).unwrap();
+            }
+        });
+        checked.report
+    };
+    let report = found(&with_multiprocessors(2));
+    assert!(report.is_clean(), "{report}");
+    assert_eq!(report.launches, 2 * 6);
+    let report = found(&Hasty(with_multiprocessors(2)));
+    assert_eq!(report.kinds(), [Kind::BeforeWait], "{report}");
 }

@@ -2,7 +2,7 @@
 
 use crate::engine::cuda::CudaError;
 use simt::launcher::Failed;
-use simt::sim::LaunchError;
+use simt::sim::{LaunchError, plural};
 use std::io;
 
 /// The result of a function of this library.
@@ -139,7 +139,7 @@ impl From<Error> for Failed {
 }
 
 fn found_text(count: usize) -> String {
-    format!("the check found {count} {}", if count == 1 { "mistake" } else { "mistakes" })
+    format!("the check found {count} {}", plural(count as u64, "mistake"))
 }
 
 /// A single result needs no count.

@@ -121,7 +121,8 @@ unsafe impl<K: Kernel> Call for With<K> {
 /// Memory of a machine, freed when dropped.
 ///
 /// # Safety
-/// As long as the value lives, [`Memory::address`] is that of the requested number of bytes, aligned to 16. Kernels on
+/// As long as the value lives, [`Memory::address`] is that of the requested number of bytes, aligned to 256
+/// as a GPU's driver aligns them: tensor maps and vector loads need less. Kernels on
 /// that machine may read and write them, and nothing else uses them.
 pub unsafe trait Memory {
     /// The address of the first byte, on the machine.

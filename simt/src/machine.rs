@@ -234,9 +234,11 @@ pub(crate) trait Machine {
     #[track_caller]
     unsafe fn box_store(map: *const u64, place: [u32; 2], from: u32);
     /// Orders writes of maps before the end of the grid, for the copy engine.
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     fn publish_map();
     /// # Safety
     /// `map` is the address of 128 bytes, aligned to 64.
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     unsafe fn acquire_map(map: *const u64);
     fn bulk_commit();
     fn bulk_wait_read<const N: u32>();

@@ -1,5 +1,8 @@
 //! Matrices in global memory as the copy engine knows them: copies of boxes, past the threads (compute capability 9.0).
 //!
+//! A launch that copies boxes of a matrix takes a view of the matrix too, or of memory around it: nothing else keeps
+//! the memory, and the simulator refuses boxes of matrices that lie in no view of the launch.
+//!
 //! A tensor map tells where a row-major matrix is, how many rows and columns it has, how far apart its rows are, and
 //! how many rows a box has. A box is [`Tile::DEPTH`] columns wide, 128 bytes. It becomes a [`Tile`] in shared memory,
 //! row by row, in the order of packs that the tensor cores take; a product then reads the tile's rows as rows of an
@@ -18,6 +21,8 @@ use crate::scalar::Operand;
 use crate::warpgroup::Tile;
 use crate::{Backend, Global};
 use core::marker::PhantomData;
+#[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 #[cfg(not(target_os = "cuda"))]
 pub use host::Described;
@@ -33,7 +38,7 @@ const ALIGNMENT: u32 = 64;
 pub struct Words(pub [u64; WORDS]);
 
 // SAFETY: the struct is #[repr(C)] and consists of numbers. What the words say is between host and copy engine; a
-// kernel follows no pointer in them.
+// kernel follows no pointer in them, and the simulator none that leads out of the launch's views.
 #[cfg(not(target_os = "cuda"))]
 unsafe impl crate::Argument for Words {}
 
@@ -83,6 +88,8 @@ impl<T: Operand> TensorMap<T> {
     #[inline(always)]
     #[track_caller]
     pub fn load(self, to: Tile<T>, row: u32, column: u32, barrier: Mbarrier) {
+        #[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
+        self.refuse_other(to);
         // SAFETY: the maker of the map promised the matrix, `Tile` the shared memory.
         unsafe { Backend::box_load(to.elements().address(), self.0.as_ptr(), [column, row], barrier.address()) }
     }
@@ -92,8 +99,29 @@ impl<T: Operand> TensorMap<T> {
     #[inline(always)]
     #[track_caller]
     pub fn store(self, row: u32, column: u32, from: Tile<T>) {
+        #[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
+        self.refuse_other(from);
         // SAFETY: as for `load`.
         unsafe { Backend::box_store(self.0.as_ptr(), [column, row], from.elements().address()) }
+    }
+
+    /// On the simulator, ends the kernel with an error if a tile is no box of the map: a GPU cannot tell.
+    #[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
+    #[track_caller]
+    fn refuse_other(self, tile: Tile<T>) {
+        // Other threads may write there.
+        // SAFETY: `at` checked that there are so many words, aligned to 64, which kernels may write.
+        let word = |i| unsafe { AtomicU64::from_ptr(self.0.as_ptr().add(i)) }.load(Relaxed);
+        // What is no map is refused where the box is copied.
+        let Some(map) = Described::of_words(core::array::from_fn(word)) else { return };
+        let (seen, wanted) = (map.seen(), T::SEEN);
+        assert!(seen == wanted, "the tensor map is of elements {seen:?}, and the tile's are {wanted:?}");
+        let ([columns, rows], elements) = (map.box_extents(), tile.elements().len());
+        assert!(
+            elements == rows * columns,
+            "a box of the tensor map has {rows} rows, and the tile {} of as many elements",
+            elements / columns
+        );
     }
 }
 
@@ -121,7 +149,7 @@ mod host {
     const ALIGNMENT: u64 = 16;
     const STRIDE_LIMIT: u64 = 1 << 40;
     /// The last word of a map of the simulator's: no driver writes it.
-    pub(crate) const SIMULATED: u64 = u64::from_le_bytes(*b"simulatd");
+    const SIMULATED: u64 = u64::from_le_bytes(*b"simulatd");
 
     impl Described {
         /// The row-major matrix of `rows` × `columns` at the start of a view, whose rows are `stride` elements apart,
@@ -133,15 +161,25 @@ mod host {
         pub fn of<T: Operand>(data: Global<T>, [rows, columns]: [u32; 2], stride: u32, box_rows: u32) -> Option<Self> {
             assert!((1..=MOST_ROWS).contains(&box_rows), "a box of {box_rows} rows");
             let (address, bytes) = (data.as_ptr() as u64, u64::from(stride) * size_of::<T>() as u64);
+            let all = Self { address, seen: T::SEEN, rows, columns, stride: bytes, box_rows };
+            let [_, needed] = all.range()?;
+            let there = u64::from(data.len()) * size_of::<T>() as u64;
+            assert!(needed <= there, "{rows} x {columns}, {stride} apart, in {} elements", data.len());
+            Some(all)
+        }
+
+        /// The first address of the matrix, and the bytes from there to its end; none if the copy engine cannot take
+        /// it.
+        pub(crate) fn range(&self) -> Option<[u64; 2]> {
+            let &Self { address, rows, columns, stride, .. } = self;
             // Places are signed numbers; a box that begins inside ends before the last of them.
             let counted = |number: u32| (1..=i32::MAX as u32 - MOST_ROWS).contains(&number);
-            let aligned = address.is_multiple_of(ALIGNMENT) && bytes.is_multiple_of(ALIGNMENT);
-            if !counted(rows) || !counted(columns) || !aligned || stride < columns || bytes >= STRIDE_LIMIT {
+            let aligned = address.is_multiple_of(ALIGNMENT) && stride.is_multiple_of(ALIGNMENT);
+            let row = u64::from(columns) * u64::from(self.element().1);
+            if !counted(rows) || !counted(columns) || !aligned || stride < row || stride >= STRIDE_LIMIT {
                 return None;
             }
-            let elements = u64::from(rows - 1) * u64::from(stride) + u64::from(columns);
-            assert!(elements <= data.len().into(), "{rows} x {columns}, {stride} apart, in {} elements", data.len());
-            Some(Self { address, seen: T::SEEN, rows, columns, stride: bytes, box_rows })
+            Some([address, u64::from(rows - 1).checked_mul(stride)?.checked_add(row)?])
         }
 
         /// The address of the matrix.
@@ -173,6 +211,12 @@ mod host {
             [crate::warpgroup::ROW / self.element().1, self.box_rows]
         }
 
+        /// The type of the elements.
+        #[cfg(not(feature = "rust-cuda"))] // where there is no simulator, which asks
+        pub(crate) fn seen(&self) -> Seen {
+            self.seen
+        }
+
         /// The map for the simulator.
         pub fn simulated(&self) -> Words {
             let mut words = [0; WORDS];
@@ -184,13 +228,21 @@ mod host {
                 self.stride,
                 box_columns.into(),
                 box_rows.into(),
-                self.element().1.into(),
+                self.element().0.into(),
             ]);
             words[WORDS - 1] = SIMULATED;
             Words(words)
         }
+
+        /// What words of memory say, if they are a map of the simulator's: they may be anything.
+        #[cfg(not(feature = "rust-cuda"))]
+        pub(crate) fn of_words(words: [u64; WORDS]) -> Option<Self> {
+            let [address, columns, rows, stride, _, box_rows, ..] = words;
+            let (rows, columns) = (u32::try_from(rows).ok()?, u32::try_from(columns).ok()?);
+            let box_rows = u32::try_from(box_rows).ok().filter(|rows| (1..=MOST_ROWS).contains(rows))?;
+            let of = |seen| Self { address, seen, rows, columns, stride, box_rows };
+            let mut types = [Seen::Tf32, Seen::Bf16, Seen::F16].into_iter().map(of);
+            types.find(|described| described.simulated().0 == words && described.range().is_some())
+        }
     }
 }
-
-#[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
-pub(crate) use host::SIMULATED;

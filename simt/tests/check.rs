@@ -1,8 +1,9 @@
 //! The simulator's checks: wrong kernels that are named, right ones that are not.
 
 use simt::atomic::{Order, Scope};
+use simt::mbarrier::{self, Mbarrier};
 use simt::sim::{Check, Gpu, Kind, Report, check, expect_written, shortest};
-use simt::warpgroup::{self, MORE, ROW, Tile};
+use simt::warpgroup::{self, Along, MORE, ROW, Sums, Tile};
 use simt::{Geometry, Global, bf16, bulk, kernel, launcher::Launcher, shared, thread, warp};
 
 shared!(TILE: [u32; 256]);
@@ -376,6 +377,167 @@ fn a_product_needs_a_fence_after_the_writes() {
     }
 }
 
+shared!(BARRIERS: [u64; 2]);
+
+/// Thread 32 writes words that thread 0 has copied to global memory; `how` says who calls `bulk::fence`, and when.
+#[kernel]
+fn handed_to_the_engine(output: Global<u32>, how: u32) {
+    let (t, tile) = (thread::thread_idx_x(), TILE::view());
+    let written = [0, 1].map(|i| Mbarrier::at(BARRIERS::view(), i));
+    if t == 0 {
+        written.iter().for_each(|barrier| barrier.init(1));
+        mbarrier::fence_init();
+    }
+    thread::sync_threads(); // the barriers exist
+    let fence = |now: u32| {
+        if how == now {
+            bulk::fence();
+        }
+    };
+    let store = |part: u32| {
+        bulk::store(output.slice(part * 4, 4), tile.slice(part * 4, 4));
+        bulk::commit();
+        bulk::wait_read::<0>();
+    };
+    match t {
+        32 => {
+            // What follows is late by the thread's own time.
+            (0..5).for_each(|_| simt::atomic::fence(Order::Release, Scope::Block));
+            (0..4).for_each(|i| tile.set(i, i));
+            if how == 1 || how == 6 {
+                bulk::fence();
+            }
+            written[0].arrive();
+            fence(2);
+            (4..8).for_each(|i| tile.set(i, i));
+            if how >= 5 {
+                bulk::fence();
+            }
+            written[1].arrive();
+        }
+        0 => {
+            if how == 3 {
+                // It knows of nothing yet.
+                (0..20).for_each(|_| bulk::fence());
+            }
+            written[0].wait(0);
+            fence(4);
+            if how != 5 {
+                store(0);
+            }
+            written[1].wait(0);
+            if how == 5 {
+                store(1);
+            }
+        }
+        _ => (),
+    }
+}
+
+/// A fence counts if it is behind the write, and if who starts the copy knows of it: whatever the threads' own times
+/// are.
+#[test]
+fn a_fence_stands_between_the_writes_and_the_copy() {
+    for (how, right) in [(0, false), (1, true), (2, false), (3, false), (4, true), (5, true), (6, true)] {
+        let report = report(|gpu, _, b| gpu.launch(handed_to_the_engine, Geometry::linear(1, 64), (b, how)).unwrap());
+        let expected: &[Kind] = if right { &[] } else { &[Kind::MissingProxyFence] };
+        assert_eq!(report.kinds(), expected, "{how}: {report}");
+    }
+}
+
+/// Thread 0 fences while thread 1 writes, and starts a copy behind the barrier; if `third`, thread 2 fences behind that
+/// barrier, and before one more.
+#[kernel]
+fn fenced_too_early(output: Global<u32>, third: u32) {
+    let (t, tile) = (thread::thread_idx_x(), TILE::view());
+    match t {
+        0 => bulk::fence(),
+        1 => (0..4).for_each(|i| tile.set(i, i)),
+        _ => (),
+    }
+    thread::sync_threads();
+    if third == 1 {
+        if t == 2 {
+            bulk::fence();
+        }
+        thread::sync_threads(); // the copy is behind the fence
+    }
+    if t == 0 {
+        bulk::store(output.slice(0, 4), tile.slice(0, 4));
+        bulk::commit();
+        bulk::wait_read::<0>();
+    }
+}
+
+#[test]
+fn a_fence_before_the_writes_does_nothing() {
+    let run = |third| kinds(|gpu, _, b| gpu.launch(fenced_too_early, Geometry::linear(1, 32), (b, third)).unwrap());
+    assert_eq!(run(0), [Kind::MissingProxyFence]);
+    assert_eq!(run(1), [], "a third thread that knows of the writes fences for both");
+}
+
+/// Four warps begin the products of two pairs of tiles, and write to tile `tile` (A's of a pair, of the first or of the
+/// second) before they have begun the second product, after that, or when all have been made.
+#[kernel]
+fn tiles_written_beside_products(output: Global<f32>, tile: u32, after: u32) {
+    let t = thread::thread_idx_x();
+    let of_a = |pair: u32| Tile::<bf16>::dynamic(pair * 128 * ROW, 64);
+    let of_b = |pair: u32| Tile::<bf16>::dynamic(pair * 128 * ROW + 64 * ROW, 64);
+    for pair in 0..2 {
+        for i in (t..64 * Tile::<bf16>::DEPTH).step_by(128) {
+            of_a(pair).elements().set(i, bf16::ONE);
+            of_b(pair).elements().set(i, bf16::ONE);
+        }
+    }
+    bulk::fence();
+    thread::sync_threads(); // the tiles are complete
+    let write = |now: u32| {
+        if now == after {
+            thread::sync_threads(); // what one warp knows, all know
+            for i in (t..64 * Tile::<bf16>::DEPTH).step_by(128) {
+                of_a(tile).elements().set(i, bf16::ZERO);
+            }
+        }
+    };
+    let mut sums = Sums::<32>::ZERO.add::<bf16, Along, Along>(of_a(0), of_b(0));
+    write(1);
+    if after > 1 {
+        sums = sums.add::<bf16, Along, Along>(of_a(1), of_b(1));
+    }
+    write(2);
+    let sums = sums.finish();
+    write(3);
+    output.set(t, sums[31]);
+}
+
+/// Products read their tiles while the threads go on: until the next ones have begun, or all have been made.
+#[test]
+fn tiles_are_written_when_products_have_read_them() {
+    let found = |tile: u32, after: u32| {
+        let checked = check(Check { schedules: 4, ..Check::default() }, || {
+            let gpu: &dyn Launcher = &Gpu::default();
+            let output = gpu.scratch::<f32>(128).unwrap();
+            let geometry = Geometry::linear(1, 128).shared(256 * ROW + MORE);
+            gpu.launch(tiles_written_beside_products, geometry, (output.view(), tile, after)).unwrap();
+        });
+        checked.report
+    };
+    for (tile, after) in [(0, 2), (0, 3), (1, 1), (1, 3)] {
+        let report = found(tile, after);
+        assert!(report.is_clean(), "{tile} {after}: {report}");
+    }
+    for (tile, after) in [(0, 1), (1, 2)] {
+        let report = found(tile, after);
+        assert_eq!(report.kinds(), [Kind::SharedRace], "{tile} {after}: {report}");
+        let finding = &report.findings[0];
+        let first = finding.first.as_ref().expect("the product is shown");
+        assert_eq!(first.what, "reads by a product that it began", "{finding}");
+        let sites = [first, &finding.second].map(|side| side.site.as_ref().expect("a place"));
+        assert!(sites.iter().all(|site| site.file.ends_with("tests/check.rs")), "{finding}");
+        assert!(finding.advice.contains("Sums::finish"), "{finding}");
+    }
+}
+
 /// Thread 0 waits for a flag that the last thread raises behind the barrier at which it waits for thread 0.
 #[kernel]
 fn raised_too_late(output: Global<u32>) {
@@ -400,6 +562,44 @@ fn a_deadlock_says_who_waits_for_what() {
     let lines = [first, second].map(|side| side.site.as_ref().expect("a place").line);
     assert_eq!(lines[0] - lines[1], 2, "{finding}");
     assert_eq!((first.thread.0, second.thread.0), ([1, 0, 0], [0; 3]), "{finding}");
+}
+
+/// Threads 0 and 32 hand over to each other, `times` times, and access nothing meanwhile.
+#[kernel]
+fn to_and_fro(output: Global<u32>, times: u32) {
+    let (t, [there, back]) = (thread::thread_idx_x(), [0, 1].map(|i| Mbarrier::at(BARRIERS::view(), i)));
+    if t == 0 {
+        there.init(1);
+        back.init(1);
+        mbarrier::fence_init();
+    }
+    thread::sync_threads(); // the barriers exist
+    for i in 0..times {
+        match t {
+            0 => {
+                there.arrive();
+                back.wait(i % 2);
+            }
+            32 => {
+                there.wait(i % 2);
+                back.arrive();
+            }
+            _ => (),
+        }
+    }
+    output.set(t, t);
+}
+
+/// A wait is long when nothing happens, not when much does.
+#[test]
+fn phases_that_end_are_no_deadlock() {
+    let checked = check(Check { schedules: 1, ..Check::default() }, || {
+        let gpu: &dyn Launcher = &Gpu::default();
+        let output = gpu.scratch::<u32>(64).unwrap();
+        gpu.launch(to_and_fro, Geometry::linear(1, 64), (output.view(), 100_000)).map_err(|e| e.to_string())
+    });
+    assert_eq!(checked.results, [Ok(())]);
+    assert!(checked.report.is_clean(), "{}", checked.report);
 }
 
 /// Thread 0 waits for a flag of the other block, the block meets, and every thread loads the flag, relaxed.

@@ -1,6 +1,7 @@
 //! Counters as pictures, in SVG: which lane asks for what in one request, and which lines of a kernel cost most.
 
 use super::{Access, Kernel, Line, SECTOR};
+use simt::sim::plural;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -124,7 +125,7 @@ fn sectors(line: &Line, worst: &Access, place: &str) -> String {
 }
 
 fn sectors_text(n: usize) -> String {
-    format!("{n} sector{}", if n == 1 { "" } else { "s" })
+    format!("{n} {}", plural(n as u64, "sector"))
 }
 
 fn banks(line: &Line, worst: &Access, place: &str) -> String {
@@ -147,8 +148,8 @@ fn banks(line: &Line, worst: &Access, place: &str) -> String {
     let (width, top) = (2 * MARGIN + LANES * COLUMN, 170.0);
     let height = top + tall * deep as f64 + 50.0;
     let n = worst.cost;
-    let plural = if n == 1 { "" } else { "s" };
-    let title = format!("{place}: {} of {} bytes, {n} wavefront{plural}", line.instruction, line.bytes_per_lane);
+    let turns = plural(n.into(), "wavefront");
+    let title = format!("{place}: {} of {} bytes, {n} {turns}", line.instruction, line.bytes_per_lane);
     let mut svg = begin(width, height as usize, &title);
     label(&mut svg, (middle(1), 44.0), "lanes");
     lanes(&mut svg, worst, 50.0);

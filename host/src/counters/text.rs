@@ -2,6 +2,7 @@
 
 use super::{Kernel, Line, Totals};
 use crate::report::{Grid, count};
+use simt::sim::plural;
 
 /// Most characters of a source line in a table.
 const SOURCE: usize = 60;
@@ -44,15 +45,16 @@ pub fn kernel_text(kernel: &Kernel) -> String {
         grid.row(cells(line));
     }
     let Totals { bytes_in, bytes_out, bytes_moved, barriers, .. } = kernel.totals;
-    let plural = |n: usize| if n == 1 { "1 launch".into() } else { format!("{n} launches") };
     format!(
-        "{}, {}: {} in, {} out, {} moved, {} barriers\n\n{}\n",
+        "{}, {} {}: {} in, {} out, {} moved, {} {}\n\n{}\n",
         kernel.name,
-        plural(kernel.launches),
+        kernel.launches,
+        plural(kernel.launches as u64, "launch"),
         bytes(bytes_in),
         bytes(bytes_out),
         bytes(bytes_moved),
         count(barriers),
+        plural(barriers, "barrier"),
         grid.text()
     )
 }

@@ -381,8 +381,8 @@ pub(super) unsafe fn fill_simulated(address: *mut u8, byte: u8, bytes: usize) {
     if byte == 0 { sim::host_cleared(address, bytes) } else { sim::host_wrote(address, bytes) }
 }
 
-// SAFETY: the buffer owns its memory, which is aligned to 16 bytes and more, and frees it when dropped; it frees in the
-// order of launches, see `Drop`.
+// SAFETY: the buffer owns its memory, which the driver and the simulator align to 256 bytes, and frees it when dropped;
+// it frees in the order of launches, see `Drop`.
 unsafe impl simt::launcher::Memory for Buffer<u8> {
     fn address(&self) -> *mut u8 {
         self.as_ptr()

@@ -12,7 +12,7 @@ use crate::counters::Kernel;
 use crate::data::{Data, Dtype};
 use half::{bf16, f16};
 use serde::Serialize;
-use simt::sim::{Access, AccessKind, Space};
+use simt::sim::{Access, AccessKind, Space, plural};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Arrays with more elements are not drawn.
@@ -321,7 +321,7 @@ fn cells(region: &Region, memory: &mut HashMap<u64, u8>, accesses: &[Access]) ->
 fn note(regions: &[Region], arrays: &[Cells]) -> String {
     // The shared memory of all blocks is one part.
     let mut parts: Vec<(&str, [usize; 3])> = vec![];
-    let plural = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let counted = |n: usize, what: &str| format!("{n} {}", plural(n as u64, what));
     for (region, cells) in regions.iter().zip(arrays) {
         let count = |of: &[Option<Worker>]| of.iter().flatten().count();
         let (read, written) = (count(&cells.readers), count(&cells.writers));
@@ -336,7 +336,7 @@ fn note(regions: &[Region], arrays: &[Cells]) -> String {
         let texts = [
             (read, format!("{read} read")),
             (written, format!("{written} written")),
-            (pairs, format!("{} combined", plural(pairs, "pair"))),
+            (pairs, format!("{} combined", counted(pairs, "pair"))),
         ];
         let does: Vec<String> = texts.into_iter().filter(|(n, _)| *n > 0).map(|(_, text)| text).collect();
         (!does.is_empty()).then(|| format!("{name}: {}", does.join(", ")))
@@ -345,7 +345,7 @@ fn note(regions: &[Region], arrays: &[Cells]) -> String {
     let workers: BTreeSet<Worker> =
         arrays.iter().flat_map(|cells| cells.readers.iter().chain(&cells.writers)).flatten().copied().collect();
     let blocks: BTreeSet<u32> = workers.iter().map(|w| w.block).collect();
-    let who = format!("{} of {}", plural(workers.len(), "thread"), plural(blocks.len(), "block"));
+    let who = format!("{} of {}", counted(workers.len(), "thread"), counted(blocks.len(), "block"));
     if parts.is_empty() { "works on memory that is not drawn".into() } else { format!("{who}; {}", parts.join("; ")) }
 }
 

@@ -23,6 +23,7 @@ use crate::engine::{Engine, What};
 use crate::error::{Error, Result};
 use record::Launch;
 use serde::Serialize;
+use simt::sim::plural;
 
 /// The most elements that are traced: longer lines cannot be read.
 pub const MAX_ELEMENTS: usize = 512;
@@ -243,8 +244,8 @@ fn note(step: &Step) -> String {
     if threads == 0 {
         return "works on other memory; the data is unchanged".into();
     }
-    let plural = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let who = format!("{} of {}", plural(threads, "thread"), plural(blocks, "block"));
+    let counted = |n: usize, what: &str| format!("{n} {}", plural(n as u64, what));
+    let who = format!("{} of {}", counted(threads, "thread"), counted(blocks, "block"));
     if step.pairs.is_empty() {
         return who;
     }
@@ -253,5 +254,5 @@ fn note(step: &Step) -> String {
     let first = distance(&step.pairs[0]);
     let same = step.pairs.iter().all(|p| distance(p) == first);
     let apart = if same { format!(", {first} apart") } else { String::new() };
-    format!("{}{apart}, {changed} changed; {who}", plural(step.pairs.len(), "pair"))
+    format!("{}{apart}, {changed} changed; {who}", counted(step.pairs.len(), "pair"))
 }

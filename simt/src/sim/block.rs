@@ -92,8 +92,6 @@ pub(super) struct Others<'a> {
     pub(super) cancelled: &'a AtomicBool,
     /// Whether blocks have not begun.
     pub(super) waiting: &'a (dyn Fn() -> bool + Sync),
-    /// Address and bytes of each view among the launch's parameters.
-    pub(super) views: &'a [(u64, u64)],
 }
 
 /// A block while it runs. Everything is interior-mutable: the block's threads all hold it, one at a time.
@@ -102,6 +100,8 @@ pub(super) struct Block {
     pub(super) block_dim: Vector,
     pub(super) grid_dim: Vector,
     pub(super) dynamic_bytes: u32,
+    /// Address and bytes of each view among the launch's parameters.
+    pub(super) views: Vec<(u64, u64)>,
     current: Cell<usize>,
     indices: Vec<Vector>,
     states: Vec<Cell<State>>,
@@ -135,7 +135,12 @@ pub(super) struct Block {
 
 impl Block {
     /// A block of this shape, to be used for one block of the grid after the other.
-    pub(super) fn new(grid_dim: Vector, block_dim: Vector, dynamic_bytes: u32, counted: bool) -> Self {
+    pub(super) fn new(
+        [grid_dim, block_dim]: [Vector; 2],
+        dynamic_bytes: u32,
+        views: &[(u64, u64)],
+        counted: bool,
+    ) -> Self {
         install_hook();
         overflow::install();
         let [x, y, z] = block_dim;
@@ -146,6 +151,7 @@ impl Block {
             block_dim,
             grid_dim,
             dynamic_bytes,
+            views: views.to_vec(),
             current: Cell::new(0),
             indices,
             states: vec![Cell::new(State::Ready); threads],
@@ -337,6 +343,23 @@ impl Block {
     #[cold]
     pub(super) fn mistake(&self, kind: Kind) {
         self.kind.set(kind);
+    }
+
+    /// The running thread arrives at a barrier in shared memory, and announces bytes. Returns whether that ended the
+    /// phase.
+    #[track_caller]
+    pub(super) fn arrive_in_phase(&self, address: u32, bytes: u32) -> bool {
+        let ends = self.mbarriers.arrive(address, bytes);
+        self.watch.moved_on();
+        ends
+    }
+
+    /// Bytes have been copied that a barrier in shared memory counts. Returns whether that ended the phase.
+    #[track_caller]
+    pub(super) fn copied_in_phase(&self, address: u32, bytes: u32) -> bool {
+        let ends = self.mbarriers.copied(address, bytes);
+        self.watch.moved_on();
+        ends
     }
 
     /// Lets the other threads run once, as [`Block::spin`], while the running thread waits at a barrier in shared
@@ -634,7 +657,7 @@ impl Block {
 
     /// Who waits for what in this block. Words are named by the launch's views, and under a check by the block's
     /// arrays.
-    pub(super) fn waits(&self, views: &[(u64, u64)], state: Option<&BlockState>) -> Waits {
+    pub(super) fn waits(&self, state: Option<&BlockState>) -> Waits {
         let looked_at = self.watch.looked_at();
         let mut waits = Waits::default();
         for thread in 0..self.states.len() {
@@ -650,7 +673,7 @@ impl Block {
                     Some((address, parity)) => {
                         (Awaited::Phase { address, parity }, self.mbarriers.lacks(address, parity))
                     }
-                    None => waits::looks(looked_at.get(&thread).map_or(&[], Vec::as_slice), views, state),
+                    None => waits::looks(looked_at.get(&thread).map_or(&[], Vec::as_slice), &self.views, state),
                 },
             };
             let (site, first) = (self.locations[thread].get(), (observe::number(self).into(), thread));
@@ -719,7 +742,7 @@ impl Block {
             } else if live > 0 && spun == 0 {
                 return Err(self.deadlock());
             } else if live > 0 {
-                if let Some(waits) = idle.spun(spun, &self.watch, others.quiet, || self.waits(others.views, None)) {
+                if let Some(waits) = idle.spun(spun, &self.watch, others.quiet, || self.waits(None)) {
                     return Err(Stopped::Waits(waits, (others.waiting)()));
                 }
                 if others.cancelled.load(Relaxed) {

@@ -95,7 +95,7 @@ fn run(
     let first_error = Mutex::new(None::<(u64, LaunchError)>);
     let quiet = Quiet::new(workers as u32);
     let waiting = || next.load(Relaxed) < blocks;
-    let others = Others { none: workers == 1, quiet: &quiet, cancelled: &failed, waiting: &waiting, views };
+    let others = Others { none: workers == 1, quiet: &quiet, cancelled: &failed, waiting: &waiting };
     let run_blocks = || {
         let taken = take_stacks(threads as usize).and_then(|stacks| Ok((stacks, Leash::new()?)));
         let (mut stacks, _leash) = match taken {
@@ -107,7 +107,7 @@ fn run(
                 return;
             }
         };
-        let mut state = Block::new(grid, block, shared_bytes, count.is_some());
+        let mut state = Block::new([grid, block], shared_bytes, views, count.is_some());
         loop {
             // Blocks start in the order of their index: a block that waits for an earlier one waits for one that has
             // started.

@@ -85,7 +85,7 @@ impl Drop for HostMemory {
     }
 }
 
-// SAFETY: the pieces are this value's own, and aligned to more than 16.
+// SAFETY: the pieces are this value's own, and aligned to 256.
 unsafe impl Memory for HostMemory {
     fn address(&self) -> *mut u8 {
         self.0.as_ptr() as *mut u8

@@ -36,6 +36,7 @@ mod waits;
 mod warp;
 mod watchdog;
 mod wgmma;
+mod words;
 
 pub use check::{
     Check, Checked, Element, Finding, Kind, Memory, NOT_MODELLED, Report, Shortest, Side, Site, check, expect_written,
@@ -47,18 +48,19 @@ pub use launcher::{Gpu, HostMemory, POISON};
 pub use limit::within;
 pub use limits::*;
 pub use observe::{Access, AccessKind, Event, Space, observe};
+pub use words::plural;
 
 use crate::machine::{Cache, Machine, Reduction, Register, Shuffle, Vote};
 use crate::machine::{Operation, Order, Scope};
 use crate::scalar::{Along, AtomicScalar, Lies, Operand, Scalar, from_bits, to_bits};
 use crate::{bf16, f16};
 use block::{Block, Vector};
-use check::{Half, Moved, Touch, Use};
+use check::{BlockState, Half, Moved, Session, Touch, Use};
 use std::cell::Cell;
 use std::panic::Location;
 use std::sync::OnceLock;
 use std::time::Instant;
-use wgmma::Tiles;
+use wgmma::{Made, Tiles};
 
 /// The limits of compute capability 9.0, which the simulator enforces on launches.
 mod limits {
@@ -131,10 +133,8 @@ unsafe fn look<T: Scalar, R, const GLOBAL: bool, const WRITES: bool>(
     observe::access(space, kind, address, value);
     if let (Some(before), Some((session, state))) = (before, block.checks()) {
         let (site, bytes, thread) = (Location::caller(), size_of::<T>() as u32, block.current());
-        if !session.access_in_order(state, thread, (space, address, bytes), kind, site) {
-            let touch = Touch { space, kind, address, bytes, before: &before, after: &[to_bits(value)], site };
-            session.access(state, thread, &touch, Use::of(kind));
-        }
+        let touch = Touch { space, kind, address, bytes, before: &before, after: &[to_bits(value)], site };
+        session.plain(state, thread, &touch, Use::of(kind));
     }
     block.after_access(space, address, size_of::<T>() as u32, to_bits(value));
     result
@@ -152,15 +152,27 @@ unsafe fn look_at_pack<R>(space: Space, kind: AccessKind, address: u64, p: *cons
         here().count(instruction, 16, address);
     }
     // SAFETY: passed on.
-    unsafe { watch_pack(space, kind, address, p, access) }
+    unsafe {
+        watch_pack(space, kind, address, p, access, |session, state, thread, touch| {
+            session.plain(state, thread, touch, Use::of(kind))
+        })
+    }
 }
 
-/// [`look_at_pack`] for an access that is no instruction of the thread's own: it is not counted.
+/// [`look_at_pack`] for an access that is no instruction of the thread's own: it is not counted, and a check judges it
+/// by `judge`.
 ///
 /// # Safety
 /// As for [`look_at_pack`].
 #[track_caller]
-unsafe fn watch_pack<R>(space: Space, kind: AccessKind, address: u64, p: *const u8, access: impl FnOnce() -> R) -> R {
+unsafe fn watch_pack<R>(
+    space: Space,
+    kind: AccessKind,
+    address: u64,
+    p: *const u8,
+    access: impl FnOnce() -> R,
+    judge: impl FnOnce(&mut Session, &mut BlockState, usize, &Touch),
+) -> R {
     let block = here();
     block.interrupt();
     block.before_access();
@@ -171,12 +183,9 @@ unsafe fn watch_pack<R>(space: Space, kind: AccessKind, address: u64, p: *const 
     let after = words();
     observe::pack(space, kind, address, after);
     if let (Some(before), Some((session, state))) = (before, block.checks()) {
-        let (site, thread) = (Location::caller(), block.current());
-        if !session.access_in_order(state, thread, (space, address, 16), kind, site) {
-            let after = after.map(u64::from);
-            let touch = Touch { space, kind, address, bytes: 16, before: &before, after: &after, site };
-            session.access(state, thread, &touch, Use::of(kind));
-        }
+        let (site, after) = (Location::caller(), after.map(u64::from));
+        let touch = Touch { space, kind, address, bytes: 16, before: &before, after: &after, site };
+        judge(session, state, block.current(), &touch);
     }
     for (i, word) in after.into_iter().enumerate() {
         block.after_access(space, address + 4 * i as u64, 4, word.into());
@@ -261,7 +270,7 @@ unsafe fn look_at_atomic<T: AtomicScalar>(
 #[track_caller]
 fn arrive(address: u32, bytes: u32) {
     let block = here();
-    let ends = block.mbarriers.arrive(address, bytes);
+    let ends = block.arrive_in_phase(address, bytes);
     if let Some((session, state)) = block.checks() {
         session.mbarrier_arrive(state, block.current(), address, ends, Location::caller());
     }
@@ -550,7 +559,7 @@ impl Machine for Simulator {
         // SAFETY: as above.
         let word = |at: u32| unsafe { memory::load_pack(from.add(at as usize)) };
         observe::copy((Space::Global, from as u64), (Space::Shared, to.into()), bytes, word);
-        let ends = block.mbarriers.copied(barrier, bytes);
+        let ends = block.copied_in_phase(barrier, bytes);
         if let Some((session, state)) = block.checks() {
             let moved = |at| Moved { global: from as u64 + u64::from(at), shared: to + at, there: 16, words: word(at) };
             let moved: Vec<_> = (0..bytes).step_by(16).map(moved).collect();
@@ -587,10 +596,20 @@ impl Machine for Simulator {
         unsafe { tensor_map::store(map, place, from) }
     }
 
-    // Copies see all that was written before they start.
-    fn publish_map() {}
+    // Copies see all that was written before they start; a check judges as if they did not.
+    #[track_caller]
+    fn publish_map() {
+        let block = here();
+        if let Some((session, state)) = block.checks() {
+            session.map_published(state, block.current(), Location::caller());
+        }
+    }
 
-    unsafe fn acquire_map(_: *const u64) {}
+    #[track_caller]
+    unsafe fn acquire_map(map: *const u64) {
+        // SAFETY: passed on.
+        unsafe { tensor_map::acquire(map) }
+    }
 
     fn bulk_commit() {
         let block = here();
@@ -740,7 +759,7 @@ impl Machine for Simulator {
     #[track_caller]
     unsafe fn wgmma_add<T: Operand, const SUMS: usize>(a: u32, b: u32, mut sums: [f32; SUMS]) -> [f32; SUMS] {
         // SAFETY: passed on.
-        unsafe { wgmma::multiply_add::<T, Along, Along, SUMS>(Tiles { a, b }, &mut sums) };
+        unsafe { wgmma::multiply_add::<T, Along, Along, SUMS>(Tiles { a, b }, &mut sums, Made::AtOnce) };
         sums
     }
 
@@ -753,12 +772,11 @@ impl Machine for Simulator {
         let mut parts = [0.0; SUMS];
         for (a, b) in [(a[1], b[0]), (a[0], b[1]), (a[0], b[0])] {
             // SAFETY: passed on.
-            unsafe { wgmma::multiply_add::<T, Along, Along, SUMS>(Tiles { a, b }, &mut parts) };
+            unsafe { wgmma::multiply_add::<T, Along, Along, SUMS>(Tiles { a, b }, &mut parts, Made::AtOnce) };
         }
         std::array::from_fn(|i| sums[i] + parts[i])
     }
 
-    // Products are made at once: a kernel that needs them to take time would be wrong on the GPU too.
     #[track_caller]
     unsafe fn wgmma_begin<T: Operand, A: Lies, B: Lies, const SUMS: usize>(
         a: u32,
@@ -766,13 +784,13 @@ impl Machine for Simulator {
         mut sums: [f32; SUMS],
     ) -> [f32; SUMS] {
         // SAFETY: passed on.
-        unsafe { wgmma::multiply_add::<T, A, B, SUMS>(Tiles { a, b }, &mut sums) };
+        unsafe { wgmma::multiply_add::<T, A, B, SUMS>(Tiles { a, b }, &mut sums, Made::Later) };
         sums
     }
 
     #[track_caller]
     fn wgmma_finish<const SUMS: usize>(sums: [f32; SUMS]) -> [f32; SUMS] {
-        warp::together();
+        wgmma::finish();
         sums
     }
 

@@ -85,7 +85,7 @@ pub(super) struct Watch {
     words: RefCell<Map<Word, Seen>>,
     /// The number of the round, which may wrap around.
     number: Cell<u32>,
-    /// Whether an access of this round found a new word, or a new value in a known one.
+    /// Whether an access of this round found a new word, or a new value in a known one; or a thread moved on.
     news: Cell<bool>,
 }
 
@@ -142,7 +142,13 @@ impl Watch {
         self.all.set(true);
     }
 
-    /// Whether a spinning thread has found something new since the last call.
+    /// A thread has done what others may wait for, and no access shows: it has arrived at a barrier in shared memory,
+    /// or had bytes counted there.
+    pub(super) fn moved_on(&self) {
+        self.news.set(true);
+    }
+
+    /// Whether a spinning thread has found something new since the last call, or moved on.
     pub(super) fn news(&self) -> bool {
         self.news.take()
     }
@@ -328,7 +334,9 @@ impl Quiet {
 
     /// Whether all have reported in this epoch.
     fn complete(&self, epoch: u32) -> bool {
-        self.word.load(SeqCst) == (epoch as u64) << 32 | self.workers.load(SeqCst) as u64
+        // Their number first: if one has left before this load, the word is of the epoch that it began by leaving.
+        let workers = self.workers.load(SeqCst);
+        self.word.load(SeqCst) == (epoch as u64) << 32 | workers as u64
     }
 
     /// Who waits for what in the blocks that reported in this epoch.
@@ -339,7 +347,44 @@ impl Quiet {
 
     /// One worker has run its last block.
     pub(super) fn leave(&self) {
-        self.workers.fetch_sub(1, SeqCst);
+        // Before the number falls: a report from before the last block's writes must not count against the lower one.
         self.disturb();
+        self.workers.fetch_sub(1, SeqCst);
+        // And behind it: those that are left report anew, all against the same number.
+        self.disturb();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    /// One worker has looked in vain, and reports; the other does what the first looks for, and leaves. That is no end
+    /// of the first one's wait.
+    #[test]
+    fn a_worker_that_leaves_is_not_overlooked() {
+        const TIMES: usize = if cfg!(miri) { 20 } else { 100_000 };
+        let rounds: Vec<_> = (0..TIMES).map(|_| (Quiet::new(2), AtomicBool::new(false))).collect();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for (quiet, reported) in &rounds {
+                    while !reported.load(SeqCst) {
+                        std::hint::spin_loop();
+                    }
+                    quiet.leave();
+                }
+            });
+            let mut overlooked = 0;
+            for (quiet, reported) in &rounds {
+                let epoch = quiet.epoch();
+                assert!(quiet.report(epoch, Waits::default()));
+                reported.store(true, SeqCst);
+                while quiet.epoch() == epoch {
+                    overlooked += u32::from(quiet.complete(epoch));
+                }
+            }
+            assert_eq!(overlooked, 0, "what was reported is older than what the other did");
+        });
     }
 }

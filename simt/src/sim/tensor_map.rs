@@ -1,10 +1,11 @@
 //! Boxes of matrices, as the copy engine moves them: row by row, pieces of 16 bytes.
 
+use super::check::{Kind, Moved};
+use super::here;
 use super::memory;
 use super::observe::{self, AccessKind, Space};
 use super::stats::Instruction;
-use super::{check::Moved, here};
-use crate::tensor_map::{SIMULATED, WORDS};
+use crate::tensor_map::{Described, WORDS};
 use crate::warpgroup::ROW;
 use std::panic::Location;
 
@@ -37,19 +38,61 @@ struct Piece {
     there: u32,
 }
 
+/// The words at the address of a map.
+///
+/// # Safety
+/// There are 128 bytes, aligned to 8.
+unsafe fn words_of(map: *const u64) -> [u64; WORDS] {
+    // SAFETY: the caller's promise.
+    std::array::from_fn(|i| unsafe { memory::load(map.add(i)) })
+}
+
+/// # Safety
+/// As [`crate::machine::Machine::acquire_map`].
+#[track_caller]
+pub(super) unsafe fn acquire(map: *const u64) {
+    let block = here();
+    block.interrupt();
+    if let Some((session, state)) = block.checks() {
+        // SAFETY: passed on.
+        let words = unsafe { words_of(map) };
+        session.map_acquired(state, block.current(), (map as u64, &words), Location::caller());
+    }
+}
+
 impl Boxed {
+    /// The box of the map at an address, which may be of any words: a map of a matrix that lies in no view of the
+    /// launch ends the kernel.
     #[track_caller]
     fn new(map: *const u64, place: [u32; 2], tile: u32) -> Self {
+        let block = here();
+        block.interrupt();
         // SAFETY: the caller of the instruction promises a map's words.
-        let word = |i: usize| unsafe { memory::load(map.add(i)) };
-        assert!(word(WORDS - 1) == SIMULATED, "there is no tensor map at {map:?}, or no launch before has written it");
+        let words = unsafe { words_of(map) };
+        if let Some((session, state)) = block.checks() {
+            session.map_used(state, block.current(), (map as u64, &words), Location::caller());
+        }
+        let Some(described) = Described::of_words(words) else {
+            panic!("there is no tensor map at {map:?}, or no launch before has written it")
+        };
+        let [address, bytes] = described.range().expect("a map is of what the copy engine takes");
+        let holds = |&(start, len): &(u64, u64)| {
+            address.checked_sub(start).is_some_and(|before| before <= len && bytes <= len - before)
+        };
+        if !block.views.iter().any(holds) {
+            block.mistake(Kind::OutOfBounds);
+            panic!(
+                "the tensor map is of {bytes} bytes at {address:#x}, which lie in no view of the launch: pass the \
+                 kernel a view of the matrix beside the map, and keep its memory until the launch"
+            );
+        }
         assert!(tile.is_multiple_of(ROW), "a box begins on a multiple of {ROW} bytes of shared memory, not at {tile}");
         Self {
-            address: word(0),
-            extents: [word(1), word(2)],
-            stride: word(3),
-            element: word(6),
-            rows: word(5) as u32,
+            address,
+            extents: described.extents(),
+            stride: described.stride(),
+            element: described.element().1.into(),
+            rows: described.box_extents()[1],
             place: place.map(|at| at as i32),
             tile,
         }
@@ -68,7 +111,9 @@ impl Boxed {
         let [columns, rows] = self.extents.map(|n| n as i64);
         assert!(x >= 0 && y >= 0, "a box begins at column {x} and row {y}");
         let there = if y < rows { (columns - x).max(0) as u64 * self.element } else { 0 };
-        let global = self.address + y as u64 * self.stride + x as u64 * self.element;
+        // Of a place far outside nothing is there, and nobody goes to the address.
+        let down = (y as u64).wrapping_mul(self.stride).wrapping_add(x as u64 * self.element);
+        let global = self.address.wrapping_add(down);
         Piece { shared, global, there: there.min(PIECE.into()) as u32 }
     }
 
@@ -118,7 +163,7 @@ pub(super) unsafe fn load(to: u32, map: *const u64, place: [u32; 2], barrier: u3
     for piece in copied.pieces() {
         let mut bytes = [0; PIECE as usize];
         for at in (0..piece.there as usize).step_by(2) {
-            // SAFETY: the maker of the map promised the matrix, whose elements have 2 or 4 bytes.
+            // SAFETY: `new` found the matrix in a view of the launch; its elements have 2 or 4 bytes.
             let half: u16 = unsafe { memory::load((piece.global as *const u8).add(at).cast()) };
             bytes[at..at + 2].copy_from_slice(&half.to_le_bytes());
         }
@@ -128,7 +173,7 @@ pub(super) unsafe fn load(to: u32, map: *const u64, place: [u32; 2], barrier: u3
         tell(piece, words, true);
         moved.push(Moved { global: piece.global, shared: piece.shared, there: piece.there, words });
     }
-    let ends = block.mbarriers.copied(barrier, copied.bytes());
+    let ends = block.copied_in_phase(barrier, copied.bytes());
     if let Some((session, state)) = block.checks() {
         session.bulk_load(state, block.current(), &moved, (barrier, ends), Location::caller());
     }
@@ -146,7 +191,7 @@ pub(super) unsafe fn store(map: *const u64, place: [u32; 2], from: u32) {
         let words = words(piece);
         for at in (0..piece.there).step_by(2) {
             let half = (words[at as usize / 4] >> (at % 4 * 8)) as u16;
-            // SAFETY: the maker of the map promised the matrix, whose elements have 2 or 4 bytes.
+            // SAFETY: `new` found the matrix in a view of the launch; its elements have 2 or 4 bytes.
             unsafe { memory::store((piece.global as *mut u8).add(at as usize).cast(), half) };
         }
         tell(piece, words, false);

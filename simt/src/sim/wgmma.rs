@@ -4,13 +4,13 @@
 //! [`super::mma`], the products of one instruction and a sum are added in double precision and rounded towards zero
 //! once: eight products, or sixteen of elements of 16 bits.
 
+use super::check::{BlockState, Session, Touch, Use};
 use super::mma::{seen, towards_zero};
 use super::observe::{AccessKind, Space};
 use super::{here, warp, watch_pack, watchdog};
 use crate::scalar::{Lies, Operand, Seen, from_bits};
 use crate::warpgroup::ROW;
 use crate::{bf16, f16};
-use std::panic::Location;
 
 /// Bytes along k that one instruction takes, and the elements of a row if an element has 16 bits.
 const STEP: u32 = 32;
@@ -25,7 +25,27 @@ pub(super) struct Tiles {
     pub(super) b: u32,
 }
 
-/// Adds the products of the tiles to the lane's sums.
+/// When products have been made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Made {
+    /// When the call returns, and with them all that the warp began before.
+    AtOnce,
+    /// When the warp waits for them: at its next call at the earliest.
+    Later,
+}
+
+/// Waits for all products of the warp.
+#[track_caller]
+pub(super) fn finish() {
+    warp::together();
+    let block = here();
+    if let Some((session, state)) = block.checks() {
+        session.products_made(state, block.current());
+    }
+}
+
+/// Adds the products of the tiles to the lane's sums. They are made at once, whatever `made` says: a kernel that needs
+/// them to take time would be wrong on the GPU too. A check judges the reads of tiles as `made` says.
 ///
 /// # Safety
 /// The addresses are those of tiles in the block's shared memory, multiples of 16.
@@ -33,11 +53,18 @@ pub(super) struct Tiles {
 pub(super) unsafe fn multiply_add<T: Operand, A: Lies, B: Lies, const SUMS: usize>(
     tiles: Tiles,
     sums: &mut [f32; SUMS],
+    made: Made,
 ) {
     let thread = here().current() as u32;
     let (lane, first) = (thread % 32, thread / 32 % 4 * ROWS);
     // No lane is at its next call before all have come to this one: all of them have to come.
     warp::together();
+    if let Some((session, state)) = here().checks() {
+        match made {
+            Made::AtOnce => session.products_made(state, thread as usize),
+            Made::Later => session.products_begin(state, thread as usize),
+        }
+    }
     // Every byte is read by one lane of a warp, for those who watch; the values follow from memory as it is.
     let (columns, packs) = (2 * SUMS as u32, ROW / 16);
     if watchdog::looks() {
@@ -45,15 +72,15 @@ pub(super) unsafe fn multiply_add<T: Operand, A: Lies, B: Lies, const SUMS: usiz
             // Two packs of each of the 64 rows, in the places that these packs have there.
             for i in (lane..4 * ROWS * 2).step_by(32) {
                 let (row, pack) = (i / 2, first / 8 + i % 2);
-                watch(tiles.a + row * ROW + (pack ^ (row % 8)) * 16);
+                watch(tiles.a + row * ROW + (pack ^ (row % 8)) * 16, made);
             }
         } else {
             for i in (lane..ROWS * packs).step_by(32) {
-                watch(tiles.a + first * ROW + i * 16);
+                watch(tiles.a + first * ROW + i * 16, made);
             }
         }
         for i in (lane..columns * packs).step_by(32) {
-            watch(tiles.b + i * 16);
+            watch(tiles.b + i * 16, made);
         }
     }
     let (depth, step) = ((ROW / size_of::<T>() as u32) as usize, STEP as usize / size_of::<T>());
@@ -74,14 +101,17 @@ pub(super) unsafe fn multiply_add<T: Operand, A: Lies, B: Lies, const SUMS: usiz
 
 /// Tells those who watch of a read of 16 bytes.
 #[track_caller]
-fn watch(address: u32) {
+fn watch(address: u32, made: Made) {
     let p = here().shared(address, 16).cast_const();
+    let judge = |session: &mut Session, state: &mut BlockState, thread, touch: &Touch| {
+        match made {
+            Made::AtOnce => session.plain(state, thread, touch, Use::of(AccessKind::Read)),
+            Made::Later => session.product_reads(state, thread, touch),
+        }
+        session.multiplied(state, thread, address, touch.site);
+    };
     // SAFETY: `shared` gives a pointer to 16 bytes; tiles begin at multiples of 16.
-    unsafe { watch_pack(Space::Shared, AccessKind::Read, address.into(), p, || ()) }
-    let block = here();
-    if let Some((session, state)) = block.checks() {
-        session.multiplied(state, block.current(), address, Location::caller());
-    }
+    unsafe { watch_pack(Space::Shared, AccessKind::Read, address.into(), p, || (), judge) }
 }
 
 /// Row `row` of the operand in the tile at an address, as the tensor cores see it; of wider elements there are fewer.

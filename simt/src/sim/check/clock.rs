@@ -257,6 +257,12 @@ impl Clock {
         Numbers { agent, own, first, stride, launch, block, warp }
     }
 
+    /// What it knows now, for [`Clock::knows`] later.
+    pub(super) fn knowledge(&self) -> Self {
+        let Self { own, launch, block, warp, .. } = *self;
+        Self { own, launch, block, warp, rest: self.rest.clone(), ..Self::default() }
+    }
+
     /// Whether the thread at `place` knows what `agent` did at `time`; `block` gives the agent's block.
     #[inline]
     pub(super) fn knows(&self, place: Place, agent: u32, block: impl FnOnce() -> Option<u32>, time: u32) -> bool {

@@ -1,6 +1,7 @@
 //! What a check found, in words.
 
 use super::super::observe::Space;
+use super::super::plural;
 use crate::Dim3;
 use std::fmt;
 use std::panic::Location;
@@ -44,7 +45,7 @@ pub enum Kind {
     /// A copy that a block started and nobody waited for before the block ended.
     CopyInFlight,
     /// A bulk copy, or a product of the tensor cores, of shared memory that threads wrote, without the fence that shows
-    /// their writes to it.
+    /// their writes to it; or a copy by a tensor map that a kernel wrote and no thread of the block has acquired.
     MissingProxyFence,
     /// An access before the wait for the preceding launch, with which this one overlaps.
     BeforeWait,
@@ -128,7 +129,7 @@ impl Kind {
             Self::Deadlock => "every thread that is left waits for another, at a barrier or in a loop",
             Self::EndlessSpin => "threads that wait in loops for what no thread will do",
             Self::CopyInFlight => "a block that ends before a copy it has started",
-            Self::MissingProxyFence => "a copy or product of shared memory that threads wrote, without a fence between",
+            Self::MissingProxyFence => "a copy or product of what threads wrote, without a fence or an acquire between",
             Self::BeforeWait => "an access before the wait for the launch that this one overlaps",
             Self::Fault => "the kernel ended with an error",
         }
@@ -305,6 +306,6 @@ impl fmt::Display for Finding {
         if !advice.is_empty() {
             write!(f, "\n  {advice}")?;
         }
-        write!(f, "\n  seen {count} {} under schedule {seed}", if *count == 1 { "time" } else { "times" })
+        write!(f, "\n  seen {count} {} under schedule {seed}", plural(*count, "time"))
     }
 }

@@ -12,6 +12,7 @@
 
 mod clock;
 mod finding;
+mod maps;
 mod missing;
 mod run;
 mod schedule;
@@ -29,6 +30,7 @@ pub(super) use shadow::Map;
 pub(super) use state::BlockState;
 pub(super) use sync::{Half, Moved};
 
+use super::plural;
 use crate::{Global, Scalar};
 use std::cell::Cell;
 use std::fmt;
@@ -88,17 +90,16 @@ impl Report {
 
     /// The extent of the check, if there are no `mistakes`, or else their number; and what was not judged.
     pub fn summary(&self, mistakes: usize) -> String {
-        let Self { schedules, launches, accesses, not_judged, .. } = self;
+        let counted = |n: u64, one: &str| format!("{n} {}", plural(n, one));
+        let (launches, accesses) = (counted(self.launches, "launch"), counted(self.accesses, "access"));
         let first = match mistakes {
-            0 => format!("nothing found under {schedules} schedules, {launches} launches, {accesses} accesses"),
-            1 => "1 finding".into(),
-            n => format!("{n} findings"),
+            0 => format!("nothing found under {}, {launches}, {accesses}", counted(self.schedules.into(), "schedule")),
+            n => counted(n as u64, "finding"),
         };
-        match not_judged {
+        match self.not_judged {
             0 => first,
-            n => {
-                format!("{first}\n  {n} accesses were too many to remember; later ones are not judged against them")
-            }
+            1 => format!("{first}\n  1 access was too many to remember; later ones are not judged against it"),
+            n => format!("{first}\n  {n} accesses were too many to remember; later ones are not judged against them"),
         }
     }
 

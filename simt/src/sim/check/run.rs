@@ -89,7 +89,7 @@ pub(in super::super) fn launch(
                 Some(spare) => spare,
                 None => {
                     let state = BlockState::new(0, threads as usize);
-                    let block = Block::new(grid, block, shared_bytes, count.is_some());
+                    let block = Block::new([grid, block], shared_bytes, &session.launch.views, count.is_some());
                     (Box::new(block), Box::new(state), stack(threads as usize)?)
                 }
             };
@@ -146,7 +146,7 @@ pub(in super::super) fn launch(
                     if spun_turns > ENDLESS.max(ENDLESS_PER_THREAD * spinning) {
                         let mut waits = Waits::default();
                         for Slot { block, state, .. } in &running {
-                            waits.extend(block.waits(&session.launch.views, Some(state)));
+                            waits.extend(block.waits(Some(state)));
                         }
                         if waits.is_empty() {
                             continue; // the wait has ended in this very round

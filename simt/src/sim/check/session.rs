@@ -10,7 +10,7 @@ use super::shadow::{
 };
 use super::sites::Sites;
 use super::state::{BlockState, Launch};
-use super::sync::Word;
+use super::sync::{Engines, Word};
 use super::{Check, Report};
 use crate::Dim3;
 use std::collections::{BTreeMap, HashMap};
@@ -19,6 +19,10 @@ use std::rc::Rc;
 
 /// The writer of what the launcher cleared between launches.
 pub(in super::super) const LAUNCHER: u32 = u32::MAX - 3;
+
+/// How an access is made that no thread makes itself, as a finding says it behind what is done.
+const COPY: &str = "by a copy that it started";
+const PRODUCT: &str = "by a product that it began";
 
 /// Findings of one kind between the same two lines that are counted; each is reported once.
 type Key = (Kind, &'static str, u32, u32);
@@ -78,11 +82,13 @@ pub(in super::super) struct Session {
     pub(super) global: Shadow,
     pub(super) words: Map<u64, Word>,
     /// Memory that began to exist during the check: address and bytes.
-    allocations: BTreeMap<u64, u64>,
+    pub(super) allocations: BTreeMap<u64, u64>,
     pub(super) sites: Sites,
     pub(super) launch: Launch,
     /// The launches before, the last one last; those that no overlap reaches are forgotten.
     history: Vec<Launch>,
+    /// Launches before that have written tensor maps, each with the latest time of its accesses.
+    pub(super) map_writers: Vec<(Launch, u32)>,
     /// Times after the first and up to the second belong to a launch that may still run: the launch after it did not
     /// wait for it.
     running: Option<(u32, u32)>,
@@ -232,6 +238,7 @@ impl Session {
             sites: Sites::default(),
             launch: Launch::default(),
             history: Vec::new(),
+            map_writers: Vec::new(),
             running: None,
             top: 0,
             findings: Vec::new(),
@@ -272,6 +279,9 @@ impl Session {
             }
             true => before.base,
         };
+        if !before.maps.is_empty() {
+            self.map_writers.push((Launch { views: Vec::new(), ..before.clone() }, base));
+        }
         self.history.push(before);
         self.launch = Launch { base, floor, ..launch };
         self.launches += 1;
@@ -346,7 +356,7 @@ impl Session {
     }
 
     /// An address as an offset into one of the launch's views.
-    fn place(&self, address: u64) -> Memory {
+    pub(super) fn place(&self, address: u64) -> Memory {
         Memory::in_views(&self.launch.views, address, 4)
     }
 
@@ -357,6 +367,15 @@ impl Session {
         let first = block.number * stride;
         let agent = first + thread as u32;
         Place { block: block.number, warp: agent / 32, agent, first, stride }
+    }
+
+    /// A plain access by a thread.
+    #[inline(always)]
+    pub(in super::super) fn plain(&mut self, block: &mut BlockState, thread: usize, touch: &Touch, using: Use) {
+        let Touch { space, kind, address, bytes, site, .. } = *touch;
+        if !self.access_in_order(block, thread, (space, address, bytes), kind, site) {
+            self.access(block, thread, touch, using);
+        }
     }
 
     /// A plain access to one word or several that the thread's own numbers show to be in order with all earlier ones,
@@ -559,15 +578,24 @@ impl Session {
 
     pub(super) fn side(&self, launch: &Launch, agent: u32, site: u32, what: &str, value: Option<u64>) -> Side {
         let (block, thread, warp) = launch.who(agent, &self.issuers);
-        let what = if agent < launch.engines { what.into() } else { format!("{what} by a copy that it started") };
+        let what = match () {
+            _ if agent < launch.engines => what.into(),
+            _ if Engines::multiplies(agent - launch.engines, launch.stride) => format!("{what} {PRODUCT}"),
+            _ => format!("{what} {COPY}"),
+        };
         Side { what, site: Some(self.sites.site(site)), block, thread, warp, value }
     }
 
     /// What would have ordered two accesses.
     fn advice(&self, kind: Kind, first: Option<&Side>, second: &Side) -> String {
-        let engine = |side: &Side| side.what.contains("by a copy");
+        let one_is = |way: &str, first: &Side| first.what.contains(way) || second.what.contains(way);
         let near = match first {
-            Some(first) if engine(first) || engine(second) => {
+            Some(first) if one_is(PRODUCT, first) => {
+                "products read their tiles while their threads go on: a thread knows that the tiles of one call of \
+                 Sums::add have been read when the next call returns, or Sums::finish. Only then may it write them, or \
+                 tell others by a barrier that they may"
+            }
+            Some(first) if one_is(COPY, first) => {
                 "a copy runs beside its thread: wait for it before the data is read (for the phase of the barrier that \
                  counts it, or async_copy::wait; other threads then need a barrier of the block), and start the next \
                  copy only when all have read it"
@@ -663,7 +691,7 @@ fn race(space: Space) -> Kind {
 }
 
 /// Who wrote a word that no kernel has touched.
-fn fresh(allocations: &BTreeMap<u64, u64>, address: u64) -> u32 {
+pub(super) fn fresh(allocations: &BTreeMap<u64, u64>, address: u64) -> u32 {
     let before = allocations.range(..address + 4).next_back();
     match before {
         Some((start, bytes)) if address < start + bytes => NOBODY,

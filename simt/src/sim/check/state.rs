@@ -3,9 +3,11 @@
 use super::super::observe::Space;
 use super::clock::Clock;
 use super::finding::{Element, Memory};
+use super::maps::Acquired;
 use super::shadow::{Map, Shadow};
 use super::sync::{Engines, Mbarrier, Word};
 use crate::Dim3;
+use std::panic::Location;
 
 /// A launch, as long as its accesses can matter.
 #[derive(Clone, Default)]
@@ -26,6 +28,8 @@ pub(super) struct Launch {
     /// Whether it overlaps with the launch before it, and whether a thread of it has waited for that one.
     pub(super) overlapping: bool,
     pub(super) waited: bool,
+    /// Which threads of it have written tensor maps: agent, time and the place of the call.
+    pub(super) maps: Vec<(u32, u32, &'static Location<'static>)>,
 }
 
 impl Launch {
@@ -64,6 +68,8 @@ pub(in super::super) struct BlockState {
     pub(super) words: Map<u64, Word>,
     pub(super) mbarriers: Map<u32, Mbarrier>,
     pub(super) engines: Engines,
+    /// Who has made a tensor map known to the copy engine, by the map's address.
+    pub(super) acquired: Map<u64, Vec<Acquired>>,
 }
 
 impl BlockState {
@@ -76,6 +82,7 @@ impl BlockState {
             words: Map::default(),
             mbarriers: Map::default(),
             engines: Engines::default(),
+            acquired: Map::default(),
         }
     }
 
@@ -88,6 +95,7 @@ impl BlockState {
         self.words.clear();
         self.mbarriers.clear();
         self.engines = Engines::default();
+        self.acquired.clear();
     }
 
     /// Notes where a static array lies.

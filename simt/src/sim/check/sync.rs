@@ -1,7 +1,7 @@
 //! What orders accesses: barriers, warp barriers, atomics, fences, barriers in shared memory and the copies they count.
 
 use super::super::observe::{AccessKind, Space};
-use super::clock::{Known, merge};
+use super::clock::{Clock, Known, Place, merge};
 use super::finding::{Finding, Kind};
 use super::session::{Session, Touch, Use};
 use super::shadow::{Cell, Map, Way};
@@ -72,8 +72,19 @@ pub(in super::super) struct Engines {
     /// Bulk copies to global memory, and copies of the threads' own, by thread.
     stores: Map<u32, Groups>,
     copies: Map<u32, Groups>,
-    /// The time up to which each thread's writes are fenced for the engines.
-    fenced: Map<u32, u32>,
+    /// Products of the tensor cores that each thread has begun and not waited for at once.
+    products: Map<u32, u32>,
+    /// The fences of each thread that show writes to the engines.
+    fences: Map<u32, Fences>,
+}
+
+/// The fences of one thread.
+#[derive(Default)]
+struct Fences {
+    /// The thread's time at each.
+    times: Vec<u32>,
+    /// What the thread knew at the last.
+    last: Clock,
 }
 
 /// The groups of copies of one thread.
@@ -121,15 +132,45 @@ enum Engine {
     StoreWrites(u32),
     /// Both sides of a thread's own copies to shared memory.
     Copy(u32),
+    /// The reads of tiles by products that go on while a warp does: the lanes wait for those of their own warp.
+    Products(u32),
 }
 
 impl Engines {
     /// Barriers in shared memory of a block that have an agent of their own; the others share the last.
     const BARRIERS: u32 = 64;
 
+    /// Warps of the largest block. They are a multiple of 32, so that reads by the warps of one group share an entry.
+    const WARPS: u32 = 32;
+
     /// Agents per block of `stride` threads.
     pub(super) fn per_block(stride: u32) -> u32 {
-        Self::BARRIERS + 3 * stride
+        Self::BARRIERS + 3 * stride + Self::WARPS
+    }
+
+    /// Whether a fence stands between what a thread of the block wrote at a time, and the thread at `me` with that
+    /// clock: it is behind the write, and the thread knows of it. Any thread may have made it that knew of the write:
+    /// the writer at any time, another at its last fence.
+    fn fenced(&self, me: Place, clock: &Clock, (writer, time): (u32, u32)) -> bool {
+        let block = || Some(me.block);
+        // The writer's first fence behind the write.
+        let own = self.fences.get(&(writer - me.first)).and_then(|fences| {
+            let before = fences.times.partition_point(|&fence| fence < time);
+            fences.times.get(before)
+        });
+        let by_another = |(&thread, fences): (&u32, &Fences)| {
+            let (agent, last) = (me.first + thread, &fences.last);
+            let place = Place { agent, warp: agent / 32, ..me };
+            agent != writer && clock.knows(me, agent, block, last.own) && last.knows(place, writer, block, time)
+        };
+        own.is_some_and(|&fence| clock.knows(me, writer, block, fence))
+            || self.fences.get_key_value(&(me.agent - me.first)).is_some_and(by_another)
+            || self.fences.iter().any(by_another)
+    }
+
+    /// Whether an agent, counted from the first engine of the launch on, is that of a warp's products.
+    pub(super) fn multiplies(number: u32, stride: u32) -> bool {
+        number % Self::per_block(stride) >= Self::BARRIERS + 3 * stride
     }
 }
 
@@ -143,6 +184,7 @@ impl Session {
             Engine::StoreReads(thread) => of_threads(0, thread),
             Engine::StoreWrites(thread) => of_threads(1, thread),
             Engine::Copy(thread) => of_threads(2, thread),
+            Engine::Products(warp) => of_threads(3, warp),
         };
         self.launch.engines + block.number * Engines::per_block(stride) + number
     }
@@ -512,6 +554,32 @@ impl Session {
         }
     }
 
+    /// A thread begins a product, whose tiles are read while it goes on. Those of its warp's products before have been
+    /// read when the call returns.
+    pub(in super::super) fn products_begin(&mut self, block: &mut BlockState, thread: usize) {
+        self.products_made(block, thread);
+        let begun = block.engines.products.entry(thread as u32).or_default();
+        *begun += 1;
+        self.top = self.top.max(self.launch.base + *begun + 1);
+    }
+
+    /// The tiles of all products that the warp has begun have been read.
+    pub(in super::super) fn products_made(&mut self, block: &mut BlockState, thread: usize) {
+        let begun = block.engines.products.get(&(thread as u32)).copied().unwrap_or(0);
+        if begun > 0 {
+            self.knows_engine(block, thread, Engine::Products(thread as u32 / 32), self.launch.base + begun);
+        }
+    }
+
+    /// The product that the thread has begun last reads shared memory.
+    pub(in super::super) fn product_reads(&mut self, block: &mut BlockState, thread: usize, touch: &Touch) {
+        let engine = self.engine(block, Engine::Products(thread as u32 / 32));
+        let time = self.launch.base + block.engines.products.get(&(thread as u32)).copied().unwrap_or(0);
+        let me = self.agent(block, thread).agent;
+        self.issuers.insert(engine, me);
+        self.access_as(block, thread, engine, time, touch, Use::of(touch.kind));
+    }
+
     /// A thread has the tensor cores multiply the 16 bytes of shared memory at `address`, which it has read.
     pub(in super::super) fn multiplied(
         &mut self,
@@ -583,16 +651,20 @@ impl Session {
         cells.iter().any(|cell| (cell.writer, cell.time) == (agent, time))
     }
 
-    /// The first of four shared words whose last write is a thread's that has not fenced it for the copy engines.
+    /// The first of four shared words whose last write is a thread's, without a fence for the copy engines between that
+    /// and now.
     fn unfenced(&mut self, block: &mut BlockState, thread: usize, address: u64) -> Option<Unfenced> {
-        let (launch, mine) = (&self.launch, block.number * self.launch.stride + thread as u32);
-        let fenced = &block.engines.fenced;
-        let until = |agent: u32| fenced.get(&agent).copied().unwrap_or(launch.base);
+        let (launch, me) = (&self.launch, self.agent(block, thread));
+        let BlockState { clocks, shared, engines, .. } = block;
         for word in (address..address + 16).step_by(4) {
-            let cells = block.shared.cells(word, 4, &mut self.lists, |_| super::shadow::NOBODY);
+            let cells = shared.cells(word, 4, &mut self.lists, |_| super::shadow::NOBODY);
             let is_unfenced = |cell: &&mut Cell| {
                 let of_thread = cell.writer < launch.engines && cell.time > launch.base;
-                of_thread && until(cell.writer) < cell.time && until(mine) < cell.time
+                // What is in no order with the write is a race, and told as that alone.
+                let knows = |agent, time| clocks[thread].knows(me, agent, || Some(me.block), time);
+                of_thread
+                    && knows(cell.writer, cell.time)
+                    && !engines.fenced(me, &clocks[thread], (cell.writer, cell.time))
             };
             if let Some(cell) = cells.iter_mut().find(is_unfenced) {
                 return Some(Unfenced { word, writer: cell.writer, site: cell.site });
@@ -632,9 +704,11 @@ impl Session {
 
     /// The thread fences its writes, and those that it knows of, for the copy engines.
     pub(in super::super) fn fence_async(&mut self, block: &mut BlockState, thread: usize) {
-        let agent = self.agent(block, thread).agent;
         let clock = &mut block.clocks[thread];
-        block.engines.fenced.insert(agent, clock.own);
+        let fences = block.engines.fences.entry(thread as u32).or_default();
+        fences.times.push(clock.own);
+        fences.last = clock.knowledge();
+        // What the thread writes from now on is behind the fence.
         clock.own += 1;
         self.top = self.top.max(clock.own);
     }
