@@ -401,7 +401,7 @@ fn scans_of_any_length() {
     assert_eq!((pass.read, pass.written), (4 * u64::from(n), 4 * u64::from(n)), "states are atomic accesses");
 
     let rung = &r6_look_ahead::launches::RUNG;
-    states(&rung.rung, "1 barrier per block, and 1 of the adding warps per tile; one launch");
+    states(&rung.rung, "1 barrier per block, and per tile 1 for the four warps that add; one launch");
     let tile = r6_look_ahead::tile::<u32>();
     let cost = cost_of_scan(rung, 10 * tile, false);
     let [pass] = &cost.launches[..] else { panic!("{} launches", cost.launches.len()) };
@@ -795,7 +795,7 @@ fn products_on_the_tensor_cores() {
             r12_three_tf32::ROWS,
             r12_three_tf32::COLUMNS,
             r12_three_tf32::DEPTH,
-            "6·m·n·k operations for 2·m·n·k",
+            "6·m·n·k operations, three times those of one product",
         ),
     ] {
         let bytes = "4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes of global loads";
@@ -856,7 +856,7 @@ fn products_by_groups_of_warps() {
             &r14_three_tf32_group::launches::RUNG,
             "matmul_three_tf32_group",
             2,
-            "6·m·n·k operations for 2·m·n·k",
+            "6·m·n·k operations, three times those of one product",
             "twice as",
         ),
     ] {
