@@ -1,7 +1,8 @@
 //! Reduction: the sum, the minimum or the maximum of all elements.
 
 use super::apart::Apart;
-use super::oracle::reduction::{Expected, Reducible, expected};
+use super::oracle::arithmetic::Reducible;
+use super::oracle::reduction::{Expected, expected};
 use super::upload::Uploaded;
 use super::{
     Draws, Extra, Family, Kind, OpenProblem, Operand, Operation, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work,

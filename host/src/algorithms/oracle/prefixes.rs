@@ -1,6 +1,6 @@
 //! The oracle of scans.
 
-use super::reduction::Reducible;
+use super::arithmetic::{Reducible, SCALE};
 use crate::algorithms::{Operation, Parameters};
 use crate::data::Element;
 use simt::Scalar;
@@ -52,44 +52,13 @@ fn exact<T: Reducible>(input: &[T], got: &[T], parameters: Parameters) -> Option
     })
 }
 
-/// A float that is summed.
-pub trait Float: Element + Scalar {
-    /// The distance from 1 to the next number.
-    const EPSILON: f64;
-    /// The largest number.
-    const LARGEST: f64;
-    /// Whole numbers are exact up to here.
-    const EXACT_UP_TO: f64;
-    /// As a double.
-    fn wide(self) -> f64;
-    /// The nearest number of this type.
-    fn narrow(value: f64) -> Self;
-}
-
-macro_rules! floats {
-    ($($T:ident)*) => {$(
-        impl Float for $T {
-            const EPSILON: f64 = $T::EPSILON as f64;
-            const LARGEST: f64 = $T::MAX as f64;
-            const EXACT_UP_TO: f64 = (1u64 << $T::MANTISSA_DIGITS) as f64;
-            fn wide(self) -> f64 {
-                self as f64
-            }
-            fn narrow(value: f64) -> Self {
-                value as $T
-            }
-        }
-    )*};
-}
-floats!(f32 f64);
-
 /// The first place where `got` is further from the true sum than rounding explains.
-fn rounded_sums<T: Float>(input: &[T], got: &[T], parameters: Parameters) -> Option<(usize, String)> {
+fn rounded_sums<T: Reducible>(input: &[T], got: &[T], parameters: Parameters) -> Option<(usize, String)> {
     let empty = Sums { whole: true, ..Sums::default() };
     let (mut sums, mut scaled) = (empty, empty);
     input.iter().zip(got).enumerate().find_map(|(i, (&x, &got))| {
         let before = (sums, scaled);
-        let (x, got) = (x.wide(), got.wide());
+        let (x, got) = (x.to_f64(), got.to_f64());
         sums.add(x);
         if x.is_finite() {
             scaled.add(x * SCALE);
@@ -104,12 +73,9 @@ fn rounded_sums<T: Float>(input: &[T], got: &[T], parameters: Parameters) -> Opt
             // A sum on the way may have been too large for the type.
             !want.sum.is_nan() || !want.special || got.is_nan()
         };
-        (!right).then(|| (i, T::narrow(want.value()).show()))
+        (!right).then(|| (i, T::of_f64(want.value()).show()))
     })
 }
-
-/// What brings sums of the largest doubles back into their range.
-pub(super) const SCALE: f64 = 1.0 / (1u128 << 100) as f64;
 
 /// The sum of a prefix, and the quantities that bound the error of a computed sum.
 #[derive(Clone, Copy, Default)]
@@ -157,7 +123,7 @@ impl Sums {
     /// [`STEPS`] additions, whose results add up to at most [`STEPS`] times the sum of the absolute values; between
     /// tiles there is at most one addition per [`SHORTEST_TILE`] elements, with results that are differences of two
     /// prefixes. Whole numbers that the type holds exactly do not round at all.
-    fn allows<T: Float>(&self, got: f64) -> bool {
+    fn allows<T: Reducible>(&self, got: f64) -> bool {
         const STEPS: f64 = 48.0;
         const SHORTEST_TILE: f64 = 1024.0;
         let sum = self.value();
