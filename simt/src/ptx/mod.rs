@@ -1,8 +1,8 @@
 //! The device: every call is an instruction or two of PTX.
 //!
-//! Collective operations of lanes or threads are LLVM intrinsics where there are any, because LLVM treats `asm!` as code
-//! that it may duplicate into both arms of a branch; the PTX builder looks for copies of the others. Loads, stores and atomics of shared memory are `asm!`: a Rust pointer has no
-//! address space. Global memory is read and written through plain pointers, which become `ld.global` and `st.global`
+//! Collective operations of lanes or threads are LLVM intrinsics where there are any, because LLVM treats `asm!` as
+//! code that it may duplicate into both arms of a branch; the PTX builder looks for copies of the others. Loads, stores
+//! and atomics of shared memory are `asm!`: a Rust pointer has no address space. Global memory is read and written through plain pointers, which become `ld.global` and `st.global`
 //! because a kernel's views are flattened to pointer parameters.
 //!
 //! Plain accesses of global memory that race are therefore undefined, as the docs of [`crate::Global`] say. Both ways

@@ -130,7 +130,8 @@ pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError
     Ok(Ptx { name, arch: options.arch.clone(), text, warnings: said })
 }
 
-/// Leaves the file that a linker would have left. PTX needs no linker, and cargo compiles anew where its file is missing.
+/// Leaves the file that a linker would have left. PTX needs no linker, and cargo compiles anew where its file is
+/// missing.
 fn keep_fresh(options: &Options) -> io::Result<()> {
     let linked = options.folder().join(TARGET).join("release/deps").join(&options.package.library);
     match File::create_new(linked.with_extension("ptx")) {

@@ -1,9 +1,10 @@
 //! Finds collectives that the compiler has copied into several branches.
 //!
-//! A collective (block and warp barrier, shuffle, vote, match, redux, product by a warp or by four) is one meeting point
-//! of threads. LLVM marks the intrinsics among them `convergent` and leaves them where they are; products by four warps
-//! and stores of fragments are `asm!`, which it may copy. rustc marks no Rust function so, and a call of one that has a barrier inside can be
-//! copied into both arms of a branch before it is inlined. The threads then wait at two barriers.
+//! A collective (block and warp barrier, shuffle, vote, match, redux, product by a warp or by four) is one meeting
+//! point of threads. LLVM marks the intrinsics among them `convergent` and leaves them where they are; products by four
+//! warps and stores of fragments are `asm!`, which it may copy. rustc marks no Rust function so, and a call of one that
+//! has a barrier inside can be copied into both arms of a branch before it is inlined. The threads then wait at two
+//! barriers.
 //!
 //! The input is the LLVM IR that the PTX is printed from: it has the control flow, and for each call its place in the
 //! source with all places that it was inlined through, which PTX of this LLVM lacks. Copies of one call have one such
