@@ -477,7 +477,8 @@ fn a_fence_before_the_writes_does_nothing() {
 }
 
 /// Four warps begin the products of two pairs of tiles, and write to tile `tile` (A's of a pair, of the first or of the
-/// second) before they have begun the second product, after that, or when all have been made.
+/// second) before they have begun the second product, after that, or when all have been made; or begin one more product
+/// and end.
 #[kernel]
 fn tiles_written_beside_products(output: Global<f32>, tile: u32, after: u32) {
     let t = thread::thread_idx_x();
@@ -508,9 +509,13 @@ fn tiles_written_beside_products(output: Global<f32>, tile: u32, after: u32) {
     let sums = sums.finish();
     write(3);
     output.set(t, sums[31]);
+    if after == 4 {
+        let _ = Sums::<32>::ZERO.add::<bf16, Along, Along>(of_a(0), of_b(0)); // the block ends before it
+    }
 }
 
-/// Products read their tiles while the threads go on: until the next ones have begun, or all have been made.
+/// Products read their tiles while the threads go on: until the next ones have begun, or all have been made. A block
+/// may not end before.
 #[test]
 fn tiles_are_written_when_products_have_read_them() {
     let found = |tile: u32, after: u32| {
@@ -526,6 +531,9 @@ fn tiles_are_written_when_products_have_read_them() {
         let report = found(tile, after);
         assert!(report.is_clean(), "{tile} {after}: {report}");
     }
+    let report = found(0, 4);
+    assert_eq!(report.kinds(), [Kind::CopyInFlight], "{report}");
+    assert!(report.findings[0].second.what.contains("begins a product"), "{report}");
     for (tile, after) in [(0, 1), (1, 2)] {
         let report = found(tile, after);
         assert_eq!(report.kinds(), [Kind::SharedRace], "{tile} {after}: {report}");

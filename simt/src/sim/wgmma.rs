@@ -11,6 +11,7 @@ use super::{here, warp, watch_pack, watchdog};
 use crate::scalar::{Lies, Operand, Seen, from_bits};
 use crate::warpgroup::ROW;
 use crate::{bf16, f16};
+use std::panic::Location;
 
 /// Bytes along k that one instruction takes, and the elements of a row if an element has 16 bits.
 const STEP: u32 = 32;
@@ -62,7 +63,7 @@ pub(super) unsafe fn multiply_add<T: Operand, A: Lies, B: Lies, const SUMS: usiz
     if let Some((session, state)) = here().checks() {
         match made {
             Made::AtOnce => session.products_made(state, thread as usize),
-            Made::Later => session.products_begin(state, thread as usize),
+            Made::Later => session.products_begin(state, thread as usize, Location::caller()),
         }
     }
     // Every byte is read by one lane of a warp, for those who watch; the values follow from memory as it is.

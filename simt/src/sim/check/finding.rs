@@ -42,7 +42,7 @@ pub enum Kind {
     Deadlock,
     /// All threads that are left look at the same words in loops, and none is left that would write them.
     EndlessSpin,
-    /// A copy that a block started and nobody waited for before the block ended.
+    /// A copy that a block started, or a product that it began, and nobody waited for before the block ended.
     CopyInFlight,
     /// A bulk copy, or a product of the tensor cores, of shared memory that threads wrote, without the fence that shows
     /// their writes to it; or a copy by a tensor map that a kernel wrote and no thread of the block has acquired.
@@ -128,7 +128,7 @@ impl Kind {
             Self::Unwritten => "memory that should have been written and was not",
             Self::Deadlock => "every thread that is left waits for another, at a barrier or in a loop",
             Self::EndlessSpin => "threads that wait in loops for what no thread will do",
-            Self::CopyInFlight => "a block that ends before a copy it has started",
+            Self::CopyInFlight => "a block that ends before a copy or a product that it has started",
             Self::MissingProxyFence => "a copy or product of what threads wrote, without a fence or an acquire between",
             Self::BeforeWait => "an access before the wait for the launch that this one overlaps",
             Self::Fault => "the kernel ended with an error",

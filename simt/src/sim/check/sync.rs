@@ -72,8 +72,8 @@ pub(in super::super) struct Engines {
     /// Bulk copies to global memory, and copies of the threads' own, by thread.
     stores: Map<u32, Groups>,
     copies: Map<u32, Groups>,
-    /// Products of the tensor cores that each thread has begun and not waited for at once.
-    products: Map<u32, u32>,
+    /// Products of the tensor cores that each thread does not wait for at once.
+    products: Map<u32, Begun>,
     /// The fences of each thread that show writes to the engines.
     fences: Map<u32, Fences>,
 }
@@ -85,6 +85,14 @@ struct Fences {
     times: Vec<u32>,
     /// What the thread knew at the last.
     last: Clock,
+}
+
+/// The products that one thread has begun.
+#[derive(Default)]
+struct Begun {
+    count: u32,
+    /// The place of the last, until the thread waits for it.
+    open: Option<&'static Location<'static>>,
 }
 
 /// The groups of copies of one thread.
@@ -556,25 +564,31 @@ impl Session {
 
     /// A thread begins a product, whose tiles are read while it goes on. Those of its warp's products before have been
     /// read when the call returns.
-    pub(in super::super) fn products_begin(&mut self, block: &mut BlockState, thread: usize) {
+    pub(in super::super) fn products_begin(
+        &mut self,
+        block: &mut BlockState,
+        thread: usize,
+        site: &'static Location<'static>,
+    ) {
         self.products_made(block, thread);
         let begun = block.engines.products.entry(thread as u32).or_default();
-        *begun += 1;
-        self.top = self.top.max(self.launch.base + *begun + 1);
+        begun.count += 1;
+        begun.open = Some(site);
+        self.top = self.top.max(self.launch.base + begun.count + 1);
     }
 
     /// The tiles of all products that the warp has begun have been read.
     pub(in super::super) fn products_made(&mut self, block: &mut BlockState, thread: usize) {
-        let begun = block.engines.products.get(&(thread as u32)).copied().unwrap_or(0);
-        if begun > 0 {
-            self.knows_engine(block, thread, Engine::Products(thread as u32 / 32), self.launch.base + begun);
-        }
+        let Some(begun) = block.engines.products.get_mut(&(thread as u32)) else { return };
+        begun.open = None;
+        let time = self.launch.base + begun.count;
+        self.knows_engine(block, thread, Engine::Products(thread as u32 / 32), time);
     }
 
     /// The product that the thread has begun last reads shared memory.
     pub(in super::super) fn product_reads(&mut self, block: &mut BlockState, thread: usize, touch: &Touch) {
         let engine = self.engine(block, Engine::Products(thread as u32 / 32));
-        let time = self.launch.base + block.engines.products.get(&(thread as u32)).copied().unwrap_or(0);
+        let time = self.launch.base + block.engines.products.get(&(thread as u32)).map_or(0, |begun| begun.count);
         let me = self.agent(block, thread).agent;
         self.issuers.insert(engine, me);
         self.access_as(block, thread, engine, time, touch, Use::of(touch.kind));
@@ -727,7 +741,7 @@ impl Session {
         }
     }
 
-    /// A block has ended: no copy of its own may still be under way.
+    /// A block has ended: no copy and no product of its own may still be under way.
     pub(in super::super) fn end_block(&mut self, block: &mut BlockState) {
         let stride = self.launch.stride;
         let unseen: Vec<_> = block.mbarriers.values().filter_map(|barrier| barrier.unseen).collect();
@@ -749,6 +763,14 @@ impl Session {
             let advice = "commit the group and wait (async_copy::wait) before the block ends: its shared memory \
                           becomes another block's";
             self.report(Kind::CopyInFlight, agent, site, "starts a copy to shared memory", advice);
+        }
+        let products = block.engines.products.iter();
+        let open: Vec<_> =
+            products.filter_map(|(&thread, begun)| Some((block.number * stride + thread, begun.open?))).collect();
+        for (agent, site) in open {
+            let advice = "wait for the product (Sums::finish) before the block ends: its shared memory becomes \
+                          another block's";
+            self.report(Kind::CopyInFlight, agent, site, "begins a product", advice);
         }
         block.shared.reset(&mut self.lists);
     }
