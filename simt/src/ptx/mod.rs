@@ -2,8 +2,9 @@
 //!
 //! Collective operations of lanes or threads are LLVM intrinsics where there are any, because LLVM treats `asm!` as
 //! code that it may duplicate into both arms of a branch; the PTX builder looks for copies of the others. Loads, stores
-//! and atomics of shared memory are `asm!`: a Rust pointer has no address space. Global memory is read and written through plain pointers, which become `ld.global` and `st.global`
-//! because a kernel's views are flattened to pointer parameters.
+//! and atomics of shared memory are `asm!`: a Rust pointer has no address space. Global memory is read and written
+//! through plain pointers, which become `ld.global` and `st.global` because a kernel's views are flattened to pointer
+//! parameters.
 //!
 //! Plain accesses of global memory that race are therefore undefined, as the docs of [`crate::Global`] say. Both ways
 //! around that were tried on all kernels and cost more than they give: relaxed atomics become `ld.relaxed.sys`, past
