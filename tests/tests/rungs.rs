@@ -143,7 +143,7 @@ fn variants(family: &Family) -> Vec<Parameters> {
             }
             Extra::Values => multiply(&|p| [false, true].map(|values| Parameters { values, ..p }).to_vec()),
             // Of a product: gpu/tests has every combination of these.
-            Extra::Alpha | Extra::Beta | Extra::Transpose | Extra::Precision => {}
+            Extra::Alpha | Extra::Beta | Extra::Transpose | Extra::Precision | Extra::Batch => {}
             Extra::Threads | Extra::Blocks => {}
         }
     }

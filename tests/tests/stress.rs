@@ -178,7 +178,7 @@ impl Case {
                 Extra::Exclusive => parameters.exclusive = random.random(),
                 Extra::Bins => parameters.bins = Some(random.random_range(1..=rungs_kernels::histogram::MAX_BINS)),
                 Extra::Columns | Extra::Threads | Extra::Blocks | Extra::Values => {}
-                Extra::Alpha | Extra::Beta | Extra::Transpose | Extra::Precision => {}
+                Extra::Alpha | Extra::Beta | Extra::Transpose | Extra::Precision | Extra::Batch => {}
             }
         }
         let n = draw_size(random, largest);

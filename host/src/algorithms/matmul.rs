@@ -11,7 +11,7 @@ use crate::data::{Data, Difference, Distribution, Dtype, Element};
 use crate::engine::{AnyBuffer, Buffer, Engine};
 use crate::error::{Error, Result};
 use oracle::Number;
-use rungs_kernels::ladder::matmul::{self, Matmul, Matrix, Multiplied, Precision, Product};
+use rungs_kernels::ladder::matmul::{self, Batch, Matmul, Matrix, Multiplied, Precision, Product};
 use rungs_kernels::ladder::{Entry, Ladder};
 use simt::{bf16, f16};
 use std::fmt::Display;
@@ -29,7 +29,7 @@ pub fn family(ladder: &'static Ladder<Matmul>, sizes: Sizes) -> Family {
             ],
             output: Operand { name: "C", shape: |size| sides(size, |m, n, _| (m, n)) },
         },
-        extras: &[Extra::Alpha, Extra::Beta, Extra::Transpose, Extra::Precision],
+        extras: &[Extra::Alpha, Extra::Beta, Extra::Transpose, Extra::Precision, Extra::Batch],
         unable: Box::new(move |rung, dtype, parameters| unable(ladder, rung, dtype, parameters.precision)),
         ..Family::new(ladder, Kind::Matmul, sizes, problem)
     }
@@ -79,12 +79,13 @@ fn sides(size: Size, of: fn(usize, usize, usize) -> (usize, usize)) -> (usize, u
     }
 }
 
-/// A product on the host. Elements drawn as `small` are integers from -4 to 4, so that
+/// Products on the host, all of one shape. Elements drawn as `small` are integers from -4 to 4, so that
 /// every product and sum is exact in `f32` and the whole of C can be compared without a tolerance.
 struct MatmulProblem<T> {
     ladder: &'static Ladder<Matmul>,
-    of: oracle::Product<T>,
-    /// A and B as they are stored on the engine, if that is by columns.
+    /// At least one.
+    of: Vec<oracle::Product<T>>,
+    /// All A and all B as they are stored on the engine, if that is by columns.
     by_columns: [Option<Vec<T>>; 2],
     uploaded: Uploaded<T>,
     /// The precision that a rung must have; any where None.
@@ -122,13 +123,16 @@ fn problem_of<T: Typed>(ladder: &'static Ladder<Matmul>, workload: Workload) -> 
     let Size::Product { m, n, k } = workload.size else {
         return Err(Error::Usage("matmul takes m x n x k".into()));
     };
+    let parameters = workload.parameters;
+    let count = parameters.batch.unwrap_or(1).into();
     for (what, rows, columns) in [("A", m, k), ("B", k, n), ("C", m, n)] {
-        if rows.checked_mul(columns).is_none_or(|n| n > u32::MAX as u64) {
-            let limit = u32::MAX;
-            return Err(Error::Usage(format!("{what} would have {rows} x {columns} elements; the limit is {limit}")));
+        let elements = rows.checked_mul(columns).and_then(|one| one.checked_mul(count));
+        if elements.is_none_or(|n| n > u32::MAX as u64) {
+            let (limit, times) = (u32::MAX, if count > 1 { format!("{count} x ") } else { String::new() });
+            let why = format!("{what} would have {times}{rows} x {columns} elements; the limit is {limit}");
+            return Err(Error::Usage(why));
         }
     }
-    let parameters = workload.parameters;
     // As the rung gets them.
     let factor = |given: Option<f64>, usual: f64| T::factor(given.unwrap_or(usual)).into();
     let (alpha, beta): (f64, f64) = (factor(parameters.alpha, 1.0), factor(parameters.beta, 0.0));
@@ -143,23 +147,35 @@ fn problem_of<T: Typed>(ladder: &'static Ladder<Matmul>, workload: Workload) -> 
                 _ => return Err(wrong()),
             }
         }
-        None => (draw(m * k, 0)?, draw(k * n, 1)?, None),
+        None => (draw(count * m * k, 0)?, draw(count * k * n, 1)?, None),
     };
     let c = match c {
         Some(c) => c,
-        None if beta != 0.0 => draw(m * n, 2)?,
+        None if beta != 0.0 => draw(count * m * n, 2)?,
         None => vec![],
     };
-    let (m, n, k) = (m as usize, n as usize, k as usize);
+    let (m, n, k, count) = (m as usize, n as usize, k as usize, count as usize);
     let as_stored = |stored: Vec<T>, (rows, columns), transposed: bool| match transposed {
-        false => (stored, None),
-        true => (turned(&stored, rows, columns), Some(stored)),
+        false => (each(stored, count), None),
+        true => {
+            let by_rows = |one: usize| turned(&stored[one * rows * columns..][..rows * columns], rows, columns);
+            ((0..count).map(by_rows).collect(), Some(stored))
+        }
     };
     let ((a, stored_a), (b, stored_b)) =
         (as_stored(a, (m, k), parameters.transpose[0]), as_stored(b, (k, n), parameters.transpose[1]));
     let (by_columns, uploaded) = ([stored_a, stored_b], Uploaded::default());
-    let (of, asked) = (oracle::Product { m, n, k, a, b, c, alpha, beta }, parameters.precision);
+    let product = |((a, b), c)| oracle::Product { m, n, k, a, b, c, alpha, beta };
+    let (of, asked) = (a.into_iter().zip(b).zip(each(c, count)).map(product).collect(), parameters.precision);
     Ok(Box::new(MatmulProblem { ladder, of, by_columns, uploaded, asked }))
+}
+
+/// The matrices of a batch, which stand one behind the other; one alone is not copied.
+fn each<T: Copy>(all: Vec<T>, count: usize) -> Vec<Vec<T>> {
+    match count {
+        1 => vec![all],
+        _ => (0..count).map(|one| all[one * (all.len() / count)..][..all.len() / count].to_vec()).collect(),
+    }
 }
 
 /// A matrix of `rows` × `columns` by rows, made of one by columns.
@@ -174,7 +190,7 @@ impl<T: Typed> OpenProblem for MatmulProblem<T> {
 
     /// C is of the type of A and B, or, as some libraries have it, of `f32`.
     fn check(&self, who: &str, output: &dyn AnyBuffer) -> Result<()> {
-        if size_of::<T>() == 2 && output.bytes() == self.of.m * self.of.n * size_of::<f32>() {
+        if size_of::<T>() == 2 && output.bytes() == self.c_elements() * size_of::<f32>() {
             return self.compare(who, &output.download_as::<f32>()?);
         }
         self.compare(who, &output.download_as::<T>()?)
@@ -183,14 +199,17 @@ impl<T: Typed> OpenProblem for MatmulProblem<T> {
 
 impl<T: Typed> Problem for MatmulProblem<T> {
     fn size(&self) -> Size {
-        Size::Product { m: self.of.m as u64, n: self.of.n as u64, k: self.of.k as u64 }
+        let one = &self.of[0];
+        Size::Product { m: one.m as u64, n: one.n as u64, k: one.k as u64 }
     }
 
     fn work(&self) -> Work {
-        let (m, n, k) = (self.of.m as f64, self.of.n as f64, self.of.k as f64);
-        let flops = 2.0 * m * n * k;
-        let of_c = if self.of.beta == 0.0 { m * n } else { 2.0 * m * n };
-        Work { amount: flops, unit: RateUnit::Gigaflops, bytes: size_of::<T>() as f64 * (m * k + k * n + of_c), flops }
+        let (one, count) = (&self.of[0], self.of.len() as f64);
+        let (m, n, k) = (one.m as f64, one.n as f64, one.k as f64);
+        let flops = count * 2.0 * m * n * k;
+        let of_c = if one.beta == 0.0 { m * n } else { 2.0 * m * n };
+        let bytes = count * size_of::<T>() as f64 * (m * k + k * n + of_c);
+        Work { amount: flops, unit: RateUnit::Gigaflops, bytes, flops }
     }
 
     fn prepare(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>> {
@@ -198,20 +217,25 @@ impl<T: Typed> Problem for MatmulProblem<T> {
             return Err(Error::Usage(why));
         }
         let ab = self.operands(engine)?;
-        if self.of.beta == 0.0 {
+        if self.of[0].beta == 0.0 {
             // All ones are NaN, so an element that is never written is detected.
-            return Apart::prepare(self, rung, ab, (self.of.m * self.of.n, 0xFF), |engine| self.launches(engine, rung));
+            return Apart::prepare(self, rung, ab, (self.c_elements(), 0xFF), |engine| self.launches(engine, rung));
         }
-        let before = engine.alloc(self.of.c.len())?;
-        before.write(&self.of.c)?;
-        let c = Changed::new(engine, self.of.c.len())?;
+        let before = engine.alloc(self.c_elements())?;
+        let mut start = 0;
+        for one in &self.of {
+            before.write_at(start, &one.c)?;
+            start += one.c.len();
+        }
+        let c = Changed::new(engine, self.c_elements())?;
         let (launches, scratch_bytes) = engine.held_after(|| self.launches(engine, rung))?;
         Ok(Box::new(Updated { problem: self, rung: rung.name, ab, before, c, launches, scratch_bytes }))
     }
 
-    /// Libraries take operands by rows, and no factors.
+    /// Libraries take one product, operands by rows, and no factors.
     fn open(&self) -> Option<&dyn OpenProblem> {
-        let plain = self.of.alpha == 1.0 && self.of.beta == 0.0 && self.by_columns.iter().all(Option::is_none);
+        let [one] = &self.of[..] else { return None };
+        let plain = one.alpha == 1.0 && one.beta == 0.0 && self.by_columns.iter().all(Option::is_none);
         plain.then_some(self)
     }
 }
@@ -268,11 +292,22 @@ pub(crate) fn peer_of_its_precision(rung: &Rung, dtype: &str) -> Option<&'static
 }
 
 impl<T: Typed> MatmulProblem<T> {
-    /// Compares a whole C with the oracle.
+    /// Elements of all C.
+    fn c_elements(&self) -> usize {
+        self.of.len() * self.of[0].m * self.of[0].n
+    }
+
+    /// Compares all of C with the oracle.
     fn compare<C: Number + Display>(&self, who: &str, got: &[C]) -> Result<()> {
         let difference =
             |(index, want): (usize, f64)| Difference { index, left: got[index].to_string(), right: want.to_string() };
-        verdict("matmul", who, self.of.n, self.of.first_difference(got, self.precision(who)).map(difference))
+        let elements = self.of[0].m * self.of[0].n;
+        let first = self.of.iter().enumerate().find_map(|(number, one)| {
+            let start = number * elements;
+            let (index, want) = one.first_difference(&got[start..start + elements], self.precision(who))?;
+            Some((start + index, want))
+        });
+        verdict("matmul", who, self.of[0].n, first.map(difference))
     }
 
     /// The precision of the rung or peer of this name.
@@ -282,26 +317,33 @@ impl<T: Typed> MatmulProblem<T> {
         of_rung.or_else(of_peer).unwrap_or(T::USUAL)
     }
 
-    /// A and then B as they are stored, on this engine.
+    /// All A and then all B as they are stored, on this engine.
     fn operands(&self, engine: &Engine) -> Result<Rc<Buffer<T>>> {
-        let [a, b] = &self.by_columns;
-        self.uploaded.get(engine, &[a.as_ref().unwrap_or(&self.of.a), b.as_ref().unwrap_or(&self.of.b)])
+        let stored = |number: usize, by_rows: fn(&oracle::Product<T>) -> &[T]| -> Vec<&[T]> {
+            match &self.by_columns[number] {
+                Some(all) => vec![all],
+                None => self.of.iter().map(by_rows).collect(),
+            }
+        };
+        self.uploaded.get(engine, &[stored(0, |one| &one.a), stored(1, |one| &one.b)].concat())
     }
 
     /// The rung's launches.
     fn launches(&self, engine: &Engine, rung: &Rung) -> Result<Launches<T, T>> {
-        let (m, n, k) = (self.of.m as u32, self.of.n as u32, self.of.k as u32);
+        let (one, count) = (&self.of[0], self.of.len());
+        let (m, n, k) = (one.m as u32, one.n as u32, one.k as u32);
         let transposed = [0, 1].map(|i| self.by_columns[i].is_some());
         let mut launches = entry(self.ladder, rung)?.multiplier(engine, matmul::Sizes { m, n, k })?;
-        let (alpha, beta) = (T::factor(self.of.alpha), T::factor(self.of.beta));
+        let (alpha, beta) = (T::factor(one.alpha), T::factor(one.beta));
+        let batch = Batch { count: count as u32, a: m * k, b: k * n, c: m * n };
         Ok(Box::new(move |ab: &Buffer<T>, c: &Buffer<T>| {
             let matrix = |buffer: &Buffer<T>, start, rows, columns, transposed| {
-                let data = buffer.slice(start, rows as usize * columns as usize);
+                let data = buffer.slice(start, count * rows as usize * columns as usize);
                 Matrix { data, rows, columns, stride: if transposed { rows } else { columns }, transposed }
             };
             let a = matrix(ab, 0, m, k, transposed[0]);
-            let b = matrix(ab, m as usize * k as usize, k, n, transposed[1]);
-            let product = Product { alpha, beta, ..Product::new(a, b, matrix(c, 0, m, n, false)) };
+            let b = matrix(ab, count * m as usize * k as usize, k, n, transposed[1]);
+            let product = Product { alpha, beta, batch, ..Product::new(a, b, matrix(c, 0, m, n, false)) };
             Ok(launches.run(ab.engine(), product)?)
         }))
     }
@@ -370,13 +412,15 @@ mod tests {
         assert!(why.unwrap().contains("products of f32, not of f64"));
     }
 
-    /// Every rung, with factors and operands by columns, as the program runs it.
+    /// Every rung, with factors, operands by columns and batches, as the program runs it.
     #[test]
-    fn factors_and_transposed_operands() {
+    fn factors_transposed_operands_and_batches() {
         let (engine, family) = (Engine::simulator(), family("matmul").unwrap());
+        let factors =
+            [(None, None, None), (Some(2.0), Some(3.0), Some(3)), (Some(0.3), None, Some(2)), (None, Some(0.7), None)];
         for transpose in [[false, false], [false, true], [true, false], [true, true]] {
-            for (alpha, beta) in [(None, None), (Some(2.0), Some(3.0)), (Some(0.3), None), (None, Some(0.7))] {
-                let parameters = Parameters { alpha, beta, transpose, ..Parameters::default() };
+            for (alpha, beta, batch) in factors {
+                let parameters = Parameters { alpha, beta, transpose, batch, ..Parameters::default() };
                 let size = Size::Product { m: 18, n: 35, k: 27 };
                 for &dtype in family.dtypes {
                     let (distribution, seed, input) = (Distribution::Small, 3, None);

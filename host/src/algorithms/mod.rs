@@ -263,6 +263,7 @@ pub enum Extra {
     Beta,
     Transpose,
     Precision,
+    Batch,
 }
 
 /// Parameters that only some families use.
@@ -290,6 +291,8 @@ pub struct Parameters {
     pub transpose: [bool; 2],
     /// The precision of a product of matrices of `f32`; the rung's own where None.
     pub precision: Option<Precision>,
+    /// Matrix products of one shape in one call; 1 where None.
+    pub batch: Option<u32>,
 }
 
 impl Parameters {

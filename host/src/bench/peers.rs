@@ -345,6 +345,7 @@ pub fn parameter_text(family: &Family, parameters: &Parameters) -> String {
         }
         // A rung's own, which its name says.
         Extra::Precision => None,
+        Extra::Batch => number("batch", parameters.batch),
     };
     family.extras.iter().filter_map(text).collect::<Vec<_>>().join(" ")
 }

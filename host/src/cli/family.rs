@@ -162,6 +162,10 @@ pub(super) fn extra_argument(extra: Extra) -> Arg {
                 let named = |precision: &Precision| precision.name() == name;
                 Precision::ALL.into_iter().find(named).unwrap_or(Precision::F32)
             })),
+        Extra::Batch => number(
+            "batch",
+            "Products of one shape in one call; each file then has its matrices one below the other [default: 1]",
+        ),
         Extra::Values => Arg::new("values")
             .long("values")
             .help("Give each key a value of 32 bits that moves with it: its place in the input")
@@ -185,6 +189,7 @@ pub(super) fn parameters(extras: &[Extra], matches: &ArgMatches) -> Parameters {
             Extra::Beta => parameters.beta = matches.get_one("beta").copied(),
             Extra::Transpose => parameters.transpose = matches.get_one("transpose").copied().unwrap_or_default(),
             Extra::Precision => parameters.precision = matches.get_one("precision").copied(),
+            Extra::Batch => parameters.batch = number("batch"),
             // A switch if input can only be drawn, an option with a file if input can be given.
             Extra::Values => {
                 parameters.values = matches.value_source("values") == Some(ValueSource::CommandLine);
@@ -234,7 +239,12 @@ pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common
     if problem.makes_one_value() {
         row.value = Some(Number(prepared.output()?.show(0)));
     }
-    outputs.write(&mut *prepared, size)?.report(common, &engine, row)
+    // The results of a batch go to the file one below the other.
+    let of_all = match size {
+        Size::Product { m, n, k } => Size::Product { m: m * u64::from(parameters.batch.unwrap_or(1)), n, k },
+        elements => elements,
+    };
+    outputs.write(&mut *prepared, of_all)?.report(common, &engine, row)
 }
 
 /// The outputs from the command line.
@@ -338,6 +348,7 @@ impl Given {
             [] => Ok(Self { data: None, size: asked, format: None }),
             [keys] => Self::keys(keys, &types, values),
             [a, b, rest @ ..] => {
+                let count = parameters.batch.unwrap_or(1) as usize;
                 // What a file calls a row is a column of a matrix that is stored by columns.
                 let turned =
                     |(rows, columns): (usize, usize), turn: bool| if turn { (columns, rows) } else { (rows, columns) };
@@ -345,32 +356,39 @@ impl Given {
                     Some(Size::Product { m, n, k }) => {
                         let [m, n, k] = [m, n, k].map(|side| usize::try_from(side).unwrap_or(usize::MAX));
                         let [a, b] = parameters.transpose;
-                        [turned((m, k), a), turned((k, n), b), (m, n)].map(Some)
+                        let all = |(rows, columns): (usize, usize)| Some((rows.saturating_mul(count), columns));
+                        [turned((m, k), a), turned((k, n), b), (m, n)].map(all)
                     }
                     _ => [None; 3],
                 };
-                let read = |place, matrix: usize| read_matrix(place, &types, shapes[matrix]);
-                let (a, b) = (read(a, 0)?, read(b, 1)?);
-                let (m, k) = turned((a.rows, a.columns), parameters.transpose[0]);
-                let (of_b, n) = turned((b.rows, b.columns), parameters.transpose[1]);
-                if k != of_b {
-                    return Err(Error::Usage(format!("A has {k} columns and B has {of_b} rows; they must be equal")));
+                let read = |place, matrix: usize| -> Result<_> {
+                    let all = read_matrix(place, &types, shapes[matrix])?;
+                    if all.rows % count == 0 {
+                        return Ok(((all.rows / count, all.columns), all.data, all.format));
+                    }
+                    let (name, rows) = (["A", "B", "C"][matrix], all.rows);
+                    let why = format!("the file of {name} has {rows} rows, which is no multiple of --batch {count}");
+                    Err(Error::Usage(why))
+                };
+                let ((a, of_a, format), (b, of_b, _)) = (read(a, 0)?, read(b, 1)?);
+                let ((m, k), (rows, n)) = (turned(a, parameters.transpose[0]), turned(b, parameters.transpose[1]));
+                if k != rows {
+                    return Err(Error::Usage(format!("A has {k} columns and B has {rows} rows; they must be equal")));
                 }
-                let mut data = vec![a.data, b.data];
+                let mut data = vec![of_a, of_b];
                 if let Some(c) = rest.first() {
-                    let c = read(c, 2)?;
+                    let ((rows, columns), of_c, _) = read(c, 2)?;
                     if parameters.beta.is_none_or(|beta| beta == 0.0) {
                         return Err(Error::Usage("a file for C goes with --beta, the factor of what is in it".into()));
                     }
-                    if (c.rows, c.columns) != (m, n) {
-                        let (rows, columns) = (c.rows, c.columns);
+                    if (rows, columns) != (m, n) {
                         let why = format!("C is {rows} x {columns}, and the product of A and B is {m} x {n}");
                         return Err(Error::Usage(why));
                     }
-                    data.push(c.data);
+                    data.push(of_c);
                 }
                 let size = Size::Product { m: m as u64, n: n as u64, k: k as u64 };
-                Ok(Self { data: Some(data), size: Some(size), format: Some(a.format) })
+                Ok(Self { data: Some(data), size: Some(size), format: Some(format) })
             }
         }
     }

@@ -152,7 +152,20 @@ fn size_of(family: &Family, n: Option<u64>, gpus: usize, engine: &Engine) -> Siz
 pub(super) fn run_family(family: &'static Family, gpus: usize, matches: &ArgMatches, common: &Common) -> Result<()> {
     refuse(
         matches,
-        &["input", "output", "values", "check", "columns", "alpha", "beta", "transpose", "precision", "m", "k"],
+        &[
+            "input",
+            "output",
+            "values",
+            "check",
+            "columns",
+            "alpha",
+            "beta",
+            "transpose",
+            "precision",
+            "batch",
+            "m",
+            "k",
+        ],
     )?;
     let number = |name: &str| matches.try_get_one::<Count>(name).ok().flatten().map(|count| count.0);
     let rung = named_rung(family, matches.get_one::<String>("rung"))?;
@@ -207,7 +220,7 @@ pub(super) fn run_bench(
 ) -> Result<()> {
     refuse(
         matches,
-        &["peers", "peer", "plot", "budget", "values", "columns", "alpha", "beta", "transpose", "precision"],
+        &["peers", "peer", "plot", "budget", "values", "columns", "alpha", "beta", "transpose", "precision", "batch"],
     )?;
     let families: Vec<_> = bench.families.iter().copied().filter(|family| suits(family)).collect();
     let (settings, seed) = (settings(matches)?, common.seed);
