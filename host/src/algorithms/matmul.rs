@@ -79,8 +79,8 @@ fn sides(size: Size, of: fn(usize, usize, usize) -> (usize, usize)) -> (usize, u
     }
 }
 
-/// Products on the host, all of one shape. Elements drawn as `small` are integers from -4 to 4, so that
-/// every product and sum is exact in `f32` and the whole of C can be compared without a tolerance.
+/// Products on the host, all of one shape. Elements drawn as `small` are integers from -4 to 4, so that every product
+/// and sum is exact in `f32` and all of C can be compared without a tolerance.
 struct MatmulProblem<T> {
     ladder: &'static Ladder<Matmul>,
     /// At least one.
