@@ -32,11 +32,11 @@ done
 one() { # tool, case
   local out="logs/one.$1.$2"
   if [ "$1" = plain ]; then timeout -s KILL 6 $RUN --version planted $2 > $out 2>&1; else
-    timeout -s KILL 12 $CS --tool $1 --print-limit 200 $RUN --version planted $2 > $out 2>&1; fi
+    timeout -s KILL 30 $CS --tool $1 --print-limit 200 $RUN --version planted $2 > $out 2>&1; fi
   echo "exit $?" >> $out
 }
 export -f one; export RUN CS
-( for c in $ALONE; do echo plain $c; done; cat alone_tools.txt ) | timeout -s KILL 85 xargs -P 10 -L 1 bash -c 'one "$0" "$1"'
+( for c in $ALONE; do echo plain $c; done; cat alone_tools.txt ) | timeout -s KILL 120 xargs -P 10 -L 1 bash -c 'one "$0" "$1"'
 wait
 echo "all after $(($(date +%s)-start)) s"
 python3 parse.py
