@@ -234,9 +234,27 @@ fn fidelity_compares_reports() {
     let first = &report["results"][0];
     assert_eq!((&first["rung"], &first["n"], &first["launches"]), (&"kernel".into(), &1000.into(), &1.into()));
     assert_eq!(first["quantities"], serde_json::json!([["store-requests", 32, 7]]));
-    for (report, words) in
-        [(rows(&kernels[1..]), "saxpy_transform"), (rows(&["other"; 6]), "other"), ("".into(), "no table")]
-    {
+    // A saved report names the case of each launch; what it lacks is said, and not looked for among other rungs.
+    let saved = folder.path().join("saved.csv");
+    let saved = saved.to_str().unwrap();
+    let (code, _, err) = outcome(&["fidelity", "saxpy", "--from", place, "--save", saved], &[]);
+    assert_eq!(code, 0, "{err}");
+    let named = std::fs::read_to_string(saved).unwrap();
+    assert!(named.contains("\"saxpy kernel 1000\""), "{named}");
+    let without = |case: &str| named.lines().filter(|line| !line.contains(case)).map(|l| format!("{l}\n")).collect();
+    let renamed = named.replace("saxpy_transform", "saxpy_kernel");
+    std::fs::write(&file, without("saxpy kernel")).unwrap();
+    let (code, out, err) = outcome(&["fidelity", "saxpy", "--from", place, "--format", "json"], &[]);
+    assert!(code == 0 && err.contains("kernel"), "{err}");
+    let report: Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(report["results"][0]["rung"], "transform");
+    for (report, words) in [
+        (rows(&kernels[1..]), "saxpy_transform"),
+        (rows(&["other"; 6]), "other"),
+        (without("saxpy transform 1000"), "transform"),
+        (renamed, "saxpy_kernel"),
+        ("".into(), "no table"),
+    ] {
         std::fs::write(&file, report).unwrap();
         let (code, _, err) = outcome(&["fidelity", "saxpy", "--from", place], &[]);
         assert!(code == 2 && err.contains(words), "{err}");

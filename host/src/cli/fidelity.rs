@@ -29,8 +29,7 @@ pub(super) fn command() -> Command {
                 .long("save")
                 .value_name("FILE")
                 .help("Also write what is compared of the profiler's report to a file")
-                .value_parser(value_parser!(OsString))
-                .conflicts_with("from"),
+                .value_parser(value_parser!(OsString)),
             Arg::new("page")
                 .long("page")
                 .value_name("FILE")
@@ -66,8 +65,14 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     };
     let mut progress = common.progress(cases.len());
     let tell = |case: &fidelity::Case| progress.step(format!("{} {}", case.family.name, case.rung.name));
-    let (comparisons, missing) = fidelity::compare(&cases, &fidelity::parse(&text)?, common.seed, tell)?;
+    let compared = fidelity::compare(&cases, &fidelity::parse(&text)?, common.seed, tell);
     drop(progress);
+    if let Some(path) = matches.get_one::<OsString>("save") {
+        // What could not be compared is not lost either: counting took the longest.
+        let known = compared.as_ref().map_or(&[][..], |(comparisons, _)| comparisons);
+        report::write_text(&Place::from(path.as_os_str()), &fidelity::shortened(&text, known)?)?;
+    }
+    let (comparisons, missing) = compared?;
     if let Some(page) = matches.get_one::<OsString>("page") {
         let text = std::fs::read_to_string(page).map_err(|e| Error::reading(page.to_string_lossy(), &e))?;
         report::write_text(&Place::from(page.as_os_str()), &fidelity::page(&text, &comparisons, &missing)?)?;
@@ -96,9 +101,6 @@ fn profile(matches: &ArgMatches, names: &[String], common: &Common) -> Result<St
         let errors = format!("{text}\n{}", String::from_utf8_lossy(&output.stderr));
         let lines: Vec<&str> = errors.lines().filter(|l| l.contains("==ERROR==") || l.starts_with("rungs:")).collect();
         return Err(Error::NoDevice(format!("the profiler failed ({}): {}", output.status, lines.join(" "))));
-    }
-    if let Some(path) = matches.get_one::<OsString>("save") {
-        report::write_text(&Place::from(path.as_os_str()), &fidelity::shortened(&text)?)?;
     }
     Ok(text)
 }

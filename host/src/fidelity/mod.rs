@@ -36,6 +36,17 @@ pub struct Case {
     pub size: Size,
 }
 
+impl Case {
+    /// Its name in reports that are saved.
+    pub fn name(&self) -> String {
+        named(self.family.name, self.rung.name, self.size.n())
+    }
+}
+
+fn named(family: &str, rung: &str, n: u64) -> String {
+    format!("{family} {rung} {n}")
+}
+
 /// Every rung of these families at three sizes: one that is no multiple of anything, and two powers of two, but for
 /// rungs that need more elements for kernels of their own.
 pub fn cases(families: impl Iterator<Item = &'static Family>) -> Vec<Case> {
@@ -151,6 +162,8 @@ pub struct Profiled {
     pub kernel: String,
     /// The GPU's multiprocessors.
     pub multiprocessors: u32,
+    /// The case that it is of, in a report that says so: [`Case::name`].
+    pub case: Option<String>,
     /// The quantities, in the order of [`Quantity::ALL`]; `None` where the profiler has no such counter.
     pub values: [Option<u64>; Quantity::ALL.len()],
 }
@@ -168,6 +181,13 @@ pub struct Comparison {
     pub launches: usize,
     /// Each quantity that is not 0 on both: ours, and the profiler's.
     pub quantities: Vec<(Quantity, u64, u64)>,
+}
+
+impl Comparison {
+    /// The name of its case, as [`Case::name`] makes it.
+    pub fn case(&self) -> String {
+        named(self.family, self.rung, self.n)
+    }
 }
 
 /// What a reader compares: a quantity, or one per another.
@@ -245,7 +265,7 @@ impl Comparison {
 }
 
 /// Compares all cases with what the profiler counted in one run of all of them. Rungs that a report lacks, because it
-/// is older than they, are returned too.
+/// is older than they, are returned too. A report that does not name its cases shows them by its kernels' names alone.
 ///
 /// # Errors
 /// As for [`run`]; [`Error::Usage`] if the profiler counted other launches.
@@ -259,20 +279,31 @@ pub fn compare(
     let mut rest = profiled;
     let (mut comparisons, mut missing) = (vec![], Vec::<&'static Rung>::new());
     for case in cases {
+        let name = case.name();
+        let begun = |c: &Comparison| (c.family, c.rung) == (case.family.name, case.rung.name);
+        let begun = comparisons.last().is_some_and(begun);
+        if missing.last().is_some_and(|rung| std::ptr::eq(*rung, case.rung)) {
+            // Its other sizes are not there either.
+            continue;
+        }
+        let cased = rest.iter().take_while(|launch| launch.case.as_ref() == Some(&name)).count();
+        let cases_are_named = rest.first().is_some_and(|launch| launch.case.is_some());
+        if cases_are_named && cased == 0 && !begun {
+            missing.push(case.rung);
+            continue;
+        }
         let ours = simulate(*case, multiprocessors, seed)?;
         let names = rest.iter().map(|launch| launch.kernel.as_str());
         let same = ours.iter().map(|launch| launch.kernel).zip(names).take_while(|(a, b)| a == b).count();
-        if same < ours.len() {
-            let begun = |c: &Comparison| (c.family, c.rung) == (case.family.name, case.rung.name);
-            if comparisons.last().is_some_and(begun) {
-                let at = |launches: Option<&str>| launches.unwrap_or("nothing").to_string();
-                let (a, b) = (&ours[same].kernel, at(rest.get(same).map(|launch| launch.kernel.as_str())));
-                let what = format!("{} {}: the simulator launches {a}", case.family.name, case.rung.name);
-                return Err(Error::Usage(format!("{what}, the profiler saw {b}; it ran another program")));
+        if same < ours.len() || cases_are_named && cased != ours.len() {
+            if begun || cased > 0 {
+                let or_nothing = |kernel: Option<&str>| kernel.unwrap_or("nothing").to_string();
+                let here = or_nothing(ours.get(same).map(|launch| launch.kernel));
+                let there = or_nothing(rest.get(same).map(|launch| &*launch.kernel));
+                let what = format!("the simulator launches {here}, the profiler saw {there}");
+                return Err(Error::Usage(format!("{name}: {what}; it ran another program")));
             }
-            if !missing.iter().any(|rung| std::ptr::eq(*rung, case.rung)) {
-                missing.push(case.rung);
-            }
+            missing.push(case.rung);
             continue;
         }
         tell(case);

@@ -1,6 +1,6 @@
 //! The profiler: how it is started, and what it writes.
 
-use super::{Profiled, Quantity};
+use super::{Comparison, Profiled, Quantity};
 use crate::error::{Error, Result};
 use std::ffi::OsStr;
 use std::process::Command;
@@ -21,6 +21,9 @@ const COUNTERS: [(Quantity, &str); Quantity::ALL.len()] = [
 const ID: &str = "ID";
 const KERNEL: &str = "Kernel Name";
 const MULTIPROCESSORS: &str = "launch__sm_count";
+
+/// The column that saved reports have beside the profiler's: the case of each launch.
+const CASE: &str = "Case";
 
 /// The call of the profiler that writes its report of `program` with these arguments as CSV to standard output.
 pub fn command(ncu: &OsStr, program: &OsStr, arguments: &[&str]) -> Command {
@@ -65,26 +68,36 @@ pub fn parse(report: &str) -> Result<Vec<Profiled>> {
         Some(Profiled {
             kernel: name.split(['(', '<']).next().unwrap_or(name).trim().to_string(),
             multiprocessors: number(MULTIPROCESSORS).map_or(1, |n| n as u32),
+            case: text(CASE).filter(|case| !case.is_empty()).map(str::to_string),
             values: COUNTERS.map(|(_, name)| number(name)),
         })
     };
     Ok(rows.iter().filter_map(launch).collect())
 }
 
-/// A report of the profiler without the columns that are not compared, and without lines before the table.
+/// A report of the profiler without the columns that are not compared, and without lines before the table; each launch
+/// with the case that it was compared in. Without comparisons, the launches keep the cases that the report says.
 ///
 /// # Errors
 /// [`Error::Usage`] if the text is no such report.
-pub fn shortened(report: &str) -> Result<String> {
+pub fn shortened(report: &str, comparisons: &[Comparison]) -> Result<String> {
     let (header, rows) = table(report)?;
     let wanted = |name: &str| {
         [ID, KERNEL, MULTIPROCESSORS].contains(&name) || COUNTERS.iter().any(|(_, counter)| *counter == name)
     };
     let columns: Vec<usize> = header.iter().enumerate().filter(|(_, name)| wanted(name)).map(|(i, _)| i).collect();
+    let case = header.iter().position(|name| name == CASE);
+    let mut names = comparisons.iter().flat_map(|c| std::iter::repeat_n(c.case(), c.launches));
     let mut writer = csv::WriterBuilder::new().quote_style(csv::QuoteStyle::Always).from_writer(vec![]);
-    for row in std::iter::once(&header).chain(&rows) {
+    for (i, row) in std::iter::once(&header).chain(&rows).enumerate() {
+        let is_launch = row.get(0).is_some_and(|id| id.parse::<u64>().is_ok());
+        let case = match (i, is_launch) {
+            (0, _) => CASE.into(),
+            (_, true) => names.next().or_else(|| row.get(case?).map(str::to_string)).unwrap_or_default(),
+            _ => String::new(),
+        };
         let cells = columns.iter().map(|&i| row.get(i).unwrap_or(""));
-        writer.write_record(cells).map_err(|e| Error::Usage(e.to_string()))?;
+        writer.write_record(cells.chain([&*case])).map_err(|e| Error::Usage(e.to_string()))?;
     }
     let bytes = writer.into_inner().map_err(|e| Error::Usage(e.to_string()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -101,7 +114,8 @@ mod tests {
             \"\",\"\",\"\",\"SM\",\"request\",\"sector\"\n\
             \"0\",\"first(unsigned int *)\",\"(1, 1, 1)\",\"132\",\"1,024\",\"3\"\n\
             \"1\",\"second\",\"(2, 1, 1)\",\"132\",\"7\",\"0\"\n";
-        let short = shortened(report).unwrap();
+        let compared = |rung, launches| Comparison { family: "f", rung, n: 8, launches, quantities: vec![] };
+        let short = shortened(report, &[compared("a", 1), compared("b", 1)]).unwrap();
         assert!(short.starts_with("\"ID\",\"Kernel Name\",\"launch__sm_count\""), "{short}");
         for report in [report, &short] {
             let launches = parse(report).unwrap();
@@ -111,6 +125,10 @@ mod tests {
             assert_eq!(of(&launches[0], Quantity::LoadRequests), Some(1024));
             assert_eq!(of(&launches[1], Quantity::LoadSectors), Some(0));
             assert_eq!(of(&launches[1], Quantity::StoreSectors), None, "there is no such column");
+        }
+        for short in [&short, &shortened(&short, &[]).unwrap()] {
+            let cases: Vec<_> = parse(short).unwrap().into_iter().map(|launch| launch.case).collect();
+            assert_eq!(cases, [Some("f a 8".to_string()), Some("f b 8".to_string())]);
         }
         let error = parse("==ERROR== No permission\n").unwrap_err().to_string();
         assert!(error.contains("==ERROR== No permission"), "{error}");
