@@ -1,28 +1,12 @@
 // Matrix product peers: cuBLAS in the types and precisions that are compared with ours.
-#include "peer.cuh"
-
-#include <cublas_v2.h>
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
+#include "cublas.cuh"
 
 #include <map>
 #include <mutex>
 #include <utility>
 
-// Runs a cuBLAS call; on failure leaves the function with its code.
-#define PEERS_CUBLAS(call)                                                                                             \
-    do {                                                                                                               \
-        cublasStatus_t status_ = (call);                                                                               \
-        if (status_ != CUBLAS_STATUS_SUCCESS)                                                                          \
-            return ::peers::fail(status_, __FILE__, __LINE__, #call, cublasGetStatusString(status_));                  \
-    } while (0)
-
 namespace peers {
 namespace {
-
-// The size of cuBLAS's workspace on Hopper. We provide it, because cuBLAS would otherwise allocate; it must be aligned
-// to 256 bytes, as a fresh allocation is.
-constexpr size_t WORKSPACE_BYTES = size_t(32) << 20;
 
 // Creating a handle takes milliseconds and memory, so there is one per device and mode for the life of the process. A
 // handle also carries the stream and the workspace: the lock is held from setting them until the call is enqueued.
@@ -97,9 +81,6 @@ int gemm_16(const Call& call) {
             return 0;
         });
 }
-
-using bf16 = __nv_bfloat16;
-using f16 = __half;
 
 const Entry PEERS[] = {
     {{"cublas_sgemm_pedantic", "matmul", "cublasSgemm, CUBLAS_PEDANTIC_MATH: fp32 throughout", "f32", 0},

@@ -55,6 +55,7 @@ Table scan_peers();
 Table reduce_peers();
 Table histogram_peers();
 Table matmul_peers();
+Table matmul_best_peers();
 Table copy_peers();
 Table twin_sort_peers();
 Table twin_radix_peers();

@@ -2,9 +2,10 @@
  * rungs, and the algorithms of the sources that the rungs come from, all behind one C function, so that a Rust program
  * can open them at run time.
  *
- * Build, in this folder, on the machine with the GPU (CUDA 13.0; about 40 s):
+ * Build, in this folder, on the machine with the GPU (CUDA 13.0; about 40 s). cublasLt comes with cublas, which is
+ * built on it:
  *
- *     nvcc -O3 -std=c++17 -shared -Xcompiler -fPIC -arch=native -o libpeers.so *.cu -lcublas
+ *     nvcc -O3 -std=c++17 -shared -Xcompiler -fPIC -arch=native -o libpeers.so *.cu -lcublas -lcublasLt
  *
  * and the check of every peer against the CPU, on the library just built:
  *
@@ -22,7 +23,9 @@
  * own. So it is what a peer's use of memory is compared by.
  *
  * Step 1 also does what must not be timed (a cuBLAS handle is created there, CUB learns the device). Step 3 neither
- * allocates nor synchronises; it may be repeated with the same scratch, which needs no clearing in between.
+ * allocates nor synchronises; it may be repeated with the same scratch, which needs no clearing in between. The first
+ * step 3 of a shape by a peer whose name ends with "_best" must not be timed either, and it waits for the device: it
+ * times the algorithms that the library proposes, on the caller's data, and keeps the fastest for all later calls.
  */
 #ifndef RUNGS_PEERS_H
 #define RUNGS_PEERS_H
@@ -50,7 +53,8 @@ extern "C" {
  *                                                            for on the current device: the host adds them
  *   histogram  n, bins      n samples                        bins u32 counts; samples past the last bin are not
  *                                                            counted; CUB's of u8 wants bins = 256
- *   matmul     m, n, k      A (m x k), then B (k x n)        C (m x n), all row-major and without gaps
+ *   matmul     m, n, k      A (m x k), then B (k x n)        C (m x n), all row-major and without gaps; "_best"
+ *                                                            wants input and output that begin at 256 bytes
  *   copy       n            n bytes                          n bytes
  *
  *   "sort" is a peer of every sorting family. Beside the libraries there are two kinds, told by their names, each with

@@ -219,7 +219,8 @@ Case make_case(const RungsPeer& peer, const Shape& shape) {
         if (dtype == "f32") return matmul_case<float, float>(shape[0], shape[1], shape[2]);
         if (dtype == "f64") return matmul_case<double, double>(shape[0], shape[1], shape[2]);
         if (dtype == "f16") return matmul_case<__half, __half>(shape[0], shape[1], shape[2]);
-        if (name == "cublas_gemm_bf16") return matmul_case<__nv_bfloat16, float>(shape[0], shape[1], shape[2]);
+        bool wide = name == "cublas_gemm_bf16" || name == "cublaslt_gemm_bf16_best";
+        if (wide) return matmul_case<__nv_bfloat16, float>(shape[0], shape[1], shape[2]);
         return matmul_case<__nv_bfloat16, __nv_bfloat16>(shape[0], shape[1], shape[2]);
     }
     if (family == "copy") {
@@ -236,7 +237,7 @@ std::vector<Shape> shapes_for(const RungsPeer& peer) {
     if (family == "matmul") {
         // A result in bf16 holds integers up to 256, that is 5 products of numbers up to 7; one in f16 up to 2048, that
         // is 41; the others hold them all.
-        bool narrow = std::strcmp(peer.name, "cublas_gemm_bf16_bf16") == 0;
+        bool narrow = std::strstr(peer.name, "_gemm_bf16_bf16") != nullptr;
         size_t most = narrow ? 5 : std::strcmp(peer.dtype, "f16") == 0 ? 41 : 48;
         shapes = {{0, 0, 0}, {0, 5, 5}, {3, 4, 0}, {1, 1, 1}, {16, 16, 16}, {17, 31, 33}, {65, 130, 48}};
         for (Shape& shape : shapes) shape[2] = std::min(shape[2], most);

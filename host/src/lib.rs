@@ -7,7 +7,7 @@
 //! | [`bench`] | measuring rungs, beside libraries |
 //! | [`counters`] | what the simulator counts of kernels, by line of the source |
 //! | [`data`] | elements: types, generators, files |
-//! | [`matrix`] | matrices on an engine, and their products |
+//! | [`matrix`] | matrices on an engine, batches of them, and their products |
 //! | [`measure`] | running a rung: verified, then timed |
 //! | [`vec`] | vectors on an engine with sort, reduce, scan, transform |
 //! | [`group`] | several devices that work on one problem: sort, reduce, scan |

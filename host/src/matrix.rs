@@ -18,6 +18,27 @@
 //! # }
 //! ```
 //!
+//! Products of one shape are one call: a matrix of six rows is also a batch of three matrices of two, and a factor that
+//! is one matrix belongs to all products.
+//!
+//! ```
+//! # use rungs::engine::Engine;
+//! # use rungs::matrix::{DeviceMatrix, Factors};
+//! # fn main() -> rungs::Result<()> {
+//! # let engine = Engine::simulator();
+//! let a = DeviceMatrix::from_rows(&engine, 6, 1, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+//! let b = DeviceMatrix::from_rows(&engine, 3, 2, &[1.0, 0.0, 0.0, 1.0, 10.0, 100.0])?;
+//! let mut c = DeviceMatrix::uninit(&engine, 6, 2)?;
+//! // Three products of 2 × 1 by 1 × 2; their matrices C are one below another, too.
+//! c.set_product(a.batch(3, 2)?, b.batch(3, 1)?, Factors::default())?;
+//! assert_eq!(c.to_rows()?, [1.0, 0.0, 2.0, 0.0, 0.0, 3.0, 0.0, 4.0, 50.0, 500.0, 60.0, 600.0]);
+//! // The last row of B for all three.
+//! c.set_product(a.batch(3, 2)?, b.part(2..3, 0..2)?, Factors::default())?;
+//! assert_eq!(c.to_rows()?[..4], [10.0, 100.0, 20.0, 200.0]);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! A product runs the rung that [`choice`](crate::vec::choice::PRODUCTS) names for the precision and the device.
 //! Products of `f32` are as precise as that unless another [`Precision`] is asked for. Matrices may also be of `f64`,
 //! and on Hopper of [`f16`](simt::f16) and [`bf16`](simt::bf16), whose sums are `f32`.
@@ -25,7 +46,7 @@
 use crate::engine::{Buffer, Engine};
 use crate::error::{Error, Result};
 use crate::vec::choice;
-use rungs_kernels::ladder::matmul::{self, Multiplied, Product, Sizes};
+use rungs_kernels::ladder::matmul::{self, Batch, Multiplied, Product, Sizes};
 use std::ops::Range;
 
 pub use rungs_kernels::ladder::matmul::Precision;
@@ -39,13 +60,18 @@ pub struct DeviceMatrix<T = f32> {
     columns: u32,
 }
 
-/// A matrix to read: all of one, a part of it, or the transpose of either.
+/// A matrix to read: all of one, a part of it, or the transpose of either; or a batch of such matrices, all of one
+/// shape and equally far apart.
 pub struct View<'a, T = f32> {
     of: &'a DeviceMatrix<T>,
     first: usize,
     rows: u32,
     columns: u32,
     transposed: bool,
+    /// Matrices.
+    count: u32,
+    /// Elements from one matrix to the next; 0 unless there are several.
+    apart: u32,
 }
 
 impl<T> Clone for View<'_, T> {
@@ -132,7 +158,8 @@ impl<T: Multiplied> DeviceMatrix<T> {
 
     /// All of it.
     pub fn view(&self) -> View<'_, T> {
-        View { of: self, first: 0, rows: self.rows, columns: self.columns, transposed: false }
+        let Self { rows, columns, .. } = *self;
+        View { of: self, first: 0, rows, columns, transposed: false, count: 1, apart: 0 }
     }
 
     /// Its transpose; nothing is copied.
@@ -148,6 +175,14 @@ impl<T: Multiplied> DeviceMatrix<T> {
         self.view().part(rows, columns)
     }
 
+    /// It as `count` matrices of `rows` rows each, one below another; nothing is copied. See [`View::batch`].
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it has not `count` times `rows` rows.
+    pub fn batch(&self, count: usize, rows: usize) -> Result<View<'_, T>> {
+        self.view().batch(count, rows)
+    }
+
     /// The product with another matrix.
     ///
     /// # Errors
@@ -160,58 +195,117 @@ impl<T: Multiplied> DeviceMatrix<T> {
 
     /// C = alpha·A·B + beta·C, of which this matrix is C.
     ///
+    /// A, m × k, and B, k × n, may be batches of `count` matrices. All `count` products are then computed in one call,
+    /// and this matrix, `count`·m × n, has their results one below another. If A or B is one matrix, it is that factor
+    /// of all products. Without products nothing happens.
+    ///
     /// # Errors
-    /// [`Error::Usage`] if A and B are on other engines than C, or have other sizes than the product needs, or if the
-    /// device has no rung of that precision or for that type; [`Error::OutOfMemory`] if scratch memory does not fit on
-    /// the engine; [`Error::Launch`] or [`Error::Cuda`] if the launch, or a kernel before it, fails.
+    /// [`Error::Usage`] if A and B are on other engines than C, or have other sizes than the product needs, or are two
+    /// batches of different counts, or if the device has no rung of that precision or for that type;
+    /// [`Error::OutOfMemory`] if scratch memory does not fit on the engine; [`Error::Launch`] or [`Error::Cuda`] if the
+    /// launch, or a kernel before it, fails.
     pub fn set_product(&mut self, a: View<'_, T>, b: View<'_, T>, factors: Factors) -> Result<()> {
         if !a.of.engine.is(&self.engine) || !b.of.engine.is(&self.engine) {
             return Err(Error::Usage("matrices of different engines cannot be multiplied".into()));
         }
+        let count = if a.count == 1 { b.count } else { a.count };
+        let rows = count as usize * a.rows();
+        if [a.count, b.count].iter().any(|of| ![1, count].contains(of))
+            || [a.columns(), rows, b.columns()] != [b.rows(), self.rows(), self.columns()]
+        {
+            let (a, b, m, n) = (a.describe(), b.describe(), self.rows, self.columns);
+            return Err(Error::Usage(format!("A of {a} times B of {b} is not C of {m} x {n}")));
+        }
         let Factors { alpha, beta, precision } = factors;
         let [alpha, beta] = [alpha, beta].map(T::factor);
-        let sizes = Sizes { m: self.rows, n: self.columns, k: a.columns };
+        let (m, n, k) = (a.rows, self.columns, a.columns);
         let entry = choice::choose_product::<T>(&self.engine, precision, self.buffer.len())?;
-        let mut multiplier = entry.multiplier(&self.engine, sizes)?;
-        let c = matmul::Matrix::new(self.buffer.view(), self.rows, self.columns, self.columns);
-        Ok(multiplier.run(&self.engine, Product { alpha, beta, ..Product::new(a.matrix(), b.matrix(), c) })?)
+        if count == 0 {
+            return Ok(());
+        }
+        let mut multiplier = entry.multiplier(&self.engine, Sizes { m, n, k })?;
+        let c = matmul::Matrix::new(self.buffer.view(), m, n, n);
+        let batch = Batch { count, a: a.apart, b: b.apart, c: m * n };
+        Ok(multiplier.run(&self.engine, Product { alpha, beta, batch, ..Product::new(a.matrix(), b.matrix(), c) })?)
     }
 }
 
 impl<'a, T: Multiplied> View<'a, T> {
-    /// How many rows.
+    /// How many rows; of a batch, those of each matrix.
     pub fn rows(self) -> usize {
         self.rows as usize
     }
 
-    /// How many columns.
+    /// How many columns; of a batch, those of each matrix.
     pub fn columns(self) -> usize {
         self.columns as usize
     }
 
-    /// The transpose.
+    /// How many matrices: 1 unless it is a batch.
+    pub fn count(self) -> usize {
+        self.count as usize
+    }
+
+    /// The matrix as a batch of `count` matrices of `rows` rows each, one below another.
+    ///
+    /// The transpose of a transpose's batch is a batch of matrices beside each other, and a part of a batch leaves rows
+    /// or columns between them:
+    ///
+    /// ```
+    /// # use rungs::engine::Engine;
+    /// # use rungs::matrix::DeviceMatrix;
+    /// # fn main() -> rungs::Result<()> {
+    /// let wide = DeviceMatrix::<f32>::uninit(&Engine::simulator(), 5, 4 * 8)?;
+    /// let beside = wide.transposed().batch(4, 8)?.transposed().part(0..5, 0..7)?;
+    /// assert_eq!((beside.count(), beside.rows(), beside.columns()), (4, 5, 7));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it has not `count` times `rows` rows, or is a batch of several matrices already.
+    pub fn batch(self, count: usize, rows: usize) -> Result<View<'a, T>> {
+        let small = |n: usize| u32::try_from(n).ok();
+        let fits = self.count == 1 && count.checked_mul(rows) == Some(self.rows());
+        let (Some(count), Some(rows), true) = (small(count), small(rows), fits) else {
+            let all = self.describe();
+            return Err(Error::Usage(format!("a matrix of {all} is no batch of {count} of {rows} rows")));
+        };
+        // From one row of the view to the next. The product is that of some rows of a matrix, which has 2³² - 1
+        // elements at most.
+        let step = if self.transposed { 1 } else { self.of.columns };
+        Ok(View { rows, count, apart: if count > 1 { rows * step } else { 0 }, ..self })
+    }
+
+    /// The transpose; of a batch, each matrix's.
     pub fn transposed(self) -> View<'a, T> {
         View { rows: self.columns, columns: self.rows, transposed: !self.transposed, ..self }
     }
 
-    /// Some of its rows and columns.
+    /// Some of its rows and columns; of a batch, the same of each matrix.
     ///
     /// # Errors
     /// [`Error::Usage`] if there are no such rows or columns.
     pub fn part(self, rows: Range<usize>, columns: Range<usize>) -> Result<View<'a, T>> {
         let is_in = |part: &Range<usize>, all: u32| part.start <= part.end && part.end <= all as usize;
         if !is_in(&rows, self.rows) || !is_in(&columns, self.columns) {
-            let (of, wide) = (self.rows, self.columns);
-            return Err(Error::Usage(format!("rows {rows:?} and columns {columns:?} of a matrix of {of} x {wide}")));
+            let of = self.describe();
+            return Err(Error::Usage(format!("rows {rows:?} and columns {columns:?} of a matrix of {of}")));
         }
         let [down, right] = if self.transposed { [columns.start, rows.start] } else { [rows.start, columns.start] };
         let first = self.first + down * self.of.columns() + right;
         Ok(View { first, rows: rows.len() as u32, columns: columns.len() as u32, ..self })
     }
 
-    /// As the rungs take it.
+    /// Its size in a message.
+    fn describe(self) -> String {
+        let Self { rows, columns, count, .. } = self;
+        if count == 1 { format!("{rows} x {columns}") } else { format!("{count} x ({rows} x {columns})") }
+    }
+
+    /// As the rungs take it; of a batch the first matrix, with the elements of all.
     fn matrix(self) -> matmul::Matrix<T> {
-        let Self { of, first, rows, columns, transposed } = self;
+        let Self { of, first, rows, columns, transposed, .. } = self;
         // An empty part may begin behind the last element.
         let first = first.min(of.buffer.len());
         let data = of.buffer.slice(first, of.buffer.len() - first);
@@ -222,6 +316,7 @@ impl<'a, T: Multiplied> View<'a, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use simt::{bf16, f16};
 
     /// Small whole numbers, whose products and sums are exact in every precision.
     fn numbers(n: usize, seed: usize) -> Vec<f32> {
@@ -282,6 +377,139 @@ mod tests {
         let nothing = a.part(40..40, 50..50).unwrap();
         let mut c = DeviceMatrix::uninit(&engine, 0, 0).unwrap();
         c.set_product(nothing, nothing.transposed(), Factors::default()).unwrap();
+    }
+
+    /// How the matrices of a factor are stored.
+    #[derive(Clone, Copy, Debug)]
+    struct Layout {
+        /// One beside another, not below.
+        beside: bool,
+        /// By columns.
+        transposed: bool,
+        /// A row above and two columns before each matrix that do not belong to it.
+        gaps: bool,
+        /// One matrix for all products.
+        shared: bool,
+    }
+
+    /// The matrices of a factor: their elements as they are stored.
+    struct Stored<T> {
+        layout: Layout,
+        matrices: usize,
+        /// Rows and columns of a matrix with its gaps.
+        around: [usize; 2],
+        size: [usize; 2],
+        all: Vec<T>,
+        there: DeviceMatrix<T>,
+    }
+
+    impl<T: Multiplied + Into<f64>> Stored<T> {
+        fn new(engine: &Engine, layout: Layout, count: usize, size: [usize; 2], of: &impl Fn(f64) -> T) -> Self {
+            let matrices = if layout.shared { 1 } else { count };
+            let around = if layout.gaps { [size[0] + 1, size[1] + 2] } else { size };
+            let [down, along] = if layout.transposed { [around[1], around[0]] } else { around };
+            let [down, along] = if layout.beside { [down, matrices * along] } else { [matrices * down, along] };
+            let all: Vec<T> = numbers(down * along, down).into_iter().map(|x| of(x.into())).collect();
+            let there = DeviceMatrix::from_rows(engine, down, along, &all).unwrap();
+            Self { layout, matrices, around, size, all, there }
+        }
+
+        fn view(&self) -> View<'_, T> {
+            let (Layout { beside, transposed, gaps, shared }, [rows, columns]) = (self.layout, self.around);
+            let each = if beside == transposed { rows } else { columns };
+            let all = if beside { self.there.transposed() } else { self.there.view() };
+            let batch = if shared { all } else { all.batch(self.matrices, each).unwrap() };
+            let batch = if beside == transposed { batch } else { batch.transposed() };
+            let [top, left] = if gaps { [1, 2] } else { [0, 0] };
+            batch.part(top..top + self.size[0], left..left + self.size[1]).unwrap()
+        }
+
+        /// Element (i, j) of the matrix for this product.
+        fn at(&self, product: usize, i: usize, j: usize) -> f64 {
+            let (number, [rows, columns]) = (if self.layout.shared { 0 } else { product }, self.around);
+            let [i, j] = if self.layout.gaps { [i + 1, j + 2] } else { [i, j] };
+            let [i, j, rows, columns] =
+                if self.layout.transposed { [j, i, columns, rows] } else { [i, j, rows, columns] };
+            let place = match self.layout.beside {
+                false => (number * rows + i) * columns + j,
+                true => (i * self.matrices + number) * columns + j,
+            };
+            self.all[place].into()
+        }
+    }
+
+    /// Batches of `T`, of every layout of A and of B: each C against sums computed here.
+    fn batches_of<T: Multiplied + PartialEq + std::fmt::Debug + Into<f64>>(of: impl Fn(f64) -> T) {
+        let engine = Engine::simulator();
+        let layouts = (0..16).map(|bits| [1, 2, 4, 8].map(|bit| bits & bit != 0));
+        for [beside, transposed, gaps, shared] in layouts {
+            let a = Layout { beside, transposed, gaps, shared };
+            // The second size has rows of multiples of 16 bytes, which GPUs copy by tensor maps.
+            let b = [Layout { beside, gaps: !gaps, ..a }, Layout { transposed: !transposed, shared: !shared, ..a }];
+            for (b, count, [m, n, k], alpha, beta) in [
+                (b[0], 3, [5, 6, 7], 2.0, -1.0),
+                (b[1], 2, [16, 24, 8], 1.0, 0.0),
+                (b[1], 1, [4, 3, 2], 1.0, 1.0),
+                (b[1], 2, [2, 3, 0], 1.0, 3.0),
+                (b[0], 2, [0, 3, 2], 1.0, 0.0),
+                (b[1], 0, [4, 3, 2], 1.0, 0.0),
+            ] {
+                let what = format!("{} of {}, {m} x {n} x {k}, {a:?}, {b:?}", count, T::NAME);
+                // Without a shared factor of both, the products of a batch are as many as one of the factors has.
+                let count = if a.shared && b.shared { 1 } else { count };
+                let x = Stored::new(&engine, a, count, [m, k], &of);
+                let y = Stored::new(&engine, b, count, [k, n], &of);
+                let before: Vec<T> = numbers(count * m * n, 9).into_iter().map(|x| of(x.into())).collect();
+                let mut c = DeviceMatrix::from_rows(&engine, count * m, n, &before).unwrap();
+                let factors = Factors { alpha, beta, ..Factors::default() };
+                c.set_product(x.view(), y.view(), factors).unwrap_or_else(|e| panic!("{what}: {e}"));
+                let want = (0..count * m * n).map(|place| {
+                    let (product, i, j) = (place / (m * n), place / n % m, place % n);
+                    let sum: f64 = (0..k).map(|e| x.at(product, i, e) * y.at(product, e, j)).sum();
+                    of(alpha * sum + if beta == 0.0 { 0.0 } else { beta * before[place].into() })
+                });
+                assert_eq!(c.to_rows().unwrap(), want.collect::<Vec<T>>(), "{what}");
+            }
+        }
+    }
+
+    #[test]
+    fn batches_of_every_type_and_layout() {
+        batches_of::<f32>(|x| x as f32);
+        batches_of::<f64>(|x| x);
+        batches_of::<bf16>(bf16::from_f64);
+        batches_of::<f16>(f16::from_f64);
+    }
+
+    #[test]
+    fn batches_that_do_not_fit_are_refused() {
+        let engine = Engine::simulator();
+        let a = DeviceMatrix::<f32>::uninit(&engine, 6, 4).unwrap();
+        let b = DeviceMatrix::<f32>::uninit(&engine, 12, 5).unwrap();
+        let why = |view: Result<View<f32>>| view.err().unwrap().to_string();
+        assert!(why(a.batch(4, 2)).contains("6 x 4 is no batch of 4 of 2 rows"), "{}", why(a.batch(4, 2)));
+        let twice = why(a.batch(3, 2).unwrap().batch(2, 1));
+        assert!(twice.contains("3 x (2 x 4) is no batch of 2 of 1 rows"), "{twice}");
+        let many = 1 << 40;
+        assert!(a.batch(0, 6).is_err() && a.batch(many, many).is_err() && a.batch(usize::MAX, 2).is_err());
+        assert!(a.part(0..0, 0..4).unwrap().batch(0, many).is_err());
+        // A part of each matrix, not of all.
+        assert!(a.batch(3, 2).unwrap().part(0..3, 0..4).is_err());
+        let refused = |rows, a: View<f32>, b: View<f32>| {
+            let mut c = DeviceMatrix::uninit(&engine, rows, 5).unwrap();
+            c.set_product(a, b, Factors::default()).err().unwrap().to_string()
+        };
+        let (three, two) = (a.batch(3, 2).unwrap(), a.batch(2, 3).unwrap());
+        let of_b = b.batch(3, 4).unwrap();
+        let text = refused(7, three, of_b);
+        assert!(text.contains("A of 3 x (2 x 4) times B of 3 x (4 x 5) is not C of 7 x 5"), "{text}");
+        // Two of A and three of B; three times all of A; a shared factor of another size; none, but with a C.
+        refused(6, two, of_b);
+        refused(6, a.view(), of_b);
+        refused(6, three, b.view());
+        refused(6, a.part(0..0, 0..4).unwrap().batch(0, 2).unwrap(), b.part(0..4, 0..5).unwrap());
+        let mut c = DeviceMatrix::uninit(&engine, 18, 5).unwrap();
+        c.set_product(a.view(), of_b, Factors::default()).unwrap();
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Ladders and a summary of reports, in Markdown, for the README.
 
 use crate::table::{grid, size, times_as_fast};
-use crate::{Kind, Report, Row, rate, time};
+use crate::{Kind, Ratio, Report, Row, rate, time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A rung, as its file describes it.
@@ -96,37 +96,45 @@ fn measured(report: &Report) -> impl Iterator<Item = &Row> {
     report.results.iter().filter(|row| row.kind == Kind::Rung && row.call.is_some() && row.group.is_none())
 }
 
-/// The row of the library that a rung is compared with.
-fn library<'r>(report: &'r Report, row: &Row) -> Option<&'r Row> {
-    let name = &row.over_peer.as_ref()?.of;
+/// The row of a function of the library that a rung is compared with.
+fn library<'r>(report: &'r Report, row: &Row, ratio: &Option<Ratio>) -> Option<&'r Row> {
+    let name = &ratio.as_ref()?.of;
     report.results.iter().find(|other| other.case() == row.case() && other.name == *name)
 }
+
+/// The library's functions that a rung is compared with: the usual one, and the one that was tuned.
+type Functions<T> = [Option<T>; 2];
 
 /// The ladder of one family: one line for each of `rungs`, measured or not. If no library is beside them, the rungs
 /// share a paragraph.
 pub fn ladder(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
     match lines(family, rungs, reports) {
-        (first, None, lines) => paragraph(&first, &lines),
-        (first, Some(peer), lines) => grid(&columns(&first, &format!("`{peer}`")), &lines),
+        (first, [None, _], lines) => paragraph(&first, &lines),
+        (first, functions, lines) => table(&first, &functions, lines),
     }
 }
 
 /// The ladder of one family as a table, also if no library is beside it.
 pub fn whole(family: &str, rungs: &[Rung], reports: &[&Report]) -> String {
-    let (first, peer, lines) = lines(family, rungs, reports);
-    let peer = peer.map_or("library".into(), |peer| format!("`{peer}`"));
-    grid(&columns(&first, &peer), &lines)
+    let (first, functions, lines) = lines(family, rungs, reports);
+    table(&first, &functions, lines)
 }
 
-fn columns<'a>(first: &'a str, peer: &'a str) -> [&'a str; 7] {
-    [first, "idea", "time", "rate", "of limit", "× before", peer]
+/// A ladder as a table, with a column for each function of the library, and at least one.
+fn table(first: &str, functions: &Functions<String>, mut lines: Vec<Vec<String>>) -> String {
+    let [usual, tuned] = functions.each_ref().map(|function| function.as_ref().map(|name| format!("`{name}`")));
+    let usual = usual.unwrap_or("library".into());
+    let mut columns = vec![first, "idea", "time", "rate", "of limit", "× before", usual.as_str()];
+    columns.extend(tuned.as_deref());
+    lines.iter_mut().for_each(|cells| cells.truncate(columns.len()));
+    grid(&columns, &lines)
 }
 
-/// Family, type and size; the library; a line for each rung.
-fn lines(family: &str, rungs: &[Rung], reports: &[&Report]) -> (String, Option<String>, Vec<Vec<String>>) {
+/// Family, type and size; the library's functions; a line for each rung.
+fn lines(family: &str, rungs: &[Rung], reports: &[&Report]) -> (String, Functions<String>, Vec<Vec<String>>) {
     let source = Source::of(family, reports);
     let rungs: Vec<&Rung> = rungs.iter().filter(|rung| rung.family == family).collect();
-    let mut peer = None;
+    let mut functions: Functions<&str> = [None; 2];
     let mut before = None;
     let mut lines = vec![];
     for rung in rungs {
@@ -134,11 +142,13 @@ fn lines(family: &str, rungs: &[Rung], reports: &[&Report]) -> (String, Option<S
         let mut cells = vec![format!("[{}]({})", rung.name, rung.file), rung.idea.clone()];
         cells.extend(match (found, &source) {
             (Some((report, row)), Some(source)) => {
-                let theirs = library(report, row);
-                peer = peer.or(theirs.map(|row| row.name.as_str()));
+                let theirs = [&row.over_peer, &row.over_tuned].map(|ratio| library(report, row, ratio));
+                for (function, theirs) in functions.iter_mut().zip(theirs) {
+                    *function = function.or(theirs.map(|row| row.name.as_str()));
+                }
                 measured_cells(source, before, row, theirs)
             }
-            _ => [vec!["not measured".into()], vec![NOTHING.into(); 4]].concat(),
+            _ => [vec!["not measured".into()], vec![NOTHING.into(); 5]].concat(),
         });
         lines.push(cells);
         before = Some(rung.name.as_str());
@@ -147,7 +157,7 @@ fn lines(family: &str, rungs: &[Rung], reports: &[&Report]) -> (String, Option<S
         let row = measured(source.report).find(|row| row.case().size == source.size && row.family == family);
         row.map_or(String::new(), |row| format!(", {}, n = {}", source.dtype, size(row)))
     });
-    (format!("**{family}**{kind}"), peer.map(str::to_string), lines)
+    (format!("**{family}**{kind}"), functions.map(|function| function.map(str::to_string)), lines)
 }
 
 /// A ladder's rungs with their times.
@@ -164,8 +174,8 @@ pub fn sources(family: &str, rungs: &[Rung], reports: &[&Report]) -> BTreeSet<us
     used.filter_map(|(used, _)| reports.iter().position(|report| std::ptr::eq(*report, used))).collect()
 }
 
-/// Time, rate, share of the limit, times the rung before, the library's time.
-fn measured_cells(source: &Source, before: Option<&str>, row: &Row, theirs: Option<&Row>) -> Vec<String> {
+/// Time, rate, share of the limit, times the rung before, the times of the library's functions.
+fn measured_cells(source: &Source, before: Option<&str>, row: &Row, theirs: Functions<&Row>) -> Vec<String> {
     let unlike: Vec<String> = [
         (row.case().size != source.size).then(|| format!("n = {}", size(row))),
         (row.dtype != source.dtype).then(|| row.dtype.clone()),
@@ -178,12 +188,14 @@ fn measured_cells(source: &Source, before: Option<&str>, row: &Row, theirs: Opti
     let unlike = if unlike.is_empty() { String::new() } else { format!(" ({})", unlike.join(", ")) };
     let times_before = before.and_then(|before| times_before(source, before, row));
     let or_nothing = |text: Option<String>| text.unwrap_or(NOTHING.into());
+    let [usual, tuned] = theirs.map(|theirs| or_nothing(theirs.and_then(Row::call_ms).map(time)));
     vec![
         or_nothing(row.call_ms().map(time)) + &unlike,
         or_nothing(row.rate.map(|value| rate(value, &row.rate_unit))),
         or_nothing(row.share().map(percent)),
         or_nothing(times_before),
-        or_nothing(theirs.and_then(Row::call_ms).map(time)),
+        usual,
+        tuned,
     ]
 }
 
@@ -207,8 +219,9 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// One line per family that was measured beside a library: its fastest rung in the largest problem that the library
-/// solves too. Values that move with keys have a line of their own, and so have types that another rung takes.
+/// One line per family that was measured beside a library, and per function of the library: the family's fastest rung
+/// in the largest problem that the library solves too. Values that move with keys have a line of their own, and so have
+/// types that another rung takes.
 pub fn summary(families: &[&str], reports: &[&Report]) -> String {
     let mut lines = vec![];
     for &family in families {
@@ -234,18 +247,20 @@ pub fn summary(families: &[&str], reports: &[&Report]) -> String {
         let others = others.map(|&dtype| (format!("{family}, {dtype}"), dtype, false));
         for (what, dtype, with) in own.into_iter().chain(others) {
             let Some((report, row)) = fastest(dtype, with) else { continue };
-            let (Some(ratio), Some(theirs)) = (&row.over_peer, library(report, row)) else { continue };
-            let or_nothing = |text: Option<String>| text.unwrap_or(NOTHING.into());
-            lines.push(vec![
-                what,
-                row.name.clone(),
-                format!("{}, {dtype}", size(row)),
-                or_nothing(row.call_ms().map(time)),
-                or_nothing(row.rate.map(|value| rate(value, &row.rate_unit))),
-                format!("`{}`", theirs.name),
-                or_nothing(theirs.call_ms().map(time)),
-                format!("**{}**", times_as_fast(ratio.call)),
-            ]);
+            for over in [&row.over_peer, &row.over_tuned] {
+                let (Some(ratio), Some(theirs)) = (over, library(report, row, over)) else { continue };
+                let or_nothing = |text: Option<String>| text.unwrap_or(NOTHING.into());
+                lines.push(vec![
+                    what.clone(),
+                    row.name.clone(),
+                    format!("{}, {dtype}", size(row)),
+                    or_nothing(row.call_ms().map(time)),
+                    or_nothing(row.rate.map(|value| rate(value, &row.rate_unit))),
+                    format!("`{}`", theirs.name),
+                    or_nothing(theirs.call_ms().map(time)),
+                    format!("**{}**", times_as_fast(ratio.call)),
+                ]);
+            }
         }
     }
     grid(&["family", "fastest rung", "n, type", "time", "rate", "library", "its time", "ratio"], &lines)
@@ -266,7 +281,8 @@ fn fastest<'r>(reports: &[&'r Report], wanted: impl Fn(&&Row) -> bool) -> Option
     best
 }
 
-/// The speed of the fastest rung of a case relative to the library: by single calls, and back to back.
+/// The speed of the fastest rung of a case relative to the library, whichever of its functions is the fastest: by
+/// single calls, and back to back.
 #[derive(Clone, Copy)]
 struct Beside {
     call: f64,
@@ -290,8 +306,9 @@ type Case<'r> = (String, &'r str, Size);
 fn beside<'r>(reports: &[&'r Report]) -> BTreeMap<Case<'r>, Beside> {
     let mut cases = BTreeMap::new();
     for row in reports.iter().flat_map(|&report| measured(report)) {
-        let Some(ratio) = &row.over_peer else { continue };
-        let here = Beside { call: ratio.call, back_to_back: ratio.back_to_back };
+        let Some(ratio) = row.over_fastest() else { continue };
+        let back_to_back = row.over_library().filter_map(|ratio| ratio.back_to_back).min_by(f64::total_cmp);
+        let here = Beside { call: ratio.call, back_to_back };
         let words = [row.family.as_str(), &row.dtype, &row.task()].map(str::to_string);
         let what = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
         let best = cases.entry((what, row.keys.as_str(), row.case().size)).or_insert(here);
@@ -374,7 +391,7 @@ fn sized((n, m, k): Size) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::sample;
+    use crate::tests::{sample, sample_with_tuned};
 
     fn rungs() -> Vec<Rung> {
         ["lsd-blocks", "onesweep", "msd-buckets"]
@@ -432,6 +449,31 @@ mod tests {
         beside.results.retain(|row| row.kind == Kind::Peer);
         assert_eq!(sources("radix", &rungs(), &[&beside, &there, &here]), BTreeSet::from([1, 2]));
         assert_eq!(sources("scan", &rungs(), &[&here]), BTreeSet::new());
+    }
+
+    #[test]
+    fn a_second_function_of_the_library_has_a_column_and_a_line() {
+        let report = sample_with_tuned();
+        let text = ladder("radix", &rungs(), &[&report]);
+        assert!(lines(&text)[0].ends_with("| `cub_radix_sort_keys_u32` | `tuned_best` |"), "{text}");
+        assert!(lines(&text)[3].ends_with("| not measured | – | – | – | – | – |"), "{text}");
+        assert!(lines(&text)[4].ends_with("| 50 % | – | 100.0 µs | 90.9 µs |"), "{text}");
+        let text = summary(&["radix"], &[&report]);
+        assert!(lines(&text)[2].ends_with("| `cub_radix_sort_keys_u32` | 100.0 µs | **2.00** |"), "{text}");
+        assert!(lines(&text)[3].ends_with("| `tuned_best` | 90.9 µs | **1.82** |"), "{text}");
+        // A rung is behind where it is slower than the faster of the two.
+        let mut report = report;
+        let halved = |ratio: &mut Option<Ratio>| {
+            ratio.iter_mut().for_each(|ratio| (ratio.call, ratio.back_to_back) = (ratio.call * 0.52, None))
+        };
+        report.results.iter_mut().for_each(|row| {
+            halved(&mut row.over_peer);
+            halved(&mut row.over_tuned);
+        });
+        let text = behind(&[&report]);
+        assert!(lines(&text)[2].ends_with("| 2<sup>16</sup> | 0.95 | – |"), "{text}");
+        report.results.iter_mut().for_each(|row| row.over_tuned = None);
+        assert_eq!(lines(&behind(&[&report])).len(), 2);
     }
 
     /// A report of twins may have as many rungs.

@@ -176,6 +176,9 @@ pub struct Row {
     /// The speed divided by that of the library that the family is compared with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over_peer: Option<Ratio>,
+    /// The same by the fastest of the library's algorithms, which was found by timing them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_tuned: Option<Ratio>,
     /// The speed divided by that of the rung's twin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over_twin: Option<Ratio>,
@@ -240,6 +243,16 @@ pub struct Ratio {
 }
 
 impl Row {
+    /// The speed divided by that of the library: of each of its functions that the rung is compared with.
+    pub fn over_library(&self) -> impl Iterator<Item = &Ratio> {
+        [&self.over_peer, &self.over_tuned].into_iter().flatten()
+    }
+
+    /// The least of [`Row::over_library`] by single calls: that over the library's fastest function.
+    pub fn over_fastest(&self) -> Option<&Ratio> {
+        self.over_library().min_by(|x, y| x.call.total_cmp(&y.call))
+    }
+
     /// The fields that rows of one case have in common.
     pub fn case(&self) -> Case<'_> {
         Case {
@@ -340,6 +353,28 @@ pub fn time(ms: f64) -> String {
 pub(crate) mod tests {
     use super::*;
 
+    /// The sample with a function of the library that is a tenth faster than the other.
+    pub fn sample_with_tuned() -> Report {
+        let mut report = sample();
+        let mut tuned = vec![];
+        for row in &mut report.results {
+            let faster = |ms: f64| rounded(ms / 1.1);
+            if row.kind == Kind::Peer {
+                let call = row.call.map(|times| Times { median_ms: faster(times.median_ms), ..times });
+                let back_to_back = row.back_to_back.map(|times| Times { median_ms: faster(times.median_ms), ..times });
+                tuned.push(Row { name: "tuned_best".into(), call, back_to_back, ..row.clone() });
+            }
+            let over = |of: &Ratio| Ratio {
+                of: "tuned_best".into(),
+                call: faster(of.call),
+                back_to_back: of.back_to_back.map(faster),
+            };
+            row.over_tuned = row.over_peer.as_ref().map(over);
+        }
+        report.results.extend(tuned);
+        report
+    }
+
     fn row(family: &str, name: &str, kind: Kind, n: u64, ms: f64) -> Row {
         let times = |ms: f64| {
             let [median_ms, p10_ms, p90_ms] = [1.0, 0.9, 1.1].map(|part| rounded(ms * part));
@@ -368,6 +403,7 @@ pub(crate) mod tests {
             of_fp32: None,
             flops_per_byte: None,
             over_peer: None,
+            over_tuned: None,
             over_twin: None,
             over_source: None,
             scratch_bytes: Some(4 * n + 1000),

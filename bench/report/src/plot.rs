@@ -135,7 +135,8 @@ fn over(title: &str, lines: &[Line]) -> String {
     chart::lines(title, &sizes(lines), &y, lines, Some((1.0, "as fast as the library")))
 }
 
-/// For every family that is compared with a library at enough sizes, the fastest rung's speed over the library's.
+/// For every family that is compared with a library at enough sizes, the fastest rung's speed over that of the
+/// library's fastest function.
 pub fn over_libraries(reports: &[&Report]) -> Option<String> {
     let mut all: Vec<Line> = vec![];
     for report in reports {
@@ -147,7 +148,7 @@ pub fn over_libraries(reports: &[&Report]) -> Option<String> {
                 continue;
             }
             let mut best = BTreeMap::<u64, f64>::new();
-            for (row, ratio) in rows.iter().filter_map(|row| Some((row, row.over_peer.as_ref()?.call))) {
+            for (row, ratio) in rows.iter().filter_map(|row| Some((row, row.over_fastest()?.call))) {
                 let fastest = best.entry(row.n).or_insert(ratio);
                 *fastest = fastest.max(ratio);
             }

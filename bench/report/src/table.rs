@@ -7,10 +7,11 @@ use std::collections::BTreeSet;
 pub const METHOD: &str = "Times are medians of single calls, launch gaps included; in brackets back to back. Ratio: \
 the library's or the twin's time over ours; above 1, ours is faster. Of many sizes a table has some, the plots have \
 all. A row names the fastest rung that was measured for its input. A short sort takes as long as the host needs to \
-enqueue its launches: its ratio depends on the host that drives the GPU.";
+enqueue its launches: its ratio depends on the host that drives the GPU. A library's function whose name ends with \
+`_best` runs the fastest of the algorithms that the library proposes for the shape, found by timing them before.";
 
-/// The tables of one report: for each case with a peer the fastest rung beside it, and for each rung with a twin or a
-/// source's algorithm both, in a table each.
+/// The tables of one report: for each case with a peer the fastest rung beside each function of the library that it is
+/// compared with, and for each rung with a twin or a source's algorithm both, in a table each.
 ///
 /// `file` is the report's name, as a reader of the table finds it.
 pub fn section(file: &str, report: &Report) -> String {
@@ -110,7 +111,7 @@ fn stands_in_table(report: &Report, row: &Row) -> bool {
     sizes.len() <= SIZES.len() || SIZES.contains(&row.n)
 }
 
-/// The fastest rung of each case, beside the peer.
+/// The fastest rung of each case, beside each function of the library that it is compared with.
 fn with_peers(report: &Report) -> Vec<Vec<String>> {
     let mut best: Vec<&Row> = vec![];
     for row in report.results.iter().filter(|row| row.over_peer.is_some() && stands_in_table(report, row)) {
@@ -122,8 +123,8 @@ fn with_peers(report: &Report) -> Vec<Vec<String>> {
         }
     }
     best.into_iter()
-        .filter_map(|row| {
-            let ratio = row.over_peer.as_ref()?;
+        .flat_map(|row| row.over_library().map(move |ratio| (row, ratio)))
+        .filter_map(|(row, ratio)| {
             let theirs = report.results.iter().find(|other| other.case() == row.case() && other.name == ratio.of)?;
             let input = [row.keys.as_str(), row.parameters.as_str()].join(" ").trim().to_string();
             Some(vec![
@@ -217,7 +218,7 @@ pub fn grid(head: &[&str], rows: &[Vec<String>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{sample, sample_of_groups};
+    use crate::tests::{sample, sample_of_groups, sample_with_tuned};
 
     #[test]
     fn groups_of_devices_have_a_table() {
@@ -254,6 +255,11 @@ mod tests {
             "| radix | 2<sup>16</sup> | u32 | uniform | msd-buckets | 10.0 µs (8.0 µs) | 6.55 Gkeys/s | \
              `cub_radix_sort_keys_u32` | 20.0 µs (16.0 µs) | 2.00 (2.00) |"
         );
+        // A second function of the library has a row of its own.
+        let tuned = section("h200.json", &sample_with_tuned());
+        let tuned: Vec<&str> = tuned.lines().filter(|line| line.starts_with("| radix")).collect();
+        assert_eq!((tuned.len(), tuned[0], tuned[2]), (4, rows[0], rows[1]));
+        assert!(tuned[1].ends_with("| 6.55 Gkeys/s | `tuned_best` | 18.2 µs (14.5 µs) | 1.82 (1.82) |"), "{tuned:?}");
         // Of many sizes only the usual ones.
         let mut report = sample();
         for n in (10..19).map(|i| 1u64 << i) {

@@ -277,8 +277,9 @@ impl<T: Typed> Prepared for Updated<'_, T> {
     }
 }
 
-/// Peers that are less precise than `f32`.
-const PEERS: [(&str, Precision); 1] = [("cublas_sgemm_tf32", Precision::Tf32)];
+/// Peers that are less precise than `f32`; of those of one precision, the first is what rungs are compared with.
+const PEERS: [(&str, Precision); 2] =
+    [("cublas_sgemm_tf32", Precision::Tf32), ("cublaslt_sgemm_tf32_best", Precision::Tf32)];
 
 /// The peer that is as imprecise as a rung's products of `f32`; none for a rung that is as precise as that, and for
 /// products of other types.

@@ -266,6 +266,7 @@ impl Case {
             of_fp32: None,
             flops_per_byte: None,
             over_peer: None,
+            over_tuned: None,
             over_twin: None,
             over_source: None,
             scratch_bytes: None,
@@ -345,7 +346,7 @@ fn contest<'p>(
         let chosen = |(peer, relation): &(&Peer, Relation)| {
             let names = &options.peer_names;
             let is = |name: &String| match (name.as_str(), relation) {
-                ("reference", Relation::Reference)
+                ("reference", Relation::Reference | Relation::Tuned)
                 | ("twins", Relation::Twin(_))
                 | ("sources", Relation::Source(_)) => true,
                 (name, _) => name == peer.name,
@@ -357,7 +358,7 @@ fn contest<'p>(
             let kind = match relation {
                 Relation::Twin(_) => Kind::Twin,
                 Relation::Source(_) => Kind::Source,
-                Relation::Reference | Relation::Other => Kind::Peer,
+                Relation::Reference | Relation::Tuned | Relation::Other => Kind::Peer,
             };
             let prepared = peers.prepare(peer, engine, case.family, open, case.size, &case.parameters);
             enter(&peer.name, kind, Some(relation), prepared)?;
@@ -508,7 +509,8 @@ impl<'p> Contestant<'p> {
     }
 }
 
-/// The rows of a case, rungs with their speed over the reference's, over their twins' and over their sources'.
+/// The rows of a case, rungs with their speed over the reference's, over that of the library's fastest algorithm, over
+/// their twins' and over their sources'.
 fn with_ratios(rows: Vec<(Row, Option<Relation>)>) -> Vec<Row> {
     let related = |wanted: Relation| Some(&rows.iter().find(|(_, relation)| *relation == Some(wanted))?.0);
     let ratio = |row: &Row, other: Option<&Row>| {
@@ -527,19 +529,27 @@ fn with_ratios(rows: Vec<(Row, Option<Relation>)>) -> Vec<Row> {
             match (relation, rung) {
                 (None, Some(rung)) => {
                     // A rung that is less precise is compared with a function that is so too.
-                    let reference = match matmul::peer_of_its_precision(rung, &row.dtype) {
-                        Some(name) => rows.iter().map(|(row, _)| row).find(|row| row.name == name),
-                        None => related(Relation::Reference),
+                    let named = |name: &str| rows.iter().map(|(row, _)| row).find(|row| row.name == name);
+                    let [reference, tuned] = match matmul::peer_of_its_precision(rung, &row.dtype) {
+                        Some(name) => [named(name), named(&peers::tuned(name))],
+                        None => [Relation::Reference, Relation::Tuned].map(related),
                     };
                     let [twin, source] = [Relation::Twin(rung.name), Relation::Source(rung.name)].map(related);
-                    [reference, twin, source].map(|other| ratio(row, other))
+                    [reference, tuned, twin, source].map(|other| ratio(row, other))
                 }
-                _ => [None, None, None],
+                _ => [const { None }; 4],
             }
         })
         .collect();
     let rows = rows.iter().map(|(row, _)| row.clone()).zip(ratios);
-    rows.map(|(row, [over_peer, over_twin, over_source])| Row { over_peer, over_twin, over_source, ..row }).collect()
+    rows.map(|(row, [over_peer, over_tuned, over_twin, over_source])| Row {
+        over_peer,
+        over_tuned,
+        over_twin,
+        over_source,
+        ..row
+    })
+    .collect()
 }
 
 /// Computes the rows' shares of the limits of the device.

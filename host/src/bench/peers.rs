@@ -86,6 +86,8 @@ pub struct Peer {
 pub enum Relation {
     /// The library function that the family is compared with.
     Reference,
+    /// The same by the fastest of the library's algorithms, which its first call finds by timing them.
+    Tuned,
     /// The CUDA C++ twin of this rung: the same algorithm, launches and threads.
     Twin(&'static str),
     /// The algorithm of the source that this rung comes from.
@@ -286,8 +288,10 @@ fn relation(
         let is = |rung: &&&Rung| symbol == format!("{}_{}", family.name.replace('-', "_"), rung.name.replace('-', "_"));
         return rungs.iter().find(is).filter(|_| is_as_written(parameters)).map(|rung| of(rung.name));
     }
-    if reference(family, dtype, parameters).is_some_and(|name| name == peer.name) {
-        return Some(Relation::Reference);
+    match reference(family, dtype, parameters) {
+        Some(name) if name == peer.name => return Some(Relation::Reference),
+        Some(name) if tuned(&name) == peer.name => return Some(Relation::Tuned),
+        _ => {}
     }
     // Other peers compute the same only if family and type alone determine the problem.
     let same = match family.kind {
@@ -296,6 +300,12 @@ fn relation(
         _ => false,
     };
     same.then_some(Relation::Other)
+}
+
+/// The name of the peer that runs the fastest of the library's algorithms for what a function of cuBLAS computes; other
+/// libraries choose theirs alone.
+pub(super) fn tuned(function: &str) -> String {
+    format!("{}_best", function.replace("cublas_", "cublaslt_"))
 }
 
 /// The name of the library function that a family is compared with. A sort that takes any order is compared with one

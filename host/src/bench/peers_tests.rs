@@ -31,6 +31,10 @@ thread_local! {
         "cub_reduce_max_u32", "reduce", "u32", 0;
         "cub_histogram_u8", "histogram", "u8", 0;
         "cub_inclusive_sum_u32", "scan", "u32", 0;
+        "cublas_sgemm_pedantic", "matmul", "f32", 0;
+        "cublas_sgemm_tf32", "matmul", "f32", 0;
+        "cublaslt_sgemm_pedantic_best", "matmul", "f32", 0;
+        "cublaslt_sgemm_tf32_best", "matmul", "f32", 0;
     }));
     /// The names of the peers that ran, in order.
     static RAN: RefCell<Vec<String>> = const { RefCell::new(vec![]) };
@@ -67,6 +71,10 @@ unsafe extern "C" fn bytes(
         "cub_histogram_u8" if shape[1] != 256 => return 1,
         "cub_histogram_u8" => (n, 4 * shape[1]),
         name if name.starts_with("cub_reduce") => (4 * n, 4),
+        name if name.starts_with("cublas") => {
+            let [m, n, k] = [shape[0], shape[1], shape[2]];
+            (4 * (m * k + k * n), 4 * m * n)
+        }
         "cub_radix_sort_pairs_u32" => (8 * n, 8 * n),
         _ => (4 * n, 4 * n),
     };
@@ -82,7 +90,7 @@ unsafe extern "C" fn run(
     scratch: *mut c_void,
     scratch_bytes: *mut usize,
     shape: *const usize,
-    _: usize,
+    shape_len: usize,
     _: *mut c_void,
 ) -> c_int {
     if scratch.is_null() {
@@ -91,21 +99,30 @@ unsafe extern "C" fn run(
         return 0;
     }
     // SAFETY: the memory is the simulator's, which is the host's, and as large as `bytes` said.
-    let (name, n, keys) = unsafe {
+    let (name, n, keys, sides) = unsafe {
         assert_eq!(*scratch_bytes, SCRATCH);
-        let (name, n) = (text(name), *shape);
+        let (name, sides) = (text(name), std::slice::from_raw_parts(shape, shape_len));
+        let n = sides[0];
         let words = match name.as_str() {
+            name if name.starts_with("cublas") => (sides[0] + sides[1]) * sides[2],
             "cub_histogram_u8" => 0,
             "cub_radix_sort_pairs_u32" => 2 * n,
             _ => n,
         };
-        (name, n, std::slice::from_raw_parts(input.cast::<u32>(), words).to_vec())
+        (name, n, std::slice::from_raw_parts(input.cast::<u32>(), words).to_vec(), sides)
     };
     // SAFETY: as above.
     let write = |words: &[u32]| unsafe { std::ptr::copy(words.as_ptr(), output.cast::<u32>(), words.len()) };
     RAN.with_borrow_mut(|ran| ran.push(name.clone()));
     match name.as_str() {
         "cub_reduce_sum_u32" => write(&[keys.iter().fold(0u32, |sum, x| sum.wrapping_add(*x))]),
+        name if name.starts_with("cublas") => {
+            let (&[m, n, k], floats) = (sides.first_chunk().unwrap(), keys.into_iter().map(f32::from_bits));
+            let floats: Vec<f32> = floats.collect();
+            let (a, b) = floats.split_at(m * k);
+            let element = |place: usize| (0..k).map(|e| a[place / n * k + e] * b[e * n + place % n]).sum::<f32>();
+            write(&(0..m * n).map(|place| element(place).to_bits()).collect::<Vec<_>>());
+        }
         // Wrong by one.
         "cub_reduce_max_u32" => write(&[keys.iter().max().unwrap() - 1]),
         // Fails when it runs.
@@ -214,6 +231,29 @@ fn a_contest_has_rung_reference_twin_source_and_others() {
     assert_eq!((scratch("global-step"), scratch("thrust_sort_u32")), (Some(0), Some(SCRATCH as u64)));
     // The file name without folders, and the library's own description.
     assert_eq!(report.peers.as_deref(), Some("libmade.so: made up"));
+}
+
+/// Both functions of the library are references: that of the rung's own precision, and the tuned one of the same.
+#[test]
+fn a_product_is_compared_with_the_fastest_algorithm_too() {
+    let mut options = options(&["matmul"], 2);
+    (options.sizes, options.rungs) = (vec![16], vec!["naive".into(), "tensor-mma".into()]);
+    let report = report(&options);
+    assert!(report.results.iter().all(|row| row.verified), "{:?}", report.results);
+    for (rung, peer, tuned) in [
+        ("naive", "cublas_sgemm_pedantic", "cublaslt_sgemm_pedantic_best"),
+        ("tensor-mma", "cublas_sgemm_tf32", "cublaslt_sgemm_tf32_best"),
+    ] {
+        let row = row(&report, rung);
+        let of = [&row.over_peer, &row.over_tuned].map(|ratio| ratio.as_ref().unwrap().of.as_str());
+        assert_eq!(of, [peer, tuned]);
+        let theirs = report.results.iter().find(|row| row.name == tuned).unwrap().call.unwrap().median_ms;
+        let ratio = bench_report::rounded(theirs / row.call.unwrap().median_ms);
+        assert_eq!(row.over_tuned.as_ref().unwrap().call, ratio);
+    }
+    options.peer_names = vec!["reference".into()];
+    let names: Vec<_> = self::report(&options).results.into_iter().map(|row| row.name).collect();
+    assert_eq!(names, ["naive", "tensor-mma", "cublas_sgemm_pedantic", "cublaslt_sgemm_pedantic_best"]);
 }
 
 #[test]

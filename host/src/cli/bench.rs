@@ -48,7 +48,7 @@ pub(super) fn command() -> Command {
             list(
                 "peer",
                 "PEER",
-                "Which peers: names, 'reference' (the base of the ratios), 'twins' (the same rungs in CUDA C++), \
+                "Which peers: names, 'reference' (the bases of the ratios), 'twins' (the same rungs in CUDA C++), \
                  'sources' (the sources' algorithms) [default: all]",
             ),
             Arg::new("peers")
@@ -241,11 +241,12 @@ fn text(report: &Report) -> String {
         "of fp32",
         "over peer",
         "back to back",
+        "over tuned",
         "over twin",
         "over source",
         "scratch",
     ];
-    let mut grid = Grid::new(&columns, &[1, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
+    let mut grid = Grid::new(&columns, &[1, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]);
     report.results.iter().for_each(|row| grid.row(cells(row)));
     format!("{head}\n{}\n", grid.text())
 }
@@ -275,6 +276,7 @@ fn cells(row: &Row) -> Vec<String> {
         share(row.of_fp32),
         ratio(row.over_peer.as_ref().map(|r| r.call)),
         ratio(row.over_peer.as_ref().and_then(|r| r.back_to_back)),
+        ratio(row.over_tuned.as_ref().map(|r| r.call)),
         ratio(row.over_twin.as_ref().map(|r| r.call)),
         ratio(row.over_source.as_ref().map(|r| r.call)),
         row.scratch_bytes.map_or_else(dash, bench_report::bytes),
@@ -313,6 +315,9 @@ fn csv(report: &Report) -> Result<()> {
         "peer",
         "over_peer",
         "over_peer_back_to_back",
+        "tuned",
+        "over_tuned",
+        "over_tuned_back_to_back",
         "twin",
         "over_twin",
         "over_twin_back_to_back",
@@ -328,7 +333,8 @@ fn csv(report: &Report) -> Result<()> {
     for row in &report.results {
         let kind = format!("{:?}", row.kind).to_lowercase();
         let (call, back) = (row.call, row.back_to_back);
-        let (peer, twin, source) = (row.over_peer.as_ref(), row.over_twin.as_ref(), row.over_source.as_ref());
+        let [peer, tuned, twin, source] =
+            [&row.over_peer, &row.over_tuned, &row.over_twin, &row.over_source].map(Option::as_ref);
         grid.row([
             row.family.clone(),
             row.name.clone(),
@@ -360,6 +366,9 @@ fn csv(report: &Report) -> Result<()> {
             cell(peer.map(|r| &r.of)),
             cell(peer.map(|r| r.call)),
             cell(peer.and_then(|r| r.back_to_back)),
+            cell(tuned.map(|r| &r.of)),
+            cell(tuned.map(|r| r.call)),
+            cell(tuned.and_then(|r| r.back_to_back)),
             cell(twin.map(|r| &r.of)),
             cell(twin.map(|r| r.call)),
             cell(twin.and_then(|r| r.back_to_back)),

@@ -414,6 +414,7 @@ impl Line {
             of_fp32: None,
             flops_per_byte: None,
             over_peer: None,
+            over_tuned: None,
             over_twin: None,
             over_source: None,
             scratch_bytes: None,

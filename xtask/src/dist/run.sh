@@ -59,7 +59,7 @@ build_peers() {
     fi
     echo "building the peers for compute capability $capability" >&2
     "$nvcc" -O3 -std=c++17 -shared -Xcompiler -fPIC -t 0 -gencode "arch=compute_$capability,code=sm_$capability" \
-        -o "$library" "$here"/peers/*.cu -lcublas
+        -o "$library" "$here"/peers/*.cu -lcublas -lcublasLt
     echo "$capability" > "$stamp"
 }
 
