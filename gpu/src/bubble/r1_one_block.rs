@@ -18,8 +18,8 @@
 //! refuses more.
 //!
 //! **Source.** The forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008), its kernel of one block, and N. Habermann,
-//! "Parallel neighbor-sort (or the glory of the induction principle)" (1972). Changed: any n that fits, and a thread for
-//! several pairs.
+//! "Parallel neighbor-sort (or the glory of the induction principle)" (1972). Changed: any n that fits, and a thread
+//! for several pairs.
 
 use super::Key;
 use simt::{Global, Shared, kernel, thread};
