@@ -59,8 +59,8 @@ pub fn histogram(keys: Global<u32>, counts: Global<u32>) {
     counts.fetch_add(lane, sum, Relaxed, Scope::Device);
 }
 
-//? The bank of lane k is reached by words with w % 32 = k: in which unit should the bins count, and in which the
-//?   lanes?
-//? `bin * WARP + lane` keeps each lane in its bank. In the last loop, though, lane k reads the words of bin k: in
-//?   step 0 all of them would be in bank 0.
-//? Let lane k begin with table k and go round: `let table = (k + lane) % WARP;`.
+//? Now the lane is multiplied by 32, so the bank is `bin % 32`: it follows from the key. The bank should follow from
+//?   the lane alone. Multiply the bin by 32 in place of the lane.
+//? `bin * WARP + lane` keeps each lane in its own bank. But in the last loop each lane adds up its own bin over all
+//?   tables. In step 0 all lanes would read table 0, which is words 0, 32, 64 …: all of them in bank 0.
+//? Let each lane begin with the table of its own number and go round: `let table = (k + lane) % WARP;`.

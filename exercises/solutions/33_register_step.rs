@@ -113,9 +113,11 @@ pub fn launches(on: &dyn Launcher, keys: Global<u32>) -> Result {
     Ok(())
 }
 
-//? The mirror image of w is 2·distance - 1 - w, and that of w + half is 2·distance - 1 - w - half. These two are `half`
-//?   apart, so the four places are w, w + half and their mirror images.
-//? With an array of four places: `let mut four = places.map(|place| load(keys, run + place));`. Compare 0 with 2 and 1
-//?   with 3, or in a mirrored step each with its image; then 0 with 1 and 2 with 3. Then store all four.
+//? The mirror image of w is 2·distance - 1 - w, and that of w + half is 2·distance - 1 - w - half, which is `half` in
+//?   front of it. So in a mirrored step the four places are, from the first to the last: w, w + half,
+//?   2·distance - 1 - w - half, 2·distance - 1 - w.
+//? With an array of the four places in this order: `let mut four = places.map(|place| load(keys, run + place));`.
+//?   First compare 0 with 2 and 1 with 3, or in a mirrored step 0 with 3 and 1 with 2. Then compare 0 with 1 and 2
+//?   with 3, and store all four.
 //? In `launches`, `if distance > 1`: `on.launch(two_steps, threads(4), (keys, distance, mirrored))?;`, and
 //?   `distance /= 4`. Else one step as before.

@@ -76,9 +76,10 @@ pub fn launches(on: &dyn Launcher, keys: Global<u32>, spare: Global<u32>) -> Res
     Ok(())
 }
 
-//? Count the keys of the other run that belong before this one: keep two bounds, `low` and `high`, look at the key in
-//?   the middle, and move one of the bounds. The other run begins at `(run + 1) * RUN` or `(run - 1) * RUN`, and has
-//?   `(from.len() - other).min(RUN)` keys.
+//? The other run begins at `other`, which is `(run + 1) * RUN` or `(run - 1) * RUN`, and has
+//?   `(from.len() - other).min(RUN)` keys. How many of them belong before this key? Begin with `low` = 0 and `high` =
+//?   that number, and look at the key in the middle. If it belongs before this key, `low` becomes the middle plus 1;
+//?   if not, `high` becomes the middle. Where the two meet, `low` is the count.
 //? A key of the other run belongs before this one if it is smaller, or if it is equal and the other run is the lower
 //?   one: `theirs < key || theirs == key && !is_lower`.
 //? The place: where the lower run of the two begins, plus `i % RUN`, plus the count. The rounds go from `keys` to

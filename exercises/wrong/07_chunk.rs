@@ -1,4 +1,4 @@
-//! Each thread has a chunk of its own.
+//! Each thread reads a chunk of its own, so the lanes of a warp never read neighbours.
 //!
 //! **Finding.** bytes used of each sector of 32 bytes
 

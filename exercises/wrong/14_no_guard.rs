@@ -1,4 +1,4 @@
-//! Every thread has a partner.
+//! Threads without a partner add too, and read behind the parts of the block.
 //!
 //! **Finding.** out-of-bounds
 

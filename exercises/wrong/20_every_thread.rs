@@ -1,4 +1,4 @@
-//! Every thread adds its own element.
+//! Every thread adds its own element to the total, where one addition per block is enough.
 //!
 //! **Finding.** atomic additions to global memory, per block
 

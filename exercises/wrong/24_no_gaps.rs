@@ -1,4 +1,4 @@
-//! Every place is its own word.
+//! No word is left out, so many lanes of a warp want words of the same bank.
 //!
 //! **Finding.** bank conflicts per request of shared memory
 

@@ -1,4 +1,4 @@
-//! The first step of a stage is like the others.
+//! The first step of a stage compares keys that are a distance apart, and not mirror images.
 //!
 //! **Finding.** different
 

@@ -436,6 +436,8 @@ fn bubbles() {
     let rung = &bubble::r2_shared_block::launches::RUNG;
     states(&rung.rung, "About n² compare-exchanges, twice those of the rung before: ⌈n/512⌉ launches");
     states(&rung.rung, "each of 512 rounds of two phases; 1024 barriers per block and launch");
+    states(&rung.rung, "Up to 1024 keys take one launch");
+    assert_eq!(cost_of_sort(rung, &random(1024), Options::default()).launches.len(), 1);
     let cost = cost_of_sort(rung, &random(2048), Options::default());
     assert_eq!(cost.launches.len(), 2048 / 512);
     for launch in &cost.launches {
@@ -450,6 +452,8 @@ fn bubbles() {
     }
 
     let rung = &bubble::r3_warp_registers::launches::RUNG;
+    states(&rung.rung, "Up to 1024 keys take one launch");
+    assert_eq!(cost_of_sort(rung, &random(1024), Options::default()).launches.len(), 1);
     states(&rung.rung, "About n² compare-exchanges: ⌈n/512⌉ launches, each of 512 rounds of two phases; no barrier");
     let cost = cost_of_sort(rung, &random(2048), Options::default());
     assert_eq!(cost.launches.len(), 2048 / 512);

@@ -17,9 +17,9 @@
 //! **Limits.** Any n up to the block's shared memory: 58,112 keys of 4 bytes where a block may have 227 KiB; the host
 //! refuses more.
 //!
-//! **Source.** The forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008), its kernel of one block, and N. Haberman, "Parallel
-//! neighbor-sort (or the glory of the induction principle)" (1972). Changed: any n that fits, and a thread for several
-//! pairs.
+//! **Source.** The forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008), its kernel of one block, and N. Habermann,
+//! "Parallel neighbor-sort (or the glory of the induction principle)" (1972). Changed: any n that fits, and a thread
+//! for several pairs.
 
 use super::Key;
 use simt::{Global, Shared, kernel, thread};

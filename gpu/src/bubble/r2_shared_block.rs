@@ -15,7 +15,8 @@
 //! in registers.
 //!
 //! **Cost.** About n² compare-exchanges, twice those of the rung before: ⌈n/512⌉ launches, each of 512 rounds of two
-//! phases; 1024 barriers per block and launch. Memory does not matter: a key is read and written once for 1024 phases.
+//! phases; 1024 barriers per block and launch. Up to 1024 keys take one launch. Memory does not matter: a key is read
+//! and written once for 1024 phases.
 //!
 //! **Threads.** Thread t of a block owns the keys 2t (in shared memory) and 2t + 1 (in a register). It compares these
 //! two, then the keys 2t + 1 and 2t + 2; in each phase only one thread touches a place.

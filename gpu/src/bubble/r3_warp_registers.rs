@@ -12,7 +12,7 @@
 //! n². Only a sort that compares less is faster: see the bitonic and the odd-even sorts.
 //!
 //! **Cost.** About n² compare-exchanges: ⌈n/512⌉ launches, each of 512 rounds of two phases; no barrier but one per
-//! warp; two shuffles per warp and round, four for keys of 8 bytes.
+//! warp; two shuffles per warp and round, four for keys of 8 bytes. Up to 1024 keys take one launch.
 //!
 //! **Threads.** One window per warp, four warps per block, so that each scheduler of a multiprocessor has one. Lane l
 //! ends with the keys 32·l to 32·l + 31. It starts with every 32nd key, which makes the loads of a warp contiguous: a

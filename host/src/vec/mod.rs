@@ -18,9 +18,9 @@
 //!
 //! | method | types of elements |
 //! | --- | --- |
-//! | `sort`, `sort_descending`, `reduce`, `scan` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
-//! | `sort_with`, `sort_with_descending` | `u32`, `i32`, `f32`, with values of 4 bytes |
-//! | transforms | any [`Scalar`] |
+//! | `sort`, `sort_descending`, `argsort`, `reduce`, `scan` | `u32`, `i32`, `f32`, `u64`, `i64`, `f64` |
+//! | `sort_with`, `sort_with_descending` | the same, with values of any [`Scalar`] |
+//! | `gather`, transforms | any [`Scalar`] |
 //!
 //! [`DeviceVec::sort`], [`DeviceVec::sort_with`], [`DeviceVec::reduce`] and [`DeviceVec::scan`] run the rung that
 //! [`choice`] names for the type, the size and the device. What a transform does to an element is a functor, a type of

@@ -25,8 +25,9 @@
 //! as multiprocessors, which a cooperative launch guarantees. Absent cells hold the largest key, absent movers the
 //! smallest, and neither changes a key. A wait of some seconds ends the kernel with an error.
 //!
-//! **Source.** N. Haberman, "Parallel neighbor-sort (or the glory of the induction principle)" (1972), for the network;
-//! the forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008), for bubble sort on a whole chip. Our own: cells and movers.
+//! **Source.** N. Habermann, "Parallel neighbor-sort (or the glory of the induction principle)" (1972), for the
+//! network; the forum course "CUDA 程式設計 (9): 泡泡龍 part 2" (2008), for bubble sort on a whole chip. Our own: cells and
+//! movers.
 
 mod comes;
 
