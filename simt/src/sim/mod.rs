@@ -147,14 +147,23 @@ unsafe fn look<T: Scalar, R, const GLOBAL: bool, const WRITES: bool>(
 #[cold]
 #[inline(never)]
 #[track_caller]
-unsafe fn look_at_pack<R>(space: Space, kind: AccessKind, address: u64, p: *const u8, access: impl FnOnce() -> R) -> R {
+unsafe fn look_at_pack<R>(
+    space: Space,
+    kind: AccessKind,
+    cache: Cache,
+    (address, p): (u64, *const u8),
+    access: impl FnOnce() -> R,
+) -> R {
     if let Some(instruction) = stats::plain(space, kind) {
         here().count(instruction, 16, address);
     }
     // SAFETY: passed on.
     unsafe {
         watch_pack(space, kind, address, p, access, |session, state, thread, touch| {
-            session.plain(state, thread, touch, Use::of(kind))
+            session.plain(state, thread, touch, Use::of(kind));
+            if cache == Cache::ReadOnly {
+                session.read_only(state, thread, touch);
+            }
         })
     }
 }
@@ -404,12 +413,12 @@ impl Machine for Simulator {
 
     #[inline(always)]
     #[track_caller]
-    unsafe fn load_global_pack(p: *const u8, _: Cache) -> [u32; 4] {
+    unsafe fn load_global_pack(p: *const u8, cache: Cache) -> [u32; 4] {
         // SAFETY: passed on.
         let load = move || unsafe { memory::load_pack(p) };
         if watchdog::looks() {
             // SAFETY: passed on.
-            unsafe { look_at_pack(Space::Global, AccessKind::Read, p as u64, p, load) }
+            unsafe { look_at_pack(Space::Global, AccessKind::Read, cache, (p as u64, p), load) }
         } else {
             load()
         }
@@ -419,17 +428,17 @@ impl Machine for Simulator {
     #[track_caller]
     unsafe fn load_global_pack_or(p: *const u8, there: bool, otherwise: [u32; 4]) -> [u32; 4] {
         // SAFETY: passed on.
-        if there { unsafe { Self::load_global_pack(p, Cache::Default) } } else { otherwise }
+        if there { unsafe { Self::load_global_pack(p, Cache::ReadOnly) } } else { otherwise }
     }
 
     #[inline(always)]
     #[track_caller]
-    unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], _: Cache) {
+    unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], cache: Cache) {
         // SAFETY: passed on.
         let store = move || unsafe { memory::store_pack(p, value) };
         if watchdog::looks() {
             // SAFETY: passed on.
-            unsafe { look_at_pack(Space::Global, AccessKind::Write, p as u64, p, store) }
+            unsafe { look_at_pack(Space::Global, AccessKind::Write, cache, (p as u64, p), store) }
         } else {
             store()
         }
@@ -471,7 +480,7 @@ impl Machine for Simulator {
         let load = move || unsafe { memory::load_pack(p) };
         if watchdog::looks() {
             // SAFETY: as above.
-            unsafe { look_at_pack(Space::Shared, AccessKind::Read, address.into(), p, load) }
+            unsafe { look_at_pack(Space::Shared, AccessKind::Read, Cache::Default, (address.into(), p), load) }
         } else {
             load()
         }
@@ -485,7 +494,7 @@ impl Machine for Simulator {
         let store = move || unsafe { memory::store_pack(p, value) };
         if watchdog::looks() {
             // SAFETY: as above.
-            unsafe { look_at_pack(Space::Shared, AccessKind::Write, address.into(), p, store) }
+            unsafe { look_at_pack(Space::Shared, AccessKind::Write, Cache::Default, (address.into(), p), store) }
         } else {
             store()
         }

@@ -16,7 +16,7 @@ pub enum Kind {
     GlobalRace,
     /// Two threads write the same value to one word, and nothing orders the two.
     SameValueWrite,
-    /// A plain access and an atomic one to the same word, which nothing orders.
+    /// A plain access and an atomic one to the same word, or two atomic ones of 4 and of 8 bytes, which nothing orders.
     MixedAtomic,
     /// Atomic accesses of two blocks, one of which holds for its own block alone.
     ScopeTooSmall,
@@ -115,7 +115,7 @@ impl Kind {
             Self::SharedRace => "two threads access a word of shared memory, one writes, and nothing orders them",
             Self::GlobalRace => "two threads access a word of global memory, one writes, and nothing orders them",
             Self::SameValueWrite => "two threads write the same value to one word, and nothing orders them",
-            Self::MixedAtomic => "a plain and an atomic access to one word, and nothing orders them",
+            Self::MixedAtomic => "a plain and an atomic access to one word, or atomic ones of two sizes, and no order",
             Self::ScopeTooSmall => "atomic accesses of two blocks, and the scope of one is its own block",
             Self::UninitialisedShared => "a read of shared memory that nobody wrote since the block began",
             Self::UninitialisedGlobal => "a read of global memory that nobody wrote since it was allocated",

@@ -6,11 +6,11 @@ use super::finding::{Finding, Kind, Memory, Side};
 use super::missing::Missing;
 use super::schedule::Schedule;
 use super::shadow::{
-    ATOMIC, Cell, Entry, HOST, InOrder, LOADS, Lists, MODIFIES, Map, NARROW, NOBODY, READS, Shadow, Way,
+    ATOMIC, Cell, Entry, HOST, InOrder, LOADS, Lists, MODIFIES, Map, NARROW, NOBODY, READS, Shadow, WIDE, WORDS, Way,
 };
 use super::sites::Sites;
 use super::state::{BlockState, Launch};
-use super::sync::{Engines, Word};
+use super::sync::{Chain, Engines, Word};
 use super::{Check, Report};
 use crate::Dim3;
 use std::collections::{BTreeMap, HashMap};
@@ -59,14 +59,16 @@ impl Use {
 }
 
 impl Use {
-    /// A bit ([`Entry::bit`]) for each way of earlier accesses that may stand against such an access.
+    /// A bit ([`Entry::bit`]) for each way of earlier accesses that may stand against such an access of `bytes` bytes.
     #[inline]
-    fn against(self) -> u32 {
+    fn against(self, bytes: u32) -> u32 {
+        let of_another_size = if bytes > 4 { WORDS } else { WIDE };
         match self {
             Self::Write => u32::MAX,
             Self::Other(Way::Read, _) | Self::Other(Way::Load, true) => MODIFIES,
-            Self::Other(Way::Load, false) => NARROW,
-            Self::Other(Way::Modify, narrow) => READS | if narrow { LOADS | MODIFIES } else { NARROW },
+            Self::Other(Way::Load, false) => NARROW | of_another_size,
+            Self::Other(Way::Modify, true) => READS | LOADS | MODIFIES,
+            Self::Other(Way::Modify, false) => READS | NARROW | of_another_size,
         }
     }
 }
@@ -81,6 +83,8 @@ pub(in super::super) struct Session {
     pub(super) lists: Lists,
     pub(super) global: Shadow,
     pub(super) words: Map<u64, Word>,
+    /// The chains of atomic operations on words of global memory, of this launch.
+    pub(super) chains: Map<u64, Chain>,
     /// Memory that began to exist during the check: address and bytes.
     pub(super) allocations: BTreeMap<u64, u64>,
     pub(super) sites: Sites,
@@ -129,6 +133,8 @@ struct Judge<'a> {
     clock: &'a Clock,
     launch: &'a Launch,
     running: Option<(u32, u32)>,
+    /// The chains of atomic operations on the memory's words.
+    chains: &'a Map<u64, Chain>,
 }
 
 impl Judge<'_> {
@@ -146,6 +152,16 @@ impl Judge<'_> {
         agent == self.agent && time > self.launch.base
     }
 
+    /// Whether the access is plain, to a word of `bytes` bytes, and the thread knows the last of the atomic operations
+    /// on that word, which has seen all others of the launch.
+    fn follows_chain(&self, word: u64, bytes: u32) -> bool {
+        let plain = matches!(self.using, Use::Write | Use::Other(Way::Read, _));
+        let chain = self.chains.get(&word).filter(|chain| plain && chain.bytes == bytes);
+        chain
+            .and_then(|chain| chain.last)
+            .is_some_and(|(agent, time)| self.mine(agent, time) || self.knows(agent, time))
+    }
+
     /// What an earlier access of the cell's word and the access are together, if they are not in order.
     fn together(&self, entry: Entry) -> Option<Kind> {
         let space = self.touch.space;
@@ -154,6 +170,11 @@ impl Judge<'_> {
             (Use::Write, _) => Some(Kind::MixedAtomic),
             (Use::Other(Way::Read, _), Way::Modify) => Some(Kind::MixedAtomic),
             (Use::Other(Way::Modify, _), Way::Read) => Some(Kind::MixedAtomic),
+            (Use::Other(Way::Load | Way::Modify, _), Way::Modify) | (Use::Other(Way::Modify, _), Way::Load)
+                if entry.wide() != (self.touch.bytes > 4) =>
+            {
+                Some(Kind::MixedAtomic)
+            }
             (Use::Other(Way::Load | Way::Modify, _), Way::Modify) | (Use::Other(Way::Modify, _), Way::Load)
                 if space == Space::Global =>
             {
@@ -179,7 +200,12 @@ impl Judge<'_> {
             *found = Some((i, Conflict { kind, agent, time, site, what: "writes", wrote: true, unacquired: false }));
         }
         // What others did since that write.
+        let step = if touch.bytes == 16 { 4 } else { touch.bytes };
+        let follows_chain = self.follows_chain(touch.address + i as u64 * u64::from(step), step);
         for entry in lists.entries(cell, against) {
+            if follows_chain && entry.way() == Way::Modify && entry.time > self.launch.base {
+                continue;
+            }
             let near = entry.time > self.launch.base && self.me.has_block_of(entry.warp * 32);
             if self.running.is_none() && entry.time <= self.clock.launch || near && entry.time <= self.clock.block {
                 continue;
@@ -187,11 +213,7 @@ impl Judge<'_> {
             let Some(kind) = self.together(entry) else { continue };
             let unknown = |&agent: &u32| !self.mine(agent, entry.time) && !self.knows(agent, entry.time);
             if let Some(agent) = entry.agents().find(unknown) {
-                let what = match entry.way() {
-                    Way::Read => "reads",
-                    Way::Load => "loads atomically",
-                    Way::Modify => "modifies atomically",
-                };
+                let what = entry.way().words();
                 let (time, site) = (entry.time, entry.site());
                 found.get_or_insert((i, Conflict { kind, agent, time, site, what, wrote: false, unacquired: false }));
             }
@@ -234,6 +256,7 @@ impl Session {
             lists: Lists::default(),
             global: Shadow::default(),
             words: Map::default(),
+            chains: Map::default(),
             allocations: BTreeMap::new(),
             sites: Sites::default(),
             launch: Launch::default(),
@@ -286,6 +309,7 @@ impl Session {
         self.launch = Launch { base, floor, ..launch };
         self.launches += 1;
         self.words.clear();
+        self.chains.clear();
     }
 
     pub(super) fn allocated(&mut self, address: u64, bytes: u64) {
@@ -452,6 +476,50 @@ impl Session {
         }
     }
 
+    /// A read through the cache of read-only data, which has been judged as a plain one: nothing orders it behind a
+    /// write of its own launch.
+    pub(in super::super) fn read_only(&mut self, block: &BlockState, thread: usize, touch: &Touch) {
+        let me = self.agent(block, thread);
+        let Some((word, writer, site)) = self.written_before(block, me, touch.address, touch.bytes) else { return };
+        let (kind, here) = (Kind::GlobalRace, self.sites.number(touch.site));
+        if self.seen((kind, self.launch.kernel, site, here)) {
+            return;
+        }
+        let first = self.side(&self.launch, writer, site, "writes", None);
+        let second = self.side(&self.launch, me.agent, here, "reads as read-only data", None);
+        let advice = "the cache of read-only data may hold what was there before, whatever barrier stands between: read \
+                      with get_pack what the same launch writes";
+        let (kernel, seed) = (self.launch.kernel, self.schedule.seed());
+        let (memory, first, advice) = (Some(self.place(word)), Some(first), advice.into());
+        self.push(Finding { kind, kernel, memory, first, second, advice, count: 1, seed });
+    }
+
+    /// The first word of global memory that a thread of this launch wrote, plainly and last, and whose write the thread
+    /// at `me` knows; who wrote it, and where.
+    pub(super) fn written_before(
+        &mut self,
+        block: &BlockState,
+        me: Place,
+        address: u64,
+        bytes: u32,
+    ) -> Option<(u64, u32, u32)> {
+        let (launch, allocations, clock) =
+            (&self.launch, &self.allocations, &block.clocks[(me.agent - me.first) as usize]);
+        for word in (address..address + u64::from(bytes)).step_by(4) {
+            let step = u64::from(bytes.min(4));
+            let cells = self.global.cells(word, step, &mut self.lists, |word| fresh(allocations, word));
+            let written = |cell: &&mut Cell| {
+                cell.writer < launch.engines
+                    && cell.time > launch.base
+                    && clock.knows(me, cell.writer, || launch.block_of(cell.writer), cell.time)
+            };
+            if let Some(cell) = cells.iter_mut().find(written) {
+                return Some((word, cell.writer, cell.site));
+            }
+        }
+        None
+    }
+
     /// An access by a thread.
     pub(in super::super) fn access(&mut self, block: &mut BlockState, thread: usize, touch: &Touch, using: Use) {
         let me = self.agent(block, thread);
@@ -474,6 +542,10 @@ impl Session {
         let me = self.agent(block, thread);
         let clock = &block.clocks[thread];
         let (launch, running, allocations, lists) = (&self.launch, self.running, &self.allocations, &mut self.lists);
+        let chains = match touch.space {
+            Space::Shared => &block.chains,
+            Space::Global => &self.chains,
+        };
         // Whether the thread knows what an agent did, as far as its own numbers tell: they do for most accesses.
         let floor = if running.is_some() { 0 } else { clock.launch };
         let knows = |agent: u32, time: u32| {
@@ -484,7 +556,7 @@ impl Session {
             Space::Shared => &mut block.shared,
             Space::Global => &mut self.global,
         };
-        let against = using.against();
+        let against = using.against(touch.bytes);
         let reads = !matches!(using, Use::Write) && !touch.before.is_empty();
         let mut found = None;
         let (words, step) = if touch.bytes == 16 { (4, 4) } else { (1, touch.bytes) };
@@ -501,7 +573,7 @@ impl Session {
                     && lists.first(cell, against).is_none_or(entry)
                     && !lists.others(cell, against);
                 if !ordered || reads && cell.writer == NOBODY {
-                    let judge = Judge { touch, using, agent, time, site, me, clock, launch, running };
+                    let judge = Judge { touch, using, agent, time, site, me, clock, launch, running, chains };
                     judge.find(cell, lists, against, i, &mut found);
                 }
                 match using {
@@ -513,7 +585,7 @@ impl Session {
                         if way == Way::Modify && matches!(cell.writer, NOBODY | HOST) {
                             cell.writer = ATOMIC;
                         }
-                        lists.add(cell, Entry::new(agent, time, site, way, block_scope), |e| {
+                        lists.add(cell, Entry::new(agent, time, site, way, block_scope).of_bytes(touch.bytes), |e| {
                             e.time <= clock.launch || e.time <= clock.block && me.has_block_of(e.warp * 32)
                         });
                     }
@@ -521,14 +593,22 @@ impl Session {
             }
         }
         if let Some((i, mut conflict)) = found {
-            Judge { touch, using, agent, time, site, me, clock, launch, running }.look_closer(&mut conflict);
-            self.conflict(block, me.agent, touch, i, site, conflict);
+            Judge { touch, using, agent, time, site, me, clock, launch, running, chains }.look_closer(&mut conflict);
+            self.conflict(block, me.agent, (touch, using), i, site, conflict);
         }
     }
 
     /// Reports a conflict, or a read of what nobody wrote.
     #[cold]
-    fn conflict(&mut self, block: &BlockState, agent: u32, touch: &Touch, word: usize, site: u32, conflict: Conflict) {
+    fn conflict(
+        &mut self,
+        block: &BlockState,
+        agent: u32,
+        (touch, using): (&Touch, Use),
+        word: usize,
+        site: u32,
+        conflict: Conflict,
+    ) {
         let Conflict { mut kind, .. } = conflict;
         if kind == Kind::SameValueWrite && self.options.allow_same_value {
             return;
@@ -548,10 +628,9 @@ impl Session {
             Space::Global => Memory { bytes: step, ..self.place(address) },
             Space::Shared => block.place(address, step),
         };
-        let what = match touch.kind {
-            AccessKind::Read => "reads",
-            AccessKind::Write => "writes",
-            AccessKind::Atomic => "modifies atomically",
+        let what = match using {
+            Use::Write => "writes",
+            Use::Other(way, _) => way.words(),
         };
         let value = match touch.kind {
             AccessKind::Read => touch.before.get(word),
@@ -567,6 +646,12 @@ impl Session {
             self.side(launch, conflict.agent, conflict.site, conflict.what, value)
         });
         let mut advice = self.advice(kind, first.as_ref(), &second);
+        if touch.space == Space::Shared && block.mbarriers.contains_key(&(touch.address as u32)) {
+            advice =
+                "the thread that initialises a barrier calls mbarrier::fence_init, and all threads of the block pass \
+                      thread::sync_threads before any uses it"
+                    .into();
+        }
         if conflict.unacquired && kind != Kind::ScopeTooSmall {
             advice = "the thread has read what the other released, but relaxed: load it with Order::Acquire, or put a \
                       fence between that load and this access"
@@ -610,6 +695,14 @@ impl Session {
             _ => "all threads of the block have to pass thread::sync_threads between the two accesses",
         };
         match kind {
+            Kind::MixedAtomic
+                if first.is_some_and(|first| [first, second].iter().all(|s| s.what.contains("atomic"))) =>
+            {
+                format!(
+                    "atomic accesses of 4 and of 8 bytes are not atomic to each other: take one size, or order them: \
+                         {near}"
+                )
+            }
             Kind::MixedAtomic => format!("make both accesses atomic, or order them: {near}"),
             Kind::ScopeTooSmall => {
                 "a release and an acquire of different blocks meet only with Scope::Device on both sides, fences too"

@@ -29,6 +29,17 @@ pub(in super::super) enum Way {
     Modify = 2,
 }
 
+impl Way {
+    /// What is done, for a finding.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Read => "reads",
+            Self::Load => "loads atomically",
+            Self::Modify => "modifies atomically",
+        }
+    }
+}
+
 /// Accesses by lanes of one warp, in one way, at one time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
@@ -36,18 +47,32 @@ pub(super) struct Entry {
     pub(super) warp: u32,
     pub(super) mask: u32,
     pub(super) time: u32,
-    /// The site below [`Entry::SITES`], the way, and whether the scope is the block.
+    /// The site below [`Entry::SITES`], the way, whether it is an atomic access of 8 bytes, and whether the scope is the
+    /// block.
     site: u32,
 }
 
 impl Entry {
     /// Sites that an entry can name.
     pub(super) const SITES: u32 = 1 << 28;
+    const WIDE: u32 = 1 << 30;
     const BLOCK_SCOPE: u32 = 1 << 31;
 
     pub(super) fn new(agent: u32, time: u32, site: u32, way: Way, block_scope: bool) -> Self {
         let scope = if block_scope { Self::BLOCK_SCOPE } else { 0 };
         Self { warp: agent / 32, mask: 1 << (agent % 32), time, site: site | (way as u32) << 28 | scope }
+    }
+
+    /// The same as an access of that many bytes, which matters for atomic ones.
+    #[inline(always)]
+    pub(super) fn of_bytes(self, bytes: u32) -> Self {
+        let wide = if bytes > 4 && self.way() != Way::Read { Self::WIDE } else { 0 };
+        Self { site: self.site | wide, ..self }
+    }
+
+    /// Whether it is an atomic access of 8 bytes.
+    pub(super) fn wide(self) -> bool {
+        self.site & Self::WIDE != 0
     }
 
     pub(super) fn site(self) -> u32 {
@@ -66,14 +91,19 @@ impl Entry {
         self.site & Self::BLOCK_SCOPE != 0
     }
 
-    /// Whether the two are of one warp, way and scope.
+    /// Whether the two are of one warp, way, size and scope.
     fn of_the_same(self, other: Self) -> bool {
         self.warp == other.warp && self.site >> 28 == other.site >> 28
     }
 
-    /// The bit that stands for the entry's way; atomics for a block alone have a bit of their own too.
+    /// The bit that stands for the entry's way; atomics for a block alone, and those of 8 bytes or of 4, have bits of
+    /// their own too.
     pub(super) fn bit(self) -> u32 {
-        1 << (self.site >> 28 & 3) | if self.block_scope() { NARROW } else { 0 }
+        let scope = if self.block_scope() { NARROW } else { 0 };
+        match self.way() {
+            Way::Read => READS,
+            way => 1 << way as u32 | scope | if self.wide() { WIDE } else { WORDS },
+        }
     }
 
     /// Whether it is of that agent alone.
@@ -92,6 +122,8 @@ pub(super) const READS: u32 = 1 << Way::Read as u32;
 pub(super) const LOADS: u32 = 1 << Way::Load as u32;
 pub(super) const MODIFIES: u32 = 1 << Way::Modify as u32;
 pub(super) const NARROW: u32 = 1 << 3;
+pub(super) const WIDE: u32 = 1 << 4;
+pub(super) const WORDS: u32 = 1 << 5;
 
 /// What is known of one word or byte.
 #[derive(Clone, Copy)]

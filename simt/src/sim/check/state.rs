@@ -5,7 +5,7 @@ use super::clock::Clock;
 use super::finding::{Element, Memory};
 use super::maps::Acquired;
 use super::shadow::{Map, Shadow};
-use super::sync::{Engines, Mbarrier, Word};
+use super::sync::{Chain, Engines, Mbarrier, Released, Word};
 use crate::Dim3;
 use std::panic::Location;
 
@@ -66,6 +66,10 @@ pub(in super::super) struct BlockState {
     arrays: Vec<Array>,
     /// Atomic words of shared memory that carry an order.
     pub(super) words: Map<u64, Word>,
+    /// The chains of atomic operations on words of shared memory.
+    pub(super) chains: Map<u64, Chain>,
+    /// What a thread released last by a word, by thread and address.
+    pub(super) released: Map<(u32, u64), Released>,
     pub(super) mbarriers: Map<u32, Mbarrier>,
     pub(super) engines: Engines,
     /// Who has made a tensor map known to the copy engine, by the map's address.
@@ -80,6 +84,8 @@ impl BlockState {
             shared: Shadow::default(),
             arrays: Vec::new(),
             words: Map::default(),
+            chains: Map::default(),
+            released: Map::default(),
             mbarriers: Map::default(),
             engines: Engines::default(),
             acquired: Map::default(),
@@ -93,6 +99,8 @@ impl BlockState {
             *clock = Clock { own: base + 1, launch: floor, ..Clock::default() };
         }
         self.words.clear();
+        self.chains.clear();
+        self.released.clear();
         self.mbarriers.clear();
         self.engines = Engines::default();
         self.acquired.clear();

@@ -2,7 +2,7 @@
 
 use super::super::observe::{AccessKind, Space};
 use super::clock::{Clock, Known, Place, merge};
-use super::finding::{Finding, Kind};
+use super::finding::{Finding, Kind, Memory};
 use super::session::{Session, Touch, Use};
 use super::shadow::{Cell, Map, Way};
 use super::state::BlockState;
@@ -27,6 +27,21 @@ pub(super) struct Word {
     readers: Vec<(u32, u32)>,
 }
 
+/// The atomic operations on a word that may have written it, in this launch, if each has read what the one before left.
+///
+/// PTX orders such an operation before all that follows, in program order or by what orders threads, the last of the
+/// operations: what an operation has observed is before it, though nobody released it. So the block that finds by a
+/// relaxed count that it is the last one may reset the counter by a plain store.
+pub(super) struct Chain {
+    /// Who made the last, and when; none if one of them was a store behind others, which reads nothing.
+    pub(super) last: Option<(u32, u32)>,
+    /// The size of all of them.
+    pub(super) bytes: u32,
+}
+
+/// What a thread has released by an operation on a word: for the device, if its scope reached so far, and for the block.
+pub(super) type Released = (Option<Rc<Known>>, Rc<Known>);
+
 struct Older {
     value: u64,
     device: Option<Rc<Known>>,
@@ -40,6 +55,10 @@ const UNFENCED: &str = "each thread that wrote the shared memory calls bulk::fen
 /// The same before a product.
 const UNFENCED_PRODUCT: &str = "each thread that wrote a tile calls bulk::fence before the barrier that the threads \
                                 pass which multiply it: the tensor cores read shared memory as copies do";
+
+/// And before a copy of global memory.
+const UNFENCED_GLOBAL: &str = "bulk::fence is for shared memory alone, and no barrier shows threads' writes of global \
+                               memory to the copy engine: write what is copied in an earlier launch";
 
 /// The half of an atomic operation that matters for order.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -107,7 +126,7 @@ struct Groups {
     site: Option<&'static Location<'static>>,
 }
 
-/// A word of shared memory that a thread wrote, and did not fence for the copy engines: who wrote it, and where.
+/// A word that a thread wrote, and did not fence for the copy engines: who wrote it, and where.
 #[derive(Clone, Copy)]
 struct Unfenced {
     word: u64,
@@ -340,21 +359,34 @@ impl Session {
             return instead;
         }
         let clock = &mut block.clocks[thread];
+        let chains = match touch.space {
+            Space::Global => &mut self.chains,
+            Space::Shared => &mut block.chains,
+        };
+        let now = Some((me.agent, clock.own));
+        chains
+            .entry(touch.address)
+            .and_modify(|chain| {
+                let goes_on = half == Half::Both && chain.last.is_some() && chain.bytes == touch.bytes;
+                chain.last = if goes_on { now } else { None };
+            })
+            .or_insert(Chain { last: now, bytes: touch.bytes });
         let (mut device, mut near) = (None, None);
+        let key = (thread as u32, touch.address);
         if releases {
             let known = clock.release(me);
             device = wide.then(|| known.clone());
-            near = Some(known);
-            self.top = self.top.max(clock.own);
-        }
-        if let Some(known) = &clock.fenced_device
-            && wide
-            && device.is_none()
-        {
-            device = Some(known.clone());
-        }
-        if let Some(known) = clock.fenced_block.as_ref().filter(|_| near.is_none()) {
             near = Some(known.clone());
+            block.released.insert(key, (device.clone(), known));
+            self.top = self.top.max(clock.own);
+        } else if let Some((far, known)) = block.released.get(&key) {
+            // A release and a later write of the same thread to the word are a release too.
+            far.iter().filter(|_| wide).for_each(|far| merge(&mut device, far));
+            merge(&mut near, known);
+        }
+        if !releases {
+            clock.fenced_device.iter().filter(|_| wide).for_each(|known| merge(&mut device, known));
+            clock.fenced_block.iter().for_each(|known| merge(&mut near, known));
         }
         let stale = self.schedule.stale;
         if device.is_none() && near.is_none() && !stale && !words.contains_key(&touch.address) {
@@ -495,11 +527,13 @@ impl Session {
         let me = self.agent(block, thread).agent;
         self.top = self.top.max(time + 1);
         self.issuers.insert(engine, me);
-        let (mut unfenced, mut twice) = (None, false);
+        let (mut unfenced, mut unfenced_global, mut twice) = (None, None, false);
+        let place = self.agent(block, thread);
         for piece in moved {
             piece.of_global(|address, bytes, words| {
                 let (space, kind) = (Space::Global, AccessKind::Read);
                 let read = Touch { space, kind, address, bytes, before: words, after: &[], site };
+                unfenced_global = unfenced_global.or_else(|| self.written_before(block, place, address, bytes));
                 self.access_as(block, thread, engine, time, &read, Use::Other(Way::Read, false));
             });
             let (to, words) = (u64::from(piece.shared), piece.words.map(u64::from));
@@ -511,7 +545,11 @@ impl Session {
         }
         let what = "starts a copy";
         if let Some(unfenced) = unfenced {
-            self.report_unfenced(block, me, site, what, unfenced, UNFENCED);
+            self.report_unfenced(me, site, what, unfenced, (block.place(unfenced.word, 4), UNFENCED));
+        }
+        if let Some((word, writer, written)) = unfenced_global {
+            let unfenced = Unfenced { word, writer, site: written };
+            self.report_unfenced(me, site, what, unfenced, (self.place(word), UNFENCED_GLOBAL));
         }
         if twice {
             let advice = "another copy that the same phase of the barrier counts writes the same shared memory: \
@@ -558,7 +596,7 @@ impl Session {
             });
         }
         if let Some(unfenced) = unfenced {
-            self.report_unfenced(block, me, site, "starts a copy", unfenced, UNFENCED);
+            self.report_unfenced(me, site, "starts a copy", unfenced, (block.place(unfenced.word, 4), UNFENCED));
         }
     }
 
@@ -604,7 +642,8 @@ impl Session {
     ) {
         if let Some(unfenced) = self.unfenced(block, thread, address.into()) {
             let me = self.agent(block, thread).agent;
-            self.report_unfenced(block, me, site, "multiplies it", unfenced, UNFENCED_PRODUCT);
+            let place = block.place(unfenced.word, 4);
+            self.report_unfenced(me, site, "multiplies it", unfenced, (place, UNFENCED_PRODUCT));
         }
     }
 
@@ -691,12 +730,11 @@ impl Session {
     #[cold]
     fn report_unfenced(
         &mut self,
-        block: &BlockState,
         me: u32,
         site: &'static Location<'static>,
         what: &str,
         unfenced: Unfenced,
-        advice: &str,
+        (memory, advice): (Memory, &str),
     ) {
         let (kind, site) = (Kind::MissingProxyFence, self.sites.number(site));
         if self.seen((kind, self.launch.kernel, unfenced.site, site)) {
@@ -707,7 +745,7 @@ impl Session {
         self.push(Finding {
             kind,
             kernel: self.launch.kernel,
-            memory: Some(block.place(unfenced.word, 4)),
+            memory: Some(memory),
             first: Some(first),
             second,
             advice: advice.into(),
