@@ -203,7 +203,8 @@ impl Judge<'_> {
         let step = if touch.bytes == 16 { 4 } else { touch.bytes };
         let follows_chain = self.follows_chain(touch.address + i as u64 * u64::from(step), step);
         for entry in lists.entries(cell, against) {
-            if follows_chain && entry.way() == Way::Modify && entry.time > self.launch.base {
+            let of_chain = entry.way() == Way::Modify && entry.wide() == (step > 4) && entry.time > self.launch.base;
+            if follows_chain && of_chain {
                 continue;
             }
             let near = entry.time > self.launch.base && self.me.has_block_of(entry.warp * 32);
@@ -487,8 +488,8 @@ impl Session {
         }
         let first = self.side(&self.launch, writer, site, "writes", None);
         let second = self.side(&self.launch, me.agent, here, "reads as read-only data", None);
-        let advice = "the cache of read-only data may hold what was there before, whatever barrier stands between: read \
-                      with get_pack what the same launch writes";
+        let advice = "the cache of read-only data may hold what was there before, whatever barrier stands between: \
+                      read with get_pack what the same launch writes";
         let (kernel, seed) = (self.launch.kernel, self.schedule.seed());
         let (memory, first, advice) = (Some(self.place(word)), Some(first), advice.into());
         self.push(Finding { kind, kernel, memory, first, second, advice, count: 1, seed });

@@ -47,8 +47,8 @@ pub(super) struct Entry {
     pub(super) warp: u32,
     pub(super) mask: u32,
     pub(super) time: u32,
-    /// The site below [`Entry::SITES`], the way, whether it is an atomic access of 8 bytes, and whether the scope is the
-    /// block.
+    /// The site below [`Entry::SITES`], the way, whether it is an atomic access of 8 bytes, and whether the scope is
+    /// the block.
     site: u32,
 }
 

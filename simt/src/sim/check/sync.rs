@@ -39,7 +39,7 @@ pub(super) struct Chain {
     pub(super) bytes: u32,
 }
 
-/// What a thread has released by an operation on a word: for the device, if its scope reached so far, and for the block.
+/// What a thread has released by an operation on a word: for the device, if its scope reaches that, and for the block.
 pub(super) type Released = (Option<Rc<Known>>, Rc<Known>);
 
 struct Older {
