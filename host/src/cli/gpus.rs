@@ -25,7 +25,7 @@ use std::time::Duration;
 const BARE_BYTES: (usize, usize) = (4 << 30, 1 << 20);
 
 /// Timed runs unless the call says how many: on GPUs, and on simulators.
-const RUNS: (usize, usize) = (5, 1);
+pub(super) const RUNS: (usize, usize) = (5, 1);
 
 /// Whether groups solve the problems of a family.
 pub(super) fn suits(family: &Family) -> bool {
@@ -67,7 +67,7 @@ pub(super) fn asked(matches: &ArgMatches) -> Option<Vec<usize>> {
 }
 
 /// What does not go with `--gpus`.
-fn refuse(matches: &ArgMatches, options: &[&str]) -> Result<()> {
+pub(super) fn refuse(matches: &ArgMatches, options: &[&str]) -> Result<()> {
     let given = |name: &&&str| {
         matches.ids().any(|id| id == **name) && matches.value_source(name) == Some(ValueSource::CommandLine)
     };
@@ -80,7 +80,7 @@ fn refuse(matches: &ArgMatches, options: &[&str]) -> Result<()> {
 /// The most seconds of patience: a day.
 const LONGEST: f64 = 86_400.0;
 
-fn settings(matches: &ArgMatches) -> Result<Settings> {
+pub(super) fn settings(matches: &ArgMatches) -> Result<Settings> {
     let seconds = matches.get_one::<f64>("patience").copied().unwrap_or(120.0);
     if !(seconds > 0.0 && seconds <= LONGEST) {
         return Err(Error::Usage(format!("--patience is more than 0 and at most {LONGEST} seconds, not {seconds}")));
@@ -111,7 +111,7 @@ fn devices(common: &Common, size: usize) -> Result<Vec<DeviceChoice>> {
 }
 
 /// Runs `work` on a group of this size. The result is that of rank 0, on its process; nothing on others.
-fn on_group<R: Send>(
+pub(super) fn on_group<R: Send>(
     common: &Common,
     size: usize,
     settings: Settings,
@@ -134,12 +134,12 @@ fn on_group<R: Send>(
 }
 
 /// A number by the kind of device that the group has.
-fn by_kind<T>(engine: &Engine, (gpu, simulator): (T, T)) -> T {
+pub(super) fn by_kind<T>(engine: &Engine, (gpu, simulator): (T, T)) -> T {
     if engine.is_simulator() { simulator } else { gpu }
 }
 
 /// The size for a group: what was asked for, or for each device as much as the program gives one.
-fn size_of(family: &Family, n: Option<u64>, gpus: usize, engine: &Engine) -> Size {
+pub(super) fn size_of(family: &Family, n: Option<u64>, gpus: usize, engine: &Engine) -> Size {
     match (n, family.sizes.on(engine)) {
         (Some(n), Size::Product { .. }) => Size::Product { m: n, n, k: n },
         (Some(n), Size::Elements(_)) => Size::Elements(n),
@@ -175,13 +175,13 @@ pub(super) fn run_family(family: &'static Family, gpus: usize, matches: &ArgMatc
     let (n, distribution) = (number("n"), matches.get_one::<Distribution>("keys").copied());
     let outcome = on_group(common, gpus, settings(matches)?, |group, engine| {
         let (size, runs) = (size_of(family, n, gpus, engine), by_kind(engine, RUNS));
-        Job { family, size, dtype, distribution, seed, parameters, rung, runs }.run(group, engine)
+        Job { family, size, dtype, distribution, seed, parameters, rung, runs, profiled: false }.run(group, engine)
     })?;
     outcome.map_or(Ok(()), |outcome| report(common, vec![Line::of(outcome)]))
 }
 
 /// The rung of a group's sort, which alone has several.
-fn named_rung(family: &Family, name: Option<&String>) -> Result<SortRung> {
+pub(super) fn named_rung(family: &Family, name: Option<&String>) -> Result<SortRung> {
     match name {
         None => Ok(SortRung::default()),
         Some(name) if family.name == KINDS[0].1 => name.parse(),
@@ -203,7 +203,7 @@ pub(super) fn run_all(gpus: usize, matches: &ArgMatches, common: &Common) -> Res
             let (size, dtype) = (size_of(family, n, gpus, engine), family.dtypes[0]);
             let (distribution, parameters) = (None, crate::algorithms::Parameters::default());
             let (seed, runs) = (common.seed, by_kind(engine, RUNS));
-            Job { family, size, dtype, distribution, seed, parameters, rung, runs }.run(group, engine)
+            Job { family, size, dtype, distribution, seed, parameters, rung, runs, profiled: false }.run(group, engine)
         });
         outcomes.collect::<Result<Vec<_>>>()
     })?;
@@ -270,7 +270,7 @@ pub(super) fn run_bench(
                         continue;
                     }
                     let parameters = family.own(&bench.parameters);
-                    let job = Job { family, size, dtype, distribution, seed, parameters, rung, runs };
+                    let job = Job { family, size, dtype, distribution, seed, parameters, rung, runs, profiled: false };
                     let outcome = job.run(group, engine)?;
                     if group.rank() == 0 {
                         lock(&done).1.push((outcome, parameter_text(family, &parameters)));

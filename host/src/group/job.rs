@@ -1,6 +1,7 @@
 //! What the program runs on a group: a problem on drawn input, verified over the whole, then timed.
 
 use super::product::{Multiplier, bounds};
+use super::profile::GroupProfile;
 use super::sort::{SortRung, Sorter};
 use super::vec::{Counter, Reducer, Scanner, seed_of};
 use super::{Exchange, Group, Round, ShardedVec, Total};
@@ -43,6 +44,8 @@ pub struct Job {
     pub rung: SortRung,
     /// Timed runs.
     pub runs: usize,
+    /// Whether one more run is profiled.
+    pub profiled: bool,
 }
 
 /// The kinds of problems that a group solves, of the first of their families.
@@ -85,6 +88,9 @@ pub struct Outcome {
     /// See [`Outcome::size`].
     #[serde(skip)]
     pub times: Times,
+    /// The profile, if the job asks for one.
+    #[serde(skip)]
+    pub profile: Option<GroupProfile>,
 }
 
 /// The name of what is not a sort: the devices' own rungs, and one exchange.
@@ -163,6 +169,11 @@ impl Job {
             let mine = start.elapsed().as_secs_f64() * 1e3;
             times.push(group.all_gather(&[mine])?.concat().into_iter().fold(0.0, f64::max));
         }
+        let mut profile = None;
+        if self.profiled {
+            run(false)?;
+            profile = Some(super::profile::profile(group, engine, || run(true))?.1);
+        }
         // There is at least one.
         let Some(all) = stats::times(&times, 1) else { return Err(self.unsuited()) };
         let best_ms = times.iter().copied().fold(f64::INFINITY, f64::min);
@@ -183,6 +194,7 @@ impl Job {
             rate_unit: unit,
             size: self.size,
             times: all,
+            profile,
         })
     }
 
