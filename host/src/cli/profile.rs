@@ -154,6 +154,7 @@ fn run_group(
             rung,
             runs: by_kind(engine, gpus::RUNS),
             profiled: true,
+            cub: None,
         };
         job.run(group, engine)
     })?;
