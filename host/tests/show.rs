@@ -276,6 +276,73 @@ fn a_profile_has_every_copy_and_launch() {
 }
 
 #[test]
+fn a_profile_of_several_devices_has_their_exchanges() {
+    let call = "profile radix --gpus 2 --rung exchange-whole --n 4096";
+    let report = json(call);
+    assert_eq!((&report["gpus"], &report["transport"]), (&2.into(), &"memory of the host".into()));
+    assert_eq!((&report["rung"], &report["n"]), (&"exchange-whole".into(), &4096.into()));
+    assert!(report["time_ms"].as_f64().unwrap() > 0.0);
+    assert_eq!(report["ranks"].as_array().unwrap().len(), 2);
+    let tracks = report["tracks"].as_array().unwrap();
+    let of = |track: &Value| (track["rank"].as_u64().unwrap(), track["name"].as_str().unwrap().to_string());
+    let names = (0..2).flat_map(|rank| ["host", "stream 1", "stream 2"].map(|name| (rank, name.to_string())));
+    assert!(tracks.iter().map(of).eq(names));
+    // About half of the keys change place, and what one rank sends the other one receives.
+    let exchange = |rank: usize| {
+        let host = tracks[3 * rank]["trace"].as_array().unwrap();
+        let found = host.iter().find(|entry| entry["name"] == "[exchange]").unwrap();
+        [&found["sent"], &found["size"]].map(|bytes| bytes.as_u64().unwrap())
+    };
+    let [sent, received] = exchange(0);
+    assert_eq!(exchange(1), [received, sent]);
+    assert!((3000..5000).contains(&sent) && sent == received, "{sent} of 8192 bytes");
+    let of_rank: usize = tracks.iter().map(|track| track["trace"].as_array().unwrap().len()).sum();
+
+    let text = printed(call);
+    assert!(
+        text.starts_with("radix exchange-whole, n = 4096, on 2 devices by memory of the host; a run that"),
+        "{text}"
+    );
+    assert!(text.contains("\nsummary\n") && text.contains("\ntrace\n") && text.contains("clock within"), "{text}");
+    assert!(text.lines().any(|line| line.contains("rank 1, stream 2") && line.ends_with("[PtoP]")), "{text}");
+    assert!(!printed(&format!("{call} --view summary")).contains("\ntrace\n"));
+    // Tables have as many rows as the report has entries. A grid is one cell.
+    let (head, rows) = csv(call);
+    assert_eq!((head.len(), rows.len()), (16, of_rank));
+    assert_eq!([&*head[0], &head[9], &head[10], &head[15]], ["track", "sent_bytes", "from_rank", "name"]);
+    let (head, _) = csv(&format!("{call} --view summary"));
+    assert_eq!(head[0], "track");
+
+    // The timeline: a process per rank, and a thread per track.
+    let timeline: Value = serde_json::from_str(&printed(&format!("{call} --timeline -"))).unwrap();
+    let events = timeline["traceEvents"].as_array().unwrap();
+    let meta = |kind: &str| -> Vec<(u64, String)> {
+        let named = events.iter().filter(|e| e["ph"] == "M" && e["name"] == kind);
+        named.map(|e| (e["pid"].as_u64().unwrap(), e["args"]["name"].as_str().unwrap().to_string())).collect()
+    };
+    assert_eq!(meta("process_name"), [0, 1].map(|rank| (rank, format!("rank {rank}: simulator"))));
+    assert_eq!(meta("thread_name"), tracks.iter().map(of).collect::<Vec<_>>());
+    let done: Vec<_> = events.iter().filter(|e| e["ph"] == "X").collect();
+    assert_eq!(done.len(), of_rank);
+    let copy = done.iter().find(|e| e["name"] == "[PtoP]").unwrap();
+    assert_eq!((&copy["cat"], &copy["pid"], &copy["args"]["peer"]), (&"exchange".into(), &0.into(), &1.into()));
+    assert_eq!(copy["args"]["size"], received);
+    assert!(done.iter().all(|e| e["dur"].as_f64() >= Some(0.0) && e["args"]["name"].is_null()), "{timeline}");
+}
+
+#[test]
+fn the_timeline_of_one_device_is_its_profile() {
+    let timeline: Value =
+        serde_json::from_str(&printed("profile bitonic --rung global-step --n 16 --timeline -")).unwrap();
+    let events = timeline["traceEvents"].as_array().unwrap();
+    let kinds = |kind: &str| events.iter().filter(|e| e["cat"] == kind).count();
+    assert_eq!((kinds("kernel"), kinds("copy"), kinds("exchange"), events.len()), (10, 3, 0, 15));
+    assert_eq!(events[0]["args"]["name"], "simulator");
+    assert!(events[5]["args"]["grid"].is_array(), "{timeline}");
+    assert_eq!(rungs("profile bitonic --n 16 --timeline /nonexistent/line.json").0, 4);
+}
+
+#[test]
 fn the_sweep_of_bubble_has_s0s_lines_beside_ours() {
     let report = json("sweep bubble --sizes 256,1024");
     let results = report["results"].as_array().unwrap();

@@ -111,6 +111,7 @@ fn main() {
             a_library_of_peers_is_opened_and_who_is_wrong_is_called_so,
         ),
         with_library("a_report_names_no_folder_of_the_machine", a_report_names_no_folder_of_the_machine),
+        with_library("cub_sorts_the_shares_of_a_group", cub_sorts_the_shares_of_a_group),
         with_library("values_beside_a_library_that_moves_values", values_beside_a_library_that_moves_values),
         test("csv_has_a_line_a_row", csv_has_a_line_a_row),
         test("unusable_calls", unusable_calls),
@@ -203,6 +204,47 @@ fn a_report_names_no_folder_of_the_machine() {
     assert_eq!(report["peers"], "libpeers.so: written for a test");
     let command = report["command"].as_str().unwrap();
     assert!(command.contains(" --peers=libpeers.so ") && command.contains(" --save report.json"), "{command}");
+}
+
+fn cub_sorts_the_shares_of_a_group() {
+    let folder = TempDir::new().unwrap();
+    let (library, saved) = (library(folder.path()), folder.path().join("report.json"));
+    let peers = format!("--peers={library}");
+    let call = |more: &[&str]| {
+        let known = ["radix", "--n", "3000", "--rung", "exchange-whole", "--runs", "1", "--format", "json"];
+        bench(&[&known[..], &["--peers-on-host", &peers], more].concat())
+    };
+    let output = call(&["--gpus", "1,3", "--save", saved.to_str().unwrap()]);
+    assert_eq!(code(&output), 0, "{}", String::from_utf8_lossy(&output.stderr));
+    let report = json(&output.stdout);
+    let rows = report["results"].as_array().unwrap();
+    let names: Vec<_> = rows.iter().map(|row| (row["gpus"].as_u64().unwrap(), row["rung"].as_str().unwrap())).collect();
+    let both = |gpus| ["exchange-whole", "cub-exchange-whole"].map(|name| (gpus, name));
+    assert_eq!(names, [both(1), both(3)].concat());
+    assert!(rows.iter().all(|row| row["verified"] == true), "{rows:?}");
+    // Each is compared with itself on one device.
+    let speedup = |row: usize, base: usize| {
+        let [rate, of_base] = [row, base].map(|row| rows[row]["rate"].as_f64().unwrap());
+        assert!((rows[row]["speedup"].as_f64().unwrap() - rate / of_base).abs() < 1e-9, "{rows:?}");
+    };
+    speedup(2, 0);
+    speedup(3, 1);
+    let saved = json(&fs::read(saved).unwrap());
+    assert_eq!(saved["peers"], "libpeers.so: written for a test");
+    let kinds: Vec<_> = saved["results"].as_array().unwrap().iter().map(|row| row["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["rung", "peer", "rung", "peer"]);
+    // Keys that CUB would order in another way, or that the library cannot sort, are left out.
+    for dtype in ["f32", "u64"] {
+        let report = json(&call(&["--gpus", "2", "--dtype", dtype]).stdout);
+        assert!(
+            report["results"].as_array().unwrap().iter().all(|row| row["rung"] != "cub-exchange-whole"),
+            "{report}"
+        );
+    }
+    for call in [&["radix", &peers][..], &["reduce", &peers, "--peers-on-host"]] {
+        let refused = bench(&[call, &["--n", "100", "--gpus", "2"]].concat());
+        assert_eq!(code(&refused), 2, "{}", String::from_utf8_lossy(&refused.stderr));
+    }
 }
 
 fn values_beside_a_library_that_moves_values() {

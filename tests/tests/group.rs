@@ -5,8 +5,10 @@ use rungs::algorithms::keys::KeyWord;
 use rungs::data::{Distribution, sorted};
 use rungs::engine::{DeviceChoice, Engine};
 use rungs::group::product::{Multiplier, bounds};
+use rungs::group::profile::{GroupProfile, profile};
 use rungs::group::sort::{SortRung, Sorter};
 use rungs::group::{self, Exchange, Group, Meeting, Rendezvous, Round, Seat, Settings, ShardedVec, Tcp, Total};
+use rungs::profile::Entry;
 use rungs::{Error, Result};
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::scan::{Scan, Scans};
@@ -615,4 +617,128 @@ fn a_rank_comes_to_a_meeting_once() {
         seats[1].all_gather(vec![3]).unwrap();
         assert_eq!(*first.join().unwrap(), [[1], [3]]);
     });
+}
+
+/// The entries of a rank's track.
+fn track<'p>(profile: &'p GroupProfile, rank: usize, name: &str) -> &'p [Entry] {
+    let found = profile.tracks.iter().find(|track| track.rank == Some(rank) && track.name == name);
+    &found.unwrap_or_else(|| panic!("rank {rank} has no {name}")).profile.trace
+}
+
+/// One has ended when the next one begins, up to the rounding of sums.
+fn is_in_order(trace: &[Entry]) -> bool {
+    trace.windows(2).all(|pair| pair[0].start_ms + pair[0].duration_ms <= pair[1].start_ms + 1e-6)
+}
+
+#[test]
+fn a_profile_has_the_tracks_of_all_ranks() {
+    const N: usize = 5000;
+    for size in [2, 3] {
+        let profiles = group::run(&simulators(size), |group, engine| {
+            // The shares are in the reverse order of the ranks: each goes to another rank, or to the same one, as a
+            // whole.
+            let (me, other) = (group.rank(), size - 1 - group.rank());
+            let share = |rank: usize| (rank * N) as u32..((rank + 1) * N) as u32;
+            let mine: Vec<u32> = share(other).rev().collect();
+            let mut keys = ShardedVec::from_slice(group, engine, &mine)?;
+            let mut sorter = Sorter::new(group, engine)?;
+            let (ran, profile) = profile(group, engine, || sorter.sort(&mut keys, SortRung::Whole))?;
+            assert_eq!(ran, SortRung::Whole);
+            assert!(keys.to_vec()?.into_iter().eq(share(me)));
+            Ok(profile)
+        });
+        let profiles = profiles.unwrap();
+        let profile = &profiles[0];
+        let text = |of| serde_json::to_string(of).unwrap();
+        assert!(profiles.iter().all(|other| text(other) == text(profile)), "ranks were told different things");
+        let names: Vec<_> = profile.tracks.iter().map(ToString::to_string).collect();
+        let of_rank = |rank| ["host", "stream 1", "stream 2"].map(|name| format!("rank {rank}, {name}"));
+        assert_eq!(names, (0..size).flat_map(of_rank).collect::<Vec<_>>());
+        assert_eq!(profile.ranks.iter().map(|member| member.begin_ms).fold(1.0, f64::min), 0.0);
+        for (rank, member) in profile.ranks.iter().enumerate() {
+            assert_eq!((member.rank, &*member.device, member.within_ms), (rank, "simulator", 0.0));
+            let [host, own, second] = ["host", "stream 1", "stream 2"].map(|name| track(profile, rank, name));
+            for trace in [host, own, second] {
+                assert!(is_in_order(trace), "{trace:?}");
+                let inside =
+                    |e: &Entry| e.start_ms >= member.begin_ms && e.start_ms + e.duration_ms <= member.end_ms + 1e-6;
+                assert!(trace.iter().all(inside), "{member:?} {trace:?}");
+            }
+            // The exchange: of all keys with the other rank, or of none.
+            let (other, bytes) = (size - 1 - rank, 4 * N);
+            let [moved] = second else { panic!("{second:?}") };
+            let (name, peer) = if other == rank { ("[DtoD]", None) } else { ("[PtoP]", Some(other)) };
+            assert_eq!((&*moved.name, moved.size, moved.peer, moved.sent), (name, Some(bytes), peer, None));
+            assert!(moved.throughput_gbs.unwrap() > 0.0);
+            let exchanges: Vec<_> = host.iter().filter(|e| e.name == "[exchange]").collect();
+            let [exchange] = exchanges[..] else { panic!("{host:?}") };
+            let crossed = if other == rank { 0 } else { bytes };
+            assert_eq!((exchange.size, exchange.sent, exchange.peer), (Some(crossed), Some(crossed), None));
+            let end = |e: &Entry| e.start_ms + e.duration_ms;
+            assert!(
+                exchange.start_ms <= moved.start_ms && end(moved) <= end(exchange) + 1e-6,
+                "{exchange:?} {moved:?}"
+            );
+            // The ranks tell each other first how many keys they have, and then samples: each is told what the others
+            // tell.
+            let gathers = |rank: usize| track(profile, rank, "host").iter().filter(|e| e.name == "[all-gather]");
+            assert_eq!(gathers(rank).next().map(|e| (e.sent, e.size)), Some((Some(8), Some(8 * (size - 1)))));
+            assert!(gathers(rank).count() > 1 && gathers(rank).count() + 1 == host.len());
+            for (i, gather) in gathers(rank).enumerate() {
+                let others = (0..size).filter(|&other| other != rank);
+                let told: usize = others.map(|other| gathers(other).nth(i).unwrap().sent.unwrap()).sum();
+                assert_eq!(gather.size, Some(told));
+            }
+            // What is sorted, and which samples are gathered, is launched on the first stream.
+            assert!(own.iter().any(|e| e.grid.is_some()) && own.iter().all(|e| e.peer.is_none() && e.sent.is_none()));
+        }
+        for track in &profile.tracks {
+            let calls: usize = track.profile.summary.iter().map(|total| total.calls).sum();
+            assert_eq!(calls, track.profile.trace.len());
+        }
+    }
+}
+
+/// Each rank is told a total of every other one, and the panels of a product come from one rank after the other.
+#[test]
+fn a_profile_tells_reductions_and_products_by_their_bytes() {
+    const SIDE: usize = 192;
+    for size in RANKS {
+        let [sums, products] = [false, true].map(|is_product| {
+            let run = |group: &dyn Group, engine: &Engine| {
+                let share = |rank: usize| bounds(SIDE, size)[rank]..bounds(SIDE, size)[rank + 1];
+                let rows = share(group.rank()).len();
+                let keys = ShardedVec::from_slice(group, engine, &vec![1_u64; rows])?;
+                let mut multiplier = Multiplier::new(group, engine, rows, SIDE, SIDE)?;
+                let [a, b, c] = [(); 3].map(|()| engine.alloc::<f32>(rows * SIDE));
+                let (a, b, c) = (a?, b?, c?);
+                a.fill(0)?;
+                b.fill(0)?;
+                let work = || {
+                    if is_product {
+                        return multiplier.multiply(&a, &b, &c);
+                    }
+                    keys.reduce(Operation::Sum).map(|sum| assert_eq!(sum, SIDE as u64))
+                };
+                Ok(profile(group, engine, work)?.1)
+            };
+            group::run(&simulators(size), run).unwrap().remove(0)
+        });
+        for rank in 0..size {
+            let [told] = track(&sums, rank, "host") else { panic!("{sums:?}") };
+            let of_others = Some(8 * (size - 1));
+            assert_eq!((&*told.name, told.sent, told.size), ("[all-gather]", Some(8), of_others));
+            assert!(sums.tracks.iter().all(|track| track.name != "stream 2"), "a sum is not exchanged on a stream");
+            // The panel of the rank itself, and those of the ranks after it, as far as they have rows.
+            let panel = |rank: usize| 4 * SIDE * (bounds(SIDE, size)[rank + 1] - bounds(SIDE, size)[rank]);
+            let from = (0..size).map(|i| (rank + i) % size).filter(|&from| panel(from) > 0);
+            let want: Vec<_> = from.map(|from| ((from != rank).then_some(from), Some(panel(from)))).collect();
+            let got: Vec<_> = track(&products, rank, "stream 2").iter().map(|e| (e.peer, e.size)).collect();
+            assert_eq!(got, want, "rank {rank} of {size}");
+            let [exchange] = track(&products, rank, "host") else { panic!("{products:?}") };
+            let all: usize = (0..size).map(panel).sum();
+            let (received, sent) = (all - panel(rank), panel(rank) * (size - 1));
+            assert_eq!((&*exchange.name, exchange.size, exchange.sent), ("[exchange]", Some(received), Some(sent)));
+        }
+    }
 }

@@ -4,6 +4,7 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rungs::engine::{DeviceChoice, Engine, ptx};
+use rungs::group::profile::profile;
 use rungs::group::{self, Exchange, Group, Nccl, Rendezvous, Round, Settings, Tcp, Transport};
 use std::fs;
 use std::net::TcpListener;
@@ -20,6 +21,16 @@ const COMPILER: &str = "cc";
 const NAMELESS: &str = "\
 making an identifier failed in NCCL 2.28.9: remote process exited (6); NCCL_DEBUG=INFO says more
 rank 0 failed: making an identifier failed in NCCL 2.28.9: remote process exited (6); NCCL_DEBUG=INFO says more
+";
+
+/// What each rank's streams and its host did in one exchange: name, bytes that came, and bytes that were sent.
+const PROFILED: &str = "\
+rank 0, host: [exchange] 2000 2000
+rank 0, stream 1: [HtoD] 4000 [DtoH] 4000
+rank 0, stream 2: [NCCL] 1000 1000 [DtoD] 600 [NCCL] 1000 1000 [DtoD] 600
+rank 1, host: [exchange] 2000 2000
+rank 1, stream 1: [HtoD] 4000 [DtoH] 4000
+rank 1, stream 2: [NCCL] 1000 1000 [DtoD] 600 [NCCL] 1000 1000 [DtoD] 600
 ";
 
 /// Set in the second process alone.
@@ -48,6 +59,7 @@ fn main() {
         // Here the ranks meet over TCP, as processes do.
         ("met", "rank 0 by NCCL 2.28.9\nrank 1 by NCCL 2.28.9\n", 0),
         ("nameless", NAMELESS, 5),
+        ("profiled", PROFILED, 0),
     ];
     let trials = trials.map(|(mode, said, code)| {
         let name = format!("an_nccl_that_is_{mode}");
@@ -62,7 +74,9 @@ fn work() {
         return work_over_tcp();
     }
     let settings = Settings { transport: Transport::Nccl, timeout: Duration::from_millis(500) };
-    match group::run_with(&[DeviceChoice::Cuda(0); 2], settings, exchange) {
+    let is_profiled = std::env::var(MODE).is_ok_and(|mode| mode == "profiled");
+    let run = if is_profiled { profiled } else { exchange };
+    match group::run_with(&[DeviceChoice::Cuda(0); 2], settings, run) {
         Ok(said) => println!("{}", said[0]),
         Err(error) => {
             println!("{error}");
@@ -110,6 +124,30 @@ fn exchange(group: &dyn Group, engine: &Engine) -> rungs::Result<String> {
         assert!(is_from(at..at + 150, me) && is_from(at + 200..at + 450, 1 - me), "rank {me}");
     }
     Ok(format!("rank {me} by {}", group.transport()))
+}
+
+/// The exchange with a profile, by events.
+fn profiled(group: &dyn Group, engine: &Engine) -> rungs::Result<String> {
+    let (_, profile) = profile(group, engine, || exchange(group, engine))?;
+    for member in &profile.ranks {
+        assert!(member.begin_ms >= 0.0 && member.end_ms > member.begin_ms && member.within_ms > 0.0, "{member:?}");
+    }
+    let mut said = String::new();
+    for track in &profile.tracks {
+        let member = &profile.ranks[track.rank.unwrap()];
+        said += &format!("{track}:");
+        // Times of events are single floats: of some milliseconds, exact to less than a nanosecond.
+        let (from, to) = (member.begin_ms - member.within_ms - 1e-3, member.end_ms + member.within_ms + 1e-3);
+        let mut before = from;
+        for e in &track.profile.trace {
+            assert!(e.start_ms >= before - 1e-4 && e.start_ms + e.duration_ms <= to, "{e:?} {member:?}");
+            before = e.start_ms + e.duration_ms;
+            said += &format!(" {} {}", e.name, e.size.unwrap());
+            said += &e.sent.map_or(String::new(), |sent| format!(" {sent}"));
+        }
+        said += "\n";
+    }
+    Ok(said)
 }
 
 fn compile(source: &str, folder: &Path, name: &str) -> Result<(), Failed> {

@@ -619,6 +619,19 @@ fn calls_for_several_devices_that_cannot_be() {
     refused_in_short(&["radix", "--gpus", "2", "--rung", "exchange-rages"], 2, &["did you mean exchange-ranges?"]);
     refused(&["radix", "--patience", "3"], 2, &["--gpus"]);
     refused(&["cubes", "--gpus", "2"], 2, &["unexpected argument"]);
+    let unsuited = "several devices do not solve bitonic; they do radix, reduce, scan, histogram, matmul";
+    refused_in_short(&["profile", "bitonic", "--gpus", "2"], 2, &[unsuited]);
+    refused_in_short(&["profile", "radix", "--gpus", "2", "--check"], 2, &["--check does not go with --gpus"]);
+    refused_in_short(
+        &["profile", "radix", "--gpus", "2", "--rung", "columns"],
+        2,
+        &["exchange-whole, exchange-ranges"],
+    );
+    refused_in_short(&["profile", "scan", "--gpus", "2", "--rung", "look-back"], 2, &["leave out --rung"]);
+    refused(&["profile", "radix", "--gpus", "0"], 2, &["--gpus"]);
+    refused(&["profile", "radix", "--transport", "nccl"], 2, &["--gpus"]);
+    // More than any host has; without a driver there is none.
+    refused(&["profile", "reduce", "--gpus", "99", "--device", "cuda", "--n", "9"], 3, &["rungs: "]);
     let launched = |arguments: &[&str], rank: &str| {
         let output = rungs(arguments).env("RANK", rank).env("WORLD_SIZE", "2").output().unwrap();
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())

@@ -235,6 +235,28 @@ impl Peers {
         Ok(Box::new(prepared))
     }
 
+    /// Runs a peer on the engine's stream.
+    ///
+    /// # Safety
+    /// The addresses are null, or of memory on the engine of the sizes that the library named for this shape.
+    unsafe fn call(
+        &self,
+        peer: &Peer,
+        engine: &Engine,
+        shape: &[usize],
+        (input, output): (*const c_void, *mut c_void),
+        (scratch, scratch_bytes): (*mut c_void, &mut usize),
+    ) -> Result<()> {
+        let stream = engine.as_cuda().map_or(std::ptr::null_mut(), |cuda| cuda.stream_handle());
+        let name = peer.symbol.as_ptr();
+        // SAFETY: as the caller says; the stream is the engine's and its context is current on this thread, because
+        // opening the engine made it so.
+        let code = unsafe {
+            (self.functions.run)(name, input, output, scratch, scratch_bytes, shape.as_ptr(), shape.len(), stream)
+        };
+        self.told(peer, code)
+    }
+
     /// Turns the result of a call into an error.
     fn told(&self, peer: &Peer, code: c_int) -> Result<()> {
         if code == 0 {
@@ -243,6 +265,74 @@ impl Peers {
         // SAFETY: the function returns a string that ends with a zero.
         let text = unsafe { CStr::from_ptr((self.functions.error)()) }.to_string_lossy().into_owned();
         Err(Error::Cuda(format!("the peer {} failed with {code}: {text}", peer.name)))
+    }
+}
+
+/// CUB's radix sort of keys, for shares of a group. It keeps its scratch memory from one sort to the next.
+pub struct KeySort<'p> {
+    peers: &'p Peers,
+    peer: &'p Peer,
+    /// The number of keys that there is scratch memory for.
+    len: usize,
+    scratch: Option<Buffer<u8>>,
+}
+
+impl Peers {
+    /// CUB's sort of keys of this type, which are whole numbers: to CUB the two zeros of a float are equal, and to a
+    /// group's search for the places where shares are cut they are not.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for floats, or if the library has no such sort.
+    pub fn key_sort(&self, dtype: Dtype) -> Result<KeySort<'_>> {
+        if !matches!(dtype, Dtype::U32 | Dtype::I32 | Dtype::U64 | Dtype::I64) {
+            return Err(Error::Usage(format!("on several devices CUB is measured with whole numbers, not {dtype}")));
+        }
+        let name = format!("cub_radix_sort_keys_{dtype}");
+        let peer = self.list.iter().find(|peer| peer.name == name && !peer.in_place);
+        let peer = peer.ok_or_else(|| Error::Usage(format!("the library of peers has no {name}")))?;
+        Ok(KeySort { peers: self, peer, len: 0, scratch: None })
+    }
+}
+
+impl KeySort<'_> {
+    /// Sorts the keys of `from`, of which there are `len`, to the beginning of `to`. What is in `from` afterwards is
+    /// unspecified. Both are memory of one engine, and the sort is enqueued on its stream.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if memory is too small, or one for both; [`Error::Cuda`] with the library's message if it
+    /// refuses the call; [`Error::OutOfMemory`] if its scratch memory does not fit.
+    pub fn sort(&mut self, from: &dyn AnyBuffer, to: &dyn AnyBuffer, len: usize) -> Result<()> {
+        if len == 0 {
+            return Ok(());
+        }
+        let (shape, engine, mut bytes) = ([len], from.engine(), [0; 2]);
+        let [input, output] = &mut bytes;
+        // SAFETY: the arguments are as peers.h says.
+        let code = unsafe { (self.peers.functions.bytes)(self.peer.symbol.as_ptr(), shape.as_ptr(), 1, input, output) };
+        self.peers.told(self.peer, code)?;
+        let apart = from.address() != to.address() && engine.is(to.engine());
+        if from.bytes() < bytes[0] || to.bytes() < bytes[1] || !apart {
+            return Err(Error::Usage(
+                "CUB sorts from one buffer to another, of one engine and both large enough".into(),
+            ));
+        }
+        let call = |from: *const c_void, to: *mut c_void, scratch: *mut c_void, scratch_bytes: &mut usize| {
+            // SAFETY: the addresses are null, or of memory of the size that the library named.
+            unsafe { self.peers.call(self.peer, engine, &shape, (from, to), (scratch, scratch_bytes)) }
+        };
+        let kept = self.scratch.take().filter(|kept| self.len == len && kept.engine().is(engine));
+        let scratch = match kept {
+            Some(kept) => kept,
+            None => {
+                let mut needed = 0;
+                call(std::ptr::null(), std::ptr::null_mut(), std::ptr::null_mut(), &mut needed)?;
+                engine.alloc(needed.max(1))?
+            }
+        };
+        let mut size = scratch.len();
+        call(from.address().cast(), to.address().cast(), scratch.address().cast(), &mut size)?;
+        (self.len, self.scratch) = (len, Some(scratch));
+        Ok(())
     }
 }
 
@@ -392,14 +482,8 @@ impl PreparedPeer<'_> {
         scratch: *mut c_void,
         scratch_bytes: &mut usize,
     ) -> Result<()> {
-        let stream = self.engine.as_cuda().map_or(std::ptr::null_mut(), |cuda| cuda.stream_handle());
-        let (name, shape) = (self.peer.symbol.as_ptr(), self.shape.as_slice());
-        // SAFETY: as the caller says; the stream is the engine's and its context is current on this thread, because the
-        // engine made it current for its last operation.
-        let code = unsafe {
-            (self.peers.functions.run)(name, input, output, scratch, scratch_bytes, shape.as_ptr(), shape.len(), stream)
-        };
-        self.peers.told(self.peer, code)
+        // SAFETY: as the caller says.
+        unsafe { self.peers.call(self.peer, &self.engine, &self.shape, (input, output), (scratch, scratch_bytes)) }
     }
 }
 

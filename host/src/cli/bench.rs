@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The refusal of peers on the simulator.
-const PEERS_NEED_CUDA: &str = "peers need a GPU: they are CUDA libraries; leave --peers out to measure the simulator";
+pub(super) const PEERS_NEED_CUDA: &str =
+    "peers need a GPU: they are CUDA libraries; leave --peers out to measure the simulator";
 
 /// Every option that some family has.
 fn extras() -> Vec<Extra> {
@@ -83,12 +84,20 @@ pub(super) fn command() -> Command {
         .arg(super::no_check_argument())
 }
 
+/// The library of peers, if the call asks for one.
+fn opened(matches: &ArgMatches) -> Result<Option<peers::Peers>> {
+    let Some(path) = matches.get_one::<OsString>("peers") else { return Ok(None) };
+    let given = Some(Path::new(path)).filter(|_| !path.is_empty());
+    peers::Peers::open(&peers::find(given)?).map(Some)
+}
+
 pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     common.without_check(
         "bench measures times, which a check would not leave as they are: rungs ladder FAMILY --check",
     )?;
     let mut options = options(matches, common)?;
     if let Some(gpus) = gpus::asked(matches) {
+        options.peers = opened(matches)?;
         let save = matches.get_one::<PathBuf>("save").map(PathBuf::as_path);
         make_folders([save.and_then(Path::parent)])?;
         return gpus::run_bench(&options, &gpus, save, matches, common);
@@ -96,12 +105,10 @@ pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
     let engine = common.engine()?;
     let on_host = matches.get_flag("peers-on-host");
     options.back_to_back = !engine.is_simulator() || on_host;
-    if let Some(path) = matches.get_one::<OsString>("peers") {
-        if engine.is_simulator() && !on_host {
-            return Err(Error::Usage(PEERS_NEED_CUDA.into()));
-        }
-        let given = Some(Path::new(path)).filter(|_| !path.is_empty());
-        let library = peers::Peers::open(&peers::find(given)?)?;
+    if matches.get_one::<OsString>("peers").is_some() && engine.is_simulator() && !on_host {
+        return Err(Error::Usage(PEERS_NEED_CUDA.into()));
+    }
+    if let Some(library) = opened(matches)? {
         let known: Vec<&str> =
             library.list.iter().map(|p| p.name.as_str()).chain(["reference", "twins", "sources"]).collect();
         if let Some(name) = options.peer_names.iter().find(|name| !known.contains(&name.as_str())) {

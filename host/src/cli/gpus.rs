@@ -1,14 +1,14 @@
 //! `--gpus`: a problem on several devices, in one process or as one of several that a launcher has started.
 
-use super::bench::write_report;
+use super::bench::{PEERS_NEED_CUDA, write_report};
 use super::{Common, family};
 use crate::algorithms::{FAMILIES, Family, RateUnit, Size};
-use crate::bench::peers::parameter_text;
+use crate::bench::peers::{Peers, parameter_text};
 use crate::bench::{self, Options, machine};
 use crate::data::{Distribution, Dtype, Size as Count};
 use crate::engine::{DeviceChoice, Engine, cuda};
 use crate::error::{Error, Result};
-use crate::group::job::{Job, KINDS, Outcome, bare_exchange};
+use crate::group::job::{CUB, Job, KINDS, Outcome, bare_exchange};
 use crate::group::launcher::Place;
 use crate::group::sort::SortRung;
 use crate::group::{self, Group, Settings, Transport};
@@ -25,7 +25,7 @@ use std::time::Duration;
 const BARE_BYTES: (usize, usize) = (4 << 30, 1 << 20);
 
 /// Timed runs unless the call says how many: on GPUs, and on simulators.
-const RUNS: (usize, usize) = (5, 1);
+pub(super) const RUNS: (usize, usize) = (5, 1);
 
 /// Whether groups solve the problems of a family.
 pub(super) fn suits(family: &Family) -> bool {
@@ -67,7 +67,7 @@ pub(super) fn asked(matches: &ArgMatches) -> Option<Vec<usize>> {
 }
 
 /// What does not go with `--gpus`.
-fn refuse(matches: &ArgMatches, options: &[&str]) -> Result<()> {
+pub(super) fn refuse(matches: &ArgMatches, options: &[&str]) -> Result<()> {
     let given = |name: &&&str| {
         matches.ids().any(|id| id == **name) && matches.value_source(name) == Some(ValueSource::CommandLine)
     };
@@ -80,7 +80,7 @@ fn refuse(matches: &ArgMatches, options: &[&str]) -> Result<()> {
 /// The most seconds of patience: a day.
 const LONGEST: f64 = 86_400.0;
 
-fn settings(matches: &ArgMatches) -> Result<Settings> {
+pub(super) fn settings(matches: &ArgMatches) -> Result<Settings> {
     let seconds = matches.get_one::<f64>("patience").copied().unwrap_or(120.0);
     if !(seconds > 0.0 && seconds <= LONGEST) {
         return Err(Error::Usage(format!("--patience is more than 0 and at most {LONGEST} seconds, not {seconds}")));
@@ -111,7 +111,7 @@ fn devices(common: &Common, size: usize) -> Result<Vec<DeviceChoice>> {
 }
 
 /// Runs `work` on a group of this size. The result is that of rank 0, on its process; nothing on others.
-fn on_group<R: Send>(
+pub(super) fn on_group<R: Send>(
     common: &Common,
     size: usize,
     settings: Settings,
@@ -134,12 +134,12 @@ fn on_group<R: Send>(
 }
 
 /// A number by the kind of device that the group has.
-fn by_kind<T>(engine: &Engine, (gpu, simulator): (T, T)) -> T {
+pub(super) fn by_kind<T>(engine: &Engine, (gpu, simulator): (T, T)) -> T {
     if engine.is_simulator() { simulator } else { gpu }
 }
 
 /// The size for a group: what was asked for, or for each device as much as the program gives one.
-fn size_of(family: &Family, n: Option<u64>, gpus: usize, engine: &Engine) -> Size {
+pub(super) fn size_of(family: &Family, n: Option<u64>, gpus: usize, engine: &Engine) -> Size {
     match (n, family.sizes.on(engine)) {
         (Some(n), Size::Product { .. }) => Size::Product { m: n, n, k: n },
         (Some(n), Size::Elements(_)) => Size::Elements(n),
@@ -175,13 +175,14 @@ pub(super) fn run_family(family: &'static Family, gpus: usize, matches: &ArgMatc
     let (n, distribution) = (number("n"), matches.get_one::<Distribution>("keys").copied());
     let outcome = on_group(common, gpus, settings(matches)?, |group, engine| {
         let (size, runs) = (size_of(family, n, gpus, engine), by_kind(engine, RUNS));
-        Job { family, size, dtype, distribution, seed, parameters, rung, runs }.run(group, engine)
+        Job { family, size, dtype, distribution, seed, parameters, rung, runs, profiled: false, cub: None }
+            .run(group, engine)
     })?;
     outcome.map_or(Ok(()), |outcome| report(common, vec![Line::of(outcome)]))
 }
 
 /// The rung of a group's sort, which alone has several.
-fn named_rung(family: &Family, name: Option<&String>) -> Result<SortRung> {
+pub(super) fn named_rung(family: &Family, name: Option<&String>) -> Result<SortRung> {
     match name {
         None => Ok(SortRung::default()),
         Some(name) if family.name == KINDS[0].1 => name.parse(),
@@ -203,7 +204,8 @@ pub(super) fn run_all(gpus: usize, matches: &ArgMatches, common: &Common) -> Res
             let (size, dtype) = (size_of(family, n, gpus, engine), family.dtypes[0]);
             let (distribution, parameters) = (None, crate::algorithms::Parameters::default());
             let (seed, runs) = (common.seed, by_kind(engine, RUNS));
-            Job { family, size, dtype, distribution, seed, parameters, rung, runs }.run(group, engine)
+            Job { family, size, dtype, distribution, seed, parameters, rung, runs, profiled: false, cub: None }
+                .run(group, engine)
         });
         outcomes.collect::<Result<Vec<_>>>()
     })?;
@@ -220,10 +222,14 @@ pub(super) fn run_bench(
 ) -> Result<()> {
     refuse(
         matches,
-        &["peers", "peer", "plot", "budget", "values", "columns", "alpha", "beta", "transpose", "precision", "batch"],
+        &["peer", "plot", "budget", "values", "columns", "alpha", "beta", "transpose", "precision", "batch"],
     )?;
     let families: Vec<_> = bench.families.iter().copied().filter(|family| suits(family)).collect();
     let (settings, seed) = (settings(matches)?, common.seed);
+    let on_host = matches.get_flag("peers-on-host");
+    if bench.peers.is_some() && families.iter().all(|family| family.name != KINDS[0].1) {
+        return Err(Error::Usage(format!("several devices have a peer for {} alone: leave out --peers", KINDS[0].1)));
+    }
     let sizes: Vec<Option<u64>> = match &bench.sizes[..] {
         [] => vec![None],
         sizes => sizes.iter().copied().map(Some).collect(),
@@ -234,6 +240,9 @@ pub(super) fn run_bench(
     for (i, &gpus) in gpus.iter().enumerate() {
         let done = Mutex::new((None, vec![]));
         let measured = on_group(common, gpus, settings, |group, engine| {
+            if bench.peers.is_some() && engine.is_simulator() && !on_host {
+                return Err(Error::Usage(PEERS_NEED_CUDA.into()));
+            }
             // All ranks take the same steps, so that none waits for a measurement of another.
             let told = if save.is_some() && i == 0 { Some(machine::limits(engine)?) } else { None };
             if let Some(limits) = told.filter(|_| group.rank() == 0) {
@@ -254,9 +263,13 @@ pub(super) fn run_bench(
                     (true, names) => names.iter().map(|name| name.parse()).collect::<Result<_>>()?,
                     (false, _) => vec![SortRung::default()],
                 };
-                for (n, &dtype, &distribution, &rung) in every(&sizes, dtypes, &keys, &rungs) {
+                // CUB sorts keys as the rung does whose shares it sorts.
+                let cub = bench.peers.as_ref().filter(|_| family.name == KINDS[0].1);
+                let by_cub = cub.map(|peers| (SortRung::Whole, Some(peers)));
+                let all: Vec<_> = rungs.iter().map(|&rung| (rung, None)).chain(by_cub).collect();
+                for (n, &dtype, &distribution, &(rung, cub)) in every(&sizes, dtypes, &keys, &all) {
                     // One device exchanges nothing: its rungs are one.
-                    if gpus == 1 && rung != rungs[0] {
+                    if gpus == 1 && cub.is_none() && rung != rungs[0] {
                         continue;
                     }
                     let size = size_of(family, n, gpus, engine);
@@ -269,8 +282,15 @@ pub(super) fn run_bench(
                         }
                         continue;
                     }
+                    if let Some(why) = cub.and_then(|peers| cub_cannot(peers, dtype, size, gpus)) {
+                        if group.rank() == 0 {
+                            common.note(&format!("{CUB} is left out: {why}"));
+                        }
+                        continue;
+                    }
                     let parameters = family.own(&bench.parameters);
-                    let job = Job { family, size, dtype, distribution, seed, parameters, rung, runs };
+                    let profiled = false;
+                    let job = Job { family, size, dtype, distribution, seed, parameters, rung, runs, profiled, cub };
                     let outcome = job.run(group, engine)?;
                     if group.rank() == 0 {
                         lock(&done).1.push((outcome, parameter_text(family, &parameters)));
@@ -287,7 +307,9 @@ pub(super) fn run_bench(
             let is_same = |line: &&Line| {
                 let own = &line.outcome;
                 let what = |of: &Outcome| (of.family, of.n, of.dtype, of.keys.clone());
-                what(own) == what(&outcome) && (own.gpus == 1 || own.rung == outcome.rung)
+                // On one device the rungs of a group are one, but CUB is another.
+                let is_one = own.gpus == 1 && (own.rung == CUB) == (outcome.rung == CUB);
+                what(own) == what(&outcome) && (is_one || own.rung == outcome.rung)
             };
             let speedup = lines.iter().find(is_same).map(|line| (outcome.rate / line.outcome.rate, line.outcome.gpus));
             let efficiency = speedup.map(|(times, base)| times * base as f64 / gpus as f64);
@@ -308,6 +330,17 @@ pub(super) fn run_bench(
         report(common, lines)?;
     }
     failed.map_or(Ok(()), Err)
+}
+
+/// Why CUB is not measured in a case: the library of peers counts keys by 31 bits, and see [`Peers::key_sort`].
+fn cub_cannot(peers: &Peers, dtype: Dtype, size: Size, gpus: usize) -> Option<String> {
+    match (peers.key_sort(dtype), size) {
+        (Err(error), _) => Some(error.to_string()),
+        (Ok(_), Size::Elements(n)) if n.div_ceil(gpus as u64) > i32::MAX as u64 => {
+            Some(format!("{n} elements are too many for its call on {gpus} GPUs"))
+        }
+        _ => None,
+    }
 }
 
 /// Locks what no panic leaves half changed.
@@ -337,7 +370,7 @@ fn saved(bench: &Options, device: bench_report::Device, limits: Limits, lines: &
         commit: machine::commit(),
         version: env!("CARGO_PKG_VERSION").into(),
         command: bench.command.clone(),
-        peers: None,
+        peers: bench.peers.as_ref().map(Peers::description),
         results: lines.iter().map(Line::row).collect(),
     }
 }
@@ -393,7 +426,7 @@ impl Line {
         bench::Row {
             family: (*family).into(),
             name: (*rung).into(),
-            kind: bench::Kind::Rung,
+            kind: if *rung == CUB { bench::Kind::Peer } else { bench::Kind::Rung },
             n: size.n(),
             m,
             k,

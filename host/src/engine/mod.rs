@@ -23,7 +23,7 @@ use std::fmt;
 use std::num::NonZero;
 use std::rc::Rc;
 use std::str::FromStr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The PTX that this program was built with, by architecture.
 pub mod ptx {
@@ -107,13 +107,24 @@ struct Inner {
     backend: Backend,
     info: DeviceInfo,
     check: Option<Check>,
-    log: RefCell<Option<Vec<Activity>>>,
+    /// Of all streams of the machine.
+    log: Rc<Log>,
+    /// The number of the stream, from 1 on.
+    stream: u32,
     /// Bytes of all buffers that live.
     held: Cell<u64>,
     /// The buffers that live: bytes by address.
     live: RefCell<BTreeMap<u64, u64>>,
     /// On the simulator: the kernels that a GPU would know, once any were added.
     declared: RefCell<Option<cuda::Declared>>,
+}
+
+/// What is noted of a machine.
+struct Log {
+    /// Nothing unless somebody records.
+    activities: RefCell<Option<Vec<Activity>>>,
+    /// Streams that were made so far.
+    streams: Cell<u32>,
 }
 
 enum Backend {
@@ -129,10 +140,23 @@ pub enum Mark {
     Instant(Instant),
 }
 
-/// One launch or copy, as [`Engine::record`] notes it.
+/// A point in the engine's time and in the host's, see [`Engine::origin`].
+pub struct Origin {
+    mark: Mark,
+    host: Mark,
+    /// The same by the host's clock.
+    pub at: Instant,
+    /// How far the two may be apart, in milliseconds.
+    pub within_ms: f64,
+}
+
+/// One launch, copy or exchange, as [`Engine::record`] notes it.
 pub struct Activity {
     /// What was done.
     pub what: What,
+    /// The number of the stream that did it: 1, or more for [second streams](Engine::second_stream). None for what the
+    /// host did.
+    pub stream: Option<u32>,
     start: Mark,
     end: Mark,
 }
@@ -155,6 +179,18 @@ pub enum What {
         direction: &'static str,
         /// How much.
         bytes: usize,
+    },
+    /// An exchange with other ranks of a [group](crate::group), or a part of one.
+    Exchange {
+        /// On a stream `PtoP`, a copy from another device, or `NCCL`; on the host `all-gather` or `exchange`, a whole
+        /// call with its waits.
+        name: &'static str,
+        /// The rank that the bytes come from, if they come from one.
+        peer: Option<usize>,
+        /// Bytes for other ranks; 0 for a copy, which is the activity of the rank that receives.
+        sent: usize,
+        /// Bytes from other ranks.
+        received: usize,
     },
 }
 
@@ -237,8 +273,14 @@ impl Engine {
     }
 
     fn with_check(backend: Backend, info: DeviceInfo, check: Option<Check>) -> Self {
-        let (log, held, live) = Default::default();
-        Self(Rc::new(Inner { backend, info, check, log, held, live, declared: RefCell::default() }))
+        let log = Log { activities: RefCell::default(), streams: Cell::new(1) };
+        Self::with_log(backend, info, check, (Rc::new(log), 1))
+    }
+
+    /// `log` and `stream`: where is noted what is done, and as what stream's.
+    fn with_log(backend: Backend, info: DeviceInfo, check: Option<Check>, (log, stream): (Rc<Log>, u32)) -> Self {
+        let (held, live, declared) = Default::default();
+        Self(Rc::new(Inner { backend, info, check, log, stream, held, live, declared }))
     }
 
     fn cuda(ordinal: u32) -> Result<Self> {
@@ -331,10 +373,13 @@ impl Engine {
     /// # Errors
     /// [`Error::Cuda`] if the driver refuses a stream.
     pub fn second_stream(&self) -> Result<Self> {
-        match &self.0.backend {
-            Backend::Cuda(cuda) => Ok(Self::new(Backend::Cuda(cuda.second_stream()?), self.info().clone())),
-            Backend::Simulator(_) => Ok(Self::simulator()),
-        }
+        let (backend, info) = match &self.0.backend {
+            Backend::Cuda(cuda) => (Backend::Cuda(cuda.second_stream()?), self.info().clone()),
+            Backend::Simulator(_) => (Backend::Simulator(simt::sim::Options::default()), Self::simulated(None)),
+        };
+        let log = &self.0.log;
+        log.streams.update(|streams| streams + 1);
+        Ok(Self::with_log(backend, info, None, (Rc::clone(log), log.streams.get())))
     }
 
     /// Memory for `len` elements. What is in it is unspecified; on the simulator it is filled with a pattern that no
@@ -487,14 +532,43 @@ impl Engine {
         Ok((result, self.elapsed_ms(&start, &end)?))
     }
 
-    /// Notes every launch and copy that `work` makes, with its times.
+    /// A point in time at which the engine has nothing to do, by its own clock and by the host's.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] if the driver refuses an event, or a kernel launched before failed.
+    pub fn origin(&self) -> Result<Origin> {
+        // Trials, of which the one counts that says most.
+        const TRIALS: usize = 8;
+        self.synchronize()?;
+        let trial = || -> Result<Origin> {
+            let before = Instant::now();
+            let mark = self.mark()?;
+            self.synchronize()?;
+            // The event was recorded between the two readings of the host's clock.
+            let (at, within) = match mark {
+                Mark::Instant(at) => (at, Duration::ZERO),
+                Mark::Event(_) => {
+                    let half = before.elapsed() / 2;
+                    (before + half, half)
+                }
+            };
+            Ok(Origin { mark, host: Mark::Instant(at), at, within_ms: within.as_secs_f64() * 1e3 })
+        };
+        (1..TRIALS).try_fold(trial()?, |best, _| {
+            let next = trial()?;
+            Ok(if next.within_ms < best.within_ms { next } else { best })
+        })
+    }
+
+    /// Notes every launch, copy and exchange that `work` makes, with its times: those of this handle, and of all
+    /// [second streams](Engine::second_stream) of the same machine.
     ///
     /// # Errors
     /// The error of `work`.
     pub fn record<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<(R, Vec<Activity>)> {
-        *self.0.log.borrow_mut() = Some(vec![]);
+        *self.0.log.activities.borrow_mut() = Some(vec![]);
         let result = work();
-        let log = self.0.log.borrow_mut().take().unwrap_or_default();
+        let log = self.0.log.activities.borrow_mut().take().unwrap_or_default();
         Ok((result?, log))
     }
 
@@ -502,21 +576,36 @@ impl Engine {
     ///
     /// # Errors
     /// As for [`Engine::elapsed_ms`].
-    pub fn times(&self, origin: &Mark, activity: &Activity) -> Result<(f64, f64)> {
-        Ok((self.elapsed_ms(origin, &activity.start)?, self.elapsed_ms(&activity.start, &activity.end)?))
+    pub fn times(&self, origin: &Origin, activity: &Activity) -> Result<(f64, f64)> {
+        // What the host did has the host's times, also where the machine has others.
+        let from = if matches!(activity.start, Mark::Instant(_)) { &origin.host } else { &origin.mark };
+        Ok((self.elapsed_ms(from, &activity.start)?, self.elapsed_ms(&activity.start, &activity.end)?))
     }
 
-    fn logged<R>(&self, what: What, work: impl FnOnce() -> Result<R>) -> Result<R> {
-        if self.0.log.borrow().is_none() {
+    /// Does `work` on this stream, and notes it if somebody records.
+    pub(crate) fn logged<R>(&self, what: What, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        if self.0.log.activities.borrow().is_none() {
             return work();
         }
         let start = self.mark()?;
         let result = work()?;
         let end = self.mark()?;
-        if let Some(log) = &mut *self.0.log.borrow_mut() {
-            log.push(Activity { what, start, end });
-        }
+        self.push(Activity { what, stream: Some(self.0.stream), start, end });
         Ok(result)
+    }
+
+    /// Notes what the host has done from `start` until now, if somebody records.
+    pub(crate) fn note_host(&self, start: Instant, what: impl FnOnce() -> What) {
+        if self.0.log.activities.borrow().is_some() {
+            let (start, end) = (Mark::Instant(start), Mark::Instant(Instant::now()));
+            self.push(Activity { what: what(), stream: None, start, end });
+        }
+    }
+
+    fn push(&self, activity: Activity) {
+        if let Some(activities) = &mut *self.0.log.activities.borrow_mut() {
+            activities.push(activity);
+        }
     }
 }
 

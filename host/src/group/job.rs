@@ -1,8 +1,9 @@
 //! What the program runs on a group: a problem on drawn input, verified over the whole, then timed.
 
 use super::product::{Multiplier, bounds};
+use super::profile::GroupProfile;
 use super::sort::{SortRung, Sorter};
-use super::vec::{Counter, Reducer, Scanner, seed_of};
+use super::vec::{Counter, Part, Reducer, Scanner, seed_of};
 use super::{Exchange, Group, Round, ShardedVec, Total};
 use crate::algorithms::histogram::DEFAULT_BINS;
 use crate::algorithms::keys::KeyWord;
@@ -10,9 +11,10 @@ use crate::algorithms::oracle::arithmetic::Reducible;
 use crate::algorithms::oracle::products;
 use crate::algorithms::verify::order_of;
 use crate::algorithms::{Family, Kind, Parameters, RateUnit, Size, verify};
+use crate::bench::peers::Peers;
 use crate::bench::{Times, stats};
 use crate::data::{Distribution, Dtype, Element};
-use crate::engine::{AnyBuffer, Engine};
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::matrix::Precision;
 use crate::measure::median;
@@ -21,12 +23,11 @@ use rungs_kernels::ladder::scan::{Scan, Scans};
 use rungs_kernels::radix::pieces::Pieces;
 use serde::Serialize;
 use simt::Scalar;
-use simt::launcher::Live;
 use std::time::Instant;
 
 /// A problem for a group.
 #[derive(Clone)]
-pub struct Job {
+pub struct Job<'p> {
     /// The family, of [`KINDS`].
     pub family: &'static Family,
     /// Elements of the whole, or sides of the matrices.
@@ -43,6 +44,10 @@ pub struct Job {
     pub rung: SortRung,
     /// Timed runs.
     pub runs: usize,
+    /// Whether one more run is profiled.
+    pub profiled: bool,
+    /// The library whose sort of keys sorts shares, in the manner of [`SortRung::Whole`]; the rungs' own if none.
+    pub cub: Option<&'p Peers>,
 }
 
 /// The kinds of problems that a group solves, of the first of their families.
@@ -85,12 +90,18 @@ pub struct Outcome {
     /// See [`Outcome::size`].
     #[serde(skip)]
     pub times: Times,
+    /// The profile, if the job asks for one.
+    #[serde(skip)]
+    pub profile: Option<GroupProfile>,
 }
+
+/// The name of a sort whose shares are sorted by CUB.
+pub const CUB: &str = "cub-exchange-whole";
 
 /// The name of what is not a sort: the devices' own rungs, and one exchange.
 const OWN: &str = "shares";
 
-impl Job {
+impl Job<'_> {
     /// The distribution of elements: sums of small whole numbers are exact, in any order.
     fn distribution(&self) -> Distribution {
         let own = if self.family.kind == Kind::Sort { self.family.input } else { Distribution::Small };
@@ -163,6 +174,11 @@ impl Job {
             let mine = start.elapsed().as_secs_f64() * 1e3;
             times.push(group.all_gather(&[mine])?.concat().into_iter().fold(0.0, f64::max));
         }
+        let mut profile = None;
+        if self.profiled {
+            run(false)?;
+            profile = Some(super::profile::profile(group, engine, || run(true))?.1);
+        }
         // There is at least one.
         let Some(all) = stats::times(&times, 1) else { return Err(self.unsuited()) };
         let best_ms = times.iter().copied().fold(f64::INFINITY, f64::min);
@@ -183,6 +199,7 @@ impl Job {
             rate_unit: unit,
             size: self.size,
             times: all,
+            profile,
         })
     }
 
@@ -219,7 +236,12 @@ impl Job {
         };
         let before = sum(T::Word::look(&Part::of(&input), order, false)?)?;
         keys.copy_from(&input)?;
-        let ran = sorter.sort(&mut keys, self.rung)?;
+        let mut cub = self.cub.map(|peers| peers.key_sort(T::DTYPE)).transpose()?;
+        let mut sort = |keys: &mut ShardedVec<'_, T>| match &mut cub {
+            Some(cub) => sorter.sort_by_cub(keys, cub).map(|()| CUB),
+            None => sorter.sort(keys, self.rung).map(SortRung::name),
+        };
+        let ran = sort(&mut keys)?;
         // The whole is right if each share is in order, the seams are, and all keys are still there.
         let found = T::Word::look(&Part::of(&keys), order, false)?;
         let after = sum(found)?;
@@ -230,19 +252,25 @@ impl Job {
         let all: Vec<T> = group.all_gather(&ends)?.concat();
         let seam = all.windows(2).find(|pair| pair[0].to_word() > pair[1].to_word());
         let verdict = if found.descents > 0 {
-            Err(self.wrong(ran.name(), group, 0, format!("{} descents", found.descents), "none"))
+            Err(self.wrong(ran, group, 0, format!("{} descents", found.descents), "none"))
         } else if let Some(pair) = seam {
-            Err(self.wrong(ran.name(), group, 0, format!("{} before {}", pair[0].show(), pair[1].show()), "order"))
+            Err(self.wrong(ran, group, 0, format!("{} before {}", pair[0].show(), pair[1].show()), "order"))
         } else if before != after {
-            Err(self.wrong(ran.name(), group, 0, format!("checksum {after:x}"), format!("{before:x}")))
+            Err(self.wrong(ran, group, 0, format!("checksum {after:x}"), format!("{before:x}")))
         } else {
             Ok(())
         };
         self.agree(group, verdict)?;
         let work = (self.size.n() as f64, RateUnit::Keys);
-        self.timed(group, engine, ran.name(), work, |now| {
-            if now { sorter.sort(&mut keys, self.rung).map(|_| ()) } else { keys.copy_from(&input) }
-        })
+        self.timed(
+            group,
+            engine,
+            ran,
+            work,
+            |now| {
+                if now { sort(&mut keys).map(|_| ()) } else { keys.copy_from(&input) }
+            },
+        )
     }
 
     /// Sums of floats are compared bit by bit here, so their elements have to be the family's own, small whole numbers.
@@ -397,44 +425,4 @@ pub fn bare_exchange(group: &dyn Group, engine: &Engine, bytes: usize, runs: usi
         }
     }
     Ok((piece * (size - 1)) as f64 / median(&mut times).max(f64::MIN_POSITIVE) * 1e-9)
-}
-
-/// A share as memory.
-struct Part<'a> {
-    engine: &'a Engine,
-    address: *mut u8,
-    bytes: usize,
-    mark: &'a Live,
-}
-
-impl<'a> Part<'a> {
-    fn of<T: Scalar>(vec: &'a ShardedVec<'_, T>) -> Self {
-        let (address, bytes) = (vec.view().as_ptr() as *mut u8, vec.len() * size_of::<T>());
-        Self { engine: &vec.engine, address, bytes, mark: AnyBuffer::mark(&vec.buffer) }
-    }
-}
-
-// SAFETY: `of` alone makes parts: the bytes are those of a vector's view, which is inside of its buffer and begins on a
-// multiple of 128 bytes, and the vector stays borrowed.
-unsafe impl AnyBuffer for Part<'_> {
-    fn engine(&self) -> &Engine {
-        self.engine
-    }
-
-    fn address(&self) -> *mut u8 {
-        self.address
-    }
-
-    fn mark(&self) -> &Live {
-        self.mark
-    }
-
-    fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    fn read_bytes(&self, to: &mut [u8]) -> Result<()> {
-        // SAFETY: the bytes are part of a buffer that is borrowed.
-        unsafe { self.engine.read_at(self.address, to) }
-    }
 }

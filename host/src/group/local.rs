@@ -1,13 +1,14 @@
 //! A group of threads of one process: simulators, or GPUs whose copy engines reach each other's memory.
 
 use super::meeting::{Meeting, Purpose, Reading, failed_text};
-use super::{Exchange, Group, Seat};
-use crate::engine::Engine;
+use super::{Exchange, Group, Seat, noted_meeting};
+use crate::engine::{Engine, What};
 use crate::error::{Error, Result};
 use simt::sim;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A rank of a group in one process. Memory is fetched by those who receive it.
 pub struct Local {
@@ -15,6 +16,7 @@ pub struct Local {
     /// The context of each rank's GPU; null for a simulator.
     contexts: Vec<*mut c_void>,
     transport: &'static str,
+    engine: Engine,
 }
 
 impl Local {
@@ -26,7 +28,7 @@ impl Local {
     /// it, in which case copies go through the host.
     pub fn new(seat: Seat, engine: &Engine) -> Result<Self> {
         let own = engine.as_cuda().map_or(ptr::null_mut(), |cuda| cuda.context_handle());
-        Self::with_access(seat, own, |peer| match engine.as_cuda() {
+        Self::with_access(seat, engine, own, |peer| match engine.as_cuda() {
             // SAFETY: the peer's engine lives as long as its call of this function, which waits for this one.
             Some(cuda) => Ok(unsafe { cuda.let_access_peer(peer) }?),
             None => Ok(true),
@@ -34,7 +36,12 @@ impl Local {
     }
 
     /// The rank whose device has this context, and asks for access to the memory of each peer's by `access`.
-    fn with_access(seat: Seat, own: *mut c_void, mut access: impl FnMut(*mut c_void) -> Result<bool>) -> Result<Self> {
+    fn with_access(
+        seat: Seat,
+        engine: &Engine,
+        own: *mut c_void,
+        mut access: impl FnMut(*mut c_void) -> Result<bool>,
+    ) -> Result<Self> {
         // A context that others may ask for access to has to live until none of them does so any more, also if this
         // rank fails.
         let reading = seat.read();
@@ -49,7 +56,7 @@ impl Local {
             (false, true) => "copy engines",
             (false, false) => "copies through the host",
         };
-        Ok(Self { seat, contexts, transport })
+        Ok(Self { seat, contexts, transport, engine: engine.clone() })
     }
 
     /// The contexts of all ranks, and whether each has access to the memory of the others: all say the same.
@@ -102,10 +109,11 @@ impl Group for Local {
     }
 
     fn all_gather_bytes(&self, mine: Vec<u8>) -> Result<Arc<[Vec<u8>]>> {
-        self.seat.all_gather(mine)
+        noted_meeting(&self.engine, mine, |mine| self.seat.all_gather(mine))
     }
 
     fn exchange(&self, exchange: &Exchange<'_>, after: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
+        let start = Instant::now();
         exchange.check(self.size())?;
         exchange.from.engine().synchronize()?;
         let mut reads =
@@ -115,6 +123,7 @@ impl Group for Local {
         self.seat.meet(Purpose::Done, vec![])?;
         // All ranks have been at this meeting, and read nothing that was offered before it.
         reads.met = true;
+        exchange.note(start, self.rank());
         Ok(())
     }
 
@@ -165,9 +174,17 @@ impl Local {
                     let why = format!("rank {peer} sends {sent} bytes to rank {me}, which expects {expected}");
                     return Err(Error::Usage(why));
                 }
+                if to.is_empty() {
+                    continue;
+                }
+                let (from, bytes) = (offers[peer][0] + begin, to.len());
+                let what = match peer == me {
+                    true => What::Copy { direction: "DtoD", bytes },
+                    false => What::Exchange { name: "PtoP", peer: Some(peer), sent: 0, received: bytes },
+                };
                 // SAFETY: the range is inside the peer's memory, as its own check has found, and the peer neither
                 // frees nor writes it before this rank has ceased to read.
-                unsafe { self.fetch(exchange, to.start, offers[peer][0] + begin, peer, to.len()) }?;
+                exchange.stream.logged(what, || unsafe { self.fetch(exchange, to.start, from, peer, bytes) })?;
             }
             after(i)
         });
@@ -206,7 +223,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     /// What each of three ranks says, each with a GPU of its own, where `access` decides by rank and peer.
     fn three(access: impl Fn(usize, usize) -> Result<bool> + Sync) -> Vec<Result<String>> {
@@ -214,8 +231,8 @@ mod tests {
         thread::scope(|scope| {
             let join = |(rank, seat): (usize, Seat)| {
                 scope.spawn(move || {
-                    let group =
-                        Local::with_access(seat, (rank + 1) as *mut c_void, |peer| access(rank, peer as usize - 1));
+                    let (engine, own) = (Engine::simulator(), (rank + 1) as *mut c_void);
+                    let group = Local::with_access(seat, &engine, own, |peer| access(rank, peer as usize - 1));
                     group.map(|group| group.transport().to_owned())
                 })
             };

@@ -36,6 +36,7 @@ mod local;
 mod meeting;
 pub mod nccl;
 pub mod product;
+pub mod profile;
 pub mod sort;
 mod tcp;
 mod vec;
@@ -46,13 +47,13 @@ pub use nccl::Nccl;
 pub use tcp::{Rendezvous, Tcp};
 pub use vec::{Counter, Reducer, Scanner, ShardedVec, Total, Totals};
 
-use crate::engine::{AnyBuffer, DeviceChoice, Engine};
+use crate::engine::{AnyBuffer, DeviceChoice, Engine, What};
 use crate::error::{Error, Result};
 use meeting::Witness;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A member of a group of devices, as one rank sees it.
 pub trait Group {
@@ -108,7 +109,35 @@ pub struct Round {
     pub receives: Vec<Range<usize>>,
 }
 
+/// Meets, and notes the meeting as what the host of an engine's rank did.
+fn noted_meeting(
+    engine: &Engine,
+    mine: Vec<u8>,
+    meet: impl FnOnce(Vec<u8>) -> Result<Arc<[Vec<u8>]>>,
+) -> Result<Arc<[Vec<u8>]>> {
+    let (start, sent) = (Instant::now(), mine.len());
+    let all = meet(mine)?;
+    engine.note_host(start, || {
+        let received = all.iter().map(Vec::len).sum::<usize>() - sent;
+        What::Exchange { name: "all-gather", peer: None, sent, received }
+    });
+    Ok(all)
+}
+
 impl Exchange<'_> {
+    /// Notes the exchange of a rank, which began at `start` and has ended, as what the rank's host did.
+    fn note(&self, start: Instant, rank: usize) {
+        let others = |ranges: &[Range<usize>]| -> usize {
+            ranges.iter().enumerate().filter(|(other, _)| *other != rank).map(|(_, range)| range.len()).sum()
+        };
+        self.stream.note_host(start, || What::Exchange {
+            name: "exchange",
+            peer: None,
+            sent: self.rounds.iter().map(|round| others(&round.sends)).sum(),
+            received: self.rounds.iter().map(|round| others(&round.receives)).sum(),
+        });
+    }
+
     /// Refuses ranges that are not inside the memory, or are not one per rank.
     fn check(&self, size: usize) -> Result<()> {
         let inside = |ranges: &[Range<usize>], memory: &dyn AnyBuffer| {

@@ -4,8 +4,8 @@
 //! folder. NCCL is 2.14 or newer. NVLink multicast is not used: `NCCL_NVLS_ENABLE` is 0 unless the user has set it.
 
 use super::meeting::Meeting;
-use super::{Exchange, Group};
-use crate::engine::Engine;
+use super::{Exchange, Group, noted_meeting};
+use crate::engine::{Engine, What};
 use crate::error::{Error, Result};
 use libloading::Library;
 use std::cell::Cell;
@@ -180,8 +180,8 @@ pub struct Nccl {
     /// Null before the rank has joined, and after a failure, when the communicator was given up.
     comm: Cell<Comm>,
     transport: String,
-    /// So that the context lives as long as the communicator.
-    _engine: Engine,
+    /// Its context has to live as long as the communicator.
+    engine: Engine,
 }
 
 impl Nccl {
@@ -212,7 +212,7 @@ impl Nccl {
         }
         let nccl = found.map_err(Error::NoDevice)?;
         let transport = format!("NCCL {}", nccl.version());
-        let group = Self { meeting, nccl, comm: Cell::new(ptr::null_mut()), transport, _engine: engine.clone() };
+        let group = Self { meeting, nccl, comm: Cell::new(ptr::null_mut()), transport, engine: engine.clone() };
         // Told before the group is left: the meeting ends with it.
         group.join().inspect_err(|error| group.abort(&error.to_string()))?;
         Ok(group)
@@ -276,10 +276,13 @@ impl Nccl {
             let begin = (range.start + k * MOST).min(range.end);
             (begin, (range.end - begin).min(MOST))
         };
+        let bytes = |ranges: &[std::ops::Range<usize>], k| peers().map(|peer| piece(&ranges[peer], k).1).sum();
         for k in 0..longest.div_ceil(MOST) {
+            let (sent, received) = (bytes(&round.sends, k), bytes(&round.receives, k));
+            let what = What::Exchange { name: "NCCL", peer: None, sent, received };
             // SAFETY: calls between start and end are only noted; the ranges are inside the buffers, which live until
             // the stream has come past them.
-            unsafe {
+            exchange.stream.logged(what, || unsafe {
                 self.nccl.check("an exchange", (slots.group_start)())?;
                 let mut code = SUCCESS;
                 for peer in peers() {
@@ -296,15 +299,21 @@ impl Nccl {
                 if code != IN_PROGRESS {
                     self.nccl.check("an exchange", code)?;
                 }
-                self.settle("an exchange", end)?;
-            }
+                // Only then is the exchange on the stream.
+                self.settle("an exchange", end)
+            })?;
         }
         let (own, place) = (&round.sends[me], &round.receives[me]);
         if own.len() != place.len() {
             return Err(Error::Usage(format!("rank {me} sends itself other parts than it expects")));
         }
-        // SAFETY: both ranges are inside their buffers.
-        Ok(cuda.copy_device(to as u64 + place.start as u64, from as u64 + own.start as u64, own.len())?)
+        if own.is_empty() {
+            return Ok(());
+        }
+        exchange.stream.logged(What::Copy { direction: "DtoD", bytes: own.len() }, || {
+            // SAFETY: both ranges are inside their buffers.
+            Ok(cuda.copy_device(to as u64 + place.start as u64, from as u64 + own.start as u64, own.len())?)
+        })
     }
 }
 
@@ -322,10 +331,11 @@ impl Group for Nccl {
     }
 
     fn all_gather_bytes(&self, mine: Vec<u8>) -> Result<Arc<[Vec<u8>]>> {
-        self.meeting.all_gather(mine)
+        noted_meeting(&self.engine, mine, |mine| self.meeting.all_gather(mine))
     }
 
     fn exchange(&self, exchange: &Exchange<'_>, after: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
+        let start = Instant::now();
         exchange.check(self.size())?;
         exchange.from.engine().synchronize()?;
         if self.comm().is_null() {
@@ -338,7 +348,9 @@ impl Group for Nccl {
         }
         self.finish(exchange.stream)?;
         pending.ended = true;
-        self.meeting.all_gather(vec![]).map(|_| ())
+        self.meeting.all_gather(vec![])?;
+        exchange.note(start, self.rank());
+        Ok(())
     }
 
     fn abort(&self, why: &str) {

@@ -3,7 +3,7 @@
 use super::Group;
 use crate::algorithms::Operation;
 use crate::data::{Distribution, Element};
-use crate::engine::{Buffer, Engine};
+use crate::engine::{AnyBuffer, Buffer, Engine};
 use crate::error::{Error, Result};
 use crate::vec::choice::{self, choose};
 use rungs_kernels::histogram as kernels;
@@ -12,6 +12,7 @@ use rungs_kernels::ladder::histogram::{self, Counts, Histogram};
 use rungs_kernels::ladder::reduce::{self, Reduce, Reduces};
 use rungs_kernels::ladder::scan::{self, Scan, Scans};
 use rungs_kernels::operator::{Max, Min, Operator, Sum};
+use simt::launcher::Live;
 use simt::{Global, Scalar};
 
 /// One rank's share of a vector: elements in the memory of its device, at most 2³² - 1. The whole is the shares one
@@ -135,6 +136,46 @@ impl<'g, T: Scalar> ShardedVec<'g, T> {
         // SAFETY: the view is of this vector's memory.
         unsafe { self.engine.read_at(view.as_ptr().cast(), to) }?;
         Ok(elements)
+    }
+}
+
+/// A share as memory.
+pub(super) struct Part<'a> {
+    engine: &'a Engine,
+    address: *mut u8,
+    bytes: usize,
+    mark: &'a Live,
+}
+
+impl<'a> Part<'a> {
+    pub(super) fn of<T: Scalar>(vec: &'a ShardedVec<'_, T>) -> Self {
+        let (address, bytes) = (vec.view().as_ptr() as *mut u8, vec.len() * size_of::<T>());
+        Self { engine: &vec.engine, address, bytes, mark: AnyBuffer::mark(&vec.buffer) }
+    }
+}
+
+// SAFETY: `of` alone makes parts: the bytes are those of a vector's view, which is inside of its buffer and begins on a
+// multiple of 128 bytes, and the vector stays borrowed.
+unsafe impl AnyBuffer for Part<'_> {
+    fn engine(&self) -> &Engine {
+        self.engine
+    }
+
+    fn address(&self) -> *mut u8 {
+        self.address
+    }
+
+    fn mark(&self) -> &Live {
+        self.mark
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn read_bytes(&self, to: &mut [u8]) -> Result<()> {
+        // SAFETY: the bytes are part of a buffer that is borrowed.
+        unsafe { self.engine.read_at(self.address, to) }
     }
 }
 

@@ -197,7 +197,7 @@ fn watch(engine: &Engine, problem: &dyn Problem, rung: &Rung) -> Result<Watched>
     let ((), activities) = result?;
     let views = activities.into_iter().filter_map(|activity| match activity.what {
         What::Launch { views, .. } => Some(views),
-        What::Copy { .. } => None,
+        What::Copy { .. } | What::Exchange { .. } => None,
     });
     let views = views.collect();
     prepared.verify()?;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { MOST = 64 };
 enum { INVALID_VALUE = 1, INVALID_CONTEXT = 201, INVALID_HANDLE = 400, NOT_READY = 600, CAPTURE_UNSUPPORTED = 900 };
@@ -218,6 +219,28 @@ int cuStreamSynchronize(Thing* stream) {
 int cuStreamQuery(Thing* stream) {
     ON_STREAM("cuStreamQuery", stream);
     return getenv("RUNGS_TEST_DRIVER_PENDING") != NULL ? NOT_READY : 0;
+}
+// An event has the time at which it was recorded: nothing is ever pending.
+int cuEventCreate(double** event, unsigned flags) {
+    (void)flags;
+    REFUSED_WHILE_CAPTURING("cuEventCreate");
+    *event = calloc(1, sizeof **event);
+    return 0;
+}
+int cuEventDestroy_v2(double* event) { free(event); return 0; }
+int cuEventRecord(double* event, Thing* stream) {
+    ON_STREAM("cuEventRecord", stream);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    *event = now.tv_sec * 1e3 + now.tv_nsec * 1e-6;
+    return 0;
+}
+int cuEventSynchronize(double* event) { (void)event; REFUSED_WHILE_CAPTURING("cuEventSynchronize"); return 0; }
+int cuEventElapsedTime(float* ms, double* from, double* to) { *ms = (float)(*to - *from); return 0; }
+int cuStreamWaitEvent(Thing* stream, double* event, unsigned flags) {
+    (void)event; (void)flags;
+    ON_STREAM("cuStreamWaitEvent", stream);
+    return 0;
 }
 int cuStreamIsCapturing(Thing* stream, int* status) {
     ON_STREAM("cuStreamIsCapturing", stream);

@@ -250,8 +250,7 @@ fn clocks(engine: &Engine, rung: &'static Rung, values: &[u32], parameters: &Par
     let mut events = vec![];
     for _ in 0..runs {
         summer.poison()?;
-        engine.synchronize()?;
-        let origin = engine.mark()?;
+        let origin = engine.origin()?;
         let ((), activities) = engine.record(|| summer.run(&input))?;
         let launches = activities.iter().filter(|a| matches!(a.what, What::Launch { .. }));
         let times = launches.map(|a| engine.times(&origin, a).map(|(_, ms)| ms)).collect::<Result<Vec<_>>>()?;

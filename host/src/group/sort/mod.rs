@@ -11,10 +11,11 @@
 mod cuts;
 mod ranges;
 
-use super::vec::room;
+use super::vec::{Part, room};
 use super::{Exchange, Group, Round, ShardedVec, Total};
 use crate::algorithms::keys::KeyWord;
 use crate::algorithms::verify::order_of;
+use crate::bench::peers::KeySort;
 use crate::engine::{Buffer, Engine};
 use crate::error::{Error, Result};
 use crate::vec::choice::{self, choose};
@@ -95,6 +96,9 @@ pub struct Sorter<'g, T: Total<Word: KeyWord>> {
     ranges: Ranges<T>,
 }
 
+/// Sorts a rank's share.
+type OwnSort<'a, 'g, T> = dyn FnMut(&mut Sorter<'g, T>, &mut ShardedVec<'_, T>) -> Result<()> + 'a;
+
 impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
     /// A sorter for this rank's vectors.
     ///
@@ -131,14 +135,52 @@ impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
         if rung == SortRung::Ranges && lengths.len() > 1 && self.sort_by_ranges(keys, &lengths)? {
             return Ok(SortRung::Ranges);
         }
-        self.sort_own(keys)?;
+        self.sort_whole(keys, &lengths, &mut |sorter, keys| sorter.sort_own(keys))?;
+        Ok(SortRung::Whole)
+    }
+
+    /// Sorts as [`SortRung::Whole`] does, with CUB's sort in place of the rung that sorts a share.
+    ///
+    /// # Errors
+    /// As for [`Sorter::sort`]; those of [`KeySort::sort`].
+    pub fn sort_by_cub(&mut self, keys: &mut ShardedVec<'_, T>, cub: &mut KeySort<'_>) -> Result<()> {
+        if !self.engine.is(&keys.engine) {
+            return Err(Error::Usage("a sorter sorts vectors of its engine".into()));
+        }
+        let lengths: Vec<u64> = self.group.all_gather(&[keys.len as u64])?.concat();
+        self.sort_whole(keys, &lengths, &mut |sorter, keys| {
+            // CUB sorts from one buffer to another, and so the two change places.
+            let target = sorter.spare(keys.len)?;
+            cub.sort(&Part::of(keys), &target, keys.len)?;
+            sorter.spare = Some(std::mem::replace(&mut keys.buffer, target));
+            keys.start = 0;
+            Ok(())
+        })
+    }
+
+    /// Sorts each share by `own`, exchanges, and sorts again what came.
+    fn sort_whole(
+        &mut self,
+        keys: &mut ShardedVec<'_, T>,
+        lengths: &[u64],
+        own: &mut OwnSort<'_, 'g, T>,
+    ) -> Result<()> {
+        own(self, keys)?;
         if lengths.len() > 1 {
-            let cuts = self.cuts(keys, &lengths)?;
-            if self.exchange_whole(keys, &lengths, &cuts)? > 1 {
-                self.sort_own(keys)?;
+            let cuts = self.cuts(keys, lengths)?;
+            if self.exchange_whole(keys, lengths, &cuts)? > 1 {
+                own(self, keys)?;
             }
         }
-        Ok(SortRung::Whole)
+        Ok(())
+    }
+
+    /// Memory for a share of this length.
+    fn spare(&mut self, len: usize) -> Result<Buffer<T>> {
+        match self.spare.take() {
+            Some(spare) if spare.len() >= len => Ok(spare),
+            _ => self.engine.alloc(room(len)),
+        }
     }
 
     /// Sorts this rank's share.
@@ -201,10 +243,7 @@ impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
             })
             .collect();
         let sources = receives.iter().filter(|range| !range.is_empty()).count();
-        let target = match self.spare.take() {
-            Some(spare) if spare.len() >= keys.len => spare,
-            _ => self.engine.alloc(room(keys.len))?,
-        };
+        let target = self.spare(keys.len)?;
         let rounds = [Round { sends, receives }];
         let exchange = Exchange { stream: &self.stream, from: &keys.buffer, to: &target, rounds: &rounds };
         self.group.exchange(&exchange, &mut |_| Ok(()))?;

@@ -2,13 +2,19 @@
 //!
 //! On a GPU the times are those of events around each activity, and a kernel's resources are those that the driver
 //! reports. The simulator has only the host's clock: its times are those of the simulation.
+//!
+//! [`crate::group::profile`] is the same for several devices that work together.
 
-use crate::engine::{Activity, Engine, Mark, What};
+pub mod timeline;
+
+use crate::engine::{Activity, Engine, Origin, What};
 use crate::error::Result;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
 
 /// A run, activity by activity.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Profile {
     /// The activities in order.
     pub trace: Vec<Entry>,
@@ -16,8 +22,28 @@ pub struct Profile {
     pub summary: Vec<Total>,
 }
 
-/// One copy or launch. Fields that the machine does not know are `None`.
-#[derive(Clone, Debug, Default, Serialize)]
+/// What one stream of a device did, or the host for the device: one after the other, so that nothing overlaps.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Track {
+    /// The rank of a group, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<usize>,
+    /// `host`, or `stream` and its number.
+    pub name: String,
+    /// What was done.
+    #[serde(flatten)]
+    pub profile: Profile,
+}
+
+impl fmt::Display for Track {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rank = self.rank.map_or(String::new(), |rank| format!("rank {rank}, "));
+        write!(f, "{rank}{}", self.name)
+    }
+}
+
+/// One copy, launch or exchange. Fields that the machine does not know are `None`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Entry {
     /// Its start, in milliseconds from the beginning of the run.
     pub start_ms: f64,
@@ -33,9 +59,15 @@ pub struct Entry {
     pub static_shared: Option<u32>,
     /// Dynamic shared memory per block, in bytes.
     pub dynamic_shared: Option<u32>,
-    /// Bytes of a copy.
+    /// Bytes of a copy; of an exchange those that come from other ranks.
     pub size: Option<usize>,
-    /// Its rate in 10⁹ bytes per second.
+    /// Bytes that an exchange sends to other ranks; a copy from another device is that of the rank that receives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<usize>,
+    /// The rank that the bytes of a copy come from, if it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<usize>,
+    /// The rate at which a stream copies or receives, in 10⁹ bytes per second.
     pub throughput_gbs: Option<f64>,
     /// The device.
     pub device: String,
@@ -43,12 +75,13 @@ pub struct Entry {
     pub context: Option<u32>,
     /// The stream, numbered likewise.
     pub stream: Option<u32>,
-    /// The kernel, or `[HtoD]`, `[DtoH]`, `[DtoD]`, `[memset]`.
+    /// The kernel, or `[HtoD]`, `[DtoH]`, `[DtoD]`, `[memset]`; of a group also `[PtoP]` or `[NCCL]` and, of the host,
+    /// `[all-gather]` and `[exchange]`.
     pub name: String,
 }
 
 /// All activities of one name.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Total {
     /// Its share of the time of all activities.
     pub percent: f64,
@@ -71,19 +104,40 @@ pub struct Total {
 /// # Errors
 /// The error of `work`; [`Error::Cuda`](crate::Error::Cuda) if a kernel failed or the driver refuses an event.
 pub fn profile<R>(engine: &Engine, work: impl FnOnce() -> Result<R>) -> Result<(R, Profile)> {
-    engine.synchronize()?;
-    let origin = engine.mark()?;
+    let origin = engine.origin()?;
     let (result, activities) = engine.record(work)?;
     let entries = activities.iter().map(|a| entry(engine, &origin, a)).collect::<Result<Vec<_>>>()?;
-    let summary = totals(&entries);
-    Ok((result, Profile { trace: entries, summary }))
+    Ok((result, Profile::of(entries)))
 }
 
-fn entry(engine: &Engine, origin: &Mark, activity: &Activity) -> Result<Entry> {
+impl Profile {
+    fn of(trace: Vec<Entry>) -> Self {
+        let summary = totals(&trace);
+        Self { trace, summary }
+    }
+}
+
+/// What the host did and what each stream did, in this order, with times from `origin` on.
+pub(crate) fn tracks(engine: &Engine, origin: &Origin, rank: usize, activities: &[Activity]) -> Result<Vec<Track>> {
+    // The host's, which is of no stream, comes first.
+    let mut by_stream = BTreeMap::<Option<u32>, Vec<Entry>>::new();
+    for activity in activities {
+        by_stream.entry(activity.stream).or_default().push(entry(engine, origin, activity)?);
+    }
+    let track = |(stream, trace): (Option<u32>, _)| Track {
+        rank: Some(rank),
+        name: stream.map_or("host".into(), |number| format!("stream {number}")),
+        profile: Profile::of(trace),
+    };
+    Ok(by_stream.into_iter().map(track).collect())
+}
+
+fn entry(engine: &Engine, origin: &Origin, activity: &Activity) -> Result<Entry> {
     let (start_ms, duration_ms) = engine.times(origin, activity)?;
-    let own = engine.as_cuda().map(|_| 1);
-    let device = engine.info().name.clone();
-    let blank = Entry { start_ms, duration_ms, device, context: own, stream: own, ..Entry::default() };
+    let on_stream = engine.as_cuda().and(activity.stream);
+    let (context, device) = (on_stream.map(|_| 1), engine.info().name.clone());
+    let blank = Entry { start_ms, duration_ms, device, context, stream: on_stream, ..Entry::default() };
+    let rate = |bytes: usize| (duration_ms > 0.0).then(|| bytes as f64 / duration_ms * 1e-6);
     Ok(match &activity.what {
         What::Launch { kernel, geometry, .. } => {
             let attributes = engine.as_cuda().map(|cuda| cuda.kernel_attributes(kernel)).transpose()?;
@@ -97,10 +151,16 @@ fn entry(engine: &Engine, origin: &Mark, activity: &Activity) -> Result<Entry> {
                 ..blank
             }
         }
-        What::Copy { direction, bytes } => Entry {
-            size: Some(*bytes),
-            throughput_gbs: (duration_ms > 0.0).then(|| *bytes as f64 / duration_ms * 1e-6),
-            name: format!("[{direction}]"),
+        What::Copy { direction, bytes } => {
+            Entry { size: Some(*bytes), throughput_gbs: rate(*bytes), name: format!("[{direction}]"), ..blank }
+        }
+        What::Exchange { name, peer, sent, received } => Entry {
+            size: Some(*received),
+            sent: peer.is_none().then_some(*sent),
+            peer: *peer,
+            // The time of a call of the host is for the most part that of a wait.
+            throughput_gbs: activity.stream.and_then(|_| rate(*received)),
+            name: format!("[{name}]"),
             ..blank
         },
     })
