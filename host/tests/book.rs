@@ -59,7 +59,7 @@ fn copies_of_a_call() -> Result<()> {
     assert_eq!(sum, [5.0; 1000]);
     let copied = |activity: &What| match activity {
         What::Copy { direction, bytes } => Some((*direction, *bytes)),
-        What::Launch { .. } => None,
+        What::Launch { .. } | What::Exchange { .. } => None,
     };
     let copies: Vec<_> = done.iter().filter_map(|activity| copied(&activity.what)).collect();
     assert_eq!(copies, [("HtoD", 4000), ("HtoD", 4000), ("DtoH", 4000)]);
