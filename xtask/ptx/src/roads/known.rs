@@ -17,12 +17,13 @@ struct Known(&'static str, &'static str, [u32; 2], Why);
 const COPIES: &str = "asynchronous copies";
 const MBARRIERS: &str = "mbarrier operations";
 const ATOMICS: &str = "atomic operations";
+const BARRIERS: &str = "block barriers";
 
 const KNOWN: &[Known] = &[
     // The warps vote in each round of the network.
     Known("bubble_ring", "votes", [8, 16], Why::Unrolled),
     Known("bubble_ring_u64", "votes", [4, 8], Why::Unrolled),
-    Known("bubble_shared_block bubble_shared_block_u64", "block barriers", [2, 10], Why::Unrolled),
+    Known("bubble_shared_block bubble_shared_block_u64", BARRIERS, [2, 10], Why::Unrolled),
     // A thread adds up the copies of two bins.
     Known("histogram_bank_private_u8", "shuffles", [2, 4], Why::Unrolled),
     Known("histogram_bank_private_u8", ATOMICS, [68, 69], Why::Unrolled),
@@ -30,17 +31,79 @@ const KNOWN: &[Known] = &[
     Known("matmul_producer_consumer", MBARRIERS, [27, 23], Why::Unrolled),
     Known("matmul_producer_consumer", COPIES, [8, 4], Why::Unrolled),
     // The loop of the thread that copies, two rounds at a time and the last by itself.
-    Known("matmul_tensor_group", MBARRIERS, [16, 12], Why::Unrolled),
-    Known("matmul_tensor_group_middle", MBARRIERS, [20, 16], Why::Unrolled),
-    Known("matmul_tensor_group_narrow", MBARRIERS, [24, 20], Why::Unrolled),
+    Known("matmul_tensor_group matmul_tensor_group_bf16 matmul_tensor_group_f16", MBARRIERS, [16, 12], Why::Unrolled),
+    Known(
+        "matmul_tensor_group_middle matmul_tensor_group_middle_bf16 matmul_tensor_group_middle_f16",
+        MBARRIERS,
+        [20, 16],
+        Why::Unrolled,
+    ),
+    Known(
+        "matmul_tensor_group_narrow matmul_tensor_group_narrow_bf16 matmul_tensor_group_narrow_f16",
+        MBARRIERS,
+        [24, 20],
+        Why::Unrolled,
+    ),
     Known("matmul_three_tf32_group", MBARRIERS, [12, 8], Why::Unrolled),
     Known("matmul_three_tf32_group_middle", MBARRIERS, [14, 10], Why::Unrolled),
     Known("matmul_three_tf32_group_narrow", MBARRIERS, [16, 12], Why::Unrolled),
     Known(
         "matmul_tensor_group matmul_tensor_group_middle matmul_tensor_group_narrow matmul_three_tf32_group \
-         matmul_three_tf32_group_middle matmul_three_tf32_group_narrow",
+         matmul_three_tf32_group_middle matmul_three_tf32_group_narrow matmul_tensor_group_bf16 \
+         matmul_tensor_group_f16 matmul_tensor_group_middle_bf16 matmul_tensor_group_middle_f16 \
+         matmul_tensor_group_narrow_bf16 matmul_tensor_group_narrow_f16",
         COPIES,
         [6, 2],
+        Why::Unrolled,
+    ),
+    Known(
+        "matmul_tensor_map_nn_bf16 matmul_tensor_map_nn_f16 matmul_tensor_map_nt_bf16 matmul_tensor_map_nt_f16 \
+         matmul_tensor_map_tn_bf16 matmul_tensor_map_tn_f16 matmul_tensor_map_tt_bf16 matmul_tensor_map_tt_f16",
+        MBARRIERS,
+        [17, 13],
+        Why::Unrolled,
+    ),
+    Known(
+        "matmul_tensor_map_middle_nn_bf16 matmul_tensor_map_middle_nn_f16 matmul_tensor_map_middle_nt_bf16 \
+         matmul_tensor_map_middle_nt_f16 matmul_tensor_map_middle_tn_bf16 matmul_tensor_map_middle_tn_f16 \
+         matmul_tensor_map_middle_tt_bf16 matmul_tensor_map_middle_tt_f16",
+        MBARRIERS,
+        [21, 17],
+        Why::Unrolled,
+    ),
+    Known(
+        "matmul_tensor_map_narrow_nn_bf16 matmul_tensor_map_narrow_nn_f16 matmul_tensor_map_narrow_nt_bf16 \
+         matmul_tensor_map_narrow_nt_f16 matmul_tensor_map_narrow_tn_bf16 matmul_tensor_map_narrow_tn_f16 \
+         matmul_tensor_map_narrow_tt_bf16 matmul_tensor_map_narrow_tt_f16",
+        MBARRIERS,
+        [25, 21],
+        Why::Unrolled,
+    ),
+    Known("matmul_tensor_map_nn_bf16 matmul_tensor_map_nn_f16", COPIES, [28, 18], Why::Unrolled),
+    Known("matmul_tensor_map_nt_bf16 matmul_tensor_map_nt_f16", COPIES, [19, 15], Why::Unrolled),
+    Known("matmul_tensor_map_tn_bf16 matmul_tensor_map_tn_f16", COPIES, [31, 19], Why::Unrolled),
+    Known("matmul_tensor_map_tt_bf16 matmul_tensor_map_tt_f16", COPIES, [22, 16], Why::Unrolled),
+    Known(
+        "matmul_tensor_map_middle_nn_bf16 matmul_tensor_map_middle_nn_f16 matmul_tensor_map_middle_tt_bf16 \
+         matmul_tensor_map_middle_tt_f16",
+        COPIES,
+        [16, 10],
+        Why::Unrolled,
+    ),
+    Known("matmul_tensor_map_middle_nt_bf16 matmul_tensor_map_middle_nt_f16", COPIES, [13, 9], Why::Unrolled),
+    Known("matmul_tensor_map_middle_tn_bf16 matmul_tensor_map_middle_tn_f16", COPIES, [19, 11], Why::Unrolled),
+    Known(
+        "matmul_tensor_map_narrow_nn_bf16 matmul_tensor_map_narrow_nn_f16 matmul_tensor_map_narrow_nt_bf16 \
+         matmul_tensor_map_narrow_nt_f16",
+        COPIES,
+        [10, 6],
+        Why::Unrolled,
+    ),
+    Known(
+        "matmul_tensor_map_narrow_tn_bf16 matmul_tensor_map_narrow_tn_f16 matmul_tensor_map_narrow_tt_bf16 \
+         matmul_tensor_map_narrow_tt_f16",
+        COPIES,
+        [13, 7],
         Why::Unrolled,
     ),
     // Matrices whose rows are aligned, and others: LLVM 7 has the loop along k for both.
@@ -61,7 +124,32 @@ const KNOWN: &[Known] = &[
     ),
     // The wait for the grid before, which each thread passes once.
     Known("odd_even_persistent odd_even_persistent_u64", "grid dependencies", [1, 2], Why::OnBothArms),
+    // LLVM 7 has parts of the sort on both arms of branches by the parameter `order` and by votes of the whole block,
+    // at which all threads of the block take the same arm.
+    Known("radix_either_one_block radix_either_one_block_u64", BARRIERS, [26, 35], Why::OnBothArms),
+    Known("radix_either_one_block", "warp barriers", [5, 7], Why::OnBothArms),
+    Known("radix_either_one_block", "warp reductions", [5, 7], Why::OnBothArms),
+    Known("radix_either_one_block", "shuffles", [14, 21], Why::OnBothArms),
+    Known("radix_either_one_block_u64", "warp barriers", [6, 8], Why::OnBothArms),
+    Known("radix_either_one_block_u64", "warp reductions", [6, 8], Why::OnBothArms),
+    Known("radix_either_one_block_u64", "shuffles", [16, 24], Why::OnBothArms),
+    Known("radix_either_one_block radix_either_one_block_u64", "votes", [2, 3], Why::OnBothArms),
+    Known("radix_either_one_block", ATOMICS, [97, 145], Why::OnBothArms),
+    Known("radix_either_one_block_u64", ATOMICS, [98, 146], Why::OnBothArms),
     // Loops over the keys of a thread, or over the digits.
+    Known("radix_either_first radix_either_first_mapped", ATOMICS, [58, 74], Why::Unrolled),
+    Known(
+        "radix_msd_buckets_histogram_bytes radix_msd_buckets_histogram_bytes_mapped",
+        ATOMICS,
+        [104, 120],
+        Why::Unrolled,
+    ),
+    Known(
+        "radix_msd_buckets_histogram_bytes_u64 radix_msd_buckets_histogram_bytes_u64_mapped",
+        ATOMICS,
+        [64, 80],
+        Why::Unrolled,
+    ),
     Known(
         "radix_msd_buckets_bucket_sort_u64 radix_msd_buckets_bucket_sort_u64_mapped",
         ATOMICS,
@@ -90,7 +178,7 @@ const KNOWN: &[Known] = &[
     Known(
         "scan_blelloch_max_f64 scan_blelloch_min_f64 scan_blelloch_padded_max_f64 scan_blelloch_padded_min_f64 \
          scan_three_kernels_tiles_max_f64 scan_three_kernels_tiles_min_f64",
-        "block barriers",
+        BARRIERS,
         [5, 21],
         Why::Unrolled,
     ),
