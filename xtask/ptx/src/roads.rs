@@ -2,10 +2,12 @@
 //!
 //! A compiler that unrolls a loop leaves more of them. Such differences are listed in `known.rs`, each with its reason.
 //! Of the instructions at which the threads of a warp or a block meet, both compilers must also leave equally many on
-//! different [arms](arms::arms) of branches; unrolling does not change that.
+//! different [arms](arms::arms) of branches; unrolling does not change that. Where the list says that they may differ,
+//! all threads of a block must take the same arm: the branch is by a value that is [the same](uniform) for them.
 
 mod arms;
 mod known;
+mod uniform;
 
 use crate::ptx::{compiler, heads};
 use crate::rust_cuda;
@@ -110,26 +112,34 @@ pub fn differences(one: &str, other: &str) -> Vec<String> {
             if a != b && must_agree {
                 wrong.push(format!("{name}: {kind} on {a} arms of branches by {by_one}, on {b} by {by_other}"));
             }
+            if MEETINGS.contains(&kind) && known == Some(Why::OnBothArms) {
+                for (kernel, by) in [(mine, by_one), (theirs, by_other)] {
+                    let registers = uniform::divergent(kernel.body, kind, kind_of);
+                    let on_both = |register| format!("{name}: {kind} on both arms of a branch by {register}, by {by}");
+                    wrong.extend(registers.into_iter().map(on_both));
+                }
+            }
         }
     }
     wrong
 }
 
 /// The kernels of one compiler.
-struct Road {
+struct Road<'a> {
     compiler: String,
-    kernels: BTreeMap<String, Kernel>,
+    kernels: BTreeMap<String, Kernel<'a>>,
 }
 
-struct Kernel {
+struct Kernel<'a> {
+    body: &'a str,
     counts: Counts,
     arms: Counts,
 }
 
-impl Road {
-    fn new(text: &str) -> Self {
+impl<'a> Road<'a> {
+    fn new(text: &'a str) -> Self {
         let compiler = compiler(text).unwrap_or("an unnamed compiler").to_string();
-        let kernel = |body| Kernel { counts: counts_of(body), arms: arms::arms(body, kind_of) };
+        let kernel = |body| Kernel { body, counts: counts_of(body), arms: arms::arms(body, kind_of) };
         Self { compiler, kernels: bodies(text).into_iter().map(|(name, body)| (name.into(), kernel(body))).collect() }
     }
 

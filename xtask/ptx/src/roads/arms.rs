@@ -14,11 +14,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// A piece of a kernel that is run from its begin to its end.
 #[derive(Default)]
-struct Piece {
+pub(super) struct Piece {
     /// The kinds of instructions in it.
-    kinds: BTreeSet<&'static str>,
+    pub(super) kinds: BTreeSet<&'static str>,
     /// The label that its last instruction goes to.
-    to: Option<String>,
+    pub(super) to: Option<String>,
+    /// The register that decides whether the last instruction is carried out, if one does.
+    pub(super) guard: Option<String>,
     /// Whether it never goes on to the next piece.
     ends: bool,
 }
@@ -34,7 +36,11 @@ pub fn arms(body: &str, kind_of: impl Fn(&str) -> Option<&'static str>) -> BTree
     places.into_iter().map(|(kind, places)| (kind, widest(&graph, &places))).collect()
 }
 
-fn pieces(body: &str, kind_of: impl Fn(&str) -> Option<&'static str>) -> (Vec<Piece>, HashMap<String, usize>) {
+/// A kernel's body in pieces, and the piece at each label.
+pub(super) fn pieces(
+    body: &str,
+    kind_of: impl Fn(&str) -> Option<&'static str>,
+) -> (Vec<Piece>, HashMap<String, usize>) {
     let (mut pieces, mut labels) = (vec![Piece::default()], HashMap::new());
     for line in body.lines() {
         let mut code = line.split("//").next().unwrap_or_default().trim();
@@ -46,8 +52,8 @@ fn pieces(body: &str, kind_of: impl Fn(&str) -> Option<&'static str>) -> (Vec<Pi
         for statement in code.split([';', '{', '}']) {
             let mut words = statement.split_whitespace();
             let mut first = words.next().unwrap_or_default();
-            let is_guarded = first.starts_with('@');
-            if is_guarded {
+            let guard = first.strip_prefix('@').map(|register| register.trim_start_matches('!').to_string());
+            if guard.is_some() {
                 first = words.next().unwrap_or_default();
             }
             let piece = pieces.last_mut().expect("there is one from the start");
@@ -55,7 +61,8 @@ fn pieces(body: &str, kind_of: impl Fn(&str) -> Option<&'static str>) -> (Vec<Pi
             let is_branch = first == "bra" || first.starts_with("bra.");
             if is_branch || ["ret", "exit", "trap"].contains(&first) {
                 piece.to = is_branch.then(|| words.next().unwrap_or_default().to_string());
-                piece.ends = !is_guarded;
+                piece.ends = guard.is_none();
+                piece.guard = guard;
                 pieces.push(Piece::default());
             }
         }
@@ -69,7 +76,7 @@ fn is_label(text: &str) -> bool {
 
 /// The ways through the pieces, without those that begin another round of a loop. Instead, the end of a round leads to
 /// what comes after the loop.
-fn forward(pieces: &[Piece], labels: &HashMap<String, usize>) -> DiGraph<(), ()> {
+pub(super) fn forward(pieces: &[Piece], labels: &HashMap<String, usize>) -> DiGraph<(), ()> {
     let mut graph = DiGraph::new();
     let nodes: Vec<_> = pieces.iter().map(|_| graph.add_node(())).collect();
     for (i, piece) in pieces.iter().enumerate() {

@@ -7,7 +7,8 @@ pub enum Why {
     /// as many arms of branches as the other's.
     Unrolled,
     /// One of them has it on both arms of a branch. Each thread passes one of the copies, and does not meet threads
-    /// that pass the other.
+    /// that pass the other: the comparison makes sure that all threads of a block take the same arm, if threads meet
+    /// at such an instruction.
     OnBothArms,
 }
 

@@ -100,6 +100,23 @@ fn a_meeting_on_both_arms_of_a_branch_is_a_difference() {
     assert!(arms.contains(&on_arms), "{arms:?}");
 }
 
+/// A known copy on another arm is a fault where threads of one block may take different arms.
+#[test]
+fn a_known_copy_must_be_behind_a_branch_that_all_threads_take_alike() {
+    let name = "radix_either_one_block";
+    assert_eq!(known::why(name, "votes", [2, 3]), Some(Why::OnBothArms));
+    let (barrier, vote) = ("bar.sync \t0;", "vote.sync.any.pred %p8, %p7, -1;");
+    let by = |text: &str, code: &str| with(text, barrier, &format!("{barrier}\n{code}\n")).replace("meets", name);
+    let rustc = by(RUSTC, &format!("{vote}\n{vote}"));
+    let copied = |decided: &str| {
+        let code = format!("{vote}\n{decided}\n@%p9 bra $ARM;\n{vote}\nbra.uni $END;\n$ARM:\n{vote}\n$END:");
+        differences(&rustc, &by(&RUST_CUDA, &code))
+    };
+    assert_eq!(copied("ld.param.u32 %r98, [order];\nsetp.eq.s32 %p9, %r98, 0;"), [""; 0]);
+    let on_both = format!("{name}: votes on both arms of a branch by %p9, by {}", rust_cuda::COMPILER);
+    assert_eq!(copied("mov.u32 %r98, %tid.x;\nsetp.eq.s32 %p9, %r98, 0;"), [on_both]);
+}
+
 #[test]
 fn a_known_difference_is_none_until_its_counts_change() {
     let (kernel, kind) = ("bubble_shared_block", "block barriers");
