@@ -1,9 +1,9 @@
 //! Whether all threads of a block take the same arm of a branch.
 //!
-//! Threads meet at a collective on one arm of a branch only if all of them take that arm. So a compiler may leave copies
-//! of a collective on both arms where the value that decides is the same for all threads: a parameter of the kernel, the
-//! block's index, a vote of the whole block, and what is computed from these alone. Anything else counts as different
-//! from thread to thread, also values that are the same for reasons that the text does not show.
+//! Threads meet at a collective on one arm of a branch only if all of them take that arm. So a compiler may leave
+//! copies of a collective on both arms where the value that decides is the same for all threads: a parameter of the
+//! kernel, the block's index, a vote of the whole block, and what is computed from these alone. Anything else counts as
+//! different from thread to thread, also values that are the same for reasons that the text does not show.
 
 use super::arms::{Piece, forward, pieces};
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -154,7 +154,7 @@ mod tests {
             "ld.param.u32 %r1, [kernel_param_2];\nsetp.eq.s32 %p1, %r1, 0;",
             "mov.u32 %r1, %ctaid.x;\nadd.s32 %r2, %r1, 1;\nsetp.lt.u32 %p1, %r2, 7;",
             "bar.red.or.pred %p1, 0, %p7;",
-            "{ .reg .pred %p2; \n bar.red.or.pred %p2, 0, %p1; \n selp.u32 %r1, 1, 0, %p2; }\n setp.ne.s32 %p1, %r1, 0;",
+            "{ .reg .pred %p2;\n bar.red.or.pred %p2, 0, %p7;\n selp.u32 %r1, 1, 0, %p2; }\nsetp.ne.s32 %p1, %r1, 0;",
         ] {
             assert_eq!(arms(before), [""; 0], "{before}");
         }
