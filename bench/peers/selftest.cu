@@ -119,6 +119,31 @@ Case sort_case(size_t n) {
     return {input, raw(keys)};
 }
 
+// The keys as `sort-by-low-half` leaves them: by the low 16 bits, the largest first. Equal keys stay in order if the
+// peer is stable; those of one that is not are then compared in ascending order.
+bool low_half_down(uint32_t a, uint32_t b) { return (a & 0xffff) > (b & 0xffff); }
+
+bool is_stable(const RungsPeer& peer) { return std::strstr(peer.name, "_stable_") != nullptr; }
+
+Case low_half_case(size_t n, bool stable) {
+    std::vector<uint32_t> keys = small_numbers<uint32_t>(n, 3000);
+    for (uint32_t& key : keys) key = (key % 30) << 16 | key / 30;  // many keys with equal low halves
+    Raw input = raw(keys);
+    if (!stable) std::sort(keys.begin(), keys.end());
+    std::stable_sort(keys.begin(), keys.end(), low_half_down);
+    return {input, raw(keys)};
+}
+
+// A result of an unstable sort with each run of equal low halves in ascending order.
+Raw with_runs_in_order(const Raw& result) {
+    std::vector<uint32_t> keys = values<uint32_t>(result);
+    for (size_t begin = 0, end; begin < keys.size(); begin = end) {
+        for (end = begin + 1; end < keys.size() && (keys[end] & 0xffff) == (keys[begin] & 0xffff); end++) {}
+        std::sort(keys.begin() + begin, keys.begin() + end);
+    }
+    return raw(keys);
+}
+
 Case pairs_case(size_t n) {
     std::vector<uint32_t> keys = small_numbers<uint32_t>(n, 1000), order(n);
     std::vector<uint32_t> input = keys, output(2 * n);
@@ -205,6 +230,7 @@ Case make_case(const RungsPeer& peer, const Shape& shape) {
     std::string family = peer.family, name = peer.name, dtype = peer.dtype;
     size_t n = shape[0];
     if (is_pairs(peer)) return pairs_case(n);
+    if (family == "sort-by-low-half") return low_half_case(n, is_stable(peer));
     if (family == "scan") return by_type(dtype, [&](auto t) { return scan_case<decltype(t)>(name, n); });
     if (family == "reduce") return by_type(dtype, [&](auto t) { return reduce_case<decltype(t)>(name, n); });
     if (family == "histogram")
@@ -314,6 +340,7 @@ std::string try_peer(const RungsPeer& peer, const Shape& shape, cudaStream_t str
             std::vector<uint64_t> sums = values<uint64_t>(result);
             result = raw(std::vector<uint64_t>{std::accumulate(sums.begin(), sums.end(), uint64_t(0))});
         }
+        if (std::strcmp(peer.family, "sort-by-low-half") == 0 && !is_stable(peer)) result = with_runs_in_order(result);
         if (c.defined && result != c.expected) return time == 0 ? "wrong result" : "wrong result with used scratch";
         if (input.take(input_bytes) != c.input) return "changes its input";
         if (!output.guard_is_whole()) return "writes past its output";

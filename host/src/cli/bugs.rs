@@ -1,7 +1,7 @@
 //! `rungs bugs`: the gallery of bugs, with what the simulator's checker says of each; and their run on a device.
 
 use super::Common;
-use crate::engine::Engine;
+use crate::engine::{DeviceChoice, Engine};
 use crate::error::{Error, Result};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -221,12 +221,20 @@ fn check(matches: &ArgMatches, common: &Common) -> Result<()> {
 }
 
 fn on_device(matches: &ArgMatches, common: &Common) -> Result<()> {
-    let engine = common.engine()?;
-    if let Some(path) = matches.get_one::<PathBuf>("ptx") {
-        let text = std::fs::read_to_string(path).map_err(|e| Error::reading(path.display(), &e))?;
-        let arch = path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        engine.add_kernels(&[(&arch, &text)])?;
-    }
+    let engine = match matches.get_one::<PathBuf>("ptx") {
+        Some(path) => {
+            let ordinal = match common.device {
+                DeviceChoice::Cuda(ordinal) => ordinal,
+                DeviceChoice::Auto => 0,
+                _ => return Err(Error::Usage("--ptx has kernels for a GPU: --device cuda".into())),
+            };
+            let text = std::fs::read_to_string(path).map_err(|e| Error::reading(path.display(), &e))?;
+            let arch = path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            // These kernels alone: those of the rungs are many, and a driver compiles all that an engine has.
+            Engine::of_kernels(ordinal, &[(&arch, &text)])?
+        }
+        None => common.engine()?,
+    };
     let except: Vec<&String> = matches.get_many("except").into_iter().flatten().collect();
     let version = matches.get_one::<String>("version").map_or("both", String::as_str);
     for (_, case) in cases(matches)?.into_iter().filter(|(_, case)| !except.iter().any(|name| *name == case.name)) {
