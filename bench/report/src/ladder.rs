@@ -102,6 +102,11 @@ fn library<'r>(report: &'r Report, row: &Row, ratio: &Option<Ratio>) -> Option<&
     report.results.iter().find(|other| other.case() == row.case() && other.name == *name)
 }
 
+/// The rows of both functions of the library that a rung is compared with.
+fn libraries<'r>(report: &'r Report, row: &Row) -> Functions<&'r Row> {
+    [&row.over_peer, &row.over_tuned].map(|ratio| library(report, row, ratio))
+}
+
 /// The library's functions that a rung is compared with: the usual one, and the one that was tuned.
 type Functions<T> = [Option<T>; 2];
 
@@ -134,19 +139,24 @@ fn table(first: &str, functions: &Functions<String>, mut lines: Vec<Vec<String>>
 fn lines(family: &str, rungs: &[Rung], reports: &[&Report]) -> (String, Functions<String>, Vec<Vec<String>>) {
     let source = Source::of(family, reports);
     let rungs: Vec<&Rung> = rungs.iter().filter(|rung| rung.family == family).collect();
+    let found: Vec<_> =
+        rungs.iter().map(|rung| source.as_ref().and_then(|source| source.place(family, &rung.name, reports))).collect();
+    // The functions that have a column are those of the ladder's own report.
     let mut functions: Functions<&str> = [None; 2];
+    for (report, row) in found.iter().flatten() {
+        if source.as_ref().is_some_and(|source| std::ptr::eq(source.report, *report)) {
+            for (function, theirs) in functions.iter_mut().zip(libraries(report, row)) {
+                *function = function.or(theirs.map(|row| row.name.as_str()));
+            }
+        }
+    }
     let mut before = None;
     let mut lines = vec![];
-    for rung in rungs {
-        let found = source.as_ref().and_then(|source| source.place(family, &rung.name, reports));
+    for (rung, found) in rungs.iter().zip(found) {
         let mut cells = vec![format!("[{}]({})", rung.name, rung.file), rung.idea.clone()];
         cells.extend(match (found, &source) {
             (Some((report, row)), Some(source)) => {
-                let theirs = [&row.over_peer, &row.over_tuned].map(|ratio| library(report, row, ratio));
-                for (function, theirs) in functions.iter_mut().zip(theirs) {
-                    *function = function.or(theirs.map(|row| row.name.as_str()));
-                }
-                measured_cells(source, before, row, theirs)
+                measured_cells(source, before, row, libraries(report, row), functions)
             }
             _ => [vec!["not measured".into()], vec![NOTHING.into(); 5]].concat(),
         });
@@ -174,8 +184,15 @@ pub fn sources(family: &str, rungs: &[Rung], reports: &[&Report]) -> BTreeSet<us
     used.filter_map(|(used, _)| reports.iter().position(|report| std::ptr::eq(*report, used))).collect()
 }
 
-/// Time, rate, share of the limit, times the rung before, the times of the library's functions.
-fn measured_cells(source: &Source, before: Option<&str>, row: &Row, theirs: Functions<&Row>) -> Vec<String> {
+/// Time, rate, share of the limit, times the rung before, the times of the library's functions; each with its name
+/// where it is not the one that `heads` its column.
+fn measured_cells(
+    source: &Source,
+    before: Option<&str>,
+    row: &Row,
+    theirs: Functions<&Row>,
+    heads: Functions<&str>,
+) -> Vec<String> {
     let unlike: Vec<String> = [
         (row.case().size != source.size).then(|| format!("n = {}", size(row))),
         (row.dtype != source.dtype).then(|| row.dtype.clone()),
@@ -188,7 +205,12 @@ fn measured_cells(source: &Source, before: Option<&str>, row: &Row, theirs: Func
     let unlike = if unlike.is_empty() { String::new() } else { format!(" ({})", unlike.join(", ")) };
     let times_before = before.and_then(|before| times_before(source, before, row));
     let or_nothing = |text: Option<String>| text.unwrap_or(NOTHING.into());
-    let [usual, tuned] = theirs.map(|theirs| or_nothing(theirs.and_then(Row::call_ms).map(time)));
+    let library = |theirs: Option<&Row>, head: Option<&str>| {
+        let theirs = theirs?;
+        let named = if head == Some(&theirs.name) { String::new() } else { format!(" (`{}`)", theirs.name) };
+        Some(time(theirs.call_ms()?) + &named)
+    };
+    let [usual, tuned] = [0, 1].map(|i| or_nothing(library(theirs[i], heads[i])));
     vec![
         or_nothing(row.call_ms().map(time)) + &unlike,
         or_nothing(row.rate.map(|value| rate(value, &row.rate_unit))),
@@ -474,6 +496,26 @@ mod tests {
         assert!(lines(&text)[2].ends_with("| 2<sup>16</sup> | 0.95 | – |"), "{text}");
         report.results.iter_mut().for_each(|row| row.over_tuned = None);
         assert_eq!(lines(&behind(&[&report])).len(), 2);
+    }
+
+    #[test]
+    fn a_function_that_does_not_head_its_column_is_named_beside_its_time() {
+        let mut report = sample();
+        let other = "cub_radix_sort_pairs_u32";
+        let theirs = report.results.iter().find(|row| row.kind == Kind::Peer && row.n == 1 << 20).cloned().unwrap();
+        report.results.push(Row { name: other.into(), ..theirs });
+        for row in report.results.iter_mut().filter(|row| row.name == "msd-buckets") {
+            row.over_peer.as_mut().unwrap().of = other.into();
+        }
+        let text = ladder("radix", &rungs(), &[&report]);
+        assert!(lines(&text)[0].ends_with("| `cub_radix_sort_keys_u32` |"), "{text}");
+        assert!(lines(&text)[2].ends_with("| 20.0 µs |"), "{text}");
+        assert!(lines(&text)[4].ends_with("| 100.0 µs (`cub_radix_sort_pairs_u32`) |"), "{text}");
+        // The functions of another report have no column.
+        let (mut few, mut tuned) = (sample(), sample_with_tuned());
+        few.results.retain(|row| row.name != "msd-buckets");
+        tuned.results.retain(|row| row.name != "lsd-blocks");
+        assert!(lines(&ladder("radix", &rungs(), &[&few, &tuned]))[0].ends_with("`cub_radix_sort_keys_u32` |"));
     }
 
     /// A report of twins may have as many rungs.
