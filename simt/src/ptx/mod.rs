@@ -14,7 +14,7 @@
 mod shared;
 
 use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Vote};
-use crate::nvidia::{self, async_copy, atomic, bulk, convert, memory, mma, wgmma};
+use crate::nvidia::{self, async_copy, atomic, bulk, cluster, convert, memory, mma, wgmma};
 use crate::scalar::{AtomicScalar, Lies, Operand, Scalar};
 use core::arch::{asm, global_asm, nvptx};
 
@@ -136,6 +136,8 @@ impl Machine for Ptx {
                     asm!("mov.u32 {0}, %dynamic_smem_size;", out(reg32) bytes, options(pure, nomem, nostack));
                     bytes
                 }
+                Register::ClusterRank => cluster::rank(),
+                Register::ClusterBlocks => cluster::blocks(),
             }
         }
     }

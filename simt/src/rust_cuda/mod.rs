@@ -27,7 +27,7 @@ pub use shared::{SharedArray, shared_address};
 
 use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Vote};
 use crate::nvidia::assembly::{asm, trap};
-use crate::nvidia::{self, async_copy, atomic, bulk, convert, memory, mma, wgmma};
+use crate::nvidia::{self, async_copy, atomic, bulk, cluster, convert, memory, mma, wgmma};
 use crate::scalar::{AtomicScalar, Lies, Operand, Scalar};
 use cuda_std::{intrinsics as libdevice, thread, warp};
 
@@ -114,6 +114,8 @@ impl Machine for RustCuda {
                     asm!("mov.u32 {0}, %dynamic_smem_size;", out(reg32) bytes, options(pure, nomem, nostack));
                     bytes
                 }
+                Register::ClusterRank => cluster::rank(),
+                Register::ClusterBlocks => cluster::blocks(),
             }
         }
     }

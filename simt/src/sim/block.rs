@@ -2,6 +2,7 @@
 
 use super::async_copy::Copies;
 use super::check::{self, BlockState, Kind, Session, Site};
+use super::cluster::Cluster;
 use super::error::{Fault, LaunchError};
 use super::mbarrier::Barriers;
 use super::observe::{self, Event, Space};
@@ -20,6 +21,7 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::any::Any;
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::rc::Rc;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -83,6 +85,15 @@ pub(super) struct Round {
     pub(super) news: bool,
 }
 
+/// What a thread waits for in a loop that is not the kernel's own.
+#[derive(Clone, Copy)]
+enum Wanted {
+    /// The end of the phase of that parity of a barrier in shared memory.
+    Phase { address: u32, parity: u32 },
+    /// The threads of the cluster.
+    Cluster,
+}
+
 /// The state shared with the blocks that run at the same time.
 pub(super) struct Others<'a> {
     /// Whether there are no such blocks, because one thread of the host runs all blocks.
@@ -111,7 +122,7 @@ pub(super) struct Block {
     barriers: [Cell<Barrier>; BARRIERS],
     pub(super) mbarriers: Barriers,
     pub(super) copies: Copies,
-    watch: Watch,
+    pub(super) watch: Watch,
     /// What the threads do, where that is counted.
     stats: Option<Collector>,
     /// Static arrays, by key, with the address that each was given.
@@ -125,8 +136,11 @@ pub(super) struct Block {
     stack_limits: Vec<Cell<usize>>,
     /// The kind of the mistake that the next panic is about.
     kind: Cell<Kind>,
-    /// The barrier in shared memory, and the parity, that each thread has waited for last.
-    awaits: Vec<Cell<Option<(u32, u32)>>>,
+    /// What each thread has waited for last.
+    awaits: Vec<Cell<Option<Wanted>>>,
+    /// The cluster that the block is part of, and its number there.
+    cluster: RefCell<Option<Rc<Cluster>>>,
+    rank: Cell<u32>,
     /// Under a check: whether the running thread spun before its turn.
     spins: Cell<bool>,
     /// The block's part of a running check; null where there is none.
@@ -172,6 +186,8 @@ impl Block {
             stack_limits: vec![Cell::new(0); threads],
             kind: Cell::new(Kind::Fault),
             awaits: vec![Cell::new(None); threads],
+            cluster: RefCell::default(),
+            rank: Cell::new(0),
             spins: Cell::new(false),
             checked: Cell::new(std::ptr::null_mut()),
         }
@@ -215,6 +231,18 @@ impl Block {
     /// The address of a static array, assigned at the first request of a thread.
     #[track_caller]
     pub(super) fn static_shared(&self, name: &'static &'static str, element: u32, len: u32) -> u32 {
+        // The blocks of a cluster have the same arrays in the same places, whichever asks for one first.
+        match &*self.cluster.borrow() {
+            Some(cluster) => {
+                let addresses = cluster.blocks().map(|block| block.place_shared(name, element, len));
+                addresses.last().expect("a cluster has blocks")
+            }
+            None => self.place_shared(name, element, len),
+        }
+    }
+
+    #[track_caller]
+    fn place_shared(&self, name: &'static &'static str, element: u32, len: u32) -> u32 {
         let (mut arrays, key, bytes) = (self.arrays.borrow_mut(), std::ptr::from_ref(name) as usize, element * len);
         if let Some((_, address)) = arrays.iter().find(|(k, _)| *k == key) {
             return *address;
@@ -354,6 +382,11 @@ impl Block {
         ends
     }
 
+    /// The running thread has done what threads of another block may wait for.
+    pub(super) fn moved_on(&self) {
+        self.watch.moved_on();
+    }
+
     /// Bytes have been copied that a barrier in shared memory counts. Returns whether that ended the phase.
     #[track_caller]
     pub(super) fn copied_in_phase(&self, address: u32, bytes: u32) -> bool {
@@ -366,7 +399,45 @@ impl Block {
     /// memory for the end of the phase of that parity.
     #[track_caller]
     pub(super) fn wait_for_phase(&self, address: u32, parity: u32) {
-        self.wait_in_loop(Some((address, parity)));
+        self.wait_in_loop(Some(Wanted::Phase { address, parity }));
+    }
+
+    /// Lets the other threads run once, while the running thread waits at the barrier of the cluster.
+    #[track_caller]
+    pub(super) fn wait_for_cluster(&self) {
+        self.wait_in_loop(Some(Wanted::Cluster));
+    }
+
+    /// Becomes a block of a cluster.
+    pub(super) fn enter(&self, rank: u32, cluster: Rc<Cluster>) {
+        self.rank.set(rank);
+        self.cluster.replace(Some(cluster));
+    }
+
+    /// The cluster that the block is part of.
+    #[track_caller]
+    pub(super) fn cluster(&self) -> Rc<Cluster> {
+        let cluster = self.cluster.borrow().clone();
+        cluster.expect("the kernel has no clusters: declare it with #[kernel(sm_90, cluster = 2)]")
+    }
+
+    /// The block's number in its cluster, and the blocks there.
+    pub(super) fn place_in_cluster(&self) -> (u32, u32) {
+        (self.rank.get(), self.cluster.borrow().as_ref().map_or(1, |cluster| cluster.len()))
+    }
+
+    /// Whether all threads of the block have ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.states.iter().all(|state| state.get() == State::Ended)
+    }
+
+    /// All threads of the block pass the barrier of the cluster.
+    pub(super) fn passes_cluster(&self, location: &'static Location<'static>) {
+        self.watch.moved_on();
+        if let Some(stats) = &self.stats {
+            stats.barrier(location);
+            (0..self.warps.len()).for_each(|warp| stats.meet(warp));
+        }
     }
 
     /// Makes `state` the block's part of the running check.
@@ -381,6 +452,12 @@ impl Block {
         // host, and no function that is given the reference suspends a thread of a block while it holds it.
         let state = unsafe { self.checked.get().as_mut() }?;
         Some((check::active()?, state))
+    }
+
+    /// The block's part of the running check, for a thread of another block of its cluster.
+    pub(super) fn checked(&self) -> Option<&'static mut BlockState> {
+        // SAFETY: as for `checks`; the caller has no other reference to it.
+        unsafe { self.checked.get().as_mut() }
     }
 
     /// Under a check, lets others run before an access of the running thread where the schedule says so.
@@ -461,9 +538,9 @@ impl Block {
     }
 
     #[track_caller]
-    fn wait_in_loop(&self, phase: Option<(u32, u32)>) {
+    fn wait_in_loop(&self, wanted: Option<Wanted>) {
         let thread = self.current.get();
-        self.awaits[thread].set(phase);
+        self.awaits[thread].set(wanted);
         self.locations[thread].set(Some(Location::caller()));
         self.suspend(thread, State::Spinning);
     }
@@ -616,7 +693,7 @@ impl Block {
         result
     }
 
-    /// Under a check: resumes the threads of the block once each, in that order. Those of the starved warp run only if
+    /// Under a check, or in a cluster: resumes the threads of the block once each, in that order. Those of the starved warp run only if
     /// no other works.
     pub(super) fn checked_round(
         &self,
@@ -670,9 +747,10 @@ impl Block {
                     (Awaited::Warp, format!("waits in a warp operation for the lanes {missing:#010x}"))
                 }
                 State::Spinning => match self.awaits[thread].get() {
-                    Some((address, parity)) => {
+                    Some(Wanted::Phase { address, parity }) => {
                         (Awaited::Phase { address, parity }, self.mbarriers.lacks(address, parity))
                     }
+                    Some(Wanted::Cluster) => (Awaited::Cluster, self.cluster().lacks()),
                     None => waits::looks(looked_at.get(&thread).map_or(&[], Vec::as_slice), &self.views, state),
                 },
             };
@@ -717,6 +795,8 @@ impl Block {
         self.watch.reset();
         self.kind.set(Kind::Fault);
         self.awaits.iter().for_each(|a| a.set(None));
+        self.cluster.replace(None);
+        self.rank.set(0);
         self.warps.iter().for_each(Warp::reset);
         let bytes = self.shared_bytes.get() as usize;
         // Arrays keep their addresses from block to block; what no array has been given yet is still poisoned.
