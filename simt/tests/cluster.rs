@@ -3,7 +3,7 @@
 
 use simt::mbarrier::{self, Mbarrier};
 use simt::sim::{Check, Checked, Kind, LaunchError, Options, check, launch};
-use simt::tensor_map::{Described, TensorMap, WORDS, Words};
+use simt::tensor_map::{Described, TensorMap};
 use simt::warpgroup::{MORE, Tile};
 use simt::{Global, Kernel, bf16, cluster, kernel, shared, thread};
 
@@ -167,18 +167,11 @@ fn arrivals_that_come_too_early_or_too_late_are_found() {
     assert_eq!(found(ENDS_AT_ONCE), [Kind::CopyInFlight]);
 }
 
-/// The maps of a matrix, as a launch before has written them.
-fn written(matrix: &mut [bf16], columns: u32) -> Aligned<u64, WORDS> {
+/// The map of a matrix.
+fn map(matrix: &mut [bf16], columns: u32) -> TensorMap<bf16> {
     let rows = matrix.len() as u32 / columns;
-    let mut map = Aligned([0; WORDS]);
-    let words = Described::of(view(matrix), [rows, columns], columns, 8).expect("the copy engine takes it").simulated();
-    run(write, 1, 1, (view(&mut map.0), words)).unwrap();
-    map
-}
-
-#[kernel]
-fn write(to: Global<u64>, words: Words) {
-    TensorMap::<bf16>::at(to, 0).write(words);
+    let described = Described::of(view(matrix), [rows, columns], columns, 8);
+    TensorMap::new(described.expect("the copy engine takes it").simulated())
 }
 
 /// What a variant of [`shares`] does otherwise.
@@ -188,15 +181,15 @@ const LEAVES: u32 = 2;
 /// Each of two blocks copies eight rows of sixteen to both, and adds up all; `rounds` times, 16 rows further down. The
 /// tile of a round is that of the round before, so each block waits until both have read it.
 #[kernel(sm_90, cluster = 2)]
-fn shares(map: Global<u64>, _matrix: Global<bf16>, sums: Global<f32>, rounds: u32, variant: u32) {
-    let (t, map, tile) = (thread::thread_idx_x(), TensorMap::<bf16>::at(map, 0), Tile::<bf16>::dynamic(0, 16));
+fn shares(map: TensorMap<bf16>, _matrix: Global<bf16>, sums: Global<f32>, rounds: u32, variant: u32) {
+    let (t, tile) = (thread::thread_idx_x(), Tile::<bf16>::dynamic(0, 16));
     let [full, empty] = [0, 1].map(|i| Mbarrier::at(BARRIERS::view(), i));
     let rank = cluster::rank();
     if t == 0 {
         full.init(1);
         empty.init(if variant == ASKS_ITS_BLOCK { 1 } else { 2 });
         mbarrier::fence_init();
-        map.acquire();
+        map.prefetch();
     }
     cluster::sync(); // both blocks' barriers exist
     let mut sum = 0.0;
@@ -228,9 +221,9 @@ fn shares(map: Global<u64>, _matrix: Global<bf16>, sums: Global<f32>, rounds: u3
 fn a_box_goes_to_both_blocks() {
     const ROUNDS: usize = 5;
     let mut matrix = Aligned(std::array::from_fn::<_, { ROUNDS * 16 * 64 }, _>(|i| bf16::from_f32((i % 97) as f32)));
-    let mut map = written(&mut matrix.0, 64);
+    let map = map(&mut matrix.0, 64);
     let mut sums = [0.0; 128];
-    let args = (view(&mut map.0), view(&mut matrix.0), view(&mut sums), ROUNDS as u32, 0);
+    let args = (map, view(&mut matrix.0), view(&mut sums), ROUNDS as u32, 0);
     run(shares, 2, 64, args).unwrap();
     for (i, sum) in sums.into_iter().enumerate() {
         let at = |round: usize| matrix.0[(round * 16 + i % 16) * 64 + i % 64].to_f32();
@@ -242,9 +235,9 @@ fn a_box_goes_to_both_blocks() {
 #[test]
 fn a_block_that_asks_itself_alone_overwrites_what_the_other_reads() {
     let mut matrix = Aligned([bf16::ONE; 3 * 16 * 64]);
-    let mut map = written(&mut matrix.0, 64);
+    let map = map(&mut matrix.0, 64);
     let mut sums = [0.0; 128];
-    let found = |variant| kinds(shares, || (view(&mut map.0), view(&mut matrix.0), view(&mut sums), 3, variant));
+    let found = |variant| kinds(shares, || (map, view(&mut matrix.0), view(&mut sums), 3, variant));
     let mut found = found;
     assert!(found(ASKS_ITS_BLOCK).contains(&Kind::SharedRace), "{:?}", found(ASKS_ITS_BLOCK));
     assert_eq!(found(LEAVES), [Kind::CopyInFlight], "the last arrivals may come when the block has ended");

@@ -165,12 +165,7 @@ fn run(
 }
 
 /// Refuses a launch that a GPU refuses, and names the limit.
-fn refuse_impossible(
-    call: &dyn Call,
-    grid: [u32; 3],
-    block: [u32; 3],
-    shared_bytes: u32,
-) -> Result<(), LaunchError> {
+fn refuse_impossible(call: &dyn Call, grid: [u32; 3], block: [u32; 3], shared_bytes: u32) -> Result<(), LaunchError> {
     let (kernel, max_threads, cluster) = (call.name(), call.max_threads(), call.cluster());
     let refuse = |why| Err(LaunchError::Refused { kernel, why });
     for axis in 0..3 {

@@ -869,7 +869,8 @@ impl Session {
             self.report(Kind::CopyInFlight, agent, site, "starts a copy to shared memory", advice);
         }
         let arrived = block.mbarriers.values().flat_map(|barrier| &barrier.from_others);
-        let unknown: Vec<_> = arrived.filter(|&&(agent, time, _)| !self.any_knows(block, agent, time)).copied().collect();
+        let unknown: Vec<_> =
+            arrived.filter(|&&(agent, time, _)| !self.any_knows(block, agent, time)).copied().collect();
         for (agent, _, site) in unknown {
             let advice = "the block may have ended before the arrival: all threads of the cluster pass cluster::sync \
                           at its end, or the block waits for the phase with Mbarrier::wait_cluster";
