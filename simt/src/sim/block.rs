@@ -43,6 +43,7 @@ enum State {
     Ready,
     Spinning,
     AtBarrier(u8),
+    AtCluster,
     InWarp,
     Ended,
 }
@@ -83,15 +84,6 @@ pub(super) struct Round {
     /// Threads that did nothing but spin, and whether one of them read something new.
     pub(super) spun: u32,
     pub(super) news: bool,
-}
-
-/// What a thread waits for in a loop that is not the kernel's own.
-#[derive(Clone, Copy)]
-enum Wanted {
-    /// The end of the phase of that parity of a barrier in shared memory.
-    Phase { address: u32, parity: u32 },
-    /// The threads of the cluster.
-    Cluster,
 }
 
 /// The state shared with the blocks that run at the same time.
@@ -136,8 +128,8 @@ pub(super) struct Block {
     stack_limits: Vec<Cell<usize>>,
     /// The kind of the mistake that the next panic is about.
     kind: Cell<Kind>,
-    /// What each thread has waited for last.
-    awaits: Vec<Cell<Option<Wanted>>>,
+    /// The barrier in shared memory, and the parity, that each thread has waited for last.
+    awaits: Vec<Cell<Option<(u32, u32)>>>,
     /// The cluster that the block is part of, and its number there.
     cluster: RefCell<Option<Rc<Cluster>>>,
     rank: Cell<u32>,
@@ -399,13 +391,15 @@ impl Block {
     /// memory for the end of the phase of that parity.
     #[track_caller]
     pub(super) fn wait_for_phase(&self, address: u32, parity: u32) {
-        self.wait_in_loop(Some(Wanted::Phase { address, parity }));
+        self.wait_in_loop(Some((address, parity)));
     }
 
-    /// Lets the other threads run once, while the running thread waits at the barrier of the cluster.
-    #[track_caller]
-    pub(super) fn wait_for_cluster(&self) {
-        self.wait_in_loop(Some(Wanted::Cluster));
+    /// The running thread waits at the barrier of the cluster, until [`Block::passes_cluster`]; the last of its threads
+    /// only for its turn.
+    pub(super) fn wait_for_cluster(&self, location: &'static Location<'static>, last: bool) {
+        let thread = self.current.get();
+        self.locations[thread].set(Some(location));
+        self.suspend(thread, if last { State::Ready } else { State::AtCluster });
     }
 
     /// Becomes a block of a cluster.
@@ -433,7 +427,7 @@ impl Block {
 
     /// All threads of the block pass the barrier of the cluster.
     pub(super) fn passes_cluster(&self, location: &'static Location<'static>) {
-        self.watch.moved_on();
+        self.states.iter().for_each(|state| state.set(State::Ready));
         if let Some(stats) = &self.stats {
             stats.barrier(location);
             (0..self.warps.len()).for_each(|warp| stats.meet(warp));
@@ -538,9 +532,9 @@ impl Block {
     }
 
     #[track_caller]
-    fn wait_in_loop(&self, wanted: Option<Wanted>) {
+    fn wait_in_loop(&self, phase: Option<(u32, u32)>) {
         let thread = self.current.get();
-        self.awaits[thread].set(wanted);
+        self.awaits[thread].set(phase);
         self.locations[thread].set(Some(Location::caller()));
         self.suspend(thread, State::Spinning);
     }
@@ -712,6 +706,11 @@ impl Block {
                 match block.states[i as usize].get() {
                     State::Ready => worked = true,
                     State::Spinning => spun += 1,
+                    State::AtCluster => {
+                        // Another block may end the wait.
+                        spun += 1;
+                        continue;
+                    }
                     _ => continue,
                 }
                 block.spins.set(block.states[i as usize].get() == State::Spinning);
@@ -742,15 +741,15 @@ impl Block {
                 State::Ready | State::Ended => continue,
                 State::AtBarrier(0) => (Awaited::Barrier(0), "waits at the barrier of its block".into()),
                 State::AtBarrier(id) => (Awaited::Barrier(id), format!("waits at the named barrier {id}")),
+                State::AtCluster => (Awaited::Cluster, self.cluster().lacks()),
                 State::InWarp => {
                     let missing = self.warp(thread).missing(thread as u32 % 32);
                     (Awaited::Warp, format!("waits in a warp operation for the lanes {missing:#010x}"))
                 }
                 State::Spinning => match self.awaits[thread].get() {
-                    Some(Wanted::Phase { address, parity }) => {
+                    Some((address, parity)) => {
                         (Awaited::Phase { address, parity }, self.mbarriers.lacks(address, parity))
                     }
-                    Some(Wanted::Cluster) => (Awaited::Cluster, self.cluster().lacks()),
                     None => waits::looks(looked_at.get(&thread).map_or(&[], Vec::as_slice), &self.views, state),
                 },
             };

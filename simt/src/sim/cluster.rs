@@ -17,9 +17,8 @@ use std::sync::atomic::Ordering::Relaxed;
 /// The blocks of a running cluster, in the order of their rank.
 pub(super) struct Cluster {
     blocks: Vec<*const Block>,
-    /// Threads that have arrived at the barrier in this round, and the rounds that have ended.
+    /// Threads that wait at the barrier.
     arrived: Cell<u32>,
-    rounds: Cell<u32>,
 }
 
 impl Cluster {
@@ -29,7 +28,7 @@ impl Cluster {
     /// The blocks stay in their places as long as one of their threads runs.
     pub(super) unsafe fn join(blocks: &[&Block]) {
         let all = blocks.iter().map(|&block| std::ptr::from_ref(block)).collect();
-        let cluster = std::rc::Rc::new(Self { blocks: all, arrived: Cell::default(), rounds: Cell::default() });
+        let cluster = std::rc::Rc::new(Self { blocks: all, arrived: Cell::default() });
         for (block, rank) in blocks.iter().zip(0..) {
             block.enter(rank, cluster.clone());
         }
@@ -54,25 +53,29 @@ impl Cluster {
 /// The running thread waits at the barrier of its cluster.
 #[track_caller]
 pub(super) fn sync() {
-    let block = here();
-    block.count(Instruction::Barrier, 0, 0);
-    let cluster = block.cluster();
-    let (round, threads) = (cluster.rounds.get(), cluster.blocks().map(Block::threads).sum());
+    let place = Location::caller();
+    here().count(Instruction::Barrier, 0, 0);
+    // Nothing that would have to be dropped is held while the thread waits.
+    let last = arrive(place);
+    here().wait_for_cluster(place, last);
+}
+
+/// Counts the running thread at the barrier of its cluster, and lets all go on if it is the last. Returns whether it is.
+#[track_caller]
+fn arrive(place: &'static Location<'static>) -> bool {
+    let cluster = here().cluster();
+    let threads: u32 = cluster.blocks().map(Block::threads).sum();
     cluster.arrived.set(cluster.arrived.get() + 1);
     if cluster.arrived.get() < threads {
-        while cluster.rounds.get() == round {
-            block.wait_for_cluster();
-        }
-        return;
+        return false;
     }
     cluster.arrived.set(0);
-    cluster.rounds.set(round + 1);
-    let place = Location::caller();
     cluster.blocks().for_each(|block| block.passes_cluster(place));
     let mut states: Vec<_> = cluster.blocks().filter_map(Block::checked).collect();
     if let Some(session) = check::active() {
         session.barrier_of_cluster(&mut states);
     }
+    true
 }
 
 /// The block of that rank, which the running thread reaches into to do what `what` says.
