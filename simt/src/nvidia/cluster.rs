@@ -1,7 +1,6 @@
 //! Clusters of blocks as PTX.
 //!
-//! The barrier is not the `.aligned` one: each thread reaches it by itself, so that copies of the `asm!` in two arms of
-//! a branch do no harm. All of these clobber memory.
+//! None of these is done by a warp together, so `asm!` is right; what is no register clobbers memory.
 
 use super::assembly::asm;
 
@@ -19,12 +18,6 @@ pub(crate) fn blocks() -> u32 {
     // SAFETY: as for `rank`.
     unsafe { asm!("mov.u32 {0}, %cluster_nctarank;", out(reg32) blocks, options(pure, nomem, nostack)) }
     blocks
-}
-
-#[inline(always)]
-pub(crate) fn sync() {
-    // SAFETY: a barrier; a thread that does not come hangs the others, and breaks no memory safety.
-    unsafe { asm!("barrier.cluster.arrive.release;", "barrier.cluster.wait.acquire;", options(nostack)) }
 }
 
 /// # Safety

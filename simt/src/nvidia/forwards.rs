@@ -100,11 +100,6 @@ macro_rules! forwards {
         }
 
         #[inline(always)]
-        fn sync_cluster() {
-            cluster::sync()
-        }
-
-        #[inline(always)]
         fn fence_mbarrier_init() {
             bulk::fence_init()
         }

@@ -43,6 +43,10 @@ unsafe extern "C" {
     fn barrier_and(id: i32, predicate: bool) -> bool;
     #[link_name = "llvm.nvvm.barrier.cta.red.or.aligned.all"]
     fn barrier_or(id: i32, predicate: bool) -> bool;
+    #[link_name = "llvm.nvvm.barrier.cluster.arrive"]
+    fn barrier_cluster_arrive();
+    #[link_name = "llvm.nvvm.barrier.cluster.wait"]
+    fn barrier_cluster_wait();
     #[link_name = "llvm.nvvm.bar.warp.sync"]
     fn bar_warp_sync(mask: i32);
     #[link_name = "llvm.nvvm.shfl.sync.up.i32"]
@@ -161,6 +165,15 @@ impl Machine for Ptx {
     #[inline(always)]
     fn barrier(id: u32, threads: u32) {
         unsafe { barrier_count(id as i32, threads as i32) }
+    }
+
+    #[inline(always)]
+    fn sync_cluster() {
+        // Not the `.aligned` ones: threads of a warp may come from different calls. They release and acquire.
+        unsafe {
+            barrier_cluster_arrive();
+            barrier_cluster_wait();
+        }
     }
 
     #[inline(always)]

@@ -140,6 +140,12 @@ impl Machine for RustCuda {
         unsafe { barrier_count(id, threads) }
     }
 
+    // LLVM 7 has no intrinsics for these. Not being `.aligned`, they are each thread's own: copies do no harm.
+    #[inline(always)]
+    fn sync_cluster() {
+        unsafe { asm!("barrier.cluster.arrive.release;", "barrier.cluster.wait.acquire;", options(nostack)) }
+    }
+
     #[inline(always)]
     fn sync_warp(mask: u32) {
         unsafe { warp::sync_warp(mask) }
