@@ -95,6 +95,8 @@ pub mod launches {
     use crate::ladder::matmul::*;
     use crate::matmul::group::mapped_host::{self, Args, Kernels, Way, Width};
     use simt::Kernel;
+    use std::vec;
+    use std::vec::Vec;
 
     /// The rung.
     pub static RUNG: Entry<Matmul> = rung!("r15_tensor_map.rs", [matmul_tensor_map])
@@ -123,15 +125,26 @@ pub mod launches {
         };
     }
 
+    /// A type with kernels here.
+    pub(in crate::matmul) trait Mappable: Half {
+        /// They.
+        fn widths() -> Vec<Width<Self>>;
+    }
+
     macro_rules! multiplies {
         ($($T:ident)*) => {$(
+            impl Mappable for $T {
+                fn widths() -> Vec<Width<$T>> {
+                    vec![width!(Wide<$T>, 1.0), width!(Middle<$T>, 1.02), width!(Narrow<$T>, 1.25)]
+                }
+            }
+
             impl MultipliesOf<$T> for Mapping {
                 fn launches_of(&self, _: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product<$T>>> {
-                    let widths = [width!(Wide<$T>, 1.0), width!(Middle<$T>, 1.02), width!(Narrow<$T>, 1.25)];
                     let otherwise = |on: &dyn Launcher, sizes| {
                         MultipliesOf::<$T>::launches_of(&TensorGroup, on, sizes)
                     };
-                    mapped_host::launches(sizes, Kernels(widths), otherwise)
+                    mapped_host::launches(sizes, Kernels($T::widths()), otherwise)
                 }
             }
         )*};

@@ -1,5 +1,6 @@
 //! The product from operands as they are: the copy engine takes boxes of A and B by their tensor maps, and puts boxes
-//! of C where they belong.
+//! of C where they belong. The blocks of a cluster, if there are several, have tiles of C below each other, and share
+//! the boxes of B.
 
 use super::super::{Output, Shape};
 use super::ring::{Ring, empty, full};
@@ -10,7 +11,7 @@ use simt::math::{to_bf16, to_f16};
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
 use simt::warpgroup::{self, Lies, Sums, Tile, store_fragments};
-use simt::{bf16, bulk, f16, grid, thread, unroll};
+use simt::{bf16, bulk, cluster, f16, grid, thread, unroll};
 
 /// Elements of 16 bits in a row of a box, and rows of a box of an operand that lies across k.
 pub(super) const SIDE: u32 = 64;
@@ -47,6 +48,10 @@ pub type Maps<T> = [TensorMap<T>; 3];
 
 /// What the blocks of a kernel do: tiles of C of one width, from operands that lie in one way.
 pub trait Products<T: Half> {
+    /// Blocks of a cluster; 1 for a kernel without clusters.
+    #[cfg(not(target_os = "cuda"))]
+    const BLOCKS: u32;
+
     /// Columns of a tile of C.
     const COLUMNS: u32;
 
@@ -64,28 +69,37 @@ pub trait Products<T: Half> {
 }
 
 /// Blocks with tiles of C of `ROWS` × 2·`SUMS`. `A` and `B` say how tiles of the operands lie: their rows are rows of
-/// the matrix as it is stored.
-pub struct Mapped<T, A, B, const SUMS: usize, const STAGES: u32>(PhantomData<(T, A, B)>);
+/// the matrix as it is stored. A cluster has `BLOCKS`, one or two.
+pub struct Mapped<T, A, B, const SUMS: usize, const STAGES: u32, const BLOCKS: u32 = 1>(PhantomData<(T, A, B)>);
 
-impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Products<T> for Mapped<T, A, B, SUMS, STAGES> {
+impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOCKS: u32> Products<T>
+    for Mapped<T, A, B, SUMS, STAGES, BLOCKS>
+{
+    #[cfg(not(target_os = "cuda"))]
+    const BLOCKS: u32 = BLOCKS;
     const COLUMNS: u32 = 2 * SUMS as u32;
     #[cfg(not(target_os = "cuda"))]
     const SHARED_BYTES: u32 = Self::RING.bytes() + MULTIPLIERS / 32 * BOXES * BOX;
     #[cfg(not(target_os = "cuda"))]
-    const BOX_ROWS: [u32; 2] = [if A::ACROSS { SIDE } else { ROWS }, if B::ACROSS { SIDE } else { Self::COLUMNS }];
+    const BOX_ROWS: [u32; 2] = [if A::ACROSS { SIDE } else { ROWS }, if B::ACROSS { SIDE } else { Self::SHARE }];
 
     #[inline(always)]
     fn product([a, b, of_c]: Maps<T>, c: Output<T>, shape: Shape, boxes: bool) {
         let thread = thread::thread_idx_x();
         match thread {
-            0 => Self::RING.init_barriers(MULTIPLIERS / 32),
+            0 => Self::RING.init_barriers(BLOCKS * MULTIPLIERS / 32),
             MULTIPLIERS => {
                 a.prefetch();
                 b.prefetch();
             }
             _ => (),
         }
-        thread::sync_threads(); // the barriers are known before any thread uses them
+        // The barriers are known before any thread uses them, and any of the other block.
+        if BLOCKS > 1 {
+            cluster::sync()
+        } else {
+            thread::sync_threads()
+        }
         // The next launch may begin; it waits where it needs what this one writes.
         grid::let_next_start();
         if thread >= MULTIPLIERS {
@@ -99,10 +113,17 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Products<T
             warpgroup::claim_registers::<MANY>();
             Self::multiply(of_c, c, shape, boxes);
         }
+        if BLOCKS > 1 {
+            cluster::sync(); // the other block's last arrivals, at stages that nobody fills again, have found this one
+        }
     }
 }
 
-impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T, A, B, SUMS, STAGES> {
+impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOCKS: u32>
+    Mapped<T, A, B, SUMS, STAGES, BLOCKS>
+{
+    /// Columns of B that a block has copied, to all blocks of its cluster.
+    const SHARE: u32 = Self::COLUMNS / BLOCKS;
     /// The tiles of a stage.
     const RING: Ring = Ring { rows: ROWS, columns: Self::COLUMNS, parts: 1, stages: STAGES };
 
@@ -110,7 +131,7 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T, 
     #[inline(always)]
     fn produce(a: TensorMap<T>, b: TensorMap<T>, shape: Shape) {
         let (steps, mut place) = (shape.k.div_ceil(SIDE), Place::FIRST);
-        let mut tiles = Tiles::of_block(&shape, Self::COLUMNS);
+        let mut tiles = Tiles::of_cluster::<BLOCKS>(&shape, Self::COLUMNS);
         while let Some((row, column)) = tiles.next() {
             let mut step = 0;
             while step < steps {
@@ -122,27 +143,51 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T, 
     }
 
     /// Waits until a stage is empty, and has the boxes from `k` on copied to it: of A from a row on, of B from a
-    /// column.
+    /// column. In a cluster each block copies its share of B to all.
     #[inline(always)]
     fn fill(Place { stage, parity }: Place, a: (TensorMap<T>, u32), b: (TensorMap<T>, u32), k: u32) {
-        // The phase before the first counts as ended.
-        empty(stage, STAGES).wait(parity ^ 1);
+        // The phase before the first counts as ended. Warps of all blocks arrive: what is copied goes to all of them.
+        let empty = empty(stage, STAGES);
+        if BLOCKS > 1 {
+            empty.wait_cluster(parity ^ 1)
+        } else {
+            empty.wait(parity ^ 1)
+        }
         let barrier = full(stage);
+        // What the others copy to this block is announced here, too; it may come before the announcement.
         barrier.arrive_expecting(Self::RING.stage());
-        let load = |(map, first): (TensorMap<T>, u32), to: Tile<T>, across: bool, boxes: u32| {
+        let load = |(map, first): (TensorMap<T>, u32), to: Tile<T>, (across, boxes): (bool, u32), shared: bool| {
+            let load = |to: Tile<T>, row: u32, column: u32| match shared {
+                true => map.load_multicast(to, row, column, barrier, (1 << BLOCKS) - 1),
+                false => map.load(to, row, column, barrier),
+            };
             if across {
                 unroll::<4>(|i| {
                     let i = i as u32;
                     if i < boxes {
-                        map.load(to.rows(i * SIDE, SIDE), k, first + i * SIDE, barrier);
+                        load(to.rows(i * SIDE, SIDE), k, first + i * SIDE);
                     }
                 });
             } else {
-                map.load(to, first, k, barrier);
+                load(to, first, k);
             }
         };
-        load(a, Self::RING.a(stage, 0), A::ACROSS, ROWS / SIDE);
-        load(b, Self::RING.b(stage, 0), B::ACROSS, Self::COLUMNS / SIDE);
+        load(a, Self::RING.a(stage, 0), (A::ACROSS, ROWS / SIDE), false);
+        let first = if BLOCKS > 1 { cluster::rank() * Self::SHARE } else { 0 };
+        let (map, column) = b;
+        let to = Self::RING.b(stage, 0).rows(first, Self::SHARE);
+        load((map, column + first), to, (B::ACROSS, Self::SHARE / SIDE), BLOCKS > 1);
+    }
+
+    /// The warp has multiplied what is in a stage: the blocks that fill it may do so again. Lanes see it alike.
+    #[inline(always)]
+    fn give_back(stage: u32, lane: u32) {
+        let empty = empty(stage, STAGES);
+        match BLOCKS {
+            1 if lane == 0 => empty.arrive(),
+            2.. if lane < BLOCKS => empty.arrive_at(lane),
+            _ => (),
+        }
     }
 
     /// Multiplies what is in the ring, for all tiles of the block.
@@ -150,7 +195,7 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T, 
     fn multiply(map: TensorMap<T>, c: Output<T>, shape: Shape, boxes: bool) {
         let (steps, mut place) = (shape.k.div_ceil(SIDE), Place::FIRST);
         let (group, lane) = (thread::thread_idx_x() / 128, warp::lane_id());
-        let mut tiles = Tiles::of_block(&shape, Self::COLUMNS);
+        let mut tiles = Tiles::of_cluster::<BLOCKS>(&shape, Self::COLUMNS);
         while let Some((row, column)) = tiles.next() {
             let mut sums = Sums::<SUMS>::ZERO;
             let (mut step, mut before) = (0, place.stage);
@@ -164,8 +209,8 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T, 
                 // All lanes have the products of the stage before, which may be filled again. Those of this stage are
                 // being made meanwhile.
                 warp::sync_warp(FULL);
-                if step > 0 && lane == 0 {
-                    empty(before, STAGES).arrive();
+                if step > 0 {
+                    Self::give_back(before, lane);
                 }
                 before = place.stage;
                 place = place.next(STAGES);
@@ -177,9 +222,7 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T, 
             let sums = sums.finish();
             // The same for the last stage.
             warp::sync_warp(FULL);
-            if lane == 0 {
-                empty(before, STAGES).arrive();
-            }
+            Self::give_back(before, lane);
             let row = row + group * GROUP;
             if boxes {
                 Self::store(map, row, column, &sums, c.alpha);

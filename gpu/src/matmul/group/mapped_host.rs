@@ -21,6 +21,8 @@ pub type Otherwise<T> = fn(&dyn Launcher, Sizes) -> Result<Launches<Product<T>>>
 #[derive(Clone, Copy)]
 pub struct Way<T> {
     launch: Multiply<T>,
+    /// Blocks of a cluster.
+    blocks: u32,
     columns: u32,
     shared: u32,
     box_rows: [u32; 2],
@@ -29,7 +31,7 @@ pub struct Way<T> {
 impl<T: Half> Way<T> {
     /// The product by a kernel whose blocks do `P`.
     pub fn of<P: Products<T>>(launch: Multiply<T>) -> Self {
-        Self { launch, columns: P::COLUMNS, shared: P::SHARED_BYTES, box_rows: P::BOX_ROWS }
+        Self { launch, blocks: P::BLOCKS, columns: P::COLUMNS, shared: P::SHARED_BYTES, box_rows: P::BOX_ROWS }
     }
 }
 
@@ -43,19 +45,31 @@ pub struct Width<T> {
 }
 
 /// What a rung launches.
-#[derive(Clone, Copy)]
-pub struct Kernels<T>(pub [Width<T>; 3]);
+pub struct Kernels<T>(pub Vec<Width<T>>);
 
 /// The time that the last tiles of C take after their products, in steps along k.
 const STORE: f64 = 1.5;
 
+/// How much longer blocks without clusters take where rows of A or B do not begin on lines of the second-level cache:
+/// a box then reads more lines than it has rows.
+const ASTRIDE: f64 = 1.27;
+/// Bytes of a line.
+const LINE: u32 = 128;
+
+/// Clusters that run at the same time.
+fn clusters(multiprocessors: u32, blocks: u32) -> u32 {
+    (multiprocessors / blocks).max(1)
+}
+
 impl<T> Kernels<T> {
-    /// The kernels whose tiles take the least time, in rounds of a tile per multiprocessor.
-    fn choose(&self, shape: &Shape, multiprocessors: u32) -> &Width<T> {
+    /// The kernels whose tiles take the least time, in rounds of a tile per multiprocessor. `astride`: whether rows of
+    /// an operand begin elsewhere than lines of the cache.
+    fn choose(&self, shape: &Shape, multiprocessors: u32, astride: bool) -> &Width<T> {
         let time = |of: &&Width<T>| {
-            let columns = of.ways[0][0].columns;
-            let tiles = shape.m.div_ceil(ROWS) * shape.n.div_ceil(columns);
-            let rounds = f64::from(tiles.div_ceil(multiprocessors)) * of.cost;
+            let Way { blocks, columns, .. } = of.ways[0][0];
+            let tiles = shape.m.div_ceil(blocks * ROWS) * shape.n.div_ceil(columns);
+            let cost = if astride && blocks == 1 { of.cost * ASTRIDE } else { of.cost };
+            let rounds = f64::from(tiles.div_ceil(clusters(multiprocessors, blocks))) * cost;
             f64::from(columns) * (rounds * f64::from(shape.k.div_ceil(SIDE)) + STORE)
         };
         self.0.iter().min_by(|x, y| time(x).total_cmp(&time(y))).expect("a rung has kernels")
@@ -71,18 +85,16 @@ pub fn refuses(name: &str, ask: &Ask, shared: u32) -> Option<String> {
 type Three = [Option<Described>; 3];
 
 /// The launches of a rung. What the copy engine cannot take goes to those that `otherwise` makes.
-pub fn launches<T: Half>(
-    sizes: Sizes,
-    kernels: Kernels<T>,
-    otherwise: Otherwise<T>,
-) -> Result<Launches<Product<T>>> {
+pub fn launches<T: Half>(sizes: Sizes, kernels: Kernels<T>, otherwise: Otherwise<T>) -> Result<Launches<Product<T>>> {
     let mut others: Option<Launches<Product<T>>> = None;
     Ok(Box::new(move |on, product: Product<T>| {
         let shape = Shape::of(&product);
         if shape.m == 0 || shape.n == 0 || shape.batch == 0 {
             return Ok(());
         }
-        let width = kernels.choose(&shape, on.device().multiprocessors);
+        let apart = |of: &View<T>| of.stride.wrapping_mul(size_of::<T>() as u32);
+        let astride = [&product.a, &product.b].iter().any(|of| !apart(of).is_multiple_of(LINE));
+        let width = kernels.choose(&shape, on.device().multiprocessors, astride);
         let way = width.ways[usize::from(product.a.transposed)][usize::from(product.b.transposed)];
         let all: Option<Vec<_>> = (0..shape.batch).map(|number| described(&product, &shape, number, &way)).collect();
         let Some(all) = all.filter(|_| shape.k > 0) else {
@@ -92,13 +104,12 @@ pub fn launches<T: Half>(
             };
             return launches(on, product);
         };
-        let tiles = shape.m.div_ceil(ROWS) * shape.n.div_ceil(way.columns);
-        let blocks = tiles.min(on.device().multiprocessors);
-        let geometry = Geometry::linear(blocks, super::BLOCK).shared(way.shared).overlapping();
+        let tiles = shape.m.div_ceil(way.blocks * ROWS) * shape.n.div_ceil(way.columns);
+        let running = tiles.min(clusters(on.device().multiprocessors, way.blocks));
+        let geometry = Geometry::linear(running * way.blocks, super::BLOCK).shared(way.shared).overlapping();
         for (number, three) in (0..).zip(all) {
-            let map = |of: Option<Described>| {
-                of.map_or(Ok(TensorMap::none()), |of| on.tensor_map(&of).map(TensorMap::new))
-            };
+            let map =
+                |of: Option<Described>| of.map_or(Ok(TensorMap::none()), |of| on.tensor_map(&of).map(TensorMap::new));
             let [of_a, of_b, of_c] = three;
             let boxes = of_c.is_some().into();
             let (of_a, of_b, of_c) = (map(of_a)?, map(of_b)?, map(of_c)?);
