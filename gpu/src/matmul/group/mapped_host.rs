@@ -2,7 +2,6 @@
 
 use super::super::Shape;
 use super::super::host::refuses_but_hopper;
-use super::ROWS;
 use super::mapped::{Half, Products, SIDE, STORED};
 use super::ring::BARRIER_BYTES;
 use crate::ladder::matmul::{Matrix as View, *};
@@ -23,7 +22,11 @@ pub struct Way<T> {
     launch: Multiply<T>,
     /// Blocks of a cluster.
     blocks: u32,
+    /// Rows and columns of a tile of C.
+    rows: u32,
     columns: u32,
+    /// Groups that take turns along k.
+    turns: u32,
     shared: u32,
     box_rows: [u32; 2],
 }
@@ -31,11 +34,26 @@ pub struct Way<T> {
 impl<T: Half> Way<T> {
     /// The product by a kernel whose blocks do `P`.
     pub fn of<P: Products<T>>(launch: Multiply<T>) -> Self {
-        Self { launch, blocks: P::BLOCKS, columns: P::COLUMNS, shared: P::SHARED_BYTES, box_rows: P::BOX_ROWS }
+        Self {
+            launch,
+            blocks: P::BLOCKS,
+            rows: P::ROWS,
+            columns: P::COLUMNS,
+            turns: P::TURNS,
+            shared: P::SHARED_BYTES,
+            box_rows: P::BOX_ROWS,
+        }
     }
 }
 
-/// Kernels with tiles of one width.
+impl<T> Way<T> {
+    /// Tiles of C, those of a cluster counted as one.
+    fn tiles(&self, shape: &Shape) -> u32 {
+        shape.m.div_ceil(self.blocks * self.rows) * shape.n.div_ceil(self.columns)
+    }
+}
+
+/// Kernels with tiles of one size.
 #[derive(Clone, Copy)]
 pub struct Width<T> {
     /// By whether A is transposed, and then B.
@@ -66,11 +84,11 @@ impl<T> Kernels<T> {
     /// an operand begin elsewhere than lines of the cache.
     fn choose(&self, shape: &Shape, multiprocessors: u32, astride: bool) -> &Width<T> {
         let time = |of: &&Width<T>| {
-            let Way { blocks, columns, .. } = of.ways[0][0];
-            let tiles = shape.m.div_ceil(blocks * ROWS) * shape.n.div_ceil(columns);
+            let way @ &Way { blocks, columns, turns, .. } = &of.ways[0][0];
             let cost = if astride && blocks == 1 { of.cost * ASTRIDE } else { of.cost };
-            let rounds = f64::from(tiles.div_ceil(clusters(multiprocessors, blocks))) * cost;
-            f64::from(columns) * (rounds * f64::from(shape.k.div_ceil(SIDE)) + STORE)
+            let rounds = f64::from(way.tiles(shape).div_ceil(clusters(multiprocessors, blocks))) * cost;
+            let steps = shape.k.div_ceil(SIDE).div_ceil(turns);
+            f64::from(columns) * (rounds * f64::from(steps) + STORE)
         };
         self.0.iter().min_by(|x, y| time(x).total_cmp(&time(y))).expect("a rung has kernels")
     }
@@ -104,8 +122,7 @@ pub fn launches<T: Half>(sizes: Sizes, kernels: Kernels<T>, otherwise: Otherwise
             };
             return launches(on, product);
         };
-        let tiles = shape.m.div_ceil(way.blocks * ROWS) * shape.n.div_ceil(way.columns);
-        let running = tiles.min(clusters(on.device().multiprocessors, way.blocks));
+        let running = way.tiles(&shape).min(clusters(on.device().multiprocessors, way.blocks));
         let geometry = Geometry::linear(running * way.blocks, super::BLOCK).shared(way.shared).overlapping();
         for (number, three) in (0..).zip(all) {
             let map =

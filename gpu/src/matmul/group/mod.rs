@@ -157,16 +157,16 @@ struct Tiles {
 impl Tiles {
     #[inline(always)]
     fn of_block(shape: &Shape, columns: u32) -> Self {
-        Self::of_cluster::<1>(shape, columns)
+        Self::of_cluster::<1>(shape, ROWS, columns)
     }
 
-    /// Those of a block in a cluster of so many.
+    /// Those of a block in a cluster of so many, if a tile has `own` rows.
     #[inline(always)]
-    fn of_cluster<const BLOCKS: u32>(shape: &Shape, columns: u32) -> Self {
-        let rows = BLOCKS * ROWS;
+    fn of_cluster<const BLOCKS: u32>(shape: &Shape, own: u32, columns: u32) -> Self {
+        let rows = BLOCKS * own;
         let (down, along) = (shape.m.div_ceil(rows), shape.n.div_ceil(columns));
         let (next, step) = (thread::block_idx_x() / BLOCKS, thread::grid_dim_x() / BLOCKS);
-        Self { down, along, rows, columns, next, step, row: if BLOCKS > 1 { cluster::rank() * ROWS } else { 0 } }
+        Self { down, along, rows, columns, next, step, row: if BLOCKS > 1 { cluster::rank() * own } else { 0 } }
     }
 
     #[inline(always)]
