@@ -294,11 +294,7 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
     fn give(sums: &[f32; SUMS], parity: u32) {
         let (to, t) = (Self::given_sums(), thread::thread_idx_x() % 128);
         taken(STAGES).wait(parity ^ 1); // those of the tile before; the phase before the first counts as ended
-        unroll::<128>(|i| {
-            if i < SUMS {
-                to.set(i as u32 * 128 + t, sums[i]);
-            }
-        });
+        each::<SUMS>(|i| to.set(i as u32 * 128 + t, sums[i]));
         warp::sync_warp(FULL); // the arrival is behind what all lanes wrote
         if warp::lane_id() == 0 {
             given(STAGES).arrive();
@@ -310,11 +306,7 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
     fn take(sums: &mut [f32; SUMS], parity: u32) {
         let (from, t) = (Self::given_sums(), thread::thread_idx_x() % 128);
         given(STAGES).wait(parity);
-        unroll::<128>(|i| {
-            if i < SUMS {
-                sums[i] += from.get(i as u32 * 128 + t);
-            }
-        });
+        each::<SUMS>(|i| sums[i] += from.get(i as u32 * 128 + t));
         warp::sync_warp(FULL); // the arrival is behind what all lanes read
         if warp::lane_id() == 0 {
             taken(STAGES).arrive();
@@ -350,4 +342,14 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
             }
         });
     }
+}
+
+/// Calls `f` with the number of each sum.
+#[inline(always)]
+fn each<const SUMS: usize>(mut f: impl FnMut(usize)) {
+    unroll::<32>(|j| {
+        if 4 * j < SUMS {
+            unroll::<4>(|e| f(4 * j + e));
+        }
+    });
 }
