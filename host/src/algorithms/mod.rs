@@ -22,7 +22,7 @@ pub mod verify;
 pub use rungs_kernels::ladder::{Head, Rung};
 pub use rungs_kernels::operator::Operation;
 
-use crate::data::{self, Data, Difference, Distribution, Dtype};
+use crate::data::{self, Data, Difference, Distribution, Dtype, MatrixSize};
 use crate::engine::{AnyBuffer, Engine};
 use crate::error::{Error, Result};
 use rungs_kernels as kernels;
@@ -547,6 +547,20 @@ impl Family {
             return self.default;
         }
         self.rungs.iter().rev().copied().find(|rung| takes(rung)).unwrap_or(self.default)
+    }
+
+    /// A size that was asked for.
+    ///
+    /// # Errors
+    /// If the family takes a number of elements, and the size has several sides.
+    pub fn size(&self, asked: MatrixSize) -> Result<Size> {
+        match (self.sizes.gpu, asked.one()) {
+            (Size::Product { .. }, _) => Ok(Size::Product { m: asked.m, n: asked.n, k: asked.k }),
+            (Size::Elements(_), Some(n)) => Ok(Size::Elements(n)),
+            (Size::Elements(_), None) => {
+                Err(Error::Usage(format!("{} takes a number of elements, not {asked}", self.name)))
+            }
+        }
     }
 
     /// The size that `all` uses on this engine for this rung: the family's, or the rung's capacity if that is smaller.

@@ -26,7 +26,7 @@ pub(crate) mod stats;
 pub use bench_report::{Kind, Ratio, Report, Row, SCHEMA, Times};
 
 use crate::algorithms::{Family, Parameters, Prepared, Problem, Rung, Size, Work, Workload, matmul};
-use crate::data::{Distribution, Dtype};
+use crate::data::{Distribution, Dtype, MatrixSize};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use bench_report::rounded;
@@ -53,7 +53,7 @@ pub struct Options {
     /// The families; the other options apply to every family.
     pub families: Vec<&'static Family>,
     /// Elements, or sides of matrices; if empty, the rungs' own sizes.
-    pub sizes: Vec<u64>,
+    pub sizes: Vec<MatrixSize>,
     /// Element types; if empty, each family's first.
     pub dtypes: Vec<Dtype>,
     /// Distributions; if empty, each family's own.
@@ -170,7 +170,7 @@ fn cases(engine: &Engine, options: &Options, tell: &mut impl FnMut(Told)) -> Res
         let keys = if options.keys.is_empty() { std::slice::from_ref(&family.input) } else { &options.keys };
         let (before, parameters) = (cases.len(), family.own(&options.parameters));
         for &dtype in dtypes.iter().filter(|dtype| family.dtypes.contains(dtype)) {
-            for (size, rungs) in sizes(engine, family, &rungs, &options.sizes) {
+            for (size, rungs) in sizes(engine, family, &rungs, &options.sizes)? {
                 for &keys in keys {
                     let refusal = |rung: &Rung| family.refusal(rung, size, dtype, &parameters, engine.device());
                     let takers: Vec<_> = rungs.iter().copied().filter(|rung| refusal(rung).is_none()).collect();
@@ -212,12 +212,10 @@ fn sizes(
     engine: &Engine,
     family: &'static Family,
     rungs: &[&'static Rung],
-    asked: &[u64],
-) -> Vec<(Size, Vec<&'static Rung>)> {
-    let product = matches!(family.sizes.gpu, Size::Product { .. });
-    let of = |n: u64| if product { Size::Product { m: n, n, k: n } } else { Size::Elements(n) };
+    asked: &[MatrixSize],
+) -> Result<Vec<(Size, Vec<&'static Rung>)>> {
     if !asked.is_empty() {
-        return asked.iter().map(|&n| (of(n), rungs.to_vec())).collect();
+        return asked.iter().map(|&size| Ok((family.size(size)?, rungs.to_vec()))).collect();
     }
     let mut sizes: Vec<(Size, Vec<&'static Rung>)> = vec![];
     for &rung in rungs {
@@ -227,7 +225,7 @@ fn sizes(
             None => sizes.push((own, vec![rung])),
         }
     }
-    sizes
+    Ok(sizes)
 }
 
 impl Case {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::algorithms::family;
 use crate::bench::{self, Kind, Options, Report};
+use crate::data::MatrixSize;
 use std::cell::RefCell;
 use std::time::Duration;
 
@@ -173,7 +174,7 @@ fn library() -> Peers {
 fn options(families: &[&str], rounds: usize) -> Options {
     Options {
         families: families.iter().map(|name| family(name).unwrap()).collect(),
-        sizes: vec![1000],
+        sizes: vec![MatrixSize::cube(1000)],
         dtypes: vec![],
         keys: vec![],
         rungs: families.contains(&"bitonic").then(|| "global-step".into()).into_iter().collect(),
@@ -237,7 +238,7 @@ fn a_contest_has_rung_reference_twin_source_and_others() {
 #[test]
 fn a_product_is_compared_with_the_fastest_algorithm_too() {
     let mut options = options(&["matmul"], 2);
-    (options.sizes, options.rungs) = (vec![16], vec!["naive".into(), "tensor-mma".into()]);
+    (options.sizes, options.rungs) = (vec![MatrixSize::cube(16)], vec!["naive".into(), "tensor-mma".into()]);
     let report = report(&options);
     assert!(report.results.iter().all(|row| row.verified), "{:?}", report.results);
     for (rung, peer, tuned) in [

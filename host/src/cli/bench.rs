@@ -4,7 +4,7 @@ use super::progress::Progress;
 use super::{Common, family, gpus};
 use crate::algorithms::{Extra, FAMILIES, Family};
 use crate::bench::{self, Options, Report, Row, Told, peers};
-use crate::data::{Distribution, Dtype, Size};
+use crate::data::{Distribution, Dtype, MatrixSize, Size};
 use crate::error::{Error, Result};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -41,7 +41,11 @@ pub(super) fn command() -> Command {
         )
         .arg(Arg::new("family").value_name("FAMILY").num_args(0..).help("Which families [default: all]"))
         .args([
-            list("n", "N", "Elements, or sides of matrices: 1000, 2^20, or every power of two in 2^12..2^28"),
+            list(
+                "n",
+                "N",
+                "Elements, or sides of matrices: 1000, 2^20, every power of two in 2^12..2^28, or three sides as MxNxK",
+            ),
             list("dtype", "TYPE", "Element types [default: each family's first]").value_parser(value_parser!(Dtype)),
             list("keys", "DISTRIBUTION", "Distributions of drawn elements [default: each family's own]")
                 .value_parser(value_parser!(Distribution)),
@@ -178,10 +182,11 @@ fn options(matches: &ArgMatches, common: &Common) -> Result<Options> {
 }
 
 /// One size, or every power of two from one to the other.
-fn sizes(text: &str) -> Result<Vec<u64>> {
-    let Some((from, to)) = text.split_once("..") else { return Ok(vec![text.parse::<Size>()?.0]) };
+fn sizes(text: &str) -> Result<Vec<MatrixSize>> {
+    let Some((from, to)) = text.split_once("..") else { return Ok(vec![text.parse()?]) };
     let (from, to) = (from.parse::<Size>()?.0, to.trim_start_matches('=').parse::<Size>()?.0);
-    let powers: Vec<u64> = (0..64).map(|i| 1u64 << i).filter(|n| (from..=to).contains(n)).collect();
+    let powers = (0..64).map(|i| 1u64 << i).filter(|n| (from..=to).contains(n));
+    let powers: Vec<_> = powers.map(MatrixSize::cube).collect();
     if powers.is_empty() { Err(Error::Usage(format!("there is no power of two in {text}"))) } else { Ok(powers) }
 }
 
@@ -394,9 +399,11 @@ mod tests {
 
     #[test]
     fn ranges_of_sizes() {
-        assert_eq!(sizes("1000").unwrap(), [1000]);
-        assert_eq!(sizes("2^3..2^5").unwrap(), [8, 16, 32]);
-        assert_eq!(sizes("5..33").unwrap(), [8, 16, 32]);
+        let cubes = |text: &str| sizes(text).unwrap().into_iter().map(|size| size.one().unwrap()).collect::<Vec<_>>();
+        assert_eq!(cubes("1000"), [1000]);
+        assert_eq!(cubes("2^3..2^5"), [8, 16, 32]);
+        assert_eq!(cubes("5..33"), [8, 16, 32]);
+        assert_eq!(sizes("40x50x60").unwrap(), [MatrixSize { m: 40, n: 50, k: 60 }]);
         assert!(sizes("9..15").is_err() && sizes("2^5..2^3").is_err() && sizes("..8").is_err());
     }
 

@@ -5,7 +5,7 @@ use super::{Common, family};
 use crate::algorithms::{FAMILIES, Family, RateUnit, Size};
 use crate::bench::peers::{Peers, parameter_text};
 use crate::bench::{self, Options, machine};
-use crate::data::{Distribution, Dtype, Size as Count};
+use crate::data::{Distribution, Dtype, MatrixSize, Size as Count};
 use crate::engine::{DeviceChoice, Engine, cuda};
 use crate::error::{Error, Result};
 use crate::group::job::{CUB, Job, KINDS, Outcome, bare_exchange};
@@ -232,7 +232,13 @@ pub(super) fn run_bench(
     }
     let sizes: Vec<Option<u64>> = match &bench.sizes[..] {
         [] => vec![None],
-        sizes => sizes.iter().copied().map(Some).collect(),
+        sizes => {
+            let one = |size: &MatrixSize| {
+                let refused = || format!("what several devices share is a number of elements, not {size}");
+                size.one().map(Some).ok_or_else(|| Error::Usage(refused()))
+            };
+            sizes.iter().map(one).collect::<Result<_>>()?
+        }
     };
     let mut lines: Vec<Line> = vec![];
     // What rank 0 says, if it is of this process: the machine, and what came of the jobs that were done.

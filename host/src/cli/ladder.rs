@@ -162,11 +162,7 @@ fn size(
 ) -> Result<Size> {
     let default = family.sizes.on(engine);
     match (asked, default) {
-        (Some(MatrixSize { m, n, k }), Size::Product { .. }) => Ok(Size::Product { m, n, k }),
-        (Some(MatrixSize { m, n, k }), Size::Elements(_)) if m == n && n == k => Ok(Size::Elements(n)),
-        (Some(size), Size::Elements(_)) => {
-            Err(Error::Usage(format!("{} takes a number of elements, not {size}", family.name)))
-        }
+        (Some(size), _) => family.size(size),
         (None, Size::Elements(n)) => {
             let (none, device) = (Size::Elements(0), engine.device());
             let takes = |rung: &&&Rung| family.refusal(rung, none, dtype, parameters, device).is_none();

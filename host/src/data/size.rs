@@ -98,6 +98,11 @@ impl MatrixSize {
     pub const fn cube(side: u64) -> Self {
         Self { m: side, n: side, k: side }
     }
+
+    /// The side, if the three are equal: a number of elements is written so, too.
+    pub const fn one(self) -> Option<u64> {
+        if self.m == self.n && self.n == self.k { Some(self.n) } else { None }
+    }
 }
 
 impl fmt::Display for MatrixSize {

@@ -3,7 +3,7 @@
 //! the boxes of B.
 
 use super::super::{Output, Shape};
-use super::ring::{Ring, empty, full, given, taken};
+use super::ring::{Ring, empty, full};
 use super::{BLOCK, FEW, GROUP, MANY, MULTIPLIERS, Packed, ROWS, Tiles};
 use crate::ring::Place;
 use core::marker::PhantomData;
@@ -11,7 +11,7 @@ use simt::math::{to_bf16, to_f16};
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
 use simt::warpgroup::{self, Lies, Sums, Tile, store_fragments};
-use simt::{Shared, bf16, bulk, cluster, f16, grid, mbarrier, thread, unroll};
+use simt::{Shared, bf16, bulk, cluster, f16, grid, thread, unroll};
 
 /// Elements of 16 bits in a row of a box, and rows of a box of an operand that lies across k.
 pub(super) const SIDE: u32 = 64;
@@ -20,6 +20,8 @@ pub(super) const STORED: u32 = 16;
 /// Bytes of a box of C, and boxes per warp.
 const BOX: u32 = STORED * warpgroup::ROW;
 const BOXES: u32 = 2;
+/// The barrier of the groups that multiply.
+const GIVEN: u32 = 1;
 
 const _: () = assert!(BLOCK == MULTIPLIERS + 128, "one group copies");
 
@@ -96,14 +98,7 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
     fn product([a, b, of_c]: Maps<T>, c: Output<T>, shape: Shape, boxes: bool) {
         let thread = thread::thread_idx_x();
         match thread {
-            0 => {
-                Self::RING.init_barriers(BLOCKS * Self::ARRIVE);
-                if TURNS > 1 {
-                    given(STAGES).init(Self::ARRIVE);
-                    taken(STAGES).init(Self::ARRIVE);
-                    mbarrier::fence_init();
-                }
-            }
+            0 => Self::RING.init_barriers(BLOCKS * Self::ARRIVE),
             MULTIPLIERS => {
                 a.prefetch();
                 b.prefetch();
@@ -227,7 +222,6 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
         if turn > 0 {
             place = place.next(STAGES);
         }
-        let mut parity = 0;
         let mut tiles = Tiles::of_cluster::<BLOCKS>(&shape, ROWS / TURNS, Self::COLUMNS);
         while let Some((row, column)) = tiles.next() {
             let mut sums = Sums::<SUMS>::ZERO;
@@ -260,21 +254,16 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
             warp::sync_warp(FULL);
             Self::give_back(before, lane);
             let row = row + down;
-            let mine = turn == 0;
             if TURNS > 1 {
-                if mine {
-                    Self::take(&mut sums, parity);
-                } else {
-                    Self::give(&sums, parity);
+                Self::join(&mut sums, turn == 0);
+                if turn > 0 {
+                    continue;
                 }
-                parity ^= 1;
             }
-            if mine {
-                if boxes {
-                    Self::store(map, row, column, &sums, c.alpha);
-                } else {
-                    T::store(c, row, column, &[sums]);
-                }
+            if boxes {
+                Self::store(map, row, column, &sums, c.alpha);
+            } else {
+                T::store(c, row, column, &[sums]);
             }
         }
         if lane == 0 {
@@ -289,28 +278,18 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
         Tile::<f32>::dynamic(first, Self::GIVEN_BYTES / warpgroup::ROW).elements()
     }
 
-    /// The second group's sums of a tile go to the first. `parity`: that of the tile's number.
+    /// Adds the sums of the second group to those of the first. Both make the call.
     #[inline(always)]
-    fn give(sums: &[f32; SUMS], parity: u32) {
-        let (to, t) = (Self::given_sums(), thread::thread_idx_x() % 128);
-        taken(STAGES).wait(parity ^ 1); // those of the tile before; the phase before the first counts as ended
-        each::<SUMS>(|i| to.set(i as u32 * 128 + t, sums[i]));
-        warp::sync_warp(FULL); // the arrival is behind what all lanes wrote
-        if warp::lane_id() == 0 {
-            given(STAGES).arrive();
+    fn join(sums: &mut [f32; SUMS], is_first: bool) {
+        let (given, t) = (Self::given_sums(), thread::thread_idx_x() % 128);
+        if !is_first {
+            each::<SUMS>(|i| given.set(i as u32 * 128 + t, sums[i]));
         }
-    }
-
-    /// Adds them to the first group's.
-    #[inline(always)]
-    fn take(sums: &mut [f32; SUMS], parity: u32) {
-        let (from, t) = (Self::given_sums(), thread::thread_idx_x() % 128);
-        given(STAGES).wait(parity);
-        each::<SUMS>(|i| sums[i] += from.get(i as u32 * 128 + t));
-        warp::sync_warp(FULL); // the arrival is behind what all lanes read
-        if warp::lane_id() == 0 {
-            taken(STAGES).arrive();
+        thread::barrier(GIVEN, MULTIPLIERS); // all sums are there before they are added
+        if is_first {
+            each::<SUMS>(|i| sums[i] += given.get(i as u32 * 128 + t));
         }
+        thread::barrier(GIVEN, MULTIPLIERS); // all have been added before those of the next tile replace them
     }
 
     /// Has the copy engine write the warp's rows of C, box by box; (`row`, `column`) is the first of the group's.

@@ -30,18 +30,6 @@ pub(super) fn empty(stage: u32, stages: u32) -> Mbarrier {
     Mbarrier::at(BARRIERS::view(), stages + stage)
 }
 
-/// Two more barriers, for sums that one group gives another. Of a ring that has less than the most stages.
-#[inline(always)]
-pub(super) fn given(stages: u32) -> Mbarrier {
-    Mbarrier::at(BARRIERS::view(), 2 * stages)
-}
-
-/// See [`given`].
-#[inline(always)]
-pub(super) fn taken(stages: u32) -> Mbarrier {
-    Mbarrier::at(BARRIERS::view(), 2 * stages + 1)
-}
-
 /// The sizes of a ring: a stage has the parts of a tile of A, one after the other, and then those of B.
 #[derive(Clone, Copy)]
 pub(super) struct Ring {
