@@ -21,6 +21,8 @@ pub mod r13_tensor_group;
 pub mod r14_three_tf32_group;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
 pub mod r15_tensor_map;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod r16_tensor_registers;
 pub mod r1_naive;
 pub mod r2_coalesced;
 pub mod r3_shared_tile;

@@ -124,10 +124,12 @@ pub mod launches {
     macro_rules! width {
         ($tiles:ident<$T:ident>, $cost:expr) => {
             Width {
+                columns: $tiles::<$T, Along, Along>::COLUMNS,
                 ways: [
                     [way::<$T, $tiles<$T, Along, Across>>(), way::<$T, $tiles<$T, Along, Along>>()],
                     [way::<$T, $tiles<$T, Across, Across>>(), way::<$T, $tiles<$T, Across, Along>>()],
-                ],
+                ]
+                .map(|ways| ways.map(Some)),
                 cost: $cost,
             }
         };
@@ -143,7 +145,8 @@ pub mod launches {
                     let otherwise = |on: &dyn Launcher, sizes| {
                         MultipliesOf::<$T>::launches_of(&TensorGroup, on, sizes)
                     };
-                    mapped_host::launches(on, sizes, Kernels { write, widths }, otherwise)
+                    let kernels = Kernels { write, widths, turn: |product| product, by_columns: false };
+                    mapped_host::launches(on, sizes, kernels, otherwise)
                 }
             }
         )*};

@@ -43,7 +43,7 @@ impl Half for f16 {
 }
 
 /// What the blocks of a kernel do: tiles of C of one width, from operands that lie in one way.
-pub trait Products<T: Half> {
+pub trait Products<T: Packed> {
     /// Columns of a tile of C.
     const COLUMNS: u32;
 
@@ -51,9 +51,9 @@ pub trait Products<T: Half> {
     #[cfg(not(target_os = "cuda"))]
     const SHARED_BYTES: u32;
 
-    /// Rows of a box of A and of one of B.
+    /// Rows of a box of A, of B and of C.
     #[cfg(not(target_os = "cuda"))]
-    const BOX_ROWS: [u32; 2];
+    const BOX_ROWS: [u32; 3];
 
     /// C = alpha·A·B + beta·C, where k is not 0. `maps`: those of A, B and C; the last is there if `boxes`, and beta is
     /// 0 then.
@@ -69,10 +69,22 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Products<T
     #[cfg(not(target_os = "cuda"))]
     const SHARED_BYTES: u32 = Self::RING.bytes() + MULTIPLIERS / 32 * BOXES * BOX;
     #[cfg(not(target_os = "cuda"))]
-    const BOX_ROWS: [u32; 2] = [if A::ACROSS { SIDE } else { ROWS }, if B::ACROSS { SIDE } else { Self::COLUMNS }];
+    const BOX_ROWS: [u32; 3] =
+        [if A::ACROSS { SIDE } else { ROWS }, if B::ACROSS { SIDE } else { Self::COLUMNS }, STORED];
 
     #[inline(always)]
     fn product(maps: Global<u64>, c: Output<T>, shape: Shape, boxes: bool) {
+        Self::by_roles(maps, shape, boxes, || Self::multiply(TensorMap::at(maps, 2), c, shape, boxes));
+    }
+}
+
+impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T, A, B, SUMS, STAGES> {
+    /// The tiles of a stage.
+    pub(super) const RING: Ring = Ring { rows: ROWS, columns: 2 * SUMS as u32, parts: 1, stages: STAGES };
+
+    /// What the threads do: one fills the ring, and those of the first warps `multiply`.
+    #[inline(always)]
+    pub(super) fn by_roles(maps: Global<u64>, shape: Shape, boxes: bool, multiply: impl FnOnce()) {
         let (thread, of_c) = (thread::thread_idx_x(), TensorMap::<T>::at(maps, 2));
         match thread {
             0 => Self::RING.init_barriers(MULTIPLIERS / 32),
@@ -93,25 +105,20 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Products<T
             }
         } else {
             warpgroup::claim_registers::<MANY>();
-            Self::multiply(of_c, c, shape, boxes);
+            multiply();
         }
     }
-}
-
-impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T, A, B, SUMS, STAGES> {
-    /// The tiles of a stage.
-    const RING: Ring = Ring { rows: ROWS, columns: Self::COLUMNS, parts: 1, stages: STAGES };
 
     /// Fills stage after stage, for all tiles of the block.
     #[inline(always)]
     fn produce(maps: Global<u64>, shape: Shape) {
         let (a, b) = (TensorMap::<T>::at(maps, 0), TensorMap::<T>::at(maps, 1));
-        let (steps, mut place) = (shape.k.div_ceil(SIDE), Place::FIRST);
-        let mut tiles = Tiles::of_block(&shape, Self::COLUMNS);
+        let (steps, mut place) = (shape.k.div_ceil(Tile::<T>::DEPTH), Place::FIRST);
+        let mut tiles = Tiles::of_block(&shape, Self::RING.columns);
         while let Some((row, column)) = tiles.next() {
             let mut step = 0;
             while step < steps {
-                Self::fill(place, (a, row), (b, column), step * SIDE);
+                Self::fill(place, (a, row), (b, column), step * Tile::<T>::DEPTH);
                 place = place.next(STAGES);
                 step += 1;
             }
@@ -126,22 +133,26 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T, 
         empty(stage, STAGES).wait(parity ^ 1);
         let barrier = full(stage);
         barrier.arrive_expecting(Self::RING.stage());
+        // Rows of a box of an operand that lies across k.
+        let side = Tile::<T>::DEPTH;
         let load = |(map, first): (TensorMap<T>, u32), to: Tile<T>, across: bool, boxes: u32| {
             if across {
                 unroll::<4>(|i| {
                     let i = i as u32;
                     if i < boxes {
-                        map.load(to.rows(i * SIDE, SIDE), k, first + i * SIDE, barrier);
+                        map.load(to.rows(i * side, side), k, first + i * side, barrier);
                     }
                 });
             } else {
                 map.load(to, first, k, barrier);
             }
         };
-        load(a, Self::RING.a(stage, 0), A::ACROSS, ROWS / SIDE);
-        load(b, Self::RING.b(stage, 0), B::ACROSS, Self::COLUMNS / SIDE);
+        load(a, Self::RING.a(stage, 0), A::ACROSS, ROWS / side);
+        load(b, Self::RING.b(stage, 0), B::ACROSS, Self::RING.columns / side);
     }
+}
 
+impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T, A, B, SUMS, STAGES> {
     /// Multiplies what is in the ring, for all tiles of the block.
     #[inline(always)]
     fn multiply(map: TensorMap<T>, c: Output<T>, shape: Shape, boxes: bool) {

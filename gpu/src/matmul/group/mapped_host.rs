@@ -4,10 +4,12 @@
 use super::super::Shape;
 use super::super::host::refuses_but_hopper;
 use super::ROWS;
-use super::mapped::{Half, Products, SIDE, STORED};
+use super::Packed;
+use super::mapped::Products;
 use super::ring::BARRIER_BYTES;
 use crate::ladder::matmul::{Matrix as View, *};
 use simt::tensor_map::{Described, WORDS, Words};
+use simt::warpgroup::Tile;
 use std::boxed::Box;
 use std::vec::Vec;
 
@@ -23,47 +25,52 @@ pub type Otherwise<T> = fn(&dyn Launcher, Sizes) -> Result<Launches<Product<T>>>
 #[derive(Clone, Copy)]
 pub struct Way<T> {
     launch: Multiply<T>,
-    columns: u32,
     shared: u32,
-    box_rows: [u32; 2],
+    box_rows: [u32; 3],
 }
 
-impl<T: Half> Way<T> {
+impl<T: Packed> Way<T> {
     /// The product by a kernel whose blocks do `P`.
     pub fn of<P: Products<T>>(launch: Multiply<T>) -> Self {
-        Self { launch, columns: P::COLUMNS, shared: P::SHARED_BYTES, box_rows: P::BOX_ROWS }
+        Self { launch, shared: P::SHARED_BYTES, box_rows: P::BOX_ROWS }
     }
 }
 
 /// Kernels with tiles of one width.
 #[derive(Clone, Copy)]
 pub struct Width<T> {
-    /// By whether A is transposed, and then B.
-    pub ways: [[Way<T>; 2]; 2],
+    /// Columns of a tile.
+    pub columns: u32,
+    /// By whether A is transposed, and then B; what has none is made otherwise.
+    pub ways: [[Option<Way<T>>; 2]; 2],
     /// The time that a column of a tile takes, as a multiple of that of the widest tiles.
     pub cost: f64,
 }
 
 /// What a rung launches.
 #[derive(Clone, Copy)]
-pub struct Kernels<T> {
+pub struct Kernels<T: Packed> {
     /// Writes maps.
     pub write: Write,
     /// The products.
     pub widths: [Width<T>; 3],
+    /// The product that is made for another: itself, or Cᵀ = Bᵀ·Aᵀ.
+    pub turn: fn(Product<T>) -> Product<T>,
+    /// Whether the copy engine writes C stored by columns, and not C stored by rows.
+    pub by_columns: bool,
 }
 
 /// The time that the last tiles of C take after their products, in steps along k.
 const STORE: f64 = 1.5;
 
-impl<T> Kernels<T> {
+impl<T: Packed> Kernels<T> {
     /// The kernels whose tiles take the least time, in rounds of a tile per multiprocessor.
     fn choose(&self, shape: &Shape, multiprocessors: u32) -> &Width<T> {
         let time = |of: &&Width<T>| {
-            let columns = of.ways[0][0].columns;
+            let columns = of.columns;
             let tiles = shape.m.div_ceil(ROWS) * shape.n.div_ceil(columns);
             let rounds = f64::from(tiles.div_ceil(multiprocessors)) * of.cost;
-            f64::from(columns) * (rounds * f64::from(shape.k.div_ceil(SIDE)) + STORE)
+            f64::from(columns) * (rounds * f64::from(shape.k.div_ceil(Tile::<T>::DEPTH)) + STORE)
         };
         self.widths.iter().min_by(|x, y| time(x).total_cmp(&time(y))).expect("a rung has kernels")
     }
@@ -120,7 +127,7 @@ impl Maps {
 }
 
 /// The launches of a rung. What the copy engine cannot take goes to those that `otherwise` makes.
-pub fn launches<T: Half>(
+pub fn launches<T: Packed>(
     on: &dyn Launcher,
     sizes: Sizes,
     kernels: Kernels<T>,
@@ -128,22 +135,27 @@ pub fn launches<T: Half>(
 ) -> Result<Launches<Product<T>>> {
     let mut maps = Maps::new(on)?;
     let mut others: Option<Launches<Product<T>>> = None;
-    Ok(Box::new(move |on, product: Product<T>| {
+    Ok(Box::new(move |on, asked: Product<T>| {
+        let product = (kernels.turn)(asked);
         let shape = Shape::of(&product);
         if shape.m == 0 || shape.n == 0 || shape.batch == 0 {
             return Ok(());
         }
         let width = kernels.choose(&shape, on.device().multiprocessors);
         let way = width.ways[usize::from(product.a.transposed)][usize::from(product.b.transposed)];
-        let all: Option<Vec<_>> = (0..shape.batch).map(|number| described(&product, &shape, number, &way)).collect();
-        let Some(all) = all.filter(|_| shape.k > 0) else {
+        let by_columns = kernels.by_columns;
+        let all = way.filter(|_| shape.k > 0).and_then(|way| {
+            let three = |number| described(&product, &shape, number, way.box_rows, by_columns);
+            Some((way, (0..shape.batch).map(three).collect::<Option<Vec<_>>>()?))
+        });
+        let Some((way, all)) = all else {
             let launches = match &mut others {
                 Some(launches) => launches,
                 none => none.insert(otherwise(on, sizes)?),
             };
-            return launches(on, product);
+            return launches(on, asked);
         };
-        let tiles = shape.m.div_ceil(ROWS) * shape.n.div_ceil(way.columns);
+        let tiles = shape.m.div_ceil(ROWS) * shape.n.div_ceil(width.columns);
         let geometry = Geometry::linear(tiles.min(on.device().multiprocessors), super::BLOCK).shared(way.shared);
         for (number, three) in (0..).zip(all) {
             let (at, there) = maps.of(on, three, kernels.write)?;
@@ -165,14 +177,20 @@ fn start<T: Scalar>(of: &View<T>, apart: u32, number: u32) -> Global<T> {
 
 /// The maps of one product of the batch, if the copy engine can take A and B. C has one if it takes that, too, and if
 /// nothing of the old C is needed.
-fn described<T: Half>(product: &Product<T>, shape: &Shape, number: u32, way: &Way<T>) -> Option<Three> {
+fn described<T: Packed>(
+    product: &Product<T>,
+    shape: &Shape,
+    number: u32,
+    [rows_a, rows_b, rows_c]: [u32; 3],
+    by_columns: bool,
+) -> Option<Three> {
     let Product { a, b, c, batch, .. } = product;
     let map = |of: &View<T>, apart: u32, box_rows: u32| {
         let stored = if of.transposed { [of.columns, of.rows] } else { [of.rows, of.columns] };
         Described::of(start(of, apart, number), stored, of.stride, box_rows)
     };
-    let [rows_a, rows_b] = way.box_rows;
     let (a, b) = (map(a, batch.a, rows_a)?, map(b, batch.b, rows_b)?);
-    let c = if shape.beta == 0.0 { map(c, batch.c, STORED) } else { None };
+    let stores = shape.beta == 0.0 && c.transposed == by_columns;
+    let c = if stores { map(c, batch.c, rows_c) } else { None };
     Some([Some(a), Some(b), c])
 }

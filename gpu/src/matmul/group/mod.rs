@@ -10,6 +10,7 @@ pub(super) mod pack;
 mod packed;
 mod ring;
 mod store;
+pub(super) mod held;
 
 use super::{Output, Shape, in_groups};
 use core::marker::PhantomData;

@@ -1,0 +1,118 @@
+//! # Matrix product, in TF32 from operands as they are, one of them in registers
+//!
+//! **Idea.** TODO
+use super::Shape;
+use super::group::BLOCK;
+use super::group::held::Held;
+use super::group::mapped::Products;
+use simt::tensor_map::{TensorMap, Words};
+use simt::warpgroup::{Across, Along};
+use simt::{Global, kernel, thread};
+
+pub use super::group::ROWS;
+
+/// Columns of a tile of C.
+pub const COLUMNS: u32 = Wide::<Across>::COLUMNS;
+
+type Wide<A> = Held<A, 128, 4>;
+type Middle<A> = Held<A, 64, 6>;
+type Narrow<A> = Held<A, 32, 8>;
+
+/// C = alpha·A·B + beta·C for one product, turned so that B lies along k. `maps` has the maps of A, B and C, the last if
+/// `boxes`; the views of A and B say what the maps are of.
+#[kernel(
+    sm_90a,
+    max_threads = BLOCK,
+    min_blocks = 1,
+    instances(
+        matmul_tensor_registers_across: <Wide<Across>>,
+        matmul_tensor_registers_along: <Wide<Along>>,
+        matmul_tensor_registers_middle_across: <Middle<Across>>,
+        matmul_tensor_registers_middle_along: <Middle<Along>>,
+        matmul_tensor_registers_narrow_across: <Narrow<Across>>,
+        matmul_tensor_registers_narrow_along: <Narrow<Along>>,
+    )
+)]
+pub fn matmul_tensor_registers<P: Products<f32>>(
+    maps: Global<u64>,
+    _a: Global<f32>,
+    _b: Global<f32>,
+    c: Global<f32>,
+    shape: Shape,
+    boxes: u32,
+) {
+    P::product(maps, shape.matrices(0, c, c, c).2, shape, boxes != 0);
+}
+
+/// Writes the maps of A, B and C.
+#[kernel(sm_90a, max_threads = 32)]
+pub fn matmul_tensor_registers_write(to: Global<u64>, a: Words, b: Words, c: Words) {
+    if thread::thread_idx_x() == 0 {
+        TensorMap::<f32>::at(to, 0).write(a);
+        TensorMap::<f32>::at(to, 1).write(b);
+        TensorMap::<f32>::at(to, 2).write(c);
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the product, and before the first one its maps are written.
+
+    use super::super::r13_tensor_group::launches::TensorGroup;
+    use super::*;
+    use crate::ladder::matmul::*;
+    use crate::matmul::group::mapped_host::{self, Args, Kernels, Way, Width};
+    use simt::Kernel;
+
+    /// The rung.
+    pub static RUNG: Entry<Matmul> =
+        rung!("r16_tensor_registers.rs", [matmul_tensor_registers, matmul_tensor_registers_write])
+            .refusing(|ask| mapped_host::refuses("tensor-registers", ask, Wide::<Across>::SHARED_BYTES))
+            .run_by(&Registers);
+
+    struct Registers;
+
+    fn way<P: Products<f32>>() -> Option<Way<f32>>
+    where
+        matmul_tensor_registers<P>: Kernel<Args = Args<f32>>,
+    {
+        Some(Way::of::<P>(|on, geometry, args| on.launch(matmul_tensor_registers::<P>::default(), geometry, args)))
+    }
+
+    /// The kernels with tiles of one width.
+    macro_rules! width {
+        ($tiles:ident, $cost:expr) => {
+            Width {
+                columns: $tiles::<Across>::COLUMNS,
+                ways: [[None, way::<$tiles<Along>>()], [None, way::<$tiles<Across>>()]],
+                cost: $cost,
+            }
+        };
+    }
+
+    /// Cᵀ = Bᵀ·Aᵀ if A lies along k; else C = A·B, for which B has to.
+    fn turn(product: Product) -> Product {
+        let Product { a, b, c, batch, .. } = product;
+        if a.transposed {
+            return product;
+        }
+        let turned = |of: Matrix| Matrix { rows: of.columns, columns: of.rows, transposed: !of.transposed, ..of };
+        let batch = Batch { a: batch.b, b: batch.a, ..batch };
+        Product { a: turned(b), b: turned(a), c: turned(c), batch, ..product }
+    }
+
+    impl Multiplies for Registers {
+        fn precision(&self) -> Precision {
+            Precision::Tf32
+        }
+
+        fn launches(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>> {
+            let widths = [width!(Wide, 1.0), width!(Middle, 1.02), width!(Narrow, 1.25)];
+            let write: mapped_host::Write =
+                |on, geometry, args| on.launch(matmul_tensor_registers_write, geometry, args);
+            let otherwise = |on: &dyn Launcher, sizes| MultipliesOf::<f32>::launches_of(&TensorGroup, on, sizes);
+            let kernels = Kernels { write, widths, turn, by_columns: true };
+            mapped_host::launches(on, sizes, kernels, otherwise)
+        }
+    }
+}
