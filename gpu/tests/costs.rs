@@ -896,7 +896,7 @@ fn products_of_operands_as_they_are() {
     states(
         &RUNG.rung,
         "Copies of 2·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory, and of C from there. One barrier per \
-         block; one launch, and a small one before it where the matrices are not those of a product before.",
+         block; one launch.",
     );
     let (m, n, k) = (ROWS * MULTIPROCESSORS, COLUMNS, 64 * 40);
     let mut cost = cost_of_product_of(&RUNG, (m, n, k), simt::f16::ONE, |k| simt::f16::from_f32(k as f32));
@@ -905,8 +905,6 @@ fn products_of_operands_as_they_are() {
     product.has_barriers(1);
     assert_eq!(product.read, 2 * u64::from(k * (m * n.div_ceil(COLUMNS) + n * m.div_ceil(ROWS))));
     assert_eq!(product.written, 2 * u64::from(m * n));
-    let maps = cost.launches.pop().unwrap();
-    assert_eq!((maps.kernel, maps.read, maps.written), ("matmul_tensor_map_write", 0, 3 * 128));
     assert!(cost.launches.is_empty());
 }
 

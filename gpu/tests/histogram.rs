@@ -102,8 +102,10 @@ fn warp_tables() {
 fn bank_private_tables() {
     use r4_bank_private::*;
     check_all(&launches::RUNG, 0);
-    assert_eq!([0, 1, 2048, 2049, 1 << 18, 1 << 20, u32::MAX].map(|n| grid::<u8>(n, 132)), [1, 1, 1, 2, 128, 264, 264]);
-    assert_eq!(grid::<u32>(u32::MAX, 132), 264);
+    let of = |n| blocks::<u8>(n, 256, 132);
+    assert_eq!([0, 1, 1 << 14, (1 << 14) + 1, 1 << 18, 1 << 20, u32::MAX].map(of), [1, 1, 1, 2, 16, 64, 264]);
+    assert_eq!(blocks::<u32>(1 << 20, 4096, 132), 128);
+    assert_eq!(blocks::<u32>(u32::MAX, 4096, 132), 264);
     assert_eq!(
         (shared_bytes::<u8>(256), shared_bytes::<u32>(512), shared_bytes::<u32>(4096)),
         (32 << 10, 65536, 65536)

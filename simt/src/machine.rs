@@ -224,22 +224,18 @@ pub(crate) trait Machine {
     #[track_caller]
     unsafe fn bulk_store(to: *mut u8, from: u32, bytes: u32);
     /// # Safety
-    /// `map` is the address of a map of a matrix that is valid for reads, `to` lies in the block's shared memory with
+    /// `map` is the address of a map, among the kernel's parameters, of a matrix that is valid for reads, `to` lies in the block's shared memory with
     /// room for a box and is a multiple of 128; `barrier` is the address of a barrier of the block.
     #[track_caller]
     unsafe fn box_load(to: u32, map: *const u64, place: [u32; 2], barrier: u32);
     /// # Safety
-    /// `map` is the address of a map of a matrix that is valid for writes, `from` that of a box in the block's shared
+    /// `map` is the address of a map, among the kernel's parameters, of a matrix that is valid for writes, `from` that of a box in the block's shared
     /// memory, a multiple of 128.
     #[track_caller]
     unsafe fn box_store(map: *const u64, place: [u32; 2], from: u32);
-    /// Orders writes of maps before the end of the grid, for the copy engine.
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    fn publish_map();
     /// # Safety
-    /// `map` is the address of 128 bytes, aligned to 64.
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    unsafe fn acquire_map(map: *const u64);
+    /// `map` is the address of a map among the kernel's parameters.
+    unsafe fn prefetch_map(map: *const u64);
     fn bulk_commit();
     fn bulk_wait_read<const N: u32>();
     fn fence_async_shared();

@@ -9,41 +9,39 @@
 //! operand, or its columns ([`crate::warpgroup::Lies`]). What of a box lies outside of the matrix is zero when it is
 //! loaded, and left alone when it is stored.
 //!
-//! A map is 128 bytes whose form is the driver's own. The host asks for them ([`Described`]), a kernel writes them to
-//! global memory ([`TensorMap::write`]), and a launch behind that one reads them there: the instructions take a map's
-//! address. Copies are started by one thread, as those of [`crate::bulk`]; that module's groups, waits and fences are
-//! for boxes, too.
+//! A map is 128 bytes whose form is the driver's own. The host asks for them ([`Described`]) and passes them as a
+//! kernel's first parameters. The instructions take a map's address, which is that of the parameter: so a map needs no
+//! memory, no launch that writes it and no fence before it is used. Copies are started by one thread, as those of
+//! [`crate::bulk`]; that module's groups, waits and fences are for boxes, too.
 
-use crate::global::checked;
 use crate::machine::Machine;
 use crate::mbarrier::Mbarrier;
 use crate::scalar::Operand;
 use crate::warpgroup::Tile;
-use crate::{Backend, Global};
+use crate::Backend;
 use core::marker::PhantomData;
-#[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 #[cfg(not(target_os = "cuda"))]
 pub use host::Described;
 
 /// Words of a map.
 pub const WORDS: usize = 16;
-/// What the address of a map is a multiple of, in bytes.
-const ALIGNMENT: u32 = 64;
 
-/// A map, as a kernel's argument: 16 words. The host has them from [`Described`].
+/// A map, as the host has it from [`Described`]: 16 words. The parameter that a kernel gets them in is aligned as the
+/// copy engine wants it: the PTX builder sees to that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Words(pub [u64; WORDS]);
 
-// SAFETY: the struct is #[repr(C)] and consists of numbers. What the words say is between host and copy engine; a
-// kernel follows no pointer in them, and the simulator none that leads out of the launch's views.
+/// What a kernel knows of a map: the address of its parameter.
+#[cfg(target_os = "cuda")]
+type Known = *const u64;
+/// On the host, and so on the simulator, the parameter itself.
 #[cfg(not(target_os = "cuda"))]
-unsafe impl crate::Argument for Words {}
+type Known = Words;
 
-/// A map in global memory.
-pub struct TensorMap<T>(Global<u64>, PhantomData<T>);
+/// A map, as a kernel's parameter. A kernel has its maps before all other parameters.
+pub struct TensorMap<T>(Known, PhantomData<fn() -> T>);
 
 impl<T> Clone for TensorMap<T> {
     #[inline(always)]
@@ -53,34 +51,58 @@ impl<T> Clone for TensorMap<T> {
 }
 impl<T> Copy for TensorMap<T> {}
 
+// SAFETY: the entry has one parameter of the bytes of `Words`; what the words say is between host and copy engine. A
+// kernel follows no pointer in them, and the simulator none that leads out of the launch's views.
+#[cfg(not(target_os = "cuda"))]
+unsafe impl<T: Operand> crate::Argument for TensorMap<T> {
+    const BY_ITS_BYTES: bool = false;
+
+    fn append(&self, parameters: &mut crate::kernel::Parameters) {
+        parameters.push(&self.0);
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+impl<T> TensorMap<T> {
+    /// The map of a matrix, for a launch.
+    pub fn new(words: Words) -> Self {
+        Self(words, PhantomData)
+    }
+
+    /// No map: for a kernel that does not use this one.
+    pub fn none() -> Self {
+        Self::new(Words([0; WORDS]))
+    }
+
+    fn address(&self) -> *const u64 {
+        self.0.0.as_ptr()
+    }
+}
+
+#[cfg(target_os = "cuda")]
+impl<T> TensorMap<T> {
+    /// The map in a parameter of the kernel's entry. `#[kernel]` makes the calls.
+    ///
+    /// # Safety
+    /// The generic address of 128 bytes that the host passed as [`Words`].
+    #[doc(hidden)]
+    #[inline(always)]
+    pub unsafe fn of_parameter(address: u64) -> Self {
+        Self(address as *const u64, PhantomData)
+    }
+
+    #[inline(always)]
+    fn address(&self) -> *const u64 {
+        self.0
+    }
+}
+
 impl<T: Operand> TensorMap<T> {
-    /// Map `i` of those that follow each other in `words`, which begin on a multiple of 64 bytes.
+    /// Has the copy engine fetch the map, which the first copy would wait for otherwise.
     #[inline(always)]
-    #[track_caller]
-    pub fn at(words: Global<u64>, i: u32) -> Self {
-        let map = words.slice(i * WORDS as u32, WORDS as u32);
-        if checked() && !(map.as_ptr() as u64).is_multiple_of(ALIGNMENT.into()) {
-            Backend::misaligned("tensor map", map.as_ptr() as u64, ALIGNMENT);
-        }
-        Self(map, PhantomData)
-    }
-
-    /// Writes the map, for launches that begin when this one has ended.
-    #[inline(always)]
-    #[track_caller]
-    pub fn write(self, words: Words) {
-        crate::unroll::<WORDS>(|i| self.0.set(i as u32, words.0[i]));
-        // The copy engine reads maps past the threads' caches.
-        Backend::publish_map();
-    }
-
-    /// Makes a map that an earlier launch wrote known to the copy engine, which begins to fetch it. One thread of each
-    /// block makes the call, and the block waits at a barrier before any thread uses the map.
-    #[inline(always)]
-    #[track_caller]
-    pub fn acquire(self) {
-        // SAFETY: `at` checked that there are 128 bytes, aligned to 64.
-        unsafe { Backend::acquire_map(self.0.as_ptr()) }
+    pub fn prefetch(self) {
+        // SAFETY: the address is that of a parameter of 128 bytes.
+        unsafe { Backend::prefetch_map(self.address()) }
     }
 
     /// Starts to copy the box from (`row`, `column`) of the matrix on to `to`, of as many rows. All bytes of `to` are
@@ -91,7 +113,7 @@ impl<T: Operand> TensorMap<T> {
         #[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
         self.refuse_other(to);
         // SAFETY: the maker of the map promised the matrix, `Tile` the shared memory.
-        unsafe { Backend::box_load(to.elements().address(), self.0.as_ptr(), [column, row], barrier.address()) }
+        unsafe { Backend::box_load(to.elements().address(), self.address(), [column, row], barrier.address()) }
     }
 
     /// Starts to copy `from` to the box from (`row`, `column`) of the matrix on, as part of the thread's current group
@@ -102,18 +124,15 @@ impl<T: Operand> TensorMap<T> {
         #[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
         self.refuse_other(from);
         // SAFETY: as for `load`.
-        unsafe { Backend::box_store(self.0.as_ptr(), [column, row], from.elements().address()) }
+        unsafe { Backend::box_store(self.address(), [column, row], from.elements().address()) }
     }
 
     /// On the simulator, ends the kernel with an error if a tile is no box of the map: a GPU cannot tell.
     #[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
     #[track_caller]
     fn refuse_other(self, tile: Tile<T>) {
-        // Other threads may write there.
-        // SAFETY: `at` checked that there are so many words, aligned to 64, which kernels may write.
-        let word = |i| unsafe { AtomicU64::from_ptr(self.0.as_ptr().add(i)) }.load(Relaxed);
         // What is no map is refused where the box is copied.
-        let Some(map) = Described::of_words(core::array::from_fn(word)) else { return };
+        let Some(map) = Described::of_words(self.0.0) else { return };
         let (seen, wanted) = (map.seen(), T::SEEN);
         assert!(seen == wanted, "the tensor map is of elements {seen:?}, and the tile's are {wanted:?}");
         let ([columns, rows], elements) = (map.box_extents(), tile.elements().len());

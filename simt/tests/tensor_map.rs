@@ -1,11 +1,10 @@
 //! Boxes of matrices, products of operands that lie either way, and stores of fragments, on the simulator.
 
-use simt::launcher::Launcher;
 use simt::mbarrier::{self, Mbarrier};
-use simt::sim::{Check, Gpu, Kind, LaunchError, Options, check, launch};
-use simt::tensor_map::{Described, TensorMap, WORDS, Words};
+use simt::sim::{Kind, LaunchError, Options, launch};
+use simt::tensor_map::{Described, TensorMap, Words};
 use simt::warpgroup::{Across, Along, Lies, MORE, Sums, Tile, store_fragments};
-use simt::{Geometry, Global, Kernel, bf16, bulk, f16, grid, kernel, shared, thread, warp};
+use simt::{Global, Kernel, bf16, bulk, f16, kernel, shared, thread, warp};
 
 /// Memory as a device allocates it.
 #[repr(align(256))]
@@ -20,19 +19,9 @@ fn run<K: Kernel>(k: K, threads: u32, args: K::Args) -> Result<(), LaunchError> 
     launch(k, [1; 3], [threads, 1, 1], (64 << 10) + MORE, args, Options::default())
 }
 
-/// The maps of matrices, as a launch before has written them.
-fn written<const N: usize>(described: [Option<Described>; N]) -> Aligned<u64, 48> {
-    let mut maps = Aligned([0; 48]);
-    for (i, described) in described.into_iter().enumerate() {
-        let words = described.expect("the copy engine takes it").simulated();
-        run(write, 1, (view(&mut maps.0[i * WORDS..][..WORDS]), words)).unwrap();
-    }
-    maps
-}
-
-#[kernel]
-fn write(to: Global<u64>, words: Words) {
-    TensorMap::<f16>::at(to, 0).write(words);
+/// The map of a matrix that the copy engine takes.
+fn map(described: Option<Described>) -> Words {
+    described.expect("the copy engine takes it").simulated()
 }
 
 shared!(BARRIER: [u64; 1]);
@@ -40,7 +29,8 @@ shared!(BARRIER: [u64; 1]);
 /// Has a box of 16 rows copied to shared memory, and from there to another matrix. The launch has views of both.
 #[kernel]
 fn move_box(
-    maps: Global<u64>,
+    from: TensorMap<f16>,
+    to: TensorMap<f16>,
     _from: Global<f16>,
     _to: Global<f16>,
     row: u32,
@@ -49,12 +39,10 @@ fn move_box(
     to_column: u32,
     seen: Global<f16>,
 ) {
-    let (from, to) = (TensorMap::<f16>::at(maps, 0), TensorMap::<f16>::at(maps, 1));
     let (barrier, tile) = (Mbarrier::at(BARRIER::view(), 0), Tile::<f16>::dynamic(0, 16));
     barrier.init(1);
     mbarrier::fence_init();
-    from.acquire();
-    to.acquire();
+    from.prefetch();
     barrier.arrive_expecting(16 * 128);
     from.load(tile, row, column, barrier);
     barrier.wait(0);
@@ -88,11 +76,12 @@ fn what_lies_outside_is_zero_and_stays() {
             Described::of(view(&mut from.0), [ROWS as u32, COLUMNS as u32], STRIDE as u32, 16),
             Described::of(view(&mut to.0), [10, 69], 72, 16),
         ];
-        let mut maps = written(maps);
+        let [map_from, map_to] = maps.map(|of| TensorMap::new(map(of)));
         let mut seen = Aligned([f16::NAN; 16 * 64]);
         let place = (row as u32, column as u32, to_row as u32, to_column as u32);
-        let (maps, matrices) = (view(&mut maps.0), (view(&mut from.0), view(&mut to.0)));
-        let args = (maps, matrices.0, matrices.1, place.0, place.1, place.2, place.3, view(&mut seen.0));
+        let matrices = (view(&mut from.0), view(&mut to.0));
+        let seen_view = view(&mut seen.0);
+        let args = (map_from, map_to, matrices.0, matrices.1, place.0, place.1, place.2, place.3, seen_view);
         run(move_box, 1, args).unwrap();
         let want = |r: usize, c: usize| {
             let (row, column) = (row + r, column + c);
@@ -123,10 +112,10 @@ fn the_copy_engine_refuses_what_it_cannot_take() {
 
 #[test]
 fn a_box_without_a_map_is_refused() {
-    let mut maps = Aligned([0u64; 48]);
+    let none = TensorMap::none();
     let mut seen = Aligned([f16::ZERO; 16 * 64]);
     let seen = view(&mut seen.0);
-    match run(move_box, 1, (view(&mut maps.0), seen, seen, 0, 0, 0, 0, seen)) {
+    match run(move_box, 1, (none, none, seen, seen, 0, 0, 0, 0, seen)) {
         Err(LaunchError::Fault(f)) => assert!(f.what.contains("no tensor map"), "{f}"),
         other => panic!("{other:?}"),
     }
@@ -137,13 +126,13 @@ fn a_box_without_a_map_is_refused() {
 fn a_box_outside_of_all_views_is_refused() {
     let (mut from, mut to) = (Aligned([f16::ONE; 16 * 64]), Aligned([f16::ZERO; 16 * 64]));
     let mut seen = Aligned([f16::ZERO; 16 * 64]);
-    let maps = [&mut from, &mut to].map(|matrix| Described::of(view(&mut matrix.0), [16, 64], 64, 16));
-    let words = written(maps);
+    let words = [&mut from, &mut to].map(|matrix| map(Described::of(view(&mut matrix.0), [16, 64], 64, 16)));
     let (from, to, seen) = (view(&mut from.0), view(&mut to.0), view(&mut seen.0));
-    let run = |mut words: Aligned<u64, 48>, from: Global<f16>, to: Global<f16>| {
-        run(move_box, 1, (view(&mut words.0), from, to, 0, 0, 0, 0, seen))
+    let run = |words: [Words; 2], from: Global<f16>, to: Global<f16>| {
+        let [map_from, map_to] = words.map(TensorMap::new);
+        run(move_box, 1, (map_from, map_to, from, to, 0, 0, 0, 0, seen))
     };
-    run(Aligned(words.0), from, to).unwrap();
+    run(words, from, to).unwrap();
     let refused = |words, from, to| match run(words, from, to) {
         Err(LaunchError::Fault(f)) => {
             assert_eq!(f.kind, Kind::OutOfBounds, "{f}");
@@ -151,20 +140,20 @@ fn a_box_outside_of_all_views_is_refused() {
         }
         other => panic!("{other:?}"),
     };
-    refused(Aligned(words.0), to, to);
-    refused(Aligned(words.0), from, from);
-    refused(Aligned(words.0), from.slice(0, 1023), to);
-    refused(Aligned(words.0), from.slice(1, 1023), to);
+    refused(words, to, to);
+    refused(words, from, from);
+    refused(words, from.slice(0, 1023), to);
+    refused(words, from.slice(1, 1023), to);
     // Other addresses, more rows, and rows further apart.
     for (word, value) in [(0, 4096), (0, u64::MAX << 12), (2, 17), (2, 1 << 30), (3, 1 << 20), (3, (1 << 40) - 16)] {
-        let mut forged = Aligned(words.0);
-        forged.0[word] = value;
+        let mut forged = words;
+        forged[0].0[word] = value;
         refused(forged, from, to);
     }
     // What no map of the host says is none.
     for (word, value) in [(0, 1), (1, 0), (2, 1 << 40), (3, 8), (3, u64::MAX), (4, 3), (5, 1 << 20), (6, 2), (9, 1)] {
-        let mut forged = Aligned(words.0);
-        forged.0[word] = value;
+        let mut forged = words;
+        forged[0].0[word] = value;
         match run(forged, from, to) {
             Err(LaunchError::Fault(f)) => assert!(f.what.contains("no tensor map"), "{word} {value}: {f}"),
             other => panic!("{word} {value}: {other:?}"),
@@ -174,11 +163,11 @@ fn a_box_outside_of_all_views_is_refused() {
 
 /// Stores a tile by a map of boxes of 16 rows of `f16`: of so many rows, and of elements of another type.
 #[kernel]
-fn other_boxes(maps: Global<u64>, _to: Global<f16>, rows: u32, other_type: u32) {
+fn other_boxes(halves: TensorMap<f16>, others: TensorMap<bf16>, _to: Global<f16>, rows: u32, other_type: u32) {
     if other_type == 1 {
-        TensorMap::<bf16>::at(maps, 0).store(0, 0, Tile::<bf16>::dynamic(0, rows));
+        others.store(0, 0, Tile::<bf16>::dynamic(0, rows));
     } else {
-        TensorMap::<f16>::at(maps, 0).store(0, 0, Tile::<f16>::dynamic(0, rows));
+        halves.store(0, 0, Tile::<f16>::dynamic(0, rows));
     }
     bulk::commit();
     bulk::wait_read::<0>();
@@ -188,97 +177,16 @@ fn other_boxes(maps: Global<u64>, _to: Global<f16>, rows: u32, other_type: u32) 
 fn a_tile_is_a_box_of_the_map() {
     let mut to = Aligned([f16::ZERO; 16 * 64]);
     let to = view(&mut to.0);
-    let mut maps = written([Described::of(to, [16, 64], 64, 16)]);
-    let maps = view(&mut maps.0);
-    run(other_boxes, 1, (maps, to, 16, 0)).unwrap();
+    let words = map(Described::of(to, [16, 64], 64, 16));
+    let maps = (TensorMap::new(words), TensorMap::new(words));
+    run(other_boxes, 1, (maps.0, maps.1, to, 16, 0)).unwrap();
     for (rows, other_type, what) in [(8, 0, "has 16 rows, and the tile 8"), (24, 0, "the tile 24"), (16, 1, "Bf16")] {
-        match run(other_boxes, 1, (maps, to, rows, other_type)) {
+        match run(other_boxes, 1, (maps.0, maps.1, to, rows, other_type)) {
             Err(LaunchError::Fault(f)) => assert!(f.what.contains(what), "{f}"),
             other => panic!("{other:?}"),
         }
     }
 }
-
-/// Thread 0 has a box copied; `how` says who acquires its map, and when.
-#[kernel]
-fn load_box(map: Global<u64>, _from: Global<f16>, seen: Global<f16>, how: u32) {
-    let (t, map) = (thread::thread_idx_x(), TensorMap::<f16>::at(map, 0));
-    let (barrier, tile) = (Mbarrier::at(BARRIER::view(), 0), Tile::<f16>::dynamic(0, 16));
-    let load = || {
-        barrier.arrive_expecting(16 * 128);
-        map.load(tile, 0, 0, barrier);
-    };
-    if how == WAITING {
-        grid::wait_for_previous();
-    }
-    match t {
-        0 => {
-            barrier.init(1);
-            mbarrier::fence_init();
-            if how == TOO_EARLY {
-                load();
-            }
-        }
-        32 if how != NOBODY => map.acquire(),
-        _ => (),
-    }
-    thread::sync_threads(); // the barrier and the map are known
-    if t == 0 && how != TOO_EARLY {
-        load();
-    }
-    barrier.wait(0);
-    seen.set(t, tile.elements().get(t));
-}
-
-const NOBODY: u32 = 0;
-const ANOTHER: u32 = 1;
-const TOO_EARLY: u32 = 2;
-const WAITING: u32 = 3;
-
-/// The copy engine reads a map for the threads: the launch that wrote it has ended, and the map has been acquired.
-#[test]
-fn a_map_is_acquired_before_it_is_used() {
-    let found = |how: u32, overlapping: bool, between: bool| {
-        let checked = check(Check::default(), || {
-            let gpu: &dyn Launcher = &Gpu::default();
-            let (from, seen) = (gpu.zeros::<f16>(16 * 64).unwrap(), gpu.scratch::<f16>(64).unwrap());
-            let map = gpu.scratch::<u64>(WORDS as u32).unwrap();
-            let described = Described::of(from.view(), [16, 64], 64, 16).expect("the copy engine takes it");
-            let words = gpu.tensor_map(&described).unwrap();
-            gpu.launch(write, Geometry::linear(1, 1), (map.view(), words)).unwrap();
-            for _ in 0..if between { 2 } else { 0 } {
-                gpu.launch(nothing, Geometry::linear(1, 1), (seen.view(),)).unwrap();
-            }
-            let geometry = Geometry::linear(1, 64).shared(16 * 128 + MORE);
-            let geometry = if overlapping { geometry.overlapping() } else { geometry };
-            let all = (map.view(), from.view(), seen.view(), how);
-            gpu.launch(load_box, geometry, all).unwrap();
-        });
-        checked.report
-    };
-    for (how, overlapping, between) in
-        [(ANOTHER, false, false), (ANOTHER, false, true), (WAITING, true, false), (ANOTHER, true, true)]
-    {
-        let report = found(how, overlapping, between);
-        assert!(report.is_clean(), "{how} {overlapping} {between}: {report}");
-    }
-    for (how, between) in [(NOBODY, false), (NOBODY, true), (TOO_EARLY, false)] {
-        let report = found(how, false, between);
-        assert_eq!(report.kinds(), [Kind::MissingProxyFence], "{how} {between}: {report}");
-        let finding = &report.findings[0];
-        let (first, second) = (finding.first.as_ref().expect("the writer is known"), &finding.second);
-        assert_eq!([&*first.what, &second.what], ["writes the tensor map", "starts a copy by the tensor map"]);
-        let sites = [first, second].map(|side| side.site.as_ref().expect("a place"));
-        assert!(sites.iter().all(|site| site.file.ends_with("tests/tensor_map.rs")), "{finding}");
-        assert!(sites[0].line < sites[1].line, "{finding}");
-        assert!(finding.advice.contains("TensorMap::acquire"), "{finding}");
-    }
-    let report = found(ANOTHER, true, false);
-    assert_eq!(report.kinds(), [Kind::BeforeWait], "the launch that writes the map may still run: {report}");
-}
-
-#[kernel]
-fn nothing(_to: Global<f16>) {}
 
 /// Adds the products of two pairs of tiles, of 64 k each: `a` has 64 rows, `b` 128. All of a pair are in memory as they
 /// lie in a tile, but for the places of packs.

@@ -6,7 +6,9 @@
 //!
 //! **Changed from the rung before.** Copies belong to lanes, not to warps, which ends the conflicts within a warp for
 //! random and for equal keys alike. Each thread has four loads of 16 bytes in flight. The counts need no clearing:
-//! blocks add to totals that are zero between launches, and the last block to finish moves the totals to the counts.
+//! blocks add to totals that are zero between launches, and the last block to finish moves the totals to the counts. The
+//! next launch begins while this one ends. A block is given at least half as many bytes of keys as its table has, or
+//! else most of the time would go by with clearing tables and adding up copies.
 //!
 //! **Bottleneck.** The rate of shared atomics for bytes, memory bandwidth for words. By ncu on an H200, 2²⁸ bytes:
 //! memory at 84 % of its peak, shared memory and issue slots at 64.
@@ -28,7 +30,7 @@ use super::{Key, MAX_BINS};
 use crate::aligned::Aligned;
 use simt::atomic::{Order, Scope};
 use simt::warp::{FULL, WARP, lane_id, shuffle_xor};
-use simt::{Global, Shared, kernel, thread, unroll};
+use simt::{Global, Shared, grid, kernel, thread, unroll};
 
 /// Threads per block.
 pub const BLOCK: u32 = 1024;
@@ -38,9 +40,6 @@ const BLOCKS_PER_MULTIPROCESSOR: u32 = 2;
 
 /// Loads of 16 bytes that a thread has in flight.
 const LOADS: usize = 4;
-
-/// Bytes of such a load.
-const PACK_BYTES: u32 = 16;
 
 /// Packs that a warp loads at once.
 const UNIT: u32 = LOADS as u32 * WARP;
@@ -71,15 +70,17 @@ pub const fn shared_bytes<K: Key>(bins: u32) -> u32 {
     (4 * rows::<K>(bins)) << copies_log2(rows::<K>(bins))
 }
 
-/// Blocks for `n` keys on a device with that many multiprocessors. At least one: it sets the counts even if there are
-/// no keys.
-pub const fn grid<K: Key>(n: u32, multiprocessors: u32) -> u32 {
-    let units = (n as u64 * size_of::<K>() as u64).div_ceil((PACK_BYTES * UNIT) as u64);
+/// Blocks for `n` keys and that many bins on a device with that many multiprocessors. At least one: it sets the counts
+/// even if there are no keys.
+pub const fn blocks<K: Key>(n: u32, bins: u32, multiprocessors: u32) -> u32 {
+    let bytes = n as u64 * size_of::<K>() as u64;
+    let table = shared_bytes::<K>(bins) as u64; // none without bins
+    let worth = bytes.div_ceil(if table == 0 { 1 } else { table / 2 });
     let most = multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
-    if units == 0 {
+    if worth == 0 {
         1
-    } else if units < most as u64 {
-        units as u32
+    } else if worth < most as u64 {
+        worth as u32
     } else {
         most
     }
@@ -96,7 +97,9 @@ pub const fn grid<K: Key>(n: u32, multiprocessors: u32) -> u32 {
 pub fn histogram_bank_private<K: Key>(keys: Global<K>, counts: Global<u32>, totals: Global<u32>, ticket: Global<u32>) {
     let rows = rows::<K>(counts.len());
     let table = Shared::<u32>::dynamic(0, rows << copies_log2(rows));
+    grid::let_next_start();
     clear(table);
+    grid::wait_for_previous(); // keys; and the launch before may still use the totals and the ticket
     thread::sync_threads(); // the whole table is zero before any thread adds to it
     count(keys, table, rows);
     thread::sync_threads(); // all keys are in the table before its copies are added up
@@ -245,8 +248,8 @@ pub mod launches {
             // Cleared once: every launch leaves both zero.
             let (totals, ticket) = (on.zeros(bins)?, on.zeros(1)?);
             Ok(Box::new(move |on, Keys { keys, counts }| {
-                let grid = grid::<K>(keys.len(), multiprocessors);
-                let geometry = Geometry::linear(grid, BLOCK).shared(shared_bytes::<K>(bins));
+                let blocks = blocks::<K>(keys.len(), bins, multiprocessors);
+                let geometry = Geometry::linear(blocks, BLOCK).shared(shared_bytes::<K>(bins)).overlapping();
                 let args = (keys, counts, totals.view(), ticket.view());
                 on.launch(histogram_bank_private::<K>::default(), geometry, args)
             }))

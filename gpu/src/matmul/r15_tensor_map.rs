@@ -13,8 +13,7 @@
 //! **Bottleneck.** The tensor cores, and for large matrices the power that they take.
 //!
 //! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles. Copies of 2·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes
-//! to shared memory, and of C from there. One barrier per block; one launch, and a small one before it where the
-//! matrices are not those of a product before.
+//! to shared memory, and of C from there. One barrier per block; one launch.
 //!
 //! **Threads.** 384 per block, as in `tensor-group`. Tiles of C have 128 rows and 256 columns, or 128 or 64.
 //!
@@ -29,9 +28,9 @@
 use super::Shape;
 use super::group::BLOCK;
 use super::group::mapped::{Half, Mapped, Products};
-use simt::tensor_map::{TensorMap, Words};
+use simt::tensor_map::TensorMap;
 use simt::warpgroup::{Across, Along};
-use simt::{Global, bf16, f16, kernel, thread};
+use simt::{Global, bf16, f16, kernel};
 
 pub use super::group::ROWS;
 
@@ -42,8 +41,7 @@ type Wide<T, A, B> = Mapped<T, A, B, 128, 4>;
 type Middle<T, A, B> = Mapped<T, A, B, 64, 6>;
 type Narrow<T, A, B> = Mapped<T, A, B, 32, 8>;
 
-/// C = alpha·A·B + beta·C for one product. `maps` has the maps of A, B and C, the last if `boxes`; the views of A and B
-/// say what the maps are of.
+/// C = alpha·A·B + beta·C for one product. `map_c` is used if `boxes`. The views of A and B say what their maps are of.
 #[kernel(
     sm_90a,
     max_threads = BLOCK,
@@ -76,29 +74,21 @@ type Narrow<T, A, B> = Mapped<T, A, B, 32, 8>;
     )
 )]
 pub fn matmul_tensor_map<T: Half, P: Products<T>>(
-    maps: Global<u64>,
+    map_a: TensorMap<T>,
+    map_b: TensorMap<T>,
+    map_c: TensorMap<T>,
     _a: Global<T>,
     _b: Global<T>,
     c: Global<T>,
     shape: Shape,
     boxes: u32,
 ) {
-    P::product(maps, shape.matrices(0, c, c, c).2, shape, boxes != 0);
-}
-
-/// Writes the maps of A, B and C.
-#[kernel(sm_90a, max_threads = 32)]
-pub fn matmul_tensor_map_write(to: Global<u64>, a: Words, b: Words, c: Words) {
-    if thread::thread_idx_x() == 0 {
-        TensorMap::<f16>::at(to, 0).write(a);
-        TensorMap::<f16>::at(to, 1).write(b);
-        TensorMap::<f16>::at(to, 2).write(c);
-    }
+    P::product([map_a, map_b, map_c], shape.matrices(0, c, c, c).2, shape, boxes != 0);
 }
 
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
-    //! What the host launches: the product, and before the first one its maps are written.
+    //! What the host launches: the product, once per matrix of a batch.
 
     use super::super::r13_tensor_group::launches::TensorGroup;
     use super::*;
@@ -107,7 +97,7 @@ pub mod launches {
     use simt::Kernel;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> = rung!("r15_tensor_map.rs", [matmul_tensor_map, matmul_tensor_map_write])
+    pub static RUNG: Entry<Matmul> = rung!("r15_tensor_map.rs", [matmul_tensor_map])
         .refusing(|ask| mapped_host::refuses("tensor-map", ask, Wide::<f16, Along, Across>::SHARED_BYTES))
         .run_by(&Mapping);
 
@@ -138,15 +128,13 @@ pub mod launches {
     macro_rules! multiplies {
         ($($T:ident)*) => {$(
             impl MultipliesOf<$T> for Mapping {
-                fn launches_of(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product<$T>>> {
+                fn launches_of(&self, _: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product<$T>>> {
                     let widths = [width!(Wide<$T>, 1.0), width!(Middle<$T>, 1.02), width!(Narrow<$T>, 1.25)];
-                    let write: mapped_host::Write =
-                        |on, geometry, args| on.launch(matmul_tensor_map_write, geometry, args);
                     let otherwise = |on: &dyn Launcher, sizes| {
                         MultipliesOf::<$T>::launches_of(&TensorGroup, on, sizes)
                     };
-                    let kernels = Kernels { write, widths, turn: |product| product, by_columns: false };
-                    mapped_host::launches(on, sizes, kernels, otherwise)
+                    let kernels = Kernels { widths, turn: |product| product, by_columns: false };
+                    mapped_host::launches(sizes, kernels, otherwise)
                 }
             }
         )*};

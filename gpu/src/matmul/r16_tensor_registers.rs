@@ -5,9 +5,9 @@ use super::Shape;
 use super::group::BLOCK;
 use super::group::held::Held;
 use super::group::mapped::Products;
-use simt::tensor_map::{TensorMap, Words};
+use simt::tensor_map::TensorMap;
 use simt::warpgroup::{Across, Along};
-use simt::{Global, kernel, thread};
+use simt::{Global, kernel};
 
 pub use super::group::ROWS;
 
@@ -18,8 +18,8 @@ type Wide<A> = Held<A, 128, 4>;
 type Middle<A> = Held<A, 64, 6>;
 type Narrow<A> = Held<A, 32, 8>;
 
-/// C = alpha·A·B + beta·C for one product, turned so that B lies along k. `maps` has the maps of A, B and C, the last if
-/// `boxes`; the views of A and B say what the maps are of.
+/// C = alpha·A·B + beta·C for one product, turned so that B lies along k. `map_c` is used if
+/// `boxes`. The views of A and B say what their maps are of.
 #[kernel(
     sm_90a,
     max_threads = BLOCK,
@@ -34,29 +34,21 @@ type Narrow<A> = Held<A, 32, 8>;
     )
 )]
 pub fn matmul_tensor_registers<P: Products<f32>>(
-    maps: Global<u64>,
+    map_a: TensorMap<f32>,
+    map_b: TensorMap<f32>,
+    map_c: TensorMap<f32>,
     _a: Global<f32>,
     _b: Global<f32>,
     c: Global<f32>,
     shape: Shape,
     boxes: u32,
 ) {
-    P::product(maps, shape.matrices(0, c, c, c).2, shape, boxes != 0);
-}
-
-/// Writes the maps of A, B and C.
-#[kernel(sm_90a, max_threads = 32)]
-pub fn matmul_tensor_registers_write(to: Global<u64>, a: Words, b: Words, c: Words) {
-    if thread::thread_idx_x() == 0 {
-        TensorMap::<f32>::at(to, 0).write(a);
-        TensorMap::<f32>::at(to, 1).write(b);
-        TensorMap::<f32>::at(to, 2).write(c);
-    }
+    P::product([map_a, map_b, map_c], shape.matrices(0, c, c, c).2, shape, boxes != 0);
 }
 
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
-    //! What the host launches: the product, and before the first one its maps are written.
+    //! What the host launches: the product, once per matrix of a batch.
 
     use super::super::r13_tensor_group::launches::TensorGroup;
     use super::*;
@@ -65,10 +57,9 @@ pub mod launches {
     use simt::Kernel;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> =
-        rung!("r16_tensor_registers.rs", [matmul_tensor_registers, matmul_tensor_registers_write])
-            .refusing(|ask| mapped_host::refuses("tensor-registers", ask, Wide::<Across>::SHARED_BYTES))
-            .run_by(&Registers);
+    pub static RUNG: Entry<Matmul> = rung!("r16_tensor_registers.rs", [matmul_tensor_registers])
+        .refusing(|ask| mapped_host::refuses("tensor-registers", ask, Wide::<Across>::SHARED_BYTES))
+        .run_by(&Registers);
 
     struct Registers;
 
@@ -106,13 +97,11 @@ pub mod launches {
             Precision::Tf32
         }
 
-        fn launches(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>> {
+        fn launches(&self, _: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>> {
             let widths = [width!(Wide, 1.0), width!(Middle, 1.02), width!(Narrow, 1.25)];
-            let write: mapped_host::Write =
-                |on, geometry, args| on.launch(matmul_tensor_registers_write, geometry, args);
             let otherwise = |on: &dyn Launcher, sizes| MultipliesOf::<f32>::launches_of(&TensorGroup, on, sizes);
-            let kernels = Kernels { write, widths, turn, by_columns: true };
-            mapped_host::launches(on, sizes, kernels, otherwise)
+            let kernels = Kernels { widths, turn, by_columns: true };
+            mapped_host::launches(sizes, kernels, otherwise)
         }
     }
 }

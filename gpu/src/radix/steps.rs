@@ -39,9 +39,9 @@ pub fn match_digit(digit: u32, bits: u32) -> u32 {
     let mut same = warp::FULL;
     unroll::<8>(|b| {
         if (b as u32) < bits {
-            let set = digit >> b & 1;
-            // All ones where the bit is 0: those lanes keep the lanes that voted no.
-            same &= warp::ballot(warp::FULL, set != 0) ^ set.wrapping_sub(1);
+            let set = digit >> b & 1 != 0;
+            let yes = warp::ballot(warp::FULL, set);
+            same &= if set { yes } else { !yes };
         }
     });
     same
@@ -72,6 +72,22 @@ pub fn rank_row(digit: u32, counters: Shared<u32>, lanes: Shared<u32>) -> u32 {
     }
     warp::sync_warp(warp::FULL); // counts and sets are up to date before the next row
     rank
+}
+
+/// The rank that [`rank_row`] finds, by votes: slower for digits that differ, and no slower for equal ones, on which the
+/// atomics wait for each other. Also returns whether this lane is the last of its digit in the row.
+#[inline(always)]
+#[track_caller]
+pub fn rank_row_by_votes(digit: u32, counters: Shared<u32>) -> (u32, bool) {
+    let same = match_digit(digit, 8);
+    let rank = counters.get(digit) + (same & lanes_below()).count_ones();
+    let is_last = same >> warp::lane_id() == 1;
+    warp::sync_warp(warp::FULL); // all lanes have read before the last of each digit writes
+    if is_last {
+        counters.set(digit, rank + 1);
+    }
+    warp::sync_warp(warp::FULL); // counts are up to date before the next row
+    (rank, is_last)
 }
 
 /// Threads of the block that scans a long array.

@@ -15,6 +15,8 @@ use syn::{Expr, FnArg, GenericParam, ItemFn, Pat, Token, Type, bracketed, parent
 /// because a pointer inside a struct loses its address space on the way through LLVM. On the host it becomes a type
 /// that implements `simt::Kernel`, so that the compiler checks the number and the types of a launch's arguments.
 ///
+/// Parameters of the type `TensorMap` come before all others; the kernel gets their addresses.
+///
 /// - `#[kernel(max_threads = BLOCK, min_blocks = 2)]`: launch bounds, constant expressions; they become the entry's
 ///   `.maxntid` and `.minnctapersm`. They may depend on the types of an instance: `min_blocks = blocks::<T>()`.
 /// - `#[kernel(max_threads = BLOCK, min_blocks = 3, max_spills = 32)]`: for those bounds the kernel's author accepts
@@ -170,6 +172,11 @@ fn expand(mut options: Options, f: ItemFn) -> syn::Result<Tokens> {
             return Err(syn::Error::new_spanned(&instance.name, "as many types as the kernel has parameters"));
         }
     }
+    // The names of their parameters in PTX count what stands before them, and a view is two.
+    let maps = params.iter().take_while(|(_, ty)| is_tensor_map(ty)).count();
+    if let Some((_, ty)) = params[maps..].iter().find(|(_, ty)| is_tensor_map(ty)) {
+        return Err(syn::Error::new_spanned(ty, "a kernel's tensor maps are its first parameters"));
+    }
     let body = body(&options, &f, &params);
     let (device, host) = (device(&options, &f, &params, &generics), host(&options, &f, &params, &generics));
     Ok(quote!(#body #device #host))
@@ -211,9 +218,12 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
     let (vis, attrs, body, guard) = (&f.vis, &f.attrs, body_name(f), options.guard());
     let entries = options.entries(f).into_iter().map(|(entry, concrete)| {
         let (mut flat, mut rebuilt) = (vec![], vec![]);
-        for (id, ty) in params {
+        for (i, (id, ty)) in params.iter().enumerate() {
             let ty = substitute(ty, generics, &concrete);
-            if let Some(element) = element_of_global(&ty) {
+            if is_tensor_map(&ty) {
+                flat.push(quote!(#id: simt::tensor_map::Words));
+                rebuilt.push(map_of_parameter(&ty, id, &entry, i));
+            } else if let Some(element) = element_of_global(&ty) {
                 let (ptr, len) = (format_ident!("{id}_ptr"), format_ident!("{id}_len"));
                 flat.push(quote!(#ptr: *mut #element, #len: u32));
                 // SAFETY of the expansion: the host passes the address and the length of one allocation.
@@ -255,6 +265,33 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
         }
     });
     quote!(#(#entries)*)
+}
+
+/// The map in parameter `i` of an entry.
+///
+/// The copy engine takes the parameter's own address. The compiler would copy a parameter whose address is used to
+/// memory of the thread, so the address is asked for by the parameter's name in PTX.
+fn map_of_parameter(ty: &Type, id: &Ident, entry: &Ident, i: usize) -> Tokens {
+    let text = format!("mov.b64 {{0}}, {entry}_param_{i};");
+    quote! {{
+        #[cfg(target_os = "cuda")]
+        {
+            let _ = #id;
+            let address: u64;
+            // SAFETY of the expansion: the parameter's bytes are those of a map, for as long as the kernel runs.
+            unsafe {
+                simt::expansion::asm!(
+                    #text, "cvta.param.u64 {0}, {0};", out(reg64) address, options(pure, nomem, nostack)
+                );
+                <#ty>::of_parameter(address)
+            }
+        }
+        // The feature `rust-cuda` is type-checked here.
+        #[cfg(not(target_os = "cuda"))]
+        {
+            <#ty>::new(#id)
+        }
+    }}
 }
 
 /// Whether cargo compiles the requested package, not a dependency. PTX has the kernels of the requested package alone:
@@ -362,7 +399,7 @@ fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ide
     // A view is known by the name `Global`: one by another name would be two parameters here and one on the device.
     let by_bytes = options.entries(f).into_iter().flat_map(|(_, concrete)| {
         let types: Vec<Type> = types.iter().map(|t| substitute(t, generics, &concrete)).collect();
-        let others = types.into_iter().filter(|t| element_of_global(t).is_none());
+        let others = types.into_iter().filter(|t| element_of_global(t).is_none() && !is_tensor_map(t));
         others.map(|t| {
             quote! {
                 #[cfg(not(target_os = "cuda"))]
@@ -438,6 +475,11 @@ fn substitute_tokens(tokens: Tokens, generics: &[Ident], concrete: &[Type]) -> T
             other => other.into(),
         })
         .collect()
+}
+
+/// Whether a type is `TensorMap<T>`, by the name of its last path segment.
+fn is_tensor_map(ty: &Type) -> bool {
+    matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "TensorMap"))
 }
 
 /// The element type of a `Global<T>`, by the name of its last path segment.

@@ -110,24 +110,12 @@ pub(crate) unsafe fn store_box(map: *const u64, [x, y]: [u32; 2], from: u32) {
     }
 }
 
-#[inline(always)]
-pub(crate) fn publish_map() {
-    // SAFETY: a fence has no conditions.
-    unsafe { asm!("fence.proxy.tensormap::generic.release.gpu;", options(nostack)) }
-}
-
 /// # Safety
-/// `map` is the address of 128 bytes, aligned to 64.
+/// `map` is the address of a map among the kernel's parameters.
 #[inline(always)]
-pub(crate) unsafe fn acquire_map(map: *const u64) {
+pub(crate) unsafe fn prefetch_map(map: *const u64) {
     // SAFETY: the caller's promise is the instruction's condition.
-    unsafe {
-        asm!(
-            "fence.proxy.tensormap::generic.acquire.gpu [{0}], 128;",
-            "prefetch.tensormap [{0}];",
-            in(reg64) map, options(nostack)
-        )
-    }
+    unsafe { asm!("prefetch.tensormap [{0}];", in(reg64) map, options(nostack)) }
 }
 
 #[inline(always)]

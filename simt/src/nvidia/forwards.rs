@@ -115,13 +115,8 @@ macro_rules! forwards {
         }
 
         #[inline(always)]
-        fn publish_map() {
-            bulk::publish_map()
-        }
-
-        #[inline(always)]
-        unsafe fn acquire_map(map: *const u64) {
-            unsafe { bulk::acquire_map(map) }
+        unsafe fn prefetch_map(map: *const u64) {
+            unsafe { bulk::prefetch_map(map) }
         }
 
         #[inline(always)]

@@ -605,20 +605,8 @@ impl Machine for Simulator {
         unsafe { tensor_map::store(map, place, from) }
     }
 
-    // Copies see all that was written before they start; a check judges as if they did not.
-    #[track_caller]
-    fn publish_map() {
-        let block = here();
-        if let Some((session, state)) = block.checks() {
-            session.map_published(state, block.current(), Location::caller());
-        }
-    }
-
-    #[track_caller]
-    unsafe fn acquire_map(map: *const u64) {
-        // SAFETY: passed on.
-        unsafe { tensor_map::acquire(map) }
-    }
+    // Without an effect on what a kernel computes.
+    unsafe fn prefetch_map(_: *const u64) {}
 
     fn bulk_commit() {
         let block = here();

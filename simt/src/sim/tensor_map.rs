@@ -38,42 +38,17 @@ struct Piece {
     there: u32,
 }
 
-/// The words at the address of a map.
-///
-/// # Safety
-/// There are 128 bytes, aligned to 8.
-unsafe fn words_of(map: *const u64) -> [u64; WORDS] {
-    // SAFETY: the caller's promise.
-    std::array::from_fn(|i| unsafe { memory::load(map.add(i)) })
-}
-
-/// # Safety
-/// As [`crate::machine::Machine::acquire_map`].
-#[track_caller]
-pub(super) unsafe fn acquire(map: *const u64) {
-    let block = here();
-    block.interrupt();
-    if let Some((session, state)) = block.checks() {
-        // SAFETY: passed on.
-        let words = unsafe { words_of(map) };
-        session.map_acquired(state, block.current(), (map as u64, &words), Location::caller());
-    }
-}
-
 impl Boxed {
-    /// The box of the map at an address, which may be of any words: a map of a matrix that lies in no view of the
+    /// The box of a map, which may be of any words: a map of a matrix that lies in no view of the
     /// launch ends the kernel.
     #[track_caller]
     fn new(map: *const u64, place: [u32; 2], tile: u32) -> Self {
         let block = here();
         block.interrupt();
-        // SAFETY: the caller of the instruction promises a map's words.
-        let words = unsafe { words_of(map) };
-        if let Some((session, state)) = block.checks() {
-            session.map_used(state, block.current(), (map as u64, &words), Location::caller());
-        }
+        // SAFETY: the caller of the instruction promises a map among the kernel's parameters, which nothing writes.
+        let words = unsafe { map.cast::<[u64; WORDS]>().read() };
         let Some(described) = Described::of_words(words) else {
-            panic!("there is no tensor map at {map:?}, or no launch before has written it")
+            panic!("the kernel's parameter is no tensor map of this machine's")
         };
         let [address, bytes] = described.range().expect("a map is of what the copy engine takes");
         let holds = |&(start, len): &(u64, u64)| {

@@ -83,7 +83,17 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     ("merge", &["sample"], &[n(20_000), n((1 << 20) + 1).schedules(1)]),
     ("radix", &[], &[n(1500)]),
     ("radix", &["lsd-blocks", "lsd-ballot"], &[n(5000)]),
-    ("radix", &["onesweep"], &[n(10_000), n(10_000).with_values()]),
+    // Digits that are ranked by atomics, and by votes.
+    (
+        "radix",
+        &["onesweep"],
+        &[
+            n(10_000),
+            n(10_000).with_values(),
+            n(10_000).of(Distribution::Few),
+            n(10_000).of(Distribution::Few).with_values(),
+        ],
+    ),
     // The histogram has 2^16 bins, whatever n is; a second partition from 2^21 on.
     ("radix", &["msd-buckets"], &[n(20_000), n((1 << 21) + 1).schedules(1)]),
     ("radix", &["msd-skewed"], &[n(20_000), n(20_000).of(Distribution::Few), n((1 << 21) + 1).schedules(1)]),

@@ -17,10 +17,6 @@ const ADA_VERSION: (u32, u32) = (7, 8);
 /// The version of PTX that has the bulk copies of Hopper.
 const HOPPER_VERSION: (u32, u32) = (8, 0);
 
-/// The version of PTX that has the fence between threads that write tensor maps and the copy engine, and that fence.
-const MAP_FENCE_VERSION: (u32, u32) = (8, 3);
-const MAP_FENCE: &str = "fence.proxy.tensormap";
-
 /// The declaration of dynamic shared memory by each backend. An array of `u128` has the type's alignment; kernels
 /// expect more of the first byte.
 const DYNAMIC: &str = ".extern .shared .align 128 .b8 RUNGS_DYNAMIC_SHARED[];";
@@ -78,9 +74,10 @@ pub(crate) fn without_lines(text: &str) -> String {
 /// The text with launch bounds, with the PTX version that has all the instructions used, and with the compiler's name.
 ///
 /// # Errors
-/// If the text has no `.version` line, a comment with launch bounds is malformed, or its kernel is not in the text.
+/// If the text has no `.version` line, a comment with launch bounds is malformed, its kernel is not in the text, or the
+/// address of a parameter is asked for that is no tensor map.
 pub fn finish(text: &str, arch: &Arch, compiler: &str) -> Result<String> {
-    let text = set_version(&add_bounds(text)?, arch)?.replace(DYNAMIC_BY_RUST_CUDA, DYNAMIC);
+    let text = set_version(&align_maps(&add_bounds(text)?)?, arch)?.replace(DYNAMIC_BY_RUST_CUDA, DYNAMIC);
     Ok(format!("{COMPILED_BY}{compiler}\n{text}"))
 }
 
@@ -229,6 +226,25 @@ fn add_bounds(text: &str) -> Result<String> {
     Ok(finished + &text[done..])
 }
 
+/// The instruction by which `#[kernel]` asks for the address of a parameter, which is a tensor map then.
+const ADDRESS: &str = "mov.b64 ";
+/// How each backend declares such a parameter, and how the copy engine wants it aligned.
+const DECLARED: &str = ".param .align 8 .b8 ";
+const ALIGNED: &str = ".param .align 64 .b8 ";
+
+/// Aligns the parameters that are tensor maps. rustc passes nothing that is aligned to more than 16 bytes.
+fn align_maps(text: &str) -> Result<String> {
+    let addressed = text.lines().map(str::trim).filter(|line| line.starts_with(ADDRESS)).map(operands);
+    let maps: BTreeSet<_> = addressed.map(|(_, from)| from).filter(|from| from.contains("_param_")).collect();
+    let mut aligned = text.to_owned();
+    for map in maps {
+        let declared = format!("{DECLARED}{map}[128]");
+        ensure!(aligned.contains(&declared), "{map} is no parameter of 128 bytes, and its address is asked for");
+        aligned = aligned.replacen(&declared, &format!("{ALIGNED}{map}[128]"), 1);
+    }
+    Ok(aligned)
+}
+
 /// Makes `.version` the oldest that has the architecture and the instructions that kernels use. libnvvm writes its own
 /// newest one, which older drivers refuse. For architectures newer than Hopper it stays, if it is not too old.
 fn set_version(text: &str, arch: &Arch) -> Result<String> {
@@ -239,7 +255,6 @@ fn set_version(text: &str, arch: &Arch) -> Result<String> {
     let (major, minor) = match arch.number() {
         ..89 => LEAST_VERSION,
         89 => ADA_VERSION,
-        90 if text.contains(MAP_FENCE) => MAP_FENCE_VERSION,
         90 => HOPPER_VERSION,
         _ => version.max(HOPPER_VERSION),
     };

@@ -2,16 +2,18 @@
 //! threads load their fragments of A, and the tensor cores read B, which lies along k.
 
 use super::super::{Output, Shape};
-use super::mapped::{Mapped, Products};
+use super::mapped::{Mapped, Maps, Products};
 use super::ring::{empty, full};
-use super::{GROUP, MULTIPLIERS, ROWS, Tiles};
+use super::{GROUP, Tiles};
+#[cfg(not(target_os = "cuda"))]
+use super::{MULTIPLIERS, ROWS};
 use crate::ring::Place;
 use core::marker::PhantomData;
 use simt::mma::{FragmentA, Tf32};
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
 use simt::warpgroup::{self, Along, Lies, Sums, Tile};
-use simt::{Global, bulk, opaque, thread, unroll};
+use simt::{bulk, opaque, thread, unroll};
 
 /// Elements along k of a stage; rows and columns of a box of C.
 const SIDE: u32 = Tile::<f32>::DEPTH;
@@ -34,9 +36,8 @@ impl<A: Lies, const SUMS: usize, const STAGES: u32> Products<f32> for Held<A, SU
     const BOX_ROWS: [u32; 3] = [if A::ACROSS { SIDE } else { ROWS }, Self::COLUMNS, SIDE];
 
     #[inline(always)]
-    fn product(maps: Global<u64>, c: Output<f32>, shape: Shape, boxes: bool) {
-        let multiply = || Self::multiply(TensorMap::at(maps, 2), c, shape, boxes);
-        Loads::<A, SUMS, STAGES>::by_roles(maps, shape, boxes, multiply);
+    fn product(maps: Maps<f32>, c: Output<f32>, shape: Shape, boxes: bool) {
+        Loads::<A, SUMS, STAGES>::by_roles(maps, shape, || Self::multiply(maps[2], c, shape, boxes));
     }
 }
 

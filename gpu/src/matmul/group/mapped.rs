@@ -10,7 +10,7 @@ use simt::math::{to_bf16, to_f16};
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
 use simt::warpgroup::{self, Lies, Sums, Tile, store_fragments};
-use simt::{Global, bf16, bulk, f16, grid, thread, unroll};
+use simt::{bf16, bulk, f16, grid, thread, unroll};
 
 /// Elements of 16 bits in a row of a box, and rows of a box of an operand that lies across k.
 pub(super) const SIDE: u32 = 64;
@@ -42,6 +42,9 @@ impl Half for f16 {
     }
 }
 
+/// The tensor maps of A, B and C.
+pub type Maps<T> = [TensorMap<T>; 3];
+
 /// What the blocks of a kernel do: tiles of C of one width, from operands that lie in one way.
 pub trait Products<T: Packed> {
     /// Columns of a tile of C.
@@ -57,7 +60,7 @@ pub trait Products<T: Packed> {
 
     /// C = alpha·A·B + beta·C, where k is not 0. `maps`: those of A, B and C; the last is there if `boxes`, and beta is
     /// 0 then.
-    fn product(maps: Global<u64>, c: Output<T>, shape: Shape, boxes: bool);
+    fn product(maps: Maps<T>, c: Output<T>, shape: Shape, boxes: bool);
 }
 
 /// Blocks with tiles of C of `ROWS` × 2·`SUMS`. `A` and `B` say how tiles of the operands lie: their rows are rows of
@@ -73,8 +76,8 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Products<T
         [if A::ACROSS { SIDE } else { ROWS }, if B::ACROSS { SIDE } else { Self::COLUMNS }, STORED];
 
     #[inline(always)]
-    fn product(maps: Global<u64>, c: Output<T>, shape: Shape, boxes: bool) {
-        Self::by_roles(maps, shape, boxes, || Self::multiply(TensorMap::at(maps, 2), c, shape, boxes));
+    fn product(maps: Maps<T>, c: Output<T>, shape: Shape, boxes: bool) {
+        Self::by_roles(maps, shape, || Self::multiply(maps[2], c, shape, boxes));
     }
 }
 
@@ -84,16 +87,17 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T
 
     /// What the threads do: one fills the ring, and those of the first warps `multiply`.
     #[inline(always)]
-    pub(super) fn by_roles(maps: Global<u64>, shape: Shape, boxes: bool, multiply: impl FnOnce()) {
-        let (thread, of_c) = (thread::thread_idx_x(), TensorMap::<T>::at(maps, 2));
+    pub(super) fn by_roles([a, b, _]: Maps<T>, shape: Shape, multiply: impl FnOnce()) {
+        let thread = thread::thread_idx_x();
         match thread {
             0 => Self::RING.init_barriers(MULTIPLIERS / 32),
-            32 => TensorMap::<T>::at(maps, 0).acquire(),
-            64 => TensorMap::<T>::at(maps, 1).acquire(),
-            96 if boxes => of_c.acquire(),
+            MULTIPLIERS => {
+                a.prefetch();
+                b.prefetch();
+            }
             _ => (),
         }
-        thread::sync_threads(); // the barriers and the maps are known before any thread uses them
+        thread::sync_threads(); // the barriers are known before any thread uses them
         // The next launch may begin; it waits where it needs what this one writes.
         grid::let_next_start();
         if thread >= MULTIPLIERS {
@@ -101,7 +105,7 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T
             if thread == MULTIPLIERS {
                 // For A and B. C is written after boxes of them have come, so after the launch before, too.
                 grid::wait_for_previous();
-                Self::produce(maps, shape);
+                Self::produce(a, b, shape);
             }
         } else {
             warpgroup::claim_registers::<MANY>();
@@ -111,8 +115,7 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T
 
     /// Fills stage after stage, for all tiles of the block.
     #[inline(always)]
-    fn produce(maps: Global<u64>, shape: Shape) {
-        let (a, b) = (TensorMap::<T>::at(maps, 0), TensorMap::<T>::at(maps, 1));
+    fn produce(a: TensorMap<T>, b: TensorMap<T>, shape: Shape) {
         let (steps, mut place) = (shape.k.div_ceil(Tile::<T>::DEPTH), Place::FIRST);
         let mut tiles = Tiles::of_block(&shape, Self::RING.columns);
         while let Some((row, column)) = tiles.next() {

@@ -1,22 +1,19 @@
-//! What a rung with tensor maps launches: its maps where they are not written yet, and the product by the kernel whose
-//! tiles suit it.
+//! What a rung with tensor maps launches: the product, by the kernel whose tiles suit it.
 
 use super::super::Shape;
 use super::super::host::refuses_but_hopper;
-use super::ROWS;
-use super::Packed;
 use super::mapped::Products;
 use super::ring::BARRIER_BYTES;
+use super::{Packed, ROWS};
 use crate::ladder::matmul::{Matrix as View, *};
-use simt::tensor_map::{Described, WORDS, Words};
+use simt::tensor_map::{Described, TensorMap};
 use simt::warpgroup::Tile;
 use std::boxed::Box;
 use std::vec::Vec;
 
-/// The launch of a kernel with its arguments: of one that writes maps, and of a product.
-pub type Write = fn(&dyn Launcher, Geometry, (Global<u64>, Words, Words, Words)) -> Result;
+/// The launch of a kernel with its arguments.
 pub type Multiply<T> = fn(&dyn Launcher, Geometry, Args<T>) -> Result;
-pub type Args<T> = (Global<u64>, Global<T>, Global<T>, Global<T>, Shape, u32);
+pub type Args<T> = (TensorMap<T>, TensorMap<T>, TensorMap<T>, Global<T>, Global<T>, Global<T>, Shape, u32);
 
 /// What makes the launches of another rung.
 pub type Otherwise<T> = fn(&dyn Launcher, Sizes) -> Result<Launches<Product<T>>>;
@@ -50,8 +47,6 @@ pub struct Width<T> {
 /// What a rung launches.
 #[derive(Clone, Copy)]
 pub struct Kernels<T: Packed> {
-    /// Writes maps.
-    pub write: Write,
     /// The products.
     pub widths: [Width<T>; 3],
     /// The product that is made for another: itself, or Cᵀ = Bᵀ·Aᵀ.
@@ -84,56 +79,12 @@ pub fn refuses(name: &str, ask: &Ask, shared: u32) -> Option<String> {
 /// The maps of A, B and C.
 type Three = [Option<Described>; 3];
 
-/// The maps of no product.
-const NONE: Three = [None; 3];
-
-/// Maps that have been written, so that a repeated product writes none.
-struct Maps {
-    room: Scratch<u64>,
-    /// Those in the room, three by three; `NONE` where there are none.
-    written: [Three; Maps::KEPT],
-    /// Where the next are written.
-    next: usize,
-}
-
-impl Maps {
-    /// Products whose maps are kept.
-    const KEPT: usize = 16;
-    const WORDS: u32 = 3 * WORDS as u32;
-
-    fn new(on: &dyn Launcher) -> Result<Self> {
-        Ok(Self { room: on.scratch(Self::KEPT as u32 * Self::WORDS)?, written: [NONE; Self::KEPT], next: 0 })
-    }
-
-    /// The place of a product's maps, and whether they were there already; if not, a launch writes them, in the
-    /// stream's order. So products must not be captured into graphs: a graph would not write the maps that were there
-    /// before, whose place may be another product's when the graph runs.
-    fn of(&mut self, on: &dyn Launcher, maps: Three, write: Write) -> Result<(Global<u64>, bool)> {
-        let place = |room: &Scratch<u64>, i: usize| room.view().slice(i as u32 * Self::WORDS, Self::WORDS);
-        if let Some(i) = self.written.iter().position(|have| *have == maps) {
-            return Ok((place(&self.room, i), true));
-        }
-        let i = self.next;
-        self.next = (i + 1) % Self::KEPT;
-        let to = place(&self.room, i);
-        let words = |map: Option<Described>| map.map_or(Ok(Words([0; WORDS])), |map| on.tensor_map(&map));
-        let [a, b, c] = maps;
-        // A launch that fails may leave anything there.
-        self.written[i] = NONE;
-        write(on, Geometry::linear(1, 32), (to, words(a)?, words(b)?, words(c)?))?;
-        self.written[i] = maps;
-        Ok((to, false))
-    }
-}
-
 /// The launches of a rung. What the copy engine cannot take goes to those that `otherwise` makes.
 pub fn launches<T: Packed>(
-    on: &dyn Launcher,
     sizes: Sizes,
     kernels: Kernels<T>,
     otherwise: Otherwise<T>,
 ) -> Result<Launches<Product<T>>> {
-    let mut maps = Maps::new(on)?;
     let mut others: Option<Launches<Product<T>>> = None;
     Ok(Box::new(move |on, asked: Product<T>| {
         let product = (kernels.turn)(asked);
@@ -156,14 +107,18 @@ pub fn launches<T: Packed>(
             return launches(on, asked);
         };
         let tiles = shape.m.div_ceil(ROWS) * shape.n.div_ceil(width.columns);
-        let geometry = Geometry::linear(tiles.min(on.device().multiprocessors), super::BLOCK).shared(way.shared);
+        let blocks = tiles.min(on.device().multiprocessors);
+        let geometry = Geometry::linear(blocks, super::BLOCK).shared(way.shared).overlapping();
         for (number, three) in (0..).zip(all) {
-            let (at, there) = maps.of(on, three, kernels.write)?;
-            // It begins while the launch before ends, unless that one writes the maps.
-            let geometry = if there { geometry.overlapping() } else { geometry };
+            let map = |of: Option<Described>| {
+                of.map_or(Ok(TensorMap::none()), |of| on.tensor_map(&of).map(TensorMap::new))
+            };
+            let [of_a, of_b, of_c] = three;
+            let boxes = of_c.is_some().into();
+            let (of_a, of_b, of_c) = (map(of_a)?, map(of_b)?, map(of_c)?);
             let Product { a, b, c, batch, .. } = product;
             let [a, b, c] = [(a, batch.a), (b, batch.b), (c, batch.c)].map(|(of, apart)| start(&of, apart, number));
-            (way.launch)(on, geometry, (at, a, b, c, shape, three[2].is_some().into()))?;
+            (way.launch)(on, geometry, (of_a, of_b, of_c, a, b, c, shape, boxes))?;
         }
         Ok(())
     }))

@@ -7,9 +7,10 @@
 //! beginning.
 //!
 //! **Changed from the rung before.** `lsd-ballot` reads the keys twice per pass and launches three kernels; here a pass
-//! reads them once and is one launch. Lanes with the same digit are matched by an atomic `or` in shared memory where
-//! the digits of a warp differ, which takes less of the multiprocessor than eight ballots, and by one vote where they
-//! do not.
+//! reads them once and is one launch. Lanes with the same digit are matched by an atomic `or` in shared memory, which
+//! takes less of the multiprocessor than eight ballots as long as digits differ. On equal digits atomics wait for each
+//! other: a warp whose first row has few different digits goes on with ballots, and with one vote if it has a single
+//! digit.
 //!
 //! **Bottleneck.** Ranking the keys inside a block, which has to keep their order: by ncu on an H200, 2²⁸ keys, a pass
 //! has shared memory at 73 % of its peak and memory at 32 (with values 70 and 48), the histogram has shared memory at

@@ -45,7 +45,7 @@ pub enum Kind {
     /// A copy that a block started, or a product that it began, and nobody waited for before the block ended.
     CopyInFlight,
     /// A bulk copy, or a product of the tensor cores, of shared memory that threads wrote, without the fence that shows
-    /// their writes to it; or a copy by a tensor map that a kernel wrote and no thread of the block has acquired.
+    /// their writes to it.
     MissingProxyFence,
     /// An access before the wait for the preceding launch, with which this one overlaps.
     BeforeWait,

@@ -12,7 +12,6 @@
 
 mod clock;
 mod finding;
-mod maps;
 mod missing;
 mod run;
 mod schedule;

@@ -91,8 +91,6 @@ pub(in super::super) struct Session {
     pub(super) launch: Launch,
     /// The launches before, the last one last; those that no overlap reaches are forgotten.
     history: Vec<Launch>,
-    /// Launches before that have written tensor maps, each with the latest time of its accesses.
-    pub(super) map_writers: Vec<(Launch, u32)>,
     /// Times after the first and up to the second belong to a launch that may still run: the launch after it did not
     /// wait for it.
     running: Option<(u32, u32)>,
@@ -262,7 +260,6 @@ impl Session {
             sites: Sites::default(),
             launch: Launch::default(),
             history: Vec::new(),
-            map_writers: Vec::new(),
             running: None,
             top: 0,
             findings: Vec::new(),
@@ -303,9 +300,6 @@ impl Session {
             }
             true => before.base,
         };
-        if !before.maps.is_empty() {
-            self.map_writers.push((Launch { views: Vec::new(), ..before.clone() }, base));
-        }
         self.history.push(before);
         self.launch = Launch { base, floor, ..launch };
         self.launches += 1;

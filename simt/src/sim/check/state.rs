@@ -3,11 +3,9 @@
 use super::super::observe::Space;
 use super::clock::Clock;
 use super::finding::{Element, Memory};
-use super::maps::Acquired;
 use super::shadow::{Map, Shadow};
 use super::sync::{Chain, Engines, Mbarrier, Released, Word};
 use crate::Dim3;
-use std::panic::Location;
 
 /// A launch, as long as its accesses can matter.
 #[derive(Clone, Default)]
@@ -28,8 +26,6 @@ pub(super) struct Launch {
     /// Whether it overlaps with the launch before it, and whether a thread of it has waited for that one.
     pub(super) overlapping: bool,
     pub(super) waited: bool,
-    /// Which threads of it have written tensor maps: agent, time and the place of the call.
-    pub(super) maps: Vec<(u32, u32, &'static Location<'static>)>,
 }
 
 impl Launch {
@@ -72,8 +68,6 @@ pub(in super::super) struct BlockState {
     pub(super) released: Map<(u32, u64), Released>,
     pub(super) mbarriers: Map<u32, Mbarrier>,
     pub(super) engines: Engines,
-    /// Who has made a tensor map known to the copy engine, by the map's address.
-    pub(super) acquired: Map<u64, Vec<Acquired>>,
 }
 
 impl BlockState {
@@ -88,7 +82,6 @@ impl BlockState {
             released: Map::default(),
             mbarriers: Map::default(),
             engines: Engines::default(),
-            acquired: Map::default(),
         }
     }
 
@@ -103,7 +96,6 @@ impl BlockState {
         self.released.clear();
         self.mbarriers.clear();
         self.engines = Engines::default();
-        self.acquired.clear();
     }
 
     /// Notes where a static array lies.

@@ -87,8 +87,6 @@ fn the_version_is_the_oldest_that_serves() {
         let text = finish(&text, &arch(arch_name), "rustc 1").unwrap();
         assert!(text.contains(&format!("\n.version {becomes}\n")), "{version} for {arch_name}: {text}");
     }
-    let with_fence = TWO_KERNELS.replacen("ret;", "fence.proxy.tensormap::generic.release.gpu; ret;", 1);
-    assert!(finish(&with_fence, &arch("sm_90a"), "rustc 1").unwrap().contains("\n.version 8.3\n"));
     assert!(finish(".target sm_90\n", &arch("sm_90"), "rustc 1").is_err());
 }
 
@@ -153,4 +151,15 @@ fn nothing_is_left_of_line_tables() {
     let text = format!("{lines}\t.section\t.debug_macinfo\t{{\t}}\n\t.file\t2 \"lib.rs\"\n");
     assert_ne!(text, TWO_KERNELS);
     assert_eq!(without_lines(&text), TWO_KERNELS);
+}
+
+#[test]
+fn tensor_maps_are_aligned() {
+    let with_map = TWO_KERNELS.replace("second_param_1[16]", "second_param_1[128]");
+    assert!(finish(&with_map, &arch("sm_90a"), "rustc 1").unwrap().contains(".align 8 .b8 second_param_1[128]"));
+    let asked = with_map.replace(".reg .b32", "mov.b64 %rd1, second_param_1;\n\t.reg .b32");
+    assert!(finish(&asked, &arch("sm_90a"), "rustc 1").unwrap().contains(".align 64 .b8 second_param_1[128]"));
+    let other = TWO_KERNELS.replace(".reg .b32", "mov.b64 %rd1, second_param_1;\n\t.reg .b32");
+    let refused = finish(&other, &arch("sm_90a"), "rustc 1").unwrap_err().to_string();
+    assert!(refused.contains("second_param_1 is no parameter of 128 bytes"), "{refused}");
 }
