@@ -94,7 +94,7 @@ pub mod launches {
 
     impl Multiplies for Registers {
         fn precision(&self) -> Precision {
-            Precision::Tf32
+            Precision::CutTf32
         }
 
         fn launches(&self, _: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>> {

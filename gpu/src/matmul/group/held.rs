@@ -9,6 +9,7 @@ use super::{GROUP, Tiles};
 use super::{MULTIPLIERS, ROWS};
 use crate::ring::Place;
 use core::marker::PhantomData;
+use simt::math::fma;
 use simt::mma::{FragmentA, Tf32};
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
@@ -67,6 +68,14 @@ impl Rows {
         let pack = (warp % 2 * 2 + g / 4) ^ (g / 2 % 2 * 5);
         Self { first: warp / 2 * SIDE, two: pack * 4 + g % 2 * 2, swapped: g / 4, t }
     }
+}
+
+/// A number of which the tensor cores see one of the two nearest to `x`, at most 2⁻¹¹·|x| from it, and `x` itself if
+/// they see all of it. They cut it off where it is up to 2⁻¹⁰·|x| too large. `Tf32::nearest` takes an instruction that
+/// is slow, and the adding of half a unit to the bits, as in `Tf32::split`, would make zero of some NaN.
+#[inline(always)]
+fn nearest(x: f32) -> Tf32 {
+    Tf32::truncated(fma(x, 1.0 / 2048.0, x))
 }
 
 impl<A: Lies, const SUMS: usize, const STAGES: u32> Held<A, SUMS, STAGES> {
@@ -133,14 +142,14 @@ impl<A: Lies, const SUMS: usize, const STAGES: u32> Held<A, SUMS, STAGES> {
                 let pairs = of_a.elements().cast::<u64>();
                 let load = |k: u32| {
                     let both = pairs.get(Tile::<f32>::place(k, two) / 2);
-                    [both as u32, (both >> 32) as u32].map(|bits| Tf32::truncated(f32::from_bits(bits)))
+                    [both as u32, (both >> 32) as u32].map(|bits| nearest(f32::from_bits(bits)))
                 };
                 let ([a0, a1], [a2, a3]) = (load(k), load(k + 4));
                 [a0, a1, a2, a3]
             } else {
                 let load = |h: u32, k: u32| {
                     let row = two + (h ^ swapped);
-                    Tf32::truncated(of_a.elements().get(Tile::<f32>::place(row, k)))
+                    nearest(of_a.elements().get(Tile::<f32>::place(row, k)))
                 };
                 [load(0, k), load(1, k), load(0, k + 4), load(1, k + 4)]
             }
@@ -190,14 +199,15 @@ impl<A: Lies, const SUMS: usize, const STAGES: u32> Held<A, SUMS, STAGES> {
     #[inline(always)]
     fn store(c: Output<f32>, row: u32, column: u32, rows: Rows, sums: &[f32; SUMS]) {
         let (row, column) = (row + rows.two, column + 2 * rows.t);
+        let (down, has_pairs) = (c.by_columns(), c.has_pairs());
         unroll::<32>(|j| {
             if 4 * j < SUMS {
-                unroll::<2>(|e| {
-                    let [x, y] = Self::two(sums, rows, j, e);
-                    let column = opaque(column) + 8 * j as u32 + e as u32;
-                    c.set(row, column, x);
-                    c.set(row + 1, column, y);
-                });
+                // Two rows of two columns.
+                let ([a, x], [b, y]) = (Self::two(sums, rows, j, 0), Self::two(sums, rows, j, 1));
+                let column = opaque(column) + 8 * j as u32;
+                c.set_2((row, column), down, [a, if down { x } else { b }], has_pairs);
+                let second = (row + !down as u32, column + down as u32);
+                c.set_2(second, down, [if down { b } else { x }, y], has_pairs);
             }
         });
     }
