@@ -14,11 +14,11 @@
 //! memory, no launch that writes it and no fence before it is used. Copies are started by one thread, as those of
 //! [`crate::bulk`]; that module's groups, waits and fences are for boxes, too.
 
+use crate::Backend;
 use crate::machine::Machine;
 use crate::mbarrier::Mbarrier;
 use crate::scalar::Operand;
 use crate::warpgroup::Tile;
-use crate::Backend;
 use core::marker::PhantomData;
 
 #[cfg(not(target_os = "cuda"))]

@@ -74,7 +74,7 @@ impl Precision {
         match self {
             Self::F32 | Self::ThreeTf32 | Self::Sixteen => of_sums,
             Self::F64 => UNIT_F64 * (k as f64 + 1.0).sqrt(),
-            // What is cut off of elements is 0.6 units in the middle, as the root of the mean of squares.
+            // In units of this, the root of the mean square of a product's error is 0.3, and 0.4 if one is cut off.
             Self::Tf32 | Self::CutTf32 => of_sums.max(UNIT_TF32),
         }
     }

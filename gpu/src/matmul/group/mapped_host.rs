@@ -80,11 +80,7 @@ pub fn refuses(name: &str, ask: &Ask, shared: u32) -> Option<String> {
 type Three = [Option<Described>; 3];
 
 /// The launches of a rung. What the copy engine cannot take goes to those that `otherwise` makes.
-pub fn launches<T: Packed>(
-    sizes: Sizes,
-    kernels: Kernels<T>,
-    otherwise: Otherwise<T>,
-) -> Result<Launches<Product<T>>> {
+pub fn launches<T: Packed>(sizes: Sizes, kernels: Kernels<T>, otherwise: Otherwise<T>) -> Result<Launches<Product<T>>> {
     let mut others: Option<Launches<Product<T>>> = None;
     Ok(Box::new(move |on, asked: Product<T>| {
         let product = (kernels.turn)(asked);
@@ -110,9 +106,8 @@ pub fn launches<T: Packed>(
         let blocks = tiles.min(on.device().multiprocessors);
         let geometry = Geometry::linear(blocks, super::BLOCK).shared(way.shared).overlapping();
         for (number, three) in (0..).zip(all) {
-            let map = |of: Option<Described>| {
-                of.map_or(Ok(TensorMap::none()), |of| on.tensor_map(&of).map(TensorMap::new))
-            };
+            let map =
+                |of: Option<Described>| of.map_or(Ok(TensorMap::none()), |of| on.tensor_map(&of).map(TensorMap::new));
             let [of_a, of_b, of_c] = three;
             let boxes = of_c.is_some().into();
             let (of_a, of_b, of_c) = (map(of_a)?, map(of_b)?, map(of_c)?);
