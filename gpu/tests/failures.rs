@@ -317,6 +317,10 @@ unsafe impl Call for Half<'_> {
         self.call.max_threads()
     }
 
+    fn cluster(&self) -> u32 {
+        self.call.cluster()
+    }
+
     fn parameters(&self) -> Parameters {
         self.call.parameters()
     }
@@ -368,7 +372,12 @@ impl Launcher for Flaky {
         match &result {
             Ok(()) => self.gpu.enqueue(call, geometry)?,
             // It may run into a fault of its own, as its blocks wait for each other.
-            Err(_) => drop(self.gpu.enqueue(&Half { call, blocks: geometry.grid[0] / 2 }, geometry)),
+            Err(_) => {
+                // Whole clusters: a block would wait for one that does not run.
+                let blocks = geometry.grid[0] / 2;
+                let blocks = blocks - blocks % call.cluster().max(1);
+                drop(self.gpu.enqueue(&Half { call, blocks }, geometry))
+            }
         }
         result
     }

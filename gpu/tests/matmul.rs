@@ -487,9 +487,15 @@ impl Launcher for Noting {
 fn operands_as_they_are() {
     let entry = LADDER.get("tensor-map").unwrap();
     let mut seen = BTreeSet::new();
-    for (multiprocessors, m, n, k) in
-        [(4, 8, 8, 8), (4, 136, 72, 64), (1, 64, 264, 72), (1, 128, 128, 328), (4, 264, 520, 16), (1, 264, 504, 456)]
-    {
+    for (multiprocessors, m, n, k) in [
+        (4, 8, 8, 8),
+        (4, 136, 72, 64),
+        (4, 72, 120, 328),
+        (1, 64, 264, 72),
+        (1, 128, 128, 328),
+        (4, 264, 520, 16),
+        (1, 264, 504, 456),
+    ] {
         for transposed in [[false, false], [false, true], [true, false], [true, true]] {
             let case = Case { transposed, ..Case::new(m, n, k) };
             let mut check_16 = |case: Case, other_type| {
@@ -510,8 +516,8 @@ fn operands_as_they_are() {
         }
     }
     assert!(seen.iter().all(|name| name.starts_with("matmul_tensor_map")), "{seen:?}");
-    // Four ways for each type and width.
-    assert_eq!(seen.len(), 4 * 2 * 3, "{seen:?}");
+    // Four ways for each type and size of tiles.
+    assert_eq!(seen.len(), 4 * 2 * 4, "{seen:?}");
 }
 
 /// The same for `f32`, whose products are turned around if that helps; those of a transposed A and a B that is not are

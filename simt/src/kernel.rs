@@ -23,6 +23,7 @@ use core::ffi::c_void;
 /// impl simt::Kernel for Forged {
 ///     const NAME: &'static str = "an_entry_with_other_parameters";
 ///     const MAX_THREADS: u32 = 0;
+///     const CLUSTER: u32 = 0;
 ///     type Args = (u64,);
 ///     fn thread(_: Self::Args) {}
 /// }
@@ -32,6 +33,8 @@ pub unsafe trait Kernel: Copy + Send + Sync + 'static {
     const NAME: &'static str;
     /// Most threads per block that the kernel is compiled for; 0 if it sets no bound.
     const MAX_THREADS: u32;
+    /// Blocks of a cluster, along x; 0 if the kernel has no clusters.
+    const CLUSTER: u32;
     /// The parameters, as a tuple.
     type Args: Arguments;
     /// Runs one thread.

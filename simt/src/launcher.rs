@@ -80,6 +80,8 @@ pub unsafe trait Call: Sync {
     fn name(&self) -> &'static str;
     /// Most threads per block that the kernel is compiled for; 0 if it sets no bound.
     fn max_threads(&self) -> u32;
+    /// Blocks of a cluster, along x; 0 if the kernel has no clusters.
+    fn cluster(&self) -> u32;
     /// The arguments in the driver's form.
     fn parameters(&self) -> Parameters;
     /// Runs one thread, on the simulator.
@@ -107,6 +109,10 @@ unsafe impl<K: Kernel> Call for With<K> {
 
     fn max_threads(&self) -> u32 {
         K::MAX_THREADS
+    }
+
+    fn cluster(&self) -> u32 {
+        K::CLUSTER
     }
 
     fn parameters(&self) -> Parameters {

@@ -17,6 +17,7 @@
 //! | [`grid`] | overlap of a launch with the one before |
 //! | [`async_copy`] | copies to shared memory that a thread does not wait for |
 //! | [`mbarrier`], [`bulk`], [`tensor_map`] | barriers that count bytes, and copies that they count |
+//! | [`cluster`] | blocks that see each other's shared memory |
 //! | [`clock`] | cycle counter, global timer, sleep |
 //! | [`Geometry`], [`launcher`] | launches from the host: their shape and their machine |
 //! | [`mma`] | products of small matrices on the tensor cores |
@@ -36,6 +37,7 @@ pub mod async_copy;
 pub mod atomic;
 pub mod bulk;
 pub mod clock;
+pub mod cluster;
 mod dim;
 mod geometry;
 mod global;

@@ -26,6 +26,9 @@ pub(crate) enum Register {
     Lane,
     Multiprocessor,
     DynamicSharedBytes,
+    /// The block's number in its cluster, and the blocks of the cluster.
+    ClusterRank,
+    ClusterBlocks,
 }
 
 /// The lane that a shuffle reads from.
@@ -122,6 +125,8 @@ pub(crate) trait Machine {
     #[track_caller]
     fn barrier(id: u32, threads: u32);
     #[track_caller]
+    fn sync_cluster();
+    #[track_caller]
     fn sync_warp(mask: u32);
     #[track_caller]
     fn shuffle(kind: Shuffle, mask: u32, value: u32, argument: u32) -> u32;
@@ -212,6 +217,16 @@ pub(crate) trait Machine {
     /// `address` is that of a barrier of the block.
     #[track_caller]
     unsafe fn mbarrier_try_wait(address: u32, parity: u32) -> bool;
+    /// # Safety
+    /// `address` is that of a barrier of the block of rank `rank` in the cluster, which has not ended.
+    #[track_caller]
+    unsafe fn mbarrier_arrive_at(address: u32, rank: u32);
+    /// [`Machine::mbarrier_try_wait`], for what other blocks of the cluster did before they arrived, too.
+    ///
+    /// # Safety
+    /// `address` is that of a barrier of the block.
+    #[track_caller]
+    unsafe fn mbarrier_try_wait_cluster(address: u32, parity: u32) -> bool;
     fn fence_mbarrier_init();
     /// # Safety
     /// `from` is valid for reads of `bytes` bytes, `to` lies in the block's shared memory with room for them; both and
@@ -229,8 +244,12 @@ pub(crate) trait Machine {
     #[track_caller]
     unsafe fn box_load(to: u32, map: *const u64, place: [u32; 2], barrier: u32);
     /// # Safety
-    /// `map` is the address of a map, among the kernel's parameters, of a matrix that is valid for writes, `from` that of a box in the block's shared
-    /// memory, a multiple of 128.
+    /// As [`Machine::box_load`], for each block of the cluster whose bit `ranks` has; none of them has ended.
+    #[track_caller]
+    unsafe fn box_load_multicast(to: u32, map: *const u64, place: [u32; 2], barrier: u32, ranks: u16);
+    /// # Safety
+    /// `map` is the address of a map, among the kernel's parameters, of a matrix that is valid for writes, `from` that
+    /// of a box in the block's shared memory, a multiple of 128.
     #[track_caller]
     unsafe fn box_store(map: *const u64, place: [u32; 2], from: u32);
     /// # Safety

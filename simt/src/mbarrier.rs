@@ -66,6 +66,32 @@ impl Mbarrier {
         while !self.try_wait(parity) {}
     }
 
+    /// Arrives at the barrier that block `rank` of the cluster has at the same address. Those who wait for the phase
+    /// there with [`Mbarrier::wait_cluster`] then see what this thread did before.
+    #[inline(always)]
+    #[track_caller]
+    pub fn arrive_at(self, rank: u32) {
+        // SAFETY: as for `init`; blocks of a cluster have the same shared memory. That the block is there is the
+        // kernel's to ensure, as `crate::cluster` says: a GPU ends the kernel otherwise.
+        unsafe { Backend::mbarrier_arrive_at(self.address, rank) }
+    }
+
+    /// [`Mbarrier::try_wait`] for a phase at which threads of other blocks of the cluster arrive: it also shows what
+    /// those did before.
+    #[inline(always)]
+    #[track_caller]
+    pub fn try_wait_cluster(self, parity: u32) -> bool {
+        // SAFETY: as for `init`.
+        unsafe { Backend::mbarrier_try_wait_cluster(self.address, parity) }
+    }
+
+    /// [`Mbarrier::wait`] for such a phase.
+    #[inline(always)]
+    #[track_caller]
+    pub fn wait_cluster(self, parity: u32) {
+        while !self.try_wait_cluster(parity) {}
+    }
+
     /// The byte address of the barrier in the block's shared memory.
     #[inline(always)]
     pub const fn address(self) -> u32 {

@@ -116,6 +116,20 @@ impl<T: Operand> TensorMap<T> {
         unsafe { Backend::box_load(to.elements().address(), self.address(), [column, row], barrier.address()) }
     }
 
+    /// [`TensorMap::load`] to several blocks of the cluster, those whose bits `ranks` has: the box is read once, and goes
+    /// to the same address in each. At its end each block counts its bytes at its own barrier, at the same address as
+    /// `barrier`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn load_multicast(self, to: Tile<T>, row: u32, column: u32, barrier: Mbarrier, ranks: u16) {
+        #[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
+        self.refuse_other(to);
+        let (to, place) = (to.elements().address(), [column, row]);
+        // SAFETY: as for `load`; blocks of a cluster have the same shared memory, and that they are there is the
+        // kernel's to ensure, as `crate::cluster` says.
+        unsafe { Backend::box_load_multicast(to, self.address(), place, barrier.address(), ranks) }
+    }
+
     /// Starts to copy `from` to the box from (`row`, `column`) of the matrix on, as part of the thread's current group
     /// ([`crate::bulk::commit`]).
     #[inline(always)]

@@ -15,7 +15,9 @@
 //! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles. Copies of 2·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes
 //! to shared memory, and of C from there. One barrier per block; one launch.
 //!
-//! **Threads.** 384 per block, as in `tensor-group`. Tiles of C have 128 rows and 256 columns, or 128 or 64.
+//! **Threads.** 384 per block, as in `tensor-group`. Tiles of C have 128 rows and 256 columns, or 128 or 64. Where these
+//! are too few for all multiprocessors, tiles have 64 rows and columns, each group makes every other step along k, and
+//! the first adds the sums of the second to its own.
 //!
 //! **Limits.** Elements of `bf16` and `f16` alone: of `f32` the instruction takes rows along k and no others. A and B
 //! whose addresses and distances of rows are multiples of 16 bytes, and k > 0; any other product is made as
@@ -40,6 +42,7 @@ pub const COLUMNS: u32 = Wide::<f16, Along, Across>::COLUMNS;
 type Wide<T, A, B> = Mapped<T, A, B, 128, 4>;
 type Middle<T, A, B> = Mapped<T, A, B, 64, 6>;
 type Narrow<T, A, B> = Mapped<T, A, B, 32, 8>;
+type Small<T, A, B> = Mapped<T, A, B, 32, 6, 1, 2>;
 
 /// C = alpha·A·B + beta·C for one product. `map_c` is used if `boxes`. The views of A and B say what their maps are of.
 #[kernel(
@@ -71,6 +74,14 @@ type Narrow<T, A, B> = Mapped<T, A, B, 32, 8>;
         matmul_tensor_map_narrow_nt_f16: <f16, Narrow<f16, Along, Along>>,
         matmul_tensor_map_narrow_tn_f16: <f16, Narrow<f16, Across, Across>>,
         matmul_tensor_map_narrow_tt_f16: <f16, Narrow<f16, Across, Along>>,
+        matmul_tensor_map_small_nn_bf16: <bf16, Small<bf16, Along, Across>>,
+        matmul_tensor_map_small_nt_bf16: <bf16, Small<bf16, Along, Along>>,
+        matmul_tensor_map_small_tn_bf16: <bf16, Small<bf16, Across, Across>>,
+        matmul_tensor_map_small_tt_bf16: <bf16, Small<bf16, Across, Along>>,
+        matmul_tensor_map_small_nn_f16: <f16, Small<f16, Along, Across>>,
+        matmul_tensor_map_small_nt_f16: <f16, Small<f16, Along, Along>>,
+        matmul_tensor_map_small_tn_f16: <f16, Small<f16, Across, Across>>,
+        matmul_tensor_map_small_tt_f16: <f16, Small<f16, Across, Along>>,
     )
 )]
 pub fn matmul_tensor_map<T: Half, P: Products<T>>(
@@ -95,6 +106,7 @@ pub mod launches {
     use crate::ladder::matmul::*;
     use crate::matmul::group::mapped_host::{self, Args, Kernels, Way, Width};
     use simt::Kernel;
+    use std::vec::Vec;
 
     /// The rung.
     pub static RUNG: Entry<Matmul> = rung!("r15_tensor_map.rs", [matmul_tensor_map])
@@ -103,37 +115,48 @@ pub mod launches {
 
     struct Mapping;
 
-    fn way<T: Half, P: Products<T>>() -> Way<T>
+    fn way<T: Half, P: Products<T>>() -> Option<Way<T>>
     where
         matmul_tensor_map<T, P>: Kernel<Args = Args<T>>,
     {
-        Way::of::<P>(|on, geometry, args| on.launch(matmul_tensor_map::<T, P>::default(), geometry, args))
+        Some(Way::of::<P>(|on, geometry, args| on.launch(matmul_tensor_map::<T, P>::default(), geometry, args)))
     }
 
-    /// The kernels with tiles of one width.
+    /// The kernels with tiles of one size.
     macro_rules! width {
         ($tiles:ident<$T:ident>, $cost:expr) => {
             Width {
-                columns: $tiles::<$T, Along, Along>::COLUMNS,
                 ways: [
                     [way::<$T, $tiles<$T, Along, Across>>(), way::<$T, $tiles<$T, Along, Along>>()],
                     [way::<$T, $tiles<$T, Across, Across>>(), way::<$T, $tiles<$T, Across, Along>>()],
-                ]
-                .map(|ways| ways.map(Some)),
+                ],
                 cost: $cost,
             }
         };
     }
 
+    /// A type with kernels here.
+    pub(in crate::matmul) trait Mappable: Half {
+        /// They.
+        fn widths() -> Vec<Width<Self>>;
+    }
+
     macro_rules! multiplies {
         ($($T:ident)*) => {$(
+            impl Mappable for $T {
+                fn widths() -> Vec<Width<$T>> {
+                    let large = [width!(Wide<$T>, 1.0), width!(Middle<$T>, 1.02)];
+                    let small = [width!(Narrow<$T>, 1.25), width!(Small<$T>, 1.4)];
+                    [large, small].concat()
+                }
+            }
+
             impl MultipliesOf<$T> for Mapping {
                 fn launches_of(&self, _: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product<$T>>> {
-                    let widths = [width!(Wide<$T>, 1.0), width!(Middle<$T>, 1.02), width!(Narrow<$T>, 1.25)];
                     let otherwise = |on: &dyn Launcher, sizes| {
                         MultipliesOf::<$T>::launches_of(&TensorGroup, on, sizes)
                     };
-                    let kernels = Kernels { widths, turn: |product| product, by_columns: false };
+                    let kernels = Kernels { widths: $T::widths(), turn: |product| product, by_columns: false };
                     mapped_host::launches(sizes, kernels, otherwise)
                 }
             }

@@ -81,6 +81,7 @@ pub mod launches {
     use crate::ladder::matmul::*;
     use crate::matmul::group::mapped_host::{self, Args, Kernels, Way, Width};
     use simt::Kernel;
+    use std::vec;
 
     /// The rung.
     pub static RUNG: Entry<Matmul> = rung!("r16_tensor_registers.rs", [matmul_tensor_registers])
@@ -99,11 +100,7 @@ pub mod launches {
     /// The kernels with tiles of one width.
     macro_rules! width {
         ($tiles:ident, $cost:expr) => {
-            Width {
-                columns: $tiles::<Across>::COLUMNS,
-                ways: [[None, way::<$tiles<Along>>()], [None, way::<$tiles<Across>>()]],
-                cost: $cost,
-            }
+            Width { ways: [[None, way::<$tiles<Along>>()], [None, way::<$tiles<Across>>()]], cost: $cost }
         };
     }
 
@@ -124,7 +121,7 @@ pub mod launches {
         }
 
         fn launches(&self, _: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>> {
-            let widths = [width!(Wide, 1.0), width!(Middle, 1.02), width!(Narrow, 1.25)];
+            let widths = vec![width!(Wide, 1.0), width!(Middle, 1.02), width!(Narrow, 1.25)];
             let otherwise = |on: &dyn Launcher, sizes| MultipliesOf::<f32>::launches_of(&TensorGroup, on, sizes);
             let kernels = Kernels { widths, turn, by_columns: true };
             mapped_host::launches(sizes, kernels, otherwise)

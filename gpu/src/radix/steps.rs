@@ -74,20 +74,42 @@ pub fn rank_row(digit: u32, counters: Shared<u32>, lanes: Shared<u32>) -> u32 {
     rank
 }
 
-/// The rank that [`rank_row`] finds, by votes: slower for digits that differ, and no slower for equal ones, on which the
-/// atomics wait for each other. Also returns whether this lane is the last of its digit in the row.
+/// The rank that [`rank_row`] finds, for rows in which many lanes have the digit `crowd`, on which atomics would wait for
+/// each other: one vote matches these lanes, atomics the others.
 #[inline(always)]
 #[track_caller]
-pub fn rank_row_by_votes(digit: u32, counters: Shared<u32>) -> (u32, bool) {
+pub fn rank_row_beside(crowd: u32, digit: u32, counters: Shared<u32>, lanes: Shared<u32>) -> u32 {
+    let lane = warp::lane_id();
+    let is_in = digit == crowd;
+    let all_in = warp::ballot(warp::FULL, is_in);
+    if !is_in {
+        lanes.fetch_or(digit, 1 << lane, Relaxed, Scope::Block);
+    }
+    warp::sync_warp(warp::FULL); // every lane's bit is set before the sets are read
+    let same = if is_in { all_in } else { lanes.get(digit) };
+    let rank = counters.get(digit) + (same & lanes_below()).count_ones();
+    warp::sync_warp(warp::FULL); // all lanes have read before the last of each digit writes
+    if same >> lane == 1 {
+        counters.set(digit, rank + 1);
+        lanes.set(digit, 0);
+    }
+    warp::sync_warp(warp::FULL); // counts and sets are up to date before the next row
+    rank
+}
+
+/// The rank that [`rank_row`] finds, by votes alone: slower for digits that differ, and no slower for equal ones. Also
+/// returns the lanes that have the same digit.
+#[inline(always)]
+#[track_caller]
+pub fn rank_row_by_votes(digit: u32, counters: Shared<u32>) -> (u32, u32) {
     let same = match_digit(digit, 8);
     let rank = counters.get(digit) + (same & lanes_below()).count_ones();
-    let is_last = same >> warp::lane_id() == 1;
     warp::sync_warp(warp::FULL); // all lanes have read before the last of each digit writes
-    if is_last {
+    if same >> warp::lane_id() == 1 {
         counters.set(digit, rank + 1);
     }
     warp::sync_warp(warp::FULL); // counts are up to date before the next row
-    (rank, is_last)
+    (rank, same)
 }
 
 /// Threads of the block that scans a long array.

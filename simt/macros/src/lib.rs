@@ -22,6 +22,8 @@ use syn::{Expr, FnArg, GenericParam, ItemFn, Pat, Token, Type, bracketed, parent
 /// - `#[kernel(max_threads = BLOCK, min_blocks = 3, max_spills = 32)]`: for those bounds the kernel's author accepts
 ///   that ptxas keeps up to 32 bytes per thread in local memory for want of registers. `cargo xtask check-ptx` refuses
 ///   more, and any at all in a kernel that does not say so.
+/// - `#[kernel(sm_90, cluster = 2)]`: blocks run in clusters of two along x, which see each other's shared memory
+///   (`simt::cluster`); `.reqnctapercluster`. The grid has whole clusters. Clusters need `sm_90` or `sm_90a`.
 /// - `#[kernel(instances(sum_u32: <u32, Sum>, sum_f32: <f32, Sum>))]` on a generic function: one entry for each named
 ///   instance. On the host the function's name is then a generic type, `name::<u32, Sum>::default()`.
 /// - `#[kernel(instances([u32, f32] * [Sum, Min]))]`: the same for all combinations of the types, a list for each
@@ -53,6 +55,7 @@ struct Options {
     max_threads: Option<Expr>,
     min_blocks: Option<Expr>,
     max_spills: Option<Expr>,
+    cluster: Option<Expr>,
     sm_90: bool,
     sm_90a: bool,
     instances: Vec<Instance>,
@@ -122,12 +125,13 @@ impl Parse for Options {
                         Punctuated::<Instance, Token![,]>::parse_terminated(&list)?.into_iter().collect();
                 }
             } else {
-                let known = "a kernel's options are max_threads, min_blocks, max_spills, instances, instance, sm_90 \
-                             and sm_90a";
+                let known = "a kernel's options are max_threads, min_blocks, max_spills, cluster, instances, \
+                             instance, sm_90 and sm_90a";
                 let bound = match name.to_string().as_str() {
                     "max_threads" => &mut options.max_threads,
                     "min_blocks" => &mut options.min_blocks,
                     "max_spills" => &mut options.max_spills,
+                    "cluster" => &mut options.cluster,
                     _ => return Err(syn::Error::new_spanned(name, known)),
                 };
                 input.parse::<Token![=]>()?;
@@ -171,6 +175,9 @@ fn expand(mut options: Options, f: ItemFn) -> syn::Result<Tokens> {
         if instance.types.len() != generics.len() {
             return Err(syn::Error::new_spanned(&instance.name, "as many types as the kernel has parameters"));
         }
+    }
+    if let Some(cluster) = options.cluster.as_ref().filter(|_| !options.sm_90 && !options.sm_90a) {
+        return Err(syn::Error::new_spanned(cluster, "a kernel with clusters is sm_90 or sm_90a"));
     }
     // The names of their parameters in PTX count what stands before them, and a view is two.
     let maps = params.iter().take_while(|(_, ty)| is_tensor_map(ty)).count();
@@ -249,7 +256,7 @@ fn device(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[I
             (quote!(#[unsafe(no_mangle)]), declared)
         } else {
             // No code reads the bounds; this keeps their parts from being reported as unused.
-            (quote!(), quote!(const _: [u32; 3] = [#(#bounds),*];))
+            (quote!(), quote!(const _: [u32; 4] = [#(#bounds),*];))
         };
         quote! {
             #[cfg(#guard)]
@@ -302,7 +309,7 @@ fn is_primary_package() -> bool {
 
 /// The comment that passes [`Options::bounds`] through the compiler; `{}` for each.
 fn bounds_text(entry: &Ident) -> String {
-    format!("//.rungs.bounds {entry} {{}} {{}} {{}}")
+    format!("//.rungs.bounds {entry} {{}} {{}} {{}} {{}}")
 }
 
 /// The entry of [`device`] on rust-cuda: a function that cuda_std's `#[kernel]` turns into an entry.
@@ -314,7 +321,7 @@ fn rust_cuda_entry(
     f: &ItemFn,
     entry: &Ident,
     flat: &[Tokens],
-    bounds: &[Tokens; 3],
+    bounds: &[Tokens; 4],
     call: &Tokens,
 ) -> Tokens {
     let (attrs, guard) = (&f.attrs, options.guard());
@@ -323,7 +330,7 @@ fn rust_cuda_entry(
         #[cfg(any(#guard, not(target_os = "cuda")))]
         const _: () = {
             // The comment in the entry is for the device alone; by this the type check on the host sees the bounds too.
-            const _: [u32; 3] = [#(#bounds),*];
+            const _: [u32; 4] = [#(#bounds),*];
 
             #(#attrs)*
             #[simt::expansion::cuda_kernel]
@@ -378,7 +385,8 @@ fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ide
         let types: Vec<Type> = types.iter().map(|t| substitute(t, generics, &concrete)).collect();
         let of = (!concrete.is_empty()).then(|| quote!(<#(#concrete),*>));
         let body_of = turbofish(&concrete);
-        let [threads, blocks, spills] = options.bounds().map(|tokens| substitute_tokens(tokens, generics, &concrete));
+        let [threads, blocks, spills, cluster] =
+            options.bounds().map(|tokens| substitute_tokens(tokens, generics, &concrete));
         quote! {
             // These bounds take effect on the device; here they are only compiled.
             #[cfg(not(target_os = "cuda"))]
@@ -389,6 +397,7 @@ fn host(options: &Options, f: &ItemFn, params: &[(Ident, Type)], generics: &[Ide
             unsafe impl simt::Kernel for #name #of {
                 const NAME: &'static str = stringify!(#entry);
                 const MAX_THREADS: u32 = #threads;
+                const CLUSTER: u32 = #cluster;
                 type Args = (#(#types,)*);
                 fn thread((#(#names,)*): Self::Args) {
                     #body #body_of (#(#names),*)
@@ -430,10 +439,10 @@ impl Options {
         }
     }
 
-    /// The most threads per block, the fewest blocks per multiprocessor and the most bytes spilled, 0 for one not
-    /// given.
-    fn bounds(&self) -> [Tokens; 3] {
-        let given = [&self.max_threads, &self.min_blocks, &self.max_spills];
+    /// The most threads per block, the fewest blocks per multiprocessor, the most bytes spilled and the blocks of a
+    /// cluster, 0 for one not given.
+    fn bounds(&self) -> [Tokens; 4] {
+        let given = [&self.max_threads, &self.min_blocks, &self.max_spills, &self.cluster];
         given.map(|bound| bound.as_ref().map_or(quote!(0), |e| quote!(#e)))
     }
 

@@ -90,6 +90,16 @@ macro_rules! forwards {
         }
 
         #[inline(always)]
+        unsafe fn mbarrier_arrive_at(address: u32, rank: u32) {
+            unsafe { cluster::arrive_at(address, rank) }
+        }
+
+        #[inline(always)]
+        unsafe fn mbarrier_try_wait_cluster(address: u32, parity: u32) -> bool {
+            unsafe { cluster::try_wait(address, parity) }
+        }
+
+        #[inline(always)]
         fn fence_mbarrier_init() {
             bulk::fence_init()
         }
@@ -107,6 +117,11 @@ macro_rules! forwards {
         #[inline(always)]
         unsafe fn box_load(to: u32, map: *const u64, place: [u32; 2], barrier: u32) {
             unsafe { bulk::load_box(to, map, place, barrier) }
+        }
+
+        #[inline(always)]
+        unsafe fn box_load_multicast(to: u32, map: *const u64, place: [u32; 2], barrier: u32, ranks: u16) {
+            unsafe { cluster::load_box(to, map, place, barrier, ranks) }
         }
 
         #[inline(always)]

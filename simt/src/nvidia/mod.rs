@@ -9,6 +9,7 @@ pub(crate) mod async_copy;
 #[rustfmt::skip]
 pub(crate) mod atomic;
 pub(crate) mod bulk;
+pub(crate) mod cluster;
 pub(crate) mod convert;
 pub(crate) mod forwards;
 pub(crate) mod memory;

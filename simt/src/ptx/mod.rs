@@ -14,7 +14,7 @@
 mod shared;
 
 use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Vote};
-use crate::nvidia::{self, async_copy, atomic, bulk, convert, memory, mma, wgmma};
+use crate::nvidia::{self, async_copy, atomic, bulk, cluster, convert, memory, mma, wgmma};
 use crate::scalar::{AtomicScalar, Lies, Operand, Scalar};
 use core::arch::{asm, global_asm, nvptx};
 
@@ -43,6 +43,10 @@ unsafe extern "C" {
     fn barrier_and(id: i32, predicate: bool) -> bool;
     #[link_name = "llvm.nvvm.barrier.cta.red.or.aligned.all"]
     fn barrier_or(id: i32, predicate: bool) -> bool;
+    #[link_name = "llvm.nvvm.barrier.cluster.arrive"]
+    fn barrier_cluster_arrive();
+    #[link_name = "llvm.nvvm.barrier.cluster.wait"]
+    fn barrier_cluster_wait();
     #[link_name = "llvm.nvvm.bar.warp.sync"]
     fn bar_warp_sync(mask: i32);
     #[link_name = "llvm.nvvm.shfl.sync.up.i32"]
@@ -136,6 +140,8 @@ impl Machine for Ptx {
                     asm!("mov.u32 {0}, %dynamic_smem_size;", out(reg32) bytes, options(pure, nomem, nostack));
                     bytes
                 }
+                Register::ClusterRank => cluster::rank(),
+                Register::ClusterBlocks => cluster::blocks(),
             }
         }
     }
@@ -159,6 +165,15 @@ impl Machine for Ptx {
     #[inline(always)]
     fn barrier(id: u32, threads: u32) {
         unsafe { barrier_count(id as i32, threads as i32) }
+    }
+
+    #[inline(always)]
+    fn sync_cluster() {
+        // Not the `.aligned` ones: threads of a warp may come from different calls. They release and acquire.
+        unsafe {
+            barrier_cluster_arrive();
+            barrier_cluster_wait();
+        }
     }
 
     #[inline(always)]

@@ -27,7 +27,7 @@ pub use shared::{SharedArray, shared_address};
 
 use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Vote};
 use crate::nvidia::assembly::{asm, trap};
-use crate::nvidia::{self, async_copy, atomic, bulk, convert, memory, mma, wgmma};
+use crate::nvidia::{self, async_copy, atomic, bulk, cluster, convert, memory, mma, wgmma};
 use crate::scalar::{AtomicScalar, Lies, Operand, Scalar};
 use cuda_std::{intrinsics as libdevice, thread, warp};
 
@@ -114,6 +114,8 @@ impl Machine for RustCuda {
                     asm!("mov.u32 {0}, %dynamic_smem_size;", out(reg32) bytes, options(pure, nomem, nostack));
                     bytes
                 }
+                Register::ClusterRank => cluster::rank(),
+                Register::ClusterBlocks => cluster::blocks(),
             }
         }
     }
@@ -136,6 +138,12 @@ impl Machine for RustCuda {
     #[inline(always)]
     fn barrier(id: u32, threads: u32) {
         unsafe { barrier_count(id, threads) }
+    }
+
+    // LLVM 7 has no intrinsics for these. Not being `.aligned`, they are each thread's own: copies do no harm.
+    #[inline(always)]
+    fn sync_cluster() {
+        unsafe { asm!("barrier.cluster.arrive.release;", "barrier.cluster.wait.acquire;", options(nostack)) }
     }
 
     #[inline(always)]

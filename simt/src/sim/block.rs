@@ -2,6 +2,7 @@
 
 use super::async_copy::Copies;
 use super::check::{self, BlockState, Kind, Session, Site};
+use super::cluster::Cluster;
 use super::error::{Fault, LaunchError};
 use super::mbarrier::Barriers;
 use super::observe::{self, Event, Space};
@@ -20,6 +21,7 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::any::Any;
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::rc::Rc;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -41,6 +43,7 @@ enum State {
     Ready,
     Spinning,
     AtBarrier(u8),
+    AtCluster,
     InWarp,
     Ended,
 }
@@ -111,7 +114,7 @@ pub(super) struct Block {
     barriers: [Cell<Barrier>; BARRIERS],
     pub(super) mbarriers: Barriers,
     pub(super) copies: Copies,
-    watch: Watch,
+    pub(super) watch: Watch,
     /// What the threads do, where that is counted.
     stats: Option<Collector>,
     /// Static arrays, by key, with the address that each was given.
@@ -127,6 +130,9 @@ pub(super) struct Block {
     kind: Cell<Kind>,
     /// The barrier in shared memory, and the parity, that each thread has waited for last.
     awaits: Vec<Cell<Option<(u32, u32)>>>,
+    /// The cluster that the block is part of, and its number there.
+    cluster: RefCell<Option<Rc<Cluster>>>,
+    rank: Cell<u32>,
     /// Under a check: whether the running thread spun before its turn.
     spins: Cell<bool>,
     /// The block's part of a running check; null where there is none.
@@ -172,6 +178,8 @@ impl Block {
             stack_limits: vec![Cell::new(0); threads],
             kind: Cell::new(Kind::Fault),
             awaits: vec![Cell::new(None); threads],
+            cluster: RefCell::default(),
+            rank: Cell::new(0),
             spins: Cell::new(false),
             checked: Cell::new(std::ptr::null_mut()),
         }
@@ -215,6 +223,18 @@ impl Block {
     /// The address of a static array, assigned at the first request of a thread.
     #[track_caller]
     pub(super) fn static_shared(&self, name: &'static &'static str, element: u32, len: u32) -> u32 {
+        // The blocks of a cluster have the same arrays in the same places, whichever asks for one first.
+        match &*self.cluster.borrow() {
+            Some(cluster) => {
+                let addresses = cluster.blocks().map(|block| block.place_shared(name, element, len));
+                addresses.last().expect("a cluster has blocks")
+            }
+            None => self.place_shared(name, element, len),
+        }
+    }
+
+    #[track_caller]
+    fn place_shared(&self, name: &'static &'static str, element: u32, len: u32) -> u32 {
         let (mut arrays, key, bytes) = (self.arrays.borrow_mut(), std::ptr::from_ref(name) as usize, element * len);
         if let Some((_, address)) = arrays.iter().find(|(k, _)| *k == key) {
             return *address;
@@ -354,6 +374,11 @@ impl Block {
         ends
     }
 
+    /// The running thread has done what threads of another block may wait for.
+    pub(super) fn moved_on(&self) {
+        self.watch.moved_on();
+    }
+
     /// Bytes have been copied that a barrier in shared memory counts. Returns whether that ended the phase.
     #[track_caller]
     pub(super) fn copied_in_phase(&self, address: u32, bytes: u32) -> bool {
@@ -369,6 +394,46 @@ impl Block {
         self.wait_in_loop(Some((address, parity)));
     }
 
+    /// The running thread waits at the barrier of the cluster, until [`Block::passes_cluster`]; the last of its threads
+    /// only for its turn.
+    pub(super) fn wait_for_cluster(&self, location: &'static Location<'static>, last: bool) {
+        let thread = self.current.get();
+        self.locations[thread].set(Some(location));
+        self.suspend(thread, if last { State::Ready } else { State::AtCluster });
+    }
+
+    /// Becomes a block of a cluster.
+    pub(super) fn enter(&self, rank: u32, cluster: Rc<Cluster>) {
+        self.rank.set(rank);
+        self.cluster.replace(Some(cluster));
+    }
+
+    /// The cluster that the block is part of.
+    #[track_caller]
+    pub(super) fn cluster(&self) -> Rc<Cluster> {
+        let cluster = self.cluster.borrow().clone();
+        cluster.expect("the kernel has no clusters: declare it with #[kernel(sm_90, cluster = 2)]")
+    }
+
+    /// The block's number in its cluster, and the blocks there.
+    pub(super) fn place_in_cluster(&self) -> (u32, u32) {
+        (self.rank.get(), self.cluster.borrow().as_ref().map_or(1, |cluster| cluster.len()))
+    }
+
+    /// Whether all threads of the block have ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.states.iter().all(|state| state.get() == State::Ended)
+    }
+
+    /// All threads of the block pass the barrier of the cluster.
+    pub(super) fn passes_cluster(&self, location: &'static Location<'static>) {
+        self.states.iter().for_each(|state| state.set(State::Ready));
+        if let Some(stats) = &self.stats {
+            stats.barrier(location);
+            (0..self.warps.len()).for_each(|warp| stats.meet(warp));
+        }
+    }
+
     /// Makes `state` the block's part of the running check.
     pub(super) fn check(&mut self, state: *mut BlockState) {
         self.checked.set(state);
@@ -381,6 +446,12 @@ impl Block {
         // host, and no function that is given the reference suspends a thread of a block while it holds it.
         let state = unsafe { self.checked.get().as_mut() }?;
         Some((check::active()?, state))
+    }
+
+    /// The block's part of the running check, for a thread of another block of its cluster.
+    pub(super) fn checked(&self) -> Option<&'static mut BlockState> {
+        // SAFETY: as for `checks`; the caller has no other reference to it.
+        unsafe { self.checked.get().as_mut() }
     }
 
     /// Under a check, lets others run before an access of the running thread where the schedule says so.
@@ -616,7 +687,7 @@ impl Block {
         result
     }
 
-    /// Under a check: resumes the threads of the block once each, in that order. Those of the starved warp run only if
+    /// Under a check, or in a cluster: resumes the threads of the block once each, in that order. Those of the starved warp run only if
     /// no other works.
     pub(super) fn checked_round(
         &self,
@@ -635,6 +706,11 @@ impl Block {
                 match block.states[i as usize].get() {
                     State::Ready => worked = true,
                     State::Spinning => spun += 1,
+                    State::AtCluster => {
+                        // Another block may end the wait.
+                        spun += 1;
+                        continue;
+                    }
                     _ => continue,
                 }
                 block.spins.set(block.states[i as usize].get() == State::Spinning);
@@ -665,6 +741,7 @@ impl Block {
                 State::Ready | State::Ended => continue,
                 State::AtBarrier(0) => (Awaited::Barrier(0), "waits at the barrier of its block".into()),
                 State::AtBarrier(id) => (Awaited::Barrier(id), format!("waits at the named barrier {id}")),
+                State::AtCluster => (Awaited::Cluster, self.cluster().lacks()),
                 State::InWarp => {
                     let missing = self.warp(thread).missing(thread as u32 % 32);
                     (Awaited::Warp, format!("waits in a warp operation for the lanes {missing:#010x}"))
@@ -717,6 +794,8 @@ impl Block {
         self.watch.reset();
         self.kind.set(Kind::Fault);
         self.awaits.iter().for_each(|a| a.set(None));
+        self.cluster.replace(None);
+        self.rank.set(0);
         self.warps.iter().for_each(Warp::reset);
         let bytes = self.shared_bytes.get() as usize;
         // Arrays keep their addresses from block to block; what no array has been given yet is still poisoned.

@@ -2,6 +2,7 @@
 
 use super::block::{Block, Others};
 use super::check;
+use super::cluster;
 use super::error::LaunchError;
 use super::limit;
 use super::limits::*;
@@ -51,7 +52,7 @@ pub fn launch<K: Kernel>(
 /// As for [`launch`].
 pub fn enqueue(call: &dyn Call, geometry: Geometry, options: Options) -> Result<(), LaunchError> {
     let Geometry { grid, block, shared_bytes, together, .. } = geometry;
-    refuse_impossible(call.name(), call.max_threads(), grid, block, shared_bytes)?;
+    refuse_impossible(call, grid, block, shared_bytes)?;
     if let Some(i) = call.parameters().view_of_nothing() {
         let why = format!("view number {} is of {GONE}", i + 1);
         return Err(LaunchError::Refused { kernel: call.name(), why });
@@ -63,29 +64,29 @@ pub fn enqueue(call: &dyn Call, geometry: Geometry, options: Options) -> Result<
         return Ok(());
     }
     let parameters = call.parameters();
-    run((call.name(), parameters.views()), grid, block, shared_bytes, together, &|| call.thread(), options)
+    let shape = ([grid, block], call.cluster().max(1), shared_bytes, together);
+    run((call.name(), parameters.views()), shape, &|| call.thread(), options)
 }
 
 fn run(
     (kernel, views): (&'static str, &[(u64, u64)]),
-    grid: [u32; 3],
-    block: [u32; 3],
-    shared_bytes: u32,
-    together: bool,
+    ([grid, block], cluster, shared_bytes, together): ([[u32; 3]; 2], u32, u32, bool),
     thread: &(dyn Fn() + Sync),
     options: Options,
 ) -> Result<(), LaunchError> {
     let blocks: u64 = grid.iter().map(|&d| d as u64).product();
     let threads: u64 = block.iter().map(|&d| d as u64).product();
+    // A cluster runs on one thread of the host.
+    let clusters = blocks / u64::from(cluster);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = if options.workers > 0 { options.workers } else { cores };
     // An observer belongs to this thread.
     let alone = observe::active() || blocks.saturating_mul(threads) <= SMALL;
     let workers = match (together, alone) {
         // A thread of the host for each block: the host lets all of them go on.
-        (true, _) if !observe::active() => blocks,
+        (true, _) if !observe::active() => clusters,
         (_, true) => 1,
-        _ => (workers as u64).min(blocks),
+        _ => (workers as u64).min(clusters),
     };
     observe::tell(|| Event::Launch { kernel, grid: Dim3(grid), block: Dim3(block) });
 
@@ -94,33 +95,39 @@ fn run(
     let (next, failed) = (AtomicU64::new(0), AtomicBool::new(false));
     let first_error = Mutex::new(None::<(u64, LaunchError)>);
     let quiet = Quiet::new(workers as u32);
-    let waiting = || next.load(Relaxed) < blocks;
+    let waiting = || next.load(Relaxed) < clusters;
     let others = Others { none: workers == 1, quiet: &quiet, cancelled: &failed, waiting: &waiting };
     let run_blocks = || {
-        let taken = take_stacks(threads as usize).and_then(|stacks| Ok((stacks, Leash::new()?)));
+        let needed = threads as usize * cluster as usize;
+        let taken = take_stacks(needed).and_then(|stacks| Ok((stacks, Leash::new()?)));
         let (mut stacks, _leash) = match taken {
             Ok(taken) => taken,
             Err(e) => {
                 failed.store(true, Relaxed);
-                let why = format!("the host has no room for {threads} simulated threads: {e}");
+                let why = format!("the host has no room for {needed} simulated threads: {e}");
                 first_error.lock().unwrap().get_or_insert((0, LaunchError::Refused { kernel, why }));
                 return;
             }
         };
-        let mut state = Block::new([grid, block], shared_bytes, views, count.is_some());
+        let new = |_| Block::new([grid, block], shared_bytes, views, count.is_some());
+        let mut states: Vec<Block> = (0..cluster).map(new).collect();
         loop {
             // Blocks start in the order of their index: a block that waits for an earlier one waits for one that has
             // started.
             let i = next.fetch_add(1, Relaxed);
-            if i >= blocks || failed.load(Relaxed) {
+            if i >= clusters || failed.load(Relaxed) {
                 break;
             }
             let [x, y, _] = grid.map(u64::from);
-            let index = [(i % x) as u32, (i / x % y) as u32, (i / (x * y)) as u32];
+            let index = |i: u64| [(i % x) as u32, (i / x % y) as u32, (i / (x * y)) as u32];
+            let of_cluster = i * u64::from(cluster)..(i + 1) * u64::from(cluster);
             let result = limit.map_or(Ok(()), |limit| limit.check(kernel));
-            let result = result.and_then(|()| state.run(kernel, index, thread, &mut stacks, &others));
+            let result = result.and_then(|()| match &mut states[..] {
+                [state] => state.run(kernel, index(i), thread, &mut stacks, &others),
+                states => cluster::run(kernel, states, of_cluster.clone().map(index), thread, &mut stacks, &others),
+            });
             if result.is_ok() {
-                observe::tell(|| Event::BlockEnd { block: i as u32 });
+                of_cluster.for_each(|i| observe::tell(|| Event::BlockEnd { block: i as u32 }));
             }
             if let Err(e) = result {
                 failed.store(true, Relaxed);
@@ -132,8 +139,10 @@ fn run(
             }
         }
         give_stacks_back(stacks);
-        if let (Some(count), Some(collector)) = (&count, state.into_stats()) {
-            count.add(collector);
+        for collector in states.into_iter().filter_map(Block::into_stats) {
+            if let Some(count) = &count {
+                count.add(collector);
+            }
         }
     };
     let work = || {
@@ -156,13 +165,8 @@ fn run(
 }
 
 /// Refuses a launch that a GPU refuses, and names the limit.
-fn refuse_impossible(
-    kernel: &'static str,
-    max_threads: u32,
-    grid: [u32; 3],
-    block: [u32; 3],
-    shared_bytes: u32,
-) -> Result<(), LaunchError> {
+fn refuse_impossible(call: &dyn Call, grid: [u32; 3], block: [u32; 3], shared_bytes: u32) -> Result<(), LaunchError> {
+    let (kernel, max_threads, cluster) = (call.name(), call.max_threads(), call.cluster());
     let refuse = |why| Err(LaunchError::Refused { kernel, why });
     for axis in 0..3 {
         let name = ["x", "y", "z"][axis];
@@ -185,6 +189,12 @@ fn refuse_impossible(
         return refuse(format!(
             "a block of {threads} threads cannot be launched; the kernel is compiled for at most {max_threads}"
         ));
+    }
+    if cluster > MAX_CLUSTER {
+        return refuse(format!("a cluster of {cluster} blocks cannot be launched; the limit is {MAX_CLUSTER}"));
+    }
+    if cluster > 0 && !grid[0].is_multiple_of(cluster) {
+        return refuse(format!("a grid of {} blocks along x does not divide into clusters of {cluster}", grid[0]));
     }
     if shared_bytes > MAX_SHARED {
         return refuse(format!(

@@ -18,6 +18,7 @@
 mod async_copy;
 mod block;
 mod check;
+mod cluster;
 mod error;
 mod launch;
 mod launcher;
@@ -70,6 +71,8 @@ mod limits {
     pub const MAX_BLOCK_DIM: [u32; 3] = [1024, 1024, 64];
     /// Blocks per grid along x, y and z.
     pub const MAX_GRID_DIM: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+    /// Blocks of a cluster.
+    pub const MAX_CLUSTER: u32 = 8;
     /// Bytes of static shared memory per block.
     pub const MAX_STATIC_SHARED: u32 = 48 << 10;
     pub use crate::launcher::MAX_SHARED;
@@ -285,6 +288,20 @@ fn arrive(address: u32, bytes: u32) {
     }
 }
 
+/// A thread looks for the end of a phase of a barrier in shared memory; `wide` says whether it then knows what threads
+/// of other blocks did that have arrived.
+#[track_caller]
+fn try_wait(address: u32, parity: u32, wide: bool) -> bool {
+    let block = here();
+    let ended = block.mbarriers.ended(address, parity);
+    if !ended {
+        block.wait_for_phase(address, parity);
+    } else if let Some((session, state)) = block.checks() {
+        session.mbarrier_waited(state, block.current(), (address, parity, wide), Location::caller());
+    }
+    ended
+}
+
 /// The panic that follows is about a mistake of that kind; outside of a kernel it is about none.
 fn mistake(kind: Kind) {
     // SAFETY: as in `here`.
@@ -317,6 +334,8 @@ impl Machine for Simulator {
             Register::Lane => block.current() as u32 % crate::machine::WARP,
             Register::Multiprocessor => 0,
             Register::DynamicSharedBytes => block.dynamic_bytes,
+            Register::ClusterRank => block.place_in_cluster().0,
+            Register::ClusterBlocks => block.place_in_cluster().1,
         }
     }
 
@@ -346,6 +365,11 @@ impl Machine for Simulator {
             "a named barrier waits for whole warps, not for {threads} threads"
         );
         here().sync(id as usize, Some(threads), false);
+    }
+
+    #[track_caller]
+    fn sync_cluster() {
+        cluster::sync();
     }
 
     #[track_caller]
@@ -545,15 +569,24 @@ impl Machine for Simulator {
     }
 
     #[track_caller]
-    unsafe fn mbarrier_try_wait(address: u32, parity: u32) -> bool {
-        let block = here();
-        let ended = block.mbarriers.ended(address, parity);
-        if !ended {
-            block.wait_for_phase(address, parity);
-        } else if let Some((session, state)) = block.checks() {
-            session.mbarrier_waited(state, block.current(), address, parity, Location::caller());
+    unsafe fn mbarrier_arrive_at(address: u32, rank: u32) {
+        let (block, home) = (here(), cluster::reach(rank, "arrives at a barrier of"));
+        let ends = home.arrive_in_phase(address, 0);
+        block.moved_on();
+        if let Some((session, state)) = block.checks() {
+            let other = if rank == block.place_in_cluster().0 { None } else { home.checked() };
+            session.mbarrier_arrive_at(state, block.current(), (other, address), ends, Location::caller());
         }
-        ended
+    }
+
+    #[track_caller]
+    unsafe fn mbarrier_try_wait(address: u32, parity: u32) -> bool {
+        try_wait(address, parity, false)
+    }
+
+    #[track_caller]
+    unsafe fn mbarrier_try_wait_cluster(address: u32, parity: u32) -> bool {
+        try_wait(address, parity, true)
     }
 
     fn fence_mbarrier_init() {}
@@ -572,7 +605,7 @@ impl Machine for Simulator {
         if let Some((session, state)) = block.checks() {
             let moved = |at| Moved { global: from as u64 + u64::from(at), shared: to + at, there: 16, words: word(at) };
             let moved: Vec<_> = (0..bytes).step_by(16).map(moved).collect();
-            session.bulk_load(state, block.current(), &moved, (barrier, ends), Location::caller());
+            session.bulk_load(state, block.current(), None, &moved, (barrier, ends), Location::caller());
         }
     }
 
@@ -596,7 +629,13 @@ impl Machine for Simulator {
     #[track_caller]
     unsafe fn box_load(to: u32, map: *const u64, place: [u32; 2], barrier: u32) {
         // SAFETY: passed on.
-        unsafe { tensor_map::load(to, map, place, barrier) }
+        unsafe { tensor_map::load(to, map, place, barrier, None) }
+    }
+
+    #[track_caller]
+    unsafe fn box_load_multicast(to: u32, map: *const u64, place: [u32; 2], barrier: u32, ranks: u16) {
+        // SAFETY: passed on.
+        unsafe { tensor_map::load(to, map, place, barrier, Some(ranks)) }
     }
 
     #[track_caller]

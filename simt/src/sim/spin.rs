@@ -142,6 +142,11 @@ impl Watch {
         self.all.set(true);
     }
 
+    /// Whether the turns of all threads begin with a window.
+    pub(super) fn is_suspicious(&self) -> bool {
+        self.all.get()
+    }
+
     /// A thread has done what others may wait for, and no access shows: it has arrived at a barrier in shared memory,
     /// or had bytes counted there.
     pub(super) fn moved_on(&self) {

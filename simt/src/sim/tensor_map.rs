@@ -1,6 +1,7 @@
 //! Boxes of matrices, as the copy engine moves them: row by row, pieces of 16 bytes.
 
 use super::check::{Kind, Moved};
+use super::cluster::reach;
 use super::here;
 use super::memory;
 use super::observe::{self, AccessKind, Space};
@@ -113,8 +114,9 @@ fn words(piece: Piece) -> [u32; 4] {
     unsafe { memory::load_pack(here().shared(piece.shared, PIECE)) }
 }
 
-/// Reports what a copy did: `from_global`, or to global memory.
-fn tell(piece: Piece, words: [u32; 4], from_global: bool) {
+/// Reports what a copy did: `from_global`, or to global memory; with its side in shared memory if that is the running
+/// block's.
+fn tell(piece: Piece, words: [u32; 4], from_global: bool, here: bool) {
     let kind = |reads| if reads { AccessKind::Read } else { AccessKind::Write };
     if piece.there == PIECE {
         observe::pack(Space::Global, kind(from_global), piece.global, words);
@@ -124,15 +126,25 @@ fn tell(piece: Piece, words: [u32; 4], from_global: bool) {
             observe::access(Space::Global, kind(from_global), piece.global + u64::from(at), half);
         }
     }
-    observe::pack(Space::Shared, kind(!from_global), piece.shared.into(), words);
+    if here {
+        observe::pack(Space::Shared, kind(!from_global), piece.shared.into(), words);
+    }
 }
 
 /// # Safety
 /// As [`crate::machine::Machine::box_load`].
 #[track_caller]
-pub(super) unsafe fn load(to: u32, map: *const u64, place: [u32; 2], barrier: u32) {
+pub(super) unsafe fn load(to: u32, map: *const u64, place: [u32; 2], barrier: u32, ranks: Option<u16>) {
     let (block, copied) = (here(), Boxed::new(map, place, to));
     block.shared(to, copied.bytes()); // refused here, if it is
+    // The blocks that it goes to; the others of a cluster have as much shared memory.
+    let own = block.place_in_cluster().0;
+    let named = |ranks: u16| (0..16).filter(move |rank| ranks >> rank & 1 == 1);
+    let homes: Vec<_> = match ranks {
+        Some(ranks) => named(ranks).map(|rank| (rank, reach(rank, "copies a box to"))).collect(),
+        None => vec![(own, block)],
+    };
+    assert!(!homes.is_empty(), "the box is copied to no block");
     copied.count(Instruction::BulkLoad);
     let mut moved = vec![];
     for piece in copied.pieces() {
@@ -143,14 +155,21 @@ pub(super) unsafe fn load(to: u32, map: *const u64, place: [u32; 2], barrier: u3
             bytes[at..at + 2].copy_from_slice(&half.to_le_bytes());
         }
         let words = std::array::from_fn(|i| u32::from_le_bytes(std::array::from_fn(|b| bytes[4 * i + b])));
-        // SAFETY: `shared` gives a pointer to 16 bytes, which begin on a multiple of 16.
-        unsafe { memory::store_pack(block.shared(piece.shared, PIECE), words) };
-        tell(piece, words, true);
+        for (_, home) in &homes {
+            // SAFETY: `shared` gives a pointer to 16 bytes, which begin on a multiple of 16.
+            unsafe { memory::store_pack(home.shared(piece.shared, PIECE), words) };
+        }
+        // An observer is told of the running block's memory alone.
+        tell(piece, words, true, homes.iter().any(|&(rank, _)| rank == own));
         moved.push(Moved { global: piece.global, shared: piece.shared, there: piece.there, words });
     }
-    let ends = block.copied_in_phase(barrier, copied.bytes());
-    if let Some((session, state)) = block.checks() {
-        session.bulk_load(state, block.current(), &moved, (barrier, ends), Location::caller());
+    for (rank, home) in homes {
+        let ends = home.copied_in_phase(barrier, copied.bytes());
+        block.moved_on();
+        if let Some((session, state)) = block.checks() {
+            let other = if rank == own { None } else { home.checked() };
+            session.bulk_load(state, block.current(), other, &moved, (barrier, ends), Location::caller());
+        }
     }
 }
 
@@ -169,7 +188,7 @@ pub(super) unsafe fn store(map: *const u64, place: [u32; 2], from: u32) {
             // SAFETY: `new` found the matrix in a view of the launch; its elements have 2 or 4 bytes.
             unsafe { memory::store((piece.global as *mut u8).add(at as usize).cast(), half) };
         }
-        tell(piece, words, false);
+        tell(piece, words, false, true);
         moved.push(Moved { global: piece.global, shared: piece.shared, there: piece.there, words });
     }
     if let Some((session, state)) = block.checks() {

@@ -19,6 +19,8 @@ pub(super) enum Awaited {
     Barrier(u8),
     /// The other lanes of a warp operation.
     Warp,
+    /// The other threads of the cluster.
+    Cluster,
     /// A phase of the barrier at an address of shared memory.
     Phase { address: u32, parity: u32 },
     /// Another value of one of these words, which a loop looks at.
@@ -60,7 +62,7 @@ impl Wait {
         match self.awaited {
             Awaited::Words(_) => 0,
             Awaited::Phase { .. } => 1,
-            Awaited::Warp | Awaited::Barrier(_) => 2,
+            Awaited::Warp | Awaited::Cluster | Awaited::Barrier(_) => 2,
         }
     }
 

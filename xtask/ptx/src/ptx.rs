@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The begin of the comment in which `#[kernel]` passes a kernel's launch bounds through the compiler:
-/// `//.rungs.bounds <kernel> <max_threads> <min_blocks> <max_spills>`, 0 for one that is not given.
+/// `//.rungs.bounds <kernel> <max_threads> <min_blocks> <max_spills> <cluster>`, 0 for one that is not given.
 const BOUNDS: &str = "//.rungs.bounds ";
 
 /// The version of PTX that has loads that leave the first-level cache alone.
@@ -170,6 +170,7 @@ struct Bounds<'a> {
     threads: u32,
     blocks: u32,
     spills: u32,
+    cluster: u32,
 }
 
 impl<'a> Bounds<'a> {
@@ -179,10 +180,10 @@ impl<'a> Bounds<'a> {
         let [name, numbers @ ..] = &words[..] else { bail!("`{BOUNDS}` names no kernel") };
         let number = |word: &&str| word.parse::<u32>().with_context(|| format!("launch bounds of {name}: `{word}`"));
         let numbers = numbers.iter().map(number).collect::<Result<Vec<_>>>()?;
-        let [threads, blocks, spills] = numbers[..] else {
-            bail!("`{BOUNDS}{line}` is not `kernel threads blocks spills`")
+        let [threads, blocks, spills, cluster] = numbers[..] else {
+            bail!("`{BOUNDS}{line}` is not `kernel threads blocks spills cluster`")
         };
-        Ok(Self { name, threads, blocks, spills })
+        Ok(Self { name, threads, blocks, spills, cluster })
     }
 }
 
@@ -201,7 +202,7 @@ pub fn max_spills(text: &str) -> Result<BTreeMap<&str, u32>> {
 fn add_bounds(text: &str) -> Result<String> {
     let mut inserts = vec![];
     for line in text.lines().filter_map(|line| line.trim().strip_prefix(BOUNDS)) {
-        let Bounds { name, threads, blocks, spills } = Bounds::parse(line)?;
+        let Bounds { name, threads, blocks, spills, cluster } = Bounds::parse(line)?;
         let at = heads(text).find(|head| head.0 == name).map(|head| head.2);
         let at = at.with_context(|| format!("launch bounds are given for {name}, which is not a kernel in the PTX"))?;
         ensure!(threads > 0 || blocks == 0, "{name} declares min_blocks, which means nothing without max_threads");
@@ -212,6 +213,10 @@ fn add_bounds(text: &str) -> Result<String> {
         }
         if blocks > 0 {
             directives += &format!("\n.minnctapersm {blocks}");
+        }
+        if cluster > 0 {
+            // A launch that names no cluster then has this one.
+            directives += &format!("\n.reqnctapercluster {cluster}, 1, 1");
         }
         inserts.push((at, directives));
     }

@@ -2,11 +2,11 @@
 //! threads load their fragments of A, and the tensor cores read B, which lies along k.
 
 use super::super::{Output, Shape};
+#[cfg(not(target_os = "cuda"))]
+use super::MULTIPLIERS;
 use super::mapped::{Mapped, Maps, Products};
 use super::ring::{empty, full};
-use super::{GROUP, Tiles};
-#[cfg(not(target_os = "cuda"))]
-use super::{MULTIPLIERS, ROWS};
+use super::{GROUP, ROWS, Tiles};
 use crate::ring::Place;
 use core::marker::PhantomData;
 use simt::math::fma;
@@ -30,7 +30,11 @@ pub struct Held<A, const SUMS: usize, const STAGES: u32>(PhantomData<A>);
 type Loads<A, const SUMS: usize, const STAGES: u32> = Mapped<f32, A, Along, SUMS, STAGES>;
 
 impl<A: Lies, const SUMS: usize, const STAGES: u32> Products<f32> for Held<A, SUMS, STAGES> {
+    #[cfg(not(target_os = "cuda"))]
+    const BLOCKS: u32 = 1;
+    const ROWS: u32 = ROWS;
     const COLUMNS: u32 = 2 * SUMS as u32;
+    const TURNS: u32 = 1;
     #[cfg(not(target_os = "cuda"))]
     const SHARED_BYTES: u32 = Loads::<A, SUMS, STAGES>::RING.bytes() + MULTIPLIERS / 64 * BOXES * BOX;
     #[cfg(not(target_os = "cuda"))]
@@ -169,7 +173,7 @@ impl<A: Lies, const SUMS: usize, const STAGES: u32> Held<A, SUMS, STAGES> {
     fn store_boxes(map: TensorMap<f32>, row: u32, column: u32, rows: Rows, sums: &[f32; SUMS], alpha: f32) {
         let (warp, lane) = (thread::thread_idx_x() / 32, warp::lane_id());
         let (pair, writes) = (warp / 2, warp % 2 == 0 && lane == 0);
-        let first = STAGES * Loads::<A, SUMS, STAGES>::RING.stage() + pair * BOXES * BOX;
+        let first = Loads::<A, SUMS, STAGES>::RING.bytes_of_stages() + pair * BOXES * BOX;
         unroll::<8>(|i| {
             let chunk = i as u32;
             if chunk < Self::COLUMNS / SIDE {

@@ -1,8 +1,9 @@
 //! The product from operands as they are: the copy engine takes boxes of A and B by their tensor maps, and puts boxes
-//! of C where they belong.
+//! of C where they belong. The blocks of a cluster, if there are several, have tiles of C below each other, and share
+//! the boxes of B.
 
 use super::super::{Output, Shape};
-use super::ring::{Ring, empty, full};
+use super::ring::{Ring, empty, full, given, taken};
 use super::{BLOCK, FEW, GROUP, MANY, MULTIPLIERS, Packed, ROWS, Tiles};
 use crate::ring::Place;
 use core::marker::PhantomData;
@@ -10,7 +11,7 @@ use simt::math::{to_bf16, to_f16};
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
 use simt::warpgroup::{self, Lies, Sums, Tile, store_fragments};
-use simt::{bf16, bulk, f16, grid, thread, unroll};
+use simt::{Shared, bf16, bulk, cluster, f16, grid, mbarrier, thread, unroll};
 
 /// Elements of 16 bits in a row of a box, and rows of a box of an operand that lies across k.
 pub(super) const SIDE: u32 = 64;
@@ -47,8 +48,16 @@ pub type Maps<T> = [TensorMap<T>; 3];
 
 /// What the blocks of a kernel do: tiles of C of one width, from operands that lie in one way.
 pub trait Products<T: Packed> {
-    /// Columns of a tile of C.
+    /// Blocks of a cluster; 1 for a kernel without clusters.
+    #[cfg(not(target_os = "cuda"))]
+    const BLOCKS: u32;
+
+    /// Rows and columns of a tile of C.
+    const ROWS: u32;
     const COLUMNS: u32;
+
+    /// Groups of warps that multiply each the steps along k that the others do not.
+    const TURNS: u32;
 
     /// Bytes of dynamic shared memory: the ring, and the boxes of C.
     #[cfg(not(target_os = "cuda"))]
@@ -63,17 +72,26 @@ pub trait Products<T: Packed> {
     fn product(maps: Maps<T>, c: Output<T>, shape: Shape, boxes: bool);
 }
 
-/// Blocks with tiles of C of `ROWS` × 2·`SUMS`. `A` and `B` say how tiles of the operands lie: their rows are rows of
-/// the matrix as it is stored.
-pub struct Mapped<T, A, B, const SUMS: usize, const STAGES: u32>(PhantomData<(T, A, B)>);
+/// Blocks with tiles of C of 2·`SUMS` columns. `A` and `B` say how tiles of the operands lie: their rows are rows of
+/// the matrix as it is stored. A cluster has `BLOCKS`, one or two. The two groups have rows of the tile each, or, if
+/// `TURNS` is 2, each has the whole tile, of half as many rows, and every other step along k.
+pub struct Mapped<T, A, B, const SUMS: usize, const STAGES: u32, const BLOCKS: u32 = 1, const TURNS: u32 = 1>(
+    PhantomData<(T, A, B)>,
+);
 
-impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Products<T> for Mapped<T, A, B, SUMS, STAGES> {
-    const COLUMNS: u32 = 2 * SUMS as u32;
+impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOCKS: u32, const TURNS: u32> Products<T>
+    for Mapped<T, A, B, SUMS, STAGES, BLOCKS, TURNS>
+{
     #[cfg(not(target_os = "cuda"))]
-    const SHARED_BYTES: u32 = Self::RING.bytes() + MULTIPLIERS / 32 * BOXES * BOX;
+    const BLOCKS: u32 = BLOCKS;
+    const ROWS: u32 = ROWS / TURNS;
+    const COLUMNS: u32 = 2 * SUMS as u32;
+    const TURNS: u32 = TURNS;
+    #[cfg(not(target_os = "cuda"))]
+    const SHARED_BYTES: u32 = Self::RING.bytes() + Self::BOXES_BYTES + (TURNS - 1) * Self::GIVEN_BYTES;
     #[cfg(not(target_os = "cuda"))]
     const BOX_ROWS: [u32; 3] =
-        [if A::ACROSS { SIDE } else { ROWS }, if B::ACROSS { SIDE } else { Self::COLUMNS }, STORED];
+        [if A::ACROSS { SIDE } else { Self::ROWS }, if B::ACROSS { SIDE } else { Self::SHARE }, STORED];
 
     #[inline(always)]
     fn product(maps: Maps<T>, c: Output<T>, shape: Shape, boxes: bool) {
@@ -81,23 +99,44 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Products<T
     }
 }
 
-impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T, A, B, SUMS, STAGES> {
+impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOCKS: u32, const TURNS: u32>
+    Mapped<T, A, B, SUMS, STAGES, BLOCKS, TURNS>
+{
+    /// Warps of a block that multiply a stage.
+    const ARRIVE: u32 = MULTIPLIERS / 32 / TURNS;
+    /// Bytes of the boxes of C, and of the sums that one group gives the other.
+    const BOXES_BYTES: u32 = Self::ARRIVE * BOXES * BOX;
+    const GIVEN_BYTES: u32 = SUMS as u32 * 128 * 4;
+    /// Columns of B that a block has copied, to all blocks of its cluster.
+    const SHARE: u32 = Self::RING.columns / BLOCKS;
     /// The tiles of a stage.
-    pub(super) const RING: Ring = Ring { rows: ROWS, columns: 2 * SUMS as u32, parts: 1, stages: STAGES };
+    pub(super) const RING: Ring = Ring { rows: ROWS / TURNS, columns: 2 * SUMS as u32, parts: 1, stages: STAGES };
 
     /// What the threads do: one fills the ring, and those of the first warps `multiply`.
     #[inline(always)]
     pub(super) fn by_roles([a, b, _]: Maps<T>, shape: Shape, multiply: impl FnOnce()) {
         let thread = thread::thread_idx_x();
         match thread {
-            0 => Self::RING.init_barriers(MULTIPLIERS / 32),
+            0 => {
+                Self::RING.init_barriers(BLOCKS * Self::ARRIVE);
+                if TURNS > 1 {
+                    given(STAGES).init(Self::ARRIVE);
+                    taken(STAGES).init(Self::ARRIVE);
+                    mbarrier::fence_init();
+                }
+            }
             MULTIPLIERS => {
                 a.prefetch();
                 b.prefetch();
             }
             _ => (),
         }
-        thread::sync_threads(); // the barriers are known before any thread uses them
+        // The barriers are known before any thread uses them, and any of the other block.
+        if BLOCKS > 1 {
+            cluster::sync()
+        } else {
+            thread::sync_threads()
+        }
         // The next launch may begin; it waits where it needs what this one writes.
         grid::let_next_start();
         if thread >= MULTIPLIERS {
@@ -111,13 +150,22 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T
             warpgroup::claim_registers::<MANY>();
             multiply();
         }
+        if BLOCKS > 1 {
+            cluster::sync(); // the other block's last arrivals, at stages that nobody fills again, have found this one
+        }
+    }
+
+    /// Steps along k, as many for each group that has some of them: behind k there are zeros.
+    #[inline(always)]
+    fn steps(shape: &Shape) -> u32 {
+        shape.k.div_ceil(Tile::<T>::DEPTH).next_multiple_of(TURNS)
     }
 
     /// Fills stage after stage, for all tiles of the block.
     #[inline(always)]
     fn produce(a: TensorMap<T>, b: TensorMap<T>, shape: Shape) {
-        let (steps, mut place) = (shape.k.div_ceil(Tile::<T>::DEPTH), Place::FIRST);
-        let mut tiles = Tiles::of_block(&shape, Self::RING.columns);
+        let (steps, mut place) = (Self::steps(&shape), Place::FIRST);
+        let mut tiles = Tiles::of_cluster::<BLOCKS>(&shape, ROWS / TURNS, Self::RING.columns);
         while let Some((row, column)) = tiles.next() {
             let mut step = 0;
             while step < steps {
@@ -129,39 +177,71 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T
     }
 
     /// Waits until a stage is empty, and has the boxes from `k` on copied to it: of A from a row on, of B from a
-    /// column.
+    /// column. In a cluster each block copies its share of B to all.
     #[inline(always)]
     fn fill(Place { stage, parity }: Place, a: (TensorMap<T>, u32), b: (TensorMap<T>, u32), k: u32) {
-        // The phase before the first counts as ended.
-        empty(stage, STAGES).wait(parity ^ 1);
+        // The phase before the first counts as ended. Warps of all blocks arrive: what is copied goes to all of them.
+        let empty = empty(stage, STAGES);
+        if BLOCKS > 1 {
+            empty.wait_cluster(parity ^ 1)
+        } else {
+            empty.wait(parity ^ 1)
+        }
         let barrier = full(stage);
+        // What the others copy to this block is announced here, too; it may come before the announcement.
         barrier.arrive_expecting(Self::RING.stage());
         // Rows of a box of an operand that lies across k.
         let side = Tile::<T>::DEPTH;
-        let load = |(map, first): (TensorMap<T>, u32), to: Tile<T>, across: bool, boxes: u32| {
+        let load = |(map, first): (TensorMap<T>, u32), to: Tile<T>, (across, boxes): (bool, u32), shared: bool| {
+            let load = |to: Tile<T>, row: u32, column: u32| match shared {
+                true => map.load_multicast(to, row, column, barrier, (1 << BLOCKS) - 1),
+                false => map.load(to, row, column, barrier),
+            };
             if across {
                 unroll::<4>(|i| {
                     let i = i as u32;
                     if i < boxes {
-                        map.load(to.rows(i * side, side), k, first + i * side, barrier);
+                        load(to.rows(i * side, side), k, first + i * side);
                     }
                 });
             } else {
-                map.load(to, first, k, barrier);
+                load(to, first, k);
             }
         };
-        load(a, Self::RING.a(stage, 0), A::ACROSS, ROWS / side);
-        load(b, Self::RING.b(stage, 0), B::ACROSS, Self::RING.columns / side);
+        load(a, Self::RING.a(stage, 0), (A::ACROSS, ROWS / TURNS / side), false);
+        let first = if BLOCKS > 1 { cluster::rank() * Self::SHARE } else { 0 };
+        let (map, column) = b;
+        let to = Self::RING.b(stage, 0).rows(first, Self::SHARE);
+        load((map, column + first), to, (B::ACROSS, Self::SHARE / side), BLOCKS > 1);
+    }
+
+    /// The warp has multiplied what is in a stage: the blocks that fill it may do so again. Lanes see it alike.
+    #[inline(always)]
+    fn give_back(stage: u32, lane: u32) {
+        let empty = empty(stage, STAGES);
+        match BLOCKS {
+            1 if lane == 0 => empty.arrive(),
+            2.. if lane < BLOCKS => empty.arrive_at(lane),
+            _ => (),
+        }
     }
 }
 
-impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T, A, B, SUMS, STAGES> {
+impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOCKS: u32, const TURNS: u32>
+    Mapped<T, A, B, SUMS, STAGES, BLOCKS, TURNS>
+{
     /// Multiplies what is in the ring, for all tiles of the block.
     #[inline(always)]
     fn multiply(map: TensorMap<T>, c: Output<T>, shape: Shape, boxes: bool) {
-        let (steps, mut place) = (shape.k.div_ceil(SIDE), Place::FIRST);
+        let (steps, mut place) = (Self::steps(&shape), Place::FIRST);
         let (group, lane) = (thread::thread_idx_x() / 128, warp::lane_id());
-        let mut tiles = Tiles::of_block(&shape, Self::COLUMNS);
+        // The group's rows of a tile, or its turn.
+        let (down, turn) = if TURNS > 1 { (0, group) } else { (group * GROUP, 0) };
+        if turn > 0 {
+            place = place.next(STAGES);
+        }
+        let mut parity = 0;
+        let mut tiles = Tiles::of_cluster::<BLOCKS>(&shape, ROWS / TURNS, Self::COLUMNS);
         while let Some((row, column)) = tiles.next() {
             let mut sums = Sums::<SUMS>::ZERO;
             let (mut step, mut before) = (0, place.stage);
@@ -170,32 +250,44 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T, 
                 full(place.stage).wait(place.parity);
                 // The lanes saw the end of the phase one by one; what follows they do together.
                 warp::sync_warp(FULL);
-                let of_a = Self::RING.a::<T>(place.stage, 0).rows(group * GROUP, GROUP);
+                let of_a = Self::RING.a::<T>(place.stage, 0).rows(down, GROUP);
                 sums = sums.add::<T, A, B>(of_a, Self::RING.b(place.stage, 0));
                 // All lanes have the products of the stage before, which may be filled again. Those of this stage are
                 // being made meanwhile.
                 warp::sync_warp(FULL);
-                if step > 0 && lane == 0 {
-                    empty(before, STAGES).arrive();
+                if step > 0 {
+                    Self::give_back(before, lane);
                 }
                 before = place.stage;
                 place = place.next(STAGES);
-                step += 1;
+                if TURNS > 1 {
+                    place = place.next(STAGES);
+                }
+                step += TURNS;
                 if step >= steps {
                     break;
                 }
             }
-            let sums = sums.finish();
+            let mut sums = sums.finish();
             // The same for the last stage.
             warp::sync_warp(FULL);
-            if lane == 0 {
-                empty(before, STAGES).arrive();
+            Self::give_back(before, lane);
+            let row = row + down;
+            let mine = turn == 0;
+            if TURNS > 1 {
+                if mine {
+                    Self::take(&mut sums, parity);
+                } else {
+                    Self::give(&sums, parity);
+                }
+                parity ^= 1;
             }
-            let row = row + group * GROUP;
-            if boxes {
-                Self::store(map, row, column, &sums, c.alpha);
-            } else {
-                T::store(c, row, column, &[sums]);
+            if mine {
+                if boxes {
+                    Self::store(map, row, column, &sums, c.alpha);
+                } else {
+                    T::store(c, row, column, &[sums]);
+                }
             }
         }
         if lane == 0 {
@@ -203,11 +295,42 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T, 
         }
     }
 
+    /// Where the second group leaves its sums for the first: those of a number side by side, one per thread.
+    #[inline(always)]
+    fn given_sums() -> Shared<f32> {
+        let first = Self::RING.bytes_of_stages() + Self::BOXES_BYTES;
+        Tile::<f32>::dynamic(first, Self::GIVEN_BYTES / warpgroup::ROW).elements()
+    }
+
+    /// The second group's sums of a tile go to the first. `parity`: that of the tile's number.
+    #[inline(always)]
+    fn give(sums: &[f32; SUMS], parity: u32) {
+        let (to, t) = (Self::given_sums(), thread::thread_idx_x() % 128);
+        taken(STAGES).wait(parity ^ 1); // those of the tile before; the phase before the first counts as ended
+        each::<SUMS>(|i| to.set(i as u32 * 128 + t, sums[i]));
+        warp::sync_warp(FULL); // the arrival is behind what all lanes wrote
+        if warp::lane_id() == 0 {
+            given(STAGES).arrive();
+        }
+    }
+
+    /// Adds them to the first group's.
+    #[inline(always)]
+    fn take(sums: &mut [f32; SUMS], parity: u32) {
+        let (from, t) = (Self::given_sums(), thread::thread_idx_x() % 128);
+        given(STAGES).wait(parity);
+        each::<SUMS>(|i| sums[i] += from.get(i as u32 * 128 + t));
+        warp::sync_warp(FULL); // the arrival is behind what all lanes read
+        if warp::lane_id() == 0 {
+            taken(STAGES).arrive();
+        }
+    }
+
     /// Has the copy engine write the warp's rows of C, box by box; (`row`, `column`) is the first of the group's.
     #[inline(always)]
     fn store(map: TensorMap<T>, row: u32, column: u32, sums: &[f32; SUMS], alpha: f32) {
         let (warp, lane) = (thread::thread_idx_x() / 32, warp::lane_id());
-        let first = STAGES * Self::RING.stage() + warp * BOXES * BOX;
+        let first = Self::RING.bytes_of_stages() + warp * BOXES * BOX;
         unroll::<4>(|i| {
             let chunk = i as u32;
             if chunk < Self::COLUMNS / SIDE {
@@ -232,4 +355,14 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32> Mapped<T, 
             }
         });
     }
+}
+
+/// Calls `f` with the number of each sum.
+#[inline(always)]
+fn each<const SUMS: usize>(mut f: impl FnMut(usize)) {
+    unroll::<32>(|j| {
+        if 4 * j < SUMS {
+            unroll::<4>(|e| f(4 * j + e));
+        }
+    });
 }

@@ -2,9 +2,9 @@
 
 use super::super::Shape;
 use super::super::host::refuses_but_hopper;
+use super::Packed;
 use super::mapped::Products;
 use super::ring::BARRIER_BYTES;
-use super::{Packed, ROWS};
 use crate::ladder::matmul::{Matrix as View, *};
 use simt::tensor_map::{Described, TensorMap};
 use simt::warpgroup::Tile;
@@ -22,6 +22,13 @@ pub type Otherwise<T> = fn(&dyn Launcher, Sizes) -> Result<Launches<Product<T>>>
 #[derive(Clone, Copy)]
 pub struct Way<T> {
     launch: Multiply<T>,
+    /// Blocks of a cluster.
+    blocks: u32,
+    /// Rows and columns of a tile of C.
+    rows: u32,
+    columns: u32,
+    /// Groups that take turns along k.
+    turns: u32,
     shared: u32,
     box_rows: [u32; 3],
 }
@@ -29,43 +36,70 @@ pub struct Way<T> {
 impl<T: Packed> Way<T> {
     /// The product by a kernel whose blocks do `P`.
     pub fn of<P: Products<T>>(launch: Multiply<T>) -> Self {
-        Self { launch, shared: P::SHARED_BYTES, box_rows: P::BOX_ROWS }
+        Self {
+            launch,
+            blocks: P::BLOCKS,
+            rows: P::ROWS,
+            columns: P::COLUMNS,
+            turns: P::TURNS,
+            shared: P::SHARED_BYTES,
+            box_rows: P::BOX_ROWS,
+        }
     }
 }
 
-/// Kernels with tiles of one width.
+impl<T> Way<T> {
+    /// Tiles of C, those of a cluster counted as one.
+    fn tiles(&self, shape: &Shape) -> u32 {
+        shape.m.div_ceil(self.blocks * self.rows) * shape.n.div_ceil(self.columns)
+    }
+}
+
+/// Kernels with tiles of one size.
 #[derive(Clone, Copy)]
 pub struct Width<T> {
-    /// Columns of a tile.
-    pub columns: u32,
-    /// By whether A is transposed, and then B; what has none is made otherwise.
+    /// By whether A is transposed, and then B; a product of which there is none is made otherwise.
     pub ways: [[Option<Way<T>>; 2]; 2],
     /// The time that a column of a tile takes, as a multiple of that of the widest tiles.
     pub cost: f64,
 }
 
 /// What a rung launches.
-#[derive(Clone, Copy)]
 pub struct Kernels<T: Packed> {
     /// The products.
-    pub widths: [Width<T>; 3],
+    pub widths: Vec<Width<T>>,
     /// The product that is made for another: itself, or Cᵀ = Bᵀ·Aᵀ.
     pub turn: fn(Product<T>) -> Product<T>,
-    /// Whether the copy engine writes C stored by columns, and not C stored by rows.
+    /// Whether the copy engine writes C that is stored by columns, and not C by rows.
     pub by_columns: bool,
 }
 
 /// The time that the last tiles of C take after their products, in steps along k.
 const STORE: f64 = 1.5;
 
+/// How much longer blocks without clusters take where rows of A or B do not begin on lines of the second-level cache:
+/// a box then reads more lines than it has rows.
+const ASTRIDE: f64 = 1.27;
+/// Bytes of a line.
+const LINE: u32 = 128;
+
+/// Clusters that run at the same time.
+fn clusters(multiprocessors: u32, blocks: u32) -> u32 {
+    (multiprocessors / blocks).max(1)
+}
+
 impl<T: Packed> Kernels<T> {
-    /// The kernels whose tiles take the least time, in rounds of a tile per multiprocessor.
-    fn choose(&self, shape: &Shape, multiprocessors: u32) -> &Width<T> {
+    /// The kernels whose tiles take the least time, in rounds of a tile per multiprocessor. `astride`: whether rows of
+    /// an operand begin elsewhere than lines of the cache.
+    fn choose(&self, shape: &Shape, multiprocessors: u32, astride: bool) -> &Width<T> {
         let time = |of: &&Width<T>| {
-            let columns = of.columns;
-            let tiles = shape.m.div_ceil(ROWS) * shape.n.div_ceil(columns);
-            let rounds = f64::from(tiles.div_ceil(multiprocessors)) * of.cost;
-            f64::from(columns) * (rounds * f64::from(shape.k.div_ceil(Tile::<T>::DEPTH)) + STORE)
+            // Tiles of all ways are of one size.
+            let way = of.ways.as_flattened().iter().flatten().next().expect("a width has a way");
+            let &Way { blocks, columns, turns, .. } = way;
+            let cost = if astride && blocks == 1 { of.cost * ASTRIDE } else { of.cost };
+            let rounds = f64::from(way.tiles(shape).div_ceil(clusters(multiprocessors, blocks))) * cost;
+            let steps = shape.k.div_ceil(Tile::<T>::DEPTH).div_ceil(turns);
+            f64::from(columns) * (rounds * f64::from(steps) + STORE)
         };
         self.widths.iter().min_by(|x, y| time(x).total_cmp(&time(y))).expect("a rung has kernels")
     }
@@ -88,11 +122,12 @@ pub fn launches<T: Packed>(sizes: Sizes, kernels: Kernels<T>, otherwise: Otherwi
         if shape.m == 0 || shape.n == 0 || shape.batch == 0 {
             return Ok(());
         }
-        let width = kernels.choose(&shape, on.device().multiprocessors);
+        let apart = |of: &View<T>| of.stride.wrapping_mul(size_of::<T>() as u32);
+        let astride = [&product.a, &product.b].iter().any(|of| !apart(of).is_multiple_of(LINE));
+        let width = kernels.choose(&shape, on.device().multiprocessors, astride);
         let way = width.ways[usize::from(product.a.transposed)][usize::from(product.b.transposed)];
-        let by_columns = kernels.by_columns;
         let all = way.filter(|_| shape.k > 0).and_then(|way| {
-            let three = |number| described(&product, &shape, number, way.box_rows, by_columns);
+            let three = |number| described(&product, &shape, number, (way.box_rows, kernels.by_columns));
             Some((way, (0..shape.batch).map(three).collect::<Option<Vec<_>>>()?))
         });
         let Some((way, all)) = all else {
@@ -102,9 +137,8 @@ pub fn launches<T: Packed>(sizes: Sizes, kernels: Kernels<T>, otherwise: Otherwi
             };
             return launches(on, asked);
         };
-        let tiles = shape.m.div_ceil(ROWS) * shape.n.div_ceil(width.columns);
-        let blocks = tiles.min(on.device().multiprocessors);
-        let geometry = Geometry::linear(blocks, super::BLOCK).shared(way.shared).overlapping();
+        let running = way.tiles(&shape).min(clusters(on.device().multiprocessors, way.blocks));
+        let geometry = Geometry::linear(running * way.blocks, super::BLOCK).shared(way.shared).overlapping();
         for (number, three) in (0..).zip(all) {
             let map =
                 |of: Option<Described>| of.map_or(Ok(TensorMap::none()), |of| on.tensor_map(&of).map(TensorMap::new));
@@ -131,8 +165,7 @@ fn described<T: Packed>(
     product: &Product<T>,
     shape: &Shape,
     number: u32,
-    [rows_a, rows_b, rows_c]: [u32; 3],
-    by_columns: bool,
+    ([rows_a, rows_b, rows_c], by_columns): ([u32; 3], bool),
 ) -> Option<Three> {
     let Product { a, b, c, batch, .. } = product;
     let map = |of: &View<T>, apart: u32, box_rows: u32| {

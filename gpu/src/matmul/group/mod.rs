@@ -16,7 +16,7 @@ use super::{Output, Shape, in_groups};
 use core::marker::PhantomData;
 use simt::warp::{self, FULL};
 use simt::warpgroup::Tile;
-use simt::{Global, grid, thread, warpgroup};
+use simt::{Global, cluster, grid, thread, warpgroup};
 
 use crate::ring::Place;
 use ring::{Ring, empty, full};
@@ -140,29 +140,44 @@ impl<T: Packed, const SUMS: usize, const WIDE: usize, const PARTS: u32, const ST
     }
 }
 
-/// The tiles of C of a block, one after the other: first row and column.
+/// The tiles of C of a block, one after the other: first row and column. The blocks of a cluster walk together, with
+/// tiles below each other.
 struct Tiles {
+    /// Tiles of the whole cluster: how many there are, and their size.
     down: u32,
     along: u32,
+    rows: u32,
     columns: u32,
     next: u32,
+    /// Clusters in the grid.
+    step: u32,
+    /// The block's first row in a tile of the cluster.
+    row: u32,
 }
 
 impl Tiles {
     #[inline(always)]
     fn of_block(shape: &Shape, columns: u32) -> Self {
-        let (down, along) = (shape.m.div_ceil(ROWS), shape.n.div_ceil(columns));
-        Self { down, along, columns, next: thread::block_idx_x() }
+        Self::of_cluster::<1>(shape, ROWS, columns)
+    }
+
+    /// Those of a block in a cluster of so many, if a tile has `own` rows.
+    #[inline(always)]
+    fn of_cluster<const BLOCKS: u32>(shape: &Shape, own: u32, columns: u32) -> Self {
+        let rows = BLOCKS * own;
+        let (down, along) = (shape.m.div_ceil(rows), shape.n.div_ceil(columns));
+        let (next, step) = (thread::block_idx_x() / BLOCKS, thread::grid_dim_x() / BLOCKS);
+        Self { down, along, rows, columns, next, step, row: if BLOCKS > 1 { cluster::rank() * own } else { 0 } }
     }
 
     #[inline(always)]
     fn next(&mut self) -> Option<(u32, u32)> {
-        let Self { down, along, columns, next } = *self;
+        let Self { down, along, rows, columns, next, step, .. } = *self;
         if next >= down * along {
             return None;
         }
-        self.next = next + thread::grid_dim_x();
+        self.next = next + step;
         let (row, column) = in_groups(next, down, along);
-        Some((row * ROWS, column * columns))
+        Some((row * rows + self.row, column * columns))
     }
 }

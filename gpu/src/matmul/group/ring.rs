@@ -30,6 +30,18 @@ pub(super) fn empty(stage: u32, stages: u32) -> Mbarrier {
     Mbarrier::at(BARRIERS::view(), stages + stage)
 }
 
+/// Two more barriers, for sums that one group gives another. Of a ring that has less than the most stages.
+#[inline(always)]
+pub(super) fn given(stages: u32) -> Mbarrier {
+    Mbarrier::at(BARRIERS::view(), 2 * stages)
+}
+
+/// See [`given`].
+#[inline(always)]
+pub(super) fn taken(stages: u32) -> Mbarrier {
+    Mbarrier::at(BARRIERS::view(), 2 * stages + 1)
+}
+
 /// The sizes of a ring: a stage has the parts of a tile of A, one after the other, and then those of B.
 #[derive(Clone, Copy)]
 pub(super) struct Ring {
@@ -60,7 +72,12 @@ impl Ring {
     #[cfg(not(target_os = "cuda"))]
     pub(super) const fn bytes(self) -> u32 {
         assert!(self.stages <= MOST);
-        self.stages * self.stage() + MORE
+        self.bytes_of_stages() + MORE
+    }
+
+    /// Bytes of the stages.
+    pub(super) const fn bytes_of_stages(self) -> u32 {
+        self.stages * self.stage()
     }
 
     /// A part of the tile of A in a stage.

@@ -9,8 +9,9 @@
 //! **Changed from the rung before.** `lsd-ballot` reads the keys twice per pass and launches three kernels; here a pass
 //! reads them once and is one launch. Lanes with the same digit are matched by an atomic `or` in shared memory, which
 //! takes less of the multiprocessor than eight ballots as long as digits differ. On equal digits atomics wait for each
-//! other: a warp whose first row has few different digits goes on with ballots, and with one vote if it has a single
-//! digit.
+//! other: a warp whose first row has few different digits takes one vote per row for the most frequent of them and
+//! atomics for the others, or ballots alone if there are several such digits, or one vote for all rows if there is a
+//! single digit.
 //!
 //! **Bottleneck.** Ranking the keys inside a block, which has to keep their order: by ncu on an H200, 2²⁸ keys, a pass
 //! has shared memory at 73 % of its peak and memory at 32 (with values 70 and 48), the histogram has shared memory at

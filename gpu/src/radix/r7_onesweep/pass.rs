@@ -2,7 +2,7 @@
 
 use super::{BITS, DIGITS, Digit, KeysOnly, Pairs, Payload};
 use crate::radix::digits::{ALL_SO_FAR, OWN, is_of, state};
-use crate::radix::steps::{Digits, block_scan, rank_row, rank_row_by_votes};
+use crate::radix::steps::{Digits, block_scan, rank_row, rank_row_beside, rank_row_by_votes};
 use core::marker::PhantomData;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Scalar, Shared, grid, kernel, opaque, shared, thread, unroll, warp};
@@ -15,9 +15,12 @@ const WARPS: u32 = PASS_THREADS / warp::WARP;
 /// Keys of 4 bytes per thread; half as many of 8.
 const ITEMS: usize = 16;
 
-/// Rows of a warp are ranked by votes if its first one has no more digits than this. Of 256 digits drawn at random, six
-/// rows in a thousand have so few; of digits that are the ANDs of two random ones, four rows in five.
+/// Rows of a warp are ranked with votes if its first one has no more digits than this. Of 256 digits drawn at random,
+/// six rows in a thousand have so few; of digits that are the ANDs of two random ones, four rows in five.
 const FEW: u32 = 26;
+
+/// They are ranked by votes alone if beside the most frequent digit of the first row another has so many lanes.
+const MANY: u32 = 7;
 
 /// Keys per thread.
 const fn items<W>() -> u32 {
@@ -216,15 +219,17 @@ impl<W: Digits> Tile<W> {
 /// The rank of each key among those of its digit in this warp, in their order; `own` counts them. The digits begin at
 /// bit `shift`.
 ///
-/// The votes of the first row say how many digits it has, which decides how the other rows are ranked.
+/// The votes of the first row say which digits it has, and how many of each, which decides how the other rows are
+/// ranked.
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
 fn rank<W: Digits>(keys: &[W; ITEMS], shift: u32, own: Shared<u32>, lanes: Shared<u32>) -> [u32; ITEMS] {
     let mut ranks = [0; ITEMS];
-    let (rank, is_last) = rank_row_by_votes(keys[0].digit(shift, BITS), own);
+    let lane = warp::lane_id();
+    let (rank, same) = rank_row_by_votes(keys[0].digit(shift, BITS), own);
     ranks[0] = rank;
-    let different = warp::ballot(warp::FULL, is_last).count_ones();
+    let different = warp::ballot(warp::FULL, same >> lane == 1).count_ones();
     if different > FEW {
         rows::<W>(|i| if i > 0 {
             ranks[i] = rank_row(keys[i].digit(shift, BITS), own, lanes);
@@ -235,13 +240,20 @@ fn rank<W: Digits>(keys: &[W; ITEMS], shift: u32, own: Shared<u32>, lanes: Share
     let first = keys[0].digit(shift, BITS);
     let mut differ = different != 1;
     rows::<W>(|i| differ |= keys[i].digit(shift, BITS) != first);
-    if warp::any(warp::FULL, differ) {
+    // The lane whose digit is the most frequent, and how many lanes another digit has.
+    let most = warp::reduce_max(warp::FULL, same.count_ones() * warp::WARP + lane) % warp::WARP;
+    let crowd = warp::shuffle(warp::FULL, first, most);
+    let second = warp::reduce_max(warp::FULL, if first == crowd { 0 } else { same.count_ones() });
+    if warp::any(warp::FULL, differ) && second < MANY {
+        rows::<W>(|i| if i > 0 {
+            ranks[i] = rank_row_beside(crowd, keys[i].digit(shift, BITS), own, lanes);
+        });
+    } else if warp::any(warp::FULL, differ) {
         rows::<W>(|i| if i > 0 {
             (ranks[i], _) = rank_row_by_votes(keys[i].digit(shift, BITS), own);
         });
     } else {
         // The keys of a single digit are ranked as they stand.
-        let lane = warp::lane_id();
         rows::<W>(|i| ranks[i] = i as u32 * warp::WARP + lane);
         if lane == 0 {
             own.set(first, items::<W>() * warp::WARP);

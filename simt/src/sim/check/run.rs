@@ -1,6 +1,7 @@
 //! A launch under a check: a few blocks at a time on one thread of the host, in the order of a schedule.
 
 use super::super::block::Block;
+use super::super::cluster::Cluster;
 use super::super::error::LaunchError;
 use super::super::limit;
 use super::super::limits::MAX_SHARED;
@@ -32,8 +33,13 @@ const PATIENCE: u64 = 64;
 const ENDLESS: u64 = 1 << 17;
 const ENDLESS_PER_THREAD: u64 = 1 << 10;
 
+/// Blocks that a cluster or a single block has used, with room for their threads, for the next.
+type Spare = Vec<(Box<Block>, Box<BlockState>, Vec<Stack>)>;
+
 /// A block that runs.
 struct Slot {
+    /// The number of its cluster; its own in a launch without clusters.
+    cluster: u64,
     // Before the block, whose threads they are.
     threads: Vec<Coroutine<(), (), (), Stack>>,
     block: Box<Block>,
@@ -68,14 +74,17 @@ pub(in super::super) fn launch(
     // As many as the device that sequences see by default could hold.
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
     let shared = u64::from(MAX_SHARED) / u64::from(shared_bytes + 1024);
-    let capacity = (cores * (THREADS / u64::from(stride)).min(BLOCKS).min(shared)).max(1) as usize;
+    let cluster = u64::from(call.cluster().max(1));
+    let capacity = (cores * (THREADS / u64::from(stride)).min(BLOCKS).min(shared)).max(cluster) as usize;
 
     let stack = |n| take_stacks(n).map_err(|e| refuse(format!("the host has no room for {n} simulated threads: {e}")));
     let _leash = Leash::new().map_err(|e| refuse(format!("the host has no room for a thread: {e}")))?;
     let (count, limit) = (Count::begin(), limit::of_this_thread());
     let body = || call.thread();
     let mut running: Vec<Slot> = Vec::new();
-    let mut spare: Vec<(Box<Block>, Box<BlockState>, Vec<Stack>)> = Vec::new();
+    // Blocks that have ended, of clusters of which others run: those may still reach their shared memory.
+    let mut ended: Vec<Slot> = Vec::new();
+    let mut spare: Vec<Spare> = Vec::new();
     let (mut begun, mut turn, mut quiet, mut resident) = (0u64, 0u64, 0u64, RESIDENT.min(capacity));
     if together {
         resident = blocks as usize;
@@ -83,25 +92,36 @@ pub(in super::super) fn launch(
     let mut spun_turns = 0u64;
     let result = 'launch: loop {
         while begun < blocks && running.len() < resident {
-            let number = session.schedule.begins(begun, blocks);
-            begun += 1;
-            let (mut next, mut state, mut stacks) = match spare.pop() {
+            let begins = session.schedule.begins(begun / cluster, blocks / cluster);
+            begun += cluster;
+            let members = match spare.pop() {
                 Some(spare) => spare,
                 None => {
-                    let state = BlockState::new(0, threads as usize);
-                    let block = Block::new([grid, block], shared_bytes, &session.launch.views, count.is_some());
-                    (Box::new(block), Box::new(state), stack(threads as usize)?)
+                    let new = || {
+                        let state = BlockState::new(0, threads as usize);
+                        let block = Block::new([grid, block], shared_bytes, &session.launch.views, count.is_some());
+                        Ok((Box::new(block), Box::new(state), stack(threads as usize)?))
+                    };
+                    (0..cluster).map(|_| new()).collect::<Result<Spare, LaunchError>>()?
                 }
             };
-            let base = session.launch.base;
-            state.begin(number as u32, base, floor);
-            session.top = session.top.max(base + 1);
-            let [x, y, _] = grid.map(u64::from);
-            let index = [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32];
-            next.check(&mut *state);
-            // SAFETY: `end` takes the threads back before this function returns, and `body` lives until then.
-            let threads = unsafe { next.start(index, &body, &mut stacks) };
-            running.push(Slot { threads, block: next, state, round: 0, order: Vec::new() });
+            let first = running.len();
+            for ((mut next, mut state, mut stacks), rank) in members.into_iter().zip(0..) {
+                let (number, base) = (begins * cluster + rank, session.launch.base);
+                state.begin(number as u32, base, floor);
+                session.top = session.top.max(base + 1);
+                let [x, y, _] = grid.map(u64::from);
+                let index = [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32];
+                next.check(&mut *state);
+                // SAFETY: `end` takes the threads back before this function returns, and `body` lives until then.
+                let threads = unsafe { next.start(index, &body, &mut stacks) };
+                running.push(Slot { cluster: begins, threads, block: next, state, round: 0, order: Vec::new() });
+            }
+            if cluster > 1 {
+                let members: Vec<&Block> = running[first..].iter().map(|slot| &*slot.block).collect();
+                // SAFETY: each block stays in its box.
+                unsafe { Cluster::join(&members) };
+            }
         }
         if running.is_empty() {
             break Ok(());
@@ -125,11 +145,18 @@ pub(in super::super) fn launch(
             }
             Ok(round) if round.live == 0 => {
                 (quiet, spun_turns) = (0, 0);
-                let Slot { threads, mut block, mut state, .. } = running.remove(which);
-                let stacks = block.end(threads);
-                session.end_block(&mut state);
-                block.tell_end();
-                spare.push((block, state, stacks));
+                let of = running[which].cluster;
+                ended.push(running.remove(which));
+                if running.iter().all(|slot| slot.cluster != of) {
+                    let mut used = Spare::new();
+                    for Slot { threads, mut block, mut state, .. } in ended.extract_if(.., |slot| slot.cluster == of) {
+                        let stacks = block.end(threads);
+                        session.end_block(&mut state);
+                        block.tell_end();
+                        used.push((block, state, stacks));
+                    }
+                    spare.push(used);
+                }
             }
             Ok(round) if round.worked || round.news => (quiet, spun_turns) = (0, 0),
             Ok(round) => {
@@ -162,11 +189,11 @@ pub(in super::super) fn launch(
         }
     };
     let mut stacks: Vec<Stack> = Vec::new();
-    let stopped = running.into_iter().map(|Slot { threads, mut block, state, .. }| {
+    let stopped = running.into_iter().chain(ended).map(|Slot { threads, mut block, state, .. }| {
         let stacks = block.end(threads);
         (block, state, stacks)
     });
-    for (block, _, of_block) in stopped.chain(spare) {
+    for (block, _, of_block) in stopped.chain(spare.into_iter().flatten()) {
         stacks.extend(of_block);
         if let (Some(count), Some(collector)) = (&count, block.into_stats()) {
             count.add(collector);

@@ -56,6 +56,8 @@ struct Array {
 pub(in super::super) struct BlockState {
     /// The block's number in the grid.
     pub(super) number: u32,
+    /// The number of the block whose shared memory this is: another's while a thread reaches into that.
+    pub(super) home: u32,
     pub(super) clocks: Vec<Clock>,
     pub(super) shared: Shadow,
     /// Its static arrays, in the order of their addresses. They keep these from block to block.
@@ -74,6 +76,7 @@ impl BlockState {
     pub(super) fn new(number: u32, threads: usize) -> Self {
         Self {
             number,
+            home: number,
             clocks: vec![Clock::default(); threads],
             shared: Shadow::default(),
             arrays: Vec::new(),
@@ -87,7 +90,7 @@ impl BlockState {
 
     /// Becomes the state of another block.
     pub(super) fn begin(&mut self, number: u32, base: u32, floor: u32) {
-        self.number = number;
+        (self.number, self.home) = (number, number);
         for clock in &mut self.clocks {
             *clock = Clock { own: base + 1, launch: floor, ..Clock::default() };
         }
@@ -96,6 +99,18 @@ impl BlockState {
         self.released.clear();
         self.mbarriers.clear();
         self.engines = Engines::default();
+    }
+
+    /// Exchanges the shared memories of two blocks of a cluster, and what is known of them: for an access that a thread
+    /// of the one makes to the other's.
+    pub(super) fn exchange_memory(&mut self, other: &mut Self) {
+        std::mem::swap(&mut self.home, &mut other.home);
+        std::mem::swap(&mut self.shared, &mut other.shared);
+        std::mem::swap(&mut self.arrays, &mut other.arrays);
+        std::mem::swap(&mut self.words, &mut other.words);
+        std::mem::swap(&mut self.chains, &mut other.chains);
+        std::mem::swap(&mut self.mbarriers, &mut other.mbarriers);
+        std::mem::swap(&mut self.engines, &mut other.engines);
     }
 
     /// Notes where a static array lies.

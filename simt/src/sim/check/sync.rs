@@ -77,6 +77,11 @@ pub(super) struct Mbarrier {
     gathering: Option<Rc<Known>>,
     /// What those of the last phase of each parity knew.
     ended: [Option<Rc<Known>>; 2],
+    /// The same of those from other blocks of the cluster: for who waits at the scope of the cluster.
+    gathering_wide: Option<Rc<Known>>,
+    ended_wide: [Option<Rc<Known>>; 2],
+    /// The last arrivals of threads of other blocks: agent, time and place.
+    from_others: Vec<(u32, u32, &'static Location<'static>)>,
     parity: usize,
     /// Its number in the block, for its copies' agent, and the number of the running phase.
     number: u32,
@@ -175,23 +180,23 @@ impl Engines {
         Self::BARRIERS + 3 * stride + Self::WARPS
     }
 
-    /// Whether a fence stands between what a thread of the block wrote at a time, and the thread at `me` with that
+    /// Whether a fence stands between what a thread of the block `home`, whose engines these are, wrote at a time, and the thread at `me` with that
     /// clock: it is behind the write, and the thread knows of it. Any thread may have made it that knew of the write:
     /// the writer at any time, another at its last fence.
-    fn fenced(&self, me: Place, clock: &Clock, (writer, time): (u32, u32)) -> bool {
-        let block = || Some(me.block);
+    fn fenced(&self, home: u32, me: Place, clock: &Clock, (writer, time): (u32, u32)) -> bool {
+        let (block, first) = (|| Some(home), home * me.stride);
         // The writer's first fence behind the write.
-        let own = self.fences.get(&(writer - me.first)).and_then(|fences| {
+        let own = self.fences.get(&writer.wrapping_sub(first)).and_then(|fences| {
             let before = fences.times.partition_point(|&fence| fence < time);
             fences.times.get(before)
         });
         let by_another = |(&thread, fences): (&u32, &Fences)| {
-            let (agent, last) = (me.first + thread, &fences.last);
-            let place = Place { agent, warp: agent / 32, ..me };
+            let (agent, last) = (first + thread, &fences.last);
+            let place = Place { block: home, warp: agent / 32, agent, first, ..me };
             agent != writer && clock.knows(me, agent, block, last.own) && last.knows(place, writer, block, time)
         };
         own.is_some_and(|&fence| clock.knows(me, writer, block, fence))
-            || self.fences.get_key_value(&(me.agent - me.first)).is_some_and(by_another)
+            || self.fences.get_key_value(&me.agent.wrapping_sub(first)).is_some_and(by_another)
             || self.fences.iter().any(by_another)
     }
 
@@ -213,7 +218,7 @@ impl Session {
             Engine::Copy(thread) => of_threads(2, thread),
             Engine::Products(warp) => of_threads(3, warp),
         };
-        self.launch.engines + block.number * Engines::per_block(stride) + number
+        self.launch.engines + block.home * Engines::per_block(stride) + number
     }
 
     /// The thread knows what the engine did up to a time.
@@ -240,6 +245,25 @@ impl Session {
             }
         }
         self.top = self.top.max(latest + 1);
+    }
+
+    /// All threads of the blocks of a cluster pass its barrier.
+    pub(in super::super) fn barrier_of_cluster(&mut self, blocks: &mut [&mut BlockState]) {
+        let mut all = None;
+        for block in &mut *blocks {
+            self.barrier_of_block(block);
+            let me = self.agent(block, 0);
+            let clock = &mut block.clocks[0];
+            merge(&mut all, &clock.release(me));
+            self.top = self.top.max(clock.own);
+        }
+        let Some(all) = all else { return };
+        for block in blocks {
+            for thread in 0..block.clocks.len() {
+                let me = self.agent(block, thread);
+                block.clocks[thread].acquire(me, &all);
+            }
+        }
     }
 
     /// The threads of `arrived`, which are a part of their block, pass a barrier.
@@ -492,13 +516,41 @@ impl Session {
         }
     }
 
-    /// A thread has seen the end of the phase of that parity.
+    /// A thread arrives at the barrier at `address` of another block of its cluster, or of its own if there is none;
+    /// `ends` says whether that ended the phase.
+    pub(in super::super) fn mbarrier_arrive_at(
+        &mut self,
+        block: &mut BlockState,
+        thread: usize,
+        (other, address): (Option<&mut BlockState>, u32),
+        ends: bool,
+        site: &'static Location<'static>,
+    ) {
+        let Some(other) = other else { return self.mbarrier_arrive(block, thread, address, ends, site) };
+        block.exchange_memory(other);
+        let touch = mbarrier_touch(address, AccessKind::Atomic, site);
+        self.access(block, thread, &touch, Use::Other(Way::Modify, false));
+        let me = self.agent(block, thread);
+        let time = block.clocks[thread].own;
+        let known = block.clocks[thread].release(me);
+        self.top = self.top.max(block.clocks[thread].own);
+        if let Some(barrier) = block.mbarriers.get_mut(&address) {
+            merge(&mut barrier.gathering_wide, &known);
+            barrier.from_others.retain(|&(agent, ..)| agent != me.agent);
+            barrier.from_others.push((me.agent, time, site));
+            if ends {
+                barrier.end();
+            }
+        }
+        block.exchange_memory(other);
+    }
+
+    /// A thread has seen the end of the phase of that parity; `wide` says whether at the scope of the cluster.
     pub(in super::super) fn mbarrier_waited(
         &mut self,
         block: &mut BlockState,
         thread: usize,
-        address: u32,
-        parity: u32,
+        (address, parity, wide): (u32, u32, bool),
         site: &'static Location<'static>,
     ) {
         let touch = mbarrier_touch(address, AccessKind::Read, site);
@@ -506,14 +558,35 @@ impl Session {
         let me = self.agent(block, thread);
         let Some(barrier) = block.mbarriers.get_mut(&address) else { return };
         barrier.unseen = None;
-        if let Some(known) = &barrier.ended[parity as usize & 1] {
-            block.clocks[thread].acquire(me, known);
+        let (parity, clock) = (parity as usize & 1, &mut block.clocks[thread]);
+        if let Some(known) = &barrier.ended[parity] {
+            clock.acquire(me, known);
+        }
+        match &barrier.ended_wide[parity] {
+            Some(known) if wide => clock.acquire(me, known),
+            Some(known) => merge(&mut clock.too_narrow, known),
+            None => {}
         }
     }
 
-    /// A bulk copy from global to shared memory, which the barrier at `barrier` counts; `ends` says whether that ended
-    /// the phase.
+    /// A bulk copy from global to shared memory, of another block of the cluster if one is given, which the barrier at
+    /// `barrier` there counts; `ends` says whether that ended the phase.
     pub(in super::super) fn bulk_load(
+        &mut self,
+        block: &mut BlockState,
+        thread: usize,
+        other: Option<&mut BlockState>,
+        moved: &[Moved],
+        counted: (u32, bool),
+        site: &'static Location<'static>,
+    ) {
+        let Some(other) = other else { return self.bulk_load_here(block, thread, moved, counted, site) };
+        block.exchange_memory(other);
+        self.bulk_load_here(block, thread, moved, counted, site);
+        block.exchange_memory(other);
+    }
+
+    fn bulk_load_here(
         &mut self,
         block: &mut BlockState,
         thread: usize,
@@ -707,17 +780,17 @@ impl Session {
     /// The first of four shared words whose last write is a thread's, without a fence for the copy engines between that
     /// and now.
     fn unfenced(&mut self, block: &mut BlockState, thread: usize, address: u64) -> Option<Unfenced> {
-        let (launch, me) = (&self.launch, self.agent(block, thread));
+        let (launch, me, home) = (&self.launch, self.agent(block, thread), block.home);
         let BlockState { clocks, shared, engines, .. } = block;
         for word in (address..address + 16).step_by(4) {
             let cells = shared.cells(word, 4, &mut self.lists, |_| super::shadow::NOBODY);
             let is_unfenced = |cell: &&mut Cell| {
                 let of_thread = cell.writer < launch.engines && cell.time > launch.base;
                 // What is in no order with the write is a race, and told as that alone.
-                let knows = |agent, time| clocks[thread].knows(me, agent, || Some(me.block), time);
+                let knows = |agent, time| clocks[thread].knows(me, agent, || Some(home), time);
                 of_thread
                     && knows(cell.writer, cell.time)
-                    && !engines.fenced(me, &clocks[thread], (cell.writer, cell.time))
+                    && !engines.fenced(home, me, &clocks[thread], (cell.writer, cell.time))
             };
             if let Some(cell) = cells.iter_mut().find(is_unfenced) {
                 return Some(Unfenced { word, writer: cell.writer, site: cell.site });
@@ -779,6 +852,14 @@ impl Session {
         }
     }
 
+    /// Whether a thread of the block knows what an agent of another did.
+    fn any_knows(&self, block: &BlockState, agent: u32, time: u32) -> bool {
+        let knows = |(thread, clock): (usize, &Clock)| {
+            clock.knows(self.agent(block, thread), agent, || self.launch.block_of(agent), time)
+        };
+        block.clocks.iter().enumerate().any(knows)
+    }
+
     /// A block has ended: no copy and no product of its own may still be under way.
     pub(in super::super) fn end_block(&mut self, block: &mut BlockState) {
         let stride = self.launch.stride;
@@ -786,6 +867,14 @@ impl Session {
         for (site, agent) in unseen {
             let advice = "wait for the phase of the barrier that counts the copy before the block ends";
             self.report(Kind::CopyInFlight, agent, site, "starts a copy to shared memory", advice);
+        }
+        let arrived = block.mbarriers.values().flat_map(|barrier| &barrier.from_others);
+        let unknown: Vec<_> =
+            arrived.filter(|&&(agent, time, _)| !self.any_knows(block, agent, time)).copied().collect();
+        for (agent, _, site) in unknown {
+            let advice = "the block may have ended before the arrival: all threads of the cluster pass cluster::sync \
+                          at its end, or the block waits for the phase with Mbarrier::wait_cluster";
+            self.report(Kind::CopyInFlight, agent, site, "arrives at a barrier of another block", advice);
         }
         let unfinished = |groups: &Map<u32, Groups>| -> Vec<_> {
             let in_flight = groups.iter().filter(|(_, groups)| groups.done < groups.last);
@@ -839,6 +928,7 @@ impl Moved {
 impl Mbarrier {
     fn end(&mut self) {
         self.ended[self.parity] = self.gathering.take();
+        self.ended_wide[self.parity] = self.gathering_wide.take();
         self.parity ^= 1;
         self.phase += 1;
     }

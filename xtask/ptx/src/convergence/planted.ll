@@ -3,7 +3,7 @@ source_filename = "planted.a5368dbc1c786fc5-cgu.0"
 target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 target triple = "nvptx64-nvidia-cuda"
 
-module asm "//.rungs.bounds planted 0 0 0"
+module asm "//.rungs.bounds planted 0 0 0 0"
 module asm ".extern .shared .align 128 .b8 RUNGS_DYNAMIC_SHARED[];"
 
 ; Function Attrs: norecurse nounwind

@@ -6,8 +6,8 @@ const TWO_KERNELS: &str = "\
 .address_size 64
 
 // begin inline asm
-//.rungs.bounds second 256 2 16
-//.rungs.bounds first 0 0 0
+//.rungs.bounds second 256 2 16 2
+//.rungs.bounds first 0 0 0 0
 // end inline asm
 
 	// .globl	first
@@ -33,7 +33,10 @@ fn arch(name: &str) -> Arch {
 #[test]
 fn bounds_come_between_parameters_and_body() {
     let text = finish(TWO_KERNELS, &arch("sm_80"), "rustc 1").unwrap();
-    assert!(text.contains("second_param_1[16]\n)\n.maxntid 256, 1, 1\n.minnctapersm 2\n{\n"), "{text}");
+    assert!(
+        text.contains("second_param_1[16]\n)\n.maxntid 256, 1, 1\n.minnctapersm 2\n.reqnctapercluster 2, 1, 1\n{\n"),
+        "{text}"
+    );
     assert!(text.contains(".visible .entry first()\n{"), "{text}");
     let entry = |name: &str, max_threads, min_blocks| Entry {
         name: name.into(),
@@ -46,20 +49,20 @@ fn bounds_come_between_parameters_and_body() {
 
 #[test]
 fn bounds_of_threads_alone_are_enough() {
-    let text = finish(&TWO_KERNELS.replace("first 0 0 0", "first 1024 0 0"), &arch("sm_80"), "rustc 1").unwrap();
+    let text = finish(&TWO_KERNELS.replace("first 0 0 0 0", "first 1024 0 0 0"), &arch("sm_80"), "rustc 1").unwrap();
     assert!(text.contains(".entry first()\n.maxntid 1024, 1, 1\n{"), "{text}");
 }
 
 #[test]
 fn bounds_that_cannot_be_are_refused_with_the_kernel_s_name() {
     for (bounds, says) in [
-        ("third 32 0 0", "third, which is not a kernel"),
-        ("first 0 2 0", "first declares min_blocks"),
-        ("first 0 0 8", "first declares max_spills"),
-        ("first many 2 0", "first: `many`"),
-        ("first 32 2", "is not `kernel threads blocks spills`"),
+        ("third 32 0 0 0", "third, which is not a kernel"),
+        ("first 0 2 0 0", "first declares min_blocks"),
+        ("first 0 0 8 0", "first declares max_spills"),
+        ("first many 2 0 0", "first: `many`"),
+        ("first 32 2 0", "is not `kernel threads blocks spills cluster`"),
     ] {
-        let text = TWO_KERNELS.replace("first 0 0 0", bounds);
+        let text = TWO_KERNELS.replace("first 0 0 0 0", bounds);
         let why = format!("{:#}", finish(&text, &arch("sm_80"), "rustc 1").unwrap_err());
         assert!(why.contains(says), "{why}");
     }

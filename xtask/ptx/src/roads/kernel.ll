@@ -17,7 +17,7 @@ define internal i32 @address(i8* %p) alwaysinline {
 }
 
 define void @meets(i32* %data, i32 %data_len, i64* %cycles, i32 %cycles_len) {
-  call void asm sideeffect "//.rungs.bounds meets $0 $1 $2", "n,n,n"(i32 128, i32 0, i32 0)
+  call void asm sideeffect "//.rungs.bounds meets $0 $1 $2 $3", "n,n,n,n"(i32 128, i32 0, i32 0, i32 0)
   %begun = call i64 asm sideeffect "mov.u64 $0, %clock64;", "=l"()
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %lane = call i32 @llvm.nvvm.read.ptx.sreg.laneid()

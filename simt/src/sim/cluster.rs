@@ -1,0 +1,169 @@
+//! Clusters: blocks that run on one thread of the host, in turn, and reach each other's shared memory.
+
+use super::block::{Block, Others, Vector};
+use super::check::{self, Kind};
+use super::error::LaunchError;
+use super::here;
+use super::spin::Idle;
+use super::stack::Stack;
+use super::stats::Instruction;
+use super::waits::{self, Waits};
+use crate::Dim3;
+use corosensei::Coroutine;
+use std::cell::Cell;
+use std::panic::Location;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The blocks of a running cluster, in the order of their rank.
+pub(super) struct Cluster {
+    blocks: Vec<*const Block>,
+    /// Threads that wait at the barrier.
+    arrived: Cell<u32>,
+}
+
+impl Cluster {
+    /// Makes blocks a cluster until they begin again.
+    ///
+    /// # Safety
+    /// The blocks stay in their places as long as one of their threads runs.
+    pub(super) unsafe fn join(blocks: &[&Block]) {
+        let all = blocks.iter().map(|&block| std::ptr::from_ref(block)).collect();
+        let cluster = std::rc::Rc::new(Self { blocks: all, arrived: Cell::default() });
+        for (block, rank) in blocks.iter().zip(0..) {
+            block.enter(rank, cluster.clone());
+        }
+    }
+
+    pub(super) fn len(&self) -> u32 {
+        self.blocks.len() as u32
+    }
+
+    pub(super) fn blocks(&self) -> impl Iterator<Item = &Block> {
+        // SAFETY: as the caller of `join` promises; this is called by a thread of one of the blocks.
+        self.blocks.iter().map(|&block| unsafe { &*block })
+    }
+
+    /// How many threads the running round of the barrier lacks, in words.
+    pub(super) fn lacks(&self) -> String {
+        let threads: u32 = self.blocks().map(Block::threads).sum();
+        format!("waits at the barrier of its cluster for {} of {threads} threads", threads - self.arrived.get())
+    }
+}
+
+/// The running thread waits at the barrier of its cluster.
+#[track_caller]
+pub(super) fn sync() {
+    let place = Location::caller();
+    here().count(Instruction::Barrier, 0, 0);
+    // Nothing that would have to be dropped is held while the thread waits.
+    let last = arrive(place);
+    here().wait_for_cluster(place, last);
+}
+
+/// Counts the running thread at the barrier of its cluster, and lets all go on if it is the last. Returns whether it is.
+#[track_caller]
+fn arrive(place: &'static Location<'static>) -> bool {
+    let cluster = here().cluster();
+    let threads: u32 = cluster.blocks().map(Block::threads).sum();
+    cluster.arrived.set(cluster.arrived.get() + 1);
+    if cluster.arrived.get() < threads {
+        return false;
+    }
+    cluster.arrived.set(0);
+    cluster.blocks().for_each(|block| block.passes_cluster(place));
+    let mut states: Vec<_> = cluster.blocks().filter_map(Block::checked).collect();
+    if let Some(session) = check::active() {
+        session.barrier_of_cluster(&mut states);
+    }
+    true
+}
+
+/// The block of that rank, which the running thread reaches into to do what `what` says.
+#[track_caller]
+pub(super) fn reach(rank: u32, what: &str) -> &'static Block {
+    let block = here();
+    let cluster = block.cluster();
+    let len = cluster.len();
+    let found = cluster.blocks.get(rank as usize).unwrap_or_else(|| {
+        panic!("a cluster of {len} blocks has none of rank {rank}");
+    });
+    // SAFETY: as the caller of `join` promises; the reference does not outlive the call that asked for it.
+    let found = unsafe { &**found };
+    if found.has_ended() {
+        block.mistake(Kind::CopyInFlight);
+        panic!(
+            "{what} block {} of its cluster, which has ended: all threads of a cluster pass cluster::sync before a \
+             block ends that another may still reach",
+            Dim3(found.block_idx)
+        );
+    }
+    found
+}
+
+/// Runs the blocks of the cluster with these indices to their end, as [`Block::run`] runs one.
+pub(super) fn run(
+    kernel: &'static str,
+    blocks: &mut [Block],
+    indices: impl Iterator<Item = Vector>,
+    body: &(dyn Fn() + Sync),
+    stacks: &mut Vec<Stack>,
+    others: &Others,
+) -> Result<(), LaunchError> {
+    let begun = blocks.iter_mut().zip(indices);
+    // SAFETY: `end` takes the threads back below.
+    let mut threads: Vec<_> = begun.map(|(block, index)| unsafe { block.start(index, body, stacks) }).collect();
+    let members: Vec<&Block> = blocks.iter().collect();
+    // SAFETY: the blocks stay in their slice.
+    unsafe { Cluster::join(&members) };
+    let result = schedule(kernel, &members, &mut threads, others);
+    blocks.iter_mut().zip(threads).for_each(|(block, threads)| stacks.extend(block.end(threads)));
+    result
+}
+
+/// Resumes the threads of the blocks, each block's once in a round, until all have ended.
+fn schedule(
+    kernel: &'static str,
+    blocks: &[&Block],
+    threads: &mut [Vec<Coroutine<(), (), (), Stack>>],
+    others: &Others,
+) -> Result<(), LaunchError> {
+    let order: Vec<u32> = (0..blocks[0].threads()).collect();
+    // The cluster is idle or works as a whole, and its first block's watch stands for all.
+    let (watch, mut idle) = (&blocks[0].watch, Idle::default());
+    loop {
+        let (mut live, mut worked, mut spun, mut news) = (0, false, 0, false);
+        for (block, threads) in blocks.iter().zip(threads.iter_mut()).filter(|(block, _)| !block.has_ended()) {
+            let round = block.checked_round(kernel, threads, &order, None)?;
+            (live, worked, spun) = (live + round.live, worked || round.worked, spun + u64::from(round.spun));
+            news |= round.news;
+        }
+        if live == 0 {
+            return Ok(());
+        }
+        if worked {
+            blocks.iter().for_each(|block| block.watch.worked());
+            idle.worked(watch, others.quiet);
+            continue;
+        }
+        if news {
+            watch.moved_on();
+        }
+        let of_all = || {
+            let mut waits = Waits::default();
+            blocks.iter().for_each(|block| waits.extend(block.waits(None)));
+            waits
+        };
+        if let Some(waits) = idle.spun(spun, watch, others.quiet, of_all) {
+            return Err(waits::error(kernel, waits, (others.waiting)()));
+        }
+        if watch.is_suspicious() {
+            blocks.iter().for_each(|block| block.suspect());
+        }
+        if others.cancelled.load(Relaxed) {
+            return Ok(());
+        }
+        if !others.none {
+            std::thread::yield_now(); // as for a block
+        }
+    }
+}
