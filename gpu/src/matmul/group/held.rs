@@ -42,7 +42,12 @@ impl<A: Lies, const SUMS: usize, const STAGES: u32> Products<f32> for Held<A, SU
 
     #[inline(always)]
     fn product(maps: Maps<f32>, c: Output<f32>, shape: Shape, boxes: bool) {
-        Loads::<A, SUMS, STAGES>::by_roles(maps, shape, || Self::multiply(maps[2], c, shape, boxes));
+        Loads::<A, SUMS, STAGES>::by_roles::<Self>(maps, c, shape, boxes);
+    }
+
+    #[inline(always)]
+    fn multiply_all(of_c: TensorMap<f32>, c: Output<f32>, shape: Shape, boxes: bool) {
+        Self::multiply(of_c, c, shape, boxes);
     }
 }
 

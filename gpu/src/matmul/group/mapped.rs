@@ -70,6 +70,9 @@ pub trait Products<T: Packed> {
     /// C = alpha·A·B + beta·C, where k is not 0. `maps`: those of A, B and C; the last is there if `boxes`, and beta is
     /// 0 then.
     fn product(maps: Maps<T>, c: Output<T>, shape: Shape, boxes: bool);
+
+    /// The part of the threads that multiply what is in the ring.
+    fn multiply_all(of_c: TensorMap<T>, c: Output<T>, shape: Shape, boxes: bool);
 }
 
 /// Blocks with tiles of C of 2·`SUMS` columns. `A` and `B` say how tiles of the operands lie: their rows are rows of
@@ -95,7 +98,12 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
 
     #[inline(always)]
     fn product(maps: Maps<T>, c: Output<T>, shape: Shape, boxes: bool) {
-        Self::by_roles(maps, shape, || Self::multiply(maps[2], c, shape, boxes));
+        Self::by_roles::<Self>(maps, c, shape, boxes);
+    }
+
+    #[inline(always)]
+    fn multiply_all(of_c: TensorMap<T>, c: Output<T>, shape: Shape, boxes: bool) {
+        Self::multiply(of_c, c, shape, boxes);
     }
 }
 
@@ -112,9 +120,9 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
     /// The tiles of a stage.
     pub(super) const RING: Ring = Ring { rows: ROWS / TURNS, columns: 2 * SUMS as u32, parts: 1, stages: STAGES };
 
-    /// What the threads do: one fills the ring, and those of the first warps `multiply`.
+    /// What the threads do: one fills the ring, and those of the first warps multiply as `P` does.
     #[inline(always)]
-    pub(super) fn by_roles([a, b, _]: Maps<T>, shape: Shape, multiply: impl FnOnce()) {
+    pub(super) fn by_roles<P: Products<T>>([a, b, of_c]: Maps<T>, c: Output<T>, shape: Shape, boxes: bool) {
         let thread = thread::thread_idx_x();
         match thread {
             0 => {
@@ -148,7 +156,7 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
             }
         } else {
             warpgroup::claim_registers::<MANY>();
-            multiply();
+            P::multiply_all(of_c, c, shape, boxes);
         }
         if BLOCKS > 1 {
             cluster::sync(); // the other block's last arrivals, at stages that nobody fills again, have found this one
