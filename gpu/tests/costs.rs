@@ -908,6 +908,27 @@ fn products_of_operands_as_they_are() {
     assert!(cost.launches.is_empty());
 }
 
+/// The same with one operand in registers.
+#[test]
+fn products_with_an_operand_in_registers() {
+    use rungs_kernels::matmul::r16_tensor_registers::{COLUMNS, ROWS, launches::RUNG};
+    states(&RUNG.rung, "2·m·n·k operations, with m, n and k rounded up to tiles.");
+    states(
+        &RUNG.rung,
+        "Copies of 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory, and of C from there. One barrier per \
+         block, and two of two warps for each box of C; one launch.",
+    );
+    let (m, n, k) = (ROWS * MULTIPROCESSORS, COLUMNS, 32 * 40);
+    let mut cost = cost_of_product(&RUNG, (m, n, k));
+    let product = cost.launches.pop().unwrap();
+    assert_eq!((product.kernel, product.blocks), ("matmul_tensor_registers_across", MULTIPROCESSORS));
+    product.has_barriers(1);
+    assert_eq!(product.named, vec![2 * ROWS / 32 * COLUMNS / 32; MULTIPROCESSORS as usize]);
+    assert_eq!(product.read, 4 * u64::from(k * (m * n.div_ceil(COLUMNS) + n * m.div_ceil(ROWS))));
+    assert_eq!(product.written, 4 * u64::from(m * n));
+    assert!(cost.launches.is_empty());
+}
+
 #[test]
 fn sums_of_cubes() {
     use rungs_kernels::cubes::*;

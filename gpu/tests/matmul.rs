@@ -8,6 +8,7 @@ use rungs_kernels::ladder::matmul::{Batch, Matmul, Matrix, Multiplied, Precision
 use rungs_kernels::ladder::{Entry, Launcher};
 use rungs_kernels::matmul::LADDER;
 use simt::launcher::{Call, Device, Memory, Result};
+use simt::sim::stats::{Instruction, statistics};
 use simt::sim::{Check, Gpu, check as check_races};
 use simt::{Geometry, bf16, f16};
 use std::cell::RefCell;
@@ -338,7 +339,9 @@ fn what_lies_outside_is_not_multiplied() {
 /// tiles of the others become smaller where there are too few.
 #[test]
 fn any_number_of_multiprocessors() {
-    for name in ["producer-consumer", "three-tf32", "tensor-group", "three-tf32-group", "tensor-map"] {
+    for name in
+        ["producer-consumer", "three-tf32", "tensor-group", "three-tf32-group", "tensor-map", "tensor-registers"]
+    {
         let entry = LADDER.get(name).unwrap();
         for multiprocessors in [1, 2, 3, 4, 5, 7, 16, 132] {
             let gpu = with_multiprocessors(multiprocessors);
@@ -386,7 +389,7 @@ fn each_rung_is_as_precise_as_it_says() {
         }
         assert!(largest <= bound, "{}: {largest:e} is more than {bound:e}", entry.rung.name);
         let of_f32 = largest <= 8.0 * f64::from(f32::EPSILON);
-        assert_eq!(of_f32, entry.run.precision() != Precision::Tf32, "{}: {largest:e}", entry.rung.name);
+        assert_eq!(of_f32, entry.run.precision().asked_for() != Precision::Tf32, "{}: {largest:e}", entry.rung.name);
     }
 }
 
@@ -515,6 +518,64 @@ fn operands_as_they_are() {
     assert!(seen.iter().all(|name| name.starts_with("matmul_tensor_map")), "{seen:?}");
     // Four ways for each type and size of tiles.
     assert_eq!(seen.len(), 4 * 2 * 4, "{seen:?}");
+}
+
+/// The same for `f32`, whose products are turned around if that helps; those of a transposed A and a B that is not are
+/// made otherwise.
+#[test]
+fn one_operand_in_registers() {
+    let entry = LADDER.get("tensor-registers").unwrap();
+    let mut seen = BTreeSet::new();
+    for (multiprocessors, m, n, k) in
+        [(4, 4, 4, 4), (4, 68, 132, 32), (1, 264, 64, 36), (1, 128, 128, 164), (4, 520, 264, 8), (1, 504, 264, 228)]
+    {
+        for transposed in [[false, false], [false, true], [true, true], [true, false]] {
+            let mut check = |case: Case| {
+                let gpu = Noting { gpu: with_multiprocessors(multiprocessors), launched: RefCell::default() };
+                check(entry, &gpu, case);
+                let otherwise = transposed == [true, false];
+                let name = if otherwise { "matmul_tensor_group" } else { "matmul_tensor_registers" };
+                assert!(gpu.launched.borrow().iter().all(|launched| launched.starts_with(name)), "{case:?}");
+                seen.extend(gpu.launched.take().into_iter().filter(|_| !otherwise));
+            };
+            let case = Case { transposed, ..Case::new(m, n, k) };
+            check(case);
+            check(Case { batch: 2, gap: [4, 8, 12], offset: [4, 8, 32], alpha: 0.5, ..case });
+            if m * n * k < 1 << 20 {
+                check(Case { beta: 2.0, ..case });
+                check(Case { beta: -1.0, gap: [0, 4, 3], batch: 2, offset: [0, 0, 1], ..case });
+            }
+        }
+    }
+    // Two ways for each width.
+    assert_eq!(seen.len(), 2 * 3, "{seen:?}");
+}
+
+/// A thread's loads of an operand and its stores to boxes of C are free of bank conflicts.
+#[test]
+fn elements_in_registers_are_in_different_banks() {
+    let gpu: &dyn Launcher = &with_multiprocessors(1);
+    for (tb, kernel) in [(false, "matmul_tensor_registers_across"), (true, "matmul_tensor_registers_along")] {
+        let (m, n, k) = (256, 128, 2048);
+        let [a, b, c] = [m * k, k * n, m * n].map(|n| gpu.zeros::<f32>(n).unwrap());
+        let b = Matrix { stride: if tb { k } else { n }, transposed: tb, ..Matrix::new(b.view(), k, n, n) };
+        let product = Product::new(Matrix::new(a.view(), m, k, k), b, Matrix::new(c.view(), m, n, n));
+        let mut multiplier = LADDER.get("tensor-registers").unwrap().multiplier(gpu, SMALL).unwrap();
+        let (result, counted) = statistics(|| multiplier.run(gpu, product));
+        result.unwrap();
+        let [launch] = &counted.launches[..] else { panic!("{} launches", counted.launches.len()) };
+        assert_eq!(launch.kernel, kernel);
+        let conflicts = |what| {
+            let lines = launch.lines.iter().filter(|line| line.instruction == what);
+            lines
+                .map(|line| (line.counts.requests, line.counts.conflicts()))
+                .fold((0, 0), |x, y| (x.0 + y.0, x.1 + y.1))
+        };
+        // Eight warps load a pair, or two elements by themselves, for each of 4 k of eight; they store two.
+        let loads = 8 * k / 8 * if tb { 4 } else { 2 };
+        assert_eq!(conflicts(Instruction::SharedLoad), (loads.into(), 0), "{kernel}");
+        assert_eq!(conflicts(Instruction::SharedStore), (8 * 64, 0), "{kernel}");
+    }
 }
 
 /// Each product begins while the one before ends, and waits for that one where it must.

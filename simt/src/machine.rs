@@ -307,6 +307,18 @@ pub(crate) trait Machine {
         b: u32,
         sums: [f32; SUMS],
     ) -> [f32; SUMS];
+    /// As [`Machine::wgmma_begin`], for sixteen k: of fragments of `f32` that the threads hold, and of that half of the
+    /// tile `b`.
+    ///
+    /// # Safety
+    /// As for [`Machine::wgmma_begin`]; `half` is 0 or 1.
+    #[track_caller]
+    unsafe fn wgmma_begin_held<const SUMS: usize>(
+        a: [[u32; 4]; 2],
+        b: u32,
+        half: u32,
+        sums: [f32; SUMS],
+    ) -> [f32; SUMS];
     /// Waits for all additions.
     #[track_caller]
     fn wgmma_finish<const SUMS: usize>(sums: [f32; SUMS]) -> [f32; SUMS];

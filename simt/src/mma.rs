@@ -52,6 +52,12 @@ impl Tf32 {
         (large, Self::truncated(x - large.value()))
     }
 
+    /// Its bits, with those that the tensor cores do not see.
+    #[inline(always)]
+    pub(crate) fn bits(self) -> u32 {
+        self.0
+    }
+
     /// The number.
     #[inline(always)]
     pub fn value(self) -> f32 {

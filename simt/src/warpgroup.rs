@@ -26,6 +26,7 @@
 //! gaps.
 
 use crate::machine::Machine;
+use crate::mma::{FragmentA, Tf32};
 use crate::scalar::Operand;
 use crate::{Backend, Shared};
 
@@ -150,6 +151,22 @@ impl<const SUMS: usize> Sums<SUMS> {
         let columns = 2 * SUMS as u32;
         // SAFETY: as for `multiply_add`. The sums are handed out by `finish` alone.
         Self(unsafe { Backend::wgmma_begin::<T, A, B, SUMS>(a.of(64), b.of(columns), self.0) })
+    }
+
+    /// Begins to add the products of sixteen k: of a first operand of `f32` that the threads hold, and of half of a tile
+    /// of the second, the first half of its k or the second (`half` is 0 or 1). The warp with number w in its group
+    /// holds rows 16·w and following, each lane two fragments of eight k as [`crate::mma`] has them. When the call
+    /// returns, the products of the call before have been made, and the tile of this call is still being read. All
+    /// threads of the four warps make the call.
+    #[inline(always)]
+    #[track_caller]
+    #[must_use]
+    pub fn add_held(self, a: [FragmentA; 2], b: Tile<f32>, half: u32) -> Self {
+        if crate::global::checked() && half > 1 {
+            Backend::out_of_bounds("half of a tile", half.into(), 2);
+        }
+        // SAFETY: as for `add`.
+        Self(unsafe { Backend::wgmma_begin_held(a.map(|of| of.map(Tf32::bits)), b.of(2 * SUMS as u32), half, self.0) })
     }
 
     /// Waits until all products have been added: all tiles have been read. All threads of the four warps make the call.

@@ -2,6 +2,7 @@
 
 use simt::atomic::{Order, Scope};
 use simt::mbarrier::{self, Mbarrier};
+use simt::mma::Tf32;
 use simt::sim::{Check, Gpu, Kind, Report, check, expect_written, shortest};
 use simt::warpgroup::{self, Along, MORE, ROW, Sums, Tile};
 use simt::{Geometry, Global, bf16, bulk, kernel, launcher::Launcher, shared, thread, warp};
@@ -544,6 +545,49 @@ fn tiles_are_written_when_products_have_read_them() {
         assert!(sites.iter().all(|site| site.file.ends_with("tests/check.rs")), "{finding}");
         assert!(finding.advice.contains("Sums::finish"), "{finding}");
     }
+}
+
+/// The same with one tile of `f32`, of which both halves are multiplied: threads write its second half.
+#[kernel]
+fn half_a_tile_written(output: Global<f32>, after: u32) {
+    let (t, tile) = (thread::thread_idx_x(), Tile::<f32>::dynamic(0, 64));
+    for i in (t..64 * Tile::<f32>::DEPTH).step_by(128) {
+        tile.elements().set(i, 1.0);
+    }
+    bulk::fence();
+    thread::sync_threads(); // the tile is complete
+    let write = |now: u32| {
+        if now == after {
+            thread::sync_threads(); // what one warp knows, all know
+            for i in (t..64 * 16).step_by(128) {
+                tile.elements().set(Tile::<f32>::place(i / 16, 16 + i % 16), 0.0);
+            }
+        }
+    };
+    let held = [[Tf32::truncated(1.0); 4]; 2];
+    let sums = Sums::<32>::ZERO.add_held(held, tile, 1);
+    write(1);
+    let sums = sums.add_held(held, tile, 0);
+    write(2);
+    output.set(t, sums.finish()[31]);
+}
+
+#[test]
+fn half_a_tile_is_written_when_products_have_read_it() {
+    let found = |after: u32| {
+        let checked = check(Check { schedules: 4, ..Check::default() }, || {
+            let gpu: &dyn Launcher = &Gpu::default();
+            let output = gpu.scratch::<f32>(128).unwrap();
+            let geometry = Geometry::linear(1, 128).shared(64 * ROW + MORE);
+            gpu.launch(half_a_tile_written, geometry, (output.view(), after)).unwrap();
+        });
+        checked.report
+    };
+    // The products of the first half are still being made, which nobody writes.
+    assert!(found(2).is_clean(), "{}", found(2));
+    let report = found(1);
+    assert_eq!(report.kinds(), [Kind::SharedRace], "{report}");
+    assert_eq!(report.findings[0].first.as_ref().expect("the product").what, "reads by a product that it began");
 }
 
 /// Thread 0 waits for a flag that the last thread raises behind the barrier at which it waits for thread 0.

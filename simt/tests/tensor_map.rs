@@ -1,6 +1,7 @@
 //! Boxes of matrices, products of operands that lie either way, and stores of fragments, on the simulator.
 
 use simt::mbarrier::{self, Mbarrier};
+use simt::mma::Tf32;
 use simt::sim::{Kind, LaunchError, Options, launch};
 use simt::tensor_map::{Described, TensorMap, Words};
 use simt::warpgroup::{Across, Along, Lies, MORE, Sums, Tile, store_fragments};
@@ -244,6 +245,48 @@ fn operands_lie_either_way() {
     check::<Along, Across, _>(multiply::<Along, Across>::default());
     check::<Across, Along, _>(multiply::<Across, Along>::default());
     check::<Across, Across, _>(multiply::<Across, Across>::default());
+}
+
+/// Adds the products of a tile of 32 k, of 64 columns, and of rows that the threads hold, 64 times 32 in memory; once
+/// more of the second half alone.
+#[kernel]
+fn multiply_held(a: Global<f32>, b: Global<f32>, c: Global<f32>) {
+    let (t, tile) = (thread::thread_idx_x(), Tile::<f32>::dynamic(0, 64));
+    for i in (t..64 * 32).step_by(128) {
+        tile.elements().set(Tile::<f32>::place(i / 32, i % 32), b.get(i));
+    }
+    bulk::fence();
+    thread::sync_threads(); // the tile is complete before it is multiplied
+    let (g, q, w) = (t % 32 / 4, t % 4, t / 32);
+    let held = |half: u32| {
+        [0, 1].map(|step| {
+            let places = [(g, q), (g + 8, q), (g, q + 4), (g + 8, q + 4)];
+            places.map(|(row, k)| Tf32::truncated(a.get((16 * w + row) * 32 + half * 16 + step * 8 + k)))
+        })
+    };
+    let mut sums = Sums::<32>::ZERO;
+    for half in [0, 1, 1] {
+        sums = sums.add_held(held(half), tile, half);
+    }
+    for (i, sum) in (0..).zip(sums.finish()) {
+        c.set((16 * w + i / 2 % 2 * 8 + g) * 64 + i / 4 * 8 + 2 * q + i % 2, sum);
+    }
+}
+
+#[test]
+fn the_first_operand_may_be_in_registers() {
+    // Elements of f32 with bits that the tensor cores do not see.
+    let beyond = 1.0 + 1023.0 * f32::EPSILON;
+    let of_a = |row: usize, k: usize| ((row * 5 + k * 3) % 17) as f32 - 8.0;
+    let of_b = |row: usize, k: usize| ((row * 7 + k) % 13) as f32 - 6.0;
+    let mut a: Vec<f32> = (0..64 * 32).map(|i| of_a(i / 32, i % 32) * beyond).collect();
+    let mut b: Vec<f32> = (0..64 * 32).map(|i| of_b(i / 32, i % 32) * beyond).collect();
+    let mut c = vec![f32::NAN; 64 * 64];
+    run(multiply_held, 128, (view(&mut a), view(&mut b), view(&mut c))).unwrap();
+    for (i, &got) in c.iter().enumerate() {
+        let term = |k: usize| of_a(i / 64, k) * of_b(i % 64, k);
+        assert_eq!(got, (0..32).chain(16..32).map(term).sum::<f32>(), "{i}");
+    }
 }
 
 shared!(SQUARES: [f16; 16 * 16]);

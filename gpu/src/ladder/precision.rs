@@ -10,6 +10,8 @@ pub enum Precision {
     ThreeTf32,
     /// Products of elements that are rounded to TF32 before; all sums are cut off.
     Tf32,
+    /// [`Precision::Tf32`], but one element of each product is cut off to TF32, which may be twice as far.
+    CutTf32,
     /// Products and sums of `f64`.
     F64,
     /// Products of elements of 16 bits, whose sums are `f32` and cut off. Elements of C are rounded beside that.
@@ -32,9 +34,17 @@ impl Precision {
         match self {
             Self::F32 => "f32",
             Self::ThreeTf32 => "three-tf32",
-            Self::Tf32 => "tf32",
+            Self::Tf32 | Self::CutTf32 => "tf32",
             Self::F64 => "f64",
             Self::Sixteen => "16 bits",
+        }
+    }
+
+    /// The precision that a caller asks for to get this one.
+    pub const fn asked_for(self) -> Self {
+        match self {
+            Self::CutTf32 => Self::Tf32,
+            other => other,
         }
     }
 
@@ -51,6 +61,7 @@ impl Precision {
             Self::F32 => UNIT * (k + 2.0),
             Self::ThreeTf32 => UNIT * (k / 16.0 + 32.0).max(k / 32.0 + 52.0),
             Self::Tf32 => UNIT_TF32 + UNIT * (10.0 * (k / 8.0).ceil() + 2.0),
+            Self::CutTf32 => 1.5 * UNIT_TF32 + UNIT * (10.0 * (k / 8.0).ceil() + 4.0),
             Self::F64 => UNIT_F64 * (k + 2.0),
             Self::Sixteen => UNIT * (18.0 * (k / 16.0).ceil() + 2.0),
         }
@@ -63,7 +74,8 @@ impl Precision {
         match self {
             Self::F32 | Self::ThreeTf32 | Self::Sixteen => of_sums,
             Self::F64 => UNIT_F64 * (k as f64 + 1.0).sqrt(),
-            Self::Tf32 => of_sums.max(UNIT_TF32),
+            // In units of this, the root of the mean square of a product's error is 0.3, and 0.4 if one is cut off.
+            Self::Tf32 | Self::CutTf32 => of_sums.max(UNIT_TF32),
         }
     }
 
@@ -71,7 +83,7 @@ impl Precision {
     pub const fn exact_to(self) -> f64 {
         match self {
             Self::F32 => (1 << 24) as f64,
-            Self::ThreeTf32 | Self::Tf32 => (1 << 11) as f64,
+            Self::ThreeTf32 | Self::Tf32 | Self::CutTf32 => (1 << 11) as f64,
             Self::F64 | Self::Sixteen => self.exact_sums_to(),
         }
     }

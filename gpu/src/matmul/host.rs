@@ -108,6 +108,7 @@ pub static LADDER: Ladder<Matmul> = Ladder {
         &r13_tensor_group::launches::RUNG,
         &r14_three_tf32_group::launches::RUNG,
         &r15_tensor_map::launches::RUNG,
+        &r16_tensor_registers::launches::RUNG,
         &r17_tensor_cluster::launches::RUNG,
     ],
     default: &r10_producer_consumer::launches::RUNG,

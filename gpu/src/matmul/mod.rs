@@ -22,6 +22,8 @@ pub mod r14_three_tf32_group;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
 pub mod r15_tensor_map;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod r16_tensor_registers;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
 pub mod r17_tensor_cluster;
 pub mod r1_naive;
 pub mod r2_coalesced;

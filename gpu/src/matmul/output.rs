@@ -152,3 +152,42 @@ fours! {
     bf16: bf16::ZERO, 8;
     f16: f16::ZERO, 8;
 }
+
+/// Two elements that are neighbours in memory: of a column if C is stored by columns, or else of a row.
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+impl Output<f32> {
+    /// Whether C is stored by columns.
+    #[inline(always)]
+    pub(super) fn by_columns(self) -> bool {
+        self.matrix.row_step == 1
+    }
+
+    /// Whether each second element of a row, or of a column, begins two that are one access.
+    #[inline(always)]
+    pub(super) fn has_pairs(self) -> bool {
+        let Matrix { data, row_step, column_step, .. } = self.matrix;
+        let apart = if self.by_columns() { column_step } else { row_step };
+        let neighbours = self.by_columns() || column_step == 1;
+        neighbours && apart.is_multiple_of(2) && (data.as_ptr() as usize).is_multiple_of(8)
+    }
+
+    /// [`Output::set`] for the element at (`row`, `column`) and its neighbour, the next of the row, or of the column if
+    /// `down`: by one access if C `has_pairs` and both are inside. The number of the first among them is even.
+    #[inline(always)]
+    pub(super) fn set_2(self, (row, column): (u32, u32), down: bool, sums: [f32; 2], has_pairs: bool) {
+        let c = self.matrix;
+        let (last_row, last_column) = (row + down as u32, column + !down as u32);
+        if has_pairs && last_row < c.rows && last_column < c.columns {
+            let (pairs, at) = (c.data.cast::<u64>(), c.place(row, column) / 2);
+            let old = if self.beta != 0.0 { pairs.get(at) } else { 0 };
+            let new = [0, 1].map(|i| {
+                let old = f32::from_bits((old >> (32 * i)) as u32);
+                self.combined(old, sums[i]).to_bits() as u64
+            });
+            pairs.set(at, new[0] | new[1] << 32);
+        } else {
+            self.set(row, column, sums[0]);
+            self.set(last_row, last_column, sums[1]);
+        }
+    }
+}

@@ -115,11 +115,11 @@ pub mod launches {
 
     struct Mapping;
 
-    fn way<T: Half, P: Products<T>>() -> Way<T>
+    fn way<T: Half, P: Products<T>>() -> Option<Way<T>>
     where
         matmul_tensor_map<T, P>: Kernel<Args = Args<T>>,
     {
-        Way::of::<P>(|on, geometry, args| on.launch(matmul_tensor_map::<T, P>::default(), geometry, args))
+        Some(Way::of::<P>(|on, geometry, args| on.launch(matmul_tensor_map::<T, P>::default(), geometry, args)))
     }
 
     /// The kernels with tiles of one size.
@@ -156,7 +156,8 @@ pub mod launches {
                     let otherwise = |on: &dyn Launcher, sizes| {
                         MultipliesOf::<$T>::launches_of(&TensorGroup, on, sizes)
                     };
-                    mapped_host::launches(sizes, Kernels($T::widths()), otherwise)
+                    let kernels = Kernels { widths: $T::widths(), turn: |product| product, by_columns: false };
+                    mapped_host::launches(sizes, kernels, otherwise)
                 }
             }
         )*};

@@ -90,11 +90,11 @@ pub mod launches {
 
     struct Pairing;
 
-    fn way<T: Half, P: Products<T>>() -> Way<T>
+    fn way<T: Half, P: Products<T>>() -> Option<Way<T>>
     where
         matmul_tensor_cluster<T, P>: Kernel<Args = Args<T>>,
     {
-        Way::of::<P>(|on, geometry, args| on.launch(matmul_tensor_cluster::<T, P>::default(), geometry, args))
+        Some(Way::of::<P>(|on, geometry, args| on.launch(matmul_tensor_cluster::<T, P>::default(), geometry, args)))
     }
 
     macro_rules! multiplies {
@@ -114,7 +114,8 @@ pub mod launches {
                     let otherwise = |on: &dyn Launcher, sizes| {
                         MultipliesOf::<$T>::launches_of(&TensorGroup, on, sizes)
                     };
-                    mapped_host::launches(sizes, Kernels(widths), otherwise)
+                    let kernels = Kernels { widths, turn: |product| product, by_columns: false };
+                    mapped_host::launches(sizes, kernels, otherwise)
                 }
             }
         )*};

@@ -68,7 +68,7 @@ fn unable(ladder: &'static Ladder<Matmul>, rung: &Rung, dtype: Dtype, precision:
         return Some(format!("{name} does not multiply {dtype}; of the rungs these do: {}", others.join(", ")));
     };
     let asked = precision?;
-    (own != asked).then(|| format!("{name} multiplies in {}, not in {}", own.name(), asked.name()))
+    (own.asked_for() != asked).then(|| format!("{name} multiplies in {}, not in {}", own.name(), asked.name()))
 }
 
 /// Rows and columns of a matrix, from m, n and k.
@@ -288,7 +288,7 @@ pub(crate) fn peer_of_its_precision(rung: &Rung, dtype: &str) -> Option<&'static
     if dtype != Dtype::F32.name() {
         return None;
     }
-    let precision = entry.run.precision();
+    let precision = entry.run.precision().asked_for();
     PEERS.into_iter().find(|(_, of_peer)| *of_peer == precision).map(|(name, _)| name)
 }
 
@@ -362,7 +362,7 @@ mod tests {
         let family = family("matmul").unwrap();
         let size = Size::Product { m: 100, n: 100, k: 100 };
         let gpus = [
-            ((9, 0), 227, ["producer-consumer", "three-tf32-group", "tensor-group"]),
+            ((9, 0), 227, ["producer-consumer", "three-tf32-group", "tensor-registers"]),
             ((8, 0), 163, ["async-copy", "three-tf32", "tensor-mma"]),
         ];
         for (compute_capability, kib, rungs) in gpus {

@@ -121,7 +121,7 @@ pub static PRODUCTS: &[Row<Matmul>] = &[
     row(4, CUDA_9, ANY, &matmul::LADDER, "producer-consumer", H200),
     row(4, CUDA_8, ANY, &matmul::LADDER, "async-copy", Basis::Ladder),
     row(4, CUDA_9, ANY, &matmul::LADDER, "three-tf32-group", H200),
-    row(4, CUDA_9, ANY, &matmul::LADDER, "tensor-group", H200),
+    row(4, CUDA_9, ANY, &matmul::LADDER, "tensor-registers", Basis::Ladder),
     row(4, CUDA_8, ANY, &matmul::LADDER, "three-tf32", Basis::Ladder),
     row(4, CUDA_8, ANY, &matmul::LADDER, "tensor-mma", Basis::Ladder),
     row(8, SIM, ANY, &matmul::LADDER, "coalesced", Basis::Ladder),
@@ -146,7 +146,7 @@ pub fn choose_product<T: Multiplied>(
 fn of_precision<T: Multiplied>(precision: Precision) -> Vec<Row<Matmul>> {
     let is_f32 = |row: &Row<Matmul>| row.bytes == size_of::<f32>();
     let own = |row: &Row<Matmul>| row.ladder.get(row.rung).and_then(|entry| T::precision(entry.run));
-    let has = |row: &&Row<Matmul>| own(row).is_some_and(|own| !is_f32(row) || own == precision);
+    let has = |row: &&Row<Matmul>| own(row).is_some_and(|own| !is_f32(row) || own.asked_for() == precision);
     PRODUCTS.iter().filter(|row| row.bytes == size_of::<T>()).filter(has).copied().collect()
 }
 

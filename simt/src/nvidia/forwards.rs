@@ -208,6 +208,16 @@ macro_rules! forwards {
         }
 
         #[inline(always)]
+        unsafe fn wgmma_begin_held<const SUMS: usize>(
+            a: [[u32; 4]; 2],
+            b: u32,
+            half: u32,
+            sums: [f32; SUMS],
+        ) -> [f32; SUMS] {
+            unsafe { wgmma::begin_held::<SUMS>(a, b, half, sums) }
+        }
+
+        #[inline(always)]
         fn wgmma_finish<const SUMS: usize>(sums: [f32; SUMS]) -> [f32; SUMS] {
             wgmma::finish(sums)
         }

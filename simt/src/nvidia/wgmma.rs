@@ -145,6 +145,35 @@ macro_rules! begin_lying {
     };
 }
 
+/// The instruction for eight k of a fragment, of the registers `$a`, and the descriptor `y`.
+macro_rules! held {
+    ($columns:literal, $a:literal, $to:expr) => {
+        concat!(
+            "wgmma.mma_async.sync.aligned.m64n", $columns, "k8.f32.tf32.tf32 {{", $to, "}}, {{", $a,
+            "}}, y, adds, 1, 1;"
+        )
+    };
+}
+
+/// All products of two fragments and half a tile of `f32`, to be added to `$sums` while the threads go on; those begun
+/// before are added, and the registers of their fragments are the compiler's again.
+macro_rules! begin_held {
+    ($columns:literal, ($($i:literal)*), $a:ident, $b:expr, $sums:ident) => {
+        asm!(
+            "{{ .reg .b64 y; .reg .pred adds; setp.eq.u32 adds, 0, 0; mov.b64 y, {b};",
+            "wgmma.fence.sync.aligned;",
+            held!($columns, "{a0}, {a1}, {a2}, {a3}", sums!(($($i)*))),
+            "add.s64 y, y, 2;",
+            held!($columns, "{a4}, {a5}, {a6}, {a7}", sums!(($($i)*))),
+            "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 1; }}",
+            $(inout(reg32) $sums[$i],)*
+            a0 = in(reg32) $a[0][0], a1 = in(reg32) $a[0][1], a2 = in(reg32) $a[0][2], a3 = in(reg32) $a[0][3],
+            a4 = in(reg32) $a[1][0], a5 = in(reg32) $a[1][1], a6 = in(reg32) $a[1][2], a7 = in(reg32) $a[1][3],
+            b = in(reg64) $b, options(nostack)
+        )
+    };
+}
+
 /// Waits for all products.
 macro_rules! finish {
     (($($i:literal)*), $sums:ident) => {
@@ -226,6 +255,26 @@ macro_rules! widths {
                             Seen::F16 => begin_lying!("k16.f32.f16.f16" $columns, (A, B), ($($i)*), a, b, sums),
                         }
                     }
+                }
+            )*
+            sums
+        }
+
+        /// # Safety
+        /// As for `multiply_add`, of `f32`; `half` is 0 or 1. Nothing touches the sums before `finish`.
+        #[inline(always)]
+        pub(crate) unsafe fn begin_held<const SUMS: usize>(
+            a: [[u32; 4]; 2],
+            b: u32,
+            half: u32,
+            mut sums: [f32; SUMS],
+        ) -> [f32; SUMS] {
+            // Half a row is 64 bytes.
+            let b = tile(b + half * 64);
+            $(
+                if SUMS == $count {
+                    // SAFETY: the caller's promise is the instructions' condition.
+                    unsafe { begin_held!($columns, ($($i)*), a, b, sums) }
                 }
             )*
             sums

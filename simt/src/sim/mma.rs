@@ -15,7 +15,13 @@ type Operands = ([u32; 4], [u32; 2], [f32; 4]);
 pub(super) struct Fragments {
     operands: [Cell<Operands>; 32],
     products: [Cell<[f32; 4]>; 32],
+    /// Of a product by four warps: what the lanes bring, and what they have met with.
+    brought: [Cell<Held>; 32],
+    held: [Cell<Held>; 32],
 }
+
+/// A lane's two fragments of an operand of 64 rows.
+pub(super) type Held = [[u32; 4]; 2];
 
 /// One call by all lanes.
 #[track_caller]
@@ -24,6 +30,15 @@ pub(super) fn multiply_add(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4] {
     // No lane is at its next call before all have taken the products of this one: all of them have to come.
     warp::multiply(Fragments::multiply);
     warp::with_fragments(|fragments, lane| fragments.products[lane].get())
+}
+
+/// The lanes meet, each with its fragments. Returns those of all lanes.
+#[track_caller]
+pub(super) fn hold(fragments: Held) -> [Held; 32] {
+    warp::with_fragments(|all, lane| all.brought[lane].set(fragments));
+    // A lane that is at its next call already brings the next: this call's are kept apart.
+    warp::multiply(|all| all.brought.iter().zip(&all.held).for_each(|(from, to)| to.set(from.get())));
+    warp::with_fragments(|all, _| std::array::from_fn(|lane| all.held[lane].get()))
 }
 
 impl Fragments {

@@ -825,6 +825,18 @@ impl Machine for Simulator {
     }
 
     #[track_caller]
+    unsafe fn wgmma_begin_held<const SUMS: usize>(
+        a: [[u32; 4]; 2],
+        b: u32,
+        half: u32,
+        mut sums: [f32; SUMS],
+    ) -> [f32; SUMS] {
+        // SAFETY: passed on.
+        unsafe { wgmma::multiply_add_held::<SUMS>(a, (b, half), &mut sums) };
+        sums
+    }
+
+    #[track_caller]
     fn wgmma_finish<const SUMS: usize>(sums: [f32; SUMS]) -> [f32; SUMS] {
         wgmma::finish();
         sums

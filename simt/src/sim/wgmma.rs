@@ -5,10 +5,10 @@
 //! once: eight products, or sixteen of elements of 16 bits.
 
 use super::check::{BlockState, Session, Touch, Use};
-use super::mma::{seen, towards_zero};
+use super::mma::{Held, hold, seen, towards_zero};
 use super::observe::{AccessKind, Space};
 use super::{here, warp, watch_pack, watchdog};
-use crate::scalar::{Lies, Operand, Seen, from_bits};
+use crate::scalar::{Along, Lies, Operand, Seen, from_bits};
 use crate::warpgroup::ROW;
 use crate::{bf16, f16};
 use std::panic::Location;
@@ -92,6 +92,51 @@ pub(super) unsafe fn multiply_add<T: Operand, A: Lies, B: Lies, const SUMS: usiz
             for down in 0..2 {
                 let sum = &mut sums[down * 2 + along as usize];
                 for (a, b) in a[down][..depth].chunks_exact(step).zip(b[..depth].chunks_exact(step)) {
+                    let products = a.iter().zip(b).map(|(a, b)| a * b);
+                    *sum = towards_zero(f64::from(*sum) + products.sum::<f64>());
+                }
+            }
+        }
+    }
+}
+
+/// Adds the products of the fragments that the lanes hold, of sixteen k, and that half of a tile of `f32` to the lane's
+/// sums: at once, and judged as made later.
+///
+/// # Safety
+/// The address is that of a tile in the block's shared memory, a multiple of 16.
+#[track_caller]
+pub(super) unsafe fn multiply_add_held<const SUMS: usize>(
+    fragments: Held,
+    (tile, half): (u32, u32),
+    sums: &mut [f32; SUMS],
+) {
+    let thread = here().current() as u32;
+    let lane = thread % 32;
+    let held = hold(fragments);
+    if let Some((session, state)) = here().checks() {
+        session.products_begin(state, thread as usize, Location::caller());
+    }
+    if watchdog::looks() {
+        // Half of the packs of each row, in the places that they have there.
+        for i in (lane..2 * SUMS as u32 * 4).step_by(32) {
+            let (row, pack) = (i / 4, half * 4 + i % 4);
+            watch(tile + row * ROW + (pack ^ (row % 8)) * 16, Made::Later);
+        }
+    }
+    // Element k of row lane / 4 + 8·down.
+    let a = |down: usize, k: usize| {
+        let of = &held[(lane / 4 * 4) as usize + k % 4][k / 8];
+        seen(of[down + k % 8 / 4 * 2])
+    };
+    let a = [0, 1].map(|down| -> [f64; 16] { std::array::from_fn(|k| a(down, k)) });
+    for (pair, sums) in sums.chunks_exact_mut(4).enumerate() {
+        for along in 0..2 {
+            let b = row::<f32, Along>(tile, pair as u32 * 8 + lane % 4 * 2 + along);
+            let b = &b[half as usize * 16..][..16];
+            for down in 0..2 {
+                let sum = &mut sums[down * 2 + along as usize];
+                for (a, b) in a[down].chunks_exact(8).zip(b.chunks_exact(8)) {
                     let products = a.iter().zip(b).map(|(a, b)| a * b);
                     *sum = towards_zero(f64::from(*sum) + products.sum::<f64>());
                 }

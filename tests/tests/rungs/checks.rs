@@ -160,6 +160,12 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
             product(100, 130, 71).typed(Dtype::F16),
         ],
     ),
+    // The same for `f32`; a product of which both operands lie along k has B transposed.
+    (
+        "matmul",
+        &["tensor-registers"],
+        &[product(136, 104, 68), product(248, 248, 132), product(256, 512, 1216).schedules(1), product(100, 130, 71)],
+    ),
     ("cubes", &[], &[n(5000)]),
     ("reduce", &[], &[n(50_000)]),
     ("scan", &[], &[n(50_000)]),
@@ -200,14 +206,25 @@ const LARGE: &[(&str, &[&str])] = &[
     ),
     ("stable", &["merge_stable_tile"]),
     ("tensor-map", &["matmul_tensor_map_nn_bf16"]),
+    ("tensor-registers", &["matmul_tensor_registers_across"]),
     ("msd-pairs", &["radix_msd_pairs_histogram", "radix_msd_pairs_starts", "radix_msd_pairs_bucket_sort"]),
 ];
 
 /// Instances of one kernel that are more than types apart, so that each of these has to be launched.
-const EACH: &[(&str, &[&str])] = &[(
-    "tensor-map",
-    &["matmul_tensor_map_nn_bf16", "matmul_tensor_map_middle_nn_f16", "matmul_tensor_map_narrow_nn_bf16"],
-)];
+const EACH: &[(&str, &[&str])] = &[
+    (
+        "tensor-map",
+        &["matmul_tensor_map_nn_bf16", "matmul_tensor_map_middle_nn_f16", "matmul_tensor_map_narrow_nn_bf16"],
+    ),
+    (
+        "tensor-registers",
+        &[
+            "matmul_tensor_registers_across",
+            "matmul_tensor_registers_middle_across",
+            "matmul_tensor_registers_narrow_across",
+        ],
+    ),
+];
 
 /// Kernels that rungs launch from more keys on than a test can have: [`many_keys`] checks them.
 const BY_PLAN: &[&str] = &[WIDE, LARGE_BLOCKS, IN_BYTES];

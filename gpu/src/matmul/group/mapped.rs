@@ -49,7 +49,7 @@ impl Half for f16 {
 pub type Maps<T> = [TensorMap<T>; 3];
 
 /// What the blocks of a kernel do: tiles of C of one width, from operands that lie in one way.
-pub trait Products<T: Half> {
+pub trait Products<T: Packed> {
     /// Blocks of a cluster; 1 for a kernel without clusters.
     #[cfg(not(target_os = "cuda"))]
     const BLOCKS: u32;
@@ -65,13 +65,16 @@ pub trait Products<T: Half> {
     #[cfg(not(target_os = "cuda"))]
     const SHARED_BYTES: u32;
 
-    /// Rows of a box of A and of one of B.
+    /// Rows of a box of A, of B and of C.
     #[cfg(not(target_os = "cuda"))]
-    const BOX_ROWS: [u32; 2];
+    const BOX_ROWS: [u32; 3];
 
     /// C = alpha·A·B + beta·C, where k is not 0. `maps`: those of A, B and C; the last is there if `boxes`, and beta is
     /// 0 then.
     fn product(maps: Maps<T>, c: Output<T>, shape: Shape, boxes: bool);
+
+    /// The part of the threads that multiply what is in the ring.
+    fn multiply_all(of_c: TensorMap<T>, c: Output<T>, shape: Shape, boxes: bool);
 }
 
 /// Blocks with tiles of C of 2·`SUMS` columns. `A` and `B` say how tiles of the operands lie: their rows are rows of
@@ -92,10 +95,36 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
     #[cfg(not(target_os = "cuda"))]
     const SHARED_BYTES: u32 = Self::RING.bytes() + Self::BOXES_BYTES + (TURNS - 1) * Self::GIVEN_BYTES;
     #[cfg(not(target_os = "cuda"))]
-    const BOX_ROWS: [u32; 2] = [if A::ACROSS { SIDE } else { Self::ROWS }, if B::ACROSS { SIDE } else { Self::SHARE }];
+    const BOX_ROWS: [u32; 3] =
+        [if A::ACROSS { SIDE } else { Self::ROWS }, if B::ACROSS { SIDE } else { Self::SHARE }, STORED];
 
     #[inline(always)]
-    fn product([a, b, of_c]: Maps<T>, c: Output<T>, shape: Shape, boxes: bool) {
+    fn product(maps: Maps<T>, c: Output<T>, shape: Shape, boxes: bool) {
+        Self::by_roles::<Self>(maps, c, shape, boxes);
+    }
+
+    #[inline(always)]
+    fn multiply_all(of_c: TensorMap<T>, c: Output<T>, shape: Shape, boxes: bool) {
+        Self::multiply(of_c, c, shape, boxes);
+    }
+}
+
+impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOCKS: u32, const TURNS: u32>
+    Mapped<T, A, B, SUMS, STAGES, BLOCKS, TURNS>
+{
+    /// Warps of a block that multiply a stage.
+    const ARRIVE: u32 = MULTIPLIERS / 32 / TURNS;
+    /// Bytes of the boxes of C, and of the sums that one group gives the other.
+    const BOXES_BYTES: u32 = Self::ARRIVE * BOXES * BOX;
+    const GIVEN_BYTES: u32 = SUMS as u32 * 128 * 4;
+    /// Columns of B that a block has copied, to all blocks of its cluster.
+    const SHARE: u32 = Self::RING.columns / BLOCKS;
+    /// The tiles of a stage.
+    pub(super) const RING: Ring = Ring { rows: ROWS / TURNS, columns: 2 * SUMS as u32, parts: 1, stages: STAGES };
+
+    /// What the threads do: one fills the ring, and those of the first warps multiply as `P` does.
+    #[inline(always)]
+    pub(super) fn by_roles<P: Products<T>>([a, b, of_c]: Maps<T>, c: Output<T>, shape: Shape, boxes: bool) {
         let thread = thread::thread_idx_x();
         match thread {
             0 => Self::RING.init_barriers(BLOCKS * Self::ARRIVE),
@@ -122,42 +151,28 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
             }
         } else {
             warpgroup::claim_registers::<MANY>();
-            Self::multiply(of_c, c, shape, boxes);
+            P::multiply_all(of_c, c, shape, boxes);
         }
         if BLOCKS > 1 {
             cluster::sync(); // the other block's last arrivals, at stages that nobody fills again, have found this one
         }
     }
-}
-
-impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOCKS: u32, const TURNS: u32>
-    Mapped<T, A, B, SUMS, STAGES, BLOCKS, TURNS>
-{
-    /// Warps of a block that multiply a stage.
-    const ARRIVE: u32 = MULTIPLIERS / 32 / TURNS;
-    /// Bytes of the boxes of C, and of the sums that one group gives the other.
-    const BOXES_BYTES: u32 = Self::ARRIVE * BOXES * BOX;
-    const GIVEN_BYTES: u32 = SUMS as u32 * 128 * 4;
-    /// Columns of B that a block has copied, to all blocks of its cluster.
-    const SHARE: u32 = Self::COLUMNS / BLOCKS;
-    /// The tiles of a stage.
-    const RING: Ring = Ring { rows: ROWS / TURNS, columns: Self::COLUMNS, parts: 1, stages: STAGES };
 
     /// Steps along k, as many for each group that has some of them: behind k there are zeros.
     #[inline(always)]
     fn steps(shape: &Shape) -> u32 {
-        shape.k.div_ceil(SIDE).next_multiple_of(TURNS)
+        shape.k.div_ceil(Tile::<T>::DEPTH).next_multiple_of(TURNS)
     }
 
     /// Fills stage after stage, for all tiles of the block.
     #[inline(always)]
     fn produce(a: TensorMap<T>, b: TensorMap<T>, shape: Shape) {
         let (steps, mut place) = (Self::steps(&shape), Place::FIRST);
-        let mut tiles = Tiles::of_cluster::<BLOCKS>(&shape, ROWS / TURNS, Self::COLUMNS);
+        let mut tiles = Tiles::of_cluster::<BLOCKS>(&shape, ROWS / TURNS, Self::RING.columns);
         while let Some((row, column)) = tiles.next() {
             let mut step = 0;
             while step < steps {
-                Self::fill(place, (a, row), (b, column), step * SIDE);
+                Self::fill(place, (a, row), (b, column), step * Tile::<T>::DEPTH);
                 place = place.next(STAGES);
                 step += 1;
             }
@@ -178,6 +193,8 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
         let barrier = full(stage);
         // What the others copy to this block is announced here, too; it may come before the announcement.
         barrier.arrive_expecting(Self::RING.stage());
+        // Rows of a box of an operand that lies across k.
+        let side = Tile::<T>::DEPTH;
         let load = |(map, first): (TensorMap<T>, u32), to: Tile<T>, (across, boxes): (bool, u32), shared: bool| {
             let load = |to: Tile<T>, row: u32, column: u32| match shared {
                 true => map.load_multicast(to, row, column, barrier, (1 << BLOCKS) - 1),
@@ -187,18 +204,18 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
                 unroll::<4>(|i| {
                     let i = i as u32;
                     if i < boxes {
-                        load(to.rows(i * SIDE, SIDE), k, first + i * SIDE);
+                        load(to.rows(i * side, side), k, first + i * side);
                     }
                 });
             } else {
                 load(to, first, k);
             }
         };
-        load(a, Self::RING.a(stage, 0), (A::ACROSS, ROWS / TURNS / SIDE), false);
+        load(a, Self::RING.a(stage, 0), (A::ACROSS, ROWS / TURNS / side), false);
         let first = if BLOCKS > 1 { cluster::rank() * Self::SHARE } else { 0 };
         let (map, column) = b;
         let to = Self::RING.b(stage, 0).rows(first, Self::SHARE);
-        load((map, column + first), to, (B::ACROSS, Self::SHARE / SIDE), BLOCKS > 1);
+        load((map, column + first), to, (B::ACROSS, Self::SHARE / side), BLOCKS > 1);
     }
 
     /// The warp has multiplied what is in a stage: the blocks that fill it may do so again. Lanes see it alike.
@@ -211,7 +228,11 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
             _ => (),
         }
     }
+}
 
+impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOCKS: u32, const TURNS: u32>
+    Mapped<T, A, B, SUMS, STAGES, BLOCKS, TURNS>
+{
     /// Multiplies what is in the ring, for all tiles of the block.
     #[inline(always)]
     fn multiply(map: TensorMap<T>, c: Output<T>, shape: Shape, boxes: bool) {

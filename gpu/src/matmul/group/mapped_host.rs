@@ -2,10 +2,12 @@
 
 use super::super::Shape;
 use super::super::host::refuses_but_hopper;
-use super::mapped::{Half, Products, SIDE, STORED};
+use super::Packed;
+use super::mapped::Products;
 use super::ring::BARRIER_BYTES;
 use crate::ladder::matmul::{Matrix as View, *};
 use simt::tensor_map::{Described, TensorMap};
+use simt::warpgroup::Tile;
 use std::boxed::Box;
 use std::vec::Vec;
 
@@ -28,10 +30,10 @@ pub struct Way<T> {
     /// Groups that take turns along k.
     turns: u32,
     shared: u32,
-    box_rows: [u32; 2],
+    box_rows: [u32; 3],
 }
 
-impl<T: Half> Way<T> {
+impl<T: Packed> Way<T> {
     /// The product by a kernel whose blocks do `P`.
     pub fn of<P: Products<T>>(launch: Multiply<T>) -> Self {
         Self {
@@ -56,14 +58,21 @@ impl<T> Way<T> {
 /// Kernels with tiles of one size.
 #[derive(Clone, Copy)]
 pub struct Width<T> {
-    /// By whether A is transposed, and then B.
-    pub ways: [[Way<T>; 2]; 2],
+    /// By whether A is transposed, and then B; a product of which there is none is made otherwise.
+    pub ways: [[Option<Way<T>>; 2]; 2],
     /// The time that a column of a tile takes, as a multiple of that of the widest tiles.
     pub cost: f64,
 }
 
 /// What a rung launches.
-pub struct Kernels<T>(pub Vec<Width<T>>);
+pub struct Kernels<T: Packed> {
+    /// The products.
+    pub widths: Vec<Width<T>>,
+    /// The product that is made for another: itself, or Cᵀ = Bᵀ·Aᵀ.
+    pub turn: fn(Product<T>) -> Product<T>,
+    /// Whether the copy engine writes C that is stored by columns, and not C by rows.
+    pub by_columns: bool,
+}
 
 /// The time that the last tiles of C take after their products, in steps along k.
 const STORE: f64 = 1.5;
@@ -79,18 +88,20 @@ fn clusters(multiprocessors: u32, blocks: u32) -> u32 {
     (multiprocessors / blocks).max(1)
 }
 
-impl<T> Kernels<T> {
+impl<T: Packed> Kernels<T> {
     /// The kernels whose tiles take the least time, in rounds of a tile per multiprocessor. `astride`: whether rows of
     /// an operand begin elsewhere than lines of the cache.
     fn choose(&self, shape: &Shape, multiprocessors: u32, astride: bool) -> &Width<T> {
         let time = |of: &&Width<T>| {
-            let way @ &Way { blocks, columns, turns, .. } = &of.ways[0][0];
+            // Tiles of all ways are of one size.
+            let way = of.ways.as_flattened().iter().flatten().next().expect("a width has a way");
+            let &Way { blocks, columns, turns, .. } = way;
             let cost = if astride && blocks == 1 { of.cost * ASTRIDE } else { of.cost };
             let rounds = f64::from(way.tiles(shape).div_ceil(clusters(multiprocessors, blocks))) * cost;
-            let steps = shape.k.div_ceil(SIDE).div_ceil(turns);
+            let steps = shape.k.div_ceil(Tile::<T>::DEPTH).div_ceil(turns);
             f64::from(columns) * (rounds * f64::from(steps) + STORE)
         };
-        self.0.iter().min_by(|x, y| time(x).total_cmp(&time(y))).expect("a rung has kernels")
+        self.widths.iter().min_by(|x, y| time(x).total_cmp(&time(y))).expect("a rung has kernels")
     }
 }
 
@@ -103,9 +114,10 @@ pub fn refuses(name: &str, ask: &Ask, shared: u32) -> Option<String> {
 type Three = [Option<Described>; 3];
 
 /// The launches of a rung. What the copy engine cannot take goes to those that `otherwise` makes.
-pub fn launches<T: Half>(sizes: Sizes, kernels: Kernels<T>, otherwise: Otherwise<T>) -> Result<Launches<Product<T>>> {
+pub fn launches<T: Packed>(sizes: Sizes, kernels: Kernels<T>, otherwise: Otherwise<T>) -> Result<Launches<Product<T>>> {
     let mut others: Option<Launches<Product<T>>> = None;
-    Ok(Box::new(move |on, product: Product<T>| {
+    Ok(Box::new(move |on, asked: Product<T>| {
+        let product = (kernels.turn)(asked);
         let shape = Shape::of(&product);
         if shape.m == 0 || shape.n == 0 || shape.batch == 0 {
             return Ok(());
@@ -114,13 +126,16 @@ pub fn launches<T: Half>(sizes: Sizes, kernels: Kernels<T>, otherwise: Otherwise
         let astride = [&product.a, &product.b].iter().any(|of| !apart(of).is_multiple_of(LINE));
         let width = kernels.choose(&shape, on.device().multiprocessors, astride);
         let way = width.ways[usize::from(product.a.transposed)][usize::from(product.b.transposed)];
-        let all: Option<Vec<_>> = (0..shape.batch).map(|number| described(&product, &shape, number, &way)).collect();
-        let Some(all) = all.filter(|_| shape.k > 0) else {
+        let all = way.filter(|_| shape.k > 0).and_then(|way| {
+            let three = |number| described(&product, &shape, number, (way.box_rows, kernels.by_columns));
+            Some((way, (0..shape.batch).map(three).collect::<Option<Vec<_>>>()?))
+        });
+        let Some((way, all)) = all else {
             let launches = match &mut others {
                 Some(launches) => launches,
                 none => none.insert(otherwise(on, sizes)?),
             };
-            return launches(on, product);
+            return launches(on, asked);
         };
         let running = way.tiles(&shape).min(clusters(on.device().multiprocessors, way.blocks));
         let geometry = Geometry::linear(running * way.blocks, super::BLOCK).shared(way.shared).overlapping();
@@ -146,14 +161,19 @@ fn start<T: Scalar>(of: &View<T>, apart: u32, number: u32) -> Global<T> {
 
 /// The maps of one product of the batch, if the copy engine can take A and B. C has one if it takes that, too, and if
 /// nothing of the old C is needed.
-fn described<T: Half>(product: &Product<T>, shape: &Shape, number: u32, way: &Way<T>) -> Option<Three> {
+fn described<T: Packed>(
+    product: &Product<T>,
+    shape: &Shape,
+    number: u32,
+    ([rows_a, rows_b, rows_c], by_columns): ([u32; 3], bool),
+) -> Option<Three> {
     let Product { a, b, c, batch, .. } = product;
     let map = |of: &View<T>, apart: u32, box_rows: u32| {
         let stored = if of.transposed { [of.columns, of.rows] } else { [of.rows, of.columns] };
         Described::of(start(of, apart, number), stored, of.stride, box_rows)
     };
-    let [rows_a, rows_b] = way.box_rows;
     let (a, b) = (map(a, batch.a, rows_a)?, map(b, batch.b, rows_b)?);
-    let c = if shape.beta == 0.0 { map(c, batch.c, STORED) } else { None };
+    let stores = shape.beta == 0.0 && c.transposed == by_columns;
+    let c = if stores { map(c, batch.c, rows_c) } else { None };
     Some([Some(a), Some(b), c])
 }
