@@ -30,7 +30,7 @@ pub(crate) unsafe fn arrive_at(address: u32, rank: u32) {
             "{{",
             ".reg .b32 there;",
             "mapa.shared::cluster.u32 there, {0}, {1};",
-            "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];",
+            "mbarrier.arrive.shared::cluster.b64 _, [there];",
             "}}",
             in(reg32) address, in(reg32) rank, options(nostack)
         )
