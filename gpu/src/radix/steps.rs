@@ -172,25 +172,18 @@ pub fn scan_in_one_block(counts: Global<u32>) {
     }
 }
 
-/// [`block_scan_of`] in a block of `WARPS` warps.
+/// The sum of `value` over the threads before the caller and the sum over all, in a block of `WARPS` warps, at most
+/// 32. `sums` has one element per warp; it takes a barrier before it can be used again.
 #[inline(always)]
 #[track_caller]
 pub fn block_scan<const WARPS: u32>(value: u32, sums: Shared<u32>) -> (u32, u32) {
-    block_scan_of(WARPS, value, sums)
-}
-
-/// The sum of `value` over the threads before the caller and the sum over all, in a block of so many warps, at most 32.
-/// `sums` has one element per warp; it takes a barrier before it can be used again.
-#[inline(always)]
-#[track_caller]
-pub fn block_scan_of(warps: u32, value: u32, sums: Shared<u32>) -> (u32, u32) {
     let (w, lane) = (thread::thread_idx_x() / warp::WARP, warp::lane_id());
     let inclusive = warp_scan_inclusive::<Sum, u32>(value);
     if lane == warp::WARP - 1 {
         sums.set(w, inclusive);
     }
     thread::sync_threads(); // every warp's sum is there before they are added up
-    let sum = if lane < warps { sums.get(lane) } else { 0 };
+    let sum = if lane < WARPS { sums.get(lane) } else { 0 };
     let below = warp::reduce_add(warp::FULL, if lane < w { sum } else { 0 });
     (below + inclusive - value, warp::reduce_add(warp::FULL, sum))
 }

@@ -1,6 +1,6 @@
 //! Sorts keys in the shared memory of one block.
 
-use super::runs::{ITEMS, merge_seam, sort_own};
+use super::runs::{ITEMS, merge_runs, merge_seam, sort_own};
 use super::{Key, Mapping};
 use crate::operator::{Sum, warp_scan_inclusive};
 use simt::atomic::{Order::Relaxed, Scope};
@@ -24,7 +24,7 @@ pub const SAMPLED_WARP: u32 = 3;
 const GROUP: usize = 4;
 
 /// Slots of a block: 12 keys per thread.
-pub(super) const fn slots(threads: u32) -> u32 {
+const fn slots(threads: u32) -> u32 {
     threads * ITEMS
 }
 
@@ -74,13 +74,15 @@ fn own_counters(threads: u32) -> Shared<u64> {
 shared!(DIFFER: [u32; 2]);
 
 /// Sorts keys `start` to `end` of `input`, at most [`in_block_most`], into the same place of `output`. All `THREADS`
-/// threads of the block call it. All keys have the same `shift` top bits, fewer than 32. Crowded keys are given up;
-/// [`sort_by_votes`](super::sort_by_votes) sorts them.
+/// threads of the block call it.
+///
+/// `SAME`: all keys have the same `shift` top bits, fewer than 32, and crowded keys are given up. Without it the block
+/// finds out how many top bits are the same, and always sorts.
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
-pub fn sort_in_block<W: Key, M: Mapping, const THREADS: u32>(
-    input: Global<W>, output: Global<W>, order: u32, start: u32, end: u32, shift: u32,
+pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
+    input: Global<W>, output: Global<W>, order: u32, start: u32, end: u32, mut shift: u32,
 ) -> Outcome {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
     let w = t / warp::WARP;
@@ -114,8 +116,14 @@ pub fn sort_in_block<W: Key, M: Mapping, const THREADS: u32>(
             keys[i] = window.get_streaming(i as u32 * THREADS);
         });
     }
+    if !SAME {
+        let first = input.get(start);
+        let mut differ = 0;
+        unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) { differ |= keys[i].bits() ^ first.bits() });
+        shift = same_bits::<W>(differ);
+    }
     // The counter word is chosen by the bits after the next one, the half by the next one.
-    let next_bits = |key: W| key.top() << shift;
+    let next_bits = |key: W| if SAME { key.top() << shift } else { key.after(shift) };
     let counter = |key: W| counters.slice(mul_hi(next_bits(key) << 1, words), 1);
     let in_upper_half = |key: W| (next_bits(key) as i32) < 0;
     let add = |key: W, upper: bool| counter(key).fetch_add(0, if upper { 1 << 16 } else { 1 }, Relaxed, Scope::Block);
@@ -126,7 +134,7 @@ pub fn sort_in_block<W: Key, M: Mapping, const THREADS: u32>(
         crowded = warp::ballot(warp::FULL, like_first).count_ones() >= CROWD;
     }
     // The counters are zero before the first key is counted.
-    if thread::sync_threads_or(crowded) {
+    if thread::sync_threads_or(crowded && SAME) {
         // Atomics on few counters would wait for each other. Keys that are all equal are in order already.
         let (key, u) = (input.get(start), opaque(t));
         let mut differ = false;
@@ -199,6 +207,17 @@ pub fn sort_in_block<W: Key, M: Mapping, const THREADS: u32>(
         if thread::sync_threads_count(unsorted) == 0 {
             return Outcome::Sorted;
         }
+        if !SAME {
+            sort_own::<W>(own_slots, &mut keys);
+            thread::sync_threads(); // all runs are sorted, and have been written out, before they are merged
+            merge_runs::<W>(slots, THREADS);
+            let (window, u) = (row(output), opaque(t));
+            unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
+                let i = i as u32 * THREADS;
+                window.set(i, M::decode(slots.get(i + t - skip), order));
+            });
+            return Outcome::Sorted;
+        }
         if !is_first_round {
             // Not mapped back: the keys are not in their final order.
             unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
@@ -237,6 +256,16 @@ pub fn start_counters(sums: Shared<u32>, threads: u32) {
         next = next.wrapping_add(low).wrapping_add(high);
     });
     thread::sync_threads(); // counters hold places before keys are placed
+}
+
+/// The number of top bits that all keys of the block share. `differ`: the bits in which the keys of this thread differ
+/// from one key of the block.
+#[inline(always)]
+#[track_caller]
+fn same_bits<W: Key>(differ: u64) -> u32 {
+    let all = differing_bits::<W>(differ);
+    // Without a difference any shift will do.
+    (all << (64 - 32 * W::HALVES)).leading_zeros().min(32 * W::HALVES - 1)
 }
 
 /// The bits in which any key of the block differs from one of them. `differ`: those of the keys of this thread.

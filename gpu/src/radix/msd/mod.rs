@@ -8,11 +8,9 @@
 //! | `starts.rs` | turns the counts into the starts of buckets |
 //! | `tile.rs`, `tables.rs` | moves the keys of a tile to their buckets |
 //! | `in_block.rs`, `runs.rs`, `bucket.rs` | sorts keys, or a bucket, in the shared memory of one block |
-//! | `by_votes.rs` | sorts crowded keys there |
 //! | `sizes.rs` | how many top bits there are, and which blocks sort the buckets |
 
 mod bucket;
-mod by_votes;
 mod count;
 mod count_bytes;
 mod halves;
@@ -26,7 +24,6 @@ mod tables;
 mod tile;
 
 pub use bucket::*;
-pub use by_votes::*;
 pub use count::*;
 pub use count_bytes::*;
 pub use halves::*;

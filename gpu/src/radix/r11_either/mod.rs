@@ -39,8 +39,8 @@ pub mod launches;
 
 use super::digits::{BITS, DIGITS};
 use super::msd::{
-    Key, Mapped, Mapping, Outcome, Plain, Tables, Tile, clear_counters, in_block_most, move_tile, sort_by_votes,
-    sort_cleared, sort_in_block,
+    Key, Mapped, Mapping, Outcome, Plain, Tables, Tile, clear_counters, in_block_most, move_tile, sort_cleared,
+    sort_in_block,
 };
 use super::r7_onesweep::{Digit, KeysOnly, PASS_THREADS, pass, pass_tile, start_digit};
 use simt::atomic::{Order::Relaxed, Scope};
@@ -189,7 +189,10 @@ pub fn radix_either_third(
             let (bucket, in_output) = (control.get(CROWDED + i) & (DIGITS - 1), control.get(CROWDED + i) >> 31 != 0);
             let buckets = starts.slice(TOP * DIGITS + bucket, 2);
             let input = if in_output { from } else { to };
-            sort_by_votes::<u32, Mapped, THREADS>(input, from, step.order, buckets.get(0), buckets.get(1));
+            clear_counters(THREADS);
+            sort_in_block::<u32, Mapped, false, THREADS>(
+                input, from, step.order, buckets.get(0), buckets.get(1), 0,
+            );
             thread::sync_threads(); // all are done with the shared memory before the next bucket uses it
             i += thread::grid_dim_x();
         }
@@ -223,8 +226,9 @@ pub fn radix_either_one_block<W: Key>(keys: Global<W>, order: u32) {
         }
         thread::sync_threads(); // all keys are words before any thread reads those of another
     }
-    if sort_in_block::<W, Mapped, THREADS>(keys, keys, order, 0, n, 0) != Outcome::Sorted {
+    if sort_in_block::<W, Mapped, true, THREADS>(keys, keys, order, 0, n, 0) != Outcome::Sorted {
         thread::sync_threads(); // all are done with the shared memory, and with the keys, before they are sorted anew
-        sort_by_votes::<W, Mapped, THREADS>(keys, keys, order, 0, n);
+        clear_counters(THREADS);
+        sort_in_block::<W, Mapped, false, THREADS>(keys, keys, order, 0, n, 0);
     }
 }

@@ -3,7 +3,8 @@
 use super::leftover::{Arrays, Numbers};
 use super::lists::Lists;
 use crate::radix::msd::{
-    BUCKET_MAX, IN_BLOCK_STATIC, Key, Mapped, SORT_THREADS, in_block_shared, sort_by_votes, static_shared,
+    BUCKET_MAX, IN_BLOCK_STATIC, Key, Mapped, SORT_THREADS, clear_counters, in_block_shared, sort_in_block,
+    static_shared,
 };
 use simt::{Global, grid, kernel, thread};
 
@@ -42,7 +43,8 @@ pub fn radix_msd_skewed_groups<W: Key>(scratch: Global<W>, output: Global<W>, li
     while g < lists.groups() {
         let (start, count, array) = lists.group(g);
         let input = Arrays { scratch, output }.of(array);
-        sort_by_votes::<W, Mapped, SORT_THREADS>(input, output, numbers.order, start, start + count);
+        clear_counters(SORT_THREADS);
+        sort_in_block::<W, Mapped, false, SORT_THREADS>(input, output, numbers.order, start, start + count, 0);
         thread::sync_threads(); // all are done with the shared memory before the next group uses it
         g += thread::grid_dim_x();
     }
