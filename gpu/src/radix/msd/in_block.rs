@@ -20,6 +20,9 @@ const CROWD: u32 = 12;
 /// The warp whose keys are sampled for that: not the first or the last, where the window may have no keys.
 pub const SAMPLED_WARP: u32 = 3;
 
+/// The bits that a counter of fewer than 16 keys has zero, in both halves of a word.
+const MANY: u32 = 0xfff0_fff0;
+
 /// Places that a thread requests at once.
 const GROUP: usize = 4;
 
@@ -77,11 +80,12 @@ shared!(DIFFER: [u32; 2]);
 /// threads of the block call it.
 ///
 /// `SAME`: all keys have the same `shift` top bits, fewer than 32, and crowded keys are given up. Without it the block
-/// finds out how many top bits are the same, and always sorts.
+/// finds out how many top bits are the same, and always sorts. `COUNTS`: with `SAME`, keys are also given up if 16 or
+/// more of them share a counter.
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
-pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
+pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const COUNTS: bool, const THREADS: u32>(
     input: Global<W>, output: Global<W>, order: u32, start: u32, end: u32, mut shift: u32,
 ) -> Outcome {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
@@ -156,7 +160,9 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
     }
     thread::sync_threads(); // every key is counted before the counts are read
 
-    start_counters(sums, THREADS);
+    if start_counters::<COUNTS>(sums, THREADS) {
+        return Outcome::Untouched;
+    }
     let place_of = |key: W| {
         let upper = in_upper_half(key);
         let before = add(key, upper);
@@ -230,10 +236,11 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
     }
 }
 
-/// Turns complete counts into the place of the first key of each counter, in a block of `threads`.
+/// Turns complete counts into the place of the first key of each counter, in a block of `threads`. With `COUNTS`,
+/// returns whether any counter had 16 keys or more, the same in all threads.
 #[inline(always)]
 #[track_caller]
-pub fn start_counters(sums: Shared<u32>, threads: u32) {
+pub fn start_counters<const COUNTS: bool>(sums: Shared<u32>, threads: u32) -> bool {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
     let (w, own) = (t / warp::WARP, own_counters(threads));
     let mut pairs = [0u64; 3];
@@ -255,7 +262,14 @@ pub fn start_counters(sums: Shared<u32>, threads: u32) {
         own.set(i as u32, next as u64 | (next.wrapping_add(low) as u64) << 32);
         next = next.wrapping_add(low).wrapping_add(high);
     });
-    thread::sync_threads(); // counters hold places before keys are placed
+    // Counters hold places before keys are placed.
+    if COUNTS {
+        let all = pairs[0] | pairs[1] | pairs[2];
+        thread::sync_threads_or((all as u32 | (all >> 32) as u32) & MANY != 0)
+    } else {
+        thread::sync_threads();
+        false
+    }
 }
 
 /// The number of top bits that all keys of the block share. `differ`: the bits in which the keys of this thread differ
