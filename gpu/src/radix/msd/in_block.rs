@@ -1,11 +1,12 @@
 //! Sorts keys in the shared memory of one block.
 
+use super::differ::same_bits;
 use super::runs::{ITEMS, merge_runs, merge_seam, sort_own};
 use super::{Key, Mapping};
 use crate::operator::{Sum, warp_scan_inclusive};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::math::mul_hi;
-use simt::{Global, Shared, opaque, shared, thread, unroll, warp};
+use simt::{Global, Shared, opaque, thread, unroll, warp};
 
 /// Threads per block.
 pub const SORT_THREADS: u32 = 384;
@@ -47,9 +48,6 @@ pub const fn in_block_shared<W>(threads: u32) -> u32 {
     words(threads) * 4 + slots(threads) * size_of::<W>() as u32 + 4 * warp::WARP
 }
 
-/// Bytes of static shared memory.
-pub const IN_BLOCK_STATIC: u32 = 8;
-
 /// What became of the keys.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -73,8 +71,6 @@ pub fn clear_counters(threads: u32) {
 fn own_counters(threads: u32) -> Shared<u64> {
     Shared::<u64>::dynamic(0, threads * 3).slice(thread::thread_idx_x() * 3, 3)
 }
-
-shared!(DIFFER: [u32; 2]);
 
 /// Sorts keys `start` to `end` of `input`, at most [`in_block_most`], into the same place of `output`. All `THREADS`
 /// threads of the block call it.
@@ -270,37 +266,6 @@ pub fn start_counters<const COUNTS: bool>(sums: Shared<u32>, threads: u32) -> bo
         thread::sync_threads();
         false
     }
-}
-
-/// The number of top bits that all keys of the block share. `differ`: the bits in which the keys of this thread differ
-/// from one key of the block.
-#[inline(always)]
-#[track_caller]
-fn same_bits<W: Key>(differ: u64) -> u32 {
-    let all = differing_bits::<W>(differ);
-    // Without a difference any shift will do.
-    (all << (64 - 32 * W::HALVES)).leading_zeros().min(32 * W::HALVES - 1)
-}
-
-/// The bits in which any key of the block differs from one of them. `differ`: those of the keys of this thread.
-#[inline(always)]
-#[track_caller]
-pub fn differing_bits<W: Key>(differ: u64) -> u64 {
-    let halves = [differ as u32, (differ >> 32) as u32];
-    if thread::thread_idx_x() < 2 {
-        DIFFER::view().set(thread::thread_idx_x(), 0);
-    }
-    thread::sync_threads(); // the bits are zero before any is set
-    unroll::<2>(|h| {
-        if (h as u32) < W::HALVES {
-            let half = warp::reduce_or(warp::FULL, halves[h]);
-            if warp::lane_id() == 0 && half != 0 {
-                DIFFER::view().fetch_or(h as u32, half, Relaxed, Scope::Block);
-            }
-        }
-    });
-    thread::sync_threads(); // every warp's bits are there
-    DIFFER::view().get(0) as u64 | (DIFFER::view().get(1) as u64) << 32
 }
 
 /// Calls `f` with the place in the group and the index of each item of group `g`.

@@ -45,8 +45,8 @@ use super::msd::{
     sort_in_block,
 };
 use super::r7_onesweep::{Digit, KeysOnly, PASS_THREADS, pass, pass_tile, start_digit};
-use simt::atomic::{Order::Relaxed, Scope};
 use crowded::sort_crowded;
+use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, grid, kernel, thread};
 
 /// Threads per block.
@@ -211,7 +211,7 @@ pub fn radix_either_last(
     either(from, to, step, starts, control, states, || {});
 }
 
-/// Sorts all `keys`, at most [`ONE_BLOCK`], in one block. Keys that crowd in few counters are sorted from the last digit.
+/// Sorts all `keys`, at most [`ONE_BLOCK`], in one block; from the last digit if they crowd in few counters.
 #[kernel(max_threads = THREADS, min_blocks = 1, instances(
     radix_either_one_block: <u32>,
     radix_either_one_block_u64: <u64>,
