@@ -107,6 +107,8 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
             n(8000).of(Distribution::Two),
             n(5000),
             n(5000).of(Distribution::Zipf),
+            n(5000).of(Distribution::Few),
+            n(5000).of(Distribution::Entropy(3)),
         ],
     ),
     // Both roads where the device chooses: from 3 tiles of 2^13 pairs per multiprocessor on.

@@ -1,5 +1,6 @@
 //! What the host launches, and the memory that it needs beside the keys.
 
+use super::crowded::crowded_shared;
 use super::*;
 use crate::keys::{self, UNSIGNED};
 use crate::ladder::sort::{Keys, Sort, Sorts, Width};
@@ -29,7 +30,13 @@ pub static RUNG: Entry<Sort> = rung!(
 /// Keys per tile.
 const TILE: u64 = pass_tile::<u32>() as u64;
 
-/// Bytes of dynamic shared memory.
+/// Bytes of dynamic shared memory of the sort in one block, whichever way it goes.
+const fn one_block_shared<W>() -> u32 {
+    let (spread, crowded) = (in_block_shared::<W>(THREADS), crowded_shared::<W>());
+    if spread > crowded { spread } else { crowded }
+}
+
+/// Bytes of dynamic shared memory of a step.
 const SHARED: u32 = {
     let (tile, bucket) = (tile_shared(THREADS), in_block_shared::<u32>(THREADS));
     let most = if tile > bucket { tile } else { bucket };
@@ -53,7 +60,7 @@ where
         if keys.is_empty() {
             return Ok(());
         }
-        let geometry = Geometry::linear(1, THREADS).shared(in_block_shared::<W>(THREADS)).overlapping();
+        let geometry = Geometry::linear(1, THREADS).shared(one_block_shared::<W>()).overlapping();
         on.launch(radix_either_one_block::<W>::default(), geometry, (keys, order))
     })
 }

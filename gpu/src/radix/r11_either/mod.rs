@@ -10,7 +10,8 @@
 //! is most of the time. On skewed keys `onesweep` is then faster: its time hardly depends on how keys are distributed.
 //! Both sorts begin with a count, so one count of all four digits serves both.
 //! Launches that leave at once are not free either: with three more of them a sort took 5 to 12 µs longer on an H200.
-//! Keys that fit a block are one launch.
+//! Keys that fit a block are one launch: they are spread over counters as a bucket is, or, if many share a counter,
+//! sorted from the last digit in shared memory.
 //!
 //! **Bottleneck.** The launches: six, for work of a few microseconds each.
 //!
@@ -34,6 +35,7 @@
 //! | 5 | `radix_either_third` | sorts the buckets that are crowded | third pass |
 //! | 6 | `radix_either_last` | leaves | last pass |
 
+mod crowded;
 #[cfg(not(target_os = "cuda"))]
 pub mod launches;
 
@@ -43,6 +45,7 @@ use super::msd::{
     sort_in_block,
 };
 use super::r7_onesweep::{Digit, KeysOnly, PASS_THREADS, pass, pass_tile, start_digit};
+use crowded::sort_crowded;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, grid, kernel, thread};
 
@@ -190,7 +193,7 @@ pub fn radix_either_third(
             let buckets = starts.slice(TOP * DIGITS + bucket, 2);
             let input = if in_output { from } else { to };
             clear_counters(THREADS);
-            sort_in_block::<u32, Mapped, false, THREADS>(
+            sort_in_block::<u32, Mapped, false, false, THREADS>(
                 input, from, step.order, buckets.get(0), buckets.get(1), 0,
             );
             thread::sync_threads(); // all are done with the shared memory before the next bucket uses it
@@ -208,7 +211,7 @@ pub fn radix_either_last(
     either(from, to, step, starts, control, states, || {});
 }
 
-/// Sorts all `keys`, at most [`ONE_BLOCK`], in one block.
+/// Sorts all `keys`, at most [`ONE_BLOCK`], in one block; from the last digit if they crowd in few counters.
 #[kernel(max_threads = THREADS, min_blocks = 1, instances(
     radix_either_one_block: <u32>,
     radix_either_one_block_u64: <u64>,
@@ -226,9 +229,8 @@ pub fn radix_either_one_block<W: Key>(keys: Global<W>, order: u32) {
         }
         thread::sync_threads(); // all keys are words before any thread reads those of another
     }
-    if sort_in_block::<W, Mapped, true, THREADS>(keys, keys, order, 0, n, 0) != Outcome::Sorted {
+    if sort_in_block::<W, Mapped, true, true, THREADS>(keys, keys, order, 0, n, 0) != Outcome::Sorted {
         thread::sync_threads(); // all are done with the shared memory, and with the keys, before they are sorted anew
-        clear_counters(THREADS);
-        sort_in_block::<W, Mapped, false, THREADS>(keys, keys, order, 0, n, 0);
+        sort_crowded(keys, order);
     }
 }
