@@ -908,6 +908,26 @@ fn products_of_operands_as_they_are() {
     assert!(cost.launches.is_empty());
 }
 
+/// The same by pairs of blocks, which read B once. Rows of A that do not begin on lines have pairs chosen.
+#[test]
+fn products_by_pairs_of_blocks() {
+    use rungs_kernels::matmul::r17_tensor_cluster::{COLUMNS, PAIR_ROWS, launches::RUNG};
+    states(&RUNG.rung, "2·m·n·k operations, with m, n and k rounded up to tiles of a pair.");
+    states(
+        &RUNG.rung,
+        "Copies of 2·k·(m·⌈n/COLUMNS⌉ + n·⌈m/PAIR_ROWS⌉) bytes to shared memory, of which those of B arrive twice, and \
+         of C from there. Two barriers of the pair; one launch.",
+    );
+    let (m, n, k) = (PAIR_ROWS, COLUMNS, 64 * 40 + 8);
+    let mut cost = cost_of_product_of(&RUNG, (m, n, k), simt::f16::ONE, |k| simt::f16::from_f32(k as f32));
+    let product = cost.launches.pop().unwrap();
+    assert_eq!((product.kernel, product.blocks), ("matmul_tensor_cluster_nn_f16", 2));
+    product.has_barriers(2);
+    assert_eq!(product.read, 2 * u64::from(k * (m * n.div_ceil(COLUMNS) + n * m.div_ceil(PAIR_ROWS))));
+    assert_eq!(product.written, 2 * u64::from(m * n));
+    assert!(cost.launches.is_empty());
+}
+
 /// The same with one operand in registers.
 #[test]
 fn products_with_an_operand_in_registers() {

@@ -181,7 +181,7 @@ fn check_all(cases: &[Case]) {
 }
 
 /// The rungs for elements of 16 bits.
-const HALF: [&str; 2] = ["tensor-group", "tensor-map"];
+const HALF: [&str; 3] = ["tensor-group", "tensor-map", "tensor-cluster"];
 
 /// The rungs for `f32`.
 fn rungs_of_f32() -> impl Iterator<Item = &'static Entry<Matmul>> {
@@ -202,7 +202,7 @@ fn types() {
         });
         rungs.map(|entry| entry.rung.name).collect()
     }
-    assert_eq!(takes::<f32>().len(), LADDER.rungs.len() - 1);
+    assert_eq!(takes::<f32>().len(), LADDER.rungs.len() - 2);
     assert_eq!(takes::<f64>(), ["naive", "coalesced", "shared-tile", "wide-tile", "thread-column"]);
     assert_eq!((takes::<bf16>(), takes::<f16>()), (HALF.to_vec(), HALF.to_vec()));
 }
@@ -339,9 +339,8 @@ fn what_lies_outside_is_not_multiplied() {
 /// tiles of the others become smaller where there are too few.
 #[test]
 fn any_number_of_multiprocessors() {
-    for name in
-        ["producer-consumer", "three-tf32", "tensor-group", "three-tf32-group", "tensor-map", "tensor-registers"]
-    {
+    let on_groups = ["three-tf32-group", "tensor-map", "tensor-registers", "tensor-cluster"];
+    for name in ["producer-consumer", "three-tf32", "tensor-group"].into_iter().chain(on_groups) {
         let entry = LADDER.get(name).unwrap();
         for multiprocessors in [1, 2, 3, 4, 5, 7, 16, 132] {
             let gpu = with_multiprocessors(multiprocessors);
@@ -520,6 +519,35 @@ fn operands_as_they_are() {
     assert_eq!(seen.len(), 4 * 2 * 4, "{seen:?}");
 }
 
+/// The same by pairs of blocks: with rows of tiles of even and of odd number, more pairs than run at once, and a pair
+/// of which one block has but a part of a tile.
+#[test]
+fn operands_that_pairs_of_blocks_share() {
+    let entry = LADDER.get("tensor-cluster").unwrap();
+    let mut seen = BTreeSet::new();
+    for (multiprocessors, m, n, k) in [(2, 136, 248, 136), (5, 256, 504, 136), (2, 520, 248, 200)] {
+        for transposed in [[false, false], [false, true], [true, false], [true, true]] {
+            let case = Case { transposed, ..Case::new(m, n, k) };
+            let mut check_16 = |case: Case, other_type| {
+                let gpu = Noting { gpu: with_multiprocessors(multiprocessors), launched: RefCell::default() };
+                if other_type {
+                    check_of::<f16>(entry, &gpu, case)
+                } else {
+                    check_of::<bf16>(entry, &gpu, case)
+                }
+                seen.extend(gpu.launched.take());
+            };
+            check_16(Case { gap: [8, 16, 8], ..case }, false);
+            check_16(Case { batch: 2, gap: [8, 16, 24], offset: [8, 16, 64], alpha: 0.5, ..case }, true);
+            if m * n * k < 1 << 23 {
+                check_16(Case { beta: 2.0, gap: [8, 16, 3], batch: 2, offset: [0, 0, 1], ..case }, false);
+            }
+        }
+    }
+    assert!(seen.iter().all(|name| name.starts_with("matmul_tensor_cluster")), "{seen:?}");
+    assert_eq!(seen.len(), 4 * 2, "{seen:?}");
+}
+
 /// The same for `f32`, whose products are turned around if that helps; those of a transposed A and a B that is not are
 /// made otherwise.
 #[test]
@@ -581,15 +609,23 @@ fn elements_in_registers_are_in_different_banks() {
 /// Each product begins while the one before ends, and waits for that one where it must.
 #[test]
 fn products_overlap() {
-    let checked = check_races(Check { schedules: 2, ..Check::default() }, || {
-        let on: &dyn Launcher = &with_multiprocessors(2);
-        let [a, b, c, other] = [136 * 328, 328 * 136, 136 * 136, 136 * 136].map(|n| on.zeros::<bf16>(n).unwrap());
-        let mut multiplier = LADDER.get("tensor-map").unwrap().multiplier(on, SMALL).unwrap();
-        for c in [&c, &other, &c, &c] {
-            let (a, b) = (Matrix::new(a.view(), 136, 328, 328), Matrix::new(b.view(), 328, 136, 136));
-            multiplier.run(on, Product::new(a, b, Matrix::new(c.view(), 136, 136, 136))).unwrap();
-        }
-    });
-    assert!(checked.report.is_clean(), "{}", checked.report);
-    assert_eq!(checked.report.launches, 2 * 4);
+    for (name, kernel, [m, n, k]) in [
+        ("tensor-map", "matmul_tensor_map_", [136, 136, 328]),
+        ("tensor-cluster", "matmul_tensor_cluster_", [136, 248, 200]),
+    ] {
+        let checked = check_races(Check { schedules: 2, ..Check::default() }, || {
+            let noting = Noting { gpu: with_multiprocessors(2), launched: RefCell::default() };
+            let on: &dyn Launcher = &noting;
+            let [a, b, c, other] = [m * k, k * n, m * n, m * n].map(|n| on.zeros::<bf16>(n).unwrap());
+            let mut multiplier = LADDER.get(name).unwrap().multiplier(on, SMALL).unwrap();
+            for c in [&c, &other, &c, &c] {
+                let (a, b) = (Matrix::new(a.view(), m, k, k), Matrix::new(b.view(), k, n, n));
+                multiplier.run(on, Product::new(a, b, Matrix::new(c.view(), m, n, n))).unwrap();
+            }
+            drop(multiplier);
+            assert!(noting.launched.borrow().iter().all(|name| name.starts_with(kernel)), "{:?}", noting.launched);
+        });
+        assert!(checked.report.is_clean(), "{}", checked.report);
+        assert_eq!(checked.report.launches, 2 * 4);
+    }
 }

@@ -239,8 +239,9 @@ pub(crate) trait Machine {
     #[track_caller]
     unsafe fn bulk_store(to: *mut u8, from: u32, bytes: u32);
     /// # Safety
-    /// `map` is the address of a map, among the kernel's parameters, of a matrix that is valid for reads, `to` lies in the block's shared memory with
-    /// room for a box and is a multiple of 128; `barrier` is the address of a barrier of the block.
+    /// `map` is the address of a map, among the kernel's parameters, of a matrix that is valid for reads, `to` lies in
+    /// the block's shared memory with room for a box and is a multiple of 128; `barrier` is the address of a barrier of
+    /// the block.
     #[track_caller]
     unsafe fn box_load(to: u32, map: *const u64, place: [u32; 2], barrier: u32);
     /// # Safety

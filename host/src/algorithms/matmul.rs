@@ -404,10 +404,10 @@ mod tests {
                 .map(|rung| rung.name)
                 .collect()
         };
-        assert_eq!(takes(Dtype::F32).len(), family.rungs.len() - 1);
+        assert_eq!(takes(Dtype::F32).len(), family.rungs.len() - 2);
         assert_eq!(takes(Dtype::F64), ["naive", "coalesced", "shared-tile", "wide-tile", "thread-column"]);
-        assert_eq!(takes(Dtype::F16), ["tensor-group", "tensor-map"]);
-        assert_eq!(takes(Dtype::Bf16), ["tensor-group", "tensor-map"]);
+        assert_eq!(takes(Dtype::F16), ["tensor-group", "tensor-map", "tensor-cluster"]);
+        assert_eq!(takes(Dtype::Bf16), ["tensor-group", "tensor-map", "tensor-cluster"]);
         let asked = Parameters { precision: Some(Precision::F32), ..parameters };
         let why = family.refusal(family.rung("naive").unwrap(), size, Dtype::F64, &asked, engine.device());
         assert!(why.unwrap().contains("products of f32, not of f64"));

@@ -428,6 +428,7 @@ impl Block {
     /// All threads of the block pass the barrier of the cluster.
     pub(super) fn passes_cluster(&self, location: &'static Location<'static>) {
         self.states.iter().for_each(|state| state.set(State::Ready));
+        observe::tell(|| Event::Barrier { block: observe::number(self), id: 0 });
         if let Some(stats) = &self.stats {
             stats.barrier(location);
             (0..self.warps.len()).for_each(|warp| stats.meet(warp));

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// An event of a kernel. Between two [`Event::Barrier`]s of a block its threads appear one after the other, each in the
 /// order of its program, unless one waits for another in a loop or makes millions of accesses; observed blocks run one
-/// after the other.
+/// after the other, and those of a cluster take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A launch begins.
@@ -26,7 +26,7 @@ pub enum Event {
     },
     /// A thread read or wrote memory.
     Access(Access),
-    /// All threads that a barrier waits for have arrived.
+    /// All threads that a barrier waits for have arrived. That of a cluster is one of each of its blocks.
     Barrier {
         /// The block, counted along x, then y, then z.
         block: u32,

@@ -162,7 +162,19 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
             product(100, 130, 71).typed(Dtype::F16),
         ],
     ),
-    // The same for `f32`; a product of which both operands lie along k has B transposed.
+    // Rows that do not begin on lines of the cache have pairs of blocks chosen: one of them with little to do, more
+    // pairs than run at once, and pairs of which one block has nothing to do. And a product too small for pairs.
+    (
+        "matmul",
+        &["tensor-cluster"],
+        &[
+            product(136, 504, 136).typed(Dtype::Bf16),
+            product(520, 504, 200).typed(Dtype::F16).schedules(4),
+            product(104, 136, 72).typed(Dtype::F16),
+            product(100, 130, 71).typed(Dtype::F16),
+        ],
+    ),
+    // The same as of `tensor-map` for `f32`; a product of which both operands lie along k has B transposed.
     (
         "matmul",
         &["tensor-registers"],
