@@ -629,3 +629,28 @@ fn products_overlap() {
         assert_eq!(checked.report.launches, 2 * 4);
     }
 }
+
+/// The same with one operand in registers, whichever it is: C by boxes, and by the threads.
+#[test]
+fn products_in_registers_overlap() {
+    for (transposed, m, n, k) in
+        [([false, true], 136, 136, 328), ([true, true], 136, 136, 328), ([false, true], 264, 130, 132)]
+    {
+        let checked = check_races(Check { schedules: 2, ..Check::default() }, || {
+            let on: &dyn Launcher = &with_multiprocessors(2);
+            let [a, b, c, other] = [m * k, k * n, m * n, m * n].map(|n| on.zeros::<f32>(n).unwrap());
+            let mut multiplier = LADDER.get("tensor-registers").unwrap().multiplier(on, SMALL).unwrap();
+            let matrix = |data, rows, columns, transposed| Matrix {
+                stride: if transposed { rows } else { columns },
+                transposed,
+                ..Matrix::new(data, rows, columns, columns)
+            };
+            for c in [&c, &other, &c, &c] {
+                let (a, b) = (matrix(a.view(), m, k, transposed[0]), matrix(b.view(), k, n, transposed[1]));
+                multiplier.run(on, Product::new(a, b, matrix(c.view(), m, n, false))).unwrap();
+            }
+        });
+        assert!(checked.report.is_clean(), "{transposed:?}: {}", checked.report);
+        assert_eq!(checked.report.launches, 2 * 4);
+    }
+}

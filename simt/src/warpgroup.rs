@@ -153,10 +153,10 @@ impl<const SUMS: usize> Sums<SUMS> {
         Self(unsafe { Backend::wgmma_begin::<T, A, B, SUMS>(a.of(64), b.of(columns), self.0) })
     }
 
-    /// Begins to add the products of sixteen k: of a first operand of `f32` that the threads hold, and of half of a tile
-    /// of the second, the first half of its k or the second (`half` is 0 or 1). The warp with number w in its group
-    /// holds rows 16·w and following, each lane two fragments of eight k as [`crate::mma`] has them. When the call
-    /// returns, the products of the call before have been made, and the tile of this call is still being read. All
+    /// Begins to add the products of sixteen k: of a first operand of `f32` that the threads hold, and of half of a
+    /// tile of the second, the first half of its k or the second (`half` is 0 or 1). The warp with number w in its
+    /// group holds rows 16·w and following, each lane two fragments of eight k as [`crate::mma`] has them. When the
+    /// call returns, the products of the call before have been made, and the tile of this call is still being read. All
     /// threads of the four warps make the call.
     #[inline(always)]
     #[track_caller]

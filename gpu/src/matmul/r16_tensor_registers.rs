@@ -1,14 +1,14 @@
 //! # Matrix product, in TF32 from operands as they are, one of them in registers
 //!
 //! **Idea.** Of `f32` the tensor cores read rows along k from shared memory, and no others. But their first operand may
-//! be in registers. So the threads load the one that lies across k from its boxes in shared memory, and the tensor cores
-//! read the other one. If A and B are stored by rows, that is a product turned around: Cᵀ = Bᵀ·Aᵀ, where rows of A lie
-//! along k.
+//! be in registers. So the threads load the one that lies across k from its boxes in shared memory, and the tensor
+//! cores read the other one. If A and B are stored by rows, that is a product turned around: Cᵀ = Bᵀ·Aᵀ, where rows of
+//! A lie along k.
 //!
 //! **Changed from the rung before.** `tensor-map` for `f32`: there is no launch that copies A and B, as `tensor-group`
-//! has it for that type. While the products of sixteen k are made, a thread loads its elements for the next sixteen. The
-//! order of an operand's rows is free: those of a fragment are chosen so that a lane has two neighbours, by one load
-//! without bank conflicts.
+//! has it for that type. While the products of sixteen k are made, a thread loads its elements for the next sixteen.
+//! The order of an operand's rows is free: those of a fragment are chosen so that a lane has two neighbours, by one
+//! load without bank conflicts.
 //!
 //! **Bottleneck.** The tensor cores, and for large matrices the power that they take.
 //!
@@ -19,10 +19,10 @@
 //! way round if both operands are transposed.
 //!
 //! **Limits.** Elements of `f32`. Those in registers are rounded to 10 bits behind the point, and those that the tensor
-//! cores read are cut off there. A and B whose addresses and distances of rows are multiples of 16 bytes, k > 0, and not
-//! a transposed A with a B that is not: neither lies along k then. Any other product is made as `tensor-group` makes it.
-//! C that is not such a matrix, with beta other than 0, or from two transposed operands, is written by the threads. The
-//! products of a batch follow each other. Compute capability 9.0 alone.
+//! cores read are cut off there. A and B whose addresses and distances of rows are multiples of 16 bytes, k > 0, and
+//! not a transposed A with a B that is not: neither lies along k then. Any other product is made as `tensor-group`
+//! makes it. C that is not such a matrix, with beta other than 0, or from two transposed operands, is written by the
+//! threads. The products of a batch follow each other. Compute capability 9.0 alone.
 //!
 //! **Source.** NVIDIA, "Parallel Thread Execution ISA", chapters on `wgmma` and tensor copies. The order of rows is our
 //! own.
@@ -44,8 +44,8 @@ type Wide<A> = Held<A, 128, 4>;
 type Middle<A> = Held<A, 64, 6>;
 type Narrow<A> = Held<A, 32, 8>;
 
-/// C = alpha·A·B + beta·C for one product, turned so that B lies along k. `map_c` is used if `boxes`. The views of A and
-/// B say what their maps are of.
+/// C = alpha·A·B + beta·C for one product, turned so that B lies along k. `map_c` is used if `boxes`. The views of A
+/// and B say what their maps are of.
 #[kernel(
     sm_90a,
     max_threads = BLOCK,
