@@ -116,9 +116,9 @@ impl<T: Operand> TensorMap<T> {
         unsafe { Backend::box_load(to.elements().address(), self.address(), [column, row], barrier.address()) }
     }
 
-    /// [`TensorMap::load`] to several blocks of the cluster, those whose bits `ranks` has: the box is read once, and goes
-    /// to the same address in each. At its end each block counts its bytes at its own barrier, at the same address as
-    /// `barrier`.
+    /// [`TensorMap::load`] to several blocks of the cluster, those whose bits `ranks` has: the box is read once, and
+    /// goes to the same address in each. At its end each block counts its bytes at its own barrier, at the same address
+    /// as `barrier`.
     #[inline(always)]
     #[track_caller]
     pub fn load_multicast(self, to: Tile<T>, row: u32, column: u32, barrier: Mbarrier, ranks: u16) {

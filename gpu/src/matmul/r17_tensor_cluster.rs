@@ -76,7 +76,7 @@ pub mod launches {
     //! What the host launches: the product, once per matrix of a batch.
 
     use super::super::r13_tensor_group::launches::TensorGroup;
-    use super::super::r15_tensor_map::{launches::Mappable, matmul_tensor_map};
+    use super::super::r15_tensor_map::launches::Mappable;
     use super::*;
     use crate::ladder::matmul::*;
     use crate::matmul::group::mapped_host::{self, Args, Kernels, Way, Width};
@@ -84,7 +84,7 @@ pub mod launches {
     use std::vec;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> = rung!("r17_tensor_cluster.rs", [matmul_tensor_cluster, matmul_tensor_map])
+    pub static RUNG: Entry<Matmul> = rung!("r17_tensor_cluster.rs", [matmul_tensor_cluster])
         .refusing(|ask| mapped_host::refuses("tensor-cluster", ask, Pair::<f16, Along, Across>::SHARED_BYTES))
         .run_by(&Pairing);
 

@@ -688,7 +688,8 @@ impl Block {
         result
     }
 
-    /// Under a check, or in a cluster: resumes the threads of the block once each, in that order. Those of the starved warp run only if
+    /// Under a check, or in a cluster: resumes the threads of the block once each, in that order. Those of the starved
+    /// warp run only if
     /// no other works.
     pub(super) fn checked_round(
         &self,

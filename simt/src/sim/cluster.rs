@@ -60,7 +60,8 @@ pub(super) fn sync() {
     here().wait_for_cluster(place, last);
 }
 
-/// Counts the running thread at the barrier of its cluster, and lets all go on if it is the last. Returns whether it is.
+/// Counts the running thread at the barrier of its cluster, and lets all go on if it is the last; returns whether it
+/// is.
 #[track_caller]
 fn arrive(place: &'static Location<'static>) -> bool {
     let cluster = here().cluster();
