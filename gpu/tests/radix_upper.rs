@@ -96,6 +96,10 @@ fn either_sorts_every_kind_of_input() {
             Sorting { order, ..either() }.check("crowded buckets", &keys);
         }
     }
+    // Keys that crowd in one block, of all types and in both directions.
+    for order in [SIGNED, FLOAT, UNSIGNED | DESCENDING, SIGNED | DESCENDING, FLOAT | DESCENDING] {
+        for_kinds(&[700, most], |what, narrow, wide| Sorting { order, ..either() }.check_both(what, narrow, wide));
+    }
     // One bucket is as large as fits a block, or one key larger.
     for size in [most, most + 1] {
         let key = |i: u64| if i < size { random(i) as u32 >> 8 } else { random(i) as u32 | 1 << 31 };

@@ -17,7 +17,8 @@
 //!
 //! **Cost.** 4 bytes per key to count. Then from the first digit 16 bytes per key: one partition, and the sort of the
 //! buckets; or from the last digit 32 bytes per key, in four passes. Six launches; one up to [`ONE_BLOCK`] keys, and
-//! for more than [`MOST`] keys those of `msd-skewed`.
+//! for more than [`MOST`] keys those of `msd-skewed`. In one block, 8 bytes per unsigned key; keys that crowd there are
+//! read once more, and moved in shared memory once per eight bits in which they differ.
 //!
 //! **Threads.** 512 per block with 16 keys each in partitions and passes, and with 12 keys each in buckets.
 //!
