@@ -896,7 +896,7 @@ fn products_of_operands_as_they_are() {
     states(
         &RUNG.rung,
         "Copies of 2·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory, and of C from there. One barrier per \
-         block; one launch.",
+         block, and two per small tile; one launch.",
     );
     let (m, n, k) = (ROWS * MULTIPROCESSORS, COLUMNS, 64 * 40);
     let mut cost = cost_of_product_of(&RUNG, (m, n, k), simt::f16::ONE, |k| simt::f16::from_f32(k as f32));

@@ -6,9 +6,9 @@
 //!
 //! **Changed from the rung before.** Copies belong to lanes, not to warps, which ends the conflicts within a warp for
 //! random and for equal keys alike. Each thread has four loads of 16 bytes in flight. The counts need no clearing:
-//! blocks add to totals that are zero between launches, and the last block to finish moves the totals to the counts. The
-//! next launch begins while this one ends. A block is given at least half as many bytes of keys as its table has, or
-//! else most of the time would go by with clearing tables and adding up copies.
+//! blocks add to totals that are zero between launches, and the last block to finish moves the totals to the counts.
+//! The next launch begins while this one ends. A block is given at least half as many bytes of keys as its table has,
+//! or else most of the time would go by with clearing tables and adding up copies.
 //!
 //! **Bottleneck.** The rate of shared atomics for bytes, memory bandwidth for words. By ncu on an H200, 2²⁸ bytes:
 //! memory at 84 % of its peak, shared memory and issue slots at 64.

@@ -21,6 +21,7 @@ pub mod r6_lsd_ballot;
 pub mod r7_onesweep;
 pub mod r8_msd_buckets;
 pub mod r9_msd_skewed;
+pub mod ranks;
 pub mod steps;
 
 #[cfg(not(target_os = "cuda"))]

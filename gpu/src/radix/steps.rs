@@ -2,7 +2,6 @@
 
 use crate::keys::Word;
 use crate::operator::{Sum, warp_scan_inclusive};
-use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, shared, thread, unroll, warp};
 
 /// A key as radix sort sees it: an unsigned word made of digits.
@@ -31,85 +30,6 @@ impl Digits for u64 {
         let half = if shift < 32 { self as u32 } else { (self >> 32) as u32 };
         half >> (shift % 32) & ((1 << bits) - 1)
     }
-}
-
-/// The lanes of the warp whose `digit` of `bits` bits is the caller's: one ballot per bit.
-#[inline(always)]
-pub fn match_digit(digit: u32, bits: u32) -> u32 {
-    let mut same = warp::FULL;
-    unroll::<8>(|b| {
-        if (b as u32) < bits {
-            let set = digit >> b & 1 != 0;
-            let yes = warp::ballot(warp::FULL, set);
-            same &= if set { yes } else { !yes };
-        }
-    });
-    same
-}
-
-/// The lanes below the caller's, one bit each.
-#[inline(always)]
-pub fn lanes_below() -> u32 {
-    (1 << warp::lane_id()) - 1
-}
-
-/// The rank of the digit (of 8 bits) of each lane among equal ones: their number in earlier rows of the warp plus that
-/// in the lanes below. `counters` has one word per digit with the number in earlier rows. `lanes` has one word per
-/// digit, zero before and after: lanes with the same digit are matched by an atomic `or` in it. Both belong to this
-/// warp.
-#[inline(always)]
-#[track_caller]
-pub fn rank_row(digit: u32, counters: Shared<u32>, lanes: Shared<u32>) -> u32 {
-    let lane = warp::lane_id();
-    lanes.fetch_or(digit, 1 << lane, Relaxed, Scope::Block);
-    warp::sync_warp(warp::FULL); // every lane's bit is set before the sets are read
-    let same = lanes.get(digit);
-    let rank = counters.get(digit) + (same & lanes_below()).count_ones();
-    warp::sync_warp(warp::FULL); // all lanes have read before the last of each digit writes
-    if same & !lanes_below() == 1 << lane {
-        counters.set(digit, rank + 1);
-        lanes.set(digit, 0);
-    }
-    warp::sync_warp(warp::FULL); // counts and sets are up to date before the next row
-    rank
-}
-
-/// The rank that [`rank_row`] finds, for rows in which many lanes have the digit `crowd`, on which atomics would wait for
-/// each other: one vote matches these lanes, atomics the others.
-#[inline(always)]
-#[track_caller]
-pub fn rank_row_beside(crowd: u32, digit: u32, counters: Shared<u32>, lanes: Shared<u32>) -> u32 {
-    let lane = warp::lane_id();
-    let is_in = digit == crowd;
-    let all_in = warp::ballot(warp::FULL, is_in);
-    if !is_in {
-        lanes.fetch_or(digit, 1 << lane, Relaxed, Scope::Block);
-    }
-    warp::sync_warp(warp::FULL); // every lane's bit is set before the sets are read
-    let same = if is_in { all_in } else { lanes.get(digit) };
-    let rank = counters.get(digit) + (same & lanes_below()).count_ones();
-    warp::sync_warp(warp::FULL); // all lanes have read before the last of each digit writes
-    if same >> lane == 1 {
-        counters.set(digit, rank + 1);
-        lanes.set(digit, 0);
-    }
-    warp::sync_warp(warp::FULL); // counts and sets are up to date before the next row
-    rank
-}
-
-/// The rank that [`rank_row`] finds, by votes alone: slower for digits that differ, and no slower for equal ones. Also
-/// returns the lanes that have the same digit.
-#[inline(always)]
-#[track_caller]
-pub fn rank_row_by_votes(digit: u32, counters: Shared<u32>) -> (u32, u32) {
-    let same = match_digit(digit, 8);
-    let rank = counters.get(digit) + (same & lanes_below()).count_ones();
-    warp::sync_warp(warp::FULL); // all lanes have read before the last of each digit writes
-    if same >> warp::lane_id() == 1 {
-        counters.set(digit, rank + 1);
-    }
-    warp::sync_warp(warp::FULL); // counts are up to date before the next row
-    (rank, same)
 }
 
 /// Threads of the block that scans a long array.

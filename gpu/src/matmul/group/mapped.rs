@@ -10,18 +10,16 @@ use core::marker::PhantomData;
 use simt::math::{to_bf16, to_f16};
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
-use simt::warpgroup::{self, Lies, Sums, Tile, store_fragments};
-use simt::{Shared, bf16, bulk, cluster, f16, grid, thread, unroll};
+use simt::warpgroup::{self, Lies, Sums, Tile};
+use simt::{bf16, bulk, cluster, f16, grid, thread, unroll};
 
 /// Elements of 16 bits in a row of a box, and rows of a box of an operand that lies across k.
 pub(super) const SIDE: u32 = 64;
 /// Rows of a box of C: those of a warp.
 pub(super) const STORED: u32 = 16;
 /// Bytes of a box of C, and boxes per warp.
-const BOX: u32 = STORED * warpgroup::ROW;
-const BOXES: u32 = 2;
-/// The barrier of the groups that multiply.
-const GIVEN: u32 = 1;
+pub(super) const BOX: u32 = STORED * warpgroup::ROW;
+pub(super) const BOXES: u32 = 2;
 
 const _: () = assert!(BLOCK == MULTIPLIERS + 128, "one group copies");
 
@@ -115,8 +113,8 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
     /// Warps of a block that multiply a stage.
     const ARRIVE: u32 = MULTIPLIERS / 32 / TURNS;
     /// Bytes of the boxes of C, and of the sums that one group gives the other.
-    const BOXES_BYTES: u32 = Self::ARRIVE * BOXES * BOX;
-    const GIVEN_BYTES: u32 = SUMS as u32 * 128 * 4;
+    pub(super) const BOXES_BYTES: u32 = Self::ARRIVE * BOXES * BOX;
+    pub(super) const GIVEN_BYTES: u32 = SUMS as u32 * 128 * 4;
     /// Columns of B that a block has copied, to all blocks of its cluster.
     const SHARE: u32 = Self::RING.columns / BLOCKS;
     /// The tiles of a stage.
@@ -291,65 +289,4 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
             bulk::wait_read::<0>(); // the block's shared memory is another's when it ends
         }
     }
-
-    /// Where the second group leaves its sums for the first: those of a number side by side, one per thread.
-    #[inline(always)]
-    fn given_sums() -> Shared<f32> {
-        let first = Self::RING.bytes_of_stages() + Self::BOXES_BYTES;
-        Tile::<f32>::dynamic(first, Self::GIVEN_BYTES / warpgroup::ROW).elements()
-    }
-
-    /// Adds the sums of the second group to those of the first. Both make the call.
-    #[inline(always)]
-    fn join(sums: &mut [f32; SUMS], is_first: bool) {
-        let (given, t) = (Self::given_sums(), thread::thread_idx_x() % 128);
-        if !is_first {
-            each::<SUMS>(|i| given.set(i as u32 * 128 + t, sums[i]));
-        }
-        thread::barrier(GIVEN, MULTIPLIERS); // all sums are there before they are added
-        if is_first {
-            each::<SUMS>(|i| sums[i] += given.get(i as u32 * 128 + t));
-        }
-        thread::barrier(GIVEN, MULTIPLIERS); // all have been added before those of the next tile replace them
-    }
-
-    /// Has the copy engine write the warp's rows of C, box by box; (`row`, `column`) is the first of the group's.
-    #[inline(always)]
-    fn store(map: TensorMap<T>, row: u32, column: u32, sums: &[f32; SUMS], alpha: f32) {
-        let (warp, lane) = (thread::thread_idx_x() / 32, warp::lane_id());
-        let first = Self::RING.bytes_of_stages() + warp * BOXES * BOX;
-        unroll::<4>(|i| {
-            let chunk = i as u32;
-            if chunk < Self::COLUMNS / SIDE {
-                let to = Tile::<T>::dynamic(first + chunk % BOXES * BOX, STORED);
-                if lane == 0 {
-                    // The box has been read that was here before: with one box per tile that is the last one.
-                    if Self::COLUMNS == SIDE { bulk::wait_read::<0>() } else { bulk::wait_read::<1>() }
-                }
-                warp::sync_warp(FULL); // all lanes may write
-                unroll::<4>(|q| {
-                    let bits = |e: usize| T::nearest(alpha * sums[32 * i + 8 * q + e]) as u32;
-                    let two = |e: usize| bits(e) | bits(e + 1) << 16;
-                    let at = Tile::<T>::place(lane % STORED, (2 * q as u32 + lane / STORED) * T::PACK);
-                    store_fragments(to.elements().slice(at, T::PACK), [two(0), two(2), two(4), two(6)]);
-                });
-                bulk::fence(); // the copy engine sees what the lanes wrote …
-                warp::sync_warp(FULL); // … all of them
-                if lane == 0 {
-                    map.store(row + warp % 4 * STORED, column + chunk * SIDE, to);
-                    bulk::commit();
-                }
-            }
-        });
-    }
-}
-
-/// Calls `f` with the number of each sum.
-#[inline(always)]
-fn each<const SUMS: usize>(mut f: impl FnMut(usize)) {
-    unroll::<32>(|j| {
-        if 4 * j < SUMS {
-            unroll::<4>(|e| f(4 * j + e));
-        }
-    });
 }

@@ -7,6 +7,7 @@ pub(super) mod host;
 pub(super) mod mapped;
 #[cfg(not(target_os = "cuda"))]
 pub(super) mod mapped_host;
+mod mapped_store;
 pub(super) mod pack;
 mod packed;
 mod ring;

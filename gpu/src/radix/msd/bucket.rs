@@ -51,5 +51,5 @@ pub fn sort_cleared<W: Key, M: Mapping, const THREADS: u32>(
     if end - start > in_block_most(THREADS) {
         return (start, end, Outcome::Untouched);
     }
-    (start, end, sort_in_block::<W, M, true, false, THREADS>(input, output, order, start, end, top_bits))
+    (start, end, sort_in_block::<W, M, true, THREADS>(input, output, order, start, end, top_bits))
 }

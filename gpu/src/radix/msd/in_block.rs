@@ -1,12 +1,11 @@
 //! Sorts keys in the shared memory of one block.
 
-use super::differ::same_bits;
 use super::runs::{ITEMS, merge_runs, merge_seam, sort_own};
 use super::{Key, Mapping};
 use crate::operator::{Sum, warp_scan_inclusive};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::math::mul_hi;
-use simt::{Global, Shared, opaque, thread, unroll, warp};
+use simt::{Global, Shared, opaque, shared, thread, unroll, warp};
 
 /// Threads per block.
 pub const SORT_THREADS: u32 = 384;
@@ -20,9 +19,6 @@ const CROWD: u32 = 12;
 
 /// The warp whose keys are sampled for that: not the first or the last, where the window may have no keys.
 pub const SAMPLED_WARP: u32 = 3;
-
-/// The bits that a counter of fewer than 16 keys has zero, in both halves of a word.
-const MANY: u32 = 0xfff0_fff0;
 
 /// Places that a thread requests at once.
 const GROUP: usize = 4;
@@ -48,6 +44,9 @@ pub const fn in_block_shared<W>(threads: u32) -> u32 {
     words(threads) * 4 + slots(threads) * size_of::<W>() as u32 + 4 * warp::WARP
 }
 
+/// Bytes of static shared memory.
+pub const IN_BLOCK_STATIC: u32 = 8;
+
 /// What became of the keys.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -72,16 +71,17 @@ fn own_counters(threads: u32) -> Shared<u64> {
     Shared::<u64>::dynamic(0, threads * 3).slice(thread::thread_idx_x() * 3, 3)
 }
 
+shared!(DIFFER: [u32; 2]);
+
 /// Sorts keys `start` to `end` of `input`, at most [`in_block_most`], into the same place of `output`. All `THREADS`
 /// threads of the block call it.
 ///
 /// `SAME`: all keys have the same `shift` top bits, fewer than 32, and crowded keys are given up. Without it the block
-/// finds out how many top bits are the same, and always sorts. `COUNTS`: with `SAME`, keys are also given up if 16 or
-/// more of them share a counter.
+/// finds out how many top bits are the same, and always sorts.
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
-pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const COUNTS: bool, const THREADS: u32>(
+pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
     input: Global<W>, output: Global<W>, order: u32, start: u32, end: u32, mut shift: u32,
 ) -> Outcome {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
@@ -156,9 +156,7 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const COUNTS: bool, c
     }
     thread::sync_threads(); // every key is counted before the counts are read
 
-    if start_counters::<COUNTS>(sums, THREADS) {
-        return Outcome::Untouched;
-    }
+    start_counters(sums, THREADS);
     let place_of = |key: W| {
         let upper = in_upper_half(key);
         let before = add(key, upper);
@@ -232,11 +230,10 @@ pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const COUNTS: bool, c
     }
 }
 
-/// Turns complete counts into the place of the first key of each counter, in a block of `threads`. With `COUNTS`,
-/// returns whether any counter had 16 keys or more, the same in all threads.
+/// Turns complete counts into the place of the first key of each counter, in a block of `threads`.
 #[inline(always)]
 #[track_caller]
-pub fn start_counters<const COUNTS: bool>(sums: Shared<u32>, threads: u32) -> bool {
+pub fn start_counters(sums: Shared<u32>, threads: u32) {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
     let (w, own) = (t / warp::WARP, own_counters(threads));
     let mut pairs = [0u64; 3];
@@ -258,14 +255,38 @@ pub fn start_counters<const COUNTS: bool>(sums: Shared<u32>, threads: u32) -> bo
         own.set(i as u32, next as u64 | (next.wrapping_add(low) as u64) << 32);
         next = next.wrapping_add(low).wrapping_add(high);
     });
-    // Counters hold places before keys are placed.
-    if COUNTS {
-        let all = pairs[0] | pairs[1] | pairs[2];
-        thread::sync_threads_or((all as u32 | (all >> 32) as u32) & MANY != 0)
-    } else {
-        thread::sync_threads();
-        false
+    thread::sync_threads(); // counters hold places before keys are placed
+}
+
+/// The number of top bits that all keys of the block share. `differ`: the bits in which the keys of this thread differ
+/// from one key of the block.
+#[inline(always)]
+#[track_caller]
+fn same_bits<W: Key>(differ: u64) -> u32 {
+    let all = differing_bits::<W>(differ);
+    // Without a difference any shift will do.
+    (all << (64 - 32 * W::HALVES)).leading_zeros().min(32 * W::HALVES - 1)
+}
+
+/// The bits in which any key of the block differs from one of them. `differ`: those of the keys of this thread.
+#[inline(always)]
+#[track_caller]
+pub fn differing_bits<W: Key>(differ: u64) -> u64 {
+    let halves = [differ as u32, (differ >> 32) as u32];
+    if thread::thread_idx_x() < 2 {
+        DIFFER::view().set(thread::thread_idx_x(), 0);
     }
+    thread::sync_threads(); // the bits are zero before any is set
+    unroll::<2>(|h| {
+        if (h as u32) < W::HALVES {
+            let half = warp::reduce_or(warp::FULL, halves[h]);
+            if warp::lane_id() == 0 && half != 0 {
+                DIFFER::view().fetch_or(h as u32, half, Relaxed, Scope::Block);
+            }
+        }
+    });
+    thread::sync_threads(); // every warp's bits are there
+    DIFFER::view().get(0) as u64 | (DIFFER::view().get(1) as u64) << 32
 }
 
 /// Calls `f` with the place in the group and the index of each item of group `g`.

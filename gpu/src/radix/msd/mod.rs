@@ -8,13 +8,11 @@
 //! | `starts.rs` | turns the counts into the starts of buckets |
 //! | `tile.rs`, `tables.rs` | moves the keys of a tile to their buckets |
 //! | `in_block.rs`, `runs.rs`, `bucket.rs` | sorts keys, or a bucket, in the shared memory of one block |
-//! | `differ.rs` | finds the bits in which keys differ |
 //! | `sizes.rs` | how many top bits there are, and which blocks sort the buckets |
 
 mod bucket;
 mod count;
 mod count_bytes;
-mod differ;
 mod halves;
 mod in_block;
 mod keys;
@@ -28,7 +26,6 @@ mod tile;
 pub use bucket::*;
 pub use count::*;
 pub use count_bytes::*;
-pub use differ::*;
 pub use halves::*;
 pub use in_block::*;
 pub use keys::*;

@@ -6,7 +6,8 @@
 use super::THREADS;
 use crate::radix::digits::{BITS, DIGITS};
 use crate::radix::msd::{ITEMS, Key, differing_bits};
-use crate::radix::steps::{block_scan, rank_row_by_votes, uniform};
+use crate::radix::ranks::rank_row_by_votes;
+use crate::radix::steps::{block_scan, uniform};
 use simt::{Global, Shared, shared, thread, unroll, warp};
 
 const WARPS: u32 = THREADS / warp::WARP;

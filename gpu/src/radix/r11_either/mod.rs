@@ -194,7 +194,7 @@ pub fn radix_either_third(
             let buckets = starts.slice(TOP * DIGITS + bucket, 2);
             let input = if in_output { from } else { to };
             clear_counters(THREADS);
-            sort_in_block::<u32, Mapped, false, false, THREADS>(
+            sort_in_block::<u32, Mapped, false, THREADS>(
                 input, from, step.order, buckets.get(0), buckets.get(1), 0,
             );
             thread::sync_threads(); // all are done with the shared memory before the next bucket uses it
@@ -230,7 +230,7 @@ pub fn radix_either_one_block<W: Key>(keys: Global<W>, order: u32) {
         }
         thread::sync_threads(); // all keys are words before any thread reads those of another
     }
-    if sort_in_block::<W, Mapped, true, true, THREADS>(keys, keys, order, 0, n, 0) != Outcome::Sorted {
+    if sort_in_block::<W, Mapped, true, THREADS>(keys, keys, order, 0, n, 0) != Outcome::Sorted {
         thread::sync_threads(); // all are done with the shared memory, and with the keys, before they are sorted anew
         sort_crowded(keys, order);
     }

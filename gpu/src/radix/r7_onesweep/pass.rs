@@ -2,7 +2,8 @@
 
 use super::{BITS, DIGITS, Digit, KeysOnly, Pairs, Payload};
 use crate::radix::digits::{ALL_SO_FAR, OWN, is_of, state};
-use crate::radix::steps::{Digits, block_scan, rank_row, rank_row_beside, rank_row_by_votes};
+use crate::radix::ranks::rank_rows;
+use crate::radix::steps::{Digits, block_scan};
 use core::marker::PhantomData;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Scalar, Shared, grid, kernel, opaque, shared, thread, unroll, warp};
@@ -14,13 +15,6 @@ const WARPS: u32 = PASS_THREADS / warp::WARP;
 
 /// Keys of 4 bytes per thread; half as many of 8.
 const ITEMS: usize = 16;
-
-/// Rows of a warp are ranked with votes if its first one has no more digits than this. Of 256 digits drawn at random,
-/// six rows in a thousand have so few; of digits that are the ANDs of two random ones, four rows in five.
-const FEW: u32 = 26;
-
-/// They are ranked by votes alone if beside the most frequent digit of the first row another has so many lanes.
-const MANY: u32 = 7;
 
 /// Keys per thread.
 const fn items<W>() -> u32 {
@@ -82,7 +76,7 @@ pub(in crate::radix) fn pass<W: Digits, P: Payload>(
     let digit = |key: W| key.digit(shift, BITS);
 
     let keys = tile.load(input, encode);
-    let mut ranks = rank(&keys, shift, own, lanes);
+    let mut ranks = rank_rows(&keys, items::<W>(), shift, own, lanes);
     thread::sync_threads(); // every warp has counted its keys before the counts are added up
 
     let total = publish_own(counters, states, tile.number, epoch);
@@ -214,52 +208,6 @@ impl<W: Digits> Tile<W> {
             }
         });
     }
-}
-
-/// The rank of each key among those of its digit in this warp, in their order; `own` counts them. The digits begin at
-/// bit `shift`.
-///
-/// The votes of the first row say which digits it has, and how many of each, which decides how the other rows are
-/// ranked.
-#[inline(always)]
-#[track_caller]
-#[rustfmt::skip]
-fn rank<W: Digits>(keys: &[W; ITEMS], shift: u32, own: Shared<u32>, lanes: Shared<u32>) -> [u32; ITEMS] {
-    let mut ranks = [0; ITEMS];
-    let lane = warp::lane_id();
-    let (rank, same) = rank_row_by_votes(keys[0].digit(shift, BITS), own);
-    ranks[0] = rank;
-    let different = warp::ballot(warp::FULL, same >> lane == 1).count_ones();
-    if different > FEW {
-        rows::<W>(|i| if i > 0 {
-            ranks[i] = rank_row(keys[i].digit(shift, BITS), own, lanes);
-        });
-        return ranks;
-    }
-    let shift = opaque(shift); // so that the digits of one branch take no registers in the other
-    let first = keys[0].digit(shift, BITS);
-    let mut differ = different != 1;
-    rows::<W>(|i| differ |= keys[i].digit(shift, BITS) != first);
-    // The lane whose digit is the most frequent, and how many lanes another digit has.
-    let most = warp::reduce_max(warp::FULL, same.count_ones() * warp::WARP + lane) % warp::WARP;
-    let crowd = warp::shuffle(warp::FULL, first, most);
-    let second = warp::reduce_max(warp::FULL, if first == crowd { 0 } else { same.count_ones() });
-    if warp::any(warp::FULL, differ) && second < MANY {
-        rows::<W>(|i| if i > 0 {
-            ranks[i] = rank_row_beside(crowd, keys[i].digit(shift, BITS), own, lanes);
-        });
-    } else if warp::any(warp::FULL, differ) {
-        rows::<W>(|i| if i > 0 {
-            (ranks[i], _) = rank_row_by_votes(keys[i].digit(shift, BITS), own);
-        });
-    } else {
-        // The keys of a single digit are ranked as they stand.
-        rows::<W>(|i| ranks[i] = i as u32 * warp::WARP + lane);
-        if lane == 0 {
-            own.set(first, items::<W>() * warp::WARP);
-        }
-    }
-    ranks
 }
 
 /// Thread t adds up the keys of digit t, and tells the tiles behind this one as early as it can. Returns the sum.

@@ -5,7 +5,8 @@
 //! order of the one before.
 
 use crate::radix::msd::{Key, Mapping, SORT_THREADS};
-use crate::radix::steps::{block_scan, rank_row};
+use crate::radix::ranks::rank_row;
+use crate::radix::steps::block_scan;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, shared, thread, warp};
 

@@ -44,7 +44,7 @@ pub fn radix_msd_skewed_groups<W: Key>(scratch: Global<W>, output: Global<W>, li
         let (start, count, array) = lists.group(g);
         let input = Arrays { scratch, output }.of(array);
         clear_counters(SORT_THREADS);
-        sort_in_block::<W, Mapped, false, false, SORT_THREADS>(input, output, numbers.order, start, start + count, 0);
+        sort_in_block::<W, Mapped, false, SORT_THREADS>(input, output, numbers.order, start, start + count, 0);
         thread::sync_threads(); // all are done with the shared memory before the next group uses it
         g += thread::grid_dim_x();
     }
