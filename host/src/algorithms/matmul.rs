@@ -376,7 +376,7 @@ mod tests {
             assert_eq!(Precision::ALL.map(|precision| chosen(Some(precision))), rungs);
             assert_eq!(of_type(Dtype::F64, None), "thread-column");
             if compute_capability == (9, 0) {
-                assert_eq!([Dtype::F16, Dtype::Bf16].map(|dtype| of_type(dtype, None)), ["tensor-map"; 2]);
+                assert_eq!([Dtype::F16, Dtype::Bf16].map(|dtype| of_type(dtype, None)), ["tensor-cluster"; 2]);
             }
         }
     }

@@ -121,13 +121,13 @@ pub static PRODUCTS: &[Row<Matmul>] = &[
     row(4, CUDA_9, ANY, &matmul::LADDER, "producer-consumer", H200),
     row(4, CUDA_8, ANY, &matmul::LADDER, "async-copy", Basis::Ladder),
     row(4, CUDA_9, ANY, &matmul::LADDER, "three-tf32-group", H200),
-    row(4, CUDA_9, ANY, &matmul::LADDER, "tensor-registers", Basis::Ladder),
+    row(4, CUDA_9, ANY, &matmul::LADDER, "tensor-registers", H200),
     row(4, CUDA_8, ANY, &matmul::LADDER, "three-tf32", Basis::Ladder),
     row(4, CUDA_8, ANY, &matmul::LADDER, "tensor-mma", Basis::Ladder),
     row(8, SIM, ANY, &matmul::LADDER, "coalesced", Basis::Ladder),
     row(8, CUDA_8, ANY, &matmul::LADDER, "thread-column", Basis::Ladder),
     row(2, SIM, ANY, &matmul::LADDER, "tensor-map", Basis::Ladder),
-    row(2, CUDA_9, ANY, &matmul::LADDER, "tensor-map", H200),
+    row(2, CUDA_9, ANY, &matmul::LADDER, "tensor-cluster", H200),
 ];
 
 /// The rung that multiplies matrices of `T`, those of `f32` with this precision, for a product of `n` elements on an
@@ -226,7 +226,7 @@ mod tests {
             for &(compute_capability, shared_per_block) in &KNOWN_DEVICES {
                 let device = Device { multiprocessors: 100, shared_per_block, compute_capability };
                 let found = pick(&rows, false, device, 2, 1000).map(|entry| entry.rung.name);
-                assert_eq!(found, (compute_capability == (9, 0)).then_some("tensor-map"), "{device:?}");
+                assert_eq!(found, (compute_capability == (9, 0)).then_some("tensor-cluster"), "{device:?}");
             }
             let simulated = Device { multiprocessors: 2, shared_per_block: MAX_SHARED, compute_capability: (9, 0) };
             assert!(pick(&rows, true, simulated, 2, ANY).is_some());
