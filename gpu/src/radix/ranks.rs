@@ -91,8 +91,8 @@ pub fn rank_row_by_votes(digit: u32, counters: Shared<u32>) -> (u32, u32) {
     (rank, same)
 }
 
-/// The rank of each of `count` keys per lane among those of its digit in this warp, in their order: row by row, of which
-/// each has a key of each lane. `own` counts them, `lanes` is as for [`rank_row`]. Digits begin at bit `shift`.
+/// The rank of each of `count` keys per lane among those of its digit in this warp, in their order: row by row, of
+/// which each has a key of each lane. `own` counts them, `lanes` is as for [`rank_row`]. Digits begin at bit `shift`.
 ///
 /// The votes of the first row say which digits it has, and how many of each, which decides how the other rows are
 /// ranked.
