@@ -32,8 +32,8 @@ shared!(BARRIER: [u64; 1]);
 fn move_box(
     from: TensorMap<f16>,
     to: TensorMap<f16>,
-    _from: Global<f16>,
-    _to: Global<f16>,
+    _source: Global<f16>,
+    _target: Global<f16>,
     row: u32,
     column: u32,
     to_row: u32,
