@@ -153,12 +153,12 @@ pub mod launches {
             }
 
             impl MultipliesOf<$T> for Mapping {
-                fn launches_of(&self, _: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product<$T>>> {
+                fn launches_of(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product<$T>>> {
                     let otherwise = |on: &dyn Launcher, sizes| {
                         MultipliesOf::<$T>::launches_of(&TensorGroup, on, sizes)
                     };
                     let kernels = Kernels { widths: $T::widths(), turn: |product| product, by_columns: false };
-                    mapped_host::launches(sizes, kernels, otherwise)
+                    mapped_host::launches(on, sizes, kernels, otherwise)
                 }
             }
         )*};

@@ -120,11 +120,11 @@ pub mod launches {
             Precision::CutTf32
         }
 
-        fn launches(&self, _: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>> {
+        fn launches(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>> {
             let widths = vec![width!(Wide, 1.0), width!(Middle, 1.02), width!(Narrow, 1.25)];
             let otherwise = |on: &dyn Launcher, sizes| MultipliesOf::<f32>::launches_of(&TensorGroup, on, sizes);
             let kernels = Kernels { widths, turn, by_columns: true };
-            mapped_host::launches(sizes, kernels, otherwise)
+            mapped_host::launches(on, sizes, kernels, otherwise)
         }
     }
 }

@@ -100,7 +100,7 @@ pub mod launches {
     macro_rules! multiplies {
         ($($T:ident)*) => {$(
             impl MultipliesOf<$T> for Pairing {
-                fn launches_of(&self, _: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product<$T>>> {
+                fn launches_of(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product<$T>>> {
                     let pairs = Width {
                         ways: [
                             [way::<$T, Pair<$T, Along, Across>>(), way::<$T, Pair<$T, Along, Along>>()],
@@ -115,7 +115,7 @@ pub mod launches {
                         MultipliesOf::<$T>::launches_of(&TensorGroup, on, sizes)
                     };
                     let kernels = Kernels { widths, turn: |product| product, by_columns: false };
-                    mapped_host::launches(sizes, kernels, otherwise)
+                    mapped_host::launches(on, sizes, kernels, otherwise)
                 }
             }
         )*};

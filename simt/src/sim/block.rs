@@ -4,6 +4,7 @@ use super::async_copy::Copies;
 use super::check::{self, BlockState, Kind, Session, Site};
 use super::cluster::Cluster;
 use super::error::{Fault, LaunchError};
+use super::limit::Limit;
 use super::mbarrier::Barriers;
 use super::observe::{self, Event, Space};
 use super::overflow;
@@ -95,6 +96,8 @@ pub(super) struct Others<'a> {
     pub(super) cancelled: &'a AtomicBool,
     /// Whether blocks have not begun.
     pub(super) waiting: &'a (dyn Fn() -> bool + Sync),
+    /// When the launch has to end.
+    pub(super) limit: Option<Limit>,
 }
 
 /// A block while it runs. Everything is interior-mutable: the block's threads all hold it, one at a time.

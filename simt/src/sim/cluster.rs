@@ -132,6 +132,8 @@ fn schedule(
     // The cluster is idle or works as a whole, and its first block's watch stands for all.
     let (watch, mut idle) = (&blocks[0].watch, Idle::default());
     loop {
+        // A small device has room for few clusters, so that the blocks of one may be most of the work.
+        others.limit.map_or(Ok(()), |limit| limit.check(kernel))?;
         let (mut live, mut worked, mut spun, mut news) = (0, false, 0, false);
         for (block, threads) in blocks.iter().zip(threads.iter_mut()).filter(|(block, _)| !block.has_ended()) {
             let round = block.checked_round(kernel, threads, &order, None)?;

@@ -96,7 +96,7 @@ fn run(
     let first_error = Mutex::new(None::<(u64, LaunchError)>);
     let quiet = Quiet::new(workers as u32);
     let waiting = || next.load(Relaxed) < clusters;
-    let others = Others { none: workers == 1, quiet: &quiet, cancelled: &failed, waiting: &waiting };
+    let others = Others { none: workers == 1, quiet: &quiet, cancelled: &failed, waiting: &waiting, limit };
     let run_blocks = || {
         let needed = threads as usize * cluster as usize;
         let taken = take_stacks(needed).and_then(|stacks| Ok((stacks, Leash::new()?)));

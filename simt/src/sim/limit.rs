@@ -17,7 +17,7 @@ thread_local! {
 
 /// Runs `work`. After the time `allowed`, the kernels that it launches from this thread end with
 /// [`LaunchError::OutOfTime`] instead of starting another block; a block that runs is not interrupted,
-/// except under a [`check`](super::check()).
+/// except in a cluster or under a [`check`](super::check()).
 pub fn within<R>(allowed: Duration, work: impl FnOnce() -> R) -> R {
     /// Sets the limit from before again, also when `work` panics.
     struct Guard(Option<Limit>);

@@ -114,8 +114,16 @@ pub fn refuses(name: &str, ask: &Ask, shared: u32) -> Option<String> {
 type Three = [Option<Described>; 3];
 
 /// The launches of a rung. What the copy engine cannot take goes to those that `otherwise` makes.
-pub fn launches<T: Packed>(sizes: Sizes, kernels: Kernels<T>, otherwise: Otherwise<T>) -> Result<Launches<Product<T>>> {
-    let mut others: Option<Launches<Product<T>>> = None;
+pub fn launches<T: Packed>(
+    on: &dyn Launcher,
+    sizes: Sizes,
+    kernels: Kernels<T>,
+    otherwise: Otherwise<T>,
+) -> Result<Launches<Product<T>>> {
+    // Rows of matrices without gaps are as far apart as a side is long. Where a side does not suit, the other launches
+    // are made at once, so that their memory is seen.
+    let suits = [sizes.m, sizes.n, sizes.k].iter().all(|side| side.is_multiple_of(T::PACK));
+    let mut others = if suits { None } else { Some(otherwise(on, sizes)?) };
     Ok(Box::new(move |on, asked: Product<T>| {
         let product = (kernels.turn)(asked);
         let shape = Shape::of(&product);
