@@ -692,8 +692,7 @@ impl Block {
     }
 
     /// Under a check, or in a cluster: resumes the threads of the block once each, in that order. Those of the starved
-    /// warp run only if
-    /// no other works.
+    /// warp run only if no other works.
     pub(super) fn checked_round(
         &self,
         kernel: &'static str,

@@ -181,9 +181,8 @@ impl Engines {
     }
 
     /// Whether a fence stands between what a thread of the block `home`, whose engines these are, wrote at a time, and
-    /// the thread at `me` with that
-    /// clock: it is behind the write, and the thread knows of it. Any thread may have made it that knew of the write:
-    /// the writer at any time, another at its last fence.
+    /// the thread at `me` with that clock: it is behind the write, and the thread knows of it. Any thread may have made
+    /// it that knew of the write: the writer at any time, another at its last fence.
     fn fenced(&self, home: u32, me: Place, clock: &Clock, (writer, time): (u32, u32)) -> bool {
         let (block, first) = (|| Some(home), home * me.stride);
         // The writer's first fence behind the write.
