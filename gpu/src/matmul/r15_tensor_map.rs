@@ -10,7 +10,9 @@
 //! squares of eight rows by one instruction, and from there by the copy engine, while the block is at its next tile.
 //! The next launch begins before this one ends.
 //!
-//! **Bottleneck.** The tensor cores, and for large matrices the power that they take.
+//! **Bottleneck.** The tensor cores, and for large matrices the power that they take. Where rows of B do not begin on
+//! lines of the second-level cache, that cache: by ncu on an H200 at 4000 × 4104 × 4056 it is at 78 % of its peak, and
+//! the tensor cores at 52.
 //!
 //! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles. Copies of 2·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes
 //! to shared memory, and of C from there. One barrier per block, and two per small tile; one

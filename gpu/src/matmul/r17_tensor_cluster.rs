@@ -9,7 +9,9 @@
 //! the other block, but the beginning and the end: a block must have made its barriers before the other arrives there,
 //! and must not end before it has. Products too small for pairs are made by the kernels of `tensor-map`.
 //!
-//! **Bottleneck.** The tensor cores, and for large matrices the power that they take.
+//! **Bottleneck.** The tensor cores, and for large matrices the power that they take: by ncu on an H200 they are busy
+//! 88 % of the time at 4096³ and 93 at 8192³. At 4000 × 4104 × 4056, where rows of B do not begin on lines of the
+//! second-level cache, they are busy 74 % of the time, and the cache is at 52 % of its peak.
 //!
 //! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles of a pair. Copies of
 //! 2·k·(m·⌈n/COLUMNS⌉ + n·⌈m/PAIR_ROWS⌉) bytes to shared memory, of which those of B arrive twice, and of C from there.
