@@ -126,3 +126,35 @@ pub fn state(epoch: u32, kind: u64, sum: u32) -> u64 {
 pub fn is_of(state: u64, epoch: u32) -> bool {
     state >> 34 == epoch as u64
 }
+
+/// How many keys with the digit of this thread the `before` tiles before number `tile` have. It asks for the states of
+/// several tiles at once: while the first of them is on its way, so are the others.
+#[inline(always)]
+pub fn look_back(states: Global<u64>, tile: u32, before: u32, epoch: u32) -> u32 {
+    /// States that a thread asks for at once.
+    const BATCH: usize = 4;
+    let (mut sum, mut seen) = (0, 0);
+    while seen < before {
+        let mut batch = [0; BATCH];
+        let at = tile - 1 - seen;
+        unroll::<BATCH>(|j| {
+            if seen + (j as u32) < before {
+                // Count and state are one word, so nothing else has to be ordered.
+                batch[j] = states.load((at - j as u32) * DIGITS + thread::thread_idx_x(), Relaxed, Scope::Device);
+            }
+        });
+        let mut there = true;
+        unroll::<BATCH>(|j| {
+            there &= is_of(batch[j], epoch);
+            if there {
+                sum += batch[j] as u32;
+                seen += 1;
+                if batch[j] & ALL_SO_FAR != 0 {
+                    there = false;
+                    seen = before;
+                }
+            }
+        });
+    }
+    sum
+}

@@ -30,6 +30,7 @@ use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use error::status;
 use kernels::Loaded;
+use rungs_ptx::ptx::Apart;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CString, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -85,7 +86,10 @@ struct Gpu {
     allocations: Mutex<BTreeMap<u64, usize>>,
     /// Events that no mark uses at present.
     events: Mutex<Vec<Event>>,
-    module: Module,
+    /// The PTX that the GPU was opened with.
+    apart: Apart,
+    /// The modules of its kernels that have been used, one each; none is taken out again.
+    own: Mutex<HashMap<String, Box<Module>>>,
     /// Modules that were added; none is taken out again.
     // Boxed, because functions borrow from modules whose place must not change when another is added.
     #[allow(clippy::vec_box)]
@@ -105,13 +109,12 @@ pub struct Mark {
 }
 
 impl Cuda {
-    /// Opens the device with this number, the first being 0, and loads the PTX that [`choose`] picks from `ptx`, pairs
-    /// of an architecture (`sm_80`) and the PTX for it.
+    /// Opens the device with this number, the first being 0, with the PTX that [`choose`] picks from `ptx`, pairs of an
+    /// architecture (`sm_80`) and the PTX for it. The driver compiles each kernel when it is first used.
     ///
     /// # Errors
     /// [`CudaError::NoDriver`] without a driver, [`CudaError::NoDevice`] without this device, [`CudaError::NoPtx`] if
-    /// no PTX runs on it; [`CudaError::Ptx`] if the driver's compiler refuses the PTX; [`CudaError::Driver`] if another
-    /// call of the driver fails.
+    /// no PTX runs on it; [`CudaError::Driver`] if another call of the driver fails.
     pub fn open(ordinal: u32, ptx: &[(&str, &str)]) -> Result<Self> {
         let count = properties::initialise()?;
         if ordinal >= count {
@@ -124,7 +127,6 @@ impl Cuda {
         let context = Context::new(device).map_err(|e| told("making a context", e))?;
         // And it stays so on this thread, for libraries that are handed addresses and the stream.
         CurrentContext::set_current(&context).map_err(|e| told("making the context current", e))?;
-        // Before the stream: if the PTX is refused, the context is released, and no stream of it may be left.
         let gpu = Gpu::with(properties, chosen, Handle(context.get_inner().cast()), Some(context))?;
         let stream = Stream::new(StreamFlags::DEFAULT, None).map_err(|e| told("making a stream", e))?;
         Ok(Self::on(Strand::Own(stream), gpu))
@@ -542,14 +544,13 @@ impl Cuda {
 }
 
 impl Gpu {
-    /// With the PTX for an architecture loaded into a context, which is current.
+    /// With the PTX for an architecture, and a context, which is current.
     fn with(
         mut properties: Properties,
         (arch, text): (&str, &str),
         context: Handle,
         held: Option<Context>,
     ) -> Result<Arc<Self>> {
-        let module = load(arch, text)?;
         properties.free_memory = cust::memory::mem_get_info().ok().map(|(free, _)| free as u64);
         Ok(Arc::new(Self {
             arch: arch.to_owned(),
@@ -558,12 +559,28 @@ impl Gpu {
             declared: Mutex::new(Declared::of(text)),
             allocations: Mutex::default(),
             events: Mutex::default(),
-            module,
+            apart: Apart::of(text),
+            own: Mutex::default(),
             more: Mutex::default(),
             context,
             _held: held,
             current: None,
         }))
+    }
+}
+
+impl Gpu {
+    /// The module of a kernel of the PTX that the GPU was opened with, compiled now if it was not used before; nothing
+    /// if the PTX has no such kernel. The context is current.
+    fn module_of(&self, kernel: &str) -> Result<Option<&Module>> {
+        // Held until the module is there, so that of two threads that ask for a kernel one has it compiled.
+        let mut own = lock(&self.own);
+        if !own.contains_key(kernel) {
+            let Some(text) = self.apart.alone(kernel) else { return Ok(None) };
+            own.insert(kernel.to_owned(), Box::new(load(&self.arch, &text)?));
+        }
+        // SAFETY: the box is neither dropped nor replaced as long as self lives.
+        Ok(own.get(kernel).map(|module| unsafe { &*std::ptr::from_ref(&**module) }))
     }
 }
 

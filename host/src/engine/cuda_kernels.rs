@@ -78,9 +78,9 @@ impl Cuda {
     /// before this returns.
     ///
     /// # Errors
-    /// [`CudaError::NoKernel`] if the PTX has no such kernel; [`CudaError::Refused`] if the geometry exceeds a limit of
-    /// the device, before the driver is called; otherwise [`CudaError::Driver`], or [`CudaError::Fault`] from a kernel
-    /// before.
+    /// [`CudaError::NoKernel`] if the PTX has no such kernel; [`CudaError::Ptx`] if the driver's compiler refuses it;
+    /// [`CudaError::Refused`] if the geometry exceeds a limit of the device, before the driver is called; otherwise
+    /// [`CudaError::Driver`], or [`CudaError::Fault`] from a kernel before.
     ///
     /// # Safety
     /// There is an address of a value of the right type for each of the kernel's parameters. The memory that the kernel
@@ -213,7 +213,8 @@ impl Cuda {
         self.told(blocks, || format!("asking for the occupancy of {kernel}"))
     }
 
-    /// The kernel with this name, by the driver's own table; in one module only, by [`Cuda::add_kernels`].
+    /// The kernel with this name, by the driver's own table; in one module only, by [`Cuda::add_kernels`]. A kernel that
+    /// was not used before is compiled.
     fn look_up(&self, kernel: &str) -> Result<cust::function::Function<'_>> {
         let mut found = Err(Status::NOT_FOUND);
         for module in lock(&self.gpu.more).iter() {
@@ -223,8 +224,8 @@ impl Cuda {
                 found = module.get_function(kernel).map_err(status);
             }
         }
-        if let Err(Status::NOT_FOUND) = found {
-            found = self.gpu.module.get_function(kernel).map_err(status);
+        if let (Err(Status::NOT_FOUND), Some(module)) = (&found, self.gpu.module_of(kernel)?) {
+            found = module.get_function(kernel).map_err(status);
         }
         found.map_err(|status| match status {
             Status::NOT_FOUND => CudaError::NoKernel { kernel: kernel.to_owned(), arch: self.gpu.arch.clone() },

@@ -2,7 +2,8 @@
 
 use crate::Arch;
 use anyhow::{Context, Result, bail, ensure};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 
 /// The begin of the comment in which `#[kernel]` passes a kernel's launch bounds through the compiler:
 /// `//.rungs.bounds <kernel> <max_threads> <min_blocks> <max_spills> <cluster>`, 0 for one that is not given.
@@ -97,6 +98,59 @@ pub fn entries(text: &str) -> Vec<Entry> {
         waits_for_previous: text[body..end].contains("griddepcontrol.wait"),
     };
     heads.iter().zip(ends).map(entry).collect()
+}
+
+/// PTX whose kernels can be compiled one by one: a driver takes a minute for some hundreds of kernels, and a program
+/// launches few of them.
+#[derive(Clone, Debug, Default)]
+pub struct Apart {
+    text: String,
+    /// Where each kernel stands, from its declaration to its closing brace.
+    kernels: HashMap<String, Range<usize>>,
+}
+
+impl Apart {
+    /// The kernels of a text that was [finished](finish).
+    pub fn of(text: &str) -> Self {
+        let kernels = heads(text).map(|(name, _, behind)| {
+            let name_at = name.as_ptr() as usize - text.as_ptr() as usize;
+            let begin = text[..name_at].rfind('\n').map_or(0, |end| end + 1);
+            (name.to_owned(), begin..end_of_body(text, behind))
+        });
+        Self { kernels: kernels.collect(), text: text.to_owned() }
+    }
+
+    /// The text without the kernels other than this one; nothing if it is not there. Arrays in global memory are then
+    /// each kernel's own, so they have to be constants.
+    pub fn alone(&self, kernel: &str) -> Option<String> {
+        let this = self.kernels.get(kernel)?;
+        let mut others: Vec<_> = self.kernels.values().filter(|range| *range != this).collect();
+        others.sort_by_key(|range| range.start);
+        let (mut alone, mut done) = (String::new(), 0);
+        for other in others {
+            alone += &self.text[done..other.start];
+            done = other.end;
+        }
+        Some(alone + &self.text[done..])
+    }
+}
+
+/// The place behind the closing brace of the first body from `at` on. Comments may have braces of their own.
+fn end_of_body(text: &str, mut at: usize) -> usize {
+    let mut depth = 0_usize;
+    for line in text[at..].split_inclusive('\n') {
+        let code = line.split("//").next().unwrap_or_default();
+        for (i, byte) in code.bytes().enumerate() {
+            match byte {
+                b'{' => depth += 1,
+                b'}' if depth == 1 => return at + i + 1,
+                b'}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        at += line.len();
+    }
+    at
 }
 
 /// All local memory (`.local`), all calls of functions, and shared memory whose addresses are wrong: dynamic memory of

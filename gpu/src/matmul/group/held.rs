@@ -6,7 +6,8 @@ use super::super::{Output, Shape};
 use super::MULTIPLIERS;
 use super::mapped::{Mapped, Maps, Products};
 use super::ring::{empty, full};
-use super::{GROUP, ROWS, Tiles};
+use super::tiles::{At, Tiles};
+use super::{GROUP, ROWS};
 use crate::ring::Place;
 use core::marker::PhantomData;
 use simt::math::fma;
@@ -34,6 +35,8 @@ impl<A: Lies, const SUMS: usize, const STAGES: u32> Products<f32> for Held<A, SU
     const BLOCKS: u32 = 1;
     const ROWS: u32 = ROWS;
     const COLUMNS: u32 = 2 * SUMS as u32;
+    #[cfg(not(target_os = "cuda"))]
+    const NARROW: bool = false;
     const TURNS: u32 = 1;
     #[cfg(not(target_os = "cuda"))]
     const SHARED_BYTES: u32 = Loads::<A, SUMS, STAGES>::RING.bytes() + MULTIPLIERS / 64 * BOXES * BOX;
@@ -96,7 +99,7 @@ impl<A: Lies, const SUMS: usize, const STAGES: u32> Held<A, SUMS, STAGES> {
         let (group, lane) = (thread::thread_idx_x() / 128, warp::lane_id());
         let rows = Rows::of_lane();
         let mut tiles = Tiles::of_block(&shape, Self::COLUMNS);
-        while let Some((row, column)) = tiles.next() {
+        while let Some(At { row, column, .. }) = tiles.next() {
             let mut sums = Sums::<SUMS>::ZERO;
             let (mut step, mut before) = (0, place.stage);
             // There is a first step, as in `Mapped::multiply`.

@@ -4,14 +4,15 @@
 
 use super::super::{Output, Shape};
 use super::ring::{Ring, empty, full};
-use super::{BLOCK, FEW, GROUP, MANY, MULTIPLIERS, Packed, ROWS, Tiles};
+use super::tiles::{At, NARROW, Tiles};
+use super::{BLOCK, FEW, GROUP, MANY, MULTIPLIERS, Packed, ROWS};
 use crate::ring::Place;
 use core::marker::PhantomData;
 use simt::math::{to_bf16, to_f16};
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
 use simt::warpgroup::{self, Lies, Sums, Tile};
-use simt::{bf16, bulk, cluster, f16, grid, thread, unroll};
+use simt::{bf16, bulk, cluster, f16, grid, thread};
 
 /// Elements of 16 bits in a row of a box, and rows of a box of an operand that lies across k.
 pub(super) const SIDE: u32 = 64;
@@ -56,6 +57,10 @@ pub trait Products<T: Packed> {
     const ROWS: u32;
     const COLUMNS: u32;
 
+    /// Whether there are narrow tiles.
+    #[cfg(not(target_os = "cuda"))]
+    const NARROW: bool;
+
     /// Groups of warps that multiply each the steps along k that the others do not.
     const TURNS: u32;
 
@@ -89,6 +94,8 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
     const BLOCKS: u32 = BLOCKS;
     const ROWS: u32 = ROWS / TURNS;
     const COLUMNS: u32 = 2 * SUMS as u32;
+    #[cfg(not(target_os = "cuda"))]
+    const NARROW: bool = Self::HAS_NARROW;
     const TURNS: u32 = TURNS;
     #[cfg(not(target_os = "cuda"))]
     const SHARED_BYTES: u32 = Self::RING.bytes() + Self::BOXES_BYTES + (TURNS - 1) * Self::GIVEN_BYTES;
@@ -116,7 +123,9 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
     pub(super) const BOXES_BYTES: u32 = Self::ARRIVE * BOXES * BOX;
     pub(super) const GIVEN_BYTES: u32 = SUMS as u32 * 128 * 4;
     /// Columns of B that a block has copied, to all blocks of its cluster.
-    const SHARE: u32 = Self::RING.columns / BLOCKS;
+    pub(super) const SHARE: u32 = Self::RING.columns / BLOCKS;
+    /// Whether the last tile of a row may be narrow: if it would be the widest otherwise.
+    pub(super) const HAS_NARROW: bool = SUMS == 128;
     /// The tiles of a stage.
     pub(super) const RING: Ring = Ring { rows: ROWS / TURNS, columns: 2 * SUMS as u32, parts: 1, stages: STAGES };
 
@@ -158,62 +167,8 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
 
     /// Steps along k, as many for each group that has some of them: behind k there are zeros.
     #[inline(always)]
-    fn steps(shape: &Shape) -> u32 {
+    pub(super) fn steps(shape: &Shape) -> u32 {
         shape.k.div_ceil(Tile::<T>::DEPTH).next_multiple_of(TURNS)
-    }
-
-    /// Fills stage after stage, for all tiles of the block.
-    #[inline(always)]
-    fn produce(a: TensorMap<T>, b: TensorMap<T>, shape: Shape) {
-        let (steps, mut place) = (Self::steps(&shape), Place::FIRST);
-        let mut tiles = Tiles::of_cluster::<BLOCKS>(&shape, ROWS / TURNS, Self::RING.columns);
-        while let Some((row, column)) = tiles.next() {
-            let mut step = 0;
-            while step < steps {
-                Self::fill(place, (a, row), (b, column), step * Tile::<T>::DEPTH);
-                place = place.next(STAGES);
-                step += 1;
-            }
-        }
-    }
-
-    /// Waits until a stage is empty, and has the boxes from `k` on copied to it: of A from a row on, of B from a
-    /// column. In a cluster each block copies its share of B to all.
-    #[inline(always)]
-    fn fill(Place { stage, parity }: Place, a: (TensorMap<T>, u32), b: (TensorMap<T>, u32), k: u32) {
-        // The phase before the first counts as ended. Warps of all blocks arrive: what is copied goes to all of them.
-        let empty = empty(stage, STAGES);
-        if BLOCKS > 1 {
-            empty.wait_cluster(parity ^ 1)
-        } else {
-            empty.wait(parity ^ 1)
-        }
-        let barrier = full(stage);
-        // What the others copy to this block is announced here, too; it may come before the announcement.
-        barrier.arrive_expecting(Self::RING.stage());
-        // Rows of a box of an operand that lies across k.
-        let side = Tile::<T>::DEPTH;
-        let load = |(map, first): (TensorMap<T>, u32), to: Tile<T>, (across, boxes): (bool, u32), shared: bool| {
-            let load = |to: Tile<T>, row: u32, column: u32| match shared {
-                true => map.load_multicast(to, row, column, barrier, (1 << BLOCKS) - 1),
-                false => map.load(to, row, column, barrier),
-            };
-            if across {
-                unroll::<4>(|i| {
-                    let i = i as u32;
-                    if i < boxes {
-                        load(to.rows(i * side, side), k, first + i * side);
-                    }
-                });
-            } else {
-                load(to, first, k);
-            }
-        };
-        load(a, Self::RING.a(stage, 0), (A::ACROSS, ROWS / TURNS / side), false);
-        let first = if BLOCKS > 1 { cluster::rank() * Self::SHARE } else { 0 };
-        let (map, column) = b;
-        let to = Self::RING.b(stage, 0).rows(first, Self::SHARE);
-        load((map, column + first), to, (B::ACROSS, Self::SHARE / side), BLOCKS > 1);
     }
 
     /// The warp has multiplied what is in a stage: the blocks that fill it may do so again. Lanes see it alike.
@@ -241,52 +196,74 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
         if turn > 0 {
             place = place.next(STAGES);
         }
-        let mut tiles = Tiles::of_cluster::<BLOCKS>(&shape, ROWS / TURNS, Self::COLUMNS);
-        while let Some((row, column)) = tiles.next() {
-            let mut sums = Sums::<SUMS>::ZERO;
-            let (mut step, mut before) = (0, place.stage);
-            // There is a first step. ptxas keeps no products in flight if sums can come to the end without one.
-            loop {
-                full(place.stage).wait(place.parity);
-                // The lanes saw the end of the phase one by one; what follows they do together.
-                warp::sync_warp(FULL);
-                let of_a = Self::RING.a::<T>(place.stage, 0).rows(down, GROUP);
-                sums = sums.add::<T, A, B>(of_a, Self::RING.b(place.stage, 0));
-                // All lanes have the products of the stage before, which may be filled again. Those of this stage are
-                // being made meanwhile.
-                warp::sync_warp(FULL);
-                if step > 0 {
-                    Self::give_back(before, lane);
-                }
-                before = place.stage;
-                place = place.next(STAGES);
-                if TURNS > 1 {
-                    place = place.next(STAGES);
-                }
-                step += TURNS;
-                if step >= steps {
-                    break;
-                }
+        let mut tiles = Tiles::of_cluster::<BLOCKS>(&shape, ROWS / TURNS, Self::COLUMNS, Self::HAS_NARROW);
+        while let Some(At { row, column, narrow }) = tiles.next() {
+            let to = (row + down, column);
+            // After a narrow tile there are no others.
+            if Self::HAS_NARROW && narrow {
+                let (sums, next) = Self::sums::<{ NARROW as usize / 2 }>(place, steps, down, lane);
+                place = next;
+                Self::put(map, c, to, &sums, boxes);
+                continue;
             }
-            let mut sums = sums.finish();
-            // The same for the last stage.
-            warp::sync_warp(FULL);
-            Self::give_back(before, lane);
-            let row = row + down;
+            let (mut sums, next) = Self::sums::<SUMS>(place, steps, down, lane);
+            place = next;
             if TURNS > 1 {
                 Self::join(&mut sums, turn == 0);
                 if turn > 0 {
                     continue;
                 }
             }
-            if boxes {
-                Self::store(map, row, column, &sums, c.alpha);
-            } else {
-                T::store(c, row, column, &[sums]);
-            }
+            Self::put(map, c, to, &sums, boxes);
         }
         if lane == 0 {
             bulk::wait_read::<0>(); // the block's shared memory is another's when it ends
+        }
+    }
+
+    /// Multiplies a tile of `N` sums per thread, from `place` on. Returns the sums, and the place behind.
+    #[inline(always)]
+    fn sums<const N: usize>(mut place: Place, steps: u32, down: u32, lane: u32) -> ([f32; N], Place) {
+        let mut sums = Sums::<N>::ZERO;
+        let (mut step, mut before) = (0, place.stage);
+        // There is a first step. ptxas keeps no products in flight if sums can come to the end without one.
+        loop {
+            full(place.stage).wait(place.parity);
+            // The lanes saw the end of the phase one by one; what follows they do together.
+            warp::sync_warp(FULL);
+            let of_a = Self::RING.a::<T>(place.stage, 0).rows(down, GROUP);
+            let of_b = Self::RING.b::<T>(place.stage, 0).rows(0, 2 * N as u32);
+            sums = sums.add::<T, A, B>(of_a, of_b);
+            // All lanes have the products of the stage before, which may be filled again. Those of this stage are being
+            // made meanwhile.
+            warp::sync_warp(FULL);
+            if step > 0 {
+                Self::give_back(before, lane);
+            }
+            before = place.stage;
+            place = place.next(STAGES);
+            if TURNS > 1 {
+                place = place.next(STAGES);
+            }
+            step += TURNS;
+            if step >= steps {
+                break;
+            }
+        }
+        let sums = sums.finish();
+        // The same for the last stage.
+        warp::sync_warp(FULL);
+        Self::give_back(before, lane);
+        (sums, place)
+    }
+
+    /// Writes a tile of C, whose first row and column are given.
+    #[inline(always)]
+    fn put<const N: usize>(map: TensorMap<T>, c: Output<T>, (row, column): (u32, u32), sums: &[f32; N], boxes: bool) {
+        if boxes {
+            Self::store(map, row, column, sums, c.alpha);
+        } else {
+            T::store(c, row, column, &[*sums]);
         }
     }
 }

@@ -5,6 +5,7 @@ use super::super::host::refuses_but_hopper;
 use super::Packed;
 use super::mapped::Products;
 use super::ring::BARRIER_BYTES;
+use super::tiles;
 use crate::ladder::matmul::{Matrix as View, *};
 use simt::tensor_map::{Described, TensorMap};
 use simt::warpgroup::Tile;
@@ -27,6 +28,7 @@ pub struct Way<T> {
     /// Rows and columns of a tile of C.
     rows: u32,
     columns: u32,
+    narrow: bool,
     /// Groups that take turns along k.
     turns: u32,
     shared: u32,
@@ -41,6 +43,7 @@ impl<T: Packed> Way<T> {
             blocks: P::BLOCKS,
             rows: P::ROWS,
             columns: P::COLUMNS,
+            narrow: P::NARROW,
             turns: P::TURNS,
             shared: P::SHARED_BYTES,
             box_rows: P::BOX_ROWS,
@@ -49,9 +52,25 @@ impl<T: Packed> Way<T> {
 }
 
 impl<T> Way<T> {
-    /// Tiles of C, those of a cluster counted as one.
-    fn tiles(&self, shape: &Shape) -> u32 {
-        shape.m.div_ceil(self.blocks * self.rows) * shape.n.div_ceil(self.columns)
+    /// Tiles of C that are not narrow, and narrow ones; those of a cluster are counted as one.
+    fn tiles(&self, shape: &Shape) -> (u32, u32) {
+        let (down, along, narrow) = tiles::count(shape, self.blocks * self.rows, self.columns, self.narrow);
+        (down * along, narrow)
+    }
+
+    /// Clusters that run, if so many can at the same time.
+    fn running(&self, shape: &Shape, clusters: u32) -> u32 {
+        let (wide, narrow) = self.tiles(shape);
+        (wide + narrow).min(clusters)
+    }
+
+    /// Tiles that the cluster with the most of them has.
+    fn rounds(&self, shape: &Shape, clusters: u32) -> f64 {
+        let ((wide, narrow), clusters) = (self.tiles(shape), self.running(shape, clusters));
+        let (first, share) = tiles::among(wide, narrow, clusters);
+        let narrow = NARROW_COST * f64::from(narrow.div_ceil(share));
+        let most = if first > 0 { wide / clusters } else { wide.div_ceil(clusters) };
+        (f64::from(most) + narrow).max(wide.div_ceil(clusters).into())
     }
 }
 
@@ -83,6 +102,9 @@ const ASTRIDE: f64 = 1.27;
 /// Bytes of a line.
 const LINE: u32 = 128;
 
+/// The time that a narrow tile takes, as a multiple of that of the widest ones.
+const NARROW_COST: f64 = 0.5;
+
 /// Clusters that run at the same time.
 fn clusters(multiprocessors: u32, blocks: u32) -> u32 {
     (multiprocessors / blocks).max(1)
@@ -97,7 +119,7 @@ impl<T: Packed> Kernels<T> {
             let way = of.ways.as_flattened().iter().flatten().next().expect("a width has a way");
             let &Way { blocks, columns, turns, .. } = way;
             let cost = if astride && blocks == 1 { of.cost * ASTRIDE } else { of.cost };
-            let rounds = f64::from(way.tiles(shape).div_ceil(clusters(multiprocessors, blocks))) * cost;
+            let rounds = way.rounds(shape, clusters(multiprocessors, blocks)) * cost;
             let steps = shape.k.div_ceil(Tile::<T>::DEPTH).div_ceil(turns);
             f64::from(columns) * (rounds * f64::from(steps) + STORE)
         };
@@ -145,7 +167,7 @@ pub fn launches<T: Packed>(
             };
             return launches(on, asked);
         };
-        let running = way.tiles(&shape).min(clusters(on.device().multiprocessors, way.blocks));
+        let running = way.running(&shape, clusters(on.device().multiprocessors, way.blocks));
         let geometry = Geometry::linear(running * way.blocks, super::BLOCK).shared(way.shared).overlapping();
         for (number, three) in (0..).zip(all) {
             let map =

@@ -2,7 +2,7 @@
 //! boxes of C go out by the copy engine.
 
 use super::MULTIPLIERS;
-use super::mapped::{BOX, BOXES, Half, Mapped, Products, SIDE, STORED};
+use super::mapped::{BOX, BOXES, Half, Mapped, SIDE, STORED};
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
 use simt::warpgroup::{self, Lies, Tile, store_fragments};
@@ -37,16 +37,17 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
 
     /// Has the copy engine write the warp's rows of C, box by box; (`row`, `column`) is the first of the group's.
     #[inline(always)]
-    pub(super) fn store(map: TensorMap<T>, row: u32, column: u32, sums: &[f32; SUMS], alpha: f32) {
+    pub(super) fn store<const N: usize>(map: TensorMap<T>, row: u32, column: u32, sums: &[f32; N], alpha: f32) {
         let (warp, lane) = (thread::thread_idx_x() / 32, warp::lane_id());
         let first = Self::RING.bytes_of_stages() + warp * BOXES * BOX;
+        let columns = 2 * N as u32;
         unroll::<4>(|i| {
             let chunk = i as u32;
-            if chunk < Self::COLUMNS / SIDE {
+            if chunk < columns / SIDE {
                 let to = Tile::<T>::dynamic(first + chunk % BOXES * BOX, STORED);
                 if lane == 0 {
                     // The box has been read that was here before: with one box per tile that is the last one.
-                    if Self::COLUMNS == SIDE { bulk::wait_read::<0>() } else { bulk::wait_read::<1>() }
+                    if columns == SIDE { bulk::wait_read::<0>() } else { bulk::wait_read::<1>() }
                 }
                 warp::sync_warp(FULL); // all lanes may write
                 unroll::<4>(|q| {

@@ -7,20 +7,23 @@ pub(super) mod host;
 pub(super) mod mapped;
 #[cfg(not(target_os = "cuda"))]
 pub(super) mod mapped_host;
+mod mapped_load;
 mod mapped_store;
 pub(super) mod pack;
 mod packed;
 mod ring;
 mod store;
+pub(super) mod tiles;
 
-use super::{Output, Shape, in_groups};
+use super::{Output, Shape};
 use core::marker::PhantomData;
 use simt::warp::{self, FULL};
 use simt::warpgroup::Tile;
-use simt::{Global, cluster, grid, thread, warpgroup};
+use simt::{Global, grid, thread, warpgroup};
 
 use crate::ring::Place;
 use ring::{Ring, empty, full};
+use tiles::{At, Tiles};
 
 pub use packed::Packed;
 
@@ -81,7 +84,7 @@ impl<T: Packed, const SUMS: usize, const WIDE: usize, const PARTS: u32, const ST
     fn produce(a: Global<T>, b: Global<T>, shape: Shape) {
         let (steps, mut place) = (shape.k.div_ceil(Tile::<T>::DEPTH), Place::FIRST);
         let mut tiles = Tiles::of_block(&shape, Self::COLUMNS);
-        while let Some((row, column)) = tiles.next() {
+        while let Some(At { row, column, .. }) = tiles.next() {
             let (first_a, first_b) = (row / ROWS * steps, column / Self::COLUMNS * steps);
             let mut step = 0;
             while step < steps {
@@ -98,7 +101,7 @@ impl<T: Packed, const SUMS: usize, const WIDE: usize, const PARTS: u32, const ST
         let (steps, mut place) = (shape.k.div_ceil(Tile::<T>::DEPTH), Place::FIRST);
         let group = thread::thread_idx_x() / 128;
         let mut tiles = Tiles::of_block(&shape, Self::COLUMNS);
-        while let Some((row, column)) = tiles.next() {
+        while let Some(At { row, column, .. }) = tiles.next() {
             let mut sums: Sums<SUMS, WIDE> = [[0.0; SUMS]; WIDE];
             let mut step = 0;
             while step < steps {
@@ -138,47 +141,5 @@ impl<T: Packed, const SUMS: usize, const WIDE: usize, const PARTS: u32, const ST
         } else {
             sums[side] = warpgroup::multiply_add_split([of_a(0), of_a(1)], [of_b(0), of_b(1)], sums[side]);
         }
-    }
-}
-
-/// The tiles of C of a block, one after the other: first row and column. The blocks of a cluster walk together, with
-/// tiles below each other.
-struct Tiles {
-    /// Tiles of the whole cluster: how many there are, and their size.
-    down: u32,
-    along: u32,
-    rows: u32,
-    columns: u32,
-    next: u32,
-    /// Clusters in the grid.
-    step: u32,
-    /// The block's first row in a tile of the cluster.
-    row: u32,
-}
-
-impl Tiles {
-    #[inline(always)]
-    fn of_block(shape: &Shape, columns: u32) -> Self {
-        Self::of_cluster::<1>(shape, ROWS, columns)
-    }
-
-    /// Those of a block in a cluster of so many, if a tile has `own` rows.
-    #[inline(always)]
-    fn of_cluster<const BLOCKS: u32>(shape: &Shape, own: u32, columns: u32) -> Self {
-        let rows = BLOCKS * own;
-        let (down, along) = (shape.m.div_ceil(rows), shape.n.div_ceil(columns));
-        let (next, step) = (thread::block_idx_x() / BLOCKS, thread::grid_dim_x() / BLOCKS);
-        Self { down, along, rows, columns, next, step, row: if BLOCKS > 1 { cluster::rank() * own } else { 0 } }
-    }
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<(u32, u32)> {
-        let Self { down, along, rows, columns, next, step, .. } = *self;
-        if next >= down * along {
-            return None;
-        }
-        self.next = next + step;
-        let (row, column) = in_groups(next, down, along);
-        Some((row * rows + self.row, column * columns))
     }
 }

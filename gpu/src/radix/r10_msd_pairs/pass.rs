@@ -7,9 +7,9 @@ use super::shape::{Large, Shape, Small};
 use super::tile::{DigitOf, Tile};
 use super::{MAX_BITS, by_buckets};
 use crate::keys::{UNSIGNED, Word};
-use crate::radix::digits::{ALL_SO_FAR, BITS, DIGITS, OWN, is_of, state};
+use crate::radix::digits::{ALL_SO_FAR, BITS, DIGITS, OWN, look_back, state};
 use simt::atomic::{Order::Relaxed, Scope};
-use simt::{Global, Shared, grid, kernel, thread, unroll};
+use simt::{Global, Shared, grid, kernel, thread};
 
 /// Bytes of dynamic shared memory: the tile in order, and the counters.
 pub const fn pass_shared<S: Shape>() -> u32 {
@@ -153,37 +153,6 @@ fn publish_own<S: Shape>(counters: Counters<S>, tile: &Tile<S>, states: Global<u
     let kind = if tile.before == 0 { ALL_SO_FAR } else { OWN };
     states.store(tile.slot * DIGITS + t, state(epoch, kind, found), Relaxed, Scope::Device);
     (total, found)
-}
-
-/// How many pairs with the digit of this thread the `before` tiles before the slot have.
-#[inline(always)]
-fn look_back(states: Global<u64>, slot: u32, before: u32, epoch: u32) -> u32 {
-    /// States that a thread asks for at once.
-    const BATCH: usize = 4;
-    let (mut sum, mut seen) = (0, 0);
-    while seen < before {
-        let mut batch = [0; BATCH];
-        let at = slot - 1 - seen;
-        unroll::<BATCH>(|j| {
-            if seen + (j as u32) < before {
-                // Count and state are one word, so nothing else has to be ordered.
-                batch[j] = states.load((at - j as u32) * DIGITS + thread::thread_idx_x(), Relaxed, Scope::Device);
-            }
-        });
-        let mut there = true;
-        unroll::<BATCH>(|j| {
-            there &= is_of(batch[j], epoch);
-            if there {
-                sum += batch[j] as u32;
-                seen += 1;
-                if batch[j] & ALL_SO_FAR != 0 {
-                    there = false;
-                    seen = before;
-                }
-            }
-        });
-    }
-    sum
 }
 
 const _: () = assert!(MAX_BITS <= BITS, "a partition has no more values than a digit");

@@ -1,7 +1,7 @@
 //! A pass: every key, and value, to its place by one digit.
 
 use super::{BITS, DIGITS, Digit, KeysOnly, Pairs, Payload};
-use crate::radix::digits::{ALL_SO_FAR, OWN, is_of, state};
+use crate::radix::digits::{ALL_SO_FAR, OWN, look_back, state};
 use crate::radix::ranks::rank_rows;
 use crate::radix::steps::{Digits, block_scan};
 use core::marker::PhantomData;
@@ -87,7 +87,7 @@ pub(in crate::radix) fn pass<W: Digits, P: Payload>(
     let sorted = Shared::<W>::dynamic(0, pass_tile::<W>());
     rows::<W>(|i| sorted.set(ranks[i], keys[i]));
     if t < DIGITS {
-        let before = look_back(states, tile.number, epoch);
+        let before = look_back(states, tile.number, tile.number, epoch);
         if tile.number > 0 {
             let state = state(epoch, ALL_SO_FAR, before + total);
             states.store(tile.number * DIGITS + t, state, Relaxed, Scope::Device);
@@ -238,24 +238,6 @@ fn start_digits(counters: Shared<u32>, total: u32) -> u32 {
         });
     }
     start
-}
-
-/// How many keys with the digit of this thread the tiles before `tile` have.
-#[inline(always)]
-fn look_back(states: Global<u64>, mut tile: u32, epoch: u32) -> u32 {
-    let mut sum = 0;
-    while tile > 0 {
-        // Count and state are one word, so nothing else has to be ordered.
-        let state = states.load((tile - 1) * DIGITS + thread::thread_idx_x(), Relaxed, Scope::Device);
-        if is_of(state, epoch) {
-            sum += state as u32;
-            if state & ALL_SO_FAR != 0 {
-                break;
-            }
-            tile -= 1;
-        }
-    }
-    sum
 }
 
 /// Calls `f` with the index of each row.

@@ -48,6 +48,24 @@ fn bounds_come_between_parameters_and_body() {
 }
 
 #[test]
+fn a_kernel_alone_has_what_all_kernels_share() {
+    let body = "{\n\t// a brace in a comment: }\n\t{ // of an asm\n\t}\n\tret;\n}\n";
+    let text = TWO_KERNELS.replacen("{\n\tret;\n}\n", body, 1) + ".global .align 4 .b8 table[4];\n";
+    let both = finish(&text, &arch("sm_80"), "rustc 1").unwrap();
+    let apart = Apart::of(&both);
+    for (this, other) in [("first", "second"), ("second", "first")] {
+        let alone = apart.alone(this).unwrap();
+        assert_eq!(entries(&alone), entries(&both).into_iter().filter(|e| e.name == this).collect::<Vec<_>>());
+        assert!(!alone.contains(&format!(".entry {other}")), "{alone}");
+        let braces = |brace| alone.lines().map(|l| l.split("//").next().unwrap().matches(brace).count()).sum::<usize>();
+        assert_eq!(braces('{'), braces('}'), "{alone}");
+        assert!(alone.contains(".target sm_80") && alone.contains("table[4];"), "{alone}");
+    }
+    assert_eq!(apart.alone("third"), None);
+    assert_eq!(apart.alone("fir"), None);
+}
+
+#[test]
 fn bounds_of_threads_alone_are_enough() {
     let text = finish(&TWO_KERNELS.replace("first 0 0 0 0", "first 1024 0 0 0"), &arch("sm_80"), "rustc 1").unwrap();
     assert!(text.contains(".entry first()\n.maxntid 1024, 1, 1\n{"), "{text}");
