@@ -19,7 +19,7 @@
 //!
 //! **Threads.** 384 per block, two blocks per cluster. Tiles of C have 128 rows and 256 columns; those of a pair
 //! together have 256 rows. If the rows of tiles are odd in number, one block of the last pairs has a tile outside of C,
-//! and copies its half of B for the other.
+//! and copies its half of B for the other. Tiles may be narrow as in `tensor-map`; the first block copies B for both.
 //!
 //! **Limits.** Those of `tensor-map`. Compute capability 9.0 alone.
 //!
