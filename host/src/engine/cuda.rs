@@ -31,7 +31,8 @@ use cust::stream::{Stream, StreamFlags};
 use error::status;
 use kernels::Loaded;
 use rungs_ptx::ptx::Apart;
-use std::collections::{BTreeMap, HashMap};
+use simt::tensor_map::{Described, Words};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ffi::{CString, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -86,6 +87,8 @@ struct Gpu {
     allocations: Mutex<BTreeMap<u64, usize>>,
     /// Events that no mark uses at present.
     events: Mutex<Vec<Event>>,
+    /// The tensor maps that were made last, the latest first.
+    maps: Mutex<VecDeque<(Described, Words)>>,
     /// The PTX that the GPU was opened with.
     apart: Apart,
     /// The modules of its kernels that have been used, one each; none is taken out again.
@@ -559,6 +562,7 @@ impl Gpu {
             declared: Mutex::new(Declared::of(text)),
             allocations: Mutex::default(),
             events: Mutex::default(),
+            maps: Mutex::default(),
             apart: Apart::of(text),
             own: Mutex::default(),
             more: Mutex::default(),

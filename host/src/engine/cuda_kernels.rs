@@ -17,6 +17,9 @@ const SHARED_WITHOUT_ASKING: u32 = 48 << 10;
 /// Blocks per cluster that every device with clusters supports.
 const MAX_CLUSTER: u32 = 8;
 
+/// Tensor maps that are kept.
+const MAPS: usize = 16;
+
 /// A kernel that has been looked up.
 #[derive(Clone, Copy)]
 pub(super) struct Loaded {
@@ -142,11 +145,16 @@ impl Cuda {
         Ok(())
     }
 
-    /// The map of a matrix for the GPU's copy engine.
+    /// The map of a matrix for the GPU's copy engine. Maps are kept for a while: a product that is repeated asks for the
+    /// same ones, and the GPU would wait while the driver makes them.
     ///
     /// # Errors
     /// [`CudaError::Driver`], in particular for a driver older than CUDA 12.0.
     pub fn tensor_map(&self, of: &Described) -> Result<Words> {
+        let mut maps = lock(&self.gpu.maps);
+        if let Some((_, words)) = maps.iter().find(|(known, _)| known == of) {
+            return Ok(*words);
+        }
         let tensor = Tensor {
             address: of.address(),
             element: of.element().0,
@@ -154,8 +162,13 @@ impl Cuda {
             stride: of.stride(),
             box_extents: of.box_extents(),
         };
-        let map = cuda_driver::tensor_map(&tensor);
-        map.map(Words).map_err(|status| CudaError::driver("making a tensor map", status))
+        let map =
+            cuda_driver::tensor_map(&tensor).map_err(|status| CudaError::driver("making a tensor map", status))?;
+        if maps.len() == MAPS {
+            maps.pop_back();
+        }
+        maps.push_front((*of, Words(map)));
+        Ok(Words(map))
     }
 
     /// Does all of a launch that is done once for a kernel and that a stream that is captured may not do: the kernel is
