@@ -1,19 +1,22 @@
 //! Clusters: blocks that run at the same time and see each other's shared memory (compute capability 9.0).
 //!
 //! A kernel declared with `#[kernel(sm_90, cluster = 2)]` runs in clusters of two blocks that follow each other along
-//! x; the grid has whole clusters. A block names another by its rank. Three things reach across:
+//! x; the grid has whole clusters. A block names another by its rank. Four things reach across:
 //!
 //! - [`sync`] is the barrier of all threads of all blocks of the cluster;
 //! - [`Mbarrier::arrive_at`](crate::mbarrier::Mbarrier::arrive_at) arrives at another block's barrier, which then waits
 //!   with [`Mbarrier::wait_cluster`](crate::mbarrier::Mbarrier::wait_cluster);
-//! - [`TensorMap::load_multicast`](crate::tensor_map::TensorMap::load_multicast) copies one box to several blocks.
+//! - [`TensorMap::load_multicast`](crate::tensor_map::TensorMap::load_multicast) copies one box to several blocks;
+//! - [`Remote`] is a view of another block's shared memory, for reading.
 //!
 //! What reaches a block has to find it there. Before the first such call all threads pass [`sync`], behind which every
 //! block has begun and has initialised its barriers. Before a block ends, nothing may be under way to it: a block that
 //! cannot know that otherwise passes [`sync`] at its end.
 
-use crate::Backend;
+use crate::global::checked;
 use crate::machine::{Machine, Register};
+use crate::{Backend, Scalar, Shared};
+use core::marker::PhantomData;
 
 /// The block's number in its cluster, from 0; 0 in a kernel without clusters.
 #[inline(always)]
@@ -33,4 +36,73 @@ pub fn blocks() -> u32 {
 #[track_caller]
 pub fn sync() {
     Backend::sync_cluster()
+}
+
+/// A view of `len` elements of the shared memory of a block of the cluster, which may be the thread's own: for reading.
+///
+/// What another block wrote is seen behind [`sync`], which both blocks pass between the writes and the reads; and a
+/// block whose memory others may still read passes it before it writes there again, or ends. Bounds are checked as for
+/// [`Shared`]. The simulator's statistics do not count these reads.
+pub struct Remote<T> {
+    /// As the cluster knows it.
+    address: u32,
+    len: u32,
+    element: PhantomData<T>,
+}
+
+impl<T> Clone for Remote<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Remote<T> {}
+
+impl<T: Scalar> Remote<T> {
+    /// What the block of rank `rank` has where this one has `own`: the blocks of a cluster have the same arrays at the
+    /// same places.
+    #[inline(always)]
+    pub fn of(own: Shared<T>, rank: u32) -> Self {
+        Self { address: Backend::cluster_address(own.address(), rank), len: own.len(), element: PhantomData }
+    }
+
+    /// Elements in view.
+    #[inline(always)]
+    pub const fn len(self) -> u32 {
+        self.len
+    }
+
+    /// Whether there is nothing in view.
+    #[inline(always)]
+    pub const fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// Element `i`.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get(self, i: u32) -> T {
+        if checked() && i >= self.len {
+            Backend::out_of_bounds("shared memory of the cluster", i as u64, self.len as u64);
+        }
+        // SAFETY: the index has been checked; `of` was given a view of shared memory that each block of the cluster
+        // has. That the block is there is the kernel's to ensure, as the module says: a GPU ends the kernel otherwise.
+        unsafe { Backend::load_cluster(self.address.wrapping_add(i.wrapping_mul(size_of::<T>() as u32))) }
+    }
+
+    /// Pack `i`: the 16 bytes of elements `i * PACK` and following, in one access. The view starts on a multiple of 16
+    /// bytes.
+    #[inline(always)]
+    #[track_caller]
+    pub fn get_pack(self, i: u32) -> T::Pack {
+        if checked() && i >= self.len / T::PACK {
+            Backend::out_of_bounds("shared pack of the cluster", i as u64, (self.len / T::PACK) as u64);
+        }
+        let address = self.address.wrapping_add(i.wrapping_mul(16));
+        if checked() && !address.is_multiple_of(16) {
+            Backend::misaligned("shared pack of the cluster", address as u64, 16);
+        }
+        // SAFETY: as for `get`; T::Pack is 16 bytes of scalars.
+        unsafe { core::mem::transmute_copy(&Backend::load_cluster_pack(address)) }
+    }
 }

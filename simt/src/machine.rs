@@ -182,6 +182,18 @@ pub(crate) trait Machine {
     #[track_caller]
     unsafe fn store_shared_pack(address: u32, value: [u32; 4]);
     fn dynamic_shared_address() -> u32;
+    /// The address by which the threads of the cluster know what is at `address` of the shared memory of the block of
+    /// rank `rank`.
+    fn cluster_address(address: u32, rank: u32) -> u32;
+    /// # Safety
+    /// `address` is by [`Machine::cluster_address`] that of a `T` in the shared memory of a block of the cluster, which
+    /// has not ended, and is aligned for it.
+    #[track_caller]
+    unsafe fn load_cluster<T: Scalar>(address: u32) -> T;
+    /// # Safety
+    /// As [`Machine::load_cluster`], for 16 bytes, aligned to 16.
+    #[track_caller]
+    unsafe fn load_cluster_pack(address: u32) -> [u32; 4];
 
     /// # Safety
     /// `p` is valid for reads and writes of a `T` and aligned for it.

@@ -9,16 +9,19 @@
 //! operand, or its columns ([`crate::warpgroup::Lies`]). What of a box lies outside of the matrix is zero when it is
 //! loaded, and left alone when it is stored.
 //!
+//! Threads that read the elements themselves have flat boxes ([`Described::flat`], [`TensorMap::load_flat`]): of any
+//! width, and row after row as in memory.
+//!
 //! A map is 128 bytes whose form is the driver's own. The host asks for them ([`Described`]) and passes them as a
 //! kernel's first parameters. The instructions take a map's address, which is that of the parameter: so a map needs no
 //! memory, no launch that writes it and no fence before it is used. Copies are started by one thread, as those of
 //! [`crate::bulk`]; that module's groups, waits and fences are for boxes, too.
 
-use crate::Backend;
 use crate::machine::Machine;
 use crate::mbarrier::Mbarrier;
 use crate::scalar::Operand;
 use crate::warpgroup::Tile;
+use crate::{Backend, Shared};
 use core::marker::PhantomData;
 
 #[cfg(not(target_os = "cuda"))]
@@ -111,9 +114,20 @@ impl<T: Operand> TensorMap<T> {
     #[track_caller]
     pub fn load(self, to: Tile<T>, row: u32, column: u32, barrier: Mbarrier) {
         #[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
-        self.refuse_other(to);
+        self.refuse_other(to.elements().len(), true);
         // SAFETY: the maker of the map promised the matrix, `Tile` the shared memory.
         unsafe { Backend::box_load(to.elements().address(), self.address(), [column, row], barrier.address()) }
+    }
+
+    /// [`TensorMap::load`] of a flat box, to `to`, which has as many elements and begins on a multiple of 128 bytes:
+    /// row after row, without gaps.
+    #[inline(always)]
+    #[track_caller]
+    pub fn load_flat(self, to: Shared<T>, row: u32, column: u32, barrier: Mbarrier) {
+        #[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
+        self.refuse_other(to.len(), false);
+        // SAFETY: the maker of the map promised the matrix, that of the view the shared memory.
+        unsafe { Backend::box_load(to.address(), self.address(), [column, row], barrier.address()) }
     }
 
     /// [`TensorMap::load`] to several blocks of the cluster, those whose bits `ranks` has: the box is read once, and
@@ -123,7 +137,7 @@ impl<T: Operand> TensorMap<T> {
     #[track_caller]
     pub fn load_multicast(self, to: Tile<T>, row: u32, column: u32, barrier: Mbarrier, ranks: u16) {
         #[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
-        self.refuse_other(to);
+        self.refuse_other(to.elements().len(), true);
         let (to, place) = (to.elements().address(), [column, row]);
         // SAFETY: as for `load`; blocks of a cluster have the same shared memory, and that they are there is the
         // kernel's to ensure, as `crate::cluster` says.
@@ -136,20 +150,24 @@ impl<T: Operand> TensorMap<T> {
     #[track_caller]
     pub fn store(self, row: u32, column: u32, from: Tile<T>) {
         #[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
-        self.refuse_other(from);
+        self.refuse_other(from.elements().len(), true);
         // SAFETY: as for `load`.
         unsafe { Backend::box_store(self.address(), [column, row], from.elements().address()) }
     }
 
-    /// On the simulator, ends the kernel with an error if a tile is no box of the map: a GPU cannot tell.
+    /// On the simulator, ends the kernel with an error if so many elements, of a tile or not, are no box of the map: a
+    /// GPU cannot tell.
     #[cfg(not(any(target_os = "cuda", feature = "rust-cuda")))]
     #[track_caller]
-    fn refuse_other(self, tile: Tile<T>) {
+    fn refuse_other(self, elements: u32, tile: bool) {
         // What is no map is refused where the box is copied.
         let Some(map) = Described::of_words(self.0.0) else { return };
         let (seen, wanted) = (map.seen(), T::SEEN);
         assert!(seen == wanted, "the tensor map is of elements {seen:?}, and the tile's are {wanted:?}");
-        let ([columns, rows], elements) = (map.box_extents(), tile.elements().len());
+        let kind = |tile| if tile { "tiles" } else { "flat boxes" };
+        let [made, asked] = [map.is_swizzled(), tile].map(kind);
+        assert!(made == asked, "the tensor map is made for {made}, and the copy is of {asked}");
+        let [columns, rows] = map.box_extents();
         assert!(
             elements == rows * columns,
             "a box of the tensor map has {rows} rows, and the tile {} of as many elements",
@@ -163,6 +181,7 @@ mod host {
     use super::{WORDS, Words};
     use crate::Global;
     use crate::scalar::{Operand, Seen};
+    use std::format;
 
     /// What a map says of a matrix. Two that are equal have one map.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,9 +193,11 @@ mod host {
         /// Bytes from one row to the next.
         stride: u64,
         box_rows: u32,
+        /// Columns of a flat box; none of a box that becomes a tile.
+        flat: Option<u32>,
     }
 
-    /// Most rows of a box.
+    /// Most rows of a box, and most columns.
     const MOST_ROWS: u32 = 256;
     /// What addresses and strides are multiples of, in bytes; strides are less than the limit.
     const ALIGNMENT: u64 = 16;
@@ -192,13 +213,47 @@ mod host {
         /// # Panics
         /// If the view has less, or a box has no rows or more than 256.
         pub fn of<T: Operand>(data: Global<T>, [rows, columns]: [u32; 2], stride: u32, box_rows: u32) -> Option<Self> {
-            assert!((1..=MOST_ROWS).contains(&box_rows), "a box of {box_rows} rows");
+            Self::boxed(data, [rows, columns], stride, (box_rows, None))
+        }
+
+        /// The same for flat boxes of so many rows and columns, whose rows are a multiple of 16 bytes.
+        ///
+        /// # Panics
+        /// If the view has less than the matrix, or a box has no rows or no columns, more than 256 of them, or rows of
+        /// other lengths.
+        pub fn flat<T: Operand>(
+            data: Global<T>,
+            [rows, columns]: [u32; 2],
+            stride: u32,
+            [box_rows, box_columns]: [u32; 2],
+        ) -> Option<Self> {
+            Self::boxed(data, [rows, columns], stride, (box_rows, Some(box_columns)))
+        }
+
+        fn boxed<T: Operand>(
+            data: Global<T>,
+            [rows, columns]: [u32; 2],
+            stride: u32,
+            (box_rows, flat): (u32, Option<u32>),
+        ) -> Option<Self> {
             let (address, bytes) = (data.as_ptr() as u64, u64::from(stride) * size_of::<T>() as u64);
-            let all = Self { address, seen: T::SEEN, rows, columns, stride: bytes, box_rows };
+            let all = Self { address, seen: T::SEEN, rows, columns, stride: bytes, box_rows, flat };
+            assert!(
+                all.has_boxes(),
+                "a box of {box_rows} rows{}",
+                flat.map_or("".into(), |n| format!(" x {n} columns"))
+            );
             let [_, needed] = all.range()?;
             let there = u64::from(data.len()) * size_of::<T>() as u64;
             assert!(needed <= there, "{rows} x {columns}, {stride} apart, in {} elements", data.len());
             Some(all)
+        }
+
+        /// Whether the copy engine has boxes of that size.
+        fn has_boxes(&self) -> bool {
+            let counted = |number: &u32| (1..=MOST_ROWS).contains(number);
+            let whole = |columns: &u32| u64::from(columns * self.element().1).is_multiple_of(ALIGNMENT);
+            counted(&self.box_rows) && self.flat.as_ref().is_none_or(|columns| counted(columns) && whole(columns))
         }
 
         /// The first address of the matrix, and the bytes from there to its end; none if the copy engine cannot take
@@ -241,7 +296,12 @@ mod host {
 
         /// Columns and rows of a box.
         pub fn box_extents(&self) -> [u32; 2] {
-            [crate::warpgroup::ROW / self.element().1, self.box_rows]
+            [self.flat.unwrap_or(crate::warpgroup::ROW / self.element().1), self.box_rows]
+        }
+
+        /// Whether a box becomes a tile, whose packs are swizzled; a flat box is in shared memory as in global memory.
+        pub fn is_swizzled(&self) -> bool {
+            self.flat.is_none()
         }
 
         /// The type of the elements.
@@ -254,7 +314,7 @@ mod host {
         pub fn simulated(&self) -> Words {
             let mut words = [0; WORDS];
             let ([columns, rows], [box_columns, box_rows]) = (self.extents(), self.box_extents());
-            words[..7].copy_from_slice(&[
+            words[..8].copy_from_slice(&[
                 self.address,
                 columns,
                 rows,
@@ -262,6 +322,7 @@ mod host {
                 box_columns.into(),
                 box_rows.into(),
                 self.element().0.into(),
+                (!self.is_swizzled()).into(),
             ]);
             words[WORDS - 1] = SIMULATED;
             Words(words)
@@ -270,12 +331,15 @@ mod host {
         /// What words of memory say, if they are a map of the simulator's: they may be anything.
         #[cfg(not(feature = "rust-cuda"))]
         pub(crate) fn of_words(words: [u64; WORDS]) -> Option<Self> {
-            let [address, columns, rows, stride, _, box_rows, ..] = words;
+            let [address, columns, rows, stride, box_columns, box_rows, _, flat, ..] = words;
             let (rows, columns) = (u32::try_from(rows).ok()?, u32::try_from(columns).ok()?);
-            let box_rows = u32::try_from(box_rows).ok().filter(|rows| (1..=MOST_ROWS).contains(rows))?;
-            let of = |seen| Self { address, seen, rows, columns, stride, box_rows };
+            // Any number over the limit will do for one that is: a product with it must not overflow.
+            let side = |number: u64| number.min(u64::from(MOST_ROWS) + 1) as u32;
+            let (box_rows, flat) = (side(box_rows), (flat != 0).then(|| side(box_columns)));
+            let of = |seen| Self { address, seen, rows, columns, stride, box_rows, flat };
             let mut types = [Seen::Tf32, Seen::Bf16, Seen::F16].into_iter().map(of);
-            types.find(|described| described.simulated().0 == words && described.range().is_some())
+            let is_map = |of: &Self| of.has_boxes() && of.simulated().0 == words && of.range().is_some();
+            types.find(is_map)
         }
     }
 }

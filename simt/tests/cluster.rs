@@ -1,6 +1,7 @@
 //! Clusters on the simulator: ranks, their barrier, arrivals at another block's barrier, one box copied to several
-//! blocks; and what a check finds.
+//! blocks, reads of another block's shared memory; and what a check finds.
 
+use simt::cluster::Remote;
 use simt::mbarrier::{self, Mbarrier};
 use simt::sim::{Check, Checked, Kind, LaunchError, Options, check, launch};
 use simt::tensor_map::{Described, TensorMap};
@@ -241,4 +242,76 @@ fn a_block_that_asks_itself_alone_overwrites_what_the_other_reads() {
     let mut found = found;
     assert!(found(ASKS_ITS_BLOCK).contains(&Kind::SharedRace), "{:?}", found(ASKS_ITS_BLOCK));
     assert_eq!(found(LEAVES), [Kind::CopyInFlight], "the last arrivals may come when the block has ended");
+}
+
+shared!(NUMBERS: [u32; 64]);
+shared!(BYTES: [u8; 64]);
+
+/// What a variant of [`reads`] does otherwise.
+const READS_AT_ONCE: u32 = 1;
+const ENDS_AFTER_IT: u32 = 2;
+const READS_OUTSIDE: u32 = 3;
+const READS_OF_NOBODY: u32 = 4;
+const WRITES_AGAIN: u32 = 5;
+
+/// Each thread writes a number and a byte; behind the barrier it adds up those that the blocks of its cluster have at
+/// its place, and those that the last of them has in a pack.
+#[kernel(sm_90, cluster = 3)]
+fn reads(sums: Global<u32>, variant: u32) {
+    let t = thread::thread_idx_x();
+    let value = |rank: u32, t: u32| (rank + 1) * 1000 + t;
+    NUMBERS::view().set(t, value(cluster::rank(), t));
+    BYTES::view().set(t, cluster::rank() as u8 + 1);
+    if variant == READS_AT_ONCE {
+        thread::sync_threads();
+    } else {
+        cluster::sync(); // all blocks have written
+    }
+    let mut sum = 0;
+    for rank in 0..cluster::blocks() + (variant == READS_OF_NOBODY) as u32 {
+        let numbers = Remote::of(NUMBERS::view(), rank);
+        sum += numbers.get(t + (variant == READS_OUTSIDE) as u32);
+        sum += 100_000 * u32::from(Remote::of(BYTES::view(), rank).get(t));
+    }
+    let last = Remote::of(NUMBERS::view(), cluster::blocks() - 1);
+    sum += last.get_pack(t / 4).into_iter().sum::<u32>();
+    if variant == WRITES_AGAIN {
+        NUMBERS::view().set(t, 0);
+    }
+    sums.set(thread::index_1d(), sum);
+    if variant != ENDS_AFTER_IT {
+        cluster::sync(); // no block ends while others read what it has
+    }
+}
+
+#[test]
+fn blocks_read_what_the_others_have() {
+    // More clusters than one thread of the host runs, and one.
+    for blocks in [3, 60] {
+        let mut sums = vec![0; 64 * blocks];
+        run(reads, blocks as u32, 64, (view(&mut sums), 0)).unwrap();
+        for (i, sum) in sums.into_iter().enumerate() {
+            let t = i as u32 % 64;
+            let pack: u32 = (0..4).map(|e| 3000 + t / 4 * 4 + e).sum();
+            assert_eq!(sum, 6000 + 3 * t + 600_000 + pack, "{i}");
+        }
+    }
+}
+
+#[test]
+fn reads_of_another_block_are_checked() {
+    let mut sums = [0; 192];
+    let mut found = |variant| {
+        let args = (view(&mut sums), variant);
+        check(Check { schedules: 8, ..Check::default() }, || run(reads, 3, 64, args).is_ok()).report.kinds()
+    };
+    assert_eq!(found(0), []);
+    let early = found(READS_AT_ONCE);
+    assert!(early.contains(&Kind::SharedRace), "{early:?}");
+    assert_eq!(found(ENDS_AFTER_IT), [Kind::CopyInFlight]);
+    assert_eq!(found(READS_OUTSIDE), [Kind::OutOfBounds]);
+    let again = found(WRITES_AGAIN);
+    assert!(again.contains(&Kind::SharedRace), "{again:?}");
+    let why = run(reads, 3, 64, (view(&mut sums), READS_OF_NOBODY)).unwrap_err().to_string();
+    assert!(why.contains("a cluster of 3 blocks has none of rank 3"), "{why}");
 }

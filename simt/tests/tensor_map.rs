@@ -5,7 +5,7 @@ use simt::mma::Tf32;
 use simt::sim::{Kind, LaunchError, Options, launch};
 use simt::tensor_map::{Described, TensorMap, Words};
 use simt::warpgroup::{Across, Along, Lies, MORE, Sums, Tile, store_fragments};
-use simt::{Global, Kernel, bf16, bulk, f16, kernel, shared, thread, warp};
+use simt::{Global, Kernel, Shared, bf16, bulk, f16, kernel, shared, thread, warp};
 
 /// Memory as a device allocates it.
 #[repr(align(256))]
@@ -159,6 +159,78 @@ fn a_box_outside_of_all_views_is_refused() {
             Err(LaunchError::Fault(f)) => assert!(f.what.contains("no tensor map"), "{word} {value}: {f}"),
             other => panic!("{word} {value}: {other:?}"),
         }
+    }
+}
+
+/// Columns and rows of the flat boxes.
+const FLAT: [u32; 2] = [40, 6];
+
+/// Has a flat box copied to shared memory, and tells all that is there.
+#[kernel]
+fn move_flat(from: TensorMap<f32>, _source: Global<f32>, row: u32, column: u32, len: u32, seen: Global<f32>) {
+    let (barrier, to) = (Mbarrier::at(BARRIER::view(), 0), Shared::<f32>::dynamic(128, len));
+    barrier.init(1);
+    mbarrier::fence_init();
+    barrier.arrive_expecting(len * 4);
+    from.load_flat(to, row, column, barrier);
+    barrier.wait(0);
+    for i in 0..len {
+        seen.set(i, to.get(i));
+    }
+}
+
+#[test]
+fn flat_boxes_lie_as_in_memory() {
+    const ROWS: usize = 20;
+    const COLUMNS: usize = 77;
+    const STRIDE: usize = 84;
+    let mut from = Aligned([f32::NAN; ROWS * STRIDE]);
+    let value = |row: usize, column: usize| (row * 100 + column + 1) as f32;
+    for row in 0..ROWS {
+        (0..COLUMNS).for_each(|column| from.0[row * STRIDE + column] = value(row, column));
+    }
+    let [columns, rows] = FLAT;
+    let matrix = view(&mut from.0);
+    let described = Described::flat(matrix, [ROWS as u32, COLUMNS as u32], STRIDE as u32, [rows, columns]);
+    let described = described.expect("the copy engine takes it");
+    assert_eq!((described.box_extents(), described.is_swizzled()), (FLAT, false));
+    let words = described.simulated();
+    // Inside, across each edge, and outside.
+    for [row, column] in [[0, 0], [3, 5], [17, 60], [19, 76], [20, 0], [3, 80]] {
+        let mut seen = Aligned([f32::NAN; (FLAT[0] * FLAT[1]) as usize]);
+        let args = (TensorMap::new(words), matrix, row as u32, column as u32, rows * columns, view(&mut seen.0));
+        run(move_flat, 1, args).unwrap();
+        for (i, &got) in seen.0.iter().enumerate() {
+            let (row, column) = (row + i / columns as usize, column + i % columns as usize);
+            let want = if row < ROWS && column < COLUMNS { value(row, column) } else { 0.0 };
+            assert_eq!(got, want, "{row} {column}");
+        }
+    }
+    let mut seen = Aligned([0.0; 256]);
+    let mut refused = |words, len, what| match run(move_flat, 1, (words, matrix, 0, 0, len, view(&mut seen.0))) {
+        Err(LaunchError::Fault(f)) => assert!(f.what.contains(what), "{f}"),
+        other => panic!("{other:?}"),
+    };
+    refused(TensorMap::new(words), 200, "has 6 rows, and the tile 5");
+    let tiles = Described::of(matrix, [ROWS as u32, COLUMNS as u32], STRIDE as u32, rows);
+    refused(TensorMap::new(map(tiles)), rows * 32, "made for tiles, and the copy is of flat boxes");
+    // What no map of the host says is none: columns of a box that are none, too many, or no multiple of 16 bytes.
+    for (word, value) in [(4, 0), (4, 260), (4, 38), (4, 1 << 40), (5, 257), (7, 2)] {
+        let mut forged = words;
+        forged.0[word] = value;
+        refused(TensorMap::new(forged), rows * columns, "no tensor map");
+    }
+}
+
+#[test]
+fn flat_boxes_have_sizes_that_the_copy_engine_takes() {
+    let mut data = Aligned([0f32; 1024]);
+    let view = view(&mut data.0);
+    assert!(Described::flat(view, [4, 8], 8, [16, 256]).is_some());
+    assert!(Described::flat(view, [4, 8], 10, [16, 256]).is_none(), "rows begin on multiples of 16 bytes");
+    for sides in [[0, 4], [257, 4], [4, 0], [4, 260], [4, 6]] {
+        let refused = std::panic::catch_unwind(|| Described::flat(view, [4, 8], 8, sides));
+        assert!(refused.is_err(), "{sides:?}");
     }
 }
 

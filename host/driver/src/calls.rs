@@ -105,6 +105,7 @@ const CAPTURE_ACTIVE: u32 = 1;
 
 /// `CUtensorMapInterleave`, `CUtensorMapSwizzle`, `CUtensorMapL2promotion` and `CUtensorMapFloatOOBfill`.
 const INTERLEAVE_NONE: u32 = 0;
+const SWIZZLE_NONE: u32 = 0;
 const SWIZZLE_128_BYTES: u32 = 3;
 const PROMOTION_256_BYTES: u32 = 3;
 const OUTSIDE_ZERO: u32 = 0;
@@ -472,17 +473,18 @@ pub struct Tensor {
     pub extents: [u64; 2],
     /// Bytes from one row to the next, a multiple of 16.
     pub stride: u64,
-    /// Columns and rows of a box; its rows have 128 bytes.
+    /// Columns and rows of a box; its rows have a multiple of 16 bytes, and 128 if it is swizzled.
     pub box_extents: [u32; 2],
+    /// Whether packs of 16 bytes are swizzled in rows of 128 bytes.
+    pub swizzled: bool,
 }
 
-/// The map by which kernels have boxes of a matrix copied: packs of 16 bytes swizzled in rows of 128 bytes, zeros
-/// outside of the matrix. It needs no context, and the driver does not look at the memory. CUDA 12.0 and up.
+/// The map by which kernels have boxes of a matrix copied, with zeros outside of the matrix. It needs no context, and the driver does not look at the memory. CUDA 12.0 and up.
 ///
 /// # Errors
 /// The driver's status, in particular for sizes that the copy engine cannot take.
 pub fn tensor_map(of: &Tensor) -> Result<[u64; 16], Status> {
-    let Tensor { address, element, extents, stride, box_extents } = *of;
+    let Tensor { address, element, extents, stride, box_extents, swizzled } = *of;
     let mut map = Aligned([0; 16]);
     // SAFETY: the call writes one map and reads two extents, one stride, two box extents and two steps; the address is
     // a number to it.
@@ -497,7 +499,7 @@ pub fn tensor_map(of: &Tensor) -> Result<[u64; 16], Status> {
             box_extents.as_ptr(),
             [1, 1].as_ptr(),
             INTERLEAVE_NONE,
-            SWIZZLE_128_BYTES,
+            if swizzled { SWIZZLE_128_BYTES } else { SWIZZLE_NONE },
             PROMOTION_256_BYTES,
             OUTSIDE_ZERO,
         )

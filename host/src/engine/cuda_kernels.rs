@@ -161,6 +161,7 @@ impl Cuda {
             extents: of.extents(),
             stride: of.stride(),
             box_extents: of.box_extents(),
+            swizzled: of.is_swizzled(),
         };
         let map =
             cuda_driver::tensor_map(&tensor).map_err(|status| CudaError::driver("making a tensor map", status))?;

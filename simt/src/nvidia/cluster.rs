@@ -20,6 +20,19 @@ pub(crate) fn blocks() -> u32 {
     blocks
 }
 
+#[inline(always)]
+pub(crate) fn address(address: u32, rank: u32) -> u32 {
+    let there: u32;
+    // SAFETY: converts an address; that of a rank beyond the cluster is of no use, and nothing is accessed.
+    unsafe {
+        asm!(
+            "mapa.shared::cluster.u32 {0}, {1}, {2};",
+            out(reg32) there, in(reg32) address, in(reg32) rank, options(pure, nomem, nostack)
+        )
+    }
+    there
+}
+
 /// # Safety
 /// As [`crate::machine::Machine::mbarrier_arrive_at`].
 #[inline(always)]

@@ -55,6 +55,21 @@ macro_rules! forwards {
         }
 
         #[inline(always)]
+        fn cluster_address(address: u32, rank: u32) -> u32 {
+            cluster::address(address, rank)
+        }
+
+        #[inline(always)]
+        unsafe fn load_cluster<T: Scalar>(address: u32) -> T {
+            unsafe { memory::load_cluster(address) }
+        }
+
+        #[inline(always)]
+        unsafe fn load_cluster_pack(address: u32) -> [u32; 4] {
+            unsafe { memory::load_cluster_pack(address) }
+        }
+
+        #[inline(always)]
         unsafe fn atomic_global<T: AtomicScalar>(op: Operation<T>, p: *mut T, order: Order, scope: Scope) -> T {
             unsafe { atomic::global(op, p, order, scope) }
         }

@@ -101,36 +101,70 @@ pub(crate) unsafe fn store_global_pack(p: *mut u8, value: [u32; 4], cache: Cache
     }
 }
 
+/// A load of a `T` from shared memory: the block's own, or that of the cluster.
+macro_rules! load_from {
+    ($space:literal, $t:ty, $address:expr) => {{
+        let address: u32 = $address;
+        let bits: u64 = match size_of::<$t>() {
+            1 => {
+                let v: u16;
+                asm!(
+                    concat!("ld.", $space, ".u8 {0}, [{1}];"),
+                    out(reg16) v, in(reg32) address, options(pure, readonly, nostack)
+                );
+                v as u64
+            }
+            2 => {
+                let v: u16;
+                asm!(
+                    concat!("ld.", $space, ".b16 {0}, [{1}];"),
+                    out(reg16) v, in(reg32) address, options(pure, readonly, nostack)
+                );
+                v as u64
+            }
+            4 => {
+                let v: u32;
+                asm!(
+                    concat!("ld.", $space, ".b32 {0}, [{1}];"),
+                    out(reg32) v, in(reg32) address, options(pure, readonly, nostack)
+                );
+                v as u64
+            }
+            _ => {
+                let v: u64;
+                asm!(
+                    concat!("ld.", $space, ".b64 {0}, [{1}];"),
+                    out(reg64) v, in(reg32) address, options(pure, readonly, nostack)
+                );
+                v
+            }
+        };
+        from_bits(bits)
+    }};
+}
+
 /// # Safety
 /// `address` lies in the block's shared memory, with room for a `T`, and is aligned for it.
 #[inline(always)]
 pub(crate) unsafe fn load_shared<T: Scalar>(address: u32) -> T {
     // SAFETY: the caller's promise is the instruction's condition.
-    unsafe {
-        let bits: u64 = match size_of::<T>() {
-            1 => {
-                let v: u16;
-                asm!("ld.shared.u8 {0}, [{1}];", out(reg16) v, in(reg32) address, options(pure, readonly, nostack));
-                v as u64
-            }
-            2 => {
-                let v: u16;
-                asm!("ld.shared.b16 {0}, [{1}];", out(reg16) v, in(reg32) address, options(pure, readonly, nostack));
-                v as u64
-            }
-            4 => {
-                let v: u32;
-                asm!("ld.shared.b32 {0}, [{1}];", out(reg32) v, in(reg32) address, options(pure, readonly, nostack));
-                v as u64
-            }
-            _ => {
-                let v: u64;
-                asm!("ld.shared.b64 {0}, [{1}];", out(reg64) v, in(reg32) address, options(pure, readonly, nostack));
-                v
-            }
-        };
-        from_bits(bits)
-    }
+    unsafe { load_from!("shared", T, address) }
+}
+
+/// # Safety
+/// As [`crate::machine::Machine::load_cluster`].
+#[inline(always)]
+pub(crate) unsafe fn load_cluster<T: Scalar>(address: u32) -> T {
+    // SAFETY: the caller's promise is the instruction's condition.
+    unsafe { load_from!("shared::cluster", T, address) }
+}
+
+/// # Safety
+/// As [`crate::machine::Machine::load_cluster_pack`].
+#[inline(always)]
+pub(crate) unsafe fn load_cluster_pack(address: u32) -> [u32; 4] {
+    // SAFETY: the caller's promise is the instruction's condition.
+    unsafe { load_pack!("ld.shared::cluster.v4.b32", reg32, address, pure, readonly) }
 }
 
 /// # Safety

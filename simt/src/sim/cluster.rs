@@ -1,9 +1,11 @@
 //! Clusters: blocks that run on one thread of the host, in turn, and reach each other's shared memory.
 
 use super::block::{Block, Others, Vector};
-use super::check::{self, Kind};
+use super::check::{self, Kind, Touch};
 use super::error::LaunchError;
 use super::here;
+use super::limits;
+use super::observe::{AccessKind, Space};
 use super::spin::Idle;
 use super::stack::Stack;
 use super::stats::Instruction;
@@ -99,6 +101,39 @@ pub(super) fn reach(rank: u32, what: &str) -> &'static Block {
         );
     }
     found
+}
+
+/// An address of the cluster: a block's has less than so many bits, and above them is the block's rank.
+const ADDRESS_BITS: u32 = 24;
+
+const _: () = assert!(limits::MAX_SHARED <= 1 << ADDRESS_BITS, "shared memory has addresses of the cluster");
+
+/// The address by which the cluster knows a place in the shared memory of the block of that rank.
+pub(super) fn address(address: u32, rank: u32) -> u32 {
+    rank << ADDRESS_BITS | address
+}
+
+/// Reads `bytes` bytes at an address of the cluster, by `words`: one word, or the four of a pack. It is no access of the
+/// block's own memory, so observers are not told of it, and it is not counted.
+#[track_caller]
+pub(super) fn load<const N: usize>(address: u32, bytes: u32, words: impl Fn(*const u8) -> [u64; N]) -> [u64; N] {
+    let (block, rank, at) = (here(), address >> ADDRESS_BITS, address % (1 << ADDRESS_BITS));
+    block.shared(at, bytes); // refused here, if it is: the blocks of a cluster have as much shared memory
+    block.interrupt();
+    block.before_access();
+    let home = reach(rank, "reads shared memory of");
+    let words = words(home.shared(at, bytes));
+    if let Some((session, state)) = block.checks() {
+        let other = if rank == block.place_in_cluster().0 { None } else { home.checked() };
+        let (space, kind, site) = (Space::Shared, AccessKind::Read, Location::caller());
+        let touch = Touch { space, kind, address: at.into(), bytes, before: &words, after: &words, site };
+        session.read_of_cluster(state, block.current(), other, &touch);
+    }
+    for (i, &word) in (0..).zip(&words) {
+        let bytes = bytes / N as u32;
+        block.after_access(Space::Shared, u64::from(address + i * bytes), bytes, word);
+    }
+    words
 }
 
 /// Runs the blocks of the cluster with these indices to their end, as [`Block::run`] runs one.

@@ -528,6 +528,28 @@ impl Machine for Simulator {
         0
     }
 
+    #[inline]
+    fn cluster_address(address: u32, rank: u32) -> u32 {
+        cluster::address(address, rank)
+    }
+
+    #[track_caller]
+    unsafe fn load_cluster<T: Scalar>(address: u32) -> T {
+        let word = cluster::load(address, size_of::<T>() as u32, |p| {
+            // SAFETY: `cluster::load` gives a pointer to so many bytes; the caller promises the alignment.
+            let word: T = unsafe { memory::load(p.cast()) };
+            [to_bits(word)]
+        });
+        from_bits(word[0])
+    }
+
+    #[track_caller]
+    unsafe fn load_cluster_pack(address: u32) -> [u32; 4] {
+        // SAFETY: as for `load_cluster`, for 16 bytes.
+        let words = cluster::load(address, 16, |p| unsafe { memory::load_pack(p) }.map(u64::from));
+        words.map(|word| word as u32)
+    }
+
     #[track_caller]
     unsafe fn atomic_global<T: AtomicScalar>(op: Operation<T>, p: *mut T, order: Order, scope: Scope) -> T {
         // SAFETY: passed on.

@@ -10,7 +10,7 @@ use crate::tensor_map::{Described, WORDS};
 use crate::warpgroup::ROW;
 use std::panic::Location;
 
-/// Bytes of a piece, and pieces of a row of a box.
+/// Bytes of a piece, and pieces of a row of a box that becomes a tile.
 const PIECE: u32 = 16;
 const PIECES: u32 = ROW / PIECE;
 
@@ -22,8 +22,11 @@ struct Boxed {
     stride: u64,
     /// Bytes of an element.
     element: u64,
-    /// Rows of the box.
+    /// Rows of the box, and the bytes of each.
     rows: u32,
+    row_bytes: u32,
+    /// Whether pieces are swizzled as in a tile.
+    swizzled: bool,
     /// Its first column and row, which may lie before those of the matrix.
     place: [i32; 2],
     /// The tile.
@@ -63,25 +66,34 @@ impl Boxed {
             );
         }
         assert!(tile.is_multiple_of(ROW), "a box begins on a multiple of {ROW} bytes of shared memory, not at {tile}");
+        let ([columns, rows], element) = (described.box_extents(), described.element().1);
         Self {
             address,
             extents: described.extents(),
             stride: described.stride(),
-            element: described.element().1.into(),
-            rows: described.box_extents()[1],
+            element: element.into(),
+            rows,
+            row_bytes: columns * element,
+            swizzled: described.is_swizzled(),
             place: place.map(|at| at as i32),
             tile,
         }
     }
 
     fn bytes(&self) -> u32 {
-        self.rows * ROW
+        self.rows * self.row_bytes
+    }
+
+    /// Pieces of a row.
+    fn pieces_of_row(&self) -> u32 {
+        self.row_bytes / PIECE
     }
 
     /// Piece `i` of row `row` of the box.
     fn piece(&self, row: u32, i: u32) -> Piece {
-        let line = self.tile + row * ROW;
-        let shared = line + (i ^ (line / ROW % PIECES)) * PIECE;
+        let line = self.tile + row * self.row_bytes;
+        let place = if self.swizzled { i ^ (line / ROW % PIECES) } else { i };
+        let shared = line + place * PIECE;
         let [x, y] = self.place.map(i64::from);
         let (x, y) = (x + i64::from(i * PIECE) / self.element as i64, y + i64::from(row));
         let [columns, rows] = self.extents.map(|n| n as i64);
@@ -94,14 +106,14 @@ impl Boxed {
     }
 
     fn pieces(&self) -> impl Iterator<Item = Piece> + '_ {
-        (0..self.rows).flat_map(move |row| (0..PIECES).map(move |i| self.piece(row, i)))
+        (0..self.rows).flat_map(move |row| (0..self.pieces_of_row()).map(move |i| self.piece(row, i)))
     }
 
     /// Counts the copy: of each row what is in the matrix.
     #[track_caller]
     fn count(&self, instruction: Instruction) {
         let row = |row| {
-            let there = (0..PIECES).map(|i| self.piece(row, i).there).sum();
+            let there = (0..self.pieces_of_row()).map(|i| self.piece(row, i).there).sum();
             (self.piece(row, 0).global, there)
         };
         here().count_copies(instruction, (0..self.rows).map(row).filter(|&(_, bytes)| bytes > 0));

@@ -34,11 +34,15 @@
 mod multiply;
 mod pack;
 mod ring;
+mod split;
 mod work;
 
 use super::Shape;
+use ring::{Producer, Source};
+use simt::tensor_map::TensorMap;
 use simt::{Global, grid, kernel, thread, warpgroup};
-use work::Work;
+use split::{By, Parts};
+use work::{Units, Work};
 
 pub use pack::*; // by a glob: an entry by rust-cuda has no name in Rust
 
@@ -62,10 +66,13 @@ const MANY: u32 = 232;
 /// Bytes of dynamic shared memory: the ring.
 pub const SHARED_BYTES: u32 = STAGES * ring::STAGE * 4;
 
-/// C = alpha·A·B + beta·C for one product of the batch. `a` and `b` are copies in tiles. C of the tiles from
-/// `work.shared` on has been multiplied by beta already.
+/// C = alpha·A·B + beta·C for one product of the batch. Operands that `work` has boxes of have a map, and `a` or `b` is
+/// the operand itself; the others are copies in tiles. C of the tiles from `work.shared` on has been multiplied by beta
+/// already.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
 pub fn matmul_producer_consumer(
+    map_a: TensorMap<f32>,
+    map_b: TensorMap<f32>,
     a: Global<f32>,
     b: Global<f32>,
     c: Global<f32>,
@@ -73,96 +80,66 @@ pub fn matmul_producer_consumer(
     product: u32,
     work: Work,
 ) {
+    begin();
+    let units = Units::of_block(work, thread::block_idx_x());
     let thread = thread::thread_idx_x();
-    if thread == 0 {
-        ring::init_barriers();
-    }
-    thread::sync_threads(); // the barriers exist before any thread uses them
     if thread >= MULTIPLIERS {
         warpgroup::release_registers::<FEW>();
         if thread == MULTIPLIERS {
-            grid::wait_for_previous(); // for the copies in tiles; C is as it was before them
-            ring::Producer::run(a, b, work);
+            // For A and B. C is written after some of them have come, so after the launch before, too.
+            grid::wait_for_previous();
+            Producer::run(Source::new(map_a, a, work.boxes_a), Source::new(map_b, b, work.boxes_b), units);
         }
     } else {
         warpgroup::claim_registers::<MANY>();
         let (_, _, c) = shape.matrices(product, a, b, c);
-        multiply::run(c, work);
+        multiply::run(c, units);
     }
+}
+
+/// The same by clusters: one for each tile of C, whose blocks multiply parts of k. C is as it was.
+#[kernel(
+    sm_90a,
+    max_threads = BLOCK,
+    min_blocks = 1,
+    cluster = <P as Parts>::BLOCKS,
+    instances(
+        matmul_producer_consumer_by_2: <By<2>>,
+        matmul_producer_consumer_by_3: <By<3>>,
+        matmul_producer_consumer_by_4: <By<4>>,
+        matmul_producer_consumer_by_8: <By<8>>,
+    )
+)]
+pub fn matmul_producer_consumer_by<P: Parts>(
+    map_a: TensorMap<f32>,
+    map_b: TensorMap<f32>,
+    a: Global<f32>,
+    b: Global<f32>,
+    c: Global<f32>,
+    shape: Shape,
+    product: u32,
+    work: Work,
+) {
+    begin();
+    if thread::thread_idx_x() >= MULTIPLIERS {
+        warpgroup::release_registers::<FEW>();
+        P::produce(Source::new(map_a, a, work.boxes_a), Source::new(map_b, b, work.boxes_b), work);
+    } else {
+        warpgroup::claim_registers::<MANY>();
+        let (_, _, c) = shape.matrices(product, a, b, c);
+        P::multiply(c, work);
+    }
+}
+
+/// What all threads do first.
+#[inline(always)]
+fn begin() {
+    if thread::thread_idx_x() == 0 {
+        ring::init_barriers();
+    }
+    thread::sync_threads(); // the barriers exist before any thread uses them
+    grid::let_next_start(); // it waits where it needs what this launch writes
 }
 
 #[cfg(not(target_os = "cuda"))]
-pub mod launches {
-    //! What the host launches: A is copied, and B if it must be; then the product.
-
-    use super::pack::{PACK, Panel};
-    use super::*;
-    use crate::ladder::matmul::*;
-    use crate::matmul::host::{Room, refuses_but_hopper};
-
-    /// The rung.
-    pub static RUNG: Entry<Matmul> =
-        rung!("mod.rs", [matmul_producer_consumer, matmul_producer_consumer_pack, matmul_producer_consumer_scale])
-            .refusing(refuses)
-            .run_by(&ProducerConsumer);
-
-    struct ProducerConsumer;
-
-    fn refuses(ask: &Ask) -> Option<String> {
-        refuses_but_hopper("producer-consumer", ask, SHARED_BYTES + ring::BARRIER_BYTES)
-    }
-
-    impl Multiplies for ProducerConsumer {
-        fn launches(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>> {
-            let (mut room_a, mut room_b) = (Room::default(), Room::default());
-            let Sizes { m, n, k } = sizes;
-            room_a.view(on, panel_of(ROWS, m, k, 0, 0).elements())?;
-            room_b.view(on, panel_of(COLUMNS, n, k, 0, 0).elements())?;
-            Ok(Box::new(move |on, product| {
-                let shape = Shape::of(&product);
-                (0..shape.batch).try_for_each(|number| one(on, &product, shape, number, &mut room_a, &mut room_b))
-            }))
-        }
-    }
-
-    /// An operand of `along` rows of A, or columns of B, as tiles of so many.
-    fn panel_of(width: u32, along: u32, deep: u32, step: u32, step_deep: u32) -> Panel {
-        Panel { along, deep, step, step_deep, width, depth: deep.next_multiple_of(DEPTH) }
-    }
-
-    impl Panel {
-        /// Elements of the copy.
-        fn elements(&self) -> u64 {
-            u64::from(self.along.div_ceil(self.width)) * u64::from(self.width) * u64::from(self.depth)
-        }
-    }
-
-    /// The launches for one product of a batch.
-    fn one(on: &dyn Launcher, product: &Product, shape: Shape, number: u32, a: &mut Room, b: &mut Room) -> Result {
-        let Shape { m, n, k, .. } = shape;
-        if m == 0 || n == 0 {
-            return Ok(());
-        }
-        let (c, work) = (product.c.data, Work::of(&shape, on.device().multiprocessors));
-        if work.shared < work.tiles() {
-            let geometry = Geometry::linear(work.tiles() - work.shared, PACK);
-            on.launch(matmul_producer_consumer_scale, geometry, (c, shape, number, work))?;
-        }
-        if k == 0 {
-            return Ok(()); // all of C has been multiplied by beta
-        }
-        let of_batch = |matrix: &Matrix, apart: u32| {
-            let start = (number * apart).min(matrix.data.len());
-            matrix.data.slice(start, matrix.data.len() - start)
-        };
-        let (from_a, from_b) = (of_batch(&product.a, product.batch.a), of_batch(&product.b, product.batch.b));
-        let panel_a = panel_of(ROWS, m, k, shape.a.row, shape.a.column);
-        let panel_b = panel_of(COLUMNS, n, k, shape.b.column, shape.b.row);
-        let (a, b) = (a.view(on, panel_a.elements())?, b.view(on, panel_b.elements())?);
-        let geometry = Geometry::linear(panel_a.blocks() + panel_b.blocks(), PACK);
-        on.launch(matmul_producer_consumer_pack, geometry, (from_a, a, panel_a, from_b, b, panel_b))?;
-        // It begins while the copies end; the thread that needs them waits.
-        let geometry = Geometry::linear(work.blocks, BLOCK).shared(SHARED_BYTES).overlapping();
-        on.launch(matmul_producer_consumer, geometry, (a, b, c, shape, number, work))
-    }
-}
+pub mod launches;

@@ -1,7 +1,7 @@
-//! The warps that multiply.
+//! The warps that multiply, and write whole tiles or add parts of them to C.
 
 use super::ring::{STAGE_A, elements, empty, full};
-use super::work::{Unit, Units, Work};
+use super::work::{Unit, Units};
 use super::{COLUMNS, DEPTH, ROWS, STAGES};
 use crate::matmul::Output;
 use crate::matmul::registers::add_outer;
@@ -11,48 +11,77 @@ use simt::warp::{self, FULL};
 use simt::{Shared, thread, unroll};
 
 /// Rows and columns of C per thread.
-const DOWN: usize = 8;
-const ALONG: usize = 16;
+pub(super) const DOWN: usize = 8;
+pub(super) const ALONG: usize = 16;
 /// Distance of a thread's fours of rows, and of columns.
-const APART_DOWN: u32 = 32;
-const APART_ALONG: u32 = 16;
+pub(super) const APART_DOWN: u32 = 32;
+pub(super) const APART_ALONG: u32 = 16;
 /// Side of a warp's tile.
 const WARP_TILE: u32 = 64;
 
 /// A thread's elements of a column of A and of a row of B.
 type Pair = ([f32; DOWN], [f32; ALONG]);
 /// A thread's sums.
-type Sums = [[f32; ALONG]; DOWN];
+pub(super) type Sums = [[f32; ALONG]; DOWN];
 
 /// Multiplies all units of the block.
 #[inline(always)]
-pub(super) fn run(c: Output, work: Work) {
-    let (row, column) = place(thread::thread_idx_x() / 32, warp::lane_id());
-    let mut units = Units::of_block(work, thread::block_idx_x());
-    let mut pair = Pair::default();
-    let mut place = Place::FIRST;
+pub(super) fn run(c: Output, mut units: Units) {
+    let mut walk = Walk::new();
     let mut unit = units.next();
     if unit.is_some() {
-        full(place.stage).wait(place.parity);
-        pair = load(elements(place.stage), 0, row, column);
+        walk.begin();
     }
     while let Some(now) = unit {
         let mut sums = Sums::default();
-        let mut left = now.steps;
+        walk.add(now.steps, &mut sums);
+        store(c, now, walk.row, walk.column, &sums);
+        unit = units.next();
+    }
+}
+
+/// A thread's way through the stages.
+pub(super) struct Walk {
+    /// First row and column of the thread in the block's tile.
+    pub(super) row: u32,
+    pub(super) column: u32,
+    place: Place,
+    /// The first elements of the stage.
+    pair: Pair,
+}
+
+impl Walk {
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        let (row, column) = place(thread::thread_idx_x() / 32, warp::lane_id());
+        Self { row, column, place: Place::FIRST, pair: Pair::default() }
+    }
+
+    /// Waits for the first stage.
+    #[inline(always)]
+    pub(super) fn begin(&mut self) {
+        full(self.place.stage).wait(self.place.parity);
+        self.pair = load(elements(self.place.stage), 0, self.row, self.column);
+    }
+
+    /// Adds the products of the next `steps` stages to `sums`.
+    #[inline(always)]
+    pub(super) fn add(&mut self, steps: u32, sums: &mut Sums) {
+        let &mut Self { row, column, mut place, mut pair } = self;
+        let mut left = steps;
         while left > 0 {
             let next = place.next(STAGES);
             full(next.stage).wait(next.parity);
             let (this, behind) = (elements(place.stage), elements(next.stage));
-            unroll::<{ DEPTH as usize - 1 }>(|e| pair = step(this, e as u32 + 1, row, column, pair, &mut sums));
-            pair = step(behind, 0, row, column, pair, &mut sums);
+            unroll::<{ DEPTH as usize - 1 }>(|e| pair = step(this, e as u32 + 1, row, column, pair, sums));
+            pair = step(behind, 0, row, column, pair, sums);
             warp::sync_warp(FULL); // all lanes have loaded what they need of the stage before it is filled again
             if warp::lane_id() == 0 {
                 empty(place.stage).arrive();
             }
             (place, left) = (next, left - 1);
         }
-        store(c, now, row, column, &sums);
-        unit = units.next();
+        (self.place, self.pair) = (place, pair);
     }
 }
 
@@ -88,26 +117,27 @@ fn load(stage: Shared<f32>, k: u32, row: u32, column: u32) -> Pair {
 /// the compiler to inline, and the sums would leave the registers.
 #[inline(always)]
 fn store(c: Output, unit: Unit, row: u32, column: u32, sums: &Sums) {
-    let (row, column, adds, apart) = (unit.row + row, unit.column + column, unit.adds, APART_DOWN);
-    store_row(c, row, column, adds, &sums[0]);
-    store_row(c, row + 1, column, adds, &sums[1]);
-    store_row(c, row + 2, column, adds, &sums[2]);
-    store_row(c, row + 3, column, adds, &sums[3]);
-    store_row(c, row + apart, column, adds, &sums[4]);
-    store_row(c, row + apart + 1, column, adds, &sums[5]);
-    store_row(c, row + apart + 2, column, adds, &sums[6]);
-    store_row(c, row + apart + 3, column, adds, &sums[7]);
+    let (row, column, apart) = (unit.row + row, unit.column + column, APART_DOWN);
+    let how = (unit.adds, c.matrix.has_packs());
+    store_row(c, row, column, how, &sums[0]);
+    store_row(c, row + 1, column, how, &sums[1]);
+    store_row(c, row + 2, column, how, &sums[2]);
+    store_row(c, row + 3, column, how, &sums[3]);
+    store_row(c, row + apart, column, how, &sums[4]);
+    store_row(c, row + apart + 1, column, how, &sums[5]);
+    store_row(c, row + apart + 2, column, how, &sums[6]);
+    store_row(c, row + apart + 3, column, how, &sums[7]);
 }
 
-/// [`store`] for one row.
+/// [`store`] for one row: whether the sums are added to C, and whether C has packs.
 #[inline(always)]
-fn store_row(c: Output, row: u32, column: u32, adds: bool, sums: &[f32; ALONG]) {
-    unroll::<ALONG>(|j| {
-        let column = column + j as u32 % 4 + j as u32 / 4 * APART_ALONG;
+fn store_row(c: Output, row: u32, column: u32, (adds, has_packs): (bool, bool), sums: &[f32; ALONG]) {
+    unroll::<{ ALONG / 4 }>(|j| {
+        let (column, j) = (column + j as u32 * APART_ALONG, 4 * j);
         if adds {
-            add(c, row, column, sums[j]);
+            unroll::<4>(|e| add(c, row, column + e as u32, sums[j + e]));
         } else {
-            c.set(row, column, sums[j]);
+            c.set_4(row, column, [sums[j], sums[j + 1], sums[j + 2], sums[j + 3]], has_packs);
         }
     });
 }

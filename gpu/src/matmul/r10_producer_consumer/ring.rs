@@ -1,10 +1,11 @@
 //! The ring of stages in shared memory, its barriers, and the thread that fills it.
 
-use super::work::{Unit, Units, Work};
+use super::work::{Unit, Units};
 use super::{COLUMNS, DEPTH, ROWS, STAGES, WARPS};
 use crate::ring::Place;
 use simt::mbarrier::{self, Mbarrier};
-use simt::{Global, Shared, bulk, shared, thread};
+use simt::tensor_map::TensorMap;
+use simt::{Global, Shared, bulk, shared};
 
 /// Elements of A, of B, and of both in a stage.
 pub(super) const STAGE_A: u32 = ROWS * DEPTH;
@@ -50,21 +51,56 @@ pub(super) fn elements(stage: u32) -> Shared<f32> {
     Shared::dynamic(stage * STAGE * 4, STAGE)
 }
 
+/// An operand as the copy engine takes it.
+#[derive(Clone, Copy)]
+pub(super) struct Source {
+    map: TensorMap<f32>,
+    tiles: Global<f32>,
+    /// Whether `map` is that of the operand. Otherwise `tiles` is its copy in tiles.
+    boxes: bool,
+}
+
+impl Source {
+    #[inline(always)]
+    pub(super) fn new(map: TensorMap<f32>, tiles: Global<f32>, boxes: u32) -> Self {
+        Self { map, tiles, boxes: boxes != 0 }
+    }
+
+    #[inline(always)]
+    fn prefetch(self) {
+        if self.boxes {
+            self.map.prefetch();
+        }
+    }
+
+    /// Has `width` rows of A, or columns of B, from `first` on copied to `to`, for one of the `steps` along k.
+    #[inline(always)]
+    fn load(self, to: Shared<f32>, (first, width): (u32, u32), (step, steps): (u32, u32), barrier: Mbarrier) {
+        if self.boxes {
+            self.map.load_flat(to, step * DEPTH, first, barrier);
+        } else {
+            let len = width * DEPTH;
+            bulk::load(to, self.tiles.slice((first / width * steps + step) * len, len), barrier);
+        }
+    }
+}
+
 /// The thread that fills the ring.
 pub(super) struct Producer {
-    a: Global<f32>,
-    b: Global<f32>,
+    a: Source,
+    b: Source,
     /// Steps of a tile of A, and of B, along k.
     steps: u32,
     place: Place,
 }
 
 impl Producer {
-    /// Fills stage after stage, for all units of the block. `a` and `b` are copies in tiles.
+    /// Fills stage after stage, for all units of the block.
     #[inline(always)]
-    pub(super) fn run(a: Global<f32>, b: Global<f32>, work: Work) {
-        let mut producer = Self { a, b, steps: work.steps, place: Place::FIRST };
-        let mut units = Units::of_block(work, thread::block_idx_x());
+    pub(super) fn run(a: Source, b: Source, mut units: Units) {
+        a.prefetch();
+        b.prefetch();
+        let mut producer = Self { a, b, steps: units.work.steps, place: Place::FIRST };
         let mut last = None;
         while let Some(unit) = units.next() {
             let mut step = unit.from;
@@ -89,10 +125,8 @@ impl Producer {
         empty(stage).wait(parity ^ 1);
         let (to, barrier) = (elements(stage), full(stage));
         barrier.arrive_expecting(STAGE * 4);
-        let from_a = self.a.slice((unit.row / ROWS * self.steps + step) * STAGE_A, STAGE_A);
-        let from_b = self.b.slice((unit.column / COLUMNS * self.steps + step) * STAGE_B, STAGE_B);
-        bulk::load(to.slice(0, STAGE_A), from_a, barrier);
-        bulk::load(to.slice(STAGE_A, STAGE_B), from_b, barrier);
+        self.a.load(to.slice(0, STAGE_A), (unit.row, ROWS), (step, self.steps), barrier);
+        self.b.load(to.slice(STAGE_A, STAGE_B), (unit.column, COLUMNS), (step, self.steps), barrier);
         self.place = self.place.next(STAGES);
     }
 }

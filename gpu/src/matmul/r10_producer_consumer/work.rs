@@ -3,8 +3,9 @@
 use super::{COLUMNS, ROWS};
 use crate::matmul::in_groups;
 
-/// The tiles of C and their distribution. Tiles before `shared` are multiplied whole, each by one block. The steps
-/// along k of the others are divided evenly among all blocks, which add their parts to C.
+/// The tiles of C and their distribution, and what the operands are. Tiles before `shared` are multiplied whole, each by
+/// one block. The steps along k of the others are divided evenly among all blocks, which add their parts to C. A
+/// cluster has one tile, and that is shared.
 #[simt::argument]
 #[derive(Clone, Copy)]
 pub struct Work {
@@ -18,6 +19,10 @@ pub struct Work {
     pub blocks: u32,
     /// The first tile that several blocks work on.
     pub shared: u32,
+    /// Whether A has a tensor map; otherwise there is a copy in tiles.
+    pub boxes_a: u32,
+    /// The same for B.
+    pub boxes_b: u32,
 }
 
 /// A tile, or a part of its steps along k.
@@ -38,7 +43,7 @@ pub(super) struct Unit {
 /// The units of a block, one after the other. Those who copy and those who multiply count through them alike.
 #[derive(Clone, Copy)]
 pub(super) struct Units {
-    work: Work,
+    pub(super) work: Work,
     /// The next step of the shared tiles, counted over all of them, and the end of the block's part.
     step: u32,
     end: u32,
@@ -69,6 +74,13 @@ impl Units {
         Self { work, step: begin(block), end: begin(block + 1), tile: block }
     }
 
+    /// The steps of `tile` that are those of a block of its cluster: by its rank among so many.
+    #[inline(always)]
+    pub(super) fn of_part(work: Work, tile: u32, (rank, blocks): (u32, u32)) -> Self {
+        let begin = |rank: u32| tile * work.steps + rank * work.steps / blocks;
+        Self { work, step: begin(rank), end: begin(rank + 1), tile: 0 }
+    }
+
     /// The next unit: first the block's parts of shared tiles, then whole tiles.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Option<Unit> {
@@ -86,35 +98,5 @@ impl Units {
             return Some(Unit { row, column, from: 0, steps: work.steps, adds: false });
         }
         None
-    }
-}
-
-#[cfg(not(target_os = "cuda"))]
-mod host {
-    use super::*;
-    use crate::matmul::Shape;
-    use crate::matmul::r10_producer_consumer::DEPTH;
-
-    /// Below this share of busy blocks in the last round of whole tiles it pays to divide fewer tiles than blocks.
-    const BUSY: f64 = 0.8;
-
-    impl Work {
-        /// The distribution for so many blocks at a time.
-        pub(in super::super) fn of(shape: &Shape, multiprocessors: u32) -> Self {
-            let (down, along) = (shape.m.div_ceil(ROWS), shape.n.div_ceil(COLUMNS));
-            let (tiles, steps) = (down * along, shape.k.div_ceil(DEPTH));
-            let rounds = tiles / multiprocessors;
-            if steps == 0 {
-                return Self { down, along, steps, blocks: 0, shared: 0 };
-            }
-            let whole = tiles.is_multiple_of(multiprocessors)
-                || rounds == 0 && f64::from(tiles) >= BUSY * f64::from(multiprocessors);
-            // With one full round among the shared tiles a block has more than a tile's steps, so that no tile has
-            // more than two blocks.
-            let shared = if whole { tiles } else { rounds.saturating_sub(1) * multiprocessors };
-            let parts = (u64::from(tiles - shared) * u64::from(steps)).max(shared.into());
-            let blocks = parts.min(multiprocessors.into()) as u32;
-            Self { down, along, steps, blocks, shared }
-        }
     }
 }

@@ -43,7 +43,7 @@ pub enum Kind {
     /// All threads that are left look at the same words in loops, and none is left that would write them.
     EndlessSpin,
     /// A copy that a block started, or a product that it began, and nobody waited for before the block ended; or an
-    /// arrival at a barrier of a block of the cluster that may have ended.
+    /// arrival at a barrier of a block of the cluster that may have ended, or a read of its shared memory.
     CopyInFlight,
     /// A bulk copy, or a product of the tensor cores, of shared memory that threads wrote, without the fence that shows
     /// their writes to it.

@@ -6,6 +6,7 @@ use super::finding::{Element, Memory};
 use super::shadow::{Map, Shadow};
 use super::sync::{Chain, Engines, Mbarrier, Released, Word};
 use crate::Dim3;
+use std::panic::Location;
 
 /// A launch, as long as its accesses can matter.
 #[derive(Clone, Default)]
@@ -70,6 +71,8 @@ pub(in super::super) struct BlockState {
     pub(super) released: Map<(u32, u64), Released>,
     pub(super) mbarriers: Map<u32, Mbarrier>,
     pub(super) engines: Engines,
+    /// The last read of its shared memory by each thread of another block of the cluster: when and where.
+    pub(super) read_by_others: Map<u32, (u32, &'static Location<'static>)>,
 }
 
 impl BlockState {
@@ -85,6 +88,7 @@ impl BlockState {
             released: Map::default(),
             mbarriers: Map::default(),
             engines: Engines::default(),
+            read_by_others: Map::default(),
         }
     }
 
@@ -99,6 +103,7 @@ impl BlockState {
         self.released.clear();
         self.mbarriers.clear();
         self.engines = Engines::default();
+        self.read_by_others.clear();
     }
 
     /// Exchanges the shared memories of two blocks of a cluster, and what is known of them: for an access that a thread

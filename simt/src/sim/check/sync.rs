@@ -545,6 +545,23 @@ impl Session {
         block.exchange_memory(other);
     }
 
+    /// A thread reads shared memory of another block of its cluster, or of its own if there is none.
+    pub(in super::super) fn read_of_cluster(
+        &mut self,
+        block: &mut BlockState,
+        thread: usize,
+        other: Option<&mut BlockState>,
+        touch: &Touch,
+    ) {
+        let using = Use::of(AccessKind::Read);
+        let Some(other) = other else { return self.plain(block, thread, touch, using) };
+        block.exchange_memory(other);
+        self.plain(block, thread, touch, using);
+        block.exchange_memory(other);
+        let (me, time) = (self.agent(block, thread).agent, block.clocks[thread].own);
+        other.read_by_others.insert(me, (time, touch.site));
+    }
+
     /// A thread has seen the end of the phase of that parity; `wide` says whether at the scope of the cluster.
     pub(in super::super) fn mbarrier_waited(
         &mut self,
@@ -875,6 +892,18 @@ impl Session {
             let advice = "the block may have ended before the arrival: all threads of the cluster pass cluster::sync \
                           at its end, or the block waits for the phase with Mbarrier::wait_cluster";
             self.report(Kind::CopyInFlight, agent, site, "arrives at a barrier of another block", advice);
+        }
+        let mut unknown: Vec<_> = block
+            .read_by_others
+            .iter()
+            .map(|(&agent, &(time, site))| (agent, time, site))
+            .filter(|&(agent, time, _)| !self.any_knows(block, agent, time))
+            .collect();
+        unknown.sort_unstable_by_key(|&(agent, ..)| agent);
+        for (agent, _, site) in unknown {
+            let advice = "the block may have ended before the read: all threads of the cluster pass cluster::sync \
+                          between the last read and its end";
+            self.report(Kind::CopyInFlight, agent, site, "reads shared memory of another block", advice);
         }
         let unfinished = |groups: &Map<u32, Groups>| -> Vec<_> {
             let in_flight = groups.iter().filter(|(_, groups)| groups.done < groups.last);

@@ -1,0 +1,170 @@
+//! What the host launches: operands are copied where they must be; then the product, in the way that takes least.
+
+use super::pack::{PACK, Panel};
+use super::split::By;
+use super::*;
+use crate::ladder::matmul::{Matrix as View, *};
+use crate::matmul::host::{Room, refuses_but_hopper};
+use simt::tensor_map::{Described, TensorMap};
+
+/// The rung.
+pub static RUNG: Entry<Matmul> = rung!(
+    "mod.rs",
+    [
+        matmul_producer_consumer,
+        matmul_producer_consumer_by,
+        matmul_producer_consumer_pack,
+        matmul_producer_consumer_scale
+    ]
+)
+.refusing(refuses)
+.run_by(&ProducerConsumer);
+
+struct ProducerConsumer;
+
+fn refuses(ask: &Ask) -> Option<String> {
+    refuses_but_hopper("producer-consumer", ask, SHARED_BYTES + ring::BARRIER_BYTES)
+}
+
+impl Multiplies for ProducerConsumer {
+    fn launches(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>> {
+        let mut rooms = [Room::default(), Room::default()];
+        let Sizes { m, n, k } = sizes;
+        // At once, for a captured sequence may not allocate; whether an operand needs its room is known later.
+        rooms[0].view(on, panel_of(ROWS, m, k, 0, 0).elements())?;
+        rooms[1].view(on, panel_of(COLUMNS, n, k, 0, 0).elements())?;
+        Ok(Box::new(move |on, product| {
+            let shape = Shape::of(&product);
+            (0..shape.batch).try_for_each(|number| one(on, &product, shape, number, &mut rooms))
+        }))
+    }
+}
+
+/// An operand of `along` rows of A, or columns of B, as tiles of so many.
+fn panel_of(width: u32, along: u32, deep: u32, step: u32, step_deep: u32) -> Panel {
+    Panel { along, deep, step, step_deep, width, depth: deep.next_multiple_of(DEPTH) }
+}
+
+impl Panel {
+    /// Elements of the copy.
+    fn elements(&self) -> u64 {
+        u64::from(self.along.div_ceil(self.width)) * u64::from(self.width) * u64::from(self.depth)
+    }
+}
+
+/// An operand of one product: what the kernel gets, and what is copied before.
+struct Operand {
+    map: Option<TensorMap<f32>>,
+    from: Global<f32>,
+    to: Global<f32>,
+    panel: Panel,
+}
+
+impl Operand {
+    /// The operand `of`, whose rows are along k as it is stored if `deep_rows`.
+    fn new(on: &dyn Launcher, of: &View, apart: u32, deep_rows: bool, panel: Panel, room: &mut Room) -> Result<Self> {
+        let start = apart.min(of.data.len());
+        let from = of.data.slice(start, of.data.len() - start);
+        let (sides, boxes) = ([panel.deep, panel.along], [DEPTH, panel.width]);
+        // Only elements of one k that are neighbours become neighbours in shared memory.
+        let described = if deep_rows { None } else { Described::flat(from, sides, of.stride, boxes) };
+        let map = described.map(|of| on.tensor_map(&of).map(TensorMap::new)).transpose()?;
+        Ok(match map {
+            Some(_) => Self { map, from, to: from, panel: Panel { along: 0, ..panel } },
+            None => Self { map, from, to: room.view(on, panel.elements())?, panel },
+        })
+    }
+}
+
+/// The launches for one product of a batch.
+fn one(on: &dyn Launcher, product: &Product, shape: Shape, number: u32, rooms: &mut [Room; 2]) -> Result {
+    let Shape { m, n, k, .. } = shape;
+    if m == 0 || n == 0 {
+        return Ok(());
+    }
+    let (c, (way, mut work)) = (product.c.data, Way::choose(&shape, on.device().multiprocessors));
+    if way == Way::Blocks && work.shared < work.tiles() {
+        let geometry = Geometry::linear(work.tiles() - work.shared, PACK);
+        on.launch(matmul_producer_consumer_scale, geometry, (c, shape, number, work))?;
+    }
+    if k == 0 {
+        return Ok(()); // all of C has been multiplied by beta
+    }
+    let [room_a, room_b] = rooms;
+    let panel_a = panel_of(ROWS, m, k, shape.a.row, shape.a.column);
+    let panel_b = panel_of(COLUMNS, n, k, shape.b.column, shape.b.row);
+    let (a, b, batch) = (&product.a, &product.b, &product.batch);
+    let a = Operand::new(on, a, number * batch.a, !a.transposed, panel_a, room_a)?;
+    let b = Operand::new(on, b, number * batch.b, b.transposed, panel_b, room_b)?;
+    (work.boxes_a, work.boxes_b) = (a.map.is_some().into(), b.map.is_some().into());
+    let blocks = a.panel.blocks() + b.panel.blocks();
+    if blocks > 0 {
+        let args = (a.from, a.to, a.panel, b.from, b.to, b.panel);
+        on.launch(matmul_producer_consumer_pack, Geometry::linear(blocks, PACK).overlapping(), args)?;
+    }
+    // It begins while the copies end; the thread that needs them waits.
+    let geometry = Geometry::linear(work.blocks, BLOCK).shared(SHARED_BYTES).overlapping();
+    let map = |of: &Operand| of.map.unwrap_or(TensorMap::none());
+    let args = (map(&a), map(&b), a.to, b.to, c, shape, number, work);
+    match way {
+        Way::Blocks => on.launch(matmul_producer_consumer, geometry, args),
+        Way::Clusters(2) => on.launch(matmul_producer_consumer_by::<By<2>>::default(), geometry, args),
+        Way::Clusters(3) => on.launch(matmul_producer_consumer_by::<By<3>>::default(), geometry, args),
+        Way::Clusters(4) => on.launch(matmul_producer_consumer_by::<By<4>>::default(), geometry, args),
+        Way::Clusters(_) => on.launch(matmul_producer_consumer_by::<By<8>>::default(), geometry, args),
+    }
+}
+
+/// Who has a tile of C: a block, with others if tiles are divided along k, or a cluster of so many blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    Blocks,
+    Clusters(u32),
+}
+
+/// The clusters that there are kernels for.
+const CLUSTERS: [u32; 4] = [2, 3, 4, 8];
+
+/// The time that the blocks of a cluster take to add up a tile, in elements along k.
+const ADDING: u32 = 20;
+/// The time that blocks take to add their parts to C, with the launch that multiplies that by beta, likewise.
+const ADDING_TO_C: u32 = 256;
+
+/// Clusters of so many blocks that run at the same time. Multiprocessors are in groups of 16 or 18, some of fewer, and
+/// a cluster is in one group: of clusters of more than two blocks not all find a place.
+fn clusters(multiprocessors: u32, blocks: u32) -> u32 {
+    (if blocks > 2 { multiprocessors * 7 / 8 } else { multiprocessors }) / blocks
+}
+
+impl Way {
+    /// The way that takes the least time, as k that each block goes through, and the distribution of the tiles.
+    fn choose(shape: &Shape, multiprocessors: u32) -> (Self, Work) {
+        let (down, along) = (shape.m.div_ceil(ROWS), shape.n.div_ceil(COLUMNS));
+        let (tiles, steps) = (down * along, shape.k.div_ceil(DEPTH));
+        let work = |blocks, shared| Work { down, along, steps, blocks, shared, boxes_a: 0, boxes_b: 0 };
+        if steps == 0 {
+            return (Self::Blocks, work(0, 0));
+        }
+        let time = |rounds: u32, steps: u32, more: u32| {
+            u64::from(rounds) * (u64::from(steps) * u64::from(DEPTH) + u64::from(more))
+        };
+        let whole =
+            (time(tiles.div_ceil(multiprocessors), steps, 0), Self::Blocks, work(tiles.min(multiprocessors), tiles));
+        // With one full round among the shared tiles a block has more than a tile's steps, so that no tile has more
+        // than two blocks.
+        let shared = (tiles / multiprocessors).saturating_sub(1) * multiprocessors;
+        let parts = u64::from(tiles - shared) * u64::from(steps);
+        let blocks = parts.min(multiprocessors.into()) as u32;
+        let longest = time(shared / multiprocessors, steps, 0)
+            + parts.div_ceil(blocks.into()) * u64::from(DEPTH)
+            + u64::from(ADDING_TO_C);
+        let divided = (longest, Self::Blocks, work(blocks, shared));
+        let in_clusters = CLUSTERS.into_iter().filter_map(|blocks| {
+            let rounds = tiles.div_ceil(Some(clusters(multiprocessors, blocks)).filter(|&n| n > 0)?);
+            let time = time(rounds, steps.div_ceil(blocks), ADDING);
+            Some((time, Self::Clusters(blocks), work(tiles * blocks, 0)))
+        });
+        let (_, way, work) = [whole, divided].into_iter().chain(in_clusters).min_by_key(|of| of.0).expect("two ways");
+        (way, work)
+    }
+}

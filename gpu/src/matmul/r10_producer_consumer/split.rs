@@ -1,0 +1,139 @@
+//! A tile of C by the blocks of a cluster: each multiplies a part of k, and then adds up a part of the tile.
+
+use super::multiply::{ALONG, APART_ALONG, APART_DOWN, DOWN, Sums, Walk};
+use super::ring::{Producer, Source};
+use super::work::{Units, Work};
+use super::{COLUMNS, MULTIPLIERS, ROWS};
+use crate::matmul::Output;
+use simt::cluster::{self, Remote};
+use simt::{Shared, grid, thread, unroll};
+
+/// Packs of a thread's sums, and of a row of them.
+const PACKS: u32 = ACROSS * DOWN as u32;
+const ACROSS: u32 = ALONG as u32 / 4;
+/// Packs that a thread reads of each block before it adds the first: so many loads are under way.
+const AT_ONCE: usize = 4;
+/// The named barrier of the warps that multiply.
+const MULTIPLIED: u32 = 1;
+
+/// How many blocks have a tile of C together.
+pub trait Parts {
+    /// The blocks of a cluster.
+    const BLOCKS: u32;
+
+    /// What the thread that fills the ring does with the others of its group.
+    fn produce(a: Source, b: Source, work: Work);
+
+    /// What the warps that multiply do.
+    fn multiply(c: Output, work: Work);
+}
+
+/// So many.
+pub struct By<const BLOCKS: usize>;
+
+impl<const BLOCKS: usize> Parts for By<BLOCKS> {
+    const BLOCKS: u32 = BLOCKS as u32;
+
+    #[inline(always)]
+    fn produce(a: Source, b: Source, work: Work) {
+        if thread::thread_idx_x() == MULTIPLIERS {
+            grid::wait_for_previous(); // for A and B, and for C: no block writes that before it has met this one
+            Producer::run(a, b, Self::units(work));
+        }
+        meet();
+        meet();
+    }
+
+    #[inline(always)]
+    fn multiply(c: Output, work: Work) {
+        let (mut walk, mut sums) = (Walk::new(), Sums::default());
+        let unit = Self::units(work).next();
+        if let Some(unit) = unit {
+            walk.begin();
+            walk.add(unit.steps, &mut sums);
+        }
+        let own = Shared::<f32>::dynamic(0, ROWS * COLUMNS);
+        // All warps have read what is in the ring. The sums are written over it.
+        thread::barrier(MULTIPLIED, MULTIPLIERS);
+        leave(own, &sums);
+        meet();
+        let (row, column) = work.place(thread::block_idx_x() / Self::BLOCKS);
+        Self::add_up(own, c, row + walk.row, column + walk.column);
+        meet();
+    }
+}
+
+/// The blocks of the cluster meet twice: when all sums are there, and when all have been read, so that no block ends
+/// before.
+#[inline(always)]
+fn meet() {
+    cluster::sync();
+}
+
+impl<const BLOCKS: usize> By<BLOCKS> {
+    /// The steps of the block.
+    #[inline(always)]
+    fn units(work: Work) -> Units {
+        let blocks = BLOCKS as u32;
+        Units::of_part(work, thread::block_idx_x() / blocks, (cluster::rank(), blocks))
+    }
+
+    /// Writes the block's packs of the tile: the sums of all blocks, in the order of their rank. A thread has the same
+    /// places in all blocks, and the elements from (`row`, `column`) on are its own.
+    #[inline(always)]
+    fn add_up(own: Shared<f32>, c: Output, row: u32, column: u32) {
+        let (blocks, rank, has_packs) = (BLOCKS as u32, cluster::rank(), c.matrix.has_packs());
+        let (mut first, end) = (rank * PACKS / blocks, (rank + 1) * PACKS / blocks);
+        while first < end {
+            let mut parts = [[[0.0; 4]; BLOCKS]; AT_ONCE];
+            unroll::<AT_ONCE>(|i| {
+                // One pack more often than needed rather than a branch.
+                let pack = (first + i as u32).min(end - 1);
+                unroll::<BLOCKS>(|of| parts[i][of] = Remote::of(own, of as u32).get_pack(place(pack)));
+            });
+            unroll::<AT_ONCE>(|i| {
+                let pack = first + i as u32;
+                if pack < end {
+                    let mut all = parts[i][0];
+                    unroll::<BLOCKS>(|of| {
+                        if of > 0 {
+                            all = [0, 1, 2, 3].map(|e| all[e] + parts[i][of][e]);
+                        }
+                    });
+                    let (down, along) = (pack / ACROSS, pack % ACROSS);
+                    let row = row + down % 4 + down / 4 * APART_DOWN;
+                    c.set_4(row, column + along * APART_ALONG, all, has_packs);
+                }
+            });
+            first += AT_ONCE as u32;
+        }
+    }
+}
+
+/// Where the thread has a pack of its sums: neighbouring threads have neighbouring places.
+#[inline(always)]
+fn place(pack: u32) -> u32 {
+    pack * MULTIPLIERS + thread::thread_idx_x()
+}
+
+/// Writes the sums of the thread. Row by row, as they are stored otherwise.
+#[inline(always)]
+fn leave(own: Shared<f32>, sums: &Sums) {
+    leave_row(own, 0, &sums[0]);
+    leave_row(own, 1, &sums[1]);
+    leave_row(own, 2, &sums[2]);
+    leave_row(own, 3, &sums[3]);
+    leave_row(own, 4, &sums[4]);
+    leave_row(own, 5, &sums[5]);
+    leave_row(own, 6, &sums[6]);
+    leave_row(own, 7, &sums[7]);
+}
+
+/// [`leave`] for one row.
+#[inline(always)]
+fn leave_row(own: Shared<f32>, row: u32, sums: &[f32; ALONG]) {
+    unroll::<{ ACROSS as usize }>(|j| {
+        let four = [sums[4 * j], sums[4 * j + 1], sums[4 * j + 2], sums[4 * j + 3]];
+        own.set_pack(place(row * ACROSS + j as u32), four);
+    });
+}
