@@ -851,16 +851,26 @@ fn a_persistent_product() {
 /// A whole tile for each multiprocessor, of those that the rung is named for.
 #[test]
 fn products_by_groups_of_warps() {
-    use rungs_kernels::matmul::{r13_tensor_group, r14_three_tf32_group};
+    use rungs_kernels::matmul::{r13_tensor_group, r14_three_tf32_group, r18_mixed};
     let (rows, columns, depth) = (r13_tensor_group::ROWS, r13_tensor_group::COLUMNS, r13_tensor_group::DEPTH);
     assert_eq!((rows, columns), (r14_three_tf32_group::ROWS, r14_three_tf32_group::COLUMNS));
-    for (rung, kernel, parts, operations, scratch) in [
-        (&r13_tensor_group::launches::RUNG, "matmul_tensor_group", 1u32, "2·m·n·k operations", "as"),
+    assert_eq!((rows, columns), (r18_mixed::ROWS, r18_mixed::COLUMNS));
+    for (rung, kernel, k, parts, operations, scratch) in [
+        (&r13_tensor_group::launches::RUNG, "matmul_tensor_group", 2 * depth, 1u32, "2·m·n·k operations", "as"),
         (
             &r14_three_tf32_group::launches::RUNG,
             "matmul_three_tf32_group",
+            2 * depth,
             2,
             "6·m·n·k operations, three times those of one product",
+            "twice as",
+        ),
+        (
+            &r18_mixed::launches::RUNG,
+            "matmul_mixed",
+            r18_mixed::LEAST_K,
+            2,
+            "2·m·n·k operations in TF32 and 4·m·n·k in `bf16`",
             "twice as",
         ),
     ] {
@@ -873,7 +883,7 @@ fn products_by_groups_of_warps() {
                 4 * parts
             ),
         );
-        let (m, n, k) = (rows * MULTIPROCESSORS, columns, 2 * depth);
+        let (m, n) = (rows * MULTIPROCESSORS, columns);
         let mut cost = cost_of_product(rung, (m, n, k));
         let product = cost.launches.pop().unwrap();
         let copies = cost.launches.pop().unwrap();

@@ -5,8 +5,9 @@ mod common;
 
 use common::{Buffer, Random, with_multiprocessors};
 use rungs_kernels::ladder::matmul::{Batch, Matmul, Matrix, Multiplied, Precision, Product, Sizes};
-use rungs_kernels::ladder::{Entry, Launcher};
+use rungs_kernels::ladder::{Entry, Launcher, Sequence};
 use rungs_kernels::matmul::LADDER;
+use rungs_kernels::matmul::r18_mixed::LEAST_K;
 use simt::launcher::{Call, Device, Memory, Result};
 use simt::sim::stats::{Instruction, statistics};
 use simt::sim::{Check, Gpu, check as check_races};
@@ -339,7 +340,7 @@ fn what_lies_outside_is_not_multiplied() {
 /// tiles of the others become smaller where there are too few.
 #[test]
 fn any_number_of_multiprocessors() {
-    let on_groups = ["three-tf32-group", "tensor-map", "tensor-registers", "tensor-cluster"];
+    let on_groups = ["three-tf32-group", "tensor-map", "tensor-registers", "tensor-cluster", "mixed"];
     for name in ["producer-consumer", "three-tf32", "tensor-group"].into_iter().chain(on_groups) {
         let entry = LADDER.get(name).unwrap();
         for multiprocessors in [1, 2, 3, 4, 5, 7, 16, 132] {
@@ -661,4 +662,213 @@ fn products_in_registers_overlap() {
         assert!(checked.report.is_clean(), "{transposed:?}: {}", checked.report);
         assert_eq!(checked.report.launches, 2 * 4);
     }
+}
+
+/// `mixed` on so many multiprocessors, and the kernels that it launches.
+fn mixed_launches(multiprocessors: u32, case: Case) -> BTreeSet<&'static str> {
+    let gpu = Noting { gpu: with_multiprocessors(multiprocessors), launched: RefCell::default() };
+    check(LADDER.get("mixed").unwrap(), &gpu, case);
+    gpu.launched.take().into_iter().collect()
+}
+
+/// From `LEAST_K` on products are made by one in TF32 and two in bf16, for fewer k by three in TF32: with each width of
+/// tiles, few and many multiprocessors, and edges of tiles.
+#[test]
+fn mixed_products_by_k() {
+    let mut seen = BTreeSet::new();
+    for (multiprocessors, m, n) in
+        [(1, 127, 256), (1, 1, 257), (2, 129, 128), (2, 5, 129), (132, 7, 65), (132, 128, 63)]
+    {
+        for k in [LEAST_K - 1, LEAST_K, LEAST_K + 1] {
+            let launched = mixed_launches(multiprocessors, Case::new(m, n, k));
+            let prefix = if k < LEAST_K { "matmul_three_tf32_group" } else { "matmul_mixed" };
+            assert!(launched.iter().all(|name| name.starts_with(prefix)), "{k}: {launched:?}");
+            seen.extend(launched);
+        }
+    }
+    // The copies, and the product with three widths of tiles, twice.
+    assert_eq!(seen.len(), 2 * 4, "{seen:?}");
+    for (m, n) in [(0, 3), (3, 0), (0, 0)] {
+        mixed_launches(2, Case::new(m, n, LEAST_K));
+    }
+}
+
+/// All that BLAS knows of a product.
+#[test]
+fn mixed_products_of_any_form() {
+    let case = Case { gap: [1, 2, 3], offset: [1, 2, 3], ..Case::new(33, 67, LEAST_K + 3) };
+    for transposed in [[false, false], [false, true], [true, false], [true, true]] {
+        mixed_launches(3, Case { transposed, ..Case::new(36, 68, LEAST_K + 32) });
+        mixed_launches(3, Case { transposed, alpha: 2.0, beta: -1.0, ..case });
+        mixed_launches(3, Case { transposed, batch: 3, alpha: 0.5, ..case });
+    }
+    for (alpha, beta) in [(0.0, 3.0), (0.0, 0.0), (-1.0, 1.0)] {
+        mixed_launches(3, Case { alpha, beta, ..case });
+    }
+}
+
+/// A product C = A·B of matrices without gaps by one sequence of `mixed`.
+fn mixed_product(sequence: &mut Sequence<Product>, (m, n, k): (u32, u32, u32), a: &[f32], b: &[f32]) -> Vec<f32> {
+    let (mut a, mut b) = (Buffer::new(a, 0), Buffer::new(b, 0));
+    let mut c = Buffer::<f32>::poisoned((m * n) as usize, 0);
+    let product =
+        Product::new(Matrix::new(a.view(), m, k, k), Matrix::new(b.view(), k, n, n), Matrix::new(c.view(), m, n, n));
+    let gpu: &dyn Launcher = &with_multiprocessors(3);
+    sequence.run(gpu, product).unwrap();
+    c.check_guards("C");
+    c.slice().to_vec()
+}
+
+/// A sequence of `mixed`.
+fn mixed_sequence(sizes: Sizes) -> Sequence<Product> {
+    let gpu: &dyn Launcher = &with_multiprocessors(3);
+    LADDER.get("mixed").unwrap().multiplier(gpu, sizes).unwrap()
+}
+
+/// Sums of the products of a row of A and a column of B, from the first on.
+fn sums_in_order<S: Copy>(
+    (m, n, k): (u32, u32, u32),
+    (a, b): (&[f32], &[f32]),
+    zero: S,
+    add: impl Fn(S, f32, f32) -> S,
+) -> Vec<S> {
+    let sum = |row: u32, column: u32| {
+        (0..k).fold(zero, |sum, e| add(sum, a[(row * k + e) as usize], b[(e * n + column) as usize]))
+    };
+    (0..m * n).map(|at| sum(at / n, at % n)).collect()
+}
+
+/// The same, in double precision.
+fn exact_sums(sides: (u32, u32, u32), of: (&[f32], &[f32])) -> Vec<f64> {
+    sums_in_order(sides, of, 0.0, |sum, x, y| sum + f64::from(x) * f64::from(y))
+}
+
+/// Whole numbers of 13 bits in A or in B: they have rests, which `bf16` holds, and the products with the other
+/// operand's -1, 0 and 1 are exact. One sequence multiplies with few k and with many by turns.
+#[test]
+fn rests_of_mixed_products_are_multiplied() {
+    let mut random = Random(5);
+    for first in [LEAST_K, 40] {
+        let (m, n) = (131, 67);
+        let mut sequence = mixed_sequence(Sizes { m, n, k: first });
+        for (k, large_a) in [(40, true), (LEAST_K, true), (LEAST_K + 5, false), (33, false), (LEAST_K + 33, true)] {
+            let mut draw = |count: u32, most: u64| -> Vec<f32> {
+                (0..count).map(|_| (random.next() % (2 * most + 1)) as f32 - most as f32).collect()
+            };
+            let [of_a, of_b] = if large_a { [8000, 1] } else { [1, 8000] };
+            let (a, b) = (draw(m * k, of_a), draw(k * n, of_b));
+            let want: Vec<f32> = exact_sums((m, n, k), (&a, &b)).into_iter().map(|sum| sum as f32).collect();
+            assert!(mixed_product(&mut sequence, (m, n, k), &a, &b) == want, "k = {k}, {of_a} times {of_b}");
+        }
+    }
+}
+
+/// From `LEAST_K` on the error is no larger than that of sums of `f32` in order, rounded once per product: in the mean
+/// of squares, and within the bound of the precision for each element.
+#[test]
+fn mixed_products_are_as_precise_as_those_of_f32() {
+    let mut random = Random(17);
+    let mut unit = || ((random.next() >> 40) as f32 + 0.5) / (1 << 24) as f32;
+    let kinds = ["in 0 to 1", "in -1 to 1", "normal"];
+    for (kind, k) in kinds.into_iter().flat_map(|kind| [LEAST_K, LEAST_K + 1, 2 * LEAST_K].map(|k| (kind, k))) {
+        let (m, n) = (60, 70);
+        let mut draw = |count: u32| -> Vec<f32> {
+            let normal = |u: f32, v: f32| (-2.0 * u.ln()).sqrt() * (v * std::f32::consts::TAU).cos();
+            let number = |_| match kind {
+                "in 0 to 1" => unit(),
+                "in -1 to 1" => 2.0 * unit() - 1.0,
+                _ => normal(unit(), unit()),
+            };
+            (0..count).map(number).collect()
+        };
+        let (a, b) = (draw(m * k), draw(k * n));
+        let of = (&a[..], &b[..]);
+        let right = exact_sums((m, n, k), of);
+        let sizes = sums_in_order((m, n, k), of, 0.0, |sum, x, y| sum + f64::from(x).abs() * f64::from(y).abs());
+        let in_order = sums_in_order((m, n, k), of, 0.0f32, |sum, x, y| x.mul_add(y, sum));
+        let got = mixed_product(&mut mixed_sequence(Sizes { m, n, k }), (m, n, k), &a, &b);
+        let error = |c: &[f32]| {
+            let squares: f64 = c.iter().zip(&right).map(|(&c, right)| (f64::from(c) - right).powi(2)).sum();
+            (squares / right.iter().map(|right| right * right).sum::<f64>()).sqrt()
+        };
+        let (of_mixed, of_f32) = (error(&got), error(&in_order));
+        assert!(of_mixed <= of_f32, "{kind}, k = {k}: {of_mixed:e}, and of f32 {of_f32:e}");
+        let bound = Precision::Mixed.bound(k as usize);
+        for ((&got, right), size) in got.iter().zip(&right).zip(&sizes) {
+            let error = (f64::from(got) - right).abs() / size;
+            assert!(error <= bound, "{kind}, k = {k}: {error:e} is more than {bound:e}");
+        }
+    }
+}
+
+/// Infinite elements make NaN, as do NaN, in their rows and columns alone; so may elements that no `bf16` is near to.
+/// The largest `bf16`, and elements so small that their rests are the smallest normal numbers, are multiplied.
+#[test]
+fn special_values_of_mixed_products() {
+    let (m, n, k) = (6, 3, LEAST_K + 1);
+    let largest = 2f32.powi(127) * (2.0 - 2f32.powi(-7));
+    let small = 2f32.powi(-100) * (1.0 + 2f32.powi(-12));
+    let mut a = vec![0.0; (m * k) as usize];
+    let of_rows = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX, largest, small];
+    for (row, x) in (0..).zip(of_rows) {
+        a[(row * k + k - 1 - row) as usize] = x;
+    }
+    let (mut b, mut sequence) = (vec![1.0; (k * n) as usize], mixed_sequence(Sizes { m, n, k }));
+    let c = mixed_product(&mut sequence, (m, n, k), &a, &b);
+    for column in 0..n {
+        let of = |row: u32| c[(row * n + column) as usize];
+        assert!([0, 1, 2].iter().all(|&row| of(row).is_nan()), "{c:?}");
+        assert!(!of(3).is_finite(), "{c:?}");
+        assert_eq!([of(4), of(5)], [largest, small]);
+    }
+    // NaN in a column of B, and an A without any.
+    a.fill(1.0);
+    b[(5 * n + 1) as usize] = f32::NAN;
+    let c = mixed_product(&mut sequence, (m, n, k), &a, &b);
+    for (at, got) in (0..).zip(c) {
+        assert!(if at % n == 1 { got.is_nan() } else { got == k as f32 }, "{at}: {got}");
+    }
+}
+
+/// A and B are not read where alpha is 0, and not outside of their rows and columns.
+#[test]
+fn what_mixed_products_do_not_read() {
+    let (k, stride) = (LEAST_K + 1, LEAST_K + 8);
+    let mut a = vec![f32::NAN; 2 * stride as usize];
+    (0..2).for_each(|row| a[row * stride as usize..][..k as usize].fill(1.0));
+    let mut b = vec![f32::INFINITY; (k + 8) as usize * 4];
+    b.chunks_mut(4).take(k as usize).for_each(|row| row[..3].fill(2.0));
+    let (mut a, mut b, mut c) = (Buffer::new(&a, 0), Buffer::new(&b, 0), Buffer::new(&[3.0; 6], 0));
+    let product = Product::new(
+        Matrix::new(a.view(), 2, k, stride),
+        Matrix::new(b.view(), k, 3, 4),
+        Matrix::new(c.view(), 2, 3, 3),
+    );
+    let gpu: &dyn Launcher = &with_multiprocessors(3);
+    let mut sequence = mixed_sequence(Sizes { m: 2, n: 3, k });
+    sequence.run(gpu, product).unwrap();
+    assert_eq!(c.slice(), [2.0 * k as f32; 6]);
+    a.slice().fill(f32::NAN);
+    sequence.run(gpu, Product { alpha: 0.0, beta: -1.0, ..product }).unwrap();
+    assert_eq!(c.slice(), [-2.0 * k as f32; 6]);
+}
+
+/// Products that follow each other overlap, with more tiles than blocks, and wait for each other where they must.
+#[test]
+fn mixed_products_overlap() {
+    let (m, n, k) = (130, 67, LEAST_K);
+    let checked = check_races(Check { schedules: 2, ..Check::default() }, || {
+        let noting = Noting { gpu: with_multiprocessors(2), launched: RefCell::default() };
+        let on: &dyn Launcher = &noting;
+        let [a, b, c, other] = [m * k, k * n, m * n, m * n].map(|n| on.zeros::<f32>(n).unwrap());
+        let mut multiplier = LADDER.get("mixed").unwrap().multiplier(on, SMALL).unwrap();
+        for c in [&c, &other, &c] {
+            let (a, b) = (Matrix::new(a.view(), m, k, k), Matrix::new(b.view(), k, n, n));
+            multiplier.run(on, Product::new(a, b, Matrix::new(c.view(), m, n, n))).unwrap();
+        }
+        drop(multiplier);
+        assert!(noting.launched.borrow().iter().all(|name| name.starts_with("matmul_mixed")), "{:?}", noting.launched);
+    });
+    assert!(checked.report.is_clean(), "{}", checked.report);
+    assert_eq!(checked.report.launches, 2 * 2 * 3);
 }

@@ -40,8 +40,9 @@
 //! ```
 //!
 //! A product runs the rung that [`choice`](crate::vec::choice::PRODUCTS) names for the precision and the device.
-//! Products of `f32` are as precise as that unless another [`Precision`] is asked for. Matrices may also be of `f64`,
-//! and on Hopper of [`f16`](simt::f16) and [`bf16`](simt::bf16), whose sums are `f32`.
+//! Products of `f32` are as precise as that unless another [`Precision`] is asked for; [`Precision::Mixed`] is for
+//! Hopper. Matrices may also be of `f64`, and on Hopper of [`f16`](simt::f16) and [`bf16`](simt::bf16), whose sums are
+//! `f32`.
 
 use crate::engine::{Buffer, Engine};
 use crate::error::{Error, Result};
@@ -338,7 +339,9 @@ mod tests {
     #[test]
     fn products_of_every_shape_and_precision() {
         let engine = Engine::simulator();
-        for (m, n, k) in [(0, 3, 4), (3, 0, 4), (3, 4, 0), (1, 1, 1), (2, 3, 5), (31, 33, 32), (130, 65, 17)] {
+        for (m, n, k) in
+            [(0, 3, 4), (3, 0, 4), (3, 4, 0), (1, 1, 1), (2, 3, 5), (31, 33, 32), (130, 65, 17), (3, 2, 2049)]
+        {
             let (x, y) = (numbers(m * k, 1), numbers(k * n, 2));
             let a = DeviceMatrix::from_rows(&engine, m, k, &x).unwrap();
             let b = DeviceMatrix::from_rows(&engine, k, n, &y).unwrap();

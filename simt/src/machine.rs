@@ -309,6 +309,13 @@ pub(crate) trait Machine {
         b: [u32; 2],
         sums: [f32; SUMS],
     ) -> [f32; SUMS];
+    /// As [`Machine::wgmma_add_split`]: first the products of the two tiles of [`bf16`](crate::bf16), then those of the
+    /// two of `f32`.
+    ///
+    /// # Safety
+    /// As for [`Machine::wgmma_add`], for each of the tiles.
+    #[track_caller]
+    unsafe fn wgmma_add_mixed<const SUMS: usize>(small: [u32; 2], large: [u32; 2], sums: [f32; SUMS]) -> [f32; SUMS];
     /// Begins to add the products of two tiles of `T`, of 16 bits, to the thread's sums, and waits for the additions
     /// begun before. `A` and `B`: how the tiles hold the operands.
     ///

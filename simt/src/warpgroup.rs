@@ -9,16 +9,17 @@
 //!
 //! # Products
 //!
-//! The four warps also multiply together, on the tensor cores, from [`Tile`]s in shared memory: [`multiply_add`] and
-//! [`multiply_add_split`] compute A·Bᵀ for an A of 64 rows and a B of 64, 128 or 256, which are columns of the product.
-//! Rows of both are 128 bytes along k ([`Tile::DEPTH`] elements). Each thread has the sums of one in 128 elements of
-//! the product. With g = lane / 4, t = lane % 4 and w the number of the warp in its group, sum 4·j + 2·h + e is that of
+//! The four warps also multiply together, on the tensor cores, from [`Tile`]s in shared memory: [`multiply_add`],
+//! [`multiply_add_split`] and [`multiply_add_mixed`] compute A·Bᵀ for an A of 64 rows and a B of 64, 128 or 256, which
+//! are columns of the product. Rows of both are 128 bytes along k ([`Tile::DEPTH`] elements). Each thread has the sums
+//! of one in 128 elements of the product. With g = lane / 4, t = lane % 4 and w the number of the warp in its group,
+//! sum 4·j + 2·h + e is that of
 //!
 //! | row | column |
 //! | --- | --- |
 //! | 16·w + 8·h + g | 8·j + 2·t + e |
 //!
-//! Elements are [`bf16`](crate::bf16), [`f16`](crate::f16) or `f32`, of which the tensor cores see what is in a
+//! Elements are [`bf16`], [`f16`](crate::f16) or `f32`, of which the tensor cores see what is in a
 //! [`Tf32`](crate::mma::Tf32). They cut sums off instead of rounding them; on the simulator as [`crate::mma`] says, of
 //! sixteen products at once if elements have 16 bits. They read shared memory by the async proxy, as bulk copies write
 //! it: [`crate::bulk::fence`] stands between what threads wrote and a product. The instruction for that, `wgmma`, goes
@@ -28,7 +29,7 @@
 use crate::machine::Machine;
 use crate::mma::{FragmentA, Tf32};
 use crate::scalar::Operand;
-use crate::{Backend, Shared};
+use crate::{Backend, Shared, bf16};
 
 pub use crate::scalar::{Across, Along, Lies};
 
@@ -128,6 +129,24 @@ pub fn multiply_add_split<T: Operand, const SUMS: usize>(
     let columns = 2 * SUMS as u32;
     // SAFETY: as for `multiply_add`.
     unsafe { Backend::wgmma_add_split::<T, SUMS>(a.map(|tile| tile.of(64)), b.map(|tile| tile.of(columns)), sums) }
+}
+
+/// [`multiply_add_split`] for numbers whose small products are made of less precise factors: the products of the two
+/// tiles of `small`, which have twice as many k, and then those of the two of `large`, are summed by themselves, and
+/// these sums, rounded as `f32` is, are added to the thread's. Of [`bf16`] the tensor cores make twice as many products
+/// in the same time.
+#[inline(always)]
+#[track_caller]
+pub fn multiply_add_mixed<const SUMS: usize>(
+    small: [Tile<bf16>; 2],
+    large: [Tile<f32>; 2],
+    sums: [f32; SUMS],
+) -> [f32; SUMS] {
+    const { assert!(SUMS == 32 || SUMS == 64 || SUMS == 128, "32, 64 or 128 sums") };
+    let columns = 2 * SUMS as u32;
+    let ([small_a, small_b], [a, b]) = (small, large);
+    // SAFETY: as for `multiply_add`.
+    unsafe { Backend::wgmma_add_mixed([small_a.of(64), small_b.of(columns)], [a.of(64), b.of(columns)], sums) }
 }
 
 /// Sums that products are being added to while the threads go on. What they are is known after [`Sums::finish`].

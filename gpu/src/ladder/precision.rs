@@ -8,6 +8,9 @@ pub enum Precision {
     F32,
     /// Three products of TF32 numbers for one of `f32`; their sums over at most 32 k are cut off, the others rounded.
     ThreeTf32,
+    /// [`Precision::ThreeTf32`], but the two small ones of the three products are of `bf16` numbers if k is large. Their
+    /// error is below that of sums of `f32` over so many k.
+    Mixed,
     /// Products of elements that are rounded to TF32 before; all sums are cut off.
     Tf32,
     /// [`Precision::Tf32`], but one element of each product is cut off to TF32, which may be twice as far.
@@ -27,13 +30,14 @@ const UNIT_TF32: f64 = UNIT * 8192.0;
 
 impl Precision {
     /// Those of products of `f32`, the most precise first.
-    pub const ALL: [Self; 3] = [Self::F32, Self::ThreeTf32, Self::Tf32];
+    pub const ALL: [Self; 4] = [Self::F32, Self::ThreeTf32, Self::Mixed, Self::Tf32];
 
     /// Its name on a command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
             Self::ThreeTf32 => "three-tf32",
+            Self::Mixed => "mixed",
             Self::Tf32 | Self::CutTf32 => "tf32",
             Self::F64 => "f64",
             Self::Sixteen => "16 bits",
@@ -53,13 +57,15 @@ impl Precision {
     /// The tensor cores align eight products and a sum to the largest of them, and cut off what is below 24 bits: 10
     /// units at most. Three TF32 products leave out the smallest of four, 2 units, and a unit of each operand's last
     /// place; they are summed sixteen or 32 at a time, by two or four such additions, and their two small sums count
-    /// little. Of elements of 16 bits sixteen products and a sum are added at once: 18 units. A sum of `f64` is
+    /// little. Where those are of `bf16` numbers, each of the four factors is wrong by 2⁻⁸ of 2⁻¹¹ at most: 64 units
+    /// together. Of elements of 16 bits sixteen products and a sum are added at once: 18 units. A sum of `f64` is
     /// compared with one that has been rounded as often.
     pub fn bound(self, k: usize) -> f64 {
         let k = k as f64;
         match self {
             Self::F32 => UNIT * (k + 2.0),
             Self::ThreeTf32 => UNIT * (k / 16.0 + 32.0).max(k / 32.0 + 52.0),
+            Self::Mixed => UNIT * (k / 32.0 + 52.0 + 64.0),
             Self::Tf32 => UNIT_TF32 + UNIT * (10.0 * (k / 8.0).ceil() + 2.0),
             Self::CutTf32 => 1.5 * UNIT_TF32 + UNIT * (10.0 * (k / 8.0).ceil() + 4.0),
             Self::F64 => UNIT_F64 * (k + 2.0),
@@ -72,7 +78,7 @@ impl Precision {
     pub fn likely(self, k: usize) -> f64 {
         let of_sums = UNIT * (k as f64 + 1.0).sqrt();
         match self {
-            Self::F32 | Self::ThreeTf32 | Self::Sixteen => of_sums,
+            Self::F32 | Self::ThreeTf32 | Self::Mixed | Self::Sixteen => of_sums,
             Self::F64 => UNIT_F64 * (k as f64 + 1.0).sqrt(),
             // In units of this, the root of the mean square of a product's error is 0.3, and 0.4 if one is cut off.
             Self::Tf32 | Self::CutTf32 => of_sums.max(UNIT_TF32),
@@ -83,7 +89,7 @@ impl Precision {
     pub const fn exact_to(self) -> f64 {
         match self {
             Self::F32 => (1 << 24) as f64,
-            Self::ThreeTf32 | Self::Tf32 | Self::CutTf32 => (1 << 11) as f64,
+            Self::ThreeTf32 | Self::Mixed | Self::Tf32 | Self::CutTf32 => (1 << 11) as f64,
             Self::F64 | Self::Sixteen => self.exact_sums_to(),
         }
     }

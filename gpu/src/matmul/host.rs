@@ -110,6 +110,7 @@ pub static LADDER: Ladder<Matmul> = Ladder {
         &r15_tensor_map::launches::RUNG,
         &r16_tensor_registers::launches::RUNG,
         &r17_tensor_cluster::launches::RUNG,
+        &r18_mixed::launches::RUNG,
     ],
     default: &r10_producer_consumer::launches::RUNG,
 };

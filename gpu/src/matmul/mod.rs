@@ -25,6 +25,8 @@ pub mod r15_tensor_map;
 pub mod r16_tensor_registers;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
 pub mod r17_tensor_cluster;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod r18_mixed;
 pub mod r1_naive;
 pub mod r2_coalesced;
 pub mod r3_shared_tile;

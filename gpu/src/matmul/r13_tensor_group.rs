@@ -30,7 +30,7 @@
 
 use super::Shape;
 use super::group::pack::{self, PACK, Panel};
-use super::group::{BLOCK, Groups, Packed};
+use super::group::{BLOCK, Groups, Packed, Whole};
 use simt::warpgroup::Tile;
 use simt::{Global, bf16, f16, kernel};
 
@@ -41,9 +41,9 @@ pub const COLUMNS: u32 = Wide::<f32>::COLUMNS;
 /// Elements along k of tiles in shared memory; of elements of 16 bits they have twice as many.
 pub const DEPTH: u32 = Tile::<f32>::DEPTH;
 
-type Wide<T> = Groups<T, 128, 1, 1, 4>;
-type Middle<T> = Groups<T, 64, 1, 1, 6>;
-type Narrow<T> = Groups<T, 32, 1, 1, 8>;
+type Wide<T> = Groups<T, Whole, 128, 1, 4>;
+type Middle<T> = Groups<T, Whole, 64, 1, 6>;
+type Narrow<T> = Groups<T, Whole, 32, 1, 8>;
 
 /// C = alpha·A·B + beta·C for one product of the batch. `a` and `b` are copies in tiles.
 #[kernel(
@@ -107,7 +107,7 @@ pub fn matmul_tensor_group_pack<T: Packed>(
     to_b: Global<T>,
     b: Panel,
 ) {
-    pack::pack::<T, 1>((from_a, to_a, a), (from_b, to_b, b));
+    pack::pack::<T, Whole>((from_a, to_a, a), (from_b, to_b, b));
 }
 
 #[cfg(not(target_os = "cuda"))]
@@ -116,6 +116,7 @@ pub mod launches {
 
     use super::*;
     use crate::ladder::matmul::*;
+    use crate::matmul::group::Parts;
     use crate::matmul::group::host::{self, Kernels, PackArgs, ProductArgs};
 
     /// The rung.
@@ -149,7 +150,7 @@ pub mod launches {
             ];
             let pack: host::Pack<T> =
                 |on, geometry, args| on.launch(matmul_tensor_group_pack::<T>::default(), geometry, args);
-            host::launches(on, sizes, Kernels { pack, parts: 1, products })
+            host::launches(on, sizes, Kernels { pack, parts: <Whole as Parts<T>>::COUNT, products })
         }
     }
 

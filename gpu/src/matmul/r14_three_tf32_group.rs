@@ -24,7 +24,7 @@
 
 use super::Shape;
 use super::group::pack::{self, PACK, Panel};
-use super::group::{BLOCK, Groups};
+use super::group::{BLOCK, Groups, Split};
 use simt::{Global, kernel};
 
 pub use super::group::ROWS;
@@ -32,9 +32,9 @@ pub use super::group::ROWS;
 /// Columns of a tile of C.
 pub const COLUMNS: u32 = Wide::COLUMNS;
 
-type Wide = Groups<f32, 64, 2, 2, 2>;
-type Middle = Groups<f32, 64, 1, 2, 3>;
-type Narrow = Groups<f32, 32, 1, 2, 4>;
+type Wide = Groups<f32, Split, 64, 2, 2>;
+type Middle = Groups<f32, Split, 64, 1, 3>;
+type Narrow = Groups<f32, Split, 32, 1, 4>;
 
 /// C = alpha·A·B + beta·C for one product of the batch. `a` and `b` are copies in tiles.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
@@ -64,7 +64,7 @@ pub fn matmul_three_tf32_group_pack(
     to_b: Global<f32>,
     b: Panel,
 ) {
-    pack::pack::<f32, 2>((from_a, to_a, a), (from_b, to_b, b));
+    pack::pack::<f32, Split>((from_a, to_a, a), (from_b, to_b, b));
 }
 
 #[cfg(not(target_os = "cuda"))]
@@ -73,6 +73,7 @@ pub mod launches {
 
     use super::*;
     use crate::ladder::matmul::*;
+    use crate::matmul::group::Parts;
     use crate::matmul::group::host::{self, Kernels};
 
     /// The rung.
@@ -88,7 +89,7 @@ pub mod launches {
     .refusing(|ask| host::refuses("three-tf32-group", ask, Wide::SHARED_BYTES))
     .run_by(&ThreeTf32Group);
 
-    struct ThreeTf32Group;
+    pub(in super::super) struct ThreeTf32Group;
 
     impl Multiplies for ThreeTf32Group {
         fn precision(&self) -> Precision {
@@ -102,7 +103,7 @@ pub mod launches {
                 Narrow::by(|on, geometry, args| on.launch(matmul_three_tf32_group_narrow, geometry, args), 1.25),
             ];
             let pack: host::Pack<f32> = |on, geometry, args| on.launch(matmul_three_tf32_group_pack, geometry, args);
-            host::launches(on, sizes, Kernels { pack, parts: 2, products })
+            host::launches(on, sizes, Kernels { pack, parts: Split::COUNT, products })
         }
     }
 }

@@ -362,8 +362,9 @@ mod tests {
         let family = family("matmul").unwrap();
         let size = Size::Product { m: 100, n: 100, k: 100 };
         let gpus = [
-            ((9, 0), 227, ["producer-consumer", "three-tf32-group", "tensor-registers"]),
-            ((8, 0), 163, ["async-copy", "three-tf32", "tensor-mma"]),
+            ((9, 0), 227, ["producer-consumer", "three-tf32-group", "mixed", "tensor-registers"]),
+            // Products of mixed precision are made on Hopper alone: the default rung is named, and refuses.
+            ((8, 0), 163, ["async-copy", "three-tf32", "producer-consumer", "tensor-mma"]),
         ];
         for (compute_capability, kib, rungs) in gpus {
             let device = Device { multiprocessors: 100, shared_per_block: kib << 10, compute_capability };
@@ -374,6 +375,10 @@ mod tests {
             let chosen = |precision| of_type(Dtype::F32, precision);
             assert_eq!(chosen(None), rungs[0]);
             assert_eq!(Precision::ALL.map(|precision| chosen(Some(precision))), rungs);
+            let parameters = Parameters { precision: Some(Precision::Mixed), ..Parameters::default() };
+            let rung = family.choose(size, Dtype::F32, &parameters, device);
+            let refusal = family.refusal(rung, size, Dtype::F32, &parameters, device);
+            assert_eq!(refusal.is_none(), compute_capability == (9, 0), "{refusal:?}");
             assert_eq!(of_type(Dtype::F64, None), "thread-column");
             if compute_capability == (9, 0) {
                 assert_eq!([Dtype::F16, Dtype::Bf16].map(|dtype| of_type(dtype, None)), ["tensor-cluster"; 2]);

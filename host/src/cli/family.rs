@@ -155,8 +155,8 @@ pub(super) fn extra_argument(extra: Extra) -> Arg {
             .long("precision")
             .value_name("PRECISION")
             .help(
-                "Precision of products of f32: f32, three-tf32 (about as precise, on the tensor cores) or tf32 (10 \
-                 bits behind the point) [default: f32, or that of --rung]",
+                "Precision of products of f32: f32, three-tf32 (about as precise, on the tensor cores), mixed (the \
+                 same, faster if k is large) or tf32 (10 bits behind the point) [default: f32, or that of --rung]",
             )
             .value_parser(PossibleValuesParser::new(Precision::ALL.map(Precision::name)).map(|name| {
                 let named = |precision: &Precision| precision.name() == name;

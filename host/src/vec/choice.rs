@@ -117,10 +117,12 @@ pub static SCANS: &[Row<&dyn Scan>] = &[
 pub static PRODUCTS: &[Row<Matmul>] = &[
     row(4, SIM, ANY, &matmul::LADDER, "coalesced", SIMULATED),
     row(4, SIM, ANY, &matmul::LADDER, "three-tf32", Basis::Ladder),
+    row(4, SIM, ANY, &matmul::LADDER, "mixed", Basis::Ladder),
     row(4, SIM, ANY, &matmul::LADDER, "tensor-mma", Basis::Ladder),
     row(4, CUDA_9, ANY, &matmul::LADDER, "producer-consumer", H200),
     row(4, CUDA_8, ANY, &matmul::LADDER, "async-copy", Basis::Ladder),
     row(4, CUDA_9, ANY, &matmul::LADDER, "three-tf32-group", H200),
+    row(4, CUDA_9, ANY, &matmul::LADDER, "mixed", Basis::Ladder),
     row(4, CUDA_9, ANY, &matmul::LADDER, "tensor-registers", H200),
     row(4, CUDA_8, ANY, &matmul::LADDER, "three-tf32", Basis::Ladder),
     row(4, CUDA_8, ANY, &matmul::LADDER, "tensor-mma", Basis::Ladder),
@@ -213,23 +215,27 @@ mod tests {
         check(PAIR_SORTS, &[4]);
         check(REDUCTIONS, &[4, 8]);
         check(SCANS, &[4, 8]);
-        for precision in Precision::ALL {
+        for precision in Precision::ALL.into_iter().filter(|precision| *precision != Precision::Mixed) {
             check(&of_precision::<f32>(precision), &[4]);
         }
         check(&of_precision::<f64>(Precision::F32), &[8]);
     }
 
-    /// Elements of 16 bits are multiplied on Hopper alone.
+    /// Elements of 16 bits are multiplied on Hopper alone, and so are those of `f32` in mixed precision.
     #[test]
-    fn products_of_elements_of_16_bits() {
-        for rows in [of_precision::<bf16>(Precision::F32), of_precision::<f16>(Precision::F32)] {
+    fn products_on_hopper_alone() {
+        for (rows, bytes, name) in [
+            (of_precision::<bf16>(Precision::F32), 2, "tensor-cluster"),
+            (of_precision::<f16>(Precision::F32), 2, "tensor-cluster"),
+            (of_precision::<f32>(Precision::Mixed), 4, "mixed"),
+        ] {
             for &(compute_capability, shared_per_block) in &KNOWN_DEVICES {
                 let device = Device { multiprocessors: 100, shared_per_block, compute_capability };
-                let found = pick(&rows, false, device, 2, 1000).map(|entry| entry.rung.name);
-                assert_eq!(found, (compute_capability == (9, 0)).then_some("tensor-cluster"), "{device:?}");
+                let found = pick(&rows, false, device, bytes, 1000).map(|entry| entry.rung.name);
+                assert_eq!(found, (compute_capability == (9, 0)).then_some(name), "{device:?}");
             }
             let simulated = Device { multiprocessors: 2, shared_per_block: MAX_SHARED, compute_capability: (9, 0) };
-            assert!(pick(&rows, true, simulated, 2, ANY).is_some());
+            assert!(pick(&rows, true, simulated, bytes, ANY).is_some());
         }
     }
 

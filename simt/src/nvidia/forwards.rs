@@ -214,6 +214,15 @@ macro_rules! forwards {
         }
 
         #[inline(always)]
+        unsafe fn wgmma_add_mixed<const SUMS: usize>(
+            small: [u32; 2],
+            large: [u32; 2],
+            sums: [f32; SUMS],
+        ) -> [f32; SUMS] {
+            unsafe { wgmma::multiply_add_mixed::<SUMS>(small, large, sums) }
+        }
+
+        #[inline(always)]
         unsafe fn wgmma_begin<T: Operand, A: Lies, B: Lies, const SUMS: usize>(
             a: u32,
             b: u32,

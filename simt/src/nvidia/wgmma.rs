@@ -104,6 +104,28 @@ macro_rules! add_split {
     };
 }
 
+/// All products of two tiles of `bf16` and of two of `f32`, summed by themselves and then added to `$sums`.
+macro_rules! add_mixed {
+    ($count:literal, $columns:literal, ($($i:literal)*), $small:ident, $large:ident, $sums:ident) => {
+        asm!(
+            "{{ .reg .b64 x, y; .reg .pred adds, begins; setp.eq.u32 adds, 0, 0;",
+            concat!("setp.ne.u32 begins, 0, 0; .reg .f32 t<", $count, ">; wgmma.fence.sync.aligned;"),
+            steps!(Bf16 $columns, "begins", "{small_a}", "{small_b}", parts!(($($i)*))),
+            // Only instructions of one shape are in order with each other if they add to the same registers; those
+            // that follow have another.
+            "wgmma.fence.sync.aligned;",
+            steps!(Tf32 $columns, "adds", "{a}", "{b}", parts!(($($i)*))),
+            "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;",
+            // Here, for the reason given in `add_split`.
+            add_parts!(($($i)*)),
+            "}}",
+            $(inout(reg32) $sums[$i],)*
+            a = in(reg64) tile($large[0]), b = in(reg64) tile($large[1]),
+            small_a = in(reg64) tile($small[0]), small_b = in(reg64) tile($small[1]), options(nostack)
+        )
+    };
+}
+
 /// The instruction for the next k.
 macro_rules! further {
     ($types:literal $columns:literal, $lie:literal, $x:literal, $y:literal, $to:expr) => {
@@ -229,6 +251,23 @@ macro_rules! widths {
                             Seen::F16 => add_split!(F16 $count, $columns, ($($i)*), a, b, sums),
                         }
                     }
+                }
+            )*
+            sums
+        }
+
+        /// # Safety
+        /// As for `multiply_add`, for the two tiles of `bf16` and for the two of `f32`.
+        #[inline(always)]
+        pub(crate) unsafe fn multiply_add_mixed<const SUMS: usize>(
+            small: [u32; 2],
+            large: [u32; 2],
+            mut sums: [f32; SUMS],
+        ) -> [f32; SUMS] {
+            $(
+                if SUMS == $count {
+                    // SAFETY: the caller's promise is the instructions' condition.
+                    unsafe { add_mixed!($count, $columns, ($($i)*), small, large, sums) }
                 }
             )*
             sums

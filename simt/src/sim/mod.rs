@@ -836,6 +836,18 @@ impl Machine for Simulator {
     }
 
     #[track_caller]
+    unsafe fn wgmma_add_mixed<const SUMS: usize>(small: [u32; 2], large: [u32; 2], sums: [f32; SUMS]) -> [f32; SUMS] {
+        let mut parts = [0.0; SUMS];
+        let tiles = |[a, b]: [u32; 2]| Tiles { a, b };
+        // SAFETY: passed on.
+        unsafe {
+            wgmma::multiply_add::<bf16, Along, Along, SUMS>(tiles(small), &mut parts, Made::AtOnce);
+            wgmma::multiply_add::<f32, Along, Along, SUMS>(tiles(large), &mut parts, Made::AtOnce);
+        }
+        std::array::from_fn(|i| sums[i] + parts[i])
+    }
+
+    #[track_caller]
     unsafe fn wgmma_begin<T: Operand, A: Lies, B: Lies, const SUMS: usize>(
         a: u32,
         b: u32,

@@ -11,6 +11,7 @@ use rungs::data::{Distribution, Dtype};
 use rungs::engine::{Activity, Engine, What};
 use rungs::measure::run_once;
 use rungs_kernels::keys::{DESCENDING, UNSIGNED};
+use rungs_kernels::matmul::r18_mixed;
 use rungs_kernels::radix::r8_msd_buckets::launches::{self as buckets, Memory};
 use rungs_kernels::radix::r8_msd_buckets::{self, Plain, radix_msd_buckets_histogram_bytes};
 use rungs_kernels::radix::r9_msd_skewed::launches::{Plan, Sort};
@@ -26,6 +27,9 @@ const SCHEDULES: u32 = 32;
 
 /// Multiprocessors that sequences see, whatever the host has: some sizes of grids depend on them.
 const MULTIPROCESSORS: u32 = 4;
+
+/// The least k of the kernels of `mixed`.
+const MIXED_K: u64 = r18_mixed::LEAST_K as u64;
 
 /// One input of a rung.
 #[derive(Clone, Copy)]
@@ -135,6 +139,16 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     ("matmul", &["producer-consumer"], &[product(300, 70, 100)]),
     // Of the three widths of tiles, each fills the multiprocessors best once.
     ("matmul", &["three-tf32-group"], &[product(100, 130, 70), product(130, 250, 70), product(390, 250, 40)]),
+    // The same, with as many k as the rung's own kernels take.
+    (
+        "matmul",
+        &["mixed"],
+        &[
+            product(5, 70, MIXED_K),
+            product(130, 130, MIXED_K + 1).schedules(4),
+            product(390, 250, MIXED_K).schedules(1),
+        ],
+    ),
     (
         "matmul",
         &["tensor-group"],
@@ -221,6 +235,7 @@ const LARGE: &[(&str, &[&str])] = &[
     ("stable", &["merge_stable_tile"]),
     ("tensor-map", &["matmul_tensor_map_nn_bf16"]),
     ("tensor-registers", &["matmul_tensor_registers_across"]),
+    ("mixed", &["matmul_mixed", "matmul_mixed_middle"]),
     ("msd-pairs", &["radix_msd_pairs_histogram", "radix_msd_pairs_starts", "radix_msd_pairs_bucket_sort"]),
 ];
 

@@ -25,9 +25,7 @@ pub struct Tiled<T> {
     cost: f64,
 }
 
-impl<T: Packed, const SUMS: usize, const WIDE: usize, const PARTS: u32, const STAGES: u32>
-    Groups<T, SUMS, WIDE, PARTS, STAGES>
-{
+impl<T: Packed, P: Parts<T>, const SUMS: usize, const WIDE: usize, const STAGES: u32> Groups<T, P, SUMS, WIDE, STAGES> {
     /// The product by a kernel with these tiles.
     pub fn by(launch: Multiply<T>, cost: f64) -> Tiled<T> {
         Tiled { launch, columns: Self::COLUMNS, shared: Self::SHARED_BYTES, cost }

@@ -11,6 +11,7 @@ mod mapped_load;
 mod mapped_store;
 pub(super) mod pack;
 mod packed;
+mod parts;
 mod ring;
 mod store;
 pub(super) mod tiles;
@@ -22,10 +23,12 @@ use simt::warpgroup::Tile;
 use simt::{Global, grid, thread, warpgroup};
 
 use crate::ring::Place;
+use parts::Operands;
 use ring::{Ring, empty, full};
 use tiles::{At, Tiles};
 
 pub use packed::Packed;
+pub use parts::{Mixed, Parts, Split, Whole};
 
 /// Rows of C that a group of four warps has.
 const GROUP: u32 = 64;
@@ -40,20 +43,18 @@ const FEW: u32 = 40;
 const MANY: u32 = 232;
 
 /// The work of blocks for elements of `T`, with tiles of C of `ROWS` × 2·`SUMS`·`WIDE`: `SUMS` is the number of sums
-/// that a thread gets by one call, `WIDE` how many calls there are side by side. Elements of A and B have `PARTS`
-/// parts, one or two. There are `STAGES` pairs of tiles of A and B in shared memory.
-pub(super) struct Groups<T, const SUMS: usize, const WIDE: usize, const PARTS: u32, const STAGES: u32>(PhantomData<T>);
+/// that a thread gets by one call, `WIDE` how many calls there are side by side. Elements of A and B are in the parts
+/// `P`. There are `STAGES` pairs of tiles of A and B, for each part, in shared memory.
+pub(super) struct Groups<T, P, const SUMS: usize, const WIDE: usize, const STAGES: u32>(PhantomData<(T, P)>);
 
 /// A thread's sums.
 pub type Sums<const SUMS: usize, const WIDE: usize> = [[f32; SUMS]; WIDE];
 
-impl<T: Packed, const SUMS: usize, const WIDE: usize, const PARTS: u32, const STAGES: u32>
-    Groups<T, SUMS, WIDE, PARTS, STAGES>
-{
+impl<T: Packed, P: Parts<T>, const SUMS: usize, const WIDE: usize, const STAGES: u32> Groups<T, P, SUMS, WIDE, STAGES> {
     /// Columns of a tile of C.
     pub(super) const COLUMNS: u32 = 2 * SUMS as u32 * WIDE as u32;
     /// The tiles of a stage.
-    const RING: Ring = Ring { rows: ROWS, columns: Self::COLUMNS, parts: PARTS, stages: STAGES };
+    const RING: Ring = Ring { rows: ROWS, columns: Self::COLUMNS, parts: P::COUNT, stages: STAGES };
     /// Bytes of dynamic shared memory.
     #[cfg(not(target_os = "cuda"))]
     pub(super) const SHARED_BYTES: u32 = Self::RING.bytes();
@@ -134,12 +135,7 @@ impl<T: Packed, const SUMS: usize, const WIDE: usize, const PARTS: u32, const ST
     #[inline(always)]
     fn side(stage: u32, group: u32, side: usize, sums: &mut Sums<SUMS, WIDE>) {
         let columns = 2 * SUMS as u32;
-        let of_a = |part: u32| Self::RING.a::<T>(stage, part).rows(group * GROUP, GROUP);
-        let of_b = |part: u32| Self::RING.b::<T>(stage, part).rows(side as u32 * columns, columns);
-        if PARTS == 1 {
-            sums[side] = warpgroup::multiply_add(of_a(0), of_b(0), sums[side]);
-        } else {
-            sums[side] = warpgroup::multiply_add_split([of_a(0), of_a(1)], [of_b(0), of_b(1)], sums[side]);
-        }
+        let (rows, columns) = ((group * GROUP, GROUP), (side as u32 * columns, columns));
+        sums[side] = P::multiply_add(Operands { ring: Self::RING, stage, rows, columns }, sums[side]);
     }
 }

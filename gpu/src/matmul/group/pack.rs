@@ -1,6 +1,7 @@
 //! What happens before the product: operands are copied to tiles as the tensor cores take them, in their parts.
 
 use super::packed::Packed;
+use super::parts::Parts;
 use simt::warpgroup::{ROW, Tile};
 use simt::{Global, Shared, shared, thread, unroll};
 
@@ -65,16 +66,16 @@ fn square<T: Packed>() -> Shared<T::Word> {
     SQUARE::view().cast()
 }
 
-/// Copies A and B to tiles; what lies outside of them becomes zero. `PARTS`: with one, elements become the nearest that
-/// the tensor cores take; with two also the rest.
+/// Copies A and B to tiles, elements in the parts `P`; what lies outside of them becomes zero.
 #[inline(always)]
-pub(in super::super) fn pack<T: Packed, const PARTS: usize>(
+pub(in super::super) fn pack<T: Packed, P: Parts<T>>(
     (from_a, to_a, a): (Global<T>, Global<T>, Panel),
     (from_b, to_b, b): (Global<T>, Global<T>, Panel),
 ) {
     let (block, depth) = (thread::block_idx_x(), Tile::<T>::DEPTH);
+    let of_b = block >= a.blocks(depth);
     let (from, to, panel, number) =
-        if block < a.blocks(depth) { (from_a, to_a, a, block) } else { (from_b, to_b, b, block - a.blocks(depth)) };
+        if of_b { (from_b, to_b, b, block - a.blocks(depth)) } else { (from_a, to_a, a, block) };
     let Panel { along, deep, step, step_deep, width, .. } = panel;
     let (first, number_k) = (number / panel.steps(depth) * SIDE, number % panel.steps(depth));
     let (x, y) = (thread::thread_idx_x() % SIDE, thread::thread_idx_x() / SIDE);
@@ -97,11 +98,10 @@ pub(in super::super) fn pack<T: Packed, const PARTS: usize>(
     let (of, across) = (thread::thread_idx_x() / (WORDS / 4), thread::thread_idx_x() % (WORDS / 4));
     let four = [0, 1, 2, 3].map(|i| square::<T>().get(of * STRIDE + across * 4 + i));
     let (row, part) = (first % width + of, width * depth);
-    let tile = (first / width * panel.steps(depth) + number_k) * (PARTS as u32 * part);
+    let tile = (first / width * panel.steps(depth) + number_k) * (P::COUNT * part);
     let large = T::large(four);
     to.set_pack((tile + Tile::<T>::place(row, across * T::PACK)) / T::PACK, large);
-    if PARTS == 2 {
-        let rest = T::rest(four, large);
-        to.set_pack((tile + part + Tile::<T>::place(row, across * T::PACK)) / T::PACK, rest);
+    if let Some(second) = P::second(four, large, of_b) {
+        to.set_pack((tile + part + Tile::<T>::place(row, across * T::PACK)) / T::PACK, second);
     }
 }

@@ -21,9 +21,6 @@ pub trait Packed: Stored + Operand {
 
     /// What the tensor cores take of four words.
     fn large(four: [Self::Word; 4]) -> Self::Pack;
-
-    /// What they lose of them.
-    fn rest(four: [Self::Word; 4], large: Self::Pack) -> Self::Pack;
 }
 
 impl Packed for f32 {
@@ -39,11 +36,6 @@ impl Packed for f32 {
     #[inline(always)]
     fn large(four: [f32; 4]) -> [f32; 4] {
         four.map(|x| Tf32::nearest(x).value())
-    }
-
-    #[inline(always)]
-    fn rest(four: [f32; 4], large: [f32; 4]) -> [f32; 4] {
-        [0, 1, 2, 3].map(|i| Tf32::nearest(four[i] - large[i]).value())
     }
 }
 
@@ -69,12 +61,6 @@ macro_rules! halves {
                 let mut pack = Self::Pack::default();
                 simt::unroll::<8>(|i| pack[i] = Self::from_bits((four[i / 2] >> (i % 2 * 16)) as u16));
                 pack
-            }
-
-            /// The tensor cores take all of an element.
-            #[inline(always)]
-            fn rest(_: [u32; 4], _: Self::Pack) -> Self::Pack {
-                Self::Pack::default()
             }
         }
     )*};

@@ -328,6 +328,7 @@ mod tests {
             assert_eq!(product.first_difference(&c, Precision::Tf32), None);
             assert_eq!(product.first_difference(&c, Precision::F32).is_none(), exact);
             assert_eq!(product.first_difference(&c, Precision::ThreeTf32).is_none(), exact);
+            assert_eq!(product.first_difference(&c, Precision::Mixed).is_none(), exact);
             c[5] += 0.25;
             assert_eq!(product.first_difference(&c, Precision::Tf32).map(|(at, _)| at), Some(5));
         }

@@ -1,0 +1,116 @@
+//! The parts of an element: what the tensor cores take of it, and how products are made from that.
+
+use super::packed::Packed;
+use super::ring::Ring;
+use simt::math::to_bf16;
+use simt::mma::Tf32;
+use simt::warpgroup::{self, Tile};
+use simt::{Operand, bf16};
+
+/// What one call multiplies in a stage of a ring: rows of A, and columns of B.
+#[derive(Clone, Copy)]
+pub struct Operands {
+    pub(super) ring: Ring,
+    pub(super) stage: u32,
+    /// The first row of A, and how many there are.
+    pub(super) rows: (u32, u32),
+    /// The same of columns of B.
+    pub(super) columns: (u32, u32),
+}
+
+impl Operands {
+    /// A part of A.
+    #[inline(always)]
+    fn a<T: Operand>(self, part: u32) -> Tile<T> {
+        self.ring.a(self.stage, part).rows(self.rows.0, self.rows.1)
+    }
+
+    /// A part of B.
+    #[inline(always)]
+    fn b<T: Operand>(self, part: u32) -> Tile<T> {
+        self.ring.b(self.stage, part).rows(self.columns.0, self.columns.1)
+    }
+}
+
+/// The parts of an element of `T`. Each is a tile in a stage.
+pub trait Parts<T: Packed> {
+    /// How many there are.
+    const COUNT: u32;
+
+    /// The second part of four words of A, or of B, of which the first is `large`; none if there is but one.
+    fn second(four: [T::Word; 4], large: T::Pack, of_b: bool) -> Option<T::Pack>;
+
+    /// Adds the products of a stage to the thread's sums.
+    fn multiply_add<const SUMS: usize>(operands: Operands, sums: [f32; SUMS]) -> [f32; SUMS];
+}
+
+/// The element itself, of `f32` as the tensor cores see it.
+pub struct Whole;
+
+impl<T: Packed> Parts<T> for Whole {
+    const COUNT: u32 = 1;
+
+    #[inline(always)]
+    fn second(_: [T::Word; 4], _: T::Pack, _: bool) -> Option<T::Pack> {
+        None
+    }
+
+    #[inline(always)]
+    fn multiply_add<const SUMS: usize>(operands: Operands, sums: [f32; SUMS]) -> [f32; SUMS] {
+        warpgroup::multiply_add(operands.a::<T>(0), operands.b(0), sums)
+    }
+}
+
+/// A large part and a rest, both of them TF32.
+pub struct Split;
+
+impl Parts<f32> for Split {
+    const COUNT: u32 = 2;
+
+    #[inline(always)]
+    fn second(four: [f32; 4], large: [f32; 4], _: bool) -> Option<[f32; 4]> {
+        Some(rests(four, large).map(|rest| Tf32::nearest(rest).value()))
+    }
+
+    #[inline(always)]
+    fn multiply_add<const SUMS: usize>(operands: Operands, sums: [f32; SUMS]) -> [f32; SUMS] {
+        let (a, b) = ([0, 1].map(|part| operands.a::<f32>(part)), [0, 1].map(|part| operands.b::<f32>(part)));
+        warpgroup::multiply_add_split(a, b, sums)
+    }
+}
+
+/// A large part in TF32, and what the two small products take: the element and its rest in `bf16`.
+///
+/// The second tile has both of them along k, so that one product of tiles is the sum of the two small ones: for four
+/// elements, A has the elements and then the rests, and B the rests and then the elements.
+pub struct Mixed;
+
+impl Parts<f32> for Mixed {
+    const COUNT: u32 = 2;
+
+    #[inline(always)]
+    fn second(four: [f32; 4], large: [f32; 4], of_b: bool) -> Option<[f32; 4]> {
+        let (elements, rests) = (halves(four), halves(rests(four, large)));
+        let ([w, x], [y, z]) = if of_b { (rests, elements) } else { (elements, rests) };
+        Some([w, x, y, z])
+    }
+
+    #[inline(always)]
+    fn multiply_add<const SUMS: usize>(operands: Operands, sums: [f32; SUMS]) -> [f32; SUMS] {
+        let small = [operands.a::<bf16>(1), operands.b(1)];
+        warpgroup::multiply_add_mixed(small, [operands.a(0), operands.b(0)], sums)
+    }
+}
+
+/// What the large parts leave of elements: exact.
+#[inline(always)]
+fn rests(four: [f32; 4], large: [f32; 4]) -> [f32; 4] {
+    [0, 1, 2, 3].map(|i| four[i] - large[i])
+}
+
+/// The nearest numbers of 16 bits, two in a word.
+#[inline(always)]
+fn halves(four: [f32; 4]) -> [f32; 2] {
+    let [w, x, y, z] = four.map(|x| u32::from(to_bf16(x).to_bits()));
+    [w | x << 16, y | z << 16].map(f32::from_bits)
+}
