@@ -36,9 +36,13 @@
 //! | 5 | `radix_either_third` | sorts the buckets that are crowded | third pass |
 //! | 6 | `radix_either_last` | leaves | last pass |
 
+pub mod choice;
 mod crowded;
 #[cfg(not(target_os = "cuda"))]
 pub mod launches;
+pub mod many;
+#[cfg(not(target_os = "cuda"))]
+pub mod many_launches;
 
 use super::digits::{BITS, DIGITS};
 use super::msd::{
@@ -59,6 +63,10 @@ pub const ONE_BLOCK: u32 = in_block_most(THREADS);
 /// Most keys that have the choice: buckets of uniform keys, which are told apart by one digit, have 4096 keys on
 /// average, and none of them more than fit a block.
 pub const MOST: u32 = 1 << 20;
+
+/// Most keys that have the choice in the launches for many keys. Above, the split of large buckets takes a small share
+/// of the time.
+pub const MANY: u32 = 1 << 25;
 
 /// The digit that buckets are told apart by: the first one.
 const TOP: u32 = 3;
