@@ -123,7 +123,7 @@ pub fn radix_either_rest(
     grid::let_next_start();
     grid::wait_for_previous(); // keys and lists, or the counts of all digits
     if digits.get(FROM_LAST) == 0 {
-        split::<u32>(scratch, keys, lists, numbers);
+        split::<u32, 1>(scratch, keys, lists, numbers);
     } else {
         sort_from_last(keys, scratch, lists, numbers, digits, states, epoch);
     }
