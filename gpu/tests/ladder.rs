@@ -343,7 +343,8 @@ fn launches_are_as_many_as_heads_say() {
     let launches = |name| taken_by_sort::<u32>(&radix::LADDER, name, 1 << 22).launches;
     assert_eq!(["onesweep", "msd-buckets", "msd-skewed"].map(launches), [6, 5, 5 + 3]);
     let launches = |n| taken_by_sort::<u32>(&radix::LADDER, "either", n).launches;
-    assert_eq!([1, 1 << 20, (1 << 20) + 1].map(launches), [1, 6, 4 + 3]);
+    let sizes = [1, 1 << 20, (1 << 20) + 1, 1 << 21, (1 << 21) + 1, 1 << 25, (1 << 25) + 1];
+    assert_eq!(sizes.map(launches), [1, 6, 6, 6, 7, 7, 5 + 3]);
     let launches = |n| taken_by_pairs("msd-pairs", n).launches;
     assert_eq!([1 << 21, 1 << 24].map(launches), [5, 8]);
 }

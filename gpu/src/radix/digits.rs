@@ -22,8 +22,8 @@ pub const HISTOGRAM_THREADS: u32 = 1024;
 const PACKS: u32 = 4;
 
 /// Copies of each counter, chosen by lane: keys that are all alike meet in so many places instead of one.
-const fn copies(key_bytes: u32, shared: u32) -> u32 {
-    shared / (passes(key_bytes) * DIGITS * 4)
+const fn copies(digits: u32, shared: u32) -> u32 {
+    shared / (digits * DIGITS * 4)
 }
 
 /// Blocks of the histogram: two per multiprocessor, and none for fewer than 8192 keys.
@@ -41,26 +41,45 @@ pub const fn histogram_blocks(n: u32, multiprocessors: u32) -> u32 {
 pub fn count_digits<W: Digits>(
     keys: Global<W>, order: u32, histogram: Global<u32>, shared: u32, go_on: impl FnOnce() -> bool,
 ) {
-    let (t, passes) = (thread::thread_idx_x(), passes(size_of::<W>() as u32));
-    let copies = copies(size_of::<W>() as u32, shared);
-    let counters = Shared::<u32>::dynamic(0, shared / 4);
     grid::let_next_start();
-    unroll::<8>(|i| {
-        if i as u32 * HISTOGRAM_THREADS < counters.len() / 4 {
-            counters.set_pack(i as u32 * HISTOGRAM_THREADS + t, [0; 4]);
-        }
-    });
+    clear_counters::<HISTOGRAM_THREADS>(shared);
     grid::wait_for_previous(); // `histogram` was zeroed, and `keys` may have been written, by grids before
     if !go_on() {
         return;
     }
+    let digits = passes(size_of::<W>() as u32);
+    count_cleared::<W, HISTOGRAM_THREADS>(keys, order, digits, histogram, shared, thread::grid_dim_x());
+}
+
+/// Zeroes `shared` bytes of counters, a whole number of packs per thread.
+#[inline(always)]
+pub fn clear_counters<const THREADS: u32>(shared: u32) {
+    let counters = Shared::<u32>::dynamic(0, shared / 4);
+    unroll::<8>(|i| {
+        if i as u32 * THREADS < counters.len() / 4 {
+            counters.set_pack(i as u32 * THREADS + thread::thread_idx_x(), [0; 4]);
+        }
+    });
+}
+
+/// [`count_digits`] of the last `digits` digits, in the first `blocks` blocks of `THREADS`, which have cleared the
+/// counters; the other blocks do not call it.
+#[inline(always)]
+#[track_caller]
+#[rustfmt::skip]
+pub fn count_cleared<W: Digits, const THREADS: u32>(
+    keys: Global<W>, order: u32, digits: u32, histogram: Global<u32>, shared: u32, blocks: u32,
+) {
+    let (t, copies) = (thread::thread_idx_x(), copies(digits, shared));
+    let (index, stride) = (thread::block_idx_x() * THREADS + t, blocks * THREADS);
+    let counters = Shared::<u32>::dynamic(0, shared / 4);
     thread::sync_threads(); // every counter is zero before the first key is counted
     let copy = warp::lane_id() % copies;
     let count = |key: W| {
         let key = key.encode(order);
         unroll::<8>(|p| {
             let p = p as u32;
-            if p < passes {
+            if p < digits {
                 let counter = (p * DIGITS + key.digit(p * BITS, BITS)) * copies + copy;
                 counters.fetch_add(counter, 1, Relaxed, Scope::Block);
             }
@@ -73,8 +92,8 @@ pub fn count_digits<W: Digits>(
             }
         })
     };
-    let (packs, stride) = (keys.len() / W::PACK, thread::grid_threads_1d());
-    let mut i = thread::index_1d();
+    let packs = keys.len() / W::PACK;
+    let mut i = index;
     while i + (PACKS - 1) * stride < packs {
         let mut loaded = [W::Pack::default(); PACKS as usize];
         // Not by the path for what nobody writes: the grid before may still have been writing when this one started.
@@ -86,12 +105,12 @@ pub fn count_digits<W: Digits>(
         count_pack(keys.get_pack_streaming(i));
         i += stride;
     }
-    if thread::index_1d() < keys.len() - packs * W::PACK {
-        count(keys.get(packs * W::PACK + thread::index_1d()));
+    if index < keys.len() - packs * W::PACK {
+        count(keys.get(packs * W::PACK + index));
     }
     thread::sync_threads(); // every key is counted before counters are read
     let mut i = t;
-    while i < passes * DIGITS {
+    while i < digits * DIGITS {
         let mut sum = 0;
         unroll::<8>(|p| {
             if (p as u32) < copies / 4 {
@@ -102,7 +121,7 @@ pub fn count_digits<W: Digits>(
         if sum != 0 {
             histogram.fetch_add(i, sum, Relaxed, Scope::Device); // all blocks add to the same counts
         }
-        i += HISTOGRAM_THREADS;
+        i += THREADS;
     }
 }
 

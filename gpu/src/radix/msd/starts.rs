@@ -2,7 +2,7 @@
 
 use super::Key;
 use crate::operator::{Sum, warp_scan_inclusive};
-use simt::{Global, grid, shared, thread, warp};
+use simt::{Global, shared, thread, warp};
 
 /// Threads per block, and most buckets per block.
 pub const STARTS_THREADS: u32 = 512;
@@ -19,7 +19,7 @@ pub const fn spread(d: u32) -> u32 {
     (d >> 3) * 32 + (d & 7)
 }
 
-/// Turns the histogram into starts, cursors and tiles, see
+/// Turns the histogram, once it is complete, into starts, cursors and tiles, see
 /// [`radix_msd_buckets_starts`](crate::radix::r8_msd_buckets::radix_msd_buckets_starts). Calls `see` with the start and
 /// the number of keys of the bucket of each thread; all lanes of a warp call it together.
 #[inline(always)]
@@ -35,8 +35,6 @@ pub fn start_buckets<W: Key>(
     let two = second_bits != 0;
     let buckets = if two { 1 << second_bits } else { 1 << first_bits };
     let mine = q * buckets;
-    grid::let_next_start();
-    grid::wait_for_previous(); // the histogram is complete
     let count = if t < buckets { histogram.get(mine + t) } else { 0 };
     let below = warp::reduce_add(warp::FULL, sum_below(histogram, mine));
     let inclusive = warp_scan_inclusive::<Sum, u32>(count);

@@ -2,7 +2,7 @@
 
 use super::{Buckets, Large, Shape, go_by_digits};
 use crate::radix::msd::start_buckets;
-use simt::{Global, kernel, warp};
+use simt::{Global, grid, kernel, warp};
 
 pub use crate::radix::msd::STARTS_THREADS;
 
@@ -17,6 +17,8 @@ pub fn radix_msd_pairs_starts(
 ) {
     let Buckets { first, starts, tiles } = Buckets::new(buckets);
     let bits = [first_bits, second_bits];
+    grid::let_next_start();
+    grid::wait_for_previous(); // the histogram is complete
     // The passes look back instead of advancing cursors: starts are all that the second partition needs.
     start_buckets::<u32>(histogram, n, bits, starts, [first, starts], tiles, Large::TILE, |_, count| {
         if warp::any(warp::FULL, count > most) && warp::lane_id() == 0 {

@@ -1,6 +1,8 @@
 //! What the host launches, and the memory that it needs beside the keys.
 
 use super::crowded::crowded_shared;
+use super::many::{PASSES, radix_either_many_first, radix_either_many_starts, radix_either_rest};
+use super::many_launches::Many;
 use super::*;
 use crate::keys::{self, UNSIGNED};
 use crate::ladder::sort::{Keys, Sort, Sorts, Width};
@@ -11,7 +13,8 @@ use crate::radix::r7_onesweep::{HISTOGRAM_SHARED, PASS_SHARED, radix_onesweep_hi
 use crate::radix::r8_msd_buckets::MAX_KEYS;
 use crate::radix::r9_msd_skewed::launches::MsdSkewed;
 
-/// The rung. It launches the histogram of `onesweep`, and for many keys all of `msd-skewed`.
+/// The rung. It launches the histogram of `onesweep`, for many keys kernels of `msd-buckets` and `msd-skewed`, and for
+/// still more all of `msd-skewed`.
 pub static RUNG: Entry<Sort> = rung!(
     "mod.rs",
     [
@@ -21,6 +24,9 @@ pub static RUNG: Entry<Sort> = rung!(
         radix_either_third,
         radix_either_last,
         radix_either_one_block,
+        radix_either_many_starts,
+        radix_either_many_first,
+        radix_either_rest,
     ]
 )
 .with_capacity(MAX_KEYS as u64)
@@ -70,8 +76,11 @@ impl Sorts<u32> for Either {
         if n <= ONE_BLOCK {
             return Ok(one_block());
         }
-        if n > MOST {
+        if n > MANY {
             return Sorts::<u32>::launches(&MsdSkewed, on, n, options);
+        }
+        if n > MOST {
+            return Many::new(n, on.device().shared_per_block, self.0).launches(on, n, options);
         }
         let mut sorter = Sorter::new(on, n, self.0)?;
         Ok(Box::new(move |on, keys| sorter.sort(on, keys)))
@@ -87,9 +96,6 @@ impl Sorts<u64> for Either {
         Sorts::<u64>::launches(&MsdSkewed, on, n, options)
     }
 }
-
-/// Passes by all digits.
-const PASSES: u32 = TOP + 1;
 
 /// Counts of all digits.
 const COUNTS: u32 = PASSES * DIGITS;

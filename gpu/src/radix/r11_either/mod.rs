@@ -1,9 +1,9 @@
 //! # Radix sort, from whichever end suits the keys
 //!
-//! **Idea.** Few keys are sorted fastest from the most significant digit if they spread over the buckets, and from the
-//! least significant digit if they do not. Which is the case is known once the digits are counted, and only on the
-//! device. So each launch can be a step of either sort: the launch that turns counts into starts decides, and the
-//! others read what it decided.
+//! **Idea.** Keys are sorted fastest from the most significant digit if they spread over the buckets, and mostly from
+//! the least significant digit if they do not. Which is the case is known once the digits are counted, and only on the
+//! device. So a launch can be a step of either sort: the launch that turns counts into starts decides, and the others
+//! read what it decided.
 //!
 //! **Changed from the rung before.** For keys alone the rung before is `msd-skewed`. It splits a bucket that is too
 //! large level by level, and its blocks wait for each other at the end of each phase. For up to 2²⁰ keys that waiting
@@ -13,19 +13,33 @@
 //! Keys that fit a block are one launch: they are spread over counters as a bucket is, or, if many share a counter,
 //! sorted from the last digit in shared memory.
 //!
-//! **Bottleneck.** The launches: six, for work of a few microseconds each.
+//! For more than 2²⁰ keys a count of all digits costs too much where the keys spread. There the launches are those of
+//! `msd-skewed`, and three of its kernels are replaced: the starts, which decide; the first partition, which counts the
+//! other digits instead if keys go from the last; and the split of large buckets, which does all passes instead. The
+//! blocks of that launch take the tiles of a pass by a ticket, and wait for its end before the next. A digit in which
+//! no two keys differ needs no pass. If keys differ in one digit alone, the counts say all: the keys are written anew.
+//! What the split leaves is split again until no bit is left, so the launch that tallies is not needed.
+//!
+//! **Bottleneck.** The launches: six, for work of a few microseconds each. For many keys, that of the sort that is
+//! taken.
 //!
 //! **Cost.** 4 bytes per key to count. Then from the first digit 16 bytes per key: one partition, and the sort of the
-//! buckets; or from the last digit 32 bytes per key, in four passes. Six launches; one up to [`ONE_BLOCK`] keys, and
-//! for more than [`MOST`] keys those of `msd-skewed`. In one block, 8 bytes per unsigned key; keys that crowd there are
-//! read once more, and moved in shared memory once per eight bits in which they differ.
+//! buckets; or from the last digit 32 bytes per key, in four passes. Six launches; one up to [`ONE_BLOCK`] keys. In one
+//! block, 8 bytes per unsigned key; keys that crowd there are read once more, and moved in shared memory once per eight
+//! bits in which they differ. For more than [`MOST`] keys six launches, and seven from two partitions on, whichever way
+//! keys go: from the first digit what `msd-skewed` costs, one launch less; from the last digit 8 bytes per key to count,
+//! and 8 per key and digit in which keys differ, as many digits as make an even number.
 //!
-//! **Threads.** 512 per block with 16 keys each in partitions and passes, and with 12 keys each in buckets.
+//! **Threads.** 512 per block with 16 keys each in partitions and passes, and with 12 keys each in buckets; for more than
+//! [`MOST`] keys 384 with 12 keys each in buckets.
 //!
-//! **Limits.** Those of `msd-skewed`. There is a choice for up to [`MOST`] keys of 32 bits; more keys, and more keys of
-//! 64 bits than fit a block, go the way of `msd-skewed`.
+//! **Limits.** Those of `msd-skewed`. There is a choice for up to [`MANY`] keys of 32 bits; more keys, and more keys of
+//! 64 bits than fit a block, go the way of `msd-skewed`. A block of a pass waits, but only for tiles that running blocks
+//! have taken, never for a block that has yet to start.
 //!
 //! **Source.** As for `onesweep` and `msd-skewed`; that the device takes one of two ways is ours.
+//!
+//! Up to [`MOST`] keys:
 //!
 //! | launch | kernel | keys that spread | skewed keys |
 //! | --- | --- | --- | --- |
@@ -35,10 +49,26 @@
 //! | 4 | `radix_either_second` | sorts each bucket | second pass |
 //! | 5 | `radix_either_third` | sorts the buckets that are crowded | third pass |
 //! | 6 | `radix_either_last` | leaves | last pass |
+//!
+//! Up to [`MANY`] keys, by `many_launches.rs`; `choice.rs` says which keys are skewed:
+//!
+//! | launch | kernel | keys that spread | skewed keys |
+//! | --- | --- | --- | --- |
+//! | 1 | `radix_msd_buckets_histogram` | counts the keys of each bucket | the same |
+//! | 2 | `radix_either_many_starts` | where each bucket starts | counts of the top digit |
+//! | 3 | `radix_either_many_first` | first partition | counts the other digits |
+//! | 4 | `radix_msd_buckets_partition` | second partition, from 2²¹ keys on | leaves: no tile has keys |
+//! | 5 | `radix_msd_skewed_bucket_sort` | sorts each bucket | leaves: no bucket has keys |
+//! | 6 | `radix_either_rest` | splits the buckets that are too large | all passes |
+//! | 7 | `radix_msd_skewed_groups` | sorts what is crowded or was split off | leaves: there is nothing |
 
+pub mod choice;
 mod crowded;
 #[cfg(not(target_os = "cuda"))]
 pub mod launches;
+pub mod many;
+#[cfg(not(target_os = "cuda"))]
+pub mod many_launches;
 
 use super::digits::{BITS, DIGITS};
 use super::msd::{
@@ -56,9 +86,12 @@ pub const THREADS: u32 = PASS_THREADS;
 /// Most keys of a bucket, and of a sort in one launch.
 pub const ONE_BLOCK: u32 = in_block_most(THREADS);
 
-/// Most keys that have the choice: buckets of uniform keys, which are told apart by one digit, have 4096 keys on
+/// Most keys of which all digits are counted before the choice: buckets of uniform keys, which are told apart by one digit, have 4096 keys on
 /// average, and none of them more than fit a block.
 pub const MOST: u32 = 1 << 20;
+
+/// Most keys that have the choice. With more, the waits of `msd-skewed` are a small share of the time.
+pub const MANY: u32 = 1 << 25;
 
 /// The digit that buckets are told apart by: the first one.
 const TOP: u32 = 3;

@@ -61,18 +61,43 @@ pub(in crate::radix) fn pass<W: Digits, P: Payload>(
     input: Global<W>, output: Global<W>, [values_in, values_out]: [Global<u32>; 2], digit: Digit,
     starts: Global<u32>, ticket: Global<u32>, states: Global<u64>, go_on: impl FnOnce() -> bool,
 ) {
-    let Digit { shift, encode, decode, epoch } = digit;
-    let (t, w) = (thread::thread_idx_x(), thread::thread_idx_x() / warp::WARP);
-    let counters = Shared::<u32>::dynamic(0, WARPS * DIGITS);
-    let own = counters.slice(w * DIGITS, DIGITS);
-    let lanes = Shared::<u32>::dynamic((WARPS + w) * DIGITS * 4, DIGITS);
     grid::let_next_start();
-    clear(own, lanes);
+    clear_pass();
     grid::wait_for_previous(); // keys, starts and the ticket
     if !go_on() {
         return;
     }
-    let tile = Tile::<W>::take(ticket, input.len());
+    let t = thread::thread_idx_x();
+    // Tiles are taken in order, so that those which a block waits for have been taken by running blocks.
+    if t == 0 {
+        TILE::view().set(0, ticket.fetch_add(0, 1, Relaxed, Scope::Device));
+    }
+    thread::sync_threads(); // the tile is known, and the warp's counters are zero
+    let start = || starts.get(t);
+    pass_tile_number::<W, P>(TILE::view().get(0), input, output, [values_in, values_out], digit, start, states);
+}
+
+/// The counters of this warp, one for each digit, and its sets of lanes.
+#[inline(always)]
+fn of_warp() -> [Shared<u32>; 2] {
+    let w = thread::thread_idx_x() / warp::WARP;
+    [w, WARPS + w].map(|row| Shared::<u32>::dynamic(row * DIGITS * 4, DIGITS))
+}
+
+/// Moves the keys of a tile, whose number all threads of the block know, once the warp's counters are
+/// [cleared](clear_pass). Tiles are begun in the order of their numbers: the block waits for those before. `start_of`:
+/// where the digit of the thread starts; threads from [`DIGITS`] on do not ask.
+#[inline(always)]
+#[track_caller]
+#[rustfmt::skip]
+pub(in crate::radix) fn pass_tile_number<W: Digits, P: Payload>(
+    number: u32, input: Global<W>, output: Global<W>, [values_in, values_out]: [Global<u32>; 2], digit: Digit,
+    start_of: impl FnOnce() -> u32, states: Global<u64>,
+) {
+    let Digit { shift, encode, decode, epoch } = digit;
+    let t = thread::thread_idx_x();
+    let (counters, [own, lanes]) = (Shared::<u32>::dynamic(0, WARPS * DIGITS), of_warp());
+    let tile = Tile::<W>::new(number, input.len());
     let digit = |key: W| key.digit(shift, BITS);
 
     let keys = tile.load(input, encode);
@@ -93,7 +118,7 @@ pub(in crate::radix) fn pass<W: Digits, P: Payload>(
             states.store(tile.number * DIGITS + t, state, Relaxed, Scope::Device);
         }
         // The difference between the places in the output and in the tile; it may be below zero, and wraps.
-        OFFSETS::view().set(t, (starts.get(t) + before).wrapping_sub(start));
+        OFFSETS::view().set(t, (start_of() + before).wrapping_sub(start));
     }
     thread::sync_threads(); // the tile is in order and the offsets are known before keys are written out
 
@@ -103,9 +128,10 @@ pub(in crate::radix) fn pass<W: Digits, P: Payload>(
     }
 }
 
-/// Zeroes the counters and the sets of lanes of this warp.
+/// Zeroes the counters and the sets of lanes of this warp. What the block had in shared memory must be done with.
 #[inline(always)]
-fn clear(own: Shared<u32>, lanes: Shared<u32>) {
+pub(in crate::radix) fn clear_pass() {
+    let [own, lanes] = of_warp();
     let lane = warp::lane_id();
     unroll::<{ (DIGITS / warp::WARP) as usize }>(|i| {
         own.set(i as u32 * warp::WARP + lane, 0);
@@ -124,16 +150,9 @@ struct Tile<W> {
 }
 
 impl<W: Digits> Tile<W> {
-    /// Takes tiles in order, so that those which a block waits for have been taken by running blocks.
     #[inline(always)]
-    #[track_caller]
-    fn take(ticket: Global<u32>, n: u32) -> Self {
+    fn new(number: u32, n: u32) -> Self {
         let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
-        if t == 0 {
-            TILE::view().set(0, ticket.fetch_add(0, 1, Relaxed, Scope::Device));
-        }
-        thread::sync_threads(); // the tile is known, and the warp's counters are zero
-        let number = TILE::view().get(0);
         let begin = number * pass_tile::<W>();
         let first = t / warp::WARP * (items::<W>() * warp::WARP) + lane;
         Self { number, begin, count: (n - begin).min(pass_tile::<W>()), first, word: PhantomData }

@@ -10,13 +10,13 @@ pub const PARTITION_THREADS_WIDE: u32 = 1024;
 
 /// Blocks per multiprocessor that the compiler makes room for: four of 512 threads with 32 registers. These are too few
 /// for 64-bit keys that are mapped, and without the registers that Hopper has for values that are the same in a warp.
-const fn blocks<W: Key, M: Mapping>() -> u32 {
+pub const fn partition_blocks<W: Key, M: Mapping>() -> u32 {
     if cfg!(sm_90) && !(W::HALVES == 2 && M::MAPS) { 4 } else { 3 }
 }
 
 /// The same for wide blocks.
 const fn blocks_wide<W: Key, M: Mapping>() -> u32 {
-    blocks::<W, M>() / 2
+    partition_blocks::<W, M>() / 2
 }
 
 /// Keys per tile.
@@ -38,7 +38,7 @@ pub const fn partition_shared(wide: bool) -> u32 {
 ///
 /// `shift`, `bits`: the digit among the 32 top bits. `tiles`: empty to partition all of `input`, or the descriptors of
 /// [`super::radix_msd_buckets_starts`]. `spread_out`: whether `cursors` are placed by [`spread`].
-#[kernel(max_threads = PARTITION_THREADS, min_blocks = blocks::<W, M>(), instances(
+#[kernel(max_threads = PARTITION_THREADS, min_blocks = partition_blocks::<W, M>(), instances(
     radix_msd_buckets_partition: <u32, Plain>,
     radix_msd_buckets_partition_mapped: <u32, Mapped>,
     radix_msd_buckets_partition_u64: <u64, Plain>,
@@ -74,10 +74,22 @@ fn partition<W: Key, M: Mapping, const THREADS: u32>(
     input: Global<W>, output: Global<W>, order: u32, shift: u32, bits: u32, cursors: Global<u32>, spread_out: u32,
     tiles: Global<u32>,
 ) {
-    let in_tile = PACKS * W::PACK * THREADS;
     grid::let_next_start();
     Tables::new(THREADS, bits).clear();
     grid::wait_for_previous(); // cursors, tiles, and in the second partition the keys
+    partition_cleared::<W, M, THREADS>(input, output, order, shift, bits, cursors, spread_out, tiles);
+}
+
+/// The work of a block of a partition once its counters are cleared and everything is there.
+#[inline(always)]
+#[track_caller]
+#[allow(clippy::too_many_arguments)]
+#[rustfmt::skip]
+pub(in crate::radix) fn partition_cleared<W: Key, M: Mapping, const THREADS: u32>(
+    input: Global<W>, output: Global<W>, order: u32, shift: u32, bits: u32, cursors: Global<u32>, spread_out: u32,
+    tiles: Global<u32>,
+) {
+    let in_tile = PACKS * W::PACK * THREADS;
     let [begin, end, first_bucket, origin] = if tiles.is_empty() {
         let origin = thread::block_idx_x() * in_tile;
         [origin, input.len().min(origin.saturating_add(in_tile)), 0, origin]

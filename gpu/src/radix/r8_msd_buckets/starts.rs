@@ -2,7 +2,7 @@
 
 use super::partition_tile;
 use crate::radix::msd::{Key, start_buckets};
-use simt::{Global, kernel};
+use simt::{Global, grid, kernel};
 
 pub use crate::radix::msd::STARTS_THREADS;
 
@@ -28,5 +28,7 @@ pub fn radix_msd_buckets_starts<W: Key>(
     first: Global<u32>, tiles: Global<u32>,
 ) {
     let (bits, tile) = ([first_bits, second_bits], partition_tile::<W>(false));
+    grid::let_next_start();
+    grid::wait_for_previous(); // the histogram is complete
     start_buckets::<W>(histogram, n, bits, starts, [first, second], tiles, tile, |_, _| {});
 }

@@ -67,6 +67,8 @@ mod uniform;
 pub use super::msd::{BUCKET_SORT_STATIC, bucket_sort_shared};
 pub use groups::*;
 pub use leftover::{Arrays, Limits, Numbers};
+pub(in crate::radix) use lists::Lists;
+pub(in crate::radix) use phases::each_item;
 pub use split::*;
 pub use tally::*;
 pub use uniform::*;

@@ -47,6 +47,20 @@ shared!(STARTS: [u32; VALUES]);
 pub fn radix_msd_skewed_split<W: Key>(scratch: Global<W>, output: Global<W>, lists: Global<u32>, numbers: Numbers) {
     grid::let_next_start();
     grid::wait_for_previous(); // keys and lists
+    split::<W, 0>(scratch, output, lists, numbers);
+}
+
+/// The work of a block of [`radix_msd_skewed_split`], once keys and lists are there. Any number of blocks may do it.
+///
+/// `KERNEL`: another number in each kernel, so that each has closures of its own, which are inlined.
+#[inline(always)]
+#[track_caller]
+pub(in crate::radix) fn split<W: Key, const KERNEL: u32>(
+    scratch: Global<W>,
+    output: Global<W>,
+    lists: Global<u32>,
+    numbers: Numbers,
+) {
     if thread::thread_idx_x() == 0 {
         EXTENT::view().set(2, output.len());
     }

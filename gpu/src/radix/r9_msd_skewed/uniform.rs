@@ -7,7 +7,7 @@ use crate::radix::msd::{
     bucket_sort_threads, in_block_most, sort_bucket, start_buckets,
 };
 use crate::radix::r8_msd_buckets::partition_tile;
-use simt::{Global, kernel, thread, warp};
+use simt::{Global, grid, kernel, thread, warp};
 
 /// Threads per large block.
 const LARGE_THREADS: u32 = bucket_sort_threads(true);
@@ -23,9 +23,22 @@ pub fn radix_msd_skewed_starts<W: Key>(
     histogram: Global<u32>, n: u32, starts: Global<u32>, second: Global<u32>, first: Global<u32>, tiles: Global<u32>,
     lists: Global<u32>, numbers: Numbers,
 ) {
+    grid::let_next_start();
+    grid::wait_for_previous(); // the histogram is complete
+    start_and_list::<W>(histogram, n, starts, [first, second], tiles, lists, numbers);
+}
+
+/// The work of a block of [`radix_msd_skewed_starts`], once the histogram is complete.
+#[inline(always)]
+#[track_caller]
+#[rustfmt::skip]
+pub(in crate::radix) fn start_and_list<W: Key>(
+    histogram: Global<u32>, n: u32, starts: Global<u32>, cursors: [Global<u32>; 2], tiles: Global<u32>,
+    lists: Global<u32>, numbers: Numbers,
+) {
     let Numbers { first_bits, second_bits, bucket_max, limits, .. } = numbers;
     let (bits, tile) = ([first_bits, second_bits], partition_tile::<W>(false));
-    start_buckets::<W>(histogram, n, bits, starts, [first, second], tiles, tile, |start, count| {
+    start_buckets::<W>(histogram, n, bits, starts, cursors, tiles, tile, |start, count| {
         if warp::any(warp::FULL, count > bucket_max) {
             let left = numbers.left::<W>();
             let leftover = Leftover { start, end: start + count, left, array: numbers.array() };
