@@ -712,7 +712,7 @@ fn the_way_depends_on_the_tiles() {
     assert_eq!(planned(132, [512, 512, 32], [true, false]), [("", 8)]);
     // No clusters without the multiprocessors for one.
     assert_eq!(planned(1, [256; 3], [true, false]), [("", 1)]);
-    assert_eq!(planned(2, [256; 3], [true, false]), [("_by_2", 2)]);
+    assert_eq!(planned(2, [256, 128, 256], [true, false]), [("_by_2", 2)]);
 }
 
 /// Only operands that the copy engine cannot take are copied, by as many blocks as they have squares of 64 × 64.
