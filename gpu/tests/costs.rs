@@ -816,36 +816,44 @@ fn products_on_the_tensor_cores() {
     }
 }
 
-/// With two tiles for each multiprocessor none is divided along k; with less than one all are.
+/// With two tiles for each multiprocessor none is divided along k. With less than one all are: by clusters or, where k
+/// is long, by all blocks.
 #[test]
 fn a_persistent_product() {
     use rungs_kernels::matmul::r10_producer_consumer::{COLUMNS, DEPTH, ROWS, launches::RUNG};
     states(
         &RUNG.rung,
-        "Copies of A and B in global memory, in as much scratch memory; from there, copies of 4·k·(m·⌈n/COLUMNS⌉ + \
-         n·⌈m/ROWS⌉) bytes to shared memory, and of one stage more per block. One barrier per block; two launches, one \
-         more if tiles are divided along k.",
+        "Copies of 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory, and of one stage more per block. Before \
+         that, copies in global memory of operands that are not taken as they are; scratch memory as large as both. One \
+         barrier per block; one launch, one more if an operand is copied, and one more if blocks add to C. In a cluster \
+         two barriers of it and one of the multiplying warps more; a block writes 4·ROWS·COLUMNS bytes of sums to \
+         shared memory, and reads as many, from all.",
     );
-    let of = |(m, n, k): (u32, u32, u32)| {
+    let of = |(m, n, k): (u32, u32, u32), blocks: u32| {
         let mut cost = cost_of_product(&RUNG, (m, n, k));
         let product = cost.launches.pop().unwrap();
-        product.has_barriers(1);
+        let cluster = blocks < MULTIPROCESSORS;
+        product.has_barriers(if cluster { 3 } else { 1 });
+        assert_eq!(product.named, vec![cluster as u32; blocks as usize]);
         let kernels: Vec<_> = cost.launches.iter().map(|launch| launch.kernel).collect();
-        // Each element once in and once out; rows, columns and k are filled up to tiles.
+        // A is copied: each element once in and once out; rows and k are filled up to tiles. B is taken as it is.
         let copies = cost.launches.last().unwrap();
-        let filled = (m.next_multiple_of(ROWS) + n.next_multiple_of(COLUMNS)) * k.next_multiple_of(DEPTH);
-        assert_eq!((copies.read, copies.written), (4 * u64::from((m + n) * k), 4 * u64::from(filled)));
+        let filled = m.next_multiple_of(ROWS) * k.next_multiple_of(DEPTH);
+        assert_eq!((copies.read, copies.written), (4 * u64::from(m * k), 4 * u64::from(filled)));
         let stage = 4 * u64::from((ROWS + COLUMNS) * DEPTH);
-        assert_eq!(product.blocks, MULTIPROCESSORS);
+        assert_eq!(product.blocks, blocks);
         (product.read - u64::from(product.blocks) * stage, product.atomics, kernels)
     };
     let [scale, pack] = ["matmul_producer_consumer_scale", "matmul_producer_consumer_pack"];
     let bytes = |m: u32, n: u32, k: u32| 4 * u64::from(k * (m * n.div_ceil(COLUMNS) + n * m.div_ceil(ROWS)));
     let (m, n, k) = (2 * ROWS, 3 * COLUMNS, 2 * DEPTH);
-    assert_eq!(of((m, n, k)), (bytes(m, n, k), 0, vec![pack]));
+    assert_eq!(of((m, n, k), MULTIPROCESSORS), (bytes(m, n, k), 0, vec![pack]));
+    // A tile for two blocks of a cluster.
+    let (m, n, k) = (ROWS, COLUMNS, 6 * DEPTH);
+    assert_eq!(of((m, n, k), 2), (bytes(m, n, k), 0, vec![pack]));
     // A tile for three blocks: all of them add to all of C.
-    let (m, n, k) = (ROWS, COLUMNS, 3 * DEPTH);
-    assert_eq!(of((m, n, k)), (bytes(m, n, k), 3 * u64::from(m * n), vec![scale, pack]));
+    let (m, n, k) = (ROWS, COLUMNS, 102 * DEPTH);
+    assert_eq!(of((m, n, k), MULTIPROCESSORS), (bytes(m, n, k), 3 * u64::from(m * n), vec![scale, pack]));
 }
 
 /// A whole tile for each multiprocessor, of those that the rung is named for.

@@ -872,3 +872,176 @@ fn mixed_products_overlap() {
     assert!(checked.report.is_clean(), "{}", checked.report);
     assert_eq!(checked.report.launches, 2 * 2 * 3);
 }
+
+/// What a rung launches on a simulated GPU where nothing runs: kernels, and their blocks.
+struct Planning {
+    gpu: Gpu,
+    launched: RefCell<Vec<(&'static str, u32)>>,
+}
+
+impl Launcher for Planning {
+    fn device(&self) -> Device {
+        self.gpu.device()
+    }
+
+    fn enqueue(&self, call: &dyn Call, geometry: Geometry) -> Result {
+        self.launched.borrow_mut().push((call.name(), geometry.grid[0]));
+        Ok(())
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>> {
+        self.gpu.allocate(bytes)
+    }
+
+    unsafe fn clear_bytes(&self, _: *mut u8, _: usize) -> Result {
+        Ok(())
+    }
+}
+
+/// The launches of `producer-consumer` for a product with so much k, by the names behind the rung's.
+fn planned(multiprocessors: u32, [m, n, k]: [u32; 3], transposed: [bool; 2]) -> Vec<(&'static str, u32)> {
+    let planning = Planning { gpu: with_multiprocessors(multiprocessors), launched: RefCell::default() };
+    let on: &dyn Launcher = &planning;
+    let [a, b, c] = [m * k, k * n, m * n].map(|n| on.scratch::<f32>(n).unwrap());
+    let matrix = |data, rows, columns, transposed| Matrix {
+        stride: if transposed { rows } else { columns },
+        transposed,
+        ..Matrix::new(data, rows, columns, columns)
+    };
+    let (a, b) = (matrix(a.view(), m, k, transposed[0]), matrix(b.view(), k, n, transposed[1]));
+    let product = Product::new(a, b, matrix(c.view(), m, n, false));
+    LADDER.get("producer-consumer").unwrap().multiplier(on, SMALL).unwrap().run(on, product).unwrap();
+    let of_rung = |name: &'static str| name.strip_prefix("matmul_producer_consumer").unwrap();
+    planning.launched.take().into_iter().map(|(name, blocks)| (of_rung(name), blocks)).collect()
+}
+
+/// Whether tiles are made by blocks or by clusters, and whether blocks divide some.
+#[test]
+fn the_way_depends_on_the_tiles() {
+    let square = |side| planned(132, [side; 3], [true, false]);
+    assert_eq!(square(256), [("_by_8", 2 * 8)]);
+    assert_eq!(square(512), [("_by_8", 8 * 8)]);
+    assert_eq!(square(768), [("_by_4", 18 * 4)]);
+    assert_eq!(square(1024), [("_by_3", 32 * 3)], "of clusters of four not all run at once");
+    assert_eq!(square(1280), [("_by_2", 50 * 2)]);
+    assert_eq!(square(2048), [("", 128)]);
+    assert_eq!(square(4096), [("_scale", 512 - 2 * 132), ("", 132)]);
+    // As few steps along k as adding them up would take.
+    assert_eq!(planned(132, [512, 512, 32], [true, false]), [("", 8)]);
+    // No clusters without the multiprocessors for one.
+    assert_eq!(planned(1, [256; 3], [true, false]), [("", 1)]);
+    assert_eq!(planned(2, [256, 128, 256], [true, false]), [("_by_2", 2)]);
+}
+
+/// Only operands that the copy engine cannot take are copied, by as many blocks as they have squares of 64 × 64.
+#[test]
+fn what_is_copied_to_tiles() {
+    let copied = |sides, transposed| match planned(132, sides, transposed)[..] {
+        [("_pack", blocks), _] => blocks,
+        [_] => 0,
+        ref other => panic!("{other:?}"),
+    };
+    let ways = [[true, false], [false, false], [true, true], [false, true]];
+    assert_eq!(ways.map(|transposed| copied([1024; 3], transposed)), [0, 256, 256, 512]);
+    // Rows of B are not aligned; rows of a transposed A are not.
+    assert_eq!(ways.map(|transposed| copied([256, 127, 64], transposed)), [2, 6, 2, 6]);
+    assert_eq!(ways.map(|transposed| copied([255, 128, 64], transposed)), [4, 4, 6, 6]);
+}
+
+/// Tiles by clusters of each size: parts of k of several steps, of one, and of none; edges inside tiles; operands by
+/// boxes and by copies; what is in C is used or not.
+#[test]
+fn tiles_of_clusters() {
+    let entry = LADDER.get("producer-consumer").unwrap();
+    let mut seen = BTreeSet::new();
+    for (multiprocessors, m, n, k, kernel) in [
+        (2, 252, 124, 100, "matmul_producer_consumer_by_2"),
+        (4, 256, 128, 41, "matmul_producer_consumer_by_3"),
+        (4, 4, 8, 140, "matmul_producer_consumer_by_3"),
+        (5, 131, 128, 60, "matmul_producer_consumer_by_4"),
+        (10, 256, 99, 70, "matmul_producer_consumer_by_8"),
+        (10, 36, 124, 200, "matmul_producer_consumer_by_8"),
+        (132, 260, 132, 68, "matmul_producer_consumer_by_8"),
+    ] {
+        for transposed in [[false, false], [false, true], [true, false], [true, true]] {
+            let case = Case { transposed, ..Case::new(m, n, k) };
+            for case in [
+                case,
+                Case { beta: -2.0, alpha: 0.5, gap: [4, 8, 4], offset: [4, 8, 12], batch: 2, ..case },
+                // Neither operands nor C are aligned; then operands begin elsewhere than on 16 bytes.
+                Case { beta: 1.0, gap: [1, 3, 1], ..case },
+                Case { offset: [1, 2, 3], batch: 2, gap: [4, 4, 0], ..case },
+            ] {
+                let gpu = Noting { gpu: with_multiprocessors(multiprocessors), launched: RefCell::default() };
+                check(entry, &gpu, case);
+                let launched = gpu.launched.take();
+                let packs = |name: &&str| name.ends_with("_pack");
+                assert!(launched.iter().all(|name| packs(name) || *name == kernel), "{case:?}: {launched:?}");
+                seen.extend(launched);
+            }
+        }
+    }
+    assert_eq!(seen.len(), 4 + 1, "{seen:?}");
+}
+
+/// The same as whole tiles, and divided among blocks, which a cluster does in less time unless k is long.
+#[test]
+fn tiles_without_clusters() {
+    let entry = LADDER.get("producer-consumer").unwrap();
+    for (multiprocessors, m, n, k, divided) in
+        [(1, 260, 132, 36, false), (2, 516, 124, 20, false), (4, 68, 36, 2900, true)]
+    {
+        for transposed in [[false, false], [false, true], [true, false], [true, true]] {
+            let case = Case { transposed, ..Case::new(m, n, k) };
+            let gpu = Noting { gpu: with_multiprocessors(multiprocessors), launched: RefCell::default() };
+            check(entry, &gpu, Case { beta: 2.0, gap: [4, 8, 4], offset: [4, 8, 12], ..case });
+            if !divided {
+                check(entry, &gpu, Case { alpha: -1.0, gap: [1, 0, 3], offset: [0, 1, 0], batch: 2, ..case });
+            }
+            let launched = gpu.launched.take();
+            assert!(launched.contains(&"matmul_producer_consumer"), "{launched:?}");
+            assert_eq!(launched.contains(&"matmul_producer_consumer_scale"), divided, "{launched:?}");
+        }
+    }
+}
+
+/// Products that overlap, with operands by boxes or by copies: under hostile orders no access is wrong, and clusters
+/// give the same bits although the sums round.
+#[test]
+fn clusters_overlap_and_give_the_same_bits() {
+    for (multiprocessors, [m, n, k], transposed) in [
+        (2, [132, 36, 50], [true, false]),
+        (4, [36, 132, 50], [false, false]),
+        (5, [40, 36, 60], [false, true]),
+        (10, [40, 36, 70], [true, false]),
+    ] {
+        let mut random = Random(5);
+        let mut draw =
+            |n: u32| -> Vec<f32> { (0..n).map(|_| (random.next() >> 40) as f32 / (1 << 23) as f32 - 1.0).collect() };
+        let (a, b) = (draw(m * k), draw(k * n));
+        let first = RefCell::new(None);
+        let checked = check_races(Check { schedules: 4, ..Check::default() }, || {
+            let gpu: &dyn Launcher = &with_multiprocessors(multiprocessors);
+            let (mut a, mut b) = (Buffer::new(&a, 0), Buffer::new(&b, 0));
+            let mut cs = [0, 1].map(|_| Buffer::<f32>::poisoned((m * n) as usize, 0));
+            let mut multiplier = LADDER.get("producer-consumer").unwrap().multiplier(gpu, SMALL).unwrap();
+            let matrix = |data, rows, columns, transposed| Matrix {
+                stride: if transposed { rows } else { columns },
+                transposed,
+                ..Matrix::new(data, rows, columns, columns)
+            };
+            for i in [0, 1, 0] {
+                let (a, b) = (matrix(a.view(), m, k, transposed[0]), matrix(b.view(), k, n, transposed[1]));
+                multiplier.run(gpu, Product::new(a, b, matrix(cs[i].view(), m, n, false))).unwrap();
+            }
+            for c in &mut cs {
+                let bits: Vec<u32> = c.slice().iter().map(|x| x.to_bits()).collect();
+                let mut first = first.borrow_mut();
+                assert!(*first.get_or_insert_with(|| bits.clone()) == bits, "{multiprocessors}: other bits");
+            }
+        });
+        assert!(checked.report.is_clean(), "{multiprocessors}: {}", checked.report);
+        let packs = if transposed == [true, false] { 0 } else { 3 };
+        assert_eq!(checked.report.launches, 4 * (3 + packs));
+    }
+}

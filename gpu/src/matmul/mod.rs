@@ -10,6 +10,8 @@ mod element;
 mod group;
 #[cfg(not(target_os = "cuda"))]
 mod host;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+mod operand;
 mod output;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
 pub mod r10_producer_consumer;

@@ -136,7 +136,12 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     ("matmul", &["tensor-mma"], &[product(150, 140, 60)]),
     // Small tiles fill the multiprocessors better in the first case, and large ones in the second.
     ("matmul", &["three-tf32"], &[product(150, 140, 60), product(250, 200, 20)]),
-    ("matmul", &["producer-consumer"], &[product(300, 70, 100)]),
+    // Whole tiles, tiles of clusters of two and of three blocks, and a tile that all blocks add to.
+    (
+        "matmul",
+        &["producer-consumer"],
+        &[product(300, 70, 20), product(300, 70, 100), product(200, 70, 100), product(200, 72, 2880).schedules(1)],
+    ),
     // Of the three widths of tiles, each fills the multiprocessors best once.
     ("matmul", &["three-tf32-group"], &[product(100, 130, 70), product(130, 250, 70), product(390, 250, 40)]),
     // The same, with as many k as the rung's own kernels take.
@@ -233,6 +238,7 @@ const LARGE: &[(&str, &[&str])] = &[
         ],
     ),
     ("stable", &["merge_stable_tile"]),
+    ("producer-consumer", &["matmul_producer_consumer_scale"]),
     ("tensor-map", &["matmul_tensor_map_nn_bf16"]),
     ("tensor-registers", &["matmul_tensor_registers_across"]),
     ("mixed", &["matmul_mixed", "matmul_mixed_middle"]),
@@ -241,6 +247,8 @@ const LARGE: &[(&str, &[&str])] = &[
 
 /// Instances of one kernel that are more than types apart, so that each of these has to be launched.
 const EACH: &[(&str, &[&str])] = &[
+    // There are too few multiprocessors for larger clusters; gpu/tests/matmul.rs checks those.
+    ("producer-consumer", &["matmul_producer_consumer_by_2", "matmul_producer_consumer_by_3"]),
     (
         "tensor-map",
         &["matmul_tensor_map_nn_bf16", "matmul_tensor_map_middle_nn_f16", "matmul_tensor_map_narrow_nn_bf16"],

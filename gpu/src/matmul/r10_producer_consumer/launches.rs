@@ -1,11 +1,11 @@
 //! What the host launches: operands are copied where they must be; then the product, in the way that takes least.
 
-use super::pack::{PACK, Panel};
 use super::split::By;
 use super::*;
-use crate::ladder::matmul::{Matrix as View, *};
+use crate::ladder::matmul::*;
 use crate::matmul::host::{Room, refuses_but_hopper};
-use simt::tensor_map::{Described, TensorMap};
+use crate::matmul::operand::host::Operand;
+use crate::matmul::operand::{PACK, Panel};
 
 /// The rung.
 pub static RUNG: Entry<Matmul> = rung!(
@@ -45,45 +45,14 @@ fn panel_of(width: u32, along: u32, deep: u32, step: u32, step_deep: u32) -> Pan
     Panel { along, deep, step, step_deep, width, depth: deep.next_multiple_of(DEPTH) }
 }
 
-impl Panel {
-    /// Elements of the copy.
-    fn elements(&self) -> u64 {
-        u64::from(self.along.div_ceil(self.width)) * u64::from(self.width) * u64::from(self.depth)
-    }
-}
-
-/// An operand of one product: what the kernel gets, and what is copied before.
-struct Operand {
-    map: Option<TensorMap<f32>>,
-    from: Global<f32>,
-    to: Global<f32>,
-    panel: Panel,
-}
-
-impl Operand {
-    /// The operand `of`, whose rows are along k as it is stored if `deep_rows`.
-    fn new(on: &dyn Launcher, of: &View, apart: u32, deep_rows: bool, panel: Panel, room: &mut Room) -> Result<Self> {
-        let start = apart.min(of.data.len());
-        let from = of.data.slice(start, of.data.len() - start);
-        let (sides, boxes) = ([panel.deep, panel.along], [DEPTH, panel.width]);
-        // Only elements of one k that are neighbours become neighbours in shared memory.
-        let described = if deep_rows { None } else { Described::flat(from, sides, of.stride, boxes) };
-        let map = described.map(|of| on.tensor_map(&of).map(TensorMap::new)).transpose()?;
-        Ok(match map {
-            Some(_) => Self { map, from, to: from, panel: Panel { along: 0, ..panel } },
-            None => Self { map, from, to: room.view(on, panel.elements())?, panel },
-        })
-    }
-}
-
 /// The launches for one product of a batch.
 fn one(on: &dyn Launcher, product: &Product, shape: Shape, number: u32, rooms: &mut [Room; 2]) -> Result {
     let Shape { m, n, k, .. } = shape;
     if m == 0 || n == 0 {
         return Ok(());
     }
-    let (c, (way, mut work)) = (product.c.data, Way::choose(&shape, on.device().multiprocessors));
-    if way == Way::Blocks && work.shared < work.tiles() {
+    let (c, (cluster, mut work)) = (product.c.data, choose(&shape, on.device().multiprocessors));
+    if cluster == 1 && work.shared < work.tiles() {
         let geometry = Geometry::linear(work.tiles() - work.shared, PACK);
         on.launch(matmul_producer_consumer_scale, geometry, (c, shape, number, work))?;
     }
@@ -94,8 +63,8 @@ fn one(on: &dyn Launcher, product: &Product, shape: Shape, number: u32, rooms: &
     let panel_a = panel_of(ROWS, m, k, shape.a.row, shape.a.column);
     let panel_b = panel_of(COLUMNS, n, k, shape.b.column, shape.b.row);
     let (a, b, batch) = (&product.a, &product.b, &product.batch);
-    let a = Operand::new(on, a, number * batch.a, !a.transposed, panel_a, room_a)?;
-    let b = Operand::new(on, b, number * batch.b, b.transposed, panel_b, room_b)?;
+    let a = Operand::new(on, (a, number * batch.a), !a.transposed, (panel_a, DEPTH), room_a)?;
+    let b = Operand::new(on, (b, number * batch.b), b.transposed, (panel_b, DEPTH), room_b)?;
     (work.boxes_a, work.boxes_b) = (a.map.is_some().into(), b.map.is_some().into());
     let blocks = a.panel.blocks() + b.panel.blocks();
     if blocks > 0 {
@@ -106,20 +75,13 @@ fn one(on: &dyn Launcher, product: &Product, shape: Shape, number: u32, rooms: &
     let geometry = Geometry::linear(work.blocks, BLOCK).shared(SHARED_BYTES).overlapping();
     let map = |of: &Operand| of.map.unwrap_or(TensorMap::none());
     let args = (map(&a), map(&b), a.to, b.to, c, shape, number, work);
-    match way {
-        Way::Blocks => on.launch(matmul_producer_consumer, geometry, args),
-        Way::Clusters(2) => on.launch(matmul_producer_consumer_by::<By<2>>::default(), geometry, args),
-        Way::Clusters(3) => on.launch(matmul_producer_consumer_by::<By<3>>::default(), geometry, args),
-        Way::Clusters(4) => on.launch(matmul_producer_consumer_by::<By<4>>::default(), geometry, args),
-        Way::Clusters(_) => on.launch(matmul_producer_consumer_by::<By<8>>::default(), geometry, args),
+    match cluster {
+        1 => on.launch(matmul_producer_consumer, geometry, args),
+        2 => on.launch(matmul_producer_consumer_by::<By<2>>::default(), geometry, args),
+        3 => on.launch(matmul_producer_consumer_by::<By<3>>::default(), geometry, args),
+        4 => on.launch(matmul_producer_consumer_by::<By<4>>::default(), geometry, args),
+        _ => on.launch(matmul_producer_consumer_by::<By<8>>::default(), geometry, args),
     }
-}
-
-/// Who has a tile of C: a block, with others if tiles are divided along k, or a cluster of so many blocks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Way {
-    Blocks,
-    Clusters(u32),
 }
 
 /// The clusters that there are kernels for.
@@ -136,35 +98,31 @@ fn clusters(multiprocessors: u32, blocks: u32) -> u32 {
     (if blocks > 2 { multiprocessors * 7 / 8 } else { multiprocessors }) / blocks
 }
 
-impl Way {
-    /// The way that takes the least time, as k that each block goes through, and the distribution of the tiles.
-    fn choose(shape: &Shape, multiprocessors: u32) -> (Self, Work) {
-        let (down, along) = (shape.m.div_ceil(ROWS), shape.n.div_ceil(COLUMNS));
-        let (tiles, steps) = (down * along, shape.k.div_ceil(DEPTH));
-        let work = |blocks, shared| Work { down, along, steps, blocks, shared, boxes_a: 0, boxes_b: 0 };
-        if steps == 0 {
-            return (Self::Blocks, work(0, 0));
-        }
-        let time = |rounds: u32, steps: u32, more: u32| {
-            u64::from(rounds) * (u64::from(steps) * u64::from(DEPTH) + u64::from(more))
-        };
-        let whole =
-            (time(tiles.div_ceil(multiprocessors), steps, 0), Self::Blocks, work(tiles.min(multiprocessors), tiles));
-        // With one full round among the shared tiles a block has more than a tile's steps, so that no tile has more
-        // than two blocks.
-        let shared = (tiles / multiprocessors).saturating_sub(1) * multiprocessors;
-        let parts = u64::from(tiles - shared) * u64::from(steps);
-        let blocks = parts.min(multiprocessors.into()) as u32;
-        let longest = time(shared / multiprocessors, steps, 0)
-            + parts.div_ceil(blocks.into()) * u64::from(DEPTH)
-            + u64::from(ADDING_TO_C);
-        let divided = (longest, Self::Blocks, work(blocks, shared));
-        let in_clusters = CLUSTERS.into_iter().filter_map(|blocks| {
-            let rounds = tiles.div_ceil(Some(clusters(multiprocessors, blocks)).filter(|&n| n > 0)?);
-            let time = time(rounds, steps.div_ceil(blocks), ADDING);
-            Some((time, Self::Clusters(blocks), work(tiles * blocks, 0)))
-        });
-        let (_, way, work) = [whole, divided].into_iter().chain(in_clusters).min_by_key(|of| of.0).expect("two ways");
-        (way, work)
+/// The blocks of a cluster, 1 for none, and the distribution of the tiles that take the least time: as elements along k
+/// that a block goes through.
+fn choose(shape: &Shape, multiprocessors: u32) -> (u32, Work) {
+    let (down, along) = (shape.m.div_ceil(ROWS), shape.n.div_ceil(COLUMNS));
+    let (tiles, steps) = (down * along, shape.k.div_ceil(DEPTH));
+    let work = |blocks, shared| Work { down, along, steps, blocks, shared, boxes_a: 0, boxes_b: 0 };
+    if steps == 0 {
+        return (1, work(0, 0));
     }
+    let time = |rounds: u32, steps: u32, more: u32| rounds as u64 * (steps as u64 * DEPTH as u64 + more as u64);
+    let whole = (time(tiles.div_ceil(multiprocessors), steps, 0), 1, work(tiles.min(multiprocessors), tiles));
+    // With one full round among the shared tiles a block has more than a tile's steps, so that no tile has more
+    // than two blocks.
+    let shared = (tiles / multiprocessors).saturating_sub(1) * multiprocessors;
+    let parts = u64::from(tiles - shared) * u64::from(steps);
+    let blocks = parts.min(multiprocessors.into()) as u32;
+    let longest = time(shared / multiprocessors, steps, 0)
+        + parts.div_ceil(blocks.into()) * u64::from(DEPTH)
+        + u64::from(ADDING_TO_C);
+    let divided = (longest, 1, work(blocks, shared));
+    let in_clusters = CLUSTERS.into_iter().filter_map(|blocks| {
+        let rounds = tiles.div_ceil(Some(clusters(multiprocessors, blocks)).filter(|&n| n > 0)?);
+        let time = time(rounds, steps.div_ceil(blocks), ADDING);
+        Some((time, blocks, work(tiles * blocks, 0)))
+    });
+    let (_, cluster, work) = [whole, divided].into_iter().chain(in_clusters).min_by_key(|of| of.0).expect("two ways");
+    (cluster, work)
 }

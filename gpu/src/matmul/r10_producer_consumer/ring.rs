@@ -2,10 +2,10 @@
 
 use super::work::{Unit, Units};
 use super::{COLUMNS, DEPTH, ROWS, STAGES, WARPS};
+use crate::matmul::operand::Source;
 use crate::ring::Place;
 use simt::mbarrier::{self, Mbarrier};
-use simt::tensor_map::TensorMap;
-use simt::{Global, Shared, bulk, shared};
+use simt::{Shared, bulk, shared};
 
 /// Elements of A, of B, and of both in a stage.
 pub(super) const STAGE_A: u32 = ROWS * DEPTH;
@@ -49,40 +49,6 @@ pub(super) fn init_barriers() {
 #[inline(always)]
 pub(super) fn elements(stage: u32) -> Shared<f32> {
     Shared::dynamic(stage * STAGE * 4, STAGE)
-}
-
-/// An operand as the copy engine takes it.
-#[derive(Clone, Copy)]
-pub(super) struct Source {
-    map: TensorMap<f32>,
-    tiles: Global<f32>,
-    /// Whether `map` is that of the operand. Otherwise `tiles` is its copy in tiles.
-    boxes: bool,
-}
-
-impl Source {
-    #[inline(always)]
-    pub(super) fn new(map: TensorMap<f32>, tiles: Global<f32>, boxes: u32) -> Self {
-        Self { map, tiles, boxes: boxes != 0 }
-    }
-
-    #[inline(always)]
-    fn prefetch(self) {
-        if self.boxes {
-            self.map.prefetch();
-        }
-    }
-
-    /// Has `width` rows of A, or columns of B, from `first` on copied to `to`, for one of the `steps` along k.
-    #[inline(always)]
-    fn load(self, to: Shared<f32>, (first, width): (u32, u32), (step, steps): (u32, u32), barrier: Mbarrier) {
-        if self.boxes {
-            self.map.load_flat(to, step * DEPTH, first, barrier);
-        } else {
-            let len = width * DEPTH;
-            bulk::load(to, self.tiles.slice((first / width * steps + step) * len, len), barrier);
-        }
-    }
 }
 
 /// The thread that fills the ring.

@@ -1,10 +1,11 @@
 //! A tile of C by the blocks of a cluster: each multiplies a part of k, and then adds up a part of the tile.
 
 use super::multiply::{ALONG, APART_ALONG, APART_DOWN, DOWN, Sums, Walk};
-use super::ring::{Producer, Source};
+use super::ring::Producer;
 use super::work::{Units, Work};
 use super::{COLUMNS, MULTIPLIERS, ROWS};
 use crate::matmul::Output;
+use crate::matmul::operand::Source;
 use simt::cluster::{self, Remote};
 use simt::{Shared, grid, thread, unroll};
 
@@ -40,8 +41,8 @@ impl<const BLOCKS: usize> Parts for By<BLOCKS> {
             grid::wait_for_previous(); // for A and B, and for C: no block writes that before it has met this one
             Producer::run(a, b, Self::units(work));
         }
-        meet();
-        meet();
+        cluster::sync(); // all sums are there
+        cluster::sync(); // no block ends before the others have read its sums
     }
 
     #[inline(always)]
@@ -55,19 +56,19 @@ impl<const BLOCKS: usize> Parts for By<BLOCKS> {
         let own = Shared::<f32>::dynamic(0, ROWS * COLUMNS);
         // All warps have read what is in the ring. The sums are written over it.
         thread::barrier(MULTIPLIED, MULTIPLIERS);
-        leave(own, &sums);
-        meet();
+        leave_row(own, 0, &sums[0]);
+        leave_row(own, 1, &sums[1]);
+        leave_row(own, 2, &sums[2]);
+        leave_row(own, 3, &sums[3]);
+        leave_row(own, 4, &sums[4]);
+        leave_row(own, 5, &sums[5]);
+        leave_row(own, 6, &sums[6]);
+        leave_row(own, 7, &sums[7]);
+        cluster::sync(); // all sums are there
         let (row, column) = work.place(thread::block_idx_x() / Self::BLOCKS);
         Self::add_up(own, c, row + walk.row, column + walk.column);
-        meet();
+        cluster::sync(); // no block ends before the others have read its sums
     }
-}
-
-/// The blocks of the cluster meet twice: when all sums are there, and when all have been read, so that no block ends
-/// before.
-#[inline(always)]
-fn meet() {
-    cluster::sync();
 }
 
 impl<const BLOCKS: usize> By<BLOCKS> {
@@ -116,20 +117,7 @@ fn place(pack: u32) -> u32 {
     pack * MULTIPLIERS + thread::thread_idx_x()
 }
 
-/// Writes the sums of the thread. Row by row, as they are stored otherwise.
-#[inline(always)]
-fn leave(own: Shared<f32>, sums: &Sums) {
-    leave_row(own, 0, &sums[0]);
-    leave_row(own, 1, &sums[1]);
-    leave_row(own, 2, &sums[2]);
-    leave_row(own, 3, &sums[3]);
-    leave_row(own, 4, &sums[4]);
-    leave_row(own, 5, &sums[5]);
-    leave_row(own, 6, &sums[6]);
-    leave_row(own, 7, &sums[7]);
-}
-
-/// [`leave`] for one row.
+/// Writes a row of the thread's sums. Like [`super::multiply`], not all rows in a closure.
 #[inline(always)]
 fn leave_row(own: Shared<f32>, row: u32, sums: &[f32; ALONG]) {
     unroll::<{ ACROSS as usize }>(|j| {
