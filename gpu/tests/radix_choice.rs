@@ -124,7 +124,7 @@ const KINDS: [(&str, fn(u64, u64) -> u32, [Way; 2]); 16] = [
     ("one digit", |i, _| 0x7711_0088 | (random(i) as u32 & 0xff00), [FromLast, FromLast]),
     ("low bits", |i, _| random(i) as u32 & 0xffff, [FromLast, FromLast]),
     ("high bits", |i, _| random(i) as u32 & 0xffff_0000, [Buckets, Buckets]),
-    ("three digits", |i, _| random(i) as u32 & 0x00ff_ffff, [FromLast, FromLast]),
+    ("three digits", |i, _| random(i) as u32 & 0x00ff_ffff, [FromLast, Buckets]),
     ("zipf", |i, _| (1 << (random(!i) % 24)) + (random(i) as u32 & ((1 << (random(!i) % 24)) - 1)), [FromLast; 2]),
     ("entropy 3", |i, _| (random(i) & random(i << 20) & random(i << 40)) as u32, [FromLast, FromLast]),
     ("entropy 5", |i, _| (0..5).fold(!0, |key, k| key & random(i * 5 + k) as u32), [FromLast, FromLast]),

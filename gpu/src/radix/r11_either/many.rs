@@ -131,6 +131,8 @@ pub fn radix_either_rest(
 
 shared!(SUMS: [u32; THREADS / warp::WARP]);
 shared!(ALIKE: [u32; PASSES]);
+// The digits that are left, a bit each, with that of the pass; the number of the pass.
+shared!(STEP: [u32; 2]);
 
 /// Sorts the keys by the digits in which they differ: passes, or if there is one such digit, its counts say all.
 #[inline(always)]
@@ -150,31 +152,45 @@ fn sort_from_last(
     }
     // As many passes as end where they began. One by a digit in which keys do not differ is a copy.
     let same = !differ & ((1 << PASSES) - 1);
-    let mut left = if differ.count_ones() % 2 == 0 { differ } else { differ | (same & same.wrapping_neg()) };
-    let lists = Lists::new(lists, keys.len(), numbers.limits);
-    let tiles = keys.len().div_ceil(pass_tile::<u32>());
-    let mut number = 0;
-    while left != 0 {
-        let place = left.trailing_zeros();
-        left &= left - 1;
-        let digit = Digit {
-            shift: place * BITS,
-            encode: if number == 0 { numbers.order } else { UNSIGNED },
-            decode: if left == 0 { numbers.order } else { UNSIGNED },
-            epoch: epoch + number,
-        };
-        let (from, to) = if number % 2 == 0 { (keys, scratch) } else { (scratch, keys) };
-        let starts = starts.slice(place * DIGITS, DIGITS);
+    let passes = if differ.count_ones() % 2 == 0 { differ } else { differ | (same & same.wrapping_neg()) };
+    // Which pass it is lies in shared memory, because registers are few.
+    let (t, step) = (thread::thread_idx_x(), STEP::view());
+    let number = || step.get(1);
+    let place = || step.get(0).trailing_zeros();
+    let is_last = || step.get(0).is_power_of_two();
+    let digit = || Digit {
+        shift: place() * BITS,
+        encode: if number() == 0 { numbers.order } else { UNSIGNED },
+        decode: if is_last() { numbers.order } else { UNSIGNED },
+        epoch: epoch + number(),
+    };
+    let keys_of = || if number() % 2 == 0 { [keys, scratch] } else { [scratch, keys] };
+    if t == 0 {
+        step.set(0, passes);
+        step.set(1, 0);
+    }
+    thread::sync_threads(); // the first pass is known
+    loop {
+        let last = is_last();
         // No bucket is split, so the phases of the lists are free. Tickets count up, so that the tiles which a block
         // waits for have been taken by running blocks.
-        each_item(lists, number, || tiles, left != 0, |tile| {
+        let phase = || Lists::new(lists, keys.len(), numbers.limits).phase(number());
+        each_item(phase, || keys.len().div_ceil(pass_tile::<u32>()), !last, |tile| {
             clear_pass();
             warp::sync_warp(warp::FULL); // the counters are zero before the warp counts its first key
-            let start = || starts.get(thread::thread_idx_x());
+            let start = || starts.get(place() * DIGITS + thread::thread_idx_x());
             let none = digits.slice(0, 0);
-            pass_tile_number::<u32, KeysOnly>(tile, from, to, [none; 2], digit, start, states);
+            pass_tile_number::<u32, KeysOnly>(tile, keys_of, [none; 2], digit, start, states);
         });
-        number += 1;
+        if last {
+            return;
+        }
+        // All have left the pass: its end was waited for.
+        if t == 0 {
+            step.set(0, step.get(0) & (step.get(0) - 1));
+            step.set(1, number() + 1);
+        }
+        thread::sync_threads(); // the next pass is known
     }
 }
 

@@ -74,7 +74,8 @@ pub(in crate::radix) fn pass<W: Digits, P: Payload>(
     }
     thread::sync_threads(); // the tile is known, and the warp's counters are zero
     let start = || starts.get(t);
-    pass_tile_number::<W, P>(TILE::view().get(0), input, output, [values_in, values_out], digit, start, states);
+    let values = [values_in, values_out];
+    pass_tile_number::<W, P>(TILE::view().get(0), || [input, output], values, || digit, start, states);
 }
 
 /// The counters of this warp, one for each digit, and its sets of lanes.
@@ -86,32 +87,34 @@ fn of_warp() -> [Shared<u32>; 2] {
 
 /// Moves the keys of a tile, whose number all threads of the block know, once the warp's counters are
 /// [cleared](clear_pass). Tiles are begun in the order of their numbers: the block waits for those before. `start_of`:
-/// where the digit of the thread starts; threads from [`DIGITS`] on do not ask.
+/// where the digit of the thread starts; threads from [`DIGITS`] on do not ask. `keys` and `digit` are asked for anew
+/// after barriers, so that they take no registers in between where they come from shared memory.
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
 pub(in crate::radix) fn pass_tile_number<W: Digits, P: Payload>(
-    number: u32, input: Global<W>, output: Global<W>, [values_in, values_out]: [Global<u32>; 2], digit: Digit,
-    start_of: impl FnOnce() -> u32, states: Global<u64>,
+    number: u32, keys: impl Fn() -> [Global<W>; 2], [values_in, values_out]: [Global<u32>; 2],
+    digit: impl Fn() -> Digit, start_of: impl FnOnce() -> u32, states: Global<u64>,
 ) {
-    let Digit { shift, encode, decode, epoch } = digit;
     let t = thread::thread_idx_x();
     let (counters, [own, lanes]) = (Shared::<u32>::dynamic(0, WARPS * DIGITS), of_warp());
+    let [input, _] = keys();
     let tile = Tile::<W>::new(number, input.len());
-    let digit = |key: W| key.digit(shift, BITS);
 
-    let keys = tile.load(input, encode);
-    let mut ranks = rank_rows(&keys, items::<W>(), shift, own, lanes);
+    let mine = tile.load(input, digit().encode);
+    let mut ranks = rank_rows(&mine, items::<W>(), digit().shift, own, lanes);
     thread::sync_threads(); // every warp has counted its keys before the counts are added up
 
-    let total = publish_own(counters, states, tile.number, epoch);
+    let total = publish_own(counters, states, tile.number, digit().epoch);
     let start = start_digits(counters, total);
     thread::sync_threads(); // every warp and digit knows its place in the tile
-    rows::<W>(|i| ranks[i] += own.get(digit(keys[i])));
+    let shift = digit().shift;
+    rows::<W>(|i| ranks[i] += own.get(mine[i].digit(shift, BITS)));
     thread::sync_threads(); // all have read the counters before keys overwrite them
     let sorted = Shared::<W>::dynamic(0, pass_tile::<W>());
-    rows::<W>(|i| sorted.set(ranks[i], keys[i]));
+    rows::<W>(|i| sorted.set(ranks[i], mine[i]));
     if t < DIGITS {
+        let epoch = digit().epoch;
         let before = look_back(states, tile.number, tile.number, epoch);
         if tile.number > 0 {
             let state = state(epoch, ALL_SO_FAR, before + total);
@@ -122,7 +125,8 @@ pub(in crate::radix) fn pass_tile_number<W: Digits, P: Payload>(
     }
     thread::sync_threads(); // the tile is in order and the offsets are known before keys are written out
 
-    let digits = tile.store(sorted, output, digit, decode);
+    let (Digit { shift, decode, .. }, [_, output]) = (digit(), keys());
+    let digits = tile.store(sorted, output, |key| key.digit(shift, BITS), decode);
     if P::VALUES {
         tile.move_values(sorted.cast(), values_in, values_out, &ranks, digits);
     }

@@ -1,9 +1,8 @@
 //! How many blocks share the items of a phase in one launch.
 
-use super::lists::Lists;
 use crate::radix::steps::uniform;
 use simt::atomic::{self, Order, Order::Relaxed, Scope};
-use simt::{clock, shared, thread};
+use simt::{Global, clock, shared, thread};
 
 // The item of the block, and how many of the phase it has done. In shared memory, because registers are few.
 shared!(ITEM: [u32; 1]);
@@ -12,18 +11,21 @@ shared!(MINE: [u32; 1]);
 /// Bytes of static shared memory.
 pub const PHASES_STATIC: u32 = 2 * 16;
 
-/// Does items of phase `number` until none of `extent` is left. With `then_wait`, waits until other blocks have done
+/// Does items of a phase until none of `extent` is left. `phase`: its ticket, and the number of its items that are done,
+/// see [`Lists::phase`](super::lists::Lists::phase); asked for wherever it is used, so that it takes no registers. With `then_wait`, waits until other blocks have done
 /// theirs too. All threads of the block do an item together.
 ///
 /// A block takes items by a ticket. It waits for the end of a phase only after it has found no ticket left, so it waits
 /// for items that running blocks have taken, and never for a block that has yet to start.
 #[inline(always)]
 #[track_caller]
-pub fn each_item(lists: Lists, number: u32, extent: impl Fn() -> u32, then_wait: bool, item: impl Fn(u32)) {
+#[rustfmt::skip]
+pub fn each_item(
+    phase: impl Fn() -> (Global<u32>, Global<u32>), extent: impl Fn() -> u32, then_wait: bool, item: impl Fn(u32),
+) {
     if extent() == 0 {
         return; // without a ticket, which takes a trip to memory
     }
-    let (ticket, done) = lists.phase(number);
     let t = thread::thread_idx_x();
     if t == 0 {
         MINE::view().set(0, 0);
@@ -31,6 +33,7 @@ pub fn each_item(lists: Lists, number: u32, extent: impl Fn() -> u32, then_wait:
     loop {
         thread::sync_threads(); // all have read the item before, and are done with what it had in shared memory
         if t == 0 {
+            let (ticket, _) = phase();
             ITEM::view().set(0, ticket.fetch_add(0, 1, Relaxed, Scope::Device));
         }
         thread::sync_threads(); // the item is known
@@ -48,6 +51,7 @@ pub fn each_item(lists: Lists, number: u32, extent: impl Fn() -> u32, then_wait:
             // What this block wrote becomes visible before its items count as done; the barriers above have collected
             // the writes of all its threads.
             atomic::fence(Order::AcqRel, Scope::Device);
+            let (_, done) = phase();
             done.fetch_add(0, MINE::view().get(0), Relaxed, Scope::Device);
             while done.load(0, Relaxed, Scope::Device) != extent() {
                 clock::nanosleep(20);

@@ -81,17 +81,19 @@ pub(in crate::radix) fn split<W: Key, const KERNEL: u32>(
         thread::sync_threads(); // the extent of the level is known
         let (segments, tiles) = (|| EXTENT::view().get(0), || EXTENT::view().get(1));
         let phase = work.level * LEVEL_PHASES;
-        each_item(lists(), phase, tiles, true, |i| count(&work, find_segment(&work, i), i));
-        each_item(lists(), phase + 1, segments, true, |i| {
-            arrange(&work, Segment::read(lists().segment(work.level, i)))
-        });
-        each_item(lists(), phase + 2, tiles, true, |i| carry_out(&work, find_segment(&work, i), i));
+        each_item(|| lists().phase(phase), tiles, true, |i| count(&work, find_segment(&work, i), i));
+        each_item(
+            || lists().phase(phase + 1),
+            segments,
+            true,
+            |i| arrange(&work, Segment::read(lists().segment(work.level, i))),
+        );
+        each_item(|| lists().phase(phase + 2), tiles, true, |i| carry_out(&work, find_segment(&work, i), i));
         work.level += 1;
     }
     // The counters of the tally lie where keys have been until now.
     each_item(
-        lists(),
-        TALLY_ZERO,
+        || lists().phase(TALLY_ZERO),
         || lists().large().0,
         false,
         |i| {

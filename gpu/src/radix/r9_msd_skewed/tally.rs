@@ -77,8 +77,7 @@ pub fn radix_msd_skewed_tally<W: Key>(scratch: Global<W>, output: Global<W>, lis
     let batch = (chunks / (4 * thread::grid_dim_x())).clamp(1, COUNT_BATCH);
     let batches = chunks.div_ceil(batch);
     each_item(
-        lists,
-        TALLY_COUNT,
+        || lists.phase(TALLY_COUNT),
         || batches + small,
         large != 0,
         |i| {
@@ -94,8 +93,7 @@ pub fn radix_msd_skewed_tally<W: Key>(scratch: Global<W>, output: Global<W>, lis
         // Where there are more blocks than segments, several blocks share one.
         let slices = thread::grid_dim_x().div_ceil(large).min(MAX_SLICES);
         each_item(
-            lists,
-            TALLY_START,
+            || lists.phase(TALLY_START),
             || large * slices,
             true,
             |i| {
@@ -105,8 +103,7 @@ pub fn radix_msd_skewed_tally<W: Key>(scratch: Global<W>, output: Global<W>, lis
         );
         let batch = batch.min(1 << tally_bits >> CHUNK.ilog2());
         each_item(
-            lists,
-            TALLY_WRITE,
+            || lists.phase(TALLY_WRITE),
             || chunks.div_ceil(batch),
             false,
             |i| {
