@@ -340,7 +340,7 @@ fn what_lies_outside_is_not_multiplied() {
 /// tiles of the others become smaller where there are too few.
 #[test]
 fn any_number_of_multiprocessors() {
-    let on_groups = ["three-tf32-group", "tensor-map", "tensor-registers", "tensor-cluster", "mixed"];
+    let on_groups = ["three-tf32-group", "tensor-map", "tensor-registers", "tensor-cluster"];
     for name in ["producer-consumer", "three-tf32", "tensor-group"].into_iter().chain(on_groups) {
         let entry = LADDER.get(name).unwrap();
         for multiprocessors in [1, 2, 3, 4, 5, 7, 16, 132] {

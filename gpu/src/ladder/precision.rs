@@ -8,8 +8,8 @@ pub enum Precision {
     F32,
     /// Three products of TF32 numbers for one of `f32`; their sums over at most 32 k are cut off, the others rounded.
     ThreeTf32,
-    /// [`Precision::ThreeTf32`], but the two small ones of the three products are of `bf16` numbers if k is large. Their
-    /// error is below that of sums of `f32` over so many k.
+    /// [`Precision::ThreeTf32`], but the two small ones of the three products are of `bf16` numbers if k is large.
+    /// Their error is below that of sums of `f32` over so many k.
     Mixed,
     /// Products of elements that are rounded to TF32 before; all sums are cut off.
     Tf32,

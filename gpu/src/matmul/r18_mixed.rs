@@ -19,9 +19,10 @@
 //!
 //! **Threads.** As `three-tf32-group`.
 //!
-//! **Limits.** As `three-tf32-group`, but for the error: it is that of sums in `f32` from k = LEAST_K on, with random
-//! elements. It hardly grows with k; so products of fewer k are made by the kernels of `three-tf32-group`. Elements of
-//! 2¹²⁸ - 2¹¹⁹ and more in magnitude make NaN or infinity, and infinite ones NaN.
+//! **Limits.** As `three-tf32-group`, but for the error: of random elements it is no larger than that of sums in `f32`
+//! from k = LEAST_K on. It hardly grows with k, so for fewer k it would be the larger one: such products are made by
+//! the kernels of `three-tf32-group`. Elements of 2¹²⁸ - 2¹¹⁹ and more in magnitude make NaN or infinity, and infinite
+//! ones NaN.
 //!
 //! **Source.** As `three-tf32-group`. Our own prototype in CUDA C++.
 
