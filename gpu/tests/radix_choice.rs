@@ -1,5 +1,5 @@
-//! The choice of `either` for many keys, on the simulator, by plans made by hand for fewer: the whole output against the
-//! standard library's sort, and which way the keys went.
+//! The choice of `either` for many keys, on the simulator, by plans made by hand for fewer: the whole output against
+//! the standard library's sort, and which way the keys went.
 
 mod common;
 
@@ -14,7 +14,7 @@ use rungs_kernels::radix::r11_either::many::{FROM_LAST, MANY_WORDS};
 use rungs_kernels::radix::r11_either::many_launches::Many;
 use simt::Geometry;
 use simt::launcher::{Call, Memory};
-use simt::sim::{Gpu, MAX_SHARED};
+use simt::sim::{Check, Gpu, MAX_SHARED, check as check_races};
 use std::cell::Cell;
 use std::ptr;
 
@@ -128,7 +128,7 @@ const KINDS: [(&str, fn(u64, u64) -> u32, [Way; 2]); 16] = [
     ("zipf", |i, _| (1 << (random(!i) % 24)) + (random(i) as u32 & ((1 << (random(!i) % 24)) - 1)), [FromLast; 2]),
     ("entropy 3", |i, _| (random(i) & random(i << 20) & random(i << 40)) as u32, [FromLast, FromLast]),
     ("entropy 5", |i, _| (0..5).fold(!0, |key, k| key & random(i * 5 + k) as u32), [FromLast, FromLast]),
-    ("a tenth is equal", |i, _| if i % 10 == 0 { 77 } else { random(i) as u32 }, [FromLast, Buckets]),
+    ("a tenth is equal", |i, _| if i.is_multiple_of(10) { 77 } else { random(i) as u32 }, [FromLast, Buckets]),
 ];
 
 /// Enough that each of 16 values is too many for a bucket, and that entropy 3 is skewed; a prime.
@@ -248,11 +248,35 @@ fn sorts_begin_anew_after_the_last_epoch() {
         let fresh = on.clears.get();
         for run in 0..4u64 {
             // Most keys share the top bits, and keys differ in all digits.
-            let key = |i: u64| random(i + (run << 32)) as u32 >> if i % 16 == 0 { 0 } else { 9 };
+            let key = |i: u64| random(i + (run << 32)) as u32 >> if i.is_multiple_of(16) { 0 } else { 9 };
             let keys: Vec<u32> = (0..n as u64).map(key).collect();
             let what = format!("{unused} epochs unused, run {run}");
             assert_eq!(sequence.sort(&what, &keys, UNSIGNED), FromLast, "{what}");
             assert_eq!(on.clears.get() - fresh, (run > 1) as u32, "{what}");
         }
+    }
+}
+
+/// Whatever the order in which blocks run, none waits forever, and nothing is read that another block may be writing.
+#[test]
+fn both_ways_under_hostile_schedules() {
+    let n = 8192 + 77;
+    for partitions in PARTITIONS {
+        let checked = check_races(Check { schedules: 2, ..Check::default() }, || {
+            let on = Seeing::new(4);
+            let many = many(n, partitions);
+            let mut sequence = Sequence::new(&on, &many);
+            for (name, kind, ways) in [KINDS[0], KINDS[3], KINDS[7], KINDS[9], KINDS[15], KINDS[13]] {
+                let way = sequence.sort(name, &of_kind(kind, n as u64), UNSIGNED);
+                assert!(way == ways[0] || way == Buckets, "{name}");
+            }
+            // A bucket that is split.
+            let halves: Vec<u32> =
+                (0..n as u64).map(|i| if i.is_multiple_of(3) { 5 } else { random(i) as u32 >> 1 }).collect();
+            let split = Many { choice: Choice { least: u32::MAX, few: 0, most: 0 }, ..many };
+            assert_eq!(Sequence::new(&on, &split).sort("split", &of_kind(KINDS[9].1, n as u64), SIGNED), Buckets);
+            assert_eq!(Sequence::new(&on, &split).sort("split", &halves, FLOAT), Buckets);
+        });
+        assert!(checked.report.is_clean(), "{partitions:?}: {}", checked.report);
     }
 }

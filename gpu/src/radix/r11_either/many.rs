@@ -152,7 +152,7 @@ fn sort_from_last(
     }
     // As many passes as end where they began. One by a digit in which keys do not differ is a copy.
     let same = !differ & ((1 << PASSES) - 1);
-    let passes = if differ.count_ones() % 2 == 0 { differ } else { differ | (same & same.wrapping_neg()) };
+    let passes = if differ.count_ones().is_multiple_of(2) { differ } else { differ | (same & same.wrapping_neg()) };
     // Which pass it is lies in shared memory, because registers are few.
     let (t, step) = (thread::thread_idx_x(), STEP::view());
     let number = || step.get(1);

@@ -26,16 +26,18 @@
 //! **Cost.** 4 bytes per key to count. Then from the first digit 16 bytes per key: one partition, and the sort of the
 //! buckets; or from the last digit 32 bytes per key, in four passes. Six launches; one up to [`ONE_BLOCK`] keys. In one
 //! block, 8 bytes per unsigned key; keys that crowd there are read once more, and moved in shared memory once per eight
-//! bits in which they differ. For more than [`MOST`] keys six launches, and seven from two partitions on, whichever way
-//! keys go: from the first digit what `msd-skewed` costs, one launch less; from the last digit 8 bytes per key to count,
-//! and 8 per key and digit in which keys differ, as many digits as make an even number.
+//! bits in which they differ.
 //!
-//! **Threads.** 512 per block with 16 keys each in partitions and passes, and with 12 keys each in buckets; for more than
-//! [`MOST`] keys 384 with 12 keys each in buckets.
+//! For more than [`MOST`] keys seven launches, or six with one partition, whichever way keys go. From the first digit
+//! they move the bytes that `msd-skewed` moves. From the last digit 8 bytes per key to count, and 8 per key and pass:
+//! one for each digit in which keys differ, and one more to make their number even.
+//!
+//! **Threads.** 512 per block with 16 keys each in partitions and passes, and with 12 keys each in buckets, or for more
+//! than [`MOST`] keys 384.
 //!
 //! **Limits.** Those of `msd-skewed`. There is a choice for up to [`MANY`] keys of 32 bits; more keys, and more keys of
-//! 64 bits than fit a block, go the way of `msd-skewed`. A block of a pass waits, but only for tiles that running blocks
-//! have taken, never for a block that has yet to start.
+//! 64 bits than fit a block, go the way of `msd-skewed`. A block of a pass waits, but only for tiles that running
+//! blocks have taken, never for a block that has yet to start.
 //!
 //! **Source.** As for `onesweep` and `msd-skewed`; that the device takes one of two ways is ours.
 //!
@@ -86,8 +88,8 @@ pub const THREADS: u32 = PASS_THREADS;
 /// Most keys of a bucket, and of a sort in one launch.
 pub const ONE_BLOCK: u32 = in_block_most(THREADS);
 
-/// Most keys of which all digits are counted before the choice: buckets of uniform keys, which are told apart by one digit, have 4096 keys on
-/// average, and none of them more than fit a block.
+/// Most keys of which all digits are counted before the choice: buckets of uniform keys, which are told apart by one
+/// digit, have 4096 keys on average, and none of them more than fit a block.
 pub const MOST: u32 = 1 << 20;
 
 /// Most keys that have the choice. With more, the waits of `msd-skewed` are a small share of the time.

@@ -11,9 +11,9 @@ shared!(MINE: [u32; 1]);
 /// Bytes of static shared memory.
 pub const PHASES_STATIC: u32 = 2 * 16;
 
-/// Does items of a phase until none of `extent` is left. `phase`: its ticket, and the number of its items that are done,
-/// see [`Lists::phase`](super::lists::Lists::phase); asked for wherever it is used, so that it takes no registers. With `then_wait`, waits until other blocks have done
-/// theirs too. All threads of the block do an item together.
+/// Does items of a phase until none of `extent` is left. With `then_wait`, waits until other blocks have done theirs
+/// too. All threads of the block do an item together. `phase`: the ticket, and the number of items that are done, see
+/// [`Lists::phase`](super::lists::Lists::phase); asked for wherever it is used, so that it takes no registers.
 ///
 /// A block takes items by a ticket. It waits for the end of a phase only after it has found no ticket left, so it waits
 /// for items that running blocks have taken, and never for a block that has yet to start.
