@@ -824,8 +824,9 @@ fn a_persistent_product() {
     states(
         &RUNG.rung,
         "Copies of 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory, and of one stage more per block. Before \
-         that, copies in global memory of operands that are not taken as they are; scratch memory as large as both. One \
-         barrier per block; one launch, one more if an operand is copied, and one more if blocks add to C. In a cluster \
+         that, copies in global memory of operands that are not taken as they are; scratch memory as large as both. \
+         One barrier per block; one launch, one more if an operand is copied, and one more if blocks add to C. In a \
+         cluster \
          two barriers of it and one of the multiplying warps more; a block writes 4·ROWS·COLUMNS bytes of sums to \
          shared memory, and reads as many, from all.",
     );

@@ -1,4 +1,5 @@
-//! An operand of a product by threads: boxes of it as it is, or of a copy in tiles where the copy engine cannot take it.
+//! An operand of a product by threads: boxes of it as it is, or of a copy in tiles where the copy engine cannot take
+//! it.
 //!
 //! Threads want the elements of one k side by side. So they lie in A that is transposed and in B that is not; the copy
 //! engine takes boxes of those whose address and rows are aligned. Others are copied to tiles before.
@@ -209,7 +210,8 @@ pub(super) mod host {
     }
 
     impl Operand {
-        /// The operand that begins at `start`, whose rows are along k as it is stored if `deep_rows`. Stages have `depth` k.
+        /// The operand that begins at `start`, whose rows are along k as it is stored if `deep_rows`. Stages have
+        /// `depth` k.
         pub(in super::super) fn new(
             on: &dyn Launcher,
             (of, start): (&View, u32),

@@ -479,7 +479,8 @@ pub struct Tensor {
     pub swizzled: bool,
 }
 
-/// The map by which kernels have boxes of a matrix copied, with zeros outside of the matrix. It needs no context, and the driver does not look at the memory. CUDA 12.0 and up.
+/// The map by which kernels have boxes of a matrix copied, with zeros outside of the matrix. It needs no context, and
+/// the driver does not look at the memory. CUDA 12.0 and up.
 ///
 /// # Errors
 /// The driver's status, in particular for sizes that the copy engine cannot take.

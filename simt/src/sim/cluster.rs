@@ -113,8 +113,8 @@ pub(super) fn address(address: u32, rank: u32) -> u32 {
     rank << ADDRESS_BITS | address
 }
 
-/// Reads `bytes` bytes at an address of the cluster, by `words`: one word, or the four of a pack. It is no access of the
-/// block's own memory, so observers are not told of it, and it is not counted.
+/// Reads `bytes` bytes at an address of the cluster, by `words`: one word, or the four of a pack. It is no access of
+/// the block's own memory, so observers are not told of it, and it is not counted.
 #[track_caller]
 pub(super) fn load<const N: usize>(address: u32, bytes: u32, words: impl Fn(*const u8) -> [u64; N]) -> [u64; N] {
     let (block, rank, at) = (here(), address >> ADDRESS_BITS, address % (1 << ADDRESS_BITS));

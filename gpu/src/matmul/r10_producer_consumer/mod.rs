@@ -12,11 +12,11 @@
 //! **Bottleneck.** The issue of multiply-adds: those whose three operands come from the register file anew take longer
 //! than a cycle. More than this needs the tensor cores.
 //!
-//! **Cost.** 2·m·n·k operations, with m and n rounded up to tiles and k to DEPTH. Copies of
-//! 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory, and of one stage more per block. Before that, copies in
-//! global memory of operands that are not taken as they are; scratch memory as large as both. One barrier per block; one
-//! launch, one more if an operand is copied, and one more if blocks add to C. In a cluster two barriers of it and one of
-//! the multiplying warps more; a block writes 4·ROWS·COLUMNS bytes of sums to shared memory, and reads as many, from all.
+//! **Cost.** 2·m·n·k operations, with m and n rounded up to tiles and k to DEPTH. Copies of 4·k·(m·⌈n/COLUMNS⌉ +
+//! n·⌈m/ROWS⌉) bytes to shared memory, and of one stage more per block. Before that, copies in global memory of
+//! operands that are not taken as they are; scratch memory as large as both. One barrier per block; one launch, one
+//! more if an operand is copied, and one more if blocks add to C. In a cluster two barriers of it and one of the
+//! multiplying warps more; a block writes 4·ROWS·COLUMNS bytes of sums to shared memory, and reads as many, from all.
 //!
 //! **Threads.** 384: eight warps multiply, with tiles of 64 × 64 in a tile of 256 × 128. Of four more warps one thread
 //! copies; there are four because registers move between groups of four warps. A lane has four times four columns, 16
@@ -24,14 +24,14 @@
 //! packs.
 //!
 //! **Limits.** Any m, n, k and strides, factors, transposed operands; batches one after the other. Compute capability
-//! 9.0 alone: later ones lack the instruction that moves registers. The copy engine takes boxes of operands in which the
-//! elements of one k are neighbours: of A if it is transposed, of B if it is not. Address and distance of their rows are
-//! multiples of 16 bytes. The others are copied to tiles in which the elements of one k are side by side. Either way a
-//! stage is two copies: with one of 512 bytes for each row of B instead, nine for a stage, the copying thread is too slow
-//! (43.7 TFLOP/s instead of 52.7 at m = n = k = 4096, H200). The blocks of a cluster are added up in the order of their
-//! rank, so that the same product has the same bits. Where blocks add to an element of C, they do so in any order: with
-//! beta other than 0, or with more than two blocks, sums of floats that round can differ from run to run. Which of the
-//! ways it is depends on the sides and on the multiprocessors.
+//! 9.0 alone: later ones lack the instruction that moves registers. The copy engine takes boxes of operands in which
+//! the elements of one k are neighbours: of A if it is transposed, of B if it is not. Address and distance of their
+//! rows are multiples of 16 bytes. The others are copied to tiles in which the elements of one k are side by side.
+//! Either way a stage is two copies: with one of 512 bytes for each row of B instead, nine for a stage, the copying
+//! thread is too slow (43.7 TFLOP/s instead of 52.7 at m = n = k = 4096, H200). The blocks of a cluster are added up in
+//! the order of their rank, so that the same product has the same bits. Where blocks add to an element of C, they do so
+//! in any order: with beta other than 0, or with more than two blocks, sums of floats that round can differ from run to
+//! run. Which of the ways it is depends on the sides and on the multiprocessors.
 //!
 //! **Source.** Our own prototype in CUDA C++; A. Kerr et al., "CUTLASS" (2017), for the shapes of tiles; M. Osama et
 //! al., "Stream-K: work-centric parallel decomposition for dense matrix-matrix multiplication on the GPU" (2023).

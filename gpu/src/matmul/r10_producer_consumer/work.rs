@@ -3,8 +3,8 @@
 use super::{COLUMNS, ROWS};
 use crate::matmul::in_groups;
 
-/// The tiles of C and their distribution, and what the operands are. Tiles before `shared` are multiplied whole, each by
-/// one block. The steps along k of the others are divided evenly among all blocks, which add their parts to C. A
+/// The tiles of C and their distribution, and what the operands are. Tiles before `shared` are multiplied whole, each
+/// by one block. The steps along k of the others are divided evenly among all blocks, which add their parts to C. A
 /// cluster has one tile, and that is shared.
 #[simt::argument]
 #[derive(Clone, Copy)]
