@@ -10,7 +10,7 @@ use rungs_kernels::ladder::{Device, Launcher, Launches, Options, Result};
 use rungs_kernels::radix::digits::LAST_EPOCH;
 use rungs_kernels::radix::r8_msd_buckets::launches::Plan;
 use rungs_kernels::radix::r11_either::choice::Choice;
-use rungs_kernels::radix::r11_either::many::{FROM_LAST, MANY_WORDS};
+use rungs_kernels::radix::r11_either::many::{FROM_LAST, MANY_WORDS, SAMPLED};
 use rungs_kernels::radix::r11_either::many_launches::Many;
 use simt::Geometry;
 use simt::launcher::{Call, Memory};
@@ -41,6 +41,12 @@ struct Seeing {
 impl Seeing {
     fn new(multiprocessors: u32) -> Self {
         Self { gpu: with_multiprocessors(multiprocessors), words: Cell::new(ptr::null()), clears: Cell::new(0) }
+    }
+
+    /// Whether a sample sufficed for that.
+    fn sampled(&self) -> bool {
+        // SAFETY: as for `went`.
+        unsafe { self.words.get().add(SAMPLED as usize).read() != 0 }
     }
 
     /// Which way the last sort went.
@@ -148,6 +154,12 @@ fn every_kind_of_many_keys_goes_its_way() {
             let (name, kind, ways) = KINDS[j * 7 % KINDS.len()];
             let keys = of_kind(kind, ENOUGH);
             assert_eq!(sequence.sort(name, &keys, UNSIGNED), ways[k], "{name}, partitions of {partitions:?} bits");
+            // A sample shows what is beyond doubt: 16 values, whose buckets are a few keys too large, are not.
+            if ["equal", "all largest", "small", "one digit", "low bits"].contains(&name) {
+                assert!(on.sampled(), "{name}");
+            } else if name == "few" {
+                assert!(!on.sampled(), "{name}");
+            }
         }
     }
 }
@@ -211,7 +223,7 @@ fn the_limits_of_the_choice() {
         })
         .collect();
     let crowded = MOST as u32 + 6001;
-    let limits = |least, few, most| Choice { least, few, most };
+    let limits = |least, few, most| Choice { least, few, most, bucket: MOST as u32 };
     for (choice, way) in [
         (limits(crowded, 0, 0), FromLast),
         (limits(crowded + 1, 0, 0), Buckets),
@@ -231,6 +243,11 @@ fn the_limits_of_the_choice() {
         let many = Many { choice: limits(0, 0, 0), ..many(keys.len(), partitions) };
         assert_eq!(Sequence::new(&on, &many).sort("full buckets", &keys, UNSIGNED), Buckets);
     }
+    // What 2048 keys of a sample have to show: the same share and a sixteenth more; of a bucket twice its share, or more
+    // than an accident.
+    let sample = |n| limits(1000, 16, 3000).of_sample(n);
+    assert_eq!(sample(4000), Choice { bucket: 4096, ..limits(640, 16, 1664) });
+    assert_eq!(sample(1 << 22), Choice { bucket: 5, ..limits(128, 16, 129) });
     // What the host sets: any bucket that is too large with one partition; a quarter of the keys with two.
     assert_eq!(Choice::new(1000, false), limits(1, 0, 0));
     assert_eq!(Choice::new(1000, true), limits(250, 16, 750));
@@ -273,7 +290,7 @@ fn both_ways_under_hostile_schedules() {
             // A bucket that is split by and by, and one that is written anew beside others.
             let halves: Vec<u32> =
                 (0..n as u64).map(|i| if i.is_multiple_of(3) { random(i) as u32 >> 1 } else { 5 }).collect();
-            let split = Many { choice: Choice { least: u32::MAX, few: 0, most: 0 }, ..many };
+            let split = Many { choice: Choice { least: u32::MAX, ..many.choice }, ..many };
             assert_eq!(Sequence::new(&on, &split).sort("split", &of_kind(KINDS[9].1, n as u64), SIGNED), Buckets);
             assert_eq!(Sequence::new(&on, &split).sort("split", &halves, FLOAT), Buckets);
         });

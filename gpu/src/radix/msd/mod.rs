@@ -5,6 +5,7 @@
 //! | `keys.rs` | the words that are sorted |
 //! | `count.rs`, `halves.rs` | counts the values of up to 16 top bits, in 16-bit counters |
 //! | `count_bytes.rs` | counts those of 17 top bits, in counters of eight bits |
+//! | `sample.rs` | tells from a sample of the keys whether they are skewed |
 //! | `starts.rs` | turns the counts into the starts of buckets |
 //! | `tile.rs`, `tables.rs` | moves the keys of a tile to their buckets |
 //! | `in_block.rs`, `runs.rs`, `bucket.rs` | sorts keys, or a bucket, in the shared memory of one block |
@@ -17,6 +18,7 @@ mod halves;
 mod in_block;
 mod keys;
 mod runs;
+mod sample;
 #[cfg(not(target_os = "cuda"))]
 mod sizes;
 mod starts;
@@ -30,6 +32,7 @@ pub use halves::*;
 pub use in_block::*;
 pub use keys::*;
 pub use runs::*;
+pub use sample::*;
 #[cfg(not(target_os = "cuda"))]
 pub use sizes::*;
 pub use starts::*;

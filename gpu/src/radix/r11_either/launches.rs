@@ -1,7 +1,9 @@
 //! What the host launches, and the memory that it needs beside the keys.
 
 use super::crowded::crowded_shared;
-use super::many::{PASSES, radix_either_many_first, radix_either_many_starts, radix_either_rest};
+use super::many::{
+    PASSES, radix_either_many_first, radix_either_many_histogram, radix_either_many_starts, radix_either_rest,
+};
 use super::many_launches::Many;
 use super::*;
 use crate::keys::{self, UNSIGNED};
@@ -24,6 +26,7 @@ pub static RUNG: Entry<Sort> = rung!(
         radix_either_third,
         radix_either_last,
         radix_either_one_block,
+        radix_either_many_histogram,
         radix_either_many_starts,
         radix_either_many_first,
         radix_either_rest,

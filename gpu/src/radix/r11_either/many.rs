@@ -3,11 +3,13 @@
 //! Where keys go from the last digit, no bucket and no tile has keys and all lists are empty: so the second partition,
 //! the bucket sort and the sort of groups, which know nothing of the choice, find nothing to do.
 
-use super::choice::{Choice, goes_from_last};
+use super::choice::{Choice, goes_from_last, sample_goes_from_last};
 use super::{THREADS, TOP};
 use crate::keys::{UNSIGNED, Word};
 use crate::radix::digits::{BITS, DIGITS, clear_counters, count_cleared};
-use crate::radix::msd::{Mapped, Mapping, Plain, STARTS_THREADS, Tables, tile_shared};
+use crate::radix::msd::{
+    COUNT_THREADS, Mapped, Mapping, Plain, STARTS_THREADS, Tables, clear_sample, count_top_bits, tile_shared,
+};
 use crate::radix::r7_onesweep::{Digit, KeysOnly, PASS_SHARED, clear_pass, pass_tile, pass_tile_number};
 use crate::radix::r8_msd_buckets::{partition_blocks, partition_cleared};
 use crate::radix::r9_msd_skewed::{Lists, Numbers, SPLIT_SHARED, each_item, split, start_and_list};
@@ -17,16 +19,40 @@ use simt::{Global, Shared, grid, kernel, shared, thread, unroll, warp};
 /// Passes by all digits.
 pub const PASSES: u32 = TOP + 1;
 
-/// Words of what the passes go by: the counts of all digits, and whether keys go from the last digit on.
-pub const MANY_WORDS: u32 = FROM_LAST + 1;
-/// The word that says so.
+/// Words of what the passes go by: the counts of all digits, whether keys go from the last digit on, and whether a
+/// sample has shown that.
+pub const MANY_WORDS: u32 = SAMPLED + 1;
+/// The words that say so.
 pub const FROM_LAST: u32 = PASSES * DIGITS;
+pub const SAMPLED: u32 = FROM_LAST + 1;
+
+/// Counts the keys of each bucket, as [`radix_msd_buckets_histogram`](crate::radix::r8_msd_buckets), unless a sample of
+/// the keys shows that they go from the last digit.
+#[kernel(max_threads = COUNT_THREADS, min_blocks = 1, instances(
+    radix_either_many_histogram: <Plain>,
+    radix_either_many_histogram_mapped: <Mapped>,
+))]
+#[rustfmt::skip]
+pub fn radix_either_many_histogram<M: Mapping>(
+    keys: Global<u32>, order: u32, top_bits: u32, histogram: Global<u32>, zeroed: Global<u32>, digits: Global<u32>,
+    sample: Choice,
+) {
+    clear_sample();
+    count_top_bits::<u32, M>(keys, order, top_bits, histogram, zeroed, || {
+        let from_last = sample_goes_from_last::<M>(keys, order, top_bits, sample);
+        // All blocks take the same sample, so one speaks for all.
+        if thread::index_1d() == 0 {
+            digits.set(SAMPLED, from_last as u32);
+        }
+        !from_last
+    });
+}
 
 /// Where each bucket starts, or that none has keys: decides which way keys go, see [`choice`](super::choice), which
 /// every block does for itself.
 ///
 /// As [`radix_msd_skewed_starts`](crate::radix::r9_msd_skewed::radix_msd_skewed_starts), beside `digits`, see
-/// [`MANY_WORDS`]: the counts are zero behind this, but those of the top digit are complete.
+/// [`MANY_WORDS`]: the counts are zero behind this if keys go from the last digit.
 #[kernel(max_threads = STARTS_THREADS)]
 #[rustfmt::skip]
 pub fn radix_either_many_starts(
@@ -36,7 +62,7 @@ pub fn radix_either_many_starts(
     grid::let_next_start();
     grid::wait_for_previous(); // the histogram is complete, and the sort before is done with all of this
     let (t, index) = (thread::thread_idx_x(), thread::index_1d());
-    let from_last = goes_from_last(histogram, numbers.bucket_max, choice);
+    let from_last = digits.get(SAMPLED) != 0 || goes_from_last(histogram, choice);
     if index == 0 {
         digits.set(FROM_LAST, from_last as u32);
     }
@@ -54,19 +80,12 @@ pub fn radix_either_many_starts(
         i += thread::grid_threads_1d();
     }
     if thread::block_idx_x() == 0 && t < DIGITS {
-        unroll::<{ TOP as usize }>(|p| digits.set(p as u32 * DIGITS + t, 0));
-        let buckets = histogram.len() / DIGITS;
-        let (mut sum, mut b) = (0, 0);
-        while b < buckets {
-            sum += histogram.get(t * buckets + b);
-            b += 1;
-        }
-        digits.set(TOP * DIGITS + t, sum);
+        unroll::<{ PASSES as usize }>(|p| digits.set(p as u32 * DIGITS + t, 0));
     }
 }
 
-/// Bytes of counters: eight copies of those of all digits but the top one.
-const COUNT_SHARED: u32 = 8 * TOP * DIGITS * 4;
+/// Bytes of counters: eight copies of those of all digits.
+const COUNT_SHARED: u32 = 8 * PASSES * DIGITS * 4;
 
 /// Bytes of dynamic shared memory of the first step.
 pub const FIRST_SHARED: u32 = tile_shared(THREADS);
@@ -79,7 +98,7 @@ pub const fn count_blocks(multiprocessors: u32) -> u32 {
     partition_blocks::<u32, Plain>() * multiprocessors
 }
 
-/// The first partition, of tile i by block i, or counts all digits but the top one in the first `blocks` blocks.
+/// The first partition, of tile i by block i, or counts all digits in the first `blocks` blocks.
 #[kernel(max_threads = THREADS, min_blocks = partition_blocks::<u32, M>(), instances(
     radix_either_many_first: <Plain>,
     radix_either_many_first_mapped: <Mapped>,
@@ -98,7 +117,7 @@ pub fn radix_either_many_first<M: Mapping>(
     } else if thread::block_idx_x() < blocks {
         let order = if M::MAPS { order } else { UNSIGNED };
         clear_counters::<THREADS>(COUNT_SHARED);
-        count_cleared::<u32, THREADS>(from, order, TOP, digits.slice(0, TOP * DIGITS), COUNT_SHARED, blocks);
+        count_cleared::<u32, THREADS>(from, order, PASSES, digits.slice(0, PASSES * DIGITS), COUNT_SHARED, blocks);
     }
 }
 

@@ -7,10 +7,11 @@ use crate::keys::{self, UNSIGNED};
 use crate::ladder::sort::{Keys, Sorts};
 use crate::ladder::*;
 use crate::radix::digits::LAST_EPOCH;
-use crate::radix::msd::{BUCKET_MAX, SORT_THREADS, STARTS_THREADS, bucket_sort_shared};
-use crate::radix::r8_msd_buckets::launches::{self as buckets, Memory, Sort as _, launch};
+use crate::radix::msd::{BUCKET_MAX, COUNT_THREADS, SORT_THREADS, STARTS_THREADS, bucket_sort_shared};
+use crate::radix::r8_msd_buckets::launches::{self as buckets, Memory, launch};
 use crate::radix::r8_msd_buckets::{
-    PARTITION_THREADS, partition_shared, partition_tile, radix_msd_buckets_partition, starts_blocks,
+    PARTITION_THREADS, histogram_blocks, histogram_shared, partition_shared, partition_tile,
+    radix_msd_buckets_partition, starts_blocks,
 };
 use crate::radix::r9_msd_skewed::launches::{CONTROL_WORDS, list_words};
 use crate::radix::r9_msd_skewed::{
@@ -104,7 +105,15 @@ impl Sorter {
         let (first, second) = (memory.part(layout.first), memory.part(layout.second));
         let numbers = Numbers { order, first_bits, second_bits, bucket_max: BUCKET_MAX, limits: self.limits };
 
-        u32::count(on, keys, order, self.plan.top_bits(), histogram, lists.slice(0, CONTROL_WORDS))?;
+        let top_bits = self.plan.top_bits();
+        let geometry = Geometry::linear(histogram_blocks(n, multiprocessors), COUNT_THREADS);
+        let geometry = geometry.shared(histogram_shared(top_bits)).overlapping();
+        let args = (keys, order, top_bits, histogram, lists.slice(0, CONTROL_WORDS), digits, self.choice.of_sample(n));
+        if order == UNSIGNED {
+            on.launch(radix_either_many_histogram::<Plain>::default(), geometry, args)?;
+        } else {
+            on.launch(radix_either_many_histogram::<Mapped>::default(), geometry, args)?;
+        }
 
         let geometry = Geometry::linear(starts_blocks(first_bits, second_bits), STARTS_THREADS).overlapping();
         let args = (histogram, n, starts, second, first, tiles, lists, numbers, digits, self.choice);
@@ -122,7 +131,7 @@ impl Sorter {
         if second_bits != 0 {
             let geometry = Geometry::linear(self.plan.tile_slots(), PARTITION_THREADS);
             let geometry = geometry.shared(partition_shared(false)).overlapping();
-            let args = (scratch, keys, order, u32::BITS - self.plan.top_bits(), second_bits, second, 0, tiles);
+            let args = (scratch, keys, order, u32::BITS - top_bits, second_bits, second, 0, tiles);
             on.launch(radix_msd_buckets_partition::<u32, Plain>::default(), geometry, args)?;
         }
 

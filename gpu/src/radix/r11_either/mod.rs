@@ -14,8 +14,9 @@
 //! sorted from the last digit in shared memory.
 //!
 //! For more than 2²⁰ keys a count of all digits costs too much where the keys spread. There the launches are those of
-//! `msd-skewed`, and three of its kernels are replaced: the starts, which decide; the first partition, which counts the
-//! other digits instead if keys go from the last; and the split of large buckets, which does all passes instead. The
+//! `msd-skewed`, and four of its kernels are replaced: the histogram, which counts nothing if a sample of the keys is
+//! skewed beyond doubt; the starts, which decide otherwise; the first partition, which counts all digits instead if keys
+//! go from the last; and the split of large buckets, which does all passes instead. The
 //! blocks of that launch take the tiles of a pass by a ticket, and wait for its end before the next. A digit in which
 //! no two keys differ needs no pass. If keys differ in one digit alone, the counts say all: the keys are written anew.
 //! What the split leaves is split again until no bit is left, so the launch that tallies is not needed.
@@ -56,9 +57,9 @@
 //!
 //! | launch | kernel | keys that spread | skewed keys |
 //! | --- | --- | --- | --- |
-//! | 1 | `radix_msd_buckets_histogram` | counts the keys of each bucket | the same |
-//! | 2 | `radix_either_many_starts` | where each bucket starts | counts of the top digit |
-//! | 3 | `radix_either_many_first` | first partition | counts the other digits |
+//! | 1 | `radix_either_many_histogram` | counts the keys of each bucket | the same, or leaves after a sample |
+//! | 2 | `radix_either_many_starts` | where each bucket starts | no bucket has keys |
+//! | 3 | `radix_either_many_first` | first partition | counts all digits |
 //! | 4 | `radix_msd_buckets_partition` | second partition, from 2²¹ keys on | leaves: no tile has keys |
 //! | 5 | `radix_msd_skewed_bucket_sort` | sorts each bucket | leaves: no bucket has keys |
 //! | 6 | `radix_either_rest` | splits the buckets that are too large | all passes |
