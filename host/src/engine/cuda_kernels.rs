@@ -145,8 +145,8 @@ impl Cuda {
         Ok(())
     }
 
-    /// The map of a matrix for the GPU's copy engine. Maps are kept for a while: a product that is repeated asks for the
-    /// same ones, and the GPU would wait while the driver makes them.
+    /// The map of a matrix for the GPU's copy engine. Maps are kept for a while: a product that is repeated asks for
+    /// the same ones, and the GPU would wait while the driver makes them.
     ///
     /// # Errors
     /// [`CudaError::Driver`], in particular for a driver older than CUDA 12.0.
@@ -227,8 +227,8 @@ impl Cuda {
         self.told(blocks, || format!("asking for the occupancy of {kernel}"))
     }
 
-    /// The kernel with this name, by the driver's own table; in one module only, by [`Cuda::add_kernels`]. A kernel that
-    /// was not used before is compiled.
+    /// The kernel with this name, by the driver's own table; in one module only, by [`Cuda::add_kernels`]. A kernel
+    /// that was not used before is compiled.
     fn look_up(&self, kernel: &str) -> Result<cust::function::Function<'_>> {
         let mut found = Err(Status::NOT_FOUND);
         for module in lock(&self.gpu.more).iter() {

@@ -122,7 +122,7 @@ pub static PRODUCTS: &[Row<Matmul>] = &[
     row(4, CUDA_9, ANY, &matmul::LADDER, "producer-consumer", H200),
     row(4, CUDA_8, ANY, &matmul::LADDER, "async-copy", Basis::Ladder),
     row(4, CUDA_9, ANY, &matmul::LADDER, "three-tf32-group", H200),
-    row(4, CUDA_9, ANY, &matmul::LADDER, "mixed", Basis::Ladder),
+    row(4, CUDA_9, ANY, &matmul::LADDER, "mixed", H200),
     row(4, CUDA_9, ANY, &matmul::LADDER, "tensor-registers", H200),
     row(4, CUDA_8, ANY, &matmul::LADDER, "three-tf32", Basis::Ladder),
     row(4, CUDA_8, ANY, &matmul::LADDER, "tensor-mma", Basis::Ladder),

@@ -101,7 +101,8 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     // The histogram has 2^16 bins, whatever n is; a second partition from 2^21 on.
     ("radix", &["msd-buckets"], &[n(20_000), n((1 << 21) + 1).schedules(1)]),
     ("radix", &["msd-skewed"], &[n(20_000), n(20_000).of(Distribution::Few), n((1 << 21) + 1).schedules(1)]),
-    // The two ways that the device chooses between, and keys that crowd in buckets which fit a block; one block.
+    // The two ways that the device chooses between, and keys that crowd in buckets which fit a block; one block. The
+    // two ways of more than 2^20 keys, with few schedules: gpu/tests/radix_choice.rs has more, by plans for fewer keys.
     (
         "radix",
         &["either"],
@@ -113,6 +114,8 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
             n(5000).of(Distribution::Zipf),
             n(5000).of(Distribution::Few),
             n(5000).of(Distribution::Entropy(3)),
+            n((1 << 20) + 1).schedules(1),
+            n((1 << 20) + 1).of(Distribution::LowBits(16)).schedules(1),
         ],
     ),
     // Both roads where the device chooses: from 3 tiles of 2^13 pairs per multiprocessor on.
@@ -243,6 +246,10 @@ const LARGE: &[(&str, &[&str])] = &[
     ("tensor-registers", &["matmul_tensor_registers_across"]),
     ("mixed", &["matmul_mixed", "matmul_mixed_middle"]),
     ("msd-pairs", &["radix_msd_pairs_histogram", "radix_msd_pairs_starts", "radix_msd_pairs_bucket_sort"]),
+    (
+        "either",
+        &["radix_either_many_histogram", "radix_either_many_starts", "radix_either_many_first", "radix_either_rest"],
+    ),
 ];
 
 /// Instances of one kernel that are more than types apart, so that each of these has to be launched.
