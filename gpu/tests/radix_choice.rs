@@ -243,8 +243,8 @@ fn the_limits_of_the_choice() {
         let many = Many { choice: limits(0, 0, 0), ..many(keys.len(), partitions) };
         assert_eq!(Sequence::new(&on, &many).sort("full buckets", &keys, UNSIGNED), Buckets);
     }
-    // What 2048 keys of a sample have to show: the same share and a sixteenth more; of a bucket twice its share, or more
-    // than an accident.
+    // What 2048 keys of a sample have to show: the same share and a sixteenth more; of a bucket twice its share, or
+    // more than an accident.
     let sample = |n| limits(1000, 16, 3000).of_sample(n);
     assert_eq!(sample(4000), Choice { bucket: 4096, ..limits(640, 16, 1664) });
     assert_eq!(sample(1 << 22), Choice { bucket: 5, ..limits(128, 16, 129) });

@@ -41,8 +41,8 @@ pub fn sync() {
 /// A view of `len` elements of the shared memory of a block of the cluster, which may be the thread's own: for reading.
 ///
 /// What another block wrote is seen behind [`sync`], which both blocks pass between the writes and the reads; and a
-/// block whose memory others may still read passes it before it writes there again, or ends. Bounds are checked as for
-/// [`Shared`]. The simulator's statistics do not count these reads.
+/// block whose memory others read passes [`sync`] after their reads, before it writes there again or ends. Bounds are
+/// checked as for [`Shared`]. The simulator's statistics do not count these reads.
 pub struct Remote<T> {
     /// As the cluster knows it.
     address: u32,

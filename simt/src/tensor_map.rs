@@ -4,13 +4,13 @@
 //! the memory, and the simulator refuses boxes of matrices that lie in no view of the launch.
 //!
 //! A tensor map tells where a row-major matrix is, how many rows and columns it has, how far apart its rows are, and
-//! how many rows a box has. A box is [`Tile::DEPTH`] columns wide, 128 bytes. It becomes a [`Tile`] in shared memory,
+//! how many rows a box has. A box is [`Tile::DEPTH`] columns wide, 128 bytes, and becomes a [`Tile`] in shared memory,
 //! row by row, in the order of packs that the tensor cores take; a product then reads the tile's rows as rows of an
 //! operand, or its columns ([`crate::warpgroup::Lies`]). What of a box lies outside of the matrix is zero when it is
 //! loaded, and left alone when it is stored.
 //!
-//! Threads that read the elements themselves have flat boxes ([`Described::flat`], [`TensorMap::load_flat`]): of any
-//! width, and row after row as in memory.
+//! Threads that read the elements themselves have flat boxes instead ([`Described::flat`], [`TensorMap::load_flat`]):
+//! of any width, and row after row as in memory.
 //!
 //! A map is 128 bytes whose form is the driver's own. The host asks for them ([`Described`]) and passes them as a
 //! kernel's first parameters. The instructions take a map's address, which is that of the parameter: so a map needs no

@@ -210,7 +210,7 @@ pub(super) mod host {
     }
 
     impl Operand {
-        /// The operand that begins at `start`, whose rows are along k as it is stored if `deep_rows`. Stages have
+        /// The operand that begins at `start`. `deep_rows`: whether its rows, as it is stored, lie along k. Stages have
         /// `depth` k.
         pub(in super::super) fn new(
             on: &dyn Launcher,

@@ -18,10 +18,10 @@
 //! to shared memory, and of C from there. One barrier per block, and two per small tile; one
 //! launch.
 //!
-//! **Threads.** 384 per block, as in `tensor-group`. Tiles of C have 128 rows and 256 columns, or 128 or 64. If tiles of
-//! 256 columns leave at most 64 of a row of C, these are a narrow tile, and the blocks with fewer tiles take such ones.
-//! Where tiles are too few for all multiprocessors, they have 64 rows and columns, each group makes every other step
-//! along k, and the first adds the sums of the second to its own.
+//! **Threads.** 384 per block, as in `tensor-group`. Tiles of C have 128 rows and 256 columns, or 128 or 64. If tiles
+//! of 256 columns leave 64 columns of C or fewer, these make narrow tiles. Blocks that have fewer of the others take
+//! them. Where tiles are too few for all multiprocessors, they have 64 rows and columns, each group makes every other
+//! step along k, and the first adds the sums of the second to its own.
 //!
 //! **Limits.** Elements of `bf16` and `f16` alone: of `f32` the instruction takes rows along k and no others. A and B
 //! whose addresses and distances of rows are multiples of 16 bytes, and k > 0; any other product is made as

@@ -87,7 +87,7 @@ struct Gpu {
     allocations: Mutex<BTreeMap<u64, usize>>,
     /// Events that no mark uses at present.
     events: Mutex<Vec<Event>>,
-    /// The tensor maps that were made last, the latest first.
+    /// The tensor maps that were used last, the latest first.
     maps: Mutex<VecDeque<(Described, Words)>>,
     /// The PTX that the GPU was opened with.
     apart: Apart,
@@ -577,7 +577,8 @@ impl Gpu {
     /// The module of a kernel of the PTX that the GPU was opened with, compiled now if it was not used before; nothing
     /// if the PTX has no such kernel. The context is current.
     fn module_of(&self, kernel: &str) -> Result<Option<&Module>> {
-        // Held until the module is there, so that of two threads that ask for a kernel one has it compiled.
+        // Held until the module is there, so that of two threads that ask for a kernel one has it compiled; other
+        // kernels wait for that, too.
         let mut own = lock(&self.own);
         if !own.contains_key(kernel) {
             let Some(text) = self.apart.alone(kernel) else { return Ok(None) };

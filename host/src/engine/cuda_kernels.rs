@@ -17,8 +17,8 @@ const SHARED_WITHOUT_ASKING: u32 = 48 << 10;
 /// Blocks per cluster that every device with clusters supports.
 const MAX_CLUSTER: u32 = 8;
 
-/// Tensor maps that are kept.
-const MAPS: usize = 16;
+/// Tensor maps that are kept: those of a batch of ten products, and a few more.
+const MAPS: usize = 32;
 
 /// A kernel that has been looked up.
 #[derive(Clone, Copy)]
@@ -152,8 +152,10 @@ impl Cuda {
     /// [`CudaError::Driver`], in particular for a driver older than CUDA 12.0.
     pub fn tensor_map(&self, of: &Described) -> Result<Words> {
         let mut maps = lock(&self.gpu.maps);
-        if let Some((_, words)) = maps.iter().find(|(known, _)| known == of) {
-            return Ok(*words);
+        if let Some(at) = maps.iter().position(|(known, _)| known == of) {
+            let found = maps.remove(at).expect("it has a position");
+            maps.push_front(found);
+            return Ok(found.1);
         }
         let tensor = Tensor {
             address: of.address(),
@@ -193,8 +195,8 @@ impl Cuda {
     /// The resources of a kernel as compiled by the driver.
     ///
     /// # Errors
-    /// [`CudaError::NoKernel`] if the PTX has no such kernel; otherwise [`CudaError::Driver`], or [`CudaError::Fault`]
-    /// from a kernel before.
+    /// [`CudaError::NoKernel`] if the PTX has no such kernel; [`CudaError::Ptx`] if the driver's compiler refuses it;
+    /// otherwise [`CudaError::Driver`], or [`CudaError::Fault`] from a kernel before.
     pub fn kernel_attributes(&self, kernel: &str) -> Result<KernelAttributes> {
         let _current = self.enter()?;
         let function = self.look_up(kernel)?;
@@ -216,8 +218,8 @@ impl Cuda {
     /// at a time; 0 if none fits.
     ///
     /// # Errors
-    /// [`CudaError::NoKernel`] and [`CudaError::Refused`] as for a launch; otherwise [`CudaError::Driver`] or
-    /// [`CudaError::Fault`].
+    /// [`CudaError::NoKernel`], [`CudaError::Ptx`] and [`CudaError::Refused`] as for a launch; otherwise
+    /// [`CudaError::Driver`] or [`CudaError::Fault`].
     pub fn occupancy(&self, kernel: &'static str, block: [u32; 3], shared_bytes: u32) -> Result<u32> {
         let _current = self.enter()?;
         self.ready(kernel, &Geometry { block, ..Geometry::linear(1, 1).shared(shared_bytes) }, None)?;
@@ -238,8 +240,17 @@ impl Cuda {
                 found = module.get_function(kernel).map_err(status);
             }
         }
-        if let (Err(Status::NOT_FOUND), Some(module)) = (&found, self.gpu.module_of(kernel)?) {
-            found = module.get_function(kernel).map_err(status);
+        if let Err(Status::NOT_FOUND) = found {
+            let module = self.gpu.module_of(kernel).map_err(|refused| match refused {
+                // A kernel before has failed: it is not this one that the driver refuses.
+                CudaError::Ptx { status, .. } if status.is_fault() => {
+                    self.error(status, || format!("loading {kernel}"))
+                }
+                refused => refused,
+            })?;
+            if let Some(module) = module {
+                found = module.get_function(kernel).map_err(status);
+            }
         }
         found.map_err(|status| match status {
             Status::NOT_FOUND => CudaError::NoKernel { kernel: kernel.to_owned(), arch: self.gpu.arch.clone() },

@@ -124,7 +124,7 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
     pub(super) const GIVEN_BYTES: u32 = SUMS as u32 * 128 * 4;
     /// Columns of B that a block has copied, to all blocks of its cluster.
     pub(super) const SHARE: u32 = Self::RING.columns / BLOCKS;
-    /// Whether the last tile of a row may be narrow: if it would be the widest otherwise.
+    /// Whether the last tile of a row may be narrow: only kernels with the widest tiles have narrow ones.
     pub(super) const HAS_NARROW: bool = SUMS == 128;
     /// The tiles of a stage.
     pub(super) const RING: Ring = Ring { rows: ROWS / TURNS, columns: 2 * SUMS as u32, parts: 1, stages: STAGES };
@@ -199,7 +199,7 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
         let mut tiles = Tiles::of_cluster::<BLOCKS>(&shape, ROWS / TURNS, Self::COLUMNS, Self::HAS_NARROW);
         while let Some(At { row, column, narrow }) = tiles.next() {
             let to = (row + down, column);
-            // After a narrow tile there are no others.
+            // No wide tile follows a narrow one: `store` relies on that.
             if Self::HAS_NARROW && narrow {
                 let (sums, next) = Self::sums::<{ NARROW as usize / 2 }>(place, steps, down, lane);
                 place = next;

@@ -16,7 +16,7 @@ struct Share<T: Scalar> {
     map: TensorMap<T>,
     /// The first row, or column.
     first: u32,
-    /// Whether the operand lies across k, and then how many boxes that is; otherwise it is one.
+    /// Whether the operand lies across k. Then it is `boxes` boxes, otherwise one.
     across: bool,
     boxes: u32,
     /// Whether the blocks of the cluster all get it.

@@ -46,7 +46,8 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
             if chunk < columns / SIDE {
                 let to = Tile::<T>::dynamic(first + chunk % BOXES * BOX, STORED);
                 if lane == 0 {
-                    // The box has been read that was here before: with one box per tile that is the last one.
+                    // The box has been read that was here before: with one box per tile that is the last one. A tile of
+                    // several boxes never follows one of a single box.
                     if columns == SIDE { bulk::wait_read::<0>() } else { bulk::wait_read::<1>() }
                 }
                 warp::sync_warp(FULL); // all lanes may write

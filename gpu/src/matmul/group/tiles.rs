@@ -46,7 +46,7 @@ pub(super) fn count(shape: &Shape, rows: u32, columns: u32, has_narrow: bool) ->
 }
 
 /// The clusters that have narrow tiles: the first of them, and how many. Those with one wide tile less than others have
-/// two each, and if there are more, all clusters have some.
+/// up to two each; if that is not enough, all clusters have some.
 #[inline(always)]
 pub(super) fn among(wide: u32, narrow: u32, clusters: u32) -> (u32, u32) {
     let (_, more) = divide(wide, clusters);

@@ -7,7 +7,8 @@
 //!
 //! **Changed from the rung before.** The loop over k has neither copies nor a barrier of the block. The multiplying
 //! threads take the registers that the copying ones do not need, and have 8 × 16 elements each: six loads of 16 bytes
-//! for 128 multiply-adds. The last tiles, too few for all blocks, are divided along k (stream-K), or all of them are.
+//! for 128 multiply-adds. The last tiles, too few for all blocks, are divided along k (stream-K); if tiles are few, all
+//! are.
 //!
 //! **Bottleneck.** The issue of multiply-adds: those whose three operands come from the register file anew take longer
 //! than a cycle. More than this needs the tensor cores.
@@ -29,9 +30,9 @@
 //! rows are multiples of 16 bytes. The others are copied to tiles in which the elements of one k are side by side.
 //! Either way a stage is two copies: with one of 512 bytes for each row of B instead, nine for a stage, the copying
 //! thread is too slow (43.7 TFLOP/s instead of 52.7 at m = n = k = 4096, H200). The blocks of a cluster are added up in
-//! the order of their rank, so that the same product has the same bits. Where blocks add to an element of C, they do so
-//! in any order: with beta other than 0, or with more than two blocks, sums of floats that round can differ from run to
-//! run. Which of the ways it is depends on the sides and on the multiprocessors.
+//! the order of their rank, so that the same product has the same bits. Where blocks add to an element of C (stream-K),
+//! they do so in any order: with beta other than 0, or with more than two blocks, sums of floats that round can differ
+//! from run to run. Which of the ways it is depends on the sides and on the multiprocessors.
 //!
 //! **Source.** Our own prototype in CUDA C++; A. Kerr et al., "CUTLASS" (2017), for the shapes of tiles; M. Osama et
 //! al., "Stream-K: work-centric parallel decomposition for dense matrix-matrix multiplication on the GPU" (2023).

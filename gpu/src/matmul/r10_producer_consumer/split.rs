@@ -22,7 +22,7 @@ pub trait Parts {
     /// The blocks of a cluster.
     const BLOCKS: u32;
 
-    /// What the thread that fills the ring does with the others of its group.
+    /// What the warps do that do not multiply: one thread fills the ring.
     fn produce(a: Source, b: Source, work: Work);
 
     /// What the warps that multiply do.
@@ -38,7 +38,9 @@ impl<const BLOCKS: usize> Parts for By<BLOCKS> {
     #[inline(always)]
     fn produce(a: Source, b: Source, work: Work) {
         if thread::thread_idx_x() == MULTIPLIERS {
-            grid::wait_for_previous(); // for A and B, and for C: no block writes that before it has met this one
+            // For A and B, and for C: no block writes that before the first `cluster::sync`, which this thread comes to
+            // after the wait.
+            grid::wait_for_previous();
             Producer::run(a, b, Self::units(work));
         }
         cluster::sync(); // all sums are there

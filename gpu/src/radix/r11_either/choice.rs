@@ -8,8 +8,7 @@ use simt::{Global, shared, thread, unroll, warp};
 /// Most warps of a block that decides.
 const WARPS: u32 = COUNT_THREADS / warp::WARP;
 
-/// Where the limits lie for keys whose buckets are told apart in two partitions. The share of keys in buckets that are
-/// too large, from which on keys go from the last digit: one in so many.
+/// With two partitions, keys go from the last digit if one key in so many is in a bucket that is too large.
 #[cfg(not(target_os = "cuda"))]
 const SHARE: u32 = 4;
 
@@ -42,8 +41,8 @@ impl Choice {
         }
     }
 
-    /// The limits for a sample of `n` keys. They are so much higher that a sample which reaches them shows that all
-    /// keys do: a sample that does not shows nothing.
+    /// The limits for a sample of `n` keys. They are so much higher that, if a sample reaches them, all keys nearly
+    /// certainly reach theirs. A sample that does not shows nothing.
     pub fn of_sample(self, n: u32) -> Self {
         let of_sample =
             |keys: u32| (u64::from(keys) * u64::from(SAMPLE) / u64::from(n.max(1))).min(SAMPLE.into()) as u32;
@@ -56,9 +55,9 @@ impl Choice {
     }
 }
 
-/// How many keys of a sample have to be in buckets that are too large beside as many as the limit says, and how many
-/// keys of one bucket may be an accident. A uniform input has one key per counter; by accident some counters have more
-/// than [`SEEN`], which together have less than a hundredth of the sample.
+/// How many keys of a sample have to be in buckets that are too large, beside as many as the limit says; and how many
+/// keys of one bucket may be an accident. Of uniform keys in 2048 buckets or more, a counter has one on average. By
+/// accident some counters have more than [`SEEN`]; together they have less than a hundredth of the sample.
 #[cfg(not(target_os = "cuda"))]
 const MARGIN: u32 = SAMPLE / 16;
 #[cfg(not(target_os = "cuda"))]

@@ -22,8 +22,9 @@ pub const PASSES: u32 = TOP + 1;
 /// Words of what the passes go by: the counts of all digits, whether keys go from the last digit on, and whether a
 /// sample has shown that.
 pub const MANY_WORDS: u32 = SAMPLED + 1;
-/// The words that say so.
+/// The word that says whether keys go from the last digit.
 pub const FROM_LAST: u32 = PASSES * DIGITS;
+/// The word that says whether a sample has shown it.
 pub const SAMPLED: u32 = FROM_LAST + 1;
 
 /// Counts the keys of each bucket, as [`radix_msd_buckets_histogram`](crate::radix::r8_msd_buckets), unless a sample of
@@ -52,7 +53,7 @@ pub fn radix_either_many_histogram<M: Mapping>(
 /// every block does for itself.
 ///
 /// As [`radix_msd_skewed_starts`](crate::radix::r9_msd_skewed::radix_msd_skewed_starts), beside `digits`, see
-/// [`MANY_WORDS`]: the counts are zero behind this if keys go from the last digit.
+/// [`MANY_WORDS`]: if keys go from the last digit, the counts there are zero when this ends.
 #[kernel(max_threads = STARTS_THREADS)]
 #[rustfmt::skip]
 pub fn radix_either_many_starts(

@@ -15,11 +15,11 @@
 //!
 //! For more than 2²⁰ keys a count of all digits costs too much where the keys spread. There the launches are those of
 //! `msd-skewed`, and four of its kernels are replaced: the histogram, which counts nothing if a sample of the keys is
-//! skewed beyond doubt; the starts, which decide otherwise; the first partition, which counts all digits instead if keys
-//! go from the last; and the split of large buckets, which does all passes instead. The
-//! blocks of that launch take the tiles of a pass by a ticket, and wait for its end before the next. A digit in which
-//! no two keys differ needs no pass. If keys differ in one digit alone, the counts say all: the keys are written anew.
-//! What the split leaves is split again until no bit is left, so the launch that tallies is not needed.
+//! skewed beyond doubt; the starts, which decide if the sample did not; the first partition, which counts all digits
+//! instead if keys go from the last; and the split of large buckets, which does all passes instead. The blocks of that
+//! launch take the tiles of a pass by a ticket, and wait for its end before the next. A digit in which no two keys
+//! differ needs no pass. If keys differ in one digit alone, the counts say all: the keys are written anew. What the
+//! split leaves is split again until no bit is left, so the launch that tallies is not needed.
 //!
 //! **Bottleneck.** The launches: six, for work of a few microseconds each. For many keys, that of the sort that is
 //! taken.
@@ -30,11 +30,12 @@
 //! bits in which they differ.
 //!
 //! For more than [`MOST`] keys seven launches, or six with one partition, whichever way keys go. From the first digit
-//! they move the bytes that `msd-skewed` moves. From the last digit 8 bytes per key to count, and 8 per key and pass:
-//! one for each digit in which keys differ, and one more to make their number even.
+//! they move the bytes that `msd-skewed` moves. From the last digit 4 bytes per key to count, or 8 if the sample did
+//! not suffice, and 8 per key and pass: one for each digit in which keys differ, and one more if that makes their
+//! number even. Keys that differ in one digit take no pass, but 4 bytes per key to write.
 //!
-//! **Threads.** 512 per block with 16 keys each in partitions and passes, and with 12 keys each in buckets, or for more
-//! than [`MOST`] keys 384.
+//! **Threads.** 512 per block, with 16 keys each in partitions and passes, and with 12 keys each in buckets. Buckets of
+//! more than [`MOST`] keys in all are sorted by 384 threads per block.
 //!
 //! **Limits.** Those of `msd-skewed`. There is a choice for up to [`MANY`] keys of 32 bits; more keys, and more keys of
 //! 64 bits than fit a block, go the way of `msd-skewed`. A block of a pass waits, but only for tiles that running
@@ -60,7 +61,7 @@
 //! | 1 | `radix_either_many_histogram` | counts the keys of each bucket | the same, or leaves after a sample |
 //! | 2 | `radix_either_many_starts` | where each bucket starts | no bucket has keys |
 //! | 3 | `radix_either_many_first` | first partition | counts all digits |
-//! | 4 | `radix_msd_buckets_partition` | second partition, from 2²¹ keys on | leaves: no tile has keys |
+//! | 4 | `radix_msd_buckets_partition` | second partition, above 2²¹ keys | leaves: no tile has keys |
 //! | 5 | `radix_msd_skewed_bucket_sort` | sorts each bucket | leaves: no bucket has keys |
 //! | 6 | `radix_either_rest` | splits the buckets that are too large | all passes |
 //! | 7 | `radix_msd_skewed_groups` | sorts what is crowded or was split off | leaves: there is nothing |
