@@ -65,6 +65,7 @@ const REASONS: &[(&str, &str, &[&str], &str)] = &[
     ("matmul", "async-copy", &[LOADS], SKIPPED),
     ("matmul", "tensor-mma", &[STORES], SKIPPED),
     ("matmul", "tensor-map", &[LOADS], SKIPPED),
+    ("matmul", "tensor-cluster", &[LOADS], SKIPPED),
     ("cubes", "one-block", &[LOADS], UNROLLED),
     ("cubes", "block-sum", CONFLICTS, ARBITRATION),
     ("cubes", "warp-shuffle", CONFLICTS, ARBITRATION),
