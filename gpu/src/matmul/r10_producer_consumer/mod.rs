@@ -7,8 +7,7 @@
 //!
 //! **Changed from the rung before.** The loop over k has neither copies nor a barrier of the block. The multiplying
 //! threads take the registers that the copying ones do not need, and have 8 × 16 elements each: six loads of 16 bytes
-//! for 128 multiply-adds. The last tiles, too few for all blocks, are divided along k (stream-K); if tiles are few, all
-//! are.
+//! for 128 multiply-adds. Tiles that are too few for all blocks, the last or all, are divided along k (stream-K).
 //!
 //! **Bottleneck.** The issue of multiply-adds: those whose three operands come from the register file anew take longer
 //! than a cycle. More than this needs the tensor cores.
@@ -21,8 +20,7 @@
 //!
 //! **Threads.** 384: eight warps multiply, with tiles of 64 × 64 in a tile of 256 × 128. Of four more warps one thread
 //! copies; there are four because registers move between groups of four warps. A lane has four times four columns, 16
-//! apart, and twice four rows, 32 apart; its places in the warp are such that each load of the warp is of eight or four
-//! packs.
+//! apart, and twice four rows, 32 apart; its places in the warp make each load one of eight or of four packs.
 //!
 //! **Limits.** Any m, n, k and strides, factors, transposed operands; batches one after the other. Compute capability
 //! 9.0 alone: later ones lack the instruction that moves registers. The copy engine takes boxes of operands in which

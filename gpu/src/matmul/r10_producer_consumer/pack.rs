@@ -19,8 +19,7 @@ pub fn matmul_producer_consumer_pack(
 ) {
     // The product that follows may begin as soon as all blocks are here: it waits for them where it needs the copies.
     grid::let_next_start();
-    // The launch before may write the operands, or read the copies of the product before.
-    grid::wait_for_previous();
+    grid::wait_for_previous(); // for a launch that writes the operands, or reads the copies of a product before
     let block = thread::block_idx_x();
     let (from, to, panel, number) =
         if block < a.blocks() { (from_a, to_a, a, block) } else { (from_b, to_b, b, block - a.blocks()) };

@@ -38,8 +38,7 @@ impl<const BLOCKS: usize> Parts for By<BLOCKS> {
     #[inline(always)]
     fn produce(a: Source, b: Source, work: Work) {
         if thread::thread_idx_x() == MULTIPLIERS {
-            // For A and B, and for C: no block writes that before the first `cluster::sync`, which this thread comes to
-            // after the wait.
+            // For A and B; and for C, which is written after the first `cluster::sync`.
             grid::wait_for_previous();
             Producer::run(a, b, Self::units(work));
         }
