@@ -214,12 +214,8 @@ macro_rules! forwards {
         }
 
         #[inline(always)]
-        unsafe fn wgmma_add_mixed<const SUMS: usize>(
-            small: [u32; 2],
-            large: [u32; 2],
-            sums: [f32; SUMS],
-        ) -> [f32; SUMS] {
-            unsafe { wgmma::multiply_add_mixed::<SUMS>(small, large, sums) }
+        unsafe fn wgmma_add_mixed<const SUMS: usize>(bf16: [u32; 2], tf32: [u32; 2], sums: [f32; SUMS]) -> [f32; SUMS] {
+            unsafe { wgmma::multiply_add_mixed::<SUMS>(bf16, tf32, sums) }
         }
 
         #[inline(always)]
