@@ -127,13 +127,25 @@ unsafe impl<T: Scalar> Argument for Global<T> {
 /// The parameters of one launch in the form that the driver wants: copies of the values, and their addresses.
 ///
 /// Values are stored in 8-byte words; [`Parameters::pointers`] is computed at the end, when they no longer move.
-#[derive(Default)]
 pub struct Parameters {
     words: Vec<u64>,
     starts: Vec<usize>,
     views: Vec<(u64, u64)>,
     /// Of each view the number of its memory's mark.
     marks: Vec<u64>,
+}
+
+impl Default for Parameters {
+    /// None yet. There is room for those of nearly every kernel: growing step by step takes longer than all else that a
+    /// launch does here, and a short sort waits for its launches.
+    fn default() -> Self {
+        Self {
+            words: Vec::with_capacity(48),
+            starts: Vec::with_capacity(24),
+            views: Vec::with_capacity(12),
+            marks: Vec::with_capacity(12),
+        }
+    }
 }
 
 impl Parameters {
