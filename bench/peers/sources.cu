@@ -4,6 +4,8 @@
 // symbol of the rung that comes from it.
 #include "twin.cuh"
 
+#include <climits>
+
 namespace peers {
 namespace {
 
@@ -159,6 +161,55 @@ int source_bitonic(const Call& call) {
     u32 threads = std::min(n, STEP_THREADS);
     for (u32 k = 2; k <= n; k *= 2)
         for (u32 j = k / 2; j > 0; j /= 2) PEERS_LAUNCH(bitonic_step, n / threads, threads, 0, call.out<T>(), j, k);
+    return 0;
+}
+
+// ---- S3: matrix product, one thread per element, and by tiles in shared memory -------------------------------------
+
+// A matrix by rows, or a part of one: `stride` elements from a row to the next. Indices are signed, as in S3.
+struct Part {
+    float* elements;
+    int stride;
+
+    __device__ float& at(int row, int column) const { return elements[row * stride + column]; }
+    __device__ Part tile(int side, int row, int column) const { return {&at(side * row, side * column), stride}; }
+};
+
+constexpr int PRODUCT_SIDE = 16;
+
+__global__ void product(Part a, Part b, Part c, int k) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int e = 0; e < k; e++) sum += a.at(row, e) * b.at(e, column);
+    c.at(row, column) = sum;
+}
+
+template <int SIDE>
+__global__ void product_by_tiles(Part a, Part b, Part c, int k) {
+    __shared__ float tile_a[SIDE][SIDE], tile_b[SIDE][SIDE];
+    int row = threadIdx.y, column = threadIdx.x;
+    float sum = 0;
+    for (int t = 0; t < k / SIDE; t++) {
+        tile_a[row][column] = a.tile(SIDE, blockIdx.y, t).at(row, column);
+        tile_b[row][column] = b.tile(SIDE, t, blockIdx.x).at(row, column);
+        __syncthreads();  // the tiles are complete before a thread reads them
+        for (int e = 0; e < SIDE; e++) sum += tile_a[row][e] * tile_b[e][column];
+        __syncthreads();  // all threads are done with the tiles before they are overwritten
+    }
+    c.tile(SIDE, blockIdx.y, blockIdx.x).at(row, column) = sum;
+}
+
+template <void (*KERNEL)(Part, Part, Part, int), int SIDE>
+int source_product(const Call& call) {
+    size_t m = call.shape[0], n = call.shape[1], k = call.shape[2];
+    PEERS_REQUIRE(m % SIDE == 0 && n % SIDE == 0 && k % SIDE == 0, "the source takes sides of whole tiles only");
+    PEERS_REQUIRE(m * k <= INT_MAX && k * n <= INT_MAX && m * n <= INT_MAX, "the source's indices are ints");
+    if (asks_for_size(call, 1)) return 0;
+    if (m == 0 || n == 0) return 0;
+    float* a = const_cast<float*>(call.in<float>());
+    dim3 grid(u32(n) / SIDE, u32(m) / SIDE), block(SIDE, SIDE);
+    KERNEL<<<grid, block, 0, call.stream>>>({a, int(k)}, {a + m * k, int(n)}, {call.out<float>(), int(n)}, int(k));
+    PEERS_LAUNCHED("matmul");
     return 0;
 }
 
@@ -343,6 +394,12 @@ const Entry PEERS[] = {
     {{"source_odd_even_bitonic_blocks_i32", "odd-even", S2, "i32", 1}, 1, map_bytes<int>, source_odd_even<int>},
     {{"source_bitonic_global_step_u32", "bitonic", S3, "u32", 1}, 1, map_bytes<u32>, source_bitonic<u32>},
     {{"source_bitonic_global_step_f32", "bitonic", S3, "f32", 1}, 1, map_bytes<float>, source_bitonic<float>},
+    {{"source_matmul_coalesced_f32", "matmul", "S3: one thread per element, whole tiles", "f32", 0},
+     3, matmul_bytes<float, float>, source_product<product, PRODUCT_SIDE>},
+    {{"source_matmul_shared_tile_f32", "matmul", "S3: tiles of 16 x 16, whole tiles", "f32", 0},
+     3, matmul_bytes<float, float>, source_product<product_by_tiles<16>, 16>},
+    {{"source_matmul_wide_tile_f32", "matmul", "S3: tiles of 32 x 32, whole tiles", "f32", 0},
+     3, matmul_bytes<float, float>, source_product<product_by_tiles<32>, 32>},
     COLUMNS("one_thread", "S4: merge 1, one thread looks at every head", MergeOneThread),
     COLUMNS("atomic_min", "S4: merge 2, one shared minimum", MergeAtomicMin),
     COLUMNS("tree", "S4: merge 3, pairwise tree", MergeTree),

@@ -99,18 +99,26 @@ __device__ __forceinline__ void add_outer(float (&sums)[M][N], const float (&a)[
 
 // ---- matmul/r1_naive.rs, r2_coalesced.rs ---------------------------------------------------------------------------
 
-constexpr u32 SIDE = 16;
+// The sum of the products of the k elements of a row and of a column.
+__device__ __forceinline__ float dot(const Matrix& a, u32 row, const Matrix& b, u32 column, u32 k) {
+    if (k == 0) return 0;
+    const float *of_a = a.data + a.place(row, 0), *of_b = b.data + b.place(0, column);
+    float sum = 0;
+    for (u32 behind = k - 1; behind > 0; behind--) {
+        sum = fmaf(*of_a, *of_b, sum);
+        of_a += a.column_step;
+        of_b += b.row_step;
+    }
+    return fmaf(*of_a, *of_b, sum);
+}
 
-template <bool COALESCED>
+// Blocks of ROWS x COLUMNS elements; x counts columns if COALESCED, else rows.
+template <u32 ROWS, u32 COLUMNS, bool COALESCED>
 __global__ void one_element(float* a, float* b, float* c, Shape s) {
-    Task t = task(s, SIDE, SIDE, a, b, c);
+    Task t = task(s, ROWS, COLUMNS, a, b, c);
     u32 row = t.row + (COALESCED ? threadIdx.y : threadIdx.x);
     u32 column = t.column + (COALESCED ? threadIdx.x : threadIdx.y);
-    if (row < s.m && column < s.n) {
-        float sum = 0;
-        for (u32 e = 0; e < s.k; e++) sum = fmaf(t.a.get(row, e), t.b.get(e, column), sum);
-        t.c.set(row, column, sum);
-    }
+    if (row < s.m && column < s.n) t.c.set(row, column, dot(t.a, row, t.b, column, s.k));
 }
 
 // ---- matmul/r3_shared_tile.rs, r4_wide_tile.rs ---------------------------------------------------------------------
@@ -122,8 +130,9 @@ __global__ void __launch_bounds__(TILE* TILE) shared_tile(float* a, float* b, fl
     u32 x = threadIdx.x, y = threadIdx.y, row = t.row + y, column = t.column + x;
     float sum = 0;
     for (u32 k = 0; k < s.k; k += TILE) {
-        tile_a[y * TILE + x] = t.a.get(row, k + x);
-        tile_b[y * TILE + x] = t.b.get(k + y, column);
+        float of_a = t.a.get(row, k + x), of_b = t.b.get(k + y, column);
+        tile_a[y * TILE + x] = of_a;
+        tile_b[y * TILE + x] = of_b;
         __syncthreads();  // the tiles are complete before a thread reads them
         for (u32 e = 0; e < TILE; e++) sum = fmaf(tile_a[y * TILE + e], tile_b[e * TILE + x], sum);
         __syncthreads();  // no thread needs the tiles any more when they are overwritten
@@ -348,14 +357,15 @@ __global__ void __launch_bounds__(WARP_BLOCK, 2) async_copy(float* a, float* b, 
 
 using Kernel = void (*)(float*, float*, float*, Shape);
 
-template <Kernel KERNEL, u32 TILE, u32 X, u32 Y>
+// A kernel whose blocks of X x Y threads have tiles of ROWS x COLUMNS elements.
+template <Kernel KERNEL, u32 ROWS, u32 COLUMNS, u32 X, u32 Y>
 int twin_matmul(const Call& call) {
     if (asks_for_size(call, 1)) return 0;
     size_t m = call.shape[0], n = call.shape[1], k = call.shape[2];
     PEERS_REQUIRE(m * k <= UINT32_MAX && k * n <= UINT32_MAX && m * n <= UINT32_MAX, "the rung's indices are 32 bits");
     if (m == 0 || n == 0) return 0;
     Shape shape{u32(m), u32(n), u32(k), 1, {u32(k), 1, 0}, {u32(n), 1, 0}, {u32(n), 1, 0}, 1.0f, 0.0f};
-    u32 blocks = div_ceil(u32(m), TILE) * div_ceil(u32(n), TILE);
+    u32 blocks = div_ceil(u32(m), ROWS) * div_ceil(u32(n), COLUMNS);
     // The kernel's views are of memory that can be written to, as the rung's are; it only reads these two.
     float* a = const_cast<float*>(call.in<float>());
     KERNEL<<<blocks, dim3(X, Y), 0, call.stream>>>(a, a + m * k, call.out<float>(), shape);
@@ -365,23 +375,23 @@ int twin_matmul(const Call& call) {
 
 const Entry PEERS[] = {
     {{"twin_matmul_naive", "matmul", "one thread per element, neighbours in a column", "f32", 0},
-     3, matmul_bytes<float, float>, twin_matmul<one_element<false>, SIDE, SIDE, SIDE>},
+     3, matmul_bytes<float, float>, twin_matmul<one_element<16, 16, false>, 16, 16, 16, 16>},
     {{"twin_matmul_coalesced", "matmul", "one thread per element, neighbours in a row", "f32", 0},
-     3, matmul_bytes<float, float>, twin_matmul<one_element<true>, SIDE, SIDE, SIDE>},
+     3, matmul_bytes<float, float>, twin_matmul<one_element<8, 32, true>, 8, 32, 32, 8>},
     {{"twin_matmul_shared_tile", "matmul", "tiles of 16 x 16 in shared memory", "f32", 0},
-     3, matmul_bytes<float, float>, twin_matmul<shared_tile<16>, 16, 16, 16>},
+     3, matmul_bytes<float, float>, twin_matmul<shared_tile<16>, 16, 16, 16, 16>},
     {{"twin_matmul_wide_tile", "matmul", "tiles of 32 x 32 in shared memory", "f32", 0},
-     3, matmul_bytes<float, float>, twin_matmul<shared_tile<32>, 32, 32, 32>},
+     3, matmul_bytes<float, float>, twin_matmul<shared_tile<32>, 32, 32, 32, 32>},
     {{"twin_matmul_thread_column", "matmul", "eight elements per thread", "f32", 0},
-     3, matmul_bytes<float, float>, twin_matmul<thread_column, 64, 512, 1>},
+     3, matmul_bytes<float, float>, twin_matmul<thread_column, 64, 64, 512, 1>},
     {{"twin_matmul_thread_tile", "matmul", "8 x 8 elements per thread", "f32", 0},
-     3, matmul_bytes<float, float>, twin_matmul<thread_tile, 128, 256, 1>},
+     3, matmul_bytes<float, float>, twin_matmul<thread_tile, 128, 128, 256, 1>},
     {{"twin_matmul_vector_loads", "matmul", "16 bytes per load", "f32", 0},
-     3, matmul_bytes<float, float>, twin_matmul<vector_loads, 128, 256, 1>},
+     3, matmul_bytes<float, float>, twin_matmul<vector_loads, 128, 128, 256, 1>},
     {{"twin_matmul_warp_tile", "matmul", "a tile of 64 x 32 per warp", "f32", 0},
-     3, matmul_bytes<float, float>, twin_matmul<warp_tile, 128, 256, 1>},
+     3, matmul_bytes<float, float>, twin_matmul<warp_tile, 128, 128, 256, 1>},
     {{"twin_matmul_async_copy", "matmul", "double buffer by cp.async", "f32", 0},
-     3, matmul_bytes<float, float>, twin_matmul<async_copy, 128, 256, 1>},
+     3, matmul_bytes<float, float>, twin_matmul<async_copy, 128, 128, 256, 1>},
 };
 
 }  // namespace

@@ -59,6 +59,13 @@ pub struct Matrix<T = f32> {
     column_step: u32,
 }
 
+/// A row or a column of a matrix, or what is left of one: each element is `step` elements behind the one before.
+#[derive(Clone, Copy)]
+struct Line<T> {
+    data: Global<T>,
+    step: u32,
+}
+
 /// The distances between neighbours in a matrix, in elements.
 #[simt::argument]
 #[derive(Clone, Copy)]
@@ -206,6 +213,40 @@ impl<T: Element> Matrix<T> {
     fn place(self, row: u32, column: u32) -> u32 {
         // Wrapping, because kernels compute places outside of the matrix too, before they know that they are outside.
         row.wrapping_mul(self.row_step).wrapping_add(column.wrapping_mul(self.column_step))
+    }
+}
+
+impl<T: Element> Line<T> {
+    /// The first element.
+    #[inline(always)]
+    fn first(self) -> T {
+        self.data.get(0)
+    }
+
+    /// The elements behind the first; there are some.
+    #[inline(always)]
+    fn rest(self) -> Self {
+        Self { data: after(self.data, self.step), ..self }
+    }
+}
+
+/// A view without its first `first` elements.
+#[inline(always)]
+fn after<T: Element>(data: Global<T>, first: u32) -> Global<T> {
+    data.slice(first, data.len() - first)
+}
+
+impl<T: Element> Matrix<T> {
+    /// A row of the matrix, which has columns.
+    #[inline(always)]
+    fn row(self, row: u32) -> Line<T> {
+        Line { data: after(self.data, self.place(row, 0)), step: self.column_step }
+    }
+
+    /// A column of the matrix, which has rows.
+    #[inline(always)]
+    fn column(self, column: u32) -> Line<T> {
+        Line { data: after(self.data, self.place(0, column)), step: self.row_step }
     }
 }
 

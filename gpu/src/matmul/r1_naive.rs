@@ -18,7 +18,7 @@
 //! **Source.** S. Boehm, "How to optimize a CUDA matmul kernel for cuBLAS-like performance" (2022), kernel 1. Changed:
 //! any sizes and strides.
 
-use super::{Real, Shape};
+use super::{Matrix, Real, Shape};
 use simt::{Global, kernel, thread};
 
 /// Side of a block.
@@ -31,14 +31,25 @@ pub fn matmul_naive<T: Real>(a: Global<T>, b: Global<T>, c: Global<T>, shape: Sh
     let (row, column) = (task.row + thread::thread_idx_x(), task.column + thread::thread_idx_y());
     // Threads beyond the edge of C have nothing to do, and no barrier waits for them.
     if row < shape.m && column < shape.n {
-        let mut sum = T::ZERO;
-        let mut e = 0;
-        while e < shape.k {
-            sum = T::fma(task.a.get(row, e), task.b.get(e, column), sum);
-            e += 1;
-        }
-        T::set(task.c, row, column, sum);
+        T::set(task.c, row, column, dot(task.a, row, task.b, column, shape.k));
     }
+}
+
+/// The sum of the products of the `k` elements of a row and of a column.
+#[inline(always)]
+pub(super) fn dot<T: Real>(a: Matrix<T>, row: u32, b: Matrix<T>, column: u32, k: u32) -> T {
+    if k == 0 {
+        return T::ZERO;
+    }
+    // From each element the next one is found by its distance: places computed anew, in 32 bits that are then made an
+    // address, would be most of the loop's instructions.
+    let (mut a, mut b, mut sum, mut behind) = (a.row(row), b.column(column), T::ZERO, k - 1);
+    while behind > 0 {
+        sum = T::fma(a.first(), b.first(), sum);
+        (a, b) = (a.rest(), b.rest());
+        behind -= 1;
+    }
+    T::fma(a.first(), b.first(), sum)
 }
 
 #[cfg(not(target_os = "cuda"))]

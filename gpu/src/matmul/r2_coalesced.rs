@@ -3,43 +3,39 @@
 //! **Idea.** The same loop, but neighbouring threads compute neighbouring elements of a row of C. Their loads of B are
 //! then next to each other, and those of A are of one element, which all of them get at once.
 //!
-//! **Changed from the rung before.** x and y are exchanged: a warp of `naive` loads from 16 rows of A at a time, here
-//! from two.
+//! **Changed from the rung before.** x and y are exchanged, and a warp has one row of the block: a warp of `naive` loads
+//! from 16 rows of A at a time, here from one.
 //!
 //! **Bottleneck.** Every element of A is read n times and every element of B m times. The caches catch most of these
 //! reads, but each multiply-add waits for two loads. The next rung loads a tile once and uses it from shared memory.
 //!
 //! **Cost.** 2·m·n·k operations; 8·m·n·k bytes of loads; no barrier; one launch. Elements of `f64` are twice the bytes.
 //!
-//! **Threads.** Blocks of 16 × 16; thread (x, y) of a block computes element (y, x) of the block's tile, so the threads
-//! of a warp share two rows of A and read 16 neighbouring columns of B. Blocks of 32 × 32, with a row per warp, are
-//! slower: 4072 GFLOP/s instead of 4765 at m = n = k = 4096 (H200).
+//! **Threads.** Blocks of 8 × 32; thread (x, y) of a block computes element (y, x) of the block's tile, so the threads of
+//! a warp read one element of A and 32 neighbouring columns of B.
 //!
 //! **Limits.** Any m, n, k and strides; `f32` and `f64`; transposed operands (B is then read as `naive` reads A),
 //! factors and batches.
 //!
 //! **Source.** V. A. Antonyuk, "GPGPU programming" (2015). Changed: any sizes and strides.
 
+use super::r1_naive::dot;
 use super::{Real, Shape};
 use simt::{Global, kernel, thread};
 
-/// Side of a block.
-pub const SIDE: u32 = 16;
+/// Threads of a block along a column of C.
+pub const ROWS: u32 = 8;
+/// Threads of a block along a row of C: a warp.
+pub const COLUMNS: u32 = 32;
 
 /// C = alpha·A·B + beta·C: `a` is m × k, `b` is k × n, `c` is m × n.
 #[kernel(instances(matmul_coalesced: <f32>, matmul_coalesced_f64: <f64>))]
 pub fn matmul_coalesced<T: Real>(a: Global<T>, b: Global<T>, c: Global<T>, shape: Shape<T>) {
-    let task = shape.task(SIDE, SIDE, a, b, c);
+    let task = shape.task(ROWS, COLUMNS, a, b, c);
     let (row, column) = (task.row + thread::thread_idx_y(), task.column + thread::thread_idx_x());
     // Threads beyond the edge of C have nothing to do, and no barrier waits for them.
     if row < shape.m && column < shape.n {
-        let mut sum = T::ZERO;
-        let mut e = 0;
-        while e < shape.k {
-            sum = T::fma(task.a.get(row, e), task.b.get(e, column), sum);
-            e += 1;
-        }
-        T::set(task.c, row, column, sum);
+        T::set(task.c, row, column, dot(task.a, row, task.b, column, shape.k));
     }
 }
 
@@ -61,7 +57,7 @@ pub mod launches {
         matmul_coalesced<T>: Kernel<Args = (Global<T>, Global<T>, Global<T>, Shape<T>)>,
     {
         fn launches_of(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product<T>>> {
-            by_tiles(matmul_coalesced::<T>::default(), SIDE, SIDE, [SIDE, SIDE, 1])
+            by_tiles(matmul_coalesced::<T>::default(), ROWS, COLUMNS, [COLUMNS, ROWS, 1])
         }
     }
 

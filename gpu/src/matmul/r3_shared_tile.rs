@@ -50,8 +50,9 @@ pub(super) fn product<T: Real, const SIDE: u32>(task: Task<T>, k: u32, tile_a: S
     let mut sum = T::ZERO;
     let mut t = 0;
     while t < k {
-        tile_a.set(y * SIDE + x, task.a.get(row, t + x));
-        tile_b.set(y * SIDE + x, task.b.get(t + y, column));
+        let (a, b) = (task.a.get(row, t + x), task.b.get(t + y, column)); // both are on their way before either is stored
+        tile_a.set(y * SIDE + x, a);
+        tile_b.set(y * SIDE + x, b);
         thread::sync_threads(); // the tiles are complete before any thread reads them
         let mut e = 0;
         while e < SIDE {
