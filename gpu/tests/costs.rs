@@ -525,7 +525,7 @@ fn merge_sorts() {
         assert!((least..=most).contains(&launch.read), "{} bytes", launch.read);
     }
 
-    for rung in [&merge::r2_multi_way::launches::RUNG, &merge::r4_stable::launches::RUNG] {
+    for rung in [&merge::r2_multi_way::launches::RUNG, &merge::r5_stable::launches::RUNG] {
         states(&rung.rung, "⌈l/3⌉ passes, where l = ⌈log₂⌈n/11776⌉⌉");
         states(&rung.rung, "up to 2¹⁸ keys ⌈l/2⌉ passes with l = ⌈log₂⌈n/4352⌉⌉");
         states(&rung.rung, "Each pass is one launch, or two beyond 2²¹ keys, and moves every key once each way");
@@ -548,14 +548,14 @@ fn merge_sorts() {
         launch.has_barriers(3 + 2 * 2);
     }
 
-    let rung = &merge::r3_sample::launches::RUNG;
+    let rung = &merge::r4_sample::launches::RUNG;
     states(&rung.rung, "Ten launches: twice a sample, the count, the starts and the move, then the buckets");
     states(&rung.rung, "Beyond 2²⁸ keys there are four rounds and eighteen launches");
-    let few = merge::r3_sample::launches::FEW;
+    let few = merge::r4_sample::launches::FEW;
     assert_eq!(launches_to_sort(rung, few), launches_to_sort(&merge::r2_multi_way::launches::RUNG, few));
     assert_eq!(launches_to_sort(rung, few + 1), 10);
     for (n, rounds) in [(1 << 28, 2), ((1 << 28) + 1, 4)] {
-        assert_eq!(merge::r3_sample::launches::rounds(n).len(), rounds);
+        assert_eq!(merge::r4_sample::launches::rounds(n).len(), rounds);
     }
     states(&rung.rung, "A round reads every key twice and writes it once, and a byte per key, its bucket, is written");
     let n = few + 12_345;

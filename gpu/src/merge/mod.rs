@@ -8,8 +8,9 @@ mod network;
 pub mod passes;
 pub mod r1_merge_path;
 pub mod r2_multi_way;
-pub mod r3_sample;
-pub mod r4_stable;
+pub mod r3_all_runs;
+pub mod r4_sample;
+pub mod r5_stable;
 mod split;
 mod tile;
 

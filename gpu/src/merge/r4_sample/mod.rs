@@ -88,8 +88,8 @@ struct Part {
 /// The tiles of bucket q are those from ⌊start of q / keys of a tile⌋ + q on, which takes no scan over their numbers.
 /// `found`: three words of shared memory. All threads of the block make the call.
 #[inline(always)]
-fn part_of_block(n: u32, starts: Global<u32>, found: Shared<u32>) -> Option<Part> {
-    let (t, block) = (thread::thread_idx_x(), thread::block_idx_x());
+fn part_of_block(n: u32, starts: Global<u32>, block: u32, found: Shared<u32>) -> Option<Part> {
+    let t = thread::thread_idx_x();
     if starts.is_empty() {
         let first = block * TILE;
         return Some(Part { bucket: 0, first, len: if n - first < TILE { n - first } else { TILE } });

@@ -22,6 +22,7 @@
 //!
 //! **Source.** Odd-even transposition: N. Habermann, "Parallel neighbor-sort" (1972).
 
+use super::r3_all_runs::{self as all_runs, TILE_BLOCK, TILE_MIN_BLOCKS};
 use super::r2_multi_way::{BLOCK, MAX_SPILLS, SMALL_BLOCK, SMALL_MIN_BLOCKS, min_blocks, small_tile, tile};
 use crate::order::{Greater, Less, LowHalfDown, Order};
 use simt::{Global, Scalar, kernel};
@@ -47,25 +48,39 @@ pub fn merge_stable_small_tile<K: Scalar, C: Order<K>>(
     small_tile::<K, C, true>(input, output, state, order);
 }
 
+/// [`merge_stable_tile`] of the tiles that are all merged at once.
+#[kernel(max_threads = TILE_BLOCK, min_blocks = TILE_MIN_BLOCKS, instances(
+    merge_stable_middle_tile: <u32, Less>, merge_stable_middle_tile_u64: <u64, Less>,
+    merge_stable_middle_tile_greater: <u32, Greater>, merge_stable_middle_tile_low: <u32, LowHalfDown>,
+))]
+#[rustfmt::skip]
+pub fn merge_stable_middle_tile<K: Scalar, C: Order<K>>(
+    input: Global<K>, output: Global<K>, state: Global<u32>, order: C,
+) {
+    all_runs::tile::<K, C, true>(input, output, state, order);
+}
+
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
     //! What the host launches: what `multi-way` does, with these tiles.
 
     use super::*;
     use crate::ladder::sort::*;
-    use crate::merge::r2_multi_way::launches::{ByOrder, MergeKernels, Own, TileArgs, sequence as merge_sequence};
+    use crate::merge::r2_multi_way::launches::{ByOrder, MergeKernels, Own, TileArgs};
+    use crate::merge::r3_all_runs::launches::{AllKernels, sequence as merge_sequence};
     use std::marker::PhantomData;
 
     /// The rung.
-    pub static RUNG: Entry<Sort> = rung!("r4_stable.rs", [merge_stable_tile, merge_stable_small_tile])
+    pub static RUNG: Entry<Sort> = rung!("r5_stable.rs", [merge_stable_tile, merge_stable_small_tile, merge_stable_middle_tile])
         .with_tiles(&[super::super::r2_multi_way::launches::SMALL_TILE])
-        .run_by(Sort::both(&StableSort));
+        .run_by(Sort::both(&StableSort).by_low_half(ByLowHalf { launches: sequence::<Own<u32, LowHalfDown>>, stable: true }));
 
     /// The kernels of a stable merge sort by one order.
     #[allow(missing_docs, reason = "each is the kernel of that name")]
-    pub trait StableKernels: MergeKernels {
+    pub trait StableKernels: AllKernels {
         type StableTile: Kernel<Args = TileArgs<Self::Key, Self::Order>> + Default;
         type StableSmallTile: Kernel<Args = TileArgs<Self::Key, Self::Order>> + Default;
+        type StableMiddleTile: Kernel<Args = TileArgs<Self::Key, Self::Order>> + Default;
     }
 
     macro_rules! own {
@@ -73,6 +88,7 @@ pub mod launches {
             impl StableKernels for Own<$K, $C> {
                 type StableTile = merge_stable_tile<$K, $C>;
                 type StableSmallTile = merge_stable_small_tile<$K, $C>;
+                type StableMiddleTile = merge_stable_middle_tile<$K, $C>;
             }
         )*};
     }
@@ -91,6 +107,12 @@ pub mod launches {
         type Merge4 = S::Merge4;
         type Merge8 = S::Merge8;
         type SmallMerge = S::SmallMerge;
+    }
+
+    impl<S: StableKernels> AllKernels for Stable<S> {
+        type MiddleTile = S::StableMiddleTile;
+        type Few = S::Few;
+        type Many = S::Many;
     }
 
     struct StableSort;

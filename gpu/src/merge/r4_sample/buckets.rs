@@ -41,6 +41,80 @@ pub fn merge_sample_buckets<K: Scalar, C: Order<K>>(
     buckets(keys, starts, finals, large, order);
 }
 
+/// A.
+#[kernel(max_threads = 128, min_blocks = if size_of::<K>() == 8 { 6 } else { 12 }, max_spills = MAX_SPILLS, instances(
+    merge_sample_bucketsa: <u32, Less>, merge_sample_bucketsa_u64: <u64, Less>,
+    merge_sample_bucketsa_greater: <u32, Greater>, merge_sample_bucketsa_low: <u32, LowHalfDown>,
+))]
+#[rustfmt::skip]
+pub fn merge_sample_bucketsa<K: Scalar, C: Order<K>>(
+    keys: Global<K>, starts: Global<u32>, finals: Global<u8>, large: Global<u32>, order: C,
+) {
+    buckets_of::<K, C, 17, 128>(keys, starts, finals, large, order);
+}
+/// B.
+#[kernel(max_threads = 256, min_blocks = if size_of::<K>() == 8 { 2 } else { 5 }, max_spills = 200, instances(
+    merge_sample_bucketsb: <u32, Less>, merge_sample_bucketsb_u64: <u64, Less>,
+    merge_sample_bucketsb_greater: <u32, Greater>, merge_sample_bucketsb_low: <u32, LowHalfDown>,
+))]
+#[rustfmt::skip]
+pub fn merge_sample_bucketsb<K: Scalar, C: Order<K>>(
+    keys: Global<K>, starts: Global<u32>, finals: Global<u8>, large: Global<u32>, order: C,
+) {
+    buckets_of::<K, C, 31, 256>(keys, starts, finals, large, order);
+}
+/// C.
+#[kernel(max_threads = 512, min_blocks = if size_of::<K>() == 8 { 1 } else { 3 }, max_spills = MAX_SPILLS, instances(
+    merge_sample_bucketsc: <u32, Less>, merge_sample_bucketsc_u64: <u64, Less>,
+    merge_sample_bucketsc_greater: <u32, Greater>, merge_sample_bucketsc_low: <u32, LowHalfDown>,
+))]
+#[rustfmt::skip]
+pub fn merge_sample_bucketsc<K: Scalar, C: Order<K>>(
+    keys: Global<K>, starts: Global<u32>, finals: Global<u8>, large: Global<u32>, order: C,
+) {
+    buckets_of::<K, C, 19, 512>(keys, starts, finals, large, order);
+}
+
+#[inline(always)]
+fn buckets_of<K: Scalar, C: Order<K>, const N: usize, const T: u32>(
+    keys: Global<K>, starts: Global<u32>, finals: Global<u8>, large: Global<u32>, order: C,
+) {
+    let (t, bucket) = (thread::thread_idx_x(), thread::block_idx_x());
+    grid::wait_for_previous();
+    grid::let_next_start();
+    let (start, end) = (starts.get(bucket), starts.get(bucket + 1));
+    let n = end - start;
+    if n < 2 || finals.get(bucket) != 0 {
+        return; // the whole block, here and below
+    }
+    if n > T * N as u32 {
+        if t == 0 {
+            let place = large.fetch_add(0, 1, Memory::Relaxed, Scope::Device);
+            large.set(2 + 2 * place, start);
+            large.set(3 + 2 * place, end);
+        }
+        return;
+    }
+    let (tile, keys) = (Tile::new(T, T * N as u32), keys.slice(start, n));
+    let (slots, pad) = tile.slots();
+    tile.surround(n);
+    let mut i = t;
+    while i < n {
+        async_copy::element(slots, pad + i, keys, i, true);
+        i += T;
+    }
+    async_copy::commit();
+    async_copy::wait::<0>();
+    thread::sync_threads(); // the tile is whole before each thread takes its neighbouring keys
+    sort_in_block::<K, C, N, false, false>(tile, n, order);
+    thread::sync_threads(); // sorted
+    let mut i = t;
+    while i < n {
+        keys.set(i, tile.get(i));
+        i += T;
+    }
+}
+
 /// What the kernel does.
 #[inline(always)]
 #[rustfmt::skip]
@@ -48,8 +122,8 @@ pub fn buckets<K: Scalar, C: Order<K>>(
     keys: Global<K>, starts: Global<u32>, finals: Global<u8>, large: Global<u32>, order: C,
 ) {
     let (t, bucket) = (thread::thread_idx_x(), thread::block_idx_x());
-    grid::let_next_start();
     grid::wait_for_previous();
+    grid::let_next_start();
     let (start, end) = (starts.get(bucket), starts.get(bucket + 1));
     let n = end - start;
     if n < 2 || finals.get(bucket) != 0 {
@@ -119,8 +193,8 @@ pub fn merge_sample_large<K: Scalar, C: Order<K>>(keys: Global<K>, other: Global
 /// What the kernel does.
 #[inline(always)]
 pub fn sort_large<K: Scalar, C: Order<K>>(keys: Global<K>, other: Global<K>, large: Global<u32>, order: C) {
-    grid::let_next_start();
     grid::wait_for_previous();
+    grid::let_next_start();
     let (mut i, number) = (thread::block_idx_x(), large.get(0));
     while i < number {
         let (start, end) = (large.get(2 + 2 * i), large.get(3 + 2 * i));
