@@ -4,6 +4,7 @@
 
 #[macro_use]
 mod kernels;
+mod levels;
 mod network;
 pub mod passes;
 pub mod r1_merge_path;

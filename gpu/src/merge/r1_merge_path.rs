@@ -203,7 +203,9 @@ pub mod launches {
     pub static RUNG: Entry<Sort> =
         rung!("r1_merge_path.rs", [merge_merge_path_tile, merge_merge_path_split, merge_merge_path_merge])
             .with_tiles(&[TILE as u64])
-            .run_by(Sort::both(&MergePath).by_low_half(ByLowHalf { launches: sequence::<u32, LowHalfDown>, stable: true }));
+            .run_by(
+                Sort::both(&MergePath).by_low_half(ByLowHalf { launches: sequence::<u32, LowHalfDown>, stable: true }),
+            );
 
     struct MergePath;
 

@@ -4,13 +4,16 @@ use super::*;
 use crate::ladder::sort::*;
 use crate::merge::host::Buffers;
 use crate::merge::passes::Pass;
-use crate::merge::r2_multi_way::{self as multi_way, launches::{ByOrder, MergeKernels, Own, TileArgs}};
+use crate::merge::r2_multi_way::{
+    self as multi_way,
+    launches::{ByOrder, MergeKernels, Own, TileArgs},
+};
 use crate::merge::tile::tile_shared;
 use crate::order::{Greater, Less, LowHalfDown, Order};
 
 /// The rung.
-pub static RUNG: Entry<Sort> =
-    rung!("mod.rs", [merge_all_runs_tile, merge_all_runs_few, merge_all_runs_many]).run_by(Sort::both(&AllRuns).by_low_half(ByLowHalf { launches: sequence::<Own<u32, LowHalfDown>>, stable: false }));
+pub static RUNG: Entry<Sort> = rung!("mod.rs", [merge_all_runs_tile, merge_all_runs_few, merge_all_runs_many])
+    .run_by(Sort::both(&AllRuns).by_low_half(ByLowHalf { launches: sequence::<Own<u32, LowHalfDown>>, stable: false }));
 
 /// The arguments of a merge: input, output, keys per run, samples per run, state, order.
 pub type AllArgs<K, C> = (Global<K>, Global<K>, u32, u32, Global<u32>, C);
@@ -71,13 +74,14 @@ pub struct Plan {
 impl Plan {
     /// The plan for `n` keys.
     pub fn new<K>(n: u32, multiprocessors: u32) -> Self {
-        let small = n <= SMALL;
+        let x = |name: &str, usual: u32| std::env::var(name).ok().and_then(|x| x.parse().ok()).unwrap_or(usual);
+        let small = n <= x("X_SMALL", SMALL);
         let tile = if small { multi_way::SMALL_BLOCK * multi_way::small_keys::<K>() } else { TILE_BLOCK * TILE_KEYS };
         let runs = n.div_ceil(tile);
         if runs <= 1 {
             return Self { small, tile, threads: 0, parts: 0, samples: 0 };
         }
-        let (threads, items) = match n {
+        let (threads, items) = match x("X_AS", n) {
             ..=0x2_0000 => (FEW_BLOCK / 2, FEW_KEYS),
             ..=FEW => (FEW_BLOCK, FEW_KEYS),
             _ => (MANY_BLOCK, MANY_KEYS),
@@ -85,13 +89,13 @@ impl Plan {
         let most = most_keys(runs.next_power_of_two(), threads, items);
         let least = n.div_ceil(most / 4 * 3);
         let wanted = if threads < FEW_BLOCK { n.div_ceil(1024) } else { multiprocessors };
-        let parts = wanted.min(multiprocessors).max(least);
+        let parts = x("X_PARTS", wanted.min(multiprocessors).max(least));
         // A part's end is off by about distance * sqrt(runs / 12) keys.
         let mean = n.div_ceil(parts);
         let spare = u64::from(most - mean);
         let distance = (spare * spare * 6 / (u64::from(runs) * 12)).isqrt() as u32;
         // Two samples at least, and no more in all than a block merges.
-        let samples = tile.div_ceil(distance.max(1)).clamp(2, most / runs);
+        let samples = x("X_SAMPLES", tile.div_ceil(distance.max(1)).clamp(2, most / runs));
         Self { small, tile, threads, parts, samples }
     }
 }
@@ -106,7 +110,8 @@ pub fn sequence<S: AllKernels>(on: &dyn Launcher, n: u32) -> Result<Launches<ByO
     }
     let plan = Plan::new::<S::Key>(n, on.device().multiprocessors);
     let buffers = Buffers::<S::Key>::new(on, n, !S::Order::TOTAL)?;
-    let passes: &[Pass] = if plan.parts == 0 { &[] } else { &[Pass { run: plan.tile, ways: 0, tiles: 0, blocks: plan.parts }] };
+    let passes: &[Pass] =
+        if plan.parts == 0 { &[] } else { &[Pass { run: plan.tile, ways: 0, tiles: 0, blocks: plan.parts }] };
     let passes = passes.to_vec();
     Ok(Box::new(move |on, (keys, order)| {
         let tiles = |on: &dyn Launcher, from, to, state| {

@@ -1,77 +1,109 @@
-//! Where the parts of a merge of all runs begin in each of them.
+//! Where a part begins in each of the runs.
 
-use super::MOST_RUNS;
+use super::{CUTS, FIRSTS, MOST_RUNS};
 use crate::operator::{Sum, warp_scan_inclusive};
 use crate::order::Order;
 use simt::warp::{self, FULL, WARP};
-use simt::{Global, Scalar, Shared};
+use simt::{Global, Scalar, Shared, thread};
 
-/// How many of the keys `low..high` of a sorted run are before `key`, and `low`; if `equal`, those that are equivalent
-/// to it count too. Three keys are read at a time: a search is a chain of loads, and so it has half as many links.
-#[inline(always)]
-pub fn position<K: Scalar, C: Order<K>>(
-    keys: Global<K>,
-    [mut low, mut high]: [u32; 2],
-    key: K,
-    equal: bool,
-    order: C,
-) -> u32 {
-    let passes = |other: K| if equal { !order.before(key, other) } else { order.before(other, key) };
-    while low < high {
-        let open = high - low;
-        let places = [low + open / 4, low + open / 2, low + (open - open.div_ceil(4))];
-        let [a, b, c] = places.map(|place| passes(keys.get(place)));
-        (low, high) = if !b {
-            if a { (places[0] + 1, places[1]) } else { (low, places[0]) }
-        } else if c {
-            (places[2] + 1, high)
-        } else {
-            (places[1] + 1, places[2])
-        };
-    }
-    low
+/// The runs: all keys, and how many a run has, but for the last.
+#[derive(Clone, Copy)]
+pub(super) struct Runs<K> {
+    pub keys: Global<K>,
+    pub run: u32,
 }
 
-/// The splits of one end of a part, by one warp: `below` and `upto` say how many keys of each run are before the
-/// splitter, and before or equivalent to it. Of the equivalent ones, those of the first runs come before the end, as
-/// many as `d` keys before it need.
-#[inline(always)]
-pub fn share(below: Shared<u32>, upto: Shared<u32>, runs: u32, d: u32, splits: Shared<u32>) {
-    let lane = warp::lane_id();
-    let mut all = 0;
-    let mut i = lane;
-    while i < runs {
-        all += below.get(i);
-        i += WARP;
+impl<K: Scalar> Runs<K> {
+    /// How many runs there are.
+    #[inline(always)]
+    pub fn number(self) -> u32 {
+        self.keys.len().div_ceil(self.run)
     }
-    let mut rest = d.saturating_sub(warp::reduce_add(FULL, all));
-    let mut first = 0;
-    while first < runs {
-        let i = first + lane;
-        let there = i < runs;
-        let low = if there { below.get(i) } else { 0 };
-        // An order that is none may have found the bounds in the wrong order.
-        let equal = if there { upto.get(i).saturating_sub(low) } else { 0 };
-        let through = warp_scan_inclusive::<Sum, u32>(equal);
-        let left = rest.saturating_sub(through - equal);
-        if there {
-            splits.set(i, low + if left < equal { left } else { equal });
+
+    /// How many keys run `i` has.
+    #[inline(always)]
+    pub fn len_of(self, i: u32) -> u32 {
+        let left = self.keys.len() - i * self.run;
+        if left < self.run { left } else { self.run }
+    }
+
+    /// How many keys of run `i` are before `key`; if `equal`, those that are equivalent to it count too. The search is
+    /// among keys `low..high`.
+    ///
+    /// It reads three keys at a time: it is a chain of loads, and so the chain has half as many links.
+    #[inline(always)]
+    pub fn position<C: Order<K>>(self, i: u32, [low, high]: [u32; 2], key: K, equal: bool, order: C) -> u32 {
+        let (keys, mut low, mut high) = (self.keys.slice(i * self.run, self.len_of(i)), low, high);
+        let passes = |other: K| if equal { !order.before(key, other) } else { order.before(other, key) };
+        while low < high {
+            let open = high - low;
+            let [a, b, c] = [low + open / 4, low + open / 2, high - open.div_ceil(4)];
+            let [past_a, past_b, past_c] = [a, b, c].map(|place| passes(keys.get(place)));
+            (low, high) = match (past_a, past_b, past_c) {
+                (_, true, true) => (c + 1, high),
+                (_, true, false) => (b + 1, c),
+                (true, false, _) => (a + 1, b),
+                (false, false, _) => (low, a),
+            };
         }
-        rest = rest.saturating_sub(warp::shuffle(FULL, through, WARP - 1));
-        first += WARP;
+        low
     }
 }
 
-/// The sum of the first `runs` words; every warp computes it for itself.
+/// Words for each run, and the sum of what `of` makes of them; each warp adds up for itself.
 #[inline(always)]
-pub fn total(words: impl Fn(u32) -> u32, runs: u32) -> u32 {
-    let mut sum = 0;
-    let mut i = warp::lane_id();
+pub(super) fn total(runs: u32, of: impl Fn(u32) -> u32) -> u32 {
+    let (mut sum, mut i) = (0, warp::lane_id());
     while i < runs {
-        sum += words(i);
+        sum += of(i);
         i += WARP;
     }
     warp::reduce_add(FULL, sum)
 }
 
-const _: () = assert!(MOST_RUNS.is_multiple_of(WARP));
+/// The splits at an end of a part, by one warp. `below` and `through`: how many keys of each run are before the
+/// splitter, and how many with those that are equivalent to it. Of these, the first runs' come before the end, as many
+/// as `d` keys before it need.
+#[inline(always)]
+pub(super) fn share(below: Shared<u32>, through: Shared<u32>, runs: u32, d: u32, splits: Shared<u32>) {
+    let mut left = d.saturating_sub(total(runs, |i| below.get(i)));
+    let mut first = 0;
+    while first < runs {
+        let i = first + warp::lane_id();
+        let low = if i < runs { below.get(i) } else { 0 };
+        // By an order that is none the bounds may contradict each other.
+        let equal = if i < runs { through.get(i).saturating_sub(low) } else { 0 };
+        let sum = warp_scan_inclusive::<Sum, u32>(equal);
+        let its = left.saturating_sub(sum - equal);
+        if i < runs {
+            splits.set(i, low + if its < equal { its } else { equal });
+        }
+        left = left.saturating_sub(warp::shuffle(FULL, sum, WARP - 1));
+        first += WARP;
+    }
+}
+
+/// Moves the cuts to where the longest of the runs is cut in half; how many keys are before them. The whole block makes
+/// the call, and sees the cuts.
+#[inline(always)]
+pub(super) fn halve<K: Scalar, C: Order<K>>(runs: Runs<K>, order: C) -> u32 {
+    let (firsts, cuts, number) = (FIRSTS::view(), CUTS::view(), runs.number());
+    let (mut longest, mut i) = (0, warp::lane_id());
+    while i < number {
+        longest = longest.max((cuts.get(i) - firsts.get(i)) * MOST_RUNS + i);
+        i += WARP;
+    }
+    let longest = warp::reduce_max(FULL, longest);
+    let (at, len) = (longest % MOST_RUNS, longest / MOST_RUNS);
+    let middle = firsts.get(at) + len / 2;
+    let key = runs.keys.get(at * runs.run + middle);
+    thread::sync_threads(); // all warps have found the longest run
+    let mut i = thread::thread_idx_x();
+    while i < number {
+        let open = [firsts.get(i), cuts.get(i)];
+        cuts.set(i, if i == at { middle } else { runs.position(i, open, key, i < at, order) });
+        i += thread::block_dim_x();
+    }
+    thread::sync_threads(); // the cuts are there
+    total(number, |i| cuts.get(i) - firsts.get(i))
+}

@@ -77,7 +77,11 @@ pub fn merge_sample_bucketsc<K: Scalar, C: Order<K>>(
 
 #[inline(always)]
 fn buckets_of<K: Scalar, C: Order<K>, const N: usize, const T: u32>(
-    keys: Global<K>, starts: Global<u32>, finals: Global<u8>, large: Global<u32>, order: C,
+    keys: Global<K>,
+    starts: Global<u32>,
+    finals: Global<u8>,
+    large: Global<u32>,
+    order: C,
 ) {
     let (t, bucket) = (thread::thread_idx_x(), thread::block_idx_x());
     grid::wait_for_previous();

@@ -194,7 +194,11 @@ pub fn sequence<S: SampleKernels>(on: &dyn Launcher, n: u32) -> Result<Launches<
         let shared = buckets_shared::<S::Key>();
         let geometry = Geometry::linear(buckets, BLOCK).shared(shared).overlapping();
         let args = (from, starts, finals, large, order);
-        let g = |threads: u32, keys: u32| Geometry::linear(buckets, threads).shared(crate::merge::tile::tile_shared::<S::Key>(threads, threads * keys)).overlapping();
+        let g = |threads: u32, keys: u32| {
+            Geometry::linear(buckets, threads)
+                .shared(crate::merge::tile::tile_shared::<S::Key>(threads, threads * keys))
+                .overlapping()
+        };
         match experiment("X_LOCAL", 0) {
             0 => on.launch(S::Buckets::default(), geometry, args)?,
             1 => on.launch(S::BucketsA::default(), g(128, 17), args)?,

@@ -6,10 +6,10 @@
 //! splitters. Two such rounds leave buckets of about 4096 keys, which fit the shared memory of a block and are sorted
 //! there.
 //!
-//! **Changed from the rung before.** `multi-way` moves all keys once for every two or three halvings. Here two moves
-//! replace all passes over global memory. If neighbouring splitters are equivalent, the keys that are equivalent to
-//! them get a bucket of their own, which is final. Up to 2²⁰ keys the launches are those of `multi-way`, which are
-//! fewer.
+//! **Changed from the rung before.** `all-runs` merges at most 128 runs; for more keys the passes of `multi-way` move
+//! all of them once for every two or three halvings. Here two moves replace all passes over global memory. If
+//! neighbouring splitters are equivalent, the keys that are equivalent to them get a bucket of their own, which is
+//! final. Up to 2²⁰ keys the launches are those of `all-runs`, which are fewer.
 //!
 //! **Bottleneck.** The sort of the buckets, which merges runs from 17 keys up, as the tiles of the rung before. By ncu
 //! on an H200 at 2²⁴ keys it takes 208 µs, with instructions issued in 66 % of the cycles; a count takes 39 µs (71 %)

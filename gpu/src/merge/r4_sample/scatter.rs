@@ -123,13 +123,31 @@ pub fn merge_sample_scatter<W: Scalar>(
         offsets.set(t, first.wrapping_sub(start));
     }
     thread::sync_threads(); // the starts in the tile are there before keys are placed
-    unroll::<ITEMS>(|i| {
-        if slot(i) < part.len {
-            let place = own.fetch_add(id(i), 1, Memory::Relaxed, Scope::Block);
+    // Lanes that ask for a place in one bucket wait for each other. If the keys were in order before, all lanes do: then
+    // one lane asks for all of them, another one for each of their keys.
+    let lane = warp::lane_id();
+    let alike = packed.map(|ids| ids == warp::shuffle(warp::FULL, ids, 0)) == [true; 4];
+    if warp::all(warp::FULL, alike && part.len == TILE) {
+        let mut first = 0;
+        if lane < ITEMS as u32 {
+            let [low, high] = if lane < 8 { [packed[0], packed[1]] } else { [packed[2], packed[3]] };
+            let its = (if lane & 4 == 0 { low } else { high }) >> (lane % 4 * 8) & 0xff;
+            first = own.fetch_add(its, warp::WARP, Memory::Relaxed, Scope::Block);
+        }
+        unroll::<ITEMS>(|i| {
+            let place = warp::shuffle(warp::FULL, first, i as u32) + lane;
             staged.set(place, keys[i]);
             staged_ids.set(place, id(i) as u8);
-        }
-    });
+        });
+    } else {
+        unroll::<ITEMS>(|i| {
+            if slot(i) < part.len {
+                let place = own.fetch_add(id(i), 1, Memory::Relaxed, Scope::Block);
+                staged.set(place, keys[i]);
+                staged_ids.set(place, id(i) as u8);
+            }
+        });
+    }
     thread::sync_threads(); // the tile is in the order of the buckets, so that neighbours are written together
     unroll::<ITEMS>(|i| {
         if slot(i) < part.len {
