@@ -6,13 +6,15 @@ mod common;
 use common::{Random, Sorting, inputs, narrow};
 use rungs_kernels::ladder::Launcher;
 use rungs_kernels::merge::r2_multi_way::launches::Own;
-use rungs_kernels::merge::r3_all_runs::launches::{FEW, MOST, Plan, RUNG, SMALL, sequence};
+use rungs_kernels::merge::r3_all_runs::launches::{FEW, FEWEST, MOST, Plan, RUNG, sequence};
 use rungs_kernels::merge::r5_stable;
 use rungs_kernels::order::{LowHalfDown, Order};
 use simt::sim::{Check, Gpu, check as check_schedules};
 
 /// Keys of a tile, of both widths.
 const TILES: [usize; 2] = [4352, 3840];
+/// Most keys that are sorted in these tiles.
+const SMALL: [u32; 2] = [557_056, 491_520];
 
 #[test]
 fn sorts_any_n() {
@@ -27,7 +29,8 @@ fn sorts_any_n() {
 /// Where tiles, blocks and what follows beyond the most keys change.
 #[test]
 fn sorts_where_the_plan_changes() {
-    for n in [1 << 17, (1 << 17) + 1, FEW, FEW + 1, SMALL, SMALL + 1, 1 << 20, MOST, MOST + 1] {
+    for n in [FEWEST, FEWEST + 1, FEW, FEW + 1, SMALL[1], SMALL[1] + 1, SMALL[0], SMALL[0] + 1, 1 << 20, MOST, MOST + 1]
+    {
         let mut random = Random(n.into());
         let keys: Vec<u64> = (0..n).map(|_| random.next()).collect();
         Sorting::by(&RUNG).check_both("random", &narrow(&keys), &keys);
@@ -62,7 +65,7 @@ fn parts_fit_a_block() {
         for n in (1..=MOST).step_by(997).chain([1 << 16, 1 << 20, MOST]) {
             let plan = Plan::new::<u32>(n, multiprocessors);
             let runs = n.div_ceil(plan.tile);
-            assert!(runs <= 128, "n = {n}: {plan:?}");
+            assert!(runs <= 128 && n.div_ceil(Plan::new::<u64>(n, multiprocessors).tile) <= 128, "n = {n}: {plan:?}");
             assert_eq!(plan.parts == 0, runs <= 1, "n = {n}: {plan:?}");
             if runs > 1 {
                 assert!(plan.samples >= 2, "n = {n}: {plan:?}");
@@ -75,7 +78,7 @@ fn parts_fit_a_block() {
 /// The low halves of keys are equivalent where their high halves tell whether the order was kept.
 #[test]
 fn stable_keeps_the_order_of_equivalent_keys() {
-    for n in [4353, 20_001, 140_003, SMALL as usize + 1] {
+    for n in [4353, 20_001, 140_003, FEW as usize + 1] {
         let keys: Vec<u32> = (0..n as u32).map(|i| i << 16 | (common::random(i.into()) as u32 % 97)).collect();
         let mut want = keys.clone();
         want.sort_by_key(|&key| !key & 0xffff);
@@ -103,7 +106,7 @@ rungs_kernels::sort_kernels!(pub mod chance: <u32, Chance>);
 
 #[test]
 fn what_is_no_order_leaves_a_permutation() {
-    for n in [4353, 30_001, 140_003, SMALL + 1] {
+    for n in [4353, 30_001, 140_003, FEW + 1] {
         let keys: Vec<u32> = (0..n).map(|i| common::random(i.into()) as u32).collect();
         let mut buffer = common::Buffer::new(&keys, 0);
         let on: &dyn Launcher = &Gpu::default();

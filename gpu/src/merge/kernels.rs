@@ -120,7 +120,7 @@ macro_rules! sort_kernels {
                     input [Global<K>], output [Global<K>], state [Global<u32>]
                 ) => all_runs::tile::<K, C, true>
             }
-            sort_kernel! { $name, $K, $C, $spills, all_runs::FEW_BLOCK, 0,
+            sort_kernel! { $name, $K, $C, $spills, all_runs::FEW_BLOCK, all_runs::FEW_MIN_BLOCKS,
                 merge_few(
                     input [Global<K>], output [Global<K>], run [u32], samples [u32], state [Global<u32>]
                 ) => all_runs::merge_few::<K, C>

@@ -49,8 +49,8 @@ where
     }
 }
 
-/// Most keys that are sorted in small tiles.
-pub const SMALL: u32 = 1 << 19;
+/// Most keys that are merged by small blocks of half their threads.
+pub const FEWEST: u32 = 1 << 17;
 /// Most keys that are merged by small blocks.
 pub const FEW: u32 = 1 << 18;
 /// Most keys of a merge of all runs.
@@ -74,28 +74,28 @@ pub struct Plan {
 impl Plan {
     /// The plan for `n` keys.
     pub fn new<K>(n: u32, multiprocessors: u32) -> Self {
-        let x = |name: &str, usual: u32| std::env::var(name).ok().and_then(|x| x.parse().ok()).unwrap_or(usual);
-        let small = n <= x("X_SMALL", SMALL);
-        let tile = if small { multi_way::SMALL_BLOCK * multi_way::small_keys::<K>() } else { TILE_BLOCK * TILE_KEYS };
+        let small_tile = multi_way::SMALL_BLOCK * multi_way::small_keys::<K>();
+        let small = n <= MOST_RUNS * small_tile;
+        let tile = if small { small_tile } else { TILE_BLOCK * TILE_KEYS };
         let runs = n.div_ceil(tile);
         if runs <= 1 {
             return Self { small, tile, threads: 0, parts: 0, samples: 0 };
         }
-        let (threads, items) = match x("X_AS", n) {
-            ..=0x2_0000 => (FEW_BLOCK / 2, FEW_KEYS),
+        let (threads, items) = match n {
+            ..=FEWEST => (FEW_BLOCK / 2, FEW_KEYS),
             ..=FEW => (FEW_BLOCK, FEW_KEYS),
             _ => (MANY_BLOCK, MANY_KEYS),
         };
         let most = most_keys(runs.next_power_of_two(), threads, items);
         let least = n.div_ceil(most / 4 * 3);
         let wanted = if threads < FEW_BLOCK { n.div_ceil(1024) } else { multiprocessors };
-        let parts = x("X_PARTS", wanted.min(multiprocessors).max(least));
+        let parts = wanted.min(multiprocessors).max(least);
         // A part's end is off by about distance * sqrt(runs / 12) keys.
         let mean = n.div_ceil(parts);
         let spare = u64::from(most - mean);
         let distance = (spare * spare * 6 / (u64::from(runs) * 12)).isqrt() as u32;
         // Two samples at least, and no more in all than a block merges.
-        let samples = x("X_SAMPLES", tile.div_ceil(distance.max(1)).clamp(2, most / runs));
+        let samples = tile.div_ceil(distance.max(1)).clamp(2, most / runs);
         Self { small, tile, threads, parts, samples }
     }
 }

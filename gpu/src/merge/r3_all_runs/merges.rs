@@ -2,7 +2,8 @@
 
 use super::splits::{Runs, halve, share, total};
 use super::{
-    BOUNDS, CUTS, DEALT, ENDS, FEW_BLOCK, FEW_KEYS, FIRSTS, MANY_BLOCK, MANY_KEYS, MOST_RUNS, PLACES, most_keys,
+    BOUNDS, CUTS, DEALT, ENDS, FEW_BLOCK, FEW_KEYS, FEW_MIN_BLOCKS, FIRSTS, MANY_BLOCK, MANY_KEYS, MOST_RUNS, PLACES,
+    most_keys,
 };
 use crate::merge::levels::merge_levels;
 use crate::merge::passes::end;
@@ -15,7 +16,7 @@ use simt::{Global, Scalar, async_copy, grid, kernel, thread};
 
 /// Merges runs of `run` keys, all of `input`, by small blocks, with so many `samples` per run. `state`: whether the
 /// order was found to be none.
-#[kernel(max_threads = FEW_BLOCK, instances(
+#[kernel(max_threads = FEW_BLOCK, min_blocks = FEW_MIN_BLOCKS, instances(
     merge_all_runs_few: <u32, Less>, merge_all_runs_few_u64: <u64, Less>,
     merge_all_runs_few_greater: <u32, Greater>, merge_all_runs_few_low: <u32, LowHalfDown>,
 ))]

@@ -16,7 +16,7 @@
 //! second has ⌈log₂ r⌉ levels of merging for r runs, twice: of samples, and of keys; and a level has two barriers. More
 //! keys are sorted as in `multi-way`.
 //!
-//! **Threads.** Tiles: 256 per block with 17 keys each (64-bit: 15), beyond 2¹⁹ keys 512 with 17. Merge: 256 per block
+//! **Threads.** Tiles: 256 per block with 17 keys each (64-bit: 15), beyond 557,056 keys (64-bit: 491,520) 512 with 17. Merge: 256 per block
 //! with 7 keys each, beyond 2¹⁷ keys 512 with 7, beyond 2¹⁸ 1024 with 11; a block per multiprocessor, or fewer.
 //!
 //! **Limits.** Any n; as much memory again as the keys have. Equivalent keys may change their order in the tiles. If a
@@ -57,6 +57,8 @@ pub const TILE_MIN_BLOCKS: u32 = 2;
 pub const FEW_BLOCK: u32 = 512;
 /// Their keys per thread.
 pub const FEW_KEYS: u32 = 7;
+/// Fewest blocks of them per multiprocessor, so that the compiler spares no registers.
+pub const FEW_MIN_BLOCKS: u32 = 2;
 /// Threads per block of merges of many keys.
 pub const MANY_BLOCK: u32 = 1024;
 /// Their keys per thread.
