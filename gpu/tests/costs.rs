@@ -547,17 +547,14 @@ fn merge_sorts() {
     }
 
     let all_runs = &merge::r3_all_runs::launches::RUNG;
-    states(
-        &all_runs.rung,
-        "Two launches for 4353 (64-bit: 3841) to 1,114,112 keys, each of which moves every key once",
-    );
+    states(&all_runs.rung, "Two launches for 4353 (64-bit: 3841) to 2²⁰ keys, each of which moves every key once");
     states(
         &all_runs.rung,
         "⌈log₂ r⌉ levels of merging for r runs, twice: of samples, and of keys; and a level has two",
     );
-    let most = 1_114_112;
+    let most = 1 << 20;
     assert_eq!(most, merge::r3_all_runs::launches::MOST);
-    for (n, want) in [(0, 0), (1, 1), (4352, 1), (4353, 2), (1 << 19, 2), ((1 << 19) + 1, 2), (most, 2)] {
+    for (n, want) in [(0, 0), (1, 1), (4352, 1), (4353, 2), (557_056, 2), (557_057, 2), (most, 2)] {
         assert_eq!(launches_to_sort(all_runs, n), want, "n = {n}");
     }
     let cost = cost_of_sort(all_runs, &random(n), Options::default());
@@ -568,7 +565,7 @@ fn merge_sorts() {
     // out; in between the bounds and the splits are found, and tested.
     cost.launches[1].has_barriers(2 * (2 + 2 * 3) + 3);
     let stable = &merge::r5_stable::launches::RUNG;
-    states(&stable.rung, "That of `all-runs` up to 1,114,112 keys, beyond them that of `multi-way`");
+    states(&stable.rung, "That of `all-runs` up to 2²⁰ keys, beyond them that of `multi-way`");
     for n in [1, 4353, most, most + 1, (1 << 21) + 1] {
         let like = if n <= most { all_runs } else { rung };
         assert_eq!(launches_to_sort(stable, n), launches_to_sort(like, n), "n = {n}");

@@ -143,7 +143,7 @@ macro_rules! sort_kernels {
                     twins [Global<u8>], modes [Global<u32>], counts [Global<u32>], ids [Global<u32>]
                 ) => sample::count::<K, C>
             }
-            sort_kernel! { $name, $K, $C, $spills, sample::BLOCK, sample::buckets_min_blocks::<K>(),
+            sort_kernel! { $name, $K, $C, $spills, sample::bucket_block::<K>(), sample::buckets_min_blocks::<K>(),
                 buckets(
                     keys [Global<K>], starts [Global<u32>], finals [Global<u8>], large [Global<u32>]
                 ) => sample::buckets::<K, C>
@@ -184,9 +184,6 @@ macro_rules! sort_kernels {
                 type Splitters = splitters<$K, $C>;
                 type Count = count<$K, $C>;
                 type Buckets = buckets<$K, $C>;
-                type BucketsA = buckets<$K, $C>;
-                type BucketsB = buckets<$K, $C>;
-                type BucketsC = buckets<$K, $C>;
                 type Large = sort_large<$K, $C>;
             }
 

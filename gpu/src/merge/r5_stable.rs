@@ -11,7 +11,7 @@
 //!
 //! **Bottleneck.** As in those rungs shared memory, and the exchanges in the tiles.
 //!
-//! **Cost.** That of `all-runs` up to 1,114,112 keys, beyond them that of `multi-way`.
+//! **Cost.** That of `all-runs` up to 2²⁰ keys, beyond them that of `multi-way`.
 //!
 //! **Threads.** As in those rungs.
 //!

@@ -83,9 +83,9 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     ("merge", &[], &[n(5000)]),
     // Small tiles up to 2^18 keys; splits found by launches of their own, and two distributions, beyond 2^21 and 2^20.
     ("merge", &["multi-way"], &[n(20_000), n(300_000).schedules(2), n((1 << 21) + 1).schedules(1)]),
-    // Small tiles up to 557,056 keys, small blocks up to 2^18; the passes of multi-way beyond 1,114,112.
+    // Small tiles up to 557,056 keys, small blocks up to 2^18; the passes of multi-way beyond 2^20.
     ("merge", &["all-runs"], &[n(20_000), n(560_000).schedules(2)]),
-    ("merge", &["stable"], &[n(20_000), n(560_000).schedules(2), n(1_114_113).schedules(1)]),
+    ("merge", &["stable"], &[n(20_000), n(560_000).schedules(2), n((1 << 20) + 1).schedules(1)]),
     ("merge", &["sample"], &[n(20_000), n((1 << 20) + 1).schedules(1)]),
     ("radix", &[], &[n(1500)]),
     ("radix", &["lsd-blocks", "lsd-ballot"], &[n(5000)]),

@@ -16,9 +16,6 @@ pub static RUNG: Entry<Sort> = rung!(
         merge_sample_starts,
         merge_sample_scatter,
         merge_sample_buckets,
-        merge_sample_bucketsa,
-        merge_sample_bucketsb,
-        merge_sample_bucketsc,
         merge_sample_large,
     ]
 )
@@ -46,9 +43,6 @@ pub trait SampleKernels: AllKernels {
     type Splitters: Kernel<Args = SplittersArgs<Self::Key, Self::Order>> + Default;
     type Count: Kernel<Args = CountArgs<Self::Key, Self::Order>> + Default;
     type Buckets: Kernel<Args = BucketsArgs<Self::Key, Self::Order>> + Default;
-    type BucketsA: Kernel<Args = BucketsArgs<Self::Key, Self::Order>> + Default;
-    type BucketsB: Kernel<Args = BucketsArgs<Self::Key, Self::Order>> + Default;
-    type BucketsC: Kernel<Args = BucketsArgs<Self::Key, Self::Order>> + Default;
     type Large: Kernel<Args = LargeArgs<Self::Key, Self::Order>> + Default;
 }
 
@@ -58,9 +52,6 @@ macro_rules! own {
             type Splitters = merge_sample_splitters<$K, $C>;
             type Count = merge_sample_count<$K, $C>;
             type Buckets = merge_sample_buckets<$K, $C>;
-            type BucketsA = merge_sample_bucketsa<$K, $C>;
-            type BucketsB = merge_sample_bucketsb<$K, $C>;
-            type BucketsC = merge_sample_bucketsc<$K, $C>;
             type Large = merge_sample_large<$K, $C>;
         }
     )*};
@@ -93,15 +84,9 @@ const SAMPLES: u32 = 60;
 
 /// The logarithms of the buckets of each round for `n` keys.
 pub fn rounds(n: u32) -> Vec<u32> {
-    let bucket = 1 << experiment("X_BUCKET", BUCKET.ilog2());
-    let bits = n.div_ceil(bucket).next_power_of_two().ilog2().min(if n <= 1 << 28 { 16 } else { 32 });
+    let bits = n.div_ceil(BUCKET).next_power_of_two().ilog2();
     let rounds = if bits <= TWO_ROUNDS { 2 } else { 4 };
     (0..rounds).map(|round| (bits * (round + 1)).div_ceil(rounds) - (bits * round).div_ceil(rounds)).collect()
-}
-
-/// X.
-fn experiment(name: &str, usual: u32) -> u32 {
-    std::env::var(name).ok().and_then(|x| x.parse().ok()).unwrap_or(usual)
 }
 
 /// The memory of a sample sort.
@@ -174,7 +159,7 @@ pub fn sequence<S: SampleKernels>(on: &dyn Launcher, n: u32) -> Result<Launches<
 
             let samples = (SAMPLES << bits).min(MOST_SAMPLES);
             let geometry = Geometry::linear(buckets, BLOCK).shared(splitters_shared::<S::Key>()).overlapping();
-            let small = if experiment("X_LOCAL", 0) == 1 { 1088 } else { bucket_keys::<S::Key>() / 2 };
+            let small = bucket_keys::<S::Key>() / 2;
             let args = (from, starts, finals, small, bits, samples, tree, sorted, twins, modes, counts, order);
             on.launch(S::Splitters::default(), geometry, args)?;
 
@@ -191,21 +176,11 @@ pub fn sequence<S: SampleKernels>(on: &dyn Launcher, n: u32) -> Result<Launches<
         }
         let last = rounds.len() % 2;
         let (starts, finals) = (memory.starts[last].view(), memory.finals[last].view());
-        let shared = buckets_shared::<S::Key>();
-        let geometry = Geometry::linear(buckets, BLOCK).shared(shared).overlapping();
-        let args = (from, starts, finals, large, order);
-        let g = |threads: u32, keys: u32| {
-            Geometry::linear(buckets, threads)
-                .shared(crate::merge::tile::tile_shared::<S::Key>(threads, threads * keys))
-                .overlapping()
-        };
-        match experiment("X_LOCAL", 0) {
-            0 => on.launch(S::Buckets::default(), geometry, args)?,
-            1 => on.launch(S::BucketsA::default(), g(128, 17), args)?,
-            2 => on.launch(S::BucketsB::default(), g(256, 31), args)?,
-            _ => on.launch(S::BucketsC::default(), g(512, 19), args)?,
-        }
-        let geometry = Geometry::linear(on.device().multiprocessors, BLOCK).shared(shared).overlapping();
+        let geometry = Geometry::linear(buckets, bucket_block::<S::Key>()).shared(buckets_shared::<S::Key>());
+        let geometry = geometry.overlapping();
+        on.launch(S::Buckets::default(), geometry, (from, starts, finals, large, order))?;
+        let geometry = Geometry::linear(on.device().multiprocessors, BLOCK).shared(large_shared::<S::Key>());
+        let geometry = geometry.overlapping();
         on.launch(S::Large::default(), geometry, (from, to, large, order))
     }))
 }
