@@ -92,7 +92,9 @@ impl Plan {
         let least = n.div_ceil(most / 4 * 3);
         let wanted = if threads < FEW_BLOCK { n.div_ceil(1024) } else { multiprocessors };
         let parts = wanted.min(multiprocessors).max(least);
-        // A part's end is off by about distance * sqrt(runs / 12) keys.
+        // Where an end falls between two samples of a run is by chance, so it is off by distance · √(runs / 12) keys,
+        // and a part by √2 times that. Three and a half times that fit, and 3.5² is about 12. Fewer samples take less
+        // time, and parts that do not fit take much more.
         let mean = n.div_ceil(parts);
         let spare = u64::from(most - mean);
         let distance = (spare * spare * 6 / (u64::from(runs) * 12)).isqrt() as u32;

@@ -62,7 +62,8 @@ pub fn merge_many<K: Scalar, C: Order<K>>(
 fn merge_runs<K: Scalar, C: Order<K>, const N: usize, const AHEAD: bool>(
     input: Global<K>, output: Global<K>, run: u32, samples: u32, state: Global<u32>, order: C,
 ) {
-    let (t, threads, w, lane) = (thread::thread_idx_x(), thread::block_dim_x(), thread::thread_idx_x() / WARP, warp::lane_id());
+    let (t, threads, lane) = (thread::thread_idx_x(), thread::block_dim_x(), warp::lane_id());
+    let w = t / WARP;
     let (places, dealt, bounds) = (PLACES::view(), DEALT::view(), BOUNDS::view());
     let (firsts, ends, cuts) = (FIRSTS::view(), ENDS::view(), CUTS::view());
     let (part, parts, n) = (thread::block_idx_x(), thread::grid_dim_x(), input.len());
