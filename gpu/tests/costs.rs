@@ -525,20 +525,18 @@ fn merge_sorts() {
         assert!((least..=most).contains(&launch.read), "{} bytes", launch.read);
     }
 
-    for rung in [&merge::r2_multi_way::launches::RUNG, &merge::r4_stable::launches::RUNG] {
-        states(&rung.rung, "⌈l/3⌉ passes, where l = ⌈log₂⌈n/11776⌉⌉");
-        states(&rung.rung, "up to 2¹⁸ keys ⌈l/2⌉ passes with l = ⌈log₂⌈n/4352⌉⌉");
-        states(&rung.rung, "Each pass is one launch, or two beyond 2²¹ keys, and moves every key once each way");
-        for n in [1, 4352, 4353, 5 * 4352, 1 << 18, (1 << 18) + 1, 1 << 20, 1 << 21, (1 << 21) + 1, (1 << 24) + 1] {
-            let passes = match n <= 1 << 18 {
-                true => halvings(n, 4352).div_ceil(2),
-                false => halvings(n, 11_776).div_ceil(3),
-            };
-            let want = 1 + passes * if n <= 1 << 21 { 1 } else { 2 };
-            assert_eq!(launches_to_sort(rung, n), want as usize, "n = {n}");
-        }
-    }
     let rung = &merge::r2_multi_way::launches::RUNG;
+    states(&rung.rung, "⌈l/3⌉ passes, where l = ⌈log₂⌈n/11776⌉⌉");
+    states(&rung.rung, "up to 2¹⁸ keys ⌈l/2⌉ passes with l = ⌈log₂⌈n/4352⌉⌉");
+    states(&rung.rung, "Each pass is one launch, or two beyond 2²¹ keys, and moves every key once each way");
+    for n in [1, 4352, 4353, 5 * 4352, 1 << 18, (1 << 18) + 1, 1 << 20, 1 << 21, (1 << 21) + 1, (1 << 24) + 1] {
+        let passes = match n <= 1 << 18 {
+            true => halvings(n, 4352).div_ceil(2),
+            false => halvings(n, 11_776).div_ceil(3),
+        };
+        let want = 1 + passes * if n <= 1 << 21 { 1 } else { 2 };
+        assert_eq!(launches_to_sort(rung, n), want as usize, "n = {n}");
+    }
     states(&rung.rung, "A level of merging has two barriers");
     let cost = cost_of_sort(rung, &random(n), Options::default());
     assert_eq!(cost.launches.len(), 3);
@@ -548,14 +546,39 @@ fn merge_sorts() {
         launch.has_barriers(3 + 2 * 2);
     }
 
-    let rung = &merge::r3_sample::launches::RUNG;
+    let all_runs = &merge::r3_all_runs::launches::RUNG;
+    states(&all_runs.rung, "Two launches for 4353 (64-bit: 3841) to 2²⁰ keys, each of which moves every key once");
+    states(
+        &all_runs.rung,
+        "⌈log₂ r⌉ levels of merging for r runs, twice: of samples, and of keys; and a level has two",
+    );
+    let most = 1 << 20;
+    assert_eq!(most, merge::r3_all_runs::launches::MOST);
+    for (n, want) in [(0, 0), (1, 1), (4352, 1), (4353, 2), (557_056, 2), (557_057, 2), (most, 2)] {
+        assert_eq!(launches_to_sort(all_runs, n), want, "n = {n}");
+    }
+    let cost = cost_of_sort(all_runs, &random(n), Options::default());
+    assert_eq!(cost.launches.len(), 2);
+    // The tiles' launch also clears the word that tells whether the order is one.
+    assert_eq!([0, 1].map(|i| cost.launches[i].written), [4 * u64::from(n) + 4, 4 * u64::from(n)]);
+    // Five runs: three levels, twice. Before them the samples, and then the part, are loaded; the threads are dealt
+    // out; in between the bounds and the splits are found, and tested.
+    cost.launches[1].has_barriers(2 * (2 + 2 * 3) + 3);
+    let stable = &merge::r5_stable::launches::RUNG;
+    states(&stable.rung, "That of `all-runs` up to 2²⁰ keys, beyond them that of `multi-way`");
+    for n in [1, 4353, most, most + 1, (1 << 21) + 1] {
+        let like = if n <= most { all_runs } else { rung };
+        assert_eq!(launches_to_sort(stable, n), launches_to_sort(like, n), "n = {n}");
+    }
+
+    let rung = &merge::r4_sample::launches::RUNG;
     states(&rung.rung, "Ten launches: twice a sample, the count, the starts and the move, then the buckets");
     states(&rung.rung, "Beyond 2²⁸ keys there are four rounds and eighteen launches");
-    let few = merge::r3_sample::launches::FEW;
-    assert_eq!(launches_to_sort(rung, few), launches_to_sort(&merge::r2_multi_way::launches::RUNG, few));
+    let few = merge::r4_sample::launches::FEW;
+    assert_eq!(launches_to_sort(rung, few), launches_to_sort(all_runs, few));
     assert_eq!(launches_to_sort(rung, few + 1), 10);
     for (n, rounds) in [(1 << 28, 2), ((1 << 28) + 1, 4)] {
-        assert_eq!(merge::r3_sample::launches::rounds(n).len(), rounds);
+        assert_eq!(merge::r4_sample::launches::rounds(n).len(), rounds);
     }
     states(&rung.rung, "A round reads every key twice and writes it once, and a byte per key, its bucket, is written");
     let n = few + 12_345;

@@ -7,8 +7,8 @@ use rungs_kernels::ladder::sort::Sort;
 use rungs_kernels::ladder::{Entry, Launcher, Launches, Result};
 use rungs_kernels::merge::r1_merge_path as r1;
 use rungs_kernels::merge::r2_multi_way as r2;
-use rungs_kernels::merge::r3_sample as r3;
-use rungs_kernels::merge::r4_stable as r4;
+use rungs_kernels::merge::r4_sample as r4;
+use rungs_kernels::merge::r5_stable as r5;
 use rungs_kernels::order::{Greater, LowHalfDown, Order};
 use simt::sim::{Check, Gpu, check as check_schedules};
 use simt::{Global, Scalar};
@@ -115,26 +115,26 @@ fn skewed(n: usize) -> Vec<(&'static str, Vec<u64>)> {
 
 #[test]
 fn sample_sorts_skewed_and_other_keys() {
-    let n = r3::launches::FEW as usize + 7;
+    let n = r4::launches::FEW as usize + 7;
     for (name, keys) in inputs(n).into_iter().chain(skewed(n)) {
-        Sorting::by(&r3::launches::RUNG).check_both(name, &narrow(&keys), &keys);
+        Sorting::by(&r4::launches::RUNG).check_both(name, &narrow(&keys), &keys);
     }
 }
 
 #[test]
 fn sample_sorts_by_other_orders() {
-    let n = r3::launches::FEW as usize + 100_003;
+    let n = r4::launches::FEW as usize + 100_003;
     for (name, keys) in inputs(n).into_iter().chain(skewed(n)) {
         let keys = narrow(&keys);
-        check_by(name, r3::launches::sequence::<r2::launches::Own<u32, Greater>>, &keys, Greater, true);
-        check_by(name, r3::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>, &keys, LowHalfDown, false);
+        check_by(name, r4::launches::sequence::<r2::launches::Own<u32, Greater>>, &keys, Greater, true);
+        check_by(name, r4::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>, &keys, LowHalfDown, false);
     }
 }
 
 #[test]
 fn rounds_split_down_to_small_buckets() {
-    for n in [r3::launches::FEW + 1, 1 << 24, (1 << 28) - 1, 1 << 28, (1 << 28) + 1, u32::MAX] {
-        let rounds = r3::launches::rounds(n);
+    for n in [r4::launches::FEW + 1, 1 << 24, (1 << 28) - 1, 1 << 28, (1 << 28) + 1, u32::MAX] {
+        let rounds = r4::launches::rounds(n);
         let bits: u32 = rounds.iter().sum();
         assert!(
             rounds.len().is_multiple_of(2) && rounds.iter().all(|&bits| (1..=8).contains(&bits)),
@@ -147,9 +147,9 @@ fn rounds_split_down_to_small_buckets() {
 /// Tiles of the last round have more places than 32 bits count; their ids, four per word, are no more than that.
 #[test]
 fn the_ids_of_the_most_keys_fit() {
-    let tiles = u32::MAX / r3::TILE + (1 << 15);
-    assert!(u64::from(tiles) * u64::from(r3::TILE) > 1 << 32);
-    assert_eq!(u64::from(r3::id_words(tiles)), u64::from(tiles) * u64::from(r3::TILE) / 4);
+    let tiles = u32::MAX / r4::TILE + (1 << 15);
+    assert!(u64::from(tiles) * u64::from(r4::TILE) > 1 << 32);
+    assert_eq!(u64::from(r4::id_words(tiles)), u64::from(tiles) * u64::from(r4::TILE) / 4);
 }
 
 /// Whether the first key is less than half way round ahead of the second: of three keys each may be before the next.
@@ -214,7 +214,7 @@ fn check_permutation<K: Scalar, C: Order<K>>(what: &str, by: By<K, C>, keys: &[K
 
 #[test]
 fn what_is_no_order_leaves_a_permutation() {
-    let large = r3::launches::FEW as usize + 20_011;
+    let large = r4::launches::FEW as usize + 20_011;
     for n in [2, 17, 18, 40, 1000, 4353, 9000, 30_001, 100_003, 270_001, large] {
         let mut random = Random(n as u64);
         let keys: Vec<u32> = (0..n).map(|_| random.next() as u32).collect();
@@ -225,11 +225,11 @@ fn what_is_no_order_leaves_a_permutation() {
         }
         check_permutation("chance", r2::launches::sequence::<chance::Kernels>, &keys, Chance);
         check_permutation("NaN", r2::launches::sequence::<float_less::Kernels>, &floats, FloatLess);
-        check_permutation("stable NaN", r4::launches::sequence::<float_less::Kernels>, &floats, FloatLess);
-        check_permutation("circle", r3::launches::sequence::<circle::Kernels>, &keys, Circle);
-        check_permutation("always", r3::launches::sequence::<always::Kernels>, &keys, Always);
-        check_permutation("chance", r3::launches::sequence::<chance::Kernels>, &keys, Chance);
-        check_permutation("NaN", r3::launches::sequence::<float_less::Kernels>, &floats, FloatLess);
+        check_permutation("stable NaN", r5::launches::sequence::<float_less::Kernels>, &floats, FloatLess);
+        check_permutation("circle", r4::launches::sequence::<circle::Kernels>, &keys, Circle);
+        check_permutation("always", r4::launches::sequence::<always::Kernels>, &keys, Always);
+        check_permutation("chance", r4::launches::sequence::<chance::Kernels>, &keys, Chance);
+        check_permutation("NaN", r4::launches::sequence::<float_less::Kernels>, &floats, FloatLess);
     }
 }
 
@@ -240,16 +240,16 @@ fn what_is_no_order_leaves_a_permutation_of_millions() {
     let mut random = Random(11);
     let keys: Vec<u32> = (0..n).map(|_| random.next() as u32).collect();
     check_permutation("circle", r2::launches::sequence::<circle::Kernels>, &keys, Circle);
-    check_permutation("chance", r4::launches::sequence::<chance::Kernels>, &keys, Chance);
+    check_permutation("chance", r5::launches::sequence::<chance::Kernels>, &keys, Chance);
 }
 
 #[test]
 fn stable_sorts_any_n() {
-    check(&r4::launches::RUNG, &[4352, 3840]);
+    check(&r5::launches::RUNG, &[4352, 3840]);
     let n = r2::launches::SMALL as usize + 4321;
     for (name, keys) in SIZES.into_iter().chain([n]).flat_map(inputs) {
         let keys = narrow(&keys);
-        check_by(name, r4::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>, &keys, LowHalfDown, true);
+        check_by(name, r5::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>, &keys, LowHalfDown, true);
     }
 }
 
@@ -262,7 +262,7 @@ fn schedules_show_no_mistake() {
     let rungs: [(&str, By<u32, LowHalfDown>); 3] = [
         ("merge-path", r1::launches::sequence::<u32, LowHalfDown>),
         ("multi-way", r2::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>),
-        ("stable", r4::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>),
+        ("stable", r5::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>),
     ];
     for (name, by) in rungs {
         let checked = check_schedules(options(), || sort_by(name, by, &keys[..9001], LowHalfDown));
@@ -275,9 +275,9 @@ fn schedules_show_no_mistake() {
 /// The same for a sample sort, of as few keys as it takes: most are in equality buckets, which are not sorted again.
 #[test]
 fn schedules_show_no_mistake_in_a_sample_sort() {
-    let n = r3::launches::FEW + 1;
+    let n = r4::launches::FEW + 1;
     let keys: Vec<u32> = (0..n).map(|i| (common::random(i.into()) as u32) & 0xffff_03ff).collect();
-    let by = r3::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>;
+    let by = r4::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>;
     let one = Check { seed: 3, schedules: 1, ..Check::default() };
     let checked = check_schedules(one, || sort_by("sample", by, &keys, LowHalfDown));
     assert!(checked.report.is_clean(), "sample: {:?}", checked.report.kinds());

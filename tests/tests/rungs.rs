@@ -141,6 +141,7 @@ fn variants(family: &Family) -> Vec<Parameters> {
             Extra::Bins => {
                 multiply(&|p| [None, Some(1), Some(37), Some(4096)].map(|bins| Parameters { bins, ..p }).to_vec());
             }
+            Extra::LowHalf => multiply(&|p| [false, true].map(|low_half| Parameters { low_half, ..p }).to_vec()),
             Extra::Values => multiply(&|p| [false, true].map(|values| Parameters { values, ..p }).to_vec()),
             // Of a product: gpu/tests has every combination of these.
             Extra::Alpha | Extra::Beta | Extra::Transpose | Extra::Precision | Extra::Batch => {}

@@ -2,6 +2,7 @@
 
 pub use super::*;
 use crate::keys::{self, Key, Word, keys_decode, keys_encode};
+use crate::order::LowHalfDown;
 
 /// Keys to sort in place, as words.
 #[derive(Clone, Copy)]
@@ -63,34 +64,56 @@ pub struct Sort {
     pub wide: Option<&'static dyn Sorts<u64>>,
     /// Keys of 32 bits with values of 32 bits, if the rung sorts them.
     pub pairs: Option<&'static dyn SortsPairs>,
+    /// Keys of 32 bits by a weak order, if the rung takes any order.
+    pub low_half: Option<ByLowHalf>,
+}
+
+/// A sort of keys of 32 bits by [`LowHalfDown`](crate::order::LowHalfDown), the weak order that is measured.
+#[derive(Clone, Copy)]
+pub struct ByLowHalf {
+    /// The launches for a number of keys.
+    pub launches: LowHalf<u32>,
+    /// Whether equivalent keys keep their order.
+    pub stable: bool,
 }
 
 impl Sort {
     /// Keys of 32 and of 64 bits, without values.
     pub const fn both<R: Sorts<u32> + Sorts<u64>>(rung: &'static R) -> Self {
-        Self { narrow: Some(rung), wide: Some(rung), pairs: None }
+        Self { narrow: Some(rung), wide: Some(rung), pairs: None, low_half: None }
     }
 
     /// Keys of 32 bits, without values.
     pub const fn narrow<R: Sorts<u32>>(rung: &'static R) -> Self {
-        Self { narrow: Some(rung), wide: None, pairs: None }
+        Self { narrow: Some(rung), wide: None, pairs: None, low_half: None }
     }
 
     /// Pairs alone.
     pub const fn pairs<R: SortsPairs>(rung: &'static R) -> Self {
-        Self { narrow: None, wide: None, pairs: Some(rung) }
+        Self { narrow: None, wide: None, pairs: Some(rung), low_half: None }
     }
 
     /// The same kinds, and pairs.
     pub const fn with_pairs<R: SortsPairs>(self, rung: &'static R) -> Self {
         Self { pairs: Some(rung), ..self }
     }
+
+    /// The same kinds, and keys by a weak order.
+    pub const fn by_low_half(self, sort: ByLowHalf) -> Self {
+        Self { low_half: Some(sort), ..self }
+    }
 }
+
+/// The launches that sort a number of keys of type `W` by [`LowHalfDown`].
+pub type LowHalf<W> = fn(&dyn Launcher, u32) -> Result<Launches<(Global<W>, LowHalfDown)>>;
 
 /// A width of keys: `u32` or `u64`.
 pub trait Width: Word + Key {
     /// The launches for keys of this width, if the rung sorts them.
     fn of(sort: &Sort) -> Option<&'static dyn Sorts<Self>>;
+
+    /// The sort of keys of this width by a weak order, made of one of words of 32 bits, if the rung has one.
+    fn by_low_half(sort: &Sort) -> Option<LowHalf<Self>>;
 
     /// Maps each key to a word of the same order, in place.
     ///
@@ -106,10 +129,14 @@ pub trait Width: Word + Key {
 }
 
 macro_rules! widths {
-    ($($W:ty: |$sort:ident| $of:expr;)*) => {$(
+    ($($W:ty: |$sort:ident| $of:expr, |$with:pat_param| $low_half:expr;)*) => {$(
         impl Width for $W {
             fn of($sort: &Sort) -> Option<&'static dyn Sorts<Self>> {
                 $of
+            }
+
+            fn by_low_half($with: &Sort) -> Option<LowHalf<Self>> {
+                $low_half
             }
 
             fn encode_all(on: &dyn Launcher, Keys { keys, order }: Keys<Self>) -> Result {
@@ -123,8 +150,8 @@ macro_rules! widths {
     )*};
 }
 widths! {
-    u32: |sort| sort.narrow;
-    u64: |sort| sort.wide;
+    u32: |sort| sort.narrow, |sort| sort.low_half.map(|sort| sort.launches);
+    u64: |sort| sort.wide, |_| None;
 }
 
 impl Entry<Sort> {
@@ -139,6 +166,21 @@ impl Entry<Sort> {
         };
         self.rung.check(&Ask { options, ..Ask::of::<W>(on, n) })?;
         Sequence::new(on, n, move |on| sorts.launches(on, n, &options))
+    }
+
+    /// The rung ready to sort `n` keys of 32 bits by [`LowHalfDown`].
+    ///
+    /// # Errors
+    /// [`Failed::Unsuitable`] if the rung sorts by the order of words alone; [`Failed::Machine`] if there is no memory.
+    pub fn low_half_sorter<W: Width>(&self, on: &dyn Launcher, n: u32) -> Result<Sequence<Keys<W>>> {
+        let Some(launches) = W::by_low_half(&self.run) else {
+            return Err(Failed::Unsuitable(format!("{} does not sort such keys by their low half", self.rung.name)));
+        };
+        self.rung.check(&Ask::of::<W>(on, n))?;
+        Sequence::new(on, n, move |on| {
+            let mut sort = launches(on, n)?;
+            Ok(Box::new(move |on, keys: Keys<W>| sort(on, (keys.keys, LowHalfDown))))
+        })
     }
 
     /// The rung ready to sort `n` keys with values.

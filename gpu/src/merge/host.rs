@@ -12,10 +12,11 @@ pub static LADDER: Ladder<Sort> = Ladder {
     rungs: &[
         &r1_merge_path::launches::RUNG,
         &r2_multi_way::launches::RUNG,
-        &r3_sample::launches::RUNG,
-        &r4_stable::launches::RUNG,
+        &r3_all_runs::launches::RUNG,
+        &r4_sample::launches::RUNG,
+        &r5_stable::launches::RUNG,
     ],
-    default: &r3_sample::launches::RUNG,
+    default: &r4_sample::launches::RUNG,
 };
 
 /// The passes over `n` keys after tiles of `tile` keys are sorted. `levels`: for each pass the logarithm of its ways.

@@ -32,7 +32,7 @@ pub const MAX_SPILLS: u32 = 128;
 /// # let mut keys = [1.0f32, 2.0, 3.0, 4.0, 5.0];
 /// # let view = unsafe { simt::Global::from_raw(keys.as_mut_ptr(), 5) };
 /// # let gpu: &dyn Launcher = &simt::sim::Gpu::default();
-/// # let mut sort = rungs_kernels::merge::r3_sample::launches::sequence::<by_distance::Kernels>(gpu, 5).unwrap();
+/// # let mut sort = rungs_kernels::merge::r4_sample::launches::sequence::<by_distance::Kernels>(gpu, 5).unwrap();
 /// # sort(gpu, (view, Distance { from: 3.9 })).unwrap();
 /// # assert_eq!(keys, [4.0, 3.0, 5.0, 2.0, 1.0]);
 /// # }
@@ -57,7 +57,7 @@ macro_rules! sort_kernels {
         $vis mod $name {
             #[allow(unused_imports)]
             use super::*;
-            use $crate::merge::{r2_multi_way as multi_way, r3_sample as sample};
+            use $crate::merge::{r2_multi_way as multi_way, r3_all_runs as all_runs, r4_sample as sample};
             use $crate::order::Order as IsOrder;
             use $crate::sort_kernel;
             use simt::{Global, Scalar};
@@ -110,6 +110,26 @@ macro_rules! sort_kernels {
                     state [Global<u32>], pass [u32]
                 ) => multi_way::small_merge::<K, C>
             }
+            sort_kernel! { $name, $K, $C, $spills, all_runs::TILE_BLOCK, all_runs::TILE_MIN_BLOCKS,
+                middle_tile(
+                    input [Global<K>], output [Global<K>], state [Global<u32>]
+                ) => all_runs::tile::<K, C, false>
+            }
+            sort_kernel! { $name, $K, $C, $spills, all_runs::TILE_BLOCK, all_runs::TILE_MIN_BLOCKS,
+                stable_middle_tile(
+                    input [Global<K>], output [Global<K>], state [Global<u32>]
+                ) => all_runs::tile::<K, C, true>
+            }
+            sort_kernel! { $name, $K, $C, $spills, all_runs::FEW_BLOCK, all_runs::FEW_MIN_BLOCKS,
+                merge_few(
+                    input [Global<K>], output [Global<K>], run [u32], samples [u32], state [Global<u32>]
+                ) => all_runs::merge_few::<K, C>
+            }
+            sort_kernel! { $name, $K, $C, $spills, all_runs::MANY_BLOCK, 0,
+                merge_many(
+                    input [Global<K>], output [Global<K>], run [u32], samples [u32], state [Global<u32>]
+                ) => all_runs::merge_many::<K, C>
+            }
             sort_kernel! { $name, $K, $C, $spills, sample::BLOCK, 0,
                 splitters(
                     input [Global<K>], starts [Global<u32>], finals [Global<u8>], small [u32], bits [u32],
@@ -123,7 +143,7 @@ macro_rules! sort_kernels {
                     twins [Global<u8>], modes [Global<u32>], counts [Global<u32>], ids [Global<u32>]
                 ) => sample::count::<K, C>
             }
-            sort_kernel! { $name, $K, $C, $spills, sample::BLOCK, sample::buckets_min_blocks::<K>(),
+            sort_kernel! { $name, $K, $C, $spills, sample::bucket_block::<K>(), sample::buckets_min_blocks::<K>(),
                 buckets(
                     keys [Global<K>], starts [Global<u32>], finals [Global<u8>], large [Global<u32>]
                 ) => sample::buckets::<K, C>
@@ -153,6 +173,13 @@ macro_rules! sort_kernels {
             }
 
             #[cfg(not(target_os = "cuda"))]
+            impl all_runs::launches::AllKernels for Kernels {
+                type MiddleTile = middle_tile<$K, $C>;
+                type Few = merge_few<$K, $C>;
+                type Many = merge_many<$K, $C>;
+            }
+
+            #[cfg(not(target_os = "cuda"))]
             impl sample::launches::SampleKernels for Kernels {
                 type Splitters = splitters<$K, $C>;
                 type Count = count<$K, $C>;
@@ -161,9 +188,10 @@ macro_rules! sort_kernels {
             }
 
             #[cfg(not(target_os = "cuda"))]
-            impl $crate::merge::r4_stable::launches::StableKernels for Kernels {
+            impl $crate::merge::r5_stable::launches::StableKernels for Kernels {
                 type StableTile = stable_tile<$K, $C>;
                 type StableSmallTile = stable_small_tile<$K, $C>;
+                type StableMiddleTile = stable_middle_tile<$K, $C>;
             }
         }
     };

@@ -4,12 +4,14 @@
 
 #[macro_use]
 mod kernels;
+mod levels;
 mod network;
 pub mod passes;
 pub mod r1_merge_path;
 pub mod r2_multi_way;
-pub mod r3_sample;
-pub mod r4_stable;
+pub mod r3_all_runs;
+pub mod r4_sample;
+pub mod r5_stable;
 mod split;
 mod tile;
 

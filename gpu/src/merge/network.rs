@@ -95,7 +95,7 @@ mod tests {
         [network.get(), neighbours.get()]
     }
 
-    /// The numbers that the head of r4_stable.rs gives, and a known one.
+    /// The numbers that the head of r5_stable.rs gives, and a known one.
     #[test]
     fn networks_have_so_many_exchanges() {
         assert_eq!(exchanges::<23>(), [127, 264]);

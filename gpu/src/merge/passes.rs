@@ -197,8 +197,8 @@ const RESTORE: u32 = 256;
     merge_restore_u8: <u8>, merge_restore_u16: <u16>, merge_restore_u32: <u32>, merge_restore_u64: <u64>,
 ))]
 pub fn merge_restore<W: Scalar>(keys: Global<W>, other: Global<W>, state: Global<u32>, first_from_other: u32) {
-    grid::let_next_start();
     grid::wait_for_previous();
+    grid::let_next_start();
     let pass = state.get(0);
     if pass == 0 || (pass - 1) % 2 == first_from_other {
         return; // the order is one, or the pass read from where the keys belong

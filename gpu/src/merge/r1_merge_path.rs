@@ -73,8 +73,8 @@ pub(crate) fn sort_tile<K: Scalar, C: Order<K>, const N: usize, const STABLE: bo
     let (t, threads) = (thread::thread_idx_x(), thread::block_dim_x());
     let slots = threads * N as u32;
     let first = thread::block_idx_x() * slots;
-    grid::let_next_start();
     grid::wait_for_previous();
+    grid::let_next_start();
     if first + t == 0 {
         state.set(0, 0);
     }
@@ -123,8 +123,8 @@ pub fn merge_merge_path_split<K: Scalar, C: Order<K>>(
     splits: Global<u32>,
     order: C,
 ) {
-    grid::let_next_start();
     grid::wait_for_previous();
+    grid::let_next_start();
     let part = thread::index_1d();
     if part >= splits.len() {
         return;
@@ -155,8 +155,8 @@ pub fn merge_merge_path_merge<K: Scalar, C: Order<K>>(
     order: C,
 ) {
     let (t, part, shared) = (thread::thread_idx_x(), thread::block_idx_x(), SPLITS::view());
-    grid::let_next_start();
     grid::wait_for_previous();
+    grid::let_next_start();
     let ended = ended(state);
     let group = Group::new(part / parts, input.len(), run, 2);
     let from = part % parts * PART;
@@ -203,7 +203,9 @@ pub mod launches {
     pub static RUNG: Entry<Sort> =
         rung!("r1_merge_path.rs", [merge_merge_path_tile, merge_merge_path_split, merge_merge_path_merge])
             .with_tiles(&[TILE as u64])
-            .run_by(Sort::both(&MergePath));
+            .run_by(
+                Sort::both(&MergePath).by_low_half(ByLowHalf { launches: sequence::<u32, LowHalfDown>, stable: true }),
+            );
 
     struct MergePath;
 

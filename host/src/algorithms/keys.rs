@@ -52,6 +52,12 @@ pub fn unable(ladder: &'static Ladder<Sort>, rung: &Rung, dtype: Dtype, paramete
         };
         return Some(format!("{name} sorts keys without values{others}"));
     }
+    if parameters.low_half && run.low_half.is_none() {
+        return Some(format!("{name} does not sort by the low half of keys"));
+    }
+    if parameters.low_half && dtype != Dtype::U32 {
+        return Some(format!("--low-half is for keys of u32, not {dtype}"));
+    }
     if !parameters.values && run.narrow.is_none() {
         return Some(format!("{name} sorts keys with values, not keys alone; --values gives each key its place"));
     }

@@ -38,7 +38,7 @@ pub static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
         Family { phases: true, ..sort::family(&kernels::bubble::LADDER, Sizes::elements(1 << 12, 1 << 17), &[]) },
         sort::family(&kernels::bitonic::LADDER, Sizes::elements(1 << 13, 1 << 24), &[]),
         sort::family(&kernels::odd_even::LADDER, Sizes::elements(1 << 15, 1 << 20), &[]),
-        sort::family(&kernels::merge::LADDER, Sizes::elements(1 << 14, 1 << 24), &[]),
+        sort::family(&kernels::merge::LADDER, Sizes::elements(1 << 14, 1 << 24), &[Extra::LowHalf]),
         sort::family(&kernels::radix::LADDER, Sizes::elements(1 << 12, 1 << 24), &[Extra::Columns, Extra::Values]),
         matmul::family(&kernels::matmul::LADDER, Sizes::square(160, 4096)),
         cubes::family(&kernels::cubes::LADDER, Sizes::elements(1 << 18, 1 << 24)),
@@ -259,6 +259,7 @@ pub enum Extra {
     Operation,
     Exclusive,
     Values,
+    LowHalf,
     Alpha,
     Beta,
     Transpose,
@@ -283,6 +284,8 @@ pub struct Parameters {
     pub exclusive: bool,
     /// Whether each key of a sort has a value of 32 bits that moves with it.
     pub values: bool,
+    /// Whether keys are sorted by their low 16 bits alone, the largest first.
+    pub low_half: bool,
     /// The factor of a matrix product, rounded to the type of sums; 1 where None.
     pub alpha: Option<f64>,
     /// The factor of what is in C before a matrix product; 0 where None.
@@ -514,10 +517,15 @@ impl Family {
         (self.problem)(workload)
     }
 
-    /// The parameters as this family uses them: `values` only if the family offers it. All other parameters are ignored
+    /// The parameters as this family uses them: `values` and `low_half` only if the family offers them. All other parameters are ignored
     /// by families that do not list them.
     pub fn own(&self, parameters: &Parameters) -> Parameters {
-        Parameters { values: parameters.values && self.extras.contains(&Extra::Values), ..*parameters }
+        let offers = |extra| self.extras.contains(&extra);
+        Parameters {
+            values: parameters.values && offers(Extra::Values),
+            low_half: parameters.low_half && offers(Extra::LowHalf),
+            ..*parameters
+        }
     }
 
     /// The reason why the rung cannot solve this problem on a device, if it cannot.

@@ -523,13 +523,15 @@ fn with_ratios(rows: Vec<(Row, Option<Relation>)>) -> Vec<Row> {
     let ratios: Vec<_> = rows
         .iter()
         .map(|(row, relation)| {
-            let rung = crate::algorithms::family(&row.family).and_then(|f| f.rungs.iter().find(|r| r.name == row.name));
+            let family = crate::algorithms::family(&row.family);
+            let rung = family.and_then(|f| Some((f, f.rungs.iter().find(|r| r.name == row.name)?)));
             match (relation, rung) {
-                (None, Some(rung)) => {
+                (None, Some((family, rung))) => {
                     // A rung that is less precise is compared with a function that is so too.
                     let named = |name: &str| rows.iter().map(|(row, _)| row).find(|row| row.name == name);
-                    let [reference, tuned] = match matmul::peer_of_its_precision(rung, &row.dtype) {
-                        Some(name) => [named(name), named(&peers::tuned(name))],
+                    let own = matmul::peer_of_its_precision(rung, &row.dtype).map(String::from);
+                    let [reference, tuned] = match own.or_else(|| peers::stable_peer(family, rung, row)) {
+                        Some(name) => [named(&name), named(&peers::tuned(&name))],
                         None => [Relation::Reference, Relation::Tuned].map(related),
                     };
                     let [twin, source] = [Relation::Twin(rung.name), Relation::Source(rung.name)].map(related);

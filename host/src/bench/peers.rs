@@ -385,6 +385,7 @@ fn relation(
     }
     // Other peers compute the same only if family and type alone determine the problem.
     let same = match family.kind {
+        Kind::Sort if parameters.low_half => peer.family == "sort-by-low-half",
         Kind::Sort => peer.family == "sort" && peer.name.contains("_pairs_") == parameters.values,
         Kind::Matmul => peer.family == family.name,
         _ => false,
@@ -404,6 +405,7 @@ fn reference(family: &Family, dtype: Dtype, parameters: &Parameters) -> Option<S
     let operation = parameters.operation.name();
     let kind = if parameters.exclusive { "exclusive" } else { "inclusive" };
     match family.kind {
+        Kind::Sort if parameters.low_half => Some(format!("cub_merge_sort_keys_low_half_{dtype}")),
         Kind::Sort if parameters.values => Some(format!("cub_radix_sort_pairs_{dtype}")),
         Kind::Sort if family.name == rungs_kernels::merge::LADDER.family => {
             Some(format!("cub_merge_sort_keys_{dtype}"))
@@ -425,6 +427,18 @@ fn reference(family: &Family, dtype: Dtype, parameters: &Parameters) -> Option<S
     }
 }
 
+/// The text of [`Parameters::low_half`].
+const LOW_HALF: &str = "low-half";
+
+/// The peer that a rung is compared with in place of its family's: the stable sort, if the rung keeps the order of
+/// equivalent keys and that can be seen.
+pub(super) fn stable_peer(family: &Family, rung: &Rung, row: &bench_report::Row) -> Option<String> {
+    let ladder = &rungs_kernels::merge::LADDER;
+    let stable = || ladder.get(rung.name)?.run.low_half.filter(|sort| sort.stable);
+    let shows = family.name == ladder.family && row.parameters == LOW_HALF && stable().is_some();
+    shows.then(|| format!("cub_stable_sort_keys_low_half_{}", row.dtype))
+}
+
 /// The parameters that a family uses, as text: `op=sum`, `bins=256`.
 pub fn parameter_text(family: &Family, parameters: &Parameters) -> String {
     let number = |name: &str, value: Option<u32>| value.map(|value| format!("{name}={value}"));
@@ -437,6 +451,7 @@ pub fn parameter_text(family: &Family, parameters: &Parameters) -> String {
         Extra::Operation => Some(parameters.operation.name().into()),
         Extra::Exclusive => Some(if parameters.exclusive { "exclusive" } else { "inclusive" }.into()),
         Extra::Values => parameters.values.then(|| "values".into()),
+        Extra::LowHalf => parameters.low_half.then(|| LOW_HALF.into()),
         Extra::Alpha => factor("alpha", parameters.alpha),
         Extra::Beta => factor("beta", parameters.beta),
         Extra::Transpose => {

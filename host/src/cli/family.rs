@@ -166,6 +166,10 @@ pub(super) fn extra_argument(extra: Extra) -> Arg {
             "batch",
             "Products of one shape in one call; each file then has its matrices one below the other [default: 1]",
         ),
+        Extra::LowHalf => Arg::new("low-half")
+            .long("low-half")
+            .help("Sort by the low 16 bits alone, the largest first: an order in which many keys are equivalent")
+            .action(ArgAction::SetTrue),
         Extra::Values => Arg::new("values")
             .long("values")
             .help("Give each key a value of 32 bits that moves with it: its place in the input")
@@ -190,6 +194,7 @@ pub(super) fn parameters(extras: &[Extra], matches: &ArgMatches) -> Parameters {
             Extra::Transpose => parameters.transpose = matches.get_one("transpose").copied().unwrap_or_default(),
             Extra::Precision => parameters.precision = matches.get_one("precision").copied(),
             Extra::Batch => parameters.batch = number("batch"),
+            Extra::LowHalf => parameters.low_half = matches.get_flag("low-half"),
             // A switch if input can only be drawn, an option with a file if input can be given.
             Extra::Values => {
                 parameters.values = matches.value_source("values") == Some(ValueSource::CommandLine);

@@ -38,7 +38,11 @@ pub fn family(answer: Answer, name: &str) -> Result<&'static Family> {
     let sizes = known.sizes;
     let made = match answer {
         Answer::Sort(own) => SORTS.iter().find(|ladder| ladder.family == family).map(|ladder| {
-            sort::family(pair(ladder, rung, Sort { narrow: Some(own), wide: None, pairs: None }), sizes, &[])
+            sort::family(
+                pair(ladder, rung, Sort { narrow: Some(own), wide: None, pairs: None, low_half: None }),
+                sizes,
+                &[],
+            )
         }),
         Answer::Reduce(own) => of_kind(&kernels::reduce::LADDER, family)
             .map(|ladder| reduce::family(pair(ladder, rung, leak(WordsAlone(own))), sizes)),

@@ -22,8 +22,12 @@ use simt::sim::stats::{Counts, Instruction, Launch, statistics};
 const MOST: u64 = 1 << 16;
 
 /// The largest sizes of rungs that launch other kernels for few elements: those of another rung, or with small tiles.
-const LARGER: &[(&str, &str, u64)] =
-    &[("merge", "multi-way", 300_000), ("merge", "stable", 300_000), ("merge", "sample", (1 << 20) + 1)];
+const LARGER: &[(&str, &str, u64)] = &[
+    ("merge", "multi-way", 300_000),
+    ("merge", "all-runs", 560_000),
+    ("merge", "stable", 560_000),
+    ("merge", "sample", (1 << 20) + 1),
+];
 
 /// One run of a rung.
 #[derive(Clone, Copy)]

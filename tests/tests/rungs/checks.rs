@@ -83,7 +83,9 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     ("merge", &[], &[n(5000)]),
     // Small tiles up to 2^18 keys; splits found by launches of their own, and two distributions, beyond 2^21 and 2^20.
     ("merge", &["multi-way"], &[n(20_000), n(300_000).schedules(2), n((1 << 21) + 1).schedules(1)]),
-    ("merge", &["stable"], &[n(20_000), n(300_000).schedules(2)]),
+    // Small tiles up to 557,056 keys, small blocks up to 2^18; the passes of multi-way beyond 2^20.
+    ("merge", &["all-runs"], &[n(20_000), n(560_000).schedules(2)]),
+    ("merge", &["stable"], &[n(20_000), n(560_000).schedules(2), n((1 << 20) + 1).schedules(1)]),
     ("merge", &["sample"], &[n(20_000), n((1 << 20) + 1).schedules(1)]),
     ("radix", &[], &[n(1500)]),
     ("radix", &["lsd-blocks", "lsd-ballot"], &[n(5000)]),
@@ -240,7 +242,8 @@ const LARGE: &[(&str, &[&str])] = &[
             "merge_sample_large",
         ],
     ),
-    ("stable", &["merge_stable_tile"]),
+    ("all-runs", &["merge_all_runs_tile", "merge_all_runs_many"]),
+    ("stable", &["merge_stable_tile", "merge_stable_middle_tile"]),
     ("producer-consumer", &["matmul_producer_consumer_scale"]),
     ("tensor-map", &["matmul_tensor_map_nn_bf16"]),
     ("tensor-registers", &["matmul_tensor_registers_across"]),

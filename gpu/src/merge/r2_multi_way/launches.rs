@@ -27,7 +27,7 @@ pub static RUNG: Entry<Sort> = rung!(
     ]
 )
 .with_tiles(&[SMALL_TILE])
-.run_by(Sort::both(&MultiWay));
+.run_by(Sort::both(&MultiWay).by_low_half(ByLowHalf { launches: sequence::<Own<u32, LowHalfDown>>, stable: false }));
 
 /// The arguments of a kernel that sorts tiles: input, output, state, order.
 pub type TileArgs<K, C> = (Global<K>, Global<K>, Global<u32>, C);

@@ -39,8 +39,8 @@ pub fn merge_multi_way_split8<K: Scalar, C: Order<K>>(
 pub fn find_splits<K: Scalar, C: Order<K>, const WAYS: usize, const SAMPLES: usize>(
     input: Global<K>, run: u32, parts: u32, tile: u32, splits: Global<u32>, order: C,
 ) {
-    grid::let_next_start();
     grid::wait_for_previous();
+    grid::let_next_start();
     let (ways, lane) = (WAYS as u32, warp::lane_id());
     let part = thread::index_1d() / warp::WARP;
     if part >= splits.len() / ways {
@@ -142,8 +142,8 @@ fn merge_runs<
     let (t, threads, ways) = (thread::thread_idx_x(), thread::block_dim_x(), WAYS as u32);
     let (block, shared) = (thread::block_idx_x(), SPLITS::view().slice(0, split_words(ways)));
     let keys = tile_keys(ways, threads, N as u32);
-    grid::let_next_start();
     grid::wait_for_previous();
+    grid::let_next_start();
     let ended = ended(state);
     let group = Group::new(block / parts, input.len(), run, ways);
     let from = block % parts * keys;

@@ -8,29 +8,46 @@ use crate::order::{Greater, Less, LowHalfDown, Order};
 use simt::atomic::{Order as Memory, Scope};
 use simt::{Global, Scalar, async_copy, grid, kernel, shared, thread, warp};
 
-/// Keys per thread.
-const KEYS: usize = 17;
+/// Keys per thread: many, since a search costs a thread the same for all of its keys.
+const KEYS: usize = 31;
 /// Keys per thread, of 64 bits.
 const WIDE_KEYS: usize = 15;
+/// Keys per thread in buckets that do not fit a block.
+const LARGE_KEYS: usize = 17;
+
+/// Threads per block.
+pub const fn bucket_block<K>() -> u32 {
+    if size_of::<K>() == 8 { BLOCK } else { BLOCK / 2 }
+}
 
 /// Keys that fit a block.
 pub const fn bucket_keys<K>() -> u32 {
-    BLOCK * if size_of::<K>() == 8 { WIDE_KEYS } else { KEYS } as u32
+    bucket_block::<K>() * if size_of::<K>() == 8 { WIDE_KEYS } else { KEYS } as u32
 }
 
-/// Bytes of dynamic shared memory, of both kernels.
+/// Bytes of dynamic shared memory.
 pub const fn buckets_shared<K>() -> u32 {
-    tile_shared::<K>(BLOCK, bucket_keys::<K>())
+    tile_shared::<K>(bucket_block::<K>(), bucket_keys::<K>())
 }
 
 /// Fewest blocks per multiprocessor: tiles of all of them fit its shared memory.
 pub const fn buckets_min_blocks<K>() -> u32 {
-    if size_of::<K>() == 8 { 2 } else { 4 }
+    if size_of::<K>() == 8 { 2 } else { 5 }
+}
+
+/// Keys of a tile where a bucket does not fit a block.
+const fn large_tile<K>() -> u32 {
+    BLOCK * if size_of::<K>() == 8 { WIDE_KEYS } else { LARGE_KEYS } as u32
+}
+
+/// Bytes of dynamic shared memory there.
+pub const fn large_shared<K>() -> u32 {
+    tile_shared::<K>(BLOCK, large_tile::<K>())
 }
 
 /// Sorts a bucket, a block for each, unless it is final. Those that do not fit are put on the list `large`: their
 /// number, then from word 2 on start and end of each.
-#[kernel(max_threads = BLOCK, min_blocks = buckets_min_blocks::<K>(), max_spills = MAX_SPILLS, instances(
+#[kernel(max_threads = bucket_block::<K>(), min_blocks = buckets_min_blocks::<K>(), max_spills = MAX_SPILLS, instances(
     merge_sample_buckets: <u32, Less>, merge_sample_buckets_u64: <u64, Less>,
     merge_sample_buckets_greater: <u32, Greater>, merge_sample_buckets_low: <u32, LowHalfDown>,
 ))]
@@ -48,8 +65,8 @@ pub fn buckets<K: Scalar, C: Order<K>>(
     keys: Global<K>, starts: Global<u32>, finals: Global<u8>, large: Global<u32>, order: C,
 ) {
     let (t, bucket) = (thread::thread_idx_x(), thread::block_idx_x());
-    grid::let_next_start();
     grid::wait_for_previous();
+    grid::let_next_start();
     let (start, end) = (starts.get(bucket), starts.get(bucket + 1));
     let n = end - start;
     if n < 2 || finals.get(bucket) != 0 {
@@ -63,9 +80,13 @@ pub fn buckets<K: Scalar, C: Order<K>>(
         }
         return;
     }
-    let (tile, keys) = (Tile::new(BLOCK, bucket_keys::<K>()), keys.slice(start, n));
+    let (tile, keys) = (Tile::new(bucket_block::<K>(), bucket_keys::<K>()), keys.slice(start, n));
     load(tile, keys);
-    sort(tile, n, order);
+    if size_of::<K>() == 8 {
+        sort::<K, C, WIDE_KEYS>(tile, n, order);
+    } else {
+        sort::<K, C, KEYS>(tile, n, order);
+    }
     store(tile, keys);
 }
 
@@ -77,7 +98,7 @@ fn load<K: Scalar>(tile: Tile<K>, keys: Global<K>) {
     let mut i = thread::thread_idx_x();
     while i < keys.len() {
         async_copy::element(slots, pad + i, keys, i, true);
-        i += BLOCK;
+        i += thread::block_dim_x();
     }
     async_copy::commit();
     async_copy::wait::<0>();
@@ -86,12 +107,8 @@ fn load<K: Scalar>(tile: Tile<K>, keys: Global<K>) {
 
 /// Sorts the first `n` keys of the tile. All threads see the result.
 #[inline(always)]
-fn sort<K: Scalar, C: Order<K>>(tile: Tile<K>, n: u32, order: C) {
-    if size_of::<K>() == 8 {
-        sort_in_block::<K, C, WIDE_KEYS, false, false>(tile, n, order);
-    } else {
-        sort_in_block::<K, C, KEYS, false, false>(tile, n, order);
-    }
+fn sort<K: Scalar, C: Order<K>, const N: usize>(tile: Tile<K>, n: u32, order: C) {
+    sort_in_block::<K, C, N, false, false>(tile, n, order);
     thread::sync_threads(); // the tile is sorted before it is read in another order
 }
 
@@ -101,7 +118,7 @@ fn store<K: Scalar>(tile: Tile<K>, keys: Global<K>) {
     let mut i = thread::thread_idx_x();
     while i < keys.len() {
         keys.set(i, tile.get(i));
-        i += BLOCK;
+        i += thread::block_dim_x();
     }
 }
 
@@ -119,8 +136,8 @@ pub fn merge_sample_large<K: Scalar, C: Order<K>>(keys: Global<K>, other: Global
 /// What the kernel does.
 #[inline(always)]
 pub fn sort_large<K: Scalar, C: Order<K>>(keys: Global<K>, other: Global<K>, large: Global<u32>, order: C) {
-    grid::let_next_start();
     grid::wait_for_previous();
+    grid::let_next_start();
     let (mut i, number) = (thread::block_idx_x(), large.get(0));
     while i < number {
         let (start, end) = (large.get(2 + 2 * i), large.get(3 + 2 * i));
@@ -128,7 +145,7 @@ pub fn sort_large<K: Scalar, C: Order<K>>(keys: Global<K>, other: Global<K>, lar
         if size_of::<K>() == 8 {
             sort_one::<K, C, WIDE_KEYS>(keys, other, order);
         } else {
-            sort_one::<K, C, KEYS>(keys, other, order);
+            sort_one::<K, C, LARGE_KEYS>(keys, other, order);
         }
         i += thread::grid_dim_x();
     }
@@ -137,17 +154,17 @@ pub fn sort_large<K: Scalar, C: Order<K>>(keys: Global<K>, other: Global<K>, lar
 #[inline(always)]
 fn sort_one<K: Scalar, C: Order<K>, const N: usize>(keys: Global<K>, other: Global<K>, order: C) {
     const WAYS: u32 = 8;
-    let (tile, n) = (Tile::new(BLOCK, bucket_keys::<K>()), keys.len());
+    let (tile, slots, n) = (Tile::new(BLOCK, large_tile::<K>()), large_tile::<K>(), keys.len());
     let mut first = 0;
     while first < n {
-        let part = keys.slice(first, if n - first < bucket_keys::<K>() { n - first } else { bucket_keys::<K>() });
+        let part = keys.slice(first, if n - first < slots { n - first } else { slots });
         load(tile, part);
-        sort(tile, part.len(), order);
+        sort::<K, C, N>(tile, part.len(), order);
         store(tile, part);
         thread::sync_threads(); // the tile has been read before it is loaded anew, and what is written is seen
         first += part.len();
     }
-    let (mut from, mut to, mut swapped, mut run) = (keys, other, false, bucket_keys::<K>());
+    let (mut from, mut to, mut swapped, mut run) = (keys, other, false, slots);
     while run < n {
         let (mut group, mut possible) = (0, true);
         while possible && group as u64 * (run as u64 * WAYS as u64) < n as u64 {

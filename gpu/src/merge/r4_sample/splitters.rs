@@ -45,8 +45,8 @@ pub fn splitters<K: Scalar, C: Order<K>>(
     tree: Global<K>, sorted: Global<K>, twins: Global<u8>, modes: Global<u32>, counts: Global<u32>, order: C,
 ) {
     let (t, bucket, buckets) = (thread::thread_idx_x(), thread::block_idx_x(), 1 << bits);
-    grid::let_next_start();
     grid::wait_for_previous();
+    grid::let_next_start();
     let (start, end) = if starts.is_empty() { (0, input.len()) } else { (starts.get(bucket), starts.get(bucket + 1)) };
     let n = end - start;
     let mut i = t;

@@ -20,8 +20,8 @@ pub fn merge_sample_starts(
     modes: Global<u32>, starts: Global<u32>, cursors: Global<u32>, finals: Global<u8>, large: Global<u32>,
 ) {
     let (t, bucket, buckets) = (thread::thread_idx_x(), thread::block_idx_x(), 1 << bits);
-    grid::let_next_start();
     grid::wait_for_previous();
+    grid::let_next_start();
     if t == 0 && bucket == 0 {
         large.set(0, 0);
     }
@@ -78,16 +78,17 @@ pub fn merge_sample_scatter<W: Scalar>(
     input: Global<W>, output: Global<W>, starts: Global<u32>, bits: u32, modes: Global<u32>, ids: Global<u32>,
     cursors: Global<u32>,
 ) {
-    let t = thread::thread_idx_x();
+    // From the last tile on: what the count read last is still in the L2 cache.
+    let (t, block) = (thread::thread_idx_x(), thread::grid_dim_x() - 1 - thread::block_idx_x());
     let (own, offsets) = (CURSORS::view(), OFFSETS::view());
     let staged = Shared::<W>::dynamic(0, TILE);
     let staged_ids = Shared::<u8>::dynamic(TILE * size_of::<W>() as u32, TILE);
     if t < MOST_BUCKETS {
         own.set(t, 0);
     }
-    grid::let_next_start();
     grid::wait_for_previous();
-    let Some(part) = part_of_block(input.len(), starts, FOUND::view()) else { return };
+    grid::let_next_start();
+    let Some(part) = part_of_block(input.len(), starts, block, FOUND::view()) else { return };
     let slot = |i: usize| i as u32 * BLOCK + t;
     let mut keys = [W::default(); ITEMS];
     // All loads before the first store; those behind the end load the last key again.
@@ -100,7 +101,7 @@ pub fn merge_sample_scatter<W: Scalar>(
         });
         return; // the whole block
     }
-    let packed = ids.get_pack(thread::block_idx_x() * BLOCK + t);
+    let packed = ids.get_pack(block * BLOCK + t);
     let id = |i: usize| packed[i / 4] >> (i % 4 * 8) & 0xff;
     thread::sync_threads(); // the counts are 0
     unroll::<ITEMS>(|i| {
@@ -122,13 +123,31 @@ pub fn merge_sample_scatter<W: Scalar>(
         offsets.set(t, first.wrapping_sub(start));
     }
     thread::sync_threads(); // the starts in the tile are there before keys are placed
-    unroll::<ITEMS>(|i| {
-        if slot(i) < part.len {
-            let place = own.fetch_add(id(i), 1, Memory::Relaxed, Scope::Block);
+    // Lanes that ask for a place in one bucket wait for each other. If the keys were in order before, all lanes do: then
+    // one lane asks for all of them, another one for each of their keys.
+    let lane = warp::lane_id();
+    let alike = packed.map(|ids| ids == warp::shuffle(warp::FULL, ids, 0)) == [true; 4];
+    if warp::all(warp::FULL, alike && part.len == TILE) {
+        let mut first = 0;
+        if lane < ITEMS as u32 {
+            let [low, high] = if lane < 8 { [packed[0], packed[1]] } else { [packed[2], packed[3]] };
+            let its = (if lane & 4 == 0 { low } else { high }) >> (lane % 4 * 8) & 0xff;
+            first = own.fetch_add(its, warp::WARP, Memory::Relaxed, Scope::Block);
+        }
+        unroll::<ITEMS>(|i| {
+            let place = warp::shuffle(warp::FULL, first, i as u32) + lane;
             staged.set(place, keys[i]);
             staged_ids.set(place, id(i) as u8);
-        }
-    });
+        });
+    } else {
+        unroll::<ITEMS>(|i| {
+            if slot(i) < part.len {
+                let place = own.fetch_add(id(i), 1, Memory::Relaxed, Scope::Block);
+                staged.set(place, keys[i]);
+                staged_ids.set(place, id(i) as u8);
+            }
+        });
+    }
     thread::sync_threads(); // the tile is in the order of the buckets, so that neighbours are written together
     unroll::<ITEMS>(|i| {
         if slot(i) < part.len {

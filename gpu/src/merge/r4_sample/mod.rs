@@ -6,21 +6,21 @@
 //! splitters. Two such rounds leave buckets of about 4096 keys, which fit the shared memory of a block and are sorted
 //! there.
 //!
-//! **Changed from the rung before.** `multi-way` moves all keys once for every two or three halvings. Here two moves
-//! replace all passes over global memory. If neighbouring splitters are equivalent, the keys that are equivalent to
-//! them get a bucket of their own, which is final. Up to 2²⁰ keys the launches are those of `multi-way`, which are
-//! fewer.
+//! **Changed from the rung before.** `all-runs` merges at most 128 runs; for more keys the passes of `multi-way` move
+//! all of them once for every two or three halvings. Here two moves replace all passes over global memory. If
+//! neighbouring splitters are equivalent, the keys that are equivalent to them get a bucket of their own, which is
+//! final. Up to 2²⁰ keys the launches are those of `all-runs`, which are fewer.
 //!
-//! **Bottleneck.** The sort of the buckets, which merges runs from 17 keys up, as the tiles of the rung before. By ncu
-//! on an H200 at 2²⁴ keys it takes 208 µs, with instructions issued in 66 % of the cycles; a count takes 39 µs (71 %)
-//! and a move 67 µs (42 %).
+//! **Bottleneck.** The sort of the buckets, which merges runs from 31 keys up in shared memory. Threads with more keys
+//! search less: on an H200 all takes 6.519 ms at 2²⁸ keys with 31 keys per thread and 256 threads, 6.779 ms with 17 and
+//! 512. With buckets of 1024 keys on average, by 128 threads with 17 keys each, 2²⁴ keys take 514 µs in place of 460.
 //!
 //! **Cost.** Ten launches: twice a sample, the count, the starts and the move, then the buckets, and those that do not
 //! fit. Beyond 2²⁸ keys there are four rounds and eighteen launches. A round reads every key twice and writes it once,
 //! and a byte per key, its bucket, is written and read.
 //!
-//! **Threads.** Sample and buckets: 512 per block, 15 and 17 keys each (64-bit: 15). Count and move: 512 per block, 16
-//! keys each.
+//! **Threads.** Sample: 512 per block, 15 keys each. Buckets: 256 with 31 (64-bit: 512 with 15). Count and move: 512
+//! per block, 16 keys each.
 //!
 //! **Limits.** Any n. Memory for the keys again, and a byte and a quarter per key. Equivalent keys may change their
 //! order. If a bucket does not fit a block although its splitters differ, one block sorts it, through global memory.
@@ -88,8 +88,8 @@ struct Part {
 /// The tiles of bucket q are those from ⌊start of q / keys of a tile⌋ + q on, which takes no scan over their numbers.
 /// `found`: three words of shared memory. All threads of the block make the call.
 #[inline(always)]
-fn part_of_block(n: u32, starts: Global<u32>, found: Shared<u32>) -> Option<Part> {
-    let (t, block) = (thread::thread_idx_x(), thread::block_idx_x());
+fn part_of_block(n: u32, starts: Global<u32>, block: u32, found: Shared<u32>) -> Option<Part> {
+    let t = thread::thread_idx_x();
     if starts.is_empty() {
         let first = block * TILE;
         return Some(Part { bucket: 0, first, len: if n - first < TILE { n - first } else { TILE } });

@@ -44,9 +44,9 @@ pub fn count<K: Scalar, C: Order<K>>(
     if t < MOST_BUCKETS {
         own_counts.set(t, 0);
     }
-    grid::let_next_start();
     grid::wait_for_previous();
-    let Some(part) = part_of_block(input.len(), starts, FOUND::view()) else { return };
+    grid::let_next_start();
+    let Some(part) = part_of_block(input.len(), starts, thread::block_idx_x(), FOUND::view()) else { return };
     let mode = modes.get(part.bucket);
     if mode == COPY {
         if t == 0 {

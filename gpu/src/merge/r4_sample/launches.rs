@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::ladder::sort::*;
-use crate::merge::r2_multi_way::launches::{ByOrder, MergeKernels, Own, sequence as merge_sequence};
+use crate::merge::r2_multi_way::launches::{ByOrder, Own};
+use crate::merge::r3_all_runs::launches::{AllKernels, sequence as merge_sequence};
 use crate::order::{Greater, Less, LowHalfDown};
 use std::vec::Vec;
 
@@ -19,7 +20,7 @@ pub static RUNG: Entry<Sort> = rung!(
     ]
 )
 .with_tiles(&[TILE as u64])
-.run_by(Sort::both(&SampleSort));
+.run_by(Sort::both(&SampleSort).by_low_half(ByLowHalf { launches: sequence::<Own<u32, LowHalfDown>>, stable: false }));
 
 /// The arguments of [`merge_sample_splitters`].
 #[rustfmt::skip]
@@ -38,7 +39,7 @@ pub type LargeArgs<K, C> = (Global<K>, Global<K>, Global<u32>, C);
 
 /// The kernels of a sample sort by one order, with those of the merge sort for few keys.
 #[allow(missing_docs, reason = "each is the kernel of that name")]
-pub trait SampleKernels: MergeKernels {
+pub trait SampleKernels: AllKernels {
     type Splitters: Kernel<Args = SplittersArgs<Self::Key, Self::Order>> + Default;
     type Count: Kernel<Args = CountArgs<Self::Key, Self::Order>> + Default;
     type Buckets: Kernel<Args = BucketsArgs<Self::Key, Self::Order>> + Default;
@@ -175,10 +176,11 @@ pub fn sequence<S: SampleKernels>(on: &dyn Launcher, n: u32) -> Result<Launches<
         }
         let last = rounds.len() % 2;
         let (starts, finals) = (memory.starts[last].view(), memory.finals[last].view());
-        let shared = buckets_shared::<S::Key>();
-        let geometry = Geometry::linear(buckets, BLOCK).shared(shared).overlapping();
+        let geometry = Geometry::linear(buckets, bucket_block::<S::Key>()).shared(buckets_shared::<S::Key>());
+        let geometry = geometry.overlapping();
         on.launch(S::Buckets::default(), geometry, (from, starts, finals, large, order))?;
-        let geometry = Geometry::linear(on.device().multiprocessors, BLOCK).shared(shared).overlapping();
+        let geometry = Geometry::linear(on.device().multiprocessors, BLOCK).shared(large_shared::<S::Key>());
+        let geometry = geometry.overlapping();
         on.launch(S::Large::default(), geometry, (from, to, large, order))
     }))
 }
