@@ -1,29 +1,35 @@
 //! The kernels for many keys: those of `msd-skewed`, some of which are steps of `onesweep` too.
 //!
-//! Where keys go from the last digit, no bucket and no tile has keys and all lists are empty: so the second partition,
-//! the bucket sort and the sort of groups, which know nothing of the choice, find nothing to do.
+//! Where keys go from the last digit, no bucket has keys and all lists are empty: so the bucket sort and the sort of
+//! groups, which know nothing of the choice, find nothing to do.
+//!
+//! The first pass needs no order kept, for keys without values: it moves tiles as a partition does, in the launch of
+//! the second partition. Where there is only one partition, it is a pass like the others.
 
 use super::choice::{Choice, goes_from_last, sample_goes_from_last};
 use super::{THREADS, TOP};
 use crate::keys::{UNSIGNED, Word};
 use crate::radix::digits::{BITS, DIGITS, clear_counters, count_cleared};
 use crate::radix::msd::{
-    COUNT_THREADS, Mapped, Mapping, Plain, STARTS_THREADS, Tables, clear_sample, count_top_bits, tile_shared,
+    COUNT_THREADS, Mapped, Mapping, Plain, STARTS_THREADS, Tables, Tile, clear_sample, count_top_bits, move_tile, spread,
+    take, tile_shared,
 };
 use crate::radix::r7_onesweep::{Digit, KeysOnly, PASS_SHARED, clear_pass, pass_tile, pass_tile_number};
 use crate::radix::r8_msd_buckets::{partition_blocks, partition_cleared};
-use crate::radix::r9_msd_skewed::{Lists, Numbers, SPLIT_SHARED, each_item, split, start_and_list};
+use crate::radix::r9_msd_skewed::{Lists, Numbers, SPLIT_SHARED, Window, each_item, split, start_and_list};
 use crate::radix::steps::block_scan;
 use simt::{Global, Shared, grid, kernel, shared, thread, unroll, warp};
 
 /// Passes by all digits.
 pub const PASSES: u32 = TOP + 1;
 
-/// Words of what the passes go by: the counts of all digits, whether keys go from the last digit on, and whether a
-/// sample has shown that.
+/// Words of what the passes go by: the counts of all digits, the cursors of the first pass, whether keys go from the
+/// last digit on, and whether a sample has shown that.
 pub const MANY_WORDS: u32 = SAMPLED + 1;
+/// Where the cursors begin, placed by [`spread`].
+const CURSORS: u32 = PASSES * DIGITS;
 /// The word that says whether keys go from the last digit.
-pub const FROM_LAST: u32 = PASSES * DIGITS;
+pub const FROM_LAST: u32 = CURSORS + spread(DIGITS);
 /// The word that says whether a sample has shown it.
 pub const SAMPLED: u32 = FROM_LAST + 1;
 
@@ -53,7 +59,7 @@ pub fn radix_either_many_histogram<M: Mapping>(
 /// every block does for itself.
 ///
 /// As [`radix_msd_skewed_starts`](crate::radix::r9_msd_skewed::radix_msd_skewed_starts), beside `digits`, see
-/// [`MANY_WORDS`]: if keys go from the last digit, the counts there are zero when this ends.
+/// [`MANY_WORDS`]: if keys go from the last digit, counts and cursors are zero when this ends.
 #[kernel(max_threads = STARTS_THREADS)]
 #[rustfmt::skip]
 pub fn radix_either_many_starts(
@@ -75,13 +81,12 @@ pub fn radix_either_many_starts(
         starts.set(i, 0);
         i += thread::grid_threads_1d();
     }
-    let mut i = index;
-    while i < tiles.len() / 4 {
-        tiles.set_pack(i, [0; 4]);
-        i += thread::grid_threads_1d();
-    }
-    if thread::block_idx_x() == 0 && t < DIGITS {
-        unroll::<{ PASSES as usize }>(|p| digits.set(p as u32 * DIGITS + t, 0));
+    if thread::block_idx_x() == 0 {
+        let mut i = t;
+        while i < FROM_LAST {
+            digits.set(i, 0);
+            i += STARTS_THREADS;
+        }
     }
 }
 
@@ -122,6 +127,71 @@ pub fn radix_either_many_first<M: Mapping>(
     }
 }
 
+/// The second partition, `tiles` and `cursors` as for [`radix_msd_buckets_partition`], or the first pass, of tile i by
+/// block i.
+///
+/// [`radix_msd_buckets_partition`]: crate::radix::r8_msd_buckets::radix_msd_buckets_partition
+#[kernel(max_threads = THREADS, min_blocks = partition_blocks::<u32, M>(), instances(
+    radix_either_many_second: <Plain>,
+    radix_either_many_second_mapped: <Mapped>,
+))]
+#[rustfmt::skip]
+pub fn radix_either_many_second<M: Mapping>(
+    keys: Global<u32>, scratch: Global<u32>, numbers: Numbers, cursors: Global<u32>, tiles: Global<u32>,
+    digits: Global<u32>,
+) {
+    let Numbers { order, first_bits, second_bits, .. } = numbers;
+    grid::let_next_start();
+    Tables::new(THREADS, BITS).clear(); // as many counters as the second partition has, or more
+    grid::wait_for_previous(); // keys and cursors, or the counts of all digits
+    if digits.get(FROM_LAST) == 0 {
+        let shift = u32::BITS - first_bits - second_bits;
+        partition_cleared::<u32, Plain, THREADS>(scratch, keys, UNSIGNED, shift, second_bits, cursors, 0, tiles);
+    } else if thread::block_idx_x() < keys.len().div_ceil(pass_tile::<u32>()) {
+        first_pass::<M>(keys, scratch, order, digits);
+    }
+}
+
+shared!(STARTS: [u32; DIGITS]);
+
+/// Moves the keys of the block's tile by the first digit that there is a pass for, in any order.
+#[inline(always)]
+#[track_caller]
+fn first_pass<M: Mapping>(keys: Global<u32>, scratch: Global<u32>, order: u32, digits: Global<u32>) {
+    let (t, n) = (thread::thread_idx_x(), keys.len());
+    let mut differ = 0u32;
+    unroll::<{ PASSES as usize }>(|p| {
+        let has_all = t < DIGITS && digits.get(p as u32 * DIGITS + t) == n;
+        if !thread::sync_threads_or(has_all) {
+            differ |= 1 << p;
+        }
+    });
+    if differ.count_ones() < 2 {
+        return; // the last step writes the keys anew
+    }
+    let first = passes_by(differ).trailing_zeros();
+    let count = if t < DIGITS { digits.get(first * DIGITS + t) } else { 0 };
+    let (start, _) = block_scan::<{ THREADS / warp::WARP }>(count, SUMS::view());
+    if t < DIGITS {
+        // Barriers follow before any is read.
+        STARTS::view().set(t, start);
+    }
+    let begin = thread::block_idx_x() * pass_tile::<u32>();
+    let tile = Tile { begin, end: n.min(begin + pass_tile::<u32>()), origin: begin };
+    let digit = Window { shift: first * BITS, bits: BITS };
+    move_tile::<u32, M, THREADS>(keys, scratch, order, tile, digit, |value, keys| {
+        STARTS::view().get(value) + take(digits.slice(CURSORS, spread(DIGITS)), spread(value), keys)
+    });
+}
+
+/// By which digits there are passes, a bit each, if keys differ in those of `differ`: as many as end where they began.
+/// One by a digit in which keys do not differ is a copy.
+#[inline(always)]
+fn passes_by(differ: u32) -> u32 {
+    let same = !differ & ((1 << PASSES) - 1);
+    if differ.count_ones().is_multiple_of(2) { differ } else { differ | (same & same.wrapping_neg()) }
+}
+
 /// Blocks per multiprocessor of the last step, and for how many the compiler makes room.
 pub const REST_BLOCKS: u32 = 2;
 
@@ -131,7 +201,7 @@ pub const REST_SHARED: u32 = {
     if SPLIT_SHARED > passes { SPLIT_SHARED } else { passes }
 };
 
-/// Splits the buckets that are too large, or does all passes.
+/// Splits the buckets that are too large, or does all passes, or those behind the first.
 ///
 /// `epoch`: as many as passes, from this one on, are numbers that `states` have not seen, 256 words per tile.
 #[kernel(max_threads = THREADS, min_blocks = REST_BLOCKS)]
@@ -170,9 +240,7 @@ fn sort_from_last(
     if differ.is_power_of_two() {
         return write_anew(keys, numbers.order, differ.trailing_zeros(), starts);
     }
-    // As many passes as end where they began. One by a digit in which keys do not differ is a copy.
-    let same = !differ & ((1 << PASSES) - 1);
-    let passes = if differ.count_ones().is_multiple_of(2) { differ } else { differ | (same & same.wrapping_neg()) };
+    let (passes, first) = (passes_by(differ), (numbers.second_bits != 0) as u32);
     // Which pass it is lies in shared memory, because registers are few.
     let (t, step) = (thread::thread_idx_x(), STEP::view());
     let number = || step.get(1);
@@ -186,8 +254,8 @@ fn sort_from_last(
     };
     let keys_of = || if number() % 2 == 0 { [keys, scratch] } else { [scratch, keys] };
     if t == 0 {
-        step.set(0, passes);
-        step.set(1, 0);
+        step.set(0, if first == 0 { passes } else { passes & (passes - 1) });
+        step.set(1, first);
     }
     thread::sync_threads(); // the first pass is known
     loop {

@@ -10,8 +10,7 @@ use crate::radix::digits::LAST_EPOCH;
 use crate::radix::msd::{BUCKET_MAX, COUNT_THREADS, SORT_THREADS, STARTS_THREADS, bucket_sort_shared};
 use crate::radix::r8_msd_buckets::launches::{self as buckets, Memory, launch};
 use crate::radix::r8_msd_buckets::{
-    PARTITION_THREADS, histogram_blocks, histogram_shared, partition_shared, partition_tile,
-    radix_msd_buckets_partition, starts_blocks,
+    PARTITION_THREADS, histogram_blocks, histogram_shared, partition_tile, starts_blocks,
 };
 use crate::radix::r9_msd_skewed::launches::{CONTROL_WORDS, list_words};
 use crate::radix::r9_msd_skewed::{
@@ -130,9 +129,13 @@ impl Sorter {
 
         if second_bits != 0 {
             let geometry = Geometry::linear(self.plan.tile_slots(), PARTITION_THREADS);
-            let geometry = geometry.shared(partition_shared(false)).overlapping();
-            let args = (scratch, keys, order, u32::BITS - top_bits, second_bits, second, 0, tiles);
-            on.launch(radix_msd_buckets_partition::<u32, Plain>::default(), geometry, args)?;
+            let geometry = geometry.shared(FIRST_SHARED).overlapping();
+            let args = (keys, scratch, numbers, second, tiles, digits);
+            if order == UNSIGNED {
+                on.launch(radix_either_many_second::<Plain>::default(), geometry, args)?;
+            } else {
+                on.launch(radix_either_many_second::<Mapped>::default(), geometry, args)?;
+            }
         }
 
         let geometry = Geometry::linear(self.plan.buckets(), SORT_THREADS).shared(bucket_sort_shared::<u32>(false));

@@ -11,7 +11,7 @@
 //! Both sorts begin with a count, so one count of all four digits serves both.
 //! Launches that leave at once are not free either: with three more of them a sort took 5 to 12 µs longer on an H200.
 //! Keys that fit a block are one launch: they are spread over counters as a bucket is, or, if many share a counter,
-//! sorted from the last digit in shared memory.
+//! merged in shared memory.
 //!
 //! For more than 2²⁰ keys a count of all digits costs too much where the keys spread. There the launches are those of
 //! `msd-skewed`, and four of its kernels are replaced: the histogram, which counts nothing if a sample of the keys is
@@ -26,8 +26,7 @@
 //!
 //! **Cost.** 4 bytes per key to count. Then from the first digit 16 bytes per key: one partition, and the sort of the
 //! buckets; or from the last digit 32 bytes per key, in four passes. Six launches; one up to [`ONE_BLOCK`] keys. In one
-//! block, 8 bytes per unsigned key; keys that crowd there are read once more, and moved in shared memory once per eight
-//! bits in which they differ.
+//! block, 8 bytes per unsigned key; keys that crowd there are read once more, and merged in shared memory.
 //!
 //! For more than [`MOST`] keys seven launches, or six with one partition, whichever way keys go. From the first digit
 //! they move the bytes that `msd-skewed` moves. From the last digit 4 bytes per key to count, or 8 if the sample did
@@ -61,9 +60,9 @@
 //! | 1 | `radix_either_many_histogram` | counts the keys of each bucket | the same, or leaves after a sample |
 //! | 2 | `radix_either_many_starts` | where each bucket starts | no bucket has keys |
 //! | 3 | `radix_either_many_first` | first partition | counts all digits |
-//! | 4 | `radix_msd_buckets_partition` | second partition, above 2²¹ keys | leaves: no tile has keys |
+//! | 4 | `radix_either_many_second` | second partition, above 2²¹ keys | first pass |
 //! | 5 | `radix_msd_skewed_bucket_sort` | sorts each bucket | leaves: no bucket has keys |
-//! | 6 | `radix_either_rest` | splits the buckets that are too large | all passes |
+//! | 6 | `radix_either_rest` | splits the buckets that are too large | the other passes, or all |
 //! | 7 | `radix_msd_skewed_groups` | sorts what is crowded or was split off | leaves: there is nothing |
 
 pub mod choice;
@@ -77,7 +76,7 @@ pub mod many_launches;
 use super::digits::{BITS, DIGITS};
 use super::msd::{
     Key, Mapped, Mapping, Outcome, Plain, Tables, Tile, clear_counters, in_block_most, move_tile, sort_cleared,
-    sort_in_block,
+    sort_in_block, take,
 };
 use super::r7_onesweep::{Digit, KeysOnly, PASS_THREADS, pass, pass_tile, start_digit};
 use crowded::sort_crowded;
@@ -187,7 +186,7 @@ pub fn radix_either_first<M: Mapping>(
         let begin = thread::block_idx_x() * pass_tile::<u32>();
         let tile = Tile { begin, end: step.n.min(begin + pass_tile::<u32>()), origin: begin };
         let digit = super::msd::TopDigit { shift: u32::BITS - BITS, bits: BITS };
-        move_tile::<u32, M, THREADS>(from, to, step.order, tile, digit, cursors, |bucket| bucket);
+        move_tile::<u32, M, THREADS>(from, to, step.order, tile, digit, |bucket, keys| take(cursors, bucket, keys));
     });
 }
 
@@ -249,7 +248,7 @@ pub fn radix_either_last(
     either(from, to, step, starts, control, states, || {});
 }
 
-/// Sorts all `keys`, at most [`ONE_BLOCK`], in one block; from the last digit if they crowd in few counters.
+/// Sorts all `keys`, at most [`ONE_BLOCK`], in one block; by merging if they crowd in few counters.
 #[kernel(max_threads = THREADS, min_blocks = 1, instances(
     radix_either_one_block: <u32>,
     radix_either_one_block_u64: <u64>,

@@ -67,6 +67,7 @@ mod uniform;
 pub use super::msd::{BUCKET_SORT_STATIC, bucket_sort_shared};
 pub use groups::*;
 pub use leftover::{Arrays, Limits, Numbers};
+pub(in crate::radix) use leftover::Window;
 pub(in crate::radix) use lists::Lists;
 pub(in crate::radix) use phases::each_item;
 pub use split::*;
