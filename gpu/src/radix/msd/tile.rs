@@ -35,19 +35,15 @@ pub fn load<W: Scalar, const THREADS: u32>(input: Global<W>, tile: Tile) -> [W::
     keys
 }
 
-/// Takes room for so many keys behind cursor `i`, which says where the room begins.
-#[inline(always)]
-pub fn take(cursors: Global<u32>, i: u32, keys: u32) -> u32 {
-    cursors.fetch_add(i, keys, Relaxed, Scope::Device)
-}
-
-/// Moves the keys of a tile. All threads of the block call it, after they have cleared the counters. `take` takes room
-/// in the output for so many keys of a bucket, and says where it begins.
+/// Moves the keys of a tile. All threads of the block call it, after they have cleared the counters. `cursor`: the
+/// index of the cursor of a bucket.
 #[inline(always)]
 #[track_caller]
+#[allow(clippy::too_many_arguments)]
 #[rustfmt::skip]
 pub fn move_tile<W: Key, M: Mapping, const THREADS: u32>(
-    input: Global<W>, output: Global<W>, order: u32, tile: Tile, digit: impl Digit<W>, take: impl Fn(u32, u32) -> u32,
+    input: Global<W>, output: Global<W>, order: u32, tile: Tile, digit: impl Digit<W>, cursors: Global<u32>,
+    cursor: impl Fn(u32) -> u32,
 ) {
     let in_tile = PACKS * W::PACK * THREADS;
     let sorted = Shared::<W>::dynamic(0, in_tile);
@@ -73,7 +69,7 @@ pub fn move_tile<W: Key, M: Mapping, const THREADS: u32>(
         keys = Default::default(); // so that the keys take no registers here
     }
     thread::sync_threads(); // every key is counted before the counts are read
-    let place = reserve(tables, take);
+    let place = reserve(tables, cursors, cursor);
     if full {
         unroll::<{ PACKS as usize }>(|p| {
             // All places of a pack are requested before the first is used.
@@ -111,11 +107,11 @@ pub fn move_tile<W: Key, M: Mapping, const THREADS: u32>(
     }
 }
 
-/// Turns the counts of the tile into starts, in counters and offsets, and takes room for its keys. Returns where the
-/// keys of a bucket go, in the first thread of the bucket.
+/// Turns the counts of the tile into starts, in counters and offsets, and takes room for its keys behind the cursors.
+/// Returns where the keys of a bucket go, in the first thread of the bucket.
 #[inline(always)]
 #[track_caller]
-fn reserve(tables: Tables, take: impl Fn(u32, u32) -> u32) -> u32 {
+fn reserve(tables: Tables, cursors: Global<u32>, cursor: impl Fn(u32) -> u32) -> u32 {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
     let w = t / warp::WARP;
     let (mut place, mut before) = (0, 0);
@@ -125,7 +121,7 @@ fn reserve(tables: Tables, take: impl Fn(u32, u32) -> u32) -> u32 {
             && found != 0
         {
             // Requested before the scan, which hides the latency.
-            place = take(bucket, found);
+            place = cursors.fetch_add(cursor(bucket), found, Relaxed, Scope::Device);
         }
         let inclusive = warp_scan_inclusive::<Sum, u32>(mine);
         if lane == warp::WARP - 1 {

@@ -5,7 +5,9 @@ use crate::keys;
 use crate::ladder::sort::{Pairs as KeysWithValues, Sort, SortsPairs};
 use crate::ladder::*;
 use crate::radix::digits::{DIGITS, LAST_EPOCH, histogram_blocks as count_blocks};
+use crate::radix::from_last::{PASSES, PASSES_WORDS, REST_BLOCKS};
 use crate::radix::msd::{Mapped, Plain};
+use crate::radix::r7_onesweep::{PASS_SHARED, pass_tile};
 use crate::radix::r8_msd_buckets::{histogram_blocks, histogram_shared};
 
 /// The rung.
@@ -16,6 +18,9 @@ pub static RUNG: Entry<Sort> = rung!(
         radix_msd_pairs_starts,
         radix_msd_pairs_count,
         radix_msd_pairs_pass,
+        radix_msd_pairs_first,
+        radix_msd_pairs_second,
+        radix_msd_pairs_rest,
         radix_msd_pairs_bucket_sort,
     ]
 )
@@ -30,6 +35,7 @@ struct MsdPairs;
 
 /// Bytes of shared memory per block of the kernel that needs most.
 const SHARED: u32 = PerLane::SHARED;
+const _: () = assert!(pass_tile::<u32>() == Large::TILE && PASS_SHARED <= pass_shared::<Large>());
 const _: () = assert!(pass_shared::<Large>() + PASS_STATIC <= SHARED && pass_shared::<Small>() <= SHARED);
 
 impl SortsPairs for MsdPairs {
@@ -104,20 +110,18 @@ impl Plan {
 /// The scratch memory of one sort after the other. Two sorts at once need two.
 struct Sorter {
     plan: Plan,
-    /// Two arrays of as many pairs as there are.
+    /// An array of as many pairs as there are, and for few pairs another one.
     pairs: [Scratch<u64>; 2],
     states: Scratch<u64>,
     control: Scratch<u32>,
-    /// Two tables of counts of digits, zero between sorts where the next sort counts.
-    counts: Scratch<u32>,
+    /// See [`Passes`](crate::radix::from_last::Passes).
+    passes: Scratch<u32>,
     /// Keys per bucket, zero before and after a sort; empty where pairs go by digits whatever they are.
     histogram: Scratch<u32>,
     /// See [`Buckets`].
     buckets: Scratch<u32>,
     /// The next number that the states have not seen.
     epoch: u32,
-    /// The table of counts of the next sort.
-    table: u32,
 }
 
 impl Sorter {
@@ -126,14 +130,13 @@ impl Sorter {
         let by_buckets = plan.top_bits != 0;
         Ok(Self {
             plan,
-            pairs: [on.scratch(n)?, on.scratch(n)?],
+            pairs: [on.scratch(n)?, on.scratch(if plan.small { n } else { 0 })?],
             states: on.zeros(plan.slots() * DIGITS)?,
             control: on.zeros(CONTROL_WORDS)?,
-            counts: on.zeros(2 * TABLE_WORDS)?,
+            passes: on.zeros(PASSES_WORDS)?,
             histogram: on.zeros(if by_buckets { 1 << plan.top_bits } else { 0 })?,
             buckets: on.scratch(if by_buckets { buckets_words(plan.slots()) } else { 0 })?,
             epoch: 1,
-            table: 0,
         })
     }
 
@@ -153,15 +156,20 @@ impl Sorter {
             self.find_buckets(on, pairs)?;
         }
         self.count_digits(on, pairs)?;
-        self.pass(on, pairs, 0)?;
-        self.pass(on, pairs, 1)?;
-        if plan.top_bits != 0 {
-            self.sort_buckets(on, pairs)?;
+        if plan.small {
+            self.pass::<Apart>(on, pairs, 0)?;
+            for number in 1..PASSES {
+                self.pass::<Joined>(on, pairs, number)?;
+            }
+        } else {
+            self.either(on, radix_msd_pairs_first, pairs, 0)?;
+            self.either(on, radix_msd_pairs_second, pairs, 1)?;
+            if plan.top_bits != 0 {
+                self.sort_buckets(on, pairs)?;
+            }
+            self.either(on, radix_msd_pairs_rest, pairs, 2)?;
         }
-        self.pass(on, pairs, 2)?;
-        self.pass(on, pairs, 3)?;
         self.epoch += PASSES;
-        self.table ^= 1;
         Ok(())
     }
 
@@ -187,8 +195,7 @@ impl Sorter {
     /// Launch 3.
     fn count_digits(&self, on: &dyn Launcher, KeysWithValues { keys, order, .. }: KeysWithValues) -> Result {
         let Plan { n, top_bits, multiprocessors, .. } = self.plan;
-        let counts = self.counts.view().slice(self.table * TABLE_WORDS, TABLE_WORDS);
-        let args = (keys, order, counts, self.control.view(), self.buckets.view(), self.epoch);
+        let args = (keys, order, self.passes.view(), self.control.view(), self.buckets.view(), self.epoch);
         if top_bits == 0 {
             let blocks = count_blocks(n, multiprocessors);
             let geometry = Geometry::linear(blocks, COUNT_THREADS).shared(PerTwoLanes::SHARED).overlapping();
@@ -200,35 +207,45 @@ impl Sorter {
         }
     }
 
-    /// Launches 4, 5, 7 and 8.
-    fn pass(&self, on: &dyn Launcher, pairs: KeysWithValues, number: u32) -> Result {
-        match (self.plan.small, number == 0) {
-            (false, true) => self.pass_of::<Large, Apart>(on, pairs, number),
-            (false, false) => self.pass_of::<Large, Joined>(on, pairs, number),
-            (true, true) => self.pass_of::<Small, Apart>(on, pairs, number),
-            (true, false) => self.pass_of::<Small, Joined>(on, pairs, number),
-        }
+    fn numbered(&self, number: u32, order: u32) -> Pass {
+        let (first_bits, second_bits) = self.plan.bits();
+        Pass { number, order, epoch: self.epoch + number, first_bits, second_bits }
     }
 
-    fn pass_of<S: Shape, O: Origin>(
-        &self,
-        on: &dyn Launcher,
-        KeysWithValues { keys, values, order }: KeysWithValues,
-        number: u32,
-    ) -> Result
+    /// A pass over few pairs.
+    fn pass<O: Origin>(&self, on: &dyn Launcher, pairs: KeysWithValues, number: u32) -> Result
     where
-        radix_msd_pairs_pass<S, O>: Kernel<Args = PassArgs>,
+        radix_msd_pairs_pass<O>: Kernel<Args = PassArgs>,
     {
-        let (first_bits, second_bits) = self.plan.bits();
-        let pass = Pass { number, order, epoch: self.epoch + number, first_bits, second_bits, table: self.table };
-        let blocks = if number == 1 { self.plan.slots() } else { self.plan.n.div_ceil(S::TILE) };
-        let geometry = Geometry::linear(blocks, S::THREADS).shared(pass_shared::<S>()).overlapping();
+        let KeysWithValues { keys, values, order } = pairs;
+        let geometry = Geometry::linear(self.plan.slots(), Small::THREADS);
+        let geometry = geometry.shared(pass_shared::<Small>()).overlapping();
         // The first pass writes to the first array, the second reads it, and so on.
         let [first, second] = [&self.pairs[0], &self.pairs[1]].map(|pairs| pairs.view());
         let (from, to) = if number.is_multiple_of(2) { (second, first) } else { (first, second) };
-        let (control, counts) = (self.control.view(), self.counts.view());
-        let args = (keys, values, from, to, pass, control, counts, self.buckets.view(), self.states.view());
-        on.launch(radix_msd_pairs_pass::<S, O>::default(), geometry, args)
+        let (control, passes, states) = (self.control.view(), self.passes.view(), self.states.view());
+        let args = (keys, values, from, to, self.numbered(number, order), control, passes, states);
+        on.launch(radix_msd_pairs_pass::<O>::default(), geometry, args)
+    }
+
+    /// Launches 4, 5 and 7, from pass `number` on.
+    fn either<K: Kernel<Args = EitherArgs>>(
+        &self,
+        on: &dyn Launcher,
+        kernel: K,
+        KeysWithValues { keys, values, order }: KeysWithValues,
+        number: u32,
+    ) -> Result {
+        let tiles = self.plan.n.div_ceil(Large::TILE);
+        let (blocks, shared) = match number {
+            0 => (tiles, pass_shared::<Large>()),
+            1 => (self.plan.slots(), pass_shared::<Large>()),
+            _ => (tiles.min(REST_BLOCKS * self.plan.multiprocessors), PASS_SHARED),
+        };
+        let geometry = Geometry::linear(blocks, Large::THREADS).shared(shared).overlapping();
+        let (control, passes, states) = (self.control.view(), self.passes.view(), self.states.view());
+        let (pairs, pass) = (self.pairs[0].view(), self.numbered(number, order));
+        on.launch(kernel, geometry, (keys, values, pairs, pass, control, passes, self.buckets.view(), states))
     }
 
     /// Launch 6.
@@ -256,9 +273,13 @@ impl Sorter {
     }
 }
 
-/// The arguments of a pass.
+/// The arguments of a pass over few pairs.
 type PassArgs =
-    (Global<u32>, Global<u32>, Global<u64>, Global<u64>, Pass, Global<u32>, Global<u32>, Global<u32>, Global<u64>);
+    (Global<u32>, Global<u32>, Global<u64>, Global<u64>, Pass, Global<u32>, Global<u32>, Global<u64>);
+
+/// The arguments of a launch that may be a partition or a pass.
+type EitherArgs =
+    (Global<u32>, Global<u32>, Global<u64>, Pass, Global<u32>, Global<u32>, Global<u32>, Global<u64>);
 
 /// The arguments of the bucket sort.
 type BucketSortArgs = (Global<u32>, Global<u32>, u32, u32, Global<u32>, Global<u32>, u32, Global<u32>);

@@ -37,9 +37,9 @@
 //! | 1 | `histogram.rs` | counts the keys of each bucket | leaves, if a sample shows that it has to be by digits |
 //! | 2 | `starts.rs` | finds where each bucket starts | finds that one is too large |
 //! | 3 | `count.rs` | leaves | counts all digits; the first launch for few pairs |
-//! | 4, 5 | `pass.rs`, `tile.rs`, `ranks.rs` | partitions by the top bits | passes by the last two digits |
+//! | 4, 5 | `pass.rs`, `tile.rs`, `ranks.rs` | partitions by the top bits | passes by the first two digits that differ |
 //! | 6 | `bucket_sort.rs`, `window.rs`, `room.rs` | sorts each bucket | leaves |
-//! | 7, 8 | `pass.rs` | leaves | passes by the first two digits |
+//! | 7 | `pass.rs` | leaves | the other passes |
 
 mod bucket_sort;
 mod count;
@@ -67,7 +67,8 @@ use super::msd::spread;
 use simt::Global;
 use simt::atomic::{Order::Relaxed, Scope};
 
-/// Words of the controls: the epoch of the last sort by digits, then a ticket for each pass.
+/// Words of the controls: the epoch of the last sort by digits; a ticket for each pass, and how many of its tiles are
+/// done.
 pub const CONTROL_WORDS: u32 = 32;
 const ROAD: u32 = 0;
 const TICKETS: u32 = 1;

@@ -76,7 +76,7 @@ pub mod many_launches;
 use super::digits::{BITS, DIGITS};
 use super::msd::{
     Key, Mapped, Mapping, Outcome, Plain, Tables, Tile, clear_counters, in_block_most, move_tile, sort_cleared,
-    sort_in_block, take,
+    sort_in_block,
 };
 use super::r7_onesweep::{Digit, KeysOnly, PASS_THREADS, pass, pass_tile, start_digit};
 use crowded::sort_crowded;
@@ -186,7 +186,7 @@ pub fn radix_either_first<M: Mapping>(
         let begin = thread::block_idx_x() * pass_tile::<u32>();
         let tile = Tile { begin, end: step.n.min(begin + pass_tile::<u32>()), origin: begin };
         let digit = super::msd::TopDigit { shift: u32::BITS - BITS, bits: BITS };
-        move_tile::<u32, M, THREADS>(from, to, step.order, tile, digit, |bucket, keys| take(cursors, bucket, keys));
+        move_tile::<u32, M, THREADS>(from, to, step.order, tile, digit, cursors, |bucket| bucket);
     });
 }
 

@@ -67,15 +67,20 @@ pub(in crate::radix) fn pass<W: Digits, P: Payload>(
     if !go_on() {
         return;
     }
-    let t = thread::thread_idx_x();
-    // Tiles are taken in order, so that those which a block waits for have been taken by running blocks.
-    if t == 0 {
+    let (start, values) = (|| starts.get(thread::thread_idx_x()), || [values_in, values_out]);
+    pass_tile_number::<W, P>(take_tile(ticket), || [input, output], values, || digit, start, states);
+}
+
+/// The number of the tile that the block takes, once it has [cleared](clear_pass) its counters. Tiles are taken in order,
+/// so that those which a block waits for have been taken by running blocks.
+#[inline(always)]
+#[track_caller]
+pub(in crate::radix) fn take_tile(ticket: Global<u32>) -> u32 {
+    if thread::thread_idx_x() == 0 {
         TILE::view().set(0, ticket.fetch_add(0, 1, Relaxed, Scope::Device));
     }
     thread::sync_threads(); // the tile is known, and the warp's counters are zero
-    let start = || starts.get(t);
-    let values = [values_in, values_out];
-    pass_tile_number::<W, P>(TILE::view().get(0), || [input, output], values, || digit, start, states);
+    TILE::view().get(0)
 }
 
 /// The counters of this warp, one for each digit, and its sets of lanes.
@@ -87,14 +92,14 @@ fn of_warp() -> [Shared<u32>; 2] {
 
 /// Moves the keys of a tile, whose number all threads of the block know, once the warp's counters are
 /// [cleared](clear_pass). Tiles are begun in the order of their numbers: the block waits for those before. `start_of`:
-/// where the digit of the thread starts; threads from [`DIGITS`] on do not ask. `keys` and `digit` are asked for anew
-/// after barriers, so that they take no registers in between where they come from shared memory.
+/// where the digit of the thread starts; threads from [`DIGITS`] on do not ask. `keys`, `values` and `digit` are asked for
+/// anew after barriers, so that they take no registers in between where they come from shared memory.
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
 pub(in crate::radix) fn pass_tile_number<W: Digits, P: Payload>(
-    number: u32, keys: impl Fn() -> [Global<W>; 2], [values_in, values_out]: [Global<u32>; 2],
-    digit: impl Fn() -> Digit, start_of: impl FnOnce() -> u32, states: Global<u64>,
+    number: u32, keys: impl Fn() -> [Global<W>; 2], values: impl Fn() -> [Global<u32>; 2], digit: impl Fn() -> Digit,
+    start_of: impl FnOnce() -> u32, states: Global<u64>,
 ) {
     let t = thread::thread_idx_x();
     let (counters, [own, lanes]) = (Shared::<u32>::dynamic(0, WARPS * DIGITS), of_warp());
@@ -114,20 +119,22 @@ pub(in crate::radix) fn pass_tile_number<W: Digits, P: Payload>(
     let sorted = Shared::<W>::dynamic(0, pass_tile::<W>());
     rows::<W>(|i| sorted.set(ranks[i], mine[i]));
     if t < DIGITS {
-        let epoch = digit().epoch;
+        // The start is on its way while the block looks back.
+        let (epoch, start_of_all) = (digit().epoch, start_of());
         let before = look_back(states, tile.number, tile.number, epoch);
         if tile.number > 0 {
             let state = state(epoch, ALL_SO_FAR, before + total);
             states.store(tile.number * DIGITS + t, state, Relaxed, Scope::Device);
         }
         // The difference between the places in the output and in the tile; it may be below zero, and wraps.
-        OFFSETS::view().set(t, (start_of() + before).wrapping_sub(start));
+        OFFSETS::view().set(t, (start_of_all + before).wrapping_sub(start));
     }
     thread::sync_threads(); // the tile is in order and the offsets are known before keys are written out
 
     let (Digit { shift, decode, .. }, [_, output]) = (digit(), keys());
     let digits = tile.store(sorted, output, |key| key.digit(shift, BITS), decode);
     if P::VALUES {
+        let [values_in, values_out] = values();
         tile.move_values(sorted.cast(), values_in, values_out, &ranks, digits);
     }
 }

@@ -1,6 +1,6 @@
 //! Launches 3 and 4: moves the keys of each tile to their buckets.
 
-use crate::radix::msd::{Key, Mapped, Mapping, PACKS, Plain, Tables, Tile, TopDigit, move_tile, spread, take, tile_shared};
+use crate::radix::msd::{Key, Mapped, Mapping, PACKS, Plain, Tables, Tile, TopDigit, move_tile, spread, tile_shared};
 use simt::{Global, Scalar, grid, kernel, thread};
 
 /// Threads per block.
@@ -100,9 +100,10 @@ pub(in crate::radix) fn partition_cleared<W: Key, M: Mapping, const THREADS: u32
         return;
     }
     let digit = TopDigit { shift, bits };
-    let tile = Tile { begin, end, origin };
-    move_tile::<W, M, THREADS>(input, output, order, tile, digit, |bucket, keys| {
+    let cursor = |bucket: u32| {
         let bucket = first_bucket + bucket;
-        take(cursors, if spread_out != 0 { spread(bucket) } else { bucket }, keys)
-    });
+        if spread_out != 0 { spread(bucket) } else { bucket }
+    };
+    let tile = Tile { begin, end, origin };
+    move_tile::<W, M, THREADS>(input, output, order, tile, digit, cursors, cursor);
 }

@@ -8,7 +8,7 @@ use super::lists::{LEVEL_PHASES, LEVELS, Lists, TALLY_ZERO, max_segments};
 use super::phases::{PHASES_STATIC, each_item};
 use super::segment::{MOVE, SEGMENT_STATIC, Segment, VALUES, WRITE, Work, arrange};
 use crate::radix::msd::{
-    Key, PACKS, Plain, Tables, each_key, each_slowly, load, move_tile, static_shared, take, tile_shared,
+    Key, PACKS, Plain, Tables, each_key, each_slowly, load, move_tile, static_shared, tile_shared,
 };
 use crate::radix::r8_msd_buckets::PARTITION_THREADS;
 use crate::radix::steps::find_last;
@@ -178,7 +178,7 @@ fn carry_out<W: Key, L: Fn() -> Lists>(work: &Work<W, L>, segment: Segment, i: u
     if segment.action == MOVE {
         Tables::new(SPLIT_THREADS, window.bits).clear();
         let (from, to) = (work.arrays.of(segment.array), work.arrays.of(1 - segment.array));
-        move_tile::<W, Plain, SPLIT_THREADS>(from, to, 0, tile, window, |bucket, keys| take(counters, bucket, keys));
+        move_tile::<W, Plain, SPLIT_THREADS>(from, to, 0, tile, window, counters, |bucket| bucket);
     }
     if segment.action == WRITE {
         let starts = STARTS::view();

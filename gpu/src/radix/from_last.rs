@@ -1,0 +1,219 @@
+//! Passes by all digits from the last one, which sorts from the first digit fall back on where the keys do not spread.
+//!
+//! The device knows how many passes there are: none by a digit in which no two keys differ. The first ones are a launch
+//! each, and the last launch does all that are left; its blocks take the tiles of a pass by a ticket, and wait for its end
+//! before the next.
+
+use super::digits::{BITS, DIGITS, passes};
+use super::msd::spread;
+use super::r7_onesweep::{Digit, Payload, clear_pass, pass_tile, pass_tile_number, take_tile};
+use super::r9_msd_skewed::each_item;
+use super::steps::block_scan;
+use crate::keys::UNSIGNED;
+use simt::atomic::{self, Order, Order::Relaxed, Scope};
+use simt::{Global, Shared, shared, thread, unroll, warp};
+
+/// Most passes over keys of 32 bits.
+pub const PASSES: u32 = passes(4);
+
+/// Blocks per multiprocessor of a launch that does all passes, and for how many the compiler makes room.
+pub const REST_BLOCKS: u32 = 2;
+
+/// Words of [`Passes`].
+pub const PASSES_WORDS: u32 = COUNTED + 1;
+/// Where the parts begin, in words: how often each digit has each value, where it starts, cursors of the first pass, in
+/// which digits keys differ, how many blocks have counted.
+const STARTS: u32 = PASSES * DIGITS;
+const CURSORS: u32 = STARTS + PASSES * DIGITS;
+const DIFFER: u32 = CURSORS + spread(DIGITS);
+const COUNTED: u32 = DIFFER + 1;
+
+/// What the passes go by. Counts are zero before they are counted, and behind [`Passes::start`].
+#[derive(Clone, Copy)]
+pub struct Passes(pub Global<u32>);
+
+impl Passes {
+    /// How often each digit has each value.
+    #[inline(always)]
+    pub fn counts(self) -> Global<u32> {
+        self.0.slice(0, PASSES * DIGITS)
+    }
+
+    /// Where each value of a digit starts.
+    #[inline(always)]
+    pub fn starts(self, digit: u32) -> Global<u32> {
+        self.0.slice(STARTS + digit * DIGITS, DIGITS)
+    }
+
+    /// The starts of the first pass, placed by [`spread`], for a pass that advances them.
+    #[inline(always)]
+    pub fn cursors(self) -> Global<u32> {
+        self.0.slice(CURSORS, spread(DIGITS))
+    }
+
+    /// In which digits keys differ, a bit each.
+    #[inline(always)]
+    pub fn differ(self) -> u32 {
+        self.0.get(DIFFER)
+    }
+
+    /// By which digits there are passes from pass `number` on, a bit each.
+    #[inline(always)]
+    pub fn from(self, number: u32) -> u32 {
+        let (mut left, mut before) = (passes_by(self.differ()), number);
+        while before > 0 {
+            left &= left.wrapping_sub(1);
+            before -= 1;
+        }
+        left
+    }
+
+    /// Turns the counts of `n` keys into starts, in the last of `blocks` blocks of so many warps that are done with
+    /// counting, and with their shared memory.
+    #[inline(always)]
+    #[track_caller]
+    pub fn start<const WARPS: u32>(self, n: u32, blocks: u32) {
+        let t = thread::thread_idx_x();
+        thread::sync_threads(); // all threads have added their counts before the block counts as done
+        let mut is_last = false;
+        if t == 0 {
+            // What this block has counted becomes visible before the block counts as done,
+            atomic::fence(Order::AcqRel, Scope::Device);
+            is_last = self.0.fetch_add(COUNTED, 1, Relaxed, Scope::Device) == blocks - 1;
+            // and what the others have counted is read after that.
+            atomic::fence(Order::AcqRel, Scope::Device);
+        }
+        if !thread::sync_threads_or(is_last) {
+            return;
+        }
+        let (mut differ, sums) = (0u32, Shared::<u32>::dynamic(0, warp::WARP));
+        unroll::<{ PASSES as usize }>(|p| {
+            let p = p as u32;
+            let count = if t < DIGITS { self.counts().load(p * DIGITS + t, Relaxed, Scope::Device) } else { 0 };
+            let (start, _) = block_scan::<WARPS>(count, sums);
+            if t < DIGITS {
+                self.starts(p).set(t, start);
+                self.counts().set(p * DIGITS + t, 0);
+            }
+            // Also: all have read the sums before those of the next digit are written.
+            if !thread::sync_threads_or(count == n) {
+                differ |= 1 << p;
+            }
+        });
+        if t < DIGITS && differ != 0 {
+            let first = passes_by(differ).trailing_zeros();
+            self.cursors().set(spread(t), self.starts(first).get(t));
+        }
+        if t == 0 {
+            self.0.set(DIFFER, differ);
+            self.0.set(COUNTED, 0);
+        }
+    }
+}
+
+/// By which digits there are passes, a bit each, if keys differ in those of `differ`: as many as end where they began.
+/// One by a digit in which keys do not differ is a copy.
+#[inline(always)]
+fn passes_by(differ: u32) -> u32 {
+    let same = !differ & ((1 << PASSES) - 1);
+    if differ.count_ones().is_multiple_of(2) { differ } else { differ | (same & same.wrapping_neg()) }
+}
+
+/// The arrays of a sort: where keys and values are before and behind it, and as much memory again.
+#[derive(Clone, Copy)]
+pub struct Arrays {
+    /// Keys.
+    pub keys: [Global<u32>; 2],
+    /// Values; empty for keys alone.
+    pub values: [Global<u32>; 2],
+}
+
+/// From where to where pass `number` moves, of what are two arrays before the first pass.
+#[inline(always)]
+fn ways([one, other]: [Global<u32>; 2], number: u32) -> [Global<u32>; 2] {
+    if number.is_multiple_of(2) { [one, other] } else { [other, one] }
+}
+
+/// The digit of pass `number`, if there are passes by `left` from this one on. `order`: of the keys. `epoch`: of the
+/// first pass.
+#[inline(always)]
+fn digit_of(left: u32, number: u32, order: u32, epoch: u32) -> Digit {
+    Digit {
+        shift: left.trailing_zeros() * BITS,
+        encode: if number == 0 { order } else { UNSIGNED },
+        decode: if left.is_power_of_two() { order } else { UNSIGNED },
+        epoch: epoch + number,
+    }
+}
+
+/// Pass `number`, if there is one, in a launch of at least as many blocks as tiles.
+///
+/// `epoch`: as many as passes, from this one on, are numbers that `states` have not seen, 256 words per tile. `ticket`:
+/// zero.
+#[inline(always)]
+#[track_caller]
+#[rustfmt::skip]
+pub fn one_pass<P: Payload>(
+    arrays: Arrays, order: u32, passes: Passes, number: u32, ticket: Global<u32>, states: Global<u64>, epoch: u32,
+) {
+    let left = passes.from(number);
+    if left == 0 || thread::block_idx_x() >= arrays.keys[0].len().div_ceil(pass_tile::<u32>()) {
+        return;
+    }
+    clear_pass();
+    let tile = take_tile(ticket);
+    let digit = digit_of(left, number, order, epoch);
+    let start = || passes.starts(left.trailing_zeros()).get(thread::thread_idx_x());
+    let (keys, values) = (|| ways(arrays.keys, number), || ways(arrays.values, number));
+    pass_tile_number::<u32, P>(tile, keys, values, || digit, start, states);
+}
+
+// The digits that are left, a bit each, with that of the pass; the number of the pass.
+shared!(STEP: [u32; 2]);
+
+/// All passes from pass `first` on, in a launch of at most as many blocks as tiles. `phase`: the ticket of a pass, and how
+/// many of its tiles are done, both zero.
+///
+/// `states` and `epoch`: see [`one_pass`].
+#[inline(always)]
+#[track_caller]
+#[rustfmt::skip]
+pub fn all_passes<P: Payload>(
+    arrays: Arrays, order: u32, passes: Passes, first: u32, phase: impl Fn(u32) -> (Global<u32>, Global<u32>),
+    states: Global<u64>, epoch: u32,
+) {
+    let left = passes.from(first);
+    if left == 0 {
+        return;
+    }
+    // Which pass it is lies in shared memory, because registers are few.
+    let (t, step) = (thread::thread_idx_x(), STEP::view());
+    let (left_now, number) = (|| step.get(0), || step.get(1));
+    if t == 0 {
+        step.set(0, left);
+        step.set(1, first);
+    }
+    thread::sync_threads(); // the first pass is known
+    loop {
+        let last = left_now().is_power_of_two();
+        let tiles = || arrays.keys[0].len().div_ceil(pass_tile::<u32>());
+        // Tickets count up, so that the tiles which a block waits for have been taken by running blocks.
+        each_item(|| phase(number()), tiles, !last, |tile| {
+            clear_pass();
+            warp::sync_warp(warp::FULL); // the counters are zero before the warp counts its first key
+            let start = || passes.starts(left_now().trailing_zeros()).get(thread::thread_idx_x());
+            let (keys, values) = (|| ways(arrays.keys, number()), || ways(arrays.values, number()));
+            let digit = || digit_of(left_now(), number(), order, epoch);
+            pass_tile_number::<u32, P>(tile, keys, values, digit, start, states);
+        });
+        if last {
+            return;
+        }
+        // All have left the pass: its end was waited for.
+        if t == 0 {
+            step.set(0, left_now() & (left_now() - 1));
+            step.set(1, number() + 1);
+        }
+        thread::sync_threads(); // the next pass is known
+    }
+}
