@@ -1,14 +1,17 @@
 //! Passes by all digits from the last one, which sorts from the first digit fall back on where the keys do not spread.
 //!
 //! The device knows how many passes there are: none by a digit in which no two keys differ. The first ones are a launch
-//! each, and the last launch does all that are left; its blocks take the tiles of a pass by a ticket, and wait for its end
-//! before the next.
+//! each, and the last launch does all that are left: its blocks take the tiles of a pass by a ticket, each the next one
+//! ahead, so that its keys are on their way while those before are written out, and wait for the end of a pass before the
+//! next.
 
 use super::digits::{BITS, DIGITS, passes};
 use super::msd::spread;
-use super::r7_onesweep::{Digit, Payload, clear_pass, pass_tile, pass_tile_number, take_tile};
-use super::r9_msd_skewed::each_item;
-use super::steps::block_scan;
+use super::r7_onesweep::{
+    Ahead, Digit, ITEMS, PASS_THREADS, Payload, clear_pass, load_tile, pass_loaded, pass_tile, pass_tile_number, take_tile,
+};
+use super::r9_msd_skewed::wait_for_items;
+use super::steps::{block_scan, uniform};
 use crate::keys::UNSIGNED;
 use simt::atomic::{self, Order, Order::Relaxed, Scope};
 use simt::{Global, Shared, shared, thread, unroll, warp};
@@ -168,8 +171,43 @@ pub fn one_pass<P: Payload>(
     pass_tile_number::<u32, P>(tile, keys, values, || digit, start, states);
 }
 
-// The digits that are left, a bit each, with that of the pass; the number of the pass.
-shared!(STEP: [u32; 2]);
+// The digits that are left, a bit each, with that of the pass; the number of the pass; the next tile of the block; how
+// many tiles of the pass it has done.
+shared!(STEP: [u32; 4]);
+const LEFT: u32 = 0;
+const NUMBER: u32 = 1;
+const NEXT: u32 = 2;
+const DONE: u32 = 3;
+
+/// The next tile of a pass: `ticket` is drawn from, and `load` gets its number.
+struct Next<T, L> {
+    ticket: T,
+    load: L,
+}
+
+impl<T: Fn() -> Global<u32>, L: Fn(u32) -> [u32; ITEMS]> Ahead<u32> for Next<T, L> {
+    #[inline(always)]
+    fn draw(&self) -> u32 {
+        // By a thread that has no digit to look back for.
+        if thread::thread_idx_x() == PASS_THREADS - 1 {
+            (self.ticket)().fetch_add(0, 1, Relaxed, Scope::Device)
+        } else {
+            0
+        }
+    }
+
+    #[inline(always)]
+    fn tell(&self, number: u32) {
+        if thread::thread_idx_x() == PASS_THREADS - 1 {
+            STEP::view().set(NEXT, number);
+        }
+    }
+
+    #[inline(always)]
+    fn load(&self) -> [u32; ITEMS] {
+        (self.load)(uniform(STEP::view().get(NEXT)))
+    }
+}
 
 /// All passes from pass `first` on, in a launch of at most as many blocks as tiles. `phase`: the ticket of a pass, and how
 /// many of its tiles are done, both zero.
@@ -188,31 +226,47 @@ pub fn all_passes<P: Payload>(
     }
     // Which pass it is lies in shared memory, because registers are few.
     let (t, step) = (thread::thread_idx_x(), STEP::view());
-    let (left_now, number) = (|| step.get(0), || step.get(1));
+    let (left_now, number) = (|| step.get(LEFT), || step.get(NUMBER));
+    let keys = || ways(arrays.keys, number());
+    let digit = || digit_of(left_now(), number(), order, epoch);
+    let tiles = || arrays.keys[0].len().div_ceil(pass_tile::<u32>());
+    let load = |tile| if tile < tiles() { load_tile(tile, keys()[0], digit().encode) } else { [0; ITEMS] };
+    let ticket = || phase(number()).0;
     if t == 0 {
-        step.set(0, left);
-        step.set(1, first);
+        step.set(LEFT, left);
+        step.set(NUMBER, first);
     }
     thread::sync_threads(); // the first pass is known
     loop {
-        let last = left_now().is_power_of_two();
-        let tiles = || arrays.keys[0].len().div_ceil(pass_tile::<u32>());
-        // Tickets count up, so that the tiles which a block waits for have been taken by running blocks.
-        each_item(|| phase(number()), tiles, !last, |tile| {
+        if t == 0 {
+            // Tickets count up, so that the tiles which a block waits for have been taken by running blocks; those that a
+            // block has taken ahead it moves next, and waits for none in between.
+            step.set(NEXT, ticket().fetch_add(0, 1, Relaxed, Scope::Device));
+            step.set(DONE, 0);
+        }
+        thread::sync_threads(); // the tile is known
+        let mut tile = uniform(step.get(NEXT));
+        let mut mine = load(tile);
+        while tile < tiles() {
             clear_pass();
             warp::sync_warp(warp::FULL); // the counters are zero before the warp counts its first key
             let start = || passes.starts(left_now().trailing_zeros()).get(thread::thread_idx_x());
-            let (keys, values) = (|| ways(arrays.keys, number()), || ways(arrays.values, number()));
-            let digit = || digit_of(left_now(), number(), order, epoch);
-            pass_tile_number::<u32, P>(tile, keys, values, digit, start, states);
-        });
-        if last {
+            let values = || ways(arrays.values, number());
+            let ahead = Next { ticket, load };
+            mine = pass_loaded::<u32, P>(tile, mine, keys, values, digit, start, states, ahead);
+            tile = uniform(step.get(NEXT));
+            if t == 0 {
+                step.set(DONE, step.get(DONE) + 1);
+            }
+            thread::sync_threads(); // all are done with the tile's shared memory, and know the next tile
+        }
+        if left_now().is_power_of_two() {
             return;
         }
-        // All have left the pass: its end was waited for.
+        wait_for_items(|| phase(number()), tiles, || step.get(DONE));
         if t == 0 {
-            step.set(0, left_now() & (left_now() - 1));
-            step.set(1, number() + 1);
+            step.set(LEFT, left_now() & (left_now() - 1));
+            step.set(NUMBER, number() + 1);
         }
         thread::sync_threads(); // the next pass is known
     }

@@ -69,7 +69,7 @@ pub use groups::*;
 pub use leftover::{Arrays, Limits, Numbers};
 pub(in crate::radix) use leftover::Window;
 pub(in crate::radix) use lists::Lists;
-pub(in crate::radix) use phases::each_item;
+pub(in crate::radix) use phases::wait_for_items;
 pub use split::*;
 pub use tally::*;
 pub use uniform::*;
