@@ -8,7 +8,7 @@
 use super::digits::{BITS, DIGITS, passes};
 use super::msd::spread;
 use super::r7_onesweep::{
-    Ahead, Digit, ITEMS, PASS_THREADS, Payload, clear_pass, load_tile, pass_loaded, pass_tile, pass_tile_number, take_tile,
+    Ahead, Digit, ITEMS, PASS_THREADS, Payload, clear_pass, load_tile, pass_loaded, pass_tile,
 };
 use super::r9_msd_skewed::wait_for_items;
 use super::steps::{block_scan, uniform};
@@ -138,37 +138,16 @@ fn ways([one, other]: [Global<u32>; 2], number: u32) -> [Global<u32>; 2] {
 }
 
 /// The digit of pass `number`, if there are passes by `left` from this one on. `order`: of the keys. `epoch`: of the
-/// first pass.
+/// pass.
 #[inline(always)]
 fn digit_of(left: u32, number: u32, order: u32, epoch: u32) -> Digit {
     Digit {
         shift: left.trailing_zeros() * BITS,
         encode: if number == 0 { order } else { UNSIGNED },
-        decode: if left.is_power_of_two() { order } else { UNSIGNED },
-        epoch: epoch + number,
+        // The number of passes is even.
+        decode: if number % 2 == 1 && left.is_power_of_two() { order } else { UNSIGNED },
+        epoch,
     }
-}
-
-/// Pass `number`, if there is one, in a launch of at least as many blocks as tiles.
-///
-/// `epoch`: as many as passes, from this one on, are numbers that `states` have not seen, 256 words per tile. `ticket`:
-/// zero.
-#[inline(always)]
-#[track_caller]
-#[rustfmt::skip]
-pub fn one_pass<P: Payload>(
-    arrays: Arrays, order: u32, passes: Passes, number: u32, ticket: Global<u32>, states: Global<u64>, epoch: u32,
-) {
-    let left = passes.from(number);
-    if left == 0 || thread::block_idx_x() >= arrays.keys[0].len().div_ceil(pass_tile::<u32>()) {
-        return;
-    }
-    clear_pass();
-    let tile = take_tile(ticket);
-    let digit = digit_of(left, number, order, epoch);
-    let start = || passes.starts(left.trailing_zeros()).get(thread::thread_idx_x());
-    let (keys, values) = (|| ways(arrays.keys, number), || ways(arrays.values, number));
-    pass_tile_number::<u32, P>(tile, keys, values, || digit, start, states);
 }
 
 // The digits that are left, a bit each, with that of the pass; the number of the pass; the next tile of the block; how
@@ -212,7 +191,7 @@ impl<T: Fn() -> Global<u32>, L: Fn(u32) -> [u32; ITEMS]> Ahead<u32> for Next<T, 
 /// All passes from pass `first` on, in a launch of at most as many blocks as tiles. `phase`: the ticket of a pass, and how
 /// many of its tiles are done, both zero.
 ///
-/// `states` and `epoch`: see [`one_pass`].
+/// `epoch`: as many as passes, from this one on, are numbers that `states` have not seen, 256 words per tile.
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
@@ -228,7 +207,7 @@ pub fn all_passes<P: Payload>(
     let (t, step) = (thread::thread_idx_x(), STEP::view());
     let (left_now, number) = (|| step.get(LEFT), || step.get(NUMBER));
     let keys = || ways(arrays.keys, number());
-    let digit = || digit_of(left_now(), number(), order, epoch);
+    let digit = || digit_of(left_now(), number(), order, epoch + number());
     let tiles = || arrays.keys[0].len().div_ceil(pass_tile::<u32>());
     let load = |tile| if tile < tiles() { load_tile(tile, keys()[0], digit().encode) } else { [0; ITEMS] };
     let ticket = || phase(number()).0;

@@ -18,9 +18,8 @@ pub static RUNG: Entry<Sort> = rung!(
         radix_msd_pairs_starts,
         radix_msd_pairs_count,
         radix_msd_pairs_pass,
-        radix_msd_pairs_first,
-        radix_msd_pairs_second,
-        radix_msd_pairs_rest,
+        radix_msd_pairs_partition,
+        radix_msd_pairs_digits,
         radix_msd_pairs_bucket_sort,
     ]
 )
@@ -162,12 +161,12 @@ impl Sorter {
                 self.pass::<Joined>(on, pairs, number)?;
             }
         } else {
-            self.either(on, radix_msd_pairs_first, pairs, 0)?;
-            self.either(on, radix_msd_pairs_second, pairs, 1)?;
             if plan.top_bits != 0 {
+                self.partition::<Apart>(on, pairs, 0, plan.n.div_ceil(Large::TILE))?;
+                self.partition::<Joined>(on, pairs, 1, plan.slots())?;
                 self.sort_buckets(on, pairs)?;
             }
-            self.either(on, radix_msd_pairs_rest, pairs, 2)?;
+            self.by_digits(on, pairs)?;
         }
         self.epoch += PASSES;
         Ok(())
@@ -228,24 +227,26 @@ impl Sorter {
         on.launch(radix_msd_pairs_pass::<O>::default(), geometry, args)
     }
 
-    /// Launches 4, 5 and 7, from pass `number` on.
-    fn either<K: Kernel<Args = EitherArgs>>(
-        &self,
-        on: &dyn Launcher,
-        kernel: K,
-        KeysWithValues { keys, values, order }: KeysWithValues,
-        number: u32,
-    ) -> Result {
-        let tiles = self.plan.n.div_ceil(Large::TILE);
-        let (blocks, shared) = match number {
-            0 => (tiles, pass_shared::<Large>()),
-            1 => (self.plan.slots(), pass_shared::<Large>()),
-            _ => (tiles.min(REST_BLOCKS * self.plan.multiprocessors), PASS_SHARED),
-        };
-        let geometry = Geometry::linear(blocks, Large::THREADS).shared(shared).overlapping();
-        let (control, passes, states) = (self.control.view(), self.passes.view(), self.states.view());
-        let (pairs, pass) = (self.pairs[0].view(), self.numbered(number, order));
-        on.launch(kernel, geometry, (keys, values, pairs, pass, control, passes, self.buckets.view(), states))
+    /// Launches 4 and 5.
+    fn partition<O: Origin>(&self, on: &dyn Launcher, pairs: KeysWithValues, number: u32, blocks: u32) -> Result
+    where
+        radix_msd_pairs_partition<O>: Kernel<Args = PartitionArgs>,
+    {
+        let KeysWithValues { keys, values, order } = pairs;
+        let geometry = Geometry::linear(blocks, Large::THREADS).shared(pass_shared::<Large>()).overlapping();
+        let (pass, control, buckets) = (self.numbered(number, order), self.control.view(), self.buckets.view());
+        let args = (keys, values, self.pairs[0].view(), pass, control, buckets, self.states.view());
+        on.launch(radix_msd_pairs_partition::<O>::default(), geometry, args)
+    }
+
+    /// Launch 7.
+    fn by_digits(&self, on: &dyn Launcher, KeysWithValues { keys, values, order }: KeysWithValues) -> Result {
+        let Plan { n, multiprocessors, .. } = self.plan;
+        let blocks = n.div_ceil(Large::TILE).min(REST_BLOCKS * multiprocessors);
+        let geometry = Geometry::linear(blocks, Large::THREADS).shared(PASS_SHARED).overlapping();
+        let (pass, control, passes) = (self.numbered(0, order), self.control.view(), self.passes.view());
+        let args = (keys, values, self.pairs[0].view(), pass, control, passes, self.buckets.view(), self.states.view());
+        on.launch(radix_msd_pairs_digits, geometry, args)
     }
 
     /// Launch 6.
@@ -277,9 +278,8 @@ impl Sorter {
 type PassArgs =
     (Global<u32>, Global<u32>, Global<u64>, Global<u64>, Pass, Global<u32>, Global<u32>, Global<u64>);
 
-/// The arguments of a launch that may be a partition or a pass.
-type EitherArgs =
-    (Global<u32>, Global<u32>, Global<u64>, Pass, Global<u32>, Global<u32>, Global<u32>, Global<u64>);
+/// The arguments of a partition.
+type PartitionArgs = (Global<u32>, Global<u32>, Global<u64>, Pass, Global<u32>, Global<u32>, Global<u64>);
 
 /// The arguments of the bucket sort.
 type BucketSortArgs = (Global<u32>, Global<u32>, u32, u32, Global<u32>, Global<u32>, u32, Global<u32>);

@@ -37,9 +37,9 @@
 //! | 1 | `histogram.rs` | counts the keys of each bucket | leaves, if a sample shows that it has to be by digits |
 //! | 2 | `starts.rs` | finds where each bucket starts | finds that one is too large |
 //! | 3 | `count.rs` | leaves | counts all digits; the first launch for few pairs |
-//! | 4, 5 | `pass.rs`, `tile.rs`, `ranks.rs` | partitions by the top bits | passes by the first two digits that differ |
+//! | 4, 5 | `pass.rs`, `tile.rs`, `ranks.rs` | partitions by the top bits | leaves |
 //! | 6 | `bucket_sort.rs`, `window.rs`, `room.rs` | sorts each bucket | leaves |
-//! | 7 | `pass.rs` | leaves | the other passes |
+//! | 7 | `pass.rs`, `from_last.rs` | leaves | all passes |
 
 mod bucket_sort;
 mod count;

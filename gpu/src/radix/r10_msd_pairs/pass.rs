@@ -1,4 +1,4 @@
-//! Launches 4, 5 and 7, and all passes over few pairs: every pair to its place by one digit.
+//! Launches 4, 5 and 7, and the passes over few pairs: every pair to its place by one digit.
 //!
 //! `tile.rs` says which pairs a block has and where they go, `ranks.rs` how they are ranked.
 
@@ -8,7 +8,7 @@ use super::tile::{By, Tile};
 use super::{Buckets, MAX_BITS, TICKETS, by_buckets};
 use crate::keys::Word;
 use crate::radix::digits::{ALL_SO_FAR, BITS, DIGITS, OWN, look_back, state};
-use crate::radix::from_last::{Arrays, PASSES, Passes, REST_BLOCKS, all_passes, one_pass};
+use crate::radix::from_last::{Arrays, PASSES, Passes, REST_BLOCKS, all_passes};
 use crate::radix::r7_onesweep::{PASS_THREADS, Pairs};
 use crate::radix::steps::block_scan;
 use simt::atomic::{Order::Relaxed, Scope};
@@ -96,59 +96,43 @@ pub fn radix_msd_pairs_pass<O: Origin>(
     });
 }
 
-/// The first partition, from `keys` and `values` to `pairs`, or the first pass by a digit.
+/// The first partition, from `keys` and `values` to `pairs`, or the second, from there back. By digits it leaves.
 ///
-/// `passes`: see [`Passes`]. `buckets`: see [`Buckets`]. `states`: 256 words per tile.
-#[kernel(max_threads = Large::THREADS, min_blocks = Large::BLOCKS)]
+/// `buckets`: see [`Buckets`]. `states`: 256 words per tile.
+#[kernel(max_threads = Large::THREADS, min_blocks = Large::BLOCKS, instances(
+    radix_msd_pairs_partition_apart: <Apart>,
+    radix_msd_pairs_partition_joined: <Joined>,
+))]
 #[rustfmt::skip]
-pub fn radix_msd_pairs_first(
+pub fn radix_msd_pairs_partition<O: Origin>(
     keys: Global<u32>, values: Global<u32>, pairs: Global<u64>, pass: Pass, control: Global<u32>,
-    passes: Global<u32>, buckets: Global<u32>, states: Global<u64>,
+    buckets: Global<u32>, states: Global<u64>,
 ) {
     grid::let_next_start();
     Counters::<Large>::at(8 * Large::TILE).clear();
-    grid::wait_for_previous(); // starts and tickets
-    if by_buckets(control, buckets, pass.sort()) {
-        let by = By::Buckets(Buckets::new(buckets));
-        move_pairs::<Large, Apart>(keys, values, pairs, pass, by, control, states, |tile, sorted| {
-            tile.store(sorted, |place, pair| pairs.set(place, pair));
-        });
-    } else {
-        by_digit(arrays(keys, values, pairs), pass, control, passes, states);
+    grid::wait_for_previous(); // pairs, starts and tickets
+    if !by_buckets(control, buckets, pass.sort()) {
+        return;
     }
-}
-
-/// The second partition, from `pairs` to `keys` and `values`, or the second pass by a digit.
-///
-/// As [`radix_msd_pairs_first`].
-#[kernel(max_threads = Large::THREADS, min_blocks = Large::BLOCKS)]
-#[rustfmt::skip]
-pub fn radix_msd_pairs_second(
-    keys: Global<u32>, values: Global<u32>, pairs: Global<u64>, pass: Pass, control: Global<u32>,
-    passes: Global<u32>, buckets: Global<u32>, states: Global<u64>,
-) {
-    grid::let_next_start();
-    Counters::<Large>::at(8 * Large::TILE).clear();
-    grid::wait_for_previous(); // pairs
-    if by_buckets(control, buckets, pass.sort()) {
-        let by = By::Buckets(Buckets::new(buckets));
-        move_pairs::<Large, Joined>(keys, values, pairs, pass, by, control, states, |tile, sorted| {
+    let by = By::Buckets(Buckets::new(buckets));
+    move_pairs::<Large, O>(keys, values, pairs, pass, by, control, states, |tile, sorted| {
+        if O::APART {
+            tile.store(sorted, |place, pair| pairs.set(place, pair));
+        } else {
             tile.store(sorted, |place, pair| {
                 keys.set(place, pair as u32);
                 values.set(place, (pair >> 32) as u32);
             });
-        });
-    } else {
-        by_digit(arrays(keys, values, pairs), pass, control, passes, states);
-    }
+        }
+    });
 }
 
-/// Leaves, or does all passes that are left.
+/// All passes by digits. By buckets it leaves.
 ///
-/// As [`radix_msd_pairs_first`].
+/// `pass`: the first one. `passes`: see [`Passes`]. `buckets`: see [`Buckets`]. `states`: 256 words per tile.
 #[kernel(max_threads = PASS_THREADS, min_blocks = REST_BLOCKS)]
 #[rustfmt::skip]
-pub fn radix_msd_pairs_rest(
+pub fn radix_msd_pairs_digits(
     keys: Global<u32>, values: Global<u32>, pairs: Global<u64>, pass: Pass, control: Global<u32>,
     passes: Global<u32>, buckets: Global<u32>, states: Global<u64>,
 ) {
@@ -158,23 +142,10 @@ pub fn radix_msd_pairs_rest(
         return;
     }
     let phase = |number| (control.slice(TICKETS + number, 1), control.slice(TICKETS + PASSES + number, 1));
-    let arrays = arrays(keys, values, pairs);
-    all_passes::<Pairs>(arrays, pass.order, Passes(passes), pass.number, phase, states, pass.sort());
-}
-
-/// Where the passes by digits find pairs: the memory that the partitions use for pairs has room for keys and values.
-#[inline(always)]
-fn arrays(keys: Global<u32>, values: Global<u32>, pairs: Global<u64>) -> Arrays {
+    // The memory that the partitions use for pairs has room for keys and values.
     let (n, other) = (keys.len(), pairs.cast::<u32>());
-    Arrays { keys: [keys, other.slice(0, n)], values: [values, other.slice(n, n)] }
-}
-
-/// A pass by a digit, of the tile that the block takes.
-#[inline(always)]
-#[track_caller]
-fn by_digit(arrays: Arrays, pass: Pass, control: Global<u32>, passes: Global<u32>, states: Global<u64>) {
-    let ticket = control.slice(TICKETS + pass.number, 1);
-    one_pass::<Pairs>(arrays, pass.order, Passes(passes), pass.number, ticket, states, pass.sort());
+    let arrays = Arrays { keys: [keys, other.slice(0, n)], values: [values, other.slice(n, n)] };
+    all_passes::<Pairs>(arrays, pass.order, Passes(passes), pass.number, phase, states, pass.sort());
 }
 
 /// Moves the pairs of the tile that the block takes, once its counters are cleared. `store` writes them out.
@@ -198,6 +169,7 @@ fn move_pairs<S: Shape, O: Origin>(
     thread::sync_threads(); // every half warp has counted its pairs before the counts are added up
 
     let (total, found) = publish_own(counters, &tile, states, pass.epoch);
+    let place = if t < DIGITS { by.start(&tile, pass.number) } else { 0 };
     let (start, _) = block_scan::<WARPS>(total, SUMS::view());
     if t < DIGITS {
         counters.start(t, start);
@@ -206,7 +178,6 @@ fn move_pairs<S: Shape, O: Origin>(
     let sorted = Shared::<u64>::dynamic(0, S::TILE);
     tile.scatter(&pair, &ranks, counters, sorted);
     if t < DIGITS {
-        let place = by.start(&tile, pass.number);
         let before = look_back(states, tile.slot, tile.before, pass.epoch);
         if tile.before > 0 {
             let state = state(pass.epoch, ALL_SO_FAR, before + found);
