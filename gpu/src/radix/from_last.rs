@@ -1,9 +1,8 @@
 //! Passes by all digits from the last one, which sorts from the first digit fall back on where the keys do not spread.
 //!
-//! The device knows how many passes there are: none by a digit in which no two keys differ. The first ones are a launch
-//! each, and the last launch does all that are left: its blocks take the tiles of a pass by a ticket, each the next one
-//! ahead, so that its keys are on their way while those before are written out, and wait for the end of a pass before the
-//! next.
+//! The device knows how many passes there are: none by a digit in which no two keys differ. One launch does them all, or
+//! all but the first. Its blocks take the tiles of a pass by a ticket, each the next one ahead, so that its keys are on
+//! their way while those before are written out, and wait for the end of a pass before the next.
 
 use super::digits::{BITS, DIGITS, passes};
 use super::msd::spread;
@@ -24,24 +23,18 @@ pub const REST_BLOCKS: u32 = 2;
 
 /// Words of [`Passes`].
 pub const PASSES_WORDS: u32 = COUNTED + 1;
-/// Where the parts begin, in words: how often each digit has each value, where it starts, cursors of the first pass, in
-/// which digits keys differ, how many blocks have counted.
-const STARTS: u32 = PASSES * DIGITS;
+/// Where the parts begin, in words: where each value of each digit starts, cursors of the first pass, in which digits keys
+/// differ, how many blocks have counted, which is zero before and behind [`Passes::start`].
+const STARTS: u32 = 0;
 const CURSORS: u32 = STARTS + PASSES * DIGITS;
 const DIFFER: u32 = CURSORS + spread(DIGITS);
 const COUNTED: u32 = DIFFER + 1;
 
-/// What the passes go by. Counts are zero before they are counted, and behind [`Passes::start`].
+/// What the passes go by.
 #[derive(Clone, Copy)]
 pub struct Passes(pub Global<u32>);
 
 impl Passes {
-    /// How often each digit has each value.
-    #[inline(always)]
-    pub fn counts(self) -> Global<u32> {
-        self.0.slice(0, PASSES * DIGITS)
-    }
-
     /// Where each value of a digit starts.
     #[inline(always)]
     pub fn starts(self, digit: u32) -> Global<u32> {
@@ -71,11 +64,11 @@ impl Passes {
         left
     }
 
-    /// Turns the counts of `n` keys into starts, in the last of `blocks` blocks of so many warps that are done with
-    /// counting, and with their shared memory.
+    /// Turns the counts of `n` keys into starts, and zeroes them, in the last of `blocks` blocks of so many warps that are
+    /// done with counting, and with their shared memory. `counts[p · 256 + d]`: how often digit p has value d.
     #[inline(always)]
     #[track_caller]
-    pub fn start<const WARPS: u32>(self, n: u32, blocks: u32) {
+    pub fn start<const WARPS: u32>(self, counts: Global<u32>, n: u32, blocks: u32) {
         let t = thread::thread_idx_x();
         thread::sync_threads(); // all threads have added their counts before the block counts as done
         let mut is_last = false;
@@ -92,11 +85,11 @@ impl Passes {
         let (mut differ, sums) = (0u32, Shared::<u32>::dynamic(0, warp::WARP));
         unroll::<{ PASSES as usize }>(|p| {
             let p = p as u32;
-            let count = if t < DIGITS { self.counts().load(p * DIGITS + t, Relaxed, Scope::Device) } else { 0 };
+            let count = if t < DIGITS { counts.load(p * DIGITS + t, Relaxed, Scope::Device) } else { 0 };
             let (start, _) = block_scan::<WARPS>(count, sums);
             if t < DIGITS {
                 self.starts(p).set(t, start);
-                self.counts().set(p * DIGITS + t, 0);
+                counts.set(p * DIGITS + t, 0);
             }
             // Also: all have read the sums before those of the next digit are written.
             if !thread::sync_threads_or(count == n) {

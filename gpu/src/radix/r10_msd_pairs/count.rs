@@ -29,25 +29,27 @@ impl Copies for PerLane {
     const SHARED: u32 = 32 * PASSES * DIGITS * 4;
 }
 
-/// Counts how often each digit has each value, and turns the counts into starts, in `passes`, see [`Passes`]; zeroes the
-/// tickets of the passes. By buckets it leaves.
+/// Adds how often digit p of the keys has value d to `counts[p · 256 + d]`, which was zero, and zeroes the tickets of
+/// the passes. Many pairs have `passes`, see [`Passes`]: there the counts become starts, and are zero again. By buckets
+/// it leaves.
 #[kernel(max_threads = COUNT_THREADS, min_blocks = C::BLOCKS, instances(
     radix_msd_pairs_count: <PerLane>,
     radix_msd_pairs_count_few: <PerTwoLanes>,
 ))]
 #[rustfmt::skip]
 pub fn radix_msd_pairs_count<C: Copies>(
-    keys: Global<u32>, order: u32, passes: Global<u32>, control: Global<u32>, buckets: Global<u32>, sort: u32,
+    keys: Global<u32>, order: u32, counts: Global<u32>, passes: Global<u32>, control: Global<u32>,
+    buckets: Global<u32>, sort: u32,
 ) {
-    let (passes, mut by_digits) = (Passes(passes), false);
-    count_digits::<u32>(keys, order, passes.counts(), C::SHARED, || {
+    let mut by_digits = false;
+    count_digits::<u32>(keys, order, counts, C::SHARED, || {
         if thread::index_1d() < 2 * PASSES {
             control.set(TICKETS + thread::index_1d(), 0);
         }
         by_digits = !by_buckets(control, buckets, sort);
         by_digits
     });
-    if by_digits {
-        passes.start::<{ COUNT_THREADS / warp::WARP }>(keys.len(), thread::grid_dim_x());
+    if by_digits && !passes.is_empty() {
+        Passes(passes).start::<{ COUNT_THREADS / warp::WARP }>(counts, keys.len(), thread::grid_dim_x());
     }
 }

@@ -18,7 +18,6 @@ pub static RUNG: Entry<Sort> = rung!(
         radix_msd_pairs_starts,
         radix_msd_pairs_count,
         radix_msd_pairs_pass,
-        radix_msd_pairs_partition,
         radix_msd_pairs_digits,
         radix_msd_pairs_bucket_sort,
     ]
@@ -113,7 +112,9 @@ struct Sorter {
     pairs: [Scratch<u64>; 2],
     states: Scratch<u64>,
     control: Scratch<u32>,
-    /// See [`Passes`](crate::radix::from_last::Passes).
+    /// Two tables of counts of digits, zero between sorts where the next sort counts.
+    counts: Scratch<u32>,
+    /// See [`Passes`](crate::radix::from_last::Passes); empty for few pairs.
     passes: Scratch<u32>,
     /// Keys per bucket, zero before and after a sort; empty where pairs go by digits whatever they are.
     histogram: Scratch<u32>,
@@ -121,6 +122,8 @@ struct Sorter {
     buckets: Scratch<u32>,
     /// The next number that the states have not seen.
     epoch: u32,
+    /// The table of counts of the next sort.
+    table: u32,
 }
 
 impl Sorter {
@@ -132,10 +135,12 @@ impl Sorter {
             pairs: [on.scratch(n)?, on.scratch(if plan.small { n } else { 0 })?],
             states: on.zeros(plan.slots() * DIGITS)?,
             control: on.zeros(CONTROL_WORDS)?,
-            passes: on.zeros(PASSES_WORDS)?,
+            counts: on.zeros(2 * TABLE_WORDS)?,
+            passes: on.zeros(if plan.small { 0 } else { PASSES_WORDS })?,
             histogram: on.zeros(if by_buckets { 1 << plan.top_bits } else { 0 })?,
             buckets: on.scratch(if by_buckets { buckets_words(plan.slots()) } else { 0 })?,
             epoch: 1,
+            table: 0,
         })
     }
 
@@ -156,19 +161,20 @@ impl Sorter {
         }
         self.count_digits(on, pairs)?;
         if plan.small {
-            self.pass::<Apart>(on, pairs, 0)?;
+            self.pass_of::<Small, Apart>(on, pairs, 0)?;
             for number in 1..PASSES {
-                self.pass::<Joined>(on, pairs, number)?;
+                self.pass_of::<Small, Joined>(on, pairs, number)?;
             }
         } else {
             if plan.top_bits != 0 {
-                self.partition::<Apart>(on, pairs, 0, plan.n.div_ceil(Large::TILE))?;
-                self.partition::<Joined>(on, pairs, 1, plan.slots())?;
+                self.pass_of::<Large, Apart>(on, pairs, 0)?;
+                self.pass_of::<Large, Joined>(on, pairs, 1)?;
                 self.sort_buckets(on, pairs)?;
             }
             self.by_digits(on, pairs)?;
         }
         self.epoch += PASSES;
+        self.table ^= 1;
         Ok(())
     }
 
@@ -194,7 +200,8 @@ impl Sorter {
     /// Launch 3.
     fn count_digits(&self, on: &dyn Launcher, KeysWithValues { keys, order, .. }: KeysWithValues) -> Result {
         let Plan { n, top_bits, multiprocessors, .. } = self.plan;
-        let args = (keys, order, self.passes.view(), self.control.view(), self.buckets.view(), self.epoch);
+        let counts = self.counts.view().slice(self.table * TABLE_WORDS, TABLE_WORDS);
+        let args = (keys, order, counts, self.passes.view(), self.control.view(), self.buckets.view(), self.epoch);
         if top_bits == 0 {
             let blocks = count_blocks(n, multiprocessors);
             let geometry = Geometry::linear(blocks, COUNT_THREADS).shared(PerTwoLanes::SHARED).overlapping();
@@ -206,37 +213,30 @@ impl Sorter {
         }
     }
 
-    fn numbered(&self, number: u32, order: u32) -> Pass {
-        let (first_bits, second_bits) = self.plan.bits();
-        Pass { number, order, epoch: self.epoch + number, first_bits, second_bits }
-    }
-
-    /// A pass over few pairs.
-    fn pass<O: Origin>(&self, on: &dyn Launcher, pairs: KeysWithValues, number: u32) -> Result
+    /// Launches 4 and 5, or a pass over few pairs.
+    fn pass_of<S: Shape, O: Origin>(
+        &self,
+        on: &dyn Launcher,
+        KeysWithValues { keys, values, order }: KeysWithValues,
+        number: u32,
+    ) -> Result
     where
-        radix_msd_pairs_pass<O>: Kernel<Args = PassArgs>,
+        radix_msd_pairs_pass<S, O>: Kernel<Args = PassArgs>,
     {
-        let KeysWithValues { keys, values, order } = pairs;
-        let geometry = Geometry::linear(self.plan.slots(), Small::THREADS);
-        let geometry = geometry.shared(pass_shared::<Small>()).overlapping();
+        let pass = self.numbered(number, order);
+        let blocks = if number == 1 { self.plan.slots() } else { self.plan.n.div_ceil(S::TILE) };
+        let geometry = Geometry::linear(blocks, S::THREADS).shared(pass_shared::<S>()).overlapping();
         // The first pass writes to the first array, the second reads it, and so on.
         let [first, second] = [&self.pairs[0], &self.pairs[1]].map(|pairs| pairs.view());
         let (from, to) = if number.is_multiple_of(2) { (second, first) } else { (first, second) };
-        let (control, passes, states) = (self.control.view(), self.passes.view(), self.states.view());
-        let args = (keys, values, from, to, self.numbered(number, order), control, passes, states);
-        on.launch(radix_msd_pairs_pass::<O>::default(), geometry, args)
+        let (control, counts) = (self.control.view(), self.counts.view());
+        let args = (keys, values, from, to, pass, control, counts, self.buckets.view(), self.states.view());
+        on.launch(radix_msd_pairs_pass::<S, O>::default(), geometry, args)
     }
 
-    /// Launches 4 and 5.
-    fn partition<O: Origin>(&self, on: &dyn Launcher, pairs: KeysWithValues, number: u32, blocks: u32) -> Result
-    where
-        radix_msd_pairs_partition<O>: Kernel<Args = PartitionArgs>,
-    {
-        let KeysWithValues { keys, values, order } = pairs;
-        let geometry = Geometry::linear(blocks, Large::THREADS).shared(pass_shared::<Large>()).overlapping();
-        let (pass, control, buckets) = (self.numbered(number, order), self.control.view(), self.buckets.view());
-        let args = (keys, values, self.pairs[0].view(), pass, control, buckets, self.states.view());
-        on.launch(radix_msd_pairs_partition::<O>::default(), geometry, args)
+    fn numbered(&self, number: u32, order: u32) -> Pass {
+        let (first_bits, second_bits) = self.plan.bits();
+        Pass { number, order, epoch: self.epoch + number, first_bits, second_bits, table: self.table }
     }
 
     /// Launch 7.
@@ -274,12 +274,9 @@ impl Sorter {
     }
 }
 
-/// The arguments of a pass over few pairs.
+/// The arguments of a pass.
 type PassArgs =
-    (Global<u32>, Global<u32>, Global<u64>, Global<u64>, Pass, Global<u32>, Global<u32>, Global<u64>);
-
-/// The arguments of a partition.
-type PartitionArgs = (Global<u32>, Global<u32>, Global<u64>, Pass, Global<u32>, Global<u32>, Global<u64>);
+    (Global<u32>, Global<u32>, Global<u64>, Global<u64>, Pass, Global<u32>, Global<u32>, Global<u32>, Global<u64>);
 
 /// The arguments of the bucket sort.
 type BucketSortArgs = (Global<u32>, Global<u32>, u32, u32, Global<u32>, Global<u32>, u32, Global<u32>);

@@ -2,54 +2,75 @@
 
 use super::ranks::{Counters, HALF, Ranks};
 use super::shape::{GROUP, MAX_ITEMS, Shape};
-use super::{Buckets, Origin, Pass, TICKETS};
+use super::{Buckets, Origin, Pass, TABLE_WORDS, TICKETS};
 use crate::keys::Word;
+use crate::operator::{Sum, warp_scan_inclusive};
 use crate::radix::digits::{BITS, DIGITS};
-use crate::radix::from_last::Passes;
 use crate::radix::msd::{spread, static_shared};
 use crate::radix::steps::Digits;
 use core::marker::PhantomData;
 use simt::atomic::{Order::Relaxed, Scope};
-use simt::{Global, Shared, opaque, shared, thread, unroll};
+use simt::{Global, Shared, opaque, shared, thread, unroll, warp};
+
+/// Warps that have a digit per thread.
+const WARPS: u32 = DIGITS / warp::WARP;
 
 shared!(TAKEN: [u32; 1]);
 shared!(OFFSETS: [u32; DIGITS]);
+shared!(SUMS: [u32; 2 * WARPS]);
 
 /// Bytes of static shared memory.
-pub const PASS_STATIC: u32 = static_shared(4 * (1 + DIGITS));
+pub const PASS_STATIC: u32 = static_shared(4 * (1 + DIGITS + 2 * WARPS));
 
-/// By which digit pairs are moved, and where its values start.
-#[derive(Clone, Copy)]
-pub enum By {
-    /// By the top bits: the first partition, or the second.
-    Buckets(Buckets),
-    /// By a digit.
-    Digits(Passes),
+/// By which digit a pass goes, and where its values start.
+pub struct DigitOf {
+    pub pass: Pass,
+    pub by_buckets: bool,
+    pub counts: Global<u32>,
+    pub buckets: Global<u32>,
 }
 
-impl By {
+impl DigitOf {
     /// The first bit and the number of bits.
     #[inline(always)]
-    fn bits(self, pass: Pass) -> (u32, u32) {
-        let Pass { number, first_bits, second_bits, .. } = pass;
-        match self {
-            By::Digits(_) => (number * BITS, BITS),
-            By::Buckets(_) if number == 0 => (32 - first_bits, first_bits),
-            By::Buckets(_) => (32 - first_bits - second_bits, second_bits),
+    fn bits(&self) -> (u32, u32) {
+        let Pass { number, first_bits, second_bits, .. } = self.pass;
+        if !self.by_buckets {
+            (number * BITS, BITS)
+        } else if number == 0 {
+            (32 - first_bits, first_bits)
+        } else {
+            (32 - first_bits - second_bits, second_bits)
         }
     }
 
-    /// Where the digit of this thread starts in the output.
+    /// For the digit of this thread, one of the first [`DIGITS`]: where it starts in the output, or, by digits, how
+    /// often the input has it.
     #[inline(always)]
-    pub fn start<S: Shape>(self, tile: &Tile<S>, number: u32) -> u32 {
-        let t = thread::thread_idx_x();
-        match self {
-            By::Digits(passes) => passes.starts(number).get(t),
-            By::Buckets(_) if t > tile.mask => 0,
-            By::Buckets(Buckets { first, .. }) if number == 0 => first.get(spread(t)),
-            By::Buckets(Buckets { starts, .. }) => starts.get(tile.bucket + t),
+    pub fn place<S: Shape>(&self, tile: &Tile<S>) -> Place {
+        let (t, Pass { number, table, .. }) = (thread::thread_idx_x(), self.pass);
+        if t >= DIGITS {
+            return Place::Start(0);
+        }
+        if !self.by_buckets {
+            return Place::Count(self.counts.get(table * TABLE_WORDS + number * DIGITS + t));
+        }
+        let Buckets { first, starts, .. } = Buckets::new(self.buckets);
+        if t > tile.mask {
+            Place::Start(0)
+        } else if number == 0 {
+            Place::Start(first.get(spread(t)))
+        } else {
+            Place::Start(starts.get(tile.bucket + t))
         }
     }
+}
+
+/// What is known of where a digit starts.
+#[derive(Clone, Copy)]
+pub enum Place {
+    Start(u32),
+    Count(u32),
 }
 
 /// Pairs of one thread.
@@ -80,22 +101,21 @@ impl<S: Shape> Tile<S> {
     /// no tile for the block.
     #[inline(always)]
     #[track_caller]
-    pub fn take(by: By, pass: Pass, control: Global<u32>, n: u32) -> Option<Self> {
-        let (t, number) = (thread::thread_idx_x(), pass.number);
+    pub fn take(plan: &DigitOf, control: Global<u32>, n: u32) -> Option<Self> {
+        let (t, number) = (thread::thread_idx_x(), plan.pass.number);
         if t == 0 {
             TAKEN::view().set(0, control.fetch_add(TICKETS + number, 1, Relaxed, Scope::Device));
         }
         thread::sync_threads(); // the tile is known, and all counters are zero
         let slot = TAKEN::view().get(0);
-        let (shift, bits) = by.bits(pass);
+        let (shift, bits) = plan.bits();
         let mask = (1 << bits) - 1;
         let first = t / HALF * (S::ITEMS * HALF) + t % HALF;
         let tile = |begin, count, before, bucket| {
             Some(Self { slot, begin, count, before, bucket, shift, mask, first, shape: PhantomData })
         };
-        if let By::Buckets(Buckets { starts, tiles, .. }) = by
-            && number == 1
-        {
+        if plan.by_buckets && number == 1 {
+            let Buckets { starts, tiles, .. } = Buckets::new(plan.buckets);
             let [begin, end, bucket, _] = tiles.get_pack(slot);
             if begin == end {
                 return None;
@@ -104,6 +124,10 @@ impl<S: Shape> Tile<S> {
             let slots = starts.get(bucket) / S::TILE + (bucket >> bits);
             tile(begin, end - begin, slot - slots, bucket)
         } else {
+            // The second pass has blocks for all slots of the second partition.
+            if slot >= n.div_ceil(S::TILE) {
+                return None;
+            }
             let begin = slot * S::TILE;
             tile(begin, (n - begin).min(S::TILE), slot, 0)
         }
@@ -172,6 +196,30 @@ impl<S: Shape> Tile<S> {
                 sorted.set(places[j], mine.keys[i] as u64 | (mine.values[i] as u64) << 32);
             });
         });
+    }
+
+    /// For the digit of this thread the numbers of pairs in the tile and in the input that come before it. Only the
+    /// threads of a digit get them.
+    #[inline(always)]
+    #[track_caller]
+    pub fn scan(&self, total: u32, place: Place) -> (u32, u32) {
+        let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
+        let (w, sums) = (t / warp::WARP, SUMS::view());
+        let count = if let Place::Count(count) = place { count } else { 0 };
+        let (mut in_tile, mut in_all) = (0, 0);
+        if t < DIGITS {
+            (in_tile, in_all) = (warp_scan_inclusive::<Sum, u32>(total), warp_scan_inclusive::<Sum, u32>(count));
+            if lane == warp::WARP - 1 {
+                sums.set(w, in_tile);
+                sums.set(WARPS + w, in_all);
+            }
+        }
+        thread::sync_threads(); // every warp's sums are there before they are added up
+        if t < DIGITS {
+            let below = |first: u32| warp::reduce_add(warp::FULL, if lane < w { sums.get(first + lane) } else { 0 });
+            (in_tile, in_all) = (below(0) + in_tile - total, below(WARPS) + in_all - count);
+        }
+        (in_tile, if let Place::Start(start) = place { start } else { in_all })
     }
 
     /// Says where the first pair of this thread's digit goes in the output, if the digit starts at `start` in the tile.

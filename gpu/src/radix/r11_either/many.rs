@@ -90,8 +90,8 @@ pub const fn count_blocks(multiprocessors: u32) -> u32 {
     partition_blocks::<u32, Plain>() * multiprocessors
 }
 
-/// The first partition, of tile i by block i, or counts all digits in the first `blocks` blocks. `passes`: the words of
-/// [`Passes`].
+/// The first partition, of tile i by block i, or counts all digits in the first `blocks` blocks. `counts`: of all digits, zero
+/// before and behind this. `passes`: the words of [`Passes`].
 #[kernel(max_threads = THREADS, min_blocks = partition_blocks::<u32, M>(), instances(
     radix_either_many_first: <Plain>,
     radix_either_many_first_mapped: <Mapped>,
@@ -99,7 +99,7 @@ pub const fn count_blocks(multiprocessors: u32) -> u32 {
 #[rustfmt::skip]
 pub fn radix_either_many_first<M: Mapping>(
     from: Global<u32>, to: Global<u32>, numbers: Numbers, cursors: Global<u32>, choice: Global<u32>,
-    passes: Global<u32>, blocks: u32,
+    counts: Global<u32>, passes: Global<u32>, blocks: u32,
 ) {
     let Numbers { order, first_bits, second_bits, .. } = numbers;
     grid::let_next_start();
@@ -111,9 +111,8 @@ pub fn radix_either_many_first<M: Mapping>(
     } else if thread::block_idx_x() < blocks {
         let order = if M::MAPS { order } else { UNSIGNED };
         clear_counters::<THREADS>(COUNT_SHARED);
-        let passes = Passes(passes);
-        count_cleared::<u32, THREADS>(from, order, PASSES, passes.counts(), COUNT_SHARED, blocks);
-        passes.start::<{ THREADS / warp::WARP }>(from.len(), blocks);
+        count_cleared::<u32, THREADS>(from, order, PASSES, counts, COUNT_SHARED, blocks);
+        Passes(passes).start::<{ THREADS / warp::WARP }>(counts, from.len(), blocks);
     }
 }
 

@@ -65,7 +65,7 @@ struct Sorter {
     lists: Scratch<u32>,
     /// See [`CHOICE_WORDS`].
     choice_words: Scratch<u32>,
-    /// See [`Passes`](crate::radix::from_last::Passes).
+    /// See [`Passes`](crate::radix::from_last::Passes); behind them counts of all digits, zero between sorts.
     passes: Scratch<u32>,
     /// The next number that the states have not seen.
     epoch: u32,
@@ -79,7 +79,7 @@ impl Sorter {
             choice: many.choice,
             limits,
             // All three are cleared by one fill.
-            passes: on.zeros(PASSES_WORDS)?,
+            passes: on.zeros(PASSES_WORDS + PASSES * DIGITS)?,
             workspace: on.zeros(plan.layout().words)?,
             states: on.zeros(plan.n.div_ceil(pass_tile::<u32>()) * DIGITS)?,
             keys: on.scratch(plan.n)?,
@@ -102,7 +102,8 @@ impl Sorter {
         }
         let (layout, multiprocessors) = (self.plan.layout(), on.device().multiprocessors);
         let (scratch, lists) = (self.keys.view(), self.lists.view());
-        let (choice, passes) = (self.choice_words.view(), self.passes.view());
+        let (choice, passes) = (self.choice_words.view(), self.passes.view().slice(0, PASSES_WORDS));
+        let counts = self.passes.view().slice(PASSES_WORDS, PASSES * DIGITS);
         let memory = Memory { input: keys, output: keys, scratch, workspace: self.workspace.view() };
         let histogram = memory.part(layout.histogram).slice(0, self.plan.buckets());
         let (starts, tiles) = (memory.part(layout.starts), memory.part(layout.tiles));
@@ -125,7 +126,7 @@ impl Sorter {
 
         let (blocks, counting) = (n.div_ceil(pass_tile::<u32>()), count_blocks(multiprocessors));
         let geometry = Geometry::linear(blocks, THREADS).shared(FIRST_SHARED).overlapping();
-        let args = (keys, scratch, numbers, first, choice, passes, blocks.min(counting));
+        let args = (keys, scratch, numbers, first, choice, counts, passes, blocks.min(counting));
         if order == UNSIGNED {
             on.launch(radix_either_many_first::<Plain>::default(), geometry, args)?;
         } else {
