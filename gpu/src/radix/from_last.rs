@@ -1,14 +1,12 @@
 //! Passes by all digits from the last one, which sorts from the first digit fall back on where the keys do not spread.
 //!
-//! The device knows how many passes there are: none by a digit in which no two keys differ. One launch does them all, or
-//! all but the first. Its blocks take the tiles of a pass by a ticket, each the next one ahead, so that its keys are on
-//! their way while those before are written out, and wait for the end of a pass before the next.
+//! The device knows how many passes there are: none by a digit in which no two keys differ. One launch does them all,
+//! or all but the first. Its blocks take the tiles of a pass by a ticket, each the next one ahead, so that its keys are
+//! on their way while those before are written out, and wait for the end of a pass before the next.
 
 use super::digits::{BITS, DIGITS, passes};
 use super::msd::spread;
-use super::r7_onesweep::{
-    Ahead, Digit, ITEMS, PASS_THREADS, Payload, clear_pass, load_tile, pass_loaded, pass_tile,
-};
+use super::r7_onesweep::{Ahead, Digit, ITEMS, PASS_THREADS, Payload, clear_pass, load_tile, pass_loaded, pass_tile};
 use super::r9_msd_skewed::wait_for_items;
 use super::steps::{block_scan, uniform};
 use crate::keys::UNSIGNED;
@@ -23,8 +21,8 @@ pub const REST_BLOCKS: u32 = 2;
 
 /// Words of [`Passes`].
 pub const PASSES_WORDS: u32 = COUNTED + 1;
-/// Where the parts begin, in words: where each value of each digit starts, cursors of the first pass, in which digits keys
-/// differ, how many blocks have counted, which is zero before and behind [`Passes::start`].
+/// Where the parts begin, in words: where each value of each digit starts, cursors of the first pass, in which digits
+/// keys differ, how many blocks have counted, which is zero before and behind [`Passes::start`].
 const STARTS: u32 = 0;
 const CURSORS: u32 = STARTS + PASSES * DIGITS;
 const DIFFER: u32 = CURSORS + spread(DIGITS);
@@ -64,8 +62,8 @@ impl Passes {
         left
     }
 
-    /// Turns the counts of `n` keys into starts, and zeroes them, in the last of `blocks` blocks of so many warps that are
-    /// done with counting, and with their shared memory. `counts[p · 256 + d]`: how often digit p has value d.
+    /// Turns the counts of `n` keys into starts, and zeroes them, in the last of `blocks` blocks of so many warps that
+    /// are done with counting, and with their shared memory. `counts[p · 256 + d]`: how often digit p has value d.
     #[inline(always)]
     #[track_caller]
     pub fn start<const WARPS: u32>(self, counts: Global<u32>, n: u32, blocks: u32) {
@@ -181,8 +179,8 @@ impl<T: Fn() -> Global<u32>, L: Fn(u32) -> [u32; ITEMS]> Ahead<u32> for Next<T, 
     }
 }
 
-/// All passes from pass `first` on, in a launch of at most as many blocks as tiles. `phase`: the ticket of a pass, and how
-/// many of its tiles are done, both zero.
+/// All passes from pass `first` on, in a launch of at most as many blocks as tiles. `phase`: the ticket of a pass, and
+/// how many of its tiles are done, both zero.
 ///
 /// `epoch`: as many as passes, from this one on, are numbers that `states` have not seen, 256 words per tile.
 #[inline(always)]
@@ -211,8 +209,8 @@ pub fn all_passes<P: Payload>(
     thread::sync_threads(); // the first pass is known
     loop {
         if t == 0 {
-            // Tickets count up, so that the tiles which a block waits for have been taken by running blocks; those that a
-            // block has taken ahead it moves next, and waits for none in between.
+            // Tickets count up, so that the tiles which a block waits for have been taken by running blocks; those that
+            // a block has taken ahead it moves next, and waits for none in between.
             step.set(NEXT, ticket().fetch_add(0, 1, Relaxed, Scope::Device));
             step.set(DONE, 0);
         }

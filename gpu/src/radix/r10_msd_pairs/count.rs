@@ -1,4 +1,5 @@
-//! Launch 3, or the first one where the host chose the digits: how often each digit has each value, and where it starts.
+//! Launch 3, or the first one where the host chose the digits: how often each digit has each value, and where it
+//! starts.
 
 use super::{TICKETS, by_buckets};
 use crate::radix::digits::{DIGITS, count_digits};

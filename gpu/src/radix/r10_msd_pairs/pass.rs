@@ -65,8 +65,9 @@ impl Pass {
 /// Counts of all digits in one table.
 pub const TABLE_WORDS: u32 = PASSES * DIGITS;
 
-/// Moves each pair to its place by a digit, if the host chose the digits or the device the buckets: from `keys` and `values` in the first pass, otherwise `from` one array of
-/// pairs `to` another. The last pass of a road, the second or the fourth, moves them to `keys` and `values`.
+/// Moves each pair to its place by a digit, if the host chose the digits or the device the buckets: from `keys` and
+/// `values` in the first pass, otherwise `from` one array of pairs `to` another. The last pass of a road, the second or
+/// the fourth, moves them to `keys` and `values`.
 ///
 /// `counts`: two tables, see [`Pass::table`]. `buckets`: see [`Buckets`]. `states`: 256 words per tile.
 #[kernel(max_threads = S::THREADS, min_blocks = S::BLOCKS, instances(

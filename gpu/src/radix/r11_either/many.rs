@@ -12,8 +12,8 @@ use crate::keys::{UNSIGNED, Word};
 use crate::radix::digits::{BITS, DIGITS, clear_counters, count_cleared};
 use crate::radix::from_last::{Arrays, PASSES, Passes, REST_BLOCKS, all_passes};
 use crate::radix::msd::{
-    COUNT_THREADS, Mapped, Mapping, Plain, STARTS_THREADS, Tables, Tile, clear_sample, count_top_bits, move_tile, spread,
-    tile_shared,
+    COUNT_THREADS, Mapped, Mapping, Plain, STARTS_THREADS, Tables, Tile, clear_sample, count_top_bits, move_tile,
+    spread, tile_shared,
 };
 use crate::radix::r7_onesweep::{KeysOnly, PASS_SHARED, pass_tile};
 use crate::radix::r8_msd_buckets::{partition_blocks, partition_cleared};
@@ -52,8 +52,8 @@ pub fn radix_either_many_histogram<M: Mapping>(
 /// Where each bucket starts, or that none has keys: decides which way keys go, see [`choice`](super::choice), which
 /// every block does for itself.
 ///
-/// As [`radix_msd_skewed_starts`](crate::radix::r9_msd_skewed::radix_msd_skewed_starts), beside the words of the `choice`,
-/// see [`CHOICE_WORDS`].
+/// As [`radix_msd_skewed_starts`](crate::radix::r9_msd_skewed::radix_msd_skewed_starts), beside the words of the
+/// `choice`, see [`CHOICE_WORDS`].
 #[kernel(max_threads = STARTS_THREADS)]
 #[rustfmt::skip]
 pub fn radix_either_many_starts(
@@ -90,8 +90,8 @@ pub const fn count_blocks(multiprocessors: u32) -> u32 {
     partition_blocks::<u32, Plain>() * multiprocessors
 }
 
-/// The first partition, of tile i by block i, or counts all digits in the first `blocks` blocks. `counts`: of all digits, zero
-/// before and behind this. `passes`: the words of [`Passes`].
+/// The first partition, of tile i by block i, or counts all digits in the first `blocks` blocks. `counts`: of all
+/// digits, zero before and behind this. `passes`: the words of [`Passes`].
 #[kernel(max_threads = THREADS, min_blocks = partition_blocks::<u32, M>(), instances(
     radix_either_many_first: <Plain>,
     radix_either_many_first_mapped: <Mapped>,
@@ -151,8 +151,8 @@ pub fn radix_either_many_second<M: Mapping>(
 pub const REST_SHARED: u32 = if SPLIT_SHARED > PASS_SHARED { SPLIT_SHARED } else { PASS_SHARED };
 const _: () = assert!(4 * PASSES * DIGITS <= REST_SHARED);
 
-/// Splits the buckets that are too large, or does all passes, or those behind the first: a pass, or if keys differ in one
-/// digit, its counts say all.
+/// Splits the buckets that are too large, or does all passes, or those behind the first: a pass, or if keys differ in
+/// one digit, its counts say all.
 ///
 /// `epoch`: as many as passes, from this one on, are numbers that `states` have not seen, 256 words per tile.
 #[kernel(max_threads = THREADS, min_blocks = REST_BLOCKS)]

@@ -71,8 +71,8 @@ pub(in crate::radix) fn pass<W: Digits, P: Payload>(
     pass_tile_number::<W, P>(take_tile(ticket), || [input, output], values, || digit, start, states);
 }
 
-/// The number of the tile that the block takes, once it has [cleared](clear_pass) its counters. Tiles are taken in order,
-/// so that those which a block waits for have been taken by running blocks.
+/// The number of the tile that the block takes, once it has [cleared](clear_pass) its counters. Tiles are taken in
+/// order, so that those which a block waits for have been taken by running blocks.
 #[inline(always)]
 #[track_caller]
 pub(in crate::radix) fn take_tile(ticket: Global<u32>) -> u32 {
@@ -139,8 +139,8 @@ pub(in crate::radix) fn pass_tile_number<W: Digits, P: Payload>(
 
 /// Moves the keys of a tile, of which each thread has `mine`, see [`load_tile`]. Returns those of the tile that is
 /// `ahead`. Tiles are begun in the order of their numbers: the block waits for those before. `start_of`:
-/// where the digit of the thread starts; threads from [`DIGITS`] on do not ask. `keys`, `values` and `digit` are asked for
-/// anew after barriers, so that they take no registers in between where they come from shared memory.
+/// where the digit of the thread starts; threads from [`DIGITS`] on do not ask. `keys`, `values` and `digit` are asked
+/// for anew after barriers, so that they take no registers in between where they come from shared memory.
 #[inline(always)]
 #[track_caller]
 #[allow(clippy::too_many_arguments)]

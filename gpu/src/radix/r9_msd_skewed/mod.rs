@@ -66,8 +66,8 @@ mod uniform;
 #[cfg(not(target_os = "cuda"))]
 pub use super::msd::{BUCKET_SORT_STATIC, bucket_sort_shared};
 pub use groups::*;
-pub use leftover::{Arrays, Limits, Numbers};
 pub(in crate::radix) use leftover::Window;
+pub use leftover::{Arrays, Limits, Numbers};
 pub(in crate::radix) use lists::Lists;
 pub(in crate::radix) use phases::wait_for_items;
 pub use split::*;

@@ -51,8 +51,8 @@ pub fn each_item(
     }
 }
 
-/// Waits until all items of a phase are done, of which this block has done `mine`, as thread 0 knows. All threads of the
-/// block call it.
+/// Waits until all items of a phase are done, of which this block has done `mine`, as thread 0 knows. All threads of
+/// the block call it.
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
