@@ -70,7 +70,7 @@ pub const TABLE_WORDS: u32 = PASSES * DIGITS;
 /// the fourth, moves them to `keys` and `values`.
 ///
 /// `counts`: two tables, see [`Pass::table`]. `buckets`: see [`Buckets`]. `states`: 256 words per tile.
-#[kernel(max_threads = S::THREADS, min_blocks = S::BLOCKS, instances(
+#[kernel(max_threads = S::THREADS, min_blocks = S::BLOCKS, max_spills = 4, instances(
     radix_msd_pairs_pass_apart: <Large, Apart>,
     radix_msd_pairs_pass_joined: <Large, Joined>,
     radix_msd_pairs_pass_apart_small: <Small, Apart>,
@@ -135,7 +135,7 @@ pub fn radix_msd_pairs_pass<S: Shape, O: Origin>(
 /// All passes by digits. By buckets it leaves.
 ///
 /// `pass`: the first one. `passes`: see [`Passes`]. `buckets`: see [`Buckets`]. `states`: 256 words per tile.
-#[kernel(max_threads = PASS_THREADS, min_blocks = REST_BLOCKS)]
+#[kernel(max_threads = PASS_THREADS, min_blocks = REST_BLOCKS, max_spills = 8)]
 #[rustfmt::skip]
 pub fn radix_msd_pairs_digits(
     keys: Global<u32>, values: Global<u32>, pairs: Global<u64>, pass: Pass, control: Global<u32>,
