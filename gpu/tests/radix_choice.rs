@@ -10,7 +10,7 @@ use rungs_kernels::ladder::{Device, Launcher, Launches, Options, Result};
 use rungs_kernels::radix::digits::LAST_EPOCH;
 use rungs_kernels::radix::r8_msd_buckets::launches::Plan;
 use rungs_kernels::radix::r11_either::choice::Choice;
-use rungs_kernels::radix::r11_either::many::{FROM_LAST, MANY_WORDS, SAMPLED};
+use rungs_kernels::radix::r11_either::many::{CHOICE_WORDS, FROM_LAST, SAMPLED};
 use rungs_kernels::radix::r11_either::many_launches::Many;
 use simt::Geometry;
 use simt::launcher::{Call, Memory};
@@ -72,7 +72,7 @@ impl Launcher for Seeing {
 
     fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>> {
         let memory = self.gpu.allocate(bytes)?;
-        if bytes == 4 * MANY_WORDS as usize {
+        if bytes == 4 * CHOICE_WORDS as usize {
             self.words.set(memory.address().cast_const().cast());
         }
         Ok(memory)

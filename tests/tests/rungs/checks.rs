@@ -251,7 +251,13 @@ const LARGE: &[(&str, &[&str])] = &[
     ("msd-pairs", &["radix_msd_pairs_histogram", "radix_msd_pairs_starts", "radix_msd_pairs_bucket_sort"]),
     (
         "either",
-        &["radix_either_many_histogram", "radix_either_many_starts", "radix_either_many_first", "radix_either_rest"],
+        &[
+            "radix_either_many_histogram",
+            "radix_either_many_starts",
+            "radix_either_many_first",
+            "radix_either_many_second",
+            "radix_either_rest",
+        ],
     ),
 ];
 

@@ -7,11 +7,11 @@ use crate::keys::{self, UNSIGNED};
 use crate::ladder::sort::{Keys, Sorts};
 use crate::ladder::*;
 use crate::radix::digits::LAST_EPOCH;
+use crate::radix::from_last::{PASSES, PASSES_WORDS, REST_BLOCKS};
 use crate::radix::msd::{BUCKET_MAX, COUNT_THREADS, SORT_THREADS, STARTS_THREADS, bucket_sort_shared};
 use crate::radix::r8_msd_buckets::launches::{self as buckets, Memory, launch};
 use crate::radix::r8_msd_buckets::{
-    PARTITION_THREADS, histogram_blocks, histogram_shared, partition_shared, partition_tile,
-    radix_msd_buckets_partition, starts_blocks,
+    PARTITION_THREADS, histogram_blocks, histogram_shared, partition_tile, starts_blocks,
 };
 use crate::radix::r9_msd_skewed::launches::{CONTROL_WORDS, list_words};
 use crate::radix::r9_msd_skewed::{
@@ -63,8 +63,10 @@ struct Sorter {
     /// A word for each tile and value of a digit.
     states: Scratch<u64>,
     lists: Scratch<u32>,
-    /// See [`MANY_WORDS`].
-    digits: Scratch<u32>,
+    /// See [`CHOICE_WORDS`].
+    choice_words: Scratch<u32>,
+    /// See [`Passes`](crate::radix::from_last::Passes); behind them counts of all digits, zero between sorts.
+    passes: Scratch<u32>,
     /// The next number that the states have not seen.
     epoch: u32,
 }
@@ -76,12 +78,13 @@ impl Sorter {
             plan,
             choice: many.choice,
             limits,
-            // Both are cleared by one fill.
+            // All three are cleared by one fill.
+            passes: on.zeros(PASSES_WORDS + PASSES * DIGITS)?,
             workspace: on.zeros(plan.layout().words)?,
             states: on.zeros(plan.n.div_ceil(pass_tile::<u32>()) * DIGITS)?,
             keys: on.scratch(plan.n)?,
             lists: on.scratch(list_words::<u32>(plan.n, plan.buckets(), plan.top_bits(), limits))?,
-            digits: on.scratch(MANY_WORDS)?,
+            choice_words: on.scratch(CHOICE_WORDS)?,
             epoch: many.epoch,
         })
     }
@@ -98,7 +101,9 @@ impl Sorter {
             self.epoch = 1;
         }
         let (layout, multiprocessors) = (self.plan.layout(), on.device().multiprocessors);
-        let (scratch, lists, digits) = (self.keys.view(), self.lists.view(), self.digits.view());
+        let (scratch, lists) = (self.keys.view(), self.lists.view());
+        let (choice, passes) = (self.choice_words.view(), self.passes.view().slice(0, PASSES_WORDS));
+        let counts = self.passes.view().slice(PASSES_WORDS, PASSES * DIGITS);
         let memory = Memory { input: keys, output: keys, scratch, workspace: self.workspace.view() };
         let histogram = memory.part(layout.histogram).slice(0, self.plan.buckets());
         let (starts, tiles) = (memory.part(layout.starts), memory.part(layout.tiles));
@@ -108,7 +113,7 @@ impl Sorter {
         let top_bits = self.plan.top_bits();
         let geometry = Geometry::linear(histogram_blocks(n, multiprocessors), COUNT_THREADS);
         let geometry = geometry.shared(histogram_shared(top_bits)).overlapping();
-        let args = (keys, order, top_bits, histogram, lists.slice(0, CONTROL_WORDS), digits, self.choice.of_sample(n));
+        let args = (keys, order, top_bits, histogram, lists.slice(0, CONTROL_WORDS), choice, self.choice.of_sample(n));
         if order == UNSIGNED {
             on.launch(radix_either_many_histogram::<Plain>::default(), geometry, args)?;
         } else {
@@ -116,12 +121,12 @@ impl Sorter {
         }
 
         let geometry = Geometry::linear(starts_blocks(first_bits, second_bits), STARTS_THREADS).overlapping();
-        let args = (histogram, n, starts, second, first, tiles, lists, numbers, digits, self.choice);
+        let args = (histogram, n, starts, second, first, tiles, lists, numbers, choice, self.choice);
         on.launch(radix_either_many_starts, geometry, args)?;
 
         let (blocks, counting) = (n.div_ceil(pass_tile::<u32>()), count_blocks(multiprocessors));
         let geometry = Geometry::linear(blocks, THREADS).shared(FIRST_SHARED).overlapping();
-        let args = (keys, scratch, numbers, first, digits, blocks.min(counting));
+        let args = (keys, scratch, numbers, first, choice, counts, passes, blocks.min(counting));
         if order == UNSIGNED {
             on.launch(radix_either_many_first::<Plain>::default(), geometry, args)?;
         } else {
@@ -130,9 +135,13 @@ impl Sorter {
 
         if second_bits != 0 {
             let geometry = Geometry::linear(self.plan.tile_slots(), PARTITION_THREADS);
-            let geometry = geometry.shared(partition_shared(false)).overlapping();
-            let args = (scratch, keys, order, u32::BITS - top_bits, second_bits, second, 0, tiles);
-            on.launch(radix_msd_buckets_partition::<u32, Plain>::default(), geometry, args)?;
+            let geometry = geometry.shared(FIRST_SHARED).overlapping();
+            let args = (keys, scratch, numbers, second, tiles, choice, passes);
+            if order == UNSIGNED {
+                on.launch(radix_either_many_second::<Plain>::default(), geometry, args)?;
+            } else {
+                on.launch(radix_either_many_second::<Mapped>::default(), geometry, args)?;
+            }
         }
 
         let geometry = Geometry::linear(self.plan.buckets(), SORT_THREADS).shared(bucket_sort_shared::<u32>(false));
@@ -141,7 +150,7 @@ impl Sorter {
         launch!(on, radix_msd_skewed_bucket_sort<u32>, order, geometry, args);
 
         let geometry = Geometry::linear(blocks.min(REST_BLOCKS * multiprocessors), THREADS).shared(REST_SHARED);
-        let args = (keys, scratch, lists, numbers, digits, self.states.view(), self.epoch);
+        let args = (keys, scratch, lists, numbers, choice, passes, self.states.view(), self.epoch);
         on.launch(radix_either_rest, geometry.overlapping(), args)?;
 
         let geometry = Geometry::linear(groups_blocks(n, multiprocessors), GROUPS_THREADS);

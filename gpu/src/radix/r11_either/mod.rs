@@ -11,23 +11,23 @@
 //! Both sorts begin with a count, so one count of all four digits serves both.
 //! Launches that leave at once are not free either: with three more of them a sort took 5 to 12 µs longer on an H200.
 //! Keys that fit a block are one launch: they are spread over counters as a bucket is, or, if many share a counter,
-//! sorted from the last digit in shared memory.
+//! merged in shared memory.
 //!
 //! For more than 2²⁰ keys a count of all digits costs too much where the keys spread. There the launches are those of
 //! `msd-skewed`, and four of its kernels are replaced: the histogram, which counts nothing if a sample of the keys is
 //! skewed beyond doubt; the starts, which decide if the sample did not; the first partition, which counts all digits
 //! instead if keys go from the last; and the split of large buckets, which does all passes instead. The blocks of that
-//! launch take the tiles of a pass by a ticket, and wait for its end before the next. A digit in which no two keys
-//! differ needs no pass. If keys differ in one digit alone, the counts say all: the keys are written anew. What the
-//! split leaves is split again until no bit is left, so the launch that tallies is not needed.
+//! launch take the tiles of a pass by a ticket, and wait for its end before the next. The first pass needs no order
+//! kept, since equal keys are alike: with two partitions, the launch of the second one does it as a partition. A digit
+//! in which no two keys differ needs no pass. If keys differ in one digit alone, the counts say all: the keys are
+//! written anew. What the split leaves is split again until no bit is left, so the launch that tallies is not needed.
 //!
 //! **Bottleneck.** The launches: six, for work of a few microseconds each. For many keys, that of the sort that is
 //! taken.
 //!
 //! **Cost.** 4 bytes per key to count. Then from the first digit 16 bytes per key: one partition, and the sort of the
 //! buckets; or from the last digit 32 bytes per key, in four passes. Six launches; one up to [`ONE_BLOCK`] keys. In one
-//! block, 8 bytes per unsigned key; keys that crowd there are read once more, and moved in shared memory once per eight
-//! bits in which they differ.
+//! block, 8 bytes per unsigned key; keys that crowd there are read once more, and merged in shared memory.
 //!
 //! For more than [`MOST`] keys seven launches, or six with one partition, whichever way keys go. From the first digit
 //! they move the bytes that `msd-skewed` moves. From the last digit 4 bytes per key to count, or 8 if the sample did
@@ -61,9 +61,9 @@
 //! | 1 | `radix_either_many_histogram` | counts the keys of each bucket | the same, or leaves after a sample |
 //! | 2 | `radix_either_many_starts` | where each bucket starts | no bucket has keys |
 //! | 3 | `radix_either_many_first` | first partition | counts all digits |
-//! | 4 | `radix_msd_buckets_partition` | second partition, above 2²¹ keys | leaves: no tile has keys |
+//! | 4 | `radix_either_many_second` | second partition, above 2²¹ keys | first pass |
 //! | 5 | `radix_msd_skewed_bucket_sort` | sorts each bucket | leaves: no bucket has keys |
-//! | 6 | `radix_either_rest` | splits the buckets that are too large | all passes |
+//! | 6 | `radix_either_rest` | splits the buckets that are too large | the other passes, or all |
 //! | 7 | `radix_msd_skewed_groups` | sorts what is crowded or was split off | leaves: there is nothing |
 
 pub mod choice;
@@ -249,7 +249,7 @@ pub fn radix_either_last(
     either(from, to, step, starts, control, states, || {});
 }
 
-/// Sorts all `keys`, at most [`ONE_BLOCK`], in one block; from the last digit if they crowd in few counters.
+/// Sorts all `keys`, at most [`ONE_BLOCK`], in one block; by merging if they crowd in few counters.
 #[kernel(max_threads = THREADS, min_blocks = 1, instances(
     radix_either_one_block: <u32>,
     radix_either_one_block_u64: <u64>,

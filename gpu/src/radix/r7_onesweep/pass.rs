@@ -14,7 +14,7 @@ pub const PASS_THREADS: u32 = 512;
 const WARPS: u32 = PASS_THREADS / warp::WARP;
 
 /// Keys of 4 bytes per thread; half as many of 8.
-const ITEMS: usize = 16;
+pub(in crate::radix) const ITEMS: usize = 16;
 
 /// Keys per thread.
 const fn items<W>() -> u32 {
@@ -67,15 +67,20 @@ pub(in crate::radix) fn pass<W: Digits, P: Payload>(
     if !go_on() {
         return;
     }
-    let t = thread::thread_idx_x();
-    // Tiles are taken in order, so that those which a block waits for have been taken by running blocks.
-    if t == 0 {
+    let (start, values) = (|| starts.get(thread::thread_idx_x()), || [values_in, values_out]);
+    pass_tile_number::<W, P>(take_tile(ticket), || [input, output], values, || digit, start, states);
+}
+
+/// The number of the tile that the block takes, once it has [cleared](clear_pass) its counters. Tiles are taken in
+/// order, so that those which a block waits for have been taken by running blocks.
+#[inline(always)]
+#[track_caller]
+pub(in crate::radix) fn take_tile(ticket: Global<u32>) -> u32 {
+    if thread::thread_idx_x() == 0 {
         TILE::view().set(0, ticket.fetch_add(0, 1, Relaxed, Scope::Device));
     }
     thread::sync_threads(); // the tile is known, and the warp's counters are zero
-    let start = || starts.get(t);
-    let values = [values_in, values_out];
-    pass_tile_number::<W, P>(TILE::view().get(0), || [input, output], values, || digit, start, states);
+    TILE::view().get(0)
 }
 
 /// The counters of this warp, one for each digit, and its sets of lanes.
@@ -85,27 +90,74 @@ fn of_warp() -> [Shared<u32>; 2] {
     [w, WARPS + w].map(|row| Shared::<u32>::dynamic(row * DIGITS * 4, DIGITS))
 }
 
+/// What a block prepares for its next tile while it moves one.
+pub(in crate::radix) trait Ahead<W> {
+    /// Draws the number of the next tile, in one thread.
+    fn draw(&self) -> u32;
+    /// Tells the block the number that the thread has drawn; a barrier follows.
+    fn tell(&self, number: u32);
+    /// The keys of this thread in the next tile.
+    fn load(&self) -> [W; ITEMS];
+}
+
+/// There is no next tile.
+struct Nothing;
+
+impl<W: Digits> Ahead<W> for Nothing {
+    #[inline(always)]
+    fn draw(&self) -> u32 {
+        0
+    }
+
+    #[inline(always)]
+    fn tell(&self, _: u32) {}
+
+    #[inline(always)]
+    fn load(&self) -> [W; ITEMS] {
+        [W::LARGEST; ITEMS]
+    }
+}
+
+/// The keys of this thread in a tile.
+#[inline(always)]
+pub(in crate::radix) fn load_tile<W: Digits>(number: u32, input: Global<W>, order: u32) -> [W; ITEMS] {
+    Tile::<W>::new(number, input.len()).load(input, order)
+}
+
 /// Moves the keys of a tile, whose number all threads of the block know, once the warp's counters are
-/// [cleared](clear_pass). Tiles are begun in the order of their numbers: the block waits for those before. `start_of`:
-/// where the digit of the thread starts; threads from [`DIGITS`] on do not ask. `keys` and `digit` are asked for anew
-/// after barriers, so that they take no registers in between where they come from shared memory.
+/// [cleared](clear_pass).
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
 pub(in crate::radix) fn pass_tile_number<W: Digits, P: Payload>(
-    number: u32, keys: impl Fn() -> [Global<W>; 2], [values_in, values_out]: [Global<u32>; 2],
-    digit: impl Fn() -> Digit, start_of: impl FnOnce() -> u32, states: Global<u64>,
+    number: u32, keys: impl Fn() -> [Global<W>; 2], values: impl Fn() -> [Global<u32>; 2], digit: impl Fn() -> Digit,
+    start_of: impl FnOnce() -> u32, states: Global<u64>,
 ) {
+    let mine = load_tile(number, keys()[0], digit().encode);
+    pass_loaded::<W, P>(number, mine, keys, values, digit, start_of, states, Nothing);
+}
+
+/// Moves the keys of a tile, of which each thread has `mine`, see [`load_tile`]. Returns those of the tile that is
+/// `ahead`. Tiles are begun in the order of their numbers: the block waits for those before. `start_of`:
+/// where the digit of the thread starts; threads from [`DIGITS`] on do not ask. `keys`, `values` and `digit` are asked
+/// for anew after barriers, so that they take no registers in between where they come from shared memory.
+#[inline(always)]
+#[track_caller]
+#[allow(clippy::too_many_arguments)]
+#[rustfmt::skip]
+pub(in crate::radix) fn pass_loaded<W: Digits, P: Payload>(
+    number: u32, mine: [W; ITEMS], keys: impl Fn() -> [Global<W>; 2], values: impl Fn() -> [Global<u32>; 2],
+    digit: impl Fn() -> Digit, start_of: impl FnOnce() -> u32, states: Global<u64>, ahead: impl Ahead<W>,
+) -> [W; ITEMS] {
     let t = thread::thread_idx_x();
     let (counters, [own, lanes]) = (Shared::<u32>::dynamic(0, WARPS * DIGITS), of_warp());
-    let [input, _] = keys();
-    let tile = Tile::<W>::new(number, input.len());
+    let tile = Tile::<W>::new(number, keys()[0].len());
 
-    let mine = tile.load(input, digit().encode);
     let mut ranks = rank_rows(&mine, items::<W>(), digit().shift, own, lanes);
     thread::sync_threads(); // every warp has counted its keys before the counts are added up
 
     let total = publish_own(counters, states, tile.number, digit().epoch);
+    let drawn = ahead.draw(); // on its way until it is told
     let start = start_digits(counters, total);
     thread::sync_threads(); // every warp and digit knows its place in the tile
     let shift = digit().shift;
@@ -114,21 +166,29 @@ pub(in crate::radix) fn pass_tile_number<W: Digits, P: Payload>(
     let sorted = Shared::<W>::dynamic(0, pass_tile::<W>());
     rows::<W>(|i| sorted.set(ranks[i], mine[i]));
     if t < DIGITS {
-        let epoch = digit().epoch;
+        // The start is on its way while the block looks back.
+        let (epoch, start_of_all) = (digit().epoch, start_of());
         let before = look_back(states, tile.number, tile.number, epoch);
         if tile.number > 0 {
             let state = state(epoch, ALL_SO_FAR, before + total);
             states.store(tile.number * DIGITS + t, state, Relaxed, Scope::Device);
         }
         // The difference between the places in the output and in the tile; it may be below zero, and wraps.
-        OFFSETS::view().set(t, (start_of() + before).wrapping_sub(start));
+        OFFSETS::view().set(t, (start_of_all + before).wrapping_sub(start));
     }
-    thread::sync_threads(); // the tile is in order and the offsets are known before keys are written out
+    ahead.tell(drawn);
+    thread::sync_threads(); // the tile is in order, the offsets and the next tile are known before keys are written out
 
     let (Digit { shift, decode, .. }, [_, output]) = (digit(), keys());
-    let digits = tile.store(sorted, output, |key| key.digit(shift, BITS), decode);
+    // The next keys are on their way while these, or their values, are written out.
     if P::VALUES {
-        tile.move_values(sorted.cast(), values_in, values_out, &ranks, digits);
+        let digits = tile.store(sorted, output, |key| key.digit(shift, BITS), decode);
+        let [values_in, values_out] = values();
+        tile.move_values(sorted.cast(), values_in, values_out, &ranks, digits, || ahead.load())
+    } else {
+        let next = ahead.load();
+        tile.store(sorted, output, |key| key.digit(shift, BITS), decode);
+        next
     }
 }
 
@@ -205,14 +265,14 @@ impl<W: Digits> Tile<W> {
         digits
     }
 
-    /// Moves the values the way that the keys have gone.
+    /// Moves the values the way that the keys have gone. Returns what `meanwhile` does.
     #[inline(always)]
     #[track_caller]
     #[rustfmt::skip]
     fn move_values(
         &self, sorted: Shared<u32>, input: Global<u32>, output: Global<u32>, ranks: &[u32; ITEMS],
-        digits: [u32; ITEMS / 4],
-    ) {
+        digits: [u32; ITEMS / 4], meanwhile: impl FnOnce() -> [W; ITEMS],
+    ) -> [W; ITEMS] {
         let &Self { begin, count, .. } = self;
         let mine = input.slice(begin, count);
         // Bounds checks made anew, not kept from before.
@@ -223,6 +283,7 @@ impl<W: Digits> Tile<W> {
         thread::sync_threads(); // the keys have been read before values overwrite them
         rows::<W>(|i| sorted.set(ranks[i], values[i]));
         thread::sync_threads(); // the values are in order before they are written out
+        let next = meanwhile();
         rows::<W>(|i| {
             let place = i as u32 * PASS_THREADS + t;
             if place < count {
@@ -230,6 +291,7 @@ impl<W: Digits> Tile<W> {
                 output.set(OFFSETS::view().get(digit).wrapping_add(place), sorted.get(place));
             }
         });
+        next
     }
 }
 

@@ -66,9 +66,10 @@ mod uniform;
 #[cfg(not(target_os = "cuda"))]
 pub use super::msd::{BUCKET_SORT_STATIC, bucket_sort_shared};
 pub use groups::*;
+pub(in crate::radix) use leftover::Window;
 pub use leftover::{Arrays, Limits, Numbers};
 pub(in crate::radix) use lists::Lists;
-pub(in crate::radix) use phases::each_item;
+pub(in crate::radix) use phases::wait_for_items;
 pub use split::*;
 pub use tally::*;
 pub use uniform::*;
