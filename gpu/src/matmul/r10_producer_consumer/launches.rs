@@ -135,6 +135,10 @@ fn choose(shape: &Shape, multiprocessors: u32) -> ((u32, u32), Work) {
     let in_clusters = CLUSTERS.into_iter().filter_map(|(blocks, groups)| {
         let tiles = work(ROWS / groups, 0, 0).tiles();
         let rounds = tiles.div_ceil(Some(clusters(multiprocessors, blocks)).filter(|&n| n > 0)?);
+        // Halves of tiles are for one round: in more, where clusters begin anew, other ways were faster.
+        if groups > 1 && rounds > 1 {
+            return None;
+        }
         let time = time(rounds, steps.div_ceil(blocks).div_ceil(groups), ADDING);
         Some((time, (blocks, groups), work(ROWS / groups, tiles * blocks, 0)))
     });
