@@ -160,9 +160,9 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
             product(100, 130, 70),
             product(130, 250, 70),
             product(390, 250, 38),
-            product(100, 100, 702).schedules(4),
+            product(100, 100, 702),
             product(130, 100, 72),
-            product(100, 100, 704).schedules(4),
+            product(100, 100, 704),
         ],
     ),
     // The same, with as many k as the rung's own kernels take.
