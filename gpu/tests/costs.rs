@@ -230,14 +230,25 @@ fn cost_of_product(rung: &Entry<matmul::Matmul>, sides: (u32, u32, u32)) -> Cost
 /// The same of another type, by its one and its numbers.
 fn cost_of_product_of<T: matmul::Multiplied>(
     rung: &Entry<matmul::Matmul>,
-    (m, n, k): (u32, u32, u32),
+    sides: (u32, u32, u32),
     one: T,
     number: fn(u32) -> T,
+) -> Cost {
+    cost_of_product_by(rung, sides, (one, number), false)
+}
+
+/// The same where A may be stored by columns.
+fn cost_of_product_by<T: matmul::Multiplied>(
+    rung: &Entry<matmul::Matmul>,
+    (m, n, k): (u32, u32, u32),
+    (one, number): (T, fn(u32) -> T),
+    transposed: bool,
 ) -> Cost {
     let data = |rows, columns| Buffer::new(&vec![one; (rows * columns) as usize], 0);
     let (mut a, mut b, mut c) = (data(m, k), data(k, n), data(m, n));
     let matrix = |data: &mut Buffer<T>, rows, columns| Matrix::new(data.view(), rows, columns, columns);
-    let args = Product::new(matrix(&mut a, m, k), matrix(&mut b, k, n), matrix(&mut c, m, n));
+    let a = Matrix { stride: if transposed { m } else { k }, transposed, ..matrix(&mut a, m, k) };
+    let args = Product::new(a, matrix(&mut b, k, n), matrix(&mut c, m, n));
     let cost = cost(|on| {
         let mut sequence = rung.multiplier(on, Sizes { m, n, k }).unwrap();
         move |on: &dyn Launcher| sequence.run(on, args)
@@ -851,7 +862,8 @@ fn a_persistent_product() {
          One barrier per block; one launch, one more if an operand is copied, and one more if blocks add to C. In a \
          cluster \
          two barriers of it and one of the multiplying warps more; a block writes 4·ROWS·COLUMNS bytes of sums to \
-         shared memory, and reads as many, from all.",
+         shared memory, and reads as many, from all. Halves of tiles have ROWS/2 rows, and two stages more per block, \
+         each of two thirds of the bytes.",
     );
     let of = |(m, n, k): (u32, u32, u32), blocks: u32| {
         let mut cost = cost_of_product(&RUNG, (m, n, k));
@@ -875,6 +887,13 @@ fn a_persistent_product() {
     // A tile for two blocks of a cluster.
     let (m, n, k) = (ROWS, COLUMNS, 6 * DEPTH);
     assert_eq!(of((m, n, k), 2), (bytes(m, n, k), 0, vec![pack]));
+    // Half a tile for two blocks of a cluster. A is copied in tiles of so many rows.
+    let (m, n, k) = (ROWS / 2, COLUMNS, 6 * DEPTH);
+    let product = cost_of_product(&RUNG, (m, n, k)).launches.pop().unwrap();
+    assert_eq!((product.kernel, product.blocks), ("matmul_producer_consumer_half_by_2", 2));
+    product.has_barriers(3);
+    let stage = 4 * u64::from((ROWS / 2 + COLUMNS) * DEPTH);
+    assert_eq!(product.read - 2 * 2 * stage, 4 * u64::from(k * (m + n)));
     // A tile for three blocks: all of them add to all of C.
     let (m, n, k) = (ROWS, COLUMNS, 102 * DEPTH);
     assert_eq!(of((m, n, k), MULTIPROCESSORS), (bytes(m, n, k), 3 * u64::from(m * n), vec![scale, pack]));
@@ -883,20 +902,11 @@ fn a_persistent_product() {
 /// A whole tile for each multiprocessor, of those that the rung is named for.
 #[test]
 fn products_by_groups_of_warps() {
-    use rungs_kernels::matmul::{r13_tensor_group, r14_three_tf32_group, r18_mixed};
+    use rungs_kernels::matmul::{r13_tensor_group, r18_mixed};
     let (rows, columns, depth) = (r13_tensor_group::ROWS, r13_tensor_group::COLUMNS, r13_tensor_group::DEPTH);
-    assert_eq!((rows, columns), (r14_three_tf32_group::ROWS, r14_three_tf32_group::COLUMNS));
     assert_eq!((rows, columns), (r18_mixed::ROWS, r18_mixed::COLUMNS));
     for (rung, kernel, k, parts, operations, scratch) in [
         (&r13_tensor_group::launches::RUNG, "matmul_tensor_group", 2 * depth, 1u32, "2·m·n·k operations", "as"),
-        (
-            &r14_three_tf32_group::launches::RUNG,
-            "matmul_three_tf32_group",
-            2 * depth,
-            2,
-            "6·m·n·k operations, three times those of one product",
-            "twice as",
-        ),
         (
             &r18_mixed::launches::RUNG,
             "matmul_mixed",
@@ -928,6 +938,45 @@ fn products_by_groups_of_warps() {
         assert_eq!(product.read, per_element * u64::from(k * (m * n.div_ceil(columns) + n * m.div_ceil(rows))));
         assert_eq!(product.written, 4 * u64::from(m * n));
     }
+}
+
+/// A whole tile for each multiprocessor, from A as it is and from a copy of it; and one tile by a pair of blocks.
+#[test]
+fn products_of_a_split_operand() {
+    use rungs_kernels::matmul::r14_three_tf32_group::{COLUMNS, HELD_COLUMNS, ROWS, launches::RUNG};
+    states(
+        &RUNG.rung,
+        "6·m·n·k operations, three times those of one product, with m, n and k rounded up to tiles. Copies of B in \
+         global memory, in twice as much scratch memory, and of A that is not taken as it is; from there, copies of \
+         8·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory, or with A as it is of 4·k·m·⌈n/HELD_COLUMNS⌉ and \
+         8·k·n·⌈m/ROWS⌉. One barrier per block; two launches. In a pair one barrier of the multiplying warps and two \
+         of the pair more; a block writes 2·ROWS·HELD_COLUMNS bytes of sums to shared memory, and reads as many of \
+         the other's.",
+    );
+    let bytes = |m: u32, n: u32, k: u32, columns: u32, of_a: u32| {
+        u64::from(k * (of_a * m * n.div_ceil(columns) + 8 * n * m.div_ceil(ROWS)))
+    };
+    for (transposed, kernel, columns, of_a) in
+        [(false, "matmul_three_tf32_group_held", HELD_COLUMNS, 4), (true, "matmul_three_tf32_group", COLUMNS, 8)]
+    {
+        let (m, n, k) = (ROWS * MULTIPROCESSORS, columns, 64);
+        let mut cost = cost_of_product_by(&RUNG, (m, n, k), (1f32, |k| k as f32), transposed);
+        let product = cost.launches.pop().unwrap();
+        let copies = cost.launches.pop().unwrap();
+        assert!(cost.launches.is_empty());
+        let copied = 4 * u64::from((n + if transposed { m } else { 0 }) * k);
+        assert_eq!((copies.read, copies.written), (copied, 2 * copied));
+        assert_eq!((product.kernel, product.blocks), (kernel, MULTIPROCESSORS));
+        product.has_barriers(1);
+        assert_eq!((product.read, product.written), (bytes(m, n, k, columns, of_a), 4 * u64::from(m * n)));
+    }
+    let (m, n, k) = (ROWS, HELD_COLUMNS, 32 * 20);
+    let mut cost = cost_of_product(&RUNG, (m, n, k));
+    let product = cost.launches.pop().unwrap();
+    assert_eq!((product.kernel, product.blocks), ("matmul_three_tf32_group_held_pair", 2));
+    product.has_barriers(3);
+    assert_eq!(product.named, [1, 1]);
+    assert_eq!((product.read, product.written), (bytes(m, n, k, HELD_COLUMNS, 4), 4 * u64::from(m * n)));
 }
 
 /// The same for operands as they are, whose k is large enough for the widest tiles.

@@ -686,8 +686,8 @@ fn mixed_products_by_k() {
             seen.extend(launched);
         }
     }
-    // The copies, and the product with three widths of tiles, twice.
-    assert_eq!(seen.len(), 2 * 4, "{seen:?}");
+    // The copies, and the product with three widths of tiles, twice; of few k also tiles of pairs.
+    assert_eq!(seen.len(), 2 * 4 + 1, "{seen:?}");
     for (m, n) in [(0, 3), (3, 0), (0, 0)] {
         mixed_launches(2, Case::new(m, n, LEAST_K));
     }
@@ -921,8 +921,8 @@ fn the_way_depends_on_the_tiles() {
     let square = |side| planned(132, [side; 3], [true, false]);
     assert_eq!(square(256), [("_by_8", 2 * 8)]);
     assert_eq!(square(512), [("_by_8", 8 * 8)]);
-    assert_eq!(square(768), [("_by_4", 18 * 4)]);
-    assert_eq!(square(1024), [("_by_3", 32 * 3)], "of clusters of four not all run at once");
+    assert_eq!(square(768), [("_half_by_3", 36 * 3)]);
+    assert_eq!(square(1024), [("_half_by_2", 64 * 2)], "of clusters of four not all run at once");
     assert_eq!(square(1280), [("_by_2", 50 * 2)]);
     assert_eq!(square(2048), [("", 128)]);
     assert_eq!(square(4096), [("_scale", 512 - 2 * 132), ("", 132)]);
@@ -957,7 +957,10 @@ fn tiles_of_clusters() {
     for (multiprocessors, m, n, k, kernel) in [
         (2, 252, 124, 100, "matmul_producer_consumer_by_2"),
         (4, 256, 128, 41, "matmul_producer_consumer_by_3"),
-        (4, 4, 8, 140, "matmul_producer_consumer_by_3"),
+        (2, 100, 124, 100, "matmul_producer_consumer_half_by_2"),
+        (4, 4, 8, 140, "matmul_producer_consumer_half_by_3"),
+        // One step for a block: a group has none.
+        (5, 128, 60, 110, "matmul_producer_consumer_half_by_4"),
         (5, 131, 128, 60, "matmul_producer_consumer_by_4"),
         (10, 256, 99, 70, "matmul_producer_consumer_by_8"),
         (10, 36, 124, 200, "matmul_producer_consumer_by_8"),
@@ -981,7 +984,7 @@ fn tiles_of_clusters() {
             }
         }
     }
-    assert_eq!(seen.len(), 4 + 1, "{seen:?}");
+    assert_eq!(seen.len(), 7 + 1, "{seen:?}");
 }
 
 /// The same as whole tiles, and divided among blocks, which a cluster does in less time unless k is long.
@@ -989,7 +992,7 @@ fn tiles_of_clusters() {
 fn tiles_without_clusters() {
     let entry = LADDER.get("producer-consumer").unwrap();
     for (multiprocessors, m, n, k, divided) in
-        [(1, 260, 132, 36, false), (2, 516, 124, 20, false), (4, 68, 36, 2900, true)]
+        [(1, 260, 132, 36, false), (2, 516, 124, 20, false), (3, 200, 36, 2900, true)]
     {
         for transposed in [[false, false], [false, true], [true, false], [true, true]] {
             let case = Case { transposed, ..Case::new(m, n, k) };

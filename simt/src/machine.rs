@@ -309,6 +309,16 @@ pub(crate) trait Machine {
         b: [u32; 2],
         sums: [f32; SUMS],
     ) -> [f32; SUMS];
+    /// As [`Machine::wgmma_add_split`] of `f32`, where `a` are fragments that the threads hold, large parts and rests.
+    ///
+    /// # Safety
+    /// As for [`Machine::wgmma_add`], for each of the tiles.
+    #[track_caller]
+    unsafe fn wgmma_add_split_held<const SUMS: usize>(
+        a: [[[u32; 4]; 4]; 2],
+        b: [u32; 2],
+        sums: [f32; SUMS],
+    ) -> [f32; SUMS];
     /// As [`Machine::wgmma_add_split`]: first the products of the two tiles of [`bf16`](crate::bf16), then those of the
     /// two of `f32`.
     ///

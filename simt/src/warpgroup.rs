@@ -10,7 +10,7 @@
 //! # Products
 //!
 //! The four warps also multiply together, on the tensor cores, from [`Tile`]s in shared memory: [`multiply_add`],
-//! [`multiply_add_split`] and [`multiply_add_mixed`] compute A·Bᵀ for an A of 64 rows and a B of 64, 128 or 256, which
+//! [`multiply_add_split`] and others compute A·Bᵀ for an A of 64 rows and a B of 64, 128 or 256, which
 //! are columns of the product. Rows of both are 128 bytes along k ([`Tile::DEPTH`] elements). Each thread has the sums
 //! of one in 128 elements of the product. With g = lane / 4, t = lane % 4 and w the number of the warp in its group,
 //! sum 4·j + 2·h + e is that of
@@ -129,6 +129,21 @@ pub fn multiply_add_split<T: Operand, const SUMS: usize>(
     let columns = 2 * SUMS as u32;
     // SAFETY: as for `multiply_add`.
     unsafe { Backend::wgmma_add_split::<T, SUMS>(a.map(|tile| tile.of(64)), b.map(|tile| tile.of(columns)), sums) }
+}
+
+/// [`multiply_add_split`] of `f32`, for a first operand that the threads hold as [`Sums::add_held`] has it: four
+/// fragments, of eight k each, of large parts and of rests.
+#[inline(always)]
+#[track_caller]
+pub fn multiply_add_split_held<const SUMS: usize>(
+    a: [[FragmentA; 4]; 2],
+    b: [Tile<f32>; 2],
+    sums: [f32; SUMS],
+) -> [f32; SUMS] {
+    const { assert!(SUMS == 32 || SUMS == 64 || SUMS == 128, "32, 64 or 128 sums") };
+    let a = a.map(|part| part.map(|of| of.map(Tf32::bits)));
+    // SAFETY: as for `multiply_add`.
+    unsafe { Backend::wgmma_add_split_held(a, b.map(|tile| tile.of(2 * SUMS as u32)), sums) }
 }
 
 /// [`multiply_add_split`] for numbers whose small products are made of less precise factors: the products of the two

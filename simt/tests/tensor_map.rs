@@ -4,7 +4,7 @@ use simt::mbarrier::{self, Mbarrier};
 use simt::mma::Tf32;
 use simt::sim::{Kind, LaunchError, Options, launch};
 use simt::tensor_map::{Described, TensorMap, Words};
-use simt::warpgroup::{Across, Along, Lies, MORE, Sums, Tile, store_fragments};
+use simt::warpgroup::{Across, Along, Lies, MORE, ROW, Sums, Tile, multiply_add_split_held, store_fragments};
 use simt::{Global, Kernel, Shared, bf16, bulk, f16, kernel, shared, thread, warp};
 
 /// Memory as a device allocates it.
@@ -358,6 +358,48 @@ fn the_first_operand_may_be_in_registers() {
     for (i, &got) in c.iter().enumerate() {
         let term = |k: usize| of_a(i / 64, k) * of_b(i % 64, k);
         assert_eq!(got, (0..32).chain(16..32).map(term).sum::<f32>(), "{i}");
+    }
+}
+
+/// Adds the products of rows that the threads hold and of a tile, each in large parts and rests, to sums of 1.
+#[kernel]
+fn multiply_split_held(a: Global<f32>, b: Global<f32>, c: Global<f32>) {
+    let t = thread::thread_idx_x();
+    let tiles = [0, 1].map(|part| Tile::<f32>::dynamic(part * 64 * ROW, 64));
+    for i in (t..64 * 32).step_by(128) {
+        let (large, rest) = Tf32::split(b.get(i));
+        let place = Tile::<f32>::place(i / 32, i % 32);
+        tiles[0].elements().set(place, large.value());
+        tiles[1].elements().set(place, rest.value());
+    }
+    bulk::fence();
+    thread::sync_threads(); // the tiles are complete before they are multiplied
+    let (g, q, w) = (t % 32 / 4, t % 4, t / 32);
+    let held = [0, 1, 2, 3].map(|step| {
+        let places = [(g, q), (g + 8, q), (g, q + 4), (g + 8, q + 4)];
+        places.map(|(row, k)| Tf32::split(a.get((16 * w + row) * 32 + step * 8 + k)))
+    });
+    let parts = [held.map(|of| of.map(|(large, _)| large)), held.map(|of| of.map(|(_, rest)| rest))];
+    let sums = multiply_add_split_held(parts, tiles, [1.0; 32]);
+    for (i, sum) in (0..).zip(sums) {
+        c.set((16 * w + i / 2 % 2 * 8 + g) * 64 + i / 4 * 8 + 2 * q + i % 2, sum);
+    }
+}
+
+#[test]
+fn the_first_operand_in_registers_may_have_parts() {
+    // Twelve bits: the last is the rest.
+    let of_a = |row: usize, k: usize| 1.0 + ((row * 5 + k * 3) % 17) as f32 / 2048.0;
+    let of_b = |row: usize, k: usize| 1.0 + ((row * 7 + k) % 13) as f32 / 2048.0;
+    let mut a: Vec<f32> = (0..64 * 32).map(|i| of_a(i / 32, i % 32)).collect();
+    let mut b: Vec<f32> = (0..64 * 32).map(|i| of_b(i / 32, i % 32)).collect();
+    let mut c = vec![f32::NAN; 64 * 64];
+    run(multiply_split_held, 128, (view(&mut a), view(&mut b), view(&mut c))).unwrap();
+    for (i, &got) in c.iter().enumerate() {
+        let term = |k: usize| f64::from(of_a(i / 64, k)) * f64::from(of_b(i % 64, k));
+        let want = 1.0 + (0..32).map(term).sum::<f64>();
+        // Without the rests of A or of B the error would be about a hundred times that.
+        assert!((f64::from(got) - want).abs() < 1e-4, "{i}: {got} for {want}");
     }
 }
 

@@ -18,9 +18,9 @@ const EXCEPTIONS: [(&str, usize, &str); 7] = [
     ("look-ahead", 700, "one block runs three kinds of warps side by side, which hand tiles on through a ring"),
     (
         "producer-consumer",
-        800,
+        880,
         "two kinds of warps and a ring; operands that the copy engine cannot take; tiles divided among blocks, and \
-         among those of clusters",
+         among those of clusters; halves of tiles, whose groups of warps take turns",
     ),
     ("sample", 900, "six kernels, and a second way to sort a bucket, for buckets that do not fit a block"),
     ("msd-buckets", 700, "besides its idea it has a second way to sort a bucket, for buckets that do not fit a block"),

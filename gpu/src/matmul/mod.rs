@@ -14,6 +14,8 @@ mod host;
 mod operand;
 mod output;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
+mod panel;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
 pub mod r10_producer_consumer;
 pub mod r11_tensor_mma;
 pub mod r12_three_tf32;

@@ -4,6 +4,7 @@
 //! Threads want the elements of one k side by side. So they lie in A that is transposed and in B that is not; the copy
 //! engine takes boxes of those whose address and rows are aligned. Others are copied to tiles before.
 
+use super::panel::Panel;
 use simt::mbarrier::Mbarrier;
 use simt::tensor_map::TensorMap;
 use simt::{Global, Shared, bulk, shared, thread, unroll};
@@ -62,31 +63,10 @@ shared!(
     SQUARE: [f32; SIDE * SIDE]
 );
 
-/// An operand, and the form that it is copied to: tiles of `width` × `depth` elements, in each of which `width`
-/// neighbours are those of one k. Element i of k is `step`·i + `step_deep`·k elements behind the first.
-#[simt::argument]
-#[derive(Clone, Copy)]
-pub struct Panel {
-    /// Rows of A, or columns of B.
-    pub along: u32,
-    /// Elements along k.
-    pub deep: u32,
-    /// Elements from one row of A, or column of B, to the next.
-    pub step: u32,
-    /// Elements from one k to the next.
-    pub step_deep: u32,
-    /// Elements of a tile for one k; a multiple of [`SIDE`].
-    pub width: u32,
-    /// Elements of a tile along k, at least `deep`.
-    pub depth: u32,
-}
-
-impl Panel {
-    /// Blocks that copy the panel, one per square.
-    #[inline(always)]
-    pub(super) const fn blocks(&self) -> u32 {
-        self.along.next_multiple_of(self.width) / SIDE * self.depth.div_ceil(SIDE)
-    }
+/// Blocks that copy an operand, one per square.
+#[inline(always)]
+pub(super) const fn blocks(panel: &Panel) -> u32 {
+    panel.blocks(SIDE, SIDE)
 }
 
 /// A part of the operand that a block copies: the square from row `first` of A, or column of B, and `first_k` on.
@@ -193,13 +173,6 @@ pub(super) mod host {
     use super::*;
     use crate::ladder::matmul::{Matrix as View, *};
     use simt::tensor_map::Described;
-
-    impl Panel {
-        /// Elements of the copy.
-        pub(in super::super) fn elements(&self) -> u64 {
-            u64::from(self.along.div_ceil(self.width)) * u64::from(self.width) * u64::from(self.depth)
-        }
-    }
 
     /// An operand of one product: what the kernel gets, and what is copied before.
     pub(in super::super) struct Operand {

@@ -29,8 +29,9 @@
 //! worklog" (2024), for the shapes of tiles. Our own prototype in CUDA C++.
 
 use super::Shape;
-use super::group::pack::{self, PACK, Panel};
-use super::group::{BLOCK, Groups, Packed, Whole};
+use super::group::pack::{self, PACK};
+use super::group::{BLOCK, Blocks, Groups, Packed, Whole};
+use super::panel::Panel;
 use simt::warpgroup::Tile;
 use simt::{Global, bf16, f16, kernel};
 

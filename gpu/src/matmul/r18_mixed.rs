@@ -27,8 +27,9 @@
 //! **Source.** As `three-tf32-group`. Our own prototype in CUDA C++.
 
 use super::Shape;
-use super::group::pack::{self, PACK, Panel};
-use super::group::{BLOCK, Groups, Mixed};
+use super::group::pack::{self, PACK};
+use super::group::{BLOCK, Blocks, Groups, Mixed};
+use super::panel::Panel;
 use simt::{Global, kernel};
 
 pub use super::group::ROWS;

@@ -214,6 +214,15 @@ macro_rules! forwards {
         }
 
         #[inline(always)]
+        unsafe fn wgmma_add_split_held<const SUMS: usize>(
+            a: [[[u32; 4]; 4]; 2],
+            b: [u32; 2],
+            sums: [f32; SUMS],
+        ) -> [f32; SUMS] {
+            unsafe { wgmma::multiply_add_split_held::<SUMS>(a, b, sums) }
+        }
+
+        #[inline(always)]
         unsafe fn wgmma_add_mixed<const SUMS: usize>(bf16: [u32; 2], tf32: [u32; 2], sums: [f32; SUMS]) -> [f32; SUMS] {
             unsafe { wgmma::multiply_add_mixed::<SUMS>(bf16, tf32, sums) }
         }

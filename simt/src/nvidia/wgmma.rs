@@ -167,12 +167,63 @@ macro_rules! begin_lying {
     };
 }
 
-/// The instruction for eight k of a fragment, of the registers `$a`, and the descriptor `y`.
+/// The instruction for eight k of a fragment, of the registers `$a`, and the descriptor `y`; `$adds` as for `products`.
 macro_rules! held {
-    ($columns:literal, $a:literal, $to:expr) => {
+    ($columns:literal, $a:literal, $adds:literal, $to:expr) => {
         concat!(
             "wgmma.mma_async.sync.aligned.m64n", $columns, "k8.f32.tf32.tf32 {{", $to, "}}, {{", $a,
-            "}}, y, adds, 1, 1;"
+            "}}, y, ", $adds, ", 1, 1;"
+        )
+    };
+}
+
+/// The instructions for all k of four fragments, of the registers `$a`, and a tile.
+macro_rules! held_steps {
+    ($columns:literal, ($a:literal $($more:literal)*), $first:literal, $b:literal, $to:expr) => {
+        concat!(
+            "mov.b64 y, ", $b, ";", held!($columns, $a, $first, $to),
+            $("add.s64 y, y, 2;", held!($columns, $more, "adds", $to)),*
+        )
+    };
+}
+
+/// All products of two pairs, fragments and a tile, summed by themselves and then added to `$sums`.
+macro_rules! add_split_held {
+    ($count:literal, $columns:literal, ($($i:literal)*), $a:ident, $b:ident, $sums:ident) => {
+        asm!(
+            "{{ .reg .b64 y; .reg .pred adds, begins; setp.eq.u32 adds, 0, 0;",
+            concat!("setp.ne.u32 begins, 0, 0; .reg .f32 t<", $count, ">; wgmma.fence.sync.aligned;"),
+            held_steps!(
+                $columns,
+                ("{r0}, {r1}, {r2}, {r3}" "{r4}, {r5}, {r6}, {r7}" "{r8}, {r9}, {r10}, {r11}"
+                 "{r12}, {r13}, {r14}, {r15}"),
+                "begins", "{b}", parts!(($($i)*))
+            ),
+            held_steps!(
+                $columns,
+                ("{a0}, {a1}, {a2}, {a3}" "{a4}, {a5}, {a6}, {a7}" "{a8}, {a9}, {a10}, {a11}"
+                 "{a12}, {a13}, {a14}, {a15}"),
+                "adds", "{rest_b}", parts!(($($i)*))
+            ),
+            held_steps!(
+                $columns,
+                ("{a0}, {a1}, {a2}, {a3}" "{a4}, {a5}, {a6}, {a7}" "{a8}, {a9}, {a10}, {a11}"
+                 "{a12}, {a13}, {a14}, {a15}"),
+                "adds", "{b}", parts!(($($i)*))
+            ),
+            "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;",
+            add_parts!(($($i)*)),
+            "}}",
+            $(inout(reg32) $sums[$i],)*
+            a0 = in(reg32) $a[0][0][0], a1 = in(reg32) $a[0][0][1], a2 = in(reg32) $a[0][0][2], a3 = in(reg32) $a[0][0][3],
+            a4 = in(reg32) $a[0][1][0], a5 = in(reg32) $a[0][1][1], a6 = in(reg32) $a[0][1][2], a7 = in(reg32) $a[0][1][3],
+            a8 = in(reg32) $a[0][2][0], a9 = in(reg32) $a[0][2][1], a10 = in(reg32) $a[0][2][2], a11 = in(reg32) $a[0][2][3],
+            a12 = in(reg32) $a[0][3][0], a13 = in(reg32) $a[0][3][1], a14 = in(reg32) $a[0][3][2], a15 = in(reg32) $a[0][3][3],
+            r0 = in(reg32) $a[1][0][0], r1 = in(reg32) $a[1][0][1], r2 = in(reg32) $a[1][0][2], r3 = in(reg32) $a[1][0][3],
+            r4 = in(reg32) $a[1][1][0], r5 = in(reg32) $a[1][1][1], r6 = in(reg32) $a[1][1][2], r7 = in(reg32) $a[1][1][3],
+            r8 = in(reg32) $a[1][2][0], r9 = in(reg32) $a[1][2][1], r10 = in(reg32) $a[1][2][2], r11 = in(reg32) $a[1][2][3],
+            r12 = in(reg32) $a[1][3][0], r13 = in(reg32) $a[1][3][1], r14 = in(reg32) $a[1][3][2], r15 = in(reg32) $a[1][3][3],
+            b = in(reg64) tile($b[0]), rest_b = in(reg64) tile($b[1]), options(nostack)
         )
     };
 }
@@ -184,9 +235,9 @@ macro_rules! begin_held {
         asm!(
             "{{ .reg .b64 y; .reg .pred adds; setp.eq.u32 adds, 0, 0; mov.b64 y, {b};",
             "wgmma.fence.sync.aligned;",
-            held!($columns, "{a0}, {a1}, {a2}, {a3}", sums!(($($i)*))),
+            held!($columns, "{a0}, {a1}, {a2}, {a3}", "adds", sums!(($($i)*))),
             "add.s64 y, y, 2;",
-            held!($columns, "{a4}, {a5}, {a6}, {a7}", sums!(($($i)*))),
+            held!($columns, "{a4}, {a5}, {a6}, {a7}", "adds", sums!(($($i)*))),
             "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 1; }}",
             $(inout(reg32) $sums[$i],)*
             a0 = in(reg32) $a[0][0], a1 = in(reg32) $a[0][1], a2 = in(reg32) $a[0][2], a3 = in(reg32) $a[0][3],
@@ -251,6 +302,23 @@ macro_rules! widths {
                             Seen::F16 => add_split!(F16 $count, $columns, ($($i)*), a, b, sums),
                         }
                     }
+                }
+            )*
+            sums
+        }
+
+        /// # Safety
+        /// As for `multiply_add`, for the two tiles `b`.
+        #[inline(always)]
+        pub(crate) unsafe fn multiply_add_split_held<const SUMS: usize>(
+            a: [[[u32; 4]; 4]; 2],
+            b: [u32; 2],
+            mut sums: [f32; SUMS],
+        ) -> [f32; SUMS] {
+            $(
+                if SUMS == $count {
+                    // SAFETY: the caller's promise is the instructions' condition.
+                    unsafe { add_split_held!($count, $columns, ($($i)*), a, b, sums) }
                 }
             )*
             sums

@@ -836,6 +836,23 @@ impl Machine for Simulator {
     }
 
     #[track_caller]
+    unsafe fn wgmma_add_split_held<const SUMS: usize>(
+        a: [[[u32; 4]; 4]; 2],
+        b: [u32; 2],
+        sums: [f32; SUMS],
+    ) -> [f32; SUMS] {
+        let mut parts = [0.0; SUMS];
+        for (a, b) in [(a[1], b[0]), (a[0], b[1]), (a[0], b[0])] {
+            for half in [0, 1] {
+                let of_half = [a[2 * half], a[2 * half + 1]];
+                // SAFETY: passed on.
+                unsafe { wgmma::multiply_add_held::<SUMS>(of_half, (b, half as u32), &mut parts, Made::AtOnce) };
+            }
+        }
+        std::array::from_fn(|i| sums[i] + parts[i])
+    }
+
+    #[track_caller]
     unsafe fn wgmma_add_mixed<const SUMS: usize>(small: [u32; 2], large: [u32; 2], sums: [f32; SUMS]) -> [f32; SUMS] {
         let mut parts = [0.0; SUMS];
         let tiles = |[a, b]: [u32; 2]| Tiles { a, b };
@@ -866,7 +883,7 @@ impl Machine for Simulator {
         mut sums: [f32; SUMS],
     ) -> [f32; SUMS] {
         // SAFETY: passed on.
-        unsafe { wgmma::multiply_add_held::<SUMS>(a, (b, half), &mut sums) };
+        unsafe { wgmma::multiply_add_held::<SUMS>(a, (b, half), &mut sums, Made::Later) };
         sums
     }
 

@@ -101,7 +101,7 @@ pub(super) unsafe fn multiply_add<T: Operand, A: Lies, B: Lies, const SUMS: usiz
 }
 
 /// Adds the products of the fragments that the lanes hold, of sixteen k, and that half of a tile of `f32` to the lane's
-/// sums: at once, and judged as made later.
+/// sums, as [`multiply_add`] does.
 ///
 /// # Safety
 /// The address is that of a tile in the block's shared memory, a multiple of 16.
@@ -110,18 +110,22 @@ pub(super) unsafe fn multiply_add_held<const SUMS: usize>(
     fragments: Held,
     (tile, half): (u32, u32),
     sums: &mut [f32; SUMS],
+    made: Made,
 ) {
     let thread = here().current() as u32;
     let lane = thread % 32;
     let held = hold(fragments);
     if let Some((session, state)) = here().checks() {
-        session.products_begin(state, thread as usize, Location::caller());
+        match made {
+            Made::AtOnce => session.products_made(state, thread as usize),
+            Made::Later => session.products_begin(state, thread as usize, Location::caller()),
+        }
     }
     if watchdog::looks() {
         // Half of the packs of each row, in the places that they have there.
         for i in (lane..2 * SUMS as u32 * 4).step_by(32) {
             let (row, pack) = (i / 4, half * 4 + i % 4);
-            watch(tile + row * ROW + (pack ^ (row % 8)) * 16, Made::Later);
+            watch(tile + row * ROW + (pack ^ (row % 8)) * 16, made);
         }
     }
     // Element k of row lane / 4 + 8·down.

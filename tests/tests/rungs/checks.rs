@@ -141,14 +141,32 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     ("matmul", &["tensor-mma"], &[product(150, 140, 60)]),
     // Small tiles fill the multiprocessors better in the first case, and large ones in the second.
     ("matmul", &["three-tf32"], &[product(150, 140, 60), product(250, 200, 20)]),
-    // Whole tiles, tiles of clusters of two and of three blocks, and a tile that all blocks add to.
+    // Whole tiles, tiles of clusters of two blocks, halves of tiles of two and of three, and tiles that blocks add to.
     (
         "matmul",
         &["producer-consumer"],
-        &[product(300, 70, 20), product(300, 70, 100), product(200, 70, 100), product(200, 72, 2880).schedules(1)],
+        &[
+            product(300, 70, 20),
+            product(300, 70, 100),
+            product(200, 70, 100),
+            product(100, 70, 140),
+            product(600, 72, 1120).schedules(1),
+        ],
     ),
-    // Of the three widths of tiles, each fills the multiprocessors best once.
-    ("matmul", &["three-tf32-group"], &[product(100, 130, 70), product(130, 250, 70), product(390, 250, 40)]),
+    // Of the three widths of tiles, each fills the multiprocessors best once, and so does a pair's tile; then A that is
+    // taken as it is, by blocks and by pairs.
+    (
+        "matmul",
+        &["three-tf32-group"],
+        &[
+            product(100, 130, 70),
+            product(130, 250, 70),
+            product(390, 250, 38),
+            product(100, 100, 702),
+            product(130, 100, 72),
+            product(100, 100, 704),
+        ],
+    ),
     // The same, with as many k as the rung's own kernels take.
     (
         "matmul",
@@ -264,7 +282,11 @@ const LARGE: &[(&str, &[&str])] = &[
 /// Instances of one kernel that are more than types apart, so that each of these has to be launched.
 const EACH: &[(&str, &[&str])] = &[
     // There are too few multiprocessors for larger clusters; gpu/tests/matmul.rs checks those.
-    ("producer-consumer", &["matmul_producer_consumer_by_2", "matmul_producer_consumer_by_3"]),
+    (
+        "producer-consumer",
+        &["matmul_producer_consumer_by_2", "matmul_producer_consumer_half_by_2", "matmul_producer_consumer_half_by_3"],
+    ),
+    ("three-tf32-group", &["matmul_three_tf32_group_held", "matmul_three_tf32_group_held_pair"]),
     (
         "tensor-map",
         &["matmul_tensor_map_nn_bf16", "matmul_tensor_map_middle_nn_f16", "matmul_tensor_map_narrow_nn_bf16"],

@@ -127,7 +127,8 @@ impl<T: Packed, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BL
     /// Whether the last tile of a row may be narrow: only kernels with the widest tiles have narrow ones.
     pub(super) const HAS_NARROW: bool = SUMS == 128;
     /// The tiles of a stage.
-    pub(super) const RING: Ring = Ring { rows: ROWS / TURNS, columns: 2 * SUMS as u32, parts: 1, stages: STAGES };
+    pub(super) const RING: Ring =
+        Ring { rows: ROWS / TURNS, columns: 2 * SUMS as u32, parts_a: 1, parts_b: 1, stages: STAGES };
 
     /// What the threads do: one fills the ring, and those of the first warps multiply as `P` does.
     #[inline(always)]

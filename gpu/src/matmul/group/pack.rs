@@ -2,8 +2,9 @@
 
 use super::packed::Packed;
 use super::parts::Parts;
+use crate::matmul::panel::Panel;
 use simt::warpgroup::{ROW, Tile};
-use simt::{Global, Shared, shared, thread, unroll};
+use simt::{Global, Shared, grid, shared, thread, unroll};
 
 /// Threads per block.
 pub const PACK: u32 = 256;
@@ -21,43 +22,10 @@ const _: () = assert!(SIDE == WORDS, "a block copies a square of words");
 
 shared!(SQUARE: [f32; SIDE * STRIDE]);
 
-/// An operand, and the form that it is copied to: for each tile of `width` rows of A, or columns of B, and each step
-/// along k the tiles of its parts. Element i of k is `step`·i + `step_deep`·k elements behind the first.
-#[simt::argument]
-#[derive(Clone, Copy)]
-pub struct Panel {
-    /// Rows of A, columns of B.
-    pub along: u32,
-    /// Elements along k.
-    pub deep: u32,
-    /// Distance of two neighbours of one k.
-    pub step: u32,
-    /// Distance of two neighbours along k.
-    pub step_deep: u32,
-    /// Rows or columns of a tile.
-    pub width: u32,
-    /// Parts of an element.
-    pub parts: u32,
-}
-
-impl Panel {
-    /// Steps along k, of `depth` elements each.
-    const fn steps(&self, depth: u32) -> u32 {
-        self.deep.div_ceil(depth)
-    }
-
-    /// Elements of the copy in steps of `depth`.
-    #[cfg(not(target_os = "cuda"))]
-    pub(super) fn elements(&self, depth: u32) -> u64 {
-        let tiles = u64::from(self.along.div_ceil(self.width)) * u64::from(self.steps(depth));
-        tiles * u64::from(self.width * depth * self.parts)
-    }
-
-    /// Blocks that copy it in steps of `depth`.
-    #[inline(always)]
-    pub const fn blocks(&self, depth: u32) -> u32 {
-        self.along.next_multiple_of(self.width) / SIDE * self.steps(depth)
-    }
+/// Blocks that copy an operand of `T`, whose copy has whole tiles along k.
+#[inline(always)]
+pub(super) const fn blocks<T: Packed>(panel: &Panel) -> u32 {
+    panel.blocks(SIDE, Tile::<T>::DEPTH)
 }
 
 /// The square as words.
@@ -72,12 +40,16 @@ pub(in super::super) fn pack<T: Packed, P: Parts<T>>(
     (from_a, to_a, a): (Global<T>, Global<T>, Panel),
     (from_b, to_b, b): (Global<T>, Global<T>, Panel),
 ) {
+    // The product that follows may begin as soon as all blocks are here: it waits for them where it needs the copies.
+    grid::let_next_start();
+    grid::wait_for_previous(); // for a launch that writes the operands, or reads the copies of a product before
     let (block, depth) = (thread::block_idx_x(), Tile::<T>::DEPTH);
-    let of_b = block >= a.blocks(depth);
+    let of_b = block >= blocks::<T>(&a);
     let (from, to, panel, number) =
-        if of_b { (from_b, to_b, b, block - a.blocks(depth)) } else { (from_a, to_a, a, block) };
+        if of_b { (from_b, to_b, b, block - blocks::<T>(&a)) } else { (from_a, to_a, a, block) };
     let Panel { along, deep, step, step_deep, width, .. } = panel;
-    let (first, number_k) = (number / panel.steps(depth) * SIDE, number % panel.steps(depth));
+    let steps = panel.depth / depth;
+    let (first, number_k) = (number / steps * SIDE, number % steps);
     let (x, y) = (thread::thread_idx_x() % SIDE, thread::thread_idx_x() / SIDE);
     let mut values = [T::NOTHING; ROUNDS];
     // Neighbouring threads read neighbouring elements. All loads come before the first store.
@@ -98,7 +70,7 @@ pub(in super::super) fn pack<T: Packed, P: Parts<T>>(
     let (of, across) = (thread::thread_idx_x() / (WORDS / 4), thread::thread_idx_x() % (WORDS / 4));
     let four = [0, 1, 2, 3].map(|i| square::<T>().get(of * STRIDE + across * 4 + i));
     let (row, part) = (first % width + of, width * depth);
-    let tile = (first / width * panel.steps(depth) + number_k) * (P::COUNT * part);
+    let tile = (first / width * steps + number_k) * (P::COUNT * part);
     let large = T::large(four);
     to.set_pack((tile + Tile::<T>::place(row, across * T::PACK)) / T::PACK, large);
     if let Some(second) = P::second(four, large, of_b) {

@@ -3,9 +3,9 @@
 use super::packed::Packed;
 use super::ring::Ring;
 use simt::math::to_bf16;
-use simt::mma::Tf32;
+use simt::mma::{FragmentA, Tf32};
 use simt::warpgroup::{self, Tile};
-use simt::{Operand, bf16};
+use simt::{Operand, Scalar, bf16, opaque, thread, warp};
 
 /// What one call multiplies in a stage of a ring: rows of A, and columns of B.
 #[derive(Clone, Copy)]
@@ -36,12 +36,20 @@ impl Operands {
 pub trait Parts<T: Packed> {
     /// How many there are.
     const COUNT: u32;
+    /// Tiles of A in a stage: less if the threads make the parts.
+    const OF_A: u32 = Self::COUNT;
 
     /// The second part of four words of A, or of B, of which the first is `large`; none if there is but one.
     fn second(four: [T::Word; 4], large: T::Pack, of_b: bool) -> Option<T::Pack>;
 
+    /// What a thread holds of A in a stage.
+    type Held: Copy;
+
+    /// It, of the rows of the thread's group.
+    fn hold(a: Tile<f32>) -> Self::Held;
+
     /// Adds the products of a stage to the thread's sums.
-    fn multiply_add<const SUMS: usize>(operands: Operands, sums: [f32; SUMS]) -> [f32; SUMS];
+    fn multiply_add<const SUMS: usize>(held: Self::Held, operands: Operands, sums: [f32; SUMS]) -> [f32; SUMS];
 }
 
 /// The element itself, of `f32` as the tensor cores see it.
@@ -49,6 +57,10 @@ pub struct Whole;
 
 impl<T: Packed> Parts<T> for Whole {
     const COUNT: u32 = 1;
+    type Held = ();
+
+    #[inline(always)]
+    fn hold(_: Tile<f32>) {}
 
     #[inline(always)]
     fn second(_: [T::Word; 4], _: T::Pack, _: bool) -> Option<T::Pack> {
@@ -56,7 +68,7 @@ impl<T: Packed> Parts<T> for Whole {
     }
 
     #[inline(always)]
-    fn multiply_add<const SUMS: usize>(operands: Operands, sums: [f32; SUMS]) -> [f32; SUMS] {
+    fn multiply_add<const SUMS: usize>(_: (), operands: Operands, sums: [f32; SUMS]) -> [f32; SUMS] {
         warpgroup::multiply_add(operands.a::<T>(0), operands.b(0), sums)
     }
 }
@@ -66,6 +78,10 @@ pub struct Split;
 
 impl Parts<f32> for Split {
     const COUNT: u32 = 2;
+    type Held = ();
+
+    #[inline(always)]
+    fn hold(_: Tile<f32>) {}
 
     #[inline(always)]
     fn second(four: [f32; 4], large: [f32; 4], _: bool) -> Option<[f32; 4]> {
@@ -73,9 +89,43 @@ impl Parts<f32> for Split {
     }
 
     #[inline(always)]
-    fn multiply_add<const SUMS: usize>(operands: Operands, sums: [f32; SUMS]) -> [f32; SUMS] {
+    fn multiply_add<const SUMS: usize>(_: (), operands: Operands, sums: [f32; SUMS]) -> [f32; SUMS] {
         let (a, b) = ([0, 1].map(|part| operands.a::<f32>(part)), [0, 1].map(|part| operands.b::<f32>(part)));
         warpgroup::multiply_add_split(a, b, sums)
+    }
+}
+
+/// [`Split`], where A is as it is, along k: the threads split what they hold of it.
+pub struct HeldSplit;
+
+impl Parts<f32> for HeldSplit {
+    const COUNT: u32 = 2;
+    const OF_A: u32 = 1;
+    /// Four fragments of eight k: large parts, and rests.
+    type Held = [[FragmentA; 4]; 2];
+
+    #[inline(always)]
+    fn hold(a: Tile<f32>) -> Self::Held {
+        let (warp, lane) = (thread::thread_idx_x() / 32 % 4, warp::lane_id());
+        // Packs are permuted by the bits of the row, which rows g and g + 8 have in common. That of a number is found
+        // anew in each stage: the registers are needed for sums.
+        let first = opaque(Tile::<f32>::place(warp * 16 + lane / 4, lane % 4));
+        let split = |down: u32, pack: u32| {
+            let place = (first ^ (pack * f32::PACK)) + down * 8 * Tile::<f32>::DEPTH;
+            Tf32::split(a.elements().get(place))
+        };
+        let of = [0, 2, 4, 6].map(|pack| [split(0, pack), split(1, pack), split(0, pack + 1), split(1, pack + 1)]);
+        [of.map(|of| of.map(|(large, _)| large)), of.map(|of| of.map(|(_, rest)| rest))]
+    }
+
+    #[inline(always)]
+    fn second(four: [f32; 4], large: [f32; 4], of_b: bool) -> Option<[f32; 4]> {
+        Split::second(four, large, of_b)
+    }
+
+    #[inline(always)]
+    fn multiply_add<const SUMS: usize>(held: Self::Held, operands: Operands, sums: [f32; SUMS]) -> [f32; SUMS] {
+        warpgroup::multiply_add_split_held(held, [0, 1].map(|part| operands.b(part)), sums)
     }
 }
 
@@ -87,6 +137,10 @@ pub struct Mixed;
 
 impl Parts<f32> for Mixed {
     const COUNT: u32 = 2;
+    type Held = ();
+
+    #[inline(always)]
+    fn hold(_: Tile<f32>) {}
 
     #[inline(always)]
     fn second(four: [f32; 4], large: [f32; 4], of_b: bool) -> Option<[f32; 4]> {
@@ -96,7 +150,7 @@ impl Parts<f32> for Mixed {
     }
 
     #[inline(always)]
-    fn multiply_add<const SUMS: usize>(operands: Operands, sums: [f32; SUMS]) -> [f32; SUMS] {
+    fn multiply_add<const SUMS: usize>(_: (), operands: Operands, sums: [f32; SUMS]) -> [f32; SUMS] {
         let small = [operands.a::<bf16>(1), operands.b(1)];
         warpgroup::multiply_add_mixed(small, [operands.a(0), operands.b(0)], sums)
     }

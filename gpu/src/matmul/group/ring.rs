@@ -2,6 +2,7 @@
 
 use crate::ring::Place;
 use simt::mbarrier::{self, Mbarrier};
+use simt::tensor_map::TensorMap;
 #[cfg(not(target_os = "cuda"))]
 use simt::warpgroup::MORE;
 use simt::warpgroup::{ROW, Tile};
@@ -30,6 +31,40 @@ pub(super) fn empty(stage: u32, stages: u32) -> Mbarrier {
     Mbarrier::at(BARRIERS::view(), stages + stage)
 }
 
+/// An operand that stages are filled from, by tiles of its rows and steps along k.
+pub trait Filled<T>: Copy {
+    /// Has what says where the operand is fetched, if the copy engine needs that.
+    fn prefetch(self);
+
+    /// Has `to` filled with the step of so many that the tile from row `first` on has, in rows of a part.
+    fn load(self, to: Tile<T>, first: (u32, u32), step: (u32, u32), barrier: Mbarrier);
+}
+
+/// A copy in tiles: the parts of a step are side by side.
+impl<T: Operand> Filled<T> for Global<T> {
+    #[inline(always)]
+    fn prefetch(self) {}
+
+    #[inline(always)]
+    fn load(self, to: Tile<T>, (first, rows): (u32, u32), (step, steps): (u32, u32), barrier: Mbarrier) {
+        let len = to.elements().len();
+        bulk::load(to.elements(), self.slice((first / rows * steps + step) * len, len), barrier);
+    }
+}
+
+/// The operand as it is, which lies along k.
+impl<T: Operand> Filled<T> for TensorMap<T> {
+    #[inline(always)]
+    fn prefetch(self) {
+        TensorMap::prefetch(self);
+    }
+
+    #[inline(always)]
+    fn load(self, to: Tile<T>, (first, _): (u32, u32), (step, _): (u32, u32), barrier: Mbarrier) {
+        TensorMap::load(self, to, first, step * Tile::<T>::DEPTH, barrier);
+    }
+}
+
 /// The sizes of a ring: a stage has the parts of a tile of A, one after the other, and then those of B.
 #[derive(Clone, Copy)]
 pub(super) struct Ring {
@@ -37,8 +72,9 @@ pub(super) struct Ring {
     pub(super) rows: u32,
     /// Columns of B.
     pub(super) columns: u32,
-    /// Parts of an element.
-    pub(super) parts: u32,
+    /// Parts of an element of A, and of B.
+    pub(super) parts_a: u32,
+    pub(super) parts_b: u32,
     pub(super) stages: u32,
 }
 
@@ -53,7 +89,7 @@ impl Ring {
     }
 
     pub(super) const fn stage(self) -> u32 {
-        self.parts * (self.part_a() + self.part_b())
+        self.parts_a * self.part_a() + self.parts_b * self.part_b()
     }
 
     /// Bytes of dynamic shared memory.
@@ -77,7 +113,7 @@ impl Ring {
     /// A part of the tile of B in a stage.
     #[inline(always)]
     pub(super) fn b<T: Operand>(self, stage: u32, part: u32) -> Tile<T> {
-        let first = stage * self.stage() + self.parts * self.part_a();
+        let first = stage * self.stage() + self.parts_a * self.part_a();
         Tile::dynamic(first + part * self.part_b(), self.columns)
     }
 
@@ -94,25 +130,24 @@ impl Ring {
         bulk::fence(); // the copy engine sees the barriers too
     }
 
-    /// Waits until a stage is empty, and has a step of A and one of B copied to it. `a` and `b` are copies in tiles.
+    /// Waits until a stage is empty, and has a step of A and of B copied to it, one of so many: for the tile of C whose
+    /// first row and column are given.
     #[inline(always)]
     pub(super) fn fill<T: Operand>(
         self,
         Place { stage, parity }: Place,
-        (a, of_a): (Global<T>, u32),
-        (b, of_b): (Global<T>, u32),
+        (a, b): (impl Filled<T>, Global<T>),
+        (row, column): (u32, u32),
+        step: (u32, u32),
     ) {
         // The phase before the first counts as ended.
         empty(stage, self.stages).wait(parity ^ 1);
         let barrier = full(stage);
         barrier.arrive_expecting(self.stage());
-        let bytes = size_of::<T>() as u32;
-        let (len_a, len_b) = (self.parts * self.part_a() / bytes, self.parts * self.part_b() / bytes);
-        let (to_a, to_b) = (
-            Tile::<T>::dynamic(stage * self.stage(), self.parts * self.rows),
-            Tile::<T>::dynamic(stage * self.stage() + len_a * bytes, self.parts * self.columns),
-        );
-        bulk::load(to_a.elements(), a.slice(of_a * len_a, len_a), barrier);
-        bulk::load(to_b.elements(), b.slice(of_b * len_b, len_b), barrier);
+        let first = stage * self.stage();
+        let to_a = Tile::dynamic(first, self.parts_a * self.rows);
+        let to_b = Tile::dynamic(first + self.parts_a * self.part_a(), self.parts_b * self.columns);
+        a.load(to_a, (row, self.rows), step, barrier);
+        b.load(to_b, (column, self.columns), step, barrier);
     }
 }

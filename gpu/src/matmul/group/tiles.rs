@@ -59,6 +59,13 @@ impl Tiles {
         Self::of_cluster::<1>(shape, ROWS, columns, false)
     }
 
+    /// Those of a cluster of so many blocks, which all have the same tiles.
+    #[inline(always)]
+    pub(super) fn of_parts<const BLOCKS: u32>(shape: &Shape, columns: u32) -> Self {
+        let (next, step) = (thread::block_idx_x() / BLOCKS, thread::grid_dim_x() / BLOCKS);
+        Self { next, step, ..Self::of_block(shape, columns) }
+    }
+
     /// Those of a block in a cluster of so many, if a tile has `own` rows.
     #[inline(always)]
     pub(super) fn of_cluster<const BLOCKS: u32>(shape: &Shape, own: u32, columns: u32, has_narrow: bool) -> Self {

@@ -3,7 +3,8 @@
 //! **Idea.** One thread of a block does nothing but have parts of A and B copied to a ring of eight stages in shared
 //! memory; eight warps do nothing but multiply what is there. They tell each other by barriers that count bytes and
 //! warps. Blocks stay for the whole product, so that the copies for the next tile of C go on while this one is written.
-//! Where tiles are too few for that, the blocks of a cluster have one tile together, and each multiplies a part of k.
+//! Where tiles are too few for that, the blocks of a cluster have one tile together, and each multiplies a part of k. If
+//! halves of tiles fill the multiprocessors better, a cluster has one of these, and four warps take every other stage.
 //!
 //! **Changed from the rung before.** The loop over k has neither copies nor a barrier of the block. The multiplying
 //! threads take the registers that the copying ones do not need, and have 8 × 16 elements each: six loads of 16 bytes
@@ -17,6 +18,7 @@
 //! operands that are not taken as they are; scratch memory as large as both. One barrier per block; one launch, one
 //! more if an operand is copied, and one more if blocks add to C. In a cluster two barriers of it and one of the
 //! multiplying warps more; a block writes 4·ROWS·COLUMNS bytes of sums to shared memory, and reads as many, from all.
+//! Halves of tiles have ROWS/2 rows, and two stages more per block, each of two thirds of the bytes.
 //!
 //! **Threads.** 384: eight warps multiply, with tiles of 64 × 64 in a tile of 256 × 128. Of four more warps one thread
 //! copies; there are four because registers move between groups of four warps. A lane has four times four columns, 16
@@ -85,7 +87,7 @@ pub fn matmul_producer_consumer(
     product: u32,
     work: Work,
 ) {
-    begin();
+    begin(WARPS);
     let units = Units::of_block(work, thread::block_idx_x());
     let thread = thread::thread_idx_x();
     if thread >= MULTIPLIERS {
@@ -93,7 +95,7 @@ pub fn matmul_producer_consumer(
         if thread == MULTIPLIERS {
             // For A and B. C is written after some of them have come, so after the launch before, too.
             grid::wait_for_previous();
-            Producer::run(Source::new(map_a, a, work.boxes_a), Source::new(map_b, b, work.boxes_b), units);
+            Producer::<1>::run(Source::new(map_a, a, work.boxes_a), Source::new(map_b, b, work.boxes_b), units);
         }
     } else {
         warpgroup::claim_registers::<MANY>();
@@ -113,6 +115,9 @@ pub fn matmul_producer_consumer(
         matmul_producer_consumer_by_3: <By<3>>,
         matmul_producer_consumer_by_4: <By<4>>,
         matmul_producer_consumer_by_8: <By<8>>,
+        matmul_producer_consumer_half_by_2: <By<2, 4>>,
+        matmul_producer_consumer_half_by_3: <By<3, 6>>,
+        matmul_producer_consumer_half_by_4: <By<4, 8>>,
     )
 )]
 pub fn matmul_producer_consumer_by<P: Parts>(
@@ -125,7 +130,7 @@ pub fn matmul_producer_consumer_by<P: Parts>(
     product: u32,
     work: Work,
 ) {
-    begin();
+    begin(WARPS / P::GROUPS);
     if thread::thread_idx_x() >= MULTIPLIERS {
         warpgroup::release_registers::<FEW>();
         P::produce(Source::new(map_a, a, work.boxes_a), Source::new(map_b, b, work.boxes_b), work);
@@ -136,11 +141,11 @@ pub fn matmul_producer_consumer_by<P: Parts>(
     }
 }
 
-/// What all threads do first.
+/// What all threads do first; so many warps multiply a stage.
 #[inline(always)]
-fn begin() {
+fn begin(warps: u32) {
     if thread::thread_idx_x() == 0 {
-        ring::init_barriers();
+        ring::init_barriers(warps);
     }
     thread::sync_threads(); // the barriers exist before any thread uses them
     grid::let_next_start(); // it waits where it needs what this launch writes

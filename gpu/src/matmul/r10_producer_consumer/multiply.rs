@@ -1,14 +1,14 @@
 //! The warps that multiply, and write whole tiles or add parts of them to C.
 
-use super::ring::{STAGE_A, elements, empty, full};
+use super::ring::{empty, full, of_a, of_b};
 use super::work::{Unit, Units};
-use super::{COLUMNS, DEPTH, ROWS, STAGES};
+use super::{COLUMNS, DEPTH, ROWS, STAGES, WARPS};
 use crate::matmul::Output;
 use crate::matmul::registers::add_outer;
 use crate::ring::Place;
 use simt::atomic::{Order, Scope};
 use simt::warp::{self, FULL};
-use simt::{Shared, thread, unroll};
+use simt::{thread, unroll};
 
 /// Rows and columns of C per thread.
 pub(super) const DOWN: usize = 8;
@@ -27,7 +27,7 @@ pub(super) type Sums = [[f32; ALONG]; DOWN];
 /// Multiplies all units of the block.
 #[inline(always)]
 pub(super) fn run(c: Output, mut units: Units) {
-    let mut walk = Walk::new();
+    let mut walk = Walk::<1>::new();
     let mut unit = units.next();
     if unit.is_some() {
         walk.begin();
@@ -40,8 +40,8 @@ pub(super) fn run(c: Output, mut units: Units) {
     }
 }
 
-/// A thread's way through the stages.
-pub(super) struct Walk {
+/// A thread's way through the stages, which so many groups have in turns.
+pub(super) struct Walk<const GROUPS: u32> {
     /// First row and column of the thread in the block's tile.
     pub(super) row: u32,
     pub(super) column: u32,
@@ -50,18 +50,30 @@ pub(super) struct Walk {
     pair: Pair,
 }
 
-impl Walk {
+impl<const GROUPS: u32> Walk<GROUPS> {
+    /// Rows of a tile.
+    const ROWS: u32 = ROWS / GROUPS;
+
     #[inline(always)]
     pub(super) fn new() -> Self {
-        let (row, column) = place(thread::thread_idx_x() / 32, warp::lane_id());
-        Self { row, column, place: Place::FIRST, pair: Pair::default() }
+        let warp = thread::thread_idx_x() / 32;
+        let (row, column) = place(warp % (WARPS / GROUPS), warp::lane_id());
+        let first = if warp < WARPS / GROUPS { Place::FIRST } else { Place::FIRST.next(STAGES) };
+        Self { row, column, place: first, pair: Pair::default() }
+    }
+
+    /// The stage behind this one that is the group's.
+    #[inline(always)]
+    fn next(place: Place) -> Place {
+        let next = place.next(STAGES);
+        if GROUPS > 1 { next.next(STAGES) } else { next }
     }
 
     /// Waits for the first stage.
     #[inline(always)]
     pub(super) fn begin(&mut self) {
         full(self.place.stage).wait(self.place.parity);
-        self.pair = load(elements(self.place.stage), 0, self.row, self.column);
+        self.pair = Self::load(self.place.stage, 0, self.row, self.column);
     }
 
     /// Adds the products of the next `steps` stages to `sums`.
@@ -70,11 +82,10 @@ impl Walk {
         let &mut Self { row, column, mut place, mut pair } = self;
         let mut left = steps;
         while left > 0 {
-            let next = place.next(STAGES);
+            let next = Self::next(place);
             full(next.stage).wait(next.parity);
-            let (this, behind) = (elements(place.stage), elements(next.stage));
-            unroll::<{ DEPTH as usize - 1 }>(|e| pair = step(this, e as u32 + 1, row, column, pair, sums));
-            pair = step(behind, 0, row, column, pair, sums);
+            unroll::<{ DEPTH as usize - 1 }>(|e| pair = Self::step(place.stage, e as u32 + 1, row, column, pair, sums));
+            pair = Self::step(next.stage, 0, row, column, pair, sums);
             warp::sync_warp(FULL); // all lanes have loaded what they need of the stage before it is filled again
             if warp::lane_id() == 0 {
                 empty(place.stage).arrive();
@@ -82,6 +93,27 @@ impl Walk {
             (place, left) = (next, left - 1);
         }
         (self.place, self.pair) = (place, pair);
+    }
+
+    /// Multiplies the elements of one k, while those of the next, `k` of `stage`, are on their way.
+    #[inline(always)]
+    fn step(stage: u32, k: u32, row: u32, column: u32, (a, b): Pair, sums: &mut Sums) -> Pair {
+        let next = Self::load(stage, k, row, column);
+        add_outer(sums, &a, &b);
+        next
+    }
+
+    /// The thread's elements for one k of a stage.
+    #[inline(always)]
+    fn load(stage: u32, k: u32, row: u32, column: u32) -> Pair {
+        let (a, b) = (of_a(stage, Self::ROWS), of_b(stage));
+        let (a, b) = (a.slice(row, Self::ROWS * DEPTH - row), b.slice(column, COLUMNS * DEPTH - column));
+        let down = |i: u32| a.get_pack((k * Self::ROWS + i * APART_DOWN) / 4);
+        let along = |j: u32| b.get_pack((k * COLUMNS + j * APART_ALONG) / 4);
+        let ([a0, a1, a2, a3], [a4, a5, a6, a7]) = (down(0), down(1));
+        let ([b0, b1, b2, b3], [b4, b5, b6, b7]) = (along(0), along(1));
+        let ([b8, b9, b10, b11], [b12, b13, b14, b15]) = (along(2), along(3));
+        ([a0, a1, a2, a3, a4, a5, a6, a7], [b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11, b12, b13, b14, b15])
     }
 }
 
@@ -91,26 +123,6 @@ fn place(number: u32, lane: u32) -> (u32, u32) {
     let (down, along) = (lane >> 1 & 7, lane & 1 | lane >> 4 << 1);
     let across = COLUMNS / WARP_TILE;
     (number / across * WARP_TILE + down * 4, number % across * WARP_TILE + along * 4)
-}
-
-/// Multiplies the elements of one k, while those of the next, `k` of `stage`, are on their way.
-#[inline(always)]
-fn step(stage: Shared<f32>, k: u32, row: u32, column: u32, (a, b): Pair, sums: &mut Sums) -> Pair {
-    let next = load(stage, k, row, column);
-    add_outer(sums, &a, &b);
-    next
-}
-
-/// The thread's elements for one k of a stage.
-#[inline(always)]
-fn load(stage: Shared<f32>, k: u32, row: u32, column: u32) -> Pair {
-    let (a, b) = (stage.slice(row, STAGE_A - row), stage.slice(STAGE_A + column, COLUMNS * DEPTH - column));
-    let down = |i: u32| a.get_pack((k * ROWS + i * APART_DOWN) / 4);
-    let along = |j: u32| b.get_pack((k * COLUMNS + j * APART_ALONG) / 4);
-    let ([a0, a1, a2, a3], [a4, a5, a6, a7]) = (down(0), down(1));
-    let ([b0, b1, b2, b3], [b4, b5, b6, b7]) = (along(0), along(1));
-    let ([b8, b9, b10, b11], [b12, b13, b14, b15]) = (along(2), along(3));
-    ([a0, a1, a2, a3, a4, a5, a6, a7], [b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11, b12, b13, b14, b15])
 }
 
 /// Writes the thread's elements of C, or adds them to it. Row by row and not in a closure: that would be too long for

@@ -3,7 +3,8 @@
 
 use super::work::Work;
 use super::{COLUMNS, ROWS};
-use crate::matmul::operand::{self, PACK, Panel};
+use crate::matmul::operand::{self, PACK, blocks};
+use crate::matmul::panel::Panel;
 use crate::matmul::{Output, Shape};
 use simt::{Global, grid, kernel, thread};
 
@@ -22,7 +23,7 @@ pub fn matmul_producer_consumer_pack(
     grid::wait_for_previous(); // for a launch that writes the operands, or reads the copies of a product before
     let block = thread::block_idx_x();
     let (from, to, panel, number) =
-        if block < a.blocks() { (from_a, to_a, a, block) } else { (from_b, to_b, b, block - a.blocks()) };
+        if block < blocks(&a) { (from_a, to_a, a, block) } else { (from_b, to_b, b, block - blocks(&a)) };
     operand::pack(from, to, panel, number);
 }
 

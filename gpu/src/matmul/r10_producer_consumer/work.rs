@@ -1,6 +1,6 @@
 //! Which block multiplies what.
 
-use super::{COLUMNS, ROWS};
+use super::COLUMNS;
 use crate::matmul::in_groups;
 
 /// The tiles of C and their distribution, and what the operands are. Tiles before `shared` are multiplied whole, each
@@ -9,6 +9,8 @@ use crate::matmul::in_groups;
 #[simt::argument]
 #[derive(Clone, Copy)]
 pub struct Work {
+    /// Rows of a tile.
+    pub rows: u32,
     /// Tiles along m.
     pub down: u32,
     /// Tiles along n.
@@ -61,7 +63,7 @@ impl Work {
     #[inline(always)]
     pub(super) fn place(&self, tile: u32) -> (u32, u32) {
         let (row, column) = in_groups(tile, self.down, self.along);
-        (row * ROWS, column * COLUMNS)
+        (row * self.rows, column * COLUMNS)
     }
 }
 
