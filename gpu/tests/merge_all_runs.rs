@@ -40,10 +40,10 @@ fn sorts_where_the_plan_changes() {
 fn uneven(n: usize) -> Vec<(&'static str, Vec<u64>)> {
     let of = |f: &dyn Fn(u64) -> u64| (0..n as u64).map(f).collect::<Vec<_>>();
     vec![
-        ("runs alike", of(&|i| i % 4352 << 12)),
-        ("wide runs alike", of(&|i| i % 3840 << 40)),
+        ("runs alike", of(&|i| (i % 4352) << 12)),
+        ("wide runs alike", of(&|i| (i % 3840) << 40)),
         ("the first is small", of(&|i| if i < 4000 { i } else { u64::MAX - common::random(i) % 1000 })),
-        ("steps", of(&|i| (i % 4352 / 500) << 20 | common::random(i) % 7)),
+        ("steps", of(&|i| ((i % 4352 / 500) << 20) | (common::random(i) % 7))),
         ("half equal", of(&|i| if common::random(i) & 1 == 0 { 77 } else { common::random(i) })),
     ]
 }

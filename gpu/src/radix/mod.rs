@@ -7,7 +7,6 @@
 
 pub mod columns;
 pub mod digits;
-pub mod from_last;
 mod msd;
 #[cfg(not(target_os = "cuda"))]
 pub mod pieces;

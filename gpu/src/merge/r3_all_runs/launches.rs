@@ -83,10 +83,12 @@ impl Plan {
         if runs <= 1 {
             return Self { small, tile, threads: 0, parts: 0, samples: 0 };
         }
-        let (threads, items) = match n {
-            ..=FEWEST => (FEW_BLOCK / 2, FEW_KEYS),
-            ..=FEW => (FEW_BLOCK, FEW_KEYS),
-            _ => (MANY_BLOCK, MANY_KEYS),
+        let (threads, items) = if n <= FEWEST {
+            (FEW_BLOCK / 2, FEW_KEYS)
+        } else if n <= FEW {
+            (FEW_BLOCK, FEW_KEYS)
+        } else {
+            (MANY_BLOCK, MANY_KEYS)
         };
         let most = most_keys(runs.next_power_of_two(), threads, items);
         let least = n.div_ceil(most / 4 * 3);

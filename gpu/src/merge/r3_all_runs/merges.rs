@@ -204,7 +204,7 @@ fn load_part<K: Scalar>(tile: Tile<K>, runs: Runs<K>, ways: u32, len: u32) {
         let from = i * runs.run + firsts.get(i);
         let mut j = lane;
         while j < its {
-            let slot = if i % 2 == 0 { place + j } else { place + its - 1 - j };
+            let slot = if i.is_multiple_of(2) { place + j } else { place + its - 1 - j };
             async_copy::element(slots, pad + slot, runs.keys, from + j, true);
             j += WARP;
         }

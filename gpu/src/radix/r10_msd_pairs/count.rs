@@ -1,12 +1,13 @@
-//! Launch 3, or the first one where the host chose the digits: how often each digit has each value, and where it
-//! starts.
+//! Launch 3, or the first one where the host chose the digits: how often each digit has each value.
 
 use super::{TICKETS, by_buckets};
-use crate::radix::digits::{DIGITS, count_digits};
-use crate::radix::from_last::{PASSES, Passes};
-use simt::{Global, kernel, thread, warp};
+use crate::radix::digits::{DIGITS, count_digits, passes};
+use simt::{Global, kernel, thread};
 
 pub use crate::radix::digits::HISTOGRAM_THREADS as COUNT_THREADS;
+
+/// Passes over keys of 32 bits.
+pub const PASSES: u32 = passes(4);
 
 /// How many copies of each counter a block has; lanes take turns in them.
 pub trait Copies: 'static {
@@ -31,26 +32,19 @@ impl Copies for PerLane {
 }
 
 /// Adds how often digit p of the keys has value d to `counts[p · 256 + d]`, which was zero, and zeroes the tickets of
-/// the passes. Many pairs have `passes`, see [`Passes`]: there the counts become starts, and are zero again. By buckets
-/// it leaves.
+/// the passes. By buckets it leaves.
 #[kernel(max_threads = COUNT_THREADS, min_blocks = C::BLOCKS, instances(
     radix_msd_pairs_count: <PerLane>,
     radix_msd_pairs_count_few: <PerTwoLanes>,
 ))]
 #[rustfmt::skip]
 pub fn radix_msd_pairs_count<C: Copies>(
-    keys: Global<u32>, order: u32, counts: Global<u32>, passes: Global<u32>, control: Global<u32>,
-    buckets: Global<u32>, sort: u32,
+    keys: Global<u32>, order: u32, counts: Global<u32>, control: Global<u32>, buckets: Global<u32>, sort: u32,
 ) {
-    let mut by_digits = false;
     count_digits::<u32>(keys, order, counts, C::SHARED, || {
-        if thread::index_1d() < 2 * PASSES {
+        if thread::index_1d() < PASSES {
             control.set(TICKETS + thread::index_1d(), 0);
         }
-        by_digits = !by_buckets(control, buckets, sort);
-        by_digits
+        !by_buckets(control, buckets, sort)
     });
-    if by_digits && !passes.is_empty() {
-        Passes(passes).start::<{ COUNT_THREADS / warp::WARP }>(counts, keys.len(), thread::grid_dim_x());
-    }
 }

@@ -5,9 +5,7 @@ use crate::keys;
 use crate::ladder::sort::{Pairs as KeysWithValues, Sort, SortsPairs};
 use crate::ladder::*;
 use crate::radix::digits::{DIGITS, LAST_EPOCH, histogram_blocks as count_blocks};
-use crate::radix::from_last::{PASSES, PASSES_WORDS, REST_BLOCKS};
 use crate::radix::msd::{Mapped, Plain};
-use crate::radix::r7_onesweep::{PASS_SHARED, pass_tile};
 use crate::radix::r8_msd_buckets::{histogram_blocks, histogram_shared};
 
 /// The rung.
@@ -18,7 +16,6 @@ pub static RUNG: Entry<Sort> = rung!(
         radix_msd_pairs_starts,
         radix_msd_pairs_count,
         radix_msd_pairs_pass,
-        radix_msd_pairs_digits,
         radix_msd_pairs_bucket_sort,
     ]
 )
@@ -33,7 +30,6 @@ struct MsdPairs;
 
 /// Bytes of shared memory per block of the kernel that needs most.
 const SHARED: u32 = PerLane::SHARED;
-const _: () = assert!(pass_tile::<u32>() == Large::TILE && PASS_SHARED <= pass_shared::<Large>());
 const _: () = assert!(pass_shared::<Large>() + PASS_STATIC <= SHARED && pass_shared::<Small>() <= SHARED);
 
 impl SortsPairs for MsdPairs {
@@ -108,14 +104,12 @@ impl Plan {
 /// The scratch memory of one sort after the other. Two sorts at once need two.
 struct Sorter {
     plan: Plan,
-    /// An array of as many pairs as there are, and for few pairs another one.
+    /// Two arrays of as many pairs as there are.
     pairs: [Scratch<u64>; 2],
     states: Scratch<u64>,
     control: Scratch<u32>,
     /// Two tables of counts of digits, zero between sorts where the next sort counts.
     counts: Scratch<u32>,
-    /// See [`Passes`](crate::radix::from_last::Passes); empty for few pairs.
-    passes: Scratch<u32>,
     /// Keys per bucket, zero before and after a sort; empty where pairs go by digits whatever they are.
     histogram: Scratch<u32>,
     /// See [`Buckets`].
@@ -132,11 +126,10 @@ impl Sorter {
         let by_buckets = plan.top_bits != 0;
         Ok(Self {
             plan,
-            pairs: [on.scratch(n)?, on.scratch(if plan.small { n } else { 0 })?],
+            pairs: [on.scratch(n)?, on.scratch(n)?],
             states: on.zeros(plan.slots() * DIGITS)?,
             control: on.zeros(CONTROL_WORDS)?,
             counts: on.zeros(2 * TABLE_WORDS)?,
-            passes: on.zeros(if plan.small { 0 } else { PASSES_WORDS })?,
             histogram: on.zeros(if by_buckets { 1 << plan.top_bits } else { 0 })?,
             buckets: on.scratch(if by_buckets { buckets_words(plan.slots()) } else { 0 })?,
             epoch: 1,
@@ -160,19 +153,13 @@ impl Sorter {
             self.find_buckets(on, pairs)?;
         }
         self.count_digits(on, pairs)?;
-        if plan.small {
-            self.pass_of::<Small, Apart>(on, pairs, 0)?;
-            for number in 1..PASSES {
-                self.pass_of::<Small, Joined>(on, pairs, number)?;
-            }
-        } else {
-            if plan.top_bits != 0 {
-                self.pass_of::<Large, Apart>(on, pairs, 0)?;
-                self.pass_of::<Large, Joined>(on, pairs, 1)?;
-                self.sort_buckets(on, pairs)?;
-            }
-            self.by_digits(on, pairs)?;
+        self.pass(on, pairs, 0)?;
+        self.pass(on, pairs, 1)?;
+        if plan.top_bits != 0 {
+            self.sort_buckets(on, pairs)?;
         }
+        self.pass(on, pairs, 2)?;
+        self.pass(on, pairs, 3)?;
         self.epoch += PASSES;
         self.table ^= 1;
         Ok(())
@@ -201,7 +188,7 @@ impl Sorter {
     fn count_digits(&self, on: &dyn Launcher, KeysWithValues { keys, order, .. }: KeysWithValues) -> Result {
         let Plan { n, top_bits, multiprocessors, .. } = self.plan;
         let counts = self.counts.view().slice(self.table * TABLE_WORDS, TABLE_WORDS);
-        let args = (keys, order, counts, self.passes.view(), self.control.view(), self.buckets.view(), self.epoch);
+        let args = (keys, order, counts, self.control.view(), self.buckets.view(), self.epoch);
         if top_bits == 0 {
             let blocks = count_blocks(n, multiprocessors);
             let geometry = Geometry::linear(blocks, COUNT_THREADS).shared(PerTwoLanes::SHARED).overlapping();
@@ -213,7 +200,16 @@ impl Sorter {
         }
     }
 
-    /// Launches 4 and 5, or a pass over few pairs.
+    /// Launches 4, 5, 7 and 8.
+    fn pass(&self, on: &dyn Launcher, pairs: KeysWithValues, number: u32) -> Result {
+        match (self.plan.small, number == 0) {
+            (false, true) => self.pass_of::<Large, Apart>(on, pairs, number),
+            (false, false) => self.pass_of::<Large, Joined>(on, pairs, number),
+            (true, true) => self.pass_of::<Small, Apart>(on, pairs, number),
+            (true, false) => self.pass_of::<Small, Joined>(on, pairs, number),
+        }
+    }
+
     fn pass_of<S: Shape, O: Origin>(
         &self,
         on: &dyn Launcher,
@@ -223,7 +219,8 @@ impl Sorter {
     where
         radix_msd_pairs_pass<S, O>: Kernel<Args = PassArgs>,
     {
-        let pass = self.numbered(number, order);
+        let (first_bits, second_bits) = self.plan.bits();
+        let pass = Pass { number, order, epoch: self.epoch + number, first_bits, second_bits, table: self.table };
         let blocks = if number == 1 { self.plan.slots() } else { self.plan.n.div_ceil(S::TILE) };
         let geometry = Geometry::linear(blocks, S::THREADS).shared(pass_shared::<S>()).overlapping();
         // The first pass writes to the first array, the second reads it, and so on.
@@ -232,21 +229,6 @@ impl Sorter {
         let (control, counts) = (self.control.view(), self.counts.view());
         let args = (keys, values, from, to, pass, control, counts, self.buckets.view(), self.states.view());
         on.launch(radix_msd_pairs_pass::<S, O>::default(), geometry, args)
-    }
-
-    fn numbered(&self, number: u32, order: u32) -> Pass {
-        let (first_bits, second_bits) = self.plan.bits();
-        Pass { number, order, epoch: self.epoch + number, first_bits, second_bits, table: self.table }
-    }
-
-    /// Launch 7.
-    fn by_digits(&self, on: &dyn Launcher, KeysWithValues { keys, values, order }: KeysWithValues) -> Result {
-        let Plan { n, multiprocessors, .. } = self.plan;
-        let blocks = n.div_ceil(Large::TILE).min(REST_BLOCKS * multiprocessors);
-        let geometry = Geometry::linear(blocks, Large::THREADS).shared(PASS_SHARED).overlapping();
-        let (pass, control, passes) = (self.numbered(0, order), self.control.view(), self.passes.view());
-        let args = (keys, values, self.pairs[0].view(), pass, control, passes, self.buckets.view(), self.states.view());
-        on.launch(radix_msd_pairs_digits, geometry, args)
     }
 
     /// Launch 6.

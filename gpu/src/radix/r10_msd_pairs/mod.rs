@@ -10,26 +10,24 @@
 //! passes: the runs that a tile writes are twice as long, and fewer sectors of memory are written in part. Ranks come
 //! from one word of shared memory for each half warp and digit: how many pairs had the digit before, and the set of
 //! lanes that have it now. Where many lanes have the same digit, two votes find them instead of atomics. If a bucket is
-//! too large for a block, pairs go by all digits, from the last one, by the passes of `onesweep`; none by a digit in
-//! which no two keys differ. A sample of the keys tells that in nearly all cases, the histogram in the others. One
-//! launch does all these passes; launches that are not needed leave at once.
+//! too large for a block, all four digits are passed over, from the last one. A sample of the keys tells that in nearly
+//! all cases, the histogram in the others; the same launches do either, and those that are not needed leave at once.
 //!
 //! **Bottleneck.** By ncu on an H200, 2²⁸ uniform pairs: in the passes nothing is saturated (the second-level cache 60
 //! and 64 % of its peak, shared memory 55, memory 41); a run of 32 pairs begins anywhere, so that most writes fill
 //! sectors in part. In the bucket sort it is shared memory (73 %; memory 57).
 //!
 //! **Cost.** By buckets a read of the keys to count, two passes that read and write pairs, and the sort of the buckets,
-//! which does so too: 52 bytes per pair. By digits a read to count and four passes: 68 bytes. Seven launches where the
-//! device chooses between the two; two for fewer pairs, which go by digits, and five for few.
+//! which does so too: 52 bytes per pair. By digits a read to count and four passes: 68 bytes. Eight launches where the
+//! device chooses between the two; five for fewer pairs, which go by digits.
 //!
 //! **Threads.** Passes: 512 per block with 16 pairs each, with 8 for few pairs; each half warp has a piece of the tile
 //! and reads it as rows of 16. Bucket sort: one block of 384 threads per bucket with 12 pairs each, or of 224 for small
 //! buckets.
 //!
 //! **Limits.** Any number of pairs of 32-bit keys and 32-bit values; no keys alone. Beyond 2²⁸ pairs the buckets of
-//! uniform keys are too large for a block, and pairs go by digits. Scratch memory of 8 bytes per pair, of 16 for few
-//! pairs. Keys begin on a multiple of 16 bytes. Needs 128 KiB of shared memory per block. A block of the passes by
-//! digits waits, but only for tiles that running blocks have taken.
+//! uniform keys are too large for a block, and pairs go by digits. Scratch memory of 16 bytes per pair. Keys begin on a
+//! multiple of 16 bytes. Needs 128 KiB of shared memory per block.
 //!
 //! **Source.** Composed of known ideas: A. Adinets and D. Merrill, "Onesweep" (2022), for the passes; E. Stehle and
 //! H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort on GPUs" (2017), for most significant digits first.
@@ -39,9 +37,9 @@
 //! | 1 | `histogram.rs` | counts the keys of each bucket | leaves, if a sample shows that it has to be by digits |
 //! | 2 | `starts.rs` | finds where each bucket starts | finds that one is too large |
 //! | 3 | `count.rs` | leaves | counts all digits; the first launch for few pairs |
-//! | 4, 5 | `pass.rs`, `tile.rs`, `ranks.rs` | partitions by the top bits | leaves |
+//! | 4, 5 | `pass.rs`, `tile.rs`, `ranks.rs` | partitions by the top bits | passes by the last two digits |
 //! | 6 | `bucket_sort.rs`, `window.rs`, `room.rs` | sorts each bucket | leaves |
-//! | 7 | `pass.rs`, `from_last.rs` | leaves | all passes |
+//! | 7, 8 | `pass.rs` | leaves | passes by the first two digits |
 
 mod bucket_sort;
 mod count;
@@ -69,8 +67,7 @@ use super::msd::spread;
 use simt::Global;
 use simt::atomic::{Order::Relaxed, Scope};
 
-/// Words of the controls: the epoch of the last sort by digits; a ticket for each pass, and how many of its tiles are
-/// done.
+/// Words of the controls: the epoch of the last sort by digits, then a ticket for each pass.
 pub const CONTROL_WORDS: u32 = 32;
 const ROAD: u32 = 0;
 const TICKETS: u32 = 1;

@@ -1,15 +1,13 @@
-//! Launches 4, 5 and 7, and the passes over few pairs: every pair to its place by one digit.
+//! Launches 4, 5, 7 and 8: every pair to its place by one digit.
 //!
 //! `tile.rs` says which pairs a block has and where they go, `ranks.rs` how they are ranked.
 
 use super::ranks::Counters;
 use super::shape::{Large, Shape, Small};
 use super::tile::{DigitOf, Tile};
-use super::{MAX_BITS, TICKETS, by_buckets};
+use super::{MAX_BITS, by_buckets};
 use crate::keys::{UNSIGNED, Word};
 use crate::radix::digits::{ALL_SO_FAR, BITS, DIGITS, OWN, look_back, state};
-use crate::radix::from_last::{Arrays, PASSES, Passes, REST_BLOCKS, all_passes};
-use crate::radix::r7_onesweep::{PASS_THREADS, Pairs};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, grid, kernel, thread};
 
@@ -54,23 +52,14 @@ pub struct Pass {
     pub table: u32,
 }
 
-impl Pass {
-    /// The epoch of the first pass.
-    #[inline(always)]
-    fn sort(self) -> u32 {
-        self.epoch - self.number
-    }
-}
-
 /// Counts of all digits in one table.
-pub const TABLE_WORDS: u32 = PASSES * DIGITS;
+pub const TABLE_WORDS: u32 = super::PASSES * DIGITS;
 
-/// Moves each pair to its place by a digit, if the host chose the digits or the device the buckets: from `keys` and
-/// `values` in the first pass, otherwise `from` one array of pairs `to` another. The last pass of a road, the second or
-/// the fourth, moves them to `keys` and `values`.
+/// Moves each pair to its place by a digit: from `keys` and `values` in the first pass, otherwise `from` one array of
+/// pairs `to` another. The last pass of a road, the second or the fourth, moves them to `keys` and `values`.
 ///
 /// `counts`: two tables, see [`Pass::table`]. `buckets`: see [`Buckets`]. `states`: 256 words per tile.
-#[kernel(max_threads = S::THREADS, min_blocks = S::BLOCKS, max_spills = 4, instances(
+#[kernel(max_threads = S::THREADS, min_blocks = S::BLOCKS, instances(
     radix_msd_pairs_pass_apart: <Large, Apart>,
     radix_msd_pairs_pass_joined: <Large, Joined>,
     radix_msd_pairs_pass_apart_small: <Small, Apart>,
@@ -84,11 +73,18 @@ pub fn radix_msd_pairs_pass<S: Shape, O: Origin>(
     let t = thread::thread_idx_x();
     let counters = Counters::<S>::at(8 * S::TILE);
     grid::let_next_start();
-    counters.clear();
+    // The later passes nearly always leave, and then would have cleared for nothing.
+    let (early, sort) = (pass.number < 2, pass.epoch - pass.number);
+    if early {
+        counters.clear();
+    }
     grid::wait_for_previous(); // pairs, tables and tickets
-    let by_buckets = by_buckets(control, buckets, pass.sort());
-    if !by_buckets && !buckets.is_empty() {
-        return; // launch 7 does all passes
+    let by_buckets = by_buckets(control, buckets, sort);
+    if !early {
+        if by_buckets {
+            return;
+        }
+        counters.clear();
     }
     let plan = DigitOf { pass, by_buckets, counts, buckets };
     let Some(tile) = Tile::<S>::take(&plan, control, keys.len()) else { return };
@@ -130,27 +126,6 @@ pub fn radix_msd_pairs_pass<S: Shape, O: Origin>(
     } else {
         tile.store(sorted, |place, pair| to.set(place, pair));
     }
-}
-
-/// All passes by digits. By buckets it leaves.
-///
-/// `pass`: the first one. `passes`: see [`Passes`]. `buckets`: see [`Buckets`]. `states`: 256 words per tile.
-#[kernel(max_threads = PASS_THREADS, min_blocks = REST_BLOCKS, max_spills = 8)]
-#[rustfmt::skip]
-pub fn radix_msd_pairs_digits(
-    keys: Global<u32>, values: Global<u32>, pairs: Global<u64>, pass: Pass, control: Global<u32>,
-    passes: Global<u32>, buckets: Global<u32>, states: Global<u64>,
-) {
-    grid::let_next_start();
-    grid::wait_for_previous(); // pairs
-    if by_buckets(control, buckets, pass.sort()) {
-        return;
-    }
-    let phase = |number| (control.slice(TICKETS + number, 1), control.slice(TICKETS + PASSES + number, 1));
-    // The memory that the partitions use for pairs has room for keys and values.
-    let (n, other) = (keys.len(), pairs.cast::<u32>());
-    let arrays = Arrays { keys: [keys, other.slice(0, n)], values: [values, other.slice(n, n)] };
-    all_passes::<Pairs>(arrays, pass.order, Passes(passes), pass.number, phase, states, pass.sort());
 }
 
 /// Zeroes the table of counts that this sort does not use, by one block.

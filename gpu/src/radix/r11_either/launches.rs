@@ -1,5 +1,7 @@
 //! What the host launches, and the memory that it needs beside the keys.
 
+use super::crowded::crowded_shared;
+use super::from_last::PASSES;
 use super::many::{
     radix_either_many_first, radix_either_many_histogram, radix_either_many_second, radix_either_many_starts,
     radix_either_rest,
@@ -10,7 +12,6 @@ use crate::keys::{self, UNSIGNED};
 use crate::ladder::sort::{Keys, Sort, Sorts, Width};
 use crate::ladder::*;
 use crate::radix::digits::{HISTOGRAM_THREADS, LAST_EPOCH, histogram_blocks};
-use crate::radix::from_last::PASSES;
 use crate::radix::msd::{in_block_shared, tile_shared};
 use crate::radix::r7_onesweep::{HISTOGRAM_SHARED, PASS_SHARED, radix_onesweep_histogram};
 use crate::radix::r8_msd_buckets::MAX_KEYS;
@@ -41,6 +42,12 @@ pub static RUNG: Entry<Sort> = rung!(
 /// Keys per tile.
 const TILE: u64 = pass_tile::<u32>() as u64;
 
+/// Bytes of dynamic shared memory of the sort in one block, whichever way it goes.
+const fn one_block_shared<W>() -> u32 {
+    let (spread, crowded) = (in_block_shared::<W>(THREADS), crowded_shared::<W>());
+    if spread > crowded { spread } else { crowded }
+}
+
 /// Bytes of dynamic shared memory of a step.
 const SHARED: u32 = {
     let (tile, bucket) = (tile_shared(THREADS), in_block_shared::<u32>(THREADS));
@@ -65,7 +72,7 @@ where
         if keys.is_empty() {
             return Ok(());
         }
-        let geometry = Geometry::linear(1, THREADS).shared(in_block_shared::<W>(THREADS)).overlapping();
+        let geometry = Geometry::linear(1, THREADS).shared(one_block_shared::<W>()).overlapping();
         on.launch(radix_either_one_block::<W>::default(), geometry, (keys, order))
     })
 }

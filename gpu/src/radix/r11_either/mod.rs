@@ -11,7 +11,7 @@
 //! Both sorts begin with a count, so one count of all four digits serves both.
 //! Launches that leave at once are not free either: with three more of them a sort took 5 to 12 µs longer on an H200.
 //! Keys that fit a block are one launch: they are spread over counters as a bucket is, or, if many share a counter,
-//! merged in shared memory.
+//! sorted from the last digit in shared memory.
 //!
 //! For more than 2²⁰ keys a count of all digits costs too much where the keys spread. There the launches are those of
 //! `msd-skewed`, and four of its kernels are replaced: the histogram, which counts nothing if a sample of the keys is
@@ -27,7 +27,8 @@
 //!
 //! **Cost.** 4 bytes per key to count. Then from the first digit 16 bytes per key: one partition, and the sort of the
 //! buckets; or from the last digit 32 bytes per key, in four passes. Six launches; one up to [`ONE_BLOCK`] keys. In one
-//! block, 8 bytes per unsigned key; keys that crowd there are read once more, and merged in shared memory.
+//! block, 8 bytes per unsigned key; keys that crowd there are read once more, and moved in shared memory once per eight
+//! bits in which they differ.
 //!
 //! For more than [`MOST`] keys seven launches, or six with one partition, whichever way keys go. From the first digit
 //! they move the bytes that `msd-skewed` moves. From the last digit 4 bytes per key to count, or 8 if the sample did
@@ -68,6 +69,7 @@
 
 pub mod choice;
 mod crowded;
+pub mod from_last;
 #[cfg(not(target_os = "cuda"))]
 pub mod launches;
 pub mod many;
@@ -249,7 +251,7 @@ pub fn radix_either_last(
     either(from, to, step, starts, control, states, || {});
 }
 
-/// Sorts all `keys`, at most [`ONE_BLOCK`], in one block; by merging if they crowd in few counters.
+/// Sorts all `keys`, at most [`ONE_BLOCK`], in one block; from the last digit if they crowd in few counters.
 #[kernel(max_threads = THREADS, min_blocks = 1, instances(
     radix_either_one_block: <u32>,
     radix_either_one_block_u64: <u64>,

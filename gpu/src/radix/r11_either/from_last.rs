@@ -1,15 +1,17 @@
-//! Passes by all digits from the last one, which sorts from the first digit fall back on where the keys do not spread.
+//! Passes by all digits from the last one, for keys that do not spread.
 //!
 //! The device knows how many passes there are: none by a digit in which no two keys differ. One launch does them all,
 //! or all but the first. Its blocks take the tiles of a pass by a ticket, each the next one ahead, so that its keys are
 //! on their way while those before are written out, and wait for the end of a pass before the next.
 
-use super::digits::{BITS, DIGITS, passes};
-use super::msd::spread;
-use super::r7_onesweep::{Ahead, Digit, ITEMS, PASS_THREADS, Payload, clear_pass, load_tile, pass_loaded, pass_tile};
-use super::r9_msd_skewed::wait_for_items;
-use super::steps::{block_scan, uniform};
 use crate::keys::UNSIGNED;
+use crate::radix::digits::{BITS, DIGITS, passes};
+use crate::radix::msd::spread;
+use crate::radix::r7_onesweep::{
+    Ahead, Digit, ITEMS, KeysOnly, PASS_THREADS, clear_pass, load_tile, pass_loaded, pass_tile,
+};
+use crate::radix::r9_msd_skewed::wait_for_items;
+use crate::radix::steps::{block_scan, uniform};
 use simt::atomic::{self, Order, Order::Relaxed, Scope};
 use simt::{Global, Shared, shared, thread, unroll, warp};
 
@@ -113,15 +115,6 @@ fn passes_by(differ: u32) -> u32 {
     if differ.count_ones().is_multiple_of(2) { differ } else { differ | (same & same.wrapping_neg()) }
 }
 
-/// The arrays of a sort: where keys and values are before and behind it, and as much memory again.
-#[derive(Clone, Copy)]
-pub struct Arrays {
-    /// Keys.
-    pub keys: [Global<u32>; 2],
-    /// Values; empty for keys alone.
-    pub values: [Global<u32>; 2],
-}
-
 /// From where to where pass `number` moves, of what are two arrays before the first pass.
 #[inline(always)]
 fn ways([one, other]: [Global<u32>; 2], number: u32) -> [Global<u32>; 2] {
@@ -141,13 +134,14 @@ fn digit_of(left: u32, number: u32, order: u32, epoch: u32) -> Digit {
     }
 }
 
-// The digits that are left, a bit each, with that of the pass; the number of the pass; the next tile of the block; how
-// many tiles of the pass it has done.
-shared!(STEP: [u32; 4]);
+// The digits that are left, a bit each, with that of the pass, and the number of the pass.
+shared!(STEP: [u32; 2]);
 const LEFT: u32 = 0;
 const NUMBER: u32 = 1;
-const NEXT: u32 = 2;
-const DONE: u32 = 3;
+// The next tile of the block, and how many tiles of the pass it has done. Each is an array of its own: neighbouring words
+// are loaded together, and these are written while others read the words of the step.
+shared!(NEXT: [u32; 1]);
+shared!(DONE: [u32; 1]);
 
 /// The next tile of a pass: `ticket` is drawn from, and `load` gets its number.
 struct Next<T, L> {
@@ -169,25 +163,26 @@ impl<T: Fn() -> Global<u32>, L: Fn(u32) -> [u32; ITEMS]> Ahead<u32> for Next<T, 
     #[inline(always)]
     fn tell(&self, number: u32) {
         if thread::thread_idx_x() == PASS_THREADS - 1 {
-            STEP::view().set(NEXT, number);
+            NEXT::view().set(0, number);
         }
     }
 
     #[inline(always)]
     fn load(&self) -> [u32; ITEMS] {
-        (self.load)(uniform(STEP::view().get(NEXT)))
+        (self.load)(uniform(NEXT::view().get(0)))
     }
 }
 
-/// All passes from pass `first` on, in a launch of at most as many blocks as tiles. `phase`: the ticket of a pass, and
+/// All passes from pass `first` on, in a launch of at most as many blocks as tiles. `arrays`: the keys, and as much memory
+/// again. `phase`: the ticket of a pass, and
 /// how many of its tiles are done, both zero.
 ///
 /// `epoch`: as many as passes, from this one on, are numbers that `states` have not seen, 256 words per tile.
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
-pub fn all_passes<P: Payload>(
-    arrays: Arrays, order: u32, passes: Passes, first: u32, phase: impl Fn(u32) -> (Global<u32>, Global<u32>),
+pub fn all_passes(
+    arrays: [Global<u32>; 2], order: u32, passes: Passes, first: u32, phase: impl Fn(u32) -> (Global<u32>, Global<u32>),
     states: Global<u64>, epoch: u32,
 ) {
     let left = passes.from(first);
@@ -197,9 +192,9 @@ pub fn all_passes<P: Payload>(
     // Which pass it is lies in shared memory, because registers are few.
     let (t, step) = (thread::thread_idx_x(), STEP::view());
     let (left_now, number) = (|| step.get(LEFT), || step.get(NUMBER));
-    let keys = || ways(arrays.keys, number());
+    let keys = || ways(arrays, number());
     let digit = || digit_of(left_now(), number(), order, epoch + number());
-    let tiles = || arrays.keys[0].len().div_ceil(pass_tile::<u32>());
+    let tiles = || arrays[0].len().div_ceil(pass_tile::<u32>());
     let load = |tile| if tile < tiles() { load_tile(tile, keys()[0], digit().encode) } else { [0; ITEMS] };
     let ticket = || phase(number()).0;
     if t == 0 {
@@ -211,29 +206,29 @@ pub fn all_passes<P: Payload>(
         if t == 0 {
             // Tickets count up, so that the tiles which a block waits for have been taken by running blocks; those that
             // a block has taken ahead it moves next, and waits for none in between.
-            step.set(NEXT, ticket().fetch_add(0, 1, Relaxed, Scope::Device));
-            step.set(DONE, 0);
+            NEXT::view().set(0, ticket().fetch_add(0, 1, Relaxed, Scope::Device));
+            DONE::view().set(0, 0);
         }
         thread::sync_threads(); // the tile is known
-        let mut tile = uniform(step.get(NEXT));
+        let mut tile = uniform(NEXT::view().get(0));
         let mut mine = load(tile);
         while tile < tiles() {
             clear_pass();
             warp::sync_warp(warp::FULL); // the counters are zero before the warp counts its first key
             let start = || passes.starts(left_now().trailing_zeros()).get(thread::thread_idx_x());
-            let values = || ways(arrays.values, number());
+            let none = || [arrays[0].slice(0, 0); 2];
             let ahead = Next { ticket, load };
-            mine = pass_loaded::<u32, P>(tile, mine, keys, values, digit, start, states, ahead);
-            tile = uniform(step.get(NEXT));
+            mine = pass_loaded::<u32, KeysOnly>(tile, mine, keys, none, digit, start, states, ahead);
+            tile = uniform(NEXT::view().get(0));
             if t == 0 {
-                step.set(DONE, step.get(DONE) + 1);
+                DONE::view().set(0, DONE::view().get(0) + 1);
             }
             thread::sync_threads(); // all are done with the tile's shared memory, and know the next tile
         }
         if left_now().is_power_of_two() {
             return;
         }
-        wait_for_items(|| phase(number()), tiles, || step.get(DONE));
+        wait_for_items(|| phase(number()), tiles, || DONE::view().get(0));
         if t == 0 {
             step.set(LEFT, left_now() & (left_now() - 1));
             step.set(NUMBER, number() + 1);
