@@ -249,12 +249,15 @@ pub fn summary(families: &[&str], reports: &[&Report]) -> String {
     for &family in families {
         let Some(source) = Source::of(family, reports) else { continue };
         let values = |row: &Row| row.task().split(' ').any(|word| word == "values");
+        // The task apart from the values, which have a line of their own.
+        let words = |task: &str| task.split(' ').filter(|word| *word != "values").collect::<String>();
+        let same_task = |row: &Row| words(&row.task()) == words(&source.task);
         let fastest = |dtype: &str, with: bool| {
             fastest(reports, |row| {
                 // Other types may have had other inputs.
                 let like = row.family == family && row.dtype == dtype;
                 let same_input = row.keys == source.keys || dtype != source.dtype;
-                like && same_input && values(row) == with && row.over_peer.is_some()
+                like && same_input && same_task(row) && values(row) == with && row.over_peer.is_some()
             })
         };
         let takes = |rung: &str, dtype: &str| {

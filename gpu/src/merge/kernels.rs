@@ -143,7 +143,7 @@ macro_rules! sort_kernels {
                     twins [Global<u8>], modes [Global<u32>], counts [Global<u32>], ids [Global<u32>]
                 ) => sample::count::<K, C>
             }
-            sort_kernel! { $name, $K, $C, $spills, sample::bucket_block::<K>(), sample::buckets_min_blocks::<K>(),
+            sort_kernel! { $name, $K, $C, $spills, sample::BLOCK, sample::buckets_min_blocks::<K>(),
                 buckets(
                     keys [Global<K>], starts [Global<u32>], finals [Global<u8>], large [Global<u32>]
                 ) => sample::buckets::<K, C>

@@ -8,46 +8,29 @@ use crate::order::{Greater, Less, LowHalfDown, Order};
 use simt::atomic::{Order as Memory, Scope};
 use simt::{Global, Scalar, async_copy, grid, kernel, shared, thread, warp};
 
-/// Keys per thread: many, since a search costs a thread the same for all of its keys.
-const KEYS: usize = 31;
+/// Keys per thread.
+const KEYS: usize = 17;
 /// Keys per thread, of 64 bits.
 const WIDE_KEYS: usize = 15;
-/// Keys per thread in buckets that do not fit a block.
-const LARGE_KEYS: usize = 17;
-
-/// Threads per block.
-pub const fn bucket_block<K>() -> u32 {
-    if size_of::<K>() == 8 { BLOCK } else { BLOCK / 2 }
-}
 
 /// Keys that fit a block.
 pub const fn bucket_keys<K>() -> u32 {
-    bucket_block::<K>() * if size_of::<K>() == 8 { WIDE_KEYS } else { KEYS } as u32
+    BLOCK * if size_of::<K>() == 8 { WIDE_KEYS } else { KEYS } as u32
 }
 
-/// Bytes of dynamic shared memory.
+/// Bytes of dynamic shared memory, of both kernels.
 pub const fn buckets_shared<K>() -> u32 {
-    tile_shared::<K>(bucket_block::<K>(), bucket_keys::<K>())
+    tile_shared::<K>(BLOCK, bucket_keys::<K>())
 }
 
 /// Fewest blocks per multiprocessor: tiles of all of them fit its shared memory.
 pub const fn buckets_min_blocks<K>() -> u32 {
-    if size_of::<K>() == 8 { 2 } else { 5 }
-}
-
-/// Keys of a tile where a bucket does not fit a block.
-const fn large_tile<K>() -> u32 {
-    BLOCK * if size_of::<K>() == 8 { WIDE_KEYS } else { LARGE_KEYS } as u32
-}
-
-/// Bytes of dynamic shared memory there.
-pub const fn large_shared<K>() -> u32 {
-    tile_shared::<K>(BLOCK, large_tile::<K>())
+    if size_of::<K>() == 8 { 2 } else { 4 }
 }
 
 /// Sorts a bucket, a block for each, unless it is final. Those that do not fit are put on the list `large`: their
 /// number, then from word 2 on start and end of each.
-#[kernel(max_threads = bucket_block::<K>(), min_blocks = buckets_min_blocks::<K>(), max_spills = MAX_SPILLS, instances(
+#[kernel(max_threads = BLOCK, min_blocks = buckets_min_blocks::<K>(), max_spills = MAX_SPILLS, instances(
     merge_sample_buckets: <u32, Less>, merge_sample_buckets_u64: <u64, Less>,
     merge_sample_buckets_greater: <u32, Greater>, merge_sample_buckets_low: <u32, LowHalfDown>,
 ))]
@@ -80,7 +63,7 @@ pub fn buckets<K: Scalar, C: Order<K>>(
         }
         return;
     }
-    let (tile, keys) = (Tile::new(bucket_block::<K>(), bucket_keys::<K>()), keys.slice(start, n));
+    let (tile, keys) = (Tile::new(BLOCK, bucket_keys::<K>()), keys.slice(start, n));
     load(tile, keys);
     if size_of::<K>() == 8 {
         sort::<K, C, WIDE_KEYS>(tile, n, order);
@@ -98,7 +81,7 @@ fn load<K: Scalar>(tile: Tile<K>, keys: Global<K>) {
     let mut i = thread::thread_idx_x();
     while i < keys.len() {
         async_copy::element(slots, pad + i, keys, i, true);
-        i += thread::block_dim_x();
+        i += BLOCK;
     }
     async_copy::commit();
     async_copy::wait::<0>();
@@ -118,7 +101,7 @@ fn store<K: Scalar>(tile: Tile<K>, keys: Global<K>) {
     let mut i = thread::thread_idx_x();
     while i < keys.len() {
         keys.set(i, tile.get(i));
-        i += thread::block_dim_x();
+        i += BLOCK;
     }
 }
 
@@ -145,7 +128,7 @@ pub fn sort_large<K: Scalar, C: Order<K>>(keys: Global<K>, other: Global<K>, lar
         if size_of::<K>() == 8 {
             sort_one::<K, C, WIDE_KEYS>(keys, other, order);
         } else {
-            sort_one::<K, C, LARGE_KEYS>(keys, other, order);
+            sort_one::<K, C, KEYS>(keys, other, order);
         }
         i += thread::grid_dim_x();
     }
@@ -154,7 +137,7 @@ pub fn sort_large<K: Scalar, C: Order<K>>(keys: Global<K>, other: Global<K>, lar
 #[inline(always)]
 fn sort_one<K: Scalar, C: Order<K>, const N: usize>(keys: Global<K>, other: Global<K>, order: C) {
     const WAYS: u32 = 8;
-    let (tile, slots, n) = (Tile::new(BLOCK, large_tile::<K>()), large_tile::<K>(), keys.len());
+    let (tile, slots, n) = (Tile::new(BLOCK, bucket_keys::<K>()), bucket_keys::<K>(), keys.len());
     let mut first = 0;
     while first < n {
         let part = keys.slice(first, if n - first < slots { n - first } else { slots });

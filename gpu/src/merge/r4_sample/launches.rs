@@ -176,11 +176,10 @@ pub fn sequence<S: SampleKernels>(on: &dyn Launcher, n: u32) -> Result<Launches<
         }
         let last = rounds.len() % 2;
         let (starts, finals) = (memory.starts[last].view(), memory.finals[last].view());
-        let geometry = Geometry::linear(buckets, bucket_block::<S::Key>()).shared(buckets_shared::<S::Key>());
-        let geometry = geometry.overlapping();
+        let shared = buckets_shared::<S::Key>();
+        let geometry = Geometry::linear(buckets, BLOCK).shared(shared).overlapping();
         on.launch(S::Buckets::default(), geometry, (from, starts, finals, large, order))?;
-        let geometry = Geometry::linear(on.device().multiprocessors, BLOCK).shared(large_shared::<S::Key>());
-        let geometry = geometry.overlapping();
+        let geometry = Geometry::linear(on.device().multiprocessors, BLOCK).shared(shared).overlapping();
         on.launch(S::Large::default(), geometry, (from, to, large, order))
     }))
 }

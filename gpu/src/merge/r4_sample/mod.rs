@@ -11,16 +11,17 @@
 //! neighbouring splitters are equivalent, the keys that are equivalent to them get a bucket of their own, which is
 //! final. Up to 2²⁰ keys the launches are those of `all-runs`, which are fewer.
 //!
-//! **Bottleneck.** The sort of the buckets, which merges runs from 31 keys up in shared memory. Threads with more keys
-//! search less: on an H200 all takes 6.519 ms at 2²⁸ keys with 31 keys per thread and 256 threads, 6.779 ms with 17 and
-//! 512. With buckets of 1024 keys on average, by 128 threads with 17 keys each, 2²⁴ keys take 514 µs in place of 460.
+//! **Bottleneck.** The sort of the buckets, which merges runs from 17 keys up in shared memory. Threads with more keys
+//! search less, but their registers spill: on an H200, 256 threads with 31 keys each sort 2²⁸ keys by `<` in 6.67 ms in
+//! place of 6.77, and by their low halves in 8.56 ms in place of 7.31. With buckets of 1024 keys on average, by 128
+//! threads with 17 keys each, 2²⁴ keys take 514 µs in place of 472.
 //!
 //! **Cost.** Ten launches: twice a sample, the count, the starts and the move, then the buckets, and those that do not
 //! fit. Beyond 2²⁸ keys there are four rounds and eighteen launches. A round reads every key twice and writes it once,
 //! and a byte per key, its bucket, is written and read.
 //!
-//! **Threads.** Sample: 512 per block, 15 keys each. Buckets: 256 with 31 (64-bit: 512 with 15). Count and move: 512
-//! per block, 16 keys each.
+//! **Threads.** Sample and buckets: 512 per block, 15 and 17 keys each (64-bit: 15). Count and move: 512 per block, 16
+//! keys each.
 //!
 //! **Limits.** Any n. Memory for the keys again, and a byte and a quarter per key. Equivalent keys may change their
 //! order. If a bucket does not fit a block although its splitters differ, one block sorts it, through global memory.
