@@ -2,8 +2,8 @@
 
 use super::splits::{Runs, halve, share, total};
 use super::{
-    BOUNDS, CUTS, DEALT, ENDS, FEW_BLOCK, FEW_KEYS, FEW_MIN_BLOCKS, FIRSTS, MANY_BLOCK, MANY_KEYS, MOST_RUNS, PLACES,
-    most_keys,
+    BOUNDS, CUTS, DEALT, ENDS, FEW_BLOCK, FEW_KEYS, FEW_MIN_BLOCKS, FIRSTS, MANY_BLOCK, MANY_KEYS, MANY_MAX_SPILLS,
+    MOST_RUNS, PLACES, most_keys,
 };
 use crate::merge::levels::merge_levels;
 use crate::merge::passes::end;
@@ -28,7 +28,7 @@ pub fn merge_all_runs_few<K: Scalar, C: Order<K>>(
 }
 
 /// The same by large blocks.
-#[kernel(max_threads = MANY_BLOCK, instances(
+#[kernel(max_threads = MANY_BLOCK, max_spills = MANY_MAX_SPILLS, instances(
     merge_all_runs_many: <u32, Less>, merge_all_runs_many_u64: <u64, Less>,
     merge_all_runs_many_greater: <u32, Greater>, merge_all_runs_many_low: <u32, LowHalfDown>,
 ))]
