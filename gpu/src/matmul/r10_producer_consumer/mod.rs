@@ -11,7 +11,8 @@
 //! for 128 multiply-adds. Tiles that are too few for all blocks, the last or all, are divided along k (stream-K).
 //!
 //! **Bottleneck.** The issue of multiply-adds: those whose three operands come from the register file anew take longer
-//! than a cycle. More than this needs the tensor cores.
+//! than a cycle. More than this needs the tensor cores. At m = n = k = 1024, halves of tiles keep the unit for multiply-adds
+//! busy for 64 % of 51 µs; by whole tiles it is 50 % of 65 µs (ncu, H200).
 //!
 //! **Cost.** 2·m·n·k operations, with m and n rounded up to tiles and k to DEPTH. Copies of 4·k·(m·⌈n/COLUMNS⌉ +
 //! n·⌈m/ROWS⌉) bytes to shared memory, and of one stage more per block. Before that, copies in global memory of

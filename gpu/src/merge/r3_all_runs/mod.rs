@@ -63,7 +63,7 @@ pub const FEW_KEYS: u32 = 7;
 pub const FEW_MIN_BLOCKS: u32 = 2;
 /// Threads per block of merges of many keys.
 pub const MANY_BLOCK: u32 = 1024;
-/// Bytes per thread of spilled registers there: more threads leave no more registers, and PTX for `sm_80` asks for them.
+/// Bytes per thread of spilled registers there, by PTX for `sm_80`: so many threads have 64 registers each, and no more.
 pub const MANY_MAX_SPILLS: u32 = 48;
 /// Their keys per thread.
 pub const MANY_KEYS: u32 = 11;
