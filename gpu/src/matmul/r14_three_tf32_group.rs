@@ -9,10 +9,11 @@
 //! tensor cores sum the products of a stage, 32 k, alone; the multiprocessor adds these sums, so that the precision is
 //! that of `f32`. While one group does so, the other one multiplies.
 //!
-//! **Bottleneck.** The tensor cores, and for large matrices the power that they take. At 1024³ the beginning and the end
-//! of the launches: by ncu on an H200 the copies of B take 6 µs and the product 25, of which the tensor cores are busy
-//! 52 %, and at 2048³ 14 µs for the copies. Tiles of 256 columns, where the threads hold A, would need more registers
-//! than there are: with spills the tensor cores were busy 79 % at 2048³, and the product took 7 % longer in all.
+//! **Bottleneck.** The tensor cores, and for large matrices the power that they take. At 1024³ the beginning and the
+//! end of the launches: by ncu on an H200 the copies of B take 6 µs and the product 25, of which the tensor cores are
+//! busy 52 %, and at 2048³ 14 µs for the copies. Tiles of 256 columns, where the threads hold A, would need more
+//! registers than there are: with spills the tensor cores were busy 79 % at 2048³, and the product took 7 % longer in
+//! all.
 //!
 //! **Cost.** 6·m·n·k operations, three times those of one product, with m, n and k rounded up to tiles. Copies of B in
 //! global memory, in twice as much scratch memory, and of A that is not taken as it is; from there, copies of
@@ -25,10 +26,10 @@
 //! tiles are too few, the two blocks of a cluster have a tile of 128 columns together, and each multiplies half of k.
 //!
 //! **Limits.** As `tensor-group`, but for the precision: the error is no larger than that of sums in `f32`. Elements of
-//! 2¹²⁸ - 2¹¹⁶ and more in magnitude, and infinite ones, make NaN; an element's rest below 2⁻¹²⁶ may be lost. A is taken
-//! as it is if it is not transposed, and its address and the distance of its rows are multiples of 16 bytes. A pair adds
-//! two sums, so that the same product has the same bits; how many columns tiles have, and whether k is halved, depends
-//! on the sides and on the multiprocessors.
+//! 2¹²⁸ - 2¹¹⁶ and more in magnitude, and infinite ones, make NaN; an element's rest below 2⁻¹²⁶ may be lost. A is
+//! taken as it is if it is not transposed, and its address and the distance of its rows are multiples of 16 bytes. A
+//! pair adds two sums, so that the same product has the same bits; how many columns tiles have, and whether k is
+//! halved, depends on the sides and on the multiprocessors.
 //!
 //! **Source.** As `three-tf32`. Our own prototype in CUDA C++.
 

@@ -3,16 +3,16 @@
 //! **Idea.** The same loop, but neighbouring threads compute neighbouring elements of a row of C. Their loads of B are
 //! then next to each other, and those of A are of one element, which all of them get at once.
 //!
-//! **Changed from the rung before.** x and y are exchanged, and a warp has one row of the block: a warp of `naive` loads
-//! from 16 rows of A at a time, here from one.
+//! **Changed from the rung before.** x and y are exchanged, and a warp has one row of the block: a warp of `naive`
+//! loads from 16 rows of A at a time, here from one.
 //!
 //! **Bottleneck.** Every element of A is read n times and every element of B m times. The caches catch most of these
 //! reads, but each multiply-add waits for two loads. The next rung loads a tile once and uses it from shared memory.
 //!
 //! **Cost.** 2·m·n·k operations; 8·m·n·k bytes of loads; no barrier; one launch. Elements of `f64` are twice the bytes.
 //!
-//! **Threads.** Blocks of 8 × 32; thread (x, y) of a block computes element (y, x) of the block's tile, so the threads of
-//! a warp read one element of A and 32 neighbouring columns of B.
+//! **Threads.** Blocks of 8 × 32; thread (x, y) of a block computes element (y, x) of the block's tile, so the threads
+//! of a warp read one element of A and 32 neighbouring columns of B.
 //!
 //! **Limits.** Any m, n, k and strides; `f32` and `f64`; transposed operands (B is then read as `naive` reads A),
 //! factors and batches.

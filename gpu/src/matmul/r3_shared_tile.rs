@@ -50,7 +50,8 @@ pub(super) fn product<T: Real, const SIDE: u32>(task: Task<T>, k: u32, tile_a: S
     let mut sum = T::ZERO;
     let mut t = 0;
     while t < k {
-        let (a, b) = (task.a.get(row, t + x), task.b.get(t + y, column)); // both are on their way before either is stored
+        // Both are on their way before either is stored.
+        let (a, b) = (task.a.get(row, t + x), task.b.get(t + y, column));
         tile_a.set(y * SIDE + x, a);
         tile_b.set(y * SIDE + x, b);
         thread::sync_threads(); // the tiles are complete before any thread reads them

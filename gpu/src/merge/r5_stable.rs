@@ -2,8 +2,8 @@
 //!
 //! **Idea.** Merging is stable if a tie is won by the run that came first. The merges of `multi-way` and `all-runs`
 //! are: splits count equivalent keys of earlier runs first, and a thread takes from the second run only what is before
-//! the key of the first. What remains is the sort of a thread's own keys: exchanges of neighbours alone, odd and even places in turn,
-//! never carry a key past an equivalent one.
+//! the key of the first. What remains is the sort of a thread's own keys: exchanges of neighbours alone, odd and even
+//! places in turn, never carry a key past an equivalent one.
 //!
 //! **Changed from the rung before.** `sample` distributes keys by atomics, in the order in which threads come. This is
 //! `all-runs` again, and beyond its sizes `multi-way`, with another sort in registers: 264 exchanges for 23 keys, where
@@ -15,8 +15,8 @@
 //!
 //! **Threads.** As in those rungs.
 //!
-//! **Limits.** Any n; as much memory again as the keys have, and in the passes of `multi-way` a word per run and block. Where equivalent keys have
-//! the same bits, the order kept cannot be seen, and `sample` is faster.
+//! **Limits.** Any n; as much memory again as the keys have, and in the passes of `multi-way` a word per run and block.
+//! Where equivalent keys have the same bits, the order kept cannot be seen, and `sample` is faster.
 //!
 //! **Source.** Odd-even transposition: N. Habermann, "Parallel neighbor-sort" (1972).
 

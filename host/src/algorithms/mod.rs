@@ -517,8 +517,8 @@ impl Family {
         (self.problem)(workload)
     }
 
-    /// The parameters as this family uses them: `values` and `low_half` only if the family offers them. All other parameters are ignored
-    /// by families that do not list them.
+    /// The parameters as this family uses them: `values` and `low_half` only if the family offers them. All other
+    /// parameters are ignored by families that do not list them.
     pub fn own(&self, parameters: &Parameters) -> Parameters {
         let offers = |extra| self.extras.contains(&extra);
         Parameters {

@@ -102,8 +102,8 @@ fn clusters(multiprocessors: u32, blocks: u32) -> u32 {
     (if blocks > 2 { multiprocessors * 7 / 8 } else { multiprocessors }) / blocks
 }
 
-/// The blocks of a cluster, 1 for none, and the groups of warps in a block, and the distribution of the tiles that take the least time: as elements along k
-/// that a block goes through.
+/// The blocks of a cluster, 1 for none, and the groups of warps in a block, and the distribution of the tiles that take
+/// the least time: as elements along k that a block goes through.
 fn choose(shape: &Shape, multiprocessors: u32) -> ((u32, u32), Work) {
     let (along, steps) = (shape.n.div_ceil(COLUMNS), shape.k.div_ceil(DEPTH));
     let work = |rows, blocks, shared| Work {

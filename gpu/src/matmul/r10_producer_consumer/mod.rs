@@ -3,16 +3,17 @@
 //! **Idea.** One thread of a block does nothing but have parts of A and B copied to a ring of eight stages in shared
 //! memory; eight warps do nothing but multiply what is there. They tell each other by barriers that count bytes and
 //! warps. Blocks stay for the whole product, so that the copies for the next tile of C go on while this one is written.
-//! Where tiles are too few for that, the blocks of a cluster have one tile together, and each multiplies a part of k. If
-//! halves of tiles fill the multiprocessors better, a cluster has one of these, and four warps take every other stage.
+//! Where tiles are too few for that, the blocks of a cluster have one tile together, and each multiplies a part of k.
+//! If halves of tiles fill the multiprocessors better, a cluster has one of these, and four warps take every other
+//! stage.
 //!
 //! **Changed from the rung before.** The loop over k has neither copies nor a barrier of the block. The multiplying
 //! threads take the registers that the copying ones do not need, and have 8 × 16 elements each: six loads of 16 bytes
 //! for 128 multiply-adds. Tiles that are too few for all blocks, the last or all, are divided along k (stream-K).
 //!
 //! **Bottleneck.** The issue of multiply-adds: those whose three operands come from the register file anew take longer
-//! than a cycle. More than this needs the tensor cores. At m = n = k = 1024, halves of tiles keep the unit for multiply-adds
-//! busy for 64 % of 51 µs; by whole tiles it is 50 % of 65 µs (ncu, H200).
+//! than a cycle. More than this needs the tensor cores. At m = n = k = 1024, halves of tiles keep the unit for
+//! multiply-adds busy for 64 % of 51 µs; by whole tiles it is 50 % of 65 µs (ncu, H200).
 //!
 //! **Cost.** 2·m·n·k operations, with m and n rounded up to tiles and k to DEPTH. Copies of 4·k·(m·⌈n/COLUMNS⌉ +
 //! n·⌈m/ROWS⌉) bytes to shared memory, and of one stage more per block. Before that, copies in global memory of

@@ -139,7 +139,8 @@ impl<const BLOCKS: usize, const PARTS: usize> By<BLOCKS, PARTS> {
     }
 }
 
-/// Writes a row of the thread's sums: neighbouring threads have neighbouring places for a pack. Like [`super::multiply`], not all rows in a closure.
+/// Writes a row of the thread's sums: neighbouring threads have neighbouring places for a pack. Like
+/// [`super::multiply`], not all rows in a closure.
 #[inline(always)]
 fn leave_row(own: Shared<f32>, row: u32, sums: &[f32; ALONG]) {
     unroll::<{ ACROSS as usize }>(|j| {

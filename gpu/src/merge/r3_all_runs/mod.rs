@@ -18,8 +18,9 @@
 //! second has ⌈log₂ r⌉ levels of merging for r runs, twice: of samples, and of keys; and a level has two barriers. More
 //! keys are sorted as in `multi-way`.
 //!
-//! **Threads.** Tiles: 256 per block with 17 keys each (64-bit: 15), beyond 557,056 keys (64-bit: 491,520) 512 with 17. Merge: 256 per block
-//! with 7 keys each, beyond 2¹⁷ keys 512 with 7, beyond 2¹⁸ 1024 with 11; a block per multiprocessor, or fewer.
+//! **Threads.** Tiles: 256 per block with 17 keys each (64-bit: 15), beyond 557,056 keys (64-bit: 491,520) 512 with 17.
+//! Merge: 256 per block with 7 keys each, beyond 2¹⁷ keys 512 with 7, beyond 2¹⁸ 1024 with 11; a block per
+//! multiprocessor, or fewer.
 //!
 //! **Limits.** Any n; as much memory again as the keys have. Equivalent keys may change their order in the tiles. If a
 //! part does not fit its block, the block cuts it and merges in rounds: runs that are much alike, between samples, take
@@ -63,7 +64,8 @@ pub const FEW_KEYS: u32 = 7;
 pub const FEW_MIN_BLOCKS: u32 = 2;
 /// Threads per block of merges of many keys.
 pub const MANY_BLOCK: u32 = 1024;
-/// Bytes per thread of spilled registers there, by PTX for `sm_80`: so many threads have 64 registers each, and no more.
+/// Bytes per thread of spilled registers there, by PTX for `sm_80`: so many threads have 64 registers each, and no
+/// more.
 pub const MANY_MAX_SPILLS: u32 = 48;
 /// Their keys per thread.
 pub const MANY_KEYS: u32 = 11;

@@ -123,8 +123,8 @@ pub fn merge_sample_scatter<W: Scalar>(
         offsets.set(t, first.wrapping_sub(start));
     }
     thread::sync_threads(); // the starts in the tile are there before keys are placed
-    // Lanes that ask for a place in one bucket wait for each other. If the keys were in order before, all lanes do: then
-    // one lane asks for all of them, another one for each of their keys.
+    // Lanes that ask for a place in one bucket wait for each other. If the keys were in order before, all lanes do:
+    // then one lane asks for all of them, another one for each of their keys.
     let lane = warp::lane_id();
     let alike = packed.map(|ids| ids == warp::shuffle(warp::FULL, ids, 0)) == [true; 4];
     if warp::all(warp::FULL, alike && part.len == TILE) {

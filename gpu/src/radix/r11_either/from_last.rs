@@ -138,8 +138,8 @@ fn digit_of(left: u32, number: u32, order: u32, epoch: u32) -> Digit {
 shared!(STEP: [u32; 2]);
 const LEFT: u32 = 0;
 const NUMBER: u32 = 1;
-// The next tile of the block, and how many tiles of the pass it has done. Each is an array of its own: neighbouring words
-// are loaded together, and these are written while others read the words of the step.
+// The next tile of the block, and how many tiles of the pass it has done. Each is an array of its own: neighbouring
+// words are loaded together, and these are written while others read the words of the step.
 shared!(NEXT: [u32; 1]);
 shared!(DONE: [u32; 1]);
 
@@ -173,9 +173,8 @@ impl<T: Fn() -> Global<u32>, L: Fn(u32) -> [u32; ITEMS]> Ahead<u32> for Next<T, 
     }
 }
 
-/// All passes from pass `first` on, in a launch of at most as many blocks as tiles. `arrays`: the keys, and as much memory
-/// again. `phase`: the ticket of a pass, and
-/// how many of its tiles are done, both zero.
+/// All passes from pass `first` on, in a launch of at most as many blocks as tiles. `arrays`: the keys, and as much
+/// memory again. `phase`: the ticket of a pass, and how many of its tiles are done, both zero.
 ///
 /// `epoch`: as many as passes, from this one on, are numbers that `states` have not seen, 256 words per tile.
 #[inline(always)]
