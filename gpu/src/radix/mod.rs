@@ -5,6 +5,7 @@
 //! blocks work on one input: digit by digit from the last one (`lsd-blocks`, `lsd-ballot`, `onesweep`), then from the
 //! first (`msd-buckets`, `msd-skewed`, and with values `msd-pairs`). `either` leaves it to the keys.
 
+mod ahead;
 pub mod columns;
 pub mod digits;
 mod msd;

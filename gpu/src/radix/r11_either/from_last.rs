@@ -5,11 +5,10 @@
 //! on their way while those before are written out, and wait for the end of a pass before the next.
 
 use crate::keys::UNSIGNED;
+use crate::radix::ahead::Ahead;
 use crate::radix::digits::{BITS, DIGITS, passes};
 use crate::radix::msd::spread;
-use crate::radix::r7_onesweep::{
-    Ahead, Digit, ITEMS, KeysOnly, PASS_THREADS, clear_pass, load_tile, pass_loaded, pass_tile,
-};
+use crate::radix::r7_onesweep::{Digit, ITEMS, KeysOnly, PASS_THREADS, clear_pass, load_tile, pass_loaded, pass_tile};
 use crate::radix::r9_msd_skewed::wait_for_items;
 use crate::radix::steps::{block_scan, uniform};
 use simt::atomic::{self, Order, Order::Relaxed, Scope};

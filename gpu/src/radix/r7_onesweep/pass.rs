@@ -1,6 +1,7 @@
 //! A pass: every key, and value, to its place by one digit.
 
 use super::{BITS, DIGITS, Digit, KeysOnly, Pairs, Payload};
+use crate::radix::ahead::{Ahead, Nothing};
 use crate::radix::digits::{ALL_SO_FAR, OWN, look_back, state};
 use crate::radix::ranks::rank_rows;
 use crate::radix::steps::{Digits, block_scan};
@@ -68,7 +69,9 @@ pub(in crate::radix) fn pass<W: Digits, P: Payload>(
         return;
     }
     let (start, values) = (|| starts.get(thread::thread_idx_x()), || [values_in, values_out]);
-    pass_tile_number::<W, P>(take_tile(ticket), || [input, output], values, || digit, start, states);
+    let tile = take_tile(ticket);
+    let mine = load_tile(tile, input, digit.encode);
+    pass_loaded::<W, P>(tile, mine, || [input, output], values, || digit, start, states, Nothing);
 }
 
 /// The number of the tile that the block takes, once it has [cleared](clear_pass) its counters. Tiles are taken in
@@ -90,54 +93,14 @@ fn of_warp() -> [Shared<u32>; 2] {
     [w, WARPS + w].map(|row| Shared::<u32>::dynamic(row * DIGITS * 4, DIGITS))
 }
 
-/// What a block prepares for its next tile while it moves one.
-pub(in crate::radix) trait Ahead<W> {
-    /// Draws the number of the next tile, in one thread.
-    fn draw(&self) -> u32;
-    /// Tells the block the number that the thread has drawn; a barrier follows.
-    fn tell(&self, number: u32);
-    /// The keys of this thread in the next tile.
-    fn load(&self) -> [W; ITEMS];
-}
-
-/// There is no next tile.
-struct Nothing;
-
-impl<W: Digits> Ahead<W> for Nothing {
-    #[inline(always)]
-    fn draw(&self) -> u32 {
-        0
-    }
-
-    #[inline(always)]
-    fn tell(&self, _: u32) {}
-
-    #[inline(always)]
-    fn load(&self) -> [W; ITEMS] {
-        [W::LARGEST; ITEMS]
-    }
-}
-
 /// The keys of this thread in a tile.
 #[inline(always)]
 pub(in crate::radix) fn load_tile<W: Digits>(number: u32, input: Global<W>, order: u32) -> [W; ITEMS] {
     Tile::<W>::new(number, input.len()).load(input, order)
 }
 
-/// Moves the keys of a tile, whose number all threads of the block know, once the warp's counters are
-/// [cleared](clear_pass).
-#[inline(always)]
-#[track_caller]
-#[rustfmt::skip]
-pub(in crate::radix) fn pass_tile_number<W: Digits, P: Payload>(
-    number: u32, keys: impl Fn() -> [Global<W>; 2], values: impl Fn() -> [Global<u32>; 2], digit: impl Fn() -> Digit,
-    start_of: impl FnOnce() -> u32, states: Global<u64>,
-) {
-    let mine = load_tile(number, keys()[0], digit().encode);
-    pass_loaded::<W, P>(number, mine, keys, values, digit, start_of, states, Nothing);
-}
-
-/// Moves the keys of a tile, of which each thread has `mine`, see [`load_tile`]. Returns those of the tile that is
+/// Moves the keys of a tile, of which each thread has `mine`, see [`load_tile`], once the warp's counters are
+/// [cleared](clear_pass). Returns those of the tile that is
 /// `ahead`. Tiles are begun in the order of their numbers: the block waits for those before. `start_of`:
 /// where the digit of the thread starts; threads from [`DIGITS`] on do not ask. `keys`, `values` and `digit` are asked
 /// for anew after barriers, so that they take no registers in between where they come from shared memory.
@@ -180,16 +143,13 @@ pub(in crate::radix) fn pass_loaded<W: Digits, P: Payload>(
     thread::sync_threads(); // the tile is in order, the offsets and the next tile are known before keys are written out
 
     let (Digit { shift, decode, .. }, [_, output]) = (digit(), keys());
-    // The next keys are on their way while these, or their values, are written out.
+    let next = ahead.load(); // on their way while these are written out
+    let digits = tile.store(sorted, output, |key| key.digit(shift, BITS), decode);
     if P::VALUES {
-        let digits = tile.store(sorted, output, |key| key.digit(shift, BITS), decode);
         let [values_in, values_out] = values();
-        tile.move_values(sorted.cast(), values_in, values_out, &ranks, digits, || ahead.load())
-    } else {
-        let next = ahead.load();
-        tile.store(sorted, output, |key| key.digit(shift, BITS), decode);
-        next
+        tile.move_values(sorted.cast(), values_in, values_out, &ranks, digits);
     }
+    next
 }
 
 /// Zeroes the counters and the sets of lanes of this warp. What the block had in shared memory must be done with.
@@ -265,14 +225,14 @@ impl<W: Digits> Tile<W> {
         digits
     }
 
-    /// Moves the values the way that the keys have gone. Returns what `meanwhile` does.
+    /// Moves the values the way that the keys have gone.
     #[inline(always)]
     #[track_caller]
     #[rustfmt::skip]
     fn move_values(
         &self, sorted: Shared<u32>, input: Global<u32>, output: Global<u32>, ranks: &[u32; ITEMS],
-        digits: [u32; ITEMS / 4], meanwhile: impl FnOnce() -> [W; ITEMS],
-    ) -> [W; ITEMS] {
+        digits: [u32; ITEMS / 4],
+    ) {
         let &Self { begin, count, .. } = self;
         let mine = input.slice(begin, count);
         // Bounds checks made anew, not kept from before.
@@ -283,7 +243,6 @@ impl<W: Digits> Tile<W> {
         thread::sync_threads(); // the keys have been read before values overwrite them
         rows::<W>(|i| sorted.set(ranks[i], values[i]));
         thread::sync_threads(); // the values are in order before they are written out
-        let next = meanwhile();
         rows::<W>(|i| {
             let place = i as u32 * PASS_THREADS + t;
             if place < count {
@@ -291,7 +250,6 @@ impl<W: Digits> Tile<W> {
                 output.set(OFFSETS::view().get(digit).wrapping_add(place), sorted.get(place));
             }
         });
-        next
     }
 }
 
