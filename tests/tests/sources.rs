@@ -35,7 +35,7 @@ const EXCEPTIONS: [(&str, usize, &str); 7] = [
         "two sorts in the same launches, once for few and once for many keys; all passes in one launch; a third way in \
          one block",
     ),
-    ("msd-skewed", 1760, "three ways to sort the leftover segments, which share lists: splitting, tallying, groups"),
+    ("msd-skewed", 1770, "three ways to sort the leftover segments, which share lists: splitting, tallying, groups"),
 ];
 
 fn root() -> PathBuf {
