@@ -162,6 +162,8 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
             product(100, 130, 70),
             product(130, 250, 70),
             product(390, 250, 38),
+            product(390, 250, 40),
+            product(520, 130, 36),
             product(100, 100, 702),
             product(130, 100, 72),
             product(100, 100, 704),
