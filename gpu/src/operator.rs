@@ -8,7 +8,7 @@
 //! | [`Sum`] | modulo 2³² or 2⁶⁴ | rounded at each step, so the order of the additions shows; starts from +0 |
 //! | [`Min`], [`Max`] | the smaller, the larger | IEEE 754-2019 minimum, maximum: NaN if either is; -0 < +0 |
 
-use simt::{Scalar, math, warp};
+use simt::{Scalar, Shared, math, thread, warp};
 
 /// An associative and commutative operation with an identity.
 ///
@@ -163,4 +163,19 @@ pub fn warp_scan_inclusive<O: Operator<T>, T: Scalar>(value: T) -> T {
 pub fn warp_exclusive_of<O: Operator<T>, T: Scalar>(inclusive: T) -> T {
     let below = warp::shuffle_up(warp::FULL, inclusive, 1);
     if warp::lane_id() == 0 { O::IDENTITY } else { below }
+}
+
+/// The sum of the values of the threads before, of as many warps as there are words in `sums`; other threads bring 0.
+/// All threads of the block make the call.
+#[inline(always)]
+#[track_caller]
+pub fn block_scan_exclusive(value: u32, sums: Shared<u32>) -> u32 {
+    let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
+    let inclusive = warp_scan_inclusive::<Sum, u32>(value);
+    if lane == warp::WARP - 1 && t / warp::WARP < sums.len() {
+        sums.set(t / warp::WARP, inclusive);
+    }
+    thread::sync_threads(); // every warp's sum is there before they are added up
+    let below = lane < t / warp::WARP && lane < sums.len();
+    warp::reduce_add(warp::FULL, if below { sums.get(lane) } else { 0 }) + inclusive - value
 }

@@ -24,6 +24,7 @@ pub mod r8_msd_buckets;
 pub mod r9_msd_skewed;
 pub mod ranks;
 pub mod steps;
+mod wait;
 
 #[cfg(not(target_os = "cuda"))]
 pub use host::LADDER;

@@ -1,7 +1,7 @@
 //! Launches 3, 4, 7 and 8: where the buckets start, and the move of the keys to them.
 
 use super::{BLOCK, COPY, ITEMS, MAX_SPILLS, MOST_BUCKETS, SPLIT_TWINS, TILE, part_of_block};
-use crate::operator::{Sum, warp_scan_inclusive};
+use crate::operator::block_scan_exclusive;
 use simt::atomic::{Order as Memory, Scope};
 use simt::{Global, Scalar, Shared, grid, kernel, shared, thread, unroll, warp};
 
@@ -41,20 +41,6 @@ pub fn merge_sample_starts(
     if t == 0 && bucket == thread::grid_dim_x() - 1 {
         starts.set((bucket + 1) * buckets, n);
     }
-}
-
-/// The sum of the values of the threads before, of the first [`MOST_BUCKETS`] threads; the others bring 0. All threads
-/// of the block make the call.
-#[inline(always)]
-fn block_scan_exclusive(value: u32, sums: Shared<u32>) -> u32 {
-    let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
-    let inclusive = warp_scan_inclusive::<Sum, u32>(value);
-    if lane == warp::WARP - 1 && t < MOST_BUCKETS {
-        sums.set(t / warp::WARP, inclusive);
-    }
-    thread::sync_threads(); // every warp's sum is there before they are added up
-    let below = lane < t / warp::WARP && lane < sums.len();
-    warp::reduce_add(warp::FULL, if below { sums.get(lane) } else { 0 }) + inclusive - value
 }
 
 /// Bytes of dynamic shared memory of the move.
@@ -125,17 +111,16 @@ pub fn merge_sample_scatter<W: Scalar>(
     thread::sync_threads(); // the starts in the tile are there before keys are placed
     // Lanes that ask for a place in one bucket wait for each other. If the keys were in order before, all lanes do:
     // then one lane asks for all of them, another one for each of their keys.
-    let lane = warp::lane_id();
+    let (lane, mut places) = (warp::lane_id(), 0);
     let alike = packed.map(|ids| ids == warp::shuffle(warp::FULL, ids, 0)) == [true; 4];
     if warp::all(warp::FULL, alike && part.len == TILE) {
-        let mut first = 0;
         if lane < ITEMS as u32 {
             let [low, high] = if lane < 8 { [packed[0], packed[1]] } else { [packed[2], packed[3]] };
             let its = (if lane & 4 == 0 { low } else { high }) >> (lane % 4 * 8) & 0xff;
-            first = own.fetch_add(its, warp::WARP, Memory::Relaxed, Scope::Block);
+            places = own.fetch_add(its, warp::WARP, Memory::Relaxed, Scope::Block);
         }
         unroll::<ITEMS>(|i| {
-            let place = warp::shuffle(warp::FULL, first, i as u32) + lane;
+            let place = warp::shuffle(warp::FULL, places, i as u32) + lane;
             staged.set(place, keys[i]);
             staged_ids.set(place, id(i) as u8);
         });

@@ -9,8 +9,8 @@ use crate::radix::ahead::Ahead;
 use crate::radix::digits::{BITS, DIGITS, passes};
 use crate::radix::msd::spread;
 use crate::radix::r7_onesweep::{Digit, ITEMS, KeysOnly, PASS_THREADS, clear_pass, load_tile, pass_loaded, pass_tile};
-use crate::radix::r9_msd_skewed::wait_for_items;
 use crate::radix::steps::{block_scan, uniform};
+use crate::radix::wait::wait_for_items;
 use simt::atomic::{self, Order, Order::Relaxed, Scope};
 use simt::{Global, Shared, shared, thread, unroll, warp};
 

@@ -69,7 +69,6 @@ pub use groups::*;
 pub(in crate::radix) use leftover::Window;
 pub use leftover::{Arrays, Limits, Numbers};
 pub(in crate::radix) use lists::Lists;
-pub(in crate::radix) use phases::wait_for_items;
 pub use split::*;
 pub use tally::*;
 pub use uniform::*;
