@@ -59,7 +59,7 @@ use simt::{Global, Shared, thread};
 pub const BLOCK: u32 = 512;
 /// Bytes per thread of spilled registers that the resident blocks of the count, of the move and of the buckets' sort
 /// may cost.
-pub const MAX_SPILLS: u32 = 48;
+pub const MAX_SPILLS: u32 = 40;
 /// The same for buckets that a block sorts in rounds. Such buckets are rare.
 pub const LARGE_MAX_SPILLS: u32 = 96;
 /// Keys per thread in the count and in the move.

@@ -109,11 +109,11 @@ pub fn merge_sample_scatter<W: Scalar>(
         offsets.set(t, first.wrapping_sub(start));
     }
     thread::sync_threads(); // the starts in the tile are there before keys are placed
-    // Lanes that ask for a place in one bucket wait for each other. If the keys were in order before, all lanes do:
-    // then one lane asks for all of them, another one for each of their keys.
+    // Lanes that ask for a place in one bucket wait for each other. If the keys were in order before, all lanes do: then
+    // one lane asks for all of them, another one for each of their keys. Bytes are not worth the registers.
     let (lane, mut places) = (warp::lane_id(), 0);
     let alike = packed.map(|ids| ids == warp::shuffle(warp::FULL, ids, 0)) == [true; 4];
-    if warp::all(warp::FULL, alike && part.len == TILE) {
+    if size_of::<W>() >= 4 && warp::all(warp::FULL, alike && part.len == TILE) {
         if lane < ITEMS as u32 {
             let [low, high] = if lane < 8 { [packed[0], packed[1]] } else { [packed[2], packed[3]] };
             let its = (if lane & 4 == 0 { low } else { high }) >> (lane % 4 * 8) & 0xff;
