@@ -118,6 +118,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
             n(5000).of(Distribution::Entropy(3)),
             n((1 << 20) + 1).schedules(1),
             n((1 << 20) + 1).of(Distribution::LowBits(16)).schedules(1),
+            n((1 << 21) + 1).of(Distribution::LowBits(16)).schedules(1),
         ],
     ),
     // Both roads where the device chooses: from 3 tiles of 2^13 pairs per multiprocessor on.
