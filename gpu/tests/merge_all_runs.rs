@@ -7,6 +7,7 @@ use common::{Random, Sorting, inputs, narrow};
 use rungs_kernels::ladder::Launcher;
 use rungs_kernels::merge::r2_multi_way::launches::Own;
 use rungs_kernels::merge::r3_all_runs::launches::{FEW, FEWEST, MOST, Plan, RUNG, sequence};
+use rungs_kernels::merge::r3_all_runs::{FEW_KEYS, MANY_KEYS, most_keys};
 use rungs_kernels::merge::r5_stable;
 use rungs_kernels::order::{LowHalfDown, Order};
 use simt::sim::{Check, Gpu, check as check_schedules};
@@ -69,6 +70,10 @@ fn parts_fit_a_block() {
             if runs > 1 {
                 assert!(plan.samples >= 2, "n = {n}: {plan:?}");
                 assert!(plan.parts >= multiprocessors.min(n.div_ceil(1024)), "n = {n}: {plan:?}");
+                let items = if n <= FEW { FEW_KEYS } else { MANY_KEYS };
+                let most = most_keys(runs.next_power_of_two(), plan.threads, items);
+                assert!(n.div_ceil(plan.parts) <= most, "n = {n}: {plan:?}, {most} keys at most");
+                assert!(plan.samples * runs <= most, "n = {n}: {plan:?}, {most} samples at most");
             }
         }
     }

@@ -165,7 +165,9 @@ fn lines(family: &str, rungs: &[Rung], reports: &[&Report]) -> (String, Function
     }
     let kind = source.map_or(String::new(), |source| {
         let row = measured(source.report).find(|row| row.case().size == source.size && row.family == family);
-        row.map_or(String::new(), |row| format!(", {}, n = {}", source.dtype, size(row)))
+        // Tensor cores take less power for whole numbers than for fractions, and large products are faster for that.
+        let elements = if source.keys == "small" { ", whole numbers from -4 to 4" } else { "" };
+        row.map_or(String::new(), |row| format!(", {}{elements}, n = {}", source.dtype, size(row)))
     });
     (format!("**{family}**{kind}"), functions.map(|function| function.map(str::to_string)), lines)
 }
@@ -252,13 +254,19 @@ pub fn summary(families: &[&str], reports: &[&Report]) -> String {
         // The task apart from the values, which have a line of their own.
         let words = |task: &str| task.split(' ').filter(|word| *word != "values").collect::<String>();
         let same_task = |row: &Row| words(&row.task()) == words(&source.task);
-        let fastest = |dtype: &str, with: bool| {
-            fastest(reports, |row| {
-                // Other types may have had other inputs.
-                let like = row.family == family && row.dtype == dtype;
-                let same_input = row.keys == source.keys || dtype != source.dtype;
-                like && same_input && same_task(row) && values(row) == with && row.over_peer.is_some()
-            })
+        // Other types may have had other inputs, and a product's elements do not decide which rung is the fastest.
+        let shown = |row: &Row, dtype: &str, with: bool| {
+            let like = row.family == family && row.dtype == dtype;
+            let same_input = row.keys == source.keys || dtype != source.dtype || row.m.is_some();
+            like && same_input && same_task(row) && values(row) == with && row.over_peer.is_some()
+        };
+        let fastest = |dtype: &str, with: bool, of: Option<&str>| {
+            let beside = |row: &Row| of.is_none() || row.over_peer.as_ref().map(|ratio| ratio.of.as_str()) == of;
+            fastest(reports, |row| shown(row, dtype, with) && beside(row))
+        };
+        let functions = |dtype: &str, with: bool| -> BTreeSet<&str> {
+            let rows = reports.iter().flat_map(|report| measured(report)).filter(|row| shown(row, dtype, with));
+            rows.filter_map(|row| Some(row.over_peer.as_ref()?.of.as_str())).collect()
         };
         let takes = |rung: &str, dtype: &str| {
             reports.iter().flat_map(|report| measured(report)).any(|row| row.name == rung && row.dtype == dtype)
@@ -267,11 +275,15 @@ pub fn summary(families: &[&str], reports: &[&Report]) -> String {
         let rows = reports.iter().flat_map(|report| measured(report)).filter(|row| row.family == family);
         let dtypes: BTreeSet<&str> = rows.map(|row| row.dtype.as_str()).collect();
         let others = dtypes.iter().filter(|&&dtype| {
-            fastest(dtype, false).is_some_and(|(_, row)| dtype != source.dtype && !takes(&row.name, source.dtype))
+            fastest(dtype, false, None).is_some_and(|(_, row)| dtype != source.dtype && !takes(&row.name, source.dtype))
         });
         let others = others.map(|&dtype| (format!("{family}, {dtype}"), dtype, false));
-        for (what, dtype, with) in own.into_iter().chain(others) {
-            let Some((report, row)) = fastest(dtype, with) else { continue };
+        let lines_of = own.into_iter().chain(others);
+        let lines_of = lines_of.flat_map(|(what, dtype, with)| {
+            functions(dtype, with).into_iter().map(move |of| (what.clone(), dtype, with, of))
+        });
+        for (what, dtype, with, of) in lines_of {
+            let Some((report, row)) = fastest(dtype, with, Some(of)) else { continue };
             for over in [&row.over_peer, &row.over_tuned] {
                 let (Some(ratio), Some(theirs)) = (over, library(report, row, over)) else { continue };
                 let or_nothing = |text: Option<String>| text.unwrap_or(NOTHING.into());
@@ -306,8 +318,8 @@ fn fastest<'r>(reports: &[&'r Report], wanted: impl Fn(&&Row) -> bool) -> Option
     best
 }
 
-/// The speed of the fastest rung of a case relative to the library, whichever of its functions is the fastest: by
-/// single calls, and back to back.
+/// The speed of the fastest rung of a case relative to the library, or to what it tuned where that is faster: by single
+/// calls, and back to back.
 #[derive(Clone, Copy)]
 struct Beside {
     call: f64,
@@ -324,18 +336,31 @@ impl Beside {
     }
 }
 
-/// What decides the result: family and type with the task, the input, the size.
+/// What decides the result: family and type with the task, the input, the size. And with which function of the library
+/// a rung is compared, if a family's rungs have several: products in TF32 are not a library's in fp32.
 type Case<'r> = (String, &'r str, Size);
 
 /// Every case that was measured beside a library, with its fastest rung.
 fn beside<'r>(reports: &[&'r Report]) -> BTreeMap<Case<'r>, Beside> {
+    let rows = || reports.iter().flat_map(|&report| measured(report));
+    let what = |row: &Row| {
+        let words = [row.family.as_str(), &row.dtype, &row.task()].map(str::to_string);
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    };
+    let function = |row: &Row| row.over_library().next().map(|ratio| ratio.of.clone());
+    let mut functions: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for row in rows() {
+        functions.entry(what(row)).or_default().extend(function(row));
+    }
     let mut cases = BTreeMap::new();
-    for row in reports.iter().flat_map(|&report| measured(report)) {
-        let Some(ratio) = row.over_fastest() else { continue };
+    for row in rows() {
+        let (Some(ratio), Some(function)) = (row.over_fastest(), function(row)) else { continue };
         let back_to_back = row.over_library().filter_map(|ratio| ratio.back_to_back).min_by(f64::total_cmp);
         let here = Beside { call: ratio.call, back_to_back };
-        let words = [row.family.as_str(), &row.dtype, &row.task()].map(str::to_string);
-        let what = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+        let mut what = what(row);
+        if functions[&what].len() > 1 {
+            what += &format!(" beside `{function}`");
+        }
         let best = cases.entry((what, row.keys.as_str(), row.case().size)).or_insert(here);
         if here.call > best.call {
             *best = here;
@@ -572,6 +597,10 @@ mod tests {
         report.results.extend(pairs.into_iter().map(|row| Row { parameters: "values".into(), ..row }));
         let text = summary(&["radix"], &[&report]);
         assert!(lines(&text)[3].starts_with("| radix, key and value | msd-buckets |"), "{text}");
+        // Another task has none, however large.
+        let others: Vec<Row> = report.results.iter().filter(|row| row.n == 1 << 20).cloned().collect();
+        report.results.extend(others.into_iter().map(|row| Row { n: 1 << 24, parameters: "low-half".into(), ..row }));
+        assert!(!summary(&["radix"], &[&report]).contains("2<sup>24</sup>"));
     }
 
     #[test]
@@ -615,8 +644,14 @@ mod tests {
         assert_eq!(lines(&text)[2..], cases, "{text}");
         // The number of columns changes how a sort works, not its result: the faster one counts.
         let faster = report.results.iter().find(|row| row.over_peer.is_some()).cloned().unwrap();
-        let ratio = crate::Ratio { of: "cub".into(), call: 3.0, back_to_back: None };
-        report.results.push(Row { parameters: "columns=8".into(), over_peer: Some(ratio), ..faster });
+        let of = |name: &str| Some(crate::Ratio { of: name.into(), call: 3.0, back_to_back: None });
+        let usual = faster.over_peer.as_ref().unwrap().of.clone();
+        let faster = Row { parameters: "columns=8".into(), over_peer: of(&usual), ..faster };
+        report.results.push(faster.clone());
         assert!(short(&report).contains("ahead in 0 of the 2"));
+        // Beside another function it does not count.
+        report.results.last_mut().unwrap().over_peer = of("other");
+        let text = short(&report);
+        assert!(text.contains("ahead in 1 of the 3 cases that were measured: radix u32 beside `"), "{text}");
     }
 }

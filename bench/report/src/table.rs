@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 /// The explanation of the tables, once for all of them.
 pub const METHOD: &str = "Times are medians of single calls, launch gaps included; in brackets back to back. Ratio: \
 the library's or the twin's time over ours; above 1, ours is faster. Of many sizes a table has some, the plots have \
-all. A row names the fastest rung that was measured for its input. A short sort takes as long as the host needs to \
-enqueue its launches: its ratio depends on the host that drives the GPU. A library's function whose name ends with \
+all. A row names the fastest rung that was measured for its input beside that function. A short sort takes as long as \
+the host needs to enqueue its launches: its ratio depends on the host that drives the GPU. A library's function whose name ends with \
 `_best` runs the fastest of the algorithms that the library proposes for the shape, found by timing them before.";
 
 /// The tables of one report: for each case with a peer the fastest rung beside each function of the library that it is
@@ -104,19 +104,21 @@ fn capitalised(text: &str) -> String {
 /// Sizes that stand in the table where more than a handful were measured; the plots have them all.
 const SIZES: [u64; 5] = [1 << 16, 1 << 20, 1 << 22, 1 << 24, 1 << 28];
 
-/// Whether a row's size is one of those in the table.
+/// Whether a row's size is one of those in the table; products are few, and all of them are.
 fn stands_in_table(report: &Report, row: &Row) -> bool {
     let like = |other: &&Row| Case { size: row.case().size, ..other.case() } == row.case();
     let sizes: BTreeSet<u64> = report.results.iter().filter(like).map(|other| other.n).collect();
-    sizes.len() <= SIZES.len() || SIZES.contains(&row.n)
+    row.m.is_some() || sizes.len() <= SIZES.len() || SIZES.contains(&row.n)
 }
 
-/// The fastest rung of each case, beside each function of the library that it is compared with.
+/// The fastest rung of each case and each function of the library, beside that function.
 fn with_peers(report: &Report) -> Vec<Vec<String>> {
     let mut best: Vec<&Row> = vec![];
     for row in report.results.iter().filter(|row| row.over_peer.is_some() && stands_in_table(report, row)) {
         let speed = |row: &Row| row.over_peer.as_ref().map_or(0.0, |ratio| ratio.call);
-        match best.iter_mut().find(|other| other.case() == row.case()) {
+        let function = |row: &Row| row.over_peer.as_ref().map(|ratio| ratio.of.clone());
+        let like = |other: &&mut &Row| other.case() == row.case() && function(other) == function(row);
+        match best.iter_mut().find(like) {
             Some(other) if speed(row) > speed(other) => *other = row,
             Some(_) => {}
             None => best.push(row),

@@ -1,7 +1,7 @@
 //! An operand, and its copy in tiles: for those who copy, and for the host.
 
-/// An operand, and the form that it is copied to: tiles of `width` rows of A, or columns of B, and so many elements
-/// along k. Element i of k is `step`·i + `step_deep`·k elements behind the first.
+/// An operand, and the form that it is copied to: tiles of `width` rows of A, or columns of B. How many elements along
+/// k a tile has, those who copy know. Element i of k is `step`·i + `step_deep`·k elements behind the first.
 #[simt::argument]
 #[derive(Clone, Copy)]
 pub struct Panel {

@@ -22,14 +22,15 @@
 //! pair more; a block writes 2·ROWS·HELD_COLUMNS bytes of sums to shared memory, and reads as many of the other's.
 //!
 //! **Threads.** As `tensor-group`. With tiles of 256 columns a thread has 128 sums, and 64 for a stage; where it holds
-//! A, tiles have 128 columns. Where
-//! tiles are too few, the two blocks of a cluster have a tile of 128 columns together, and each multiplies half of k.
+//! A, tiles have 128 columns. Where tiles are too few, the two blocks of a cluster share a tile of 128 columns, and
+//! each multiplies half of k.
 //!
 //! **Limits.** As `tensor-group`, but for the precision: the error is no larger than that of sums in `f32`. Elements of
 //! 2¹²⁸ - 2¹¹⁶ and more in magnitude, and infinite ones, make NaN; an element's rest below 2⁻¹²⁶ may be lost. A is
 //! taken as it is if it is not transposed, and its address and the distance of its rows are multiples of 16 bytes. A
-//! pair adds two sums, so that the same product has the same bits; how many columns tiles have, and whether k is
-//! halved, depends on the sides and on the multiprocessors.
+//! pair adds two sums, in either order the same. How many columns tiles have, whether k is halved and how the rests of
+//! A are rounded depend on the sides, on the multiprocessors and on whether A is taken as it is; so do the last bits.
+//! The first product of an A that is not taken as it is may allocate the memory of its copy.
 //!
 //! **Source.** As `three-tf32`. Our own prototype in CUDA C++.
 
@@ -115,7 +116,7 @@ pub fn matmul_three_tf32_group_pack(
 
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
-    //! What the host launches: A and B are copied; then the product.
+    //! What the host launches: B is copied, and A unless it is taken as it is; then the product.
 
     use super::*;
     use crate::ladder::matmul::*;

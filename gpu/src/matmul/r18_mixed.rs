@@ -17,12 +17,12 @@
 //! in global memory, in twice as much scratch memory; from there, copies of 8·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to
 //! shared memory. One barrier per block; two launches.
 //!
-//! **Threads.** As `three-tf32-group`.
+//! **Threads.** As `tensor-group`; with tiles of 256 columns a thread has 128 sums, and 64 for a stage.
 //!
 //! **Limits.** As `three-tf32-group`, but for the error: of random elements it is no larger than that of sums in `f32`
 //! from k = LEAST_K on. It hardly grows with k, so for fewer k it would be the larger one: such products are made by
-//! the kernels of `three-tf32-group`. Elements of 2¹²⁸ - 2¹¹⁹ and more in magnitude make NaN or infinity, and infinite
-//! ones NaN.
+//! the kernels of `three-tf32-group`. For others A is always copied, and there are no pairs. Elements of 2¹²⁸ - 2¹¹⁹
+//! and more in magnitude make NaN or infinity, and infinite ones NaN.
 //!
 //! **Source.** As `three-tf32-group`. Our own prototype in CUDA C++.
 

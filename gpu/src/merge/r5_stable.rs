@@ -46,7 +46,7 @@ pub fn merge_stable_small_tile<K: Scalar, C: Order<K>>(
     small_tile::<K, C, true>(input, output, state, order);
 }
 
-/// [`merge_stable_tile`] of the tiles that are all merged at once.
+/// The same of the larger tiles of `all-runs`.
 #[kernel(max_threads = TILE_BLOCK, min_blocks = TILE_MIN_BLOCKS, instances(
     merge_stable_middle_tile: <u32, Less>, merge_stable_middle_tile_u64: <u64, Less>,
     merge_stable_middle_tile_greater: <u32, Greater>, merge_stable_middle_tile_low: <u32, LowHalfDown>,
@@ -60,7 +60,7 @@ pub fn merge_stable_middle_tile<K: Scalar, C: Order<K>>(
 
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
-    //! What the host launches: what `multi-way` does, with these tiles.
+    //! What the host launches: what `all-runs` does, with these tiles.
 
     use super::*;
     use crate::ladder::sort::*;

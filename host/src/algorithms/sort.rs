@@ -183,6 +183,15 @@ mod low_half {
         };
         keys.par_iter().map(mixed).reduce(|| 0, u64::wrapping_add)
     }
+
+    #[test]
+    fn wrong_sorts_are_found() {
+        assert!(is_in_order(&[0x1_0002, 2, 1]) && !is_in_order(&[1, 2]) && !is_in_order(&[0x1_0001, 2]));
+        assert_ne!(checksum(&[1, 2]), checksum(&[1, 1]));
+        assert_ne!(checksum(&[1, 4]), checksum(&[2, 3]));
+        assert_eq!(sorted(&[1, 0x1_0002, 2]), [0x1_0002, 2, 1]);
+        assert_eq!(in_one_order(&[1, 0x1_0002, 2]), [2, 0x1_0002, 1]);
+    }
 }
 
 struct PreparedSort<'p, T: KeyWord> {

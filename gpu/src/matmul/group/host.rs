@@ -1,4 +1,5 @@
-//! What the rungs launch: A and B are copied; then the product, by the kernel whose tiles suit it.
+//! What the rungs launch: B is copied, and A unless it is taken as it is; then the product, by the kernel whose tiles
+//! suit it.
 
 use super::pack::{PACK, blocks};
 use super::ring::BARRIER_BYTES;
@@ -112,7 +113,7 @@ pub fn launches<T: Packed, const N: usize>(
     if m.max(n) > u32::MAX - kernels.widest() {
         return Err(Failed::Unsuitable(format!("{} rows or columns are more than these tiles can count", m.max(n))));
     }
-    // Without gaps, and with A by rows. A that lies otherwise is copied, to memory that is made then.
+    // For operands without gaps, and A by rows. For others the first product may have to make more room.
     let held = k.is_multiple_of(T::PACK);
     let Tiled { by, columns, .. } = kernels.choose([m, n, k], held, on.device().multiprocessors);
     let (down, along) = (most(&kernels, ROWS, k)?, most(&kernels, columns, k)?);

@@ -33,10 +33,11 @@ pub(super) fn empty(stage: u32, stages: u32) -> Mbarrier {
 
 /// An operand that stages are filled from, by tiles of its rows and steps along k.
 pub trait Filled<T>: Copy {
-    /// Has what says where the operand is fetched, if the copy engine needs that.
+    /// Has the operand's map fetched, if it has one, so that the first copy need not wait for it.
     fn prefetch(self);
 
-    /// Has `to` filled with the step of so many that the tile from row `first` on has, in rows of a part.
+    /// Starts to fill `to` with one step along k of a tile. `first`: the tile's first row, in rows of a part. `step`:
+    /// the number of the step, and of how many.
     fn load(self, to: Tile<T>, first: (u32, u32), step: (u32, u32), barrier: Mbarrier);
 }
 
@@ -130,8 +131,8 @@ impl Ring {
         bulk::fence(); // the copy engine sees the barriers too
     }
 
-    /// Waits until a stage is empty, and has a step of A and of B copied to it, one of so many: for the tile of C whose
-    /// first row and column are given.
+    /// Waits until a stage is empty, and has one step along k of A and of B copied to it, for the tile of C whose first
+    /// row and column are given.
     #[inline(always)]
     pub(super) fn fill<T: Operand>(
         self,

@@ -13,7 +13,7 @@
 //! **Bottleneck.** Waiting, by ncu on an H200: at 2¹⁶ keys the tiles take 13 µs and each pass 12 to 13 µs, in which
 //! instructions are issued in 14 % of the cycles; at 2²⁰ keys 23 µs and 18 µs (four ways) or 27 µs (eight), in 45 and
 //! 25 % of the cycles. A search for splits is a chain of loads from global memory, a merge one of loads from shared
-//! memory. A distribution by splitters takes less for each halving: see the next rung.
+//! memory. A distribution by splitters takes less for each halving: see `sample`.
 //!
 //! **Cost.** After the tiles, ⌈l/3⌉ passes, where l = ⌈log₂⌈n/11776⌉⌉ (64-bit keys: l = ⌈log₂⌈n/7680⌉⌉ in ⌈l/2⌉
 //! passes); up to 2¹⁸ keys ⌈l/2⌉ passes with l = ⌈log₂⌈n/4352⌉⌉ (64-bit: 3840). Each pass is one launch, or two beyond

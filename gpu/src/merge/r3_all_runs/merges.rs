@@ -198,7 +198,7 @@ fn load_part<K: Scalar>(tile: Tile<K>, runs: Runs<K>, ways: u32, len: u32) {
     }
     tile.surround(len);
     thread::sync_threads(); // the places of the runs are known
-    // A warp for each run: a block has more threads than a run has keys here.
+    // A warp for each run: mostly a block has more threads than a run has keys here.
     while i < number {
         let (place, its) = (places.get(i), places.get(i + 1) - places.get(i));
         let from = i * runs.run + firsts.get(i);

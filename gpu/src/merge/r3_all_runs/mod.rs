@@ -1,10 +1,10 @@
 //! # Merge sort, all runs at once
 //!
-//! **Idea.** One pass merges all runs, whatever their number. A sample of each run, merged, tells about where the parts
+//! **Idea.** One pass merges all runs, whatever their number. A sample of each run, merged, tells roughly where parts
 //! of the result begin: each block merges the samples for itself, takes two of them, and finds by binary search where
 //! its part lies in each run. So blocks that are neighbours find the same places. Parts differ in length, since samples
-//! tell only about where, and a block has room for a longer one than usual. Equivalent keys are divided by count, so
-//! any number of them does no harm.
+//! are not exact, and a block has room for a longer one than usual. Equivalent keys are divided by count, so any number
+//! of them does no harm.
 //!
 //! **Changed from the rung before.** `multi-way` merges four or eight runs per pass, since it finds splits of the exact
 //! length, which takes the longer the more runs there are. Here is one pass instead of three at 2²⁰ keys, and no
@@ -20,7 +20,7 @@
 //!
 //! **Threads.** Tiles: 256 per block with 17 keys each (64-bit: 15), beyond 557,056 keys (64-bit: 491,520) 512 with 17.
 //! Merge: 256 per block with 7 keys each, beyond 2¹⁷ keys 512 with 7, beyond 2¹⁸ 1024 with 11; a block per
-//! multiprocessor, or fewer.
+//! multiprocessor, or fewer; more where the parts would not fit.
 //!
 //! **Limits.** Any n; as much memory again as the keys have. Equivalent keys may change their order in the tiles. If a
 //! part does not fit its block, the block cuts it and merges in rounds: runs that are much alike, between samples, take
@@ -60,7 +60,7 @@ pub const TILE_MIN_BLOCKS: u32 = 2;
 pub const FEW_BLOCK: u32 = 512;
 /// Their keys per thread.
 pub const FEW_KEYS: u32 = 7;
-/// Fewest blocks of them per multiprocessor, so that the compiler spares no registers.
+/// Fewest blocks of them per multiprocessor, few enough to leave a thread all the registers it needs.
 pub const FEW_MIN_BLOCKS: u32 = 2;
 /// Threads per block of merges of many keys.
 pub const MANY_BLOCK: u32 = 1024;

@@ -50,7 +50,7 @@ impl<K: Scalar> Runs<K> {
     }
 }
 
-/// Words for each run, and the sum of what `of` makes of them; each warp adds up for itself.
+/// The sum of `of` over all runs; each warp adds up for itself.
 #[inline(always)]
 pub(super) fn total(runs: u32, of: impl Fn(u32) -> u32) -> u32 {
     let (mut sum, mut i) = (0, warp::lane_id());

@@ -1,8 +1,9 @@
 //! Passes by all digits from the last one, for keys that do not spread.
 //!
-//! The device knows how many passes there are: none by a digit in which no two keys differ. One launch does them all,
-//! or all but the first. Its blocks take the tiles of a pass by a ticket, each the next one ahead, so that its keys are
-//! on their way while those before are written out, and wait for the end of a pass before the next.
+//! The device knows how many passes there are: none by a digit in which no two keys differ, but for one that makes
+//! their number even. One launch does them all, or all but the first. Its blocks take the tiles of a pass by a ticket,
+//! each the next one ahead, so that its keys are on their way while those before are written out, and wait for the end
+//! of a pass before the next.
 
 use crate::keys::UNSIGNED;
 use crate::radix::ahead::Ahead;

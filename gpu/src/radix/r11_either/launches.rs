@@ -17,8 +17,8 @@ use crate::radix::r7_onesweep::{HISTOGRAM_SHARED, PASS_SHARED, radix_onesweep_hi
 use crate::radix::r8_msd_buckets::MAX_KEYS;
 use crate::radix::r9_msd_skewed::launches::MsdSkewed;
 
-/// The rung. It launches the histogram of `onesweep`, for many keys kernels of `msd-buckets` and `msd-skewed`, and for
-/// still more all of `msd-skewed`.
+/// The rung. It launches the histogram of `onesweep`, for many keys kernels of `msd-skewed`, and for still more all
+/// that `msd-skewed` launches.
 pub static RUNG: Entry<Sort> = rung!(
     "mod.rs",
     [

@@ -79,12 +79,12 @@ pub fn radix_either_many_starts(
 /// Bytes of counters: eight copies of those of all digits.
 const COUNT_SHARED: u32 = 8 * PASSES * DIGITS * 4;
 
-/// Bytes of dynamic shared memory of the first step.
+/// Bytes of dynamic shared memory of the first and of the second step.
 pub const FIRST_SHARED: u32 = tile_shared(THREADS);
 const _: () = assert!(COUNT_SHARED <= FIRST_SHARED);
 const _: () = assert!(COUNT_SHARED.is_multiple_of(16 * THREADS), "each thread clears as many packs");
 
-/// Blocks that count: as many as run at once.
+/// Blocks that count: no more than run at once.
 #[cfg(not(target_os = "cuda"))]
 pub const fn count_blocks(multiprocessors: u32) -> u32 {
     partition_blocks::<u32, Plain>() * multiprocessors
@@ -117,7 +117,7 @@ pub fn radix_either_many_first<M: Mapping>(
 }
 
 /// The second partition, `tiles` and `cursors` as for [`radix_msd_buckets_partition`], or the first pass, of tile i by
-/// block i and in any order: that of equal keys does not matter yet.
+/// block i and in any order: before the first pass there is none to keep.
 ///
 /// [`radix_msd_buckets_partition`]: crate::radix::r8_msd_buckets::radix_msd_buckets_partition
 #[kernel(max_threads = THREADS, min_blocks = partition_blocks::<u32, M>(), instances(
@@ -151,8 +151,8 @@ pub fn radix_either_many_second<M: Mapping>(
 pub const REST_SHARED: u32 = if SPLIT_SHARED > PASS_SHARED { SPLIT_SHARED } else { PASS_SHARED };
 const _: () = assert!(4 * PASSES * DIGITS <= REST_SHARED);
 
-/// Splits the buckets that are too large, or does all passes, or those behind the first: a pass, or if keys differ in
-/// one digit, its counts say all.
+/// Splits the buckets that are too large; or does all passes or, if the second launch did the first one, the others.
+/// Keys that differ in one digit take no pass: its counts say all.
 ///
 /// `epoch`: as many as passes, from this one on, are numbers that `states` have not seen, 256 words per tile.
 #[kernel(max_threads = THREADS, min_blocks = REST_BLOCKS)]

@@ -100,9 +100,9 @@ pub(in crate::radix) fn load_tile<W: Digits>(number: u32, input: Global<W>, orde
 }
 
 /// Moves the keys of a tile, of which each thread has `mine`, see [`load_tile`], once the warp's counters are
-/// [cleared](clear_pass). Returns those of the tile that is
-/// `ahead`. Tiles are begun in the order of their numbers: the block waits for those before. `start_of`:
-/// where the digit of the thread starts; threads from [`DIGITS`] on do not ask. `keys`, `values` and `digit` are asked
+/// [cleared](clear_pass). Returns the thread's keys of the next tile, which `ahead`
+/// loads. Tiles are begun in the order of their numbers: the block waits for those before. `start_of`: where the digit
+/// of the thread starts; threads from [`DIGITS`] on do not ask. `keys`, `values` and `digit` are asked
 /// for anew after barriers, so that they take no registers in between where they come from shared memory.
 #[inline(always)]
 #[track_caller]
