@@ -166,7 +166,11 @@ fn lines(family: &str, rungs: &[Rung], reports: &[&Report]) -> (String, Function
     let kind = source.map_or(String::new(), |source| {
         let row = measured(source.report).find(|row| row.case().size == source.size && row.family == family);
         // Tensor cores take less power for whole numbers than for fractions, and large products are faster for that.
-        let elements = if source.keys == "small" { ", whole numbers from -4 to 4" } else { "" };
+        let elements = if source.keys == "small" && row.is_some_and(|row| row.m.is_some()) {
+            ", whole numbers from -4 to 4"
+        } else {
+            ""
+        };
         row.map_or(String::new(), |row| format!(", {}{elements}, n = {}", source.dtype, size(row)))
     });
     (format!("**{family}**{kind}"), functions.map(|function| function.map(str::to_string)), lines)
