@@ -110,8 +110,7 @@ pub fn merge_sample_scatter<W: Scalar>(
     }
     thread::sync_threads(); // the starts in the tile are there before keys are placed
     // Lanes that ask for a place in one bucket wait for each other. If the keys were in order before, all lanes do:
-    // then one lane asks for the places of all 32: lane i for the i-th key of each. Keys of one or two bytes are not
-    // worth the registers.
+    // then lane i asks for the places of the i-th keys of all 32. Keys of one or two bytes do not: it takes registers.
     let (lane, mut places) = (warp::lane_id(), 0);
     let alike = packed.map(|ids| ids == warp::shuffle(warp::FULL, ids, 0)) == [true; 4];
     if size_of::<W>() >= 4 && warp::all(warp::FULL, alike && part.len == TILE) {

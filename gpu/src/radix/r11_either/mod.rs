@@ -15,13 +15,13 @@
 //!
 //! For more than 2²⁰ keys a count of all digits costs too much where the keys spread. There the launches are those of
 //! `msd-skewed`, and five of its kernels are replaced: the histogram, which counts nothing if a sample of the keys is
-//! skewed beyond doubt; the starts, which decide if the sample did not; if keys go from the last, the first partition, which
-//! counts all digits instead; the second one, which does the first pass; and the split of large buckets, which does the
-//! others. The blocks of that launch take the tiles of a pass by a ticket, and wait for its end before the next. The
-//! first pass needs no order kept, since equal keys are alike, so it is a partition; with one partition alone, the last
-//! launch does it, too. A digit in which no two keys differ needs no pass. If keys differ in one digit alone, the counts
-//! say all: the keys are written anew. What the split leaves is split again until no bit is left, so the launch that
-//! tallies is not needed.
+//! skewed beyond doubt; the starts, which decide if the sample did not; if keys go from the last, the first partition,
+//! which counts all digits instead; the second one, which does the first pass; and the split of large buckets, which
+//! does the others. The blocks of that launch take the tiles of a pass by a ticket, and wait for its end before the
+//! next. The first pass needs no order kept, since equal keys are alike, so it is a partition; with one partition
+//! alone, the last launch does it, too. A digit in which no two keys differ needs no pass. If keys differ in one digit
+//! alone, the counts say all: the keys are written anew. What the split leaves is split again until no bit is left, so
+//! the launch that tallies is not needed.
 //!
 //! **Bottleneck.** The launches: six, for work of a few microseconds each. For many keys, that of the sort that is
 //! taken.
