@@ -9,7 +9,8 @@ use rungs_kernels::merge::r1_merge_path as r1;
 use rungs_kernels::merge::r2_multi_way as r2;
 use rungs_kernels::merge::r4_sample as r4;
 use rungs_kernels::merge::r5_stable as r5;
-use rungs_kernels::order::{Greater, LowHalfDown, Order};
+use rungs_kernels::order::{Greater, Less, LowHalfDown, Order};
+use rungs_kernels::radix::digits::LAST_EPOCH;
 use simt::sim::{Check, Gpu, check as check_schedules};
 use simt::{Global, Scalar};
 use std::fmt::Debug;
@@ -226,6 +227,10 @@ fn what_is_no_order_leaves_a_permutation() {
         check_permutation("chance", r2::launches::sequence::<chance::Kernels>, &keys, Chance);
         check_permutation("NaN", r2::launches::sequence::<float_less::Kernels>, &floats, FloatLess);
         check_permutation("stable NaN", r5::launches::sequence::<float_less::Kernels>, &floats, FloatLess);
+        if n == large {
+            check_permutation("stable circle", r5::launches::sequence::<circle::Kernels>, &keys, Circle);
+            check_permutation("stable chance", r5::launches::sequence::<chance::Kernels>, &keys, Chance);
+        }
         check_permutation("circle", r4::launches::sequence::<circle::Kernels>, &keys, Circle);
         check_permutation("always", r4::launches::sequence::<always::Kernels>, &keys, Always);
         check_permutation("chance", r4::launches::sequence::<chance::Kernels>, &keys, Chance);
@@ -240,16 +245,52 @@ fn what_is_no_order_leaves_a_permutation_of_millions() {
     let mut random = Random(11);
     let keys: Vec<u32> = (0..n).map(|_| random.next() as u32).collect();
     check_permutation("circle", r2::launches::sequence::<circle::Kernels>, &keys, Circle);
-    check_permutation("chance", r5::launches::sequence::<chance::Kernels>, &keys, Chance);
+    check_permutation("chance", r2::launches::sequence::<chance::Kernels>, &keys, Chance);
 }
 
 #[test]
 fn stable_sorts_any_n() {
     check(&r5::launches::RUNG, &[4352, 3840]);
-    let n = r2::launches::SMALL as usize + 4321;
-    for (name, keys) in SIZES.into_iter().chain([n]).flat_map(inputs) {
+    // The last one in larger tiles.
+    for (name, keys) in SIZES.into_iter().chain([600_011]).flat_map(inputs) {
         let keys = narrow(&keys);
         check_by(name, r5::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>, &keys, LowHalfDown, true);
+    }
+}
+
+/// Many equivalent keys, so many that the keys are distributed.
+#[test]
+fn stable_distributes_keys_in_their_order() {
+    let few = r4::launches::FEW as usize;
+    for n in [few + 1, few + 100_003] {
+        for (name, keys) in inputs(n).into_iter().chain(skewed(n)) {
+            // In which half a key differs decides whether it is equivalent to others.
+            let low = narrow(&keys);
+            let high: Vec<u32> = low.iter().enumerate().map(|(i, key)| key & 0xff | (i as u32) << 8).collect();
+            let by = r5::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>;
+            check_by(name, by, &low, LowHalfDown, true);
+            check_by(name, by, &high, LowHalfDown, true);
+        }
+    }
+    let n = few + 4099;
+    let keys: Vec<u64> = (0..n as u64).map(|i| common::random(i) % 1000).collect();
+    check_by("64 bits", r5::launches::sequence::<r2::launches::Own<u64, Less>>, &keys, Less, true);
+}
+
+/// What tiles publish carries a number; where the numbers end, all is cleared and they begin anew.
+#[test]
+fn stable_begins_its_numbers_anew() {
+    let n = r4::launches::FEW + 9;
+    let keys: Vec<u32> = (0..n).map(|i| common::random(i.into()) as u32 & 0xffff_0fff).collect();
+    let mut want = keys.clone();
+    want.sort_by_key(|key| std::cmp::Reverse(key & 0xffff));
+    let on: &dyn Launcher = &Gpu::default();
+    // Each sort has two moves: the numbers end between those of the second sort.
+    let mut sort = r5::launches::sequence_from::<r2::launches::Own<u32, LowHalfDown>>(on, n, LAST_EPOCH - 2).unwrap();
+    for number in 1..=3 {
+        let mut buffer = Buffer::new(&keys, 0);
+        sort(on, (buffer.view(), LowHalfDown)).unwrap();
+        assert!(buffer.slice() == want, "sort {number}");
     }
 }
 
@@ -272,13 +313,19 @@ fn schedules_show_no_mistake() {
     }
 }
 
-/// The same for a sample sort, of as few keys as it takes: most are in equality buckets, which are not sorted again.
+/// The same for the sorts that distribute, of as few keys as they take: most are in equality buckets, which are not
+/// sorted again.
 #[test]
 fn schedules_show_no_mistake_in_a_sample_sort() {
     let n = r4::launches::FEW + 1;
     let keys: Vec<u32> = (0..n).map(|i| (common::random(i.into()) as u32) & 0xffff_03ff).collect();
-    let by = r4::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>;
-    let one = Check { seed: 3, schedules: 1, ..Check::default() };
-    let checked = check_schedules(one, || sort_by("sample", by, &keys, LowHalfDown));
-    assert!(checked.report.is_clean(), "sample: {:?}", checked.report.kinds());
+    let sorts: [(&str, By<u32, LowHalfDown>); 2] = [
+        ("sample", r4::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>),
+        ("stable", r5::launches::sequence::<r2::launches::Own<u32, LowHalfDown>>),
+    ];
+    for (name, by) in sorts {
+        let one = Check { seed: 3, schedules: 1, ..Check::default() };
+        let checked = check_schedules(one, || sort_by(name, by, &keys, LowHalfDown));
+        assert!(checked.report.is_clean(), "{name}: {:?}", checked.report.kinds());
+    }
 }

@@ -62,7 +62,7 @@ fn kernels_are_added_once() {
 }
 
 /// The kernels that `sort_kernels!` makes for one order.
-const SORTS: [&str; 17] = [
+const SORTS: [&str; 18] = [
     "buckets",
     "count",
     "merge4",
@@ -76,9 +76,10 @@ const SORTS: [&str; 17] = [
     "split4",
     "split8",
     "splitters",
+    "stable_buckets",
     "stable_middle_tile",
     "stable_small_tile",
-    "stable_tile",
+    "stable_sort_large",
     "tile",
 ];
 

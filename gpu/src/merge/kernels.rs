@@ -65,17 +65,12 @@ macro_rules! sort_kernels {
             sort_kernel! { $name, $K, $C, $spills, multi_way::BLOCK, multi_way::min_blocks::<K>(),
                 tile(
                     input [Global<K>], output [Global<K>], state [Global<u32>]
-                ) => multi_way::tile::<K, C, false>
+                ) => multi_way::tile::<K, C>
             }
             sort_kernel! { $name, $K, $C, $spills, multi_way::SMALL_BLOCK, multi_way::SMALL_MIN_BLOCKS,
                 small_tile(
                     input [Global<K>], output [Global<K>], state [Global<u32>]
                 ) => multi_way::small_tile::<K, C, false>
-            }
-            sort_kernel! { $name, $K, $C, $spills, multi_way::BLOCK, multi_way::min_blocks::<K>(),
-                stable_tile(
-                    input [Global<K>], output [Global<K>], state [Global<u32>]
-                ) => multi_way::tile::<K, C, true>
             }
             sort_kernel! { $name, $K, $C, $spills, multi_way::SMALL_BLOCK, multi_way::SMALL_MIN_BLOCKS,
                 stable_small_tile(
@@ -139,19 +134,29 @@ macro_rules! sort_kernels {
             }
             sort_kernel! { $name, $K, $C, $spills, sample::BLOCK, sample::count_min_blocks::<K>(),
                 count(
-                    input [Global<K>], starts [Global<u32>], bits [u32], tree [Global<K>], sorted [Global<K>],
-                    twins [Global<u8>], modes [Global<u32>], counts [Global<u32>], ids [Global<u32>]
+                    input [Global<K>], starts [Global<u32>], bits [u32], rows [u32], tree [Global<K>],
+                    sorted [Global<K>], twins [Global<u8>], modes [Global<u32>], counts [Global<u32>], ids [Global<u32>]
                 ) => sample::count::<K, C>
             }
             sort_kernel! { $name, $K, $C, $spills, sample::BLOCK, sample::buckets_min_blocks::<K>(),
                 buckets(
                     keys [Global<K>], starts [Global<u32>], finals [Global<u8>], large [Global<u32>]
-                ) => sample::buckets::<K, C>
+                ) => sample::buckets::<K, C, false>
             }
             sort_kernel! { $name, $K, $C, $spills, sample::BLOCK, 0,
                 sort_large(
                     keys [Global<K>], other [Global<K>], large [Global<u32>]
-                ) => sample::sort_large::<K, C>
+                ) => sample::sort_large::<K, C, false>
+            }
+            sort_kernel! { $name, $K, $C, $spills, sample::BLOCK, sample::buckets_min_blocks::<K>(),
+                stable_buckets(
+                    keys [Global<K>], starts [Global<u32>], finals [Global<u8>], large [Global<u32>]
+                ) => sample::buckets::<K, C, true>
+            }
+            sort_kernel! { $name, $K, $C, $spills, sample::BLOCK, 0,
+                stable_sort_large(
+                    keys [Global<K>], other [Global<K>], large [Global<u32>]
+                ) => sample::sort_large::<K, C, true>
             }
 
             /// The kernels of this module.
@@ -189,9 +194,10 @@ macro_rules! sort_kernels {
 
             #[cfg(not(target_os = "cuda"))]
             impl $crate::merge::r5_stable::launches::StableKernels for Kernels {
-                type StableTile = stable_tile<$K, $C>;
                 type StableSmallTile = stable_small_tile<$K, $C>;
                 type StableMiddleTile = stable_middle_tile<$K, $C>;
+                type StableBuckets = stable_buckets<$K, $C>;
+                type StableLarge = stable_sort_large<$K, $C>;
             }
         }
     };

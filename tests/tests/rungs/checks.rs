@@ -264,7 +264,7 @@ const LARGE: &[(&str, &[&str])] = &[
         ],
     ),
     ("all-runs", &["merge_all_runs_tile", "merge_all_runs_many"]),
-    ("stable", &["merge_stable_tile", "merge_stable_middle_tile"]),
+    ("stable", &["merge_stable_middle_tile", "merge_stable_scatter_u8", "merge_stable_buckets", "merge_stable_large"]),
     ("producer-consumer", &["matmul_producer_consumer_scale"]),
     ("tensor-map", &["matmul_tensor_map_nn_bf16"]),
     ("tensor-registers", &["matmul_tensor_registers_across"]),

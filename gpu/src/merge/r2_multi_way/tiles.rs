@@ -11,7 +11,7 @@ use simt::{Global, Scalar, kernel};
     merge_multi_way_tile_greater: <u32, Greater>, merge_multi_way_tile_low: <u32, LowHalfDown>,
 ))]
 pub fn merge_multi_way_tile<K: Scalar, C: Order<K>>(input: Global<K>, output: Global<K>, state: Global<u32>, order: C) {
-    tile::<K, C, false>(input, output, state, order);
+    tile::<K, C>(input, output, state, order);
 }
 
 /// [`merge_multi_way_tile`] of small tiles.
@@ -29,13 +29,13 @@ pub fn merge_multi_way_small_tile<K: Scalar, C: Order<K>>(
 /// What the kernels of tiles do.
 #[inline(always)]
 #[rustfmt::skip]
-pub fn tile<K: Scalar, C: Order<K>, const STABLE: bool>(
+pub fn tile<K: Scalar, C: Order<K>>(
     input: Global<K>, output: Global<K>, state: Global<u32>, order: C,
 ) {
     if size_of::<K>() == 8 {
-        sort_tile::<K, C, { keys::<u64>() as usize }, STABLE, false>(input, output, state, order);
+        sort_tile::<K, C, { keys::<u64>() as usize }, false, false>(input, output, state, order);
     } else {
-        sort_tile::<K, C, { keys::<u32>() as usize }, STABLE, false>(input, output, state, order);
+        sort_tile::<K, C, { keys::<u32>() as usize }, false, false>(input, output, state, order);
     }
 }
 

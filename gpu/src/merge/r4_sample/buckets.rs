@@ -1,6 +1,6 @@
 //! Launches 9 and 10: sorts each bucket in shared memory, and those that do not fit through global memory.
 
-use super::{BLOCK, LARGE_MAX_SPILLS, MAX_SPILLS};
+use super::{BLOCK, LARGE, LARGE_MAX_SPILLS, LIST, MAX_SPILLS};
 use crate::merge::passes::{Group, merge_part, split_words, tile_keys};
 use crate::merge::split::split;
 use crate::merge::tile::{Tile, sort_in_block, tile_shared};
@@ -28,8 +28,8 @@ pub const fn buckets_min_blocks<K>() -> u32 {
     if size_of::<K>() == 8 { 2 } else { 4 }
 }
 
-/// Sorts a bucket, a block for each, unless it is final. Those that do not fit are put on the list `large`: their
-/// number, then from word 2 on start and end of each.
+/// Sorts a bucket, a block for each, unless it is final. Those that do not fit are put on the list `large`, see
+/// [`LARGE`].
 #[kernel(max_threads = BLOCK, min_blocks = buckets_min_blocks::<K>(), max_spills = MAX_SPILLS, instances(
     merge_sample_buckets: <u32, Less>, merge_sample_buckets_u64: <u64, Less>,
     merge_sample_buckets_greater: <u32, Greater>, merge_sample_buckets_low: <u32, LowHalfDown>,
@@ -38,13 +38,13 @@ pub const fn buckets_min_blocks<K>() -> u32 {
 pub fn merge_sample_buckets<K: Scalar, C: Order<K>>(
     keys: Global<K>, starts: Global<u32>, finals: Global<u8>, large: Global<u32>, order: C,
 ) {
-    buckets(keys, starts, finals, large, order);
+    buckets::<K, C, false>(keys, starts, finals, large, order);
 }
 
-/// What the kernel does.
+/// What the kernel does. `STABLE`: equivalent keys keep their order.
 #[inline(always)]
 #[rustfmt::skip]
-pub fn buckets<K: Scalar, C: Order<K>>(
+pub fn buckets<K: Scalar, C: Order<K>, const STABLE: bool>(
     keys: Global<K>, starts: Global<u32>, finals: Global<u8>, large: Global<u32>, order: C,
 ) {
     let (t, bucket) = (thread::thread_idx_x(), thread::block_idx_x());
@@ -57,18 +57,18 @@ pub fn buckets<K: Scalar, C: Order<K>>(
     }
     if n > bucket_keys::<K>() {
         if t == 0 {
-            let place = large.fetch_add(0, 1, Memory::Relaxed, Scope::Device);
-            large.set(2 + 2 * place, start);
-            large.set(3 + 2 * place, end);
+            let place = LIST + 2 * large.fetch_add(LARGE, 1, Memory::Relaxed, Scope::Device);
+            large.set(place, start);
+            large.set(place + 1, end);
         }
         return;
     }
     let (tile, keys) = (Tile::new(BLOCK, bucket_keys::<K>()), keys.slice(start, n));
     load(tile, keys);
     if size_of::<K>() == 8 {
-        sort::<K, C, WIDE_KEYS>(tile, n, order);
+        sort::<K, C, WIDE_KEYS, STABLE>(tile, n, order);
     } else {
-        sort::<K, C, KEYS>(tile, n, order);
+        sort::<K, C, KEYS, STABLE>(tile, n, order);
     }
     store(tile, keys);
 }
@@ -90,8 +90,8 @@ fn load<K: Scalar>(tile: Tile<K>, keys: Global<K>) {
 
 /// Sorts the first `n` keys of the tile. All threads see the result.
 #[inline(always)]
-fn sort<K: Scalar, C: Order<K>, const N: usize>(tile: Tile<K>, n: u32, order: C) {
-    sort_in_block::<K, C, N, false, false>(tile, n, order);
+fn sort<K: Scalar, C: Order<K>, const N: usize, const STABLE: bool>(tile: Tile<K>, n: u32, order: C) {
+    sort_in_block::<K, C, N, STABLE, false>(tile, n, order);
     thread::sync_threads(); // the tile is sorted before it is read in another order
 }
 
@@ -113,36 +113,42 @@ shared!(SPLITS: [u32; split_words(8)]);
     merge_sample_large_greater: <u32, Greater>, merge_sample_large_low: <u32, LowHalfDown>,
 ))]
 pub fn merge_sample_large<K: Scalar, C: Order<K>>(keys: Global<K>, other: Global<K>, large: Global<u32>, order: C) {
-    sort_large(keys, other, large, order);
+    sort_large::<K, C, false>(keys, other, large, order);
 }
 
-/// What the kernel does.
+/// What the kernel does. `STABLE`: equivalent keys keep their order.
 #[inline(always)]
-pub fn sort_large<K: Scalar, C: Order<K>>(keys: Global<K>, other: Global<K>, large: Global<u32>, order: C) {
+#[rustfmt::skip]
+pub fn sort_large<K: Scalar, C: Order<K>, const STABLE: bool>(
+    keys: Global<K>, other: Global<K>, large: Global<u32>, order: C,
+) {
     grid::wait_for_previous();
     grid::let_next_start();
-    let (mut i, number) = (thread::block_idx_x(), large.get(0));
+    let (mut i, number) = (thread::block_idx_x(), large.get(LARGE));
     while i < number {
-        let (start, end) = (large.get(2 + 2 * i), large.get(3 + 2 * i));
+        let (start, end) = (large.get(LIST + 2 * i), large.get(LIST + 2 * i + 1));
         let (keys, other) = (keys.slice(start, end - start), other.slice(start, end - start));
         if size_of::<K>() == 8 {
-            sort_one::<K, C, WIDE_KEYS>(keys, other, order);
+            sort_one::<K, C, WIDE_KEYS, STABLE>(keys, other, order);
         } else {
-            sort_one::<K, C, KEYS>(keys, other, order);
+            sort_one::<K, C, KEYS, STABLE>(keys, other, order);
         }
         i += thread::grid_dim_x();
     }
 }
 
 #[inline(always)]
-fn sort_one<K: Scalar, C: Order<K>, const N: usize>(keys: Global<K>, other: Global<K>, order: C) {
+#[rustfmt::skip]
+fn sort_one<K: Scalar, C: Order<K>, const N: usize, const STABLE: bool>(
+    keys: Global<K>, other: Global<K>, order: C,
+) {
     const WAYS: u32 = 8;
     let (tile, slots, n) = (Tile::new(BLOCK, bucket_keys::<K>()), bucket_keys::<K>(), keys.len());
     let mut first = 0;
     while first < n {
         let part = keys.slice(first, if n - first < slots { n - first } else { slots });
         load(tile, part);
-        sort::<K, C, N>(tile, part.len(), order);
+        sort::<K, C, N, STABLE>(tile, part.len(), order);
         store(tile, part);
         thread::sync_threads(); // the tile has been read before it is loaded anew, and what is written is seen
         first += part.len();

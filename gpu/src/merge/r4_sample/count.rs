@@ -1,6 +1,8 @@
 //! Launches 2 and 6: the bucket of each key, and how many keys each bucket has.
 
-use super::{BLOCK, COPY, ITEMS, MAX_SPILLS, MOST_BUCKETS, SPLIT_TWINS, TILE, part_of_block};
+use super::{
+    BLOCK, BLOCK_ROWS, COPY, Column, ITEMS, MAX_SPILLS, MOST_BUCKETS, SPLIT_TWINS, TILE, WARP_ROWS, part_of_block,
+};
 use crate::order::{Greater, Less, LowHalfDown, Order};
 use simt::atomic::{Order as Memory, Scope};
 use simt::{Global, Scalar, Shared, grid, kernel, opaque, shared, thread, unroll};
@@ -16,7 +18,8 @@ pub const fn count_min_blocks<K>() -> u32 {
     if size_of::<K>() == 8 { 2 } else { 3 }
 }
 
-/// Writes the bucket of each key to `ids`, sixteen to a pack: a pack per thread of the tile. Adds to `counts`.
+/// Writes the bucket of each key to `ids`, sixteen to a pack: a pack per thread of the tile. Adds to `counts`. `rows`:
+/// [`BLOCK_ROWS`] or [`WARP_ROWS`].
 /// The other arguments are those of [`super::merge_sample_splitters`].
 #[kernel(max_threads = BLOCK, min_blocks = count_min_blocks::<K>(), max_spills = MAX_SPILLS, instances(
     merge_sample_count: <u32, Less>, merge_sample_count_u64: <u64, Less>,
@@ -24,10 +27,10 @@ pub const fn count_min_blocks<K>() -> u32 {
 ))]
 #[rustfmt::skip]
 pub fn merge_sample_count<K: Scalar, C: Order<K>>(
-    input: Global<K>, starts: Global<u32>, bits: u32, tree: Global<K>, sorted: Global<K>, twins: Global<u8>,
+    input: Global<K>, starts: Global<u32>, bits: u32, rows: u32, tree: Global<K>, sorted: Global<K>, twins: Global<u8>,
     modes: Global<u32>, counts: Global<u32>, ids: Global<u32>, order: C,
 ) {
-    count(input, starts, bits, tree, sorted, twins, modes, counts, ids, order);
+    count(input, starts, bits, rows, tree, sorted, twins, modes, counts, ids, order);
 }
 
 /// What the kernel does.
@@ -35,7 +38,7 @@ pub fn merge_sample_count<K: Scalar, C: Order<K>>(
 #[allow(clippy::too_many_arguments)]
 #[rustfmt::skip]
 pub fn count<K: Scalar, C: Order<K>>(
-    input: Global<K>, starts: Global<u32>, bits: u32, tree: Global<K>, sorted: Global<K>, twins: Global<u8>,
+    input: Global<K>, starts: Global<u32>, bits: u32, rows: u32, tree: Global<K>, sorted: Global<K>, twins: Global<u8>,
     modes: Global<u32>, counts: Global<u32>, ids: Global<u32>, order: C,
 ) {
     let (t, buckets) = (thread::thread_idx_x(), 1 << bits);
@@ -55,9 +58,13 @@ pub fn count<K: Scalar, C: Order<K>>(
         return; // the whole block
     }
     let mut keys = [K::default(); ITEMS];
-    // All loads before the first store; those behind the end load the last key again.
-    let slot = |i: usize| i as u32 * BLOCK + t;
-    unroll::<ITEMS>(|i| keys[i] = input.get(part.first + if slot(i) < part.len { slot(i) } else { part.len - 1 }));
+    // All loads before the first store; in two ways, so that places take no registers.
+    let mut load = |column: Column| unroll::<ITEMS>(|i| keys[i] = input.get(part.place(column.slot(i))));
+    if rows == BLOCK_ROWS {
+        load(Column::of(BLOCK_ROWS));
+    } else {
+        load(Column::of(WARP_ROWS));
+    }
     if t < buckets {
         let place = part.bucket * MOST_BUCKETS + t;
         nodes.set(t, tree.get(place));
@@ -79,7 +86,8 @@ pub fn count<K: Scalar, C: Order<K>>(
         });
         level += 1;
     }
-    let mut packed = [0; 4];
+    // Found anew, rather than kept in registers since the loads.
+    let (column, mut packed) = (Column::of(rows).anew(), [0; 4]);
     unroll::<ITEMS>(|i| {
         let mut bucket = nodes_of[i] / size - buckets;
         // The keys that are equivalent to two splitters get the bucket between these.
@@ -87,7 +95,7 @@ pub fn count<K: Scalar, C: Order<K>>(
             bucket += 1;
         }
         packed[i / 4] |= bucket << (i % 4 * 8);
-        if slot(i) < part.len {
+        if column.slot(i) < part.len {
             own_counts.fetch_add(bucket, 1, Memory::Relaxed, Scope::Block);
         }
     });

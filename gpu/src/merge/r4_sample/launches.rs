@@ -30,7 +30,7 @@ pub type SplittersArgs<K, C> = (
 /// Those of [`merge_sample_count`].
 #[rustfmt::skip]
 pub type CountArgs<K, C> = (
-    Global<K>, Global<u32>, u32, Global<K>, Global<K>, Global<u8>, Global<u32>, Global<u32>, Global<u32>, C,
+    Global<K>, Global<u32>, u32, u32, Global<K>, Global<K>, Global<u8>, Global<u32>, Global<u32>, Global<u32>, C,
 );
 /// Those of [`merge_sample_buckets`].
 pub type BucketsArgs<K, C> = (Global<K>, Global<u32>, Global<u8>, Global<u32>, C);
@@ -124,7 +124,7 @@ impl<K: Scalar> Memory<K> {
             starts: [starts()?, starts()?],
             finals: [finals()?, finals()?],
             cursors: on.scratch(buckets)?,
-            large: on.scratch(2 + 2 * buckets)?,
+            large: on.scratch(LIST + 2 * buckets)?,
         })
     }
 }
@@ -134,11 +134,48 @@ const fn slots(n: u32, buckets: u32) -> u32 {
     if buckets == 1 { n.div_ceil(TILE) } else { n / TILE + buckets }
 }
 
+/// Tiles of any round for `n` keys; none if there are no rounds.
+pub fn most_slots(n: u32) -> u32 {
+    if n <= FEW {
+        return 0;
+    }
+    let rounds = rounds(n);
+    slots(n, 1 << rounds[..rounds.len() - 1].iter().sum::<u32>())
+}
+
 /// The launches that sort `n` keys by an order.
 ///
 /// # Errors
 /// [`Failed::Machine`] if there is no memory.
 pub fn sequence<S: SampleKernels>(on: &dyn Launcher, n: u32) -> Result<Launches<ByOrder<S>>> {
+    sequence_moved_by::<S>(on, n, BLOCK_ROWS, scatter)
+}
+
+/// What a move gets: the keys of `from` to their buckets in `to`.
+#[allow(missing_docs, reason = "they are the arguments of the kernels, under those names")]
+pub struct Move<K> {
+    pub tiles: Geometry,
+    pub from: Global<K>,
+    pub to: Global<K>,
+    pub starts: Global<u32>,
+    pub bits: u32,
+    pub modes: Global<u32>,
+    pub ids: Global<u32>,
+    pub cursors: Global<u32>,
+    pub next_starts: Global<u32>,
+    pub large: Global<u32>,
+}
+
+/// The launches of [`sequence`], with another move, which takes the keys of a tile in columns of such `rows`.
+///
+/// # Errors
+/// As for [`sequence`].
+pub fn sequence_moved_by<S: SampleKernels>(
+    on: &dyn Launcher,
+    n: u32,
+    rows: u32,
+    mut move_keys: impl FnMut(&dyn Launcher, Move<S::Key>) -> Result + 'static,
+) -> Result<Launches<ByOrder<S>>> {
     if n <= FEW {
         return merge_sequence::<S>(on, n);
     }
@@ -164,14 +201,14 @@ pub fn sequence<S: SampleKernels>(on: &dyn Launcher, n: u32) -> Result<Launches<
             on.launch(S::Splitters::default(), geometry, args)?;
 
             let tiles = Geometry::linear(slots(n, buckets), BLOCK).overlapping();
-            let args = (from, starts, bits, tree, sorted, twins, modes, counts, ids, order);
+            let args = (from, starts, bits, rows, tree, sorted, twins, modes, counts, ids, order);
             on.launch(S::Count::default(), tiles, args)?;
 
             let geometry = Geometry::linear(buckets, MOST_BUCKETS).overlapping();
             let args = (n, starts, finals, bits, counts, twins, modes, next_starts, cursors, next_finals, large);
             on.launch(merge_sample_starts, geometry, args)?;
 
-            scatter(on, tiles, from, to, (starts, bits, modes, ids, cursors))?;
+            move_keys(on, Move { tiles, from, to, starts, bits, modes, ids, cursors, next_starts, large })?;
             (from, to, buckets) = (to, from, buckets << bits);
         }
         let last = rounds.len() % 2;
@@ -184,28 +221,21 @@ pub fn sequence<S: SampleKernels>(on: &dyn Launcher, n: u32) -> Result<Launches<
     }))
 }
 
-/// What the move takes besides input and output.
-type Where = (Global<u32>, u32, Global<u32>, Global<u32>, Global<u32>);
-
 /// Launches the move of keys of any size, as words.
-fn scatter<K: Scalar>(on: &dyn Launcher, tiles: Geometry, from: Global<K>, to: Global<K>, rest: Where) -> Result {
-    fn of<W: Scalar, K: Scalar>(
-        on: &dyn Launcher,
-        tiles: Geometry,
-        [from, to]: [Global<K>; 2],
-        (starts, bits, modes, ids, cursors): Where,
-    ) -> Result
+fn scatter<K: Scalar>(on: &dyn Launcher, the: Move<K>) -> Result {
+    fn of<W: Scalar, K: Scalar>(on: &dyn Launcher, the: Move<K>) -> Result
     where
         merge_sample_scatter<W>:
             Kernel<Args = (Global<W>, Global<W>, Global<u32>, u32, Global<u32>, Global<u32>, Global<u32>)>,
     {
+        let Move { tiles, from, to, starts, bits, modes, ids, cursors, .. } = the;
         let args = (from.cast(), to.cast(), starts, bits, modes, ids, cursors);
         on.launch(merge_sample_scatter::<W>::default(), tiles.shared(scatter_shared::<W>()), args)
     }
     match size_of::<K>() {
-        1 => of::<u8, K>(on, tiles, [from, to], rest),
-        2 => of::<u16, K>(on, tiles, [from, to], rest),
-        4 => of::<u32, K>(on, tiles, [from, to], rest),
-        _ => of::<u64, K>(on, tiles, [from, to], rest),
+        1 => of::<u8, K>(on, the),
+        2 => of::<u16, K>(on, the),
+        4 => of::<u32, K>(on, the),
+        _ => of::<u64, K>(on, the),
     }
 }

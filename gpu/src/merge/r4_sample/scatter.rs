@@ -1,9 +1,17 @@
 //! Launches 3, 4, 7 and 8: where the buckets start, and the move of the keys to them.
 
-use super::{BLOCK, COPY, ITEMS, MAX_SPILLS, MOST_BUCKETS, SPLIT_TWINS, TILE, part_of_block};
+use super::{BLOCK, BLOCK_ROWS, COPY, Column, ITEMS, MAX_SPILLS, MOST_BUCKETS, SPLIT_TWINS, TILE, part_of_block};
 use crate::operator::block_scan_exclusive;
 use simt::atomic::{Order as Memory, Scope};
 use simt::{Global, Scalar, Shared, grid, kernel, shared, thread, unroll, warp};
+
+/// The words of the list of large buckets: the number of buckets that do not fit a block; which tile is the next in a
+/// move that takes them in their order; from then on start and end of each bucket.
+pub const LARGE: u32 = 0;
+/// See [`LARGE`].
+pub const TICKET: u32 = 1;
+/// See [`LARGE`].
+pub const LIST: u32 = 2;
 
 shared!(SUMS: [u32; MOST_BUCKETS / warp::WARP]);
 shared!(CURSORS: [u32; MOST_BUCKETS]);
@@ -11,8 +19,8 @@ shared!(OFFSETS: [u32; MOST_BUCKETS]);
 shared!(FOUND: [u32; 3]);
 
 /// Where the buckets of each bucket start, a block for each. `old_starts` and `old_finals`: the buckets before, empty
-/// if there is one. `starts`, `cursors`, `finals`: the new ones. `large`: its first word, the number of buckets that do
-/// not fit a block, is set to 0.
+/// if there is one. `starts`, `cursors`, `finals`: the new ones. `large`: its words [`LARGE`] and [`TICKET`] are
+/// set to 0.
 #[kernel(max_threads = MOST_BUCKETS)]
 #[rustfmt::skip]
 pub fn merge_sample_starts(
@@ -23,7 +31,8 @@ pub fn merge_sample_starts(
     grid::wait_for_previous();
     grid::let_next_start();
     if t == 0 && bucket == 0 {
-        large.set(0, 0);
+        large.set(LARGE, 0);
+        large.set(TICKET, 0);
     }
     let first = if old_starts.is_empty() { 0 } else { old_starts.get(bucket) };
     let (mode, mine) = (modes.get(bucket), bucket * buckets + t);
@@ -75,23 +84,18 @@ pub fn merge_sample_scatter<W: Scalar>(
     grid::wait_for_previous();
     grid::let_next_start();
     let Some(part) = part_of_block(input.len(), starts, block, FOUND::view()) else { return };
-    let slot = |i: usize| i as u32 * BLOCK + t;
-    let mut keys = [W::default(); ITEMS];
-    // All loads before the first store; those behind the end load the last key again.
-    unroll::<ITEMS>(|i| keys[i] = input.get(part.first + if slot(i) < part.len { slot(i) } else { part.len - 1 }));
+    let (column, mut keys) = (Column::of(BLOCK_ROWS), [W::default(); ITEMS]);
+    // All loads before the first store.
+    unroll::<ITEMS>(|i| keys[i] = input.get(part.place(column.slot(i))));
     if modes.get(part.bucket) == COPY {
-        unroll::<ITEMS>(|i| {
-            if slot(i) < part.len {
-                output.set(part.first + slot(i), keys[i]);
-            }
-        });
+        part.copy(&keys, column, output);
         return; // the whole block
     }
     let packed = ids.get_pack(block * BLOCK + t);
     let id = |i: usize| packed[i / 4] >> (i % 4 * 8) & 0xff;
     thread::sync_threads(); // the counts are 0
     unroll::<ITEMS>(|i| {
-        if slot(i) < part.len {
+        if column.slot(i) < part.len {
             own.fetch_add(id(i), 1, Memory::Relaxed, Scope::Block);
         }
     });
@@ -126,7 +130,7 @@ pub fn merge_sample_scatter<W: Scalar>(
         });
     } else {
         unroll::<ITEMS>(|i| {
-            if slot(i) < part.len {
+            if column.slot(i) < part.len {
                 let place = own.fetch_add(id(i), 1, Memory::Relaxed, Scope::Block);
                 staged.set(place, keys[i]);
                 staged_ids.set(place, id(i) as u8);
@@ -134,10 +138,5 @@ pub fn merge_sample_scatter<W: Scalar>(
         });
     }
     thread::sync_threads(); // the tile is in the order of the buckets, so that neighbours are written together
-    unroll::<ITEMS>(|i| {
-        if slot(i) < part.len {
-            let offset = offsets.get(staged_ids.get(slot(i)) as u32);
-            output.set(offset.wrapping_add(slot(i)), staged.get(slot(i)));
-        }
-    });
+    part.store(staged, staged_ids, offsets, output);
 }

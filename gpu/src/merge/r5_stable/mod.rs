@@ -1,0 +1,45 @@
+//! # Merge sort and sample sort, keeping the order of equivalent keys
+//!
+//! **Idea.** A distribution is stable if each key goes behind all keys of its bucket that came before it: a block ranks
+//! the keys of its tile bucket by bucket, and learns from the tiles beside it how many keys of each bucket they have
+//! (decoupled look-back). Merging is stable if a tie is won by the run that came first. The merges of `all-runs`, and
+//! those that sort a bucket, are: splits count equivalent keys of earlier runs first, and a thread takes from the
+//! second run only what is before the key of the first. What remains is the sort of a thread's own keys: exchanges of
+//! neighbours alone, odd and even places in turn, never carry a key past an equivalent one.
+//!
+//! **Changed from the rung before.** `sample` distributes keys by atomics, in the order in which threads come. Here the
+//! move is the one of `onesweep`, with the bucket of a key for its digit, from the last tile to the first. The sorts in
+//! registers take more exchanges: 136 for 17 keys, where Batcher's network has 74.
+//!
+//! **Bottleneck.** As in `sample` the sort of the buckets, in shared memory; then the ranks.
+//!
+//! **Cost.** That of `all-runs` up to 2²⁰ keys, beyond them that of `sample`.
+//!
+//! **Threads.** As in those rungs. Move: 512 per block, 16 keys each; each warp has a piece of the tile in a row.
+//!
+//! **Limits.** Any n. Memory for the keys again, a byte and a quarter per key, and a quarter of a byte for what tiles
+//! publish. Where equivalent keys have the same bits, the order kept cannot be seen, and `sample` is faster. As there,
+//! one block sorts a bucket that does not fit.
+//!
+//! **Source.** The move: A. Adinets and D. Merrill, "Onesweep" (2022). Odd-even transposition: N. Habermann, "Parallel
+//! neighbor-sort" (1972).
+//!
+//! | launch | file | what it does |
+//! | --- | --- | --- |
+//! | 1, 5 | [`splitters.rs`](super::r4_sample) | sorts a sample of each bucket that is to be split |
+//! | 2, 6 | [`count.rs`](super::r4_sample) | finds the bucket of each key, and counts |
+//! | 3, 7 | [`scatter.rs`](super::r4_sample) | where the buckets start |
+//! | 4, 8 | `scatter.rs` | moves the keys there, in their order |
+//! | 9, 10 | `buckets.rs` | sorts each bucket; then those that do not fit a block |
+//!
+//! `tiles.rs` has the tiles of the merge sort for few keys, `launches.rs` the launches.
+
+mod buckets;
+#[cfg(not(target_os = "cuda"))]
+pub mod launches;
+mod scatter;
+mod tiles;
+
+pub use buckets::*;
+pub use scatter::*;
+pub use tiles::*;
