@@ -1,6 +1,8 @@
 //! Launches 4 and 8: the move of the keys to their buckets, in their order.
 
-use crate::merge::r4_sample::{BLOCK, COPY, Column, ITEMS, MOST_BUCKETS, Part, TICKET, TILE, WARP_ROWS, part_of_block};
+use crate::merge::r4_sample::{
+    BLOCK, COPY, Column, ITEMS, MAX_SPILLS, MOST_BUCKETS, Part, TICKET, TILE, WARP_ROWS, part_of_block,
+};
 use crate::operator::block_scan_exclusive;
 use crate::radix::digits::{ALL_SO_FAR, OWN, look_back, state};
 use crate::radix::ranks::rank_rows;
@@ -27,7 +29,7 @@ pub const fn stable_scatter_shared<W>() -> u32 {
 /// Moves the keys of `input` to their buckets in `output`, those of a bucket in their order. `next_starts`: where the
 /// buckets start, and the end. `large`: its word [`TICKET`] is 0. `states`: 256 words per tile, which have not seen the
 /// number `epoch`. The other arguments are those of [`super::super::r4_sample::merge_sample_count`].
-#[kernel(max_threads = BLOCK, min_blocks = 2, instances(
+#[kernel(max_threads = BLOCK, min_blocks = 2, max_spills = MAX_SPILLS, instances(
     merge_stable_scatter_u8: <u8>, merge_stable_scatter_u16: <u16>, merge_stable_scatter_u32: <u32>,
     merge_stable_scatter_u64: <u64>,
 ))]
