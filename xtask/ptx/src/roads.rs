@@ -28,13 +28,29 @@ const KINDS: &[(&str, &[&str])] = &[
     (MBARRIERS, &["mbarrier."]),
     (COPIES, &["cp.async."]),
     (PRODUCTS, &["mma."]),
+    (GROUP_PRODUCTS, &["wgmma."]),
+    ("stores of fragments", &["stmatrix."]),
+    ("claims of registers", &["setmaxnreg."]),
+    ("cluster barriers", &["barrier.cluster."]),
     ("grid dependencies", &["griddepcontrol."]),
     ("atomic operations", &["atom.", "red."]),
     (CLOCKS, &[]),
 ];
 
 /// The kinds at which threads meet.
-const MEETINGS: &[&str] = &["block barriers", WARP_BARRIERS, WARP_REDUCTIONS, "shuffles", "votes", "matches", PRODUCTS];
+const MEETINGS: &[&str] = &[
+    "block barriers",
+    WARP_BARRIERS,
+    WARP_REDUCTIONS,
+    "shuffles",
+    "votes",
+    "matches",
+    PRODUCTS,
+    GROUP_PRODUCTS,
+    "stores of fragments",
+    "claims of registers",
+    "cluster barriers",
+];
 
 /// The kinds of which one thread fills a ring of stages in shared memory.
 const FILLS: &[&str] = &[MBARRIERS, COPIES];
@@ -43,6 +59,7 @@ const WARP_BARRIERS: &str = "warp barriers";
 const MBARRIERS: &str = "mbarrier operations";
 const COPIES: &str = "asynchronous copies";
 const PRODUCTS: &str = "matrix products";
+const GROUP_PRODUCTS: &str = "products by four warps";
 const WARP_REDUCTIONS: &str = "warp reductions";
 /// Reads of registers that count time: found by the register, because the instruction is a `mov`.
 const CLOCKS: &str = "clocks";

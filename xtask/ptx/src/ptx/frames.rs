@@ -67,9 +67,8 @@ mod tests {
     /// Two kernels; the first has a frame, and `code`.
     fn kernels(frame: [&str; 2], code: &str) -> String {
         let [declared, address] = frame;
-        format!(
-            ".entry one()\n{{\n{declared}\t.reg .b32 \t%r<3>;\n{address}{code}\tret;\n}}\n.entry two()\n{{\n\tret;\n}}\n"
-        )
+        let one = format!(".entry one()\n{{\n{declared}\t.reg .b32 \t%r<3>;\n{address}{code}\tret;\n}}\n");
+        format!("{one}.entry two()\n{{\n\tret;\n}}\n")
     }
 
     #[test]

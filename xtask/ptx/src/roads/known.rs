@@ -58,6 +58,8 @@ const KNOWN: &[Known] = &[
     // one for those.
     Known(WIDEST, "votes", [2, 2], Why::InARow),
     Known(WIDEST, "shuffles", [160, 160], Why::InARow),
+    Known(WIDEST, "products by four warps", [16, 16], Why::InARow),
+    Known(WIDEST, "stores of fragments", [20, 20], Why::InARow),
     // Matrices whose rows are aligned, and others: LLVM 7 has the loop along k for both.
     Known("matmul_tensor_mma", COPIES, [106, 236], Why::OnBothArms),
     Known("matmul_three_tf32", COPIES, [82, 180], Why::OnBothArms),
@@ -160,10 +162,10 @@ const ROUNDS: &[(&str, [u32; 2])] = &[(
     [3, 1],
 )];
 
-/// Kernels and the bytes of local memory per thread that their PTX by rust-cuda needs, for the
-/// architecture where it needs most. The default backend's needs none, or what the kernel declares. These kernels use
-/// all the registers that their launch bounds leave; LLVM 7 unrolls other loops, or computes addresses ahead of a loop,
-/// and a few values more are alive at once.
+/// Kernels and the bytes of local memory per thread that their PTX by rust-cuda needs, for the architecture where it
+/// needs most. The default backend's needs none, or what the kernel declares. These kernels use all the registers that
+/// their launch bounds leave; LLVM 7 unrolls other loops, or computes addresses ahead of a loop, and a few values more
+/// are alive at once.
 const SPILLS: &[(&str, u32)] = &[
     (
         "bitonic_register_step_sort odd_even_bitonic_blocks_sort radix_lsd_blocks_scatter radix_lsd_blocks_scatter_u64",
@@ -181,7 +183,11 @@ const SPILLS: &[(&str, u32)] = &[
          radix_msd_buckets_partition_wide_mapped radix_msd_skewed_bucket_sort radix_msd_skewed_bucket_sort_mapped",
         32,
     ),
-    // An array that LLVM 7 does not split into registers.
+    ("radix_either_many_first", 8),
+    ("radix_either_many_second radix_either_many_second_mapped", 32),
+    // An array, or what a closure captures, that LLVM 7 does not split into registers.
+    ("matmul_tensor_group_pack matmul_tensor_group_pack_bf16 matmul_tensor_group_pack_f16", 12),
+    ("matmul_mixed_pack matmul_three_tf32_group_pack", 32),
     ("matmul_producer_consumer_pack", 40),
     ("merge_sample_count_low", 48),
     ("matmul_producer_consumer", 56),

@@ -1,8 +1,9 @@
 //! A loop in which one thread fills a ring of stages, and how often each compiler has a round of it.
 //!
 //! A round waits until a stage is empty, announces the bytes that it has copied, and starts the copies. Their number
-//! depends on how the operands lie, so the counts of the kernels differ; but each operation of a round is there as often
-//! as the round is. This compares operation by operation: one that a compiler copied or lost within a round is noticed.
+//! depends on how the operands lie, so kernels have other counts each; but any operation of a round is there as often
+//! as the round is, or a multiple of that. This compares operation by operation: one that a compiler copied or lost
+//! within a round is noticed.
 
 use super::{code_of, statements};
 use std::collections::BTreeMap;
