@@ -868,8 +868,8 @@ impl Machine for Simulator {
     unsafe fn wgmma_begin<T: Operand, A: Lies, B: Lies, const SUMS: usize>(
         a: u32,
         b: u32,
-        mut sums: [f32; SUMS],
-    ) -> [f32; SUMS] {
+        mut sums: [Sum; SUMS],
+    ) -> [Sum; SUMS] {
         // SAFETY: passed on.
         unsafe { wgmma::multiply_add::<T, A, B, SUMS>(Tiles { a, b }, &mut sums, Made::Later) };
         sums
@@ -880,15 +880,15 @@ impl Machine for Simulator {
         a: [[u32; 4]; 2],
         b: u32,
         half: u32,
-        mut sums: [f32; SUMS],
-    ) -> [f32; SUMS] {
+        mut sums: [Sum; SUMS],
+    ) -> [Sum; SUMS] {
         // SAFETY: passed on.
         unsafe { wgmma::multiply_add_held::<SUMS>(a, (b, half), &mut sums, Made::Later) };
         sums
     }
 
     #[track_caller]
-    fn wgmma_finish<const SUMS: usize>(sums: [f32; SUMS]) -> [f32; SUMS] {
+    fn wgmma_finish<const SUMS: usize>(sums: [Sum; SUMS]) -> [f32; SUMS] {
         wgmma::finish();
         sums
     }
