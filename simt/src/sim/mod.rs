@@ -52,7 +52,7 @@ pub use observe::{Access, AccessKind, Event, Space, observe};
 pub use words::plural;
 
 use crate::machine::{Cache, Machine, Reduction, Register, Shuffle, Vote};
-use crate::machine::{Operation, Order, Scope};
+use crate::machine::{Operation, Order, Scope, Sum};
 use crate::scalar::{Along, AtomicScalar, Lies, Operand, Scalar, from_bits, to_bits};
 use crate::{bf16, f16};
 use block::{Block, Vector};

@@ -74,7 +74,8 @@ pub(crate) fn without_lines(text: &str) -> String {
     text.lines().filter(|line| !of_lines(line)).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The text without frames of local memory that nothing uses, with launch bounds, with the PTX version that has all the instructions used, and with the compiler's name.
+/// The text without frames of local memory that nothing uses, with launch bounds, with the PTX version that has all the
+/// instructions used, and with the compiler's name.
 ///
 /// # Errors
 /// If the text has no `.version` line, a comment with launch bounds is malformed, its kernel is not in the text, or the

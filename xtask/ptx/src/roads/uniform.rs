@@ -184,8 +184,8 @@ mod tests {
             "bar.red.or.pred %p1, 0, %p7;",
             "{ .reg .pred %p2;\n bar.red.or.pred %p2, 0, %p7;\n selp.u32 %r1, 1, 0, %p2; }\nsetp.ne.s32 %p1, %r1, 0;",
             // The vote's own %p2, and the kernel's.
-            "setp.eq.s32 %p2, %r7, 0;\n{ .reg .pred %p1, %p2;\n setp.ne.u32 %p1, %r9, 0;\n bar.red.or.pred %p2, 0, %p1;\n \
-             selp.u32 %r1, 1, 0, %p2; }\nsetp.ne.s32 %p1, %r1, 0;",
+            "setp.eq.s32 %p2, %r7, 0;\n{ .reg .pred %p1, %p2;\n setp.ne.u32 %p1, %r9, 0;\n \
+             bar.red.or.pred %p2, 0, %p1;\n selp.u32 %r1, 1, 0, %p2; }\nsetp.ne.s32 %p1, %r1, 0;",
         ] {
             assert_eq!(arms(before), [""; 0], "{before}");
         }
