@@ -91,7 +91,7 @@ pub use half::{bf16, f16};
 pub use scalar::{AtomicScalar, Operand, Scalar};
 pub use shared::{Shared, shared_symbol};
 pub use simt_macros::{argument, kernel};
-pub use unroll::{opaque, unroll};
+pub use unroll::{four, opaque, unroll};
 
 /// Parts of the expansion of this crate's macros; not for direct use.
 #[doc(hidden)]

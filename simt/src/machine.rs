@@ -8,6 +8,14 @@ pub const WARP: u32 = 32;
 /// Most arrivals, and most bytes, that a phase of a barrier in shared memory can wait for.
 pub(crate) const MBARRIER_MAX: u32 = (1 << 20) - 1;
 
+/// A thread's sum while products are being added to it. The instruction takes its register as bits. LLVM 7 has other
+/// registers for `f32`: it would copy the sums from one kind to the other in each round of a loop, and ptxas would let
+/// each product end before the next begins.
+#[cfg(feature = "rust-cuda")]
+pub(crate) type Sum = u32;
+#[cfg(not(feature = "rust-cuda"))]
+pub(crate) type Sum = f32;
+
 /// A special register that a thread can read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Register {
@@ -335,8 +343,8 @@ pub(crate) trait Machine {
     unsafe fn wgmma_begin<T: Operand, A: Lies, B: Lies, const SUMS: usize>(
         a: u32,
         b: u32,
-        sums: [f32; SUMS],
-    ) -> [f32; SUMS];
+        sums: [Sum; SUMS],
+    ) -> [Sum; SUMS];
     /// As [`Machine::wgmma_begin`], for sixteen k: of fragments of `f32` that the threads hold, and of that half of the
     /// tile `b`.
     ///
@@ -347,11 +355,11 @@ pub(crate) trait Machine {
         a: [[u32; 4]; 2],
         b: u32,
         half: u32,
-        sums: [f32; SUMS],
-    ) -> [f32; SUMS];
+        sums: [Sum; SUMS],
+    ) -> [Sum; SUMS];
     /// Waits for all additions.
     #[track_caller]
-    fn wgmma_finish<const SUMS: usize>(sums: [f32; SUMS]) -> [f32; SUMS];
+    fn wgmma_finish<const SUMS: usize>(sums: [Sum; SUMS]) -> [f32; SUMS];
     /// Stores four fragments of 8 × 8 elements of 16 bits: lanes 8·i and following have the addresses of the rows of
     /// fragment i.
     ///

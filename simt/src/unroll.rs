@@ -21,6 +21,17 @@ pub fn unroll<const N: usize>(mut f: impl FnMut(usize)) {
     calls!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
 }
 
+/// `[f(0), f(1), f(2), f(3)]`, in registers if `f` reads from an array that is.
+///
+/// LLVM 7 unrolls the loop of an array's `map` when it has already left in memory what `f` reads by it.
+#[inline(always)]
+pub fn four<T>(f: impl Fn(usize) -> T) -> [T; 4] {
+    #[cfg(feature = "rust-cuda")]
+    return [f(0), f(1), f(2), f(3)];
+    #[cfg(not(feature = "rust-cuda"))]
+    [0, 1, 2, 3].map(f)
+}
+
 /// `value`, about which the compiler loses all knowledge: expressions of it are computed anew.
 ///
 /// The compiler computes a common expression once and keeps it in a register. Where dozens of them live through

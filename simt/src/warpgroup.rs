@@ -26,7 +26,7 @@
 //! on while the threads continue; here a call returns when the products are made, and two groups fill each other's
 //! gaps.
 
-use crate::machine::Machine;
+use crate::machine::{Machine, Sum};
 use crate::mma::{FragmentA, Tf32};
 use crate::scalar::Operand;
 use crate::{Backend, Shared, bf16};
@@ -165,13 +165,13 @@ pub fn multiply_add_mixed<const SUMS: usize>(
 }
 
 /// Sums that products are being added to while the threads go on. What they are is known after [`Sums::finish`].
-pub struct Sums<const SUMS: usize>([f32; SUMS]);
+pub struct Sums<const SUMS: usize>([Sum; SUMS]);
 
 impl<const SUMS: usize> Sums<SUMS> {
     /// All zero.
     pub const ZERO: Self = const {
         assert!(SUMS == 32 || SUMS == 64 || SUMS == 128, "32, 64 or 128 sums");
-        Self([0.0; SUMS])
+        Self([0 as Sum; SUMS])
     };
 
     /// Begins to add the products of two tiles of elements of 16 bits, as [`multiply_add`] does. When the call returns,

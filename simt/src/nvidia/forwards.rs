@@ -231,8 +231,8 @@ macro_rules! forwards {
         unsafe fn wgmma_begin<T: Operand, A: Lies, B: Lies, const SUMS: usize>(
             a: u32,
             b: u32,
-            sums: [f32; SUMS],
-        ) -> [f32; SUMS] {
+            sums: [Sum; SUMS],
+        ) -> [Sum; SUMS] {
             unsafe { wgmma::begin::<T, A, B, SUMS>(a, b, sums) }
         }
 
@@ -241,13 +241,13 @@ macro_rules! forwards {
             a: [[u32; 4]; 2],
             b: u32,
             half: u32,
-            sums: [f32; SUMS],
-        ) -> [f32; SUMS] {
+            sums: [Sum; SUMS],
+        ) -> [Sum; SUMS] {
             unsafe { wgmma::begin_held::<SUMS>(a, b, half, sums) }
         }
 
         #[inline(always)]
-        fn wgmma_finish<const SUMS: usize>(sums: [f32; SUMS]) -> [f32; SUMS] {
+        fn wgmma_finish<const SUMS: usize>(sums: [Sum; SUMS]) -> [f32; SUMS] {
             wgmma::finish(sums)
         }
 

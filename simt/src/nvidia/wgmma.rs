@@ -6,6 +6,7 @@
 //! and by the wait for all products.
 
 use super::assembly::asm;
+use crate::machine::Sum;
 use crate::scalar::{Lies, Operand, Seen};
 
 /// What a descriptor of a tile says beside its address: rows of 128 bytes, swizzled, eight rows after 1024 bytes.
@@ -355,8 +356,8 @@ macro_rules! widths {
         pub(crate) unsafe fn begin<T: Operand, A: Lies, B: Lies, const SUMS: usize>(
             a: u32,
             b: u32,
-            mut sums: [f32; SUMS],
-        ) -> [f32; SUMS] {
+            mut sums: [Sum; SUMS],
+        ) -> [Sum; SUMS] {
             let (a, b) = (lying::<A>(a), lying::<B>(b));
             $(
                 if SUMS == $count {
@@ -382,8 +383,8 @@ macro_rules! widths {
             a: [[u32; 4]; 2],
             b: u32,
             half: u32,
-            mut sums: [f32; SUMS],
-        ) -> [f32; SUMS] {
+            mut sums: [Sum; SUMS],
+        ) -> [Sum; SUMS] {
             // Half a row is 64 bytes.
             let b = tile(b + half * 64);
             $(
@@ -396,14 +397,15 @@ macro_rules! widths {
         }
 
         #[inline(always)]
-        pub(crate) fn finish<const SUMS: usize>(mut sums: [f32; SUMS]) -> [f32; SUMS] {
+        pub(crate) fn finish<const SUMS: usize>(mut sums: [Sum; SUMS]) -> [f32; SUMS] {
             $(
                 if SUMS == $count {
                     // SAFETY: waiting has no conditions.
                     unsafe { finish!(($($i)*), sums) }
                 }
             )*
-            sums
+            // SAFETY: both have as many numbers of 32 bits.
+            unsafe { core::mem::transmute_copy(&sums) }
         }
     };
 }

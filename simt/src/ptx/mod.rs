@@ -13,7 +13,7 @@
 
 mod shared;
 
-use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Vote};
+use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Sum, Vote};
 use crate::nvidia::{self, async_copy, atomic, bulk, cluster, convert, memory, mma, wgmma};
 use crate::scalar::{AtomicScalar, Lies, Operand, Scalar};
 use core::arch::{asm, global_asm, nvptx};

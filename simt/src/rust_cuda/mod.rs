@@ -25,7 +25,7 @@ mod shared;
 pub use passing::{Passing, Way};
 pub use shared::{SharedArray, shared_address};
 
-use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Vote};
+use crate::machine::{Cache, Machine, Operation, Order, Reduction, Register, Scope, Shuffle, Sum, Vote};
 use crate::nvidia::assembly::{asm, trap};
 use crate::nvidia::{self, async_copy, atomic, bulk, cluster, convert, memory, mma, wgmma};
 use crate::scalar::{AtomicScalar, Lies, Operand, Scalar};

@@ -52,7 +52,7 @@ pub use observe::{Access, AccessKind, Event, Space, observe};
 pub use words::plural;
 
 use crate::machine::{Cache, Machine, Reduction, Register, Shuffle, Vote};
-use crate::machine::{Operation, Order, Scope};
+use crate::machine::{Operation, Order, Scope, Sum};
 use crate::scalar::{Along, AtomicScalar, Lies, Operand, Scalar, from_bits, to_bits};
 use crate::{bf16, f16};
 use block::{Block, Vector};
@@ -868,8 +868,8 @@ impl Machine for Simulator {
     unsafe fn wgmma_begin<T: Operand, A: Lies, B: Lies, const SUMS: usize>(
         a: u32,
         b: u32,
-        mut sums: [f32; SUMS],
-    ) -> [f32; SUMS] {
+        mut sums: [Sum; SUMS],
+    ) -> [Sum; SUMS] {
         // SAFETY: passed on.
         unsafe { wgmma::multiply_add::<T, A, B, SUMS>(Tiles { a, b }, &mut sums, Made::Later) };
         sums
@@ -880,15 +880,15 @@ impl Machine for Simulator {
         a: [[u32; 4]; 2],
         b: u32,
         half: u32,
-        mut sums: [f32; SUMS],
-    ) -> [f32; SUMS] {
+        mut sums: [Sum; SUMS],
+    ) -> [Sum; SUMS] {
         // SAFETY: passed on.
         unsafe { wgmma::multiply_add_held::<SUMS>(a, (b, half), &mut sums, Made::Later) };
         sums
     }
 
     #[track_caller]
-    fn wgmma_finish<const SUMS: usize>(sums: [f32; SUMS]) -> [f32; SUMS] {
+    fn wgmma_finish<const SUMS: usize>(sums: [Sum; SUMS]) -> [f32; SUMS] {
         wgmma::finish();
         sums
     }

@@ -1,5 +1,7 @@
 //! Reads PTX text and finishes what rustc leaves open.
 
+mod frames;
+
 use crate::Arch;
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -72,13 +74,15 @@ pub(crate) fn without_lines(text: &str) -> String {
     text.lines().filter(|line| !of_lines(line)).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The text with launch bounds, with the PTX version that has all the instructions used, and with the compiler's name.
+/// The text without frames of local memory that nothing uses, with launch bounds, with the PTX version that has all the
+/// instructions used, and with the compiler's name.
 ///
 /// # Errors
 /// If the text has no `.version` line, a comment with launch bounds is malformed, its kernel is not in the text, or the
 /// address of a parameter is asked for that is no tensor map.
 pub fn finish(text: &str, arch: &Arch, compiler: &str) -> Result<String> {
-    let text = set_version(&align_maps(&add_bounds(text)?)?, arch)?.replace(DYNAMIC_BY_RUST_CUDA, DYNAMIC);
+    let text = frames::without_unused(text);
+    let text = set_version(&align_maps(&add_bounds(&text)?)?, arch)?.replace(DYNAMIC_BY_RUST_CUDA, DYNAMIC);
     Ok(format!("{COMPILED_BY}{compiler}\n{text}"))
 }
 

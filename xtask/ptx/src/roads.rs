@@ -7,6 +7,7 @@
 
 mod arms;
 mod known;
+mod rounds;
 mod uniform;
 
 use crate::ptx::{compiler, heads};
@@ -24,19 +25,41 @@ const KINDS: &[(&str, &[&str])] = &[
     ("votes", &["vote.", "activemask"]),
     ("matches", &["match."]),
     ("fences", &["fence.", "membar."]),
-    ("mbarrier operations", &["mbarrier."]),
-    ("asynchronous copies", &["cp.async."]),
+    (MBARRIERS, &["mbarrier."]),
+    (COPIES, &["cp.async."]),
     (PRODUCTS, &["mma."]),
+    (GROUP_PRODUCTS, &["wgmma."]),
+    ("stores of fragments", &["stmatrix."]),
+    ("claims of registers", &["setmaxnreg."]),
+    ("cluster barriers", &["barrier.cluster."]),
     ("grid dependencies", &["griddepcontrol."]),
     ("atomic operations", &["atom.", "red."]),
     (CLOCKS, &[]),
 ];
 
 /// The kinds at which threads meet.
-const MEETINGS: &[&str] = &["block barriers", WARP_BARRIERS, WARP_REDUCTIONS, "shuffles", "votes", "matches", PRODUCTS];
+const MEETINGS: &[&str] = &[
+    "block barriers",
+    WARP_BARRIERS,
+    WARP_REDUCTIONS,
+    "shuffles",
+    "votes",
+    "matches",
+    PRODUCTS,
+    GROUP_PRODUCTS,
+    "stores of fragments",
+    "claims of registers",
+    "cluster barriers",
+];
+
+/// The kinds of which one thread fills a ring of stages in shared memory.
+const FILLS: &[&str] = &[MBARRIERS, COPIES];
 
 const WARP_BARRIERS: &str = "warp barriers";
+const MBARRIERS: &str = "mbarrier operations";
+const COPIES: &str = "asynchronous copies";
 const PRODUCTS: &str = "matrix products";
+const GROUP_PRODUCTS: &str = "products by four warps";
 const WARP_REDUCTIONS: &str = "warp reductions";
 /// Reads of registers that count time: found by the register, because the instruction is a `mov`.
 const CLOCKS: &str = "clocks";
@@ -65,18 +88,25 @@ fn bodies(text: &str) -> Vec<(&str, &str)> {
 
 fn counts_of(body: &str) -> Counts {
     let mut counts = Counts::new();
-    for line in body.lines() {
-        let code = line.split("//").next().unwrap_or_default();
-        for kind in code.split([';', '{', '}']).filter_map(kind_of) {
-            *counts.entry(kind).or_default() += 1;
-        }
+    for kind in statements(body).filter_map(kind_of) {
+        *counts.entry(kind).or_default() += 1;
     }
     counts
 }
 
+fn statements(body: &str) -> impl Iterator<Item = &str> {
+    let code = body.lines().map(|line| line.split("//").next().unwrap_or_default());
+    code.flat_map(|code| code.split([';', '{', '}']))
+}
+
+/// The words of an instruction, its name first, without the register by which it is carried out or not.
+fn code_of(statement: &str) -> impl Iterator<Item = &str> {
+    statement.split_whitespace().skip_while(|word| word.starts_with('@'))
+}
+
 /// The kind of an instruction.
 fn kind_of(code: &str) -> Option<&'static str> {
-    let words = || code.split_whitespace().skip_while(|word| word.starts_with('@'));
+    let words = || code_of(code);
     let first = words().next()?;
     let begins = |kind: &&(&'static str, &[&str])| kind.1.iter().any(|begin| first.starts_with(begin));
     let is_clock = || {
@@ -97,28 +127,46 @@ pub fn differences(one: &str, other: &str) -> Vec<String> {
     }
     for (name, mine) in &one.kernels {
         let Some(theirs) = other.kernels.get(name) else { continue };
-        for kind in KINDS.iter().map(|kind| kind.0) {
-            let [a, b] = [one.count(mine, kind, &other), other.count(theirs, kind, &one)];
-            // The list has the default backend's count first.
-            let known = known::why(name, kind, if one.is_rust_cuda() { [b, a] } else { [a, b] });
-            let (by_one, by_other) = (&one.compiler, &other.compiler);
-            if a != b && known.is_none() {
-                wrong.push(format!("{name}: {a} {kind} by {by_one}, {b} by {by_other}"));
-            }
-            let is_added = kind == WARP_BARRIERS && one.is_rust_cuda() != other.is_rust_cuda();
-            let must_agree =
-                MEETINGS.contains(&kind) && !is_added && known != Some(Why::OnBothArms) || known == Some(Why::Unrolled);
-            let [a, b] = [mine, theirs].map(|kernel| kernel.arms.get(kind).copied().unwrap_or(0));
-            if a != b && must_agree {
-                wrong.push(format!("{name}: {kind} on {a} arms of branches by {by_one}, on {b} by {by_other}"));
-            }
-            if MEETINGS.contains(&kind) && known == Some(Why::OnBothArms) {
-                for (kernel, by) in [(mine, by_one), (theirs, by_other)] {
-                    let registers = uniform::divergent(kernel.body, kind, kind_of);
-                    let on_both = |register| format!("{name}: {kind} on both arms of a branch by {register}, by {by}");
-                    wrong.extend(registers.into_iter().map(on_both));
-                }
-            }
+        let of_kind = |kind| differences_of(name, kind, (&one, mine), (&other, theirs));
+        wrong.extend(KINDS.iter().flat_map(|kind| of_kind(kind.0)));
+    }
+    wrong
+}
+
+/// The differences between a kernel's instructions of a kind.
+fn differences_of(
+    name: &str,
+    kind: &str,
+    (one, mine): (&Road, &Kernel),
+    (other, theirs): (&Road, &Kernel),
+) -> Vec<String> {
+    let mut wrong = vec![];
+    // The lists have the default backend first.
+    let in_order = |pair: [_; 2]| if one.is_rust_cuda() { [pair[1], pair[0]] } else { pair };
+    let (by_one, by_other) = (&one.compiler, &other.compiler);
+    let counts @ [a, b] = [one.count(mine, kind, other), other.count(theirs, kind, one)];
+    let known = known::why(name, kind, in_order(counts));
+    let bodies = if one.is_rust_cuda() { [theirs.body, mine.body] } else { [mine.body, theirs.body] };
+    let are_rounds = || FILLS.contains(&kind) && known::rounds(name).is_some_and(|n| rounds::explain(n, bodies, kind));
+    if a != b && known.is_none() && !are_rounds() {
+        wrong.push(format!("{name}: {a} {kind} by {by_one}, {b} by {by_other}"));
+    }
+    let is_added = kind == WARP_BARRIERS && one.is_rust_cuda() != other.is_rust_cuda();
+    let arms @ [a, b] = [mine, theirs].map(|kernel| kernel.arms.get(kind).copied().unwrap_or(0));
+    let may_differ = match known {
+        Some(Why::OnBothArms) => true,
+        Some(Why::Unrolled) => false,
+        Some(Why::InARow) => in_order(arms)[0] > in_order(arms)[1],
+        None => !MEETINGS.contains(&kind) || is_added,
+    };
+    if a != b && !may_differ {
+        wrong.push(format!("{name}: {kind} on {a} arms of branches by {by_one}, on {b} by {by_other}"));
+    }
+    if MEETINGS.contains(&kind) && known == Some(Why::OnBothArms) {
+        for (kernel, by) in [(mine, by_one), (theirs, by_other)] {
+            let registers = uniform::divergent(kernel.body, kind, kind_of);
+            let on_both = |register| format!("{name}: {kind} on both arms of a branch by {register}, by {by}");
+            wrong.extend(registers.into_iter().map(on_both));
         }
     }
     wrong

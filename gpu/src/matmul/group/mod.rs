@@ -21,7 +21,7 @@ use core::marker::PhantomData;
 use simt::cluster::{self, Remote};
 use simt::warp::{self, FULL};
 use simt::warpgroup::Tile;
-use simt::{Global, grid, thread, unroll, warpgroup};
+use simt::{Global, four, grid, thread, unroll, warpgroup};
 
 use crate::ring::Place;
 use parts::Operands;
@@ -178,9 +178,16 @@ impl<T: Packed, P: Parts<T>, const SUMS: usize, const WIDE: usize, const STAGES:
         thread::barrier(MULTIPLIED, MULTIPLIERS);
         let mut own = [0.0; HALF];
         unroll::<{ HALF / 4 }>(|j| {
-            let [first, second] = [4 * j, 4 * j + SUMS / 2].map(|i| [0, 1, 2, 3].map(|e| sums[i + e]));
-            given.set_pack(place(j as u32), if rank == 0 { second } else { first });
-            unroll::<4>(|e| own[4 * j + e] = if rank == 0 { first[e] } else { second[e] });
+            let [first, second] = [4 * j, 4 * j + SUMS / 2].map(|i| four(|e| sums[i + e]));
+            // One by one: LLVM 7 leaves arrays in memory of which one is chosen.
+            let chosen = |of_0: f32, of_1: f32| if rank == 0 { of_0 } else { of_1 };
+            let [w, x, y, z] = second;
+            let pack = [chosen(w, first[0]), chosen(x, first[1]), chosen(y, first[2]), chosen(z, first[3])];
+            given.set_pack(place(j as u32), pack);
+            own[4 * j] = chosen(first[0], w);
+            own[4 * j + 1] = chosen(first[1], x);
+            own[4 * j + 2] = chosen(first[2], y);
+            own[4 * j + 3] = chosen(first[3], z);
         });
         cluster::sync(); // all sums are there
         let other = Remote::of(given, 1 - rank);

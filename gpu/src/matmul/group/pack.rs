@@ -53,7 +53,7 @@ pub(in super::super) fn pack<T: Packed, P: Parts<T>>(
     let (x, y) = (thread::thread_idx_x() % SIDE, thread::thread_idx_x() / SIDE);
     let mut values = [T::NOTHING; ROUNDS];
     // Neighbouring threads read neighbouring elements. All loads come before the first store.
-    let place = |i: usize| if step_deep == 1 { (i as u32 * APART + y, x) } else { (x, i as u32 * APART + y) };
+    let place = move |i: usize| if step_deep == 1 { (i as u32 * APART + y, x) } else { (x, i as u32 * APART + y) };
     unroll::<ROUNDS>(|i| {
         let (of, word) = place(i);
         if first + of < along && number_k * depth + word * T::PER_WORD < deep {

@@ -3,7 +3,7 @@
 use super::super::{Element, Output};
 use super::Sums;
 use simt::warp::{self, FULL};
-use simt::{bf16, f16, opaque, thread, unroll};
+use simt::{bf16, f16, four, opaque, thread, unroll};
 
 /// A type of elements of C.
 pub trait Stored: Element<Sum = f32> {
@@ -72,7 +72,7 @@ stored! {
 /// each other what makes four of a row.
 #[inline(always)]
 fn exchange<const SUMS: usize>(sums: &[f32; SUMS], j: usize, odd: bool) -> [f32; 4] {
-    let [a0, a1, b0, b1] = [0, 1, 2, 3].map(|i| sums[4 * j + i]);
+    let [a0, a1, b0, b1] = four(move |i| sums[4 * j + i]);
     let give = if odd { [a0, a1] } else { [b0, b1] };
     let [x0, x1] = give.map(|sum| warp::shuffle_xor(FULL, sum, 1));
     if odd { [x0, x1, b0, b1] } else { [a0, a1, x0, x1] }

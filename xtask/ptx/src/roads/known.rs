@@ -10,15 +10,22 @@ pub enum Why {
     /// that pass the other: the comparison makes sure that all threads of a block take the same arm, if threads meet
     /// at such an instruction.
     OnBothArms,
+    /// Both have as many as the source, where a branch in a loop has one on each arm. rust-cuda makes two loops of this
+    /// one, the second behind the first, so that its copies follow each other: none of them is new.
+    InARow,
 }
 
-/// Kernels, separated by spaces, and a kind; the counts by the default backend and by rust-cuda; the reason.
+/// Kernels (as [`has`] reads them) and a kind; the counts by the default backend and by rust-cuda; the reason.
 struct Known(&'static str, &'static str, [u32; 2], Why);
 
-const COPIES: &str = "asynchronous copies";
-const MBARRIERS: &str = "mbarrier operations";
+use super::{COPIES, MBARRIERS};
+
 const ATOMICS: &str = "atomic operations";
 const BARRIERS: &str = "block barriers";
+
+/// Kernels with the widest tiles, which have narrow ones too.
+const WIDEST: &str = "matmul_tensor_map_nn_* matmul_tensor_map_nt_* matmul_tensor_map_tn_* matmul_tensor_map_tt_* \
+                      matmul_tensor_cluster_*";
 
 const KNOWN: &[Known] = &[
     // The warps vote in each round of the network.
@@ -28,85 +35,31 @@ const KNOWN: &[Known] = &[
     // A thread adds up the copies of two bins.
     Known("histogram_bank_private_u8", "shuffles", [2, 4], Why::Unrolled),
     Known("histogram_bank_private_u8", ATOMICS, [68, 69], Why::Unrolled),
-    // The default backend has the producer's first round apart.
-    Known("matmul_producer_consumer", MBARRIERS, [27, 23], Why::Unrolled),
-    Known("matmul_producer_consumer", COPIES, [8, 4], Why::Unrolled),
-    // The loop of the thread that copies, two rounds at a time and the last by itself.
-    Known("matmul_tensor_group matmul_tensor_group_bf16 matmul_tensor_group_f16", MBARRIERS, [16, 12], Why::Unrolled),
-    Known(
-        "matmul_tensor_group_middle matmul_tensor_group_middle_bf16 matmul_tensor_group_middle_f16",
-        MBARRIERS,
-        [20, 16],
-        Why::Unrolled,
-    ),
-    Known(
-        "matmul_tensor_group_narrow matmul_tensor_group_narrow_bf16 matmul_tensor_group_narrow_f16",
-        MBARRIERS,
-        [24, 20],
-        Why::Unrolled,
-    ),
-    Known("matmul_three_tf32_group", MBARRIERS, [12, 8], Why::Unrolled),
-    Known("matmul_three_tf32_group_middle", MBARRIERS, [14, 10], Why::Unrolled),
-    Known("matmul_three_tf32_group_narrow", MBARRIERS, [16, 12], Why::Unrolled),
-    Known(
-        "matmul_tensor_group matmul_tensor_group_middle matmul_tensor_group_narrow matmul_three_tf32_group \
-         matmul_three_tf32_group_middle matmul_three_tf32_group_narrow matmul_tensor_group_bf16 \
-         matmul_tensor_group_f16 matmul_tensor_group_middle_bf16 matmul_tensor_group_middle_f16 \
-         matmul_tensor_group_narrow_bf16 matmul_tensor_group_narrow_f16",
-        COPIES,
-        [6, 2],
-        Why::Unrolled,
-    ),
-    Known(
-        "matmul_tensor_map_nn_bf16 matmul_tensor_map_nn_f16 matmul_tensor_map_nt_bf16 matmul_tensor_map_nt_f16 \
-         matmul_tensor_map_tn_bf16 matmul_tensor_map_tn_f16 matmul_tensor_map_tt_bf16 matmul_tensor_map_tt_f16",
-        MBARRIERS,
-        [17, 13],
-        Why::Unrolled,
-    ),
-    Known(
-        "matmul_tensor_map_middle_nn_bf16 matmul_tensor_map_middle_nn_f16 matmul_tensor_map_middle_nt_bf16 \
-         matmul_tensor_map_middle_nt_f16 matmul_tensor_map_middle_tn_bf16 matmul_tensor_map_middle_tn_f16 \
-         matmul_tensor_map_middle_tt_bf16 matmul_tensor_map_middle_tt_f16",
-        MBARRIERS,
-        [21, 17],
-        Why::Unrolled,
-    ),
-    Known(
-        "matmul_tensor_map_narrow_nn_bf16 matmul_tensor_map_narrow_nn_f16 matmul_tensor_map_narrow_nt_bf16 \
-         matmul_tensor_map_narrow_nt_f16 matmul_tensor_map_narrow_tn_bf16 matmul_tensor_map_narrow_tn_f16 \
-         matmul_tensor_map_narrow_tt_bf16 matmul_tensor_map_narrow_tt_f16",
-        MBARRIERS,
-        [25, 21],
-        Why::Unrolled,
-    ),
-    Known("matmul_tensor_map_nn_bf16 matmul_tensor_map_nn_f16", COPIES, [28, 18], Why::Unrolled),
-    Known("matmul_tensor_map_nt_bf16 matmul_tensor_map_nt_f16", COPIES, [19, 15], Why::Unrolled),
-    Known("matmul_tensor_map_tn_bf16 matmul_tensor_map_tn_f16", COPIES, [31, 19], Why::Unrolled),
-    Known("matmul_tensor_map_tt_bf16 matmul_tensor_map_tt_f16", COPIES, [22, 16], Why::Unrolled),
-    Known(
-        "matmul_tensor_map_middle_nn_bf16 matmul_tensor_map_middle_nn_f16 matmul_tensor_map_middle_tt_bf16 \
-         matmul_tensor_map_middle_tt_f16",
-        COPIES,
-        [16, 10],
-        Why::Unrolled,
-    ),
-    Known("matmul_tensor_map_middle_nt_bf16 matmul_tensor_map_middle_nt_f16", COPIES, [13, 9], Why::Unrolled),
-    Known("matmul_tensor_map_middle_tn_bf16 matmul_tensor_map_middle_tn_f16", COPIES, [19, 11], Why::Unrolled),
-    Known(
-        "matmul_tensor_map_narrow_nn_bf16 matmul_tensor_map_narrow_nn_f16 matmul_tensor_map_narrow_nt_bf16 \
-         matmul_tensor_map_narrow_nt_f16",
-        COPIES,
-        [10, 6],
-        Why::Unrolled,
-    ),
-    Known(
-        "matmul_tensor_map_narrow_tn_bf16 matmul_tensor_map_narrow_tn_f16 matmul_tensor_map_narrow_tt_bf16 \
-         matmul_tensor_map_narrow_tt_f16",
-        COPIES,
-        [13, 7],
-        Why::Unrolled,
-    ),
+    // The thread that copies has a loop for each of the ways in which A and B may come; LLVM 7 has one where the source
+    // has a branch in each round, and the last round apart.
+    Known("matmul_producer_consumer", MBARRIERS, [23, 31], Why::OnBothArms),
+    Known("matmul_producer_consumer", COPIES, [8, 14], Why::OnBothArms),
+    Known("matmul_producer_consumer_by_2 matmul_producer_consumer_by_3", MBARRIERS, [23, 31], Why::OnBothArms),
+    Known("matmul_producer_consumer_by_4 matmul_producer_consumer_by_8", MBARRIERS, [23, 31], Why::OnBothArms),
+    Known("matmul_producer_consumer_by_2 matmul_producer_consumer_by_3", COPIES, [8, 14], Why::OnBothArms),
+    Known("matmul_producer_consumer_by_4 matmul_producer_consumer_by_8", COPIES, [8, 14], Why::OnBothArms),
+    Known("matmul_producer_consumer_half_*", MBARRIERS, [25, 35], Why::OnBothArms),
+    Known("matmul_producer_consumer_half_*", COPIES, [12, 20], Why::OnBothArms),
+    // The same, for tiles that are narrow and others: a round copies another number of boxes.
+    Known("matmul_tensor_map_nn_* matmul_tensor_map_tn_*", MBARRIERS, [20, 18], Why::OnBothArms),
+    Known("matmul_tensor_map_nn_*", COPIES, [31, 23], Why::OnBothArms),
+    Known("matmul_tensor_map_tn_*", COPIES, [34, 25], Why::OnBothArms),
+    Known("matmul_tensor_cluster_nt_* matmul_tensor_cluster_tt_*", MBARRIERS, [20, 18], Why::OnBothArms),
+    Known("matmul_tensor_cluster_nn_*", COPIES, [25, 22], Why::OnBothArms),
+    Known("matmul_tensor_cluster_nt_*", COPIES, [22, 19], Why::OnBothArms),
+    Known("matmul_tensor_cluster_tn_*", COPIES, [28, 25], Why::OnBothArms),
+    Known("matmul_tensor_cluster_tt_*", COPIES, [25, 21], Why::OnBothArms),
+    // The loop of the warps that multiply: no wide tile follows a narrow one, so LLVM 7 has a loop for these behind the
+    // one for those.
+    Known(WIDEST, "votes", [2, 2], Why::InARow),
+    Known(WIDEST, "shuffles", [160, 160], Why::InARow),
+    Known(WIDEST, "products by four warps", [16, 16], Why::InARow),
+    Known(WIDEST, "stores of fragments", [20, 20], Why::InARow),
     // Matrices whose rows are aligned, and others: LLVM 7 has the loop along k for both.
     Known("matmul_tensor_mma", COPIES, [106, 236], Why::OnBothArms),
     Known("matmul_three_tf32", COPIES, [82, 180], Why::OnBothArms),
@@ -127,18 +80,29 @@ const KNOWN: &[Known] = &[
     Known("odd_even_persistent odd_even_persistent_u64", "grid dependencies", [1, 2], Why::OnBothArms),
     // LLVM 7 has parts of the sort on both arms of branches by the parameter `order` and by votes of the whole block,
     // at which all threads of the block take the same arm.
-    Known("radix_either_one_block radix_either_one_block_u64", BARRIERS, [26, 35], Why::OnBothArms),
-    Known("radix_either_one_block", "warp barriers", [5, 7], Why::OnBothArms),
-    Known("radix_either_one_block", "warp reductions", [5, 7], Why::OnBothArms),
-    Known("radix_either_one_block", "shuffles", [14, 21], Why::OnBothArms),
-    Known("radix_either_one_block_u64", "warp barriers", [6, 8], Why::OnBothArms),
-    Known("radix_either_one_block_u64", "warp reductions", [6, 8], Why::OnBothArms),
-    Known("radix_either_one_block_u64", "shuffles", [16, 24], Why::OnBothArms),
-    Known("radix_either_one_block radix_either_one_block_u64", "votes", [2, 3], Why::OnBothArms),
-    Known("radix_either_one_block", ATOMICS, [97, 145], Why::OnBothArms),
-    Known("radix_either_one_block_u64", ATOMICS, [98, 146], Why::OnBothArms),
+    Known("radix_either_one_block radix_either_one_block_u64", BARRIERS, [17, 26], Why::OnBothArms),
+    Known("radix_either_one_block", "warp barriers", [32, 34], Why::OnBothArms),
+    Known("radix_either_one_block", "warp reductions", [7, 9], Why::OnBothArms),
+    Known("radix_either_one_block", "shuffles", [12, 19], Why::OnBothArms),
+    Known("radix_either_one_block_u64", "warp barriers", [33, 35], Why::OnBothArms),
+    Known("radix_either_one_block_u64", "warp reductions", [8, 10], Why::OnBothArms),
+    Known("radix_either_one_block_u64", "shuffles", [13, 21], Why::OnBothArms),
+    Known("radix_either_one_block radix_either_one_block_u64", "votes", [97, 98], Why::OnBothArms),
+    Known("radix_either_one_block", ATOMICS, [49, 97], Why::OnBothArms),
+    Known("radix_either_one_block_u64", ATOMICS, [50, 98], Why::OnBothArms),
+    // Runs are copied in either direction; LLVM 7 has a loop for each.
+    Known(
+        "merge_all_runs_few merge_all_runs_few_* merge_all_runs_many merge_all_runs_many_*",
+        COPIES,
+        [6, 7],
+        Why::OnBothArms,
+    ),
     // Loops over the keys of a thread, or over the digits.
-    Known("radix_either_first radix_either_first_mapped", ATOMICS, [58, 74], Why::Unrolled),
+    Known("radix_either_first radix_either_first_mapped", ATOMICS, [72, 88], Why::Unrolled),
+    Known("radix_either_many_first radix_either_many_first_mapped", ATOMICS, [127, 143], Why::Unrolled),
+    Known("radix_either_many_second", ATOMICS, [82, 114], Why::Unrolled),
+    Known("radix_either_many_second_mapped", ATOMICS, [82, 106], Why::Unrolled),
+    Known("radix_either_rest", ATOMICS, [108, 124], Why::Unrolled),
     Known(
         "radix_msd_buckets_histogram_bytes radix_msd_buckets_histogram_bytes_mapped",
         ATOMICS,
@@ -185,10 +149,23 @@ const KNOWN: &[Known] = &[
     ),
 ];
 
-/// Kernels, separated by spaces, and the bytes of local memory per thread that their PTX by rust-cuda needs, for the
-/// architecture where it needs most. The default backend's needs none, or what the kernel declares. These kernels use
-/// all the registers that their launch bounds leave; LLVM 7 unrolls other loops, or computes addresses ahead of a loop,
-/// and a few values more are alive at once.
+/// Kernels of which one thread fills a ring of stages, and how often each compiler has a round of its loop along k: the
+/// default backend two rounds at a time and the last by itself, rust-cuda one. Where the tiles of `tensor-map` may be
+/// narrow, LLVM 7 has a loop for these and one for the others, if they differ.
+const ROUNDS: &[(&str, [u32; 2])] = &[(
+    "matmul_mixed matmul_mixed_middle matmul_mixed_narrow matmul_tensor_group matmul_tensor_group_bf16 \
+     matmul_tensor_group_f16 matmul_tensor_group_middle matmul_tensor_group_middle_* matmul_tensor_group_narrow \
+     matmul_tensor_group_narrow_* matmul_tensor_map_middle_* matmul_tensor_map_narrow_* matmul_tensor_map_small_* \
+     matmul_tensor_map_nt_* matmul_tensor_map_tt_* matmul_tensor_registers_* matmul_three_tf32_group \
+     matmul_three_tf32_group_held matmul_three_tf32_group_held_pair matmul_three_tf32_group_middle \
+     matmul_three_tf32_group_narrow matmul_three_tf32_group_pair",
+    [3, 1],
+)];
+
+/// Kernels and the bytes of local memory per thread that their PTX by rust-cuda needs, for the architecture where it
+/// needs most. The default backend's needs none, or what the kernel declares. These kernels use all the registers that
+/// their launch bounds leave; LLVM 7 unrolls other loops, or computes addresses ahead of a loop, and a few values more
+/// are alive at once.
 const SPILLS: &[(&str, u32)] = &[
     (
         "bitonic_register_step_sort odd_even_bitonic_blocks_sort radix_lsd_blocks_scatter radix_lsd_blocks_scatter_u64",
@@ -206,21 +183,34 @@ const SPILLS: &[(&str, u32)] = &[
          radix_msd_buckets_partition_wide_mapped radix_msd_skewed_bucket_sort radix_msd_skewed_bucket_sort_mapped",
         32,
     ),
-    // An array that LLVM 7 does not split into registers.
-    ("matmul_producer_consumer_pack", 40),
+    ("radix_either_many_first", 8),
+    ("radix_either_many_second radix_either_many_second_mapped", 32),
+    // What a closure captures, which LLVM 7 does not split into registers. Of the 12 bytes ptxas makes registers.
+    ("matmul_tensor_group_pack matmul_tensor_group_pack_bf16 matmul_tensor_group_pack_f16", 12),
+    ("matmul_mixed_pack matmul_three_tf32_group_pack", 32),
+    ("matmul_producer_consumer", 40),
     ("merge_sample_count_low", 48),
-    ("matmul_producer_consumer", 56),
 ];
 
 /// The bytes of local memory per thread that a kernel is known to need in the PTX by rust-cuda.
 pub fn spills(kernel: &str) -> u32 {
-    let fits = |known: &&(&str, u32)| known.0.split_whitespace().any(|name| name == kernel);
-    SPILLS.iter().find(fits).map_or(0, |known| known.1)
+    SPILLS.iter().find(|known| has(known.0, kernel)).map_or(0, |known| known.1)
+}
+
+/// How often each compiler has a round of the loop that fills a ring, the default backend first.
+pub fn rounds(kernel: &str) -> Option<[u32; 2]> {
+    ROUNDS.iter().find(|known| has(known.0, kernel)).map(|known| known.1)
 }
 
 /// Why the counts differ, if that is known. The count by the default backend comes first.
 pub fn why(kernel: &str, kind: &str, counts: [u32; 2]) -> Option<Why> {
-    let fits =
-        |known: &&Known| known.0.split_whitespace().any(|name| name == kernel) && (known.1, known.2) == (kind, counts);
-    KNOWN.iter().find(fits).map(|known| known.3)
+    KNOWN.iter().find(|known| (known.1, known.2) == (kind, counts) && has(known.0, kernel)).map(|known| known.3)
+}
+
+/// Whether a list of kernels has this one. A name that ends with `*` stands for all that begin so.
+fn has(list: &str, kernel: &str) -> bool {
+    list.split_whitespace().any(|name| match name.strip_suffix('*') {
+        Some(begin) => kernel.starts_with(begin),
+        None => kernel == name,
+    })
 }

@@ -41,6 +41,10 @@ fn every_kind_is_known_by_its_text() {
         ("mbarrier.init.shared.b64 [%r1], 1;", "mbarrier operations"),
         ("cp.async.bulk.commit_group;", "asynchronous copies"),
         ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1}, {%r1}, {%r2}, {%f2};", "matrix products"),
+        ("wgmma.wait_group.sync.aligned 1; }", "products by four warps"),
+        ("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r1], {%r2, %r3, %r4, %r5};", "stores of fragments"),
+        ("setmaxnreg.inc.sync.aligned.u32 232;", "claims of registers"),
+        ("barrier.cluster.wait.acquire;", "cluster barriers"),
         ("griddepcontrol.wait;", "grid dependencies"),
         ("atom.add.relaxed.gpu.global.u32 %r1, [%rd1], 1;", "atomic operations"),
         ("red.shared.add.u32 [%r1], 1;", "atomic operations"),
@@ -104,17 +108,63 @@ fn a_meeting_on_both_arms_of_a_branch_is_a_difference() {
 #[test]
 fn a_known_copy_must_be_behind_a_branch_that_all_threads_take_alike() {
     let name = "radix_either_one_block";
-    assert_eq!(known::why(name, "votes", [2, 3]), Some(Why::OnBothArms));
+    assert_eq!(known::why(name, "votes", [97, 98]), Some(Why::OnBothArms));
     let (barrier, vote) = ("bar.sync \t0;", "vote.sync.any.pred %p8, %p7, -1;");
     let by = |text: &str, code: &str| with(text, barrier, &format!("{barrier}\n{code}\n")).replace("meets", name);
-    let rustc = by(RUSTC, &format!("{vote}\n{vote}"));
+    let rustc = by(RUSTC, &vote.repeat(97));
     let copied = |decided: &str| {
-        let code = format!("{vote}\n{decided}\n@%p9 bra $ARM;\n{vote}\nbra.uni $END;\n$ARM:\n{vote}\n$END:");
+        let all = vote.repeat(96);
+        let code = format!("{all}\n{decided}\n@%p9 bra $ARM;\n{vote}\nbra.uni $END;\n$ARM:\n{vote}\n$END:");
         differences(&rustc, &by(&RUST_CUDA, &code))
     };
     assert_eq!(copied("ld.param.u32 %r98, [order];\nsetp.eq.s32 %p9, %r98, 0;"), [""; 0]);
     let on_both = format!("{name}: votes on both arms of a branch by %p9, by {}", rust_cuda::COMPILER);
     assert_eq!(copied("mov.u32 %r98, %tid.x;\nsetp.eq.s32 %p9, %r98, 0;"), [on_both]);
+}
+
+/// Of two arms of a branch in a loop one compiler makes two loops. A copy is a fault there too.
+#[test]
+fn what_the_source_has_on_two_arms_may_follow_each_other_but_have_no_copy() {
+    let name = "matmul_tensor_map_nn_bf16";
+    assert_eq!(known::why(name, "votes", [2, 2]), Some(Why::InARow));
+    let (barrier, vote) = ("bar.sync \t0;", "vote.sync.any.pred %p8, %p7, -1;");
+    let by = |text: &str, code: &str| with(text, barrier, &format!("{barrier}\n{code}\n")).replace("meets", name);
+    let row = format!("{vote}\n@%p9 bra $END;\n{vote}\n$END:");
+    let arms = format!("@%p9 bra $ARM;\n{vote}\nbra.uni $END;\n$ARM:\n{vote}\n$END:");
+    assert_eq!(differences(&by(RUSTC, &arms), &by(&RUST_CUDA, &row)), [""; 0]);
+    assert_eq!(differences(&by(&RUST_CUDA, &row), &by(RUSTC, &arms)), [""; 0]);
+    let (rustc, rust_cuda) = (compiler(RUSTC).unwrap(), rust_cuda::COMPILER);
+    let more = format!("{name}: votes on 1 arms of branches by {rustc}, on 2 by {rust_cuda}");
+    assert_eq!(differences(&by(RUSTC, &row), &by(&RUST_CUDA, &arms)), [more]);
+    let three = differences(&by(RUSTC, &arms), &by(&RUST_CUDA, &format!("{row}\n{vote}")));
+    let [copied, ..] = &three[..] else { panic!("no difference") };
+    assert_eq!(*copied, format!("{name}: 2 votes by {rustc}, 3 by {rust_cuda}"));
+}
+
+/// Rounds of the loop in which one thread fills a ring may be other numbers, and nothing else of it.
+#[test]
+fn rounds_of_a_ring_s_loop_are_known_by_the_kernel() {
+    let name = "matmul_tensor_map_small_nn_bf16";
+    assert_eq!(known::rounds(name), Some([3, 1]));
+    assert_eq!(known::rounds("matmul_tensor_map_nn_bf16"), None);
+    let round = "mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r1], %r2;\n\
+                 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], %r3;\n\
+                 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%rd1], %r5, [%r1];\n";
+    let by = |text: &str, name: &str, code: &str| {
+        let barrier = "bar.sync \t0;";
+        with(text, barrier, &format!("{barrier}\n{code}\n")).replace("meets", name)
+    };
+    let (rustc, one) = (round.repeat(3), round);
+    assert_eq!(differences(&by(RUSTC, name, &rustc), &by(&RUST_CUDA, name, one)), [""; 0]);
+    assert_eq!(differences(&by(&RUST_CUDA, name, one), &by(RUSTC, name, &rustc)), [""; 0]);
+    // The other way round, two rounds, another kernel, and a copy more.
+    assert_eq!(differences(&by(RUSTC, name, one), &by(&RUST_CUDA, name, &rustc)).len(), 2);
+    assert_eq!(differences(&by(RUSTC, name, &rustc), &by(&RUST_CUDA, name, &round.repeat(2))).len(), 2);
+    assert_eq!(differences(&by(RUSTC, "other", &rustc), &by(&RUST_CUDA, "other", one)).len(), 2);
+    let copy = round.lines().last().unwrap();
+    let wrong = differences(&by(RUSTC, name, &rustc), &by(&RUST_CUDA, name, &format!("{one}{copy}")));
+    let (rustc, rust_cuda) = (compiler(RUSTC).unwrap(), rust_cuda::COMPILER);
+    assert_eq!(wrong, [format!("{name}: 3 asynchronous copies by {rustc}, 2 by {rust_cuda}")]);
 }
 
 #[test]

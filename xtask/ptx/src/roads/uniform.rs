@@ -76,43 +76,72 @@ fn reached(graph: &DiGraph<(), ()>, from: usize, arm: usize) -> HashSet<usize> {
     reached
 }
 
+/// A register: the number of the braces that it is declared in, 0 for the kernel's, and its name. The text of a vote
+/// has registers of its own, whose names the kernel has too.
+type Register<'a> = (usize, &'a str);
+
 /// What assigns a register.
 enum Value<'a> {
     Vote,
     /// Computed from these registers.
-    Of(Vec<&'a str>),
+    Of(Vec<Register<'a>>),
     Other,
 }
 
-/// The registers that have the same value in all threads of a block.
+/// The registers of the kernel that have the same value in all threads of a block.
 fn uniform(body: &str) -> HashSet<&str> {
-    let mut values = HashMap::<&str, Vec<Value>>::new();
-    let statements = body.lines().flat_map(|line| line.split("//").next().unwrap_or_default().split([';', '{', '}']));
-    for (register, value) in statements.filter_map(assignment) {
+    let mut values = HashMap::<Register, Vec<Value>>::new();
+    for (register, value) in assignments(body) {
         values.entry(register).or_default().push(value);
     }
-    let mut uniform = HashSet::new();
+    let mut uniform = HashSet::<Register>::new();
     loop {
         // Two assignments, other than votes, are of two ways that threads may have come.
         let same = |values: &[Value]| match values {
-            [Value::Of(registers)] => registers.iter().all(|r| is_of_block(r) || uniform.contains(r)),
+            [Value::Of(registers)] => registers.iter().all(|r| is_of_block(r.1) || uniform.contains(r)),
             values => values.iter().all(|value| matches!(value, Value::Vote)),
         };
         let more: Vec<_> = values.iter().filter(|(r, of)| !uniform.contains(*r) && same(of)).map(|(r, _)| *r).collect();
         if more.is_empty() {
-            return uniform;
+            return uniform.into_iter().filter(|register| register.0 == 0).map(|register| register.1).collect();
         }
         uniform.extend(more);
     }
+}
+
+/// Each register that is assigned, and what to.
+fn assignments(body: &str) -> Vec<(Register<'_>, Value<'_>)> {
+    let (mut scopes, mut count, mut found) = (Vec::<(usize, HashSet<&str>)>::new(), 0, vec![]);
+    let pieces = body.lines().flat_map(|line| {
+        let code = line.split("//").next().unwrap_or_default();
+        code.split_inclusive([';', '{', '}'])
+    });
+    for piece in pieces {
+        let statement = piece.trim_end_matches([';', '{', '}']).trim();
+        if let Some(declared) = statement.strip_prefix(".reg ") {
+            let names = declared.split([',', ' ', '\t']).filter(|name| name.starts_with('%'));
+            scopes.last_mut().into_iter().for_each(|scope| scope.1.extend(names.clone()));
+        }
+        let of_scope = |name| (scopes.iter().rev().find(|scope| scope.1.contains(name)).map_or(0, |s| s.0), name);
+        found.extend(assignment(statement, of_scope));
+        match piece.chars().next_back() {
+            Some('{') => {
+                count += 1;
+                scopes.push((count, HashSet::new()));
+            }
+            Some('}') => drop(scopes.pop()),
+            _ => {}
+        }
+    }
+    found
 }
 
 fn is_of_block(register: &str) -> bool {
     OF_BLOCKS.contains(&register.split('.').next().unwrap_or(register))
 }
 
-/// The register that an instruction assigns, and what to.
-fn assignment(statement: &str) -> Option<(&str, Value<'_>)> {
-    let statement = statement.trim();
+/// The register that an instruction assigns, and what to. `of_scope` knows which register a name is.
+fn assignment<'a>(statement: &'a str, of_scope: impl Fn(&'a str) -> Register<'a>) -> Option<(Register<'a>, Value<'a>)> {
     let (guard, code) = match statement.strip_prefix('@') {
         Some(guarded) => (true, guarded.split_once(char::is_whitespace)?.1.trim_start()),
         None => (false, statement),
@@ -126,13 +155,12 @@ fn assignment(statement: &str) -> Option<(&str, Value<'_>)> {
     } else if begins(VOTES) {
         Value::Vote
     } else if begins(ARITHMETIC) {
-        Value::Of(
-            operands.filter(|operand| operand.starts_with(['%', '!'])).map(|r| r.trim_start_matches('!')).collect(),
-        )
+        let registers = operands.filter(|operand| operand.starts_with(['%', '!']));
+        Value::Of(registers.map(|register| of_scope(register.trim_start_matches('!'))).collect())
     } else {
         Value::Other
     };
-    Some((register, value))
+    Some((of_scope(register), value))
 }
 
 #[cfg(test)]
@@ -155,6 +183,9 @@ mod tests {
             "mov.u32 %r1, %ctaid.x;\nadd.s32 %r2, %r1, 1;\nsetp.lt.u32 %p1, %r2, 7;",
             "bar.red.or.pred %p1, 0, %p7;",
             "{ .reg .pred %p2;\n bar.red.or.pred %p2, 0, %p7;\n selp.u32 %r1, 1, 0, %p2; }\nsetp.ne.s32 %p1, %r1, 0;",
+            // The vote's own %p2, and the kernel's.
+            "setp.eq.s32 %p2, %r7, 0;\n{ .reg .pred %p1, %p2;\n setp.ne.u32 %p1, %r9, 0;\n \
+             bar.red.or.pred %p2, 0, %p1;\n selp.u32 %r1, 1, 0, %p2; }\nsetp.ne.s32 %p1, %r1, 0;",
         ] {
             assert_eq!(arms(before), [""; 0], "{before}");
         }
@@ -170,6 +201,12 @@ mod tests {
             "mov.u32 %r1, 0;\n@%p3 bra $A;\nmov.u32 %r1, 1;\n$A:\nsetp.eq.s32 %p1, %r1, 0;",
             "mov.u32 %r1, 0;\n@%p3 mov.u32 %r1, 1;\nsetp.eq.s32 %p1, %r1, 0;",
             "ld.shared.v2.u32 {%r1, %r2}, [%r9];\nsetp.eq.s32 %p1, %r1, 0;",
+            // The kernel's %p2, not the vote's.
+            "setp.eq.s32 %p2, %r7, 0;\n{ .reg .pred %p2;\n bar.red.or.pred %p2, 0, %p7; }\nselp.u32 %r1, 1, 0, %p2;\n\
+             setp.ne.s32 %p1, %r1, 0;",
+            // A vote's result that something else of its text overwrites.
+            "{ .reg .pred %p2;\n bar.red.or.pred %p2, 0, %p7;\n setp.eq.s32 %p2, %r7, 0;\n selp.u32 %r1, 1, 0, %p2; }\n\
+             setp.ne.s32 %p1, %r1, 0;",
             "",
         ] {
             assert_eq!(arms(before), ["%p1"], "{before}");
