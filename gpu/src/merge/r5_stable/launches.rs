@@ -1,5 +1,5 @@
-//! What the host launches: what `all-runs` does, and beyond its sizes what `sample` does, with these tiles, this move and
-//! these buckets.
+//! What the host launches: what `all-runs` does, and beyond its sizes what `sample` does, with these tiles, this move
+//! and these buckets.
 
 use super::*;
 use crate::ladder::sort::*;
