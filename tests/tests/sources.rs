@@ -25,7 +25,7 @@ const EXCEPTIONS: [(&str, usize, &str); 7] = [
     (
         "sample",
         1010,
-        "six kernels, and a second way to sort a bucket, for buckets that do not fit a block; `stable` takes most of it",
+        "six kernels, and a second way to sort a bucket, for those that do not fit a block; `stable` takes most of it",
     ),
     ("msd-buckets", 670, "besides its idea it has a second way to sort a bucket, for buckets that do not fit a block"),
     ("msd-pairs", 1570, "two roads, one of which the device takes: partitions and buckets, or passes by every digit"),
