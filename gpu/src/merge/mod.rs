@@ -2,6 +2,7 @@
 //!
 //! Sorts that compare: they take any order, see [`crate::order`].
 
+mod distribute;
 #[macro_use]
 mod kernels;
 mod levels;

@@ -1,8 +1,7 @@
 //! Launches 2 and 6: the bucket of each key, and how many keys each bucket has.
 
-use super::{
-    BLOCK, BLOCK_ROWS, COPY, Column, ITEMS, MAX_SPILLS, MOST_BUCKETS, SPLIT_TWINS, TILE, WARP_ROWS, part_of_block,
-};
+use super::{BLOCK, BLOCK_ROWS, COPY, ITEMS, MAX_SPILLS, MOST_BUCKETS, SPLIT_TWINS, TILE, WARP_ROWS};
+use crate::merge::distribute::{Column, part_of_block};
 use crate::order::{Greater, Less, LowHalfDown, Order};
 use simt::atomic::{Order as Memory, Scope};
 use simt::{Global, Scalar, Shared, grid, kernel, opaque, shared, thread, unroll};

@@ -1,6 +1,7 @@
 //! Launches 3, 4, 7 and 8: where the buckets start, and the move of the keys to them.
 
-use super::{BLOCK, BLOCK_ROWS, COPY, Column, ITEMS, MAX_SPILLS, MOST_BUCKETS, SPLIT_TWINS, TILE, part_of_block};
+use super::{BLOCK, BLOCK_ROWS, COPY, ITEMS, MAX_SPILLS, MOST_BUCKETS, SPLIT_TWINS, TILE};
+use crate::merge::distribute::{Column, part_of_block};
 use crate::operator::block_scan_exclusive;
 use simt::atomic::{Order as Memory, Scope};
 use simt::{Global, Scalar, Shared, grid, kernel, shared, thread, unroll, warp};

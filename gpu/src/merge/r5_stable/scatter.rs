@@ -1,8 +1,7 @@
 //! Launches 4 and 8: the move of the keys to their buckets, in their order.
 
-use crate::merge::r4_sample::{
-    BLOCK, COPY, Column, ITEMS, MAX_SPILLS, MOST_BUCKETS, Part, TICKET, TILE, WARP_ROWS, part_of_block,
-};
+use crate::merge::distribute::{BLOCK, Column, ITEMS, MOST_BUCKETS, Part, TILE, WARP_ROWS, part_of_block};
+use crate::merge::r4_sample::{COPY, MAX_SPILLS, TICKET};
 use crate::operator::block_scan_exclusive;
 use crate::radix::digits::{ALL_SO_FAR, OWN, look_back, state};
 use crate::radix::ranks::rank_rows;
