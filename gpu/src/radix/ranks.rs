@@ -1,6 +1,6 @@
 //! Ranks of the keys of a warp among those with the same digit.
 
-use super::digits::BITS;
+use super::digits::{BITS, DIGITS};
 use super::steps::Digits;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Shared, opaque, unroll, warp};
@@ -146,6 +146,25 @@ pub fn rank_rows<W: Digits, const N: usize>(
         }
     }
     ranks
+}
+
+/// How many keys of `WARPS` warps have a digit. `counters` has a row per warp, with a counter per digit.
+#[inline(always)]
+pub fn total<const WARPS: usize>(counters: Shared<u32>, digit: u32) -> u32 {
+    let mut total = 0;
+    unroll::<WARPS>(|w| total += counters.get(w as u32 * DIGITS + digit));
+    total
+}
+
+/// Turns the counters of a digit into places, from `start` on, warp by warp.
+#[inline(always)]
+pub fn place<const WARPS: usize>(counters: Shared<u32>, digit: u32, start: u32) {
+    let mut next = start;
+    unroll::<WARPS>(|w| {
+        let count = counters.get(w as u32 * DIGITS + digit);
+        counters.set(w as u32 * DIGITS + digit, next);
+        next += count;
+    });
 }
 
 /// Calls `f` with the index of each of `count` rows.

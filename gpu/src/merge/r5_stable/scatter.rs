@@ -3,12 +3,13 @@
 use crate::merge::distribute::{BLOCK, Column, ITEMS, MOST_BUCKETS, Part, TILE, WARP_ROWS, part_of_block};
 use crate::merge::r4_sample::{COPY, MAX_SPILLS, TICKET};
 use crate::operator::block_scan_exclusive;
-use crate::radix::digits::{ALL_SO_FAR, OWN, look_back, state};
-use crate::radix::ranks::rank_rows;
+use crate::radix::digits::{ALL_SO_FAR, DIGITS, OWN, look_back, state};
+use crate::radix::ranks::{self, rank_rows};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Scalar, Shared, grid, kernel, shared, thread, unroll, warp};
 
 const WARPS: u32 = BLOCK / warp::WARP;
+const _: () = assert!(MOST_BUCKETS == DIGITS, "the bucket of a key is ranked as a digit");
 
 shared!(TAKEN: [u32; 1]);
 shared!(FOUND: [u32; 3]);
@@ -73,10 +74,10 @@ pub fn merge_stable_scatter<W: Scalar>(
     let id = |i: usize| packed[i / 4] >> (i % 4 * 8) & 0xff;
     let mut digits = [0; ITEMS];
     unroll::<ITEMS>(|i| digits[i] = id(i));
-    let found = rank_rows::<u32, ITEMS>(&digits, ITEMS as u32, 0, own, lanes);
+    let ranked = rank_rows::<u32, ITEMS>(&digits, ITEMS as u32, 0, own, lanes);
     // Two per word: there are few registers.
-    let mut ranks = [0; ITEMS / 2];
-    unroll::<ITEMS>(|i| ranks[i / 2] |= found[i] << (i % 2 * 16));
+    let mut pairs = [0; ITEMS / 2];
+    unroll::<ITEMS>(|i| pairs[i / 2] |= ranked[i] << (i % 2 * 16));
     // The keys are on their way while the ranks become places; those of 64 bits would take too many registers.
     if size_of::<W>() < 8 {
         unroll::<ITEMS>(|i| keys[i] = load(i));
@@ -86,19 +87,14 @@ pub fn merge_stable_scatter<W: Scalar>(
     let after = tiles_after(part, starts, input.len());
     let (mut total, mut found) = (0, 0);
     if t < MOST_BUCKETS {
-        unroll::<{ WARPS as usize }>(|v| total += counters.get(v as u32 * MOST_BUCKETS + t));
+        total = ranks::total::<{ WARPS as usize }>(counters, t);
         found = if t == MOST_BUCKETS - 1 { total - (TILE - part.len) } else { total };
         let kind = if after == 0 { ALL_SO_FAR } else { OWN };
         states.store(taken * MOST_BUCKETS + t, state(epoch, kind, found), Relaxed, Scope::Device);
     }
     let start = block_scan_exclusive(total, SUMS::view());
     if t < MOST_BUCKETS {
-        let mut next = start;
-        unroll::<{ WARPS as usize }>(|v| {
-            let count = counters.get(v as u32 * MOST_BUCKETS + t);
-            counters.set(v as u32 * MOST_BUCKETS + t, next);
-            next += count;
-        });
+        ranks::place::<{ WARPS as usize }>(counters, t, start);
     }
     if size_of::<W>() == 8 {
         unroll::<ITEMS>(|i| keys[i] = load(i));
@@ -107,7 +103,7 @@ pub fn merge_stable_scatter<W: Scalar>(
     let staged = Shared::<W>::dynamic(COUNTERS, TILE);
     let staged_ids = Shared::<u8>::dynamic(COUNTERS + TILE * size_of::<W>() as u32, TILE);
     unroll::<ITEMS>(|i| {
-        let place = own.get(id(i)) + (ranks[i / 2] >> (i % 2 * 16) & 0xffff);
+        let place = own.get(id(i)) + (pairs[i / 2] >> (i % 2 * 16) & 0xffff);
         staged.set(place, keys[i]);
         staged_ids.set(place, id(i) as u8);
     });

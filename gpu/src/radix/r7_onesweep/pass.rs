@@ -3,7 +3,7 @@
 use super::{BITS, DIGITS, Digit, KeysOnly, Pairs, Payload};
 use crate::radix::ahead::{Ahead, Nothing};
 use crate::radix::digits::{ALL_SO_FAR, OWN, look_back, state};
-use crate::radix::ranks::rank_rows;
+use crate::radix::ranks::{self, rank_rows};
 use crate::radix::steps::{Digits, block_scan};
 use core::marker::PhantomData;
 use simt::atomic::{Order::Relaxed, Scope};
@@ -258,7 +258,7 @@ impl<W: Digits> Tile<W> {
 fn publish_own(counters: Shared<u32>, states: Global<u64>, tile: u32, epoch: u32) -> u32 {
     let (mut total, t) = (0, thread::thread_idx_x());
     if t < DIGITS {
-        unroll::<{ WARPS as usize }>(|v| total += counters.get(v as u32 * DIGITS + t));
+        total = ranks::total::<{ WARPS as usize }>(counters, t);
         let kind = if tile == 0 { ALL_SO_FAR } else { OWN };
         states.store(tile * DIGITS + t, state(epoch, kind, total), Relaxed, Scope::Device);
     }
@@ -273,12 +273,7 @@ fn start_digits(counters: Shared<u32>, total: u32) -> u32 {
     let t = thread::thread_idx_x();
     let (start, _) = block_scan::<WARPS>(total, SUMS::view());
     if t < DIGITS {
-        let mut next = start;
-        unroll::<{ WARPS as usize }>(|v| {
-            let count = counters.get(v as u32 * DIGITS + t);
-            counters.set(v as u32 * DIGITS + t, next);
-            next += count;
-        });
+        ranks::place::<{ WARPS as usize }>(counters, t, start);
     }
     start
 }
