@@ -2,9 +2,9 @@
 //!
 //! **Idea.** A distribution is stable if each key goes behind all keys of its bucket that came before it: a block ranks
 //! the keys of its tile bucket by bucket, and learns from the tiles beside it how many keys of each bucket they have
-//! (decoupled look-back). Merging is stable if a tie is won by the run that came first. The merges of `all-runs`, and
-//! those that sort a bucket, are: splits count equivalent keys of earlier runs first, and a thread takes from the
-//! second run only what is before the key of the first. What remains is the sort of a thread's own keys: exchanges of
+//! (decoupled look-back). Merging is stable if a tie is won by the run that came first. That holds for the merges of
+//! `all-runs` and for those in a bucket: splits count equivalent keys of earlier runs first, and a thread takes from the
+//! second run only what is before the key of the first. What remains is the sort of a thread's own keys. Exchanges of
 //! neighbours alone, odd and even places in turn, never carry a key past an equivalent one.
 //!
 //! **Changed from the rung before.** `sample` distributes keys by atomics, in the order in which threads come. Here the

@@ -26,10 +26,16 @@ pub const fn stable_scatter_shared<W>() -> u32 {
     COUNTERS + if tile > COUNTERS { tile } else { COUNTERS }
 }
 
+/// Bytes per thread of spilled registers that two resident blocks per multiprocessor may cost. Keys of 64 bits need most
+/// for compute capability 8.0; for 9.0 they need 24.
+pub const fn stable_scatter_max_spills<W>() -> u32 {
+    if size_of::<W>() == 8 { 80 } else { MAX_SPILLS }
+}
+
 /// Moves the keys of `input` to their buckets in `output`, those of a bucket in their order. `next_starts`: where the
 /// buckets start, and the end. `large`: its word [`TICKET`] is 0. `states`: 256 words per tile, which have not seen the
 /// number `epoch`. The other arguments are those of [`super::super::r4_sample::merge_sample_count`].
-#[kernel(max_threads = BLOCK, min_blocks = 2, max_spills = MAX_SPILLS, instances(
+#[kernel(max_threads = BLOCK, min_blocks = 2, max_spills = stable_scatter_max_spills::<W>(), instances(
     merge_stable_scatter_u8: <u8>, merge_stable_scatter_u16: <u16>, merge_stable_scatter_u32: <u32>,
     merge_stable_scatter_u64: <u64>,
 ))]
