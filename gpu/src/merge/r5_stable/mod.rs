@@ -1,11 +1,11 @@
 //! # Merge sort and sample sort, keeping the order of equivalent keys
 //!
-//! **Idea.** A distribution is stable if each key goes behind all keys of its bucket that came before it: a block ranks
-//! the keys of its tile bucket by bucket, and learns from the tiles beside it how many keys of each bucket they have
-//! (decoupled look-back). Merging is stable if a tie is won by the run that came first. That holds for the merges of
-//! `all-runs` and for those in a bucket: splits count equivalent keys of earlier runs first, and a thread takes from the
-//! second run only what is before the key of the first. What remains is the sort of a thread's own keys. Exchanges of
-//! neighbours alone, odd and even places in turn, never carry a key past an equivalent one.
+//! **Idea.** A distribution is stable if each key goes behind all keys of its bucket that came before it: a block
+//! ranks the keys of its tile bucket by bucket, and learns from the tiles beside it how many keys of each bucket they
+//! have (decoupled look-back). Merging is stable if a tie is won by the run that came first. That holds for the merges
+//! of `all-runs` and for those in a bucket: splits count equivalent keys of earlier runs first, and a thread takes
+//! from the second run only what is before the key of the first. What remains is the sort of a thread's own keys.
+//! Exchanges of neighbours alone, odd and even places in turn, never carry a key past an equivalent one.
 //!
 //! **Changed from the rung before.** `sample` distributes keys by atomics, in the order in which threads come. Here the
 //! move is the one of `onesweep`, with the bucket of a key for its digit, from the last tile to the first. The sort in

@@ -26,8 +26,8 @@ pub const fn stable_scatter_shared<W>() -> u32 {
     COUNTERS + if tile > COUNTERS { tile } else { COUNTERS }
 }
 
-/// Bytes per thread of spilled registers that two resident blocks per multiprocessor may cost. Keys of 64 bits need most
-/// for compute capability 8.0; for 9.0 they need 24.
+/// Bytes per thread of spilled registers that two resident blocks per multiprocessor may cost. Keys of 64 bits need
+/// most for compute capability 8.0; for 9.0 they need 24.
 pub const fn stable_scatter_max_spills<W>() -> u32 {
     if size_of::<W>() == 8 { 80 } else { MAX_SPILLS }
 }
