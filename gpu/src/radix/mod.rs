@@ -8,6 +8,7 @@
 mod ahead;
 pub mod columns;
 pub mod digits;
+pub mod from_last;
 mod msd;
 #[cfg(not(target_os = "cuda"))]
 pub mod pieces;

@@ -269,7 +269,16 @@ const LARGE: &[(&str, &[&str])] = &[
     ("tensor-map", &["matmul_tensor_map_nn_bf16"]),
     ("tensor-registers", &["matmul_tensor_registers_across"]),
     ("mixed", &["matmul_mixed", "matmul_mixed_middle"]),
-    ("msd-pairs", &["radix_msd_pairs_histogram", "radix_msd_pairs_starts", "radix_msd_pairs_bucket_sort"]),
+    (
+        "msd-pairs",
+        &[
+            "radix_msd_pairs_histogram",
+            "radix_msd_pairs_starts",
+            "radix_msd_pairs_partition_joined",
+            "radix_msd_pairs_bucket_sort",
+            "radix_msd_pairs_rest",
+        ],
+    ),
     (
         "either",
         &[

@@ -28,7 +28,6 @@ pub fn radix_msd_pairs_bucket_sort<B: Block>(
 ) {
     let b = thread::block_idx_x();
     grid::let_next_start();
-    clear_counters(B::THREADS);
     grid::wait_for_previous(); // pairs, starts and the road
     if thread::thread_idx_x() == 0 {
         histogram.set(b, 0);
@@ -38,6 +37,7 @@ pub fn radix_msd_pairs_bucket_sort<B: Block>(
     if start == end || !by_buckets(control, buckets, sort) {
         return;
     }
+    clear_counters(B::THREADS); // not before: a block that leaves would have cleared for nothing
     let window = Window::<B>::new(start, end, top_bits);
     // Code of its own for nearly all buckets, whose full rows need no tests.
     if window.filled >= B::FULL_ROWS * B::THREADS {

@@ -1,13 +1,11 @@
 //! Launch 3, or the first one where the host chose the digits: how often each digit has each value.
 
-use super::{TICKETS, by_buckets};
-use crate::radix::digits::{DIGITS, count_digits, passes};
-use simt::{Global, kernel, thread};
+use super::{CONTROL_WORDS, TABLE_WORDS, TICKETS, by_buckets};
+use crate::radix::digits::{DIGITS, count_digits};
+use crate::radix::from_last::{PASSES, Passes};
+use simt::{Global, kernel, thread, warp};
 
 pub use crate::radix::digits::HISTOGRAM_THREADS as COUNT_THREADS;
-
-/// Passes over keys of 32 bits.
-pub const PASSES: u32 = passes(4);
 
 /// How many copies of each counter a block has; lanes take turns in them.
 pub trait Copies: 'static {
@@ -31,20 +29,31 @@ impl Copies for PerLane {
     const SHARED: u32 = 32 * PASSES * DIGITS * 4;
 }
 
-/// Adds how often digit p of the keys has value d to `counts[p · 256 + d]`, which was zero, and zeroes the tickets of
-/// the passes. By buckets it leaves.
+/// Adds how often digit p of the keys has value d to word `p · 256 + d` of one of two tables of `counts`, which was
+/// zero, and zeroes the other one, for the next sort, and the tickets. If there are `passes`, the counts become starts,
+/// and zero again, see [`Passes::start`]. By buckets it counts nothing.
 #[kernel(max_threads = COUNT_THREADS, min_blocks = C::BLOCKS, instances(
     radix_msd_pairs_count: <PerLane>,
     radix_msd_pairs_count_few: <PerTwoLanes>,
 ))]
 #[rustfmt::skip]
 pub fn radix_msd_pairs_count<C: Copies>(
-    keys: Global<u32>, order: u32, counts: Global<u32>, control: Global<u32>, buckets: Global<u32>, sort: u32,
+    keys: Global<u32>, order: u32, counts: Global<u32>, table: u32, control: Global<u32>, buckets: Global<u32>,
+    passes: Global<u32>, sort: u32,
 ) {
+    let (i, mut by_digits) = (thread::index_1d(), false);
+    let [counts, other] = [table, table ^ 1].map(|table| counts.slice(table * TABLE_WORDS, TABLE_WORDS));
     count_digits::<u32>(keys, order, counts, C::SHARED, || {
-        if thread::index_1d() < PASSES {
-            control.set(TICKETS + thread::index_1d(), 0);
+        if i < TABLE_WORDS {
+            other.set(i, 0);
         }
-        !by_buckets(control, buckets, sort)
+        if i < CONTROL_WORDS - TICKETS {
+            control.set(TICKETS + i, 0);
+        }
+        by_digits = !by_buckets(control, buckets, sort);
+        by_digits
     });
+    if by_digits && !passes.is_empty() {
+        Passes(passes).start::<{ COUNT_THREADS / warp::WARP }>(counts, keys.len(), thread::grid_dim_x());
+    }
 }

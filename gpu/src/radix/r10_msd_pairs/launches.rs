@@ -1,11 +1,13 @@
 //! What the host launches, and the memory that it needs beside the pairs.
 
 use super::*;
-use crate::keys;
+use crate::keys::{self, UNSIGNED};
 use crate::ladder::sort::{Pairs as KeysWithValues, Sort, SortsPairs};
 use crate::ladder::*;
-use crate::radix::digits::{DIGITS, LAST_EPOCH, histogram_blocks as count_blocks};
+use crate::radix::digits::{BITS, DIGITS, LAST_EPOCH, histogram_blocks as count_blocks};
+use crate::radix::from_last::{PASSES, PASSES_WORDS, REST_BLOCKS};
 use crate::radix::msd::{Mapped, Plain};
+use crate::radix::r7_onesweep::{PASS_SHARED, PASS_THREADS, pass_tile};
 use crate::radix::r8_msd_buckets::{histogram_blocks, histogram_shared};
 
 /// The rung.
@@ -17,6 +19,7 @@ pub static RUNG: Entry<Sort> = rung!(
         radix_msd_pairs_count,
         radix_msd_pairs_pass,
         radix_msd_pairs_bucket_sort,
+        radix_msd_pairs_rest,
     ]
 )
 .with_tiles(&[Large::TILE as u64])
@@ -31,6 +34,7 @@ struct MsdPairs;
 /// Bytes of shared memory per block of the kernel that needs most.
 const SHARED: u32 = PerLane::SHARED;
 const _: () = assert!(pass_shared::<Large>() + PASS_STATIC <= SHARED && pass_shared::<Small>() <= SHARED);
+const _: () = assert!(Partition::TILE == pass_tile::<u32>() && Partition::TILE == Large::TILE, "they share states");
 
 impl SortsPairs for MsdPairs {
     fn launches(&self, on: &dyn Launcher, n: u32) -> Result<Launches<KeysWithValues>> {
@@ -104,12 +108,14 @@ impl Plan {
 /// The scratch memory of one sort after the other. Two sorts at once need two.
 struct Sorter {
     plan: Plan,
-    /// Two arrays of as many pairs as there are.
+    /// Two arrays of as many pairs as there are; the second is empty where the device chooses.
     pairs: [Scratch<u64>; 2],
     states: Scratch<u64>,
     control: Scratch<u32>,
     /// Two tables of counts of digits, zero between sorts where the next sort counts.
     counts: Scratch<u32>,
+    /// See [`Passes`](crate::radix::from_last::Passes); empty where the host chose the digits.
+    passes: Scratch<u32>,
     /// Keys per bucket, zero before and after a sort; empty where pairs go by digits whatever they are.
     histogram: Scratch<u32>,
     /// See [`Buckets`].
@@ -126,10 +132,11 @@ impl Sorter {
         let by_buckets = plan.top_bits != 0;
         Ok(Self {
             plan,
-            pairs: [on.scratch(n)?, on.scratch(n)?],
+            pairs: [on.scratch(n)?, on.scratch(if by_buckets { 0 } else { n })?],
             states: on.zeros(plan.slots() * DIGITS)?,
             control: on.zeros(CONTROL_WORDS)?,
             counts: on.zeros(2 * TABLE_WORDS)?,
+            passes: on.zeros(if by_buckets { PASSES_WORDS } else { 0 })?,
             histogram: on.zeros(if by_buckets { 1 << plan.top_bits } else { 0 })?,
             buckets: on.scratch(if by_buckets { buckets_words(plan.slots()) } else { 0 })?,
             epoch: 1,
@@ -149,19 +156,21 @@ impl Sorter {
             on.clear(self.control.view())?;
             self.epoch = 1;
         }
-        if plan.top_bits != 0 {
+        if plan.top_bits == 0 {
+            self.count_digits::<PerTwoLanes>(on, pairs, count_blocks(plan.n, plan.multiprocessors))?;
+            for number in 0..PASSES {
+                if plan.small { self.pass::<Small>(on, pairs, number)? } else { self.pass::<Large>(on, pairs, number)? }
+            }
+            self.table ^= 1;
+        } else {
             self.find_buckets(on, pairs)?;
-        }
-        self.count_digits(on, pairs)?;
-        self.pass(on, pairs, 0)?;
-        self.pass(on, pairs, 1)?;
-        if plan.top_bits != 0 {
+            self.count_digits::<PerLane>(on, pairs, histogram_blocks(plan.n, plan.multiprocessors))?;
+            self.pass::<Partition>(on, pairs, 0)?;
+            self.pass::<Partition>(on, pairs, 1)?;
             self.sort_buckets(on, pairs)?;
+            self.sort_rest(on, pairs)?;
         }
-        self.pass(on, pairs, 2)?;
-        self.pass(on, pairs, 3)?;
         self.epoch += PASSES;
-        self.table ^= 1;
         Ok(())
     }
 
@@ -184,51 +193,47 @@ impl Sorter {
         on.launch(radix_msd_pairs_starts, geometry, args)
     }
 
-    /// Launch 3.
-    fn count_digits(&self, on: &dyn Launcher, KeysWithValues { keys, order, .. }: KeysWithValues) -> Result {
-        let Plan { n, top_bits, multiprocessors, .. } = self.plan;
-        let counts = self.counts.view().slice(self.table * TABLE_WORDS, TABLE_WORDS);
-        let args = (keys, order, counts, self.control.view(), self.buckets.view(), self.epoch);
-        if top_bits == 0 {
-            let blocks = count_blocks(n, multiprocessors);
-            let geometry = Geometry::linear(blocks, COUNT_THREADS).shared(PerTwoLanes::SHARED).overlapping();
-            on.launch(radix_msd_pairs_count::<PerTwoLanes>::default(), geometry, args)
-        } else {
-            let blocks = histogram_blocks(n, multiprocessors);
-            let geometry = Geometry::linear(blocks, COUNT_THREADS).shared(PerLane::SHARED).overlapping();
-            on.launch(radix_msd_pairs_count::<PerLane>::default(), geometry, args)
-        }
-    }
-
-    /// Launches 4, 5, 7 and 8.
-    fn pass(&self, on: &dyn Launcher, pairs: KeysWithValues, number: u32) -> Result {
-        match (self.plan.small, number == 0) {
-            (false, true) => self.pass_of::<Large, Apart>(on, pairs, number),
-            (false, false) => self.pass_of::<Large, Joined>(on, pairs, number),
-            (true, true) => self.pass_of::<Small, Apart>(on, pairs, number),
-            (true, false) => self.pass_of::<Small, Joined>(on, pairs, number),
-        }
-    }
-
-    fn pass_of<S: Shape, O: Origin>(
-        &self,
-        on: &dyn Launcher,
-        KeysWithValues { keys, values, order }: KeysWithValues,
-        number: u32,
-    ) -> Result
+    /// Launch 3, or the first one.
+    fn count_digits<C: Copies>(&self, on: &dyn Launcher, pairs: KeysWithValues, blocks: u32) -> Result
     where
-        radix_msd_pairs_pass<S, O>: Kernel<Args = PassArgs>,
+        radix_msd_pairs_count<C>: Kernel<Args = CountArgs>,
     {
-        let (first_bits, second_bits) = self.plan.bits();
-        let pass = Pass { number, order, epoch: self.epoch + number, first_bits, second_bits, table: self.table };
-        let blocks = if number == 1 { self.plan.slots() } else { self.plan.n.div_ceil(S::TILE) };
+        let (control, buckets, passes) = (self.control.view(), self.buckets.view(), self.passes.view());
+        let geometry = Geometry::linear(blocks, COUNT_THREADS).shared(C::SHARED).overlapping();
+        let counts = self.counts.view();
+        let args = (pairs.keys, pairs.order, counts, self.table, control, buckets, passes, self.epoch);
+        on.launch(radix_msd_pairs_count::<C>::default(), geometry, args)
+    }
+
+    /// Launches 4 and 5, or a pass where the host chose the digits.
+    fn pass<S: Shape>(&self, on: &dyn Launcher, pairs: KeysWithValues, number: u32) -> Result
+    where
+        radix_msd_pairs_pass<S, Apart>: Kernel<Args = PassArgs>,
+        radix_msd_pairs_pass<S, Joined>: Kernel<Args = PassArgs>,
+    {
+        let ((first, second), KeysWithValues { keys, values, order }) = (self.plan.bits(), pairs);
+        let (shift, bits) = match (S::BUCKETS, number) {
+            (false, _) => (number * BITS, BITS),
+            (true, 0) => (u32::BITS - first, first),
+            (true, _) => (u32::BITS - first - second, second),
+        };
+        let encode = if number == 0 { order } else { UNSIGNED };
+        // After partitions the bucket sort maps keys back.
+        let decode = if !S::BUCKETS && number == PASSES - 1 { order } else { UNSIGNED };
+        let pass = Pass { shift, bits, number, encode, decode, epoch: self.epoch + number, table: self.table };
+        // The first partition has no empty slots.
+        let blocks = if number == 0 { self.plan.n.div_ceil(S::TILE) } else { self.plan.slots() };
         let geometry = Geometry::linear(blocks, S::THREADS).shared(pass_shared::<S>()).overlapping();
         // The first pass writes to the first array, the second reads it, and so on.
         let [first, second] = [&self.pairs[0], &self.pairs[1]].map(|pairs| pairs.view());
         let (from, to) = if number.is_multiple_of(2) { (second, first) } else { (first, second) };
-        let (control, counts) = (self.control.view(), self.counts.view());
-        let args = (keys, values, from, to, pass, control, counts, self.buckets.view(), self.states.view());
-        on.launch(radix_msd_pairs_pass::<S, O>::default(), geometry, args)
+        let (control, counts, buckets) = (self.control.view(), self.counts.view(), self.buckets.view());
+        let args = (keys, values, from, to, pass, control, counts, buckets, self.states.view());
+        if number == 0 {
+            on.launch(radix_msd_pairs_pass::<S, Apart>::default(), geometry, args)
+        } else {
+            on.launch(radix_msd_pairs_pass::<S, Joined>::default(), geometry, args)
+        }
     }
 
     /// Launch 6.
@@ -240,21 +245,31 @@ impl Sorter {
         }
     }
 
-    fn sort_buckets_of<B: Block>(
-        &self,
-        on: &dyn Launcher,
-        KeysWithValues { keys, values, order }: KeysWithValues,
-    ) -> Result
+    fn sort_buckets_of<B: Block>(&self, on: &dyn Launcher, pairs: KeysWithValues) -> Result
     where
         radix_msd_pairs_bucket_sort<B>: Kernel<Args = BucketSortArgs>,
     {
-        let top_bits = self.plan.top_bits;
+        let (KeysWithValues { keys, values, order }, top_bits) = (pairs, self.plan.top_bits);
         let geometry = Geometry::linear(1 << top_bits, B::THREADS).shared(bucket_sort_shared::<B>()).overlapping();
         let (control, buckets, histogram) = (self.control.view(), self.buckets.view(), self.histogram.view());
         let args = (keys, values, order, top_bits, control, buckets, self.epoch, histogram);
         on.launch(radix_msd_pairs_bucket_sort::<B>::default(), geometry, args)
     }
+
+    /// Launch 7.
+    fn sort_rest(&self, on: &dyn Launcher, KeysWithValues { keys, values, order }: KeysWithValues) -> Result {
+        let Plan { n, multiprocessors, .. } = self.plan;
+        let blocks = n.div_ceil(pass_tile::<u32>()).min(REST_BLOCKS * multiprocessors);
+        let geometry = Geometry::linear(blocks, PASS_THREADS).shared(PASS_SHARED).overlapping();
+        let (control, buckets, passes) = (self.control.view(), self.buckets.view(), self.passes.view());
+        let (other, states) = (self.pairs[0].view(), self.states.view());
+        let args = (keys, values, other, order, control, buckets, passes, states, self.epoch);
+        on.launch(radix_msd_pairs_rest, geometry, args)
+    }
 }
+
+/// The arguments of the count.
+type CountArgs = (Global<u32>, u32, Global<u32>, u32, Global<u32>, Global<u32>, Global<u32>, u32);
 
 /// The arguments of a pass.
 type PassArgs =

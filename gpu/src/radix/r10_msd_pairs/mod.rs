@@ -10,24 +10,26 @@
 //! passes: the runs that a tile writes are twice as long, and fewer sectors of memory are written in part. Ranks come
 //! from one word of shared memory for each half warp and digit: how many pairs had the digit before, and the set of
 //! lanes that have it now. Where many lanes have the same digit, two votes find them instead of atomics. If a bucket is
-//! too large for a block, all four digits are passed over, from the last one. A sample of the keys tells that in nearly
-//! all cases, the histogram in the others; the same launches do either, and those that are not needed leave at once.
+//! too large for a block, pairs go by all digits, from the last one, as in `onesweep`. A sample of the keys tells that
+//! in nearly all cases, the histogram in the others; all launches are made, and those of the other way leave at once.
+//! To leave takes time, too, for each block that is launched: so all passes by digits are one launch of no more blocks
+//! than run at once. A digit in which no two keys differ takes no pass.
 //!
 //! **Bottleneck.** By ncu on an H200, 2²⁸ uniform pairs: in the passes nothing is saturated (the second-level cache 60
 //! and 64 % of its peak, shared memory 55, memory 41); a run of 32 pairs begins anywhere, so that most writes fill
 //! sectors in part. In the bucket sort it is shared memory (73 %; memory 57).
 //!
 //! **Cost.** By buckets a read of the keys to count, two passes that read and write pairs, and the sort of the buckets,
-//! which does so too: 52 bytes per pair. By digits a read to count and four passes: 68 bytes. Eight launches where the
-//! device chooses between the two; five for fewer pairs, which go by digits.
+//! which does so too: 52 bytes per pair. By digits a read to count, and 16 bytes per pair and pass: 68 bytes if no pass
+//! can be left out. Seven launches where the device chooses between the two; five for fewer pairs, by digits.
 //!
 //! **Threads.** Passes: 512 per block with 16 pairs each, with 8 for few pairs; each half warp has a piece of the tile
 //! and reads it as rows of 16. Bucket sort: one block of 384 threads per bucket with 12 pairs each, or of 224 for small
 //! buckets.
 //!
 //! **Limits.** Any number of pairs of 32-bit keys and 32-bit values; no keys alone. Beyond 2²⁸ pairs the buckets of
-//! uniform keys are too large for a block, and pairs go by digits. Scratch memory of 16 bytes per pair. Keys begin on a
-//! multiple of 16 bytes. Needs 128 KiB of shared memory per block.
+//! uniform keys are too large for a block, and pairs go by digits. Scratch memory of 8 bytes per pair where the device
+//! chooses, of 16 elsewhere. Keys begin on a multiple of 16 bytes. Needs 128 KiB of shared memory per block.
 //!
 //! **Source.** Composed of known ideas: A. Adinets and D. Merrill, "Onesweep" (2022), for the passes; E. Stehle and
 //! H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort on GPUs" (2017), for most significant digits first.
@@ -36,10 +38,10 @@
 //! | --- | --- | --- | --- |
 //! | 1 | `histogram.rs` | counts the keys of each bucket | leaves, if a sample shows that it has to be by digits |
 //! | 2 | `starts.rs` | finds where each bucket starts | finds that one is too large |
-//! | 3 | `count.rs` | leaves | counts all digits; the first launch for few pairs |
-//! | 4, 5 | `pass.rs`, `tile.rs`, `ranks.rs` | partitions by the top bits | passes by the last two digits |
+//! | 3 | `count.rs` | leaves | counts all digits, and finds where each value starts |
+//! | 4, 5 | `pass.rs`, `tile.rs`, `ranks.rs` | partitions by the top bits | leave |
 //! | 6 | `bucket_sort.rs`, `window.rs`, `room.rs` | sorts each bucket | leaves |
-//! | 7, 8 | `pass.rs` | leaves | passes by the first two digits |
+//! | 7 | `rest.rs` | leaves | all passes; of few pairs, four launches of `pass.rs` |
 
 mod bucket_sort;
 mod count;
@@ -48,6 +50,7 @@ mod histogram;
 pub mod launches;
 mod pass;
 mod ranks;
+mod rest;
 mod room;
 mod shape;
 mod starts;
@@ -58,6 +61,7 @@ pub use bucket_sort::*;
 pub use count::*;
 pub use histogram::*;
 pub use pass::*;
+pub use rest::*;
 pub use shape::*;
 pub use starts::*;
 pub use tile::PASS_STATIC;
@@ -67,14 +71,14 @@ use super::msd::spread;
 use simt::Global;
 use simt::atomic::{Order::Relaxed, Scope};
 
-/// Words of the controls: the epoch of the last sort by digits, then a ticket for each pass.
+/// Words of the controls: the epoch of the last sort by digits, then a ticket for each pass or partition; or, if one
+/// launch does all passes, a ticket and the number of tiles done for each.
 pub const CONTROL_WORDS: u32 = 32;
 const ROAD: u32 = 0;
 const TICKETS: u32 = 1;
 
 /// Most top bits of a partition.
 const MAX_BITS: u32 = 8;
-
 /// What only the road by buckets needs; empty where the host chose the digits.
 #[derive(Clone, Copy)]
 struct Buckets {

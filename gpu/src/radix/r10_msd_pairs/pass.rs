@@ -1,13 +1,14 @@
-//! Launches 4, 5, 7 and 8: every pair to its place by one digit.
+//! Launches 4 and 5: every pair to its bucket; or passes that the host chose, every pair to its place by one digit.
 //!
 //! `tile.rs` says which pairs a block has and where they go, `ranks.rs` how they are ranked.
 
 use super::ranks::Counters;
-use super::shape::{Large, Shape, Small};
+use super::shape::{Large, Partition, Shape, Small};
 use super::tile::{DigitOf, Tile};
 use super::{MAX_BITS, by_buckets};
-use crate::keys::{UNSIGNED, Word};
+use crate::keys::Word;
 use crate::radix::digits::{ALL_SO_FAR, BITS, DIGITS, OWN, look_back, state};
+use crate::radix::from_last::PASSES;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, grid, kernel, thread};
 
@@ -34,32 +35,37 @@ impl Origin for Joined {
     const APART: bool = false;
 }
 
-/// A pass.
+/// A pass, or a partition by buckets.
 #[simt::argument]
 #[derive(Clone, Copy)]
 pub struct Pass {
-    /// 0 to 3.
+    /// The first bit that it goes by.
+    pub shift: u32,
+    /// How many bits it goes by.
+    pub bits: u32,
+    /// 0 to 3, of a partition 0 or 1.
     pub number: u32,
-    /// The order (see [`crate::keys`]) that the first pass maps keys from, and the fourth one back to.
-    pub order: u32,
+    /// The order (see [`crate::keys`]) that keys are mapped from as they come in.
+    pub encode: u32,
+    /// The order that they are mapped to as they go out.
+    pub decode: u32,
     /// A number from 1 to [`LAST_EPOCH`](crate::radix::digits::LAST_EPOCH) that `states` has not seen.
     pub epoch: u32,
-    /// Bits of the first partition by buckets.
-    pub first_bits: u32,
-    /// Bits of the second partition by buckets.
-    pub second_bits: u32,
-    /// Which of two tables of counts this sort uses, 0 or 1; the first pass zeroes the other one for the next sort.
+    /// Which of two tables of counts this sort uses, 0 or 1.
     pub table: u32,
 }
 
 /// Counts of all digits in one table.
-pub const TABLE_WORDS: u32 = super::PASSES * DIGITS;
+pub const TABLE_WORDS: u32 = PASSES * DIGITS;
 
 /// Moves each pair to its place by a digit: from `keys` and `values` in the first pass, otherwise `from` one array of
-/// pairs `to` another. The last pass of a road, the second or the fourth, moves them to `keys` and `values`.
+/// pairs `to` another, and in the last pass to `keys` and `values`. A partition moves each pair to its bucket the same
+/// way, of two the second is the last; or it leaves, if this sort goes by digits.
 ///
-/// `counts`: two tables, see [`Pass::table`]. `buckets`: see [`Buckets`]. `states`: 256 words per tile.
+/// `counts`: two tables, see [`Pass::table`]. `buckets`: see [`Buckets`](super::Buckets). `states`: 256 words per tile.
 #[kernel(max_threads = S::THREADS, min_blocks = S::BLOCKS, instances(
+    radix_msd_pairs_partition_apart: <Partition, Apart>,
+    radix_msd_pairs_partition_joined: <Partition, Joined>,
     radix_msd_pairs_pass_apart: <Large, Apart>,
     radix_msd_pairs_pass_joined: <Large, Joined>,
     radix_msd_pairs_pass_apart_small: <Small, Apart>,
@@ -70,33 +76,23 @@ pub fn radix_msd_pairs_pass<S: Shape, O: Origin>(
     keys: Global<u32>, values: Global<u32>, from: Global<u64>, to: Global<u64>, pass: Pass, control: Global<u32>,
     counts: Global<u32>, buckets: Global<u32>, states: Global<u64>,
 ) {
-    let t = thread::thread_idx_x();
-    let counters = Counters::<S>::at(8 * S::TILE);
+    let (t, counters) = (thread::thread_idx_x(), Counters::<S>::at(8 * S::TILE));
     grid::let_next_start();
-    // The later passes nearly always leave, and then would have cleared for nothing.
-    let (early, sort) = (pass.number < 2, pass.epoch - pass.number);
-    if early {
-        counters.clear();
-    }
     grid::wait_for_previous(); // pairs, tables and tickets
-    let by_buckets = by_buckets(control, buckets, sort);
-    if !early {
-        if by_buckets {
-            return;
-        }
-        counters.clear();
+    if S::BUCKETS && !by_buckets(control, buckets, pass.epoch - pass.number) {
+        return;
     }
-    let plan = DigitOf { pass, by_buckets, counts, buckets };
+    // Known to the compiler where it can be, which then finds tiles in one way.
+    let pass = if S::BUCKETS { Pass { number: !O::APART as u32, ..pass } } else { pass };
+    counters.clear(); // not before: a block that leaves would have cleared for nothing
+    let plan = DigitOf { pass, counts, buckets };
     let Some(tile) = Tile::<S>::take(&plan, control, keys.len()) else { return };
-    if pass.number == 0 && tile.slot == 0 {
-        clear_other_table(counts, pass.table, S::THREADS);
-    }
 
     let mut pair = tile.load::<O>(keys, from, pass);
     let ranks = counters.rank(tile.shift, |i, shift| pair.keys[i] >> shift & tile.mask);
     if O::APART {
         // Not before the ranks: so the keys alone take registers until then.
-        tile.load_values(&mut pair, values);
+        tile.read(values, |i, value| pair.values[i] = value);
     }
     thread::sync_threads(); // every half warp has counted its pairs before the counts are added up
 
@@ -117,25 +113,13 @@ pub fn radix_msd_pairs_pass<S: Shape, O: Origin>(
         tile.set_offset(place + before, start);
     }
     thread::sync_threads(); // the tile is in order and the offsets are known before pairs are written out
-    if !O::APART && (by_buckets || pass.number == 3) {
-        let order = if pass.number == 3 { pass.order } else { UNSIGNED };
+    if !O::APART && (S::BUCKETS || pass.number == PASSES - 1) {
         tile.store(sorted, |place, pair| {
-            keys.set(place, (pair as u32).decode(order));
+            keys.set(place, (pair as u32).decode(pass.decode));
             values.set(place, (pair >> 32) as u32);
         });
     } else {
         tile.store(sorted, |place, pair| to.set(place, pair));
-    }
-}
-
-/// Zeroes the table of counts that this sort does not use, by one block.
-#[inline(always)]
-fn clear_other_table(counts: Global<u32>, table: u32, threads: u32) {
-    let other = counts.slice((table ^ 1) * TABLE_WORDS, TABLE_WORDS);
-    let mut i = thread::thread_idx_x();
-    while i < TABLE_WORDS {
-        other.set(i, 0);
-        i += threads;
     }
 }
 

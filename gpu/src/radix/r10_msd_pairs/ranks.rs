@@ -31,6 +31,14 @@ impl Ranks {
         self.0[i / 2] |= rank << (i % 2 * 16);
     }
 
+    /// The same, and adds zero to `shift`, which the compiler does not know: so it finds the digit of the next row
+    /// behind this row, and not those of all rows at once, for which there are no registers.
+    #[inline(always)]
+    fn set_and_go_on(&mut self, i: usize, rank: u32, shift: &mut u32) {
+        self.set(i, rank);
+        *shift += rank >> HALF;
+    }
+
     /// Rank `i`.
     #[inline(always)]
     pub fn get(&self, i: usize) -> u32 {
@@ -61,7 +69,8 @@ impl<S: Shape> Counters<S> {
     #[inline(always)]
     pub fn clear(self) {
         const PACKS: usize = (DIGITS / 4 / HALF) as usize;
-        unroll::<PACKS>(|i| self.words.set_pack(i as u32 * S::THREADS + thread::thread_idx_x(), [0; 4]));
+        let t = opaque(thread::thread_idx_x());
+        unroll::<PACKS>(|i| self.words.set_pack(i as u32 * S::THREADS + t, [0; 4]));
     }
 
     /// The words of this half warp.
@@ -80,7 +89,8 @@ impl<S: Shape> Counters<S> {
         let (rank, alike) = by_sets(digit(0, shift), own);
         ranks.set(0, rank);
         if !warp::any(warp::FULL, alike >= CROWD) {
-            S::others(|i| ranks.set(i, by_sets(digit(i, shift), own).0));
+            let mut shift = shift;
+            S::others(|i| ranks.set_and_go_on(i, by_sets(digit(i, shift), own).0, &mut shift));
             return ranks;
         }
         let shift = opaque(shift); // so that the digits of the other branch take no registers here
@@ -97,7 +107,8 @@ impl<S: Shape> Counters<S> {
         } else {
             // The digit that most lanes of a half warp had in the first row.
             let hot = warp::reduce_max(warp::FULL, alike << BITS | digit(0, shift)) & (DIGITS - 1);
-            S::others(|i| ranks.set(i, by_votes(digit(i, shift), hot, own)));
+            let mut shift = opaque(shift); // nor do those that have been compared
+            S::others(|i| ranks.set_and_go_on(i, by_votes(digit(i, shift), hot, own), &mut shift));
         }
         ranks
     }

@@ -1,4 +1,4 @@
-//! How many pairs the tiles of a pass have, and how many threads.
+//! How many pairs the tiles of a pass have, how many threads, and by what a pass goes.
 
 use simt::unroll;
 
@@ -11,11 +11,13 @@ pub const GROUP: usize = 4;
 /// Threads and pairs of a tile.
 pub trait Shape: Copy + 'static {
     /// Threads per block.
-    const THREADS: u32;
+    const THREADS: u32 = 512;
     /// Pairs per thread, whole groups, at most [`MAX_ITEMS`].
-    const ITEMS: u32;
+    const ITEMS: u32 = 16;
     /// Blocks per multiprocessor that the compiler makes room for.
-    const BLOCKS: u32;
+    const BLOCKS: u32 = 2;
+    /// Whether pairs go to their buckets, not by all digits.
+    const BUCKETS: bool = false;
 
     /// Pairs per tile.
     const TILE: u32 = Self::THREADS * Self::ITEMS;
@@ -48,22 +50,20 @@ pub trait Shape: Copy + 'static {
     }
 }
 
+/// The shape for partitions.
+#[derive(Clone, Copy)]
+pub struct Partition;
 /// The shape for many pairs.
 #[derive(Clone, Copy)]
 pub struct Large;
-
-impl Shape for Large {
-    const THREADS: u32 = 512;
-    const ITEMS: u32 = 16;
-    const BLOCKS: u32 = 2;
-}
-
 /// The shape for few pairs: twice as many tiles, and half as many rows to rank one after the other.
 #[derive(Clone, Copy)]
 pub struct Small;
 
+impl Shape for Partition {
+    const BUCKETS: bool = true;
+}
+impl Shape for Large {}
 impl Shape for Small {
-    const THREADS: u32 = 512;
     const ITEMS: u32 = 8;
-    const BLOCKS: u32 = 2;
 }

@@ -1,6 +1,6 @@
 //! Launch 2: where each bucket starts, which tiles the second partition has, and whether all buckets fit a block.
 
-use super::{Buckets, Large, Shape, go_by_digits};
+use super::{Buckets, Partition, Shape, go_by_digits};
 use crate::radix::msd::start_buckets;
 use simt::{Global, grid, kernel, warp};
 
@@ -20,7 +20,7 @@ pub fn radix_msd_pairs_starts(
     grid::let_next_start();
     grid::wait_for_previous(); // the histogram is complete
     // The passes look back instead of advancing cursors: starts are all that the second partition needs.
-    start_buckets::<u32>(histogram, n, bits, starts, [first, starts], tiles, Large::TILE, |_, count| {
+    start_buckets::<u32>(histogram, n, bits, starts, [first, starts], tiles, Partition::TILE, |_, count| {
         if warp::any(warp::FULL, count > most) && warp::lane_id() == 0 {
             go_by_digits(control, sort);
         }

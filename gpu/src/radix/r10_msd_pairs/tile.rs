@@ -5,7 +5,7 @@ use super::shape::{GROUP, MAX_ITEMS, Shape};
 use super::{Buckets, Origin, Pass, TABLE_WORDS, TICKETS};
 use crate::keys::Word;
 use crate::operator::{Sum, warp_scan_inclusive};
-use crate::radix::digits::{BITS, DIGITS};
+use crate::radix::digits::DIGITS;
 use crate::radix::msd::{spread, static_shared};
 use crate::radix::steps::Digits;
 use core::marker::PhantomData;
@@ -25,58 +25,33 @@ pub const PASS_STATIC: u32 = static_shared(4 * (1 + DIGITS + 2 * WARPS));
 /// By which digit a pass goes, and where its values start.
 pub struct DigitOf {
     pub pass: Pass,
-    pub by_buckets: bool,
     pub counts: Global<u32>,
     pub buckets: Global<u32>,
 }
 
 impl DigitOf {
-    /// The first bit and the number of bits.
-    #[inline(always)]
-    fn bits(&self) -> (u32, u32) {
-        let Pass { number, first_bits, second_bits, .. } = self.pass;
-        if !self.by_buckets {
-            (number * BITS, BITS)
-        } else if number == 0 {
-            (32 - first_bits, first_bits)
-        } else {
-            (32 - first_bits - second_bits, second_bits)
-        }
-    }
-
     /// For the digit of this thread, one of the first [`DIGITS`]: where it starts in the output, or, by digits, how
     /// often the input has it.
     #[inline(always)]
-    pub fn place<S: Shape>(&self, tile: &Tile<S>) -> Place {
+    pub fn place<S: Shape>(&self, tile: &Tile<S>) -> u32 {
         let (t, Pass { number, table, .. }) = (thread::thread_idx_x(), self.pass);
-        if t >= DIGITS {
-            return Place::Start(0);
-        }
-        if !self.by_buckets {
-            return Place::Count(self.counts.get(table * TABLE_WORDS + number * DIGITS + t));
-        }
-        let Buckets { first, starts, .. } = Buckets::new(self.buckets);
-        if t > tile.mask {
-            Place::Start(0)
+        if t >= DIGITS || t > tile.mask {
+            0
+        } else if !S::BUCKETS {
+            self.counts.get(table * TABLE_WORDS + number * DIGITS + t)
         } else if number == 0 {
-            Place::Start(first.get(spread(t)))
+            Buckets::new(self.buckets).first.get(spread(t))
         } else {
-            Place::Start(starts.get(tile.bucket + t))
+            // Anew, so that no address takes registers from the beginning on.
+            Buckets::new(self.buckets).starts.get(opaque(tile.bucket) + t)
         }
     }
-}
-
-/// What is known of where a digit starts.
-#[derive(Clone, Copy)]
-pub enum Place {
-    Start(u32),
-    Count(u32),
 }
 
 /// Pairs of one thread.
 pub struct Pairs {
     pub keys: [u32; MAX_ITEMS],
-    values: [u32; MAX_ITEMS],
+    pub values: [u32; MAX_ITEMS],
 }
 
 /// The pairs of a block: `count` of the input, from pair `begin` on.
@@ -108,13 +83,13 @@ impl<S: Shape> Tile<S> {
         }
         thread::sync_threads(); // the tile is known, and all counters are zero
         let slot = TAKEN::view().get(0);
-        let (shift, bits) = plan.bits();
+        let Pass { shift, bits, .. } = plan.pass;
         let mask = (1 << bits) - 1;
         let first = t / HALF * (S::ITEMS * HALF) + t % HALF;
         let tile = |begin, count, before, bucket| {
             Some(Self { slot, begin, count, before, bucket, shift, mask, first, shape: PhantomData })
         };
-        if plan.by_buckets && number == 1 {
+        if S::BUCKETS && number == 1 {
             let Buckets { starts, tiles, .. } = Buckets::new(plan.buckets);
             let [begin, end, bucket, _] = tiles.get_pack(slot);
             if begin == end {
@@ -124,7 +99,6 @@ impl<S: Shape> Tile<S> {
             let slots = starts.get(bucket) / S::TILE + (bucket >> bits);
             tile(begin, end - begin, slot - slots, bucket)
         } else {
-            // The second pass has blocks for all slots of the second partition.
             if slot >= n.div_ceil(S::TILE) {
                 return None;
             }
@@ -133,40 +107,25 @@ impl<S: Shape> Tile<S> {
         }
     }
 
-    #[inline(always)]
-    fn digit(&self, key: u32) -> u32 {
-        key >> self.shift & self.mask
-    }
-
-    #[inline(always)]
-    fn is_full(&self) -> bool {
-        self.count == S::TILE
-    }
-
     /// The keys of this thread, mapped, and the values if they lie beside them. A pair past the end counts as one with
     /// the largest key: it is the last of its digit, and is not stored.
     #[inline(always)]
     pub fn load<O: Origin>(&self, keys: Global<u32>, pairs: Global<u64>, pass: Pass) -> Pairs {
         let mut mine = Pairs { keys: [u32::LARGEST; MAX_ITEMS], values: [0; MAX_ITEMS] };
         if O::APART {
-            self.read(keys, |i, key| mine.keys[i] = key.encode(pass.order));
+            self.read(keys, |i, key| mine.keys[i] = key.encode(pass.encode));
         } else {
-            self.read(pairs, |i, pair| (mine.keys[i], mine.values[i]) = (pair as u32, (pair >> 32) as u32));
+            // Opaque, so that the compiler keeps a value in one register, not in the upper half of two.
+            self.read(pairs, |i, pair| (mine.keys[i], mine.values[i]) = (pair as u32, opaque((pair >> 32) as u32)));
         }
         mine
     }
 
-    /// The values of this thread.
-    #[inline(always)]
-    pub fn load_values(&self, mine: &mut Pairs, values: Global<u32>) {
-        self.read(values, |i, value| mine.values[i] = value);
-    }
-
     /// Calls `f` with the index and the content of each element that the tile has for this thread.
     #[inline(always)]
-    fn read<T: simt::Scalar>(&self, input: Global<T>, mut f: impl FnMut(usize, T)) {
+    pub fn read<T: simt::Scalar>(&self, input: Global<T>, mut f: impl FnMut(usize, T)) {
         let mine = input.slice(self.begin, self.count);
-        if self.is_full() {
+        if self.count == S::TILE {
             let mine = mine.slice(self.first, self.count - self.first);
             S::each(|i| f(i, mine.get_streaming(i as u32 * HALF)));
         } else {
@@ -199,13 +158,13 @@ impl<S: Shape> Tile<S> {
     }
 
     /// For the digit of this thread the numbers of pairs in the tile and in the input that come before it. Only the
-    /// threads of a digit get them.
+    /// threads of a digit get them. `place`: see [`DigitOf::place`].
     #[inline(always)]
     #[track_caller]
-    pub fn scan(&self, total: u32, place: Place) -> (u32, u32) {
+    pub fn scan(&self, total: u32, place: u32) -> (u32, u32) {
         let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
         let (w, sums) = (t / warp::WARP, SUMS::view());
-        let count = if let Place::Count(count) = place { count } else { 0 };
+        let count = if S::BUCKETS { 0 } else { place };
         let (mut in_tile, mut in_all) = (0, 0);
         if t < DIGITS {
             (in_tile, in_all) = (warp_scan_inclusive::<Sum, u32>(total), warp_scan_inclusive::<Sum, u32>(count));
@@ -219,7 +178,7 @@ impl<S: Shape> Tile<S> {
             let below = |first: u32| warp::reduce_add(warp::FULL, if lane < w { sums.get(first + lane) } else { 0 });
             (in_tile, in_all) = (below(0) + in_tile - total, below(WARPS) + in_all - count);
         }
-        (in_tile, if let Place::Start(start) = place { start } else { in_all })
+        (in_tile, if S::BUCKETS { place } else { in_all })
     }
 
     /// Says where the first pair of this thread's digit goes in the output, if the digit starts at `start` in the tile.
@@ -232,9 +191,10 @@ impl<S: Shape> Tile<S> {
     /// Calls `put` with the place in the output and each of the sorted pairs.
     #[inline(always)]
     pub fn store(&self, sorted: Shared<u64>, put: impl Fn(u32, u64)) {
-        let to = |place: u32, pair: u64| OFFSETS::view().get(self.digit(pair as u32)).wrapping_add(place);
+        let digit = |pair: u64| pair as u32 >> self.shift & self.mask;
+        let to = |place: u32, pair: u64| OFFSETS::view().get(digit(pair)).wrapping_add(place);
         let t = opaque(thread::thread_idx_x());
-        if self.is_full() {
+        if self.count == S::TILE {
             S::each_group(|first| {
                 let (mut found, mut places) = ([0; GROUP], [0; GROUP]);
                 let place = |j: usize| (first + j) as u32 * S::THREADS + t;

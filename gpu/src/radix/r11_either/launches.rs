@@ -1,7 +1,6 @@
 //! What the host launches, and the memory that it needs beside the keys.
 
 use super::crowded::crowded_shared;
-use super::from_last::PASSES;
 use super::many::{
     radix_either_many_first, radix_either_many_histogram, radix_either_many_second, radix_either_many_starts,
     radix_either_rest,
@@ -12,6 +11,7 @@ use crate::keys::{self, UNSIGNED};
 use crate::ladder::sort::{Keys, Sort, Sorts, Width};
 use crate::ladder::*;
 use crate::radix::digits::{HISTOGRAM_THREADS, LAST_EPOCH, histogram_blocks};
+use crate::radix::from_last::PASSES;
 use crate::radix::msd::{in_block_shared, tile_shared};
 use crate::radix::r7_onesweep::{HISTOGRAM_SHARED, PASS_SHARED, radix_onesweep_histogram};
 use crate::radix::r8_msd_buckets::MAX_KEYS;

@@ -8,14 +8,14 @@
 
 use super::THREADS;
 use super::choice::{Choice, goes_from_last, sample_goes_from_last};
-use super::from_last::{PASSES, Passes, REST_BLOCKS, all_passes};
 use crate::keys::{UNSIGNED, Word};
 use crate::radix::digits::{BITS, DIGITS, clear_counters, count_cleared};
+use crate::radix::from_last::{PASSES, Passes, REST_BLOCKS, Ways, all_passes};
 use crate::radix::msd::{
     COUNT_THREADS, Mapped, Mapping, Plain, STARTS_THREADS, Tables, Tile, clear_sample, count_top_bits, move_tile,
     spread, tile_shared,
 };
-use crate::radix::r7_onesweep::{PASS_SHARED, pass_tile};
+use crate::radix::r7_onesweep::{KeysOnly, PASS_SHARED, pass_tile};
 use crate::radix::r8_msd_buckets::{partition_blocks, partition_cleared};
 use crate::radix::r9_msd_skewed::{Lists, Numbers, SPLIT_SHARED, Window, split, start_and_list};
 use simt::{Global, Shared, grid, kernel, thread, unroll, warp};
@@ -174,7 +174,8 @@ pub fn radix_either_rest(
     let first = (numbers.second_bits != 0) as u32;
     // No bucket is split, so the phases of the lists are free.
     let phase = |number| Lists::new(lists, keys.len(), numbers.limits).phase(number);
-    all_passes([keys, scratch], numbers.order, passes, first, phase, states, epoch);
+    let ways = Ways { keys: [keys, scratch], values: [keys.slice(0, 0); 2] };
+    all_passes::<KeysOnly>(ways, numbers.order, passes, first, phase, states, epoch);
 }
 
 /// Writes keys that differ in digit `place` alone: each value as often as it was counted. No key is read.

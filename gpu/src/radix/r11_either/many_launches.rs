@@ -1,13 +1,13 @@
 //! What the host launches for many keys, and the memory that it needs beside the keys.
 
 use super::choice::Choice;
-use super::from_last::{PASSES, PASSES_WORDS, REST_BLOCKS};
 use super::many::*;
 use super::*;
 use crate::keys::{self, UNSIGNED};
 use crate::ladder::sort::{Keys, Sorts};
 use crate::ladder::*;
 use crate::radix::digits::LAST_EPOCH;
+use crate::radix::from_last::{PASSES, PASSES_WORDS, REST_BLOCKS};
 use crate::radix::msd::{BUCKET_MAX, COUNT_THREADS, SORT_THREADS, STARTS_THREADS, bucket_sort_shared};
 use crate::radix::r8_msd_buckets::launches::{self as buckets, Memory, launch};
 use crate::radix::r8_msd_buckets::{
@@ -65,7 +65,7 @@ struct Sorter {
     lists: Scratch<u32>,
     /// See [`CHOICE_WORDS`].
     choice_words: Scratch<u32>,
-    /// See [`Passes`](super::from_last::Passes); behind them counts of all digits, zero between sorts.
+    /// See [`Passes`](crate::radix::from_last::Passes); behind them counts of all digits, zero between sorts.
     passes: Scratch<u32>,
     /// The next number that the states have not seen.
     epoch: u32,

@@ -70,7 +70,6 @@
 
 pub mod choice;
 mod crowded;
-pub mod from_last;
 #[cfg(not(target_os = "cuda"))]
 pub mod launches;
 pub mod many;

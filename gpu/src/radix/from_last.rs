@@ -1,17 +1,19 @@
-//! Passes by all digits from the last one, for keys that do not spread.
+//! Passes by all digits from the last one, for keys that do not spread, with values or without.
 //!
 //! The device knows how many passes there are: none by a digit in which no two keys differ, but for one that makes
 //! their number even. One launch does them all, or all but the first. Its blocks take the tiles of a pass by a ticket,
-//! each the next one ahead, so that its keys are on their way while those before are written out, and wait for the end
-//! of a pass before the next.
+//! and wait for the end of a pass before the next. Keys alone are taken a tile ahead, so that they are on their way
+//! while those before are written out. With values that does not pay: a tile that is taken and not begun keeps the
+//! tiles behind it waiting, and moving values takes long (on an H100 2²⁸ pairs of 16 different keys took 9.2 ms with
+//! the next tile taken ahead, 7.7 ms without).
 
+use super::ahead::{Ahead, Nothing};
+use super::digits::{BITS, DIGITS, passes};
+use super::msd::spread;
+use super::r7_onesweep::{Digit, ITEMS, PASS_THREADS, Payload, clear_pass, load_tile, pass_loaded, pass_tile};
+use super::steps::{block_scan, uniform};
+use super::wait::wait_for_items;
 use crate::keys::UNSIGNED;
-use crate::radix::ahead::Ahead;
-use crate::radix::digits::{BITS, DIGITS, passes};
-use crate::radix::msd::spread;
-use crate::radix::r7_onesweep::{Digit, ITEMS, KeysOnly, PASS_THREADS, clear_pass, load_tile, pass_loaded, pass_tile};
-use crate::radix::steps::{block_scan, uniform};
-use crate::radix::wait::wait_for_items;
 use simt::atomic::{self, Order, Order::Relaxed, Scope};
 use simt::{Global, Shared, shared, thread, unroll, warp};
 
@@ -115,10 +117,46 @@ fn passes_by(differ: u32) -> u32 {
     if differ.count_ones().is_multiple_of(2) { differ } else { differ | (same & same.wrapping_neg()) }
 }
 
-/// From where to where pass `number` moves, of what are two arrays before the first pass.
-#[inline(always)]
-fn ways([one, other]: [Global<u32>; 2], number: u32) -> [Global<u32>; 2] {
-    if number.is_multiple_of(2) { [one, other] } else { [other, one] }
+/// What passes move between: the keys, and memory for as many; the same of values, if there are any.
+#[derive(Clone, Copy)]
+pub struct Ways {
+    /// Keys are in the first of these before the first pass, and behind the last one.
+    pub keys: [Global<u32>; 2],
+    /// As for keys.
+    pub values: [Global<u32>; 2],
+}
+
+impl Ways {
+    /// Between keys and values and `other` memory for as many pairs.
+    #[inline(always)]
+    pub fn new(keys: Global<u32>, values: Global<u32>, other: Global<u64>) -> Self {
+        let (n, other) = (keys.len(), other.cast::<u32>());
+        Self { keys: [keys, other.slice(0, n)], values: [values, other.slice(n, n)] }
+    }
+
+    /// From where to where pass `number` moves what is in two arrays.
+    #[inline(always)]
+    fn of([one, other]: [Global<u32>; 2], number: u32) -> [Global<u32>; 2] {
+        if number.is_multiple_of(2) { [one, other] } else { [other, one] }
+    }
+
+    /// From where to where pass `number` moves keys.
+    #[inline(always)]
+    fn keys(&self, number: u32) -> [Global<u32>; 2] {
+        Self::of(self.keys, number)
+    }
+
+    /// From where to where pass `number` moves values.
+    #[inline(always)]
+    fn values(&self, number: u32) -> [Global<u32>; 2] {
+        Self::of(self.values, number)
+    }
+
+    /// How many tiles a pass has.
+    #[inline(always)]
+    fn tiles(&self) -> u32 {
+        self.keys[0].len().div_ceil(pass_tile::<u32>())
+    }
 }
 
 /// The digit of pass `number`, if there are passes by `left` from this one on. `order`: of the keys. `epoch`: of the
@@ -134,10 +172,6 @@ fn digit_of(left: u32, number: u32, order: u32, epoch: u32) -> Digit {
     }
 }
 
-// The digits that are left, a bit each, with that of the pass, and the number of the pass.
-shared!(STEP: [u32; 2]);
-const LEFT: u32 = 0;
-const NUMBER: u32 = 1;
 // The next tile of the block, and how many tiles of the pass it has done. Each is an array of its own: neighbouring
 // words are loaded together, and these are written while others read the words of the step.
 shared!(NEXT: [u32; 1]);
@@ -173,15 +207,20 @@ impl<T: Fn() -> Global<u32>, L: Fn(u32) -> [u32; ITEMS]> Ahead<u32> for Next<T, 
     }
 }
 
-/// All passes from pass `first` on, in a launch of at most as many blocks as tiles. `arrays`: the keys, and as much
-/// memory again. `phase`: the ticket of a pass, and how many of its tiles are done, both zero.
+// The digits that are left, a bit each, with that of the pass, and the number of the pass.
+shared!(STEP: [u32; 2]);
+const LEFT: u32 = 0;
+const NUMBER: u32 = 1;
+
+/// All passes from pass `first` on, in a launch of at most as many blocks as tiles. `phase`: the ticket of a pass, and
+/// how many of its tiles are done, both zero.
 ///
 /// `epoch`: as many as passes, from this one on, are numbers that `states` have not seen, 256 words per tile.
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
-pub fn all_passes(
-    arrays: [Global<u32>; 2], order: u32, passes: Passes, first: u32, phase: impl Fn(u32) -> (Global<u32>, Global<u32>),
+pub fn all_passes<P: Payload>(
+    ways: Ways, order: u32, passes: Passes, first: u32, phase: impl Fn(u32) -> (Global<u32>, Global<u32>),
     states: Global<u64>, epoch: u32,
 ) {
     let left = passes.from(first);
@@ -191,9 +230,9 @@ pub fn all_passes(
     // Which pass it is lies in shared memory, because registers are few.
     let (t, step) = (thread::thread_idx_x(), STEP::view());
     let (left_now, number) = (|| step.get(LEFT), || step.get(NUMBER));
-    let keys = || ways(arrays, number());
+    let (keys, values) = (|| ways.keys(number()), || ways.values(number()));
     let digit = || digit_of(left_now(), number(), order, epoch + number());
-    let tiles = || arrays[0].len().div_ceil(pass_tile::<u32>());
+    let tiles = || ways.tiles();
     let load = |tile| if tile < tiles() { load_tile(tile, keys()[0], digit().encode) } else { [0; ITEMS] };
     let ticket = || phase(number()).0;
     if t == 0 {
@@ -215,14 +254,24 @@ pub fn all_passes(
             clear_pass();
             warp::sync_warp(warp::FULL); // the counters are zero before the warp counts its first key
             let start = || passes.starts(left_now().trailing_zeros()).get(thread::thread_idx_x());
-            let none = || [arrays[0].slice(0, 0); 2];
-            let ahead = Next { ticket, load };
-            mine = pass_loaded::<u32, KeysOnly>(tile, mine, keys, none, digit, start, states, ahead);
-            tile = uniform(NEXT::view().get(0));
+            if P::VALUES {
+                pass_loaded::<u32, P>(tile, mine, keys, values, digit, start, states, Nothing);
+                if t == 0 {
+                    NEXT::view().set(0, ticket().fetch_add(0, 1, Relaxed, Scope::Device));
+                }
+            } else {
+                let ahead = Next { ticket, load };
+                mine = pass_loaded::<u32, P>(tile, mine, keys, values, digit, start, states, ahead);
+                tile = uniform(NEXT::view().get(0));
+            }
             if t == 0 {
                 DONE::view().set(0, DONE::view().get(0) + 1);
             }
             thread::sync_threads(); // all are done with the tile's shared memory, and know the next tile
+            if P::VALUES {
+                tile = uniform(NEXT::view().get(0));
+                mine = load(tile);
+            }
         }
         if left_now().is_power_of_two() {
             return;
