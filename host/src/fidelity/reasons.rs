@@ -39,6 +39,7 @@ const UNEXPLAINED: &str = "not explained";
 /// Family, rung, the measures, and why they differ.
 const REASONS: &[(&str, &str, &[&str], &str)] = &[
     ("bubble", "one-block", CONFLICTS, MERGED),
+    ("bubble", "ring", &[LOADS], POLLS),
     ("scan", "blelloch", CONFLICTS, MERGED),
     ("radix", "columns-one-thread", CONFLICTS, UNEXPLAINED),
     ("radix", "columns-atomic-min", CONFLICTS, UNEXPLAINED),
