@@ -69,7 +69,7 @@ impl<S: Shape> Counters<S> {
     #[inline(always)]
     pub fn clear(self) {
         const PACKS: usize = (DIGITS / 4 / HALF) as usize;
-        let t = opaque(thread::thread_idx_x());
+        let t = opaque(thread::thread_idx_x()); // so that no address is kept until the counts are added up
         unroll::<PACKS>(|i| self.words.set_pack(i as u32 * S::THREADS + t, [0; 4]));
     }
 
