@@ -271,13 +271,7 @@ const LARGE: &[(&str, &[&str])] = &[
     ("mixed", &["matmul_mixed", "matmul_mixed_middle"]),
     (
         "msd-pairs",
-        &[
-            "radix_msd_pairs_histogram",
-            "radix_msd_pairs_starts",
-            "radix_msd_pairs_partition_joined",
-            "radix_msd_pairs_bucket_sort",
-            "radix_msd_pairs_rest",
-        ],
+        &["radix_msd_pairs_histogram", "radix_msd_pairs_starts", "radix_msd_pairs_bucket_sort", "radix_msd_pairs_rest"],
     ),
     (
         "either",
