@@ -1,4 +1,5 @@
-//! Keys that a block finds the buckets of, or moves to them: which tile of which bucket, and which keys a thread has.
+//! How keys are dealt out while they are counted by bucket or moved to their buckets: one tile per block, and the places of
+//! the keys of each thread in it.
 
 use simt::{Global, Scalar, Shared, opaque, thread, unroll, warp};
 
