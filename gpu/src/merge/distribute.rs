@@ -1,5 +1,5 @@
-//! How keys are dealt out while they are counted by bucket or moved to their buckets: one tile per block, and the places of
-//! the keys of each thread in it.
+//! How keys are dealt out while they are counted by bucket or moved to their buckets: one tile per block, and in it the
+//! places of each thread's keys.
 
 use simt::{Global, Scalar, Shared, opaque, thread, unroll, warp};
 

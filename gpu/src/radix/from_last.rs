@@ -127,7 +127,7 @@ pub struct Ways {
 }
 
 impl Ways {
-    /// Between keys and values and `other` memory for as many pairs.
+    /// Between `keys` with their `values` and `other`, memory for as many pairs.
     #[inline(always)]
     pub fn new(keys: Global<u32>, values: Global<u32>, other: Global<u64>) -> Self {
         let (n, other) = (keys.len(), other.cast::<u32>());

@@ -200,8 +200,7 @@ impl Sorter {
     {
         let (control, buckets, passes) = (self.control.view(), self.buckets.view(), self.passes.view());
         let geometry = Geometry::linear(blocks, COUNT_THREADS).shared(C::SHARED).overlapping();
-        let counts = self.counts.view();
-        let args = (pairs.keys, pairs.order, counts, self.table, control, buckets, passes, self.epoch);
+        let args = (pairs.keys, pairs.order, self.counts.view(), self.table, control, buckets, passes, self.epoch);
         on.launch(radix_msd_pairs_count::<C>::default(), geometry, args)
     }
 

@@ -21,7 +21,7 @@
 //!
 //! **Cost.** By buckets a read of the keys to count, two passes that read and write pairs, and the sort of the buckets,
 //! which does so too: 52 bytes per pair. By digits a read to count, and 16 bytes per pair and pass: 68 bytes if no pass
-//! can be left out. Seven launches where the device chooses between the two; five for fewer pairs, by digits.
+//! can be left out. Seven launches where the device chooses; for fewer pairs five, by digits: `count.rs`, `pass.rs`.
 //!
 //! **Threads.** Passes: 512 per block with 16 pairs each, with 8 for few pairs; each half warp has a piece of the tile
 //! and reads it as rows of 16. Bucket sort: one block of 384 threads per bucket with 12 pairs each, or of 224 for small
@@ -41,7 +41,7 @@
 //! | 3 | `count.rs` | leaves | counts all digits, and finds where each value starts |
 //! | 4, 5 | `pass.rs`, `tile.rs`, `ranks.rs` | partitions by the top bits | leave |
 //! | 6 | `bucket_sort.rs`, `window.rs`, `room.rs` | sorts each bucket | leaves |
-//! | 7 | `rest.rs` | leaves | all passes; of few pairs, four launches of `pass.rs` |
+//! | 7 | `rest.rs` | leaves | all passes |
 
 mod bucket_sort;
 mod count;
@@ -79,6 +79,7 @@ const TICKETS: u32 = 1;
 
 /// Most top bits of a partition.
 const MAX_BITS: u32 = 8;
+
 /// What only the road by buckets needs; empty where the host chose the digits.
 #[derive(Clone, Copy)]
 struct Buckets {
