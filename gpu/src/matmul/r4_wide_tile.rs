@@ -35,13 +35,13 @@ shared!(TILE_B_F64: [f64; TILE * TILE]);
 /// C = alpha·A·B + beta·C: `a` is m × k, `b` is k × n, `c` is m × n.
 #[kernel(max_threads = TILE * TILE)]
 pub fn matmul_wide_tile(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
-    product::<f32, TILE>(shape.task(TILE, TILE, a, b, c), shape.k, TILE_A::view(), TILE_B::view());
+    product::<f32, { TILE as usize }>(shape.task(TILE, TILE, a, b, c), shape.k, TILE_A::view(), TILE_B::view());
 }
 
 /// The same for elements of `f64`.
 #[kernel(max_threads = TILE * TILE)]
 pub fn matmul_wide_tile_f64(a: Global<f64>, b: Global<f64>, c: Global<f64>, shape: Shape<f64>) {
-    product::<f64, TILE>(shape.task(TILE, TILE, a, b, c), shape.k, TILE_A_F64::view(), TILE_B_F64::view());
+    product::<f64, { TILE as usize }>(shape.task(TILE, TILE, a, b, c), shape.k, TILE_A_F64::view(), TILE_B_F64::view());
 }
 
 #[cfg(not(target_os = "cuda"))]
