@@ -139,6 +139,12 @@ impl<S: Shape> Counters<S> {
         self.own().get(digit)
     }
 
+    /// The word for a digit's offset, one of the half warp of the thread whose number the digit is, once it is free.
+    #[inline(always)]
+    pub fn offset(self, digit: u32) -> Shared<u32> {
+        self.words.slice(digit / HALF * DIGITS + digit, 1)
+    }
+
     /// Calls `f` with the words of a digit, [`GROUP`] sets at a time, and the first of those sets.
     #[inline(always)]
     fn each_group(self, digit: u32, mut f: impl FnMut(u32, [u32; GROUP])) {

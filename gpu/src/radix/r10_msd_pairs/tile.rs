@@ -16,11 +16,10 @@ use simt::{Global, Shared, opaque, shared, thread, unroll, warp};
 const WARPS: u32 = DIGITS / warp::WARP;
 
 shared!(TAKEN: [u32; 1]);
-shared!(OFFSETS: [u32; DIGITS]);
 shared!(SUMS: [u32; 2 * WARPS]);
 
 /// Bytes of static shared memory.
-pub const PASS_STATIC: u32 = static_shared(4 * (1 + DIGITS + 2 * WARPS));
+pub const PASS_STATIC: u32 = static_shared(4 * (1 + 2 * WARPS));
 
 /// By which digit a pass goes, and where its values start.
 pub struct DigitOf {
@@ -181,18 +180,11 @@ impl<S: Shape> Tile<S> {
         (in_tile, if S::BUCKETS { place } else { in_all })
     }
 
-    /// Says where the first pair of this thread's digit goes in the output, if the digit starts at `start` in the tile.
-    #[inline(always)]
-    pub fn set_offset(&self, place: u32, start: u32) {
-        // It may be below zero, and wraps.
-        OFFSETS::view().set(thread::thread_idx_x(), place.wrapping_sub(start));
-    }
-
     /// Calls `put` with the place in the output and each of the sorted pairs.
     #[inline(always)]
-    pub fn store(&self, sorted: Shared<u64>, put: impl Fn(u32, u64)) {
+    pub fn store(&self, sorted: Shared<u64>, counters: Counters<S>, put: impl Fn(u32, u64)) {
         let digit = |pair: u64| pair as u32 >> self.shift & self.mask;
-        let to = |place: u32, pair: u64| OFFSETS::view().get(digit(pair)).wrapping_add(place);
+        let to = |place: u32, pair: u64| counters.offset(digit(pair)).get(0).wrapping_add(place);
         let t = opaque(thread::thread_idx_x());
         if self.count == S::TILE {
             S::each_group(|first| {
