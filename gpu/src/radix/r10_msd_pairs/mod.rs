@@ -15,8 +15,8 @@
 //! To leave takes time, too, for each block that is launched: so all passes by digits are one launch of no more blocks
 //! than run at once. A digit in which no two keys differ takes no pass.
 //!
-//! **Bottleneck.** By ncu on an H200, 2²⁸ uniform pairs: in the passes nothing is saturated (the second-level cache 60
-//! and 64 % of its peak, shared memory 55, memory 41); a run of 32 pairs begins anywhere, so that most writes fill
+//! **Bottleneck.** By ncu on an H200, 2²⁸ uniform pairs: in the passes nothing is saturated (the second-level cache 64
+//! and 71 % of its peak, shared memory 59, memory 45); a run of 32 pairs begins anywhere, so that most writes fill
 //! sectors in part. In the bucket sort it is shared memory (73 %; memory 57).
 //!
 //! **Cost.** By buckets a read of the keys to count, two passes that read and write pairs, and the sort of the buckets,
