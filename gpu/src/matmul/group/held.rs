@@ -2,12 +2,12 @@
 //! threads load their fragments of A, and the tensor cores read B, which lies along k.
 
 use super::super::{Output, Shape};
-#[cfg(not(target_os = "cuda"))]
-use super::MULTIPLIERS;
+use super::GROUP;
 use super::mapped::{Mapped, Maps, Products};
 use super::ring::{empty, full};
 use super::tiles::{At, Tiles};
-use super::{GROUP, ROWS};
+#[cfg(not(target_os = "cuda"))]
+use super::{MULTIPLIERS, ROWS};
 use crate::ring::Place;
 use core::marker::PhantomData;
 use simt::math::fma;
@@ -33,10 +33,12 @@ type Loads<A, const SUMS: usize, const STAGES: u32> = Mapped<f32, A, Along, SUMS
 impl<A: Lies, const SUMS: usize, const STAGES: u32> Products<f32> for Held<A, SUMS, STAGES> {
     #[cfg(not(target_os = "cuda"))]
     const BLOCKS: u32 = 1;
+    #[cfg(not(target_os = "cuda"))]
     const ROWS: u32 = ROWS;
     const COLUMNS: u32 = 2 * SUMS as u32;
     #[cfg(not(target_os = "cuda"))]
     const NARROW: bool = false;
+    #[cfg(not(target_os = "cuda"))]
     const TURNS: u32 = 1;
     #[cfg(not(target_os = "cuda"))]
     const SHARED_BYTES: u32 = Loads::<A, SUMS, STAGES>::RING.bytes() + MULTIPLIERS / 64 * BOXES * BOX;

@@ -53,8 +53,11 @@ pub trait Products<T: Packed> {
     #[cfg(not(target_os = "cuda"))]
     const BLOCKS: u32;
 
-    /// Rows and columns of a tile of C.
+    /// Rows of a tile of C.
+    #[cfg(not(target_os = "cuda"))]
     const ROWS: u32;
+
+    /// Columns of a tile of C.
     const COLUMNS: u32;
 
     /// Whether there are narrow tiles.
@@ -62,6 +65,7 @@ pub trait Products<T: Packed> {
     const NARROW: bool;
 
     /// Groups of warps that multiply each the steps along k that the others do not.
+    #[cfg(not(target_os = "cuda"))]
     const TURNS: u32;
 
     /// Bytes of dynamic shared memory: the ring, and the boxes of C.
@@ -92,10 +96,12 @@ impl<T: Half, A: Lies, B: Lies, const SUMS: usize, const STAGES: u32, const BLOC
 {
     #[cfg(not(target_os = "cuda"))]
     const BLOCKS: u32 = BLOCKS;
+    #[cfg(not(target_os = "cuda"))]
     const ROWS: u32 = ROWS / TURNS;
     const COLUMNS: u32 = 2 * SUMS as u32;
     #[cfg(not(target_os = "cuda"))]
     const NARROW: bool = Self::HAS_NARROW;
+    #[cfg(not(target_os = "cuda"))]
     const TURNS: u32 = TURNS;
     #[cfg(not(target_os = "cuda"))]
     const SHARED_BYTES: u32 = Self::RING.bytes() + Self::BOXES_BYTES + (TURNS - 1) * Self::GIVEN_BYTES;

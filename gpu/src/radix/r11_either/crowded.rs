@@ -16,6 +16,7 @@ const WARPS: u32 = THREADS / warp::WARP;
 const COUNTERS: u32 = WARPS * DIGITS;
 
 /// Bytes of dynamic shared memory: the counters, and a slot for each key of a thread.
+#[cfg(not(target_os = "cuda"))]
 pub const fn crowded_shared<W>() -> u32 {
     COUNTERS * 4 + THREADS * ITEMS * size_of::<W>() as u32
 }
