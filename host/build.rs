@@ -6,7 +6,7 @@ use std::{env, fs, io};
 fn main() {
     // The build script of rungs-kernels says where that package is.
     let kernels = env::var_os("DEP_RUNGS_KERNELS_MANIFEST").expect("rungs-kernels says where it is");
-    rungs_ptx::embed_from_build_script(&kernels);
+    rungs_ptx::embed_packed_from_build_script(&kernels);
     if let Err(why) = embed_sources(Path::new(&kernels)) {
         println!("cargo::error=the sources of the kernels cannot be read: {why}");
     }
@@ -15,10 +15,11 @@ fn main() {
 /// Writes `sources.rs`: path, from the root of the project, and text of each file of the kernels.
 fn embed_sources(kernels: &Path) -> io::Result<()> {
     let package = kernels.parent().unwrap_or(Path::new("."));
-    let source = package.join("src");
-    println!("cargo::rerun-if-changed={}", source.display());
+    println!("cargo::rerun-if-changed={}", package.display());
     let mut table = String::from("static SOURCES: &[(&str, &str)] = &[\n");
-    let mut paths = files(&source)?;
+    // A folder for each family, whose sources are in `src`; tests are not shown.
+    let mut paths = files(package)?;
+    paths.retain(|path| path.components().any(|part| part.as_os_str() == "src"));
     paths.sort();
     for path in paths {
         let root = package.parent().unwrap_or(package);

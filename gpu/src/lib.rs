@@ -1,32 +1,31 @@
-//! Kernels and their launches: one folder per family, one file per rung. Each is written against [`simt`] alone and
-//! runs as PTX on a GPU or on the simulator.
+//! All kernels and their launches, by family: each family is a package of its own, so that a change of a kernel
+//! compiles one family and its PTX again. Here they are together, for programs that want all of them.
 #![no_std]
-#![cfg_attr(target_os = "cuda", feature(asm_experimental_arch))]
-#![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(abi_ptx))]
 
 #[cfg(not(target_os = "cuda"))]
 extern crate std;
 
-pub mod aligned;
-pub mod bitonic;
-pub mod bubble;
-pub mod cubes;
-pub mod histogram;
-pub mod keys;
+pub use rungs_bitonic as bitonic;
+pub use rungs_bubble as bubble;
+pub use rungs_cubes as cubes;
+pub use rungs_histogram as histogram;
+pub use rungs_matmul as matmul;
+pub use rungs_merge as merge;
+pub use rungs_odd_even as odd_even;
+pub use rungs_radix as radix;
+pub use rungs_reduce as reduce;
+pub use rungs_saxpy as saxpy;
+pub use rungs_scan as scan;
+pub use rungs_common::{aligned, keys, operator, order, places, rung, state, transform, verify, wait};
+pub use rungs_merge::{sort_kernel, sort_kernels};
+
 #[cfg(not(target_os = "cuda"))]
-pub mod ladder;
-pub mod matmul;
-pub mod merge;
-pub mod odd_even;
-pub mod operator;
-pub mod order;
-pub mod places;
-pub mod radix;
-pub mod reduce;
-#[cfg(any(sm_90, not(target_os = "cuda")))]
-mod ring;
-pub mod saxpy;
-pub mod scan;
-pub mod transform;
-pub mod verify;
-pub mod wait;
+mod answer;
+
+/// Rungs, the ladders that they form, and the launches of each kind of rung.
+#[cfg(not(target_os = "cuda"))]
+pub mod ladder {
+    pub use crate::answer::Answer;
+    pub use rungs_common::ladder::*;
+    pub use rungs_matmul::ladder as matmul;
+}

@@ -4,6 +4,7 @@ use crate::backend::Backend;
 use crate::{project, rust_cuda};
 use anyhow::{Context, Result, ensure};
 use rungs_ptx::{Arch, DEFAULT_ARCHES, Options, Package, Ptx, Toolchain, build_all, ptx};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -45,10 +46,10 @@ pub fn by_rust_cuda() -> Result<PathBuf> {
 
 /// Builds the PTX and prints its kernels.
 pub fn run(args: &Args) -> Result<()> {
-    let (package, target_dir) = match &args.manifest_path {
-        Some(manifest) => Package::at(manifest).map(|package| (package.clone(), package.target_dir))?,
+    let (packages, target_dir) = match &args.manifest_path {
+        Some(manifest) => (Package::parts(manifest)?, Package::at(manifest)?.target_dir),
         // In the target folder of this program, which may differ from the one in cargo's current settings.
-        None => (Package::at(&project::root().join("gpu"))?, project::target()),
+        None => (Package::parts(&project::root().join("gpu"))?, project::target()),
     };
     let out = args.out.clone().unwrap_or_else(|| target_dir.join("ptx"));
     if args.backend == Backend::RustCuda {
@@ -57,15 +58,16 @@ pub fn run(args: &Args) -> Result<()> {
             return rust_cuda::start_again(&args.arch, args.checked, &out);
         }
     }
-    let options = |arch: &Arch| Options {
+    let options = |arch: &Arch, package: &Package| Options {
         arch: arch.clone(),
         checked: args.checked,
         package: package.clone(),
         target_dir: target_dir.clone(),
     };
-    let all: Vec<_> = args.arch.iter().map(options).collect();
+    let all: Vec<_> =
+        args.arch.iter().flat_map(|arch| packages.iter().map(move |package| options(arch, package))).collect();
     let started = Instant::now();
-    let built = compile(args.backend, &package, &all)?;
+    let built = compile(args.backend, &packages, &all)?;
     fs::create_dir_all(&out).with_context(|| format!("{} cannot be made", out.display()))?;
     for one in &built {
         let path = out.join(format!("{}.ptx", one.name));
@@ -84,10 +86,12 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn compile(backend: Backend, package: &Package, all: &[Options]) -> Result<Vec<Ptx>> {
-    let names: Vec<_> = all.iter().map(Options::name).collect();
+fn compile(backend: Backend, packages: &[Package], all: &[Options]) -> Result<Vec<Ptx>> {
+    let arches: BTreeSet<_> = all.iter().map(Options::name).collect();
+    let list = |names: Vec<String>| names.join(", ");
+    let of = list(packages.iter().map(|package| package.name.clone()).collect());
     let announce = |toolchain: &dyn std::fmt::Display| {
-        println!("compiling the kernels of {} for {} with {toolchain}", package.name, names.join(", "));
+        println!("compiling {of} for {} with {toolchain}", list(arches.iter().cloned().collect()));
     };
     match backend {
         #[cfg(feature = "rust-cuda")]
@@ -96,7 +100,8 @@ fn compile(backend: Backend, package: &Package, all: &[Options]) -> Result<Vec<P
             rust_cuda::build(all)
         }
         _ => {
-            let toolchain = Toolchain::find(package.folder())?;
+            let folder = packages.first().context("there is no package of kernels")?.folder();
+            let toolchain = Toolchain::find(folder)?;
             announce(&toolchain);
             Ok(build_all(&toolchain, all)?)
         }

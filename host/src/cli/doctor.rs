@@ -64,7 +64,7 @@ fn gpu() -> Finding {
                 let (major, minor) = p.compute_capability;
                 format!("{} (compute capability {major}.{minor}, CUDA {})", p.name, p.driver_version)
             };
-            let unserved = gpus.iter().find(|p| cuda::choose(ptx::PTX, p.compute_capability).is_none());
+            let unserved = gpus.iter().find(|p| cuda::choose(&ptx::PTX, p.compute_capability).is_none());
             let advice = unserved.filter(|_| !ptx::PTX.is_empty()).map(|p| {
                 let (major, minor) = p.compute_capability;
                 format!("the PTX inside needs a newer GPU: cargo xtask build-ptx --arch sm_{major}{minor}")

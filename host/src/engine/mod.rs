@@ -284,7 +284,7 @@ impl Engine {
     }
 
     fn cuda(ordinal: u32) -> Result<Self> {
-        Self::of_kernels(ordinal, ptx::PTX)
+        Self::of_kernels(ordinal, &ptx::PTX)
     }
 
     /// The GPU with this number, with kernels of another crate alone: `ptx` as for [`Engine::add_kernels`]. They may
@@ -311,8 +311,8 @@ impl Engine {
     /// with all its clones, and whatever was made with it: buffers, vectors, marks, plans, second streams.
     pub unsafe fn adopt(context: *mut c_void, stream: *mut c_void) -> Result<Self> {
         // SAFETY: as the caller says.
-        let cuda = unsafe { Cuda::adopt(context, stream, ptx::PTX) }?;
-        Ok(Self::with_cuda(cuda, ptx::PTX))
+        let cuda = unsafe { Cuda::adopt(context, stream, &ptx::PTX) }?;
+        Ok(Self::with_cuda(cuda, &ptx::PTX))
     }
 
     /// `ptx`: what the kernels were chosen from.

@@ -1,6 +1,7 @@
 //! Compiles a package for a GPU by cargo.
 
 use crate::{Arch, Package, Toolchain, convergence, ptx};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -107,6 +108,10 @@ impl std::error::Error for BuildError {}
 pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError> {
     let (name, folder) = (options.name(), options.folder());
     let assembly = folder.join(assembly_name(toolchain, options));
+    let kept = assembly.with_extension("ptx");
+    if let (true, Ok(text)) = (is_fresh(&assembly), fs::read_to_string(&kept)) {
+        return Ok(Ptx { name, arch: options.arch.clone(), text, warnings: String::new() });
+    }
     let output = cargo(toolchain, options, &folder, &assembly)
         .output()
         .map_err(|e| BuildError::Toolchain(format!("{} did not start: {e}", toolchain.cargo.display())))?;
@@ -115,7 +120,8 @@ pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError
         let compiled = said.contains("could not compile");
         return Err(if compiled { BuildError::Kernels(said) } else { BuildError::Toolchain(said) });
     }
-    keep_fresh(options).map_err(|e| BuildError::Toolchain(format!("{}: {e}", folder.display())))?;
+    let failed = |e: io::Error| BuildError::Toolchain(format!("{}: {e}", folder.display()));
+    keep_fresh(options).map_err(failed)?;
     let text = fs::read_to_string(&assembly).map_err(|e| {
         let (file, folder) = (assembly.display(), folder.display());
         BuildError::Toolchain(format!("cargo left no PTX in {file} ({e}); remove {folder} and build again"))
@@ -127,7 +133,57 @@ pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError
     })?;
     let text = ptx::finish(&text, &options.arch, &toolchain.to_string())
         .map_err(|e| BuildError::Kernels(format!("{name}: {e:#}")))?;
+    // The text first: the list of sources says that it is there.
+    fs::write(&kept, &text).and_then(|()| fs::write(list_of(&assembly), fingerprints(&sources(options)))).map_err(failed)?;
     Ok(Ptx { name, arch: options.arch.clone(), text, warnings: said })
+}
+
+/// The file, next to the assembly, that lists the sources that it was made of, each with the hash of its content.
+///
+/// To ask cargo whether a package is fresh takes it half a second, and there is one per family and architecture; this
+/// list takes a millisecond. A file that is new is part of the package only if one that the list has names it.
+fn list_of(assembly: &Path) -> PathBuf {
+    assembly.with_extension("sources")
+}
+
+/// Whether all sources of an assembly are as they were when it was made.
+fn is_fresh(assembly: &Path) -> bool {
+    let Ok(list) = fs::read_to_string(list_of(assembly)) else { return false };
+    let sources: BTreeSet<_> = list.lines().filter_map(|line| line.split_once(' ')).map(|(_, path)| path.into()).collect();
+    !sources.is_empty() && fingerprints(&sources) == list
+}
+
+/// A line for each file: the hash of its content, and its path.
+fn fingerprints(sources: &BTreeSet<PathBuf>) -> String {
+    let line = |path: &PathBuf| {
+        let mut hasher = DefaultHasher::new();
+        // A file that is missing has another hash than an empty one.
+        fs::read(path).ok().hash(&mut hasher);
+        format!("{:016x} {}\n", hasher.finish(), path.display())
+    };
+    sources.iter().map(line).collect()
+}
+
+/// The files that a package's PTX was made of, by cargo's list of the last build: sources, the manifests of the packages
+/// that they are in, and what decides on versions and profiles.
+pub(crate) fn sources(options: &Options) -> BTreeSet<PathBuf> {
+    let listed = fs::read_to_string(options.dep_info()).map(|text| named(&text)).unwrap_or_default();
+    let above = |source: &PathBuf| source.ancestors().map(|f| f.join("Cargo.toml")).find(|path| path.is_file());
+    let manifests: Vec<_> = listed.iter().filter_map(above).collect();
+    let root = &options.package.workspace_root;
+    let fixed = [options.package.manifest.clone(), root.join("Cargo.toml"), root.join("Cargo.lock")];
+    listed.into_iter().chain(manifests).chain(fixed).collect()
+}
+
+/// The sources in a file of make's rules, as cargo writes it: `made: source source`, with `\ ` for a space in a name.
+fn named(dep_info: &str) -> BTreeSet<PathBuf> {
+    const SPACE: &str = "\0";
+    let rules = dep_info.lines().filter_map(|line| line.split_once(": "));
+    let names = rules.flat_map(|(_, sources)| {
+        let sources = sources.replace("\\ ", SPACE);
+        sources.split(' ').map(|name| name.replace(SPACE, " ")).collect::<Vec<_>>()
+    });
+    names.filter(|name| !name.is_empty()).map(PathBuf::from).collect()
 }
 
 /// Leaves the file that a linker would have left. PTX needs no linker, and cargo compiles anew where its file is
@@ -158,13 +214,28 @@ fn check_convergence(text: &str, assembly: &Path) -> Result<(), BuildError> {
     fs::write(&checked, "").and_then(|()| fs::remove_file(&ir)).map_err(failed)
 }
 
-/// [`build`]s several side by side, each in a folder of its own.
+/// [`build`]s several packages for several architectures; the result has one text per architecture, in which those of
+/// the packages are joined. Architectures are compiled side by side, each in a folder of its own.
 ///
 /// # Errors
-/// The first [`BuildError`], as for [`build`].
+/// The first [`BuildError`], as for [`build`]; [`BuildError::Kernels`] if two packages have a kernel of the same name.
 pub fn build_all(toolchain: &Toolchain, all: &[Options]) -> Result<Vec<Ptx>, BuildError> {
+    let mut names: Vec<String> = vec![];
+    all.iter().map(Options::name).for_each(|name| {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    });
+    let of_one = |name: &String| -> Result<Ptx, BuildError> {
+        let parts = all.iter().filter(|options| options.name() == *name);
+        let parts = parts.map(|options| build(toolchain, options)).collect::<Result<Vec<_>, _>>()?;
+        let text = ptx::join(parts.iter().map(|part| &*part.text)).map_err(|e| BuildError::Kernels(format!("{e:#}")))?;
+        let warnings: BTreeSet<_> = parts.iter().map(|part| &*part.warnings).filter(|said| !said.is_empty()).collect();
+        let warnings = warnings.into_iter().collect::<Vec<_>>().join("\n");
+        Ok(Ptx { name: name.clone(), arch: parts[0].arch.clone(), text, warnings })
+    };
     thread::scope(|scope| {
-        let running: Vec<_> = all.iter().map(|options| scope.spawn(|| build(toolchain, options))).collect();
+        let running: Vec<_> = names.iter().map(|name| scope.spawn(|| of_one(name))).collect();
         running.into_iter().map(|one| one.join().expect("building does not panic")).collect()
     })
 }
@@ -243,6 +314,31 @@ fn clean_environment(command: &mut Command) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sources_are_read_from_cargo_s_list() {
+        let text = "/t/release/k.ptx: /w/k/src/lib.rs /w/my\\ kernels/src/a.rs\n\n/w/k/src/lib.rs:\n";
+        let expected = ["/w/k/src/lib.rs", "/w/my kernels/src/a.rs"].map(PathBuf::from);
+        assert_eq!(named(text), BTreeSet::from(expected));
+    }
+
+    #[test]
+    fn ptx_is_stale_if_a_source_changes_or_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, assembly) = (folder.path().join("a.rs"), folder.path().join("a.s"));
+        assert!(!is_fresh(&assembly), "there is no list");
+        fs::write(&source, "one").unwrap();
+        fs::write(list_of(&assembly), fingerprints(&BTreeSet::from([source.clone()]))).unwrap();
+        assert!(is_fresh(&assembly));
+        fs::write(&source, "two").unwrap();
+        assert!(!is_fresh(&assembly));
+        fs::write(&source, "one").unwrap();
+        assert!(is_fresh(&assembly), "the content counts, not the time");
+        fs::remove_file(&source).unwrap();
+        assert!(!is_fresh(&assembly));
+        fs::write(&source, "").unwrap();
+        assert!(!is_fresh(&assembly), "an empty file is not a missing one");
+    }
 
     #[test]
     fn hopper_kernels_are_compiled_from_sm_90_on() {

@@ -1,15 +1,28 @@
 //! PTX inside a program, put there by its build script.
 
-use crate::build::TARGET;
+use crate::build::{TARGET, sources};
 use crate::{Arch, BuildError, Options, Package, Ptx, Toolchain, build_all, ptx};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::process::Command;
+use std::{env, fs, io};
 
 /// The default architectures: PTX for every GPU since Ampere, PTX with Hopper's instructions, and PTX with those that
 /// Hopper alone has.
 pub const DEFAULT_ARCHES: &[&str] = &["sm_80", "sm_90", "sm_90a"];
+
+/// The environment variable that names the architectures to compile for, separated by commas, or `none`.
+pub const ARCHES_VARIABLE: &str = "RUNGS_ARCHES";
+
+/// The form of the texts in the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// As they are.
+    Plain,
+    /// Compressed, for [`unpack`].
+    Packed,
+}
 
 /// Called by a build script: compiles the kernels of a package and leaves `ptx.rs` in `OUT_DIR`, with
 ///
@@ -19,6 +32,10 @@ pub const DEFAULT_ARCHES: &[&str] = &["sm_80", "sm_90", "sm_90a"];
 /// pub static PTX_MISSING: &str = …;        // why there is none; empty if there is
 /// ```
 ///
+/// A release build has PTX for [`DEFAULT_ARCHES`]. A debug build has PTX for the GPUs of this machine, as `nvidia-smi`
+/// names them, and none if there are none: tests on the simulator then do not wait for it. `RUNGS_ARCHES` decides in
+/// both cases: `RUNGS_ARCHES=sm_90a`, or `RUNGS_ARCHES=none`.
+///
 /// `kernels` is the folder of the package with the kernels, or its Cargo.toml; a relative path counts from the folder
 /// of the package whose build script calls. It may be that package itself: its build script does nothing when the
 /// package is compiled for the GPU.
@@ -27,7 +44,17 @@ pub const DEFAULT_ARCHES: &[&str] = &["sm_80", "sm_90", "sm_90a"];
 /// do not compile fail the build. `NAME_PTX_DIR`, with the calling package's name in capitals (`RUNGS_PTX_DIR` for
 /// `rungs`), names a folder whose `sm_*.ptx` are used instead.
 pub fn embed_from_build_script(kernels: impl AsRef<Path>) {
-    if let Err(why) = embed(kernels.as_ref()) {
+    embed_as(Form::Plain, kernels.as_ref());
+}
+
+/// [`embed_from_build_script`] for many kernels: `PTX` is a `LazyLock<Vec<(&str, &str)>>`, whose texts are compressed in
+/// the program and [unpacked](unpack) when they are first asked for. The program depends on `rungs-ptx`, too.
+pub fn embed_packed_from_build_script(kernels: impl AsRef<Path>) {
+    embed_as(Form::Packed, kernels.as_ref());
+}
+
+fn embed_as(form: Form, kernels: &Path) {
+    if let Err(why) = embed(form, kernels) {
         // Prints every line of the compiler's message; cargo fails the build because of them.
         format!("{why:#}").lines().for_each(|line| println!("cargo::error={line}"));
     }
@@ -43,7 +70,71 @@ pub fn target_dir_above(path: &Path) -> Option<PathBuf> {
     path.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file()).map(Path::to_path_buf)
 }
 
-fn embed(kernels: &Path) -> Result<()> {
+/// Compresses a text. Kernels of several types are alike but megabytes apart, so the window is as large as the text.
+fn pack(text: &str) -> io::Result<Vec<u8>> {
+    let mut packer = zstd::bulk::Compressor::new(12)?;
+    packer.long_distance_matching(true)?;
+    packer.window_log(27)?;
+    packer.compress(text.as_bytes())
+}
+
+/// A text that [`embed_packed_from_build_script`] compressed.
+///
+/// # Panics
+/// For other bytes.
+pub fn unpack(packed: &[u8]) -> String {
+    let unpacked = || -> io::Result<Vec<u8>> {
+        let mut unpacker = zstd::stream::Decoder::new(packed)?;
+        unpacker.window_log_max(27)?;
+        let mut text = vec![];
+        io::Read::read_to_end(&mut unpacker, &mut text)?;
+        Ok(text)
+    };
+    let text = unpacked().unwrap_or_else(|e| panic!("the program's PTX cannot be unpacked: {e}"));
+    String::from_utf8(text).expect("PTX is text")
+}
+
+/// The architectures that a build script compiles for, or the reason why for none.
+fn arches() -> Result<Result<Vec<Arch>, String>> {
+    println!("cargo::rerun-if-env-changed={ARCHES_VARIABLE}");
+    let asked = env::var(ARCHES_VARIABLE).ok().filter(|asked| !asked.is_empty());
+    let release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    chosen(asked.as_deref(), release, gpus)
+}
+
+/// [`arches`], of what is asked for, of the profile, and of the architectures of the machine's GPUs.
+fn chosen(asked: Option<&str>, release: bool, gpus: fn() -> Vec<String>) -> Result<Result<Vec<Arch>, String>> {
+    let parsed = |names: &[&str]| names.iter().map(|name| name.trim().parse::<Arch>()).collect::<Result<Vec<_>>>();
+    Ok(match asked {
+        Some("none") => Err(format!("{ARCHES_VARIABLE}=none")),
+        Some(names) => Ok(parsed(&names.split(',').collect::<Vec<_>>()).context(ARCHES_VARIABLE)?),
+        None if release => Ok(parsed(DEFAULT_ARCHES)?),
+        None => {
+            let mut gpus = gpus();
+            gpus.sort();
+            gpus.dedup();
+            let none = "a debug build has PTX for the GPUs of the machine that builds it, and it has none; build with \
+                        --release, or set RUNGS_ARCHES=sm_90a, for example";
+            if gpus.is_empty() { Err(none.into()) } else { Ok(parsed(&gpus.iter().map(|a| &**a).collect::<Vec<_>>())?) }
+        }
+    })
+}
+
+/// The architectures of the machine's GPUs, by the driver's own program: with Hopper's own instructions, where it has
+/// them.
+fn gpus() -> Vec<String> {
+    let asked = Command::new("nvidia-smi").args(["--query-gpu=compute_cap", "--format=csv,noheader"]).output();
+    let said = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let arch = |line: &str| {
+        let digits: String = line.trim().split('.').collect();
+        let number = digits.parse::<u32>().ok()?;
+        // What rustc has no name for runs PTX for an older one.
+        Some(if number == 90 { "sm_90a".into() } else { format!("sm_{}", if number > 90 { 90 } else { number }) })
+    };
+    said.lines().filter_map(arch).collect()
+}
+
+fn embed(form: Form, kernels: &Path) -> Result<()> {
     let set = |name: &str| env::var_os(name).with_context(|| format!("cargo sets no {name}"));
     if set("TARGET")? == TARGET {
         return Ok(());
@@ -55,14 +146,20 @@ fn embed(kernels: &Path) -> Result<()> {
         Some(dir) => from_folder(Path::new(&dir), &variable)?,
         None => {
             // Cargo runs a build script in the folder of its package.
-            let package = Package::at(kernels)?;
-            from_source(&package, &target_dir_above(&out).unwrap_or_else(|| out.clone()))?
+            match arches()? {
+                Ok(arches) => {
+                    let target_dir = target_dir_above(&out).unwrap_or_else(|| out.clone());
+                    from_source(&Package::parts(kernels)?, &arches, &target_dir)?
+                }
+                Err(why) => Embedded::without(why),
+            }
         }
     };
-    if !embedded.missing.is_empty() {
+    // A debug build without a GPU is not worth a warning.
+    if !embedded.missing.is_empty() && env::var("PROFILE").is_ok_and(|profile| profile == "release") {
         println!("cargo::warning=built without PTX, for the simulator only: {}", embedded.missing);
     }
-    embedded.write(&out)
+    embedded.write(form, &out)
 }
 
 /// The PTX for the program.
@@ -78,30 +175,52 @@ impl Embedded {
         Self { missing: missing.into(), ..Self::default() }
     }
 
-    fn write(&self, out: &Path) -> Result<()> {
+    fn write(&self, form: Form, out: &Path) -> Result<()> {
         let mut list = String::new();
         for (name, text) in &self.ptx {
-            write(&out.join(name).with_extension("ptx"), text)?;
-            list += &format!("    ({name:?}, include_str!(concat!(env!(\"OUT_DIR\"), \"/{name}.ptx\"))),\n");
+            if form == Form::Packed {
+                let packed = pack(text).with_context(|| format!("the PTX for {name} cannot be compressed"))?;
+                write(&out.join(name).with_extension("zst"), &packed)?;
+                list += &format!(
+                    "    ({name:?}, &*rungs_ptx::unpack(include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.zst\"))).leak()),\n"
+                );
+            } else {
+                write(&out.join(name).with_extension("ptx"), text.as_bytes())?;
+                list += &format!("    ({name:?}, include_str!(concat!(env!(\"OUT_DIR\"), \"/{name}.ptx\"))),\n");
+            }
         }
+        let (kind, list) = match form {
+            Form::Plain => ("&[(&str, &str)]", format!("&[\n{list}]")),
+            Form::Packed => (
+                "std::sync::LazyLock<Vec<(&'static str, &'static str)>>",
+                format!("std::sync::LazyLock::new(|| vec![\n{list}])"),
+            ),
+        };
         let (toolchain, missing) = (&self.toolchain, &self.missing);
         let code = format!(
             "/// The kernels: architecture and PTX, oldest architecture first.\n\
-             pub static PTX: &[(&str, &str)] = &[\n{list}];\n\
+             pub static PTX: {kind} = {list};\n\
              /// The compiler that made them; empty if there are none.\n\
              pub static PTX_TOOLCHAIN: &str = {toolchain:?};\n\
              /// The reason why there are none; empty if there are.\n\
              pub static PTX_MISSING: &str = {missing:?};\n"
         );
-        write(&out.join("ptx.rs"), &code)
+        write(&out.join("ptx.rs"), code.as_bytes())
     }
 }
 
 /// Built here, if it can be.
-fn from_source(package: &Package, target_dir: &Path) -> Result<Embedded> {
-    [package.manifest.clone(), package.workspace_root.join("Cargo.toml"), package.workspace_root.join("Cargo.lock")]
-        .iter()
-        .for_each(|path| rerun_if_changed(path));
+fn from_source(packages: &[Package], arches: &[Arch], target_dir: &Path) -> Result<Embedded> {
+    let options = |arch: &Arch| -> Vec<Options> {
+        let of = |package: &Package| {
+            let (arch, package, target_dir) = (arch.clone(), package.clone(), target_dir.to_path_buf());
+            Options { arch, checked: false, package, target_dir }
+        };
+        packages.iter().map(of).collect()
+    };
+    let all: Vec<_> = arches.iter().flat_map(options).collect();
+    all.iter().flat_map(sources).collect::<BTreeSet<_>>().iter().for_each(|path| rerun_if_changed(path));
+    let Some(package) = packages.first() else { return Ok(Embedded::without("there is no package of kernels")) };
     let toolchain = match Toolchain::find(package.folder()) {
         Ok(toolchain) => toolchain,
         Err(missing) => {
@@ -112,19 +231,10 @@ fn from_source(package: &Package, target_dir: &Path) -> Result<Embedded> {
             return Ok(Embedded::without(missing.one_line()));
         }
     };
-    let options = |arch: &&str| -> Result<Options> {
-        let (package, target_dir) = (package.clone(), target_dir.to_path_buf());
-        Ok(Options { arch: arch.parse()?, checked: false, package, target_dir })
-    };
-    let all = DEFAULT_ARCHES.iter().map(options).collect::<Result<Vec<_>>>()?;
     match build_all(&toolchain, &all) {
         Ok(built) => {
-            for options in &all {
-                let path = options.dep_info();
-                let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-                let sources = sources(&text);
-                sources.iter().chain(&manifests(&sources)).for_each(|path| rerun_if_changed(path));
-            }
+            // Known only now, if it was the first build.
+            all.iter().flat_map(sources).collect::<BTreeSet<_>>().iter().for_each(|path| rerun_if_changed(path));
             let ptx = built.into_iter().map(|Ptx { name, text, .. }| (name, text)).collect();
             Ok(Embedded { ptx, toolchain: toolchain.to_string(), missing: String::new() })
         }
@@ -165,25 +275,8 @@ fn rerun_if_changed(path: &Path) {
     println!("cargo::rerun-if-changed={}", path.display());
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))
-}
-
-/// The sources in a file of make's rules, as cargo writes it: `made: source source`, with `\ ` for a space in a name.
-fn sources(dep_info: &str) -> BTreeSet<PathBuf> {
-    const SPACE: &str = "\0";
-    let rules = dep_info.lines().filter_map(|line| line.split_once(": "));
-    let names = rules.flat_map(|(_, sources)| {
-        let sources = sources.replace("\\ ", SPACE);
-        sources.split(' ').map(|name| name.replace(SPACE, " ")).collect::<Vec<_>>()
-    });
-    names.filter(|name| !name.is_empty()).map(PathBuf::from).collect()
-}
-
-/// The Cargo.toml of each package that one of these files is in.
-fn manifests(sources: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
-    let above = |source: &PathBuf| source.ancestors().map(|f| f.join("Cargo.toml")).find(|path| path.is_file());
-    sources.iter().filter_map(above).collect()
+fn write(path: &Path, content: &[u8]) -> Result<()> {
+    fs::write(path, content).with_context(|| format!("{} cannot be written", path.display()))
 }
 
 #[cfg(test)]
@@ -196,16 +289,27 @@ mod tests {
     }
 
     #[test]
-    fn sources_are_read_from_cargo_s_list() {
-        let text = "/t/release/k.ptx: /w/k/src/lib.rs /w/my\\ kernels/src/a.rs\n\n/w/k/src/lib.rs:\n";
-        let expected = ["/w/k/src/lib.rs", "/w/my kernels/src/a.rs"].map(PathBuf::from);
-        assert_eq!(sources(text), BTreeSet::from(expected));
+    fn a_packed_text_is_unpacked() {
+        let text = ".visible .entry a()\n".repeat(100_000);
+        let packed = pack(&text).unwrap();
+        assert!(packed.len() < 10_000, "{} bytes", packed.len());
+        assert_eq!(unpack(&packed), text);
+        assert_eq!(unpack(&pack("").unwrap()), "");
     }
 
     #[test]
-    fn the_manifest_of_a_source_is_that_of_its_package() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let sources = BTreeSet::from(["src/lib.rs", "src/ptx/tests.rs"].map(|file| folder.join(file)));
-        assert_eq!(manifests(&sources), BTreeSet::from([folder.join("Cargo.toml")]));
+    fn architectures_are_those_asked_for_or_those_that_the_build_needs() {
+        let none: fn() -> Vec<String> = Vec::new;
+        let two: fn() -> Vec<String> = || ["sm_90a", "sm_80", "sm_90a"].map(String::from).to_vec();
+        let names = |asked, release, gpus| {
+            let arches = chosen(asked, release, gpus).unwrap();
+            arches.map(|arches| arches.iter().map(Arch::to_string).collect::<Vec<_>>().join(","))
+        };
+        assert_eq!(names(None, true, none).unwrap(), DEFAULT_ARCHES.join(","));
+        assert_eq!(names(None, false, two).unwrap(), "sm_80,sm_90a");
+        assert!(names(None, false, none).unwrap_err().contains("--release"));
+        assert_eq!(names(Some("sm_90a, sm_80"), false, none).unwrap(), "sm_90a,sm_80");
+        assert_eq!(names(Some("none"), true, two).unwrap_err(), "RUNGS_ARCHES=none");
+        assert!(chosen(Some("volta"), true, none).is_err());
     }
 }

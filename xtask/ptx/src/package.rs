@@ -25,24 +25,41 @@ pub struct Package {
 }
 
 impl Package {
+    /// The packages whose kernels a package stands for: those that its Cargo.toml names, each compiled by itself, so that
+    /// a change of one family leaves the PTX of the others as it is; or the package alone.
+    ///
+    /// ```toml
+    /// [package.metadata.rungs]
+    /// kernels = ["rungs-reduce", "rungs-scan"]
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Package::at`]; if a package that is named is not in the workspace.
+    pub fn parts(manifest: &Path) -> Result<Vec<Self>> {
+        let (manifest, json) = metadata(manifest)?;
+        let whole = Self::of_metadata(&json, manifest)?;
+        let metadata: Value = serde_json::from_str(&json).context("`cargo metadata` printed something else")?;
+        let packages = metadata["packages"].as_array().map_or(&[][..], Vec::as_slice);
+        let named = |name: &str| packages.iter().find(|package| package["name"].as_str() == Some(name));
+        let parts = named(&whole.name).and_then(|package| package["metadata"]["rungs"]["kernels"].as_array());
+        let Some(parts) = parts else { return Ok(vec![whole]) };
+        let part = |name: &Value| {
+            let name = name.as_str().unwrap_or_default();
+            let found = named(name).and_then(|package| package["manifest_path"].as_str());
+            let found = found.with_context(|| format!("{}: {name} is not in its workspace", whole.name))?;
+            Self::of_metadata(&json, found.into())
+        };
+        parts.iter().map(part).collect()
+    }
+
     /// The package of a Cargo.toml, or of the Cargo.toml in a folder.
     ///
     /// # Errors
     /// If there is no such file, or cargo cannot read it; if it is a workspace without a package of its own; if the
     /// package has no library.
     pub fn at(manifest: &Path) -> Result<Self> {
-        let manifest = if manifest.is_dir() { manifest.join("Cargo.toml") } else { manifest.to_path_buf() };
-        let manifest = fs::canonicalize(&manifest).with_context(|| manifest.display().to_string())?;
-        let cargo = env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
-        let output = Command::new(&cargo)
-            .args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path"])
-            .arg(&manifest)
-            .current_dir(folder(&manifest))
-            .output()
-            .with_context(|| format!("{} did not start", cargo.display()))?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "cargo cannot read {}:\n{}", manifest.display(), said.trim_end());
-        Self::of_metadata(&String::from_utf8_lossy(&output.stdout), manifest)
+        let (manifest, json) = metadata(manifest)?;
+        Self::of_metadata(&json, manifest)
     }
 
     /// The package of a Cargo.toml in the output of `cargo metadata` for its workspace.
@@ -84,6 +101,22 @@ impl Package {
     pub fn folder(&self) -> &Path {
         folder(&self.manifest)
     }
+}
+
+/// The whole path of a Cargo.toml, or of the Cargo.toml in a folder, and what cargo says of its workspace.
+fn metadata(manifest: &Path) -> Result<(PathBuf, String)> {
+    let manifest = if manifest.is_dir() { manifest.join("Cargo.toml") } else { manifest.to_path_buf() };
+    let manifest = fs::canonicalize(&manifest).with_context(|| manifest.display().to_string())?;
+    let cargo = env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
+    let output = Command::new(&cargo)
+        .args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path"])
+        .arg(&manifest)
+        .current_dir(folder(&manifest))
+        .output()
+        .with_context(|| format!("{} did not start", cargo.display()))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "cargo cannot read {}:\n{}", manifest.display(), said.trim_end());
+    Ok((manifest, String::from_utf8_lossy(&output.stdout).into_owned()))
 }
 
 /// The folder of a Cargo.toml whose path is absolute.
@@ -136,6 +169,10 @@ mod tests {
         assert!(why.contains("a workspace without a package") && why.contains("rungs-kernels"), "{why}");
         let kernels = Package::at(&root.join("gpu")).unwrap();
         assert_eq!((kernels.name.as_str(), kernels.library.as_str()), ("rungs-kernels", "rungs_kernels"));
+        let parts = Package::parts(&root.join("gpu")).unwrap();
+        assert!(parts.iter().any(|part| part.library == "rungs_odd_even") && !parts.contains(&kernels));
+        let alone = Package::parts(&root.join("gpu/reduce")).unwrap();
+        assert_eq!(alone, [Package::at(&root.join("gpu/reduce")).unwrap()]);
         assert_eq!(kernels.workspace_root, fs::canonicalize(root).unwrap());
         assert!(Package::at(&root.join("no-such-folder")).is_err());
     }

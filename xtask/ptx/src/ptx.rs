@@ -23,7 +23,11 @@ const HOPPER_VERSION: (u32, u32) = (8, 0);
 /// The declaration of dynamic shared memory by each backend. An array of `u128` has the type's alignment; kernels
 /// expect more of the first byte.
 const DYNAMIC: &str = ".extern .shared .align 128 .b8 RUNGS_DYNAMIC_SHARED[];";
+const DYNAMIC_NAME: &str = "RUNGS_DYNAMIC_SHARED";
 const DYNAMIC_BY_RUST_CUDA: &str = ".extern .shared .align 16 .b8 RUNGS_DYNAMIC_SHARED[];";
+
+/// The begin of the last line of a text's head.
+const ADDRESS_SIZE: &str = ".address_size";
 
 /// The begin of the first line, which names the compiler.
 const COMPILED_BY: &str = "// Compiled by ";
@@ -84,6 +88,34 @@ pub fn finish(text: &str, arch: &Arch, compiler: &str) -> Result<String> {
     let text = frames::without_unused(text);
     let text = set_version(&align_maps(&add_bounds(&text)?)?, arch)?.replace(DYNAMIC_BY_RUST_CUDA, DYNAMIC);
     Ok(format!("{COMPILED_BY}{compiler}\n{text}"))
+}
+
+/// Finished texts for one architecture as one: the head of the first, then the declarations and kernels of all.
+///
+/// # Errors
+/// If there is no text, the heads differ, or two texts have a kernel or an array of the same name.
+pub fn join<'a>(texts: impl Iterator<Item = &'a str>) -> Result<String> {
+    let mut joined = String::new();
+    let (mut first, mut names) = (None, BTreeSet::new());
+    for text in texts {
+        let end = text.find(ADDRESS_SIZE).map(|at| text[at..].find('\n').map_or(text.len(), |line| at + line + 1));
+        let (head, rest) = text.split_at(end.context("the PTX has no line `.address_size`")?);
+        match first {
+            None => joined += head,
+            Some(first) => ensure!(first == head, "PTX of different compilers or architectures is not joined"),
+        }
+        first = Some(head);
+        for name in heads(rest).map(|(name, ..)| name).chain(shared_arrays(rest)) {
+            ensure!(name == DYNAMIC_NAME || names.insert(name), "{name} is in two packages; rename one");
+        }
+        for line in rest.split_inclusive('\n') {
+            if line.trim_end() != DYNAMIC || !joined.contains(DYNAMIC) {
+                joined += line;
+            }
+        }
+    }
+    ensure!(first.is_some(), "there is no PTX to join");
+    Ok(joined)
 }
 
 /// The compiler of a text that was [finished](finish).

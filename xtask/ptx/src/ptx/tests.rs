@@ -184,3 +184,37 @@ fn tensor_maps_are_aligned() {
     let refused = finish(&other, &arch("sm_90a"), "rustc 1").unwrap_err().to_string();
     assert!(refused.contains("second_param_1 is no parameter of 128 bytes"), "{refused}");
 }
+
+/// A finished text with one kernel, which uses static and dynamic shared memory.
+fn one_kernel(kernel: &str, array: &str) -> String {
+    format!(
+        "// Compiled by rustc 1\n.version 7.4\n.target sm_80\n.address_size 64\n\n{DYNAMIC}\n\
+         .shared .align 16 .b8 {array}[64];\n.visible .entry {kernel}()\n{{\n\tret;\n}}\n"
+    )
+}
+
+#[test]
+fn joined_texts_have_one_head_and_all_kernels() {
+    let (a, b) = (one_kernel("a", "TILE_1"), one_kernel("b", "TILE_2"));
+    let joined = join([&*a, &*b].into_iter()).unwrap();
+    assert_eq!(entries(&joined).into_iter().map(|entry| entry.name).collect::<Vec<_>>(), ["a", "b"]);
+    for once in [".version", ".target", ".address_size", DYNAMIC, "TILE_1", "TILE_2", COMPILED_BY] {
+        assert_eq!(joined.matches(once).count(), 1, "{once}");
+    }
+    assert_eq!(join([&*a].into_iter()).unwrap(), a);
+}
+
+#[test]
+fn texts_that_do_not_go_together_are_not_joined() {
+    let a = one_kernel("a", "TILE_1");
+    for (other, why) in [
+        (one_kernel("a", "TILE_2"), "a is in two packages"),
+        (one_kernel("b", "TILE_1"), "TILE_1 is in two packages"),
+        (one_kernel("b", "TILE_2").replace("sm_80", "sm_90"), "different compilers or architectures"),
+        ("nothing".into(), "no line `.address_size`"),
+    ] {
+        let said = join([&*a, &*other].into_iter()).unwrap_err().to_string();
+        assert!(said.contains(why), "{said}");
+    }
+    assert!(join([].into_iter()).is_err());
+}

@@ -1,0 +1,51 @@
+//! Rungs that count the occurrences of each value.
+
+pub use super::*;
+use crate::bins::MAX_BINS;
+
+/// The keys, and the memory for their counts.
+#[derive(Clone, Copy)]
+pub struct Keys<K> {
+    /// The keys: numbers of bins. Keys past the last bin are not counted.
+    pub keys: Global<K>,
+    /// A count for each bin; overwritten.
+    pub counts: Global<u32>,
+}
+
+impl<K: Scalar> Lengths for Keys<K> {
+    /// The launches are made for a number of bins; the number of keys is free.
+    fn check(&self, bins: u32) -> Result {
+        expect_len("counts", self.counts, bins)
+    }
+}
+
+/// A rung that counts keys of type `K`.
+pub trait Counts<K>: Sync {
+    /// The launches that count keys in `bins` bins; takes their scratch memory.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`] if there is no memory.
+    fn launches(&self, on: &dyn Launcher, bins: u32) -> Result<Launches<Keys<K>>>;
+}
+
+/// A rung that counts keys of all types of the family.
+pub trait Histogram: Counts<u8> + Counts<u32> {}
+
+impl<R: Counts<u8> + Counts<u32>> Histogram for R {}
+
+impl Entry<&'static dyn Histogram> {
+    /// The rung ready to count keys in `bins` bins.
+    ///
+    /// # Errors
+    /// [`Failed::Unsuitable`] for no bins or more than [`MAX_BINS`]; [`Failed::Machine`] if there is no memory.
+    pub fn counter<K: Scalar>(&self, on: &dyn Launcher, bins: u32) -> Result<Sequence<Keys<K>>>
+    where
+        dyn Histogram: Counts<K>,
+    {
+        if !(1..=MAX_BINS).contains(&bins) {
+            return Err(Failed::Unsuitable(format!("a histogram has 1 to {MAX_BINS} bins, not {bins}")));
+        }
+        let run = self.run;
+        Sequence::new(on, bins, move |on| Counts::<K>::launches(run, on, bins))
+    }
+}

@@ -1,0 +1,79 @@
+//! What happens before the product: operands are copied to tiles as the tensor cores take them, in their parts.
+
+use super::packed::Packed;
+use super::parts::Parts;
+use crate::panel::Panel;
+use simt::warpgroup::{ROW, Tile};
+use simt::{Global, Shared, grid, shared, thread, unroll};
+
+/// Threads per block.
+pub const PACK: u32 = 256;
+/// Rows of a tile that a block copies.
+const SIDE: u32 = 32;
+/// Rows of the square that all threads have at once, and how often.
+const APART: u32 = PACK / SIDE;
+const ROUNDS: usize = (SIDE / APART) as usize;
+/// Words of 4 bytes in a row of a tile.
+const WORDS: u32 = ROW / 4;
+/// Words from one row of the square to the next in shared memory: rows and columns are in different banks.
+const STRIDE: u32 = WORDS + 1;
+
+const _: () = assert!(SIDE == WORDS, "a block copies a square of words");
+
+shared!(SQUARE: [f32; SIDE * STRIDE]);
+
+/// Blocks that copy an operand of `T`, whose copy has whole tiles along k.
+#[inline(always)]
+pub(super) const fn blocks<T: Packed>(panel: &Panel) -> u32 {
+    panel.blocks(SIDE, Tile::<T>::DEPTH)
+}
+
+/// The square as words.
+#[inline(always)]
+fn square<T: Packed>() -> Shared<T::Word> {
+    SQUARE::view().cast()
+}
+
+/// Copies A and B to tiles, elements in the parts `P`; what lies outside of them becomes zero.
+#[inline(always)]
+pub(in super::super) fn pack<T: Packed, P: Parts<T>>(
+    (from_a, to_a, a): (Global<T>, Global<T>, Panel),
+    (from_b, to_b, b): (Global<T>, Global<T>, Panel),
+) {
+    // The product that follows may begin as soon as all blocks are here: it waits for them where it needs the copies.
+    grid::let_next_start();
+    grid::wait_for_previous(); // for a launch that writes the operands, or reads the copies of a product before
+    let (block, depth) = (thread::block_idx_x(), Tile::<T>::DEPTH);
+    let of_b = block >= blocks::<T>(&a);
+    let (from, to, panel, number) =
+        if of_b { (from_b, to_b, b, block - blocks::<T>(&a)) } else { (from_a, to_a, a, block) };
+    let Panel { along, deep, step, step_deep, width, .. } = panel;
+    let steps = panel.depth / depth;
+    let (first, number_k) = (number / steps * SIDE, number % steps);
+    let (x, y) = (thread::thread_idx_x() % SIDE, thread::thread_idx_x() / SIDE);
+    let mut values = [T::NOTHING; ROUNDS];
+    // Neighbouring threads read neighbouring elements. All loads come before the first store.
+    let place = move |i: usize| if step_deep == 1 { (i as u32 * APART + y, x) } else { (x, i as u32 * APART + y) };
+    unroll::<ROUNDS>(|i| {
+        let (of, word) = place(i);
+        if first + of < along && number_k * depth + word * T::PER_WORD < deep {
+            let k = number_k * depth + word * T::PER_WORD;
+            values[i] = T::word(from, (first + of) * step + k * step_deep, step_deep, deep - k);
+        }
+    });
+    unroll::<ROUNDS>(|i| {
+        let (of, word) = place(i);
+        square::<T>().set(of * STRIDE + word, values[i]);
+    });
+    thread::sync_threads(); // the square is complete before any thread reads it
+    // Four words along k per thread.
+    let (of, across) = (thread::thread_idx_x() / (WORDS / 4), thread::thread_idx_x() % (WORDS / 4));
+    let four = [0, 1, 2, 3].map(|i| square::<T>().get(of * STRIDE + across * 4 + i));
+    let (row, part) = (first % width + of, width * depth);
+    let tile = (first / width * steps + number_k) * (P::COUNT * part);
+    let large = T::large(four);
+    to.set_pack((tile + Tile::<T>::place(row, across * T::PACK)) / T::PACK, large);
+    if let Some(second) = P::second(four, large, of_b) {
+        to.set_pack((tile + part + Tile::<T>::place(row, across * T::PACK)) / T::PACK, second);
+    }
+}

@@ -1,0 +1,175 @@
+//! # Matrix product, on the tensor cores by groups of four warps
+//!
+//! **Idea.** Four warps multiply together, by one instruction for 64 rows, up to 256 columns and eight k, or sixteen of
+//! elements of 16 bits. It reads both operands from shared memory itself. A thread of the block has tiles copied to a
+//! ring of stages there, and two groups multiply what is there, each 64 of a tile's 128 rows.
+//!
+//! **Changed from the rung before.** No lane loads a fragment: the loads that `tensor-mma` was held up by are gone, and
+//! the registers hold nothing but sums. As in `producer-consumer`, warps that copy and warps that multiply tell each
+//! other by barriers, and blocks stay for the whole product.
+//!
+//! **Bottleneck.** The tensor cores, and for large matrices the power that they take. The copies of A and B come before
+//! that, in a launch of their own.
+//!
+//! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles. Copies of A and B in global memory, in as much
+//! scratch memory; from there, copies of 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory. One barrier per
+//! block; two launches. Elements of 16 bits are half the bytes.
+//!
+//! **Threads.** 384 per block: two groups of four warps multiply, and one thread of a third group copies. The third
+//! group is whole because registers are given back by whole groups. Tiles of C have 128 rows and 256 columns, or 128 or
+//! 64 where those fill the multiprocessors better. A thread has every 128th element of what its group computes.
+//!
+//! **Limits.** Any m and n, k below 2²³, any strides, factors, transposed operands. The products of a batch follow each
+//! other, and so do parts of a product whose copies a view cannot hold at once. Elements of `f32` in A and B are
+//! rounded to 10 bits behind the point; those of `bf16` and `f16` are taken as they are, summed in `f32`, and each
+//! element of C is rounded once. Compute capability 9.0 alone. The instruction takes rows of both operands that are
+//! contiguous along k, in an order of its own: the copies have it, of any operand.
+//!
+//! **Source.** NVIDIA, "Parallel Thread Execution ISA", chapter on `wgmma`; P. Shah, "Outperforming cuBLAS on H100: a
+//! worklog" (2024), for the shapes of tiles. Our own prototype in CUDA C++.
+
+use super::Shape;
+use super::group::pack::{self, PACK};
+use super::group::{BLOCK, Blocks, Groups, Packed, Whole};
+use super::panel::Panel;
+use simt::warpgroup::Tile;
+use simt::{Global, bf16, f16, kernel};
+
+pub use super::group::ROWS;
+
+/// Columns of a tile of C.
+pub const COLUMNS: u32 = Wide::<f32>::COLUMNS;
+/// Elements along k of tiles in shared memory; of elements of 16 bits they have twice as many.
+pub const DEPTH: u32 = Tile::<f32>::DEPTH;
+
+type Wide<T> = Groups<T, Whole, 128, 1, 4>;
+type Middle<T> = Groups<T, Whole, 64, 1, 6>;
+type Narrow<T> = Groups<T, Whole, 32, 1, 8>;
+
+/// C = alpha·A·B + beta·C for one product of the batch. `a` and `b` are copies in tiles.
+#[kernel(
+    sm_90a,
+    max_threads = BLOCK,
+    min_blocks = 1,
+    instances(
+        matmul_tensor_group: <f32>,
+        matmul_tensor_group_bf16: <bf16>,
+        matmul_tensor_group_f16: <f16>,
+    )
+)]
+pub fn matmul_tensor_group<T: Packed>(a: Global<T>, b: Global<T>, c: Global<T>, shape: Shape, product: u32) {
+    Wide::product(a, b, c, shape, product);
+}
+
+/// The same with tiles of 128 columns.
+#[kernel(
+    sm_90a,
+    max_threads = BLOCK,
+    min_blocks = 1,
+    instances(
+        matmul_tensor_group_middle: <f32>,
+        matmul_tensor_group_middle_bf16: <bf16>,
+        matmul_tensor_group_middle_f16: <f16>,
+    )
+)]
+pub fn matmul_tensor_group_middle<T: Packed>(a: Global<T>, b: Global<T>, c: Global<T>, shape: Shape, product: u32) {
+    Middle::product(a, b, c, shape, product);
+}
+
+/// The same with tiles of 64 columns.
+#[kernel(
+    sm_90a,
+    max_threads = BLOCK,
+    min_blocks = 1,
+    instances(
+        matmul_tensor_group_narrow: <f32>,
+        matmul_tensor_group_narrow_bf16: <bf16>,
+        matmul_tensor_group_narrow_f16: <f16>,
+    )
+)]
+pub fn matmul_tensor_group_narrow<T: Packed>(a: Global<T>, b: Global<T>, c: Global<T>, shape: Shape, product: u32) {
+    Narrow::product(a, b, c, shape, product);
+}
+
+/// Copies A and B to tiles; elements of `f32` are rounded.
+#[kernel(
+    max_threads = PACK,
+    instances(
+        matmul_tensor_group_pack: <f32>,
+        matmul_tensor_group_pack_bf16: <bf16>,
+        matmul_tensor_group_pack_f16: <f16>,
+    )
+)]
+pub fn matmul_tensor_group_pack<T: Packed>(
+    from_a: Global<T>,
+    to_a: Global<T>,
+    a: Panel,
+    from_b: Global<T>,
+    to_b: Global<T>,
+    b: Panel,
+) {
+    pack::pack::<T, Whole>((from_a, to_a, a), (from_b, to_b, b));
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: A and B are copied; then the product.
+
+    use super::*;
+    use crate::ladder::*;
+    use crate::group::Parts;
+    use crate::group::host::{self, Kernels, PackArgs, ProductArgs};
+
+    /// The rung.
+    pub static RUNG: Entry<Matmul> = rung!(
+        "r13_tensor_group.rs",
+        [matmul_tensor_group, matmul_tensor_group_middle, matmul_tensor_group_narrow, matmul_tensor_group_pack]
+    )
+    .refusing(|ask| host::refuses("tensor-group", ask, Wide::<f32>::SHARED_BYTES))
+    .run_by(&TensorGroup);
+
+    pub(in super::super) struct TensorGroup;
+
+    impl<T: Packed> MultipliesOf<T> for TensorGroup
+    where
+        matmul_tensor_group<T>: Kernel<Args = ProductArgs<T>>,
+        matmul_tensor_group_middle<T>: Kernel<Args = ProductArgs<T>>,
+        matmul_tensor_group_narrow<T>: Kernel<Args = ProductArgs<T>>,
+        matmul_tensor_group_pack<T>: Kernel<Args = PackArgs<T>>,
+    {
+        fn launches_of(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product<T>>> {
+            let products = [
+                Wide::by(|on, geometry, args| on.launch(matmul_tensor_group::<T>::default(), geometry, args), 1.0),
+                Middle::by(
+                    |on, geometry, args| on.launch(matmul_tensor_group_middle::<T>::default(), geometry, args),
+                    1.08,
+                ),
+                Narrow::by(
+                    |on, geometry, args| on.launch(matmul_tensor_group_narrow::<T>::default(), geometry, args),
+                    1.25,
+                ),
+            ];
+            let pack: host::Pack<T> =
+                |on, geometry, args| on.launch(matmul_tensor_group_pack::<T>::default(), geometry, args);
+            host::launches(on, sizes, Kernels { pack, parts: <Whole as Parts<T>>::COUNT, products })
+        }
+    }
+
+    impl Multiplies for TensorGroup {
+        fn precision(&self) -> Precision {
+            Precision::Tf32
+        }
+
+        fn launches(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>> {
+            self.launches_of(on, sizes)
+        }
+
+        fn bf16(&self) -> Option<&dyn MultipliesOf<bf16>> {
+            Some(self)
+        }
+
+        fn f16(&self) -> Option<&dyn MultipliesOf<f16>> {
+            Some(self)
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! # Matrix product, on the tensor cores from operands as they are
+//!
+//! **Idea.** A tensor map tells the copy engine where a matrix is, and how far its rows are apart. The engine then
+//! copies boxes of the matrix, each in the order that the tensor cores take. So A and B need no copies in tiles before
+//! the product. The rows of a box are rows of the matrix as it is stored. Where these do not run along k, the
+//! instruction reads the tile transposed.
+//!
+//! **Changed from the rung before.** `tensor-group`, without the launch that copies A and B. The products of a stage
+//! are made while the next one is waited for: a group gives back the stage before last. C goes to shared memory, four
+//! squares of eight rows by one instruction, and from there by the copy engine, while the block is at its next tile.
+//! The next launch begins before this one ends.
+//!
+//! **Bottleneck.** The tensor cores, and for large matrices the power that they take. Where rows of B do not begin on
+//! lines of the second-level cache, that cache: by ncu on an H200 at 4000 × 4104 × 4056 it is at 78 % of its peak, and
+//! the tensor cores at 52.
+//!
+//! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles. Copies of 2·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes
+//! to shared memory, and of C from there. One barrier per block, and two per small tile; one
+//! launch.
+//!
+//! **Threads.** 384 per block, as in `tensor-group`. Tiles of C have 128 rows and 256 columns, or 128 or 64. If tiles
+//! of 256 columns leave 64 columns of C or fewer, these make narrow tiles. Blocks that have fewer of the others take
+//! them. Where tiles are too few for all multiprocessors, they have 64 rows and columns, each group makes every other
+//! step along k, and the first adds the sums of the second to its own.
+//!
+//! **Limits.** Elements of `bf16` and `f16` alone: of `f32` the instruction takes rows along k and no others. A and B
+//! whose addresses and distances of rows are multiples of 16 bytes, and k > 0; any other product is made as
+//! `tensor-group` makes it. C that is not such a matrix, or with beta other than 0, is written by the threads. The
+//! products of a batch follow each other. Compute capability 9.0 alone.
+//!
+//! **Source.** NVIDIA, "Parallel Thread Execution ISA", chapters on `wgmma`, `stmatrix` and tensor copies; P. Shah,
+//! "Outperforming cuBLAS on H100: a worklog" (2024). Our own prototype in CUDA C++.
+
+use super::Shape;
+use super::group::BLOCK;
+use super::group::mapped::{Half, Mapped, Products};
+use simt::tensor_map::TensorMap;
+use simt::warpgroup::{Across, Along};
+use simt::{Global, bf16, f16, kernel};
+
+pub use super::group::ROWS;
+
+/// Columns of a tile of C.
+pub const COLUMNS: u32 = Wide::<f16, Along, Across>::COLUMNS;
+
+type Wide<T, A, B> = Mapped<T, A, B, 128, 4>;
+type Middle<T, A, B> = Mapped<T, A, B, 64, 6>;
+type Narrow<T, A, B> = Mapped<T, A, B, 32, 8>;
+type Small<T, A, B> = Mapped<T, A, B, 32, 6, 1, 2>;
+
+/// C = alpha·A·B + beta·C for one product. `map_c` is used if `boxes`. The views of A and B say what their maps are of.
+#[kernel(
+    sm_90a,
+    max_threads = BLOCK,
+    min_blocks = 1,
+    instances(
+        matmul_tensor_map_nn_bf16: <bf16, Wide<bf16, Along, Across>>,
+        matmul_tensor_map_nt_bf16: <bf16, Wide<bf16, Along, Along>>,
+        matmul_tensor_map_tn_bf16: <bf16, Wide<bf16, Across, Across>>,
+        matmul_tensor_map_tt_bf16: <bf16, Wide<bf16, Across, Along>>,
+        matmul_tensor_map_nn_f16: <f16, Wide<f16, Along, Across>>,
+        matmul_tensor_map_nt_f16: <f16, Wide<f16, Along, Along>>,
+        matmul_tensor_map_tn_f16: <f16, Wide<f16, Across, Across>>,
+        matmul_tensor_map_tt_f16: <f16, Wide<f16, Across, Along>>,
+        matmul_tensor_map_middle_nn_bf16: <bf16, Middle<bf16, Along, Across>>,
+        matmul_tensor_map_middle_nt_bf16: <bf16, Middle<bf16, Along, Along>>,
+        matmul_tensor_map_middle_tn_bf16: <bf16, Middle<bf16, Across, Across>>,
+        matmul_tensor_map_middle_tt_bf16: <bf16, Middle<bf16, Across, Along>>,
+        matmul_tensor_map_middle_nn_f16: <f16, Middle<f16, Along, Across>>,
+        matmul_tensor_map_middle_nt_f16: <f16, Middle<f16, Along, Along>>,
+        matmul_tensor_map_middle_tn_f16: <f16, Middle<f16, Across, Across>>,
+        matmul_tensor_map_middle_tt_f16: <f16, Middle<f16, Across, Along>>,
+        matmul_tensor_map_narrow_nn_bf16: <bf16, Narrow<bf16, Along, Across>>,
+        matmul_tensor_map_narrow_nt_bf16: <bf16, Narrow<bf16, Along, Along>>,
+        matmul_tensor_map_narrow_tn_bf16: <bf16, Narrow<bf16, Across, Across>>,
+        matmul_tensor_map_narrow_tt_bf16: <bf16, Narrow<bf16, Across, Along>>,
+        matmul_tensor_map_narrow_nn_f16: <f16, Narrow<f16, Along, Across>>,
+        matmul_tensor_map_narrow_nt_f16: <f16, Narrow<f16, Along, Along>>,
+        matmul_tensor_map_narrow_tn_f16: <f16, Narrow<f16, Across, Across>>,
+        matmul_tensor_map_narrow_tt_f16: <f16, Narrow<f16, Across, Along>>,
+        matmul_tensor_map_small_nn_bf16: <bf16, Small<bf16, Along, Across>>,
+        matmul_tensor_map_small_nt_bf16: <bf16, Small<bf16, Along, Along>>,
+        matmul_tensor_map_small_tn_bf16: <bf16, Small<bf16, Across, Across>>,
+        matmul_tensor_map_small_tt_bf16: <bf16, Small<bf16, Across, Along>>,
+        matmul_tensor_map_small_nn_f16: <f16, Small<f16, Along, Across>>,
+        matmul_tensor_map_small_nt_f16: <f16, Small<f16, Along, Along>>,
+        matmul_tensor_map_small_tn_f16: <f16, Small<f16, Across, Across>>,
+        matmul_tensor_map_small_tt_f16: <f16, Small<f16, Across, Along>>,
+    )
+)]
+pub fn matmul_tensor_map<T: Half, P: Products<T>>(
+    map_a: TensorMap<T>,
+    map_b: TensorMap<T>,
+    map_c: TensorMap<T>,
+    _a: Global<T>,
+    _b: Global<T>,
+    c: Global<T>,
+    shape: Shape,
+    boxes: u32,
+) {
+    P::product([map_a, map_b, map_c], shape.matrices(0, c, c, c).2, shape, boxes != 0);
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the product, once per matrix of a batch.
+
+    use super::super::r13_tensor_group::launches::TensorGroup;
+    use super::*;
+    use crate::ladder::*;
+    use crate::group::mapped_host::{self, Args, Kernels, Way, Width};
+    use simt::Kernel;
+    use std::vec::Vec;
+
+    /// The rung.
+    pub static RUNG: Entry<Matmul> = rung!("r15_tensor_map.rs", [matmul_tensor_map])
+        .refusing(|ask| mapped_host::refuses("tensor-map", ask, Wide::<f16, Along, Across>::SHARED_BYTES))
+        .run_by(&Mapping);
+
+    struct Mapping;
+
+    fn way<T: Half, P: Products<T>>() -> Option<Way<T>>
+    where
+        matmul_tensor_map<T, P>: Kernel<Args = Args<T>>,
+    {
+        Some(Way::of::<P>(|on, geometry, args| on.launch(matmul_tensor_map::<T, P>::default(), geometry, args)))
+    }
+
+    /// The kernels with tiles of one size.
+    macro_rules! width {
+        ($tiles:ident<$T:ident>, $cost:expr) => {
+            Width {
+                ways: [
+                    [way::<$T, $tiles<$T, Along, Across>>(), way::<$T, $tiles<$T, Along, Along>>()],
+                    [way::<$T, $tiles<$T, Across, Across>>(), way::<$T, $tiles<$T, Across, Along>>()],
+                ],
+                cost: $cost,
+            }
+        };
+    }
+
+    /// A type with kernels here.
+    pub(in crate) trait Mappable: Half {
+        /// They.
+        fn widths() -> Vec<Width<Self>>;
+    }
+
+    macro_rules! multiplies {
+        ($($T:ident)*) => {$(
+            impl Mappable for $T {
+                fn widths() -> Vec<Width<$T>> {
+                    let large = [width!(Wide<$T>, 1.0), width!(Middle<$T>, 1.02)];
+                    let small = [width!(Narrow<$T>, 1.25), width!(Small<$T>, 1.4)];
+                    [large, small].concat()
+                }
+            }
+
+            impl MultipliesOf<$T> for Mapping {
+                fn launches_of(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product<$T>>> {
+                    let otherwise = |on: &dyn Launcher, sizes| {
+                        MultipliesOf::<$T>::launches_of(&TensorGroup, on, sizes)
+                    };
+                    let kernels = Kernels { widths: $T::widths(), turn: |product| product, by_columns: false };
+                    mapped_host::launches(on, sizes, kernels, otherwise)
+                }
+            }
+        )*};
+    }
+    multiplies!(bf16 f16);
+
+    impl Multiplies for Mapping {
+        fn f32(&self) -> bool {
+            false
+        }
+
+        fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
+            Err(Failed::Unsuitable("tensor-map does not multiply matrices of f32; tensor-group does".into()))
+        }
+
+        fn bf16(&self) -> Option<&dyn MultipliesOf<bf16>> {
+            Some(self)
+        }
+
+        fn f16(&self) -> Option<&dyn MultipliesOf<f16>> {
+            Some(self)
+        }
+    }
+}

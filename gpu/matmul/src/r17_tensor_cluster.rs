@@ -1,0 +1,144 @@
+//! # Matrix product, on the tensor cores by pairs of blocks
+//!
+//! **Idea.** Two multiprocessors that are close together form a cluster: their blocks see each other's shared memory.
+//! The blocks of a pair have tiles of C below each other, so both need the same boxes of B. Each has half of them
+//! copied, to both blocks at once. The second-level cache then delivers B once per pair.
+//!
+//! **Changed from the rung before.** `tensor-map`, with stages that two blocks fill: a stage is empty when the warps of
+//! both blocks have multiplied what is there, so each warp arrives at a barrier of either block. Nothing else waits for
+//! the other block, but the beginning and the end: a block must have made its barriers before the other arrives there,
+//! and must not end before it has. Products too small for pairs are made by the kernels of `tensor-map`.
+//!
+//! **Bottleneck.** The tensor cores, and for large matrices the power that they take: by ncu on an H200 they are busy
+//! 88 % of the time at 4096³ and 93 at 8192³. At 4000 × 4104 × 4056, where rows of B do not begin on lines of the
+//! second-level cache, they are busy 74 % of the time, and the cache is at 52 % of its peak.
+//!
+//! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles of a pair. Copies of
+//! 2·k·(m·⌈n/COLUMNS⌉ + n·⌈m/PAIR_ROWS⌉) bytes to shared memory, of which those of B arrive twice, and of C from there.
+//! Two barriers of the pair; one launch.
+//!
+//! **Threads.** 384 per block, two blocks per cluster. Tiles of C have 128 rows and 256 columns; those of a pair
+//! together have 256 rows. If the rows of tiles are odd in number, one block of the last pairs has a tile outside of C,
+//! and copies its half of B for the other. Tiles may be narrow as in `tensor-map`; the first block copies B for both.
+//!
+//! **Limits.** Those of `tensor-map`. Compute capability 9.0 alone.
+//!
+//! **Source.** NVIDIA, "Parallel Thread Execution ISA", chapters on clusters and on multicast copies; P. Shah,
+//! "Outperforming cuBLAS on H100: a worklog" (2024).
+
+use super::Shape;
+use super::group::BLOCK;
+use super::group::mapped::{Half, Mapped, Products};
+use simt::tensor_map::TensorMap;
+use simt::warpgroup::{Across, Along};
+use simt::{Global, bf16, f16, kernel};
+
+pub use super::r15_tensor_map::COLUMNS;
+
+/// Blocks of a cluster.
+const BLOCKS: u32 = 2;
+
+/// Rows of the tiles of C of a pair of blocks.
+pub const PAIR_ROWS: u32 = BLOCKS * super::group::ROWS;
+
+type Pair<T, A, B> = Mapped<T, A, B, 128, 4, BLOCKS>;
+
+/// C = alpha·A·B + beta·C for one product. `map_c` is used if `boxes`. The views of A and B say what their maps are of.
+#[kernel(
+    sm_90a,
+    max_threads = BLOCK,
+    min_blocks = 1,
+    cluster = BLOCKS,
+    instances(
+        matmul_tensor_cluster_nn_bf16: <bf16, Pair<bf16, Along, Across>>,
+        matmul_tensor_cluster_nt_bf16: <bf16, Pair<bf16, Along, Along>>,
+        matmul_tensor_cluster_tn_bf16: <bf16, Pair<bf16, Across, Across>>,
+        matmul_tensor_cluster_tt_bf16: <bf16, Pair<bf16, Across, Along>>,
+        matmul_tensor_cluster_nn_f16: <f16, Pair<f16, Along, Across>>,
+        matmul_tensor_cluster_nt_f16: <f16, Pair<f16, Along, Along>>,
+        matmul_tensor_cluster_tn_f16: <f16, Pair<f16, Across, Across>>,
+        matmul_tensor_cluster_tt_f16: <f16, Pair<f16, Across, Along>>,
+    )
+)]
+pub fn matmul_tensor_cluster<T: Half, P: Products<T>>(
+    map_a: TensorMap<T>,
+    map_b: TensorMap<T>,
+    map_c: TensorMap<T>,
+    _a: Global<T>,
+    _b: Global<T>,
+    c: Global<T>,
+    shape: Shape,
+    boxes: u32,
+) {
+    P::product([map_a, map_b, map_c], shape.matrices(0, c, c, c).2, shape, boxes != 0);
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the product, once per matrix of a batch.
+
+    use super::super::r13_tensor_group::launches::TensorGroup;
+    use super::super::r15_tensor_map::launches::Mappable;
+    use super::*;
+    use crate::ladder::*;
+    use crate::group::mapped_host::{self, Args, Kernels, Way, Width};
+    use simt::Kernel;
+    use std::vec;
+
+    /// The rung.
+    pub static RUNG: Entry<Matmul> = rung!("r17_tensor_cluster.rs", [matmul_tensor_cluster])
+        .refusing(|ask| mapped_host::refuses("tensor-cluster", ask, Pair::<f16, Along, Across>::SHARED_BYTES))
+        .run_by(&Pairing);
+
+    struct Pairing;
+
+    fn way<T: Half, P: Products<T>>() -> Option<Way<T>>
+    where
+        matmul_tensor_cluster<T, P>: Kernel<Args = Args<T>>,
+    {
+        Some(Way::of::<P>(|on, geometry, args| on.launch(matmul_tensor_cluster::<T, P>::default(), geometry, args)))
+    }
+
+    macro_rules! multiplies {
+        ($($T:ident)*) => {$(
+            impl MultipliesOf<$T> for Pairing {
+                fn launches_of(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product<$T>>> {
+                    let pairs = Width {
+                        ways: [
+                            [way::<$T, Pair<$T, Along, Across>>(), way::<$T, Pair<$T, Along, Along>>()],
+                            [way::<$T, Pair<$T, Across, Across>>(), way::<$T, Pair<$T, Across, Along>>()],
+                        ],
+                        cost: 1.0,
+                    };
+                    // Of those that take the same time the first are chosen.
+                    let mut widths = vec![pairs];
+                    widths.extend($T::widths());
+                    let otherwise = |on: &dyn Launcher, sizes| {
+                        MultipliesOf::<$T>::launches_of(&TensorGroup, on, sizes)
+                    };
+                    let kernels = Kernels { widths, turn: |product| product, by_columns: false };
+                    mapped_host::launches(on, sizes, kernels, otherwise)
+                }
+            }
+        )*};
+    }
+    multiplies!(bf16 f16);
+
+    impl Multiplies for Pairing {
+        fn f32(&self) -> bool {
+            false
+        }
+
+        fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
+            Err(Failed::Unsuitable("tensor-cluster does not multiply matrices of f32; tensor-group does".into()))
+        }
+
+        fn bf16(&self) -> Option<&dyn MultipliesOf<bf16>> {
+            Some(self)
+        }
+
+        fn f16(&self) -> Option<&dyn MultipliesOf<f16>> {
+            Some(self)
+        }
+    }
+}

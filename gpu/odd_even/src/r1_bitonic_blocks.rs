@@ -1,0 +1,104 @@
+//! # Odd-even sort, merging bitonic-sorted blocks
+//!
+//! **Idea.** A bitonic network sorts blocks of 8192 keys. Then passes merge halves of blocks: across the seams, the
+//! upper half of a block with the lower half of the next, then inside the blocks, and so on. Two sorted halves, one of
+//! them read backwards, are a bitonic sequence, which one sweep of the network sorts. Halves behave like the keys of a
+//! bubble sort: h of them are sorted after h passes.
+//!
+//! **Changed from the rung before.** First rung.
+//!
+//! **Bottleneck.** The number of passes: ⌈n/4096⌉ passes over all keys, so the work grows with n². `bitonic` sorts in
+//! the same way without going from neighbour to neighbour.
+//!
+//! **Cost.** ⌈n/4096⌉ launches. The first one sorts the blocks in 91 steps of the network and 26 barriers; each of the
+//! others merges in 13 steps and 4 barriers, and moves every key once each way. A merge of halves that are already in
+//! order reads two keys.
+//!
+//! **Threads.** 512 per block, 16 keys each in registers, as in [`rungs_bitonic::tile`].
+//!
+//! **Limits.** Any n; the last half may be short, and nothing outside the array is touched.
+//!
+//! **Source.** Moscow Aviation Institute, "Parallel data processing", lab 3 (2020). Its blocks have 1024 keys, one per
+//! thread, with a launch for each step of their sort, and its merges go step by step through shared memory. Changed:
+//! blocks eight times as large, so an eighth of the passes; one launch sorts them; keys stay in registers for four
+//! steps at a time.
+
+use rungs_bitonic::tile::{BLOCK, TILE, keys_of_tile, merge_tile, min_blocks, sort_tile};
+use rungs_common::keys::Key;
+use simt::{Global, kernel, thread};
+
+pub use rungs_bitonic::tile::{BLOCK as THREADS, shared_bytes};
+
+/// Keys per block.
+pub const KEYS: u32 = TILE;
+
+/// Keys of half a block.
+pub const HALF: u32 = KEYS / 2;
+
+/// Blocks for `n` keys; the first block begins at `offset`, 0 or [`HALF`].
+pub const fn grid(n: u32, offset: u32) -> u32 {
+    n.saturating_sub(offset).div_ceil(KEYS)
+}
+
+/// The offsets of the merging passes that follow the sort of the blocks, in order.
+pub fn merges(n: u32) -> impl Iterator<Item = u32> {
+    // There are as many passes as halves; the sort of the blocks is the first.
+    (1..n.div_ceil(HALF)).map(|pass| if pass % 2 == 1 { HALF } else { 0 })
+}
+
+/// Sorts every block.
+#[kernel(
+    max_threads = BLOCK, min_blocks = min_blocks::<T>(),
+    instances(odd_even_bitonic_blocks_sort: <u32>, odd_even_bitonic_blocks_sort_u64: <u64>)
+)]
+pub fn odd_even_bitonic_blocks_sort<T: Key>(keys: Global<T>) {
+    sort_tile(keys_of_tile(keys, thread::block_idx_x() * KEYS));
+}
+
+/// Merges the two sorted halves of every block; the first block begins at `offset`.
+#[kernel(
+    max_threads = BLOCK, min_blocks = min_blocks::<T>(),
+    instances(odd_even_bitonic_blocks_merge: <u32>, odd_even_bitonic_blocks_merge_u64: <u64>)
+)]
+pub fn odd_even_bitonic_blocks_merge<T: Key>(keys: Global<T>, offset: u32) {
+    let keys = keys_of_tile(keys, thread::block_idx_x() * KEYS + offset);
+    // The halves are in order already if there is no upper half, or if its first key is not less than the last key of
+    // the lower half. All threads of the block read the same two keys before any of them writes: the merge writes after
+    // a barrier.
+    if keys.len() > HALF && keys.get(HALF - 1) > keys.get(HALF) {
+        merge_tile(keys, true);
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: blocks sorted, then merged across their seams and inside, in turn.
+
+    use super::*;
+    use rungs_common::ladder::sort::*;
+
+    /// The rung.
+    pub static RUNG: Entry<Sort> =
+        rung!("r1_bitonic_blocks.rs", [odd_even_bitonic_blocks_sort, odd_even_bitonic_blocks_merge])
+            .with_tiles(&[HALF as u64, KEYS as u64])
+            .run_by(Sort::both(&BitonicBlocks));
+
+    struct BitonicBlocks;
+
+    impl<W: Width> Sorts<W> for BitonicBlocks
+    where
+        odd_even_bitonic_blocks_sort<W>: Kernel<Args = (Global<W>,)>,
+        odd_even_bitonic_blocks_merge<W>: Kernel<Args = (Global<W>, u32)>,
+    {
+        fn launches(&self, _: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
+            let shared = shared_bytes(size_of::<W>() as u32);
+            let geometry = move |offset| Geometry::linear(grid(n, offset), THREADS).shared(shared);
+            Ok(unsigned(move |on, keys| {
+                on.launch(odd_even_bitonic_blocks_sort::<W>::default(), geometry(0), (keys,))?;
+                merges(n).try_for_each(|offset| {
+                    on.launch(odd_even_bitonic_blocks_merge::<W>::default(), geometry(offset), (keys, offset))
+                })
+            }))
+        }
+    }
+}

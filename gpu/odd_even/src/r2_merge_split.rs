@@ -1,0 +1,186 @@
+//! # Odd-even sort, long runs made by many blocks
+//!
+//! **Idea.** A run is as long as one multiprocessor can sort: 32,768 keys. In a round each run is merged with a
+//! neighbour, in turn with the one above and the one below; the lower of the two keeps the smaller keys, the upper the
+//! others. p runs are sorted after p rounds. Each run is made in chunks by many blocks, so all multiprocessors work on
+//! a few long runs.
+//!
+//! **Changed from the rung before.** Runs eight times as long as the halves of a block, so an eighth of the rounds. A
+//! merge looks only at the keys that it outputs: a search finds them, and a thread then takes nine keys one by one,
+//! where the network took 13 steps for all.
+//!
+//! **Bottleneck.** The latency of a round, not its bytes: one launch, the search's dependent loads, load, merge, store.
+//! The next rung has no launches between rounds.
+//!
+//! **Cost.** p = ⌈n/32,768⌉ runs (half as long for keys of 8 bytes, and where a block has less than 132 KiB of shared
+//! memory): 1 launch sorts them, p launches of a round follow (1 for two runs, none for one); a round moves every key
+//! once each way, and its blocks have 4 barriers, or 1 where a chunk is a copy. A second array of n keys.
+//!
+//! **Threads.** Runs: 1024 per block, 32 keys each, as in [`rungs_bitonic::transposed`]. Rounds: 256 per block, nine
+//! keys each in one chunk.
+//!
+//! **Limits.** Any n, and keys of any order: the first launch maps them to unsigned words, the last one maps them back.
+//!
+//! **Source.** Moscow Aviation Institute, "Parallel data processing", lab 3 (2020), for sorted blocks that merge with
+//! their neighbours, and G. Baudet and D. Stevenson, "Optimal sorting algorithms for parallel computers" (1978), for
+//! the rule that each keeps its half. Our own: runs in chunks. The passes of the forum course "CUDA 程式設計 (9): 泡泡龍
+//! part 2" (2008) belong here too: after its first pass a window is two sorted halves, and sorting it is merging them.
+
+use super::split::{BLOCK, Round, fill_pads, min_blocks, sort_run};
+use rungs_bitonic::transposed::{self, Maps, Size, Tile13, Tile14, Tile15, threads};
+use rungs_common::keys::{Key, Word};
+use simt::{Global, grid, kernel, thread};
+
+/// Sorts every run of `keys` into `runs`, which may be the same; the keys are mapped by `encode` before and by the
+/// inverse of `decode` after.
+#[kernel(max_threads = threads::<N>(), min_blocks = transposed::min_blocks::<T, N>(), instances(
+    odd_even_merge_split_sort: <u32, Tile15>,
+    odd_even_merge_split_sort_small: <u32, Tile14>,
+    odd_even_merge_split_sort_u64: <u64, Tile14>,
+    odd_even_merge_split_sort_u64_small: <u64, Tile13>,
+))]
+pub fn odd_even_merge_split_sort<T: Key + Word, N: Size>(keys: Global<T>, runs: Global<T>, encode: u32, decode: u32) {
+    grid::let_next_start();
+    grid::wait_for_previous(); // the launch before may use both
+    sort_run::<T, N>(keys, runs, thread::block_idx_x(), Maps { encode, decode });
+}
+
+/// One round, from `from` to `to`; then the inverse of `decode`. `backwards`: 1 for blocks counted from the end.
+#[kernel(max_threads = BLOCK, min_blocks = min_blocks::<T>(), instances(
+    odd_even_merge_split_round: <u32>,
+    odd_even_merge_split_round_u64: <u64>,
+))]
+pub fn odd_even_merge_split_round<T: Key + Word>(
+    from: Global<T>,
+    to: Global<T>,
+    round: Round,
+    decode: u32,
+    backwards: u32,
+) {
+    one_round(from, to, round, decode, backwards);
+}
+
+/// A block's part of a round: one chunk.
+#[inline(always)]
+pub(super) fn one_round<T: Key + Word>(from: Global<T>, to: Global<T>, round: Round, decode: u32, backwards: u32) {
+    grid::let_next_start();
+    fill_pads::<T>();
+    grid::wait_for_previous(); // the round before writes what this one reads
+    let block = thread::block_idx_x();
+    // Every other round from the end: it begins with what the round before has left in the L2.
+    let number = if backwards != 0 { thread::grid_dim_x() - 1 - block } else { block };
+    let chunk = round.chunk::<T>(number, from.len());
+    // The same for all threads of the block.
+    if chunk.len > 0 {
+        chunk.merge(from, to, decode, || {});
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: runs sorted, then a kernel per round, between two arrays.
+
+    use super::*;
+    use rungs_common::keys::UNSIGNED;
+    use rungs_common::ladder::sort::*;
+    use crate::split::{TILES, run_bits};
+
+    /// The rung.
+    pub static RUNG: Entry<Sort> = rung!("r2_merge_split.rs", [odd_even_merge_split_sort, odd_even_merge_split_round])
+        .with_tiles(TILES)
+        .run_by(Sort::both(&MergeSplit));
+
+    struct MergeSplit;
+
+    impl<W: RunWidth> Sorts<W> for MergeSplit
+    where
+        odd_even_merge_split_round<W>: Kernel<Args = (Global<W>, Global<W>, Round, u32, u32)>,
+    {
+        fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
+            let round = Round::first(1 << run_bits(size_of::<W>() as u32, on.device().shared_per_block));
+            let rounds = (0..Round::rounds(round.runs(n))).map(|number| Round { parity: number % 2, ..round });
+            let launch = |on: &dyn Launcher, geometry, args| {
+                on.launch(odd_even_merge_split_round::<W>::default(), geometry, args)
+            };
+            by_rounds(on, n, round.run, rounds.collect(), launch)
+        }
+    }
+
+    /// The arguments of a round's kernel.
+    pub type RoundArgs<W> = (Global<W>, Global<W>, Round, u32, u32);
+
+    /// Launches that sort runs of `run` keys and then do these rounds, each by `launch`.
+    ///
+    /// # Errors
+    /// [`Failed::Machine`] if there is no memory for the second array.
+    pub fn by_rounds<W: RunWidth>(
+        on: &dyn Launcher,
+        n: u32,
+        run: u32,
+        rounds: Box<[Round]>,
+        launch: impl Fn(&dyn Launcher, Geometry, RoundArgs<W>) -> Result + 'static,
+    ) -> Result<Launches<Keys<W>>> {
+        let spare = on.scratch::<W>(if rounds.is_empty() { 0 } else { n })?;
+        Ok(Box::new(move |on, Keys { keys, order }| {
+            // The last round writes to the keys' own array.
+            let (mut from, mut to) =
+                if rounds.len().is_multiple_of(2) { (keys, spare.view()) } else { (spare.view(), keys) };
+            W::sort_runs(on, keys, from, run, order, if rounds.is_empty() { order } else { UNSIGNED })?;
+            for (number, &round) in rounds.iter().enumerate() {
+                let decode = if number + 1 == rounds.len() { order } else { UNSIGNED };
+                let geometry = Geometry::linear(round.runs(n) * round.chunks, BLOCK).overlapping();
+                launch(on, geometry, (from, to, round, decode, number as u32 % 2))?;
+                (from, to) = (to, from);
+            }
+            Ok(())
+        }))
+    }
+
+    /// A width of keys whose runs can be sorted.
+    pub trait RunWidth: Width {
+        /// Sorts runs of `run` keys of `keys` into `runs`.
+        ///
+        /// # Errors
+        /// Those of the launch.
+        fn sort_runs(
+            on: &dyn Launcher,
+            keys: Global<Self>,
+            runs: Global<Self>,
+            run: u32,
+            encode: u32,
+            decode: u32,
+        ) -> Result;
+    }
+
+    macro_rules! run_widths {
+        ($($W:ty: $Large:ty, $Small:ty;)*) => {$(
+            impl RunWidth for $W {
+                fn sort_runs(
+                    on: &dyn Launcher,
+                    keys: Global<Self>,
+                    runs: Global<Self>,
+                    run: u32,
+                    encode: u32,
+                    decode: u32,
+                ) -> Result {
+                    fn geometry<N: Size>(n: u32) -> Geometry {
+                        let shared = transposed::shared_bytes(N::BITS, size_of::<$W>() as u32);
+                        Geometry::linear(n.div_ceil(1 << N::BITS), threads::<N>()).shared(shared).overlapping()
+                    }
+                    let args = (keys, runs, encode, decode);
+                    if run == 1 << <$Large>::BITS {
+                        let kernel = odd_even_merge_split_sort::<$W, $Large>::default();
+                        on.launch(kernel, geometry::<$Large>(keys.len()), args)
+                    } else {
+                        let kernel = odd_even_merge_split_sort::<$W, $Small>::default();
+                        on.launch(kernel, geometry::<$Small>(keys.len()), args)
+                    }
+                }
+            }
+        )*};
+    }
+    run_widths! {
+        u32: Tile15, Tile14;
+        u64: Tile14, Tile13;
+    }
+}

@@ -1,0 +1,204 @@
+//! # Odd-even sort, all rounds in one launch
+//!
+//! **Idea.** Blocks stay for all rounds. A block that makes a chunk of a run waits for the two runs that it reads, its
+//! own and its neighbour's, and for nothing else: each run has a counter of the chunks that are done. So runs far from
+//! each other may be rounds apart, and no round ends for all at once.
+//!
+//! **Changed from the rung before.** One launch for all rounds. Blocks draw chunks by number, round after round; the
+//! number of the next one is drawn while a chunk is merged. Counters go on from launch to launch, so nothing is
+//! cleared. Three arrays in place of two: a neighbour may still read what a run was two rounds ago while it is made
+//! anew.
+//!
+//! **Bottleneck.** The latency of a chunk: the counters, the dependent loads of the search, load, merge, store. Only
+//! fewer rounds help: the next rung.
+//!
+//! **Cost.** 2 launches; in p rounds every key is moved once each way, as in the rung
+//! before. For each chunk two atomics, and 5 barriers, or 2 where a chunk is a copy. Two more arrays of n keys.
+//!
+//! **Threads.** 256 per block, nine keys each in one chunk; at most 6 blocks per multiprocessor, 4 for keys of 8 bytes.
+//!
+//! **Limits.** Any n, and keys of any order. A block waits only for chunks with smaller numbers, which blocks that run
+//! have drawn, so it does not matter how many blocks there is room for. A wait of some seconds ends the kernel with an
+//! error.
+//!
+//! **Source.** As the rung before: Moscow Aviation Institute, "Parallel data processing", lab 3 (2020); G. Baudet and
+//! D. Stevenson, "Optimal sorting algorithms for parallel computers" (1978). Our own: rounds without launches.
+
+use super::split::{BLOCK, Round, fill_pads, min_blocks};
+use rungs_common::keys::{Key, UNSIGNED, Word};
+use simt::atomic::{Order, Scope::Device};
+use simt::warp::{self, FULL, WARP};
+use simt::{Global, grid, kernel, shared, thread};
+
+/// The thread that draws: of a warp that searches nothing.
+const DRAWER: u32 = 2 * WARP;
+
+/// Words from one counter to the next: a line of 128 bytes each.
+const STRIDE: u32 = 16;
+
+/// Polls after which a wait is given up: some seconds on a GPU.
+const POLLS: u32 = 1 << 23;
+
+shared!(
+    /// Two numbers that were drawn, in turn: of each the round, and the chunk in it.
+    DRAWN: [u32; 4]
+);
+
+/// Words of the counters for `runs` runs: the next number, then the chunks of each run that are done.
+pub const fn counters(runs: u32) -> u32 {
+    (1 + runs) * STRIDE
+}
+
+/// Blocks for `chunks` chunks per round.
+pub const fn blocks<T>(chunks: u32, multiprocessors: u32) -> u32 {
+    let most = multiprocessors * min_blocks::<T>();
+    if chunks < most { chunks } else { most }
+}
+
+/// All rounds. The sorted runs are in `first`; round r reads array r modulo 3 and writes the next. The last round
+/// applies the inverse of `decode`.
+///
+/// `counters` were zero before the first launch and belong to launches of the same number of keys and blocks; `launch`
+/// counts those.
+#[kernel(max_threads = BLOCK, min_blocks = min_blocks::<T>(), instances(
+    odd_even_persistent: <u32>,
+    odd_even_persistent_u64: <u64>,
+))]
+#[rustfmt::skip]
+pub fn odd_even_persistent<T: Key + Word>(
+    first: Global<T>, second: Global<T>, third: Global<T>, counters: Global<u64>, launch: u64, round: Round,
+    rounds: u32, decode: u32,
+) {
+    let (t, n) = (thread::thread_idx_x(), first.len());
+    let numbers = Numbers { counters, launch, rounds, chunks: round.runs(n) * round.chunks };
+    fill_pads::<T>();
+    grid::wait_for_previous(); // the sorted runs, and the counters of the launch before
+    if t == DRAWER {
+        numbers.draw(0);
+    }
+    thread::sync_threads(); // the first number is there before all threads read it
+    let mut turn = 0;
+    loop {
+        let (number, in_round) = (DRAWN::view().get(turn), DRAWN::view().get(turn + 1));
+        if number >= rounds {
+            return; // the whole block
+        }
+        turn ^= 2;
+        if t == DRAWER {
+            // While other warps wait and search. A number that is drawn early keeps no block from its chunk: all
+            // smaller numbers have been drawn, and those who hold them wait for still smaller ones.
+            numbers.draw(turn);
+        }
+        let chunk = Round { parity: number & 1, ..round }.chunk::<T>(in_round, n);
+        if chunk.len > 0 {
+            let (from, to) = match number % 3 {
+                0 => (first, second),
+                1 => (second, third),
+                _ => (third, first),
+            };
+            let decode = if number + 1 == rounds { decode } else { UNSIGNED };
+            // Copies: the compiler would put the chunk into local memory to choose between its fields.
+            let (run, partner) = (chunk.run, chunk.partner);
+            chunk.merge(from, to, decode, move || {
+                let mine = if warp::lane_id() & 1 == 0 { run } else { partner };
+                let done = launch * rounds as u64 + number as u64;
+                wait(counters, mine, done * round.chunks_of(mine, n) as u64);
+            });
+        }
+        // All threads have stored their keys before the chunk counts as done, and the next number is there.
+        thread::sync_threads();
+        // A chunk without keys has waited for nothing, so it does not count.
+        if t == 0 && chunk.len > 0 {
+            // Release: whoever sees the count sees the keys, those of the other threads too because of the barrier.
+            counters.fetch_add((1 + chunk.run) * STRIDE, 1, Order::Release, Device);
+        }
+    }
+}
+
+/// The numbers of chunks: round after round, all chunks of a round from the first run on.
+struct Numbers {
+    counters: Global<u64>,
+    launch: u64,
+    rounds: u32,
+    chunks: u32,
+}
+
+impl Numbers {
+    /// Draws the next number and stores the round and the chunk in it, from place `turn` on.
+    #[inline(always)]
+    fn draw(&self, turn: u32) {
+        // Each block draws once more than it finds chunks.
+        let all = self.rounds as u64 * self.chunks as u64;
+        let before = self.launch * (all + thread::grid_dim_x() as u64);
+        let number = self.counters.fetch_add(0, 1, Order::Relaxed, Device) - before;
+        DRAWN::view().set(turn, (number / self.chunks as u64).min(self.rounds as u64) as u32);
+        DRAWN::view().set(turn + 1, (number % self.chunks as u64) as u32);
+    }
+}
+
+/// Waits until the lane's run has `done` chunks done, which are all of the rounds before. A warp makes the call, half
+/// of the lanes for each of two runs.
+///
+/// Then the keys that this round reads are there. And nobody reads any more what it overwrites, the input of the round
+/// before last: only the same two runs were made of that, since pairs repeat every other round.
+#[inline(always)]
+fn wait(counters: Global<u64>, run: u32, done: u64) {
+    let mut polls = 0;
+    // Acquire: what the run's blocks stored before they counted is seen after this.
+    while counters.load((1 + run) * STRIDE, Order::Acquire, Device) < done {
+        polls += 1;
+        assert!(polls < POLLS, "a run has not been merged for seconds");
+    }
+    warp::sync_warp(FULL); // each lane has seen one of the runs; now every lane has seen both
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: runs sorted, then all rounds at once, among three arrays.
+
+    use super::*;
+    use rungs_common::ladder::sort::*;
+    use crate::r2_merge_split::launches::RunWidth;
+    use crate::split::{TILES, run_bits};
+
+    /// The rung.
+    pub static RUNG: Entry<Sort> =
+        rung!("r3_persistent.rs", [odd_even_persistent]).with_tiles(TILES).run_by(Sort::both(&Persistent));
+
+    struct Persistent;
+
+    impl<W: RunWidth> Sorts<W> for Persistent
+    where
+        odd_even_persistent<W>: Kernel<Args = (Global<W>, Global<W>, Global<W>, Global<u64>, u64, Round, u32, u32)>,
+    {
+        fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
+            let device = on.device();
+            let round = Round::first(1 << run_bits(size_of::<W>() as u32, device.shared_per_block));
+            let rounds = Round::rounds(round.runs(n));
+            let spare = if rounds > 0 { n } else { 0 };
+            let arrays = [on.scratch::<W>(spare)?, on.scratch::<W>(spare)?];
+            let counters = on.zeros::<u64>(counters(round.runs(n)))?;
+            let blocks = blocks::<W>(round.runs(n) * round.chunks, device.multiprocessors);
+            let geometry = Geometry::linear(blocks, BLOCK).overlapping();
+            let mut launches = 0u64;
+            Ok(Box::new(move |on, Keys { keys, order }| {
+                if rounds == 0 {
+                    return W::sort_runs(on, keys, keys, round.run, order, order);
+                }
+                let (a, b) = (arrays[0].view(), arrays[1].view());
+                // The last round writes to the keys' own array.
+                let [first, second, third] = match rounds % 3 {
+                    0 => [keys, a, b],
+                    1 => [b, keys, a],
+                    _ => [a, b, keys],
+                };
+                W::sort_runs(on, keys, first, round.run, order, UNSIGNED)?;
+                let args = (first, second, third, counters.view(), launches, round, rounds, order);
+                on.launch(odd_even_persistent::<W>::default(), geometry, args)?;
+                // Of a launch that was refused the counters know nothing.
+                launches += 1;
+                Ok(())
+            }))
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! # Odd-even sort, rounds in levels
+//!
+//! **Idea.** Rounds first among the runs of a group, then among the groups, each of which is then one long run. p runs
+//! in groups of g are sorted after g + p/g rounds instead of p: 12 instead of 32. With three levels 24 instead of 512.
+//!
+//! **Changed from the rung before.** Fewer rounds, one launch each as in `merge-split`, whose kernels these are. What
+//! is still odd-even: keys move from neighbour to neighbour alone, and each keeps its half. What is not: a neighbour of
+//! the upper levels is far away, so the number of rounds no longer grows with the distance. With groups of two on every
+//! level this is a merge sort.
+//!
+//! **Bottleneck.** Every round moves every key, and one key moves only by one run of the level. A sort that merges more
+//! runs at once, or does not compare (`radix`), needs fewer passes.
+//!
+//! **Cost.** 1 launch sorts p = ⌈n/32,768⌉ runs (half as long for keys of 8 bytes, and where a block has less than
+//! 132 KiB of shared memory); two levels up to 64 runs, three beyond: 13 launches for 2²⁰ keys of 4 bytes, 25 for 2²⁴.
+//! A round moves every key once each way. A second array of n keys.
+//!
+//! **Threads.** As `merge-split`.
+//!
+//! **Limits.** Any n, and keys of any order, as `merge-split`.
+//!
+//! **Source.** As `merge-split`: Moscow Aviation Institute, "Parallel data processing", lab 3 (2020); G. Baudet and
+//! D. Stevenson, "Optimal sorting algorithms for parallel computers" (1978). Our own: the levels.
+
+use super::r2_merge_split::one_round;
+use super::split::{BLOCK, Round, min_blocks};
+use rungs_common::keys::{Key, Word};
+use simt::{Global, kernel};
+
+/// Runs up to which two levels are enough.
+const TWO_LEVELS: u32 = 64;
+
+/// The rounds that sort `n` keys of which runs of `run` keys are sorted, in order.
+pub fn rounds(n: u32, run: u32) -> impl Iterator<Item = Round> {
+    let first = Round::first(run);
+    let runs = first.runs(n);
+    let levels = if runs <= TWO_LEVELS { 2 } else { 3 };
+    // The smallest number whose power is no less than the number of runs.
+    let group = (1u32..).find(|&group| group.saturating_pow(levels) >= runs).unwrap_or(1).max(2);
+    let mut level = first;
+    core::iter::from_fn(move || {
+        let runs = level.runs(n);
+        if runs < 2 {
+            return None;
+        }
+        let this = Round { group: group.min(runs), ..level };
+        level.run = level.run.saturating_mul(group);
+        level.chunks = level.run.div_ceil(level.chunk);
+        Some(this)
+    })
+    .flat_map(|round| (0..Round::rounds(round.group)).map(move |number| Round { parity: number % 2, ..round }))
+}
+
+/// One round of a level, from `from` to `to`; then the inverse of `decode`. `backwards`: 1 for blocks counted from the
+/// end.
+#[kernel(max_threads = BLOCK, min_blocks = min_blocks::<T>(), instances(
+    odd_even_levels_round: <u32>,
+    odd_even_levels_round_u64: <u64>,
+))]
+pub fn odd_even_levels_round<T: Key + Word>(from: Global<T>, to: Global<T>, round: Round, decode: u32, backwards: u32) {
+    one_round(from, to, round, decode, backwards);
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: runs sorted, then a kernel per round of each level, between two arrays.
+
+    use super::*;
+    use rungs_common::ladder::sort::*;
+    use crate::r2_merge_split::launches::{RoundArgs, RunWidth, by_rounds};
+    use crate::split::{TILES, run_bits};
+
+    /// The rung.
+    pub static RUNG: Entry<Sort> =
+        rung!("r4_levels.rs", [odd_even_levels_round]).with_tiles(TILES).run_by(Sort::both(&Levels));
+
+    struct Levels;
+
+    impl<W: RunWidth> Sorts<W> for Levels
+    where
+        odd_even_levels_round<W>: Kernel<Args = RoundArgs<W>>,
+    {
+        fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
+            let run = 1 << run_bits(size_of::<W>() as u32, on.device().shared_per_block);
+            by_rounds(on, n, run, rounds(n, run).collect(), |on: &dyn Launcher, geometry, args| {
+                on.launch(odd_even_levels_round::<W>::default(), geometry, args)
+            })
+        }
+    }
+}

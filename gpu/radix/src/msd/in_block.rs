@@ -1,0 +1,296 @@
+//! Sorts keys in the shared memory of one block.
+
+use super::runs::{ITEMS, merge_runs, merge_seam, sort_own};
+use super::{Key, Mapping};
+use rungs_common::operator::{Sum, warp_scan_inclusive};
+use simt::atomic::{Order::Relaxed, Scope};
+use simt::math::mul_hi;
+use simt::{Global, Shared, opaque, shared, thread, unroll, warp};
+
+/// Threads per block.
+pub const SORT_THREADS: u32 = 384;
+
+/// Full rows of the window that need no bounds check.
+const FULL_ROWS: u32 = 10;
+
+/// Keys are given up as crowded if this many of 32 neighbours share a word of counters, or if they are not in order
+/// after the second round.
+const CROWD: u32 = 12;
+
+/// The warp whose keys are sampled for that: not the first or the last, where the window may have no keys.
+pub const SAMPLED_WARP: u32 = 3;
+
+/// Places that a thread requests at once.
+const GROUP: usize = 4;
+
+/// Slots of a block: 12 keys per thread.
+const fn slots(threads: u32) -> u32 {
+    threads * ITEMS
+}
+
+/// Keys that fit a block: it reads from a multiple of 128 bytes on, which can take up to 31 slots.
+pub const fn in_block_most(threads: u32) -> u32 {
+    slots(threads) - 31
+}
+
+/// Words of counters: two 16-bit counters each, so that there are as many counters as slots.
+const fn words(threads: u32) -> u32 {
+    slots(threads) / 2
+}
+const _: () = assert!(words(SORT_THREADS) == SORT_THREADS * 6, "six words of counters per thread");
+
+/// Bytes of dynamic shared memory: counters, slots, one sum per warp.
+pub const fn in_block_shared<W>(threads: u32) -> u32 {
+    words(threads) * 4 + slots(threads) * size_of::<W>() as u32 + 4 * warp::WARP
+}
+
+/// Bytes of static shared memory.
+pub const IN_BLOCK_STATIC: u32 = 8;
+
+/// What became of the keys.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The keys are in order.
+    Sorted,
+    /// Too crowded; not moved.
+    Untouched,
+    /// Too crowded; in the output, not yet mapped back.
+    InOutput,
+}
+
+/// Zeroes the counters of a block of `threads`; all its threads call it before they sort.
+#[inline(always)]
+pub fn clear_counters(threads: u32) {
+    let own = own_counters(threads);
+    unroll::<3>(|i| own.set(i as u32, 0));
+}
+
+/// The six counter words of this thread, as three pairs.
+#[inline(always)]
+fn own_counters(threads: u32) -> Shared<u64> {
+    Shared::<u64>::dynamic(0, threads * 3).slice(thread::thread_idx_x() * 3, 3)
+}
+
+shared!(DIFFER: [u32; 2]);
+
+/// Sorts keys `start` to `end` of `input`, at most [`in_block_most`], into the same place of `output`. All `THREADS`
+/// threads of the block call it.
+///
+/// `SAME`: all keys have the same `shift` top bits, fewer than 32, and crowded keys are given up. Without it the block
+/// finds out how many top bits are the same, and always sorts.
+#[inline(always)]
+#[track_caller]
+#[rustfmt::skip]
+pub fn sort_in_block<W: Key, M: Mapping, const SAME: bool, const THREADS: u32>(
+    input: Global<W>, output: Global<W>, order: u32, start: u32, end: u32, mut shift: u32,
+) -> Outcome {
+    let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
+    let w = t / warp::WARP;
+    let (in_slots, words) = (const { slots(THREADS) }, const { words(THREADS) });
+    let counters = Shared::<u32>::dynamic(0, words);
+    let slots = Shared::<W>::dynamic(words * 4, in_slots);
+    let sums = Shared::<u32>::dynamic(words * 4 + in_slots * size_of::<W>() as u32, warp::WARP);
+    let own_slots = slots.slice(t * ITEMS, ITEMS);
+    // The keys are read and written in rows that begin on a multiple of 32 keys: slots `skip` to `filled` of a window.
+    let count = end - start;
+    let skip = start % 32;
+    let filled = skip + count;
+    let first = start - skip;
+    let row = |view: Global<W>| view.slice((first + t).min(view.len()), view.len() - (first + t).min(view.len()));
+    // Whether slot i of this thread's column holds a key of the bucket. The right side is the same for all threads, so
+    // that it takes no register per thread.
+    let behind = |i: usize| filled as i32 - (i as u32 * THREADS) as i32;
+    let is_ours = |t: u32, i: usize| (t as i32) < behind(i) && (i > 0 || t >= skip);
+    let full = filled >= FULL_ROWS * THREADS;
+    // Items of a full window that need no bounds check.
+    let sure = |i: usize| i > 0 && (i as u32) < FULL_ROWS;
+    let mut keys = [W::LARGEST; ITEMS as usize];
+    let window = row(input);
+    let u = opaque(t);
+    if full {
+        unroll::<{ ITEMS as usize }>(|i| if sure(i) || is_ours(u, i) {
+            keys[i] = window.get_streaming(i as u32 * THREADS);
+        });
+    } else {
+        unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
+            keys[i] = window.get_streaming(i as u32 * THREADS);
+        });
+    }
+    if !SAME {
+        let first = input.get(start);
+        let mut differ = 0;
+        unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) { differ |= keys[i].bits() ^ first.bits() });
+        shift = same_bits::<W>(differ);
+    }
+    // The counter word is chosen by the bits after the next one, the half by the next one.
+    let next_bits = |key: W| if SAME { key.top() << shift } else { key.after(shift) };
+    let counter = |key: W| counters.slice(mul_hi(next_bits(key) << 1, words), 1);
+    let in_upper_half = |key: W| (next_bits(key) as i32) < 0;
+    let add = |key: W, upper: bool| counter(key).fetch_add(0, if upper { 1 << 16 } else { 1 }, Relaxed, Scope::Block);
+
+    let mut crowded = false;
+    if w == SAMPLED_WARP && (t | 31) + THREADS < filled {
+        let like_first = warp::shuffle(warp::FULL, counter(keys[1]).address(), 0) == counter(keys[1]).address();
+        crowded = warp::ballot(warp::FULL, like_first).count_ones() >= CROWD;
+    }
+    // The counters are zero before the first key is counted.
+    if thread::sync_threads_or(crowded && SAME) {
+        // Atomics on few counters would wait for each other. Keys that are all equal are in order already.
+        let (key, u) = (input.get(start), opaque(t));
+        let mut differ = false;
+        unroll::<{ ITEMS as usize }>(|i| differ |= is_ours(u, i) && keys[i] != key);
+        if thread::sync_threads_or(differ) {
+            return Outcome::Untouched;
+        }
+        let window = row(output);
+        unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
+            window.set(i as u32 * THREADS, M::decode(key, order));
+        });
+        return Outcome::Sorted;
+    }
+    let u = opaque(t);
+    if full {
+        unroll::<{ ITEMS as usize }>(|i| if sure(i) || is_ours(u, i) { add(keys[i], in_upper_half(keys[i])); });
+    } else {
+        unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) { add(keys[i], in_upper_half(keys[i])); });
+    }
+    thread::sync_threads(); // every key is counted before the counts are read
+
+    start_counters(sums, THREADS);
+    let place_of = |key: W| {
+        let upper = in_upper_half(key);
+        let before = add(key, upper);
+        if upper { before >> 16 } else { before & 0xffff }
+    };
+    let u = opaque(t);
+    if full {
+        unroll::<{ ITEMS as usize / GROUP }>(|g| {
+            // All places of a group are requested before the first is used.
+            let mut places = [0; GROUP];
+            each_of(g, |j, i| if sure(i) || is_ours(u, i) { places[j] = place_of(keys[i]) });
+            each_of(g, |j, i| if sure(i) || is_ours(u, i) { slots.set(places[j], keys[i]) });
+        });
+    } else {
+        unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) { slots.set(place_of(keys[i]), keys[i]) });
+    }
+    let mut i = count + t;
+    while i < in_slots {
+        slots.set(i, W::LARGEST);
+        i += THREADS;
+    }
+    thread::sync_threads(); // every slot is filled before runs of slots are read
+
+    // The keys are nearly sorted: only keys that share a counter may be out of order, and those are neighbours. Sort
+    // runs of 12, then merge across the seams, until all keys are in order.
+    let mut is_first_round = true;
+    loop {
+        sort_own::<W>(own_slots, &mut keys);
+        thread::sync_threads(); // all runs are sorted before the lower half of the next one is read
+        unroll::<6>(|i| keys[i] = keys[i + 6]);
+        if t < THREADS - 1 {
+            merge_seam::<W>(slots.slice(t * ITEMS, 2 * ITEMS), &mut keys);
+        }
+        // Is the middle of this thread's run still in order? The thread below has merged its lower half.
+        let before = warp::shuffle_up(warp::FULL, keys[11], 1);
+        let mut unsorted = lane > 0 && before > keys[0];
+        thread::sync_threads(); // all seams are merged before slots are read and written out
+        if lane == 0 {
+            unsorted = own_slots.get(5) > own_slots.get(6);
+        }
+        // Keys are written before the vote on whether they are in order, which they nearly always are: the stores hide
+        // the vote.
+        let (window, u) = (row(output), opaque(t));
+        unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
+            let i = i as u32 * THREADS;
+            window.set(i, M::decode(slots.get(i + t - skip), order));
+        });
+        if thread::sync_threads_count(unsorted) == 0 {
+            return Outcome::Sorted;
+        }
+        if !SAME {
+            sort_own::<W>(own_slots, &mut keys);
+            thread::sync_threads(); // all runs are sorted, and have been written out, before they are merged
+            merge_runs::<W>(slots, THREADS);
+            let (window, u) = (row(output), opaque(t));
+            unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
+                let i = i as u32 * THREADS;
+                window.set(i, M::decode(slots.get(i + t - skip), order));
+            });
+            return Outcome::Sorted;
+        }
+        if !is_first_round {
+            // Not mapped back: the keys are not in their final order.
+            unroll::<{ ITEMS as usize }>(|i| if is_ours(u, i) {
+                let i = i as u32 * THREADS;
+                window.set(i, slots.get(i + t - skip));
+            });
+            return Outcome::InOutput;
+        }
+        is_first_round = false;
+    }
+}
+
+/// Turns complete counts into the place of the first key of each counter, in a block of `threads`.
+#[inline(always)]
+#[track_caller]
+pub fn start_counters(sums: Shared<u32>, threads: u32) {
+    let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
+    let (w, own) = (t / warp::WARP, own_counters(threads));
+    let mut pairs = [0u64; 3];
+    unroll::<3>(|i| pairs[i] = own.get(i as u32));
+    let mut mine = 0u32;
+    unroll::<3>(|i| mine += pairs[i] as u32 + (pairs[i] >> 32) as u32);
+    let inclusive = warp_scan_inclusive::<Sum, u32>(mine);
+    if lane == warp::WARP - 1 {
+        sums.set(w, inclusive);
+    }
+    thread::sync_threads(); // every warp's sum is there before they are added up
+    let sum = if lane < threads / warp::WARP { sums.get(lane) } else { 0 };
+    let total = warp::reduce_add(warp::FULL, sum);
+    let below = warp::reduce_add(warp::FULL, if lane < w { sum } else { 0 });
+    // Both halves are scanned in one word. The keys of the upper halves come after all keys of the lower halves.
+    let mut next = (below + inclusive - mine).wrapping_add(total << 16);
+    unroll::<3>(|i| {
+        let (low, high) = (pairs[i] as u32, (pairs[i] >> 32) as u32);
+        own.set(i as u32, next as u64 | (next.wrapping_add(low) as u64) << 32);
+        next = next.wrapping_add(low).wrapping_add(high);
+    });
+    thread::sync_threads(); // counters hold places before keys are placed
+}
+
+/// The number of top bits that all keys of the block share. `differ`: the bits in which the keys of this thread differ
+/// from one key of the block.
+#[inline(always)]
+#[track_caller]
+fn same_bits<W: Key>(differ: u64) -> u32 {
+    let all = differing_bits::<W>(differ);
+    // Without a difference any shift will do.
+    (all << (64 - 32 * W::HALVES)).leading_zeros().min(32 * W::HALVES - 1)
+}
+
+/// The bits in which any key of the block differs from one of them. `differ`: those of the keys of this thread.
+#[inline(always)]
+#[track_caller]
+pub fn differing_bits<W: Key>(differ: u64) -> u64 {
+    let halves = [differ as u32, (differ >> 32) as u32];
+    if thread::thread_idx_x() < 2 {
+        DIFFER::view().set(thread::thread_idx_x(), 0);
+    }
+    thread::sync_threads(); // the bits are zero before any is set
+    unroll::<2>(|h| {
+        if (h as u32) < W::HALVES {
+            let half = warp::reduce_or(warp::FULL, halves[h]);
+            if warp::lane_id() == 0 && half != 0 {
+                DIFFER::view().fetch_or(h as u32, half, Relaxed, Scope::Block);
+            }
+        }
+    });
+    thread::sync_threads(); // every warp's bits are there
+    DIFFER::view().get(0) as u64 | (DIFFER::view().get(1) as u64) << 32
+}
+
+/// Calls `f` with the place in the group and the index of each item of group `g`.
+#[inline(always)]
+fn each_of(g: usize, mut f: impl FnMut(usize, usize)) {
+    unroll::<GROUP>(|j| f(j, g * GROUP + j));
+}

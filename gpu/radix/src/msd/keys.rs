@@ -1,0 +1,184 @@
+//! Words that are sorted from the most significant digit, and how keys of other types become such words.
+
+use rungs_common::keys::Word;
+use crate::steps::Digits;
+use simt::{Scalar, Shared, unroll};
+
+/// A word that is sorted.
+pub trait Key: Digits {
+    /// Halves of 32 bits per word.
+    const HALVES: u32;
+    /// Its 32 most significant bits, which hold the digits of the first partitions.
+    fn top(self) -> u32;
+    /// The word, with zeros above.
+    fn bits(self) -> u64;
+    /// The inverse of [`Key::bits`].
+    fn from_bits(bits: u64) -> Self;
+    /// The 32 bits below the top `shift` bits.
+    fn after(self, shift: u32) -> u32;
+    /// The `bits` bits from bit `shift` on; they may lie across the halves.
+    fn digit_at(self, shift: u32, bits: u32) -> u32;
+    /// Copies slots `at` and `at + 1` to elements `to` and `to + 1` in one access. `at` is even.
+    fn get_two<const N: usize>(slots: Shared<Self>, at: u32, keys: &mut [Self; N], to: usize);
+    /// Copies elements `from` and `from + 1` to slots `at` and `at + 1` in one access. `at` is even.
+    fn set_two<const N: usize>(slots: Shared<Self>, at: u32, keys: &[Self; N], from: usize);
+    /// Copies four slots in as few accesses as their size allows. `at` is a multiple of 4.
+    fn get_four<const N: usize>(slots: Shared<Self>, at: u32, keys: &mut [Self; N], to: usize);
+    /// The inverse of [`Key::get_four`].
+    fn set_four<const N: usize>(slots: Shared<Self>, at: u32, keys: &[Self; N], from: usize);
+}
+
+impl Key for u32 {
+    const HALVES: u32 = 1;
+
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        self as u64
+    }
+
+    #[inline(always)]
+    fn from_bits(bits: u64) -> Self {
+        bits as Self
+    }
+
+    #[inline(always)]
+    fn after(self, shift: u32) -> u32 {
+        self << shift
+    }
+
+    #[inline(always)]
+    fn digit_at(self, shift: u32, bits: u32) -> u32 {
+        self >> shift & ((1 << bits) - 1)
+    }
+
+    #[inline(always)]
+    fn top(self) -> u32 {
+        self
+    }
+
+    #[inline(always)]
+    fn get_two<const N: usize>(slots: Shared<Self>, at: u32, keys: &mut [Self; N], to: usize) {
+        let two = slots.cast::<u64>().get(at / 2);
+        (keys[to], keys[to + 1]) = (two as u32, (two >> 32) as u32);
+    }
+
+    #[inline(always)]
+    fn set_two<const N: usize>(slots: Shared<Self>, at: u32, keys: &[Self; N], from: usize) {
+        slots.cast::<u64>().set(at / 2, keys[from] as u64 | (keys[from + 1] as u64) << 32);
+    }
+
+    #[inline(always)]
+    fn get_four<const N: usize>(slots: Shared<Self>, at: u32, keys: &mut [Self; N], to: usize) {
+        [keys[to], keys[to + 1], keys[to + 2], keys[to + 3]] = slots.get_pack(at / 4);
+    }
+
+    #[inline(always)]
+    fn set_four<const N: usize>(slots: Shared<Self>, at: u32, keys: &[Self; N], from: usize) {
+        slots.set_pack(at / 4, [keys[from], keys[from + 1], keys[from + 2], keys[from + 3]]);
+    }
+}
+
+impl Key for u64 {
+    const HALVES: u32 = 2;
+
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        self
+    }
+
+    #[inline(always)]
+    fn from_bits(bits: u64) -> Self {
+        bits
+    }
+
+    #[inline(always)]
+    fn after(self, shift: u32) -> u32 {
+        ((self << shift) >> 32) as u32
+    }
+
+    #[inline(always)]
+    fn digit_at(self, shift: u32, bits: u32) -> u32 {
+        (self >> shift) as u32 & ((1 << bits) - 1)
+    }
+
+    #[inline(always)]
+    fn top(self) -> u32 {
+        (self >> 32) as u32
+    }
+
+    #[inline(always)]
+    fn get_two<const N: usize>(slots: Shared<Self>, at: u32, keys: &mut [Self; N], to: usize) {
+        [keys[to], keys[to + 1]] = slots.get_pack(at / 2);
+    }
+
+    #[inline(always)]
+    fn set_two<const N: usize>(slots: Shared<Self>, at: u32, keys: &[Self; N], from: usize) {
+        slots.set_pack(at / 2, [keys[from], keys[from + 1]]);
+    }
+
+    #[inline(always)]
+    fn get_four<const N: usize>(slots: Shared<Self>, at: u32, keys: &mut [Self; N], to: usize) {
+        Self::get_two(slots, at, keys, to);
+        Self::get_two(slots, at + 2, keys, to + 2);
+    }
+
+    #[inline(always)]
+    fn set_four<const N: usize>(slots: Shared<Self>, at: u32, keys: &[Self; N], from: usize) {
+        Self::set_two(slots, at, keys, from);
+        Self::set_two(slots, at + 2, keys, from + 2);
+    }
+}
+
+/// What happens to keys when they are first read and last written: nothing, or a map to unsigned words and back.
+pub trait Mapping: 'static {
+    /// Whether keys are mapped.
+    const MAPS: bool;
+    /// The key as a word whose unsigned order is the key's.
+    fn encode<W: Word>(key: W, order: u32) -> W;
+    /// The inverse.
+    fn decode<W: Word>(word: W, order: u32) -> W;
+}
+
+/// Keys are unsigned words already.
+pub struct Plain;
+
+/// Keys are of the type that `order` names, see [`rungs_common::keys`].
+pub struct Mapped;
+
+impl Mapping for Plain {
+    const MAPS: bool = false;
+
+    #[inline(always)]
+    fn encode<W: Word>(key: W, _: u32) -> W {
+        key
+    }
+
+    #[inline(always)]
+    fn decode<W: Word>(word: W, _: u32) -> W {
+        word
+    }
+}
+
+impl Mapping for Mapped {
+    const MAPS: bool = true;
+
+    #[inline(always)]
+    fn encode<W: Word>(key: W, order: u32) -> W {
+        key.encode(order)
+    }
+
+    #[inline(always)]
+    fn decode<W: Word>(word: W, order: u32) -> W {
+        word.decode(order)
+    }
+}
+
+/// Calls `f` with the index of each key in a 16-byte pack.
+#[inline(always)]
+pub fn each_in_pack<W: Scalar>(mut f: impl FnMut(usize)) {
+    unroll::<4>(|j| {
+        if j < W::PACK as usize {
+            f(j)
+        }
+    });
+}

@@ -1,0 +1,118 @@
+//! Launch 6: sorts each bucket in the shared memory of one block.
+//!
+//! The keys of a bucket have the same top bits. A word keeps the others and, below them, the slot in which the pair
+//! came: the words are all different, their order is the stable order of the keys, and the slot leads to the value.
+
+use super::room::{GROUP, Room};
+use super::window::{Block, LargeBuckets, SmallBuckets, Window};
+use super::{Buckets, by_buckets};
+use rungs_common::keys::Word;
+use crate::msd::{ITEMS, clear_counters};
+use simt::{Global, Shared, async_copy, grid, kernel, opaque, thread, unroll, warp};
+
+/// Bytes of dynamic shared memory: two 16-bit counters per two slots, words, values, one sum per warp.
+pub const fn bucket_sort_shared<B: Block>() -> u32 {
+    B::SLOTS * 10 + 4 * warp::WARP
+}
+
+/// Sorts bucket b in place, pairs `starts[b]` to `starts[b + 1]`, whose keys share the `top_bits`, and zeroes
+/// `histogram[b]` for the next sort. Block b does bucket b. By digits it only zeroes.
+#[kernel(max_threads = B::THREADS, min_blocks = B::BLOCKS, max_spills = 8, instances(
+    radix_msd_pairs_bucket_sort: <LargeBuckets>,
+    radix_msd_pairs_bucket_sort_small: <SmallBuckets>,
+))]
+#[rustfmt::skip]
+pub fn radix_msd_pairs_bucket_sort<B: Block>(
+    keys: Global<u32>, values: Global<u32>, order: u32, top_bits: u32, control: Global<u32>, buckets: Global<u32>,
+    sort: u32, histogram: Global<u32>,
+) {
+    let b = thread::block_idx_x();
+    grid::let_next_start();
+    grid::wait_for_previous(); // pairs, starts and the road
+    if thread::thread_idx_x() == 0 {
+        histogram.set(b, 0);
+    }
+    let starts = Buckets::new(buckets).starts;
+    let (start, end) = (starts.get(b), starts.get(b + 1));
+    if start == end || !by_buckets(control, buckets, sort) {
+        return;
+    }
+    clear_counters(B::THREADS); // not before: a block that leaves would have cleared for nothing
+    let window = Window::<B>::new(start, end, top_bits);
+    // Code of its own for nearly all buckets, whose full rows need no tests.
+    if window.filled >= B::FULL_ROWS * B::THREADS {
+        window.sort::<true>(b, keys, values, order);
+    } else {
+        window.sort::<false>(b, keys, values, order);
+    }
+}
+
+impl<B: Block> Window<B> {
+    /// Sorts bucket `b`. `FULL`: whether all full rows are.
+    #[inline(always)]
+    #[track_caller]
+    fn sort<const FULL: bool>(&self, b: u32, keys: Global<u32>, values: Global<u32>, order: u32) {
+        let room = Room::<B>::new();
+        self.request_values::<FULL>(values, room.values);
+        let words = self.load::<FULL>(keys);
+        room.sort::<FULL>(self, words, keys);
+        async_copy::wait::<0>();
+        thread::sync_threads(); // every thread's values are there before any thread reads them
+        self.store::<FULL>(&room, b, keys, values, order);
+    }
+
+    /// An array from this thread's slot 0 on, if the thread has one.
+    #[inline(always)]
+    fn column(&self, array: Global<u32>) -> Global<u32> {
+        // Found anew each time, rather than kept in registers while the words are sorted.
+        let first = (self.first + opaque(thread::thread_idx_x())).min(array.len());
+        array.slice(first, array.len() - first)
+    }
+
+    /// Starts to copy the values of this thread to their slots.
+    #[inline(always)]
+    fn request_values<const FULL: bool>(&self, values: Global<u32>, to: Shared<u32>) {
+        let t = thread::thread_idx_x();
+        let (from, to) = (self.column(values), to.slice(t, to.len() - t));
+        self.each::<FULL>(|i| async_copy::element(to, row::<B>(i), from, row::<B>(i), true));
+        async_copy::commit();
+    }
+
+    /// The words of this thread.
+    #[inline(always)]
+    fn load<const FULL: bool>(&self, keys: Global<u32>) -> [u32; ITEMS as usize] {
+        let mut words = [0; ITEMS as usize];
+        let keys = self.column(keys);
+        self.each::<FULL>(|i| words[i] = keys.get_streaming(row::<B>(i)));
+        // Where the thread has no pair nothing reads the word.
+        let t = thread::thread_idx_x();
+        unroll::<{ ITEMS as usize }>(|i| words[i] = words[i] << self.top_bits | (row::<B>(i) + t));
+        words
+    }
+
+    /// Writes the sorted pairs of bucket `b` out.
+    #[inline(always)]
+    #[rustfmt::skip]
+    fn store<const FULL: bool>(
+        &self, room: &Room<B>, b: u32, keys: Global<u32>, values: Global<u32>, order: u32,
+    ) {
+        let (top, slots) = (b << (32 - self.top_bits), (1 << self.top_bits) - 1);
+        let (keys, values, t) = (self.column(keys), self.column(values), thread::thread_idx_x());
+        unroll::<{ ITEMS as usize / GROUP }>(|g| {
+            let (mut words, mut found) = ([0; GROUP], [0; GROUP]);
+            let of = g * GROUP;
+            self.each_of::<FULL, GROUP>(of, |i| words[i - of] = room.words.get(row::<B>(i) + t - self.skip));
+            self.each_of::<FULL, GROUP>(of, |i| found[i - of] = room.values.get(words[i - of] & slots));
+            self.each_of::<FULL, GROUP>(of, |i| {
+                keys.set(row::<B>(i), (top | room.key(words[i - of], self.top_bits)).decode(order));
+                values.set(row::<B>(i), found[i - of]);
+            });
+        });
+    }
+}
+
+/// The first slot of row `i`.
+#[inline(always)]
+fn row<B: Block>(i: usize) -> u32 {
+    i as u32 * B::THREADS
+}

@@ -1,0 +1,48 @@
+//! Launch 1: counts the keys of each bucket, unless a sample of them is skewed.
+
+use super::go_by_digits;
+use crate::msd::{
+    COUNT_STATIC, COUNT_THREADS, Mapped, Mapping, Plain, SAMPLE_STATIC, clear_sample, count_top_bits, static_shared,
+    take_sample,
+};
+use simt::{Global, kernel, thread};
+
+/// Threads per block.
+pub const HISTOGRAM_THREADS: u32 = COUNT_THREADS;
+
+/// So many keys of the sample with one counter are too many for a bucket that fits a block. Of uniform keys a counter
+/// has one; one sample in 10¹⁰ has a counter of so many.
+const SKEWED: u32 = 16;
+
+/// Bytes of static shared memory.
+pub const HISTOGRAM_STATIC: u32 = static_shared(COUNT_STATIC + SAMPLE_STATIC);
+
+/// Adds the number of keys with each value of the top bits to `histogram`, which was zero. If a sample of the keys has
+/// too many of one bucket, the pairs of this `sort` go by digits, and nothing is counted.
+#[kernel(max_threads = HISTOGRAM_THREADS, min_blocks = 1, instances(
+    radix_msd_pairs_histogram: <Plain>,
+    radix_msd_pairs_histogram_mapped: <Mapped>,
+))]
+#[rustfmt::skip]
+pub fn radix_msd_pairs_histogram<M: Mapping>(
+    keys: Global<u32>, order: u32, top_bits: u32, histogram: Global<u32>, control: Global<u32>, sort: u32,
+) {
+    clear_sample();
+    count_top_bits::<u32, M>(keys, order, top_bits, histogram, control.slice(0, 0), || {
+        let skewed = is_skewed::<M>(keys, order, top_bits);
+        // All blocks take the same sample, so one speaks for all.
+        if skewed && thread::index_1d() == 0 {
+            go_by_digits(control, sort);
+        }
+        !skewed
+    });
+}
+
+/// Whether a sample of the keys has many of one bucket.
+#[inline(always)]
+#[track_caller]
+fn is_skewed<M: Mapping>(keys: Global<u32>, order: u32, top_bits: u32) -> bool {
+    let mut skewed = false;
+    take_sample::<M>(keys, order, top_bits, |before| skewed |= before >= SKEWED - 1);
+    thread::sync_threads_or(skewed)
+}

@@ -1,0 +1,89 @@
+//! The slots of a block that sorts a bucket.
+
+use crate::msd::ITEMS;
+use core::marker::PhantomData;
+use simt::{opaque, thread, unroll};
+
+/// Threads of a block; each has [`ITEMS`] slots.
+pub trait Block: Copy + 'static {
+    /// Threads, at most 512: numbers of slots are words of 13 bits.
+    const THREADS: u32;
+    /// Blocks per multiprocessor that the compiler makes room for.
+    const BLOCKS: u32;
+    /// Rows of slots that are full in nearly all buckets of as many pairs as the block is for.
+    const FULL_ROWS: u32;
+
+    /// Slots.
+    const SLOTS: u32 = Self::THREADS * ITEMS;
+    /// Pairs that fit: the block reads from a multiple of 128 bytes on, which can take up to 31 slots.
+    const MOST: u32 = Self::SLOTS - 31;
+}
+
+/// For buckets of up to 4577 pairs.
+#[derive(Clone, Copy)]
+pub struct LargeBuckets;
+
+impl Block for LargeBuckets {
+    const THREADS: u32 = 384;
+    const BLOCKS: u32 = 4;
+    const FULL_ROWS: u32 = 10;
+}
+
+/// For buckets of up to 2657 pairs.
+#[derive(Clone, Copy)]
+pub struct SmallBuckets;
+
+impl Block for SmallBuckets {
+    const THREADS: u32 = 224;
+    const BLOCKS: u32 = 6;
+    const FULL_ROWS: u32 = 8;
+}
+
+/// Fewest top bits: a word has room for a slot in their place.
+pub const LEAST_TOP_BITS: u32 = 13;
+const _: () = assert!(LargeBuckets::SLOTS <= 1 << LEAST_TOP_BITS && SmallBuckets::SLOTS <= 1 << LEAST_TOP_BITS);
+
+/// The slots `skip` to `filled` of the block, which have the pairs of the bucket; slot 0 stands for a pair whose number
+/// is a multiple of 32.
+pub struct Window<B> {
+    /// Slots before the first pair.
+    pub skip: u32,
+    /// Slots up to the end of the last pair.
+    pub filled: u32,
+    /// The number of the pair of slot 0.
+    pub first: u32,
+    /// Top bits that the keys share.
+    pub top_bits: u32,
+    block: PhantomData<B>,
+}
+
+impl<B: Block> Window<B> {
+    /// The slots of the pairs from `start` up to `end`.
+    #[inline(always)]
+    pub fn new(start: u32, end: u32, top_bits: u32) -> Self {
+        let skip = start % 32;
+        Self { skip, filled: skip + end - start, first: start - skip, top_bits, block: PhantomData }
+    }
+
+    /// Calls `f` with the index of each pair that this thread has.
+    #[inline(always)]
+    pub fn each<const FULL: bool>(&self, f: impl FnMut(usize)) {
+        self.each_of::<FULL, { ITEMS as usize }>(0, f);
+    }
+
+    /// The same for the `N` pairs from `first` on.
+    #[inline(always)]
+    pub fn each_of<const FULL: bool, const N: usize>(&self, first: usize, mut f: impl FnMut(usize)) {
+        // Tests made anew each time take no registers in between.
+        let t = opaque(thread::thread_idx_x());
+        // The same for all threads, so that it takes no register per thread.
+        let behind = |i: usize| self.filled as i32 - (i as u32 * B::THREADS) as i32;
+        let sure = |i: usize| FULL && i > 0 && (i as u32) < B::FULL_ROWS;
+        unroll::<N>(|j| {
+            let i = first + j;
+            if sure(i) || (t as i32) < behind(i) && (i > 0 || t >= self.skip) {
+                f(i);
+            }
+        });
+    }
+}

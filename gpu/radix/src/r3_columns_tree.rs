@@ -1,0 +1,103 @@
+//! # Radix sort of columns, merged by a tree
+//!
+//! **Idea.** Each thread sorts a column of keys by its bits. Then, for each key, the heads of the columns are compared
+//! in pairs, the winners in pairs again, until one is left. It is put out, and its column moves on.
+//!
+//! **Changed from the rung before.** `columns-atomic-min` compares all heads at one word, one after another. Here the
+//! comparisons of a step are independent.
+//!
+//! **Bottleneck.** A barrier per step: log₂ of the columns for each key. In the source's measurements that costs more
+//! than it saves: this is its slowest merge up to 64 columns, which this rung is here to show. The next rung has two
+//! steps.
+//!
+//! **Cost.** 32 passes over all keys in shared memory, by as many threads as there are columns; then log₂(columns) + 1
+//! barriers and 4·columns - 2 accesses to shared memory for each key; one launch.
+//!
+//! **Threads.** One block; thread c has column c. 8 to 1024 columns. In a step with h winners to find, thread t < h
+//! compares its own winner with the one h places further on.
+//!
+//! **Limits.** 32-bit keys, as many as fit twice into the block's shared memory (27,648 keys or more where a block may
+//! have 227 KiB); the host refuses more.
+//!
+//! **Source.** The blog post "cuda练习(三):使用gpu进行排序" (CUDA exercise 3: sorting on the GPU), undated. Changed: a head
+//! carries its column, so one of several equal keys wins and none is lost; an exhausted column has a head that is
+//! larger than every key.
+
+use super::columns::{Columns, MAX_COLUMNS};
+use simt::{Global, kernel, shared, thread};
+
+// The winners so far: the key above its column.
+shared!(HEADS: [u64; MAX_COLUMNS]);
+shared!(WINNER: [u64; 1]);
+
+/// The head of an exhausted column: larger than the largest key of the last column.
+const EXHAUSTED: u64 = u64::MAX;
+
+/// Sorts `keys`, at most `columns::capacity` of them, with one thread per column.
+#[kernel(max_threads = MAX_COLUMNS)]
+pub fn radix_columns_tree(keys: Global<u32>) {
+    let t = thread::thread_idx_x();
+    let columns = Columns::new(keys.len());
+    columns.load(keys);
+    columns.sort();
+    thread::sync_threads(); // all keys are in shared memory before any is overwritten in global memory
+
+    let mut place = t;
+    let mut head = with_column(columns.key(place), t);
+    let mut to = 0;
+    while to < keys.len() {
+        let mut best = head;
+        let mut half = columns.columns() / 2;
+        HEADS::view().set(t, best);
+        thread::sync_threads(); // all heads are written before other threads compare them
+        while half > 1 {
+            if t < half {
+                best = best.min(HEADS::view().get(t + half));
+                HEADS::view().set(t, best);
+            }
+            thread::sync_threads(); // the winners of this step are written before the next step
+            half /= 2;
+        }
+        if t == 0 {
+            WINNER::view().set(0, best.min(HEADS::view().get(1)));
+        }
+        thread::sync_threads(); // the winner is written before all threads read it
+        // The winner is read here and written after the barriers of the next key; the heads are not read any more.
+        if head == WINNER::view().get(0) {
+            keys.set(to, (head >> u32::BITS) as u32);
+            place = columns.below(place);
+            head = with_column(columns.key(place), t);
+        }
+        to += 1;
+    }
+}
+
+/// A head that compares like its key, and among equal keys like its column, so that there is one smallest.
+#[inline(always)]
+fn with_column(key: Option<u32>, column: u32) -> u64 {
+    key.map_or(EXHAUSTED, |key| (key as u64) << u32::BITS | column as u64)
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: one block.
+
+    use super::*;
+    use rungs_common::ladder::sort::*;
+    use crate::columns;
+
+    /// The rung.
+    pub static RUNG: Entry<Sort> = rung!("r3_columns_tree.rs", [radix_columns_tree])
+        .with_capacity(columns::CAPACITY)
+        .refusing(columns::refuses)
+        .run_by(Sort::narrow(&Tree));
+
+    struct Tree;
+
+    impl Sorts<u32> for Tree {
+        fn launches(&self, _: &dyn Launcher, n: u32, options: &Options) -> Result<Launches<Keys<u32>>> {
+            let geometry = columns::geometry(n, options);
+            Ok(unsigned(move |on, keys| on.launch(radix_columns_tree, geometry, (keys,))))
+        }
+    }
+}

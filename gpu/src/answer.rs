@@ -1,0 +1,31 @@
+//! A reader's own rung, which competes with one of a ladder.
+
+use rungs_common::ladder::histogram::Counts;
+use rungs_common::ladder::reduce::Reduces;
+use rungs_common::ladder::scan::Scans;
+use rungs_common::ladder::sort::Sorts;
+
+/// Launches of one kind, for elements of one type: what a reader writes is no rung for everything.
+#[derive(Clone, Copy)]
+pub enum Answer {
+    /// Sorts words.
+    Sort(&'static dyn Sorts<u32>),
+    /// Adds up words, modulo 2³².
+    Reduce(&'static dyn Reduces<u32>),
+    /// Running sums of words, modulo 2³².
+    Scan(&'static dyn Scans<u32>),
+    /// Counts bytes.
+    Histogram(&'static dyn Counts<u8>),
+}
+
+impl Answer {
+    /// The kind, as the file is called that a reader begins with.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Sort(_) => "sort",
+            Self::Reduce(_) => "reduce",
+            Self::Scan(_) => "scan",
+            Self::Histogram(_) => "histogram",
+        }
+    }
+}
