@@ -23,7 +23,6 @@ const HOPPER_VERSION: (u32, u32) = (8, 0);
 /// The declaration of dynamic shared memory by each backend. An array of `u128` has the type's alignment; kernels
 /// expect more of the first byte.
 const DYNAMIC: &str = ".extern .shared .align 128 .b8 RUNGS_DYNAMIC_SHARED[];";
-const DYNAMIC_NAME: &str = "RUNGS_DYNAMIC_SHARED";
 const DYNAMIC_BY_RUST_CUDA: &str = ".extern .shared .align 16 .b8 RUNGS_DYNAMIC_SHARED[];";
 
 /// The begin of the last line of a text's head.
@@ -90,13 +89,14 @@ pub fn finish(text: &str, arch: &Arch, compiler: &str) -> Result<String> {
     Ok(format!("{COMPILED_BY}{compiler}\n{text}"))
 }
 
-/// Finished texts for one architecture as one: the head of the first, then the declarations and kernels of all.
+/// Finished texts for one architecture as one: the head of the first, then the declarations and kernels of all. Arrays in
+/// shared memory that two texts declare alike are declared once: a package has those of the packages that it uses.
 ///
 /// # Errors
-/// If there is no text, the heads differ, or two texts have a kernel or an array of the same name.
+/// If there is no text, the heads differ, or two texts have a kernel of the same name, or different arrays.
 pub fn join<'a>(texts: impl Iterator<Item = &'a str>) -> Result<String> {
     let mut joined = String::new();
-    let (mut first, mut names) = (None, BTreeSet::new());
+    let (mut first, mut kernels, mut arrays) = (None, BTreeSet::new(), BTreeMap::new());
     for text in texts {
         let end = text.find(ADDRESS_SIZE).map(|at| text[at..].find('\n').map_or(text.len(), |line| at + line + 1));
         let (head, rest) = text.split_at(end.context("the PTX has no line `.address_size`")?);
@@ -105,11 +105,14 @@ pub fn join<'a>(texts: impl Iterator<Item = &'a str>) -> Result<String> {
             Some(first) => ensure!(first == head, "PTX of different compilers or architectures is not joined"),
         }
         first = Some(head);
-        for name in heads(rest).map(|(name, ..)| name).chain(shared_arrays(rest)) {
-            ensure!(name == DYNAMIC_NAME || names.insert(name), "{name} is in two packages; rename one");
+        for (name, ..) in heads(rest) {
+            ensure!(kernels.insert(name), "{name} is in two packages; rename one");
         }
         for line in rest.split_inclusive('\n') {
-            if line.trim_end() != DYNAMIC || !joined.contains(DYNAMIC) {
+            let before = shared_array(line).and_then(|name| Some((name, arrays.insert(name, line.trim())?)));
+            if let Some((name, before)) = before {
+                ensure!(before == line.trim(), "{name} is in two packages; rename one");
+            } else {
                 joined += line;
             }
         }
@@ -244,8 +247,13 @@ pub fn findings(text: &str) -> Vec<Finding> {
 
 /// The names of the arrays in shared memory.
 fn shared_arrays(text: &str) -> BTreeSet<&str> {
-    let declared = text.lines().filter(|line| line.contains(".shared ") && line.contains(".b8 "));
-    declared.filter_map(|line| line.split_once(".b8 ")?.1.split(['[', ';']).next()).map(str::trim).collect()
+    text.lines().filter_map(shared_array).collect()
+}
+
+/// The name of the array in shared memory that a line declares.
+fn shared_array(line: &str) -> Option<&str> {
+    let declared = line.contains(".shared ").then(|| line.split_once(".b8 "))??.1;
+    declared.split(['[', ';']).next().map(str::trim)
 }
 
 /// Destination and source of an instruction with one of each.
