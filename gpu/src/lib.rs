@@ -9,7 +9,7 @@ pub use rungs_bitonic as bitonic;
 pub use rungs_bubble as bubble;
 pub use rungs_cubes as cubes;
 pub use rungs_histogram as histogram;
-pub use rungs_matmul as matmul;
+pub use rungs_products as matmul;
 pub use rungs_merge as merge;
 pub use rungs_odd_even as odd_even;
 pub use rungs_radix as radix;
@@ -27,5 +27,5 @@ mod answer;
 pub mod ladder {
     pub use crate::answer::Answer;
     pub use rungs_common::ladder::*;
-    pub use rungs_matmul::ladder as matmul;
+    pub use rungs_products::ladder as matmul;
 }

@@ -57,25 +57,25 @@ type HeldPair = Groups<f32, HeldSplit, 64, 1, 4, 2>;
 
 /// C = alpha·A·B + beta·C for one product of the batch. `a` and `b` are copies in tiles.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
-pub fn matmul_three_tf32_group(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
+pub fn product_three_tf32_group(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
     Wide::product(a, b, c, shape, product);
 }
 
 /// The same with tiles of 128 columns.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
-pub fn matmul_three_tf32_group_middle(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
+pub fn product_three_tf32_group_middle(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
     Middle::product(a, b, c, shape, product);
 }
 
 /// The same with tiles of 64 columns.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
-pub fn matmul_three_tf32_group_narrow(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
+pub fn product_three_tf32_group_narrow(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
     Narrow::product(a, b, c, shape, product);
 }
 
 /// The same by pairs of blocks, each of which has half of k.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1, cluster = 2)]
-pub fn matmul_three_tf32_group_pair(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
+pub fn product_three_tf32_group_pair(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
     Pair::product(a, b, c, shape, product);
 }
 
@@ -86,11 +86,11 @@ pub fn matmul_three_tf32_group_pair(a: Global<f32>, b: Global<f32>, c: Global<f3
     min_blocks = 1,
     cluster = <G as Blocks<f32>>::CLUSTER,
     instances(
-        matmul_three_tf32_group_held: <Held>,
-        matmul_three_tf32_group_held_pair: <HeldPair>,
+        product_three_tf32_group_held: <Held>,
+        product_three_tf32_group_held_pair: <HeldPair>,
     )
 )]
-pub fn matmul_three_tf32_group_held<G: Blocks<f32>>(
+pub fn product_three_tf32_group_held<G: Blocks<f32>>(
     map_a: TensorMap<f32>,
     _a: Global<f32>,
     b: Global<f32>,
@@ -103,7 +103,7 @@ pub fn matmul_three_tf32_group_held<G: Blocks<f32>>(
 
 /// Copies A and B to tiles, each element as a large part and a rest.
 #[kernel(max_threads = PACK)]
-pub fn matmul_three_tf32_group_pack(
+pub fn product_three_tf32_group_pack(
     from_a: Global<f32>,
     to_a: Global<f32>,
     a: Panel,
@@ -128,12 +128,12 @@ pub mod launches {
     pub static RUNG: Entry<Matmul> = rung!(
         "r14_three_tf32_group.rs",
         [
-            matmul_three_tf32_group,
-            matmul_three_tf32_group_middle,
-            matmul_three_tf32_group_narrow,
-            matmul_three_tf32_group_pair,
-            matmul_three_tf32_group_held,
-            matmul_three_tf32_group_pack
+            product_three_tf32_group,
+            product_three_tf32_group_middle,
+            product_three_tf32_group_narrow,
+            product_three_tf32_group_pair,
+            product_three_tf32_group_held,
+            product_three_tf32_group_pack
         ]
     )
     .refusing(|ask| host::refuses("three-tf32-group", ask, Wide::SHARED_BYTES))
@@ -143,9 +143,9 @@ pub mod launches {
 
     fn held<G: Blocks<f32>>() -> host::Hold<f32>
     where
-        matmul_three_tf32_group_held<G>: Kernel<Args = host::HeldArgs<f32>>,
+        product_three_tf32_group_held<G>: Kernel<Args = host::HeldArgs<f32>>,
     {
-        |on, geometry, args| on.launch(matmul_three_tf32_group_held::<G>::default(), geometry, args)
+        |on, geometry, args| on.launch(product_three_tf32_group_held::<G>::default(), geometry, args)
     }
 
     impl Multiplies for ThreeTf32Group {
@@ -155,14 +155,14 @@ pub mod launches {
 
         fn launches(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>> {
             let products = [
-                Wide::by(|on, geometry, args| on.launch(matmul_three_tf32_group, geometry, args), 1.0),
-                Middle::by(|on, geometry, args| on.launch(matmul_three_tf32_group_middle, geometry, args), 1.08),
-                Narrow::by(|on, geometry, args| on.launch(matmul_three_tf32_group_narrow, geometry, args), 1.25),
-                Pair::by(|on, geometry, args| on.launch(matmul_three_tf32_group_pair, geometry, args), 1.08),
+                Wide::by(|on, geometry, args| on.launch(product_three_tf32_group, geometry, args), 1.0),
+                Middle::by(|on, geometry, args| on.launch(product_three_tf32_group_middle, geometry, args), 1.08),
+                Narrow::by(|on, geometry, args| on.launch(product_three_tf32_group_narrow, geometry, args), 1.25),
+                Pair::by(|on, geometry, args| on.launch(product_three_tf32_group_pair, geometry, args), 1.08),
                 Held::held(held::<Held>(), 0.95),
                 HeldPair::held(held::<HeldPair>(), 0.95),
             ];
-            let pack: host::Pack<f32> = |on, geometry, args| on.launch(matmul_three_tf32_group_pack, geometry, args);
+            let pack: host::Pack<f32> = |on, geometry, args| on.launch(product_three_tf32_group_pack, geometry, args);
             host::launches(on, sizes, Kernels { pack, parts: Split::COUNT, products })
         }
     }

@@ -45,25 +45,25 @@ type Narrow = Groups<f32, Mixed, 32, 1, 4>;
 
 /// C = alpha·A·B + beta·C for one product of the batch. `a` and `b` are copies in tiles.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
-pub fn matmul_mixed(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
+pub fn product_mixed(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
     Wide::product(a, b, c, shape, product);
 }
 
 /// The same with tiles of 128 columns.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
-pub fn matmul_mixed_middle(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
+pub fn product_mixed_middle(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
     Middle::product(a, b, c, shape, product);
 }
 
 /// The same with tiles of 64 columns.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
-pub fn matmul_mixed_narrow(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
+pub fn product_mixed_narrow(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape, product: u32) {
     Narrow::product(a, b, c, shape, product);
 }
 
 /// Copies A and B to tiles: of each element the large part, and in 16 bits the element and its rest.
 #[kernel(max_threads = PACK)]
-pub fn matmul_mixed_pack(
+pub fn product_mixed_pack(
     from_a: Global<f32>,
     to_a: Global<f32>,
     a: Panel,
@@ -87,7 +87,7 @@ pub mod launches {
 
     /// The rung.
     pub static RUNG: Entry<Matmul> =
-        rung!("r18_mixed.rs", [matmul_mixed, matmul_mixed_middle, matmul_mixed_narrow, matmul_mixed_pack])
+        rung!("r18_mixed.rs", [product_mixed, product_mixed_middle, product_mixed_narrow, product_mixed_pack])
             .refusing(|ask| host::refuses("mixed", ask, Wide::SHARED_BYTES))
             .run_by(&OneAndTwo);
 
@@ -96,11 +96,11 @@ pub mod launches {
     /// The launches for any k from [`LEAST_K`] on.
     fn deep(on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product>> {
         let products = [
-            Wide::by(|on, geometry, args| on.launch(matmul_mixed, geometry, args), 1.0),
-            Middle::by(|on, geometry, args| on.launch(matmul_mixed_middle, geometry, args), 1.08),
-            Narrow::by(|on, geometry, args| on.launch(matmul_mixed_narrow, geometry, args), 1.25),
+            Wide::by(|on, geometry, args| on.launch(product_mixed, geometry, args), 1.0),
+            Middle::by(|on, geometry, args| on.launch(product_mixed_middle, geometry, args), 1.08),
+            Narrow::by(|on, geometry, args| on.launch(product_mixed_narrow, geometry, args), 1.25),
         ];
-        let pack: host::Pack<f32> = |on, geometry, args| on.launch(matmul_mixed_pack, geometry, args);
+        let pack: host::Pack<f32> = |on, geometry, args| on.launch(product_mixed_pack, geometry, args);
         host::launches(on, sizes, Kernels { pack, parts: Mixed::COUNT, products })
     }
 

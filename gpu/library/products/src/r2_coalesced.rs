@@ -29,8 +29,8 @@ pub const ROWS: u32 = 8;
 pub const COLUMNS: u32 = 32;
 
 /// C = alpha·A·B + beta·C: `a` is m × k, `b` is k × n, `c` is m × n.
-#[kernel(instances(matmul_coalesced: <f32>, matmul_coalesced_f64: <f64>))]
-pub fn matmul_coalesced<T: Real>(a: Global<T>, b: Global<T>, c: Global<T>, shape: Shape<T>) {
+#[kernel(instances(product_coalesced: <f32>, product_coalesced_f64: <f64>))]
+pub fn product_coalesced<T: Real>(a: Global<T>, b: Global<T>, c: Global<T>, shape: Shape<T>) {
     let task = shape.task(ROWS, COLUMNS, a, b, c);
     let (row, column) = (task.row + thread::thread_idx_y(), task.column + thread::thread_idx_x());
     // Threads beyond the edge of C have nothing to do, and no barrier waits for them.
@@ -48,16 +48,16 @@ pub mod launches {
     use crate::host::by_tiles;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> = rung!("r2_coalesced.rs", [matmul_coalesced]).run_by(&Coalesced);
+    pub static RUNG: Entry<Matmul> = rung!("r2_coalesced.rs", [product_coalesced]).run_by(&Coalesced);
 
     struct Coalesced;
 
     impl<T: Real> MultipliesOf<T> for Coalesced
     where
-        matmul_coalesced<T>: Kernel<Args = (Global<T>, Global<T>, Global<T>, Shape<T>)>,
+        product_coalesced<T>: Kernel<Args = (Global<T>, Global<T>, Global<T>, Shape<T>)>,
     {
         fn launches_of(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product<T>>> {
-            by_tiles(matmul_coalesced::<T>::default(), ROWS, COLUMNS, [COLUMNS, ROWS, 1])
+            by_tiles(product_coalesced::<T>::default(), ROWS, COLUMNS, [COLUMNS, ROWS, 1])
         }
     }
 

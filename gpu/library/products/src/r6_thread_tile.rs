@@ -42,7 +42,7 @@ shared!(TILE_B: [f32; DEPTH * TILE]);
 
 /// C = alpha·A·B + beta·C: `a` is m × k, `b` is k × n, `c` is m × n.
 #[kernel(max_threads = BLOCK, min_blocks = 2)]
-pub fn matmul_thread_tile(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
+pub fn product_thread_tile(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
     let (task, thread) = (shape.task(TILE, TILE, a, b, c), thread::thread_idx_x());
     let (x, y) = (thread % APART, thread / APART);
     let mut sums = [[0.0; SIDE]; SIDE];
@@ -99,13 +99,13 @@ pub mod launches {
     use crate::host::by_tiles;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> = rung!("r6_thread_tile.rs", [matmul_thread_tile]).run_by(&ThreadTile);
+    pub static RUNG: Entry<Matmul> = rung!("r6_thread_tile.rs", [product_thread_tile]).run_by(&ThreadTile);
 
     struct ThreadTile;
 
     impl Multiplies for ThreadTile {
         fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
-            by_tiles(matmul_thread_tile, TILE, TILE, [BLOCK, 1, 1])
+            by_tiles(product_thread_tile, TILE, TILE, [BLOCK, 1, 1])
         }
     }
 }

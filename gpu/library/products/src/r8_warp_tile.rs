@@ -49,7 +49,7 @@ pub(super) type Sums = [[f32; SIDE]; SIDE];
 
 /// C = alpha·A·B + beta·C: `a` is m × k, `b` is k × n, `c` is m × n.
 #[kernel(max_threads = BLOCK, min_blocks = 2)]
-pub fn matmul_warp_tile(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
+pub fn product_warp_tile(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
     let (task, thread) = (shape.task(TILE, TILE, a, b, c), thread::thread_idx_x());
     let packs = (task.a.has_packs(), task.b.has_packs());
     let (row, column) = place(thread);
@@ -134,13 +134,13 @@ pub mod launches {
     use crate::host::by_tiles;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> = rung!("r8_warp_tile.rs", [matmul_warp_tile]).run_by(&WarpTile);
+    pub static RUNG: Entry<Matmul> = rung!("r8_warp_tile.rs", [product_warp_tile]).run_by(&WarpTile);
 
     struct WarpTile;
 
     impl Multiplies for WarpTile {
         fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
-            by_tiles(matmul_warp_tile, TILE, TILE, [BLOCK, 1, 1])
+            by_tiles(product_warp_tile, TILE, TILE, [BLOCK, 1, 1])
         }
     }
 }

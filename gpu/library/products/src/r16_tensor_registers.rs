@@ -52,15 +52,15 @@ type Narrow<A> = Held<A, 32, 8>;
     max_threads = BLOCK,
     min_blocks = 1,
     instances(
-        matmul_tensor_registers_across: <Wide<Across>>,
-        matmul_tensor_registers_along: <Wide<Along>>,
-        matmul_tensor_registers_middle_across: <Middle<Across>>,
-        matmul_tensor_registers_middle_along: <Middle<Along>>,
-        matmul_tensor_registers_narrow_across: <Narrow<Across>>,
-        matmul_tensor_registers_narrow_along: <Narrow<Along>>,
+        product_tensor_registers_across: <Wide<Across>>,
+        product_tensor_registers_along: <Wide<Along>>,
+        product_tensor_registers_middle_across: <Middle<Across>>,
+        product_tensor_registers_middle_along: <Middle<Along>>,
+        product_tensor_registers_narrow_across: <Narrow<Across>>,
+        product_tensor_registers_narrow_along: <Narrow<Along>>,
     )
 )]
-pub fn matmul_tensor_registers<P: Products<f32>>(
+pub fn product_tensor_registers<P: Products<f32>>(
     map_a: TensorMap<f32>,
     map_b: TensorMap<f32>,
     map_c: TensorMap<f32>,
@@ -85,7 +85,7 @@ pub mod launches {
     use std::vec;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> = rung!("r16_tensor_registers.rs", [matmul_tensor_registers])
+    pub static RUNG: Entry<Matmul> = rung!("r16_tensor_registers.rs", [product_tensor_registers])
         .refusing(|ask| mapped_host::refuses("tensor-registers", ask, Wide::<Across>::SHARED_BYTES))
         .run_by(&Registers);
 
@@ -93,9 +93,9 @@ pub mod launches {
 
     fn way<P: Products<f32>>() -> Option<Way<f32>>
     where
-        matmul_tensor_registers<P>: Kernel<Args = Args<f32>>,
+        product_tensor_registers<P>: Kernel<Args = Args<f32>>,
     {
-        Some(Way::of::<P>(|on, geometry, args| on.launch(matmul_tensor_registers::<P>::default(), geometry, args)))
+        Some(Way::of::<P>(|on, geometry, args| on.launch(product_tensor_registers::<P>::default(), geometry, args)))
     }
 
     /// The kernels with tiles of one width.

@@ -71,13 +71,13 @@ impl Method for Split {
 
 /// C = alpha·A·B + beta·C: `a` is m × k, `b` is k × n, `c` is m × n.
 #[kernel(max_threads = Tiles::BLOCK, min_blocks = BLOCKS)]
-pub fn matmul_three_tf32(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
+pub fn product_three_tf32(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
     Tiles::product::<Split>(a, b, c, shape);
 }
 
 /// The same with small tiles.
 #[kernel(max_threads = SmallTiles::BLOCK, min_blocks = BLOCKS_SMALL)]
-pub fn matmul_three_tf32_small(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
+pub fn product_three_tf32_small(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
     SmallTiles::product::<Split>(a, b, c, shape);
 }
 
@@ -89,7 +89,7 @@ pub mod launches {
     use crate::ladder::*;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> = rung!("r12_three_tf32.rs", [matmul_three_tf32, matmul_three_tf32_small])
+    pub static RUNG: Entry<Matmul> = rung!("r12_three_tf32.rs", [product_three_tf32, product_three_tf32_small])
         .refusing(Tiles::refuses)
         .run_by(&ThreeTf32);
 
@@ -102,7 +102,7 @@ pub mod launches {
 
         fn launches(&self, on: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
             let (mut wide, mut small) =
-                (Tiles::launches(matmul_three_tf32)?, SmallTiles::launches(matmul_three_tf32_small)?);
+                (Tiles::launches(product_three_tf32)?, SmallTiles::launches(product_three_tf32_small)?);
             let multiprocessors = on.device().multiprocessors;
             Ok(Box::new(move |on, product| {
                 let multiply = if prefers_small(&product, multiprocessors) { &mut small } else { &mut wide };

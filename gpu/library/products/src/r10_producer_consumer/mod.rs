@@ -79,7 +79,7 @@ pub const SHARED_BYTES: u32 = STAGES * ring::STAGE * 4;
 /// the operand itself; the others are copies in tiles. C of the tiles from `work.shared` on has been multiplied by beta
 /// already.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
-pub fn matmul_producer_consumer(
+pub fn product_producer_consumer(
     map_a: TensorMap<f32>,
     map_b: TensorMap<f32>,
     a: Global<f32>,
@@ -113,16 +113,16 @@ pub fn matmul_producer_consumer(
     min_blocks = 1,
     cluster = <P as Parts>::BLOCKS,
     instances(
-        matmul_producer_consumer_by_2: <By<2>>,
-        matmul_producer_consumer_by_3: <By<3>>,
-        matmul_producer_consumer_by_4: <By<4>>,
-        matmul_producer_consumer_by_8: <By<8>>,
-        matmul_producer_consumer_half_by_2: <By<2, 4>>,
-        matmul_producer_consumer_half_by_3: <By<3, 6>>,
-        matmul_producer_consumer_half_by_4: <By<4, 8>>,
+        product_producer_consumer_by_2: <By<2>>,
+        product_producer_consumer_by_3: <By<3>>,
+        product_producer_consumer_by_4: <By<4>>,
+        product_producer_consumer_by_8: <By<8>>,
+        product_producer_consumer_half_by_2: <By<2, 4>>,
+        product_producer_consumer_half_by_3: <By<3, 6>>,
+        product_producer_consumer_half_by_4: <By<4, 8>>,
     )
 )]
-pub fn matmul_producer_consumer_by<P: Parts>(
+pub fn product_producer_consumer_by<P: Parts>(
     map_a: TensorMap<f32>,
     map_b: TensorMap<f32>,
     a: Global<f32>,

@@ -45,13 +45,13 @@ shared!(TILE_B_F64: [f64; DEPTH * TILE]);
 
 /// C = alpha·A·B + beta·C: `a` is m × k, `b` is k × n, `c` is m × n.
 #[kernel(max_threads = BLOCK)]
-pub fn matmul_thread_column(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
+pub fn product_thread_column(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
     product(a, b, c, shape, || (TILE_A::view(), TILE_B::view()));
 }
 
 /// The same for elements of `f64`.
 #[kernel(max_threads = BLOCK)]
-pub fn matmul_thread_column_f64(a: Global<f64>, b: Global<f64>, c: Global<f64>, shape: Shape<f64>) {
+pub fn product_thread_column_f64(a: Global<f64>, b: Global<f64>, c: Global<f64>, shape: Shape<f64>) {
     product(a, b, c, shape, || (TILE_A_F64::view(), TILE_B_F64::view()));
 }
 
@@ -100,13 +100,13 @@ pub mod launches {
 
     /// The rung.
     pub static RUNG: Entry<Matmul> =
-        rung!("r5_thread_column.rs", [matmul_thread_column, matmul_thread_column_f64]).run_by(&ThreadColumn);
+        rung!("r5_thread_column.rs", [product_thread_column, product_thread_column_f64]).run_by(&ThreadColumn);
 
     struct ThreadColumn;
 
     impl Multiplies for ThreadColumn {
         fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
-            by_tiles(matmul_thread_column, TILE, TILE, [BLOCK, 1, 1])
+            by_tiles(product_thread_column, TILE, TILE, [BLOCK, 1, 1])
         }
 
         fn f64(&self) -> Option<&dyn MultipliesOf<f64>> {
@@ -116,7 +116,7 @@ pub mod launches {
 
     impl MultipliesOf<f64> for ThreadColumn {
         fn launches_of(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product<f64>>> {
-            by_tiles(matmul_thread_column_f64, TILE, TILE, [BLOCK, 1, 1])
+            by_tiles(product_thread_column_f64, TILE, TILE, [BLOCK, 1, 1])
         }
     }
 }

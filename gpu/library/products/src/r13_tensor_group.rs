@@ -52,12 +52,12 @@ type Narrow<T> = Groups<T, Whole, 32, 1, 8>;
     max_threads = BLOCK,
     min_blocks = 1,
     instances(
-        matmul_tensor_group: <f32>,
-        matmul_tensor_group_bf16: <bf16>,
-        matmul_tensor_group_f16: <f16>,
+        product_tensor_group: <f32>,
+        product_tensor_group_bf16: <bf16>,
+        product_tensor_group_f16: <f16>,
     )
 )]
-pub fn matmul_tensor_group<T: Packed>(a: Global<T>, b: Global<T>, c: Global<T>, shape: Shape, product: u32) {
+pub fn product_tensor_group<T: Packed>(a: Global<T>, b: Global<T>, c: Global<T>, shape: Shape, product: u32) {
     Wide::product(a, b, c, shape, product);
 }
 
@@ -67,12 +67,12 @@ pub fn matmul_tensor_group<T: Packed>(a: Global<T>, b: Global<T>, c: Global<T>, 
     max_threads = BLOCK,
     min_blocks = 1,
     instances(
-        matmul_tensor_group_middle: <f32>,
-        matmul_tensor_group_middle_bf16: <bf16>,
-        matmul_tensor_group_middle_f16: <f16>,
+        product_tensor_group_middle: <f32>,
+        product_tensor_group_middle_bf16: <bf16>,
+        product_tensor_group_middle_f16: <f16>,
     )
 )]
-pub fn matmul_tensor_group_middle<T: Packed>(a: Global<T>, b: Global<T>, c: Global<T>, shape: Shape, product: u32) {
+pub fn product_tensor_group_middle<T: Packed>(a: Global<T>, b: Global<T>, c: Global<T>, shape: Shape, product: u32) {
     Middle::product(a, b, c, shape, product);
 }
 
@@ -82,12 +82,12 @@ pub fn matmul_tensor_group_middle<T: Packed>(a: Global<T>, b: Global<T>, c: Glob
     max_threads = BLOCK,
     min_blocks = 1,
     instances(
-        matmul_tensor_group_narrow: <f32>,
-        matmul_tensor_group_narrow_bf16: <bf16>,
-        matmul_tensor_group_narrow_f16: <f16>,
+        product_tensor_group_narrow: <f32>,
+        product_tensor_group_narrow_bf16: <bf16>,
+        product_tensor_group_narrow_f16: <f16>,
     )
 )]
-pub fn matmul_tensor_group_narrow<T: Packed>(a: Global<T>, b: Global<T>, c: Global<T>, shape: Shape, product: u32) {
+pub fn product_tensor_group_narrow<T: Packed>(a: Global<T>, b: Global<T>, c: Global<T>, shape: Shape, product: u32) {
     Narrow::product(a, b, c, shape, product);
 }
 
@@ -95,12 +95,12 @@ pub fn matmul_tensor_group_narrow<T: Packed>(a: Global<T>, b: Global<T>, c: Glob
 #[kernel(
     max_threads = PACK,
     instances(
-        matmul_tensor_group_pack: <f32>,
-        matmul_tensor_group_pack_bf16: <bf16>,
-        matmul_tensor_group_pack_f16: <f16>,
+        product_tensor_group_pack: <f32>,
+        product_tensor_group_pack_bf16: <bf16>,
+        product_tensor_group_pack_f16: <f16>,
     )
 )]
-pub fn matmul_tensor_group_pack<T: Packed>(
+pub fn product_tensor_group_pack<T: Packed>(
     from_a: Global<T>,
     to_a: Global<T>,
     a: Panel,
@@ -123,7 +123,7 @@ pub mod launches {
     /// The rung.
     pub static RUNG: Entry<Matmul> = rung!(
         "r13_tensor_group.rs",
-        [matmul_tensor_group, matmul_tensor_group_middle, matmul_tensor_group_narrow, matmul_tensor_group_pack]
+        [product_tensor_group, product_tensor_group_middle, product_tensor_group_narrow, product_tensor_group_pack]
     )
     .refusing(|ask| host::refuses("tensor-group", ask, Wide::<f32>::SHARED_BYTES))
     .run_by(&TensorGroup);
@@ -132,25 +132,25 @@ pub mod launches {
 
     impl<T: Packed> MultipliesOf<T> for TensorGroup
     where
-        matmul_tensor_group<T>: Kernel<Args = ProductArgs<T>>,
-        matmul_tensor_group_middle<T>: Kernel<Args = ProductArgs<T>>,
-        matmul_tensor_group_narrow<T>: Kernel<Args = ProductArgs<T>>,
-        matmul_tensor_group_pack<T>: Kernel<Args = PackArgs<T>>,
+        product_tensor_group<T>: Kernel<Args = ProductArgs<T>>,
+        product_tensor_group_middle<T>: Kernel<Args = ProductArgs<T>>,
+        product_tensor_group_narrow<T>: Kernel<Args = ProductArgs<T>>,
+        product_tensor_group_pack<T>: Kernel<Args = PackArgs<T>>,
     {
         fn launches_of(&self, on: &dyn Launcher, sizes: Sizes) -> Result<Launches<Product<T>>> {
             let products = [
-                Wide::by(|on, geometry, args| on.launch(matmul_tensor_group::<T>::default(), geometry, args), 1.0),
+                Wide::by(|on, geometry, args| on.launch(product_tensor_group::<T>::default(), geometry, args), 1.0),
                 Middle::by(
-                    |on, geometry, args| on.launch(matmul_tensor_group_middle::<T>::default(), geometry, args),
+                    |on, geometry, args| on.launch(product_tensor_group_middle::<T>::default(), geometry, args),
                     1.08,
                 ),
                 Narrow::by(
-                    |on, geometry, args| on.launch(matmul_tensor_group_narrow::<T>::default(), geometry, args),
+                    |on, geometry, args| on.launch(product_tensor_group_narrow::<T>::default(), geometry, args),
                     1.25,
                 ),
             ];
             let pack: host::Pack<T> =
-                |on, geometry, args| on.launch(matmul_tensor_group_pack::<T>::default(), geometry, args);
+                |on, geometry, args| on.launch(product_tensor_group_pack::<T>::default(), geometry, args);
             host::launches(on, sizes, Kernels { pack, parts: <Whole as Parts<T>>::COUNT, products })
         }
     }

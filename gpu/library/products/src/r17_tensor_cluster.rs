@@ -50,17 +50,17 @@ type Pair<T, A, B> = Mapped<T, A, B, 128, 4, BLOCKS>;
     min_blocks = 1,
     cluster = BLOCKS,
     instances(
-        matmul_tensor_cluster_nn_bf16: <bf16, Pair<bf16, Along, Across>>,
-        matmul_tensor_cluster_nt_bf16: <bf16, Pair<bf16, Along, Along>>,
-        matmul_tensor_cluster_tn_bf16: <bf16, Pair<bf16, Across, Across>>,
-        matmul_tensor_cluster_tt_bf16: <bf16, Pair<bf16, Across, Along>>,
-        matmul_tensor_cluster_nn_f16: <f16, Pair<f16, Along, Across>>,
-        matmul_tensor_cluster_nt_f16: <f16, Pair<f16, Along, Along>>,
-        matmul_tensor_cluster_tn_f16: <f16, Pair<f16, Across, Across>>,
-        matmul_tensor_cluster_tt_f16: <f16, Pair<f16, Across, Along>>,
+        product_tensor_cluster_nn_bf16: <bf16, Pair<bf16, Along, Across>>,
+        product_tensor_cluster_nt_bf16: <bf16, Pair<bf16, Along, Along>>,
+        product_tensor_cluster_tn_bf16: <bf16, Pair<bf16, Across, Across>>,
+        product_tensor_cluster_tt_bf16: <bf16, Pair<bf16, Across, Along>>,
+        product_tensor_cluster_nn_f16: <f16, Pair<f16, Along, Across>>,
+        product_tensor_cluster_nt_f16: <f16, Pair<f16, Along, Along>>,
+        product_tensor_cluster_tn_f16: <f16, Pair<f16, Across, Across>>,
+        product_tensor_cluster_tt_f16: <f16, Pair<f16, Across, Along>>,
     )
 )]
-pub fn matmul_tensor_cluster<T: Half, P: Products<T>>(
+pub fn product_tensor_cluster<T: Half, P: Products<T>>(
     map_a: TensorMap<T>,
     map_b: TensorMap<T>,
     map_c: TensorMap<T>,
@@ -86,7 +86,7 @@ pub mod launches {
     use std::vec;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> = rung!("r17_tensor_cluster.rs", [matmul_tensor_cluster])
+    pub static RUNG: Entry<Matmul> = rung!("r17_tensor_cluster.rs", [product_tensor_cluster])
         .refusing(|ask| mapped_host::refuses("tensor-cluster", ask, Pair::<f16, Along, Across>::SHARED_BYTES))
         .run_by(&Pairing);
 
@@ -94,9 +94,9 @@ pub mod launches {
 
     fn way<T: Half, P: Products<T>>() -> Option<Way<T>>
     where
-        matmul_tensor_cluster<T, P>: Kernel<Args = Args<T>>,
+        product_tensor_cluster<T, P>: Kernel<Args = Args<T>>,
     {
-        Some(Way::of::<P>(|on, geometry, args| on.launch(matmul_tensor_cluster::<T, P>::default(), geometry, args)))
+        Some(Way::of::<P>(|on, geometry, args| on.launch(product_tensor_cluster::<T, P>::default(), geometry, args)))
     }
 
     macro_rules! multiplies {

@@ -43,7 +43,7 @@ const MAX_SPILLS: u32 = 24;
 
 /// C = alpha·A·B + beta·C: `a` is m × k, `b` is k × n, `c` is m × n.
 #[kernel(max_threads = BLOCK, min_blocks = 2, max_spills = MAX_SPILLS)]
-pub fn matmul_async_copy(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
+pub fn product_async_copy(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
     let (task, thread) = (shape.task(TILE, TILE, a, b, c), thread::thread_idx_x());
     let packs = task.b.has_packs();
     let (row, column) = place(thread);
@@ -104,13 +104,13 @@ pub mod launches {
     use crate::host::by_tiles;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> = rung!("r9_async_copy.rs", [matmul_async_copy]).run_by(&AsyncCopy);
+    pub static RUNG: Entry<Matmul> = rung!("r9_async_copy.rs", [product_async_copy]).run_by(&AsyncCopy);
 
     struct AsyncCopy;
 
     impl Multiplies for AsyncCopy {
         fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
-            by_tiles(matmul_async_copy, TILE, TILE, [BLOCK, 1, 1])
+            by_tiles(product_async_copy, TILE, TILE, [BLOCK, 1, 1])
         }
     }
 }

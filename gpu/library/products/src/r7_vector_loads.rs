@@ -48,7 +48,7 @@ shared!(TILE_B: [f32; DEPTH * TILE]);
 
 /// C = alpha·A·B + beta·C: `a` is m × k, `b` is k × n, `c` is m × n.
 #[kernel(max_threads = BLOCK, min_blocks = 2)]
-pub fn matmul_vector_loads(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
+pub fn product_vector_loads(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
     let (task, thread) = (shape.task(TILE, TILE, a, b, c), thread::thread_idx_x());
     let packs = (task.a.has_packs(), task.b.has_packs());
     let (x, y) = (thread % ACROSS * 4, thread / ACROSS * 4);
@@ -113,13 +113,13 @@ pub mod launches {
     use crate::host::by_tiles;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> = rung!("r7_vector_loads.rs", [matmul_vector_loads]).run_by(&VectorLoads);
+    pub static RUNG: Entry<Matmul> = rung!("r7_vector_loads.rs", [product_vector_loads]).run_by(&VectorLoads);
 
     struct VectorLoads;
 
     impl Multiplies for VectorLoads {
         fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
-            by_tiles(matmul_vector_loads, TILE, TILE, [BLOCK, 1, 1])
+            by_tiles(product_vector_loads, TILE, TILE, [BLOCK, 1, 1])
         }
     }
 }

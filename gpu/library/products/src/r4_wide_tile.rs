@@ -34,13 +34,13 @@ shared!(TILE_B_F64: [f64; TILE * TILE]);
 
 /// C = alpha·A·B + beta·C: `a` is m × k, `b` is k × n, `c` is m × n.
 #[kernel(max_threads = TILE * TILE)]
-pub fn matmul_wide_tile(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
+pub fn product_wide_tile(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
     product::<f32, { TILE as usize }>(shape.task(TILE, TILE, a, b, c), shape.k, TILE_A::view(), TILE_B::view());
 }
 
 /// The same for elements of `f64`.
 #[kernel(max_threads = TILE * TILE)]
-pub fn matmul_wide_tile_f64(a: Global<f64>, b: Global<f64>, c: Global<f64>, shape: Shape<f64>) {
+pub fn product_wide_tile_f64(a: Global<f64>, b: Global<f64>, c: Global<f64>, shape: Shape<f64>) {
     product::<f64, { TILE as usize }>(shape.task(TILE, TILE, a, b, c), shape.k, TILE_A_F64::view(), TILE_B_F64::view());
 }
 
@@ -54,13 +54,13 @@ pub mod launches {
 
     /// The rung.
     pub static RUNG: Entry<Matmul> =
-        rung!("r4_wide_tile.rs", [matmul_wide_tile, matmul_wide_tile_f64]).run_by(&WideTile);
+        rung!("r4_wide_tile.rs", [product_wide_tile, product_wide_tile_f64]).run_by(&WideTile);
 
     struct WideTile;
 
     impl Multiplies for WideTile {
         fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
-            by_tiles(matmul_wide_tile, TILE, TILE, [TILE, TILE, 1])
+            by_tiles(product_wide_tile, TILE, TILE, [TILE, TILE, 1])
         }
 
         fn f64(&self) -> Option<&dyn MultipliesOf<f64>> {
@@ -70,7 +70,7 @@ pub mod launches {
 
     impl MultipliesOf<f64> for WideTile {
         fn launches_of(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product<f64>>> {
-            by_tiles(matmul_wide_tile_f64, TILE, TILE, [TILE, TILE, 1])
+            by_tiles(product_wide_tile_f64, TILE, TILE, [TILE, TILE, 1])
         }
     }
 }

@@ -54,41 +54,41 @@ type Small<T, A, B> = Mapped<T, A, B, 32, 6, 1, 2>;
     max_threads = BLOCK,
     min_blocks = 1,
     instances(
-        matmul_tensor_map_nn_bf16: <bf16, Wide<bf16, Along, Across>>,
-        matmul_tensor_map_nt_bf16: <bf16, Wide<bf16, Along, Along>>,
-        matmul_tensor_map_tn_bf16: <bf16, Wide<bf16, Across, Across>>,
-        matmul_tensor_map_tt_bf16: <bf16, Wide<bf16, Across, Along>>,
-        matmul_tensor_map_nn_f16: <f16, Wide<f16, Along, Across>>,
-        matmul_tensor_map_nt_f16: <f16, Wide<f16, Along, Along>>,
-        matmul_tensor_map_tn_f16: <f16, Wide<f16, Across, Across>>,
-        matmul_tensor_map_tt_f16: <f16, Wide<f16, Across, Along>>,
-        matmul_tensor_map_middle_nn_bf16: <bf16, Middle<bf16, Along, Across>>,
-        matmul_tensor_map_middle_nt_bf16: <bf16, Middle<bf16, Along, Along>>,
-        matmul_tensor_map_middle_tn_bf16: <bf16, Middle<bf16, Across, Across>>,
-        matmul_tensor_map_middle_tt_bf16: <bf16, Middle<bf16, Across, Along>>,
-        matmul_tensor_map_middle_nn_f16: <f16, Middle<f16, Along, Across>>,
-        matmul_tensor_map_middle_nt_f16: <f16, Middle<f16, Along, Along>>,
-        matmul_tensor_map_middle_tn_f16: <f16, Middle<f16, Across, Across>>,
-        matmul_tensor_map_middle_tt_f16: <f16, Middle<f16, Across, Along>>,
-        matmul_tensor_map_narrow_nn_bf16: <bf16, Narrow<bf16, Along, Across>>,
-        matmul_tensor_map_narrow_nt_bf16: <bf16, Narrow<bf16, Along, Along>>,
-        matmul_tensor_map_narrow_tn_bf16: <bf16, Narrow<bf16, Across, Across>>,
-        matmul_tensor_map_narrow_tt_bf16: <bf16, Narrow<bf16, Across, Along>>,
-        matmul_tensor_map_narrow_nn_f16: <f16, Narrow<f16, Along, Across>>,
-        matmul_tensor_map_narrow_nt_f16: <f16, Narrow<f16, Along, Along>>,
-        matmul_tensor_map_narrow_tn_f16: <f16, Narrow<f16, Across, Across>>,
-        matmul_tensor_map_narrow_tt_f16: <f16, Narrow<f16, Across, Along>>,
-        matmul_tensor_map_small_nn_bf16: <bf16, Small<bf16, Along, Across>>,
-        matmul_tensor_map_small_nt_bf16: <bf16, Small<bf16, Along, Along>>,
-        matmul_tensor_map_small_tn_bf16: <bf16, Small<bf16, Across, Across>>,
-        matmul_tensor_map_small_tt_bf16: <bf16, Small<bf16, Across, Along>>,
-        matmul_tensor_map_small_nn_f16: <f16, Small<f16, Along, Across>>,
-        matmul_tensor_map_small_nt_f16: <f16, Small<f16, Along, Along>>,
-        matmul_tensor_map_small_tn_f16: <f16, Small<f16, Across, Across>>,
-        matmul_tensor_map_small_tt_f16: <f16, Small<f16, Across, Along>>,
+        product_tensor_map_nn_bf16: <bf16, Wide<bf16, Along, Across>>,
+        product_tensor_map_nt_bf16: <bf16, Wide<bf16, Along, Along>>,
+        product_tensor_map_tn_bf16: <bf16, Wide<bf16, Across, Across>>,
+        product_tensor_map_tt_bf16: <bf16, Wide<bf16, Across, Along>>,
+        product_tensor_map_nn_f16: <f16, Wide<f16, Along, Across>>,
+        product_tensor_map_nt_f16: <f16, Wide<f16, Along, Along>>,
+        product_tensor_map_tn_f16: <f16, Wide<f16, Across, Across>>,
+        product_tensor_map_tt_f16: <f16, Wide<f16, Across, Along>>,
+        product_tensor_map_middle_nn_bf16: <bf16, Middle<bf16, Along, Across>>,
+        product_tensor_map_middle_nt_bf16: <bf16, Middle<bf16, Along, Along>>,
+        product_tensor_map_middle_tn_bf16: <bf16, Middle<bf16, Across, Across>>,
+        product_tensor_map_middle_tt_bf16: <bf16, Middle<bf16, Across, Along>>,
+        product_tensor_map_middle_nn_f16: <f16, Middle<f16, Along, Across>>,
+        product_tensor_map_middle_nt_f16: <f16, Middle<f16, Along, Along>>,
+        product_tensor_map_middle_tn_f16: <f16, Middle<f16, Across, Across>>,
+        product_tensor_map_middle_tt_f16: <f16, Middle<f16, Across, Along>>,
+        product_tensor_map_narrow_nn_bf16: <bf16, Narrow<bf16, Along, Across>>,
+        product_tensor_map_narrow_nt_bf16: <bf16, Narrow<bf16, Along, Along>>,
+        product_tensor_map_narrow_tn_bf16: <bf16, Narrow<bf16, Across, Across>>,
+        product_tensor_map_narrow_tt_bf16: <bf16, Narrow<bf16, Across, Along>>,
+        product_tensor_map_narrow_nn_f16: <f16, Narrow<f16, Along, Across>>,
+        product_tensor_map_narrow_nt_f16: <f16, Narrow<f16, Along, Along>>,
+        product_tensor_map_narrow_tn_f16: <f16, Narrow<f16, Across, Across>>,
+        product_tensor_map_narrow_tt_f16: <f16, Narrow<f16, Across, Along>>,
+        product_tensor_map_small_nn_bf16: <bf16, Small<bf16, Along, Across>>,
+        product_tensor_map_small_nt_bf16: <bf16, Small<bf16, Along, Along>>,
+        product_tensor_map_small_tn_bf16: <bf16, Small<bf16, Across, Across>>,
+        product_tensor_map_small_tt_bf16: <bf16, Small<bf16, Across, Along>>,
+        product_tensor_map_small_nn_f16: <f16, Small<f16, Along, Across>>,
+        product_tensor_map_small_nt_f16: <f16, Small<f16, Along, Along>>,
+        product_tensor_map_small_tn_f16: <f16, Small<f16, Across, Across>>,
+        product_tensor_map_small_tt_f16: <f16, Small<f16, Across, Along>>,
     )
 )]
-pub fn matmul_tensor_map<T: Half, P: Products<T>>(
+pub fn product_tensor_map<T: Half, P: Products<T>>(
     map_a: TensorMap<T>,
     map_b: TensorMap<T>,
     map_c: TensorMap<T>,
@@ -113,7 +113,7 @@ pub mod launches {
     use std::vec::Vec;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> = rung!("r15_tensor_map.rs", [matmul_tensor_map])
+    pub static RUNG: Entry<Matmul> = rung!("r15_tensor_map.rs", [product_tensor_map])
         .refusing(|ask| mapped_host::refuses("tensor-map", ask, Wide::<f16, Along, Across>::SHARED_BYTES))
         .run_by(&Mapping);
 
@@ -121,9 +121,9 @@ pub mod launches {
 
     fn way<T: Half, P: Products<T>>() -> Option<Way<T>>
     where
-        matmul_tensor_map<T, P>: Kernel<Args = Args<T>>,
+        product_tensor_map<T, P>: Kernel<Args = Args<T>>,
     {
-        Some(Way::of::<P>(|on, geometry, args| on.launch(matmul_tensor_map::<T, P>::default(), geometry, args)))
+        Some(Way::of::<P>(|on, geometry, args| on.launch(product_tensor_map::<T, P>::default(), geometry, args)))
     }
 
     /// The kernels with tiles of one size.

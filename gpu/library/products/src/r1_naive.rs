@@ -25,8 +25,8 @@ use simt::{Global, kernel, thread};
 pub const SIDE: u32 = 16;
 
 /// C = alpha·A·B + beta·C: `a` is m × k, `b` is k × n, `c` is m × n.
-#[kernel(instances(matmul_naive: <f32>, matmul_naive_f64: <f64>))]
-pub fn matmul_naive<T: Real>(a: Global<T>, b: Global<T>, c: Global<T>, shape: Shape<T>) {
+#[kernel(instances(product_naive: <f32>, product_naive_f64: <f64>))]
+pub fn product_naive<T: Real>(a: Global<T>, b: Global<T>, c: Global<T>, shape: Shape<T>) {
     let task = shape.task(SIDE, SIDE, a, b, c);
     let (row, column) = (task.row + thread::thread_idx_x(), task.column + thread::thread_idx_y());
     // Threads beyond the edge of C have nothing to do, and no barrier waits for them.
@@ -61,16 +61,16 @@ pub mod launches {
     use crate::host::by_tiles;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> = rung!("r1_naive.rs", [matmul_naive]).run_by(&Naive);
+    pub static RUNG: Entry<Matmul> = rung!("r1_naive.rs", [product_naive]).run_by(&Naive);
 
     struct Naive;
 
     impl<T: Real> MultipliesOf<T> for Naive
     where
-        matmul_naive<T>: Kernel<Args = (Global<T>, Global<T>, Global<T>, Shape<T>)>,
+        product_naive<T>: Kernel<Args = (Global<T>, Global<T>, Global<T>, Shape<T>)>,
     {
         fn launches_of(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product<T>>> {
-            by_tiles(matmul_naive::<T>::default(), SIDE, SIDE, [SIDE, SIDE, 1])
+            by_tiles(product_naive::<T>::default(), SIDE, SIDE, [SIDE, SIDE, 1])
         }
     }
 

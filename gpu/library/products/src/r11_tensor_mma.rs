@@ -59,7 +59,7 @@ impl Method for Rounded {
 
 /// C = alpha·A·B + beta·C: `a` is m × k, `b` is k × n, `c` is m × n.
 #[kernel(max_threads = Tiles::BLOCK, min_blocks = 2)]
-pub fn matmul_tensor_mma(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
+pub fn product_tensor_mma(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
     Tiles::product::<Rounded>(a, b, c, shape);
 }
 
@@ -67,12 +67,12 @@ pub fn matmul_tensor_mma(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: 
 pub mod launches {
     //! What the host launches: the kernel, once.
 
-    use super::{Tiles, matmul_tensor_mma};
+    use super::{Tiles, product_tensor_mma};
     use crate::ladder::*;
 
     /// The rung.
     pub static RUNG: Entry<Matmul> =
-        rung!("r11_tensor_mma.rs", [matmul_tensor_mma]).refusing(Tiles::refuses).run_by(&TensorMma);
+        rung!("r11_tensor_mma.rs", [product_tensor_mma]).refusing(Tiles::refuses).run_by(&TensorMma);
 
     struct TensorMma;
 
@@ -82,7 +82,7 @@ pub mod launches {
         }
 
         fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
-            Tiles::launches(matmul_tensor_mma)
+            Tiles::launches(product_tensor_mma)
         }
     }
 }

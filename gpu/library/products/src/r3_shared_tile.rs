@@ -32,13 +32,13 @@ shared!(TILE_B_F64: [f64; TILE * TILE]);
 
 /// C = alpha·A·B + beta·C: `a` is m × k, `b` is k × n, `c` is m × n.
 #[kernel(max_threads = TILE * TILE)]
-pub fn matmul_shared_tile(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
+pub fn product_shared_tile(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
     product::<f32, { TILE as usize }>(shape.task(TILE, TILE, a, b, c), shape.k, TILE_A::view(), TILE_B::view());
 }
 
 /// The same for elements of `f64`.
 #[kernel(max_threads = TILE * TILE)]
-pub fn matmul_shared_tile_f64(a: Global<f64>, b: Global<f64>, c: Global<f64>, shape: Shape<f64>) {
+pub fn product_shared_tile_f64(a: Global<f64>, b: Global<f64>, c: Global<f64>, shape: Shape<f64>) {
     product::<f64, { TILE as usize }>(shape.task(TILE, TILE, a, b, c), shape.k, TILE_A_F64::view(), TILE_B_F64::view());
 }
 
@@ -108,13 +108,13 @@ pub mod launches {
 
     /// The rung.
     pub static RUNG: Entry<Matmul> =
-        rung!("r3_shared_tile.rs", [matmul_shared_tile, matmul_shared_tile_f64]).run_by(&SharedTile);
+        rung!("r3_shared_tile.rs", [product_shared_tile, product_shared_tile_f64]).run_by(&SharedTile);
 
     struct SharedTile;
 
     impl Multiplies for SharedTile {
         fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
-            by_tiles(matmul_shared_tile, TILE, TILE, [TILE, TILE, 1])
+            by_tiles(product_shared_tile, TILE, TILE, [TILE, TILE, 1])
         }
 
         fn f64(&self) -> Option<&dyn MultipliesOf<f64>> {
@@ -124,7 +124,7 @@ pub mod launches {
 
     impl MultipliesOf<f64> for SharedTile {
         fn launches_of(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product<f64>>> {
-            by_tiles(matmul_shared_tile_f64, TILE, TILE, [TILE, TILE, 1])
+            by_tiles(product_shared_tile_f64, TILE, TILE, [TILE, TILE, 1])
         }
     }
 }
