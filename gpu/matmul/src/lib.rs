@@ -1,0 +1,15 @@
+//! # Matrix product
+//!
+//! C = A·B for row-major matrices without gaps between rows: A has m rows and k columns, B has k rows and n columns, C
+//! has m rows and n columns. Any m, n and k; with k = 0, C is zero.
+//!
+//! Factors, transposes, strides, batches and other types are the library's (`rungs-products`).
+#![no_std]
+#![cfg_attr(target_os = "cuda", feature(asm_experimental_arch))]
+#![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(abi_ptx))]
+
+#[cfg(not(target_os = "cuda"))]
+extern crate std;
+
+#[cfg(not(target_os = "cuda"))]
+pub mod ladder;
