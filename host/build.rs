@@ -15,11 +15,12 @@ fn main() {
 /// Writes `sources.rs`: path, from the root of the project, and text of each file of the kernels.
 fn embed_sources(kernels: &Path) -> io::Result<()> {
     let package = kernels.parent().unwrap_or(Path::new("."));
-    println!("cargo::rerun-if-changed={}", package.display());
     let mut table = String::from("static SOURCES: &[(&str, &str)] = &[\n");
-    // A folder for each family, whose sources are in `src`; tests are not shown.
-    let mut paths = files(package)?;
-    paths.retain(|path| path.components().any(|part| part.as_os_str() == "src"));
+    let mut paths = vec![];
+    for source in source_folders(package)? {
+        println!("cargo::rerun-if-changed={}", source.display());
+        paths.extend(files(&source)?);
+    }
     paths.sort();
     for path in paths {
         let root = package.parent().unwrap_or(package);
@@ -28,6 +29,20 @@ fn embed_sources(kernels: &Path) -> io::Result<()> {
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     fs::write(out.join("sources.rs"), table + "];\n")
+}
+
+/// The folders `src` of the package and of the families' packages below it.
+fn source_folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut all = vec![];
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.ends_with("src") {
+            all.push(path);
+        } else if path.is_dir() {
+            all.extend(source_folders(&path)?);
+        }
+    }
+    Ok(all)
 }
 
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {

@@ -1,4 +1,4 @@
-// Twins of the sums of cubes: gpu/src/cubes.
+// Twins of the sums of cubes: gpu/cubes/src.
 #include "twin.cuh"
 
 namespace peers {

@@ -1,4 +1,4 @@
-// Twins of the histograms: gpu/src/histogram, r1 to r3. r4 has none: its totals are zero once and for all, and a peer's
+// Twins of the histograms: gpu/histogram/src, r1 to r3. r4 has none: its totals are zero once and for all, and a peer's
 // scratch is never cleared.
 #include "twin.cuh"
 

@@ -1,4 +1,4 @@
-// Twins of the matrix products: gpu/src/matmul.
+// Twins of the matrix products: gpu/matmul/src.
 #include "twin.cuh"
 
 namespace peers {

@@ -1,4 +1,4 @@
-// Twins of the column-wise radix sorts: gpu/src/radix/columns.rs and r1 to r4 there.
+// Twins of the column-wise radix sorts: gpu/radix/src/columns.rs and r1 to r4 there.
 #include "twin.cuh"
 
 namespace peers {

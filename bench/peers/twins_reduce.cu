@@ -1,4 +1,4 @@
-// Twins of the reductions: gpu/src/reduce, r1 to r6, and what they use of gpu/src/operator.rs and gpu/src/aligned.rs.
+// Twins of the reductions: gpu/reduce/src, r1 to r6, and what they use of gpu/common/src/operator.rs and gpu/common/src/aligned.rs.
 // Sums only. r7 has none: its counter of tickets is zero once and for all, and a peer's scratch is never cleared.
 #include "twin.cuh"
 

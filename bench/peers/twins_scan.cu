@@ -1,4 +1,4 @@
-// Twins of the textbook scans: gpu/src/scan, r1 to r4. Inclusive sums; the kernels can do both, as the rungs' can.
+// Twins of the textbook scans: gpu/scan/src, r1 to r4. Inclusive sums; the kernels can do both, as the rungs' can.
 #include "twin.cuh"
 
 namespace peers {

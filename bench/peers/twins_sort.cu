@@ -1,4 +1,4 @@
-// Twins of the sorts by comparison: gpu/src/bubble, gpu/src/bitonic, gpu/src/odd_even, and gpu/src/keys.rs.
+// Twins of the sorts by comparison: gpu/bubble/src, gpu/bitonic/src, gpu/odd_even/src, and gpu/common/src/keys.rs.
 #include "twin.cuh"
 
 namespace peers {

@@ -9,7 +9,7 @@
 //! The kernel is launched with one block, of as many threads as there are elements. Let each thread compute one
 //! element of y = a·x + y.
 //!
-//! **Rung.** gpu/src/saxpy/r1_kernel.rs
+//! **Rung.** gpu/saxpy/src/r1_kernel.rs
 
 use simt::{Global, kernel, thread};
 

@@ -7,7 +7,7 @@
 //! Write two things: how many blocks n elements take, and which element is a thread's own. The last block may have
 //! more threads than there are elements left.
 //!
-//! **Rung.** gpu/src/saxpy/r1_kernel.rs
+//! **Rung.** gpu/saxpy/src/r1_kernel.rs
 
 use simt::{Global, kernel, thread};
 

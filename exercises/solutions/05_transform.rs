@@ -8,7 +8,7 @@
 //! one, so that more reads are on the way at once. A block has `ITEMS * BLOCK` pairs in a row; a thread's pairs are
 //! `BLOCK` apart, so that neighbours read neighbours. n is any number: any of the four may be missing.
 //!
-//! **Rung.** gpu/src/saxpy/r2_transform.rs
+//! **Rung.** gpu/saxpy/src/r2_transform.rs
 
 use simt::{Global, kernel, thread};
 

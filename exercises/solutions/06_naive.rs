@@ -11,7 +11,7 @@
 //!
 //! Write which row and column is a thread's own, and who has one.
 //!
-//! **Rung.** gpu/src/matmul/r2_coalesced.rs
+//! **Rung.** gpu/matmul/src/r2_coalesced.rs
 
 use simt::{Global, kernel, thread};
 

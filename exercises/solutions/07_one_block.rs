@@ -9,7 +9,7 @@
 //! much. Let the threads of the block share the input another way: which thread takes which element is up to you, as
 //! long as the sums of all threads together are the sum of all elements.
 //!
-//! **Rung.** gpu/src/cubes/r3_one_block.rs
+//! **Rung.** gpu/cubes/src/r3_one_block.rs
 
 use simt::{Global, kernel, thread};
 

@@ -10,7 +10,7 @@
 //! The kernel stores each element of a block in shared memory and writes the block out in reverse. Sometimes it does.
 //! Add what is missing.
 //!
-//! **Rung.** gpu/src/cubes/r5_block_sum.rs
+//! **Rung.** gpu/cubes/src/r5_block_sum.rs
 
 use simt::{Global, kernel, shared, thread};
 

@@ -8,7 +8,7 @@
 //! by other threads in the phase before. Not every thread has a pair in every phase, and all have to come to the
 //! barriers.
 //!
-//! **Rung.** gpu/src/bubble/r1_one_block.rs
+//! **Rung.** gpu/bubble/src/r1_one_block.rs
 
 use simt::{Global, kernel, shared, thread};
 

@@ -10,7 +10,7 @@
 //!
 //! `sort_windows` lacks the loads, and `launches` the loop over its launches.
 //!
-//! **Rung.** gpu/src/bubble/r2_shared_block.rs
+//! **Rung.** gpu/bubble/src/r2_shared_block.rs
 
 use simt::launcher::{Launcher, Result};
 use simt::{Geometry, Global, kernel, shared, thread};

@@ -8,7 +8,7 @@
 //! `warp::sync_warp(FULL)` waits for the lanes of the warp, and shows them each other's writes. The kernel below
 //! lacks it. One is not enough: think of who reads a word before it is written, and of who reads it after.
 //!
-//! **Rung.** gpu/src/reduce/r4_unrolled_warp.rs
+//! **Rung.** gpu/reduce/src/r4_unrolled_warp.rs
 
 use simt::warp::{self, FULL};
 use simt::{Global, kernel, shared, thread};

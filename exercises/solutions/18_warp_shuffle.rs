@@ -8,7 +8,7 @@
 //! `FULL` is a mask that names the lanes which make the call, one bit for each: all 32. So all of them have to make
 //! it, also the lanes without an element, which have 0.
 //!
-//! **Rung.** gpu/src/cubes/r7_warp_shuffle.rs
+//! **Rung.** gpu/cubes/src/r7_warp_shuffle.rs
 
 use simt::warp::{self, FULL, WARP};
 use simt::{Global, kernel, thread};

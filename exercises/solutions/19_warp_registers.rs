@@ -9,7 +9,7 @@
 //! which they have no partner; these keep their key. The number of the lane is taken modulo 32, so there is an answer
 //! in any case.
 //!
-//! **Rung.** gpu/src/bubble/r3_warp_registers.rs
+//! **Rung.** gpu/bubble/src/r3_warp_registers.rs
 
 use simt::warp::{self, FULL, WARP};
 use simt::{Global, kernel, thread};

@@ -17,7 +17,7 @@
 //! A state is one word of 64 bits with tag and value, written and read as one, so no block sees the one without the
 //! other: `states.store(k, PREFIX | u64::from(value), Relaxed, Scope::Device)`, `states.load(k, Relaxed, …)`.
 //!
-//! **Rung.** gpu/src/scan/r5_look_back.rs
+//! **Rung.** gpu/scan/src/r5_look_back.rs
 
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::warp::{self, FULL};

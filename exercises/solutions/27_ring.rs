@@ -16,7 +16,7 @@
 //! body of the loop: the copy for the next round if there is one (its tile is `tile + blocks`), the wait for this
 //! round's tile, the output, and the barrier of the block.
 //!
-//! **Rung.** gpu/src/scan/r6_look_ahead/ring.rs
+//! **Rung.** gpu/scan/src/r6_look_ahead/ring.rs
 
 use simt::mbarrier::{self, Mbarrier};
 use simt::{Global, Shared, bulk, kernel, shared, thread};

@@ -8,7 +8,7 @@
 //! a thread may use words that another thread used in the phase before. An atomic addition orders nothing but itself:
 //! between the phases stand barriers.
 //!
-//! **Rung.** gpu/src/histogram/r2_shared_atomics.rs
+//! **Rung.** gpu/histogram/src/r2_shared_atomics.rs
 
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, kernel, shared, thread};

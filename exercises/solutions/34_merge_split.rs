@@ -12,7 +12,7 @@
 //!
 //! One thread has one key. A run without a neighbour is copied. The last run may be short.
 //!
-//! **Rung.** gpu/src/odd_even/r2_merge_split.rs
+//! **Rung.** gpu/odd_even/src/r2_merge_split.rs
 
 use simt::launcher::{Launcher, Result};
 use simt::{Geometry, Global, kernel, thread};

@@ -14,7 +14,7 @@
 //!
 //! The blog post that this kernel comes from made five mistakes here. The check has an input for each of them.
 //!
-//! **Rung.** gpu/src/radix/r2_columns_atomic_min.rs
+//! **Rung.** gpu/radix/src/r2_columns_atomic_min.rs
 
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, kernel, shared, thread};

@@ -12,7 +12,7 @@
 //! lanes make the call; one without a key has a digit that no key has. Which bits of the mask belong to lanes
 //! before the own one?
 //!
-//! **Rung.** gpu/src/radix/r6_lsd_ballot.rs
+//! **Rung.** gpu/radix/src/r6_lsd_ballot.rs
 
 use simt::launcher::{Launcher, Result};
 use simt::warp::{self, FULL};

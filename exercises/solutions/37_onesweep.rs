@@ -12,7 +12,7 @@
 //! Write how the lane publishes `SUM | count`, looks back for its digit into `before`, and publishes
 //! `PREFIX | (before + count)`.
 //!
-//! **Rung.** gpu/src/radix/r7_onesweep/mod.rs
+//! **Rung.** gpu/radix/src/r7_onesweep/mod.rs
 
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::warp::{self, FULL};

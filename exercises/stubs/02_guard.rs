@@ -7,7 +7,7 @@
 //! The kernel is launched with one block of `BLOCK` threads, and n is any number up to `BLOCK`. `view.len()` is the
 //! number of a view's elements. Let the threads that have an element double it.
 //!
-//! **Rung.** gpu/src/saxpy/r1_kernel.rs
+//! **Rung.** gpu/saxpy/src/r1_kernel.rs
 
 use simt::{Global, kernel, thread};
 

@@ -8,7 +8,7 @@
 //! The grid is fixed; n is anything. Let each thread add up the cubes of its elements and write its sum to `sums`,
 //! one element per thread. A thread without an element writes 0.
 //!
-//! **Rung.** gpu/src/cubes/r4_many_blocks.rs
+//! **Rung.** gpu/cubes/src/r4_many_blocks.rs
 
 use simt::{Global, kernel, thread};
 

@@ -8,7 +8,7 @@
 //!
 //! The threads of the block share the input in any way, and each writes its sum. Read with packs.
 //!
-//! **Rung.** gpu/src/reduce/r6_vector_loads.rs
+//! **Rung.** gpu/reduce/src/r6_vector_loads.rs
 
 use simt::{Global, kernel, thread};
 

@@ -8,7 +8,7 @@
 //! is written as it is. n is any number. There is a barrier wherever one is needed, and the kernel still has two
 //! mistakes. Read the verdict, mend one, read the next.
 //!
-//! **Rung.** gpu/src/cubes/r5_block_sum.rs
+//! **Rung.** gpu/cubes/src/r5_block_sum.rs
 
 use simt::{Global, kernel, shared, thread};
 

@@ -7,7 +7,7 @@
 //! The result goes through shared memory too: `TOTAL` is one word that thread 0 writes and all read. Two places need
 //! a barrier. Remember that all threads of the block have to reach a barrier: it cannot stand in the `if`.
 //!
-//! **Rung.** gpu/src/cubes/r5_block_sum.rs
+//! **Rung.** gpu/cubes/src/r5_block_sum.rs
 
 use simt::{Global, kernel, shared, thread};
 

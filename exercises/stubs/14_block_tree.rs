@@ -7,7 +7,7 @@
 //! `left` is odd, as 3 is, the one in the middle has no partner and stays. A step reads what the step before wrote,
 //! so between two steps stands a barrier, outside of any `if`.
 //!
-//! **Rung.** gpu/src/cubes/r6_block_tree.rs
+//! **Rung.** gpu/cubes/src/r6_block_tree.rs
 
 use simt::{Global, kernel, shared, thread};
 

@@ -8,7 +8,7 @@
 //! all warps are busy to the end. It is right, and it costs too much. Let the threads that have work be neighbours,
 //! and let them use neighbouring words.
 //!
-//! **Rung.** gpu/src/reduce/r2_sequential.rs
+//! **Rung.** gpu/reduce/src/r2_sequential.rs
 
 use simt::{Global, kernel, shared, thread};
 

@@ -7,7 +7,7 @@
 //! A block has `2 * BLOCK` elements in a row. So that neighbours read neighbours, a thread's two elements are `BLOCK`
 //! apart. n is any number: the first element may exist and the second not.
 //!
-//! **Rung.** gpu/src/reduce/r3_first_add.rs
+//! **Rung.** gpu/reduce/src/r3_first_add.rs
 
 use simt::warp::{self, FULL, WARP};
 use simt::{Global, kernel, shared, thread};

@@ -10,7 +10,7 @@
 //!
 //! `total` is 0 before the launch. Let it be the sum of all elements afterwards, with one atomic addition per block.
 //!
-//! **Rung.** gpu/src/cubes/r8_grid_atomic.rs
+//! **Rung.** gpu/cubes/src/r8_grid_atomic.rs
 
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::warp::{self, FULL, WARP};

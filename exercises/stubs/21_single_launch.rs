@@ -10,7 +10,7 @@
 //!
 //! `ticket` is 0 when the kernel begins, and has to be 0 again when it ends: the check launches the kernel twice.
 //!
-//! **Rung.** gpu/src/reduce/r7_single_launch.rs
+//! **Rung.** gpu/reduce/src/r7_single_launch.rs
 
 use simt::atomic::{Order::AcqRel, Scope};
 use simt::{Global, kernel, thread, warp};

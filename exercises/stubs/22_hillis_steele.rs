@@ -7,7 +7,7 @@
 //! A step reads what other threads wrote in the step before, and overwrites what other threads still read. Both need
 //! a barrier. The thread's own sum can stay in a variable.
 //!
-//! **Rung.** gpu/src/scan/r1_hillis_steele.rs
+//! **Rung.** gpu/scan/src/r1_hillis_steele.rs
 
 use simt::{Global, kernel, shared, thread};
 

@@ -13,7 +13,7 @@
 //!
 //! The way up is written. Write the way down.
 //!
-//! **Rung.** gpu/src/scan/r2_blelloch.rs
+//! **Rung.** gpu/scan/src/r2_blelloch.rs
 
 use simt::{Global, kernel, shared, thread};
 

@@ -8,7 +8,7 @@
 //! which lie a multiple of 32 apart come into different banks: one word left out after every 32 is enough. No two
 //! places may become one.
 //!
-//! **Rung.** gpu/src/scan/r3_blelloch_padded.rs
+//! **Rung.** gpu/scan/src/r3_blelloch_padded.rs
 
 use simt::{Global, kernel, shared, thread};
 

@@ -8,7 +8,7 @@
 //! `scan_tiles` is there, and does the first two. Write the kernel of the third launch, and the second and third
 //! launch. The first tile has nothing before it.
 //!
-//! **Rung.** gpu/src/scan/r4_three_kernels.rs
+//! **Rung.** gpu/scan/src/r4_three_kernels.rs
 
 use simt::launcher::{Launcher, Result};
 use simt::{Geometry, Global, kernel, shared, thread};

@@ -7,7 +7,7 @@
 //!
 //! The grid is fixed, and n is any number. Keys that have no counter, `key >= counts.len()`, are not counted.
 //!
-//! **Rung.** gpu/src/histogram/r1_global_atomics.rs
+//! **Rung.** gpu/histogram/src/r1_global_atomics.rs
 
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, kernel, thread};

@@ -11,7 +11,7 @@
 //!
 //! The kernel is right, and costs too much. Change where a counter lies, `place`, and the order of the last loop.
 //!
-//! **Rung.** gpu/src/histogram/r4_bank_private.rs
+//! **Rung.** gpu/histogram/src/r4_bank_private.rs
 
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::warp::{self, FULL, WARP};

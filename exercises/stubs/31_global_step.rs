@@ -11,7 +11,7 @@
 //! Thread t has the pair whose front key is `i`. Write where its partner is, and the compare-exchange. n is any
 //! number: a partner behind the last key counts as larger than all keys, so there is nothing to do.
 //!
-//! **Rung.** gpu/src/bitonic/r1_global_step.rs
+//! **Rung.** gpu/bitonic/src/r1_global_step.rs
 
 use simt::launcher::{Launcher, Result};
 use simt::{Geometry, Global, kernel, thread};

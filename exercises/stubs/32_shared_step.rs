@@ -9,7 +9,7 @@
 //! pair of one step. The last steps of a stage stay within a warp. They need the barrier too: lanes of a warp are not
 //! in step by themselves.
 //!
-//! **Rung.** gpu/src/bitonic/r2_shared_step.rs
+//! **Rung.** gpu/bitonic/src/r2_shared_step.rs
 
 use simt::{Global, Shared, kernel, shared, thread};
 

@@ -13,7 +13,7 @@
 //! `launches` does all steps one by one, which is right but takes too many launches. Write `two_steps`, and use it in
 //! `launches` wherever a stage has two steps left.
 //!
-//! **Rung.** gpu/src/bitonic/r3_register_step.rs
+//! **Rung.** gpu/bitonic/src/r3_register_step.rs
 
 use simt::launcher::{Launcher, Result};
 use simt::{Geometry, Global, kernel, thread};

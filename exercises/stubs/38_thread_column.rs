@@ -14,7 +14,7 @@
 //! `copy(tile, from, rows, columns, …)` copies a tile of a matrix, ROWS elements for each thread. Write the body of the
 //! loop: the copies, the barriers, the sums. Also threads without an element of C have to copy.
 //!
-//! **Rung.** gpu/src/matmul/r5_thread_column.rs
+//! **Rung.** gpu/matmul/src/r5_thread_column.rs
 
 use simt::{Global, Shared, kernel, shared, thread};
 

@@ -7,17 +7,17 @@ extern crate std;
 
 pub use rungs_bitonic as bitonic;
 pub use rungs_bubble as bubble;
+pub use rungs_common::{aligned, keys, operator, order, places, rung, state, transform, verify, wait};
 pub use rungs_cubes as cubes;
 pub use rungs_histogram as histogram;
-pub use rungs_products as matmul;
 pub use rungs_merge as merge;
+pub use rungs_merge::{sort_kernel, sort_kernels};
 pub use rungs_odd_even as odd_even;
+pub use rungs_products as matmul;
 pub use rungs_radix as radix;
 pub use rungs_reduce as reduce;
 pub use rungs_saxpy as saxpy;
 pub use rungs_scan as scan;
-pub use rungs_common::{aligned, keys, operator, order, places, rung, state, transform, verify, wait};
-pub use rungs_merge::{sort_kernel, sort_kernels};
 
 #[cfg(not(target_os = "cuda"))]
 mod answer;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Buffer, Random, view};
-use rungs_kernels::ladder::matmul::{Matrix, Product, Sizes};
+use rungs_kernels::ladder::matmul::{Matrix, Multiplier as _, Product, Sizes};
 use rungs_kernels::ladder::{
     Entry, Launcher, Options, Result, Rung, cubes, histogram, matmul, reduce, saxpy, scan, sort,
 };

@@ -6,7 +6,7 @@ use common::{Buffer, Element, SORTS, difference, families, random, same, view, w
 use rungs_kernels::histogram::Key;
 use rungs_kernels::keys::{SIGNED, Word};
 use rungs_kernels::ladder::histogram::{Counts, Histogram};
-use rungs_kernels::ladder::matmul::{Matmul, Matrix, Multiplied, Product, Sizes};
+use rungs_kernels::ladder::matmul::{Matmul, Matrix, Multiplied, Multiplier as _, Product, Sizes};
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::saxpy::{Axpy, Vectors};
 use rungs_kernels::ladder::scan::{Scan, Scans};

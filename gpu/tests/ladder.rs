@@ -5,7 +5,7 @@ mod common;
 
 use common::{Element, SORTS, families, view, with_multiprocessors};
 use rungs_kernels::keys::{SIGNED, UNSIGNED};
-use rungs_kernels::ladder::matmul::{Batch, Matrix, Product, Sizes};
+use rungs_kernels::ladder::matmul::{Batch, Matrix, Multiplier as _, Product, Sizes};
 use rungs_kernels::ladder::saxpy::Vectors;
 use rungs_kernels::ladder::scan::{Scan, Scans};
 use rungs_kernels::ladder::sort::{Sort, Width};
@@ -29,7 +29,7 @@ fn a_rung_is_named_like_its_file_and_its_kernels() {
         let family = family.replace('-', "_");
         for (i, rung) in rungs.into_iter().enumerate() {
             let stem = rung.name.replace('-', "_");
-            let module = format!("gpu/src/{family}/r{}_{stem}", i + 1);
+            let module = format!("gpu/{family}/src/r{}_{stem}", i + 1);
             let path = rung.path();
             assert!(path == format!("{module}.rs") || path == format!("{module}/mod.rs"), "{}: {path}", rung.name);
             assert!(fs::read_to_string(root.join(&path)).unwrap() == rung.text, "the text of {path} is another");
@@ -46,8 +46,8 @@ fn every_file_of_a_rung_is_in_a_ladder() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let paths: Vec<String> = families().iter().flat_map(|(_, rungs)| rungs.iter().map(|rung| rung.path())).collect();
     let mut files = 0;
-    for family in fs::read_dir(root.join("gpu/src")).unwrap().map(|entry| entry.unwrap().path()) {
-        for file in family.read_dir().into_iter().flatten().map(|entry| entry.unwrap().path()) {
+    for family in fs::read_dir(root.join("gpu")).unwrap().map(|entry| entry.unwrap().path()) {
+        for file in family.join("src").read_dir().into_iter().flatten().map(|entry| entry.unwrap().path()) {
             let name = file.file_name().unwrap().to_str().unwrap();
             if !(name.starts_with('r') && name[1..].starts_with(|c: char| c.is_ascii_digit())) {
                 continue;

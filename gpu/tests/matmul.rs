@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Buffer, Random, with_multiprocessors};
-use rungs_kernels::ladder::matmul::{Batch, Matmul, Matrix, Multiplied, Precision, Product, Sizes};
+use rungs_kernels::ladder::matmul::{Batch, Matmul, Matrix, Multiplied, Multiplier as _, Precision, Product, Sizes};
 use rungs_kernels::ladder::{Entry, Launcher, Sequence};
 use rungs_kernels::matmul::LADDER;
 use rungs_kernels::matmul::r18_mixed::LEAST_K;

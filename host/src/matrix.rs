@@ -47,7 +47,7 @@
 use crate::engine::{Buffer, Engine};
 use crate::error::{Error, Result};
 use crate::vec::choice;
-use rungs_kernels::ladder::matmul::{self, Batch, Multiplied, Product, Sizes};
+use rungs_kernels::ladder::matmul::{self, Batch, Multiplied, Multiplier as _, Product, Sizes};
 use std::ops::Range;
 
 pub use rungs_kernels::ladder::matmul::Precision;

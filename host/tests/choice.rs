@@ -5,7 +5,7 @@
 use rungs::algorithms::Operation;
 use rungs::vec::choice::{Machine, PAIR_SORTS, PRODUCTS, REDUCTIONS, Row, SCANS, SORTS};
 use rungs_kernels::keys::{DESCENDING, UNSIGNED};
-use rungs_kernels::ladder::matmul::{Matmul, Matrix, Multiplied, Product, Sizes};
+use rungs_kernels::ladder::matmul::{Matmul, Matrix, Multiplied, Multiplier as _, Product, Sizes};
 use rungs_kernels::ladder::reduce::{self, Reduce, Reduces};
 use rungs_kernels::ladder::scan::{self, Scan, Scans};
 use rungs_kernels::ladder::sort::{Keys, Pairs, Sort, Width};

@@ -33,11 +33,21 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
 }
 
-/// `gpu/src/bitonic/r1_global_step.rs` → (`bitonic`, `global_step`); a folder's `mod.rs` counts by the folder's name.
+/// The folders of sources of the packages of kernels, the course's and the library's.
+fn kernel_sources() -> Vec<PathBuf> {
+    let folders = |path: &str| fs::read_dir(root().join(path)).unwrap().map(|entry| entry.unwrap().path());
+    let mut all: Vec<_> = folders("gpu").chain(folders("gpu/library")).map(|folder| folder.join("src")).collect();
+    all.retain(|source| source.is_dir());
+    all.sort();
+    assert!(all.len() > 12, "{all:?}");
+    all
+}
+
+/// `gpu/bitonic/src/r1_global_step.rs` → (`bitonic`, `global_step`); a folder's `mod.rs` counts by the folder's name.
 fn family_and_stem(path: &str) -> (String, String) {
     let path = path.strip_suffix("/mod.rs").or_else(|| path.strip_suffix(".rs")).unwrap();
-    let mut parts = path.rsplit('/');
-    let (file, family) = (parts.next().unwrap(), parts.next().unwrap());
+    let (folder, file) = path.split_once("/src/").unwrap();
+    let family = folder.rsplit('/').next().unwrap();
     let (number, stem) = file.split_once('_').unwrap();
     assert!(number.starts_with('r') && number[1..].parse::<u32>().is_ok(), "{path}: a rung's file is rN_name.rs");
     (family.into(), stem.into())
@@ -47,7 +57,7 @@ fn family_and_stem(path: &str) -> (String, String) {
 fn every_rung_file_is_registered_and_every_registered_file_is_there() {
     let registered: BTreeSet<String> = FAMILIES.iter().flat_map(|f| &f.rungs).map(|r| r.path()).collect();
     let mut found = BTreeSet::new();
-    for family in fs::read_dir(root().join("gpu/src")).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir()) {
+    for family in kernel_sources() {
         for entry in fs::read_dir(&family).unwrap().map(|e| e.unwrap().path()) {
             let name = entry.file_name().unwrap().to_string_lossy().to_string();
             let is_rung = name.starts_with('r') && name[1..].starts_with(|c: char| c.is_ascii_digit());
@@ -113,13 +123,15 @@ fn walk(folder: &Path, check: &mut impl FnMut(&Path, &str)) {
 
 #[test]
 fn kernels_hold_no_unsafe_code_and_can_be_read_in_one_sitting() {
-    walk(&root().join("gpu/src"), &mut |path, text| {
-        let code = text.lines().filter(|l| !l.trim_start().starts_with("//"));
-        for line in code {
-            assert!(!line.contains("unsafe") && !line.contains("asm!"), "{}: {line}", path.display());
-        }
-        let lines = text.lines().count();
-        assert!(lines <= LINES, "{} has {lines} lines; a reader can take {LINES}", path.display());
+    kernel_sources().iter().for_each(|source| {
+        walk(source, &mut |path, text| {
+            let code = text.lines().filter(|l| !l.trim_start().starts_with("//"));
+            for line in code {
+                assert!(!line.contains("unsafe") && !line.contains("asm!"), "{}: {line}", path.display());
+            }
+            let lines = text.lines().count();
+            assert!(lines <= LINES, "{} has {lines} lines; a reader can take {LINES}", path.display());
+        })
     });
 }
 
@@ -223,8 +235,9 @@ fn uses(source: &Path) -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
 #[test]
 fn files_use_each_other_in_one_direction() {
     // The simulator is looked at by a test of its own, which knows why its files are a circle.
-    for source in ["gpu/src", "host/src", "host/driver/src", "bench/report/src", "xtask/src", "xtask/ptx/src"] {
-        let uses = uses(&root().join(source));
+    let others = ["host/src", "host/driver/src", "bench/report/src", "xtask/src", "xtask/ptx/src"];
+    for source in kernel_sources().into_iter().chain(others.map(|source| root().join(source))) {
+        let (uses, source) = (uses(&source), source.display());
         for start in uses.keys() {
             let (mut reached, mut open) = (BTreeSet::new(), vec![start]);
             while let Some(next) = open.pop() {
@@ -237,7 +250,7 @@ fn files_use_each_other_in_one_direction() {
             }
         }
     }
-    let known = uses(&root().join("gpu/src"));
+    let known = uses(&root().join("gpu/bitonic/src"));
     let module = |path: &str| path.split("::").map(String::from).collect::<Vec<_>>();
-    assert!(known[&module("bitonic::r2_shared_step")].contains(&module("bitonic::r1_global_step")), "{known:#?}");
+    assert!(known[&module("r2_shared_step")].contains(&module("r1_global_step")), "{known:#?}");
 }

@@ -49,6 +49,10 @@ pub fn run(args: &Args) -> Result<()> {
     let (packages, target_dir) = match &args.manifest_path {
         Some(manifest) => (Package::parts(manifest)?, Package::at(manifest)?.target_dir),
         // In the target folder of this program, which may differ from the one in cargo's current settings.
+        // rust-cuda compiles all families at once, as a package of its own.
+        None if args.backend == Backend::RustCuda => {
+            (vec![Package::at(&project::root().join("gpu"))?], project::target())
+        }
         None => (Package::parts(&project::root().join("gpu"))?, project::target()),
     };
     let out = args.out.clone().unwrap_or_else(|| target_dir.join("ptx"));

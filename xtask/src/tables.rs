@@ -23,11 +23,11 @@ const BACKENDS_PAGE: &str = "docs/backends.md";
 /// The backend beside the default one, as reports name it.
 const SECOND_BACKEND: &str = "rust-cuda";
 
-/// Where the rungs are, from the root.
-const RUNGS: &str = "gpu/src";
+/// Where the families are, from the root; the rungs of each are in its folder `src`.
+const FAMILY_FOLDERS: &str = "gpu";
 
 /// The kernel that the front page shows, and the parts of its head that stand above it.
-const KERNEL: &str = "gpu/src/bitonic/r1_global_step.rs";
+const KERNEL: &str = "gpu/bitonic/src/r1_global_step.rs";
 const PARTS: &[&str] = &["Idea"];
 
 /// The order of the ladders on the front page. Families that are not named here come last.
@@ -180,14 +180,17 @@ fn front_page(root: &Path, readme: &str, reports: &[&Report], plots: &[Shown]) -
 /// these is tested in tests/tests/sources.rs; reading them here needs no build of the program.
 pub fn rungs(root: &Path) -> Result<Vec<Rung>> {
     let mut rungs = vec![];
-    for folder in entries(&root.join(RUNGS))? {
-        let mut of_family = vec![];
-        for entry in entries(&root.join(RUNGS).join(&folder))? {
+    for folder in entries(&root.join(FAMILY_FOLDERS))? {
+        let (mut of_family, sources) = (vec![], format!("{FAMILY_FOLDERS}/{folder}/src"));
+        if !root.join(&sources).is_dir() {
+            continue;
+        }
+        for entry in entries(&root.join(&sources))? {
             let stem = entry.strip_suffix(".rs").unwrap_or(&entry);
             let Some((number, name)) = stem.strip_prefix('r').and_then(|rest| rest.split_once('_')) else { continue };
             let Ok(number) = number.parse::<u32>() else { continue };
             let inside = if entry.ends_with(".rs") { "" } else { "/mod.rs" };
-            let file = format!("{RUNGS}/{folder}/{entry}{inside}");
+            let file = format!("{sources}/{entry}{inside}");
             let text = read(&root.join(&file))?.with_context(|| format!("there is no {file}"))?;
             let title = text.lines().find_map(|line| line.strip_prefix("//! # "));
             let (_, idea) = title.and_then(|title| title.split_once(", ")).with_context(|| {
@@ -365,7 +368,7 @@ mod tests {
         let page: String = parts.map(|name| format!("<!-- {name}: generated -->\n<!-- {name}: end -->\n")).concat();
         fs::write(root.join(README), page).unwrap();
         let made = make(root).unwrap();
-        assert!(made[README].contains("[global-step](gpu/src/bitonic/r1_global_step.rs) not measured"));
+        assert!(made[README].contains("[global-step](gpu/bitonic/src/r1_global_step.rs) not measured"));
         assert_eq!(stale(root, &made).unwrap(), [README, ALL]);
         made.iter().for_each(|(path, text)| fs::write(root.join(path), text).unwrap());
         assert!(stale(root, &make(root).unwrap()).unwrap().is_empty());

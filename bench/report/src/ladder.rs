@@ -453,7 +453,7 @@ mod tests {
                 family: "radix".into(),
                 name: name.into(),
                 idea: format!("what {name} does"),
-                file: format!("gpu/src/radix/{name}.rs"),
+                file: format!("gpu/radix/src/{name}.rs"),
             })
             .into()
     }
@@ -474,7 +474,7 @@ mod tests {
         );
         assert!(
             lines[2].starts_with(
-                "| [lsd-blocks](gpu/src/radix/lsd-blocks.rs) | what lsd-blocks does | 40.0 µs (n = 2<sup>16</sup>) |"
+                "| [lsd-blocks](gpu/radix/src/lsd-blocks.rs) | what lsd-blocks does | 40.0 µs (n = 2<sup>16</sup>) |"
             ),
             "{text}"
         );

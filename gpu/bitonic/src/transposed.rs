@@ -78,7 +78,9 @@ pub fn descends(place: u32, last: u32, stage: u32) -> bool {
 /// stored; [`rungs_common::keys::UNSIGNED`] is none.
 #[derive(Clone, Copy)]
 pub struct Maps {
+    /// The map of keys that are loaded, see [`rungs_common::keys`].
     pub encode: u32,
+    /// The map of keys that are stored.
     pub decode: u32,
 }
 

@@ -58,7 +58,7 @@ macro_rules! sort_kernels {
             #[allow(unused_imports)]
             use super::*;
             use $crate::{r2_multi_way as multi_way, r3_all_runs as all_runs, r4_sample as sample};
-            use $rungs_common::order::Order as IsOrder;
+            use $crate::order::Order as IsOrder;
             use $crate::sort_kernel;
             use simt::{Global, Scalar};
 

@@ -23,6 +23,9 @@ mod split;
 mod tile;
 
 pub use kernels::MAX_SPILLS;
+// For the macros, which name it from the crate of an order.
+#[doc(hidden)]
+pub use rungs_common::order;
 
 #[cfg(not(target_os = "cuda"))]
 pub mod host;

@@ -196,8 +196,8 @@ pub mod launches {
     //! What the host launches: the tiles, then a search and a merge per pass.
 
     use super::*;
-    use rungs_common::ladder::sort::*;
     use crate::host::{Buffers, passes_of};
+    use rungs_common::ladder::sort::*;
 
     /// The rung.
     pub static RUNG: Entry<Sort> =

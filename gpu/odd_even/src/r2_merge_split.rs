@@ -81,9 +81,9 @@ pub mod launches {
     //! What the host launches: runs sorted, then a kernel per round, between two arrays.
 
     use super::*;
+    use crate::split::{TILES, run_bits};
     use rungs_common::keys::UNSIGNED;
     use rungs_common::ladder::sort::*;
-    use crate::split::{TILES, run_bits};
 
     /// The rung.
     pub static RUNG: Entry<Sort> = rung!("r2_merge_split.rs", [odd_even_merge_split_sort, odd_even_merge_split_round])

@@ -157,9 +157,9 @@ pub mod launches {
     //! What the host launches: runs sorted, then all rounds at once, among three arrays.
 
     use super::*;
-    use rungs_common::ladder::sort::*;
     use crate::r2_merge_split::launches::RunWidth;
     use crate::split::{TILES, run_bits};
+    use rungs_common::ladder::sort::*;
 
     /// The rung.
     pub static RUNG: Entry<Sort> =

@@ -66,9 +66,9 @@ pub mod launches {
     //! What the host launches: runs sorted, then a kernel per round of each level, between two arrays.
 
     use super::*;
-    use rungs_common::ladder::sort::*;
     use crate::r2_merge_split::launches::{RoundArgs, RunWidth, by_rounds};
     use crate::split::{TILES, run_bits};
+    use rungs_common::ladder::sort::*;
 
     /// The rung.
     pub static RUNG: Entry<Sort> =

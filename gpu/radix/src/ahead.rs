@@ -4,7 +4,7 @@ use super::r7_onesweep::ITEMS;
 use super::steps::Digits;
 
 /// What a block prepares for its next tile while it moves one.
-pub(in crate) trait Ahead<W> {
+pub(crate) trait Ahead<W> {
     /// Draws the number of the next tile, in one thread.
     fn draw(&self) -> u32;
     /// Tells the block the number that the thread has drawn; a barrier follows.
@@ -14,7 +14,7 @@ pub(in crate) trait Ahead<W> {
 }
 
 /// There is no next tile.
-pub(in crate) struct Nothing;
+pub(crate) struct Nothing;
 
 impl<W: Digits> Ahead<W> for Nothing {
     #[inline(always)]

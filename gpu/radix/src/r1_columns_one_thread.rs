@@ -109,8 +109,8 @@ pub mod launches {
     //! What the host launches: one block.
 
     use super::*;
-    use rungs_common::ladder::sort::*;
     use crate::columns;
+    use rungs_common::ladder::sort::*;
 
     /// The rung.
     pub static RUNG: Entry<Sort> = rung!("r1_columns_one_thread.rs", [radix_columns_one_thread])

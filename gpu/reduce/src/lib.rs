@@ -22,8 +22,8 @@ pub mod r5_shuffle;
 pub mod r6_vector_loads;
 pub mod r7_single_launch;
 
-use rungs_common::operator::{Operator, warp_reduce};
 use core::marker::PhantomData;
+use rungs_common::operator::{Operator, warp_reduce};
 use simt::warp::{WARP, lane_id};
 use simt::{Scalar, Shared, thread, unroll};
 

@@ -65,8 +65,8 @@ pub mod launches {
     //! What the host launches: the kernel over the elements, then over the values that it leaves, until one is left.
 
     use super::*;
-    use rungs_common::ladder::reduce::*;
     use crate::levels;
+    use rungs_common::ladder::reduce::*;
 
     /// The rung.
     pub static RUNG: Entry<&dyn Reduce> = rung!("r1_interleaved.rs", [reduce_interleaved]).run_by(&Interleaved);

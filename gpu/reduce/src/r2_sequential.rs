@@ -62,8 +62,8 @@ pub mod launches {
     //! What the host launches: the kernel over the elements, then over the values that it leaves, until one is left.
 
     use super::*;
-    use rungs_common::ladder::reduce::*;
     use crate::levels;
+    use rungs_common::ladder::reduce::*;
 
     /// The rung.
     pub static RUNG: Entry<&dyn Reduce> = rung!("r2_sequential.rs", [reduce_sequential]).run_by(&Sequential);

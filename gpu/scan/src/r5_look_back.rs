@@ -24,9 +24,9 @@
 //! **Source.** D. Merrill and M. Garland, "Single-pass parallel prefix scan with decoupled look-back" (2016). Changed:
 //! tags and values in one word, or in two with the same tag, in place of fences.
 
-use rungs_common::state::{self, look, publish};
 use super::{get_or_identity, set_within};
 use rungs_common::operator::{Max, Min, Operator, Sum, warp_exclusive_of, warp_reduce, warp_scan_inclusive};
+use rungs_common::state::{self, look, publish};
 use simt::atomic::{Order::Relaxed, Scope::Device};
 use simt::warp::{self, FULL, WARP};
 use simt::{Global, Scalar, Shared, kernel, shared, thread};

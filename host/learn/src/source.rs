@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! //! # 1 · The number of a thread            the exercise's text
-//! //! **Rung.** gpu/src/saxpy/r1_kernel.rs    where the idea is used
+//! //! **Rung.** gpu/saxpy/src/r1_kernel.rs    where the idea is used
 //!     //[                                     from here the solution,
 //!     let i = thread::thread_idx_x();
 //!     //| // Write this part.                 with what the stub has in its place,

@@ -96,8 +96,8 @@ mod tests {
         let note = format!("take {} and {last}", others.join(", "));
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         let text = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
-        let files = [("host/src/algorithms/keys.rs", "sorts"), ("gpu/src/ladder/reduce.rs", "reductions")];
-        for (path, who) in files.into_iter().chain([("gpu/src/ladder/scan.rs", "scans")]) {
+        let files = [("host/src/algorithms/keys.rs", "sorts"), ("gpu/common/src/ladder/reduce.rs", "reductions")];
+        for (path, who) in files.into_iter().chain([("gpu/common/src/ladder/scan.rs", "scans")]) {
             assert!(text(path).contains(&format!("    note = \"{who} {note}")), "{path}: {who} {note}");
         }
         let row = format!("`reduce`, `scan` | `{}` |", names.join("`, `"));

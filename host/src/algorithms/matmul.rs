@@ -11,7 +11,7 @@ use crate::data::{Data, Difference, Distribution, Dtype, Element};
 use crate::engine::{AnyBuffer, Buffer, Engine};
 use crate::error::{Error, Result};
 use oracle::Number;
-use rungs_kernels::ladder::matmul::{self, Batch, Matmul, Matrix, Multiplied, Precision, Product};
+use rungs_kernels::ladder::matmul::{self, Batch, Matmul, Matrix, Multiplied, Multiplier as _, Precision, Product};
 use rungs_kernels::ladder::{Entry, Ladder};
 use simt::{bf16, f16};
 use std::fmt::Display;

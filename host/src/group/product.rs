@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::matrix::Precision;
 use crate::vec::choice::choose_product;
 use rungs_kernels::ladder::Sequence;
-use rungs_kernels::ladder::matmul::{Matrix, Product, Sizes};
+use rungs_kernels::ladder::matmul::{Matrix, Multiplier as _, Product, Sizes};
 
 /// The first rows of the ranks' parts, and the number of rows, of a matrix that is divided evenly: whole multiples of
 /// rows each, so that all parts of a row begin where kernels like it.

@@ -134,7 +134,9 @@ pub fn build(toolchain: &Toolchain, options: &Options) -> Result<Ptx, BuildError
     let text = ptx::finish(&text, &options.arch, &toolchain.to_string())
         .map_err(|e| BuildError::Kernels(format!("{name}: {e:#}")))?;
     // The text first: the list of sources says that it is there.
-    fs::write(&kept, &text).and_then(|()| fs::write(list_of(&assembly), fingerprints(&sources(options)))).map_err(failed)?;
+    fs::write(&kept, &text)
+        .and_then(|()| fs::write(list_of(&assembly), fingerprints(&sources(options))))
+        .map_err(failed)?;
     Ok(Ptx { name, arch: options.arch.clone(), text, warnings: said })
 }
 
@@ -149,7 +151,8 @@ fn list_of(assembly: &Path) -> PathBuf {
 /// Whether all sources of an assembly are as they were when it was made.
 fn is_fresh(assembly: &Path) -> bool {
     let Ok(list) = fs::read_to_string(list_of(assembly)) else { return false };
-    let sources: BTreeSet<_> = list.lines().filter_map(|line| line.split_once(' ')).map(|(_, path)| path.into()).collect();
+    let sources: BTreeSet<_> =
+        list.lines().filter_map(|line| line.split_once(' ')).map(|(_, path)| path.into()).collect();
     !sources.is_empty() && fingerprints(&sources) == list
 }
 
@@ -229,7 +232,8 @@ pub fn build_all(toolchain: &Toolchain, all: &[Options]) -> Result<Vec<Ptx>, Bui
     let of_one = |name: &String| -> Result<Ptx, BuildError> {
         let parts = all.iter().filter(|options| options.name() == *name);
         let parts = parts.map(|options| build(toolchain, options)).collect::<Result<Vec<_>, _>>()?;
-        let text = ptx::join(parts.iter().map(|part| &*part.text)).map_err(|e| BuildError::Kernels(format!("{e:#}")))?;
+        let text =
+            ptx::join(parts.iter().map(|part| &*part.text)).map_err(|e| BuildError::Kernels(format!("{e:#}")))?;
         let warnings: BTreeSet<_> = parts.iter().map(|part| &*part.warnings).filter(|said| !said.is_empty()).collect();
         let warnings = warnings.into_iter().collect::<Vec<_>>().join("\n");
         Ok(Ptx { name: name.clone(), arch: parts[0].arch.clone(), text, warnings })

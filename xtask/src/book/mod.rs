@@ -216,7 +216,7 @@ mod tests {
     fn repository() -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| tool::write(&root.path().join(path), text).unwrap();
-        write("gpu/src/sort/r1_one.rs", "//! # Sort, one step\n//!\n//! **Cost.** Much.\n\nfn f() {}\n");
+        write("gpu/sort/src/r1_one.rs", "//! # Sort, one step\n//!\n//! **Cost.** Much.\n\nfn f() {}\n");
         write("exercises/stubs/07_one.rs", "");
         write("book/src/generated/run-list.md", "```text\n$ rungs list\na\n```\n");
         root
@@ -234,14 +234,14 @@ mod tests {
     fn directives_are_replaced_and_code_is_not() {
         let root = repository();
         let (sources, files) = (Sources::new(root.path()).unwrap(), stored(root.path()).unwrap());
-        let text = "# T\n\n{{#listing gpu/src/sort/r1_one.rs | f}}\n\n{{#head sort/one | Cost}}\n\n{{#run list}}\n\n\
+        let text = "# T\n\n{{#listing gpu/sort/src/r1_one.rs | f}}\n\n{{#head sort/one | Cost}}\n\n{{#run list}}\n\n\
                     ```text\n{{#run list}}\n```\n";
         let filled = filled(text, &sources, &files).unwrap();
         assert!(filled.contains("```rust\nfn f() {}\n```") && filled.contains("> Much."), "{filled}");
         assert!(filled.contains("$ rungs list\na\n") && filled.contains("```text\n{{#run list}}\n```"), "{filled}");
         for gone in [
-            "{{#listing gpu/src/sort/r1_one.rs | g}}",
-            "{{#listing gpu/src/sort/r2.rs | f}}",
+            "{{#listing gpu/sort/src/r1_one.rs | g}}",
+            "{{#listing gpu/sort/src/r2.rs | f}}",
             "{{#head sort/one | Limits}}",
             "{{#head sort/two | Cost}}",
             "{{#run bugs}}",

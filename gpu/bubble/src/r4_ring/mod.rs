@@ -32,8 +32,8 @@
 mod comes;
 
 use super::{Key, key_or_last, set_if_inside};
-use rungs_common::state::{publish, words};
 use comes::{Comes, Place};
+use rungs_common::state::{publish, words};
 use simt::warp::{self, FULL, WARP};
 use simt::{Global, Shared, kernel, shared, thread, unroll};
 

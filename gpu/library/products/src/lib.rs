@@ -208,7 +208,7 @@ fn in_groups(tile: u32, down: u32, along: u32) -> (u32, u32) {
 /// The quotient and the remainder; there is a divisor. A test for that, with its way out of the kernel, would keep
 /// ptxas from giving the warps that claim registers more than the kernel begins with.
 #[inline(always)]
-pub(in crate) fn divide(number: u32, by: u32) -> (u32, u32) {
+pub(crate) fn divide(number: u32, by: u32) -> (u32, u32) {
     let by = NonZero::new(by).unwrap_or(NonZero::<u32>::MIN);
     (number / by, number % by)
 }

@@ -116,9 +116,9 @@ pub mod launches {
     //! What the host launches: A and B are copied; then the product.
 
     use super::*;
-    use crate::ladder::*;
     use crate::group::Parts;
     use crate::group::host::{self, Kernels, PackArgs, ProductArgs};
+    use crate::ladder::*;
 
     /// The rung.
     pub static RUNG: Entry<Matmul> = rung!(

@@ -119,9 +119,9 @@ pub mod launches {
     //! What the host launches: B is copied, and A unless it is taken as it is; then the product.
 
     use super::*;
-    use crate::ladder::*;
     use crate::group::Parts;
     use crate::group::host::{self, Kernels};
+    use crate::ladder::*;
     use simt::Kernel;
 
     /// The rung.

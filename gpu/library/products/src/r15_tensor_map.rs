@@ -107,8 +107,8 @@ pub mod launches {
 
     use super::super::r13_tensor_group::launches::TensorGroup;
     use super::*;
-    use crate::ladder::*;
     use crate::group::mapped_host::{self, Args, Kernels, Way, Width};
+    use crate::ladder::*;
     use simt::Kernel;
     use std::vec::Vec;
 
@@ -140,7 +140,7 @@ pub mod launches {
     }
 
     /// A type with kernels here.
-    pub(in crate) trait Mappable: Half {
+    pub(crate) trait Mappable: Half {
         /// They.
         fn widths() -> Vec<Width<Self>>;
     }

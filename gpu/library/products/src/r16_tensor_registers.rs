@@ -79,8 +79,8 @@ pub mod launches {
 
     use super::super::r13_tensor_group::launches::TensorGroup;
     use super::*;
-    use crate::ladder::*;
     use crate::group::mapped_host::{self, Args, Kernels, Way, Width};
+    use crate::ladder::*;
     use simt::Kernel;
     use std::vec;
 

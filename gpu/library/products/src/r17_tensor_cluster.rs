@@ -80,8 +80,8 @@ pub mod launches {
     use super::super::r13_tensor_group::launches::TensorGroup;
     use super::super::r15_tensor_map::launches::Mappable;
     use super::*;
-    use crate::ladder::*;
     use crate::group::mapped_host::{self, Args, Kernels, Way, Width};
+    use crate::ladder::*;
     use simt::Kernel;
     use std::vec;
 

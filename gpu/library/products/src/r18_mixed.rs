@@ -80,9 +80,9 @@ pub mod launches {
 
     use super::super::r14_three_tf32_group::launches::ThreeTf32Group;
     use super::*;
-    use crate::ladder::*;
     use crate::group::Parts;
     use crate::group::host::{self, Kernels};
+    use crate::ladder::*;
     use std::boxed::Box;
 
     /// The rung.

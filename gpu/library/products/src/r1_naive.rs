@@ -57,8 +57,8 @@ pub mod launches {
     //! What the host launches: the kernel, once.
 
     use super::*;
-    use crate::ladder::*;
     use crate::host::by_tiles;
+    use crate::ladder::*;
 
     /// The rung.
     pub static RUNG: Entry<Matmul> = rung!("r1_naive.rs", [product_naive]).run_by(&Naive);

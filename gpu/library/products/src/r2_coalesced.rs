@@ -44,8 +44,8 @@ pub mod launches {
     //! What the host launches: the kernel, once.
 
     use super::*;
-    use crate::ladder::*;
     use crate::host::by_tiles;
+    use crate::ladder::*;
 
     /// The rung.
     pub static RUNG: Entry<Matmul> = rung!("r2_coalesced.rs", [product_coalesced]).run_by(&Coalesced);

@@ -49,8 +49,8 @@ pub mod launches {
     //! What the host launches: the kernel, once.
 
     use super::*;
-    use crate::ladder::*;
     use crate::host::by_tiles;
+    use crate::ladder::*;
 
     /// The rung.
     pub static RUNG: Entry<Matmul> =

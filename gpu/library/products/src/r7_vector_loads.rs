@@ -109,8 +109,8 @@ pub mod launches {
     //! What the host launches: the kernel, once.
 
     use super::*;
-    use crate::ladder::*;
     use crate::host::by_tiles;
+    use crate::ladder::*;
 
     /// The rung.
     pub static RUNG: Entry<Matmul> = rung!("r7_vector_loads.rs", [product_vector_loads]).run_by(&VectorLoads);

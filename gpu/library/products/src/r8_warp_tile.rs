@@ -130,8 +130,8 @@ pub mod launches {
     //! What the host launches: the kernel, once.
 
     use super::*;
-    use crate::ladder::*;
     use crate::host::by_tiles;
+    use crate::ladder::*;
 
     /// The rung.
     pub static RUNG: Entry<Matmul> = rung!("r8_warp_tile.rs", [product_warp_tile]).run_by(&WarpTile);

@@ -100,8 +100,8 @@ pub mod launches {
     //! What the host launches: the kernel, once.
 
     use super::*;
-    use crate::ladder::*;
     use crate::host::by_tiles;
+    use crate::ladder::*;
 
     /// The rung.
     pub static RUNG: Entry<Matmul> = rung!("r9_async_copy.rs", [product_async_copy]).run_by(&AsyncCopy);

@@ -233,9 +233,9 @@ pub(super) mod host {
     //! What the rungs launch.
 
     use super::Tiling;
-    use crate::ladder::*;
     use crate::Shape;
     use crate::host::by_tiles_with;
+    use crate::ladder::*;
 
     impl<const R: u32, const C: u32, const DOWN: usize, const ALONG: usize> Tiling<R, C, DOWN, ALONG> {
         /// Why a device cannot run a kernel with these tiles.

@@ -1,10 +1,10 @@
 //! What the host launches: the tiles, then the passes.
 
 use super::*;
-use rungs_common::ladder::sort::*;
 use crate::host::{Buffers, passes_of};
 use crate::passes::{Pass, tile_keys};
 use crate::tile::tile_shared;
+use rungs_common::ladder::sort::*;
 use rungs_common::order::{Greater, Less, LowHalfDown, Order};
 use simt::Argument;
 use std::marker::PhantomData;

@@ -1,7 +1,6 @@
 //! What the host launches: the tiles, then one merge.
 
 use super::*;
-use rungs_common::ladder::sort::*;
 use crate::host::Buffers;
 use crate::passes::Pass;
 use crate::r2_multi_way::{
@@ -9,6 +8,7 @@ use crate::r2_multi_way::{
     launches::{ByOrder, MergeKernels, Own, TileArgs},
 };
 use crate::tile::tile_shared;
+use rungs_common::ladder::sort::*;
 use rungs_common::order::{Greater, Less, LowHalfDown, Order};
 
 /// The rung.

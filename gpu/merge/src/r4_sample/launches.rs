@@ -1,9 +1,9 @@
 //! What the host launches, and the memory that it needs.
 
 use super::*;
-use rungs_common::ladder::sort::*;
 use crate::r2_multi_way::launches::{ByOrder, Own};
 use crate::r3_all_runs::launches::{AllKernels, sequence as merge_sequence};
+use rungs_common::ladder::sort::*;
 use rungs_common::order::{Greater, Less, LowHalfDown};
 use std::vec::Vec;
 

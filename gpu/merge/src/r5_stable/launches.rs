@@ -2,13 +2,11 @@
 //! and these buckets.
 
 use super::*;
-use rungs_common::ladder::sort::*;
 use crate::r2_multi_way::launches::{ByOrder, MergeKernels, Own, SMALL_TILE, TileArgs};
 use crate::r3_all_runs::launches::{AllKernels, MOST};
-use crate::r4_sample::launches::{
-    BucketsArgs, FEW, LargeArgs, Move, SampleKernels, most_slots, sequence_moved_by,
-};
+use crate::r4_sample::launches::{BucketsArgs, FEW, LargeArgs, Move, SampleKernels, most_slots, sequence_moved_by};
 use crate::r4_sample::{MOST_BUCKETS, WARP_ROWS};
+use rungs_common::ladder::sort::*;
 use rungs_common::order::{Greater, Less, LowHalfDown};
 use rungs_radix::digits::LAST_EPOCH;
 use std::marker::PhantomData;

@@ -1,7 +1,7 @@
 //! Words that are sorted from the most significant digit, and how keys of other types become such words.
 
-use rungs_common::keys::Word;
 use crate::steps::Digits;
+use rungs_common::keys::Word;
 use simt::{Scalar, Shared, unroll};
 
 /// A word that is sorted.

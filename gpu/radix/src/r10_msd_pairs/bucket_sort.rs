@@ -6,8 +6,8 @@
 use super::room::{GROUP, Room};
 use super::window::{Block, LargeBuckets, SmallBuckets, Window};
 use super::{Buckets, by_buckets};
-use rungs_common::keys::Word;
 use crate::msd::{ITEMS, clear_counters};
+use rungs_common::keys::Word;
 use simt::{Global, Shared, async_copy, grid, kernel, opaque, thread, unroll, warp};
 
 /// Bytes of dynamic shared memory: two 16-bit counters per two slots, words, values, one sum per warp.

@@ -1,14 +1,14 @@
 //! What the host launches, and the memory that it needs beside the pairs.
 
 use super::*;
-use rungs_common::keys::{self, UNSIGNED};
-use rungs_common::ladder::sort::{Pairs as KeysWithValues, Sort, SortsPairs};
-use rungs_common::ladder::*;
 use crate::digits::{BITS, DIGITS, LAST_EPOCH, histogram_blocks as count_blocks};
 use crate::from_last::{PASSES, PASSES_WORDS, REST_BLOCKS};
 use crate::msd::{Mapped, Plain};
 use crate::r7_onesweep::{PASS_SHARED, PASS_THREADS, pass_tile};
 use crate::r8_msd_buckets::{histogram_blocks, histogram_shared};
+use rungs_common::keys::{self, UNSIGNED};
+use rungs_common::ladder::sort::{Pairs as KeysWithValues, Sort, SortsPairs};
+use rungs_common::ladder::*;
 
 /// The rung.
 pub static RUNG: Entry<Sort> = rung!(

@@ -6,9 +6,9 @@ use super::ranks::Counters;
 use super::shape::{Large, Partition, Shape, Small};
 use super::tile::{DigitOf, Tile};
 use super::{MAX_BITS, by_buckets};
-use rungs_common::keys::Word;
 use crate::digits::{ALL_SO_FAR, BITS, DIGITS, OWN, look_back, state};
 use crate::from_last::PASSES;
+use rungs_common::keys::Word;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, grid, kernel, thread, warp};
 

@@ -3,12 +3,12 @@
 use super::ranks::{Counters, HALF, Ranks};
 use super::shape::{GROUP, MAX_ITEMS, Shape};
 use super::{Buckets, Origin, Pass, TABLE_WORDS, TICKETS};
-use rungs_common::keys::Word;
-use rungs_common::operator::{Sum, warp_scan_inclusive};
 use crate::digits::DIGITS;
 use crate::msd::{spread, static_shared};
 use crate::steps::Digits;
 use core::marker::PhantomData;
+use rungs_common::keys::Word;
+use rungs_common::operator::{Sum, warp_scan_inclusive};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, opaque, shared, thread, unroll, warp};
 

@@ -7,15 +7,15 @@ use super::many::{
 };
 use super::many_launches::Many;
 use super::*;
-use rungs_common::keys::{self, UNSIGNED};
-use rungs_common::ladder::sort::{Keys, Sort, Sorts, Width};
-use rungs_common::ladder::*;
 use crate::digits::{HISTOGRAM_THREADS, LAST_EPOCH, histogram_blocks};
 use crate::from_last::PASSES;
 use crate::msd::{in_block_shared, tile_shared};
 use crate::r7_onesweep::{HISTOGRAM_SHARED, PASS_SHARED, radix_onesweep_histogram};
 use crate::r8_msd_buckets::MAX_KEYS;
 use crate::r9_msd_skewed::launches::MsdSkewed;
+use rungs_common::keys::{self, UNSIGNED};
+use rungs_common::ladder::sort::{Keys, Sort, Sorts, Width};
+use rungs_common::ladder::*;
 
 /// The rung. It launches the histogram of `onesweep`, for many keys kernels of `msd-skewed`, and for still more all
 /// that `msd-skewed` launches.

@@ -8,7 +8,6 @@
 
 use super::THREADS;
 use super::choice::{Choice, goes_from_last, sample_goes_from_last};
-use rungs_common::keys::{UNSIGNED, Word};
 use crate::digits::{BITS, DIGITS, clear_counters, count_cleared};
 use crate::from_last::{PASSES, Passes, REST_BLOCKS, Ways, all_passes};
 use crate::msd::{
@@ -18,6 +17,7 @@ use crate::msd::{
 use crate::r7_onesweep::{KeysOnly, PASS_SHARED, pass_tile};
 use crate::r8_msd_buckets::{partition_blocks, partition_cleared};
 use crate::r9_msd_skewed::{Lists, Numbers, SPLIT_SHARED, Window, split, start_and_list};
+use rungs_common::keys::{UNSIGNED, Word};
 use simt::{Global, Shared, grid, kernel, thread, unroll, warp};
 
 /// The words of the choice: whether keys go from the last digit on, and whether a sample has shown that.

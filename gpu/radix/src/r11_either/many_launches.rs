@@ -3,21 +3,19 @@
 use super::choice::Choice;
 use super::many::*;
 use super::*;
-use rungs_common::keys::{self, UNSIGNED};
-use rungs_common::ladder::sort::{Keys, Sorts};
-use rungs_common::ladder::*;
 use crate::digits::LAST_EPOCH;
 use crate::from_last::{PASSES, PASSES_WORDS, REST_BLOCKS};
 use crate::msd::{BUCKET_MAX, COUNT_THREADS, SORT_THREADS, STARTS_THREADS, bucket_sort_shared};
 use crate::r8_msd_buckets::launches::{self as buckets, Memory, launch};
-use crate::r8_msd_buckets::{
-    PARTITION_THREADS, histogram_blocks, histogram_shared, partition_tile, starts_blocks,
-};
+use crate::r8_msd_buckets::{PARTITION_THREADS, histogram_blocks, histogram_shared, partition_tile, starts_blocks};
 use crate::r9_msd_skewed::launches::{CONTROL_WORDS, list_words};
 use crate::r9_msd_skewed::{
     GROUPS_THREADS, Limits, Numbers, groups_blocks, groups_shared, radix_msd_skewed_bucket_sort,
     radix_msd_skewed_groups,
 };
+use rungs_common::keys::{self, UNSIGNED};
+use rungs_common::ladder::sort::{Keys, Sorts};
+use rungs_common::ladder::*;
 
 const _: () = assert!(THREADS == PARTITION_THREADS && pass_tile::<u32>() == partition_tile::<u32>(false));
 

@@ -31,7 +31,7 @@ pub fn radix_onesweep_starts(histogram: Global<u32>, starts: Global<u32>, ticket
 /// thread's value of the block's digit, and where they start.
 #[inline(always)]
 #[track_caller]
-pub(in crate) fn start_digit(histogram: Global<u32>, starts: Global<u32>, tickets: Global<u32>) -> (u32, u32) {
+pub(crate) fn start_digit(histogram: Global<u32>, starts: Global<u32>, tickets: Global<u32>) -> (u32, u32) {
     let (t, digit) = (thread::thread_idx_x(), thread::block_idx_x());
     let count = histogram.get(digit * DIGITS + t);
     let (start, _) = block_scan::<{ DIGITS / warp::WARP }>(count, SUMS::view());

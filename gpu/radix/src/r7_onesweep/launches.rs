@@ -1,10 +1,10 @@
 //! What the host launches, and the memory that it needs beside the keys.
 
 use super::*;
+use crate::steps::Digits;
 use rungs_common::keys::UNSIGNED;
 use rungs_common::ladder::sort::{Keys, Pairs as KeysWithValues, Sort, Sorts, SortsPairs, Width};
 use rungs_common::ladder::*;
-use crate::steps::Digits;
 
 /// The rung.
 pub static RUNG: Entry<Sort> = rung!("mod.rs", [radix_onesweep_histogram, radix_onesweep_starts, radix_onesweep_pass])

@@ -15,7 +15,7 @@ pub const PASS_THREADS: u32 = 512;
 const WARPS: u32 = PASS_THREADS / warp::WARP;
 
 /// Keys of 4 bytes per thread; half as many of 8.
-pub(in crate) const ITEMS: usize = 16;
+pub(crate) const ITEMS: usize = 16;
 
 /// Keys per thread.
 const fn items<W>() -> u32 {
@@ -78,7 +78,7 @@ pub(in crate) fn pass<W: Digits, P: Payload>(
 /// order, so that those which a block waits for have been taken by running blocks.
 #[inline(always)]
 #[track_caller]
-pub(in crate) fn take_tile(ticket: Global<u32>) -> u32 {
+pub(crate) fn take_tile(ticket: Global<u32>) -> u32 {
     if thread::thread_idx_x() == 0 {
         TILE::view().set(0, ticket.fetch_add(0, 1, Relaxed, Scope::Device));
     }
@@ -95,7 +95,7 @@ fn of_warp() -> [Shared<u32>; 2] {
 
 /// The keys of this thread in a tile.
 #[inline(always)]
-pub(in crate) fn load_tile<W: Digits>(number: u32, input: Global<W>, order: u32) -> [W; ITEMS] {
+pub(crate) fn load_tile<W: Digits>(number: u32, input: Global<W>, order: u32) -> [W; ITEMS] {
     Tile::<W>::new(number, input.len()).load(input, order)
 }
 
@@ -154,7 +154,7 @@ pub(in crate) fn pass_loaded<W: Digits, P: Payload>(
 
 /// Zeroes the counters and the sets of lanes of this warp. What the block had in shared memory must be done with.
 #[inline(always)]
-pub(in crate) fn clear_pass() {
+pub(crate) fn clear_pass() {
     let [own, lanes] = of_warp();
     let lane = warp::lane_id();
     unroll::<{ (DIGITS / warp::WARP) as usize }>(|i| {

@@ -1,10 +1,10 @@
 //! The launches of one sort, and the memory that they need beside the keys.
 
 use super::*;
+use crate::msd::{BUCKET_MEAN, MIN_TOP_BITS, WIDE, counts_in_bytes, spread, top_bits};
 use rungs_common::keys;
 use rungs_common::ladder::sort::{Keys, Sorts, Width};
 use rungs_common::ladder::{self, *};
-use crate::msd::{BUCKET_MEAN, MIN_TOP_BITS, WIDE, counts_in_bytes, spread, top_bits};
 
 /// The rung.
 pub static RUNG: Entry<ladder::sort::Sort> = rung!(
@@ -168,7 +168,7 @@ macro_rules! launch {
         }
     };
 }
-pub(in crate) use launch;
+pub(crate) use launch;
 
 /// Sorts keys of one word type.
 pub trait Sort: Key {

@@ -2,15 +2,15 @@
 
 pub use super::lists::{CONTROL_WORDS, list_words};
 use super::*;
-use rungs_common::keys;
-use rungs_common::ladder::sort::{Keys, Sorts, Width};
-use rungs_common::ladder::{self, *};
 use crate::msd::{
     BUCKET_MEAN, BUCKET_SORT_STATIC, Key, LARGE_MEAN, Mapped, Plain, bucket_max, bucket_sort_shared,
     bucket_sort_threads, takes_large,
 };
 use crate::r8_msd_buckets::launches::{self as buckets, Memory, TILE, launch};
 use crate::r8_msd_buckets::{HISTOGRAM_THREADS, MAX_KEYS, STARTS_THREADS, partition_tile, starts_blocks};
+use rungs_common::keys;
+use rungs_common::ladder::sort::{Keys, Sorts, Width};
+use rungs_common::ladder::{self, *};
 
 /// The rung. It launches the histogram and the partition of `msd-buckets` too.
 pub static RUNG: Entry<ladder::sort::Sort> = rung!(
@@ -28,7 +28,7 @@ pub static RUNG: Entry<ladder::sort::Sort> = rung!(
 .with_tiles(&[TILE])
 .run_by(ladder::sort::Sort::both(&MsdSkewed));
 
-pub(in crate) struct MsdSkewed;
+pub(crate) struct MsdSkewed;
 
 impl<W: Width + Sort> Sorts<W> for MsdSkewed {
     fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {

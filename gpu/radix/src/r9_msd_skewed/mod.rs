@@ -66,9 +66,9 @@ mod uniform;
 #[cfg(not(target_os = "cuda"))]
 pub use super::msd::{BUCKET_SORT_STATIC, bucket_sort_shared};
 pub use groups::*;
-pub(in crate) use leftover::Window;
+pub(crate) use leftover::Window;
 pub use leftover::{Arrays, Limits, Numbers};
-pub(in crate) use lists::Lists;
+pub(crate) use lists::Lists;
 pub use split::*;
 pub use tally::*;
 pub use uniform::*;

@@ -7,9 +7,7 @@ use super::leftover::{Arrays, Numbers};
 use super::lists::{LEVEL_PHASES, LEVELS, Lists, TALLY_ZERO, max_segments};
 use super::phases::{PHASES_STATIC, each_item};
 use super::segment::{MOVE, SEGMENT_STATIC, Segment, VALUES, WRITE, Work, arrange};
-use crate::msd::{
-    Key, PACKS, Plain, Tables, each_key, each_slowly, load, move_tile, static_shared, tile_shared,
-};
+use crate::msd::{Key, PACKS, Plain, Tables, each_key, each_slowly, load, move_tile, static_shared, tile_shared};
 use crate::r8_msd_buckets::PARTITION_THREADS;
 use crate::steps::find_last;
 use simt::atomic::{Order::Relaxed, Scope};
@@ -55,7 +53,7 @@ pub fn radix_msd_skewed_split<W: Key>(scratch: Global<W>, output: Global<W>, lis
 /// `KERNEL`: another number in each kernel, so that each has closures of its own, which are inlined.
 #[inline(always)]
 #[track_caller]
-pub(in crate) fn split<W: Key, const KERNEL: u32>(
+pub(crate) fn split<W: Key, const KERNEL: u32>(
     scratch: Global<W>,
     output: Global<W>,
     lists: Global<u32>,

@@ -2,8 +2,8 @@
 
 use super::leftover::{CHUNK, Leftover};
 use super::tally::{TALLY_THREADS, Tally, WARPS};
-use rungs_common::operator::{Sum, warp_scan_inclusive};
 use crate::msd::{Key, RELIEF, clear_packs, each_in_pack, halves, is_crowd};
+use rungs_common::operator::{Sum, warp_scan_inclusive};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, shared, thread, unroll, warp};
 

@@ -2,9 +2,9 @@
 
 use super::leftover::{CHUNK, LARGE, Leftover};
 use super::tally::{ROW, TALLY_THREADS, Tally, WARPS};
-use rungs_common::operator::{Max, Sum, warp_exclusive_of, warp_scan_inclusive};
 use crate::msd::{Key, clear_packs, each_in_pack, halves, pair_sum};
 use crate::steps::find_last;
+use rungs_common::operator::{Max, Sum, warp_exclusive_of, warp_scan_inclusive};
 use simt::{Global, Shared, shared, thread, unroll, warp};
 
 /// Starts in flight per thread.

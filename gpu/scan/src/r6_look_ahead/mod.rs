@@ -29,12 +29,12 @@ mod mover;
 mod packs;
 mod ring;
 
-use rungs_common::state::{self, look, publish};
-use rungs_common::operator::{Max, Min, Operator, Sum, warp_exclusive_of, warp_reduce, warp_scan_inclusive};
-use rungs_common::ring::Place;
 use mover::Mover;
 use packs::{scan_packs, sum_of_packs};
 use ring::{Job, done, init_barriers, ready};
+use rungs_common::operator::{Max, Min, Operator, Sum, warp_exclusive_of, warp_reduce, warp_scan_inclusive};
+use rungs_common::ring::Place;
+use rungs_common::state::{self, look, publish};
 use simt::warp::{self, FULL, WARP};
 use simt::{Global, Scalar, bulk, kernel, shared, thread};
 

@@ -8,8 +8,8 @@ use super::ring::{empty, full};
 use super::tiles::{At, Tiles};
 #[cfg(not(target_os = "cuda"))]
 use super::{MULTIPLIERS, ROWS};
-use rungs_common::ring::Place;
 use core::marker::PhantomData;
+use rungs_common::ring::Place;
 use simt::math::fma;
 use simt::mma::{FragmentA, Tf32};
 use simt::tensor_map::TensorMap;

@@ -4,8 +4,8 @@
 use super::pack::{PACK, blocks};
 use super::ring::BARRIER_BYTES;
 use super::*;
-use crate::ladder::*;
 use crate::host::{Room, refuses_but_hopper};
+use crate::ladder::*;
 use crate::panel::Panel;
 use simt::tensor_map::{Described, TensorMap};
 use std::boxed::Box;

@@ -23,9 +23,9 @@ use simt::warp::{self, FULL};
 use simt::warpgroup::Tile;
 use simt::{Global, four, grid, thread, unroll, warpgroup};
 
-use rungs_common::ring::Place;
 use parts::Operands;
 use ring::{Filled, Ring, empty, full};
+use rungs_common::ring::Place;
 use tiles::{At, Tiles};
 
 pub use packed::Packed;

@@ -2,8 +2,8 @@
 
 use super::split::By;
 use super::*;
-use crate::ladder::*;
 use crate::host::{Room, refuses_but_hopper};
+use crate::ladder::*;
 use crate::operand::host::Operand;
 use crate::operand::{PACK, blocks};
 use crate::panel::Panel;
