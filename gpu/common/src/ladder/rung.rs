@@ -6,7 +6,7 @@ use std::vec::Vec;
 
 /// One step of a ladder: a source file with its kernels.
 pub struct Rung {
-    /// Its name on the command line: the stem of its file without the number, with dashes.
+    /// Its name on the command line: the stem of its file without the number, if it has one, with dashes.
     pub name: &'static str,
     /// The text of its file; of a folder, of the folder's `mod.rs`.
     pub text: &'static str,
@@ -23,7 +23,7 @@ pub struct Rung {
 }
 
 /// Makes a [`Rung`]: `rung!("r1_global_step.rs", [bitonic_global_step])`, with the file of the head and the kernels, in
-/// that file or in its folder. The rung has the name of the module.
+/// that file or in its folder. The rung has the name of the module, without its number.
 #[macro_export]
 macro_rules! rung {
     ($text:literal, [$($kernel:ident),+ $(,)?]) => {{
@@ -43,13 +43,17 @@ macro_rules! rung {
     }};
 }
 
-/// Begin and end of the rung's name in the path of a module: the segment `rN_name` without its number.
+/// Begin and end of the rung's name in the path of a module: the segment `rN_name` without its number, or, in the
+/// library, whose modules have no numbers, the crate's module.
 const fn stem(path: &[u8]) -> (usize, usize) {
-    let mut start = 0;
+    let (mut start, mut module) = (0, (0, 0));
     while start < path.len() {
         let mut end = start;
         while end < path.len() && path[end] != b':' {
             end += 1;
+        }
+        if start > 0 && module.1 == 0 {
+            module = (start, end);
         }
         let mut name = start + 1;
         while name < end && path[name].is_ascii_digit() {
@@ -60,7 +64,8 @@ const fn stem(path: &[u8]) -> (usize, usize) {
         }
         start = end + 2;
     }
-    panic!("a rung stands in a module rN_name");
+    assert!(module.1 > 0, "a rung stands in a module of its crate");
+    module
 }
 
 /// Length in bytes of the name of the rung to which the module with this path belongs.
@@ -174,5 +179,22 @@ impl Head {
     /// The idea in a few words: the title after its first comma.
     pub fn idea(&self) -> &str {
         self.title.split_once(", ").map_or(&*self.title, |(_, idea)| idea)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rung_is_named_by_its_module() {
+        assert_eq!(dashed_text("rungs_bitonic::r1_global_step::launches"), "global-step");
+        assert_eq!(dashed_text("rungs_sorts::msd_skewed::launches"), "msd-skewed");
+        assert_eq!(dashed_text("rungs_sorts::either"), "either");
+    }
+
+    fn dashed_text(path: &str) -> String {
+        let (start, end) = stem(path.as_bytes());
+        path[start..end].replace('_', "-")
     }
 }
