@@ -5,7 +5,7 @@
 //! three lines, in the crate of the functor.
 //!
 //! ```
-//! use rungs_kernels::transform::{self, Functor};
+//! use rungs_common::transform::{self, Functor};
 //! use simt::{Global, kernel};
 //!
 //! /// Squares, times a factor.

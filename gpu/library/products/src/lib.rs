@@ -1,8 +1,11 @@
-//! # Matrix product
+//! # Matrix products of every type, precision and layout
 //!
-//! C = alpha·A·B + beta·C, of elements of one type ([`Element`]). A, B and C may be parts of larger matrices, A and B
-//! may be stored transposed, and one launch may multiply a batch of them. What the rungs share: where a block's
-//! matrices and its tile of C are ([`Shape`]), and access to them that minds their edges ([`Matrix`], [`Output`]).
+//! C = alpha·A·B + beta·C for `f32`, `f64`, `bf16` and `f16` ([`Element`]). A, B and C may be parts of larger matrices, A
+//! and B may be stored transposed, and one call may multiply a batch. Each module is one product, with notes on what
+//! bounds it and what was tried. How such kernels come about step by step is the course's subject (`rungs-matmul`).
+//!
+//! Shared by the products: the matrices and the tile of C of a block ([`Shape`]), and access that respects the edges
+//! ([`Matrix`], [`Output`]).
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(asm_experimental_arch))]
 #![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(abi_ptx))]
@@ -10,48 +13,42 @@
 #[cfg(not(target_os = "cuda"))]
 extern crate std;
 
+pub mod any_type;
 mod copies;
 mod element;
+pub mod fp32;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod fp32_hopper;
+pub mod fp64;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
 mod group;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod half_cluster;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod half_hopper;
 #[cfg(not(target_os = "cuda"))]
 mod host;
 #[cfg(not(target_os = "cuda"))]
 pub mod ladder;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod mixed;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
 mod operand;
 mod output;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod packed;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
 mod panel;
 #[cfg(not(target_os = "cuda"))]
 mod precision;
-#[cfg(any(sm_90a, not(target_os = "cuda")))]
-pub mod r10_producer_consumer;
-pub mod r11_tensor_mma;
-pub mod r12_three_tf32;
-#[cfg(any(sm_90a, not(target_os = "cuda")))]
-pub mod r13_tensor_group;
-#[cfg(any(sm_90a, not(target_os = "cuda")))]
-pub mod r14_three_tf32_group;
-#[cfg(any(sm_90a, not(target_os = "cuda")))]
-pub mod r15_tensor_map;
-#[cfg(any(sm_90a, not(target_os = "cuda")))]
-pub mod r16_tensor_registers;
-#[cfg(any(sm_90a, not(target_os = "cuda")))]
-pub mod r17_tensor_cluster;
-#[cfg(any(sm_90a, not(target_os = "cuda")))]
-pub mod r18_mixed;
-pub mod r1_naive;
-pub mod r2_coalesced;
-pub mod r3_shared_tile;
-pub mod r4_wide_tile;
-pub mod r5_thread_column;
-pub mod r6_thread_tile;
-pub mod r7_vector_loads;
-pub mod r8_warp_tile;
-pub mod r9_async_copy;
 mod registers;
 mod tensor;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod tensor_registers;
+pub mod tf32;
+pub mod three_tf32;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod three_tf32_group;
 
 use core::num::NonZero;
 use simt::{Global, thread};
@@ -259,19 +256,6 @@ impl<T: Element> Matrix<T> {
     #[inline(always)]
     fn column(self, column: u32) -> Line<T> {
         Line { data: after(self.data, self.place(0, column)), step: self.row_step }
-    }
-}
-
-impl Matrix {
-    /// Four elements of a row from (`row`, `column`) on, zero outside: by one access if the matrix `has_packs` and all
-    /// are inside. `column` is a multiple of 4.
-    #[inline(always)]
-    fn get_4(self, row: u32, column: u32, has_packs: bool) -> [f32; 4] {
-        if has_packs && row < self.rows && column + 4 <= self.columns {
-            self.data.get_pack(self.place(row, column) / 4)
-        } else {
-            [0, 1, 2, 3].map(|i| self.get(row, column + i))
-        }
     }
 }
 

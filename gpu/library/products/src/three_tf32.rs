@@ -1,29 +1,26 @@
-//! # Matrix product, in fp32 by three products in TF32
+//! # Matrix product, fp32 precision by three TF32 products
 //!
-//! **Idea.** Each element is the sum of two TF32 numbers, a large one and the rest, which is 2⁻¹¹ of it at most. Then
-//! a·b is large·large + large·rest + rest·large; rest·rest is beneath the precision of an `f32`. Three products on the
-//! tensor cores are still faster than one by multiply-adds.
+//! **Idea.** Each element is split into two TF32 numbers, a large part and a residual of at most 2⁻¹¹ of it. Then a·b
+//! is large·large + large·residual + residual·large; residual·residual is below the precision of `f32`. Three products
+//! on the tensor cores are still faster than one on the CUDA cores. The tensor cores truncate sums, so they sum the
+//! products of sixteen k only, and the SM adds these partial sums with rounding.
 //!
-//! **Changed from the rung before.** The results are as precise as those of `f32`. The tensor cores cut sums off
-//! instead of rounding them, so they sum the products of sixteen k alone, and the multiprocessor adds these sums.
-//!
-//! **Bottleneck.** On an H200 the tensor cores take such an instruction every 6 cycles (with operands from shared
-//! memory they need 4 for it) and get one every 9 or 10: each warp loads, and splits by three instructions, every
-//! element that it needs.
+//! **Bottleneck.** On an H200 the tensor cores accept such an MMA every 6 cycles (4 with operands from shared memory)
+//! and get one every 9 or 10: each warp loads every element that it needs, and splits it by three instructions.
 //!
 //! **Cost.** 6·m·n·k operations, three times those of one product; 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes of global
 //! loads; ⌈k/DEPTH⌉ barriers per block; one launch.
 //!
 //! **Threads.** 128 threads have a tile of 128 × 64, their four warps 2 × 2 tiles of 64 × 32. Where such tiles do not
-//! fill the multiprocessors, tiles of 64 × 64 and 32 × 32 take their place.
+//! fill the SMs, tiles of 64 × 64 and 32 × 32 take their place.
 //!
-//! **Limits.** As `tensor-mma`, but for the precision, and with 72 KiB of shared memory. The error is no larger than
-//! that of sums in `f32`. Elements of 2¹²⁸ - 2¹¹⁶ and more in magnitude, and infinite ones, make NaN; an element's
-//! rest below 2⁻¹²⁶ may be lost.
+//! **Limits.** As `tf32`, but for the precision, and with 72 KiB of shared memory. The error is no larger than that of
+//! sums in `f32`. Elements of 2¹²⁸ - 2¹¹⁶ and more in magnitude, and infinite ones, make NaN; a residual below 2⁻¹²⁶
+//! may be lost.
 //!
 //! **Source.** NVIDIA, CUTLASS, example 27, "3xTF32 GEMM" (2021); H. Ootomo, R. Yokota, "Recovering single precision
-//! accuracy from tensor cores while surpassing the FP32 theoretical peak performance" (2022), for the sums outside of
-//! the tensor cores. Our own prototype in CUDA C++.
+//! accuracy from tensor cores while surpassing the FP32 theoretical peak performance" (2022), for sums outside of the
+//! tensor cores. Our own prototype in CUDA C++.
 
 use super::Shape;
 use super::tensor::{Method, Tiling};
@@ -89,7 +86,7 @@ pub mod launches {
     use crate::ladder::*;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> = rung!("r12_three_tf32.rs", [product_three_tf32, product_three_tf32_small])
+    pub static RUNG: Entry<Matmul> = rung!("three_tf32.rs", [product_three_tf32, product_three_tf32_small])
         .refusing(Tiles::refuses)
         .run_by(&ThreeTf32);
 

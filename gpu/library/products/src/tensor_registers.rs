@@ -1,32 +1,29 @@
-//! # Matrix product, in TF32 from operands as they are, one of them in registers
+//! # Matrix product, TMA and warpgroup MMA with one operand in registers, for TF32
 //!
-//! **Idea.** Of `f32` the tensor cores read rows along k from shared memory, and no others. But their first operand may
-//! be in registers. So the threads load the one that lies across k from its boxes in shared memory, and the tensor
-//! cores read the other one. If A and B are stored by rows, that is a product turned around: Cᵀ = Bᵀ·Aᵀ, where rows of
-//! A lie along k.
+//! **Idea.** For TF32, `wgmma` reads only K-major tiles from shared memory, but its first operand may be in registers.
+//! So the threads load the operand that is not K-major from its boxes in shared memory, and the tensor cores read the
+//! other. If A and B are row-major this is the transposed product, Cᵀ = Bᵀ·Aᵀ, in which A is K-major. While the
+//! products of sixteen k are made, a thread loads its elements for the next sixteen. The order of an operand's rows is
+//! free, so a fragment's rows are chosen such that a lane's two elements are neighbours: one load without bank
+//! conflicts.
 //!
-//! **Changed from the rung before.** `tensor-map` for `f32`: there is no launch that copies A and B, as `tensor-group`
-//! has it for that type. While the products of sixteen k are made, a thread loads its elements for the next sixteen.
-//! The order of an operand's rows is free: those of a fragment are chosen so that a lane has two neighbours, by one
-//! load without bank conflicts.
-//!
-//! **Bottleneck.** The tensor cores, and for large matrices the power that they take: by ncu on an H200 they are busy
-//! 79 % of the time at 2048³, 91 at 4096³ and 94 at 8192³.
+//! **Bottleneck.** The tensor cores, and for large matrices the power limit: by ncu on an H200 they are busy 79 % of
+//! the time at 2048³, 91 % at 4096³ and 94 % at 8192³.
 //!
 //! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles. Copies of 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes
 //! to shared memory, and of C from there. One barrier per block, and two of two warps for each box of C; one launch.
 //!
-//! **Threads.** 384 per block, as in `tensor-group`. Tiles of C have 128 columns and 256 rows, or 128 or 64; the other
-//! way round if both operands are transposed.
+//! **Threads.** 384 per block, as in `packed`. Tiles of C have 128 columns and 256 rows, or 128 or 64; the other way
+//! round if both operands are transposed.
 //!
-//! **Limits.** Elements of `f32`. Those in registers are rounded to 10 bits behind the point, and those that the tensor
-//! cores read are cut off there. A and B whose addresses and distances of rows are multiples of 16 bytes, k > 0, and
-//! not a transposed A with a B that is not: neither lies along k then. Any other product is made as `tensor-group`
-//! makes it. C that is not such a matrix, with beta other than 0, or from two transposed operands, is written by the
-//! threads. The products of a batch follow each other. Compute capability 9.0 alone.
+//! **Limits.** Elements of `f32`. Those in registers are rounded to TF32; those in shared memory are truncated to TF32
+//! by the hardware. A and B whose addresses and row strides are multiples of 16 bytes, k > 0, and not a transposed A
+//! with a B that is not (neither is K-major then); any other product is made by `packed`. C that is not such a matrix,
+//! with beta other than 0, or from two transposed operands, is written by the threads. The products of a batch follow
+//! each other. Compute capability 9.0 only.
 //!
-//! **Source.** NVIDIA, "Parallel Thread Execution ISA", chapters on `wgmma` and tensor copies. The order of rows is our
-//! own.
+//! **Source.** NVIDIA, "Parallel Thread Execution ISA", chapters on `wgmma` and tensor copies. The order of rows is
+//! our own.
 
 use super::Shape;
 use super::group::BLOCK;
@@ -77,7 +74,7 @@ pub fn product_tensor_registers<P: Products<f32>>(
 pub mod launches {
     //! What the host launches: the product, once per matrix of a batch.
 
-    use super::super::r13_tensor_group::launches::TensorGroup;
+    use super::super::packed::launches::TensorGroup;
     use super::*;
     use crate::group::mapped_host::{self, Args, Kernels, Way, Width};
     use crate::ladder::*;
@@ -85,7 +82,7 @@ pub mod launches {
     use std::vec;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> = rung!("r16_tensor_registers.rs", [product_tensor_registers])
+    pub static RUNG: Entry<Matmul> = rung!("tensor_registers.rs", [product_tensor_registers])
         .refusing(|ask| mapped_host::refuses("tensor-registers", ask, Wide::<Across>::SHARED_BYTES))
         .run_by(&Registers);
 

@@ -1,27 +1,26 @@
-//! # Matrix product, on the tensor cores by pairs of blocks
+//! # Matrix product, pairs of SMs share B by TMA multicast, for bf16 and f16
 //!
-//! **Idea.** Two multiprocessors that are close together form a cluster: their blocks see each other's shared memory.
-//! The blocks of a pair have tiles of C below each other, so both need the same boxes of B. Each has half of them
-//! copied, to both blocks at once. The second-level cache then delivers B once per pair.
+//! **Idea.** A cluster is a group of blocks on neighbouring SMs that can access each other's shared memory. The two
+//! blocks of our clusters compute tiles of C one above the other, so both need the same tiles of B. Each block loads
+//! one half of every B tile and multicasts it to both. L2 delivers B once per pair. A stage is filled by two blocks,
+//! so each consumer warp arrives at the `empty` mbarrier of both. Two cluster-wide barriers remain: one after the
+//! mbarriers are initialised, because the peer may arrive at once, and one at the end, because a block must not exit
+//! while its peer still writes to it. Products too small for pairs are made by `half-hopper`.
 //!
-//! **Changed from the rung before.** `tensor-map`, with stages that two blocks fill: a stage is empty when the warps of
-//! both blocks have multiplied what is there, so each warp arrives at a barrier of either block. Nothing else waits for
-//! the other block, but the beginning and the end: a block must have made its barriers before the other arrives there,
-//! and must not end before it has. Products too small for pairs are made by the kernels of `tensor-map`.
+//! **Bottleneck.** The tensor cores, and for large matrices the power limit: by ncu on an H200 they are busy 88 % of
+//! the time at 4096³ and 93 % at 8192³. At 4000 × 4104 × 4056, where rows of B do not begin on L2 lines, they are busy
+//! 74 %, and L2 is at 52 % of its peak.
 //!
-//! **Bottleneck.** The tensor cores, and for large matrices the power that they take: by ncu on an H200 they are busy
-//! 88 % of the time at 4096³ and 93 at 8192³. At 4000 × 4104 × 4056, where rows of B do not begin on lines of the
-//! second-level cache, they are busy 74 % of the time, and the cache is at 52 % of its peak.
-//!
-//! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles of a pair. Copies of
-//! 2·k·(m·⌈n/COLUMNS⌉ + n·⌈m/PAIR_ROWS⌉) bytes to shared memory, of which those of B arrive twice, and of C from there.
-//! Two barriers of the pair; one launch.
+//! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles of a pair. Copies of 2·k·(m·⌈n/COLUMNS⌉ +
+//! n·⌈m/PAIR_ROWS⌉) bytes to shared memory, of which those of B arrive twice, and of C from there. Two barriers of the
+//! pair; one launch.
 //!
 //! **Threads.** 384 per block, two blocks per cluster. Tiles of C have 128 rows and 256 columns; those of a pair
-//! together have 256 rows. If the rows of tiles are odd in number, one block of the last pairs has a tile outside of C,
-//! and copies its half of B for the other. Tiles may be narrow as in `tensor-map`; the first block copies B for both.
+//! together have 256 rows. If the rows of tiles are odd in number, one block of the last pairs has a tile outside of
+//! C, and copies its half of B for the other. Tiles may be narrow as in `half-hopper`; the first block then copies B
+//! for both.
 //!
-//! **Limits.** Those of `tensor-map`. Compute capability 9.0 alone.
+//! **Limits.** Those of `half-hopper`.
 //!
 //! **Source.** NVIDIA, "Parallel Thread Execution ISA", chapters on clusters and on multicast copies; P. Shah,
 //! "Outperforming cuBLAS on H100: a worklog" (2024).
@@ -33,7 +32,7 @@ use simt::tensor_map::TensorMap;
 use simt::warpgroup::{Across, Along};
 use simt::{Global, bf16, f16, kernel};
 
-pub use super::r15_tensor_map::COLUMNS;
+pub use super::half_hopper::COLUMNS;
 
 /// Blocks of a cluster.
 const BLOCKS: u32 = 2;
@@ -50,17 +49,17 @@ type Pair<T, A, B> = Mapped<T, A, B, 128, 4, BLOCKS>;
     min_blocks = 1,
     cluster = BLOCKS,
     instances(
-        product_tensor_cluster_nn_bf16: <bf16, Pair<bf16, Along, Across>>,
-        product_tensor_cluster_nt_bf16: <bf16, Pair<bf16, Along, Along>>,
-        product_tensor_cluster_tn_bf16: <bf16, Pair<bf16, Across, Across>>,
-        product_tensor_cluster_tt_bf16: <bf16, Pair<bf16, Across, Along>>,
-        product_tensor_cluster_nn_f16: <f16, Pair<f16, Along, Across>>,
-        product_tensor_cluster_nt_f16: <f16, Pair<f16, Along, Along>>,
-        product_tensor_cluster_tn_f16: <f16, Pair<f16, Across, Across>>,
-        product_tensor_cluster_tt_f16: <f16, Pair<f16, Across, Along>>,
+        product_half_cluster_nn_bf16: <bf16, Pair<bf16, Along, Across>>,
+        product_half_cluster_nt_bf16: <bf16, Pair<bf16, Along, Along>>,
+        product_half_cluster_tn_bf16: <bf16, Pair<bf16, Across, Across>>,
+        product_half_cluster_tt_bf16: <bf16, Pair<bf16, Across, Along>>,
+        product_half_cluster_nn_f16: <f16, Pair<f16, Along, Across>>,
+        product_half_cluster_nt_f16: <f16, Pair<f16, Along, Along>>,
+        product_half_cluster_tn_f16: <f16, Pair<f16, Across, Across>>,
+        product_half_cluster_tt_f16: <f16, Pair<f16, Across, Along>>,
     )
 )]
-pub fn product_tensor_cluster<T: Half, P: Products<T>>(
+pub fn product_half_cluster<T: Half, P: Products<T>>(
     map_a: TensorMap<T>,
     map_b: TensorMap<T>,
     map_c: TensorMap<T>,
@@ -77,8 +76,8 @@ pub fn product_tensor_cluster<T: Half, P: Products<T>>(
 pub mod launches {
     //! What the host launches: the product, once per matrix of a batch.
 
-    use super::super::r13_tensor_group::launches::TensorGroup;
-    use super::super::r15_tensor_map::launches::Mappable;
+    use super::super::half_hopper::launches::Mappable;
+    use super::super::packed::launches::TensorGroup;
     use super::*;
     use crate::group::mapped_host::{self, Args, Kernels, Way, Width};
     use crate::ladder::*;
@@ -86,7 +85,7 @@ pub mod launches {
     use std::vec;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> = rung!("r17_tensor_cluster.rs", [product_tensor_cluster])
+    pub static RUNG: Entry<Matmul> = rung!("half_cluster.rs", [product_half_cluster])
         .refusing(|ask| mapped_host::refuses("tensor-cluster", ask, Pair::<f16, Along, Across>::SHARED_BYTES))
         .run_by(&Pairing);
 
@@ -94,9 +93,9 @@ pub mod launches {
 
     fn way<T: Half, P: Products<T>>() -> Option<Way<T>>
     where
-        product_tensor_cluster<T, P>: Kernel<Args = Args<T>>,
+        product_half_cluster<T, P>: Kernel<Args = Args<T>>,
     {
-        Some(Way::of::<P>(|on, geometry, args| on.launch(product_tensor_cluster::<T, P>::default(), geometry, args)))
+        Some(Way::of::<P>(|on, geometry, args| on.launch(product_half_cluster::<T, P>::default(), geometry, args)))
     }
 
     macro_rules! multiplies {

@@ -1,40 +1,34 @@
-//! # Matrix product, warps that copy and warps that multiply
+//! # Matrix product, warp-specialized with stream-K, for f32 on Hopper
 //!
-//! **Idea.** One thread of a block does nothing but have parts of A and B copied to a ring of eight stages in shared
-//! memory; eight warps do nothing but multiply what is there. They tell each other by barriers that count bytes and
-//! warps. Blocks stay for the whole product, so that the copies for the next tile of C go on while this one is written.
-//! Where tiles are too few for that, the blocks of a cluster have one tile together, and each multiplies a part of k.
-//! If halves of tiles fill the multiprocessors better, a cluster has one of these, and four warps take every other
-//! stage.
+//! **Idea.** One thread of a block fills a ring of eight stages by TMA; eight warps multiply. mbarriers that count
+//! bytes and warps connect the two roles. The grid is persistent, so copies for the next tile of C proceed while this
+//! one is written. Where there are too few tiles for all SMs, the blocks of a cluster split the k of one tile, or
+//! tiles are divided along k among all blocks (stream-K). Where half tiles fill the SMs better, a cluster has one half
+//! tile and two groups of warps take turns at the stages.
 //!
-//! **Changed from the rung before.** The loop over k has neither copies nor a barrier of the block. The multiplying
-//! threads take the registers that the copying ones do not need, and have 8 × 16 elements each: six loads of 16 bytes
-//! for 128 multiply-adds. Tiles that are too few for all blocks, the last or all, are divided along k (stream-K).
-//!
-//! **Bottleneck.** The issue of multiply-adds: those whose three operands come from the register file anew take longer
-//! than a cycle. More than this needs the tensor cores. At m = n = k = 1024, halves of tiles keep the unit for
-//! multiply-adds busy for 64 % of 51 µs; by whole tiles it is 50 % of 65 µs (ncu, H200).
+//! **Bottleneck.** The issue rate of multiply-adds: one whose three operands all come from the register file takes
+//! more than a cycle. At 1024³ half tiles keep the FMA pipe busy for 64 % of 51 µs, whole tiles 50 % of 65 µs (ncu,
+//! H200).
 //!
 //! **Cost.** 2·m·n·k operations, with m and n rounded up to tiles and k to DEPTH. Copies of 4·k·(m·⌈n/COLUMNS⌉ +
 //! n·⌈m/ROWS⌉) bytes to shared memory, and of one stage more per block. Before that, copies in global memory of
 //! operands that are not taken as they are; scratch memory as large as both. One barrier per block; one launch, one
-//! more if an operand is copied, and one more if blocks add to C. In a cluster two barriers of it and one of the
-//! multiplying warps more; a block writes 4·ROWS·COLUMNS bytes of sums to shared memory, and reads as many, from all.
-//! Halves of tiles have ROWS/2 rows, and two stages more per block, each of two thirds of the bytes.
+//! more if an operand is copied, and one more if blocks add to C. In a cluster two cluster barriers and one more of
+//! the multiplying warps; a block writes 4·ROWS·COLUMNS bytes of sums to shared memory, and reads as many, from all.
+//! Half tiles have ROWS/2 rows, and two stages more per block, each of two thirds of the bytes.
 //!
-//! **Threads.** 384: eight warps multiply, with tiles of 64 × 64 in a tile of 256 × 128. Of four more warps one thread
-//! copies; there are four because registers move between groups of four warps. A lane has four times four columns, 16
-//! apart, and twice four rows, 32 apart; its places in the warp make each load one of eight or of four packs.
+//! **Threads.** 384: eight warps multiply, with tiles of 64 × 64 in a tile of 256 × 128. One thread of the third
+//! warpgroup copies; the group is whole because `setmaxnreg` moves registers between warpgroups. A lane has four times
+//! four columns, 16 apart, and twice four rows, 32 apart, so that each load is one of eight or of four packs.
 //!
-//! **Limits.** Any m, n, k and strides, factors, transposed operands; batches one after the other. Compute capability
-//! 9.0 alone: later ones lack the instruction that moves registers. The copy engine takes boxes of operands in which
-//! the elements of one k are neighbours: of A if it is transposed, of B if it is not. Address and distance of their
-//! rows are multiples of 16 bytes. The others are copied to tiles in which the elements of one k are side by side.
-//! Either way a stage is two copies: with one of 512 bytes for each row of B instead, nine for a stage, the copying
-//! thread is too slow (43.7 TFLOP/s instead of 52.7 at m = n = k = 4096, H200). The blocks of a cluster are added up in
-//! the order of their rank, so that the same product has the same bits. Where blocks add to an element of C (stream-K),
-//! they do so in any order: with beta other than 0, or with more than two blocks, sums of floats that round can differ
-//! from run to run. Which of the ways it is depends on the sides and on the multiprocessors.
+//! **Limits.** Any m, n, k and strides, factors, transposed operands; the products of a batch follow each other.
+//! Compute capability 9.0 only (`setmaxnreg`). TMA takes operands in which the elements of one k are neighbours: A if
+//! it is transposed, B if it is not, with addresses and row strides that are multiples of 16 bytes. Others are first
+//! copied to tiles. Either way a stage is two copies: with one copy per row of B, nine per stage, the copying thread
+//! was too slow (43.7 instead of 52.7 TFLOP/s at 4096³, H200). The blocks of a cluster are added in the order of their
+//! ranks, so the same product has the same bits. Blocks that add to an element of C by atomics (stream-K) do so in any
+//! order, and those additions flush subnormal results to zero: with beta other than 0, or with more than two blocks,
+//! rounded sums can differ from run to run. Which way a product takes depends on its sides and on the number of SMs.
 //!
 //! **Source.** Our own prototype in CUDA C++; A. Kerr et al., "CUTLASS" (2017), for the shapes of tiles; M. Osama et
 //! al., "Stream-K: work-centric parallel decomposition for dense matrix-matrix multiplication on the GPU" (2023).
@@ -79,7 +73,7 @@ pub const SHARED_BYTES: u32 = STAGES * ring::STAGE * 4;
 /// the operand itself; the others are copies in tiles. C of the tiles from `work.shared` on has been multiplied by beta
 /// already.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
-pub fn product_producer_consumer(
+pub fn product_fp32_hopper(
     map_a: TensorMap<f32>,
     map_b: TensorMap<f32>,
     a: Global<f32>,
@@ -113,16 +107,16 @@ pub fn product_producer_consumer(
     min_blocks = 1,
     cluster = <P as Parts>::BLOCKS,
     instances(
-        product_producer_consumer_by_2: <By<2>>,
-        product_producer_consumer_by_3: <By<3>>,
-        product_producer_consumer_by_4: <By<4>>,
-        product_producer_consumer_by_8: <By<8>>,
-        product_producer_consumer_half_by_2: <By<2, 4>>,
-        product_producer_consumer_half_by_3: <By<3, 6>>,
-        product_producer_consumer_half_by_4: <By<4, 8>>,
+        product_fp32_hopper_by_2: <By<2>>,
+        product_fp32_hopper_by_3: <By<3>>,
+        product_fp32_hopper_by_4: <By<4>>,
+        product_fp32_hopper_by_8: <By<8>>,
+        product_fp32_hopper_half_by_2: <By<2, 4>>,
+        product_fp32_hopper_half_by_3: <By<3, 6>>,
+        product_fp32_hopper_half_by_4: <By<4, 8>>,
     )
 )]
-pub fn product_producer_consumer_by<P: Parts>(
+pub fn product_fp32_hopper_by<P: Parts>(
     map_a: TensorMap<f32>,
     map_b: TensorMap<f32>,
     a: Global<f32>,

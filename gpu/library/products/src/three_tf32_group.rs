@@ -1,19 +1,14 @@
-//! # Matrix product, in fp32 by three products in TF32, by groups of four warps
+//! # Matrix product, fp32 precision by three TF32 products, warpgroup MMA
 //!
-//! **Idea.** `three-tf32`, with the instruction of `tensor-group`: the large part and the rest of each element are two
-//! tiles in shared memory, and three products are made from the four tiles of a stage. The instruction takes its first
-//! operand from registers, too. So A that lies along k is taken as it is, and the threads split what they hold of it.
+//! **Idea.** `three-tf32` with `wgmma`: large part and residual of each element are two tiles in shared memory, and a
+//! stage makes three products of the four tiles. `wgmma` also takes its first operand from registers, so a K-major A
+//! needs no copy: the threads split the fragments that they hold. Each element of B is split once, when it is copied.
+//! The tensor cores sum the products of one stage, 32 k; the SM adds these sums while the other warpgroup multiplies.
 //!
-//! **Changed from the rung before.** Beside `tensor-group`: three products per stage. Beside `three-tf32`: each element
-//! of B is split once, when it is copied, and not by every warp that needs it; of A, by one warp of each block. The
-//! tensor cores sum the products of a stage, 32 k, alone; the multiprocessor adds these sums, so that the precision is
-//! that of `f32`. While one group does so, the other one multiplies.
-//!
-//! **Bottleneck.** The tensor cores, and for large matrices the power that they take. At 1024³ the beginning and the
-//! end of the launches: by ncu on an H200 the copies of B take 6 µs and the product 25, of which the tensor cores are
-//! busy 52 %, and at 2048³ 14 µs for the copies. Tiles of 256 columns, where the threads hold A, would need more
-//! registers than there are: with spills the tensor cores were busy 79 % at 2048³, and the product took 7 % longer in
-//! all.
+//! **Bottleneck.** The tensor cores, and for large matrices the power limit. At 1024³ the begin and end of launches:
+//! by ncu on an H200 the copies of B take 6 µs and the product 25, with the tensor cores busy for 52 %; at 2048³ the
+//! copies take 14 µs. Tiles of 256 columns with A in registers would spill: the tensor cores were then busy 79 % at
+//! 2048³, and the product took 7 % longer.
 //!
 //! **Cost.** 6·m·n·k operations, three times those of one product, with m, n and k rounded up to tiles. Copies of B in
 //! global memory, in twice as much scratch memory, and of A that is not taken as it is; from there, copies of
@@ -21,16 +16,15 @@
 //! 8·k·n·⌈m/ROWS⌉. One barrier per block; two launches. In a pair one barrier of the multiplying warps and two of the
 //! pair more; a block writes 2·ROWS·HELD_COLUMNS bytes of sums to shared memory, and reads as many of the other's.
 //!
-//! **Threads.** As `tensor-group`. With tiles of 256 columns a thread has 128 sums, and 64 for a stage; where it holds
-//! A, tiles have 128 columns. Where tiles are too few, the two blocks of a cluster share a tile of 128 columns, and
-//! each multiplies half of k.
+//! **Threads.** As `packed`. With tiles of 256 columns a thread has 128 sums, and 64 for a stage; where it holds A,
+//! tiles have 128 columns. Where tiles are too few, the two blocks of a cluster share a tile of 128 columns, and each
+//! multiplies half of k.
 //!
-//! **Limits.** As `tensor-group`, but for the precision: the error is no larger than that of sums in `f32`. Elements of
-//! 2¹²⁸ - 2¹¹⁶ and more in magnitude, and infinite ones, make NaN; an element's rest below 2⁻¹²⁶ may be lost. A is
-//! taken as it is if it is not transposed, and its address and the distance of its rows are multiples of 16 bytes. A
-//! pair adds two sums, in either order the same. How many columns tiles have, whether k is halved and how the rests of
-//! A are rounded depend on the sides, on the multiprocessors and on whether A is taken as it is; so do the last bits.
-//! The first product of an A that is not taken as it is may allocate the memory of its copy.
+//! **Limits.** As `packed`, but for the precision: the error is no larger than that of sums in `f32`. Elements of 2¹²⁸
+//! - 2¹¹⁶ and more in magnitude, and infinite ones, make NaN; a residual below 2⁻¹²⁶ may be lost. A is taken as it is
+//! if it is not transposed and its address and row stride are multiples of 16 bytes. The width of tiles, whether k is
+//! halved and how residuals of A are rounded depend on the sides, on the number of SMs and on whether A is taken as it
+//! is; so do the last bits. The first product of an A that is not taken as it is may allocate the memory of its copy.
 //!
 //! **Source.** As `three-tf32`. Our own prototype in CUDA C++.
 
@@ -126,7 +120,7 @@ pub mod launches {
 
     /// The rung.
     pub static RUNG: Entry<Matmul> = rung!(
-        "r14_three_tf32_group.rs",
+        "three_tf32_group.rs",
         [
             product_three_tf32_group,
             product_three_tf32_group_middle,

@@ -1,29 +1,42 @@
-//! # Matrix product, copies in the background
+//! # Matrix product, warp tiles with asynchronous copies, for f32
 //!
-//! **Idea.** There are two tiles of A and of B in shared memory. While the block multiplies one pair, the other pair is
-//! on its way from global memory: by copies that need no register and that no thread waits for until it is needed.
+//! **Idea.** A block has a tile of 128 × 128, a warp one of 64 × 32, a thread one of 8 × 8. Two pairs of tiles of A
+//! and B are in shared memory: while the block multiplies one pair, `cp.async` fills the other. This is the product of
+//! `f32` on the CUDA cores of GPUs before Hopper.
 //!
-//! **Changed from the rung before.** `warp-tile` copies, then multiplies. Here both happen at once, and one barrier per
-//! step is enough: it stands between the last use of a pair and its next copy, too.
+//! **Bottleneck.** All threads both copy and multiply: each step along k costs a dozen instructions that start copies,
+//! and one barrier.
 //!
-//! **Bottleneck.** All threads do both: each step costs a dozen instructions to start copies, and the warps meet at a
-//! barrier. The next rung leaves the copies to a warp of its own.
+//! **Cost.** 2·m·n·k operations; 4·k·(m·⌈n/TILE⌉ + n·⌈m/TILE⌉) bytes of global loads; ⌈k/DEPTH⌉ barriers per block;
+//! one launch.
 //!
-//! **Cost.** 2·m·n·k operations; 4·k·(m·⌈n/TILE⌉ + n·⌈m/TILE⌉) bytes of global loads; ⌈k/DEPTH⌉ barriers per block; one
-//! launch.
+//! **Threads.** 256 per block. A is transposed on its way by copies of four bytes; B is copied by 16 bytes.
 //!
-//! **Threads.** As `warp-tile`. A is transposed by copies of four bytes; B is copied by 16 bytes.
-//!
-//! **Limits.** As `vector-loads`. Compute capability 8.0, as everywhere here.
+//! **Limits.** Any m, n, k and strides, transposed operands, factors and batches. Compute capability 8.0.
 //!
 //! **Source.** A. Kerr et al., "CUTLASS: fast linear algebra in CUDA C++" (2017), for the double buffer; NVIDIA, "CUDA
 //! C++ programming guide", asynchronous data copies.
 
-use super::r8_warp_tile::{BLOCK, STRIDE_A, Sums, multiply, place, store};
+use super::registers::add_outer;
 use super::{Matrix, Shape, Task};
-use simt::{Global, Shared, async_copy, kernel, shared, thread, unroll};
+use simt::{Global, Shared, async_copy, kernel, shared, thread, unroll, warp};
 
-pub use super::r8_warp_tile::{DEPTH, TILE};
+/// Side of a tile of C.
+pub const TILE: u32 = 128;
+/// Elements along k of the tiles in shared memory.
+pub const DEPTH: u32 = 16;
+/// Elements from one row of the transposed tile of A to the next.
+const STRIDE_A: u32 = TILE + 4;
+/// Rows and columns of C per thread, in two fours.
+const SIDE: usize = 8;
+/// Threads of a warp along x and y.
+const WARP: (u32, u32) = (4, 8);
+/// Rows and columns of a warp's tile.
+const WARP_TILE: (u32, u32) = (WARP.1 * SIDE as u32, WARP.0 * SIDE as u32);
+/// Threads per block.
+const BLOCK: u32 = TILE / WARP_TILE.0 * (TILE / WARP_TILE.1) * 32;
+/// The sums of a thread.
+type Sums = [[f32; SIDE]; SIDE];
 
 /// Pairs of tiles in shared memory.
 const STAGES: u32 = 2;
@@ -43,7 +56,7 @@ const MAX_SPILLS: u32 = 24;
 
 /// C = alpha·A·B + beta·C: `a` is m × k, `b` is k × n, `c` is m × n.
 #[kernel(max_threads = BLOCK, min_blocks = 2, max_spills = MAX_SPILLS)]
-pub fn product_async_copy(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
+pub fn product_fp32(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
     let (task, thread) = (shape.task(TILE, TILE, a, b, c), thread::thread_idx_x());
     let packs = task.b.has_packs();
     let (row, column) = place(thread);
@@ -95,6 +108,43 @@ fn copy_one(from: Matrix, row: u32, column: u32, to: Shared<f32>, i: u32) {
     async_copy::element(to, i, from.data, from.place(row, column), inside);
 }
 
+/// The first row and column of a thread in the block's tile.
+#[inline(always)]
+fn place(thread: u32) -> (u32, u32) {
+    let (lane, number) = (warp::lane_id(), thread / 32);
+    let (row, column) = (number / (TILE / WARP_TILE.1) * WARP_TILE.0, number % (TILE / WARP_TILE.1) * WARP_TILE.1);
+    (row + lane / WARP.0 * 4, column + lane % WARP.0 * 4)
+}
+
+/// Adds the products of the tiles, which begin with the thread's first row of A and its first column of B.
+#[inline(always)]
+fn multiply(tile_a: Shared<f32>, tile_b: Shared<f32>, sums: &mut Sums) {
+    unroll::<{ DEPTH as usize }>(|e| {
+        let a = two_fours(tile_a, e as u32 * STRIDE_A, WARP_TILE.0 / 2);
+        let b = two_fours(tile_b, e as u32 * TILE, WARP_TILE.1 / 2);
+        add_outer(sums, &a, &b);
+    });
+}
+
+/// The four elements at `from`, and those `apart` behind.
+#[inline(always)]
+fn two_fours(tile: Shared<f32>, from: u32, apart: u32) -> [f32; SIDE] {
+    let ([a, b, c, d], [e, f, g, h]) = (tile.get_pack(from / 4), tile.get_pack((from + apart) / 4));
+    [a, b, c, d, e, f, g, h]
+}
+
+/// Writes the thread's elements of C.
+#[inline(always)]
+fn store(task: Task, row: u32, column: u32, sums: &Sums) {
+    let (packs, column) = (task.c.matrix.has_packs(), task.column + column);
+    unroll::<SIDE>(|i| {
+        let row = task.row + row + i as u32 % 4 + i as u32 / 4 * (WARP_TILE.0 / 2);
+        let [a, b, c, d, e, f, g, h] = sums[i];
+        task.c.set_4(row, column, [a, b, c, d], packs);
+        task.c.set_4(row, column + WARP_TILE.1 / 2, [e, f, g, h], packs);
+    });
+}
+
 #[cfg(not(target_os = "cuda"))]
 pub mod launches {
     //! What the host launches: the kernel, once.
@@ -104,13 +154,13 @@ pub mod launches {
     use crate::ladder::*;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> = rung!("r9_async_copy.rs", [product_async_copy]).run_by(&AsyncCopy);
+    pub static RUNG: Entry<Matmul> = rung!("fp32.rs", [product_fp32]).run_by(&AsyncCopy);
 
     struct AsyncCopy;
 
     impl Multiplies for AsyncCopy {
         fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
-            by_tiles(product_async_copy, TILE, TILE, [BLOCK, 1, 1])
+            by_tiles(product_fp32, TILE, TILE, [BLOCK, 1, 1])
         }
     }
 }

@@ -1,28 +1,25 @@
-//! # Matrix product, in fp32 by one product in TF32 and two in bf16
+//! # Matrix product, fp32 precision by one TF32 and two bf16 products
 //!
-//! **Idea.** Of the three products of `three-tf32-group` only that of the large parts needs TF32. The two others have a
-//! rest as a factor, which is 2⁻¹¹ of an element at most. If their factors are rounded to `bf16`, to 8 bits, they are
-//! wrong by 2⁻¹⁸ of the whole each, and mostly by far less. Sums of `f32` over many k are wrong by more. The tensor
-//! cores multiply `bf16` twice as fast.
+//! **Idea.** Of the three products of `three-tf32-group`, only large·large needs TF32. The two correction products
+//! involve a residual (at most 2⁻¹¹ of the element), so their factors may be rounded to `bf16`: the error is 2⁻¹⁸ of
+//! the whole at most, and sums of `f32` over many k err by more. The tensor cores multiply `bf16` at twice the rate.
+//! The second tile of a stage holds elements and residuals in `bf16` next to each other along k, A with the elements
+//! first and B with the residuals first, so that both corrections are one product with 64 k for 32. The small sums are
+//! made first, and the large products are added to them.
 //!
-//! **Changed from the rung before.** Beside `three-tf32-group`: its second tile has elements and rests in `bf16`, side
-//! by side along k. A has the elements first and B the rests, so that both small products are one product of two tiles,
-//! with 64 k for 32. A stage has as many bytes as before, and takes the time of two products in TF32, not of three. The
-//! small sums come first, and those of the large parts are added to them; the multiprocessor adds the sums of a stage.
-//!
-//! **Bottleneck.** The tensor cores, and for large matrices the power that they take: by ncu on an H200 they are busy
-//! 88 % of the time at 4096³ and 90 at 8192³. The copies of A and B come before that, in a launch of their own.
+//! **Bottleneck.** The tensor cores, and for large matrices the power limit: by ncu on an H200 they are busy 88 % of
+//! the time at 4096³ and 90 % at 8192³. The launch that copies A and B comes on top.
 //!
 //! **Cost.** 2·m·n·k operations in TF32 and 4·m·n·k in `bf16`, with m, n and k rounded up to tiles. Copies of A and B
 //! in global memory, in twice as much scratch memory; from there, copies of 8·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to
 //! shared memory. One barrier per block; two launches.
 //!
-//! **Threads.** As `tensor-group`; with tiles of 256 columns a thread has 128 sums, and 64 for a stage.
+//! **Threads.** As `packed`; with tiles of 256 columns a thread has 128 sums, and 64 for a stage.
 //!
-//! **Limits.** As `three-tf32-group`, but for the error: of random elements it is no larger than that of sums in `f32`
-//! from k = LEAST_K on. It hardly grows with k, so for fewer k it would be the larger one: such products are made by
-//! the kernels of `three-tf32-group`. For others A is always copied, and there are no pairs. Elements of 2¹²⁸ - 2¹¹⁹
-//! and more in magnitude make NaN or infinity, and infinite ones NaN.
+//! **Limits.** As `three-tf32-group`, but for the error: on random elements it is no larger than that of sums in `f32`
+//! from k = LEAST_K on. It hardly grows with k, so products of smaller k are made by `three-tf32-group`. A is always
+//! copied, and there are no pairs of blocks. Elements of 2¹²⁸ - 2¹¹⁹ and more in magnitude make NaN or infinity, and
+//! infinite ones NaN.
 //!
 //! **Source.** As `three-tf32-group`. Our own prototype in CUDA C++.
 
@@ -78,7 +75,7 @@ pub fn product_mixed_pack(
 pub mod launches {
     //! What the host launches: A and B are copied; then the product. Of few k, the launches of `three-tf32-group`.
 
-    use super::super::r14_three_tf32_group::launches::ThreeTf32Group;
+    use super::super::three_tf32_group::launches::ThreeTf32Group;
     use super::*;
     use crate::group::Parts;
     use crate::group::host::{self, Kernels};
@@ -87,7 +84,7 @@ pub mod launches {
 
     /// The rung.
     pub static RUNG: Entry<Matmul> =
-        rung!("r18_mixed.rs", [product_mixed, product_mixed_middle, product_mixed_narrow, product_mixed_pack])
+        rung!("mixed.rs", [product_mixed, product_mixed_middle, product_mixed_narrow, product_mixed_pack])
             .refusing(|ask| host::refuses("mixed", ask, Wide::SHARED_BYTES))
             .run_by(&OneAndTwo);
 

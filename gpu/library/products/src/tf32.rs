@@ -1,25 +1,21 @@
-//! # Matrix product, on the tensor cores in TF32
+//! # Matrix product, tensor cores in TF32 by warp MMA
 //!
-//! **Idea.** A warp multiplies matrices of 16 × 8 and 8 × 8 with one instruction, 1024 multiply-adds, on units that do
-//! nothing else. They take TF32: `f32` whose fractions are rounded to 10 bits.
+//! **Idea.** A warp multiplies 16 × 8 by 8 × 8 matrices with one `mma.sync`, 1024 multiply-adds, on the tensor cores.
+//! They take TF32: `f32` rounded to 10 mantissa bits. This is the product in TF32 before Hopper.
 //!
-//! **Changed from the rung before.** The products are made by the tensor cores, and they are less precise. The
-//! structure is that of `async-copy` again: all threads copy and multiply, and no operand is copied beforehand. A group
-//! of eight rows of tiles is walked through column by column, as in `producer-consumer`.
-//!
-//! **Bottleneck.** The instructions beside the products: each warp loads every element that it needs, and rounds it by
-//! four.
+//! **Bottleneck.** The instructions next to the MMAs: each warp loads every element that it needs, and rounds it by
+//! four instructions.
 //!
 //! **Cost.** 2·m·n·k operations; 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes of global loads; ⌈k/DEPTH⌉ barriers per block;
 //! one launch.
 //!
-//! **Threads.** 128 threads have a tile of 128 × 128, their four warps 2 × 2 tiles of 64 × 64: for each eight k 4 × 8
-//! products of small matrices. Packs in shared memory are permuted by bits of their row, so that no load has bank
-//! conflicts. Three pairs of tiles are in shared memory.
+//! **Threads.** 128 threads have a tile of 128 × 128, their four warps 2 × 2 tiles of 64 × 64: 4 × 8 MMAs for each
+//! eight k. Packs in shared memory are permuted by bits of their row, so that no load has bank conflicts. Three pairs
+//! of tiles are in shared memory.
 //!
-//! **Limits.** Any m, n, k and strides; what has no packs is copied element by element; factors and batches. The error
-//! is that of rounded operands, up to 2⁻¹⁰ of each product: nobody gets this rung who does not name it. Compute
-//! capability 8.0, with 96 KiB of shared memory per block.
+//! **Limits.** Any m, n, k and strides; rows that are not aligned to 16 bytes are copied element by element; factors
+//! and batches. The error is that of rounded operands, up to 2⁻¹⁰ of each product, so this product must be asked for
+//! by its precision. Compute capability 8.0, with 96 KiB of shared memory per block.
 //!
 //! **Source.** NVIDIA, "Parallel thread execution ISA", `mma.sync` for TF32; A. Kerr et al., "CUTLASS: fast linear
 //! algebra in CUDA C++" (2017), for the order of packs in shared memory.
@@ -59,7 +55,7 @@ impl Method for Rounded {
 
 /// C = alpha·A·B + beta·C: `a` is m × k, `b` is k × n, `c` is m × n.
 #[kernel(max_threads = Tiles::BLOCK, min_blocks = 2)]
-pub fn product_tensor_mma(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
+pub fn product_tf32(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
     Tiles::product::<Rounded>(a, b, c, shape);
 }
 
@@ -67,12 +63,11 @@ pub fn product_tensor_mma(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape:
 pub mod launches {
     //! What the host launches: the kernel, once.
 
-    use super::{Tiles, product_tensor_mma};
+    use super::{Tiles, product_tf32};
     use crate::ladder::*;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> =
-        rung!("r11_tensor_mma.rs", [product_tensor_mma]).refusing(Tiles::refuses).run_by(&TensorMma);
+    pub static RUNG: Entry<Matmul> = rung!("tf32.rs", [product_tf32]).refusing(Tiles::refuses).run_by(&TensorMma);
 
     struct TensorMma;
 
@@ -82,7 +77,7 @@ pub mod launches {
         }
 
         fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
-            Tiles::launches(product_tensor_mma)
+            Tiles::launches(product_tf32)
         }
     }
 }

@@ -10,7 +10,7 @@ use simt::{Global, grid, kernel, thread};
 
 /// Copies A and B to tiles, or one of them if the other has no rows; what lies outside of them becomes zero.
 #[kernel(max_threads = PACK)]
-pub fn product_producer_consumer_pack(
+pub fn product_fp32_hopper_pack(
     from_a: Global<f32>,
     to_a: Global<f32>,
     a: Panel,
@@ -29,7 +29,7 @@ pub fn product_producer_consumer_pack(
 
 /// Multiplies the tiles of C by beta that several blocks will add to, one tile per block.
 #[kernel(max_threads = PACK)]
-pub fn product_producer_consumer_scale(c: Global<f32>, shape: Shape, product: u32, work: Work) {
+pub fn product_fp32_hopper_scale(c: Global<f32>, shape: Shape, product: u32, work: Work) {
     let (_, _, c) = shape.matrices(product, c, c, c);
     let (row, column) = work.place(work.shared + thread::block_idx_x());
     let mut i = thread::thread_idx_x();

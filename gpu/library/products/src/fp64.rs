@@ -1,21 +1,15 @@
-//! # Matrix product, eight elements per thread
+//! # Matrix product, eight elements per thread, for f64
 //!
-//! **Idea.** A thread computes eight elements of a column of C. It loads an element of B once for all of them, and the
-//! eight elements of A beside it.
+//! **Idea.** A thread computes eight elements of one column of C: it loads one element of B and eight of A for eight
+//! multiply-adds. This is the product of `f64` on GPUs. It runs on the CUDA cores, not on the tensor cores.
 //!
-//! **Changed from the rung before.** Nine shared loads for eight multiply-adds, where `wide-tile` needs sixteen; and
-//! since eight times as few threads are needed for a tile, its side grows to 64.
-//!
-//! **Bottleneck.** Still more than one shared load for each multiply-add. The next rung gives a thread several columns
-//! too, so that each element of A is used more than once. (The loop over the tile's k is written out: ptxas then merges
-//! the loads of a row of A for four k into one of 16 bytes, which brings 16.1 TFLOP/s instead of 11.8 at m = n = k =
-//! 4096 on an H200.)
+//! **Bottleneck.** More than one load from shared memory per multiply-add. The loop over a tile's k is unrolled, so
+//! that ptxas merges four loads of A into one of 16 bytes: 16.1 instead of 11.8 TFLOP/s for `f32` at 4096³ (H200).
 //!
 //! **Cost.** 2·m·n·k operations; 4·k·(m·⌈n/TILE⌉ + n·⌈m/TILE⌉) bytes of global loads; 2·⌈k/DEPTH⌉ barriers per block;
 //! one launch. Elements of `f64` are twice the bytes.
 //!
 //! **Threads.** 512 threads have a tile of 64 × 64; thread t has column t % 64 and the eight rows from t / 64 · 8 on.
-//! The loads of A are of one element for the whole warp, those of B of 32 neighbours.
 //!
 //! **Limits.** `f32` and `f64`. Any m, n, k and strides: elements outside the matrices are read as zero and not
 //! written; transposed operands (copied to shared memory without coalescing), factors and batches.
@@ -45,13 +39,13 @@ shared!(TILE_B_F64: [f64; DEPTH * TILE]);
 
 /// C = alpha·A·B + beta·C: `a` is m × k, `b` is k × n, `c` is m × n.
 #[kernel(max_threads = BLOCK)]
-pub fn product_thread_column(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
+pub fn product_fp64(a: Global<f32>, b: Global<f32>, c: Global<f32>, shape: Shape) {
     product(a, b, c, shape, || (TILE_A::view(), TILE_B::view()));
 }
 
 /// The same for elements of `f64`.
 #[kernel(max_threads = BLOCK)]
-pub fn product_thread_column_f64(a: Global<f64>, b: Global<f64>, c: Global<f64>, shape: Shape<f64>) {
+pub fn product_fp64_f64(a: Global<f64>, b: Global<f64>, c: Global<f64>, shape: Shape<f64>) {
     product(a, b, c, shape, || (TILE_A_F64::view(), TILE_B_F64::view()));
 }
 
@@ -99,14 +93,13 @@ pub mod launches {
     use crate::ladder::*;
 
     /// The rung.
-    pub static RUNG: Entry<Matmul> =
-        rung!("r5_thread_column.rs", [product_thread_column, product_thread_column_f64]).run_by(&ThreadColumn);
+    pub static RUNG: Entry<Matmul> = rung!("fp64.rs", [product_fp64, product_fp64_f64]).run_by(&ThreadColumn);
 
     struct ThreadColumn;
 
     impl Multiplies for ThreadColumn {
         fn launches(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product>> {
-            by_tiles(product_thread_column, TILE, TILE, [BLOCK, 1, 1])
+            by_tiles(product_fp64, TILE, TILE, [BLOCK, 1, 1])
         }
 
         fn f64(&self) -> Option<&dyn MultipliesOf<f64>> {
@@ -116,7 +109,7 @@ pub mod launches {
 
     impl MultipliesOf<f64> for ThreadColumn {
         fn launches_of(&self, _: &dyn Launcher, _: Sizes) -> Result<Launches<Product<f64>>> {
-            by_tiles(product_thread_column_f64, TILE, TILE, [BLOCK, 1, 1])
+            by_tiles(product_fp64_f64, TILE, TILE, [BLOCK, 1, 1])
         }
     }
 }

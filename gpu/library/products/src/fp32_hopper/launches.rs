@@ -9,17 +9,10 @@ use crate::operand::{PACK, blocks};
 use crate::panel::Panel;
 
 /// The rung.
-pub static RUNG: Entry<Matmul> = rung!(
-    "mod.rs",
-    [
-        product_producer_consumer,
-        product_producer_consumer_by,
-        product_producer_consumer_pack,
-        product_producer_consumer_scale
-    ]
-)
-.refusing(refuses)
-.run_by(&ProducerConsumer);
+pub static RUNG: Entry<Matmul> =
+    rung!("mod.rs", [product_fp32_hopper, product_fp32_hopper_by, product_fp32_hopper_pack, product_fp32_hopper_scale])
+        .refusing(refuses)
+        .run_by(&ProducerConsumer);
 
 struct ProducerConsumer;
 
@@ -55,7 +48,7 @@ fn one(on: &dyn Launcher, product: &Product, shape: Shape, number: u32, rooms: &
     let (c, ((cluster, groups), mut work)) = (product.c.data, choose(&shape, on.device().multiprocessors));
     if cluster == 1 && work.shared < work.tiles() {
         let geometry = Geometry::linear(work.tiles() - work.shared, PACK);
-        on.launch(product_producer_consumer_scale, geometry, (c, shape, number, work))?;
+        on.launch(product_fp32_hopper_scale, geometry, (c, shape, number, work))?;
     }
     if k == 0 {
         return Ok(()); // all of C has been multiplied by beta
@@ -70,21 +63,21 @@ fn one(on: &dyn Launcher, product: &Product, shape: Shape, number: u32, rooms: &
     let copying = blocks(&a.panel) + blocks(&b.panel);
     if copying > 0 {
         let args = (a.from, a.to, a.panel, b.from, b.to, b.panel);
-        on.launch(product_producer_consumer_pack, Geometry::linear(copying, PACK).overlapping(), args)?;
+        on.launch(product_fp32_hopper_pack, Geometry::linear(copying, PACK).overlapping(), args)?;
     }
     // It begins while the copies end; the thread that needs them waits.
     let geometry = Geometry::linear(work.blocks, BLOCK).shared(SHARED_BYTES).overlapping();
     let map = |of: &Operand| of.map.unwrap_or(TensorMap::none());
     let args = (map(&a), map(&b), a.to, b.to, c, shape, number, work);
     match (cluster, groups) {
-        (1, _) => on.launch(product_producer_consumer, geometry, args),
-        (2, 1) => on.launch(product_producer_consumer_by::<By<2>>::default(), geometry, args),
-        (3, 1) => on.launch(product_producer_consumer_by::<By<3>>::default(), geometry, args),
-        (4, 1) => on.launch(product_producer_consumer_by::<By<4>>::default(), geometry, args),
-        (_, 1) => on.launch(product_producer_consumer_by::<By<8>>::default(), geometry, args),
-        (2, _) => on.launch(product_producer_consumer_by::<By<2, 4>>::default(), geometry, args),
-        (3, _) => on.launch(product_producer_consumer_by::<By<3, 6>>::default(), geometry, args),
-        _ => on.launch(product_producer_consumer_by::<By<4, 8>>::default(), geometry, args),
+        (1, _) => on.launch(product_fp32_hopper, geometry, args),
+        (2, 1) => on.launch(product_fp32_hopper_by::<By<2>>::default(), geometry, args),
+        (3, 1) => on.launch(product_fp32_hopper_by::<By<3>>::default(), geometry, args),
+        (4, 1) => on.launch(product_fp32_hopper_by::<By<4>>::default(), geometry, args),
+        (_, 1) => on.launch(product_fp32_hopper_by::<By<8>>::default(), geometry, args),
+        (2, _) => on.launch(product_fp32_hopper_by::<By<2, 4>>::default(), geometry, args),
+        (3, _) => on.launch(product_fp32_hopper_by::<By<3, 6>>::default(), geometry, args),
+        _ => on.launch(product_fp32_hopper_by::<By<4, 8>>::default(), geometry, args),
     }
 }
 
