@@ -115,21 +115,21 @@ pub static SCANS: &[Row<&dyn Scan>] = &[
 
 /// Multiplying matrices. A row is for the precision of its rung; elements of 2 and of 8 bytes have one each.
 pub static PRODUCTS: &[Row<Matmul>] = &[
-    row(4, SIM, ANY, &matmul::LADDER, "coalesced", SIMULATED),
+    row(4, SIM, ANY, &matmul::LADDER, "any-type", SIMULATED),
     row(4, SIM, ANY, &matmul::LADDER, "three-tf32", Basis::Ladder),
     row(4, SIM, ANY, &matmul::LADDER, "mixed", Basis::Ladder),
-    row(4, SIM, ANY, &matmul::LADDER, "tensor-mma", Basis::Ladder),
-    row(4, CUDA_9, ANY, &matmul::LADDER, "producer-consumer", H200),
-    row(4, CUDA_8, ANY, &matmul::LADDER, "async-copy", Basis::Ladder),
+    row(4, SIM, ANY, &matmul::LADDER, "tf32", Basis::Ladder),
+    row(4, CUDA_9, ANY, &matmul::LADDER, "fp32-hopper", H200),
+    row(4, CUDA_8, ANY, &matmul::LADDER, "fp32", Basis::Ladder),
     row(4, CUDA_9, ANY, &matmul::LADDER, "three-tf32-group", H200),
     row(4, CUDA_9, ANY, &matmul::LADDER, "mixed", H200),
     row(4, CUDA_9, ANY, &matmul::LADDER, "tensor-registers", H200),
     row(4, CUDA_8, ANY, &matmul::LADDER, "three-tf32", Basis::Ladder),
-    row(4, CUDA_8, ANY, &matmul::LADDER, "tensor-mma", Basis::Ladder),
-    row(8, SIM, ANY, &matmul::LADDER, "coalesced", Basis::Ladder),
-    row(8, CUDA_8, ANY, &matmul::LADDER, "thread-column", Basis::Ladder),
-    row(2, SIM, ANY, &matmul::LADDER, "tensor-map", Basis::Ladder),
-    row(2, CUDA_9, ANY, &matmul::LADDER, "tensor-cluster", H200),
+    row(4, CUDA_8, ANY, &matmul::LADDER, "tf32", Basis::Ladder),
+    row(8, SIM, ANY, &matmul::LADDER, "any-type", Basis::Ladder),
+    row(8, CUDA_8, ANY, &matmul::LADDER, "fp64", Basis::Ladder),
+    row(2, SIM, ANY, &matmul::LADDER, "half-hopper", Basis::Ladder),
+    row(2, CUDA_9, ANY, &matmul::LADDER, "half-cluster", H200),
 ];
 
 /// The rung that multiplies matrices of `T`, those of `f32` with this precision, for a product of `n` elements on an
@@ -225,8 +225,8 @@ mod tests {
     #[test]
     fn products_on_hopper_alone() {
         for (rows, bytes, name) in [
-            (of_precision::<bf16>(Precision::F32), 2, "tensor-cluster"),
-            (of_precision::<f16>(Precision::F32), 2, "tensor-cluster"),
+            (of_precision::<bf16>(Precision::F32), 2, "half-cluster"),
+            (of_precision::<f16>(Precision::F32), 2, "half-cluster"),
             (of_precision::<f32>(Precision::Mixed), 4, "mixed"),
         ] {
             for &(compute_capability, shared_per_block) in &KNOWN_DEVICES {

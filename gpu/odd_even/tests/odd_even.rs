@@ -1,13 +1,11 @@
 //! The odd-even sorts that merge long runs, on the simulator, against the standard library.
 
-mod common;
-
-use common::{Random, Sorting, inputs, narrow, view, with_multiprocessors};
-use rungs_kernels::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED};
-use rungs_kernels::ladder::sort::Sort;
-use rungs_kernels::ladder::{Entry, Geometry, Launcher};
-use rungs_kernels::odd_even::split::{self, MOST, Round, run_bits};
-use rungs_kernels::odd_even::{r2_merge_split as r2, r3_persistent as r3, r4_levels as r4};
+use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED};
+use rungs_common::ladder::sort::Sort;
+use rungs_common::ladder::{Entry, Geometry, Launcher};
+use rungs_odd_even::split::{self, MOST, Round, run_bits};
+use rungs_odd_even::{r1_bitonic_blocks as r1, r2_merge_split as r2, r3_persistent as r3, r4_levels as r4};
+use rungs_testing::{Random, Sorting, inputs, narrow, view, with_multiprocessors};
 use simt::launcher::MAX_SHARED;
 use simt::sim::{Check, Gpu, check};
 
@@ -147,5 +145,16 @@ fn runs_are_as_long_as_a_multiprocessor_sorts() {
         let round = Round::first(1 << bits);
         assert!(round.chunk <= MOST && round.chunk * round.chunks >= round.run, "{round:?}");
         assert!(round.chunk * (round.chunks - 1) < round.run, "{round:?}");
+    }
+}
+
+#[test]
+fn bitonic_blocks_sorts_any_n() {
+    let tile = r1::KEYS as usize;
+    let around_tile = [tile / 2 + 1, tile - 1, tile, tile + 1, 2 * tile + 17, 4 * tile];
+    for n in [0, 1, 2, 3, 31, 32, 33, 1023, 1025].into_iter().chain(around_tile).chain([40_009]) {
+        for (name, keys) in inputs(n) {
+            Sorting::by(&r1::launches::RUNG).check_both(name, &narrow(&keys), &keys);
+        }
     }
 }

@@ -1,12 +1,10 @@
 //! Bubble sort on the simulator, against the standard library.
 
-mod common;
-
-use common::{Sorting, inputs, narrow, view, with_multiprocessors};
-use rungs_kernels::bubble::{r1_one_block as r1, r2_shared_block as r2, r3_warp_registers as r3, r4_ring as r4};
-use rungs_kernels::keys::UNSIGNED;
-use rungs_kernels::ladder::sort::Keys;
-use rungs_kernels::ladder::{Device, Launcher, Options, Result};
+use rungs_bubble::{r1_one_block as r1, r2_shared_block as r2, r3_warp_registers as r3, r4_ring as r4};
+use rungs_common::keys::UNSIGNED;
+use rungs_common::ladder::sort::Keys;
+use rungs_common::ladder::{Device, Launcher, Options, Result};
+use rungs_testing::{Sorting, inputs, narrow, view, with_multiprocessors};
 use simt::launcher::{Call, Memory};
 use simt::sim::Gpu;
 use simt::{Geometry, Global};

@@ -1,13 +1,11 @@
 //! Sums of cubes on the simulator, against a loop.
 
-mod common;
-
-use common::{Buffer, Random};
-use rungs_kernels::cubes::LADDER;
-use rungs_kernels::cubes::clocks::TIMES;
-use rungs_kernels::ladder::Options;
-use rungs_kernels::ladder::cubes::{Cubes, Values};
-use rungs_kernels::ladder::{Entry, Launcher};
+use rungs_common::ladder::Options;
+use rungs_common::ladder::cubes::{Cubes, Values};
+use rungs_common::ladder::{Entry, Launcher};
+use rungs_cubes::LADDER;
+use rungs_cubes::clocks::TIMES;
+use rungs_testing::{Buffer, Random};
 use simt::sim::Gpu;
 
 /// Runs a rung on many inputs and compares the sum of what it leaves.

@@ -1,12 +1,10 @@
 //! Every rung of scan on the simulator, against a serial scan of the input.
 
-mod common;
-
-use common::{Buffer, Element, launch, random, same, view, with_multiprocessors};
-use rungs_kernels::ladder::scan::{Elements, Scan, Scans};
-use rungs_kernels::ladder::{Entry, Launcher};
-use rungs_kernels::operator::{Operation, Sum};
-use rungs_kernels::scan::*;
+use rungs_common::ladder::scan::{Elements, Scan, Scans};
+use rungs_common::ladder::{Entry, Launcher};
+use rungs_common::operator::{Operation, Sum};
+use rungs_scan::*;
+use rungs_testing::{Buffer, Element, launch, random, same, view, with_multiprocessors};
 use simt::{Geometry, Global, Scalar};
 
 /// Multiprocessors of the device that the simulator stands for: few, so that blocks take many tiles.

@@ -1,14 +1,11 @@
 //! Bitonic and odd-even sorts on the simulator, against the standard library.
 
-mod common;
-
-use common::{Random, Sorting, inputs, narrow};
-use rungs_kernels::bitonic::r3_register_step::Pass;
-use rungs_kernels::bitonic::transposed::{Size, Tile13, Tile14};
-use rungs_kernels::bitonic::{r1_global_step as r1, r2_shared_step as r2, r3_register_step as r3};
-use rungs_kernels::bitonic::{r4_transpose as r4, r5_strides as r5, r6_backwards as r6};
-use rungs_kernels::keys::{DESCENDING, FLOAT, SIGNED};
-use rungs_kernels::odd_even::r1_bitonic_blocks as blocks;
+use rungs_bitonic::r3_register_step::Pass;
+use rungs_bitonic::transposed::{Size, Tile13, Tile14};
+use rungs_bitonic::{r1_global_step as r1, r2_shared_step as r2, r3_register_step as r3};
+use rungs_bitonic::{r4_transpose as r4, r5_strides as r5, r6_backwards as r6};
+use rungs_common::keys::{DESCENDING, FLOAT, SIGNED};
+use rungs_testing::{Random, Sorting, inputs, narrow};
 
 /// Every input of every size up to a tile and over, one of the largest; of both widths.
 fn check(sort: Sorting, tile: usize) {
@@ -36,7 +33,7 @@ fn shared_step_sorts_any_n() {
 
 #[test]
 fn register_step_sorts_any_n() {
-    check(Sorting::by(&r3::launches::RUNG), rungs_kernels::bitonic::tile::TILE as usize);
+    check(Sorting::by(&r3::launches::RUNG), rungs_bitonic::tile::TILE as usize);
 }
 
 /// On one multiprocessor all tiles of keys of 4 bytes are large, on many all are small.
@@ -44,7 +41,7 @@ fn register_step_sorts_any_n() {
 fn wide_tiles_sort_any_n() {
     for rung in [&r4::launches::RUNG, &r5::launches::RUNG, &r6::launches::RUNG] {
         for (multiprocessors, tile) in [(1, 1 << Tile14::BITS), (64, 1 << Tile13::BITS)] {
-            let sort = Sorting { on: common::with_multiprocessors(multiprocessors), ..Sorting::by(rung) };
+            let sort = Sorting { on: rungs_testing::with_multiprocessors(multiprocessors), ..Sorting::by(rung) };
             for n in [0, 1, 2, 3, 31, 32, 33, 1025, tile - 1, tile, tile + 1, 3 * tile + 17, 4 * tile, 5 * tile - 1] {
                 for (name, keys) in inputs(n) {
                     sort.check_both(name, &narrow(&keys), &keys);
@@ -60,7 +57,7 @@ fn wide_tiles_sort_in_any_order() {
     for rung in [&r4::launches::RUNG, &r5::launches::RUNG, &r6::launches::RUNG] {
         for order in [SIGNED, FLOAT, DESCENDING, FLOAT | DESCENDING] {
             for n in [1, 2, 1000, 40_009] {
-                let sort = Sorting { order, on: common::with_multiprocessors(1), ..Sorting::by(rung) };
+                let sort = Sorting { order, on: rungs_testing::with_multiprocessors(1), ..Sorting::by(rung) };
                 let mut random = Random(n as u64);
                 let keys: Vec<u64> = (0..n).map(|_| random.next()).collect();
                 sort.check_both("random", &narrow(&keys), &keys);
@@ -80,7 +77,7 @@ fn long_strides_sort_millions() {
         assert!(r5::launches::passes(n, Tile13::BITS, 6).any(found), "{strides}");
     }
     for rung in [&r4::launches::RUNG, &r5::launches::RUNG, &r6::launches::RUNG] {
-        Sorting { on: common::with_multiprocessors(132), ..Sorting::by(rung) }.check("random", &keys);
+        Sorting { on: rungs_testing::with_multiprocessors(132), ..Sorting::by(rung) }.check("random", &keys);
     }
 }
 
@@ -115,11 +112,6 @@ fn strides_cover_every_step() {
     }
 }
 
-#[test]
-fn bitonic_blocks_sorts_any_n() {
-    check(Sorting::by(&blocks::launches::RUNG), blocks::KEYS as usize);
-}
-
 /// Rows of every length: up to nine long steps, so one pass of eight and stages of two passes.
 #[test]
 fn register_step_sorts_millions() {
@@ -134,7 +126,7 @@ fn register_step_sorts_millions() {
 /// The passes of r3 do the steps of the network: each bit of each stage once, in falling order.
 #[test]
 fn passes_cover_every_step() {
-    use rungs_kernels::bitonic::tile::{TILE_BITS, WINDOW};
+    use rungs_bitonic::tile::{TILE_BITS, WINDOW};
     for n in [0, 1, 2, 8192, 8193, 1 << 20, (1 << 20) + 1, 1 << 31, u32::MAX] {
         let stages = u32::BITS - n.saturating_sub(1).leading_zeros();
         let mut want = vec![];
@@ -152,7 +144,7 @@ fn passes_cover_every_step() {
                 Pass::Strides { low, strides, mirrored } => {
                     assert!((WINDOW..=r3::MAX_STRIDES).contains(&strides) && (low >= TILE_BITS || strides == WINDOW));
                     assert_eq!(mirrored, low + strides == stage + 1);
-                    assert!(r3::grid(n, pass) as u64 * rungs_kernels::bitonic::tile::TILE as u64 >= n as u64);
+                    assert!(r3::grid(n, pass) as u64 * rungs_bitonic::tile::TILE as u64 >= n as u64);
                     got.extend((low.max(TILE_BITS)..low + strides).rev().map(|bit| (stage, bit)));
                 }
                 Pass::Merge => {

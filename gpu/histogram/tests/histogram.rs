@@ -1,11 +1,9 @@
 //! Every histogram rung on the simulator against a count on the host.
 
-mod common;
-
-use common::{Buffer, random, with_multiprocessors};
-use rungs_kernels::histogram::*;
-use rungs_kernels::ladder::histogram::{Counts, Histogram, Keys};
-use rungs_kernels::ladder::{Entry, Launcher};
+use rungs_common::ladder::histogram::{Counts, Histogram, Keys};
+use rungs_common::ladder::{Entry, Launcher};
+use rungs_histogram::*;
+use rungs_testing::{Buffer, random, with_multiprocessors};
 
 /// As if the device had so many multiprocessors: more blocks than one, and several turns of each loop.
 const MULTIPROCESSORS: u32 = 2;

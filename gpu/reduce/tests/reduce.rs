@@ -1,12 +1,10 @@
 //! Every reduction rung on the simulator against a fold on the host.
 
-mod common;
-
-use common::{Buffer, Element, random, same, with_multiprocessors};
-use rungs_kernels::ladder::reduce::{Elements, Reduce, Reduces};
-use rungs_kernels::ladder::{Entry, Launcher};
-use rungs_kernels::operator::Operation;
-use rungs_kernels::reduce::*;
+use rungs_common::ladder::reduce::{Elements, Reduce, Reduces};
+use rungs_common::ladder::{Entry, Launcher};
+use rungs_common::operator::Operation;
+use rungs_reduce::*;
+use rungs_testing::{Buffer, Element, random, same, with_multiprocessors};
 
 /// As if the device had so many multiprocessors.
 const MULTIPROCESSORS: u32 = 3;
