@@ -774,10 +774,7 @@ fn saxpys() {
 
 #[test]
 fn products() {
-    use rungs_kernels::matmul::{
-        r1_naive, r2_coalesced, r3_shared_tile, r4_wide_tile, r5_thread_column, r6_thread_tile, r7_vector_loads,
-        r8_warp_tile, r9_async_copy,
-    };
+    use rungs_kernels::products::{any_type, fp32, fp64};
     let of = |rung: &Entry<matmul::Matmul>, (m, n, k): (u32, u32, u32)| {
         let mut cost = cost_of_product(rung, (m, n, k));
         assert_eq!(cost.launches.len(), 1);
@@ -786,29 +783,14 @@ fn products() {
         launch
     };
     let (m, n, k) = (48, 32, 40);
-    for rung in [&r1_naive::launches::RUNG, &r2_coalesced::launches::RUNG] {
-        states(&rung.rung, "8·m·n·k bytes of loads; no barrier; one launch");
-        let launch = of(rung, (m, n, k));
-        launch.has_barriers(0);
-        assert_eq!(launch.read, 8 * u64::from(m * n * k));
-    }
-    for (rung, tile, m) in [
-        (&r3_shared_tile::launches::RUNG, r3_shared_tile::TILE, 48),
-        (&r4_wide_tile::launches::RUNG, r4_wide_tile::TILE, 64),
-    ] {
-        states(&rung.rung, "8·m·n·k/TILE bytes of global loads; 2·⌈k/TILE⌉ barriers per block; one launch");
-        let launch = of(rung, (m, n, k));
-        launch.has_barriers(2 * k.div_ceil(tile));
-        assert_eq!(launch.read, 8 * u64::from(m * n * k) / u64::from(tile));
-    }
+    states(&any_type::launches::RUNG.rung, "8·m·n·k bytes of loads; no barrier; one launch");
+    let launch = of(&any_type::launches::RUNG, (m, n, k));
+    launch.has_barriers(0);
+    assert_eq!(launch.read, 8 * u64::from(m * n * k));
     // Sides of more than a tile, whose last tiles are not full.
-    for (rung, tile, depth, barriers) in [
-        (&r5_thread_column::launches::RUNG, r5_thread_column::TILE, r5_thread_column::DEPTH, 2),
-        (&r6_thread_tile::launches::RUNG, r6_thread_tile::TILE, r6_thread_tile::DEPTH, 2),
-        (&r7_vector_loads::launches::RUNG, r7_vector_loads::TILE, r7_vector_loads::DEPTH, 2),
-        (&r8_warp_tile::launches::RUNG, r8_warp_tile::TILE, r8_warp_tile::DEPTH, 2),
-        (&r9_async_copy::launches::RUNG, r9_async_copy::TILE, r9_async_copy::DEPTH, 1),
-    ] {
+    for (rung, tile, depth, barriers) in
+        [(&fp64::launches::RUNG, fp64::TILE, fp64::DEPTH, 2u32), (&fp32::launches::RUNG, fp32::TILE, fp32::DEPTH, 1)]
+    {
         let each = if barriers == 1 { "" } else { "2·" };
         let bytes = "4·k·(m·⌈n/TILE⌉ + n·⌈m/TILE⌉) bytes of global loads";
         states(&rung.rung, &format!("{bytes}; {each}⌈k/DEPTH⌉ barriers per block; one launch"));
@@ -823,20 +805,14 @@ fn products() {
 /// would be more than three, so that `three-tf32` does not take those.
 #[test]
 fn products_on_the_tensor_cores() {
-    use rungs_kernels::matmul::{r11_tensor_mma, r12_three_tf32};
+    use rungs_kernels::products::{tf32, three_tf32};
     for (rung, rows, columns, depth, each) in [
+        (&tf32::launches::RUNG, tf32::ROWS, tf32::COLUMNS, tf32::DEPTH, "2·m·n·k operations"),
         (
-            &r11_tensor_mma::launches::RUNG,
-            r11_tensor_mma::ROWS,
-            r11_tensor_mma::COLUMNS,
-            r11_tensor_mma::DEPTH,
-            "2·m·n·k operations",
-        ),
-        (
-            &r12_three_tf32::launches::RUNG,
-            r12_three_tf32::ROWS,
-            r12_three_tf32::COLUMNS,
-            r12_three_tf32::DEPTH,
+            &three_tf32::launches::RUNG,
+            three_tf32::ROWS,
+            three_tf32::COLUMNS,
+            three_tf32::DEPTH,
             "6·m·n·k operations, three times those of one product",
         ),
     ] {
@@ -858,15 +834,14 @@ fn products_on_the_tensor_cores() {
 /// is long, by all blocks.
 #[test]
 fn a_persistent_product() {
-    use rungs_kernels::matmul::r10_producer_consumer::{COLUMNS, DEPTH, ROWS, launches::RUNG};
+    use rungs_kernels::products::fp32_hopper::{COLUMNS, DEPTH, ROWS, launches::RUNG};
     states(
         &RUNG.rung,
         "Copies of 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes to shared memory, and of one stage more per block. Before \
          that, copies in global memory of operands that are not taken as they are; scratch memory as large as both. \
          One barrier per block; one launch, one more if an operand is copied, and one more if blocks add to C. In a \
-         cluster \
-         two barriers of it and one of the multiplying warps more; a block writes 4·ROWS·COLUMNS bytes of sums to \
-         shared memory, and reads as many, from all. Halves of tiles have ROWS/2 rows, and two stages more per block, \
+         cluster two cluster barriers and one more of the multiplying warps; a block writes 4·ROWS·COLUMNS bytes of sums to \
+         shared memory, and reads as many, from all. Half tiles have ROWS/2 rows, and two stages more per block, \
          each of two thirds of the bytes.",
     );
     let of = |(m, n, k): (u32, u32, u32), blocks: u32| {
@@ -884,7 +859,7 @@ fn a_persistent_product() {
         assert_eq!(product.blocks, blocks);
         (product.read - u64::from(product.blocks) * stage, product.atomics, kernels)
     };
-    let [scale, pack] = ["matmul_producer_consumer_scale", "matmul_producer_consumer_pack"];
+    let [scale, pack] = ["product_fp32_hopper_scale", "product_fp32_hopper_pack"];
     let bytes = |m: u32, n: u32, k: u32| 4 * u64::from(k * (m * n.div_ceil(COLUMNS) + n * m.div_ceil(ROWS)));
     let (m, n, k) = (2 * ROWS, 3 * COLUMNS, 2 * DEPTH);
     assert_eq!(of((m, n, k), MULTIPROCESSORS), (bytes(m, n, k), 0, vec![pack]));
@@ -894,7 +869,7 @@ fn a_persistent_product() {
     // Half a tile for two blocks of a cluster. A is copied in tiles of so many rows.
     let (m, n, k) = (ROWS / 2, COLUMNS, 6 * DEPTH);
     let product = cost_of_product(&RUNG, (m, n, k)).launches.pop().unwrap();
-    assert_eq!((product.kernel, product.blocks), ("matmul_producer_consumer_half_by_2", 2));
+    assert_eq!((product.kernel, product.blocks), ("product_fp32_hopper_half_by_2", 2));
     product.has_barriers(3);
     let stage = 4 * u64::from((ROWS / 2 + COLUMNS) * DEPTH);
     assert_eq!(product.read - 2 * 2 * stage, 4 * u64::from(k * (m + n)));
@@ -906,15 +881,15 @@ fn a_persistent_product() {
 /// A whole tile for each multiprocessor, of those that the rung is named for.
 #[test]
 fn products_by_groups_of_warps() {
-    use rungs_kernels::matmul::{r13_tensor_group, r18_mixed};
-    let (rows, columns, depth) = (r13_tensor_group::ROWS, r13_tensor_group::COLUMNS, r13_tensor_group::DEPTH);
-    assert_eq!((rows, columns), (r18_mixed::ROWS, r18_mixed::COLUMNS));
+    use rungs_kernels::products::{mixed, packed};
+    let (rows, columns, depth) = (packed::ROWS, packed::COLUMNS, packed::DEPTH);
+    assert_eq!((rows, columns), (mixed::ROWS, mixed::COLUMNS));
     for (rung, kernel, k, parts, operations, scratch) in [
-        (&r13_tensor_group::launches::RUNG, "matmul_tensor_group", 2 * depth, 1u32, "2·m·n·k operations", "as"),
+        (&packed::launches::RUNG, "product_packed", 2 * depth, 1u32, "2·m·n·k operations", "as"),
         (
-            &r18_mixed::launches::RUNG,
-            "matmul_mixed",
-            r18_mixed::LEAST_K,
+            &mixed::launches::RUNG,
+            "product_mixed",
+            mixed::LEAST_K,
             2,
             "2·m·n·k operations in TF32 and 4·m·n·k in `bf16`",
             "twice as",
@@ -947,7 +922,7 @@ fn products_by_groups_of_warps() {
 /// A whole tile for each multiprocessor, from A as it is and from a copy of it; and one tile by a pair of blocks.
 #[test]
 fn products_of_a_split_operand() {
-    use rungs_kernels::matmul::r14_three_tf32_group::{COLUMNS, HELD_COLUMNS, ROWS, launches::RUNG};
+    use rungs_kernels::products::three_tf32_group::{COLUMNS, HELD_COLUMNS, ROWS, launches::RUNG};
     states(
         &RUNG.rung,
         "6·m·n·k operations, three times those of one product, with m, n and k rounded up to tiles. Copies of B in \
@@ -961,7 +936,7 @@ fn products_of_a_split_operand() {
         u64::from(k * (of_a * m * n.div_ceil(columns) + 8 * n * m.div_ceil(ROWS)))
     };
     for (transposed, kernel, columns, of_a) in
-        [(false, "matmul_three_tf32_group_held", HELD_COLUMNS, 4), (true, "matmul_three_tf32_group", COLUMNS, 8)]
+        [(false, "product_three_tf32_group_held", HELD_COLUMNS, 4), (true, "product_three_tf32_group", COLUMNS, 8)]
     {
         let (m, n, k) = (ROWS * MULTIPROCESSORS, columns, 64);
         let mut cost = cost_of_product_by(&RUNG, (m, n, k), (1f32, |k| k as f32), transposed);
@@ -977,7 +952,7 @@ fn products_of_a_split_operand() {
     let (m, n, k) = (ROWS, HELD_COLUMNS, 32 * 20);
     let mut cost = cost_of_product(&RUNG, (m, n, k));
     let product = cost.launches.pop().unwrap();
-    assert_eq!((product.kernel, product.blocks), ("matmul_three_tf32_group_held_pair", 2));
+    assert_eq!((product.kernel, product.blocks), ("product_three_tf32_group_held_pair", 2));
     product.has_barriers(3);
     assert_eq!(product.named, [1, 1]);
     assert_eq!((product.read, product.written), (bytes(m, n, k, HELD_COLUMNS, 4), 4 * u64::from(m * n)));
@@ -986,7 +961,7 @@ fn products_of_a_split_operand() {
 /// The same for operands as they are, whose k is large enough for the widest tiles.
 #[test]
 fn products_of_operands_as_they_are() {
-    use rungs_kernels::matmul::r15_tensor_map::{COLUMNS, ROWS, launches::RUNG};
+    use rungs_kernels::products::half_hopper::{COLUMNS, ROWS, launches::RUNG};
     states(&RUNG.rung, "2·m·n·k operations, with m, n and k rounded up to tiles.");
     states(
         &RUNG.rung,
@@ -996,7 +971,7 @@ fn products_of_operands_as_they_are() {
     let (m, n, k) = (ROWS * MULTIPROCESSORS, COLUMNS, 64 * 40);
     let mut cost = cost_of_product_of(&RUNG, (m, n, k), simt::f16::ONE, |k| simt::f16::from_f32(k as f32));
     let product = cost.launches.pop().unwrap();
-    assert_eq!((product.kernel, product.blocks), ("matmul_tensor_map_nn_f16", MULTIPROCESSORS));
+    assert_eq!((product.kernel, product.blocks), ("product_half_hopper_nn_f16", MULTIPROCESSORS));
     product.has_barriers(1);
     assert_eq!(product.read, 2 * u64::from(k * (m * n.div_ceil(COLUMNS) + n * m.div_ceil(ROWS))));
     assert_eq!(product.written, 2 * u64::from(m * n));
@@ -1006,7 +981,7 @@ fn products_of_operands_as_they_are() {
 /// The same by pairs of blocks, which read B once. Rows of A that do not begin on lines have pairs chosen.
 #[test]
 fn products_by_pairs_of_blocks() {
-    use rungs_kernels::matmul::r17_tensor_cluster::{COLUMNS, PAIR_ROWS, launches::RUNG};
+    use rungs_kernels::products::half_cluster::{COLUMNS, PAIR_ROWS, launches::RUNG};
     states(&RUNG.rung, "2·m·n·k operations, with m, n and k rounded up to tiles of a pair.");
     states(
         &RUNG.rung,
@@ -1016,7 +991,7 @@ fn products_by_pairs_of_blocks() {
     let (m, n, k) = (PAIR_ROWS, COLUMNS, 64 * 40 + 8);
     let mut cost = cost_of_product_of(&RUNG, (m, n, k), simt::f16::ONE, |k| simt::f16::from_f32(k as f32));
     let product = cost.launches.pop().unwrap();
-    assert_eq!((product.kernel, product.blocks), ("matmul_tensor_cluster_nn_f16", 2));
+    assert_eq!((product.kernel, product.blocks), ("product_half_cluster_nn_f16", 2));
     product.has_barriers(2);
     assert_eq!(product.read, 2 * u64::from(k * (m * n.div_ceil(COLUMNS) + n * m.div_ceil(PAIR_ROWS))));
     assert_eq!(product.written, 2 * u64::from(m * n));
@@ -1026,7 +1001,7 @@ fn products_by_pairs_of_blocks() {
 /// The same with one operand in registers.
 #[test]
 fn products_with_an_operand_in_registers() {
-    use rungs_kernels::matmul::r16_tensor_registers::{COLUMNS, ROWS, launches::RUNG};
+    use rungs_kernels::products::tensor_registers::{COLUMNS, ROWS, launches::RUNG};
     states(&RUNG.rung, "2·m·n·k operations, with m, n and k rounded up to tiles.");
     states(
         &RUNG.rung,
@@ -1036,7 +1011,7 @@ fn products_with_an_operand_in_registers() {
     let (m, n, k) = (ROWS * MULTIPROCESSORS, COLUMNS, 32 * 40);
     let mut cost = cost_of_product(&RUNG, (m, n, k));
     let product = cost.launches.pop().unwrap();
-    assert_eq!((product.kernel, product.blocks), ("matmul_tensor_registers_across", MULTIPROCESSORS));
+    assert_eq!((product.kernel, product.blocks), ("product_tensor_registers_across", MULTIPROCESSORS));
     product.has_barriers(1);
     assert_eq!(product.named, vec![2 * ROWS / 32 * COLUMNS / 32; MULTIPROCESSORS as usize]);
     assert_eq!(product.read, 4 * u64::from(k * (m * n.div_ceil(COLUMNS) + n * m.div_ceil(ROWS))));

@@ -285,7 +285,7 @@ fn cases() -> Vec<Case> {
         cases.extend([counts::<u8>(entry), counts::<u32>(entry)]);
     }
     cases.extend(rungs_kernels::cubes::LADDER.rungs.iter().map(|entry| adds_cubes(entry)));
-    cases.extend(rungs_kernels::matmul::LADDER.rungs.iter().map(|entry| multiplies(entry)));
+    cases.extend(rungs_kernels::products::LADDER.rungs.iter().map(|entry| multiplies(entry)));
     cases.extend(rungs_kernels::saxpy::LADDER.rungs.iter().map(|entry| adds_scaled(entry)));
     cases
 }

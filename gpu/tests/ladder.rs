@@ -184,7 +184,7 @@ fn a_sequence_refuses_views_of_other_lengths() {
         let cases = other_than(n).map(|m| (with(m, n), [m, n]));
         check_refuses(entry.rung.name, entry.adder(&on), &on, cases.into());
     }
-    for entry in rungs_kernels::matmul::LADDER.rungs.iter().filter(|entry| entry.run.f32()) {
+    for entry in rungs_kernels::products::LADDER.rungs.iter().filter(|entry| entry.run.f32()) {
         let matrix = |rows, columns, stride, len| Matrix::new(floats.slice(0, len), rows, columns, stride);
         let (a, b, c) = (matrix(3, 4, 5, 14), matrix(4, 2, 2, 8), matrix(3, 2, 3, 8));
         let transposed = |matrix| Matrix { transposed: true, ..matrix };

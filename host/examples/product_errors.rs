@@ -68,7 +68,7 @@ fn errors(c: &[f32], rows: &[Row]) -> (f64, f64) {
 fn main() -> Result<()> {
     let engine = Engine::open(DeviceChoice::Auto)?;
     let mut arguments = std::env::args().skip(1);
-    let from = arguments.next().unwrap_or("async-copy".into());
+    let from = arguments.next().unwrap_or("fp32".into());
     let mut sizes: Vec<String> = arguments.collect();
     if sizes.is_empty() {
         sizes = vec!["512,512,512".into()];

@@ -284,7 +284,7 @@ const PEERS: [(&str, Precision); 2] =
 /// The peer that is as imprecise as a rung's products of `f32`; none for a rung that is as precise as that, and for
 /// products of other types.
 pub(crate) fn peer_of_its_precision(rung: &Rung, dtype: &str) -> Option<&'static str> {
-    let entry = rungs_kernels::matmul::LADDER.get(rung.name).filter(|entry| std::ptr::eq(&entry.rung, rung))?;
+    let entry = rungs_kernels::products::LADDER.get(rung.name).filter(|entry| std::ptr::eq(&entry.rung, rung))?;
     if dtype != Dtype::F32.name() {
         return None;
     }
@@ -362,9 +362,9 @@ mod tests {
         let family = family("matmul").unwrap();
         let size = Size::Product { m: 100, n: 100, k: 100 };
         let gpus = [
-            ((9, 0), 227, ["producer-consumer", "three-tf32-group", "mixed", "tensor-registers"]),
+            ((9, 0), 227, ["fp32-hopper", "three-tf32-group", "mixed", "tensor-registers"]),
             // Products of mixed precision are made on Hopper alone: the default rung is named, and refuses.
-            ((8, 0), 163, ["async-copy", "three-tf32", "producer-consumer", "tensor-mma"]),
+            ((8, 0), 163, ["fp32", "three-tf32", "fp32-hopper", "tf32"]),
         ];
         for (compute_capability, kib, rungs) in gpus {
             let device = Device { multiprocessors: 100, shared_per_block: kib << 10, compute_capability };
@@ -379,9 +379,9 @@ mod tests {
             let rung = family.choose(size, Dtype::F32, &parameters, device);
             let refusal = family.refusal(rung, size, Dtype::F32, &parameters, device);
             assert_eq!(refusal.is_none(), compute_capability == (9, 0), "{refusal:?}");
-            assert_eq!(of_type(Dtype::F64, None), "thread-column");
+            assert_eq!(of_type(Dtype::F64, None), "fp64");
             if compute_capability == (9, 0) {
-                assert_eq!([Dtype::F16, Dtype::Bf16].map(|dtype| of_type(dtype, None)), ["tensor-cluster"; 2]);
+                assert_eq!([Dtype::F16, Dtype::Bf16].map(|dtype| of_type(dtype, None)), ["half-cluster"; 2]);
             }
         }
     }
@@ -410,11 +410,11 @@ mod tests {
                 .collect()
         };
         assert_eq!(takes(Dtype::F32).len(), family.rungs.len() - 2);
-        assert_eq!(takes(Dtype::F64), ["naive", "coalesced", "shared-tile", "wide-tile", "thread-column"]);
-        assert_eq!(takes(Dtype::F16), ["tensor-group", "tensor-map", "tensor-cluster"]);
-        assert_eq!(takes(Dtype::Bf16), ["tensor-group", "tensor-map", "tensor-cluster"]);
+        assert_eq!(takes(Dtype::F64), ["any-type", "fp64"]);
+        assert_eq!(takes(Dtype::F16), ["packed", "half-hopper", "half-cluster"]);
+        assert_eq!(takes(Dtype::Bf16), ["packed", "half-hopper", "half-cluster"]);
         let asked = Parameters { precision: Some(Precision::F32), ..parameters };
-        let why = family.refusal(family.rung("naive").unwrap(), size, Dtype::F64, &asked, engine.device());
+        let why = family.refusal(family.rung("fp32").unwrap(), size, Dtype::F64, &asked, engine.device());
         assert!(why.unwrap().contains("products of f32, not of f64"));
     }
 

@@ -11,7 +11,7 @@ use rungs_kernels::ladder::reduce::Reduce;
 use rungs_kernels::ladder::scan::Scan;
 use rungs_kernels::ladder::sort::Sort;
 use rungs_kernels::ladder::{Ask, Device, Entry, Ladder, Options};
-use rungs_kernels::{bitonic, matmul, radix, reduce, scan};
+use rungs_kernels::{bitonic, products, radix, reduce, scan};
 
 /// A kind of machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,21 +115,21 @@ pub static SCANS: &[Row<&dyn Scan>] = &[
 
 /// Multiplying matrices. A row is for the precision of its rung; elements of 2 and of 8 bytes have one each.
 pub static PRODUCTS: &[Row<Matmul>] = &[
-    row(4, SIM, ANY, &matmul::LADDER, "any-type", SIMULATED),
-    row(4, SIM, ANY, &matmul::LADDER, "three-tf32", Basis::Ladder),
-    row(4, SIM, ANY, &matmul::LADDER, "mixed", Basis::Ladder),
-    row(4, SIM, ANY, &matmul::LADDER, "tf32", Basis::Ladder),
-    row(4, CUDA_9, ANY, &matmul::LADDER, "fp32-hopper", H200),
-    row(4, CUDA_8, ANY, &matmul::LADDER, "fp32", Basis::Ladder),
-    row(4, CUDA_9, ANY, &matmul::LADDER, "three-tf32-group", H200),
-    row(4, CUDA_9, ANY, &matmul::LADDER, "mixed", H200),
-    row(4, CUDA_9, ANY, &matmul::LADDER, "tensor-registers", H200),
-    row(4, CUDA_8, ANY, &matmul::LADDER, "three-tf32", Basis::Ladder),
-    row(4, CUDA_8, ANY, &matmul::LADDER, "tf32", Basis::Ladder),
-    row(8, SIM, ANY, &matmul::LADDER, "any-type", Basis::Ladder),
-    row(8, CUDA_8, ANY, &matmul::LADDER, "fp64", Basis::Ladder),
-    row(2, SIM, ANY, &matmul::LADDER, "half-hopper", Basis::Ladder),
-    row(2, CUDA_9, ANY, &matmul::LADDER, "half-cluster", H200),
+    row(4, SIM, ANY, &products::LADDER, "any-type", SIMULATED),
+    row(4, SIM, ANY, &products::LADDER, "three-tf32", Basis::Ladder),
+    row(4, SIM, ANY, &products::LADDER, "mixed", Basis::Ladder),
+    row(4, SIM, ANY, &products::LADDER, "tf32", Basis::Ladder),
+    row(4, CUDA_9, ANY, &products::LADDER, "fp32-hopper", H200),
+    row(4, CUDA_8, ANY, &products::LADDER, "fp32", Basis::Ladder),
+    row(4, CUDA_9, ANY, &products::LADDER, "three-tf32-group", H200),
+    row(4, CUDA_9, ANY, &products::LADDER, "mixed", H200),
+    row(4, CUDA_9, ANY, &products::LADDER, "tensor-registers", H200),
+    row(4, CUDA_8, ANY, &products::LADDER, "three-tf32", Basis::Ladder),
+    row(4, CUDA_8, ANY, &products::LADDER, "tf32", Basis::Ladder),
+    row(8, SIM, ANY, &products::LADDER, "any-type", Basis::Ladder),
+    row(8, CUDA_8, ANY, &products::LADDER, "fp64", Basis::Ladder),
+    row(2, SIM, ANY, &products::LADDER, "half-hopper", Basis::Ladder),
+    row(2, CUDA_9, ANY, &products::LADDER, "half-cluster", H200),
 ];
 
 /// The rung that multiplies matrices of `T`, those of `f32` with this precision, for a product of `n` elements on an

@@ -11,7 +11,7 @@ use rungs::data::{Distribution, Dtype};
 use rungs::engine::{Activity, Engine, What};
 use rungs::measure::run_once;
 use rungs_kernels::keys::{DESCENDING, UNSIGNED};
-use rungs_kernels::matmul::r18_mixed;
+use rungs_kernels::products::mixed;
 use rungs_kernels::radix::r8_msd_buckets::launches::{self as buckets, Memory};
 use rungs_kernels::radix::r8_msd_buckets::{self, Plain, radix_msd_buckets_histogram_bytes};
 use rungs_kernels::radix::r9_msd_skewed::launches::{Plan, Sort};
@@ -29,7 +29,7 @@ const SCHEDULES: u32 = 32;
 const MULTIPROCESSORS: u32 = 4;
 
 /// The least k of the kernels of `mixed`.
-const MIXED_K: u64 = r18_mixed::LEAST_K as u64;
+const MIXED_K: u64 = mixed::LEAST_K as u64;
 
 /// One input of a rung.
 #[derive(Clone, Copy)]
@@ -134,18 +134,18 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     ),
     (
         "matmul",
-        &["naive", "coalesced", "shared-tile", "wide-tile"],
+        &["naive", "any-type", "shared-tile", "wide-tile"],
         &[product(40, 41, 42), product(40, 41, 42).typed(Dtype::F64)],
     ),
-    ("matmul", &["thread-column"], &[product(150, 140, 60), product(150, 140, 60).typed(Dtype::F64)]),
-    ("matmul", &["thread-tile", "vector-loads", "warp-tile", "async-copy"], &[product(150, 140, 60)]),
-    ("matmul", &["tensor-mma"], &[product(150, 140, 60)]),
+    ("matmul", &["fp64"], &[product(150, 140, 60), product(150, 140, 60).typed(Dtype::F64)]),
+    ("matmul", &["thread-tile", "vector-loads", "warp-tile", "fp32"], &[product(150, 140, 60)]),
+    ("matmul", &["tf32"], &[product(150, 140, 60)]),
     // Small tiles fill the multiprocessors better in the first case, and large ones in the second.
     ("matmul", &["three-tf32"], &[product(150, 140, 60), product(250, 200, 20)]),
     // Whole tiles, tiles of clusters of two blocks, halves of tiles of two and of three, and tiles that blocks add to.
     (
         "matmul",
-        &["producer-consumer"],
+        &["fp32-hopper"],
         &[
             product(300, 70, 20),
             product(300, 70, 100),
@@ -182,7 +182,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     ),
     (
         "matmul",
-        &["tensor-group"],
+        &["packed"],
         &[
             product(100, 130, 70),
             product(130, 250, 70),
@@ -199,7 +199,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     // hold operands are transposed ones.
     (
         "matmul",
-        &["tensor-map"],
+        &["half-hopper"],
         &[
             product(104, 136, 72).typed(Dtype::Bf16),
             product(248, 248, 264).typed(Dtype::F16),
@@ -211,7 +211,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     // pairs than run at once, and pairs of which one block has nothing to do. And a product too small for pairs.
     (
         "matmul",
-        &["tensor-cluster"],
+        &["half-cluster"],
         &[
             product(136, 504, 136).typed(Dtype::Bf16),
             product(520, 504, 200).typed(Dtype::F16).schedules(4),
@@ -219,7 +219,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
             product(100, 130, 71).typed(Dtype::F16),
         ],
     ),
-    // The same as of `tensor-map` for `f32`; a product of which both operands lie along k has B transposed.
+    // The same as of `half-hopper` for `f32`; a product of which both operands lie along k has B transposed.
     (
         "matmul",
         &["tensor-registers"],
@@ -265,10 +265,10 @@ const LARGE: &[(&str, &[&str])] = &[
     ),
     ("all-runs", &["merge_all_runs_tile", "merge_all_runs_many"]),
     ("stable", &["merge_stable_middle_tile", "merge_stable_scatter_u8", "merge_stable_buckets", "merge_stable_large"]),
-    ("producer-consumer", &["matmul_producer_consumer_scale"]),
-    ("tensor-map", &["matmul_tensor_map_nn_bf16"]),
-    ("tensor-registers", &["matmul_tensor_registers_across"]),
-    ("mixed", &["matmul_mixed", "matmul_mixed_middle"]),
+    ("fp32-hopper", &["product_fp32_hopper_scale"]),
+    ("half-hopper", &["product_half_hopper_nn_bf16"]),
+    ("tensor-registers", &["product_tensor_registers_across"]),
+    ("mixed", &["product_mixed", "product_mixed_middle"]),
     (
         "msd-pairs",
         &["radix_msd_pairs_histogram", "radix_msd_pairs_starts", "radix_msd_pairs_bucket_sort", "radix_msd_pairs_rest"],
@@ -288,21 +288,18 @@ const LARGE: &[(&str, &[&str])] = &[
 /// Instances of one kernel that are more than types apart, so that each of these has to be launched.
 const EACH: &[(&str, &[&str])] = &[
     // There are too few multiprocessors for larger clusters; gpu/tests/matmul.rs checks those.
+    ("fp32-hopper", &["product_fp32_hopper_by_2", "product_fp32_hopper_half_by_2", "product_fp32_hopper_half_by_3"]),
+    ("three-tf32-group", &["product_three_tf32_group_held", "product_three_tf32_group_held_pair"]),
     (
-        "producer-consumer",
-        &["matmul_producer_consumer_by_2", "matmul_producer_consumer_half_by_2", "matmul_producer_consumer_half_by_3"],
-    ),
-    ("three-tf32-group", &["matmul_three_tf32_group_held", "matmul_three_tf32_group_held_pair"]),
-    (
-        "tensor-map",
-        &["matmul_tensor_map_nn_bf16", "matmul_tensor_map_middle_nn_f16", "matmul_tensor_map_narrow_nn_bf16"],
+        "half-hopper",
+        &["product_half_hopper_nn_bf16", "product_half_hopper_middle_nn_f16", "product_half_hopper_narrow_nn_bf16"],
     ),
     (
         "tensor-registers",
         &[
-            "matmul_tensor_registers_across",
-            "matmul_tensor_registers_middle_across",
-            "matmul_tensor_registers_narrow_across",
+            "product_tensor_registers_across",
+            "product_tensor_registers_middle_across",
+            "product_tensor_registers_narrow_across",
         ],
     ),
 ];

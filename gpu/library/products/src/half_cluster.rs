@@ -86,7 +86,7 @@ pub mod launches {
 
     /// The rung.
     pub static RUNG: Entry<Matmul> = rung!("half_cluster.rs", [product_half_cluster])
-        .refusing(|ask| mapped_host::refuses("tensor-cluster", ask, Pair::<f16, Along, Across>::SHARED_BYTES))
+        .refusing(|ask| mapped_host::refuses("half-cluster", ask, Pair::<f16, Along, Across>::SHARED_BYTES))
         .run_by(&Pairing);
 
     struct Pairing;

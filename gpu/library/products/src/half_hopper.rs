@@ -108,7 +108,7 @@ pub mod launches {
 
     /// The rung.
     pub static RUNG: Entry<Matmul> = rung!("half_hopper.rs", [product_half_hopper])
-        .refusing(|ask| mapped_host::refuses("tensor-map", ask, Wide::<f16, Along, Across>::SHARED_BYTES))
+        .refusing(|ask| mapped_host::refuses("half-hopper", ask, Wide::<f16, Along, Across>::SHARED_BYTES))
         .run_by(&Mapping);
 
     struct Mapping;

@@ -120,7 +120,7 @@ pub mod launches {
     /// The rung.
     pub static RUNG: Entry<Matmul> =
         rung!("packed.rs", [product_packed, product_packed_middle, product_packed_narrow, product_packed_pack])
-            .refusing(|ask| host::refuses("tensor-group", ask, Wide::<f32>::SHARED_BYTES))
+            .refusing(|ask| host::refuses("packed", ask, Wide::<f32>::SHARED_BYTES))
             .run_by(&TensorGroup);
 
     pub(in super::super) struct TensorGroup;

@@ -17,7 +17,7 @@ pub static RUNG: Entry<Matmul> =
 struct ProducerConsumer;
 
 fn refuses(ask: &Ask) -> Option<String> {
-    refuses_but_hopper("producer-consumer", ask, SHARED_BYTES + ring::BARRIER_BYTES)
+    refuses_but_hopper("fp32-hopper", ask, SHARED_BYTES + ring::BARRIER_BYTES)
 }
 
 impl Multiplies for ProducerConsumer {

@@ -1,13 +1,11 @@
 //! Matrix products on the simulator: every rung, with all that BLAS knows of a product, whole results compared with
 //! sums computed here.
 
-mod common;
-
-use common::{Buffer, Random, with_multiprocessors};
-use rungs_kernels::ladder::matmul::{Batch, Matmul, Matrix, Multiplied, Multiplier as _, Precision, Product, Sizes};
-use rungs_kernels::ladder::{Entry, Launcher, Sequence};
-use rungs_kernels::matmul::LADDER;
-use rungs_kernels::matmul::r18_mixed::LEAST_K;
+use rungs_common::ladder::{Entry, Launcher, Sequence};
+use rungs_products::LADDER;
+use rungs_products::ladder::{Batch, Matmul, Matrix, Multiplied, Multiplier as _, Precision, Product, Sizes};
+use rungs_products::mixed::LEAST_K;
+use rungs_testing::{Buffer, Random, with_multiprocessors};
 use simt::launcher::{Call, Device, Memory, Result};
 use simt::sim::stats::{Instruction, statistics};
 use simt::sim::{Check, Gpu, check as check_races};
@@ -182,7 +180,7 @@ fn check_all(cases: &[Case]) {
 }
 
 /// The rungs for elements of 16 bits.
-const HALF: [&str; 3] = ["tensor-group", "tensor-map", "tensor-cluster"];
+const HALF: [&str; 3] = ["packed", "half-hopper", "half-cluster"];
 
 /// The rungs for `f32`.
 fn rungs_of_f32() -> impl Iterator<Item = &'static Entry<Matmul>> {
@@ -204,7 +202,7 @@ fn types() {
         rungs.map(|entry| entry.rung.name).collect()
     }
     assert_eq!(takes::<f32>().len(), LADDER.rungs.len() - 2);
-    assert_eq!(takes::<f64>(), ["naive", "coalesced", "shared-tile", "wide-tile", "thread-column"]);
+    assert_eq!(takes::<f64>(), ["any-type", "fp64"]);
     assert_eq!((takes::<bf16>(), takes::<f16>()), (HALF.to_vec(), HALF.to_vec()));
 }
 
@@ -226,13 +224,11 @@ fn shapes_of_more_than_a_tile() {
     check_all(&[Case::new(257, 131, 19), Case::new(130, 260, 16), Case::new(67, 300, 41), Case::new(520, 129, 8)]);
 }
 
-/// A grid has at most 65,535 blocks along y and z, and one block more than that has a tile of 16 rows here.
+/// A grid has at most 65,535 blocks along y and z, and one block more than that has a tile of 32 rows here.
 #[test]
 fn more_rows_of_tiles_than_a_grid_has_along_y() {
     let gpu = with_multiprocessors(3);
-    for name in ["naive", "coalesced", "shared-tile"] {
-        check(LADDER.get(name).unwrap(), &gpu, Case::new(65_535 * 16 + 1, 1, 2));
-    }
+    check(LADDER.get("any-type").unwrap(), &gpu, Case::new(65_535 * 32 + 1, 1, 2));
 }
 
 /// Parts of larger matrices, which begin anywhere.
@@ -340,8 +336,8 @@ fn what_lies_outside_is_not_multiplied() {
 /// tiles of the others become smaller where there are too few.
 #[test]
 fn any_number_of_multiprocessors() {
-    let on_groups = ["three-tf32-group", "tensor-map", "tensor-registers", "tensor-cluster"];
-    for name in ["producer-consumer", "three-tf32", "tensor-group"].into_iter().chain(on_groups) {
+    let on_groups = ["three-tf32-group", "half-hopper", "tensor-registers", "half-cluster"];
+    for name in ["fp32-hopper", "three-tf32", "packed"].into_iter().chain(on_groups) {
         let entry = LADDER.get(name).unwrap();
         for multiprocessors in [1, 2, 3, 4, 5, 7, 16, 132] {
             let gpu = with_multiprocessors(multiprocessors);
@@ -485,7 +481,7 @@ impl Launcher for Noting {
 /// the threads where its rows or beta do not suit. All kernels are launched, by the widths of tiles.
 #[test]
 fn operands_as_they_are() {
-    let entry = LADDER.get("tensor-map").unwrap();
+    let entry = LADDER.get("half-hopper").unwrap();
     let mut seen = BTreeSet::new();
     for (multiprocessors, m, n, k) in [
         (4, 8, 8, 8),
@@ -515,7 +511,7 @@ fn operands_as_they_are() {
             }
         }
     }
-    assert!(seen.iter().all(|name| name.starts_with("matmul_tensor_map")), "{seen:?}");
+    assert!(seen.iter().all(|name| name.starts_with("product_half_hopper")), "{seen:?}");
     // Four ways for each type and size of tiles.
     assert_eq!(seen.len(), 4 * 2 * 4, "{seen:?}");
 }
@@ -524,7 +520,7 @@ fn operands_as_they_are() {
 /// of which one block has but a part of a tile.
 #[test]
 fn operands_that_pairs_of_blocks_share() {
-    let entry = LADDER.get("tensor-cluster").unwrap();
+    let entry = LADDER.get("half-cluster").unwrap();
     let mut seen = BTreeSet::new();
     // The last three have narrow tiles: one, more than the pairs with fewer tiles take two each of, and these alone.
     for (multiprocessors, m, n, k) in [
@@ -553,7 +549,7 @@ fn operands_that_pairs_of_blocks_share() {
             }
         }
     }
-    assert!(seen.iter().all(|name| name.starts_with("matmul_tensor_cluster")), "{seen:?}");
+    assert!(seen.iter().all(|name| name.starts_with("product_half_cluster")), "{seen:?}");
     assert_eq!(seen.len(), 4 * 2, "{seen:?}");
 }
 
@@ -571,7 +567,7 @@ fn one_operand_in_registers() {
                 let gpu = Noting { gpu: with_multiprocessors(multiprocessors), launched: RefCell::default() };
                 check(entry, &gpu, case);
                 let otherwise = transposed == [true, false];
-                let name = if otherwise { "matmul_tensor_group" } else { "matmul_tensor_registers" };
+                let name = if otherwise { "product_packed" } else { "product_tensor_registers" };
                 assert!(gpu.launched.borrow().iter().all(|launched| launched.starts_with(name)), "{case:?}");
                 seen.extend(gpu.launched.take().into_iter().filter(|_| !otherwise));
             };
@@ -592,7 +588,7 @@ fn one_operand_in_registers() {
 #[test]
 fn elements_in_registers_are_in_different_banks() {
     let gpu: &dyn Launcher = &with_multiprocessors(1);
-    for (tb, kernel) in [(false, "matmul_tensor_registers_across"), (true, "matmul_tensor_registers_along")] {
+    for (tb, kernel) in [(false, "product_tensor_registers_across"), (true, "product_tensor_registers_along")] {
         let (m, n, k) = (256, 128, 2048);
         let [a, b, c] = [m * k, k * n, m * n].map(|n| gpu.zeros::<f32>(n).unwrap());
         let b = Matrix { stride: if tb { k } else { n }, transposed: tb, ..Matrix::new(b.view(), k, n, n) };
@@ -619,8 +615,8 @@ fn elements_in_registers_are_in_different_banks() {
 #[test]
 fn products_overlap() {
     for (name, kernel, [m, n, k]) in [
-        ("tensor-map", "matmul_tensor_map_", [136, 136, 328]),
-        ("tensor-cluster", "matmul_tensor_cluster_", [136, 248, 200]),
+        ("half-hopper", "product_half_hopper_", [136, 136, 328]),
+        ("half-cluster", "product_half_cluster_", [136, 248, 200]),
     ] {
         let checked = check_races(Check { schedules: 2, ..Check::default() }, || {
             let noting = Noting { gpu: with_multiprocessors(2), launched: RefCell::default() };
@@ -681,7 +677,7 @@ fn mixed_products_by_k() {
     {
         for k in [LEAST_K - 1, LEAST_K, LEAST_K + 1] {
             let launched = mixed_launches(multiprocessors, Case::new(m, n, k));
-            let prefix = if k < LEAST_K { "matmul_three_tf32_group" } else { "matmul_mixed" };
+            let prefix = if k < LEAST_K { "product_three_tf32_group" } else { "product_mixed" };
             assert!(launched.iter().all(|name| name.starts_with(prefix)), "{k}: {launched:?}");
             seen.extend(launched);
         }
@@ -867,7 +863,7 @@ fn mixed_products_overlap() {
             multiplier.run(on, Product::new(a, b, Matrix::new(c.view(), m, n, n))).unwrap();
         }
         drop(multiplier);
-        assert!(noting.launched.borrow().iter().all(|name| name.starts_with("matmul_mixed")), "{:?}", noting.launched);
+        assert!(noting.launched.borrow().iter().all(|name| name.starts_with("product_mixed")), "{:?}", noting.launched);
     });
     assert!(checked.report.is_clean(), "{}", checked.report);
     assert_eq!(checked.report.launches, 2 * 2 * 3);
@@ -898,7 +894,7 @@ impl Launcher for Planning {
     }
 }
 
-/// The launches of `producer-consumer` for a product with so much k, by the names behind the rung's.
+/// The launches of `fp32-hopper` for a product with so much k, by the names behind the rung's.
 fn planned(multiprocessors: u32, [m, n, k]: [u32; 3], transposed: [bool; 2]) -> Vec<(&'static str, u32)> {
     let planning = Planning { gpu: with_multiprocessors(multiprocessors), launched: RefCell::default() };
     let on: &dyn Launcher = &planning;
@@ -910,8 +906,8 @@ fn planned(multiprocessors: u32, [m, n, k]: [u32; 3], transposed: [bool; 2]) -> 
     };
     let (a, b) = (matrix(a.view(), m, k, transposed[0]), matrix(b.view(), k, n, transposed[1]));
     let product = Product::new(a, b, matrix(c.view(), m, n, false));
-    LADDER.get("producer-consumer").unwrap().multiplier(on, SMALL).unwrap().run(on, product).unwrap();
-    let of_rung = |name: &'static str| name.strip_prefix("matmul_producer_consumer").unwrap();
+    LADDER.get("fp32-hopper").unwrap().multiplier(on, SMALL).unwrap().run(on, product).unwrap();
+    let of_rung = |name: &'static str| name.strip_prefix("product_fp32_hopper").unwrap();
     planning.launched.take().into_iter().map(|(name, blocks)| (of_rung(name), blocks)).collect()
 }
 
@@ -952,19 +948,19 @@ fn what_is_copied_to_tiles() {
 /// boxes and by copies; what is in C is used or not.
 #[test]
 fn tiles_of_clusters() {
-    let entry = LADDER.get("producer-consumer").unwrap();
+    let entry = LADDER.get("fp32-hopper").unwrap();
     let mut seen = BTreeSet::new();
     for (multiprocessors, m, n, k, kernel) in [
-        (2, 252, 124, 100, "matmul_producer_consumer_by_2"),
-        (4, 256, 128, 41, "matmul_producer_consumer_by_3"),
-        (2, 100, 124, 100, "matmul_producer_consumer_half_by_2"),
-        (4, 4, 8, 140, "matmul_producer_consumer_half_by_3"),
+        (2, 252, 124, 100, "product_fp32_hopper_by_2"),
+        (4, 256, 128, 41, "product_fp32_hopper_by_3"),
+        (2, 100, 124, 100, "product_fp32_hopper_half_by_2"),
+        (4, 4, 8, 140, "product_fp32_hopper_half_by_3"),
         // One step for a block: a group has none.
-        (5, 128, 60, 110, "matmul_producer_consumer_half_by_4"),
-        (5, 131, 128, 60, "matmul_producer_consumer_by_4"),
-        (10, 256, 99, 70, "matmul_producer_consumer_by_8"),
-        (10, 36, 124, 200, "matmul_producer_consumer_by_8"),
-        (132, 260, 132, 68, "matmul_producer_consumer_by_8"),
+        (5, 128, 60, 110, "product_fp32_hopper_half_by_4"),
+        (5, 131, 128, 60, "product_fp32_hopper_by_4"),
+        (10, 256, 99, 70, "product_fp32_hopper_by_8"),
+        (10, 36, 124, 200, "product_fp32_hopper_by_8"),
+        (132, 260, 132, 68, "product_fp32_hopper_by_8"),
     ] {
         for transposed in [[false, false], [false, true], [true, false], [true, true]] {
             let case = Case { transposed, ..Case::new(m, n, k) };
@@ -990,7 +986,7 @@ fn tiles_of_clusters() {
 /// The same as whole tiles, and divided among blocks, which a cluster does in less time unless k is long.
 #[test]
 fn tiles_without_clusters() {
-    let entry = LADDER.get("producer-consumer").unwrap();
+    let entry = LADDER.get("fp32-hopper").unwrap();
     for (multiprocessors, m, n, k, divided) in
         [(1, 260, 132, 36, false), (2, 516, 124, 20, false), (3, 200, 36, 2900, true)]
     {
@@ -1002,8 +998,8 @@ fn tiles_without_clusters() {
                 check(entry, &gpu, Case { alpha: -1.0, gap: [1, 0, 3], offset: [0, 1, 0], batch: 2, ..case });
             }
             let launched = gpu.launched.take();
-            assert!(launched.contains(&"matmul_producer_consumer"), "{launched:?}");
-            assert_eq!(launched.contains(&"matmul_producer_consumer_scale"), divided, "{launched:?}");
+            assert!(launched.contains(&"product_fp32_hopper"), "{launched:?}");
+            assert_eq!(launched.contains(&"product_fp32_hopper_scale"), divided, "{launched:?}");
         }
     }
 }
@@ -1027,7 +1023,7 @@ fn clusters_overlap_and_give_the_same_bits() {
             let gpu: &dyn Launcher = &with_multiprocessors(multiprocessors);
             let (mut a, mut b) = (Buffer::new(&a, 0), Buffer::new(&b, 0));
             let mut cs = [0, 1].map(|_| Buffer::<f32>::poisoned((m * n) as usize, 0));
-            let mut multiplier = LADDER.get("producer-consumer").unwrap().multiplier(gpu, SMALL).unwrap();
+            let mut multiplier = LADDER.get("fp32-hopper").unwrap().multiplier(gpu, SMALL).unwrap();
             let matrix = |data, rows, columns, transposed| Matrix {
                 stride: if transposed { rows } else { columns },
                 transposed,
