@@ -1,7 +1,7 @@
 //! The exercises' folder: its files, and the exercises in it.
 
 use crate::error::{Error, Result};
-use crate::source::Source;
+use rungs_learn_source::Source;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -75,9 +75,5 @@ impl Folder {
 /// # Errors
 /// [`Error::File`] if the folder cannot be read.
 pub fn names(folder: &Path) -> Result<Vec<String>> {
-    let entries = fs::read_dir(folder).map_err(|e| Error::reading(folder, &e))?;
-    let files = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut names: Vec<String> = files.filter_map(|file| Some(file.strip_suffix(".rs")?.to_string())).collect();
-    names.sort();
-    Ok(names)
+    rungs_learn_source::names(folder, "rs").map_err(|e| Error::reading(folder, &e))
 }

@@ -11,13 +11,12 @@ mod folder;
 mod gpu;
 mod program;
 mod progress;
-mod source;
 mod verdict;
 
 pub use error::{Error, Result};
 pub use folder::{Exercise, Folder, names};
 pub use progress::{Progress, State};
-pub use source::{HINTS, Source};
+pub use rungs_learn_source::{HINTS, Source};
 
 use beat::Contest;
 use clap::{Arg, ArgAction, ArgMatches, Command};

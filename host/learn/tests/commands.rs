@@ -41,7 +41,9 @@ impl Copy {
         let simt = format!("\"{}\"", root.join("simt").display());
         fs::write(to.join("Cargo.toml"), manifest.replace("\"../simt\"", &simt)).unwrap();
         let proof = fs::read_to_string(from.join("proof/Cargo.toml")).unwrap();
-        fs::write(to.join("proof/Cargo.toml"), proof.replace("\"../../simt\"", &simt)).unwrap();
+        let source = format!("\"{}\"", root.join("host/learn/source").display());
+        let proof = proof.replace("\"../../simt\"", &simt).replace("\"../../host/learn/source\"", &source);
+        fs::write(to.join("proof/Cargo.toml"), proof).unwrap();
         Some(Self(folder))
     }
 
