@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time for one answer to be judged; more only if it does not end.
+/// Time for one answer to be judged. A program on the simulator gives up by itself before that.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// What was said.
