@@ -95,14 +95,14 @@ impl Known {
 pub(crate) fn told(before: Option<String>, no_end: &str) -> String {
     match before {
         None => no_end.into(),
-        Some(before) => format!("{before}\n\nAfter that a run did not end. {no_end}"),
+        Some(before) => format!("{before}\n\nPerhaps for that reason a run did not end:\n\n{no_end}"),
     }
 }
 
-/// That a run did not end, with `r#where` its threads are.
-pub(crate) fn in_words(r#where: &str, input: &str) -> String {
+/// That a run did not end, with the place of its threads.
+pub(crate) fn in_words(place: &str, input: &str) -> String {
     let seconds = ALLOWED.as_secs();
-    format!("{NO_END}: a run was given up after {seconds} s; does every loop end?\n{where}\n  input: {input}")
+    format!("{NO_END}: a run was given up after {seconds} s; does every loop end?\n{place}\n  input: {input}")
 }
 
 /// Where a thread was that the simulator does not get back: makes the run again, and sees what was accessed last.
