@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     const SOLUTION: &str = "//! # 1 · Idea\n//! **Rung.** x.rs\n\nfn f() {\n    //[\n    one();\n    two();\n    //| // \
-                            Write this part.\n    //]\n}\n\n//? a\n//? b\n//? c\n";
+                            Write this part.\n    //]\n}\n\n//? a?\n//? b\n//? `c`\n";
 
     #[test]
     fn wrong_answers_are_written_and_a_stale_one_is_named_with_its_line() {

@@ -7,7 +7,9 @@
 //!     let i = thread::thread_idx_x();
 //!     //| // Write this part.                 with what the stub has in its place,
 //!     //]                                     to here
-//! //? Ask which thread runs.                  a hint; further lines begin with two more spaces
+//! //? Which thread runs this?                 the first hint, a question; further lines begin with two more spaces
+//! //? Each thread has a number.               the second, the idea
+//! //? `let i = thread::thread_idx_x();`       the third, the code
 //! ```
 
 /// Hints of each exercise.
@@ -29,7 +31,7 @@ pub struct Source {
     pub stub: String,
     /// The finished file.
     pub solution: String,
-    /// Hints, each clearer than the one before.
+    /// Hints, each clearer than the one before: a question, the idea, the code.
     pub hints: Vec<String>,
 }
 
@@ -78,6 +80,17 @@ impl Source {
         if hints.len() != HINTS {
             return Err(format!("it has {} hints instead of {HINTS}", hints.len()));
         }
+        let statement = |hint: &String| hint.split('`').skip(1).step_by(2).any(|code| code.contains(';'));
+        let [question, idea, code] = [&hints[0], &hints[1], &hints[2]];
+        for (is, hint) in [
+            (question.contains('?') && !statement(question), "first hint asks a question, without statements"),
+            (!statement(idea), "second hint tells the idea, without statements"),
+            (code.contains('`'), "third hint shows the code"),
+        ] {
+            if !is {
+                return Err(format!("its hints are not graded: the {hint}"));
+            }
+        }
         let finished = |text: String| format!("{}\n", text.trim_end());
         Ok(Self { title, rung, stub: finished(stub), solution: finished(solution), hints })
     }
@@ -104,10 +117,10 @@ fn kernel() {
     //]
 }
 
-//? One.
+//? One?
 //?   More of it.
 //? Two.
-//? Three.
+//? `let i = 1;`
 ";
 
     #[test]
@@ -117,7 +130,7 @@ fn kernel() {
         assert_eq!((&*source.title, &*source.rung), ("1 · Idea", "gpu/src/x.rs"));
         assert_eq!(source.stub, format!("{head}    // Write this.\n}}\n"));
         assert_eq!(source.solution, format!("{head}    let i = 1;\n}}\n"));
-        assert_eq!(source.hints, ["One.\nMore of it.", "Two.", "Three."]);
+        assert_eq!(source.hints, ["One?\nMore of it.", "Two.", "`let i = 1;`"]);
         assert_eq!(source.text(), "# 1 · Idea\n**Rung.** gpu/src/x.rs\n");
     }
 
@@ -129,6 +142,10 @@ fn kernel() {
             ("    //[\n", "", "line 6: `//|`"),
             ("    //]\n", "", "it needs a part"),
             ("//? Two.\n", "", "2 hints"),
+            ("One?", "One.", "the first hint asks"),
+            ("One?", "One? `a();`", "the first hint asks"),
+            ("Two.", "`a(); b()`", "the second hint tells"),
+            ("//? `let i = 1;`", "//? Three", "the third hint shows"),
             ("    //]\n", "    //]\n    //]\n", "line 9"),
         ] {
             assert_ne!(WHOLE.replace(from, to), WHOLE);
