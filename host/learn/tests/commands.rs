@@ -24,7 +24,7 @@ impl Copy {
         }
         let folder = tempfile::tempdir().unwrap();
         let to = folder.path().join("exercises");
-        for part in ["src", "src/bin", "checks", "solutions", "proof", "proof/src"] {
+        for part in ["src", "src/bin", "checks", "solutions", "wrong", "proof", "proof/src"] {
             fs::create_dir_all(to.join(part)).unwrap();
             for entry in fs::read_dir(from.join(part)).unwrap().map(|entry| entry.unwrap().path()) {
                 if entry.is_file() {
@@ -117,7 +117,11 @@ fn commands(copy: &Copy) {
     let is_there = text.contains("Not run on the GPU");
     let (code, text, _) = copy.run(&["check", "2"]);
     assert!(code == 0 && text.contains("Not run on ") == is_there, "{text}");
-    assert_eq!(copy.run(&["diff", "2"]).1, "Your answer is the solution.\n");
+    let (_, text, _) = copy.run(&["diff", "2"]);
+    assert!(text.starts_with("Your answer is the solution.\n\nWhy the solution is as it is: "), "{text}");
+    assert!(text.contains("\n  out-of-bounds: Threads without an element access memory.\n"), "{text}");
+    // What was left out comes last.
+    assert!(copy.run(&["check", "2"]).1.contains("\nNext: 3 · "));
     let (_, text, _) = copy.run(&["list"]);
     assert!(text.lines().any(|line| line.starts_with("02_guard") && line.contains("passed")), "{text}");
     assert!(text.lines().any(|line| line.starts_with("01_index") && line.contains("open")), "{text}");

@@ -18,6 +18,10 @@
 pub struct Wrong {
     /// The mistake, as in the file.
     pub name: String,
+    /// What is wrong with it, as a sentence.
+    pub told: String,
+    /// The finding that it gives.
+    pub finding: String,
     /// The whole answer.
     pub text: String,
 }
@@ -75,7 +79,8 @@ fn one(answer: &[Line], solution: &[&str]) -> Result<Wrong, Error> {
     }
     made.extend(&solution[at..]);
     let text = format!("//! {told}\n//!\n//! **Finding.** {finding}\n{}\n", made.join("\n"));
-    Ok(Wrong { name: name.into(), text })
+    let [name, told, finding] = [name, told, finding].map(String::from);
+    Ok(Wrong { name, told, finding, text })
 }
 
 /// Where in the solution a change applies, how many lines it replaces, and by which.
