@@ -102,6 +102,16 @@ fn commands(copy: &Copy) {
         "{text}"
     );
 
+    // A loop that accesses no memory, which the simulator does not get back from, is told by what came before it.
+    copy.solve("02_guard");
+    let endless = fs::read_to_string(copy.answer("02_guard")).unwrap();
+    let endless = endless.replace("data.set(i, 2 * data.get(i));", "data.set(i, 7);\nloop { std::hint::spin_loop() }");
+    fs::write(copy.answer("02_guard"), &endless).unwrap();
+    let line = 1 + endless.lines().position(|line| line.contains("data.set(i, 7)")).unwrap();
+    let (code, text, _) = copy.run(&["check", "2"]);
+    assert!(code == 1 && text.starts_with("02_guard: not yet\n\nno-end: "), "{text}");
+    assert!(text.contains(&format!("at exercises/answers/02_guard.rs:{line}:")), "{text}");
+
     // Hints one by one, all of them at the end.
     for i in 1..=3 {
         let (code, text, _) = copy.run(&["hint", "2"]);
@@ -216,6 +226,13 @@ fn a_place_that_cannot_be_written_is_named() {
 fn a_closed_pipe_ends_a_command_quietly() {
     let Some(copy) = Copy::new() else { return };
     assert_eq!(unread(&copy, &["list"]), 4);
+}
+
+#[test]
+fn an_error_that_cannot_be_told_is_the_exit_code() {
+    let Some(copy) = Copy::new() else { return };
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    assert_eq!(copy.command(&["check", "nothing"]).stderr(full).status().unwrap().code(), Some(2));
 }
 
 #[test]
