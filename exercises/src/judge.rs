@@ -545,7 +545,10 @@ mod tests {
         };
         let Verdict { wrong, text, .. } = judge(&Exercise { name: "00_test", sizes: &[8], run, gates: &[] });
         assert_eq!(wrong.as_deref(), Some("shared-race"), "{text}");
-        assert!(text.contains("\n  input: n = 8, seed 0\n\nPerhaps for that reason a run did not end:\n\nno-end: "), "{text}");
+        assert!(
+            text.contains("\n  input: n = 8, seed 0\n\nPerhaps for that reason a run did not end:\n\nno-end: "),
+            "{text}"
+        );
         assert!(
             text.contains("\n      barrier at src/judge.rs:") && text.contains("\n      global load at "),
             "{text}"
@@ -570,7 +573,10 @@ mod tests {
         thread_of_host::spawn(move || judge_known(&ENDLESS, &judging));
         known.found("what was wrong before");
         let text = known.watch(&ENDLESS);
-        assert!(text.starts_with("what was wrong before\n\nPerhaps for that reason a run did not end:\n\nno-end: "), "{text}");
+        assert!(
+            text.starts_with("what was wrong before\n\nPerhaps for that reason a run did not end:\n\nno-end: "),
+            "{text}"
+        );
         assert!(
             text.contains("by thread 0 of block 0") && text.contains("a loop has run that accesses none"),
             "{text}"
