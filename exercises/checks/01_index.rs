@@ -4,7 +4,7 @@ use super::answer::saxpy;
 use rungs_exercises::*;
 
 /// The exercise.
-pub const EXERCISE: Exercise = Exercise { name: "01_index", sizes: &[1, 31, 33, 100, 1024], run, gates: &[] };
+pub const EXERCISE: Exercise = Exercise { name: "01_index", sizes: &[1, 6, 31, 33, 100, 1024], run, gates: &[] };
 
 fn run(on: &Run) -> Result {
     let (a, mut x) = (3, on.numbers(2 * on.n));

@@ -5,7 +5,7 @@ use rungs_exercises::*;
 
 /// The exercise.
 pub const EXERCISE: Exercise =
-    Exercise { name: "02_guard", sizes: &[0, 1, 31, 33, 100, BLOCK - 1, BLOCK], run, gates: &[] };
+    Exercise { name: "02_guard", sizes: &[0, 1, 6, 31, 33, 100, BLOCK - 1, BLOCK], run, gates: &[] };
 
 fn run(on: &Run) -> Result {
     let numbers = on.numbers(on.n);

@@ -6,7 +6,7 @@ use rungs_exercises::*;
 /// The exercise.
 pub const EXERCISE: Exercise = Exercise {
     name: "03_blocks",
-    sizes: &[0, 1, 31, 33, 100, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK],
+    sizes: &[0, 1, 6, 31, 33, 100, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK],
     run,
     gates: &[],
 };

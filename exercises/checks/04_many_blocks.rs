@@ -8,7 +8,7 @@ const THREADS: u32 = GRID * BLOCK;
 /// The exercise.
 pub const EXERCISE: Exercise = Exercise {
     name: "04_many_blocks",
-    sizes: &[0, 1, 31, 33, 100, BLOCK + 1, THREADS - 1, THREADS, THREADS + 1, 3 * THREADS + 7],
+    sizes: &[0, 1, 6, 31, 33, 100, BLOCK + 1, THREADS - 1, THREADS, THREADS + 1, 3 * THREADS + 7],
     run,
     gates: &[
         Gate {

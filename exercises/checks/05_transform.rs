@@ -9,7 +9,7 @@ const TILE: u32 = ITEMS * BLOCK;
 /// The exercise.
 pub const EXERCISE: Exercise = Exercise {
     name: "05_transform",
-    sizes: &[0, 1, 31, 33, 100, BLOCK - 1, BLOCK, BLOCK + 1, TILE - 1, TILE, TILE + 1, 3 * TILE],
+    sizes: &[0, 1, 6, 31, 33, 100, BLOCK - 1, BLOCK, BLOCK + 1, TILE - 1, TILE, TILE + 1, 3 * TILE],
     run,
     gates: &[Gate {
         what: "bytes used of each sector of 32 bytes",

@@ -6,7 +6,7 @@ use rungs_exercises::*;
 /// The exercise.
 pub const EXERCISE: Exercise = Exercise {
     name: "07_one_block",
-    sizes: &[0, 1, 31, 33, 100, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK, 1000],
+    sizes: &[0, 1, 6, 31, 33, 100, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK, 1000],
     run,
     gates: &[Gate {
         what: "bytes used of each sector of 32 bytes",

@@ -6,7 +6,7 @@ use rungs_exercises::*;
 /// The exercise.
 pub const EXERCISE: Exercise = Exercise {
     name: "11_one_block",
-    sizes: &[0, 1, 2, 3, 31, 33, BLOCK - 1, BLOCK + 1, CAPACITY],
+    sizes: &[0, 1, 2, 3, 6, 31, 33, BLOCK - 1, BLOCK + 1, CAPACITY],
     run,
     gates: &[Gate {
         what: "barriers per phase",

@@ -9,7 +9,7 @@ const BLOCK: u32 = 64;
 /// The exercise.
 pub const EXERCISE: Exercise = Exercise {
     name: "18_warp_shuffle",
-    sizes: &[0, 1, 31, 33, 100, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK],
+    sizes: &[0, 1, 6, 31, 33, 100, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK],
     run,
     gates: &[Gate {
         what: "warp operations per warp",

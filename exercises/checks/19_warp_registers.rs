@@ -9,7 +9,7 @@ const BLOCK: u32 = 64;
 /// The exercise.
 pub const EXERCISE: Exercise = Exercise {
     name: "19_warp_registers",
-    sizes: &[0, 1, 2, 31, 32, 33, 100, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK],
+    sizes: &[0, 1, 2, 6, 31, 32, 33, 100, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK],
     run,
     gates: &[
         Gate {

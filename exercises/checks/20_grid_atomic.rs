@@ -9,7 +9,7 @@ const BLOCKS: u32 = 5;
 /// The exercise.
 pub const EXERCISE: Exercise = Exercise {
     name: "20_grid_atomic",
-    sizes: &[0, 1, 31, 33, 100, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK],
+    sizes: &[0, 1, 6, 31, 33, 100, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK],
     run,
     gates: &[Gate {
         what: "atomic additions to global memory, per block",

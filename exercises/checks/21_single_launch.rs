@@ -6,7 +6,7 @@ use rungs_exercises::*;
 /// The exercise.
 pub const EXERCISE: Exercise = Exercise {
     name: "21_single_launch",
-    sizes: &[1, 31, BLOCK, 33, 100, 3 * BLOCK, 9 * BLOCK],
+    sizes: &[1, 6, 31, BLOCK, 33, 100, 3 * BLOCK, 9 * BLOCK],
     run,
     gates: &[
         Gate { what: "launches", n: 4 * BLOCK, counter: |s| launches(s).map(|l| l / 2.0), bound: Bound::AtMost(1.2) },

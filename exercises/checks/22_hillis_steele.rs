@@ -6,7 +6,7 @@ use rungs_exercises::*;
 /// The exercise.
 pub const EXERCISE: Exercise = Exercise {
     name: "22_hillis_steele",
-    sizes: &[0, 1, 31, 33, 100, BLOCK - 1, BLOCK],
+    sizes: &[0, 1, 6, 31, 33, 100, BLOCK - 1, BLOCK],
     run,
     gates: &[Gate { what: "barriers per block", n: BLOCK, counter: barriers_per_block, bound: Bound::AtMost(16.0) }],
 };

@@ -6,7 +6,7 @@ use rungs_exercises::*;
 /// The exercise.
 pub const EXERCISE: Exercise = Exercise {
     name: "25_three_kernels",
-    sizes: &[1, 31, 33, 100, TILE - 1, TILE, TILE + 1, 3 * TILE, 4 * TILE + 1],
+    sizes: &[1, 6, 31, 33, 100, TILE - 1, TILE, TILE + 1, 3 * TILE, 4 * TILE + 1],
     run,
     gates: &[Gate {
         what: "launches",

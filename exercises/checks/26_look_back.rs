@@ -6,7 +6,7 @@ use rungs_exercises::*;
 /// The exercise.
 pub const EXERCISE: Exercise = Exercise {
     name: "26_look_back",
-    sizes: &[1, 31, TILE, 33, 100, 3 * TILE, MANY],
+    sizes: &[1, 6, 31, TILE, 33, 100, 3 * TILE, MANY],
     run,
     gates: &[Gate {
         // In the plain schedule a block begins when the one before it has published its prefix.

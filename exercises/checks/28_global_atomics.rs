@@ -12,7 +12,7 @@ const N: u32 = 5 * BLOCK;
 /// The exercise.
 pub const EXERCISE: Exercise = Exercise {
     name: "28_global_atomics",
-    sizes: &[0, 1, 31, 33, 100, BLOCK * GRID - 1, BLOCK * GRID, BLOCK * GRID + 1, 3 * BLOCK * GRID],
+    sizes: &[0, 1, 6, 31, 33, 100, BLOCK * GRID - 1, BLOCK * GRID, BLOCK * GRID + 1, 3 * BLOCK * GRID],
     run,
     gates: &[Gate {
         what: "atomic operations on global memory, per key",

@@ -9,7 +9,7 @@ const N: u32 = 30 * BLOCK * GRID;
 /// The exercise.
 pub const EXERCISE: Exercise = Exercise {
     name: "29_shared_atomics",
-    sizes: &[0, 1, 31, 33, 100, BLOCK * GRID - 1, BLOCK * GRID, BLOCK * GRID + 1, 3 * BLOCK * GRID],
+    sizes: &[0, 1, 6, 31, 33, 100, BLOCK * GRID - 1, BLOCK * GRID, BLOCK * GRID + 1, 3 * BLOCK * GRID],
     run,
     gates: &[Gate {
         what: "atomic operations on global memory, per key",

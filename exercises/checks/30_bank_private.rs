@@ -9,7 +9,7 @@ const N: u32 = 10 * 32 * GRID;
 /// The exercise.
 pub const EXERCISE: Exercise = Exercise {
     name: "30_bank_private",
-    sizes: &[0, 1, 31, 33, 100, 32 * GRID, 32 * GRID + 1, 200],
+    sizes: &[0, 1, 6, 31, 33, 100, 32 * GRID, 32 * GRID + 1, 200],
     run,
     gates: &[
         Gate {

@@ -6,7 +6,7 @@ use rungs_exercises::*;
 /// The exercise.
 pub const EXERCISE: Exercise = Exercise {
     name: "32_shared_step",
-    sizes: &[0, 1, 2, 3, 31, 33, 100, BLOCK + 1, TILE - 1, TILE, TILE + 1, 3 * TILE],
+    sizes: &[0, 1, 2, 3, 6, 31, 33, 100, BLOCK + 1, TILE - 1, TILE, TILE + 1, 3 * TILE],
     run,
     gates: &[
         // Stages of 1 to 7 steps, and one barrier before them.

@@ -6,7 +6,7 @@ use rungs_exercises::*;
 /// The exercise.
 pub const EXERCISE: Exercise = Exercise {
     name: "34_merge_split",
-    sizes: &[0, 1, 2, 31, RUN, 33, 63, 100, 4 * RUN, 5 * RUN + 1],
+    sizes: &[0, 1, 2, 6, 31, RUN, 33, 63, 100, 4 * RUN, 5 * RUN + 1],
     run,
     gates: &[
         Gate {

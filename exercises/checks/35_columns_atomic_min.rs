@@ -6,7 +6,7 @@ use rungs_exercises::*;
 /// The exercise.
 pub const EXERCISE: Exercise = Exercise {
     name: "35_columns_atomic_min",
-    sizes: &[0, 1, 31, 33, COLUMNS - 1, COLUMNS, COLUMNS + 1, 100],
+    sizes: &[0, 1, 6, 31, 33, COLUMNS - 1, COLUMNS, COLUMNS + 1, 100],
     run,
     gates: &[Gate {
         what: "barriers per key",

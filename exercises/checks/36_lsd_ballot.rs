@@ -6,7 +6,7 @@ use rungs_exercises::*;
 /// The exercise.
 pub const EXERCISE: Exercise = Exercise {
     name: "36_lsd_ballot",
-    sizes: &[1, 2, 31, TILE, 33, 100, 3 * TILE, 5 * TILE - 1],
+    sizes: &[1, 2, 6, 31, TILE, 33, 100, 3 * TILE, 5 * TILE - 1],
     run,
     gates: &[
         Gate {

@@ -23,6 +23,6 @@ pub fn saxpy(a: u32, x: Global<u32>, y: Global<u32>) {
     //]
 }
 
-//? There is no loop: each thread computes the element that has the thread's own number.
-//? Begin with `let i = thread::thread_idx_x();`. Then one call of `y.set` is enough.
-//? The new value of element i is `a * x.get(i) + y.get(i)`.
+//? How does a thread find out which of the elements is its own? Every thread runs the same lines.
+//? There is no loop: each thread computes the one element that has the thread's own number.
+//? `let i = thread::thread_idx_x();`, then `y.set(i, a * x.get(i) + y.get(i));`.

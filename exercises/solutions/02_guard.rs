@@ -27,5 +27,6 @@ pub fn double(data: Global<u32>) {
 }
 
 //? Read the finding: which element did the thread ask for, and how many elements has the view?
-//? A thread without an element does nothing: put the access into an `if`.
-//? Elements are counted from 0, so the last one has the index `data.len() - 1`: test `i < data.len()`.
+//? A thread without an element does nothing: the access belongs into an `if`. Elements are counted from 0, so the last
+//?   one has the index `data.len() - 1`.
+//? `if i < data.len() { data.set(i, 2 * data.get(i)); }`

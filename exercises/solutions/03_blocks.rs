@@ -36,7 +36,8 @@ pub fn squares(input: Global<u32>, output: Global<u32>) {
     }
 }
 
-//? With 128 threads per block, 129 elements take two blocks: the division is rounded up.
-//? Before block b come b blocks of `thread::block_dim_x()` threads each.
-//? The grid is `n.div_ceil(BLOCK)`; the index is the block's number times the threads of a block, plus the thread's
-//?   number.
+//? How many blocks do 129 elements take, with 128 threads per block? And how many threads come before the first thread
+//?   of block b?
+//? The number of blocks is rounded up. Before block b come b blocks of `thread::block_dim_x()` threads each.
+//? The grid is `n.div_ceil(BLOCK)`, and
+//?   `let i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();`.

@@ -35,7 +35,9 @@ pub fn cubes(values: Global<u32>, sums: Global<u32>) {
     sums.set(t, sum);
 }
 
-//? Thread t takes the elements t, t + threads, t + 2 · threads …, as long as they are below `values.len()`.
-//? `let mut i = t; while i < values.len() { … }`, and at the end of each round i grows by the threads of the grid.
-//? The step is `i += thread::grid_threads_1d();`: with a step of one block, blocks would take each other's
-//?   elements.
+//? If the grid has 256 threads and there are 1000 elements, which elements should thread 3 take so that none is taken
+//?   twice?
+//? Thread t takes the elements t, t + threads, t + 2 · threads …, as long as they are below `values.len()`. The step is
+//?   all threads of the grid: with a step of one block, blocks would take each other's elements.
+//? `let mut i = t;`, then `while i < values.len() { … i += thread::grid_threads_1d(); }`; in the loop,
+//?   `let x = values.get(i);` and the sum of the cubes.

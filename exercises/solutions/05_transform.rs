@@ -85,7 +85,9 @@ pub fn larger(x: Global<u32>, y: Global<u32>, functor: Larger) {
     transform(x, y, functor)
 }
 
-//? A functor's fields are reached by `self`: `self.a * x + y`.
-//? A loop `for item in 0..ITEMS` around the `if`. Where does the block begin, and how far apart are the thread's
-//?   pairs?
-//? `let i = block * ITEMS * BLOCK + item * BLOCK + t;`, with the guard inside of the loop.
+//? A block has ITEMS pairs for each of its threads: where do the pairs of block b begin, and how far apart should those
+//?   of one thread be, so that neighbours read neighbouring elements?
+//? A functor reaches its fields by `self`. A loop over `ITEMS` goes around the guarded access; the block begins at
+//?   `block * ITEMS * BLOCK`, and a thread's pairs are `BLOCK` apart.
+//? `self.a * x + y`; `for item in 0..ITEMS { let i = block * ITEMS * BLOCK + item * BLOCK + t; … }`, with the
+//?   `if i < y.len()` inside of the loop.

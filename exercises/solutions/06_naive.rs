@@ -37,7 +37,9 @@ pub fn multiply(a: Global<u32>, b: Global<u32>, c: Global<u32>, m: u32, n: u32, 
     }
 }
 
-//? The row follows from the y of block and thread, the column from their x, each as in a grid of one dimension.
-//? `let row = thread::block_idx_y() * SIDE + thread::thread_idx_y();`, and the column likewise with x.
-//? A thread has an element if `row < m && column < n`: both, because the last blocks are not full in either
-//?   direction.
+//? Neighbouring threads, those with neighbouring x, should access neighbouring elements of a row. So which of row and
+//?   column follows from x?
+//? The row follows from the y of block and thread, the column from their x, each as in a grid of one dimension. The
+//?   last blocks are not full in either direction.
+//? `let row = thread::block_idx_y() * SIDE + thread::thread_idx_y();`, the column likewise with x, and
+//?   `if row < m && column < n {`.

@@ -38,6 +38,6 @@ pub fn add_up(values: Global<u32>, sums: Global<u32>) {
 }
 
 //? In the first round of the loop, thread 0 reads element 0. Which element should thread 1 read in that round?
-//? Thread t begins with element t, so a warp reads 32 elements in a row. How far is it to the next round's
-//?   elements?
-//? In each round the block reads `BLOCK` elements in a row: begin with `i = t` and go on with `i += BLOCK`.
+//? Thread t begins with element t, so a warp reads 32 elements in a row. In each round the block reads `BLOCK` elements
+//?   in a row: that is how far it is to the thread's next element.
+//? `let mut i = t;`, then `while i < values.len() { sum += values.get(i); i += BLOCK; }`

@@ -42,7 +42,8 @@ pub fn add_up(values: Global<u32>, sums: Global<u32>) {
     sums.set(t, sum);
 }
 
-//? The loop stays as it is, over packs instead of elements: there are `values.len() / 4` of them.
-//? `for x in values.get_pack(i) { sum += x; }` adds the four elements of a pack.
-//? The elements behind the last pack begin at `4 * packs`. They are fewer than the threads: thread t takes the one
-//?   at `4 * packs + t`, if there is one.
+//? Of 11 elements, how many full packs of four are there, and which elements are left over?
+//? The loop stays as it is, over packs instead of elements. The elements behind the last pack are fewer than the
+//?   threads: each is one thread's.
+//? `let packs = values.len() / 4;`, and in the loop `for x in values.get_pack(i) { sum += x; }`. Behind it,
+//?   `let left = 4 * packs + t;` and `if left < values.len() { sum += values.get(left); }`.

@@ -32,8 +32,7 @@ pub fn reverse(input: Global<u32>, output: Global<u32>) {
     output.set(i, tile.get(BLOCK - 1 - t));
 }
 
-//? The finding names two lines: the thread of one writes the word that the thread of the other reads. What orders
-//?   them?
+//? The finding names two lines: the thread of one writes the word that the thread of the other reads. What orders them?
 //? Between the line that writes `tile` and the line that reads it, every thread of the block has to wait for the
 //?   others.
 //? Put `thread::sync_threads();` between `tile.set` and `output.set`.

@@ -45,8 +45,9 @@ pub fn differences(input: Global<u32>, output: Global<u32>) {
     //]
 }
 
-//? Which threads come to a barrier at all? Those that have returned do not.
-//? Two calls in two branches are two barriers, although they look the same. One call has to be reached by all
-//?   threads.
-//? Leave the barrier alone in the middle: an `if` for what comes before it, one `thread::sync_threads();` outside
-//?   of any `if`, and an `if` for what comes after it. Nothing returns early.
+//? Which threads come to a barrier at all? And are two calls in two branches one barrier?
+//? A thread that has returned comes to no barrier, and two calls are two barriers, although they look the same. One
+//?   call, outside of any `if`, has to be reached by all threads: what comes before it and what comes after it get an
+//?   `if` each.
+//? `let inside = i < input.len();`, `if inside { tile.set(t, input.get(i)); }`, `thread::sync_threads();`, and
+//?   `if inside { … }` around the line that writes the output, with `tile.get(t - 1)` only if `t > 0`.

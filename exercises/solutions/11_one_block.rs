@@ -53,7 +53,9 @@ pub fn bubble(keys: Global<u32>) {
     }
 }
 
-//? A loop over the phases, `for phase in 0..n`, in which the thread's pair begins with `i = 2 * t + phase % 2`.
-//? The thread has a pair if both keys exist: `if i + 1 < n`. If the first one is larger, both are written the other
-//?   way round.
-//? At the end of each phase, outside of the `if`, all threads wait: `thread::sync_threads();`.
+//? Which two keys does thread t compare in phase 0, and which in phase 1? When may another thread compare the keys that
+//?   it has placed?
+//? In phase p the thread's pair begins at `2 * t + p % 2`; it has one only if both keys exist. A phase has to be
+//?   complete before the next begins, also for threads without a pair.
+//? `for phase in 0..n { let i = 2 * t + phase % 2; if i + 1 < n { … } thread::sync_threads(); }`; in the `if`, both
+//?   keys are written the other way round if the first is larger.

@@ -72,8 +72,10 @@ pub fn launches(on: &dyn Launcher, keys: Global<u32>) -> Result {
     Ok(())
 }
 
-//? The load: `window.set(i, …)`, with `keys.get(begin + i)` if `begin + i < keys.len()`. Also a shifted window can
-//?   have its end behind the last key.
-//? There are `keys.len().div_ceil(WINDOW / 2)` half windows, and as many launches: a loop over `pass`. The offset is 0
-//?   in every other launch, and `WINDOW / 2` in the others: `pass % 2 * (WINDOW / 2)`.
-//? The grid has a block for each window from the offset on: `(keys.len() - offset).div_ceil(WINDOW)`.
+//? What should stand in a window behind the last key, so that it stays there? And how many passes does a key need that
+//?   moves half a window in each?
+//? Words without a key hold the largest number. There are as many launches as half windows; in every other one the
+//?   windows begin half a window later, and the grid has a block for each window from there on.
+//? The word is `if begin + i < keys.len() { keys.get(begin + i) } else { u32::MAX }`. The launches:
+//?   `for pass in 0..keys.len().div_ceil(WINDOW / 2)`, with `let offset = pass % 2 * (WINDOW / 2);` and
+//?   `(keys.len() - offset).div_ceil(WINDOW)` blocks.

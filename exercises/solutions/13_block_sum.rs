@@ -44,6 +44,9 @@ pub fn shares(input: Global<u32>, output: Global<u32>) {
     output.set(i, 1000 * x / total.get(0));
 }
 
-//? In the `if`: `let mut sum = 0;`, a loop over `0..BLOCK` that adds `parts.get(k)`, and `total.set(0, sum);`.
-//? Thread 0 reads what all threads wrote: they have to be done before the `if`. And who reads what thread 0 wrote?
-//? One `thread::sync_threads();` right before the `if`, and one right behind it.
+//? Whose words does thread 0 read, and who reads the word that it writes? When may each of them read?
+//? Thread 0 adds all parts in a loop and writes the total. All threads wait twice: before it reads the parts, and
+//?   before the others read the total.
+//? `thread::sync_threads();`,
+//?   `if t == 0 { let mut sum = 0; for k in 0..BLOCK { sum += parts.get(k); } total.set(0, sum); }`, and
+//?   `thread::sync_threads();` again.

@@ -40,8 +40,8 @@ pub fn add_up(input: Global<u32>, sums: Global<u32>) {
     }
 }
 
-//? Which threads have a partner? Those whose partner `t + half` is one of the `left` numbers.
-//? `let half = left.div_ceil(2);` leaves the middle one alone when `left` is odd: with 3, half is 2, and only 0 has
-//?   a partner.
-//? `if t + half < left { parts.set(t, parts.get(t) + parts.get(t + half)); }`, then the barrier for all threads,
-//?   then `left = half;`.
+//? Which threads have a partner in a step with `left` numbers? What if `left` is 3?
+//? Number `half + t` is added to number t if it is one of the `left` numbers. Rounded up, `half` leaves the middle one
+//?   alone when `left` is odd. All threads wait at the end of each step.
+//? `let half = left.div_ceil(2);`, `if t + half < left { parts.set(t, parts.get(t) + parts.get(t + half)); }`,
+//?   `thread::sync_threads();`, `left = half;`.

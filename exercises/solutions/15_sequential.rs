@@ -50,6 +50,7 @@ pub fn add_up(input: Global<u32>, sums: Global<u32>) {
 }
 
 //? The order of the additions does not matter. Which half of the parts could the first half of the threads add?
-//? In the first step thread t of the first half adds part t + BLOCK / 2 to its own; then half as many threads go
-//?   on.
-//? Let `distance` begin with `BLOCK / 2` and be halved, and let the threads with `t < distance` add.
+//? In the first step thread t of the first half adds part t + BLOCK / 2 to its own; then half as many threads go on. So
+//?   the threads that add are always the first ones, next to each other.
+//? `let mut distance = BLOCK / 2;`, `while distance > 0`, the addition by the threads with `t < distance`, the barrier
+//?   for all, and `distance /= 2;`.

@@ -54,6 +54,9 @@ fn block_sum(x: u32) -> u32 {
     if t < WARP { warp::reduce_add(FULL, if t < BLOCK / WARP { sums.get(t) } else { 0 }) } else { sum }
 }
 
-//? The grid is `n.div_ceil(2 * BLOCK)`, and block b begins with element `b * 2 * BLOCK`.
-//? The thread's elements are `i` and `i + BLOCK`, with `i = block * 2 * BLOCK + t`.
-//? Each of the two needs a guard of its own: `if i + BLOCK < input.len() { input.get(i + BLOCK) } else { 0 }`.
+//? If each thread begins with two elements, how many blocks are there, and where does block b begin? May both elements
+//?   be missing?
+//? Half as many blocks, each with twice as many elements. The thread's elements are one block apart, so that neighbours
+//?   still read neighbouring elements. Each of the two needs a guard of its own.
+//? `n.div_ceil(2 * BLOCK)` blocks, and `let i = block * 2 * BLOCK + t;`. The second element is
+//?   `if i + BLOCK < input.len() { input.get(i + BLOCK) } else { 0 }`, the first one likewise.

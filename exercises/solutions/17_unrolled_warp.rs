@@ -48,7 +48,9 @@ pub fn add_up(input: Global<u32>, sums: Global<u32>) {
     }
 }
 
-//? Lane 0 reads the word of lane `distance`, which that lane overwrites in the same step.
-//? Divide the line in two: first every lane reads and adds, then every lane writes. Between the two the lanes wait.
-//? `let sum = …;`, `warp::sync_warp(FULL);`, `parts.set(t, sum);`, and `warp::sync_warp(FULL);` again before the
-//?   next step.
+//? Lane 0 reads the word of lane `distance`. Which lane writes that word in the same step, and what says which of them
+//?   comes first?
+//? Divide the line in two: first every lane reads and adds, then every lane writes. The lanes wait between the two, and
+//?   before the next step reads.
+//? `let sum = parts.get(t) + parts.get(t + distance);`, `warp::sync_warp(FULL);`, `parts.set(t, sum);`,
+//?   `warp::sync_warp(FULL);`.

@@ -32,7 +32,8 @@ pub fn add_up(input: Global<u32>, sums: Global<u32>) {
     }
 }
 
-//? A loop: `let mut distance = WARP / 2;`, and `distance /= 2;` at the end of each round, while it is not 0.
-//? In each round every lane adds what it is given: only what reaches lane 0 counts in the end.
-//? The round is `sum += warp::shuffle_down(FULL, sum, distance);`, outside of any `if`, since all lanes make the
-//?   call.
+//? After one shuffle down by 16, lane 0 has the sum of two lanes. What has it after a second one, by 8?
+//? The distance begins at half a warp and is halved until it is 0. Every lane makes each call and adds what it is
+//?   given: only what reaches lane 0 counts in the end.
+//? `let mut distance = WARP / 2;`,
+//?   `while distance > 0 { sum += warp::shuffle_down(FULL, sum, distance); distance /= 2; }`

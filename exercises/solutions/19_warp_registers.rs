@@ -35,8 +35,10 @@ pub fn sort_warps(keys: Global<u32>) {
     }
 }
 
-//? The partner of an upper lane is one below it, that of a lower lane one above it. Lane 0 as an upper lane has
-//?   none, and neither has lane 31 as a lower one.
-//? `let partner = if upper { lane.wrapping_sub(1) } else { lane + 1 };`: without a partner it is not below `WARP`.
-//?   The shuffle stands outside of any `if`.
-//? `if partner < WARP { key = if upper { key.max(other) } else { key.min(other) }; }`
+//? With whom does a lane compare if it is the upper one of its pair, and which lanes have no partner?
+//? The partner of an upper lane is one below it, that of a lower lane one above it. Lane 0 as an upper lane has none,
+//?   and neither has lane 31 as a lower one; they make the shuffle too, and keep their key. The upper lane keeps the
+//?   larger key.
+//? `let partner = if upper { lane.wrapping_sub(1) } else { lane + 1 };`,
+//?   `let other = warp::shuffle(FULL, key, partner);`,
+//?   `if partner < WARP { key = if upper { key.max(other) } else { key.min(other) }; }`.

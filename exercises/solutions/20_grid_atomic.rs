@@ -48,8 +48,8 @@ fn block_sum(x: u32) -> u32 {
     if t < WARP { warp::reduce_add(FULL, if t < BLOCK / WARP { sums.get(t) } else { 0 }) } else { sum }
 }
 
-//? `let sum = block_sum(x);` is called by all threads of the block, also by those without an element: it has a
-//?   barrier.
-//? The sum is in thread 0 alone: only that thread adds it, `if t == 0`.
-//? `total.fetch_add(0, sum, Relaxed, Scope::Device);`: the scope is the device, because other blocks add to the
-//?   word too.
+//? Who adds to the word `total` at the same time: lanes, warps, blocks? How many additions does each block need?
+//? Each block first adds up its own elements, by all of its threads, since `block_sum` has a barrier. One thread then
+//?   adds the block's sum atomically, in a scope that has all blocks in it.
+//? `let sum = block_sum(x);` outside of any `if`, then
+//?   `if t == 0 { total.fetch_add(0, sum, Relaxed, Scope::Device); }`.

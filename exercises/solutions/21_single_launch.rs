@@ -41,6 +41,8 @@ pub fn add_up(input: Global<u32>, output: Global<u32>, values: Global<u32>, tick
     }
 }
 
-//? First `values.set(block, sum);`, then the ticket: `ticket.fetch_add(0, 1, AcqRel, Scope::Device)`.
-//? If the ticket is `blocks - 1`, this block is the last: a loop over `0..blocks` adds `values.get(k)`.
-//? The last block writes `output.set(0, all);`, and `ticket.set(0, 0);` for the next launch.
+//? How does a block find out that all others have written their sums? Which ticket does the last one get?
+//? A block writes its sum, then takes a ticket, which releases the sum and acquires those of the blocks before. The
+//?   block with the last ticket adds all sums, and sets the ticket back for the next launch.
+//? `values.set(block, sum);`, `if ticket.fetch_add(0, 1, AcqRel, Scope::Device) == blocks - 1 { … }`; in it, a loop
+//?   over `0..blocks` adds `values.get(k)`, then `output.set(0, all);` and `ticket.set(0, 0);`.

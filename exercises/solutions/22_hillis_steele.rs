@@ -42,6 +42,8 @@ pub fn scan(input: Global<u32>, output: Global<u32>) {
     }
 }
 
-//? Each step: store `sum` for the others, wait, add the sum of the thread `distance` places before, wait.
-//? The first `distance` threads have nobody so far before them: they add nothing, and still come to the barriers.
-//? `sums.set(t, sum);`, a barrier, `if t >= distance { sum += sums.get(t - distance); }`, and a barrier again.
+//? Each thread adds the sum of another one. When has that been stored, and when may it be overwritten?
+//? In each step: store the own sum for the others, wait, add the sum of the thread `distance` places before, wait. The
+//?   first `distance` threads have nobody so far before them: they add nothing, and still come to the barriers.
+//? `sums.set(t, sum);`, `thread::sync_threads();`, `if t >= distance { sum += sums.get(t - distance); }`,
+//?   `thread::sync_threads();`.

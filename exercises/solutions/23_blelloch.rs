@@ -76,7 +76,11 @@ fn children(t: u32, nodes: u32) -> (u32, u32) {
     (width * t + width / 2 - 1, width * t + width - 1)
 }
 
-//? The way down is the way up in reverse: `nodes` is 1, then 2, 4, … up to `BLOCK`, each level behind a barrier.
-//? Before it, one thread sets the last word, `CAPACITY - 1`, to 0.
-//? On each level, the threads with `t < nodes` read both children first, `sum` on the left and `before` on the
-//?   right; then the left becomes `before` and the right becomes `before + sum`.
+//? What is the sum of all that comes before the whole array? And if you know what comes before a node, what comes
+//?   before its left child, and what before its right one?
+//? The root gets 0. The way down is the way up in reverse: 1 node, then 2, 4, … up to `BLOCK`, each level behind a
+//?   barrier. The left child gets what comes before the node, the right one that plus the left child's sum: read both
+//?   before you write.
+//? `if t == 0 { tree.set(CAPACITY - 1, 0); }`, `nodes = 1;`, `while nodes <= BLOCK`: a barrier; the threads with
+//?   `t < nodes` take `children(t, nodes)`, read `sum` on the left and `before` on the right, and set the left to
+//?   `before`, the right to `before + sum`; then `nodes *= 2;`.

@@ -74,6 +74,7 @@ fn children(t: u32, nodes: u32) -> (u32, u32) {
     (place(width * t + width / 2 - 1), place(width * t + width - 1))
 }
 
-//? Before place i lie `i / 32` full groups of 32 places. How many gaps lie before it?
-//? With one gap after every group, the first place of group k moves by k words, into bank k.
+//? Places 0, 32, 64 … are all in bank 0. Where would they be with one unused word after every 32 places?
+//? With one gap after every group of 32, the first place of group k moves by k words, into bank k. Before place i lie
+//?   as many gaps as full groups.
 //? `place(i)` is `i + i / 32`.

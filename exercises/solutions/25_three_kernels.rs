@@ -69,8 +69,9 @@ pub fn launches(on: &dyn Launcher, input: Global<u32>, output: Global<u32>) -> R
     Ok(())
 }
 
-//? The running sum of tile k is the sum of tiles 0 to k. What comes before tile k is the running sum of tile k - 1.
-//? `add_before`: `if i < output.len() && tile > 0`, and then `output.set(i, output.get(i) + running.get(tile -
-//?   1));`.
-//? The second launch is one block, `Geometry::linear(1, TILE)`, with `(sums.view(), running.view(), all.view())`;
-//?   the third has the shape `each` and the arguments `(output, running.view())`. Both end with `)?;`.
+//? The running sum of tile k is the sum of tiles 0 to k. Whose running sum comes before tile k?
+//? The second launch scans the sums of all tiles, by one block. The third adds to each element the running sum of the
+//?   tile before its own; the first tile has none before it.
+//? `if i < output.len() && tile > 0 { output.set(i, output.get(i) + running.get(tile - 1)); }`;
+//?   `on.launch(scan_tiles, Geometry::linear(1, TILE), (sums.view(), running.view(), all.view()))?;` and
+//?   `on.launch(add_before, each, (output, running.view()))?;`.

@@ -72,8 +72,12 @@ pub fn scan(input: Global<u32>, output: Global<u32>, states: Global<u64>, ticket
     }
 }
 
-//? The ticket as in exercise 21, by lane 0 alone: `let taken = if lane == 0 { ticket.fetch_add(…) } else { 0 };`. All
-//?   lanes get it by `warp::shuffle(FULL, taken, 0)`.
-//? Publish `SUM | u64::from(sum)`. Then `let mut k = tile;` and `while k > 0`: load the state of tile `k - 1`. While it
-//?   is 0, load it again. Else add `state as u32` to `before`, and go on with `k - 1`, or end if `state >= PREFIX`.
-//? Last, `states.store(tile, PREFIX | u64::from(before + sum), Relaxed, Scope::Device);`.
+//? A block waits for tiles before its own. Why must its tile follow from a ticket, not from the block's number? And
+//?   what can it do with the state of a tile: none yet, a sum, a prefix?
+//? Lane 0 takes the ticket and shuffles it to all. It publishes its own sum at once, so that others need not wait. Then
+//?   it walks back from the tile before: no state, look again; a sum, add it and go on; a prefix, add it and stop. Last
+//?   it publishes its own prefix.
+//? `let taken = if lane == 0 { ticket.fetch_add(0, 1, Relaxed, Scope::Device) } else { 0 };`,
+//?   `let tile = warp::shuffle(FULL, taken, 0);`. Store `SUM | u64::from(sum)`; `let mut k = tile;`; `while k > 0`,
+//?   load state `k - 1`, and if it is not 0, `before += state as u32;` and
+//?   `k = if state < PREFIX { k - 1 } else { 0 };`. Store `PREFIX | u64::from(before + sum)`.

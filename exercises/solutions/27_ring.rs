@@ -86,9 +86,12 @@ fn start(input: Global<u32>, tile: u32, slot: u32) {
     bulk::load(words(slot), input.slice(tile * TILE, TILE), barrier(slot));
 }
 
-//? The slot of this round is `round % SLOTS`, that of the next round `(round + 1) % SLOTS`. Thread 0 alone starts the
-//?   copy: `if t == 0 && tile + blocks < tiles`.
-//? The slot's phases are counted by its uses: it is used for the time number `round / SLOTS`, from 0 on, so the parity
-//?   is `round / SLOTS % 2`.
-//? After the wait, `output.set(tile * TILE + t, words(slot).get(TILE - 1 - t));`, and `thread::sync_threads();` as the
-//?   last line.
+//? Which slot holds the tile of this round, and which one is free for the next copy meanwhile? How often has a slot
+//?   been used before round r?
+//? The slots are used in turn. One thread starts the copy of the next round, if there is one, then all wait for this
+//?   round's. The parity to wait for is that of the slot's uses so far. No slot may be filled again while a thread
+//?   still reads it.
+//? `let slot = round % SLOTS;`,
+//?   `if t == 0 && tile + blocks < tiles { start(input, tile + blocks, (round + 1) % SLOTS); }`,
+//?   `barrier(slot).wait(round / SLOTS % 2);`, `output.set(tile * TILE + t, words(slot).get(TILE - 1 - t));`,
+//?   `thread::sync_threads();`.

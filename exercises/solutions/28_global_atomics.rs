@@ -34,7 +34,7 @@ pub fn histogram(keys: Global<u32>, counts: Global<u32>) {
     }
 }
 
-//? Two things are wrong with the line that is there: it is not atomic, and it does not ask whether the key has a
-//?   counter.
-//? Put `if key < counts.len()` around it.
-//? In the `if`: `counts.fetch_add(key, 1, Relaxed, Scope::Device);`.
+//? Two threads with the same key read its counter, then both write it. What is lost? And does every key have a counter?
+//? Read, add and write have to be one atomic operation, among the threads of all blocks. A key without a counter is
+//?   left out.
+//? `if key < counts.len() { counts.fetch_add(key, 1, Relaxed, Scope::Device); }`

@@ -57,8 +57,9 @@ pub fn histogram(keys: Global<u32>, counts: Global<u32>) {
     //]
 }
 
-//? Clear: the threads with `t < BINS` each set one word of the table to 0. Then a barrier, for all threads.
-//? Count: `table.fetch_add(keys.get(i), 1, Relaxed, Scope::Block);`. Other threads of the block add to the same
-//?   words.
-//? After a second barrier, the threads with `t < BINS` each add one word: `counts.fetch_add(t, table.get(t),
-//?   Relaxed, Scope::Device);`. Other blocks add to the same counters, so this is atomic too.
+//? What stands in shared memory when a block begins? Which threads add to a word of the table, and which to a word of
+//?   the counts?
+//? Three parts with a barrier between each two: some threads clear one word each; all threads count their keys in the
+//?   table, atomically among the block; some threads add one word each to the counts, atomically among all blocks.
+//? `if t < BINS { table.set(t, 0); }`, a barrier; `table.fetch_add(keys.get(i), 1, Relaxed, Scope::Block);`; a barrier,
+//?   `if t < BINS { counts.fetch_add(t, table.get(t), Relaxed, Scope::Device); }`.

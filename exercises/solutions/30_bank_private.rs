@@ -59,8 +59,9 @@ pub fn histogram(keys: Global<u32>, counts: Global<u32>) {
     counts.fetch_add(lane, sum, Relaxed, Scope::Device);
 }
 
-//? Now the lane is multiplied by 32, so the bank is `bin % 32`: it follows from the key. The bank should follow from
-//?   the lane alone. Multiply the bin by 32 in place of the lane.
-//? `bin * WARP + lane` keeps each lane in its own bank. But in the last loop each lane adds up its own bin over all
-//?   tables. In step 0 all lanes would read table 0, which is words 0, 32, 64 …: all of them in bank 0.
-//? Let each lane begin with the table of its own number and go round: `let table = (k + lane) % WARP;`.
+//? The lane is multiplied by 32, so in which bank is its counter, and what does that depend on? What should it depend
+//?   on alone?
+//? With the bin multiplied by 32 and the lane added, each lane keeps to its own bank. But in the last loop each lane
+//?   adds up its own bin over all tables, and all would read one bank in each step: each lane has to begin with another
+//?   table and go round.
+//? `bin * WARP + lane`, and `let table = (k + lane) % WARP;`.

@@ -57,7 +57,8 @@ pub fn launches(on: &dyn Launcher, keys: Global<u32>) -> Result {
     Ok(())
 }
 
-//? The run of thread t begins at `run * 2 * distance`. Its last key is `2 * distance - 1` further.
-//? Mirrored, the key `within` places from the run's beginning meets the one `within` places before its end.
-//?   Otherwise the partner is `i + distance`.
-//? `if partner < keys.len()`, read both keys; if the one in front is larger, write them the other way round.
+//? In a run of 8 keys, which key does key 1 meet in a mirrored step, and which in another step with distance 4?
+//? Mirrored, the key `within` places from the run's beginning meets the one `within` places before its end. Otherwise
+//?   the partner is `distance` further. A run begins at `run * 2 * distance`; behind the last key there is no partner.
+//? `let partner = if mirrored != 0 { run * 2 * distance + 2 * distance - 1 - within } else { i + distance };`, then
+//?   `if partner < keys.len()`, read both keys, and if the one in front is larger, write them the other way round.

@@ -65,7 +65,9 @@ fn compare(tile: Shared<u32>, t: u32, distance: u32, mirrored: bool) {
     }
 }
 
-//? Two loops, one in the other: `run` is 2, 4, … up to `TILE`; in each, `distance` is `run / 2`, then half of it,
-//?   down to 1.
-//? The first step of each stage is mirrored: `compare(tile, t, distance, distance == run / 2)`.
-//? A `thread::sync_threads();` behind each `compare`: the next step reads keys that other threads have placed.
+//? Which runs are merged in the first stage, and which in the last? Which distances has a stage whose runs have 8 keys?
+//? Two loops, one in the other: the length of the runs doubles from 2 to `TILE`; in each stage the distance begins with
+//?   half of it and is halved down to 1. The first step of each stage is mirrored. The next step compares keys that
+//?   other threads have placed.
+//? `let mut run = 2;`, `while run <= TILE`, in it `let mut distance = run / 2;`, `while distance > 0`:
+//?   `compare(tile, t, distance, distance == run / 2);`, `thread::sync_threads();`, `distance /= 2;`. Then `run *= 2;`.

@@ -113,11 +113,12 @@ pub fn launches(on: &dyn Launcher, keys: Global<u32>) -> Result {
     Ok(())
 }
 
-//? The mirror image of w is 2·distance - 1 - w, and that of w + half is 2·distance - 1 - w - half, which is `half` in
-//?   front of it. So in a mirrored step the four places are, from the first to the last: w, w + half,
-//?   2·distance - 1 - w - half, 2·distance - 1 - w.
-//? With an array of the four places in this order: `let mut four = places.map(|place| load(keys, run + place));`.
-//?   First compare 0 with 2 and 1 with 3, or in a mirrored step 0 with 3 and 1 with 2. Then compare 0 with 1 and 2
-//?   with 3, and store all four.
-//? In `launches`, `if distance > 1`: `on.launch(two_steps, threads(4), (keys, distance, mirrored))?;`, and
-//?   `distance /= 4`. Else one step as before.
+//? Two steps with distances d and d / 2 touch which four keys together? Which of them meet in the first step, and which
+//?   in the second?
+//? The places are w, w + half, and both again `distance` further; in a mirrored step, the mirror image of w is
+//?   2·distance - 1 - w, and that of w + half is `half` in front of it. Keep the four in order. First 0 meets 2 and 1
+//?   meets 3, mirrored 0 meets 3 and 1 meets 2. Then 0 meets 1 and 2 meets 3.
+//? The places, mirrored: `[w, w + half, 2 * distance - 1 - w - half, 2 * distance - 1 - w]`, else
+//?   `[w, w + half, w + distance, w + distance + half]`; `let mut four = places.map(|place| load(keys, run + place));`,
+//?   four calls as `compare(&mut four, 0, 3);`, and a store for each. In `launches`, `if distance > 1`,
+//?   `on.launch(two_steps, threads(4), (keys, distance, mirrored))?;` and `distance /= 4;`, else one step as before.

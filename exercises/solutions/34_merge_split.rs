@@ -76,11 +76,12 @@ pub fn launches(on: &dyn Launcher, keys: Global<u32>, spare: Global<u32>) -> Res
     Ok(())
 }
 
-//? The other run begins at `other`, which is `(run + 1) * RUN` or `(run - 1) * RUN`, and has
-//?   `(from.len() - other).min(RUN)` keys. How many of them belong before this key? Begin with `low` = 0 and `high` =
-//?   that number, and look at the key in the middle. If it belongs before this key, `low` becomes the middle plus 1;
-//?   if not, `high` becomes the middle. Where the two meet, `low` is the count.
-//? A key of the other run belongs before this one if it is smaller, or if it is equal and the other run is the lower
-//?   one: `theirs < key || theirs == key && !is_lower`.
-//? The place: where the lower run of the two begins, plus `i % RUN`, plus the count. The rounds go from `keys` to
-//?   `spare` with parity 0, and back with parity 1.
+//? A key's place in two merged runs follows from its place in its own run and one more number. Which? And who goes
+//?   first if two keys are equal?
+//? The number of keys of the other run that belong before it: the smaller ones, and the equal ones if the other run is
+//?   the lower one. A binary search finds it: if the key in the middle belongs before this one, go on behind it, if
+//?   not, in front of it. The first round goes from `keys` to `spare`, the second one back.
+//? `let other = if is_lower { run + 1 } else { run - 1 } * RUN;`,
+//?   `let (mut low, mut high) = (0, (from.len() - other).min(RUN));`, `while low < high`, with
+//?   `theirs < key || theirs == key && !is_lower` for `low = middle + 1;`, else `high = middle;`. Then
+//?   `place = run.min(other / RUN) * RUN + i % RUN + low;`. Rounds: `(keys, spare, 0)` and `(spare, keys, 1)`.

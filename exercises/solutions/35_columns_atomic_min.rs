@@ -59,9 +59,13 @@ pub fn merge(columns: Global<u32>, output: Global<u32>) {
     }
 }
 
-//? First thread 0 alone: `least.set(0, u32::MAX);`, and `thread::sync_threads();` for all. Then each thread with
-//?   `head < n` calls `least.fetch_min(0, columns.get(head), Relaxed, Scope::Block);`, and all wait again.
-//? A thread with `head < n` whose head equals `least.get(0)` writes it to the place that
-//?   `placed.fetch_add(0, 1, Relaxed, Scope::Block)` gives, and goes on: `head += COLUMNS;`.
-//? Then all wait a third time, outside of the `if`, and read `done = placed.get(0);`. No value of a key ends the loop:
-//?   the count does.
+//? A round sets the shared word, lowers it, and reads it. Which of these parts may a thread begin while another one is
+//?   still in the part before? And which number tells all threads alike that the loop is over?
+//? None: a barrier stands between each two parts, and one at the end of the round, each outside of any `if`. One thread
+//?   sets the word; every thread that has a head lowers it atomically; each whose head is the minimum takes the next
+//?   place, atomically, since several may have it. The loop ends by the count of places, not by the value of a key.
+//? `if c == 0 { least.set(0, u32::MAX); }`, barrier;
+//?   `if head < n { least.fetch_min(0, columns.get(head), Relaxed, Scope::Block); }`, barrier;
+//?   `if head < n && columns.get(head) == least.get(0) {
+//?   output.set(placed.fetch_add(0, 1, Relaxed, Scope::Block), columns.get(head)); head += COLUMNS; }`, barrier;
+//?   `done = placed.get(0);`.

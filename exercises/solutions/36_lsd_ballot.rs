@@ -80,7 +80,8 @@ pub fn launches(on: &dyn Launcher, input: Global<u32>, output: Global<u32>) -> R
     on.launch(scatter, each, (input, output, starts.view()))
 }
 
-//? `let same = warp::match_any(FULL, digit);`, outside of any `if`. Bit k of the mask belongs to lane k.
-//? The lanes before the own one are the bits below it: `(1 << warp::lane_id()) - 1` has all of them. The rank is
-//?   `(same & …).count_ones()`.
-//? `if i < input.len() { output.set(starts.get(digit * tiles + tile) + rank, input.get(i)); }`
+//? Which lanes before this one have the same digit? What says so without shared memory?
+//? All lanes match their digits: bit k of a lane's mask says that lane k has the same one. The rank is the number of
+//?   bits below the own lane. Lanes without a key make the call too, and write nothing.
+//? `let same = warp::match_any(FULL, digit);`, `let rank = (same & ((1 << warp::lane_id()) - 1)).count_ones();`,
+//?   `if i < input.len() { output.set(starts.get(digit * tiles + tile) + rank, input.get(i)); }`.

@@ -67,8 +67,9 @@ pub fn pass(input: Global<u32>, output: Global<u32>, starts: Global<u32>, states
     }
 }
 
-//? The walk is that of exercise 26, with `count` in place of `sum`, and by every lane: no `if lane == 0`.
-//? The lane's own state is word `tile * DIGITS + lane`. On its walk it looks at the words `(k - 1) * DIGITS + lane`,
-//?   from `k = tile` down.
-//? A state of 0 is looked at again. Else its value, `state as u32`, is added to `before`; `k` becomes `k - 1`, or 0
-//?   where the state is a prefix. Last comes `PREFIX | u64::from(before + count)`.
+//? How many walks back does a tile make, if each digit has states of its own? Which lane makes which?
+//? The walk is that of exercise 26, with `count` in place of `sum`, and by every lane for its own digit. The state of
+//?   tile k and the lane's digit is word `k * DIGITS + lane`.
+//? Store `SUM | u64::from(count)` in `tile * DIGITS + lane`; `let mut k = tile;`; `while k > 0`, load word
+//?   `(k - 1) * DIGITS + lane`, and if it is not 0, `before += state as u32;` and
+//?   `k = if state < PREFIX { k - 1 } else { 0 };`. Store `PREFIX | u64::from(before + count)`.

@@ -73,8 +73,11 @@ fn copy(tile: Shared<u32>, from: Global<u32>, rows: u32, columns: u32, row: u32,
     }
 }
 
-//? The tile of A begins in row `top` and column `step * SIDE`: `copy(tile_a, a, m, inner, top, step * SIDE);`. That
-//?   of B begins in row `step * SIDE` and column `left`. Then all threads wait: `thread::sync_threads();`.
-//? For each `k` in `0..SIDE`: load `tile_b.get(k * SIDE + column)` once, and add its product with
-//?   `tile_a.get((row + j) * SIDE + k)` to each `sums[j as usize]`.
-//? Behind the loop over k, all threads wait a second time, before the next step copies.
+//? Which elements of A and B does a step need, and which threads copy the words that a thread then reads? Which value
+//?   can one thread use for all of its sums?
+//? A step copies a tile of A, to the right along row `top`, and one of B, down along column `left`; all threads wait
+//?   before they read and again before the next step copies. For each k a thread loads one element of B and multiplies
+//?   it with one of A for each of its sums.
+//? `copy(tile_a, a, m, inner, top, step * SIDE);`, `copy(tile_b, b, inner, n, step * SIDE, left);`, barrier;
+//?   `for k in 0..SIDE { let of_b = tile_b.get(k * SIDE + column); for (j, sum) in (0..).zip(&mut sums) {
+//?   *sum += tile_a.get((row + j) * SIDE + k) * of_b; } }`, barrier.

@@ -56,10 +56,11 @@ pub fn compare(exercise: &Exercise, machine: &dyn Machine) -> Compared {
             if let (Some(Failure::Lacking), Err(failed)) = (failure, &result) {
                 return Compared::Lacking(failed.to_string());
             }
+            let shown = different.as_ref().map(|different| different.shown.clone()).unwrap_or_default();
             if let Some(Problem { rank, what, text }) = problem(failure, result, different)
                 && worst.as_ref().is_none_or(|worst| rank < worst.rank)
             {
-                worst = Some(Problem { rank, what, text: format!("{text}\n  input: {input}") });
+                worst = Some(Problem { rank, what, text: format!("{text}\n  input: {input}{shown}") });
             }
             // A GPU does nothing more after a fault, and refuses the same launch each time.
             if failure.is_some() {
@@ -246,13 +247,15 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_in_order() {
         let (what, text) = wrong(|on| up_to(on, on.n, Some(40)));
-        assert_eq!((what, &*text), ("different", "output[40] is 40 and should be 7\n  input: n = 64, seed 0"));
+        let (told, shown) = text.split_at(text.find("\n      ").unwrap());
+        assert_eq!((what, told), ("different", "output[40] is 40 and should be 7\n  input: n = 64, seed 0"));
+        let expected = "      output[37..45]  [37, 38, 39, 40, 41, 42, 43, 44]\n      expected        [37, 38, 39, 7, 41, 42, 43, 44]";
+        assert_eq!(shown, format!("\n{expected}"));
         // An element before it is wrong too.
         let (what, text) = wrong(|on| up_to(on, on.n.min(50), Some(40)));
-        assert_eq!(
-            (what, &*text),
-            ("unwritten", "output[50] was not written and should be 50\n  input: n = 64, seed 0")
-        );
+        let told = "output[50] was not written and should be 50\n  input: n = 64, seed 0\n      output[47..55]  [47, 48, 49, \
+                    unwritten, ";
+        assert!(what == "unwritten" && text.starts_with(told), "{text}");
         // A smaller input shows less: elements that are not written.
         let (what, text) = wrong(|on| up_to(on, if on.n == 64 { 65 } else { on.n.min(3) }, None));
         assert_eq!(what, "canary");

@@ -1,15 +1,17 @@
 //! The verdict on an answer.
 
+use crate::endless::{self, ALLOWED, Known, NO_END};
 use crate::gate::{Gate, Measured};
 use crate::machine::{Failure, Machine};
-use crate::run::{Different, Place, Run};
+use crate::run::{Different, Place, Run, SHOWN};
 use simt::launcher::{Failed, Result};
 use simt::sim::stats::statistics;
-use simt::sim::{AccessKind, Check, Event, Finding, Gpu, Kind, check, observe, shortest};
+use simt::sim::{AccessKind, Check, Event, Finding, Gpu, Kind, LaunchError, check, observe, plural, shortest, within};
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::process::ExitCode;
+use std::process::{self, ExitCode};
 use std::rc::Rc;
+use std::thread;
 
 /// Schedules that each size of input runs under, each with values of its own.
 pub const SCHEDULES: u32 = 32;
@@ -47,28 +49,64 @@ impl Exercise {
 }
 
 /// Something that is wrong in one run.
+#[derive(Clone)]
 struct Problem {
     /// Which problem is told first: the lowest.
     rank: u8,
     name: &'static str,
     text: String,
     input: String,
+    /// Its elements, and those of a wrong output.
+    shown: String,
     n: u32,
     seed: u64,
 }
 
-/// Judges an answer.
+/// Elements of an input that shows what is wrong better than a smaller one, and those that a reader still surveys.
+const TELLING: std::ops::RangeInclusive<u32> = 4..=SHOWN as u32;
+
+impl Problem {
+    fn with_input(&self) -> String {
+        format!("{}\n  input: {}", self.text, self.input)
+    }
+
+    /// Whether it is told instead of one that was found with a smaller input: what explains more, or an output whose
+    /// other elements can be seen beside the wrong one.
+    fn is_told_instead_of(&self, other: &Self) -> bool {
+        let is_telling = TELLING.contains(&self.n) && other.n < *TELLING.start();
+        self.rank < other.rank || self.rank == DIFFERENT && other.rank == DIFFERENT && is_telling
+    }
+}
+
+/// Judges an answer. It does not return if a thread of the answer never comes back to the simulator; [`main`] does.
 pub fn judge(exercise: &Exercise) -> Verdict {
+    judge_known(exercise, &Known::default())
+}
+
+fn judge_known(exercise: &Exercise, known: &Known) -> Verdict {
     let mut worst: Option<Problem> = None;
+    let (mut first_race, mut endless) = (None::<Problem>, None);
     'sizes: for n in exercise.sizes_by_worth() {
         if n == 0 && worst.is_some() {
             break;
         }
         for seed in 0..SCHEDULES.into() {
-            let Some(problem) = problem(exercise, n, seed) else { continue };
-            let hangs = Kind::ALL.iter().any(|kind| kind.hangs() && kind.name() == problem.name);
-            if worst.as_ref().is_none_or(|worst| problem.rank < worst.rank) {
+            known.begins(n, seed);
+            let problems = problems(exercise, n, seed);
+            known.rests();
+            if let Some(no_end) = problems.iter().find(|problem| problem.name == NO_END) {
+                endless = Some(endless::in_words(&endless::repeats(exercise, n, seed), &no_end.input));
+            }
+            // That two threads race explains best why others wait for ever.
+            let race = problems.iter().find(|problem| problem.rank == UNORDERED);
+            first_race = first_race.or_else(|| race.cloned());
+            let Some(problem) = problems.into_iter().min_by_key(|problem| problem.rank) else { continue };
+            let hangs = endless.is_some() || Kind::ALL.iter().any(|kind| kind.hangs() && kind.name() == problem.name);
+            if worst.as_ref().is_none_or(|worst| problem.is_told_instead_of(worst)) {
                 worst = Some(problem);
+            }
+            if let Some(before) = first_race.as_ref().or(worst.as_ref()) {
+                known.found(&before.with_input());
             }
             // The wait for a kernel that waits for ever is long.
             if hangs {
@@ -76,11 +114,20 @@ pub fn judge(exercise: &Exercise) -> Verdict {
             }
         }
     }
-    if let Some(problem) = worst {
-        let how = how_it_shows(exercise, &problem);
-        return Verdict { wrong: Some(problem.name.into()), text: problem.text + &how, measured: vec![] };
+    if let Some(problem) = first_race.filter(|_| endless.is_some()).or(worst) {
+        let text = match endless {
+            Some(no_end) if problem.name == NO_END => no_end,
+            Some(no_end) => endless::told(Some(problem.with_input()), &no_end),
+            None => format!("{}{}", problem.text, how_it_shows(exercise, &problem)),
+        };
+        return Verdict { wrong: Some(problem.name.into()), text, measured: vec![] };
     }
-    let measured: Vec<Measured> = exercise.gates.iter().map(|gate| measure(exercise, gate)).collect();
+    let measured = |gate: &Gate| {
+        known.begins(gate.n, 0);
+        measure(exercise, gate)
+    };
+    let measured: Vec<Measured> = exercise.gates.iter().map(measured).collect();
+    known.rests();
     let wrong = measured.iter().find(|measured| !measured.passes());
     let text = match wrong {
         Some(measured) => format!("The output is right, and it costs too much:\n  {}", measured.text()),
@@ -101,28 +148,41 @@ fn measure(exercise: &Exercise, gate: &Gate) -> Measured {
     Measured { what: gate.what, value: (gate.counter)(&statistics), bound: gate.bound }
 }
 
-/// The first thing that is wrong with one run.
-fn problem(exercise: &Exercise, n: u32, seed: u64) -> Option<Problem> {
-    let options = Check { seed, schedules: 1, ..Check::default() };
-    let checked = check(options, || attempt(exercise, n, seed));
-    let Attempt { result, different, input } = checked.results.into_iter().next()?;
-    let with = |rank, name, text| Problem { rank, name, text, input: input.clone(), n, seed };
+/// The check of one run.
+pub(crate) fn one_schedule(seed: u64) -> Check {
+    Check { seed, schedules: 1, ..Check::default() }
+}
+
+/// What is wrong with one run.
+fn problems(exercise: &Exercise, n: u32, seed: u64) -> Vec<Problem> {
+    let checked = within(ALLOWED, || check(one_schedule(seed), || attempt(exercise, n, seed)));
+    let Some(Attempt { result, different, input }) = checked.results.into_iter().next() else {
+        return vec![];
+    };
+    let with = |rank, name, text| Problem { rank, name, text, input: input.clone(), shown: String::new(), n, seed };
     let mut problems = vec![];
     if let Err(failed) = &result {
-        problems.push(with(refusal_rank(failed), "refused", failed.to_string()));
+        let (rank, name) = if is_out_of_time(failed) { (ENDLESS, NO_END) } else { (refusal_rank(failed), "refused") };
+        problems.push(with(rank, name, failed.to_string()));
     }
     if let Some(Different { text, place: Place::Outside, .. }) = &different {
         problems.push(with(FAULT, "canary", text.clone()));
     }
     let findings = checked.report.findings.iter();
     problems.extend(findings.map(|finding| with(rank(finding), finding.kind.name(), in_words(finding))));
-    if let Some(Different { text, place: Place::Inside | Place::Unwritten, .. }) = different {
-        problems.push(with(DIFFERENT, "different", text));
+    if let Some(Different { text, shown, place: Place::Inside | Place::Unwritten, .. }) = different {
+        problems.push(Problem { shown, ..with(DIFFERENT, "different", text) });
     }
-    problems.into_iter().min_by_key(|problem| problem.rank)
+    problems
 }
 
-fn attempt(exercise: &Exercise, n: u32, seed: u64) -> Attempt {
+/// Whether a launch was given up after [`ALLOWED`].
+fn is_out_of_time(failed: &Failed) -> bool {
+    let Failed::Machine(error) = failed else { return false };
+    matches!(error.downcast_ref(), Some(LaunchError::OutOfTime { .. }))
+}
+
+pub(crate) fn attempt(exercise: &Exercise, n: u32, seed: u64) -> Attempt {
     attempt_on(&Gpu::default(), exercise, n, seed)
 }
 
@@ -166,8 +226,10 @@ pub(crate) const FAULT: u8 = 1;
 const UNORDERED: u8 = 2;
 const UNINITIALISED: u8 = 3;
 const PANIC: u8 = 4;
-pub(crate) const UNWRITTEN: u8 = 5;
-pub(crate) const DIFFERENT: u8 = 6;
+/// Behind what may be the cause.
+const ENDLESS: u8 = 5;
+pub(crate) const UNWRITTEN: u8 = 6;
+pub(crate) const DIFFERENT: u8 = 7;
 
 /// A fault comes with a finding, which says more.
 fn refusal_rank(failed: &Failed) -> u8 {
@@ -195,19 +257,19 @@ fn rank(finding: &Finding) -> u8 {
 
 /// When a problem shows: its input, who wrote the element, and the shortest schedule if the plain one is not enough.
 fn how_it_shows(exercise: &Exercise, problem: &Problem) -> String {
-    let Problem { input, .. } = problem;
+    let Problem { input, shown, .. } = problem;
     let &Problem { n, seed, name, .. } = problem;
     let mut text = String::new();
     if problem.rank == DIFFERENT {
         text += &writer(exercise, n, seed);
     }
     text += &format!("\n  input: {input}");
+    text += shown;
     if seed != 0 {
-        let options = Check { seed, schedules: 1, ..Check::default() };
         let fails = |attempt: &Attempt, report: &simt::sim::Report| {
             report.findings.iter().any(|f| f.kind.name() == name) || name == "different" && attempt.different.is_some()
         };
-        if let Some(schedule) = shortest(options, || attempt(exercise, n, seed), fails) {
+        if let Some(schedule) = shortest(one_schedule(seed), || attempt(exercise, n, seed), fails) {
             text += &format!("\n  schedule: {schedule}");
         }
     }
@@ -249,8 +311,7 @@ fn writer(exercise: &Exercise, n: u32, seed: u64) -> String {
             _ => {}
         }
     };
-    let options = Check { seed, schedules: 1, ..Check::default() };
-    let checked = observe(observer, || check(options, || attempt(exercise, n, seed)));
+    let checked = observe(observer, || check(one_schedule(seed), || attempt(exercise, n, seed)));
     let Some(Attempt { different: Some(different), .. }) = checked.results.into_iter().next() else {
         return String::new();
     };
@@ -258,7 +319,8 @@ fn writer(exercise: &Exercise, n: u32, seed: u64) -> String {
     let Some(address) = different.address else { return String::new() };
     match log.borrow().writes.get(&address) {
         Some(Write { block, thread, launches, barriers }) => {
-            let when = format!("in launch {launches}, after {barriers} barriers of its block");
+            let barrier = plural((*barriers).into(), "barrier");
+            let when = format!("in launch {launches}, after {barriers} {barrier} of its block");
             format!("\n  written last by thread {thread} of block {block}, {when}")
         }
         None => "\n  no kernel wrote it".into(),
@@ -266,8 +328,16 @@ fn writer(exercise: &Exercise, n: u32, seed: u64) -> String {
 }
 
 /// Judges an answer and prints the verdict: the program of each exercise.
-pub fn main(exercise: &Exercise) -> ExitCode {
-    let verdict = judge(exercise);
+pub fn main(exercise: &'static Exercise) -> ExitCode {
+    let known = Known::default();
+    let watched = known.clone();
+    thread::spawn(move || {
+        let text = watched.watch(exercise);
+        println!("{}: not yet\n\n{text}", exercise.name);
+        // The thread that judges cannot be ended.
+        process::exit(1);
+    });
+    let verdict = judge_known(exercise, &known);
     let text = &verdict.text;
     let (outcome, code) = match verdict.wrong {
         None => ("passed", ExitCode::SUCCESS),
@@ -282,6 +352,7 @@ mod tests {
     use super::*;
     use crate::gate::{Bound, launches};
     use simt::{Geometry, Global, kernel, shared, thread};
+    use std::thread as thread_of_host;
 
     const N: u32 = 64;
 
@@ -368,8 +439,14 @@ mod tests {
             Ok(())
         };
         let text = verdict(run, &[]).text;
+        assert!(text.contains(
+            "\n      output[32..40]  [32, 33, 34, 35, 36, 37, 38, 39]\n      expected        [32, 33, 34, 0, "
+        ));
         assert!(text.contains("output[35] is 35 and should be 0"), "{text}");
-        assert!(text.contains("written last by thread 3 of block 1, in launch 2, after 0 barriers"), "{text}");
+        assert!(
+            text.contains("written last by thread 3 of block 1, in launch 2, after 0 barriers of its block"),
+            "{text}"
+        );
         assert!(text.contains("n = 64, seed 0") && !text.contains("schedule:"), "{text}");
     }
 
@@ -417,6 +494,94 @@ mod tests {
         let judged = |sizes| judge(&Exercise { name: "00_test", sizes, run: one_more, gates: &[] }).text;
         assert!(judged(&[0, 5, 9]).contains("\n  input: n = 5, seed 0"));
         assert!(judged(&[0]).contains("\n  input: n = 0, seed 0"));
+    }
+
+    #[test]
+    fn a_small_wrong_output_is_shown_with_its_input() {
+        let copied = |on: &Run| {
+            let (_before, after) = (on.input("before", &vec![7u32; on.n as usize]), on.output("after", on.n));
+            on.launch(number, Geometry::linear(1, on.n), (after.view(),))?;
+            on.expect(&after, (0..on.n).map(|i| i.min(1)));
+            Ok(())
+        };
+        let judged = |sizes| judge(&Exercise { name: "00_test", sizes, run: copied, gates: &[] }).text;
+        let five = "  input: n = 5, seed 0\n      before    [7, 7, 7, 7, 7]\n      after     [0, 1, 2, 3, 4]\n      expected  \
+                    [0, 1, 1, 1, 1]";
+        // Five elements say more than three, and are still surveyed.
+        assert!(judged(&[1, 3, 5, 9]).contains(five), "{}", judged(&[1, 3, 5, 9]));
+        assert!(judged(&[1, 3]).contains("n = 3, seed 0\n      before    [7, 7, 7]\n"));
+        assert!(judged(&[1, 3, 100]).contains("n = 3, "), "more than a reader surveys");
+    }
+
+    #[kernel]
+    fn never_done(output: Global<u32>) {
+        let i = thread::index_1d();
+        let one = ONE::view();
+        one.set(0, i);
+        loop {
+            thread::sync_threads();
+            if output.get(0) == 1 {
+                break;
+            }
+        }
+    }
+
+    #[kernel]
+    fn turns_round_alone(output: Global<u32>) {
+        let i = thread::index_1d();
+        output.set(i, i);
+        let mut k = i;
+        while k < 100 {
+            k = std::hint::black_box(i);
+        }
+    }
+
+    /// Each round passes a barrier, so that the simulator takes it for work.
+    #[test]
+    fn a_run_that_does_not_end_is_told_behind_the_race_that_it_had() {
+        let run = |on: &Run| {
+            let output = on.in_place("output", &vec![0u32; on.n as usize]);
+            on.launch(never_done, Geometry::linear(1, on.n), (output.view(),))
+        };
+        let Verdict { wrong, text, .. } = judge(&Exercise { name: "00_test", sizes: &[8], run, gates: &[] });
+        assert_eq!(wrong.as_deref(), Some("shared-race"), "{text}");
+        assert!(
+            text.contains("\n  input: n = 8, seed 0\n\nPerhaps for that reason a run did not end:\n\nno-end: "),
+            "{text}"
+        );
+        assert!(
+            text.contains("\n      barrier at src/judge.rs:") && text.contains("\n      global load at "),
+            "{text}"
+        );
+        // The race was seen once, in front of the loop.
+        assert!(!text.contains("shared store at "), "{text}");
+    }
+
+    #[test]
+    fn a_thread_that_does_not_come_back_is_found_by_the_watchdog() {
+        static ENDLESS: Exercise = Exercise {
+            name: "00_test",
+            sizes: &[8],
+            run: |on| {
+                let output = on.output("output", on.n);
+                on.launch(turns_round_alone, Geometry::linear(1, on.n), (output.view(),))
+            },
+            gates: &[],
+        };
+        let known = Known::default();
+        let judging = known.clone();
+        thread_of_host::spawn(move || judge_known(&ENDLESS, &judging));
+        known.found("what was wrong before");
+        let text = known.watch(&ENDLESS);
+        assert!(
+            text.starts_with("what was wrong before\n\nPerhaps for that reason a run did not end:\n\nno-end: "),
+            "{text}"
+        );
+        assert!(
+            text.contains("by thread 0 of block 0") && text.contains("a loop has run that accesses none"),
+            "{text}"
+        );
+        assert!(text.ends_with("\n  input: n = 8, seed 0"), "{text}");
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 mod answer;
 mod compare;
+mod endless;
 mod gate;
 mod judge;
 mod machine;

@@ -37,6 +37,8 @@ struct Stored {
     bytes: usize,
     /// What it has to hold at the end, if no kernel may change it.
     constant: Option<Vec<u8>>,
+    /// Its first elements as they are printed, if they are few.
+    content: Vec<String>,
     is_output: Cell<bool>,
     /// Elements of a row, if it is a matrix.
     columns: Cell<Option<u32>>,
@@ -53,6 +55,8 @@ pub struct Buffer<T> {
 pub(crate) struct Different {
     /// What is wrong, in words.
     pub text: String,
+    /// The input's elements and those beside the one that is wrong, as lines.
+    pub shown: String,
     /// The address of the element, if it is one.
     pub address: Option<u64>,
     /// What it is.
@@ -104,6 +108,17 @@ impl Stored {
         }
     }
 
+    /// Printed elements, as a matrix if it is one.
+    fn rows(&self, elements: &[String]) -> String {
+        let columns = self.columns.get().map_or(elements.len(), |columns| columns as usize).max(1);
+        elements.chunks(columns).map(row).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Its name as that of an input.
+    fn label_before(&self) -> String {
+        if self.constant.is_some() { self.name.into() } else { format!("{} before", self.name) }
+    }
+
     fn begin(&self) -> *mut u8 {
         // SAFETY: the guard lies in the memory.
         unsafe { self.memory.address().add(GUARD) }
@@ -116,13 +131,27 @@ impl Stored {
             if let Some(at) = guard.iter().position(|&byte| byte != CANARY) {
                 let text = format!("{}: a byte {what} the buffer was written", self.name);
                 let address = Some(self.memory.address() as u64 + (offset + at) as u64);
-                return Some(Different { text, address, place: Place::Outside });
+                return Some(Different { text, shown: String::new(), address, place: Place::Outside });
             }
         }
         let at = inside.iter().zip(self.constant.as_ref()?).position(|(got, want)| got != want)?;
         let text = format!("{}: byte {at} was changed; this buffer is input alone", self.name);
-        Some(Different { text, address: Some(self.begin() as u64 + at as u64), place: Place::Inside })
+        let address = Some(self.begin() as u64 + at as u64);
+        Some(Different { text, shown: String::new(), address, place: Place::Inside })
     }
+}
+
+/// Elements that are printed whole, and twice those that are printed around one of more.
+pub(crate) const SHOWN: usize = 16;
+
+/// Values as they are printed, if they are few.
+fn printed<T: Debug>(values: &[T]) -> Vec<String> {
+    if values.len() <= SHOWN { values.iter().map(|value| format!("{value:?}")).collect() } else { vec![] }
+}
+
+/// A row of printed elements.
+fn row(elements: &[String]) -> String {
+    format!("[{}]", elements.join(", "))
 }
 
 /// The bytes of values.
@@ -185,7 +214,13 @@ impl<'a> Run<'a> {
     }
 
     /// A buffer of `bytes` bytes: those of `content`, or bytes that nobody has written.
-    fn buffer<T>(&self, name: &'static str, bytes: usize, content: Option<&[u8]>, is_constant: bool) -> Buffer<T> {
+    fn buffer<T>(
+        &self,
+        name: &'static str,
+        bytes: usize,
+        (content, printed): (Option<&[u8]>, Vec<String>),
+        is_constant: bool,
+    ) -> Buffer<T> {
         let mut all = vec![CANARY; bytes + 2 * GUARD];
         let inside = GUARD..GUARD + bytes;
         match content {
@@ -200,8 +235,8 @@ impl<'a> Run<'a> {
             Box::new(HostMemory::new(all.len()))
         });
         let constant = content.filter(|_| is_constant).map(<[u8]>::to_vec);
-        let stored =
-            Rc::new(Stored { name, memory, bytes, constant, is_output: Cell::new(false), columns: Cell::new(None) });
+        let (is_output, columns) = Default::default();
+        let stored = Rc::new(Stored { name, memory, bytes, constant, content: printed, is_output, columns });
         self.buffers.borrow_mut().push(Rc::clone(&stored));
         Buffer { stored, element: PhantomData }
     }
@@ -228,20 +263,20 @@ impl<'a> Run<'a> {
     }
 
     /// A buffer with these values, which no kernel may change.
-    pub fn input<T: Scalar>(&self, name: &'static str, values: &[T]) -> Buffer<T> {
+    pub fn input<T: Scalar + Debug>(&self, name: &'static str, values: &[T]) -> Buffer<T> {
         let bytes = bytes_of(values);
-        self.buffer(name, bytes.len(), Some(&bytes), true)
+        self.buffer(name, bytes.len(), (Some(&bytes), printed(values)), true)
     }
 
     /// A buffer with these values, which kernels change.
-    pub fn in_place<T: Scalar>(&self, name: &'static str, values: &[T]) -> Buffer<T> {
+    pub fn in_place<T: Scalar + Debug>(&self, name: &'static str, values: &[T]) -> Buffer<T> {
         let bytes = bytes_of(values);
-        self.buffer(name, bytes.len(), Some(&bytes), false)
+        self.buffer(name, bytes.len(), (Some(&bytes), printed(values)), false)
     }
 
     /// A buffer that nobody has written.
     pub fn scratch<T: Scalar>(&self, name: &'static str, len: u32) -> Buffer<T> {
-        self.buffer(name, len as usize * size_of::<T>(), None, false)
+        self.buffer(name, len as usize * size_of::<T>(), (None, vec![]), false)
     }
 
     /// A buffer that nobody has written, and of which the kernels have to write every element.
@@ -283,7 +318,8 @@ impl<'a> Run<'a> {
             }
         };
         let address = Some(stored.begin() as u64 + (i * size_of::<T>()) as u64);
-        self.different.borrow_mut().get_or_insert(Different { text, address, place });
+        let shown = self.shown(stored, &got, &want, i);
+        self.different.borrow_mut().get_or_insert(Different { text, shown, address, place });
     }
 
     /// Compares the sum of a buffer's elements with what it should be, where any share for each will do.
@@ -301,7 +337,35 @@ impl<'a> Run<'a> {
                 (Place::Inside, format!("the elements of {} add up to {sum} and should add up to {want}", stored.name))
             }
         };
-        self.different.borrow_mut().get_or_insert(Different { text, address: None, place });
+        let shown = String::new();
+        self.different.borrow_mut().get_or_insert(Different { text, shown, address: None, place });
+    }
+
+    /// A wrong output beside what was expected, as lines: all of it behind the input if it is small, otherwise the
+    /// elements beside element `at`.
+    fn shown<T: Scalar + Debug>(&self, stored: &Stored, got: &[T], want: &[T], at: usize) -> String {
+        let columns = stored.columns.get().map_or(got.len(), |columns| columns as usize);
+        let (mut lines, part, label);
+        if got.len() <= SHOWN {
+            let buffers = self.buffers.borrow();
+            let inputs = buffers.iter().filter(|input| !input.content.is_empty());
+            lines = inputs.map(|input| (input.label_before(), input.rows(&input.content))).collect::<Vec<_>>();
+            (part, label) = (0..got.len(), stored.name.to_string());
+        } else {
+            // Of a matrix, elements of one row.
+            let (row, half) = (at / columns * columns, SHOWN / 4);
+            part = row.max(at.saturating_sub(half - 1))..(row + columns).min(at + half + 1).min(got.len());
+            (lines, label) = (vec![], format!("{}[{}..{}]", stored.name, part.start, part.end));
+        }
+        let element = |value: &T| match stored.is_output.get() && is_poison(*value) {
+            true => "unwritten".into(),
+            false => format!("{value:?}"),
+        };
+        let [got, want] = [got, want].map(|values| values[part.clone()].iter().map(element).collect::<Vec<_>>());
+        let rows = |elements: &[String]| if part.len() > columns { stored.rows(elements) } else { row(elements) };
+        lines.extend([(label, rows(&got)), ("expected".into(), rows(&want))]);
+        let width = lines.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
+        lines.into_iter().map(|(label, elements)| format!("\n      {label:<width$}  {elements}")).collect()
     }
 
     /// The first failure so far that a check was not told of.

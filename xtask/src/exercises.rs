@@ -5,6 +5,7 @@ use crate::ptxas::{Ptxas, Usage};
 use crate::{project, shell};
 use anyhow::{Context, Result, ensure};
 use rungs_learn::{Folder, names};
+use rungs_learn_source::{Answer, answers};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -87,11 +88,8 @@ pub fn test() -> Result<()> {
         cargo
     };
     shell::run(cargo(&["fmt", "--all", "--check"]))?;
-    let answers = ["solutions", "stubs", "wrong", "checks"].map(|part| files(&folder.path().join(part)));
     let mut format = shell::command("rustfmt", &["--check", "--edition", "2024"]);
-    for file in answers.into_iter().collect::<Result<Vec<_>>>()?.concat() {
-        format.arg(file);
-    }
+    format.args(files(&folder.path().join("checks"))?).args(all_answers(&folder)?.iter().map(|answer| &answer.file));
     shell::run(format)?;
     let proof = ["--locked", "--package", "rungs-exercises-proof"];
     shell::run(cargo(&[&["clippy"], &proof[..], &["--all-targets", "--", "-D", "warnings"]].concat()))?;
@@ -99,6 +97,12 @@ pub fn test() -> Result<()> {
     shell::run_within(LIMIT, cargo(&[&["test"], &proof[..]].concat()))?;
     answers_for_gpu()?;
     contests()
+}
+
+/// All answers. The wrong ones, which are kept as changes to the solutions, are written as a whole to
+/// target/exercises/wrong.
+fn all_answers(folder: &Folder) -> Result<Vec<Answer>> {
+    answers(folder.path(), &project::target().join("exercises")).map_err(anyhow::Error::msg)
 }
 
 /// The package of all answers' kernels, and the architecture that has all of them.
@@ -114,19 +118,17 @@ fn answers_for_gpu() -> Result<()> {
     build.arg(project::root().join(ANSWERS)).arg("--out").arg(&out).env_remove("RUNGS_LEARN_ANSWER");
     shell::capture(build)?;
     let kernels = Ptxas::find()?.check(&out.join(ARCH).with_extension("ptx"), ARCH)?;
-    let answers = ["solutions", "stubs", "wrong"].map(|part| files(&Folder::above(project::root())?.path().join(part)));
-    let answers = answers.into_iter().collect::<Result<Vec<_>>>()?.concat();
+    let answers = all_answers(&Folder::above(project::root())?)?;
     // Each has a kernel at least.
-    let lacking: Vec<_> = answers.iter().filter(|file| !has_kernel(file, &kernels)).collect();
+    let lacking: Vec<_> = answers.iter().filter(|answer| !has_kernel(answer, &kernels)).collect();
     ensure!(lacking.is_empty(), "no kernel in the PTX of {lacking:?}");
     println!("{} kernels of {} answers assembled for {ARCH}", kernels.len(), answers.len());
     Ok(())
 }
 
-/// Whether a kernel is an answer's: its name begins with the answer's folder and name.
-fn has_kernel(answer: &Path, kernels: &[Usage]) -> bool {
-    let part = |path: Option<&std::ffi::OsStr>| path.unwrap_or_default().to_string_lossy().into_owned();
-    let prefix = format!("{}_{}_", part(answer.parent().and_then(Path::file_name)), part(answer.file_stem()));
+/// Whether a kernel is an answer's: its name begins with the answer's kind and name.
+fn has_kernel(answer: &Answer, kernels: &[Usage]) -> bool {
+    let prefix = format!("{}_{}_", answer.kind, answer.name);
     kernels.iter().any(|kernel| kernel.kernel.starts_with(&prefix))
 }
 

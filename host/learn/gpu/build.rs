@@ -1,5 +1,6 @@
 //! Compiles the answers to PTX, and makes a module of each with the check of its exercise.
 
+use rungs_learn_source::Answer;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -9,6 +10,7 @@ fn main() {
     rungs_ptx::embed_from_build_script(&kernels);
     let exercises = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../exercises");
     let checks = exercises.join("checks");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     let mut answers = String::new();
     match env::var_os("RUNGS_LEARN_ANSWER").map(PathBuf::from) {
         Some(answer) => {
@@ -17,18 +19,16 @@ fn main() {
             answers += &module("answer", &answer, "answers", name, &checks);
         }
         None => {
-            for kind in ["solutions", "stubs", "wrong"] {
-                for name in names(&exercises.join(kind)) {
-                    let number = name.split('_').next();
-                    let check = names(&checks).into_iter().find(|check| check.split('_').next() == number);
-                    let check = check.unwrap_or_else(|| panic!("{kind}/{name}.rs belongs to no check"));
-                    let file = exercises.join(kind).join(&name).with_extension("rs");
-                    answers += &module(&format!("{kind}_{name}"), &file, kind, &check, &checks);
-                }
+            for folder in ["solutions", "stubs", "wrong", "checks"] {
+                println!("cargo::rerun-if-changed={}", exercises.join(folder).display());
+            }
+            // The kernels' build script has told what is wrong with a file, if anything is.
+            for Answer { kind, name, exercise, file } in rungs_learn_source::answers(&exercises, &out).unwrap() {
+                answers += &module(&format!("{kind}_{name}"), &file, kind, &exercise, &checks);
             }
         }
     }
-    let to = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("answers.rs");
+    let to = out.join("answers.rs");
     fs::write(&to, format!("[\n{answers}]\n")).unwrap_or_else(|e| panic!("{}: {e}", to.display()));
 }
 
@@ -43,14 +43,4 @@ fn module(module: &str, file: &Path, kind: &str, check: &str, checks: &Path) -> 
          Answer {{ kind: {kind:?}, name: {name:?}, text: include_str!({file:?}), \
          exercise: &exercise::check::EXERCISE }}\n    }},\n"
     )
-}
-
-/// The names of a folder's Rust files, in order.
-fn names(folder: &Path) -> Vec<String> {
-    println!("cargo::rerun-if-changed={}", folder.display());
-    let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-    let files = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut names: Vec<String> = files.filter_map(|file| Some(file.strip_suffix(".rs")?.to_string())).collect();
-    names.sort();
-    names
 }

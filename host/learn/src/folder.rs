@@ -1,9 +1,9 @@
 //! The exercises' folder: its files, and the exercises in it.
 
 use crate::error::{Error, Result};
-use crate::source::Source;
-use std::fs;
+use rungs_learn_source::{Source, Wrong, wrong_answers};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// The exercises' folder.
 #[derive(Clone, Debug)]
@@ -53,6 +53,20 @@ impl Folder {
         self.0.join("solutions").join(format!("{name}.rs"))
     }
 
+    /// The wrong answers to an exercise that the project knows; none where they have been left out.
+    ///
+    /// # Errors
+    /// [`Error::File`] if their file cannot be read, or is wrong in a line.
+    pub fn wrong(&self, exercise: &Exercise) -> Result<Vec<Wrong>> {
+        let path = self.0.join("wrong").join(format!("{}.diff", exercise.name));
+        let changes = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(vec![]),
+            other => other.map_err(|e| Error::reading(&path, &e))?,
+        };
+        let wrong = wrong_answers(&changes, &exercise.source.solution);
+        wrong.map_err(|(line, why)| Error::File(format!("{}:{line}: {why}", path.display())))
+    }
+
     /// All exercises, in order.
     ///
     /// # Errors
@@ -75,9 +89,5 @@ impl Folder {
 /// # Errors
 /// [`Error::File`] if the folder cannot be read.
 pub fn names(folder: &Path) -> Result<Vec<String>> {
-    let entries = fs::read_dir(folder).map_err(|e| Error::reading(folder, &e))?;
-    let files = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut names: Vec<String> = files.filter_map(|file| Some(file.strip_suffix(".rs")?.to_string())).collect();
-    names.sort();
-    Ok(names)
+    rungs_learn_source::names(folder, "rs").map_err(|e| Error::reading(folder, &e))
 }

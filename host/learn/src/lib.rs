@@ -11,13 +11,12 @@ mod folder;
 mod gpu;
 mod program;
 mod progress;
-mod source;
 mod verdict;
 
 pub use error::{Error, Result};
 pub use folder::{Exercise, Folder, names};
 pub use progress::{Progress, State};
-pub use source::{HINTS, Source};
+pub use rungs_learn_source::{HINTS, Source};
 
 use beat::Contest;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -48,7 +47,11 @@ pub fn command() -> Command {
         )
         .subcommand(Command::new("watch").about("Judge your answer each time you save it").arg(name()))
         .subcommand(Command::new("hint").about("One more hint of three; all of them once you have passed").arg(name()))
-        .subcommand(Command::new("diff").about("Your answer beside the solution, once you have passed").arg(name()))
+        .subcommand(
+            Command::new("diff")
+                .about("Your answer beside the solution, and why that is as it is; once you have passed")
+                .arg(name()),
+        )
         .subcommand(Command::new("reset").about("Begin an exercise again; keeps a backup").arg(name().required(true)))
         .subcommand(
             Command::new("beat")
@@ -124,6 +127,13 @@ impl Course {
         let open = self.exercises.iter().find(|exercise| !self.progress.of(&exercise.name).passed);
         let current = open.or(self.exercises.last()).cloned();
         current.ok_or_else(|| Error::File(format!("{}: no exercises", self.folder.path().display())))
+    }
+
+    /// The first open exercise after one, from the beginning if there is none; the last one if none is open.
+    fn after(&self, exercise: &Exercise) -> Result<Exercise> {
+        let mut behind = self.exercises.iter().skip_while(|other| other.name != exercise.name);
+        let open = behind.find(|other| !self.progress.of(&other.name).passed).cloned();
+        open.map_or_else(|| self.current(), Ok)
     }
 
     fn is_done(&self) -> bool {
@@ -237,7 +247,7 @@ impl Course {
     fn check(&mut self, exercise: &Exercise) -> Result<bool> {
         let passed = self.judge(exercise)?;
         if passed && !self.is_done() {
-            add(&format!("Next: {}\n", self.current()?.source.title))?;
+            add(&format!("Next: {}\n", self.after(exercise)?.source.title))?;
         }
         Ok(passed)
     }
@@ -263,7 +273,7 @@ impl Course {
             if self.is_done() {
                 return self.next();
             }
-            exercise = self.current()?;
+            exercise = self.after(&exercise)?;
         }
     }
 
@@ -292,7 +302,13 @@ impl Course {
         let file = self.folder.answer(&exercise.name);
         let answer = fs::read_to_string(&file).map_err(|e| Error::reading(&file, &e))?;
         let lines = diff::lines(&answer, &exercise.source.solution);
-        print(&if lines.is_empty() { "Your answer is the solution.\n".into() } else { lines })
+        let mut text = if lines.is_empty() { "Your answer is the solution.\n".into() } else { lines };
+        let wrong = self.folder.wrong(exercise)?;
+        if !wrong.is_empty() {
+            text += "\nWhy the solution is as it is: what these mistakes lead to.\n";
+        }
+        text.extend(wrong.iter().map(|wrong| format!("  {}: {}\n", wrong.finding, wrong.told)));
+        print(&text)
     }
 
     fn beat(&self, rung: &str, only_build: bool) -> Result<bool> {

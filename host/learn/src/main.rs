@@ -1,5 +1,6 @@
 //! `cargo learn`: the commands of `rungs learn`, without the rest of the program, which takes minutes to build.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -10,7 +11,8 @@ fn main() -> ExitCode {
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             if !error.is_silent() {
-                eprintln!("error: {error}");
+                // Where nobody can be told, the exit code says it.
+                let _ = writeln!(std::io::stderr(), "error: {error}");
             }
             ExitCode::from(error.exit_code())
         }

@@ -2,13 +2,13 @@
 
 use crate::error::{Error, Result};
 use crate::folder::Folder;
-use crate::program::{Build, Built};
-use std::io::{IsTerminal, Read};
+use crate::program::{Build, Built, target};
+use std::io::{IsTerminal, Read, Write};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time for one answer to be judged; more only if it does not end.
+/// Time for one answer to be judged. A program on the simulator gives up by itself before that.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// What was said.
@@ -26,7 +26,12 @@ pub(crate) fn judge(folder: &Folder, name: &str) -> Result<Verdict> {
     let folder = folder.path();
     let color = if std::io::stdout().is_terminal() { "always" } else { "never" };
     // A folder of its own: an editor's compiler does not hold the lock.
-    let build = Build::new(folder, folder.join("target/learn"), &["--quiet", "--color", color, "--bin", name])?;
+    let own = folder.join("target/learn");
+    if !target(own.clone()).exists() {
+        // On standard error, because it is no part of the verdict; and nobody need read it.
+        let _ = writeln!(std::io::stderr(), "Compiling the simulator; the first time takes a minute or two.");
+    }
+    let build = Build::new(folder, own, &["--quiet", "--color", color, "--bin", name])?;
     let program = match build.quietly()? {
         Built::Program(program) => program,
         Built::Not(said) => {

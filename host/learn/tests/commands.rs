@@ -24,7 +24,7 @@ impl Copy {
         }
         let folder = tempfile::tempdir().unwrap();
         let to = folder.path().join("exercises");
-        for part in ["src", "src/bin", "checks", "solutions", "proof", "proof/src"] {
+        for part in ["src", "src/bin", "checks", "solutions", "wrong", "proof", "proof/src"] {
             fs::create_dir_all(to.join(part)).unwrap();
             for entry in fs::read_dir(from.join(part)).unwrap().map(|entry| entry.unwrap().path()) {
                 if entry.is_file() {
@@ -41,7 +41,9 @@ impl Copy {
         let simt = format!("\"{}\"", root.join("simt").display());
         fs::write(to.join("Cargo.toml"), manifest.replace("\"../simt\"", &simt)).unwrap();
         let proof = fs::read_to_string(from.join("proof/Cargo.toml")).unwrap();
-        fs::write(to.join("proof/Cargo.toml"), proof.replace("\"../../simt\"", &simt)).unwrap();
+        let source = format!("\"{}\"", root.join("host/learn/source").display());
+        let proof = proof.replace("\"../../simt\"", &simt).replace("\"../../host/learn/source\"", &source);
+        fs::write(to.join("proof/Cargo.toml"), proof).unwrap();
         Some(Self(folder))
     }
 
@@ -100,6 +102,16 @@ fn commands(copy: &Copy) {
         "{text}"
     );
 
+    // A loop that accesses no memory, which the simulator does not get back from, is told by what came before it.
+    copy.solve("02_guard");
+    let endless = fs::read_to_string(copy.answer("02_guard")).unwrap();
+    let endless = endless.replace("data.set(i, 2 * data.get(i));", "data.set(i, 7);\nloop { std::hint::spin_loop() }");
+    fs::write(copy.answer("02_guard"), &endless).unwrap();
+    let line = 1 + endless.lines().position(|line| line.contains("data.set(i, 7)")).unwrap();
+    let (code, text, _) = copy.run(&["check", "2"]);
+    assert!(code == 1 && text.starts_with("02_guard: not yet\n\nno-end: "), "{text}");
+    assert!(text.contains(&format!("at exercises/answers/02_guard.rs:{line}:")), "{text}");
+
     // Hints one by one, all of them at the end.
     for i in 1..=3 {
         let (code, text, _) = copy.run(&["hint", "2"]);
@@ -115,7 +127,11 @@ fn commands(copy: &Copy) {
     let is_there = text.contains("Not run on the GPU");
     let (code, text, _) = copy.run(&["check", "2"]);
     assert!(code == 0 && text.contains("Not run on ") == is_there, "{text}");
-    assert_eq!(copy.run(&["diff", "2"]).1, "Your answer is the solution.\n");
+    let (_, text, _) = copy.run(&["diff", "2"]);
+    assert!(text.starts_with("Your answer is the solution.\n\nWhy the solution is as it is: "), "{text}");
+    assert!(text.contains("\n  out-of-bounds: Threads without an element access memory.\n"), "{text}");
+    // What was left out comes last.
+    assert!(copy.run(&["check", "2"]).1.contains("\nNext: 3 · "));
     let (_, text, _) = copy.run(&["list"]);
     assert!(text.lines().any(|line| line.starts_with("02_guard") && line.contains("passed")), "{text}");
     assert!(text.lines().any(|line| line.starts_with("01_index") && line.contains("open")), "{text}");
@@ -210,6 +226,13 @@ fn a_place_that_cannot_be_written_is_named() {
 fn a_closed_pipe_ends_a_command_quietly() {
     let Some(copy) = Copy::new() else { return };
     assert_eq!(unread(&copy, &["list"]), 4);
+}
+
+#[test]
+fn an_error_that_cannot_be_told_is_the_exit_code() {
+    let Some(copy) = Copy::new() else { return };
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    assert_eq!(copy.command(&["check", "nothing"]).stderr(full).status().unwrap().code(), Some(2));
 }
 
 #[test]

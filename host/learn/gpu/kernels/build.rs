@@ -1,11 +1,9 @@
 //! Makes a module of each answer: of the one that `RUNGS_LEARN_ANSWER` names, or of all that the project knows. And
 //! tells the program's build script where this package is.
 
+use rungs_learn_source::{Answer, answers};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
-
-/// The folders of answers.
-const KINDS: [&str; 3] = ["solutions", "stubs", "wrong"];
 
 fn main() {
     println!("cargo::rerun-if-env-changed=RUNGS_LEARN_ANSWER");
@@ -15,33 +13,31 @@ fn main() {
     let modules = match env::var_os("RUNGS_LEARN_ANSWER").map(PathBuf::from) {
         Some(answer) => {
             println!("cargo::rerun-if-changed={}", answer.display());
-            format!("#[path = {answer:?}]\npub mod answer;\n")
+            Ok(format!("#[path = {answer:?}]\npub mod answer;\n"))
         }
         None => all(&folder.join("../../../../exercises"), &out),
     };
-    write(&out.join("answers.rs"), &modules);
+    match modules {
+        Ok(modules) => write(&out.join("answers.rs"), &modules),
+        Err(why) => println!("cargo::error={why}"),
+    }
 }
 
 /// Modules of all answers of the exercises. Kernels of several answers have one name, and a file of PTX has each name
 /// once: the copies that are compiled here have kernels whose names begin with those of their modules.
-fn all(exercises: &Path, out: &Path) -> String {
+fn all(exercises: &Path, out: &Path) -> Result<String, String> {
     let mut modules = String::new();
-    for kind in KINDS {
-        let folder = exercises.join(kind);
-        println!("cargo::rerun-if-changed={}", folder.display());
-        let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-        let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry can be read").path()).collect();
-        files.sort();
-        for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "rs")) {
-            let name = file.file_stem().and_then(|name| name.to_str()).expect("a name of an answer is text");
-            let module = format!("{kind}_{name}");
-            let text = fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-            let copy = out.join(&module).with_extension("rs");
-            write(&copy, &renamed(&text, &module));
-            modules += &format!("#[path = {copy:?}]\npub mod {module};\n");
-        }
+    for folder in ["solutions", "stubs", "wrong", "checks"] {
+        println!("cargo::rerun-if-changed={}", exercises.join(folder).display());
     }
-    modules
+    for Answer { kind, name, file, .. } in answers(exercises, out)? {
+        let module = format!("{kind}_{name}");
+        let text = fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+        let copy = out.join(&module).with_extension("rs");
+        write(&copy, &renamed(&text, &module));
+        modules += &format!("#[path = {copy:?}]\npub mod {module};\n");
+    }
+    Ok(modules)
 }
 
 /// An answer whose kernels have longer names, and are known by their own ones too.

@@ -30,7 +30,8 @@ pub fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             if !error.is_silent() {
-                eprintln!("error: {error}");
+                // Where nobody can be told, the exit code says it.
+                let _ = writeln!(std::io::stderr(), "error: {error}");
             }
             ExitCode::from(error.exit_code())
         }
