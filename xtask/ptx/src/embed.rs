@@ -8,9 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
 
-/// The default architectures: PTX for every GPU since Ampere, PTX with Hopper's instructions, and PTX with those that
-/// Hopper alone has.
+/// The default architectures of `build-ptx`: PTX for every GPU since Ampere, PTX with Hopper's instructions, and PTX with
+/// those that Hopper alone has.
 pub const DEFAULT_ARCHES: &[&str] = &["sm_80", "sm_90", "sm_90a"];
+
+/// The architectures of a release build: PTX for every GPU since Ampere, and for Hopper. Blackwell runs the former; PTX
+/// with Hopper's portable instructions, which it could run, would take a release build another minute.
+pub const RELEASE_ARCHES: &[&str] = &["sm_80", "sm_90a"];
 
 /// The environment variable that names the architectures to compile for, separated by commas, or `none`.
 pub const ARCHES_VARIABLE: &str = "RUNGS_ARCHES";
@@ -32,7 +36,7 @@ enum Form {
 /// pub static PTX_MISSING: &str = …;        // why there is none; empty if there is
 /// ```
 ///
-/// A release build has PTX for [`DEFAULT_ARCHES`]. A debug build has PTX for the GPUs of this machine, as `nvidia-smi`
+/// A release build has PTX for [`RELEASE_ARCHES`]. A debug build has PTX for the GPUs of this machine, as `nvidia-smi`
 /// names them, and none if there are none: tests on the simulator then do not wait for it. `RUNGS_ARCHES` decides in
 /// both cases: `RUNGS_ARCHES=sm_90a`, or `RUNGS_ARCHES=none`.
 ///
@@ -108,7 +112,7 @@ fn chosen(asked: Option<&str>, release: bool, gpus: fn() -> Vec<String>) -> Resu
     Ok(match asked {
         Some("none") => Err(format!("{ARCHES_VARIABLE}=none")),
         Some(names) => Ok(parsed(&names.split(',').collect::<Vec<_>>()).context(ARCHES_VARIABLE)?),
-        None if release => Ok(parsed(DEFAULT_ARCHES)?),
+        None if release => Ok(parsed(RELEASE_ARCHES)?),
         None => {
             let mut gpus = gpus();
             gpus.sort();
@@ -305,7 +309,7 @@ mod tests {
             let arches = chosen(asked, release, gpus).unwrap();
             arches.map(|arches| arches.iter().map(Arch::to_string).collect::<Vec<_>>().join(","))
         };
-        assert_eq!(names(None, true, none).unwrap(), DEFAULT_ARCHES.join(","));
+        assert_eq!(names(None, true, none).unwrap(), RELEASE_ARCHES.join(","));
         assert_eq!(names(None, false, two).unwrap(), "sm_80,sm_90a");
         assert!(names(None, false, none).unwrap_err().contains("--release"));
         assert_eq!(names(Some("sm_90a, sm_80"), false, none).unwrap(), "sm_90a,sm_80");

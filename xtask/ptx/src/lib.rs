@@ -17,8 +17,8 @@ mod toolchain;
 pub use arch::Arch;
 pub use build::{BuildError, Options, Ptx, build, build_all};
 pub use embed::{
-    ARCHES_VARIABLE, DEFAULT_ARCHES, embed_from_build_script, embed_packed_from_build_script, ptx_dir_variable,
-    target_dir_above, unpack,
+    ARCHES_VARIABLE, DEFAULT_ARCHES, RELEASE_ARCHES, embed_from_build_script, embed_packed_from_build_script,
+    ptx_dir_variable, target_dir_above, unpack,
 };
 pub use package::Package;
 pub use toolchain::{Missing, Toolchain};
