@@ -10,25 +10,6 @@ const PARTS: [&str; 7] = ["Idea", "Changed from the rung before", "Bottleneck", 
 /// Most lines of a file, for one sitting.
 const LINES: usize = 300;
 
-/// Most lines of a rung, all files of its folder together.
-const RUNG_LINES: usize = 600;
-
-/// Rungs that may have more lines: the limit and the reason.
-const EXCEPTIONS: [(&str, usize, &str); 7] = [
-    ("look-ahead", 690, "one block runs three kinds of warps side by side, which hand tiles on through a ring"),
-    (
-        "producer-consumer",
-        880,
-        "two kinds of warps and a ring; operands that the copy engine cannot take; tiles divided among blocks, and \
-         among those of clusters; halves of tiles, whose groups of warps take turns",
-    ),
-    ("sample", 900, "six kernels, and a second way to sort a bucket, for buckets that do not fit a block"),
-    ("msd-buckets", 670, "besides its idea it has a second way to sort a bucket, for buckets that do not fit a block"),
-    ("msd-pairs", 1570, "two roads, one of which the device takes: partitions and buckets, or passes by every digit"),
-    ("either", 1090, "two sorts in the same launches, once for few and once for many keys; a third way in one block"),
-    ("msd-skewed", 1750, "three ways to sort the leftover segments, which share lists: splitting, tallying, groups"),
-];
-
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
 }
@@ -135,23 +116,138 @@ fn kernels_hold_no_unsafe_code_and_can_be_read_in_one_sitting() {
     });
 }
 
-#[test]
-fn rungs_are_short_or_on_the_list_of_exceptions() {
-    for rung in FAMILIES.iter().flat_map(|f| &f.rungs) {
-        let path = root().join(rung.path());
-        let files: Vec<PathBuf> = match path.file_name().is_some_and(|name| name == "mod.rs") {
-            true => fs::read_dir(path.parent().unwrap()).unwrap().map(|e| e.unwrap().path()).collect(),
-            false => vec![path],
-        };
-        let lines: usize = files.iter().map(|file| fs::read_to_string(file).unwrap().lines().count()).sum();
-        match EXCEPTIONS.iter().find(|(name, ..)| *name == rung.name) {
-            None => assert!(lines <= RUNG_LINES, "{} has {lines} lines; a rung has {RUNG_LINES} at most", rung.path()),
-            Some((_, most, why)) => {
-                assert!(lines > RUNG_LINES, "{} has {lines} lines and needs no exception", rung.path());
-                assert!(lines <= *most, "{} has {lines} lines; its exception ({why}) is {most}", rung.path());
+/// Most lines of kernel code that a reader follows for a rung of the course: its own, and all that it uses beyond `simt`
+/// and the `lib.rs` of its family. Comments, blank lines and launches do not count; a file counts whole.
+const FOLLOWED: usize = 400;
+
+/// A module: the crate as paths name it, and the names of its modules.
+type Module = Vec<String>;
+
+/// The kernel code of all packages of kernels, by module: without comments, blank lines, launches and tests.
+fn kernel_code() -> BTreeMap<Module, String> {
+    let mut all = BTreeMap::new();
+    for source in kernel_sources() {
+        let package = source.parent().unwrap();
+        let manifest = fs::read_to_string(package.join("Cargo.toml")).unwrap();
+        let name = manifest.lines().find_map(|line| line.strip_prefix("name = ")).unwrap();
+        let name = name.trim_matches('"').replace('-', "_");
+        walk(&source, &mut |path, text| {
+            let mut module = module(&source, path);
+            module.retain(|part| part != "lib");
+            module.insert(0, name.clone());
+            let host = "#[cfg(not(target_os = \"cuda\"))]\n";
+            let ends = ["pub mod launches {", "mod launches {", "mod host {", "#[cfg(test)]"];
+            let end =
+                ends.iter().filter_map(|end| text.find(&format!("\n{host}{end}")).or(text.find(&format!("\n{end}"))));
+            let code = text[..end.min().unwrap_or(text.len())].lines().map(|line| line.split("//").next().unwrap());
+            let code =
+                code.filter(|line| !line.trim().is_empty() && !line.contains("launches::") && line != &host.trim());
+            all.insert(module, code.flat_map(|line| [line, "\n"]).collect());
+        });
+    }
+    all
+}
+
+/// The paths that code names: those of `use`, with their braces opened, and those in the code that begin with a crate,
+/// `crate` or `super`.
+fn paths(code: &str) -> Vec<Vec<String>> {
+    fn open(before: &[String], tree: &str, all: &mut Vec<Vec<String>>) {
+        let (head, group) = tree.split_once('{').map_or((tree, None), |(head, group)| (head, Some(group)));
+        let names = head.split(" as ").next().unwrap().split("::").map(str::trim).filter(|name| !name.is_empty());
+        let path: Vec<_> = before.iter().cloned().chain(names.map(String::from)).collect();
+        let Some(group) = group else { return all.push(path) };
+        let (mut depth, mut begin) = (0, 0);
+        let group = group.trim_end().strip_suffix('}').unwrap_or(group);
+        for (at, c) in group.char_indices().chain([(group.len(), ',')]) {
+            match c {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                ',' if depth == 0 => {
+                    open(&path, &group[begin..at], all);
+                    begin = at + 1;
+                }
+                _ => {}
             }
         }
     }
+    let mut all = vec![];
+    let uses = code.split("use ").skip(1).filter_map(|text| Some(text.split_once(';')?.0));
+    uses.for_each(|tree| open(&[], tree, &mut all));
+    let words = code.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
+    all.extend(words.filter(|word| word.contains("::")).map(|word| word.split("::").map(String::from).collect()));
+    all
+}
+
+/// The modules that a module's kernel code uses, other than the roots of crates.
+fn used(code: &BTreeMap<Module, String>, from: &Module) -> BTreeSet<Module> {
+    let mut found = BTreeSet::new();
+    for path in paths(&code[from]) {
+        let mut at = match path[0].as_str() {
+            "crate" => from[..1].to_vec(),
+            "super" | "self" => from.clone(),
+            // A child of this module, or another crate.
+            name if code.contains_key(&[&from[..], &[name.to_string()]].concat()) => [&from[..], &path[..1]].concat(),
+            name => vec![name.to_string()],
+        };
+        let mut rest = &path[if matches!(path[0].as_str(), "super" | "self") { 0 } else { 1 }..];
+        while let [name @ ("super" | "self"), ..] = rest.iter().map(|part| &**part).collect::<Vec<_>>()[..] {
+            if name == "super" {
+                at.pop();
+            }
+            rest = &rest[1..];
+        }
+        while let Some(name) = rest.first().filter(|name| code.contains_key(&[&at[..], &[name.to_string()]].concat())) {
+            at.push(name.clone());
+            rest = &rest[1..];
+        }
+        if at.len() > 1 && code.contains_key(&at) {
+            found.insert(at);
+        }
+    }
+    found
+}
+
+/// Lines of kernel code that a reader follows from a module.
+fn followed(code: &BTreeMap<Module, String>, from: &Module) -> (usize, BTreeSet<Module>) {
+    let (mut reached, mut open) = (BTreeSet::from([from.clone()]), vec![from.clone()]);
+    // A folder is read whole.
+    for module in code.keys().filter(|module| module.starts_with(from)) {
+        reached.insert(module.clone());
+        open.push(module.clone());
+    }
+    while let Some(next) = open.pop() {
+        for module in used(code, &next) {
+            if reached.insert(module.clone()) {
+                open.push(module);
+            }
+        }
+    }
+    (reached.iter().map(|module| code[module].lines().count()).sum(), reached)
+}
+
+#[test]
+fn a_rung_of_the_course_is_followed_within_its_file_and_few_others() {
+    let (code, mut table, mut long) = (kernel_code(), vec![], vec![]);
+    for module in code.keys().filter(|module| module.len() == 2) {
+        let numbered = module[1].strip_prefix('r').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        if numbered {
+            let (lines, reached) = followed(&code, module);
+            table.push(format!("{lines:5} {}", module.join("::")));
+            if lines > FOLLOWED {
+                long.push(format!("{}: {lines} lines in {reached:#?}", module.join("::")));
+            }
+        }
+    }
+    println!("{}", table.join("\n"));
+    assert!(table.len() > 50, "{table:#?}");
+    assert!(long.is_empty(), "a reader follows {FOLLOWED} lines at most:\n{}", long.join("\n"));
+}
+
+#[test]
+fn paths_are_opened() {
+    let of = |code: &str| paths(code).into_iter().map(|path| path.join("::")).collect::<Vec<_>>();
+    assert_eq!(of("use super::{a, b::{c, d as e}};")[..3], ["super::a", "super::b::c", "super::b::d"]);
+    assert!(of("let x = crate::y::z(1);").contains(&"crate::y::z".to_string()));
 }
 
 /// Columns of a line at most; comments too.
