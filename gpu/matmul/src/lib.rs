@@ -13,3 +13,22 @@ extern crate std;
 
 #[cfg(not(target_os = "cuda"))]
 pub mod ladder;
+pub mod r11_tensor_mma;
+pub mod tensor;
+
+#[cfg(not(target_os = "cuda"))]
+pub use host::LADDER;
+
+#[cfg(not(target_os = "cuda"))]
+mod host {
+    use super::*;
+    use crate::ladder::{Ladder, Multiply};
+
+    /// The ladder, from the textbook up.
+    pub static LADDER: Ladder<Multiply> = Ladder {
+        family: "matmul",
+        about: "matrix product C = A·B of row-major matrices",
+        rungs: &[&r11_tensor_mma::launches::RUNG],
+        default: &r11_tensor_mma::launches::RUNG,
+    };
+}

@@ -1,0 +1,128 @@
+//! What the rungs on the tensor cores share: the order of tiles, copies to shared memory by `cp.async`, and the store
+//! of a tile of C by TMA.
+
+use simt::math::to_bf16;
+use simt::tensor_map::TensorMap;
+use simt::warp::{self, FULL};
+use simt::warpgroup::{ROW, Tile, store_fragments};
+use simt::{Global, Scalar, Shared, async_copy, bf16, bulk, thread, unroll};
+
+/// Row and column of tile `number` of the `down` × `along` tiles of C.
+///
+/// Tiles with neighbouring numbers are computed at the same time. They form groups of eight rows of tiles, column by
+/// column, so that they read few different rows of A and columns of B, which stay in L2.
+#[inline(always)]
+pub fn tile_in_groups(number: u32, down: u32, along: u32) -> (u32, u32) {
+    const GROUP: u32 = 8;
+    let per_group = (GROUP * along).max(1);
+    let (group, within) = (number / per_group, number % per_group);
+    let rows = (down - group * GROUP).clamp(1, GROUP);
+    (group * GROUP + within % rows, within / rows)
+}
+
+/// A row-major matrix without gaps between rows.
+#[derive(Clone, Copy)]
+pub struct Matrix<T> {
+    /// The elements.
+    pub data: Global<T>,
+    /// Rows.
+    pub rows: u32,
+    /// Columns.
+    pub columns: u32,
+}
+
+impl<T: Scalar> Matrix<T> {
+    /// Whether each row begins on a multiple of 16 bytes.
+    #[inline(always)]
+    pub fn has_packs(self) -> bool {
+        self.columns.is_multiple_of(T::PACK) && (self.data.as_ptr() as usize).is_multiple_of(16)
+    }
+
+    /// Starts to copy the 16 bytes from (`row`, `column`) on to pack `i` of `to`; outside the matrix they are zero. The
+    /// matrix [has packs](Self::has_packs), so these bytes are all inside or all outside.
+    #[inline(always)]
+    pub fn start_pack(self, row: u32, column: u32, to: Shared<T>, i: u32) {
+        let inside = if row < self.rows && column < self.columns { T::PACK } else { 0 };
+        // The place of what is outside may not fit 32 bits; nothing is read there.
+        let place = row.wrapping_mul(self.columns).wrapping_add(column);
+        async_copy::pack(to, i, self.data, place / T::PACK, inside);
+    }
+
+    /// Starts to copy one element to element `i` of `to`; outside the matrix it is zero.
+    #[inline(always)]
+    pub fn start_element(self, row: u32, column: u32, to: Shared<T>, i: u32) {
+        let inside = row < self.rows && column < self.columns;
+        async_copy::element(to, i, self.data, row.wrapping_mul(self.columns).wrapping_add(column), inside);
+    }
+
+    /// Writes element (`row`, `column`); does nothing outside the matrix.
+    #[inline(always)]
+    pub fn set(self, row: u32, column: u32, value: T) {
+        if row < self.rows && column < self.columns {
+            self.data.set(row * self.columns + column, value);
+        }
+    }
+}
+
+/// Rows of a box by which TMA writes C: those that a warp has of its warpgroup's 64.
+pub const BOX_ROWS: u32 = 16;
+/// Columns of a box.
+const BOX_COLUMNS: u32 = Tile::<bf16>::DEPTH;
+/// Boxes per warp: TMA reads one while the warp writes the other.
+const BOXES: u32 = 2;
+/// Bytes of shared memory per warp.
+pub const BOX_BYTES: u32 = BOXES * BOX_ROWS * ROW;
+
+/// Rounds a warpgroup's sums of 64 × 256 elements to `bf16`, and has TMA write them to C from (`row`, `column`) on;
+/// what is outside C is left out. `boxes` is the offset of the warps' boxes in the dynamic shared memory.
+///
+/// Before the block ends, lane 0 of each warp waits until TMA has read the boxes (`bulk::wait_read::<0>`).
+#[inline(always)]
+pub fn store_tile(c: TensorMap<bf16>, row: u32, column: u32, sums: &[f32; 128], boxes: u32) {
+    let (warp, lane) = (thread::thread_idx_x() / 32, warp::lane_id());
+    unroll::<4>(|i| {
+        let which = i as u32 % BOXES;
+        let tile = Tile::<bf16>::dynamic(boxes + warp * BOX_BYTES + which * BOX_ROWS * ROW, BOX_ROWS);
+        if lane == 0 {
+            bulk::wait_read::<{ BOXES - 1 }>(); // TMA has read what was in this box before …
+        }
+        warp::sync_warp(FULL); // … so all lanes may write to it
+        unroll::<4>(|q| {
+            // Sixteen columns at a time: the lane's pairs of neighbours of both rows, and again 8 columns further.
+            let first = 32 * i + 8 * q;
+            let pair = |e: usize| pair(sums[first + e], sums[first + e + 1]);
+            let at = Tile::<bf16>::place(lane % 16, 16 * q as u32 + lane / 16 * 8);
+            store_fragments(tile.elements().slice(at, 8), [pair(0), pair(2), pair(4), pair(6)]);
+        });
+        bulk::fence(); // what the lane wrote comes before TMA's reads …
+        warp::sync_warp(FULL); // … and so does what the other lanes wrote
+        if lane == 0 {
+            c.store(row + warp % 4 * BOX_ROWS, column + i as u32 * BOX_COLUMNS, tile);
+            bulk::commit();
+        }
+    });
+}
+
+/// The bits of two neighbours in a row of C.
+#[inline(always)]
+pub fn pair(first: f32, second: f32) -> u32 {
+    to_bf16(first).to_bits() as u32 | (to_bf16(second).to_bits() as u32) << 16
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub use host::refuses_but_hopper;
+
+#[cfg(not(target_os = "cuda"))]
+mod host {
+    use crate::ladder::*;
+
+    /// Why a device cannot run a rung that needs compute capability 9.0 and so many bytes of shared memory per block.
+    pub fn refuses_but_hopper(name: &str, ask: &Ask, shared: u32) -> Option<String> {
+        let Device { compute_capability: (major, minor), shared_per_block, .. } = ask.device;
+        if (major, minor) != (9, 0) {
+            return Some(format!("{name} needs compute capability 9.0, not {major}.{minor}"));
+        }
+        let short = shared_per_block < shared;
+        short.then(|| format!("{name} needs {shared} bytes of shared memory per block, not {shared_per_block}"))
+    }
+}
