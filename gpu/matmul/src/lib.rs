@@ -14,6 +14,8 @@ extern crate std;
 #[cfg(not(target_os = "cuda"))]
 pub mod ladder;
 pub mod r11_tensor_mma;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod r12_tensor_group;
 pub mod tensor;
 
 #[cfg(not(target_os = "cuda"))]
@@ -28,7 +30,7 @@ mod host {
     pub static LADDER: Ladder<Multiply> = Ladder {
         family: "matmul",
         about: "matrix product C = A·B of row-major matrices",
-        rungs: &[&r11_tensor_mma::launches::RUNG],
-        default: &r11_tensor_mma::launches::RUNG,
+        rungs: &[&r11_tensor_mma::launches::RUNG, &r12_tensor_group::launches::RUNG],
+        default: &r12_tensor_group::launches::RUNG,
     };
 }
