@@ -16,6 +16,8 @@ pub mod ladder;
 pub mod r11_tensor_mma;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
 pub mod r12_tensor_group;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod r13_tensor_map;
 pub mod tensor;
 
 #[cfg(not(target_os = "cuda"))]
@@ -30,7 +32,7 @@ mod host {
     pub static LADDER: Ladder<Multiply> = Ladder {
         family: "matmul",
         about: "matrix product C = A·B of row-major matrices",
-        rungs: &[&r11_tensor_mma::launches::RUNG, &r12_tensor_group::launches::RUNG],
-        default: &r12_tensor_group::launches::RUNG,
+        rungs: &[&r11_tensor_mma::launches::RUNG, &r12_tensor_group::launches::RUNG, &r13_tensor_map::launches::RUNG],
+        default: &r13_tensor_map::launches::RUNG,
     };
 }
