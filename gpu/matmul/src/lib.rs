@@ -18,6 +18,8 @@ pub mod r11_tensor_mma;
 pub mod r12_tensor_group;
 #[cfg(any(sm_90a, not(target_os = "cuda")))]
 pub mod r13_tensor_map;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod r14_tensor_cluster;
 pub mod tensor;
 
 #[cfg(not(target_os = "cuda"))]
@@ -32,7 +34,12 @@ mod host {
     pub static LADDER: Ladder<Multiply> = Ladder {
         family: "matmul",
         about: "matrix product C = A·B of row-major matrices",
-        rungs: &[&r11_tensor_mma::launches::RUNG, &r12_tensor_group::launches::RUNG, &r13_tensor_map::launches::RUNG],
-        default: &r13_tensor_map::launches::RUNG,
+        rungs: &[
+            &r11_tensor_mma::launches::RUNG,
+            &r12_tensor_group::launches::RUNG,
+            &r13_tensor_map::launches::RUNG,
+            &r14_tensor_cluster::launches::RUNG,
+        ],
+        default: &r14_tensor_cluster::launches::RUNG,
     };
 }

@@ -1,0 +1,254 @@
+//! # Matrix product, pairs of SMs share B by TMA multicast
+//!
+//! **Idea.** A *cluster* is a group of blocks on neighbouring SMs that can access each other's shared memory. The two
+//! blocks of our clusters compute tiles of C that lie one above the other, so both need the same tiles of B. Each block
+//! loads one half of every tile of B and *multicasts* it to both. L2 delivers B once per pair, not once per block.
+//!
+//! **Changed from the rung before.** In `tensor-map` a stage belonged to one block. Now two producers fill it, so it is
+//! empty only when the consumers of both blocks have multiplied: each consumer warp arrives at the `empty` mbarrier of
+//! both. Two cluster-wide barriers replace the block's one: at the beginning, because the peer's arrivals and copies may
+//! come at once, and at the end, because they may still come to a block that has finished.
+//!
+//! **Bottleneck.** The tensor cores and, for large matrices, power: the clock drops under load. Copies of fewer bytes
+//! need less of it. What the library does beyond this is narrower tiles where 128 × 256 leave SMs without work.
+//!
+//! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles of a pair. Copies of 2·k·(m·⌈n/COLUMNS⌉ +
+//! n·⌈m/PAIR_ROWS⌉) bytes to shared memory, of which those of B arrive twice, and of C from there. Two barriers of the
+//! cluster; one launch.
+//!
+//! **Threads.** As in `tensor-map`, with two blocks per cluster: a pair computes 256 × 256 elements of C. If the rows of
+//! tiles are odd in number, one block of the last pairs multiplies zeros, and copies its half of B for the other.
+//!
+//! **Limits.** Those of `tensor-map`.
+//!
+//! **Source.** NVIDIA, "Parallel Thread Execution ISA", chapters on clusters and on multicast copies; P. Shah,
+//! "Outperforming cuBLAS on H100: a worklog" (2024).
+
+use super::tensor::{store_tile, tile_in_groups};
+use simt::mbarrier::{self, Mbarrier};
+use simt::tensor_map::TensorMap;
+use simt::warp::{self, FULL};
+use simt::warpgroup::{self, Across, Along, ROW, Sums, Tile};
+use simt::{Global, bf16, bulk, cluster, kernel, shared, thread, unroll};
+
+/// Rows of a tile of C.
+pub const ROWS: u32 = 128;
+/// Blocks of a cluster.
+const PAIR: u32 = 2;
+/// Rows of the tiles of C of a pair of blocks.
+pub const PAIR_ROWS: u32 = PAIR * ROWS;
+/// Columns of a tile of C.
+pub const COLUMNS: u32 = 256;
+/// Columns of the tile of A, rows of the tile of B: 128 bytes of `bf16`.
+pub const DEPTH: u32 = Tile::<bf16>::DEPTH;
+/// Stages of the ring.
+const STAGES: u32 = 4;
+/// Columns of B that a block loads, for both.
+const SHARE: u32 = COLUMNS / PAIR;
+/// Bytes of a stage.
+const STAGE_BYTES: u32 = (ROWS + COLUMNS) * ROW;
+/// Rows of C that a warpgroup has.
+const GROUP_ROWS: u32 = 64;
+/// Threads that multiply, and threads per block: one warpgroup more.
+const CONSUMERS: u32 = ROWS / GROUP_ROWS * 128;
+const BLOCK: u32 = CONSUMERS + 128;
+/// Registers per thread of the two roles. All threads begin with 168, the most that an SM has for 384 threads.
+const PRODUCER_REGISTERS: u32 = 40;
+const CONSUMER_REGISTERS: u32 = 232;
+
+const _: () = assert!(PRODUCER_REGISTERS * 128 + CONSUMER_REGISTERS * CONSUMERS <= 168 * BLOCK);
+
+shared!(
+    /// Per stage: TMA has copied the tiles, for both producers.
+    IS_FULL: [u64; STAGES]
+);
+shared!(
+    /// Per stage: all consumer warps of both blocks have multiplied the tiles.
+    IS_EMPTY: [u64; STAGES]
+);
+
+/// C = A·B: A is m × k, B is k × n, C is m × n. The views keep the memory that the maps describe.
+#[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1, cluster = PAIR)]
+pub fn matmul_tensor_cluster(
+    map_a: TensorMap<bf16>,
+    map_b: TensorMap<bf16>,
+    map_c: TensorMap<bf16>,
+    _a: Global<bf16>,
+    _b: Global<bf16>,
+    _c: Global<bf16>,
+    m: u32,
+    n: u32,
+    k: u32,
+) {
+    let (down, along) = (m.div_ceil(PAIR_ROWS), n.div_ceil(COLUMNS));
+    let thread = thread::thread_idx_x();
+    if thread == 0 {
+        let mut stage = 0;
+        while stage < STAGES {
+            full(stage).init(1); // this block's producer, once it has announced the bytes of both producers
+            empty(stage).init(PAIR * CONSUMERS / 32); // each consumer warp of both blocks
+            stage += 1;
+        }
+        mbarrier::fence_init();
+        bulk::fence(); // TMA sees the mbarriers as they are now
+    }
+    // The mbarriers of both blocks are initialised before any thread uses them and before the peer arrives there.
+    cluster::sync();
+    if thread >= CONSUMERS {
+        warpgroup::release_registers::<PRODUCER_REGISTERS>();
+        if thread == CONSUMERS {
+            produce(map_a, map_b, down, along, k.div_ceil(DEPTH));
+        }
+    } else {
+        warpgroup::claim_registers::<CONSUMER_REGISTERS>();
+        consume(map_c, down, along, k.div_ceil(DEPTH));
+    }
+    // No block exits before the peer has finished: the peer's last arrivals, at mbarriers for which nobody waits any
+    // more, find it still there.
+    cluster::sync();
+}
+
+/// The mbarriers of the stage that step `step` uses. The phase that ends when the stage is filled, or emptied, for the
+/// n-th time has the parity of n, counted from 0: [`parity`].
+#[inline(always)]
+fn full(step: u32) -> Mbarrier {
+    Mbarrier::at(IS_FULL::view(), step % STAGES)
+}
+
+#[inline(always)]
+fn empty(step: u32) -> Mbarrier {
+    Mbarrier::at(IS_EMPTY::view(), step % STAGES)
+}
+
+#[inline(always)]
+fn parity(step: u32) -> u32 {
+    step / STAGES % 2
+}
+
+/// The tiles of the stage that step `step` uses: of A 128 rows; of B four boxes of 64 columns, one behind the other,
+/// each of 64 rows along k.
+#[inline(always)]
+fn tiles(step: u32) -> (Tile<bf16>, Tile<bf16>) {
+    let first = step % STAGES * STAGE_BYTES;
+    (Tile::dynamic(first, ROWS), Tile::dynamic(first + ROWS * ROW, COLUMNS))
+}
+
+/// Fills the ring, step by step along k, for tile after tile of the pair.
+#[inline(always)]
+fn produce(map_a: TensorMap<bf16>, map_b: TensorMap<bf16>, down: u32, along: u32, steps: u32) {
+    let rank = cluster::rank();
+    // Steps of all tiles so far. They may exceed 32 bits: only their last bits count.
+    let mut step = 0u32;
+    let mut tile = thread::block_idx_x() / PAIR;
+    while tile < down * along {
+        let (row, column) = tile_in_groups(tile, down, along);
+        let (row, column) = (row * PAIR_ROWS + rank * ROWS, column * COLUMNS);
+        let mut t = 0;
+        while t < steps {
+            // The consumers of both blocks, to which this producer copies, have multiplied what the stage held in the
+            // round before. In the first round they had nothing to do: the phase before an mbarrier's first counts as
+            // ended.
+            empty(step).wait_cluster(parity(step) ^ 1);
+            let ((to_a, to_b), full) = (tiles(step), full(step));
+            // The phase ends when all bytes have come, the peer's half of B, too: it may come before it is announced.
+            // Bytes outside the matrices come as zeros.
+            full.arrive_expecting(STAGE_BYTES);
+            map_a.load(to_a, row, t * DEPTH, full);
+            unroll::<2>(|i| {
+                let first = rank * SHARE + i as u32 * 64;
+                map_b.load_multicast(to_b.rows(first, DEPTH), t * DEPTH, column + first, full, 0b11);
+            });
+            step = step.wrapping_add(1);
+            t += 1;
+        }
+        tile += thread::grid_dim_x() / PAIR;
+    }
+}
+
+/// Multiplies what is in the ring, for tile after tile of the pair. There is at least one step along k.
+#[inline(always)]
+fn consume(map_c: TensorMap<bf16>, down: u32, along: u32, steps: u32) {
+    let (rank, group_row) = (cluster::rank(), thread::thread_idx_x() / 128 * GROUP_ROWS);
+    let mut step = 0u32;
+    let mut tile = thread::block_idx_x() / PAIR;
+    while tile < down * along {
+        let (row, column) = tile_in_groups(tile, down, along);
+        let mut sums = Sums::<{ COLUMNS as usize / 2 }>::ZERO;
+        let mut t = 0;
+        loop {
+            full(step).wait(parity(step)); // the bytes of the stage have come
+            warp::sync_warp(FULL); // lanes may leave the wait one by one; `wgmma` needs them together
+            let (of_a, of_b) = tiles(step);
+            // Returns when the products of the step before are made; those of this step go on.
+            sums = sums.add::<bf16, Along, Across>(of_a.rows(group_row, GROUP_ROWS), of_b);
+            if t > 0 {
+                free(step.wrapping_sub(1));
+            }
+            step = step.wrapping_add(1);
+            t += 1;
+            if t == steps {
+                break;
+            }
+        }
+        let sums = sums.finish();
+        free(step.wrapping_sub(1)); // before C is stored: the producer goes on to the next tile meanwhile
+        let (row, column) = (row * PAIR_ROWS + rank * ROWS + group_row, column * COLUMNS);
+        store_tile(map_c, row, column, &sums, STAGES * STAGE_BYTES);
+        tile += thread::grid_dim_x() / PAIR;
+    }
+    if warp::lane_id() == 0 {
+        bulk::wait_read::<0>(); // TMA has read the boxes of C before the block's shared memory is given to another
+    }
+}
+
+/// Tells both producers that the warp's products of a step are made, so that the stage may be filled again. The lanes
+/// have waited for the products together, so one of them per block speaks for all.
+#[inline(always)]
+fn free(step: u32) {
+    let lane = warp::lane_id();
+    if lane < PAIR {
+        empty(step).arrive_at(lane);
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the kernel, once.
+
+    use super::*;
+    use crate::ladder::*;
+    use crate::r12_tensor_group;
+    use crate::tensor::{BOX_BYTES, BOX_ROWS, refuses_but_hopper};
+    use simt::tensor_map::Described;
+    use simt::warpgroup::MORE;
+
+    /// Bytes of dynamic shared memory: the ring, and boxes of C for each consumer warp.
+    const SHARED_BYTES: u32 = STAGES * STAGE_BYTES + CONSUMERS / 32 * BOX_BYTES + MORE;
+    /// Those, and the mbarriers.
+    const ALL_SHARED_BYTES: u32 = SHARED_BYTES + 2 * STAGES * 8;
+
+    /// The rung.
+    pub static RUNG: Entry<Multiply> = rung!("r14_tensor_cluster.rs", [matmul_tensor_cluster])
+        .refusing(|ask| refuses_but_hopper("tensor-cluster", ask, ALL_SHARED_BYTES))
+        .run_by(Multiply::Bf16(multiply));
+
+    /// C = A·B.
+    ///
+    /// # Errors
+    /// Those of a launch, and of the maps.
+    pub fn multiply(on: &dyn Launcher, product: Product<bf16>) -> Result {
+        let Product { a, b, c, m, n, k } = product;
+        let maps = (
+            Described::of(a, [m, k], k, ROWS),
+            Described::of(b, [k, n], n, DEPTH),
+            Described::of(c, [m, n], n, BOX_ROWS),
+        );
+        let (Some(of_a), Some(of_b), Some(of_c)) = maps else {
+            return r12_tensor_group::launches::multiply(on, product);
+        };
+        let map = |of| on.tensor_map(&of).map(TensorMap::new);
+        let pairs = (m.div_ceil(PAIR_ROWS) * n.div_ceil(COLUMNS)).min(on.device().multiprocessors / PAIR).max(1);
+        let geometry = Geometry::linear(pairs * PAIR, BLOCK).shared(SHARED_BYTES);
+        on.launch(matmul_tensor_cluster, geometry, (map(of_a)?, map(of_b)?, map(of_c)?, a, b, c, m, n, k))
+    }
+}
