@@ -295,6 +295,7 @@ pub(crate) trait Machine {
     fn maximum_f32(a: f32, b: f32) -> f32;
     fn round_tf32(value: f32) -> u32;
     fn round_bf16(value: f32) -> u16;
+    fn round_bf16_pair(low: f32, high: f32) -> u32;
     fn round_f16(value: f32) -> u16;
     fn widen_f16(bits: u16) -> f32;
     #[track_caller]

@@ -1,6 +1,7 @@
 //! Products of small matrices on the simulator: which lane has what, the precision of operands and sums, and lanes that
 //! do not come.
 
+use simt::math::{to_bf16, to_bf16_pair};
 use simt::mma::{self, Tf32};
 use simt::sim::{LaunchError, Options, launch};
 use simt::{Global, Kernel, kernel, thread};
@@ -99,6 +100,19 @@ fn conversions_round_as_they_say() {
     }
     assert_eq!(to[4 * 4], 1.0 + ulp, "of two as near, the larger");
     assert_eq!(to[5 * 4], -1.0 - ulp, "of two as near, the larger in magnitude");
+}
+
+/// Two numbers as neighbours of 16 bits: the first in the low half, ties to even, the hardware's NaN.
+#[test]
+fn pairs_of_bf16() {
+    let (ulp, nan) = (1.0 / 128.0, f32::NAN);
+    assert_eq!(to_bf16_pair(1.0, -2.0), 0xC000_3F80);
+    assert_eq!(to_bf16_pair(1.0 + ulp / 2.0, 1.0 + ulp * 1.5), 0x3F82_3F80);
+    assert_eq!(to_bf16_pair(f32::MAX, -nan), 0x7FFF_7F80);
+    for (x, y) in [(0.1, -0.3), (-0.0, 1e-40), (nan, f32::NEG_INFINITY)] {
+        let [low, high] = [x, y].map(|z| u32::from(to_bf16(z).to_bits()));
+        assert_eq!(to_bf16_pair(x, y), low | high << 16);
+    }
 }
 
 /// Half a warp, or lanes in two places, do not multiply.

@@ -13,6 +13,20 @@ pub(crate) fn round_bf16(value: f32) -> u16 {
     bits
 }
 
+/// The bits of the nearest bf16 of each, `low`'s in the low half.
+#[inline(always)]
+pub(crate) fn round_bf16_pair(low: f32, high: f32) -> u32 {
+    let bits: u32;
+    // SAFETY: as above.
+    unsafe {
+        asm!(
+            "cvt.rn.bf16x2.f32 {0}, {1}, {2};",
+            out(reg32) bits, in(reg32) high, in(reg32) low, options(pure, nomem, nostack)
+        );
+    }
+    bits
+}
+
 /// The bits of the nearest f16.
 #[inline(always)]
 pub(crate) fn round_f16(value: f32) -> u16 {

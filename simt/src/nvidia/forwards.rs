@@ -190,6 +190,11 @@ macro_rules! forwards {
         }
 
         #[inline(always)]
+        fn round_bf16_pair(low: f32, high: f32) -> u32 {
+            convert::round_bf16_pair(low, high)
+        }
+
+        #[inline(always)]
         fn round_f16(value: f32) -> u16 {
             convert::round_f16(value)
         }

@@ -801,6 +801,10 @@ impl Machine for Simulator {
         if value.is_nan() { 0x7fff } else { bf16::from_f32(value).to_bits() }
     }
 
+    fn round_bf16_pair(low: f32, high: f32) -> u32 {
+        u32::from(Self::round_bf16(low)) | u32::from(Self::round_bf16(high)) << 16
+    }
+
     fn round_f16(value: f32) -> u16 {
         if value.is_nan() { 0x7fff } else { f16::from_f32(value).to_bits() }
     }
