@@ -23,7 +23,8 @@
 //! **Source.** NVIDIA, "Parallel Thread Execution ISA", chapter on `wgmma`; P. Shah, "Outperforming cuBLAS on H100: a
 //! worklog" (2024), for the shape of the tile.
 
-use super::tensor::{Matrix, pair, tile_in_groups};
+use super::tensor::{Matrix, tile_in_groups};
+use simt::math::to_bf16_pair;
 use simt::warpgroup::{Across, Along, ROW, Sums, Tile};
 use simt::{Global, async_copy, bf16, bulk, kernel, thread, unroll, warp};
 
@@ -140,8 +141,8 @@ fn store(c: Matrix<bf16>, row: u32, column: u32, sums: &[f32; COLUMNS as usize /
     let (row, column) = (row + warp * 16 + lane / 4, column + lane % 4 * 2);
     unroll::<{ COLUMNS as usize / 8 }>(|j| {
         let column = column + 8 * j as u32;
-        set_2(c, row, column, pair(sums[4 * j], sums[4 * j + 1]));
-        set_2(c, row + 8, column, pair(sums[4 * j + 2], sums[4 * j + 3]));
+        set_2(c, row, column, to_bf16_pair(sums[4 * j], sums[4 * j + 1]));
+        set_2(c, row + 8, column, to_bf16_pair(sums[4 * j + 2], sums[4 * j + 3]));
     });
 }
 

@@ -1,7 +1,7 @@
 //! What the rungs on the tensor cores share: the order of tiles, copies to shared memory by `cp.async`, and the store
 //! of a tile of C by TMA.
 
-use simt::math::to_bf16;
+use simt::math::to_bf16_pair;
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
 use simt::warpgroup::{ROW, Tile, store_fragments};
@@ -90,7 +90,7 @@ pub fn store_tile(c: TensorMap<bf16>, row: u32, column: u32, sums: &[f32; 128], 
         unroll::<4>(|q| {
             // Sixteen columns at a time: the lane's pairs of neighbours of both rows, and again 8 columns further.
             let first = 32 * i + 8 * q;
-            let pair = |e: usize| pair(sums[first + e], sums[first + e + 1]);
+            let pair = |e: usize| to_bf16_pair(sums[first + e], sums[first + e + 1]);
             let at = Tile::<bf16>::place(lane % 16, 16 * q as u32 + lane / 16 * 8);
             store_fragments(tile.elements().slice(at, 8), [pair(0), pair(2), pair(4), pair(6)]);
         });
@@ -101,12 +101,6 @@ pub fn store_tile(c: TensorMap<bf16>, row: u32, column: u32, sums: &[f32; 128], 
             bulk::commit();
         }
     });
-}
-
-/// The bits of two neighbours in a row of C.
-#[inline(always)]
-pub fn pair(first: f32, second: f32) -> u32 {
-    to_bf16(first).to_bits() as u32 | (to_bf16(second).to_bits() as u32) << 16
 }
 
 #[cfg(not(target_os = "cuda"))]
