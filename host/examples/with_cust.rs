@@ -12,7 +12,7 @@ use cust::context::ContextHandle;
 use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::stream::{Stream, StreamFlags};
 use cust::sys;
-use rungs::algorithms::Operation;
+use rungs::Operation;
 use rungs::engine::Engine;
 use rungs::error::{Error, Result};
 use rungs::plan::Plan;

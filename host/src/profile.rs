@@ -3,9 +3,7 @@
 //! On a GPU the times are those of events around each activity, and a kernel's resources are those that the driver
 //! reports. The simulator has only the host's clock: its times are those of the simulation.
 //!
-//! [`crate::group::profile`] is the same for several devices that work together.
-
-pub mod timeline;
+//! `rungs_group::profile` is the same for several devices that work together.
 
 use crate::engine::{Activity, Engine, Origin, What};
 use crate::error::Result;
@@ -118,7 +116,7 @@ impl Profile {
 }
 
 /// What the host did and what each stream did, in this order, with times from `origin` on.
-pub(crate) fn tracks(engine: &Engine, origin: &Origin, rank: usize, activities: &[Activity]) -> Result<Vec<Track>> {
+pub fn tracks(engine: &Engine, origin: &Origin, rank: usize, activities: &[Activity]) -> Result<Vec<Track>> {
     // The host's, which is of no stream, comes first.
     let mut by_stream = BTreeMap::<Option<u32>, Vec<Entry>>::new();
     for activity in activities {

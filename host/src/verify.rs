@@ -1,25 +1,30 @@
-//! Sorts and scans checked on the device, where the host would need seconds; see [`rungs_kernels::verify`].
+//! Results checked: with an oracle on the host, or, sorts and scans, on the device, where the host would need seconds; see
+//! [`rungs_kernels::verify`].
 
-use super::{Operation, Parameters};
-use crate::data::Dtype;
+use crate::Operation;
+use crate::data::{Data, Difference};
 use crate::engine::{AnyBuffer, Engine};
-use crate::error::Result;
-use rungs_kernels::keys::{FLOAT, SIGNED, UNSIGNED, Word};
+use crate::error::{Error, Result};
+use rungs_kernels::keys::Word;
 use rungs_kernels::operator::{Max, Min, Sum};
 use rungs_kernels::verify::{self, verify_keys, verify_pairs, verify_scan};
 use simt::{Geometry, Global, Kernel, Scalar};
 
-/// Results of at least this many elements are checked on the GPU, smaller ones on the host, where the oracle takes
-/// little time.
-pub const ON_DEVICE_FROM: usize = 1 << 20;
+/// Compares an output with its oracle, bit by bit.
+///
+/// # Errors
+/// [`Error::Mismatch`] at the first difference.
+pub fn compare(family: &str, rung: &str, got: &Data, want: &Data) -> Result<()> {
+    verdict(family, rung, want.len(), got.first_difference(want))
+}
 
-/// How words of a type are ordered, see [`rungs_kernels::keys`].
-pub fn order_of(dtype: Dtype) -> u32 {
-    match dtype {
-        Dtype::I32 | Dtype::I64 => SIGNED,
-        Dtype::F32 | Dtype::F64 | Dtype::F16 | Dtype::Bf16 => FLOAT,
-        _ => UNSIGNED,
-    }
+/// Turns the first difference between a result (left) and its oracle (right) into an error, for `n` elements.
+///
+/// # Errors
+/// [`Error::Mismatch`] if there is one.
+pub fn verdict(family: &str, rung: &str, n: usize, first: Option<Difference>) -> Result<()> {
+    let Some(Difference { index, left: got, right: want }) = first else { return Ok(()) };
+    Err(Error::Mismatch { family: family.into(), rung: rung.into(), n: n as u64, index: index as u64, want, got })
 }
 
 /// The result of a pass over keys.
@@ -35,8 +40,8 @@ pub struct Found {
 /// says; `zeros_equal`: -0 and +0 in any order.
 ///
 /// # Errors
-/// [`Error::Launch`](crate::Error::Launch) or [`Error::Cuda`](crate::Error::Cuda) if the check, or a kernel launched
-/// before it, fails; [`Error::OutOfMemory`](crate::Error::OutOfMemory) if two words do not fit on the engine.
+/// [`Error::Launch`] or [`Error::Cuda`] if the check, or a kernel launched
+/// before it, fails; [`Error::OutOfMemory`] if two words do not fit on the engine.
 pub fn keys<T: Word>(keys: &dyn AnyBuffer, order: u32, zeros_equal: bool) -> Result<Found>
 where
     verify_keys<T>: Kernel<Args = (Global<T>, u32, u32, Global<u64>)>,
@@ -89,27 +94,6 @@ where
     Ok(wrong)
 }
 
-/// Whether every result of a scan follows from the one before it; `None` for floats, whose sums round.
-///
-/// # Errors
-/// As for [`keys`].
-pub fn follows(
-    dtype: Dtype,
-    input: &dyn AnyBuffer,
-    output: &dyn AnyBuffer,
-    parameters: Parameters,
-) -> Result<Option<bool>> {
-    let Parameters { operation, exclusive, .. } = parameters;
-    let wrong = match dtype {
-        Dtype::U32 => scan::<u32>(input, output, operation, exclusive)?,
-        Dtype::I32 => scan::<i32>(input, output, operation, exclusive)?,
-        Dtype::U64 => scan::<u64>(input, output, operation, exclusive)?,
-        Dtype::I64 => scan::<i64>(input, output, operation, exclusive)?,
-        _ => return Ok(None),
-    };
-    Ok(Some(wrong == 0))
-}
-
 /// Runs a launch over `n` elements and returns the two words that it adds to.
 fn found(
     engine: &Engine,
@@ -127,6 +111,7 @@ fn found(
 mod tests {
     use super::*;
     use crate::data::{self, Distribution, Dtype};
+    use crate::keys::order_of;
 
     fn look(keys: &[u32], order: u32, zeros_equal: bool) -> Found {
         let buffer = Engine::simulator().upload(keys).unwrap();

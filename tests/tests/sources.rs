@@ -1,6 +1,6 @@
 //! The registry, the files and the heads of the rungs against each other.
 
-use rungs::algorithms::{FAMILIES, SUPPORT};
+use rungs_cli::algorithms::{FAMILIES, SUPPORT};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

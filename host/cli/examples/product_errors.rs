@@ -1,7 +1,7 @@
 //! Speed of matrix products beside their error: every rung from some rung on, and NVIDIA's library, on the same normal
 //! data.
 //!
-//!     cargo run --release -p rungs --example product_errors [FROM [M,N,K ...]]
+//!     cargo run --release -p rungs-cli --example product_errors [FROM [M,N,K ...]]
 //!
 //! The library of peers is the one that RUNGS_PEERS names. The error is that of 64 rows of C against sums in double
 //! precision: the root of the sum of all squares, relative to that of the right values; and the largest of an element
@@ -9,11 +9,11 @@
 //! with another.
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use rungs::algorithms::{self, Parameters, Prepared, Size, Workload};
-use rungs::bench::peers::{self, Peers};
 use rungs::data::{Data, Distribution, Dtype};
 use rungs::engine::{DeviceChoice, Engine};
 use rungs::error::{Error, Result};
+use rungs_cli::algorithms::{self, Parameters, Prepared, Size, Workload};
+use rungs_cli::bench::peers::{self, Peers};
 
 /// Rounds, and the milliseconds of back-to-back calls that a measurement lasts at least.
 const ROUNDS: usize = 15;

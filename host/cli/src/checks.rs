@@ -1,6 +1,6 @@
 //! Checks of rungs on the simulator, as reports show them: what `rungs check` and `--check` share.
 
-use crate::error::{Error, Result};
+use rungs::error::{Error, Result};
 use serde::Serialize;
 use simt::Dim3;
 use simt::sim::{self, Check, LaunchError, Space};

@@ -1,23 +1,22 @@
 //! What the program runs on a group: a problem on drawn input, verified over the whole, then timed.
 
-use super::product::{Multiplier, bounds};
-use super::profile::GroupProfile;
-use super::sort::{SortRung, Sorter};
-use super::vec::{Counter, Part, Reducer, Scanner, seed_of};
-use super::{Exchange, Group, Round, ShardedVec, Total};
 use crate::algorithms::histogram::DEFAULT_BINS;
-use crate::algorithms::keys::KeyWord;
 use crate::algorithms::oracle::arithmetic::Reducible;
 use crate::algorithms::oracle::products;
-use crate::algorithms::verify::order_of;
-use crate::algorithms::{Family, Kind, Parameters, RateUnit, Size, verify};
+use crate::algorithms::{Family, Kind, Parameters, RateUnit, Size};
 use crate::bench::peers::Peers;
 use crate::bench::{Times, stats};
 use crate::data::{Distribution, Dtype, Element};
-use crate::engine::Engine;
-use crate::error::{Error, Result};
-use crate::matrix::Precision;
 use crate::measure::median;
+use rungs::engine::Engine;
+use rungs::error::{Error, Result};
+use rungs::keys::{KeyWord, order_of};
+use rungs::matrix::Precision;
+use rungs::verify;
+use rungs_group::product::{Multiplier, bounds};
+use rungs_group::profile::GroupProfile;
+use rungs_group::sort::{SortRung, Sorter};
+use rungs_group::{Counter, Exchange, Group, Part, Reducer, Round, Scanner, ShardedVec, Total, seed_of};
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::scan::{Scan, Scans};
 use rungs_kernels::radix::pieces::Pieces;
@@ -177,7 +176,7 @@ impl Job<'_> {
         let mut profile = None;
         if self.profiled {
             run(false)?;
-            profile = Some(super::profile::profile(group, engine, || run(true))?.1);
+            profile = Some(rungs_group::profile::profile(group, engine, || run(true))?.1);
         }
         // There is at least one.
         let Some(all) = stats::times(&times, 1) else { return Err(self.unsuited()) };
@@ -238,7 +237,7 @@ impl Job<'_> {
         keys.copy_from(&input)?;
         let mut cub = self.cub.map(|peers| peers.key_sort(T::DTYPE)).transpose()?;
         let mut sort = |keys: &mut ShardedVec<'_, T>| match &mut cub {
-            Some(cub) => sorter.sort_by_cub(keys, cub).map(|()| CUB),
+            Some(cub) => sorter.sort_by_other(keys, &mut |from, to, len| cub.sort(from, to, len)).map(|()| CUB),
             None => sorter.sort(keys, self.rung).map(SortRung::name),
         };
         let ran = sort(&mut keys)?;

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    rungs::cli::main(std::env::args_os())
+    rungs_cli::cli::main(std::env::args_os())
 }

@@ -3,8 +3,8 @@
 use crate::algorithms::{Family, Prepared, Problem, RateUnit, Rung, Size};
 use crate::checks::{self, Checked};
 use crate::data::Dtype;
-use crate::engine::Engine;
-use crate::error::{Error, Result};
+use rungs::engine::Engine;
+use rungs::error::{Error, Result};
 use serde::{Serialize, Serializer};
 use simt::sim::LaunchError;
 use std::time::Duration;

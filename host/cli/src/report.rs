@@ -2,10 +2,10 @@
 
 use crate::checks::Checked;
 use crate::data::{Data, Format::Raw, Output, Place};
-use crate::engine::DeviceInfo;
-use crate::error::{Error, Result};
 use crate::measure::Row;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use rungs::engine::DeviceInfo;
+use rungs::error::{Error, Result};
 use serde::Serialize;
 use std::io::Write;
 use std::str::FromStr;

@@ -1,7 +1,7 @@
 //! Tracks as a file that Perfetto and Chrome's about:tracing show: the Trace Event Format, in JSON.
 
-use super::{Entry, Track};
-use crate::error::{Error, Result};
+use rungs::error::{Error, Result};
+use rungs::profile::{Entry, Track};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 

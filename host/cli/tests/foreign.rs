@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 
 /// What the fuzz targets run.
-#[path = "../../fuzz/src/lib.rs"]
+#[path = "../../../fuzz/src/lib.rs"]
 mod readers;
 
 /// The system's allocator, which counts what a thread holds and has held at most.
@@ -59,7 +59,7 @@ const MUTATIONS: u64 = 250;
 
 /// Runs a reader over its seeds and their mutations.
 fn survives(target: &str, read: impl Fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds").join(target);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
     let mut seeds: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     seeds.sort();
     assert!(seeds.len() > 2, "{} has no seeds", folder.display());
@@ -142,7 +142,7 @@ fn reports() {
 
 #[test]
 fn every_fuzz_target_has_a_test_here() {
-    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz");
+    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
     let names = |folder: &str| {
         let entries = fs::read_dir(fuzz.join(folder)).unwrap().map(|entry| entry.unwrap().path());
         entries.map(|path| path.file_stem().unwrap().to_str().unwrap().to_string()).collect::<BTreeSet<_>>()

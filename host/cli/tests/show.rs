@@ -1,8 +1,8 @@
 //! The commands that show things: `trace`, `profile`, `sweep` and the reports of S0 and S1, on the simulator.
 
-use rungs::algorithms::{Extra, FAMILIES, Family, Kind, Parameters, Rung, family};
 use rungs::engine::Engine;
-use rungs::trace::{Step, Trace, trace};
+use rungs_cli::algorithms::{Extra, FAMILIES, Family, Kind, Parameters, Rung, family};
+use rungs_cli::trace::{Step, Trace, trace};
 use serde_json::Value;
 use std::process::Command;
 

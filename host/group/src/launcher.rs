@@ -10,8 +10,8 @@
 //! torchrun uses itself. Without `MASTER_ADDR` all processes are on one host.
 
 use super::{Nccl, Rendezvous, Settings, Tcp};
-use crate::engine::{DeviceChoice, Engine, cuda};
-use crate::error::{Error, Result};
+use rungs::engine::{DeviceChoice, Engine, cuda};
+use rungs::error::{Error, Result};
 use std::env;
 
 /// The names of rank, size and number on the host, by launcher, and those that together name the job. A launcher's own

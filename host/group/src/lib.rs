@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use rungs::engine::DeviceChoice;
-//! use rungs::group::{self, ShardedVec};
+//! use rungs_group::{self, ShardedVec};
 //!
 //! # fn main() -> rungs::Result<()> {
 //! let sorted = group::run(&[DeviceChoice::Simulator; 2], |group, engine| {
@@ -30,7 +30,6 @@
 //! that dies closes its connection, and a rank that does not come to a meeting is waited for no longer than the group's
 //! [time-out](Settings::timeout).
 
-pub mod job;
 pub mod launcher;
 mod local;
 mod meeting;
@@ -45,11 +44,11 @@ pub use local::Local;
 pub use meeting::{Meeting, Seat};
 pub use nccl::Nccl;
 pub use tcp::{Rendezvous, Tcp};
-pub use vec::{Counter, Reducer, Scanner, ShardedVec, Total, Totals};
+pub use vec::{Counter, Part, Reducer, Scanner, ShardedVec, Total, Totals, seed_of};
 
-use crate::engine::{AnyBuffer, DeviceChoice, Engine, What};
-use crate::error::{Error, Result};
 use meeting::Witness;
+use rungs::engine::{AnyBuffer, DeviceChoice, Engine, What};
+use rungs::error::{Error, Result};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use super::meeting::{Meeting, Purpose, Reading, failed_text};
 use super::{Exchange, Group, Seat, noted_meeting};
-use crate::engine::{Engine, What};
-use crate::error::{Error, Result};
+use rungs::engine::{Engine, What};
+use rungs::error::{Error, Result};
 use simt::sim;
 use std::ffi::c_void;
 use std::ptr;

@@ -1,6 +1,6 @@
 //! How ranks exchange a few bytes, and learn of each other's failures.
 
-use crate::error::{Error, Result};
+use rungs::error::{Error, Result};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -79,7 +79,7 @@ impl State {
 /// the others read of its memory is what it has offered.
 ///
 /// ```compile_fail,E0599
-/// use rungs::group::Seat;
+/// use rungs_group::Seat;
 ///
 /// let seats = Seat::row(2, std::time::Duration::from_secs(1));
 /// let second = seats[0].clone();

@@ -5,9 +5,9 @@
 
 use super::meeting::Meeting;
 use super::{Exchange, Group, noted_meeting};
-use crate::engine::{Engine, What};
-use crate::error::{Error, Result};
 use libloading::Library;
+use rungs::engine::{Engine, What};
+use rungs::error::{Error, Result};
 use std::cell::Cell;
 use std::ffi::{CStr, OsStr, OsString, c_char, c_int, c_void};
 use std::path::PathBuf;

@@ -4,10 +4,10 @@
 //! rank multiplies by a panel while the next one is on its way.
 
 use super::{Exchange, Group, Round};
-use crate::engine::{Buffer, Engine};
-use crate::error::{Error, Result};
-use crate::matrix::Precision;
-use crate::vec::choice::choose_product;
+use rungs::engine::{Buffer, Engine};
+use rungs::error::{Error, Result};
+use rungs::matrix::Precision;
+use rungs::vec::choice::choose_product;
 use rungs_kernels::ladder::Sequence;
 use rungs_kernels::ladder::matmul::{Matrix, Multiplier as _, Product, Sizes};
 

@@ -13,9 +13,9 @@
 //! it the clocks are taken to go equally fast.
 
 use super::Group;
-use crate::engine::Engine;
-use crate::error::{Error, Result};
-use crate::profile::{Track, tracks};
+use rungs::engine::Engine;
+use rungs::error::{Error, Result};
+use rungs::profile::{Track, tracks};
 use serde::{Deserialize, Serialize};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
@@ -167,7 +167,7 @@ fn process() -> u64 {
 mod tests {
     use super::super::{Meeting, Rendezvous, Seat, Tcp};
     use super::*;
-    use crate::profile::{Entry, Profile};
+    use rungs::profile::{Entry, Profile};
     use std::net::TcpListener;
     use std::time::Duration;
 

@@ -1,11 +1,11 @@
 //! A vector that lies on all devices of a group.
 
 use super::Group;
-use crate::algorithms::Operation;
-use crate::data::{Distribution, Element};
-use crate::engine::{AnyBuffer, Buffer, Engine};
-use crate::error::{Error, Result};
-use crate::vec::choice::{self, choose};
+use rungs::Operation;
+use rungs::data::{Distribution, Element};
+use rungs::engine::{AnyBuffer, Buffer, Engine};
+use rungs::error::{Error, Result};
+use rungs::vec::choice::{self, choose};
 use rungs_kernels::histogram as kernels;
 use rungs_kernels::ladder::Sequence;
 use rungs_kernels::ladder::histogram::{self, Counts, Histogram};
@@ -127,7 +127,10 @@ impl<'g, T: Scalar> ShardedVec<'g, T> {
     }
 
     /// `len` elements from `start` on.
-    pub(super) fn read(&self, start: usize, len: usize) -> Result<Vec<T>> {
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] if the copy, or a kernel launched before it, fails.
+    pub fn read(&self, start: usize, len: usize) -> Result<Vec<T>> {
         let mut elements = vec![T::default(); len];
         let bytes = size_of_val(&elements[..]);
         // SAFETY: a scalar has no padding, and every byte pattern is one.
@@ -140,7 +143,7 @@ impl<'g, T: Scalar> ShardedVec<'g, T> {
 }
 
 /// A share as memory.
-pub(super) struct Part<'a> {
+pub struct Part<'a> {
     engine: &'a Engine,
     address: *mut u8,
     bytes: usize,
@@ -148,7 +151,8 @@ pub(super) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    pub(super) fn of<T: Scalar>(vec: &'a ShardedVec<'_, T>) -> Self {
+    /// The share of a vector.
+    pub fn of<T: Scalar>(vec: &'a ShardedVec<'_, T>) -> Self {
         let (address, bytes) = (vec.view().as_ptr() as *mut u8, vec.len() * size_of::<T>());
         Self { engine: &vec.engine, address, bytes, mark: AnyBuffer::mark(&vec.buffer) }
     }
@@ -180,7 +184,7 @@ unsafe impl AnyBuffer for Part<'_> {
 }
 
 /// The seed of a rank's share.
-pub(crate) fn seed_of(seed: u64, rank: usize) -> u64 {
+pub fn seed_of(seed: u64, rank: usize) -> u64 {
     seed.wrapping_add((rank as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }
 

@@ -2,9 +2,9 @@
 //! tests/tests/plans.rs.
 
 use super::*;
-use crate::algorithms::verify::order_of;
 use crate::data::Element;
 use crate::engine::Buffer;
+use crate::keys::order_of;
 use crate::vec::choice;
 use rungs_kernels::ladder::{histogram as counting, reduce, scan, sort};
 use rungs_kernels::operator::Operation;

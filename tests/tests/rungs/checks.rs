@@ -5,11 +5,11 @@
 //! one block where a rung has more.
 
 use libtest_mimic::Failed;
-use rungs::algorithms::{Family, Parameters, Rung, Size, Workload};
-use rungs::checks;
 use rungs::data::{Distribution, Dtype};
 use rungs::engine::{Activity, Engine, What};
-use rungs::measure::run_once;
+use rungs_cli::algorithms::{Family, Parameters, Rung, Size, Workload};
+use rungs_cli::checks;
+use rungs_cli::measure::run_once;
 use rungs_kernels::keys::{DESCENDING, UNSIGNED};
 use rungs_kernels::products::mixed;
 use rungs_kernels::radix::r8_msd_buckets::launches::{self as buckets, Memory};

@@ -2,8 +2,8 @@
 
 use super::{OpenProblem, Prepared, Rung};
 use crate::data::{Data, Element};
-use crate::engine::{Buffer, Engine};
-use crate::error::Result;
+use rungs::engine::{Buffer, Engine};
+use rungs::error::Result;
 use simt::Scalar;
 use std::rc::Rc;
 
@@ -26,7 +26,7 @@ impl<'p, I: Scalar, O: Scalar + Element> Apart<'p, I, O> {
     /// allocates the rung's scratch memory on the input's engine.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if output or scratch memory does not fit; the error of
+    /// [`Error::OutOfMemory`](rungs::Error::OutOfMemory) if output or scratch memory does not fit; the error of
     /// `launches`.
     pub fn prepare(
         problem: &'p dyn OpenProblem,

@@ -6,8 +6,8 @@ use super::{
     Workload, compare, entry,
 };
 use crate::data::{Data, Distribution, Dtype};
-use crate::engine::{AnyBuffer, Buffer, Engine};
-use crate::error::{Error, Result};
+use rungs::engine::{AnyBuffer, Buffer, Engine};
+use rungs::error::{Error, Result};
 use rungs_kernels::cubes::{LADDER, TIMES};
 use rungs_kernels::ladder::cubes::{Cubes, Plan, Values};
 use rungs_kernels::ladder::{Ladder, Sequence};

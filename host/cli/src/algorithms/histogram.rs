@@ -7,8 +7,8 @@ use super::{
     compare, entry,
 };
 use crate::data::{Data, Distribution, Dtype};
-use crate::engine::{AnyBuffer, Engine};
-use crate::error::{Error, Result};
+use rungs::engine::{AnyBuffer, Engine};
+use rungs::error::{Error, Result};
 use rungs_kernels::histogram::{Key, MAX_BINS};
 use rungs_kernels::ladder::Ladder;
 use rungs_kernels::ladder::histogram::{Counts, Histogram, Keys};

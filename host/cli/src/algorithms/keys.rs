@@ -1,40 +1,12 @@
 //! Keys of the sorting problems: words of 32 or 64 bits, in the order of their type.
 
-use super::{Extra, Family, Parameters, Rung, verify};
+use super::{Extra, Family, Parameters, Rung};
 use crate::data::Dtype;
-use crate::engine::AnyBuffer;
-use crate::error::Result;
 use rungs_kernels::ladder::Ladder;
-use rungs_kernels::ladder::sort::{Sort, Width};
+use rungs_kernels::ladder::sort::Sort;
 
 /// The types that sorting rungs of any width take.
 pub const KEY_TYPES: &[Dtype] = &[Dtype::U32, Dtype::I32, Dtype::F32, Dtype::U64, Dtype::I64, Dtype::F64];
-
-/// A word that stores one key.
-#[diagnostic::on_unimplemented(
-    message = "no rung sorts keys that are stored in `{Self}`",
-    label = "not for keys of this type",
-    note = "sorts take u32, i32, f32, u64, i64 and f64; with values u32, i32 and f32"
-)]
-pub trait KeyWord: Width + bytemuck::Pod {
-    /// Counts descents and computes the checksum on the keys' engine, see [`verify::keys`].
-    ///
-    /// # Errors
-    /// As for [`verify::keys`].
-    fn look(keys: &dyn AnyBuffer, order: u32, zeros_equal: bool) -> Result<verify::Found>;
-}
-
-impl KeyWord for u32 {
-    fn look(keys: &dyn AnyBuffer, order: u32, zeros_equal: bool) -> Result<verify::Found> {
-        verify::keys::<u32>(keys, order, zeros_equal)
-    }
-}
-
-impl KeyWord for u64 {
-    fn look(keys: &dyn AnyBuffer, order: u32, zeros_equal: bool) -> Result<verify::Found> {
-        verify::keys::<u64>(keys, order, zeros_equal)
-    }
-}
 
 /// The reason why a rung cannot sort such keys, if it cannot.
 pub fn unable(ladder: &'static Ladder<Sort>, rung: &Rung, dtype: Dtype, parameters: &Parameters) -> Option<String> {
@@ -94,9 +66,9 @@ mod tests {
         let names: Vec<_> = KEY_TYPES.iter().map(|dtype| dtype.to_string()).collect();
         let (last, others) = names.split_last().unwrap();
         let note = format!("take {} and {last}", others.join(", "));
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
         let text = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
-        let files = [("host/src/algorithms/keys.rs", "sorts"), ("gpu/common/src/ladder/reduce.rs", "reductions")];
+        let files = [("host/src/keys.rs", "sorts"), ("gpu/common/src/ladder/reduce.rs", "reductions")];
         for (path, who) in files.into_iter().chain([("gpu/common/src/ladder/scan.rs", "scans")]) {
             assert!(text(path).contains(&format!("    note = \"{who} {note}")), "{path}: {who} {note}");
         }

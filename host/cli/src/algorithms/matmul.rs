@@ -8,9 +8,9 @@ use super::{
     entry, verdict,
 };
 use crate::data::{Data, Difference, Distribution, Dtype, Element};
-use crate::engine::{AnyBuffer, Buffer, Engine};
-use crate::error::{Error, Result};
 use oracle::Number;
+use rungs::engine::{AnyBuffer, Buffer, Engine};
+use rungs::error::{Error, Result};
 use rungs_kernels::ladder::matmul::{self, Batch, Matmul, Matrix, Multiplied, Multiplier as _, Precision, Product};
 use rungs_kernels::ladder::{Entry, Ladder};
 use simt::{bf16, f16};

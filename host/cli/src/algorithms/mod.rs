@@ -22,9 +22,10 @@ pub mod verify;
 pub use rungs_kernels::ladder::{Head, Rung};
 pub use rungs_kernels::operator::Operation;
 
-use crate::data::{self, Data, Difference, Distribution, Dtype, MatrixSize};
-use crate::engine::{AnyBuffer, Engine};
-use crate::error::{Error, Result};
+use crate::data::{self, Data, Distribution, Dtype, MatrixSize};
+use rungs::engine::{AnyBuffer, Engine};
+use rungs::error::{Error, Result};
+use rungs::verify::{compare, verdict};
 use rungs_kernels as kernels;
 use rungs_kernels::ladder::matmul::Precision;
 use rungs_kernels::ladder::{Ask, Device, Ladder, Options};
@@ -303,20 +304,6 @@ impl Parameters {
     pub fn options(&self) -> Options {
         Options { columns: self.columns, threads: self.threads, blocks: self.blocks }
     }
-}
-
-/// Compares an output with its oracle, bit by bit.
-///
-/// # Errors
-/// [`Error::Mismatch`] at the first difference.
-pub fn compare(family: &str, rung: &str, got: &Data, want: &Data) -> Result<()> {
-    verdict(family, rung, want.len(), got.first_difference(want))
-}
-
-/// Turns the first difference between a result (left) and its oracle (right) into an error, for `n` elements.
-fn verdict(family: &str, rung: &str, n: usize, first: Option<Difference>) -> Result<()> {
-    let Some(Difference { index, left: got, right: want }) = first else { return Ok(()) };
-    Err(Error::Mismatch { family: family.into(), rung: rung.into(), n: n as u64, index: index as u64, want, got })
 }
 
 /// Input and oracle on the host.

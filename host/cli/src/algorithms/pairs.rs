@@ -2,11 +2,13 @@
 
 use super::keys::unable;
 use super::upload::{Changed, Uploaded};
-use super::verify::{self, ON_DEVICE_FROM, order_of};
+use super::verify::ON_DEVICE_FROM;
 use super::{OpenProblem, Parameters, Prepared, Problem, RateUnit, Rung, Size, Work, Workload, entry, verdict};
 use crate::data::{Data, Difference, Dtype, Words, stable_sorted};
-use crate::engine::{AnyBuffer, Buffer, Engine};
-use crate::error::{Error, Result};
+use rungs::engine::{AnyBuffer, Buffer, Engine};
+use rungs::error::{Error, Result};
+use rungs::keys::order_of;
+use rungs::verify;
 use rungs_kernels::ladder::sort::{Pairs, Sort};
 use rungs_kernels::ladder::{Ladder, Sequence};
 use std::cell::OnceCell;

@@ -9,8 +9,8 @@ use super::{
     Workload, entry, verdict,
 };
 use crate::data::{Data, Difference, Distribution, Dtype};
-use crate::engine::{AnyBuffer, Engine};
-use crate::error::{Error, Result};
+use rungs::engine::{AnyBuffer, Engine};
+use rungs::error::{Error, Result};
 use rungs_kernels::ladder::Ladder;
 use rungs_kernels::ladder::reduce::{Elements, Reduce, Reduces};
 use std::cell::OnceCell;

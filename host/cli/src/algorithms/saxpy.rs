@@ -5,8 +5,8 @@ use super::{
     Draws, Family, Kind, Operand, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload, entry, verdict,
 };
 use crate::data::{Data, Difference, Dtype, Element};
-use crate::engine::{Buffer, Engine};
-use crate::error::{Error, Result};
+use rungs::engine::{Buffer, Engine};
+use rungs::error::{Error, Result};
 use rungs_kernels::ladder::saxpy::{Axpy, Vectors};
 use rungs_kernels::ladder::{Ladder, Sequence};
 

@@ -9,8 +9,8 @@ use super::{
     Workload, entry, verdict,
 };
 use crate::data::{Data, Difference, Dtype};
-use crate::engine::{AnyBuffer, Engine};
-use crate::error::{Error, Result};
+use rungs::engine::{AnyBuffer, Engine};
+use rungs::error::{Error, Result};
 use rungs_kernels::ladder::Ladder;
 use rungs_kernels::ladder::scan::{Elements, Scan, Scans};
 use std::rc::Rc;

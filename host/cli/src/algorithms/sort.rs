@@ -1,15 +1,18 @@
 //! Sorting: the problem and its oracle.
 
-use super::keys::{KEY_TYPES, KeyWord, unable};
+use super::keys::{KEY_TYPES, unable};
 use super::upload::{Changed, Uploaded};
-use super::verify::{self, ON_DEVICE_FROM, order_of};
+use super::verify::ON_DEVICE_FROM;
 use super::{
     Extra, Family, Kind, OpenProblem, Parameters, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload,
     compare, entry, pairs,
 };
 use crate::data::{self, Data, for_dtype};
-use crate::engine::{AnyBuffer, Buffer, Engine};
-use crate::error::{Error, Result};
+use rungs::engine::{AnyBuffer, Buffer, Engine};
+use rungs::error::{Error, Result};
+use rungs::keys::KeyWord;
+use rungs::keys::order_of;
+use rungs::verify;
 use rungs_kernels::keys::FLOAT;
 use rungs_kernels::ladder::sort::{Keys, Sort};
 use rungs_kernels::ladder::{Ladder, Sequence};

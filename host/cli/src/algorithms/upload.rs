@@ -1,7 +1,7 @@
 //! Input that is uploaded once and shared, and copies of it for rungs and peers that change it.
 
-use crate::engine::{AnyBuffer, Buffer, Engine};
-use crate::error::Result;
+use rungs::engine::{AnyBuffer, Buffer, Engine};
+use rungs::error::Result;
 use simt::Scalar;
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
@@ -20,8 +20,8 @@ impl<T: Scalar> Uploaded<T> {
     /// The parts, one after the other, on this engine. Every call passes the same parts.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if they do not fit on the engine;
-    /// [`Error::Cuda`](crate::Error::Cuda) if the upload fails.
+    /// [`Error::OutOfMemory`](rungs::Error::OutOfMemory) if they do not fit on the engine;
+    /// [`Error::Cuda`](rungs::Error::Cuda) if the upload fails.
     pub fn get(&self, engine: &Engine, parts: &[&[T]]) -> Result<Rc<Buffer<T>>> {
         if let Some(there) = self.0.borrow().upgrade().filter(|buffer| buffer.engine().is(engine)) {
             return Ok(there);
@@ -45,7 +45,7 @@ impl<T: Scalar> Changed<T> {
     /// One buffer of `len` elements on an engine.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if it does not fit on the engine.
+    /// [`Error::OutOfMemory`](rungs::Error::OutOfMemory) if it does not fit on the engine.
     pub fn new(engine: &Engine, len: usize) -> Result<Self> {
         Ok(Self { buffers: vec![engine.alloc(len)?], next: 0 })
     }
@@ -53,8 +53,8 @@ impl<T: Scalar> Changed<T> {
     /// Copies `input`, which has the size of one buffer, to `calls` buffers.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if that many buffers do not fit on the engine;
-    /// [`Error::Cuda`](crate::Error::Cuda) if a copy fails.
+    /// [`Error::OutOfMemory`](rungs::Error::OutOfMemory) if that many buffers do not fit on the engine;
+    /// [`Error::Cuda`](rungs::Error::Cuda) if a copy fails.
     pub fn restore_for(&mut self, calls: usize, input: &dyn AnyBuffer) -> Result<()> {
         while self.buffers.len() < calls {
             let (engine, len) = (self.buffers[0].engine(), self.buffers[0].len());

@@ -1,9 +1,9 @@
 //! The machine: its description and its limits.
 
 use super::stats;
-use crate::engine::{Buffer, Engine, Geometry};
-use crate::error::Result;
 use bench_report::{Device, Limits, rounded};
+use rungs::engine::{Buffer, Engine, Geometry};
+use rungs::error::Result;
 use rungs_kernels::wait::wait;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -44,7 +44,7 @@ impl Waiter {
     /// Allocates the kernel's two words on this engine.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if they do not fit.
+    /// [`Error::OutOfMemory`](rungs::Error::OutOfMemory) if they do not fit.
     pub fn new(engine: &Engine) -> Result<Self> {
         Ok(Self { engine: engine.clone(), passed: engine.alloc(2)? })
     }
@@ -52,7 +52,7 @@ impl Waiter {
     /// Delays the work that is enqueued next by `nanoseconds`, on a GPU; the simulator runs everything at once.
     ///
     /// # Errors
-    /// [`Error::Cuda`](crate::Error::Cuda) if the launch, or a kernel before it, fails.
+    /// [`Error::Cuda`](rungs::Error::Cuda) if the launch, or a kernel before it, fails.
     pub fn wait(&self, nanoseconds: u64) -> Result<()> {
         if self.engine.is_simulator() {
             return Ok(());
@@ -78,7 +78,7 @@ impl Waiter {
 /// Measures the bandwidth of a copy within the device's memory.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the two buffers do not fit; [`Error::Cuda`](crate::Error::Cuda)
+/// [`Error::OutOfMemory`](rungs::Error::OutOfMemory) if the two buffers do not fit; [`Error::Cuda`](rungs::Error::Cuda)
 /// if a copy fails.
 pub fn limits(engine: &Engine) -> Result<Limits> {
     let wanted = if engine.is_simulator() { COPY_BYTES.1 } else { COPY_BYTES.0 };

@@ -27,11 +27,11 @@ pub use bench_report::{Kind, Ratio, Report, Row, SCHEMA, Times};
 
 use crate::algorithms::{Family, Parameters, Prepared, Problem, Rung, Size, Work, Workload, matmul};
 use crate::data::{Distribution, Dtype, MatrixSize};
-use crate::engine::Engine;
-use crate::error::{Error, Result};
 use bench_report::rounded;
 use machine::Waiter;
 use peers::{Peer, Peers, Relation, parameter_text};
+use rungs::engine::Engine;
+use rungs::error::{Error, Result};
 use std::time::{Duration, Instant};
 
 /// Fewest and most rounds on a GPU, and on the simulator, whose times mean little.

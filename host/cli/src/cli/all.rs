@@ -3,11 +3,11 @@
 use super::{Common, gpus};
 use crate::algorithms::{FAMILIES, Family, Parameters, Problem, Rung, Size, Workload};
 use crate::data::{Dtype, Size as Count};
-use crate::engine::Engine;
-use crate::error::{Error, Result};
 use crate::measure::{Row, attempt};
 use crate::report;
 use clap::{Arg, ArgMatches, Command, value_parser};
+use rungs::engine::Engine;
+use rungs::error::{Error, Result};
 use std::time::Duration;
 
 pub(super) fn command() -> Command {

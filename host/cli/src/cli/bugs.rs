@@ -1,10 +1,10 @@
 //! `rungs bugs`: the gallery of bugs, with what the simulator's checker says of each; and their run on a device.
 
 use super::Common;
-use crate::engine::{DeviceChoice, Engine};
-use crate::error::{Error, Result};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use rungs::engine::{DeviceChoice, Engine};
+use rungs::error::{Error, Result};
 use rungs_gallery::{Case, Topic, Trial, Verdict, all, named};
 use serde::Serialize;
 use std::path::PathBuf;

@@ -5,11 +5,11 @@ use crate::algorithms::{Family, Rung, Size, Workload};
 use crate::checks::{self, Again, Checked, Failure};
 use crate::counters::{self, Kernel};
 use crate::data::{Distribution, Dtype, Size as Count};
-use crate::engine::{DeviceInfo, Engine};
-use crate::error::{Error, Result};
 use crate::measure::{Row, run_once};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use rungs::engine::{DeviceInfo, Engine};
+use rungs::error::{Error, Result};
 use serde::Serialize;
 use simt::sim::{Check, NOT_MODELLED};
 

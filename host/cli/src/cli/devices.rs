@@ -1,11 +1,11 @@
 //! `rungs devices`: the driver's description of each GPU, and a line for the simulator.
 
 use super::Common;
-use crate::engine::cuda::{self, Properties};
-use crate::engine::{Engine, named_ptx, ptx};
-use crate::error::Result;
 use crate::report::{self, Format, Grid};
 use clap::Command;
+use rungs::engine::cuda::{self, Properties};
+use rungs::engine::{Engine, named_ptx, ptx};
+use rungs::error::Result;
 use serde::Serialize;
 
 pub(super) fn command() -> Command {
@@ -17,7 +17,7 @@ struct Devices {
     schema: u32,
     /// One map per GPU, from the property's name to its value.
     gpus: Vec<serde_json::Map<String, serde_json::Value>>,
-    simulator: crate::engine::DeviceInfo,
+    simulator: rungs::engine::DeviceInfo,
     /// The reason why there is no GPU, if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,

@@ -2,11 +2,11 @@
 //! works on a bare machine, and searches by the same code as the other commands.
 
 use super::Common;
-use crate::engine::{cuda, named_ptx, ptx};
-use crate::error::Result;
-use crate::group::nccl;
 use crate::report::{self, Format, Grid};
 use clap::Command;
+use rungs::engine::{cuda, named_ptx, ptx};
+use rungs::error::Result;
+use rungs_group::nccl;
 use rungs_ptx::rust_cuda::{Incomplete, RustCuda};
 use serde::Serialize;
 
@@ -144,6 +144,6 @@ fn rust_cuda() -> Finding {
 }
 
 fn simulator() -> Finding {
-    let cores = crate::engine::Engine::simulator().multiprocessors();
+    let cores = rungs::engine::Engine::simulator().multiprocessors();
     Finding { what: "simulator", found: true, detail: format!("{cores} cores"), advice: None }
 }

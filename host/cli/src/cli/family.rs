@@ -5,13 +5,13 @@ use crate::algorithms::{Extra, Family, Operation, Parameters, Prepared, Size, Wo
 use crate::data::{
     Data, Distribution, Dtype, Format, Output, Place, Size as Count, read_keys, read_matrix, read_values,
 };
-use crate::engine::Engine;
-use crate::error::{Error, Result};
 use crate::measure::{Number, Row, measure_and_keep};
 use crate::report;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use rungs::engine::Engine;
+use rungs::error::{Error, Result};
 use rungs_kernels::ladder::matmul::Precision;
 use std::ffi::OsString;
 

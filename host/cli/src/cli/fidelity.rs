@@ -2,10 +2,10 @@
 
 use super::Common;
 use crate::data::Place;
-use crate::error::{Error, Result};
 use crate::fidelity::{self, Comparison, MEASURES};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use rungs::error::{Error, Result};
 use serde::Serialize;
 use std::ffi::OsString;
 

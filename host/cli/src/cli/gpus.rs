@@ -6,16 +6,16 @@ use crate::algorithms::{FAMILIES, Family, RateUnit, Size};
 use crate::bench::peers::{Peers, parameter_text};
 use crate::bench::{self, Options, machine};
 use crate::data::{Distribution, Dtype, MatrixSize, Size as Count};
-use crate::engine::{DeviceChoice, Engine, cuda};
-use crate::error::{Error, Result};
-use crate::group::job::{CUB, Job, KINDS, Outcome, bare_exchange};
-use crate::group::launcher::Place;
-use crate::group::sort::SortRung;
-use crate::group::{self, Group, Settings, Transport};
+use crate::job::{CUB, Job, KINDS, Outcome, bare_exchange};
 use crate::report::{self, Format, Grid};
 use bench_report::{Limits, rounded};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, value_parser};
+use rungs::engine::{DeviceChoice, Engine, cuda};
+use rungs::error::{Error, Result};
+use rungs_group::launcher::Place;
+use rungs_group::sort::SortRung;
+use rungs_group::{Group, Settings, Transport};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -129,7 +129,7 @@ pub(super) fn on_group<R: Send>(
         }
         return place.run(settings, work).map(|result| (place.rank == 0).then_some(result));
     }
-    let results = group::run_with(&devices(common, size)?, settings, work)?;
+    let results = rungs_group::run_with(&devices(common, size)?, settings, work)?;
     Ok(results.into_iter().next())
 }
 

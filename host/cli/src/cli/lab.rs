@@ -4,11 +4,11 @@
 //! integers alone.
 
 use super::Common;
-use crate::algorithms::verify::order_of;
 use crate::data::{Dtype, read_counted, refuse_terminal};
-use crate::engine::Engine;
-use crate::error::{Error, Result};
 use clap::Command;
+use rungs::engine::Engine;
+use rungs::error::{Error, Result};
+use rungs::keys::order_of;
 use rungs_kernels::ladder::Options;
 use rungs_kernels::ladder::sort::Keys;
 use rungs_kernels::odd_even;
@@ -41,8 +41,8 @@ pub(super) fn run(common: &Common) -> Result<()> {
 /// Sorts by the family's default rung.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Launch`](crate::Error::Launch) or
-/// [`Error::Cuda`](crate::Error::Cuda) if the engine has no room or the sort fails.
+/// [`Error::OutOfMemory`](rungs::Error::OutOfMemory), [`Error::Launch`](rungs::Error::Launch) or
+/// [`Error::Cuda`](rungs::Error::Cuda) if the engine has no room or the sort fails.
 pub fn sort(engine: &Engine, keys: &[i32]) -> Result<Vec<i32>> {
     let mut sorter = odd_even::LADDER.default.sorter::<u32>(engine, keys.len() as u32, Options::default())?;
     let buffer = engine.upload(bytemuck::cast_slice::<i32, u32>(keys))?;

@@ -5,11 +5,11 @@ use super::{Common, all, check_argument, family_named};
 use crate::algorithms::{FAMILIES, Family, Parameters, Problem, Rung, Size, Workload};
 use crate::counters::{self, Statistics, Totals};
 use crate::data::{Distribution, Dtype, MatrixSize};
-use crate::engine::{DeviceInfo, Engine};
-use crate::error::{Error, Result};
 use crate::measure::{Row, attempt};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgMatches, Command, value_parser};
+use rungs::engine::{DeviceInfo, Engine};
+use rungs::error::{Error, Result};
 use serde::Serialize;
 use std::time::Duration;
 

@@ -2,9 +2,9 @@
 
 use super::Common;
 use crate::algorithms::{FAMILIES, SUPPORT};
-use crate::error::Result;
 use crate::report::{self, Format, Grid};
 use clap::Command;
+use rungs::error::Result;
 use serde::Serialize;
 
 pub(super) fn command() -> Command {

@@ -22,11 +22,11 @@ mod trace;
 
 use crate::algorithms::{FAMILIES, Family};
 use crate::checks;
-use crate::engine::{DeviceChoice, Engine, NO_CHECKS};
-use crate::error::{Error, Result};
 use crate::measure::Row;
 use crate::report::{self, Format};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use rungs::engine::{DeviceChoice, Engine, NO_CHECKS};
+use rungs::error::{Error, Result};
 use simt::sim::Check;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -41,7 +41,10 @@ Exit codes: 0 done and verified, 1 a result was wrong or a check found something
 /// Runs the program with these arguments.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let outcome = match command().try_get_matches_from(args) {
-        Ok(matches) => dispatch(&matches),
+        Ok(matches) => match matches.subcommand() {
+            Some(("learn", arguments)) => return learn::main(arguments),
+            _ => dispatch(&matches),
+        },
         Err(e) => {
             // Help and version go to standard output with exit code 0; everything else is a usage error, 2.
             let _ = e.print();
@@ -101,7 +104,6 @@ fn dispatch(matches: &ArgMatches) -> Result<()> {
         "ladder" => ladder::run(arguments, &common),
         "check" => check::run(arguments, &common),
         "lab" => lab::run(&common),
-        "learn" => learn::run(arguments),
         "devices" => devices::run(&common),
         "doctor" => doctor::run(&common),
         "sort" => sort::run(arguments, &common),

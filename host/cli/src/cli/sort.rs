@@ -1,15 +1,15 @@
-//! `rungs sort`: sorts the keys of a file by the rung that [`DeviceVec`](crate::vec::DeviceVec) chooses for them.
+//! `rungs sort`: sorts the keys of a file by the rung that [`DeviceVec`](rungs::vec::DeviceVec) chooses for them.
 
 use super::Common;
 use super::family::{Given, Places, output_argument, types, values_arguments};
 use crate::algorithms::keys::KEY_TYPES;
 use crate::algorithms::{FAMILIES, Family, Parameters, Rung, Size, Workload};
 use crate::data::{Dtype, Format, Place};
-use crate::error::{Error, Result};
 use crate::measure::{Row, checked, timed};
-use crate::vec::choice::{PAIR_SORTS, SORTS, choose};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, value_parser};
+use rungs::error::{Error, Result};
+use rungs::vec::choice::{PAIR_SORTS, SORTS, choose};
 use std::ffi::OsString;
 
 pub(super) fn command() -> Command {

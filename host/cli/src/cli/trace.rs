@@ -3,10 +3,10 @@
 use super::{Common, family_named};
 use crate::algorithms::{Draws, Extra, Family, Parameters, Rung, Size};
 use crate::data::{Distribution, Place, Size as Count};
-use crate::error::{Error, Result};
 use crate::report::{self, Format, Grid};
 use crate::trace::{self, ArrayTrace, Trace, Value};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use rungs::error::{Error, Result};
 use serde::Serialize;
 use std::ffi::OsString;
 

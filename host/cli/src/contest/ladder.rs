@@ -1,7 +1,7 @@
 //! A family of two rungs: one of the project's, and a reader's.
 
 use crate::algorithms::{Family, histogram, reduce, scan, sort};
-use crate::error::{Error, Result};
+use rungs::error::{Error, Result};
 use rungs_kernels as kernels;
 use rungs_kernels::ladder::histogram::{Counts, Keys};
 use rungs_kernels::ladder::reduce::{self as reductions, Reduces};

@@ -14,9 +14,9 @@ pub use program::main;
 use crate::algorithms::{Family, Kind, Parameters, Prepared, Rung, Size, Workload};
 use crate::checks::Checked;
 use crate::data::Dtype;
-use crate::engine::Engine;
-use crate::error::{Error, Result};
 use crate::measure::{median, run_once};
+use rungs::engine::Engine;
+use rungs::error::{Error, Result};
 use simt::sim::Check;
 
 /// Rounds that are timed.

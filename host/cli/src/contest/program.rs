@@ -3,9 +3,9 @@
 use super::{Round, Verdict, YOURS, checked, checked_sizes, compared, family, floor_ms, judge, rounds};
 use crate::algorithms::{Family, Kind, Size};
 use crate::bench::machine;
-use crate::engine::{DeviceChoice, Engine};
-use crate::error::{Error, Result};
 use clap::{Arg, Command, value_parser};
+use rungs::engine::{DeviceChoice, Engine};
+use rungs::error::{Error, Result};
 use rungs_kernels::ladder::Answer;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Write;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::error::Result;
+use rungs::error::Result;
 use rungs_kernels::ladder::Answer;
 use rungs_kernels::ladder::reduce::*;
 use rungs_kernels::operator::Operation;

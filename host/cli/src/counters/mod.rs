@@ -12,8 +12,8 @@ pub use picture::{access, heat};
 pub use text::{LEGEND, kernel_text, totals_columns, totals_row};
 
 use crate::algorithms::{Problem, Rung};
-use crate::engine::Engine;
-use crate::error::Result;
+use rungs::engine::Engine;
+use rungs::error::Result;
 use serde::Serialize;
 use simt::sim::stats::{self, Counts};
 pub use simt::sim::stats::{Instruction, Statistics, statistics};

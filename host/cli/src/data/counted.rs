@@ -1,7 +1,7 @@
 //! The laboratory's stream: a count, then that many integers.
 
-use super::memory;
-use crate::error::{Error, Result};
+use super::memory_check;
+use rungs::error::{Error, Result};
 use std::io::Read;
 
 /// The name of the stream in messages.
@@ -29,7 +29,7 @@ pub fn read_counted(input: &mut impl Read) -> Result<Vec<i32>> {
         wrong(format!("its count is {}, which is negative; it says how many integers follow", i32::from_le_bytes(head)))
     })?;
     // As bytes, as integers, on the device and on their way back.
-    memory::check("integers and the room to sort them", count, 4 * WORD)?;
+    memory_check("integers and the room to sort them", count, 4 * WORD)?;
     let mut bytes = vec![];
     take(input, count * WORD as u64, &mut bytes)?;
     if bytes.len() as u64 != count * WORD as u64 {

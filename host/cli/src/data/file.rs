@@ -4,8 +4,8 @@
 //! whole or not at all: it goes to a new file beside the old one, which the new file then replaces.
 
 use super::npy::{Found, Head, MAGIC, descr_of, no_type};
-use super::{Data, Dtype, Element, for_dtype, memory};
-use crate::{Error, Result};
+use super::{Data, Dtype, Element, for_dtype, memory_available, memory_check};
+use rungs::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
@@ -319,7 +319,7 @@ impl<'a> Source<'a> {
         // that the end of a raw file is found without growing.
         let expected = self.length.map(|length| (length / size_of::<T>() as u64).min(limit as u64));
         if let Some(expected) = expected {
-            memory::check(&format!("elements of {} in {}", T::DTYPE, self.name), expected, size_of::<T>())?;
+            memory_check(&format!("elements of {} in {}", T::DTYPE, self.name), expected, size_of::<T>())?;
         }
         let mut step = expected.map_or(STEP, |expected| expected as usize + 1);
         let mut elements = Vec::<T>::new();
@@ -330,10 +330,10 @@ impl<'a> Source<'a> {
             let refused = || Error::OutOfMemory {
                 what: format!("elements of {} in {}", T::DTYPE, self.name),
                 asked: (old as u64 + step_now as u64).saturating_mul(size_of::<T>() as u64),
-                have: memory::available().unwrap_or(0),
+                have: memory_available().unwrap_or(0),
             };
             if old > 0 {
-                memory::check(
+                memory_check(
                     &format!("more elements of {} in {}", T::DTYPE, self.name),
                     step_now as u64,
                     size_of::<T>(),

@@ -12,8 +12,8 @@ pub use ncu::{command, parse, shortened};
 pub use page::{cell, not_measured, page, verdict};
 
 use crate::algorithms::{FAMILIES, Family, Rung, Size, Workload};
-use crate::engine::Engine;
-use crate::error::{Error, Result};
+use rungs::engine::Engine;
+use rungs::error::{Error, Result};
 use serde::Serialize;
 use simt::sim::stats::{Counts, Instruction, Launch, statistics};
 

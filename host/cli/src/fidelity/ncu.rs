@@ -1,7 +1,7 @@
 //! The profiler: how it is started, and what it writes.
 
 use super::{Comparison, Profiled, Quantity};
-use crate::error::{Error, Result};
+use rungs::error::{Error, Result};
 use std::ffi::OsStr;
 use std::process::Command;
 

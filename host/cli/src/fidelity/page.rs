@@ -2,8 +2,8 @@
 
 use super::{Comparison, MEASURES, Measure};
 use crate::algorithms::Rung;
-use crate::error::{Error, Result};
 use crate::report::count;
+use rungs::error::{Error, Result};
 
 /// The lines of the page between which the table stands.
 const BEGIN: &str = "<!-- fidelity: generated -->\n";

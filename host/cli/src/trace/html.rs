@@ -2,7 +2,7 @@
 
 use super::{ArrayTrace, Trace};
 use crate::counters::{self, Kernel};
-use crate::error::{Error, Result};
+use rungs::error::{Error, Result};
 use serde::Serialize;
 use std::fmt::Write;
 

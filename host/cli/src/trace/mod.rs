@@ -19,9 +19,9 @@ pub use text::{line, lines};
 use crate::algorithms::{Draws, Family, Parameters, Problem, Rung, Size, Workload};
 use crate::counters::{self, Kernel};
 use crate::data::{Data, Distribution, Dtype};
-use crate::engine::{Engine, What};
-use crate::error::{Error, Result};
 use record::Launch;
+use rungs::engine::{Engine, What};
+use rungs::error::{Error, Result};
 use serde::Serialize;
 use simt::sim::plural;
 

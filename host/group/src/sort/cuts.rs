@@ -100,7 +100,7 @@ fn narrow_one(ranges: &mut [Range<u64>], target: u64, shown: &[(u64, usize, u64)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Distribution;
+    use rungs::data::Distribution;
 
     /// The cuts, and the rounds that it took.
     fn search(parts: &[Vec<u64>], targets: &[u64], samples: u64) -> (Vec<Vec<u64>>, usize) {

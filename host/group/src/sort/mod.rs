@@ -13,15 +13,14 @@ mod ranges;
 
 use super::vec::{Part, room};
 use super::{Exchange, Group, Round, ShardedVec, Total};
-use crate::algorithms::keys::KeyWord;
-use crate::algorithms::verify::order_of;
-use crate::bench::peers::KeySort;
-use crate::engine::{Buffer, Engine};
-use crate::error::{Error, Result};
-use crate::vec::choice::{self, choose};
-use crate::vec::places::gather;
 use cuts::Search;
 use ranges::Ranges;
+use rungs::engine::{AnyBuffer, Buffer, Engine};
+use rungs::error::{Error, Result};
+use rungs::keys::KeyWord;
+use rungs::keys::order_of;
+use rungs::vec::choice::{self, choose};
+use rungs::vec::places::gather;
 use rungs_kernels::ladder::sort::Keys;
 use rungs_kernels::ladder::{Options, Sequence};
 use rungs_kernels::radix::pieces::{Bits, Pieces};
@@ -73,7 +72,7 @@ impl FromStr for SortRung {
 
 impl<T: Total<Word: KeyWord + Pieces>> ShardedVec<'_, T> {
     /// Sorts the whole in place: each rank gets as many elements of the sorted whole as it gave, the ranks' shares one
-    /// after the other. Floats are in the IEEE total order, see [`crate::data`].
+    /// after the other. Floats are in the IEEE total order, see [`rungs::data`].
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if scratch memory does not fit on the device; [`Error::Launch`] or [`Error::Cuda`] if a
@@ -95,6 +94,9 @@ pub struct Sorter<'g, T: Total<Word: KeyWord>> {
     own: Option<(usize, Sequence<Keys<T::Word>>)>,
     ranges: Ranges<T>,
 }
+
+/// A sort of the caller's: from one buffer to another, of so many keys.
+pub type OtherSort<'a> = dyn FnMut(&dyn AnyBuffer, &dyn AnyBuffer, usize) -> Result<()> + 'a;
 
 /// Sorts a rank's share.
 type OwnSort<'a, 'g, T> = dyn FnMut(&mut Sorter<'g, T>, &mut ShardedVec<'_, T>) -> Result<()> + 'a;
@@ -139,19 +141,20 @@ impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
         Ok(SortRung::Whole)
     }
 
-    /// Sorts as [`SortRung::Whole`] does, with CUB's sort in place of the rung that sorts a share.
+    /// Sorts as [`SortRung::Whole`] does, with a sort of the caller's in place of the rung that sorts a share. It sorts
+    /// from one buffer to another, of which it is told the number of keys.
     ///
     /// # Errors
-    /// As for [`Sorter::sort`]; those of [`KeySort::sort`].
-    pub fn sort_by_cub(&mut self, keys: &mut ShardedVec<'_, T>, cub: &mut KeySort<'_>) -> Result<()> {
+    /// As for [`Sorter::sort`]; those of `sort`.
+    pub fn sort_by_other(&mut self, keys: &mut ShardedVec<'_, T>, sort: &mut OtherSort<'_>) -> Result<()> {
         if !self.engine.is(&keys.engine) {
             return Err(Error::Usage("a sorter sorts vectors of its engine".into()));
         }
         let lengths: Vec<u64> = self.group.all_gather(&[keys.len as u64])?.concat();
         self.sort_whole(keys, &lengths, &mut |sorter, keys| {
-            // CUB sorts from one buffer to another, and so the two change places.
+            // The two buffers change places.
             let target = sorter.spare(keys.len)?;
-            cub.sort(&Part::of(keys), &target, keys.len)?;
+            sort(&Part::of(keys), &target, keys.len)?;
             sorter.spare = Some(std::mem::replace(&mut keys.buffer, target));
             keys.start = 0;
             Ok(())

@@ -12,10 +12,10 @@
 use super::super::vec::room;
 use super::super::{Exchange, Round};
 use super::{ShardedVec, Sorter, Total};
-use crate::algorithms::keys::KeyWord;
-use crate::algorithms::verify::order_of;
-use crate::engine::{Buffer, Engine};
-use crate::error::Result;
+use rungs::engine::{Buffer, Engine};
+use rungs::error::Result;
+use rungs::keys::KeyWord;
+use rungs::keys::order_of;
 use rungs_kernels::radix::pieces::{Besides, Bits, Pieces, Run, RunMemory, cursor, first_tile};
 use rungs_kernels::radix::r8_msd_buckets::MAX_KEYS;
 use simt::launcher::{Device, Launcher};

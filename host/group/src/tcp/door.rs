@@ -2,8 +2,8 @@
 
 use super::wire::{self, FAILED, STRANGER, WELCOME, is_late, left, send};
 use super::{Rendezvous, gone, lead};
-use crate::error::{Error, Result};
-use crate::group::meeting::late_text;
+use crate::meeting::late_text;
+use rungs::error::{Error, Result};
 use std::io::{self, ErrorKind, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::mpsc;

@@ -11,8 +11,8 @@ mod door;
 mod wire;
 
 use super::meeting::{Meeting, failed_text, late_text};
-use crate::error::{Error, Result};
 use door::{Hello, LONGEST_JOB};
+use rungs::error::{Error, Result};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;

@@ -1,7 +1,7 @@
 //! Sorts on the host that rungs are compared with: on one core, timed by the wall clock.
 
-use crate::algorithms::compare;
-use crate::error::Result;
+use rungs::error::Result;
+use rungs::verify::compare;
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -32,7 +32,7 @@ pub(super) fn std_sort(keys: &mut [u32]) {
 /// Milliseconds that `sort`, called `name`, takes on a copy of `keys`, by the wall clock.
 ///
 /// # Errors
-/// [`Error::Mismatch`](crate::Error::Mismatch) if the copy is not sorted afterwards.
+/// [`Error::Mismatch`](rungs::Error::Mismatch) if the copy is not sorted afterwards.
 pub(super) fn timed(name: &str, keys: &[u32], sort: fn(&mut [u32])) -> Result<f64> {
     let mut sorted = keys.to_vec();
     let start = Instant::now();

@@ -6,10 +6,10 @@ use super::{counts, json, list, number, problem, time};
 use crate::algorithms::{Family, Parameters, Rung, family};
 use crate::cli::Common;
 use crate::data::{Distribution, Size as Count};
-use crate::engine::Engine;
-use crate::error::{Error, Result};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgMatches, Command, value_parser};
+use rungs::engine::Engine;
+use rungs::error::{Error, Result};
 use rungs_kernels::bubble::r2_shared_block::{self as shared_block, BLOCK, BLOCK_KEYS};
 use serde::Serialize;
 

@@ -3,14 +3,15 @@
 use super::history::{CUBES, CUBES_H200, CUBES_HZ, CUBES_VALUES};
 use super::{GPU_RUNS, counts, json, list, number, problem, time};
 use crate::algorithms::cubes::Summer;
-use crate::algorithms::{Family, Parameters, Rung, compare, family};
+use crate::algorithms::{Family, Parameters, Rung, family};
 use crate::cli::Common;
 use crate::data::{Distribution, Place, Size as Count};
-use crate::engine::{Engine, What};
-use crate::error::{Error, Result};
 use crate::measure::median;
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgMatches, Command, value_parser};
+use rungs::engine::{Engine, What};
+use rungs::error::{Error, Result};
+use rungs::verify::compare;
 use serde::Serialize;
 use std::ffi::OsString;
 

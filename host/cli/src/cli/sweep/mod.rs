@@ -11,11 +11,11 @@ mod radix;
 use super::Common;
 use crate::algorithms::{Family, Parameters, Problem, Rung, Size, Workload};
 use crate::data::Size as Count;
-use crate::engine::{DeviceInfo, Engine};
-use crate::error::Result;
 use crate::measure::{median, timed};
 use crate::report;
 use clap::{Arg, ArgMatches, Command, value_parser};
+use rungs::engine::{DeviceInfo, Engine};
+use rungs::error::Result;
 use serde::Serialize;
 
 pub(super) fn command() -> Command {

@@ -6,10 +6,10 @@ use super::{counts, json, list, time};
 use crate::algorithms::{Family, Parameters, Size, Workload, family};
 use crate::cli::Common;
 use crate::data::{Data, Distribution, Size as Count};
-use crate::engine::Engine;
-use crate::error::{Error, Result};
 use crate::report::{self, Format, Grid};
 use clap::{Arg, ArgMatches, Command, value_parser};
+use rungs::engine::Engine;
+use rungs::error::{Error, Result};
 use serde::Serialize;
 
 /// Keys on the simulator.
