@@ -112,6 +112,7 @@ fn answers_for_gpu() -> Result<()> {
     let out = project::target().join("ptx-answers");
     let mut build = shell::command(&this, &["build-ptx", "--arch", ARCH, "--manifest-path"]);
     build.arg(project::root().join(ANSWERS)).arg("--out").arg(&out).env_remove("RUNGS_LEARN_ANSWER");
+    println!("compiling all answers for {ARCH}");
     shell::capture(build)?;
     let kernels = Ptxas::find()?.check(&out.join(ARCH).with_extension("ptx"), ARCH)?;
     let answers = ["solutions", "stubs", "wrong"].map(|part| files(&Folder::above(project::root())?.path().join(part)));
