@@ -10,6 +10,7 @@ mod exercises;
 mod fuzz;
 mod miri;
 mod own_kernel;
+mod program;
 mod project;
 mod ptxas;
 mod registry;
