@@ -77,7 +77,7 @@ fn program(name: &str) -> String {
     )
 }
 
-/// The step of `cargo xtask test`: nothing is stale, format and lints, and every answer gets its verdict.
+/// The step of `cargo xtask test --all`: nothing is stale, format and lints, and every answer gets its verdict.
 pub fn test() -> Result<()> {
     run(&Args { check: true, prove: false })?;
     let folder = Folder::above(project::root())?;
