@@ -3,7 +3,7 @@
 //! A family's package is the workspace member in a folder of its own below gpu/, by the family's name. What else is
 //! below gpu/ serves several families.
 
-use crate::{project, shell};
+use crate::shell;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -129,17 +129,10 @@ pub fn touched(paths: &[String], members: &[Member], families: &BTreeSet<String>
     }
 }
 
-/// Whether the project's folder has this file or folder.
-#[cfg(test)]
-fn exists(path: &str) -> bool {
-    let (folder, start) = path.rsplit_once('/').unwrap_or(("", path));
-    let entries = std::fs::read_dir(project::root().join(folder)).into_iter().flatten().flatten();
-    entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with(start))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn member(folder: &str, dependencies: &[&str]) -> Member {
         let name = format!("rungs-{}", folder.rsplit('/').next().unwrap().replace('_', "-"));
@@ -203,6 +196,13 @@ mod tests {
         let members = parse(json).unwrap();
         assert_eq!((&*members[0].folder, &members[0].dependencies[..]), ("gpu/odd_even", &["simt".to_string()][..]));
         assert_eq!(members.iter().map(Member::family).collect::<Vec<_>>(), [Some("odd-even".into()), None]);
+    }
+
+    /// Whether the project's folder has this file or folder.
+    fn exists(path: &str) -> bool {
+        let (folder, start) = path.rsplit_once('/').unwrap_or(("", path));
+        let entries = fs::read_dir(crate::project::root().join(folder)).into_iter().flatten().flatten();
+        entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with(start))
     }
 
     /// A path that was renamed would touch nothing, unseen.
