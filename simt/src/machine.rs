@@ -192,6 +192,7 @@ pub(crate) trait Machine {
     fn dynamic_shared_address() -> u32;
     /// The address by which the threads of the cluster know what is at `address` of the shared memory of the block of
     /// rank `rank`.
+    #[track_caller]
     fn cluster_address(address: u32, rank: u32) -> u32;
     /// # Safety
     /// `address` is by [`Machine::cluster_address`] that of a `T` in the shared memory of a block of the cluster, which

@@ -98,6 +98,11 @@ fn here() -> &'static Block {
     unsafe { &*block }
 }
 
+/// Whether the calling code is a kernel's.
+fn in_kernel() -> bool {
+    !BLOCK.get().is_null()
+}
+
 /// The address of a static shared array of `len` elements of `element` bytes, the same for all threads of the block.
 /// The place of `name` stands for the array: two arrays may have the same name.
 #[doc(hidden)]
@@ -529,6 +534,7 @@ impl Machine for Simulator {
     }
 
     #[inline]
+    #[track_caller]
     fn cluster_address(address: u32, rank: u32) -> u32 {
         cluster::address(address, rank)
     }
@@ -701,7 +707,7 @@ impl Machine for Simulator {
         if let Some((session, state)) = block.checks() {
             // SAFETY: the caller promises the source.
             let words: Vec<u64> = unsafe { copy.words() }.map(u64::from).collect();
-            let judged = (to, from as u64, words.as_slice(), there as usize / 4);
+            let judged = (to, from as u64, words.as_slice(), there);
             session.copy_async(state, block.current(), judged, Location::caller());
         }
         block.copies.start(block.current(), copy);

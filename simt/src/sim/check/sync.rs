@@ -737,13 +737,13 @@ impl Session {
         }
     }
 
-    /// A copy of the thread's own from global to shared memory, part of its open group: of `words`, of which the first
-    /// `there` are read and the others are zero. Both sides are judged as from now on, whenever the data moves.
+    /// A copy of the thread's own from global to shared memory, part of its open group: of `words`, of whose bytes the
+    /// first `there` are read and the others are zero. Both sides are judged as from now on, whenever the data moves.
     pub(in super::super) fn copy_async(
         &mut self,
         block: &mut BlockState,
         thread: usize,
-        (to, from, words, there): (u32, u64, &[u64], usize),
+        (to, from, words, there): (u32, u64, &[u64], u32),
         site: &'static Location<'static>,
     ) {
         let engine = self.engine(block, Engine::Copy(thread as u32));
@@ -755,21 +755,16 @@ impl Session {
             copies.start(site);
         }
         self.top = self.top.max(time + 1);
-        for (i, word) in words.chunks(1).enumerate() {
-            let touch = Touch {
-                space: Space::Global,
-                kind: AccessKind::Read,
-                address: from + 4 * i as u64,
-                bytes: 4,
-                before: word,
-                after: &[],
-                site,
-            };
-            if i < there {
-                self.access_as(block, thread, engine, time, &touch, Use::Other(Way::Read, false));
+        for (at, word) in (0..).step_by(4).zip(words.chunks(1)) {
+            // Of a word that is not all there its bytes.
+            let whole = at + 4 <= there;
+            for at in (at..there.min(at + 4)).step_by(if whole { 4 } else { 1 }) {
+                let (space, kind, bytes) = (Space::Global, AccessKind::Read, if whole { 4 } else { 1 });
+                let read = Touch { space, kind, address: from + u64::from(at), bytes, before: word, after: &[], site };
+                self.access_as(block, thread, engine, time, &read, Use::Other(Way::Read, false));
             }
-            let (space, kind, address) = (Space::Shared, AccessKind::Write, u64::from(to) + 4 * i as u64);
-            let write = Touch { space, kind, address, before: &[], after: word, ..touch };
+            let (space, kind, address) = (Space::Shared, AccessKind::Write, u64::from(to + at));
+            let write = Touch { space, kind, address, bytes: 4, before: &[], after: word, site };
             self.access_as(block, thread, engine, time, &write, Use::Write);
         }
     }
