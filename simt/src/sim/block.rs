@@ -15,7 +15,7 @@ use super::waits::{self, Awaited, Wait, Waits};
 use super::warp::Warp;
 use super::watchdog;
 use super::{BLOCK, limits};
-use crate::Dim3;
+use crate::{Dim3, live};
 use corosensei::stack::Stack as _;
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
@@ -47,6 +47,8 @@ enum State {
     AtCluster,
     InWarp,
     Ended,
+    /// Never goes on: `Block::stopped` says why.
+    Stopped,
 }
 
 /// A barrier that some threads have reached.
@@ -131,6 +133,8 @@ pub(super) struct Block {
     stack_limits: Vec<Cell<usize>>,
     /// The kind of the mistake that the next panic is about.
     kind: Cell<Kind>,
+    /// Why the running thread may not go on.
+    stopped: Cell<&'static str>,
     /// The barrier in shared memory, and the parity, that each thread has waited for last.
     awaits: Vec<Cell<Option<(u32, u32)>>>,
     /// The cluster that the block is part of, and its number there.
@@ -180,6 +184,7 @@ impl Block {
             overflown: Cell::new(false),
             stack_limits: vec![Cell::new(0); threads],
             kind: Cell::new(Kind::Fault),
+            stopped: Cell::new(""),
             awaits: vec![Cell::new(None); threads],
             cluster: RefCell::default(),
             rank: Cell::new(0),
@@ -525,8 +530,8 @@ impl Block {
     }
 
     /// What was counted, after the last block.
-    pub(super) fn into_stats(self) -> Option<Collector> {
-        self.stats
+    pub(super) fn take_stats(&mut self) -> Option<Collector> {
+        self.stats.take()
     }
 
     /// Lets the other threads run once.
@@ -582,6 +587,14 @@ impl Block {
         for lane in (0..32).filter(|lane| mask >> lane & 1 == 1 && first + lane != thread) {
             self.states[first + lane].set(State::Ready);
         }
+    }
+
+    /// Ends the launch with an error of the running thread, which never goes on: what it owns is dropped when no thread
+    /// of the block runs any more.
+    #[cold]
+    fn stop(&self, why: &'static str) {
+        self.stopped.set(why);
+        self.suspend(self.current.get(), State::Stopped);
     }
 
     #[inline(always)]
@@ -658,11 +671,9 @@ impl Block {
             (0..self.warps.len()).for_each(|warp| stats.meet(warp));
         }
         let stack = |mut thread: Coroutine<(), (), (), Stack>| {
-            if !thread.done() {
-                // A kernel owns nothing that would have to be dropped: it is `no_std` code over views and numbers.
-                // SAFETY: so the abandoned frames leak nothing and are not used again.
-                unsafe { thread.force_reset() };
-            }
+            // A kernel for a GPU owns nothing that would have to be dropped. But any code of the host can stand in one, a
+            // scope with threads say, which uses the stack until it is unwound. What panics then is over as well.
+            let _ = catch_unwind(AssertUnwindSafe(|| thread.force_unwind()));
             thread.into_stack()
         };
         threads.into_iter().map(stack).collect()
@@ -676,6 +687,7 @@ impl Block {
     ) -> Result<R, LaunchError> {
         BLOCK.set(self);
         let outcome = catch_unwind(AssertUnwindSafe(|| work(self)));
+        BLOCK.set(std::ptr::null()); // before a payload is dropped, which is the user's code
         watchdog::look(true);
         let result = match outcome {
             Ok(Ok(result)) => Ok(result),
@@ -687,7 +699,6 @@ impl Block {
                 Err(self.fault(kernel, self.current.get(), site, self.kind.get(), message))
             }
         };
-        BLOCK.set(std::ptr::null());
         result
     }
 
@@ -742,7 +753,7 @@ impl Block {
         let mut waits = Waits::default();
         for thread in 0..self.states.len() {
             let (awaited, what) = match self.states[thread].get() {
-                State::Ready | State::Ended => continue,
+                State::Ready | State::Ended | State::Stopped => continue,
                 State::AtBarrier(0) => (Awaited::Barrier(0), "waits at the barrier of its block".into()),
                 State::AtBarrier(id) => (Awaited::Barrier(id), format!("waits at the named barrier {id}")),
                 State::AtCluster => (Awaited::Cluster, self.cluster().lacks()),
@@ -784,6 +795,10 @@ impl Block {
             }
             self.states[i].set(State::Ended);
             return Ok(true);
+        }
+        if self.states[i].get() == State::Stopped {
+            self.locations[i].set(None);
+            return Err(Stopped::Thread(i, Kind::Fault, self.stopped.get().into()));
         }
         Ok(false)
     }
@@ -885,6 +900,9 @@ impl Block {
     }
 }
 
+/// The reason to stop a thread that drops a [`Live`](crate::live::Live).
+const FREES: &str = "frees memory of views under a running kernel: its owner is dropped by the host, behind the launch";
+
 /// The message of a panic.
 fn text(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|s| s.to_string());
@@ -895,6 +913,12 @@ fn text(payload: &(dyn Any + Send)) -> String {
 fn install_hook() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
+        live::guard(|| {
+            // SAFETY: as in `here`: non-null while this thread of the host runs a thread of the block.
+            if let Some(block) = unsafe { BLOCK.get().as_ref() } {
+                block.stop(FREES);
+            }
+        });
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             let block = BLOCK.get();
