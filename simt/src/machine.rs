@@ -214,7 +214,9 @@ pub(crate) trait Machine {
     unsafe fn atomic_shared<T: AtomicScalar>(op: Operation<T>, address: u32, order: Order) -> T;
     fn fence(order: Order, scope: Scope);
 
+    #[track_caller]
     fn release_registers<const N: u32>();
+    #[track_caller]
     fn claim_registers<const N: u32>();
 
     fn wait_for_previous_grid();

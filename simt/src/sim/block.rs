@@ -8,6 +8,7 @@ use super::limit::Limit;
 use super::mbarrier::Barriers;
 use super::observe::{self, Event, Space};
 use super::overflow;
+use super::registers::Registers;
 use super::spin::{Idle, Quiet, Watch};
 use super::stack::{STACK, Stack};
 use super::stats::{Collector, Instruction, What};
@@ -21,6 +22,7 @@ use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::any::Any;
 use std::cell::{Cell, RefCell, UnsafeCell};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::rc::Rc;
 use std::sync::Once;
@@ -46,6 +48,7 @@ enum State {
     AtBarrier(u8),
     AtCluster,
     InWarp,
+    ForRegisters,
     Ended,
     /// Never goes on: `Block::stopped` says why.
     Stopped,
@@ -118,6 +121,7 @@ pub(super) struct Block {
     warps: Vec<Warp>,
     barriers: [Cell<Barrier>; BARRIERS],
     pub(super) mbarriers: Barriers,
+    registers: Registers,
     pub(super) copies: Copies,
     pub(super) watch: Watch,
     /// What the threads do, where that is counted.
@@ -147,10 +151,11 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// A block of this shape, to be used for one block of the grid after the other.
+    /// A block of this shape, to be used for one block of the grid after the other: with so much dynamic shared memory,
+    /// of a kernel that is compiled for so many threads.
     pub(super) fn new(
         [grid_dim, block_dim]: [Vector; 2],
-        dynamic_bytes: u32,
+        (dynamic_bytes, max_threads): (u32, u32),
         views: &[(u64, u64)],
         counted: bool,
     ) -> Self {
@@ -173,6 +178,7 @@ impl Block {
             warps: (0..threads.div_ceil(32)).map(|_| Warp::default()).collect(),
             barriers: Default::default(),
             mbarriers: Barriers::default(),
+            registers: Registers::new(threads, max_threads),
             copies: Copies::new(threads),
             watch: Watch::new(threads, observe::active() || counted || check::active().is_some()),
             stats: counted.then(|| Collector::new(threads)),
@@ -322,6 +328,18 @@ impl Block {
             self.mistake(Kind::DivergentBarrier);
             panic!("threads wait at barrier {id} for different numbers of threads: others for {wanted}");
         }
+        // The instruction is one of a whole warp: its lanes come to one place, whatever other warps do.
+        let elsewhere = |t: &usize| {
+            self.states[*t].get() == State::AtBarrier(id as u8)
+                && self.locations[*t].get().is_some_and(|place| place != location)
+        };
+        if id > 0
+            && let Some(place) = self.warp_of(thread).find(elsewhere).and_then(|t| self.locations[t].get())
+        {
+            self.mistake(Kind::DivergentBarrier);
+            let (file, line) = (place.file(), place.line());
+            panic!("lanes of one warp wait at barrier {id} in different places: others at {file}:{line}");
+        }
         // A named barrier counts warps: one whose lanes do not all come is never counted.
         barrier.arrived += match id {
             0 => 1,
@@ -362,9 +380,32 @@ impl Block {
 
     /// Whether all threads of the warp of `thread` wait at barrier `id`, or are the running one.
     fn whole_warp(&self, thread: usize, id: u8) -> bool {
-        let first = thread / 32 * 32;
         let here = |t: usize| t == self.current.get() || self.states[t].get() == State::AtBarrier(id);
-        (first..self.states.len().min(first + 32)).all(here)
+        self.warp_of(thread).all(here)
+    }
+
+    /// The threads of the warp of `thread`.
+    fn warp_of(&self, thread: usize) -> Range<usize> {
+        let first = thread / 32 * 32;
+        first..self.states.len().min(first + 32)
+    }
+
+    /// The running thread keeps so many registers, and gives the others back to the block.
+    pub(super) fn release_registers(&self, keeps: u32) {
+        if self.registers.release(self.current.get(), keeps) {
+            let waiting = self.states.iter().filter(|state| state.get() == State::ForRegisters);
+            waiting.for_each(|state| state.set(State::Ready));
+        }
+    }
+
+    /// The running thread waits until the block has so many registers for it.
+    #[track_caller]
+    pub(super) fn claim_registers(&self, wants: u32) {
+        let (thread, location) = (self.current.get(), Location::caller());
+        while !self.registers.claim(thread, wants) {
+            self.locations[thread].set(Some(location));
+            self.suspend(thread, State::ForRegisters);
+        }
     }
 
     /// The next panic is about a mistake of that kind.
@@ -757,6 +798,7 @@ impl Block {
                 State::AtBarrier(0) => (Awaited::Barrier(0), "waits at the barrier of its block".into()),
                 State::AtBarrier(id) => (Awaited::Barrier(id), format!("waits at the named barrier {id}")),
                 State::AtCluster => (Awaited::Cluster, self.cluster().lacks()),
+                State::ForRegisters => (Awaited::Registers, self.registers.lacks()),
                 State::InWarp => {
                     let missing = self.warp(thread).missing(thread as u32 % 32);
                     (Awaited::Warp, format!("waits in a warp operation for the lanes {missing:#010x}"))
@@ -809,6 +851,7 @@ impl Block {
         self.states.iter().for_each(|s| s.set(State::Ready));
         self.barriers.iter().for_each(|b| b.set(Barrier::default()));
         self.mbarriers.reset();
+        self.registers.reset();
         self.copies.reset();
         self.watch.reset();
         self.kind.set(Kind::Fault);
@@ -857,7 +900,8 @@ impl Block {
 
     /// No thread can continue: reports which threads wait for which.
     fn deadlock(&self) -> Stopped {
-        let waiting = self.states.iter().position(|s| s.get() != State::Ended).unwrap_or(0);
+        let first = |is: fn(State) -> bool| self.states.iter().position(|s| is(s.get()));
+        let waiting = first(|s| s == State::ForRegisters).or_else(|| first(|s| s != State::Ended)).unwrap_or(0);
         // The first of the others, and whether it has ended.
         let absent = |mut others: Box<dyn Iterator<Item = usize> + '_>| match others.next() {
             Some(t) if self.states[t].get() == State::Ended => {
@@ -879,6 +923,7 @@ impl Block {
                 let what = format!("waits in a warp operation for the lanes {missing:#010x}, which never come: {who}");
                 Stopped::Thread(waiting, Kind::WarpMask, what)
             }
+            State::ForRegisters => Stopped::Thread(waiting, Kind::Deadlock, self.registers.lacks()),
             state => {
                 let others = (0..self.states.len()).filter(move |&t| self.states[t].get() != state);
                 let (other, who) = absent(Box::new(others));

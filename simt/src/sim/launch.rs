@@ -112,7 +112,7 @@ fn run(call: &dyn Call, geometry: Geometry, options: Options) -> Result<(), Laun
                 return;
             }
         };
-        let new = |_| Block::new([grid, block], shared_bytes, views, count.is_some());
+        let new = |_| Block::new([grid, block], (shared_bytes, call.max_threads()), views, count.is_some());
         let mut states: Vec<Block> = (0..cluster).map(new).collect();
         loop {
             // Blocks start in the order of their index: a block that waits for an earlier one waits for one that has

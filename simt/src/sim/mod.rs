@@ -28,6 +28,7 @@ mod memory;
 mod mma;
 mod observe;
 mod overflow;
+mod registers;
 mod shared;
 mod spin;
 mod stack;
@@ -298,13 +299,25 @@ fn arrive(address: u32, bytes: u32) {
 #[track_caller]
 fn try_wait(address: u32, parity: u32, wide: bool) -> bool {
     let block = here();
-    let ended = block.mbarriers.ended(address, parity);
+    let ended = block.mbarriers.ended(address, parity)
+        && !block.checks().is_some_and(|(session, state)| session.sees_late(state, block.current(), (address, parity)));
     if !ended {
         block.wait_for_phase(address, parity);
     } else if let Some((session, state)) = block.checks() {
         session.mbarrier_waited(state, block.current(), (address, parity, wide), Location::caller());
     }
     ended
+}
+
+/// Notes that the running thread's warp makes a call of its group of four warps.
+#[track_caller]
+fn group_calls() {
+    let block = here();
+    if block.current().is_multiple_of(32)
+        && let Some((session, state)) = block.checks()
+    {
+        session.group_calls(state, block.current(), Location::caller());
+    }
 }
 
 /// The panic that follows is about a mistake of that kind; outside of a kernel it is about none.
@@ -617,7 +630,12 @@ impl Machine for Simulator {
         try_wait(address, parity, true)
     }
 
-    fn fence_mbarrier_init() {}
+    fn fence_mbarrier_init() {
+        let block = here();
+        if let Some((session, state)) = block.checks() {
+            session.fence_init(state, block.current());
+        }
+    }
 
     // Copies are done at once: a kernel that needs them to take time would be wrong on the GPU too.
     #[track_caller]
@@ -743,12 +761,19 @@ impl Machine for Simulator {
         }
     }
 
-    // A thread here has as many registers as it likes.
-    #[inline(always)]
-    fn release_registers<const N: u32>() {}
+    #[track_caller]
+    fn release_registers<const N: u32>() {
+        warp::together();
+        group_calls();
+        here().release_registers(N);
+    }
 
-    #[inline(always)]
-    fn claim_registers<const N: u32>() {}
+    #[track_caller]
+    fn claim_registers<const N: u32>() {
+        warp::together();
+        group_calls();
+        here().claim_registers(N);
+    }
 
     fn wait_for_previous_grid() {
         // Launches follow one another here: the preceding one has ended. A check judges as if it had not.

@@ -12,6 +12,7 @@
 
 mod clock;
 mod finding;
+mod groups;
 mod missing;
 mod run;
 mod schedule;

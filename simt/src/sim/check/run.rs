@@ -134,7 +134,8 @@ pub(in super::super) fn launch(call: &dyn Call, geometry: Geometry) -> Result<()
                 None => {
                     let new = || {
                         let state = BlockState::new(0, threads as usize);
-                        let block = Block::new([grid, block], shared_bytes, &session().launch.views, count.is_some());
+                        let (limits, views) = ((shared_bytes, call.max_threads()), &session().launch.views);
+                        let block = Block::new([grid, block], limits, views, count.is_some());
                         Ok((Kept::new(block), Kept::new(state), stack(threads as usize)?))
                     };
                     (0..cluster).map(|_| new()).collect::<Result<Spare, LaunchError>>()?
