@@ -652,7 +652,7 @@ pub static CASES: &[Case] = &[
     },
     Case {
         name: "barrier-not-fenced",
-        bug: "A barrier in shared memory is initialised, and a copy that it counts is started without a fence in between.",
+        bug: "A barrier in shared memory is initialised, and a copy that it counts starts without a fence in between.",
         effect: "The engine may find what the word held before: the threads hang, or go on too early.",
         mend: "mbarrier::fence_init by the thread that initialises it, before the barrier of the block.",
         finds: &[MissingProxyFence],

@@ -1,4 +1,5 @@
-//! Rules of PTX on barriers in shared memory, copies, groups of four warps and dependent launches: each broken and kept.
+//! Rules of PTX on barriers in shared memory, copies, groups of four warps and dependent launches: each broken and
+//! kept.
 
 use simt::atomic::{Order, Scope};
 use simt::cluster;
@@ -458,10 +459,11 @@ fn four_warps_change_their_registers_together() {
 #[kernel]
 fn comes_from_two_lines(output: Global<u32>, apart: u32) {
     let t = thread::thread_idx_x();
-    if t / apart % 2 == 0 {
-        thread::barrier(1, 128);
+    if (t / apart).is_multiple_of(2) {
+        thread::barrier(1, 128); // one line
     } else {
-        thread::barrier(1, 128);
+        output.set(t, 0);
+        thread::barrier(1, 128); // and another
     }
     output.set(t, t);
 }

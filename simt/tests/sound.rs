@@ -169,7 +169,7 @@ fn dynamic(offset: u32, kind: u32) {
         0 => Shared::<u32>::dynamic(offset, 4).set(3, 5),
         1 => Mbarrier::at(Shared::<u64>::dynamic(offset, 1), 0).init(1),
         2 => _ = Tile::<f32>::dynamic(offset, 8).elements().get(0),
-        3 => _ = Shared::<f16>::dynamic(offset, 4).fetch(),
+        3 => Shared::<f16>::dynamic(offset, 4).fetch(),
         _ => Shared::<u8>::dynamic(offset, 4).set(3, 5),
     }
 }

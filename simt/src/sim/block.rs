@@ -712,8 +712,8 @@ impl Block {
             (0..self.warps.len()).for_each(|warp| stats.meet(warp));
         }
         let stack = |mut thread: Coroutine<(), (), (), Stack>| {
-            // A kernel for a GPU owns nothing that would have to be dropped. But any code of the host can stand in one, a
-            // scope with threads say, which uses the stack until it is unwound. What panics then is over as well.
+            // A kernel for a GPU owns nothing that would have to be dropped. But any code of the host can stand in one,
+            // a scope with threads say, which uses the stack until it is unwound. What panics then is over as well.
             let _ = catch_unwind(AssertUnwindSafe(|| thread.force_unwind()));
             thread.into_stack()
         };
@@ -730,7 +730,7 @@ impl Block {
         let outcome = catch_unwind(AssertUnwindSafe(|| work(self)));
         BLOCK.set(std::ptr::null()); // before a payload is dropped, which is the user's code
         watchdog::look(true);
-        let result = match outcome {
+        match outcome {
             Ok(Ok(result)) => Ok(result),
             Ok(Err(Stopped::Thread(thread, kind, what))) => Err(self.fault(kernel, thread, None, kind, what)),
             Ok(Err(Stopped::Waits(waits, waiting))) => Err(waits::error(kernel, waits, waiting)),
@@ -739,8 +739,7 @@ impl Block {
                 let (site, message) = panic.map_or((None, text(&*payload)), |p| (p.site, p.message));
                 Err(self.fault(kernel, self.current.get(), site, self.kind.get(), message))
             }
-        };
-        result
+        }
     }
 
     /// Under a check, or in a cluster: resumes the threads of the block once each, in that order. Those of the starved

@@ -228,11 +228,12 @@ unsafe fn atomic<T: AtomicScalar>(
         // A thread that loads atomically may be waiting for another thread's store: the others run.
         here().spin();
     }
-    // SAFETY: passed on.
     if watchdog::looks() {
         here().count(stats::atomic(space, &op), size_of::<T>() as u8, address);
+        // SAFETY: passed on.
         unsafe { look_at_atomic(op, p, space, address, order, scope) }
     } else {
+        // SAFETY: passed on.
         unsafe { memory::atomic(op, p) }
     }
 }

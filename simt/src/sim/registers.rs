@@ -8,8 +8,8 @@ const MOST: u32 = 256;
 
 /// The registers of a block. A kernel that sets no bound of its threads has none here: ptxas ignores its calls.
 pub(super) struct Registers {
-    /// What each thread begins with: as many as fit all threads that the kernel is compiled for, if one block of it runs
-    /// on a multiprocessor. More blocks make them fewer, which is not known here.
+    /// What each thread begins with: as many as fit all threads that the kernel is compiled for, if one block of it
+    /// runs on a multiprocessor. More blocks make them fewer, which is not known here.
     each: Option<u32>,
     held: Vec<Cell<u32>>,
     free: Cell<u32>,
@@ -50,8 +50,8 @@ impl Registers {
     pub(super) fn lacks(&self) -> String {
         let (free, each) = (self.free.get(), self.each.unwrap_or(0));
         format!(
-            "waits for registers: each thread began with {each}, and {free} of those that the block's threads gave back \
-             are left"
+            "waits for registers: each thread began with {each}, and {free} of those that the block's threads gave \
+             back are left"
         )
     }
 }

@@ -61,8 +61,8 @@ const UNFENCED_GLOBAL: &str = "bulk::fence is for shared memory alone, and no ba
                                memory to the copy engine: write what is copied in an earlier launch";
 
 /// And between the initialisation of a barrier and what finds it past the block's threads.
-const UNFENCED_BARRIER: &str = "the thread that initialises barriers calls mbarrier::fence_init behind the last of them, \
-                                before the barrier of the block or of the cluster";
+const UNFENCED_BARRIER: &str = "the thread that initialises barriers calls mbarrier::fence_init behind the last of \
+                                them, before the barrier of the block or of the cluster";
 
 /// What becomes of a barrier's word that is used for anything else.
 const NO_BARRIER_ANY_MORE: &str = "what a barrier's 8 bytes hold is the hardware's: give the data other memory, and \
@@ -570,8 +570,8 @@ impl Session {
         self.top = self.top.max(clock.own);
     }
 
-    /// Whether a thread that looks for the end of a phase is told of it later, as the schedule says: of one that it does
-    /// not know to have ended. A kernel that does not ask for the answer then goes on too early.
+    /// Whether a thread that looks for the end of a phase is told of it later, as the schedule says: of one that it
+    /// does not know to have ended. A kernel that does not ask for the answer then goes on too early.
     pub(in super::super) fn sees_late(
         &mut self,
         block: &BlockState,
