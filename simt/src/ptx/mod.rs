@@ -115,6 +115,7 @@ pub(crate) struct Ptx;
 impl Machine for Ptx {
     #[inline(always)]
     fn register(register: Register) -> u32 {
+        // SAFETY: reads a register.
         unsafe {
             match register {
                 Register::ThreadX => nvptx::_thread_idx_x(),

@@ -89,6 +89,7 @@ pub(crate) struct RustCuda;
 impl Machine for RustCuda {
     #[inline(always)]
     fn register(register: Register) -> u32 {
+        // SAFETY: reads a register.
         unsafe {
             match register {
                 Register::ThreadX => thread::thread_idx_x(),
