@@ -435,7 +435,7 @@ pub static CASES: &[Case] = &[
             let x = numbers(BLOCK);
             let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
             launch!(on, named_barrier_by_lanes, Geometry::linear(1, BLOCK), input.view(), output.view())?;
-            on.ended(&output, (0..64).map(|t: usize| x[63 - t] * if t % 2 == 0 { 2 } else { 1 }))
+            on.ended(&output, (0..64).map(|t: usize| x[63 - t] * if t.is_multiple_of(2) { 2 } else { 1 }))
         },
     },
 ];
