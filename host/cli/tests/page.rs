@@ -1,4 +1,4 @@
-//! The page of `rungs trace --html` in a real browser. Reported as ignored if there is none; `cargo xtask test`
+//! The page of `rungs trace --html` in a real browser. Reported as ignored if there is none; `cargo xtask test --all`
 //! installs Chromium if possible.
 
 use libtest_mimic::{Arguments, Trial};

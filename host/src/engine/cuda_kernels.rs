@@ -170,8 +170,10 @@ impl Cuda {
         if maps.len() == MAPS {
             maps.pop_back();
         }
-        maps.push_front((*of, Words(map)));
-        Ok(Words(map))
+        // SAFETY: the driver made it of what `of` describes.
+        let map = unsafe { of.words(map) };
+        maps.push_front((*of, map));
+        Ok(map)
     }
 
     /// Does all of a launch that is done once for a kernel and that a stream that is captured may not do: the kernel is

@@ -25,6 +25,15 @@ use std::fmt::Debug;
 /// Schedules, unless a case says otherwise: each rung has a case with so many.
 const SCHEDULES: u32 = 32;
 
+/// The same number, or a smaller one where `RUNGS_SCHEDULES` lowers it, for a quick run.
+fn at_most(schedules: u32) -> u32 {
+    let most = std::env::var("RUNGS_SCHEDULES").map_or(SCHEDULES, |text| {
+        let most = text.parse().ok().filter(|most| *most > 0);
+        most.unwrap_or_else(|| panic!("RUNGS_SCHEDULES is a number from 1 on, not '{text}'"))
+    });
+    schedules.min(most)
+}
+
 /// Multiprocessors that sequences see, whatever the host has: some sizes of grids depend on them.
 const MULTIPROCESSORS: u32 = 4;
 
@@ -348,7 +357,7 @@ pub fn check(family: &'static Family, rung: &'static Rung) -> Result<(), Failed>
                 blocks = blocks.max(geometry.grid.iter().product::<u32>());
             }
         }
-        let options = Check { schedules, ..Check::default() };
+        let options = Check { schedules: at_most(schedules), ..Check::default() };
         let run = || problem.prepare(&engine, rung).and_then(|mut prepared| run_once(&mut *prepared));
         let checked = checks::check(options, run, None)?;
         if !checked.is_clean() || checked.not_judged > 0 {
@@ -467,6 +476,6 @@ fn passes<W: PartialEq + Debug>(
         let (n, want, got) = (want.len() as u64, format!("{:?}", want[index]), format!("{:?}", got[index]));
         Err(rungs::Error::Mismatch { family: "radix".into(), rung: rung.into(), n, index: index as u64, want, got })
     };
-    let checked = checks::check(Check { schedules: SCHEDULES, ..Check::default() }, compare, None)?;
+    let checked = checks::check(Check { schedules: at_most(SCHEDULES), ..Check::default() }, compare, None)?;
     if checked.is_clean() && checked.not_judged == 0 { Ok(()) } else { Err(checked.text().into()) }
 }
