@@ -116,6 +116,9 @@ impl Profile {
 }
 
 /// What the host did and what each stream did, in this order, with times from `origin` on.
+///
+/// # Errors
+/// As for [`Engine::times`].
 pub fn tracks(engine: &Engine, origin: &Origin, rank: usize, activities: &[Activity]) -> Result<Vec<Track>> {
     // The host's, which is of no stream, comes first.
     let mut by_stream = BTreeMap::<Option<u32>, Vec<Entry>>::new();

@@ -583,6 +583,9 @@ impl Engine {
     }
 
     /// Does `work` on this stream, and notes it if somebody records.
+    ///
+    /// # Errors
+    /// The error of `work`; otherwise as for [`Engine::mark`].
     pub fn logged<R>(&self, what: What, work: impl FnOnce() -> Result<R>) -> Result<R> {
         if self.0.log.activities.borrow().is_none() {
             return work();

@@ -197,7 +197,11 @@ impl Embedded {
             Form::Plain => ("&[(&str, &str)]", format!("&[\n{list}]")),
             Form::Packed => (
                 "std::sync::LazyLock<Vec<(&'static str, &'static str)>>",
-                format!("std::sync::LazyLock::new(|| vec![\n{list}])"),
+                if list.is_empty() {
+                    "std::sync::LazyLock::new(Vec::new)".into()
+                } else {
+                    format!("std::sync::LazyLock::new(|| vec![\n{list}])")
+                },
             ),
         };
         let (toolchain, missing) = (&self.toolchain, &self.missing);
