@@ -10,6 +10,7 @@ extern crate std;
 pub mod aligned;
 pub mod bins;
 pub mod clocks;
+pub mod encode;
 pub mod keys;
 #[cfg(not(target_os = "cuda"))]
 pub mod ladder;
