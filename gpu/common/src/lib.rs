@@ -9,6 +9,7 @@ extern crate std;
 
 pub mod aligned;
 pub mod bins;
+pub mod block;
 pub mod clocks;
 pub mod encode;
 pub mod keys;
