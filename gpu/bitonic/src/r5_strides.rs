@@ -28,7 +28,7 @@ use super::transposed::{Size, Tile, descends, mask, merge_tile, min_blocks, sort
 use rungs_common::keys::{Key, Word, key_or_last};
 use simt::{Global, grid, kernel, thread, unroll};
 
-/// Threads per block of the long steps: few, so that few keys too are shared out among all SMs.
+/// Threads per block of the long steps: few, so that even few keys are spread over all SMs.
 pub const BLOCK: u32 = 128;
 
 /// The number of long steps of a launch, as a type: a kernel has an instance for each.

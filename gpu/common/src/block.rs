@@ -1,4 +1,4 @@
-//! What all threads of a block compute together.
+//! Operations of a whole block.
 
 use crate::operator::{Sum, warp_scan_inclusive};
 use simt::{Shared, thread, warp};

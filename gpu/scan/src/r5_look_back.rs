@@ -8,8 +8,8 @@
 //! block inside the launch. (A small kernel before it clears what the last scan left.)
 //!
 //! **Bottleneck.** A block loads, then waits for other blocks, then stores. Its memory traffic pauses meanwhile, and
-//! only other blocks on the same multiprocessor can fill the gap: by ncu on an H200, 2²⁸ words, memory is at 52 % of
-//! its peak and no unit of the multiprocessor above 29. The next rung does all three at once.
+//! only other blocks on the same SM can fill the gap: by ncu on an H200, 2²⁸ words, memory is at 52 % of
+//! its peak and no unit of the SM above 29. The next rung does all three at once.
 //!
 //! **Cost.** About 2·n additions; 8 bytes of global memory per word, and a state of 8 or 16 bytes per tile; 5 barriers
 //! per tile; 2 launches.

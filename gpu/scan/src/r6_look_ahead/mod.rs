@@ -64,12 +64,13 @@ pub const fn tile<T>() -> u32 {
     TILE_BYTES / size_of::<T>() as u32
 }
 
-// For each stage of the ring a barrier for each phase of a tile. It is first full (the number is there, and what is
-// copied in bulk), then ready (the sum before each thread's elements is known), at last done (it is scanned).
+// Each stage of the ring has a barrier for each phase of its tile. The tile is first full (its number and the elements
+// copied in bulk are there), then ready (the sum before each thread's elements is known), then done (it is scanned).
 shared!(FULL: [u64; STAGES]);
 shared!(READY: [u64; STAGES]);
 shared!(DONE: [u64; STAGES]);
-// What was drawn for each stage: the number of the launch and that of the tile. One past the last tile ends the work.
+// The word drawn for each stage: the launch's number in the upper half, the tile's in the lower. A tile number past the
+// last tile ends the work.
 shared!(DRAWN: [u64; STAGES]);
 // For each stage the sum of the elements before each thread's own in the tile; room for elements of 8 bytes.
 shared!(OFFSETS: [u64; STAGES * SQUAD]);
@@ -215,7 +216,7 @@ fn scan<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>, exclusiv
             thread::barrier(2, SQUAD); // the whole tile is scanned before threads store elements of others
             tile.store(output, t);
         }
-        bulk::fence(); // the copy to the output, and later the next one to the stage, see what this thread did
+        bulk::fence(); // this thread's accesses come before the copy to the output, and the next copy to the stage
         Mbarrier::at(DONE::view(), stage).arrive();
         place = place.next(STAGES);
     }

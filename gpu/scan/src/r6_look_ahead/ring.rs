@@ -1,12 +1,12 @@
 //! The ring of tiles in shared memory that `look-ahead` works on: where the tile of a stage lies in the input, and the
 //! thread that copies tiles to the ring and back.
 
-use super::{DONE, DRAWN, FULL, READY, SQUAD, STAGES, TILE_BYTES, tile};
+use super::{DONE, DRAWN, FULL, READY, SQUAD, STAGES, TILE_BYTES, VECTORS, tile};
 use rungs_common::ring::Place;
 use rungs_common::state::{NOTHING, words};
 use simt::atomic::{Order::Relaxed, Scope::Device};
 use simt::mbarrier::{self, Mbarrier};
-use simt::{Global, Scalar, Shared, bulk, thread};
+use simt::{Global, Scalar, Shared, bulk, thread, unroll};
 
 /// Makes the barriers; one thread calls it.
 #[inline(always)]
@@ -80,7 +80,8 @@ impl<T: Scalar> Staged<T> {
     /// identity, which changes no sum. A squad makes the call.
     #[inline(always)]
     pub(super) fn complete(self, input: Global<T>, t: u32, identity: T) {
-        let ((first, len), mut i) = (self.packs(), t);
+        let (first, len) = self.packs();
+        let mut i = if first == 0 { len + t } else { t };
         while i < tile::<T>() {
             if i < first || i >= first + len {
                 let inside = i >= self.low && i < self.high;
@@ -93,18 +94,21 @@ impl<T: Scalar> Staged<T> {
     /// Stores the places inside the input. A squad makes the call.
     #[inline(always)]
     pub(super) fn store(self, output: Global<T>, t: u32) {
-        let mut i = t;
-        while i < self.high {
-            if i >= self.low {
-                output.set(self.base.wrapping_add(i), self.elements.get(i));
-            }
-            i += SQUAD;
+        let mut start = t;
+        while start < self.high {
+            // Several places at a time, so that their loads overlap.
+            unroll::<VECTORS>(|v| {
+                let i = start + v as u32 * SQUAD;
+                if i >= self.low && i < self.high {
+                    output.set(self.base.wrapping_add(i), self.elements.get(i));
+                }
+            });
+            start += VECTORS as u32 * SQUAD;
         }
     }
 }
 
-/// The thread that draws tiles and copies them to the ring and back. What it draws from `control` is the number of the
-/// launch in the upper half of the word, that of the tile in the lower.
+/// The thread that draws tiles from `control` and copies them to the ring and back.
 #[inline(always)]
 #[rustfmt::skip]
 pub(super) fn copy_tiles<T: Scalar>(
