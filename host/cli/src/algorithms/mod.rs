@@ -52,7 +52,7 @@ pub static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
 
 /// Kernels that belong to no rung, with their purpose.
 pub static SUPPORT: &[(&str, &[&[&str]])] = &[
-    ("maps keys to unsigned words and back", kernels::keys::KERNELS),
+    ("maps keys to unsigned words and back", kernels::encode::KERNELS),
     ("moves places, and elements by place", kernels::places::KERNELS),
     ("puts keys back that were to be sorted by an order that is none", kernels::merge::passes::KERNELS),
     ("checks sorts and scans where they lie", kernels::verify::KERNELS),
