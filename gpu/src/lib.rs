@@ -22,6 +22,8 @@ pub use rungs_scan as scan;
 
 #[cfg(not(target_os = "cuda"))]
 mod answer;
+#[cfg(not(target_os = "cuda"))]
+pub mod ladders;
 
 /// Rungs, the ladders that they form, and the launches of each kind of rung.
 #[cfg(not(target_os = "cuda"))]

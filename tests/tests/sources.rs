@@ -69,7 +69,9 @@ fn names_are_the_same_everywhere_and_ladders_are_in_order() {
         for rung in &family.rungs[course..] {
             assert!(is_library(&rung.path()), "{} of the course comes after rows of the library", rung.path());
             let stem = rung.name.replace('-', "_");
-            assert!(rung.path().ends_with(&format!("/src/{stem}.rs")) || rung.path().contains(&format!("/src/{stem}/")));
+            assert!(
+                rung.path().ends_with(&format!("/src/{stem}.rs")) || rung.path().contains(&format!("/src/{stem}/"))
+            );
             for kernel in rung.kernel_names() {
                 assert!(kernel.contains(&format!("_{stem}")), "{kernel} of {}", rung.path());
                 assert!(kernels.insert(kernel), "{kernel} is registered twice");

@@ -4,8 +4,8 @@ use super::apart::{Apart, Launches};
 use super::oracle::products as oracle;
 use super::upload::{Changed, Uploaded};
 use super::{
-    Draws, Extra, Family, Kind, OpenProblem, Operand, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload,
-    entry, verdict,
+    Draws, Extra, Family, Kind, OpenProblem, Operand, Parameters, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work,
+    Workload, entry, verdict,
 };
 use crate::data::{Data, Difference, Distribution, Dtype, Element};
 use oracle::Number;
@@ -30,7 +30,7 @@ pub fn family(ladder: &'static Ladder<Matmul>, sizes: Sizes) -> Family {
             output: Operand { name: "C", shape: |size| sides(size, |m, n, _| (m, n)) },
         },
         extras: &[Extra::Alpha, Extra::Beta, Extra::Transpose, Extra::Precision, Extra::Batch],
-        unable: Box::new(move |rung, dtype, parameters| unable(ladder, rung, dtype, parameters.precision)),
+        unable: Box::new(move |rung, dtype, parameters| unable(ladder, rung, dtype, parameters)),
         ..Family::new(ladder, Kind::Matmul, sizes, problem)
     }
 }
@@ -57,8 +57,9 @@ fn precision_of(entry: &Entry<Matmul>, dtype: Dtype) -> Option<Precision> {
 }
 
 /// The reason why a rung has no products of this type, or not of this precision, if it has none.
-fn unable(ladder: &'static Ladder<Matmul>, rung: &Rung, dtype: Dtype, precision: Option<Precision>) -> Option<String> {
+fn unable(ladder: &'static Ladder<Matmul>, rung: &Rung, dtype: Dtype, parameters: &Parameters) -> Option<String> {
     let (entry, name) = (ladder.get(rung.name)?, rung.name);
+    let Parameters { alpha, beta, transpose, precision, batch, .. } = *parameters;
     if precision.is_some() && dtype != Dtype::F32 {
         return Some(format!("a precision can be asked for with products of f32, not of {dtype}"));
     }
@@ -67,6 +68,15 @@ fn unable(ladder: &'static Ladder<Matmul>, rung: &Rung, dtype: Dtype, precision:
         let others: Vec<_> = ladder.rungs.iter().filter(takes).map(|entry| entry.rung.name).collect();
         return Some(format!("{name} does not multiply {dtype}; of the rungs these do: {}", others.join(", ")));
     };
+    let is_more = alpha.is_some_and(|a| a != 1.0) || beta.is_some_and(|b| b != 0.0) || batch.is_some_and(|b| b != 1);
+    if entry.run.is_plain() && (is_more || transpose != [false; 2]) {
+        let takes = |entry: &&&Entry<Matmul>| !entry.run.is_plain() && precision_of(entry, dtype) == Some(own);
+        let others: Vec<_> = ladder.rungs.iter().filter(takes).map(|entry| entry.rung.name).collect();
+        let others = others.join(", ");
+        return Some(format!(
+            "{name} multiplies row-major matrices, without factors or batches; these take more: {others}"
+        ));
+    }
     let asked = precision?;
     (own.asked_for() != asked).then(|| format!("{name} multiplies in {}, not in {}", own.name(), asked.name()))
 }
@@ -88,8 +98,7 @@ struct MatmulProblem<T> {
     /// All A and all B as they are stored on the engine, if that is by columns.
     by_columns: [Option<Vec<T>>; 2],
     uploaded: Uploaded<T>,
-    /// The precision that a rung must have; any where None.
-    asked: Option<Precision>,
+    parameters: Parameters,
 }
 
 /// What a product of this program needs of the type of its elements.
@@ -166,8 +175,8 @@ fn problem_of<T: Typed>(ladder: &'static Ladder<Matmul>, workload: Workload) -> 
         (as_stored(a, (m, k), parameters.transpose[0]), as_stored(b, (k, n), parameters.transpose[1]));
     let (by_columns, uploaded) = ([stored_a, stored_b], Uploaded::default());
     let product = |((a, b), c)| oracle::Product { m, n, k, a, b, c, alpha, beta };
-    let (of, asked) = (a.into_iter().zip(b).zip(each(c, count)).map(product).collect(), parameters.precision);
-    Ok(Box::new(MatmulProblem { ladder, of, by_columns, uploaded, asked }))
+    let of = a.into_iter().zip(b).zip(each(c, count)).map(product).collect();
+    Ok(Box::new(MatmulProblem { ladder, of, by_columns, uploaded, parameters }))
 }
 
 /// The matrices of a batch, which stand one behind the other; one alone is not copied.
@@ -213,7 +222,7 @@ impl<T: Typed> Problem for MatmulProblem<T> {
     }
 
     fn prepare(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>> {
-        if let Some(why) = unable(self.ladder, rung, T::DTYPE, self.asked) {
+        if let Some(why) = unable(self.ladder, rung, T::DTYPE, &self.parameters) {
             return Err(Error::Usage(why));
         }
         let ab = self.operands(engine)?;

@@ -41,7 +41,7 @@ pub static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
         sort::family(&kernels::odd_even::LADDER, Sizes::elements(1 << 15, 1 << 20), &[]),
         sort::family(&kernels::merge::LADDER, Sizes::elements(1 << 14, 1 << 24), &[Extra::LowHalf]),
         sort::family(&kernels::radix::LADDER, Sizes::elements(1 << 12, 1 << 24), &[Extra::Columns, Extra::Values]),
-        matmul::family(&kernels::products::LADDER, Sizes::square(160, 4096)),
+        matmul::family(&kernels::ladders::MATMUL, Sizes::square(160, 4096)),
         cubes::family(&kernels::cubes::LADDER, Sizes::elements(1 << 18, 1 << 24)),
         reduce::family(&kernels::reduce::LADDER, Sizes::elements(1 << 17, 1 << 26)),
         scan::family(&kernels::scan::LADDER, Sizes::elements(1 << 18, 1 << 24)),
