@@ -145,7 +145,7 @@ fn place_of_tile(tile: u32, m: u32, n: u32) -> (u32, u32) {
 /// What the producer warps do: they fill stage after stage, for all tiles of the block.
 #[inline(always)]
 fn produce(a: Matrix, b: Matrix) {
-    let packs = (a.has_packs(), b.has_packs());
+    let packs = a.has_packs() && b.has_packs();
     let (mut step, mut tile) = (0, thread::block_idx_x());
     while tile < super::tiles(a.rows, b.columns, ROWS, COLUMNS) {
         let (row, column) = place_of_tile(tile, a.rows, b.columns);
@@ -160,23 +160,34 @@ fn produce(a: Matrix, b: Matrix) {
 
 /// Fills one stage: copies the tiles from `t` on along k.
 #[inline(always)]
-fn fill(step: u32, a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u32, (packs_a, packs_b): (bool, bool)) {
+fn fill(step: u32, a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u32, packs: bool) {
     let (tile_a, tile_b) = tiles_of(step);
     let thread = thread::thread_idx_x() - CONSUMERS * 32;
-    // Two neighbouring threads load eight elements of a row of A: a whole sector.
-    let (row, e) = (|i: usize| thread / 2 + i as u32 * (PRODUCERS * 32 / 2), thread % 2 * 4);
-    let place_b = |i: usize| i as u32 * (PRODUCERS * 32) + thread;
+    // The thread's fours, one below the other: neighbouring threads have neighbours in a row.
+    let (row_a, e, below_a) = (thread / (DEPTH / 4), thread % (DEPTH / 4) * 4, PRODUCERS * 128 / DEPTH);
+    let (row_b, column_b, below_b) = (thread / (COLUMNS / 4), thread % (COLUMNS / 4) * 4, PRODUCERS * 128 / COLUMNS);
     let (mut of_a, mut of_b) = ([[0.0; 4]; COPIES_A], [[0.0; 4]; COPIES_B]);
-    unroll::<COPIES_A>(|i| of_a[i] = a.get_4(first_row + row(i), t + e, packs_a));
-    unroll::<COPIES_B>(|i| {
-        let (row_b, column_b) = (place_b(i) / (COLUMNS / 4), place_b(i) % (COLUMNS / 4) * 4);
-        of_b[i] = b.get_4(t + row_b, first_column + column_b, packs_b);
-    });
+    let inside = first_row + ROWS <= a.rows && first_column + COLUMNS <= b.columns && t + DEPTH <= b.rows;
+    if inside && packs {
+        // One test for all of them: each instruction here takes a turn from the consumers.
+        let at_a = ((first_row + row_a) * a.columns + t + e) / 4;
+        let at_b = ((t + row_b) * b.columns + first_column + column_b) / 4;
+        unroll::<COPIES_A>(|i| of_a[i] = a.data.get_pack(at_a + i as u32 * (below_a / 4 * a.columns)));
+        unroll::<COPIES_B>(|i| of_b[i] = b.data.get_pack(at_b + i as u32 * (below_b / 4 * b.columns)));
+    } else {
+        let (packs_a, packs_b) = (a.has_packs(), b.has_packs());
+        unroll::<COPIES_A>(|i| of_a[i] = a.get_4(first_row + row_a + i as u32 * below_a, t + e, packs_a));
+        unroll::<COPIES_B>(|i| {
+            of_b[i] = b.get_4(t + row_b + i as u32 * below_b, first_column + column_b, packs_b);
+        });
+    }
     // While the loads are in flight: the consumers have read what was in the stage. In the first round there was
     // nothing; waiting for the parity of the phase before the first returns at once.
     empty(step).wait(parity(step) ^ 1);
-    unroll::<COPIES_A>(|i| unroll::<4>(|j| tile_a.set((e + j as u32) * STRIDE_A + row(i), of_a[i][j])));
-    unroll::<COPIES_B>(|i| tile_b.set_pack(place_b(i), of_b[i]));
+    unroll::<COPIES_A>(|i| {
+        unroll::<4>(|j| tile_a.set((e + j as u32) * STRIDE_A + row_a + i as u32 * below_a, of_a[i][j]))
+    });
+    unroll::<COPIES_B>(|i| tile_b.set_pack(thread + i as u32 * (PRODUCERS * 32), of_b[i]));
     warp::sync_warp(FULL); // all lanes have written before one of them arrives for the warp
     if warp::lane_id() == 0 {
         full(step).arrive();
