@@ -16,6 +16,8 @@ extern crate std;
 
 #[cfg(not(target_os = "cuda"))]
 pub mod ladder;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod r10_producer_consumer;
 pub mod r1_naive;
 pub mod r2_coalesced;
 pub mod r3_shared_tile;
@@ -122,7 +124,8 @@ mod host {
             &r7_vector_loads::launches::RUNG,
             &r8_warp_tile::launches::RUNG,
             &r9_async_copy::launches::RUNG,
+            &r10_producer_consumer::launches::RUNG,
         ],
-        default: &r9_async_copy::launches::RUNG,
+        default: &r10_producer_consumer::launches::RUNG,
     };
 }

@@ -50,8 +50,11 @@ pub fn matmul_thread_column(a: Global<f32>, b: Global<f32>, c: Global<f32>, m: u
     let mut sums = [0.0; ROWS];
     let mut t = 0;
     while t < k {
-        tile_a.set(thread, a.get(first_row + thread / DEPTH, t + thread % DEPTH));
-        tile_b.set(thread, b.get(t + thread / TILE, first_column + thread % TILE));
+        // Both loads are in flight before the first store waits for its value.
+        let of_a = a.get(first_row + thread / DEPTH, t + thread % DEPTH);
+        let of_b = b.get(t + thread / TILE, first_column + thread % TILE);
+        tile_a.set(thread, of_a);
+        tile_b.set(thread, of_b);
         thread::sync_threads(); // the tiles are complete before any thread reads them
         // Written out for all of DEPTH: ptxas then combines the loads from a row of A into some of 16 bytes.
         unroll::<{ DEPTH as usize }>(|e| {
