@@ -12,7 +12,7 @@
 //!
 //! **Cost.** About 2.75·n additions (2.5·n for elements of 8 bytes); 8 bytes of global memory per word, and 8 or 16
 //! bytes of state per tile and block; 1 barrier per block, and per tile 1 for the four warps that add; one launch. A tile
-//! that lies partly outside the input takes 2 more. A block has 184.5 KiB of shared memory, so one block is resident per
+//! that lies partly outside the input takes 2 more. A block has 184.4 KiB of shared memory, so one block is resident per
 //! SM.
 //!
 //! **Threads.** Warps 0 to 3 add, 4 to 7 scan, the first lane of warp 8 copies tiles, warp 9 looks ahead. In a tile each
@@ -29,12 +29,12 @@
 mod ring;
 
 use super::add_warps;
-use ring::{copy_tiles, init_barriers, next_tile, past_pack};
+use ring::{copy_tiles, next_tile, past_pack};
 use rungs_common::operator::{Max, Min, Operator, Sum, warp_exclusive_of, warp_scan_inclusive};
 use rungs_common::ring::Place;
 use rungs_common::state::{NOTHING, look, publish};
 use simt::atomic::{Order::Relaxed, Scope::Device};
-use simt::mbarrier::Mbarrier;
+use simt::mbarrier::{self, Mbarrier};
 use simt::warp::{self, WARP};
 use simt::{Global, Scalar, bulk, kernel, shared, thread, unroll};
 
@@ -93,9 +93,15 @@ pub fn scan_look_ahead<T: Scalar, O: Operator<T>>(
     if t == COPIER {
         // The atomic is in flight while the barriers are made.
         drawn = control.fetch_add(0, 1, Relaxed, Device);
-        init_barriers();
+        for stage in 0..STAGES {
+            Mbarrier::at(FULL::view(), stage).init(1); // the copier, and the bytes that it announces
+            Mbarrier::at(READY::view(), stage).init(SQUAD + 1); // the threads that add, and the look-ahead
+            Mbarrier::at(DONE::view(), stage).init(SQUAD); // the threads that scan
+        }
+        mbarrier::fence_init();
+        bulk::fence(); // bulk copies see the barriers too
     }
-    thread::sync_threads(); // the barriers exist before any thread uses them
+    thread::sync_threads(); // the barriers are made before any thread uses them
     if warp < SQUAD / WARP {
         add::<T, O>(input, states, t);
     } else if warp < 2 * SQUAD / WARP {

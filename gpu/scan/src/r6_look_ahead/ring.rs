@@ -1,24 +1,12 @@
 //! The ring of tiles in shared memory that `look-ahead` works on: where the tile of a stage lies in the input, and the
 //! thread that copies tiles to the ring and back.
 
-use super::{DONE, DRAWN, FULL, READY, SQUAD, STAGES, TILE_BYTES, VECTORS, tile};
+use super::{DONE, DRAWN, FULL, SQUAD, STAGES, TILE_BYTES, VECTORS, tile};
 use rungs_common::ring::Place;
 use rungs_common::state::{NOTHING, words};
 use simt::atomic::{Order::Relaxed, Scope::Device};
-use simt::mbarrier::{self, Mbarrier};
+use simt::mbarrier::Mbarrier;
 use simt::{Global, Scalar, Shared, bulk, thread, unroll};
-
-/// Makes the barriers; one thread calls it.
-#[inline(always)]
-pub(super) fn init_barriers() {
-    for stage in 0..STAGES {
-        Mbarrier::at(FULL::view(), stage).init(1); // the copier, and the bytes that it announces
-        Mbarrier::at(READY::view(), stage).init(SQUAD + 1); // the threads that add, and the look-ahead
-        Mbarrier::at(DONE::view(), stage).init(SQUAD); // the threads that scan
-    }
-    mbarrier::fence_init();
-    bulk::fence(); // bulk copies see the barriers too
-}
 
 /// How many elements `data` begins after a multiple of 16 bytes.
 #[inline(always)]
