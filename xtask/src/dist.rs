@@ -71,7 +71,7 @@ pub fn run(args: &Args) -> Result<()> {
     let packages = TESTED.iter().flat_map(|package| ["--package", package]).collect::<Vec<_>>();
     let tests = build(&["test", "--no-run", "--release", "--lib", "--bins", "--tests"], &packages)?;
     let examples = EXAMPLES.iter().flat_map(|example| ["--example", example]).collect::<Vec<_>>();
-    let examples = build(&["build", "--release", "--package", "rungs"], &examples)?;
+    let examples = build(&["build", "--release", "--package", "rungs", "--features", "cust"], &examples)?;
     // A file of an earlier pack that no longer belongs there would be run on the GPU machine.
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("{} cannot be removed", folder.display()))?;
