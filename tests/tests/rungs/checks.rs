@@ -141,13 +141,13 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
             n(100_000).of(Distribution::Few).with_values().schedules(1),
         ],
     ),
-    (
-        "matmul",
-        &["naive", "any-type", "shared-tile", "wide-tile"],
-        &[product(40, 41, 42), product(40, 41, 42).typed(Dtype::F64)],
-    ),
+    ("matmul", &["naive", "coalesced", "shared-tile", "wide-tile"], &[product(40, 41, 42)]),
+    ("matmul", &["any-type"], &[product(40, 41, 42), product(40, 41, 42).typed(Dtype::F64)]),
+    ("matmul", &["thread-column", "thread-tile", "vector-loads", "warp-tile", "async-copy"], &[product(150, 140, 60)]),
+    // One tile per block, and several.
+    ("matmul", &["producer-consumer"], &[product(300, 140, 20), product(600, 260, 12).schedules(4)]),
     ("matmul", &["fp64"], &[product(150, 140, 60), product(150, 140, 60).typed(Dtype::F64)]),
-    ("matmul", &["thread-tile", "vector-loads", "warp-tile", "fp32"], &[product(150, 140, 60)]),
+    ("matmul", &["fp32"], &[product(150, 140, 60)]),
     ("matmul", &["tf32"], &[product(150, 140, 60)]),
     // Small tiles fill the multiprocessors better in the first case, and large ones in the second.
     ("matmul", &["three-tf32"], &[product(150, 140, 60), product(250, 200, 20)]),
