@@ -228,6 +228,27 @@ pub fn barrier_of_a_role<V: Version>(input: Global<u32>, output: Global<u32>) {
     }
 }
 
+#[kernel(instances([Planted, Mended]))]
+pub fn named_barrier_by_lanes<V: Version>(input: Global<u32>, output: Global<u32>) {
+    // Two warps; half of the lanes have something else to write.
+    let (t, tile) = (thread_idx_x(), TILE::view());
+    if t % 2 == 0 {
+        tile.set(t, input.get(t));
+        if !V::MENDED {
+            thread::barrier(1, BLOCK); // the tile is there
+        }
+    } else {
+        tile.set(t, 2 * input.get(t));
+        if !V::MENDED {
+            thread::barrier(1, BLOCK); // the tile is there
+        }
+    }
+    if V::MENDED {
+        thread::barrier(1, BLOCK); // one call, after the arms have met
+    }
+    output.set(t, tile.get(63 - t));
+}
+
 #[cfg(not(target_os = "cuda"))]
 pub static CASES: &[Case] = &[
     Case {
@@ -402,6 +423,19 @@ pub static CASES: &[Case] = &[
             let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
             launch!(on, barrier_of_a_role, Geometry::linear(1, BLOCK), input.view(), output.view())?;
             on.ended(&output, (0..64).map(|t| if t < 32 { 0 } else { x[63 - t] + x[95 - t] + x[127 - t] }))
+        },
+    },
+    Case {
+        name: "named-barrier-by-lanes",
+        bug: "Lanes of one warp come to a named barrier in two places.",
+        effect: "Undefined: the instruction is one of a whole warp. Roles that are warps may have a place each.",
+        mend: "One call, behind the branch.",
+        finds: &[DivergentBarrier, Unwritten],
+        run: |on| {
+            let x = numbers(BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, named_barrier_by_lanes, Geometry::linear(1, BLOCK), input.view(), output.view())?;
+            on.ended(&output, (0..64).map(|t: usize| x[63 - t] * if t.is_multiple_of(2) { 2 } else { 1 }))
         },
     },
 ];

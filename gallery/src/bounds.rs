@@ -137,6 +137,19 @@ fn sorted(mut keys: Vec<u32>) -> Vec<u32> {
     keys
 }
 
+#[kernel(instances([Planted, Mended]))]
+pub fn dynamic_off_its_place<V: Version>(input: Global<u32>, output: Global<u32>) {
+    // A few bytes of flags, and the tile behind them.
+    let (t, flags) = (thread_idx_x(), Shared::<u8>::dynamic(0, 6));
+    let tile = Shared::<u32>::dynamic(if V::MENDED { 8 } else { 6 }, BLOCK);
+    if t < 6 {
+        flags.set(t, 1);
+    }
+    tile.set(t, input.get(t));
+    sync_threads(); // the tile is there
+    output.set(t, tile.get(BLOCK - 1 - t));
+}
+
 #[cfg(not(target_os = "cuda"))]
 pub static CASES: &[Case] = &[
     Case {
@@ -316,6 +329,20 @@ pub static CASES: &[Case] = &[
             let (indices, input, output) = (on.input(at.clone())?, on.input(x.clone())?, on.output(64)?);
             launch!(on, index_that_is_data, Geometry::linear(1, 64), indices.view(), input.view(), output.view())?;
             on.ended(&output, at.iter().map(|&i| x.get(i as usize).copied().unwrap_or(0)))
+        },
+    },
+    Case {
+        name: "dynamic-off-its-place",
+        bug: "An array in dynamic shared memory begins 6 bytes behind its start.",
+        effect: "\"Misaligned address\" ends the program.",
+        mend: "A multiple of the size of its elements.",
+        finds: &[Misaligned, Unwritten],
+        run: |on| {
+            let x = numbers(BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            let geometry = Geometry::linear(1, BLOCK).shared(4 * BLOCK + 8);
+            launch!(on, dynamic_off_its_place, geometry, input.view(), output.view())?;
+            on.ended(&output, x.into_iter().rev())
         },
     },
 ];

@@ -319,6 +319,71 @@ pub fn output_read_after_its_source<V: Version>(input: Global<u32>, output: Glob
     }
 }
 
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn stores_to_one_place<V: Version>(input: Global<u32>, output: Global<u32>) {
+    let (t, slots) = (thread_idx_x(), SLOTS::view());
+    for half in 0..2 {
+        slots.set(half * BLOCK + t, (half + 1) * input.get(t));
+    }
+    bulk::fence(); // what this thread has stored, before copies that follow
+    sync_threads(); // all threads have stored
+    if t == 0 {
+        if !V::MENDED {
+            bulk::store(output, slots.slice(0, BLOCK));
+            bulk::commit();
+            bulk::wait_read::<0>(); // the engine has read the slot; it may not have written the output
+        }
+        bulk::store(output, slots.slice(BLOCK, BLOCK));
+        bulk::commit();
+        bulk::wait_read::<0>();
+    }
+}
+
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn barrier_not_fenced<V: Version>(input: Global<u32>, output: Global<u32>) {
+    let (t, slot) = (thread_idx_x(), SLOTS::view().slice(0, BLOCK));
+    let full = Mbarrier::at(BARRIERS::view(), 0);
+    if t == 0 {
+        full.init(1);
+        if V::MENDED {
+            mbarrier::fence_init(); // the copy engine knows the barrier from here on
+        }
+    }
+    sync_threads(); // the barrier is initialised before anyone uses it
+    load(slot, input, 0, full);
+    full.wait(0);
+    output.set(t, slot.get(BLOCK - 1 - t));
+}
+
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn barrier_overwritten<V: Version>(input: Global<u32>, output: Global<u32>) {
+    let (t, slot, full) = (thread_idx_x(), SLOTS::view().slice(0, BLOCK), barrier(0, 1));
+    load(slot, input, 0, full);
+    full.wait(0);
+    sync_threads(); // nobody waits at the barrier any more
+    if t == 0 {
+        BARRIERS::view().set(if V::MENDED { 1 } else { 0 }, 7);
+    }
+    sync_threads(); // the word is there
+    load(SLOTS::view().slice(BLOCK, BLOCK), input, 1, full);
+    full.wait(1);
+    output.set(t, slot.get(t) + SLOTS::view().get(BLOCK + t));
+}
+
+#[kernel(sm_90, instances([Planted, Mended]))]
+pub fn one_look_at_the_barrier<V: Version>(input: Global<u32>, output: Global<u32>) {
+    let (t, slot, full) = (thread_idx_x(), SLOTS::view().slice(0, BLOCK), barrier(0, 1));
+    load(slot, input, 0, full);
+    sync_threads(); // the copy has begun
+    if V::MENDED {
+        full.wait(0);
+    } else {
+        let _ = full.try_wait(0);
+    }
+    output.set(t, slot.get(BLOCK - 1 - t));
+    full.wait(0);
+}
+
 #[cfg(not(target_os = "cuda"))]
 const ONE: Geometry = Geometry::linear(1, BLOCK);
 
@@ -570,6 +635,58 @@ pub static CASES: &[Case] = &[
             let (input, output, last) = (on.input(x.clone())?, on.output(BLOCK)?, on.output(1)?);
             launch!(on, output_read_after_its_source, ONE, input.view(), output.view(), last.view())?;
             on.ended(&last, [2 * x[63]])
+        },
+    },
+    Case {
+        name: "stores-to-one-place",
+        bug: "A thread has the output written twice; in between it waits until the engine has read the first source.",
+        effect: "The output is either of the two: that a source has been read says nothing of the writes.",
+        mend: "The output is written once.",
+        finds: &[GlobalRace],
+        run: |on| {
+            let x = numbers(BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, stores_to_one_place, ONE, input.view(), output.view())?;
+            on.ended(&output, x.iter().map(|v| 2 * v))
+        },
+    },
+    Case {
+        name: "barrier-not-fenced",
+        bug: "A barrier in shared memory is initialised, and a copy that it counts starts without a fence in between.",
+        effect: "The engine may find what the word held before: the threads hang, or go on too early.",
+        mend: "mbarrier::fence_init by the thread that initialises it, before the barrier of the block.",
+        finds: &[MissingProxyFence],
+        run: |on| {
+            let x = numbers(BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, barrier_not_fenced, ONE, input.view(), output.view())?;
+            on.ended(&output, x.into_iter().rev())
+        },
+    },
+    Case {
+        name: "barrier-overwritten",
+        bug: "The word of a barrier is used for a number between two of its phases.",
+        effect: "The barrier is gone: the threads hang, or go on too early.",
+        mend: "A word of its own.",
+        finds: &[Fault],
+        run: |on| {
+            let x = numbers(2 * BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, barrier_overwritten, ONE, input.view(), output.view())?;
+            on.ended(&output, (0..64).map(|t| x[t] + x[64 + t]))
+        },
+    },
+    Case {
+        name: "one-look-at-the-barrier",
+        bug: "The threads look once for the end of the phase, and do not ask what they saw.",
+        effect: "They read the slot before the bytes are there.",
+        mend: "wait, or a loop.",
+        finds: &[SharedRace, UninitialisedShared],
+        run: |on| {
+            let x = numbers(BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, one_look_at_the_barrier, ONE, input.view(), output.view())?;
+            on.ended(&output, x.into_iter().rev())
         },
     },
 ];

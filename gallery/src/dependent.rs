@@ -70,6 +70,28 @@ pub fn launch_after_next(between: Global<u32>, output: Global<u32>) {
     output.set(index_1d(), between.get(index_1d()) + 1);
 }
 
+/// Counts the input's elements.
+#[kernel]
+pub fn count(input: Global<u32>, counter: Global<u32>) {
+    grid::let_next_start();
+    if index_1d() < input.len() {
+        counter.fetch_add(0, 1, Relaxed, Scope::Device);
+    }
+}
+
+#[kernel(instances([Planted, Mended]))]
+pub fn atomic_before_the_wait<V: Version>(counter: Global<u32>, output: Global<u32>) {
+    if V::MENDED {
+        grid::wait_for_previous();
+    }
+    if index_1d() == 0 {
+        output.set(0, counter.exchange(0, 0, Relaxed, Scope::Device));
+    }
+    if !V::MENDED {
+        grid::wait_for_previous();
+    }
+}
+
 #[cfg(not(target_os = "cuda"))]
 const GRID: Geometry = Geometry::linear(4, 32).overlapping();
 
@@ -141,6 +163,20 @@ pub static CASES: &[Case] = &[
             launch!(on, launch_after_next_middle, GRID, other.view())?;
             on.launch(launch_after_next, GRID, (between.view(), output.view()))?;
             on.ended(&output, x.iter().map(|v| 2 * v + 1))
+        },
+    },
+    Case {
+        name: "atomic-before-the-wait",
+        bug: "A dependent launch takes the counter of its predecessor, atomically, before it waits.",
+        effect: "The counter is taken before it is complete.",
+        mend: "The wait first: that both sides are atomic does not say which comes first.",
+        finds: &[BeforeWait],
+        run: |on| {
+            let (input, counter, output) = (on.input(numbers(128))?, on.scratch(1)?, on.output(1)?);
+            on.clear(&counter)?;
+            on.launch(count, Geometry::linear(4, 32), (input.view(), counter.view()))?;
+            launch!(on, atomic_before_the_wait, GRID, counter.view(), output.view())?;
+            on.ended(&output, [128])
         },
     },
 ];

@@ -111,6 +111,21 @@ pub fn ends_while_own_copies_write<V: Version>(input: Global<u32>, output: Globa
     output.set(t, sum);
 }
 
+#[kernel(instances([Planted, Mended]))]
+pub fn own_copies_to_one_place<V: Version>(input: Global<u32>, output: Global<u32>) {
+    // The second tile replaces the first where it is inside.
+    let (t, slots) = (thread_idx_x(), SLOTS::view());
+    start(0, input, 0);
+    if V::MENDED {
+        async_copy::wait::<0>(); // copies are not made in the order in which they start
+    }
+    if t < BLOCK / 2 {
+        start(0, input, 1);
+    }
+    async_copy::wait::<0>();
+    output.set(t, slots.get(t));
+}
+
 #[cfg(not(target_os = "cuda"))]
 const ONE: Geometry = Geometry::linear(1, BLOCK);
 
@@ -192,6 +207,19 @@ pub static CASES: &[Case] = &[
             let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
             launch!(on, ends_while_own_copies_write, ONE, input.view(), output.view())?;
             on.ended(&output, (0..64).map(|t| x[63 - t] + x[127 - t]))
+        },
+    },
+    Case {
+        name: "own-copies-to-one-place",
+        bug: "A thread starts two copies to one place and waits for both.",
+        effect: "The place holds either element: nothing orders two copies, not even of one thread.",
+        mend: "The thread waits for the first before it starts the second.",
+        finds: &[SharedRace],
+        run: |on| {
+            let x = numbers(2 * BLOCK);
+            let (input, output) = (on.input(x.clone())?, on.output(BLOCK)?);
+            launch!(on, own_copies_to_one_place, ONE, input.view(), output.view())?;
+            on.ended(&output, (0..64).map(|t| x[if t < 32 { 64 + t } else { t }]))
         },
     },
 ];

@@ -7,7 +7,7 @@ extern crate std;
 
 pub use rungs_bitonic as bitonic;
 pub use rungs_bubble as bubble;
-pub use rungs_common::{aligned, keys, operator, order, places, rung, state, transform, verify, wait};
+pub use rungs_common::{aligned, encode, keys, operator, order, places, rung, state, transform, verify, wait};
 pub use rungs_cubes as cubes;
 pub use rungs_histogram as histogram;
 pub use rungs_matmul as matmul;
@@ -22,6 +22,8 @@ pub use rungs_scan as scan;
 
 #[cfg(not(target_os = "cuda"))]
 mod answer;
+#[cfg(not(target_os = "cuda"))]
+pub mod ladders;
 
 /// Rungs, the ladders that they form, and the launches of each kind of rung.
 #[cfg(not(target_os = "cuda"))]

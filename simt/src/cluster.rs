@@ -62,6 +62,7 @@ impl<T: Scalar> Remote<T> {
     /// What the block of rank `rank` has where this one has `own`: the blocks of a cluster have the same arrays at the
     /// same places.
     #[inline(always)]
+    #[track_caller]
     pub fn of(own: Shared<T>, rank: u32) -> Self {
         Self { address: Backend::cluster_address(own.address(), rank), len: own.len(), element: PhantomData }
     }

@@ -119,8 +119,9 @@ unsafe impl<T: Scalar> Argument for Global<T> {
     fn append(&self, parameters: &mut Parameters) {
         parameters.push(&(self.as_ptr() as u64));
         parameters.push(&self.len());
-        parameters.views.push((self.as_ptr() as u64, self.len() as u64 * size_of::<T>() as u64));
-        parameters.marks.push(self.live());
+        let (at, bytes) = (parameters.own_views().len(), self.len() as u64 * size_of::<T>() as u64);
+        parameters.views.insert(at, (self.as_ptr() as u64, bytes));
+        parameters.marks.insert(at, self.live());
     }
 }
 
@@ -131,8 +132,10 @@ pub struct Parameters {
     words: Vec<u64>,
     starts: Vec<usize>,
     views: Vec<(u64, u64)>,
-    /// Of each view the number of its memory's mark.
+    /// Of each of them the number of its memory's mark.
     marks: Vec<u64>,
+    /// How many of the views are no arguments of their own, but behind a tensor map: the last.
+    mapped: usize,
 }
 
 impl Default for Parameters {
@@ -144,6 +147,7 @@ impl Default for Parameters {
             starts: Vec::with_capacity(24),
             views: Vec::with_capacity(12),
             marks: Vec::with_capacity(12),
+            mapped: 0,
         }
     }
 }
@@ -160,16 +164,33 @@ impl Parameters {
         unsafe { self.words.as_mut_ptr().add(start).cast::<T>().write(*value) }
     }
 
-    /// Address and bytes of each view among the arguments, in order.
+    /// Address and bytes of each view among the arguments, in order, and behind these of the matrix of each tensor map.
     pub fn views(&self) -> &[(u64, u64)] {
         &self.views
     }
 
-    /// The position among the views of the first whose memory this thread of the host does not keep, if there is one.
-    /// An empty view needs no memory.
+    /// Those of the views alone.
+    pub(crate) fn own_views(&self) -> &[(u64, u64)] {
+        &self.views[..self.views.len() - self.mapped]
+    }
+
+    /// Adds the matrix of a tensor map: its memory, and the number of the mark.
+    pub(crate) fn mapped(&mut self, memory: (u64, u64), mark: u64) {
+        self.views.push(memory);
+        self.marks.push(mark);
+        self.mapped += 1;
+    }
+
+    /// Why a launch is refused, if this thread of the host does not keep the memory of all views. An empty view needs
+    /// no memory.
     #[cfg(not(feature = "rust-cuda"))] // where there is no simulator, which asks
-    pub(crate) fn view_of_nothing(&self) -> Option<usize> {
-        self.views.iter().zip(&self.marks).position(|(&(_, bytes), &mark)| bytes > 0 && !live::is_live(mark))
+    pub(crate) fn refusal(&self) -> Option<String> {
+        let gone = |(&(_, bytes), &mark): (&(u64, u64), &u64)| bytes > 0 && !live::is_live(mark);
+        let i = self.views.iter().zip(&self.marks).position(gone)?;
+        let own = self.own_views().len();
+        let what =
+            if i < own { format!("view number {}", i + 1) } else { format!("tensor map number {}", i - own + 1) };
+        Some(format!("{what} is of {}", live::GONE))
     }
 
     /// The address of each parameter, valid until `self` changes.

@@ -28,6 +28,7 @@
 // Miri cannot switch stacks, so it runs no kernel. The unsafe code below that, memory and parameters, has tests for it:
 // cargo xtask miri.
 #![recursion_limit = "256"]
+#![warn(clippy::undocumented_unsafe_blocks)]
 #![cfg_attr(target_os = "cuda", no_std)]
 #![cfg_attr(target_os = "cuda", feature(asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx))]
 #![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(abi_unadjusted, core_intrinsics))]

@@ -3,13 +3,15 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Marks memory as live until it is dropped. The simulator refuses views that were made with a mark
 /// ([`Global::of_live`](crate::Global::of_live)) once the mark is gone.
 ///
-/// A mark belongs to its thread of the host: a launch blocks its thread, so nothing that the thread owns is dropped
-/// while kernels run. Launches of other threads have no such hold on the memory and are refused.
+/// A mark belongs to its thread of the host, which a launch blocks; launches of other threads have no hold on the
+/// memory and are refused. Code that runs during the launch can still reach what the thread owns: a kernel that drops a
+/// mark, by a `thread_local` say, ends with an error before the memory is freed, and a launch whose observer does so ends.
 pub struct Live {
     number: u64,
     this_thread: PhantomData<*const ()>,
@@ -40,10 +42,22 @@ impl Live {
     }
 }
 
+/// What is called when a mark is gone, before its memory is freed: the simulator ends the kernel that drops it.
+static BEFORE_FREE: OnceLock<fn()> = OnceLock::new();
+
+/// From now on `before_free` is called when a mark is dropped. It need not return.
+#[cfg(not(feature = "rust-cuda"))] // where there is no simulator, which asks
+pub(crate) fn guard(before_free: fn()) {
+    BEFORE_FREE.get_or_init(|| before_free);
+}
+
 impl Drop for Live {
     fn drop(&mut self) {
         // Where the thread ends, the set of its marks may be gone before the last of them.
         let _ = MARKS.try_with(|marks| marks.borrow_mut().remove(&self.number));
+        if let Some(before_free) = BEFORE_FREE.get() {
+            before_free();
+        }
     }
 }
 

@@ -192,6 +192,7 @@ pub(crate) trait Machine {
     fn dynamic_shared_address() -> u32;
     /// The address by which the threads of the cluster know what is at `address` of the shared memory of the block of
     /// rank `rank`.
+    #[track_caller]
     fn cluster_address(address: u32, rank: u32) -> u32;
     /// # Safety
     /// `address` is by [`Machine::cluster_address`] that of a `T` in the shared memory of a block of the cluster, which
@@ -213,7 +214,9 @@ pub(crate) trait Machine {
     unsafe fn atomic_shared<T: AtomicScalar>(op: Operation<T>, address: u32, order: Order) -> T;
     fn fence(order: Order, scope: Scope);
 
+    #[track_caller]
     fn release_registers<const N: u32>();
+    #[track_caller]
     fn claim_registers<const N: u32>();
 
     fn wait_for_previous_grid();

@@ -54,6 +54,7 @@ impl Mbarrier {
     /// simulator the block's other threads run if it has not.
     #[inline(always)]
     #[track_caller]
+    #[must_use = "the phase may go on: a thread that does not ask has not waited"]
     pub fn try_wait(self, parity: u32) -> bool {
         // SAFETY: as for `init`.
         unsafe { Backend::mbarrier_try_wait(self.address, parity) }
@@ -83,6 +84,7 @@ impl Mbarrier {
     /// those did before.
     #[inline(always)]
     #[track_caller]
+    #[must_use = "the phase may go on: a thread that does not ask has not waited"]
     pub fn try_wait_cluster(self, parity: u32) -> bool {
         // SAFETY: as for `init`.
         unsafe { Backend::mbarrier_try_wait_cluster(self.address, parity) }

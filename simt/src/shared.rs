@@ -30,13 +30,17 @@ impl<T> Copy for Shared<T> {}
 
 impl<T: Scalar> Shared<T> {
     /// A view at a byte address of shared memory; what [`shared!`](crate::shared) expands to.
+    ///
+    /// # Safety
+    /// `address` is that of `len` elements of the block's shared memory, and aligned for them.
     #[doc(hidden)]
     #[inline(always)]
-    pub const fn at_address(address: u32, len: u32) -> Self {
+    pub const unsafe fn at_address(address: u32, len: u32) -> Self {
         Self { address, len, element: PhantomData }
     }
 
-    /// `len` elements of the launch's dynamic shared memory, `offset` bytes from its start.
+    /// `len` elements of the launch's dynamic shared memory, `offset` bytes from its start: a multiple of the alignment
+    /// of `T`.
     #[inline(always)]
     #[track_caller]
     pub fn dynamic(offset: u32, len: u32) -> Self {
@@ -46,7 +50,12 @@ impl<T: Scalar> Shared<T> {
                 Backend::out_of_bounds("dynamic shared bytes", end, have);
             }
         }
-        Self::at_address(Backend::dynamic_shared_address() + offset, len)
+        let address = Backend::dynamic_shared_address() + offset;
+        if checked() && !address.is_multiple_of(align_of::<T>() as u32) {
+            Backend::misaligned("dynamic shared view", address as u64, align_of::<T>() as u32);
+        }
+        // SAFETY: the launch has so many bytes, and the address is a multiple of the alignment, by the checks above.
+        unsafe { Self::at_address(address, len) }
     }
 
     /// Bytes of dynamic shared memory that the launch asked for.
@@ -96,7 +105,8 @@ impl<T: Scalar> Shared<T> {
         if checked() && (start > self.len || len > self.len - start) {
             Backend::out_of_bounds("shared slice", start as u64 + len as u64, self.len as u64);
         }
-        Self::at_address(self.address + start * size_of::<T>() as u32, len)
+        // SAFETY: a part of this view, by the check above.
+        unsafe { Self::at_address(self.address + start * size_of::<T>() as u32, len) }
     }
 
     /// The same bytes as elements of another type; a last incomplete element is left out.
@@ -106,7 +116,9 @@ impl<T: Scalar> Shared<T> {
         if checked() && !self.address.is_multiple_of(align_of::<U>() as u32) {
             Backend::misaligned("shared view", self.address as u64, align_of::<U>() as u32);
         }
-        Shared::at_address(self.address, self.len * size_of::<T>() as u32 / size_of::<U>() as u32)
+        let len = self.len * size_of::<T>() as u32 / size_of::<U>() as u32;
+        // SAFETY: the bytes are this view's, and aligned by the check above.
+        unsafe { Shared::at_address(self.address, len) }
     }
 
     /// Pack `i`: the 16 bytes of elements `i * PACK` and following, in one access. The view starts on a multiple of
@@ -189,7 +201,10 @@ macro_rules! shared {
         impl $name {
             #[inline(always)]
             fn view() -> $crate::Shared<$t> {
-                $crate::Shared::at_address($crate::shared_array_address!($name: [$t; $n]), ($n) as u32)
+                const LEN: u32 = ($n) as u32;
+                let address = $crate::shared_array_address!($name: [$t; LEN]);
+                // SAFETY: that of an array of so many elements, on a multiple of 16 bytes.
+                unsafe { $crate::Shared::at_address(address, LEN) }
             }
         }
     };

@@ -1,7 +1,8 @@
 //! Matrices in global memory as the copy engine knows them: copies of boxes, past the threads (compute capability 9.0).
 //!
-//! A launch that copies boxes of a matrix takes a view of the matrix too, or of memory around it: nothing else keeps
-//! the memory, and the simulator refuses boxes of matrices that lie in no view of the launch.
+//! A launch that copies boxes of a matrix takes a view of the matrix too, or of memory around it, so that the call says
+//! what it works on: the simulator refuses boxes of matrices that lie in no view of the launch. A map of memory that is
+//! gone is refused like a view of it.
 //!
 //! A tensor map tells where a row-major matrix is, how many rows and columns it has, how far apart its rows are, and
 //! how many rows a box has. A box is [`Tile::DEPTH`] columns wide, 128 bytes, and becomes a [`Tile`] in shared memory,
@@ -31,10 +32,23 @@ pub use host::Described;
 pub const WORDS: usize = 16;
 
 /// A map, as the host has it from [`Described`]: 16 words. The parameter that a kernel gets them in is aligned as the
-/// copy engine wants it: the PTX builder sees to that.
+/// copy engine wants it: the PTX builder sees to that. On the host, the matrix too, whose memory a launch asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub struct Words(pub [u64; WORDS]);
+pub struct Words {
+    words: [u64; WORDS],
+    #[cfg(not(target_os = "cuda"))]
+    memory: Memory,
+}
+
+/// The memory of a matrix: its address, its bytes, and the number of its mark.
+#[cfg(not(target_os = "cuda"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Memory {
+    address: u64,
+    bytes: u64,
+    live: u64,
+}
 
 /// What a kernel knows of a map: the address of its parameter.
 #[cfg(target_os = "cuda")]
@@ -61,7 +75,9 @@ unsafe impl<T: Operand> crate::Argument for TensorMap<T> {
     const BY_ITS_BYTES: bool = false;
 
     fn append(&self, parameters: &mut crate::kernel::Parameters) {
-        parameters.push(&self.0);
+        let Words { words, memory: Memory { address, bytes, live } } = &self.0;
+        parameters.push(words);
+        parameters.mapped((*address, *bytes), *live);
     }
 }
 
@@ -74,11 +90,12 @@ impl<T> TensorMap<T> {
 
     /// No map: for a kernel that does not use this one.
     pub fn none() -> Self {
-        Self::new(Words([0; WORDS]))
+        let memory = Memory { address: 0, bytes: 0, live: crate::live::UNMARKED };
+        Self::new(Words { words: [0; WORDS], memory })
     }
 
     fn address(&self) -> *const u64 {
-        self.0.0.as_ptr()
+        self.0.words.as_ptr()
     }
 }
 
@@ -161,7 +178,7 @@ impl<T: Operand> TensorMap<T> {
     #[track_caller]
     fn refuse_other(self, elements: u32, tile: bool) {
         // What is no map is refused where the box is copied.
-        let Some(map) = Described::of_words(self.0.0) else { return };
+        let Some(map) = Described::of_words(self.0.words) else { return };
         let (seen, wanted) = (map.seen(), T::SEEN);
         assert!(seen == wanted, "the tensor map is of elements {seen:?}, and the tile's are {wanted:?}");
         let kind = |tile| if tile { "tiles" } else { "flat boxes" };
@@ -178,7 +195,7 @@ impl<T: Operand> TensorMap<T> {
 
 #[cfg(not(target_os = "cuda"))]
 mod host {
-    use super::{WORDS, Words};
+    use super::{Memory, WORDS, Words};
     use crate::Global;
     use crate::scalar::{Operand, Seen};
     use std::format;
@@ -195,6 +212,8 @@ mod host {
         box_rows: u32,
         /// Columns of a flat box; none of a box that becomes a tile.
         flat: Option<u32>,
+        /// The number of the memory's mark.
+        live: u64,
     }
 
     /// Most rows of a box, and most columns.
@@ -237,7 +256,7 @@ mod host {
             (box_rows, flat): (u32, Option<u32>),
         ) -> Option<Self> {
             let (address, bytes) = (data.as_ptr() as u64, u64::from(stride) * size_of::<T>() as u64);
-            let all = Self { address, seen: T::SEEN, rows, columns, stride: bytes, box_rows, flat };
+            let all = Self { address, seen: T::SEEN, rows, columns, stride: bytes, box_rows, flat, live: data.live() };
             assert!(
                 all.has_boxes(),
                 "a box of {box_rows} rows{}",
@@ -325,7 +344,20 @@ mod host {
                 (!self.is_swizzled()).into(),
             ]);
             words[WORDS - 1] = SIMULATED;
-            Words(words)
+            self.with(words)
+        }
+
+        /// The map that a driver made.
+        ///
+        /// # Safety
+        /// `words` are a map of what this describes, and of nothing else: a copy engine follows the address in it.
+        pub unsafe fn words(&self, words: [u64; WORDS]) -> Words {
+            self.with(words)
+        }
+
+        fn with(&self, words: [u64; WORDS]) -> Words {
+            let [address, bytes] = self.range().unwrap_or_default();
+            Words { words, memory: Memory { address, bytes, live: self.live } }
         }
 
         /// What words of memory say, if they are a map of the simulator's: they may be anything.
@@ -336,9 +368,10 @@ mod host {
             // Any number over the limit will do for one that is: a product with it must not overflow.
             let side = |number: u64| number.min(u64::from(MOST_ROWS) + 1) as u32;
             let (box_rows, flat) = (side(box_rows), (flat != 0).then(|| side(box_columns)));
-            let of = |seen| Self { address, seen, rows, columns, stride, box_rows, flat };
+            let live = crate::live::UNMARKED; // the words do not say
+            let of = |seen| Self { address, seen, rows, columns, stride, box_rows, flat, live };
             let mut types = [Seen::Tf32, Seen::Bf16, Seen::F16].into_iter().map(of);
-            let is_map = |of: &Self| of.has_boxes() && of.simulated().0 == words && of.range().is_some();
+            let is_map = |of: &Self| of.has_boxes() && of.simulated().words == words && of.range().is_some();
             types.find(is_map)
         }
     }

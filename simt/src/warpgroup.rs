@@ -234,6 +234,7 @@ pub fn store_fragments<T: Operand>(row: Shared<T>, fragments: [u32; 4]) {
 /// Keeps `N` registers per thread, a multiple of 8 from 24 to 240, and gives the others back to the block. All threads
 /// of the four warps make the call, before they do anything that needs many.
 #[inline(always)]
+#[track_caller]
 pub fn release_registers<const N: u32>() {
     const { assert!(N >= 24 && N <= 240 && N.is_multiple_of(8), "24 to 240 registers, a multiple of 8") };
     Backend::release_registers::<N>()
@@ -242,6 +243,7 @@ pub fn release_registers<const N: u32>() {
 /// Takes registers until there are `N` per thread, a multiple of 8 from 24 to 240; waits until the block's other warps
 /// have given back enough. All threads of the four warps make the call.
 #[inline(always)]
+#[track_caller]
 pub fn claim_registers<const N: u32>() {
     const { assert!(N >= 24 && N <= 240 && N.is_multiple_of(8), "24 to 240 registers, a multiple of 8") };
     Backend::claim_registers::<N>()

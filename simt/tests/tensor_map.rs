@@ -3,7 +3,7 @@
 use simt::mbarrier::{self, Mbarrier};
 use simt::mma::Tf32;
 use simt::sim::{Kind, LaunchError, Options, launch};
-use simt::tensor_map::{Described, TensorMap, Words};
+use simt::tensor_map::{Described, TensorMap, WORDS, Words};
 use simt::warpgroup::{Across, Along, Lies, MORE, ROW, Sums, Tile, multiply_add_split_held, store_fragments};
 use simt::{Global, Kernel, Shared, bf16, bulk, f16, kernel, shared, thread, warp};
 
@@ -23,6 +23,29 @@ fn run<K: Kernel>(k: K, threads: u32, args: K::Args) -> Result<(), LaunchError> 
 /// The map of a matrix that the copy engine takes.
 fn map(described: Option<Described>) -> Words {
     described.expect("the copy engine takes it").simulated()
+}
+
+/// Such a map, with another value in one of the simulator's words.
+fn forged(described: Option<Described>, word: usize, value: u64) -> Words {
+    let described = described.expect("the copy engine takes it");
+    let (columns, rows) = (described.box_extents()[0], described.box_extents()[1]);
+    let mut words = [0; WORDS];
+    words[..8].copy_from_slice(&[
+        described.address(),
+        described.extents()[0],
+        described.extents()[1],
+        described.stride(),
+        columns.into(),
+        rows.into(),
+        described.element().0.into(),
+        (!described.is_swizzled()).into(),
+    ]);
+    words[WORDS - 1] = u64::from_le_bytes(*b"simulatd");
+    // SAFETY: the same as the simulator's, and of what is described.
+    assert_eq!(unsafe { described.words(words) }, described.simulated());
+    words[word] = value;
+    // SAFETY: not kept, on purpose: the simulator refuses what these words say.
+    unsafe { described.words(words) }
 }
 
 shared!(BARRIER: [u64; 1]);
@@ -127,7 +150,8 @@ fn a_box_without_a_map_is_refused() {
 fn a_box_outside_of_all_views_is_refused() {
     let (mut from, mut to) = (Aligned([f16::ONE; 16 * 64]), Aligned([f16::ZERO; 16 * 64]));
     let mut seen = Aligned([f16::ZERO; 16 * 64]);
-    let words = [&mut from, &mut to].map(|matrix| map(Described::of(view(&mut matrix.0), [16, 64], 64, 16)));
+    let described = [&mut from, &mut to].map(|matrix| Described::of(view(&mut matrix.0), [16, 64], 64, 16));
+    let words = described.map(map);
     let (from, to, seen) = (view(&mut from.0), view(&mut to.0), view(&mut seen.0));
     let run = |words: [Words; 2], from: Global<f16>, to: Global<f16>| {
         let [map_from, map_to] = words.map(TensorMap::new);
@@ -147,15 +171,11 @@ fn a_box_outside_of_all_views_is_refused() {
     refused(words, from.slice(1, 1023), to);
     // Other addresses, more rows, and rows further apart.
     for (word, value) in [(0, 4096), (0, u64::MAX << 12), (2, 17), (2, 1 << 30), (3, 1 << 20), (3, (1 << 40) - 16)] {
-        let mut forged = words;
-        forged[0].0[word] = value;
-        refused(forged, from, to);
+        refused([forged(described[0], word, value), words[1]], from, to);
     }
     // What no map of the host says is none.
     for (word, value) in [(0, 1), (1, 0), (2, 1 << 40), (3, 8), (3, u64::MAX), (4, 3), (5, 1 << 20), (6, 2), (9, 1)] {
-        let mut forged = words;
-        forged[0].0[word] = value;
-        match run(forged, from, to) {
+        match run([forged(described[0], word, value), words[1]], from, to) {
             Err(LaunchError::Fault(f)) => assert!(f.what.contains("no tensor map"), "{word} {value}: {f}"),
             other => panic!("{word} {value}: {other:?}"),
         }
@@ -216,9 +236,7 @@ fn flat_boxes_lie_as_in_memory() {
     refused(TensorMap::new(map(tiles)), rows * 32, "made for tiles, and the copy is of flat boxes");
     // What no map of the host says is none: columns of a box that are none, too many, or no multiple of 16 bytes.
     for (word, value) in [(4, 0), (4, 260), (4, 38), (4, 1 << 40), (5, 257), (7, 2)] {
-        let mut forged = words;
-        forged.0[word] = value;
-        refused(TensorMap::new(forged), rows * columns, "no tensor map");
+        refused(TensorMap::new(forged(Some(described), word, value)), rows * columns, "no tensor map");
     }
 }
 

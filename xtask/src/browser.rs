@@ -1,31 +1,32 @@
 //! The browser that tests the program's pages.
 
 use crate::{setup, shell};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result, ensure};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// Its names on different systems.
 const NAMES: &[&str] = &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// Chromium, installed if necessary and possible. If not, prints why; the tests that need it are then reported as
-/// ignored.
-pub fn find_or_install() -> Option<OsString> {
-    find().or_else(|| {
-        let why = match setup::apt(&["chromium"]).map(|()| find()) {
-            Ok(Some(browser)) => return Some(browser),
-            Ok(None) => "installed, but still not found".to_string(),
-            Err(why) => format!("{why:#}"),
-        };
-        println!("no Chromium to open the pages in: {why}");
-        None
-    })
+/// Why there is no Chromium to open pages in, if there is none and it cannot be installed; the tests that need it are
+/// then reported as ignored.
+pub fn missing() -> Option<String> {
+    find_or_install().err().map(|why| format!("no Chromium to open the pages in: {why:#}"))
+}
+
+/// Chromium, installed if necessary. What one call found or failed to install is not tried again by the next.
+pub fn find_or_install() -> Result<OsString> {
+    static FOUND: OnceLock<Result<OsString, String>> = OnceLock::new();
+    let install = || setup::apt(&["chromium"]).and_then(|()| find().context("installed, but still not found"));
+    let found = FOUND.get_or_init(|| find().map_or_else(install, Ok).map_err(|why| format!("{why:#}")));
+    found.clone().map_err(Error::msg)
 }
 
 /// The browser: that in `RUNGS_CHROMIUM`, or the first in PATH.
-fn find() -> Option<OsString> {
+pub fn find() -> Option<OsString> {
     let said = env::var_os("RUNGS_CHROMIUM");
     said.or_else(|| NAMES.iter().find_map(|name| shell::which(name)).map(Into::into))
 }

@@ -32,7 +32,14 @@ pub struct Args {
 impl Default for Args {
     /// The options of an empty command line.
     fn default() -> Self {
-        let arch = DEFAULT_ARCHES.iter().map(|arch| arch.parse().expect("the defaults are architectures")).collect();
+        Self::of(DEFAULT_ARCHES)
+    }
+}
+
+impl Args {
+    /// The options that name these architectures and nothing else.
+    pub fn of(arches: &[&str]) -> Self {
+        let arch = arches.iter().map(|arch| arch.parse().expect("they are architectures")).collect();
         Self { backend: Backend::default(), arch, checked: false, manifest_path: None, out: None }
     }
 }

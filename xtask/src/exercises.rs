@@ -78,7 +78,7 @@ fn program(name: &str) -> String {
     )
 }
 
-/// The step of `cargo xtask test`: nothing is stale, format and lints, and every answer gets its verdict.
+/// The step of `cargo xtask test --all`: nothing is stale, format and lints, and every answer gets its verdict.
 pub fn test() -> Result<()> {
     run(&Args { check: true, prove: false })?;
     let folder = Folder::above(project::root())?;
@@ -116,6 +116,7 @@ fn answers_for_gpu() -> Result<()> {
     let out = project::target().join("ptx-answers");
     let mut build = shell::command(&this, &["build-ptx", "--arch", ARCH, "--manifest-path"]);
     build.arg(project::root().join(ANSWERS)).arg("--out").arg(&out).env_remove("RUNGS_LEARN_ANSWER");
+    println!("compiling all answers for {ARCH}");
     shell::capture(build)?;
     let kernels = Ptxas::find()?.check(&out.join(ARCH).with_extension("ptx"), ARCH)?;
     let answers = all_answers(&Folder::above(project::root())?)?;

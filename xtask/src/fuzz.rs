@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> Result<()> {
 /// Compiles the targets, into the folder that cargo has for a named target; returns the folder of the programs.
 fn build(manifest: &str) -> Result<PathBuf> {
     let host = host()?;
-    let mut build = shell::cargo(&["build", "--quiet", "--locked", "--bins", "--manifest-path", manifest]);
+    let mut build = shell::cargo(&["build", "--locked", "--bins", "--manifest-path", manifest]);
     // With the host named, build scripts and macros are not instrumented, and those of earlier steps serve again.
     build.args(["--target", &host, "--target-dir"]).arg(project::target());
     build.env("RUSTFLAGS", COVERAGE).env_remove("CARGO_ENCODED_RUSTFLAGS");

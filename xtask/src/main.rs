@@ -7,9 +7,12 @@ mod build_ptx;
 mod check_ptx;
 mod dist;
 mod exercises;
+mod families;
 mod fuzz;
 mod miri;
 mod own_kernel;
+mod packages;
+mod program;
 mod project;
 mod ptxas;
 mod registry;
@@ -20,6 +23,7 @@ mod table;
 mod tables;
 mod test;
 mod test_rung;
+mod watch;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -47,8 +51,10 @@ enum Task {
     Exercises(exercises::Args),
     /// Build the book into target/book, with what it shows made anew
     Book(book::Args),
-    /// Run all checks: format, lints, PTX, tests; or the checks of the named rungs
+    /// Run what a change needs: format, lints, PTX, tests; all that CI proves; or the tests of the named rungs
     Test(test::Args),
+    /// Run the tests of the named rungs again and again, whenever a kernel changes
+    Watch(watch::Args),
     /// Run the fuzz targets of the readers of foreign bytes for some seconds
     Fuzz(fuzz::Args),
     /// Run the tests of unsafe code that Miri can run under it, if rustup has a nightly with Miri
@@ -82,6 +88,7 @@ fn run(task: Task) -> Result<()> {
         Task::Exercises(args) => exercises::run(&args),
         Task::Book(args) => book::run(&args),
         Task::Test(args) => test::run(&args),
+        Task::Watch(args) => watch::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Miri(args) => miri::run(&args),
         Task::Dist(args) => dist::run(&args),

@@ -23,7 +23,7 @@ pub fn run() -> Result<()> {
     // example's.
     let lock = folder.join("Cargo.lock");
     fs::copy(project::root().join("Cargo.lock"), &lock).with_context(|| lock.display().to_string())?;
-    let ran = [&["test"][..], &["run", "--quiet"]].iter().try_for_each(|args| shell::run(cargo(&folder, args)));
+    let ran = [&["test"][..], &["run"]].iter().try_for_each(|args| shell::run(cargo(&folder, args)));
     fs::remove_dir_all(&folder).ok();
     ran
 }

@@ -1,6 +1,6 @@
 //! The list of rungs, as the program `rungs` prints it.
 
-use crate::shell;
+use crate::{program, shell};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -40,8 +40,7 @@ pub type Kernels = BTreeMap<String, String>;
 
 /// The kernels by the program `rungs`.
 pub fn kernels() -> Result<Kernels> {
-    let args = ["run", "--quiet", "--package", "rungs", "--bin", "rungs", "--", "list", "--format", "json"];
-    parse(&shell::capture(shell::cargo(&args))?)
+    parse(&shell::capture(shell::command(program::path()?, &["list", "--format", "json"]))?)
 }
 
 /// Reads the program's answer.

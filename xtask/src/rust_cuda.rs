@@ -84,7 +84,7 @@ fn report() -> Result<()> {
 pub fn start_again(arches: &[Arch], checked: bool, out: &Path) -> Result<()> {
     let found = RustCuda::find(Some(&pip_folder()))?;
     println!("building xtask with {found}");
-    let mut command = shell::command(found.toolchain.join("bin/cargo"), &["run", "--quiet", "--config", CONFIG]);
+    let mut command = shell::command(found.toolchain.join("bin/cargo"), &["run", "--config", CONFIG]);
     command
         .args(["--package", "xtask", "--features", "rust-cuda", "--target-dir"])
         .arg(target_dir())

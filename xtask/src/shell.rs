@@ -36,6 +36,16 @@ pub fn run(mut command: Command) -> Result<()> {
     Ok(())
 }
 
+/// As [`run`], after printing the command line, and followed by the time that it took.
+pub fn run_shown(command: Command) -> Result<()> {
+    let line = text(&command);
+    println!("\n$ {line}");
+    let started = Instant::now();
+    run(command)?;
+    println!("{:.1} s: {line}", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
 /// Runs it and returns its standard output; its standard error is this program's.
 pub fn capture(mut command: Command) -> Result<String> {
     let output = command.stderr(Stdio::inherit()).output();
@@ -75,7 +85,7 @@ pub fn which(program: &str) -> Option<PathBuf> {
 }
 
 /// The command line, with the program by its name alone.
-fn text(command: &Command) -> String {
+pub fn text(command: &Command) -> String {
     let name = Path::new(command.get_program()).file_name().unwrap_or_default();
     let words: Vec<_> = [name].into_iter().chain(command.get_args()).map(|word| word.to_string_lossy()).collect();
     words.join(" ")

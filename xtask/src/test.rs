@@ -1,30 +1,62 @@
-//! `test`: everything that must pass, in the order in which it is cheapest to fail.
+//! `test`: what a change needs, or with `--all` everything that must pass, in the order in which it is cheapest to fail.
 
-use crate::{book, browser, build_ptx, check_ptx, exercises, fuzz, own_kernel, project, setup, shell, test_rung};
-use anyhow::{Context, Result};
+use crate::{book, browser, build_ptx, check_ptx, exercises, families, fuzz, own_kernel, packages, program, project};
+use crate::{setup, shell, table, test_rung};
+use anyhow::{Context, Result, bail, ensure};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
-use std::time::Instant;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// The options of `test`.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub struct Args {
-    /// Only the checks of these rungs, on the simulator and on the GPU if there is one: reduce/shuffle, or reduce for
+    /// Only the tests of these rungs, on the simulator and on the GPU if there is one: reduce/shuffle, or reduce for
     /// the whole family. A name without a rung is an error
-    #[arg(value_name = "FAMILY/RUNG")]
+    #[arg(value_name = "FAMILY/RUNG", conflicts_with_all = ["all", "only", "from", "list", "may_skip"])]
     rungs: Vec<String>,
+    /// Everything that CI runs: all architectures, all rungs under 32 schedules, packages, exercises, fuzzing
+    #[arg(long)]
+    all: bool,
+    /// Only these steps, of either kind of run
+    #[arg(long, value_name = "STEP", value_delimiter = ',', conflicts_with = "from")]
+    only: Vec<String>,
+    /// Begin with this step
+    #[arg(long, value_name = "STEP")]
+    from: Option<String>,
+    /// Print the steps and run none
+    #[arg(long)]
+    list: bool,
+    /// With --all: these steps may be skipped where a tool is missing. Any other step then fails
+    #[arg(long, value_name = "STEP", value_delimiter = ',', requires = "all")]
+    may_skip: Vec<String>,
 }
 
-/// A part of all that must pass.
+/// The runs that a step is part of, unless `--only` names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Always,
+    /// Not with `--all`, where another step does more.
+    Short,
+    /// With `--all` alone.
+    All,
+}
+
+/// A part of what must pass.
+#[derive(Clone, Copy)]
 struct Step {
     name: &'static str,
-    run: fn() -> Result<()>,
-    /// Why it cannot run on this machine, if it cannot: it is skipped then, and the reason is printed.
+    what: &'static str,
+    part: Part,
+    /// Told whether this is a run of all.
+    run: fn(bool) -> Result<()>,
+    /// Why it cannot run on this machine, if it cannot.
     missing: fn() -> Option<String>,
 }
 
-const fn step(name: &'static str, run: fn() -> Result<()>) -> Step {
-    Step { name, run, missing: || None }
+const fn step(name: &'static str, part: Part, what: &'static str, run: fn(bool) -> Result<()>) -> Step {
+    Step { name, what, part, run, missing: || None }
 }
 
 impl Step {
@@ -33,87 +65,299 @@ impl Step {
     }
 }
 
+/// The architecture of a short run: it has all kernels.
+const SHORT_ARCH: &str = "sm_90a";
+
+/// Schedules of trials under checks in a short run.
+const SHORT_SCHEDULES: &str = "4";
+
 const STEPS: &[Step] = &[
-    step("setup", || setup::run(&setup::Args::default())),
-    step("format", || shell::run(shell::cargo(&["fmt", "--all", "--check"]))),
-    step("lints", || shell::run(shell::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))),
-    step("kernels on rust-cuda", || {
-        shell::run(shell::cargo(&[
-            "check",
-            "--package",
-            "simt",
-            "--package",
-            "rungs-kernels",
-            "--features",
-            "rust-cuda",
-        ]))
+    step("setup", Part::Always, "find the tools, and install missing ones", |_| setup::run(&setup::Args::default())),
+    step("format", Part::Always, "cargo fmt --check", |_| shell::run(shell::cargo(&["fmt", "--all", "--check"]))),
+    step("lints", Part::Always, "cargo clippy", |_| {
+        shell::run(shell::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
     }),
-    step("build-ptx", build_fresh_ptx),
-    step("check-ptx", || check_ptx::run(&check_ptx::Args::default())),
-    // The tests of the program run it.
-    step("program", || shell::run(shell::cargo(&["build", "--package", "rungs"]))),
-    step("book", book::check),
-    step("own kernel", own_kernel::run),
-    step("exercises", exercises::test),
-    step("packages", packages),
-    step("fuzz targets", fuzz::test).unless(fuzz::missing),
+    step("rust-cuda", Part::All, "cargo check of the kernels on rust-cuda's cuda_std", |_| rust_cuda()),
+    step("build-ptx", Part::Always, "PTX for sm_90a; with --all, for all architectures", build_fresh_ptx),
+    step("build", Part::Always, "compile the program and all tests", |_| program::build_with_tests()),
+    step("check-ptx", Part::Always, "assemble the PTX, and compare it with the rungs", |_| {
+        check_ptx::run(&check_ptx::Args::default())
+    }),
+    // Before the steps that a browser does more for.
+    step("browser", Part::All, "find or install Chromium, which the pages are tested in", |_| Ok(()))
+        .unless(browser::missing),
+    step("book", Part::All, "the book has nothing stale, missing or dead", |_| book::check()),
+    step("own-kernel", Part::All, "examples/own-kernel, as a crate elsewhere", |_| own_kernel::run()),
+    step("exercises", Part::All, "solutions pass, stubs and wrong answers fail", |_| exercises::test()),
+    step("packages", Part::All, "each package compiles from the files that would be published", |_| packages::check()),
+    step("fuzz", Part::All, "the fuzz targets, for some seconds", |_| fuzz::test()).unless(fuzz::missing),
+    step("checks", Part::Short, "trials of the touched families, checked under 4 schedules", |_| checks()),
     // Last, so that the summary of the test runner is the last that is printed.
-    step("tests", run_tests),
+    step(TESTS, Part::Always, "cargo test; with --all, every rung is tried, and checked under 32 schedules", run_tests),
 ];
 
-/// Runs all steps, or the rungs that are named; stops at the first that fails, with its name.
+const TESTS: &str = "tests";
+
+/// Runs the steps, or the tests of the rungs that are named. A step that fails stops no other; the error names all.
 pub fn run(args: &Args) -> Result<()> {
     if !args.rungs.is_empty() {
         return test_rung::run(&args.rungs);
     }
-    let last = STEPS.len() - 1;
-    for (i, Step { name, run, missing }) in STEPS.iter().enumerate() {
-        println!("\n== {name} ({} of {})", i + 1, STEPS.len());
-        if let Some(why) = missing() {
-            println!("== {name}: skipped: {why}");
-            continue;
-        }
-        let started = Instant::now();
-        run().with_context(|| format!("step `{name}` of the test failed"))?;
-        if i < last {
-            println!("== {name}: ok, {:.1} s", started.elapsed().as_secs_f64());
-        }
+    let steps = select(args)?;
+    if args.list {
+        let row =
+            |step: &Step| vec![step.name.to_string(), format!("{:?}", step.part).to_lowercase(), step.what.into()];
+        print!("{}", table::render(&["step", "in runs", ""], &STEPS.iter().map(row).collect::<Vec<_>>(), 3));
+        return Ok(());
     }
-    Ok(())
+    verdict(&run_all(&steps, args.all, &args.may_skip))
 }
 
-/// All tests, with a browser for those that need one.
-fn run_tests() -> Result<()> {
-    let mut tests = shell::cargo(&["test", "--workspace"]);
-    if let Some(browser) = browser::find_or_install() {
+/// The steps that the options ask for.
+fn select(args: &Args) -> Result<Vec<Step>> {
+    let names: Vec<_> = STEPS.iter().map(|step| step.name).collect();
+    for name in args.only.iter().chain(&args.from).chain(&args.may_skip) {
+        ensure!(names.contains(&&**name), "there is no step {name}; there are {}", names.join(", "));
+    }
+    if !args.only.is_empty() {
+        return Ok(STEPS.iter().filter(|step| args.only.iter().any(|name| name == step.name)).copied().collect());
+    }
+    let left_out = if args.all { Part::Short } else { Part::All };
+    let steps: Vec<_> = STEPS.iter().filter(|step| step.part != left_out).copied().collect();
+    let Some(from) = &args.from else { return Ok(steps) };
+    let (first, all) = (steps.iter().position(|step| step.name == from), if args.all { "out" } else { "" });
+    let first = first.with_context(|| format!("the step {from} is part of a run with{all} --all"))?;
+    Ok(steps[first..].to_vec())
+}
+
+/// What became of a step.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    Passed,
+    Failed(String),
+    Skipped(String),
+}
+
+struct Done {
+    name: &'static str,
+    outcome: Outcome,
+    time: Duration,
+}
+
+/// Runs them all. The table of times comes at the end, but before the tests.
+fn run_all(steps: &[Step], all: bool, may_skip: &[String]) -> Vec<Done> {
+    let mut done = vec![];
+    for (i, step) in steps.iter().enumerate() {
+        if step.name == TESTS && !done.is_empty() {
+            print!("\n{}", summary(&done));
+        }
+        println!("\n== {} ({} of {}): {}", step.name, i + 1, steps.len(), step.what);
+        let started = Instant::now();
+        let outcome = outcome(step, all, may_skip);
+        match &outcome {
+            Outcome::Passed if step.name == TESTS => {}
+            Outcome::Passed => println!("== {}: ok, {:.1} s", step.name, started.elapsed().as_secs_f64()),
+            Outcome::Failed(why) => println!("== {}: failed: {why}", step.name),
+            Outcome::Skipped(why) => println!("== {}: skipped: {why}", step.name),
+        }
+        done.push(Done { name: step.name, outcome, time: started.elapsed() });
+    }
+    if done.last().is_some_and(|last| last.name != TESTS || last.outcome != Outcome::Passed) {
+        print!("\n{}", summary(&done));
+    }
+    done
+}
+
+fn outcome(step: &Step, all: bool, may_skip: &[String]) -> Outcome {
+    match (step.missing)() {
+        Some(why) if all && !may_skip.iter().any(|name| name == step.name) => {
+            Outcome::Failed(format!("a tool is missing, and --may-skip does not name the step: {why}"))
+        }
+        Some(why) => Outcome::Skipped(why),
+        None => (step.run)(all).map_or_else(|error| Outcome::Failed(format!("{error:#}")), |()| Outcome::Passed),
+    }
+}
+
+/// The time of each step, and the reason for each that was skipped.
+fn summary(done: &[Done]) -> String {
+    let row = |done: &Done| {
+        let outcome = match done.outcome {
+            Outcome::Passed => "ok",
+            Outcome::Failed(_) => "FAILED",
+            Outcome::Skipped(_) => "skipped",
+        };
+        vec![done.name.to_string(), outcome.to_string(), format!("{:.1}", done.time.as_secs_f64())]
+    };
+    let mut text = table::render(&["step", "", "seconds"], &done.iter().map(row).collect::<Vec<_>>(), 2);
+    for done in done {
+        if let Outcome::Skipped(why) = &done.outcome {
+            text += &format!("NOT PROVED HERE: {}: {why}\n", done.name);
+        }
+    }
+    text
+}
+
+/// All failures as one error.
+fn verdict(done: &[Done]) -> Result<()> {
+    let failure = |done: &Done| match &done.outcome {
+        Outcome::Failed(why) => Some(format!("{}: {}", done.name, why.replace('\n', "\n    "))),
+        _ => None,
+    };
+    let failures: Vec<_> = done.iter().filter_map(failure).collect();
+    match &failures[..] {
+        [] => Ok(()),
+        _ => bail!("{} of {} steps failed:\n  {}", failures.len(), done.len(), failures.join("\n  ")),
+    }
+}
+
+/// The kernels type-check on top of cuda_std. That they do so without it, the lints have shown.
+fn rust_cuda() -> Result<()> {
+    let members = families::members()?;
+    let kernels = members.iter().filter(|member| member.name == "simt" || member.has_kernels());
+    let packages = kernels.flat_map(|member| ["--package", &member.name]).collect::<Vec<_>>();
+    shell::run(shell::cargo(&[&["check", "--features", "rust-cuda"], &packages[..]].concat()))
+}
+
+/// The PTX of this run and no other: PTX of an earlier build would be compared with today's rungs.
+fn build_fresh_ptx(all: bool) -> Result<()> {
+    match fs::remove_dir_all(project::ptx()) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("{} cannot be removed", project::ptx().display()));
+        }
+        _ => {}
+    }
+    build_ptx::run(&if all { build_ptx::Args::default() } else { build_ptx::Args::of(&[SHORT_ARCH]) })
+}
+
+/// The trials of the touched families, on the simulator and under checks.
+fn checks() -> Result<()> {
+    let trials = test_rung::trials()?;
+    let families = test_rung::families(&trials);
+    let touched = match families::changed() {
+        Some(paths) => families::touched(&paths, &families::members()?, &families),
+        None => families.clone(),
+    };
+    if touched.is_empty() {
+        println!("no family is touched by what differs from main");
+        return Ok(());
+    }
+    println!("touched: {}", touched.iter().cloned().collect::<Vec<_>>().join(", "));
+    let mut command = test_rung::runner(&without(&families.difference(&touched).cloned().collect()));
+    command.env(test_rung::SCHEDULES, SHORT_SCHEDULES);
+    shell::run(command)
+}
+
+/// The test runner's arguments that leave out the trials of these families on the simulator, but for those on a GPU.
+fn without(families: &BTreeSet<String>) -> Vec<String> {
+    let of = |family: &String| ["simulator", "checked"].map(|engine| format!("{engine}::{family}::"));
+    families.iter().flat_map(of).flat_map(|trials| ["--skip".to_string(), trials]).collect()
+}
+
+/// All tests, with a browser for those that need one. In a short run the trials of rungs are left to the step before.
+fn run_tests(all: bool) -> Result<()> {
+    let mut tests = all_tests();
+    if !all {
+        tests.arg("--").args(without(&test_rung::families(&test_rung::trials()?)));
+    }
+    // Only a run of all installs one.
+    if let Some(browser) = if all { browser::find_or_install().ok() } else { browser::find() } {
         tests.env("RUNGS_CHROMIUM", browser);
     }
     shell::run(tests)
 }
 
-/// Each package is built from the files that would be published. Offline: all that it needs was needed before.
-///
-/// In a target folder of its own for each run: cargo unpacks a package of one version once per folder, and would check
-/// the files of an earlier run again. Nothing of it is run: it is compiled without optimisation, in half the time.
-fn packages() -> Result<()> {
-    let folder = project::target().join(format!("packages-{}", std::process::id()));
-    let args = ["package", "--workspace", "--quiet", "--offline", "--allow-dirty", "--target-dir"];
-    let mut package = shell::cargo(&args);
-    package.arg(&folder);
-    package.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0").env("CARGO_PROFILE_DEV_DEBUG", "0");
-    // Made of files of the exercises, which are a workspace of their own and not published.
-    package.args(["--exclude", "rungs-learn-gpu", "--exclude", "rungs-learn-gpu-kernels"]);
-    let packaged = shell::run(package);
-    fs::remove_dir_all(&folder).ok();
-    packaged
+fn all_tests() -> Command {
+    let mut tests = shell::cargo(&["test", "--workspace", "--no-fail-fast"]);
+    // Set by a person, it would prove less.
+    tests.env_remove(test_rung::SCHEDULES);
+    tests
 }
 
-/// The default PTX and no other: PTX of an earlier build would be compared with today's rungs.
-fn build_fresh_ptx() -> Result<()> {
-    match fs::remove_dir_all(project::ptx()) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("{} cannot be removed", project::ptx().display()))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(args: Args) -> Vec<&'static str> {
+        select(&args).unwrap().iter().map(|step| step.name).collect()
+    }
+
+    #[test]
+    fn a_run_of_all_has_every_step_but_what_the_tests_do_anyway() {
+        let all = named(Args { all: true, ..Args::default() });
+        let lacking: Vec<_> = STEPS.iter().map(|step| step.name).filter(|name| !all.contains(name)).collect();
+        assert_eq!(lacking, ["checks"]);
+        assert_eq!(all.last(), Some(&TESTS));
+        let short = named(Args::default());
+        let want = ["setup", "format", "lints", "build-ptx", "build", "check-ptx", "checks", "tests"];
+        assert_eq!(short, want);
+    }
+
+    #[test]
+    fn named_steps_run_in_their_order_whatever_the_run() {
+        let only = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
+        assert_eq!(named(Args { only: only(&["fuzz", "format"]), ..Args::default() }), ["format", "fuzz"]);
+        assert_eq!(named(Args { only: only(&["checks"]), all: true, ..Args::default() }), ["checks"]);
+        assert_eq!(named(Args { from: Some("check-ptx".into()), ..Args::default() }), ["check-ptx", "checks", "tests"]);
+        assert_eq!(named(Args { from: Some("fuzz".into()), all: true, ..Args::default() }), ["fuzz", "tests"]);
+    }
+
+    #[test]
+    fn a_step_that_is_not_in_the_run_is_refused() {
+        for (args, says) in [
+            (Args { only: vec!["fmt".into()], ..Args::default() }, "there is no step fmt; there are setup, format"),
+            (Args { from: Some("book".into()), ..Args::default() }, "run with --all"),
+            (Args { from: Some("checks".into()), all: true, ..Args::default() }, "run without --all"),
+            (Args { may_skip: vec!["gpu".into()], all: true, ..Args::default() }, "there is no step gpu"),
+        ] {
+            let why = select(&args).map(drop).unwrap_err().to_string();
+            assert!(why.contains(says), "{why}");
         }
-        _ => build_ptx::run(&build_ptx::Args::default()),
+    }
+
+    const FAKE: [Step; 4] = [
+        step("one", Part::Always, "", |_| bail!("first\nsecond")),
+        step("two", Part::Always, "", |_| Ok(())),
+        step("three", Part::Always, "", |_| Ok(())).unless(|| Some("no tool".into())),
+        step("four", Part::Always, "", |all| if all { bail!("all") } else { Ok(()) }),
+    ];
+
+    #[test]
+    fn a_failed_step_stops_no_other_and_all_failures_are_listed() {
+        let done = run_all(&FAKE, false, &[]);
+        let outcomes: Vec<_> = done.iter().map(|done| &done.outcome).collect();
+        let want = [
+            &Outcome::Failed("first\nsecond".into()),
+            &Outcome::Passed,
+            &Outcome::Skipped("no tool".into()),
+            &Outcome::Passed,
+        ];
+        assert_eq!(outcomes, want);
+        assert_eq!(verdict(&done).unwrap_err().to_string(), "1 of 4 steps failed:\n  one: first\n    second");
+        verdict(&done[1..]).unwrap();
+        let summary = summary(&done);
+        assert!(summary.contains("\none    FAILED "), "{summary}");
+        assert!(summary.ends_with("\nNOT PROVED HERE: three: no tool\n"), "{summary}");
+    }
+
+    #[test]
+    fn a_missing_tool_fails_a_run_of_all_unless_the_step_may_be_skipped() {
+        let why = verdict(&run_all(&FAKE, true, &[])).unwrap_err().to_string();
+        assert!(why.starts_with("3 of 4 steps failed:") && why.contains("\n  three: a tool is missing"), "{why}");
+        let done = run_all(&FAKE, true, &["three".into()]);
+        assert_eq!(done[2].outcome, Outcome::Skipped("no tool".into()));
+        assert!(verdict(&done).unwrap_err().to_string().ends_with("\n  four: all"));
+    }
+
+    #[test]
+    fn trials_on_a_gpu_are_left_out_by_no_run() {
+        let families = ["odd-even".to_string()].into();
+        assert_eq!(without(&families), ["--skip", "simulator::odd-even::", "--skip", "checked::odd-even::"]);
+    }
+
+    /// What a person set would lower the number of schedules in a run of all.
+    #[test]
+    fn the_tests_check_under_all_schedules() {
+        let tests = all_tests();
+        assert!(tests.get_envs().any(|(name, value)| name == test_rung::SCHEDULES && value.is_none()));
     }
 }

@@ -115,6 +115,7 @@ pub(crate) struct Ptx;
 impl Machine for Ptx {
     #[inline(always)]
     fn register(register: Register) -> u32 {
+        // SAFETY: reads a register.
         unsafe {
             match register {
                 Register::ThreadX => nvptx::_thread_idx_x(),
@@ -148,11 +149,13 @@ impl Machine for Ptx {
 
     #[inline(always)]
     fn sync_threads() {
+        // SAFETY: no memory is accessed. Threads that do not come alike hang or get any value, as the API says.
         unsafe { nvptx::_syncthreads() }
     }
 
     #[inline(always)]
     fn sync_threads_vote(vote: Vote, predicate: bool) -> u32 {
+        // SAFETY: no memory is accessed. Threads that do not come alike hang or get any value, as the API says.
         unsafe {
             match vote {
                 Vote::Count => barrier_popc(0, predicate) as u32,
@@ -164,12 +167,14 @@ impl Machine for Ptx {
 
     #[inline(always)]
     fn barrier(id: u32, threads: u32) {
+        // SAFETY: no memory is accessed. Threads that do not come alike hang or get any value, as the API says.
         unsafe { barrier_count(id as i32, threads as i32) }
     }
 
     #[inline(always)]
     fn sync_cluster() {
         // Not the `.aligned` ones: threads of a warp may come from different calls. They release and acquire.
+        // SAFETY: no memory is accessed. Threads that do not come alike hang or get any value, as the API says.
         unsafe {
             barrier_cluster_arrive();
             barrier_cluster_wait();
@@ -178,12 +183,14 @@ impl Machine for Ptx {
 
     #[inline(always)]
     fn sync_warp(mask: u32) {
+        // SAFETY: no memory is accessed. Threads that do not come alike hang or get any value, as the API says.
         unsafe { bar_warp_sync(mask as i32) }
     }
 
     #[inline(always)]
     fn shuffle(kind: Shuffle, mask: u32, value: u32, argument: u32) -> u32 {
         let (mask, value, argument) = (mask as i32, value as i32, argument as i32);
+        // SAFETY: no memory is accessed. Threads that do not come alike hang or get any value, as the API says.
         unsafe {
             (match kind {
                 Shuffle::Up => shfl_up(mask, value, argument, CLAMP_UP),
@@ -196,17 +203,20 @@ impl Machine for Ptx {
 
     #[inline(always)]
     fn ballot(mask: u32, predicate: bool) -> u32 {
+        // SAFETY: no memory is accessed. Threads that do not come alike hang or get any value, as the API says.
         unsafe { vote_ballot(mask as i32, predicate) as u32 }
     }
 
     #[inline(always)]
     fn match_any(mask: u32, value: u32) -> u32 {
+        // SAFETY: no memory is accessed. Threads that do not come alike hang or get any value, as the API says.
         unsafe { match_any(mask as i32, value as i32) as u32 }
     }
 
     #[inline(always)]
     fn warp_reduce(reduction: Reduction, mask: u32, value: u32) -> u32 {
         let (mask, value) = (mask as i32, value as i32);
+        // SAFETY: no memory is accessed. Threads that do not come alike hang or get any value, as the API says.
         unsafe {
             (match reduction {
                 Reduction::Add => redux_add(value, mask),
@@ -223,6 +233,7 @@ impl Machine for Ptx {
 
     #[inline(always)]
     fn active_mask() -> u32 {
+        // SAFETY: registers alone, whatever they hold.
         unsafe { activemask() as u32 }
     }
 
@@ -231,6 +242,7 @@ impl Machine for Ptx {
     #[inline(always)]
     fn dynamic_shared_address() -> u32 {
         let address: u32;
+        // SAFETY: reads an address that the module declares.
         unsafe {
             asm!("mov.u32 {0}, RUNGS_DYNAMIC_SHARED;", out(reg32) address, options(pure, nomem, nostack));
         }
@@ -239,17 +251,20 @@ impl Machine for Ptx {
 
     #[inline(always)]
     fn release_registers<const N: u32>() {
+        // SAFETY: ptxas compiles the code behind it for so many; the API bounds `N`.
         unsafe { setmaxnreg_dec(const { N as i32 }) }
     }
 
     #[inline(always)]
     fn claim_registers<const N: u32>() {
+        // SAFETY: as for `release_registers`.
         unsafe { setmaxnreg_inc(const { N as i32 }) }
     }
 
     #[inline(always)]
     fn wait_for_previous_grid() {
         // It clobbers memory: later reads may be of data that the preceding grid wrote.
+        // SAFETY: waits, and accesses nothing.
         #[cfg(sm_90)]
         unsafe {
             asm!("griddepcontrol.wait;", options(nostack))
@@ -258,6 +273,7 @@ impl Machine for Ptx {
 
     #[inline(always)]
     fn let_next_grid_start() {
+        // SAFETY: a hint to the launch that follows.
         #[cfg(sm_90)]
         unsafe {
             asm!("griddepcontrol.launch_dependents;", options(nostack))
@@ -266,6 +282,7 @@ impl Machine for Ptx {
 
     #[inline(always)]
     fn opaque(mut value: u32) -> u32 {
+        // SAFETY: registers alone, whatever they hold.
         unsafe { asm!("// opaque {0}", inout(reg32) value, options(pure, nomem, nostack)) }
         value
     }
@@ -273,6 +290,7 @@ impl Machine for Ptx {
     #[inline(always)]
     fn mul_hi(a: u32, b: u32) -> u32 {
         // As a 64-bit product and a shift LLVM would merge it with shifts that follow, and keep it 64 bits wide.
+        // SAFETY: registers alone, whatever they hold.
         unsafe { mulhi_ui(a as i32, b as i32) as u32 }
     }
 
@@ -289,6 +307,7 @@ impl Machine for Ptx {
     #[inline(always)]
     fn minimum_f32(a: f32, b: f32) -> f32 {
         let d: f32;
+        // SAFETY: registers alone, whatever they hold.
         unsafe {
             asm!("min.NaN.f32 {0}, {1}, {2};", out(reg32) d, in(reg32) a, in(reg32) b, options(pure, nomem, nostack))
         };
@@ -298,6 +317,7 @@ impl Machine for Ptx {
     #[inline(always)]
     fn maximum_f32(a: f32, b: f32) -> f32 {
         let d: f32;
+        // SAFETY: registers alone, whatever they hold.
         unsafe {
             asm!("max.NaN.f32 {0}, {1}, {2};", out(reg32) d, in(reg32) a, in(reg32) b, options(pure, nomem, nostack))
         };
@@ -306,32 +326,38 @@ impl Machine for Ptx {
 
     #[inline(always)]
     fn mma_tf32([a0, a1, a2, a3]: [u32; 4], [b0, b1]: [u32; 2], [c0, c1, c2, c3]: [f32; 4]) -> [f32; 4] {
+        // SAFETY: no memory is accessed. Threads that do not come alike hang or get any value, as the API says.
         let Four(d0, d1, d2, d3) = unsafe { mma_m16n8k8_tf32(a0, a1, a2, a3, b0, b1, c0, c1, c2, c3) };
         [d0, d1, d2, d3]
     }
 
     #[inline(always)]
     fn clock() -> u64 {
+        // SAFETY: registers alone, whatever they hold.
         unsafe { clock64() as u64 }
     }
 
     #[inline(always)]
     fn global_timer() -> u64 {
+        // SAFETY: registers alone, whatever they hold.
         unsafe { globaltimer() as u64 }
     }
 
     #[inline(always)]
     fn nanosleep(nanoseconds: u32) {
+        // SAFETY: registers alone, whatever they hold.
         unsafe { asm!("nanosleep.u32 {0};", in(reg32) nanoseconds, options(nomem, nostack)) }
     }
 
     #[inline(always)]
     fn out_of_bounds(_: &'static str, _: u64, _: u64) -> ! {
+        // SAFETY: ends the kernel.
         unsafe { nvptx::trap() }
     }
 
     #[inline(always)]
     fn misaligned(_: &'static str, _: u64, _: u32) -> ! {
+        // SAFETY: ends the kernel.
         unsafe { nvptx::trap() }
     }
 }

@@ -89,6 +89,7 @@ pub(crate) struct RustCuda;
 impl Machine for RustCuda {
     #[inline(always)]
     fn register(register: Register) -> u32 {
+        // SAFETY: reads a register.
         unsafe {
             match register {
                 Register::ThreadX => thread::thread_idx_x(),
@@ -122,6 +123,7 @@ impl Machine for RustCuda {
 
     #[inline(always)]
     fn sync_threads() {
+        // SAFETY: no memory is accessed. Threads that do not come alike hang or get any value, as the API says.
         unsafe { barrier_0() }
     }
 
@@ -137,22 +139,26 @@ impl Machine for RustCuda {
 
     #[inline(always)]
     fn barrier(id: u32, threads: u32) {
+        // SAFETY: no memory is accessed. Threads that do not come alike hang or get any value, as the API says.
         unsafe { barrier_count(id, threads) }
     }
 
     // LLVM 7 has no intrinsics for these. Not being `.aligned`, they are each thread's own: copies do no harm.
     #[inline(always)]
     fn sync_cluster() {
+        // SAFETY: no memory is accessed. Threads that do not come alike hang or get any value, as the API says.
         unsafe { asm!("barrier.cluster.arrive.release;", "barrier.cluster.wait.acquire;", options(nostack)) }
     }
 
     #[inline(always)]
     fn sync_warp(mask: u32) {
+        // SAFETY: no memory is accessed. Threads that do not come alike hang or get any value, as the API says.
         unsafe { warp::sync_warp(mask) }
     }
 
     #[inline(always)]
     fn shuffle(kind: Shuffle, mask: u32, value: u32, argument: u32) -> u32 {
+        // SAFETY: no memory is accessed. Threads that do not come alike hang or get any value, as the API says.
         unsafe {
             match kind {
                 Shuffle::Up => shfl_up(mask, value, argument, CLAMP_UP),
@@ -165,16 +171,19 @@ impl Machine for RustCuda {
 
     #[inline(always)]
     fn ballot(mask: u32, predicate: bool) -> u32 {
+        // SAFETY: no memory is accessed. Threads that do not come alike hang or get any value, as the API says.
         unsafe { vote_ballot(mask, predicate) }
     }
 
     #[inline(always)]
     fn match_any(mask: u32, value: u32) -> u32 {
+        // SAFETY: no memory is accessed. Threads that do not come alike hang or get any value, as the API says.
         unsafe { match_any(mask, value) }
     }
 
     #[inline(always)]
     fn warp_reduce(reduction: Reduction, mask: u32, value: u32) -> u32 {
+        // SAFETY: no memory is accessed. Threads that do not come alike hang or get any value, as the API says.
         unsafe {
             match reduction {
                 Reduction::Add => redux!("add.u32", mask, value),
@@ -192,6 +201,7 @@ impl Machine for RustCuda {
     #[inline(always)]
     fn active_mask() -> u32 {
         let mask: u32;
+        // SAFETY: registers alone, whatever they hold.
         unsafe { asm!("activemask.b32 {0};", out(reg32) mask, options(nomem, nostack)) }
         mask
     }
@@ -206,16 +216,19 @@ impl Machine for RustCuda {
     // LLVM 7 has no intrinsic for these, so they are `asm!`, as `redux.sync` is.
     #[inline(always)]
     fn release_registers<const N: u32>() {
+        // SAFETY: ptxas compiles the code behind it for so many; the API bounds `N`.
         unsafe { asm!("setmaxnreg.dec.sync.aligned.u32 {n};", n = const N, options(nostack)) }
     }
 
     #[inline(always)]
     fn claim_registers<const N: u32>() {
+        // SAFETY: as for `release_registers`.
         unsafe { asm!("setmaxnreg.inc.sync.aligned.u32 {n};", n = const N, options(nostack)) }
     }
 
     #[inline(always)]
     fn wait_for_previous_grid() {
+        // SAFETY: waits, and accesses nothing.
         #[cfg(any(sm_90, not(target_os = "cuda")))]
         unsafe {
             asm!("griddepcontrol.wait;", options(nostack))
@@ -224,6 +237,7 @@ impl Machine for RustCuda {
 
     #[inline(always)]
     fn let_next_grid_start() {
+        // SAFETY: a hint to the launch that follows.
         #[cfg(any(sm_90, not(target_os = "cuda")))]
         unsafe {
             asm!("griddepcontrol.launch_dependents;", options(nostack))
@@ -232,28 +246,33 @@ impl Machine for RustCuda {
 
     #[inline(always)]
     fn opaque(mut value: u32) -> u32 {
+        // SAFETY: registers alone, whatever they hold.
         unsafe { asm!("// opaque {0}", inout(reg32) value, options(pure, nomem, nostack)) }
         value
     }
 
     #[inline(always)]
     fn mul_hi(a: u32, b: u32) -> u32 {
+        // SAFETY: registers alone, whatever they hold.
         unsafe { mulhi_ui(a, b) }
     }
 
     #[inline(always)]
     fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
+        // SAFETY: registers alone, whatever they hold.
         unsafe { libdevice::fmaf(a, b, c) }
     }
 
     #[inline(always)]
     fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
+        // SAFETY: registers alone, whatever they hold.
         unsafe { libdevice::fma(a, b, c) }
     }
 
     #[inline(always)]
     fn minimum_f32(a: f32, b: f32) -> f32 {
         let d: f32;
+        // SAFETY: registers alone, whatever they hold.
         unsafe {
             asm!("min.NaN.f32 {0}, {1}, {2};", out(reg32) d, in(reg32) a, in(reg32) b, options(pure, nomem, nostack))
         }
@@ -263,6 +282,7 @@ impl Machine for RustCuda {
     #[inline(always)]
     fn maximum_f32(a: f32, b: f32) -> f32 {
         let d: f32;
+        // SAFETY: registers alone, whatever they hold.
         unsafe {
             asm!("max.NaN.f32 {0}, {1}, {2};", out(reg32) d, in(reg32) a, in(reg32) b, options(pure, nomem, nostack))
         }
@@ -273,6 +293,7 @@ impl Machine for RustCuda {
     fn mma_tf32([a0, a1, a2, a3]: [u32; 4], [b0, b1]: [u32; 2], [c0, c1, c2, c3]: [f32; 4]) -> [f32; 4] {
         let (d0, d1, d2, d3): (f32, f32, f32, f32);
         Self::sync_warp(u32::MAX); // as for redux: the product below stays in one place
+        // SAFETY: no memory is accessed. Threads that do not come alike hang or get any value, as the API says.
         unsafe {
             asm!(
                 concat!(
@@ -291,6 +312,7 @@ impl Machine for RustCuda {
     fn clock() -> u64 {
         // The intrinsic has no side effect for LLVM 7: of two reads it made one.
         let cycles: u64;
+        // SAFETY: registers alone, whatever they hold.
         unsafe { asm!("mov.u64 {0}, %clock64;", out(reg64) cycles, options(nomem, nostack)) }
         cycles
     }
@@ -298,12 +320,14 @@ impl Machine for RustCuda {
     #[inline(always)]
     fn global_timer() -> u64 {
         let nanoseconds: u64;
+        // SAFETY: registers alone, whatever they hold.
         unsafe { asm!("mov.u64 {0}, %globaltimer;", out(reg64) nanoseconds, options(nomem, nostack)) }
         nanoseconds
     }
 
     #[inline(always)]
     fn nanosleep(nanoseconds: u32) {
+        // SAFETY: registers alone, whatever they hold.
         unsafe { asm!("nanosleep.u32 {0};", in(reg32) nanoseconds, options(nomem, nostack)) }
     }
 

@@ -21,11 +21,17 @@ impl Copy {
     /// The words to write: those that are there, then zeros.
     ///
     /// # Safety
-    /// The source has the bytes that are there, in whole words.
+    /// The source has the bytes that are there, and is aligned to 4.
     pub(super) unsafe fn words(self) -> impl Iterator<Item = u32> {
         (0..self.bytes).step_by(4).map(move |at| {
-            // SAFETY: promised by the caller.
-            if at < self.there { unsafe { memory::load(self.from.add(at as usize).cast()) } } else { 0 }
+            // SAFETY: promised by the caller, for the word that begins there and for each of its bytes.
+            unsafe {
+                match self.there.saturating_sub(at) {
+                    4.. => memory::load(self.from.add(at as usize).cast()),
+                    there => (0..there)
+                        .fold(0, |word, i| word | u32::from(memory::load(self.from.add((at + i) as usize))) << (8 * i)),
+                }
+            }
         })
     }
 }

@@ -8,6 +8,7 @@ use super::limit::Limit;
 use super::mbarrier::Barriers;
 use super::observe::{self, Event, Space};
 use super::overflow;
+use super::registers::Registers;
 use super::spin::{Idle, Quiet, Watch};
 use super::stack::{STACK, Stack};
 use super::stats::{Collector, Instruction, What};
@@ -15,12 +16,13 @@ use super::waits::{self, Awaited, Wait, Waits};
 use super::warp::Warp;
 use super::watchdog;
 use super::{BLOCK, limits};
-use crate::Dim3;
+use crate::{Dim3, live};
 use corosensei::stack::Stack as _;
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::any::Any;
 use std::cell::{Cell, RefCell, UnsafeCell};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::rc::Rc;
 use std::sync::Once;
@@ -46,7 +48,10 @@ enum State {
     AtBarrier(u8),
     AtCluster,
     InWarp,
+    ForRegisters,
     Ended,
+    /// Never goes on: `Block::stopped` says why.
+    Stopped,
 }
 
 /// A barrier that some threads have reached.
@@ -116,6 +121,7 @@ pub(super) struct Block {
     warps: Vec<Warp>,
     barriers: [Cell<Barrier>; BARRIERS],
     pub(super) mbarriers: Barriers,
+    registers: Registers,
     pub(super) copies: Copies,
     pub(super) watch: Watch,
     /// What the threads do, where that is counted.
@@ -131,6 +137,8 @@ pub(super) struct Block {
     stack_limits: Vec<Cell<usize>>,
     /// The kind of the mistake that the next panic is about.
     kind: Cell<Kind>,
+    /// Why the running thread may not go on.
+    stopped: Cell<&'static str>,
     /// The barrier in shared memory, and the parity, that each thread has waited for last.
     awaits: Vec<Cell<Option<(u32, u32)>>>,
     /// The cluster that the block is part of, and its number there.
@@ -143,10 +151,11 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// A block of this shape, to be used for one block of the grid after the other.
+    /// A block of this shape, to be used for one block of the grid after the other: with so much dynamic shared memory,
+    /// of a kernel that is compiled for so many threads.
     pub(super) fn new(
         [grid_dim, block_dim]: [Vector; 2],
-        dynamic_bytes: u32,
+        (dynamic_bytes, max_threads): (u32, u32),
         views: &[(u64, u64)],
         counted: bool,
     ) -> Self {
@@ -169,6 +178,7 @@ impl Block {
             warps: (0..threads.div_ceil(32)).map(|_| Warp::default()).collect(),
             barriers: Default::default(),
             mbarriers: Barriers::default(),
+            registers: Registers::new(threads, max_threads),
             copies: Copies::new(threads),
             watch: Watch::new(threads, observe::active() || counted || check::active().is_some()),
             stats: counted.then(|| Collector::new(threads)),
@@ -180,6 +190,7 @@ impl Block {
             overflown: Cell::new(false),
             stack_limits: vec![Cell::new(0); threads],
             kind: Cell::new(Kind::Fault),
+            stopped: Cell::new(""),
             awaits: vec![Cell::new(None); threads],
             cluster: RefCell::default(),
             rank: Cell::new(0),
@@ -317,6 +328,18 @@ impl Block {
             self.mistake(Kind::DivergentBarrier);
             panic!("threads wait at barrier {id} for different numbers of threads: others for {wanted}");
         }
+        // The instruction is one of a whole warp: its lanes come to one place, whatever other warps do.
+        let elsewhere = |t: &usize| {
+            self.states[*t].get() == State::AtBarrier(id as u8)
+                && self.locations[*t].get().is_some_and(|place| place != location)
+        };
+        if id > 0
+            && let Some(place) = self.warp_of(thread).find(elsewhere).and_then(|t| self.locations[t].get())
+        {
+            self.mistake(Kind::DivergentBarrier);
+            let (file, line) = (place.file(), place.line());
+            panic!("lanes of one warp wait at barrier {id} in different places: others at {file}:{line}");
+        }
         // A named barrier counts warps: one whose lanes do not all come is never counted.
         barrier.arrived += match id {
             0 => 1,
@@ -357,9 +380,32 @@ impl Block {
 
     /// Whether all threads of the warp of `thread` wait at barrier `id`, or are the running one.
     fn whole_warp(&self, thread: usize, id: u8) -> bool {
-        let first = thread / 32 * 32;
         let here = |t: usize| t == self.current.get() || self.states[t].get() == State::AtBarrier(id);
-        (first..self.states.len().min(first + 32)).all(here)
+        self.warp_of(thread).all(here)
+    }
+
+    /// The threads of the warp of `thread`.
+    fn warp_of(&self, thread: usize) -> Range<usize> {
+        let first = thread / 32 * 32;
+        first..self.states.len().min(first + 32)
+    }
+
+    /// The running thread keeps so many registers, and gives the others back to the block.
+    pub(super) fn release_registers(&self, keeps: u32) {
+        if self.registers.release(self.current.get(), keeps) {
+            let waiting = self.states.iter().filter(|state| state.get() == State::ForRegisters);
+            waiting.for_each(|state| state.set(State::Ready));
+        }
+    }
+
+    /// The running thread waits until the block has so many registers for it.
+    #[track_caller]
+    pub(super) fn claim_registers(&self, wants: u32) {
+        let (thread, location) = (self.current.get(), Location::caller());
+        while !self.registers.claim(thread, wants) {
+            self.locations[thread].set(Some(location));
+            self.suspend(thread, State::ForRegisters);
+        }
     }
 
     /// The next panic is about a mistake of that kind.
@@ -525,8 +571,8 @@ impl Block {
     }
 
     /// What was counted, after the last block.
-    pub(super) fn into_stats(self) -> Option<Collector> {
-        self.stats
+    pub(super) fn take_stats(&mut self) -> Option<Collector> {
+        self.stats.take()
     }
 
     /// Lets the other threads run once.
@@ -582,6 +628,14 @@ impl Block {
         for lane in (0..32).filter(|lane| mask >> lane & 1 == 1 && first + lane != thread) {
             self.states[first + lane].set(State::Ready);
         }
+    }
+
+    /// Ends the launch with an error of the running thread, which never goes on: what it owns is dropped when no thread
+    /// of the block runs any more.
+    #[cold]
+    fn stop(&self, why: &'static str) {
+        self.stopped.set(why);
+        self.suspend(self.current.get(), State::Stopped);
     }
 
     #[inline(always)]
@@ -658,11 +712,9 @@ impl Block {
             (0..self.warps.len()).for_each(|warp| stats.meet(warp));
         }
         let stack = |mut thread: Coroutine<(), (), (), Stack>| {
-            if !thread.done() {
-                // A kernel owns nothing that would have to be dropped: it is `no_std` code over views and numbers.
-                // SAFETY: so the abandoned frames leak nothing and are not used again.
-                unsafe { thread.force_reset() };
-            }
+            // A kernel for a GPU owns nothing that would have to be dropped. But any code of the host can stand in one,
+            // a scope with threads say, which uses the stack until it is unwound. What panics then is over as well.
+            let _ = catch_unwind(AssertUnwindSafe(|| thread.force_unwind()));
             thread.into_stack()
         };
         threads.into_iter().map(stack).collect()
@@ -676,8 +728,9 @@ impl Block {
     ) -> Result<R, LaunchError> {
         BLOCK.set(self);
         let outcome = catch_unwind(AssertUnwindSafe(|| work(self)));
+        BLOCK.set(std::ptr::null()); // before a payload is dropped, which is the user's code
         watchdog::look(true);
-        let result = match outcome {
+        match outcome {
             Ok(Ok(result)) => Ok(result),
             Ok(Err(Stopped::Thread(thread, kind, what))) => Err(self.fault(kernel, thread, None, kind, what)),
             Ok(Err(Stopped::Waits(waits, waiting))) => Err(waits::error(kernel, waits, waiting)),
@@ -686,9 +739,7 @@ impl Block {
                 let (site, message) = panic.map_or((None, text(&*payload)), |p| (p.site, p.message));
                 Err(self.fault(kernel, self.current.get(), site, self.kind.get(), message))
             }
-        };
-        BLOCK.set(std::ptr::null());
-        result
+        }
     }
 
     /// Under a check, or in a cluster: resumes the threads of the block once each, in that order. Those of the starved
@@ -742,10 +793,11 @@ impl Block {
         let mut waits = Waits::default();
         for thread in 0..self.states.len() {
             let (awaited, what) = match self.states[thread].get() {
-                State::Ready | State::Ended => continue,
+                State::Ready | State::Ended | State::Stopped => continue,
                 State::AtBarrier(0) => (Awaited::Barrier(0), "waits at the barrier of its block".into()),
                 State::AtBarrier(id) => (Awaited::Barrier(id), format!("waits at the named barrier {id}")),
                 State::AtCluster => (Awaited::Cluster, self.cluster().lacks()),
+                State::ForRegisters => (Awaited::Registers, self.registers.lacks()),
                 State::InWarp => {
                     let missing = self.warp(thread).missing(thread as u32 % 32);
                     (Awaited::Warp, format!("waits in a warp operation for the lanes {missing:#010x}"))
@@ -785,6 +837,10 @@ impl Block {
             self.states[i].set(State::Ended);
             return Ok(true);
         }
+        if self.states[i].get() == State::Stopped {
+            self.locations[i].set(None);
+            return Err(Stopped::Thread(i, Kind::Fault, self.stopped.get().into()));
+        }
         Ok(false)
     }
 
@@ -794,6 +850,7 @@ impl Block {
         self.states.iter().for_each(|s| s.set(State::Ready));
         self.barriers.iter().for_each(|b| b.set(Barrier::default()));
         self.mbarriers.reset();
+        self.registers.reset();
         self.copies.reset();
         self.watch.reset();
         self.kind.set(Kind::Fault);
@@ -842,7 +899,8 @@ impl Block {
 
     /// No thread can continue: reports which threads wait for which.
     fn deadlock(&self) -> Stopped {
-        let waiting = self.states.iter().position(|s| s.get() != State::Ended).unwrap_or(0);
+        let first = |is: fn(State) -> bool| self.states.iter().position(|s| is(s.get()));
+        let waiting = first(|s| s == State::ForRegisters).or_else(|| first(|s| s != State::Ended)).unwrap_or(0);
         // The first of the others, and whether it has ended.
         let absent = |mut others: Box<dyn Iterator<Item = usize> + '_>| match others.next() {
             Some(t) if self.states[t].get() == State::Ended => {
@@ -864,6 +922,7 @@ impl Block {
                 let what = format!("waits in a warp operation for the lanes {missing:#010x}, which never come: {who}");
                 Stopped::Thread(waiting, Kind::WarpMask, what)
             }
+            State::ForRegisters => Stopped::Thread(waiting, Kind::Deadlock, self.registers.lacks()),
             state => {
                 let others = (0..self.states.len()).filter(move |&t| self.states[t].get() != state);
                 let (other, who) = absent(Box::new(others));
@@ -885,6 +944,9 @@ impl Block {
     }
 }
 
+/// The reason to stop a thread that drops a [`Live`](crate::live::Live).
+const FREES: &str = "frees memory of views under a running kernel: its owner is dropped by the host, behind the launch";
+
 /// The message of a panic.
 fn text(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|s| s.to_string());
@@ -895,6 +957,12 @@ fn text(payload: &(dyn Any + Send)) -> String {
 fn install_hook() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
+        live::guard(|| {
+            // SAFETY: as in `here`: non-null while this thread of the host runs a thread of the block.
+            if let Some(block) = unsafe { BLOCK.get().as_ref() } {
+                block.stop(FREES);
+            }
+        });
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             let block = BLOCK.get();

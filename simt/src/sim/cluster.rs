@@ -109,7 +109,9 @@ const ADDRESS_BITS: u32 = 24;
 const _: () = assert!(limits::MAX_SHARED <= 1 << ADDRESS_BITS, "shared memory has addresses of the cluster");
 
 /// The address by which the cluster knows a place in the shared memory of the block of that rank.
+#[track_caller]
 pub(super) fn address(address: u32, rank: u32) -> u32 {
+    assert!(rank < 1 << (u32::BITS - ADDRESS_BITS), "no cluster has a block of rank {rank}");
     rank << ADDRESS_BITS | address
 }
 

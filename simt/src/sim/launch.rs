@@ -4,6 +4,7 @@ use super::block::{Block, Others};
 use super::check;
 use super::cluster;
 use super::error::LaunchError;
+use super::in_kernel;
 use super::limit;
 use super::limits::*;
 use super::observe::{self, Event};
@@ -12,7 +13,6 @@ use super::stack::{give_stacks_back, take_stacks};
 use super::stats::Count;
 use super::watchdog::Leash;
 use crate::launcher::{Call, With};
-use crate::live::GONE;
 use crate::{Dim3, Geometry, Kernel};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -51,29 +51,33 @@ pub fn launch<K: Kernel>(
 /// # Errors
 /// As for [`launch`].
 pub fn enqueue(call: &dyn Call, geometry: Geometry, options: Options) -> Result<(), LaunchError> {
-    let Geometry { grid, block, shared_bytes, together, .. } = geometry;
+    let Geometry { grid, block, shared_bytes, .. } = geometry;
     refuse_impossible(call, grid, block, shared_bytes)?;
-    if let Some(i) = call.parameters().view_of_nothing() {
-        let why = format!("view number {} is of {GONE}", i + 1);
+    if in_kernel() {
+        let why = "a kernel launches no other: a launch is the host's, behind the one before".into();
         return Err(LaunchError::Refused { kernel: call.name(), why });
     }
-    if let Some(session) = check::active() {
-        observe::tell(|| Event::Launch { kernel: call.name(), grid: Dim3(grid), block: Dim3(block) });
-        check::launch(session, call, geometry)?;
-        observe::tell(|| Event::LaunchEnd);
-        return Ok(());
+    observe::tell(|| Event::Launch { kernel: call.name(), grid: Dim3(grid), block: Dim3(block) });
+    refuse_freed(call)?;
+    if check::active().is_some() {
+        check::launch(call, geometry)?;
+    } else {
+        run(call, geometry, options)?;
     }
-    let parameters = call.parameters();
-    let shape = ([grid, block], call.cluster().max(1), shared_bytes, together);
-    run((call.name(), parameters.views()), shape, &|| call.thread(), options)
+    observe::tell(|| Event::LaunchEnd);
+    Ok(())
 }
 
-fn run(
-    (kernel, views): (&'static str, &[(u64, u64)]),
-    ([grid, block], cluster, shared_bytes, together): ([[u32; 3]; 2], u32, u32, bool),
-    thread: &(dyn Fn() + Sync),
-    options: Options,
-) -> Result<(), LaunchError> {
+/// Refuses a launch with views of memory that is gone. An observer is the user's code, which may free memory: behind
+/// each call of one, blocks that have not begun are asked for again.
+pub(super) fn refuse_freed(call: &dyn Call) -> Result<(), LaunchError> {
+    call.parameters().refusal().map_or(Ok(()), |why| Err(LaunchError::Refused { kernel: call.name(), why }))
+}
+
+fn run(call: &dyn Call, geometry: Geometry, options: Options) -> Result<(), LaunchError> {
+    let Geometry { grid, block, shared_bytes, together, .. } = geometry;
+    let (kernel, cluster, parameters) = (call.name(), call.cluster().max(1), call.parameters());
+    let (views, thread) = (parameters.own_views(), || call.thread());
     let blocks: u64 = grid.iter().map(|&d| d as u64).product();
     let threads: u64 = block.iter().map(|&d| d as u64).product();
     // A cluster runs on one thread of the host.
@@ -88,7 +92,6 @@ fn run(
         (_, true) => 1,
         _ => (workers as u64).min(clusters),
     };
-    observe::tell(|| Event::Launch { kernel, grid: Dim3(grid), block: Dim3(block) });
 
     let count = Count::begin();
     let limit = limit::of_this_thread();
@@ -109,7 +112,7 @@ fn run(
                 return;
             }
         };
-        let new = |_| Block::new([grid, block], shared_bytes, views, count.is_some());
+        let new = |_| Block::new([grid, block], (shared_bytes, call.max_threads()), views, count.is_some());
         let mut states: Vec<Block> = (0..cluster).map(new).collect();
         loop {
             // Blocks start in the order of their index: a block that waits for an earlier one waits for one that has
@@ -123,12 +126,13 @@ fn run(
             let of_cluster = i * u64::from(cluster)..(i + 1) * u64::from(cluster);
             let result = limit.map_or(Ok(()), |limit| limit.check(kernel));
             let result = result.and_then(|()| match &mut states[..] {
-                [state] => state.run(kernel, index(i), thread, &mut stacks, &others),
-                states => cluster::run(kernel, states, of_cluster.clone().map(index), thread, &mut stacks, &others),
+                [state] => state.run(kernel, index(i), &thread, &mut stacks, &others),
+                states => cluster::run(kernel, states, of_cluster.clone().map(index), &thread, &mut stacks, &others),
             });
-            if result.is_ok() {
+            let result = result.and_then(|()| {
                 of_cluster.for_each(|i| observe::tell(|| Event::BlockEnd { block: i as u32 }));
-            }
+                if observe::active() { refuse_freed(call) } else { Ok(()) }
+            });
             if let Err(e) = result {
                 failed.store(true, Relaxed);
                 let mut first = first_error.lock().unwrap();
@@ -139,7 +143,7 @@ fn run(
             }
         }
         give_stacks_back(stacks);
-        for collector in states.into_iter().filter_map(Block::into_stats) {
+        for collector in states.iter_mut().filter_map(Block::take_stats) {
             if let Some(count) = &count {
                 count.add(collector);
             }
@@ -160,7 +164,6 @@ fn run(
     if let Some((_, error)) = first_error.into_inner().unwrap() {
         return Err(error);
     }
-    observe::tell(|| Event::LaunchEnd);
     Ok(())
 }
 

@@ -28,6 +28,7 @@ mod memory;
 mod mma;
 mod observe;
 mod overflow;
+mod registers;
 mod shared;
 mod spin;
 mod stack;
@@ -96,6 +97,11 @@ fn here() -> &'static Block {
     // SAFETY: non-null only while `block::run` runs on this thread, which owns the block; the reference does not
     // outlive the call that asked for it.
     unsafe { &*block }
+}
+
+/// Whether the calling code is a kernel's.
+fn in_kernel() -> bool {
+    !BLOCK.get().is_null()
 }
 
 /// The address of a static shared array of `len` elements of `element` bytes, the same for all threads of the block.
@@ -222,11 +228,12 @@ unsafe fn atomic<T: AtomicScalar>(
         // A thread that loads atomically may be waiting for another thread's store: the others run.
         here().spin();
     }
-    // SAFETY: passed on.
     if watchdog::looks() {
         here().count(stats::atomic(space, &op), size_of::<T>() as u8, address);
+        // SAFETY: passed on.
         unsafe { look_at_atomic(op, p, space, address, order, scope) }
     } else {
+        // SAFETY: passed on.
         unsafe { memory::atomic(op, p) }
     }
 }
@@ -293,13 +300,25 @@ fn arrive(address: u32, bytes: u32) {
 #[track_caller]
 fn try_wait(address: u32, parity: u32, wide: bool) -> bool {
     let block = here();
-    let ended = block.mbarriers.ended(address, parity);
+    let ended = block.mbarriers.ended(address, parity)
+        && !block.checks().is_some_and(|(session, state)| session.sees_late(state, block.current(), (address, parity)));
     if !ended {
         block.wait_for_phase(address, parity);
     } else if let Some((session, state)) = block.checks() {
         session.mbarrier_waited(state, block.current(), (address, parity, wide), Location::caller());
     }
     ended
+}
+
+/// Notes that the running thread's warp makes a call of its group of four warps.
+#[track_caller]
+fn group_calls() {
+    let block = here();
+    if block.current().is_multiple_of(32)
+        && let Some((session, state)) = block.checks()
+    {
+        session.group_calls(state, block.current(), Location::caller());
+    }
 }
 
 /// The panic that follows is about a mistake of that kind; outside of a kernel it is about none.
@@ -529,6 +548,7 @@ impl Machine for Simulator {
     }
 
     #[inline]
+    #[track_caller]
     fn cluster_address(address: u32, rank: u32) -> u32 {
         cluster::address(address, rank)
     }
@@ -611,7 +631,12 @@ impl Machine for Simulator {
         try_wait(address, parity, true)
     }
 
-    fn fence_mbarrier_init() {}
+    fn fence_mbarrier_init() {
+        let block = here();
+        if let Some((session, state)) = block.checks() {
+            session.fence_init(state, block.current());
+        }
+    }
 
     // Copies are done at once: a kernel that needs them to take time would be wrong on the GPU too.
     #[track_caller]
@@ -701,7 +726,7 @@ impl Machine for Simulator {
         if let Some((session, state)) = block.checks() {
             // SAFETY: the caller promises the source.
             let words: Vec<u64> = unsafe { copy.words() }.map(u64::from).collect();
-            let judged = (to, from as u64, words.as_slice(), there as usize / 4);
+            let judged = (to, from as u64, words.as_slice(), there);
             session.copy_async(state, block.current(), judged, Location::caller());
         }
         block.copies.start(block.current(), copy);
@@ -737,12 +762,19 @@ impl Machine for Simulator {
         }
     }
 
-    // A thread here has as many registers as it likes.
-    #[inline(always)]
-    fn release_registers<const N: u32>() {}
+    #[track_caller]
+    fn release_registers<const N: u32>() {
+        warp::together();
+        group_calls();
+        here().release_registers(N);
+    }
 
-    #[inline(always)]
-    fn claim_registers<const N: u32>() {}
+    #[track_caller]
+    fn claim_registers<const N: u32>() {
+        warp::together();
+        group_calls();
+        here().claim_registers(N);
+    }
 
     fn wait_for_previous_grid() {
         // Launches follow one another here: the preceding one has ended. A check judges as if it had not.

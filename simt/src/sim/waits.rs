@@ -19,6 +19,8 @@ pub(super) enum Awaited {
     Barrier(u8),
     /// The other lanes of a warp operation.
     Warp,
+    /// Registers that other threads give back.
+    Registers,
     /// The other threads of the cluster.
     Cluster,
     /// A phase of the barrier at an address of shared memory.
@@ -62,7 +64,7 @@ impl Wait {
         match self.awaited {
             Awaited::Words(_) => 0,
             Awaited::Phase { .. } => 1,
-            Awaited::Warp | Awaited::Cluster | Awaited::Barrier(_) => 2,
+            Awaited::Warp | Awaited::Registers | Awaited::Cluster | Awaited::Barrier(_) => 2,
         }
     }
 

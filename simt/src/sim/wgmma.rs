@@ -1,6 +1,7 @@
 //! Products by four warps together, from tiles in shared memory.
 //!
-//! Each warp has sixteen rows of the 64, so the lanes of a warp meet here and not those of the group. As in
+//! Each warp has sixteen rows of the 64, so the lanes of a warp meet here and not those of the group; a check compares
+//! the calls of its warps. As in
 //! [`super::mma`], the products of one instruction and a sum are added in double precision and rounded towards zero
 //! once: eight products, or sixteen of elements of 16 bits.
 
@@ -60,6 +61,7 @@ pub(super) unsafe fn multiply_add<T: Operand, A: Lies, B: Lies, const SUMS: usiz
     let (lane, first) = (thread % 32, thread / 32 % 4 * ROWS);
     // No lane is at its next call before all have come to this one: all of them have to come.
     warp::together();
+    super::group_calls();
     if let Some((session, state)) = here().checks() {
         match made {
             Made::AtOnce => session.products_made(state, thread as usize),
@@ -115,6 +117,7 @@ pub(super) unsafe fn multiply_add_held<const SUMS: usize>(
     let thread = here().current() as u32;
     let lane = thread % 32;
     let held = hold(fragments);
+    super::group_calls();
     if let Some((session, state)) = here().checks() {
         match made {
             Made::AtOnce => session.products_made(state, thread as usize),

@@ -2,7 +2,7 @@
 
 use super::directive::Directive;
 use super::{cost, listing, picture};
-use crate::{project, shell, tables};
+use crate::{program, project, tables};
 use anyhow::{Context, Result, bail, ensure};
 use bench_report::table::{self, grid};
 use bench_report::{Report, ladder};
@@ -138,8 +138,7 @@ pub struct Program(PathBuf);
 impl Program {
     /// Builds it.
     pub fn build() -> Result<Self> {
-        shell::run(shell::cargo(&["build", "--quiet", "--package", "rungs", "--bin", "rungs"]))?;
-        Ok(Self(project::target().join("debug/rungs")))
+        program::path().map(Self)
     }
 
     /// What it prints, on a simulated device. Exit code 1, which says that a check found something, is no error.

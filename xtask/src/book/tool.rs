@@ -33,7 +33,7 @@ pub fn mdbook(args: &[&str]) -> Result<Command> {
 /// Without its server it has half as many dependencies, and without optimisation it is built sooner than it saves.
 fn install(server: bool) -> Result<()> {
     println!("installing mdBook {VERSION}");
-    let mut install = shell::cargo(&["install", "mdbook", "--quiet", "--locked", "--debug", "--force", "--root"]);
+    let mut install = shell::cargo(&["install", "mdbook", "--locked", "--debug", "--force", "--root"]);
     let features = if server { "search,serve,watch" } else { "search" };
     install.arg(project::tools()).args(["--version", VERSION, "--no-default-features", "--features", features]);
     shell::run(install)

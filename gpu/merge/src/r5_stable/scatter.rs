@@ -2,7 +2,7 @@
 
 use crate::distribute::{BLOCK, Column, ITEMS, MOST_BUCKETS, Part, TILE, WARP_ROWS, part_of_block};
 use crate::r4_sample::{COPY, MAX_SPILLS, TICKET};
-use rungs_common::operator::block_scan_exclusive;
+use rungs_common::block::block_scan_exclusive;
 use rungs_radix::digits::{ALL_SO_FAR, DIGITS, OWN, look_back, state};
 use rungs_radix::ranks::{self, rank_rows};
 use simt::atomic::{Order::Relaxed, Scope};

@@ -32,7 +32,8 @@ pub enum Kind {
     DivergentBarrier,
     /// A barrier that some threads do not reach.
     MissedBarrier,
-    /// A warp operation whose mask does not name its caller, or names lanes that do not come.
+    /// A warp operation whose mask does not name its caller, or names lanes that do not come; or a call of a group of
+    /// four warps that they do not all make alike.
     WarpMask,
     /// A shuffle that reads a lane outside of its mask.
     ShuffleOutsideMask,
@@ -46,11 +47,12 @@ pub enum Kind {
     /// arrival at a barrier of a block of the cluster that may have ended, or a read of its shared memory.
     CopyInFlight,
     /// A bulk copy, or a product of the tensor cores, of shared memory that threads wrote, without the fence that shows
-    /// their writes to it.
+    /// their writes to it; or such a copy that a barrier counts, or an arrival from another block, without the fence
+    /// behind the barrier's initialisation.
     MissingProxyFence,
     /// An access before the wait for the preceding launch, with which this one overlaps.
     BeforeWait,
-    /// Anything else that ends a kernel: a panic, a stack overflow, a barrier misused.
+    /// Anything else that ends a kernel: a panic, a stack overflow, a barrier misused; or that destroys a barrier.
     Fault,
 }
 
@@ -124,13 +126,15 @@ impl Kind {
             Self::Misaligned => "an address that is not a multiple of what the access needs",
             Self::DivergentBarrier => "threads of one block wait at different barriers",
             Self::MissedBarrier => "a barrier that some threads of the block do not reach",
-            Self::WarpMask => "a warp operation whose mask names lanes that do not come, or not its caller",
+            Self::WarpMask => "an operation of a warp, or of four, that not all lanes make which it names",
             Self::ShuffleOutsideMask => "a shuffle that reads a lane outside of its mask",
             Self::Unwritten => "memory that should have been written and was not",
             Self::Deadlock => "every thread that is left waits for another, at a barrier or in a loop",
             Self::EndlessSpin => "threads that wait in loops for what no thread will do",
             Self::CopyInFlight => "a block that ends before a copy or a product that it has started",
-            Self::MissingProxyFence => "a copy or product of what threads wrote, without a fence or an acquire between",
+            Self::MissingProxyFence => {
+                "a copy or product of what threads wrote, or a barrier's first use, and no fence between"
+            }
             Self::BeforeWait => "an access before the wait for the launch that this one overlaps",
             Self::Fault => "the kernel ended with an error",
         }

@@ -12,6 +12,7 @@
 
 mod clock;
 mod finding;
+mod groups;
 mod missing;
 mod run;
 mod schedule;
@@ -145,7 +146,7 @@ thread_local! {
 /// [`host_wrote`], has written it; other memory counts as written.
 ///
 /// # Panics
-/// If this thread makes a check already.
+/// If this thread makes a check already, or runs a kernel.
 pub fn check<R>(options: Check, mut work: impl FnMut() -> R) -> Checked<R> {
     let mut outcome = Checked { results: Vec::new(), report: Report::default() };
     for seed in (0..u64::from(options.schedules.max(1))).map(|i| options.seed.wrapping_add(i)) {
@@ -215,6 +216,7 @@ fn once<R>(options: Check, work: &mut impl FnMut() -> R) -> (R, Report, Box<Sess
         }
     }
     assert!(SESSION.get().is_null(), "this thread makes a check already");
+    assert!(!super::in_kernel(), "a check is of launches, and a kernel launches none");
     let session = Box::into_raw(Box::new(Session::new(options)));
     SESSION.set(session);
     let guard = Guard;

@@ -3,20 +3,24 @@
 use super::super::block::Block;
 use super::super::cluster::Cluster;
 use super::super::error::LaunchError;
+use super::super::launch::refuse_freed;
 use super::super::limit;
 use super::super::limits::MAX_SHARED;
+use super::super::observe;
 use super::super::stack::{STACK, Stack, give_stacks_back, take_stacks};
 use super::super::stats::Count;
 use super::super::waits::{self, Waits};
 use super::super::watchdog::Leash;
-use super::SESSION;
 use super::finding::{Finding, Kind, Side};
 use super::session::Session;
 use super::state::{BlockState, Launch};
 use super::sync::Engines;
+use super::{SESSION, active};
 use crate::launcher::Call;
 use crate::{Dim3, Geometry};
 use corosensei::Coroutine;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
 
 /// Blocks that run at the same time as long as they make progress.
 const RESIDENT: usize = 4;
@@ -33,8 +37,41 @@ const PATIENCE: u64 = 64;
 const ENDLESS: u64 = 1 << 17;
 const ENDLESS_PER_THREAD: u64 = 1 << 10;
 
+/// A value in a place of its own, to which threads of a block have pointers. A `Box` would claim the place for itself
+/// whenever it is moved.
+struct Kept<T>(NonNull<T>);
+
+impl<T> Kept<T> {
+    fn new(value: T) -> Self {
+        Self(NonNull::from(Box::leak(Box::new(value))))
+    }
+}
+
+impl<T> Deref for Kept<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: made by `new`, and freed by `drop` alone.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl<T> DerefMut for Kept<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above. No thread of a block runs meanwhile: those are resumed through a shared reference.
+        unsafe { self.0.as_mut() }
+    }
+}
+
+impl<T> Drop for Kept<T> {
+    fn drop(&mut self) {
+        // SAFETY: `new` took it out of a box; the threads that knew of it have ended.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
+
 /// Blocks that a cluster or a single block has used, with room for their threads, for the next.
-type Spare = Vec<(Box<Block>, Box<BlockState>, Vec<Stack>)>;
+type Spare = Vec<(Kept<Block>, Kept<BlockState>, Vec<Stack>)>;
 
 /// A block that runs.
 struct Slot {
@@ -42,8 +79,8 @@ struct Slot {
     cluster: u64,
     // Before the block, whose threads they are.
     threads: Vec<Coroutine<(), (), (), Stack>>,
-    block: Box<Block>,
-    state: Box<BlockState>,
+    block: Kept<Block>,
+    state: Kept<BlockState>,
     round: u64,
     order: Vec<u32>,
 }
@@ -52,11 +89,9 @@ struct Slot {
 ///
 /// # Errors
 /// [`LaunchError::Fault`] if a thread did something that ends the kernel; it is a finding too.
-pub(in super::super) fn launch(
-    session: &'static mut Session,
-    call: &dyn Call,
-    geometry: Geometry,
-) -> Result<(), LaunchError> {
+pub(in super::super) fn launch(call: &dyn Call, geometry: Geometry) -> Result<(), LaunchError> {
+    // Asked for anew at each use: the threads that run in between ask for it too.
+    let session = || active().expect("a check does not end during a launch");
     let Geometry { grid, block, shared_bytes, overlapping, together, .. } = geometry;
     let blocks: u64 = grid.iter().map(|&d| u64::from(d)).product();
     let threads: u32 = block.iter().product();
@@ -66,10 +101,10 @@ pub(in super::super) fn launch(
     if engines + blocks * u64::from(Engines::per_block(stride)) >= u64::from(u32::MAX - 8) {
         return Err(refuse(format!("{blocks} blocks are more than a check can count")));
     }
-    let views = call.parameters().views().to_vec();
+    let views = call.parameters().own_views().to_vec();
     let (kernel, engines) = (call.name(), engines as u32);
-    session.begin_launch(Launch { kernel, grid, block, views, stride, engines, overlapping, ..Launch::default() });
-    let floor = session.launch.floor;
+    session().begin_launch(Launch { kernel, grid, block, views, stride, engines, overlapping, ..Launch::default() });
+    let (floor, base) = (session().launch.floor, session().launch.base);
 
     // As many as the device that sequences see by default could hold.
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
@@ -92,34 +127,35 @@ pub(in super::super) fn launch(
     let mut spun_turns = 0u64;
     let result = 'launch: loop {
         while begun < blocks && running.len() < resident {
-            let begins = session.schedule.begins(begun / cluster, blocks / cluster);
+            let begins = session().schedule.begins(begun / cluster, blocks / cluster);
             begun += cluster;
             let members = match spare.pop() {
                 Some(spare) => spare,
                 None => {
                     let new = || {
                         let state = BlockState::new(0, threads as usize);
-                        let block = Block::new([grid, block], shared_bytes, &session.launch.views, count.is_some());
-                        Ok((Box::new(block), Box::new(state), stack(threads as usize)?))
+                        let (limits, views) = ((shared_bytes, call.max_threads()), &session().launch.views);
+                        let block = Block::new([grid, block], limits, views, count.is_some());
+                        Ok((Kept::new(block), Kept::new(state), stack(threads as usize)?))
                     };
                     (0..cluster).map(|_| new()).collect::<Result<Spare, LaunchError>>()?
                 }
             };
             let first = running.len();
             for ((mut next, mut state, mut stacks), rank) in members.into_iter().zip(0..) {
-                let (number, base) = (begins * cluster + rank, session.launch.base);
+                let number = begins * cluster + rank;
                 state.begin(number as u32, base, floor);
-                session.top = session.top.max(base + 1);
+                session().top = session().top.max(base + 1);
                 let [x, y, _] = grid.map(u64::from);
                 let index = [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32];
-                next.check(&mut *state);
+                next.check(state.0.as_ptr());
                 // SAFETY: `end` takes the threads back before this function returns, and `body` lives until then.
                 let threads = unsafe { next.start(index, &body, &mut stacks) };
                 running.push(Slot { cluster: begins, threads, block: next, state, round: 0, order: Vec::new() });
             }
             if cluster > 1 {
                 let members: Vec<&Block> = running[first..].iter().map(|slot| &*slot.block).collect();
-                // SAFETY: each block stays in its box.
+                // SAFETY: each block stays in its place.
                 unsafe { Cluster::join(&members) };
             }
         }
@@ -129,17 +165,18 @@ pub(in super::super) fn launch(
         if let Some(late) = limit.and_then(|limit| limit.check(kernel).err()) {
             break Err(late);
         }
-        let which = session.schedule.block(running.len() as u32, turn, quiet > 0) as usize;
+        let which = session().schedule.block(running.len() as u32, turn, quiet > 0) as usize;
         turn += 1;
         let slot = &mut running[which];
-        session.schedule.order(&mut slot.order, threads, slot.round);
-        let starved = session.schedule.starves().then(|| session.schedule.starved(threads, slot.round)).flatten();
+        let schedule = &mut session().schedule;
+        schedule.order(&mut slot.order, threads, slot.round);
+        let starved = schedule.starves().then(|| schedule.starved(threads, slot.round)).flatten();
         slot.round += 1;
         let round = slot.block.checked_round(kernel, &mut slot.threads, &slot.order, starved);
         match round {
             Err(error) => {
                 if let LaunchError::Fault(fault) = &error {
-                    fault_found(session, fault);
+                    fault_found(session(), fault);
                 }
                 break 'launch Err(error);
             }
@@ -151,11 +188,16 @@ pub(in super::super) fn launch(
                     let mut used = Spare::new();
                     for Slot { threads, mut block, mut state, .. } in ended.extract_if(.., |slot| slot.cluster == of) {
                         let stacks = block.end(threads);
-                        session.end_block(&mut state);
+                        session().end_block(&mut state);
                         block.tell_end();
                         used.push((block, state, stacks));
                     }
                     spare.push(used);
+                    if observe::active()
+                        && let Err(freed) = refuse_freed(call)
+                    {
+                        break 'launch Err(freed);
+                    }
                 }
             }
             Ok(round) if round.worked || round.news => (quiet, spun_turns) = (0, 0),
@@ -180,7 +222,7 @@ pub(in super::super) fn launch(
                         }
                         let error = waits::error(kernel, waits, begun < blocks);
                         if let LaunchError::Fault(fault) = &error {
-                            fault_found(session, fault);
+                            fault_found(session(), fault);
                         }
                         break 'launch Err(error);
                     }
@@ -193,9 +235,9 @@ pub(in super::super) fn launch(
         let stacks = block.end(threads);
         (block, state, stacks)
     });
-    for (block, _, of_block) in stopped.chain(spare.into_iter().flatten()) {
+    for (mut block, _, of_block) in stopped.chain(spare.into_iter().flatten()) {
         stacks.extend(of_block);
-        if let (Some(count), Some(collector)) = (&count, block.into_stats()) {
+        if let (Some(count), Some(collector)) = (&count, block.take_stats()) {
             count.add(collector);
         }
     }

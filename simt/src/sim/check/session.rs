@@ -59,12 +59,15 @@ impl Use {
 }
 
 impl Use {
-    /// A bit ([`Entry::bit`]) for each way of earlier accesses that may stand against such an access of `bytes` bytes.
+    /// A bit ([`Entry::bit`]) for each way of earlier accesses that may stand against such an access of `bytes` bytes;
+    /// `early` says whether a launch before may still run.
     #[inline]
-    fn against(self, bytes: u32) -> u32 {
+    fn against(self, bytes: u32, early: bool) -> u32 {
         let of_another_size = if bytes > 4 { WORDS } else { WIDE };
         match self {
             Self::Write => u32::MAX,
+            Self::Other(Way::Load, _) if early => MODIFIES,
+            Self::Other(Way::Modify, _) if early => READS | LOADS | MODIFIES,
             Self::Other(Way::Read, _) | Self::Other(Way::Load, true) => MODIFIES,
             Self::Other(Way::Load, false) => NARROW | of_another_size,
             Self::Other(Way::Modify, true) => READS | LOADS | MODIFIES,
@@ -145,9 +148,9 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether the access is the agent's own.
+    /// Whether the access is the thread's own. An engine's copies are in no order but by what waits for them.
     fn mine(&self, agent: u32, time: u32) -> bool {
-        agent == self.agent && time > self.launch.base
+        agent == self.agent && agent < self.launch.engines && time > self.launch.base
     }
 
     /// Whether the access is plain, to a word of `bytes` bytes, and the thread knows the last of the atomic operations
@@ -164,6 +167,12 @@ impl Judge<'_> {
     fn together(&self, entry: Entry) -> Option<Kind> {
         let space = self.touch.space;
         match (self.using, entry.way()) {
+            // Both are atomic, and which comes first is for the wait to say.
+            (Use::Other(Way::Load | Way::Modify, _), Way::Modify) | (Use::Other(Way::Modify, _), Way::Load)
+                if entry.time <= self.launch.base =>
+            {
+                Some(Kind::BeforeWait)
+            }
             (Use::Write, Way::Read) => Some(race(space)),
             (Use::Write, _) => Some(Kind::MixedAtomic),
             (Use::Other(Way::Read, _), Way::Modify) => Some(Kind::MixedAtomic),
@@ -392,6 +401,10 @@ impl Session {
     #[inline(always)]
     pub(in super::super) fn plain(&mut self, block: &mut BlockState, thread: usize, touch: &Touch, using: Use) {
         let Touch { space, kind, address, bytes, site, .. } = *touch;
+        if space == Space::Shared && block.reaches_barriers(address, bytes) {
+            let what = if kind == AccessKind::Write { "writes it" } else { "reads it" };
+            self.spare_barriers(block, thread, (address, bytes), what, site);
+        }
         if !self.access_in_order(block, thread, (space, address, bytes), kind, site) {
             self.access(block, thread, touch, using);
         }
@@ -551,7 +564,7 @@ impl Session {
             Space::Shared => &mut block.shared,
             Space::Global => &mut self.global,
         };
-        let against = using.against(touch.bytes);
+        let against = using.against(touch.bytes, running.is_some() || clock.launch < launch.base);
         let reads = !matches!(using, Use::Write) && !touch.before.is_empty();
         let mut found = None;
         let (words, step) = if touch.bytes == 16 { (4, 4) } else { (1, touch.bytes) };
@@ -562,7 +575,7 @@ impl Session {
                 Space::Global => fresh(allocations, word),
             });
             for cell in cells {
-                let mine = cell.writer == agent && cell.time > launch.base;
+                let mine = cell.writer == agent && agent < launch.engines && cell.time > launch.base;
                 let entry = |e: Entry| knows(e.warp * 32, e.time) || e.is_of(agent) && e.time > launch.base;
                 let ordered = (mine || knows(cell.writer, cell.time))
                     && lists.first(cell, against).is_none_or(entry)
@@ -589,7 +602,7 @@ impl Session {
         }
         if let Some((i, mut conflict)) = found {
             Judge { touch, using, agent, time, site, me, clock, launch, running, chains }.look_closer(&mut conflict);
-            self.conflict(block, me.agent, (touch, using), i, site, conflict);
+            self.conflict(block, agent, (touch, using), i, site, conflict);
         }
     }
 
@@ -675,6 +688,11 @@ impl Session {
                  Sums::add have been read when the next call returns, or Sums::finish. Only then may it write them, or \
                  tell others by a barrier that they may"
             }
+            Some(first) if first.what.contains(COPY) && second.what.contains(COPY) => {
+                "nothing orders two copies, not even those of one thread or one group: copy to another place, or start \
+                 the second when the first is known to be done (async_copy::wait, or the phase of the barrier that \
+                 counts it; of a bulk store only the end of the launch tells)"
+            }
             Some(first) if one_is(COPY, first) => {
                 "a copy runs beside its thread: wait for it before the data is read (for the phase of the barrier that \
                  counts it, or async_copy::wait; other threads then need a barrier of the block), and start the next \
@@ -748,6 +766,25 @@ impl Session {
             (self.side(&self.launch, agent, site, what, None), self.launch.kernel, self.schedule.seed());
         let advice = advice.into();
         self.push(Finding { kind, kernel, memory: None, first: None, second, advice, count: 1, seed });
+    }
+
+    /// Reports what a thread did, at a place, that does not go with what another did before.
+    #[cold]
+    pub(super) fn report_both(
+        &mut self,
+        kind: Kind,
+        (earlier, earlier_site, earlier_what): (u32, u32, &str),
+        (me, site, what): (u32, &'static Location<'static>, &str),
+        (memory, advice): (Memory, &str),
+    ) {
+        let site = self.sites.number(site);
+        if self.seen((kind, self.launch.kernel, earlier_site, site)) {
+            return;
+        }
+        let first = Some(self.side(&self.launch, earlier, earlier_site, earlier_what, None));
+        let second = self.side(&self.launch, me, site, what, None);
+        let (kernel, memory, advice, seed) = (self.launch.kernel, Some(memory), advice.into(), self.schedule.seed());
+        self.push(Finding { kind, kernel, memory, first, second, advice, count: 1, seed });
     }
 
     /// Whether the running thread is interrupted before its next access.

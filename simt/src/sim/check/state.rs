@@ -3,9 +3,11 @@
 use super::super::observe::Space;
 use super::clock::Clock;
 use super::finding::{Element, Memory};
+use super::groups::Group;
 use super::shadow::{Map, Shadow};
 use super::sync::{Chain, Engines, Mbarrier, Released, Word};
 use crate::Dim3;
+use std::ops::Range;
 use std::panic::Location;
 
 /// A launch, as long as its accesses can matter.
@@ -70,6 +72,10 @@ pub(in super::super) struct BlockState {
     /// What a thread released last by a word, by thread and address.
     pub(super) released: Map<(u32, u64), Released>,
     pub(super) mbarriers: Map<u32, Mbarrier>,
+    /// From the first of them to behind the last.
+    pub(super) barriers: Range<u64>,
+    /// The calls that groups of four warps make together, by group.
+    pub(super) groups: Map<u32, Group>,
     pub(super) engines: Engines,
     /// The last read of its shared memory by each thread of another block of the cluster: when and where.
     pub(super) read_by_others: Map<u32, (u32, &'static Location<'static>)>,
@@ -87,6 +93,8 @@ impl BlockState {
             chains: Map::default(),
             released: Map::default(),
             mbarriers: Map::default(),
+            barriers: 0..0,
+            groups: Map::default(),
             engines: Engines::default(),
             read_by_others: Map::default(),
         }
@@ -102,6 +110,8 @@ impl BlockState {
         self.chains.clear();
         self.released.clear();
         self.mbarriers.clear();
+        self.barriers = 0..0;
+        self.groups.clear();
         self.engines = Engines::default();
         self.read_by_others.clear();
     }
@@ -115,7 +125,14 @@ impl BlockState {
         std::mem::swap(&mut self.words, &mut other.words);
         std::mem::swap(&mut self.chains, &mut other.chains);
         std::mem::swap(&mut self.mbarriers, &mut other.mbarriers);
+        std::mem::swap(&mut self.barriers, &mut other.barriers);
         std::mem::swap(&mut self.engines, &mut other.engines);
+    }
+
+    /// Whether a part of shared memory is among the barriers there.
+    #[inline]
+    pub(super) fn reaches_barriers(&self, address: u64, bytes: u32) -> bool {
+        address < self.barriers.end && address + u64::from(bytes) > self.barriers.start
     }
 
     /// Notes where a static array lies.

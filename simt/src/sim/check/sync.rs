@@ -2,7 +2,7 @@
 
 use super::super::observe::{AccessKind, Space};
 use super::clock::{Clock, Known, Place, merge};
-use super::finding::{Finding, Kind, Memory};
+use super::finding::{Kind, Memory};
 use super::session::{Session, Touch, Use};
 use super::shadow::{Cell, Map, Way};
 use super::state::BlockState;
@@ -60,6 +60,14 @@ const UNFENCED_PRODUCT: &str = "each thread that wrote a tile calls bulk::fence 
 const UNFENCED_GLOBAL: &str = "bulk::fence is for shared memory alone, and no barrier shows threads' writes of global \
                                memory to the copy engine: write what is copied in an earlier launch";
 
+/// And between the initialisation of a barrier and what finds it past the block's threads.
+const UNFENCED_BARRIER: &str = "the thread that initialises barriers calls mbarrier::fence_init behind the last of \
+                                them, before the barrier of the block or of the cluster";
+
+/// What becomes of a barrier's word that is used for anything else.
+const NO_BARRIER_ANY_MORE: &str = "what a barrier's 8 bytes hold is the hardware's: give the data other memory, and \
+                                   initialise a barrier once in a block";
+
 /// The half of an atomic operation that matters for order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Half {
@@ -88,6 +96,14 @@ pub(super) struct Mbarrier {
     phase: u32,
     /// The place of a copy that it counts and that no thread has waited for.
     unseen: Option<(&'static Location<'static>, u32)>,
+    /// The thread that initialised it, and where.
+    maker: u32,
+    made: u32,
+    /// The maker's time at its first fences behind that: `fence_init`, and one for the copy engines.
+    fenced: Option<u32>,
+    shown: Option<u32>,
+    /// The last arrival or copy of the last phase of each parity.
+    enders: [Option<(u32, u32)>; 2],
 }
 
 /// The copies of a block that run beside its threads.
@@ -342,6 +358,9 @@ impl Session {
         let way = if loads { Way::Load } else { Way::Modify };
         // A store reads nothing, so that it may find the word unwritten.
         let judged = if half == Half::Store { Touch { before: &[], ..*touch } } else { *touch };
+        if touch.space == Space::Shared && block.reaches_barriers(touch.address, touch.bytes) {
+            self.spare_barriers(block, thread, (touch.address, touch.bytes), "uses it atomically", touch.site);
+        }
         self.access(block, thread, &judged, Use::Other(way, narrow));
         let me = self.agent(block, thread);
         let words = match touch.space {
@@ -488,11 +507,82 @@ impl Session {
         address: u32,
         site: &'static Location<'static>,
     ) {
+        self.spare_barriers(block, thread, (address.into(), 8), "initialises it again", site);
         let touch = mbarrier_touch(address, AccessKind::Write, site);
         self.access(block, thread, &touch, Use::Write);
         let number = block.mbarriers.len() as u32;
         let number = block.mbarriers.get(&address).map_or(number, |old| old.number);
-        block.mbarriers.insert(address, Mbarrier { number, ..Mbarrier::default() });
+        let (maker, made) = (self.agent(block, thread).agent, self.sites.number(site));
+        block.mbarriers.insert(address, Mbarrier { number, maker, made, ..Mbarrier::default() });
+        let (from, to) = (u64::from(address), u64::from(address) + 8);
+        let all = &mut block.barriers;
+        *all = if all.is_empty() { from..to } else { all.start.min(from)..all.end.max(to) };
+    }
+
+    /// Reports an access to the 8 bytes of a barrier that is no operation on barriers.
+    #[cold]
+    pub(super) fn spare_barriers(
+        &mut self,
+        block: &BlockState,
+        thread: usize,
+        (address, bytes): (u64, u32),
+        what: &str,
+        site: &'static Location<'static>,
+    ) {
+        let words = (address & !7..address + u64::from(bytes)).step_by(8);
+        let Some((word, barrier)) = words.filter_map(|at| Some((at, block.mbarriers.get(&(at as u32))?))).next() else {
+            return;
+        };
+        let (me, first) = (self.agent(block, thread).agent, (barrier.maker, barrier.made, "initialises a barrier"));
+        self.report_both(Kind::Fault, first, (me, site, what), (block.place(word, 8), NO_BARRIER_ANY_MORE));
+    }
+
+    /// Reports what needs a fence behind the initialisation of a barrier: an arrival from another block, and a copy
+    /// that the barrier counts. A copy of the own block finds what is shown to the copy engines, too.
+    fn needs_fence(
+        &mut self,
+        block: &BlockState,
+        thread: usize,
+        (address, from_another): (u32, bool),
+        what: &str,
+        site: &'static Location<'static>,
+    ) {
+        let (me, clock) = (self.agent(block, thread), &block.clocks[thread]);
+        let Some(barrier) = block.mbarriers.get(&address) else { return };
+        let known = |fence: &u32| {
+            barrier.maker == me.agent || clock.knows(me, barrier.maker, || self.launch.block_of(barrier.maker), *fence)
+        };
+        if barrier.fenced.as_ref().is_some_and(known) || !from_another && barrier.shown.as_ref().is_some_and(known) {
+            return;
+        }
+        let first = (barrier.maker, barrier.made, "initialises a barrier");
+        let (kind, memory) = (Kind::MissingProxyFence, block.place(address.into(), 8));
+        self.report_both(kind, first, (me.agent, site, what), (memory, UNFENCED_BARRIER));
+    }
+
+    /// The thread fences the barriers that it has initialised.
+    pub(in super::super) fn fence_init(&mut self, block: &mut BlockState, thread: usize) {
+        let (me, clock) = (self.agent(block, thread).agent, &mut block.clocks[thread]);
+        for barrier in block.mbarriers.values_mut().filter(|barrier| barrier.maker == me) {
+            barrier.fenced.get_or_insert(clock.own);
+        }
+        clock.own += 1;
+        self.top = self.top.max(clock.own);
+    }
+
+    /// Whether a thread that looks for the end of a phase is told of it later, as the schedule says: of one that it
+    /// does not know to have ended. A kernel that does not ask for the answer then goes on too early.
+    pub(in super::super) fn sees_late(
+        &mut self,
+        block: &BlockState,
+        thread: usize,
+        (address, parity): (u32, u32),
+    ) -> bool {
+        let (me, clock) = (self.agent(block, thread), &block.clocks[thread]);
+        let ender = block.mbarriers.get(&address).and_then(|barrier| barrier.enders[parity as usize & 1]);
+        let unknown =
+            |(agent, time)| agent != me.agent && !clock.knows(me, agent, || self.launch.block_of(agent), time);
+        ender.is_some_and(unknown) && self.schedule.looks_back()
     }
 
     /// A thread arrives at such a barrier; `ends` says whether that ended the phase.
@@ -507,12 +597,13 @@ impl Session {
         let touch = mbarrier_touch(address, AccessKind::Atomic, site);
         self.access(block, thread, &touch, Use::Other(Way::Modify, false));
         let me = self.agent(block, thread);
+        let time = block.clocks[thread].own;
         let known = block.clocks[thread].release(me);
         self.top = self.top.max(block.clocks[thread].own);
         let Some(barrier) = block.mbarriers.get_mut(&address) else { return };
         merge(&mut barrier.gathering, &known);
         if ends {
-            barrier.end();
+            barrier.end((me.agent, time));
         }
     }
 
@@ -528,6 +619,7 @@ impl Session {
     ) {
         let Some(other) = other else { return self.mbarrier_arrive(block, thread, address, ends, site) };
         block.exchange_memory(other);
+        self.needs_fence(block, thread, (address, true), "arrives from another block", site);
         let touch = mbarrier_touch(address, AccessKind::Atomic, site);
         self.access(block, thread, &touch, Use::Other(Way::Modify, false));
         let me = self.agent(block, thread);
@@ -539,7 +631,7 @@ impl Session {
             barrier.from_others.retain(|&(agent, ..)| agent != me.agent);
             barrier.from_others.push((me.agent, time, site));
             if ends {
-                barrier.end();
+                barrier.end((me.agent, time));
             }
         }
         block.exchange_memory(other);
@@ -597,8 +689,13 @@ impl Session {
         counted: (u32, bool),
         site: &'static Location<'static>,
     ) {
-        let Some(other) = other else { return self.bulk_load_here(block, thread, moved, counted, site) };
+        let counts = (counted.0, other.is_some());
+        let Some(other) = other else {
+            self.needs_fence(block, thread, counts, "starts a copy that it counts", site);
+            return self.bulk_load_here(block, thread, moved, counted, site);
+        };
         block.exchange_memory(other);
+        self.needs_fence(block, thread, counts, "starts a copy that it counts", site);
         self.bulk_load_here(block, thread, moved, counted, site);
         block.exchange_memory(other);
     }
@@ -617,7 +714,7 @@ impl Session {
         let me = self.agent(block, thread).agent;
         self.top = self.top.max(time + 1);
         self.issuers.insert(engine, me);
-        let (mut unfenced, mut unfenced_global, mut twice) = (None, None, false);
+        let (mut unfenced, mut unfenced_global) = (None, None);
         let place = self.agent(block, thread);
         for piece in moved {
             piece.of_global(|address, bytes, words| {
@@ -628,7 +725,9 @@ impl Session {
             });
             let (to, words) = (u64::from(piece.shared), piece.words.map(u64::from));
             unfenced = unfenced.or_else(|| self.unfenced(block, thread, to));
-            twice |= number < Engines::BARRIERS - 1 && self.wrote_last(block, to, (engine, time));
+            if block.reaches_barriers(to, 16) {
+                self.spare_barriers(block, thread, (to, 16), "has it written by a copy", site);
+            }
             let (space, kind) = (Space::Shared, AccessKind::Write);
             let write = Touch { space, kind, address: to, bytes: 16, before: &[], after: &words, site };
             self.access_as(block, thread, engine, time, &write, Use::Write);
@@ -641,18 +740,13 @@ impl Session {
             let unfenced = Unfenced { word, writer, site: written };
             self.report_unfenced(me, site, what, unfenced, (self.place(word), UNFENCED_GLOBAL));
         }
-        if twice {
-            let advice = "another copy that the same phase of the barrier counts writes the same shared memory: \
-                          nothing orders the two";
-            self.report(Kind::SharedRace, me, site, what, advice);
-        }
         let Some(state) = block.mbarriers.get_mut(&barrier) else { return };
         let mut known = state.gathering.as_deref().cloned().unwrap_or_default();
         known.agents.raise(engine, time);
         state.gathering = Some(Rc::new(known));
         state.unseen = Some((site, me));
         if ends {
-            state.end();
+            state.end((engine, time));
         }
     }
 
@@ -678,6 +772,9 @@ impl Session {
             let (space, kind) = (Space::Shared, AccessKind::Read);
             let read = Touch { space, kind, address, bytes: 16, before: &words, after: &[], site };
             unfenced = unfenced.or_else(|| self.unfenced(block, thread, address));
+            if block.reaches_barriers(address, 16) {
+                self.spare_barriers(block, thread, (address, 16), "has it read by a copy", site);
+            }
             self.access_as(block, thread, reads, time, &read, Use::Other(Way::Read, false));
             piece.of_global(|address, bytes, words| {
                 let (space, kind) = (Space::Global, AccessKind::Write);
@@ -737,13 +834,13 @@ impl Session {
         }
     }
 
-    /// A copy of the thread's own from global to shared memory, part of its open group: of `words`, of which the first
-    /// `there` are read and the others are zero. Both sides are judged as from now on, whenever the data moves.
+    /// A copy of the thread's own from global to shared memory, part of its open group: of `words`, of whose bytes the
+    /// first `there` are read and the others are zero. Both sides are judged as from now on, whenever the data moves.
     pub(in super::super) fn copy_async(
         &mut self,
         block: &mut BlockState,
         thread: usize,
-        (to, from, words, there): (u32, u64, &[u64], usize),
+        (to, from, words, there): (u32, u64, &[u64], u32),
         site: &'static Location<'static>,
     ) {
         let engine = self.engine(block, Engine::Copy(thread as u32));
@@ -755,21 +852,19 @@ impl Session {
             copies.start(site);
         }
         self.top = self.top.max(time + 1);
-        for (i, word) in words.chunks(1).enumerate() {
-            let touch = Touch {
-                space: Space::Global,
-                kind: AccessKind::Read,
-                address: from + 4 * i as u64,
-                bytes: 4,
-                before: word,
-                after: &[],
-                site,
-            };
-            if i < there {
-                self.access_as(block, thread, engine, time, &touch, Use::Other(Way::Read, false));
+        for (at, word) in (0..).step_by(4).zip(words.chunks(1)) {
+            // Of a word that is not all there its bytes.
+            let whole = at + 4 <= there;
+            for at in (at..there.min(at + 4)).step_by(if whole { 4 } else { 1 }) {
+                let (space, kind, bytes) = (Space::Global, AccessKind::Read, if whole { 4 } else { 1 });
+                let read = Touch { space, kind, address: from + u64::from(at), bytes, before: word, after: &[], site };
+                self.access_as(block, thread, engine, time, &read, Use::Other(Way::Read, false));
             }
-            let (space, kind, address) = (Space::Shared, AccessKind::Write, u64::from(to) + 4 * i as u64);
-            let write = Touch { space, kind, address, before: &[], after: word, ..touch };
+            let (space, kind, address) = (Space::Shared, AccessKind::Write, u64::from(to + at));
+            if block.reaches_barriers(address, 4) {
+                self.spare_barriers(block, thread, (address, 4), "has it written by a copy", site);
+            }
+            let write = Touch { space, kind, address, bytes: 4, before: &[], after: word, site };
             self.access_as(block, thread, engine, time, &write, Use::Write);
         }
     }
@@ -786,12 +881,6 @@ impl Session {
         if done > 0 {
             self.knows_engine(block, thread, Engine::Copy(thread as u32), self.launch.base + done);
         }
-    }
-
-    /// Whether the last write of one of four shared words was that one.
-    fn wrote_last(&mut self, block: &mut BlockState, address: u64, (agent, time): (u32, u32)) -> bool {
-        let cells = block.shared.cells(address, 16, &mut self.lists, |_| super::shadow::NOBODY);
-        cells.iter().any(|cell| (cell.writer, cell.time) == (agent, time))
     }
 
     /// The first of four shared words whose last write is a thread's, without a fence for the copy engines between that
@@ -817,7 +906,6 @@ impl Session {
     }
 
     /// Reports an access past the threads to what a thread wrote and did not fence.
-    #[cold]
     fn report_unfenced(
         &mut self,
         me: u32,
@@ -826,22 +914,8 @@ impl Session {
         unfenced: Unfenced,
         (memory, advice): (Memory, &str),
     ) {
-        let (kind, site) = (Kind::MissingProxyFence, self.sites.number(site));
-        if self.seen((kind, self.launch.kernel, unfenced.site, site)) {
-            return;
-        }
-        let first = self.side(&self.launch, unfenced.writer, unfenced.site, "writes", None);
-        let second = self.side(&self.launch, me, site, what, None);
-        self.push(Finding {
-            kind,
-            kernel: self.launch.kernel,
-            memory: Some(memory),
-            first: Some(first),
-            second,
-            advice: advice.into(),
-            count: 1,
-            seed: self.schedule.seed(),
-        });
+        let first = (unfenced.writer, unfenced.site, "writes");
+        self.report_both(Kind::MissingProxyFence, first, (me, site, what), (memory, advice));
     }
 
     /// The thread fences its writes, and those that it knows of, for the copy engines.
@@ -850,6 +924,10 @@ impl Session {
         let fences = block.engines.fences.entry(thread as u32).or_default();
         fences.times.push(clock.own);
         fences.last = clock.knowledge();
+        let me = block.number * self.launch.stride + thread as u32;
+        for barrier in block.mbarriers.values_mut().filter(|barrier| barrier.maker == me) {
+            barrier.shown.get_or_insert(clock.own);
+        }
         // What the thread writes from now on is behind the fence.
         clock.own += 1;
         self.top = self.top.max(clock.own);
@@ -920,6 +998,7 @@ impl Session {
                           becomes another block's";
             self.report(Kind::CopyInFlight, agent, site, "starts a copy to shared memory", advice);
         }
+        self.end_groups(block);
         let products = block.engines.products.iter();
         let open: Vec<_> =
             products.filter_map(|(&thread, begun)| Some((block.number * stride + thread, begun.open?))).collect();
@@ -955,7 +1034,8 @@ impl Moved {
 }
 
 impl Mbarrier {
-    fn end(&mut self) {
+    fn end(&mut self, by: (u32, u32)) {
+        self.enders[self.parity] = Some(by);
         self.ended[self.parity] = self.gathering.take();
         self.ended_wide[self.parity] = self.gathering_wide.take();
         self.parity ^= 1;
