@@ -36,7 +36,7 @@ pub mod r8_warp_tile;
 pub mod r9_async_copy;
 pub mod tensor;
 
-use simt::{Global, thread};
+use simt::{Global, Scalar, thread};
 
 /// Blocks for C if each computes a tile of `rows` × `columns` elements.
 pub const fn tiles(m: u32, n: u32, rows: u32, columns: u32) -> u32 {
@@ -54,39 +54,41 @@ fn tile_of_block(n: u32, rows: u32, columns: u32) -> (u32, u32) {
 
 /// A row-major matrix without gaps between rows.
 #[derive(Clone, Copy)]
-struct Matrix {
-    data: Global<f32>,
+struct Matrix<T = f32> {
+    data: Global<T>,
     rows: u32,
     columns: u32,
 }
 
-impl Matrix {
+impl<T: Scalar> Matrix<T> {
     #[inline(always)]
-    fn new(data: Global<f32>, rows: u32, columns: u32) -> Self {
+    fn new(data: Global<T>, rows: u32, columns: u32) -> Self {
         Self { data, rows, columns }
     }
 
     /// Element (`row`, `column`), zero outside the matrix.
     #[inline(always)]
-    fn get(self, row: u32, column: u32) -> f32 {
+    fn get(self, row: u32, column: u32) -> T {
         let inside = row < self.rows && column < self.columns;
-        if inside { self.data.get(row * self.columns + column) } else { 0.0 }
+        if inside { self.data.get(row * self.columns + column) } else { T::default() }
     }
 
     /// Writes element (`row`, `column`); does nothing outside the matrix.
     #[inline(always)]
-    fn set(self, row: u32, column: u32, value: f32) {
+    fn set(self, row: u32, column: u32, value: T) {
         if row < self.rows && column < self.columns {
             self.data.set(row * self.columns + column, value);
         }
     }
 
-    /// Whether each fourth element of each row begins four that are one access of 16 bytes.
+    /// Whether each row begins on a multiple of 16 bytes, so that packs of 16 bytes (four `f32`) are one access.
     #[inline(always)]
     fn has_packs(self) -> bool {
-        self.columns.is_multiple_of(4) && (self.data.as_ptr() as usize).is_multiple_of(16)
+        self.columns.is_multiple_of(T::PACK) && (self.data.as_ptr() as usize).is_multiple_of(16)
     }
+}
 
+impl Matrix {
     /// Four elements of a row from `column` on, a multiple of 4; zero outside. One access if the matrix has packs.
     #[inline(always)]
     fn get_4(self, row: u32, column: u32, has_packs: bool) -> [f32; 4] {

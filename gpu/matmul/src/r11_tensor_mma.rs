@@ -25,7 +25,8 @@
 //! **Source.** NVIDIA, "Parallel Thread Execution ISA", `mma.sync` for TF32; A. Kerr et al., "CUTLASS: fast linear
 //! algebra in CUDA C++" (2017), for the permuted shared memory.
 
-use super::tensor::{Matrix, tile_in_groups};
+use super::Matrix;
+use super::tensor::tile_in_groups;
 use simt::mma::{self, FragmentA, FragmentB, FragmentC, Tf32};
 use simt::{Global, Shared, async_copy, kernel, thread, unroll, warp};
 
@@ -59,9 +60,7 @@ type Sums = [[FragmentC; 8]; 4];
 /// C = A·B: `a` is m × k, `b` is k × n, `c` is m × n.
 #[kernel(max_threads = BLOCK, min_blocks = 2)]
 pub fn matmul_tensor_mma(a: Global<f32>, b: Global<f32>, c: Global<f32>, m: u32, n: u32, k: u32) {
-    let a = Matrix { data: a, rows: m, columns: k };
-    let b = Matrix { data: b, rows: k, columns: n };
-    let c = Matrix { data: c, rows: m, columns: n };
+    let (a, b, c) = (Matrix::new(a, m, k), Matrix::new(b, k, n), Matrix::new(c, m, n));
     let (row, column) = tile_in_groups(thread::block_idx_x(), m.div_ceil(ROWS), n.div_ceil(COLUMNS));
     let (row, column) = (row * ROWS, column * COLUMNS);
     let mut sums: Sums = [[[0.0; 4]; 8]; 4];
@@ -104,7 +103,7 @@ fn place_b(row: u32, pack: u32) -> u32 {
 /// Starts to copy the tiles of a step along k to their stage, and closes the group of these copies; the group is empty
 /// behind the last step.
 #[inline(always)]
-fn start_copy(a: Matrix<f32>, row: u32, b: Matrix<f32>, column: u32, step: u32, steps: u32) {
+fn start_copy(a: Matrix, row: u32, b: Matrix, column: u32, step: u32, steps: u32) {
     if step < steps {
         let ((tile_a, tile_b), t) = (tiles(step % STAGES), step * DEPTH);
         let thread = thread::thread_idx_x();
@@ -182,29 +181,18 @@ fn load_b(tile: Shared<f32>, k: u32, pack: u32) -> [FragmentB; 4] {
 
 /// Writes the lane's elements of C; the block's tile begins at (`row`, `column`).
 #[inline(always)]
-fn store(c: Matrix<f32>, row: u32, column: u32, sums: &Sums) {
-    let (down, across, g, t) = place_of_lane();
+fn store(c: Matrix, row: u32, column: u32, sums: &Sums) {
+    let ((down, across, g, t), packs) = (place_of_lane(), c.has_packs());
     unroll::<4>(|i| {
         unroll::<2>(|half| {
             let (row, column) = (row + down + i as u32 * 16 + g, column + across + half as u32 * 32 + t * 8);
             let four = |e: usize| [0, 1, 2, 3].map(|j| sums[i][half * 4 + j][e]);
-            set_4(c, row, column, four(0));
-            set_4(c, row, column + 4, four(1));
-            set_4(c, row + 8, column, four(2));
-            set_4(c, row + 8, column + 4, four(3));
+            c.set_4(row, column, four(0), packs);
+            c.set_4(row, column + 4, four(1), packs);
+            c.set_4(row + 8, column, four(2), packs);
+            c.set_4(row + 8, column + 4, four(3), packs);
         });
     });
-}
-
-/// Writes four elements of a row from `column` on, those that are inside C, by one access if rows begin on multiples of
-/// 16 bytes.
-#[inline(always)]
-fn set_4(c: Matrix<f32>, row: u32, column: u32, values: [f32; 4]) {
-    if !c.has_packs() {
-        unroll::<4>(|j| c.set(row, column + j as u32, values[j]));
-    } else if row < c.rows && column < c.columns {
-        c.data.set_pack((row * c.columns + column) / 4, values);
-    }
 }
 
 #[cfg(not(target_os = "cuda"))]

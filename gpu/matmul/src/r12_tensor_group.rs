@@ -23,7 +23,8 @@
 //! **Source.** NVIDIA, "Parallel Thread Execution ISA", chapter on `wgmma`; P. Shah, "Outperforming cuBLAS on H100: a
 //! worklog" (2024), for the shape of the tile.
 
-use super::tensor::{Matrix, tile_in_groups};
+use super::Matrix;
+use super::tensor::tile_in_groups;
 use simt::math::to_bf16_pair;
 use simt::warpgroup::{Across, Along, ROW, Sums, Tile};
 use simt::{Global, async_copy, bf16, bulk, kernel, thread, unroll, warp};
@@ -54,9 +55,7 @@ const COPIES_B: usize = (DEPTH * PACKS_B / BLOCK) as usize;
 /// C = A·B: `a` is m × k, `b` is k × n, `c` is m × n.
 #[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
 pub fn matmul_tensor_group(a: Global<bf16>, b: Global<bf16>, c: Global<bf16>, m: u32, n: u32, k: u32) {
-    let a = Matrix { data: a, rows: m, columns: k };
-    let b = Matrix { data: b, rows: k, columns: n };
-    let c = Matrix { data: c, rows: m, columns: n };
+    let (a, b, c) = (Matrix::new(a, m, k), Matrix::new(b, k, n), Matrix::new(c, m, n));
     let (row, column) = tile_in_groups(thread::block_idx_x(), m.div_ceil(ROWS), n.div_ceil(COLUMNS));
     let (row, column) = (row * ROWS, column * COLUMNS);
     let group_row = thread::thread_idx_x() / 128 * GROUP_ROWS;

@@ -1,11 +1,12 @@
 //! What the rungs on the tensor cores share: the order of tiles, copies to shared memory by `cp.async`, and the store
 //! of a tile of C by TMA.
 
+use super::Matrix;
 use simt::math::to_bf16_pair;
 use simt::tensor_map::TensorMap;
 use simt::warp::{self, FULL};
 use simt::warpgroup::{ROW, Tile, store_fragments};
-use simt::{Global, Scalar, Shared, async_copy, bf16, bulk, thread, unroll};
+use simt::{Scalar, Shared, async_copy, bf16, bulk, thread, unroll};
 
 /// Row and column of tile `number` of the `down` × `along` tiles of C.
 ///
@@ -20,28 +21,11 @@ pub fn tile_in_groups(number: u32, down: u32, along: u32) -> (u32, u32) {
     (group * GROUP + within % rows, within / rows)
 }
 
-/// A row-major matrix without gaps between rows.
-#[derive(Clone, Copy)]
-pub struct Matrix<T> {
-    /// The elements.
-    pub data: Global<T>,
-    /// Rows.
-    pub rows: u32,
-    /// Columns.
-    pub columns: u32,
-}
-
 impl<T: Scalar> Matrix<T> {
-    /// Whether each row begins on a multiple of 16 bytes.
-    #[inline(always)]
-    pub fn has_packs(self) -> bool {
-        self.columns.is_multiple_of(T::PACK) && (self.data.as_ptr() as usize).is_multiple_of(16)
-    }
-
     /// Starts to copy the 16 bytes from (`row`, `column`) on to pack `i` of `to`; outside the matrix they are zero. The
-    /// matrix [has packs](Self::has_packs), so these bytes are all inside or all outside.
+    /// matrix has packs, so these bytes are all inside or all outside.
     #[inline(always)]
-    pub fn start_pack(self, row: u32, column: u32, to: Shared<T>, i: u32) {
+    pub(super) fn start_pack(self, row: u32, column: u32, to: Shared<T>, i: u32) {
         let inside = if row < self.rows && column < self.columns { T::PACK } else { 0 };
         // The place of what is outside may not fit 32 bits; nothing is read there.
         let place = row.wrapping_mul(self.columns).wrapping_add(column);
@@ -50,17 +34,9 @@ impl<T: Scalar> Matrix<T> {
 
     /// Starts to copy one element to element `i` of `to`; outside the matrix it is zero.
     #[inline(always)]
-    pub fn start_element(self, row: u32, column: u32, to: Shared<T>, i: u32) {
+    pub(super) fn start_element(self, row: u32, column: u32, to: Shared<T>, i: u32) {
         let inside = row < self.rows && column < self.columns;
         async_copy::element(to, i, self.data, row.wrapping_mul(self.columns).wrapping_add(column), inside);
-    }
-
-    /// Writes element (`row`, `column`); does nothing outside the matrix.
-    #[inline(always)]
-    pub fn set(self, row: u32, column: u32, value: T) {
-        if row < self.rows && column < self.columns {
-            self.data.set(row * self.columns + column, value);
-        }
     }
 }
 
