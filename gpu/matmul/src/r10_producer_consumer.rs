@@ -138,7 +138,7 @@ fn place_of_tile(tile: u32, m: u32, n: u32) -> (u32, u32) {
     // an exit on the way ptxas ignores the calls that move registers.
     let (down, along) = (m.div_ceil(ROWS), n.div_ceil(COLUMNS).max(1));
     let (group, within) = (tile / (GROUP * along), tile % (GROUP * along));
-    let rows = (down - group * GROUP).min(GROUP).max(1);
+    let rows = (down - group * GROUP).clamp(1, GROUP);
     ((group * GROUP + within % rows) * ROWS, within / rows * COLUMNS)
 }
 
@@ -269,27 +269,16 @@ fn outer_product(sums: &mut Sums, a: &[f32; DOWN], b: &[f32; ALONG]) {
     });
 }
 
-/// Writes the thread's elements of C, from (`row`, `column`) on. Row by row and not in a closure, which would be too
-/// long for the compiler to inline: the sums would leave the registers.
+/// Writes the thread's elements of C, from (`row`, `column`) on.
 #[inline(always)]
 fn store(c: Matrix, row: u32, column: u32, sums: &Sums) {
     let packs = c.has_packs();
-    store_row(c, row, column, packs, &sums[0]);
-    store_row(c, row + 1, column, packs, &sums[1]);
-    store_row(c, row + 2, column, packs, &sums[2]);
-    store_row(c, row + 3, column, packs, &sums[3]);
-    store_row(c, row + APART_DOWN, column, packs, &sums[4]);
-    store_row(c, row + APART_DOWN + 1, column, packs, &sums[5]);
-    store_row(c, row + APART_DOWN + 2, column, packs, &sums[6]);
-    store_row(c, row + APART_DOWN + 3, column, packs, &sums[7]);
-}
-
-/// [`store`] for one row.
-#[inline(always)]
-fn store_row(c: Matrix, row: u32, column: u32, packs: bool, sums: &[f32; ALONG]) {
-    unroll::<{ ALONG / 4 }>(|j| {
-        let four = [sums[4 * j], sums[4 * j + 1], sums[4 * j + 2], sums[4 * j + 3]];
-        c.set_4(row, column + j as u32 * APART_ALONG, four, packs);
+    unroll::<DOWN>(|i| {
+        let row = row + i as u32 % 4 + i as u32 / 4 * APART_DOWN;
+        unroll::<{ ALONG / 4 }>(|j| {
+            let four = [sums[i][4 * j], sums[i][4 * j + 1], sums[i][4 * j + 2], sums[i][4 * j + 3]];
+            c.set_4(row, column + j as u32 * APART_ALONG, four, packs);
+        });
     });
 }
 
