@@ -42,26 +42,23 @@ pub const COLUMNS: u32 = 128;
 pub const DEPTH: u32 = 8;
 /// Stages of the ring.
 const STAGES: u32 = 8;
-/// Elements from one row of a stage's transposed tile of A to the next: padded, so that the lanes of a warp store to
-/// different banks.
+/// Elements from one row of the transposed tile of A to the next, padded against bank conflicts.
 const STRIDE_A: u32 = ROWS + 4;
 /// Elements of A in a stage, and of A and B together.
 const STAGE_A: u32 = DEPTH * STRIDE_A;
 const STAGE: u32 = STAGE_A + DEPTH * COLUMNS;
-/// Bytes of dynamic shared memory: the ring.
-pub const SHARED_BYTES: u32 = STAGES * STAGE * 4;
 
-/// Warps that multiply, and warps that copy.
-const CONSUMERS: u32 = 8;
-const PRODUCERS: u32 = 4;
+/// Threads that multiply, and threads that copy.
+const CONSUMERS: u32 = 256;
+const PRODUCERS: u32 = 128;
 /// Threads per block.
-pub const BLOCK: u32 = (CONSUMERS + PRODUCERS) * 32;
+const BLOCK: u32 = CONSUMERS + PRODUCERS;
 /// Registers of a thread that copies, and of one that multiplies: together as many as the block starts with.
 const FEW: u32 = 56;
 const MANY: u32 = 224;
 /// Fours of A, and of B, that a producer copies per stage.
-const COPIES_A: usize = (ROWS * DEPTH / 4 / (PRODUCERS * 32)) as usize;
-const COPIES_B: usize = (COLUMNS * DEPTH / 4 / (PRODUCERS * 32)) as usize;
+const COPIES_A: usize = (ROWS * DEPTH / 4 / PRODUCERS) as usize;
+const COPIES_B: usize = (COLUMNS * DEPTH / 4 / PRODUCERS) as usize;
 /// Rows and columns of C per consumer: two and four fours.
 const DOWN: usize = 8;
 const ALONG: usize = 16;
@@ -71,15 +68,12 @@ const APART_ALONG: u32 = 16;
 /// Side of a warp's tile.
 const WARP_TILE: u32 = 64;
 
-/// A thread's sums.
+/// A consumer's sums, and its elements for one k: of a column of A and of a row of B.
 type Sums = [[f32; ALONG]; DOWN];
-/// A thread's elements for one k: of a column of A and of a row of B.
 type Pair = ([f32; DOWN], [f32; ALONG]);
 
-shared!(
-    /// `full`, then `empty`, of each stage.
-    BARRIERS: [u64; 2 * STAGES]
-);
+// The barriers `full` of all stages, then `empty` of all.
+shared!(BARRIERS: [u64; 2 * STAGES]);
 
 /// Completes a phase when all producer warps have filled the stage of step number `step`.
 #[inline(always)]
@@ -111,16 +105,14 @@ fn tiles_of(step: u32) -> (Shared<f32>, Shared<f32>) {
 pub fn matmul_producer_consumer(a: Global<f32>, b: Global<f32>, c: Global<f32>, m: u32, n: u32, k: u32) {
     let (a, b, c) = (Matrix::new(a, m, k), Matrix::new(b, k, n), Matrix::new(c, m, n));
     if thread::thread_idx_x() == 0 {
-        let mut stage = 0;
-        while stage < STAGES {
-            full(stage).init(PRODUCERS);
-            empty(stage).init(CONSUMERS);
-            stage += 1;
-        }
+        unroll::<{ STAGES as usize }>(|stage| {
+            full(stage as u32).init(PRODUCERS / 32);
+            empty(stage as u32).init(CONSUMERS / 32);
+        });
         mbarrier::fence_init();
     }
     thread::sync_threads(); // the barriers are initialised before any thread uses them
-    if thread::thread_idx_x() >= CONSUMERS * 32 {
+    if thread::thread_idx_x() >= CONSUMERS {
         warpgroup::release_registers::<FEW>();
         produce(a, b);
     } else {
@@ -138,20 +130,19 @@ fn place_of_tile(tile: u32, m: u32, n: u32) -> (u32, u32) {
     // an exit on the way ptxas ignores the calls that move registers.
     let (down, along) = (m.div_ceil(ROWS), n.div_ceil(COLUMNS).max(1));
     let (group, within) = (tile / (GROUP * along), tile % (GROUP * along));
-    let rows = (down - group * GROUP).min(GROUP).max(1);
+    let rows = (down - group * GROUP).clamp(1, GROUP);
     ((group * GROUP + within % rows) * ROWS, within / rows * COLUMNS)
 }
 
 /// What the producer warps do: they fill stage after stage, for all tiles of the block.
 #[inline(always)]
 fn produce(a: Matrix, b: Matrix) {
-    let packs = a.has_packs() && b.has_packs();
     let (mut step, mut tile) = (0, thread::block_idx_x());
     while tile < super::tiles(a.rows, b.columns, ROWS, COLUMNS) {
         let (row, column) = place_of_tile(tile, a.rows, b.columns);
         let mut t = 0;
         while t < a.columns {
-            fill(step, a, row, b, column, t, packs);
+            fill(step, a, row, b, column, t);
             (t, step) = (t + DEPTH, step + 1);
         }
         tile += thread::grid_dim_x();
@@ -160,26 +151,23 @@ fn produce(a: Matrix, b: Matrix) {
 
 /// Fills one stage: copies the tiles from `t` on along k.
 #[inline(always)]
-fn fill(step: u32, a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u32, packs: bool) {
-    let (tile_a, tile_b) = tiles_of(step);
-    let thread = thread::thread_idx_x() - CONSUMERS * 32;
+fn fill(step: u32, a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u32) {
+    let ((tile_a, tile_b), thread) = (tiles_of(step), thread::thread_idx_x() - CONSUMERS);
     // The thread's fours, one below the other: neighbouring threads have neighbours in a row.
-    let (row_a, e, below_a) = (thread / (DEPTH / 4), thread % (DEPTH / 4) * 4, PRODUCERS * 128 / DEPTH);
-    let (row_b, column_b, below_b) = (thread / (COLUMNS / 4), thread % (COLUMNS / 4) * 4, PRODUCERS * 128 / COLUMNS);
+    let (row_a, e, below_a) = (thread / (DEPTH / 4), thread % (DEPTH / 4) * 4, 4 * PRODUCERS / DEPTH);
+    let (row_b, column_b, below_b) = (thread / (COLUMNS / 4), thread % (COLUMNS / 4) * 4, 4 * PRODUCERS / COLUMNS);
     let (mut of_a, mut of_b) = ([[0.0; 4]; COPIES_A], [[0.0; 4]; COPIES_B]);
+    let (packs_a, packs_b) = (a.has_packs(), b.has_packs());
     let inside = first_row + ROWS <= a.rows && first_column + COLUMNS <= b.columns && t + DEPTH <= b.rows;
-    if inside && packs {
-        // One test for all of them: each instruction here takes a turn from the consumers.
+    if inside && packs_a && packs_b {
+        // One test for all loads: each instruction of a producer takes an issue slot from the consumers.
         let at_a = ((first_row + row_a) * a.columns + t + e) / 4;
         let at_b = ((t + row_b) * b.columns + first_column + column_b) / 4;
         unroll::<COPIES_A>(|i| of_a[i] = a.data.get_pack(at_a + i as u32 * (below_a / 4 * a.columns)));
         unroll::<COPIES_B>(|i| of_b[i] = b.data.get_pack(at_b + i as u32 * (below_b / 4 * b.columns)));
     } else {
-        let (packs_a, packs_b) = (a.has_packs(), b.has_packs());
         unroll::<COPIES_A>(|i| of_a[i] = a.get_4(first_row + row_a + i as u32 * below_a, t + e, packs_a));
-        unroll::<COPIES_B>(|i| {
-            of_b[i] = b.get_4(t + row_b + i as u32 * below_b, first_column + column_b, packs_b);
-        });
+        unroll::<COPIES_B>(|i| of_b[i] = b.get_4(t + row_b + i as u32 * below_b, first_column + column_b, packs_b));
     }
     // While the loads are in flight: the consumers have read what was in the stage. In the first round there was
     // nothing; waiting for the parity of the phase before the first returns at once.
@@ -187,7 +175,7 @@ fn fill(step: u32, a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u
     unroll::<COPIES_A>(|i| {
         unroll::<4>(|j| tile_a.set((e + j as u32) * STRIDE_A + row_a + i as u32 * below_a, of_a[i][j]))
     });
-    unroll::<COPIES_B>(|i| tile_b.set_pack(thread + i as u32 * (PRODUCERS * 32), of_b[i]));
+    unroll::<COPIES_B>(|i| tile_b.set_pack(thread + i as u32 * PRODUCERS, of_b[i]));
     warp::sync_warp(FULL); // all lanes have written before one of them arrives for the warp
     if warp::lane_id() == 0 {
         full(step).arrive();
@@ -197,12 +185,10 @@ fn fill(step: u32, a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u
 /// What the consumer warps do: for each tile of the block they multiply `steps` stages and write the sums to C.
 #[inline(always)]
 fn consume(c: Matrix, steps: u32) {
-    let tiles = super::tiles(c.rows, c.columns, ROWS, COLUMNS);
-    let mut tile = thread::block_idx_x();
-    // The block's tiles times the steps of each.
-    let all = (tiles.saturating_sub(tile)).div_ceil(thread::grid_dim_x().max(1)) * steps;
+    let (tiles, blocks) = (super::tiles(c.rows, c.columns, ROWS, COLUMNS), thread::grid_dim_x().max(1));
+    let (mut step, mut tile) = (0, thread::block_idx_x());
+    let all = tiles.saturating_sub(tile).div_ceil(blocks) * steps; // steps of all tiles of the block
     let (row, column) = place_of_thread();
-    let mut step = 0;
     let mut pair = Pair::default();
     if all > 0 {
         full(0).wait(0); // the first stage is filled before any of it is read
@@ -230,7 +216,7 @@ fn consume(c: Matrix, steps: u32) {
         }
         let (first_row, first_column) = place_of_tile(tile, c.rows, c.columns);
         store(c, first_row + row, first_column + column, &sums);
-        tile += thread::grid_dim_x();
+        tile += blocks;
     }
 }
 
@@ -249,12 +235,14 @@ fn load(step: u32, e: u32, row: u32, column: u32) -> Pair {
     let (a, b) = tiles_of(step);
     // Views that begin at the thread's first element: the places of all others are then constants.
     let (a, b) = (a.slice(row, a.len() - row), b.slice(column, b.len() - column));
-    let down = |i: u32| a.get_pack((e * STRIDE_A + i * APART_DOWN) / 4);
-    let along = |j: u32| b.get_pack((e * COLUMNS + j * APART_ALONG) / 4);
-    let ([a0, a1, a2, a3], [a4, a5, a6, a7]) = (down(0), down(1));
-    let ([b0, b1, b2, b3], [b4, b5, b6, b7]) = (along(0), along(1));
-    let ([b8, b9, b10, b11], [b12, b13, b14, b15]) = (along(2), along(3));
-    ([a0, a1, a2, a3, a4, a5, a6, a7], [b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11, b12, b13, b14, b15])
+    let (mut of_a, mut of_b) = Pair::default();
+    unroll::<{ DOWN / 4 }>(|i| {
+        of_a[4 * i..][..4].copy_from_slice(&a.get_pack((e * STRIDE_A + i as u32 * APART_DOWN) / 4))
+    });
+    unroll::<{ ALONG / 4 }>(|j| {
+        of_b[4 * j..][..4].copy_from_slice(&b.get_pack((e * COLUMNS + j as u32 * APART_ALONG) / 4))
+    });
+    (of_a, of_b)
 }
 
 /// Adds the products of all pairs of a column of A and a row of B, to and fro along the rows, so that neighbouring
@@ -269,27 +257,16 @@ fn outer_product(sums: &mut Sums, a: &[f32; DOWN], b: &[f32; ALONG]) {
     });
 }
 
-/// Writes the thread's elements of C, from (`row`, `column`) on. Row by row and not in a closure, which would be too
-/// long for the compiler to inline: the sums would leave the registers.
+/// Writes the thread's elements of C, from (`row`, `column`) on.
 #[inline(always)]
 fn store(c: Matrix, row: u32, column: u32, sums: &Sums) {
     let packs = c.has_packs();
-    store_row(c, row, column, packs, &sums[0]);
-    store_row(c, row + 1, column, packs, &sums[1]);
-    store_row(c, row + 2, column, packs, &sums[2]);
-    store_row(c, row + 3, column, packs, &sums[3]);
-    store_row(c, row + APART_DOWN, column, packs, &sums[4]);
-    store_row(c, row + APART_DOWN + 1, column, packs, &sums[5]);
-    store_row(c, row + APART_DOWN + 2, column, packs, &sums[6]);
-    store_row(c, row + APART_DOWN + 3, column, packs, &sums[7]);
-}
-
-/// [`store`] for one row.
-#[inline(always)]
-fn store_row(c: Matrix, row: u32, column: u32, packs: bool, sums: &[f32; ALONG]) {
-    unroll::<{ ALONG / 4 }>(|j| {
-        let four = [sums[4 * j], sums[4 * j + 1], sums[4 * j + 2], sums[4 * j + 3]];
-        c.set_4(row, column + j as u32 * APART_ALONG, four, packs);
+    unroll::<DOWN>(|i| {
+        let row = row + i as u32 % 4 + i as u32 / 4 * APART_DOWN;
+        unroll::<{ ALONG / 4 }>(|j| {
+            let four = [sums[i][4 * j], sums[i][4 * j + 1], sums[i][4 * j + 2], sums[i][4 * j + 3]];
+            c.set_4(row, column + j as u32 * APART_ALONG, four, packs);
+        });
     });
 }
 
@@ -306,9 +283,9 @@ pub mod launches {
         rung!("r10_producer_consumer.rs", [matmul_producer_consumer]).refusing(refuses).run_by(Multiply::F32(multiply));
 
     fn refuses(ask: &Ask) -> Option<String> {
-        let Device { compute_capability: (major, minor), .. } = ask.device;
-        ((major, minor) != (9, 0))
-            .then(|| format!("producer-consumer needs compute capability 9.0, not {major}.{minor}"))
+        let (major, minor) = ask.device.compute_capability;
+        let why = || format!("producer-consumer needs compute capability 9.0, not {major}.{minor}");
+        ((major, minor) != (9, 0)).then(why)
     }
 
     /// C = A·B.
@@ -317,7 +294,7 @@ pub mod launches {
     /// Those of a launch.
     pub fn multiply(on: &dyn Launcher, Product { a, b, c, m, n, k }: Product<f32>) -> Result {
         let blocks = tiles(m, n, ROWS, COLUMNS).min(on.device().multiprocessors);
-        let geometry = Geometry::linear(blocks, BLOCK).shared(SHARED_BYTES);
+        let geometry = Geometry::linear(blocks, BLOCK).shared(4 * STAGES * STAGE);
         on.launch(matmul_producer_consumer, geometry, (a, b, c, m, n, k))
     }
 }

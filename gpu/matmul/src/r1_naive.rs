@@ -31,9 +31,10 @@ pub fn matmul_naive(a: Global<f32>, b: Global<f32>, c: Global<f32>, m: u32, n: u
     let (first_row, first_column) = tile_of_block(n, SIDE, SIDE);
     let (row, column) = (first_row + thread::thread_idx_x(), first_column + thread::thread_idx_y());
     if row < m && column < n {
+        let row_of_a = a.slice(row * k, k);
         let (mut sum, mut i) = (0.0, 0);
         while i < k {
-            sum = fma(a.get(row * k + i), b.get(i * n + column), sum);
+            sum = fma(row_of_a.get(i), b.get(i * n + column), sum);
             i += 1;
         }
         c.set(row * n + column, sum);

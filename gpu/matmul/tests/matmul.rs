@@ -189,11 +189,11 @@ fn sums_round_once_per_product() {
 }
 
 /// No race, no misuse of a barrier and no other result in any order of the threads: several tiles and stages, whose
-/// edges are ragged, with loads of 16 bytes and without.
+/// edges are ragged, with loads of 16 bytes and without; and a k that goes twice around the ring of stages.
 #[test]
 fn no_races_under_hostile_schedules() {
     for (entry, launch) in rungs() {
-        for case in [case(37, 36, 20), case(33, 35, 19), case(260, 132, 28)] {
+        for case in [case(37, 36, 20), case(33, 35, 19), case(13, 12, 150), case(260, 132, 28)] {
             let schedules = if case.m > 100 { 4 } else { 32 };
             let mut random = Random(5);
             let (a, b) = (whole_numbers(case.m * case.k, &mut random), whole_numbers(case.k * case.n, &mut random));

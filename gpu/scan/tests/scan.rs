@@ -5,6 +5,7 @@ use rungs_common::ladder::{Entry, Launcher};
 use rungs_common::operator::{Operation, Sum};
 use rungs_scan::*;
 use rungs_testing::{Buffer, Element, launch, random, same, view, with_multiprocessors};
+use simt::sim::{Check, check as check_races};
 use simt::{Geometry, Global, Scalar};
 
 /// Multiprocessors of the device that the simulator stands for: few, so that blocks take many tiles.
@@ -229,6 +230,26 @@ fn look_ahead_forgets_tags_of_long_ago() {
     (0..workspace.len() / 3 + 1).for_each(|_| look_ahead_in(&mut workspace, 3));
     let first = workspace.len() - r6_look_ahead::launches::grid::<u32>(n, u32::MAX) as usize;
     assert!(workspace[first..].iter().all(|w| w >> 32 != 77));
+}
+
+/// Tiles that threads complete and store, under hostile schedules: no race with the bulk copies or the other roles.
+#[test]
+fn look_ahead_completes_tiles_without_races() {
+    let n = 3 * tile::<u64>() + 7;
+    let input: Vec<u64> = (0..n as u64).map(random).collect();
+    let want = oracle(Operation::Sum, &input, false);
+    for (from_offset, to_offset) in [(0, 0), (1, 1), (1, 0)] {
+        let checked = check_races(Check { schedules: 8, ..Check::default() }, || {
+            let on: &dyn Launcher = &with_multiprocessors(2);
+            let (mut from, mut to) = (Buffer::new(&input, from_offset), Buffer::<u64>::poisoned(n as usize, to_offset));
+            let args = Elements { input: from.view(), output: to.view(), exclusive: false };
+            LOOK_AHEAD.scanner(on, n, Operation::Sum).unwrap().run(on, args).unwrap();
+            to.slice().to_vec()
+        });
+        let findings: Vec<_> = checked.report.findings.iter().map(ToString::to_string).collect();
+        assert!(findings.is_empty(), "{findings:#?}");
+        assert!(checked.results.iter().all(|output| *output == want), "{from_offset} {to_offset}");
+    }
 }
 
 #[test]

@@ -1,22 +1,22 @@
 //! # Scan in one pass, warps with fixed roles and bulk copies
 //!
-//! **Idea.** A persistent block works on several tiles at once, like an assembly line. One thread copies tiles to a ring
-//! in shared memory and back; four warps add up a tile and publish its sum; one warp adds up the sums of the tiles
+//! **Idea.** A persistent block works on several tiles at once, like an assembly line. One thread copies tiles to a
+//! ring in shared memory and back; four warps add up a tile and publish its sum; one warp adds up the sums of the tiles
 //! before it; four warps scan it in place. Each stage is ahead of the next by some tiles.
 //!
-//! **Changed from the rung before.** Loading, waiting and storing overlap in each block, and bulk copies need no threads.
-//! Tiles publish only their own sums, so no block waits for a chain of prefixes: a block keeps the sum up to its last
-//! tile and adds the sums published since. Tags count launches, so nothing is cleared.
+//! **Changed from the rung before.** Loading, waiting and storing overlap in each block, and bulk copies need no
+//! threads. Tiles publish only their own sums, so no block waits for a chain of prefixes: a block keeps the sum up to
+//! its last tile and adds the sums published since. Tags count launches, so nothing is cleared.
 //!
 //! **Bottleneck.** The bandwidth of global memory: 86 % of its peak at 2²⁸ words (ncu, H200).
 //!
 //! **Cost.** About 2.75·n additions (2.5·n for elements of 8 bytes); 8 bytes of global memory per word, and 8 or 16
-//! bytes of state per tile and block; 1 barrier per block, and per tile 1 for the four warps that add; one launch. A tile
-//! that lies partly outside the input takes 2 more. A block has 184.4 KiB of shared memory, so one block is resident per
-//! SM.
+//! bytes of state per tile and block; 1 barrier per block, and per tile 1 for the four warps that add; one launch. A
+//! tile that lies partly outside the input takes 2 more. A block has 184.4 KiB of shared memory, so one block is
+//! resident per SM.
 //!
-//! **Threads.** Warps 0 to 3 add, 4 to 7 scan, the first lane of warp 8 copies tiles, warp 9 looks ahead. In a tile each
-//! of 128 threads has 11 consecutive packs of 16 bytes, an odd number: a stride without bank conflicts.
+//! **Threads.** Warps 0 to 3 add, 4 to 7 scan, the first lane of warp 8 copies tiles, warp 9 looks ahead. In a tile
+//! each of 128 threads has 11 consecutive packs of 16 bytes, an odd number: a stride without bank conflicts.
 //!
 //! **Limits.** Any n and any alignment; compute capability 9.0. Fast if input and output are equally far from a
 //! multiple of 16 bytes; else the scanning warps store. Tiles begin at a multiple of 16 bytes. Order of additions: a
