@@ -4,9 +4,9 @@
 //! product of a 16 × 8 and an 8 × 8 matrix to 16 × 8 sums: 1024 multiply-adds. No lane holds a whole matrix; each holds
 //! a *fragment*, a few elements in registers. The factors are TF32, `f32` rounded to 10 mantissa bits; sums are `f32`.
 //!
-//! **Changed from the rung before.** `producer-consumer` has warps that only copy, because multiply-adds fill the
-//! instruction slots of the others. An `mma.sync` does the work of 32 warp-wide multiply-adds, so slots are free again:
-//! all warps copy and multiply, as in `async-copy`, with three stages instead of two.
+//! **Changed from the rung before.** In `producer-consumer` multiply-adds fill the issue slots of the warps that multiply,
+//! so others copy. An `mma.sync` does the work of 32 multiply-adds of a whole warp. Slots are free again: all warps copy
+//! and multiply, as in `async-copy`, with three pairs of tiles instead of two.
 //!
 //! **Bottleneck.** The instructions next to the MMAs: each warp loads its fragments from shared memory into registers
 //! and rounds every element. The next rung's instruction reads shared memory itself.

@@ -1,17 +1,17 @@
-//! # Matrix product, TMA feeds a persistent kernel
+//! # Matrix product, TMA feeds warpgroup MMA
 //!
 //! **Idea.** TMA, the *tensor memory accelerator*, copies a box of a matrix to shared memory by one instruction of one
-//! thread, and swizzles it for `wgmma`. A *tensor map*, made by the host, tells it where the matrix is and how large.
-//! One thread, the producer, keeps a ring of four stages filled; two warpgroups, the consumers, multiply. Each stage has
-//! two *mbarriers*: `full` counts the bytes that TMA has copied, `empty` the warps that have multiplied them.
+//! thread, and swizzles it for `wgmma`. A *tensor map*, made by the host, tells it where the matrix is and how large. So
+//! one thread, the producer, keeps a ring of four stages filled; two warpgroups, the consumers, multiply. Of the two
+//! mbarriers per stage, `full` counts the bytes that TMA has copied, and `empty` the warps that have multiplied them.
 //!
-//! **Changed from the rung before.** No thread computes the address of an element, and no barrier of the block is left
-//! in the loop. The grid is *persistent*: a block computes one tile of C after another, and the producer is a few steps
-//! ahead, in the next tile already while the consumers round and store C. C goes out by TMA, too. `setmaxnreg` gives
-//! the consumers registers that the producer's warpgroup does not need.
+//! **Changed from the rung before.** In `tensor-group` all threads copy and meet at a barrier per step. Here the roles
+//! and the persistent grid of `producer-consumer` return: no thread computes the address of an element, and the producer
+//! is in the next tile of C already while the consumers round and store this one. C goes out by TMA, too, in boxes that
+//! each warp writes to shared memory by itself.
 //!
 //! **Bottleneck.** The tensor cores and, for large matrices, power: the clock drops under load. Where rows of B do not
-//! begin on lines of L2 (128 bytes), L2, which each block asks for all of its B. The next rung halves that.
+//! begin on lines of L2 (128 bytes), it is L2, which delivers each tile of B to each block. The next rung halves that.
 //!
 //! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles. Copies of 2·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes
 //! to shared memory, and of C from there. One barrier per block; one launch.
