@@ -4,9 +4,9 @@
 //! product of a 16 × 8 and an 8 × 8 matrix to 16 × 8 sums: 1024 multiply-adds. No lane holds a whole matrix; each holds
 //! a *fragment*, a few elements in registers. The factors are TF32, `f32` rounded to 10 mantissa bits; sums are `f32`.
 //!
-//! **Changed from the rung before.** In `producer-consumer` multiply-adds fill the issue slots of the warps that multiply,
-//! so others copy. An `mma.sync` does the work of 32 multiply-adds of a whole warp. Slots are free again: all warps copy
-//! and multiply, as in `async-copy`, with three pairs of tiles instead of two.
+//! **Changed from the rung before.** In `producer-consumer` multiply-adds fill the issue slots of the warps that
+//! multiply, so others copy. An `mma.sync` does the work of 32 multiply-adds of a whole warp. Slots are free again: all
+//! warps copy and multiply, as in `async-copy`, with three pairs of tiles instead of two.
 //!
 //! **Bottleneck.** The instructions next to the MMAs: each warp loads its fragments from shared memory into registers
 //! and rounds every element. The next rung's instruction reads shared memory itself.
@@ -15,9 +15,9 @@
 //! one launch.
 //!
 //! **Threads.** 128 threads compute a tile of 128 × 128: four warps of 64 × 64, 4 × 8 MMAs for every eight elements
-//! along k. Packs of 16 bytes are permuted in shared memory by bits of their row, so that no load of a fragment has bank
-//! conflicts. The sum does not depend on the order of its terms, nor C on the numbers of its columns inside a fragment.
-//! So a lane takes neighbours: pairs along k from A, and four columns from B and for C.
+//! along k. Packs of 16 bytes are permuted in shared memory by bits of their row, so that no load of a fragment has
+//! bank conflicts. The sum does not depend on the order of its terms, nor C on the numbers of its columns inside a
+//! fragment. So a lane takes neighbours: pairs along k from A, and four columns from B and for C.
 //!
 //! **Limits.** Any m, n and k. If rows do not begin on multiples of 16 bytes, elements are copied one by one. Rounding
 //! the factors costs up to 2⁻¹⁰ of each product. Compute capability 8.0, with 96 KiB of shared memory per block.
@@ -171,8 +171,8 @@ fn load_a(tile: Shared<f32>, row: u32, e: u32, t: u32) -> FragmentA {
     [first, second, first >> 32, second >> 32].map(|bits| Tf32::nearest(f32::from_bits(bits as u32)))
 }
 
-/// The lane's parts of four fragments of B, of rows `k` and `k` + 1, which are rows t and t + 4 of the fragments. Column
-/// g of fragment j is column 4g + j of the tile: four columns are one load.
+/// The lane's parts of four fragments of B, of rows `k` and `k` + 1, which are rows t and t + 4 of the fragments.
+/// Column g of fragment j is column 4g + j of the tile: four columns are one load.
 #[inline(always)]
 fn load_b(tile: Shared<f32>, k: u32, pack: u32) -> [FragmentB; 4] {
     let (first, second) = (tile.get_pack(place_b(k, pack)), tile.get_pack(place_b(k + 1, pack)));

@@ -14,8 +14,8 @@
 //! **Cost.** 2·m·n·k operations, with m, n and k rounded up to tiles; 2·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes of global
 //! loads; ⌈k/DEPTH⌉ barriers per block; one launch.
 //!
-//! **Threads.** 256 threads compute a tile of 128 × 256; each of the two warpgroups has 64 of the rows. A thread has 128
-//! sums: two neighbours in each eight columns, of two rows.
+//! **Threads.** 256 threads compute a tile of 128 × 256; each of the two warpgroups has 64 of the rows. A thread has
+//! 128 sums: two neighbours in each eight columns, of two rows.
 //!
 //! **Limits.** Any m, n and k. If rows do not begin on multiples of 16 bytes, elements are copied one by one. Each
 //! element of C is rounded to `bf16` once. Compute capability 9.0 only.
@@ -145,8 +145,8 @@ fn store(c: Matrix<bf16>, row: u32, column: u32, sums: &[f32; COLUMNS as usize /
     });
 }
 
-/// Writes two neighbours, given as bits, from an even column on, those that are inside C: by one access if rows begin on
-/// multiples of 16 bytes.
+/// Writes two neighbours, given as bits, from an even column on, those that are inside C: by one access if rows begin
+/// on multiples of 16 bytes.
 #[inline(always)]
 fn set_2(c: Matrix<bf16>, row: u32, column: u32, pair: u32) {
     if !c.has_packs() {

@@ -1,14 +1,14 @@
 //! # Matrix product, TMA feeds warpgroup MMA
 //!
 //! **Idea.** TMA, the *tensor memory accelerator*, copies a box of a matrix to shared memory by one instruction of one
-//! thread, and swizzles it for `wgmma`. A *tensor map*, made by the host, tells it where the matrix is and how large. So
-//! one thread, the producer, keeps a ring of four stages filled; two warpgroups, the consumers, multiply. Of the two
+//! thread, and swizzles it for `wgmma`. A *tensor map*, made by the host, tells it where the matrix is and how large.
+//! So one thread, the producer, keeps a ring of four stages filled; two warpgroups, the consumers, multiply. Of the two
 //! mbarriers per stage, `full` counts the bytes that TMA has copied, and `empty` the warps that have multiplied them.
 //!
 //! **Changed from the rung before.** In `tensor-group` all threads copy and meet at a barrier per step. Here the roles
-//! and the persistent grid of `producer-consumer` return: no thread computes the address of an element, and the producer
-//! is in the next tile of C already while the consumers round and store this one. C goes out by TMA, too, in boxes that
-//! each warp writes to shared memory by itself.
+//! and the persistent grid of `producer-consumer` return: no thread computes the address of an element, and the
+//! producer is in the next tile of C already while the consumers round and store this one. C goes out by TMA, too, in
+//! boxes that each warp writes to shared memory by itself.
 //!
 //! **Bottleneck.** The tensor cores and, for large matrices, power: the clock drops under load. Where rows of B do not
 //! begin on lines of L2 (128 bytes), it is L2, which delivers each tile of B to each block. The next rung halves that.
@@ -188,8 +188,8 @@ fn consume(map_c: TensorMap<bf16>, down: u32, along: u32, steps: u32) {
     }
 }
 
-/// Tells the producer that the warp's products of a step are made, so that the stage may be filled again. The lanes have
-/// waited for the products together, so one of them speaks for all.
+/// Tells the producer that the warp's products of a step are made, so that the stage may be filled again. The lanes
+/// have waited for the products together, so one of them speaks for all.
 #[inline(always)]
 fn free(step: u32) {
     if warp::lane_id() == 0 {

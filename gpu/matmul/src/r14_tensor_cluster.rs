@@ -6,8 +6,8 @@
 //!
 //! **Changed from the rung before.** In `tensor-map` a stage belonged to one block. Now two producers fill it, so it is
 //! empty only when the consumers of both blocks have multiplied: each consumer warp arrives at the `empty` mbarrier of
-//! both. Two cluster-wide barriers replace the block's one: at the beginning, because the peer's arrivals and copies may
-//! come at once, and at the end, because they may still come to a block that has finished.
+//! both. Two cluster-wide barriers replace the block's one: at the beginning, because the peer's arrivals and copies
+//! may come at once, and at the end, because they may still come to a block that has finished.
 //!
 //! **Bottleneck.** The tensor cores and, for large matrices, power: the clock drops under load. Copies of fewer bytes
 //! need less of it. What the library does beyond this is narrower tiles where 128 × 256 leave SMs without work.
@@ -16,8 +16,8 @@
 //! n·⌈m/PAIR_ROWS⌉) bytes to shared memory, of which those of B arrive twice, and of C from there. Two barriers of the
 //! cluster; one launch.
 //!
-//! **Threads.** As in `tensor-map`, with two blocks per cluster: a pair computes 256 × 256 elements of C. If the rows of
-//! tiles are odd in number, one block of the last pairs multiplies zeros, and copies its half of B for the other.
+//! **Threads.** As in `tensor-map`, with two blocks per cluster: a pair computes 256 × 256 elements of C. If the rows
+//! of tiles are odd in number, one block of the last pairs multiplies zeros, and copies its half of B for the other.
 //!
 //! **Limits.** Those of `tensor-map`.
 //!

@@ -152,9 +152,9 @@ fn requests<T: Scalar>(run: fn(&dyn Launcher, Product<T>) -> Result, k: u32, wha
     counts.fold((0, 0), |all, line| (all.0 + line.0, all.1 + line.1))
 }
 
-/// For every eight k each of four warps loads a pair of A twice for four fragments, and four elements of B twice for two
-/// groups of fragments. Warpgroups load nothing. Each of eight warps stores sixteen
-/// times four fragments to its boxes of C.
+/// For every eight k each of four warps loads a pair of A twice for four fragments, and four elements of B twice for
+/// two groups of fragments. Warpgroups load nothing. Each of eight warps stores sixteen times four fragments to its
+/// boxes of C.
 #[test]
 fn no_access_to_shared_memory_has_bank_conflicts() {
     let loads = requests(r11_tensor_mma::launches::multiply, 64, Instruction::SharedLoad);
