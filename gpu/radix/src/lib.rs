@@ -3,7 +3,7 @@
 //! Sorting by digits instead of comparisons. The first rungs sort columns inside one block, bit by bit, and merge them
 //! in four ways; the merge is the expensive part, because it puts out one key at a time. From `lsd-blocks` on many
 //! blocks work on one input: digit by digit from the last one (`lsd-blocks`, `lsd-ballot`, `onesweep`), then from the
-//! first (`msd-buckets`, `msd-skewed`, and with values `msd-pairs`). `either` leaves it to the keys.
+//! first (`msd-buckets`).
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(asm_experimental_arch))]
 #![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(abi_ptx))]
@@ -11,15 +11,7 @@
 #[cfg(not(target_os = "cuda"))]
 extern crate std;
 
-mod ahead;
 pub mod columns;
-pub mod digits;
-pub mod from_last;
-mod msd;
-#[cfg(not(target_os = "cuda"))]
-pub mod pieces;
-pub mod r10_msd_pairs;
-pub mod r11_either;
 pub mod r1_columns_one_thread;
 pub mod r2_columns_atomic_min;
 pub mod r3_columns_tree;
@@ -28,10 +20,8 @@ pub mod r5_lsd_blocks;
 pub mod r6_lsd_ballot;
 pub mod r7_onesweep;
 pub mod r8_msd_buckets;
-pub mod r9_msd_skewed;
 pub mod ranks;
 pub mod steps;
-mod wait;
 
 #[cfg(not(target_os = "cuda"))]
 pub use host::LADDER;
@@ -54,10 +44,7 @@ mod host {
             &r6_lsd_ballot::launches::RUNG,
             &r7_onesweep::launches::RUNG,
             &r8_msd_buckets::launches::RUNG,
-            &r9_msd_skewed::launches::RUNG,
-            &r10_msd_pairs::launches::RUNG,
-            &r11_either::launches::RUNG,
         ],
-        default: &r9_msd_skewed::launches::RUNG,
+        default: &r8_msd_buckets::launches::RUNG,
     };
 }

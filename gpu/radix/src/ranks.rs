@@ -1,9 +1,14 @@
 //! Ranks of the keys of a warp among those with the same digit.
 
-use super::digits::{BITS, DIGITS};
 use super::steps::Digits;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Shared, opaque, unroll, warp};
+
+/// Bits of a digit.
+pub const BITS: u32 = 8;
+
+/// Values of a digit.
+pub const DIGITS: u32 = 1 << BITS;
 
 /// Rows of a warp are ranked with votes if its first one has no more digits than this. Of 256 digits drawn at random,
 /// six rows in a thousand have so few; of digits that are the ANDs of two random ones, four rows in five.

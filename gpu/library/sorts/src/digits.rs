@@ -1,22 +1,11 @@
-//! Digits of 8 bits: how often each value occurs, and what tiles tell each other of it.
+//! Digits of 8 bits: how often each value occurs.
 
 use super::steps::Digits;
+pub use rungs_radix::r7_onesweep::{
+    ALL_SO_FAR, BITS, DIGITS, HISTOGRAM_THREADS, LAST_EPOCH, OWN, histogram_blocks, is_of, passes, state,
+};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, grid, thread, unroll, warp};
-
-/// Bits of a digit.
-pub const BITS: u32 = 8;
-
-/// Values of a digit.
-pub const DIGITS: u32 = 1 << BITS;
-
-/// Passes over keys of so many bytes.
-pub const fn passes(key_bytes: u32) -> u32 {
-    key_bytes * 8 / BITS
-}
-
-/// Threads per block of the histogram.
-pub const HISTOGRAM_THREADS: u32 = 1024;
 
 /// 16-byte loads that a thread has in flight.
 const PACKS: u32 = 4;
@@ -24,12 +13,6 @@ const PACKS: u32 = 4;
 /// Copies of each counter, chosen by lane: keys that are all alike meet in so many places instead of one.
 const fn copies(digits: u32, shared: u32) -> u32 {
     shared / (digits * DIGITS * 4)
-}
-
-/// Blocks of the histogram: two per multiprocessor, and none for fewer than 8192 keys.
-pub const fn histogram_blocks(n: u32, multiprocessors: u32) -> u32 {
-    let (most, enough) = (2 * multiprocessors, n.div_ceil(8192));
-    if enough < most { enough } else { most }
 }
 
 /// Adds how often digit p of the keys has value d to `histogram[p · 256 + d]`, in blocks of [`HISTOGRAM_THREADS`] with
@@ -123,27 +106,6 @@ pub fn count_cleared<W: Digits, const THREADS: u32>(
         }
         i += THREADS;
     }
-}
-
-/// What a tile publishes per digit, in one word: the epoch (30 bits, so that what an earlier pass left is not taken for
-/// a state of this one), what the count includes (2 bits), the count (32 bits). This is a count of the tile alone.
-pub const OWN: u64 = 1 << 32;
-/// A count of the tile and of all tiles before it.
-pub const ALL_SO_FAR: u64 = 2 << 32;
-
-/// Epochs that fit a published word; the host counts passes from 1 to this and clears `states` before it starts anew.
-pub const LAST_EPOCH: u32 = (1 << 30) - 1;
-
-/// The word that a tile publishes for a digit. `kind`: what the sum includes.
-#[inline(always)]
-pub fn state(epoch: u32, kind: u64, sum: u32) -> u64 {
-    (epoch as u64) << 34 | kind | sum as u64
-}
-
-/// Whether a tile has published the word in this epoch.
-#[inline(always)]
-pub fn is_of(state: u64, epoch: u32) -> bool {
-    state >> 34 == epoch as u64
 }
 
 /// How many keys with the digit of this thread the `before` tiles before number `tile` have. It asks for the states of

@@ -6,17 +6,24 @@ use crate::msd::{
     BUCKET_MEAN, BUCKET_SORT_STATIC, Key, LARGE_MEAN, Mapped, Plain, bucket_max, bucket_sort_shared,
     bucket_sort_threads, takes_large,
 };
-use crate::r8_msd_buckets::launches::{self as buckets, Memory, TILE, launch};
-use crate::r8_msd_buckets::{HISTOGRAM_THREADS, MAX_KEYS, STARTS_THREADS, partition_tile, starts_blocks};
+use crate::buckets::launches::{self as buckets, Memory, TILE, launch};
+use crate::buckets::{
+    HISTOGRAM_THREADS, MAX_KEYS, STARTS_THREADS, partition_tile, radix_msd_skewed_histogram,
+    radix_msd_skewed_histogram_bytes, radix_msd_skewed_partition, radix_msd_skewed_partition_wide, starts_blocks,
+};
 use rungs_common::keys;
 use rungs_common::ladder::sort::{Keys, Sorts, Width};
 use rungs_common::ladder::{self, *};
 
-/// The rung. It launches the histogram and the partition of `msd-buckets` too.
+/// The row of the ladder.
 pub static RUNG: Entry<ladder::sort::Sort> = rung!(
     "mod.rs",
     [
+        radix_msd_skewed_histogram,
+        radix_msd_skewed_histogram_bytes,
         radix_msd_skewed_starts,
+        radix_msd_skewed_partition,
+        radix_msd_skewed_partition_wide,
         radix_msd_skewed_bucket_sort,
         radix_msd_skewed_bucket_sort_large,
         radix_msd_skewed_split,

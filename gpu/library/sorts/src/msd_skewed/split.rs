@@ -8,7 +8,7 @@ use super::lists::{LEVEL_PHASES, LEVELS, Lists, TALLY_ZERO, max_segments};
 use super::phases::{PHASES_STATIC, each_item};
 use super::segment::{MOVE, SEGMENT_STATIC, Segment, VALUES, WRITE, Work, arrange};
 use crate::msd::{Key, PACKS, Plain, Tables, each_key, each_slowly, load, move_tile, static_shared, tile_shared};
-use crate::r8_msd_buckets::PARTITION_THREADS;
+use crate::buckets::PARTITION_THREADS;
 use crate::steps::find_last;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, grid, kernel, shared, thread, unroll, warp};

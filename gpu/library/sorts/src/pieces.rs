@@ -11,14 +11,14 @@ use super::msd::{
     BUCKET_SORT_STATIC, Key, LARGE_MEAN, Mapped, Plain, WIDE, bucket_max, bucket_sort_shared, counts_in_bytes,
     takes_large, top_bits,
 };
-use super::r8_msd_buckets::launches::{self as buckets, launch};
-use super::r8_msd_buckets::{
+use super::buckets::launches::{self as buckets, launch};
+use super::buckets::{
     HISTOGRAM_STATIC, PARTITION_THREADS, STARTS_THREADS, histogram_shared, partition_shared, partition_threads,
-    partition_tile, radix_msd_buckets_partition, radix_msd_buckets_partition_wide, radix_msd_buckets_starts,
+    partition_tile, radix_msd_skewed_partition, radix_msd_skewed_partition_wide, radix_pieces_starts,
     starts_blocks,
 };
-use super::r9_msd_skewed::launches::{self as skewed, CONTROL_WORDS, list_words};
-use super::r9_msd_skewed::{Arrays, Limits, Numbers, radix_msd_skewed_starts, tally_bits};
+use super::msd_skewed::launches::{self as skewed, CONTROL_WORDS, list_words};
+use super::msd_skewed::{Arrays, Limits, Numbers, radix_msd_skewed_starts, tally_bits};
 use rungs_common::keys;
 use rungs_common::ladder::{Device, Geometry, Global, Launcher, Result};
 
@@ -216,9 +216,9 @@ macro_rules! pieces {
                 let geometry = Geometry::linear(blocks, partition_threads(wide)).shared(partition_shared(wide));
                 let args = (keys, output, order, 32 - bits.first, bits.first, cursors, 1, cursors.slice(0, 0));
                 if wide {
-                    launch!(on, radix_msd_buckets_partition_wide<$word>, order, geometry, args);
+                    launch!(on, radix_msd_skewed_partition_wide<$word>, order, geometry, args);
                 } else {
-                    launch!(on, radix_msd_buckets_partition<$word>, order, geometry, args);
+                    launch!(on, radix_msd_skewed_partition<$word>, order, geometry, args);
                 }
                 Ok(())
             }
@@ -230,7 +230,7 @@ macro_rules! pieces {
                 let geometry = Geometry::linear(starts_blocks(bits.first, bits.second), STARTS_THREADS).overlapping();
                 let Besides { starts, second, first, .. } = besides;
                 let args = (histogram, n, bits.first, bits.second, starts, second, first, tiles);
-                on.launch(radix_msd_buckets_starts::<$word>::default(), geometry, args)
+                on.launch(radix_pieces_starts::<$word>::default(), geometry, args)
             }
 
             fn prepare(on: &dyn Launcher, run: Run, memory: RunMemory<Self>, besides: Besides) -> Result {
@@ -251,7 +251,7 @@ macro_rules! pieces {
                 let geometry = if after_copy { geometry } else { geometry.overlapping() };
                 let shift = 32 - bits.top();
                 let args = (piece, memory.output, keys::UNSIGNED, shift, bits.second, memory.cursors, 0, tiles);
-                on.launch(radix_msd_buckets_partition::<$word, Plain>::default(), geometry, args)
+                on.launch(radix_msd_skewed_partition::<$word, Plain>::default(), geometry, args)
             }
 
             fn finish(on: &dyn Launcher, run: Run, memory: RunMemory<Self>) -> Result {

@@ -4,7 +4,7 @@ use super::SPLIT_THREADS;
 use super::leftover::{Arrays, IN_OUTPUT, Leftover, Window};
 use super::lists::Lists;
 use crate::msd::{BUCKET_MAX, Key, MAX_BUCKETS, Tile};
-use crate::r8_msd_buckets::partition_tile;
+use crate::buckets::partition_tile;
 use crate::steps::block_scan;
 use simt::{Global, Scalar, shared, thread, warp};
 

@@ -2,7 +2,7 @@
 
 use super::{TICKETS, by_buckets};
 use crate::from_last::{Passes, REST_BLOCKS, Ways, all_passes};
-use crate::r7_onesweep::{PASS_THREADS, Pairs};
+use crate::pass::{PASS_THREADS, Pairs};
 use simt::{Global, grid, kernel};
 
 /// Sorts pairs by all digits from the last one, by way of `other`, memory for as many pairs; or leaves, if they have

@@ -1,13 +1,15 @@
-//! A pass: every key, and value, to its place by one digit.
+//! A pass by one digit: every key, and value, to its place.
+//!
+//! It is the pass of `onesweep`, opened up for launches that do something else if keys spread, that do all passes, or
+//! that load the next tile while one is written out.
 
-use super::{BITS, DIGITS, Digit, KeysOnly, Pairs, Payload};
-use crate::ahead::{Ahead, Nothing};
-use crate::digits::{ALL_SO_FAR, OWN, look_back, state};
-use crate::ranks::{self, rank_rows};
+use crate::digits::{ALL_SO_FAR, BITS, DIGITS, OWN, look_back, state};
 use crate::steps::{Digits, block_scan};
 use core::marker::PhantomData;
+pub use rungs_radix::r7_pass::{Digit, KeysOnly, Pairs, Payload};
+use rungs_radix::ranks::{self, rank_rows};
 use simt::atomic::{Order::Relaxed, Scope};
-use simt::{Global, Scalar, Shared, grid, kernel, opaque, shared, thread, unroll, warp};
+use simt::{Global, Scalar, Shared, grid, opaque, shared, thread, unroll, warp};
 
 /// Threads per block.
 pub const PASS_THREADS: u32 = 512;
@@ -36,23 +38,8 @@ shared!(TILE: [u32; 1]);
 shared!(OFFSETS: [u32; DIGITS]);
 shared!(SUMS: [u32; WARPS]);
 
-/// Moves each key of `input` to its place in `output` by a digit, and its value with it.
-///
-/// `starts`: where each value of this digit starts. `ticket`: zero. `states`: 256 words per tile.
-#[kernel(max_threads = PASS_THREADS, min_blocks = 2, instances(
-    radix_onesweep_pass: <u32, KeysOnly>,
-    radix_onesweep_pass_u64: <u64, KeysOnly>,
-    radix_onesweep_pass_pairs: <u32, Pairs>,
-))]
-#[rustfmt::skip]
-pub fn radix_onesweep_pass<W: Digits, P: Payload>(
-    input: Global<W>, output: Global<W>, values_in: Global<u32>, values_out: Global<u32>, digit: Digit,
-    starts: Global<u32>, ticket: Global<u32>, states: Global<u64>,
-) {
-    pass::<W, P>(input, output, [values_in, values_out], digit, starts, ticket, states, || true);
-}
-
-/// The work of a block of [`radix_onesweep_pass`]. `go_on` is called once the grid before has ended; if it returns
+/// Moves each key of a tile to its place in `output` by a digit, and its value with it. `starts`: where each value of
+/// this digit starts. `ticket`: zero. `states`: 256 words per tile. `go_on` is called once the grid before has ended; if it returns
 /// false, the same for all threads of a block, nothing is moved.
 #[inline(always)]
 #[track_caller]
@@ -286,4 +273,32 @@ fn rows<W>(mut f: impl FnMut(usize)) {
             f(i);
         }
     });
+}
+
+/// What a block prepares for its next tile while it moves one.
+pub(crate) trait Ahead<W> {
+    /// Draws the number of the next tile, in one thread.
+    fn draw(&self) -> u32;
+    /// Tells the block the number that the thread has drawn; a barrier follows.
+    fn tell(&self, number: u32);
+    /// The keys of this thread in the next tile.
+    fn load(&self) -> [W; ITEMS];
+}
+
+/// There is no next tile.
+pub(crate) struct Nothing;
+
+impl<W: Digits> Ahead<W> for Nothing {
+    #[inline(always)]
+    fn draw(&self) -> u32 {
+        0
+    }
+
+    #[inline(always)]
+    fn tell(&self, _: u32) {}
+
+    #[inline(always)]
+    fn load(&self) -> [W; ITEMS] {
+        [W::LARGEST; ITEMS]
+    }
 }

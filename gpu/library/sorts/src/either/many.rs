@@ -14,9 +14,9 @@ use crate::msd::{
     COUNT_THREADS, Mapped, Mapping, Plain, STARTS_THREADS, Tables, Tile, clear_sample, count_top_bits, move_tile,
     spread, tile_shared,
 };
-use crate::r7_onesweep::{KeysOnly, PASS_SHARED, pass_tile};
-use crate::r8_msd_buckets::{partition_blocks, partition_cleared};
-use crate::r9_msd_skewed::{Lists, Numbers, SPLIT_SHARED, Window, split, start_and_list};
+use crate::pass::{KeysOnly, PASS_SHARED, pass_tile};
+use crate::buckets::{partition_blocks, partition_cleared};
+use crate::msd_skewed::{Lists, Numbers, SPLIT_SHARED, Window, split, start_and_list};
 use rungs_common::keys::{UNSIGNED, Word};
 use simt::{Global, Shared, grid, kernel, thread, unroll, warp};
 
@@ -27,7 +27,7 @@ pub const FROM_LAST: u32 = 0;
 /// The word that says whether a sample has shown it.
 pub const SAMPLED: u32 = 1;
 
-/// Counts the keys of each bucket, as [`radix_msd_buckets_histogram`](crate::r8_msd_buckets), unless a sample of
+/// Counts the keys of each bucket, as [`radix_msd_buckets_histogram`](crate::buckets), unless a sample of
 /// the keys shows that they go from the last digit.
 #[kernel(max_threads = COUNT_THREADS, min_blocks = 1, instances(
     radix_either_many_histogram: <Plain>,
@@ -52,7 +52,7 @@ pub fn radix_either_many_histogram<M: Mapping>(
 /// Where each bucket starts, or that none has keys: decides which way keys go, see [`choice`](super::choice), which
 /// every block does for itself.
 ///
-/// As [`radix_msd_skewed_starts`](crate::r9_msd_skewed::radix_msd_skewed_starts), beside the words of the
+/// As [`radix_msd_skewed_starts`](crate::msd_skewed::radix_msd_skewed_starts), beside the words of the
 /// `choice`, see [`CHOICE_WORDS`].
 #[kernel(max_threads = STARTS_THREADS)]
 #[rustfmt::skip]
@@ -119,7 +119,7 @@ pub fn radix_either_many_first<M: Mapping>(
 /// The second partition, `tiles` and `cursors` as for [`radix_msd_buckets_partition`], or the first pass, of tile i by
 /// block i and in any order: before the first pass there is none to keep.
 ///
-/// [`radix_msd_buckets_partition`]: crate::r8_msd_buckets::radix_msd_buckets_partition
+/// [`radix_msd_buckets_partition`]: crate::buckets::radix_msd_buckets_partition
 #[kernel(max_threads = THREADS, min_blocks = partition_blocks::<u32, M>(), instances(
     radix_either_many_second: <Plain>,
     radix_either_many_second_mapped: <Mapped>,

@@ -6,7 +6,7 @@
 use super::THREADS;
 use crate::digits::{BITS, DIGITS};
 use crate::msd::{ITEMS, Key, differing_bits};
-use crate::ranks::rank_row_by_votes;
+use rungs_radix::ranks::rank_row_by_votes;
 use crate::steps::{block_scan, uniform};
 use simt::{Global, Shared, shared, thread, unroll, warp};
 

@@ -6,13 +6,13 @@ use crate::msd::{
     BUCKET_MAX, Key, Mapped, Mapping, Outcome, Plain, SORT_THREADS, STARTS_THREADS, bucket_sort_blocks,
     bucket_sort_threads, in_block_most, sort_bucket, start_buckets,
 };
-use crate::r8_msd_buckets::partition_tile;
+use crate::buckets::partition_tile;
 use simt::{Global, grid, kernel, thread, warp};
 
 /// Threads per large block.
 const LARGE_THREADS: u32 = bucket_sort_threads(true);
 
-/// [`radix_msd_buckets_starts`](crate::r8_msd_buckets::radix_msd_buckets_starts), which also appends the buckets
+/// [`radix_pieces_starts`](crate::buckets::radix_pieces_starts), which also appends the buckets
 /// that are too large for the bucket sort to the `lists`.
 #[kernel(max_threads = STARTS_THREADS, instances(
     radix_msd_skewed_starts: <u32>,

@@ -81,10 +81,11 @@ use super::msd::{
     Key, Mapped, Mapping, Outcome, Plain, Tables, Tile, clear_counters, in_block_most, move_tile, sort_cleared,
     sort_in_block,
 };
-use super::r7_onesweep::{Digit, KeysOnly, PASS_THREADS, pass, pass_tile, start_digit};
+use super::pass::{Digit, KeysOnly, PASS_THREADS, pass, pass_tile};
 use crowded::sort_crowded;
+use super::steps::block_scan;
 use simt::atomic::{Order::Relaxed, Scope};
-use simt::{Global, grid, kernel, thread};
+use simt::{Global, grid, kernel, shared, thread, warp};
 
 /// Threads per block.
 pub const THREADS: u32 = PASS_THREADS;
@@ -110,6 +111,8 @@ const HOW_MANY: u32 = 1;
 const TICKETS: u32 = 2;
 const CROWDED: u32 = TICKETS + TOP + 1;
 
+shared!(SUMS: [u32; DIGITS / warp::WARP]);
+
 /// Turns each digit's counts into starts, in one block of 256 per digit, zeroes `histogram` for the next sort, and
 /// decides which sort the launches behind it are.
 ///
@@ -126,7 +129,14 @@ pub fn radix_either_starts(
     let t = thread::thread_idx_x();
     grid::let_next_start();
     grid::wait_for_previous(); // the histogram is complete, and the sort before is done with all of this
-    let (count, start) = start_digit(histogram, starts, control.slice(TICKETS, TOP + 1));
+    let (digit, tickets) = (thread::block_idx_x(), control.slice(TICKETS, TOP + 1));
+    let count = histogram.get(digit * DIGITS + t);
+    let (start, _) = block_scan::<{ DIGITS / warp::WARP }>(count, SUMS::view());
+    starts.set(digit * DIGITS + t, start);
+    histogram.set(digit * DIGITS + t, 0);
+    if t == 0 {
+        tickets.set(digit, 0);
+    }
     if thread::block_idx_x() == TOP {
         let too_large = thread::sync_threads_count(count > ONE_BLOCK);
         cursors.set(t, start);

@@ -1,0 +1,24 @@
+//! # Sorts
+//!
+//! What vectors sort by where no rung of the course is enough: keys that are skewed ([`msd_skewed`]), keys with values
+//! ([`msd_pairs`]), a choice between the sorts by the keys, on the device ([`either`]), and keys on several devices
+//! ([`pieces`]).
+#![no_std]
+#![cfg_attr(target_os = "cuda", feature(asm_experimental_arch))]
+#![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(abi_ptx))]
+
+#[cfg(not(target_os = "cuda"))]
+extern crate std;
+
+pub mod buckets;
+mod digits;
+pub mod either;
+pub mod from_last;
+mod msd;
+pub mod msd_pairs;
+pub mod msd_skewed;
+mod pass;
+#[cfg(not(target_os = "cuda"))]
+pub mod pieces;
+mod steps;
+mod wait;
