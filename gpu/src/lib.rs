@@ -19,6 +19,7 @@ pub use rungs_radix as radix;
 pub use rungs_reduce as reduce;
 pub use rungs_saxpy as saxpy;
 pub use rungs_scan as scan;
+pub use rungs_sorts as sorts;
 
 #[cfg(not(target_os = "cuda"))]
 mod answer;
@@ -29,4 +30,43 @@ pub mod ladder {
     pub use crate::answer::Answer;
     pub use rungs_common::ladder::*;
     pub use rungs_products::ladder as matmul;
+}
+
+/// Ladders that the program shows as one: the rungs of the course, then rows of the library.
+#[cfg(not(target_os = "cuda"))]
+pub mod ladders {
+    use crate::ladder::sort::Sort;
+    use crate::ladder::{Entry, Ladder};
+    use crate::{merge, radix, sorts};
+
+    /// Sorts by digits.
+    pub static RADIX: Ladder<Sort> = Ladder {
+        family: radix::LADDER.family,
+        about: radix::LADDER.about,
+        rungs: &joined::<{ radix::LADDER.rungs.len() + sorts::BY_DIGITS.len() }>(radix::LADDER.rungs, sorts::BY_DIGITS),
+        default: &sorts::either::launches::RUNG,
+    };
+
+    /// Sorts that compare.
+    pub static MERGE: Ladder<Sort> = Ladder {
+        family: merge::LADDER.family,
+        about: merge::LADDER.about,
+        rungs: &joined::<{ merge::LADDER.rungs.len() + sorts::BY_COMPARISONS.len() }>(
+            merge::LADDER.rungs,
+            sorts::BY_COMPARISONS,
+        ),
+        default: merge::LADDER.default,
+    };
+
+    type Rows = &'static [&'static Entry<Sort>];
+
+    /// The rows of the first list, then those of the second.
+    const fn joined<const N: usize>(first: Rows, second: Rows) -> [&'static Entry<Sort>; N] {
+        let (mut rows, mut i) = ([first[0]; N], 0);
+        while i < N {
+            rows[i] = if i < first.len() { first[i] } else { second[i - first.len()] };
+            i += 1;
+        }
+        rows
+    }
 }

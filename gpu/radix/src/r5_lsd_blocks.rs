@@ -26,7 +26,7 @@
 //! **Source.** N. Satish, M. Harris and M. Garland, "Designing efficient sorting algorithms for manycore GPUs" (2009).
 //! Changed: a counter per thread and digit in place of their one-bit splits.
 
-use super::steps::{Digits, SCAN_THREADS, block_scan, scan_in_one_block};
+use super::{Digits, SCAN_THREADS, block_scan, scan_in_one_block};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, kernel, shared, thread, unroll, warp};
 

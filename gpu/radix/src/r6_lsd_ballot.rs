@@ -25,8 +25,7 @@
 //! **Source.** D. Merrill and A. Grimshaw, "High performance and scalable radix sorting" (2011). Changed: the ranking
 //! of S. Ashkiani, A. Davidson, U. Meyer and J. D. Owens, "GPU multisplit" (2016), by warps.
 
-use super::ranks::{lanes_below, match_digit};
-use super::steps::{Digits, SCAN_THREADS, block_scan, scan_in_one_block};
+use super::{Digits, SCAN_THREADS, block_scan, lanes_below, match_digit, scan_in_one_block};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, kernel, shared, thread, unroll, warp};
 

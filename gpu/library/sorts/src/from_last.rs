@@ -7,9 +7,9 @@
 //! tiles behind it waiting, and moving values takes long (on an H100 2²⁸ pairs of 16 different keys took 9.2 ms with
 //! the next tile taken ahead, 7.7 ms without).
 
-use super::pass::{Ahead, Nothing};
 use super::digits::{BITS, DIGITS, passes};
 use super::msd::spread;
+use super::pass::{Ahead, Nothing};
 use super::pass::{Digit, ITEMS, PASS_THREADS, Payload, clear_pass, load_tile, pass_loaded, pass_tile};
 use super::steps::{block_scan, uniform};
 use super::wait::wait_for_items;

@@ -22,3 +22,20 @@ mod pass;
 pub mod pieces;
 mod steps;
 mod wait;
+
+#[cfg(not(target_os = "cuda"))]
+mod rows {
+    use super::*;
+    use rungs_common::ladder::Entry;
+    use rungs_common::ladder::sort::Sort;
+
+    /// The sorts by digits, for the end of their ladder.
+    pub const BY_DIGITS: &[&Entry<Sort>] =
+        &[&msd_skewed::launches::RUNG, &msd_pairs::launches::RUNG, &either::launches::RUNG];
+
+    /// The sorts that compare, for the end of theirs.
+    pub const BY_COMPARISONS: &[&Entry<Sort>] = &[];
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub use rows::{BY_COMPARISONS, BY_DIGITS};

@@ -6,8 +6,9 @@
 use crate::digits::{ALL_SO_FAR, BITS, DIGITS, OWN, look_back, state};
 use crate::steps::{Digits, block_scan};
 use core::marker::PhantomData;
-pub use rungs_radix::r7_pass::{Digit, KeysOnly, Pairs, Payload};
-use rungs_radix::ranks::{self, rank_rows};
+use rungs_radix::r7_onesweep::ranks::rank_rows;
+pub use rungs_radix::r7_onesweep::{Digit, KeysOnly, Pairs, Payload};
+use rungs_radix::{count_of_digit, place_digit};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Scalar, Shared, grid, opaque, shared, thread, unroll, warp};
 
@@ -245,7 +246,7 @@ impl<W: Digits> Tile<W> {
 fn publish_own(counters: Shared<u32>, states: Global<u64>, tile: u32, epoch: u32) -> u32 {
     let (mut total, t) = (0, thread::thread_idx_x());
     if t < DIGITS {
-        total = ranks::total::<{ WARPS as usize }>(counters, t);
+        total = count_of_digit::<{ WARPS as usize }>(counters, t);
         let kind = if tile == 0 { ALL_SO_FAR } else { OWN };
         states.store(tile * DIGITS + t, state(epoch, kind, total), Relaxed, Scope::Device);
     }
@@ -260,7 +261,7 @@ fn start_digits(counters: Shared<u32>, total: u32) -> u32 {
     let t = thread::thread_idx_x();
     let (start, _) = block_scan::<WARPS>(total, SUMS::view());
     if t < DIGITS {
-        ranks::place::<{ WARPS as usize }>(counters, t, start);
+        place_digit::<{ WARPS as usize }>(counters, t, start);
     }
     start
 }

@@ -5,17 +5,16 @@
 //! run of top buckets is a sort of its own: its pieces are partitioned by the rest of the top bits, wherever they lie,
 //! and the buckets are sorted.
 
+use super::buckets::launches::{self as buckets, launch};
+use super::buckets::{
+    HISTOGRAM_STATIC, PARTITION_THREADS, STARTS_THREADS, histogram_shared, partition_shared, partition_threads,
+    partition_tile, radix_msd_skewed_partition, radix_msd_skewed_partition_wide, radix_pieces_starts, starts_blocks,
+};
 /// Where the cursor of a top bucket lies among those of the first partition.
 pub use super::msd::spread as cursor;
 use super::msd::{
     BUCKET_SORT_STATIC, Key, LARGE_MEAN, Mapped, Plain, WIDE, bucket_max, bucket_sort_shared, counts_in_bytes,
     takes_large, top_bits,
-};
-use super::buckets::launches::{self as buckets, launch};
-use super::buckets::{
-    HISTOGRAM_STATIC, PARTITION_THREADS, STARTS_THREADS, histogram_shared, partition_shared, partition_threads,
-    partition_tile, radix_msd_skewed_partition, radix_msd_skewed_partition_wide, radix_pieces_starts,
-    starts_blocks,
 };
 use super::msd_skewed::launches::{self as skewed, CONTROL_WORDS, list_words};
 use super::msd_skewed::{Arrays, Limits, Numbers, radix_msd_skewed_starts, tally_bits};
@@ -266,3 +265,6 @@ macro_rules! pieces {
     )*};
 }
 pieces!(u32, u64);
+
+/// The kernel that only pieces need, for the list of kernels that belong to no rung.
+pub const KERNELS: &[&[&str]] = &[<radix_pieces_starts as simt::Instances>::NAMES];

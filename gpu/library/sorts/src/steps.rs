@@ -1,6 +1,6 @@
 //! Steps that several kernels share.
 
-pub use rungs_radix::steps::{Digits, block_scan};
+pub use rungs_radix::{Digits, block_scan};
 use simt::{thread, warp};
 
 /// The last index below `n` that satisfies `is_before`, which is true for 0 and false from some index on. All `threads`

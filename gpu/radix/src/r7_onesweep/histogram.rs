@@ -1,7 +1,7 @@
 //! The first two launches: how often each digit has each value, and where that value starts.
 
 use super::{BITS, DIGITS, passes};
-use crate::steps::{Digits, block_scan};
+use crate::{Digits, block_scan};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, grid, kernel, shared, thread, unroll, warp};
 

@@ -31,18 +31,19 @@
 //! | launch | where | what it does |
 //! | --- | --- | --- |
 //! | 1, 2 | `histogram.rs` | counts all digits of all keys, and finds where each value of each digit starts |
-//! | 3 to 6 | here, `look_back.rs`, `../ranks.rs` | a pass per digit |
+//! | 3 to 6 | here, `ranks.rs`, `look_back.rs` | a pass per digit |
 
 mod histogram;
 #[cfg(not(target_os = "cuda"))]
 pub mod launches;
 mod look_back;
+pub mod ranks;
 
-pub use super::ranks::{BITS, DIGITS};
-use super::ranks::{place, rank_rows, total};
-use super::steps::{Digits, block_scan};
+pub use super::{BITS, DIGITS};
+use super::{Digits, block_scan, count_of_digit, place_digit};
 pub use histogram::*;
 pub use look_back::*;
+use ranks::rank_rows;
 use rungs_common::keys::UNSIGNED;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Scalar, Shared, grid, kernel, opaque, shared, thread, unroll, warp};
@@ -154,14 +155,14 @@ pub fn radix_onesweep_pass<W: Digits, P: Payload>(
     // Thread t is digit t: it adds up the keys of the digit, and tells the tiles behind this one as early as it can.
     let mut in_tile = 0;
     if t < DIGITS {
-        in_tile = total::<{ WARPS as usize }>(counters, t);
+        in_tile = count_of_digit::<{ WARPS as usize }>(counters, t);
         let kind = if tile == 0 { ALL_SO_FAR } else { OWN };
         states.store(tile * DIGITS + t, state(digit.epoch, kind, in_tile), Relaxed, Scope::Device);
     }
     // Counts become places in the tile: digit by digit, and within a digit warp by warp.
     let (start, _) = block_scan::<WARPS>(in_tile, SUMS::view());
     if t < DIGITS {
-        place::<{ WARPS as usize }>(counters, t, start);
+        place_digit::<{ WARPS as usize }>(counters, t, start);
     }
     thread::sync_threads(); // every warp and digit knows its place in the tile
     rows::<W>(|i| ranks[i] += own.get(keys[i].digit(digit.shift, BITS)));

@@ -1,7 +1,7 @@
 //! Launch 5: sorts each bucket in the shared memory of one block, or, where that cannot be, in global memory.
 
 use super::by_digits::{BY_DIGITS_SHARED, sort_by_digits};
-use crate::steps::Digits;
+use crate::Digits;
 use rungs_common::operator::{Sum, warp_scan_inclusive};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::math::mul_hi;

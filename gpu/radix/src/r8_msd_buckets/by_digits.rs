@@ -5,8 +5,7 @@
 //! order of the one before.
 
 use super::BUCKET_SORT_THREADS;
-use crate::ranks::{BITS, DIGITS, rank_row};
-use crate::steps::{Digits, block_scan};
+use crate::{BITS, DIGITS, Digits, block_scan, rank_row};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, shared, thread, warp};
 

@@ -16,10 +16,13 @@ pub static RUNG: Entry<Sort> = rung!(
     ]
 )
 .with_capacity(MAX_KEYS as u64)
-.with_tiles(&[partition_tile(PARTITION_THREADS) as u64])
+.with_tiles(&[TILE])
 .run_by(Sort::narrow(&MsdBuckets));
 
 struct MsdBuckets;
+
+/// Keys per tile.
+const TILE: u64 = partition_tile(PARTITION_THREADS) as u64;
 
 impl Sorts<u32> for MsdBuckets {
     fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<u32>>> {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::msd::{
-    BUCKET_SORT_STATIC, MIN_TOP_BITS, WIDE, bucket_sort_shared, counts_in_bytes, spread, top_bits,
+    BUCKET_MEAN, BUCKET_SORT_STATIC, MIN_TOP_BITS, WIDE, bucket_sort_shared, counts_in_bytes, spread, top_bits,
 };
 use rungs_common::keys;
 use rungs_common::ladder::*;
@@ -53,8 +53,12 @@ pub struct Layout {
 }
 
 impl Plan {
-    /// For `n` keys of type `W` on a device with so many bytes of shared memory per block: 17 top bits only where there
-    /// would be more than `most` keys per bucket on average.
+    /// For `n` keys of type `W` on a device with so many bytes of shared memory per block.
+    pub const fn new<W: Key>(n: u32, max_shared: u32) -> Self {
+        Self::with_buckets_of::<W>(BUCKET_MEAN, n, max_shared)
+    }
+
+    /// The same, but 17 top bits only where there would be more than `most` keys per bucket on average.
     pub const fn with_buckets_of<W: Key>(most: u32, n: u32, max_shared: u32) -> Self {
         let mut top = top_bits(n as u64, most);
         while top > MIN_TOP_BITS && HISTOGRAM_STATIC + histogram_shared(top) > max_shared {

@@ -6,8 +6,8 @@
 use super::THREADS;
 use crate::digits::{BITS, DIGITS};
 use crate::msd::{ITEMS, Key, differing_bits};
-use rungs_radix::ranks::rank_row_by_votes;
 use crate::steps::{block_scan, uniform};
+use rungs_radix::r7_onesweep::ranks::rank_row_by_votes;
 use simt::{Global, Shared, shared, thread, unroll, warp};
 
 const WARPS: u32 = THREADS / warp::WARP;

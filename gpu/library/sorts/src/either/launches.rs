@@ -7,16 +7,16 @@ use super::many::{
 };
 use super::many_launches::Many;
 use super::*;
+use crate::buckets::MAX_KEYS;
 use crate::digits::{HISTOGRAM_THREADS, LAST_EPOCH, histogram_blocks};
 use crate::from_last::PASSES;
 use crate::msd::{in_block_shared, tile_shared};
-use crate::pass::PASS_SHARED;
-use rungs_radix::r7_onesweep::{HISTOGRAM_SHARED, radix_onesweep_histogram};
-use crate::buckets::MAX_KEYS;
 use crate::msd_skewed::launches::MsdSkewed;
+use crate::pass::PASS_SHARED;
 use rungs_common::keys::{self, UNSIGNED};
 use rungs_common::ladder::sort::{Keys, Sort, Sorts, Width};
 use rungs_common::ladder::*;
+use rungs_radix::r7_onesweep::{HISTOGRAM_SHARED, radix_onesweep_histogram};
 
 /// The rung. It launches the histogram of `onesweep`, for many keys kernels of `msd-skewed`, and for still more all
 /// that `msd-skewed` launches.

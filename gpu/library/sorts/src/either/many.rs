@@ -8,15 +8,15 @@
 
 use super::THREADS;
 use super::choice::{Choice, goes_from_last, sample_goes_from_last};
+use crate::buckets::{partition_blocks, partition_cleared};
 use crate::digits::{BITS, DIGITS, clear_counters, count_cleared};
 use crate::from_last::{PASSES, Passes, REST_BLOCKS, Ways, all_passes};
 use crate::msd::{
     COUNT_THREADS, Mapped, Mapping, Plain, STARTS_THREADS, Tables, Tile, clear_sample, count_top_bits, move_tile,
     spread, tile_shared,
 };
-use crate::pass::{KeysOnly, PASS_SHARED, pass_tile};
-use crate::buckets::{partition_blocks, partition_cleared};
 use crate::msd_skewed::{Lists, Numbers, SPLIT_SHARED, Window, split, start_and_list};
+use crate::pass::{KeysOnly, PASS_SHARED, pass_tile};
 use rungs_common::keys::{UNSIGNED, Word};
 use simt::{Global, Shared, grid, kernel, thread, unroll, warp};
 

@@ -3,11 +3,11 @@
 use super::choice::Choice;
 use super::many::*;
 use super::*;
+use crate::buckets::launches::{self as buckets, Memory, launch};
+use crate::buckets::{PARTITION_THREADS, histogram_blocks, histogram_shared, partition_tile, starts_blocks};
 use crate::digits::LAST_EPOCH;
 use crate::from_last::{PASSES, PASSES_WORDS, REST_BLOCKS};
 use crate::msd::{BUCKET_MAX, COUNT_THREADS, SORT_THREADS, STARTS_THREADS, bucket_sort_shared};
-use crate::buckets::launches::{self as buckets, Memory, launch};
-use crate::buckets::{PARTITION_THREADS, histogram_blocks, histogram_shared, partition_tile, starts_blocks};
 use crate::msd_skewed::launches::{CONTROL_WORDS, list_words};
 use crate::msd_skewed::{
     GROUPS_THREADS, Limits, Numbers, groups_blocks, groups_shared, radix_msd_skewed_bucket_sort,

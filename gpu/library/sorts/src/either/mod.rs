@@ -82,8 +82,8 @@ use super::msd::{
     sort_in_block,
 };
 use super::pass::{Digit, KeysOnly, PASS_THREADS, pass, pass_tile};
-use crowded::sort_crowded;
 use super::steps::block_scan;
+use crowded::sort_crowded;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, grid, kernel, shared, thread, warp};
 

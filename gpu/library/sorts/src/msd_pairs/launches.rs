@@ -1,11 +1,11 @@
 //! What the host launches, and the memory that it needs beside the pairs.
 
 use super::*;
+use crate::buckets::{histogram_blocks, histogram_shared};
 use crate::digits::{BITS, DIGITS, LAST_EPOCH, histogram_blocks as count_blocks};
 use crate::from_last::{PASSES, PASSES_WORDS, REST_BLOCKS};
 use crate::msd::{Mapped, Plain};
 use crate::pass::{PASS_SHARED, PASS_THREADS, pass_tile};
-use crate::buckets::{histogram_blocks, histogram_shared};
 use rungs_common::keys::{self, UNSIGNED};
 use rungs_common::ladder::sort::{Pairs as KeysWithValues, Sort, SortsPairs};
 use rungs_common::ladder::*;

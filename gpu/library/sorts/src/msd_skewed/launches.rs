@@ -2,14 +2,14 @@
 
 pub use super::lists::{CONTROL_WORDS, list_words};
 use super::*;
-use crate::msd::{
-    BUCKET_MEAN, BUCKET_SORT_STATIC, Key, LARGE_MEAN, Mapped, Plain, bucket_max, bucket_sort_shared,
-    bucket_sort_threads, takes_large,
-};
 use crate::buckets::launches::{self as buckets, Memory, TILE, launch};
 use crate::buckets::{
     HISTOGRAM_THREADS, MAX_KEYS, STARTS_THREADS, partition_tile, radix_msd_skewed_histogram,
     radix_msd_skewed_histogram_bytes, radix_msd_skewed_partition, radix_msd_skewed_partition_wide, starts_blocks,
+};
+use crate::msd::{
+    BUCKET_MEAN, BUCKET_SORT_STATIC, Key, LARGE_MEAN, Mapped, Plain, bucket_max, bucket_sort_shared,
+    bucket_sort_threads, takes_large,
 };
 use rungs_common::keys;
 use rungs_common::ladder::sort::{Keys, Sorts, Width};

@@ -3,8 +3,8 @@
 use super::SPLIT_THREADS;
 use super::leftover::{Arrays, IN_OUTPUT, Leftover, Window};
 use super::lists::Lists;
-use crate::msd::{BUCKET_MAX, Key, MAX_BUCKETS, Tile};
 use crate::buckets::partition_tile;
+use crate::msd::{BUCKET_MAX, Key, MAX_BUCKETS, Tile};
 use crate::steps::block_scan;
 use simt::{Global, Scalar, shared, thread, warp};
 

@@ -2,11 +2,11 @@
 
 use super::leftover::{IN_OUTPUT, IN_SCRATCH, Leftover, Numbers};
 use super::lists::Lists;
+use crate::buckets::partition_tile;
 use crate::msd::{
     BUCKET_MAX, Key, Mapped, Mapping, Outcome, Plain, SORT_THREADS, STARTS_THREADS, bucket_sort_blocks,
     bucket_sort_threads, in_block_most, sort_bucket, start_buckets,
 };
-use crate::buckets::partition_tile;
 use simt::{Global, grid, kernel, thread, warp};
 
 /// Threads per large block.

@@ -1,14 +1,8 @@
-//! Ranks of the keys of a warp among those with the same digit.
+//! Ranks of the keys of a warp among those with the same digit, which take no longer if many keys are alike.
 
-use super::steps::Digits;
+use crate::{BITS, Digits, lanes_below, match_digit, rank_row};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Shared, opaque, unroll, warp};
-
-/// Bits of a digit.
-pub const BITS: u32 = 8;
-
-/// Values of a digit.
-pub const DIGITS: u32 = 1 << BITS;
 
 /// Rows of a warp are ranked with votes if its first one has no more digits than this. Of 256 digits drawn at random,
 /// six rows in a thousand have so few; of digits that are the ANDs of two random ones, four rows in five.
@@ -16,47 +10,6 @@ const FEW: u32 = 26;
 
 /// They are ranked by votes alone if beside the most frequent digit of the first row another has so many lanes.
 const MANY: u32 = 7;
-
-/// The lanes of the warp whose `digit` of `bits` bits is the caller's: one ballot per bit.
-#[inline(always)]
-pub fn match_digit(digit: u32, bits: u32) -> u32 {
-    let mut same = warp::FULL;
-    unroll::<8>(|b| {
-        if (b as u32) < bits {
-            let set = digit >> b & 1 != 0;
-            let yes = warp::ballot(warp::FULL, set);
-            same &= if set { yes } else { !yes };
-        }
-    });
-    same
-}
-
-/// The lanes below the caller's, one bit each.
-#[inline(always)]
-pub fn lanes_below() -> u32 {
-    (1 << warp::lane_id()) - 1
-}
-
-/// The rank of the digit (of 8 bits) of each lane among equal ones: their number in earlier rows of the warp plus that
-/// in the lanes below. `counters` has one word per digit with the number in earlier rows. `lanes` has one word per
-/// digit, zero before and after: lanes with the same digit are matched by an atomic `or` in it. Both belong to this
-/// warp.
-#[inline(always)]
-#[track_caller]
-pub fn rank_row(digit: u32, counters: Shared<u32>, lanes: Shared<u32>) -> u32 {
-    let lane = warp::lane_id();
-    lanes.fetch_or(digit, 1 << lane, Relaxed, Scope::Block);
-    warp::sync_warp(warp::FULL); // every lane's bit is set before the sets are read
-    let same = lanes.get(digit);
-    let rank = counters.get(digit) + (same & lanes_below()).count_ones();
-    warp::sync_warp(warp::FULL); // all lanes have read before the last of each digit writes
-    if same & !lanes_below() == 1 << lane {
-        counters.set(digit, rank + 1);
-        lanes.set(digit, 0);
-    }
-    warp::sync_warp(warp::FULL); // counts and sets are up to date before the next row
-    rank
-}
 
 /// The rank that [`rank_row`] finds, for rows in which many lanes have the digit `crowd`, on which atomics would wait
 /// for each other: one vote matches these lanes, atomics the others.
@@ -151,25 +104,6 @@ pub fn rank_rows<W: Digits, const N: usize>(
         }
     }
     ranks
-}
-
-/// How many keys of `WARPS` warps have a digit. `counters` has a row per warp, with a counter per digit.
-#[inline(always)]
-pub fn total<const WARPS: usize>(counters: Shared<u32>, digit: u32) -> u32 {
-    let mut total = 0;
-    unroll::<WARPS>(|w| total += counters.get(w as u32 * DIGITS + digit));
-    total
-}
-
-/// Turns the counters of a digit into places, from `start` on, warp by warp.
-#[inline(always)]
-pub fn place<const WARPS: usize>(counters: Shared<u32>, digit: u32, start: u32) {
-    let mut next = start;
-    unroll::<WARPS>(|w| {
-        let count = counters.get(w as u32 * DIGITS + digit);
-        counters.set(w as u32 * DIGITS + digit, next);
-        next += count;
-    });
 }
 
 /// Calls `f` with the index of each of `count` rows.
