@@ -32,7 +32,7 @@ pub const MAX_SPILLS: u32 = 128;
 /// # let mut keys = [1.0f32, 2.0, 3.0, 4.0, 5.0];
 /// # let view = unsafe { simt::Global::from_raw(keys.as_mut_ptr(), 5) };
 /// # let gpu: &dyn Launcher = &simt::sim::Gpu::default();
-/// # let mut sort = rungs_kernels::merge::r4_sample::launches::sequence::<by_distance::Kernels>(gpu, 5).unwrap();
+/// # let mut sort = rungs_kernels::sorts::by_order::sample::launches::sequence::<by_distance::Kernels>(gpu, 5).unwrap();
 /// # sort(gpu, (view, Distance { from: 3.9 })).unwrap();
 /// # assert_eq!(keys, [4.0, 3.0, 5.0, 2.0, 1.0]);
 /// # }
@@ -57,7 +57,7 @@ macro_rules! sort_kernels {
         $vis mod $name {
             #[allow(unused_imports)]
             use super::*;
-            use $crate::{r2_multi_way as multi_way, r3_all_runs as all_runs, r4_sample as sample};
+            use $crate::by_order::{all_runs, multi_way, sample};
             use $crate::order::Order as IsOrder;
             use $crate::sort_kernel;
             use simt::{Global, Scalar};
@@ -165,6 +165,31 @@ macro_rules! sort_kernels {
             pub struct Kernels;
 
             #[cfg(not(target_os = "cuda"))]
+            impl Kernels {
+                /// The names of the kernels in the PTX.
+                pub const NAMES: &'static [&'static [&'static str]] = &[
+                    <tile as simt::Instances>::NAMES,
+                    <small_tile as simt::Instances>::NAMES,
+                    <stable_small_tile as simt::Instances>::NAMES,
+                    <split4 as simt::Instances>::NAMES,
+                    <split8 as simt::Instances>::NAMES,
+                    <merge4 as simt::Instances>::NAMES,
+                    <merge8 as simt::Instances>::NAMES,
+                    <small_merge as simt::Instances>::NAMES,
+                    <middle_tile as simt::Instances>::NAMES,
+                    <stable_middle_tile as simt::Instances>::NAMES,
+                    <merge_few as simt::Instances>::NAMES,
+                    <merge_many as simt::Instances>::NAMES,
+                    <splitters as simt::Instances>::NAMES,
+                    <count as simt::Instances>::NAMES,
+                    <buckets as simt::Instances>::NAMES,
+                    <sort_large as simt::Instances>::NAMES,
+                    <stable_buckets as simt::Instances>::NAMES,
+                    <stable_sort_large as simt::Instances>::NAMES,
+                ];
+            }
+
+            #[cfg(not(target_os = "cuda"))]
             impl multi_way::launches::MergeKernels for Kernels {
                 type Key = $K;
                 type Order = $C;
@@ -193,7 +218,7 @@ macro_rules! sort_kernels {
             }
 
             #[cfg(not(target_os = "cuda"))]
-            impl $crate::r5_stable::launches::StableKernels for Kernels {
+            impl $crate::stable::launches::StableKernels for Kernels {
                 type StableSmallTile = stable_small_tile<$K, $C>;
                 type StableMiddleTile = stable_middle_tile<$K, $C>;
                 type StableBuckets = stable_buckets<$K, $C>;

@@ -1,10 +1,11 @@
 //! Launches 4 and 8: the move of the keys to their buckets, in their order.
 
-use crate::distribute::{BLOCK, Column, ITEMS, MOST_BUCKETS, Part, TILE, WARP_ROWS, part_of_block};
-use crate::r4_sample::{COPY, MAX_SPILLS, TICKET};
+use crate::by_order::distribute::{BLOCK, Column, ITEMS, MOST_BUCKETS, Part, TILE, WARP_ROWS, part_of_block};
+use crate::by_order::sample::{COPY, MAX_SPILLS, TICKET};
+use crate::digits::{ALL_SO_FAR, DIGITS, OWN, look_back, state};
 use rungs_common::operator::block_scan_exclusive;
-use rungs_radix::digits::{ALL_SO_FAR, DIGITS, OWN, look_back, state};
-use rungs_radix::ranks::{self, rank_rows};
+use rungs_radix::r7_onesweep::ranks::rank_rows;
+use rungs_radix::{count_of_digit, place_digit};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Scalar, Shared, grid, kernel, shared, thread, unroll, warp};
 
@@ -34,7 +35,7 @@ pub const fn stable_scatter_max_spills<W>() -> u32 {
 
 /// Moves the keys of `input` to their buckets in `output`, those of a bucket in their order. `next_starts`: where the
 /// buckets start, and the end. `large`: its word [`TICKET`] is 0. `states`: 256 words per tile, which have not seen the
-/// number `epoch`. The other arguments are those of [`super::super::r4_sample::merge_sample_count`].
+/// number `epoch`. The other arguments are those of [`crate::by_order::sample::count`].
 #[kernel(max_threads = BLOCK, min_blocks = 2, max_spills = stable_scatter_max_spills::<W>(), instances(
     merge_stable_scatter_u8: <u8>, merge_stable_scatter_u16: <u16>, merge_stable_scatter_u32: <u32>,
     merge_stable_scatter_u64: <u64>,
@@ -93,14 +94,14 @@ pub fn merge_stable_scatter<W: Scalar>(
     let after = tiles_after(part, starts, input.len());
     let (mut total, mut found) = (0, 0);
     if t < MOST_BUCKETS {
-        total = ranks::total::<{ WARPS as usize }>(counters, t);
+        total = count_of_digit::<{ WARPS as usize }>(counters, t);
         found = if t == MOST_BUCKETS - 1 { total - (TILE - part.len) } else { total };
         let kind = if after == 0 { ALL_SO_FAR } else { OWN };
         states.store(taken * MOST_BUCKETS + t, state(epoch, kind, found), Relaxed, Scope::Device);
     }
     let start = block_scan_exclusive(total, SUMS::view());
     if t < MOST_BUCKETS {
-        ranks::place::<{ WARPS as usize }>(counters, t, start);
+        place_digit::<{ WARPS as usize }>(counters, t, start);
     }
     if size_of::<W>() == 8 {
         unroll::<ITEMS>(|i| keys[i] = load(i));

@@ -1,23 +1,27 @@
-//! What the host launches: what `all-runs` does, and beyond its sizes what `sample` does, with these tiles, this move
-//! and these buckets.
+//! What the host launches: what `all_runs` does, and beyond its sizes what `sample` does, with stable tiles, this move,
+//! and buckets that are sorted stably.
 
 use super::*;
-use crate::r2_multi_way::launches::{ByOrder, MergeKernels, Own, SMALL_TILE, TileArgs};
-use crate::r3_all_runs::launches::{AllKernels, MOST};
-use crate::r4_sample::launches::{BucketsArgs, FEW, LargeArgs, Move, SampleKernels, most_slots, sequence_moved_by};
-use crate::r4_sample::{MOST_BUCKETS, WARP_ROWS};
+use crate::by_order::all_runs::launches::{AllKernels, MOST};
+use crate::by_order::multi_way::launches::{ByOrder, MergeKernels, TileArgs};
+use crate::by_order::multi_way::{SMALL_BLOCK, small_keys};
+use crate::by_order::sample::launches::{
+    BucketsArgs, FEW, LargeArgs, Move, SampleKernels, most_slots, sequence_moved_by,
+};
+use crate::by_order::sample::{MOST_BUCKETS, WARP_ROWS};
+use crate::by_order::{merge_by_less, merge_by_less_u64, merge_by_low_half};
+use crate::digits::LAST_EPOCH;
 use rungs_common::ladder::sort::*;
-use rungs_common::order::{Greater, Less, LowHalfDown};
-use rungs_radix::digits::LAST_EPOCH;
+use rungs_common::order::Less;
 use std::marker::PhantomData;
 
-/// The rung.
-pub static RUNG: Entry<Sort> = rung!(
-    "mod.rs",
-    [merge_stable_small_tile, merge_stable_middle_tile, merge_stable_scatter, merge_stable_buckets, merge_stable_large,]
-)
-.with_tiles(&[SMALL_TILE])
-.run_by(Sort::both(&StableSort).by_low_half(ByLowHalf { launches: sequence::<Own<u32, LowHalfDown>>, stable: true }));
+/// Keys of a small tile.
+const SMALL_TILE: u64 = (SMALL_BLOCK * small_keys::<u32>()) as u64;
+
+/// The row of the ladder.
+pub static RUNG: Entry<Sort> = rung!("mod.rs", [merge_stable_scatter]).with_tiles(&[SMALL_TILE]).run_by(
+    Sort::both(&StableSort).by_low_half(ByLowHalf { launches: sequence::<merge_by_low_half::Kernels>, stable: true }),
+);
 
 /// The kernels of a stable sort by one order.
 #[allow(missing_docs, reason = "each is the kernel of that name")]
@@ -27,18 +31,6 @@ pub trait StableKernels: SampleKernels {
     type StableBuckets: Kernel<Args = BucketsArgs<Self::Key, Self::Order>> + Default;
     type StableLarge: Kernel<Args = LargeArgs<Self::Key, Self::Order>> + Default;
 }
-
-macro_rules! own {
-    ($($K:ty, $C:ty;)*) => {$(
-        impl StableKernels for Own<$K, $C> {
-            type StableSmallTile = merge_stable_small_tile<$K, $C>;
-            type StableMiddleTile = merge_stable_middle_tile<$K, $C>;
-            type StableBuckets = merge_stable_buckets<$K, $C>;
-            type StableLarge = merge_stable_large<$K, $C>;
-        }
-    )*};
-}
-own! { u32, Less; u64, Less; u32, Greater; u32, LowHalfDown; }
 
 /// The kernels of `S`, with stable tiles and buckets.
 struct Stable<S>(PhantomData<S>);
@@ -73,12 +65,16 @@ const _: () = assert!(FEW <= MOST);
 
 struct StableSort;
 
-impl<W: Width> Sorts<W> for StableSort
-where
-    Own<W, Less>: StableKernels<Key = W, Order = Less>,
-{
-    fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-        let mut sort = sequence::<Own<W, Less>>(on, n)?;
+impl Sorts<u32> for StableSort {
+    fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<u32>>> {
+        let mut sort = sequence::<merge_by_less::Kernels>(on, n)?;
+        Ok(unsigned(move |on, keys| sort(on, (keys, Less))))
+    }
+}
+
+impl Sorts<u64> for StableSort {
+    fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<u64>>> {
+        let mut sort = sequence::<merge_by_less_u64::Kernels>(on, n)?;
         Ok(unsigned(move |on, keys| sort(on, (keys, Less))))
     }
 }

@@ -12,7 +12,7 @@
 
 use super::network;
 use rungs_common::order::Order;
-use simt::{Scalar, Shared, thread, unroll};
+use simt::{Global, Scalar, Shared, grid, thread, unroll};
 
 /// Slots before the tile and behind its keys. A thread reads up to `N + 1` keys beyond either end, and does not use
 /// them.
@@ -252,5 +252,54 @@ pub(crate) fn sort_in_block<K: Scalar, C: Order<K>, const N: usize, const STABLE
         let down = t & (2 * half) != 0 && 2 * half * n < count;
         merge_level::<K, C, N, AHEAD>(tile, Pair { base, a, b: total - a, diagonal }, down, order);
         half *= 2;
+    }
+}
+
+/// The tile of a block: loaded, sorted, written. The first block also clears `state`.
+#[inline(always)]
+pub(crate) fn sort_tile<K: Scalar, C: Order<K>, const N: usize, const STABLE: bool, const AHEAD: bool>(
+    input: Global<K>,
+    output: Global<K>,
+    state: Global<u32>,
+    order: C,
+) {
+    let (t, threads) = (thread::thread_idx_x(), thread::block_dim_x());
+    let slots = threads * N as u32;
+    let first = thread::block_idx_x() * slots;
+    grid::wait_for_previous();
+    grid::let_next_start();
+    if first + t == 0 {
+        state.set(0, 0);
+    }
+    let left = input.len() - first;
+    let count = if left < slots { left } else { slots };
+    let tile = Tile::new(threads, slots);
+    tile.surround(count);
+    let slot = |i: usize| i as u32 * threads + t;
+    let mut keys = [K::default(); N];
+    // All loads before the first store. A whole tile needs no test for each key.
+    if count == slots {
+        unroll::<N>(|i| keys[i] = input.get(first + slot(i)));
+        unroll::<N>(|i| tile.set(slot(i), keys[i]));
+    } else {
+        // Those behind the end load the last key again.
+        unroll::<N>(|i| keys[i] = input.get(first + if slot(i) < count { slot(i) } else { count - 1 }));
+        unroll::<N>(|i| {
+            if slot(i) < count {
+                tile.set(slot(i), keys[i]);
+            }
+        });
+    }
+    thread::sync_threads(); // the tile is whole before each thread takes its neighbouring keys
+    sort_in_block::<K, C, N, STABLE, AHEAD>(tile, count, order);
+    thread::sync_threads(); // the tile is sorted before it is read in another order
+    if count == slots {
+        unroll::<N>(|i| output.set(first + slot(i), tile.get(slot(i))));
+    } else {
+        unroll::<N>(|i| {
+            if slot(i) < count {
+                output.set(first + slot(i), tile.get(slot(i)));
+            }
+        });
     }
 }
