@@ -9,8 +9,8 @@ pub const MAX_SPILLS: u32 = 128;
 /// type `Kernels`, which names them for the host:
 ///
 /// ```
-/// use rungs_kernels::order::Order;
-/// use rungs_kernels::sort_kernels;
+/// use rungs_sorts::order::Order;
+/// use rungs_sorts::sort_kernels;
 ///
 /// /// The keys that are nearest to a point first.
 /// #[simt::argument]
@@ -28,11 +28,11 @@ pub const MAX_SPILLS: u32 = 128;
 ///
 /// sort_kernels!(pub mod by_distance: <f32, Distance>);
 /// # fn main() {
-/// # use rungs_kernels::ladder::Launcher;
+/// # use rungs_common::ladder::Launcher;
 /// # let mut keys = [1.0f32, 2.0, 3.0, 4.0, 5.0];
 /// # let view = unsafe { simt::Global::from_raw(keys.as_mut_ptr(), 5) };
 /// # let gpu: &dyn Launcher = &simt::sim::Gpu::default();
-/// # let mut sort = rungs_kernels::sorts::by_order::sample::launches::sequence::<by_distance::Kernels>(gpu, 5).unwrap();
+/// # let mut sort = rungs_sorts::by_order::sample::launches::sequence::<by_distance::Kernels>(gpu, 5).unwrap();
 /// # sort(gpu, (view, Distance { from: 3.9 })).unwrap();
 /// # assert_eq!(keys, [4.0, 3.0, 5.0, 2.0, 1.0]);
 /// # }

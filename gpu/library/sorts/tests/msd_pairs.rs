@@ -1,14 +1,12 @@
 //! The rung of radix sort that sorts pairs, on the simulator: the whole output against the standard library's stable
 //! sort, by buckets and by digits.
 
-mod common;
-
-use common::{Buffer, for_kinds, random, with_multiprocessors};
-use rungs_kernels::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED, Word};
-use rungs_kernels::ladder::sort::Pairs;
-use rungs_kernels::ladder::{Device, Launcher, MAX_SHARED};
-use rungs_kernels::radix::r10_msd_pairs::launches::{Plan, RUNG, TILES_BY_BUCKETS};
-use rungs_kernels::radix::r10_msd_pairs::{LEAST_TOP_BITS, Large, Shape};
+use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED, Word};
+use rungs_common::ladder::sort::Pairs;
+use rungs_common::ladder::{Device, Launcher, MAX_SHARED};
+use rungs_sorts::msd_pairs::launches::{Plan, RUNG, TILES_BY_BUCKETS};
+use rungs_sorts::msd_pairs::{LEAST_TOP_BITS, Large, Shape};
+use rungs_testing::{Buffer, for_kinds, random, with_multiprocessors};
 
 /// Sorts pairs whose values are the places of their keys, twice by one sequence, and compares.
 fn check(what: &str, multiprocessors: u32, keys: &[u32], orders: &[u32]) {

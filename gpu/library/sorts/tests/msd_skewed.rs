@@ -1,41 +1,33 @@
-//! The rungs of radix sort that work downwards from the first digit, on the simulator: the whole output against the
-//! standard library's sort.
+//! Radix sort of skewed keys from the first digit, on the simulator: the whole output against the standard library's
+//! sort.
 
-mod common;
-
-use common::{Buffer, Sorting, difference, for_kinds, random, with_multiprocessors};
-use rungs_kernels::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED};
-use rungs_kernels::ladder::sort::{Keys, Sort as Kind, Width};
-use rungs_kernels::ladder::{Device, Entry, Launcher, Options, Result};
-use rungs_kernels::radix::r8_msd_buckets as buckets;
-use rungs_kernels::radix::r9_msd_skewed as skewed;
-use rungs_kernels::radix::r9_msd_skewed::launches::{Plan, Sort};
+use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED};
+use rungs_common::ladder::sort::{Keys, Width};
+use rungs_common::ladder::{Device, Launcher, Options, Result};
+use rungs_sorts::buckets;
+use rungs_sorts::msd_skewed as skewed;
+use rungs_sorts::msd_skewed::launches::{Plan, RUNG, Sort};
+use rungs_testing::{Buffer, Sorting, difference, for_kinds, random, with_multiprocessors};
 use simt::Geometry;
 use simt::launcher::{Call, Memory};
 use simt::sim::{Gpu, MAX_SHARED};
 use std::fmt::Debug;
 
-const BUCKETS: &Entry<Kind> = &buckets::launches::RUNG;
-const SKEWED: &Entry<Kind> = &skewed::launches::RUNG;
-
-/// They take the same inputs.
-const BOTH: [&Entry<Kind>; 2] = [BUCKETS, SKEWED];
-
 /// Multiprocessors of the device that the simulator stands for: few, so that blocks take many tiles.
 const MULTIPROCESSORS: u32 = 4;
 
 /// Sorts on a device with this many bytes of shared memory per block, and compares.
-fn check_on<W: Width + Debug>(rung: &'static Entry<Kind>, what: &str, max_shared: u32, keys: &[W], order: u32) {
+fn check_on<W: Width + Debug>(what: &str, max_shared: u32, keys: &[W], order: u32) {
     let mut on = with_multiprocessors(MULTIPROCESSORS);
     on.device.shared_per_block = max_shared;
     // Small ones twice: what the first sort leaves in the scratch memory must serve the second.
     let runs = if keys.len() < 20_000 { 2 } else { 1 };
-    Sorting { on, order, runs, ..Sorting::by(rung) }.check(what, keys);
+    Sorting { on, order, runs, ..Sorting::by(&RUNG) }.check(what, keys);
 }
 
-/// Sorts with both rungs, and compares.
+/// Sorts on a usual device, and compares.
 fn check<W: Width + Debug>(what: &str, keys: &[W], order: u32) {
-    BOTH.iter().for_each(|rung| check_on(rung, what, MAX_SHARED, keys, order));
+    check_on(what, MAX_SHARED, keys, order);
 }
 
 /// Keys made from their number.
@@ -108,10 +100,10 @@ fn msd_skewed_tallies_keys_of_which_few_bits_are_left() {
         for (i, kind) in kinds.iter().enumerate() {
             let what = format!("kind {i}, {max_shared} bytes of shared memory");
             let narrow: Vec<u32> = (0..n).map(|i| kind(i) as u32).collect();
-            check_on(SKEWED, &what, max_shared, &narrow, UNSIGNED);
+            check_on(&what, max_shared, &narrow, UNSIGNED);
             if n < 1 << 20 {
                 let wide: Vec<u64> = (0..n).map(kind).collect();
-                check_on(SKEWED, &what, max_shared, &wide, SIGNED);
+                check_on(&what, max_shared, &wide, SIGNED);
             }
         }
     }
@@ -122,26 +114,22 @@ fn msd_skewed_tallies_wide_keys_of_few_values() {
     // Segments that one partition has left where it put them, of which 1 to 4 bits differ.
     for values in [2, 5, 16] {
         let input: Vec<u64> = (0..200_003).map(|i| 0x1234_5678_9ABC_DEF0 | (random(i) % values)).collect();
-        check_on(SKEWED, &format!("{values} values"), MAX_SHARED, &input, UNSIGNED);
+        check_on(&format!("{values} values"), MAX_SHARED, &input, UNSIGNED);
     }
 }
 
-/// A bucket that ends a sort by digits on the right side of the two arrays: one and two partitions, an even and an odd
-/// number of digits left, all keys in one bucket or crowded in buckets that would fit.
+/// One and two partitions, all keys in one bucket or crowded in buckets that would fit.
 #[test]
-fn msd_buckets_sorts_what_does_not_fit_a_block() {
+fn msd_skewed_sorts_what_does_not_fit_a_block() {
     for (n, kind) in [(50_021u64, "one partition"), ((4096 << 9) + 77, "two partitions")] {
         let narrow: Vec<u32> = (0..n).map(|i| 0x5A00_0000 | random(i) as u32 & 0x003f_ffff).collect();
-        check_on(BUCKETS, kind, MAX_SHARED, &narrow, UNSIGNED);
         let crowded: Vec<u32> = (0..n).map(|i| (random(i) as u32 & 0xff3f_0000) | (random(!i) as u32 & 3)).collect();
-        check_on(BUCKETS, kind, MAX_SHARED, &crowded, FLOAT);
-        check_on(SKEWED, kind, MAX_SHARED, &crowded, FLOAT | DESCENDING);
-        check_on(SKEWED, kind, MAX_SHARED, &narrow, UNSIGNED | DESCENDING);
+        check_on(kind, MAX_SHARED, &crowded, FLOAT | DESCENDING);
+        check_on(kind, MAX_SHARED, &narrow, UNSIGNED | DESCENDING);
     }
     let wide: Vec<u64> = (0..50_021).map(|i| random(i) & 0xff00_00ff_0000_ffff).collect();
     for order in [UNSIGNED, SIGNED, FLOAT, UNSIGNED | DESCENDING, FLOAT | DESCENDING] {
-        check_on(BUCKETS, "wide keys", MAX_SHARED, &wide, order);
-        check_on(SKEWED, "wide keys", MAX_SHARED, &wide, order);
+        check_on("wide keys", MAX_SHARED, &wide, order);
     }
 }
 
@@ -160,7 +148,7 @@ fn msd_needs_little_memory_beside_the_keys() {
     assert!(Plan::new::<u32>(1 << 28, MAX_SHARED).words() as u64 * 4 < 32 << 20);
 }
 
-/// Static and dynamic shared memory of every kernel that the two rungs launch, on devices of compute capability 8.6,
+/// Static and dynamic shared memory of every kernel, on devices of compute capability 8.6,
 /// 8.9 and 12.x, of 8.0, and of 9.0 and 10.0.
 #[test]
 fn msd_kernels_fit_the_shared_memory_of_every_device() {
@@ -172,7 +160,6 @@ fn msd_kernels_fit_the_shared_memory_of_every_device() {
             ("histogram", buckets::HISTOGRAM_STATIC + buckets::histogram_shared(top_bits)),
             ("partition", buckets::partition_shared(plan.buckets.wide)),
             ("second partition", buckets::partition_shared(false)),
-            ("bucket sort of msd-buckets", buckets::BUCKET_SORT_STATIC + buckets::bucket_sort_shared::<W>()),
             ("bucket sort", skewed::BUCKET_SORT_STATIC + skewed::bucket_sort_shared::<W>(plan.large)),
             ("split", skewed::SPLIT_STATIC + skewed::SPLIT_SHARED),
             ("tally", skewed::TALLY_STATIC + skewed::tally_shared(plan.limits.tally_bits)),
@@ -228,10 +215,8 @@ fn msd_sorts_with_fewer_top_bits_than_it_would_take() {
     assert_eq!(Plan::new::<u32>(n, limit).buckets.top_bits(), 8);
     let on = Told(Device { shared_per_block: limit, ..with_multiprocessors(MULTIPROCESSORS).device });
     let input: Vec<u32> = (0..n.into()).map(|i| random(i) as u32).collect();
-    for rung in BOTH {
-        let mut keys = Buffer::new(&input, 0);
-        let mut sort = rung.sorter(&on, n, Options::default()).unwrap();
-        sort.run(&on, Keys { keys: keys.view(), order: SIGNED }).unwrap();
-        assert_eq!(difference(&input, keys.slice(), SIGNED), None, "{}", rung.rung.name);
-    }
+    let mut keys = Buffer::new(&input, 0);
+    let mut sort = RUNG.sorter(&on, n, Options::default()).unwrap();
+    sort.run(&on, Keys { keys: keys.view(), order: SIGNED }).unwrap();
+    assert_eq!(difference(&input, keys.slice(), SIGNED), None);
 }

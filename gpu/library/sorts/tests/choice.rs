@@ -1,17 +1,15 @@
 //! The choice of `either` for many keys, on the simulator, by plans made by hand for fewer: the whole output against
 //! the standard library's sort, and which way the keys went.
 
-mod common;
-
-use common::{Buffer, difference, random, with_multiprocessors};
-use rungs_kernels::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED};
-use rungs_kernels::ladder::sort::{Keys, Sorts};
-use rungs_kernels::ladder::{Device, Launcher, Launches, Options, Result};
-use rungs_kernels::radix::digits::LAST_EPOCH;
-use rungs_kernels::radix::r8_msd_buckets::launches::Plan;
-use rungs_kernels::radix::r11_either::choice::Choice;
-use rungs_kernels::radix::r11_either::many::{CHOICE_WORDS, FROM_LAST, SAMPLED};
-use rungs_kernels::radix::r11_either::many_launches::Many;
+use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED};
+use rungs_common::ladder::sort::{Keys, Sorts};
+use rungs_common::ladder::{Device, Launcher, Launches, Options, Result};
+use rungs_sorts::buckets::launches::Plan;
+use rungs_sorts::digits::LAST_EPOCH;
+use rungs_sorts::either::choice::Choice;
+use rungs_sorts::either::many::{CHOICE_WORDS, FROM_LAST, SAMPLED};
+use rungs_sorts::either::many_launches::Many;
+use rungs_testing::{Buffer, difference, random, with_multiprocessors};
 use simt::Geometry;
 use simt::launcher::{Call, Memory};
 use simt::sim::{Check, Gpu, MAX_SHARED, check as check_races};

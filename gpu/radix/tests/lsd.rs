@@ -1,17 +1,13 @@
 //! The rungs of radix sort that work upwards from the last digit, on many blocks, on the simulator: the whole output
 //! against the standard library's sort.
 
-mod common;
-
-use common::{Buffer, Sorting, for_kinds, launch, random, view, with_multiprocessors};
-use rungs_kernels::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED, Word};
-use rungs_kernels::ladder::sort::{Keys, Pairs as KeysWithValues, Sorts};
-use rungs_kernels::ladder::{Device, Launcher, Options, Result};
-use rungs_kernels::radix::r7_onesweep::launches::Onesweep;
-use rungs_kernels::radix::r7_onesweep::{self, *};
-use rungs_kernels::radix::r11_either::launches::Either;
-use rungs_kernels::radix::steps::Digits;
-use rungs_kernels::radix::{r5_lsd_blocks, r6_lsd_ballot, r11_either};
+use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED, Word};
+use rungs_common::ladder::sort::{Keys, Pairs as KeysWithValues, Sorts};
+use rungs_common::ladder::{Device, Launcher, Options, Result};
+use rungs_radix::r7_onesweep::launches::Onesweep;
+use rungs_radix::r7_onesweep::{self, *};
+use rungs_radix::{Digits, r5_lsd_blocks, r6_lsd_ballot};
+use rungs_testing::{Buffer, Sorting, for_kinds, launch, random, view, with_multiprocessors};
 use simt::Geometry;
 use simt::launcher::{Call, Memory};
 use simt::sim::Gpu;
@@ -73,46 +69,12 @@ fn onesweep_moves_values_with_their_keys_and_is_stable() {
     });
 }
 
-/// Either on a small device, twice by one sequence.
-fn either() -> Sorting {
-    Sorting { on: with_multiprocessors(4), runs: 2, ..Sorting::by(&r11_either::launches::RUNG) }
-}
-
-#[test]
-fn either_sorts_every_kind_of_input() {
-    let most = u64::from(r11_either::ONE_BLOCK);
-    for_kinds(&[0, 1, 2, 31, 32, 33, most - 1, most, most + 1, 8191, 8192, 8193, 30_011], |what, narrow, wide| {
-        either().check(what, narrow);
-        if wide.len() as u64 <= most {
-            either().check(what, wide);
-        }
-    });
-    // Buckets that are crowded, some of which are found to be so by the sample and others by the keys' order; with keys
-    // that take other ways than those.
-    let crowded = |values: u64, i: u64| (random(i) as u32 & 0x0f00_0000) | (random(!i) % values) as u32;
-    for values in [2, 3, 700] {
-        for order in [UNSIGNED, FLOAT | DESCENDING] {
-            let keys: Vec<u32> = (0..60_013).map(|i| crowded(values, i)).collect();
-            Sorting { order, ..either() }.check("crowded buckets", &keys);
-        }
-    }
-    // Keys that crowd in one block, of all types and in both directions.
-    for order in [SIGNED, FLOAT, UNSIGNED | DESCENDING, SIGNED | DESCENDING, FLOAT | DESCENDING] {
-        for_kinds(&[700, most], |what, narrow, wide| Sorting { order, ..either() }.check_both(what, narrow, wide));
-    }
-    // One bucket is as large as fits a block, or one key larger.
-    for size in [most, most + 1] {
-        let key = |i: u64| if i < size { random(i) as u32 >> 8 } else { random(i) as u32 | 1 << 31 };
-        either().check("a full bucket", &(0..30_011).map(key).collect::<Vec<_>>());
-    }
-}
-
 #[test]
 fn every_rung_maps_signed_keys_and_floats() {
     let wide: Vec<u64> = (0..20_011).map(random).collect();
     let narrow: Vec<u32> = wide.iter().map(|&k| k as u32).collect();
     let others = [&r5_lsd_blocks::launches::RUNG, &r6_lsd_ballot::launches::RUNG].map(Sorting::by);
-    for sort in others.into_iter().chain([onesweep(), either()]) {
+    for sort in others.into_iter().chain([onesweep()]) {
         for order in [SIGNED, FLOAT, UNSIGNED | DESCENDING, SIGNED | DESCENDING, FLOAT | DESCENDING] {
             Sorting { order, ..sort }.check_both("random", &narrow, &wide);
         }
@@ -145,27 +107,21 @@ impl Launcher for Clears {
 /// Sorts by one sequence before and after the epochs begin anew, with the last epoch in use and with some to spare.
 #[test]
 fn sorts_begin_anew_after_the_last_epoch() {
-    begins_anew("onesweep", Onesweep, |key| key);
-    // Keys that go from the last digit on: all are in one bucket.
-    begins_anew("either", Either, |key| key >> 8);
-}
-
-fn begins_anew<S: Sorts<u32>>(name: &str, from_epoch: impl Fn(u32) -> S, made: impl Fn(u32) -> u32) {
     let n = 2 * pass_tile::<u32>() + 77;
     for unused in [0, 1, 3] {
         let on = Clears(with_multiprocessors(4), Cell::new(0));
         // Two sorts of four passes.
-        let sort = from_epoch(LAST_EPOCH - unused - 7);
+        let sort = Onesweep(LAST_EPOCH - unused - 7);
         let mut launches = Sorts::<u32>::launches(&sort, &on, n, &Options::default()).unwrap();
         let fresh = on.1.get();
         for run in 0..4 {
-            let keys: Vec<u32> = (0..n as u64).map(|i| made(random(i + (run << 32)) as u32)).collect();
+            let keys: Vec<u32> = (0..n as u64).map(|i| random(i + (run << 32)) as u32).collect();
             let (mut got, mut want) = (Buffer::new(&keys, 0), keys);
             launches(&on, Keys { keys: got.view(), order: UNSIGNED }).unwrap();
             want.sort_unstable();
-            assert!(got.slice() == want, "{name}, {unused} epochs unused, run {run}");
-            got.check_guards(name);
-            assert_eq!(on.1.get() - fresh, (run > 1) as u32, "{name}, {unused} epochs unused, run {run}");
+            assert!(got.slice() == want, "{unused} epochs unused, run {run}");
+            got.check_guards("onesweep");
+            assert_eq!(on.1.get() - fresh, (run > 1) as u32, "{unused} epochs unused, run {run}");
         }
     }
 }

@@ -4,14 +4,12 @@
 //! The kernel here merges as the source does, one key a round. Without a mistake it sorts; with any of them it does
 //! not. (The source is S4, the blog "cuda练习(三):使用gpu进行排序".)
 
-mod common;
-
-use common::{difference, inputs, narrow, view};
-use rungs_kernels::keys::UNSIGNED;
-use rungs_kernels::ladder::sort::{Keys, Sort};
-use rungs_kernels::ladder::{Entry, Launcher, Options, Result};
-use rungs_kernels::radix::columns::{self, Columns};
-use rungs_kernels::radix::{r1_columns_one_thread, r2_columns_atomic_min, r3_columns_tree, r4_columns_groups};
+use rungs_common::keys::UNSIGNED;
+use rungs_common::ladder::sort::{Keys, Sort};
+use rungs_common::ladder::{Entry, Launcher, Options, Result};
+use rungs_radix::columns::{self, Columns};
+use rungs_radix::{r1_columns_one_thread, r2_columns_atomic_min, r3_columns_tree, r4_columns_groups};
+use rungs_testing::{difference, inputs, narrow, view};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::sim::Gpu;
 use simt::{Global, Shared, kernel, shared, thread};

@@ -1,11 +1,9 @@
 //! The column-wise rungs of radix sort on the simulator, against the standard library.
 
-mod common;
-
-use common::{Sorting, inputs, narrow};
-use rungs_kernels::ladder::sort::Sort;
-use rungs_kernels::ladder::{Entry, Options};
-use rungs_kernels::radix::{columns, r1_columns_one_thread, r2_columns_atomic_min, r3_columns_tree, r4_columns_groups};
+use rungs_common::ladder::sort::Sort;
+use rungs_common::ladder::{Entry, Options};
+use rungs_radix::{columns, r1_columns_one_thread, r2_columns_atomic_min, r3_columns_tree, r4_columns_groups};
+use rungs_testing::{Sorting, inputs, narrow};
 use simt::sim::MAX_SHARED;
 
 fn check(rung: &'static Entry<Sort>) {

@@ -1,16 +1,14 @@
 //! What the radix sorts from the first digit launch for more keys than a test can have, on the simulator: counters of
 //! eight bits, large blocks. The plans that ask for them are made by hand.
 
-mod common;
+use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED};
+use rungs_common::ladder::sort::Width;
+use rungs_testing::{Buffer, difference, launch, random, with_multiprocessors};
 
-use common::{Buffer, difference, launch, random, with_multiprocessors};
-use rungs_kernels::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED};
-use rungs_kernels::ladder::sort::Width;
-
-use rungs_kernels::radix::r8_msd_buckets as buckets;
-use rungs_kernels::radix::r8_msd_buckets::launches::Memory;
-use rungs_kernels::radix::r8_msd_buckets::{BYTES_TOP_BITS, Plain};
-use rungs_kernels::radix::r9_msd_skewed::launches::{Plan, Sort};
+use rungs_sorts::buckets;
+use rungs_sorts::buckets::launches::Memory;
+use rungs_sorts::buckets::{BYTES_TOP_BITS, Plain};
+use rungs_sorts::msd_skewed::launches::{Plan, Sort};
 use simt::Geometry;
 use simt::sim::MAX_SHARED;
 use std::fmt::Debug;
@@ -26,7 +24,7 @@ fn check_count(what: &str, blocks: u32, keys: &[u32]) {
     let geometry = Geometry::linear(blocks, buckets::HISTOGRAM_THREADS);
     let geometry = geometry.shared(buckets::histogram_shared(BYTES_TOP_BITS)).overlapping();
     let args = (input.view(), UNSIGNED, counted.view(), zeroed.view());
-    launch(buckets::radix_msd_buckets_histogram_bytes::<u32, Plain>::default(), geometry, args);
+    launch(buckets::radix_msd_skewed_histogram_bytes::<u32, Plain>::default(), geometry, args);
     if let Some(value) = (0..want.len()).find(|&value| want[value] != counted.slice()[value]) {
         panic!("{what}: value {value}: {} instead of {}", counted.slice()[value], want[value]);
     }
