@@ -8,7 +8,7 @@ use rungs_kernels::ladder::{
     Entry, Launcher, Options, Result, Rung, cubes, histogram, matmul, reduce, saxpy, scan, sort,
 };
 use rungs_kernels::operator::Operation;
-use rungs_kernels::{bitonic, bubble, keys, merge, odd_even, radix};
+use rungs_kernels::{bitonic, bubble, keys, merge, odd_even, radix, sorts};
 use simt::launcher::{Call, Device, Memory};
 use simt::sim::{Access, AccessKind, Event, Gpu, Space, observe};
 use simt::{Geometry, Scalar};
@@ -570,15 +570,14 @@ fn merge_sorts() {
     }
     let cost = cost_of_sort(all_runs, &random(n), Options::default());
     assert_eq!(cost.launches.len(), 2);
-    // The tiles' launch also clears the word that tells whether the order is one.
-    assert_eq!([0, 1].map(|i| cost.launches[i].written), [4 * u64::from(n) + 4, 4 * u64::from(n)]);
+    assert_eq!([0, 1].map(|i| cost.launches[i].written), [4 * u64::from(n); 2]);
     // Five runs: three levels, twice. Before them the samples, and then the part, are loaded; the threads are dealt
-    // out; in between the bounds and the splits are found, and tested.
+    // out; in between the bounds and the splits are found, and the cuts set.
     cost.launches[1].has_barriers(2 * (2 + 2 * 3) + 3);
 
     let rung = &merge::r4_sample::launches::RUNG;
-    let stable = &merge::r5_stable::launches::RUNG;
-    states(&stable.rung, "That of `all-runs` up to 2²⁰ keys, beyond them that of `sample`");
+    let stable = &sorts::stable::launches::RUNG;
+    states(&stable.rung, "That of `all_runs` up to 2²⁰ keys, beyond them that of `sample`");
     for n in [1, 4353, most, most + 1, (1 << 21) + 1] {
         let like = if n <= most { all_runs } else { rung };
         assert_eq!(launches_to_sort(stable, n), launches_to_sort(like, n), "n = {n}");

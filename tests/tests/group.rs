@@ -12,7 +12,7 @@ use rungs::profile::Entry;
 use rungs::{Error, Result};
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::scan::{Scan, Scans};
-use rungs_kernels::radix::pieces::{Bits, Pieces};
+use rungs_kernels::sorts::pieces::{Bits, Pieces};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::num::NonZero;

@@ -1,4 +1,4 @@
-//! # Merge sort, two runs at a time along the merge path
+//! # Merge sort, merge two runs at a time along the merge path
 //!
 //! **Idea.** Two sorted runs are merged by many threads at once. Of the first d keys of the result, i come from the
 //! first run and d - i from the second. A binary search finds this i: where the path of the merge crosses diagonal d.

@@ -1,4 +1,4 @@
-//! # Radix sort over many blocks, four bits per pass
+//! # Radix sort from the least significant digit, four bits per pass on many blocks
 //!
 //! **Idea.** Sort by the last digit, then by the one before it, and so on. Each pass is stable: it keeps the order that
 //! the passes before made among equal digits, so after the first digit all keys are sorted. A pass over many blocks

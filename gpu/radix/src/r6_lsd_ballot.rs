@@ -1,4 +1,4 @@
-//! # Radix sort, eight bits per pass, ranked by ballots
+//! # Radix sort from the least significant digit, eight bits per pass ranked by ballots
 //!
 //! **Idea.** A warp finds out by eight ballots, one per bit, which of its lanes hold the same digit. The rank of a key
 //! among those with its digit is the number of such lanes below its own, plus the count of the digit in the warp's

@@ -20,7 +20,7 @@ use crate::matrix::Precision;
 use crate::measure::median;
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::scan::{Scan, Scans};
-use rungs_kernels::radix::pieces::Pieces;
+use rungs_kernels::sorts::pieces::Pieces;
 use serde::Serialize;
 use simt::Scalar;
 use std::time::Instant;

@@ -166,24 +166,28 @@ macro_rules! sort_kernels {
 
             #[cfg(not(target_os = "cuda"))]
             impl Kernels {
-                /// The names of the kernels in the PTX.
+                /// The names in the PTX of the kernels but the stable ones.
                 pub const NAMES: &'static [&'static [&'static str]] = &[
                     <tile as simt::Instances>::NAMES,
                     <small_tile as simt::Instances>::NAMES,
-                    <stable_small_tile as simt::Instances>::NAMES,
                     <split4 as simt::Instances>::NAMES,
                     <split8 as simt::Instances>::NAMES,
                     <merge4 as simt::Instances>::NAMES,
                     <merge8 as simt::Instances>::NAMES,
                     <small_merge as simt::Instances>::NAMES,
                     <middle_tile as simt::Instances>::NAMES,
-                    <stable_middle_tile as simt::Instances>::NAMES,
                     <merge_few as simt::Instances>::NAMES,
                     <merge_many as simt::Instances>::NAMES,
                     <splitters as simt::Instances>::NAMES,
                     <count as simt::Instances>::NAMES,
                     <buckets as simt::Instances>::NAMES,
                     <sort_large as simt::Instances>::NAMES,
+                ];
+
+                /// The names of the kernels that only a stable sort launches.
+                pub const STABLE_NAMES: [&'static [&'static str]; 4] = [
+                    <stable_small_tile as simt::Instances>::NAMES,
+                    <stable_middle_tile as simt::Instances>::NAMES,
                     <stable_buckets as simt::Instances>::NAMES,
                     <stable_sort_large as simt::Instances>::NAMES,
                 ];

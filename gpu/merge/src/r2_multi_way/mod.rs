@@ -1,4 +1,4 @@
-//! # Merge sort, four or eight runs at a time
+//! # Merge sort, merge four or eight runs at a time
 //!
 //! **Idea.** A pass merges four or eight runs instead of two: a block finds where its part of the result begins in each
 //! of them, loads that, and merges it in shared memory, two runs at a time. One warp finds the splits of all runs

@@ -1,4 +1,4 @@
-//! # Merge sort, all runs at once
+//! # Merge sort, merge all runs at once
 //!
 //! **Idea.** One pass merges all runs, whatever their number. A sample of each run, merged, tells roughly where parts
 //! of the result begin: each block merges the samples for itself, takes two of them, and finds by binary search where

@@ -1,4 +1,4 @@
-//! # Sample sort: splitters, two distributions, buckets that fit a block
+//! # Sample sort, distribute keys by splitters into buckets that fit a block
 //!
 //! **Idea.** A sorted sample of the keys gives splitters, which cut the keys into buckets of about the same size. A key
 //! finds its bucket by a binary search of the splitters in shared memory, and is moved there. The search costs one

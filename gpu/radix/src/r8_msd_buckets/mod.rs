@@ -1,4 +1,4 @@
-//! # Radix sort from the most significant digit, into buckets that fit a block
+//! # Radix sort from the most significant digit, split into buckets that fit a block
 //!
 //! **Idea.** Keys without values need no stable sort: equal keys cannot be told apart. So the keys are split by their
 //! top bits first, in one or two passes over memory, into buckets that fit the shared memory of a block, and one block

@@ -1,72 +1,70 @@
-//! # Radix sort, from whichever end suits the keys
+//! # Radix sort, choose MSD or LSD on the device
 //!
-//! **Idea.** Keys are sorted fastest from the most significant digit if they spread over the buckets, and mostly from
-//! the least significant digit if they do not. Which is the case is known once the digits are counted, and only on the
-//! device. So a launch can be a step of either sort: the launch that turns counts into starts decides, and the others
-//! read what it decided.
+//! **Idea.** An MSD radix sort is fastest if the keys spread over the buckets, and an LSD radix sort mostly is if they
+//! do not. Which is the case is known once the digits are counted, and only on the device. So a launch can be a step of
+//! either sort: the launch that turns counts into starts decides, and the others read its decision.
 //!
-//! **Changed from the rung before.** For keys alone the rung before is `msd-skewed`. It splits a bucket that is too
-//! large level by level, and its blocks wait for each other at the end of each phase. For up to 2²⁰ keys that waiting
-//! is most of the time. On skewed keys `onesweep` is then faster: its time hardly depends on how keys are distributed.
-//! Both sorts begin with a count, so one count of all four digits serves both.
-//! Launches that leave at once are not free either: with three more of them a sort took 5 to 12 µs longer on an H200.
-//! Keys that fit a block are one launch: they are spread over counters as a bucket is, or, if many share a counter,
-//! sorted from the last digit in shared memory.
+//! **Up to 2²⁰ keys.** `msd-skewed` splits an oversized bucket level by level, and its blocks wait for each other at the
+//! end of each phase. For so few keys that waiting is most of the time. On skewed keys `onesweep` is then faster: its
+//! time hardly depends on how keys are distributed. Both sorts begin with a count, so one count of all four digits serves
+//! both. Launches whose blocks exit at once are not free either: with three more of them a sort took 5 to 12 µs longer on
+//! an H200. Keys that fit a block are one launch: they are spread over counters as a bucket is, or, if many share a
+//! counter, sorted from the last digit in shared memory.
 //!
-//! For more than 2²⁰ keys a count of all digits costs too much where the keys spread. There the launches are those of
-//! `msd-skewed`, and five of its kernels are replaced: the histogram, which counts nothing if a sample of the keys is
-//! skewed beyond doubt; the starts, which decide if the sample did not; if keys go from the last, the first partition,
-//! which counts all digits instead; the second one, which does the first pass; and the split of large buckets, which
-//! does the others. The blocks of that launch take the tiles of a pass by a ticket, and wait for its end before the
-//! next. The first pass needs no order kept, since equal keys are alike, so it is a partition; with one partition
-//! alone, the last launch does it, too. A digit in which no two keys differ needs no pass. If keys differ in one digit
-//! alone, the counts say all: the keys are written anew. What the split leaves is split again until no bit is left, so
-//! the launch that tallies is not needed.
+//! **More keys.** A count of all digits costs too much where the keys spread. There the launches are those of
+//! `msd-skewed`, and five of its kernels are replaced. The histogram counts nothing if a sample of the keys is skewed
+//! beyond doubt. The starts decide if the sample did not. For an LSD sort the first partition counts all digits instead,
+//! the second one does the first pass, and the split of oversized buckets does the other passes: a persistent kernel
+//! whose blocks take the tiles of a pass by a ticket, and wait for its end before the next. The first pass needs no order
+//! kept, since equal keys are alike, so it is a partition; with one partition alone, the last launch does it, too. A
+//! digit in which no two keys differ needs no pass. If keys differ in one digit alone, the counts are the result: each
+//! value is written as often as it was counted. The split goes on until no bit is left, so the launch that tallies is not
+//! needed.
 //!
 //! **Bottleneck.** The launches: six, for work of a few microseconds each. For many keys, that of the sort that is
-//! taken.
+//! chosen.
 //!
-//! **Cost.** 4 bytes per key to count. Then from the first digit 16 bytes per key: one partition, and the sort of the
-//! buckets; or from the last digit 32 bytes per key, in four passes. Six launches; one up to [`ONE_BLOCK`] keys. In one
-//! block, 8 bytes per unsigned key; keys that crowd there are read once more, and moved in shared memory once per eight
-//! bits in which they differ.
+//! **Cost.** 4 bytes per key to count. Then MSD 16 bytes per key: one partition, and the sort of the buckets; or LSD 32
+//! bytes per key, in four passes. Six launches; one up to [`ONE_BLOCK`] keys. In one block, 8 bytes per unsigned key;
+//! keys of which many share a counter are read once more, and moved in shared memory once per eight bits in which they
+//! differ.
 //!
-//! For more than [`MOST`] keys seven launches, or six with one partition, whichever way keys go. From the first digit
-//! they move the bytes that `msd-skewed` moves. From the last digit 4 bytes per key to count, or 8 if the sample did
-//! not suffice, and 8 per key and pass: one for each digit in which keys differ, and one more if that makes their
-//! number even. Keys that differ in one digit take no pass, but 4 bytes per key to write.
+//! For more than [`MOST`] keys seven launches, or six with one partition, whichever sort is chosen. MSD moves the bytes
+//! that `msd-skewed` moves. LSD moves 4 bytes per key to count, or 8 if the sample did not suffice, and 8 per key and
+//! pass: one for each digit in which keys differ, and one more if that makes their number even. Keys that differ in one
+//! digit take no pass, but 4 bytes per key to write.
 //!
 //! **Threads.** 512 per block, with 16 keys each in partitions and passes, and with 12 keys each in buckets. Buckets of
 //! more than [`MOST`] keys in all are sorted by 384 threads per block.
 //!
-//! **Limits.** Those of `msd-skewed`. There is a choice for up to [`MANY`] keys of 32 bits; more keys, and more keys of
-//! 64 bits than fit a block, go the way of `msd-skewed`. A block of a pass waits, but only for tiles that running
-//! blocks have taken, never for a block that has yet to start.
+//! **Limits.** Those of `msd-skewed`. There is a choice for up to [`MANY`] keys of 32 bits; `msd-skewed` sorts more keys,
+//! and more keys of 64 bits than fit a block. A block of a pass waits, but only for tiles that running blocks have taken,
+//! never for a block that has yet to start.
 //!
-//! **Source.** As for `onesweep` and `msd-skewed`; that the device takes one of two ways is ours.
+//! **Source.** As for `onesweep` and `msd-skewed`; the choice on the device is ours.
 //!
 //! Up to [`MOST`] keys:
 //!
-//! | launch | kernel | keys that spread | skewed keys |
+//! | launch | kernel | keys that spread (MSD) | skewed keys (LSD) |
 //! | --- | --- | --- | --- |
 //! | 1 | `radix_onesweep_histogram` | counts all digits | the same |
 //! | 2 | `radix_either_starts` | where each bucket starts | where each value of each digit starts |
 //! | 3 | `radix_either_first` | moves the keys to their buckets | first pass |
 //! | 4 | `radix_either_second` | sorts each bucket | second pass |
-//! | 5 | `radix_either_third` | sorts the buckets that are crowded | third pass |
-//! | 6 | `radix_either_last` | leaves | last pass |
+//! | 5 | `radix_either_third` | sorts the buckets in which many keys share a counter | third pass |
+//! | 6 | `radix_either_last` | exits | last pass |
 //!
 //! Up to [`MANY`] keys, by `many_launches.rs`; `choice.rs` says which keys are skewed:
 //!
-//! | launch | kernel | keys that spread | skewed keys |
+//! | launch | kernel | keys that spread (MSD) | skewed keys (LSD) |
 //! | --- | --- | --- | --- |
-//! | 1 | `radix_either_many_histogram` | counts the keys of each bucket | the same, or leaves after a sample |
+//! | 1 | `radix_either_many_histogram` | counts the keys of each bucket | the same, or exits after a sample |
 //! | 2 | `radix_either_many_starts` | where each bucket starts | no bucket has keys |
 //! | 3 | `radix_either_many_first` | first partition | counts all digits |
 //! | 4 | `radix_either_many_second` | second partition, above 2²¹ keys | first pass |
-//! | 5 | `radix_msd_skewed_bucket_sort` | sorts each bucket | leaves: no bucket has keys |
-//! | 6 | `radix_either_rest` | splits the buckets that are too large | the other passes, or all |
-//! | 7 | `radix_msd_skewed_groups` | sorts what is crowded or was split off | leaves: there is nothing |
+//! | 5 | `radix_msd_skewed_bucket_sort` | sorts each bucket | exits: no bucket has keys |
+//! | 6 | `radix_either_rest` | splits the oversized buckets | the other passes, or all |
+//! | 7 | `radix_msd_skewed_groups` | sorts the groups | exits: the list is empty |
 
 pub mod choice;
 mod crowded;

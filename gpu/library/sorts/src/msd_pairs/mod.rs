@@ -1,23 +1,24 @@
-//! # Radix sort of pairs, stable, into buckets that fit a block
+//! # Radix sort of pairs, stable buckets that fit a block
 //!
 //! **Idea.** Keys with values need a stable sort: equal keys differ in their values. The partitions keep the order of
 //! the keys, as `onesweep` does, but take the top digits first, as `msd-buckets` does: after two of them instead of
-//! four the pairs lie in buckets that fit the shared memory of a block. There a key gives up the bits that its bucket
-//! shares and takes its place in the bucket instead. So no two words are equal, an unstable sort of the words is a
-//! stable sort of the keys, and each word tells where the value lies.
+//! four the pairs lie in buckets that fit the shared memory of a block. There the top bits of a key, which all keys of
+//! its bucket share, are replaced by its place in the bucket. So no two words are equal, an unstable sort of the words
+//! is a stable sort of the keys, and each word tells where its value lies.
 //!
-//! **Changed from the rung before.** `msd-skewed` sorts keys alone. Here a key and its value lie side by side between
-//! passes: the runs that a tile writes are twice as long, and fewer sectors of memory are written in part. Ranks come
-//! from one word of shared memory for each half warp and digit: how many pairs had the digit before, and the set of
-//! lanes that have it now. Where many lanes have the same digit, two votes find them instead of atomics. If a bucket is
-//! too large for a block, pairs go by all digits, from the last one, as in `onesweep`. A sample of the keys tells that
-//! in nearly all cases, the histogram in the others; all launches are made, and those of the other way leave at once.
-//! To leave takes time, too, for each block that is launched: so all passes by digits are one launch of no more blocks
-//! than run at once. A digit in which no two keys differ takes no pass.
+//! A key and its value lie side by side between passes: the runs that a tile writes are twice as long, and fewer sectors
+//! of memory are written in part. Ranks come from one word of shared memory for each half warp and digit: how many pairs
+//! had the digit before, and the set of lanes that have it now. Where many lanes have the same digit, two votes find
+//! them instead of atomics.
 //!
-//! **Bottleneck.** By ncu on an H200, 2²⁸ uniform pairs: in the passes nothing is saturated (the second-level cache 64
-//! and 71 % of its peak, shared memory 59, memory 45); a run of 32 pairs begins anywhere, so that most writes fill
-//! sectors in part. In the bucket sort it is shared memory (73 %; memory 57).
+//! If a bucket is too large for a block, pairs are sorted by all digits, from the last one, as in `onesweep`. A sample of
+//! the keys tells that in nearly all cases, the histogram in the others. All launches are made, and those of the other
+//! sort exit early. Even a block that exits at once costs launch time, so all passes by digits share one persistent
+//! kernel. A digit in which no two keys differ takes no pass.
+//!
+//! **Bottleneck.** By ncu on an H200, 2²⁸ uniform pairs: in the passes nothing is saturated (L2 64 and 71 % of its peak,
+//! shared memory 59, memory 45); a run of 32 pairs begins anywhere, so that most writes fill sectors in part. In the
+//! bucket sort it is shared memory (73 %; memory 57).
 //!
 //! **Cost.** By buckets a read of the keys to count, two passes that read and write pairs, and the sort of the buckets,
 //! which does so too: 52 bytes per pair. By digits a read to count, and 16 bytes per pair and pass: 68 bytes if no pass
@@ -28,20 +29,20 @@
 //! buckets.
 //!
 //! **Limits.** Any number of pairs of 32-bit keys and 32-bit values; no keys alone. Beyond 2²⁸ pairs the buckets of
-//! uniform keys are too large for a block, and pairs go by digits. Scratch memory of 8 bytes per pair where the device
-//! chooses, of 16 elsewhere. Keys begin on a multiple of 16 bytes. Needs 128 KiB of shared memory per block.
+//! uniform keys are too large for a block, and pairs are sorted by digits. Scratch memory of 8 bytes per pair where the
+//! device chooses, of 16 elsewhere. Keys begin on a multiple of 16 bytes. Needs 128 KiB of shared memory per block.
 //!
 //! **Source.** Composed of known ideas: A. Adinets and D. Merrill, "Onesweep" (2022), for the passes; E. Stehle and
 //! H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort on GPUs" (2017), for most significant digits first.
 //!
 //! | launch | file | by buckets | by digits |
 //! | --- | --- | --- | --- |
-//! | 1 | `histogram.rs` | counts the keys of each bucket | leaves, if a sample shows that it has to be by digits |
-//! | 2 | `starts.rs` | finds where each bucket starts | finds that one is too large |
-//! | 3 | `count.rs` | leaves | counts all digits, and finds where each value starts |
-//! | 4, 5 | `pass.rs`, `tile.rs`, `ranks.rs` | partitions by the top bits | leave |
-//! | 6 | `bucket_sort.rs`, `window.rs`, `room.rs` | sorts each bucket | leaves |
-//! | 7 | `rest.rs` | leaves | all passes |
+//! | 1 | `histogram.rs` | counts the keys of each bucket | exits, if a sample shows that keys are skewed |
+//! | 2 | `starts.rs` | finds where each bucket starts | finds that a bucket is too large |
+//! | 3 | `count.rs` | exits | counts all digits, and finds where each value starts |
+//! | 4, 5 | `pass.rs`, `tile.rs`, `ranks.rs` | partitions by the top bits | exit |
+//! | 6 | `bucket_sort.rs`, `window.rs`, `room.rs` | sorts each bucket | exits |
+//! | 7 | `rest.rs` | exits | all passes |
 
 mod bucket_sort;
 mod count;

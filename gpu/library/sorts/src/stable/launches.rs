@@ -19,9 +19,20 @@ use std::marker::PhantomData;
 const SMALL_TILE: u64 = (SMALL_BLOCK * small_keys::<u32>()) as u64;
 
 /// The row of the ladder.
-pub static RUNG: Entry<Sort> = rung!("mod.rs", [merge_stable_scatter]).with_tiles(&[SMALL_TILE]).run_by(
-    Sort::both(&StableSort).by_low_half(ByLowHalf { launches: sequence::<merge_by_low_half::Kernels>, stable: true }),
-);
+pub static RUNG: Entry<Sort> =
+    Rung { kernels: KERNELS, ..rung!("mod.rs", [merge_stable_scatter]) }.with_tiles(&[SMALL_TILE]).run_by(
+        Sort::both(&StableSort).by_low_half(ByLowHalf { launches: sequence::<merge_by_low_half::Kernels>, stable: true }),
+    );
+
+/// The names of the kernels, by function: the move, and the instances of each of the others.
+const KERNELS: &[&[&str]] =
+    &[<merge_stable_scatter as Instances>::NAMES, &instances(0), &instances(1), &instances(2), &instances(3)];
+
+/// The instances of a kernel that only this sort launches.
+const fn instances(kernel: usize) -> [&'static str; 3] {
+    let (less, wide) = (merge_by_less::Kernels::STABLE_NAMES, merge_by_less_u64::Kernels::STABLE_NAMES);
+    [less[kernel][0], wide[kernel][0], merge_by_low_half::Kernels::STABLE_NAMES[kernel][0]]
+}
 
 /// The kernels of a stable sort by one order.
 #[allow(missing_docs, reason = "each is the kernel of that name")]

@@ -1,4 +1,4 @@
-//! # Merge sort and sample sort, keeping the order of equivalent keys
+//! # Merge sort and sample sort, keep the order of equivalent keys
 //!
 //! **Idea.** A distribution is stable if each key is placed behind all keys of its bucket that came before it: a block
 //! ranks the keys of its tile bucket by bucket, and learns from the tiles beside it how many keys of each bucket they
@@ -7,9 +7,9 @@
 //! from the second run only what is before the key of the first. What remains is the sort of a thread's own keys.
 //! Exchanges of neighbours alone, odd and even places in turn, never carry a key past an equivalent one.
 //!
-//! **Compared with the course.** `sample` distributes keys by atomics, in the order in which threads come. Here the
-//! move is the one of `onesweep`, with the bucket of a key for its digit, from the last tile to the first. The sort in
-//! registers takes more exchanges: 144 for 17 keys, where Batcher's network has 85.
+//! The course's `sample` distributes keys by atomics, in the order in which threads come. Here the move is the one of
+//! `onesweep`, with the bucket of a key for its digit, from the last tile to the first. The sort in registers takes more
+//! exchanges: 144 for 17 keys, where Batcher's network has 85.
 //!
 //! **Bottleneck.** By ncu on an H100, 2²⁸ keys by their low halves: in the move shared memory is at 75 % of its peak
 //! and memory at 54; in the sort of the buckets, which takes a third longer than both moves, at 41 and 16.
