@@ -29,7 +29,7 @@ pub mod host;
 pub use host::LADDER;
 
 use rungs_common::keys::Key;
-use simt::{Global, Shared, grid, thread, unroll};
+use simt::{Global, Shared, async_copy, grid, thread, unroll};
 
 /// Slots before the tile and behind its keys. A thread reads up to `N + 1` keys beyond either end, and does not use
 /// them.
@@ -62,8 +62,7 @@ impl<K: Key> Tile<K> {
     #[inline(always)]
     #[track_caller]
     fn at_byte(self, offset: u32) -> K {
-        let size = size_of::<K>() as u32;
-        self.0.cast::<u8>().slice(offset.wrapping_add(PAD * size), size).cast::<K>().get(0)
+        at_byte(self.0, offset.wrapping_add(PAD * size_of::<K>() as u32))
     }
 
     /// Puts a key in slot `i`.
@@ -90,6 +89,32 @@ impl<K: Key> Tile<K> {
         (self.0, PAD)
     }
 
+    /// Loads all of a view into the tile. All threads see it.
+    #[inline(always)]
+    #[track_caller]
+    pub fn load(self, keys: Global<K>) {
+        self.surround(keys.len());
+        let mut i = thread::thread_idx_x();
+        while i < keys.len() {
+            async_copy::element(self.0, PAD + i, keys, i, true);
+            i += thread::block_dim_x();
+        }
+        async_copy::commit();
+        async_copy::wait::<0>();
+        thread::sync_threads(); // the tile is whole before each thread takes its neighbouring keys
+    }
+
+    /// Fills a view from the tile.
+    #[inline(always)]
+    #[track_caller]
+    pub fn store(self, keys: Global<K>) {
+        let mut i = thread::thread_idx_x();
+        while i < keys.len() {
+            keys.set(i, self.get(i));
+            i += thread::block_dim_x();
+        }
+    }
+
     /// Puts the first `count` of the thread's keys in the slots from `first` on, or up to `first` if `down`.
     #[inline(always)]
     fn put<const N: usize>(self, keys: &[K; N], first: u32, count: u32, down: bool) {
@@ -109,6 +134,20 @@ impl<K: Key> Tile<K> {
             });
         }
     }
+}
+
+/// Keys of the result that a block of `threads` threads with `items` keys each merges from `ways` runs: in the first
+/// level each of `ways / 2` pairs but one may leave its last thread with a single key. A multiple of 32, so that parts
+/// begin on a line of memory.
+pub const fn part_keys(ways: u32, threads: u32, items: u32) -> u32 {
+    (threads * items - (ways / 2 - 1) * (items - 1)) & !31
+}
+
+/// The element so many bytes from the start of a view.
+#[inline(always)]
+#[track_caller]
+pub fn at_byte<K: Key>(view: Shared<K>, offset: u32) -> K {
+    view.cast::<u8>().slice(offset, size_of::<K>() as u32).cast::<K>().get(0)
 }
 
 /// What a thread merges: of run A, `a` slots from `base` on, and run B, `b` slots behind it, the keys of the result

@@ -24,8 +24,8 @@
 //! "Merge path - parallel merging made simple" (2012). The layout of two runs back to back is that of bitonic
 //! sequences, K. E. Batcher (1968).
 
-use super::runs::{Group, merge_part, part_keys, split_words};
-use super::{Tile, sort_tile, tile_shared};
+use super::runs::{Group, merge_part, split_words};
+use super::{Tile, part_keys, sort_tile, tile_shared};
 use rungs_common::keys::Key;
 use simt::{Global, Shared, grid, kernel, shared, thread, unroll};
 

@@ -41,13 +41,6 @@ impl Group {
     }
 }
 
-/// Keys of the result that a block of `threads` threads with `items` keys each merges from `ways` runs: in the first
-/// level each of `ways / 2` pairs but one may leave its last thread with a single key. A multiple of 32, so that parts
-/// begin on a line of memory.
-pub const fn part_keys(ways: u32, threads: u32, items: u32) -> u32 {
-    (threads * items - (ways / 2 - 1) * (items - 1)) & !31
-}
-
 /// The geometry of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {

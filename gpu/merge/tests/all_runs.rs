@@ -1,8 +1,8 @@
 //! The merge of all runs at once on the simulator: sizes around its tiles, keys that its samples get wrong.
 
+use rungs_merge::part_keys;
 use rungs_merge::r3_all_runs::launches::{FEW, FEWEST, MOST, Plan, RUNG};
 use rungs_merge::r3_all_runs::{FEW_KEYS, MANY_KEYS};
-use rungs_merge::runs::part_keys;
 use rungs_testing::{Random, Sorting, inputs, narrow, random};
 use simt::sim::{Check, check as check_schedules};
 

@@ -99,7 +99,7 @@ fn rounds_split_down_to_small_buckets() {
 fn the_ids_of_the_most_keys_fit() {
     let tiles = u32::MAX / r4::TILE + (1 << 15);
     assert!(u64::from(tiles) * u64::from(r4::TILE) > 1 << 32);
-    assert_eq!(u64::from(r4::id_words(tiles)), u64::from(tiles) * u64::from(r4::TILE) / 4);
+    assert_eq!(u64::from(r4::launches::id_words(tiles)), u64::from(tiles) * u64::from(r4::TILE) / 4);
 }
 
 /// Buckets that do not fit a block, which no input makes for sure: two of them on a list made by hand, in fewer blocks.
@@ -111,7 +111,7 @@ fn sample_sorts_buckets_that_do_not_fit_a_block() {
         let keys: Vec<u32> = (0..2 * n).map(|i| if i % 3 == 0 { i as u32 } else { source.next() as u32 }).collect();
         let mut buffer = Buffer::new(&keys, 0);
         let mut large = [2, 0, n as u32, n as u32, 2 * n as u32];
-        let geometry = Geometry::linear(1, r4::BLOCK).shared(r4::buckets_shared::<u32>());
+        let geometry = Geometry::linear(1, r4::BLOCK).shared(r4::launches::buckets_shared::<u32>());
         launch(r4::merge_sample_large::<u32>::default(), geometry, (buffer.view(), view(&mut large)));
         let mut want = keys.clone();
         want[..n].sort_unstable();

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::host::{passes_of, sort_by_passes};
-use crate::runs::{Pass, part_keys};
+use crate::part_keys;
+use crate::runs::Pass;
 use crate::tile_shared;
 use rungs_common::ladder::sort::*;
 use std::vec::Vec;

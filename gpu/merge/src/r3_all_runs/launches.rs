@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::host::sort_by_passes;
+use crate::part_keys;
 use crate::r2_multi_way::launches::{TileArgs, keys_of};
 use crate::r2_multi_way::{SMALL_BLOCK, SMALL_KEYS, merge_multi_way_small_tile};
-use crate::runs::{Pass, part_keys};
+use crate::runs::Pass;
 use crate::tile_shared;
 use rungs_common::ladder::sort::*;
 

@@ -7,7 +7,7 @@ use super::{
     MOST_RUNS, PLACES,
 };
 use crate::Tile;
-use crate::runs::part_keys;
+use crate::part_keys;
 use rungs_common::keys::Key;
 use rungs_common::operator::{Sum, warp_scan_inclusive};
 use simt::math::mul_hi;

@@ -1,10 +1,10 @@
 //! Launches 9 and 10: sorts each bucket in shared memory, and those that do not fit through global memory.
 
 use super::{BLOCK, LARGE, LARGE_MAX_SPILLS, LIST, MAX_SPILLS};
-use crate::{Tile, sort_in_block, tile_shared};
+use crate::{Tile, sort_in_block};
 use rungs_common::keys::Key;
 use simt::atomic::{Order::Relaxed, Scope};
-use simt::{Global, async_copy, grid, kernel, thread};
+use simt::{Global, grid, kernel, thread};
 
 /// Keys per thread.
 const KEYS: usize = 17;
@@ -14,11 +14,6 @@ const WIDE_KEYS: usize = 15;
 /// Keys that fit a block.
 pub const fn bucket_keys<K>() -> u32 {
     BLOCK * if size_of::<K>() == 8 { WIDE_KEYS } else { KEYS } as u32
-}
-
-/// Bytes of dynamic shared memory, of both kernels.
-pub const fn buckets_shared<K>() -> u32 {
-    tile_shared::<K>(bucket_keys::<K>())
 }
 
 /// Fewest blocks per multiprocessor: tiles of all of them fit its shared memory.
@@ -85,37 +80,12 @@ pub fn merge_sample_large<K: Key>(keys: Global<K>, large: Global<u32>) {
 #[track_caller]
 fn sort<K: Key>(keys: Global<K>) {
     let tile = Tile::new(bucket_keys::<K>());
-    load(tile, keys);
+    tile.load(keys);
     if size_of::<K>() == 8 {
         sort_in_block::<K, WIDE_KEYS, true, false>(tile, keys.len());
     } else {
         sort_in_block::<K, KEYS, true, false>(tile, keys.len());
     }
     thread::sync_threads(); // the tile is sorted before it is read in another order
-    store(tile, keys);
-}
-
-/// Loads all of a view into the tile. All threads see it.
-#[inline(always)]
-fn load<K: Key>(tile: Tile<K>, keys: Global<K>) {
-    let (slots, pad) = tile.slots();
-    tile.surround(keys.len());
-    let mut i = thread::thread_idx_x();
-    while i < keys.len() {
-        async_copy::element(slots, pad + i, keys, i, true);
-        i += BLOCK;
-    }
-    async_copy::commit();
-    async_copy::wait::<0>();
-    thread::sync_threads(); // the tile is whole before each thread takes its neighbouring keys
-}
-
-/// Fills a view from the tile.
-#[inline(always)]
-fn store<K: Key>(tile: Tile<K>, keys: Global<K>) {
-    let mut i = thread::thread_idx_x();
-    while i < keys.len() {
-        keys.set(i, tile.get(i));
-        i += BLOCK;
-    }
+    tile.store(keys);
 }

@@ -1,10 +1,11 @@
 //! Launches 2 and 6: the bucket of each key, and how many keys each bucket has.
 
 use super::tiles::{part_of_block, slot};
-use super::{BLOCK, COPY, ITEMS, MAX_SPILLS, MOST_BUCKETS, SPLIT_TWINS, TILE};
+use super::{BLOCK, COPY, ITEMS, MAX_SPILLS, MOST_BUCKETS, SPLIT_TWINS};
+use crate::at_byte;
 use rungs_common::keys::Key;
 use simt::atomic::{Order::Relaxed, Scope};
-use simt::{Global, Shared, grid, kernel, opaque, shared, thread, unroll};
+use simt::{Global, grid, kernel, opaque, shared, thread, unroll};
 
 shared!(TREE: [u64; MOST_BUCKETS]);
 shared!(SORTED: [u64; MOST_BUCKETS]);
@@ -87,16 +88,4 @@ pub fn merge_sample_count<K: Key>(
             counts.fetch_add(part.bucket * buckets + t, count, Relaxed, Scope::Device);
         }
     }
-}
-
-/// The element so many bytes from the start of a view.
-#[inline(always)]
-fn at_byte<K: Key>(view: Shared<K>, offset: u32) -> K {
-    view.cast::<u8>().slice(offset, size_of::<K>() as u32).cast::<K>().get(0)
-}
-
-/// Words of the ids of `tiles` tiles.
-pub const fn id_words(tiles: u32) -> u32 {
-    // Not `tiles * TILE / 4`: of 2³² - 1 keys the tiles have more than 2³² places.
-    tiles * (TILE / 4)
 }

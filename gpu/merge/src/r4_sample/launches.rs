@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::r3_all_runs::launches as all_runs;
+use crate::tile_shared;
 use rungs_common::ladder::sort::*;
 use std::vec::Vec;
 
@@ -172,4 +173,25 @@ impl<K: Scalar> Memory<K> {
 /// Tiles that the buckets of a round may have: one more than all keys have for each bucket.
 const fn slots(n: u32, buckets: u32) -> u32 {
     if buckets == 1 { n.div_ceil(TILE) } else { n / TILE + buckets }
+}
+
+/// Bytes of dynamic shared memory for splitters.
+pub const fn splitters_shared<K>() -> u32 {
+    tile_shared::<K>(MOST_SAMPLES)
+}
+
+/// Bytes of dynamic shared memory of the move.
+pub const fn scatter_shared<K>() -> u32 {
+    TILE * (size_of::<K>() as u32 + 1)
+}
+
+/// Bytes of dynamic shared memory of both kernels that sort buckets.
+pub const fn buckets_shared<K>() -> u32 {
+    tile_shared::<K>(bucket_keys::<K>())
+}
+
+/// Words of the ids of `tiles` tiles.
+pub const fn id_words(tiles: u32) -> u32 {
+    // Not `tiles * TILE / 4`: of 2³² - 1 keys the tiles have more than 2³² places.
+    tiles * (TILE / 4)
 }

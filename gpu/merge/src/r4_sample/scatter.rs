@@ -50,11 +50,6 @@ pub fn merge_sample_starts(
     }
 }
 
-/// Bytes of dynamic shared memory of the move.
-pub const fn scatter_shared<K>() -> u32 {
-    TILE * (size_of::<K>() as u32 + 1)
-}
-
 /// Blocks per multiprocessor that the compiler makes room for.
 pub const fn scatter_min_blocks<K>() -> u32 {
     if size_of::<K>() == 8 { 2 } else { 4 }

@@ -1,7 +1,7 @@
 //! Launches 1 and 5: sorts a sample of each bucket that is to be split, and takes splitters from it.
 
 use super::{BLOCK, COPY, MOST_BUCKETS, SPLIT, SPLIT_TWINS};
-use crate::{Tile, sort_in_block, tile_shared};
+use crate::{Tile, sort_in_block};
 use rungs_common::keys::Key;
 use simt::math::mul_hi;
 use simt::{Global, grid, kernel, thread};
@@ -12,11 +12,6 @@ const KEYS: usize = 15;
 /// Most keys of a sample.
 pub const MOST_SAMPLES: u32 = BLOCK * KEYS as u32;
 
-/// Bytes of dynamic shared memory.
-pub const fn splitters_shared<K>() -> u32 {
-    tile_shared::<K>(MOST_SAMPLES)
-}
-
 /// Splitters for each bucket of `input`, a block for each.
 ///
 /// `starts`: where the buckets start, and the end; empty if there is one. `finals`: which of them are final. Buckets of
@@ -24,9 +19,7 @@ pub const fn splitters_shared<K>() -> u32 {
 /// `tree`: splitters as a search tree, breadth first from place 1 on; `sorted`: in order; `twins`: whether a splitter
 /// is equal to the next; each with room for [`MOST_BUCKETS`] per bucket. `modes`: what is done with each bucket.
 /// `counts`: set to 0.
-#[kernel(max_threads = BLOCK, instances(
-    merge_sample_splitters: <u32>, merge_sample_splitters_u64: <u64>,
-))]
+#[kernel(max_threads = BLOCK, instances(merge_sample_splitters: <u32>, merge_sample_splitters_u64: <u64>))]
 #[rustfmt::skip]
 pub fn merge_sample_splitters<K: Key>(
     input: Global<K>, starts: Global<u32>, finals: Global<u8>, small: u32, bits: u32, samples: u32,
