@@ -580,13 +580,15 @@ fn merge_sorts() {
     states(&stable.rung, "That of `all_runs` up to 2²⁰ keys, beyond them that of `sample`");
     for n in [1, 4353, most, most + 1, (1 << 21) + 1] {
         let like = if n <= most { all_runs } else { rung };
-        assert_eq!(launches_to_sort(stable, n), launches_to_sort(like, n), "n = {n}");
+        // The library sorts oversized buckets by a launch of their own.
+        let more = usize::from(n > most);
+        assert_eq!(launches_to_sort(stable, n), launches_to_sort(like, n) + more, "n = {n}");
     }
-    states(&rung.rung, "Ten launches: twice a sample, the count, the starts and the move, then the buckets");
-    states(&rung.rung, "Beyond 2²⁸ keys there are four rounds and eighteen launches");
+    states(&rung.rung, "Nine launches: twice a sample, the count, the starts and the move, then the buckets");
+    states(&rung.rung, "Beyond 2²⁸ keys there are four rounds and seventeen launches");
     let few = merge::r4_sample::launches::FEW;
     assert_eq!(launches_to_sort(rung, few), launches_to_sort(all_runs, few));
-    assert_eq!(launches_to_sort(rung, few + 1), 10);
+    assert_eq!(launches_to_sort(rung, few + 1), 9);
     for (n, rounds) in [(1 << 28, 2), ((1 << 28) + 1, 4)] {
         assert_eq!(merge::r4_sample::launches::rounds(n).len(), rounds);
     }

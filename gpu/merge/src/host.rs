@@ -8,7 +8,7 @@ use std::vec::Vec;
 /// The ladder, from the textbook up.
 pub static LADDER: Ladder<Sort> = Ladder {
     family: "merge",
-    about: "merge sort and sample sort: comparisons alone, by any order",
+    about: "merge sort and sample sort: comparisons alone",
     rungs: &[
         &r1_merge_path::launches::RUNG,
         &r2_multi_way::launches::RUNG,

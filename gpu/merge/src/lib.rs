@@ -1,7 +1,7 @@
 //! # Merge sort and sample sort
 //!
-//! Sorts that only compare and move keys, so that the keys of a ladder may be ordered by anything: here by `<`. What
-//! all rungs share is in this file: a tile of keys in shared memory, and how a block sorts or merges it.
+//! Sorts that only compare and move keys. The course compares them by `<`; any other total order would do. This file has
+//! what all rungs share: a tile of keys in shared memory, and how a block sorts or merges it.
 //!
 //! Two runs that are to be merged, A and B, lie next to each other, A ascending and B descending, so that each ends
 //! where the other's largest key lies. A thread that has used up one run then compares with that key, which loses or is
@@ -28,8 +28,17 @@ pub mod host;
 #[cfg(not(target_os = "cuda"))]
 pub use host::LADDER;
 
-use rungs_common::keys::Key;
+pub use rungs_common::keys::Key;
+pub use rungs_common::operator::block_scan_exclusive;
+use rungs_common::operator::{Sum, warp_scan_inclusive};
 use simt::{Global, Shared, async_copy, grid, thread, unroll};
+
+/// The sum of `value` over the lanes up to the caller's.
+#[inline(always)]
+#[track_caller]
+pub fn warp_scan(value: u32) -> u32 {
+    warp_scan_inclusive::<Sum, u32>(value)
+}
 
 /// Slots before the tile and behind its keys. A thread reads up to `N + 1` keys beyond either end, and does not use
 /// them.

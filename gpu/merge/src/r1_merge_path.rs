@@ -26,7 +26,7 @@
 
 use super::runs::{Group, merge_part, split_words};
 use super::{Tile, part_keys, sort_tile, tile_shared};
-use rungs_common::keys::Key;
+use crate::Key;
 use simt::{Global, Shared, grid, kernel, shared, thread, unroll};
 
 /// Threads per block.

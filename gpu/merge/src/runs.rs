@@ -3,8 +3,8 @@
 //! Runs of `run` keys are merged in groups of `WAYS` neighbouring runs. A *part* is as many keys of a group's result as
 //! a block merges. Where a part begins in each run is its split.
 
+use crate::Key;
 use crate::{Pair, Tile, merge_level};
-use rungs_common::keys::Key;
 use simt::warp::{self, FULL, WARP};
 use simt::{Global, Shared, async_copy, thread, unroll};
 

@@ -21,6 +21,7 @@ pub mod r6_lsd_ballot;
 pub mod r7_onesweep;
 pub mod r8_msd_buckets;
 
+pub use rungs_common::keys::UNSIGNED;
 use rungs_common::keys::Word;
 use rungs_common::operator::{Sum, warp_scan_inclusive};
 use simt::atomic::{Order::Relaxed, Scope};
@@ -52,6 +53,13 @@ impl Digits for u64 {
         let half = if shift < 32 { self as u32 } else { (self >> 32) as u32 };
         half >> (shift % 32) & ((1 << bits) - 1)
     }
+}
+
+/// The sum of `value` over the lanes up to the caller's.
+#[inline(always)]
+#[track_caller]
+pub fn warp_scan(value: u32) -> u32 {
+    warp_scan_inclusive::<Sum, u32>(value)
 }
 
 /// Threads of the block that scans a long array.
@@ -89,7 +97,7 @@ pub fn scan_in_one_block(counts: Global<u32>) {
         });
         let mut sum = 0;
         unroll::<{ SCAN_PACKS as usize }>(|p| unroll::<4>(|j| sum += mine[p][j]));
-        let inclusive = warp_scan_inclusive::<Sum, u32>(sum);
+        let inclusive = warp_scan(sum);
         if lane == warp::WARP - 1 {
             SUMS::view().set(w, inclusive);
         }
@@ -120,7 +128,7 @@ pub fn scan_in_one_block(counts: Global<u32>) {
 #[track_caller]
 pub fn block_scan<const WARPS: u32>(value: u32, sums: Shared<u32>) -> (u32, u32) {
     let (w, lane) = (thread::thread_idx_x() / warp::WARP, warp::lane_id());
-    let inclusive = warp_scan_inclusive::<Sum, u32>(value);
+    let inclusive = warp_scan(value);
     if lane == warp::WARP - 1 {
         sums.set(w, inclusive);
     }

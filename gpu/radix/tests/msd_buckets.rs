@@ -9,7 +9,7 @@ use rungs_radix::r8_msd_buckets::*;
 use rungs_testing::{Buffer, Sorting, difference, for_kinds, launch, random, with_multiprocessors};
 use simt::Geometry;
 use simt::launcher::{Call, Memory};
-use simt::sim::{Gpu, MAX_SHARED};
+use simt::sim::{Check, Gpu, MAX_SHARED, check as check_schedules};
 
 /// Sorts on a device with few SMs, so that blocks take many tiles, and compares. Few keys are sorted twice: what the
 /// first sort leaves in the scratch memory must serve the second.
@@ -89,12 +89,18 @@ fn counts_keys_whose_counters_overflow() {
     }
 }
 
-/// Tiles of wide blocks, which more keys take than a test can have.
+/// Tiles of wide blocks, which more keys take than a test can have: the result, and no race under several schedules.
 #[test]
 fn partitions_in_wide_blocks() {
     let keys: Vec<u32> = (0..50_021).map(|i| random(i) as u32).collect();
+    let options = Check { schedules: 4, ..Check::default() };
+    let checked = check_schedules(options, || partition_in_wide_blocks(&keys));
+    assert!(checked.report.is_clean(), "{:?}", checked.report.kinds());
+}
+
+fn partition_in_wide_blocks(keys: &[u32]) {
     let count = |bucket: u32| keys.iter().filter(|&&key| key >> 24 < bucket).count() as u32;
-    let (mut input, mut output) = (Buffer::new(&keys, 0), Buffer::<u32>::poisoned(keys.len(), 0));
+    let (mut input, mut output) = (Buffer::new(keys, 0), Buffer::<u32>::poisoned(keys.len(), 0));
     let mut cursors = Buffer::new(&vec![0; spread(256) as usize], 0);
     (0..256).for_each(|bucket| cursors.slice()[spread(bucket) as usize] = count(bucket));
     let tile = partition_tile(PARTITION_THREADS_WIDE);
@@ -102,7 +108,7 @@ fn partitions_in_wide_blocks() {
     let geometry = geometry.shared(partition_shared(PARTITION_THREADS_WIDE));
     let none = cursors.view().slice(0, 0);
     launch(radix_msd_buckets_partition_wide, geometry, (input.view(), output.view(), 24, 8, cursors.view(), 1, none));
-    let (mut want, got) = (keys.clone(), output.slice());
+    let (mut want, got) = (keys.to_vec(), output.slice());
     assert!(got.is_sorted_by_key(|key| key >> 24), "keys are in other buckets");
     want.sort_unstable();
     got.sort_unstable();

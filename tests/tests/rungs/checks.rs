@@ -269,7 +269,6 @@ const LARGE: &[(&str, &[&str])] = &[
             "merge_sample_starts",
             "merge_sample_scatter_u32",
             "merge_sample_buckets",
-            "merge_sample_large",
         ],
     ),
     ("all-runs", &["merge_all_runs_tile", "merge_all_runs_many"]),

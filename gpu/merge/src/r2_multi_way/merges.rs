@@ -4,10 +4,10 @@ use super::split::split;
 use super::{
     BLOCK, KEYS, MAX_SPILLS, SMALL_BLOCK, SMALL_MERGE_KEYS, SMALL_MIN_BLOCKS, SPLIT_BLOCK, WIDE_KEYS, min_blocks,
 };
+use crate::Key;
 use crate::Tile;
 use crate::part_keys;
 use crate::runs::{Group, load_runs, merge_part, split_words};
-use rungs_common::keys::Key;
 use simt::{Global, grid, kernel, shared, thread, warp};
 
 shared!(SPLITS: [u32; split_words(8)]);

@@ -1,7 +1,7 @@
 //! Where a part of a merge of several runs begins in each of them, found by one warp.
 
+use crate::Key;
 use crate::runs::Group;
-use rungs_common::keys::Key;
 use simt::warp::{self, FULL};
 use simt::{Global, unroll};
 

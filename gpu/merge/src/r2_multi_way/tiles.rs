@@ -1,8 +1,8 @@
 //! The first launch: sorts each tile.
 
 use super::{BLOCK, KEYS, MAX_SPILLS, SMALL_BLOCK, SMALL_KEYS, SMALL_MIN_BLOCKS, WIDE_KEYS, min_blocks};
+use crate::Key;
 use crate::sort_tile;
-use rungs_common::keys::Key;
 use simt::{Global, kernel};
 
 /// Sorts each tile of `input` and writes it to `output`, which may be `input`.

@@ -1,8 +1,8 @@
 //! Merges any number of runs that lie in a tile, level by level.
 
+use crate::Key;
+use crate::warp_scan;
 use crate::{Pair, Tile, merge_level};
-use rungs_common::keys::Key;
-use rungs_common::operator::{Sum, warp_scan_inclusive};
 use simt::warp::{self, FULL, WARP};
 use simt::{Shared, thread};
 
@@ -29,7 +29,7 @@ pub(super) fn merge_levels<K: Key, const N: usize, const AHEAD: bool>(
             let there = pair < pairs;
             let len = if there { places.get((pair + 1) * 2 * half) - places.get(pair * 2 * half) } else { 0 };
             let threads = len.div_ceil(N as u32);
-            let through = before + warp_scan_inclusive::<Sum, u32>(threads);
+            let through = before + warp_scan(threads);
             if there {
                 dealt.set(row + pair, through - threads);
             }

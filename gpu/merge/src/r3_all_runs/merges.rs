@@ -6,10 +6,10 @@ use super::{
     BOUNDS, CUTS, DEALT, ENDS, FEW_BLOCK, FEW_KEYS, FEW_MIN_BLOCKS, FIRSTS, MANY_BLOCK, MANY_KEYS, MANY_MAX_SPILLS,
     MOST_RUNS, PLACES,
 };
+use crate::Key;
 use crate::Tile;
 use crate::part_keys;
-use rungs_common::keys::Key;
-use rungs_common::operator::{Sum, warp_scan_inclusive};
+use crate::warp_scan;
 use simt::math::mul_hi;
 use simt::warp::{self, FULL, WARP};
 use simt::{Global, async_copy, grid, kernel, thread};
@@ -152,7 +152,7 @@ fn load_part<K: Key>(tile: Tile<K>, runs: Runs<K>, ways: u32, len: u32) {
         while first < ways {
             let i = first + lane;
             let its = if i < number { cuts.get(i) - firsts.get(i) } else { 0 };
-            let through = before + warp_scan_inclusive::<Sum, u32>(its);
+            let through = before + warp_scan(its);
             if i < ways {
                 places.set(i + 1, through);
             }

@@ -1,8 +1,8 @@
 //! Where a part begins in each of the runs.
 
 use super::{CUTS, FIRSTS, MOST_RUNS};
-use rungs_common::keys::Key;
-use rungs_common::operator::{Sum, warp_scan_inclusive};
+use crate::Key;
+use crate::warp_scan;
 use simt::warp::{self, FULL, WARP};
 use simt::{Global, Shared, thread};
 
@@ -72,7 +72,7 @@ pub(super) fn share(below: Shared<u32>, through: Shared<u32>, runs: u32, d: u32,
         let i = first + warp::lane_id();
         let low = if i < runs { below.get(i) } else { 0 };
         let equal = if i < runs { through.get(i) - low } else { 0 };
-        let sum = warp_scan_inclusive::<Sum, u32>(equal);
+        let sum = warp_scan(equal);
         let its = left.saturating_sub(sum - equal);
         if i < runs {
             splits.set(i, low + if its < equal { its } else { equal });

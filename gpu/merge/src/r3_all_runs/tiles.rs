@@ -1,8 +1,8 @@
 //! The first launch: sorts each tile.
 
 use super::{TILE_BLOCK, TILE_KEYS, TILE_MIN_BLOCKS};
+use crate::Key;
 use crate::sort_tile;
-use rungs_common::keys::Key;
 use simt::{Global, kernel};
 
 /// Sorts each tile of `input` and writes it to `output`, which may be `input`.

@@ -1,9 +1,8 @@
-//! Launches 9 and 10: sorts each bucket in shared memory, and those that do not fit through global memory.
+//! The last launch: sorts each bucket in shared memory, those that do not fit in several rounds.
 
-use super::{BLOCK, LARGE, LARGE_MAX_SPILLS, LIST, MAX_SPILLS};
+use super::{BLOCK, MAX_SPILLS};
+use crate::Key;
 use crate::{Tile, sort_in_block};
-use rungs_common::keys::Key;
-use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, grid, kernel, thread};
 
 /// Keys per thread.
@@ -21,57 +20,34 @@ pub const fn buckets_min_blocks<K>() -> u32 {
     if size_of::<K>() == 8 { 2 } else { 4 }
 }
 
-/// Sorts a bucket, a block for each, unless it is final. Those that do not fit are put on the list `large`, see
-/// [`LARGE`].
+/// Sorts a bucket, a block for each, unless it is final.
+///
+/// A bucket that does not fit the block's tile is cut into halves of one. Neighbouring halves are sorted together, first
+/// those from an even half on, then those from an odd one, in one round more than there are halves: odd-even
+/// transposition. A bucket of many halves takes long, but only splitters that are far from even make one.
 #[kernel(max_threads = BLOCK, min_blocks = buckets_min_blocks::<K>(), max_spills = MAX_SPILLS, instances(
     merge_sample_buckets: <u32>, merge_sample_buckets_u64: <u64>,
 ))]
-pub fn merge_sample_buckets<K: Key>(keys: Global<K>, starts: Global<u32>, finals: Global<u8>, large: Global<u32>) {
-    let (t, bucket) = (thread::thread_idx_x(), thread::block_idx_x());
+pub fn merge_sample_buckets<K: Key>(keys: Global<K>, starts: Global<u32>, finals: Global<u8>) {
+    let bucket = thread::block_idx_x();
     grid::wait_for_previous();
     grid::let_next_start();
     let (start, end) = (starts.get(bucket), starts.get(bucket + 1));
-    let n = end - start;
+    let (keys, n) = (keys.slice(start, end - start), end - start);
     if n < 2 || finals.get(bucket) != 0 {
-        return; // the whole block, here and below
+        return; // the whole block
     }
-    if n > bucket_keys::<K>() {
-        if t == 0 {
-            let place = LIST + 2 * large.fetch_add(LARGE, 1, Relaxed, Scope::Device);
-            large.set(place, start);
-            large.set(place + 1, end);
+    let (whole, half) = (bucket_keys::<K>(), bucket_keys::<K>() / 2);
+    let rounds = if n <= whole { 1 } else { n.div_ceil(half) + 1 };
+    let mut round = 0;
+    while round < rounds {
+        let mut first = round % 2 * half;
+        while first < n {
+            sort(keys.slice(first, if n - first < whole { n - first } else { whole }));
+            thread::sync_threads(); // the tile has been read before the next, and what is written is seen
+            first += whole;
         }
-        return;
-    }
-    sort(keys.slice(start, n));
-}
-
-/// Sorts the buckets on the list, one block at a time each.
-///
-/// A bucket is cut into halves of what fits a block. Neighbouring halves are sorted together, first those from an even
-/// half on, then those from an odd one, in as many rounds as there are halves and one: odd-even transposition. A bucket
-/// of many halves takes long, but the splitters have to be far from even for one.
-#[kernel(max_threads = BLOCK, max_spills = LARGE_MAX_SPILLS, instances(
-    merge_sample_large: <u32>, merge_sample_large_u64: <u64>,
-))]
-pub fn merge_sample_large<K: Key>(keys: Global<K>, large: Global<u32>) {
-    grid::wait_for_previous();
-    grid::let_next_start();
-    let (mut i, half) = (thread::block_idx_x(), bucket_keys::<K>() / 2);
-    while i < large.get(LARGE) {
-        let (start, end) = (large.get(LIST + 2 * i), large.get(LIST + 2 * i + 1));
-        let (keys, n) = (keys.slice(start, end - start), end - start);
-        let mut round = 0;
-        while round <= n.div_ceil(half) {
-            let mut first = round % 2 * half;
-            while first < n {
-                sort(keys.slice(first, if n - first < 2 * half { n - first } else { 2 * half }));
-                thread::sync_threads(); // the tile has been read before the next, and what is written is seen
-                first += 2 * half;
-            }
-            round += 1;
-        }
-        i += thread::grid_dim_x();
+        round += 1;
     }
 }
 

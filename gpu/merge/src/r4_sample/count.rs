@@ -2,8 +2,8 @@
 
 use super::tiles::{part_of_block, slot};
 use super::{BLOCK, COPY, ITEMS, MAX_SPILLS, MOST_BUCKETS, SPLIT_TWINS};
+use crate::Key;
 use crate::at_byte;
-use rungs_common::keys::Key;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, grid, kernel, opaque, shared, thread, unroll};
 

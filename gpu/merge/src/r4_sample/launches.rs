@@ -9,14 +9,7 @@ use std::vec::Vec;
 /// The rung.
 pub static RUNG: Entry<Sort> = rung!(
     "mod.rs",
-    [
-        merge_sample_splitters,
-        merge_sample_count,
-        merge_sample_starts,
-        merge_sample_scatter,
-        merge_sample_buckets,
-        merge_sample_large,
-    ]
+    [merge_sample_splitters, merge_sample_count, merge_sample_starts, merge_sample_scatter, merge_sample_buckets,]
 )
 .with_tiles(&[TILE as u64])
 .run_by(Sort::both(&SampleSort));
@@ -41,8 +34,7 @@ where
     merge_sample_splitters<W>: Kernel<Args = SplittersArgs<W>>,
     merge_sample_count<W>: Kernel<Args = CountArgs<W>>,
     merge_sample_scatter<W>: Kernel<Args = ScatterArgs<W>>,
-    merge_sample_buckets<W>: Kernel<Args = (Global<W>, Global<u32>, Global<u8>, Global<u32>)>,
-    merge_sample_large<W>: Kernel<Args = (Global<W>, Global<u32>)>,
+    merge_sample_buckets<W>: Kernel<Args = (Global<W>, Global<u32>, Global<u8>)>,
 {
     fn launches(&self, on: &dyn Launcher, n: u32, options: &Options) -> Result<Launches<Keys<W>>> {
         if n <= FEW
@@ -58,13 +50,10 @@ where
                 split(on, &memory, round, [buckets, bits], from, to)?;
                 (from, to, buckets) = (to, from, buckets << bits);
             }
-            let (last, large) = (rounds.len() % 2, memory.large.view());
+            let last = rounds.len() % 2;
             let (starts, finals) = (memory.starts[last].view(), memory.finals[last].view());
-            let shared = buckets_shared::<W>();
-            let geometry = Geometry::linear(buckets, BLOCK).shared(shared).overlapping();
-            on.launch(merge_sample_buckets::<W>::default(), geometry, (from, starts, finals, large))?;
-            let geometry = Geometry::linear(on.device().multiprocessors, BLOCK).shared(shared).overlapping();
-            on.launch(merge_sample_large::<W>::default(), geometry, (from, large))
+            let geometry = Geometry::linear(buckets, BLOCK).shared(buckets_shared::<W>()).overlapping();
+            on.launch(merge_sample_buckets::<W>::default(), geometry, (from, starts, finals))
         }))
     }
 }
@@ -89,7 +78,7 @@ where
     let starts = memory.starts[round % 2].view().slice(0, if known == 0 { 0 } else { known + 1 });
     let finals = memory.finals[round % 2].view().slice(0, known);
     let [tree, sorted] = [&memory.tree, &memory.sorted].map(Scratch::view);
-    let (twins, ids, large) = (memory.twins.view(), memory.ids.view(), memory.large.view());
+    let (twins, ids) = (memory.twins.view(), memory.ids.view());
     let [modes, counts, cursors] = [&memory.modes, &memory.counts, &memory.cursors].map(Scratch::view);
     let (next_starts, next_finals) = (memory.starts[1 - round % 2].view(), memory.finals[1 - round % 2].view());
 
@@ -104,7 +93,7 @@ where
     on.launch(merge_sample_count::<W>::default(), tiles, args)?;
 
     let geometry = Geometry::linear(buckets, MOST_BUCKETS).overlapping();
-    let args = (n, starts, finals, bits, counts, twins, modes, next_starts, cursors, next_finals, large);
+    let args = (n, starts, finals, bits, counts, twins, modes, next_starts, cursors, next_finals);
     on.launch(merge_sample_starts, geometry, args)?;
 
     let args = (from, to, starts, bits, modes, ids, cursors);
@@ -143,7 +132,6 @@ struct Memory<K> {
     starts: [Scratch<u32>; 2],
     finals: [Scratch<u8>; 2],
     cursors: Scratch<u32>,
-    large: Scratch<u32>,
 }
 
 impl<K: Scalar> Memory<K> {
@@ -165,7 +153,6 @@ impl<K: Scalar> Memory<K> {
             starts: [starts()?, starts()?],
             finals: [finals()?, finals()?],
             cursors: on.scratch(buckets)?,
-            large: on.scratch(LIST + 2 * buckets)?,
         })
     }
 }
@@ -185,7 +172,7 @@ pub const fn scatter_shared<K>() -> u32 {
     TILE * (size_of::<K>() as u32 + 1)
 }
 
-/// Bytes of dynamic shared memory of both kernels that sort buckets.
+/// Bytes of dynamic shared memory of the buckets' sort.
 pub const fn buckets_shared<K>() -> u32 {
     tile_shared::<K>(bucket_keys::<K>())
 }

@@ -15,15 +15,15 @@
 //! of 6.77, but those of an order that needs more registers in 8.56 ms in place of 7.31. With buckets of 1024 keys on average, by 128
 //! threads with 17 keys each, 2²⁴ keys take 514 µs in place of 472.
 //!
-//! **Cost.** Ten launches: twice a sample, the count, the starts and the move, then the buckets, and those that do not
-//! fit. Beyond 2²⁸ keys there are four rounds and eighteen launches. A round reads every key twice and writes it once,
+//! **Cost.** Nine launches: twice a sample, the count, the starts and the move, then the buckets. Beyond 2²⁸ keys there
+//! are four rounds and seventeen launches. A round reads every key twice and writes it once,
 //! and a byte per key, its bucket, is written and read.
 //!
 //! **Threads.** Sample and buckets: 512 per block, 15 and 17 keys each (64-bit: 15). Count and move: 512 per block, 16
 //! keys each.
 //!
 //! **Limits.** Any n. Memory for the keys again, and a byte and a quarter per key. If a bucket does not fit a block
-//! although its splitters differ, one block sorts it, through global memory: rare, and slow where it happens.
+//! although its splitters differ, its block sorts it in rounds: rare, and slow where it happens.
 //!
 //! **Source.** W. D. Frazer and A. C. McKellar, "Samplesort: a sampling approach to minimal storage tree sorting"
 //! (1970); on GPUs: N. Leischner, V. Osipov, P. Sanders, "GPU sample sort" (2010). The buckets of equivalent keys: P.
@@ -35,7 +35,7 @@
 //! | 2, 6 | `count.rs` | finds the bucket of each key, and counts |
 //! | 3, 7 | `scatter.rs` | where the buckets start |
 //! | 4, 8 | `scatter.rs` | moves the keys there |
-//! | 9, 10 | `buckets.rs` | sorts each bucket; then those that do not fit a block |
+//! | 9 | `buckets.rs` | sorts each bucket |
 //!
 //! `tiles.rs` has the tile of a block in launches 2 and 4, `launches.rs` the launches and the memory that they need.
 
@@ -56,8 +56,6 @@ pub use tiles::{BLOCK, ITEMS, MOST_BUCKETS, TILE};
 /// Bytes per thread of spilled registers that the resident blocks of the count, of the move and of the buckets' sort
 /// may cost.
 pub const MAX_SPILLS: u32 = 40;
-/// The same for buckets that a block sorts in rounds. Such buckets are rare.
-pub const LARGE_MAX_SPILLS: u32 = 96;
 /// What is done with a bucket: nothing, because it is small or final.
 pub const COPY: u32 = 0;
 /// It is split.

@@ -2,16 +2,10 @@
 
 use super::tiles::{part_of_block, slot};
 use super::{BLOCK, COPY, ITEMS, MAX_SPILLS, MOST_BUCKETS, SPLIT_TWINS, TILE};
-use rungs_common::keys::Key;
-use rungs_common::operator::block_scan_exclusive;
+use crate::Key;
+use crate::block_scan_exclusive;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, grid, kernel, shared, thread, unroll, warp};
-
-/// The words of the list of large buckets: the number of buckets that do not fit a block; from then on start and end of
-/// each bucket.
-pub const LARGE: u32 = 0;
-/// See [`LARGE`].
-pub const LIST: u32 = 1;
 
 shared!(SUMS: [u32; MOST_BUCKETS / warp::WARP]);
 shared!(CURSORS: [u32; MOST_BUCKETS]);
@@ -19,19 +13,16 @@ shared!(OFFSETS: [u32; MOST_BUCKETS]);
 shared!(FOUND: [u32; 3]);
 
 /// Where the buckets of each bucket start, a block for each. `old_starts` and `old_finals`: the buckets before, empty
-/// if there is one. `starts`, `cursors`, `finals`: the new ones. `large`: its word [`LARGE`] is set to 0.
+/// if there is one. `starts`, `cursors`, `finals`: the new ones.
 #[kernel(max_threads = MOST_BUCKETS)]
 #[rustfmt::skip]
 pub fn merge_sample_starts(
     n: u32, old_starts: Global<u32>, old_finals: Global<u8>, bits: u32, counts: Global<u32>, twins: Global<u8>,
-    modes: Global<u32>, starts: Global<u32>, cursors: Global<u32>, finals: Global<u8>, large: Global<u32>,
+    modes: Global<u32>, starts: Global<u32>, cursors: Global<u32>, finals: Global<u8>,
 ) {
     let (t, bucket, buckets) = (thread::thread_idx_x(), thread::block_idx_x(), 1 << bits);
     grid::wait_for_previous();
     grid::let_next_start();
-    if t == 0 && bucket == 0 {
-        large.set(LARGE, 0);
-    }
     let first = if old_starts.is_empty() { 0 } else { old_starts.get(bucket) };
     let (mode, mine) = (modes.get(bucket), bucket * buckets + t);
     let count = if t < buckets { counts.get(mine) } else { 0 };

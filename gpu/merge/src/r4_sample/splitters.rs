@@ -1,8 +1,8 @@
 //! Launches 1 and 5: sorts a sample of each bucket that is to be split, and takes splitters from it.
 
 use super::{BLOCK, COPY, MOST_BUCKETS, SPLIT, SPLIT_TWINS};
+use crate::Key;
 use crate::{Tile, sort_in_block};
-use rungs_common::keys::Key;
 use simt::math::mul_hi;
 use simt::{Global, grid, kernel, thread};
 

@@ -1,7 +1,7 @@
 //! How keys are dealt out while they are counted by bucket or moved to their buckets: one tile per block, and in it the
 //! places of each thread's keys.
 
-use rungs_common::keys::Key;
+use crate::Key;
 use simt::{Global, Shared, thread, unroll};
 
 /// Threads per block.

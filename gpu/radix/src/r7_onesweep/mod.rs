@@ -8,14 +8,14 @@
 //!
 //! **Changed from the rung before.** `lsd-ballot` reads the keys twice per pass and launches three kernels; here a pass
 //! reads them once and is one launch. Lanes with the same digit are matched by an atomic `or` in shared memory, which
-//! takes less of the multiprocessor than eight ballots as long as digits differ. On equal digits atomics wait for each
-//! other: a warp whose first row has few different digits takes one vote per row for the most frequent of them and
-//! atomics for the others, or ballots alone if there are several such digits, or one vote for all rows if there is a
-//! single digit.
+//! takes fewer instructions than eight ballots as long as digits differ. Atomics of lanes with equal digits wait for each
+//! other, so a warp looks at its first row. If that has few different digits, the warp takes one vote per row for the
+//! most frequent digit and atomics for the others; ballots alone, if several digits are frequent; one vote for all rows,
+//! if there is a single digit.
 //!
 //! **Bottleneck.** Ranking the keys inside a block, which has to keep their order: by ncu on an H200, 2²⁸ keys, a pass
 //! has shared memory at 73 % of its peak and memory at 32 (with values 70 and 48), the histogram has shared memory at
-//! 98. Keys without values do not need the order kept; the next rung uses that.
+//! 98. Keys without values can be sorted without keeping the order of equal ones; the next rung does that.
 //!
 //! **Cost.** 4 bytes per key to count, then 8 bytes per key and digit: 36 bytes for keys of 32 bits, in 6 launches.
 //!
@@ -41,10 +41,10 @@ pub mod ranks;
 
 pub use super::{BITS, DIGITS};
 use super::{Digits, block_scan, count_of_digit, place_digit};
+use crate::UNSIGNED;
 pub use histogram::*;
 pub use look_back::*;
 use ranks::rank_rows;
-use rungs_common::keys::UNSIGNED;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Scalar, Shared, grid, kernel, opaque, shared, thread, unroll, warp};
 

@@ -2,7 +2,7 @@
 
 use super::by_digits::{BY_DIGITS_SHARED, sort_by_digits};
 use crate::Digits;
-use rungs_common::operator::{Sum, warp_scan_inclusive};
+use crate::warp_scan;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::math::mul_hi;
 use simt::{Global, Shared, grid, kernel, opaque, thread, unroll, warp};
@@ -179,7 +179,7 @@ fn start_counters() {
     unroll::<3>(|i| pairs[i] = own.get(i as u32));
     let mut mine = 0u32;
     unroll::<3>(|i| mine += pairs[i] as u32 + (pairs[i] >> 32) as u32);
-    let inclusive = warp_scan_inclusive::<Sum, u32>(mine);
+    let inclusive = warp_scan(mine);
     if lane == warp::WARP - 1 {
         sums.set(w, inclusive);
     }

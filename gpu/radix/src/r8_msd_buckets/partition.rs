@@ -4,7 +4,7 @@
 //! the counter before is its place in the tile, where the keys of a bucket lie in a row and are written together.
 
 use super::spread;
-use rungs_common::operator::{Sum, warp_scan_inclusive};
+use crate::warp_scan;
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, grid, kernel, opaque, thread, unroll, warp};
 
@@ -168,7 +168,7 @@ fn reserve(tables: Tables, cursor: impl Fn(u32) -> Global<u32>) -> u32 {
             // Requested before the scan, which hides the latency.
             place = cursor(bucket).fetch_add(0, found, Relaxed, Scope::Device);
         }
-        let inclusive = warp_scan_inclusive::<Sum, u32>(mine);
+        let inclusive = warp_scan(mine);
         if lane == warp::WARP - 1 {
             tables.sums.set(w, inclusive);
         }

@@ -1,7 +1,7 @@
 //! Launch 2: where each bucket starts, and which tiles the second partition has.
 
 use super::{PARTITION_THREADS, partition_tile};
-use rungs_common::operator::{Sum, warp_scan_inclusive};
+use crate::warp_scan;
 use simt::{Global, grid, kernel, shared, thread, warp};
 
 /// Threads per block, and most buckets per block.
@@ -46,7 +46,7 @@ pub fn radix_msd_buckets_starts(
     grid::wait_for_previous(); // the histogram is complete
     let count = if t < buckets { histogram.get(mine + t) } else { 0 };
     let below = warp::reduce_add(warp::FULL, sum_below(histogram, mine));
-    let inclusive = warp_scan_inclusive::<Sum, u32>(count);
+    let inclusive = warp_scan(count);
     if lane == warp::WARP - 1 {
         OWN::view().set(w, inclusive);
     }
