@@ -89,7 +89,7 @@ fn count(keys: Global<u32>, top_bits: u32, counters: Shared<u32>, first: u32, en
     let count_pack = |pack: [u32; 4]| {
         unroll::<4>(|j| {
             let bucket = bucket(pack[j], top_bits);
-            counters.fetch_add(bucket / 2, if bucket % 2 == 0 { 1 } else { 1 << 16 }, Relaxed, Scope::Block);
+            counters.fetch_add(bucket / 2, if bucket & 1 == 0 { 1 } else { 1 << 16 }, Relaxed, Scope::Block);
         });
     };
     let mut i = first;
