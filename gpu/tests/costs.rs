@@ -420,6 +420,9 @@ fn scans_of_any_length() {
     assert_eq!((pass.blocks, pass.named.iter().sum::<u32>()), (MULTIPROCESSORS, 10));
     assert_eq!((pass.read, pass.written), (40 * u64::from(tile), 40 * u64::from(tile)));
     states(&rung.rung, &format!("{:.1} KiB of shared memory", pass.shared_end as f64 / 1024.0));
+    states(&rung.rung, "A tile that lies partly outside the input takes 2 more");
+    let incomplete = cost_of_scan(rung, 10 * tile + 5, false);
+    assert_eq!(incomplete.launches[0].named.iter().sum::<u32>(), 11 + 2);
 }
 
 #[test]

@@ -4,11 +4,11 @@
 //!
 //! N is 64 Mi on a GPU and 256 Ki on the simulator.
 
-use rungs::algorithms::{Operation, compare};
 use rungs::data::{Distribution, Size};
 use rungs::engine::{DeviceChoice, Engine};
 use rungs::error::Result;
 use rungs::vec::DeviceVec;
+use rungs::{Operation, verify::compare};
 
 fn main() -> Result<()> {
     let engine = Engine::open(DeviceChoice::Auto)?;

@@ -4,11 +4,11 @@
 //!
 //! N is 64 Mi on a GPU and 256 Ki on the simulator.
 
-use rungs::algorithms::compare;
 use rungs::data::{Distribution, Size};
 use rungs::engine::{DeviceChoice, Engine, Geometry};
 use rungs::error::Result;
 use rungs::vec::DeviceVec;
+use rungs::verify::compare;
 use rungs_kernels::saxpy::r1_kernel::{self, saxpy_kernel};
 use rungs_kernels::saxpy::r2_transform::{Saxpy, saxpy_transform};
 

@@ -4,11 +4,11 @@
 //!
 //! N is 16 Mi on a GPU and 64 Ki on the simulator.
 
-use rungs::algorithms::compare;
 use rungs::data::{Distribution, Size};
 use rungs::engine::{DeviceChoice, Engine};
 use rungs::error::Result;
 use rungs::vec::DeviceVec;
+use rungs::verify::compare;
 
 fn main() -> Result<()> {
     let engine = Engine::open(DeviceChoice::Auto)?;

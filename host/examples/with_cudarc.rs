@@ -10,7 +10,7 @@ mod callers;
 use callers::{BINS, Results, keys, told};
 use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use cudarc::driver::{CudaContext, DevicePtrMut};
-use rungs::algorithms::Operation;
+use rungs::Operation;
 use rungs::engine::Engine;
 use rungs::error::{Error, Result};
 use rungs::plan::Plan;

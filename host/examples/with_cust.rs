@@ -1,7 +1,7 @@
 //! Context, stream and memory by the crate cust: scan, reduction, histogram and sort on them, checked by the host. Then
 //! all four are captured into a graph, which is launched three times on fresh input.
 //!
-//!     cargo run --release -p rungs --example with_cust [N]
+//!     cargo run --release -p rungs --features cust --example with_cust [N]
 //!
 //! N is 4 Mi. Needs a GPU; the exit code is 3 where there is none.
 
@@ -12,7 +12,7 @@ use cust::context::ContextHandle;
 use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::stream::{Stream, StreamFlags};
 use cust::sys;
-use rungs::algorithms::Operation;
+use rungs::Operation;
 use rungs::engine::Engine;
 use rungs::error::{Error, Result};
 use rungs::plan::Plan;

@@ -77,9 +77,6 @@ pub enum Error {
     /// Another member of a group of devices failed, or did not answer in time.
     #[error("{0}")]
     Group(String),
-    /// A command of the exercises.
-    #[error("{0}")]
-    Learn(#[from] rungs_learn::Error),
     /// A result differs from its oracle.
     #[error("{family} {rung} is wrong at n = {n}: element {index}: got {got}, expected {want}")]
     Mismatch {
@@ -173,17 +170,12 @@ impl Error {
             Self::NoDevice(_) => 3,
             Self::Read { .. } | Self::Write { .. } | Self::ClosedPipe { .. } => 4,
             Self::Group(_) => 5,
-            Self::Learn(error) => error.exit_code(),
         }
     }
 
-    /// Whether nobody is left to be told, or somebody has been told already.
+    /// Whether nobody is left to be told.
     pub fn is_silent(&self) -> bool {
-        match self {
-            Self::ClosedPipe { .. } => true,
-            Self::Learn(error) => error.is_silent(),
-            _ => false,
-        }
+        matches!(self, Self::ClosedPipe { .. })
     }
 
     /// The error for a failed read of `path`.

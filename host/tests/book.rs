@@ -1,7 +1,7 @@
 //! The examples of the book's page "Vectors on a device", which cuts them out of this file.
 
+use rungs::Operation;
 use rungs::Result;
-use rungs::algorithms::Operation;
 use rungs::engine::{DeviceChoice, Engine, Geometry, What};
 use rungs::vec::DeviceVec;
 use rungs_kernels::saxpy::r1_kernel::{self, saxpy_kernel};

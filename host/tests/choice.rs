@@ -2,7 +2,7 @@
 //! type of its width at a size that the simulator holds, and, up to the row's largest size, the geometry and the shared
 //! memory of what it would launch.
 
-use rungs::algorithms::Operation;
+use rungs::Operation;
 use rungs::vec::choice::{Machine, PAIR_SORTS, PRODUCTS, REDUCTIONS, Row, SCANS, SORTS};
 use rungs_kernels::keys::{DESCENDING, UNSIGNED};
 use rungs_kernels::ladder::matmul::{Matmul, Matrix, Multiplied, Multiplier as _, Product, Sizes};

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, RngSeed, TestCaseResult, TestError, TestRunner};
 use rungs::Error;
-use rungs::algorithms::Operation;
+use rungs::Operation;
 use rungs::data::{Distribution, Element};
 use rungs::engine::{Engine, Geometry};
 use rungs::vec::{DeviceVec, places::PlaceWord};
@@ -108,7 +108,7 @@ fn words<T: Element>(keys: &[T]) -> Vec<T::Word> {
 
 fn sorts<T: Element + simt::Scalar>(engine: &Engine)
 where
-    T::Word: rungs::algorithms::keys::KeyWord,
+    T::Word: rungs::keys::KeyWord,
 {
     let outcome = for_all(keys::<T>(), |keys| {
         let mut vec = DeviceVec::from_slice(engine, &keys)?;
@@ -362,7 +362,7 @@ fn buffers_of_two_engines_are_not_copied() {
 /// The reverse of the ascending order; with values, equal keys keep their order.
 fn sorts_descending<T: Element + simt::Scalar>(engine: &Engine, n: usize)
 where
-    T::Word: rungs::algorithms::keys::KeyWord,
+    T::Word: rungs::keys::KeyWord,
 {
     let mut vec = DeviceVec::<T>::random(engine, n, Distribution::Special, n as u64).unwrap();
     let mut want: Vec<_> = vec.to_vec().unwrap().iter().map(|key| key.to_word()).collect();

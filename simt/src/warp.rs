@@ -116,6 +116,8 @@ macro_rules! reductions {
 reductions! {
     /// The sum over the lanes of `mask`, modulo 2³².
     reduce_add: u32 = Add;
+    /// The same of signed values: two's complement adds as unsigned numbers do.
+    reduce_add_i32: i32 = Add;
     /// The smallest value over the lanes of `mask`.
     reduce_min: u32 = MinUnsigned;
     /// The largest value over the lanes of `mask`.

@@ -125,7 +125,7 @@ fn every_family_is_measured_and_says_that_it_is_the_simulator() {
     let report = json(&output.stdout);
     assert!(report["notes"][0].as_str().unwrap().contains("simulator"));
     let rows = report["results"].as_array().unwrap();
-    for family in rungs::algorithms::FAMILIES.iter() {
+    for family in rungs_cli::algorithms::FAMILIES.iter() {
         let measured = rows.iter().filter(|row| row["family"] == family.name).count();
         // Not those that sort keys with values alone, or take other types alone.
         let first = |rung| family.usual_dtype(rung) == family.dtypes[0];

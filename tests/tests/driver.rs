@@ -8,7 +8,7 @@ use cust::error::CudaResult;
 use cust::stream::{Stream, StreamFlags};
 use cust::sys;
 use libtest_mimic::{Arguments, Failed, Trial};
-use rungs::algorithms::Operation;
+use rungs::Operation;
 use rungs::engine::{Engine, ptx};
 use rungs::plan::Plan;
 use rungs::vec::DeviceVec;

@@ -1,15 +1,15 @@
 //! Groups of simulators: what several devices do together is what one would do alone.
 
-use rungs::algorithms::Operation;
-use rungs::algorithms::keys::KeyWord;
+use rungs::Operation;
 use rungs::data::{Distribution, sorted};
 use rungs::engine::{DeviceChoice, Engine};
-use rungs::group::product::{Multiplier, bounds};
-use rungs::group::profile::{GroupProfile, profile};
-use rungs::group::sort::{SortRung, Sorter};
-use rungs::group::{self, Exchange, Group, Meeting, Rendezvous, Round, Seat, Settings, ShardedVec, Tcp, Total};
+use rungs::keys::KeyWord;
 use rungs::profile::Entry;
 use rungs::{Error, Result};
+use rungs_group::product::{Multiplier, bounds};
+use rungs_group::profile::{GroupProfile, profile};
+use rungs_group::sort::{SortRung, Sorter};
+use rungs_group::{self as group, Exchange, Group, Meeting, Rendezvous, Round, Seat, Settings, ShardedVec, Tcp, Total};
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::scan::{Scan, Scans};
 use rungs_kernels::sorts::pieces::{Bits, Pieces};

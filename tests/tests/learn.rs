@@ -63,7 +63,7 @@ fn lab_writes_nothing_for_a_wrong_count() {
 
 #[test]
 fn ladders_have_every_rung_in_order() {
-    for family in rungs::algorithms::FAMILIES.iter() {
+    for family in rungs_cli::algorithms::FAMILIES.iter() {
         let n = if family.name == "matmul" { "33x17x20" } else { "1500" };
         let (code, out, err) = outcome(&["ladder", family.name, "--n", n, "--format", "json"], &[]);
         assert_eq!(code, 0, "{}: {err}", family.name);
@@ -97,7 +97,7 @@ fn ladders_without_a_size_take_what_every_rung_takes() {
     let (code, out, err) = outcome(&["ladder", "scan", "--op", "max", "--exclusive", "--format", "json"], &[]);
     assert_eq!(code, 0, "{err}");
     let report: Value = serde_json::from_slice(&out).unwrap();
-    let family = rungs::algorithms::family("scan").unwrap();
+    let family = rungs_cli::algorithms::family("scan").unwrap();
     let smallest = family.rungs.iter().filter_map(|r| r.capacity).min().unwrap();
     for row in report["results"].as_array().unwrap() {
         assert_eq!((&row["n"], &row["verified"]), (&smallest.into(), &true.into()), "{row}");
@@ -110,7 +110,7 @@ fn ladders_without_a_size_take_what_every_rung_takes() {
 
 #[test]
 fn explain_prints_the_head_of_the_source() {
-    for family in rungs::algorithms::FAMILIES.iter() {
+    for family in rungs_cli::algorithms::FAMILIES.iter() {
         let (code, out, _) = outcome(&["explain", family.name], &[]);
         let text = String::from_utf8(out).unwrap();
         assert_eq!(code, 0);
@@ -171,7 +171,7 @@ fn explain_counts_on_the_simulator() {
 /// Every rung of every family has a trace, which ends with the verified output.
 #[test]
 fn every_rung_can_be_traced() {
-    for family in rungs::algorithms::FAMILIES.iter() {
+    for family in rungs_cli::algorithms::FAMILIES.iter() {
         for rung in &family.rungs {
             let n = if family.name == "matmul" { "5" } else { "37" };
             let call = ["trace", family.name, "--rung", rung.name, "--n", n, "--format", "json"];

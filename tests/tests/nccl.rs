@@ -4,8 +4,8 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rungs::engine::{DeviceChoice, Engine, ptx};
-use rungs::group::profile::profile;
-use rungs::group::{self, Exchange, Group, Nccl, Rendezvous, Round, Settings, Tcp, Transport};
+use rungs_group::profile::profile;
+use rungs_group::{self as group, Exchange, Group, Nccl, Rendezvous, Round, Settings, Tcp, Transport};
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;

@@ -2,7 +2,7 @@
 //! simulator, so that the tests pass on any machine.
 
 use assert_cmd::Command;
-use rungs::data::{Data, Distribution, Dtype, Format, Output, Place, read_keys, sorted, stable_sorted};
+use rungs_cli::data::{Data, Distribution, Dtype, Format, Output, Place, read_keys, sorted, stable_sorted};
 use serde_json::Value;
 use simt::{bf16, f16};
 use std::fs;
@@ -73,7 +73,7 @@ fn all_reports_every_rung_as_json_and_nothing_else() {
     assert_eq!((&report["schema"], &report["seed"]), (&1.into(), &5.into()));
     assert_eq!(report["device"]["kind"], "simulator");
     let results = report["results"].as_array().unwrap();
-    let rungs: usize = rungs::algorithms::FAMILIES.iter().map(|f| f.rungs.len()).sum();
+    let rungs: usize = rungs_cli::algorithms::FAMILIES.iter().map(|f| f.rungs.len()).sum();
     assert_eq!(results.len(), rungs);
     for row in results {
         assert!(row["verified"] == true || row["skipped"].is_string(), "{row}");
@@ -296,7 +296,7 @@ fn matrices_from_npy() {
     matrix(&a, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 2, 3);
     matrix(&b, vec![1.0, 0.0, 0.5, 2.0, -1.0, 1.0], 3, 2);
     assert_eq!(outcome(&["matmul", "--input", &a, &b, "--output", &c]).0, 0);
-    let product = rungs::data::read_matrix(&Place::from(&*c), &[Dtype::F32], None).unwrap();
+    let product = rungs_cli::data::read_matrix(&Place::from(&*c), &[Dtype::F32], None).unwrap();
     assert_eq!((product.rows, product.columns), (2, 2));
     assert_eq!(product.data, Data::from(vec![-1.0f32, 7.0, 0.5, 16.0]));
     refused_in_short(&["matmul", "--input", &a, &a], 2, &["3 columns", "2 rows"]);
@@ -343,7 +343,7 @@ fn matrices_of_every_type() {
             let (code, _, err) = outcome(&[&["matmul", "--input", &a, &b, "--output", &c], sides].concat());
             assert_eq!(code, 0, "{name}: {err}");
             let shape = Some((rows, columns));
-            let product = rungs::data::read_matrix(&Place::from(&*c), &[dtype], shape).unwrap();
+            let product = rungs_cli::data::read_matrix(&Place::from(&*c), &[dtype], shape).unwrap();
             assert_eq!(product.data, want, "{name} {ending}");
         }
         // Drawn ones; and what goes to standard output is raw where numpy does not have the type.
@@ -494,7 +494,7 @@ fn checks_are_reported() {
     };
     let page = report(&["check", "scan", "--n", "300", "--schedules", "2", "--format", "json"]);
     let rows = page["results"].as_array().unwrap();
-    assert_eq!((&page["schema"], rows.len()), (&1.into(), rungs::algorithms::family("scan").unwrap().rungs.len()));
+    assert_eq!((&page["schema"], rows.len()), (&1.into(), rungs_cli::algorithms::family("scan").unwrap().rungs.len()));
     for row in rows {
         let checked = &row["checked"];
         assert_eq!((&checked["schedules"], &checked["findings"]), (&2.into(), &Value::Array(vec![])), "{row}");
@@ -582,8 +582,8 @@ fn a_bench_of_several_devices_is_saved() {
     assert_eq!(code, 0, "{err}");
     let printed: Value = serde_json::from_str(&out).unwrap();
     let text = fs::read_to_string(&file).unwrap();
-    let report: rungs::bench::Report = serde_json::from_str(&text).unwrap();
-    assert_eq!((report.schema, report.device.kind.as_str(), report.seed), (rungs::bench::SCHEMA, "simulator", 1));
+    let report: rungs_cli::bench::Report = serde_json::from_str(&text).unwrap();
+    assert_eq!((report.schema, report.device.kind.as_str(), report.seed), (rungs_cli::bench::SCHEMA, "simulator", 1));
     assert!(report.limits.copy_gbs > 0.0 && report.command.contains(" --save report.json"), "{text}");
     assert_eq!(report.results.len(), 4);
     for (row, line) in report.results.iter().zip(printed["results"].as_array().unwrap()) {

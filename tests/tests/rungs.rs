@@ -8,10 +8,10 @@
 mod checks;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use rungs::algorithms::{Extra, FAMILIES, Family, Operation, Parameters, Rung, Size, Workload};
 use rungs::data::Distribution::{Uniform, Zipf};
 use rungs::data::{Distribution, Dtype};
 use rungs::engine::{DeviceChoice, Engine};
+use rungs_cli::algorithms::{Extra, FAMILIES, Family, Operation, Parameters, Rung, Size, Workload};
 
 /// Sizes that every rung is run at: around a warp, around blocks, around common tiles, and primes.
 const SIZES: &[u64] = &[0, 1, 2, 3, 31, 32, 33, 255, 256, 257, 1009, 1023, 1024, 1025, 4099];

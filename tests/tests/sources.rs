@@ -1,6 +1,6 @@
 //! The registry, the files and the heads of the rungs against each other.
 
-use rungs::algorithms::{FAMILIES, SUPPORT};
+use rungs_cli::algorithms::{FAMILIES, SUPPORT};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,9 @@ const PARTS: [&str; 7] = ["Idea", "Changed from the rung before", "Bottleneck", 
 
 /// Most lines of a file, for one sitting.
 const LINES: usize = 300;
+
+/// The library, what several GPUs do, and the program.
+const HOST_SOURCES: [&str; 3] = ["host/src", "host/group/src", "host/cli/src"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
@@ -66,7 +69,9 @@ fn names_are_the_same_everywhere_and_ladders_are_in_order() {
         for rung in &family.rungs[course..] {
             assert!(is_library(&rung.path()), "{} of the course comes after rows of the library", rung.path());
             let stem = rung.name.replace('-', "_");
-            assert!(rung.path().ends_with(&format!("/src/{stem}.rs")) || rung.path().contains(&format!("/src/{stem}/")));
+            assert!(
+                rung.path().ends_with(&format!("/src/{stem}.rs")) || rung.path().contains(&format!("/src/{stem}/"))
+            );
             for kernel in rung.kernel_names() {
                 assert!(kernel.contains(&format!("_{stem}")), "{kernel} of {}", rung.path());
                 assert!(kernels.insert(kernel), "{kernel} is registered twice");
@@ -293,13 +298,15 @@ fn the_host_names_no_kernel_of_a_rung() {
         let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).map(String::from);
         words.collect::<BTreeSet<_>>()
     };
-    walk(&root().join("host/src"), &mut |path, text| {
-        let used = names(text);
-        for rung in FAMILIES.iter().flat_map(|family| &family.rungs) {
-            let named: Vec<_> = rung.kernel_names().filter(|kernel| used.contains(*kernel)).collect();
-            assert!(named.is_empty(), "{} names the kernels {named:?}", path.display());
-        }
-    });
+    for source in HOST_SOURCES {
+        walk(&root().join(source), &mut |path, text| {
+            let used = names(text);
+            for rung in FAMILIES.iter().flat_map(|family| &family.rungs) {
+                let named: Vec<_> = rung.kernel_names().filter(|kernel| used.contains(*kernel)).collect();
+                assert!(named.is_empty(), "{} names the kernels {named:?}", path.display());
+            }
+        });
+    }
 }
 
 /// The module of a file below `src`: `["radix", "steps"]`.
@@ -348,8 +355,9 @@ fn uses(source: &Path) -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
 #[test]
 fn files_use_each_other_in_one_direction() {
     // The simulator is looked at by a test of its own, which knows why its files are a circle.
-    let others = ["host/src", "host/driver/src", "bench/report/src", "xtask/src", "xtask/ptx/src"];
-    for source in kernel_sources().into_iter().chain(others.map(|source| root().join(source))) {
+    let others = ["host/driver/src", "bench/report/src", "xtask/src", "xtask/ptx/src"];
+    let others = HOST_SOURCES.into_iter().chain(others).map(|source| root().join(source));
+    for source in kernel_sources().into_iter().chain(others) {
         let (uses, source) = (uses(&source), source.display());
         for start in uses.keys() {
             let (mut reached, mut open) = (BTreeSet::new(), vec![start]);

@@ -14,7 +14,8 @@ const RUN: &str = include_str!("dist/run.sh");
 const README: &str = include_str!("dist/README.txt");
 
 /// Packages whose tests are useful on a GPU machine; those of the builders need Rust.
-const TESTED: &[&str] = &["rungs-kernels", "rungs-learn-gpu", "simt", "rungs", "rungs-tests"];
+const TESTED: &[&str] =
+    &["rungs-kernels", "rungs-learn-gpu", "simt", "rungs", "rungs-group", "rungs-cli", "rungs-tests"];
 
 /// Examples of the package `rungs` that need a GPU: no other machine runs more of them than their start.
 const EXAMPLES: &[&str] = &["with_cust", "with_cudarc"];
@@ -66,11 +67,11 @@ pub fn run(args: &Args) -> Result<()> {
         Backend::RustCuda => Some(build_ptx::by_rust_cuda()?),
     };
     let build = |args: &[&str], packages: &[&str]| build(args, packages, ptx.as_deref());
-    let program = build(&["build", "--release", "--package", "rungs", "--bin", "rungs"], &[])?;
+    let program = build(&["build", "--release", "--package", "rungs-cli", "--bin", "rungs"], &[])?;
     let packages = TESTED.iter().flat_map(|package| ["--package", package]).collect::<Vec<_>>();
     let tests = build(&["test", "--no-run", "--release", "--lib", "--bins", "--tests"], &packages)?;
     let examples = EXAMPLES.iter().flat_map(|example| ["--example", example]).collect::<Vec<_>>();
-    let examples = build(&["build", "--release", "--package", "rungs"], &examples)?;
+    let examples = build(&["build", "--release", "--package", "rungs", "--features", "cust"], &examples)?;
     // A file of an earlier pack that no longer belongs there would be run on the GPU machine.
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("{} cannot be removed", folder.display()))?;

@@ -15,8 +15,8 @@ const SHARED: &[&str] = &[
     "Cargo.lock",
     "Cargo.toml",
     "gpu/",
-    "host/src/algorithms/",
-    "host/src/checks.rs",
+    "host/cli/src/algorithms/",
+    "host/cli/src/checks.rs",
     "host/src/engine/",
     "rust-toolchain.toml",
     "simt/Cargo.toml",
@@ -176,14 +176,14 @@ mod tests {
 
     #[test]
     fn a_file_of_one_family_elsewhere_touches_that_family() {
-        assert_eq!(of(&["host/src/algorithms/odd_even.rs"]), ["odd-even"]);
+        assert_eq!(of(&["host/cli/src/algorithms/odd_even.rs"]), ["odd-even"]);
         assert_eq!(of(&["gpu/tests/merge.rs"]), ["merge"]);
     }
 
     #[test]
     fn pages_and_the_program_touch_none() {
         let paths =
-            ["README.md", "gpu/scan/README.md", "host/src/cli/scan.rs", "xtask/src/test.rs", "book/src/scan.md"];
+            ["README.md", "gpu/scan/README.md", "host/cli/src/cli/scan.rs", "xtask/src/test.rs", "book/src/scan.md"];
         assert_eq!(of(&paths), [""; 0]);
         assert_eq!(of(&[]), [""; 0]);
     }

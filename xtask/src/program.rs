@@ -21,7 +21,7 @@ pub fn build_with_tests() -> Result<()> {
 /// The program, built if it has to be.
 pub fn path() -> Result<PathBuf> {
     if !BUILT.load(Ordering::Relaxed) {
-        shell::run(shell::cargo(&["build", "--package", "rungs", "--bin", "rungs"]))?;
+        shell::run(shell::cargo(&["build", "--package", "rungs-cli", "--bin", "rungs"]))?;
     }
     Ok(project::target().join("debug/rungs"))
 }

@@ -1,8 +1,8 @@
 //! The kernels on the simulator, and what their PTX holds.
 
 use own_kernel::{expected, nearest_first, open, ptx, smooth_and_scale};
-use rungs::counters::{Instruction, statistics};
 use rungs::engine::DeviceChoice;
+use simt::sim::stats::{Instruction, statistics};
 use simt::sim::{Check, check};
 
 #[test]

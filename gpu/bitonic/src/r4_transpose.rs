@@ -16,7 +16,7 @@
 //! of the network and 9 barriers; those that merge tiles do 14 steps and have 2 barriers.
 //!
 //! **Threads.** 512 per block, 32 keys each, as in [`super::transposed`]. Tiles of 8192 keys and blocks of 256 threads
-//! if there are fewer tiles than multiprocessors, and for keys of 8 bytes.
+//! if there are fewer tiles than SMs, and for keys of 8 bytes.
 //!
 //! **Limits.** Any n: keys past the end count as the largest and are not stored. Keys of any order: the first launch
 //! maps them to unsigned words, the last one maps them back.
@@ -24,39 +24,38 @@
 //! **Source.** K. E. Batcher, "Sorting networks and their applications" (1968); step by step in V. A. Antonyuk, "GPGPU
 //! programming" (2015). Our own: the transpositions, and negated keys.
 
-use super::transposed::{Maps, Size, Tile13, Tile14, merge_tile, min_blocks, sort_tile, threads, tile_of};
+use super::transposed::{Size, Tile, merge_tile, min_blocks, sort_tile, threads};
 use rungs_common::keys::{Key, Word};
 use simt::{Global, grid, kernel, thread};
 
-/// log₂ of the keys of a tile, for `n` keys of type `T`: small tiles if large ones would leave multiprocessors idle.
+/// log₂ of the keys of a tile, for `n` keys of type `T`: small tiles if large ones would leave SMs idle.
 /// Keys of 8 bytes fill the registers of a thread with small tiles already.
 pub const fn tile_bits<T>(n: u32, multiprocessors: u32) -> u32 {
-    if size_of::<T>() > 4 || n.div_ceil(1 << Tile14::BITS) < multiprocessors { Tile13::BITS } else { Tile14::BITS }
+    if size_of::<T>() > 4 || n.div_ceil(1 << 14) < multiprocessors { 13 } else { 14 }
 }
 
 /// Sorts every tile upwards; the keys are mapped by `encode` before and by the inverse of `decode` after.
 #[kernel(max_threads = threads::<N>(), min_blocks = min_blocks::<T, N>(), instances(
-    bitonic_transpose_sort: <u32, Tile14>,
-    bitonic_transpose_sort_small: <u32, Tile13>,
-    bitonic_transpose_sort_u64: <u64, Tile13>,
+    bitonic_transpose_sort: <u32, Tile<14>>,
+    bitonic_transpose_sort_small: <u32, Tile<13>>,
+    bitonic_transpose_sort_u64: <u64, Tile<13>>,
 ))]
 pub fn bitonic_transpose_sort<T: Key + Word, N: Size>(keys: Global<T>, encode: u32, decode: u32) {
     grid::let_next_start();
     grid::wait_for_previous(); // the launch before may write the keys
-    let tile = tile_of::<T, N>(keys, thread::block_idx_x());
-    sort_tile::<T, N>(tile, tile, Maps { encode, decode }, false);
+    sort_tile::<T, N>(keys, thread::block_idx_x(), encode, decode, false);
 }
 
 /// The steps inside tiles that end a longer stage; then the inverse of `decode`.
 #[kernel(max_threads = threads::<N>(), min_blocks = min_blocks::<T, N>(), instances(
-    bitonic_transpose_merge: <u32, Tile14>,
-    bitonic_transpose_merge_small: <u32, Tile13>,
-    bitonic_transpose_merge_u64: <u64, Tile13>,
+    bitonic_transpose_merge: <u32, Tile<14>>,
+    bitonic_transpose_merge_small: <u32, Tile<13>>,
+    bitonic_transpose_merge_u64: <u64, Tile<13>>,
 ))]
 pub fn bitonic_transpose_merge<T: Key + Word, N: Size>(keys: Global<T>, decode: u32) {
     grid::let_next_start();
     grid::wait_for_previous(); // the long steps write the keys
-    merge_tile::<T, N>(tile_of::<T, N>(keys, thread::block_idx_x()), decode, false);
+    merge_tile::<T, N>(keys, thread::block_idx_x(), decode, false);
 }
 
 #[cfg(not(target_os = "cuda"))]
@@ -72,21 +71,21 @@ pub mod launches {
 
     /// The rung.
     pub static RUNG: Entry<Sort> = rung!("r4_transpose.rs", [bitonic_transpose_sort, bitonic_transpose_merge])
-        .with_tiles(&[1 << Tile13::BITS, 1 << Tile14::BITS])
+        .with_tiles(&[1 << 13, 1 << 14])
         .run_by(Sort::both(&Transpose));
 
     struct Transpose;
 
     impl Sorts<u32> for Transpose {
         fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<u32>>> {
-            let small = tile_bits::<u32>(n, on.device().multiprocessors) == Tile13::BITS;
-            Ok(if small { in_tiles::<u32, Tile13>(n) } else { in_tiles::<u32, Tile14>(n) })
+            let small = tile_bits::<u32>(n, on.device().multiprocessors) == 13;
+            Ok(if small { in_tiles::<u32, Tile<13>>(n) } else { in_tiles::<u32, Tile<14>>(n) })
         }
     }
 
     impl Sorts<u64> for Transpose {
         fn launches(&self, _: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<u64>>> {
-            Ok(in_tiles::<u64, Tile13>(n))
+            Ok(in_tiles::<u64, Tile<13>>(n))
         }
     }
 
@@ -97,9 +96,8 @@ pub mod launches {
         bitonic_register_step_strides<W>: Kernel<Args = (Global<W>, u32, u32, u32)>,
     {
         let key_bytes = size_of::<W>() as u32;
-        let tiles = Geometry::linear(n.div_ceil(1 << N::BITS), threads::<N>())
-            .shared(shared_bytes(N::BITS, key_bytes))
-            .overlapping();
+        let tiles =
+            Geometry::linear(n.div_ceil(1 << N::BITS), threads::<N>()).shared(shared_bytes::<W, N>()).overlapping();
         let stages = u32::BITS - n.saturating_sub(1).leading_zeros();
         Box::new(move |on, Keys { keys, order }| {
             let only = if stages <= N::BITS { order } else { UNSIGNED };

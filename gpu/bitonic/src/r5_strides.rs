@@ -6,7 +6,7 @@
 //!
 //! **Changed from the rung before.** Long steps without shared memory: a thread's 64 loads are in flight together, and
 //! nothing waits between the last of them and the stores. Runs longer than a tile descend in turn too, negated as those
-//! in a tile are, so there is no mirrored step left. The run with the last key always ascends, whatever n is. At most
+//! in a tile are, so no step compares mirror images. The run with the last key always ascends, whatever n is. At most
 //! six long steps in a launch, not eight: at 2²⁴ keys that is two launches more, by which this rung is slower on an
 //! H200.
 //!
@@ -24,11 +24,11 @@
 //! **Source.** K. E. Batcher, "Sorting networks and their applications" (1968); step by step in V. A. Antonyuk, "GPGPU
 //! programming" (2015). Our own: the order of the runs for any n.
 
-use super::transposed::{Maps, Size, Tile13, Tile14, descends, merge_tile, min_blocks, sort_tile, threads, tile_of};
-use rungs_common::keys::{Key, Word};
+use super::transposed::{Size, Tile, descends, mask, merge_tile, min_blocks, sort_tile, threads};
+use rungs_common::keys::{Key, Word, key_or_last};
 use simt::{Global, grid, kernel, thread, unroll};
 
-/// Threads per block of the long steps: few, so that few keys too are shared out among all multiprocessors.
+/// Threads per block of the long steps: few, so that even few keys are spread over all SMs.
 pub const BLOCK: u32 = 128;
 
 /// The number of long steps of a launch, as a type: a kernel has an instance for each.
@@ -37,32 +37,22 @@ pub trait Strides: 'static {
     const BITS: u32;
 }
 
-/// Four long steps.
-pub struct Four;
-/// Five long steps.
-pub struct Five;
-/// Six long steps.
-pub struct Six;
+/// `N` long steps.
+pub struct Long<const N: u32>;
 
-impl Strides for Four {
-    const BITS: u32 = 4;
-}
-impl Strides for Five {
-    const BITS: u32 = 5;
-}
-impl Strides for Six {
-    const BITS: u32 = 6;
+impl<const N: u32> Strides for Long<N> {
+    const BITS: u32 = N;
 }
 
-/// Fewest blocks per multiprocessor for long steps: several, so that one loads while another stores. For keys of 8
-/// bytes there are registers for half as many.
-pub const fn long_blocks<T>() -> u32 {
+/// Fewest blocks per SM for long steps: several, so that one loads while another stores. For keys of 8 bytes there are
+/// registers for half as many.
+const fn long_blocks<T>() -> u32 {
     if size_of::<T>() > 4 { 2 } else { 4 }
 }
 
 /// Bytes per thread of spilled registers that those blocks may cost. Four blocks leave 128 registers per thread, of
-/// which six steps need 64 for keys; for compute capability 8.0 ptxas wants a few more than the rest for addresses.
-pub const LONG_MAX_SPILLS: u32 = 32;
+/// which six steps need 64 for keys; for compute capability 8.0 ptxas needs a few more than the others for addresses.
+const LONG_MAX_SPILLS: u32 = 32;
 
 /// Blocks for `strides` long steps on `n` keys from the bit `low` on: a thread for each key of a run of 2^`low`, in
 /// each run of 2^(`low` + `strides`). `low` is at least the bits of a block.
@@ -70,67 +60,51 @@ pub const fn long_grid(n: u32, low: u32, strides: u32) -> u32 {
     ((n as u64).div_ceil(1 << (low + strides)) << low).div_ceil(BLOCK as u64) as u32
 }
 
-/// Sorts every tile, in its direction; the keys are mapped by `encode` before and by the inverse of `decode` after.
+/// Sorts every tile, in the direction that the next stage needs; the keys are mapped by `encode` before and by the
+/// inverse of `decode` after.
 #[kernel(max_threads = threads::<N>(), min_blocks = min_blocks::<T, N>(), instances(
-    bitonic_strides_sort: <u32, Tile14>,
-    bitonic_strides_sort_small: <u32, Tile13>,
-    bitonic_strides_sort_u64: <u64, Tile13>,
+    bitonic_strides_sort: <u32, Tile<14>>,
+    bitonic_strides_sort_small: <u32, Tile<13>>,
+    bitonic_strides_sort_u64: <u64, Tile<13>>,
 ))]
 pub fn bitonic_strides_sort<T: Key + Word, N: Size>(keys: Global<T>, encode: u32, decode: u32) {
     grid::let_next_start();
     grid::wait_for_previous(); // the launch before may write the keys
-    sort_in_direction::<T, N>(keys, thread::block_idx_x(), Maps { encode, decode });
+    let number = thread::block_idx_x();
+    let descending = descends(number << N::BITS, keys.len() - 1, N::BITS);
+    sort_tile::<T, N>(keys, number, encode, decode, descending);
 }
 
-/// Up to six long steps of a stage, those of the bits from `low` on.
-#[kernel(max_threads = BLOCK, min_blocks = long_blocks::<T>(), max_spills = LONG_MAX_SPILLS, instances(
-    bitonic_strides_long4: <u32, Four>,
-    bitonic_strides_long5: <u32, Five>,
-    bitonic_strides_long6: <u32, Six>,
-    bitonic_strides_long4_u64: <u64, Four>,
-    bitonic_strides_long5_u64: <u64, Five>,
-))]
-pub fn bitonic_strides_long<T: Key, S: Strides>(keys: Global<T>, low: u32, stage: u32) {
-    grid::let_next_start();
-    grid::wait_for_previous(); // the launch before writes the keys
-    long_steps::<T, S>(keys, thread::block_idx_x(), low, stage);
-}
-
-/// The steps inside tiles that end `stage`; then the inverse of `decode`.
+/// The steps inside tiles that end `stage`, in the direction of each tile's run; then the inverse of `decode`.
 #[kernel(max_threads = threads::<N>(), min_blocks = min_blocks::<T, N>(), instances(
-    bitonic_strides_merge: <u32, Tile14>,
-    bitonic_strides_merge_small: <u32, Tile13>,
-    bitonic_strides_merge_u64: <u64, Tile13>,
+    bitonic_strides_merge: <u32, Tile<14>>,
+    bitonic_strides_merge_small: <u32, Tile<13>>,
+    bitonic_strides_merge_u64: <u64, Tile<13>>,
 ))]
 pub fn bitonic_strides_merge<T: Key + Word, N: Size>(keys: Global<T>, decode: u32, stage: u32) {
     grid::let_next_start();
     grid::wait_for_previous(); // the launch before writes the keys
-    merge_in_direction::<T, N>(keys, thread::block_idx_x(), decode, stage);
+    let number = thread::block_idx_x();
+    merge_tile::<T, N>(keys, number, decode, descends(number << N::BITS, keys.len() - 1, stage));
 }
 
-/// Sorts tile `number` in the direction that the next stage needs.
-#[inline(always)]
-pub(crate) fn sort_in_direction<T: Key + Word, N: Size>(keys: Global<T>, number: u32, maps: Maps) {
-    let (tile, last) = (tile_of::<T, N>(keys, number), keys.len() - 1);
-    sort_tile::<T, N>(tile, tile, maps, descends(number << N::BITS, last, N::BITS));
-}
-
-/// Merges in tile `number`, in the direction of its run of `stage`.
-#[inline(always)]
-pub(crate) fn merge_in_direction<T: Key + Word, N: Size>(keys: Global<T>, number: u32, decode: u32, stage: u32) {
-    let descending = descends(number << N::BITS, keys.len() - 1, stage);
-    merge_tile::<T, N>(tile_of::<T, N>(keys, number), decode, descending);
-}
-
-/// The long steps of the threads of one block.
-#[inline(always)]
-pub(crate) fn long_steps<T: Key, S: Strides>(keys: Global<T>, block: u32, low: u32, stage: u32) {
-    let t = block * BLOCK + thread::thread_idx_x();
+/// Up to six long steps of a stage, those of the bits from `low` on.
+#[kernel(max_threads = BLOCK, min_blocks = long_blocks::<T>(), max_spills = LONG_MAX_SPILLS, instances(
+    bitonic_strides_long4: <u32, Long<4>>,
+    bitonic_strides_long5: <u32, Long<5>>,
+    bitonic_strides_long6: <u32, Long<6>>,
+    bitonic_strides_long4_u64: <u64, Long<4>>,
+    bitonic_strides_long5_u64: <u64, Long<5>>,
+))]
+pub fn bitonic_strides_long<T: Key, S: Strides>(keys: Global<T>, low: u32, stage: u32) {
+    grid::let_next_start();
+    grid::wait_for_previous(); // the launch before writes the keys
+    let t = thread::block_idx_x() * BLOCK + thread::thread_idx_x();
     // The thread's number with as many zeros put in at `low` as there are steps. In two shifts: a shift by 32 at once
     // is undefined, and then there is nothing above.
     let first = (t >> low) << (low + S::BITS - 1) << 1 | t & ((1 << low) - 1);
     if first >= keys.len() {
-        return; // no other key of this thread is nearer
+        return; // all other keys of this thread lie further on
     }
     let mut own = [T::LAST; 64];
     let last = first | (((1 << S::BITS) - 1) << low);
@@ -139,9 +113,9 @@ pub(crate) fn long_steps<T: Key, S: Strides>(keys: Global<T>, block: u32, low: u
         // Without a test for each key all loads are issued together.
         each::<S>(|r| own[r] = keys.get(first + ((r as u32) << low)));
     } else {
-        each::<S>(|r| own[r] = rungs_common::keys::key_or_last(keys, first + ((r as u32) << low)));
+        each::<S>(|r| own[r] = key_or_last(keys, first + ((r as u32) << low)));
     }
-    let mask = if descends(first, keys.len() - 1, stage) { T::LAST } else { T::default() };
+    let mask = mask::<T>(descends(first, keys.len() - 1, stage));
     each::<S>(|r| own[r] = own[r] ^ mask);
     unroll::<6>(|step| {
         let bit = 32 >> step;
@@ -189,7 +163,7 @@ pub mod launches {
     /// The rung.
     pub static RUNG: Entry<Sort> =
         rung!("r5_strides.rs", [bitonic_strides_sort, bitonic_strides_long, bitonic_strides_merge])
-            .with_tiles(&[1 << Tile13::BITS, 1 << Tile14::BITS])
+            .with_tiles(&[1 << 13, 1 << 14])
             .run_by(Sort::both(&LongSteps));
 
     struct LongSteps;
@@ -241,22 +215,21 @@ pub mod launches {
     pub fn geometry<W, N: Size>(n: u32, pass: Pass) -> Geometry {
         match pass {
             Pass::Long { low, strides, .. } => Geometry::linear(long_grid(n, low, strides), BLOCK),
-            _ => Geometry::linear(n.div_ceil(1 << N::BITS), threads::<N>())
-                .shared(shared_bytes(N::BITS, size_of::<W>() as u32)),
+            _ => Geometry::linear(n.div_ceil(1 << N::BITS), threads::<N>()).shared(shared_bytes::<W, N>()),
         }
         .overlapping()
     }
 
     impl Sorts<u32> for LongSteps {
         fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<u32>>> {
-            let small = tile_bits::<u32>(n, on.device().multiprocessors) == Tile13::BITS;
-            Ok(if small { in_tiles::<u32, Tile13, Six>(n) } else { in_tiles::<u32, Tile14, Six>(n) })
+            let small = tile_bits::<u32>(n, on.device().multiprocessors) == 13;
+            Ok(if small { in_tiles::<u32, Tile<13>, Long<6>>(n) } else { in_tiles::<u32, Tile<14>, Long<6>>(n) })
         }
     }
 
     impl Sorts<u64> for LongSteps {
         fn launches(&self, _: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<u64>>> {
-            Ok(in_tiles::<u64, Tile13, Five>(n))
+            Ok(in_tiles::<u64, Tile<13>, Long<5>>(n))
         }
     }
 
@@ -264,8 +237,8 @@ pub mod launches {
     where
         bitonic_strides_sort<W, N>: Kernel<Args = (Global<W>, u32, u32)>,
         bitonic_strides_merge<W, N>: Kernel<Args = (Global<W>, u32, u32)>,
-        bitonic_strides_long<W, Four>: Kernel<Args = (Global<W>, u32, u32)>,
-        bitonic_strides_long<W, Five>: Kernel<Args = (Global<W>, u32, u32)>,
+        bitonic_strides_long<W, Long<4>>: Kernel<Args = (Global<W>, u32, u32)>,
+        bitonic_strides_long<W, Long<5>>: Kernel<Args = (Global<W>, u32, u32)>,
         bitonic_strides_long<W, Most>: Kernel<Args = (Global<W>, u32, u32)>,
     {
         Box::new(move |on, Keys { keys, order }| {
@@ -276,8 +249,8 @@ pub mod launches {
                     Pass::Long { low, strides, stage } => {
                         let args = (keys, low, stage);
                         match strides {
-                            Four::BITS => on.launch(bitonic_strides_long::<W, Four>::default(), geometry, args),
-                            Five::BITS => on.launch(bitonic_strides_long::<W, Five>::default(), geometry, args),
+                            4 => on.launch(bitonic_strides_long::<W, Long<4>>::default(), geometry, args),
+                            5 => on.launch(bitonic_strides_long::<W, Long<5>>::default(), geometry, args),
                             _ => on.launch(bitonic_strides_long::<W, Most>::default(), geometry, args),
                         }
                     }

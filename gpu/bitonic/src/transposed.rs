@@ -9,7 +9,7 @@
 //! Every comparator is a minimum and a maximum, ascending. Where a run has to descend, its keys are negated (all bits
 //! flipped, which reverses their order) while they are in registers and in shared memory.
 
-use rungs_common::keys::{Key, Word};
+use rungs_common::keys::{Key, UNSIGNED, Word};
 use simt::{Global, Shared, thread, unroll, warp};
 
 /// Keys per thread.
@@ -20,27 +20,15 @@ pub const WINDOW: u32 = KEYS.trailing_zeros();
 
 /// The size of a tile, as a type: a kernel has an instance for each.
 pub trait Size: 'static {
-    /// log₂ of the keys of a tile: 13, 14 or 15.
+    /// log₂ of the keys of a tile: 13 or 14.
     const BITS: u32;
 }
 
-macro_rules! sizes {
-    ($($(#[$doc:meta])* $name:ident = $bits:literal;)*) => {$(
-        $(#[$doc])*
-        pub struct $name;
+/// Tiles of 2^`B` keys.
+pub struct Tile<const B: u32>;
 
-        impl Size for $name {
-            const BITS: u32 = $bits;
-        }
-    )*};
-}
-sizes! {
-    /// Tiles of 8192 keys, 256 threads.
-    Tile13 = 13;
-    /// Tiles of 16,384 keys, 512 threads.
-    Tile14 = 14;
-    /// Tiles of 32,768 keys, 1024 threads.
-    Tile15 = 15;
+impl<const B: u32> Size for Tile<B> {
+    const BITS: u32 = B;
 }
 
 /// Threads per block.
@@ -48,21 +36,36 @@ pub const fn threads<N: Size>() -> u32 {
     1 << (N::BITS - WINDOW)
 }
 
-/// Fewest blocks per multiprocessor: for keys of 4 bytes 1024 threads, 64 registers each; for keys of 8 bytes, which
-/// take twice the registers, 512 threads.
+/// Fewest blocks per SM: for keys of 4 bytes 1024 threads, 64 registers each; for keys of 8 bytes, which take twice the
+/// registers, 512 threads.
 pub const fn min_blocks<T, N: Size>() -> u32 {
     1024 / threads::<N>() / (size_of::<T>() as u32 / 4)
 }
 
-/// Bytes of dynamic shared memory per block for keys of `key_bytes` bytes.
-pub const fn shared_bytes(bits: u32, key_bytes: u32) -> u32 {
-    padded(1 << bits) * key_bytes
+/// Bytes of dynamic shared memory per block for keys of type `T`.
+pub const fn shared_bytes<T, N: Size>() -> u32 {
+    padded(1 << N::BITS) * size_of::<T>() as u32
 }
 
 /// Where place `i` is in shared memory: there is a gap after every 32 places, so that no window has bank conflicts. For
 /// `a` and `b` without common bits, `padded(a | b)` is `padded(a) + padded(b)`.
 const fn padded(i: u32) -> u32 {
     i + (i >> WINDOW)
+}
+
+/// Where the three windows of thread `t` are in the padded tile, from the lowest: the place of register 0, and the
+/// distance from each register to the next.
+#[inline(always)]
+fn windows<N: Size>(t: u32) -> [(u32, u32); 3] {
+    let (warp, lane) = (t >> WINDOW, t & (KEYS as u32 - 1));
+    let lowest = (padded(t << WINDOW), 1);
+    let middle = (padded(warp << (2 * WINDOW)) + lane, padded(1 << WINDOW));
+    [lowest, middle, (padded(t), padded(1 << (N::BITS - WINDOW)))]
+}
+
+/// The bit of the highest window from which on down the middle window has the bits of the tile.
+const fn overlap<N: Size>() -> u32 {
+    3 * WINDOW - N::BITS
 }
 
 /// Whether the run of 2^`stage` keys that has the key at `place` descends, in a sort whose last key is at `last`. Runs
@@ -74,21 +77,10 @@ pub fn descends(place: u32, last: u32, stage: u32) -> bool {
     stage < u32::BITS && (place ^ last) >> stage & 1 != 0
 }
 
-/// What is applied to keys on their way: a map of [`rungs_common::keys`] as they are loaded, and its inverse as they are
-/// stored; [`rungs_common::keys::UNSIGNED`] is none.
-#[derive(Clone, Copy)]
-pub struct Maps {
-    /// The map of keys that are loaded, see [`rungs_common::keys`].
-    pub encode: u32,
-    /// The map of keys that are stored.
-    pub decode: u32,
-}
-
-/// Where a window is in the padded tile: of register 0, and from each register to the next.
-#[derive(Clone, Copy)]
-struct Window {
-    base: u32,
-    step: u32,
+/// All bits, or none.
+#[inline(always)]
+pub fn mask<T: Key>(descending: bool) -> T {
+    if descending { T::LAST } else { T::default() }
 }
 
 /// The keys of a thread.
@@ -103,12 +95,12 @@ impl<T: Key + Word> Own<T> {
     }
 
     #[inline(always)]
-    fn load(tile: Shared<T>, Window { base, step }: Window) -> Self {
+    fn load(tile: Shared<T>, (base, step): (u32, u32)) -> Self {
         Self::from_fn(|r| tile.get(base + r * step))
     }
 
     #[inline(always)]
-    fn store(&self, tile: Shared<T>, Window { base, step }: Window) {
+    fn store(&self, tile: Shared<T>, (base, step): (u32, u32)) {
         unroll::<KEYS>(|r| tile.set(base + r as u32 * step, self.0[r]));
     }
 
@@ -134,52 +126,21 @@ impl<T: Key + Word> Own<T> {
     /// branches.
     #[inline(always)]
     fn steps(&mut self, high: u32, low: u32) {
-        if high >= 4 {
-            self.step(16, 0);
-        }
-        if high >= 3 && low <= 3 {
-            self.step(8, 0);
-        }
-        if high >= 2 && low <= 2 {
-            self.step(4, 0);
-        }
-        if high >= 1 && low <= 1 {
-            self.step(2, 0);
-        }
-        if low == 0 {
-            self.step(1, 0);
-        }
+        unroll::<5>(|i| {
+            let bit = WINDOW - 1 - i as u32;
+            if bit <= high && bit >= low {
+                self.step(1 << bit, 0);
+            }
+        });
     }
 }
 
-/// All bits, or none.
+/// The keys of tile `number`.
 #[inline(always)]
-fn mask<T: Key>(descending: bool) -> T {
-    if descending { T::LAST } else { T::default() }
-}
-
-/// The three windows of a thread.
-struct Windows {
-    lowest: Window,
-    middle: Window,
-    highest: Window,
-}
-
-impl Windows {
-    #[inline(always)]
-    fn of<N: Size>(t: u32) -> Self {
-        let (warp, lane) = (t >> WINDOW, t & (KEYS as u32 - 1));
-        Self {
-            lowest: Window { base: padded(t << WINDOW), step: 1 },
-            middle: Window { base: padded(warp << (2 * WINDOW)) + lane, step: padded(1 << WINDOW) },
-            highest: Window { base: padded(t), step: padded(1 << (N::BITS - WINDOW)) },
-        }
-    }
-}
-
-/// The bit of the highest window from which on down the middle window has the bits of the tile.
-const fn overlap<N: Size>() -> u32 {
-    3 * WINDOW - N::BITS
+fn tile_of<T: Key, N: Size>(keys: Global<T>, number: u32) -> Global<T> {
+    let first = number << N::BITS;
+    let left = keys.len().saturating_sub(first);
+    keys.slice(first, if left < 1 << N::BITS { left } else { 1 << N::BITS })
 }
 
 /// The keys of a tile in the highest window. Lanes load neighbouring keys; a place past the end has the largest key.
@@ -206,21 +167,13 @@ fn put<T: Key + Word, N: Size>(own: &Own<T>, keys: Global<T>, t: u32, decode: u3
     });
 }
 
-/// The keys of tile `number`.
+/// Sorts tile `number` in place. The keys are mapped by `encode` before and by the inverse of `decode` after.
 #[inline(always)]
-pub fn tile_of<T: Key, N: Size>(keys: Global<T>, number: u32) -> Global<T> {
-    let first = number << N::BITS;
-    let left = keys.len().saturating_sub(first);
-    keys.slice(first, if left < 1 << N::BITS { left } else { 1 << N::BITS })
-}
-
-/// Sorts the keys of the tile `from` into `to`, which may be the same.
-#[inline(always)]
-pub fn sort_tile<T: Key + Word, N: Size>(from: Global<T>, to: Global<T>, maps: Maps, descending: bool) {
-    let t = thread::thread_idx_x();
-    let (tile, windows) = (Shared::<T>::dynamic(0, padded(1 << N::BITS)), Windows::of::<N>(t));
+pub fn sort_tile<T: Key + Word, N: Size>(keys: Global<T>, number: u32, encode: u32, decode: u32, descending: bool) {
+    let (keys, t) = (tile_of::<T, N>(keys, number), thread::thread_idx_x());
+    let (tile, [lowest, middle, highest]) = (Shared::<T>::dynamic(0, padded(1 << N::BITS)), windows::<N>(t));
     // A sort may begin with its keys in any order, so the registers count as the lowest window.
-    let mut own = fetch::<T, N>(from, t, maps.encode);
+    let mut own = fetch::<T, N>(keys, t, encode);
     own.step(1, 2);
     own.step(2, 4);
     own.step(1, 4);
@@ -240,48 +193,48 @@ pub fn sort_tile<T: Key + Word, N: Size>(from: Global<T>, to: Global<T>, maps: M
         let flip = mask::<T>(if stage < N::BITS { t >> (stage - WINDOW) & 1 != 0 } else { descending });
         own.flip(flipped ^ flip);
         flipped = flip;
-        own.store(tile, windows.lowest);
+        own.store(tile, lowest);
         if stage > 2 * WINDOW {
             thread::sync_threads(); // the highest window has keys of all warps
-            own = Own::load(tile, windows.highest);
+            own = Own::load(tile, highest);
             own.steps(stage - 1 - (N::BITS - WINDOW), overlap::<N>());
-            own.store(tile, windows.highest);
+            own.store(tile, highest);
             thread::sync_threads(); // the middle window has keys that other warps have just stored
         } else {
             warp::sync_warp(warp::FULL); // the middle window has keys of all lanes
         }
-        own = Own::load(tile, windows.middle);
+        own = Own::load(tile, middle);
         own.steps(if stage < 2 * WINDOW { stage - 1 - WINDOW } else { WINDOW - 1 }, 0);
-        own.store(tile, windows.middle);
+        own.store(tile, middle);
         warp::sync_warp(warp::FULL); // the lowest window has keys that other lanes have just stored
-        own = Own::load(tile, windows.lowest);
+        own = Own::load(tile, lowest);
         own.steps(4, 0);
         stage += 1;
     }
     own.flip(flipped);
-    own.store(tile, windows.lowest);
+    own.store(tile, lowest);
     thread::sync_threads(); // keys leave the tile in the highest window
-    put::<T, N>(&Own::load(tile, windows.highest), to, t, maps.decode);
+    put::<T, N>(&Own::load(tile, highest), keys, t, decode);
 }
 
-/// The steps inside a tile that end a longer stage, in place.
+/// The steps inside tile `number` that end a longer stage, in place; then the inverse of `decode`.
 #[inline(always)]
-pub fn merge_tile<T: Key + Word, N: Size>(keys: Global<T>, decode: u32, descending: bool) {
-    let t = thread::thread_idx_x();
-    let (tile, windows) = (Shared::<T>::dynamic(0, padded(1 << N::BITS)), Windows::of::<N>(t));
-    let mut own = fetch::<T, N>(keys, t, rungs_common::keys::UNSIGNED);
+pub fn merge_tile<T: Key + Word, N: Size>(keys: Global<T>, number: u32, decode: u32, descending: bool) {
+    let (keys, t) = (tile_of::<T, N>(keys, number), thread::thread_idx_x());
+    let (tile, [lowest, middle, highest]) = (Shared::<T>::dynamic(0, padded(1 << N::BITS)), windows::<N>(t));
+    let mut own = fetch::<T, N>(keys, t, UNSIGNED);
     own.flip(mask(descending));
     own.steps(4, overlap::<N>());
-    own.store(tile, windows.highest);
+    own.store(tile, highest);
     thread::sync_threads(); // the middle window has keys of other warps
-    own = Own::load(tile, windows.middle);
+    own = Own::load(tile, middle);
     own.steps(4, 0);
-    own.store(tile, windows.middle);
+    own.store(tile, middle);
     warp::sync_warp(warp::FULL); // the lowest window has keys of other lanes
-    own = Own::load(tile, windows.lowest);
+    own = Own::load(tile, lowest);
     own.steps(4, 0);
     own.flip(mask(descending));
-    own.store(tile, windows.lowest);
+    own.store(tile, lowest);
     thread::sync_threads(); // keys leave the tile in the highest window
-    put::<T, N>(&Own::load(tile, windows.highest), keys, t, decode);
+    put::<T, N>(&Own::load(tile, highest), keys, t, decode);
 }

@@ -1,7 +1,6 @@
 //! Bitonic and odd-even sorts on the simulator, against the standard library.
 
 use rungs_bitonic::r3_register_step::Pass;
-use rungs_bitonic::transposed::{Size, Tile13, Tile14};
 use rungs_bitonic::{r1_global_step as r1, r2_shared_step as r2, r3_register_step as r3};
 use rungs_bitonic::{r4_transpose as r4, r5_strides as r5, r6_backwards as r6};
 use rungs_common::keys::{DESCENDING, FLOAT, SIGNED};
@@ -40,7 +39,7 @@ fn register_step_sorts_any_n() {
 #[test]
 fn wide_tiles_sort_any_n() {
     for rung in [&r4::launches::RUNG, &r5::launches::RUNG, &r6::launches::RUNG] {
-        for (multiprocessors, tile) in [(1, 1 << Tile14::BITS), (64, 1 << Tile13::BITS)] {
+        for (multiprocessors, tile) in [(1, 1 << 14), (64, 1 << 13)] {
             let sort = Sorting { on: rungs_testing::with_multiprocessors(multiprocessors), ..Sorting::by(rung) };
             for n in [0, 1, 2, 3, 31, 32, 33, 1025, tile - 1, tile, tile + 1, 3 * tile + 17, 4 * tile, 5 * tile - 1] {
                 for (name, keys) in inputs(n) {
@@ -74,7 +73,7 @@ fn long_strides_sort_millions() {
     let keys: Vec<u32> = (0..n).map(|_| random.next() as u32).collect();
     for strides in 4..=6 {
         let found = |pass| matches!(pass, r5::launches::Pass::Long { strides: s, .. } if s == strides);
-        assert!(r5::launches::passes(n, Tile13::BITS, 6).any(found), "{strides}");
+        assert!(r5::launches::passes(n, 13, 6).any(found), "{strides}");
     }
     for rung in [&r4::launches::RUNG, &r5::launches::RUNG, &r6::launches::RUNG] {
         Sorting { on: rungs_testing::with_multiprocessors(132), ..Sorting::by(rung) }.check("random", &keys);
@@ -86,7 +85,7 @@ fn long_strides_sort_millions() {
 fn strides_cover_every_step() {
     use r5::launches::{Pass, passes};
     for n in [0, 1, 2, 8192, 8193, 16_385, 1 << 20, (1 << 24) + 1, 1 << 31, u32::MAX] {
-        for (tile, most) in [(Tile13::BITS, 5), (Tile13::BITS, 6), (Tile14::BITS, 6)] {
+        for (tile, most) in [(13, 5), (13, 6), (14, 6)] {
             let stages = u32::BITS - n.saturating_sub(1).leading_zeros();
             let mut steps = vec![];
             let mut next = None;

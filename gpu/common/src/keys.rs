@@ -2,10 +2,10 @@
 //!
 //! Sorting kernels compare unsigned words. Signed integers and floats are mapped to them and back by functions that
 //! keep the order; floats get the IEEE total order: -NaN < -∞ < … < -0.0 < +0.0 < … < +∞ < +NaN. A rung can apply the
-//! map where it loads and stores a key; for those that do not, the kernels here map an array in place.
+//! map where it loads and stores a key; for those that do not, the kernels of [`crate::encode`] map an array in place.
 
 use core::ops::BitXor;
-use simt::{Geometry, Global, Scalar, kernel, thread};
+use simt::{Global, Scalar};
 
 /// A value of the parameter `order` of kernels that map keys: the word is an unsigned integer.
 pub const UNSIGNED: u32 = 0;
@@ -15,14 +15,6 @@ pub const SIGNED: u32 = 1;
 pub const FLOAT: u32 = 2;
 /// Added to one of the others: the largest key comes first. Equal keys of a stable sort keep their order.
 pub const DESCENDING: u32 = 4;
-
-/// Threads per block; the map is bound by memory.
-pub const BLOCK: u32 = 256;
-
-/// One thread per key of `n`.
-pub const fn geometry(n: u32) -> Geometry {
-    Geometry::linear(n.div_ceil(BLOCK), BLOCK)
-}
 
 /// A word that carries a key.
 pub trait Word: Scalar {
@@ -109,25 +101,3 @@ pub fn set_if_inside<T: Key>(keys: Global<T>, i: u32, key: T) {
         keys.set(i, key);
     }
 }
-
-/// Maps each key, in place, to a word whose unsigned order is the key's.
-#[kernel(max_threads = BLOCK, instances(keys_encode: <u32>, keys_encode_u64: <u64>))]
-pub fn keys_encode<T: Word>(keys: Global<T>, order: u32) {
-    let i = thread::index_1d();
-    if i < keys.len() {
-        keys.set(i, keys.get(i).encode(order));
-    }
-}
-
-/// The inverse of [`keys_encode`].
-#[kernel(max_threads = BLOCK, instances(keys_decode: <u32>, keys_decode_u64: <u64>))]
-pub fn keys_decode<T: Word>(keys: Global<T>, order: u32) {
-    let i = thread::index_1d();
-    if i < keys.len() {
-        keys.set(i, keys.get(i).decode(order));
-    }
-}
-
-/// The kernels here, for the list of kernels that belong to no rung.
-#[cfg(not(target_os = "cuda"))]
-pub const KERNELS: &[&[&str]] = &[<keys_encode as simt::Instances>::NAMES, <keys_decode as simt::Instances>::NAMES];

@@ -9,7 +9,9 @@ extern crate std;
 
 pub mod aligned;
 pub mod bins;
+pub mod block;
 pub mod clocks;
+pub mod encode;
 pub mod keys;
 #[cfg(not(target_os = "cuda"))]
 pub mod ladder;

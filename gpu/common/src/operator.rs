@@ -8,7 +8,7 @@
 //! | [`Sum`] | modulo 2³² or 2⁶⁴ | rounded at each step, so the order of the additions shows; starts from +0 |
 //! | [`Min`], [`Max`] | the smaller, the larger | IEEE 754-2019 minimum, maximum: NaN if either is; -0 < +0 |
 
-use simt::{Scalar, Shared, math, thread, warp};
+use simt::{Scalar, math, warp};
 
 /// An associative and commutative operation with an identity.
 ///
@@ -20,7 +20,8 @@ pub trait Operator<T>: Copy + 'static {
     /// Combines both; `a` comes before `b`.
     fn combine(a: T, b: T) -> T;
 
-    /// Combines all values of a warp; every lane gets the result. A butterfly, so that all lanes round alike.
+    /// Combines all values of the calling warp; every lane gets the result. All 32 lanes call it. A butterfly, so that
+    /// all lanes round alike.
     #[inline(always)]
     #[track_caller]
     fn combine_warp(value: T) -> T
@@ -33,6 +34,9 @@ pub trait Operator<T>: Copy + 'static {
     }
 }
 
+#[cfg(not(target_os = "cuda"))]
+pub use host::Operation;
+
 /// Addition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum;
@@ -44,46 +48,6 @@ pub struct Min;
 /// The largest value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Max;
-
-/// An operator that is chosen when the program runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Operation {
-    /// [`Sum`].
-    #[default]
-    Sum,
-    /// [`Min`].
-    Min,
-    /// [`Max`].
-    Max,
-}
-
-impl Operation {
-    /// All operations.
-    pub const ALL: [Self; 3] = [Self::Sum, Self::Min, Self::Max];
-
-    /// Its name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sum => "sum",
-            Self::Min => "min",
-            Self::Max => "max",
-        }
-    }
-
-    /// The operation's identity for a type.
-    pub fn identity<T>(self) -> T
-    where
-        Sum: Operator<T>,
-        Min: Operator<T>,
-        Max: Operator<T>,
-    {
-        match self {
-            Self::Sum => Sum::IDENTITY,
-            Self::Min => Min::IDENTITY,
-            Self::Max => Max::IDENTITY,
-        }
-    }
-}
 
 macro_rules! operators {
     ($($operator:ident, $t:ty: $identity:expr, $combine:expr $(, $reduce:path)?;)*) => {$(
@@ -105,17 +69,10 @@ macro_rules! operators {
     )*};
 }
 
-/// The sum of a warp's signed values: two's complement adds as unsigned numbers do.
-#[inline(always)]
-#[track_caller]
-fn reduce_add_i32(mask: u32, value: i32) -> i32 {
-    warp::reduce_add(mask, value as u32) as i32
-}
-
 // 32-bit integers have an instruction that combines a whole warp.
 operators! {
     Sum, u32: 0, u32::wrapping_add, warp::reduce_add;
-    Sum, i32: 0, i32::wrapping_add, reduce_add_i32;
+    Sum, i32: 0, i32::wrapping_add, warp::reduce_add_i32;
     Sum, u64: 0, u64::wrapping_add;
     Sum, i64: 0, i64::wrapping_add;
     Sum, f32: 0.0, core::ops::Add::add;
@@ -132,13 +89,6 @@ operators! {
     Max, i64: i64::MIN, Ord::max;
     Max, f32: f32::NEG_INFINITY, math::maximum;
     Max, f64: f64::NEG_INFINITY, math::maximum_f64;
-}
-
-/// Combines all values of the calling warp; every lane gets the result. All 32 lanes call it.
-#[inline(always)]
-#[track_caller]
-pub fn warp_reduce<O: Operator<T>, T: Scalar>(value: T) -> T {
-    O::combine_warp(value)
 }
 
 /// Combines the values of the calling lane and of the lanes below it. All 32 lanes call it.
@@ -165,17 +115,47 @@ pub fn warp_exclusive_of<O: Operator<T>, T: Scalar>(inclusive: T) -> T {
     if warp::lane_id() == 0 { O::IDENTITY } else { below }
 }
 
-/// The sum of the values of the threads before, of as many warps as there are words in `sums`; other threads bring 0.
-/// All threads of the block make the call.
-#[inline(always)]
-#[track_caller]
-pub fn block_scan_exclusive(value: u32, sums: Shared<u32>) -> u32 {
-    let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
-    let inclusive = warp_scan_inclusive::<Sum, u32>(value);
-    if lane == warp::WARP - 1 && t / warp::WARP < sums.len() {
-        sums.set(t / warp::WARP, inclusive);
+#[cfg(not(target_os = "cuda"))]
+mod host {
+    use super::*;
+
+    /// An operator that is chosen when the program runs.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Operation {
+        /// [`Sum`].
+        #[default]
+        Sum,
+        /// [`Min`].
+        Min,
+        /// [`Max`].
+        Max,
     }
-    thread::sync_threads(); // every warp's sum is there before they are added up
-    let below = lane < t / warp::WARP && lane < sums.len();
-    warp::reduce_add(warp::FULL, if below { sums.get(lane) } else { 0 }) + inclusive - value
+
+    impl Operation {
+        /// All operations.
+        pub const ALL: [Self; 3] = [Self::Sum, Self::Min, Self::Max];
+
+        /// Its name on the command line.
+        pub const fn name(self) -> &'static str {
+            match self {
+                Self::Sum => "sum",
+                Self::Min => "min",
+                Self::Max => "max",
+            }
+        }
+
+        /// The operation's identity for a type.
+        pub fn identity<T>(self) -> T
+        where
+            Sum: Operator<T>,
+            Min: Operator<T>,
+            Max: Operator<T>,
+        {
+            match self {
+                Self::Sum => Sum::IDENTITY,
+                Self::Min => Min::IDENTITY,
+                Self::Max => Max::IDENTITY,
+            }
+        }
+    }
 }

@@ -4,6 +4,9 @@
 //! has m rows and n columns. Any m, n and k; with k = 0, C is zero.
 //!
 //! Factors, transposes, strides, batches and other types are the library's (`rungs-products`).
+//!
+//! Shared by the rungs: which tile of C a block computes ([`tile_of_block`]), and a matrix whose elements outside are
+//! zero ([`Matrix`]).
 #![no_std]
 #![cfg_attr(target_os = "cuda", feature(asm_experimental_arch))]
 #![cfg_attr(all(target_os = "cuda", not(feature = "rust-cuda")), feature(abi_ptx))]
@@ -13,3 +16,116 @@ extern crate std;
 
 #[cfg(not(target_os = "cuda"))]
 pub mod ladder;
+#[cfg(any(sm_90a, not(target_os = "cuda")))]
+pub mod r10_producer_consumer;
+pub mod r1_naive;
+pub mod r2_coalesced;
+pub mod r3_shared_tile;
+pub mod r4_wide_tile;
+pub mod r5_thread_column;
+pub mod r6_thread_tile;
+pub mod r7_vector_loads;
+pub mod r8_warp_tile;
+pub mod r9_async_copy;
+
+use simt::{Global, thread};
+
+/// Blocks for C if each computes a tile of `rows` × `columns` elements.
+pub const fn tiles(m: u32, n: u32, rows: u32, columns: u32) -> u32 {
+    m.div_ceil(rows) * n.div_ceil(columns)
+}
+
+/// First row and first column of the tile of C that the block computes, one of [`tiles`].
+///
+/// Tiles are numbered row by row along the grid's x: along y and z a grid has at most 65,535 blocks.
+#[inline(always)]
+fn tile_of_block(n: u32, rows: u32, columns: u32) -> (u32, u32) {
+    let (tile, along) = (thread::block_idx_x(), n.div_ceil(columns).max(1));
+    (tile / along * rows, tile % along * columns)
+}
+
+/// A row-major matrix without gaps between rows.
+#[derive(Clone, Copy)]
+struct Matrix {
+    data: Global<f32>,
+    rows: u32,
+    columns: u32,
+}
+
+impl Matrix {
+    #[inline(always)]
+    fn new(data: Global<f32>, rows: u32, columns: u32) -> Self {
+        Self { data, rows, columns }
+    }
+
+    /// Element (`row`, `column`), zero outside the matrix.
+    #[inline(always)]
+    fn get(self, row: u32, column: u32) -> f32 {
+        let inside = row < self.rows && column < self.columns;
+        if inside { self.data.get(row * self.columns + column) } else { 0.0 }
+    }
+
+    /// Writes element (`row`, `column`); does nothing outside the matrix.
+    #[inline(always)]
+    fn set(self, row: u32, column: u32, value: f32) {
+        if row < self.rows && column < self.columns {
+            self.data.set(row * self.columns + column, value);
+        }
+    }
+
+    /// Whether each fourth element of each row begins four that are one access of 16 bytes.
+    #[inline(always)]
+    fn has_packs(self) -> bool {
+        self.columns.is_multiple_of(4) && (self.data.as_ptr() as usize).is_multiple_of(16)
+    }
+
+    /// Four elements of a row from `column` on, a multiple of 4; zero outside. One access if the matrix has packs.
+    #[inline(always)]
+    fn get_4(self, row: u32, column: u32, has_packs: bool) -> [f32; 4] {
+        let inside = row < self.rows && column < self.columns;
+        if has_packs && inside {
+            self.data.get_pack((row * self.columns + column) / 4)
+        } else {
+            [0, 1, 2, 3].map(|i| self.get(row, column + i))
+        }
+    }
+
+    /// Writes four elements of a row from `column` on, a multiple of 4. One access if the matrix has packs.
+    #[inline(always)]
+    fn set_4(self, row: u32, column: u32, values: [f32; 4], has_packs: bool) {
+        let inside = row < self.rows && column < self.columns;
+        if has_packs && inside {
+            self.data.set_pack((row * self.columns + column) / 4, values);
+        } else {
+            simt::unroll::<4>(|i| self.set(row, column + i as u32, values[i]));
+        }
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub use host::LADDER;
+
+#[cfg(not(target_os = "cuda"))]
+mod host {
+    use super::*;
+    use crate::ladder::{Ladder, Multiply};
+
+    /// The ladder, from the textbook up.
+    pub static LADDER: Ladder<Multiply> = Ladder {
+        family: "matmul",
+        about: "matrix product C = A·B of row-major matrices",
+        rungs: &[
+            &r1_naive::launches::RUNG,
+            &r2_coalesced::launches::RUNG,
+            &r3_shared_tile::launches::RUNG,
+            &r4_wide_tile::launches::RUNG,
+            &r5_thread_column::launches::RUNG,
+            &r6_thread_tile::launches::RUNG,
+            &r7_vector_loads::launches::RUNG,
+            &r8_warp_tile::launches::RUNG,
+            &r9_async_copy::launches::RUNG,
+            &r10_producer_consumer::launches::RUNG,
+        ],
+        default: &r10_producer_consumer::launches::RUNG,
+    };
+}

@@ -28,8 +28,8 @@ pub mod host;
 #[cfg(not(target_os = "cuda"))]
 pub use host::LADDER;
 
+pub use rungs_common::block::block_scan_exclusive;
 pub use rungs_common::keys::Key;
-pub use rungs_common::operator::block_scan_exclusive;
 use rungs_common::operator::{Sum, warp_scan_inclusive};
 use simt::{Global, Shared, async_copy, grid, thread, unroll};
 

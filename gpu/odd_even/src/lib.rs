@@ -13,6 +13,7 @@ pub mod r1_bitonic_blocks;
 pub mod r2_merge_split;
 pub mod r3_persistent;
 pub mod r4_levels;
+pub mod runs;
 pub mod split;
 
 #[cfg(not(target_os = "cuda"))]

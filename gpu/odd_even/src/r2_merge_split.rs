@@ -1,9 +1,8 @@
 //! # Odd-even sort, long runs made by many blocks
 //!
-//! **Idea.** A run is as long as one multiprocessor can sort: 32,768 keys. In a round each run is merged with a
-//! neighbour, in turn with the one above and the one below; the lower of the two keeps the smaller keys, the upper the
-//! others. p runs are sorted after p rounds. Each run is made in chunks by many blocks, so all multiprocessors work on
-//! a few long runs.
+//! **Idea.** A run is as long as one SM can sort: 32,768 keys. In a round each run is merged with a neighbour, in turn
+//! with the one above and the one below; the lower of the two keeps the smaller keys, the upper the others. p runs are
+//! sorted after p rounds. Each run is made in chunks by many blocks, so all SMs work on a few long runs.
 //!
 //! **Changed from the rung before.** Runs eight times as long as the halves of a block, so an eighth of the rounds. A
 //! merge looks only at the keys that it outputs: a search finds them, and a thread then takes nine keys one by one,
@@ -16,8 +15,8 @@
 //! memory): 1 launch sorts them, p launches of a round follow (1 for two runs, none for one); a round moves every key
 //! once each way, and its blocks have 4 barriers, or 1 where a chunk is a copy. A second array of n keys.
 //!
-//! **Threads.** Runs: 1024 per block, 32 keys each, as in [`rungs_bitonic::transposed`]. Rounds: 256 per block, nine
-//! keys each in one chunk.
+//! **Threads.** Runs: 1024 per block, 32 keys each, as in [`super::runs`]. Rounds: 256 per block, nine keys each in one
+//! chunk.
 //!
 //! **Limits.** Any n, and keys of any order: the first launch maps them to unsigned words, the last one maps them back.
 //!
@@ -26,23 +25,25 @@
 //! the rule that each keeps its half. Our own: runs in chunks. The passes of the forum course "CUDA 程式設計 (9): 泡泡龍
 //! part 2" (2008) belong here too: after its first pass a window is two sorted halves, and sorting it is merging them.
 
-use super::split::{BLOCK, Round, fill_pads, min_blocks, sort_run};
-use rungs_bitonic::transposed::{self, Maps, Size, Tile13, Tile14, Tile15, threads};
+use super::runs::{self, Run, Size, sort_run, threads};
+use super::split::{BLOCK, Round, fill_pads, min_blocks};
 use rungs_common::keys::{Key, Word};
 use simt::{Global, grid, kernel, thread};
 
 /// Sorts every run of `keys` into `runs`, which may be the same; the keys are mapped by `encode` before and by the
 /// inverse of `decode` after.
-#[kernel(max_threads = threads::<N>(), min_blocks = transposed::min_blocks::<T, N>(), instances(
-    odd_even_merge_split_sort: <u32, Tile15>,
-    odd_even_merge_split_sort_small: <u32, Tile14>,
-    odd_even_merge_split_sort_u64: <u64, Tile14>,
-    odd_even_merge_split_sort_u64_small: <u64, Tile13>,
+#[kernel(max_threads = threads::<N>(), min_blocks = runs::min_blocks::<T, N>(), instances(
+    odd_even_merge_split_sort: <u32, Run<15>>,
+    odd_even_merge_split_sort_small: <u32, Run<14>>,
+    odd_even_merge_split_sort_u64: <u64, Run<14>>,
+    odd_even_merge_split_sort_u64_small: <u64, Run<13>>,
 ))]
 pub fn odd_even_merge_split_sort<T: Key + Word, N: Size>(keys: Global<T>, runs: Global<T>, encode: u32, decode: u32) {
     grid::let_next_start();
     grid::wait_for_previous(); // the launch before may use both
-    sort_run::<T, N>(keys, runs, thread::block_idx_x(), Maps { encode, decode });
+    let first = thread::block_idx_x() << N::BITS;
+    let len = (keys.len() - first).min(1 << N::BITS);
+    sort_run::<T, N>(keys.slice(first, len), runs.slice(first, len), encode, decode);
 }
 
 /// One round, from `from` to `to`; then the inverse of `decode`. `backwards`: 1 for blocks counted from the end.
@@ -57,22 +58,16 @@ pub fn odd_even_merge_split_round<T: Key + Word>(
     decode: u32,
     backwards: u32,
 ) {
-    one_round(from, to, round, decode, backwards);
-}
-
-/// A block's part of a round: one chunk.
-#[inline(always)]
-pub(super) fn one_round<T: Key + Word>(from: Global<T>, to: Global<T>, round: Round, decode: u32, backwards: u32) {
     grid::let_next_start();
     fill_pads::<T>();
     grid::wait_for_previous(); // the round before writes what this one reads
     let block = thread::block_idx_x();
-    // Every other round from the end: it begins with what the round before has left in the L2.
+    // Every other round from the end: it begins with keys that the round before has left in the L2.
     let number = if backwards != 0 { thread::grid_dim_x() - 1 - block } else { block };
-    let chunk = round.chunk::<T>(number, from.len());
-    // The same for all threads of the block.
+    let chunk = round.chunk(number, from.len());
+    // All threads of the block take the same branch.
     if chunk.len > 0 {
-        chunk.merge(from, to, decode, || {});
+        chunk.merge(from, to, decode);
     }
 }
 
@@ -81,7 +76,7 @@ pub mod launches {
     //! What the host launches: runs sorted, then a kernel per round, between two arrays.
 
     use super::*;
-    use crate::split::{TILES, run_bits};
+    use crate::split::launches::{TILES, run_bits};
     use rungs_common::keys::UNSIGNED;
     use rungs_common::ladder::sort::*;
 
@@ -164,7 +159,7 @@ pub mod launches {
                     decode: u32,
                 ) -> Result {
                     fn geometry<N: Size>(n: u32) -> Geometry {
-                        let shared = transposed::shared_bytes(N::BITS, size_of::<$W>() as u32);
+                        let shared = runs::padded(1 << N::BITS) * size_of::<$W>() as u32;
                         Geometry::linear(n.div_ceil(1 << N::BITS), threads::<N>()).shared(shared).overlapping()
                     }
                     let args = (keys, runs, encode, decode);
@@ -180,7 +175,7 @@ pub mod launches {
         )*};
     }
     run_widths! {
-        u32: Tile15, Tile14;
-        u64: Tile14, Tile13;
+        u32: Run<15>, Run<14>;
+        u64: Run<14>, Run<13>;
     }
 }

@@ -1,25 +1,23 @@
 //! # Odd-even sort, all rounds in one launch
 //!
-//! **Idea.** Blocks stay for all rounds. A block that makes a chunk of a run waits for the two runs that it reads, its
-//! own and its neighbour's, and for nothing else: each run has a counter of the chunks that are done. So runs far from
-//! each other may be rounds apart, and no round ends for all at once.
+//! **Idea.** A persistent kernel does all rounds. A block that makes a chunk of a run waits only for the two runs that
+//! it reads, its own and its neighbour's: each run has a counter of the chunks that are done. So runs far from each
+//! other may be rounds apart, and no barrier separates the rounds.
 //!
 //! **Changed from the rung before.** One launch for all rounds. Blocks draw chunks by number, round after round; the
 //! number of the next one is drawn while a chunk is merged. Counters go on from launch to launch, so nothing is
-//! cleared. Three arrays in place of two: a neighbour may still read what a run was two rounds ago while it is made
-//! anew.
+//! cleared. Three arrays in place of two: a run may be written while a neighbour still reads its keys of two rounds ago.
 //!
 //! **Bottleneck.** The latency of a chunk: the counters, the dependent loads of the search, load, merge, store. Only
 //! fewer rounds help: the next rung.
 //!
-//! **Cost.** 2 launches; in p rounds every key is moved once each way, as in the rung
-//! before. For each chunk two atomics, and 5 barriers, or 2 where a chunk is a copy. Two more arrays of n keys.
+//! **Cost.** 2 launches; in p rounds every key is moved once each way, as in the rung before. For each chunk two atomics,
+//! and 5 barriers, or 2 where a chunk is a copy. Two more arrays of n keys.
 //!
-//! **Threads.** 256 per block, nine keys each in one chunk; at most 6 blocks per multiprocessor, 4 for keys of 8 bytes.
+//! **Threads.** 256 per block, nine keys each in one chunk; at most 6 blocks per SM, 4 for keys of 8 bytes.
 //!
 //! **Limits.** Any n, and keys of any order. A block waits only for chunks with smaller numbers, which blocks that run
-//! have drawn, so it does not matter how many blocks there is room for. A wait of some seconds ends the kernel with an
-//! error.
+//! have drawn, so any number of resident blocks is enough. A wait of some seconds ends the kernel with an error.
 //!
 //! **Source.** As the rung before: Moscow Aviation Institute, "Parallel data processing", lab 3 (2020); G. Baudet and
 //! D. Stevenson, "Optimal sorting algorithms for parallel computers" (1978). Our own: rounds without launches.
@@ -89,7 +87,7 @@ pub fn odd_even_persistent<T: Key + Word>(
             // smaller numbers have been drawn, and those who hold them wait for still smaller ones.
             numbers.draw(turn);
         }
-        let chunk = Round { parity: number & 1, ..round }.chunk::<T>(in_round, n);
+        let chunk = Round { parity: number & 1, ..round }.chunk(in_round, n);
         if chunk.len > 0 {
             let (from, to) = match number % 3 {
                 0 => (first, second),
@@ -97,13 +95,14 @@ pub fn odd_even_persistent<T: Key + Word>(
                 _ => (third, first),
             };
             let decode = if number + 1 == rounds { decode } else { UNSIGNED };
-            // Copies: the compiler would put the chunk into local memory to choose between its fields.
-            let (run, partner) = (chunk.run, chunk.partner);
-            chunk.merge(from, to, decode, move || {
-                let mine = if warp::lane_id() & 1 == 0 { run } else { partner };
+            if t < 2 * WARP {
+                // The two warps that search, before they read a key.
+                let run = if warp::lane_id() & 1 == 0 { chunk.run } else { chunk.partner };
                 let done = launch * rounds as u64 + number as u64;
-                wait(counters, mine, done * round.chunks_of(mine, n) as u64);
-            });
+                let keys = (n - run * round.run).min(round.run);
+                wait(counters, run, done * keys.div_ceil(round.chunk) as u64);
+            }
+            chunk.merge(from, to, decode);
         }
         // All threads have stored their keys before the chunk counts as done, and the next number is there.
         thread::sync_threads();
@@ -158,7 +157,7 @@ pub mod launches {
 
     use super::*;
     use crate::r2_merge_split::launches::RunWidth;
-    use crate::split::{TILES, run_bits};
+    use crate::split::launches::{TILES, run_bits};
     use rungs_common::ladder::sort::*;
 
     /// The rung.

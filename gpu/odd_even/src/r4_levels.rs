@@ -3,10 +3,9 @@
 //! **Idea.** Rounds first among the runs of a group, then among the groups, each of which is then one long run. p runs
 //! in groups of g are sorted after g + p/g rounds instead of p: 12 instead of 32. With three levels 24 instead of 512.
 //!
-//! **Changed from the rung before.** Fewer rounds, one launch each as in `merge-split`, whose kernels these are. What
-//! is still odd-even: keys move from neighbour to neighbour alone, and each keeps its half. What is not: a neighbour of
-//! the upper levels is far away, so the number of rounds no longer grows with the distance. With groups of two on every
-//! level this is a merge sort.
+//! **Changed from the rung before.** Fewer rounds, one launch each as in `merge-split`, by the same kernel. Keys still
+//! move only between neighbours, and each neighbour keeps its half. But neighbours of the upper levels are far apart,
+//! so the number of rounds no longer grows with the distance. With groups of two on every level this is a merge sort.
 //!
 //! **Bottleneck.** Every round moves every key, and one key moves only by one run of the level. A sort that merges more
 //! runs at once, or does not compare (`radix`), needs fewer passes.
@@ -22,34 +21,9 @@
 //! **Source.** As `merge-split`: Moscow Aviation Institute, "Parallel data processing", lab 3 (2020); G. Baudet and
 //! D. Stevenson, "Optimal sorting algorithms for parallel computers" (1978). Our own: the levels.
 
-use super::r2_merge_split::one_round;
-use super::split::{BLOCK, Round, min_blocks};
+use super::split::{BLOCK, Round, fill_pads, min_blocks};
 use rungs_common::keys::{Key, Word};
-use simt::{Global, kernel};
-
-/// Runs up to which two levels are enough.
-const TWO_LEVELS: u32 = 64;
-
-/// The rounds that sort `n` keys of which runs of `run` keys are sorted, in order.
-pub fn rounds(n: u32, run: u32) -> impl Iterator<Item = Round> {
-    let first = Round::first(run);
-    let runs = first.runs(n);
-    let levels = if runs <= TWO_LEVELS { 2 } else { 3 };
-    // The smallest number whose power is no less than the number of runs.
-    let group = (1u32..).find(|&group| group.saturating_pow(levels) >= runs).unwrap_or(1).max(2);
-    let mut level = first;
-    core::iter::from_fn(move || {
-        let runs = level.runs(n);
-        if runs < 2 {
-            return None;
-        }
-        let this = Round { group: group.min(runs), ..level };
-        level.run = level.run.saturating_mul(group);
-        level.chunks = level.run.div_ceil(level.chunk);
-        Some(this)
-    })
-    .flat_map(|round| (0..Round::rounds(round.group)).map(move |number| Round { parity: number % 2, ..round }))
-}
+use simt::{Global, grid, kernel, thread};
 
 /// One round of a level, from `from` to `to`; then the inverse of `decode`. `backwards`: 1 for blocks counted from the
 /// end.
@@ -58,7 +32,17 @@ pub fn rounds(n: u32, run: u32) -> impl Iterator<Item = Round> {
     odd_even_levels_round_u64: <u64>,
 ))]
 pub fn odd_even_levels_round<T: Key + Word>(from: Global<T>, to: Global<T>, round: Round, decode: u32, backwards: u32) {
-    one_round(from, to, round, decode, backwards);
+    grid::let_next_start();
+    fill_pads::<T>();
+    grid::wait_for_previous(); // the round before writes what this one reads
+    let block = thread::block_idx_x();
+    // Every other round from the end: it begins with keys that the round before has left in the L2.
+    let number = if backwards != 0 { thread::grid_dim_x() - 1 - block } else { block };
+    let chunk = round.chunk(number, from.len());
+    // All threads of the block take the same branch.
+    if chunk.len > 0 {
+        chunk.merge(from, to, decode);
+    }
 }
 
 #[cfg(not(target_os = "cuda"))]
@@ -67,7 +51,7 @@ pub mod launches {
 
     use super::*;
     use crate::r2_merge_split::launches::{RoundArgs, RunWidth, by_rounds};
-    use crate::split::{TILES, run_bits};
+    use crate::split::launches::{TILES, run_bits};
     use rungs_common::ladder::sort::*;
 
     /// The rung.
@@ -75,6 +59,30 @@ pub mod launches {
         rung!("r4_levels.rs", [odd_even_levels_round]).with_tiles(TILES).run_by(Sort::both(&Levels));
 
     struct Levels;
+
+    /// Runs up to which two levels are enough.
+    const TWO_LEVELS: u32 = 64;
+
+    /// The rounds that sort `n` keys of which runs of `run` keys are sorted, in order.
+    pub fn rounds(n: u32, run: u32) -> impl Iterator<Item = Round> {
+        let first = Round::first(run);
+        let runs = first.runs(n);
+        let levels = if runs <= TWO_LEVELS { 2 } else { 3 };
+        // The smallest number whose power is no less than the number of runs.
+        let group = (1u32..).find(|&group| group.saturating_pow(levels) >= runs).unwrap_or(1).max(2);
+        let mut level = first;
+        core::iter::from_fn(move || {
+            let runs = level.runs(n);
+            if runs < 2 {
+                return None;
+            }
+            let this = Round { group: group.min(runs), ..level };
+            level.run = level.run.saturating_mul(group);
+            level.chunks = level.run.div_ceil(level.chunk);
+            Some(this)
+        })
+        .flat_map(|round| (0..Round::rounds(round.group)).map(move |number| Round { parity: number % 2, ..round }))
+    }
 
     impl<W: RunWidth> Sorts<W> for Levels
     where

@@ -1,10 +1,9 @@
 //! A round of odd-even merge-split: neighbouring runs are merged, and each keeps its half.
 //!
-//! A run is what one multiprocessor sorts, [`rungs_bitonic::transposed`] with up to 32,768 keys. That is far more than
-//! a block merges, so a run is made in chunks, by many blocks on many multiprocessors: a block finds out which keys of
-//! the two runs belong to its chunk, by a search that a warp does 32 places at a time, and merges those alone.
+//! A run is as long as one SM can sort, up to 32,768 keys. That is far more than a block merges, so a run is made in
+//! chunks, by many blocks on many SMs. A block finds the keys of the two runs that belong to its chunk by a search, in
+//! which a warp looks at 32 places at a time, and merges only those.
 
-use rungs_bitonic::transposed::{Maps, Size, Tile13, Tile14, Tile15, shared_bytes as tile_bytes, sort_tile, tile_of};
 use rungs_common::keys::{Key, Word};
 use simt::warp::{self, FULL, WARP};
 use simt::{Global, Shared, shared, thread, unroll};
@@ -18,7 +17,7 @@ const VT: usize = 9;
 /// Most keys of a chunk.
 pub const MOST: u32 = BLOCK * VT as u32;
 
-/// Fewest blocks per multiprocessor.
+/// Fewest blocks per SM.
 pub const fn min_blocks<T>() -> u32 {
     if size_of::<T>() > 4 { 4 } else { 6 }
 }
@@ -27,31 +26,10 @@ pub const fn min_blocks<T>() -> u32 {
 const PAD: u32 = 16;
 const _: () = assert!(PAD > VT as u32);
 
-shared!(
-    /// A chunk's keys of the lower run, ascending, then those of the upper run, descending; room for keys of 8 bytes.
-    CHUNK: [u64; MOST + 2 * PAD]
-);
-shared!(
-    /// How many keys of the lower run come before the chunk, and before its end.
-    SPLITS: [u32; 2]
-);
-
-/// log₂ of the keys of a run, for keys of `key_bytes`: as many as a multiprocessor sorts at a time.
-pub const fn run_bits(key_bytes: u32, shared_per_block: u32) -> u32 {
-    let most = if key_bytes > 4 { Tile14::BITS } else { Tile15::BITS };
-    if tile_bytes(most, key_bytes) <= shared_per_block { most } else { most - 1 }
-}
-const _: () = assert!(Tile14::BITS - 1 == Tile13::BITS);
-
-/// Sorts run `number` of `keys` into `runs`.
-#[inline(always)]
-pub(super) fn sort_run<T: Key + Word, N: Size>(keys: Global<T>, runs: Global<T>, number: u32, maps: Maps) {
-    sort_tile::<T, N>(tile_of::<T, N>(keys, number), tile_of::<T, N>(runs, number), maps, false);
-}
-
-/// Lengths around which a mistake would show: a chunk, and a run, of keys of 4 bytes.
-#[cfg(not(target_os = "cuda"))]
-pub const TILES: &[u64] = &[Round::first(1 << Tile15::BITS).chunk as u64, 1 << Tile15::BITS];
+// A chunk's keys of the lower run, ascending, then those of the upper run, descending; room for keys of 8 bytes.
+shared!(CHUNK: [u64; MOST + 2 * PAD]);
+// How many keys of the lower run come before the chunk, and before its end.
+shared!(SPLITS: [u32; 2]);
 
 /// How keys are cut in a round, and which runs are merged.
 #[simt::argument]
@@ -70,37 +48,14 @@ pub struct Round {
 }
 
 impl Round {
-    /// The first round of runs of `run` keys, in one group.
-    pub const fn first(run: u32) -> Self {
-        // Equal chunks, whole sectors.
-        let chunk = run.div_ceil(run.div_ceil(MOST)).next_multiple_of(WARP);
-        Self { run, chunk, chunks: run.div_ceil(chunk), group: u32::MAX, parity: 0 }
-    }
-
     /// Runs of `n` keys.
     pub const fn runs(&self, n: u32) -> u32 {
         n.div_ceil(self.run)
     }
 
-    /// Chunks of run `run` of `n` keys that have a key.
-    #[inline(always)]
-    pub const fn chunks_of(&self, run: u32, n: u32) -> u32 {
-        let left = n - run * self.run;
-        (if left < self.run { left } else { self.run }).div_ceil(self.chunk)
-    }
-
-    /// Rounds that sort `runs` sorted runs, or a group of so many.
-    pub const fn rounds(runs: u32) -> u32 {
-        match runs {
-            0 | 1 => 0,
-            2 => 1,
-            _ => runs,
-        }
-    }
-
     /// Chunk `number` of `n` keys; there may be no key in it.
     #[inline(always)]
-    pub(super) fn chunk<T>(self, number: u32, n: u32) -> Chunk<T> {
+    pub(super) fn chunk(self, number: u32, n: u32) -> Chunk {
         let (run, inside) = (number / self.chunks, number % self.chunks * self.chunk);
         let in_group = run % self.group;
         let lower = in_group & 1 == self.parity;
@@ -121,14 +76,13 @@ impl Round {
             upper_len,
             from,
             len,
-            element: core::marker::PhantomData,
         }
     }
 }
 
 /// A chunk of a merged pair of runs, or of a run without a partner.
 #[derive(Clone, Copy)]
-pub(super) struct Chunk<T> {
+pub(super) struct Chunk {
     /// The run that it belongs to, and the one that is merged with it; the same if there is none.
     pub run: u32,
     pub partner: u32,
@@ -139,7 +93,6 @@ pub(super) struct Chunk<T> {
     /// Where the chunk begins in the merged pair, and how long it is.
     from: u32,
     pub len: u32,
-    element: core::marker::PhantomData<T>,
 }
 
 /// Fills the places beside the chunk, once per block. A barrier follows before the first merge.
@@ -152,16 +105,15 @@ pub(super) fn fill_pads<T: Key>() {
     }
 }
 
-impl<T: Key + Word> Chunk<T> {
+impl Chunk {
     /// Merges the chunk from `from` into `to`. All threads of the block make the call, for a chunk with keys; a barrier
-    /// follows before the next call. `wait` returns when both runs can be read; two warps call it.
+    /// follows before the next call. The first two warps know that both runs can be read.
     #[inline(always)]
-    pub(super) fn merge(self, from: Global<T>, to: Global<T>, decode: u32, wait: impl FnOnce()) {
+    pub(super) fn merge<T: Key + Word>(self, from: Global<T>, to: Global<T>, decode: u32) {
         let (t, tile) = (thread::thread_idx_x(), CHUNK::view().cast::<T>());
         let pair = from.slice(self.first, self.lower_len + self.upper_len);
         let to = to.slice(self.first + self.from, self.len);
         if t < 2 * WARP {
-            wait();
             let end = t / WARP;
             let split = split(pair, self.lower_len, self.from + end * self.len);
             if warp::lane_id() == 0 {
@@ -178,7 +130,7 @@ impl<T: Key + Word> Chunk<T> {
             let j = (i as u32 * BLOCK + t).min(self.len - 1);
             own[i] = pair.get(if j < from_lower { lower + j } else { upper + (j - from_lower) });
         });
-        // The same for all threads of the block.
+        // All threads of the block take the same branch.
         if from_lower == 0 || from_lower == self.len {
             unroll::<VT>(|i| set_if_inside(to, i as u32 * BLOCK + t, own[i], decode));
             return;
@@ -261,4 +213,39 @@ fn merge_keys<T: Key>(tile: Shared<T>, lower: u32, len: u32, count: u32) -> [T; 
         }
     });
     own
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! How keys are cut into runs and chunks for a launch.
+
+    use super::*;
+    use crate::runs::padded;
+
+    /// log₂ of the keys of a run, for keys of `key_bytes`: as many as an SM sorts at a time.
+    pub const fn run_bits(key_bytes: u32, shared_per_block: u32) -> u32 {
+        let most = if key_bytes > 4 { 14 } else { 15 };
+        if padded(1 << most) * key_bytes <= shared_per_block { most } else { most - 1 }
+    }
+
+    /// Lengths around which a mistake would show: a chunk, and a run, of keys of 4 bytes.
+    pub const TILES: &[u64] = &[Round::first(1 << 15).chunk as u64, 1 << 15];
+
+    impl Round {
+        /// The first round of runs of `run` keys, in one group.
+        pub const fn first(run: u32) -> Self {
+            // Equal chunks, whole sectors.
+            let chunk = run.div_ceil(run.div_ceil(MOST)).next_multiple_of(WARP);
+            Self { run, chunk, chunks: run.div_ceil(chunk), group: u32::MAX, parity: 0 }
+        }
+
+        /// Rounds that sort `runs` sorted runs, or a group of so many.
+        pub const fn rounds(runs: u32) -> u32 {
+            match runs {
+                0 | 1 => 0,
+                2 => 1,
+                _ => runs,
+            }
+        }
+    }
 }

@@ -3,7 +3,8 @@
 use rungs_common::keys::{DESCENDING, FLOAT, SIGNED, UNSIGNED};
 use rungs_common::ladder::sort::Sort;
 use rungs_common::ladder::{Entry, Geometry, Launcher};
-use rungs_odd_even::split::{self, MOST, Round, run_bits};
+use rungs_odd_even::split::launches::run_bits;
+use rungs_odd_even::split::{self, MOST, Round};
 use rungs_odd_even::{r1_bitonic_blocks as r1, r2_merge_split as r2, r3_persistent as r3, r4_levels as r4};
 use rungs_testing::{Random, Sorting, inputs, narrow, view, with_multiprocessors};
 use simt::launcher::MAX_SHARED;
@@ -84,7 +85,7 @@ fn many_runs() {
 #[test]
 fn levels_sort_runs() {
     for runs in 1..=14u32 {
-        let rounds: Vec<Round> = r4::rounds(runs << 15, 1 << 15).collect();
+        let rounds: Vec<Round> = r4::launches::rounds(runs << 15, 1 << 15).collect();
         for bits in 0..1u32 << runs {
             let mut keys: Vec<u32> = (0..runs).map(|i| bits >> i & 1).collect();
             for round in &rounds {

@@ -23,7 +23,7 @@ pub mod r6_vector_loads;
 pub mod r7_single_launch;
 
 use core::marker::PhantomData;
-use rungs_common::operator::{Operator, warp_reduce};
+use rungs_common::operator::Operator;
 use simt::warp::{WARP, lane_id};
 use simt::{Scalar, Shared, thread, unroll};
 
@@ -37,13 +37,13 @@ const fn blocks_for(n: u32, per_block: u32) -> u32 {
 /// Contains one block barrier. Between two calls there must be another, so that `warps` is free again.
 #[inline(always)]
 fn combine_block<T: Scalar, O: Operator<T>>(value: T, warps: Shared<T>) -> T {
-    let (t, all) = (thread::thread_idx_x(), warp_reduce::<O, T>(value));
+    let (t, all) = (thread::thread_idx_x(), O::combine_warp(value));
     if lane_id() == 0 {
         warps.set(t / WARP, all);
     }
     thread::sync_threads(); // every warp's value is there before the first warp reads them
     // Branches of the block are whole warps, so the shuffles below have all their lanes.
-    if t < WARP { warp_reduce::<O, T>(if t < warps.len() { warps.get(t) } else { O::IDENTITY }) } else { all }
+    if t < WARP { O::combine_warp(if t < warps.len() { warps.get(t) } else { O::IDENTITY }) } else { all }
 }
 
 /// What a thread has combined so far: one running value for each element of a 16-byte load, so that the combinations of

@@ -21,7 +21,7 @@ pub mod r5_look_back;
 pub mod r6_look_ahead;
 
 use rungs_common::operator::Operator;
-use simt::{Global, Scalar};
+use simt::{Global, Scalar, Shared};
 
 /// Element `i` of `data`; past the end the operator's identity, which changes no result.
 #[inline(always)]
@@ -35,6 +35,19 @@ pub(crate) fn set_within<T: Scalar>(data: Global<T>, i: u32, value: T) {
     if i < data.len() {
         data.set(i, value);
     }
+}
+
+/// The sum of the warps before warp `w`, and the sum of all `WARPS` warps, each of which has stored its own.
+#[inline(always)]
+pub(crate) fn add_warps<T: Scalar, O: Operator<T>, const WARPS: usize>(warp_sums: Shared<T>, w: u32) -> (T, T) {
+    let (mut before, mut total) = (O::IDENTITY, O::IDENTITY);
+    simt::unroll::<WARPS>(|i| {
+        if i as u32 == w {
+            before = total;
+        }
+        total = O::combine(total, warp_sums.get(i as u32));
+    });
+    (before, total)
 }
 
 #[cfg(not(target_os = "cuda"))]

@@ -8,8 +8,8 @@
 //! block inside the launch. (A small kernel before it clears what the last scan left.)
 //!
 //! **Bottleneck.** A block loads, then waits for other blocks, then stores. Its memory traffic pauses meanwhile, and
-//! only other blocks on the same multiprocessor can fill the gap: by ncu on an H200, 2²⁸ words, memory is at 52 % of
-//! its peak and no unit of the multiprocessor above 29. The next rung does all three at once.
+//! only other blocks on the same SM can fill the gap: by ncu on an H200, 2²⁸ words, memory is at 52 % of
+//! its peak and no unit of the SM above 29. The next rung does all three at once.
 //!
 //! **Cost.** About 2·n additions; 8 bytes of global memory per word, and a state of 8 or 16 bytes per tile; 5 barriers
 //! per tile; 2 launches.
@@ -24,8 +24,8 @@
 //! **Source.** D. Merrill and M. Garland, "Single-pass parallel prefix scan with decoupled look-back" (2016). Changed:
 //! tags and values in one word, or in two with the same tag, in place of fences.
 
-use super::{get_or_identity, set_within};
-use rungs_common::operator::{Max, Min, Operator, Sum, warp_exclusive_of, warp_reduce, warp_scan_inclusive};
+use super::{add_warps, get_or_identity, set_within};
+use rungs_common::operator::{Max, Min, Operator, Sum, warp_exclusive_of, warp_scan_inclusive};
 use rungs_common::state::{self, look, publish};
 use simt::atomic::{Order::Relaxed, Scope::Device};
 use simt::warp::{self, FULL, WARP};
@@ -127,7 +127,7 @@ pub fn scan_look_back<T: Scalar, O: Operator<T>>(
         warp_sums.set(t / WARP, inclusive);
     }
     thread::sync_threads(); // the sums of all warps are written before they are read
-    let (in_tile, total) = offsets::<T, O>(warp_sums, t / WARP);
+    let (in_tile, total) = add_warps::<T, O, WARPS>(warp_sums, t / WARP);
     if t < WARP {
         let before = look_back::<T, O>(states, number, total);
         if t == 0 {
@@ -167,19 +167,6 @@ fn store<T: Scalar, const WHOLE: bool>(output: Global<T>, elements: Shared<T>, t
     });
 }
 
-/// The sum of the warps before warp `w`, and the sum of all warps.
-#[inline(always)]
-fn offsets<T: Scalar, O: Operator<T>>(warp_sums: Shared<T>, w: u32) -> (T, T) {
-    let (mut before, mut total) = (O::IDENTITY, O::IDENTITY);
-    simt::unroll::<WARPS>(|i| {
-        if i as u32 == w {
-            before = total;
-        }
-        total = O::combine(total, warp_sums.get(i as u32));
-    });
-    (before, total)
-}
-
 /// The sum of all tiles before tile `number`, found by one warp, which publishes the tile's own sum and then its
 /// prefix.
 #[inline(always)]
@@ -195,7 +182,7 @@ fn look_back<T: Scalar, O: Operator<T>>(states: Global<u64>, number: u32, total:
         let prefixes = warp::ballot(FULL, tag == PREFIX);
         let nearest = prefixes.trailing_zeros();
         // The nearest prefix contains all tiles before it.
-        let part = warp_reduce::<O, T>(if lane <= nearest { value } else { O::IDENTITY });
+        let part = O::combine_warp(if lane <= nearest { value } else { O::IDENTITY });
         before = O::combine(part, before);
         if prefixes != 0 {
             break;

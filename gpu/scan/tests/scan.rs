@@ -190,7 +190,8 @@ fn look_ahead_over_many_groups_of_tiles() {
 
 /// Launches look-ahead's kernel on `n` elements with the given workspace and compares: three scans.
 fn look_ahead_in(workspace: &mut [u64], n: u32) {
-    use r6_look_ahead::{BLOCK, SHARED_BYTES, grid, scan_look_ahead};
+    use r6_look_ahead::launches::{SHARED_BYTES, grid};
+    use r6_look_ahead::{BLOCK, scan_look_ahead};
 
     let workspace: Global<u64> = view(workspace);
     let geometry = Geometry::linear(grid::<u32>(n, MULTIPROCESSORS), BLOCK).shared(SHARED_BYTES);
@@ -202,7 +203,7 @@ fn look_ahead_in(workspace: &mut [u64], n: u32) {
 #[test]
 fn look_ahead_shares_a_workspace_between_sizes() {
     let most = 40 * tile::<u32>();
-    let mut workspace = vec![0; r6_look_ahead::workspace::<u32>(most) as usize];
+    let mut workspace = vec![0; r6_look_ahead::launches::workspace::<u32>(most) as usize];
     for n in [most, 1, 0, 5 * tile::<u32>() + 1, tile::<u32>(), most - 1] {
         look_ahead_in(&mut workspace, n);
     }
@@ -211,7 +212,7 @@ fn look_ahead_shares_a_workspace_between_sizes() {
 #[test]
 fn look_ahead_counts_launches_past_the_end_of_32_bits() {
     let n = 2 * tile::<u32>() + 1;
-    let mut workspace = vec![0; r6_look_ahead::workspace::<u32>(n) as usize];
+    let mut workspace = vec![0; r6_look_ahead::launches::workspace::<u32>(n) as usize];
     workspace[0] = ((u32::MAX - 6) as u64) << 32;
     // Three scans each: the launches MAX - 6 to MAX - 2, then 0 to 3.
     (0..3).for_each(|_| look_ahead_in(&mut workspace, n));
@@ -221,12 +222,12 @@ fn look_ahead_counts_launches_past_the_end_of_32_bits() {
 #[test]
 fn look_ahead_forgets_tags_of_long_ago() {
     let n = 40 * tile::<u32>();
-    let mut workspace = vec![77 << 32 | 5; r6_look_ahead::workspace::<u32>(n) as usize];
+    let mut workspace = vec![77 << 32 | 5; r6_look_ahead::launches::workspace::<u32>(n) as usize];
     workspace[0] = 1000 << 32;
     // As many small launches as there are states clear all that a later launch with number 76 could mistake for
     // its own.
     (0..workspace.len() / 3 + 1).for_each(|_| look_ahead_in(&mut workspace, 3));
-    let first = workspace.len() - r6_look_ahead::grid::<u32>(n, u32::MAX) as usize;
+    let first = workspace.len() - r6_look_ahead::launches::grid::<u32>(n, u32::MAX) as usize;
     assert!(workspace[first..].iter().all(|w| w >> 32 != 77));
 }
 

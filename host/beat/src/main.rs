@@ -11,5 +11,5 @@ mod ptx {
 }
 
 fn main() -> ExitCode {
-    rungs::contest::main(ANSWER, ptx::PTX, ptx::PTX_MISSING)
+    rungs_cli::contest::main(ANSWER, ptx::PTX, ptx::PTX_MISSING)
 }

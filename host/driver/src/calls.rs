@@ -96,7 +96,20 @@ const _: () = assert!(size_of::<Attribute>() == 72 && offset_of!(Attribute, valu
 const _: () = assert!(size_of::<Config>() == 56 && offset_of!(Config, stream) == 32);
 const _: () = assert!(offset_of!(Config, attributes) == 40 && offset_of!(Config, attribute_count) == 48);
 
-/// `CUfunction_attribute`, as far as they can be set.
+/// `CUfunction_attribute`, as far as they are asked for here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+#[allow(missing_docs, reason = "the names are the driver's")]
+pub enum FunctionAttribute {
+    MaxThreads = 0,
+    StaticShared = 1,
+    LocalBytes = 3,
+    Registers = 4,
+    PtxVersion = 5,
+    BinaryVersion = 6,
+}
+
+/// And the one that can be set.
 const FUNCTION_MAX_DYNAMIC_SHARED: i32 = 8;
 
 /// `CUstreamCaptureStatus`.
@@ -125,6 +138,7 @@ unsafe extern "C" {
     fn cuInit(flags: u32) -> u32;
     fn cuDeviceCanAccessPeer(can: *mut i32, device: i32, peer: i32) -> u32;
     fn cuDeviceGetAttribute(value: *mut i32, attribute: i32, device: i32) -> u32;
+    fn cuFuncGetAttribute(value: *mut i32, attribute: i32, function: Function) -> u32;
     fn cuFuncSetAttribute(function: Function, attribute: i32, value: i32) -> u32;
     fn cuLaunchKernel(
         function: Function,
@@ -158,6 +172,12 @@ unsafe extern "C" {
         values: *mut *mut c_void,
     ) -> u32;
     fn cuModuleUnload(module: *mut c_void) -> u32;
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        blocks: *mut i32,
+        function: Function,
+        threads: i32,
+        shared_bytes: usize,
+    ) -> u32;
     fn cuStreamIsCapturing(stream: Stream, status: *mut u32) -> u32;
     fn cuStreamQuery(stream: Stream) -> u32;
     fn cuStreamSynchronize(stream: Stream) -> u32;
@@ -231,7 +251,7 @@ impl Drop for Current {
     }
 }
 
-/// A device's attribute by the driver's number for it (`CUdevice_attribute`), for those that cust has no name for.
+/// A device's attribute by the driver's number for it (`CUdevice_attribute`).
 ///
 /// # Errors
 /// The driver's status, in particular for a number that it does not know.
@@ -280,6 +300,36 @@ pub unsafe fn set_max_dynamic_shared(function: Function, bytes: u32) -> Result<(
     let bytes = i32::try_from(bytes).map_err(|_| Status::INVALID_VALUE)?;
     // SAFETY: the handle is valid, the caller says.
     Status::check(unsafe { cuFuncSetAttribute(function, FUNCTION_MAX_DYNAMIC_SHARED, bytes) })
+}
+
+/// An attribute of a kernel as the driver has compiled it.
+///
+/// # Errors
+/// The driver's status: of this call, or of a kernel that failed before it.
+///
+/// # Safety
+/// `function`'s module is loaded.
+pub unsafe fn function_attribute(function: Function, attribute: FunctionAttribute) -> Result<i32, Status> {
+    let mut value = 0;
+    // SAFETY: the call writes one number; the handle is valid, the caller says.
+    Status::check(unsafe { cuFuncGetAttribute(&mut value, attribute as i32, function) })?;
+    Ok(value)
+}
+
+/// Blocks of so many threads, and so much dynamic shared memory, that fit on a multiprocessor at a time.
+///
+/// # Errors
+/// The driver's status: of this call, or of a kernel that failed before it.
+///
+/// # Safety
+/// `function`'s module is loaded.
+pub unsafe fn occupancy(function: Function, threads: u32, shared_bytes: u32) -> Result<u32, Status> {
+    let (mut blocks, threads) = (0, i32::try_from(threads).map_err(|_| Status::INVALID_VALUE)?);
+    let shared = shared_bytes as usize;
+    // SAFETY: the call writes one number; the handle is valid, the caller says.
+    let code = unsafe { cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, threads, shared) };
+    Status::check(code)?;
+    Ok(blocks.unsigned_abs())
 }
 
 /// Enqueues a kernel. It uses `cuLaunchKernelEx` only where an attribute asks for it, so that drivers older than
@@ -435,7 +485,7 @@ pub unsafe fn synchronize(stream: Stream) -> Result<(), Status> {
 /// Compiles `ptx` as loading it as a module would, and says why that fails: the status, and the compiler's own lines
 /// (empty where it wrote none). `None` where it succeeds; nothing stays loaded.
 ///
-/// For after cust could not load a module: cust has no place for the compiler's log.
+/// For after a module could not be loaded: cust has no place for the compiler's log.
 ///
 /// # Safety
 /// `ptx` is text. The driver would take bytes that begin like a compiled image for one, and trust its sizes.

@@ -6,18 +6,19 @@
 //! older driver lacks, a call returns [`Status::STUB_LIBRARY`] and does nothing else. One program so runs on machines
 //! with and without a driver.
 //!
-//! Two kinds of calls go through the slots: cust's own, and those of this crate (`launch`, `jit_error`, …), which cust
-//! lacks.
+//! Three kinds of calls go through the slots: cust's own; those of this crate (`launch`, `jit_error`, …) that cust lacks;
+//! and [`objects`], which stand for cust in a program that is built without it.
 
 mod calls;
 mod event;
+pub mod objects;
 mod slots;
 mod status;
 
 pub use calls::{
-    Context, Current, Function, Launch, Stream, Tensor, can_access_peer, copy_from_peer, copy_on_device,
-    copy_to_device, copy_to_host, device_attribute, fill, has_ended, init, is_capturing, jit_error, launch,
-    let_access_peer, set_max_dynamic_shared, synchronize, tensor_map,
+    Context, Current, Function, FunctionAttribute, Launch, Stream, Tensor, can_access_peer, copy_from_peer,
+    copy_on_device, copy_to_device, copy_to_host, device_attribute, fill, function_attribute, has_ended, init,
+    is_capturing, jit_error, launch, let_access_peer, occupancy, set_max_dynamic_shared, synchronize, tensor_map,
 };
 pub use event::Event;
 pub use status::Status;

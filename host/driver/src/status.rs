@@ -39,6 +39,9 @@ impl Status {
     /// An earlier call on the stream was not one that a graph can capture, and the capture is lost.
     pub const STREAM_CAPTURE_INVALIDATED: Self = Self(901);
 
+    /// A failure that the driver does not name. cust takes any code for it that is newer than cust.
+    pub const UNKNOWN: Self = Self(999);
+
     /// A status from the code of a call that did not return 0.
     pub const fn from_code(code: u32) -> Self {
         Self(code)

@@ -1,9 +1,9 @@
 //! What the examples with other crates have in common: the input, and what should come out.
 
-use rungs::algorithms::compare;
 use rungs::data::{Distribution, Size};
 use rungs::engine::cuda;
 use rungs::error::{Error, Result};
+use rungs::verify::compare;
 use std::process::ExitCode;
 
 /// Bins of the histogram, one for each value of a byte.

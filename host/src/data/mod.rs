@@ -1,36 +1,26 @@
-//! Keys of any type: their types and order, how they are made, read and written.
+//! Keys of any type: their types and order, and how they are made.
 //!
 //! | part | contents |
 //! | --- | --- |
 //! | [`Dtype`], [`Data`], [`Element`] | the nine types, a vector of any of them, and a trait for generic code |
 //! | [`sorted`], [`stable_sorted`], [`Words`] | the order of keys, and keys as the unsigned words that sort so |
 //! | [`Distribution`] | input from a seed, the same on every machine |
-//! | [`Place`], [`Format`], [`read_keys`], [`Output`] | `.npy` and raw files, the standard streams |
-//! | [`read_counted`] | the stream of `rungs lab` |
 //! | [`Size`], [`MatrixSize`] | sizes as people write them |
 
-mod counted;
 mod element;
-mod file;
 mod generate;
 mod memory;
-mod npy;
 mod order;
 mod size;
 
-pub use counted::read_counted;
 pub use element::Element;
-pub use file::{
-    Format, Input, MatrixInput, Output, Place, keys_from, matrix_from, read_keys, read_matrix, read_values,
-    refuse_terminal,
-};
 pub use generate::Distribution;
+pub use half::{bf16, f16};
 pub use memory::{available as memory_available, check as memory_check};
 pub use order::{Words, sorted, stable_sorted};
 pub use size::{MatrixSize, Size};
 
 use crate::{Error, Result};
-use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 
@@ -61,7 +51,9 @@ pub enum Dtype {
     Bf16,
 }
 
-/// Runs `$body` with the type `$T` that a [`Dtype`] stands for: `for_dtype!(dtype, T => f::<T>())`.
+/// Runs `$body` with the type `$T` that a [`Dtype`](crate::data::Dtype) stands for: `for_dtype!(dtype, T => f::<T>())`.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! for_dtype {
     ($dtype:expr, $T:ident => $body:expr) => {
         match $dtype {
@@ -94,17 +86,17 @@ macro_rules! for_dtype {
                 $body
             }
             $crate::data::Dtype::F16 => {
-                type $T = ::half::f16;
+                type $T = $crate::data::f16;
                 $body
             }
             $crate::data::Dtype::Bf16 => {
-                type $T = ::half::bf16;
+                type $T = $crate::data::bf16;
                 $body
             }
         }
     };
 }
-pub(crate) use for_dtype;
+pub use for_dtype;
 
 /// Runs `$body` with the vector inside a [`Data`], by value or by reference as `$data` is:
 /// `for_data!(&data, v => v.len())`.

@@ -1,8 +1,9 @@
 //! One GPU: its memory, its kernels and one stream of work for it.
 //!
-//! Devices, modules, and the streams and contexts that are made here, are cust's; events, copies and launches go
-//! through [`cuda_driver`], which says why. Nothing here calls the driver before [`cuda_driver::load`] has found it, so
-//! a program with this code also builds and starts on a machine without a GPU, where it returns an error.
+//! With the feature `cust`, devices, modules, memory, and the streams and contexts that are made here, are cust's, and
+//! without it those of [`cuda_driver::objects`]; events, copies and launches go through [`cuda_driver`] always, which
+//! says why. Nothing here calls the driver before [`cuda_driver::load`] has found it, so a program with this code also
+//! builds and starts on a machine without a GPU, where it returns an error.
 //!
 //! The context is the device's primary one, which the CUDA runtime API uses too: a library on top of that (cuBLAS, or
 //! one's own compiled by nvcc) can be handed addresses from [`Cuda::alloc`] and the stream. Or context and stream are
@@ -13,6 +14,9 @@
 mod error;
 #[path = "cuda_kernels.rs"]
 mod kernels;
+#[cfg(feature = "cust")]
+#[path = "cuda_cust.rs"]
+mod objects;
 #[path = "cuda_properties.rs"]
 mod properties;
 
@@ -21,15 +25,11 @@ pub(super) use kernels::Declared;
 pub use kernels::KernelAttributes;
 pub use properties::{Properties, devices, reaches};
 
+#[cfg(not(feature = "cust"))]
+use cuda_driver::objects;
 use cuda_driver::{Current, Event, Status};
-use cust::context::{Context, ContextHandle, CurrentContext};
-use cust::device::Device;
-use cust::error::CudaResult;
-use cust::memory::{DevicePointer, cuda_free, cuda_malloc};
-use cust::module::Module;
-use cust::stream::{Stream, StreamFlags};
-use error::status;
 use kernels::Loaded;
+use objects::{Device, Module, OwnStream, Primary};
 use rungs_ptx::ptx::Apart;
 use simt::tensor_map::{Described, Words};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -54,7 +54,7 @@ pub struct Cuda {
 /// A stream.
 enum Strand {
     /// Made here, and destroyed when dropped.
-    Own(Stream),
+    Own(OwnStream),
     /// The caller's.
     Callers(Handle),
 }
@@ -99,7 +99,7 @@ struct Gpu {
     more: Mutex<Vec<Box<Module>>>,
     context: Handle,
     /// The hold on the context, unless it is the caller's.
-    _held: Option<Context>,
+    _held: Option<Primary>,
     /// While the value is dropped.
     current: Option<Current>,
 }
@@ -126,12 +126,12 @@ impl Cuda {
         let device = properties::device(ordinal)?;
         let properties = Properties::read(device)?;
         let chosen = suited(ptx, &properties)?;
-        let told = |what: &str, e| CudaError::driver(format!("{what} on device {ordinal}"), status(e));
-        let context = Context::new(device).map_err(|e| told("making a context", e))?;
+        let told = |what: &str, status| CudaError::driver(format!("{what} on device {ordinal}"), status);
+        let context = Primary::retain(device).map_err(|status| told("making a context", status))?;
         // And it stays so on this thread, for libraries that are handed addresses and the stream.
-        CurrentContext::set_current(&context).map_err(|e| told("making the context current", e))?;
-        let gpu = Gpu::with(properties, chosen, Handle(context.get_inner().cast()), Some(context))?;
-        let stream = Stream::new(StreamFlags::DEFAULT, None).map_err(|e| told("making a stream", e))?;
+        context.set_current().map_err(|status| told("making the context current", status))?;
+        let gpu = Gpu::with(properties, chosen, Handle(context.handle()), Some(context))?;
+        let stream = OwnStream::new().map_err(|status| told("making a stream", status))?;
         Ok(Self::on(Strand::Own(stream), gpu))
     }
 
@@ -149,9 +149,9 @@ impl Cuda {
         if context.is_null() {
             return Err(CudaError::driver("adopting a context", Status::INVALID_CONTEXT));
         }
-        let (context, told) = (Handle(context), |e| CudaError::driver("adopting a context", status(e)));
+        let context = Handle(context);
         let _current = enter(context)?;
-        let device: Device = CurrentContext::get_device().map_err(told)?;
+        let device = Device::current().map_err(|status| CudaError::driver("adopting a context", status))?;
         let properties = Properties::read(device)?;
         let chosen = suited(ptx, &properties)?;
         let gpu = Gpu::with(properties, chosen, context, None)?;
@@ -196,7 +196,7 @@ impl Cuda {
     /// [`CudaError::Driver`] if the driver refuses a stream.
     pub fn second_stream(&self) -> Result<Self> {
         let _current = self.enter()?;
-        let stream = self.told(Stream::new(StreamFlags::DEFAULT, None), || "making a stream")?;
+        let stream = self.told(OwnStream::new(), || "making a stream")?;
         Ok(Self::on(Strand::Own(stream), Arc::clone(&self.gpu)))
     }
 
@@ -219,7 +219,7 @@ impl Cuda {
     /// The stream as the driver and the runtime API know it (`CUstream`, `cudaStream_t`); valid while this lives.
     pub fn stream_handle(&self) -> *mut c_void {
         match &self.stream {
-            Strand::Own(stream) => stream.as_inner().cast(),
+            Strand::Own(stream) => stream.handle(),
             Strand::Callers(stream) => stream.0,
         }
     }
@@ -233,8 +233,8 @@ impl Cuda {
     /// [`CudaError::Driver`] or [`CudaError::Fault`].
     pub fn free_memory(&self) -> Result<u64> {
         let _current = self.enter()?;
-        let (free, _) = self.told(cust::memory::mem_get_info(), || "asking for the free memory")?;
-        Ok(free as u64)
+        let (free, _) = self.told(objects::memory_info(), || "asking for the free memory")?;
+        Ok(free)
     }
 
     /// Allocates `bytes` bytes, aligned to 256, with unspecified content; returns their address. An allocation of no
@@ -252,12 +252,10 @@ impl Cuda {
             return Err(CudaError::OutOfMemory { asked: bytes as u64, free: self.free_memory()? });
         }
         let _current = self.enter()?;
-        // SAFETY: a byte of device memory has no invariants, and the pointer is only ever used as an address.
-        let allocated = unsafe { cuda_malloc::<u8>(bytes) };
-        match allocated.map_err(status) {
-            Ok(pointer) => {
-                lock(&self.gpu.allocations).insert(pointer.as_raw(), bytes);
-                Ok(pointer.as_raw())
+        match objects::allocate(bytes) {
+            Ok(address) => {
+                lock(&self.gpu.allocations).insert(address, bytes);
+                Ok(address)
             }
             Err(Status::OUT_OF_MEMORY) => {
                 Err(CudaError::OutOfMemory { asked: bytes as u64, free: self.free_memory()? })
@@ -278,9 +276,9 @@ impl Cuda {
         if lock(&self.gpu.allocations).remove(&address).is_none() {
             return Err(CudaError::Address { address, bytes: 0 });
         }
-        // SAFETY: the address came from cuda_malloc and, being in the table until now, has not been freed. The driver
+        // SAFETY: the address came from `allocate` and, being in the table until now, has not been freed. The driver
         // waits for work that may use it.
-        let freed = unsafe { cuda_free(DevicePointer::<u8>::from_raw(address)) };
+        let freed = unsafe { objects::free(address) };
         self.told(freed, || "freeing memory")
     }
 
@@ -522,17 +520,17 @@ impl Cuda {
         capturing.map_err(|status| self.error(status, || "asking whether the stream is captured"))
     }
 
-    /// cust's result, with an error that names the call.
-    fn told<T, S: Into<String>>(&self, result: CudaResult<T>, what: impl FnOnce() -> S) -> Result<T> {
-        result.map_err(|e| match e {
-            // The code may be any that is newer than cust. If a kernel caused it, waiting for the stream returns it
-            // too.
-            cust::error::CudaError::UnknownError => {
+    /// The result of a call that may be cust's, with an error that names the call.
+    fn told<T, S: Into<String>>(&self, result: std::result::Result<T, Status>, what: impl FnOnce() -> S) -> Result<T> {
+        result.map_err(|status| match status {
+            // To cust, any code is unknown that is newer than cust. If a kernel caused it, waiting for the stream
+            // returns it too.
+            Status::UNKNOWN => {
                 // SAFETY: the stream is alive: this value's own, or the caller's, who keeps it.
                 let fault = unsafe { cuda_driver::synchronize(self.stream_handle()) }.err();
-                fault.map_or_else(|| CudaError::driver(what(), status(e)), |fault| self.error(fault, || "waiting"))
+                fault.map_or_else(|| CudaError::driver(what(), status), |fault| self.error(fault, || "waiting"))
             }
-            _ => self.error(status(e), what),
+            _ => self.error(status, what),
         })
     }
 
@@ -552,9 +550,9 @@ impl Gpu {
         mut properties: Properties,
         (arch, text): (&str, &str),
         context: Handle,
-        held: Option<Context>,
+        held: Option<Primary>,
     ) -> Result<Arc<Self>> {
-        properties.free_memory = cust::memory::mem_get_info().ok().map(|(free, _)| free as u64);
+        properties.free_memory = objects::memory_info().ok().map(|(free, _)| free);
         Ok(Arc::new(Self {
             arch: arch.to_owned(),
             properties,
@@ -654,11 +652,12 @@ fn load(arch: &str, text: &str) -> Result<Module> {
     let refused = |status, log| CudaError::Ptx { arch: arch.to_owned(), status, log };
     let text = CString::new(text)
         .map_err(|e| refused(Status::INVALID_VALUE, format!("there is a zero byte at {}", e.nul_position())))?;
-    Module::from_ptx_cstr(&text, &[]).map_err(|e| {
-        // SAFETY: the program's PTX is text.
+    // SAFETY: the program's PTX is text.
+    unsafe { Module::load(&text) }.map_err(|status| {
+        // SAFETY: as above.
         match unsafe { cuda_driver::jit_error(&text) } {
             Some((status, log)) => refused(status, log),
-            None => refused(status(e), String::new()),
+            None => refused(status, String::new()),
         }
     })
 }

@@ -127,11 +127,6 @@ impl CudaError {
     }
 }
 
-/// The driver's code behind cust's error; 999, unknown, for codes later than CUDA 11.4's.
-pub(super) fn status(error: cust::error::CudaError) -> Status {
-    Status::from_code(error as u32)
-}
-
 fn devices(count: u32) -> String {
     match count {
         0 => "none".into(),

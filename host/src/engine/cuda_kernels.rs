@@ -1,11 +1,10 @@
 //! Kernels: looked up once, refused if they exceed a limit of the device, and enqueued.
 
-use super::error::{CudaError, status};
+use super::error::CudaError;
+use super::objects::Module;
 use super::{Cuda, Properties, Result, Unconfirmed, lock};
 use crate::engine::Geometry;
-use cuda_driver::{Function, Launch, Status, Tensor};
-use cust::function::{BlockSize, FunctionAttribute};
-use cust::module::Module;
+use cuda_driver::{Function, FunctionAttribute, Launch, Status, Tensor};
 use rungs_ptx::ptx;
 use simt::tensor_map::{Described, Words};
 use std::collections::HashMap;
@@ -203,14 +202,16 @@ impl Cuda {
         let _current = self.enter()?;
         let function = self.look_up(kernel)?;
         let of = |attribute| {
+            // SAFETY: the function's module lives as long as self.
+            let value = unsafe { cuda_driver::function_attribute(function, attribute) };
             // No attribute is negative.
-            self.told(function.get_attribute(attribute), || format!("asking about {kernel}")).map(i32::unsigned_abs)
+            value.map(i32::unsigned_abs).map_err(|status| self.error(status, || format!("asking about {kernel}")))
         };
         Ok(KernelAttributes {
-            registers: of(FunctionAttribute::NumRegisters)?,
-            static_shared: of(FunctionAttribute::SharedMemorySizeBytes)?,
-            local_bytes: of(FunctionAttribute::LocalSizeBytes)?,
-            max_threads: of(FunctionAttribute::MaxThreadsPerBlock)?,
+            registers: of(FunctionAttribute::Registers)?,
+            static_shared: of(FunctionAttribute::StaticShared)?,
+            local_bytes: of(FunctionAttribute::LocalBytes)?,
+            max_threads: of(FunctionAttribute::MaxThreads)?,
             ptx_version: of(FunctionAttribute::PtxVersion)?,
             binary_version: of(FunctionAttribute::BinaryVersion)?,
         })
@@ -225,21 +226,21 @@ impl Cuda {
     pub fn occupancy(&self, kernel: &'static str, block: [u32; 3], shared_bytes: u32) -> Result<u32> {
         let _current = self.enter()?;
         self.ready(kernel, &Geometry { block, ..Geometry::linear(1, 1).shared(shared_bytes) }, None)?;
-        let [x, y, z] = block;
-        let function = self.look_up(kernel)?;
-        let blocks = function.max_active_blocks_per_multiprocessor(BlockSize::xyz(x, y, z), shared_bytes as usize);
-        self.told(blocks, || format!("asking for the occupancy of {kernel}"))
+        let (function, threads) = (self.look_up(kernel)?, block.into_iter().product());
+        // SAFETY: the function's module lives as long as self.
+        let blocks = unsafe { cuda_driver::occupancy(function, threads, shared_bytes) };
+        blocks.map_err(|status| self.error(status, || format!("asking for the occupancy of {kernel}")))
     }
 
     /// The kernel with this name, by the driver's own table; in one module only, by [`Cuda::add_kernels`]. A kernel
     /// that was not used before is compiled.
-    fn look_up(&self, kernel: &str) -> Result<cust::function::Function<'_>> {
+    fn look_up(&self, kernel: &str) -> Result<Function> {
         let mut found = Err(Status::NOT_FOUND);
         for module in lock(&self.gpu.more).iter() {
             // SAFETY: the box is neither dropped nor replaced as long as `gpu` lives, which is as long as self.
             let module: &Module = unsafe { &*std::ptr::from_ref(&**module) };
             if let Err(Status::NOT_FOUND) = found {
-                found = module.get_function(kernel).map_err(status);
+                found = module.function(kernel);
             }
         }
         if let Err(Status::NOT_FOUND) = found {
@@ -251,7 +252,7 @@ impl Cuda {
                 refused => refused,
             })?;
             if let Some(module) = module {
-                found = module.get_function(kernel).map_err(status);
+                found = module.function(kernel);
             }
         }
         found.map_err(|status| match status {
@@ -266,8 +267,7 @@ impl Cuda {
             return Ok(*loaded);
         }
         let KernelAttributes { max_threads, static_shared, .. } = self.kernel_attributes(kernel)?;
-        // SAFETY: the module lives as long as `gpu`, and the function stays in there.
-        let function = unsafe { Function::from_raw(self.look_up(kernel)?.to_raw().cast()) };
+        let function = self.look_up(kernel)?;
         let dynamic_limit = SHARED_WITHOUT_ASKING.saturating_sub(static_shared);
         let waits_for_previous = lock(&self.gpu.declared).waits_for_previous(kernel);
         let loaded = Loaded { function, max_threads, static_shared, dynamic_limit, waits_for_previous };

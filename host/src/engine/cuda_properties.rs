@@ -1,11 +1,8 @@
 //! The properties of a device by its driver.
 
-use super::error::{CudaError, status};
-use cuda_driver::Status;
-use cust::CudaApiVersion;
-use cust::context::Context;
-use cust::device::{Device, DeviceAttribute as A};
-use cust::error::CudaResult;
+use super::error::CudaError;
+use super::objects::{self, Device, Primary};
+use cuda_driver::{Current, Status};
 
 /// A device as its driver describes it. Sizes are in bytes unless another unit is named.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -72,9 +69,37 @@ pub struct Properties {
     pub driver_version: String,
 }
 
-/// `CUdevice_attribute`s that cust has no names for.
-const MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: i32 = 97;
-const MAX_BLOCKS_PER_MULTIPROCESSOR: i32 = 106;
+/// `CUdevice_attribute`.
+mod attribute {
+    pub const MAX_THREADS_PER_BLOCK: i32 = 1;
+    pub const MAX_BLOCK_DIM: [i32; 3] = [2, 3, 4];
+    pub const MAX_GRID_DIM: [i32; 3] = [5, 6, 7];
+    pub const MAX_SHARED_MEMORY_PER_BLOCK: i32 = 8;
+    pub const TOTAL_CONSTANT_MEMORY: i32 = 9;
+    pub const WARP_SIZE: i32 = 10;
+    pub const MAX_PITCH: i32 = 11;
+    pub const MAX_REGISTERS_PER_BLOCK: i32 = 12;
+    pub const CLOCK_RATE: i32 = 13;
+    pub const TEXTURE_ALIGNMENT: i32 = 14;
+    pub const MULTIPROCESSOR_COUNT: i32 = 16;
+    pub const KERNEL_EXEC_TIMEOUT: i32 = 17;
+    pub const INTEGRATED: i32 = 18;
+    pub const ECC_ENABLED: i32 = 32;
+    pub const PCI_BUS_ID: i32 = 33;
+    pub const PCI_DEVICE_ID: i32 = 34;
+    pub const MEMORY_CLOCK_RATE: i32 = 36;
+    pub const GLOBAL_MEMORY_BUS_WIDTH: i32 = 37;
+    pub const L2_CACHE_SIZE: i32 = 38;
+    pub const MAX_THREADS_PER_MULTIPROCESSOR: i32 = 39;
+    pub const ASYNC_ENGINE_COUNT: i32 = 40;
+    pub const PCI_DOMAIN_ID: i32 = 50;
+    pub const COMPUTE_CAPABILITY_MAJOR: i32 = 75;
+    pub const COMPUTE_CAPABILITY_MINOR: i32 = 76;
+    pub const MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: i32 = 81;
+    pub const MAX_REGISTERS_PER_MULTIPROCESSOR: i32 = 82;
+    pub const MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: i32 = 97;
+    pub const MAX_BLOCKS_PER_MULTIPROCESSOR: i32 = 106;
+}
 
 /// Every device that the driver knows of, in the driver's order; none is not an error.
 ///
@@ -87,8 +112,10 @@ pub fn devices() -> Result<Vec<Properties>, CudaError> {
             let mut properties = Properties::read(device)?;
             // The driver tells the free memory only within a context. This context is released at once, unless it
             // existed before.
-            if let Ok(_context) = Context::new(device) {
-                properties.free_memory = cust::memory::mem_get_info().ok().map(|(free, _)| free as u64);
+            if let Ok(context) = Primary::retain(device) {
+                // SAFETY: the context is held.
+                let current = unsafe { Current::enter(context.handle()) };
+                properties.free_memory = current.and_then(|_| objects::memory_info()).ok().map(|(free, _)| free);
             }
             Ok(properties)
         })
@@ -109,7 +136,7 @@ pub fn reaches(ordinal: u32, peer: u32) -> Result<bool, CudaError> {
 /// Loads and initialises the driver, and counts the devices.
 pub(super) fn initialise() -> Result<u32, CudaError> {
     cuda_driver::load()?;
-    let counted = cuda_driver::init().and_then(|()| Device::num_devices().map_err(status));
+    let counted = cuda_driver::init().and_then(|()| Device::count());
     match counted {
         Err(Status::NO_DEVICE) => Ok(0),
         other => other.map_err(|status| CudaError::driver("the CUDA driver is there and does not start", status)),
@@ -118,7 +145,7 @@ pub(super) fn initialise() -> Result<u32, CudaError> {
 
 /// The device with this number; the driver is initialised.
 pub(super) fn device(ordinal: u32) -> Result<Device, CudaError> {
-    Device::get_device(ordinal).map_err(|e| CudaError::driver(format!("opening device {ordinal}"), status(e)))
+    Device::get(ordinal).map_err(|status| CudaError::driver(format!("opening device {ordinal}"), status))
 }
 
 impl Properties {
@@ -128,44 +155,44 @@ impl Properties {
     }
 
     fn ask(device: Device) -> Result<Self, Status> {
+        use attribute::*;
         // No attribute is negative.
-        let of = |attribute: A| device.get_attribute(attribute).map(i32::unsigned_abs).map_err(status);
-        let of_number = |number: i32| cuda_driver::device_attribute(device.as_raw(), number).map(i32::unsigned_abs);
-        let told = |result: CudaResult<_>| result.map_err(status);
+        let of = |number: i32| cuda_driver::device_attribute(device.as_raw(), number).map(i32::unsigned_abs);
+        let each = |[x, y, z]: [i32; 3]| -> Result<[u32; 3], Status> { Ok([of(x)?, of(y)?, of(z)?]) };
 
-        let version = told(CudaApiVersion::get())?;
-        let (memory_clock_khz, memory_bus_bits) = (of(A::MemoryClockRate)?, of(A::GlobalMemoryBusWidth)?);
+        let (major, minor) = objects::version()?;
+        let (memory_clock_khz, memory_bus_bits) = (of(MEMORY_CLOCK_RATE)?, of(GLOBAL_MEMORY_BUS_WIDTH)?);
         Ok(Self {
-            name: device.name().map_err(status)?,
-            global_memory: device.total_memory().map_err(status)? as u64,
+            name: device.name()?,
+            global_memory: device.total_memory()?,
             free_memory: None,
-            shared_per_block: of(A::MaxSharedMemoryPerBlock)?,
-            shared_per_block_optin: of_number(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
-            shared_per_multiprocessor: of(A::MaxSharedMemoryPerMultiprocessor)?,
-            constant_memory: of(A::TotalConstantMemory)?,
-            registers_per_block: of(A::MaxRegistersPerBlock)?,
-            registers_per_multiprocessor: of(A::MaxRegistersPerMultiprocessor)?,
-            warp_size: of(A::WarpSize)?,
-            max_pitch: of(A::MaxPitch)?,
-            max_threads_per_block: of(A::MaxThreadsPerBlock)?,
-            max_block: [of(A::MaxBlockDimX)?, of(A::MaxBlockDimY)?, of(A::MaxBlockDimZ)?],
-            max_grid: [of(A::MaxGridDimX)?, of(A::MaxGridDimY)?, of(A::MaxGridDimZ)?],
-            max_threads_per_multiprocessor: of(A::MaxThreadsPerMultiprocessor)?,
-            max_blocks_per_multiprocessor: of_number(MAX_BLOCKS_PER_MULTIPROCESSOR)?,
-            multiprocessors: of(A::MultiprocessorCount)?,
-            clock_khz: of(A::ClockRate)?,
+            shared_per_block: of(MAX_SHARED_MEMORY_PER_BLOCK)?,
+            shared_per_block_optin: of(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+            shared_per_multiprocessor: of(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?,
+            constant_memory: of(TOTAL_CONSTANT_MEMORY)?,
+            registers_per_block: of(MAX_REGISTERS_PER_BLOCK)?,
+            registers_per_multiprocessor: of(MAX_REGISTERS_PER_MULTIPROCESSOR)?,
+            warp_size: of(WARP_SIZE)?,
+            max_pitch: of(MAX_PITCH)?,
+            max_threads_per_block: of(MAX_THREADS_PER_BLOCK)?,
+            max_block: each(MAX_BLOCK_DIM)?,
+            max_grid: each(MAX_GRID_DIM)?,
+            max_threads_per_multiprocessor: of(MAX_THREADS_PER_MULTIPROCESSOR)?,
+            max_blocks_per_multiprocessor: of(MAX_BLOCKS_PER_MULTIPROCESSOR)?,
+            multiprocessors: of(MULTIPROCESSOR_COUNT)?,
+            clock_khz: of(CLOCK_RATE)?,
             memory_clock_khz,
             memory_bus_bits,
             memory_bandwidth_gbs: bandwidth_gbs(memory_clock_khz, memory_bus_bits),
-            l2_bytes: of(A::L2CacheSize)?,
-            texture_alignment: of(A::TextureAlignment)?,
-            copy_engines: of(A::AsyncEngineCount)?,
-            compute_capability: (of(A::ComputeCapabilityMajor)?, of(A::ComputeCapabilityMinor)?),
-            ecc: of(A::EccEnabled)? != 0,
-            integrated: of(A::Integrated)? != 0,
-            kernel_timeout: of(A::KernelExecTimeout)? != 0,
-            pci: format!("{:04x}:{:02x}:{:02x}.0", of(A::PciDomainId)?, of(A::PciBusId)?, of(A::PciDeviceId)?),
-            driver_version: format!("{}.{}", version.major(), version.minor()),
+            l2_bytes: of(L2_CACHE_SIZE)?,
+            texture_alignment: of(TEXTURE_ALIGNMENT)?,
+            copy_engines: of(ASYNC_ENGINE_COUNT)?,
+            compute_capability: (of(COMPUTE_CAPABILITY_MAJOR)?, of(COMPUTE_CAPABILITY_MINOR)?),
+            ecc: of(ECC_ENABLED)? != 0,
+            integrated: of(INTEGRATED)? != 0,
+            kernel_timeout: of(KERNEL_EXEC_TIMEOUT)? != 0,
+            pci: format!("{:04x}:{:02x}:{:02x}.0", of(PCI_DOMAIN_ID)?, of(PCI_BUS_ID)?, of(PCI_DEVICE_ID)?),
+            driver_version: format!("{major}.{minor}"),
         })
     }
 }

@@ -31,7 +31,7 @@ pub mod ptx {
 }
 
 /// The architecture of PTX, and its compiler.
-pub(crate) fn named_ptx((arch, text): &(&str, &str)) -> String {
+pub fn named_ptx((arch, text): &(&str, &str)) -> String {
     format!("{arch} by {}", rungs_ptx::ptx::compiler(text).unwrap_or("an unnamed compiler"))
 }
 
@@ -96,7 +96,7 @@ pub struct DeviceInfo {
 }
 
 /// The refusal of checks on a GPU.
-pub(crate) const NO_CHECKS: &str =
+pub const NO_CHECKS: &str =
     "a GPU does not show what its threads do to each other's memory: --check goes with --device sim";
 
 /// A machine that runs kernels; a handle that is cheap to clone.
@@ -180,7 +180,7 @@ pub enum What {
         /// How much.
         bytes: usize,
     },
-    /// An exchange with other ranks of a [group](crate::group), or a part of one.
+    /// An exchange with other ranks of a group, or a part of one.
     Exchange {
         /// On a stream `PtoP`, a copy from another device, or `NCCL`; on the host `all-gather` or `exchange`, a whole
         /// call with its waits.
@@ -250,7 +250,7 @@ impl Engine {
         }
     }
 
-    /// The same simulator, on which the rungs that [`crate::measure`] runs are checked too.
+    /// The same simulator, on which the rungs that `rungs-cli` runs are checked too.
     ///
     /// # Errors
     /// [`Error::Usage`] on a GPU.
@@ -583,7 +583,10 @@ impl Engine {
     }
 
     /// Does `work` on this stream, and notes it if somebody records.
-    pub(crate) fn logged<R>(&self, what: What, work: impl FnOnce() -> Result<R>) -> Result<R> {
+    ///
+    /// # Errors
+    /// The error of `work`; otherwise as for [`Engine::mark`].
+    pub fn logged<R>(&self, what: What, work: impl FnOnce() -> Result<R>) -> Result<R> {
         if self.0.log.activities.borrow().is_none() {
             return work();
         }
@@ -595,7 +598,7 @@ impl Engine {
     }
 
     /// Notes what the host has done from `start` until now, if somebody records.
-    pub(crate) fn note_host(&self, start: Instant, what: impl FnOnce() -> What) {
+    pub fn note_host(&self, start: Instant, what: impl FnOnce() -> What) {
         if self.0.log.activities.borrow().is_some() {
             let (start, end) = (Mark::Instant(start), Mark::Instant(Instant::now()));
             self.push(Activity { what: what(), stream: None, start, end });

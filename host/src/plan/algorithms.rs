@@ -2,11 +2,11 @@
 
 use super::arrays::Array;
 use super::{Plan, SCRATCH_ALIGN, sealed};
-use crate::algorithms::keys::KeyWord;
-use crate::algorithms::verify::order_of;
 use crate::data::Element;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::keys::KeyWord;
+use crate::keys::order_of;
 use crate::vec::choice::{self, choose};
 use rungs_kernels::histogram::{self, Key};
 use rungs_kernels::keys::DESCENDING;

@@ -2,9 +2,9 @@
 //! tests/tests/plans.rs.
 
 use super::*;
-use crate::algorithms::verify::order_of;
 use crate::data::Element;
 use crate::engine::Buffer;
+use crate::keys::order_of;
 use crate::vec::choice;
 use rungs_kernels::ladder::{histogram as counting, reduce, scan, sort};
 use rungs_kernels::operator::Operation;
@@ -233,7 +233,7 @@ fn what_is_cleared_is_cleared_before_the_next_launch() {
     let stream = Captured::new(&engine, false);
     let carved: &dyn Launcher = &Carved::new(&stream, memory.as_ptr(), 4096);
     let zeros = carved.zeros::<u32>(5).unwrap();
-    let kernel = rungs_kernels::keys::keys_encode::<u32>::default();
+    let kernel = rungs_kernels::encode::keys_encode::<u32>::default();
     carved.launch(kernel, Geometry::linear(1, 32), (zeros.view(), 0)).unwrap();
     let names: Vec<_> = shapes(&stream.asked.take()).into_iter().map(|(name, ..)| name).collect();
     assert_eq!(names, ["clear", "keys_encode"]);

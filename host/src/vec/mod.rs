@@ -1,7 +1,7 @@
 //! Vectors on an engine, with the algorithms that one wants of a library.
 //!
 //! ```
-//! use rungs::algorithms::Operation;
+//! use rungs::Operation;
 //! use rungs::engine::Engine;
 //! use rungs::vec::DeviceVec;
 //!
@@ -30,11 +30,11 @@
 pub mod choice;
 pub mod places;
 
-use crate::algorithms::Operation;
-use crate::algorithms::{keys::KeyWord, verify::order_of};
+use crate::Operation;
 use crate::data::{Distribution, Element};
 use crate::engine::{Buffer, Engine, Geometry};
 use crate::error::{Error, Result};
+use crate::keys::{KeyWord, order_of};
 use choice::choose;
 use places::PlaceWord;
 use rungs_kernels::keys::DESCENDING;

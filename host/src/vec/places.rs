@@ -49,12 +49,10 @@ impl PlaceWord for u64 {
 }
 
 /// Moves elements of any size by place, as words.
-pub(crate) fn gather<T: Scalar>(
-    engine: &Engine,
-    input: Global<T>,
-    places: Global<u32>,
-    output: Global<T>,
-) -> Result<()> {
+///
+/// # Errors
+/// [`Error::Launch`](crate::Error::Launch) or [`Error::Cuda`](crate::Error::Cuda) if the launch, or a kernel before it, fails.
+pub fn gather<T: Scalar>(engine: &Engine, input: Global<T>, places: Global<u32>, output: Global<T>) -> Result<()> {
     fn of<W: Scalar, T: Scalar>(e: &Engine, input: Global<T>, places: Global<u32>, output: Global<T>) -> Result<()>
     where
         places_gather<W>: Kernel<Args = (Global<W>, Global<u32>, Global<W>)>,

@@ -1,7 +1,7 @@
 //! Every plan, with data for it and what should come out.
 
 use libtest_mimic::Failed;
-use rungs::algorithms::Operation;
+use rungs::Operation;
 use rungs::data::Element;
 use rungs::engine::Engine;
 use rungs::plan::Plan;

@@ -5,11 +5,11 @@
 //! one block where a rung has more.
 
 use libtest_mimic::Failed;
-use rungs::algorithms::{Family, Parameters, Rung, Size, Workload};
-use rungs::checks;
 use rungs::data::{Distribution, Dtype};
 use rungs::engine::{Activity, Engine, What};
-use rungs::measure::run_once;
+use rungs_cli::algorithms::{Family, Parameters, Rung, Size, Workload};
+use rungs_cli::checks;
+use rungs_cli::measure::run_once;
 use rungs_kernels::keys::{DESCENDING, UNSIGNED};
 use rungs_kernels::products::mixed;
 use rungs_kernels::sorts::buckets::launches::{self, Memory};
@@ -141,13 +141,13 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
             n(100_000).of(Distribution::Few).with_values().schedules(1),
         ],
     ),
-    (
-        "matmul",
-        &["naive", "any-type", "shared-tile", "wide-tile"],
-        &[product(40, 41, 42), product(40, 41, 42).typed(Dtype::F64)],
-    ),
+    ("matmul", &["naive", "coalesced", "shared-tile", "wide-tile"], &[product(40, 41, 42)]),
+    ("matmul", &["any-type"], &[product(40, 41, 42), product(40, 41, 42).typed(Dtype::F64)]),
+    ("matmul", &["thread-column", "thread-tile", "vector-loads", "warp-tile", "async-copy"], &[product(150, 140, 60)]),
+    // One tile per block, and several.
+    ("matmul", &["producer-consumer"], &[product(300, 140, 20), product(600, 260, 12).schedules(4)]),
     ("matmul", &["fp64"], &[product(150, 140, 60), product(150, 140, 60).typed(Dtype::F64)]),
-    ("matmul", &["thread-tile", "vector-loads", "warp-tile", "fp32"], &[product(150, 140, 60)]),
+    ("matmul", &["fp32"], &[product(150, 140, 60)]),
     ("matmul", &["tf32"], &[product(150, 140, 60)]),
     // Small tiles fill the multiprocessors better in the first case, and large ones in the second.
     ("matmul", &["three-tf32"], &[product(150, 140, 60), product(250, 200, 20)]),

@@ -1,12 +1,13 @@
 //! PTX inside a program, put there by its build script.
 
 use crate::build::{TARGET, sources};
+use crate::packed::pack;
 use crate::{Arch, BuildError, Options, Package, Ptx, Toolchain, build_all, ptx};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs, io};
+use std::{env, fs};
 
 /// The default architectures of `build-ptx`: PTX for every GPU since Ampere, PTX with Hopper's instructions, and PTX with
 /// those that Hopper alone has.
@@ -24,7 +25,7 @@ pub const ARCHES_VARIABLE: &str = "RUNGS_ARCHES";
 enum Form {
     /// As they are.
     Plain,
-    /// Compressed, for [`unpack`].
+    /// Compressed, for [`crate::unpack`].
     Packed,
 }
 
@@ -52,7 +53,7 @@ pub fn embed_from_build_script(kernels: impl AsRef<Path>) {
 }
 
 /// [`embed_from_build_script`] for many kernels: `PTX` is a `LazyLock<Vec<(&str, &str)>>`, whose texts are compressed in
-/// the program and [unpacked](unpack) when they are first asked for. The program depends on `rungs-ptx`, too.
+/// the program and [unpacked](crate::unpack) when they are first asked for. The program depends on `rungs-ptx`, too.
 pub fn embed_packed_from_build_script(kernels: impl AsRef<Path>) {
     embed_as(Form::Packed, kernels.as_ref());
 }
@@ -72,30 +73,6 @@ pub fn ptx_dir_variable(package: &str) -> String {
 /// The target folder of a file made by cargo: the nearest folder that cargo marked as its own.
 pub fn target_dir_above(path: &Path) -> Option<PathBuf> {
     path.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file()).map(Path::to_path_buf)
-}
-
-/// Compresses a text. Kernels of several types are alike but megabytes apart, so the window is as large as the text.
-fn pack(text: &str) -> io::Result<Vec<u8>> {
-    let mut packer = zstd::bulk::Compressor::new(12)?;
-    packer.long_distance_matching(true)?;
-    packer.window_log(27)?;
-    packer.compress(text.as_bytes())
-}
-
-/// A text that [`embed_packed_from_build_script`] compressed.
-///
-/// # Panics
-/// For other bytes.
-pub fn unpack(packed: &[u8]) -> String {
-    let unpacked = || -> io::Result<Vec<u8>> {
-        let mut unpacker = zstd::stream::Decoder::new(packed)?;
-        unpacker.window_log_max(27)?;
-        let mut text = vec![];
-        io::Read::read_to_end(&mut unpacker, &mut text)?;
-        Ok(text)
-    };
-    let text = unpacked().unwrap_or_else(|e| panic!("the program's PTX cannot be unpacked: {e}"));
-    String::from_utf8(text).expect("PTX is text")
 }
 
 /// The architectures that a build script compiles for, or the reason why for none.
@@ -197,7 +174,11 @@ impl Embedded {
             Form::Plain => ("&[(&str, &str)]", format!("&[\n{list}]")),
             Form::Packed => (
                 "std::sync::LazyLock<Vec<(&'static str, &'static str)>>",
-                format!("std::sync::LazyLock::new(|| vec![\n{list}])"),
+                if list.is_empty() {
+                    "std::sync::LazyLock::new(Vec::new)".into()
+                } else {
+                    format!("std::sync::LazyLock::new(|| vec![\n{list}])")
+                },
             ),
         };
         let (toolchain, missing) = (&self.toolchain, &self.missing);
@@ -290,15 +271,6 @@ mod tests {
     #[test]
     fn a_folder_of_ptx_is_named_by_the_package_that_takes_it() {
         assert_eq!(["rungs", "own-kernel"].map(ptx_dir_variable), ["RUNGS_PTX_DIR", "OWN_KERNEL_PTX_DIR"]);
-    }
-
-    #[test]
-    fn a_packed_text_is_unpacked() {
-        let text = ".visible .entry a()\n".repeat(100_000);
-        let packed = pack(&text).unwrap();
-        assert!(packed.len() < 10_000, "{} bytes", packed.len());
-        assert_eq!(unpack(&packed), text);
-        assert_eq!(unpack(&pack("").unwrap()), "");
     }
 
     #[test]

@@ -67,6 +67,7 @@ impl Finding {
 const LOCAL: &str = "memory outside of registers";
 
 /// The text without the directives that map instructions to lines of the source.
+#[cfg(feature = "compile")]
 pub(crate) fn without_lines(text: &str) -> String {
     const LABELS: &[&str] = &["$L__tmp", "$L__func_begin", "$L__func_end"];
     const DIRECTIVES: &[&str] = &[".loc", ".file", ".section"];

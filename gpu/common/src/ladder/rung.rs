@@ -5,6 +5,7 @@ use std::string::{String, ToString};
 use std::vec::Vec;
 
 /// One step of a ladder: a source file with its kernels.
+#[derive(Clone, Copy)]
 pub struct Rung {
     /// Its name on the command line: the stem of its file without the number, if it has one, with dashes.
     pub name: &'static str,

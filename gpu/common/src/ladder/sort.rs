@@ -1,7 +1,8 @@
 //! Rungs that sort.
 
 pub use super::*;
-use crate::keys::{self, Key, Word, keys_decode, keys_encode};
+use crate::encode::{self, keys_decode, keys_encode};
+use crate::keys::{self, Key, Word};
 use crate::order::LowHalfDown;
 
 /// Keys to sort in place, as words.
@@ -140,11 +141,11 @@ macro_rules! widths {
             }
 
             fn encode_all(on: &dyn Launcher, Keys { keys, order }: Keys<Self>) -> Result {
-                on.launch(keys_encode::<$W>::default(), keys::geometry(keys.len()), (keys, order))
+                on.launch(keys_encode::<$W>::default(), encode::geometry(keys.len()), (keys, order))
             }
 
             fn decode_all(on: &dyn Launcher, Keys { keys, order }: Keys<Self>) -> Result {
-                on.launch(keys_decode::<$W>::default(), keys::geometry(keys.len()), (keys, order))
+                on.launch(keys_decode::<$W>::default(), encode::geometry(keys.len()), (keys, order))
             }
         }
     )*};

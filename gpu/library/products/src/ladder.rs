@@ -140,6 +140,11 @@ pub trait Multiplies: Sync {
         true
     }
 
+    /// Whether it multiplies row-major matrices without gaps between rows, and takes no factors, transposes or batches.
+    fn is_plain(&self) -> bool {
+        false
+    }
+
     /// How precise its products of `f32` are. A rung less precise than `f32` is no ladder's default.
     fn precision(&self) -> Precision {
         Precision::F32

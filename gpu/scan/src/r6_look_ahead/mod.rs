@@ -1,20 +1,21 @@
-//! # Scan in one pass, looking ahead
+//! # Scan in one pass, warps with fixed roles and bulk copies
 //!
-//! **Idea.** A block stays for the whole scan and takes one tile after another, several at once, like an assembly line.
-//! One thread has tiles copied to a ring in shared memory and back; four warps add up a tile and publish its sum; one
-//! warp adds up the tiles before it; four warps scan it in place. Each stage is ahead of the next by some tiles.
+//! **Idea.** A persistent block works on several tiles at once, like an assembly line. One thread copies tiles to a ring
+//! in shared memory and back; four warps add up a tile and publish its sum; one warp adds up the sums of the tiles
+//! before it; four warps scan it in place. Each stage is ahead of the next by some tiles.
 //!
-//! **Changed from the rung before.** Loading, waiting and storing go on at the same time in each block, and the copies
-//! need no threads. Tiles publish only their own sums, so no block waits for a chain of prefixes: a block keeps the sum
-//! up to its last tile and adds the sums published since. Tags count launches, so nothing is cleared.
+//! **Changed from the rung before.** Loading, waiting and storing overlap in each block, and bulk copies need no threads.
+//! Tiles publish only their own sums, so no block waits for a chain of prefixes: a block keeps the sum up to its last
+//! tile and adds the sums published since. Tags count launches, so nothing is cleared.
 //!
 //! **Bottleneck.** The bandwidth of global memory: 86 % of its peak at 2²⁸ words (ncu, H200).
 //!
 //! **Cost.** About 2.75·n additions (2.5·n for elements of 8 bytes); 8 bytes of global memory per word, and 8 or 16
-//! bytes of state per tile and block; 1 barrier per block, and per tile 1 for the four warps that add; one launch. A
-//! block has 184.5 KiB of shared memory, so there is one block per multiprocessor.
+//! bytes of state per tile and block; 1 barrier per block, and per tile 1 for the four warps that add; one launch. A tile
+//! that lies partly outside the input takes 2 more. A block has 184.4 KiB of shared memory, so one block is resident per
+//! SM.
 //!
-//! **Threads.** Warps 0 to 3 add, 4 to 7 scan, the first lane of warp 8 moves tiles, warp 9 looks ahead. In a tile each
+//! **Threads.** Warps 0 to 3 add, 4 to 7 scan, the first lane of warp 8 copies tiles, warp 9 looks ahead. In a tile each
 //! of 128 threads has 11 consecutive packs of 16 bytes, an odd number: a stride without bank conflicts.
 //!
 //! **Limits.** Any n and any alignment; compute capability 9.0. Fast if input and output are equally far from a
@@ -25,37 +26,34 @@
 //!
 //! **Source.** CCCL (CUB), pull request 6811, for the idea of looking ahead. The kernel is our own.
 
-mod mover;
-mod packs;
 mod ring;
 
-use mover::Mover;
-use packs::{scan_packs, sum_of_packs};
-use ring::{Job, done, init_barriers, ready};
-use rungs_common::operator::{Max, Min, Operator, Sum, warp_exclusive_of, warp_reduce, warp_scan_inclusive};
+use super::add_warps;
+use ring::{copy_tiles, next_tile, past_pack};
+use rungs_common::operator::{Max, Min, Operator, Sum, warp_exclusive_of, warp_scan_inclusive};
 use rungs_common::ring::Place;
-use rungs_common::state::{self, look, publish};
-use simt::warp::{self, FULL, WARP};
-use simt::{Global, Scalar, bulk, kernel, shared, thread};
+use rungs_common::state::{NOTHING, look, publish};
+use simt::atomic::{Order::Relaxed, Scope::Device};
+use simt::mbarrier::{self, Mbarrier};
+use simt::warp::{self, WARP};
+use simt::{Global, Scalar, bulk, kernel, shared, thread, unroll};
 
 /// Warps that add, and warps that scan.
-const WARPS: u32 = 4;
+const WARPS: usize = 4;
 /// Threads that add, and threads that scan.
-const SQUAD: u32 = WARPS * WARP;
+const SQUAD: u32 = WARPS as u32 * WARP;
 /// Packs of 16 bytes per thread and tile.
 const VECTORS: usize = 11;
-/// The thread that has tiles copied.
-const MOVER: u32 = 2 * SQUAD;
+/// The thread that copies tiles.
+const COPIER: u32 = 2 * SQUAD;
 /// Tiles in the ring.
 const STAGES: u32 = 8;
 /// Groups of 32 states that the look-ahead loads at once: enough for 132 blocks, whichever state of a group comes
 /// first.
 const GROUPS: usize = 6;
 
-/// Threads per block: two squads, the warp that moves tiles, the warp that looks ahead.
+/// Threads per block: two squads, the warp that copies tiles, the warp that looks ahead.
 pub const BLOCK: u32 = 2 * SQUAD + 2 * WARP;
-/// Bytes of dynamic shared memory: the ring.
-pub const SHARED_BYTES: u32 = STAGES * TILE_BYTES;
 /// Bytes of a tile.
 const TILE_BYTES: u32 = SQUAD * VECTORS as u32 * 16;
 /// Where the states begin in the workspace: 128 bytes after the control word, from which all blocks draw tiles.
@@ -66,37 +64,22 @@ pub const fn tile<T>() -> u32 {
     TILE_BYTES / size_of::<T>() as u32
 }
 
-/// Most tiles for `n` elements: the first tile may begin up to one pack before the input.
-const fn most_tiles<T>(n: u32) -> u32 {
-    (n as u64 + 16 / size_of::<T>() as u64 - 1).div_ceil(tile::<T>() as u64) as u32
-}
+// Each stage of the ring has a barrier for each phase of its tile. The tile is first full (its number and the elements
+// copied in bulk are there), then ready (the sum before each thread's elements is known), then done (it is scanned).
+shared!(FULL: [u64; STAGES]);
+shared!(READY: [u64; STAGES]);
+shared!(DONE: [u64; STAGES]);
+// The word drawn for each stage: the launch's number in the upper half, the tile's in the lower. A tile number past the
+// last tile ends the work.
+shared!(DRAWN: [u64; STAGES]);
+// For each stage the sum of the elements before each thread's own in the tile; room for elements of 8 bytes.
+shared!(OFFSETS: [u64; STAGES * SQUAD]);
+// For each stage the sum of each adding warp.
+shared!(WARP_SUMS: [u64; STAGES * WARPS as u32]);
+// For each stage the sum of all tiles before its tile.
+shared!(BEFORE: [u64; STAGES]);
 
-/// Blocks for `n` elements: one per multiprocessor, or one per tile if there are fewer tiles.
-pub const fn grid<T>(n: u32, multiprocessors: u32) -> u32 {
-    let tiles = if n == 0 { 0 } else { most_tiles::<T>(n) };
-    if tiles < multiprocessors { tiles } else { multiprocessors }
-}
-
-/// Words of the workspace for up to `n` elements of type `T`. It is zero before the first scan. After that only scans,
-/// of any type and size, one at a time, use it.
-pub const fn workspace<T>(n: u32) -> u32 {
-    STATES + most_tiles::<T>(n) * state::words::<T>()
-}
-
-shared!(
-    /// Sum of the elements before each thread's own in the tile, for each stage; room for elements of 8 bytes.
-    OFFSETS: [u64; STAGES * SQUAD]
-);
-shared!(
-    /// Sum of each adding warp, for each stage.
-    WARP_SUMS: [u64; STAGES * WARPS]
-);
-shared!(
-    /// Sum of all tiles before the one in each stage.
-    BEFORE: [u64; STAGES]
-);
-
-/// Scans `input` into `output`. `workspace` has at least [`workspace`] words.
+/// Scans `input` into `output`. `workspace` has at least [`launches::workspace`] words.
 #[kernel(sm_90, max_threads = BLOCK, min_blocks = 1, instances([u32, i32, f32, u64, i64, f64] * [Sum, Min, Max]))]
 pub fn scan_look_ahead<T: Scalar, O: Operator<T>>(
     input: Global<T>,
@@ -104,57 +87,62 @@ pub fn scan_look_ahead<T: Scalar, O: Operator<T>>(
     workspace: Global<u64>,
     exclusive: u32,
 ) {
-    let job = Job::new(input, output, workspace, exclusive);
-    let (t, role) = (thread::thread_idx_x(), thread::thread_idx_x() / WARP);
+    let (t, warp) = (thread::thread_idx_x(), thread::thread_idx_x() / WARP);
+    let (control, states) = (workspace.slice(0, 1), workspace.slice(STATES, workspace.len() - STATES));
     let mut drawn = 0;
-    if t == MOVER {
+    if t == COPIER {
         // The atomic is in flight while the barriers are made.
-        drawn = job.draw();
-        init_barriers();
+        drawn = control.fetch_add(0, 1, Relaxed, Device);
+        for stage in 0..STAGES {
+            Mbarrier::at(FULL::view(), stage).init(1); // the copier, and the bytes that it announces
+            Mbarrier::at(READY::view(), stage).init(SQUAD + 1); // the threads that add, and the look-ahead
+            Mbarrier::at(DONE::view(), stage).init(SQUAD); // the threads that scan
+        }
+        mbarrier::fence_init();
+        bulk::fence(); // bulk copies see the barriers too
     }
-    thread::sync_threads(); // the barriers exist before any thread uses them
-    if role < WARPS {
-        add::<T, O>(job, t);
-    } else if role < 2 * WARPS {
-        scan::<T, O>(job, t - SQUAD);
-    } else if t == MOVER {
-        Mover::new(job, drawn).run::<O>();
-    } else if role == 2 * WARPS + 1 {
-        look_ahead::<T, O>(job);
+    thread::sync_threads(); // the barriers are made before any thread uses them
+    if warp < SQUAD / WARP {
+        add::<T, O>(input, states, t);
+    } else if warp < 2 * SQUAD / WARP {
+        scan::<T, O>(input, output, exclusive != 0, t - SQUAD);
+    } else if t == COPIER {
+        copy_tiles(input, output, control, states, drawn);
+    } else if warp > COPIER / WARP {
+        look_ahead::<T, O>(input, states);
     }
 }
 
 /// Adds up tile after tile, publishes the sums, and stores the sum before each thread's elements.
 #[inline(always)]
-fn add<T: Scalar, O: Operator<T>>(job: Job<T>, t: u32) {
-    let (warp_sums, offsets) = (WARP_SUMS::view().cast::<T>(), OFFSETS::view().cast::<T>());
-    let mut place = Place::FIRST;
-    while let Some(number) = job.next_tile(place) {
-        let (stage, span) = (place.stage, job.span(number));
-        let first = t * VECTORS as u32;
-        let sum = if span.whole::<T>() {
-            sum_of_packs::<T, O>(job.elements(stage), first, VECTORS as u32)
-        } else {
-            sum_of_packs::<T, O>(job.elements(stage), first, span.all_packs::<T>().saturating_sub(first))
-        };
+fn add<T: Scalar, O: Operator<T>>(input: Global<T>, states: Global<u64>, t: u32) {
+    let (offsets, mut place) = (OFFSETS::view().cast::<T>(), Place::FIRST);
+    while let Some(tile) = next_tile(input, place) {
+        let (stage, mut sum) = (place.stage, O::IDENTITY);
+        if !tile.is_whole() {
+            tile.complete(input, t, O::IDENTITY);
+            thread::barrier(1, SQUAD); // the tile is complete before threads read elements that others stored
+        }
+        unroll::<VECTORS>(|v| {
+            let pack = tile.elements.get_pack(t * VECTORS as u32 + v as u32);
+            let p = pack.as_ref();
+            let pair = O::combine(p[0], p[1]);
+            // Elements of 4 bytes in two pairs, so that fewer additions wait for each other.
+            sum = O::combine(sum, if p.len() == 4 { O::combine(pair, O::combine(p[2], p[3])) } else { pair });
+        });
+        let warp_sums = WARP_SUMS::view().cast::<T>().slice(stage * WARPS as u32, WARPS as u32);
         let inclusive = warp_scan_inclusive::<O, T>(sum);
         if warp::lane_id() == WARP - 1 {
-            warp_sums.set(stage * WARPS + t / WARP, inclusive);
+            warp_sums.set(t / WARP, inclusive);
         }
         thread::barrier(1, SQUAD); // the sums of all four warps are written before they are read
-        let (mut before, mut total) = (O::IDENTITY, O::IDENTITY);
-        simt::unroll::<{ WARPS as usize }>(|w| {
-            if w as u32 == t / WARP {
-                before = total;
-            }
-            total = O::combine(total, warp_sums.get(stage * WARPS + w as u32));
-        });
+        let (before, total) = add_warps::<T, O, WARPS>(warp_sums, t / WARP);
         if t == 0 {
-            publish(job.states, number, job.tag(), total);
+            publish(states, tile.number, tile.tag, total);
         }
         offsets.set(stage * SQUAD + t, O::combine(before, warp_exclusive_of::<O, T>(inclusive)));
         // Every thread arrives for itself, so that the threads that wait see its own write.
-        ready(stage).arrive();
+        Mbarrier::at(READY::view(), stage).arrive();
         place = place.next(STAGES);
     }
 }
@@ -162,90 +150,80 @@ fn add<T: Scalar, O: Operator<T>>(job: Job<T>, t: u32) {
 /// Finds the sum before tile after tile: that of all complete groups of 32 tiles, which it keeps, and that of the
 /// incomplete group.
 #[inline(always)]
-fn look_ahead<T: Scalar, O: Operator<T>>(job: Job<T>) {
-    let lane = warp::lane_id();
+fn look_ahead<T: Scalar, O: Operator<T>>(input: Global<T>, states: Global<u64>) {
     let (mut place, mut groups, mut end) = (Place::FIRST, O::IDENTITY, 0);
-    while let Some(number) = job.next_tile(place) {
-        let (tag, mut rest) = (job.tag(), O::IDENTITY);
+    while let Some(tile) = next_tile(input, place) {
+        let (mut incomplete, mut group) = (O::IDENTITY, end);
         // One round is enough unless this block has fallen far behind the others.
-        while end < number {
-            let seen = wait_for_groups::<T, O>(job.states, tag, end + lane, number);
-            let first = end;
-            simt::unroll::<GROUPS>(|g| {
-                let group = first + g as u32 * WARP;
-                if group < number {
-                    let sum = warp_reduce::<O, T>(seen[g]);
-                    if group + WARP <= number {
+        while group < tile.number {
+            let (mut seen, mut looked) = ([(NOTHING, O::IDENTITY); GROUPS], true);
+            while looked {
+                looked = false;
+                // All loads are issued before the next round uses their results.
+                unroll::<GROUPS>(|g| {
+                    let number = group + g as u32 * WARP + warp::lane_id();
+                    if number < tile.number && seen[g].0 != tile.tag {
+                        (seen[g], looked) = (look(states, number), true);
+                    }
+                });
+            }
+            unroll::<GROUPS>(|g| {
+                if group < tile.number {
+                    let sum = O::combine_warp(seen[g].1);
+                    if group + WARP <= tile.number {
                         (groups, end) = (O::combine(groups, sum), group + WARP);
                     } else {
-                        rest = sum;
+                        incomplete = sum;
                     }
+                    group += WARP;
                 }
             });
-            if number - first <= GROUPS as u32 * WARP {
-                break;
-            }
         }
-        warp::sync_warp(FULL); // all lanes have read the stage's number before it can change
-        if lane == 0 {
-            BEFORE::view().cast::<T>().set(place.stage, O::combine(groups, rest));
-            ready(place.stage).arrive();
+        warp::sync_warp(warp::FULL); // all lanes have read the stage's number before it can change
+        if warp::lane_id() == 0 {
+            BEFORE::view().cast::<T>().set(place.stage, O::combine(groups, incomplete));
+            Mbarrier::at(READY::view(), place.stage).arrive();
         }
         place = place.next(STAGES);
     }
 }
 
-/// The sums of the tiles `first`, `first` + 32 … in [`GROUPS`] groups, and the identity for tiles from `end` on. Waits
-/// until all are there.
-#[inline(always)]
-fn wait_for_groups<T: Scalar, O: Operator<T>>(states: Global<u64>, tag: u32, first: u32, end: u32) -> [T; GROUPS] {
-    let (mut tags, mut sums) = ([tag; GROUPS], [O::IDENTITY; GROUPS]);
-    // All loads are issued before any result is used.
-    simt::unroll::<GROUPS>(|g| {
-        let number = first + g as u32 * WARP;
-        if number < end {
-            (tags[g], sums[g]) = look(states, number);
-        }
-    });
-    loop {
-        let mut missing = false;
-        simt::unroll::<GROUPS>(|g| {
-            if tags[g] != tag {
-                (tags[g], sums[g]) = look(states, first + g as u32 * WARP);
-                missing = true;
-            }
-        });
-        if !missing {
-            return sums;
-        }
-    }
-}
-
 /// Scans tile after tile in place.
 #[inline(always)]
-fn scan<T: Scalar, O: Operator<T>>(job: Job<T>, t: u32) {
+fn scan<T: Scalar, O: Operator<T>>(input: Global<T>, output: Global<T>, exclusive: bool, t: u32) {
     let (before, offsets) = (BEFORE::view().cast::<T>(), OFFSETS::view().cast::<T>());
-    let mut place = Place::FIRST;
-    while let Some(number) = job.next_tile(place) {
-        let (stage, span) = (place.stage, job.span(number));
-        ready(stage).wait(place.parity);
-        let (elements, first) = (job.elements(stage), t * VECTORS as u32);
-        let sum = O::combine(before.get(stage), offsets.get(stage * SQUAD + t));
-        // Two copies of the loop for each case: for whole tiles all loads can go first.
-        let count = if span.whole::<T>() { VECTORS as u32 } else { span.all_packs::<T>().saturating_sub(first) };
-        match (job.exclusive, span.whole::<T>()) {
-            (false, true) => scan_packs::<T, O, false>(elements, first, VECTORS as u32, sum),
-            (true, true) => scan_packs::<T, O, true>(elements, first, VECTORS as u32, sum),
-            (false, false) => scan_packs::<T, O, false>(elements, first, count, sum),
-            (true, false) => scan_packs::<T, O, true>(elements, first, count, sum),
-        }
-        if !job.direct {
+    let (first, mut place) = (t * VECTORS as u32, Place::FIRST);
+    while let Some(tile) = next_tile(input, place) {
+        let stage = place.stage;
+        Mbarrier::at(READY::view(), stage).wait(place.parity);
+        let mut sum = O::combine(before.get(stage), offsets.get(stage * SQUAD + t));
+        // All packs are read before any is written: the compiler would not move a load before a store.
+        let mut packs = [T::Pack::default(); VECTORS];
+        unroll::<VECTORS>(|v| packs[v] = tile.elements.get_pack(first + v as u32));
+        unroll::<VECTORS>(|v| {
+            let (p, before) = (packs[v].as_mut(), sum);
+            // First inside the pack, then with the sum before it: one addition per pack waits for the pack before.
+            unroll::<3>(|i| {
+                if i + 1 < p.len() {
+                    p[i + 1] = O::combine(p[i], p[i + 1]);
+                }
+            });
+            unroll::<4>(|i| {
+                if i < p.len() {
+                    let next = O::combine(before, p[i]);
+                    p[i] = if exclusive { sum } else { next };
+                    sum = next;
+                }
+            });
+            tile.elements.set_pack(first + v as u32, packs[v]);
+        });
+        if !tile.is_whole() || past_pack(input) != past_pack(output) {
+            // No bulk copy can store the tile.
             thread::barrier(2, SQUAD); // the whole tile is scanned before threads store elements of others
-            job.store_by_threads(stage, span, t);
+            tile.store(output, t);
         }
-        bulk::fence(); // the copy to the output sees what this thread wrote
-        // Every thread arrives for itself, so that the mover, which stores the edges, sees what the thread wrote.
-        done(stage).arrive();
+        bulk::fence(); // this thread's accesses come before the copy to the output, and the next copy to the stage
+        Mbarrier::at(DONE::view(), stage).arrive();
         place = place.next(STAGES);
     }
 }
@@ -256,6 +234,7 @@ pub mod launches {
 
     use super::*;
     use rungs_common::ladder::scan::*;
+    use rungs_common::state::words;
 
     /// The rung.
     pub static RUNG: Entry<&dyn Scan> =
@@ -265,11 +244,31 @@ pub mod launches {
 
     const TILE: u64 = tile::<u32>() as u64;
 
+    /// Bytes of dynamic shared memory: the ring.
+    pub const SHARED_BYTES: u32 = STAGES * TILE_BYTES;
+
+    /// Most tiles for `n` elements: the first tile may begin up to one pack before the input.
+    const fn most_tiles<T>(n: u32) -> u32 {
+        (n as u64 + 16 / size_of::<T>() as u64 - 1).div_ceil(tile::<T>() as u64) as u32
+    }
+
+    /// Blocks for `n` elements: one per SM, or one per tile if there are fewer tiles.
+    pub const fn grid<T>(n: u32, multiprocessors: u32) -> u32 {
+        let tiles = if n == 0 { 0 } else { most_tiles::<T>(n) };
+        if tiles < multiprocessors { tiles } else { multiprocessors }
+    }
+
+    /// Words of the workspace for up to `n` elements of type `T`. It is zero before the first scan. After that only
+    /// scans, of any type and size, one at a time, use it.
+    pub const fn workspace<T>(n: u32) -> u32 {
+        STATES + most_tiles::<T>(n) * words::<T>()
+    }
+
     /// Bytes of shared memory that a device must give a block: the ring, and room for the static arrays.
     const NEEDED: u32 = SHARED_BYTES + (16 << 10);
 
     fn refuses(ask: &Ask) -> Option<String> {
-        let Device { compute_capability: (major, minor), shared_per_block, .. } = ask.device;
+        let ((major, minor), shared_per_block) = (ask.device.compute_capability, ask.device.shared_per_block);
         if major < 9 {
             let why =
                 format!("look-ahead needs a GPU and PTX of compute capability 9.0; here one is of {major}.{minor}");

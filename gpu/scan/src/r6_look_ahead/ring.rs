@@ -1,200 +1,155 @@
-//! The ring of tiles in shared memory that `look-ahead` works on: where tiles are, and which role may use them.
+//! The ring of tiles in shared memory that `look-ahead` works on: where the tile of a stage lies in the input, and the
+//! thread that copies tiles to the ring and back.
 
-use super::{SQUAD, STAGES, STATES, tile};
+use super::{DONE, DRAWN, FULL, SQUAD, STAGES, TILE_BYTES, VECTORS, tile};
 use rungs_common::ring::Place;
+use rungs_common::state::{NOTHING, words};
 use simt::atomic::{Order::Relaxed, Scope::Device};
-use simt::mbarrier::{self, Mbarrier};
-use simt::{Global, Scalar, Shared, bulk, shared};
+use simt::mbarrier::Mbarrier;
+use simt::{Global, Scalar, Shared, bulk, thread, unroll};
 
-shared!(
-    /// Number of the tile in each stage; a number past the last tile ends the work.
-    NUMBERS: [u32; STAGES]
-);
-shared!(
-    /// Tag of this launch's states.
-    TAG: [u32; 1]
-);
-shared!(
-    /// Three barriers per stage.
-    BARRIERS: [u64; 3 * STAGES]
-);
-
-/// A tile is first full (its number and its elements are there) …
+/// How many elements `data` begins after a multiple of 16 bytes.
 #[inline(always)]
-pub(super) fn full(stage: u32) -> Mbarrier {
-    Mbarrier::at(BARRIERS::view(), stage)
+pub(super) fn past_pack<T: Scalar>(data: Global<T>) -> u32 {
+    (data.as_ptr() as usize % 16 / size_of::<T>()) as u32
 }
 
-/// … then ready (the sum before each thread's elements is known) …
+/// Tiles of the input. They begin at multiples of 16 bytes, so the first one may begin before the input.
 #[inline(always)]
-pub(super) fn ready(stage: u32) -> Mbarrier {
-    Mbarrier::at(BARRIERS::view(), STAGES + stage)
+fn tiles<T: Scalar>(input: Global<T>) -> u32 {
+    (input.len() as u64 + past_pack(input) as u64).div_ceil(tile::<T>() as u64) as u32
 }
 
-/// … and at last done (it is scanned).
-#[inline(always)]
-pub(super) fn done(stage: u32) -> Mbarrier {
-    Mbarrier::at(BARRIERS::view(), 2 * STAGES + stage)
-}
-
-/// Makes the barriers; one thread calls it.
-#[inline(always)]
-pub(super) fn init_barriers() {
-    let mut stage = 0;
-    while stage < STAGES {
-        full(stage).init(1); // the mover, and the bytes that it announces
-        ready(stage).init(SQUAD + 1); // the threads that add, and the look-ahead
-        done(stage).init(SQUAD); // the threads that scan
-        stage += 1;
-    }
-    mbarrier::fence_init();
-    bulk::fence(); // the copy engine sees the barriers too
-}
-
-/// The part of a tile that is inside the input: place `i` of the tile has element `base + i`, for `i` from `low` up to
-/// `high`. In the first tile `base` may lie before element 0 and wraps.
+/// A tile in a stage of the ring: place `i` has element `base + i` of the input, for `i` from `low` up to `high`. In
+/// the first tile `base` may lie before element 0 and wraps.
 #[derive(Clone, Copy)]
-pub(super) struct Span {
-    pub(super) base: u32,
+pub(super) struct Staged<T> {
+    pub(super) number: u32,
+    /// The tag of this launch's states.
+    pub(super) tag: u32,
+    pub(super) elements: Shared<T>,
+    base: u32,
     low: u32,
     high: u32,
 }
 
-impl Span {
-    /// Whether the whole tile is inside.
+/// The tile in a stage.
+#[inline(always)]
+fn tile_at<T: Scalar>(input: Global<T>, stage: u32) -> Staged<T> {
+    let (drawn, elements) = (DRAWN::view().get(stage), Shared::dynamic(stage * TILE_BYTES, tile::<T>()));
+    let (number, tag) = (drawn as u32, (drawn >> 32) as u32 + 1);
+    let base = number.wrapping_mul(tile::<T>()).wrapping_sub(past_pack(input));
+    let high = if number + 1 == tiles(input) { input.len().wrapping_sub(base) } else { tile::<T>() };
+    Staged { number, tag, elements, base, low: if number == 0 { past_pack(input) } else { 0 }, high }
+}
+
+/// Waits for the tile at `place`; `None` if there are no more tiles.
+#[inline(always)]
+pub(super) fn next_tile<T: Scalar>(input: Global<T>, place: Place) -> Option<Staged<T>> {
+    Mbarrier::at(FULL::view(), place.stage).wait(place.parity);
+    Some(tile_at(input, place.stage)).filter(|tile| tile.number < tiles(input))
+}
+
+impl<T: Scalar> Staged<T> {
+    /// Whether the whole tile is inside the input.
     #[inline(always)]
-    pub(super) fn whole<T>(self) -> bool {
-        self.low == 0 && self.high == tile::<T>()
+    pub(super) fn is_whole(self) -> bool {
+        self.high - self.low == tile::<T>()
     }
 
-    /// Packs that have an element inside; the first of them is pack 0.
+    /// The first place of the packs that are wholly inside, and the number of their elements: bulk copies move packs.
     #[inline(always)]
-    pub(super) fn all_packs<T: Scalar>(self) -> u32 {
-        self.high.div_ceil(T::PACK)
-    }
-
-    /// The first place of the packs that are wholly inside, and the number of their elements.
-    #[inline(always)]
-    pub(super) fn whole_packs<T: Scalar>(self) -> (u32, u32) {
+    fn packs(self) -> (u32, u32) {
         let first = if self.low > 0 { T::PACK } else { 0 };
         (first, (self.high / T::PACK * T::PACK).saturating_sub(first))
     }
 
-    /// Calls `f` with each place of the packs that are partly inside, and whether it is inside itself.
+    /// Fills the places that no bulk copy has filled: those inside the input with their elements, the others with the
+    /// identity, which changes no sum. A squad makes the call.
     #[inline(always)]
-    pub(super) fn edges<T: Scalar>(self, mut f: impl FnMut(u32, bool)) {
-        let last = self.high / T::PACK * T::PACK;
-        let mut each = |pack: u32| {
-            let mut i = pack;
-            while i < pack + T::PACK {
-                f(i, i >= self.low && i < self.high);
-                i += 1;
-            }
-        };
-        if self.low > 0 {
-            each(0);
-        }
-        // A short tile may begin and end in the same pack.
-        if self.high > last && (self.low == 0 || last > 0) {
-            each(last);
-        }
-    }
-}
-
-/// The parameters that all roles share.
-#[derive(Clone, Copy)]
-pub(super) struct Job<T> {
-    pub(super) input: Global<T>,
-    pub(super) output: Global<T>,
-    pub(super) control: Global<u64>,
-    pub(super) states: Global<u64>,
-    ring: Shared<T>,
-    /// Elements of the first pack that lie before the input.
-    skip: u32,
-    pub(super) tiles: u32,
-    pub(super) exclusive: bool,
-    /// Whether tiles can be copied to the output as they are.
-    pub(super) direct: bool,
-}
-
-impl<T: Scalar> Job<T> {
-    #[inline(always)]
-    pub(super) fn new(input: Global<T>, output: Global<T>, workspace: Global<u64>, exclusive: u32) -> Self {
-        let past_pack = |data: Global<T>| (data.as_ptr() as usize % 16 / size_of::<T>()) as u32;
-        let skip = past_pack(input);
-        Self {
-            input,
-            output,
-            control: workspace.slice(0, 1),
-            states: workspace.slice(STATES, workspace.len() - STATES),
-            ring: Shared::dynamic(0, STAGES * tile::<T>()),
-            skip,
-            tiles: (input.len() as u64 + skip as u64).div_ceil(tile::<T>() as u64) as u32,
-            exclusive: exclusive != 0,
-            direct: skip == past_pack(output),
-        }
-    }
-
-    /// Draws the next tile: the launch's number in the upper half of the word, the tile's in the lower.
-    #[inline(always)]
-    pub(super) fn draw(self) -> u64 {
-        self.control.fetch_add(0, 1, Relaxed, Device)
-    }
-
-    /// Waits for the tile at `place` and returns its number; `None` if there are no more tiles.
-    #[inline(always)]
-    pub(super) fn next_tile(self, place: Place) -> Option<u32> {
-        full(place.stage).wait(place.parity);
-        let number = self.number(place.stage);
-        (number < self.tiles).then_some(number)
-    }
-
-    /// Stores the number of the tile that will be at `stage`. The mover calls it before it fills the stage.
-    #[inline(always)]
-    pub(super) fn announce(self, stage: u32, number: u32) {
-        NUMBERS::view().set(stage, number);
-    }
-
-    /// Stores the tag of this launch, once, before the first stage is filled.
-    #[inline(always)]
-    pub(super) fn announce_tag(self, tag: u32) {
-        TAG::view().set(0, tag);
-    }
-
-    /// The tile at `stage`.
-    #[inline(always)]
-    pub(super) fn number(self, stage: u32) -> u32 {
-        NUMBERS::view().get(stage)
-    }
-
-    /// The tag of this launch's states; it is known once there is a tile.
-    #[inline(always)]
-    pub(super) fn tag(self) -> u32 {
-        TAG::view().get(0)
-    }
-
-    #[inline(always)]
-    pub(super) fn span(self, number: u32) -> Span {
-        let base = number.wrapping_mul(tile::<T>()).wrapping_sub(self.skip);
-        let last = number + 1 == self.tiles;
-        let high = if last { self.input.len().wrapping_sub(base) } else { tile::<T>() };
-        Span { base, low: if number == 0 { self.skip } else { 0 }, high }
-    }
-
-    #[inline(always)]
-    pub(super) fn elements(self, stage: u32) -> Shared<T> {
-        self.ring.slice(stage * tile::<T>(), tile::<T>())
-    }
-
-    /// Stores a scanned tile by the threads of a squad, if tiles cannot be copied to the output as they are.
-    #[inline(always)]
-    pub(super) fn store_by_threads(self, stage: u32, span: Span, t: u32) {
-        let (elements, mut i) = (self.elements(stage), t);
-        while i < span.high {
-            if i >= span.low {
-                self.output.set(span.base.wrapping_add(i), elements.get(i));
+    pub(super) fn complete(self, input: Global<T>, t: u32, identity: T) {
+        let (first, len) = self.packs();
+        let mut i = if first == 0 { len + t } else { t };
+        while i < tile::<T>() {
+            if i < first || i >= first + len {
+                let inside = i >= self.low && i < self.high;
+                self.elements.set(i, if inside { input.get(self.base.wrapping_add(i)) } else { identity });
             }
             i += SQUAD;
         }
+    }
+
+    /// Stores the places inside the input. A squad makes the call.
+    #[inline(always)]
+    pub(super) fn store(self, output: Global<T>, t: u32) {
+        let mut start = t;
+        while start < self.high {
+            // Several places at a time, so that their loads overlap.
+            unroll::<VECTORS>(|v| {
+                let i = start + v as u32 * SQUAD;
+                if i >= self.low && i < self.high {
+                    output.set(self.base.wrapping_add(i), self.elements.get(i));
+                }
+            });
+            start += VECTORS as u32 * SQUAD;
+        }
+    }
+}
+
+/// The thread that draws tiles from `control` and copies them to the ring and back.
+#[inline(always)]
+#[rustfmt::skip]
+pub(super) fn copy_tiles<T: Scalar>(
+    input: Global<T>, output: Global<T>, control: Global<u64>, states: Global<u64>, mut drawn: u64,
+) {
+    let (tiles, mut place, mut round, mut begun) = (tiles(input), Place::FIRST, 0, 0);
+    loop {
+        let (stage, full) = (place.stage, Mbarrier::at(FULL::view(), place.stage));
+        if round >= STAGES {
+            if round - STAGES == begun {
+                return;
+            }
+            // The stage's tile, which is in the phase before.
+            Mbarrier::at(DONE::view(), stage).wait(place.parity ^ 1);
+            let tile = tile_at(input, stage);
+            if tile.is_whole() && past_pack(input) == past_pack(output) {
+                bulk::store(output.slice(tile.base, tile.elements.len()), tile.elements);
+                bulk::commit();
+                bulk::wait_read::<0>(); // the stage has been read before the next tile overwrites it
+            }
+        }
+        // As long as there are tiles, one begins in each round.
+        if round == begun {
+            let (launch, number) = ((drawn >> 32) as u32, drawn as u32);
+            DRAWN::view().set(stage, drawn);
+            if number < tiles {
+                let tile = tile_at(input, stage);
+                let (first, len) = tile.packs();
+                full.arrive_expecting(len * size_of::<T>() as u32);
+                if len > 0 {
+                    let from = input.slice(tile.base.wrapping_add(first), len);
+                    bulk::load(tile.elements.slice(first, len), from, full);
+                }
+                // A launch clears one of the words that it does not use, a different one each time: so no tag survives
+                // until the launch counter wraps.
+                let unused = launch % states.len();
+                if number == 0 && unused >= tiles * words::<T>() {
+                    states.store(unused, NOTHING as u64, Relaxed, Device);
+                }
+                begun += 1;
+                // For the next round. It comes last, so that this tile does not wait for the atomic.
+                drawn = control.fetch_add(0, 1, Relaxed, Device);
+            } else {
+                full.arrive(); // the other roles see that there are no more tiles
+                if number == tiles + thread::grid_dim_x() - 1 {
+                    // The last draw of the launch: no block reads the control word any more, so it is made ready for
+                    // the next launch. Launches are numbered from 0 to 2³² - 3, so that a tag, which is one more, is
+                    // never NOTHING.
+                    let next = if launch == u32::MAX - 2 { 0 } else { launch + 1 };
+                    control.store(0, (next as u64) << 32, Relaxed, Device);
+                }
+            }
+        }
+        (place, round) = (place.next(STAGES), round + 1);
     }
 }

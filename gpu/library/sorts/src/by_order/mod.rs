@@ -35,13 +35,3 @@ use rungs_common::order::{Less, LowHalfDown};
 sort_kernels!(pub mod merge_by_less: <u32, Less>, max_spills = 96);
 sort_kernels!(pub mod merge_by_less_u64: <u64, Less>, max_spills = 96);
 sort_kernels!(pub mod merge_by_low_half: <u32, LowHalfDown>, max_spills = 96);
-
-/// The kernels here, for the list of kernels that belong to no rung.
-#[cfg(not(target_os = "cuda"))]
-pub const KERNELS: [&[&[&str]]; 5] = [
-    passes::KERNELS,
-    sample::KERNELS,
-    merge_by_less::Kernels::NAMES,
-    merge_by_less_u64::Kernels::NAMES,
-    merge_by_low_half::Kernels::NAMES,
-];

@@ -95,7 +95,7 @@ mod tests {
         [network.get(), neighbours.get()]
     }
 
-    /// The numbers that the head of r5_stable gives, and a known one.
+    /// The numbers that the head of `stable` gives, and a known one.
     #[test]
     fn networks_have_so_many_exchanges() {
         assert_eq!(exchanges::<17>(), [85, 144]);

@@ -21,7 +21,8 @@ const SMALL_TILE: u64 = (SMALL_BLOCK * small_keys::<u32>()) as u64;
 /// The row of the ladder.
 pub static RUNG: Entry<Sort> =
     Rung { kernels: KERNELS, ..rung!("mod.rs", [merge_stable_scatter]) }.with_tiles(&[SMALL_TILE]).run_by(
-        Sort::both(&StableSort).by_low_half(ByLowHalf { launches: sequence::<merge_by_low_half::Kernels>, stable: true }),
+        Sort::both(&StableSort)
+            .by_low_half(ByLowHalf { launches: sequence::<merge_by_low_half::Kernels>, stable: true }),
     );
 
 /// The names of the kernels, by function: the move, and the instances of each of the others.

@@ -3,7 +3,7 @@
 use crate::by_order::distribute::{BLOCK, Column, ITEMS, MOST_BUCKETS, Part, TILE, WARP_ROWS, part_of_block};
 use crate::by_order::sample::{COPY, MAX_SPILLS, TICKET};
 use crate::digits::{ALL_SO_FAR, DIGITS, OWN, look_back, state};
-use rungs_common::operator::block_scan_exclusive;
+use rungs_common::block::block_scan_exclusive;
 use rungs_radix::r7_onesweep::ranks::rank_rows;
 use rungs_radix::{count_of_digit, place_digit};
 use simt::atomic::{Order::Relaxed, Scope};

@@ -2,7 +2,7 @@
 
 use super::{BLOCK, BLOCK_ROWS, COPY, ITEMS, MAX_SPILLS, MOST_BUCKETS, SPLIT_TWINS, TILE};
 use crate::by_order::distribute::{Column, part_of_block};
-use rungs_common::operator::block_scan_exclusive;
+use rungs_common::block::block_scan_exclusive;
 use simt::atomic::{Order as Memory, Scope};
 use simt::{Global, Scalar, Shared, grid, kernel, shared, thread, unroll, warp};
 

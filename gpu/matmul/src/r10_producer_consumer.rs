@@ -1,0 +1,323 @@
+//! # Matrix product, producer warps and consumer warps
+//!
+//! **Idea.** *Warp specialisation*: four warps of a block, the producers, do nothing but copy parts of A and B to a ring
+//! of stages in shared memory; eight warps, the consumers, do nothing but multiply what is there. Two *mbarriers* per
+//! stage tell one role about the other: `full` when all producers have written, `empty` when all consumers have read.
+//! The kernel is *persistent*: a block computes tile after tile, so the producers fill the ring for the next tile while
+//! the consumers write this one.
+//!
+//! **Changed from the rung before.** The loop over k has neither copies nor a barrier of the whole block. The producers
+//! use ordinary loads and stores, as in `warp-tile`: now only they wait for global memory. They give most of their
+//! registers to the consumers, so a thread of these computes 8 × 16 elements of C: six shared loads of 16 bytes for 128
+//! multiply-adds, where `async-copy` needs four for 64.
+//!
+//! **Bottleneck.** The issue of multiply-adds: one whose three operands all come from the register file takes longer
+//! than a cycle. For more than this the next rungs use the tensor cores.
+//!
+//! **Cost.** 2·m·n·k operations, with m and n rounded up to tiles and k to DEPTH; 4·k·(m·⌈n/COLUMNS⌉ + n·⌈m/ROWS⌉) bytes
+//! of global loads; one barrier per block; one launch.
+//!
+//! **Threads.** 384 threads compute a tile of 256 × 128. Eight warps multiply, each a tile of 64 × 64. A lane has two
+//! fours of rows, 32 apart, and four fours of columns, 16 apart. Four warps copy: registers move between groups of four
+//! warps (*warpgroups*).
+//!
+//! **Limits.** Any m, n and k. A matrix whose address is no multiple of 16 bytes, or whose rows are no multiple of four
+//! elements, is copied element by element. Compute capability 9.0 alone: later ones lack the instruction that moves
+//! registers. Tiles are not divided, so small products leave SMs idle.
+//!
+//! **Source.** M. Bauer, H. Cook, B. Khailany, "CudaDMA: optimizing GPU memory bandwidth via warp specialization" (2011);
+//! A. Kerr et al., "CUTLASS: fast linear algebra in CUDA C++" (2017), for the shape of the tiles.
+
+use super::Matrix;
+use simt::math::fma;
+use simt::mbarrier::{self, Mbarrier};
+use simt::warp::{self, FULL};
+use simt::{Global, Shared, kernel, shared, thread, unroll, warpgroup};
+
+/// Rows of a tile of C.
+pub const ROWS: u32 = 256;
+/// Columns of a tile of C.
+pub const COLUMNS: u32 = 128;
+/// Columns of A, and rows of B, in a stage.
+pub const DEPTH: u32 = 8;
+/// Stages of the ring.
+const STAGES: u32 = 8;
+/// Elements from one row of a stage's transposed tile of A to the next: padded, so that the lanes of a warp store to
+/// different banks.
+const STRIDE_A: u32 = ROWS + 4;
+/// Elements of A in a stage, and of A and B together.
+const STAGE_A: u32 = DEPTH * STRIDE_A;
+const STAGE: u32 = STAGE_A + DEPTH * COLUMNS;
+/// Bytes of dynamic shared memory: the ring.
+pub const SHARED_BYTES: u32 = STAGES * STAGE * 4;
+
+/// Warps that multiply, and warps that copy.
+const CONSUMERS: u32 = 8;
+const PRODUCERS: u32 = 4;
+/// Threads per block.
+pub const BLOCK: u32 = (CONSUMERS + PRODUCERS) * 32;
+/// Registers of a thread that copies, and of one that multiplies: together as many as the block starts with.
+const FEW: u32 = 56;
+const MANY: u32 = 224;
+/// Fours of A, and of B, that a producer copies per stage.
+const COPIES_A: usize = (ROWS * DEPTH / 4 / (PRODUCERS * 32)) as usize;
+const COPIES_B: usize = (COLUMNS * DEPTH / 4 / (PRODUCERS * 32)) as usize;
+/// Rows and columns of C per consumer: two and four fours.
+const DOWN: usize = 8;
+const ALONG: usize = 16;
+/// Distance of a thread's fours of rows, and of columns.
+const APART_DOWN: u32 = 32;
+const APART_ALONG: u32 = 16;
+/// Side of a warp's tile.
+const WARP_TILE: u32 = 64;
+
+/// A thread's sums.
+type Sums = [[f32; ALONG]; DOWN];
+/// A thread's elements for one k: of a column of A and of a row of B.
+type Pair = ([f32; DOWN], [f32; ALONG]);
+
+shared!(
+    /// `full`, then `empty`, of each stage.
+    BARRIERS: [u64; 2 * STAGES]
+);
+
+/// Completes a phase when all producer warps have filled the stage of step number `step`.
+#[inline(always)]
+fn full(step: u32) -> Mbarrier {
+    Mbarrier::at(BARRIERS::view(), step % STAGES)
+}
+
+/// Completes a phase when all consumer warps have read the stage of step number `step`.
+#[inline(always)]
+fn empty(step: u32) -> Mbarrier {
+    Mbarrier::at(BARRIERS::view(), STAGES + step % STAGES)
+}
+
+/// The parity of the barriers' phase in that step: a stage's barriers complete one phase per round of the ring.
+#[inline(always)]
+fn parity(step: u32) -> u32 {
+    step / STAGES % 2
+}
+
+/// The tiles of A and B in the stage of step number `step`.
+#[inline(always)]
+fn tiles_of(step: u32) -> (Shared<f32>, Shared<f32>) {
+    let start = step % STAGES * STAGE;
+    (Shared::dynamic(start * 4, STAGE_A), Shared::dynamic((start + STAGE_A) * 4, STAGE - STAGE_A))
+}
+
+/// C = A·B: `a` is m × k, `b` is k × n, `c` is m × n. Block i computes the tiles i, i + blocks, i + 2·blocks …
+#[kernel(sm_90a, max_threads = BLOCK, min_blocks = 1)]
+pub fn matmul_producer_consumer(a: Global<f32>, b: Global<f32>, c: Global<f32>, m: u32, n: u32, k: u32) {
+    let (a, b, c) = (Matrix::new(a, m, k), Matrix::new(b, k, n), Matrix::new(c, m, n));
+    if thread::thread_idx_x() == 0 {
+        let mut stage = 0;
+        while stage < STAGES {
+            full(stage).init(PRODUCERS);
+            empty(stage).init(CONSUMERS);
+            stage += 1;
+        }
+        mbarrier::fence_init();
+    }
+    thread::sync_threads(); // the barriers are initialised before any thread uses them
+    if thread::thread_idx_x() >= CONSUMERS * 32 {
+        warpgroup::release_registers::<FEW>();
+        produce(a, b);
+    } else {
+        warpgroup::claim_registers::<MANY>();
+        consume(c, k.div_ceil(DEPTH));
+    }
+}
+
+/// First row and first column of tile `tile`. Tiles are numbered column by column within groups of eight rows of tiles,
+/// so that blocks that run at the same time share rows of A and columns of B in L2.
+#[inline(always)]
+fn place_of_tile(tile: u32, m: u32, n: u32) -> (u32, u32) {
+    const GROUP: u32 = 8;
+    // There is a tile, so both are at least 1. The compiler does not know: a division by zero would be a trap, and with
+    // an exit on the way ptxas ignores the calls that move registers.
+    let (down, along) = (m.div_ceil(ROWS), n.div_ceil(COLUMNS).max(1));
+    let (group, within) = (tile / (GROUP * along), tile % (GROUP * along));
+    let rows = (down - group * GROUP).min(GROUP).max(1);
+    ((group * GROUP + within % rows) * ROWS, within / rows * COLUMNS)
+}
+
+/// What the producer warps do: they fill stage after stage, for all tiles of the block.
+#[inline(always)]
+fn produce(a: Matrix, b: Matrix) {
+    let packs = a.has_packs() && b.has_packs();
+    let (mut step, mut tile) = (0, thread::block_idx_x());
+    while tile < super::tiles(a.rows, b.columns, ROWS, COLUMNS) {
+        let (row, column) = place_of_tile(tile, a.rows, b.columns);
+        let mut t = 0;
+        while t < a.columns {
+            fill(step, a, row, b, column, t, packs);
+            (t, step) = (t + DEPTH, step + 1);
+        }
+        tile += thread::grid_dim_x();
+    }
+}
+
+/// Fills one stage: copies the tiles from `t` on along k.
+#[inline(always)]
+fn fill(step: u32, a: Matrix, first_row: u32, b: Matrix, first_column: u32, t: u32, packs: bool) {
+    let (tile_a, tile_b) = tiles_of(step);
+    let thread = thread::thread_idx_x() - CONSUMERS * 32;
+    // The thread's fours, one below the other: neighbouring threads have neighbours in a row.
+    let (row_a, e, below_a) = (thread / (DEPTH / 4), thread % (DEPTH / 4) * 4, PRODUCERS * 128 / DEPTH);
+    let (row_b, column_b, below_b) = (thread / (COLUMNS / 4), thread % (COLUMNS / 4) * 4, PRODUCERS * 128 / COLUMNS);
+    let (mut of_a, mut of_b) = ([[0.0; 4]; COPIES_A], [[0.0; 4]; COPIES_B]);
+    let inside = first_row + ROWS <= a.rows && first_column + COLUMNS <= b.columns && t + DEPTH <= b.rows;
+    if inside && packs {
+        // One test for all of them: each instruction here takes a turn from the consumers.
+        let at_a = ((first_row + row_a) * a.columns + t + e) / 4;
+        let at_b = ((t + row_b) * b.columns + first_column + column_b) / 4;
+        unroll::<COPIES_A>(|i| of_a[i] = a.data.get_pack(at_a + i as u32 * (below_a / 4 * a.columns)));
+        unroll::<COPIES_B>(|i| of_b[i] = b.data.get_pack(at_b + i as u32 * (below_b / 4 * b.columns)));
+    } else {
+        let (packs_a, packs_b) = (a.has_packs(), b.has_packs());
+        unroll::<COPIES_A>(|i| of_a[i] = a.get_4(first_row + row_a + i as u32 * below_a, t + e, packs_a));
+        unroll::<COPIES_B>(|i| {
+            of_b[i] = b.get_4(t + row_b + i as u32 * below_b, first_column + column_b, packs_b);
+        });
+    }
+    // While the loads are in flight: the consumers have read what was in the stage. In the first round there was
+    // nothing; waiting for the parity of the phase before the first returns at once.
+    empty(step).wait(parity(step) ^ 1);
+    unroll::<COPIES_A>(|i| {
+        unroll::<4>(|j| tile_a.set((e + j as u32) * STRIDE_A + row_a + i as u32 * below_a, of_a[i][j]))
+    });
+    unroll::<COPIES_B>(|i| tile_b.set_pack(thread + i as u32 * (PRODUCERS * 32), of_b[i]));
+    warp::sync_warp(FULL); // all lanes have written before one of them arrives for the warp
+    if warp::lane_id() == 0 {
+        full(step).arrive();
+    }
+}
+
+/// What the consumer warps do: for each tile of the block they multiply `steps` stages and write the sums to C.
+#[inline(always)]
+fn consume(c: Matrix, steps: u32) {
+    let tiles = super::tiles(c.rows, c.columns, ROWS, COLUMNS);
+    let mut tile = thread::block_idx_x();
+    // The block's tiles times the steps of each.
+    let all = (tiles.saturating_sub(tile)).div_ceil(thread::grid_dim_x().max(1)) * steps;
+    let (row, column) = place_of_thread();
+    let mut step = 0;
+    let mut pair = Pair::default();
+    if all > 0 {
+        full(0).wait(0); // the first stage is filled before any of it is read
+        pair = load(0, 0, row, column);
+    }
+    while tile < tiles {
+        let mut sums = Sums::default();
+        let end = step + steps;
+        while step < end {
+            // Each load is one k ahead of its products, also from one stage to the next. After the block's last step,
+            // that step again: it is still there, and nobody uses what is loaded.
+            let next = (step + 1).min(all - 1);
+            full(next).wait(parity(next)); // the next stage is filled before any of it is read
+            unroll::<{ DEPTH as usize }>(|e| {
+                let (from, e) = if e + 1 < DEPTH as usize { (step, e as u32 + 1) } else { (next, 0) };
+                let ahead = load(from, e, row, column);
+                outer_product(&mut sums, &pair.0, &pair.1);
+                pair = ahead;
+            });
+            warp::sync_warp(FULL); // all lanes have read the stage before one of them gives it back for the warp
+            if warp::lane_id() == 0 {
+                empty(step).arrive();
+            }
+            step += 1;
+        }
+        let (first_row, first_column) = place_of_tile(tile, c.rows, c.columns);
+        store(c, first_row + row, first_column + column, &sums);
+        tile += thread::grid_dim_x();
+    }
+}
+
+/// The consumer's first row and column within the tile: by its warp, then by its lane. Lanes are numbered so that each
+/// load of a warp is of four or of eight different fours, which are in different banks.
+#[inline(always)]
+fn place_of_thread() -> (u32, u32) {
+    let (number, lane, across) = (thread::thread_idx_x() / 32, warp::lane_id(), COLUMNS / WARP_TILE);
+    let (row, column) = (number / across * WARP_TILE, number % across * WARP_TILE);
+    (row + (lane >> 1 & 7) * 4, column + (lane & 1 | lane >> 4 << 1) * 4)
+}
+
+/// The thread's elements for one k: `e` of the stage of step number `step`.
+#[inline(always)]
+fn load(step: u32, e: u32, row: u32, column: u32) -> Pair {
+    let (a, b) = tiles_of(step);
+    // Views that begin at the thread's first element: the places of all others are then constants.
+    let (a, b) = (a.slice(row, a.len() - row), b.slice(column, b.len() - column));
+    let down = |i: u32| a.get_pack((e * STRIDE_A + i * APART_DOWN) / 4);
+    let along = |j: u32| b.get_pack((e * COLUMNS + j * APART_ALONG) / 4);
+    let ([a0, a1, a2, a3], [a4, a5, a6, a7]) = (down(0), down(1));
+    let ([b0, b1, b2, b3], [b4, b5, b6, b7]) = (along(0), along(1));
+    let ([b8, b9, b10, b11], [b12, b13, b14, b15]) = (along(2), along(3));
+    ([a0, a1, a2, a3, a4, a5, a6, a7], [b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11, b12, b13, b14, b15])
+}
+
+/// Adds the products of all pairs of a column of A and a row of B, to and fro along the rows, so that neighbouring
+/// instructions share an operand.
+#[inline(always)]
+fn outer_product(sums: &mut Sums, a: &[f32; DOWN], b: &[f32; ALONG]) {
+    unroll::<ALONG>(|j| {
+        unroll::<DOWN>(|i| {
+            let i = if j % 2 == 0 { i } else { DOWN - 1 - i };
+            sums[i][j] = fma(a[i], b[j], sums[i][j]);
+        });
+    });
+}
+
+/// Writes the thread's elements of C, from (`row`, `column`) on. Row by row and not in a closure, which would be too
+/// long for the compiler to inline: the sums would leave the registers.
+#[inline(always)]
+fn store(c: Matrix, row: u32, column: u32, sums: &Sums) {
+    let packs = c.has_packs();
+    store_row(c, row, column, packs, &sums[0]);
+    store_row(c, row + 1, column, packs, &sums[1]);
+    store_row(c, row + 2, column, packs, &sums[2]);
+    store_row(c, row + 3, column, packs, &sums[3]);
+    store_row(c, row + APART_DOWN, column, packs, &sums[4]);
+    store_row(c, row + APART_DOWN + 1, column, packs, &sums[5]);
+    store_row(c, row + APART_DOWN + 2, column, packs, &sums[6]);
+    store_row(c, row + APART_DOWN + 3, column, packs, &sums[7]);
+}
+
+/// [`store`] for one row.
+#[inline(always)]
+fn store_row(c: Matrix, row: u32, column: u32, packs: bool, sums: &[f32; ALONG]) {
+    unroll::<{ ALONG / 4 }>(|j| {
+        let four = [sums[4 * j], sums[4 * j + 1], sums[4 * j + 2], sums[4 * j + 3]];
+        c.set_4(row, column + j as u32 * APART_ALONG, four, packs);
+    });
+}
+
+#[cfg(not(target_os = "cuda"))]
+pub mod launches {
+    //! What the host launches: the kernel, once, with as many blocks as run at the same time.
+
+    use super::*;
+    use crate::ladder::*;
+    use crate::tiles;
+
+    /// The rung.
+    pub static RUNG: Entry<Multiply> =
+        rung!("r10_producer_consumer.rs", [matmul_producer_consumer]).refusing(refuses).run_by(Multiply::F32(multiply));
+
+    fn refuses(ask: &Ask) -> Option<String> {
+        let Device { compute_capability: (major, minor), .. } = ask.device;
+        ((major, minor) != (9, 0))
+            .then(|| format!("producer-consumer needs compute capability 9.0, not {major}.{minor}"))
+    }
+
+    /// C = A·B.
+    ///
+    /// # Errors
+    /// Those of a launch.
+    pub fn multiply(on: &dyn Launcher, Product { a, b, c, m, n, k }: Product<f32>) -> Result {
+        let blocks = tiles(m, n, ROWS, COLUMNS).min(on.device().multiprocessors);
+        let geometry = Geometry::linear(blocks, BLOCK).shared(SHARED_BYTES);
+        on.launch(matmul_producer_consumer, geometry, (a, b, c, m, n, k))
+    }
+}

@@ -1,0 +1,238 @@
+//! Sorting: the problem and its oracle.
+
+use super::keys::{KEY_TYPES, unable};
+use super::upload::{Changed, Uploaded};
+use super::verify::ON_DEVICE_FROM;
+use super::{
+    Extra, Family, Kind, OpenProblem, Parameters, Prepared, Problem, RateUnit, Rung, Size, Sizes, Work, Workload,
+    compare, entry, pairs,
+};
+use crate::data::{self, Data, for_dtype};
+use rungs::engine::{AnyBuffer, Buffer, Engine};
+use rungs::error::{Error, Result};
+use rungs::keys::KeyWord;
+use rungs::keys::order_of;
+use rungs::verify;
+use rungs_kernels::keys::FLOAT;
+use rungs_kernels::ladder::sort::{Keys, Sort};
+use rungs_kernels::ladder::{Ladder, Sequence};
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+/// Keys to sort, and the same keys sorted by the host.
+struct SortProblem<T> {
+    ladder: &'static Ladder<Sort>,
+    input: Data,
+    /// By the order of the type; by the low half, stably, if that is asked for.
+    sorted: OnceCell<Data>,
+    parameters: Parameters,
+    uploaded: Uploaded<T>,
+}
+
+/// The family of a ladder of sorts.
+pub fn family(ladder: &'static Ladder<Sort>, sizes: Sizes, extras: &'static [Extra]) -> Family {
+    let problem = |ladder, workload: Workload| match workload.parameters.values {
+        true => pairs::problem(ladder, workload),
+        false => problem(ladder, workload),
+    };
+    let unable = move |rung: &Rung, dtype, parameters: &Parameters| unable(ladder, rung, dtype, parameters);
+    Family { dtypes: KEY_TYPES, extras, unable: Box::new(unable), ..Family::new(ladder, Kind::Sort, sizes, problem) }
+}
+
+/// Makes the problem.
+fn problem(ladder: &'static Ladder<Sort>, workload: Workload) -> Result<Box<dyn Problem>> {
+    fn of<T: KeyWord>(ladder: &'static Ladder<Sort>, input: Data, parameters: Parameters) -> Box<dyn Problem> {
+        let (sorted, uploaded) = (OnceCell::new(), Uploaded::<T>::default());
+        Box::new(SortProblem { ladder, input, sorted, parameters, uploaded })
+    }
+    let (family, parameters) = (ladder.family, workload.parameters);
+    let input = workload.operand(family)?;
+    match input.dtype().size() {
+        4 => Ok(of::<u32>(ladder, input, parameters)),
+        8 => Ok(of::<u64>(ladder, input, parameters)),
+        _ => {
+            let dtype = input.dtype();
+            Err(Error::Usage(format!("{family} does not sort {dtype}; it takes u32, i32, f32, u64, i64 and f64")))
+        }
+    }
+}
+
+impl<T: KeyWord> SortProblem<T> {
+    /// The oracle: the host's own sort of the input, in the total order.
+    fn sorted(&self) -> &Data {
+        self.sorted.get_or_init(|| match (self.parameters.low_half, self.input.as_slice::<u32>()) {
+            (true, Some(keys)) => low_half::sorted(keys).into(),
+            _ => data::sorted(&self.input),
+        })
+    }
+
+    /// Words from the device as keys.
+    fn keys(&self, words: &[T]) -> Data {
+        for_dtype!(self.input.dtype(), K => Data::from(bytemuck::cast_slice::<T, K>(words).to_vec()))
+    }
+
+    fn uploaded(&self, engine: &Engine) -> Result<Rc<Buffer<T>>> {
+        self.uploaded.get(engine, &[bytemuck::cast_slice(self.input.as_bytes())])
+    }
+
+    /// Checks an output by the low half; where it is not `stable`, equivalent keys stand in any order.
+    fn check_low_half(&self, who: &str, output: &dyn AnyBuffer, stable: bool) -> Result<()> {
+        let (family, keys) = (self.ladder.family, output.download_as()?);
+        let input = self.input.as_slice::<u32>().unwrap_or_default();
+        if stable {
+            return compare(family, who, &self.keys(&keys), self.sorted());
+        }
+        let got: &[u32] = bytemuck::cast_slice(&keys);
+        if low_half::is_in_order(got) && low_half::checksum(got) == low_half::checksum(input) {
+            return Ok(());
+        }
+        // What is wrong shows where equivalent keys have one order.
+        compare(family, who, &low_half::in_one_order(got).into(), &low_half::in_one_order(input).into())
+    }
+
+    /// Checks an output: many keys on their GPU, few keys on the host. `zeros_equal`: -0 and +0 may stand in any order.
+    fn check_order(&self, who: &str, output: &dyn AnyBuffer, zeros_equal: bool) -> Result<()> {
+        let (engine, order) = (output.engine(), order_of(self.input.dtype()));
+        let many = self.input.len() >= ON_DEVICE_FROM && !engine.is_simulator();
+        if many || zeros_equal && order == FLOAT {
+            let want = T::look(&*self.uploaded(engine)?, order, zeros_equal)?.checksum;
+            let got = T::look(output, order, zeros_equal)?;
+            if got == (verify::Found { descents: 0, checksum: want }) {
+                return Ok(());
+            }
+        }
+        // The oracle on the host tells which key is the first wrong one.
+        compare(self.ladder.family, who, &self.keys(&output.download_as()?), self.sorted())
+    }
+}
+
+impl<T: KeyWord> OpenProblem for SortProblem<T> {
+    fn input(&self, engine: &Engine) -> Result<Rc<dyn AnyBuffer>> {
+        Ok(self.uploaded(engine)?)
+    }
+
+    /// Libraries do not have the total order of floats: for them -0 and +0 are equal.
+    fn check(&self, who: &str, output: &dyn AnyBuffer) -> Result<()> {
+        if self.parameters.low_half {
+            return self.check_low_half(who, output, who.contains("stable"));
+        }
+        self.check_order(who, output, true)
+    }
+}
+
+impl<T: KeyWord> Problem for SortProblem<T> {
+    fn size(&self) -> Size {
+        Size::Elements(self.input.len() as u64)
+    }
+
+    fn work(&self) -> Work {
+        let n = self.input.len() as f64;
+        Work { amount: n, unit: RateUnit::Keys, bytes: 2.0 * n * size_of::<T>() as f64, flops: 0.0 }
+    }
+
+    fn prepare(&self, engine: &Engine, rung: &Rung) -> Result<Box<dyn Prepared + '_>> {
+        let (entry, n) = (entry(self.ladder, rung)?, self.input.len());
+        if let Some(why) = unable(self.ladder, rung, self.input.dtype(), &self.parameters) {
+            return Err(Error::Usage(why));
+        }
+        let make = || match self.parameters.low_half {
+            true => Ok(entry.low_half_sorter::<T>(engine, n as u32)?),
+            false => Ok(entry.sorter::<T>(engine, n as u32, self.parameters.options())?),
+        };
+        let (sorter, scratch_bytes) = engine.held_after(make)?;
+        Ok(Box::new(PreparedSort {
+            problem: self,
+            rung: entry.rung.name,
+            stable: entry.run.low_half.is_some_and(|sort| sort.stable),
+            input: self.uploaded(engine)?,
+            keys: Changed::new(engine, n)?,
+            sorter,
+            scratch_bytes,
+        }))
+    }
+
+    fn open(&self) -> Option<&dyn OpenProblem> {
+        Some(self)
+    }
+}
+
+/// The order by the low 16 bits, the largest first, on the host.
+mod low_half {
+    use rayon::prelude::*;
+
+    /// The keys in that order; equivalent keys keep theirs.
+    pub fn sorted(keys: &[u32]) -> Vec<u32> {
+        let mut sorted = keys.to_vec();
+        sorted.par_sort_by_key(|&key| !key & 0xffff);
+        sorted
+    }
+
+    /// The keys in that order, equivalent keys by their value.
+    pub fn in_one_order(keys: &[u32]) -> Vec<u32> {
+        let mut sorted = keys.to_vec();
+        sorted.par_sort_unstable_by_key(|&key| (!key & 0xffff, key));
+        sorted
+    }
+
+    pub fn is_in_order(keys: &[u32]) -> bool {
+        keys.par_windows(2).all(|pair| pair[0] & 0xffff >= pair[1] & 0xffff)
+    }
+
+    /// A sum over the keys that a change of some keys is unlikely to leave as it is.
+    pub fn checksum(keys: &[u32]) -> u64 {
+        let mixed = |&key: &u32| {
+            let z = (u64::from(key) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            (z ^ (z >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 8
+        };
+        keys.par_iter().map(mixed).reduce(|| 0, u64::wrapping_add)
+    }
+
+    #[test]
+    fn wrong_sorts_are_found() {
+        assert!(is_in_order(&[0x1_0002, 2, 1]) && !is_in_order(&[1, 2]) && !is_in_order(&[0x1_0001, 2]));
+        assert_ne!(checksum(&[1, 2]), checksum(&[1, 1]));
+        assert_ne!(checksum(&[1, 4]), checksum(&[2, 3]));
+        assert_eq!(sorted(&[1, 0x1_0002, 2]), [0x1_0002, 2, 1]);
+        assert_eq!(in_one_order(&[1, 0x1_0002, 2]), [2, 0x1_0002, 1]);
+    }
+}
+
+struct PreparedSort<'p, T: KeyWord> {
+    problem: &'p SortProblem<T>,
+    rung: &'static str,
+    stable: bool,
+    input: Rc<Buffer<T>>,
+    keys: Changed<T>,
+    sorter: Sequence<Keys<T>>,
+    scratch_bytes: u64,
+}
+
+impl<T: KeyWord> Prepared for PreparedSort<'_, T> {
+    fn restore(&mut self) -> Result<()> {
+        self.restore_for(1)
+    }
+
+    fn restore_for(&mut self, calls: usize) -> Result<()> {
+        self.keys.restore_for(calls, &*self.input)
+    }
+
+    fn run(&mut self) -> Result<()> {
+        let (keys, order) = (self.keys.for_next(), order_of(self.problem.input.dtype()));
+        Ok(self.sorter.run(keys.engine(), Keys { keys: keys.view(), order })?)
+    }
+
+    fn scratch_bytes(&self) -> u64 {
+        self.scratch_bytes
+    }
+
+    fn verify(&mut self) -> Result<()> {
+        if self.problem.parameters.low_half {
+            return self.problem.check_low_half(self.rung, self.keys.last(), self.stable);
+        }
+        self.problem.check_order(self.rung, self.keys.last(), false)
+    }
+
+    fn output(&mut self) -> Result<Data> {
+        Ok(self.problem.keys(&self.keys.last().download()?))
+    }
+}

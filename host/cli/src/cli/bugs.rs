@@ -1,0 +1,321 @@
+//! `rungs bugs`: the gallery of bugs, with what the simulator's checker says of each; and their run on a device.
+
+use super::Common;
+use crate::report::{self, Format, Grid};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use rungs::engine::{DeviceChoice, Engine};
+use rungs::error::{Error, Result};
+use rungs_gallery::{Case, Topic, Trial, Verdict, all, named};
+use serde::Serialize;
+use std::path::PathBuf;
+
+pub(super) fn command() -> Command {
+    let names = || Arg::new("name").value_name("NAME");
+    Command::new("bugs")
+        .about("A gallery of bugs: small kernels, each with one planted bug and a clean twin")
+        .after_help("Without a subcommand: all bugs, by topic.")
+        .subcommand(
+            Command::new("show")
+                .about("The bug, what it does, the kernel, the checker's findings, the mend")
+                .args([names().required(true), schedules()]),
+        )
+        .subcommand(
+            Command::new("check")
+                .about("What the checker finds in both versions of each bug")
+                .args([names().num_args(0..).help("Which bugs [default: all]"), schedules()]),
+        )
+        .subcommand(
+            Command::new("run")
+                .about("Run both versions on a device and compare the output; some bugs hang a GPU for ever")
+                .args([
+                    names().num_args(0..).help("Which bugs [default: all]"),
+                    Arg::new("version")
+                        .long("version")
+                        .value_name("VERSION")
+                        .help("planted, mended or both")
+                        .default_value("both")
+                        .value_parser(["planted", "mended", "both"]),
+                    Arg::new("ptx")
+                        .long("ptx")
+                        .value_name("FILE")
+                        .help("The gallery's kernels, for a GPU: cargo xtask build-ptx --manifest-path gallery")
+                        .value_parser(value_parser!(PathBuf)),
+                    Arg::new("except")
+                        .long("except")
+                        .value_name("NAME")
+                        .help("Bugs to leave out")
+                        .value_delimiter(',')
+                        .action(ArgAction::Append),
+                ]),
+        )
+}
+
+fn schedules() -> Arg {
+    Arg::new("schedules")
+        .long("schedules")
+        .value_name("K")
+        .help("How many schedules")
+        .default_value("32")
+        .value_parser(value_parser!(u32).range(1..))
+}
+
+pub(super) fn run(matches: &ArgMatches, common: &Common) -> Result<()> {
+    match matches.subcommand() {
+        Some(("show", arguments)) => show(arguments, common),
+        Some(("check", arguments)) => check(arguments, common),
+        Some(("run", arguments)) => on_device(arguments, common),
+        _ => list(common),
+    }
+}
+
+/// A bug, for lists.
+#[derive(Serialize)]
+struct Row {
+    topic: &'static str,
+    name: &'static str,
+    bug: &'static str,
+    found_as: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct List {
+    schema: u32,
+    bugs: Vec<Row>,
+}
+
+fn list(common: &Common) -> Result<()> {
+    let row = |(topic, case): (&'static Topic, &'static Case)| Row {
+        topic: topic.name,
+        name: case.name,
+        bug: case.bug,
+        found_as: vec![format!("{:?}", case.finds[0])],
+    };
+    let bugs: Vec<Row> = all().map(row).collect();
+    if common.format == Format::Json {
+        return report::json(&List { schema: report::SCHEMA, bugs });
+    }
+    let mut grid = Grid::new(&["topic", "bug", "found as", "what is wrong"], &[]);
+    let mut topic = "";
+    for row in &bugs {
+        // A topic's name stands once, in text.
+        let first = topic != row.topic || common.format == Format::Csv;
+        topic = row.topic;
+        grid.row([if first { row.topic } else { "" }, row.name, &row.found_as.join(", "), row.bug]);
+    }
+    if common.format == Format::Csv { grid.print_csv() } else { grid.print() }
+}
+
+fn case_named(name: &str) -> Result<(&'static Topic, &'static Case)> {
+    named(name).ok_or_else(|| {
+        let names: Vec<_> = all().map(|(_, case)| case.name).collect();
+        Error::unknown("bug", name, &names)
+    })
+}
+
+/// The cases that the command line names, or all.
+fn cases(matches: &ArgMatches) -> Result<Vec<(&'static Topic, &'static Case)>> {
+    match matches.get_many::<String>("name") {
+        Some(names) => names.map(|name| case_named(name)).collect(),
+        None => Ok(all().collect()),
+    }
+}
+
+fn schedules_of(matches: &ArgMatches) -> u32 {
+    matches.get_one("schedules").copied().unwrap_or(1)
+}
+
+/// A bug, for JSON.
+#[derive(Serialize)]
+struct Shown {
+    schema: u32,
+    name: &'static str,
+    topic: &'static str,
+    file: &'static str,
+    bug: &'static str,
+    effect: &'static str,
+    mend: &'static str,
+    kernels: Vec<&'static str>,
+    launches: &'static str,
+    without_checks: String,
+    findings: String,
+    clean_twin: String,
+}
+
+fn show(matches: &ArgMatches, common: &Common) -> Result<()> {
+    common.on_simulator("bugs show")?;
+    let (topic, case) = case_named(matches.get_one::<String>("name").map_or("", String::as_str))?;
+    let schedules = schedules_of(matches);
+    let shown = Shown {
+        schema: report::SCHEMA,
+        name: case.name,
+        topic: topic.name,
+        file: topic.file,
+        bug: case.bug,
+        effect: case.effect,
+        mend: case.mend,
+        kernels: topic.kernels(case),
+        launches: topic.launches(case),
+        without_checks: outcome(case, &rungs_gallery::Simulated::default(), false),
+        findings: case.check(false, schedules).text(),
+        clean_twin: case.check(true, schedules).text(),
+    };
+    if common.format == Format::Json {
+        return report::json(&shown);
+    }
+    let indented = |text: &str| text.lines().map(|line| format!("    {line}\n")).collect::<String>();
+    let (name, file, bug, effect, mend) = (shown.name, shown.file, shown.bug, shown.effect, shown.mend);
+    let mut page = format!("{name}\n\nBug: {bug}\nOn a GPU: {effect}\nMend: {mend}\n\n{file}\n\n");
+    shown.kernels.iter().for_each(|text| page += &format!("{}\n", indented(text)));
+    page += &format!("Launched by\n\n{}\n", indented(&dedented(shown.launches)));
+    page += &format!("Without checks the simulator says: {}\n", shown.without_checks);
+    page += &format!("Its checker finds, under {schedules} schedules:\n\n{}\n", indented(&shown.findings));
+    page += &format!("In the clean twin (V::MENDED): {}\n", shown.clean_twin);
+    report::print(&page)
+}
+
+/// Lines behind the first without the indentation that all of them have.
+fn dedented(text: &str) -> String {
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let common = text.lines().skip(1).filter(|line| !line.trim().is_empty()).map(depth).min().unwrap_or(0);
+    let lines = text.lines().enumerate().map(|(i, line)| if i == 0 { line } else { line.get(common..).unwrap_or("") });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What a run on a machine comes to, in words.
+fn outcome(case: &Case, on: &dyn rungs_gallery::Machine, mended: bool) -> String {
+    match (case.run)(&Trial::new(on, mended)) {
+        Ok(ended) => ended.difference().map_or("the right output".into(), |what| format!("a wrong output: {what}")),
+        Err(error) => format!("an error: {error}"),
+    }
+}
+
+fn check(matches: &ArgMatches, common: &Common) -> Result<()> {
+    common.on_simulator("bugs check")?;
+    let cases = cases(matches)?;
+    let mut progress = common.progress(cases.len());
+    let mut grid = Grid::new(&["bug", "expected", "found", "clean twin", "verdict"], &[]);
+    let mut wrong = 0;
+    for (_, case) in cases {
+        progress.step(case.name);
+        let (planted, mended) = (case.check(false, schedules_of(matches)), case.check(true, schedules_of(matches)));
+        let kinds = |verdict: &Verdict| match &verdict.kinds[..] {
+            [] => "nothing".into(),
+            kinds => kinds.iter().map(|kind| format!("{kind:?}")).collect::<Vec<_>>().join(" "),
+        };
+        let verdict = match (planted.names(case), planted.is_clean(), mended.is_clean()) {
+            (true, _, true) => "found",
+            (_, _, false) => "false alarm",
+            (_, true, _) => "missed",
+            _ => "misnamed",
+        };
+        wrong += usize::from(verdict != "found");
+        let expected = format!("{:?}", case.finds[0]);
+        grid.row([case.name, &expected, &kinds(&planted), &kinds(&mended), verdict]);
+    }
+    drop(progress);
+    match common.format {
+        Format::Csv => grid.print_csv()?,
+        _ => grid.print()?,
+    }
+    if wrong > 0 { Err(Error::Found { count: wrong }) } else { Ok(()) }
+}
+
+fn on_device(matches: &ArgMatches, common: &Common) -> Result<()> {
+    let engine = match matches.get_one::<PathBuf>("ptx") {
+        Some(path) => {
+            let ordinal = match common.device {
+                DeviceChoice::Cuda(ordinal) => ordinal,
+                DeviceChoice::Auto => 0,
+                _ => return Err(Error::Usage("--ptx has kernels for a GPU: --device cuda".into())),
+            };
+            let text = std::fs::read_to_string(path).map_err(|e| Error::reading(path.display(), &e))?;
+            let arch = path.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            // These kernels alone: those of the rungs are many, and a driver compiles all that an engine has.
+            Engine::of_kernels(ordinal, &[(&arch, &text)])?
+        }
+        None => common.engine()?,
+    };
+    let except: Vec<&String> = matches.get_many("except").into_iter().flatten().collect();
+    let version = matches.get_one::<String>("version").map_or("both", String::as_str);
+    for (_, case) in cases(matches)?.into_iter().filter(|(_, case)| !except.iter().any(|name| *name == case.name)) {
+        for (name, mended) in [("planted", false), ("mended", true)] {
+            if version == "both" || version == name {
+                // One line at a time: the next bug may hang.
+                report::print(&format!("{} {name}: {}\n", case.name, outcome(case, &OnEngine(&engine), mended)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An engine as the cases' machine.
+struct OnEngine<'a>(&'a Engine);
+
+mod machine {
+    //! The gallery's machine on an engine.
+
+    use super::OnEngine;
+    use rungs_gallery::Machine;
+    use simt::Geometry;
+    use simt::launcher::{Call, Device, Launcher, Memory, Result};
+    use simt::tensor_map::{Described, Words};
+
+    impl Launcher for OnEngine<'_> {
+        fn device(&self) -> Device {
+            self.0.device()
+        }
+
+        fn enqueue(&self, call: &dyn Call, geometry: Geometry) -> Result {
+            Launcher::enqueue(self.0, call, geometry)
+        }
+
+        fn allocate(&self, bytes: usize) -> Result<Box<dyn Memory>> {
+            Launcher::allocate(self.0, bytes)
+        }
+
+        unsafe fn clear_bytes(&self, address: *mut u8, bytes: usize) -> Result {
+            // SAFETY: passed on.
+            unsafe { Launcher::clear_bytes(self.0, address, bytes) }
+        }
+
+        fn tensor_map(&self, of: &Described) -> Result<Words> {
+            Launcher::tensor_map(self.0, of)
+        }
+    }
+
+    // SAFETY: the buffer that is uploaded has the words' bytes.
+    unsafe impl Machine for OnEngine<'_> {
+        fn upload(&self, words: &[u32]) -> Result<Box<dyn Memory>> {
+            Ok(Box::new(self.0.upload::<u8>(bytemuck::cast_slice(words))?))
+        }
+
+        unsafe fn download(&self, address: *const u8, words: &mut [u32]) -> Result {
+            // SAFETY: the caller promises the words.
+            Ok(unsafe { self.0.read_at(address, bytemuck::cast_slice_mut(words)) }?)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indentation_that_all_lines_have_is_removed() {
+        assert_eq!(
+            dedented("|on| {\n        let x = 1;\n            x\n    }"),
+            "|on| {\n    let x = 1;\n        x\n}"
+        );
+    }
+
+    #[test]
+    fn an_engine_runs_the_cases() {
+        let engine = Engine::simulator();
+        for name in ["plain-sum", "counter-not-cleared", "tail-of-four", "s4-sentinel"] {
+            let (_, case) = case_named(name).unwrap();
+            assert_eq!(outcome(case, &OnEngine(&engine), true), "the right output", "{name}");
+        }
+        let (_, case) = case_named("y-not-added").unwrap();
+        assert!(outcome(case, &OnEngine(&engine), false).starts_with("a wrong output: element 0"));
+    }
+}

@@ -1,0 +1,422 @@
+//! `rungs FAMILY`: one rung of a family, on drawn or given input.
+
+use super::{Common, check_argument, gpus, sweep};
+use crate::algorithms::{Extra, Family, Operation, Parameters, Prepared, Size, Workload};
+use crate::data::{
+    Data, Distribution, Dtype, Format, Output, Place, Size as Count, read_keys, read_matrix, read_values,
+};
+use crate::measure::{Number, Row, measure_and_keep};
+use crate::report;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use rungs::engine::Engine;
+use rungs::error::{Error, Result};
+use rungs_kernels::ladder::matmul::Precision;
+use std::ffi::OsString;
+
+/// The subcommand of a family, with the options that it has.
+pub(super) fn command(family: &'static Family) -> Command {
+    let dtypes: Vec<String> = family.dtypes.iter().map(|d| d.to_string()).collect();
+    let rungs: Vec<&str> = family.rungs.iter().map(|r| r.name).collect();
+    let product = matches!(family.sizes.simulator, Size::Product { .. });
+    let input = Arg::new("input")
+        .long("input")
+        .value_name("FILE")
+        .help("Elements from an .npy or a raw little-endian file (with --dtype), or - for standard input")
+        .value_parser(value_parser!(OsString));
+    // The sides of raw matrices have to be given.
+    let input = if product { input } else { input.conflicts_with("n") };
+    let mut command = Command::new(family.name).about(format!("Run a rung: {}", family.about)).args([
+        Arg::new("rung").long("rung").value_name("RUNG").help(format!(
+            "Which rung: {} [default: {}]",
+            rungs.join(", "),
+            family.default.name
+        )),
+        Arg::new("n")
+            .long("n")
+            .value_name("N")
+            .help("How many elements: 1000, 64Ki, 2^20, 1e6")
+            .value_parser(value_parser!(Count)),
+        Arg::new("dtype")
+            .long("dtype")
+            .value_name("TYPE")
+            .help(format!("Element type: {}", dtypes.join(", ")))
+            .value_parser(value_parser!(Dtype)),
+        Arg::new("keys")
+            .long("keys")
+            .value_name("DISTRIBUTION")
+            .help("Distribution of drawn elements: uniform, sorted, reversed, equal, few, entropy=K, low-bits=K, …")
+            .value_parser(value_parser!(Distribution)),
+        input,
+        output_argument(),
+        check_argument(),
+    ]);
+    if product {
+        command = command
+            .mut_arg("n", |n| n.help("Side of the matrices, or columns of B and C with --m and --k"))
+            .mut_arg("input", |i| {
+                let help = "A, then B, and with --beta C if it is not to be drawn: two-dimensional .npy files, or raw \
+                            ones with --dtype, --m, --n and --k";
+                i.help(help).num_args(2..=3).value_names(["A", "B", "C"])
+            })
+            .mut_arg("keys", |k| k.hide(true))
+            .args([
+                Arg::new("m").long("m").value_name("M").help("Rows of A and C").value_parser(value_parser!(Count)),
+                Arg::new("k")
+                    .long("k")
+                    .value_name("K")
+                    .help("Columns of A, rows of B")
+                    .value_parser(value_parser!(Count)),
+            ]);
+    }
+    if sweep::has_report(family) {
+        let help = "Print the source's report of a run, and explain its figures";
+        command = command.arg(
+            Arg::new("report")
+                .long("report")
+                .help(help)
+                .action(ArgAction::SetTrue)
+                .conflicts_with_all(["dtype", "keys", "input", "output", "check"]),
+        );
+    }
+    if gpus::suits(family) {
+        command = command.args(gpus::arguments());
+    }
+    let own = |extra: &&Extra| **extra != Extra::Values;
+    command = family.extras.iter().filter(own).fold(command, |command, extra| command.arg(extra_argument(*extra)));
+    if family.extras.contains(&Extra::Values) { command.args(values_arguments()) } else { command }
+}
+
+pub(super) fn output_argument() -> Arg {
+    Arg::new("output")
+        .long("output")
+        .value_name("FILE")
+        .help("Write the result there as .npy or raw little-endian, or - for standard output")
+        .value_parser(value_parser!(OsString))
+}
+
+/// Options for values that move with keys: given or made, and their output.
+pub(super) fn values_arguments() -> [Arg; 2] {
+    [
+        Arg::new("values")
+            .long("values")
+            .value_name("FILE")
+            .num_args(0..=1)
+            .help(
+                "Move a value of 4 bytes with each key: those of an .npy or raw file (with --input), or without FILE \
+                 each key's place in the input",
+            )
+            .value_parser(value_parser!(OsString)),
+        Arg::new("output-values")
+            .long("output-values")
+            .value_name("FILE")
+            .help("Write the values there as --output writes the keys")
+            .value_parser(value_parser!(OsString))
+            .requires("values"),
+    ]
+}
+
+pub(super) fn extra_argument(extra: Extra) -> Arg {
+    let number = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name("NUMBER").help(help).value_parser(value_parser!(u32).range(1..))
+    };
+    let factor = |name: &'static str, help: &'static str| {
+        let argument = Arg::new(name).long(name).value_name("FACTOR").help(help);
+        argument.allow_negative_numbers(true).value_parser(value_parser!(f64))
+    };
+    match extra {
+        Extra::Columns => number("columns", "Columns that the keys are sorted in, a power of two from 8 to 1024"),
+        Extra::Threads => number("threads", "Threads per block"),
+        Extra::Blocks => number("blocks", "Blocks of the grid"),
+        Extra::Bins => number("bins", "Bins of the histogram, up to 4096"),
+        Extra::Operation => Arg::new("op")
+            .long("op")
+            .value_name("OPERATION")
+            .help("Operation that combines elements: sum, min or max")
+            .value_parser(PossibleValuesParser::new(Operation::ALL.map(Operation::name)).map(|name| {
+                let named = |operation: &Operation| operation.name() == name;
+                Operation::ALL.into_iter().find(named).unwrap_or_default()
+            })),
+        Extra::Exclusive => Arg::new("exclusive")
+            .long("exclusive")
+            .help("Leave each element out of its own result")
+            .action(ArgAction::SetTrue),
+        Extra::Alpha => factor("alpha", "Factor of the product [default: 1]"),
+        Extra::Beta => factor("beta", "Factor of what is in C before, to which the product is added [default: 0]"),
+        Extra::Transpose => Arg::new("transpose")
+            .long("transpose")
+            .value_name("AB")
+            .help("For A and for B, n if it is stored by rows and t if by columns: nn, nt, tn or tt [default: nn]")
+            .value_parser(
+                PossibleValuesParser::new(["nn", "nt", "tn", "tt"]).map(|of| [of.starts_with('t'), of.ends_with('t')]),
+            ),
+        Extra::Precision => Arg::new("precision")
+            .long("precision")
+            .value_name("PRECISION")
+            .help(
+                "Precision of products of f32: f32, three-tf32 (about as precise, on the tensor cores), mixed (the \
+                 same, faster if k is large) or tf32 (10 bits behind the point) [default: f32, or that of --rung]",
+            )
+            .value_parser(PossibleValuesParser::new(Precision::ALL.map(Precision::name)).map(|name| {
+                let named = |precision: &Precision| precision.name() == name;
+                Precision::ALL.into_iter().find(named).unwrap_or(Precision::F32)
+            })),
+        Extra::Batch => number(
+            "batch",
+            "Products of one shape in one call; each file then has its matrices one below the other [default: 1]",
+        ),
+        Extra::LowHalf => Arg::new("low-half")
+            .long("low-half")
+            .help("Sort by the low 16 bits alone, the largest first: an order in which many keys are equivalent")
+            .action(ArgAction::SetTrue),
+        Extra::Values => Arg::new("values")
+            .long("values")
+            .help("Give each key a value of 32 bits that moves with it: its place in the input")
+            .action(ArgAction::SetTrue),
+    }
+}
+
+/// The [`Parameters`] from the command line.
+pub(super) fn parameters(extras: &[Extra], matches: &ArgMatches) -> Parameters {
+    let mut parameters = Parameters::default();
+    for extra in extras {
+        let number = |name: &str| matches.get_one::<u32>(name).copied();
+        match extra {
+            Extra::Columns => parameters.columns = number("columns"),
+            Extra::Threads => parameters.threads = number("threads"),
+            Extra::Blocks => parameters.blocks = number("blocks"),
+            Extra::Bins => parameters.bins = number("bins"),
+            Extra::Operation => parameters.operation = matches.get_one("op").copied().unwrap_or_default(),
+            Extra::Exclusive => parameters.exclusive = matches.get_flag("exclusive"),
+            Extra::Alpha => parameters.alpha = matches.get_one("alpha").copied(),
+            Extra::Beta => parameters.beta = matches.get_one("beta").copied(),
+            Extra::Transpose => parameters.transpose = matches.get_one("transpose").copied().unwrap_or_default(),
+            Extra::Precision => parameters.precision = matches.get_one("precision").copied(),
+            Extra::Batch => parameters.batch = number("batch"),
+            Extra::LowHalf => parameters.low_half = matches.get_flag("low-half"),
+            // A switch if input can only be drawn, an option with a file if input can be given.
+            Extra::Values => {
+                parameters.values = matches.value_source("values") == Some(ValueSource::CommandLine);
+            }
+        }
+    }
+    parameters
+}
+
+pub(super) fn run(family: &'static Family, matches: &ArgMatches, common: &Common) -> Result<()> {
+    if let Some(gpus) = gpus::asked(matches) {
+        return gpus::run_family(family, gpus[0], matches, common);
+    }
+    let outputs = Places::of(matches)?;
+    let named = matches.get_one::<String>("rung").map(|name| family.rung(name)).transpose()?;
+    if matches!(matches.try_get_one::<bool>("report"), Ok(Some(true))) {
+        let n = matches.get_one::<Count>("n").map(|n| n.0);
+        return sweep::report(family, named, n, parameters(family.extras, matches), common);
+    }
+    let parameters = parameters(family.extras, matches);
+    matches.get_one::<Dtype>("dtype").map_or(Ok(()), |dtype| family.check_dtype(*dtype))?;
+    let given = Given::read(family, matches, &parameters)?;
+    let (size, format) = (given.size, given.format);
+    let dtype = match (&given.data, matches.get_one::<Dtype>("dtype")) {
+        (Some(data), _) => data[0].dtype(),
+        (None, Some(dtype)) => *dtype,
+        (None, None) => family.dtypes[0],
+    };
+    // Before the work, so that an output that cannot be written is refused at once.
+    let outputs = outputs.open(format.unwrap_or(Format::usual(dtype)))?;
+    outputs.result.as_ref().map_or(Ok(()), |output| output.check(dtype))?;
+    let engine = common.engine()?;
+    let rung =
+        named.unwrap_or_else(|| family.choose(size.unwrap_or(Size::Elements(0)), dtype, &parameters, engine.device()));
+    let size = size.unwrap_or_else(|| family.default_size(&engine, rung));
+    let problem = family.make(Workload {
+        size,
+        dtype,
+        distribution: matches.get_one("keys").cloned().unwrap_or(family.input),
+        seed: common.seed,
+        input: given.data,
+        parameters,
+    })?;
+    let (mut row, prepared) = measure_and_keep(&engine, family, rung, &*problem, dtype)?;
+    common.refuse(&engine, &row)?;
+    let Some(mut prepared) = prepared else { return Ok(()) };
+    if problem.makes_one_value() {
+        row.value = Some(Number(prepared.output()?.show(0)));
+    }
+    // The results of a batch go to the file one below the other.
+    let of_all = match size {
+        Size::Product { m, n, k } => Size::Product { m: m * u64::from(parameters.batch.unwrap_or(1)), n, k },
+        elements => elements,
+    };
+    outputs.write(&mut *prepared, of_all)?.report(common, &engine, row)
+}
+
+/// The outputs from the command line.
+pub(super) struct Places {
+    result: Option<Place>,
+    values: Option<Place>,
+}
+
+/// Outputs that can be written.
+pub(super) struct Outputs {
+    result: Option<Output>,
+    values: Option<Output>,
+    to_standard: bool,
+}
+
+/// Reports the outputs that were written.
+pub(super) struct Written {
+    to_standard: bool,
+}
+
+impl Places {
+    pub(super) fn of(matches: &ArgMatches) -> Result<Self> {
+        let place = |name: &str| {
+            let given = matches.try_get_one::<OsString>(name).ok().flatten();
+            given.map(|name| Place::from(name.as_os_str()))
+        };
+        let (result, values) = (place("output"), place("output-values"));
+        if result.is_some() && result == values {
+            let why = "keys and values cannot go to the same place; name another for one of them";
+            return Err(Error::Usage(why.into()));
+        }
+        Ok(Self { result, values })
+    }
+
+    /// `format` is that of the standard output.
+    pub(super) fn open(self, format: Format) -> Result<Outputs> {
+        let to_standard = [&self.result, &self.values].contains(&&Some(Place::Standard));
+        let open = |place: Option<Place>| place.map(|place| Output::open(&place, format)).transpose();
+        Ok(Outputs { result: open(self.result)?, values: open(self.values)?, to_standard })
+    }
+}
+
+impl Outputs {
+    /// Writes the output of the last run.
+    pub(super) fn write(self, prepared: &mut dyn Prepared, size: Size) -> Result<Written> {
+        if let Some(file) = self.result {
+            let data = prepared.output()?;
+            match size {
+                Size::Product { m, n, .. } => file.write_matrix(&data, m as usize, n as usize)?,
+                Size::Elements(_) => file.write(&data)?,
+            }
+        }
+        if let (Some(file), Some(values)) = (self.values, prepared.values()?) {
+            file.write(&values)?;
+        }
+        Ok(Written { to_standard: self.to_standard })
+    }
+}
+
+impl Written {
+    pub(super) fn report(self, common: &Common, engine: &Engine, row: Row) -> Result<()> {
+        if self.to_standard {
+            // The data goes to standard output, so the report goes to standard error.
+            common.note(&format!("{} {}: {} elements, verified, on the {}", row.family, row.rung, row.n, row.device));
+            return Ok(());
+        }
+        report::runs(common.format, engine.info(), common.seed, &[row])
+    }
+}
+
+/// The input from the command line.
+pub(super) struct Given {
+    /// The input, if it is from a file.
+    pub data: Option<Vec<Data>>,
+    /// Its size, from the file or from `--n`, if either was given.
+    pub size: Option<Size>,
+    /// The format of the input, if there is one, which is also that of data on standard output.
+    pub format: Option<Format>,
+}
+
+impl Given {
+    fn read(family: &Family, matches: &ArgMatches, parameters: &Parameters) -> Result<Self> {
+        let number = |name| matches.try_get_one::<Count>(name).ok().flatten().map(|c| c.0);
+        let product = matches!(family.sizes.simulator, Size::Product { .. });
+        let values = matches.try_get_one::<OsString>("values").ok().flatten();
+        let types = types(family.dtypes, matches, parameters);
+        let places: Vec<Place> =
+            matches.get_many::<OsString>("input").into_iter().flatten().map(|name| name.as_os_str().into()).collect();
+        let asked = match (product, number("m"), number("n"), number("k")) {
+            (_, None, None, None) => None,
+            (true, m, n, k) => {
+                let side = n.or(m).or(k).unwrap_or(0);
+                Some(Size::Product { m: m.unwrap_or(side), n: n.unwrap_or(side), k: k.unwrap_or(side) })
+            }
+            (false, _, n, _) => n.map(Size::Elements),
+        };
+        match &places[..] {
+            [] if values.is_some() => {
+                Err(Error::Usage("values of a file go with keys of a file: name it with --input".into()))
+            }
+            [] => Ok(Self { data: None, size: asked, format: None }),
+            [keys] => Self::keys(keys, &types, values),
+            [a, b, rest @ ..] => {
+                let count = parameters.batch.unwrap_or(1) as usize;
+                // What a file calls a row is a column of a matrix that is stored by columns.
+                let turned =
+                    |(rows, columns): (usize, usize), turn: bool| if turn { (columns, rows) } else { (rows, columns) };
+                let shapes = match asked {
+                    Some(Size::Product { m, n, k }) => {
+                        let [m, n, k] = [m, n, k].map(|side| usize::try_from(side).unwrap_or(usize::MAX));
+                        let [a, b] = parameters.transpose;
+                        let all = |(rows, columns): (usize, usize)| Some((rows.saturating_mul(count), columns));
+                        [turned((m, k), a), turned((k, n), b), (m, n)].map(all)
+                    }
+                    _ => [None; 3],
+                };
+                let read = |place, matrix: usize| -> Result<_> {
+                    let all = read_matrix(place, &types, shapes[matrix])?;
+                    if all.rows % count == 0 {
+                        return Ok(((all.rows / count, all.columns), all.data, all.format));
+                    }
+                    let (name, rows) = (["A", "B", "C"][matrix], all.rows);
+                    let why = format!("the file of {name} has {rows} rows, which is no multiple of --batch {count}");
+                    Err(Error::Usage(why))
+                };
+                let ((a, of_a, format), (b, of_b, _)) = (read(a, 0)?, read(b, 1)?);
+                let ((m, k), (rows, n)) = (turned(a, parameters.transpose[0]), turned(b, parameters.transpose[1]));
+                if k != rows {
+                    return Err(Error::Usage(format!("A has {k} columns and B has {rows} rows; they must be equal")));
+                }
+                let mut data = vec![of_a, of_b];
+                if let Some(c) = rest.first() {
+                    let ((rows, columns), of_c, _) = read(c, 2)?;
+                    if parameters.beta.is_none_or(|beta| beta == 0.0) {
+                        return Err(Error::Usage("a file for C goes with --beta, the factor of what is in it".into()));
+                    }
+                    if (rows, columns) != (m, n) {
+                        let why = format!("C is {rows} x {columns}, and the product of A and B is {m} x {n}");
+                        return Err(Error::Usage(why));
+                    }
+                    data.push(of_c);
+                }
+                let size = Size::Product { m: m as u64, n: n as u64, k: k as u64 };
+                Ok(Self { data: Some(data), size: Some(size), format: Some(format) })
+            }
+        }
+    }
+
+    /// Keys, and their values if there are any.
+    pub(super) fn keys(place: &Place, types: &[Dtype], values: Option<&OsString>) -> Result<Self> {
+        let values = values.map(|name| Place::from(name.as_os_str()));
+        if values.as_ref() == Some(place) && *place == Place::Standard {
+            return Err(Error::Usage("keys and values cannot both come from standard input; name a file".into()));
+        }
+        let keys = read_keys(place, types)?;
+        let size = Size::Elements(keys.data.len() as u64);
+        let values = values.map(|place| read_values(&place)).transpose()?;
+        let data = std::iter::once(keys.data).chain(values).collect();
+        Ok(Self { data: Some(data), size: Some(size), format: Some(keys.format) })
+    }
+}
+
+/// The types of the input: the one that `--dtype` names, or those of `known` that can be taken.
+pub(super) fn types(known: &[Dtype], matches: &ArgMatches, parameters: &Parameters) -> Vec<Dtype> {
+    if let Some(dtype) = matches.get_one::<Dtype>("dtype") {
+        return vec![*dtype];
+    }
+    // Values go with keys of as many bytes.
+    known.iter().copied().filter(|dtype| !parameters.values || dtype.size() == 4).collect()
+}

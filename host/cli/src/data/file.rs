@@ -1,0 +1,567 @@
+//! Keys and matrices in files and on the standard streams.
+//!
+//! Input is not trusted: memory is allocated as the bytes arrive, never because a header announces them. Output appears
+//! whole or not at all: it goes to a new file beside the old one, which the new file then replaces.
+
+use super::npy::{Found, Head, MAGIC, descr_of, no_type};
+use super::{Data, Dtype, Element, for_dtype, memory_available, memory_check};
+use rungs::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::{fmt, process, str::FromStr};
+
+/// Where keys come from or go: a file, or `-` for the standard stream. (A file of that name is `./-`.)
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Standard input or output.
+    Standard,
+    /// A file.
+    File(PathBuf),
+}
+
+impl From<&OsStr> for Place {
+    fn from(name: &OsStr) -> Self {
+        if name == "-" { Self::Standard } else { Self::File(name.into()) }
+    }
+}
+
+impl From<OsString> for Place {
+    fn from(name: OsString) -> Self {
+        name.as_os_str().into()
+    }
+}
+
+impl From<&str> for Place {
+    fn from(name: &str) -> Self {
+        OsStr::new(name).into()
+    }
+}
+
+impl Place {
+    /// Whether the name ends in `.npy`.
+    fn is_named_npy(&self) -> bool {
+        matches!(self, Self::File(path) if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("npy")))
+    }
+
+    fn name(&self, standard: &str) -> String {
+        match self {
+            Self::Standard => standard.into(),
+            // For messages, without control characters.
+            Self::File(path) => path.to_string_lossy().chars().flat_map(safe).collect(),
+        }
+    }
+}
+
+/// A character as it can be printed: control characters escaped, all others themselves.
+fn safe(c: char) -> impl Iterator<Item = char> {
+    let (escaped, plain) = if c.is_control() { (Some(c.escape_default()), None) } else { (None, Some(c)) };
+    escaped.into_iter().flatten().chain(plain)
+}
+
+/// The format of keys in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// numpy's format, C order, little-endian. Written as version 1.0, byte for byte as numpy does.
+    Npy,
+    /// The elements one after the other, little-endian, nothing else.
+    Raw,
+}
+
+impl Format {
+    /// The format of a type on the standard output where none was given: [`Format::Npy`] if numpy has the type.
+    pub fn usual(dtype: Dtype) -> Self {
+        if descr_of(dtype).is_some() { Self::Npy } else { Self::Raw }
+    }
+
+    /// The format to write: by the file's name where `place` is a file (`.npy`, or raw), and `otherwise` on the
+    /// standard output, which should be the format that the input had, or [`Format::Npy`].
+    pub fn of(place: &Place, otherwise: Self) -> Self {
+        match place {
+            Place::Standard => otherwise,
+            file if file.is_named_npy() => Self::Npy,
+            Place::File(_) => Self::Raw,
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Npy => "npy",
+            Self::Raw => "raw",
+        })
+    }
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "npy" => Ok(Self::Npy),
+            "raw" => Ok(Self::Raw),
+            _ => Err(Error::unknown("file format", name, &["npy", "raw"])),
+        }
+    }
+}
+
+/// Keys that were read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// The keys.
+    pub data: Data,
+    /// The format of the file.
+    pub format: Format,
+}
+
+/// A matrix that was read, row after row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatrixInput {
+    /// Its elements, `rows * columns` of them.
+    pub data: Data,
+    /// The format of the file.
+    pub format: Format,
+    /// Number of rows.
+    pub rows: usize,
+    /// Number of columns.
+    pub columns: usize,
+}
+
+/// Reads keys: one dimension, one of `types`.
+///
+/// The file is `.npy` if it begins as such; everything else is raw, which is read if `types` is a single one. A file
+/// that is *named* `.npy` and does not begin so is refused, and so is an `.npy` file of another type.
+///
+/// # Errors
+/// [`Error::Read`] if the file cannot be read or is refused, with advice on what to save instead; [`Error::Usage`] for
+/// a raw file whose type is open; [`Error::OutOfMemory`] if the keys do not fit in free memory.
+pub fn read_keys(place: &Place, types: &[Dtype]) -> Result<Input> {
+    Source::open(place)?.keys(types)
+}
+
+/// Reads values of 4 bytes that go with keys: one dimension. In a raw file they are taken as `u32`, because only their
+/// bits matter.
+///
+/// # Errors
+/// As for [`read_keys`].
+pub fn read_values(place: &Place) -> Result<Data> {
+    let source = Source { raw: Some(Dtype::U32), ..Source::open(place)? };
+    source.keys(&[Dtype::U32, Dtype::I32, Dtype::F32]).map(|input| input.data)
+}
+
+/// [`read_keys`] from any stream; `name` is its name in messages.
+///
+/// # Errors
+/// As for [`read_keys`].
+pub fn keys_from(stream: impl Read, name: &str, types: &[Dtype]) -> Result<Input> {
+    Source::of(stream, name).keys(types)
+}
+
+/// Reads a matrix in C order. As [`read_keys`], but of two dimensions; a raw file needs `shape` (rows, columns) too,
+/// and an `.npy` file must have it if it is given.
+///
+/// # Errors
+/// As for [`read_keys`].
+pub fn read_matrix(place: &Place, types: &[Dtype], shape: Option<(usize, usize)>) -> Result<MatrixInput> {
+    Source::open(place)?.matrix(types, shape)
+}
+
+/// [`read_matrix`] from any stream; `name` is its name in messages.
+///
+/// # Errors
+/// As for [`read_keys`].
+pub fn matrix_from(
+    stream: impl Read,
+    name: &str,
+    types: &[Dtype],
+    shape: Option<(usize, usize)>,
+) -> Result<MatrixInput> {
+    Source::of(stream, name).matrix(types, shape)
+}
+
+/// A stream that is being read.
+struct Source<'a> {
+    stream: Box<dyn Read + 'a>,
+    name: String,
+    is_named_npy: bool,
+    /// Its length, where the system knows it.
+    length: Option<u64>,
+    /// The type of raw elements, where several are taken.
+    raw: Option<Dtype>,
+}
+
+impl<'a> Source<'a> {
+    fn of(stream: impl Read + 'a, name: &str) -> Self {
+        Self { stream: Box::new(stream), name: name.into(), is_named_npy: false, length: None, raw: None }
+    }
+
+    fn open(place: &Place) -> Result<Self> {
+        let name = place.name("standard input");
+        let (stream, length): (Box<dyn Read>, _) = match place {
+            Place::Standard => (Box::new(io::stdin().lock()), None),
+            Place::File(path) => {
+                let open = || {
+                    let file = File::open(path)?;
+                    let about = file.metadata()?;
+                    if about.is_dir() {
+                        return Err(io::ErrorKind::IsADirectory.into());
+                    }
+                    // Some files of /proc and /sys say 0 and hold more.
+                    let length = (about.is_file() && about.len() > 0).then_some(about.len());
+                    Ok((file, length))
+                };
+                let (file, length) = open().map_err(|error| Error::reading(&name, &error))?;
+                (Box::new(file), length)
+            }
+        };
+        Ok(Self { stream, name, is_named_npy: place.is_named_npy(), length, raw: None })
+    }
+
+    fn keys(self, types: &[Dtype]) -> Result<Input> {
+        self.read(types, None).map(|(data, format, _)| Input { data, format })
+    }
+
+    fn matrix(self, types: &[Dtype], shape: Option<(usize, usize)>) -> Result<MatrixInput> {
+        let (data, format, shape) = self.read(types, Some(shape))?;
+        // Both fit: the elements are in memory, and a side past it can only belong to a matrix without elements.
+        let side = |i: usize| usize::try_from(shape[i]).unwrap_or(usize::MAX);
+        Ok(MatrixInput { data, format, rows: side(0), columns: side(1) })
+    }
+
+    fn refuse<T>(&self, what: impl Into<String>) -> Result<T> {
+        Err(Error::Read { path: self.name.clone(), what: what.into() })
+    }
+
+    fn failed(&self, error: &io::Error) -> Error {
+        Error::reading(&self.name, error)
+    }
+
+    /// Reads all. `matrix` is there for a matrix, and holds the shape if that is known beforehand.
+    fn read(mut self, types: &[Dtype], matrix: Option<Option<(usize, usize)>>) -> Result<(Data, Format, Vec<u64>)> {
+        let mut start = [0; MAGIC.len()];
+        let got = read_full(&mut self.stream, &mut start).map_err(|error| self.failed(&error))?;
+        let start = start[..got].to_vec();
+        let is_npy = self.is_named_npy || start == MAGIC;
+        self.stream = Box::new(io::Cursor::new(start).chain(self.stream));
+        let wanted = matrix.flatten().map(|(rows, columns)| [rows as u64, columns as u64]);
+        if is_npy {
+            let (data, shape) = self.read_npy(types, if matrix.is_some() { 2 } else { 1 })?;
+            if let Some(wanted) = wanted.filter(|wanted| shape != wanted) {
+                let (shape, wanted) = (Head::shape_text(&shape), Head::shape_text(&wanted));
+                return self.refuse(format!("its shape is {shape}, and {wanted} was asked for"));
+            }
+            return Ok((data, Format::Npy, shape));
+        }
+        let only = if let &[dtype] = types { Some(dtype) } else { None };
+        let Some(dtype) = only.or(self.raw) else {
+            let names: Vec<&str> = types.iter().map(|dtype| dtype.name()).collect();
+            return Err(Error::Usage(format!(
+                "{} is not an .npy file, so its type must be given: --dtype {}",
+                self.name,
+                names.join("|")
+            )));
+        };
+        if matrix == Some(None) {
+            return Err(Error::Usage(format!(
+                "{} is not an .npy file, so its shape must be given: --m, --n and --k",
+                self.name
+            )));
+        }
+        let data = self.read_raw(dtype)?;
+        let shape = wanted.map_or(vec![data.len() as u64], Vec::from);
+        if Head::count(&Head { dtype, shape: shape.clone() }) != Some(data.len() as u64) {
+            let shape = Head::shape_text(&shape);
+            return self.refuse(format!("it holds {} elements, which do not make the shape {shape}", data.len()));
+        }
+        Ok((data, Format::Raw, shape))
+    }
+
+    fn read_npy(&mut self, types: &[Dtype], dimensions: usize) -> Result<(Data, Vec<u64>)> {
+        let found = Found::read(&mut self.stream).map_err(|error| self.failed(&error))?;
+        let head = found.and_then(|found| found.accept(types, dimensions)).or_else(|what| self.refuse(what))?;
+        let Some(count) = head.count() else {
+            return self.refuse(format!("its shape {} has 2^64 elements or more", Head::shape_text(&head.shape)));
+        };
+        let (data, bytes) = for_dtype!(head.dtype, T => self.elements::<T>(Some(count)).map(|(v, b)| (T::wrap(v), b)))?;
+        let Head { dtype, shape } = head;
+        if (data.len() as u64) < count {
+            return self.refuse(format!(
+                "it is cut off: its header announces {count} elements of {dtype}, and {bytes} bytes follow"
+            ));
+        }
+        if read_full(&mut self.stream, &mut [0]).map_err(|error| self.failed(&error))? > 0 {
+            return self.refuse(format!("bytes follow its {count} elements of {dtype}; save one array in a file"));
+        }
+        Ok((data, shape))
+    }
+
+    fn read_raw(&mut self, dtype: Dtype) -> Result<Data> {
+        let (data, bytes) = for_dtype!(dtype, T => self.elements::<T>(None).map(|(v, b)| (T::wrap(v), b)))?;
+        if bytes != data.as_bytes().len() as u64 {
+            let size = dtype.size();
+            return self.refuse(format!("its {bytes} bytes are not a whole number of {dtype} ({size} bytes each)"));
+        }
+        Ok(data)
+    }
+
+    /// Elements up to `count` or to the end, and the bytes that were read.
+    fn elements<T: Element>(&mut self, count: Option<u64>) -> Result<(Vec<T>, u64)> {
+        /// Elements for which memory is allocated at once if only a header announces more.
+        const STEP: usize = (1 << 20) / size_of::<u64>();
+        let limit = count.unwrap_or(u64::MAX);
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        // A file's length says what will come, header included: enough to take the memory at once. One element more, so
+        // that the end of a raw file is found without growing.
+        let expected = self.length.map(|length| (length / size_of::<T>() as u64).min(limit as u64));
+        if let Some(expected) = expected {
+            memory_check(&format!("elements of {} in {}", T::DTYPE, self.name), expected, size_of::<T>())?;
+        }
+        let mut step = expected.map_or(STEP, |expected| expected as usize + 1);
+        let mut elements = Vec::<T>::new();
+        let mut read = 0;
+        while elements.len() < limit {
+            let step_now = step.min(limit - elements.len());
+            let old = elements.len();
+            let refused = || Error::OutOfMemory {
+                what: format!("elements of {} in {}", T::DTYPE, self.name),
+                asked: (old as u64 + step_now as u64).saturating_mul(size_of::<T>() as u64),
+                have: memory_available().unwrap_or(0),
+            };
+            if old > 0 {
+                memory_check(
+                    &format!("more elements of {} in {}", T::DTYPE, self.name),
+                    step_now as u64,
+                    size_of::<T>(),
+                )?;
+            }
+            elements.try_reserve_exact(step_now).map_err(|_| refused())?;
+            elements.resize(old + step_now, T::zeroed());
+            let space = bytemuck::cast_slice_mut(&mut elements[old..]);
+            let got = read_full(&mut self.stream, space).map_err(|error| self.failed(&error))?;
+            let wanted = space.len();
+            read += got as u64;
+            elements.truncate(old + got / size_of::<T>());
+            if got < wanted {
+                break;
+            }
+            step = elements.len().max(STEP);
+        }
+        Ok((elements, read))
+    }
+}
+
+/// Fills `space` from `stream` up to its end, and returns the number of bytes read.
+fn read_full(stream: &mut dyn Read, space: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < space.len() {
+        match stream.read(&mut space[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// An output that is known to be writable before the work begins.
+///
+/// A file that exists keeps its permissions, and its content until [`write`](Self::write) has succeeded; a link stays a
+/// link. Devices, pipes and the standard output are written directly.
+#[derive(Debug)]
+pub struct Output {
+    name: String,
+    sink: Sink,
+    format: Format,
+}
+
+#[derive(Debug)]
+enum Sink {
+    Standard,
+    /// A file that is not a regular file.
+    Direct(File),
+    Beside(Beside),
+}
+
+/// A new file beside the one that it will replace; removed if the writing fails.
+#[derive(Debug)]
+struct Beside {
+    file: File,
+    path: PathBuf,
+    target: PathBuf,
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // After the renaming there is nothing under this name any more.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Refuses a stream that is a terminal: the output is binary, and a terminal would interpret it.
+///
+/// # Errors
+/// [`Error::Usage`] if it is a terminal, with other places for the output.
+pub fn refuse_terminal(stream: &impl IsTerminal, name: &str) -> Result<()> {
+    if !stream.is_terminal() {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "{name} is a terminal, and the output is binary: send it to a file (> sorted.bin, --output sorted.npy) or \
+         a pipe (| xxd)"
+    )))
+}
+
+impl Output {
+    /// Prepares an output. `otherwise` is the format on the standard output, see [`Format::of`].
+    ///
+    /// # Errors
+    /// [`Error::Write`] if the file or its folder cannot be written; [`Error::Usage`] if the stream is a terminal.
+    pub fn open(place: &Place, otherwise: Format) -> Result<Self> {
+        let name = place.name("standard output");
+        let format = Format::of(place, otherwise);
+        let sink = match place {
+            Place::Standard => Sink::Standard,
+            Place::File(path) => Sink::open(path).map_err(|error| Error::writing(&name, &error))?,
+        };
+        match &sink {
+            Sink::Standard => refuse_terminal(&io::stdout(), &name)?,
+            // As /dev/stdout and /dev/tty are.
+            Sink::Direct(file) => refuse_terminal(file, &name)?,
+            Sink::Beside(_) => {}
+        }
+        Ok(Self { name, sink, format })
+    }
+
+    /// Refuses elements of a type that the format does not have.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for an `.npy` file of a type that numpy does not have.
+    pub fn check(&self, dtype: Dtype) -> Result<()> {
+        if self.format == Format::Npy && descr_of(dtype).is_none() {
+            return Err(Error::Usage(format!("{}: {}", self.name, no_type(dtype))));
+        }
+        Ok(())
+    }
+
+    /// Writes keys, one dimension.
+    ///
+    /// # Errors
+    /// [`Error::Write`] if the system refuses, for example because the disk is full; [`Error::ClosedPipe`] if the
+    /// reader of a stream has gone; [`Error::Usage`] as for [`Output::check`].
+    pub fn write(self, data: &Data) -> Result<()> {
+        let shape = vec![data.len() as u64];
+        self.write_shape(data, shape)
+    }
+
+    /// Writes a matrix, row after row.
+    ///
+    /// # Errors
+    /// As for [`Output::write`].
+    ///
+    /// # Panics
+    /// If `rows * columns` is not the number of elements.
+    pub fn write_matrix(self, data: &Data, rows: usize, columns: usize) -> Result<()> {
+        assert_eq!(rows.checked_mul(columns), Some(data.len()), "a matrix has rows * columns elements");
+        self.write_shape(data, vec![rows as u64, columns as u64])
+    }
+
+    fn write_shape(self, data: &Data, shape: Vec<u64>) -> Result<()> {
+        let head = match self.format {
+            Format::Npy => {
+                let refused = |why| Error::Usage(format!("{}: {why}", self.name));
+                Head { dtype: data.dtype(), shape }.to_bytes().map_err(refused)?
+            }
+            Format::Raw => Vec::new(),
+        };
+        let parts = [&head[..], data.as_bytes()];
+        self.sink.write(parts).map_err(|error| Error::writing(&self.name, &error))
+    }
+}
+
+impl Sink {
+    fn open(path: &Path) -> io::Result<Self> {
+        let (old, target) = match fs::metadata(path) {
+            Ok(about) if about.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Ok(about) => {
+                // Opened without truncating. Of a regular file this asks only whether it may be written: a file that is
+                // protected must not be replaced because its folder is not.
+                let file = OpenOptions::new().write(true).open(path)?;
+                if !about.is_file() {
+                    return Ok(Self::Direct(file));
+                }
+                (Some(about), fs::canonicalize(path)?)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (None, follow(path)?),
+            Err(error) => return Err(error),
+        };
+        let folder = match target.parent() {
+            Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+            Some(folder) => folder,
+            None => return Err(io::ErrorKind::NotFound.into()),
+        };
+        if target.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let (file, path) = new_file(folder)?;
+        let beside = Beside { file, path, target };
+        if let Some(about) = old {
+            beside.file.set_permissions(about.permissions())?;
+        }
+        Ok(Self::Beside(beside))
+    }
+
+    fn write(self, parts: [&[u8]; 2]) -> io::Result<()> {
+        let all = |stream: &mut dyn Write| {
+            parts.iter().try_for_each(|part| stream.write_all(part))?;
+            stream.flush()
+        };
+        match self {
+            Self::Standard => all(&mut io::stdout().lock()),
+            Self::Direct(mut file) => all(&mut file),
+            Self::Beside(mut beside) => {
+                all(&mut beside.file)?;
+                // Some file systems report a full disk only here, and the old file must not be gone by then.
+                beside.file.sync_all()?;
+                fs::rename(&beside.path, &beside.target)
+            }
+        }
+    }
+}
+
+/// The file that `path`, which does not exist, would create: links may lead there.
+fn follow(path: &Path) -> io::Result<PathBuf> {
+    /// What Linux allows.
+    const LINKS: usize = 40;
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS {
+        match fs::read_link(&path) {
+            Ok(next) => path = path.parent().unwrap_or(Path::new("")).join(next),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("its links go round in a circle"))
+}
+
+/// A new file in `folder`, under a name that nothing else has.
+fn new_file(folder: &Path) -> io::Result<(File, PathBuf)> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = folder.join(format!(".rungs-{}-{number}.tmp", process::id()));
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => return Ok((file, path)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "file_tests.rs"]
+mod tests;

@@ -1,0 +1,427 @@
+//! What the program runs on a group: a problem on drawn input, verified over the whole, then timed.
+
+use crate::algorithms::histogram::DEFAULT_BINS;
+use crate::algorithms::oracle::arithmetic::Reducible;
+use crate::algorithms::oracle::products;
+use crate::algorithms::{Family, Kind, Parameters, RateUnit, Size};
+use crate::bench::peers::Peers;
+use crate::bench::{Times, stats};
+use crate::data::{Distribution, Dtype, Element};
+use crate::measure::median;
+use rungs::engine::Engine;
+use rungs::error::{Error, Result};
+use rungs::keys::{KeyWord, order_of};
+use rungs::matrix::Precision;
+use rungs::verify;
+use rungs_group::product::{Multiplier, bounds};
+use rungs_group::profile::GroupProfile;
+use rungs_group::sort::{SortRung, Sorter};
+use rungs_group::{Counter, Exchange, Group, Part, Reducer, Round, Scanner, ShardedVec, Total, seed_of};
+use rungs_kernels::ladder::reduce::{Reduce, Reduces};
+use rungs_kernels::ladder::scan::{Scan, Scans};
+use rungs_kernels::sorts::pieces::Pieces;
+use serde::Serialize;
+use simt::Scalar;
+use std::time::Instant;
+
+/// A problem for a group.
+#[derive(Clone)]
+pub struct Job<'p> {
+    /// The family, of [`KINDS`].
+    pub family: &'static Family,
+    /// Elements of the whole, or sides of the matrices.
+    pub size: Size,
+    /// The type of the elements.
+    pub dtype: Dtype,
+    /// How elements are drawn; as the family does where none.
+    pub distribution: Option<Distribution>,
+    /// The seed.
+    pub seed: u64,
+    /// Parameters of some families.
+    pub parameters: Parameters,
+    /// How keys are sorted.
+    pub rung: SortRung,
+    /// Timed runs.
+    pub runs: usize,
+    /// Whether one more run is profiled.
+    pub profiled: bool,
+    /// The library whose sort of keys sorts shares, in the manner of [`SortRung::Whole`]; the rungs' own if none.
+    pub cub: Option<&'p Peers>,
+}
+
+/// The kinds of problems that a group solves, of the first of their families.
+pub const KINDS: [(Kind, &str); 5] = [
+    (Kind::Sort, "radix"),
+    (Kind::Reduce, "reduce"),
+    (Kind::Scan, "scan"),
+    (Kind::Histogram, "histogram"),
+    (Kind::Matmul, "matmul"),
+];
+
+/// What came of a [`Job`]; the same on all ranks.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// The family.
+    pub family: &'static str,
+    /// How it was done.
+    pub rung: &'static str,
+    /// Devices.
+    pub gpus: usize,
+    /// How data moved.
+    pub transport: String,
+    /// Elements of the whole, or the side of the matrices.
+    pub n: u64,
+    /// The type of the elements.
+    pub dtype: Dtype,
+    /// How they were drawn.
+    pub keys: String,
+    /// The median of the runs, in milliseconds by the host's clock: of each run the longest time of a rank.
+    pub time_ms: f64,
+    /// The fastest run.
+    pub best_ms: f64,
+    /// Work of the whole divided by the median.
+    pub rate: f64,
+    /// The unit of the rate.
+    pub rate_unit: RateUnit,
+    /// What was done, as a report of `rungs bench` has it: the size, and the times of all runs.
+    #[serde(skip)]
+    pub size: Size,
+    /// See [`Outcome::size`].
+    #[serde(skip)]
+    pub times: Times,
+    /// The profile, if the job asks for one.
+    #[serde(skip)]
+    pub profile: Option<GroupProfile>,
+}
+
+/// The name of a sort whose shares are sorted by CUB.
+pub const CUB: &str = "cub-exchange-whole";
+
+/// The name of what is not a sort: the devices' own rungs, and one exchange.
+const OWN: &str = "shares";
+
+impl Job<'_> {
+    /// The distribution of elements: sums of small whole numbers are exact, in any order.
+    fn distribution(&self) -> Distribution {
+        let own = if self.family.kind == Kind::Sort { self.family.input } else { Distribution::Small };
+        self.distribution.unwrap_or(own)
+    }
+
+    /// This rank's share of the input. What is to be the same everywhere is drawn with one seed.
+    fn draw<T: Element>(&self, group: &dyn Group) -> Result<Vec<T>> {
+        let (rank, size, n) = (group.rank() as u128, group.size() as u128, u128::from(self.size.elements()?));
+        let len = (n * (rank + 1) / size - n * rank / size) as u64;
+        let distribution = self.distribution();
+        let same = matches!(distribution, Distribution::Equal | Distribution::Few);
+        let seed = if same { self.seed } else { seed_of(self.seed, group.rank()) };
+        distribution.keys(len, seed)
+    }
+
+    /// Runs the job as a member of the group. All ranks call it.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if a result is wrong; [`Error::Usage`] if groups do not solve such a problem; the errors of
+    /// the run.
+    pub fn run(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome> {
+        macro_rules! of_type {
+            ($method:ident) => {
+                match self.dtype {
+                    Dtype::U32 => self.$method::<u32>(group, engine),
+                    Dtype::I32 => self.$method::<i32>(group, engine),
+                    Dtype::F32 => self.$method::<f32>(group, engine),
+                    Dtype::U64 => self.$method::<u64>(group, engine),
+                    Dtype::I64 => self.$method::<i64>(group, engine),
+                    Dtype::F64 => self.$method::<f64>(group, engine),
+                    Dtype::U8 | Dtype::F16 | Dtype::Bf16 => Err(self.unsuited()),
+                }
+            };
+        }
+        match self.family.kind {
+            Kind::Sort => of_type!(sort),
+            Kind::Reduce => of_type!(reduce),
+            Kind::Scan => of_type!(scan),
+            Kind::Histogram => match self.dtype {
+                Dtype::U8 => self.histogram::<u8>(group, engine),
+                Dtype::U32 => self.histogram::<u32>(group, engine),
+                _ => Err(self.unsuited()),
+            },
+            Kind::Matmul if self.dtype == Dtype::F32 => self.matmul(group, engine),
+            Kind::Matmul | Kind::Cubes | Kind::Saxpy => Err(self.unsuited()),
+        }
+    }
+
+    fn unsuited(&self) -> Error {
+        let known: Vec<_> = KINDS.iter().map(|(_, family)| *family).collect();
+        let (name, dtype) = (self.family.name, self.dtype);
+        Error::Usage(format!("several devices do not solve {name} of {dtype}; they do {}", known.join(", ")))
+    }
+
+    /// Times `run` on all ranks together, after `restore`, and makes the outcome.
+    #[rustfmt::skip]
+    fn timed(
+        &self, group: &dyn Group, engine: &Engine, rung: &'static str, (amount, unit): (f64, RateUnit),
+        mut run: impl FnMut(bool) -> Result<()>,
+    ) -> Result<Outcome> {
+        let mut times = vec![];
+        for _ in 0..self.runs.max(1) {
+            run(false)?;
+            engine.synchronize()?;
+            group.barrier()?;
+            let start = Instant::now();
+            run(true)?;
+            engine.synchronize()?;
+            let mine = start.elapsed().as_secs_f64() * 1e3;
+            times.push(group.all_gather(&[mine])?.concat().into_iter().fold(0.0, f64::max));
+        }
+        let mut profile = None;
+        if self.profiled {
+            run(false)?;
+            profile = Some(rungs_group::profile::profile(group, engine, || run(true))?.1);
+        }
+        // There is at least one.
+        let Some(all) = stats::times(&times, 1) else { return Err(self.unsuited()) };
+        let best_ms = times.iter().copied().fold(f64::INFINITY, f64::min);
+        let time_ms = median(&mut times);
+        let per_second = amount / (time_ms * 1e-3).max(f64::MIN_POSITIVE);
+        let rate = if unit == RateUnit::Keys { per_second } else { per_second * 1e-9 };
+        Ok(Outcome {
+            family: self.family.name,
+            rung,
+            gpus: group.size(),
+            transport: group.transport().to_owned(),
+            n: self.size.n(),
+            dtype: self.dtype,
+            keys: self.distribution().to_string(),
+            time_ms,
+            best_ms,
+            rate,
+            rate_unit: unit,
+            size: self.size,
+            times: all,
+            profile,
+        })
+    }
+
+    /// The error for a wrong element of a rank's share.
+    fn wrong(&self, rung: &str, group: &dyn Group, index: u64, got: impl ToString, want: impl ToString) -> Error {
+        Error::Mismatch {
+            family: self.family.name.into(),
+            rung: format!("{rung}, on rank {} of {},", group.rank(), group.size()),
+            n: self.size.n(),
+            index,
+            want: want.to_string(),
+            got: got.to_string(),
+        }
+    }
+
+    /// Ends with the first error that a rank has found in its share, on that rank; on the others with [`Error::Group`].
+    fn agree(&self, group: &dyn Group, found: Result<()>) -> Result<()> {
+        let told = found.as_ref().err().map(ToString::to_string).unwrap_or_default();
+        let all = group.all_gather_bytes(told.into_bytes())?;
+        found?;
+        match all.iter().find(|told| !told.is_empty()) {
+            Some(told) => Err(Error::Group(String::from_utf8_lossy(told).into_owned())),
+            None => Ok(()),
+        }
+    }
+
+    fn sort<T: Total<Word: KeyWord + Pieces>>(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome> {
+        let input = ShardedVec::from_slice(group, engine, &self.draw::<T>(group)?)?;
+        let mut keys = ShardedVec::<T>::uninit(group, engine, input.len())?;
+        let mut sorter = Sorter::new(group, engine)?;
+        let order = order_of(T::DTYPE);
+        let sum = |found: verify::Found| -> Result<u64> {
+            Ok(group.all_gather(&[found.checksum])?.concat().into_iter().fold(0, u64::wrapping_add))
+        };
+        let before = sum(T::Word::look(&Part::of(&input), order, false)?)?;
+        keys.copy_from(&input)?;
+        let mut cub = self.cub.map(|peers| peers.key_sort(T::DTYPE)).transpose()?;
+        let mut sort = |keys: &mut ShardedVec<'_, T>| match &mut cub {
+            Some(cub) => sorter.sort_by_other(keys, &mut |from, to, len| cub.sort(from, to, len)).map(|()| CUB),
+            None => sorter.sort(keys, self.rung).map(SortRung::name),
+        };
+        let ran = sort(&mut keys)?;
+        // The whole is right if each share is in order, the seams are, and all keys are still there.
+        let found = T::Word::look(&Part::of(&keys), order, false)?;
+        let after = sum(found)?;
+        let ends: Vec<T> = match keys.len() {
+            0 => vec![],
+            len => [keys.read(0, 1)?, keys.read(len - 1, 1)?].concat(),
+        };
+        let all: Vec<T> = group.all_gather(&ends)?.concat();
+        let seam = all.windows(2).find(|pair| pair[0].to_word() > pair[1].to_word());
+        let verdict = if found.descents > 0 {
+            Err(self.wrong(ran, group, 0, format!("{} descents", found.descents), "none"))
+        } else if let Some(pair) = seam {
+            Err(self.wrong(ran, group, 0, format!("{} before {}", pair[0].show(), pair[1].show()), "order"))
+        } else if before != after {
+            Err(self.wrong(ran, group, 0, format!("checksum {after:x}"), format!("{before:x}")))
+        } else {
+            Ok(())
+        };
+        self.agree(group, verdict)?;
+        let work = (self.size.n() as f64, RateUnit::Keys);
+        self.timed(
+            group,
+            engine,
+            ran,
+            work,
+            |now| {
+                if now { sort(&mut keys).map(|_| ()) } else { keys.copy_from(&input) }
+            },
+        )
+    }
+
+    /// Sums of floats are compared bit by bit here, so their elements have to be the family's own, small whole numbers.
+    fn refuse_rounding(&self) -> Result<()> {
+        let is_float = matches!(self.dtype, Dtype::F32 | Dtype::F64);
+        let is_own = self.distribution.is_none_or(|distribution| distribution == self.family.input);
+        if is_float && self.parameters.operation == crate::algorithms::Operation::Sum && !is_own {
+            let own = self.family.input;
+            return Err(Error::Usage(format!("sums of floats on several GPUs are verified for --keys {own} alone")));
+        }
+        Ok(())
+    }
+
+    fn reduce<T: Total + Reducible>(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome>
+    where
+        dyn Reduce: Reduces<T>,
+    {
+        self.refuse_rounding()?;
+        let (operation, mine) = (self.parameters.operation, self.draw::<T>(group)?);
+        let input = ShardedVec::from_slice(group, engine, &mine)?;
+        let mut reducer = Reducer::new(&input, operation)?;
+        let combined = |a: T, b: T| T::combined(operation, a, b);
+        let own = mine.iter().copied().fold(Reducible::identity(operation), combined);
+        let all: Vec<T> = group.all_gather(&[own])?.concat();
+        let want: T = all.into_iter().fold(Reducible::identity(operation), combined);
+        let got = reducer.totals(&input)?.all;
+        let verdict = if got.to_word() == want.to_word() || got == want {
+            Ok(())
+        } else {
+            Err(self.wrong(OWN, group, 0, got.show(), want.show()))
+        };
+        self.agree(group, verdict)?;
+        let work = (self.size.n() as f64 * size_of::<T>() as f64, RateUnit::Gigabytes);
+        self.timed(group, engine, OWN, work, |now| if now { reducer.totals(&input).map(|_| ()) } else { Ok(()) })
+    }
+
+    fn scan<T: Total + Reducible>(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome>
+    where
+        dyn Reduce: Reduces<T>,
+        dyn Scan: Scans<T>,
+    {
+        self.refuse_rounding()?;
+        let Parameters { operation, exclusive, .. } = self.parameters;
+        let mine = self.draw::<T>(group)?;
+        let mut input = ShardedVec::from_slice(group, engine, &mine)?;
+        let mut output = ShardedVec::<T>::uninit(group, engine, mine.len())?;
+        let mut scanner = Scanner::new(&input, operation)?;
+        scanner.scan(&mut input, &mut output, exclusive)?;
+        let combined = |a: T, b: T| T::combined(operation, a, b);
+        let own = mine.iter().copied().fold(Reducible::identity(operation), combined);
+        let totals: Vec<T> = group.all_gather(&[own])?.concat();
+        let mut sum: T = totals[..group.rank()].iter().copied().fold(Reducible::identity(operation), combined);
+        let mut verdict = Ok(());
+        for (i, (x, got)) in mine.iter().zip(output.to_vec()?).enumerate() {
+            let next = combined(sum, *x);
+            let want = if exclusive { sum } else { next };
+            if got != want {
+                verdict = Err(self.wrong(OWN, group, i as u64, got.show(), want.show()));
+                break;
+            }
+            sum = next;
+        }
+        self.agree(group, verdict)?;
+        let work = (2.0 * self.size.n() as f64 * size_of::<T>() as f64, RateUnit::Gigabytes);
+        self.timed(group, engine, OWN, work, |now| {
+            if now { scanner.scan(&mut input, &mut output, exclusive) } else { Ok(()) }
+        })
+    }
+
+    fn histogram<T: Element + Scalar + Into<u64>>(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome>
+    where
+        dyn rungs_kernels::ladder::histogram::Histogram: rungs_kernels::ladder::histogram::Counts<T>,
+    {
+        let bins = self.parameters.bins.unwrap_or(DEFAULT_BINS);
+        let mut mine = self.draw::<T>(group)?;
+        // Bytes are numbers of bins as they are.
+        if size_of::<T>() > 1 {
+            mine.iter_mut().for_each(|key| *key = T::from_pattern((*key).into() % u64::from(bins)));
+        }
+        let input = ShardedVec::from_slice(group, engine, &mine)?;
+        let mut counter = Counter::new(&input, bins)?;
+        let mut want = vec![0_u64; bins as usize];
+        for &key in &mine {
+            if let Some(count) = want.get_mut(key.into() as usize) {
+                *count += 1;
+            }
+        }
+        let all = group.all_gather(&want)?;
+        let want = |bin: usize| all.iter().map(|counts| counts[bin]).sum::<u64>();
+        let got = counter.count(&input)?;
+        let wrong = (0..got.len()).find(|&bin| got[bin] != want(bin));
+        let verdict = wrong.map_or(Ok(()), |bin| Err(self.wrong(OWN, group, bin as u64, got[bin], want(bin))));
+        self.agree(group, verdict)?;
+        let work = (self.size.n() as f64 * size_of::<T>() as f64, RateUnit::Gigabytes);
+        self.timed(group, engine, OWN, work, |now| if now { counter.count(&input).map(|_| ()) } else { Ok(()) })
+    }
+
+    fn matmul(&self, group: &dyn Group, engine: &Engine) -> Result<Outcome> {
+        let Size::Product { m, n, k } = self.size else { return Err(self.unsuited()) };
+        // Sides as `Multiplier` takes them; then no product of two overflows here.
+        if m.max(n).max(k) > u64::from(u32::MAX) {
+            return Err(Error::Usage(format!("matrices of {m} x {k} and {k} x {n} have a side beyond 32 bits")));
+        }
+        let (m, n, k) = (m as usize, n as usize, k as usize);
+        let share = |sides: usize| {
+            let bounds = bounds(sides, group.size());
+            bounds[group.rank()]..bounds[group.rank() + 1]
+        };
+        let (rows, panel) = (share(m), share(k));
+        let a = self.distribution().keys::<f32>((rows.len() * k) as u64, seed_of(self.seed, group.rank()))?;
+        // All ranks draw all of B, to verify by it.
+        let b = self.distribution().keys::<f32>((k * n) as u64, self.seed.wrapping_sub(1))?;
+        let on_engine = [engine.upload(&a)?, engine.upload(&b[panel.start * n..panel.end * n])?];
+        let c = engine.alloc::<f32>(rows.len() * n)?;
+        let mut multiplier = Multiplier::new(group, engine, rows.len(), n, k)?;
+        multiplier.multiply(&on_engine[0], &on_engine[1], &c)?;
+        let of = products::Product { m: rows.len(), n, k, a, b, c: vec![], alpha: 1.0, beta: 0.0 };
+        let got = c.download()?;
+        let wrong = if rows.is_empty() { None } else { of.first_difference(&got, Precision::F32) };
+        let verdict = wrong.map_or(Ok(()), |(i, want)| Err(self.wrong(OWN, group, i as u64, got[i], want)));
+        self.agree(group, verdict)?;
+        let work = (2.0 * m as f64 * n as f64 * k as f64, RateUnit::Gigaflops);
+        self.timed(group, engine, OWN, work, |now| {
+            if now { multiplier.multiply(&on_engine[0], &on_engine[1], &c) } else { Ok(()) }
+        })
+    }
+}
+
+/// How fast the bare exchange is: 10⁹ bytes per second out of a device, each of which sends every other one as many
+/// bytes, `bytes` in all. The median of some runs.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] if twice the bytes do not fit on the device; the errors of [`Group::exchange`].
+pub fn bare_exchange(group: &dyn Group, engine: &Engine, bytes: usize, runs: usize) -> Result<f64> {
+    let (me, size) = (group.rank(), group.size());
+    let piece = bytes / (size - 1).max(1) / 4096 * 4096;
+    let (from, to) = (engine.alloc::<u8>(piece * size)?, engine.alloc::<u8>(piece * size)?);
+    from.fill(1)?;
+    let stream = engine.second_stream()?;
+    let pieces = || (0..size).map(|rank| if rank == me { 0..0 } else { rank * piece..(rank + 1) * piece }).collect();
+    let rounds = [Round { sends: pieces(), receives: pieces() }];
+    let mut times = vec![];
+    // The first run opens connections.
+    for run in 0..=runs.max(1) {
+        group.barrier()?;
+        let start = Instant::now();
+        group.exchange(&Exchange { stream: &stream, from: &from, to: &to, rounds: &rounds }, &mut |_| Ok(()))?;
+        let mine = start.elapsed().as_secs_f64();
+        let longest = group.all_gather(&[mine])?.concat().into_iter().fold(0.0, f64::max);
+        if run > 0 {
+            times.push(longest);
+        }
+    }
+    Ok((piece * (size - 1)) as f64 / median(&mut times).max(f64::MIN_POSITIVE) * 1e-9)
+}

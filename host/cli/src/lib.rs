@@ -1,0 +1,31 @@
+//! The library below the program `rungs`: families and rungs, problems, reports, the commands.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | [`algorithms`] | families and rungs, their problems and oracles |
+//! | [`bench`] | measuring rungs, beside libraries |
+//! | [`checks`] | what the simulator's checks find |
+//! | [`contest`] | a reader's launches against a rung |
+//! | [`counters`] | what the simulator counts of kernels, by line of the source |
+//! | [`data`] | elements: types, generators, files |
+//! | [`fidelity`] | the simulator's counters beside those of NVIDIA's profiler |
+//! | [`job`] | a problem that several devices solve together |
+//! | [`measure`] | running a rung: verified, then timed |
+//! | [`report`] | tables, JSON, CSV |
+//! | [`timeline`] | a profile as a file for viewers |
+//! | [`trace`] | the data after each step of a rung |
+//! | [`cli`] | the program's commands |
+
+pub mod algorithms;
+pub mod bench;
+pub mod checks;
+pub mod cli;
+pub mod contest;
+pub mod counters;
+pub mod data;
+pub mod fidelity;
+pub mod job;
+pub mod measure;
+pub mod report;
+pub mod timeline;
+pub mod trace;

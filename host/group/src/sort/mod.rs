@@ -1,0 +1,257 @@
+//! Sorting the keys of a group, each rank's share of the same length before and after.
+//!
+//! - `exchange-whole`: each rank sorts its share; the sorted shares are cut exactly; the pieces change places in one
+//!   exchange; each rank sorts again what it got.
+//! - `exchange-ranges`: each rank splits its share into buckets by the top bits; runs of buckets are sorted while the
+//!   next ones are on their way.
+//!
+//! The first takes any keys. The second is faster where the top bits tell the ranks' keys apart; where they do not, all
+//! ranks find so, from the same counts, and take the first.
+
+mod cuts;
+mod ranges;
+
+use super::vec::{Part, room};
+use super::{Exchange, Group, Round, ShardedVec, Total};
+use cuts::Search;
+use ranges::Ranges;
+use rungs::engine::{AnyBuffer, Buffer, Engine};
+use rungs::error::{Error, Result};
+use rungs::keys::KeyWord;
+use rungs::keys::order_of;
+use rungs::vec::choice::{self, choose};
+use rungs::vec::places::gather;
+use rungs_kernels::ladder::sort::Keys;
+use rungs_kernels::ladder::{Options, Sequence};
+use rungs_kernels::sorts::pieces::{Bits, Pieces};
+use simt::Scalar;
+use std::fmt;
+use std::str::FromStr;
+
+/// Samples that a share shows for a cut and round.
+const SAMPLES: u64 = 1024;
+
+/// How keys are sorted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SortRung {
+    /// Sorted, exchanged, sorted.
+    Whole,
+    /// Split into buckets, which are sorted while others are exchanged.
+    #[default]
+    Ranges,
+}
+
+impl SortRung {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Whole, Self::Ranges];
+
+    /// The name in the program.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "exchange-whole",
+            Self::Ranges => "exchange-ranges",
+        }
+    }
+}
+
+impl fmt::Display for SortRung {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for SortRung {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let known = Self::ALL.map(Self::name);
+        let found = Self::ALL.into_iter().find(|rung| rung.name() == name);
+        found.ok_or_else(|| Error::unknown("rung of a group's sort", name, &known))
+    }
+}
+
+impl<T: Total<Word: KeyWord + Pieces>> ShardedVec<'_, T> {
+    /// Sorts the whole in place: each rank gets as many elements of the sorted whole as it gave, the ranks' shares one
+    /// after the other. Floats are in the IEEE total order, see [`rungs::data`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if scratch memory does not fit on the device; [`Error::Launch`] or [`Error::Cuda`] if a
+    /// launch, or a kernel before it, fails; [`Error::Group`] on all ranks if one fails.
+    pub fn sort(&mut self) -> Result<()> {
+        Sorter::new(self.group, &self.engine)?.sort(self, SortRung::default()).map(|_| ())
+    }
+}
+
+/// Sorts vectors of a group; keeps the memory that it needs beside the keys from one sort to the next.
+pub struct Sorter<'g, T: Total<Word: KeyWord>> {
+    group: &'g dyn Group,
+    engine: Engine,
+    /// For the exchange.
+    stream: Engine,
+    /// Memory for a share, when there is no sort.
+    spare: Option<Buffer<T>>,
+    /// The launches that sort a share of this length.
+    own: Option<(usize, Sequence<Keys<T::Word>>)>,
+    ranges: Ranges<T>,
+}
+
+/// A sort of the caller's: from one buffer to another, of so many keys.
+pub type OtherSort<'a> = dyn FnMut(&dyn AnyBuffer, &dyn AnyBuffer, usize) -> Result<()> + 'a;
+
+/// Sorts a rank's share.
+type OwnSort<'a, 'g, T> = dyn FnMut(&mut Sorter<'g, T>, &mut ShardedVec<'_, T>) -> Result<()> + 'a;
+
+impl<'g, T: Total<Word: KeyWord + Pieces>> Sorter<'g, T> {
+    /// A sorter for this rank's vectors.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] if the driver refuses a stream.
+    pub fn new(group: &'g dyn Group, engine: &Engine) -> Result<Self> {
+        let stream = engine.second_stream()?;
+        Ok(Self { group, engine: engine.clone(), stream, spare: None, own: None, ranges: Ranges::default() })
+    }
+
+    /// The same sorter, whose exchange by ranges has this number of rounds.
+    pub fn with_rounds(mut self, rounds: usize) -> Self {
+        self.ranges.rounds = Some(rounds.max(1));
+        self
+    }
+
+    /// The same sorter, whose exchange by ranges tells buckets apart by these bits, not by those that suit the number
+    /// of keys: for tests of what only very many keys take.
+    pub fn with_bits(mut self, bits: Bits) -> Self {
+        self.ranges.bits = Some(bits);
+        self
+    }
+
+    /// Sorts in place, see [`ShardedVec::sort`]. Returns the rung that sorted: all ranks take another one than asked
+    /// for where that cannot sort these keys.
+    ///
+    /// # Errors
+    /// As for [`ShardedVec::sort`].
+    pub fn sort(&mut self, keys: &mut ShardedVec<'_, T>, rung: SortRung) -> Result<SortRung> {
+        if !self.engine.is(&keys.engine) {
+            return Err(Error::Usage("a sorter sorts vectors of its engine".into()));
+        }
+        let lengths: Vec<u64> = self.group.all_gather(&[keys.len as u64])?.concat();
+        if rung == SortRung::Ranges && lengths.len() > 1 && self.sort_by_ranges(keys, &lengths)? {
+            return Ok(SortRung::Ranges);
+        }
+        self.sort_whole(keys, &lengths, &mut |sorter, keys| sorter.sort_own(keys))?;
+        Ok(SortRung::Whole)
+    }
+
+    /// Sorts as [`SortRung::Whole`] does, with a sort of the caller's in place of the rung that sorts a share. It sorts
+    /// from one buffer to another, of which it is told the number of keys.
+    ///
+    /// # Errors
+    /// As for [`Sorter::sort`]; those of `sort`.
+    pub fn sort_by_other(&mut self, keys: &mut ShardedVec<'_, T>, sort: &mut OtherSort<'_>) -> Result<()> {
+        if !self.engine.is(&keys.engine) {
+            return Err(Error::Usage("a sorter sorts vectors of its engine".into()));
+        }
+        let lengths: Vec<u64> = self.group.all_gather(&[keys.len as u64])?.concat();
+        self.sort_whole(keys, &lengths, &mut |sorter, keys| {
+            // The two buffers change places.
+            let target = sorter.spare(keys.len)?;
+            sort(&Part::of(keys), &target, keys.len)?;
+            sorter.spare = Some(std::mem::replace(&mut keys.buffer, target));
+            keys.start = 0;
+            Ok(())
+        })
+    }
+
+    /// Sorts each share by `own`, exchanges, and sorts again what came.
+    fn sort_whole(
+        &mut self,
+        keys: &mut ShardedVec<'_, T>,
+        lengths: &[u64],
+        own: &mut OwnSort<'_, 'g, T>,
+    ) -> Result<()> {
+        own(self, keys)?;
+        if lengths.len() > 1 {
+            let cuts = self.cuts(keys, lengths)?;
+            if self.exchange_whole(keys, lengths, &cuts)? > 1 {
+                own(self, keys)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Memory for a share of this length.
+    fn spare(&mut self, len: usize) -> Result<Buffer<T>> {
+        match self.spare.take() {
+            Some(spare) if spare.len() >= len => Ok(spare),
+            _ => self.engine.alloc(room(len)),
+        }
+    }
+
+    /// Sorts this rank's share.
+    fn sort_own(&mut self, keys: &ShardedVec<'_, T>) -> Result<()> {
+        let mut own = match self.own.take() {
+            Some((len, own)) if len == keys.len => own,
+            // The memory of another length is freed first.
+            _ => {
+                let rung = choose(choice::SORTS, &self.engine, size_of::<T>(), keys.len)?;
+                rung.sorter::<T::Word>(&self.engine, keys.len as u32, Options::default())?
+            }
+        };
+        own.run(&self.engine, Keys { keys: keys.view().cast(), order: order_of(T::DTYPE) })?;
+        self.own = Some((keys.len, own));
+        Ok(())
+    }
+
+    /// Where each share, which is sorted, is cut for each rank: by rank and share.
+    fn cuts(&self, keys: &ShardedVec<'_, T>, lengths: &[u64]) -> Result<Vec<Vec<u64>>> {
+        let ends = lengths.iter().scan(0, |sum, &length| {
+            *sum += length;
+            Some(*sum)
+        });
+        let targets = ends.take(lengths.len() - 1).collect();
+        let mut search = Search::new(lengths, targets, SAMPLES);
+        while !search.is_done() {
+            let mine = self.words_at(keys, &search.places(self.group.rank()))?;
+            if !search.narrow(&self.group.all_gather(&mine)?) {
+                return Err(Error::Group("the ranks do not run the same program".into()));
+            }
+        }
+        let mut cuts = vec![vec![0; lengths.len()]];
+        cuts.append(&mut search.cuts());
+        cuts.push(lengths.to_vec());
+        Ok(cuts)
+    }
+
+    /// The keys at these places, as words that are ordered as they are.
+    fn words_at(&self, keys: &ShardedVec<'_, T>, places: &[u64]) -> Result<Vec<u64>> {
+        if places.is_empty() {
+            return Ok(vec![]);
+        }
+        let places: Vec<u32> = places.iter().map(|&place| place as u32).collect();
+        let (places, found) = (self.engine.upload(&places)?, self.engine.alloc::<T>(places.len())?);
+        gather(&self.engine, keys.view(), places.view(), found.view())?;
+        Ok(found.download()?.iter().map(|key| key.to_word().to_bits_64()).collect())
+    }
+
+    /// Moves the pieces to their ranks. Returns from how many ranks keys came.
+    fn exchange_whole(&mut self, keys: &mut ShardedVec<'_, T>, lengths: &[u64], cuts: &[Vec<u64>]) -> Result<usize> {
+        let (me, bytes) = (self.group.rank(), size_of::<T>());
+        let at = |place: u64| (keys.start + place as usize) * bytes;
+        let sends = cuts.windows(2).map(|cut| at(cut[0][me])..at(cut[1][me])).collect();
+        let mut end = 0;
+        let receives: Vec<_> = (0..lengths.len())
+            .map(|rank| {
+                let begin = end;
+                end += (cuts[me + 1][rank] - cuts[me][rank]) as usize * bytes;
+                begin..end
+            })
+            .collect();
+        let sources = receives.iter().filter(|range| !range.is_empty()).count();
+        let target = self.spare(keys.len)?;
+        let rounds = [Round { sends, receives }];
+        let exchange = Exchange { stream: &self.stream, from: &keys.buffer, to: &target, rounds: &rounds };
+        self.group.exchange(&exchange, &mut |_| Ok(()))?;
+        self.spare = Some(std::mem::replace(&mut keys.buffer, target));
+        keys.start = 0;
+        Ok(sources)
+    }
+}
