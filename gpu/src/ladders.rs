@@ -1,5 +1,6 @@
 //! The ladders of the program: the course's rungs, then the library's rows.
 
+use rungs_common::ladder::sort::Sort;
 use rungs_common::ladder::{Entry, Failed, Ladder, Launcher, Launches, Result};
 use rungs_matmul::ladder::{self as course, Multiply};
 use rungs_products::ladder::{
@@ -9,6 +10,40 @@ use simt::bf16;
 use std::boxed::Box;
 use std::sync::LazyLock;
 use std::vec::Vec;
+
+type Sorts = &'static [&'static Entry<Sort>];
+
+/// Sorts by digits.
+pub static RADIX: Ladder<Sort> = Ladder {
+    family: rungs_radix::LADDER.family,
+    about: rungs_radix::LADDER.about,
+    rungs: &joined::<{ rungs_radix::LADDER.rungs.len() + rungs_sorts::BY_DIGITS.len() }>(
+        rungs_radix::LADDER.rungs,
+        rungs_sorts::BY_DIGITS,
+    ),
+    default: &rungs_sorts::either::launches::RUNG,
+};
+
+/// Sorts that compare.
+pub static MERGE: Ladder<Sort> = Ladder {
+    family: rungs_merge::LADDER.family,
+    about: rungs_merge::LADDER.about,
+    rungs: &joined::<{ rungs_merge::LADDER.rungs.len() + rungs_sorts::BY_COMPARISONS.len() }>(
+        rungs_merge::LADDER.rungs,
+        rungs_sorts::BY_COMPARISONS,
+    ),
+    default: rungs_merge::LADDER.default,
+};
+
+/// The rows of the first list, then those of the second.
+const fn joined<const N: usize>(first: Sorts, second: Sorts) -> [&'static Entry<Sort>; N] {
+    let (mut rows, mut i) = ([first[0]; N], 0);
+    while i < N {
+        rows[i] = if i < first.len() { first[i] } else { second[i - first.len()] };
+        i += 1;
+    }
+    rows
+}
 
 /// The products: the course's, which multiply row-major matrices and nothing else, and the library's.
 pub static MATMUL: LazyLock<Ladder<Matmul>> = LazyLock::new(|| {

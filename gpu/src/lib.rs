@@ -12,13 +12,14 @@ pub use rungs_cubes as cubes;
 pub use rungs_histogram as histogram;
 pub use rungs_matmul as matmul;
 pub use rungs_merge as merge;
-pub use rungs_merge::{sort_kernel, sort_kernels};
 pub use rungs_odd_even as odd_even;
 pub use rungs_products as products;
 pub use rungs_radix as radix;
 pub use rungs_reduce as reduce;
 pub use rungs_saxpy as saxpy;
 pub use rungs_scan as scan;
+pub use rungs_sorts as sorts;
+pub use rungs_sorts::{sort_kernel, sort_kernels};
 
 #[cfg(not(target_os = "cuda"))]
 mod answer;

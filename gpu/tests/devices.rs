@@ -8,7 +8,7 @@ use rungs_kernels::keys::UNSIGNED;
 use rungs_kernels::ladder::sort::{Keys, Pairs, Sort};
 use rungs_kernels::ladder::{Ask, Device, Entry, Options, reduce, scan};
 use rungs_kernels::operator::Operation;
-use rungs_kernels::{bitonic, odd_even, radix};
+use rungs_kernels::{bitonic, ladders, odd_even};
 use simt::launcher::KNOWN_DEVICES;
 use simt::sim::Gpu;
 
@@ -32,7 +32,7 @@ fn sorts_run_where_they_do_not_refuse() {
     want.sort_unstable();
     for device in KNOWN_DEVICES {
         let gpu = gpu(device);
-        for ladder in [&bitonic::LADDER, &odd_even::LADDER, &radix::LADDER] {
+        for ladder in [&bitonic::LADDER, &odd_even::LADDER, &ladders::RADIX] {
             // What sorts in one block has a capacity of its own, and is tried there.
             for entry in ladder.rungs.iter().filter(|entry| entry.rung.capacity.is_none_or(|most| most > 1 << 20)) {
                 let name = entry.rung.name;
@@ -58,7 +58,7 @@ fn sorts_of_pairs_run_where_they_do_not_refuse() {
     for device in KNOWN_DEVICES {
         let gpu = gpu(device);
         let refused = |entry: &Entry<Sort>| entry.rung.refusal(&Ask::of::<u32>(&gpu, N)).is_some();
-        let with_pairs = || radix::LADDER.rungs.iter().filter(|entry| entry.run.pairs.is_some());
+        let with_pairs = || ladders::RADIX.rungs.iter().filter(|entry| entry.run.pairs.is_some());
         assert!(with_pairs().any(|entry| !refused(entry)), "no rung sorts pairs on {device:?}");
         for entry in with_pairs() {
             let name = entry.rung.name;

@@ -15,7 +15,7 @@ use rungs_kernels::ladder::{
 use rungs_kernels::ladder::{cubes, histogram, reduce, scan, sort};
 use rungs_kernels::operator::Operation;
 use rungs_kernels::scan::{r5_look_back, r6_look_ahead};
-use rungs_kernels::{bitonic, bubble, odd_even, radix};
+use rungs_kernels::{bitonic, bubble, ladders, odd_even, radix};
 use simt::Geometry;
 use simt::launcher::{Call, Memory};
 use std::cell::Cell;
@@ -309,7 +309,7 @@ fn taken_by_sort<W: Width>(ladder: &Ladder<Sort>, name: &str, n: u32) -> Taken {
 
 /// For a sort of `n` pairs.
 fn taken_by_pairs(name: &str, n: u32) -> Taken {
-    let entry = radix::LADDER.get(name).unwrap();
+    let entry = ladders::RADIX.get(name).unwrap();
     taken(
         |on| entry.pair_sorter(on, n),
         |on| {
@@ -346,9 +346,9 @@ where
 /// The launches of the sorts that `costs.rs` does not count are as many as their heads say.
 #[test]
 fn launches_are_as_many_as_heads_say() {
-    let launches = |name| taken_by_sort::<u32>(&radix::LADDER, name, 1 << 22).launches;
+    let launches = |name| taken_by_sort::<u32>(&ladders::RADIX, name, 1 << 22).launches;
     assert_eq!(["onesweep", "msd-buckets", "msd-skewed"].map(launches), [6, 5, 5 + 3]);
-    let launches = |n| taken_by_sort::<u32>(&radix::LADDER, "either", n).launches;
+    let launches = |n| taken_by_sort::<u32>(&ladders::RADIX, "either", n).launches;
     let sizes = [1, 1 << 20, (1 << 20) + 1, 1 << 21, (1 << 21) + 1, 1 << 25, (1 << 25) + 1];
     assert_eq!(sizes.map(launches), [1, 6, 6, 6, 7, 7, 5 + 3]);
     let launches = |n| taken_by_pairs("msd-pairs", n).launches;
@@ -399,13 +399,13 @@ fn scratch_memory_is_as_much_as_heads_say() {
     }
     // Sorts that go to and fro take as much as the keys, and at most an eighth of them and a MiB to count digits. What
     // fits a block takes nothing.
-    for entry in radix::LADDER.rungs[4..].iter().filter(|entry| entry.run.narrow.is_some()) {
+    for entry in ladders::RADIX.rungs[4..].iter().filter(|entry| entry.run.narrow.is_some()) {
         for n in [1, 1 << 16, 1 << 20, (1 << 24) + 1] {
-            for (key_bytes, taken) in [
-                (4, taken_by_sort::<u32>(&radix::LADDER, entry.rung.name, n)),
-                (8, taken_by_sort::<u64>(&radix::LADDER, entry.rung.name, n)),
-            ] {
-                let (name, keys) = (entry.rung.name, n as u64 * key_bytes);
+            let name = entry.rung.name;
+            let wide = || taken_by_sort::<u64>(&ladders::RADIX, name, n);
+            let narrow = [(4, taken_by_sort::<u32>(&ladders::RADIX, name, n))];
+            for (key_bytes, taken) in narrow.into_iter().chain(entry.run.wide.is_some().then(|| (8, wide()))) {
+                let keys = n as u64 * key_bytes;
                 if name == "either" && n == 1 {
                     assert_eq!(taken.bytes, 0);
                     continue;

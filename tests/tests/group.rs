@@ -12,7 +12,7 @@ use rungs_group::sort::{SortRung, Sorter};
 use rungs_group::{self as group, Exchange, Group, Meeting, Rendezvous, Round, Seat, Settings, ShardedVec, Tcp, Total};
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::scan::{Scan, Scans};
-use rungs_kernels::radix::pieces::{Bits, Pieces};
+use rungs_kernels::sorts::pieces::{Bits, Pieces};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::num::NonZero;

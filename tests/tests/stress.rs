@@ -61,7 +61,7 @@ struct Machine {
 
 /// The ladders of the rungs that sort.
 const SORTS: [&Ladder<Sort>; 3] =
-    [&rungs_kernels::odd_even::LADDER, &rungs_kernels::merge::LADDER, &rungs_kernels::radix::LADDER];
+    [&rungs_kernels::odd_even::LADDER, &rungs_kernels::ladders::MERGE, &rungs_kernels::ladders::RADIX];
 
 const MACHINES: [Machine; 2] = [
     Machine { name: "simulator", choice: DeviceChoice::Simulator, calls: 48, largest: 20_000 },

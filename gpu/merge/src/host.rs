@@ -1,6 +1,6 @@
-//! What the host needs for all rungs: the ladder, and the passes of a merge sort with their memory.
+//! What the host needs for all rungs: the ladder, and the passes of a merge sort.
 
-use super::passes::{Pass, merge_restore, restore_geometry};
+use super::runs::Pass;
 use super::*;
 use rungs_common::ladder::sort::*;
 use std::vec::Vec;
@@ -8,13 +8,12 @@ use std::vec::Vec;
 /// The ladder, from the textbook up.
 pub static LADDER: Ladder<Sort> = Ladder {
     family: "merge",
-    about: "merge sort and sample sort: comparisons alone, by any order",
+    about: "merge sort and sample sort: comparisons alone",
     rungs: &[
         &r1_merge_path::launches::RUNG,
         &r2_multi_way::launches::RUNG,
         &r3_all_runs::launches::RUNG,
         &r4_sample::launches::RUNG,
-        &r5_stable::launches::RUNG,
     ],
     default: &r4_sample::launches::RUNG,
 };
@@ -32,70 +31,26 @@ pub fn passes_of(n: u32, tile: u32, levels: &[u32], part: impl Fn(u32) -> u32) -
     levels.iter().map(pass).collect()
 }
 
-/// The memory of a merge sort: as much as the keys, and a word that tells whether the order is one.
-pub struct Buffers<K> {
-    other: Scratch<K>,
-    state: Scratch<u32>,
-    restores: bool,
-}
-
-impl<K: Scalar> Buffers<K> {
-    /// Memory to sort `n` keys. `restores`: whether the order may turn out to be none.
-    ///
-    /// # Errors
-    /// [`Failed::Machine`] if there is no memory.
-    pub fn new(on: &dyn Launcher, n: u32, restores: bool) -> Result<Self> {
-        Ok(Self { other: on.scratch(n)?, state: on.scratch(1)?, restores })
+/// Launches all passes, so that the last one writes to the first of the two arrays, where the keys are. `tiles` launches
+/// the sort of the tiles from one array to another, which may be the same; `merge` launches a pass.
+///
+/// # Errors
+/// Those of a launch.
+pub fn sort_by_passes<K: Key>(
+    on: &dyn Launcher,
+    arrays: [Global<K>; 2],
+    passes: &[Pass],
+    tiles: impl Fn(&dyn Launcher, Global<K>, Global<K>) -> Result,
+    merge: impl Fn(&dyn Launcher, &Pass, Global<K>, Global<K>) -> Result,
+) -> Result {
+    if arrays[0].is_empty() {
+        return Ok(());
     }
-
-    /// Launches all passes, so that the last one writes to `keys`. `tiles` launches the sort of the tiles from one
-    /// array to another, which may be the same; `merge` the pass of a number.
-    ///
-    /// # Errors
-    /// Those of a launch.
-    pub fn sort(
-        &self,
-        on: &dyn Launcher,
-        keys: Global<K>,
-        passes: &[Pass],
-        tiles: impl Fn(&dyn Launcher, Global<K>, Global<K>, Global<u32>) -> Result,
-        merge: impl Fn(&dyn Launcher, u32, &Pass, Global<K>, Global<K>, Global<u32>) -> Result,
-    ) -> Result {
-        if keys.is_empty() {
-            return Ok(());
-        }
-        let (state, odd) = (self.state.view(), passes.len() % 2);
-        let arrays = [keys, self.other.view()];
-        tiles(on, keys, arrays[odd], state)?;
-        for (number, pass) in passes.iter().enumerate() {
-            let from = (odd + number) % 2;
-            merge(on, number as u32, pass, arrays[from], arrays[1 - from], state)?;
-        }
-        if self.restores && !passes.is_empty() {
-            restore(on, arrays, state, odd as u32)?;
-        }
-        Ok(())
+    let odd = passes.len() % 2;
+    tiles(on, arrays[0], arrays[odd])?;
+    for (number, pass) in passes.iter().enumerate() {
+        let from = (odd + number) % 2;
+        merge(on, pass, arrays[from], arrays[1 - from])?;
     }
-}
-
-/// Launches [`merge_restore`] for keys of any size.
-fn restore<K: Scalar>(on: &dyn Launcher, [keys, other]: [Global<K>; 2], state: Global<u32>, odd: u32) -> Result {
-    fn of<W: Scalar, K: Scalar>(
-        on: &dyn Launcher,
-        [keys, other]: [Global<K>; 2],
-        state: Global<u32>,
-        odd: u32,
-    ) -> Result
-    where
-        merge_restore<W>: Kernel<Args = (Global<W>, Global<W>, Global<u32>, u32)>,
-    {
-        let geometry = restore_geometry(keys.len()).overlapping();
-        on.launch(merge_restore::<W>::default(), geometry, (keys.cast(), other.cast(), state, odd))
-    }
-    match size_of::<K>() {
-        1 => of::<u8, K>(on, [keys, other], state, odd),
-        2 => of::<u16, K>(on, [keys, other], state, odd),
-        4 => of::<u32, K>(on, [keys, other], state, odd),
-        _ => of::<u64, K>(on, [keys, other], state, odd),
-    }
+    Ok(())
 }

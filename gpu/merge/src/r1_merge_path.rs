@@ -1,10 +1,10 @@
-//! # Merge sort, two runs at a time along the merge path
+//! # Merge sort, merge two runs at a time along the merge path
 //!
 //! **Idea.** Two sorted runs are merged by many threads at once. Of the first d keys of the result, i come from the
 //! first run and d - i from the second. A binary search finds this i: where the path of the merge crosses diagonal d.
 //! So a thread, or a block, can begin anywhere in the result. Blocks sort tiles this way from the keys of a thread up;
 //! then each pass over the keys merges neighbouring runs, until there is one. Keys are compared and moved, nothing
-//! else, so any order will do ([`rungs_common::order::Order`]), and equivalent keys keep their order.
+//! else.
 //!
 //! **Changed from the rung before.** First rung.
 //!
@@ -24,10 +24,10 @@
 //! "Merge path - parallel merging made simple" (2012). The layout of two runs back to back is that of bitonic
 //! sequences, K. E. Batcher (1968).
 
-use super::passes::{Group, end, ended, merge_part, split_words, tile_keys};
-use super::tile::{Tile, sort_in_block, tile_shared};
-use rungs_common::order::{Greater, Less, LowHalfDown, Order};
-use simt::{Global, Scalar, grid, kernel, shared, thread, unroll};
+use super::runs::{Group, merge_part, split_words};
+use super::{Tile, part_keys, sort_tile, tile_shared};
+use crate::Key;
+use simt::{Global, Shared, grid, kernel, shared, thread, unroll};
 
 /// Threads per block.
 pub const BLOCK: u32 = 256;
@@ -39,90 +39,26 @@ const KEYS: usize = 17;
 pub const TILE: u32 = BLOCK * KEYS as u32;
 
 /// Keys of a tile that a block merges.
-pub const PART: u32 = tile_keys(2, BLOCK, KEYS as u32);
+pub const PART: u32 = part_keys(2, BLOCK, KEYS as u32);
 
 /// Bytes of dynamic shared memory.
 pub const fn shared_bytes<K>() -> u32 {
-    tile_shared::<K>(BLOCK, TILE)
+    tile_shared::<K>(TILE)
 }
 
 shared!(SPLITS: [u32; split_words(2)]);
 
 /// Sorts each tile of `input` and writes it to `output`, which may be `input`.
-#[kernel(max_threads = BLOCK, instances(
-    merge_merge_path_tile: <u32, Less>, merge_merge_path_tile_u64: <u64, Less>,
-    merge_merge_path_tile_greater: <u32, Greater>, merge_merge_path_tile_low: <u32, LowHalfDown>,
-))]
-pub fn merge_merge_path_tile<K: Scalar, C: Order<K>>(
-    input: Global<K>,
-    output: Global<K>,
-    state: Global<u32>,
-    order: C,
-) {
-    sort_tile::<K, C, KEYS, true, false>(input, output, state, order);
-}
-
-/// The tile of a block: loaded, sorted, written. The first block also clears `state`.
-#[inline(always)]
-pub(crate) fn sort_tile<K: Scalar, C: Order<K>, const N: usize, const STABLE: bool, const AHEAD: bool>(
-    input: Global<K>,
-    output: Global<K>,
-    state: Global<u32>,
-    order: C,
-) {
-    let (t, threads) = (thread::thread_idx_x(), thread::block_dim_x());
-    let slots = threads * N as u32;
-    let first = thread::block_idx_x() * slots;
-    grid::wait_for_previous();
-    grid::let_next_start();
-    if first + t == 0 {
-        state.set(0, 0);
-    }
-    let left = input.len() - first;
-    let count = if left < slots { left } else { slots };
-    let tile = Tile::new(threads, slots);
-    tile.surround(count);
-    let slot = |i: usize| i as u32 * threads + t;
-    let mut keys = [K::default(); N];
-    // All loads before the first store. A whole tile needs no test for each key.
-    if count == slots {
-        unroll::<N>(|i| keys[i] = input.get(first + slot(i)));
-        unroll::<N>(|i| tile.set(slot(i), keys[i]));
-    } else {
-        // Those behind the end load the last key again.
-        unroll::<N>(|i| keys[i] = input.get(first + if slot(i) < count { slot(i) } else { count - 1 }));
-        unroll::<N>(|i| {
-            if slot(i) < count {
-                tile.set(slot(i), keys[i]);
-            }
-        });
-    }
-    thread::sync_threads(); // the tile is whole before each thread takes its neighbouring keys
-    sort_in_block::<K, C, N, STABLE, AHEAD>(tile, count, order);
-    thread::sync_threads(); // the tile is sorted before it is read in another order
-    if count == slots {
-        unroll::<N>(|i| output.set(first + slot(i), tile.get(slot(i))));
-    } else {
-        unroll::<N>(|i| {
-            if slot(i) < count {
-                output.set(first + slot(i), tile.get(slot(i)));
-            }
-        });
-    }
+#[kernel(max_threads = BLOCK, instances(merge_merge_path_tile: <u32>, merge_merge_path_tile_u64: <u64>))]
+pub fn merge_merge_path_tile<K: Key>(input: Global<K>, output: Global<K>) {
+    sort_tile::<K, KEYS, false, false>(input, output);
 }
 
 /// Where each part begins in the first of its two runs: a thread per part.
 #[kernel(max_threads = BLOCK, instances(
-    merge_merge_path_split: <u32, Less>, merge_merge_path_split_u64: <u64, Less>,
-    merge_merge_path_split_greater: <u32, Greater>, merge_merge_path_split_low: <u32, LowHalfDown>,
+    merge_merge_path_split: <u32>, merge_merge_path_split_u64: <u64>,
 ))]
-pub fn merge_merge_path_split<K: Scalar, C: Order<K>>(
-    input: Global<K>,
-    run: u32,
-    parts: u32,
-    splits: Global<u32>,
-    order: C,
-) {
+pub fn merge_merge_path_split<K: Key>(input: Global<K>, run: u32, parts: u32, splits: Global<u32>) {
     grid::wait_for_previous();
     grid::let_next_start();
     let part = thread::index_1d();
@@ -135,7 +71,7 @@ pub fn merge_merge_path_split<K: Scalar, C: Order<K>>(
     let (mut low, mut high) = (d.saturating_sub(b), if d < a { d } else { a });
     while low < high {
         let middle = low + (high - low) / 2;
-        if order.before(keys.get(a + d - 1 - middle), keys.get(middle)) {
+        if keys.get(a + d - 1 - middle) < keys.get(middle) {
             high = middle;
         } else {
             low = middle + 1;
@@ -146,30 +82,27 @@ pub fn merge_merge_path_split<K: Scalar, C: Order<K>>(
 
 /// Merges one part of a pair of runs of `run` keys. `parts`: those of a whole pair.
 #[kernel(max_threads = BLOCK, instances(
-    merge_merge_path_merge: <u32, Less>, merge_merge_path_merge_u64: <u64, Less>,
-    merge_merge_path_merge_greater: <u32, Greater>, merge_merge_path_merge_low: <u32, LowHalfDown>,
+    merge_merge_path_merge: <u32>, merge_merge_path_merge_u64: <u64>,
 ))]
 #[rustfmt::skip]
-pub fn merge_merge_path_merge<K: Scalar, C: Order<K>>(
-    input: Global<K>, output: Global<K>, run: u32, parts: u32, splits: Global<u32>, state: Global<u32>, pass: u32,
-    order: C,
+pub fn merge_merge_path_merge<K: Key>(
+    input: Global<K>, output: Global<K>, run: u32, parts: u32, splits: Global<u32>,
 ) {
     let (t, part, shared) = (thread::thread_idx_x(), thread::block_idx_x(), SPLITS::view());
     grid::wait_for_previous();
     grid::let_next_start();
-    let ended = ended(state);
     let group = Group::new(part / parts, input.len(), run, 2);
     let from = part % parts * PART;
     let to = if group.len - from < PART { group.len } else { from + PART };
     if t < 2 {
         let first = splits.get(part);
         let end = if to < group.len { splits.get(part + 1) } else { group.len_of(0) };
-        shared.set(t, if t == 0 { first } else { from.wrapping_sub(first) });
-        shared.set(2 + t, if t == 0 { end } else { to.wrapping_sub(end) });
+        shared.set(t, if t == 0 { first } else { from - first });
+        shared.set(2 + t, if t == 0 { end } else { to - end });
     }
     thread::sync_threads(); // all threads see the splits
-    let tile = Tile::new(BLOCK, TILE);
-    let load = |places: simt::Shared<u32>| {
+    let tile = Tile::new(TILE);
+    let load = |places: Shared<u32>| {
         let (a, len) = (places.get(1), to - from);
         let (first_a, first_b) = (group.first + shared.get(0), group.first + group.start(1) + shared.get(1));
         let mut keys = [K::default(); KEYS];
@@ -186,9 +119,7 @@ pub fn merge_merge_path_merge<K: Scalar, C: Order<K>>(
             }
         });
     };
-    if !merge_part::<K, C, 2, KEYS, false>(output, group, [from, to], shared, tile, ended, order, load) {
-        end(state, pass, ended);
-    }
+    merge_part::<K, 2, KEYS, false>(output, group, [from, to], shared, tile, load);
 }
 
 #[cfg(not(target_os = "cuda"))]
@@ -196,71 +127,46 @@ pub mod launches {
     //! What the host launches: the tiles, then a search and a merge per pass.
 
     use super::*;
-    use crate::host::{Buffers, passes_of};
+    use crate::host::{passes_of, sort_by_passes};
+    use crate::runs::Pass;
     use rungs_common::ladder::sort::*;
 
     /// The rung.
     pub static RUNG: Entry<Sort> =
         rung!("r1_merge_path.rs", [merge_merge_path_tile, merge_merge_path_split, merge_merge_path_merge])
             .with_tiles(&[TILE as u64])
-            .run_by(
-                Sort::both(&MergePath).by_low_half(ByLowHalf { launches: sequence::<u32, LowHalfDown>, stable: true }),
-            );
+            .run_by(Sort::both(&MergePath));
 
     struct MergePath;
 
     impl<W: Width> Sorts<W> for MergePath
     where
-        Less: Order<W>,
-        merge_merge_path_tile<W, Less>: Kernel<Args = (Global<W>, Global<W>, Global<u32>, Less)>,
-        merge_merge_path_split<W, Less>: Kernel<Args = (Global<W>, u32, u32, Global<u32>, Less)>,
-        merge_merge_path_merge<W, Less>:
-            Kernel<Args = (Global<W>, Global<W>, u32, u32, Global<u32>, Global<u32>, u32, Less)>,
+        merge_merge_path_tile<W>: Kernel<Args = (Global<W>, Global<W>)>,
+        merge_merge_path_split<W>: Kernel<Args = (Global<W>, u32, u32, Global<u32>)>,
+        merge_merge_path_merge<W>: Kernel<Args = (Global<W>, Global<W>, u32, u32, Global<u32>)>,
     {
         fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-            let mut sort = sequence::<W, Less>(on, n)?;
-            Ok(unsigned(move |on, keys| sort(on, (keys, Less))))
-        }
-    }
-
-    /// The launches that sort `n` keys by an order.
-    ///
-    /// # Errors
-    /// [`Failed::Machine`] if there is no memory.
-    pub fn sequence<K: Scalar, C: Order<K> + simt::Argument>(
-        on: &dyn Launcher,
-        n: u32,
-    ) -> Result<Launches<(Global<K>, C)>>
-    where
-        merge_merge_path_tile<K, C>: Kernel<Args = (Global<K>, Global<K>, Global<u32>, C)>,
-        merge_merge_path_split<K, C>: Kernel<Args = (Global<K>, u32, u32, Global<u32>, C)>,
-        merge_merge_path_merge<K, C>: Kernel<Args = (Global<K>, Global<K>, u32, u32, Global<u32>, Global<u32>, u32, C)>,
-    {
-        let tiles = n.div_ceil(TILE);
-        let levels = std::vec![1; tiles.next_power_of_two().ilog2() as usize];
-        let passes = passes_of(n, TILE, &levels, |_| PART);
-        let splits = on.scratch::<u32>(passes.iter().map(|pass| pass.blocks).max().unwrap_or(0))?;
-        let buffers = Buffers::<K>::new(on, n, !C::TOTAL)?;
-        Ok(Box::new(move |on, (keys, order)| {
-            let bytes = shared_bytes::<K>();
-            buffers.sort(
-                on,
-                keys,
-                &passes,
-                |on, from, to, state| {
-                    let geometry = Geometry::linear(tiles, BLOCK).shared(bytes).overlapping();
-                    on.launch(merge_merge_path_tile::<K, C>::default(), geometry, (from, to, state, order))
-                },
-                |on, number, pass, from, to, state| {
+            let tiles = n.div_ceil(TILE);
+            let levels = std::vec![1; tiles.next_power_of_two().ilog2() as usize];
+            let passes = passes_of(n, TILE, &levels, |_| PART);
+            let splits = on.scratch::<u32>(passes.iter().map(|pass| pass.blocks).max().unwrap_or(0))?;
+            let other = on.scratch(n)?;
+            Ok(unsigned(move |on, keys| {
+                let tile = |on: &dyn Launcher, from, to| {
+                    let geometry = Geometry::linear(tiles, BLOCK).shared(shared_bytes::<W>()).overlapping();
+                    on.launch(merge_merge_path_tile::<W>::default(), geometry, (from, to))
+                };
+                let merge = |on: &dyn Launcher, pass: &Pass, from, to| {
                     let splits = splits.view().slice(0, pass.blocks);
                     let geometry = Geometry::linear(pass.blocks.div_ceil(BLOCK), BLOCK).overlapping();
-                    let args = (from, pass.run, pass.tiles, splits, order);
-                    on.launch(merge_merge_path_split::<K, C>::default(), geometry, args)?;
-                    let geometry = Geometry::linear(pass.blocks, BLOCK).shared(bytes).overlapping();
-                    let args = (from, to, pass.run, pass.tiles, splits, state, number, order);
-                    on.launch(merge_merge_path_merge::<K, C>::default(), geometry, args)
-                },
-            )
-        }))
+                    let args = (from, pass.run, pass.parts, splits);
+                    on.launch(merge_merge_path_split::<W>::default(), geometry, args)?;
+                    let geometry = Geometry::linear(pass.blocks, BLOCK).shared(shared_bytes::<W>()).overlapping();
+                    let args = (from, to, pass.run, pass.parts, splits);
+                    on.launch(merge_merge_path_merge::<W>::default(), geometry, args)
+                };
+                sort_by_passes(on, [keys, other.view()], &passes, tile, merge)
+            }))
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! # Radix sort of columns, merged by one thread
+//! # Radix sort in a block, one thread merges the columns
 //!
 //! **Idea.** Each thread sorts a column of keys by its bits. Then one thread merges: it looks at the head of every
 //! column, puts out the smallest and moves on in that column.

@@ -1,4 +1,4 @@
-//! # Radix sort of columns, merged by one atomic minimum
+//! # Radix sort in a block, an atomic minimum merges the columns
 //!
 //! **Idea.** Each thread sorts a column of keys by its bits. Then, until no key is left, all threads take the minimum
 //! of the heads of their columns by an atomic on one shared word. A thread that has this key takes the next place of

@@ -1,4 +1,4 @@
-//! # Radix sort of columns, merged by a tree
+//! # Radix sort in a block, a tree merges the columns
 //!
 //! **Idea.** Each thread sorts a column of keys by its bits. Then, for each key, the heads of the columns are compared
 //! in pairs, the winners in pairs again, until one is left. It is put out, and its column moves on.

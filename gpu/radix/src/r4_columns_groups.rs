@@ -1,4 +1,4 @@
-//! # Radix sort of columns, merged by minima of groups
+//! # Radix sort in a block, minima of groups merge the columns
 //!
 //! **Idea.** Each thread sorts a column of keys by its bits. Then, for each key, groups of 8 columns take the minimum
 //! of their heads by atomics on one word per group, and one thread of each group adds its group's minimum to the

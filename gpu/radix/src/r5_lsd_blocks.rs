@@ -1,4 +1,4 @@
-//! # Radix sort over many blocks, four bits per pass
+//! # Radix sort from the least significant digit, four bits per pass on many blocks
 //!
 //! **Idea.** Sort by the last digit, then by the one before it, and so on. Each pass is stable: it keeps the order that
 //! the passes before made among equal digits, so after the first digit all keys are sorted. A pass over many blocks
@@ -26,7 +26,7 @@
 //! **Source.** N. Satish, M. Harris and M. Garland, "Designing efficient sorting algorithms for manycore GPUs" (2009).
 //! Changed: a counter per thread and digit in place of their one-bit splits.
 
-use super::steps::{Digits, SCAN_THREADS, block_scan, scan_in_one_block};
+use super::{Digits, SCAN_THREADS, block_scan, scan_in_one_block};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, kernel, shared, thread, unroll, warp};
 

@@ -1,4 +1,4 @@
-//! # Radix sort, eight bits per pass, ranked by ballots
+//! # Radix sort from the least significant digit, eight bits per pass ranked by ballots
 //!
 //! **Idea.** A warp finds out by eight ballots, one per bit, which of its lanes hold the same digit. The rank of a key
 //! among those with its digit is the number of such lanes below its own, plus the count of the digit in the warp's
@@ -25,8 +25,7 @@
 //! **Source.** D. Merrill and A. Grimshaw, "High performance and scalable radix sorting" (2011). Changed: the ranking
 //! of S. Ashkiani, A. Davidson, U. Meyer and J. D. Owens, "GPU multisplit" (2016), by warps.
 
-use super::ranks::{lanes_below, match_digit};
-use super::steps::{Digits, SCAN_THREADS, block_scan, scan_in_one_block};
+use super::{Digits, SCAN_THREADS, block_scan, lanes_below, match_digit, scan_in_one_block};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, kernel, shared, thread, unroll, warp};
 

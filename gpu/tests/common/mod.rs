@@ -3,12 +3,12 @@
 
 use rungs_kernels::ladder::sort::Sort;
 use rungs_kernels::ladder::{Ladder, Rung};
-use rungs_kernels::{bitonic, bubble, cubes, histogram, merge, odd_even, products, radix, reduce, saxpy, scan};
+use rungs_kernels::{bitonic, bubble, cubes, histogram, ladders, odd_even, products, reduce, saxpy, scan};
 pub use rungs_testing::*;
 
 /// The ladders of sorts.
 pub const SORTS: [&Ladder<Sort>; 5] =
-    [&bitonic::LADDER, &bubble::LADDER, &odd_even::LADDER, &merge::LADDER, &radix::LADDER];
+    [&bitonic::LADDER, &bubble::LADDER, &odd_even::LADDER, &ladders::MERGE, &ladders::RADIX];
 
 /// Every ladder.
 pub fn families() -> Vec<(&'static str, Vec<&'static Rung>)> {

@@ -19,7 +19,7 @@ use rungs_group::sort::{SortRung, Sorter};
 use rungs_group::{Counter, Exchange, Group, Part, Reducer, Round, Scanner, ShardedVec, Total, seed_of};
 use rungs_kernels::ladder::reduce::{Reduce, Reduces};
 use rungs_kernels::ladder::scan::{Scan, Scans};
-use rungs_kernels::radix::pieces::Pieces;
+use rungs_kernels::sorts::pieces::Pieces;
 use serde::Serialize;
 use simt::Scalar;
 use std::time::Instant;

@@ -12,9 +12,9 @@ use rungs_kernels::histogram::{self, Key};
 use rungs_kernels::keys::DESCENDING;
 use rungs_kernels::ladder::{Entry, Launcher, Launches, Lengths, Options, Sequence, expect_len};
 use rungs_kernels::ladder::{histogram as counting, reduce, scan, sort};
-use rungs_kernels::merge::r2_multi_way::launches::{ByOrder, MergeKernels};
-use rungs_kernels::merge::r4_sample::{self, launches::SampleKernels};
-use rungs_kernels::merge::r5_stable::{self, launches::StableKernels};
+use rungs_kernels::sorts::by_order::multi_way::launches::{ByOrder, MergeKernels};
+use rungs_kernels::sorts::by_order::sample::{self, launches::SampleKernels};
+use rungs_kernels::sorts::stable::{self, launches::StableKernels};
 use rungs_kernels::operator::Operation;
 use simt::{Global, Scalar, launcher};
 use std::ffi::c_void;
@@ -253,7 +253,7 @@ impl<S: MergeKernels> Plan<SortBy<S>> {
     where
         S: SampleKernels,
     {
-        Self::by(engine, n, order, r4_sample::launches::sequence::<S>)
+        Self::by(engine, n, order, sample::launches::sequence::<S>)
     }
 
     /// A sort by an order of one's own, as [`Plan::sort_by`] makes it; equivalent keys keep their order.
@@ -264,7 +264,7 @@ impl<S: MergeKernels> Plan<SortBy<S>> {
     where
         S: StableKernels,
     {
-        Self::by(engine, n, order, r5_stable::launches::sequence::<S>)
+        Self::by(engine, n, order, stable::launches::sequence::<S>)
     }
 
     fn by(engine: &Engine, n: usize, order: S::Order, launches: MakeByOrder<S>) -> Result<Self> {

@@ -8,7 +8,7 @@ use crate::keys::order_of;
 use crate::vec::choice;
 use rungs_kernels::ladder::{histogram as counting, reduce, scan, sort};
 use rungs_kernels::operator::Operation;
-use rungs_kernels::{radix, scan as scans};
+use rungs_kernels::{ladders, scan as scans};
 use simt::launcher::{Call, Device, Memory};
 use simt::{Geometry, sim};
 use std::cell::RefCell;
@@ -120,7 +120,7 @@ fn a_sort_by_every_rung_that_a_gpu_is_given_only_launches_and_fills() {
     let engine = Engine::simulator();
     for n in SIZES {
         for rung in ["onesweep", "msd-skewed", "either"] {
-            let rung = radix::LADDER.get(rung).unwrap();
+            let rung = ladders::RADIX.get(rung).unwrap();
             let plan = Plan::<Sort<i32>>::sort_by_rung(&engine, n, order_of(i32::DTYPE), rung).unwrap();
             let memory: Buffer<i32> = engine.alloc(n as usize).unwrap();
             let mut sorted: Vec<i32> = keys(n).into_iter().map(|key| key as i32).collect();
@@ -132,7 +132,7 @@ fn a_sort_by_every_rung_that_a_gpu_is_given_only_launches_and_fills() {
             assert_eq!(memory.download().unwrap(), sorted, "{}, n = {n}", rung.rung.name);
         }
         for rung in ["onesweep", "msd-pairs"] {
-            let rung = radix::LADDER.get(rung).unwrap();
+            let rung = ladders::RADIX.get(rung).unwrap();
             let plan = Plan::<SortPairs<u32, u32>>::sort_pairs_by_rung(&engine, n, order_of(u32::DTYPE), rung).unwrap();
             let (keys_memory, values): (Buffer<u32>, Buffer<u32>) =
                 (engine.alloc(n as usize).unwrap(), engine.alloc(n as usize).unwrap());
@@ -269,7 +269,7 @@ fn runs_are_clean_under_the_simulators_checks() {
         let engine = Engine::simulator();
         let n = 9001;
         let memory = engine.upload(&keys(n)).unwrap();
-        let plan = Plan::<Sort<u32>>::sort_by_rung(&engine, n, 0, radix::LADDER.get("msd-skewed").unwrap()).unwrap();
+        let plan = Plan::<Sort<u32>>::sort_by_rung(&engine, n, 0, ladders::RADIX.get("msd-skewed").unwrap()).unwrap();
         let scratch: Buffer<u8> = engine.alloc(plan.scratch_bytes()).unwrap();
         for _ in 0..2 {
             // SAFETY: both arrays live, and are as large as the plan says.

@@ -11,7 +11,7 @@ use rungs_kernels::ladder::reduce::Reduce;
 use rungs_kernels::ladder::scan::Scan;
 use rungs_kernels::ladder::sort::Sort;
 use rungs_kernels::ladder::{Ask, Device, Entry, Ladder, Options};
-use rungs_kernels::{bitonic, products, radix, reduce, scan};
+use rungs_kernels::{bitonic, ladders, products, reduce, scan, sorts};
 
 /// A kind of machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,27 +71,27 @@ const fn row<K>(
 }
 
 /// Elements that `either` takes, at most.
-const MSD_MOST: u64 = radix::r8_msd_buckets::MAX_KEYS as u64;
+const MSD_MOST: u64 = sorts::buckets::MAX_KEYS as u64;
 
 /// Sorting keys.
 pub static SORTS: &[Row<Sort>] = &[
     row(4, SIM, ANY, &bitonic::LADDER, "register-step", SIMULATED),
     row(8, SIM, ANY, &bitonic::LADDER, "register-step", SIMULATED),
-    row(4, CUDA_9, MSD_MOST, &radix::LADDER, "either", H200),
-    row(8, CUDA_9, MSD_MOST, &radix::LADDER, "either", H200),
-    row(4, CUDA_8, MSD_MOST, &radix::LADDER, "either", Basis::Ladder),
-    row(8, CUDA_8, MSD_MOST, &radix::LADDER, "either", Basis::Ladder),
-    row(4, CUDA_8, ANY, &radix::LADDER, "onesweep", Basis::Ladder),
-    row(8, CUDA_8, ANY, &radix::LADDER, "onesweep", Basis::Ladder),
+    row(4, CUDA_9, MSD_MOST, &ladders::RADIX, "either", H200),
+    row(8, CUDA_9, MSD_MOST, &ladders::RADIX, "either", H200),
+    row(4, CUDA_8, MSD_MOST, &ladders::RADIX, "either", Basis::Ladder),
+    row(8, CUDA_8, MSD_MOST, &ladders::RADIX, "either", Basis::Ladder),
+    row(4, CUDA_8, ANY, &ladders::RADIX, "onesweep", Basis::Ladder),
+    row(8, CUDA_8, ANY, &ladders::RADIX, "onesweep", Basis::Ladder),
 ];
 
 /// Sorting keys that have a value each, see [`DeviceVec::sort_with`](super::DeviceVec::sort_with).
 pub static PAIR_SORTS: &[Row<Sort>] = &[
-    row(4, SIM, ANY, &radix::LADDER, "onesweep", Basis::Ladder),
-    row(4, CUDA_9, ANY, &radix::LADDER, "msd-pairs", H200),
-    row(4, CUDA_8, ANY, &radix::LADDER, "msd-pairs", Basis::Ladder),
+    row(4, SIM, ANY, &ladders::RADIX, "onesweep", Basis::Ladder),
+    row(4, CUDA_9, ANY, &ladders::RADIX, "msd-pairs", H200),
+    row(4, CUDA_8, ANY, &ladders::RADIX, "msd-pairs", Basis::Ladder),
     // Devices whose blocks have too little shared memory for that.
-    row(4, CUDA_8, ANY, &radix::LADDER, "onesweep", Basis::Ladder),
+    row(4, CUDA_8, ANY, &ladders::RADIX, "onesweep", Basis::Ladder),
 ];
 
 /// Reducing.

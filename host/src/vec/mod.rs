@@ -42,8 +42,8 @@ use rungs_kernels::ladder::Options;
 use rungs_kernels::ladder::reduce::{self, Reduce, Reduces};
 use rungs_kernels::ladder::scan::{self, Scan, Scans};
 use rungs_kernels::ladder::sort::{Keys, Pairs};
-use rungs_kernels::merge::r4_sample::{self, launches::SampleKernels};
-use rungs_kernels::merge::r5_stable::{self, launches::StableKernels};
+use rungs_kernels::sorts::by_order::sample::{self, launches::SampleKernels};
+use rungs_kernels::sorts::stable::{self, launches::StableKernels};
 use rungs_kernels::order::ByKey;
 use rungs_kernels::transform::{self, Functor};
 use simt::{Argument, Global, Kernel, Scalar};
@@ -204,7 +204,7 @@ impl<T: Scalar> DeviceVec<T> {
     /// # Errors
     /// As for [`DeviceVec::sort`].
     pub fn sort_by<S: SampleKernels<Key = T>>(&mut self, _kernels: S, order: S::Order) -> Result<()> {
-        let mut sort = r4_sample::launches::sequence::<S>(&self.engine, self.len() as u32)?;
+        let mut sort = sample::launches::sequence::<S>(&self.engine, self.len() as u32)?;
         Ok(sort(&self.engine, (self.view(), order))?)
     }
 
@@ -213,7 +213,7 @@ impl<T: Scalar> DeviceVec<T> {
     /// # Errors
     /// As for [`DeviceVec::sort`].
     pub fn stable_sort_by<S: StableKernels<Key = T>>(&mut self, _kernels: S, order: S::Order) -> Result<()> {
-        let mut sort = r5_stable::launches::sequence::<S>(&self.engine, self.len() as u32)?;
+        let mut sort = stable::launches::sequence::<S>(&self.engine, self.len() as u32)?;
         Ok(sort(&self.engine, (self.view(), order))?)
     }
 

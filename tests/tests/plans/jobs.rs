@@ -6,8 +6,8 @@ use rungs::data::Element;
 use rungs::engine::Engine;
 use rungs::plan::Plan;
 use rungs_kernels::histogram::MAX_BINS;
-use rungs_kernels::merge::r2_multi_way::launches::Own;
-use rungs_kernels::order::{Greater, LowHalfDown};
+use rungs_kernels::order::{Less, LowHalfDown};
+use rungs_kernels::sorts::by_order::{merge_by_less, merge_by_low_half};
 use std::ffi::c_void;
 
 /// One array of a run, as bytes before and after.
@@ -122,9 +122,9 @@ macro_rules! pairs {
 
 /// `$key`: what the order compares, the largest first.
 macro_rules! sort_by {
-    ($jobs:ident, $engine:ident, $n:ident, $($name:ident, $order:ident, $key:expr;)*) => {$(
+    ($jobs:ident, $engine:ident, $n:ident, $($name:ident, $kernels:ident, $order:ident, $key:expr;)*) => {$(
         let key: fn(&u32) -> u32 = $key;
-        let plan = Plan::$name($engine, $n, Own::<u32, $order>::default(), $order)?;
+        let plan = Plan::$name($engine, $n, $kernels::Kernels, $order)?;
         $jobs.push(Job {
             what: format!("sort of {} u32, {} {}", $n, stringify!($name), stringify!($order)),
             scratch_bytes: plan.scratch_bytes(),
@@ -231,9 +231,9 @@ pub fn jobs(engine: &Engine, n: usize) -> Result<Vec<Job>, Failed> {
     sort!(jobs, engine, n, u32, i32, f32, u64, i64, f64);
     pairs!(jobs, engine, n, u32, u32; f32, i32; i32, f32);
     sort_by! { jobs, engine, n,
-        sort_by, Greater, |key| *key;
+        sort_by, merge_by_less, Less, |key| !*key;
         // Different keys are equivalent in this one.
-        stable_sort_by, LowHalfDown, |key| *key & 0xFFFF;
+        stable_sort_by, merge_by_low_half, LowHalfDown, |key| *key & 0xFFFF;
     }
     elements! { jobs, engine, n,
         u32: |word| word as u32, u32::wrapping_add, u32::MIN, u32::MAX;

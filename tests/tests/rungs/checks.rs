@@ -12,9 +12,9 @@ use rungs_cli::checks;
 use rungs_cli::measure::run_once;
 use rungs_kernels::keys::{DESCENDING, UNSIGNED};
 use rungs_kernels::products::mixed;
-use rungs_kernels::radix::r8_msd_buckets::launches::{self as buckets, Memory};
-use rungs_kernels::radix::r8_msd_buckets::{self, Plain, radix_msd_buckets_histogram_bytes};
-use rungs_kernels::radix::r9_msd_skewed::launches::{Plan, Sort};
+use rungs_kernels::sorts::buckets::launches::{self, Memory};
+use rungs_kernels::sorts::buckets::{self, Plain, radix_msd_skewed_histogram_bytes};
+use rungs_kernels::sorts::msd_skewed::launches::{Plan, Sort};
 use simt::launcher::Launcher;
 use simt::sim::Check;
 use simt::{Geometry, Scalar};
@@ -92,7 +92,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     ("merge", &[], &[n(5000)]),
     // Small tiles up to 2^18 keys; splits found by launches of their own, and two distributions, beyond 2^21 and 2^20.
     ("merge", &["multi-way"], &[n(20_000), n(300_000).schedules(2), n((1 << 21) + 1).schedules(1)]),
-    // Small tiles up to 557,056 keys, small blocks up to 2^18; the passes of multi-way beyond 2^20.
+    // Small tiles up to 557,056 keys, small blocks up to 2^18.
     ("merge", &["all-runs"], &[n(20_000), n(560_000).schedules(2)]),
     ("merge", &["stable"], &[n(20_000), n(560_000).schedules(2), n((1 << 20) + 1).schedules(1)]),
     ("merge", &["sample"], &[n(20_000), n((1 << 20) + 1).schedules(1)]),
@@ -113,7 +113,7 @@ const CASES: &[(&str, &[&str], &[Case])] = &[
     ("radix", &["msd-buckets"], &[n(20_000), n((1 << 21) + 1).schedules(1)]),
     ("radix", &["msd-skewed"], &[n(20_000), n(20_000).of(Distribution::Few), n((1 << 21) + 1).schedules(1)]),
     // The two ways that the device chooses between, and keys that crowd in buckets which fit a block; one block. The
-    // two ways of more than 2^20 keys, with few schedules: gpu/tests/radix_choice.rs has more, by plans for fewer keys.
+    // two ways of more than 2^20 keys, with few schedules: gpu/library/sorts/tests/choice.rs has more, by plans for fewer keys.
     (
         "radix",
         &["either"],
@@ -267,13 +267,20 @@ const LARGE: &[(&str, &[&str])] = &[
             "merge_sample_splitters",
             "merge_sample_count",
             "merge_sample_starts",
-            "merge_sample_scatter_u8",
+            "merge_sample_scatter_u32",
             "merge_sample_buckets",
-            "merge_sample_large",
         ],
     ),
     ("all-runs", &["merge_all_runs_tile", "merge_all_runs_many"]),
-    ("stable", &["merge_stable_middle_tile", "merge_stable_scatter_u8", "merge_stable_buckets", "merge_stable_large"]),
+    (
+        "stable",
+        &[
+            "merge_stable_scatter_u8",
+            "merge_by_less_stable_middle_tile",
+            "merge_by_less_stable_buckets",
+            "merge_by_less_stable_sort_large",
+        ],
+    ),
     ("fp32-hopper", &["product_fp32_hopper_scale"]),
     ("half-hopper", &["product_half_hopper_nn_bf16"]),
     ("tensor-registers", &["product_tensor_registers_across"]),
@@ -314,10 +321,12 @@ const EACH: &[(&str, &[&str])] = &[
 ];
 
 /// Kernels that rungs launch from more keys on than a test can have: [`many_keys`] checks them.
-const BY_PLAN: &[&str] = &[WIDE, LARGE_BLOCKS, IN_BYTES];
-const WIDE: &str = "radix_msd_buckets_partition_wide";
+const BY_PLAN: &[&str] = &[WIDE, RUNG_WIDE, LARGE_BLOCKS, IN_BYTES];
+const WIDE: &str = "radix_msd_skewed_partition_wide";
+/// The same of the rung, which gpu/radix/tests checks.
+const RUNG_WIDE: &str = "radix_msd_buckets_partition_wide";
 const LARGE_BLOCKS: &str = "radix_msd_skewed_bucket_sort_large";
-const IN_BYTES: &str = "radix_msd_buckets_histogram_bytes";
+const IN_BYTES: &str = "radix_msd_skewed_histogram_bytes";
 
 /// The cases of a rung: its own, or the family's.
 fn cases(family: &Family, rung: &Rung) -> Result<&'static [Case], Failed> {
@@ -395,9 +404,9 @@ pub fn many_keys() -> Result<(), Failed> {
     let crowded = |i: u32| drawn(i) >> 32 & 0xe000_0000 | drawn(!i) & 3;
     // Four of them: such a bucket is a segment of two tiles, whose blocks write to one descriptor.
     let more_crowded = |i: u32| crowded(i) & 0x6000_0003;
-    let n = r8_msd_buckets::partition_tile::<u32>(true) + 1001;
+    let n = buckets::partition_tile::<u32>(true) + 1001;
     many_keys_of(WIDE, n, UNSIGNED, |i| drawn(i) as u32, |a, b| a.cmp(b))?;
-    let n = r8_msd_buckets::partition_tile::<u64>(true) + 1001;
+    let n = buckets::partition_tile::<u64>(true) + 1001;
     many_keys_of(WIDE, n, DESCENDING, drawn, |a, b| b.cmp(a))?;
     many_keys_of(LARGE_BLOCKS, 20_011, UNSIGNED, |i| drawn(i) as u32, |a, b| a.cmp(b))?;
     many_keys_of(LARGE_BLOCKS, 60_013, DESCENDING, |i| crowded(i) as u32, |a, b| b.cmp(a))?;
@@ -416,10 +425,10 @@ fn many_keys_of<W: Sort + Scalar + PartialEq + Debug>(
 ) -> Result<(), Failed> {
     let engine = Engine::simulator_with(MULTIPROCESSORS);
     let shared = engine.device().shared_per_block;
-    let usual = buckets::Plan::new::<W>(n, shared);
+    let usual = launches::Plan::new::<W>(n, shared);
     let buckets = match kernel {
-        WIDE => buckets::Plan { wide: true, ..usual },
-        _ => buckets::Plan { first_bits: 3, second_bits: 0, ..usual },
+        WIDE => launches::Plan { wide: true, ..usual },
+        _ => launches::Plan { first_bits: 3, second_bits: 0, ..usual },
     };
     let plan = Plan::by_way_of::<W>(buckets, kernel == LARGE_BLOCKS, shared);
     let keys: Vec<W> = (0..n).map(drawn).collect();
@@ -438,21 +447,21 @@ fn many_keys_of<W: Sort + Scalar + PartialEq + Debug>(
 
 /// A histogram of 17 top bits by itself: the sort has more buckets than schedules of it can be run.
 fn counted_in_bytes(keys: &[u32]) -> Result<(), Failed> {
-    const TOP_BITS: u32 = r8_msd_buckets::BYTES_TOP_BITS;
+    const TOP_BITS: u32 = buckets::BYTES_TOP_BITS;
     let engine = Engine::simulator_with(MULTIPROCESSORS);
     let mut want = vec![0u32; 1 << TOP_BITS];
     keys.iter().for_each(|key| want[(key >> (32 - TOP_BITS)) as usize] += 1);
     let count = || -> rungs::Result<Vec<u32>> {
         let (keys, counts) = (engine.upload(keys)?, engine.upload(&vec![0u32; want.len()])?);
-        let geometry = Geometry::linear(2, r8_msd_buckets::HISTOGRAM_THREADS);
-        let geometry = geometry.shared(r8_msd_buckets::histogram_shared(TOP_BITS)).overlapping();
+        let geometry = Geometry::linear(2, buckets::HISTOGRAM_THREADS);
+        let geometry = geometry.shared(buckets::histogram_shared(TOP_BITS)).overlapping();
         let args = (keys.view(), UNSIGNED, counts.view(), counts.slice(0, 0));
         let on: &dyn Launcher = &engine;
-        on.launch(radix_msd_buckets_histogram_bytes::<u32, Plain>::default(), geometry, args)?;
+        on.launch(radix_msd_skewed_histogram_bytes::<u32, Plain>::default(), geometry, args)?;
         counts.download()
     };
     launches_once(&engine, IN_BYTES, count)?;
-    passes("msd-buckets", &want, count)
+    passes("msd-skewed", &want, count)
 }
 
 /// Whether a sequence launches the kernel, one of its instances, once.

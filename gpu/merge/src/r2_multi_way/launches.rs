@@ -1,17 +1,15 @@
 //! What the host launches: the tiles, then the passes.
 
 use super::*;
-use crate::host::{Buffers, passes_of};
-use crate::passes::{Pass, tile_keys};
-use crate::tile::tile_shared;
+use crate::host::{passes_of, sort_by_passes};
+use crate::part_keys;
+use crate::runs::Pass;
+use crate::tile_shared;
 use rungs_common::ladder::sort::*;
-use rungs_common::order::{Greater, Less, LowHalfDown, Order};
-use simt::Argument;
-use std::marker::PhantomData;
 use std::vec::Vec;
 
-/// Keys of a small tile, of the ladder's narrow keys.
-pub const SMALL_TILE: u64 = (SMALL_BLOCK * small_keys::<u32>()) as u64;
+/// Keys of a small tile.
+pub const SMALL_TILE: u64 = SMALL_BLOCK as u64 * SMALL_KEYS as u64;
 
 /// The rung.
 pub static RUNG: Entry<Sort> = rung!(
@@ -27,63 +25,71 @@ pub static RUNG: Entry<Sort> = rung!(
     ]
 )
 .with_tiles(&[SMALL_TILE])
-.run_by(Sort::both(&MultiWay).by_low_half(ByLowHalf { launches: sequence::<Own<u32, LowHalfDown>>, stable: false }));
-
-/// The arguments of a kernel that sorts tiles: input, output, state, order.
-pub type TileArgs<K, C> = (Global<K>, Global<K>, Global<u32>, C);
-/// Those of one that finds splits: input, keys per run, parts per group, keys per part, splits, order.
-pub type SplitArgs<K, C> = (Global<K>, u32, u32, u32, Global<u32>, C);
-/// Those of one that merges: input, output, keys per run, parts per group, splits, state, number of the pass, order.
-pub type MergeArgs<K, C> = (Global<K>, Global<K>, u32, u32, Global<u32>, Global<u32>, u32, C);
-
-/// The kernels of a merge sort by one order.
-#[allow(missing_docs, reason = "each is the kernel of that name")]
-pub trait MergeKernels: 'static {
-    type Key: Scalar;
-    type Order: Order<Self::Key> + Argument;
-    type Tile: Kernel<Args = TileArgs<Self::Key, Self::Order>> + Default;
-    type SmallTile: Kernel<Args = TileArgs<Self::Key, Self::Order>> + Default;
-    type Split4: Kernel<Args = SplitArgs<Self::Key, Self::Order>> + Default;
-    type Split8: Kernel<Args = SplitArgs<Self::Key, Self::Order>> + Default;
-    type Merge4: Kernel<Args = MergeArgs<Self::Key, Self::Order>> + Default;
-    type Merge8: Kernel<Args = MergeArgs<Self::Key, Self::Order>> + Default;
-    type SmallMerge: Kernel<Args = MergeArgs<Self::Key, Self::Order>> + Default;
-}
-
-/// What is sorted by the order of `S`: the keys, and the order.
-pub type ByOrder<S> = (Global<<S as MergeKernels>::Key>, <S as MergeKernels>::Order);
-
-/// The kernels of this rung for keys of type `K` and order `C`.
-#[derive(Default)]
-pub struct Own<K, C>(PhantomData<(K, C)>);
-
-macro_rules! own {
-    ($($K:ty, $C:ty;)*) => {$(
-        impl MergeKernels for Own<$K, $C> {
-            type Key = $K;
-            type Order = $C;
-            type Tile = merge_multi_way_tile<$K, $C>;
-            type SmallTile = merge_multi_way_small_tile<$K, $C>;
-            type Split4 = merge_multi_way_split4<$K, $C>;
-            type Split8 = merge_multi_way_split8<$K, $C>;
-            type Merge4 = merge_multi_way_merge4<$K, $C>;
-            type Merge8 = merge_multi_way_merge8<$K, $C>;
-            type SmallMerge = merge_multi_way_small_merge<$K, $C>;
-        }
-    )*};
-}
-own! { u32, Less; u64, Less; u32, Greater; u32, LowHalfDown; }
+.run_by(Sort::both(&MultiWay));
 
 struct MultiWay;
 
+/// The arguments of a kernel that sorts tiles: input, output.
+pub type TileArgs<K> = (Global<K>, Global<K>);
+/// Those of one that finds splits: input, keys per run, parts per group, keys per part, splits.
+type SplitArgs<K> = (Global<K>, u32, u32, u32, Global<u32>);
+/// Those of one that merges: input, output, keys per run, parts per group, splits.
+type MergeArgs<K> = (Global<K>, Global<K>, u32, u32, Global<u32>);
+
 impl<W: Width> Sorts<W> for MultiWay
 where
-    Own<W, Less>: MergeKernels<Key = W, Order = Less>,
+    merge_multi_way_tile<W>: Kernel<Args = TileArgs<W>>,
+    merge_multi_way_small_tile<W>: Kernel<Args = TileArgs<W>>,
+    merge_multi_way_split4<W>: Kernel<Args = SplitArgs<W>>,
+    merge_multi_way_split8<W>: Kernel<Args = SplitArgs<W>>,
+    merge_multi_way_merge4<W>: Kernel<Args = MergeArgs<W>>,
+    merge_multi_way_merge8<W>: Kernel<Args = MergeArgs<W>>,
+    merge_multi_way_small_merge<W>: Kernel<Args = MergeArgs<W>>,
 {
     fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-        let mut sort = sequence::<Own<W, Less>>(on, n)?;
-        Ok(unsigned(move |on, keys| sort(on, (keys, Less))))
+        let plan = Plan::new::<W>(n);
+        let words = if plan.fused { 0 } else { plan.passes.iter().map(|p| p.blocks * p.ways).max().unwrap_or(0) };
+        let (splits, other) = (on.scratch::<u32>(words)?, on.scratch(n)?);
+        Ok(unsigned(move |on, keys| {
+            let tiles = |on: &dyn Launcher, from, to| {
+                let shared = tile_shared::<W>(plan.tile);
+                let geometry = |threads| Geometry::linear(n.div_ceil(plan.tile), threads).shared(shared).overlapping();
+                match plan.small {
+                    true => on.launch(merge_multi_way_small_tile::<W>::default(), geometry(SMALL_BLOCK), (from, to)),
+                    false => on.launch(merge_multi_way_tile::<W>::default(), geometry(BLOCK), (from, to)),
+                }
+            };
+            let merge = |on: &dyn Launcher, pass: &Pass, from, to| {
+                let &Pass { run, ways, parts, blocks } = pass;
+                let splits = splits.view().slice(0, if plan.fused { 0 } else { blocks * ways });
+                if !plan.fused {
+                    let args = (from, run, parts, part_keys(ways, BLOCK, keys_of::<W>(KEYS)), splits);
+                    let geometry = Geometry::linear(blocks.div_ceil(SPLIT_BLOCK / simt::warp::WARP), SPLIT_BLOCK);
+                    match ways {
+                        4 => on.launch(merge_multi_way_split4::<W>::default(), geometry.overlapping(), args)?,
+                        _ => on.launch(merge_multi_way_split8::<W>::default(), geometry.overlapping(), args)?,
+                    }
+                }
+                let args = (from, to, run, parts, splits);
+                let geometry = |threads, keys| {
+                    let shared = tile_shared::<W>(threads * keys_of::<W>(keys));
+                    Geometry::linear(blocks, threads).shared(shared).overlapping()
+                };
+                let small = geometry(SMALL_BLOCK, SMALL_MERGE_KEYS);
+                match (plan.small, ways) {
+                    (true, _) => on.launch(merge_multi_way_small_merge::<W>::default(), small, args),
+                    (false, 4) => on.launch(merge_multi_way_merge4::<W>::default(), geometry(BLOCK, KEYS), args),
+                    (false, _) => on.launch(merge_multi_way_merge8::<W>::default(), geometry(BLOCK, KEYS), args),
+                }
+            };
+            sort_by_passes(on, [keys, other.view()], &plan.passes, tiles, merge)
+        }))
     }
+}
+
+/// Keys of type `K` per thread, where a thread has so many of 32 bits.
+pub const fn keys_of<K>(keys: usize) -> u32 {
+    if size_of::<K>() == 8 { WIDE_KEYS as u32 } else { keys as u32 }
 }
 
 /// Most keys that are sorted in small tiles.
@@ -108,7 +114,7 @@ impl Plan {
     /// The plan for `n` keys.
     pub fn new<K>(n: u32) -> Self {
         let small = n <= SMALL;
-        let tile = if small { SMALL_BLOCK * small_keys::<K>() } else { BLOCK * keys::<K>() };
+        let tile = if small { SMALL_BLOCK * keys_of::<K>(SMALL_KEYS) } else { BLOCK * keys_of::<K>(KEYS) };
         let levels = n.div_ceil(tile).next_power_of_two().ilog2();
         let most = if small || size_of::<K>() == 8 { 2 } else { 3 };
         let count = levels.div_ceil(most);
@@ -116,58 +122,9 @@ impl Plan {
         let of_pass = |pass: u32| (levels * (pass + 1) / count - levels * pass / count).max(2);
         let levels: Vec<u32> = (0..count).rev().map(of_pass).collect();
         let part = |ways| match small {
-            true => tile_keys(ways, SMALL_BLOCK, small_merge_keys::<K>()),
-            false => tile_keys(ways, BLOCK, keys::<K>()),
+            true => part_keys(ways, SMALL_BLOCK, keys_of::<K>(SMALL_MERGE_KEYS)),
+            false => part_keys(ways, BLOCK, keys_of::<K>(KEYS)),
         };
         Self { small, tile, passes: passes_of(n, tile, &levels, part), fused: n <= FUSED }
     }
-}
-
-/// The launches that sort `n` keys by an order.
-///
-/// # Errors
-/// [`Failed::Machine`] if there is no memory.
-pub fn sequence<S: MergeKernels>(on: &dyn Launcher, n: u32) -> Result<Launches<ByOrder<S>>> {
-    let plan = Plan::new::<S::Key>(n);
-    let words = if plan.fused { 0 } else { plan.passes.iter().map(|p| p.blocks * p.ways).max().unwrap_or(0) };
-    let splits = on.scratch::<u32>(words)?;
-    let buffers = Buffers::<S::Key>::new(on, n, !S::Order::TOTAL)?;
-    Ok(Box::new(move |on, (keys, order)| {
-        let tiles = |on: &dyn Launcher, from, to, state| {
-            let args = (from, to, state, order);
-            let geometry = |threads| {
-                let shared = tile_shared::<S::Key>(threads, plan.tile);
-                Geometry::linear(n.div_ceil(plan.tile), threads).shared(shared).overlapping()
-            };
-            match plan.small {
-                true => on.launch(S::SmallTile::default(), geometry(SMALL_BLOCK), args),
-                false => on.launch(S::Tile::default(), geometry(BLOCK), args),
-            }
-        };
-        let merge = |on: &dyn Launcher, number, pass: &Pass, from, to, state| {
-            let &Pass { run, ways, tiles, blocks } = pass;
-            let splits = splits.view().slice(0, if plan.fused { 0 } else { blocks * ways });
-            if !plan.fused {
-                let part = tile_keys(ways, BLOCK, super::keys::<S::Key>());
-                let args = (from, run, tiles, part, splits, order);
-                let geometry = Geometry::linear(blocks.div_ceil(SPLIT_BLOCK / simt::warp::WARP), SPLIT_BLOCK);
-                match ways {
-                    4 => on.launch(S::Split4::default(), geometry.overlapping(), args)?,
-                    _ => on.launch(S::Split8::default(), geometry.overlapping(), args)?,
-                }
-            }
-            let args = (from, to, run, tiles, splits, state, number, order);
-            let geometry = |threads, keys: u32| {
-                let shared = tile_shared::<S::Key>(threads, threads * keys);
-                Geometry::linear(blocks, threads).shared(shared).overlapping()
-            };
-            let (small, large) = (small_merge_keys::<S::Key>(), super::keys::<S::Key>());
-            match (plan.small, ways) {
-                (true, _) => on.launch(S::SmallMerge::default(), geometry(SMALL_BLOCK, small), args),
-                (false, 4) => on.launch(S::Merge4::default(), geometry(BLOCK, large), args),
-                (false, _) => on.launch(S::Merge8::default(), geometry(BLOCK, large), args),
-            }
-        };
-        buffers.sort(on, keys, &plan.passes, tiles, merge)
-    }))
 }

@@ -1,43 +1,34 @@
 //! The other launches: where the parts of a merge begin, and the merges.
 
-use super::{BLOCK, MAX_SPILLS, SMALL_BLOCK, SMALL_MIN_BLOCKS, SPLIT_BLOCK, keys, min_blocks, small_merge_keys};
-use crate::passes::{Group, end, ended, load_runs, merge_part, split_words, tile_keys};
-use crate::split::split;
-use crate::tile::Tile;
-use rungs_common::order::{Greater, Less, LowHalfDown, Order};
-use simt::{Global, Scalar, grid, kernel, shared, thread, warp};
+use super::split::split;
+use super::{
+    BLOCK, KEYS, MAX_SPILLS, SMALL_BLOCK, SMALL_MERGE_KEYS, SMALL_MIN_BLOCKS, SPLIT_BLOCK, WIDE_KEYS, min_blocks,
+};
+use crate::Key;
+use crate::Tile;
+use crate::part_keys;
+use crate::runs::{Group, load_runs, merge_part, split_words};
+use simt::{Global, grid, kernel, shared, thread, warp};
 
 shared!(SPLITS: [u32; split_words(8)]);
 
-/// Where each part of a merge of four runs begins in them. `parts`: those of a whole group; `tile`: keys of a part.
-#[kernel(max_threads = SPLIT_BLOCK, instances(
-    merge_multi_way_split4: <u32, Less>, merge_multi_way_split4_u64: <u64, Less>,
-    merge_multi_way_split4_greater: <u32, Greater>, merge_multi_way_split4_low: <u32, LowHalfDown>,
-))]
-#[rustfmt::skip]
-pub fn merge_multi_way_split4<K: Scalar, C: Order<K>>(
-    input: Global<K>, run: u32, parts: u32, tile: u32, splits: Global<u32>, order: C,
-) {
-    find_splits::<K, C, 4, 8>(input, run, parts, tile, splits, order);
+/// Where each part of a merge of four runs begins in them. `parts`: those of a whole group; `keys`: of a part.
+#[kernel(max_threads = SPLIT_BLOCK, instances(merge_multi_way_split4: <u32>, merge_multi_way_split4_u64: <u64>))]
+pub fn merge_multi_way_split4<K: Key>(input: Global<K>, run: u32, parts: u32, keys: u32, splits: Global<u32>) {
+    find_splits::<K, 4, 8>(input, run, parts, keys, splits);
 }
 
 /// The same for eight runs.
-#[kernel(max_threads = SPLIT_BLOCK, instances(
-    merge_multi_way_split8: <u32, Less>, merge_multi_way_split8_u64: <u64, Less>,
-    merge_multi_way_split8_greater: <u32, Greater>, merge_multi_way_split8_low: <u32, LowHalfDown>,
-))]
-#[rustfmt::skip]
-pub fn merge_multi_way_split8<K: Scalar, C: Order<K>>(
-    input: Global<K>, run: u32, parts: u32, tile: u32, splits: Global<u32>, order: C,
-) {
-    find_splits::<K, C, 8, 4>(input, run, parts, tile, splits, order);
+#[kernel(max_threads = SPLIT_BLOCK, instances(merge_multi_way_split8: <u32>, merge_multi_way_split8_u64: <u64>))]
+pub fn merge_multi_way_split8<K: Key>(input: Global<K>, run: u32, parts: u32, keys: u32, splits: Global<u32>) {
+    find_splits::<K, 8, 4>(input, run, parts, keys, splits);
 }
 
 /// What the kernels that find splits do: a warp for each part.
 #[inline(always)]
 #[rustfmt::skip]
-pub fn find_splits<K: Scalar, C: Order<K>, const WAYS: usize, const SAMPLES: usize>(
-    input: Global<K>, run: u32, parts: u32, tile: u32, splits: Global<u32>, order: C,
+fn find_splits<K: Key, const WAYS: usize, const SAMPLES: usize>(
+    input: Global<K>, run: u32, parts: u32, part_keys: u32, splits: Global<u32>,
 ) {
     grid::wait_for_previous();
     grid::let_next_start();
@@ -47,7 +38,7 @@ pub fn find_splits<K: Scalar, C: Order<K>, const WAYS: usize, const SAMPLES: usi
         return; // the whole warp
     }
     let group = Group::new(part / parts, input.len(), run, ways);
-    let found = split::<K, C, WAYS, SAMPLES>(input, group, part % parts * tile, order);
+    let found = split::<K, WAYS, SAMPLES>(input, group, part % parts * part_keys);
     if lane.is_multiple_of(SAMPLES as u32) {
         splits.set(part * ways + lane / SAMPLES as u32, found);
     }
@@ -55,96 +46,55 @@ pub fn find_splits<K: Scalar, C: Order<K>, const WAYS: usize, const SAMPLES: usi
 
 /// Merges one part of four runs of `run` keys. `parts`: those of a whole group. `splits`: found before, or empty.
 #[kernel(max_threads = BLOCK, min_blocks = min_blocks::<K>(), max_spills = MAX_SPILLS, instances(
-    merge_multi_way_merge4: <u32, Less>, merge_multi_way_merge4_u64: <u64, Less>,
-    merge_multi_way_merge4_greater: <u32, Greater>, merge_multi_way_merge4_low: <u32, LowHalfDown>,
+    merge_multi_way_merge4: <u32>, merge_multi_way_merge4_u64: <u64>,
 ))]
-#[rustfmt::skip]
-pub fn merge_multi_way_merge4<K: Scalar, C: Order<K>>(
-    input: Global<K>, output: Global<K>, run: u32, parts: u32, splits: Global<u32>, state: Global<u32>, pass: u32,
-    order: C,
-) {
-    merge::<K, C, 4, 8>(input, output, run, parts, splits, state, pass, order);
+pub fn merge_multi_way_merge4<K: Key>(input: Global<K>, output: Global<K>, run: u32, parts: u32, splits: Global<u32>) {
+    if size_of::<K>() == 8 {
+        merge_runs::<K, 4, 8, WIDE_KEYS, false>(input, output, run, parts, splits);
+    } else {
+        merge_runs::<K, 4, 8, KEYS, false>(input, output, run, parts, splits);
+    }
 }
 
 /// The same for eight runs.
 #[kernel(max_threads = BLOCK, min_blocks = min_blocks::<K>(), max_spills = MAX_SPILLS, instances(
-    merge_multi_way_merge8: <u32, Less>, merge_multi_way_merge8_u64: <u64, Less>,
-    merge_multi_way_merge8_greater: <u32, Greater>, merge_multi_way_merge8_low: <u32, LowHalfDown>,
+    merge_multi_way_merge8: <u32>, merge_multi_way_merge8_u64: <u64>,
 ))]
-#[rustfmt::skip]
-pub fn merge_multi_way_merge8<K: Scalar, C: Order<K>>(
-    input: Global<K>, output: Global<K>, run: u32, parts: u32, splits: Global<u32>, state: Global<u32>, pass: u32,
-    order: C,
-) {
-    merge::<K, C, 8, 4>(input, output, run, parts, splits, state, pass, order);
+pub fn merge_multi_way_merge8<K: Key>(input: Global<K>, output: Global<K>, run: u32, parts: u32, splits: Global<u32>) {
+    if size_of::<K>() == 8 {
+        merge_runs::<K, 8, 4, WIDE_KEYS, false>(input, output, run, parts, splits);
+    } else {
+        merge_runs::<K, 8, 4, KEYS, false>(input, output, run, parts, splits);
+    }
 }
 
 /// The same for four runs and small tiles.
 #[kernel(max_threads = SMALL_BLOCK, min_blocks = SMALL_MIN_BLOCKS, instances(
-    merge_multi_way_small_merge: <u32, Less>, merge_multi_way_small_merge_u64: <u64, Less>,
-    merge_multi_way_small_merge_greater: <u32, Greater>, merge_multi_way_small_merge_low: <u32, LowHalfDown>,
+    merge_multi_way_small_merge: <u32>, merge_multi_way_small_merge_u64: <u64>,
 ))]
 #[rustfmt::skip]
-pub fn merge_multi_way_small_merge<K: Scalar, C: Order<K>>(
-    input: Global<K>, output: Global<K>, run: u32, parts: u32, splits: Global<u32>, state: Global<u32>, pass: u32,
-    order: C,
+pub fn merge_multi_way_small_merge<K: Key>(
+    input: Global<K>, output: Global<K>, run: u32, parts: u32, splits: Global<u32>,
 ) {
-    small_merge(input, output, run, parts, splits, state, pass, order);
+    if size_of::<K>() == 8 {
+        merge_runs::<K, 4, 8, WIDE_KEYS, true>(input, output, run, parts, splits);
+    } else {
+        merge_runs::<K, 4, 8, SMALL_MERGE_KEYS, true>(input, output, run, parts, splits);
+    }
 }
 
 /// What the kernels of merges do.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
+#[track_caller]
 #[rustfmt::skip]
-pub fn merge<K: Scalar, C: Order<K>, const WAYS: usize, const SAMPLES: usize>(
-    input: Global<K>, output: Global<K>, run: u32, parts: u32, splits: Global<u32>, state: Global<u32>, pass: u32,
-    order: C,
-) {
-    if size_of::<K>() == 8 {
-        merge_runs::<K, C, WAYS, SAMPLES, { keys::<u64>() as usize }, false>(
-            input, output, run, parts, splits, state, pass, order,
-        );
-    } else {
-        merge_runs::<K, C, WAYS, SAMPLES, { keys::<u32>() as usize }, false>(
-            input, output, run, parts, splits, state, pass, order,
-        );
-    }
-}
-
-/// What the kernels of merges of small tiles do.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-#[rustfmt::skip]
-pub fn small_merge<K: Scalar, C: Order<K>>(
-    input: Global<K>, output: Global<K>, run: u32, parts: u32, splits: Global<u32>, state: Global<u32>, pass: u32,
-    order: C,
-) {
-    if size_of::<K>() == 8 {
-        merge_runs::<K, C, 4, 8, { small_merge_keys::<u64>() as usize }, true>(
-            input, output, run, parts, splits, state, pass, order,
-        );
-    } else {
-        merge_runs::<K, C, 4, 8, { small_merge_keys::<u32>() as usize }, true>(
-            input, output, run, parts, splits, state, pass, order,
-        );
-    }
-}
-
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-#[rustfmt::skip]
-fn merge_runs<
-    K: Scalar, C: Order<K>, const WAYS: usize, const SAMPLES: usize, const N: usize, const AHEAD: bool,
->(
-    input: Global<K>, output: Global<K>, run: u32, parts: u32, splits: Global<u32>, state: Global<u32>, pass: u32,
-    order: C,
+fn merge_runs<K: Key, const WAYS: usize, const SAMPLES: usize, const N: usize, const AHEAD: bool>(
+    input: Global<K>, output: Global<K>, run: u32, parts: u32, splits: Global<u32>,
 ) {
     let (t, threads, ways) = (thread::thread_idx_x(), thread::block_dim_x(), WAYS as u32);
     let (block, shared) = (thread::block_idx_x(), SPLITS::view().slice(0, split_words(ways)));
-    let keys = tile_keys(ways, threads, N as u32);
+    let keys = part_keys(ways, threads, N as u32);
     grid::wait_for_previous();
     grid::let_next_start();
-    let ended = ended(state);
     let group = Group::new(block / parts, input.len(), run, ways);
     let from = block % parts * keys;
     let to = if group.len - from < keys { group.len } else { from + keys };
@@ -152,7 +102,7 @@ fn merge_runs<
         // Two warps find the splits of both ends.
         let end = t / warp::WARP;
         if end < 2 {
-            let found = split::<K, C, WAYS, SAMPLES>(input, group, if end == 0 { from } else { to }, order);
+            let found = split::<K, WAYS, SAMPLES>(input, group, if end == 0 { from } else { to });
             let lane = warp::lane_id();
             if lane.is_multiple_of(SAMPLES as u32) {
                 shared.set(end * ways + lane / SAMPLES as u32, found);
@@ -164,9 +114,7 @@ fn merge_runs<
         shared.set(ways + t, if last { group.len_of(t) } else { splits.get((block + 1) * ways + t) });
     }
     thread::sync_threads(); // all threads see the splits
-    let tile = Tile::new(threads, threads * N as u32);
+    let tile = Tile::new(threads * N as u32);
     let load = |places| load_runs(tile, input, group, shared, places, ways);
-    if !merge_part::<K, C, WAYS, N, AHEAD>(output, group, [from, to], shared, tile, ended, order, load) {
-        end(state, pass, ended);
-    }
+    merge_part::<K, WAYS, N, AHEAD>(output, group, [from, to], shared, tile, load);
 }

@@ -1,4 +1,4 @@
-//! # Merge sort, four or eight runs at a time
+//! # Merge sort, merge four or eight runs at a time
 //!
 //! **Idea.** A pass merges four or eight runs instead of two: a block finds where its part of the result begins in each
 //! of them, loads that, and merges it in shared memory, two runs at a time. One warp finds the splits of all runs
@@ -6,8 +6,8 @@
 //!
 //! **Changed from the rung before.** Up to 2²¹ keys there is one launch per pass: each block finds its own splits.
 //! For more keys, a separate launch finds each split once. Keys go from global to shared memory past the registers
-//! (`cp.async`). The keys of a thread are sorted by Batcher's network, which has fewer exchanges than the rung before
-//! and does not keep the order of equivalent keys. Up to 2¹⁸ keys the tiles are small, so that all multiprocessors have
+//! (`cp.async`). The keys of a thread are sorted by Batcher's network, which has fewer exchanges than the rung before.
+//! Up to 2¹⁸ keys the tiles are small, so that all multiprocessors have
 //! some.
 //!
 //! **Bottleneck.** Waiting, by ncu on an H200: at 2¹⁶ keys the tiles take 13 µs and each pass 12 to 13 µs, in which
@@ -22,20 +22,21 @@
 //! **Threads.** 512 per block with 23 keys each (64-bit: 15), small tiles 256 with 17 and, in merges, 9 (64-bit: 15).
 //! Numbers of keys are odd, so that the threads of a warp, each at its own keys, use different banks.
 //!
-//! **Limits.** Any n; as much memory again as the keys have, and a word per run and block. Equivalent keys may change
-//! their order.
+//! **Limits.** Any n; as much memory again as the keys have, and a word per run and block.
 //!
 //! **Source.** Our own, on merge path (see the rung before); the network: K. E. Batcher (1968).
 //!
 //! | file | what it does |
 //! | --- | --- |
 //! | `tiles.rs` | sorts each tile |
-//! | `merges.rs` | finds splits, and merges |
+//! | `split.rs` | finds where a part begins in each run |
+//! | `merges.rs` | finds the splits of a pass, and merges |
 //! | `launches.rs` | the launches and the memory that they need |
 
 #[cfg(not(target_os = "cuda"))]
 pub mod launches;
 mod merges;
+mod split;
 mod tiles;
 
 pub use merges::*;
@@ -49,19 +50,13 @@ pub const SMALL_BLOCK: u32 = 256;
 pub const SPLIT_BLOCK: u32 = 128;
 
 /// Keys per thread.
-pub const fn keys<K>() -> u32 {
-    if size_of::<K>() == 8 { 15 } else { 23 }
-}
-
+const KEYS: usize = 23;
 /// Keys per thread where small tiles are sorted.
-pub const fn small_keys<K>() -> u32 {
-    if size_of::<K>() == 8 { 15 } else { 17 }
-}
-
+pub const SMALL_KEYS: usize = 17;
 /// Keys per thread where small tiles are merged.
-pub const fn small_merge_keys<K>() -> u32 {
-    if size_of::<K>() == 8 { 15 } else { 9 }
-}
+const SMALL_MERGE_KEYS: usize = 9;
+/// Keys of 64 bits per thread.
+const WIDE_KEYS: usize = 15;
 
 /// Fewest blocks per multiprocessor: tiles of all of them fit its shared memory.
 pub const fn min_blocks<K>() -> u32 {

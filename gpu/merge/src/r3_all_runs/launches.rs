@@ -1,51 +1,58 @@
 //! What the host launches: the tiles, then one merge.
 
 use super::*;
-use crate::host::Buffers;
-use crate::passes::Pass;
-use crate::r2_multi_way::{
-    self as multi_way,
-    launches::{ByOrder, MergeKernels, Own, TileArgs},
-};
-use crate::tile::tile_shared;
+use crate::host::sort_by_passes;
+use crate::part_keys;
+use crate::r2_multi_way::launches::{TileArgs, keys_of};
+use crate::r2_multi_way::{SMALL_BLOCK, SMALL_KEYS, merge_multi_way_small_tile};
+use crate::runs::Pass;
+use crate::tile_shared;
 use rungs_common::ladder::sort::*;
-use rungs_common::order::{Greater, Less, LowHalfDown, Order};
 
 /// The rung.
 pub static RUNG: Entry<Sort> = rung!("mod.rs", [merge_all_runs_tile, merge_all_runs_few, merge_all_runs_many])
-    .run_by(Sort::both(&AllRuns).by_low_half(ByLowHalf { launches: sequence::<Own<u32, LowHalfDown>>, stable: false }));
-
-/// The arguments of a merge: input, output, keys per run, samples per run, state, order.
-pub type AllArgs<K, C> = (Global<K>, Global<K>, u32, u32, Global<u32>, C);
-
-/// The kernels of a merge of all runs by one order.
-#[allow(missing_docs, reason = "each is the kernel of that name")]
-pub trait AllKernels: MergeKernels {
-    type MiddleTile: Kernel<Args = TileArgs<Self::Key, Self::Order>> + Default;
-    type Few: Kernel<Args = AllArgs<Self::Key, Self::Order>> + Default;
-    type Many: Kernel<Args = AllArgs<Self::Key, Self::Order>> + Default;
-}
-
-macro_rules! own {
-    ($($K:ty, $C:ty;)*) => {$(
-        impl AllKernels for Own<$K, $C> {
-            type MiddleTile = merge_all_runs_tile<$K, $C>;
-            type Few = merge_all_runs_few<$K, $C>;
-            type Many = merge_all_runs_many<$K, $C>;
-        }
-    )*};
-}
-own! { u32, Less; u64, Less; u32, Greater; u32, LowHalfDown; }
+    .with_capacity(MOST as u64)
+    .run_by(Sort::both(&AllRuns));
 
 struct AllRuns;
 
+/// The arguments of a merge: input, output, keys per run, samples per run.
+type MergeArgs<K> = (Global<K>, Global<K>, u32, u32);
+
 impl<W: Width> Sorts<W> for AllRuns
 where
-    Own<W, Less>: AllKernels<Key = W, Order = Less>,
+    merge_multi_way_small_tile<W>: Kernel<Args = TileArgs<W>>,
+    merge_all_runs_tile<W>: Kernel<Args = TileArgs<W>>,
+    merge_all_runs_few<W>: Kernel<Args = MergeArgs<W>>,
+    merge_all_runs_many<W>: Kernel<Args = MergeArgs<W>>,
 {
     fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-        let mut sort = sequence::<Own<W, Less>>(on, n)?;
-        Ok(unsigned(move |on, keys| sort(on, (keys, Less))))
+        let plan = Plan::new::<W>(n, on.device().multiprocessors);
+        let other = on.scratch(n)?;
+        Ok(unsigned(move |on, keys| {
+            let tiles = |on: &dyn Launcher, from, to| {
+                let shared = tile_shared::<W>(plan.tile);
+                let geometry = |threads| Geometry::linear(n.div_ceil(plan.tile), threads).shared(shared).overlapping();
+                match plan.small {
+                    true => on.launch(merge_multi_way_small_tile::<W>::default(), geometry(SMALL_BLOCK), (from, to)),
+                    false => on.launch(merge_all_runs_tile::<W>::default(), geometry(TILE_BLOCK), (from, to)),
+                }
+            };
+            let merge = |on: &dyn Launcher, pass: &Pass, from, to| {
+                let args = (from, to, pass.run, plan.samples);
+                let geometry = |keys: u32| {
+                    let shared = tile_shared::<W>(plan.threads * keys);
+                    Geometry::linear(plan.parts, plan.threads).shared(shared).overlapping()
+                };
+                match plan.threads <= FEW_BLOCK {
+                    true => on.launch(merge_all_runs_few::<W>::default(), geometry(FEW_KEYS), args),
+                    false => on.launch(merge_all_runs_many::<W>::default(), geometry(MANY_KEYS), args),
+                }
+            };
+            let pass = Pass { run: plan.tile, ways: 0, parts: 0, blocks: plan.parts };
+            let passes = if plan.parts == 0 { &[][..] } else { &[pass] };
+            sort_by_passes(on, [keys, other.view()], passes, tiles, merge)
+        }))
     }
 }
 
@@ -53,8 +60,7 @@ where
 pub const FEWEST: u32 = 1 << 17;
 /// Most keys that are merged by small blocks.
 pub const FEW: u32 = 1 << 18;
-/// Most keys of a merge of all runs: those of more would have more parts than an H200 has multiprocessors, and take
-/// half as long again.
+/// Most keys: those of more would have more parts than an H200 has SMs, and take half as long again.
 pub const MOST: u32 = 1 << 20;
 const _: () = assert!(MOST <= MOST_RUNS * TILE_BLOCK * TILE_KEYS);
 
@@ -76,7 +82,7 @@ pub struct Plan {
 impl Plan {
     /// The plan for `n` keys.
     pub fn new<K>(n: u32, multiprocessors: u32) -> Self {
-        let small_tile = multi_way::SMALL_BLOCK * multi_way::small_keys::<K>();
+        let small_tile = SMALL_BLOCK * keys_of::<K>(SMALL_KEYS);
         let small = n <= MOST_RUNS * small_tile;
         let tile = if small { small_tile } else { TILE_BLOCK * TILE_KEYS };
         let runs = n.div_ceil(tile);
@@ -90,7 +96,7 @@ impl Plan {
         } else {
             (MANY_BLOCK, MANY_KEYS)
         };
-        let most = most_keys(runs.next_power_of_two(), threads, items);
+        let most = part_keys(runs.next_power_of_two(), threads, items);
         let least = n.div_ceil(most / 4 * 3);
         let wanted = if threads < FEW_BLOCK { n.div_ceil(1024) } else { multiprocessors };
         let parts = wanted.min(multiprocessors).max(least);
@@ -104,44 +110,4 @@ impl Plan {
         let samples = tile.div_ceil(distance.max(1)).clamp(2, most / runs);
         Self { small, tile, threads, parts, samples }
     }
-}
-
-/// The launches that sort `n` keys by an order.
-///
-/// # Errors
-/// [`Failed::Machine`] if there is no memory.
-pub fn sequence<S: AllKernels>(on: &dyn Launcher, n: u32) -> Result<Launches<ByOrder<S>>> {
-    if n > MOST {
-        return multi_way::launches::sequence::<S>(on, n);
-    }
-    let plan = Plan::new::<S::Key>(n, on.device().multiprocessors);
-    let buffers = Buffers::<S::Key>::new(on, n, !S::Order::TOTAL)?;
-    let passes: &[Pass] =
-        if plan.parts == 0 { &[] } else { &[Pass { run: plan.tile, ways: 0, tiles: 0, blocks: plan.parts }] };
-    let passes = passes.to_vec();
-    Ok(Box::new(move |on, (keys, order)| {
-        let tiles = |on: &dyn Launcher, from, to, state| {
-            let args = (from, to, state, order);
-            let geometry = |threads| {
-                let shared = tile_shared::<S::Key>(threads, plan.tile);
-                Geometry::linear(n.div_ceil(plan.tile), threads).shared(shared).overlapping()
-            };
-            match plan.small {
-                true => on.launch(S::SmallTile::default(), geometry(multi_way::SMALL_BLOCK), args),
-                false => on.launch(S::MiddleTile::default(), geometry(TILE_BLOCK), args),
-            }
-        };
-        let merge = |on: &dyn Launcher, _, pass: &Pass, from, to, state| {
-            let args = (from, to, pass.run, plan.samples, state, order);
-            let geometry = |keys: u32| {
-                let shared = tile_shared::<S::Key>(plan.threads, plan.threads * keys);
-                Geometry::linear(plan.parts, plan.threads).shared(shared).overlapping()
-            };
-            match plan.threads <= FEW_BLOCK {
-                true => on.launch(S::Few::default(), geometry(FEW_KEYS), args),
-                false => on.launch(S::Many::default(), geometry(MANY_KEYS), args),
-            }
-        };
-        buffers.sort(on, keys, &passes, tiles, merge)
-    }))
 }

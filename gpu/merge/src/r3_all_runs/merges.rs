@@ -1,67 +1,39 @@
 //! The second launch: a block merges a part of all runs.
 
+use super::levels::merge_levels;
 use super::splits::{Runs, halve, share, total};
 use super::{
     BOUNDS, CUTS, DEALT, ENDS, FEW_BLOCK, FEW_KEYS, FEW_MIN_BLOCKS, FIRSTS, MANY_BLOCK, MANY_KEYS, MANY_MAX_SPILLS,
-    MOST_RUNS, PLACES, most_keys,
+    MOST_RUNS, PLACES,
 };
-use crate::levels::merge_levels;
-use crate::passes::end;
-use crate::tile::Tile;
-use rungs_common::operator::{Sum, warp_scan_inclusive};
-use rungs_common::order::{Greater, Less, LowHalfDown, Order};
+use crate::Key;
+use crate::Tile;
+use crate::part_keys;
+use crate::warp_scan;
 use simt::math::mul_hi;
 use simt::warp::{self, FULL, WARP};
-use simt::{Global, Scalar, async_copy, grid, kernel, thread};
+use simt::{Global, async_copy, grid, kernel, thread};
 
-/// Merges runs of `run` keys, all of `input`, by small blocks, with so many `samples` per run. `state`: whether the
-/// order was found to be none.
+/// Merges runs of `run` keys, all of `input`, by small blocks, with so many `samples` per run.
 #[kernel(max_threads = FEW_BLOCK, min_blocks = FEW_MIN_BLOCKS, instances(
-    merge_all_runs_few: <u32, Less>, merge_all_runs_few_u64: <u64, Less>,
-    merge_all_runs_few_greater: <u32, Greater>, merge_all_runs_few_low: <u32, LowHalfDown>,
+    merge_all_runs_few: <u32>, merge_all_runs_few_u64: <u64>,
 ))]
-#[rustfmt::skip]
-pub fn merge_all_runs_few<K: Scalar, C: Order<K>>(
-    input: Global<K>, output: Global<K>, run: u32, samples: u32, state: Global<u32>, order: C,
-) {
-    merge_few(input, output, run, samples, state, order);
+pub fn merge_all_runs_few<K: Key>(input: Global<K>, output: Global<K>, run: u32, samples: u32) {
+    merge_runs::<K, { FEW_KEYS as usize }, true>(input, output, run, samples);
 }
 
 /// The same by large blocks.
 #[kernel(max_threads = MANY_BLOCK, max_spills = MANY_MAX_SPILLS, instances(
-    merge_all_runs_many: <u32, Less>, merge_all_runs_many_u64: <u64, Less>,
-    merge_all_runs_many_greater: <u32, Greater>, merge_all_runs_many_low: <u32, LowHalfDown>,
+    merge_all_runs_many: <u32>, merge_all_runs_many_u64: <u64>,
 ))]
-#[rustfmt::skip]
-pub fn merge_all_runs_many<K: Scalar, C: Order<K>>(
-    input: Global<K>, output: Global<K>, run: u32, samples: u32, state: Global<u32>, order: C,
-) {
-    merge_many(input, output, run, samples, state, order);
+pub fn merge_all_runs_many<K: Key>(input: Global<K>, output: Global<K>, run: u32, samples: u32) {
+    merge_runs::<K, { MANY_KEYS as usize }, false>(input, output, run, samples);
 }
 
-/// What the kernels of small blocks do.
+/// What the kernels do.
 #[inline(always)]
-#[rustfmt::skip]
-pub fn merge_few<K: Scalar, C: Order<K>>(
-    input: Global<K>, output: Global<K>, run: u32, samples: u32, state: Global<u32>, order: C,
-) {
-    merge_runs::<K, C, { FEW_KEYS as usize }, true>(input, output, run, samples, state, order);
-}
-
-/// What the kernels of large blocks do.
-#[inline(always)]
-#[rustfmt::skip]
-pub fn merge_many<K: Scalar, C: Order<K>>(
-    input: Global<K>, output: Global<K>, run: u32, samples: u32, state: Global<u32>, order: C,
-) {
-    merge_runs::<K, C, { MANY_KEYS as usize }, false>(input, output, run, samples, state, order);
-}
-
-#[inline(always)]
-#[rustfmt::skip]
-fn merge_runs<K: Scalar, C: Order<K>, const N: usize, const AHEAD: bool>(
-    input: Global<K>, output: Global<K>, run: u32, samples: u32, state: Global<u32>, order: C,
-) {
+#[track_caller]
+fn merge_runs<K: Key, const N: usize, const AHEAD: bool>(input: Global<K>, output: Global<K>, run: u32, samples: u32) {
     let (t, threads, lane) = (thread::thread_idx_x(), thread::block_dim_x(), warp::lane_id());
     let w = t / WARP;
     let (places, dealt, bounds) = (PLACES::view(), DEALT::view(), BOUNDS::view());
@@ -70,21 +42,21 @@ fn merge_runs<K: Scalar, C: Order<K>, const N: usize, const AHEAD: bool>(
     let runs = Runs { keys: input, run };
     let number = runs.number();
     let ways = number.next_power_of_two();
-    let tile = Tile::new(threads, threads * N as u32);
+    let tile = Tile::new(threads * N as u32);
     grid::wait_for_previous();
     grid::let_next_start();
 
     let sampled = load_samples(tile, runs, samples);
-    merge_levels::<K, C, N, AHEAD>(tile, ways, places, dealt, order);
+    merge_levels::<K, N, AHEAD>(tile, ways, places, dealt);
     // The places of both ends in each run, by the splitters: how many keys are before them, and how many with those
-    // that are equivalent.
+    // that are equal.
     let target = |end: u32| (end as u64 * n as u64 / parts as u64) as u32;
     let mut i = t;
     while i < 4 * number {
         let (which, r) = (i / number, i % number);
         let place = (target(part + which / 2) as u64 * sampled as u64 / n as u64) as u32;
         let splitter = tile.get(if place < sampled { place } else { sampled - 1 });
-        let found = runs.position(r, [0, runs.len_of(r)], splitter, which % 2 == 1, order);
+        let found = runs.position(r, [0, runs.len_of(r)], splitter, which % 2 == 1);
         bounds.set(which * MOST_RUNS + r, found);
         i += threads;
     }
@@ -103,26 +75,22 @@ fn merge_runs<K: Scalar, C: Order<K>, const N: usize, const AHEAD: bool>(
         }
     }
     thread::sync_threads(); // the splits are there
-    let (mut possible, mut i) = (true, t);
+    let mut i = t;
     while i < number {
-        possible = possible && firsts.get(i) <= ends.get(i);
         cuts.set(i, ends.get(i));
         i += threads;
     }
-    if !thread::sync_threads_and(possible) {
-        end(state, 0, false);
-        return; // the whole block
-    }
-    let (most, mut from) = (most_keys(ways, threads, N as u32), total(number, |i| firsts.get(i)));
+    thread::sync_threads(); // the cuts are there
+    let (most, mut from) = (part_keys(ways, threads, N as u32), total(number, |i| firsts.get(i)));
     let mut left = total(number, |i| ends.get(i) - firsts.get(i));
     // One round, unless the samples told too little of the keys.
     loop {
         let mut len = left;
         while len > most {
-            len = halve(runs, order);
+            len = halve(runs);
         }
         load_part(tile, runs, ways, len);
-        merge_levels::<K, C, N, AHEAD>(tile, ways, places, dealt, order);
+        merge_levels::<K, N, AHEAD>(tile, ways, places, dealt);
         let mut i = t;
         while i < len {
             output.set(from + i, tile.get(i));
@@ -143,10 +111,10 @@ fn merge_runs<K: Scalar, C: Order<K>, const N: usize, const AHEAD: bool>(
     }
 }
 
-/// Starts to load `samples` keys of each run but the last, which has fewer in proportion, into the tile, and waits for
-/// them. How many there are; all threads see where those of each run are.
+/// Loads `samples` keys of each run but the last, which has fewer in proportion, into the tile. Returns how many there
+/// are; all threads see where those of each run are.
 #[inline(always)]
-fn load_samples<K: Scalar>(tile: Tile<K>, runs: Runs<K>, samples: u32) -> u32 {
+fn load_samples<K: Key>(tile: Tile<K>, runs: Runs<K>, samples: u32) -> u32 {
     let (t, threads, places) = (thread::thread_idx_x(), thread::block_dim_x(), PLACES::view());
     let (last, (slots, pad)) = (runs.number() - 1, tile.slots());
     let all = last * samples + runs.len_of(last) * samples / runs.run;
@@ -173,10 +141,9 @@ fn load_samples<K: Scalar>(tile: Tile<K>, runs: Runs<K>, samples: u32) -> u32 {
     all
 }
 
-/// Starts to load what is between the firsts and the cuts, `len` keys in all, into the tile, and waits for it. All
-/// threads see where the runs are.
+/// Loads the keys between the firsts and the cuts, `len` in all, into the tile. All threads see where the runs are.
 #[inline(always)]
-fn load_part<K: Scalar>(tile: Tile<K>, runs: Runs<K>, ways: u32, len: u32) {
+fn load_part<K: Key>(tile: Tile<K>, runs: Runs<K>, ways: u32, len: u32) {
     let (places, firsts, cuts) = (PLACES::view(), FIRSTS::view(), CUTS::view());
     let (number, (slots, pad), lane) = (runs.number(), tile.slots(), warp::lane_id());
     let mut i = thread::thread_idx_x() / WARP;
@@ -185,7 +152,7 @@ fn load_part<K: Scalar>(tile: Tile<K>, runs: Runs<K>, ways: u32, len: u32) {
         while first < ways {
             let i = first + lane;
             let its = if i < number { cuts.get(i) - firsts.get(i) } else { 0 };
-            let through = before + warp_scan_inclusive::<Sum, u32>(its);
+            let through = before + warp_scan(its);
             if i < ways {
                 places.set(i + 1, through);
             }

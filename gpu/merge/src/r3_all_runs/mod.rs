@@ -1,9 +1,9 @@
-//! # Merge sort, all runs at once
+//! # Merge sort, merge all runs at once
 //!
 //! **Idea.** One pass merges all runs, whatever their number. A sample of each run, merged, tells roughly where parts
 //! of the result begin: each block merges the samples for itself, takes two of them, and finds by binary search where
 //! its part lies in each run. So blocks that are neighbours find the same places. Parts differ in length, since samples
-//! are not exact, and a block has room for a longer one than usual. Equivalent keys are divided by count, so any number
+//! are not exact, and a block has room for a longer one than usual. Equal keys are divided by count, so any number
 //! of them does no harm.
 //!
 //! **Changed from the rung before.** `multi-way` merges four or eight runs per pass, since it finds splits of the exact
@@ -15,29 +15,28 @@
 //! 68.7 µs with 64; with 16 they take 75.6 µs, since then parts do not fit.
 //!
 //! **Cost.** Two launches for 4353 (64-bit: 3841) to 2²⁰ keys, each of which moves every key once each way. The
-//! second has ⌈log₂ r⌉ levels of merging for r runs, twice: of samples, and of keys; and a level has two barriers. More
-//! keys are sorted as in `multi-way`.
+//! second has ⌈log₂ r⌉ levels of merging for r runs, twice: of samples, and of keys; and a level has two barriers.
 //!
 //! **Threads.** Tiles: 256 per block with 17 keys each (64-bit: 15), beyond 557,056 keys (64-bit: 491,520) 512 with 17.
 //! Merge: 256 per block with 7 keys each, beyond 2¹⁷ keys 512 with 7, beyond 2¹⁸ 1024 with 11; a block per
 //! multiprocessor, or fewer; more where the parts would not fit.
 //!
-//! **Limits.** Any n; as much memory again as the keys have. Equivalent keys may change their order in the tiles. If a
-//! part does not fit its block, the block cuts it and merges in rounds: runs that are much alike, between samples, take
+//! **Limits.** Up to 2²⁰ keys; as much memory again as the keys have. If a part does not fit its block, the block cuts it and merges in rounds: runs that are much alike, between samples, take
 //! longer.
 //!
-//! **Source.** H. Shi and J. Schaeffer, "Parallel sorting by regular sampling" (1992); equivalent keys divided by count
+//! **Source.** H. Shi and J. Schaeffer, "Parallel sorting by regular sampling" (1992); equal keys divided by count
 //! and the rounds are our own.
 //!
 //! | file | what it does |
 //! | --- | --- |
 //! | `tiles.rs` | sorts each tile |
-//! | `merges.rs` | merges all runs |
+//! | `merges.rs`, `levels.rs` | merges all runs |
 //! | `splits.rs` | finds where a part begins in each run |
 //! | `launches.rs` | the launches and the memory that they need |
 
 #[cfg(not(target_os = "cuda"))]
 pub mod launches;
+mod levels;
 mod merges;
 mod splits;
 mod tiles;
@@ -45,7 +44,6 @@ mod tiles;
 pub use merges::*;
 pub use tiles::*;
 
-use crate::passes::tile_keys;
 use simt::shared;
 
 /// Most runs.
@@ -70,16 +68,11 @@ pub const MANY_MAX_SPILLS: u32 = 48;
 /// Their keys per thread.
 pub const MANY_KEYS: u32 = 11;
 
-/// Most keys that a block merges at once from `ways` runs, a power of two.
-pub const fn most_keys(ways: u32, threads: u32, items: u32) -> u32 {
-    tile_keys(ways, threads, items)
-}
-
 // Where each run begins in the tile, and the end of the last.
 shared!(PLACES: [u32; MOST_RUNS + 1]);
 // The first thread of each pair of runs, in each level.
 shared!(DEALT: [u32; MOST_RUNS]);
-// For both ends of the part, in each run: how many keys are before the splitter, and how many with the equivalent ones.
+// For both ends of the part, in each run: how many keys are before the splitter, and how many with the equal ones.
 shared!(BOUNDS: [u32; 4 * MOST_RUNS]);
 // The part in each run: its first key and the one behind its last; the one behind those that are merged now.
 shared!(FIRSTS: [u32; MOST_RUNS]);

@@ -1,10 +1,10 @@
 //! Where a part begins in each of the runs.
 
 use super::{CUTS, FIRSTS, MOST_RUNS};
-use rungs_common::operator::{Sum, warp_scan_inclusive};
-use rungs_common::order::Order;
+use crate::Key;
+use crate::warp_scan;
 use simt::warp::{self, FULL, WARP};
-use simt::{Global, Scalar, Shared, thread};
+use simt::{Global, Shared, thread};
 
 /// The runs: all keys, and how many a run has, but for the last.
 #[derive(Clone, Copy)]
@@ -13,7 +13,7 @@ pub(super) struct Runs<K> {
     pub run: u32,
 }
 
-impl<K: Scalar> Runs<K> {
+impl<K: Key> Runs<K> {
     /// How many runs there are.
     #[inline(always)]
     pub fn number(self) -> u32 {
@@ -27,14 +27,14 @@ impl<K: Scalar> Runs<K> {
         if left < self.run { left } else { self.run }
     }
 
-    /// How many keys of run `i` are before `key`; if `equal`, those that are equivalent to it count too. The search is
+    /// How many keys of run `i` are before `key`; if `equal`, those that are equal to it count too. The search is
     /// among keys `low..high`.
     ///
     /// It reads three keys at a time: it is a chain of loads, and so the chain has half as many links.
     #[inline(always)]
-    pub fn position<C: Order<K>>(self, i: u32, [low, high]: [u32; 2], key: K, equal: bool, order: C) -> u32 {
+    pub fn position(self, i: u32, [low, high]: [u32; 2], key: K, equal: bool) -> u32 {
         let (keys, mut low, mut high) = (self.keys.slice(i * self.run, self.len_of(i)), low, high);
-        let passes = |other: K| if equal { !order.before(key, other) } else { order.before(other, key) };
+        let passes = |other: K| if equal { other <= key } else { other < key };
         while low < high {
             let open = high - low;
             let [a, b, c] = [low + open / 4, low + open / 2, high - open.div_ceil(4)];
@@ -62,7 +62,7 @@ pub(super) fn total(runs: u32, of: impl Fn(u32) -> u32) -> u32 {
 }
 
 /// The splits at an end of a part, by one warp. `below` and `through`: how many keys of each run are before the
-/// splitter, and how many with those that are equivalent to it. Of these, the first runs' come before the end, as many
+/// splitter, and how many with those that are equal to it. Of these, the first runs' come before the end, as many
 /// as `d` keys before it need.
 #[inline(always)]
 pub(super) fn share(below: Shared<u32>, through: Shared<u32>, runs: u32, d: u32, splits: Shared<u32>) {
@@ -71,9 +71,8 @@ pub(super) fn share(below: Shared<u32>, through: Shared<u32>, runs: u32, d: u32,
     while first < runs {
         let i = first + warp::lane_id();
         let low = if i < runs { below.get(i) } else { 0 };
-        // By an order that is none the bounds may contradict each other.
-        let equal = if i < runs { through.get(i).saturating_sub(low) } else { 0 };
-        let sum = warp_scan_inclusive::<Sum, u32>(equal);
+        let equal = if i < runs { through.get(i) - low } else { 0 };
+        let sum = warp_scan(equal);
         let its = left.saturating_sub(sum - equal);
         if i < runs {
             splits.set(i, low + if its < equal { its } else { equal });
@@ -86,7 +85,7 @@ pub(super) fn share(below: Shared<u32>, through: Shared<u32>, runs: u32, d: u32,
 /// Moves the cuts to where the longest of the runs is cut in half; how many keys are before them. The whole block makes
 /// the call, and sees the cuts.
 #[inline(always)]
-pub(super) fn halve<K: Scalar, C: Order<K>>(runs: Runs<K>, order: C) -> u32 {
+pub(super) fn halve<K: Key>(runs: Runs<K>) -> u32 {
     let (firsts, cuts, number) = (FIRSTS::view(), CUTS::view(), runs.number());
     let (mut longest, mut i) = (0, warp::lane_id());
     while i < number {
@@ -101,7 +100,7 @@ pub(super) fn halve<K: Scalar, C: Order<K>>(runs: Runs<K>, order: C) -> u32 {
     let mut i = thread::thread_idx_x();
     while i < number {
         let open = [firsts.get(i), cuts.get(i)];
-        cuts.set(i, if i == at { middle } else { runs.position(i, open, key, i < at, order) });
+        cuts.set(i, if i == at { middle } else { runs.position(i, open, key, i < at) });
         i += thread::block_dim_x();
     }
     thread::sync_threads(); // the cuts are there

@@ -1,10 +1,11 @@
 //! Launches 2 and 6: the bucket of each key, and how many keys each bucket has.
 
-use super::{BLOCK, BLOCK_ROWS, COPY, ITEMS, MAX_SPILLS, MOST_BUCKETS, SPLIT_TWINS, TILE, WARP_ROWS};
-use crate::distribute::{Column, part_of_block};
-use rungs_common::order::{Greater, Less, LowHalfDown, Order};
-use simt::atomic::{Order as Memory, Scope};
-use simt::{Global, Scalar, Shared, grid, kernel, opaque, shared, thread, unroll};
+use super::tiles::{part_of_block, slot};
+use super::{BLOCK, COPY, ITEMS, MAX_SPILLS, MOST_BUCKETS, SPLIT_TWINS};
+use crate::Key;
+use crate::at_byte;
+use simt::atomic::{Order::Relaxed, Scope};
+use simt::{Global, grid, kernel, opaque, shared, thread, unroll};
 
 shared!(TREE: [u64; MOST_BUCKETS]);
 shared!(SORTED: [u64; MOST_BUCKETS]);
@@ -17,28 +18,15 @@ pub const fn count_min_blocks<K>() -> u32 {
     if size_of::<K>() == 8 { 2 } else { 3 }
 }
 
-/// Writes the bucket of each key to `ids`, sixteen to a pack: a pack per thread of the tile. Adds to `counts`. `rows`:
-/// [`BLOCK_ROWS`] or [`WARP_ROWS`].
-/// The other arguments are those of [`super::merge_sample_splitters`].
+/// Writes the bucket of each key to `ids`, sixteen to a pack: a pack per thread of the tile. Adds to `counts`. The other
+/// arguments are those of [`super::merge_sample_splitters`].
 #[kernel(max_threads = BLOCK, min_blocks = count_min_blocks::<K>(), max_spills = MAX_SPILLS, instances(
-    merge_sample_count: <u32, Less>, merge_sample_count_u64: <u64, Less>,
-    merge_sample_count_greater: <u32, Greater>, merge_sample_count_low: <u32, LowHalfDown>,
+    merge_sample_count: <u32>, merge_sample_count_u64: <u64>,
 ))]
 #[rustfmt::skip]
-pub fn merge_sample_count<K: Scalar, C: Order<K>>(
-    input: Global<K>, starts: Global<u32>, bits: u32, rows: u32, tree: Global<K>, sorted: Global<K>, twins: Global<u8>,
-    modes: Global<u32>, counts: Global<u32>, ids: Global<u32>, order: C,
-) {
-    count(input, starts, bits, rows, tree, sorted, twins, modes, counts, ids, order);
-}
-
-/// What the kernel does.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-#[rustfmt::skip]
-pub fn count<K: Scalar, C: Order<K>>(
-    input: Global<K>, starts: Global<u32>, bits: u32, rows: u32, tree: Global<K>, sorted: Global<K>, twins: Global<u8>,
-    modes: Global<u32>, counts: Global<u32>, ids: Global<u32>, order: C,
+pub fn merge_sample_count<K: Key>(
+    input: Global<K>, starts: Global<u32>, bits: u32, tree: Global<K>, sorted: Global<K>, twins: Global<u8>,
+    modes: Global<u32>, counts: Global<u32>, ids: Global<u32>,
 ) {
     let (t, buckets) = (thread::thread_idx_x(), 1 << bits);
     let (nodes, splitters) = (TREE::view().cast::<K>(), SORTED::view().cast::<K>());
@@ -52,18 +40,13 @@ pub fn count<K: Scalar, C: Order<K>>(
     let mode = modes.get(part.bucket);
     if mode == COPY {
         if t == 0 {
-            counts.fetch_add(part.bucket * buckets, part.len, Memory::Relaxed, Scope::Device);
+            counts.fetch_add(part.bucket * buckets, part.len, Relaxed, Scope::Device);
         }
         return; // the whole block
     }
     let mut keys = [K::default(); ITEMS];
-    // All loads before the first store; in two ways, so that places take no registers.
-    let mut load = |column: Column| unroll::<ITEMS>(|i| keys[i] = input.get(part.place(column.slot(i))));
-    if rows == BLOCK_ROWS {
-        load(Column::of(BLOCK_ROWS));
-    } else {
-        load(Column::of(WARP_ROWS));
-    }
+    // All loads before the first store.
+    unroll::<ITEMS>(|i| keys[i] = input.get(part.place(slot(i))));
     if t < buckets {
         let place = part.bucket * MOST_BUCKETS + t;
         nodes.set(t, tree.get(place));
@@ -80,22 +63,21 @@ pub fn count<K: Scalar, C: Order<K>>(
     let mut level = 0;
     while level < bits {
         unroll::<ITEMS>(|i| {
-            let right = order.before(at_byte(nodes, nodes_of[i]), keys[i]);
+            let right = at_byte(nodes, nodes_of[i]) < keys[i];
             nodes_of[i] = nodes_of[i] * two + if right { size } else { 0 };
         });
         level += 1;
     }
-    // Found anew, rather than kept in registers since the loads.
-    let (column, mut packed) = (Column::of(rows).anew(), [0; 4]);
+    let mut packed = [0; 4];
     unroll::<ITEMS>(|i| {
         let mut bucket = nodes_of[i] / size - buckets;
-        // The keys that are equivalent to two splitters get the bucket between these.
-        if mode == SPLIT_TWINS && own_twins.get(bucket) != 0 && !order.before(keys[i], splitters.get(bucket)) {
+        // The keys that are equal to two splitters get the bucket between these.
+        if mode == SPLIT_TWINS && own_twins.get(bucket) != 0 && splitters.get(bucket) <= keys[i] {
             bucket += 1;
         }
         packed[i / 4] |= bucket << (i % 4 * 8);
-        if column.slot(i) < part.len {
-            own_counts.fetch_add(bucket, 1, Memory::Relaxed, Scope::Block);
+        if slot(i) < part.len {
+            own_counts.fetch_add(bucket, 1, Relaxed, Scope::Block);
         }
     });
     ids.set_pack(thread::block_idx_x() * BLOCK + t, packed);
@@ -103,19 +85,7 @@ pub fn count<K: Scalar, C: Order<K>>(
     if t < buckets {
         let count = own_counts.get(t);
         if count != 0 {
-            counts.fetch_add(part.bucket * buckets + t, count, Memory::Relaxed, Scope::Device);
+            counts.fetch_add(part.bucket * buckets + t, count, Relaxed, Scope::Device);
         }
     }
-}
-
-/// The element so many bytes from the start of a view.
-#[inline(always)]
-fn at_byte<K: Scalar>(view: Shared<K>, offset: u32) -> K {
-    view.cast::<u8>().slice(offset, size_of::<K>() as u32).cast::<K>().get(0)
-}
-
-/// Words of the ids of `tiles` tiles.
-pub const fn id_words(tiles: u32) -> u32 {
-    // Not `tiles * TILE / 4`: of 2³² - 1 keys the tiles have more than 2³² places.
-    tiles * (TILE / 4)
 }

@@ -1,73 +1,103 @@
 //! What the host launches, and the memory that it needs.
 
 use super::*;
-use crate::r2_multi_way::launches::{ByOrder, Own};
-use crate::r3_all_runs::launches::{AllKernels, sequence as merge_sequence};
+use crate::r3_all_runs::launches as all_runs;
+use crate::tile_shared;
 use rungs_common::ladder::sort::*;
-use rungs_common::order::{Greater, Less, LowHalfDown};
 use std::vec::Vec;
 
 /// The rung.
 pub static RUNG: Entry<Sort> = rung!(
     "mod.rs",
-    [
-        merge_sample_splitters,
-        merge_sample_count,
-        merge_sample_starts,
-        merge_sample_scatter,
-        merge_sample_buckets,
-        merge_sample_large,
-    ]
+    [merge_sample_splitters, merge_sample_count, merge_sample_starts, merge_sample_scatter, merge_sample_buckets,]
 )
 .with_tiles(&[TILE as u64])
-.run_by(Sort::both(&SampleSort).by_low_half(ByLowHalf { launches: sequence::<Own<u32, LowHalfDown>>, stable: false }));
+.run_by(Sort::both(&SampleSort));
 
 /// The arguments of [`merge_sample_splitters`].
 #[rustfmt::skip]
-pub type SplittersArgs<K, C> = (
-    Global<K>, Global<u32>, Global<u8>, u32, u32, u32, Global<K>, Global<K>, Global<u8>, Global<u32>, Global<u32>, C,
+type SplittersArgs<K> = (
+    Global<K>, Global<u32>, Global<u8>, u32, u32, u32, Global<K>, Global<K>, Global<u8>, Global<u32>, Global<u32>,
 );
 /// Those of [`merge_sample_count`].
 #[rustfmt::skip]
-pub type CountArgs<K, C> = (
-    Global<K>, Global<u32>, u32, u32, Global<K>, Global<K>, Global<u8>, Global<u32>, Global<u32>, Global<u32>, C,
+type CountArgs<K> = (
+    Global<K>, Global<u32>, u32, Global<K>, Global<K>, Global<u8>, Global<u32>, Global<u32>, Global<u32>,
 );
-/// Those of [`merge_sample_buckets`].
-pub type BucketsArgs<K, C> = (Global<K>, Global<u32>, Global<u8>, Global<u32>, C);
-/// Those of [`merge_sample_large`].
-pub type LargeArgs<K, C> = (Global<K>, Global<K>, Global<u32>, C);
-
-/// The kernels of a sample sort by one order, with those of the merge sort for few keys.
-#[allow(missing_docs, reason = "each is the kernel of that name")]
-pub trait SampleKernels: AllKernels {
-    type Splitters: Kernel<Args = SplittersArgs<Self::Key, Self::Order>> + Default;
-    type Count: Kernel<Args = CountArgs<Self::Key, Self::Order>> + Default;
-    type Buckets: Kernel<Args = BucketsArgs<Self::Key, Self::Order>> + Default;
-    type Large: Kernel<Args = LargeArgs<Self::Key, Self::Order>> + Default;
-}
-
-macro_rules! own {
-    ($($K:ty, $C:ty;)*) => {$(
-        impl SampleKernels for Own<$K, $C> {
-            type Splitters = merge_sample_splitters<$K, $C>;
-            type Count = merge_sample_count<$K, $C>;
-            type Buckets = merge_sample_buckets<$K, $C>;
-            type Large = merge_sample_large<$K, $C>;
-        }
-    )*};
-}
-own! { u32, Less; u64, Less; u32, Greater; u32, LowHalfDown; }
+/// Those of [`merge_sample_scatter`].
+type ScatterArgs<K> = (Global<K>, Global<K>, Global<u32>, u32, Global<u32>, Global<u32>, Global<u32>);
 
 struct SampleSort;
 
 impl<W: Width> Sorts<W> for SampleSort
 where
-    Own<W, Less>: SampleKernels<Key = W, Order = Less>,
+    merge_sample_splitters<W>: Kernel<Args = SplittersArgs<W>>,
+    merge_sample_count<W>: Kernel<Args = CountArgs<W>>,
+    merge_sample_scatter<W>: Kernel<Args = ScatterArgs<W>>,
+    merge_sample_buckets<W>: Kernel<Args = (Global<W>, Global<u32>, Global<u8>)>,
 {
-    fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-        let mut sort = sequence::<Own<W, Less>>(on, n)?;
-        Ok(unsigned(move |on, keys| sort(on, (keys, Less))))
+    fn launches(&self, on: &dyn Launcher, n: u32, options: &Options) -> Result<Launches<Keys<W>>> {
+        if n <= FEW
+            && let Some(few) = W::of(&all_runs::RUNG.run)
+        {
+            return few.launches(on, n, options);
+        }
+        let rounds = rounds(n);
+        let memory = Memory::<W>::new(on, n, &rounds)?;
+        Ok(unsigned(move |on, keys| {
+            let (mut buckets, mut from, mut to) = (1, keys, memory.other.view());
+            for (round, &bits) in rounds.iter().enumerate() {
+                split(on, &memory, round, [buckets, bits], from, to)?;
+                (from, to, buckets) = (to, from, buckets << bits);
+            }
+            let last = rounds.len() % 2;
+            let (starts, finals) = (memory.starts[last].view(), memory.finals[last].view());
+            let geometry = Geometry::linear(buckets, BLOCK).shared(buckets_shared::<W>()).overlapping();
+            on.launch(merge_sample_buckets::<W>::default(), geometry, (from, starts, finals))
+        }))
     }
+}
+
+/// The launches of a round, which splits each of the `buckets` of `from` by so many `bits`, and moves the keys to `to`.
+fn split<W: Width>(
+    on: &dyn Launcher,
+    memory: &Memory<W>,
+    round: usize,
+    [buckets, bits]: [u32; 2],
+    from: Global<W>,
+    to: Global<W>,
+) -> Result
+where
+    merge_sample_splitters<W>: Kernel<Args = SplittersArgs<W>>,
+    merge_sample_count<W>: Kernel<Args = CountArgs<W>>,
+    merge_sample_scatter<W>: Kernel<Args = ScatterArgs<W>>,
+{
+    let n = from.len();
+    // The first round has no buckets before it.
+    let known = if round == 0 { 0 } else { buckets };
+    let starts = memory.starts[round % 2].view().slice(0, if known == 0 { 0 } else { known + 1 });
+    let finals = memory.finals[round % 2].view().slice(0, known);
+    let [tree, sorted] = [&memory.tree, &memory.sorted].map(Scratch::view);
+    let (twins, ids) = (memory.twins.view(), memory.ids.view());
+    let [modes, counts, cursors] = [&memory.modes, &memory.counts, &memory.cursors].map(Scratch::view);
+    let (next_starts, next_finals) = (memory.starts[1 - round % 2].view(), memory.finals[1 - round % 2].view());
+
+    let samples = (SAMPLES << bits).min(MOST_SAMPLES);
+    let geometry = Geometry::linear(buckets, BLOCK).shared(splitters_shared::<W>()).overlapping();
+    let small = bucket_keys::<W>() / 2;
+    let args = (from, starts, finals, small, bits, samples, tree, sorted, twins, modes, counts);
+    on.launch(merge_sample_splitters::<W>::default(), geometry, args)?;
+
+    let tiles = Geometry::linear(slots(n, buckets), BLOCK).overlapping();
+    let args = (from, starts, bits, tree, sorted, twins, modes, counts, ids);
+    on.launch(merge_sample_count::<W>::default(), tiles, args)?;
+
+    let geometry = Geometry::linear(buckets, MOST_BUCKETS).overlapping();
+    let args = (n, starts, finals, bits, counts, twins, modes, next_starts, cursors, next_finals);
+    on.launch(merge_sample_starts, geometry, args)?;
+
+    let args = (from, to, starts, bits, modes, ids, cursors);
+    on.launch(merge_sample_scatter::<W>::default(), tiles.shared(scatter_shared::<W>()), args)
 }
 
 /// Up to so many keys the rung before sorts them.
@@ -102,7 +132,6 @@ struct Memory<K> {
     starts: [Scratch<u32>; 2],
     finals: [Scratch<u8>; 2],
     cursors: Scratch<u32>,
-    large: Scratch<u32>,
 }
 
 impl<K: Scalar> Memory<K> {
@@ -124,7 +153,6 @@ impl<K: Scalar> Memory<K> {
             starts: [starts()?, starts()?],
             finals: [finals()?, finals()?],
             cursors: on.scratch(buckets)?,
-            large: on.scratch(LIST + 2 * buckets)?,
         })
     }
 }
@@ -134,108 +162,23 @@ const fn slots(n: u32, buckets: u32) -> u32 {
     if buckets == 1 { n.div_ceil(TILE) } else { n / TILE + buckets }
 }
 
-/// Tiles of any round for `n` keys; none if there are no rounds.
-pub fn most_slots(n: u32) -> u32 {
-    if n <= FEW {
-        return 0;
-    }
-    let rounds = rounds(n);
-    slots(n, 1 << rounds[..rounds.len() - 1].iter().sum::<u32>())
+/// Bytes of dynamic shared memory for splitters.
+pub const fn splitters_shared<K>() -> u32 {
+    tile_shared::<K>(MOST_SAMPLES)
 }
 
-/// The launches that sort `n` keys by an order.
-///
-/// # Errors
-/// [`Failed::Machine`] if there is no memory.
-pub fn sequence<S: SampleKernels>(on: &dyn Launcher, n: u32) -> Result<Launches<ByOrder<S>>> {
-    sequence_moved_by::<S>(on, n, BLOCK_ROWS, scatter)
+/// Bytes of dynamic shared memory of the move.
+pub const fn scatter_shared<K>() -> u32 {
+    TILE * (size_of::<K>() as u32 + 1)
 }
 
-/// What a move gets: the keys of `from` to their buckets in `to`.
-#[allow(missing_docs, reason = "they are the arguments of the kernels, under those names")]
-pub struct Move<K> {
-    pub tiles: Geometry,
-    pub from: Global<K>,
-    pub to: Global<K>,
-    pub starts: Global<u32>,
-    pub bits: u32,
-    pub modes: Global<u32>,
-    pub ids: Global<u32>,
-    pub cursors: Global<u32>,
-    pub next_starts: Global<u32>,
-    pub large: Global<u32>,
+/// Bytes of dynamic shared memory of the buckets' sort.
+pub const fn buckets_shared<K>() -> u32 {
+    tile_shared::<K>(bucket_keys::<K>())
 }
 
-/// The launches of [`sequence`], with another move, which takes the keys of a tile in columns of such `rows`.
-///
-/// # Errors
-/// As for [`sequence`].
-pub fn sequence_moved_by<S: SampleKernels>(
-    on: &dyn Launcher,
-    n: u32,
-    rows: u32,
-    mut move_keys: impl FnMut(&dyn Launcher, Move<S::Key>) -> Result + 'static,
-) -> Result<Launches<ByOrder<S>>> {
-    if n <= FEW {
-        return merge_sequence::<S>(on, n);
-    }
-    let rounds = rounds(n);
-    let memory = Memory::<S::Key>::new(on, n, &rounds)?;
-    Ok(Box::new(move |on, (keys, order)| {
-        let large = memory.large.view();
-        let (mut buckets, mut from, mut to) = (1, keys, memory.other.view());
-        for (round, &bits) in rounds.iter().enumerate() {
-            // The first round has no buckets before it.
-            let known = if round == 0 { 0 } else { buckets };
-            let starts = memory.starts[round % 2].view().slice(0, if known == 0 { 0 } else { known + 1 });
-            let finals = memory.finals[round % 2].view().slice(0, known);
-            let [tree, sorted] = [&memory.tree, &memory.sorted].map(Scratch::view);
-            let (twins, ids) = (memory.twins.view(), memory.ids.view());
-            let [modes, counts, cursors] = [&memory.modes, &memory.counts, &memory.cursors].map(Scratch::view);
-            let (next_starts, next_finals) = (memory.starts[1 - round % 2].view(), memory.finals[1 - round % 2].view());
-
-            let samples = (SAMPLES << bits).min(MOST_SAMPLES);
-            let geometry = Geometry::linear(buckets, BLOCK).shared(splitters_shared::<S::Key>()).overlapping();
-            let small = bucket_keys::<S::Key>() / 2;
-            let args = (from, starts, finals, small, bits, samples, tree, sorted, twins, modes, counts, order);
-            on.launch(S::Splitters::default(), geometry, args)?;
-
-            let tiles = Geometry::linear(slots(n, buckets), BLOCK).overlapping();
-            let args = (from, starts, bits, rows, tree, sorted, twins, modes, counts, ids, order);
-            on.launch(S::Count::default(), tiles, args)?;
-
-            let geometry = Geometry::linear(buckets, MOST_BUCKETS).overlapping();
-            let args = (n, starts, finals, bits, counts, twins, modes, next_starts, cursors, next_finals, large);
-            on.launch(merge_sample_starts, geometry, args)?;
-
-            move_keys(on, Move { tiles, from, to, starts, bits, modes, ids, cursors, next_starts, large })?;
-            (from, to, buckets) = (to, from, buckets << bits);
-        }
-        let last = rounds.len() % 2;
-        let (starts, finals) = (memory.starts[last].view(), memory.finals[last].view());
-        let shared = buckets_shared::<S::Key>();
-        let geometry = Geometry::linear(buckets, BLOCK).shared(shared).overlapping();
-        on.launch(S::Buckets::default(), geometry, (from, starts, finals, large, order))?;
-        let geometry = Geometry::linear(on.device().multiprocessors, BLOCK).shared(shared).overlapping();
-        on.launch(S::Large::default(), geometry, (from, to, large, order))
-    }))
-}
-
-/// Launches the move of keys of any size, as words.
-fn scatter<K: Scalar>(on: &dyn Launcher, the: Move<K>) -> Result {
-    fn of<W: Scalar, K: Scalar>(on: &dyn Launcher, the: Move<K>) -> Result
-    where
-        merge_sample_scatter<W>:
-            Kernel<Args = (Global<W>, Global<W>, Global<u32>, u32, Global<u32>, Global<u32>, Global<u32>)>,
-    {
-        let Move { tiles, from, to, starts, bits, modes, ids, cursors, .. } = the;
-        let args = (from.cast(), to.cast(), starts, bits, modes, ids, cursors);
-        on.launch(merge_sample_scatter::<W>::default(), tiles.shared(scatter_shared::<W>()), args)
-    }
-    match size_of::<K>() {
-        1 => of::<u8, K>(on, the),
-        2 => of::<u16, K>(on, the),
-        4 => of::<u32, K>(on, the),
-        _ => of::<u64, K>(on, the),
-    }
+/// Words of the ids of `tiles` tiles.
+pub const fn id_words(tiles: u32) -> u32 {
+    // Not `tiles * TILE / 4`: of 2³² - 1 keys the tiles have more than 2³² places.
+    tiles * (TILE / 4)
 }

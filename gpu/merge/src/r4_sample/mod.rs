@@ -1,4 +1,4 @@
-//! # Sample sort: splitters, two distributions, buckets that fit a block
+//! # Sample sort, distribute keys by splitters into buckets that fit a block
 //!
 //! **Idea.** A sorted sample of the keys gives splitters, which cut the keys into buckets of about the same size. A key
 //! finds its bucket by a binary search of the splitters in shared memory, and is moved there. The search costs one
@@ -8,24 +8,22 @@
 //!
 //! **Changed from the rung before.** `all-runs` merges at most 128 runs; for more keys the passes of `multi-way` move
 //! all of them once for every two or three halvings. Here two moves replace all passes over global memory. If
-//! neighbouring splitters are equivalent, the keys that are equivalent to them get a bucket of their own, which is
-//! final. Up to 2²⁰ keys the launches are those of `all-runs`, which are fewer.
+//! neighbouring splitters are equal, the keys that are equal to them get a bucket of their own, which is final. Up to 2²⁰ keys the launches are those of `all-runs`, which are fewer.
 //!
 //! **Bottleneck.** The sort of the buckets, which merges runs from 17 keys up in shared memory. Threads with more keys
-//! search less, but their registers spill: on an H200, 256 threads with 31 keys each sort 2²⁸ keys by `<` in 6.67 ms in
-//! place of 6.77, and by their low halves in 8.56 ms in place of 7.31. With buckets of 1024 keys on average, by 128
+//! search less, but their registers spill: on an H200, 256 threads with 31 keys each sort 2²⁸ keys in 6.67 ms in place
+//! of 6.77, but those of an order that needs more registers in 8.56 ms in place of 7.31. With buckets of 1024 keys on average, by 128
 //! threads with 17 keys each, 2²⁴ keys take 514 µs in place of 472.
 //!
-//! **Cost.** Ten launches: twice a sample, the count, the starts and the move, then the buckets, and those that do not
-//! fit. Beyond 2²⁸ keys there are four rounds and eighteen launches. A round reads every key twice and writes it once,
+//! **Cost.** Nine launches: twice a sample, the count, the starts and the move, then the buckets. Beyond 2²⁸ keys there
+//! are four rounds and seventeen launches. A round reads every key twice and writes it once,
 //! and a byte per key, its bucket, is written and read.
 //!
 //! **Threads.** Sample and buckets: 512 per block, 15 and 17 keys each (64-bit: 15). Count and move: 512 per block, 16
 //! keys each.
 //!
-//! **Limits.** Any n. Memory for the keys again, and a byte and a quarter per key. Equivalent keys may change their
-//! order. If a bucket does not fit a block although its splitters differ, one block sorts it, through global memory.
-//! With a proper order that is rare, and slow where it happens. If the function is no order, it may be all keys.
+//! **Limits.** Any n. Memory for the keys again, and a byte and a quarter per key. If a bucket does not fit a block
+//! although its splitters differ, its block sorts it in rounds: rare, and slow where it happens.
 //!
 //! **Source.** W. D. Frazer and A. C. McKellar, "Samplesort: a sampling approach to minimal storage tree sorting"
 //! (1970); on GPUs: N. Leischner, V. Osipov, P. Sanders, "GPU sample sort" (2010). The buckets of equivalent keys: P.
@@ -37,9 +35,9 @@
 //! | 2, 6 | `count.rs` | finds the bucket of each key, and counts |
 //! | 3, 7 | `scatter.rs` | where the buckets start |
 //! | 4, 8 | `scatter.rs` | moves the keys there |
-//! | 9, 10 | `buckets.rs` | sorts each bucket; then those that do not fit a block |
+//! | 9 | `buckets.rs` | sorts each bucket |
 //!
-//! `launches.rs` has the launches and the memory that they need.
+//! `tiles.rs` has the tile of a block in launches 2 and 4, `launches.rs` the launches and the memory that they need.
 
 mod buckets;
 mod count;
@@ -47,21 +45,20 @@ mod count;
 pub mod launches;
 mod scatter;
 mod splitters;
+mod tiles;
 
-pub use super::distribute::{BLOCK, BLOCK_ROWS, ITEMS, MOST_BUCKETS, TILE, WARP_ROWS};
 pub use buckets::*;
 pub use count::*;
 pub use scatter::*;
 pub use splitters::*;
+pub use tiles::{BLOCK, ITEMS, MOST_BUCKETS, TILE};
 
 /// Bytes per thread of spilled registers that the resident blocks of the count, of the move and of the buckets' sort
 /// may cost.
 pub const MAX_SPILLS: u32 = 40;
-/// The same for buckets that a block sorts in rounds. Such buckets are rare.
-pub const LARGE_MAX_SPILLS: u32 = 96;
 /// What is done with a bucket: nothing, because it is small or final.
 pub const COPY: u32 = 0;
 /// It is split.
 pub const SPLIT: u32 = 1;
-/// It is split, and there are splitters that are equivalent.
+/// It is split, and some splitters are equal.
 pub const SPLIT_TWINS: u32 = 2;

@@ -1,10 +1,10 @@
 //! Launches 1 and 5: sorts a sample of each bucket that is to be split, and takes splitters from it.
 
 use super::{BLOCK, COPY, MOST_BUCKETS, SPLIT, SPLIT_TWINS};
-use crate::tile::{Tile, sort_in_block, tile_shared};
-use rungs_common::order::{Greater, Less, LowHalfDown, Order};
+use crate::Key;
+use crate::{Tile, sort_in_block};
 use simt::math::mul_hi;
-use simt::{Global, Scalar, grid, kernel, thread};
+use simt::{Global, grid, kernel, thread};
 
 /// Keys of a sample per thread.
 const KEYS: usize = 15;
@@ -12,37 +12,18 @@ const KEYS: usize = 15;
 /// Most keys of a sample.
 pub const MOST_SAMPLES: u32 = BLOCK * KEYS as u32;
 
-/// Bytes of dynamic shared memory.
-pub const fn splitters_shared<K>() -> u32 {
-    tile_shared::<K>(BLOCK, MOST_SAMPLES)
-}
-
 /// Splitters for each bucket of `input`, a block for each.
 ///
 /// `starts`: where the buckets start, and the end; empty if there is one. `finals`: which of them are final. Buckets of
 /// up to `small` keys are not split either. The others are split into `1 << bits`, by as many samples as `samples`.
 /// `tree`: splitters as a search tree, breadth first from place 1 on; `sorted`: in order; `twins`: whether a splitter
-/// is equivalent to the next; each with room for [`MOST_BUCKETS`] per bucket. `modes`: what is done with each bucket.
+/// is equal to the next; each with room for [`MOST_BUCKETS`] per bucket. `modes`: what is done with each bucket.
 /// `counts`: set to 0.
-#[kernel(max_threads = BLOCK, instances(
-    merge_sample_splitters: <u32, Less>, merge_sample_splitters_u64: <u64, Less>,
-    merge_sample_splitters_greater: <u32, Greater>, merge_sample_splitters_low: <u32, LowHalfDown>,
-))]
+#[kernel(max_threads = BLOCK, instances(merge_sample_splitters: <u32>, merge_sample_splitters_u64: <u64>))]
 #[rustfmt::skip]
-pub fn merge_sample_splitters<K: Scalar, C: Order<K>>(
+pub fn merge_sample_splitters<K: Key>(
     input: Global<K>, starts: Global<u32>, finals: Global<u8>, small: u32, bits: u32, samples: u32,
-    tree: Global<K>, sorted: Global<K>, twins: Global<u8>, modes: Global<u32>, counts: Global<u32>, order: C,
-) {
-    splitters(input, starts, finals, small, bits, samples, tree, sorted, twins, modes, counts, order);
-}
-
-/// What the kernel does.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-#[rustfmt::skip]
-pub fn splitters<K: Scalar, C: Order<K>>(
-    input: Global<K>, starts: Global<u32>, finals: Global<u8>, small: u32, bits: u32, samples: u32,
-    tree: Global<K>, sorted: Global<K>, twins: Global<u8>, modes: Global<u32>, counts: Global<u32>, order: C,
+    tree: Global<K>, sorted: Global<K>, twins: Global<u8>, modes: Global<u32>, counts: Global<u32>,
 ) {
     let (t, bucket, buckets) = (thread::thread_idx_x(), thread::block_idx_x(), 1 << bits);
     grid::wait_for_previous();
@@ -60,7 +41,7 @@ pub fn splitters<K: Scalar, C: Order<K>>(
         }
         return; // the whole block
     }
-    let tile = Tile::<K>::new(BLOCK, MOST_SAMPLES);
+    let tile = Tile::<K>::new(MOST_SAMPLES);
     tile.surround(samples);
     let mut i = t;
     while i < samples {
@@ -72,7 +53,7 @@ pub fn splitters<K: Scalar, C: Order<K>>(
         i += BLOCK;
     }
     thread::sync_threads(); // the sample is whole before each thread takes its neighbouring keys
-    sort_in_block::<K, C, KEYS, false, true>(tile, samples, order);
+    sort_in_block::<K, KEYS, true, true>(tile, samples);
     thread::sync_threads(); // the sample is sorted
     let splitter = |i: u32| tile.get((((i as u64 + 1) * samples as u64) >> bits) as u32);
     let (base, mut any) = (bucket * MOST_BUCKETS, false);
@@ -89,7 +70,7 @@ pub fn splitters<K: Scalar, C: Order<K>>(
             tree.set(base + i, splitter(((2 * x + 1) << (bits - level - 1)) - 1));
         }
         sorted.set(base + i, splitter(if i + 1 < buckets { i } else { i - 1 }));
-        let twin = i + 2 < buckets && !order.before(splitter(i), splitter(i + 1));
+        let twin = i + 2 < buckets && splitter(i + 1) <= splitter(i);
         twins.set(base + i, twin as u8);
         any |= twin;
         i += BLOCK;

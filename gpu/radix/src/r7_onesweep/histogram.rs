@@ -1,11 +1,24 @@
 //! The first two launches: how often each digit has each value, and where that value starts.
 
-use crate::digits::{DIGITS, HISTOGRAM_THREADS, count_digits};
-use crate::steps::{Digits, block_scan};
-use simt::{Global, grid, kernel, shared, thread, warp};
+use super::{BITS, DIGITS, passes};
+use crate::{Digits, block_scan};
+use simt::atomic::{Order::Relaxed, Scope};
+use simt::{Global, Shared, grid, kernel, shared, thread, unroll, warp};
+
+/// Threads per block of the histogram.
+pub const HISTOGRAM_THREADS: u32 = 1024;
 
 /// Bytes of dynamic shared memory of the histogram, for keys of any width.
 pub const HISTOGRAM_SHARED: u32 = 32 << 10;
+
+/// 16-byte loads that a thread has in flight.
+const PACKS: u32 = 4;
+
+/// Blocks of the histogram: two per SM, and none for fewer than 8192 keys.
+pub const fn histogram_blocks(n: u32, multiprocessors: u32) -> u32 {
+    let (most, enough) = (2 * multiprocessors, n.div_ceil(8192));
+    if enough < most { enough } else { most }
+}
 
 /// Adds how often digit p of the keys has value d to `histogram[p · 256 + d]`, which was zero.
 #[kernel(max_threads = HISTOGRAM_THREADS, min_blocks = 2, instances(
@@ -13,7 +26,68 @@ pub const HISTOGRAM_SHARED: u32 = 32 << 10;
     radix_onesweep_histogram_u64: <u64>,
 ))]
 pub fn radix_onesweep_histogram<W: Digits>(keys: Global<W>, order: u32, histogram: Global<u32>) {
-    count_digits::<W>(keys, order, histogram, HISTOGRAM_SHARED, || true);
+    let (t, digits) = (thread::thread_idx_x(), passes(size_of::<W>() as u32));
+    let counters = Shared::<u32>::dynamic(0, HISTOGRAM_SHARED / 4);
+    // Each counter has several copies, chosen by lane, so that equal keys meet in several places instead of one.
+    let copies = HISTOGRAM_SHARED / (digits * DIGITS * 4);
+    let copy = warp::lane_id() % copies;
+    grid::let_next_start();
+    unroll::<{ (HISTOGRAM_SHARED / 16 / HISTOGRAM_THREADS) as usize }>(|i| {
+        counters.set_pack(i as u32 * HISTOGRAM_THREADS + t, [0; 4]);
+    });
+    grid::wait_for_previous(); // `histogram` was zeroed, and `keys` may have been written, by grids before
+    thread::sync_threads(); // every counter is zero before the first key is counted
+
+    let count = |key: W| {
+        let key = key.encode(order);
+        unroll::<8>(|p| {
+            let p = p as u32;
+            if p < digits {
+                let counter = (p * DIGITS + key.digit(p * BITS, BITS)) * copies + copy;
+                counters.fetch_add(counter, 1, Relaxed, Scope::Block);
+            }
+        });
+    };
+    let count_pack = |pack: W::Pack| {
+        unroll::<4>(|j| {
+            if (j as u32) < W::PACK {
+                count(pack.as_ref()[j]);
+            }
+        })
+    };
+    let (index, stride) = (thread::index_1d(), thread::grid_threads_1d());
+    let packs = keys.len() / W::PACK;
+    let mut i = index;
+    while i + (PACKS - 1) * stride < packs {
+        let mut loaded = [W::Pack::default(); PACKS as usize];
+        // Not by the read-only cache: the grid before may still have been writing when this one started.
+        unroll::<{ PACKS as usize }>(|p| loaded[p] = keys.get_pack_streaming(i + p as u32 * stride));
+        unroll::<{ PACKS as usize }>(|p| count_pack(loaded[p]));
+        i += PACKS * stride;
+    }
+    while i < packs {
+        count_pack(keys.get_pack_streaming(i));
+        i += stride;
+    }
+    if index < keys.len() - packs * W::PACK {
+        count(keys.get(packs * W::PACK + index));
+    }
+    thread::sync_threads(); // every key is counted before counters are read
+
+    let mut i = t;
+    while i < digits * DIGITS {
+        let mut sum = 0;
+        unroll::<8>(|p| {
+            if (p as u32) < copies / 4 {
+                let [a, b, c, d] = counters.get_pack(i * (copies / 4) + p as u32);
+                sum += a + b + c + d;
+            }
+        });
+        if sum != 0 {
+            histogram.fetch_add(i, sum, Relaxed, Scope::Device); // all blocks add to the same counts
+        }
+        i += HISTOGRAM_THREADS;
+    }
 }
 
 shared!(SUMS: [u32; DIGITS / warp::WARP]);
@@ -22,17 +96,9 @@ shared!(SUMS: [u32; DIGITS / warp::WARP]);
 /// `histogram` for the next sort and each pass's ticket.
 #[kernel(max_threads = DIGITS)]
 pub fn radix_onesweep_starts(histogram: Global<u32>, starts: Global<u32>, tickets: Global<u32>) {
+    let (t, digit) = (thread::thread_idx_x(), thread::block_idx_x());
     grid::let_next_start();
     grid::wait_for_previous(); // the histogram is complete
-    start_digit(histogram, starts, tickets);
-}
-
-/// The work of a block of [`radix_onesweep_starts`], once the histogram is complete. Returns how many keys have the
-/// thread's value of the block's digit, and where they start.
-#[inline(always)]
-#[track_caller]
-pub(crate) fn start_digit(histogram: Global<u32>, starts: Global<u32>, tickets: Global<u32>) -> (u32, u32) {
-    let (t, digit) = (thread::thread_idx_x(), thread::block_idx_x());
     let count = histogram.get(digit * DIGITS + t);
     let (start, _) = block_scan::<{ DIGITS / warp::WARP }>(count, SUMS::view());
     starts.set(digit * DIGITS + t, start);
@@ -40,5 +106,4 @@ pub(crate) fn start_digit(histogram: Global<u32>, starts: Global<u32>, tickets: 
     if t == 0 {
         tickets.set(digit, 0);
     }
-    (count, start)
 }

@@ -1,8 +1,6 @@
 //! What the host launches, and the memory that it needs beside the keys.
 
 use super::*;
-use crate::steps::Digits;
-use rungs_common::keys::UNSIGNED;
 use rungs_common::ladder::sort::{Keys, Pairs as KeysWithValues, Sort, Sorts, SortsPairs, Width};
 use rungs_common::ladder::*;
 
@@ -10,6 +8,9 @@ use rungs_common::ladder::*;
 pub static RUNG: Entry<Sort> = rung!("mod.rs", [radix_onesweep_histogram, radix_onesweep_starts, radix_onesweep_pass])
     .with_tiles(&[TILE])
     .run_by(Sort::both(&Onesweep::FIRST).with_pairs(&Onesweep::FIRST));
+
+/// The arguments of a pass.
+type PassArgs<W> = (Global<W>, Global<W>, Global<u32>, Global<u32>, Digit, Global<u32>, Global<u32>, Global<u64>);
 
 /// The sort, whose first pass on fresh scratch memory has this epoch, from 1 to [`LAST_EPOCH`].
 pub struct Onesweep(pub u32);

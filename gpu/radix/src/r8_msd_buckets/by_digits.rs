@@ -4,34 +4,27 @@
 //! the next key of a digit from a warp goes, digit by digit and within a digit warp by warp, so that a pass keeps the
 //! order of the one before.
 
-use crate::msd::{Key, Mapping, SORT_THREADS};
-use crate::ranks::rank_row;
-use crate::steps::block_scan;
+use super::BUCKET_SORT_THREADS;
+use crate::{BITS, DIGITS, Digits, block_scan, rank_row};
 use simt::atomic::{Order::Relaxed, Scope};
 use simt::{Global, Shared, shared, thread, warp};
 
-/// Bits of a digit, and its values.
-const BITS: u32 = 8;
-const DIGITS: u32 = 1 << BITS;
-const _: () = assert!(DIGITS <= SORT_THREADS, "one thread per digit adds up the counts");
+const _: () = assert!(DIGITS <= BUCKET_SORT_THREADS, "one thread per digit adds up the counts");
 
-const WARPS: u32 = SORT_THREADS / warp::WARP;
+const WARPS: u32 = BUCKET_SORT_THREADS / warp::WARP;
 
 /// Bytes of dynamic shared memory: a counter and a set of lanes for each warp and digit.
 pub const BY_DIGITS_SHARED: u32 = 2 * WARPS * DIGITS * 4;
 
 shared!(SUMS: [u32; WARPS]);
 
-/// Bytes of static shared memory.
-pub const BY_DIGITS_STATIC: u32 = 4 * WARPS;
-
 /// Sorts keys `start` to `end`, whose lowest `left` bits may differ, into the same place of `output`, by all threads of
 /// the block. The keys are in `output` or in `scratch`; what lies at this place of the other array is overwritten.
 #[inline(always)]
 #[track_caller]
 #[rustfmt::skip]
-pub fn sort_by_digits<W: Key, M: Mapping>(
-    scratch: Global<W>, output: Global<W>, in_output: bool, order: u32, start: u32, end: u32, left: u32,
+pub fn sort_by_digits(
+    scratch: Global<u32>, output: Global<u32>, in_output: bool, start: u32, end: u32, left: u32,
 ) {
     let (t, lane) = (thread::thread_idx_x(), warp::lane_id());
     let w = t / warp::WARP;
@@ -47,7 +40,7 @@ pub fn sort_by_digits<W: Key, M: Mapping>(
     let mut pass = 0;
     while pass < passes {
         let (from, to) = if in_output == (pass % 2 == 0) { (output, scratch) } else { (scratch, output) };
-        let digit = |key: W| key.digit(pass * BITS, BITS);
+        let digit = |key: u32| key.digit(pass * BITS, BITS);
         thread::sync_threads(); // all keys have been moved, and shared memory is in use no more, before it is cleared
         let mut d = lane;
         while d < DIGITS {
@@ -81,10 +74,10 @@ pub fn sort_by_digits<W: Key, M: Mapping>(
         while row < behind {
             // A key behind the end counts as the largest: it is the last of its digit, and is not stored.
             let i = row + lane;
-            let key = if i < behind { from.get(i) } else { W::LARGEST };
+            let key = if i < behind { from.get(i) } else { u32::LARGEST };
             let place = rank_row(digit(key), own, lanes);
             if i < behind {
-                to.set(place, if pass == passes - 1 { M::decode(key, order) } else { key });
+                to.set(place, key);
             }
             row += warp::WARP;
         }

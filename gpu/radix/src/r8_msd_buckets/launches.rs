@@ -1,17 +1,14 @@
 //! The launches of one sort, and the memory that they need beside the keys.
 
 use super::*;
-use crate::msd::{BUCKET_MEAN, MIN_TOP_BITS, WIDE, counts_in_bytes, spread, top_bits};
-use rungs_common::keys;
-use rungs_common::ladder::sort::{Keys, Sorts, Width};
-use rungs_common::ladder::{self, *};
+use rungs_common::ladder::sort::{Keys, Sort, Sorts, unsigned};
+use rungs_common::ladder::*;
 
 /// The rung.
-pub static RUNG: Entry<ladder::sort::Sort> = rung!(
+pub static RUNG: Entry<Sort> = rung!(
     "mod.rs",
     [
         radix_msd_buckets_histogram,
-        radix_msd_buckets_histogram_bytes,
         radix_msd_buckets_starts,
         radix_msd_buckets_partition,
         radix_msd_buckets_partition_wide,
@@ -20,253 +17,107 @@ pub static RUNG: Entry<ladder::sort::Sort> = rung!(
 )
 .with_capacity(MAX_KEYS as u64)
 .with_tiles(&[TILE])
-.run_by(ladder::sort::Sort::both(&MsdBuckets));
+.run_by(Sort::narrow(&MsdBuckets));
 
 struct MsdBuckets;
 
-/// Keys of 32 bits per tile.
-pub const TILE: u64 = partition_tile::<u32>(false) as u64;
+/// Keys per tile.
+const TILE: u64 = partition_tile(PARTITION_THREADS) as u64;
 
-impl<W: Width + Sort> Sorts<W> for MsdBuckets {
-    fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<W>>> {
-        let plan = Plan::new::<W>(n, on.device().shared_per_block);
+impl Sorts<u32> for MsdBuckets {
+    fn launches(&self, on: &dyn Launcher, n: u32, _: &Options) -> Result<Launches<Keys<u32>>> {
+        let Device { multiprocessors, shared_per_block, .. } = on.device();
+        let Plan { first_bits, second_bits, wide } = Plan::new(n, shared_per_block);
+        let top_bits = first_bits + second_bits;
+        let (buckets, top_buckets) = (1 << top_bits, 1 << first_bits);
+        let threads = if wide { PARTITION_THREADS_WIDE } else { PARTITION_THREADS };
+        // Tiles of the second partition, empty ones included.
+        let tiles = if second_bits == 0 { 0 } else { n / partition_tile(PARTITION_THREADS) + top_buckets };
         // Zero once: every sort leaves the histogram so.
-        let (workspace, scratch) = (on.zeros(plan.layout().words)?, on.scratch(n)?);
-        Ok(Box::new(move |on, Keys { keys, order }| {
+        let (histogram, scratch) = (on.zeros::<u32>(buckets)?, on.scratch::<u32>(n)?);
+        let (starts, tiles) = (on.scratch::<u32>(buckets + 1)?, on.scratch::<u32>(4 * tiles)?);
+        let (first, second) = (on.scratch::<u32>(spread(top_buckets))?, on.scratch::<u32>(buckets)?);
+        Ok(unsigned(move |on, keys| {
             expect_aligned("keys", keys)?;
-            let memory = Memory { input: keys, output: keys, scratch: scratch.view(), workspace: workspace.view() };
-            W::sort(on, &plan, order, memory)
+            if n == 0 {
+                return Ok(());
+            }
+            let [histogram, starts, tiles, first, second] =
+                [&histogram, &starts, &tiles, &first, &second].map(Scratch::view);
+            let scratch = scratch.view();
+
+            let geometry = Geometry::linear(histogram_blocks(n, multiprocessors), HISTOGRAM_THREADS);
+            let geometry = geometry.shared(histogram_shared(top_bits)).overlapping();
+            on.launch(radix_msd_buckets_histogram, geometry, (keys, top_bits, histogram))?;
+
+            let geometry = Geometry::linear(starts_blocks(first_bits, second_bits), STARTS_THREADS).overlapping();
+            let args = (histogram, n, first_bits, second_bits, starts, second, first, tiles);
+            on.launch(radix_msd_buckets_starts, geometry, args)?;
+
+            let geometry = Geometry::linear(n.div_ceil(partition_tile(threads)), threads);
+            let geometry = geometry.shared(partition_shared(threads)).overlapping();
+            let two = (second_bits != 0) as u32;
+            let args = (keys, scratch, u32::BITS - first_bits, first_bits, first, two, tiles.slice(0, 0));
+            if wide {
+                on.launch(radix_msd_buckets_partition_wide, geometry, args)?;
+            } else {
+                on.launch(radix_msd_buckets_partition, geometry, args)?;
+            }
+            if second_bits != 0 {
+                let geometry = Geometry::linear(tiles.len() / 4, PARTITION_THREADS);
+                let geometry = geometry.shared(partition_shared(PARTITION_THREADS)).overlapping();
+                let args = (scratch, keys, u32::BITS - top_bits, second_bits, second, 0, tiles);
+                on.launch(radix_msd_buckets_partition, geometry, args)?;
+            }
+
+            let geometry = Geometry::linear(buckets, BUCKET_SORT_THREADS).shared(BUCKET_SORT_SHARED).overlapping();
+            on.launch(radix_msd_buckets_bucket_sort, geometry, (scratch, keys, two, starts, top_bits, histogram))
         }))
     }
 }
 
+/// Most keys that a bucket of uniform input has on average, while top bits last: 7.5 standard deviations below what a
+/// block takes.
+const BUCKET_MEAN: u32 = 4096;
+
+/// Fewest and most top bits.
+const MIN_TOP_BITS: u32 = 8;
+const MAX_TOP_BITS: u32 = 16;
+
 /// Most top bits for one partition.
 const ONE_PASS_BITS: u32 = 9;
+
+/// From this many keys on the first partition is wide.
+const WIDE: u32 = 1 << 27;
 
 /// The least shared memory per block of the devices that the kernels are compiled for (8.6, 8.9 and 12.x have it): all
 /// but the largest histograms fit.
 const LEAST_SHARED: u32 = 99 << 10;
-const _: () = assert!(partition_shared(true) <= LEAST_SHARED);
-const _: () = assert!(BUCKET_SORT_STATIC + bucket_sort_shared::<u64>() <= LEAST_SHARED);
-const _: () = assert!(HISTOGRAM_STATIC + histogram_shared(MIN_TOP_BITS) <= LEAST_SHARED);
+const _: () = assert!(partition_shared(PARTITION_THREADS_WIDE) <= LEAST_SHARED);
 
-/// What is to be launched for `n` keys.
+/// How keys are split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Keys.
-    pub n: u32,
     /// Bits of the first partition.
     pub first_bits: u32,
     /// Bits of the second partition; 0 if there is none.
     pub second_bits: u32,
     /// Whether the first partition uses wide blocks.
     pub wide: bool,
-    /// Keys per tile of the second partition.
-    pub tile: u32,
-}
-
-/// Where in the workspace each array lies: first word and number of words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
-    /// Keys per bucket. Zero before and after a sort.
-    pub histogram: (u32, u32),
-    /// Where each bucket starts, and the end.
-    pub starts: (u32, u32),
-    /// Cursors of the second partition.
-    pub second: (u32, u32),
-    /// Cursors of the first partition.
-    pub first: (u32, u32),
-    /// Tiles of the second partition.
-    pub tiles: (u32, u32),
-    /// Words in all.
-    pub words: u32,
 }
 
 impl Plan {
-    /// For `n` keys of type `W` on a device with so many bytes of shared memory per block.
-    pub const fn new<W: Key>(n: u32, max_shared: u32) -> Self {
-        Self::with_buckets_of::<W>(BUCKET_MEAN, n, max_shared)
-    }
-
-    /// The same, but 17 top bits only where there would be more than `most` keys per bucket on average.
-    pub const fn with_buckets_of<W: Key>(most: u32, n: u32, max_shared: u32) -> Self {
-        let mut top = top_bits(n as u64, most);
-        while top > MIN_TOP_BITS && HISTOGRAM_STATIC + histogram_shared(top) > max_shared {
+    /// For `n` keys on a device with so many bytes of shared memory per block.
+    pub const fn new(n: u32, max_shared: u32) -> Self {
+        let mut top = MIN_TOP_BITS;
+        while top < MAX_TOP_BITS && n > BUCKET_MEAN << top {
+            top += 1;
+        }
+        // The histogram has some static shared memory, too.
+        while top > MIN_TOP_BITS && histogram_shared(top) + 128 > max_shared {
             top -= 1;
         }
         let first_bits = if top <= ONE_PASS_BITS { top } else { top.div_ceil(2) };
-        Self {
-            n,
-            first_bits,
-            second_bits: top - first_bits,
-            wide: n >= WIDE && first_bits >= 8,
-            tile: partition_tile::<W>(false),
-        }
-    }
-
-    /// Top bits that buckets are told apart by.
-    pub const fn top_bits(&self) -> u32 {
-        self.first_bits + self.second_bits
-    }
-
-    /// Buckets.
-    pub const fn buckets(&self) -> u32 {
-        1 << self.top_bits()
-    }
-
-    /// Tiles of the second partition, empty ones included.
-    pub const fn tile_slots(&self) -> u32 {
-        if self.second_bits == 0 { 0 } else { self.n / self.tile + (1 << self.first_bits) }
-    }
-
-    /// Where the arrays of the workspace lie, each on a multiple of 128 bytes.
-    pub const fn layout(&self) -> Layout {
-        const fn place(words: u32, end: &mut u32) -> (u32, u32) {
-            let start = *end;
-            *end = (start + words).next_multiple_of(32);
-            (start, words)
-        }
-        let (buckets, mut words) = (self.buckets(), 0);
-        Layout {
-            histogram: place(if buckets > 1 << 16 { buckets } else { 1 << 16 }, &mut words),
-            starts: place(buckets + 1, &mut words),
-            second: place(buckets, &mut words),
-            first: place(if self.second_bits == 0 { buckets } else { spread(1 << self.first_bits) }, &mut words),
-            tiles: place(4 * self.tile_slots(), &mut words),
-            words,
-        }
+        Self { first_bits, second_bits: top - first_bits, wide: n >= WIDE && first_bits >= 8 }
     }
 }
-
-/// The memory of one sort.
-#[derive(Clone, Copy)]
-pub struct Memory<W> {
-    /// The keys; they are only read here.
-    pub input: Global<W>,
-    /// Where they go, sorted. It may be the same memory: nothing is written to it before all of `input` was read.
-    pub output: Global<W>,
-    /// As many words of any content, overwritten.
-    pub scratch: Global<W>,
-    /// See [`Layout`].
-    pub workspace: Global<u32>,
-}
-
-impl<W> Memory<W> {
-    /// An array of the workspace.
-    pub fn part(&self, (start, words): (u32, u32)) -> Global<u32> {
-        self.workspace.slice(start, words)
-    }
-}
-
-/// Launches the instance of a kernel for keys that are unsigned words, or for others.
-macro_rules! launch {
-    ($launcher:ident, $kernel:ident <$word:ty>, $order:expr, $geometry:expr, $args:expr) => {
-        if $order == keys::UNSIGNED {
-            $launcher.launch($kernel::<$word, Plain>::default(), $geometry.overlapping(), $args)?;
-        } else {
-            $launcher.launch($kernel::<$word, Mapped>::default(), $geometry.overlapping(), $args)?;
-        }
-    };
-}
-pub(crate) use launch;
-
-/// Sorts keys of one word type.
-pub trait Sort: Key {
-    /// Sorts `plan.n` keys. `order`: see [`rungs_common::keys`].
-    ///
-    /// # Errors
-    /// Whatever a launch fails with.
-    fn sort(on: &dyn Launcher, plan: &Plan, order: u32, memory: Memory<Self>) -> Result;
-
-    /// Launch 1, for so many top bits. `zeroed`: see [`radix_msd_buckets_histogram`].
-    ///
-    /// # Errors
-    /// Whatever the launch fails with.
-    #[rustfmt::skip]
-    fn count(
-        on: &dyn Launcher, keys: Global<Self>, order: u32, top_bits: u32, histogram: Global<u32>, zeroed: Global<u32>,
-    ) -> Result;
-
-    /// Launches 3 and 4.
-    ///
-    /// # Errors
-    /// Whatever a launch fails with.
-    fn partition(on: &dyn Launcher, plan: &Plan, order: u32, memory: Memory<Self>) -> Result;
-}
-
-macro_rules! sorts {
-    ($($word:ty),*) => {$(
-        impl Sort for $word {
-            fn sort(on: &dyn Launcher, plan: &Plan, order: u32, memory: Memory<Self>) -> Result {
-                if plan.n == 0 {
-                    return Ok(());
-                }
-                let (layout, (first_bits, second_bits)) = (plan.layout(), (plan.first_bits, plan.second_bits));
-                let (histogram, starts) = (memory.part(layout.histogram), memory.part(layout.starts));
-                let (first, second, tiles) =
-                    (memory.part(layout.first), memory.part(layout.second), memory.part(layout.tiles));
-
-                let top_bits = plan.top_bits();
-                Self::count(on, memory.input, order, top_bits, histogram, starts.slice(0, 0))?;
-
-                let geometry = Geometry::linear(starts_blocks(first_bits, second_bits), STARTS_THREADS).overlapping();
-                let args = (histogram, plan.n, first_bits, second_bits, starts, second, first, tiles);
-                on.launch(radix_msd_buckets_starts::<$word>::default(), geometry, args)?;
-
-                Self::partition(on, plan, order, memory)?;
-
-                let geometry = Geometry::linear(plan.buckets(), BUCKET_SORT_THREADS);
-                let geometry = geometry.shared(bucket_sort_shared::<$word>());
-                let in_output = (second_bits != 0) as u32;
-                let args = (memory.scratch, memory.output, in_output, order, starts, top_bits, histogram);
-                launch!(on, radix_msd_buckets_bucket_sort<$word>, order, geometry, args);
-                Ok(())
-            }
-
-            #[rustfmt::skip]
-            fn count(
-                on: &dyn Launcher, keys: Global<Self>, order: u32, top_bits: u32, histogram: Global<u32>,
-                zeroed: Global<u32>,
-            ) -> Result {
-                let blocks = histogram_blocks(keys.len(), on.device().multiprocessors);
-                let geometry = Geometry::linear(blocks, HISTOGRAM_THREADS).shared(histogram_shared(top_bits));
-                if counts_in_bytes(top_bits) {
-                    let args = (keys, order, histogram, zeroed);
-                    launch!(on, radix_msd_buckets_histogram_bytes<$word>, order, geometry, args);
-                } else {
-                    let args = (keys, order, top_bits, histogram, zeroed);
-                    launch!(on, radix_msd_buckets_histogram<$word>, order, geometry, args);
-                }
-                Ok(())
-            }
-
-            #[rustfmt::skip]
-            fn partition(
-                on: &dyn Launcher, plan: &Plan, order: u32, memory: Memory<Self>,
-            ) -> Result {
-                let (layout, (first_bits, second_bits)) = (plan.layout(), (plan.first_bits, plan.second_bits));
-                let (cursors, tiles) = (memory.part(layout.first), memory.part(layout.tiles));
-                let blocks = plan.n.div_ceil(partition_tile::<$word>(plan.wide));
-                let geometry = Geometry::linear(blocks, partition_threads(plan.wide));
-                let geometry = geometry.shared(partition_shared(plan.wide));
-                let (spread_out, all) = ((second_bits != 0) as u32, tiles.slice(0, 0));
-                let Memory { input, output, scratch, .. } = memory;
-                let args = (input, scratch, order, 32 - first_bits, first_bits, cursors, spread_out, all);
-                if plan.wide {
-                    launch!(on, radix_msd_buckets_partition_wide<$word>, order, geometry, args);
-                } else {
-                    launch!(on, radix_msd_buckets_partition<$word>, order, geometry, args);
-                }
-                if second_bits != 0 {
-                    let geometry = Geometry::linear(plan.tile_slots(), PARTITION_THREADS);
-                    let geometry = geometry.shared(partition_shared(false));
-                    let cursors = memory.part(layout.second);
-                    let args = (scratch, output, order, 32 - plan.top_bits(), second_bits, cursors, 0, tiles);
-                    on.launch(radix_msd_buckets_partition::<$word, Plain>::default(), geometry.overlapping(), args)?;
-                }
-                Ok(())
-            }
-        }
-    )*};
-}
-sorts!(u32, u64);

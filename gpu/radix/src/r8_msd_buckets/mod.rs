@@ -1,4 +1,4 @@
-//! # Radix sort from the most significant digit, into buckets that fit a block
+//! # Radix sort from the most significant digit, split into buckets that fit a block
 //!
 //! **Idea.** Keys without values need no stable sort: equal keys cannot be told apart. So the keys are split by their
 //! top bits first, in one or two passes over memory, into buckets that fit the shared memory of a block, and one block
@@ -12,8 +12,8 @@
 //!
 //! **Bottleneck.** By ncu on an H200, 2²⁸ uniform keys: the histogram is bound by memory (80 % of its peak); in the
 //! partitions nothing is saturated (shared memory 66 and 78 %, memory 58 %); in the bucket sort shared memory is
-//! saturated (90 %). With skewed keys it is the largest bucket, on which one block works while the others are done; the
-//! next rung splits it.
+//! saturated (90 %). With skewed keys it is the largest bucket, on which one block works while the others are done. The
+//! library's `msd-skewed` splits it.
 //!
 //! **Cost.** Five launches: a read of all keys, the starts, two partitions that read and write them (one up to 9 top
 //! bits), and a sort of each bucket that does so too. Keys are compared only with the 11 others of their thread and
@@ -23,11 +23,11 @@
 //! from 2²⁷ keys on 1024 threads in the first partition. Bucket sort: one block of 384 threads with 12 keys each per
 //! bucket.
 //!
-//! **Limits.** Up to [`MAX_KEYS`] keys of 32 or 64 bits, of any content. A bucket that is too large for a block, or
-//! whose keys agree in so many further bits that their atomics would wait for each other, is sorted right but slowly:
-//! by digits from the last, in global memory, by the one block. Views start on multiples of 16 bytes; multiples of 128
-//! are faster. Top bits are at most 17, and fewer where a block has less than 133 KiB of shared memory for the
-//! histogram.
+//! **Limits.** Up to [`MAX_KEYS`] keys of 32 bits, of any content, without values; other keys than unsigned words are
+//! mapped to such before and back after the sort. A bucket that is too large for a block, or of which too many keys
+//! agree in their next 13 bits, is sorted right but slowly: by digits from the last, in global memory, by the one block.
+//! There are at most 16 top bits, so beyond 2²⁸ keys all buckets are too large. Views start on multiples of 16 bytes;
+//! multiples of 128 are faster. There are fewer top bits where a block has less than 129 KiB of shared memory.
 //!
 //! **Source.** Composed of known ideas: E. Stehle and H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort
 //! on GPUs" (2017), for most significant digits first; A. Adinets and D. Merrill, "Onesweep" (2022), for what is
@@ -35,13 +35,12 @@
 //!
 //! | launch | file | what it does |
 //! | --- | --- | --- |
-//! | 1 | `histogram.rs` | counts the keys of each bucket, in 16-bit counters or, for 17 top bits, in bytes |
+//! | 1 | `histogram.rs` | counts the keys of each bucket, in 16-bit counters |
 //! | 2 | `starts.rs` | where each bucket starts; the tiles of the second partition |
 //! | 3, 4 | `partition.rs` | moves the keys to their buckets, by the upper and the lower half of the top bits |
 //! | 5 | `bucket_sort.rs` | sorts each bucket; `by_digits.rs` those that do not fit |
 //!
-//! `launches.rs` has the launches and the memory that they need; `../msd/` has the device functions that the next rung
-//! uses too.
+//! `launches.rs` has the launches and the memory that they need.
 
 mod bucket_sort;
 mod by_digits;
@@ -51,7 +50,6 @@ pub mod launches;
 mod partition;
 mod starts;
 
-pub use super::msd::{BYTES_TOP_BITS, Key, Mapped, Mapping, Plain};
 pub use bucket_sort::*;
 pub use histogram::*;
 pub use partition::*;
@@ -59,3 +57,9 @@ pub use starts::*;
 
 /// Most keys of a sort: numbers of keys, rounded up to whole tiles, are words of 32 bits.
 pub const MAX_KEYS: u32 = u32::MAX - 0xffff;
+
+/// The bucket of a key, by so many top bits.
+#[inline(always)]
+fn bucket(key: u32, top_bits: u32) -> u32 {
+    key >> (u32::BITS - top_bits)
+}

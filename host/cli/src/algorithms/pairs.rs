@@ -193,7 +193,7 @@ impl Prepared for PreparedPairs<'_> {
 mod tests {
     use super::*;
     use crate::data::Distribution;
-    use rungs_kernels::radix::LADDER;
+    use rungs_kernels::ladders::RADIX as LADDER;
 
     /// A wrong value is found as a wrong key is, and an order that is not stable counts as wrong.
     #[test]

@@ -407,7 +407,7 @@ fn reference(family: &Family, dtype: Dtype, parameters: &Parameters) -> Option<S
     match family.kind {
         Kind::Sort if parameters.low_half => Some(format!("cub_merge_sort_keys_low_half_{dtype}")),
         Kind::Sort if parameters.values => Some(format!("cub_radix_sort_pairs_{dtype}")),
-        Kind::Sort if family.name == rungs_kernels::merge::LADDER.family => {
+        Kind::Sort if family.name == rungs_kernels::ladders::MERGE.family => {
             Some(format!("cub_merge_sort_keys_{dtype}"))
         }
         Kind::Sort => Some(format!("cub_radix_sort_keys_{dtype}")),
@@ -433,7 +433,7 @@ const LOW_HALF: &str = "low-half";
 /// The peer that a rung is compared with in place of its family's: the stable sort, if the rung keeps the order of
 /// equivalent keys and that can be seen.
 pub(super) fn stable_peer(family: &Family, rung: &Rung, row: &bench_report::Row) -> Option<String> {
-    let ladder = &rungs_kernels::merge::LADDER;
+    let ladder = &rungs_kernels::ladders::MERGE;
     let stable = || ladder.get(rung.name)?.run.low_half.filter(|sort| sort.stable);
     let shows = family.name == ladder.family && row.parameters == LOW_HALF && stable().is_some();
     shows.then(|| format!("cub_stable_sort_keys_low_half_{}", row.dtype))

@@ -18,8 +18,8 @@ const SORTS: [&Ladder<Sort>; 5] = [
     &kernels::bubble::LADDER,
     &kernels::bitonic::LADDER,
     &kernels::odd_even::LADDER,
-    &kernels::merge::LADDER,
-    &kernels::radix::LADDER,
+    &kernels::ladders::MERGE,
+    &kernels::ladders::RADIX,
 ];
 
 /// The family of the rung that is called `name`, as `scan/look-ahead`, and of the answer.

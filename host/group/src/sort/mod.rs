@@ -23,7 +23,7 @@ use rungs::vec::choice::{self, choose};
 use rungs::vec::places::gather;
 use rungs_kernels::ladder::sort::Keys;
 use rungs_kernels::ladder::{Options, Sequence};
-use rungs_kernels::radix::pieces::{Bits, Pieces};
+use rungs_kernels::sorts::pieces::{Bits, Pieces};
 use simt::Scalar;
 use std::fmt;
 use std::str::FromStr;

@@ -1,0 +1,129 @@
+//! # Radix sort of pairs, stable buckets that fit a block
+//!
+//! **Idea.** Keys with values need a stable sort: equal keys differ in their values. The partitions keep the order of
+//! the keys, as `onesweep` does, but take the top digits first, as `msd-buckets` does: after two of them instead of
+//! four the pairs lie in buckets that fit the shared memory of a block. There the top bits of a key, which all keys of
+//! its bucket share, are replaced by its place in the bucket. So no two words are equal, an unstable sort of the words
+//! is a stable sort of the keys, and each word tells where its value lies.
+//!
+//! A key and its value lie side by side between passes: the runs that a tile writes are twice as long, and fewer sectors
+//! of memory are written in part. Ranks come from one word of shared memory for each half warp and digit: how many pairs
+//! had the digit before, and the set of lanes that have it now. Where many lanes have the same digit, two votes find
+//! them instead of atomics.
+//!
+//! If a bucket is too large for a block, pairs are sorted by all digits, from the last one, as in `onesweep`. A sample of
+//! the keys tells that in nearly all cases, the histogram in the others. All launches are made, and those of the other
+//! sort exit early. Even a block that exits at once costs launch time, so all passes by digits share one persistent
+//! kernel. A digit in which no two keys differ takes no pass.
+//!
+//! **Bottleneck.** By ncu on an H200, 2²⁸ uniform pairs: in the passes nothing is saturated (L2 64 and 71 % of its peak,
+//! shared memory 59, memory 45); a run of 32 pairs begins anywhere, so that most writes fill sectors in part. In the
+//! bucket sort it is shared memory (73 %; memory 57).
+//!
+//! **Cost.** By buckets a read of the keys to count, two passes that read and write pairs, and the sort of the buckets,
+//! which does so too: 52 bytes per pair. By digits a read to count, and 16 bytes per pair and pass: 68 bytes if no pass
+//! can be left out. Seven launches where the device chooses; for fewer pairs five, by digits: `count.rs`, `pass.rs`.
+//!
+//! **Threads.** Passes: 512 per block with 16 pairs each, with 8 for few pairs; each half warp has a piece of the tile
+//! and reads it as rows of 16. Bucket sort: one block of 384 threads per bucket with 12 pairs each, or of 224 for small
+//! buckets.
+//!
+//! **Limits.** Any number of pairs of 32-bit keys and 32-bit values; no keys alone. Beyond 2²⁸ pairs the buckets of
+//! uniform keys are too large for a block, and pairs are sorted by digits. Scratch memory of 8 bytes per pair where the
+//! device chooses, of 16 elsewhere. Keys begin on a multiple of 16 bytes. Needs 128 KiB of shared memory per block.
+//!
+//! **Source.** Composed of known ideas: A. Adinets and D. Merrill, "Onesweep" (2022), for the passes; E. Stehle and
+//! H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort on GPUs" (2017), for most significant digits first.
+//!
+//! | launch | file | by buckets | by digits |
+//! | --- | --- | --- | --- |
+//! | 1 | `histogram.rs` | counts the keys of each bucket | exits, if a sample shows that keys are skewed |
+//! | 2 | `starts.rs` | finds where each bucket starts | finds that a bucket is too large |
+//! | 3 | `count.rs` | exits | counts all digits, and finds where each value starts |
+//! | 4, 5 | `pass.rs`, `tile.rs`, `ranks.rs` | partitions by the top bits | exit |
+//! | 6 | `bucket_sort.rs`, `window.rs`, `room.rs` | sorts each bucket | exits |
+//! | 7 | `rest.rs` | exits | all passes |
+
+mod bucket_sort;
+mod count;
+mod histogram;
+#[cfg(not(target_os = "cuda"))]
+pub mod launches;
+mod pass;
+mod ranks;
+mod rest;
+mod room;
+mod shape;
+mod starts;
+mod tile;
+mod window;
+
+pub use bucket_sort::*;
+pub use count::*;
+pub use histogram::*;
+pub use pass::*;
+pub use rest::*;
+pub use shape::*;
+pub use starts::*;
+pub use tile::PASS_STATIC;
+pub use window::*;
+
+use super::msd::spread;
+use simt::Global;
+use simt::atomic::{Order::Relaxed, Scope};
+
+/// Words of the controls: the epoch of the last sort by digits, then a ticket for each pass or partition; or, if one
+/// launch does all passes, a ticket and the number of tiles done for each.
+pub const CONTROL_WORDS: u32 = 32;
+const ROAD: u32 = 0;
+const TICKETS: u32 = 1;
+
+/// Most top bits of a partition.
+const MAX_BITS: u32 = 8;
+
+/// What only the road by buckets needs; empty where the host chose the digits.
+#[derive(Clone, Copy)]
+struct Buckets {
+    /// Where each value of the first partition's bits starts, placed by [`spread`].
+    first: Global<u32>,
+    /// Where each bucket starts, and the end.
+    starts: Global<u32>,
+    /// The tiles of the second partition, four words each.
+    tiles: Global<u32>,
+}
+
+/// Words of [`Buckets::first`], and of [`Buckets::starts`] rounded up to 128 bytes.
+const FIRST_WORDS: u32 = spread(1 << MAX_BITS);
+const STARTS_WORDS: u32 = (1 << (2 * MAX_BITS)) + 32;
+
+/// Words of the memory of [`Buckets`] with so many tiles.
+#[cfg(not(target_os = "cuda"))]
+const fn buckets_words(tiles: u32) -> u32 {
+    FIRST_WORDS + STARTS_WORDS + 4 * tiles
+}
+
+impl Buckets {
+    #[inline(always)]
+    fn new(memory: Global<u32>) -> Self {
+        let tiles = FIRST_WORDS + STARTS_WORDS;
+        Self {
+            first: memory.slice(0, FIRST_WORDS),
+            starts: memory.slice(FIRST_WORDS, STARTS_WORDS),
+            tiles: memory.slice(tiles, memory.len() - tiles),
+        }
+    }
+}
+
+/// Whether pairs go by buckets: two partitions, then buckets are sorted. Otherwise they go by the digits from the last
+/// one, in four passes. `sort`: the epoch of the first pass. `buckets`: the memory of [`Buckets`].
+#[inline(always)]
+fn by_buckets(control: Global<u32>, buckets: Global<u32>, sort: u32) -> bool {
+    !buckets.is_empty() && control.get(ROAD) != sort
+}
+
+/// Makes the pairs of this sort go by digits.
+#[inline(always)]
+fn go_by_digits(control: Global<u32>, sort: u32) {
+    // Atomic, since several threads may say so. The word names the sort, so that nobody has to take it back.
+    control.store(ROAD, sort, Relaxed, Scope::Device);
+}

@@ -1,0 +1,94 @@
+//! How keys are dealt out while they are counted by bucket or moved to their buckets: one tile per block, and in it the
+//! places of each thread's keys.
+
+use crate::Key;
+use simt::{Global, Shared, thread, unroll};
+
+/// Threads per block.
+pub const BLOCK: u32 = 512;
+/// Keys per thread.
+pub const ITEMS: usize = 16;
+/// Keys of a tile.
+pub const TILE: u32 = BLOCK * ITEMS as u32;
+/// Most buckets that a bucket is split into; a key's bucket is a byte.
+pub const MOST_BUCKETS: u32 = 256;
+
+/// The tile of a block: which bucket it belongs to, and its keys.
+#[derive(Clone, Copy)]
+pub struct Part {
+    pub bucket: u32,
+    pub first: u32,
+    pub len: u32,
+}
+
+/// The place in a tile of this thread's key `i`.
+#[inline(always)]
+pub fn slot(i: usize) -> u32 {
+    i as u32 * BLOCK + thread::thread_idx_x()
+}
+
+impl Part {
+    /// The place in all keys of what is in a slot of the tile; for one behind the end that of the tile's last key.
+    #[inline(always)]
+    pub fn place(&self, slot: u32) -> u32 {
+        self.first + if slot < self.len { slot } else { self.len - 1 }
+    }
+
+    /// Writes the keys of this thread where they were.
+    #[inline(always)]
+    pub fn copy<K: Key>(&self, keys: &[K; ITEMS], output: Global<K>) {
+        unroll::<ITEMS>(|i| {
+            if slot(i) < self.len {
+                output.set(self.first + slot(i), keys[i]);
+            }
+        });
+    }
+
+    /// Writes out the tile, which is in the order of the buckets; `offsets` says for each bucket by how much the places
+    /// in the output differ from those in the tile.
+    #[inline(always)]
+    pub fn store<K: Key>(&self, staged: Shared<K>, ids: Shared<u8>, offsets: Shared<u32>, output: Global<K>) {
+        unroll::<ITEMS>(|i| {
+            let slot = slot(i);
+            if slot < self.len {
+                let offset = offsets.get(ids.get(slot) as u32);
+                output.set(offset.wrapping_add(slot), staged.get(slot));
+            }
+        });
+    }
+}
+
+/// The tile of the block among those of the buckets that start at `starts`; all keys are one bucket if that is empty.
+///
+/// The tiles of bucket q are those from ⌊start of q / keys of a tile⌋ + q on, which takes no scan over their numbers.
+/// `found`: three words of shared memory. All threads of the block make the call.
+#[inline(always)]
+pub fn part_of_block(n: u32, starts: Global<u32>, block: u32, found: Shared<u32>) -> Option<Part> {
+    let t = thread::thread_idx_x();
+    if starts.is_empty() {
+        let first = block * TILE;
+        return Some(Part { bucket: 0, first, len: if n - first < TILE { n - first } else { TILE } });
+    }
+    if t == 0 {
+        found.set(0, u32::MAX);
+    }
+    thread::sync_threads(); // nobody has found the tile yet
+    let mut q = t;
+    while q < starts.len() - 1 {
+        let (start, end) = (starts.get(q), starts.get(q + 1));
+        let slot = start / TILE + q;
+        if block >= slot && block - slot < (end - start).div_ceil(TILE) {
+            let first = start + (block - slot) * TILE;
+            found.set(0, q);
+            found.set(1, first);
+            found.set(2, if end - first < TILE { end - first } else { TILE });
+        }
+        q += BLOCK;
+    }
+    thread::sync_threads(); // one thread has found it, or none
+    let bucket = found.get(0);
+    if bucket == u32::MAX {
+        return None;
+    }
+    Some(Part { bucket, first: found.get(1), len: found.get(2) })
+}
