@@ -388,7 +388,9 @@ mod tests {
     fn links_lead_to_files() {
         assert_eq!(links("[a](b.md#c) ![d](e.svg) [f](https://g) [h](#i)"), ["b.md", "e.svg"]);
         let docs = entries(&project::root().join("docs")).unwrap().into_iter().map(|name| format!("docs/{name}"));
-        let pages = docs.filter(|name| name.ends_with(".md")).chain([README.into(), ALL.into()]);
+        let pages = docs
+            .filter(|name| name.ends_with(".md"))
+            .chain([README, ALL, "CONTRIBUTING.md", "CHANGELOG.md"].map(String::from));
         let mut followed = 0;
         for page in pages {
             let path = project::root().join(&page);
